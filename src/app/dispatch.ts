@@ -1,6 +1,4 @@
-import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { isDeepStrictEqual } from 'node:util';
 import type { ComparedSizes } from '../core/compared-sizes.ts';
 import { WarpsmithError } from '../core/errors.ts';
 import type { Evaluation } from '../core/evaluation.ts';
@@ -13,17 +11,16 @@ import { untilAborted } from '../core/until-aborted.ts';
 import { assignments } from '../core/values.ts';
 import { chooseKernels, type Times } from '../handover/choose-kernels.ts';
 import { type DispatchTable, dispatchTable, type Winner } from '../handover/dispatch-table.ts';
-import { writeDispatch } from '../handover/write-dispatch.ts';
 import type { LedgerLine } from '../reports/view/ledger.ts';
 import type { Budgets } from '../store/events.ts';
 import { findRun } from '../store/run-folder.ts';
-import { requireFreeFolder, writeFolder } from '../store/write-folder.ts';
+import { requireFreeFolder } from '../store/write-folder.ts';
 import { bestOf, type LoadedRun, loadRun, restore, startOf } from './candidate-target.ts';
 import { comparedSizesOf, unionOfAll } from './compared-sizes.ts';
 import { ensureTrustedFor } from './loading/trust.ts';
 import { type OptimizeOutcome, type OptimizeRequest, optimizeProblem, prepareRun } from './optimize.ts';
-import { packageVersion } from './package-version.ts';
 import { type OnDevice, openSession, type Session } from './session.ts';
+import { oneForEachCall, TABLE_FOLDER, writeTable } from './write-table.ts';
 
 type DispatchOptions = OnDevice<RequestOf<'dispatch'>>;
 
@@ -57,9 +54,9 @@ export async function composeDispatch(request: DispatchOptions): Promise<Dispatc
   const options = completeRequest('dispatch', request);
   const folder = resolve(options.output);
   requireFreeFolder(folder, TABLE_FOLDER);
-  const given = await Promise.all(options.runs.map((run) => winnerOf(options.store, run)));
+  const given = await Promise.all(options.targets.map((run) => winnerOf(options.store, run)));
   requireOneTable(given, options.device);
-  const { winners, notes } = oneForEachCall(given);
+  const { kept: winners, notes } = oneForEachCall(given);
   for (const { problem } of winners) await ensureTrustedFor(options, problem, 'log');
   await using session = await openSession(options);
   const subject = {
@@ -90,32 +87,8 @@ export async function composeDispatch(request: DispatchOptions): Promise<Dispatc
         : [{ workload, candidate: candidates.get(id)!, ...judged.get(workload.name)!.get(id)! }];
     }),
   });
-  const all = new Map([...candidates, [fallback.id, fallback]]);
-  const files = writeDispatch(table, { problem: problem.file, candidates: all, folder, version: packageVersion() });
-  writeFolder(folder, files, TABLE_FOLDER);
-  return { table, folder, files: Object.keys(files), times: plain(times), notes };
-}
-
-/**
- * Keeps one of the workloads that differ only in their cache state, a hot one if possible. A call gives dimensions and not
- * the state of the cache, so it would never reach a second entry.
- */
-function oneForEachCall(winners: readonly RunWinner[]): { winners: RunWinner[]; notes: string[] } {
-  const twinsOf = ({ workload }: RunWinner): RunWinner[] =>
-    winners.filter((other) => isDeepStrictEqual(other.workload.dimensions, workload.dimensions));
-  const chosenOf = (winner: RunWinner): RunWinner => {
-    const twins = twinsOf(winner);
-    return twins.find(({ workload }) => workload.cache === 'hot') ?? twins[0]!;
-  };
-  return {
-    winners: winners.filter((winner) => chosenOf(winner) === winner),
-    notes: winners
-      .filter((winner) => chosenOf(winner) !== winner)
-      .map(
-        (winner) =>
-          `${winner.workload.name} (${winner.workload.cache}) is not in the table: a call of its dimensions goes to ${chosenOf(winner).workload.name} (${chosenOf(winner).workload.cache})`,
-      ),
-  };
+  const files = writeTable(table, { problem, candidates: [...candidates.values(), fallback], folder });
+  return { table, folder, files, times: plain(times), notes };
 }
 
 async function winnerOf(store: string, text: string): Promise<RunWinner> {
@@ -227,12 +200,6 @@ const notOne = (code: string, what: string, received: readonly string[]): Warpsm
     hint: 'List the runs with `warpsmith runs`.',
   });
 
-/** The files of an earlier dispatch table in the folder, if dispatch.json marks it as one. Kernels lie in subfolders. */
-const earlierFiles = (folder: string): string[] =>
-  existsSync(join(folder, 'dispatch.json')) ? ['dispatch.json', 'dispatch.hpp', 'README.md'] : [];
-
-const TABLE_FOLDER = { option: '--output', earlier: earlierFiles } as const;
-
 export interface PerWorkloadOutcome {
   runs: OptimizeOutcome[];
   /** Absent if the search was interrupted, or if no run found a kernel. */
@@ -265,7 +232,7 @@ export async function optimizePerWorkload(request: OptimizeRequest): Promise<Per
   const stamp = new Date().toISOString().slice(0, 19).replaceAll(':', '-');
   const dispatch = await composeDispatch({
     ...request,
-    runs: found.map(({ runFolder }) => runFolder),
+    targets: found.map(({ runFolder }) => runFolder),
     output: join(store, 'dispatch', `${stamp}-${found[0]!.view.problem.name}`),
   });
   return { runs, dispatch };

@@ -1,11 +1,10 @@
 import { join } from 'node:path';
 import { makeCandidate } from '../core/candidate.ts';
 import { EXIT, WarpsmithError } from '../core/errors.ts';
-import type { BaselineMeasurement, Evaluation, EvaluationRequest } from '../core/evaluation.ts';
 import type { Candidate, Kernel, ParameterValues } from '../core/kernel.ts';
 import type { MeasuredBlock, Measurement } from '../core/measurement.ts';
 import { failedLimit } from '../core/plan/limits.ts';
-import type { Problem, Workload } from '../core/problem.ts';
+import type { Problem } from '../core/problem.ts';
 import { type CompleteRequest, completeRequest, type RequestOf } from '../core/requests/request.ts';
 import { untilAborted } from '../core/until-aborted.ts';
 import {
@@ -20,17 +19,20 @@ import { workAndBounds } from './bounds.ts';
 import { loadKernel } from './loading/load-kernel.ts';
 import { loadProblem } from './loading/load-problem.ts';
 import { ensureTrustedFor } from './loading/trust.ts';
+import {
+  type BlocksRequest,
+  type Collected,
+  collect,
+  measureBeside,
+  type NamedCandidate,
+  nothingMeasured,
+  verifyBefore,
+} from './same-blocks.ts';
 import { type OnDevice, openSession, type Session } from './session.ts';
 import { findTarget, isKernelFolder, loadKernelOf, loadRungs } from './target.ts';
 import { chooseWorkloads } from './workload.ts';
 
 type MeasureOptions = OnDevice<CompleteRequest<'measure'>>;
-
-/** A kernel under its name in the ladder. */
-interface NamedCandidate {
-  readonly name: string;
-  readonly candidate: Candidate;
-}
 
 /**
  * Measures several kernels and library baselines in the same blocks, workload by workload. Verifies each kernel by itself
@@ -105,11 +107,9 @@ function namedCandidates(kernels: readonly Kernel[], parameters: ParameterValues
   }));
 }
 
-interface RowRequest {
+interface RowRequest extends BlocksRequest {
   readonly options: MeasureOptions & { readonly seed: number };
   readonly session: Session;
-  readonly problem: Problem;
-  readonly workload: Workload;
   readonly kernels: readonly NamedCandidate[];
 }
 
@@ -139,7 +139,7 @@ async function measureRow(request: RowRequest): Promise<MeasuredRow> {
 
 /** Judges each kernel by itself before it is measured beside others. */
 async function verifyEach(request: RowRequest, kernels: readonly NamedCandidate[]): Promise<Sorted> {
-  const { session, workload, options } = request;
+  const { workload } = request;
   const sorted: Sorted = { passed: [], failed: [], notApplicable: new Map() };
   for (const kernel of kernels) {
     const limit = failedLimit(kernel.candidate.kernel.file, workload.dimensions);
@@ -147,70 +147,12 @@ async function verifyEach(request: RowRequest, kernels: readonly NamedCandidate[
       sorted.notApplicable.set(kernel.name, limit);
       continue;
     }
-    options.onStep?.(`${workload.name}: verifying ${kernel.name}`);
-    const { status, reason = 'no reason given' } = await session.evaluator.evaluate(evaluationOf(request, kernel));
+    const { status, reason = 'no reason given' } = await verifyBefore(request, kernel);
     if (status === 'passed') sorted.passed.push(kernel);
     else sorted.failed.push({ contender: kernel.name, status, reason });
   }
   return sorted;
 }
-
-const evaluationOf = ({ options, problem, workload }: RowRequest, kernel: NamedCandidate): EvaluationRequest => ({
-  problem,
-  candidate: kernel.candidate,
-  workload,
-  seed: options.seed,
-  id: kernel.name,
-  signal: options.signal,
-  onStage: options.onStage,
-});
-
-function measureBeside(
-  request: RowRequest,
-  first: NamedCandidate,
-  others: readonly NamedCandidate[],
-  libraryBaselines: readonly string[],
-): Promise<Evaluation> {
-  const { options, session, workload } = request;
-  const count = 1 + others.length + libraryBaselines.length;
-  options.onStep?.(`${workload.name}: measuring ${count} contenders in the same blocks`);
-  return session.evaluator.evaluate({
-    ...evaluationOf(request, first),
-    tier: options.tier,
-    blocks: options.blocks,
-    against: others.length === 0 ? undefined : others,
-    libraryBaselines: libraryBaselines.length === 0 ? undefined : libraryBaselines,
-  });
-}
-
-/** What one evaluation measured, under the ladder's names. */
-interface Collected {
-  readonly measurements: Map<string, Measurement>;
-  readonly baselines: readonly BaselineMeasurement[];
-  readonly failed: LadderRowInput['failed'][number][];
-  readonly missing: ReadonlyMap<string, string>;
-}
-
-const nothingMeasured = (): Collected => ({ measurements: new Map(), baselines: [], failed: [], missing: new Map() });
-
-function collect(first: NamedCandidate, evaluation: Evaluation): Collected {
-  const { status, reason = 'no reason given', timing, baselines = [], missingBaselines = [] } = evaluation;
-  const measurement = timing?.measurement;
-  const failed = status === 'passed' && measurement ? [] : [failureOf(first.name, evaluation, reason)];
-  const own = measurement && failed.length === 0 ? [{ name: first.name, measurement }] : [];
-  return {
-    measurements: new Map([...own, ...baselines].map(({ name, measurement }) => [name, measurement])),
-    baselines,
-    failed,
-    missing: new Map(missingBaselines.map((missing) => [missing.name, missing.reason])),
-  };
-}
-
-const failureOf = (contender: string, { status }: Evaluation, reason: string): LadderRowInput['failed'][number] => ({
-  contender,
-  status: status === 'passed' ? 'device-failed' : status,
-  reason,
-});
 
 function rowOf(
   { options, session, problem, workload }: RowRequest,

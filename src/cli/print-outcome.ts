@@ -1,8 +1,10 @@
 import { resolve } from 'node:path';
 import type { DispatchOutcome, PerWorkloadOutcome } from '../app/dispatch.ts';
+import type { KernelDispatch } from '../app/dispatch-kernels.ts';
 import type { OptimizeOutcome } from '../app/optimize.ts';
 import { DEFAULT_STORE } from '../core/requests/options.ts';
 import { dispatchDocument } from '../reports/documents/dispatch.ts';
+import { kernelDispatchDocument } from '../reports/documents/kernel-dispatch.ts';
 import { runDocument } from '../reports/documents/run.ts';
 import { runEndDocument } from '../reports/documents/run-end.ts';
 import { type Printing, printCommand, printDocument, printJson } from './output.ts';
@@ -51,6 +53,21 @@ export function printDispatch(how: Printing, outcome: DispatchOutcome): void {
     printDocument(how, dispatchDocument(outcome.table, outcome.times));
     out.write(`\nFolder: ${outcome.folder}\n`);
   }
+}
+
+/** What `dispatch --kernels` leaves on stdout, the folder in the last line if it was written. */
+export function printKernelDispatch(how: Printing, outcome: KernelDispatch): void {
+  const { out, err } = how.streams;
+  for (const note of outcome.notes) err.write(`Note: ${note}.\n`);
+  const { table, ...rest } = outcome;
+  if (how.json) {
+    const { device, problem } = outcome;
+    const written = table ?? { schemaVersion: 1, kind: 'dispatch-table', problem, device, entries: [], fallback: null };
+    printJson(how.streams, { ...rest, ...written, folder: table ? outcome.folder : null, device });
+    return;
+  }
+  printDocument(how, kernelDispatchDocument(outcome));
+  out.write(table ? `\nFolder: ${outcome.folder}\n` : '\nFolder: none was written.\n');
 }
 
 /** Every workload's report and best, then the dispatch table. */

@@ -12,7 +12,7 @@ import { comparisonSchema, measurementSchema, type Tier } from './measurement.ts
 import type { Problem, Workload } from './problem.ts';
 import { countersSourceSchema, type ProfileLevel, profileSchema, sanitizerSchema } from './profile.ts';
 import { count, dimensionsSchema, numberOrNaN } from './schemas/common-schema.ts';
-import { EVALUATION_STATUSES } from './status.ts';
+import { EVALUATION_STATUSES, type FailureStatus } from './status.ts';
 import { type Timing, timingSchema } from './timing.ts';
 
 const element = {
@@ -288,9 +288,20 @@ export interface EvaluationRequest {
   onStage?: (stage: EvaluationStage) => void;
 }
 
+/**
+ * A time of a candidate that nobody has verified: enough to rule it out beside a much quicker one, and never a result.
+ */
+export type RoughTime =
+  | { readonly ok: true; readonly ns: number }
+  | { readonly ok: false; readonly status: FailureStatus; readonly reason: string };
+
 /** Seam 2: judges candidates. Its promise rejects only if aborted or misused, never because of a candidate. */
 export interface Evaluator {
   evaluate(request: EvaluationRequest): Promise<Evaluation>;
+  /**
+   * A rough time after a few runs. Absent where nothing can be run. Its promise rejects only if aborted or misused.
+   */
+  estimate?(request: EvaluationRequest): Promise<RoughTime>;
   /** Starts work ahead (compiling) for candidates that may be requested soon. Never changes a result, never fails. */
   prepare?(candidates: readonly Candidate[]): void;
   close(): Promise<void>;

@@ -3,7 +3,7 @@ import type { CompileOutcome } from '../core/compiled-code.ts';
 import type { Device } from '../core/device.ts';
 import type { LoadedModule } from '../core/device-values.ts';
 import { WarpsmithError } from '../core/errors.ts';
-import type { Evaluation, EvaluationRequest, Evaluator } from '../core/evaluation.ts';
+import type { Evaluation, EvaluationRequest, Evaluator, RoughTime } from '../core/evaluation.ts';
 import type { Candidate } from '../core/kernel.ts';
 import type { LaunchPlan } from '../core/launch-plan.ts';
 import { failedLimit } from '../core/plan/limits.ts';
@@ -66,15 +66,19 @@ export function createLiveEvaluator(options: LiveEvaluatorOptions): Evaluator {
   const secret = options.secret ?? randomInt(2 ** 32);
   let evaluationCount = 0;
   let queue: Promise<unknown> = Promise.resolve();
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const result = queue.then(work);
+    queue = result.catch(() => undefined);
+    return result;
+  };
   return {
     evaluate(request) {
       // Reasons reveal addresses and numbers of one measurement, so the next one uses others.
       const own = createStream(secret, 'evaluation', evaluationCount++).bits(0);
       const tools = { ...options, oracle, known, secret: own };
-      const evaluation = queue.then(() => new LiveEvaluation(tools, request).run());
-      queue = evaluation.catch(() => undefined);
-      return evaluation;
+      return inTurn(() => new LiveEvaluation(tools, request).run());
     },
+    estimate: (request) => inTurn(() => new LiveEvaluation({ ...options, oracle, known, secret }, request).estimate()),
     prepare(candidates) {
       const { device, toolchain } = options;
       // A compile error is reported when the candidate is judged.
@@ -131,6 +135,39 @@ class LiveEvaluation {
       ...outcome,
       elapsedMs: this.#elapsedMs,
     };
+  }
+
+  /** A few unchecked runs on a real GPU; a prediction after two checks on a virtual one, where only counted runs have a time. */
+  async estimate(): Promise<RoughTime> {
+    const { device } = this.#options;
+    if (!device.measuring) return roughTimeIn(await new LiveEvaluation(this.#options, this.#quickly()).run());
+    this.#request.signal?.throwIfAborted();
+    return orDeviceTrouble(this.#estimateOnGpu());
+  }
+
+  #quickly(): EvaluationRequest {
+    return { ...this.#request, quick: true };
+  }
+
+  async #estimateOnGpu(): Promise<RoughTime> {
+    const misfit = this.#misfit();
+    if (misfit) return notRun(misfit);
+    const { device } = this.#options;
+    const { problem, workload } = this.#request;
+    const { dimensions } = workload;
+    device.prepare?.();
+    const compiled = await this.#compile(this.#request.candidate);
+    if (!compiled.ok) return notRun(compileRefusal(compiled));
+    const loaded = await device.load(compiled.code);
+    if (!loaded.ok) return { ok: false, status: loaded.status, reason: loaded.message };
+    const { module } = loaded;
+    try {
+      const plan = this.#planFor(dimensions, module);
+      const { roughTimeOf } = await import('./measure/kernel-contender.ts');
+      return await roughTimeOf({ device, module, plan, problem, dimensions, timeoutMs: this.#runTimeoutMs() });
+    } finally {
+      await device.unload(module);
+    }
   }
 
   async #judge(): Promise<Outcome> {
@@ -300,3 +337,15 @@ class LiveEvaluation {
     }
   }
 }
+
+/** Why nothing was run. */
+const notRun = ({ status, reason = 'no reason given' }: Pick<Evaluation, 'status' | 'reason'>): RoughTime => ({
+  ok: false,
+  status: status === 'passed' ? 'device-failed' : status,
+  reason,
+});
+
+const roughTimeIn = ({ status, reason, timing }: Evaluation): RoughTime =>
+  timing && (status === 'passed' || status === 'unverified')
+    ? { ok: true, ns: timing.medianNs }
+    : notRun({ status, reason });

@@ -17,7 +17,7 @@ export const compileRefusal = (outcome: Extract<CompileOutcome, { ok: false }>):
 
 export const refusalOutcome = (
   kernel: Kernel,
-  { status, reason, failedCheck, fault, mismatch, correctness, coverage }: Refused,
+  { status, reason, failedCheck, fault, mismatch, correctness, coverage, missingBaselines }: Refused,
 ): Outcome => ({
   status,
   reason,
@@ -26,6 +26,7 @@ export const refusalOutcome = (
   error: mismatch ? mismatchError(kernel, mismatch, reason) : undefined,
   correctness,
   coverage,
+  missingBaselines,
 });
 
 /** Arguments that do not fit the compiled function are a mistake at this place of kernel.json. */

@@ -45,7 +45,7 @@ export function writeDispatch(
     },
   ] of used) {
     const candidate = candidates.get(id)!;
-    requireCudaSource(candidate, FOR_A_TABLE);
+    refuseForTable(candidate);
     const comment = [`${candidate.kernel.file.name}, candidate ${id}, of a dispatch table for ${table.problem}.`];
     const baked = bakeUnder(candidate, `${folder}/${place}`, comment);
     for (const [name, text] of Object.entries(baked)) files[`${place}/${name}`] = text;
@@ -62,6 +62,9 @@ const FOR_A_TABLE = {
   because: 'a dispatch table is made of CUDA C++',
   hint: 'Leave the kernel out, or export each winner by itself.',
 };
+
+/** @throws WarpsmithError `export-needs-cuda-source` for a kernel that no table can hold. */
+export const refuseForTable = (candidate: Candidate): void => requireCudaSource(candidate, FOR_A_TABLE);
 
 const readme = (table: DispatchTable, used: readonly { folder: string; candidate: Candidate }[]): string =>
   fillTemplate('dispatch.md', {

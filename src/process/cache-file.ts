@@ -105,6 +105,9 @@ export async function writeCacheFile(path: string, content: string | Uint8Array)
   }
 }
 
+/** Removes such a file, if it can be removed. */
+export const removeCacheFile = (path: string): void => void removed(path);
+
 /** A text below its checksum. */
 export const sealText = (text: string): string => `${sha256(text)}\n${text}`;
 

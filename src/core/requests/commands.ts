@@ -357,12 +357,33 @@ export const COMMANDS = {
     },
   },
   dispatch: {
-    summary: 'make a dispatch table from the winners of several runs',
+    summary: 'make a dispatch table from the winners of several runs, or from given kernels',
     group: 'hand',
     arguments: {
-      runs: { shown: '<runs...>', help: 'runs of one problem on one device, one for each workload', completes: 'run' },
+      targets: {
+        shown: '<targets...>',
+        help: 'runs of one problem on one device, one for each workload; with --kernels, the problem folder',
+        completes: 'candidate',
+      },
     },
-    options: { ...DEVICE_OF_RUN, seed, output: { ...output, default: 'dispatch' }, ...HANDED_OVER, ...STORE },
+    options: {
+      ...DEVICE_OF_RUN,
+      kernels: option('--kernels <file>', PATH, 'judge the kernels and settings that this JSON file lists', {
+        completes: 'file',
+      }),
+      workloads: {
+        ...workloads,
+        help: "with --kernels: a workload's name, dimensions, or all; repeatable",
+        defaultHelp: 'all',
+      },
+      dtype: { ...dtype, help: 'with --kernels: element type, of a problem that takes several' },
+      seed,
+      tier: { ...tier, help: 'with --kernels: how long a GPU measures, screen or accept', default: 'accept' },
+      blocks: option('--blocks <count>', integer(1, 10_000), 'with --kernels: a fixed number of blocks'),
+      output: { ...output, default: 'dispatch' },
+      ...HANDED_OVER,
+      ...STORE,
+    },
   },
   export: {
     summary: 'write a kernel so that it can be used without warpsmith',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { contendersFileSchema } from '../contenders-file.ts';
 import { evaluationSchema } from '../evaluation.ts';
 import { kernelFileSchema } from '../kernel.ts';
 import { problemFileSchema } from '../problem.ts';
@@ -22,6 +23,11 @@ export const jsonSchemas = (): Readonly<Record<string, object>> => ({
     kernelFileSchema,
     'warpsmith kernel',
     'How to compile and launch the device code beside this file.',
+  ),
+  'contenders.schema.json': described(
+    contendersFileSchema,
+    'warpsmith contenders',
+    'Kernels with settings, from which `warpsmith dispatch --kernels` makes a table.',
   ),
   'evaluation.schema.json': described(
     evaluationSchema,

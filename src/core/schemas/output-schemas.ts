@@ -83,7 +83,9 @@ export const OUTPUT_SCHEMAS = {
     ...{ changes: orNull(object), sources: orNull(object) },
   }),
   'per-workload': document('per-workload', { runs: z.array(runReport), dispatch: orNull(object) }),
-  'dispatch-table': document('dispatch-table', { problem: text, device: object, entries: list, fallback: object }),
+  'dispatch-table': document('dispatch-table', {
+    ...{ problem: text, device: object, entries: list, fallback: orNull(object) },
+  }),
   export: document('export', { exported: orNull(object), branch: orNull(object) }),
   compare: document('compare', {
     ...{ problem: text, device: object, seed: number, baseline: object, candidate: object, workloads: list },

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { bindKernel, bindProblem, dtypesOf } from '../bind-dtype.ts';
+import { type ContendersFile, contendersFileSchema } from '../contenders-file.ts';
 import type { DType } from '../dtype.ts';
 import { parseJson } from '../json/parse-json.ts';
 import type { KernelFile, KernelSource } from '../kernel.ts';
@@ -37,6 +38,15 @@ export function parseProblemFile(
  * @throws WarpsmithError with file, JSON path, value received, expected value, and a hint.
  */
 export const parseKernelFile = (text: string, file: string): KernelSource => parseWith(kernelFileSchema, text, file);
+
+/**
+ * Parses a list of kernels with settings. Whether they are there is not checked.
+ *
+ * @param file - its name in messages.
+ * @throws WarpsmithError with file, JSON path, value received, expected value, and a hint.
+ */
+export const parseContendersFile = (text: string, file: string): ContendersFile =>
+  parseWith(contendersFileSchema, text, file);
 
 /**
  * A kernel for a problem of one dtype, with all checks that do not need the problem.

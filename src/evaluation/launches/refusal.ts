@@ -1,5 +1,5 @@
 import type { ArgumentMismatch, DeviceFault } from '../../core/device-values.ts';
-import type { Correctness, Coverage } from '../../core/evaluation.ts';
+import type { Correctness, Coverage, Evaluation } from '../../core/evaluation.ts';
 import type { FailureStatus } from '../../core/status.ts';
 
 /** Why a candidate is refused, and the check that showed it. */
@@ -12,4 +12,6 @@ export interface Refused {
   readonly mismatch?: ArgumentMismatch;
   readonly correctness?: Correctness;
   readonly coverage?: Coverage;
+  /** Baselines that failed in the same blocks: each may be why the candidate could not be measured. */
+  readonly missingBaselines?: Evaluation['missingBaselines'];
 }

@@ -1,5 +1,6 @@
 import type { Device } from '../../core/device.ts';
 import type { LoadedModule } from '../../core/device-values.ts';
+import type { RoughTime } from '../../core/evaluation.ts';
 import type { LaunchPlan } from '../../core/launch-plan.ts';
 import type { MeasuringDevice, ReplayRound } from '../../core/measuring-device.ts';
 import type { Dimensions, Problem } from '../../core/problem.ts';
@@ -70,12 +71,21 @@ export function createKernelContender(options: KernelContenderOptions): Contende
   };
 }
 
+/** What a rough time needs of a candidate, verified or not. */
+type Estimated = Omit<KernelContenderOptions, 'name' | 'judge'>;
+
+/** A rough time of a candidate that need not be verified: how its ring would be planned. */
+export async function roughTimeOf(options: Estimated): Promise<RoughTime> {
+  const estimate = await estimateNs({ ...options, plan: timedPlan(options.plan) }, options.device.measuring!);
+  return estimate.ok ? { ok: true, ns: estimate.ns } : estimate;
+}
+
 /**
  * Times a few single launches, or two long ones. Returns the quickest minus the time of empty events, and the median. Short
  * launches are then timed in a row.
  */
 async function estimateNs(
-  options: KernelContenderOptions,
+  options: Estimated,
   measuring: MeasuringDevice,
 ): Promise<{ ok: true; ns: number; eagerNs: number } | ContenderFailure> {
   const { module, plan, problem, dimensions, timeoutMs } = options;
@@ -112,7 +122,7 @@ const NOTHING_AROUND: Omit<ReplayRound, 'sequenceCount'> = {
 
 /** Time of one replay with a sequence for each slot. */
 async function inARowNs(
-  { module, plan, timeoutMs }: KernelContenderOptions,
+  { module, plan, timeoutMs }: Estimated,
   measuring: MeasuringDevice,
   slots: Slots,
 ): Promise<{ ok: true; ns: number } | ContenderFailure> {

@@ -10,7 +10,7 @@ import type { Refused } from '../launches/refusal.ts';
 import type { DeviceReference } from '../oracle/expectations.ts';
 import type { Contender } from './contender.ts';
 import { createKernelContender } from './kernel-contender.ts';
-import { type MeasuredContenders, measureContenders } from './measure-contenders.ts';
+import { type FailedContender, type MeasuredContenders, measureContenders } from './measure-contenders.ts';
 import { createSlotJudge } from './slot-judge.ts';
 
 /** A kernel that is loaded and known to be right. */
@@ -78,7 +78,7 @@ export async function measureCandidate(request: MeasureCandidateRequest): Promis
     ok: true,
     measurement,
     ...(await besideIt(request, measured)),
-    missingBaselines: measured.failed.map(({ contender, reason }) => ({ name: contender, reason })),
+    missingBaselines: measured.failed.map(asMissing),
   };
 }
 
@@ -96,17 +96,24 @@ function unmeasured(
   { failed, blocks, isDeviceLost }: MeasuredContenders,
 ): Refused {
   const status = 'device-failed';
+  const others = failed.filter(({ contender }) => contender !== candidate);
+  const missingBaselines = others.length > 0 ? others.map(asMissing) : undefined;
   if (isDeviceLost) {
-    const other = failed.find(({ contender }) => contender !== candidate);
+    const [other] = others;
     const reason = other
       ? `${other.contender}, which ran in the same blocks, ended the device process: ${other.reason}`
       : failed[0]!.reason;
-    return { ok: false, status, reason };
+    return { ok: false, status, reason, missingBaselines };
   }
   const discarded = blocks.filter((block) => block.discarded !== undefined).length;
   const reason = `no block of the measurement of ${problem.file.name} counts: ${discarded} of ${blocks.length} were discarded`;
-  return { ok: false, status, reason };
+  return { ok: false, status, reason, missingBaselines };
 }
+
+const asMissing = ({ contender, reason }: FailedContender): { name: string; reason: string } => ({
+  name: contender,
+  reason,
+});
 
 async function besideIt(
   { candidate, against, libraries, seed }: MeasureCandidateRequest,

@@ -26,6 +26,7 @@ export const createKeepingEvaluator = (evaluator: Evaluator, options: KeepingOpt
     if (!code) return evaluation;
     return { ...evaluation, artifacts: await keepCode(code, keep, options.disassemble ?? disassemble) };
   },
+  estimate: evaluator.estimate,
   prepare: (candidates) => evaluator.prepare?.(candidates),
   close: () => evaluator.close(),
 });

@@ -19,6 +19,7 @@ export const createRecordingEvaluator = (evaluator: Evaluator, recording: Record
     });
     return evaluation;
   },
+  estimate: evaluator.estimate,
   prepare: (candidates) => evaluator.prepare?.(candidates),
   async close() {
     try {

@@ -114,6 +114,7 @@ export const createRepeatingEvaluator = (evaluator: Evaluator, context: RepeatCo
     }
     return evaluation;
   },
+  estimate: evaluator.estimate,
   prepare: (candidates) => evaluator.prepare?.(candidates),
   close: () => evaluator.close(),
 });
