@@ -268,10 +268,10 @@ function largestLossOf(rows: readonly DispatchRow[]): KernelDispatch['largestLos
   return losses.toSorted((a, b) => b.loss - a.loss)[0] ?? null;
 }
 
-const noteOf = ({ workload, chosen, failure }: DispatchRow): string[] => {
+function noteOf({ workload, chosen, failure }: DispatchRow): string[] {
   if (failure !== undefined) return [`${workload} could not be judged: ${failure}`];
   return chosen ? [] : [`${workload} is not in the table: no contender passed there`];
-};
+}
 
 function tableOf(
   { options, session, problem, contenders }: Judging,

@@ -43,12 +43,17 @@ const both = (one: Contender, other: Contender): Contender => ({
   workloads: one.workloads && other.workloads && new Set([...one.workloads, ...other.workloads]),
 });
 
-/** Two settings of a kernel are told apart by them. */
-const withUniqueNames = (contenders: readonly Contender[]): Contender[] =>
+/** Two settings of a kernel are told apart by them, two kernels of one name by their ids. */
+function withUniqueNames(contenders: readonly Contender[]): Contender[] {
+  const settingsOf = ({ candidate }: Contender) => assignments(candidate.parameters).join(', ');
+  const longer = renamed(contenders, (contender) => `${contender.name} (${settingsOf(contender)})`);
+  return renamed(longer, ({ name, candidate }) => `${name} ${candidate.id}`);
+}
+
+const renamed = (contenders: readonly Contender[], nameOf: (contender: Contender) => string): Contender[] =>
   contenders.map((contender) => {
-    const { candidate, name } = contender;
-    const isUnique = contenders.filter((other) => other.name === name).length === 1;
-    return isUnique ? contender : { ...contender, name: `${name} (${assignments(candidate.parameters).join(', ')})` };
+    const isUnique = contenders.filter(({ name }) => name === contender.name).length === 1;
+    return isUnique ? contender : { ...contender, name: nameOf(contender) };
   });
 
 /** Says which entry of the file is wrong. */
