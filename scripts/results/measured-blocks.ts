@@ -5,6 +5,7 @@ import { LADDER_LEGEND, ladderDetail, ladderNotes, ladderVersions } from '../../
 import { formatMeasuredNs, formatRatioInterval } from '../../src/reports/format.ts';
 import { markdownBlocks, markdownTable } from '../../src/reports/print/markdown.ts';
 import { comparisonPlot, countVerdicts } from './comparison-plot.ts';
+import { dispatchRows } from './dispatch-rows.ts';
 import { againstLibraries, fastestContenders, ladderSummary, rungPlots, rungTable } from './ladder-summary.ts';
 import { loneAndInARow } from './lone-and-in-a-row.ts';
 import {
@@ -123,6 +124,7 @@ export const measuredBlocks = (recordings: MeasuredRecordings): Record<string, s
   'h200-sensitivity': recordingBlock(recordings, 'h200-sensitivity', knownRatio),
   'h200-attention-ladder': recordingBlock(recordings, 'h200-attention-ladder', ladderSummary),
   'h200-attention-libraries': recordingBlock(recordings, 'h200-attention-libraries', againstLibraries),
+  'h200-attention-dispatch': recordingBlock(recordings, 'h200-attention-dispatch', dispatchRows),
   'h200-attention-rungs': recordingBlock(recordings, 'h200-attention-rungs', rungTable),
   'h200-attention-ladder-detail': recordingBlock(recordings, 'h200-attention-ladder', detailBlock),
 });

@@ -3,6 +3,7 @@ import type { ParameterValues } from '../../src/core/kernel.ts';
 import type { Comparison } from '../../src/core/measurement.ts';
 import type { LadderView } from '../../src/reports/documents/ladder.ts';
 import type { ConfirmationEvent } from '../../src/store/events.ts';
+import type { DispatchRecording } from './dispatch-rows.ts';
 import type { AgainstLibraries } from './ladder-summary.ts';
 import type { LoneAndInARow } from './lone-and-in-a-row.ts';
 import type { MeasuredWith } from './measured-with.ts';
@@ -101,6 +102,7 @@ export interface MeasuredRecordings {
   'h200-sensitivity'?: KnownRatioComparisons;
   'h200-attention-ladder'?: LadderView;
   'h200-attention-libraries'?: AgainstLibraries;
+  'h200-attention-dispatch'?: DispatchRecording;
   'h200-attention-rungs'?: LadderView;
   'h200-attention-optimize'?: OptimizeRecording;
   'h200-attention-climbs'?: Climbs;
@@ -126,6 +128,8 @@ export const HOW_TO_RECORD: Readonly<Record<MeasuredRecordingName, string>> = {
     'warpsmith measure problems/attention --device cuda:0 --workload all --baseline all --record …, then node scripts/replay-recordings.ts',
   'h200-attention-libraries':
     'warpsmith measure problems/attention --kernel … --set … --baseline all --workload … --json, once for each kernel; each beside its command',
+  'h200-attention-dispatch':
+    'warpsmith dispatch problems/attention --kernels … --device cuda:0 --blocks … -o table --json, without the path of the folder',
   'h200-attention-rungs':
     'warpsmith measure problems/attention --device cuda:0 --workload b1h8s512d64 --baseline sdpa --baseline sdpa-cudnn --baseline fa3 --json',
   'h200-attention-optimize':

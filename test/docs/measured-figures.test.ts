@@ -48,6 +48,38 @@ test('without recordings there are no figures, and every block says how to make 
   }
 });
 
+test('a dispatch table has a row for each workload, with its loss', () => {
+  const id = 'a'.repeat(12);
+  const chosen = { candidate: id, medianNs: 1010, fastest: id, fastestNs: 1010, loss: 0 };
+  const timed = { candidate: id, outcome: 'timed', kind: 'measured', medianNs: 1010 } as const;
+  const row = { dimensions: {}, cache: 'hot', seed: 1, judgedAt: '', contenders: [timed] } as const;
+  const slow = { ...chosen, candidate: 'b', medianNs: 1020, fastestNs: 1010, loss: 1020 / 1010 - 1 };
+  const { 'h200-attention-dispatch': block } = measuredBlocks({
+    'h200-attention-dispatch': {
+      device: { id: 'cuda:0', kind: 'cuda', name: 'NVIDIA H200', driver: '580' },
+      versions: { compiler: 'nvrtc 13.0' },
+      recordedAt: '2026-11-23T00:00:00.000Z',
+      tier: 'accept',
+      blocks: 6,
+      kernels: [
+        { id, kernel: 'one', parameters: { N: 2 } },
+        { id: 'b', kernel: 'two', parameters: {} },
+      ],
+      rows: [
+        { ...row, workload: 'small', chosen },
+        { ...row, workload: 'large', chosen: slow },
+        { ...row, workload: 'odd', chosen: null, contenders: [] },
+      ],
+      largestLoss: { workload: 'large', loss: slow.loss },
+    },
+  });
+  expect(block).toContain('| small | `one` (N=2) | 1.01 µs | the same | 0.0 % | 1 |');
+  expect(block).toContain('| large | `two` | 1.02 µs | `one` (N=2), 1.01 µs | 1.0 % | 1 |');
+  expect(block).toContain('| odd | none | – | – | – | 0 |');
+  expect(block).toContain('With 2 kernels, no row takes more than 1.0 % longer than its fastest contender (large).');
+  expect(block).toContain('6 blocks');
+});
+
 test('blocks count verdicts, blocks and discarded ones, and say where they come from', () => {
   const blocks = measuredBlocks({ 'h200-a-a': recording, 'h200-sensitivity': recording });
   expect(blocks['h200-a-a']).toContain(

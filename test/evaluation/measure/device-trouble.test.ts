@@ -117,6 +117,7 @@ describe('a failure while times are measured', () => {
         expect(await evaluate(BESIDE)).toMatchObject({
           status: 'device-failed',
           reason: `other, which ran in the same blocks, ended the device process: ${failure.message}`,
+          missingBaselines: [{ name: 'other', reason: failure.message }],
         });
         expect(await evaluate(BESIDE)).toMatchObject({ status: 'passed', comparisons: [{ baseline: 'other' }] });
       }

@@ -74,6 +74,34 @@ const LAUNCHES = {
   remembering: await countVerification({ moduleState: { forget: () => {} } }),
 };
 
+describe('a rough time', () => {
+  const roughly = async (kernel: FakeKernel, candidate = toyCandidate()) => {
+    const device = withMeasuring(createFakeDevice({ kernel }), { sequenceNs: () => SEQUENCE_NS });
+    const evaluator = createLiveEvaluator({ device, toolchain: createFakeToolchain(), oracle, secret: 1 });
+    const rough = await evaluator.estimate!({ problem: toy, candidate, workload: toyWorkload, seed: 1 });
+    expect(device.liveBuffers.size, 'buffers left allocated').toBe(0);
+    expect(device.liveModules.size, 'modules left loaded').toBe(0);
+    return rough;
+  };
+
+  it('is that of a few runs, which nobody checks', async () => {
+    let launches = 0;
+    const rough = await roughly(() => {
+      launches += 1;
+    });
+    expect(rough).toEqual({ ok: true, ns: expect.closeTo(SEQUENCE_NS, -4) });
+    expect(launches).toBeGreaterThan(0);
+    expect(launches).toBeLessThan(LAUNCHES.forgetful);
+  });
+
+  it('says why a kernel has none', async () => {
+    const crashed = { ok: false, status: 'crashed', message: 'gone' } as const;
+    expect(await roughly(() => crashed)).toMatchObject({ ok: false, status: 'crashed', reason: 'gone' });
+    const limited = toyCandidate({ limits: ['R < 0'] });
+    expect(await roughly(honest, limited)).toMatchObject({ ok: false, status: 'unsupported' });
+  });
+});
+
 describe('an honest kernel', () => {
   it('is measured: its time, conditions and blocks', async () => {
     const { status, timing } = await evaluate(honest);
