@@ -43,6 +43,7 @@ export type { Timing } from './core/timing.ts';
 export type { Verdict } from './core/vocabulary.ts';
 export type { AuditReport } from './evaluation/audit/audit.ts';
 export { createRecordedEvaluator } from './evaluation/recording/replay.ts';
+export { serveAgents } from './mcp/serve-agents.ts';
 export type { Block, Document, Inline, Section } from './reports/document.ts';
 export type { CheckReport } from './reports/documents/check.ts';
 export type { ComparedSide, ComparedWorkload, CompareView } from './reports/documents/compare.ts';

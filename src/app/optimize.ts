@@ -6,7 +6,7 @@ import type { Candidate, Kernel } from '../core/kernel.ts';
 import { completeParameters } from '../core/plan/parameters.ts';
 import { deviceRefusal } from '../core/plan/runs-on.ts';
 import type { Problem } from '../core/problem.ts';
-import { AUTHOR, GUIDED } from '../core/requests/options.ts';
+import { AGENTS, AUTHOR, GUIDED } from '../core/requests/options.ts';
 import { type CompleteRequest, completeRequest, loggedOf, type RequestOf } from '../core/requests/request.ts';
 import type { Timing } from '../core/timing.ts';
 import { PATTERNS } from '../diagnosis/patterns/index.ts';
@@ -32,7 +32,8 @@ import type {
 import { readPriors } from '../store/index/read-priors.ts';
 import { createRunFolder, RUN_FILES, type RunFolder, runId } from '../store/run-folder.ts';
 import { readTranscript } from '../store/transcript.ts';
-import { refuseAuthorConflicts } from './author/model/author-options.ts';
+import { MODEL, refuseAuthorConflicts } from './author/author-options.ts';
+import type { ServeTurn } from './author/command/command-author.ts';
 import { rooflineOf, vetoBoundFor } from './bounds.ts';
 import { hashProblemFiles } from './loading/hash-problem-files.ts';
 import { ensureTrustedFor } from './loading/trust.ts';
@@ -47,6 +48,8 @@ export type OptimizeRequest = OnDevice<RequestOf<'optimize'>> & {
   readonly seedDrawn?: boolean;
   /** Instead of those that the options give. */
   readonly budgets?: Budgets;
+  /** Serves the agents of `--author`; needed only with one. */
+  readonly serveAgents?: ServeTurn;
   /** Sees every event as it is logged. */
   readonly onEvent?: (event: RecordedEvent) => void;
 };
@@ -243,14 +246,20 @@ export async function runLoop(
   }
 }
 
-/** Its modules load only where a model is asked. */
+/** Its modules load only where somebody writes. */
 async function openAuthor(
-  { request, problem, workloads, authorLimits }: PreparedRun,
+  { request, problem, workloads, start, rungs, authorLimits }: PreparedRun,
   rest: { session: Session; run: RunFolder; priors: Priors; seed: number; closing: AsyncDisposableStack },
 ): Promise<Author> {
-  const { openModelAuthor } = await import('./author/model/open-model-author.ts');
-  const options = { ...request, ...authorLimits };
-  return await openModelAuthor({ options, problem, workload: workloads[0]!, ...rest });
+  const workload = workloads[0]!;
+  if (request.author?.includes(MODEL)) {
+    const { openModelAuthor } = await import('./author/model/open-model-author.ts');
+    const options = { ...request, ...authorLimits };
+    return await openModelAuthor({ options, problem, workload, ...rest });
+  }
+  const { openCommandAuthor } = await import('./author/command/open-command-author.ts');
+  const { serveAgents } = request;
+  return await openCommandAuthor({ options: request, serveAgents, problem, workload, start, rungs, ...rest });
 }
 
 /** Everything that a run may judge. */
@@ -281,7 +290,7 @@ const requestToLog = (request: OptimizeRequest, problem: Problem): RunRequest =>
   seedDrawn: request.seedDrawn || undefined,
 });
 
-const NOTHING_OF_AUTHORS = Object.fromEntries(Object.keys(AUTHOR).map((name) => [name, undefined]));
+const NOTHING_OF_AUTHORS = Object.fromEntries(Object.keys({ ...AUTHOR, ...AGENTS }).map((name) => [name, undefined]));
 
 /** Also writes the report of a run that is refused or fails. The error goes on to the caller. */
 async function reportingFailures<T>(run: RunFolder, work: () => Promise<T>): Promise<T> {

@@ -35,7 +35,7 @@ export type ResumeRequest = RequestOf<'resume'> &
     readonly onEvent?: (event: RecordedEvent) => void;
     /** Called first for the events that the log already holds, up to the point where the run continues. */
     readonly onHistory?: (events: readonly RecordedEvent[]) => void;
-  };
+  } & Pick<OptimizeRequest, 'serveAgents'>;
 
 export interface ResumeOutcome extends OptimizeOutcome {
   /** It had ended for good: nothing was done. */
@@ -212,7 +212,7 @@ const keepOf =
 async function prepareAgain(
   started: RunStartedEvent,
   events: readonly RecordedEvent[],
-  { store, trust, signal, onEvent, onStage, askTrust }: ResumeRequest,
+  { store, trust, signal, onEvent, onStage, onStep, askTrust, serveAgents }: ResumeRequest,
 ): Promise<PreparedRun> {
   const { problemFiles, ...options } = started.request;
   const { problem, start, rungs } = await loadProblemTarget(options.target, options.dtype);
@@ -229,8 +229,12 @@ async function prepareAgain(
     strategy: started.strategy as OptimizeRequest['strategy'],
     store,
     signal,
+    // Of logs from before there could be several.
+    author: options.author && [options.author].flat(),
     onEvent,
     onStage,
+    onStep,
+    serveAgents,
   } satisfies OptimizeRequest);
   return {
     request,

@@ -1,5 +1,6 @@
 import { formatCount, formatElapsed, formatMove, formatRatio, formatTime } from '../reports/format.ts';
 import { cutText } from '../reports/print/wrap.ts';
+import { describeStepBegan, describeStepEnded } from '../reports/sections/authored.ts';
 import type { EvaluationFinishedEvent, EventType, RecordedEvent } from '../store/events.ts';
 import { createBestSoFar } from './best-so-far.ts';
 import { createLiveArea, type LiveArea } from './live-area.ts';
@@ -101,6 +102,11 @@ export function createLiveProgress(stream: NodeJS.WriteStream): Progress {
     'author-asked': ({ iteration, author, outcome, code }) => {
       start(`[${iteration}] ${author}: ${outcome}${code === null ? '' : `: ${code}`}; asking again`);
     },
+    'author-step-began': (event) => {
+      print(describeStepBegan(event));
+      start(`[${event.iteration}] ${event.author} works`);
+    },
+    'author-step-ended': (event) => print(describeStepEnded(event)),
     'author-redirected': ({ step, reason }) => print(`${step}: ${reason}`, 'yellow'),
     'move-proposed': ({ iteration, move: change }) => {
       isSearching = true;

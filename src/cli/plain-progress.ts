@@ -1,6 +1,7 @@
 import type { EvaluationStage } from '../core/evaluation.ts';
 import { describeAllowance } from '../optimizer/allowance.ts';
 import { formatMove, formatNs, formatRatio, formatRatioInterval } from '../reports/format.ts';
+import { describeStepBegan, describeStepEnded } from '../reports/sections/authored.ts';
 import type {
   AblationEvent,
   BudgetEvent,
@@ -80,10 +81,13 @@ function describeAsked({
   reason,
   tokens,
   tokensUsed,
+  seconds,
 }: RecordedEvent<'author-asked'>): string {
   const what = outcome === 'candidate' ? `${purpose === 'write' ? 'wrote' : 'mended'} a kernel` : `${outcome}: ${code}`;
   const why = outcome === 'candidate' ? '' : `: ${reason.split('\n')[0]!.slice(0, 120)}`;
-  return `${author}: ${what}${why}; ${tokens.input + tokens.output} tokens, ${tokensUsed} so far`;
+  const cost =
+    seconds === undefined ? `${tokens.input + tokens.output} tokens, ${tokensUsed} so far` : `after ${seconds} s`;
+  return `${author}: ${what}${why}; ${cost}`;
 }
 
 type Handlers = { [T in EventType]: (event: RecordedEvent<T>) => void };
@@ -119,6 +123,8 @@ export function createPlainProgress(stream: NodeJS.WriteStream): Progress {
     },
     'move-abandoned': ({ moveKey, reason }) => print(`    giving up ${moveKey}: ${reason}`),
     'author-asked': (event) => print(`    ${describeAsked(event)}`),
+    'author-step-began': (event) => print(`    ${describeStepBegan(event)}`),
+    'author-step-ended': (event) => print(`    ${describeStepEnded(event)}`),
     'author-redirected': ({ step, reason }) => print(`    ${paint('yellow', step)}: ${reason}`),
     advice: ({ finding, text }) => print(`    advice for ${finding.id}: ${text}`),
     'options-ranked': (event) => {

@@ -335,6 +335,7 @@ const EARNED: readonly StopReason[] = ['goal-reached', 'near-attainable'];
 /** Confirms the winner. The search continues if this revokes the reason for stopping. */
 async function confirm(run: Run): Promise<Phase> {
   const { stop, best: claimed } = run;
+  await run.proposer.rest?.(run);
   await confirmBest(run);
   if (isInterrupted(run)) return interruptedAtTheEnd(run);
   if (!EARNED.includes(stop!.reason)) return 'explain';

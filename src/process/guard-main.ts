@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { basename } from 'node:path';
 import { createInterface } from 'node:readline';
+import { endMarkedProcesses } from './marked-processes.ts';
 import { killGroup } from './process-group.ts';
 
 /*
@@ -19,9 +20,6 @@ export interface GuardLine {
 }
 
 const TEMPORARY = /^warpsmith-\d+-/;
-/** Looks for marked processes: each finds what those before it started while they were ended. */
-const SWEEPS = 5;
-
 const mark = process.argv[2] ?? '';
 const groups = new Set<number>();
 const folders = new Set<string>();
@@ -32,32 +30,9 @@ function note({ kind, id, gone = false }: GuardLine): void {
   else known.add(id);
 }
 
-/** Linux: every process of this user that was started with the mark, in any group. */
-function markedProcesses(): number[] {
-  if (mark === '') return [];
-  try {
-    return readdirSync('/proc').filter(isMarked).map(Number);
-  } catch {
-    return [];
-  }
-}
-
-function isMarked(pid: string): boolean {
-  if (!/^\d+$/.test(pid) || Number(pid) === process.pid) return false;
-  try {
-    return readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0').includes(mark);
-  } catch {
-    return false; // It has ended, or belongs to somebody else.
-  }
-}
-
 function endAll(): void {
   for (const group of groups) attempt(() => killGroup(group));
-  for (let sweep = 0; sweep < SWEEPS; sweep += 1) {
-    const left = markedProcesses();
-    if (left.length === 0) break;
-    for (const pid of left) attempt(() => process.kill(pid, 'SIGKILL'));
-  }
+  if (mark !== '') endMarkedProcesses(mark);
   for (const folder of folders) {
     if (TEMPORARY.test(basename(folder)))
       attempt(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));

@@ -14,22 +14,31 @@ const OWNED = /^warpsmith-(\d+)-/;
  */
 const ABANDONED_AFTER_MS = 24 * 3_600_000;
 
-/**
- * Gives `use` a new empty folder and removes it afterwards in any case: return, throw, exit or interrupt. A later process
- * removes folders of killed processes after a day.
- */
+/** Gives `use` a new empty folder and removes it afterwards in any case, as {@link openTemporaryFolder}. */
 export async function withTemporaryFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
+  await using folder = openTemporaryFolder();
+  return await use(folder.path);
+}
+
+/**
+ * A new empty folder that only this user may enter. It is removed when it is disposed of, and in any case at the end of this
+ * process: return, throw, exit or interrupt. A later process removes folders of killed processes after a day.
+ *
+ * @throws WarpsmithError `no-temporary-folder`.
+ */
+export function openTemporaryFolder(): AsyncDisposable & { readonly path: string } {
   sweepOnce();
-  const folder = createFolder();
-  const forgetEnd = onProcessEnd(() => rmSync(folder, { recursive: true, force: true }));
-  const forgetGuard = guardFolder(folder);
-  try {
-    return await use(folder);
-  } finally {
-    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
-    forgetEnd();
-    forgetGuard();
-  }
+  const path = createFolder();
+  const forgetEnd = onProcessEnd(() => rmSync(path, { recursive: true, force: true }));
+  const forgetGuard = guardFolder(path);
+  return {
+    path,
+    async [Symbol.asyncDispose]() {
+      await rm(path, { recursive: true, force: true, maxRetries: 3 });
+      forgetEnd();
+      forgetGuard();
+    },
+  };
 }
 
 /** @throws WarpsmithError `no-temporary-folder`. */

@@ -50,6 +50,8 @@ const SHAPES: Readonly<Record<RunEvent['type'], Shape>> = {
   'move-abandoned': { moveKey: 'text', reason: 'text' },
   advice: { ...FINDING, text: 'text' },
   'author-asked': { request: 'number', author: 'text', outcome: 'text', reason: 'text', tokens: 'object' },
+  'author-step-began': { step: 'number', author: 'text', containment: 'text' },
+  'author-step-ended': { step: 'number', author: 'text', end: 'text', detail: 'text', seconds: 'number' },
   'author-redirected': { signal: 'text', step: 'text', reason: 'text' },
   'options-ranked': { options: 'list' },
   ablation: { best: 'text', 'undone.kind': 'text', ...REFERENCE('candidate') },

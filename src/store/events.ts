@@ -49,6 +49,19 @@ export type AuthorSignal = (typeof AUTHOR_SIGNALS)[number];
 export const AUTHOR_STEPS = ['other-finding', 'other-parent', 'other-mode', 'fresh-context', 'stop'] as const;
 export type AuthorStep = (typeof AUTHOR_STEPS)[number];
 
+/** How a variation step of an agent process ends. */
+export const AUTHOR_STEP_ENDS = [
+  'exited',
+  'killed',
+  'not-started',
+  'time-spent',
+  'evaluations-spent',
+  'redirected',
+  'caught',
+  'search-ended',
+] as const;
+export type AuthorStepEnd = (typeof AUTHOR_STEP_ENDS)[number];
+
 const text = z.string();
 const number = z.number();
 const orNull = <Schema extends z.ZodType>(schema: Schema) => schema.nullable();
@@ -112,7 +125,13 @@ const move = z.discriminatedUnion('kind', [
     /** Parent's time ÷ its time, as the author hopes. Never evidence. */
     predictedRatio: orNull(number),
     /** Of all requests that it took, repairs included. */
-    cost: z.object({ requests: number, tokens: tokenUsage, money: orNull(number) }),
+    cost: z.object({
+      requests: number,
+      tokens: tokenUsage,
+      money: orNull(number),
+      /** Wall time of an agent process, whose tokens nobody counts. */
+      seconds: number.optional(),
+    }),
   }),
 ]);
 
@@ -394,6 +413,43 @@ export const EVENT_SCHEMAS = {
     /** Of the run so far. */
     tokensUsed: number,
     moneyUsed: orNull(number),
+    /** Wall time since the agent process began or was told of its last kernel. Its tokens are not known. */
+    seconds: number.optional(),
+  }),
+
+  /** An agent process began a variation step. */
+  'author-step-began': z.object({
+    iteration: number,
+    /** Counts from 1. */
+    step: number,
+    /** e.g. `command: my-agent --quiet`. */
+    author: text,
+    /** Candidate that it is shown, and the finding that it is to work on. */
+    parent: text,
+    finding: text,
+    mode: z.enum(AUTHOR_MODES),
+    /** What keeps it from the rest of the machine: `bubblewrap`, or `not contained`. */
+    containment: text,
+    network: z.enum(['open', 'closed']),
+    /** Its share. */
+    evaluations: number,
+    minutes: number,
+    /** Names of the rungs that it sees beside the start. */
+    rungs: z.array(text),
+  }),
+
+  /** How it ended. What it handed in lies in the run's transcript. */
+  'author-step-ended': z.object({
+    iteration: number,
+    step: number,
+    author: text,
+    end: z.enum(AUTHOR_STEP_ENDS),
+    /** The exit code, or what ended it. */
+    detail: text,
+    seconds: number,
+    submissions: number,
+    /** Processes that outlived it, and were ended. */
+    survivors: number,
   }),
 
   /** The author got no further: it is asked for something else. The last step ends the search. */

@@ -1,11 +1,12 @@
 import { appendFileSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { WarpsmithError } from '../core/errors.ts';
-import type { Priors } from './events.ts';
+import { EVENT_SCHEMAS, type Priors } from './events.ts';
 import { withStorageErrors } from './storage-error.ts';
 
 /*
- * What a run asked a language model, and what came: a JSON line for each request. The loop runs again from it without a model.
+ * What a run asked a language model, and what came: a JSON line for each request. Of agent processes, what they handed in, and how
+ * their steps began and ended. The loop runs again from it without a model or an agent.
  */
 
 export const TRANSCRIPT_VERSION = 1;
@@ -21,7 +22,7 @@ const usage = z.object({
 
 const header = z.object({
   schemaVersion: z.literal(TRANSCRIPT_VERSION),
-  /** e.g. `anthropic:NAME`. */
+  /** e.g. `anthropic:NAME`; empty where only agent processes wrote. */
   model: z.string(),
   problem: z.string(),
   device: z.string(),
@@ -54,16 +55,44 @@ const exchange = z.object({
 /** One request and its answer. */
 export type Exchange = z.infer<typeof exchange>;
 
+const agentLine = z.discriminatedUnion('agent', [
+  z.object({ agent: z.literal('began'), event: EVENT_SCHEMAS['author-step-began'].omit({ iteration: true }) }),
+  z.object({
+    agent: z.literal('submitted'),
+    request: count,
+    author: z.string(),
+    /** Of the candidate that it was made from. */
+    parent: z.string().nullable(),
+    hypothesis: z.string(),
+    predictedRatio: z.number().nullable(),
+    files: z.record(z.string(), z.string()),
+    parameters: z.record(z.string(), z.number()),
+    seconds: z.number(),
+    /** What compiling it showed. */
+    refused: z.object({ code: z.string(), reason: z.string() }).optional(),
+  }),
+  z.object({
+    agent: z.literal('ended'),
+    event: EVENT_SCHEMAS['author-step-ended'].omit({ iteration: true }),
+    /** What the next step is given. Nothing that it says is evidence. */
+    notes: z.string(),
+  }),
+]);
+
+/** What an agent process did. */
+export type AgentLine = z.infer<typeof agentLine>;
+
 export interface Transcript {
   readonly header: TranscriptHeader;
   readonly exchanges: readonly Exchange[];
+  readonly agents: readonly AgentLine[];
 }
 
 /** Begins a transcript. @throws WarpsmithError if the store can't be written. */
 export const beginTranscript = (path: string, head: TranscriptHeader): void => append(path, head);
 
 /** Adds what a request was answered, at once: it has been paid for. */
-export const addToTranscript = (path: string, one: Exchange): void => append(path, one);
+export const addToTranscript = (path: string, one: Exchange | AgentLine): void => append(path, one);
 
 function append(path: string, value: object): void {
   withStorageErrors(path, () => appendFileSync(path, `${JSON.stringify(value)}\n`, { flush: true }));
@@ -85,10 +114,17 @@ export function readTranscript(path: string): Transcript {
     throw damaged(path, line, issue ? `${issue.path.join('.') || 'line'}: ${issue.message}` : 'no JSON');
   };
   if (first === undefined) throw damaged(path, 1, 'it is empty');
-  return {
+  const read: Transcript & { exchanges: Exchange[]; agents: AgentLine[] } = {
     header: parse(header, first, 1),
-    exchanges: rest.map((text, index) => parse(exchange, text, index + 2)),
+    exchanges: [],
+    agents: [],
   };
+  for (const [index, text] of rest.entries()) {
+    const isOfAgent = Object.hasOwn((jsonOf(text) as object | undefined) ?? {}, 'agent');
+    if (isOfAgent) read.agents.push(parse(agentLine, text, index + 2));
+    else read.exchanges.push(parse(exchange, text, index + 2));
+  }
+  return read;
 }
 
 function jsonOf(text: string): unknown {

@@ -1,6 +1,6 @@
 import { feedbackOf } from '../../reports/feedback.ts';
 import { drawSeed } from '../seed.ts';
-import { attemptOf, evaluationOf } from './lineage.ts';
+import { attemptOf } from './lineage.ts';
 import { namedCandidate } from './list-kernels.ts';
 import { notJudged, type Turn } from './turn.ts';
 
@@ -30,7 +30,7 @@ export async function compareAttempts(
   const [left, right] = [namedCandidate(turn, of.baseline), namedCandidate(turn, of.candidate)];
   const [before, after] = [left, right].map(({ id }) => {
     const attempt = attemptOf(turn.lineage(), id);
-    return attempt && evaluationOf(turn.place, attempt);
+    return attempt && turn.evaluationOf(attempt);
   });
   if (!before) throw notJudged(of.baseline);
   if (!after) throw notJudged(of.candidate);

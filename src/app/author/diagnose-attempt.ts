@@ -3,7 +3,7 @@ import { PATTERNS } from '../../diagnosis/patterns/index.ts';
 import { proposeMoves } from '../../optimizer/propose-moves.ts';
 import { formatMove } from '../../reports/format.ts';
 import { describeEvidence } from '../../reports/sections/findings.ts';
-import { attemptOf, evaluationOf } from './lineage.ts';
+import { attemptOf } from './lineage.ts';
 import { namedCandidate } from './list-kernels.ts';
 import { notJudged, type Turn } from './turn.ts';
 
@@ -23,7 +23,7 @@ export interface AttemptDiagnosis {
 export async function diagnoseAttempt(turn: Turn, id: string): Promise<AttemptDiagnosis> {
   const candidate = namedCandidate(turn, id);
   const attempt = attemptOf(turn.lineage(), candidate.id);
-  const evaluation = attempt && evaluationOf(turn.place, attempt);
+  const evaluation = attempt && turn.evaluationOf(attempt);
   if (!evaluation) throw notJudged(id);
   const { device } = await turn.session();
   const rungs = turn.showsRungs ? turn.rungs.filter(({ file }) => deviceRefusal(file, device) === undefined) : [];

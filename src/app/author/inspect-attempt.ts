@@ -1,6 +1,6 @@
 import { formatFigure, formatPercent } from '../../reports/format.ts';
 import { buildInspectView, type InspectedLine } from '../../reports/inspect-view.ts';
-import { attemptOf, evaluationOf } from './lineage.ts';
+import { attemptOf } from './lineage.ts';
 import { namedCandidate } from './list-kernels.ts';
 import { notJudged, type Turn } from './turn.ts';
 
@@ -18,7 +18,7 @@ export interface AttemptLines {
 export function inspectAttempt(turn: Turn, id: string, count: number): AttemptLines {
   const candidate = namedCandidate(turn, id);
   const attempt = attemptOf(turn.lineage(), candidate.id);
-  const evaluation = attempt && evaluationOf(turn.place, attempt);
+  const evaluation = attempt && turn.evaluationOf(attempt);
   if (!evaluation) throw notJudged(id);
   const { sources } = candidate.kernel;
   const view = buildInspectView({ evaluation, label: id, sources, ptx: undefined });

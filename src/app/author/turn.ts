@@ -1,31 +1,9 @@
-import { makeCandidate } from '../../core/candidate.ts';
-import type { DeviceSpec } from '../../core/device-spec.ts';
 import { WarpsmithError } from '../../core/errors.ts';
-import { type Evaluation, isWrongWhenTimed } from '../../core/evaluation.ts';
+import type { Evaluation } from '../../core/evaluation.ts';
 import type { Candidate, Kernel } from '../../core/kernel.ts';
-import { whyNotTaken } from '../../core/plan/takes-workload.ts';
-import type { Problem, Workload } from '../../core/problem.ts';
-import { completeRequest, type RequestOf } from '../../core/requests/request.ts';
-import { untilAborted } from '../../core/until-aborted.ts';
-import { planLaunches } from '../../evaluation/launches/plan-launches.ts';
-import { ensureTrustedFor } from '../loading/trust.ts';
-import { drawSeed } from '../seed.ts';
-import { type OnDevice, openSession, type Session } from '../session.ts';
-import { loadProblemTarget } from '../target.ts';
-import { chooseWorkload } from '../workload.ts';
-import { type Allowance, openAllowance } from './allowance.ts';
-import {
-  addToLineage,
-  attemptOf,
-  candidateOf,
-  evaluationOf,
-  type Place,
-  readLineage,
-  type Submitted,
-  timesCaught,
-} from './lineage.ts';
-
-export type TurnRequest = OnDevice<RequestOf<'mcp'>>;
+import type { Allowance } from './allowance.ts';
+import type { Bench } from './check-submission.ts';
+import type { Submitted } from './lineage.ts';
 
 /** What an author says of a candidate: never a time, a verdict, a reference or a seed. */
 export interface Said {
@@ -57,140 +35,30 @@ export interface Search {
   readonly done: Promise<void>;
 }
 
-type Mutable<T> = { -readonly [K in keyof T]: T[K] };
-
-/** Ends an author's turn for good. */
-const MOST_CAUGHT = 2;
-const DEFAULT_EVALUATIONS = 30;
-
-/** Names of candidates to measure beside, among the contenders of shared blocks. */
-const PARENT = 'parent';
-const START = 'start';
-
-/** Said of a submission that nobody could judge. */
-const NOT_YOURS =
-  'The kernel is not to blame and the evaluation is given back. Submit the same files again: other shapes and inputs are drawn.';
-
-/**
- * An author's turn on one problem, workload and device: judges what it submits, one candidate after the other, and keeps every
- * attempt in the journal of the store. Opens the device when it is first needed.
- */
-export class Turn {
-  readonly problem: Problem;
-  readonly workload: Workload;
+/** An author's turn on one problem, workload and device, as the tools of the MCP server see it. */
+export interface Turn extends Bench {
+  readonly device: string;
   readonly start: Candidate;
   readonly rungs: readonly Kernel[];
-  readonly author: string;
+  /** Whether the author sees the problem's other rungs. */
   readonly showsRungs: boolean;
-  readonly allowance: Allowance;
-  readonly #options: TurnRequest & { readonly store: string };
-  readonly #pending = new Map<string, Pending & { controller: AbortController }>();
-  readonly #searches = new Map<string, Mutable<Search> & { controller: AbortController }>();
-  readonly #ending = new AbortController();
-  #session: Promise<Session> | undefined;
-  #queue: Promise<unknown> = Promise.resolve();
-
-  constructor(parts: {
-    options: TurnRequest & { readonly store: string };
-    problem: Problem;
-    workload: Workload;
-    start: Candidate;
-    rungs: readonly Kernel[];
-  }) {
-    const { options } = parts;
-    this.#options = options;
-    this.problem = parts.problem;
-    this.workload = parts.workload;
-    this.start = parts.start;
-    this.rungs = parts.rungs;
-    this.author = options.author ?? 'agent';
-    this.showsRungs = options.showRungs ?? false;
-    this.allowance = openAllowance({
-      maximumEvaluations: options.maximumEvaluations ?? DEFAULT_EVALUATIONS,
-      maximumMinutes: options.maximumMinutes ?? null,
-    });
-    options.signal?.addEventListener('abort', () => this.#ending.abort(options.signal?.reason), { once: true });
-  }
-
-  get place(): Place {
-    return { store: this.#options.store, problem: this.problem, workload: this.workload, device: this.#options.device };
-  }
-
-  get device(): string {
-    return this.#options.device;
-  }
-
-  /** Attempts with a verdict, of earlier connections and other authors, too. */
-  lineage(): Submitted[] {
-    return readLineage(this.place);
-  }
-
+  readonly allowance: Pick<Allowance, 'left' | 'take'>;
   /** Whether the author was caught twice, and may submit nothing any more. */
-  get isOver(): boolean {
-    return timesCaught(this.#options.store, this.problem.file.name, this.author) >= MOST_CAUGHT;
-  }
-
-  pending(): readonly Pending[] {
-    return [...this.#pending.values()];
-  }
-
-  pendingOf(id: string): Pending | undefined {
-    return this.#pending.get(id);
-  }
-
+  readonly isOver: boolean;
+  /** Attempts with a verdict, oldest first. */
+  lineage(): Submitted[];
+  /** The whole evaluation of an attempt, or undefined if it is no longer there. */
+  evaluationOf(attempt: Submitted): Evaluation | undefined;
+  pending(): readonly Pending[];
+  pendingOf(id: string): Pending | undefined;
   /**
    * Puts a candidate in the queue of those to judge.
    *
    * @returns whether it is new; a candidate that was judged before, or waits, is not judged again and costs nothing.
    * @throws WarpsmithError `turn-over`; `budget-spent`; for launch plans that can't be used.
    */
-  async submit(candidate: Candidate, said: Said): Promise<{ readonly isNew: boolean }> {
-    if (this.isOver) throw turnOver(this.author);
-    // Nothing may be awaited from here to its place in the queue: the same files submitted twice at once would be judged twice.
-    const { spec } = (await this.session()).device;
-    const known = this.#pending.get(candidate.id);
-    const isOpen = known?.state === 'waiting' || known?.state === 'running';
-    if (isOpen || attemptOf(this.lineage(), candidate.id)) return { isNew: false };
-    this.#refuseUnusablePlan(candidate, spec);
-    this.allowance.take(1);
-    const controller = new AbortController();
-    const pending: Mutable<Pending> & { controller: AbortController } = {
-      candidate,
-      said,
-      state: 'waiting',
-      controller,
-      done: Promise.resolve(),
-    };
-    this.#pending.set(candidate.id, pending);
-    const signal = AbortSignal.any([controller.signal, this.#ending.signal]);
-    const end = (state: 'failed' | 'cancelled', reason: string): void => {
-      // What was cancelled while it ran has used the device.
-      if (state === 'failed' || pending.state === 'waiting') this.allowance.giveBack(1);
-      const remark = state === 'failed' ? `${reason}. ${NOT_YOURS}` : reason;
-      Object.assign(pending, { state, reason: remark });
-    };
-    pending.done = this.inTurn(async () => {
-      if (signal.aborted) return end('cancelled', 'cancelled before it was judged');
-      pending.state = 'running';
-      try {
-        await this.#ensureStart(signal);
-        const evaluation = await this.#judge(candidate, said, signal);
-        if (evaluation.status === 'device-failed') return end('failed', evaluation.reason ?? 'the device failed');
-        this.#keep(candidate, said, evaluation);
-        this.#pending.delete(candidate.id);
-      } catch (error) {
-        if (signal.aborted) return end('cancelled', 'cancelled while it was judged');
-        end('failed', error instanceof Error ? error.message : String(error));
-        if (!(error instanceof WarpsmithError)) throw error;
-      }
-    }).catch((error: unknown) => this.#options.onStep?.(`bug: ${error instanceof Error ? error.stack : error}`));
-    return { isNew: true };
-  }
-
-  searchOf(id: string): Search | undefined {
-    return this.#searches.get(id);
-  }
-
+  submit(candidate: Candidate, said: Said): Promise<{ readonly isNew: boolean }>;
+  searchOf(id: string): Search | undefined;
   /**
    * Begins a search over a candidate's parameters.
    *
@@ -198,219 +66,25 @@ export class Turn {
    * @returns its id.
    * @throws WarpsmithError `turn-over`; `budget-spent`; `no-parameters`.
    */
-  search(candidate: Candidate, evaluations: number): string {
-    if (this.isOver) throw turnOver(this.author);
-    if (Object.keys(candidate.kernel.file.parameters ?? {}).length === 0) throw noParameters(candidate);
-    this.allowance.take(evaluations);
-    const controller = new AbortController();
-    const id = `search-${this.#searches.size + 1}`;
-    const search: Mutable<Search> & { controller: AbortController } = {
-      id,
-      candidate,
-      state: 'waiting',
-      controller,
-      done: Promise.resolve(),
-    };
-    this.#searches.set(id, search);
-    const signal = AbortSignal.any([controller.signal, this.#ending.signal]);
-    let used = 0;
-    const run = async (): Promise<void> => {
-      if (signal.aborted) {
-        Object.assign(search, { state: 'cancelled', reason: 'cancelled before it began' });
-        return;
-      }
-      search.state = 'running';
-      await this.#ensureStart(signal);
-      // A search that breaks off does not say how much it used.
-      used = evaluations;
-      used = await this.#search(search, evaluations, signal);
-    };
-    search.done = this.inTurn(run)
-      .catch((error: unknown) => {
-        Object.assign(search, { state: 'failed', reason: error instanceof Error ? error.message : String(error) });
-      })
-      .finally(() => this.allowance.giveBack(Math.max(0, evaluations - used)));
-    return id;
-  }
-
-  /** @returns evaluations used. */
-  async #search(search: Mutable<Search>, evaluations: number, signal: AbortSignal): Promise<number> {
-    const { problem, workload } = this;
-    const { searchParameters } = await import('./search-parameters.ts');
-    const { store } = this.#options;
-    const session = await this.session();
-    const { candidate: start } = search;
-    const result = await searchParameters({ session, store, problem, workload, start, evaluations, signal });
-    const { best, evaluationsUsed } = result;
-    Object.assign(search, {
-      state: signal.aborted ? 'cancelled' : 'finished',
-      reason: `${evaluationsUsed} evaluations: ${result.detail}`,
-      best: best?.candidate.id,
-    });
-    if (best && !attemptOf(this.lineage(), best.candidate.id)) {
-      const hypothesis = `the best of ${evaluationsUsed} evaluations over the parameters of ${start.id}`;
-      this.#keep(best.candidate, { hypothesis, predictedRatio: null, parent: start.id }, best.evaluation);
-    }
-    return evaluationsUsed;
-  }
-
+  search(candidate: Candidate, evaluations: number): string;
   /** Ends a submission or search that has no verdict yet. @returns whether there was one. */
-  cancel(id: string): boolean {
-    const pending = this.#pending.get(id) ?? this.#searches.get(id);
-    if (pending?.state !== 'waiting' && pending?.state !== 'running') return false;
-    pending.controller.abort(new Error('cancelled'));
-    return true;
-  }
-
+  cancel(id: string): boolean;
   /** The start's attempt; judged now if it never was. It costs the author nothing. */
-  async judgedStart(): Promise<Submitted | undefined> {
-    const known = attemptOf(this.lineage(), this.start.id);
-    if (known) return known;
-    await this.inTurn(() => this.#ensureStart(this.#ending.signal));
-    return attemptOf(this.lineage(), this.start.id);
-  }
-
-  /** Does work that needs the device, when nothing else does. */
-  inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#queue.then(work);
-    this.#queue = done.catch(() => undefined);
-    return done;
-  }
-
-  session(): Promise<Session> {
-    this.#session ??= openSession({ ...this.#options, record: undefined, replay: undefined });
-    return this.#session;
-  }
-
+  judgedStart(): Promise<Submitted | undefined>;
   /** The candidate that a text names: `start`, or an id. @throws WarpsmithError `unknown-attempt`. */
-  candidate(id: string): Candidate {
-    if (id === START || id === this.start.id) return this.start;
-    const pending = this.#pending.get(id);
-    if (pending) return pending.candidate;
-    const attempt = attemptOf(this.lineage(), id);
-    if (attempt) return candidateOf(this.place, attempt);
-    throw this.#unknown(id);
-  }
-
-  /** Ends all work, and the processes behind it. */
-  async close(): Promise<void> {
-    this.#ending.abort(new Error('the connection was closed'));
-    await this.#queue;
-    const session = await this.#session?.catch(() => undefined);
-    await session?.[Symbol.asyncDispose]();
-  }
-
-  #unknown(id: string): WarpsmithError {
-    const known = this.lineage().map(({ candidate }) => candidate.id);
-    return new WarpsmithError({
-      code: 'unknown-attempt',
-      message: `There is no attempt ${id} here.`,
-      received: id,
-      expected: ['start', ...known.slice(-10)].join(', '),
-      hint: 'See `history`.',
-    });
-  }
-
-  /** A mistake in a launch plan is told at once and costs nothing. */
-  #refuseUnusablePlan(candidate: Candidate, spec: DeviceSpec): void {
-    const { dimensions } = this.workload;
-    const refused = whyNotTaken(candidate, dimensions);
-    if (refused !== undefined) throw notTaken(refused, this.workload);
-    planLaunches({ problem: this.problem, candidate, dimensions, spec });
-  }
-
-  async #ensureStart(signal: AbortSignal): Promise<void> {
-    if (attemptOf(this.lineage(), this.start.id)) return;
-    this.#options.onStep?.('judging the start');
-    const said = { hypothesis: '', predictedRatio: null, parent: null };
-    const evaluation = await this.#judge(this.start, said, signal);
-    if (evaluation.status === 'device-failed') throw deviceFailed(evaluation);
-    this.#keep(this.start, { ...said, hypothesis: 'the start' }, evaluation, 'warpsmith');
-  }
-
-  /** A fresh seed for each: whoever wrote the candidate can't have known it. */
-  async #judge(candidate: Candidate, { parent }: Said, signal: AbortSignal): Promise<Evaluation> {
-    const session = await this.session();
-    const measures = session.device.identity.kind === 'cuda';
-    const beside = measures && candidate !== this.start ? this.#beside(parent) : [];
-    this.#options.onStep?.(`judging ${candidate.kernel.file.name} (${candidate.id})`);
-    const work = session.evaluator.evaluate({
-      problem: this.problem,
-      candidate,
-      workload: this.workload,
-      seed: drawSeed(),
-      id: 'e0',
-      // As a winner is verified: whoever writes kernels until one passes is not to pass by chance.
-      thorough: candidate !== this.start,
-      signal,
-      ...(measures && { tier: 'accept', profile: 'light', ...(beside.length > 0 && { against: beside }) }),
-    });
-    return untilAborted(work, signal);
-  }
-
-  /** On a real GPU only times of the same blocks give a ratio. */
-  #beside(parent: string | null): { name: string; candidate: Candidate }[] {
-    const lineage = this.lineage();
-    const passed = (id: string): boolean => attemptOf(lineage, id)?.results[0]?.status === 'passed';
-    const named = [
-      { name: START, id: this.start.id },
-      ...(parent === null || parent === this.start.id ? [] : [{ name: PARENT, id: parent }]),
-    ];
-    return named.flatMap(({ name, id }) => (passed(id) ? [{ name, candidate: this.candidate(id) }] : []));
-  }
-
-  #keep(candidate: Candidate, said: Said, evaluation: Evaluation, author = this.author): void {
-    const ratios = {
-      ratioToParent: said.parent === null ? null : this.#ratioTo(said.parent, evaluation),
-      ratioToStart: candidate === this.start ? null : this.#ratioTo(this.start.id, evaluation),
-    };
-    addToLineage(this.place, { candidate, evaluation, said: { ...said, author }, ratios });
-    if (isWrongWhenTimed(evaluation))
-      this.#options.onStep?.(`${candidate.id} was right when verified and wrong when timed`);
-  }
-
-  /** Its time ÷ the evaluation's; `null` if one has none, or measured times come from different blocks. */
-  #ratioTo(id: string, evaluation: Evaluation): number | null {
-    if (evaluation.status !== 'passed' || !evaluation.timing) return null;
-    if (evaluation.timing.kind === 'measured') {
-      const name = id === this.start.id ? START : PARENT;
-      return evaluation.comparisons?.find(({ baseline }) => baseline === name)?.ratio ?? null;
-    }
-    const attempt = attemptOf(this.lineage(), id);
-    const before = attempt && evaluationOf(this.place, attempt);
-    if (before?.status !== 'passed' || before.timing?.kind !== 'predicted') return null;
-    return before.timing.medianNs / evaluation.timing.medianNs;
-  }
+  candidate(id: string): Candidate;
 }
 
-const turnOver = (author: string): WarpsmithError =>
+/** How the start is named. */
+export const START = 'start';
+
+export const turnOver = (author: string, caught: number): WarpsmithError =>
   new WarpsmithError({
     code: 'turn-over',
-    message: `The turn of ${author} is over: ${MOST_CAUGHT} of its kernels were right when verified and wrong when timed.`,
-    received: `${MOST_CAUGHT} such kernels`,
+    message: `The turn of ${author} is over: ${caught} of its kernels were right when verified and wrong when timed.`,
+    received: `${caught} such kernels`,
     expected: 'kernels that compute the same whether or not they are timed',
     hint: 'Nothing more is judged for this author. Report what `history` holds.',
-  });
-
-const notTaken = (refused: string, { name }: Workload): WarpsmithError =>
-  new WarpsmithError({
-    code: 'workload-not-taken',
-    message: `The kernel does not take the workload ${name}.`,
-    file: 'submission/kernel.json',
-    received: `needs ${refused}`,
-    expected: `limits and constraints that ${name} meets`,
-    hint: 'Correct `limits`, `constraints` or `parameters`.',
-  });
-
-const noParameters = ({ id, kernel }: Candidate): WarpsmithError =>
-  new WarpsmithError({
-    code: 'no-parameters',
-    message: `${kernel.file.name} has no parameters to search over.`,
-    file: 'submission/kernel.json',
-    path: 'parameters',
-    received: id,
-    expected: 'a kernel that declares parameters with their values',
-    hint: 'Make tile sizes and the like parameters, submit it, and search then.',
   });
 
 /** What is asked about an attempt without a verdict. */
@@ -423,18 +97,11 @@ export const notJudged = (id: string): WarpsmithError =>
     hint: 'Call wait with its id.',
   });
 
-const deviceFailed = ({ reason, device }: Evaluation): WarpsmithError =>
-  new WarpsmithError({ code: 'device-failed', message: `${device.name} failed: ${reason ?? 'no reason given'}` });
-
-/**
- * Opens an author's turn.
- *
- * @throws WarpsmithError for bad files or options, and for a problem whose reference may not run.
- */
-export async function openTurn(asked: TurnRequest): Promise<Turn> {
-  const options = completeRequest('mcp', asked);
-  const { problem, start, rungs } = await loadProblemTarget(options.target, options.dtype);
-  const workload = chooseWorkload(problem.file, options.workload, options.cache);
-  await ensureTrustedFor(options, problem);
-  return new Turn({ options, problem, workload, start: makeCandidate(start, {}), rungs });
-}
+export const unknownAttempt = (id: string, lineage: readonly Submitted[]): WarpsmithError =>
+  new WarpsmithError({
+    code: 'unknown-attempt',
+    message: `There is no attempt ${id} here.`,
+    received: id,
+    expected: [START, ...lineage.slice(-10).map(({ candidate }) => candidate.id)].join(', '),
+    hint: 'See `history`.',
+  });

@@ -1,4 +1,4 @@
-import { openTurn } from '../../app/author/turn.ts';
+import { openTurn } from '../../app/author/journal-turn.ts';
 import { EXIT } from '../../core/errors.ts';
 import type { RequestOf } from '../../core/requests/request.ts';
 import { serveTurn } from '../../mcp/server.ts';

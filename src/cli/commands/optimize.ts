@@ -1,6 +1,7 @@
 import { optimizePerWorkload } from '../../app/dispatch.ts';
 import { optimizeProblem } from '../../app/optimize.ts';
 import type { RequestOf } from '../../core/requests/request.ts';
+import { serveAgents } from '../../mcp/serve-agents.ts';
 import type { Run } from '../context.ts';
 import { exitCodeOfStop, exitCodeOfStops } from '../exit-code.ts';
 import { onDevice } from '../judging-request.ts';
@@ -12,7 +13,7 @@ export const run: Run<RequestOf<'optimize'>> = async (request, context) => {
   const onStep = (text: string): void => void streams.err.write(`${text}\n`);
   const { onEvent, onStage, end } = createProgress(streams.err, { verbose });
   try {
-    const asked = { ...(await onDevice('optimize', request, context)), onEvent, onStage, onStep };
+    const asked = { ...(await onDevice('optimize', request, context)), onEvent, onStage, onStep, serveAgents };
     if (asked.objective === 'per-workload') {
       const outcome = await optimizePerWorkload(asked);
       end();

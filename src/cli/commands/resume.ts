@@ -1,5 +1,6 @@
 import { type ResumeOutcome, resumeRun } from '../../app/resume.ts';
 import type { RequestOf } from '../../core/requests/request.ts';
+import { serveAgents } from '../../mcp/serve-agents.ts';
 import type { Run } from '../context.ts';
 import { exitCodeOfStop } from '../exit-code.ts';
 import { surroundings } from '../judging-request.ts';
@@ -13,9 +14,14 @@ function describeFinished({ result: { stopReason, detail } }: ResumeOutcome): st
 
 export const run: Run<RequestOf<'resume'>> = async (request, context) => {
   const { streams, verbose } = context;
+  const onStep = (text: string): void => void streams.err.write(`${text}\n`);
   const { onEvent, onStage, onHistory, end } = createProgress(streams.err, { verbose });
   try {
-    const outcome = await resumeRun({ ...request, ...surroundings(context), onEvent, onStage, onHistory });
+    const outcome = await resumeRun({
+      ...request,
+      ...surroundings(context),
+      ...{ onEvent, onStage, onStep, onHistory, serveAgents },
+    });
     end();
     if (outcome.isFinishedAlready) streams.err.write(describeFinished(outcome));
     printOutcome(context, outcome);

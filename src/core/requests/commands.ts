@@ -1,5 +1,6 @@
 import { choice, choices, FLAG, IDENTIFIER, integer, NAME, PARAMETERS, PATH, positive, TEXT, TEXTS } from './kinds.ts';
 import {
+  AGENTS,
   ATTEMPT,
   AUTHOR,
   BASELINES,
@@ -262,6 +263,7 @@ export const COMMANDS = {
         { isLogged: true, onlyOnGpus: 'it checks every access anyway' },
       ),
       ...AUTHOR,
+      ...AGENTS,
       ...STORE,
     },
   },

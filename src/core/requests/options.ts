@@ -231,10 +231,12 @@ export const BUDGETS = {
 
 /** Who writes kernels during a run, and what that may cost. */
 export const AUTHOR = {
-  author: option('--author <kind>', choice(['model']), 'who writes kernels: model (asks the one of --model)', {
-    defaultHelp: 'nobody: a strategy chooses among those there are',
-    isLogged: true,
-  }),
+  author: option(
+    '--author <who>',
+    TEXTS,
+    'who writes kernels: model (asks the one of --model), or the command of a coding agent; repeatable, commands take turns',
+    { defaultHelp: 'nobody: a strategy chooses among those there are', isLogged: true },
+  ),
   model: option(
     '--model <name>',
     TEXT,
@@ -268,6 +270,44 @@ export const AUTHOR = {
     completes: 'file',
     isLogged: true,
   }),
+} as const satisfies Options;
+
+/** How agent processes of `--author` run. */
+export const AGENTS = {
+  stepEvaluations: option('--step-evaluations <count>', EVALUATIONS, 'an agent process: its share of evaluations', {
+    default: 10,
+    isLogged: true,
+  }),
+  stepMinutes: option('--step-minutes <minutes>', positive(10_080), 'an agent process: its share of wall time', {
+    default: 20,
+    isLogged: true,
+  }),
+  showRungs: option('--show-rungs', FLAG, "an agent process: let it see the problem's other rungs", { isLogged: true }),
+  contain: option(
+    '--contain <when>',
+    choice(['auto', 'always', 'never']),
+    'an agent process: run it in bubblewrap where that works (auto), or not at all without (always)',
+    { default: 'auto', isLogged: true },
+  ),
+  agentOffline: option('--agent-offline', FLAG, 'an agent process: no network; most need one to reach their model', {
+    isLogged: true,
+  }),
+  agentEnvironment: option(
+    '--agent-env <name>',
+    TEXTS,
+    'an agent process: an environment variable it gets; repeatable',
+    {
+      isLogged: true,
+    },
+  ),
+  agentReads: option(
+    '--agent-read <path>',
+    TEXTS,
+    'an agent process: a path in the home folder it may read; repeatable',
+    {
+      isLogged: true,
+    },
+  ),
 } as const satisfies Options;
 
 /** Of a resumed run in which a model writes. */

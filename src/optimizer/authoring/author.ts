@@ -1,7 +1,7 @@
 import type { Evaluation } from '../../core/evaluation.ts';
 import type { Finding } from '../../core/finding.ts';
 import type { Candidate } from '../../core/kernel.ts';
-import type { AuthorAskedEvent, AuthorMode, StopReason, Tokens } from '../../store/events.ts';
+import type { AuthorAskedEvent, AuthorMode, Said, StopReason, Tokens } from '../../store/events.ts';
 import type { TimedEvaluation } from '../decision.ts';
 
 /*
@@ -48,13 +48,19 @@ export interface Task {
   readonly elites: readonly Member[];
   /** Instead of something new: the last answer with this mistake mended. */
   readonly repair?: { readonly told: string } | { readonly attempt: Attempt };
+  /** Of the search; `null` without a limit. */
   readonly evaluationsLeft: number | null;
+  readonly minutesLeft: number | null;
+  /** Of the run so far. */
+  readonly evaluationsUsed: number;
+  /** How often the author was sent elsewhere: after another time, what it was at does not count. */
+  readonly redirections: number;
 }
 
 /** What a request cost, and where it got to. */
 export type AskedRequest = Pick<
   AuthorAskedEvent,
-  'request' | 'purpose' | 'tokens' | 'money' | 'tokensUsed' | 'moneyUsed'
+  'request' | 'purpose' | 'tokens' | 'money' | 'tokensUsed' | 'moneyUsed' | 'seconds'
 >;
 
 export interface Written {
@@ -64,6 +70,8 @@ export interface Written {
   readonly levers: readonly string[];
   readonly predictedRatio: number | null;
   readonly files: readonly { readonly file: string; readonly addedLines: number; readonly removedLines: number }[];
+  /** Id of the candidate that it was made from, if that is not the task's parent. */
+  readonly parent?: string;
 }
 
 /** What came of one request. */
@@ -76,6 +84,35 @@ export type Answer =
   /** No request was sent. */
   | { readonly kind: 'ended'; readonly reason: StopReason; readonly detail: string };
 
+/** A step of an author that works by itself for a while, such as a coding agent. */
+export type Step =
+  | ({ readonly kind: 'began' } & Omit<Said<'author-step-began'>, 'iteration'>)
+  | ({ readonly kind: 'ended' } & Omit<Said<'author-step-ended'>, 'iteration'>);
+
+/** What came of asking an author. */
+export type Came =
+  | {
+      readonly asked?: AskedRequest;
+      readonly answer: Answer;
+      /** Who answered, where the author stands for several. */
+      readonly by?: string;
+    }
+  | { readonly step: Step };
+
+/** What is told of a candidate of the author. */
+export interface Told {
+  /** As the author handed it in, or a setting of it. */
+  readonly candidate: Candidate;
+  readonly isSetting: boolean;
+  readonly attempt?: Attempt;
+  /** Why it was not judged. */
+  readonly refusal?: string;
+  /** It was refused through no fault of its own. */
+  readonly mayComeAgain?: boolean;
+  /** Of the run so far. */
+  readonly evaluationsUsed: number;
+}
+
 export interface Author {
   /** For logs, e.g. `anthropic:NAME`. */
   readonly name: string;
@@ -85,10 +122,19 @@ export interface Author {
    *
    * @returns what was asked and came; undefined if the user interrupted.
    */
-  ask(task: Task): Promise<{ readonly asked?: AskedRequest; readonly answer: Answer } | undefined>;
+  ask(task: Task): Promise<Came | undefined>;
+  /** Told of every candidate as soon as it was judged or refused. */
+  told?(what: Told): void;
+  /** The search has ended: ends what runs for the author. @returns what there is to log. */
+  rest?(): Promise<Step | undefined>;
+  /** Asks one of those for whom the author stands no more. @returns whether others are left. */
+  exclude?(name: string): boolean;
 }
 
-export const NO_COST: { requests: number; tokens: Tokens; money: number | null } = {
+/** Kernels that were right when verified and wrong when timed, after which an author's turn is over. */
+export const MOST_CAUGHT = 2;
+
+export const NO_COST: { requests: number; tokens: Tokens; money: number | null; seconds?: number } = {
   requests: 0,
   tokens: { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, isEstimate: false },
   money: null,

@@ -2,15 +2,19 @@ import { makeCandidate } from '../../core/candidate.ts';
 import { type Evaluation, isWrongWhenTimed } from '../../core/evaluation.ts';
 import type { Candidate } from '../../core/kernel.ts';
 import { takesWorkload } from '../../core/plan/takes-workload.ts';
-import type { AuthorAskedEvent, Tokens } from '../../store/events.ts';
+import type { AuthorAskedEvent, RunEvent, Tokens } from '../../store/events.ts';
 import {
   type Answer,
   type AskedRequest,
   type Attempt,
   type Author,
+  type Came,
   type Member,
+  MOST_CAUGHT,
   NO_COST,
+  type Step,
   type Task,
+  type Told,
   type Written,
 } from '../authoring/author.ts';
 import { createLadder, type Ladder } from '../authoring/ladder.ts';
@@ -25,15 +29,13 @@ import type { Proposer, Turn } from './proposer.ts';
 const MOST_REPAIRS = 3;
 /** Requests in a row without an answer. */
 const MOST_FAILURES = 4;
-/** Kernels that were right when verified and wrong when timed, after which an author's turn is over. */
-const MOST_CAUGHT = 2;
 /** Kernels of different structure that an author may be sent to. */
 const MOST_ELITES = 4;
 
 /** A kernel on its way: what was asked, and what it cost so far. */
 interface Child {
-  readonly parent: Member;
-  readonly findingRank: number;
+  parent: Member;
+  findingRank: number;
   readonly mode: Task['mode'];
   readonly isFresh: boolean;
   repairs: number;
@@ -46,18 +48,24 @@ interface Memory {
   readonly ladder: Ladder;
   readonly attempts: Attempt[];
   readonly members: Map<string, Member>;
+  /** Everything that passed, by its id. */
+  readonly passed: Map<string, Member>;
   /** Skeleton → the kernel that had it first. */
   readonly skeletons: Map<string, string>;
   readonly names: Set<string>;
   child: Child | undefined;
   /** What is being judged. */
-  waiting: { readonly move: ProposedMove; readonly written: Written } | undefined;
+  waiting: { readonly move: ProposedMove; readonly written: Written; readonly by: string } | undefined;
   /** The search over the settings of what was written last, and the best attempt of them so far. */
-  search: { readonly settings: SettingsSearch; readonly written: Written; attempt: Attempt } | undefined;
+  search:
+    | { readonly settings: SettingsSearch; readonly written: Written; readonly by: string; attempt: Attempt }
+    | undefined;
   /** Start's time ÷ that of what was judged last. */
   lastRatio: number | undefined;
   failures: number;
-  caught: number;
+  redirections: number;
+  /** Name → kernels that were right when verified and wrong when timed. */
+  readonly caught: Map<string, number>;
 }
 
 /**
@@ -70,6 +78,7 @@ export function createByAuthor(author: Author): Proposer<Run> {
     ladder: createLadder(author.mode),
     attempts: [],
     members: new Map(),
+    passed: new Map(),
     skeletons: new Map(),
     names: new Set(),
     child: undefined,
@@ -77,7 +86,8 @@ export function createByAuthor(author: Author): Proposer<Run> {
     search: undefined,
     lastRatio: undefined,
     failures: 0,
-    caught: 0,
+    redirections: 0,
+    caught: new Map(),
   };
   return {
     async next(run) {
@@ -95,12 +105,17 @@ export function createByAuthor(author: Author): Proposer<Run> {
     note(_move, { ratio }) {
       memory.lastRatio = ratio;
     },
+    async rest(run) {
+      const step = await author.rest?.();
+      if (step) logStep(run, step);
+    },
   };
 }
 
-function rememberStart({ members, skeletons, names }: Memory, { best, options }: Run): void {
+function rememberStart({ members, passed, skeletons, names }: Memory, { best, options }: Run): void {
   const { candidate, evaluation, ratioToStart } = best!;
   members.set(candidate.kernel.file.name, { candidate, evaluation, ratioToStart });
+  passed.set(candidate.id, { candidate, evaluation, ratioToStart });
   skeletons.set(skeletonOf(candidate), candidate.kernel.file.name);
   for (const { file } of [candidate.kernel, ...options.rungs]) names.add(file.name);
 }
@@ -129,26 +144,64 @@ const taskOf = (memory: Memory, child: Child, { budget }: Run): Task => ({
   elites: elitesOf(memory),
   repair: child.repair,
   evaluationsLeft: budget.searchEvaluationsLeft,
+  minutesLeft: budget.limits.maximumMinutes === null ? null : budget.limits.maximumMinutes - budget.minutesUsed(),
+  evaluationsUsed: budget.evaluationsUsed,
+  redirections: memory.redirections,
 });
 
 /** What follows from an answer: a move, an end, or another question. */
-function take(memory: Memory, run: Run, { asked, answer }: { asked?: AskedRequest; answer: Answer }): Turn {
+function take(memory: Memory, run: Run, came: Came): Turn {
+  if ('step' in came) return afterStep(memory, run, came.step);
+  const { asked, answer, by = memory.author.name } = came;
   if (answer.kind === 'ended') return { exhausted: answer };
   const child = memory.child!;
+  if (answer.kind === 'candidate') goOnFrom(memory, child, answer);
   if (asked) child.cost = addCost(child.cost, asked);
   const judged = answer.kind === 'candidate' ? refuseKnown(memory, run, answer) : answer;
-  if (asked) emit(run, askedEvent(memory, run, asked, judged));
-  if (judged.kind === 'failed') return afterFailure(memory, judged);
+  if (asked) emit(run, askedEvent(child, by, run, asked, judged));
+  if (judged.kind === 'failed') return afterFailure(memory, by, judged);
   memory.failures = 0;
-  if (judged.kind === 'refused') return afterRefusal(memory, run, judged);
-  return { move: moveOf(memory, child, judged) };
+  if (judged.kind === 'refused') {
+    if (answer.kind === 'candidate') tell(memory, run, { candidate: answer.candidate, refusal: judged.reason });
+    return afterRefusal(memory, run, judged);
+  }
+  return { move: moveOf(memory, child, judged, by) };
+}
+
+/** An author that sees every attempt may have changed another kernel than the one it was sent to. */
+function goOnFrom({ passed }: Memory, child: Child, { parent }: Written): void {
+  const other = parent === undefined ? undefined : passed.get(parent);
+  if (!other || other.candidate.id === child.parent.candidate.id) return;
+  child.parent = other;
+  child.findingRank = 0;
+}
+
+function tell(
+  { author }: Memory,
+  { budget: { evaluationsUsed } }: Run,
+  what: Partial<Told> & Pick<Told, 'candidate'>,
+): void {
+  author.told?.({ isSetting: false, ...what, evaluationsUsed });
+}
+
+function logStep(run: Run, { kind, ...step }: Step): void {
+  const type = kind === 'began' ? 'author-step-began' : 'author-step-ended';
+  emit(run, { type, iteration: run.iteration + 1, ...step } as RunEvent);
+}
+
+/** A step in which nothing was handed in counts as a request without an answer. */
+function afterStep(memory: Memory, run: Run, step: Step): Turn {
+  logStep(run, step);
+  if (step.kind === 'began' || step.submissions > 0) return {};
+  return afterFailure(memory, step.author, { reason: `nothing was submitted: ${step.end}, ${step.detail}` });
 }
 
 type Refused = Extract<Answer, { kind: 'refused' }>;
 type Failed = Extract<Answer, { kind: 'failed' }>;
 
 const askedEvent = (
-  { author, child }: Memory,
+  child: Child,
+  author: string,
   { iteration }: Run,
   asked: AskedRequest,
   answer: Written | Refused | Failed,
@@ -156,16 +209,16 @@ const askedEvent = (
   type: 'author-asked',
   iteration: iteration + 1,
   ...asked,
-  author: author.name,
-  mode: child!.mode,
-  parent: child!.parent.candidate.id,
-  finding: findingOf(child!)?.id ?? 'none',
+  author,
+  mode: child.mode,
+  parent: child.parent.candidate.id,
+  finding: findingOf(child)?.id ?? 'none',
   outcome: answer.kind,
   code: answer.kind === 'candidate' ? null : answer.code,
   reason: answer.kind === 'candidate' ? answer.hypothesis : answer.reason,
 });
 
-function addCost(cost: typeof NO_COST, { tokens, money }: AskedRequest): typeof NO_COST {
+function addCost(cost: typeof NO_COST, { tokens, money, seconds }: AskedRequest): typeof NO_COST {
   const sum = (name: keyof Omit<Tokens, 'isEstimate'>): number => cost.tokens[name] + tokens[name];
   return {
     requests: cost.requests + 1,
@@ -177,6 +230,7 @@ function addCost(cost: typeof NO_COST, { tokens, money }: AskedRequest): typeof 
       isEstimate: cost.tokens.isEstimate || tokens.isEstimate,
     },
     money: money === null ? cost.money : (cost.money ?? 0) + money,
+    ...(seconds !== undefined && { seconds: (cost.seconds ?? 0) + seconds }),
   };
 }
 
@@ -211,7 +265,7 @@ function withName(candidate: Candidate, taken: ReadonlySet<string>): Candidate {
   return makeCandidate({ ...kernel, file: { ...kernel.file, name: `${base}_v${count}` } }, parameters);
 }
 
-function moveOf(memory: Memory, child: Child, written: Written): Turn['move'] {
+function moveOf(memory: Memory, child: Child, written: Written, by: string): Turn['move'] {
   const { candidate, hypothesis, levers, predictedRatio, files } = written;
   const { parent, mode, cost } = child;
   const finding = findingOf(child);
@@ -229,7 +283,7 @@ function moveOf(memory: Memory, child: Child, written: Written): Turn['move'] {
       parent: reference(parent.candidate),
       kernel: candidate.kernel.file.name,
       files: [...files],
-      author: memory.author.name,
+      author: by,
       mode,
       hypothesis,
       levers: [...levers],
@@ -243,14 +297,14 @@ function moveOf(memory: Memory, child: Child, written: Written): Turn['move'] {
     confidence: 0,
     reason: hypothesis,
   };
-  memory.waiting = { move, written };
+  memory.waiting = { move, written, by };
   return move;
 }
 
-function afterFailure(memory: Memory, { reason }: Failed): Turn {
+function afterFailure(memory: Memory, by: string, { reason }: Pick<Failed, 'reason'>): Turn {
   memory.failures += 1;
   if (memory.failures < MOST_FAILURES) return {};
-  const detail = `${memory.author.name} gave no answer ${MOST_FAILURES} times in a row: ${reason}`;
+  const detail = `${by} gave no answer ${MOST_FAILURES} times in a row: ${reason}`;
   return { exhausted: { reason: 'author-failed', detail } };
 }
 
@@ -276,6 +330,7 @@ function redirect(memory: Memory, run: Run, outcome: Parameters<Ladder['note']>[
   if (!redirection) return {};
   emit(run, { type: 'author-redirected', iteration: run.iteration, ...redirection });
   memory.child = undefined;
+  memory.redirections += 1;
   if (redirection.step !== 'stop') return {};
   return {
     exhausted: { reason: 'author-stuck', detail: `${memory.author.name} gets no further: ${redirection.reason}` },
@@ -287,25 +342,28 @@ function noteJudged(memory: Memory, run: Run): Turn | undefined {
   const { waiting, child, search } = memory;
   if (!waiting || !child) return undefined;
   memory.waiting = undefined;
-  const { move, written } = waiting;
+  const { move, written, by } = waiting;
+  const { candidate } = move;
+  const isSetting = search !== undefined;
   const judged = [...run.judged.values()];
   if (judged.some(({ status }) => status === 'device-failed')) {
     // Nobody judged it: the same kernel may come again.
-    if (!search) memory.skeletons.delete(skeletonOf(move.candidate));
+    if (!isSetting) memory.skeletons.delete(skeletonOf(candidate));
+    const refusal = 'the device failed; the kernel is not to blame: submit it again';
+    tell(memory, run, { candidate, isSetting, refusal, mayComeAgain: true });
     return undefined;
   }
   const attempt = attemptOf(run, child, written, move);
   const { evaluation, ratioToStart } = attempt.judged!;
-  if (isTimed(evaluation) && ratioToStart !== null)
-    remember(memory, { candidate: move.candidate, evaluation, ratioToStart });
-  if (judged.some(isWrongWhenTimed)) memory.caught += 1;
-  if (memory.caught >= MOST_CAUGHT) return caughtTwice(memory.author.name);
+  if (isTimed(evaluation) && ratioToStart !== null) remember(memory, { candidate, evaluation, ratioToStart });
+  tell(memory, run, { candidate, isSetting, attempt });
+  if (judged.some(isWrongWhenTimed) && isCaught(memory, by)) return caughtTwice(by);
   if (search) {
     search.settings.tell(move.candidate, memory.lastRatio);
     search.attempt = better(search.attempt, attempt);
     return undefined;
   }
-  memory.search = searchOf(memory, run, written, attempt);
+  memory.search = searchOf(memory, run, waiting, attempt);
   return memory.search ? undefined : conclude(memory, run, attempt);
 }
 
@@ -315,14 +373,14 @@ const LEAST_PROMISING = 1 / 3;
 function searchOf(
   { lastRatio }: Memory,
   { options, budget }: Run,
-  written: Written,
+  { written, by }: NonNullable<Memory['waiting']>,
   attempt: Attempt,
 ): Memory['search'] {
   const { candidate, ratioToParent } = attempt.judged!;
   if (lastRatio === undefined || ratioToParent === null || !(ratioToParent >= LEAST_PROMISING)) return undefined;
   const evaluationsLeft = budget.searchEvaluationsLeft;
   const settings = openSettingsSearch({ candidate, ratio: lastRatio, options, evaluationsLeft });
-  return settings && { settings, written, attempt };
+  return settings && { settings, written, by, attempt };
 }
 
 /** The faster one of two settings; a structure was kept if one of them was. */
@@ -355,7 +413,7 @@ function conclude(memory: Memory, run: Run, attempt: Attempt): Turn | undefined 
 }
 
 function settingOf(memory: Memory, candidate: Candidate, { iteration }: Run): ProposedMove {
-  const { written } = memory.search!;
+  const { written, by } = memory.search!;
   const { parent } = memory.child!;
   const { kernel, parameters } = candidate;
   const move: ProposedMove = {
@@ -367,10 +425,17 @@ function settingOf(memory: Memory, candidate: Candidate, { iteration }: Run): Pr
     written: { isSetting: true, parent: parent.candidate },
     expectedGain: 1,
     confidence: 0,
-    reason: `a setting of ${kernel.file.name}, which ${memory.author.name} wrote`,
+    reason: `a setting of ${kernel.file.name}, which ${by} wrote`,
   };
-  memory.waiting = { move, written };
+  memory.waiting = { move, written, by };
   return move;
+}
+
+/** Notes that one was right when verified and wrong when timed. @returns whether nobody is left to ask. */
+function isCaught({ author, caught }: Memory, by: string): boolean {
+  const count = (caught.get(by) ?? 0) + 1;
+  caught.set(by, count);
+  return count >= MOST_CAUGHT && !(author.exclude?.(by) ?? false);
 }
 
 const caughtTwice = (author: string): Turn => ({
@@ -381,8 +446,9 @@ const caughtTwice = (author: string): Turn => ({
 });
 
 /** Keeps the fastest setting of each structure. */
-function remember({ members }: Memory, member: Member): void {
+function remember({ members, passed }: Memory, member: Member): void {
   const { name } = member.candidate.kernel.file;
+  passed.set(member.candidate.id, member);
   const known = members.get(name);
   if (!known || member.ratioToStart > known.ratioToStart) members.set(name, member);
 }

@@ -27,4 +27,6 @@ export interface Proposer<R> {
   next(run: R): Turn | Promise<Turn>;
   /** Called for every judged move, also those of other proposers. */
   note(move: ProposedMove, judged: Judged): void;
+  /** The search has ended, if only for now: ends what still runs. */
+  rest?(run: R): Promise<void>;
 }

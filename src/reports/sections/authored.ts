@@ -1,3 +1,4 @@
+import type { Said } from '../../store/events.ts';
 import {
   codeBlock,
   figures,
@@ -18,9 +19,13 @@ import type { AuthoredView, WrittenRow } from '../view/authored.ts';
 import { unifiedDiff } from './changes.ts';
 import { evaluationLink } from './run-words.ts';
 
-/** `12,345 tokens in 3 requests, 0.0123`; `about` where an endpoint did not count. */
-export function describeTokens(cost: Pick<AuthoredView, 'tokens' | 'money' | 'requests'>): string {
-  const { tokens, money, requests } = cost;
+/** `12,345 tokens in 3 requests, 0.0123`; `about` where an endpoint did not count. Of an agent process, its time. */
+export function describeTokens(cost: Pick<AuthoredView, 'tokens' | 'money' | 'requests' | 'seconds'>): string {
+  const { tokens, money, requests, seconds } = cost;
+  if (seconds !== undefined) {
+    const times = requests === 1 ? 'once' : `${requests} times`;
+    return `${formatFigure(seconds)} s of wall time, handed in ${times}; its tokens are not known`;
+  }
   const about = tokens.isEstimate ? 'about ' : '';
   const cached = tokens.cacheRead > 0 ? `, ${formatFigure(tokens.cacheRead)} of them from a cache` : '';
   const price = money === null ? '' : `, ${money.toFixed(4)} in money`;
@@ -31,6 +36,28 @@ export function describeTokens(cost: Pick<AuthoredView, 'tokens' | 'money' | 're
 const hoped = ({ predictedRatio }: WrittenRow): string => (predictedRatio === null ? '–' : formatRatio(predictedRatio));
 const got = ({ ratioToParent, status }: WrittenRow): string =>
   ratioToParent === null ? status : formatRatio(ratioToParent);
+
+/** `step 2 of command: my-agent: from 3f9a…, on bank-conflicts; bubblewrap, network open; at most 10 evaluations, 20 min`. */
+export function describeStepBegan(began: Said<'author-step-began'>): string {
+  const { step, author, parent, finding, containment, network, evaluations, minutes, rungs } = began;
+  const seen = rungs.length > 0 ? `; sees ${rungs.length} rungs` : '';
+  const about = finding === 'none' ? '' : `, on ${finding}`;
+  return `step ${step} of ${author}: from ${parent}${about}; ${containment}, network ${network}${seen}; at most ${evaluations} evaluations, ${formatFigure(minutes)} min`;
+}
+
+/** `step 2 ended: exited, exit code 0, after 4 submissions and 312 s`. */
+export function describeStepEnded({
+  step,
+  end,
+  detail,
+  seconds,
+  submissions,
+  survivors,
+}: Said<'author-step-ended'>): string {
+  const made = submissions === 1 ? '1 submission' : `${submissions} submissions`;
+  const left = survivors > 0 ? `; ended ${survivors} processes that it left` : '';
+  return `step ${step} ended: ${end}, ${detail}, after ${made} and ${formatFigure(seconds)} s${left}`;
+}
 
 /** What an author wrote, hoped and got; nothing where nobody wrote. */
 export function authoredSection({ authored }: RunView): Section[] {
@@ -50,6 +77,12 @@ export function authoredSection({ authored }: RunView): Section[] {
       words('Decision', ({ decision }) => decision ?? '–'),
     ]),
     written.map(diffOf),
+    titledList(
+      'Steps',
+      authored.steps.map(({ began, ended }) =>
+        [describeStepBegan(began), ended ? describeStepEnded(ended) : 'it was cut off'].join('; '),
+      ),
+    ),
     titledList('Refused without an evaluation', refusedLines(refused)),
     titledList(
       'No further',

@@ -34,21 +34,27 @@ export interface AuthoredView {
   tokens: Tokens;
   /** `null` without a price. */
   money: number | null;
+  /** Wall time of agent processes, whose tokens are not known; absent where a model was asked. */
+  seconds?: number;
   written: WrittenRow[];
   /** What came and was no candidate, and requests without an answer. */
   refused: Pick<AuthorAskedEvent, 'request' | 'outcome' | 'code' | 'reason'>[];
   redirections: Said<'author-redirected'>[];
+  /** Of agent processes: how each step began, and how it ended if it did. */
+  steps: { began: Said<'author-step-began'>; ended?: Said<'author-step-ended'> }[];
 }
 
 /** Undefined for a run in which nobody wrote. */
 export function authoredView(events: readonly RecordedEvent[], readSource?: ReadSource): AuthoredView | undefined {
   const asked = said(events, 'author-asked');
-  const [first] = asked;
-  if (!first) return undefined;
+  const began = said(events, 'author-step-began');
+  const names = [...new Set([...began, ...asked].map(({ author }) => author))];
+  if (names.length === 0) return undefined;
+  const ended = said(events, 'author-step-ended');
   const sum = (name: keyof Omit<Tokens, 'isEstimate'>): number =>
     asked.reduce((total, { tokens }) => total + tokens[name], 0);
   return {
-    author: first.author,
+    author: names.join(', '),
     requests: asked.length,
     tokens: {
       input: sum('input'),
@@ -57,12 +63,15 @@ export function authoredView(events: readonly RecordedEvent[], readSource?: Read
       output: sum('output'),
       isEstimate: asked.some(({ tokens }) => tokens.isEstimate),
     },
-    money: asked.at(-1)!.moneyUsed,
+    money: asked.at(-1)?.moneyUsed ?? null,
+    ...(began.length > 0 && { seconds: ended.reduce((total, { seconds }) => total + seconds, 0) }),
     written: ofType(events, 'move-proposed').flatMap((event) => writtenRow(event, events, readSource) ?? []),
     refused: asked
       .filter(({ outcome }) => outcome !== 'candidate')
       .map(({ request, outcome, code, reason }) => ({ request, outcome, code, reason })),
     redirections: said(events, 'author-redirected'),
+    // A step that was cut off has no end.
+    steps: began.map((one) => ({ began: one, ended: ended.find(({ step }) => step === one.step) })),
   };
 }
 

@@ -1,16 +1,15 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { structuredPatch } from 'diff';
 import { makeCandidate } from '../../../core/candidate.ts';
 import { WarpsmithError } from '../../../core/errors.ts';
 import type { Candidate } from '../../../core/kernel.ts';
 import type { Problem } from '../../../core/problem.ts';
 import { isPassing, type Message, type ModelAnswer, type ModelEndpoint } from '../../../models/model-endpoint.ts';
-import type { Answer, AskedRequest, Author, Task, Written } from '../../../optimizer/authoring/author.ts';
+import type { Answer, AskedRequest, Author, Task } from '../../../optimizer/authoring/author.ts';
 import { errorText } from '../../../reports/feedback.ts';
 import type { AuthorMode, Priors } from '../../../store/events.ts';
 import type { Exchange } from '../../../store/transcript.ts';
-import { kernelTexts } from '../kernel-texts.ts';
+import { changedFiles } from '../changed-files.ts';
 import { readSubmission } from '../submission.ts';
 import { parseAnswer } from './parse-answer.ts';
 import { refusalText, systemText, taskText, verdictText } from './prompt.ts';
@@ -202,18 +201,4 @@ function readFailure({ failure, message, retryAfterMs }: Failed, state: State): 
   state.retryAfterMs = retryAfterMs;
   if (!isPassing(failure)) state.isDead = message;
   return { kind: 'failed', code: failure, reason: message };
-}
-
-function changedFiles(parent: Candidate, candidate: Candidate): Written['files'] {
-  const [before, after] = [kernelTexts(parent.kernel), kernelTexts(candidate.kernel)];
-  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
-  return names.flatMap((file) => {
-    if (before[file] === after[file]) return [];
-    const { hunks } = structuredPatch(file, file, before[file] ?? '', after[file] ?? '', undefined, undefined, {
-      context: 0,
-    });
-    const lines = hunks.flatMap((hunk) => hunk.lines);
-    const count = (sign: string): number => lines.filter((line) => line.startsWith(sign)).length;
-    return [{ file, addedLines: count('+'), removedLines: count('-') }];
-  });
 }

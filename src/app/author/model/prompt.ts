@@ -81,7 +81,7 @@ function askText({ finding, mode, evaluationsLeft }: Task): string {
 const MOST_LESSONS = 6;
 
 /** What earlier runs realised. */
-function lessonsText({ patterns }: Priors): string[] {
+export function lessonsText({ patterns }: Priors): string[] {
   const proven = patterns
     .filter(({ kept }) => kept > 0)
     .sort((a, b) => b.realisedGain - a.realisedGain)
@@ -102,7 +102,7 @@ const SCOPES: Readonly<Record<Priors['patterns'][number]['scope'], string>> = {
 /** Attempts that a model is shown; of older ones only how many there were. */
 const MOST_ATTEMPTS = 12;
 
-function triedText({ attempts, isFresh }: Task): string[] {
+export function triedText({ attempts, isFresh }: Task): string[] {
   if (attempts.length === 0) return [];
   if (isFresh) return [summaryText(attempts)];
   const shown = attempts.slice(-MOST_ATTEMPTS).map(attemptLine);

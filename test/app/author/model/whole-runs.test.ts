@@ -59,7 +59,7 @@ const request = (url: string) => ({
   store,
   maximumEvaluations: 8,
   ablation: false,
-  author: 'model' as const,
+  author: ['model'],
   model: 'openai-compatible:fake',
   endpoint: url,
   price: '1,4',

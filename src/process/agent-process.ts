@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto';
+import { spawnGuarded } from './guard.ts';
+import { endMarkedProcesses } from './marked-processes.ts';
+import { killGroup } from './process-group.ts';
+
+export interface AgentRequest {
+  /** Absolute path. Never run through a shell. */
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  /** The whole environment. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Written to its stdin, which then ends. */
+  readonly stdin: string;
+  readonly timeoutMs: number;
+}
+
+/** How an agent's process ended. */
+export interface AgentEnd {
+  readonly end: 'exited' | 'killed' | 'not-started' | 'timed-out' | 'ended';
+  /** For people: the exit code, the signal, or the system's error. */
+  readonly detail: string;
+  /** Processes that it left in other groups. */
+  readonly survivors: number;
+  /** The last that it wrote to stdout and stderr. */
+  readonly output: string;
+}
+
+/** A coding agent that works by itself for a while. */
+export interface AgentProcess {
+  /** Settles when it has ended, and everything that it started. Never rejects. */
+  readonly ended: Promise<AgentEnd>;
+  /** Ends it now. */
+  end(): Promise<AgentEnd>;
+}
+
+/** All children inherit it, also those in a group of their own. */
+const MARK_NAME = 'WARPSMITH_AGENT';
+/** Of what it writes, the rest is read and thrown away. */
+const OUTPUT_TAIL_BYTES = 64 * 1024;
+/** How long a process that left the group may hold the output pipes open. */
+const PIPE_GRACE_MS = 500;
+
+/**
+ * Starts an agent in a process group of its own. At its end, by itself, after its time or when it is told to, all its processes
+ * are ended, also those in other groups as long as they keep their environment. The guard does the same if this process is killed.
+ */
+export function startAgent(request: AgentRequest): AgentProcess {
+  const mark = randomUUID();
+  const { command, args, cwd, env, stdin, timeoutMs } = request;
+  const child = spawnGuarded(command, args, {
+    cwd,
+    env: { ...env, [MARK_NAME]: mark },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  const { promise, resolve } = Promise.withResolvers<AgentEnd>();
+  let output = Buffer.alloc(0);
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', (chunk: Buffer) => {
+      output = Buffer.concat([output, chunk]).subarray(-OUTPUT_TAIL_BYTES);
+    });
+  }
+  let why: 'timed-out' | 'ended' | undefined;
+  const stop = (reason: 'timed-out' | 'ended'): void => {
+    why ??= reason;
+    if (child.pid !== undefined) killGroup(child.pid);
+  };
+  const timer = setTimeout(() => stop('timed-out'), timeoutMs);
+  let isDone = false;
+  const finish = (end: Pick<AgentEnd, 'end' | 'detail'>): void => {
+    if (isDone) return;
+    isDone = true;
+    clearTimeout(timer);
+    const survivors = endMarkedProcesses(`${MARK_NAME}=${mark}`);
+    child.stdout?.destroy();
+    child.stderr?.destroy();
+    resolve({ ...end, survivors, output: output.toString('utf8') });
+  };
+  child.once('error', ({ message }) => finish({ end: 'not-started', detail: message }));
+  child.once('exit', (code, signal) => {
+    const end = why ?? (signal === null ? 'exited' : 'killed');
+    const detail = signal === null ? `exit code ${code}` : signal;
+    const closed = (): void => finish({ end, detail });
+    child.once('close', closed);
+    setTimeout(closed, PIPE_GRACE_MS);
+  });
+  // A program that ends without reading its input closes the pipe: not our error.
+  child.stdin?.on('error', () => {});
+  child.stdin?.end(stdin);
+  return {
+    ended: promise,
+    end() {
+      stop('ended');
+      return promise;
+    },
+  };
+}

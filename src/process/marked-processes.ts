@@ -1,0 +1,42 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** Looks for marked processes so often: each finds what those before it started while they were ended. */
+const SWEEPS = 5;
+
+/** Linux: every process of this user that has the mark, `NAME=value`, in the environment it was started with, in any group. */
+function markedProcesses(mark: string): number[] {
+  try {
+    return readdirSync('/proc')
+      .filter((pid) => isMarked(pid, mark))
+      .map(Number);
+  } catch {
+    return [];
+  }
+}
+
+function isMarked(pid: string, mark: string): boolean {
+  if (!/^\d+$/.test(pid) || Number(pid) === process.pid) return false;
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0').includes(mark);
+  } catch {
+    return false; // It has ended, or belongs to somebody else.
+  }
+}
+
+/** Ends every process with the mark, and what they start meanwhile. @returns how many there were. */
+export function endMarkedProcesses(mark: string): number {
+  const ended = new Set<number>();
+  for (let sweep = 0; sweep < SWEEPS; sweep += 1) {
+    const left = markedProcesses(mark);
+    if (left.length === 0) break;
+    for (const pid of left) {
+      ended.add(pid);
+      try {
+        process.kill(pid, 'SIGKILL');
+      } catch {
+        // One that has ended, or can't be ended, must not keep the others alive.
+      }
+    }
+  }
+  return ended.size;
+}
