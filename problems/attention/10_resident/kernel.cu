@@ -11,7 +11,7 @@
 // Change    From 10_wgmma: no ring, no producer warpgroup, no setmaxnreg; keys split over warpgroups (as 08_key_split does
 //           over warps) and CTAs; the first tile finds nothing to rescale; P V's first half runs beside the exponentials
 //           of the second.
-// Layouts   Q, K, V, O: fp16 [B * H, S, D]. Tensor maps (D, S, B * H), boxes of 64 columns: see 10_wgmma.
+// Layouts   Q, K, V, O: fp16 or bf16 (DTYPE) [B * H, S, D]. Tensor maps (D, S, B * H), boxes of 64 columns: as 10_wgmma.
 //           grid = (SPLIT ceil(S / (64 ROW_GROUPS)), B * H), clusters of SPLIT; block = 128 ROW_GROUPS KEY_GROUPS.
 //           Parties: P = SPLIT KEY_GROUPS; CTA r of the cluster has r, r + SPLIT, .... Tile i of BLOCK_N keys belongs to
 //           party i % P. A party's tiles lie side by side in shared memory: K's, then V's; behind all tiles, what each
@@ -24,7 +24,15 @@
 //           as much; with launch and first copy 4.5 us. B1 H8 S512 D64 in 128 CTAs: 72 KiB per SM at 64 B/clk are 0.6 us,
 //           exponentials (16 per clock) 0.55 us, each product 0.14 us; latencies of launch, copies and merge 2.5 us.
 // Limits    sm_90a; D in {32, 64, 96, 128}; S as far as shared memory holds it; B * H <= 65535 (grid.y).
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
+
+using Element = DTYPE;  // half or __nv_bfloat16
+template <typename T>
+constexpr bool kIsHalfType = false;
+template <>
+constexpr bool kIsHalfType<half> = true;
+constexpr bool kIsHalf = kIsHalfType<Element>;
 
 constexpr int kRowGroups = ROW_GROUPS;  // warpgroups with different rows, 64 each
 constexpr int kKeyGroups = KEY_GROUPS;  // warpgroups with different keys of the same rows
@@ -120,28 +128,41 @@ struct Wgmma;
 #define D4(i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
 #define D16(i) D4(i), D4(i + 4), D4(i + 8), D4(i + 12)
 
+#define MULTIPLY_SHARED(N, TYPES, REGISTERS, n0, n1, n2, ...)                                            \
+  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #n2 ", 0;\n"                                         \
+               "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." TYPES " {" REGISTERS "}, %" #n0 ", %" #n1\
+               ", p, 1, 1, 0, 0;\n}\n"                                                                   \
+               : __VA_ARGS__                                                                             \
+               : "l"(a), "l"(b), "r"(static_cast<int>(accumulate)))
+#define MULTIPLY_REGISTERS(N, TYPES, REGISTERS, n0, n1, n2, n3, n4, n5, ...)                             \
+  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #n5 ", 0;\n"                                         \
+               "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." TYPES " {" REGISTERS "}, {%" #n0 ", %" #n1\
+               ", %" #n2 ", %" #n3 "}, %" #n4 ", p, 1, 1, 1;\n}\n"                                       \
+               : __VA_ARGS__                                                                             \
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(static_cast<int>(accumulate)))
+
 // For N columns; n0 ... n5 are the numbers of the operands behind the N / 2 accumulators.
 //   shared:    d = a * b^T + (accumulate ? d : 0), both K-major in shared memory.
-//   registers: d = a * b   + (accumulate ? d : 0), a: 4 registers of fp16 pairs, b MN-major in shared memory.
-#define WGMMA(N, REGISTERS, n0, n1, n2, n3, n4, n5, ...)                                                            \
-  template <>                                                                                                       \
-  struct Wgmma<N> {                                                                                                 \
-    static __device__ __forceinline__ void shared(float (&d)[N / 2], unsigned long long a, unsigned long long b,    \
-                                                  bool accumulate) {                                                \
-      asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #n2 ", 0;\n"                                                \
-                   "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32.f16.f16 {" REGISTERS "}, %" #n0 ", %" #n1        \
-                   ", p, 1, 1, 0, 0;\n}\n"                                                                          \
-                   : __VA_ARGS__                                                                                    \
-                   : "l"(a), "l"(b), "r"(static_cast<int>(accumulate)));                                            \
-    }                                                                                                               \
-    static __device__ __forceinline__ void registers(float (&d)[N / 2], const unsigned* a, unsigned long long b,    \
-                                                     bool accumulate) {                                             \
-      asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #n5 ", 0;\n"                                                \
-                   "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32.f16.f16 {" REGISTERS "}, {%" #n0 ", %" #n1       \
-                   ", %" #n2 ", %" #n3 "}, %" #n4 ", p, 1, 1, 1;\n}\n"                                              \
-                   : __VA_ARGS__                                                                                    \
-                   : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(static_cast<int>(accumulate)));        \
-    }                                                                                                               \
+//   registers: d = a * b   + (accumulate ? d : 0), a: 4 registers of pairs, b MN-major in shared memory.
+#define WGMMA(N, REGISTERS, n0, n1, n2, n3, n4, n5, ...)                                                         \
+  template <>                                                                                                    \
+  struct Wgmma<N> {                                                                                              \
+    static __device__ __forceinline__ void shared(float (&d)[N / 2], unsigned long long a, unsigned long long b, \
+                                                  bool accumulate) {                                             \
+      if constexpr (kIsHalf) {                                                                                   \
+        MULTIPLY_SHARED(N, "f16.f16", REGISTERS, n0, n1, n2, __VA_ARGS__);                                       \
+      } else {                                                                                                   \
+        MULTIPLY_SHARED(N, "bf16.bf16", REGISTERS, n0, n1, n2, __VA_ARGS__);                                     \
+      }                                                                                                          \
+    }                                                                                                            \
+    static __device__ __forceinline__ void registers(float (&d)[N / 2], const unsigned* a, unsigned long long b, \
+                                                     bool accumulate) {                                          \
+      if constexpr (kIsHalf) {                                                                                   \
+        MULTIPLY_REGISTERS(N, "f16.f16", REGISTERS, n0, n1, n2, n3, n4, n5, __VA_ARGS__);                        \
+      } else {                                                                                                   \
+        MULTIPLY_REGISTERS(N, "bf16.bf16", REGISTERS, n0, n1, n2, n3, n4, n5, __VA_ARGS__);                      \
+      }                                                                                                          \
+    }                                                                                                            \
   };
 
 WGMMA(32, REGISTERS_0, 16, 17, 18, 19, 20, 21, D16(0))
@@ -190,9 +211,13 @@ __device__ float reciprocal_approximately(float x) {
   return result;
 }
 
-__device__ unsigned half_pair(float low, float high) {
+__device__ unsigned pack(float low, float high) {
   unsigned pair;
-  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  if constexpr (kIsHalf) {
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  } else {
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  }
   return pair;
 }
 
@@ -227,11 +252,11 @@ __device__ void transpose_in_quad(unsigned (&piece)[4]) {
 
 // Stores 8 kChunks columns of a row, as the accumulators of a quad have them: 2 of every 8 per lane.
 template <int kChunks>
-__device__ void store(half* O_row, const float (&values)[2 * kChunks], float factor, bool exists) {
+__device__ void store(Element* O_row, const float (&values)[2 * kChunks], float factor, bool exists) {
   const int quad_lane = threadIdx.x % 4;
   unsigned pieces[kChunks];
 #pragma unroll
-  for (int c = 0; c < kChunks; ++c) pieces[c] = half_pair(values[2 * c] * factor, values[2 * c + 1] * factor);
+  for (int c = 0; c < kChunks; ++c) pieces[c] = pack(values[2 * c] * factor, values[2 * c + 1] * factor);
   if constexpr (kChunks % 4 == 0) {
 #pragma unroll
     for (int c = 0; c < kChunks; c += 4) {
@@ -326,7 +351,7 @@ __global__ void __launch_bounds__(kThreads, CTAS)
     attention(const __grid_constant__ TensorMap Q,  // boxes of 64 rows x 64 columns
               const __grid_constant__ TensorMap K,  // kBlockN rows x 64 columns
               const __grid_constant__ TensorMap V,  // kBlockN rows x 64 columns
-              half* __restrict__ O,                 // [B * H, S, kHeadDim]
+              Element* __restrict__ O,              // [B * H, S, kHeadDim]
               int S, int causal, float softmax_scale) {
   constexpr int kPanels = Places<kHeadDim>::kPanels;
   extern __shared__ unsigned char shared_bytes[];
@@ -456,7 +481,7 @@ __global__ void __launch_bounds__(kThreads, CTAS)
         const float low = exp2_approximately(fmaf(scores[i], scale, offset[r]));
         const float high = exp2_approximately(fmaf(scores[i + 1], scale, offset[r]));
         sum[r] += low + high;
-        weights[i / 2] = half_pair(low, high);
+        weights[i / 2] = pack(low, high);
       }
       if (part == 0) {
         wait(V_full[own]);
@@ -473,7 +498,7 @@ __global__ void __launch_bounds__(kThreads, CTAS)
     finish(output);
   }
 
-  half* O_rows = O + (static_cast<size_t>(head) * S + row) * kHeadDim;  // row's, and 8 rows on that of row + 8
+  Element* O_rows = O + (static_cast<size_t>(head) * S + row) * kHeadDim;  // row's, and 8 rows on that of row + 8
   if constexpr (kParties == 1) {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
@@ -550,7 +575,7 @@ __global__ void __launch_bounds__(kThreads, CTAS)
 
 #define INSTANTIATE(D)                                                                                         \
   template __global__ void attention<D>(const __grid_constant__ TensorMap, const __grid_constant__ TensorMap, \
-                                        const __grid_constant__ TensorMap, half*, int, int, float);
+                                        const __grid_constant__ TensorMap, Element*, int, int, float);
 INSTANTIATE(32)
 INSTANTIATE(64)
 INSTANTIATE(96)

@@ -2,15 +2,15 @@
 //
 // Idea      One thread of a producer warpgroup keeps a ring of K and V tiles full with bulk tensor copies (TMA), which
 //           report to mbarriers. Each consumer warpgroup owns 64 query rows: wgmma multiplies Q (shared) with K (shared)
-//           into fp32 registers; the softmax turns these into fp16 weights in registers, which are already laid out as
+//           into fp32 registers; the softmax turns these into 16-bit weights in registers, which are already laid out as
 //           the A operand of the second product; V (shared) is B. Nobody copies, nobody converts layouts.
 // Change    From 09: wgmma instead of mma.sync (B comes straight from shared memory, no ldmatrix, no fragments of K and
 //           V in registers), TMA instead of cp.async (one instruction for a tile; rows behind S arrive as zeros), and
 //           producers apart from consumers, to which setmaxnreg moves the registers.
-// Layouts   Q, K, V, O: fp16 [B * H, S, D]. Tensor maps (D, S, B * H), boxes of 64 columns: a tile of R rows lies in
-//           shared memory as ceil(D / 64) panels of R rows x 128 bytes, 16-byte chunks XORed with row % 8 (128-byte
-//           swizzle). K is K-major for Q * K^T, V is MN-major for P * V: neither is transposed. Columns from D on
-//           arrive as zeros. grid = (ceil(S / BLOCK_M), B * H), BLOCK_M = 64 CONSUMERS; block = 128 (CONSUMERS + 1).
+// Layouts   Q, K, V, O: fp16 or bf16 (DTYPE) [B * H, S, D]. Tensor maps (D, S, B * H), boxes of 64 columns: a tile of R
+//           rows lies in shared memory as ceil(D / 64) panels of R rows x 128 bytes, 16-byte chunks XORed with row % 8
+//           (128-byte swizzle). K is K-major for Q * K^T, V is MN-major for P * V: neither is transposed. Columns from D
+//           on arrive as zeros. grid = (ceil(S / BLOCK_M), B * H), BLOCK_M = 64 CONSUMERS; block = 128 (CONSUMERS + 1).
 // Tile      64 rows x BLOCK_N keys per consumer warpgroup: a thread has 2 rows, BLOCK_N / 4 keys of each.
 // Resources Shared bytes: 128 ceil(D / 64) (BLOCK_M + 2 STAGES BLOCK_N): 88 KiB for 192 x 128, 2 stages, D = 64.
 //           Registers: 160 (3 consumers) or 240 (2): D / 2 output + BLOCK_N / 2 scores + BLOCK_N / 4 weights.
@@ -18,7 +18,15 @@
 //           exponentials at 16/clk/SM are 257 us, too. A warpgroup does one after the other; three of them overlap by
 //           chance: the sum of the two, 514 us, is what to expect at best.
 // Limits    sm_90a; D in {32, 64, 96, 128}; any S >= 1; B * H <= 65535 (grid.y).
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
+
+using Element = DTYPE;  // half or __nv_bfloat16
+template <typename T>
+constexpr bool kIsHalfType = false;
+template <>
+constexpr bool kIsHalfType<half> = true;
+constexpr bool kIsHalf = kIsHalfType<Element>;
 
 constexpr int kConsumers = CONSUMERS;    // warpgroups that compute
 constexpr int kBlockM = 64 * kConsumers;  // query rows per CTA
@@ -120,28 +128,41 @@ struct Wgmma;
 #define D4(i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
 #define D16(i) D4(i), D4(i + 4), D4(i + 8), D4(i + 12)
 
+#define MULTIPLY_SHARED(N, TYPES, REGISTERS, n0, n1, n2, ...)                                            \
+  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #n2 ", 0;\n"                                         \
+               "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." TYPES " {" REGISTERS "}, %" #n0 ", %" #n1\
+               ", p, 1, 1, 0, 0;\n}\n"                                                                   \
+               : __VA_ARGS__                                                                             \
+               : "l"(a), "l"(b), "r"(static_cast<int>(accumulate)))
+#define MULTIPLY_REGISTERS(N, TYPES, REGISTERS, n0, n1, n2, n3, n4, n5, ...)                             \
+  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #n5 ", 0;\n"                                         \
+               "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." TYPES " {" REGISTERS "}, {%" #n0 ", %" #n1\
+               ", %" #n2 ", %" #n3 "}, %" #n4 ", p, 1, 1, 1;\n}\n"                                       \
+               : __VA_ARGS__                                                                             \
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(static_cast<int>(accumulate)))
+
 // For N columns; n0 ... n5 are the numbers of the operands behind the N / 2 accumulators.
 //   shared:    d = a * b^T + (accumulate ? d : 0), both K-major in shared memory.
-//   registers: d = a * b   + (accumulate ? d : 0), a: 4 registers of fp16 pairs, b MN-major in shared memory.
-#define WGMMA(N, REGISTERS, n0, n1, n2, n3, n4, n5, ...)                                                            \
-  template <>                                                                                                       \
-  struct Wgmma<N> {                                                                                                 \
-    static __device__ __forceinline__ void shared(float (&d)[N / 2], unsigned long long a, unsigned long long b,    \
-                                                  bool accumulate) {                                                \
-      asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #n2 ", 0;\n"                                                \
-                   "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32.f16.f16 {" REGISTERS "}, %" #n0 ", %" #n1        \
-                   ", p, 1, 1, 0, 0;\n}\n"                                                                          \
-                   : __VA_ARGS__                                                                                    \
-                   : "l"(a), "l"(b), "r"(static_cast<int>(accumulate)));                                            \
-    }                                                                                                               \
-    static __device__ __forceinline__ void registers(float (&d)[N / 2], const unsigned* a, unsigned long long b,    \
-                                                     bool accumulate) {                                             \
-      asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #n5 ", 0;\n"                                                \
-                   "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32.f16.f16 {" REGISTERS "}, {%" #n0 ", %" #n1       \
-                   ", %" #n2 ", %" #n3 "}, %" #n4 ", p, 1, 1, 1;\n}\n"                                              \
-                   : __VA_ARGS__                                                                                    \
-                   : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(static_cast<int>(accumulate)));        \
-    }                                                                                                               \
+//   registers: d = a * b   + (accumulate ? d : 0), a: 4 registers of pairs, b MN-major in shared memory.
+#define WGMMA(N, REGISTERS, n0, n1, n2, n3, n4, n5, ...)                                                         \
+  template <>                                                                                                    \
+  struct Wgmma<N> {                                                                                              \
+    static __device__ __forceinline__ void shared(float (&d)[N / 2], unsigned long long a, unsigned long long b, \
+                                                  bool accumulate) {                                             \
+      if constexpr (kIsHalf) {                                                                                   \
+        MULTIPLY_SHARED(N, "f16.f16", REGISTERS, n0, n1, n2, __VA_ARGS__);                                       \
+      } else {                                                                                                   \
+        MULTIPLY_SHARED(N, "bf16.bf16", REGISTERS, n0, n1, n2, __VA_ARGS__);                                     \
+      }                                                                                                          \
+    }                                                                                                            \
+    static __device__ __forceinline__ void registers(float (&d)[N / 2], const unsigned* a, unsigned long long b, \
+                                                     bool accumulate) {                                          \
+      if constexpr (kIsHalf) {                                                                                   \
+        MULTIPLY_REGISTERS(N, "f16.f16", REGISTERS, n0, n1, n2, n3, n4, n5, __VA_ARGS__);                        \
+      } else {                                                                                                   \
+        MULTIPLY_REGISTERS(N, "bf16.bf16", REGISTERS, n0, n1, n2, n3, n4, n5, __VA_ARGS__);                      \
+      }                                                                                                          \
+    }                                                                                                            \
   };
 
 WGMMA(32, REGISTERS_0, 16, 17, 18, 19, 20, 21, D16(0))
@@ -176,9 +197,13 @@ __device__ float exp2_approximately(float x) {
   return result;
 }
 
-__device__ unsigned half_pair(float low, float high) {
+__device__ unsigned pack(float low, float high) {
   unsigned pair;
-  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  if constexpr (kIsHalf) {
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  } else {
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  }
   return pair;
 }
 
@@ -216,15 +241,15 @@ __device__ void transpose_in_quad(unsigned (&piece)[4]) {
 template <int kHeadDim>
 struct SharedTiles {
   static constexpr int kPanels = (kHeadDim + kPanelColumns - 1) / kPanelColumns;
-  half Q[kConsumers][kPanels][64][kPanelColumns];
-  half K[kStages][kPanels][kBlockN][kPanelColumns];
-  half V[kStages][kPanels][kBlockN][kPanelColumns];
+  Element Q[kConsumers][kPanels][64][kPanelColumns];
+  Element K[kStages][kPanels][kBlockN][kPanelColumns];
+  Element V[kStages][kPanels][kBlockN][kPanelColumns];
   unsigned long long Q_full, K_full[kStages], V_full[kStages], K_empty[kStages], V_empty[kStages];
 };
 
 // All panels of a tile of kRows rows.
 template <int kPanels, int kRows>
-__device__ void copy_tile(half (&tile)[kPanels][kRows][kPanelColumns], const TensorMap& map, int row, int head,
+__device__ void copy_tile(Element (&tile)[kPanels][kRows][kPanelColumns], const TensorMap& map, int row, int head,
                           unsigned long long& barrier) {
 #pragma unroll
   for (int p = 0; p < kPanels; ++p) copy_box(tile[p], map, p * kPanelColumns, row, head, barrier);
@@ -235,7 +260,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     attention(const __grid_constant__ TensorMap Q,  // boxes of 64 rows x 64 columns
               const __grid_constant__ TensorMap K,  // kBlockN rows x 64 columns
               const __grid_constant__ TensorMap V,  // kBlockN rows x 64 columns
-              half* __restrict__ O,                 // [B * H, S, kHeadDim]
+              Element* __restrict__ O,              // [B * H, S, kHeadDim]
               int S, int causal, float softmax_scale) {
   using Tiles = SharedTiles<kHeadDim>;
   extern __shared__ unsigned char shared_bytes[];
@@ -345,7 +370,7 @@ __global__ void __launch_bounds__(kThreads, 1)
       const float low = exp2_approximately(fmaf(scores[i], scale, offset[r]));
       const float high = exp2_approximately(fmaf(scores[i + 1], scale, offset[r]));
       sum[r] += low + high;
-      weights[i / 2] = half_pair(low, high);
+      weights[i / 2] = pack(low, high);
     }
 
     wait(smem.V_full[stage], place.parity);
@@ -362,14 +387,14 @@ __global__ void __launch_bounds__(kThreads, 1)
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const float inverse_sum = 1.0f / quad_sum(sum[r]);
-    half* O_row = O + (static_cast<size_t>(head) * S + row + 8 * r) * kHeadDim;
+    Element* O_row = O + (static_cast<size_t>(head) * S + row + 8 * r) * kHeadDim;
 #pragma unroll
     for (int d = 0; d < kHeadDim; d += 32) {
       unsigned piece[4];
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const int at = (d / 8 + i) * 4 + 2 * r;
-        piece[i] = half_pair(output[at] * inverse_sum, output[at + 1] * inverse_sum);
+        piece[i] = pack(output[at] * inverse_sum, output[at + 1] * inverse_sum);
       }
       transpose_in_quad(piece);  // 16 bytes per lane, 64 in a row
       if (row + 8 * r < S) {
@@ -381,7 +406,7 @@ __global__ void __launch_bounds__(kThreads, 1)
 
 #define INSTANTIATE(D)                                                                                         \
   template __global__ void attention<D>(const __grid_constant__ TensorMap, const __grid_constant__ TensorMap, \
-                                        const __grid_constant__ TensorMap, half*, int, int, float);
+                                        const __grid_constant__ TensorMap, Element*, int, int, float);
 INSTANTIATE(32)
 INSTANTIATE(64)
 INSTANTIATE(96)

@@ -22,13 +22,21 @@
 // Bound     H200, B4 H16 S4096 D64: products and exponentials take 257 us each at 1.98 GHz (see 10). Per score, what is
 //           neither falls from 3.5 to 2.5 instructions. With three or four warpgroups at it in turns, 2 / 3 of the
 //           longer of the two should be reached: 390 us.
-// Accuracy  A weight's rounding is relative to itself while it is a normal fp16, that is from 2^-14 to 2^15, where 1 is
-//           the maximum so far (TRY_ZERO = 0: at least that of the first key tile). Sums of 2^15 over 16384 keys are
-//           2^29 in fp32.
+// Accuracy  A weight's rounding is relative to itself while it is a normal number: from 2^-14 to 2^15 in fp16 and from
+//           2^-126 in bf16, where 1 is the maximum so far (TRY_ZERO = 0: at least that of the first key tile). Sums of
+//           2^15 over 16384 keys are 2^29 in fp32.
 // Limits    sm_90a; D in {64, 128}; any S >= 1; STAGES a power of 2.
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
 #pragma nv_diag_suppress 549  // "used before its value is set": start_softmax sets the maximum first
+
+using Element = DTYPE;  // half or __nv_bfloat16
+template <typename T>
+constexpr bool kIsHalfType = false;
+template <>
+constexpr bool kIsHalfType<half> = true;
+constexpr bool kIsHalf = kIsHalfType<Element>;
 
 constexpr int kConsumers = CONSUMERS;     // warpgroups that compute
 constexpr int kBlockM = 64 * kConsumers;  // query rows per tile
@@ -46,7 +54,7 @@ constexpr int kSwizzleBytes = 1024;  // the pattern repeats every 8 rows
 constexpr unsigned kAllLanes = 0xffffffffu;
 constexpr float kLog2E = 1.4426950408889634f;
 constexpr float kLowest = -1e30f;          // below every score; finite, so that differences are no NaN
-constexpr float kLargestSum = 32768.0f;    // of a thread's weights: fp16 holds 65504
+constexpr float kLargestSum = 32768.0f;    // of a thread's weights: fp16 holds 65504, bf16 any float
 constexpr float kSmallestFirstSum = 1.0f;  // of a row's weights against 0: as if the largest of them were 1
 
 // ---- mbarriers and TMA; everything in shared memory goes by its address there ----
@@ -140,28 +148,41 @@ struct Wgmma;
   "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]), \
       "+f"(d[i + 7])
 
+#define MULTIPLY_SHARED(N, TYPES, REGISTERS, n0, n1, n2, ...)                                            \
+  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #n2 ", 0;\n"                                         \
+               "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." TYPES " {" REGISTERS "}, %" #n0 ", %" #n1\
+               ", p, 1, 1, 0, 0;\n}\n"                                                                   \
+               : __VA_ARGS__                                                                             \
+               : "l"(a), "l"(b), "r"(static_cast<int>(accumulate)))
+#define MULTIPLY_REGISTERS(N, TYPES, REGISTERS, n0, n1, n2, n3, n4, n5, ...)                             \
+  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #n5 ", 0;\n"                                         \
+               "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." TYPES " {" REGISTERS "}, {%" #n0 ", %" #n1\
+               ", %" #n2 ", %" #n3 "}, %" #n4 ", p, 1, 1, 1;\n}\n"                                       \
+               : __VA_ARGS__                                                                             \
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(static_cast<int>(accumulate)))
+
 // For N columns; n0 ... n5 are the numbers of the operands behind the N / 2 accumulators.
 //   shared:    d = a * b^T + (accumulate ? d : 0), both K-major in shared memory.
-//   registers: d = a * b   + (accumulate ? d : 0), a: 4 registers of fp16 pairs, b MN-major in shared memory.
-#define WGMMA(N, REGISTERS, n0, n1, n2, n3, n4, n5, ...)                                                            \
-  template <>                                                                                                       \
-  struct Wgmma<N> {                                                                                                 \
-    static __device__ __forceinline__ void shared(float (&d)[N / 2], unsigned long long a, unsigned long long b,    \
-                                                  bool accumulate) {                                                \
-      asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #n2 ", 0;\n"                                                \
-                   "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32.f16.f16 {" REGISTERS "}, %" #n0 ", %" #n1        \
-                   ", p, 1, 1, 0, 0;\n}\n"                                                                          \
-                   : __VA_ARGS__                                                                                    \
-                   : "l"(a), "l"(b), "r"(static_cast<int>(accumulate)));                                            \
-    }                                                                                                               \
-    static __device__ __forceinline__ void registers(float (&d)[N / 2], const unsigned* a, unsigned long long b,    \
-                                                     bool accumulate) {                                             \
-      asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #n5 ", 0;\n"                                                \
-                   "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32.f16.f16 {" REGISTERS "}, {%" #n0 ", %" #n1       \
-                   ", %" #n2 ", %" #n3 "}, %" #n4 ", p, 1, 1, 1;\n}\n"                                              \
-                   : __VA_ARGS__                                                                                    \
-                   : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(static_cast<int>(accumulate)));        \
-    }                                                                                                               \
+//   registers: d = a * b   + (accumulate ? d : 0), a: 4 registers of pairs, b MN-major in shared memory.
+#define WGMMA(N, REGISTERS, n0, n1, n2, n3, n4, n5, ...)                                                         \
+  template <>                                                                                                    \
+  struct Wgmma<N> {                                                                                              \
+    static __device__ __forceinline__ void shared(float (&d)[N / 2], unsigned long long a, unsigned long long b, \
+                                                  bool accumulate) {                                             \
+      if constexpr (kIsHalf) {                                                                                   \
+        MULTIPLY_SHARED(N, "f16.f16", REGISTERS, n0, n1, n2, __VA_ARGS__);                                       \
+      } else {                                                                                                   \
+        MULTIPLY_SHARED(N, "bf16.bf16", REGISTERS, n0, n1, n2, __VA_ARGS__);                                     \
+      }                                                                                                          \
+    }                                                                                                            \
+    static __device__ __forceinline__ void registers(float (&d)[N / 2], const unsigned* a, unsigned long long b, \
+                                                     bool accumulate) {                                          \
+      if constexpr (kIsHalf) {                                                                                   \
+        MULTIPLY_REGISTERS(N, "f16.f16", REGISTERS, n0, n1, n2, n3, n4, n5, __VA_ARGS__);                        \
+      } else {                                                                                                   \
+        MULTIPLY_REGISTERS(N, "bf16.bf16", REGISTERS, n0, n1, n2, n3, n4, n5, __VA_ARGS__);                      \
+      }                                                                                                          \
+    }                                                                                                            \
   };
 
 WGMMA(64, REGISTERS_0 REGISTERS_1 REGISTERS_2 REGISTERS_3, 32, 33, 34, 35, 36, 37, D8(0), D8(8), D8(16), D8(24))
@@ -196,9 +217,13 @@ __device__ float exp2_approximately(float x) {
   return result;
 }
 
-__device__ unsigned half_pair(float low, float high) {
+__device__ unsigned pack(float low, float high) {
   unsigned pair;
-  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  if constexpr (kIsHalf) {
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  } else {
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  }
   return pair;
 }
 
@@ -292,7 +317,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     attention(const __grid_constant__ TensorMap Q,  // boxes of 64 rows x 64 columns
               const __grid_constant__ TensorMap K,  // kBlockN rows x 64 columns
               const __grid_constant__ TensorMap V,  // kBlockN rows x 64 columns
-              half* __restrict__ O,                 // [B * H, S, kHeadDim]
+              Element* __restrict__ O,                 // [B * H, S, kHeadDim]
               int* __restrict__ next_tile,          // how many have been drawn
               int S, int heads, int causal, int heads_at_once, float softmax_scale) {
   using Tiles = SharedTiles<kHeadDim>;
@@ -500,7 +525,7 @@ __global__ void __launch_bounds__(kThreads, 1)
         const float high = exp2_approximately(fmaf(scores[i + 1], scale, -offset[r]));
         part[r] += low;
         part[r] += high;
-        weights[i / 2] = half_pair(low, high);
+        weights[i / 2] = pack(low, high);
       }
     };
     // Takes the scores into the maximum; the sums, a part of them, and the output are made relative to it.
@@ -566,14 +591,14 @@ __global__ void __launch_bounds__(kThreads, 1)
       for (int r = 0; r < 2; ++r) inverse_sum[r] = 1.0f / quad_sum(sum[r]);
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
-        half* O_row = O + (static_cast<size_t>(tile.head) * S + row + 8 * r) * kHeadDim;
+        Element* O_row = O + (static_cast<size_t>(tile.head) * S + row + 8 * r) * kHeadDim;
 #pragma unroll
         for (int d = 0; d < kHeadDim; d += 32) {
           unsigned piece[4];
 #pragma unroll
           for (int i = 0; i < 4; ++i) {
             const int at = (d / 8 + i) * 4 + 2 * r;
-            piece[i] = half_pair(output[at] * inverse_sum[r], output[at + 1] * inverse_sum[r]);
+            piece[i] = pack(output[at] * inverse_sum[r], output[at + 1] * inverse_sum[r]);
           }
           transpose_in_quad(piece);  // 16 bytes per lane, 64 in a row
           if (row + 8 * r < S) {
@@ -651,6 +676,6 @@ __global__ void __launch_bounds__(kThreads, 1)
 
 #define INSTANTIATE(D)                                                                                         \
   template __global__ void attention<D>(const __grid_constant__ TensorMap, const __grid_constant__ TensorMap, \
-                                        const __grid_constant__ TensorMap, half*, int*, int, int, int, int, float);
+                                        const __grid_constant__ TensorMap, Element*, int*, int, int, int, int, float);
 INSTANTIATE(64)
 INSTANTIATE(128)
