@@ -13,6 +13,7 @@ import { planLaunches } from '../evaluation/launches/plan-launches.ts';
 import { holdKeptFiles } from '../store/kept-files.ts';
 import { resolveBaselines } from './baselines.ts';
 import { attemptCandidate, attemptResult, keepAttempt, requireAttemptOptions } from './journal.ts';
+import { loadSuites } from './loading/load-suites.ts';
 import { ensureTrustedFor } from './loading/trust.ts';
 import { type OnDevice, openSession, type Session } from './session.ts';
 import { loadKernelTarget } from './target.ts';
@@ -98,6 +99,7 @@ export async function judge(asked: EvaluateOptions, command: 'evaluate' | 'diagn
   const { kernel, problem } = await loadKernelTarget(options.target, options.dtype);
   const workload = chooseWorkload(problem.file, options.workload, options.cache);
   const candidate = makeCandidate(kernel, completeParameters(kernel.file, options.parameters ?? {}));
+  const suites = await loadSuites(problem, options.suites ?? []);
   requireAttemptOptions(options, problem.file.name);
   await ensureTrustedFor(options, problem);
   await using session = await openSession(options);
@@ -112,6 +114,7 @@ export async function judge(asked: EvaluateOptions, command: 'evaluate' | 'diagn
     candidate,
     workload,
     seed: options.seed ?? seeds(),
+    suites: suites.length === 0 ? undefined : suites,
     signal: options.signal,
     onStage: options.onStage,
   };

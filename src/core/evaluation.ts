@@ -13,6 +13,7 @@ import type { Problem, Workload } from './problem.ts';
 import { countersSourceSchema, type ProfileLevel, profileSchema, sanitizerSchema } from './profile.ts';
 import { count, dimensionsSchema, numberOrNaN } from './schemas/common-schema.ts';
 import { EVALUATION_STATUSES, type FailureStatus } from './status.ts';
+import type { Suite } from './suites.ts';
 import { type Timing, timingSchema } from './timing.ts';
 
 const element = {
@@ -116,6 +117,10 @@ const coverage = z
     reference: z
       .literal('original')
       .describe('Results were compared with another kernel’s: they are the same as its, no more is known.')
+      .optional(),
+    suites: z
+      .array(z.strictObject({ name: z.string(), shapes: count.describe('How many of its shapes the kernel takes.') }))
+      .describe('Suites of shapes that were verified, too.')
       .optional(),
     timedShapeOnly: z.boolean().describe('Verified at no other shape than the timed one: nothing is known of others.'),
     compared: comparedSizesSchema
@@ -263,6 +268,8 @@ export interface EvaluationRequest {
   quick?: boolean;
   /** Verify as a winner: on more drawn shapes, with every generator set. */
   thorough?: boolean;
+  /** Shapes to verify beside the problem's own checks, once each. */
+  suites?: readonly Suite[];
   id?: string;
   signal?: AbortSignal;
   /**

@@ -285,10 +285,10 @@ class LiveEvaluation {
    */
   async #verify(module: LoadedModule): Promise<Verified | Refused> {
     const { device, known } = this.#options;
-    const { workload, seed, problem, candidate, thorough = false } = this.#request;
+    const { workload, seed, problem, candidate, thorough = false, suites = [] } = this.#request;
     if (!device.measuring) return this.#verifyAnew(module);
     const shape = valuesKey(workload.dimensions);
-    const key = JSON.stringify([problem.folder, candidate.id, module.code.key, shape, seed, thorough]);
+    const key = JSON.stringify([problem.folder, candidate.id, module.code.key, shape, seed, thorough, suites]);
     const shown = known.get(key);
     if (shown) return { ok: true, ...shown, plan: this.#planFor(workload.dimensions, module), counters: [] };
     const verified = await this.#verifyAnew(module);
@@ -298,7 +298,8 @@ class LiveEvaluation {
 
   #verifyAnew(module: LoadedModule): Promise<Verified | Refused> {
     const { device, instructionsPerCta, oracle } = this.#options;
-    const { problem, candidate, workload, seed, thorough, quick, passedBefore, signal, onStage } = this.#request;
+    const { problem, candidate, workload, seed, thorough, suites, quick, passedBefore, signal, onStage } =
+      this.#request;
     const verifying: VerifyRequest = {
       device,
       module,
@@ -308,6 +309,7 @@ class LiveEvaluation {
       cache: workload.cache,
       seed,
       thorough,
+      suites,
       oracle,
       planFor: (dimensions) => this.#planFor(dimensions, module),
       timeoutMs: this.#runTimeoutMs(),
@@ -321,10 +323,11 @@ class LiveEvaluation {
 
   #runTimeoutMs(): number {
     const { runTimeoutMs, device } = this.#options;
-    const { problem, workload } = this.#request;
+    const { problem, workload, suites = [] } = this.#request;
     const { leastMs, flopPerSecond } = RUN_LIMITS[device.identity.kind];
-    const limitMs = runTimeoutMs ?? Math.max(leastMs, (problemWork(problem, workload).flop / flopPerSecond) * 1000);
-    return Math.min(limitMs, LONGEST_RUN_MS);
+    const shapes = [workload.dimensions, ...suites.flatMap((suite) => suite.shapes)];
+    const flop = Math.max(...shapes.map((dimensions) => problemWork(problem, { ...workload, dimensions }).flop));
+    return Math.min(runTimeoutMs ?? Math.max(leastMs, (flop / flopPerSecond) * 1000), LONGEST_RUN_MS);
   }
 
   async #timed<T>(phase: 'compile' | 'verify' | 'time', work: () => Promise<T>): Promise<T> {

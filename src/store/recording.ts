@@ -42,6 +42,7 @@ export interface RequestDescription {
   readonly libraryBaselines: readonly string[];
   readonly profile: ProfileLevel | 'none';
   readonly sanitize: boolean;
+  readonly suites?: readonly string[] | undefined;
 }
 
 export interface RecordedEvaluation {

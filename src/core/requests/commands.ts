@@ -162,6 +162,12 @@ export const COMMANDS = {
         'two checks only, then counters and a prediction, on a virtual device: unverified, exit code 4',
         { notInReplays: true },
       ),
+      suites: option(
+        '--suite <name>',
+        TEXTS,
+        "also verify the shapes of this suite of the problem's suites.json; repeatable",
+        { default: [] },
+      ),
       keep: option(
         '--keep <folder>',
         PATH,

@@ -5,6 +5,7 @@ import { kernelFileSchema } from '../kernel.ts';
 import { problemFileSchema } from '../problem.ts';
 import { COMMANDS, type CommandName } from '../requests/commands.ts';
 import { requestSchema } from '../requests/request.ts';
+import { suitesFileSchema } from '../suites.ts';
 import { outputSchema } from './output-schemas.ts';
 
 function described(schema: z.ZodType, title: string, description: string): object {
@@ -28,6 +29,11 @@ export const jsonSchemas = (): Readonly<Record<string, object>> => ({
     contendersFileSchema,
     'warpsmith contenders',
     'Kernels with settings, from which `warpsmith dispatch --kernels` makes a table.',
+  ),
+  'suites.schema.json': described(
+    suitesFileSchema,
+    'warpsmith suites',
+    'Named sets of shapes that are verified on request, beside the checks of problem.json.',
   ),
   'evaluation.schema.json': described(
     evaluationSchema,

@@ -2,11 +2,16 @@ import type { z } from 'zod';
 import { bindKernel, bindProblem, dtypesOf } from '../bind-dtype.ts';
 import { type ContendersFile, contendersFileSchema } from '../contenders-file.ts';
 import type { DType } from '../dtype.ts';
+import { WarpsmithError } from '../errors.ts';
 import { parseJson } from '../json/parse-json.ts';
 import type { KernelFile, KernelSource } from '../kernel.ts';
 import { kernelFileSchema } from '../kernel.ts';
+import { suggestName } from '../nearest-name.ts';
+import { completeShape } from '../plan/dimensions.ts';
+import { generatorSetsOf } from '../plan/generator-sets.ts';
 import type { ProblemFile, ProblemSource } from '../problem.ts';
 import { problemFileSchema } from '../problem.ts';
+import { combinationsOf, type Suite, suitesFileSchema } from '../suites.ts';
 import { checkKernel } from './kernel-checks.ts';
 import { checkProblem } from './problem-checks.ts';
 import { schemaError } from './schema-error.ts';
@@ -58,6 +63,41 @@ export function bindKernelFile(source: KernelSource, dtype: DType | undefined, f
   checkKernel(kernel, file);
   return kernel;
 }
+
+/**
+ * Parses suites.json.
+ *
+ * @param file - its name in messages.
+ * @throws WarpsmithError with file, JSON path, value received, expected value, and a hint; as `completeShape`.
+ */
+export function parseSuitesFile(text: string, file: string, problem: ProblemFile): Suite[] {
+  const { suites } = parseWith(suitesFileSchema, text, file);
+  const known = Object.keys(generatorSetsOf(problem));
+  return Object.entries(suites).map(([name, { shapes, generators }]) => {
+    for (const [index, set] of (generators ?? []).entries()) {
+      if (!known.includes(set)) throw unknownSet(set, known, { file, path: `suites.${name}.generators[${index}]` });
+    }
+    return {
+      name,
+      generators,
+      shapes: shapes.flatMap((shape, index) =>
+        combinationsOf(shape).map((dimensions) =>
+          completeShape(problem, dimensions, { file, path: `suites.${name}.shapes[${index}]` }),
+        ),
+      ),
+    };
+  });
+}
+
+const unknownSet = (set: string, known: readonly string[], place: { file: string; path: string }): WarpsmithError =>
+  new WarpsmithError({
+    code: 'unknown-name',
+    message: `There is no generator set \`${set}\`.`,
+    ...place,
+    received: set,
+    expected: `one of ${known.join(', ')}`,
+    hint: suggestName(set, known, 'Generator sets'),
+  });
 
 function parseWith<Schema extends z.ZodType>(schema: Schema, text: string, file: string): z.infer<Schema> {
   const document = parseJson(text, file);

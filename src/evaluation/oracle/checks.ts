@@ -9,6 +9,7 @@ import { generatorSetsOf, isDomainSet } from '../../core/plan/generator-sets.ts'
 import { failedLimit } from '../../core/plan/limits.ts';
 import { failedConstraint } from '../../core/plan/parameters.ts';
 import type { Dimensions, Generator, ProblemFile } from '../../core/problem.ts';
+import type { Suite } from '../../core/suites.ts';
 import { assignments, valuesKey } from '../../core/values.ts';
 import { createStream } from '../../stats/random.ts';
 import { elementCountOf } from '../launches/layout.ts';
@@ -119,6 +120,7 @@ export interface ChecksRequest {
   readonly dimensions: Dimensions;
   readonly seed: number;
   readonly thorough?: boolean;
+  readonly suites?: readonly Suite[] | undefined;
   /** Whether a CPU runs the kernels. Then fewer generator sets fit for a large timed workload. */
   readonly isEmulated?: boolean;
   /**
@@ -165,7 +167,7 @@ export function listedChecks(request: KernelTaking): {
  * other shape runs twice with every generator set.
  */
 export function checksFor(request: ChecksRequest): ChosenChecks {
-  const { problem, dimensions, seed, thorough = false, isEmulated = false, launches = () => [] } = request;
+  const { problem, dimensions, seed, thorough = false, isEmulated = false, launches = () => [], suites } = request;
   const extent = thorough ? 'thorough' : 'usual';
   const takes = takesShape(request);
   const { checks: listed, known, excludedShapes } = listedChecks(request);
@@ -205,12 +207,16 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
     ),
     ...drawn.extremes.map(extremeCheck),
     ...onMain.map((generatorSet) => ({ dimensions, generatorSet, ...USUAL, isOnce: !timedShapeOnly })),
+    ...(suites ?? []).flatMap((suite) => suiteChecks(suite, takes)),
   ];
   return {
     checks,
     coverage: {
       checkShapes: known.length,
-      excludedShapes,
+      excludedShapes: [
+        ...excludedShapes,
+        ...(suites ?? []).flatMap(({ shapes }) => shapes.filter((one) => !takes(one))),
+      ],
       drawnShapes: [...drawn.shapes, ...drawn.extremes],
       generatorSets: onMain,
       leftOut: others
@@ -221,10 +227,17 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
         })),
       fixedDimensions: drawn.fixed,
       ...(problem.originalKernel !== undefined && { reference: 'original' as const }),
+      suites: suites?.map(({ name, shapes }) => ({ name, shapes: shapes.filter(takes).length })),
       timedShapeOnly,
     },
   };
 }
+
+/** Each shape of a suite that the kernel takes, once with each of the suite's generator sets. */
+const suiteChecks = ({ shapes, generators = [DECLARED] }: Suite, takes: (shape: Dimensions) => boolean): Check[] =>
+  shapes
+    .filter(takes)
+    .flatMap((dimensions) => generators.map((generatorSet) => ({ dimensions, generatorSet, ...USUAL, isOnce: true })));
 
 /** Most sizes of the kernel's own numbers that shapes are drawn beside. */
 const MOST_SIZES = 12;

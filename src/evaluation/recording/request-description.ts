@@ -26,6 +26,7 @@ export function describeRequest(request: EvaluationRequest): RequestDescription 
     libraryBaselines: [...libraryBaselines],
     profile: request.profile ?? 'none',
     sanitize: request.sanitize ?? false,
+    suites: request.suites?.map(({ name }) => name),
   };
 }
 

@@ -10,6 +10,7 @@ import type { Candidate } from '../../core/kernel.ts';
 import type { LaunchPlan, PlannedLaunch } from '../../core/launch-plan.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import type { Dimensions, Problem, ProblemFile } from '../../core/problem.ts';
+import type { Suite } from '../../core/suites.ts';
 import { createStream } from '../../stats/random.ts';
 import { knownBlindnessOf, refuseBlindCheck, refuseBlindWorkload } from '../audit/blind-checks.ts';
 import { fitsSharedMemory } from '../launches/fits-shared-memory.ts';
@@ -55,6 +56,8 @@ export interface VerifyRequest {
   readonly seed: number;
   /** On more shapes, with every generator set. */
   readonly thorough?: boolean;
+  /** Shapes to verify besides, once each. */
+  readonly suites?: readonly Suite[] | undefined;
   readonly oracle: ExpectationCache;
   /** The launch sequence for these dimensions. May throw WarpsmithError, which makes the candidate `invalid`. */
   readonly planFor: (dimensions: Dimensions) => LaunchPlan;
@@ -87,13 +90,13 @@ export interface Verified {
 export async function verify(request: VerifyRequest): Promise<Verified | Refused> {
   const tally = new CorrectnessTally();
   let main: { plan: LaunchPlan; counters: LaunchCounters[] } | undefined;
-  const { problem, candidate, dimensions, seed, thorough = false } = request;
+  const { problem, candidate, dimensions, seed, thorough = false, suites } = request;
   const { kernel, parameters } = candidate;
   const { spec } = request.device;
   const { resources } = request.module;
   const fits = (shape: Dimensions) => fitsSharedMemory(() => request.planFor(shape), { spec, resources });
   const choice: ChecksRequest = {
-    ...{ problem: problem.file, kernel: kernel.file, parameters, dimensions, seed, thorough, fits },
+    ...{ problem: problem.file, kernel: kernel.file, parameters, dimensions, seed, thorough, suites, fits },
     isEmulated: request.device.measuring === undefined,
     launches: isLong(request) ? undefined : (shape) => launchesOf(() => request.planFor(shape)),
   };

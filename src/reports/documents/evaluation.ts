@@ -114,6 +114,7 @@ function coverageList({ seed, coverage }: Evaluation): Part {
     fixedDimensions,
     generatorSets,
     leftOut,
+    suites = [],
     conditions,
     reference,
   }: Coverage = coverage;
@@ -124,6 +125,7 @@ function coverageList({ seed, coverage }: Evaluation): Part {
     compared && `compared for ${describeSizes(compared)}`,
     `seed ${seed}: ${shapes(coverage.checkShapes)}, ${drawnShapes.length} drawn`,
     `the timed shape with ${['its own', ...generatorSets].join(', ')} inputs`,
+    ...suites.map(({ name, shapes: taken }) => `suite ${name}: ${formatCount(taken, 'shape')}`),
     ...drawnShapes.map((shape) => `drawn: ${formatParameters(shape).replaceAll(',', '')}`),
     excludedShapes.length > 0 && `${shapes(excludedShapes.length)} that the kernel does not take left out`,
     fixedDimensions.length > 0 &&
