@@ -14,7 +14,7 @@ const SECRET = /\b(?:sk|pk|ghp|gho|xox[bp])[-_][\w-]{12,}|(?:api[-_]?key|token|s
  */
 export function commandWords(text: string): readonly string[] {
   const words = text.trimStart().startsWith('[') ? jsonWords(text) : splitWords(text);
-  if ((words[0] ?? '') === '') throw bad(text, 'no program', 'a program and its arguments');
+  if ((words[0] ?? '') === '') throw bad('no program', 'a program and its arguments');
   const secret = words.find((word) => SECRET.test(word));
   if (secret !== undefined) throw keyInCommand();
   return words;
@@ -23,7 +23,7 @@ export function commandWords(text: string): readonly string[] {
 function jsonWords(text: string): readonly string[] {
   const value = parseJson(text, '--author');
   if (Array.isArray(value) && value.every((word) => typeof word === 'string')) return value;
-  throw bad(text, 'something else', 'a JSON array of texts');
+  throw bad('something else', 'a JSON array of texts');
 }
 
 /** A blank, a quoted part, an escaped character, or a run of others. */
@@ -36,7 +36,7 @@ function splitWords(text: string): readonly string[] {
   while (PIECE.lastIndex < text.length) {
     const at = PIECE.lastIndex;
     const piece = PIECE.exec(text);
-    if (!piece) throw bad(text, `an open quote or escape at character ${at + 1}`, 'quotes in pairs');
+    if (!piece) throw bad(`an open quote or escape at character ${at + 1}`, 'quotes in pairs');
     const [whole, single, double, escaped] = piece;
     if (/^\s/.test(whole)) {
       if (word !== undefined) words.push(word);
@@ -45,14 +45,14 @@ function splitWords(text: string): readonly string[] {
     }
     const isBare = single === undefined && double === undefined && escaped === undefined;
     const shell = isBare ? OF_SHELLS.exec(whole)?.[0] : /[$`]/.exec(double ?? '')?.[0];
-    if (shell !== undefined) throw bad(text, `${shell} outside of '…'`, 'words: no shell runs the command');
+    if (shell !== undefined) throw bad(`${shell} outside of '…'`, 'words: no shell runs the command');
     word = (word ?? '') + (single ?? double?.replaceAll(/\\(["\\])/g, '$1') ?? escaped ?? whole);
   }
   return word === undefined ? words : [...words, word];
 }
 
 /** The text is not repeated: it might hold a secret. */
-const bad = (_text: string, received: string, expected: string): WarpsmithError =>
+const bad = (received: string, expected: string): WarpsmithError =>
   new WarpsmithError({
     code: 'bad-command',
     message: "The author's command can't be read.",
