@@ -20,10 +20,11 @@ export interface TokenUsage {
 
 export const NO_TOKENS: TokenUsage = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, isEstimate: false };
 
-/** Why there is no answer. The first line's may go away by itself; the others' won't. */
+/** Why there is no answer. The first line's may go away by itself; the second's won't; the third is the user's doing. */
 export const FAILURES = [
   ...(['rate-limited', 'server-error', 'connection-lost', 'too-slow'] as const),
   ...(['too-long', 'refused-request', 'no-text'] as const),
+  'interrupted',
 ] as const;
 export type Failure = (typeof FAILURES)[number];
 
@@ -57,7 +58,7 @@ export interface ModelRequest {
 export interface ModelEndpoint {
   /** As the command line names it, e.g. `anthropic:NAME`. */
   readonly name: string;
-  /** Whatever goes wrong is in the answer. Rejects only if the signal fires. */
+  /** Never rejects: whatever goes wrong is in the answer, with the tokens that it cost; also if the signal fires. */
   ask(request: ModelRequest): Promise<ModelAnswer>;
 }
 

@@ -224,8 +224,9 @@ async function askModel(sdk: Sdk, asked: Asked, request: ModelRequest): Promise<
     clearTimeout(silence);
     ending.abort();
   }
-  if (signal?.aborted) throw signal.reason;
   const counted = usage ?? estimated(messages, text);
+  // What was sent is paid for, and what came of the answer.
+  if (signal?.aborted) return { ok: false, failure: 'interrupted', message: 'the user interrupted', usage: counted };
   if (ended) return { ok: false, ...ended, usage: counted };
   if (error !== undefined || finish === undefined || finish === 'error') {
     return { ok: false, ...failureOf(sdk, error, hide), usage: text === '' ? NO_TOKENS : counted };

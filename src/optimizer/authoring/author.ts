@@ -81,6 +81,8 @@ export type Answer =
   | { readonly kind: 'refused'; readonly code: string; readonly reason: string; readonly hypothesis?: string }
   /** Nothing came. Asking again may help: the author waits before it does. */
   | { readonly kind: 'failed'; readonly code: string; readonly reason: string }
+  /** The user cut it off. What it cost counts; it is no failure. */
+  | { readonly kind: 'interrupted'; readonly code: string; readonly reason: string }
   /** No request was sent. */
   | { readonly kind: 'ended'; readonly reason: StopReason; readonly detail: string };
 

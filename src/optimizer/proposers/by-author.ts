@@ -159,6 +159,7 @@ function take(memory: Memory, run: Run, came: Came): Turn {
   if (asked) child.cost = addCost(child.cost, asked);
   const judged = answer.kind === 'candidate' ? refuseKnown(memory, run, answer) : answer;
   if (asked) emit(run, askedEvent(child, by, run, asked, judged));
+  if (judged.kind === 'interrupted') return {};
   if (judged.kind === 'failed') return afterFailure(memory, by, judged);
   memory.failures = 0;
   if (judged.kind === 'refused') {
@@ -198,13 +199,14 @@ function afterStep(memory: Memory, run: Run, step: Step): Turn {
 
 type Refused = Extract<Answer, { kind: 'refused' }>;
 type Failed = Extract<Answer, { kind: 'failed' }>;
+type CutOff = Extract<Answer, { kind: 'interrupted' }>;
 
 const askedEvent = (
   child: Child,
   author: string,
   { iteration }: Run,
   asked: AskedRequest,
-  answer: Written | Refused | Failed,
+  answer: Written | Refused | Failed | CutOff,
 ): AuthorAskedEvent => ({
   type: 'author-asked',
   iteration: iteration + 1,
@@ -213,7 +215,7 @@ const askedEvent = (
   mode: child.mode,
   parent: child.parent.candidate.id,
   finding: findingOf(child)?.id ?? 'none',
-  outcome: answer.kind,
+  outcome: answer.kind === 'interrupted' ? 'failed' : answer.kind,
   code: answer.kind === 'candidate' ? null : answer.code,
   reason: answer.kind === 'candidate' ? answer.hypothesis : answer.reason,
 });

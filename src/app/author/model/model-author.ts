@@ -51,6 +51,8 @@ interface State {
   /** Failures in a row, and how long the endpoint asked to wait after the last. */
   failures: number;
   retryAfterMs: number | undefined;
+  /** The user interrupted before the answer had come. */
+  isCutOff: boolean;
   /** The endpoint will not answer whatever is asked. */
   isDead: string | undefined;
 }
@@ -66,6 +68,7 @@ export function createModelAuthor(parts: ModelAuthorParts): Author {
     requests: 0,
     failures: 0,
     retryAfterMs: undefined,
+    isCutOff: false,
     isDead: undefined,
   };
   return {
@@ -98,9 +101,9 @@ interface Surroundings {
   readonly parts: ModelAuthorParts;
 }
 
-/** A new kernel begins a new conversation; a repair goes on with the last one. After a failure the same is asked again. */
+/** A new kernel begins a new conversation; a repair goes on with the last one. What had no answer is asked again. */
 function messagesFor(task: Task, { state, system, parts }: Surroundings): Message[] {
-  if (state.failures > 0) return state.messages;
+  if (state.failures > 0 || state.isCutOff) return state.messages;
   const { repair } = task;
   if (!repair) {
     state.base = task.parent.candidate;
@@ -127,18 +130,19 @@ async function nextAnswer(
   const earlier = recorded[state.requests];
   if (earlier) return earlier.answer as ModelAnswer;
   if (!goesOn) return 'no-more';
+  if (signal?.aborted) return 'interrupted';
   try {
     if (state.failures > 0) await wait(pauseOf(state), signal);
-    const answer = await endpoint.ask({ messages, maximumOutputTokens, ...(signal && { signal }) });
-    const repeated = state.messages.findIndex((message, index) => message.text !== messages[index]?.text);
-    const known = repeated < 0 ? Math.min(state.messages.length, messages.length) : repeated;
-    const told = messages.slice(known).map(({ role, text }) => ({ role, text }));
-    record({ request: state.requests + 1, repeated: known, messages: told, maximumOutputTokens, answer });
-    return answer;
   } catch (error) {
     if (signal?.aborted) return 'interrupted';
     throw error;
   }
+  const answer = await endpoint.ask({ messages, maximumOutputTokens, ...(signal && { signal }) });
+  const repeated = state.messages.findIndex((message, index) => message.text !== messages[index]?.text);
+  const known = repeated < 0 ? Math.min(state.messages.length, messages.length) : repeated;
+  const told = messages.slice(known).map(({ role, text }) => ({ role, text }));
+  record({ request: state.requests + 1, repeated: known, messages: told, maximumOutputTokens, answer });
+  return answer;
 }
 
 const pauseOf = ({ failures, retryAfterMs }: State): number =>
@@ -162,6 +166,7 @@ function askedOf({ usage }: ModelAnswer, task: Task, state: State, spending: Spe
 }
 
 async function readAnswer(answer: ModelAnswer, task: Task, state: State, parts: ModelAuthorParts): Promise<Answer> {
+  state.isCutOff = !answer.ok && answer.failure === 'interrupted';
   if (!answer.ok) return readFailure(answer, state);
   state.failures = 0;
   state.last = answer.text;
@@ -197,6 +202,7 @@ function readFailure({ failure, message, retryAfterMs }: Failed, state: State): 
     state.last = '(no usable answer)';
     return { kind: 'refused', code: failure, reason: message };
   }
+  if (failure === 'interrupted') return { kind: 'interrupted', code: failure, reason: message };
   state.failures += 1;
   state.retryAfterMs = retryAfterMs;
   if (!isPassing(failure)) state.isDead = message;

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { openSpending } from '../../../../src/app/author/model/spending.ts';
+import type { RecordedEvent } from '../../../../src/store/events.ts';
 import { ofType } from '../../../optimizer/fakes.ts';
 import { answer, edit, kernelAnswer, modelRun } from './runs.ts';
 
@@ -51,5 +53,40 @@ describe('what a model is told', () => {
     expect(told).toContain('Edits now apply to that kernel');
     expect(ofType(events, 'move-proposed')[1]?.move).toMatchObject({ cost: { requests: 2 } });
     expect(evaluator.all.length).toBe(4);
+  });
+});
+
+describe('a request that the user interrupts', () => {
+  it('is counted and logged, is no failure, and is sent again when the run is resumed', async () => {
+    const controller = new AbortController();
+    const options = { seed: 1 };
+    const first = await modelRun({
+      script: () => {
+        setTimeout(() => controller.abort(new Error('Ctrl-C')), 100);
+        return { text: 'I begin to', afterwards: 'silence' };
+      },
+      author: { signal: controller.signal },
+      options: { ...options, signal: controller.signal },
+    });
+    expect(first.result.stopReason).toBe('interrupted');
+    const [asked] = ofType(first.events, 'author-asked');
+    expect(asked).toMatchObject({ outcome: 'failed', code: 'interrupted', tokens: { isEstimate: true } });
+    expect(asked!.tokensUsed).toBeGreaterThan(500);
+    expect(first.exchanges).toMatchObject([{ request: 1, answer: { ok: false, failure: 'interrupted' } }]);
+
+    const history = first.events
+      .filter(({ type }) => type !== 'run-finished')
+      .map((event, index) => ({ ...event, schemaVersion: 2, sequence: index + 1, time: '' }) as RecordedEvent);
+    const again = await modelRun({
+      script: [{ text: 'no', usage: { input: 1, output: 1 } }],
+      author: {
+        recorded: first.exchanges,
+        spending: openSpending({ maximumTokens: asked!.tokensUsed + 9000, discounts: false }),
+      },
+      options: { ...options, history },
+    });
+    const [next] = ofType(again.events, 'author-asked');
+    expect(next).toMatchObject({ request: 2, outcome: 'refused', tokensUsed: asked!.tokensUsed + 2 });
+    expect(again.fake.sent[0]!.body.messages).toEqual(first.fake.sent[0]!.body.messages);
   });
 });
