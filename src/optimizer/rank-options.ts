@@ -1,4 +1,4 @@
-import type { KernelCost, Priors, RankedOption } from '../store/events.ts';
+import type { KernelCost, Lesson, Priors, RankedOption } from '../store/events.ts';
 import type { MoveLedger } from './move-ledger.ts';
 import type { ProposedMove } from './propose-moves.ts';
 
@@ -10,6 +10,8 @@ const SHARES_BEFORE_ABANDONING = 2;
 export interface RankingContext {
   readonly ledger: MoveLedger;
   readonly priors: Priors;
+  /** Name of the device. */
+  readonly device: string;
   /** Evaluations left; `null` where they are not limited. */
   readonly evaluationsLeft: number | null;
   /** Whether times are measured. If so, a candidate is screened first, and measured again if it is promising. */
@@ -90,13 +92,26 @@ function optionOf(move: ProposedMove, context: RankingContext): RankedOption {
   };
 }
 
+/** Fewest attempts at a finding for which they tell more than all attempts of the pattern. */
+const ATTEMPTS_FOR_A_LESSON = 3;
+
+/** What came of the pattern where it worked on the same finding, on the same device. */
+const lessonFor = ({ pattern, finding }: ProposedMove, { lessons = [] }: Priors, on: string): Lesson | undefined =>
+  lessons.find(
+    (lesson) =>
+      lesson.pattern === pattern.id &&
+      lesson.finding === finding.id &&
+      lesson.device === on &&
+      lesson.attempts >= ATTEMPTS_FOR_A_LESSON,
+  );
+
 /** Combines expectation and results: gain as a geometric mean, confidence as an arithmetic mean. */
 function weigh(
   move: ProposedMove,
-  { ledger, priors }: RankingContext,
+  { ledger, priors, device }: RankingContext,
 ): Pick<RankedOption, 'expectedGain' | 'confidence' | 'evidence'> {
   const here = ledger.realised(move.pattern.id);
-  const before = priors.patterns.find(({ pattern }) => pattern === move.pattern.id);
+  const before = lessonFor(move, priors, device) ?? priors.patterns.find(({ pattern }) => pattern === move.pattern.id);
   const attempts = here.attempts + (before?.attempts ?? 0);
   const kept = here.kept + (before?.kept ?? 0);
   const seen = here.logGain + (before ? before.kept * Math.log(before.realisedGain) : 0);

@@ -210,7 +210,31 @@ const kernelCost = z.object({
 /** Cost of evaluating a kernel's candidates in earlier runs on this device: medians, in ms. */
 export type KernelCost = z.infer<typeof kernelCost>;
 
-const priors = z.object({ patterns: z.array(patternPrior), costs: z.array(kernelCost) });
+const lesson = z.object({
+  finding: text,
+  /** A pattern, or `written` for what authors wrote. */
+  pattern: text,
+  /** Name of the device. */
+  device: text,
+  attempts: number,
+  kept: number,
+  /** Geometric mean of old time ÷ new time over what was kept; 1 if nothing was. */
+  realisedGain: number,
+  /** Of what authors wrote: what gained most, in their words, and where the evidence is, e.g. `2026-…/e12`. */
+  best: z.object({ hypothesis: text, ratio: number, evidence: text }).optional(),
+});
+
+/** What came of working on a finding in one way, on one device. */
+export type Lesson = z.infer<typeof lesson>;
+
+const priors = z.object({
+  patterns: z.array(patternPrior),
+  costs: z.array(kernelCost),
+  /** The same by finding. Absent where there are none, and from logs of versions that did not look. */
+  lessons: z.array(lesson).optional(),
+  /** Authors whose kernels for this problem were right when verified and wrong when timed, and how many were. */
+  caught: z.array(z.object({ author: text, count: number })).optional(),
+});
 
 /** What a run read from earlier runs at its start. Logged, so that a resumed run ranks like the first part. */
 export type Priors = z.infer<typeof priors>;

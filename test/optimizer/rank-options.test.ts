@@ -30,6 +30,7 @@ const move = ({ pattern = 'p', value = 2, gain = 1.4, confidence = 0.5 }: MoveOp
 const context = (overrides: Partial<RankingContext> = {}): RankingContext => ({
   ledger: createMoveLedger(),
   priors: { patterns: [], costs: [] },
+  device: 'NVIDIA L4 (virtual)',
   evaluationsLeft: null,
   isMeasured: false,
   workloadCount: 1,
@@ -220,5 +221,27 @@ describe('failures', () => {
     expect(ledger.isAbandoned(move().key)).toBe(true);
     expect(ledger.isOpen(move({ value: 7 }))).toBe(false);
     expect(ledger.isOpen(move({ pattern: 'other' }))).toBe(true);
+  });
+});
+
+describe('what earlier runs learned of a finding', () => {
+  const lesson = {
+    finding: 'bank-conflicts',
+    pattern: 'p',
+    device: 'NVIDIA L4 (virtual)',
+    attempts: 3,
+    kept: 0,
+    realisedGain: 1,
+  };
+  const patterns = [{ pattern: 'p', attempts: 4, kept: 4, realisedGain: 3, scope: 'all' }] as const;
+  const gained = (lessons: (typeof lesson)[]) =>
+    only({ priors: { patterns: [...patterns], costs: [], lessons } }).evidence;
+
+  it('counts more than all that the pattern did, on the same device and from three attempts on', () => {
+    expect(gained([lesson])).toEqual({ attempts: 3, kept: 0 });
+    expect(gained([{ ...lesson, attempts: 2 }])).toEqual({ attempts: 4, kept: 4 });
+    expect(gained([{ ...lesson, device: 'NVIDIA H100 (virtual)' }])).toEqual({ attempts: 4, kept: 4 });
+    expect(gained([{ ...lesson, finding: 'parallelism' }])).toEqual({ attempts: 4, kept: 4 });
+    expect(gained([])).toEqual({ attempts: 4, kept: 4 });
   });
 });

@@ -13,6 +13,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { makeCandidate } from '../../src/core/candidate.ts';
+import { WHILE_TIMED } from '../../src/core/evaluation.ts';
 import type { EvaluationStatus } from '../../src/core/status.ts';
 import { EVENT_SCHEMA_VERSION, type RunEvent, UNLIMITED } from '../../src/store/events.ts';
 import { readPriors } from '../../src/store/index/read-priors.ts';
@@ -20,6 +22,7 @@ import { INDEX_FILE, type RunIndex, withRunIndex } from '../../src/store/index/r
 import { INDEX_VERSION } from '../../src/store/index/tables.ts';
 import { createRunFolder, runFolderPath } from '../../src/store/run-folder.ts';
 import { openDatabase } from '../../src/store/sqlite.ts';
+import { kernel, runLoop, scriptedAuthor, scriptedEvaluator } from '../optimizer/fakes.ts';
 
 let store: string;
 beforeEach(() => {
@@ -380,6 +383,45 @@ describe('priors', () => {
     writeRun('b', { device: H200, attempts: [failed] });
     expect(readPriors(store, { ...query, device: H200 }).patterns).toMatchObject([{ attempts: 1, kept: 0 }]);
     expect(readPriors(store, query).patterns).toMatchObject([{ attempts: 3, kept: 3 }]);
+  });
+
+  test('lessons say what came of a finding, and an empty store has none', () => {
+    expect(readPriors(store, query)).toEqual({ patterns: [], costs: [] });
+    writeRun('a', { attempts: [helped, failed, failed] });
+    writeRun('b', { device: { ...L4, name: 'NVIDIA H100 (virtual)' } as never, attempts: [helped] });
+    const { lessons, caught } = readPriors(store, query);
+    expect(lessons).toMatchObject([
+      { pattern: 'p', device: L4.name, attempts: 3, kept: 1, realisedGain: 2 },
+      { pattern: 'p', device: 'NVIDIA H100 (virtual)', attempts: 1 },
+    ]);
+    expect(caught).toBeUndefined();
+  });
+
+  test('an author that was right when verified and wrong when timed is remembered, and what gained most in its words', async () => {
+    const run = createRunFolder(store, 'authored');
+    const written = (name: string) => ({
+      ...({ kind: 'candidate', hypothesis: `${name} is faster`, levers: [], predictedRatio: 2, files: [] } as const),
+      candidate: makeCandidate(
+        { ...kernel(name, { parameters: undefined }), sources: { 'kernel.cu': `${name}();` } },
+        {},
+      ),
+    });
+    await runLoop({
+      evaluator: scriptedEvaluator((name) =>
+        name.startsWith('cheat')
+          ? { status: 'wrong', failedCheck: WHILE_TIMED }
+          : { ns: name.startsWith('good') ? 400 : 1000 },
+      ),
+      author: scriptedAuthor(written('good'), written('cheat'), { kind: 'ended', reason: 'author-failed', detail: '' }),
+      emit: (event) => void run.log.append(event),
+    });
+    run.log.close();
+    const { lessons, caught } = readPriors(store, { ...query, problem: 'scale' });
+    expect(caught).toEqual([{ author: 'scripted', count: 1 }]);
+    expect(lessons).toMatchObject([
+      { pattern: 'written', best: { hypothesis: 'good is faster', ratio: 2.5, evidence: 'authored/e2' } },
+    ]);
+    expect(readPriors(store, { ...query, problem: 'other' }).caught).toBeUndefined();
   });
 
   test('a failure of the device is no attempt', () => {

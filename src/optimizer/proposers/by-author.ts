@@ -2,7 +2,7 @@ import { makeCandidate } from '../../core/candidate.ts';
 import { type Evaluation, isWrongWhenTimed } from '../../core/evaluation.ts';
 import type { Candidate } from '../../core/kernel.ts';
 import { takesWorkload } from '../../core/plan/takes-workload.ts';
-import type { AuthorAskedEvent, RunEvent, Tokens } from '../../store/events.ts';
+import type { AuthorAskedEvent, Priors, RunEvent, Tokens } from '../../store/events.ts';
 import {
   type Answer,
   type AskedRequest,
@@ -72,7 +72,7 @@ interface Memory {
  * Asks an author for kernels, one at a time. Tells it what is wrong with a kernel, at most three times. Notices when it gets no
  * further, and sends it elsewhere.
  */
-export function createByAuthor(author: Author): Proposer<Run> {
+export function createByAuthor(author: Author, { caught = [] }: Pick<Priors, 'caught'> = {}): Proposer<Run> {
   const memory: Memory = {
     author,
     ladder: createLadder(author.mode),
@@ -87,10 +87,14 @@ export function createByAuthor(author: Author): Proposer<Run> {
     lastRatio: undefined,
     failures: 0,
     redirections: 0,
-    caught: new Map(),
+    caught: new Map(caught.map(({ author: name, count }) => [name, count])),
   };
+  // An earlier run caught it: its turn is over for good.
+  const before = caught.filter(({ count }) => count >= MOST_CAUGHT).map(({ author: name }) => name);
+  const isOver = before.map((name) => !excludes(author, name)).includes(true);
   return {
     async next(run) {
+      if (isOver) return caughtTwice(author.name);
       if (memory.members.size === 0) rememberStart(memory, run);
       const over = noteJudged(memory, run);
       if (over) return over;
@@ -437,8 +441,11 @@ function settingOf(memory: Memory, candidate: Candidate, { iteration }: Run): Pr
 function isCaught({ author, caught }: Memory, by: string): boolean {
   const count = (caught.get(by) ?? 0) + 1;
   caught.set(by, count);
-  return count >= MOST_CAUGHT && !(author.exclude?.(by) ?? false);
+  return count >= MOST_CAUGHT && !excludes(author, by);
 }
+
+/** Asks one no more. @returns whether somebody else is left. */
+const excludes = (author: Author, name: string): boolean => author.exclude?.(name) ?? author.name !== name;
 
 const caughtTwice = (author: string): Turn => ({
   exhausted: {

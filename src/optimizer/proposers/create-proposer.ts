@@ -10,8 +10,8 @@ import type { Judged, Proposer, Turn } from './proposer.ts';
 
 /** @throws WarpsmithError `unknown-strategy`; for a ladder with more settings than a strategy can list. */
 export function createProposer(options: OptimizeOptions): Proposer<Run> {
-  const { strategy = GUIDED, exploring = true, author } = options;
-  if (author) return createByAuthor(author);
+  const { strategy = GUIDED, exploring = true, author, priors } = options;
+  if (author) return createByAuthor(author, priors);
   if (strategy !== GUIDED) return createByStrategy(options, strategy);
   const guided = createGuided();
   return exploring ? handingOver(guided, () => createByStrategy(options, DEFAULT_BLIND_STRATEGY)) : guided;

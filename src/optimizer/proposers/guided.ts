@@ -29,6 +29,7 @@ export function createGuided(): Proposer<Run> {
 const contextOf = ({ options, budget, ledger, best }: Run) => ({
   ledger,
   priors: options.priors ?? { patterns: [], costs: [] },
+  device: options.device.name,
   evaluationsLeft: budget.searchEvaluationsLeft,
   isMeasured: best!.evaluation.timing.kind === 'measured',
   workloadCount: options.workloads.length,

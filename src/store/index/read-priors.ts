@@ -1,5 +1,5 @@
 import type { Timing } from '../../core/timing.ts';
-import type { KernelCost, PatternPrior, Priors } from '../events.ts';
+import type { KernelCost, Lesson, MoveRecord, PatternPrior, Priors } from '../events.ts';
 import type { EvaluationRow } from './rows.ts';
 import { type MoveWithRun, type RunIndex, withRunIndex } from './run-index.ts';
 
@@ -21,13 +21,65 @@ const ATTEMPTS_FOR_A_SCOPE = 3;
  */
 export function readPriors(store: string, query: PriorsQuery): Priors {
   const kind: Timing['kind'] = query.device.kind === 'cuda' ? 'measured' : 'predicted';
-  return withRunIndex(store, (index) => ({
-    patterns: patternPriors(
-      index.moves({ kind }).filter(({ repeated }) => repeated === 0),
-      query,
-    ),
-    costs: kernelCosts(index, query, kind),
-  }));
+  return withRunIndex(store, (index) => {
+    const moves = index.moves({ kind }).filter(({ repeated }) => repeated === 0);
+    const [lessons, caught] = [lessonsOf(moves, query), caughtIn(moves, query)];
+    return {
+      patterns: patternPriors(moves, query),
+      costs: kernelCosts(index, query, kind),
+      ...(lessons.length > 0 && { lessons }),
+      ...(caught.length > 0 && { caught }),
+    };
+  });
+}
+
+/** Enough for an author to read, and to rank by. */
+const MOST_LESSONS = 24;
+const NO_FINDING = 'none';
+
+/** By finding, pattern and device: those of this device first, then those that gained most. */
+function lessonsOf(moves: readonly MoveWithRun[], { device }: PriorsQuery): Lesson[] {
+  const groups = Map.groupBy(
+    moves.filter(({ finding }) => finding !== NO_FINDING),
+    (move) => JSON.stringify([move.finding, move.pattern, move.device]),
+  );
+  const lessons = [...groups.values()].map((of): Lesson => {
+    const [{ finding, pattern, device: on }] = of as [MoveWithRun];
+    return { finding, pattern, device: on, ...realised(of), ...bestWritten(of) };
+  });
+  const gain = ({ kept, realisedGain }: Lesson): number => kept * Math.log(realisedGain);
+  const isHere = (lesson: Lesson): number => (lesson.device === device.name ? 1 : 0);
+  return lessons.sort((a, b) => isHere(b) - isHere(a) || gain(b) - gain(a)).slice(0, MOST_LESSONS);
+}
+
+/** What an author says is worth something only beside the evaluation that bore it out. */
+function bestWritten(moves: readonly MoveWithRun[]): Pick<Lesson, 'best'> {
+  const kept = moves.filter(
+    ({ decision, ratio, change }) => decision === 'keep' && ratio !== null && writtenIn(change),
+  );
+  const [first] = kept.toSorted((a, b) => b.ratio! - a.ratio!);
+  if (!first) return {};
+  const { hypothesis } = writtenIn(first.change)!;
+  return { best: { hypothesis, ratio: first.ratio!, evidence: `${first.run}/${first.evaluation}` } };
+}
+
+function writtenIn(change: string): Extract<MoveRecord, { kind: 'written' }> | undefined {
+  const move = JSON.parse(change) as MoveRecord;
+  return move.kind === 'written' ? move : undefined;
+}
+
+/** By the author of the move, or of the kernel whose setting it is. */
+function caughtIn(moves: readonly MoveWithRun[], { problem }: PriorsQuery): NonNullable<Priors['caught']> {
+  const authors = new Map<string, string>();
+  const counts = new Map<string, number>();
+  for (const { run, change, wrongWhenTimed, problem: of } of moves) {
+    const move = JSON.parse(change) as MoveRecord;
+    if (move.kind === 'written') authors.set(`${run} ${move.kernel}`, move.author);
+    const author = 'kernel' in move ? authors.get(`${run} ${move.kernel}`) : undefined;
+    if (author === undefined || wrongWhenTimed === 0 || of !== problem) continue;
+    counts.set(author, (counts.get(author) ?? 0) + 1);
+  }
+  return [...counts].map(([author, count]) => ({ author, count }));
 }
 
 /** Narrowest first. */

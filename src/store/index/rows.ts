@@ -1,4 +1,4 @@
-import type { Evaluation } from '../../core/evaluation.ts';
+import { type Evaluation, isWrongWhenTimed } from '../../core/evaluation.ts';
 import type { EvaluationStatus } from '../../core/status.ts';
 import type { Timing } from '../../core/timing.ts';
 import {
@@ -87,6 +87,8 @@ export interface MoveRow {
   /** 1 if it was evaluated before and only repeated: no further attempt. */
   repeated: 0 | 1;
   status: EvaluationStatus;
+  /** 1 if it was right when verified, and wrong when timed. */
+  wrongWhenTimed: 0 | 1;
   decision: DecisionEvent['decision'];
   /** Time of the previous best ÷ time of this candidate; `null` if it has no valid time. */
   ratio: number | null;
@@ -244,7 +246,7 @@ const moveRow = (
   run: string,
   proposed: MoveProposedEvent & { sequence: number },
   decision: DecisionEvent,
-  { status, repeated }: Evaluation,
+  evaluation: Evaluation,
 ): MoveRow => ({
   run,
   sequence: proposed.sequence,
@@ -258,8 +260,9 @@ const moveRow = (
   confidence: proposed.confidence,
   candidate: proposed.candidate.id,
   evaluation: decision.evaluationId,
-  repeated: repeated ? 1 : 0,
-  status,
+  repeated: evaluation.repeated ? 1 : 0,
+  status: evaluation.status,
+  wrongWhenTimed: isWrongWhenTimed(evaluation) ? 1 : 0,
   decision: decision.decision,
   ratio: decision.ratio,
   low: decision.intervalRatio?.[0] ?? null,

@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { EvaluationRow, MoveRow, RunRow, RunRows } from './rows.ts';
 
 /** Version of the tables. An older index is rebuilt; a newer one is not used. */
-export const INDEX_VERSION = 2;
+export const INDEX_VERSION = 3;
 
 /** Columns have the names of the row's fields. */
 type Columns<Row> = Readonly<Record<keyof Row, string>>;
@@ -66,6 +66,7 @@ const MOVES: Columns<MoveRow> = {
   evaluation: 'TEXT NOT NULL',
   repeated: 'INTEGER NOT NULL',
   status: 'TEXT NOT NULL',
+  wrongWhenTimed: 'INTEGER NOT NULL',
   decision: 'TEXT NOT NULL',
   ratio: 'REAL',
   low: 'REAL',

@@ -136,6 +136,29 @@ describe('on a GPU', () => {
   });
 });
 
+describe('an author that an earlier run caught', () => {
+  const caughtBefore = (count: number) =>
+    runLoop({
+      evaluator: scriptedEvaluator((name) =>
+        name.startsWith('01') ? { ns: 1000 } : { status: 'wrong', failedCheck: WHILE_TIMED },
+      ),
+      author: scriptedAuthor(written('a'), written('b'), written('c')),
+      priors: { patterns: [], costs: [], caught: [{ author: 'scripted', count }] },
+      budgets,
+    });
+
+  it('once has one kernel left', async () => {
+    const { result } = await caughtBefore(1);
+    expect(result).toMatchObject({ stopReason: 'author-caught', evaluationsUsed: 2 });
+  });
+
+  it('twice is asked nothing', async () => {
+    const { result, events } = await caughtBefore(2);
+    expect(result).toMatchObject({ stopReason: 'author-caught', evaluationsUsed: 1 });
+    expect(ofType(events, 'author-asked')).toEqual([]);
+  });
+});
+
 describe('a run with an author', () => {
   const options = () => ({
     evaluator: scriptedEvaluator((name) => ({ ns: name.startsWith('b') ? 500 : 1000 })),

@@ -55,7 +55,6 @@ export interface CommandAuthorParts {
   readonly record: (line: AgentLine) => void;
   /** Keeps what an agent wrote to stdout and stderr last, and its notes. */
   readonly keep: (step: number, files: Readonly<Record<string, string>>) => void;
-  readonly excluded: readonly string[];
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -88,7 +87,7 @@ export class CommandAuthor implements Author, AsyncDisposable {
   readonly name: string;
   readonly mode: AuthorMode;
   readonly #parts: CommandAuthorParts;
-  readonly #excluded: Set<string>;
+  readonly #excluded = new Set<string>();
   #running: Running | undefined;
   /** Who is or was at work last, also in a replay. */
   #author: string;
@@ -103,7 +102,6 @@ export class CommandAuthor implements Author, AsyncDisposable {
     this.mode = parts.mode;
     this.name = parts.commands.map(({ name }) => name).join(', ');
     this.#author = parts.commands[0]!.name;
-    this.#excluded = new Set(parts.excluded);
   }
 
   async ask(task: Task): Promise<Came | undefined> {

@@ -103,7 +103,6 @@ export async function openCommandAuthor(request: CommandAuthorRequest): Promise<
     goesOn,
     record,
     keep: (step, files) => void run.replaceFolder(join('steps', `${step}`), files),
-    excluded: [],
     signal,
   });
   closing.use(opened);

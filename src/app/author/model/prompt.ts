@@ -3,7 +3,7 @@ import { PATTERNS } from '../../../diagnosis/patterns/index.ts';
 import type { Attempt, Member, Task } from '../../../optimizer/authoring/author.ts';
 import { feedbackOf, feedbackText } from '../../../reports/feedback.ts';
 import { formatFigure, formatKindAndTime } from '../../../reports/format.ts';
-import type { Priors } from '../../../store/events.ts';
+import type { Lesson, Priors } from '../../../store/events.ts';
 import { kernelTexts } from '../kernel-texts.ts';
 import { MOST_LEVERS } from './parse-answer.ts';
 
@@ -80,8 +80,8 @@ function askText({ finding, mode, evaluationsLeft }: Task): string {
 
 const MOST_LESSONS = 6;
 
-/** What earlier runs realised. */
-export function lessonsText({ patterns }: Priors): string[] {
+/** What earlier runs realised: by pattern, and by finding, pattern and device. */
+export function lessonsText({ patterns, lessons = [] }: Priors): string[] {
   const proven = patterns
     .filter(({ kept }) => kept > 0)
     .sort((a, b) => b.realisedGain - a.realisedGain)
@@ -90,7 +90,17 @@ export function lessonsText({ patterns }: Priors): string[] {
       ({ pattern, kept, attempts, realisedGain, scope }) =>
         `- ${pattern}: kept ${kept} of ${attempts}, ${realisedGain.toFixed(2)}× (${SCOPES[scope]})`,
     );
-  return proven.length > 0 ? [`What helped in earlier runs:\n${proven.join('\n')}`] : [];
+  const learned = lessons.slice(0, MOST_LESSONS).map(lessonLine);
+  return [
+    ...(proven.length > 0 ? [`What helped in earlier runs:\n${proven.join('\n')}`] : []),
+    ...(learned.length > 0 ? [`What came of findings in earlier runs:\n${learned.join('\n')}`] : []),
+  ];
+}
+
+function lessonLine({ finding, pattern, device, attempts, kept, realisedGain, best }: Lesson): string {
+  const gain = kept === 0 ? 'nothing was kept' : `kept ${kept}, ${realisedGain.toFixed(2)}×`;
+  const said = best ? `; the best, ${best.ratio.toFixed(2)}× in ${best.evidence}: “${shortened(best.hypothesis)}”` : '';
+  return `- ${finding} → ${pattern} on ${device}: ${attempts} tried, ${gain}${said}`;
 }
 
 const SCOPES: Readonly<Record<Priors['patterns'][number]['scope'], string>> = {
