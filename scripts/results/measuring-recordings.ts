@@ -129,7 +129,7 @@ export const HOW_TO_RECORD: Readonly<Record<MeasuredRecordingName, string>> = {
   'h200-attention-libraries':
     'warpsmith measure problems/attention --kernel … --set … --baseline all --workload … --json, once for each kernel; each beside its command',
   'h200-attention-dispatch':
-    'warpsmith dispatch problems/attention --kernels … --device cuda:0 --blocks … -o table --json',
+    'warpsmith dispatch problems/attention --kernels bench/attention/h200-contenders.json --device cuda:0 --blocks 6 -o table --json',
   'h200-attention-rungs':
     'warpsmith measure problems/attention --device cuda:0 --workload b1h8s512d64 --baseline sdpa --baseline sdpa-cudnn --baseline fa3 --json',
   'h200-attention-optimize':
