@@ -7,6 +7,7 @@ import { hiddenSignals, type Sight, sightOf } from './blind-checks.ts';
 import { mutantsOf, mutantsOfAnyProblem } from './mutants/index.ts';
 import type { Mutant, MutantContext } from './mutants/mutant.ts';
 import { acceptsRight, type MutantResult, mutantContext, playMutant } from './play-mutant.ts';
+import { timedChecks } from './timed-checks.ts';
 
 export interface MutantReport {
   id: string;
@@ -19,6 +20,8 @@ export interface MutantReport {
 /** What one check sees. */
 export interface CheckReport {
   check: string;
+  /** Of the timed workload, or as much of it as a host affords. */
+  isTimed: boolean;
   outputs: Sight[];
   /** Number of wrong kernels caught, and names of those that pass although their outputs differ from the right ones. */
   caught: number;
@@ -63,7 +66,7 @@ export async function auditProblem(options: {
   onCheck?: (check: string, index: number, count: number) => void;
 }): Promise<AuditReport> {
   const { problem, seed, signal, onCheck } = options;
-  const checks = shapeChecks(problem.file);
+  const checks = [...shapeChecks(problem.file), ...timedChecks(problem.file)];
   const mutants = mutantsOf(problem.file);
   const reports: MutantReport[] = mutants.map(({ id, title }) => ({
     id,
@@ -81,21 +84,22 @@ export async function auditProblem(options: {
     onCheck?.(name, index, checks.length);
     const context = await contextOrTrouble(problem, check, seed, signal);
     if (typeof context === 'string') {
-      sight.push({ check: name, outputs: [], caught: 0, accepted: [], blind: context });
+      sight.push({ check: name, isTimed: check.isMain, outputs: [], caught: 0, accepted: [], blind: context });
       continue;
     }
     if (!acceptsRight(context)) falseAlarms.push(name);
-    const results: MutantResult[] = [];
+    const played: Played[] = [];
     for (const [i, mutant] of mutants.entries()) {
+      if (!isPlayedOn(mutant, check)) continue;
       const result = await playMutant(mutant, context, name);
-      results.push(result);
+      played.push({ mutant, result });
       reports[i]!.results.push(result);
     }
-    sight.push(checkReport(problem, context, name, mutants, results));
+    sight.push(checkReport(problem, context, check, played));
   }
   for (const [i, report] of reports.entries()) report.verdict = verdictOf(mutants[i]!, report.results);
   const letThrough = reports.filter(({ verdict }) => verdict === 'slipped').map(({ id }) => id);
-  const blindChecks = sight.filter(({ blind }) => blind !== null).map(({ check }) => check);
+  const blindChecks = sight.filter(isBlindForAll).map(({ check }) => check);
   return {
     schemaVersion: 1,
     kind: 'audit',
@@ -129,24 +133,39 @@ async function contextOrTrouble(
   }
 }
 
+interface Played {
+  readonly mutant: Mutant;
+  readonly result: MutantResult;
+}
+
+const isOfAnyProblem = ({ id }: Mutant): boolean => mutantsOfAnyProblem.some((any) => any.id === id);
+
+/** At the timed shape, only kernels that are right elsewhere, and those that tell whether a check sees anything. */
+const isPlayedOn = (mutant: Mutant, { isMain }: Check): boolean =>
+  isMain ? mutant.isTimedOnly === true || isOfAnyProblem(mutant) : !mutant.isTimedOnly;
+
+/** One kind of inputs that sees is enough at the timed shape, as it is for `evaluate`. */
+const isBlindForAll = ({ isTimed, blind }: CheckReport, _: number, sight: readonly CheckReport[]): boolean =>
+  blind !== null && (!isTimed || sight.every((other) => !other.isTimed || other.blind !== null));
+
 function checkReport(
   problem: Problem,
   { expectations }: MutantContext,
-  check: string,
-  mutants: readonly Mutant[],
-  results: readonly MutantResult[],
+  check: Check,
+  played: readonly Played[],
 ): CheckReport {
   const outputs = [...expectations].map(([output, expectation]) => sightOf(output, expectation));
-  const accepted = mutants.filter((_, i) => results[i]!.outcome === 'slipped');
-  const generic = accepted.filter(({ id }) => mutantsOfAnyProblem.some((any) => any.id === id));
+  const accepted = played.filter(({ result }) => result.outcome === 'slipped').map(({ mutant }) => mutant);
+  const generic = accepted.filter(isOfAnyProblem);
   const reasons = [
     ...hiddenSignals(problem, outputs),
     ...(generic.length > 0 ? [`accepts ${generic.map(({ id }) => id).join(', ')}`] : []),
   ];
   return {
-    check,
+    check: describeCheck(check),
+    isTimed: check.isMain,
     outputs,
-    caught: results.filter(({ outcome }) => outcome === 'caught').length,
+    caught: played.filter(({ result }) => result.outcome === 'caught').length,
     accepted: accepted.map(({ id }) => id),
     blind: reasons.length > 0 ? reasons.join('; ') : null,
   };

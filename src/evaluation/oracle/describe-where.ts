@@ -60,20 +60,22 @@ const MOST_LISTED = 5;
 
 /** A set of indices of one axis; undefined if it holds all of them. */
 function describeIndices([one, several]: readonly [string, string], used: Uint8Array): string | undefined {
-  const chosen = Array.from(used.keys()).filter((index) => used[index] !== 0);
-  const [first, last] = [chosen[0]!, chosen.at(-1)!];
+  const [count, first, last] = [countMarks(used), used.indexOf(1), used.lastIndexOf(1)];
   const extent = used.length;
-  if (chosen.length === extent) return undefined;
-  if (chosen.length === 1) return `${one} ${first}${first === extent - 1 ? ' (the last)' : ''}`;
-  if (last - first + 1 === chosen.length) return describeRange(several, first, last, extent);
+  if (count === extent) return undefined;
+  if (count === 1) return `${one} ${first}${first === extent - 1 ? ' (the last)' : ''}`;
+  if (last - first + 1 === count) return describeRange(several, first, last, extent);
   return (
-    describeStep([one, several], chosen, extent) ??
+    describeStep([one, several], used, count) ??
     describePeriod([one, several], used) ??
-    (chosen.length <= MOST_LISTED
-      ? `${several} ${chosen.join(', ')}`
-      : `${chosen.length} of ${extent} ${several}, from ${first} to ${last}`)
+    (count <= MOST_LISTED
+      ? `${several} ${indicesOf(used).join(', ')}`
+      : `${count} of ${extent} ${several}, from ${first} to ${last}`)
   );
 }
+
+/** For a few of them. */
+const indicesOf = (used: Uint8Array): number[] => Array.from(used.keys()).filter((index) => used[index] !== 0);
 
 /** Sizes that tiles have. */
 const TILES = [256, 128, 64, 32, 16, 8] as const;
@@ -88,35 +90,45 @@ function describeRange(several: string, first: number, last: number, extent: num
 const ORDINALS = ['', '', 'second', 'third', 'fourth', 'fifth', 'sixth', 'seventh', 'eighth'] as const;
 
 /** `every second row from row 1`. */
-function describeStep(
-  [one, _]: readonly [string, string],
-  chosen: readonly number[],
-  extent: number,
-): string | undefined {
-  const step = chosen[1]! - chosen[0]!;
-  const isEven = chosen.every((index, i) => index === chosen[0]! + i * step);
-  const goesOn = chosen[0]! < step && chosen.at(-1)! + step >= extent;
-  if (!isEven || !goesOn || chosen.length < 3) return undefined;
-  return `every ${ORDINALS[step] ?? `${step}th`} ${one} from ${one} ${chosen[0]}`;
+function describeStep([one, _]: readonly [string, string], used: Uint8Array, count: number): string | undefined {
+  const first = used.indexOf(1);
+  const step = used.indexOf(1, first + 1) - first;
+  if (first >= step || count < 3 || count !== Math.ceil((used.length - first) / step)) return undefined;
+  for (let index = first; index < used.length; index += step) if (used[index] === 0) return undefined;
+  return `every ${ORDINALS[step] ?? `${step}th`} ${one} from ${one} ${first}`;
 }
 
 /** `columns 16 to 31 of every 32`: the same part of each period. */
 function describePeriod([_, several]: readonly [string, string], used: Uint8Array): string | undefined {
-  for (let period = 2; period <= used.length / 2; period++) {
-    if (!hasPeriod(used, period)) continue;
-    const part = Array.from({ length: period }, (_value, i) => i).filter((index) => used[index] !== 0);
-    const [first, last] = [part[0]!, part.at(-1)!];
-    const isRun = last - first + 1 === part.length;
-    if (!isRun && part.length > MOST_LISTED) return undefined;
-    const words = !isRun ? part.join(', ') : first === last ? `${first}` : `${first} to ${last}`;
-    return `${several} ${words} of every ${period}`;
-  }
-  return undefined;
+  const period = periodOf(used);
+  if (period === undefined) return undefined;
+  const part = used.subarray(0, period);
+  const [count, first, last] = [countMarks(part), part.indexOf(1), part.lastIndexOf(1)];
+  const isRun = last - first + 1 === count;
+  if (!isRun && count > MOST_LISTED) return undefined;
+  const words = !isRun ? indicesOf(part).join(', ') : first === last ? `${first}` : `${first} to ${last}`;
+  return `${several} ${words} of every ${period}`;
 }
 
-function hasPeriod(used: Uint8Array, period: number): boolean {
-  for (let i = period; i < used.length; i++) if (used[i] !== used[i - period]) return false;
-  return true;
+/** Up to half of this many indices, periods are looked for. */
+const MOST_SEARCHED = 2 ** 20;
+
+/**
+ * The smallest period that comes at least twice; `undefined` if there is none. In linear time, because a kernel chooses where it is
+ * wrong: the longest proper prefix of the indices that is also their suffix begins one period later.
+ */
+function periodOf(used: Uint8Array): number | undefined {
+  const searched = used.subarray(0, MOST_SEARCHED);
+  const borders = new Int32Array(searched.length);
+  for (let i = 1, length = 0; i < searched.length; i++) {
+    while (length > 0 && searched[i] !== searched[length]) length = borders[length - 1]!;
+    if (searched[i] === searched[length]) length++;
+    borders[i] = length;
+  }
+  const period = searched.length - (borders.at(-1) ?? 0);
+  if (period > searched.length / 2) return undefined;
+  for (let i = period; i < used.length; i++) if (used[i] !== used[i - period]) return undefined;
+  return period;
 }
 
 const DIAGONALS: readonly (readonly [words: string, holds: (row: number, column: number) => boolean])[] = [

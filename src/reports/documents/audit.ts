@@ -47,10 +47,10 @@ const mutantTable = ({ mutants }: AuditReport) =>
   doc.table('Wrong kernels', mutants, [
     doc.names('verdict', ({ verdict }) => ({ text: verdict, style: VERDICT_STYLES[verdict] })),
     doc.names('wrong kernel', ({ id }) => id),
-    doc.figures('caught by', count('caught')),
+    doc.figures('caught', count('caught')),
     doc.figures('passes', count('slipped')),
     doc.figures('same', count('same'), 1),
-    doc.figures('error ÷ tolerance', clearest),
+    doc.figures('× tolerance', clearest),
   ]);
 
 const checkTable = ({ sight }: AuditReport) =>
@@ -59,15 +59,19 @@ const checkTable = ({ sight }: AuditReport) =>
     doc.figures('catches', ({ caught }) => caught),
     doc.figures('passes', ({ accepted }) => accepted.length),
     doc.figures('tolerance ÷ spread', shareOf),
-    doc.words('', ({ blind }) => (blind === null ? '' : 'blind')),
+    doc.words('', ({ blind, isTimed }) => (blind !== null ? 'blind' : isTimed ? 'timed' : '')),
   ]);
 
-const remarks = ({ mutants, sight }: AuditReport): string[] => [
+const remarks = ({ mutants, sight, blindChecks }: AuditReport): string[] => [
   ...mutants.flatMap(({ id, title, verdict }) => {
     if (verdict === 'slipped') return [`${id}: ${title}.`];
     return verdict === 'equivalent' ? [`${id}: ${title}; on every check these are the right results.`] : [];
   }),
-  ...sight.flatMap(({ check, blind }) => (blind === null ? [] : [`Blind, ${shortName(check)}: ${blind}.`])),
+  ...sight.flatMap(({ check, blind }) => {
+    if (blind === null) return [];
+    const words = blindChecks.includes(check) ? 'Blind' : 'Blind, though other inputs see there';
+    return [`${words}, ${shortName(check)}: ${blind}.`];
+  }),
 ];
 
 const ORIGINAL =

@@ -9,6 +9,8 @@ import { auditDocument } from '../../../src/reports/documents/audit.ts';
 import { printTerminal } from '../../../src/reports/print/terminal.ts';
 import { toyProblem } from '../../support/toy-problem.ts';
 
+/** Checks of the timed shape alone. */
+const AS_TIMED = { workloads: [{ name: 'as checked', dimensions: { R: 3, C: 17 } }] };
 const CHECK = { dimensions: { R: 3, C: 17 }, generatorSet: 'normal' };
 
 const refuse = (problem: Problem): Promise<void> =>
@@ -106,7 +108,7 @@ describe('a check', () => {
 
   it('is told by audit beside the others, with every wrong kernel it lets through', async () => {
     const report = await auditProblem({
-      problem: toyProblem({ comparison: { kind: 'allclose', atol: 0.5, rtol: 0 } }),
+      problem: toyProblem({ ...AS_TIMED, comparison: { kind: 'allclose', atol: 0.5, rtol: 0 } }),
       seed: 1,
     });
     const [normal, large] = report.sight;
@@ -122,7 +124,7 @@ describe('a check', () => {
   it('whose calibration is not finite is blind, too', async () => {
     const comparison = { kind: 'calibrated', storage: 'f16', accumulate: 'f32', roundings: { square: 'f16' } } as const;
     const problem: Problem = {
-      ...toyProblem({ comparison }),
+      ...toyProblem({ ...AS_TIMED, comparison }),
       // x² overflows fp16 for large inputs, its root does not.
       reference: inProcess(({ X }, _, round) => ({ Y: X!.map((x) => Math.sqrt(round(1000 * x * x, 'square')) / 32) })),
     };

@@ -60,6 +60,17 @@ describe('where elements lie', () => {
     ).toMatch(/^\d+ % of all elements, scattered$/);
   });
 
+  it('takes no longer for places that nearly repeat: a kernel chooses where it is wrong', () => {
+    const count = 2 ** 20;
+    const marks = new Uint8Array(count).fill(1);
+    marks[count / 2] = 0;
+    const began = performance.now();
+    expect(describeWhere([count], marks)).toBe('all at 1048575 of 1048576 indices, from 0 to 1048575');
+    expect(performance.now() - began).toBeLessThan(3000);
+    const late = Uint8Array.from({ length: 3 * count }, (_, i) => (i % 12_288 < 5 && i !== 2 * count + 7 ? 1 : 0));
+    expect(describeWhere([3 * count], late)).toBe('all at indices 0 to 4 of every 12288');
+  });
+
   it('never fails, whatever the set', () =>
     fc.assert(
       fc.property(

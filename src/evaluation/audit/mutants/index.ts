@@ -5,6 +5,7 @@ import { misplacedMutants, oneElementMutants, wholeOutputMutants } from './of-ou
 import { operandMutants, precisionMutants } from './precision.ts';
 import { reducedAxisMutants } from './reduced-axis.ts';
 import { specialValueMutants } from './special-values.ts';
+import { timedMutants } from './when-timed.ts';
 
 /** Wrong kernels that any check of any problem must refuse. They are computed from right outputs alone. */
 export const mutantsOfAnyProblem: readonly Mutant[] = [
@@ -25,4 +26,5 @@ export const mutantsOf = (problem: ProblemFile): Mutant[] => [
   ...inputMutants(problem),
   ...reducedAxisMutants(problem),
   ...flagMutants(problem),
+  ...timedMutants(problem),
 ];

@@ -29,7 +29,8 @@ export interface MutantContext {
   }) => Promise<ReferenceTensors>;
 }
 
-type MutantOutputs = ReferenceTensors | undefined;
+/** A kernel's outputs, worked out at once or later. */
+export type MutantOutputs = ReferenceTensors | undefined | Promise<ReferenceTensors | undefined>;
 
 /** A generic wrong kernel, played on the host. */
 export interface Mutant {
@@ -42,10 +43,12 @@ export interface Mutant {
    * Other mutants are no mistake if their outputs equal the right ones.
    */
   readonly mustShow?: boolean;
+  /** Right at every check shape; `outputs` is what it writes at the timed one. */
+  readonly isTimedOnly?: boolean;
   /** Its outputs take another run of the reference. */
   readonly runsReference?: boolean;
   /** Its outputs before rounding; `undefined` if the check is too small or of the wrong kind. */
-  readonly outputs: (context: MutantContext) => MutantOutputs | Promise<MutantOutputs>;
+  readonly outputs: (context: MutantContext) => MutantOutputs;
 }
 
 /** Makes every output from its own right values. */

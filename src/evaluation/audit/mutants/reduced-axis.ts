@@ -145,6 +145,22 @@ const onAxis = (
   },
 });
 
+/** Kernels that read three quarters of the reduced axis. None if problem.json names no such axis. */
+export function sampledMutants({ reducedAxis }: ProblemFile): Mutant[] {
+  if (!reducedAxis) return [];
+  return [
+    onAxis('sampled', 'leaves out every fourth element of the reduced axis', (context, reduced) =>
+      withGathered(context, reduced, (position) => (position % 4 === 3 ? -1 : position)),
+    ),
+    onAxis(
+      'extrapolated',
+      'takes the element before for every fourth element of the reduced axis',
+      (context, reduced) =>
+        withGathered(context, reduced, (position) => (position % 4 === 3 ? position - 1 : position)),
+    ),
+  ];
+}
+
 /** Kernels with mistakes along the reduced axis. None if problem.json names no such axis. */
 export function reducedAxisMutants(problem: ProblemFile): Mutant[] {
   if (!problem.reducedAxis) return [];
@@ -159,9 +175,7 @@ export function reducedAxisMutants(problem: ProblemFile): Mutant[] {
     onAxis('last-element-dropped', 'leaves out the last element of the reduced axis', (context, reduced) =>
       keepingFirst(context, reduced, reduced.extent - 1),
     ),
-    onAxis('sampled', 'leaves out every fourth element of the reduced axis', (context, reduced) =>
-      withGathered(context, reduced, (position) => (position % 4 === 3 ? -1 : position)),
-    ),
+    ...sampledMutants(problem),
     onAxis('last-tile-stale', `uses the tile before in place of the last tile of ${input}`, (context, reduced) =>
       withGathered(context, reduced, (position) =>
         position < reduced.extent - reduced.tile ? position : position - reduced.tile,
