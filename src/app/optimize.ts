@@ -12,7 +12,6 @@ import type { Timing } from '../core/timing.ts';
 import { PATTERNS } from '../diagnosis/patterns/index.ts';
 import type { SeedSubject } from '../evaluation/recording/repeat.ts';
 import { repositoryState } from '../handover/repository-state.ts';
-import type { Author } from '../optimizer/authoring/author.ts';
 import { describeRatio } from '../optimizer/decision.ts';
 import { parseGoal, refuseGoalBelowBound, type VetoBound } from '../optimizer/goal.ts';
 import { type Best, optimize, type RunResult } from '../optimizer/optimize.ts';
@@ -32,8 +31,9 @@ import type {
 import { readPriors } from '../store/index/read-priors.ts';
 import { createRunFolder, RUN_FILES, type RunFolder, runId } from '../store/run-folder.ts';
 import { readTranscript } from '../store/transcript.ts';
-import { MODEL, refuseAuthorConflicts } from './author/author-options.ts';
+import { refuseAuthorConflicts } from './author/author-options.ts';
 import type { ServeTurn } from './author/command/command-author.ts';
+import { openAuthors } from './author/open-authors.ts';
 import { rooflineOf, vetoBoundFor } from './bounds.ts';
 import { hashProblemFiles } from './loading/hash-problem-files.ts';
 import { ensureTrustedFor } from './loading/trust.ts';
@@ -198,7 +198,8 @@ export async function runLoop(
   const drawsSeeds = seedDrawn || session.recordedAt !== undefined || request.author !== undefined;
   await using closing = new AsyncDisposableStack();
   try {
-    const author = request.author && (await openAuthor(prepared, { session, run, priors: past.priors, seed, closing }));
+    const authors =
+      request.author && (await openAuthors(prepared, { session, run, priors: past.priors, seed, closing }));
     const peaks = await session.peaks?.();
     const repository = await repositoryState(folderOf(prepared));
     const result = await reportingFailures(run, () =>
@@ -229,7 +230,7 @@ export async function runLoop(
         artifacts: run.objects,
         onBest: (best, confirmation) => writeBest(run, best, confirmation),
         strategy,
-        author,
+        ...authors,
         exploring,
         ablation,
         requireSanitizer,
@@ -244,22 +245,6 @@ export async function runLoop(
   } finally {
     run.log.close();
   }
-}
-
-/** Its modules load only where somebody writes. */
-async function openAuthor(
-  { request, problem, workloads, start, rungs, authorLimits }: PreparedRun,
-  rest: { session: Session; run: RunFolder; priors: Priors; seed: number; closing: AsyncDisposableStack },
-): Promise<Author> {
-  const workload = workloads[0]!;
-  if (request.author?.includes(MODEL)) {
-    const { openModelAuthor } = await import('./author/model/open-model-author.ts');
-    const options = { ...request, ...authorLimits };
-    return await openModelAuthor({ options, problem, workload, ...rest });
-  }
-  const { openCommandAuthor } = await import('./author/command/open-command-author.ts');
-  const { serveAgents } = request;
-  return await openCommandAuthor({ options: request, serveAgents, problem, workload, start, rungs, ...rest });
 }
 
 /** Everything that a run may judge. */

@@ -99,13 +99,16 @@ function showEvaluation(folder: string, id: string): ShownEvaluation {
   const finished = events[index];
   if (finished?.type !== 'evaluation-finished') throw unknownEvaluation(folder, id, events);
   const proposal = events.slice(0, index).findLast((event) => event.type === 'move-proposed');
+  // A confirmation at the end proposes nothing.
+  const isProposed = proposal?.candidate.id === finished.evaluation.candidate.id;
+  const choice = isProposed ? events.slice(0, index).findLast((event) => event.type === 'arm-chosen') : undefined;
   return {
     schemaVersion: 1,
     kind: 'evaluation',
     run: basename(folder),
     evaluation: finished.evaluation,
-    // A confirmation at the end proposes nothing.
-    proposal: proposal && proposal.candidate.id === finished.evaluation.candidate.id ? proposal : null,
+    proposal: proposal && isProposed ? proposal : null,
+    ...(choice && { choice }),
     decision:
       (events.find((event) => event.type === 'decision' && event.evaluationId === id) as ShownEvaluation['decision']) ??
       null,

@@ -107,6 +107,10 @@ export function createLiveProgress(stream: NodeJS.WriteStream): Progress {
       start(`[${event.iteration}] ${event.author} works`);
     },
     'author-step-ended': (event) => print(describeStepEnded(event)),
+    'arm-chosen': ({ iteration, arm }) => start(`[${iteration}] ${arm} is next`),
+    'arm-closed': ({ arm, reason, isForNow }) => {
+      if (!isForNow) print(`${arm} proposes no more: ${reason}`, 'yellow');
+    },
     'author-redirected': ({ step, reason }) => print(`${step}: ${reason}`, 'yellow'),
     'move-proposed': ({ iteration, move: change }) => {
       isSearching = true;

@@ -125,6 +125,8 @@ export function createPlainProgress(stream: NodeJS.WriteStream): Progress {
     'author-asked': (event) => print(`    ${describeAsked(event)}`),
     'author-step-began': (event) => print(`    ${describeStepBegan(event)}`),
     'author-step-ended': (event) => print(`    ${describeStepEnded(event)}`),
+    'arm-chosen': ({ arm, reason }) => print(`    ${paint('bold', arm)} is next: ${reason}`),
+    'arm-closed': ({ arm, reason, detail }) => print(`    ${arm} proposes nothing: ${reason}: ${detail}`),
     'author-redirected': ({ step, reason }) => print(`    ${paint('yellow', step)}: ${reason}`),
     advice: ({ finding, text }) => print(`    advice for ${finding.id}: ${text}`),
     'options-ranked': (event) => {

@@ -20,7 +20,7 @@ import type {
   RunRequest,
   WeightedWorkload,
 } from '../store/events.ts';
-import type { Author } from './authoring/author.ts';
+import type { Author, SharedRun } from './authoring/author.ts';
 import type { Budget } from './budget.ts';
 import type { TimedEvaluation } from './decision.ts';
 import type { VetoBound } from './goal.ts';
@@ -49,6 +49,8 @@ export interface OptimizeOptions {
   strategy?: string;
   /** Writes kernels, instead of a strategy that chooses among those there are. */
   author?: Author;
+  /** Several write, or one beside those who choose: a bandit shares the moves out. */
+  shared?: SharedRun;
   /** What earlier runs realised; nothing when absent. */
   priors?: Priors;
   /** Logged, so that the run can be resumed. */

@@ -52,6 +52,8 @@ const SHAPES: Readonly<Record<RunEvent['type'], Shape>> = {
   'author-asked': { request: 'number', author: 'text', outcome: 'text', reason: 'text', tokens: 'object' },
   'author-step-began': { step: 'number', author: 'text', containment: 'text' },
   'author-step-ended': { step: 'number', author: 'text', end: 'text', detail: 'text', seconds: 'number' },
+  'arm-chosen': { arm: 'text', reason: 'text', arms: 'list' },
+  'arm-closed': { arm: 'text', reason: 'text', detail: 'text' },
   'author-redirected': { signal: 'text', step: 'text', reason: 'text' },
   'options-ranked': { options: 'list' },
   ablation: { best: 'text', 'undone.kind': 'text', ...REFERENCE('candidate') },

@@ -320,6 +320,47 @@ const ledger = z.object({
   money: orNull(number),
 });
 
+const spending = z.object({
+  evaluations: number,
+  /** Wall time. */
+  seconds: number,
+  gpuSeconds: number,
+  /** For GPU time; 0 without a price. */
+  money: number,
+  tokens: number,
+  /** For tokens; 0 without a price. */
+  tokenMoney: number,
+});
+
+/** What a pull of an arm used, by budget. */
+export type Spending = z.infer<typeof spending>;
+
+const armPull = z.object({
+  arm: text,
+  /** ln(start's time ÷ best's time after it) − the same before it. */
+  gain: number,
+  used: spending,
+});
+
+/** One turn of those among whom a run's moves are shared out, and what came of it. */
+export type ArmPull = z.infer<typeof armPull>;
+
+const armStanding = z.object({
+  arm: text,
+  pulls: number,
+  /** Discounted mean of the pulls' gains, each at most ln 2. */
+  gain: number,
+  /** Discounted mean share that a pull takes, of the budget of which it takes most; seconds where nothing is limited. */
+  cost: number,
+  /** How much higher gain ÷ cost may be, for all that is known. */
+  bonus: number,
+  /** gain ÷ cost + bonus: what all that is left would bring. `null` before the first pull. */
+  value: orNull(number),
+});
+
+/** What a choice among arms rests on. */
+export type ArmStanding = z.infer<typeof armStanding>;
+
 /** A run's expenses so far, by purpose. Wall times of the phases, in ms. */
 export type Ledger = z.infer<typeof ledger>;
 
@@ -484,6 +525,30 @@ export const EVENT_SCHEMAS = {
     reason: text,
   }),
 
+  /**
+   * Where several propose moves: who is next. `patterns` acts on findings, `search` is a blind strategy, the others are
+   * authors. Every choice is in the run's transcript, too.
+   */
+  'arm-chosen': z.object({
+    /** Of the first move that is looked for. */
+    iteration: number,
+    arm: text,
+    reason: text,
+    /** Those that could be chosen, in the order that breaks ties. */
+    arms: z.array(armStanding),
+    /** What came of the choice before; `null` for the first. */
+    last: orNull(armPull),
+  }),
+
+  /** One of them has no move, and why. `isForNow`: until there is a new best. */
+  'arm-closed': z.object({
+    iteration: number,
+    arm: text,
+    reason: z.enum(STOP_REASONS),
+    detail: text,
+    isForNow: z.boolean(),
+  }),
+
   /** A pattern's recommendation that no listed move can carry out. */
   advice: z.object({ iteration: number, pattern, finding, text }),
 
@@ -591,6 +656,7 @@ export type ConfirmationEvent = EventOf<'confirmation'>;
 export type MoveAbandonedEvent = EventOf<'move-abandoned'>;
 export type OptionsRankedEvent = EventOf<'options-ranked'>;
 export type AuthorAskedEvent = EventOf<'author-asked'>;
+export type ArmChosenEvent = EventOf<'arm-chosen'>;
 export type AblationEvent = EventOf<'ablation'>;
 export type WorkloadAdviceEvent = EventOf<'workload-advice'>;
 export type BudgetEvent = EventOf<'budget'>;

@@ -6,7 +6,7 @@ import { withStorageErrors } from './storage-error.ts';
 
 /*
  * What a run asked a language model, and what came: a JSON line for each request. Of agent processes, what they handed in, and how
- * their steps began and ended. The loop runs again from it without a model or an agent.
+ * their steps began and ended. Where there are several authors, who was chosen. The loop runs again from it without a model or an agent.
  */
 
 export const TRANSCRIPT_VERSION = 1;
@@ -82,17 +82,26 @@ const agentLine = z.discriminatedUnion('agent', [
 /** What an agent process did. */
 export type AgentLine = z.infer<typeof agentLine>;
 
+const choiceLine = z.object({ choice: EVENT_SCHEMAS['arm-chosen'].omit({ iteration: true }) });
+
+/** Which of several was asked next: it rests on wall times, which are never the same again. */
+export type ArmChoice = z.infer<typeof choiceLine>['choice'];
+
 export interface Transcript {
   readonly header: TranscriptHeader;
   readonly exchanges: readonly Exchange[];
   readonly agents: readonly AgentLine[];
+  readonly choices: readonly ArmChoice[];
 }
+
+/** One line of a transcript. */
+export type TranscriptLine = Exchange | AgentLine | z.infer<typeof choiceLine>;
 
 /** Begins a transcript. @throws WarpsmithError if the store can't be written. */
 export const beginTranscript = (path: string, head: TranscriptHeader): void => append(path, head);
 
 /** Adds what a request was answered, at once: it has been paid for. */
-export const addToTranscript = (path: string, one: Exchange | AgentLine): void => append(path, one);
+export const addToTranscript = (path: string, one: TranscriptLine): void => append(path, one);
 
 function append(path: string, value: object): void {
   withStorageErrors(path, () => appendFileSync(path, `${JSON.stringify(value)}\n`, { flush: true }));
@@ -114,14 +123,16 @@ export function readTranscript(path: string): Transcript {
     throw damaged(path, line, issue ? `${issue.path.join('.') || 'line'}: ${issue.message}` : 'no JSON');
   };
   if (first === undefined) throw damaged(path, 1, 'it is empty');
-  const read: Transcript & { exchanges: Exchange[]; agents: AgentLine[] } = {
+  const read: Transcript & { exchanges: Exchange[]; agents: AgentLine[]; choices: ArmChoice[] } = {
     header: parse(header, first, 1),
     exchanges: [],
     agents: [],
+    choices: [],
   };
   for (const [index, text] of rest.entries()) {
-    const isOfAgent = Object.hasOwn((jsonOf(text) as object | undefined) ?? {}, 'agent');
-    if (isOfAgent) read.agents.push(parse(agentLine, text, index + 2));
+    const has = (name: string): boolean => Object.hasOwn((jsonOf(text) as object | undefined) ?? {}, name);
+    if (has('agent')) read.agents.push(parse(agentLine, text, index + 2));
+    else if (has('choice')) read.choices.push(parse(choiceLine, text, index + 2).choice);
     else read.exchanges.push(parse(exchange, text, index + 2));
   }
   return read;

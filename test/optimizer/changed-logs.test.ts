@@ -41,7 +41,11 @@ const whole = async (): Promise<RecordedEvent[]> => {
   return record(events.slice(0, -1));
 };
 
-type Elsewhere = 'run-finished' | 'budgets-extended' | `author-${'asked' | 'redirected' | 'step-began' | 'step-ended'}`;
+type Elsewhere =
+  | 'run-finished'
+  | 'budgets-extended'
+  | `arm-${'chosen' | 'closed'}`
+  | `author-${'asked' | 'redirected' | 'step-began' | 'step-ended'}`;
 
 /** One field of each kind of event that this run has, said otherwise. */
 const CHANGES: Readonly<Record<Exclude<RunEvent['type'], Elsewhere>, object>> = {

@@ -7,7 +7,17 @@ import { commandWords } from './command/command-words.ts';
 /** The options of `optimize` that say who writes kernels. */
 export type AuthorOptions = Pick<
   CompleteRequest<'optimize'>,
-  | ('author' | 'model' | 'endpoint' | 'mode' | 'maximumTokens' | 'maximumCost' | 'price' | 'transcript')
+  | (
+      | 'author'
+      | 'onlyAuthors'
+      | 'model'
+      | 'endpoint'
+      | 'mode'
+      | 'maximumTokens'
+      | 'maximumCost'
+      | 'price'
+      | 'transcript'
+    )
   | ('stepEvaluations' | 'stepMinutes' | 'showRungs' | 'contain' | 'agentOffline' | 'agentEnvironment' | 'agentReads')
 >;
 
@@ -23,9 +33,13 @@ const OF_MODELS = {
   maximumCost: '--max-cost',
   price: '--price',
 } as const;
-const OF_AUTHORS = { ...OF_MODELS, transcript: '--transcript' } as const;
-const OF_COMMANDS = {
+const OF_AUTHORS = {
+  ...OF_MODELS,
+  transcript: '--transcript',
+  onlyAuthors: '--only-authors',
   showRungs: '--show-rungs',
+} as const;
+const OF_COMMANDS = {
   agentOffline: '--agent-offline',
   agentEnvironment: '--agent-env',
   agentReads: '--agent-read',
@@ -46,11 +60,11 @@ export function refuseAuthorConflicts(
   if (commands.length === 0) refuseStray(given(OF_COMMANDS), 'a coding agent', `--author 'my-agent --quiet'`);
   if (commands.length === author.length) {
     const flag = given(author.length === 0 ? OF_AUTHORS : OF_MODELS);
-    refuseStray(flag, flag === OF_AUTHORS.transcript ? 'an author' : 'a model', `--author ${MODEL}`);
+    const isOfModels = Object.values<string | undefined>(OF_MODELS).includes(flag);
+    refuseStray(flag, isOfModels ? 'a model' : 'an author', `--author ${MODEL}`);
   }
   if (author.length === 0) return;
-  if (author.length > commands.length + 1 || (commands.length > 0 && author.length > commands.length))
-    throw bothKinds();
+  if (author.length > commands.length + 1) throw twoModels();
   for (const command of commands) commandWords(command);
   if (strategy !== 'guided') throw conflict('--strategy', strategy, 'An author takes the place of a strategy.');
   if (objective !== 'geometric-mean')
@@ -62,7 +76,7 @@ export function refuseAuthorConflicts(
       'Give the transcript of the run that was recorded, too.',
     );
   }
-  if (commands.length > 0) return;
+  if (commands.length === author.length) return;
   if (model === undefined && transcript === undefined) {
     throw missing(
       '--model',
@@ -91,14 +105,14 @@ function refuseStray(flag: string | undefined, who: string, example: string): vo
   );
 }
 
-const bothKinds = (): WarpsmithError =>
+const twoModels = (): WarpsmithError =>
   new WarpsmithError({
     code: 'conflicting-options',
-    message: 'A run has one model, or commands.',
+    message: 'A run asks one model.',
     path: '--author',
-    received: 'more',
-    expected: `${MODEL} once, or commands`,
-    hint: 'Leave one of them out.',
+    received: `${MODEL} more than once`,
+    expected: `${MODEL} once, beside any commands`,
+    hint: 'Leave the others out.',
   });
 
 const conflict = (flag: string, received: string, message: string): WarpsmithError =>

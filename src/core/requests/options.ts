@@ -234,7 +234,7 @@ export const AUTHOR = {
   author: option(
     '--author <who>',
     TEXTS,
-    'who writes kernels: model (asks the one of --model), or the command of a coding agent; repeatable, commands take turns',
+    'who writes kernels: model (asks the one of --model), or the command of a coding agent; repeatable, a bandit shares out the budget',
     { defaultHelp: 'nobody: a strategy chooses among those there are', isLogged: true },
   ),
   model: option(
@@ -266,6 +266,9 @@ export const AUTHOR = {
     'price of a million tokens sent and of a million answered, e.g. 3,15',
     { isLogged: true },
   ),
+  onlyAuthors: option('--only-authors', FLAG, 'nobody else proposes: neither findings nor a search choose settings', {
+    isLogged: true,
+  }),
   transcript: option('--transcript <file>', PATH, "take the answers from a run's transcript.jsonl, and ask no model", {
     completes: 'file',
     isLogged: true,
@@ -282,7 +285,9 @@ export const AGENTS = {
     default: 20,
     isLogged: true,
   }),
-  showRungs: option('--show-rungs', FLAG, "an agent process: let it see the problem's other rungs", { isLogged: true }),
+  showRungs: option('--show-rungs', FLAG, "let authors see the problem's other rungs, and those be tried that choose", {
+    isLogged: true,
+  }),
   contain: option(
     '--contain <when>',
     choice(['auto', 'always', 'never']),

@@ -2,6 +2,7 @@ import type { Evaluation } from '../../core/evaluation.ts';
 import type { Finding } from '../../core/finding.ts';
 import type { Candidate } from '../../core/kernel.ts';
 import type { AuthorAskedEvent, AuthorMode, Said, StopReason, Tokens } from '../../store/events.ts';
+import type { ArmChoice } from '../../store/transcript.ts';
 import type { TimedEvaluation } from '../decision.ts';
 
 /*
@@ -55,6 +56,8 @@ export interface Task {
   readonly evaluationsUsed: number;
   /** How often the author was sent elsewhere: after another time, what it was at does not count. */
   readonly redirections: number;
+  /** Who is asked, where the author stands for several. */
+  readonly by?: string;
 }
 
 /** What a request cost, and where it got to. */
@@ -111,6 +114,8 @@ export interface Told {
   readonly refusal?: string;
   /** It was refused through no fault of its own. */
   readonly mayComeAgain?: boolean;
+  /** Who made it. */
+  readonly by?: string;
   /** Of the run so far. */
   readonly evaluationsUsed: number;
 }
@@ -127,10 +132,37 @@ export interface Author {
   ask(task: Task): Promise<Came | undefined>;
   /** Told of every candidate as soon as it was judged or refused. */
   told?(what: Told): void;
-  /** The search has ended: ends what runs for the author. @returns what there is to log. */
-  rest?(): Promise<Step | undefined>;
-  /** Asks one of those for whom the author stands no more. @returns whether others are left. */
-  exclude?(name: string): boolean;
+  /** Ends what runs for the author, and says why. @returns what there is to log. */
+  rest?(why: 'caught' | 'search-ended'): Promise<Step | undefined>;
+  /** Whether it works by itself, and goes on when it is asked again. */
+  readonly isAtWork?: boolean;
+  /** What it used and has left of budgets that only authors have; `null`: not counted, or not limited. */
+  funds?(): Funds;
+}
+
+/** Of tokens, and of money for them. */
+export interface Funds {
+  readonly tokensUsed: number;
+  readonly moneyUsed: number;
+  readonly tokensLeft: number | null;
+  readonly moneyLeft: number | null;
+}
+
+/** One who writes kernels beside others. */
+export interface Writer {
+  readonly author: Author;
+  /** Its name, where the author stands for several. */
+  readonly name: string;
+}
+
+/** Several who propose the moves of one run. */
+export interface SharedRun {
+  readonly writers: readonly Writer[];
+  /** Nobody else proposes. */
+  readonly isAlone: boolean;
+  /** Choices of an earlier part of the run, or of one that is replayed. They come first. */
+  readonly recorded: readonly ArmChoice[];
+  readonly record: (choice: ArmChoice) => void;
 }
 
 /** Kernels that were right when verified and wrong when timed, after which an author's turn is over. */

@@ -1,8 +1,8 @@
 import { makeCandidate } from '../../core/candidate.ts';
-import { type Evaluation, isWrongWhenTimed } from '../../core/evaluation.ts';
+import { isWrongWhenTimed } from '../../core/evaluation.ts';
 import type { Candidate } from '../../core/kernel.ts';
 import { takesWorkload } from '../../core/plan/takes-workload.ts';
-import type { AuthorAskedEvent, Priors, RunEvent, Tokens } from '../../store/events.ts';
+import type { AuthorAskedEvent, RunEvent, Tokens } from '../../store/events.ts';
 import {
   type Answer,
   type AskedRequest,
@@ -14,10 +14,10 @@ import {
   NO_COST,
   type Step,
   type Task,
-  type Told,
   type Written,
 } from '../authoring/author.ts';
 import { createLadder, type Ladder } from '../authoring/ladder.ts';
+import { attemptOf, type Lineage } from '../authoring/lineage.ts';
 import { skeletonOf } from '../authoring/near-duplicate.ts';
 import { openSettingsSearch, type SettingsSearch } from '../authoring/settings-search.ts';
 import { isTimed } from '../decision.ts';
@@ -29,8 +29,6 @@ import type { Proposer, Turn } from './proposer.ts';
 const MOST_REPAIRS = 3;
 /** Requests in a row without an answer. */
 const MOST_FAILURES = 4;
-/** Kernels of different structure that an author may be sent to. */
-const MOST_ELITES = 4;
 
 /** A kernel on its way: what was asked, and what it cost so far. */
 interface Child {
@@ -45,15 +43,13 @@ interface Child {
 
 interface Memory {
   readonly author: Author;
+  /** Its own name, or that of the one to ask among those for whom it stands. */
+  readonly by: string;
+  readonly lineage: Lineage;
   readonly ladder: Ladder;
-  readonly attempts: Attempt[];
-  readonly members: Map<string, Member>;
-  /** Everything that passed, by its id. */
-  readonly passed: Map<string, Member>;
-  /** Skeleton → the kernel that had it first. */
-  readonly skeletons: Map<string, string>;
-  readonly names: Set<string>;
   child: Child | undefined;
+  /** A turn has begun, and is over as soon as nothing of it is on its way. */
+  isInTurn: boolean;
   /** What is being judged. */
   waiting: { readonly move: ProposedMove; readonly written: Written; readonly by: string } | undefined;
   /** The search over the settings of what was written last, and the best attempt of them so far. */
@@ -64,75 +60,67 @@ interface Memory {
   lastRatio: number | undefined;
   failures: number;
   redirections: number;
-  /** Name → kernels that were right when verified and wrong when timed. */
-  readonly caught: Map<string, number>;
+}
+
+export interface ByAuthorRequest {
+  readonly author: Author;
+  /** Whom to ask, where the author stands for several. */
+  readonly by?: string | undefined;
+  readonly lineage: Lineage;
 }
 
 /**
  * Asks an author for kernels, one at a time. Tells it what is wrong with a kernel, at most three times. Notices when it gets no
- * further, and sends it elsewhere.
+ * further, and sends it elsewhere. One turn is one kernel with its repairs and settings, or one step of an agent process.
  */
-export function createByAuthor(author: Author, { caught = [] }: Pick<Priors, 'caught'> = {}): Proposer<Run> {
+export function createByAuthor({ author, by = author.name, lineage }: ByAuthorRequest): Proposer<Run> {
   const memory: Memory = {
     author,
+    by,
+    lineage,
     ladder: createLadder(author.mode),
-    attempts: [],
-    members: new Map(),
-    passed: new Map(),
-    skeletons: new Map(),
-    names: new Set(),
     child: undefined,
+    isInTurn: false,
     waiting: undefined,
     search: undefined,
     lastRatio: undefined,
     failures: 0,
     redirections: 0,
-    caught: new Map(caught.map(({ author: name, count }) => [name, count])),
   };
-  // An earlier run caught it: its turn is over for good.
-  const before = caught.filter(({ count }) => count >= MOST_CAUGHT).map(({ author: name }) => name);
-  const isOver = before.map((name) => !excludes(author, name)).includes(true);
+  // An earlier run may have caught it: its turn is over for good.
+  const isOver = lineage.isCaught(by);
   return {
     async next(run) {
-      if (isOver) return caughtTwice(author.name);
-      if (memory.members.size === 0) rememberStart(memory, run);
+      if (isOver) return caughtTwice(by);
+      lineage.rememberStart(run);
       const over = noteJudged(memory, run);
       if (over) return over;
       const setting = memory.search?.settings.next();
       if (setting) return { move: settingOf(memory, setting, run) };
       const end = endSearch(memory, run);
       if (end) return end;
+      if (memory.isInTurn && !memory.child && !author.isAtWork) {
+        memory.isInTurn = false;
+        return { isTurnOver: true };
+      }
+      memory.isInTurn = true;
       memory.child ??= begin(memory);
       const result = await author.ask(taskOf(memory, memory.child, run));
       return result ? take(memory, run, result) : {};
     },
-    note(_move, { ratio }) {
-      memory.lastRatio = ratio;
+    note(move, { ratio }) {
+      if (memory.waiting?.move === move) memory.lastRatio = ratio;
     },
     async rest(run) {
-      const step = await author.rest?.();
+      const step = await author.rest?.(lineage.isCaught(by) ? 'caught' : 'search-ended');
       if (step) logStep(run, step);
     },
   };
 }
 
-function rememberStart({ members, passed, skeletons, names }: Memory, { best, options }: Run): void {
-  const { candidate, evaluation, ratioToStart } = best!;
-  members.set(candidate.kernel.file.name, { candidate, evaluation, ratioToStart });
-  passed.set(candidate.id, { candidate, evaluation, ratioToStart });
-  skeletons.set(skeletonOf(candidate), candidate.kernel.file.name);
-  for (const { file } of [candidate.kernel, ...options.rungs]) names.add(file.name);
-}
-
-/** The fastest of each structure, fastest first. */
-function elitesOf({ members }: Memory): Member[] {
-  const fastest = [...members.values()].sort((a, b) => b.ratioToStart - a.ratioToStart);
-  return fastest.slice(0, MOST_ELITES);
-}
-
 function begin(memory: Memory): Child {
   const { parentRank, findingRank, mode, isFresh } = memory.ladder.direction;
-  const elites = elitesOf(memory);
+  const elites = memory.lineage.elites();
   const parent = elites[parentRank % elites.length]!;
   return { parent, findingRank, mode, isFresh, repairs: 0, repair: undefined, cost: NO_COST };
 }
@@ -144,19 +132,20 @@ const taskOf = (memory: Memory, child: Child, { budget }: Run): Task => ({
   isFresh: child.isFresh,
   parent: child.parent,
   finding: findingOf(child),
-  attempts: memory.attempts,
-  elites: elitesOf(memory),
+  attempts: memory.lineage.attempts,
+  elites: memory.lineage.elites(),
   repair: child.repair,
   evaluationsLeft: budget.searchEvaluationsLeft,
   minutesLeft: budget.limits.maximumMinutes === null ? null : budget.limits.maximumMinutes - budget.minutesUsed(),
   evaluationsUsed: budget.evaluationsUsed,
   redirections: memory.redirections,
+  by: memory.by,
 });
 
 /** What follows from an answer: a move, an end, or another question. */
 function take(memory: Memory, run: Run, came: Came): Turn {
   if ('step' in came) return afterStep(memory, run, came.step);
-  const { asked, answer, by = memory.author.name } = came;
+  const { asked, answer, by = memory.by } = came;
   if (answer.kind === 'ended') return { exhausted: answer };
   const child = memory.child!;
   if (answer.kind === 'candidate') goOnFrom(memory, child, answer);
@@ -167,26 +156,19 @@ function take(memory: Memory, run: Run, came: Came): Turn {
   if (judged.kind === 'failed') return afterFailure(memory, by, judged);
   memory.failures = 0;
   if (judged.kind === 'refused') {
-    if (answer.kind === 'candidate') tell(memory, run, { candidate: answer.candidate, refusal: judged.reason });
+    if (answer.kind === 'candidate')
+      memory.lineage.tell(run, { candidate: answer.candidate, refusal: judged.reason, by });
     return afterRefusal(memory, run, judged);
   }
   return { move: moveOf(memory, child, judged, by) };
 }
 
 /** An author that sees every attempt may have changed another kernel than the one it was sent to. */
-function goOnFrom({ passed }: Memory, child: Child, { parent }: Written): void {
+function goOnFrom({ lineage: { passed } }: Memory, child: Child, { parent }: Written): void {
   const other = parent === undefined ? undefined : passed.get(parent);
   if (!other || other.candidate.id === child.parent.candidate.id) return;
   child.parent = other;
   child.findingRank = 0;
-}
-
-function tell(
-  { author }: Memory,
-  { budget: { evaluationsUsed } }: Run,
-  what: Partial<Told> & Pick<Told, 'candidate'>,
-): void {
-  author.told?.({ isSetting: false, ...what, evaluationsUsed });
 }
 
 function logStep(run: Run, { kind, ...step }: Step): void {
@@ -197,7 +179,10 @@ function logStep(run: Run, { kind, ...step }: Step): void {
 /** A step in which nothing was handed in counts as a request without an answer. */
 function afterStep(memory: Memory, run: Run, step: Step): Turn {
   logStep(run, step);
-  if (step.kind === 'began' || step.submissions > 0) return {};
+  if (step.kind === 'began') return {};
+  // The next session is told everything anew.
+  memory.child = undefined;
+  if (step.submissions > 0) return {};
   return afterFailure(memory, step.author, { reason: `nothing was submitted: ${step.end}, ${step.detail}` });
 }
 
@@ -218,7 +203,7 @@ const askedEvent = (
   author,
   mode: child.mode,
   parent: child.parent.candidate.id,
-  finding: findingOf(child)?.id ?? 'none',
+  finding: findingIdOf(child),
   outcome: answer.kind === 'interrupted' ? 'failed' : answer.kind,
   code: answer.kind === 'candidate' ? null : answer.code,
   reason: answer.kind === 'candidate' ? answer.hypothesis : answer.reason,
@@ -241,11 +226,11 @@ function addCost(cost: typeof NO_COST, { tokens, money, seconds }: AskedRequest)
 }
 
 /** A kernel that was judged before, or that differs from one in nothing that counts, costs no evaluation. */
-function refuseKnown(memory: Memory, { options, judgements }: Run, written: Written): Written | Refused {
+function refuseKnown({ lineage, by }: Memory, { options, judgements }: Run, written: Written): Written | Refused {
   const { candidate, hypothesis } = written;
   const refuse = (code: string, reason: string): Refused => ({ kind: 'refused', code, reason, hypothesis });
   const skeleton = skeletonOf(candidate);
-  const like = memory.skeletons.get(skeleton);
+  const like = lineage.skeletons.get(skeleton);
   if (like !== undefined || judgements.has(candidate.id)) {
     return refuse(
       'near-duplicate',
@@ -254,9 +239,11 @@ function refuseKnown(memory: Memory, { options, judgements }: Run, written: Writ
   }
   const untaken = options.workloads.find(({ dimensions }) => !takesWorkload(candidate, dimensions));
   if (untaken) return refuse('workload-not-taken', `its limits or constraints turn the workload ${untaken.name} away`);
-  const named = withName(candidate, memory.names);
-  memory.skeletons.set(skeleton, named.kernel.file.name);
-  memory.names.add(named.kernel.file.name);
+  const named = withName(candidate, lineage.names);
+  const { name } = named.kernel.file;
+  lineage.skeletons.set(skeleton, name);
+  lineage.names.add(name);
+  lineage.writers.set(name, by);
   return { ...written, candidate: named };
 }
 
@@ -276,7 +263,7 @@ function moveOf(memory: Memory, child: Child, written: Written, by: string): Tur
   const { parent, mode, cost } = child;
   const finding = findingOf(child);
   const move: ProposedMove = {
-    key: `written/${memory.attempts.length + 1}`,
+    key: `written/${memory.lineage.attempts.length + 1}`,
     pattern: { id: 'written', title: 'A kernel that an author wrote' },
     finding: {
       id: finding?.id ?? 'none',
@@ -319,16 +306,15 @@ function afterRefusal(memory: Memory, run: Run, { code, reason, hypothesis = '' 
   child.repair = { told: reason };
   child.repairs += 1;
   if (child.repairs > MOST_REPAIRS) {
-    memory.attempts.push({ ...asAttempt(child), hypothesis, predictedRatio: null, refusal: `${code}: ${reason}` });
+    const refusal = `${code}: ${reason}`;
+    const said = { finding: findingIdOf(child), hypothesis, predictedRatio: null, refusal };
+    memory.lineage.attempts.push({ parent: child.parent.candidate.id, ...said });
     memory.child = undefined;
   }
   return redirect(memory, run, { isKept: false, isNearDuplicate: code === 'near-duplicate', realised: null });
 }
 
-const asAttempt = (child: Child): Pick<Attempt, 'parent' | 'finding'> => ({
-  parent: child.parent.candidate.id,
-  finding: findingOf(child)?.id ?? 'none',
-});
+const findingIdOf = (child: Child): string => findingOf(child)?.id ?? 'none';
 
 /** Asks the ladder. */
 function redirect(memory: Memory, run: Run, outcome: Parameters<Ladder['note']>[0]): Turn {
@@ -339,13 +325,13 @@ function redirect(memory: Memory, run: Run, outcome: Parameters<Ladder['note']>[
   memory.redirections += 1;
   if (redirection.step !== 'stop') return {};
   return {
-    exhausted: { reason: 'author-stuck', detail: `${memory.author.name} gets no further: ${redirection.reason}` },
+    exhausted: { reason: 'author-stuck', detail: `${memory.by} gets no further: ${redirection.reason}` },
   };
 }
 
 /** Notes what came of the kernel that was judged last. Returns the end, if that is one. */
 function noteJudged(memory: Memory, run: Run): Turn | undefined {
-  const { waiting, child, search } = memory;
+  const { waiting, child, search, lineage } = memory;
   if (!waiting || !child) return undefined;
   memory.waiting = undefined;
   const { move, written, by } = waiting;
@@ -354,16 +340,18 @@ function noteJudged(memory: Memory, run: Run): Turn | undefined {
   const judged = [...run.judged.values()];
   if (judged.some(({ status }) => status === 'device-failed')) {
     // Nobody judged it: the same kernel may come again.
-    if (!isSetting) memory.skeletons.delete(skeletonOf(candidate));
+    if (!isSetting) lineage.skeletons.delete(skeletonOf(candidate));
     const refusal = 'the device failed; the kernel is not to blame: submit it again';
-    tell(memory, run, { candidate, isSetting, refusal, mayComeAgain: true });
+    lineage.tell(run, { candidate, isSetting, refusal, mayComeAgain: true, by });
     return undefined;
   }
-  const attempt = attemptOf(run, child, written, move);
+  const { hypothesis, predictedRatio } = written;
+  const said = { parent: child.parent, finding: findingIdOf(child), hypothesis, predictedRatio };
+  const attempt = attemptOf(run, candidate, said);
   const { evaluation, ratioToStart } = attempt.judged!;
-  if (isTimed(evaluation) && ratioToStart !== null) remember(memory, { candidate, evaluation, ratioToStart });
-  tell(memory, run, { candidate, isSetting, attempt });
-  if (judged.some(isWrongWhenTimed) && isCaught(memory, by)) return caughtTwice(by);
+  if (isTimed(evaluation) && ratioToStart !== null) lineage.remember({ candidate, evaluation, ratioToStart });
+  lineage.tell(run, { candidate, isSetting, attempt, by });
+  if (judged.some(isWrongWhenTimed) && lineage.isCaughtBy(by)) return caughtTwice(by);
   if (search) {
     search.settings.tell(move.candidate, memory.lastRatio);
     search.attempt = better(search.attempt, attempt);
@@ -407,7 +395,7 @@ function endSearch(memory: Memory, run: Run): Turn | undefined {
 function conclude(memory: Memory, run: Run, attempt: Attempt): Turn | undefined {
   const child = memory.child!;
   const { evaluation, ratioToParent, isKept } = attempt.judged!;
-  memory.attempts.push(attempt);
+  memory.lineage.attempts.push(attempt);
   if (evaluation.status !== 'passed' && child.repairs < MOST_REPAIRS) {
     child.repairs += 1;
     child.repair = { attempt };
@@ -437,58 +425,9 @@ function settingOf(memory: Memory, candidate: Candidate, { iteration }: Run): Pr
   return move;
 }
 
-/** Notes that one was right when verified and wrong when timed. @returns whether nobody is left to ask. */
-function isCaught({ author, caught }: Memory, by: string): boolean {
-  const count = (caught.get(by) ?? 0) + 1;
-  caught.set(by, count);
-  return count >= MOST_CAUGHT && !excludes(author, by);
-}
-
-/** Asks one no more. @returns whether somebody else is left. */
-const excludes = (author: Author, name: string): boolean => author.exclude?.(name) ?? author.name !== name;
-
 const caughtTwice = (author: string): Turn => ({
   exhausted: {
     reason: 'author-caught',
     detail: `${MOST_CAUGHT} kernels of ${author} were right when verified and wrong when timed`,
   },
 });
-
-/** Keeps the fastest setting of each structure. */
-function remember({ members, passed }: Memory, member: Member): void {
-  const { name } = member.candidate.kernel.file;
-  passed.set(member.candidate.id, member);
-  const known = members.get(name);
-  if (!known || member.ratioToStart > known.ratioToStart) members.set(name, member);
-}
-
-function attemptOf(
-  run: Run,
-  child: Child,
-  { hypothesis, predictedRatio }: Written,
-  { candidate }: ProposedMove,
-): Attempt {
-  const evaluation = [...run.judged.values()][0]!;
-  const ratioToParent = ratioBetween(child.parent, evaluation);
-  return {
-    ...asAttempt(child),
-    hypothesis,
-    predictedRatio,
-    judged: {
-      candidate,
-      evaluation,
-      ratioToParent,
-      ratioToStart: ratioToParent === null ? null : ratioToParent * child.parent.ratioToStart,
-      isKept: run.best!.candidate.id === candidate.id,
-    },
-  };
-}
-
-/** Parent's time ÷ its time on the first workload; measured, only from the same blocks. */
-function ratioBetween(parent: Member, evaluation: Evaluation): number | null {
-  if (!isTimed(evaluation)) return null;
-  if (evaluation.timing.kind === 'predicted') return parent.evaluation.timing.medianNs / evaluation.timing.medianNs;
-  const { comparisons = [] } = evaluation;
-  const own = comparisons.find(({ baseline }) => baseline === 'parent') ?? comparisons[0];
-  return own?.ratio ?? null;
-}

@@ -1,20 +1,36 @@
 import { isTooManyAssignments } from '../../core/plan/parameters.ts';
 import { GUIDED } from '../../core/requests/options.ts';
 import { DEFAULT_BLIND_STRATEGY } from '../../search/strategies.ts';
+import { Lineage } from '../authoring/lineage.ts';
 import type { ProposedMove } from '../propose-moves.ts';
 import type { OptimizeOptions, Run } from '../run.ts';
 import { createByAuthor } from './by-author.ts';
+import { ByBandit, type Chooser } from './by-bandit.ts';
 import { createByStrategy } from './by-strategy.ts';
 import { createGuided } from './guided.ts';
 import type { Judged, Proposer, Turn } from './proposer.ts';
 
 /** @throws WarpsmithError `unknown-strategy`; for a ladder with more settings than a strategy can list. */
 export function createProposer(options: OptimizeOptions): Proposer<Run> {
-  const { strategy = GUIDED, exploring = true, author, priors } = options;
-  if (author) return createByAuthor(author, priors);
+  const { strategy = GUIDED, exploring = true, author, shared, priors } = options;
+  if (shared) return new ByBandit(options, shared, shared.isAlone ? [] : choosersOf(options));
+  if (author) return createByAuthor({ author, lineage: new Lineage([author], priors) });
   if (strategy !== GUIDED) return createByStrategy(options, strategy);
   const guided = createGuided();
   return exploring ? handingOver(guided, () => createByStrategy(options, DEFAULT_BLIND_STRATEGY)) : guided;
+}
+
+/** Those who propose without writing. They try what authors may see: the start, what was written, and rungs that are shown. */
+function choosersOf(options: OptimizeOptions): Chooser[] {
+  const { exploring = true, request, start } = options;
+  const rungs = options.rungs.filter(({ file }) => request.showRungs || file.name === start.kernel.file.name);
+  const patterns: Chooser = { name: 'patterns', followsBest: true, create: () => createGuided(rungs) };
+  const search: Chooser = {
+    name: 'search',
+    followsBest: false,
+    create: () => createByStrategy({ ...options, rungs }, DEFAULT_BLIND_STRATEGY),
+  };
+  return exploring ? [patterns, search] : [patterns];
 }
 
 /**

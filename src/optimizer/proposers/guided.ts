@@ -1,3 +1,4 @@
+import type { Kernel } from '../../core/kernel.ts';
 import { takesWorkload } from '../../core/plan/takes-workload.ts';
 import { randomSource } from '../../stats/random.ts';
 import { type Advice, type ProposedMove, proposeMoves } from '../propose-moves.ts';
@@ -11,11 +12,15 @@ const LISTED_OPTIONS = 20;
 /** Number of next candidates that compile while one is measured. */
 const PREPARED_AHEAD = 6;
 
-/** Findings of the best candidate trigger patterns. Ranks their moves by expected gain and cost. */
-export function createGuided(): Proposer<Run> {
+/**
+ * Findings of the best candidate trigger patterns. Ranks their moves by expected gain and cost.
+ *
+ * @param rungs those that it may propose; all of the problem's when absent.
+ */
+export function createGuided(rungs?: readonly Kernel[]): Proposer<Run> {
   return {
     next(run) {
-      const { moves, advice } = suggested(run);
+      const { moves, advice } = suggested(run, rungs ?? run.options.rungs);
       const open = openMoves(run, moves);
       const ranking = rankOptions(open, contextOf(run));
       for (const { moveKey } of ranking.overspent) run.ledger.abandon(moveKey);
@@ -37,15 +42,15 @@ const contextOf = ({ options, budget, ledger, best }: Run) => ({
 });
 
 /** Without diagnosis: the same changes in random order. The comparison shows what findings are worth. */
-function suggested(run: Run): { moves: ProposedMove[]; advice: Advice[] } {
+function suggested(run: Run, rungs: readonly Kernel[]): { moves: ProposedMove[]; advice: Advice[] } {
   const { options, iteration } = run;
   const best = run.best!;
   const { dimensions } = options.workloads[0]!;
   if (options.request.diagnosis === false) {
     const random = randomSource(options.seed + iteration);
-    return { moves: undirectedMoves(best, options.rungs, dimensions, random), advice: [] };
+    return { moves: undirectedMoves(best, rungs, dimensions, random), advice: [] };
   }
-  const { rungs, patterns, spec } = options;
+  const { patterns, spec } = options;
   return proposeMoves({ dimensions, rungs, patterns, spec, best });
 }
 

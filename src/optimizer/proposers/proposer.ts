@@ -10,6 +10,8 @@ export interface Turn {
   readonly move?: ProposedMove;
   /** Candidates that may be asked for soon, to compile ahead. */
   readonly upcoming?: readonly ProposedMove[];
+  /** Nothing is on its way: another proposer may be asked. */
+  readonly isTurnOver?: true;
   /** Why there is no move. */
   readonly exhausted?: { readonly reason: StopReason; readonly detail: string };
 }

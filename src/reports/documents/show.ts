@@ -6,8 +6,10 @@ import type { EvaluationRow, MoveRow } from '../../store/index/rows.ts';
 import type { Document, Item, Section } from '../document.ts';
 import * as doc from '../document.ts';
 import { formatKindAndTime, formatMove, formatParameters, formatRatio } from '../format.ts';
+import { choiceLine } from '../sections/arms.ts';
 import { writtenParts } from '../sections/authored.ts';
 import { NO_FINDING } from '../sections/findings.ts';
+import type { ChoiceRow } from '../view/arms.ts';
 import type { WrittenRow } from '../view/authored.ts';
 import { evaluationDocument } from './evaluation.ts';
 import type { ListedRun } from './runs.ts';
@@ -43,6 +45,8 @@ export interface ShownEvaluation {
   /** Absent for the start. */
   proposal: MoveProposedEvent | null;
   decision: DecisionEvent | null;
+  /** Where several share the run: who was asked for this move, and why. */
+  choice?: ChoiceRow;
   /** Of a kernel that an author wrote. */
   written?: WrittenRow;
   sources: StoredSource[];
@@ -120,13 +124,17 @@ function proposalLines({ move, finding, pattern, reason, expectedGain }: MovePro
   return [what, `pattern ${pattern.id}: ${reason}; expected ${formatRatio(expectedGain)}`];
 }
 
-function oneEvaluation({ run, evaluation, proposal, decision, written, sources: stored }: ShownEvaluation): Document {
+function oneEvaluation(shown: ShownEvaluation): Document {
+  const { run, evaluation, proposal, choice, decision, written, sources: stored } = shown;
   const { title, lead, sections } = evaluationDocument(evaluation);
   return doc.documentOf(
     `Evaluation ${evaluation.id} of run ${run}`,
     [],
     [
-      doc.section('why', 'Why', [doc.list(proposal ? proposalLines(proposal) : ['the start, or a confirmation'])]),
+      doc.section('why', 'Why', [
+        doc.list(proposal ? proposalLines(proposal) : ['the start, or a confirmation']),
+        choice && doc.list([choiceLine(choice)]),
+      ]),
       written ? doc.section('written', 'What its author said', [writtenParts(written)]) : [],
       doc.section('decision', 'Decision', [decision && doc.text(`${decision.decision}: ${decision.reason}`)]),
       doc.section('result', 'Result', [doc.text(title), lead]),

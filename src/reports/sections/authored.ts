@@ -3,6 +3,7 @@ import {
   codeBlock,
   figures,
   fold,
+  heading,
   list,
   names,
   note,
@@ -16,13 +17,14 @@ import {
 import { formatFigure, formatRatio } from '../format.ts';
 import type { RunView } from '../run-view.ts';
 import type { AuthoredView, WrittenRow } from '../view/authored.ts';
+import { armsParts } from './arms.ts';
 import { unifiedDiff } from './changes.ts';
 import { evaluationLink } from './run-words.ts';
 
 /** `12,345 tokens in 3 requests, 0.0123`; `about` where an endpoint did not count. Of an agent process, its time. */
 export function describeTokens(cost: Pick<AuthoredView, 'tokens' | 'money' | 'requests' | 'seconds'>): string {
   const { tokens, money, requests, seconds } = cost;
-  if (seconds !== undefined) {
+  if (seconds !== undefined && tokens.input === 0) {
     const times = requests === 1 ? 'once' : `${requests} times`;
     return `${formatFigure(seconds)} s of wall time, handed in ${times}; its tokens are not known`;
   }
@@ -30,7 +32,9 @@ export function describeTokens(cost: Pick<AuthoredView, 'tokens' | 'money' | 're
   const cached = tokens.cacheRead > 0 ? `, ${formatFigure(tokens.cacheRead)} of them from a cache` : '';
   const price = money === null ? '' : `, ${money.toFixed(4)} in money`;
   const asked = requests === 1 ? '1 request' : `${requests} requests`;
-  return `${about}${formatFigure(tokens.input)} tokens sent${cached}, ${formatFigure(tokens.output)} answered, in ${asked}${price}`;
+  const agents =
+    seconds === undefined ? '' : `; agents worked ${formatFigure(seconds)} s, and their tokens are not known`;
+  return `${about}${formatFigure(tokens.input)} tokens sent${cached}, ${formatFigure(tokens.output)} answered, in ${asked}${price}${agents}`;
 }
 
 const hoped = ({ predictedRatio }: WrittenRow): string => (predictedRatio === null ? '–' : formatRatio(predictedRatio));
@@ -67,6 +71,8 @@ export function authoredSection({ authored }: RunView): Section[] {
     note(
       `${author}: ${describeTokens(authored)}. Hypotheses and hoped ratios are the author's; the other columns are not.`,
     ),
+    authored.arms && armsParts(authored.arms),
+    authored.arms && written.length > 0 && heading('Written kernels'),
     table('Written kernels', written, [
       names('Evaluation', ({ evaluationId }) => evaluationLink(evaluationId)),
       names('Kernel', ({ kernel }) => kernel),

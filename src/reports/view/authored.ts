@@ -9,6 +9,7 @@ import {
   said,
   type Tokens,
 } from '../../store/events.ts';
+import { type ArmsView, armsView } from './arms.ts';
 import { compareSources, type ReadSource, type SourceDiff } from './source-diffs.ts';
 
 type WrittenMove = Extract<MoveRecord, { kind: 'written' }>;
@@ -42,6 +43,8 @@ export interface AuthoredView {
   redirections: Said<'author-redirected'>[];
   /** Of agent processes: how each step began, and how it ended if it did. */
   steps: { began: Said<'author-step-began'>; ended?: Said<'author-step-ended'> }[];
+  /** Where several shared the run. */
+  arms?: ArmsView;
 }
 
 /** Undefined for a run in which nobody wrote. */
@@ -49,12 +52,13 @@ export function authoredView(events: readonly RecordedEvent[], readSource?: Read
   const asked = said(events, 'author-asked');
   const began = said(events, 'author-step-began');
   const names = [...new Set([...began, ...asked].map(({ author }) => author))];
-  if (names.length === 0) return undefined;
+  const arms = armsView(events);
+  if (names.length === 0 && !arms) return undefined;
   const ended = said(events, 'author-step-ended');
   const sum = (name: keyof Omit<Tokens, 'isEstimate'>): number =>
     asked.reduce((total, { tokens }) => total + tokens[name], 0);
   return {
-    author: names.join(', '),
+    author: names.join(', ') || 'nobody was asked',
     requests: asked.length,
     tokens: {
       input: sum('input'),
@@ -63,7 +67,7 @@ export function authoredView(events: readonly RecordedEvent[], readSource?: Read
       output: sum('output'),
       isEstimate: asked.some(({ tokens }) => tokens.isEstimate),
     },
-    money: asked.at(-1)?.moneyUsed ?? null,
+    money: asked.findLast(({ moneyUsed }) => moneyUsed !== null)?.moneyUsed ?? null,
     ...(began.length > 0 && { seconds: ended.reduce((total, { seconds }) => total + seconds, 0) }),
     written: ofType(events, 'move-proposed').flatMap((event) => writtenRow(event, events, readSource) ?? []),
     refused: asked
@@ -72,6 +76,7 @@ export function authoredView(events: readonly RecordedEvent[], readSource?: Read
     redirections: said(events, 'author-redirected'),
     // A step that was cut off has no end.
     steps: began.map((one) => ({ began: one, ended: ended.find(({ step }) => step === one.step) })),
+    ...(arms && { arms }),
   };
 }
 

@@ -54,9 +54,9 @@ export function ledgerView(events: readonly RecordedEvent[], budgets: Budgets): 
 
 /** Of a run in which a model wrote. */
 function tokenLines(events: readonly RecordedEvent[]): LedgerLine[] {
-  const last = ofType(events, 'author-asked').at(-1);
   // Nobody counts the tokens of agent processes.
-  if (!last || last.seconds !== undefined) return [];
+  const last = ofType(events, 'author-asked').findLast(({ seconds }) => seconds === undefined);
+  if (!last) return [];
   const { maximumTokens = null, maximumCost = null } = ofType(events, 'run-started')[0]?.request ?? {};
   const { tokensUsed, moneyUsed } = last;
   return [

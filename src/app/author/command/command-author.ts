@@ -81,16 +81,16 @@ type Line<K extends AgentLine['agent']> = Extract<AgentLine, { agent: K }>;
 
 /**
  * Coding agents as an author: one step is one process in a folder of its own. What it submits is handed to the loop, one kernel at a
- * time, and the loop's verdicts are what it is told. Several commands take turns, and share lineage and notes.
+ * time, and the loop's verdicts are what it is told. It stands for all commands of a run: they share lineage and notes.
  */
 export class CommandAuthor implements Author, AsyncDisposable {
   readonly name: string;
   readonly mode: AuthorMode;
   readonly #parts: CommandAuthorParts;
-  readonly #excluded = new Set<string>();
   #running: Running | undefined;
   /** Who is or was at work last, also in a replay. */
   #author: string;
+  #isAtWork = false;
   #recordedAt = 0;
   #steps = 0;
   #requests = 0;
@@ -115,24 +115,28 @@ export class CommandAuthor implements Author, AsyncDisposable {
     if (!goesOn) return failed('the transcript has no further answers');
     if (this.#parts.signal?.aborted) return undefined;
     if (!this.#running) return this.#begin(task);
-    if (this.#excluded.has(this.#running.author)) return this.#end('caught');
     if (task.redirections !== this.#running.redirections) return this.#end('redirected');
     return this.#next(task);
   }
 
   told(what: Parameters<NonNullable<Author['told']>>[0]): void {
-    this.#parts.turn.note(what, this.#author);
+    this.#parts.turn.note(what, what.by ?? this.#author);
   }
 
-  async rest(): Promise<Step | undefined> {
+  /** Whether a step has begun and not ended. */
+  get isAtWork(): boolean {
+    return this.#isAtWork;
+  }
+
+  async rest(why: 'caught' | 'search-ended'): Promise<Step | undefined> {
     const known = this.#parts.recorded[this.#recordedAt];
     if (known?.agent === 'ended') return stepOf(this.#replay(known));
-    return this.#running && stepOf(await this.#end('search-ended'));
+    return this.#running && stepOf(await this.#end(why));
   }
 
-  exclude(name: string): boolean {
-    this.#excluded.add(name);
-    return this.#left().length > 0;
+  /** Of all commands, in the order given. */
+  get names(): readonly string[] {
+    return this.#parts.commands.map(({ name }) => name);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -141,15 +145,12 @@ export class CommandAuthor implements Author, AsyncDisposable {
     this.#running = undefined;
   }
 
-  #left(): readonly AgentCommand[] {
-    return this.#parts.commands.filter(({ name }) => !this.#excluded.has(name));
-  }
-
   /** The same as happened then. */
   #replay(line: AgentLine, task?: Task): Came {
     this.#recordedAt += 1;
     if (line.agent === 'submitted') return this.#answer(line, task!);
     this.#author = line.event.author;
+    this.#isAtWork = line.agent === 'began';
     if (line.agent === 'began') {
       this.#steps = line.event.step;
       return { step: { kind: 'began', ...line.event } };
@@ -159,10 +160,8 @@ export class CommandAuthor implements Author, AsyncDisposable {
   }
 
   async #begin(task: Task): Promise<Came> {
-    const { wall, reach, share, turn, mode } = this.#parts;
-    const commands = this.#left();
-    if (commands.length === 0) return failed('no author is left');
-    const command = commands[this.#steps % commands.length]!;
+    const { wall, reach, share, turn, mode, commands } = this.#parts;
+    const command = commands.find(({ name }) => name === task.by) ?? commands[0]!;
     const evaluations = Math.min(share.evaluations, task.evaluationsLeft ?? share.evaluations);
     const minutes = Math.min(share.minutes, task.minutesLeft ?? share.minutes);
     this.#steps += 1;
@@ -187,6 +186,7 @@ export class CommandAuthor implements Author, AsyncDisposable {
       endsAtMs: nowMs + minutes * MS_PER_MINUTE,
     });
     this.#running = await this.#start(command, task, { evaluations, minutes });
+    this.#isAtWork = true;
     return { step: { kind: 'began', ...event } };
   }
 
@@ -324,6 +324,7 @@ export class CommandAuthor implements Author, AsyncDisposable {
     turn.end();
     const { detail, survivors, output } = known ?? (await running.agent.end());
     this.#running = undefined;
+    this.#isAtWork = false;
     const redact = (text: string): string =>
       secrets.reduce((left, secret) => left.replaceAll(secret, '[secret]'), text);
     this.#notes = redact(notesIn(running.folder));

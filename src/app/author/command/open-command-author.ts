@@ -3,7 +3,6 @@ import { basename, join, resolve } from 'node:path';
 import { EXIT, WarpsmithError } from '../../../core/errors.ts';
 import type { Candidate, Kernel } from '../../../core/kernel.ts';
 import type { Problem, Workload } from '../../../core/problem.ts';
-import type { Author } from '../../../optimizer/authoring/author.ts';
 import { type AgentWall, findAgentWall } from '../../../process/agent-wall.ts';
 import { findExecutable, isExecutableFile } from '../../../process/find-executable.ts';
 import { minimalEnvironment } from '../../../process/minimal-environment.ts';
@@ -16,7 +15,7 @@ import type { Session, Surroundings } from '../../session.ts';
 import { type AuthorOptions, MODEL } from '../author-options.ts';
 import { checkSubmission } from '../check-submission.ts';
 import { describeProblem } from '../describe-problem.ts';
-import { openRunTranscript } from '../run-transcript.ts';
+import type { RunTranscript } from '../run-transcript.ts';
 import { type AgentCommand, CommandAuthor, type ServeTurn } from './command-author.ts';
 import { commandWords } from './command-words.ts';
 import { RunTurn } from './run-turn.ts';
@@ -31,7 +30,7 @@ export interface CommandAuthorRequest {
   readonly start: Candidate;
   readonly rungs: readonly Kernel[];
   readonly priors: Priors;
-  readonly seed: number;
+  readonly kept: RunTranscript;
   /** Takes what is to be closed when the run ends. */
   readonly closing: AsyncDisposableStack;
 }
@@ -45,22 +44,15 @@ const PASSED_ON = [
 /**
  * The coding agents that write a run's kernels.
  *
- * @throws WarpsmithError `no-agent`, `not-contained`, `no-server`; `damaged-transcript`.
+ * @throws WarpsmithError `no-agent`, `not-contained`, `no-server`.
  */
-export async function openCommandAuthor(request: CommandAuthorRequest): Promise<Author> {
-  const { options, session, run, problem, workload, start, priors, seed, closing, serveAgents } = request;
-  const { author = [], transcript, mode, stepEvaluations, stepMinutes, showRungs = false, signal } = options;
+export async function openCommandAuthor(request: CommandAuthorRequest): Promise<CommandAuthor> {
+  const { options, session, run, problem, workload, start, priors, kept, closing, serveAgents } = request;
+  const { author = [], mode, stepEvaluations, stepMinutes, showRungs = false, signal } = options;
   const { agentEnvironment = [], agentReads = [], agentOffline = false, onStep } = options;
-  const { recorded, goesOn, record } = openRunTranscript({
-    run,
-    transcript,
-    model: '',
-    problem,
-    session,
-    seed,
-    priors,
-  });
-  const commands = author.filter((who) => who !== MODEL).map((text) => commandOf(text, goesOn));
+  const { recorded, goesOn, record } = kept;
+  const words = new Set(author.filter((who) => who !== MODEL));
+  const commands = [...words].map((text) => commandOf(text, goesOn));
   const wall = goesOn ? await wallOf(options) : undefined;
   if (goesOn && !serveAgents) throw noServer();
   if (goesOn && !wall) onStep?.(NOT_CONTAINED);

@@ -148,7 +148,7 @@ export class RunTurn implements Turn {
   /** The run's start and what it was judged. */
   keepStart({ candidate, evaluation }: Member, evaluationsUsed: number): void {
     this.#evaluationsUsed = evaluationsUsed;
-    if (this.#attempts.length > 0) return;
+    if (this.#attempts.some(({ candidate: { id } }) => id === candidate.id)) return;
     const said = { hypothesis: 'the start', predictedRatio: null, parent: null };
     this.#add(candidate, evaluation, { ...said, author: 'warpsmith', ratioToParent: null, ratioToStart: null });
   }
@@ -226,7 +226,7 @@ export class RunTurn implements Turn {
   }
 
   async judgedStart(): Promise<Submitted | undefined> {
-    return this.#attempts[0];
+    return this.#attempts.find(({ candidate }) => candidate.id === this.start.id);
   }
 
   candidate(id: string): Candidate {

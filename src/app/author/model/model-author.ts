@@ -74,6 +74,7 @@ export function createModelAuthor(parts: ModelAuthorParts): Author {
   return {
     name: endpoint.name,
     mode,
+    funds: () => parts.spending.funds(),
     async ask(task) {
       if (state.isDead !== undefined)
         return { answer: { kind: 'ended', reason: 'author-failed', detail: state.isDead } };

@@ -3,12 +3,11 @@ import { parsePrice, type TokenPrice } from '../../../models/prices.ts';
 import { openEndpoint } from '../../../models/sdk-endpoint.ts';
 import type { Author } from '../../../optimizer/authoring/author.ts';
 import type { Priors } from '../../../store/events.ts';
-import type { RunFolder } from '../../../store/run-folder.ts';
 import type { Session, Surroundings } from '../../session.ts';
 import type { AuthorOptions } from '../author-options.ts';
 import { checkSubmission } from '../check-submission.ts';
 import { describeProblem, problemText } from '../describe-problem.ts';
-import { openRunTranscript } from '../run-transcript.ts';
+import type { RunTranscript } from '../run-transcript.ts';
 import { createModelAuthor } from './model-author.ts';
 import { openSpending } from './spending.ts';
 import { openVirtualCheck } from './virtual-check.ts';
@@ -16,11 +15,11 @@ import { openVirtualCheck } from './virtual-check.ts';
 export interface ModelAuthorRequest {
   readonly options: AuthorOptions & Pick<Surroundings, 'signal'>;
   readonly session: Session;
-  readonly run: RunFolder;
   readonly problem: Problem;
   readonly workload: Workload;
   readonly priors: Priors;
   readonly seed: number;
+  readonly kept: RunTranscript;
   /** Takes what is to be closed when the run ends. */
   readonly closing: AsyncDisposableStack;
 }
@@ -29,12 +28,11 @@ export interface ModelAuthorRequest {
  * The model that writes a run's kernels. Answers that the run's transcript holds already come first; the endpoint is reached when
  * it is first asked.
  *
- * @throws WarpsmithError as `openEndpoint`; `damaged-transcript`.
+ * @throws WarpsmithError as `openEndpoint`.
  */
 export async function openModelAuthor(request: ModelAuthorRequest): Promise<Author> {
-  const { options, session, run, problem, workload, priors, seed, closing } = request;
-  const { transcript, mode, price, maximumTokens, maximumCost, signal } = options;
-  const kept = openRunTranscript({ run, transcript, model: options.model ?? '', problem, session, seed, priors });
+  const { options, session, problem, workload, priors, seed, kept, closing } = request;
+  const { mode, price, maximumTokens, maximumCost, signal } = options;
   const { recorded, goesOn, record, model: name } = kept;
   const endpoint = goesOn
     ? await openEndpoint({ model: name, endpoint: options.endpoint, environment: process.env })

@@ -1,5 +1,6 @@
 import { estimateTokens, type Message, type TokenUsage } from '../../../models/model-endpoint.ts';
 import { costOf, type TokenPrice } from '../../../models/prices.ts';
+import type { Funds } from '../../../optimizer/authoring/author.ts';
 
 /** What a run may use of a model. */
 export interface SpendingLimits {
@@ -21,6 +22,7 @@ export interface Spending {
   readonly tokens: number;
   /** `null` without a price. */
   readonly money: number | null;
+  funds(): Funds;
   room(messages: readonly Message[]): Room;
   /** @returns the money of this request; `null` without a price. */
   spend(usage: TokenUsage): number | null;
@@ -44,6 +46,12 @@ export function openSpending({ maximumTokens, maximumCost, price, discounts }: S
     get money() {
       return price ? money : null;
     },
+    funds: () => ({
+      tokensUsed: tokens,
+      moneyUsed: money,
+      tokensLeft: maximumTokens - tokens,
+      moneyLeft: price && maximumCost !== undefined ? maximumCost - money : null,
+    }),
     room(messages) {
       const input = estimateTokens(messages);
       const left = maximumTokens - tokens - input;

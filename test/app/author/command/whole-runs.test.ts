@@ -272,7 +272,7 @@ describe('options of agents', () => {
     ['an open quote', { author: ["my-agent 'x"] }, 'bad-command'],
     ['a key', { author: ['my-agent --api-key=sk-abc'] }, 'key-in-command'],
     ['no such program', { author: ['no-such-agent-here'] }, 'no-agent'],
-    ['a model and a command', { author: ['model', 'true'] }, 'conflicting-options'],
+    ['two models', { author: ['model', 'model', 'true'] }, 'conflicting-options'],
     ['a model’s options', { model: 'anthropic:x' }, 'option-missing'],
     [
       'an agent’s options without one',
