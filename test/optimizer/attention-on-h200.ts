@@ -56,10 +56,15 @@ const SPLITS_WIDE: Known[] = [
   // 09_lean was never measured there: as 08.
   { kernel: '09_lean', parameters: { BLOCK_M: 64, BLOCK_N: 32, WARPS: 8, ROWS_PER_WARP: 16, STAGES: 3 }, us: 82 },
 ];
-/** Never measured: a comparison with 05_mma, and 07 with another order of tiles. */
+/** Never measured: a comparison with 05_mma, and 07 with another order of tiles or with more CTAs for a tile. */
 const ASIDE = (mmaUs: number, ringUs: number): Known[] => [
   { kernel: '05_wmma', parameters: { BLOCK_N: 64, WARPS: 4, PAD: 8 }, us: 2 * mmaUs },
   { kernel: '07_queue', parameters: { BLOCK_M: 64, BLOCK_N: 64, WARPS: 4, STAGES: 2 }, us: ringUs },
+  {
+    kernel: '08_two_pass',
+    parameters: { BLOCK_M: 64, BLOCK_N: 64, WARPS: 4, STAGES: 2, KEY_SPLITS: 2 },
+    us: 1.3 * ringUs,
+  },
 ];
 const resident = (KEY_GROUPS: number, SPLIT: number, BLOCK_N: number, us: number): Known => ({
   kernel: '10_resident',

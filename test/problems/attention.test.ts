@@ -13,7 +13,8 @@ import { sampled } from '../support/sampling/matrix.ts';
 
 const RUNGS = [
   ...['01_minimal', '02_tiled', '03_rows', '04_warp'],
-  ...['05_mma', '05_wmma', '06_ldmatrix', '07_cp_async', '07_queue', '08_key_split', '09_fragments', '09_lean'],
+  ...['05_mma', '05_wmma', '06_ldmatrix', '07_cp_async', '07_queue'],
+  ...['08_key_split', '08_two_pass', '09_fragments', '09_lean'],
 ];
 
 const exact = (value: number): number => value;
@@ -166,7 +167,7 @@ describe('the ladder', () => {
     }
   });
 
-  it('plans one launch for every valid configuration at every head dimension, within 99 KiB of shared memory', () => {
+  it('plans one launch, or split and merge, for every valid configuration at every head dimension, within 99 KiB of shared memory', () => {
     const plain = problem.file.checkShapes.filter(
       ({ dimensions }) => failedLimit(kernels[0]!.file, dimensions) === undefined,
     );
@@ -181,8 +182,9 @@ describe('the ladder', () => {
         )) {
           const device = { smCount: 58, sharedBytesPerCta: 99 * 1024 };
           const plan = expandPlan({ problem: problem.file, kernel: kernel.file, parameters, dimensions, device });
-          expect(plan.steps).toHaveLength(1);
-          expect(plan.steps[0]).toMatchObject({ kind: 'launch', functionName: `attention<${dimensions.D}>` });
+          const launched = plan.steps.map((step) => step.kind === 'launch' && step.functionName);
+          const functions = kernel.file.name === '08_two_pass' ? ['split', 'merge'] : ['attention'];
+          expect(launched).toEqual(functions.map((name) => `${name}<${dimensions.D}>`));
         }
       }
     }

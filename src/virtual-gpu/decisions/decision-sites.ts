@@ -76,7 +76,8 @@ function boundOf(instruction: PtxInstruction): Kind | undefined {
   if (!BOUNDED.has(type) || operands.length !== 3 || operands[0]?.kind !== 'register') return undefined;
   if (modifiers.includes('relu') || modifiers.includes('xorsign')) return undefined;
   const constant = numberIn(operands[2], type) ?? numberIn(operands[1], type);
-  if (constant === undefined) return undefined;
+  // max(−∞, x) bounds nothing: it is the first step of an unrolled loop.
+  if (constant === undefined || !Number.isFinite(constant)) return undefined;
   return { kind: 'bound', comparison: opcode, constant, isFloat: isFloat(type) };
 }
 

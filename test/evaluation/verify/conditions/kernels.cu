@@ -54,3 +54,11 @@ extern "C" __global__ void parted(const float* x, float* y, int n, int limit) {
     if (v == 1.0f) y[threadIdx.x] = 7.0f;
   }
 }
+
+// The first step of the unrolled loop is a maximum of -infinity and a value, which bounds nothing.
+extern "C" __global__ void unbounded(const float* x, float* y, int n, int limit) {
+  float most = -INFINITY;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) most = fmaxf(most, x[(threadIdx.x + i) % 64]);
+  y[threadIdx.x] = most;
+}

@@ -80,6 +80,10 @@ describe('conditions of a source', () => {
     expect(coverage.libraryDecisions).toBeGreaterThan(0);
   });
 
+  it('are none where a maximum starts at -infinity', async () => {
+    expect(told(await coverageOf('unbounded'))).toEqual([]);
+  });
+
   it('are judged by the lanes that reach them', async () => {
     expect(told(await coverageOf('parted'))).toEqual(['if (v == 1.0f) y[threadIdx.x] = 7.0f never-true']);
   });
