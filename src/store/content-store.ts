@@ -11,7 +11,7 @@ export interface ContentStore {
   readonly folder: string;
   /** Stores `contents` and returns its SHA-256 in hexadecimal. */
   put(contents: string | Uint8Array): string;
-  /** @throws WarpsmithError `missing-object`, or `damaged-object` if the contents do not match the name. */
+  /** @throws WarpsmithError `missing-object`, `unreadable-object`, or `damaged-object` if the contents do not match the name. */
   get(hash: string): Uint8Array;
   /** Where the object lies, or would. */
   pathOf(hash: string): string;
@@ -68,13 +68,17 @@ function readObject(path: string, hash: string): Uint8Array {
   try {
     return readRegularFile(path);
   } catch (error) {
+    const received = (error as NodeJS.ErrnoException).code ?? String(error);
+    const isGone = received === 'ENOENT';
     throw new WarpsmithError({
-      code: 'missing-object',
-      message: `Stored object ${hash} is not there.`,
+      code: isGone ? 'missing-object' : 'unreadable-object',
+      message: isGone ? `Stored object ${hash} is not there.` : `Stored object ${hash} can't be read.`,
       file: path,
-      received: (error as NodeJS.ErrnoException).code ?? String(error),
+      received,
       expected: 'a file that the run has stored',
-      hint: 'It was deleted after the run stored it; `warpsmith resume` of an unfinished run stores it again.',
+      hint: isGone
+        ? 'It was deleted after the run stored it; `warpsmith resume` of an unfinished run stores it again.'
+        : 'Fix its permissions, or remove what lies in its place.',
     });
   }
 }

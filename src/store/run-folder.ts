@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { WarpsmithError } from '../core/errors.ts';
 import { type ContentStore, openContentStore } from './content-store.ts';
@@ -192,7 +192,7 @@ export function listRuns(store: string): string[] {
   const folder = runsFolder(store);
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return [];
   return readdirSync(folder)
-    .filter((name) => statSync(join(folder, name, RUN_FILES.events), { throwIfNoEntry: false }))
+    .filter((name) => lstatSync(join(folder, name, RUN_FILES.events), { throwIfNoEntry: false }))
     .sort();
 }
 
@@ -202,7 +202,7 @@ export function listRuns(store: string): string[] {
  * @throws WarpsmithError `no-runs`, `unknown-run` or `ambiguous-run`.
  */
 export function findRun(store: string, which: string): string {
-  if (statSync(join(which, RUN_FILES.events), { throwIfNoEntry: false })) return resolve(which);
+  if (lstatSync(join(which, RUN_FILES.events), { throwIfNoEntry: false })) return resolve(which);
   const runs = listRuns(store);
   const latest = runs.at(-1);
   if (latest === undefined) {

@@ -23,6 +23,7 @@ describe('what no command can use is refused by name', () => {
     ['a space that never ends', 2, 'unreadable-file', ['search-bench', '/dev/zero']],
     ['a time limit that no timer takes', 2, 'bad-option-value', ['evaluate', SCALE, '--run-timeout', '3000000']],
     ['a name that is none', 2, 'bad-option-value', ['evaluate', SCALE, '--set', '__proto__=3']],
+    ['a dimension that is none', 2, 'unknown-dimension', ['check', SCALE, '--workload', 'N=4,__proto__=3']],
   ])('%s', async (_name, exitCode, code, args) => {
     const outcome = await runJson(args, SMALL_HEAP);
     expect(outcome.json.error).toMatchObject({ code, hint: expect.any(String) });
@@ -33,6 +34,7 @@ describe('what no command can use is refused by name', () => {
     ['empty', 'no-run-started', (path) => writeFileSync(path, '')],
     ['endless', 'no-event-log', (path) => symlinkSync('/dev/zero', path)],
     ['a folder', 'no-event-log', (path) => mkdirSync(path)],
+    ['a link to nothing', 'no-event-log', (path) => symlinkSync('/nowhere/events.jsonl', path)],
     ['no list of events', 'damaged-event-log', (path) => writeFileSync(path, 'null\n')],
     [
       'an event without what it is about',
@@ -45,6 +47,15 @@ describe('what no command can use is refused by name', () => {
     expect(outcome.code).toBe(2);
   });
 
+  test('a log that is a link to nothing is listed and shown', async () => {
+    const store = storeWithLog((path) => symlinkSync('/nowhere/events.jsonl', path));
+    for (const command of [['runs'], ['show', 'r1']]) {
+      const outcome = await runJson([...command, '--store', store]);
+      expect(outcome.code).toBe(0);
+      expect(JSON.stringify(outcome.json)).toContain('no readable event log');
+    }
+  });
+
   test('a launch sequence of fifty million steps', async () => {
     const { kernel } = scaleCopy({
       kernel: (file) => {
@@ -52,7 +63,9 @@ describe('what no command can use is refused by name', () => {
       },
     });
     const outcome = await runJson(['check', kernel], SMALL_HEAP);
-    expect(outcome.json.error).toMatchObject({ code: 'too-many-launches', path: 'steps[1]' });
+    expect(outcome.json.error).toMatchObject({
+      ...{ code: 'too-many-launches', path: 'steps[1]', received: '10001' },
+    });
     expect(outcome.code).toBe(2);
   });
 });

@@ -1,6 +1,7 @@
 import {
   chmodSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -142,6 +143,16 @@ describe('content store', () => {
     expect(objects.put(new TextEncoder().encode('hello\n'))).toBe(hash);
     expect(statSync(path).mtimeMs).toBe(written);
     expect(new TextDecoder().decode(objects.get(hash))).toBe('hello\n');
+  });
+
+  test('an object that cannot be read is not called deleted', () => {
+    const objects = openContentStore(store);
+    const hash = objects.put('hello');
+    const path = join(store, hash.slice(0, 2), hash.slice(2));
+    rmSync(path);
+    expect(() => objects.get(hash)).toThrow('is not there');
+    mkdirSync(path);
+    expect(() => objects.get(hash)).toThrow("can't be read");
   });
 
   test('a changed object is noticed', () => {

@@ -76,7 +76,7 @@ function expandStep(step: StepDeclaration, path: string, context: StepContext, r
     const condition = evaluateExpression(step.when, context.scope, { file: context.file, path: `${path}.when` });
     if (condition === 0) return [];
   }
-  if (room < 1) throw tooManySteps(path, 1, context);
+  if (room < 1) throw tooManySteps(path, MAXIMUM_STEPS + 1, context);
   if ('memset' in step && context.absent.has(step.memset.buffer)) return [];
   if ('memset' in step) return [{ kind: 'memset', ...step.memset }];
   const repeatCount = integer(step.repeat ?? 1, `${path}.repeat`, context, {
@@ -84,13 +84,14 @@ function expandStep(step: StepDeclaration, path: string, context: StepContext, r
     minimum: 0,
     maximum: MAXIMUM_REPEAT,
   });
-  if (repeatCount > room) throw tooManySteps(`${path}.repeat`, repeatCount, context);
+  if (repeatCount > room) throw tooManySteps(`${path}.repeat`, MAXIMUM_STEPS - room + repeatCount, context);
   return Array.from({ length: repeatCount }, (_, index) => {
     const scope = step.repeat === undefined ? context.scope : { ...context.scope, [REPEAT_INDEX]: index };
     return expandLaunch(step, path, { ...context, scope });
   });
 }
 
+/** @param count of steps up to and with the one that does not fit. */
 const tooManySteps = (path: string, count: number, context: StepContext): Error =>
   planError('too-many-launches', placed(count, path, context), {
     message: `The launch sequence has more than ${MAXIMUM_STEPS} steps.`,

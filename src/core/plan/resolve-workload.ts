@@ -54,15 +54,16 @@ const toWorkload = (declared: ProblemFile['workloads'][number]): Workload => ({
 });
 
 function parseDimensionList(problem: ProblemFile, text: string): Record<string, number> {
-  const values: Record<string, number> = {};
+  // A map: `values.__proto__ = 3` of an object would set nothing.
+  const values = new Map<string, number>();
   for (const item of text.split(',')) {
     const match = /^\s*([A-Za-z_]\w*)\s*=\s*(-?\d+)\s*$/.exec(item);
     if (!match) throw listError(problem, `\`${item.trim()}\` is not a dimension with an integer value.`, item.trim());
     const name = match[1]!;
-    if (Object.hasOwn(values, name)) throw listError(problem, `Dimension \`${name}\` is given twice.`, text);
-    values[name] = Number(match[2]);
+    if (values.has(name)) throw listError(problem, `Dimension \`${name}\` is given twice.`, text);
+    values.set(name, Number(match[2]));
   }
-  return values;
+  return Object.fromEntries(values);
 }
 
 function listError(problem: ProblemFile, message: string, received: string): Error {

@@ -1,4 +1,4 @@
-import { rmSync, statSync } from 'node:fs';
+import { lstatSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { WarpsmithError } from '../../core/errors.ts';
@@ -119,7 +119,8 @@ function transaction(database: DatabaseSync, work: () => void): void {
 
 /** Size and time of a log; appending changes both. Undefined if the log was deleted meanwhile. */
 function stateOf(log: string): string | undefined {
-  const stats = statSync(log, { throwIfNoEntry: false, bigint: true });
+  const options = { throwIfNoEntry: false, bigint: true } as const;
+  const stats = statSync(log, options) ?? lstatSync(log, options); // of a link that leads nowhere, its own
   return stats && `${stats.size} ${stats.mtimeNs}`;
 }
 
