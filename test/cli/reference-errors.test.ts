@@ -28,12 +28,7 @@ const CASES: readonly [what: string, code: string, reference: string, words: str
   ['exports another name', 'missing-reference', 'export const other = 1;', 'has no function `reference`'],
   ['returns another output', 'reference-output', `${fn}({ Z: X })`, "does not return output 'Y'"],
   ['returns too little', 'reference-output', `${fn}({ Y: X.slice(1) })`, "does not return output 'Y'"],
-  [
-    'exits',
-    'reference-ended',
-    'setTimeout(() => { throw 1; }, 0); export const reference = () => {};',
-    'ended its process',
-  ],
+  ['exits', 'reference-ended', `${fn}{ queueMicrotask(() => { throw 1; }); }`, 'ended its process'],
 ];
 
 describe('a reference that', () => {
@@ -47,6 +42,14 @@ describe('a reference that', () => {
     });
     if (place !== undefined) expect(json.error.path).toBe(place);
     expect(stderr).not.toMatch(/^\s+at /m);
+  });
+
+  test.each([
+    ['reads files', "import 'node:fs';", /^Let it compute/],
+    ['has a syntax error', `${fn}(`, /^Run node --permission --allow-fs-read=/],
+  ])('%s is not to be run unconfined instead', async (_, text, hint) => {
+    const { json } = await runJson(['evaluate', problemWith(text).kernel, ...ON_L4]);
+    expect(json.error.hint).toMatch(hint);
   });
 
   test.each([

@@ -44,5 +44,7 @@ const asUrl = (specifier: string, parent: string | undefined): string =>
 const liesBeside = (url: string, folder: string): boolean =>
   url.startsWith(folder) && !url.slice(folder.length).replace(/\?.*$/, '').includes('/');
 
-const refused = (specifier: string): Error =>
-  new Error(`import of '${specifier}' is refused: a reference may import only files of its own folder`);
+/** In the message of every import that is refused. */
+export const REFUSED = 'is refused: a reference may import only files of its own folder';
+
+const refused = (specifier: string): Error => new Error(`import of '${specifier}' ${REFUSED}`);

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { WarpsmithError } from '../../../core/errors.ts';
+import { REFUSED } from './confine.ts';
 import type { ReferenceLimits, ReferenceProgram } from './reference-program.ts';
 
 const SUFFIX = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
@@ -14,7 +15,7 @@ export const nodeProgram: ReferenceProgram = {
   async command({ file, folder }, limits) {
     return { command: process.execPath, args: [...nodeArguments(folder, limits), ENTRY, pathToModule(file)], env: {} };
   },
-  notLoaded: ({ file }, { name, message }) =>
+  notLoaded: ({ file, folder }, { name, message }) =>
     new WarpsmithError({
       code: 'reference-failed',
       message: `${file} can't be loaded: ${message}`,
@@ -22,7 +23,10 @@ export const nodeProgram: ReferenceProgram = {
       received: name,
       expected:
         'a module that Node loads as it is: erasable TypeScript only, imports of files beside it with their extension',
-      hint: `Run node ${file} to see the whole error.`,
+      // What is refused here must not run unconfined instead.
+      hint: message.includes(REFUSED)
+        ? 'Let it compute from its arguments alone.'
+        : `Run node --permission --allow-fs-read=${folder} ${file} to see the whole error.`,
     }),
   declaration: 'export const reference: ReferenceFunction = (inputs, dimensions, round) => …',
   example: 'problems/attention/reference.ts is an example.',

@@ -122,7 +122,7 @@ const cannotLoad = ({ file }: ReferencePlace, message: string, path: string | un
     path,
     received: message,
     expected: 'a module that Python loads as it is, and that only computes',
-    hint: `Run python3 -i ${file} to see the whole error.`,
+    hint: `Read it; then python3 -i ${file} shows the whole error, but confines nothing.`,
   });
 
 const moduleMissing = ({ file }: ReferencePlace, name: string): WarpsmithError =>
