@@ -30,7 +30,7 @@ const DEFAULT_LIMITS: Omit<ReferenceLimits, 'loadTimeoutMs'> = {
   processes: Math.min(4, availableParallelism()),
 };
 
-/** A run that waits this long justifies another process; starting one takes half as long. */
+/** A run that waits this long for one that computes justifies another process; starting one takes half as long. */
 const PATIENCE_MS = 150;
 /** An idle process ends after this time; a command rarely pauses for so long. */
 const IDLE_MS = 10_000;
@@ -39,7 +39,8 @@ const MEMORY_POLL_MS = 100;
 /**
  * Runs a problem's reference in processes of its own: confined by its program, with access to its folder only, an empty
  * environment and limits, behind a network wall if the system has one. Starts a process when a run needs one, keeps
- * it for the next, and ends it after idle time. Starts a second one for a run that would have to wait.
+ * it for the next, and ends it after idle time. Starts a second one for a run that would have to wait for another run, and not
+ * while the first one loads: on a busy machine, and with PyTorch, that takes longer than most runs.
  */
 export function hostReference(options: ReferenceHostOptions): RunReference {
   const host = new ReferenceHost(options);
@@ -51,7 +52,7 @@ class ReferenceHost {
   readonly #limits: ReferenceLimits;
   readonly #idle: ReferenceChild[] = [];
   readonly #waiting: ((child: ReferenceChild) => void)[] = [];
-  #count = 0;
+  readonly #children = new Set<ReferenceChild>();
 
   constructor(options: ReferenceHostOptions) {
     this.#options = options;
@@ -82,34 +83,40 @@ class ReferenceHost {
   #take(command: ReferenceCommand): Promise<ReferenceChild> | ReferenceChild {
     const idle = this.#idle.pop();
     if (idle) return idle;
-    if (this.#count === 0) return this.#start(command);
+    if (this.#children.size === 0) return this.#start(command);
     return new Promise((resolve, reject) => {
       const take = (child: ReferenceChild) => {
         clearTimeout(timer);
         resolve(child);
       };
       this.#waiting.push(take);
-      const timer = setTimeout(() => {
-        if (this.#count >= this.#limits.processes) return;
+      const startAnother = (): void => {
+        if (this.#children.size >= this.#limits.processes) return;
+        if ([...this.#children].some(({ isLoading }) => isLoading)) {
+          timer = setTimeout(startAnother, PATIENCE_MS);
+          return;
+        }
         this.#waiting.splice(this.#waiting.indexOf(take), 1);
         try {
           resolve(this.#start(command));
         } catch (error) {
           reject(error);
         }
-      }, PATIENCE_MS);
+      };
+      let timer = setTimeout(startAnother, PATIENCE_MS);
     });
   }
 
   #start(command: ReferenceCommand): ReferenceChild {
     this.#options.beforeStart?.();
-    this.#count++;
-    return new ReferenceChild(this.#options, this.#limits, command);
+    const child = new ReferenceChild(this.#options, this.#limits, command);
+    this.#children.add(child);
+    return child;
   }
 
   /** One that has ended is replaced when somebody waits. */
   #giveBack(child: ReferenceChild, command: ReferenceCommand): void {
-    if (!child.isRunning) this.#count--;
+    if (!child.isRunning) this.#children.delete(child);
     const next = this.#waiting.shift();
     if (next) return next(child.isRunning ? child : this.#start(command));
     if (!child.isRunning) return;
@@ -118,7 +125,7 @@ class ReferenceHost {
       const at = this.#idle.indexOf(child);
       if (at < 0) return;
       this.#idle.splice(at, 1);
-      this.#count--;
+      this.#children.delete(child);
       void child.close();
     });
   }
@@ -132,6 +139,8 @@ class ReferenceChild {
   #loaded: Promise<void> | undefined;
   #idle: NodeJS.Timeout | undefined;
   #outOfMemory = false;
+  /** Until its module is there, or can't be. */
+  isLoading = true;
 
   constructor(options: ReferenceHostOptions, limits: ReferenceLimits, command: ReferenceCommand) {
     this.#options = options;
@@ -186,7 +195,9 @@ class ReferenceChild {
   }
 
   async #load(): Promise<void> {
-    const { answer } = await this.#ask({ command: 'load' }, [], this.#limits.loadTimeoutMs);
+    const { answer } = await this.#ask({ command: 'load' }, [], this.#limits.loadTimeoutMs).finally(() => {
+      this.isLoading = false;
+    });
     if (answer.kind === 'not-loaded') throw this.#options.program.notLoaded(this.#options, answer);
     if (answer.kind === 'loaded' && !answer.hasReference) throw this.#missing(answer.exports);
   }

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
 import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -132,6 +132,27 @@ const processesOf = (text: string): string[] =>
       return false; // It has ended.
     }
   });
+
+/** And not the wall around it. */
+const isNode = (pid: string): boolean => readlinkSync(`/proc/${pid}/exe`) === realpathSync(process.execPath);
+
+describe('a run that has to wait', () => {
+  const slowly = (what: string) => `const start = performance.now(); while (performance.now() < start + 600) {} ${what}`;
+
+  it('waits while the first process loads, and gets no other', async () => {
+    const reference = await host(slowly('export const reference = ({ X }) => ({ Y: X });'));
+    await Promise.all([run(reference), run(reference), run(reference)]);
+    expect(processesOf(`reference-${count - 1}.ts`).filter(isNode)).toHaveLength(1);
+  });
+
+  it('gets another process while the first one computes', async () => {
+    const reference = await host(`export const reference = ({ X }) => { ${slowly('return { Y: X };')} };`, {
+      limits: { processes: 2 },
+    });
+    await Promise.all([run(reference), run(reference), run(reference)]);
+    expect(processesOf(`reference-${count - 1}.ts`).filter(isNode)).toHaveLength(2);
+  });
+});
 
 describe('a reference behind a network wall', () => {
   it('has a network of its own', async (context) => {
