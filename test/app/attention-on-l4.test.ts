@@ -7,6 +7,8 @@ import { makeCandidate } from '../../src/core/candidate.ts';
 import type { Evaluation } from '../../src/core/evaluation.ts';
 import type { ParameterValues } from '../../src/core/kernel.ts';
 import { resolveWorkload } from '../../src/core/plan/resolve-workload.ts';
+import type { ProblemFile } from '../../src/core/problem.ts';
+import { narrowed } from '../support/attention-problem.ts';
 import { onlyInAll } from '../support/sampling/matrix.ts';
 
 const ATTENTION = fileURLToPath(new URL('../../problems/attention', import.meta.url));
@@ -17,8 +19,14 @@ beforeAll(async () => {
 });
 afterAll(async () => await session[Symbol.asyncDispose]());
 
-async function evaluate(rung: string, workload: string, parameters: ParameterValues = {}): Promise<Evaluation> {
-  const { kernel, problem } = await loadKernelTarget(join(ATTENTION, rung));
+async function evaluate(
+  rung: string,
+  workload: string,
+  parameters: ParameterValues = {},
+  change = (file: ProblemFile): ProblemFile => file,
+): Promise<Evaluation> {
+  const { kernel, problem: whole } = await loadKernelTarget(join(ATTENTION, rung));
+  const problem = { ...whole, file: change(whole.file) };
   return session.evaluator.evaluate({
     problem,
     candidate: makeCandidate(kernel, parameters),
@@ -50,7 +58,7 @@ describe('the attention ladder on virtual:l4', () => {
   );
 
   test('B1 H1 S128 in tiles of 64 rows: 2 CTAs on 58 SMs come first', async () => {
-    const { counters, findings } = await evaluate('02_tiled', 'b1h1s128d64', { BLOCK_M: 64 });
+    const { counters, findings } = await evaluate('02_tiled', 'b1h1s128d64', { BLOCK_M: 64 }, narrowed);
     expect(counters!.launches.map(({ ctaCount }) => ctaCount)).toEqual([2]);
     expect(findings[0]).toMatchObject({ id: 'parallelism' });
     expect(findings[0]!.evidence[0]!.value).toBeCloseTo(2 / 58, 6);

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { diagnoseKernel } from '../../src/app/diagnose.ts';
 import { loadKernel } from '../../src/app/loading/load-kernel.ts';
 import type { Kernel, ParameterValues } from '../../src/core/kernel.ts';
@@ -13,7 +13,7 @@ import { completeParameters, validAssignments } from '../../src/core/plan/parame
 import { deviceRefusal } from '../../src/core/plan/runs-on.ts';
 import type { Problem } from '../../src/core/problem.ts';
 import { DEVICE_SPECS } from '../../src/hardware/device-specs.ts';
-import { attentionShape } from '../support/attention-problem.ts';
+import { attentionShape, narrowAttention } from '../support/attention-problem.ts';
 import { sampledOne } from '../support/sampling/matrix.ts';
 
 // Rungs for sm_90a: wgmma and TMA run on no virtual GPU, so what can be said without a GPU is said here.
@@ -25,8 +25,11 @@ const shape = (D: number) => attentionShape({ B: 2, H: 3, S: 200, D, causal: 1 }
 
 const hasNvcc = spawnSync('nvcc', ['--version']).status === 0;
 
+/** The sources are the same for both dtypes but for the instructions' names: one rung stands for bf16. */
+const compiledTypes = (rung: string) => (rung === '11_sums_first' ? ['half', '__nv_bfloat16'] : ['half']);
+
 const COMPILED = [
-  ...RUNGS,
+  ...RUNGS.flatMap((rung) => compiledTypes(rung).map((type) => `${rung} ${type}`)),
   '13_decode_cluster',
   '14_decode_registers',
   '15_decode_words half',
@@ -79,13 +82,11 @@ describe.each(RUNGS)('%s', (rung) => {
     }
   });
 
-  // The sources are the same for both dtypes but for the instructions' names: one rung stands for bf16.
-  const types = rung === '11_sums_first' ? ['half', '__nv_bfloat16'] : ['half'];
-  compileTest(rung)(
-    `compiles with nvcc, for ${types.join(' and ')}, without spills and with products that stay asynchronous`,
-    { skip: !hasNvcc },
-    async () => {
-      for (const type of types) {
+  for (const type of compiledTypes(rung))
+    compileTest(`${rung} ${type}`)(
+      `compiles with nvcc, for ${type}, without spills and with products that stay asynchronous`,
+      { skip: !hasNvcc },
+      async () => {
         const report = await ptxasReport(kernel, completeParameters(kernel.file, {}), [`-DDTYPE=${type}`]);
         const spills = [...report.matchAll(/(\d+) bytes spill stores/g)].map(([, bytes]) => Number(bytes));
         expect(spills.length).toBeGreaterThanOrEqual(headDims.length);
@@ -94,9 +95,8 @@ describe.each(RUNGS)('%s', (rung) => {
         expect(report).not.toMatch(/wgmma.mma_async instructions are serialized/);
         // C7508: ptxas leaves setmaxnreg out.
         expect(report).not.toMatch(/setmaxnreg.*ignored/i);
-      }
-    },
-  );
+      },
+    );
 });
 
 describe.each([
@@ -180,9 +180,15 @@ describe('15_decode_words', () => {
 
 // Without a word they would be proposed first: they answer what 09_lean waits for.
 describe('on a device that cannot run them', () => {
+  let place: string;
+  beforeAll(async () => {
+    place = await mkdtemp(join(tmpdir(), 'warpsmith-narrow-'));
+  });
+  afterAll(() => rm(place, { recursive: true }));
+
   it('no diagnosis proposes one', async () => {
     const { evaluation, moves } = await diagnoseKernel({
-      target: 'problems/attention/09_lean',
+      target: join(narrowAttention(place), '09_lean'),
       device: 'virtual:h200',
       workload: 'b1h1s32d64',
       parameters: {},

@@ -27,8 +27,8 @@ function register<T>(members: readonly T[], runs: readonly boolean[]): Register<
     const [options, body] = second === undefined ? [{}, first as Body<T>] : [first as TestOptions, second];
     for (const isLeftOut of [false, true]) {
       const cases = members.filter((_, index) => runs[index] !== isLeftOut);
-      const each = (isLeftOut ? it.skip : it).each(cases);
-      each(title, { ...options, meta: { isLeftOut } }, body as (...args: unknown[]) => void);
+      const skip = isLeftOut || options.skip; // A `skip: false` of theirs would overrule `it.skip`.
+      it.each(cases)(title, { ...options, skip, meta: { isLeftOut } }, body as (...args: unknown[]) => void);
     }
   };
 }
