@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { runCli, runJson, SCALE, scaleCopy } from './run-cli.ts';
+import { narrowAttention } from '../support/attention-problem.ts';
+import { runCli, runJson, SCALE, scaleCopy, temporaryFolder } from './run-cli.ts';
 
 const STRIDED = join(SCALE, '01_strided');
 const COALESCED = join(SCALE, '02_coalesced');
@@ -10,7 +11,7 @@ describe('the contract of evaluate --json', () => {
   test('attention: one object with everything it promises', async () => {
     const { code, json, stderr } = await runJson([
       'evaluate',
-      'problems/attention/01_minimal',
+      join(narrowAttention(temporaryFolder()), '01_minimal'),
       ...ON_L4,
       '--workload',
       'B=1,H=1,S=64,D=64,causal=0',

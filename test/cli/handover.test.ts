@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { findExecutable } from '../../src/process/find-executable.ts';
 import { unwrapped } from '../support/printed.ts';
 import { type Json, repository, runCli, runJson, smallRowSum, temporaryFolder } from './run-cli.ts';
@@ -53,7 +53,11 @@ describe('export', () => {
       evidence: { seed: 1, device: { id: 'virtual:l4' }, comparedWithStart: { kind: 'predicted', confirmed: true } },
     });
     // The one command judges it again, with the same result.
-    const again = await runJson([...reproduce.command.split(' ').slice(1), '--threads', '1'], { cwd: folder });
+    const here = process.cwd();
+    process.chdir(folder);
+    const again = await runJson([...reproduce.command.split(' ').slice(1), '--threads', '1']).finally(() =>
+      process.chdir(here),
+    );
     expect(again.json).toMatchObject({ status: 'passed' });
     expect(again.json.timing.medianNs).toBe(reproduce.evidence.evaluation.timing.medianNs);
   }, 60_000);
@@ -73,7 +77,8 @@ describe('export', () => {
     const rows = Math.ceil(before / 1000) + 200;
     const size = ['--workload', `rows=${rows},columns=1000`];
     const words = ['evaluate', join(problem, WINNER), ...setting, ...size, ...DEVICE, ...store];
-    const evaluated = await runJson(words, { env: { WARPSMITH_JOURNAL: 'on' } });
+    vi.stubEnv('WARPSMITH_JOURNAL', 'on');
+    const evaluated = await runJson(words).finally(() => vi.unstubAllEnvs());
     expect(evaluated.json).toMatchObject({ status: 'passed' });
     expect(before).toBeGreaterThanOrEqual(256 * 256);
     expect(most(await header())).toBe(1000 * rows);

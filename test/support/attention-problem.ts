@@ -27,7 +27,6 @@ export function narrowed(file: ProblemFile): ProblemFile {
   };
   return {
     ...file,
-    dimensions: { ...file.dimensions, D: { ...file.dimensions.D!, values: [32, 64] } },
     limits: [...(file.limits ?? []), ...NARROW],
     workloads: file.workloads.filter(isNarrow),
     checkShapes: file.checkShapes.filter(isNarrow),

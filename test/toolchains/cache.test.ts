@@ -5,6 +5,7 @@ import { withTemporaryFolder } from '../../src/process/temporary-folder.ts';
 import { createClangToolchain } from '../../src/toolchains/clang.ts';
 import { findHeaderFolder, openHeaderPack } from '../../src/toolchains/header-pack.ts';
 import { type ClangCompiler, locateClang } from '../../src/toolchains/locate-clang.ts';
+import type { Toolchain } from '../../src/toolchains/toolchain.ts';
 import { candidateOf, compiles, type KernelDescription } from './support.ts';
 
 let compiler: ClangCompiler;
@@ -26,6 +27,12 @@ const BASE: KernelDescription = {
 };
 
 describe('the key', () => {
+  /** Compiles what all of these tests start from once. */
+  let toolchain: Toolchain;
+  beforeAll(async () => {
+    toolchain = await createClangToolchain({ compiler });
+  });
+
   const changed: [string, KernelDescription, string?][] = [
     [
       'the source',
@@ -48,7 +55,6 @@ describe('the key', () => {
   ];
 
   it.each(changed)('changes with %s', async (_what, description, architecture = 'sm_89') => {
-    const toolchain = await createClangToolchain({ compiler });
     const base = await compiles(toolchain, BASE);
     const other = await compiles(toolchain, description, architecture);
     expect(other.key).not.toBe(base.key);
@@ -57,7 +63,7 @@ describe('the key', () => {
 
   it('changes with the compiler', async () => {
     const other = { ...compiler, fingerprint: `${compiler.fingerprint} rebuilt` };
-    const first = await compiles(await createClangToolchain({ compiler }), BASE);
+    const first = await compiles(toolchain, BASE);
     const second = await compiles(await createClangToolchain({ compiler: other }), BASE);
     expect(second.key).not.toBe(first.key);
   });
@@ -65,21 +71,20 @@ describe('the key', () => {
   it('changes with a header of the pack, even while running', () =>
     withTemporaryFolder(async (folder) => {
       cpSync(findHeaderFolder(), folder, { recursive: true });
-      const toolchain = await createClangToolchain({ compiler, headers: openHeaderPack(folder) });
+      const withHeaders = await createClangToolchain({ compiler, headers: openHeaderPack(folder) });
       const description = {
         ...BASE,
         source: '#include <math_constants.h>\nextern "C" __global__ void run(float* o) { o[0] = CUDART_PI_F * N; }',
       };
-      const first = await compiles(toolchain, description);
+      const first = await compiles(withHeaders, description);
       const header = join(folder, 'math_constants.h');
       writeFileSync(header, readFileSync(header, 'utf8').replace('3.141592654f', '3.0f'));
-      const second = await compiles(toolchain, description);
+      const second = await compiles(withHeaders, description);
       expect(second.key).not.toBe(first.key);
       expect(second.text).not.toBe(first.text);
     }));
 
   it('does not change with what has no influence', async () => {
-    const toolchain = await createClangToolchain({ compiler });
     const first = await compiles(toolchain, BASE);
     const candidate = candidateOf(BASE);
     const elsewhere = { ...candidate, kernel: { ...candidate.kernel, folder: '/elsewhere' } };

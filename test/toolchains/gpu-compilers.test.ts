@@ -33,8 +33,12 @@ const cubinOf = (code: CompiledCode) => readCubin(Buffer.from(code.text, 'base64
 describe.each(['nvrtc', 'nvcc'] as const)('%s', (kind: ToolchainKind & ('nvrtc' | 'nvcc')) => {
   describe.skipIf(!AVAILABLE[kind])(`compiles to machine code (skipped without ${kind})`, () => {
     let toolchain: Toolchain;
+    /** The plainest kernel, compiled once. */
+    const PLAIN = { source: 'extern "C" __global__ void run(float* o) { o[0] = 1.0f; }' };
+    let plain: CompiledCode;
     beforeAll(async () => {
       toolchain = await createToolchain({ target: 'cuda', kind, driverVersion: '580.1' });
+      plain = await compiles(toolchain, PLAIN, 'sm_90a');
     });
     afterAll(async () => toolchain.close?.());
 
@@ -126,20 +130,17 @@ describe.each(['nvrtc', 'nvcc'] as const)('%s', (kind: ToolchainKind & ('nvrtc' 
     });
 
     it('the same bytes for the same inputs', async () => {
-      const description = { source: 'extern "C" __global__ void run(float* o) { o[0] = 1.0f; }' };
       const again = await createToolchain({ target: 'cuda', kind, driverVersion: '580.1' });
-      const first = await compiles(toolchain, description, 'sm_90a');
-      const second = await compiles(again, description, 'sm_90a');
+      const second = await compiles(again, PLAIN, 'sm_90a');
       await again.close?.();
-      expect(second).toEqual(first);
+      expect(second).toEqual(plain);
     });
 
     it('another key for another driver', async () => {
-      const description = { source: 'extern "C" __global__ void run(float* o) { o[0] = 1.0f; }' };
       const other = await createToolchain({ target: 'cuda', kind, driverVersion: '590.2' });
-      const keys = [await compiles(toolchain, description, 'sm_90a'), await compiles(other, description, 'sm_90a')];
+      const { key } = await compiles(other, PLAIN, 'sm_90a');
       await other.close?.();
-      expect(keys[0]!.key).not.toBe(keys[1]!.key);
+      expect(key).not.toBe(plain.key);
     });
 
     it('errors with the file and line of the user', async () => {
@@ -161,8 +162,7 @@ describe.each(['nvrtc', 'nvcc'] as const)('%s', (kind: ToolchainKind & ('nvrtc' 
     });
 
     it('errors in kernel.json as such', async () => {
-      const source = 'extern "C" __global__ void run(float* o) { o[0] = 1.0f; }';
-      expect(await fails({ source, functions: ['run', 'absent'] })).toMatchObject({
+      expect(await fails({ ...PLAIN, functions: ['run', 'absent'] })).toMatchObject({
         status: 'invalid',
         message: expect.stringMatching(/launches `absent`, which can't be resolved: .*The sources have run\./),
       });
@@ -225,9 +225,8 @@ describe.each(['nvrtc', 'nvcc'] as const)('%s', (kind: ToolchainKind & ('nvrtc' 
     });
 
     it('what passes through as a cubin source, and no other file', async () => {
-      const made = await compiles(toolchain, { source: 'extern "C" __global__ void run(float* o) {}' }, 'sm_90a');
-      const cubin = { kind: 'cubin', source: { 'kernel.cubin': made.text } } as const;
-      expect(await compiles(toolchain, cubin, 'sm_90a')).toMatchObject({ kind: 'cubin', text: made.text });
+      const cubin = { kind: 'cubin', source: { 'kernel.cubin': plain.text } } as const;
+      expect(await compiles(toolchain, cubin, 'sm_90a')).toMatchObject({ kind: 'cubin', text: plain.text });
       expect(await fails({ ...cubin, functions: ['absent'] })).toMatchObject({
         status: 'invalid',
         message: 'kernel.cubin has no kernel `absent`; it has run.',
@@ -236,7 +235,7 @@ describe.each(['nvrtc', 'nvcc'] as const)('%s', (kind: ToolchainKind & ('nvrtc' 
         status: 'unsupported',
         message: 'kernel.cubin is machine code for sm_90; the device is sm_80.',
       });
-      const damaged = { kind: 'cubin', source: { 'kernel.cubin': made.text.slice(0, 200) } } as const;
+      const damaged = { kind: 'cubin', source: { 'kernel.cubin': plain.text.slice(0, 200) } } as const;
       expect(await fails(damaged)).toMatchObject({
         status: 'invalid',
         message: expect.stringContaining('not a cubin'),
@@ -255,8 +254,7 @@ describe.each(['nvrtc', 'nvcc'] as const)('%s', (kind: ToolchainKind & ('nvrtc' 
     });
 
     it('PTX that can be read again, and SASS where a disassembler is installed', async () => {
-      const code = await compiles(toolchain, { source: 'extern "C" __global__ void run(float* o) {}' }, 'sm_90a');
-      const { ptx, sass, notes } = await disassemble(code);
+      const { ptx, sass, notes } = await disassemble(plain);
       expect(ptx).toContain('.entry run(');
       const tools = findCudaTool('nvdisasm') ?? findCudaTool('cuobjdump');
       if (tools === undefined) expect(notes).toEqual([expect.stringContaining('SASS: nvdisasm or cuobjdump')]);

@@ -6,6 +6,7 @@ import { checkTarget } from '../../../src/app/check.ts';
 import { initProblem } from '../../../src/app/init/init-problem.ts';
 import type { InitOptions } from '../../../src/app/init/options.ts';
 import { WarpsmithError } from '../../../src/core/errors.ts';
+import { sampled } from '../../support/sampling/matrix.ts';
 import { summaryOf } from './summary.ts';
 
 const FIXTURES = join(import.meta.dirname, '../../cuda-source/fixtures');
@@ -210,7 +211,10 @@ describe('files as people publish them', () => {
     expect(names.length).toBeGreaterThanOrEqual(25);
   });
 
-  it.each(Object.keys(EXPECTED))('%s becomes a problem folder that check takes', { timeout: 60_000 }, async (name) => {
+  sampled('files that become problems', Object.keys(EXPECTED), {
+    oneIn: 4,
+    placeOf: (name) => `test/cuda-source/fixtures/${name}.cu`,
+  })('%s becomes a problem folder that check takes', { timeout: 60_000 }, async (name) => {
     const { folder } = await init(name);
     expect(summaryOf(folder)).toEqual(EXPECTED[name]);
     const { kernels } = await checkTarget({ target: folder });
