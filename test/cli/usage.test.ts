@@ -1,5 +1,6 @@
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { runCli, runJson, SCALE } from './run-cli.ts';
+import { runCli, runJson, SCALE, temporaryFolder } from './run-cli.ts';
 
 /** Every error has all of these, null where one does not apply. */
 const ERROR_FIELDS = ['code', 'message', 'file', 'path', 'received', 'expected', 'hint'];
@@ -86,4 +87,25 @@ test('an old Node is told what is needed instead of failing on syntax', async ()
   expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
   expect(stderr).toContain('warpsmith needs Node 24 or newer; this is Node 20.19.1');
   expect(stderr).toContain('npm run warpsmith');
+});
+
+describe('what a command loads', () => {
+  const TELL = `
+    import { registerHooks } from 'node:module';
+    registerHooks({
+      load(url, context, next) {
+        if (url.includes('/src/virtual-gpu/')) process.stderr.write(\`loads \${url}\\n\`);
+        return next(url, context);
+      },
+    });`;
+  const nodeOptions = ['--import', `data:text/javascript,${encodeURIComponent(TELL)}`];
+
+  test.each([
+    ['check', [SCALE], false],
+    ['export', [join(SCALE, '01_strided'), '-o', join(temporaryFolder(), 'out')], false],
+    ['evaluate', [join(SCALE, '01_strided'), '--device', 'virtual:l4', '--quick'], true],
+  ])('%s: the virtual GPU only where a kernel runs', async (command, args, runs) => {
+    const { stderr } = await runCli([command, ...args], { nodeOptions });
+    expect(stderr.includes('loads file://')).toBe(runs);
+  });
 });

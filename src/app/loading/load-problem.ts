@@ -8,7 +8,6 @@ import { checkKernelAgainstProblem } from '../../core/schemas/kernel-checks.ts';
 import { bindKernelFile, parseProblemFile } from '../../core/schemas/parse-files.ts';
 import { hostReference } from '../../evaluation/oracle/reference-process/reference-host.ts';
 import { findReference } from './find-reference.ts';
-import { originalReference } from './original-reference.ts';
 import { KERNEL_FILE, readKernelFile, readSources } from './read-kernel.ts';
 import { folderOf, readUserFile, requireFolder } from './read-user-file.ts';
 import { hashHostCode, requireTrusted } from './trust.ts';
@@ -70,12 +69,13 @@ export async function loadProblem(path: string, { dtype, among }: DTypeChoice = 
   const problem: Problem = {
     folder,
     file: problemFile,
+    // An original runs on a virtual GPU, which no other problem pays for.
     reference: found
       ? hostReference({
           ...{ ...found, problem: problemFile.name, folder: dirname(found.file), beforeStart: trusted },
           shapes: (dimensions) => shapesOf(problemFile, dimensions),
         })
-      : originalReference(problemFile, original!),
+      : (await import('./original-reference.ts')).originalReference(problemFile, original!),
     ...(found && { referenceFile: found.file }),
     requireTrusted: trusted,
     deviceReference,
