@@ -8,7 +8,8 @@ import type { Evaluation } from '../../src/core/evaluation.ts';
 import type { ParameterValues } from '../../src/core/kernel.ts';
 import { resolveWorkload } from '../../src/core/plan/resolve-workload.ts';
 import type { ProblemFile } from '../../src/core/problem.ts';
-import { narrowed } from '../support/attention-problem.ts';
+import { NARROW } from '../support/attention-problem.ts';
+import { narrowed } from '../support/narrowed.ts';
 import { onlyInAll } from '../support/sampling/matrix.ts';
 
 const ATTENTION = fileURLToPath(new URL('../../problems/attention', import.meta.url));
@@ -58,7 +59,9 @@ describe('the attention ladder on virtual:l4', () => {
   );
 
   test('B1 H1 S128 in tiles of 64 rows: 2 CTAs on 58 SMs come first', async () => {
-    const { counters, findings } = await evaluate('02_tiled', 'b1h1s128d64', { BLOCK_M: 64 }, narrowed);
+    const { counters, findings } = await evaluate('02_tiled', 'b1h1s128d64', { BLOCK_M: 64 }, (file) =>
+      narrowed(file, NARROW),
+    );
     expect(counters!.launches.map(({ ctaCount }) => ctaCount)).toEqual([2]);
     expect(findings[0]).toMatchObject({ id: 'parallelism' });
     expect(findings[0]!.evidence[0]!.value).toBeCloseTo(2 / 58, 6);
