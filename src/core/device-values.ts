@@ -22,6 +22,25 @@ export const faultSchema = z.strictObject({
 /** Where and why a launch was stopped. */
 export interface DeviceFault extends z.infer<typeof faultSchema> {}
 
+export const placedWriteSchema = z.strictObject({
+  step: count.describe('Of the launch plan, from 0.'),
+  functionName: z.string().describe('Absent for a memset.').optional(),
+  cta: dim3.optional(),
+  thread: dim3.optional(),
+  source: sourceLocation.optional(),
+  instruction: z.string().optional(),
+});
+
+/** A store of a launch sequence, or a memset. */
+export type PlacedWrite = z.infer<typeof placedWriteSchema>;
+
+/** Who wrote to a watched place: how many stores, the last, and the last before it by another thread. */
+export interface PlacedWrites {
+  readonly count: number;
+  readonly last?: PlacedWrite;
+  readonly earlier?: PlacedWrite;
+}
+
 /** How a launch's arguments differ from the compiled function's parameters: a mistake in kernel.json. */
 export interface ArgumentMismatch {
   functionName: string;

@@ -4,7 +4,7 @@ import type { LaunchCounters } from './counters.ts';
 import type { CodeConstants, ForeseenWays, ObservedDecisions } from './decisions.ts';
 import type { DeviceSpec } from './device-spec.ts';
 import type { DeviceTally } from './device-tally.ts';
-import type { AllocationRequest, DeviceBuffer, DeviceFailure, LoadedModule } from './device-values.ts';
+import type { AllocationRequest, DeviceBuffer, DeviceFailure, LoadedModule, PlacedWrites } from './device-values.ts';
 import type { LaunchPlan } from './launch-plan.ts';
 import type { MeasuringDevice } from './measuring-device.ts';
 import type { Timing } from './timing.ts';
@@ -36,6 +36,8 @@ export interface RunOptions {
   privateMemory?: number | 'zeros' | 'leftovers';
   /** Look for races between warps or CTAs; not while counting. Virtual devices only. */
   findRaces?: boolean;
+  /** Tell who stores to these bytes of a buffer; nothing is counted then, and no race looked for. Virtual devices only. */
+  watch?: { readonly buffer: string; readonly offsetBytes: number; readonly bytes: number };
   /** Cache state at the start of the sequence, for estimated traffic; `cold` by default. */
   cache?: 'hot' | 'cold';
   /** Count only about this many CTAs of each launch (the others are not executed). Never for verification. */
@@ -46,7 +48,7 @@ export interface RunOptions {
  * `counters` has one entry per executed launch step; empty unless requested. `uninitialisedRead` is the first read of
  * unwritten shared memory, if the run looked for races, and `olderRead` the first volatile or atomic read that gave an older value
  * than the latest; neither is a mistake by itself. `readBytes` are the distinct bytes
- * of each buffer that the sequence read, if a virtual device counted.
+ * of each buffer that the sequence read, if a virtual device counted. `writes` is who stored to the watched bytes.
  */
 export type RunOutcome =
   | {
@@ -56,6 +58,7 @@ export type RunOutcome =
       uninitialisedRead?: string;
       olderRead?: string;
       readBytes?: ReadonlyMap<string, number>;
+      writes?: PlacedWrites;
     }
   | DeviceFailure;
 

@@ -4,7 +4,7 @@ import { comparedSizesSchema } from './compared-sizes.ts';
 import { diagnosticSchema, sourceLocation } from './compiled-code.ts';
 import { countersSchema } from './counters.ts';
 import { deviceIdentitySchema } from './device.ts';
-import { faultSchema } from './device-values.ts';
+import { faultSchema, placedWriteSchema } from './device-values.ts';
 import type { ErrorDetails } from './errors.ts';
 import { findingSchema } from './finding.ts';
 import type { Candidate } from './kernel.ts';
@@ -33,6 +33,17 @@ const wrongElement = z.strictObject({
     .describe('Where the wrong ones lie, in words. Absent for one, and where only rows were compared.')
     .optional(),
 });
+
+const writer = z.strictObject({
+  output: z.string(),
+  index: z.array(z.int()).describe('Multi-index, outermost first.'),
+  count: count.describe('Stores and memsets that wrote to it; 0: it was never written.'),
+  last: placedWriteSchema.optional(),
+  earlier: placedWriteSchema.describe('The last one before it that another thread made.').optional(),
+});
+
+/** Who wrote the first wrong element. */
+export type Writer = z.infer<typeof writer>;
 
 /** The first element that failed, and how many did. */
 export type WrongElement = z.infer<typeof wrongElement>;
@@ -197,6 +208,9 @@ export const evaluationSchema = z.strictObject({
   reason: z.string().describe('Why the status is not passed: what, where, how many.').optional(),
   failedCheck: z.string().describe('Which check found it: shape, generator set, poison, order.').optional(),
   fault: faultSchema.optional(),
+  writer: writer
+    .describe('Virtual devices, status wrong: who wrote the first wrong element, in a further run of the check.')
+    .optional(),
   error: errorDetails.describe('The mistake in kernel.json that made the candidate invalid.').optional(),
   diagnostics: z.array(diagnosticSchema).optional(),
   timing: timingSchema.optional(),

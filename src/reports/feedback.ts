@@ -5,7 +5,7 @@ import type { WarpsmithError } from '../core/errors.ts';
 import type { Evaluation } from '../core/evaluation.ts';
 import type { Timing } from '../core/timing.ts';
 import { sum } from '../core/values.ts';
-import { describeFault } from './documents/evaluation.ts';
+import { describeFault, describeWriter } from './documents/evaluation.ts';
 import {
   describeBounds,
   describeDiagnostic,
@@ -33,7 +33,10 @@ const finding = z.strictObject({
 export const feedbackSchema = z.strictObject({
   status: z.string().describe('`passed`, or why not.'),
   why: z.string().optional(),
-  where: z.array(z.string()).optional().describe('Which elements are wrong, in words; or where it was stopped.'),
+  where: z
+    .array(z.string())
+    .optional()
+    .describe('Which check found it, where it was stopped, who wrote the first wrong element.'),
   compiler: z.array(z.string()).optional(),
   time: z.string().optional(),
   ratioToParent: z.number().nullable().describe('Parent’s time ÷ its time.'),
@@ -103,8 +106,12 @@ function present(parts: readonly (string | undefined | false)[]): string | undef
   return given.length > 0 ? given.join('; ') : undefined;
 }
 
-function whereOf({ failedCheck, fault }: Evaluation): string[] | undefined {
-  const lines = [...(failedCheck ? [`found by: ${failedCheck}`] : []), ...(fault ? [describeFault(fault)] : [])];
+function whereOf({ failedCheck, fault, writer }: Evaluation): string[] | undefined {
+  const lines = [
+    ...(failedCheck ? [`found by: ${failedCheck}`] : []),
+    ...(fault ? [describeFault(fault)] : []),
+    ...(writer ? [describeWriter(writer)] : []),
+  ];
   return lines.length > 0 ? lines : undefined;
 }
 

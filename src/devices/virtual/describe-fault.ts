@@ -1,11 +1,11 @@
 import type { DeviceFailure, DeviceFault } from '../../core/device-values.ts';
-import type { PlannedLaunch } from '../../core/launch-plan.ts';
+import type { Dim3, PlannedLaunch } from '../../core/launch-plan.ts';
 import type { FailureStatus } from '../../core/status.ts';
 import { WINDOW } from '../../virtual-gpu/layout.ts';
 import { nearestRange } from '../../virtual-gpu/runtime/bounds.ts';
 import type { DeviceRange } from '../../virtual-gpu/runtime/memories.ts';
 import { failure } from '../failure.ts';
-import type { FaultReport } from './protocol.ts';
+import type { FaultReport, StoreReport } from './protocol.ts';
 
 const STATUS_OF_FAULT: Record<string, FailureStatus> = {
   'out-of-bounds': 'unsafe',
@@ -28,13 +28,25 @@ export function describeFault(step: PlannedLaunch, report: FaultReport, ranges: 
 export const describeReport = (step: PlannedLaunch, report: FaultReport): string =>
   faultMessage(report, placeOfFault(step, report, []));
 
+/** Function, CTA and thread of a store. */
+export const placeOfStore = (
+  { functionName, grid, block }: PlannedLaunch,
+  { cta, thread }: StoreReport,
+): Required<Pick<DeviceFault, 'functionName' | 'cta' | 'thread'>> => ({
+  functionName,
+  cta: coordinates(cta, grid),
+  thread: coordinates(thread, block),
+});
+
+const coordinates = (index: number, [x, y]: Dim3): [number, number, number] => [
+  index % x,
+  Math.floor(index / x) % y,
+  Math.floor(index / (x * y)),
+];
+
 function placeOfFault(step: PlannedLaunch, report: FaultReport, ranges: readonly DeviceRange[]): DeviceFault {
-  const [gx, gy] = step.grid;
-  const [bx, by] = step.block;
-  const split = (index: number, x: number, y: number) =>
-    [index % x, Math.floor(index / x) % y, Math.floor(index / (x * y))] as const;
-  const cta = split(report.cta, gx, gy);
-  const thread = report.thread === undefined ? undefined : split(report.thread, bx, by);
+  const cta = coordinates(report.cta, step.grid);
+  const thread = report.thread === undefined ? undefined : coordinates(report.thread, step.block);
   const near =
     report.buffer ?? (report.address === undefined ? undefined : nearestBuffer(BigInt(report.address), ranges));
   return {

@@ -37,8 +37,24 @@ export type WorkerReply =
       uninitialisedRead: FaultReport | undefined;
       /** The first volatile or atomic read that gave an older value, if accesses were watched. */
       olderRead: FaultReport | undefined;
+      /** Who stored to the watched place, if there is one. */
+      watchedWrites: WriteReport | undefined;
     }
   | { job: number; ok: false; fault: FaultReport };
+
+/** Stores to a watched place as plain data. */
+export interface WriteReport {
+  count: number;
+  last: StoreReport | undefined;
+  earlier: StoreReport | undefined;
+}
+
+export interface StoreReport {
+  cta: number;
+  thread: number;
+  instruction: string;
+  source: { file: string; line: number } | undefined;
+}
 
 /** A fault as plain data; `position` is the CTA's place in the launch order. */
 export interface FaultReport {

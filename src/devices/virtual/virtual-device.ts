@@ -4,7 +4,14 @@ import type { KernelResources, LaunchCounters } from '../../core/counters.ts';
 import { type CodeConstants, eitherWay, type ForeseenWays, type ObservedDecisions } from '../../core/decisions.ts';
 import type { Device, DeviceIdentity, RunOptions, RunOutcome } from '../../core/device.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
-import type { AllocationRequest, DeviceBuffer, DeviceFailure, LoadedModule } from '../../core/device-values.ts';
+import type {
+  AllocationRequest,
+  DeviceBuffer,
+  DeviceFailure,
+  LoadedModule,
+  PlacedWrite,
+  PlacedWrites,
+} from '../../core/device-values.ts';
 import type { Dim3, LaunchPlan, PlannedArgument, PlannedLaunch } from '../../core/launch-plan.ts';
 import type { Timing } from '../../core/timing.ts';
 import { predictTime } from '../../hardware/launch-model/predict-time.ts';
@@ -28,9 +35,10 @@ import { ReadMap } from '../../virtual-gpu/runtime/read-map.ts';
 import { failure } from '../failure.ts';
 import { bufferNamed } from '../match-arguments.ts';
 import { type MemoryUse, mayDependOnOrder, memoryUse } from './cta-communication.ts';
-import { describeFault, describeReport } from './describe-fault.ts';
+import { describeFault, describeReport, placeOfStore } from './describe-fault.ts';
 import { buildOnce, type KeptCode, parseOnce } from './kept-code.ts';
 import { launchBuffers, packArguments } from './launch-buffers.ts';
+import type { StoreReport, WriteReport } from './protocol.ts';
 import { refuseConfiguration } from './refuse-configuration.ts';
 import { type PoolOutcome, WorkerPool } from './worker-pool.ts';
 
@@ -180,12 +188,14 @@ export class VirtualDevice implements Device {
     }
     let uninitialisedRead: string | undefined;
     let olderRead: string | undefined;
+    let writes: PlacedWrites = { count: 0 };
     const inputs = new Set(plan.buffers.filter(({ role }) => role === 'in').map(({ name }) => buffers.get(name)));
     for (const [index, step] of plan.steps.entries()) {
       const remainingMs = options.timeoutMs - (performance.now() - started);
       if (!(remainingMs > 0)) return unfinished(options.timeoutMs, index, plan.steps.length);
       if (step.kind === 'memset') {
         await this.fill(bufferNamed(buffers, step.buffer), Uint8Array.of(step.byteValue));
+        if (step.buffer === options.watch?.buffer) writes = joined(writes, { count: 1, last: { step: index } });
         continue;
       }
       const outcome = await this.#launch(
@@ -204,6 +214,7 @@ export class VirtualDevice implements Device {
       if (outcome.launch) launches.push(outcome.launch);
       uninitialisedRead ??= outcome.uninitialisedRead;
       olderRead ??= outcome.olderRead;
+      if (outcome.writes) writes = joined(writes, placedWrites(outcome.writes, step, index));
     }
     const counters = this.#withCacheTraffic(launches, options.cache ?? 'cold');
     const elapsedMs = performance.now() - started;
@@ -214,6 +225,7 @@ export class VirtualDevice implements Device {
       uninitialisedRead,
       olderRead,
       readBytes: options.count ? this.#readBytes(buffers) : undefined,
+      writes: options.watch && writes,
     };
   }
 
@@ -287,13 +299,14 @@ export class VirtualDevice implements Device {
         launch: SampledLaunch | undefined;
         uninitialisedRead: string | undefined;
         olderRead: string | undefined;
+        writes: WriteReport | undefined;
       }
     | DeviceFailure
   > {
     const symbol = module.code.functionSymbols[step.functionName] ?? step.functionName;
     const kernel = this.#kernel(module, symbol);
     if ('ok' in kernel) return kernel;
-    const variant = options.count ? 'counting' : options.findRaces ? 'watching' : 'plain';
+    const variant = options.watch ? 'watching' : options.count ? 'counting' : options.findRaces ? 'watching' : 'plain';
     const built = this.#build(module, kernel, symbol, variant);
     if ('ok' in built) return built;
     const { image, handle } = built;
@@ -326,6 +339,7 @@ export class VirtualDevice implements Device {
           smCount: this.spec.smCount.value,
           warpsPerSm: this.spec.maximumWarpsPerSm.value,
           privateContents: privateContents(options),
+          watch: options.watch && this.#placeOf(options.watch, buffers),
         },
         options,
       );
@@ -346,14 +360,22 @@ export class VirtualDevice implements Device {
         default:
           return {
             ok: true,
-            launch: options.count ? sampledLaunch(image, step, ranges, outcome.counts) : undefined,
+            launch: variant === 'counting' ? sampledLaunch(image, step, ranges, outcome.counts) : undefined,
             uninitialisedRead: outcome.uninitialisedRead && describeReport(step, outcome.uninitialisedRead),
             olderRead: outcome.olderRead && describeReport(step, outcome.olderRead),
+            writes: outcome.watchedWrites,
           };
       }
     } finally {
       for (const buffer of pointerArrays) this.#memory.free(buffer);
     }
+  }
+
+  #placeOf(
+    { buffer, offsetBytes, bytes }: NonNullable<RunOptions['watch']>,
+    buffers: ReadonlyMap<string, DeviceBuffer>,
+  ) {
+    return { start: this.#memory.block(bufferNamed(buffers, buffer)).offset + offsetBytes, bytes };
   }
 
   #kernel(module: VirtualModule, symbol: string): VirtualKernel | DeviceFailure {
@@ -436,7 +458,8 @@ export class VirtualDevice implements Device {
   ): Promise<PoolOutcome> {
     const startMs = performance.now();
     const buffersOf = (name: string) => launch.rangesByName[name] ?? [];
-    const inOrder = mayDependOnOrder(kernel.use, buffersOf) || options.privateMemory === 'leftovers';
+    const isWatched = options.watch !== undefined;
+    const inOrder = isWatched || mayDependOnOrder(kernel.use, buffersOf) || options.privateMemory === 'leftovers';
     const order = this.#ctaOrder(launch.grid, options, inOrder);
     const shape = `${launch.grid} ${launch.block}`;
     const serial = inOrder || order.length === 1 || kernel.overlapping.has(shape);
@@ -455,6 +478,18 @@ export class VirtualDevice implements Device {
     const stride = count / options.sampleCtas;
     return Int32Array.from({ length: options.sampleCtas }, (_, i) => Math.floor((i + 0.5) * stride));
   }
+}
+
+/** What a launch wrote, after what was written before it. */
+function joined(before: PlacedWrites, { count, last, earlier }: PlacedWrites): PlacedWrites {
+  if (count === 0) return before;
+  return { count: before.count + count, last, earlier: earlier ?? before.last };
+}
+
+function placedWrites({ count, last, earlier }: WriteReport, step: PlannedLaunch, index: number): PlacedWrites {
+  const placed = (store: StoreReport | undefined): PlacedWrite | undefined =>
+    store && { step: index, ...placeOfStore(step, store), source: store.source, instruction: store.instruction };
+  return { count, last: placed(last), earlier: placed(earlier) };
 }
 
 const decisionLogs = ({ kernels }: VirtualModule): { symbol: string; log: DecisionLog }[] =>

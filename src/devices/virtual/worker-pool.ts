@@ -3,7 +3,7 @@ import { WRITE_PAGE_BYTES } from '../../virtual-gpu/layout.ts';
 import type { LaunchRequest, WorkerCounts } from '../../virtual-gpu/runtime/cta-runner.ts';
 import type { WrittenPages } from '../../virtual-gpu/runtime/write-map.ts';
 import type { BuiltKernel } from './kept-code.ts';
-import { type FaultReport, QUEUE, type WorkerReply, type WorkerRequest } from './protocol.ts';
+import { type FaultReport, QUEUE, type WorkerReply, type WorkerRequest, type WriteReport } from './protocol.ts';
 import { giveBackThread, post, takeThread } from './worker-threads.ts';
 
 export type PoolOutcome =
@@ -18,6 +18,7 @@ export type PoolOutcome =
       overlapping: boolean;
       uninitialisedRead: FaultReport | undefined;
       olderRead: FaultReport | undefined;
+      watchedWrites: WriteReport | undefined;
     }
   | { kind: 'fault'; fault: FaultReport }
   | { kind: 'timed-out' }
@@ -169,6 +170,8 @@ function outcomeOf(replies: readonly WorkerReply[]): PoolOutcome {
   const older = replies.flatMap((reply) => (reply.ok && reply.olderRead ? [reply.olderRead] : []));
   return {
     kind: 'finished',
+    // Watched launches run on one thread.
+    watchedWrites: replies.map((reply) => (reply.ok ? reply.watchedWrites : undefined)).find(Boolean),
     olderRead: older.length === 0 ? undefined : first(older),
     uninitialisedRead: reads.length === 0 ? undefined : first(reads),
     decisions: replies.flatMap((reply) => (reply.ok && reply.decisions ? [reply.decisions] : [])),

@@ -1,12 +1,20 @@
 import { parentPort } from 'node:worker_threads';
 import { LANES } from '../../virtual-gpu/layout.ts';
 import type { OlderRead, UninitialisedRead } from '../../virtual-gpu/race-detector/race-detector.ts';
+import type { WatchedWrite, WatchedWrites } from '../../virtual-gpu/race-detector/write-watcher.ts';
 import { CtaRunner } from '../../virtual-gpu/runtime/cta-runner.ts';
 import { KernelFault } from '../../virtual-gpu/runtime/fault.ts';
 import { Leftovers } from '../../virtual-gpu/runtime/private-contents.ts';
 import { ReadMap } from '../../virtual-gpu/runtime/read-map.ts';
 import { WriteMap } from '../../virtual-gpu/runtime/write-map.ts';
-import { type FaultReport, QUEUE, type WorkerReply, type WorkerRequest } from './protocol.ts';
+import {
+  type FaultReport,
+  QUEUE,
+  type StoreReport,
+  type WorkerReply,
+  type WorkerRequest,
+  type WriteReport,
+} from './protocol.ts';
 
 /** What belongs to one device. */
 class DeviceThread {
@@ -73,7 +81,19 @@ function run(request: WorkerRequest & { kind: 'run' }, runner: CtaRunner, writes
     crossed: runner.crossed,
     uninitialisedRead,
     olderRead,
+    watchedWrites: reportWrites(runner.watchedWrites),
   };
+}
+
+function reportWrites(writes: WatchedWrites | undefined): WriteReport | undefined {
+  const plain = (write: WatchedWrite | undefined): StoreReport | undefined =>
+    write && {
+      cta: write.cta,
+      thread: write.thread,
+      instruction: write.instruction.text,
+      source: write.instruction.source,
+    };
+  return writes && { count: writes.count, last: plain(writes.last), earlier: plain(writes.earlier) };
 }
 
 function report(error: unknown, position: number, cta: number): FaultReport {

@@ -1,6 +1,6 @@
 import type { LaunchCounters } from '../../core/counters.ts';
-import type { Device } from '../../core/device.ts';
-import type { DeviceBuffer, DeviceFailure, LoadedModule } from '../../core/device-values.ts';
+import type { Device, RunOptions } from '../../core/device.ts';
+import type { DeviceBuffer, DeviceFailure, LoadedModule, PlacedWrites } from '../../core/device-values.ts';
 import type { LaunchPlan, PlannedBuffer } from '../../core/launch-plan.ts';
 import { elementCountOf, firstChangedPaddingByte, multiIndexOf, packElements, spreadElements } from './layout.ts';
 import { NAN_POISON, type Poison } from './poison.ts';
@@ -70,6 +70,8 @@ export interface RunConditions {
   readonly privateMemory?: number | 'zeros' | 'leftovers';
   /** Look for races, on devices that can. */
   readonly findsRaces?: boolean;
+  /** Tell who stores here, on devices that can. */
+  readonly watch?: RunOptions['watch'];
   /** What the caches hold when the sequence starts. */
   readonly cache?: 'hot' | 'cold';
   /** Zero the workspaces with `init: once` again, as if no run had come before. */
@@ -93,6 +95,8 @@ export interface RunResult {
   readonly olderRead?: string;
   /** Distinct bytes read from each buffer, if a virtual device counted the run. */
   readonly readBytes?: ReadonlyMap<string, number>;
+  /** Who stored to the watched place. */
+  readonly writes?: PlacedWrites;
 }
 
 /**
@@ -106,13 +110,14 @@ export async function runOnce(
 ): Promise<RunResult | DeviceFailure> {
   const { device, plan, buffers } = memory;
   for (const buffer of plan.buffers) await prepareBuffer(memory, buffer, conditions);
-  const { orderSeed, count, timeoutMs, instructionsPerCta, cache, findsRaces, privateMemory } = conditions;
+  const { orderSeed, count, timeoutMs, instructionsPerCta, cache, findsRaces, privateMemory, watch } = conditions;
   const options = {
     timeoutMs,
     instructionsPerCta,
     cache,
     findRaces: findsRaces,
     privateMemory,
+    watch,
   };
   const outcome = await device.run(module, plan, buffers, { orderSeed, count, ...options });
   if (!outcome.ok) return outcome;
@@ -132,7 +137,7 @@ export async function runOnce(
     if (padding >= 0) return unsafe(`wrote between the elements of output '${buffer.name}', at byte ${padding}`);
     outputs.set(buffer.name, packElements(buffer, bytes));
   }
-  const { counters, uninitialisedRead, olderRead, readBytes } = outcome;
+  const { counters, uninitialisedRead, olderRead, readBytes, writes } = outcome;
   return {
     ok: true,
     conditions,
@@ -141,6 +146,7 @@ export async function runOnce(
     uninitialisedRead,
     olderRead,
     readBytes,
+    writes,
   };
 }
 

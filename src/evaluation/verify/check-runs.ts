@@ -48,6 +48,7 @@ export interface Trial {
   readonly leftovers?: ReadonlyMap<string, Uint8Array>;
   readonly forgetsEarlierRuns?: boolean;
   readonly findsRaces?: boolean;
+  readonly watch?: RunConditions['watch'];
   /**
    * Contents of shared and local memory when a CTA begins, on devices that can choose them; different random bytes for each
    * order.
@@ -201,6 +202,7 @@ export class CheckRuns {
       forgetsEarlierRuns: trial.forgetsEarlierRuns,
       privateMemory: trial.privateMemory,
       findsRaces: trial.findsRaces,
+      watch: trial.watch,
       leftovers: trial.leftovers,
     };
     const outcome = await runOnce(memory, module, conditions);

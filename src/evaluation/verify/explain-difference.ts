@@ -4,6 +4,7 @@ import type { RunResult } from '../launches/run-once.ts';
 import { type CheckRuns, NATURAL, type Trial } from './check-runs.ts';
 import { countOf, differingElements, type Elements, elementsWhere, equalAt, firstOf } from './differences.ts';
 import { cameOutOtherwise, describeDifference, type JudgedCheck, refused } from './judged-check.ts';
+import { blamingFirstOf } from './who-wrote.ts';
 
 /**
  * Finds why the two runs of a check differ, by changing one thing at a time: earlier launches, memory contents, buffer
@@ -28,7 +29,9 @@ export async function explainDifference(judged: JudgedCheck, first: RunResult, s
   const otherOrder = await runs.runAfresh({ ...NATURAL, ...OTHER_ORDER });
   if (!otherOrder.ok) return otherOrder;
   if (!cameOutOtherwise(judged, first, otherOrder)) return refusePoison(runs.name, difference, runs);
-  return refused('wrong', `output depends on the order of CTAs or warps: ${difference}`, runs.name);
+  const refusal = refused('wrong', `output depends on the order of CTAs or warps: ${difference}`, runs.name);
+  const differing = differingElements(outputs, first.outputs, second.outputs)!;
+  return blamingFirstOf(refusal, { runs, run: first, outputs }, differing);
 }
 
 /** Nothing but the order is the second run's. */

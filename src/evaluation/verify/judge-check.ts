@@ -18,6 +18,7 @@ import {
   refused,
   type Verdicts,
 } from './judged-check.ts';
+import { blaming, neverWritten } from './who-wrote.ts';
 
 /** A check that all runs so far have passed. */
 export interface PassedCheck {
@@ -72,7 +73,8 @@ async function judgeRuns(judged: JudgedCheck, first: RunResult, second: RunResul
   const allPass = passes(firstVerdicts) && passes(secondVerdicts);
   const unwritten = allPass ? undefined : unwrittenElements(judged, first, second);
   if (unwritten) {
-    return refused('wrong', `${countOf(unwritten)} never written, first ${placeOf(unwritten)}`, runs.name);
+    const reason = `${countOf(unwritten)} never written, first ${placeOf(unwritten)}`;
+    return { ...refused('wrong', reason, runs.name), writer: neverWritten(unwritten) };
   }
   const older = allPass && !cameOutOtherwise(judged, first, second) ? undefined : await refuseOlder(judged, first);
   if (older) return older;
@@ -119,7 +121,8 @@ async function refuseWrong(judged: JudgedCheck, run: RunResult, verdicts: Verdic
   if (!third.ok) return third;
   const difference = describeDifference(outputs, run.outputs, third.outputs);
   if (difference && cameOutOtherwise(judged, run, third)) return refuseUninitialised(runs.name, difference);
-  return refused('wrong', describeWrong(verdicts)!, `${runs.name} · ${run.conditions.name}`);
+  const refusal = refused('wrong', describeWrong(verdicts)!, `${runs.name} · ${run.conditions.name}`);
+  return blaming(refusal, { runs, run, outputs, verdicts });
 }
 
 /** Elements that hold the first run's poison after the first run and the second run's poison after the second. */

@@ -7,6 +7,7 @@ import { type CheckRuns, NATURAL } from './check-runs.ts';
 import type { CorrectnessTally } from './correctness-tally.ts';
 import { meanwhile } from './judge-check.ts';
 import { describeWrong, passes, refused } from './judged-check.ts';
+import { blaming } from './who-wrote.ts';
 
 /**
  * Runs one check once, in one of the two ways of other checks, and compares some rows if the whole reference takes long.
@@ -25,7 +26,10 @@ export async function judgeOnce(request: {
   const [run, expected] = await Promise.all([runs.run(trial, isCounted), meanwhile(() => prepared.sample())]);
   if ('error' in expected) throw expected.error;
   if (!run.ok) return run;
-  const verdicts = compareRows(outputsOf(prepared.buffers), expected.value, run.outputs);
+  const outputs = outputsOf(prepared.buffers);
+  const verdicts = compareRows(outputs, expected.value, run.outputs);
   tally.add(verdicts);
-  return passes(verdicts) ? undefined : refused('wrong', describeWrong(verdicts)!, `${runs.name} · ${trial.name}`);
+  if (passes(verdicts)) return undefined;
+  const refusal = refused('wrong', describeWrong(verdicts)!, `${runs.name} · ${trial.name}`);
+  return blaming(refusal, { runs, run, outputs, verdicts });
 }

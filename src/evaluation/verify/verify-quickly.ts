@@ -11,6 +11,7 @@ import { meanwhile } from './judge-check.ts';
 import { judgeOnce } from './judge-once.ts';
 import { describeWrong, passes, refused } from './judged-check.ts';
 import { planOrRefusal, type Verified, type VerifyRequest } from './verify.ts';
+import { blaming } from './who-wrote.ts';
 
 /** How much a quick look leaves out, for who reads its coverage. */
 const LEFT_OUT = 'a quick look runs two checks, once each';
@@ -70,12 +71,13 @@ export async function verifyQuickly(request: VerifyRequest): Promise<Verified | 
     const [run, expected] = await Promise.all([runs.natural(), meanwhile(() => prepared.sample())]);
     if ('error' in expected) throw expected.error;
     if (!run.ok) return { ...run, coverage, correctness: tally.summary() };
-    const verdicts = compareRows(outputsOf(prepared.buffers), expected.value, run.outputs);
+    const outputs = outputsOf(prepared.buffers);
+    const verdicts = compareRows(outputs, expected.value, run.outputs);
     tally.add(verdicts);
     const correctness = tally.summary()!;
     if (passes(verdicts)) return { ok: true, correctness, coverage, plan, counters: run.counters };
     const wrong = refused('wrong', describeWrong(verdicts)!, `${name} · ${NATURAL.name}`);
-    return { ...wrong, coverage, correctness };
+    return { ...(await blaming(wrong, { runs, run, outputs, verdicts })), coverage, correctness };
   } finally {
     await runs.close();
   }

@@ -1,7 +1,7 @@
 import { describeSizes } from '../../core/compared-sizes.ts';
 import type { CounterTotals, LaunchCounters } from '../../core/counters.ts';
-import type { DeviceFault } from '../../core/device-values.ts';
-import type { ConditionCoverage, Correctness, Coverage, Evaluation } from '../../core/evaluation.ts';
+import type { DeviceFault, PlacedWrite } from '../../core/device-values.ts';
+import type { ConditionCoverage, Correctness, Coverage, Evaluation, Writer } from '../../core/evaluation.ts';
 import type { Comparison } from '../../core/measurement.ts';
 import type { LaunchTiming, Timing } from '../../core/timing.ts';
 import { holm } from '../../stats/holm.ts';
@@ -58,6 +58,20 @@ export const describeFault = ({ functionName, cta, thread, address, buffer, sour
     source && `at ${source.file}:${source.line}`,
   ]).join(', ');
 
+/** `thread (1, 0, 0) of CTA (2, 0, 0) of row_sum at kernel.cu:8`, or `the memset of step 1`. */
+const describeWrite = ({ step, functionName, cta, thread, source }: PlacedWrite): string =>
+  functionName === undefined
+    ? `the memset of step ${step}`
+    : `thread (${thread!.join(', ')}) of CTA (${cta!.join(', ')}) of ${functionName}${source ? ` at ${source.file}:${source.line}` : ''}`;
+
+/** Who wrote the first wrong element: `y[5] was last written by thread …, before that by thread …; 2 writes`. */
+export function describeWriter({ output, index, count, last, earlier }: Writer): string {
+  const element = `${output}[${index.join(', ')}]`;
+  if (!last) return `${element} was never written`;
+  const before = earlier ? `, before that by ${describeWrite(earlier)}` : '';
+  return `${element} was last written by ${describeWrite(last)}${before}; ${formatCount(count, 'write')}`;
+}
+
 /** When the result was found, and why it was not evaluated again. */
 const describeRepeat = ({ evaluatedAt, elapsedMs }: NonNullable<Evaluation['repeated']>): string =>
   `repeated: found at ${formatInstant(evaluatedAt)} in ${formatSeconds(elapsedMs)}; ${SAME}; --fresh evaluates again`;
@@ -67,7 +81,7 @@ const describeRepeat = ({ evaluatedAt, elapsedMs }: NonNullable<Evaluation['repe
  * that belong to it.
  */
 function statusList(evaluation: Evaluation): Part {
-  const { problem, coverage, failedCheck, fault, repeated, journal } = evaluation;
+  const { problem, coverage, failedCheck, fault, writer, repeated, journal } = evaluation;
   return doc.list([
     problem && `judged by problem ${problem.name} in ${problem.folder}`,
     problem?.elsewhere && doc.warn('which kernel.json names; it is not that of the folder above the kernel'),
@@ -76,6 +90,7 @@ function statusList(evaluation: Evaluation): Part {
     ...oneWaySentences(coverage?.conditions).map((sentence, i) => (i === 0 ? doc.warn(sentence) : sentence)),
     failedCheck && `found by: ${failedCheck}`,
     fault && describeFault(fault),
+    writer && describeWriter(writer),
     repeated && describeRepeat(repeated),
     journal && journalLine(journal),
   ]);

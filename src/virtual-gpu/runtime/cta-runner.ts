@@ -7,6 +7,12 @@ import { SECTOR_READ, SECTOR_SAMPLED, SECTOR_WRITTEN } from '../codegen/memory/a
 import type { RunnableImage } from '../kernel-image.ts';
 import { CONSTANTS, DECISION, LANES, LAUNCH, PARAMETERS, PC, RUN_STATUS, SHARED, WARP, WARPS } from '../layout.ts';
 import { type OlderRead, RaceDetector, type UninitialisedRead } from '../race-detector/race-detector.ts';
+import {
+  type AccessWatcher,
+  type WatchedPlace,
+  type WatchedWrites,
+  WriteWatcher,
+} from '../race-detector/write-watcher.ts';
 import { SECTOR_BYTES } from './access-costs.ts';
 import {
   type Arrival,
@@ -54,6 +60,8 @@ export interface LaunchRequest {
   privateContents: PrivateContents;
   /** All CTAs run here, one after the other. */
   isSerial: boolean;
+  /** Only note who stores here, instead of looking for races. */
+  watch?: WatchedPlace;
 }
 
 /** Raw sums of the CTAs one worker ran. */
@@ -110,7 +118,8 @@ export class CtaRunner {
   #freshWarps!: Uint8Array;
   #patterns: PatternCounter | undefined;
   #sampler: AccessSampler | undefined;
-  #watcher: RaceDetector | undefined;
+  #watcher: AccessWatcher | undefined;
+  readonly #races: RaceDetector | undefined;
   #leftovers: Leftovers;
   #reads: ReadMap;
   #rubbish = new Rubbish(0);
@@ -149,7 +158,7 @@ export class CtaRunner {
     this.#operations = image.warpSites.map((site) => warpOperation(site.instruction));
     this.#memory.reserve(WARPS);
     this.#counts = emptyCounts(image);
-    this.#watcher = image.watching ? new RaceDetector(image, this.#memory) : undefined;
+    this.#races = image.watching ? new RaceDetector(image, this.#memory) : undefined;
   }
 
   /** What `image.wasm` imports. */
@@ -213,7 +222,8 @@ export class CtaRunner {
       { ranges: request.ranges, byName: request.rangesByName },
       { shared: totalShared, local: image.localBytesPerThread },
     );
-    this.#watcher?.begin({
+    this.#watcher = this.#races && request.watch ? new WriteWatcher(image, memory, request.watch) : this.#races;
+    this.#races?.begin({
       grid: request.grid,
       block: request.block,
       warps: this.#warpCount,
@@ -558,6 +568,11 @@ export class CtaRunner {
 
   get olderRead(): OlderRead | undefined {
     return this.#watcher?.olderRead;
+  }
+
+  /** Who stored to the watched place, if there is one. */
+  get watchedWrites(): WatchedWrites | undefined {
+    return this.#watcher instanceof WriteWatcher ? this.#watcher.writes : undefined;
   }
 
   /** Whether several CTAs wrote to one place, without a check for races. */

@@ -3,7 +3,7 @@ import { elementsOf } from '../../ptx/operands.ts';
 import { LANE_CONSTANTS, LANE_SPECIALS, UNIFORM_SPECIALS } from '../codegen/state/specials.ts';
 import type { RunnableImage } from '../kernel-image.ts';
 import { CONSTANTS, LANES, PARAMETERS, SHARED, WARP, WINDOW } from '../layout.ts';
-import type { RaceDetector } from '../race-detector/race-detector.ts';
+import type { AccessWatcher } from '../race-detector/write-watcher.ts';
 import { unsupported } from '../unsupported.ts';
 import type { ArrivedThreads } from './barriers.ts';
 import type { BoundsChecker } from './bounds.ts';
@@ -92,7 +92,7 @@ export interface OperationSurroundings {
   /** Arrivals at the CTA's barriers that nobody waits for. */
   readonly arrived: ArrivedThreads;
   /** Looks for races, where they are looked for. */
-  readonly watcher: RaceDetector | undefined;
+  readonly watcher: AccessWatcher | undefined;
   readonly rubbish: Rubbish;
   readonly writes: WriteMap;
   /** Of counted launches. */
@@ -152,7 +152,7 @@ export class WarpContext {
     return this.#around.arrived;
   }
 
-  get watcher(): RaceDetector | undefined {
+  get watcher(): AccessWatcher | undefined {
     return this.#around.watcher;
   }
 
