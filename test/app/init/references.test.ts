@@ -27,7 +27,8 @@ const init = (name: string, reference: string) =>
 function narrow(folder: string, dimensions: Dimensions, ...limits: string[]): void {
   const path = join(folder, 'problem.json');
   const file = narrowed(JSON.parse(readFileSync(path, 'utf8')) as ProblemFile, limits);
-  writeFileSync(path, JSON.stringify({ ...file, workloads: [{ name: 'small', dimensions }] }));
+  const checkShapes = file.checkShapes.length > 0 ? file.checkShapes : [{ dimensions }];
+  writeFileSync(path, JSON.stringify({ ...file, checkShapes, workloads: [{ name: 'small', dimensions }] }));
 }
 
 const evaluate = (target: string, workload: string) =>
