@@ -8,12 +8,15 @@ import os
 import resource
 import struct
 import sys
+import tempfile
 from typing import Any, List, Tuple
 
 
 def confine(folder: str, memory_bytes: int) -> None:
     """Leaves reading of Python itself, its packages and `folder`; no writing, network, other processes, or more memory."""
     limit_resources(memory_bytes)
+    # Libraries ask where temporary files and caches go while they load, and fail if there is no such folder. Nothing is written there.
+    tempfile.tempdir = os.environ["TORCHINDUCTOR_CACHE_DIR"] = folder
     if sys.platform.startswith("linux"):
         libc = ctypes.CDLL(None, use_errno=True)
         libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)

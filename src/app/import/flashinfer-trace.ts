@@ -3,8 +3,9 @@ import { z } from 'zod';
 import type { DType } from '../../core/dtype.ts';
 import { isFloating } from '../../core/dtype.ts';
 import { WarpsmithError } from '../../core/errors.ts';
-import type { KernelSource, ParameterValues } from '../../core/kernel.ts';
+import type { ParameterValues } from '../../core/kernel.ts';
 import type { Dimensions, Generator, ProblemSource } from '../../core/problem.ts';
+import { DTYPES, type Imported, type Signature, START, stubKernel, stubText } from './imported.ts';
 
 /*
  * Definitions and workloads of FlashInfer Trace, as problems. Source of the format: flashinfer-bench, "FlashInfer Trace Schema".
@@ -37,11 +38,6 @@ const workloadSchema = z.looseObject({
 });
 
 type TraceWorkload = z.infer<typeof workloadSchema>['workload'];
-
-const DTYPES: Readonly<Record<string, DType>> = {
-  ...{ float16: 'f16', bfloat16: 'bf16', float32: 'f32', float64: 'f64' },
-  ...{ int8: 'i8', uint8: 'u8', int16: 'i16', int32: 'i32', int64: 'i64' },
-};
 
 /** @throws WarpsmithError `invalid-json`, `not-a-definition`. */
 export function parseDefinition(text: string, file: string): Definition {
@@ -89,14 +85,6 @@ function notADefinition(file: string, code: string, error: z.ZodError, expected:
     ...{ code, message: `${file}: ${path}: ${issue!.message}.`, file, path, received: issue!.message },
     ...{ expected, hint: 'Only definitions and workloads of FlashInfer Trace are imported from JSON.' },
   });
-}
-
-/** Files of the problem folder, and what is to be said of it. */
-export interface Imported {
-  readonly files: Readonly<Record<string, string>>;
-  readonly problem: ProblemSource;
-  readonly kernel: KernelSource;
-  readonly notes: readonly string[];
 }
 
 /**
@@ -169,14 +157,14 @@ export function importDefinition(
     start: START,
     rungs: [START],
   };
-  const kernel = startKernel(definition, file);
+  const signature = signatureOf(definition, file);
   return {
     problem,
-    kernel,
+    kernel: stubKernel(signature),
     files: {
       'definition.py': `${definition.reference.trimEnd()}\n`,
       'reference.py': referenceText(definition, numbers, file),
-      [`${START}/kernel.cu`]: kernelText(definition, file),
+      [`${START}/kernel.cu`]: stubText(signature),
     },
     notes: [
       'reference.py calls run() of definition.py with NumPy’s or PyTorch’s narrower floating types standing for float64: read it before you trust a verdict.',
@@ -186,10 +174,13 @@ export function importDefinition(
         ? [`Integers of ${whole.join(', ')} are drawn from 0 and 1, a guess: correct their generators.`]
         : []),
     ],
+    // flashinfer-bench's defaults.
+    original: {
+      inputs: 'normal inputs, at the first workload’s shape',
+      tolerances: [{ kind: 'allclose', atol: 1e-2, rtol: 1e-2 }],
+    },
   };
 }
-
-const START = '01_start';
 
 function dtypeOf(name: string, file: string): DType {
   const dtype = DTYPES[name];
@@ -346,62 +337,15 @@ function referenceText(
   ].join('\n');
 }
 
-const CPP: Readonly<Partial<Record<DType, string>>> = {
-  ...{ f16: '__half', bf16: '__nv_bfloat16', f32: 'float', f64: 'double' },
-  ...{ i8: 'signed char', u8: 'unsigned char', i16: 'short', i32: 'int', i64: 'long long' },
-};
-
-const functionName = ({ name }: Definition): string => name.replaceAll(/\W/g, '_').replace(/^(?=\d)/, '_');
-
-function startKernel(definition: Definition, _file: string): KernelSource {
-  const { inputs, outputs, axes } = definition;
-  const varying = Object.keys(axes).filter((name) => axes[name]!.type === 'var');
+function signatureOf({ name, inputs, outputs, axes }: Definition, file: string): Signature {
+  const constants = Object.entries(axes).flatMap(([axis, one]) => (one.type === 'const' ? [[axis, one.value]] : []));
   return {
-    schemaVersion: 1,
-    name: START,
-    description: `Of ${definition.name}; to be written.`,
-    problem: '../problem.json',
-    source: { kind: 'cuda', files: ['kernel.cu'] },
-    steps: [
-      {
-        function: functionName(definition),
-        grid: [1],
-        block: [128],
-        arguments: [
-          ...Object.entries(inputs).map(([name, { shape }]) =>
-            shape === null ? { scalar: name, dtype: DTYPES[inputs[name]!.dtype]! } : { buffer: name },
-          ),
-          ...Object.keys(outputs).map((name) => ({ buffer: name })),
-          ...varying.map((name) => ({ scalar: name, dtype: 'i32' as const })),
-        ],
-      },
-    ],
+    ...{ name, about: basename(file) },
+    inputs: Object.entries(inputs).map(([input, { shape, dtype }]) => ({
+      ...{ name: input, dtype: dtypeOf(dtype, file), isScalar: shape === null },
+    })),
+    outputs: Object.entries(outputs).map(([output, { dtype }]) => ({ name: output, dtype: dtypeOf(dtype, file) })),
+    dimensions: Object.keys(axes).filter((axis) => axes[axis]!.type === 'var'),
+    constants: Object.fromEntries(constants),
   };
-}
-
-function kernelText(definition: Definition, file: string): string {
-  const { inputs, outputs, axes } = definition;
-  const type = (dtype: string): string => CPP[dtypeOf(dtype, file)]!;
-  const parameters = [
-    ...Object.entries(inputs).map(([name, { shape, dtype }]) =>
-      shape === null ? `${type(dtype)} ${name}` : `const ${type(dtype)}* ${name}`,
-    ),
-    ...Object.entries(outputs).map(([name, { dtype }]) => `${type(dtype)}* ${name}`),
-    ...Object.keys(axes)
-      .filter((name) => axes[name]!.type === 'var')
-      .map((name) => `int ${name}`),
-  ];
-  const constants = Object.entries(axes).flatMap(([name, one]) =>
-    one.type === 'const' ? [`constexpr int ${name} = ${one.value};`] : [],
-  );
-  return [
-    '#include <cuda_bf16.h>',
-    '#include <cuda_fp16.h>',
-    '',
-    `// STUB of ${basename(file)}: writes nothing.`,
-    ...constants,
-    '',
-    `extern "C" __global__ void ${functionName(definition)}(${parameters.join(', ')}) {}`,
-    '',
-  ].join('\n');
 }

@@ -1,16 +1,20 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { WarpsmithError } from '../../core/errors.ts';
+import type { ParameterValues } from '../../core/kernel.ts';
 import type { Problem, Tolerance } from '../../core/problem.ts';
 import { completeRequest, type RequestOf } from '../../core/requests/request.ts';
 import { type AuditReport, auditProblem } from '../../evaluation/audit/audit.ts';
+import { describeModule } from '../../evaluation/oracle/reference-process/describe-module.ts';
 import { writeFolder } from '../../store/write-folder.ts';
 import { compactJson } from '../compact-json.ts';
 import { loadProblem } from '../loading/load-problem.ts';
 import { readUserFile } from '../loading/read-user-file.ts';
-import { ensureTrustedFor } from '../loading/trust.ts';
+import { ensureFileTrusted, ensureTrustedFor } from '../loading/trust.ts';
 import type { Surroundings } from '../session.ts';
 import { importDefinition, parseDefinition, parseWorkloads } from './flashinfer-trace.ts';
+import type { Imported, OriginalChecks } from './imported.ts';
+import { importModule } from './kernelbench.ts';
 
 /** What `import` made, and what the checks of both catch. Plain JSON. */
 export interface ImportReport {
@@ -21,9 +25,8 @@ export interface ImportReport {
   readonly notes: readonly string[];
   /** Wrong kernels that pass; `null` if the reference may not run here, so that nothing was audited. */
   readonly letThrough: {
-    /** With the rule and the inputs of the original's own checks. */
-    readonly originally: readonly string[];
-    readonly rule: string;
+    /** With the rules and the inputs of the original's own checks. */
+    readonly originally: readonly { readonly rule: string; readonly letThrough: readonly string[] }[];
     /** With the checks that were written. */
     readonly now: readonly string[];
     readonly count: number;
@@ -33,30 +36,25 @@ export interface ImportReport {
 const README = 'README.md';
 const README_MARK = '<!-- written by warpsmith import -->';
 
-/** flashinfer-bench's defaults: normal inputs at the workload's shape. */
-const ORIGINAL_RULE: Tolerance = { kind: 'allclose', atol: 1e-2, rtol: 1e-2 };
-
 /**
- * Makes a problem folder from a definition of FlashInfer Trace, and audits both its checks and the original's.
+ * Makes a problem folder from a definition of FlashInfer Trace or a module of KernelBench, and audits both its checks and the
+ * original's.
  *
  * @throws WarpsmithError for what can't be read or expressed, each with the next step.
  */
 export async function importProblem(request: RequestOf<'import'> & Surroundings): Promise<ImportReport> {
-  const { target, output, workloads, values, seed, signal } = completeRequest('import', request);
-  const text = await readText(target, 'a definition of FlashInfer Trace');
-  const definition = parseDefinition(text, target);
-  const lines =
-    workloads === undefined ? [] : parseWorkloads(await readText(workloads, 'workloads, one a line'), workloads);
-  const imported = importDefinition(definition, lines, values, target);
+  const completed = completeRequest('import', request);
+  const { target, output, seed, signal } = completed;
+  const isModule = target.endsWith('.py');
+  const imported = isModule ? await moduleOf(completed) : await definitionOf(completed);
+  const { name } = imported.problem;
   const files: Record<string, string> = {
     'problem.json': `${compactJson(imported.problem)}\n`,
     ...imported.files,
     '01_start/kernel.json': `${compactJson(imported.kernel)}\n`,
-    [README]: [`# ${definition.name}`, '', README_MARK, '', ...imported.notes.map((note) => `- ${note}`), ''].join(
-      '\n',
-    ),
+    [README]: [`# ${name}`, '', README_MARK, '', ...imported.notes.map((note) => `- ${note}`), ''].join('\n'),
   };
-  const folder = writeFolder(output ?? definition.name, files, {
+  const folder = writeFolder(output ?? name, files, {
     option: '--output',
     earlier: (at) => (isOurs(at) ? Object.keys(files) : []),
   });
@@ -64,46 +62,83 @@ export async function importProblem(request: RequestOf<'import'> & Surroundings)
   const report = { schemaVersion: 1, kind: 'import', folder, files: Object.keys(files), notes } as const;
   const problem = await loadProblem(folder);
   try {
-    await ensureTrustedFor(request, problem);
+    // Who agreed to the module agreed to what calls it.
+    await ensureTrustedFor(isModule ? { ...request, trust: true } : request, problem);
   } catch (error) {
     if (!(error instanceof WarpsmithError && error.details.code === 'problem-not-trusted')) throw error;
     const unaudited = `Not audited: reference.py may not run yet. Read it, then: warpsmith audit ${folder} --trust`;
     return { ...report, notes: [...notes, unaudited], letThrough: null };
   }
   const now = await auditProblem({ problem, seed, signal });
-  const originally = await auditProblem({ problem: withOriginalChecks(problem), seed, signal });
+  const originally: { rule: string; letThrough: string[] }[] = [];
+  for (const tolerance of imported.original.tolerances) {
+    const { letThrough } = await auditProblem({
+      ...{ problem: withOriginalChecks(problem, imported.original, tolerance), seed, signal },
+    });
+    originally.push({ rule: `${ruleText(tolerance)}, ${imported.original.inputs}`, letThrough });
+  }
+  const troubles = [
+    ...now.falseAlarms.map((check) => `The check ${check} refuses even the right results: correct the comparison.`),
+    ...now.blindChecks.map((check) => `The check ${check} is blind, and evaluate will refuse it: see warpsmith audit.`),
+  ];
   return {
-    ...report,
-    letThrough: {
-      originally: originally.letThrough,
-      rule: 'allclose, atol = rtol = 0.01, normal inputs, at the first workload’s shape',
-      now: now.letThrough,
-      count: applicable(now),
-    },
+    ...{ ...report, notes: [...notes, ...troubles] },
+    letThrough: { originally, now: now.letThrough, count: applicable(now) },
   };
 }
+
+type Completed = RequestOf<'import'> & { readonly target: string; readonly values: ParameterValues };
+
+async function definitionOf({ target, workloads, values }: Completed): Promise<Imported> {
+  const definition = parseDefinition(await readText(target, 'a definition of FlashInfer Trace'), target);
+  const lines =
+    workloads === undefined ? [] : parseWorkloads(await readText(workloads, 'workloads, one a line'), workloads);
+  return importDefinition(definition, lines, values, target);
+}
+
+async function moduleOf(request: RequestOf<'import'> & Surroundings): Promise<Imported> {
+  const { target, workloads, values = {}, signal } = request;
+  if (workloads !== undefined) throw noWorkloads(target, workloads);
+  const text = await readText(target, 'a module of KernelBench');
+  const { trust, askTrust } = request;
+  await ensureFileTrusted(target, { ask: trust ? async () => true : askTrust });
+  return importModule(await describeModule(text, target, values, signal), text, target);
+}
+
+const noWorkloads = (target: string, received: string): WarpsmithError =>
+  new WarpsmithError({
+    code: 'conflicting-options',
+    message: `--workloads belongs to definitions of FlashInfer Trace; ${target} is a module of KernelBench.`,
+    path: '--workloads',
+    received,
+    expected: 'a .py file without --workloads',
+    hint: 'Say another size of the module with --value, such as --value batch_size=16.',
+  });
+
+const ruleText = (tolerance: Tolerance): string =>
+  tolerance.kind === 'allclose' ? `allclose, atol = rtol = ${tolerance.atol}` : tolerance.kind;
 
 const applicable = ({ mutants }: AuditReport): number =>
   mutants.filter(({ verdict }) => verdict === 'caught' || verdict === 'slipped').length;
 
 const readText = async (file: string, expected: string): Promise<string> =>
   (
-    await readUserFile({ file, expected, hint: 'warpsmith import DEFINITION.json --workloads WORKLOADS.jsonl' })
+    await readUserFile({
+      file,
+      expected,
+      hint: 'warpsmith import DEFINITION.json --workloads WORKLOADS.jsonl, or warpsmith import MODULE.py',
+    })
   ).toString('utf8');
 
-/** The same problem, checked as flashinfer-bench checks it. */
-function withOriginalChecks(problem: Problem): Problem {
+/** The same problem, checked as where it comes from. */
+function withOriginalChecks(problem: Problem, { generatorSets }: OriginalChecks, comparison: Tolerance): Problem {
   const { file } = problem;
   const outputs = Object.entries(file.outputs).map(([name, { comparison: _, ...one }]) => [name, one] as const);
   const dimensions = file.workloads[0]!.dimensions;
   return {
     ...problem,
     file: {
-      ...file,
-      outputs: Object.fromEntries(outputs),
-      comparison: ORIGINAL_RULE,
-      checkShapes: [{ dimensions }],
-      generatorSets: undefined,
+      ...{ ...file, comparison, generatorSets, outputs: Object.fromEntries(outputs), checkShapes: [{ dimensions }] },
     } as Problem['file'],
   };
 }

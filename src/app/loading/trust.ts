@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, isAbsolute, join, relative, sep } from 'node:path';
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { WarpsmithError } from '../../core/errors.ts';
 import { writeCacheFile } from '../../process/cache-file.ts';
 import { findHeaderFolder } from '../../toolchains/header-pack.ts';
@@ -43,13 +43,23 @@ export async function ensureTrusted(
   { folder, file: { name } }: { readonly folder: string; readonly file: { readonly name: string } },
   { namedBy, ask }: { namedBy: 'user' | 'log'; ask?: AskTrust | undefined },
 ): Promise<void> {
-  const code = hostCode(folder);
-  if (isTrusted(folder, code.hash)) return;
-  const question = { problem: name, folder, namedBy, ...code };
+  await ensureAgreed({ problem: name, folder, namedBy, ...hostCode(folder) }, ask);
+}
+
+/** As {@link ensureTrusted}, for one file of host code that is no problem yet. */
+export async function ensureFileTrusted(file: string, { ask }: { ask?: AskTrust | undefined }): Promise<void> {
+  const [folder, name] = [dirname(resolve(file)), basename(file)];
+  const content = createHash('sha256').update(readFileSync(file)).digest('hex');
+  await ensureAgreed({ problem: name, folder, namedBy: 'user', files: [name], hash: content }, ask);
+}
+
+async function ensureAgreed(question: TrustQuestion, ask: AskTrust | undefined): Promise<void> {
+  const { folder, namedBy, hash } = question;
+  if (isTrusted(folder, hash)) return;
   const isOwn = namedBy === 'user' && liesBelow(folder, repositoryOf(process.cwd()));
   if (!isOwn && !(await ask?.(question))) throw notTrusted(question);
-  agreed.add(code.hash);
-  await writeCacheFile(join(consentFolder(), code.hash), `${new Date().toISOString()} ${folder}\n`);
+  agreed.add(hash);
+  await writeCacheFile(join(consentFolder(), hash), `${new Date().toISOString()} ${folder}\n`);
 }
 
 /**

@@ -19,8 +19,11 @@ export const run: Run<RequestOf<'import'>> = async (request, context) => {
   return EXIT.ok;
 };
 
-const auditLines = ({ originally, rule, now, count }: NonNullable<ImportReport['letThrough']>): string[] => [
-  `Of ${count} wrong kernels, the original checks (${rule}) let through ${listed(originally)}.`,
+const auditLines = ({ originally, now, count }: NonNullable<ImportReport['letThrough']>): string[] => [
+  ...originally.map(
+    ({ rule, letThrough }) =>
+      `Of ${count} wrong kernels, the original checks (${rule}) let through ${listed(letThrough)}.`,
+  ),
   `These checks let through ${listed(now)}.`,
 ];
 

@@ -499,21 +499,29 @@ export const COMMANDS = {
     },
   },
   import: {
-    summary: 'make a problem folder from a definition of FlashInfer Trace, and audit its own checks',
+    summary:
+      'make a problem folder from a benchmark’s definition (FlashInfer Trace, KernelBench), and audit its own checks',
     group: 'optimise',
     arguments: {
       target: {
         shown: '<definition>',
-        help: 'a JSON file with axes, inputs, outputs and reference',
+        help: 'of FlashInfer Trace: a JSON file; of KernelBench: a Python file, which needs PyTorch',
         completes: 'file',
       },
     },
     options: {
       output: { ...output, help: 'the problem folder to write', defaultHelp: "the definition's name" },
-      workloads: option('--workloads <file>', PATH, 'its workloads, one a line of JSON', { completes: 'file' }),
-      values: option('--value <name=number>', PARAMETERS, 'a scalar input, or an axis without workloads; repeatable', {
-        default: {},
+      workloads: option('--workloads <file>', PATH, 'workloads of FlashInfer Trace, one a line of JSON', {
+        completes: 'file',
       }),
+      values: option(
+        '--value <name=number>',
+        PARAMETERS,
+        'a scalar input, an axis without workloads, or a size of a module; repeatable',
+        {
+          default: {},
+        },
+      ),
       trust,
       seed: { ...seed, help: 'seeds the inputs of the audit', defaultHelp: undefined, default: 1 },
     },

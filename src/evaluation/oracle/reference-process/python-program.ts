@@ -29,10 +29,10 @@ export const pythonProgram: ReferenceProgram = {
 };
 
 /** No packages of the user's own, none at all before the process asks for them, and no compiled files written. */
-const FLAGS = ['-s', '-S', '-B'];
+export const FLAGS = ['-s', '-S', '-B'];
 
 /** One thread, so that sums have one order; hashes of one seed, so that sets have one; no GPU. */
-const ENVIRONMENT = {
+export const ENVIRONMENT = {
   LANG: 'C.UTF-8',
   OMP_NUM_THREADS: '1',
   OPENBLAS_NUM_THREADS: '1',
@@ -57,7 +57,7 @@ const known = new Map<string, Promise<string>>();
  *
  * @throws WarpsmithError `python-missing`, `python-too-old`.
  */
-function interpreter(): Promise<string> {
+export function interpreter(): Promise<string> {
   const python = findPython(NEED);
   const found = known.get(python) ?? probe(python);
   known.set(python, found);
@@ -125,7 +125,7 @@ const cannotLoad = ({ file }: ReferencePlace, message: string, path: string | un
     hint: `Read it; then python3 -i ${file} shows the whole error, but confines nothing.`,
   });
 
-const moduleMissing = ({ file }: ReferencePlace, name: string): WarpsmithError =>
+export const moduleMissing = ({ file }: ReferencePlace, name: string): WarpsmithError =>
   new WarpsmithError(
     {
       code: 'python-module-missing',

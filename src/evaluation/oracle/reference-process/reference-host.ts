@@ -24,7 +24,8 @@ const MIB = 1024 ** 2;
 export const referenceMemoryBytes = (machineBytes: number, containerBytes: number): number =>
   Math.max(1024 * MIB, (containerBytes > 0 ? Math.min(machineBytes, containerBytes) : machineBytes) / 2);
 
-const DEFAULT_LIMITS: Omit<ReferenceLimits, 'loadTimeoutMs'> = {
+/** Of processes that run host code of a problem. */
+export const referenceLimits: Omit<ReferenceLimits, 'loadTimeoutMs'> = {
   timeoutMs: 30 * 60_000,
   memoryBytes: referenceMemoryBytes(totalmem(), process.constrainedMemory()),
   processes: Math.min(4, availableParallelism()),
@@ -56,7 +57,7 @@ class ReferenceHost {
 
   constructor(options: ReferenceHostOptions) {
     this.#options = options;
-    this.#limits = { ...DEFAULT_LIMITS, loadTimeoutMs: options.program.loadTimeoutMs, ...options.limits };
+    this.#limits = { ...referenceLimits, loadTimeoutMs: options.program.loadTimeoutMs, ...options.limits };
   }
 
   async run(run: ReferenceRun): Promise<ReferenceTensors> {
