@@ -1,4 +1,4 @@
-"""python3 -s -S -B describe_module.py FILE MEMORY_BYTES GIVEN: what a module of KernelBench computes on, as one line of JSON.
+"""python3 -s -S -B describe_module.py MEMORY_BYTES GIVEN < MODULE: what a module of KernelBench computes on, as JSON.
 
 Runs the module, confined. GIVEN is JSON: whole numbers at the top of the module, and what they are instead.
 """
@@ -39,6 +39,8 @@ QUICK_WORK = 1.5e8
 LEAST_HALVED = 64
 # Of a uniform distribution √3; of the normal one's samples, more.
 UNIFORM_SPREAD = 1.8
+
+FILE = "module.py"
 
 Place = Tuple[str, Any, int]
 Extents = Dict[Place, int]
@@ -402,33 +404,35 @@ def not_a_function() -> Refused:
     )
 
 
-def failure(error: BaseException, file: str) -> Dict[str, Any]:
+def failure(error: BaseException) -> Dict[str, Any]:
     if isinstance(error, Refused):
         return error.fields
     if isinstance(error, ModuleNotFoundError):
         return {"code": "python-module-missing", "message": str(error), "received": error.name}
     if isinstance(error, MemoryError):
         return {"code": "module-memory", "message": "needs too much memory", "received": "MemoryError"}
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == FILE]
     text = " ".join(str(error).split())
     received = f"{type(error).__name__}: {text}"
     place = {"line": lines[-1]} if lines else {}
     return {"code": "module-failed", "message": f"fails: {received}", "received": received, **place}
 
 
-def main(file: str, memory_bytes: int, given: Dict[str, int]) -> None:
+def main(memory_bytes: int, given: Dict[str, int]) -> None:
     end_with_parent()
     site.main()
     # What the module prints is no answer.
     answer = os.dup(1)
     os.dup2(2, 1)
-    confine(os.path.dirname(file), memory_bytes)
+    text = sys.stdin.buffer.read().decode("utf-8", "replace")
+    confine(os.path.dirname(os.path.abspath(__file__)), memory_bytes)
     try:
-        found = described(Module(file), given)
+        found = described(Module(FILE, text), given)
     except (Exception, SystemExit) as error:
-        found = {"error": failure(error, file)}
-    os.write(answer, json.dumps(found).encode())
+        found = {"error": failure(error)}
+    with os.fdopen(answer, "wb") as stream:
+        stream.write(json.dumps(found).encode())
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), json.loads(sys.argv[3]))
+    main(int(sys.argv[1]), json.loads(sys.argv[2]))

@@ -10,10 +10,12 @@ SEED = 0
 class Module:
     """The file, to be run with other numbers for the whole numbers that it names at its top."""
 
-    def __init__(self, file: str) -> None:
-        with open(file, encoding="utf-8") as source:
-            self.file = file
-            self.tree = ast.parse(source.read(), file)
+    def __init__(self, file: str, text: Optional[str] = None) -> None:
+        if text is None:
+            with open(file, encoding="utf-8") as source:
+                text = source.read()
+        self.file = file
+        self.tree = ast.parse(text, file)
 
     def namespace(self, sizes: Mapping[str, int]) -> Dict[str, Any]:
         """What the file defines; each of `sizes` gets its number behind the statement that names it."""

@@ -149,12 +149,12 @@ function wholeGenerator(dtype: DType, of: Read['of']): { generator?: Generator }
   return { generator: { kind: 'index-range', low, high } };
 }
 
-const rangeOf = ({ spread }: Read['of']): { low: number; high: number } => {
+function rangeOf({ spread }: Read['of']): { low: number; high: number } {
   if (spread.kind === 'constant') return { low: spread.value, high: spread.value + 1 };
   const [low, high] =
     spread.kind === 'uniform' ? [spread.low, spread.high] : [spread.mean, spread.mean + 3 * spread.standardDeviation];
   return { low: Math.floor(low), high: Math.ceil(high) + 1 };
-};
+}
 
 /** What layers do with a sum: a bias, a factor, an activation. */
 const OPERATIONS_BESIDE = 16;

@@ -1,4 +1,3 @@
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { EXIT, WarpsmithError } from '../../../core/errors.ts';
@@ -6,7 +5,6 @@ import type { ParameterValues } from '../../../core/kernel.ts';
 import { networkWall } from '../../../process/network-wall.ts';
 import { packageFolder } from '../../../process/package-folder.ts';
 import { type ProcessOutcome, runProcess } from '../../../process/run-process.ts';
-import { withTemporaryFolder } from '../../../process/temporary-folder.ts';
 import { ENVIRONMENT, FLAGS, interpreter, moduleMissing } from './python-program.ts';
 import { referenceLimits } from './reference-host.ts';
 
@@ -72,18 +70,14 @@ export async function describeModule(
   given: ParameterValues,
   signal?: AbortSignal,
 ): Promise<ModuleDescription> {
-  const outcome = await withTemporaryFolder(async (folder) => {
-    const module = join(folder, 'model.py');
-    await writeFile(module, text);
-    const [wall, python] = await Promise.all([networkWall(), interpreter()]);
-    const { memoryBytes } = referenceLimits;
-    const program = join(packageFolder('python'), 'warpsmith_reference', 'describe_module.py');
-    const args = [...FLAGS, program, module, String(Math.round(memoryBytes)), JSON.stringify(given)];
-    return await runProcess({
-      ...wall.around(python, args),
-      ...{ cwd: '/', env: ENVIRONMENT, timeoutMs: TIMEOUT_MS, signal },
-      ...{ maximumOutputBytes: MOST_OUTPUT_BYTES, maximumMemoryBytes: memoryBytes },
-    });
+  const [wall, python] = await Promise.all([networkWall(), interpreter()]);
+  const { memoryBytes } = referenceLimits;
+  const program = join(packageFolder('python'), 'warpsmith_reference', 'describe_module.py');
+  const args = [...FLAGS, program, String(Math.round(memoryBytes)), JSON.stringify(given)];
+  const outcome = await runProcess({
+    ...wall.around(python, args),
+    ...{ cwd: '/', env: ENVIRONMENT, stdin: text, timeoutMs: TIMEOUT_MS, signal },
+    ...{ maximumOutputBytes: MOST_OUTPUT_BYTES, maximumMemoryBytes: memoryBytes },
   });
   signal?.throwIfAborted();
   if (outcome.end !== 'exited' || outcome.exitCode !== 0) throw ended(file, outcome);
