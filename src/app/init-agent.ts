@@ -5,13 +5,14 @@ import { commandLine, completeRequest, type RequestOf } from '../core/requests/r
 import { packageFolder } from '../process/package-folder.ts';
 import { writeFolder } from '../store/write-folder.ts';
 import { AGENTS_HEADING, SKILL_FILE, skillText } from './author/agent-files.ts';
+import { packageVersion } from './package-version.ts';
 import { loadProblemTarget } from './target.ts';
 
 const AGENTS = 'AGENTS.md';
 
 /**
  * Writes what a coding agent needs to begin in an empty folder: the server's entry in .mcp.json, AGENTS.md, and the known
- * remedies as an Agent Skill.
+ * remedies as an Agent Skill; and the same once more as a plug-in, for agents that work elsewhere.
  *
  * @returns the folder and its files.
  * @throws WarpsmithError `option-missing`; `folder-not-empty`; for what is no problem.
@@ -25,10 +26,14 @@ export async function initAgent(asked: RequestOf<'init'>): Promise<{ folder: str
   const [, ...words] = commandLine('mcp', { ...request, target: named, store: resolve(request.store) });
   const bin = join(packageFolder('bin'), 'warpsmith.mjs');
   const server = { command: process.execPath, args: [bin, ...words] };
+  const servers = jsonText({ mcpServers: { warpsmith: server } });
+  const { name, description } = problem.file;
+  const way = wayText(name, description, start.file.name);
   const files = {
-    '.mcp.json': `${JSON.stringify({ mcpServers: { warpsmith: server } }, null, 2)}\n`,
-    [AGENTS]: agentsText(problem.file.name, problem.file.description, start.file.name),
+    '.mcp.json': servers,
+    [AGENTS]: `${AGENTS_HEADING}\n\n${way}`,
     [SKILL_FILE]: skillText(),
+    ...pluginFiles(name, servers, way),
   };
   const folder = writeFolder(agent, files, {
     option: '--agent',
@@ -43,6 +48,36 @@ function earlierFiles(folder: string, names: readonly string[]): readonly string
   return existsSync(path) && readFileSync(path, 'utf8').startsWith(AGENTS_HEADING) ? names : [];
 }
 
+const PLUGIN = 'plugin';
+const WAY_SKILL = 'faster-cuda-kernels';
+
+/**
+ * A plug-in folder: manifests, skills and servers at the places where agents look for them. Sources: "Plugins reference" of Claude
+ * Code, "Package your plugin" of Codex. Only manifests lie in the folders of manifests.
+ */
+function pluginFiles(problem: string, servers: string, way: string): Readonly<Record<string, string>> {
+  const manifest = {
+    ...{ name: 'warpsmith', version: packageVersion() },
+    description: `Judges CUDA kernels for the problem ${problem}: right or wrong, how fast, and what limits them.`,
+  };
+  const wayHead = [
+    ...['---', `name: ${WAY_SKILL}`],
+    'description: The way to work with the MCP server warpsmith, which judges CUDA kernels. Use when a kernel is to be made faster.',
+    ...['---', '', AGENTS_HEADING, '', ''],
+  ];
+  const files = {
+    '.claude-plugin/plugin.json': jsonText(manifest),
+    // Claude Code finds both by itself; Codex is told.
+    '.codex-plugin/plugin.json': jsonText({ ...manifest, skills: './skills/', mcpServers: './.mcp.json' }),
+    '.mcp.json': servers,
+    [`skills/${WAY_SKILL}/SKILL.md`]: `${wayHead.join('\n')}${way}`,
+    [SKILL_FILE.replace('.claude/', '')]: skillText(),
+  };
+  return Object.fromEntries(Object.entries(files).map(([name, text]) => [`${PLUGIN}/${name}`, text]));
+}
+
+const jsonText = (value: object): string => `${JSON.stringify(value, null, 2)}\n`;
+
 const noFolder = (): WarpsmithError =>
   new WarpsmithError({
     code: 'option-missing',
@@ -53,9 +88,7 @@ const noFolder = (): WarpsmithError =>
     hint: 'For example --agent agent-work.',
   });
 
-const agentsText = (name: string, description: string, start: string): string => `${AGENTS_HEADING}
-
-Problem ${name}: ${description}
+const wayText = (name: string, description: string, start: string): string => `Problem ${name}: ${description}
 
 Make the kernel faster than the start (${start}). The MCP server \`warpsmith\` is the only judge: nothing else tells whether a kernel is right or
 how fast it is.
