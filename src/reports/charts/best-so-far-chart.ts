@@ -49,3 +49,39 @@ export function bestSoFarChart({ run, against, reached }: TwoRuns): Chart | unde
     ]);
   };
 }
+
+/** How fast the best was when so much had been spent. */
+interface BestBySpent {
+  readonly points: readonly { readonly spent: number; readonly medianNs: number }[];
+  /** All that was spent in the end. */
+  readonly total: number;
+  /** `wall time in minutes`. */
+  readonly what: string;
+  readonly kind: Timing['kind'];
+  readonly workload: string;
+}
+
+/** Best time so far by what was spent, as steps. Undefined before anything was. */
+export function bestBySpentChart({ points, total, what, kind, workload }: BestBySpent): Chart | undefined {
+  if (points.length === 0 || !(total > 0)) return undefined;
+  const times = points.map(({ medianNs }) => medianNs);
+  const texts = {
+    title: `${kind} best time so far by ${what}`,
+    description: `${points.length} times kept; the table has the same figures.`,
+  };
+  return (size) => {
+    const frame = frameOf(size, MARGINS);
+    const x = linearScale([0, total], [frame.left, frame.right], 6);
+    const y = logScale([Math.min(...times) / 1.1, Math.max(...times) * 1.1], [frame.bottom, frame.top], 7);
+    const steps = points.flatMap(({ spent, medianNs }, index) =>
+      [spent, points[index + 1]?.spent ?? total].map((at): Point => [x.at(at), y.at(medianNs)]),
+    );
+    return chart(size, texts, [
+      text(`${kind} best time so far on ${workload}, log scale`, [4, 16]),
+      text(`by ${what}`, [4, 34]),
+      ...yAxis(y, frame, formatNs),
+      ...xAxis(x, frame, formatFigure),
+      polyline('best-so-far', steps),
+    ]);
+  };
+}

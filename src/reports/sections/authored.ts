@@ -1,25 +1,25 @@
 import type { Said } from '../../store/events.ts';
 import {
   codeBlock,
-  figures,
   fold,
   heading,
+  type Inline,
+  type Item,
   list,
-  names,
   note,
   type Part,
   type Section,
   section,
-  table,
   titledList,
-  words,
 } from '../document.ts';
+import { describeWriter } from '../documents/evaluation.ts';
 import { formatFigure, formatRatio } from '../format.ts';
 import type { RunView } from '../run-view.ts';
 import type { AuthoredView, WrittenRow } from '../view/authored.ts';
 import { armsParts } from './arms.ts';
 import { unifiedDiff } from './changes.ts';
 import { evaluationLink } from './run-words.ts';
+import { storyParts } from './story.ts';
 
 /** `12,345 tokens in 3 requests, 0.0123`; `about` where an endpoint did not count. Of an agent process, its time. */
 export function describeTokens(cost: Pick<AuthoredView, 'tokens' | 'money' | 'requests' | 'seconds'>): string {
@@ -64,25 +64,18 @@ export function describeStepEnded({
 }
 
 /** What an author wrote, hoped and got; nothing where nobody wrote. */
-export function authoredSection({ authored }: RunView): Section[] {
+export function authoredSection(view: RunView): Section[] {
+  const { authored } = view;
   if (!authored) return [];
   const { author, written, refused, redirections } = authored;
   return section('authored', 'What the author wrote', [
     note(
       `${author}: ${describeTokens(authored)}. Hypotheses and hoped ratios are the author's; the other columns are not.`,
     ),
+    storyParts(view, authored),
     authored.arms && armsParts(authored.arms),
-    authored.arms && written.length > 0 && heading('Written kernels'),
-    table('Written kernels', written, [
-      names('Evaluation', ({ evaluationId }) => evaluationLink(evaluationId)),
-      names('Kernel', ({ kernel }) => kernel),
-      names('From', ({ parent }) => parent),
-      words('Hypothesis', ({ hypothesis }) => hypothesis, 1),
-      figures('Hoped', hoped),
-      figures('× parent', got),
-      words('Decision', ({ decision }) => decision ?? '–'),
-    ]),
-    written.map(diffOf),
+    written.length > 0 && heading('The attempts, one after the other'),
+    written.map(attemptParts),
     titledList(
       'Steps',
       authored.steps.map(({ began, ended }) =>
@@ -113,6 +106,53 @@ const MOST_NUMBERS = 6;
 function diffOf({ evaluationId, kernel, parent, diff }: WrittenRow): Part {
   if (!diff || diff.files.length === 0) return null;
   return fold(`${evaluationId}: ${parent} → ${kernel}`, [codeBlock('diff', unifiedDiff(parent, kernel, diff.files))]);
+}
+
+/** What it was, hoped, got, rests on and cost. */
+function attemptParts(row: WrittenRow): Part {
+  const { iteration, kernel, parent, decision, status, author } = row;
+  const gain = row.ratioToParent === null ? status : `${formatRatio(row.ratioToParent)} the speed of ${parent}`;
+  return [
+    heading([
+      `${iteration}. ${kernel}, from ${parent}: ${gain}, ${decision ?? 'no decision'} (`,
+      evaluationLink(row.evaluationId),
+      ')',
+    ]),
+    list([{ term: 'by', text: `${author}, ${row.mode}` }, ...attemptItems(row)]),
+    diffOf(row),
+  ];
+}
+
+/** Parts that nobody said are left out. */
+function attemptItems(row: WrittenRow): Item[] {
+  const { finding, evidence, findingsAfter, hypothesis, levers, reason, writer, settings, cost, status } = row;
+  const after = status === 'passed' ? `; after it: ${findingsAfter.slice(0, 3).join(', ') || 'none'}` : '';
+  const said: [term: string, text: Inline | false][] = [
+    ['worked on', finding !== 'none' && `${finding}: ${evidence}${after}`],
+    ['hypothesis', hypothesis || 'none'],
+    ['changes', levers.length > 0 && levers.join('; ')],
+    ['prediction', scored(row)],
+    ['outcome', reason !== '' && reason],
+    ['who wrote it', writer !== undefined && describeWriter(writer)],
+    [
+      'settings',
+      settings.count > 0 && [
+        `${settings.count} tried then`,
+        settings.best === null ? ', none was kept' : [', kept: ', evaluationLink(settings.best)],
+      ],
+    ],
+    ['cost', describeTokens(cost)],
+  ];
+  return said.flatMap(([term, text]) => (text ? [{ term, text }] : []));
+}
+
+/** `hoped 3.00×, got 2.25×: short by 1.33×`. */
+function scored(row: WrittenRow): string {
+  const { predictedRatio, ratioToParent } = row;
+  if (predictedRatio === null || ratioToParent === null) return `hoped ${hoped(row)}, got ${got(row)}`;
+  const off = ratioToParent / predictedRatio;
+  const word = off >= 1 ? `more by ${formatRatio(off)}` : `short by ${formatRatio(1 / off)}`;
+  return `hoped ${hoped(row)}, got ${got(row)}: ${word}`;
 }
 
 /** The same of one evaluation, for `show`. */

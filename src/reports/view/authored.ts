@@ -10,6 +10,7 @@ import {
   type Tokens,
 } from '../../store/events.ts';
 import { type ArmsView, armsView } from './arms.ts';
+import { lineageView, type SpentPoint, spentView } from './lineage.ts';
 import { compareSources, type ReadSource, type SourceDiff } from './source-diffs.ts';
 
 type WrittenMove = Extract<MoveRecord, { kind: 'written' }>;
@@ -18,8 +19,18 @@ type WrittenMove = Extract<MoveRecord, { kind: 'written' }>;
 export interface WrittenRow
   extends Pick<WrittenMove, 'kernel' | 'mode' | 'hypothesis' | 'levers' | 'predictedRatio' | 'cost'> {
   evaluationId: string;
+  iteration: number;
+  author: string;
   parent: string;
   finding: string;
+  /** Of the finding, at the parent. */
+  evidence: string;
+  /** Ids of its own findings, the largest estimated gain first. */
+  findingsAfter: string[];
+  /** Who wrote its first wrong element. */
+  writer?: Evaluation['writer'];
+  /** Of its settings that were tried then: how many, and the fastest one's evaluation. */
+  settings: { count: number; best: string | null };
   status: Evaluation['status'];
   /** Parent's time ÷ its time on the first workload; `null` without two times that may be compared. */
   ratioToParent: number | null;
@@ -45,6 +56,9 @@ export interface AuthoredView {
   steps: { began: Said<'author-step-began'>; ended?: Said<'author-step-ended'> }[];
   /** Where several shared the run. */
   arms?: ArmsView;
+  lineage: ReturnType<typeof lineageView>;
+  /** How fast the best was after what had been spent. */
+  spent: SpentPoint[];
 }
 
 /** Undefined for a run in which nobody wrote. */
@@ -77,6 +91,8 @@ export function authoredView(events: readonly RecordedEvent[], readSource?: Read
     // A step that was cut off has no end.
     steps: began.map((one) => ({ began: one, ended: ended.find(({ step }) => step === one.step) })),
     ...(arms && { arms }),
+    lineage: lineageView(events),
+    spent: spentView(events),
   };
 }
 
@@ -94,18 +110,35 @@ function writtenRow(
     decision ? evaluation.id === decision.evaluationId : evaluation.candidate.id === candidate.id,
   );
   if (!own) return undefined;
-  const { kernel, mode, hypothesis, levers, predictedRatio, cost } = move;
+  const { kernel, mode, hypothesis, levers, predictedRatio, cost, author } = move;
+  const { writer, findings } = own.evaluation;
   return {
-    ...{ kernel, mode, hypothesis, levers, predictedRatio, cost },
+    ...{ kernel, mode, hypothesis, levers, predictedRatio, cost, iteration, author },
     evaluationId: own.evaluation.id,
     parent: move.parent.kernel,
     finding: finding.id,
+    evidence: finding.evidence,
+    findingsAfter: findings.map(({ id }) => id),
+    ...(writer && { writer }),
+    settings: settingsOf(kernel, events),
     status: own.evaluation.status,
     ratioToParent: parent ? ratioBetween(parent.evaluation, own.evaluation) : null,
     decision: decision?.decision ?? null,
     reason: decision?.reason ?? '',
     diff: parent && readSource ? compareSources(parent.sources, own.sources, readSource) : null,
   };
+}
+
+/** What came of a search over a written kernel's parameters, and of moves that changed one of them. */
+function settingsOf(kernel: string, events: readonly RecordedEvent[]): WrittenRow['settings'] {
+  const tried = ofType(events, 'move-proposed').filter(
+    ({ move }) => move.kind !== 'written' && 'kernel' in move && move.kernel === kernel,
+  );
+  const iterations = new Set(tried.map(({ iteration }) => iteration));
+  const kept = ofType(events, 'decision').findLast(
+    ({ iteration, decision }) => decision === 'keep' && iterations.has(iteration),
+  );
+  return { count: tried.length, best: kept?.evaluationId ?? null };
 }
 
 /** Measured times are compared only within the same blocks. */

@@ -124,6 +124,14 @@ describe('a run whose kernels a model writes', () => {
     const report = readFileSync(join(first.runFolder, 'report.md'), 'utf8');
     expect(report).toContain('What the author wrote');
     expect(report).toMatch(/does-not-compile, request 1/);
+    // The story of an attempt, and what was made from what.
+    expect(report).toMatch(/warp\\?_row, from 01\\?_thread\\?_per\\?_row: \d+\.\d+× the speed of/);
+    expect(report).toMatch(/prediction: hoped 3\.00×, got \d+\.\d+×: (short|more) by/);
+    expect(report).toMatch(/cost: .* tokens sent/);
+    expect(report).toMatch(/01_thread_per_row 1\.00×, start\n {2}warp_row \d+\.\d+×, best/);
+    expect(report).toContain('Best so far, by what was spent');
+    const html = readFileSync(join(first.runFolder, 'report.html'), 'utf8');
+    for (const id of ['lineage', 'best-by-time', 'best-by-money']) expect(html).toContain(`id="${id}-wide-title"`);
     expect(first.view.authored).toMatchObject({
       author: 'openai-compatible:fake',
       requests: 3,
