@@ -36,7 +36,7 @@ describe('the device reference of attention', () => {
 
   const named = checks.map((check) => [describeCheck(check), check] as const);
   sampled('checks of attention by its device reference', named, {
-    oneIn: 6,
+    oneIn: 12,
     placeOf: () => 'problems/attention/problem.json',
   })('agrees with reference.ts: %s', async (_, { dimensions, generatorSet }) => {
     const { buffers, inputs } = prepareCheck({ problem, dimensions, generatorSet, seed: 1 });

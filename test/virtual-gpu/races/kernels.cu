@@ -224,12 +224,13 @@ extern "C" __global__ void same_table(const int* x, int* y, int n) {
   y[blockIdx.x * 128 + threadIdx.x] = table[x[blockIdx.x * 128 + threadIdx.x] & 31];
 }
 
-// A producer warp publishes by a volatile flag in shared memory.
+// A producer warp publishes by a volatile flag in shared memory. One warp waits: more of them do nothing else.
 extern "C" __global__ void shared_flag(const int* x, int* y, int n) {
   __shared__ int data[32];
   __shared__ int ready;
   if (threadIdx.x == 0) *(volatile int*)&ready = 0;
   __syncthreads();
+  if (threadIdx.x >= 64) return;
   if (threadIdx.x < 32) {
     data[threadIdx.x] = x[threadIdx.x];
     __threadfence_block();
