@@ -32,6 +32,8 @@ export interface Check {
   readonly isDrawn: boolean;
   /** With one dimension much larger than in all others, or all as small as can be; looks at sizes, not at inputs. */
   readonly isExtreme?: boolean;
+  /** Of a kernel with a memory: launches are repeated with inputs that resemble one another. */
+  readonly isForMemory?: boolean;
 }
 
 /** All generator sets a problem names; the declared generators when it names none. */
@@ -205,7 +207,14 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
         ],
       }),
     ),
-    ...drawn.extremes.map(extremeCheck),
+    ...drawn.pairs.map((shape) => ({
+      dimensions: shape,
+      generatorSet: DECLARED,
+      ...USUAL,
+      isOnce: true,
+      isDrawn: true,
+    })),
+    ...extremeChecks(problem, drawn.extremes, { placements, thorough }),
     ...onMain.map((generatorSet) => ({ dimensions, generatorSet, ...USUAL, isOnce: !timedShapeOnly })),
     ...(suites ?? []).flatMap((suite) => suiteChecks(suite, takes)),
   ];
@@ -217,7 +226,7 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
         ...excludedShapes,
         ...(suites ?? []).flatMap(({ shapes }) => shapes.filter((one) => !takes(one))),
       ],
-      drawnShapes: [...drawn.shapes, ...drawn.extremes],
+      drawnShapes: [...drawn.shapes, ...drawn.pairs, ...drawn.extremes],
       generatorSets: onMain,
       leftOut: others
         .filter((name) => !onMain.includes(name))
@@ -255,7 +264,8 @@ export interface ShapesForConditions {
   readonly varied: () => readonly Dimensions[];
   /** Whether the kernel takes a shape, and a CPU runs and judges it in little time. Not asked for all, because it plans launches. */
   readonly isFit: (dimensions: Dimensions) => boolean;
-  readonly checksAt: (dimensions: Dimensions) => Check[];
+  /** @param index of the shape among those that are drawn for conditions. */
+  readonly checksAt: (dimensions: Dimensions, index: number) => Check[];
   /** Cheap shapes with a dimension of one of these sizes, large ones first. */
   readonly poolAround: (sizes: readonly number[]) => readonly Dimensions[];
   /** @param isUntimed it takes another path than the timed shape; `untimed` such shapes come before it. */
@@ -266,6 +276,9 @@ const MOST_VARIED = 150;
 
 /** How many shapes whose path the timed shape does not take run with every generator set. */
 const WHOLE_UNTIMED = 3;
+
+/** How many shapes that are drawn for conditions run with every generator set of the problem: what a condition guards may need one. */
+const WHOLE_AIMED = 2;
 
 /** @param constants whole numbers of the kernel's code. */
 export function shapesForConditions(request: ChecksRequest, constants: readonly number[]): ShapesForConditions {
@@ -317,10 +330,11 @@ export function shapesForConditions(request: ChecksRequest, constants: readonly 
         ),
     isFit: (shape) =>
       takesWhole(shape) && isQuickToRun(request, shape) && canJudgeSums(problem, shape, [timed, ...known]),
-    checksAt: (dimensions) => {
+    checksAt: (dimensions, index) => {
       const check = { dimensions, ...USUAL, isOnce: true, isDrawn: true };
       if (!costsLittle(problem, dimensions)) return [extremeCheck(dimensions)];
-      return [DECLARED, ...placements.slice(0, 1)].map((generatorSet) => ({ ...check, generatorSet }));
+      const further = index < WHOLE_AIMED ? furtherGeneratorSets(problem, seed) : [];
+      return [DECLARED, ...placements.slice(0, 1), ...further].map((generatorSet) => ({ ...check, generatorSet }));
     },
     poolAround: (around) =>
       shapesAround({ problem, timed, seed, takes, most: usual }, around, 0).sort(
@@ -410,6 +424,39 @@ const extremeCheck = (dimensions: Dimensions): Check => ({
   isDrawn: true,
   isExtreme: true,
 });
+
+/**
+ * Rows of the greatest length show what only long rows do: a chunk that is left out because its values are small. So the shape with
+ * the longest rows gets arranged ones in place of the declared inputs; a thorough verification has both, in every such shape.
+ */
+function extremeChecks(
+  problem: ProblemFile,
+  shapes: readonly Dimensions[],
+  { placements, thorough }: { placements: readonly SecretKind[]; thorough: boolean },
+): Check[] {
+  const arranged = placements.filter((kind) => kind === 'secret:rows');
+  const large = shapes.filter((shape) => elementsIn(problem, shape) >= LEAST_ARRANGED);
+  const longest = large.toSorted(
+    (a, b) => longestRow(problem, b) - longestRow(problem, a) || elementsIn(problem, b) - elementsIn(problem, a),
+  )[0];
+  return shapes.flatMap((shape) => {
+    const check = extremeCheck(shape);
+    const further = arranged.map((generatorSet) => ({ ...check, generatorSet }));
+    if (thorough) return large.includes(shape) ? [check, ...further] : [check];
+    return shape === longest && further.length > 0 ? further : [check];
+  });
+}
+
+/** Of a shape whose values are arranged, fewest elements: others are arranged in drawn shapes. */
+const LEAST_ARRANGED = 10_000;
+
+/** Elements of the longest row of an input. */
+const longestRow = (problem: ProblemFile, dimensions: Dimensions): number =>
+  Math.max(
+    ...expandBuffers(problem, dimensions)
+      .filter(({ role }) => role !== 'out')
+      .map(({ shape }) => shape.at(-1) ?? 1),
+  );
 
 /** Whether a CPU runs the launches in little time; always on a GPU. */
 function isQuickToRun({ isEmulated, launches = () => [] }: ChecksRequest, shape: Dimensions): boolean {
@@ -517,6 +564,22 @@ export function cheapestToRepeat(problem: ProblemFile, checks: readonly Check[])
   const [best] =
     large.length > 0 ? large.sort((a, b) => a.flop - b.flop) : costs.sort((a, b) => b.elements - a.elements);
   return best!.check;
+}
+
+/**
+ * Larger checks for a kernel that may remember earlier launches: it may do so for large inputs only. At the largest listed shape, and at the
+ * timed one or, if that takes long, the largest drawn one.
+ */
+export function checksOfMemory(request: ChecksRequest, drawn: readonly Dimensions[]): Check[] {
+  const { problem, dimensions: timed } = request;
+  const largestOf = (shapes: readonly Dimensions[]): Dimensions | undefined =>
+    shapes
+      .filter((shape) => costsLittle(problem, shape))
+      .toSorted((a, b) => elementsIn(problem, b) - elementsIn(problem, a))[0];
+  const shapes = [largestOf(listedChecks(request).known), costsLittle(problem, timed) ? timed : largestOf(drawn)];
+  return shapes
+    .filter((shape) => shape !== undefined)
+    .map((dimensions) => ({ dimensions, generatorSet: DECLARED, ...USUAL, isDrawn: true, isForMemory: true }));
 }
 
 /**

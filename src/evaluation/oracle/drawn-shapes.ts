@@ -1,5 +1,5 @@
 import { evaluateExpression } from '../../core/expressions/evaluate.ts';
-import { defaultOf } from '../../core/plan/dimensions.ts';
+import { defaultOf, isShapeOf } from '../../core/plan/dimensions.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import type { DimensionDeclaration, Dimensions, ProblemFile } from '../../core/problem.ts';
 import { createStream, shuffle } from '../../stats/random.ts';
@@ -44,6 +44,8 @@ export interface DrawnShapes {
    * one with every dimension as small as the kernel takes it. Nothing about the last is drawn.
    */
   readonly extremes: Dimensions[];
+  /** Small ones, so that any two listed values (a head dimension, a flag, a layout) come together in some shape. */
+  readonly pairs: Dimensions[];
   /** Dimensions for which all known and drawn shapes have the timed value. */
   readonly fixed: string[];
 }
@@ -96,6 +98,15 @@ const LARGE = {
 /** Two large dimensions: from this size down in steps of this factor, each by up to so much larger or smaller. */
 const BULKY = { from: 4096, least: 64, step: 2 ** -0.25, spread: 2, tries: 2 } as const;
 
+/**
+ * Shapes that bring listed values together: draws of all values, how many of these are tried, how often; sizes in which a mistake
+ * shows.
+ */
+const PAIRS = {
+  ...{ draws: 60, combinations: 6, tries: 10 },
+  ...{ about: { least: 10, most: 40 }, beside: { least: 1, most: 4 } },
+} as const;
+
 /** Chance that a dimension keeps the timed value if the kernel refused ragged shapes. */
 const PINNED_RATIO = 0.4;
 
@@ -126,7 +137,8 @@ export function drawShapes(draw: ShapeDraw): DrawnShapes {
     [...known, ...shapes].filter((shape) => shape[name] !== timed[name]).length;
   for (const name of open) while (differing(name) < LEAST_DIFFERING && drawInto(name, name));
   const extremes = drawExtremes(draw, sampler, sizes, [...known, ...shapes]);
-  return { shapes, extremes, fixed: open.filter((name) => differing(name) === 0) };
+  const pairs = drawPairs(draw, sampler, [timed, ...known, ...shapes]);
+  return { shapes, extremes, pairs, fixed: open.filter((name) => differing(name) === 0) };
 }
 
 /**
@@ -162,6 +174,29 @@ function drawExtremes(
   add(sampler.smallest());
   return found;
 }
+
+/** Most shapes that only bring listed values together. */
+const MOST_PAIR_SHAPES = 6;
+
+/** A kernel may resolve one head dimension in one layout in a path of its own, which drawn shapes rarely meet. */
+function drawPairs({ problem }: ShapeDraw, sampler: ShapeSampler, others: readonly Dimensions[]): Dimensions[] {
+  const listed = Object.keys(problem.dimensions).filter((name) => problem.dimensions[name]!.values);
+  const seen = new Set(others.flatMap((shape) => pairsOf(listed, shape)));
+  // Values that the kernel takes: others have no place in any shape.
+  const values = new Map(listed.map((name) => [name, [...new Set(others.map((shape) => shape[name]!))]]));
+  const found: Dimensions[] = [];
+  while (listed.length > 1 && found.length < MOST_PAIR_SHAPES) {
+    const shape = sampler.combine(values, (one) => pairsOf(listed, one).filter((pair) => !seen.has(pair)).length);
+    if (!shape) break;
+    found.push(shape);
+    for (const pair of pairsOf(listed, shape)) seen.add(pair);
+  }
+  return found;
+}
+
+/** Each two of these dimensions with their values. */
+const pairsOf = (names: readonly string[], shape: Dimensions): string[] =>
+  names.flatMap((a, i) => names.slice(i + 1).map((b) => `${a}=${shape[a]},${b}=${shape[b]}`));
 
 const sameShape = (a: Dimensions, b: Dimensions): boolean => Object.keys(a).every((name) => a[name] === b[name]);
 
@@ -255,6 +290,58 @@ class ShapeSampler {
       }
       if (this.#isSmall(timed, factor) && this.#hasFewThreads(timed, factor)) return undefined;
     }
+  }
+
+  /**
+   * A cheap shape with listed values in a combination that has much of what is counted; `undefined` if none was found.
+   *
+   * @param values - of each listed dimension, those to combine.
+   */
+  combine(
+    values: ReadonlyMap<string, readonly number[]>,
+    count: (shape: Dimensions) => number,
+  ): Dimensions | undefined {
+    const { problem, timed } = this.#draw;
+    const draws = Array.from({ length: PAIRS.draws }, (): Dimensions => {
+      const chosen = [...values].map(([name, all]) => [name, all[Math.floor(this.#next() * all.length)]!] as const);
+      return Object.fromEntries(chosen);
+    });
+    const telling = draws
+      .map((combination) => ({ combination, count: count(combination) }))
+      .filter((one) => one.count > 0 && isShapeOf(problem, { ...timed, ...one.combination }))
+      .sort((a, b) => b.count - a.count)
+      .slice(0, PAIRS.combinations);
+    for (const alignment of ALIGNMENTS) {
+      for (const { combination } of telling) {
+        const shapes = Array.from({ length: PAIRS.tries }, () => ({ ...this.#small(alignment), ...combination }));
+        const best = this.#densest(shapes.filter((shape) => this.#isSmall(shape, 1)));
+        if (best) return best;
+      }
+    }
+    return undefined;
+  }
+
+  /** The shape that the kernel takes with the most operations per element: where little is computed, mistakes don't show. */
+  #densest(shapes: readonly Dimensions[]): Dimensions | undefined {
+    const { problem, takes } = this.#draw;
+    return shapes
+      .map((shape) => ({ shape, density: evaluateExpression(problem.flop, shape) / elementsOf(problem, shape) }))
+      .sort((a, b) => b.density - a.density)
+      .find(({ shape }) => takes(shape) && this.#hasFewThreads(shape, 1))?.shape;
+  }
+
+  /** One dimension of some tens, the others small; what follows from others often as it follows, otherwise of any such size. */
+  #small(alignment: number): Dimensions {
+    const sizes = Object.entries(this.#draw.problem.dimensions).filter(([, { values }]) => !values);
+    const { least, most } = PAIRS.about;
+    const aboutSize = (): number => Math.ceil((least + this.#next() * (most - least)) / alignment) * alignment;
+    const about = sizes[Math.floor(this.#next() * sizes.length)]?.[0] ?? '';
+    const shape = this.#beside(about, aboutSize(), { ...PAIRS.beside, alignment });
+    const others = sizes
+      .filter(([name, declared]) => name !== about && typeof declared.default === 'string')
+      .filter(() => this.#next() >= FOLLOWING_RATIO)
+      .map(([name]) => [name, aboutSize()] as const);
+    return { ...shape, ...Object.fromEntries(others) };
   }
 
   #isSmall(shape: Dimensions, factor: number): boolean {
@@ -465,10 +552,14 @@ const oddMultiple = (size: number, unit: number): number => unit * Math.max(3, M
 export const costsLittle = (problem: ProblemFile, dimensions: Dimensions): boolean =>
   isWithin(SMALL_COST, problem, dimensions, 1);
 
+/** Elements of all buffers. */
+const elementsOf = (problem: ProblemFile, dimensions: Dimensions): number =>
+  expandBuffers(problem, dimensions).reduce((sum, buffer) => sum + elementCountOf(buffer), 0);
+
 /** Whether a shape costs at most `factor` times as much as `most`. */
 export function isWithin(most: Cost, problem: ProblemFile, dimensions: Dimensions, factor: number): boolean {
   try {
-    const elements = expandBuffers(problem, dimensions).reduce((sum, buffer) => sum + elementCountOf(buffer), 0);
+    const elements = elementsOf(problem, dimensions);
     const flop = evaluateExpression(problem.flop, dimensions);
     return flop <= most.flop * factor && elements <= most.elements * factor;
   } catch {

@@ -160,11 +160,13 @@ function disguised(
 ): Float64Array {
   const { name, dtype, shape, generator = NORMAL } = buffer;
   const scaling = milder(scalingOf(problem, name), level);
+  const rowLength = shape.at(-1) ?? 1;
   if (kind === CONSTANTS) return scaling ? scaleTo(values, about, { scaling, dtype, stream }) : values;
   if (!isPlacement(kind))
-    return scaling ? scaleAll(values, scaling, { kind, dtype, stream, isOutermost: shared.uniform(1) < 0.5 }) : values;
+    return scaling
+      ? scaleAll(values, scaling, { kind, dtype, stream, rowLength, isOutermost: shared.uniform(1) < 0.5 })
+      : values;
   if (!isArrangeable({ generator })) return values;
-  const rowLength = shape.at(-1) ?? 1;
   const kinds = [...comparisonKinds(problem)];
   const { allowsFewTerms, ...contrasts } = contrastsOf(problem, name, kinds);
   if (kind === 'secret:zeros') {
@@ -282,10 +284,11 @@ const milder = (scaling: Scaling | undefined, level: number): Scaling | undefine
     least: 2 ** (Math.ceil(Math.log2(scaling.least)) / 2 ** level),
     most: 2 ** (Math.floor(Math.log2(scaling.most)) / 2 ** level),
     offset: scaling.offset / 2 ** level,
+    contrast: scaling.contrast,
   };
 
-/** How often the mean moves away from zero, and how often by as much as it may. */
-const OFFSET = { ratio: 2 / 3, outermost: 1 / 2 } as const;
+/** How often the mean moves away from zero, how often by as much as it may, and how often neighbouring rows move apart. */
+const OFFSET = { ratio: 2 / 3, outermost: 1 / 2, alternating: 3 / 4 } as const;
 
 /** How often the mean moves away from zero where a number of the code is aimed at. */
 const AIMED_OFFSET_RATIO = 1 / 4;
@@ -316,36 +319,56 @@ function rootMeanSquare(values: Float64Array): number {
   return Math.sqrt(sum / count) || 1;
 }
 
+interface ScaleRequest {
+  readonly kind: SecretSet['kind'];
+  readonly dtype: DType;
+  readonly stream: RandomStream;
+  readonly rowLength: number;
+  /** Whether values become as large or small as may be. */
+  readonly isOutermost: boolean;
+}
+
 /**
  * x → 2^k · (x + offset) with one secret k, from the outer half of those allowed; in half of the checks the outermost, for all inputs
- * alike, because products of several large inputs show what one alone does not.
+ * alike, because products of several large inputs show what one alone does not. Usually, every second row moves the other way, so
+ * that a statistic of one row says nothing about its neighbour.
  */
 function scaleAll(
   values: Float64Array,
   scaling: Scaling,
-  {
-    kind,
-    dtype,
-    stream,
-    isOutermost,
-  }: { kind: SecretSet['kind']; dtype: DType; stream: RandomStream; isOutermost: boolean },
+  { kind, dtype, stream, rowLength, isOutermost }: ScaleRequest,
 ): Float64Array {
   const [outermost, share] = [Math.log2(kind === 'secret:large' ? scaling.most : scaling.least), stream.uniform(0)];
   const exponent = Math.round(isOutermost ? outermost : outermost * (1 - share / 2));
   const sign = stream.uniform(1) < 0.5 ? -1 : 1;
   const size = stream.uniform(4) < OFFSET.outermost ? 1 : 1 - stream.uniform(3) / 2;
   const drawn = stream.uniform(2) < OFFSET.ratio ? sign * scaling.offset * size : 0;
+  const alternates = (scaling.contrast ?? scaling.most) > 1 && stream.uniform(5) < OFFSET.alternating;
+  const move = (offset: number): void => moveRows(values, { offset, rowLength, alternates });
+  move(drawn);
   // The largest values of a dtype have no room for a shift.
-  const offset = storableExponent(values, { exponent, offset: drawn, dtype }) < exponent ? 0 : drawn;
-  const factor = 2 ** storableExponent(values, { exponent, offset, dtype });
-  for (let i = 0; i < values.length; i++) values[i] = factor * (values[i]! + offset);
+  if (storableExponent(values, { exponent, dtype }) < exponent) move(-drawn);
+  const factor = 2 ** storableExponent(values, { exponent, dtype });
+  for (let i = 0; i < values.length; i++) values[i]! *= factor;
   return values;
+}
+
+/** Every row, or every second one by as much the other way. */
+function moveRows(
+  values: Float64Array,
+  { offset, rowLength, alternates }: { offset: number; rowLength: number; alternates: boolean },
+): void {
+  if (offset === 0) return;
+  for (let start = 0, own = offset; start < values.length; start += rowLength) {
+    for (let i = start; i < start + rowLength; i++) values[i]! += own;
+    if (alternates) own = -own;
+  }
 }
 
 /** The exponent, or the next smaller one with which nearly all values are finite numbers. */
 function storableExponent(
   values: Float64Array,
-  { exponent, offset, dtype }: { exponent: number; offset: number; dtype: DType },
+  { exponent, offset = 0, dtype }: { exponent: number; offset?: number; dtype: DType },
 ): number {
   const most = (LARGEST[dtype] ?? Number.POSITIVE_INFINITY) / 2 ** exponent;
   const clampedAt = (limit: number): number =>

@@ -91,9 +91,16 @@ const SPECIAL = { rowRatio: 1 / 4, places: 3, wholeRatio: 1 / 2 } as const;
 /** Single rows are treated as several of one of these lengths. */
 const FOLDED = [16, 64, 256] as const;
 
+/** Sides of a block of whole tiles, as far as the matrix has room: kernels that leave out tiles of zeros look at whole ones. */
+const BLOCK_SIDES = [32, 64, 128, 256] as const;
+
+/** How often such a block is as large as it may be, and the largest share of the values that it takes. */
+const BLOCK = { largestRatio: 3 / 4, share: 1 / 2, shareWhereManyStay: 1 / 4 } as const;
+
 /**
- * Replaces drawn values by zeros of either sign: at random places, in whole rows, columns or tiles, at one end, everywhere; each
- * slab of rows in another secret way. And by special values of the domain, at few places or in whole rows.
+ * Replaces drawn values by zeros of either sign: at random places, in whole rows, columns or tiles, at one end, everywhere;
+ * each slab of rows in another secret way. And by special values of the domain, at few places or in whole rows. Last of all, one
+ * block of whole tiles becomes zeros whose bits are 0, without special values.
  */
 export function drawZeros(values: Float64Array, request: ZerosRequest): Float64Array {
   const { shape, stream, isMostlyZeros, isFree, longestRepeated } = request;
@@ -103,13 +110,51 @@ export function drawZeros(values: Float64Array, request: ZerosRequest): Float64A
   const inRows = length <= longestRepeated;
   const isFolded = inRows && length === values.length && length > FOLDED[0];
   const columns = isFolded ? FOLDED[below(draw, FOLDED.length)]! : length;
-  if (containsZero(values)) {
+  const hasZero = containsZero(values);
+  if (hasZero) {
     if (!isMostlyZeros && inRows && draw() < FEW.ratio) zeroWhere(values, draw, () => draw() < FEW.share);
     if (isMostlyZeros && isFree && draw() < RATIOS.allZeros) zeroWhere(values, draw, () => true);
     else if (isMostlyZeros) zeroSlabs(values, { columns, masks: inRows ? MASKS : WHOLE_ROWS, isFree, draw });
   }
   setSpecial(values, { ...request, columns: length, draw });
+  if (isMostlyZeros && hasZero) {
+    const rows = Math.ceil(isFolded ? values.length / columns : (shape.at(-2) ?? 1));
+    zeroBlock(values, { rows, columns, wholeRows: !inRows, isFree, draw });
+  }
   return values;
+}
+
+interface BlockRequest extends Pick<Slab, 'columns' | 'isFree' | 'draw'> {
+  /** Of each matrix. */
+  readonly rows: number;
+  /** Whether a row is zeros as a whole or not at all. */
+  readonly wholeRows: boolean;
+}
+
+/** One block of whole tiles of one of the matrices: it begins at a multiple of its sides. */
+function zeroBlock(values: Float64Array, { rows, columns, wholeRows, isFree, draw }: BlockRequest): void {
+  const isLargest = draw() < BLOCK.largestRatio;
+  const sideWithin = (length: number): number => {
+    const fitting = BLOCK_SIDES.filter((side) => side <= length);
+    return (isLargest ? fitting.at(-1) : fitting[below(draw, fitting.length)]) ?? length;
+  };
+  let height = sideWithin(rows);
+  let width = wholeRows ? columns : sideWithin(columns);
+  const most = values.length * (isFree ? BLOCK.share : BLOCK.shareWhereManyStay);
+  while (height * width > most) {
+    if (height > 1 && (height >= width || wholeRows)) height = Math.ceil(height / 2);
+    else if (width > 1 && !wholeRows) width = Math.ceil(width / 2);
+    else return;
+  }
+  const matrix = below(draw, Math.floor(values.length / (rows * columns))) * rows * columns;
+  const [top, left] = [
+    height * below(draw, Math.floor(rows / height)),
+    width * below(draw, Math.floor(columns / width)),
+  ];
+  for (let row = top; row < top + height; row++) {
+    const start = matrix + row * columns + left;
+    values.fill(0, start, start + width);
+  }
 }
 
 /** Whether zero lies among the values, so that a problem with positive ones gets none. */

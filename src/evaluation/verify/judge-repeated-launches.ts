@@ -1,11 +1,12 @@
-import type { ProblemFile } from '../../core/problem.ts';
+import { WarpsmithError } from '../../core/errors.ts';
+import type { Dimensions, Problem } from '../../core/problem.ts';
 import { createStream, type RandomStream } from '../../stats/random.ts';
 import { FINITE_POISON } from '../launches/poison.ts';
 import type { Refused } from '../launches/refusal.ts';
 import { nameInSlot, repeatPlan } from '../launches/repeat-plan.ts';
 import type { RunResult } from '../launches/run-once.ts';
 import type { PreparedCheck } from '../oracle/expectation-cache.ts';
-import type { Expectations } from '../oracle/expectations.ts';
+import { type Expectations, expectationsFor } from '../oracle/expectations.ts';
 import { NATURAL, type Trial } from './check-runs.ts';
 import { countOf, elementsLike, type Outputs, placeOf } from './differences.ts';
 import { explainHistory, refuseUninitialised, skipsWork } from './explain-difference.ts';
@@ -21,21 +22,26 @@ import {
   type Verdicts,
 } from './judged-check.ts';
 import { altered, noise, shuffled } from './leftovers.ts';
-import { type Contents, mixed, RESEMBLANCES, resembling } from './resembling-inputs.ts';
+import { type Contents, mayChange, mixed, RESEMBLANCES, resembling, withOneOther } from './resembling-inputs.ts';
 
 /** Launches in a row without a look between them. */
 const BURST_LAUNCHES = 4;
 
-interface Repetition {
-  readonly problem: ProblemFile;
+/** A check whose launches are repeated. */
+interface Repeated {
+  readonly problem: Problem;
+  readonly dimensions: Dimensions;
   /** The check, passed, whose buffers and module are still there. */
   readonly passed: PassedCheck;
-  /** Other inputs of the same shapes. */
-  readonly other: PreparedCheck;
   /** Seeds the contents of the outputs, and the choice of inputs for each launch. */
   readonly seed: number;
   /** What shared and local memory hold when a CTA begins. */
   readonly privateMemory?: 'leftovers';
+}
+
+interface Repetition extends Repeated {
+  /** Other inputs of the same shapes. */
+  readonly other: PreparedCheck;
 }
 
 /**
@@ -76,12 +82,12 @@ async function judgeLaunches(repetition: Repetition): Promise<Refused | undefine
 }
 
 /** A trial with what shared and local memory hold. */
-const trialOf = ({ privateMemory }: Repetition, trial: Trial): Trial => ({
+const trialOf = ({ privateMemory }: Pick<Repeated, 'privateMemory'>, trial: Trial): Trial => ({
   ...trial,
   privateMemory,
 });
 
-const streamOf = ({ passed, seed }: Repetition, what: string): RandomStream =>
+const streamOf = ({ passed, seed }: Repeated, what: string): RandomStream =>
   createStream(seed, passed.judged.runs.name, what);
 
 /** Contents of every write-only output, made from the given results. */
@@ -186,46 +192,82 @@ const remembersResults = (elements: string): string =>
 /**
  * Inputs that agree with those of the launch before in most elements, in all but their greatest, or in everything but their order,
  * and the earlier ones again: a kernel that knows inputs by a few of them or by a checksum takes these for the same, and one
- * that trusts what it kept, such as a maximum or a partial sum, is wrong. Its own run without a memory says what is right. Only for
- * kernels that have one, and for inputs whose elements do not depend on one another.
+ * that trusts what it kept, such as a maximum or a partial sum, is wrong. Last, in all but one element. Only for kernels that have a
+ * memory, and for inputs whose elements do not depend on one another.
  */
 async function judgeResemblingInputs(repetition: Repetition): Promise<Refused | undefined> {
   const { passed, other, problem } = repetition;
-  const { runs, isBitwise } = passed.judged;
-  if (!runs.remembers || !isBitwise) return undefined;
+  const { runs } = passed.judged;
+  if (!runs.remembers) return undefined;
   const { buffers } = runs.plan;
   const streams = (how: string) => (input: string) => streamOf(repetition, `${how} ${input}`);
   const base = mixed(other.inputs.bytes, runs.contents, { buffers, streamOf: streams('almost the same') });
   const first = await judgeAgainstAfresh(repetition, base, 'differ from the last ones in few elements');
   if (!first.ok) return first;
   for (const how of RESEMBLANCES) {
-    const inputs = resembling(base, how, { buffers, problem, streamOf: streams(how) });
+    const inputs = resembling(base, how, { buffers, problem: problem.file, streamOf: streams(how) });
     const next = await judgeAgainstAfresh(repetition, inputs, how);
     if (!next.ok) return next;
     const back = await judgeAgainstAfresh(repetition, base, `are the last but one; the last ones ${how}`, first);
     if (!back.ok) return back;
+  }
+  return judgeOneOther(repetition, base);
+}
+
+/**
+ * A check of a larger shape, for a kernel with a memory: one that knows inputs by samples knows all that a small check has, and may use what
+ * it kept for large inputs only.
+ */
+export async function judgeMemory(repeated: Repeated): Promise<Refused | undefined> {
+  const { runs } = repeated.passed.judged;
+  const own = { ...repeated, privateMemory: 'leftovers' } as const;
+  const again = await judgeAgainstAfresh(own, runs.contents, 'are the last ones', repeated.passed.first);
+  return again.ok ? judgeOneOther(own, runs.contents) : again;
+}
+
+/** In each input in turn, one element is another. */
+async function judgeOneOther(repeated: Repeated, base: Contents): Promise<Refused | undefined> {
+  const { passed, problem } = repeated;
+  for (const input of passed.judged.runs.plan.buffers) {
+    if (!base.has(input.name) || !mayChange(input)) continue;
+    const stream = (name: string): RandomStream => streamOf(repeated, `one other ${name}`);
+    const inputs = withOneOther(base, input, { problem: problem.file, streamOf: stream });
+    const run = await judgeAgainstAfresh(repeated, inputs, `differ in one element of ${input.name}`);
+    if (!run.ok) return run;
   }
   return undefined;
 }
 
 /** A run on these inputs, and what it must be: the same without earlier launches, run now unless it is known. */
 async function judgeAgainstAfresh(
-  repetition: Repetition,
+  repeated: Repeated,
   inputs: Contents,
   how: string,
   known?: RunResult,
 ): Promise<RunResult | Refused> {
-  const { runs, outputs } = repetition.passed.judged;
+  const { judged } = repeated.passed;
+  const { runs, outputs, isBitwise } = judged;
   await runs.replaceInputs(inputs);
-  const trial = trialOf(repetition, { ...NATURAL, name: `a run with inputs that ${how}` });
-  const run = await runs.run(trial);
+  const trial: Trial = { ...NATURAL, name: `a run with inputs that ${how}` };
+  const run = await runs.run(trialOf(repeated, trial));
   if (!run.ok) return run;
   const afresh = known ?? (await runs.runAfresh(trial));
   if (!afresh.ok) return afresh;
   const difference = describeDifference(outputs, afresh.outputs, run.outputs);
-  if (difference === undefined) return afresh;
+  if (difference === undefined || (!isBitwise && (await isRight(repeated, inputs, run)))) return afresh;
   const reason = `results of earlier inputs come back for others that resemble them: these ${how}; ${difference}`;
   return refused('wrong', reason, runs.name);
+}
+
+/** By the oracle; also where it has no answer. */
+async function isRight({ problem, dimensions, passed }: Repeated, inputs: Contents, run: RunResult): Promise<boolean> {
+  try {
+    const expectations = await expectationsFor({ problem, dimensions, inputs, placed: true });
+    return passes(compareOutputs(passed.judged.outputs, expectations, run.outputs));
+  } catch (error) {
+    if (error instanceof WarpsmithError) return true;
+    throw error;
+  }
 }
 
 /** One launch of the burst. */

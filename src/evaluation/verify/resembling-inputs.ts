@@ -25,6 +25,27 @@ export function almostSame(elements: Uint8Array, others: Uint8Array, size: numbe
   return result;
 }
 
+/**
+ * One element of one input, at a secret place, is another of its values or, where values may grow, far larger: who knows inputs by
+ * samples, however many, hardly sees it.
+ */
+export function withOneOther(
+  contents: Contents,
+  input: PlannedBuffer,
+  { problem, streamOf }: { problem: ProblemFile; streamOf: (input: string) => RandomStream },
+): Contents {
+  const values = decode(packElements(input, contents.get(input.name)!), input.dtype);
+  const stream = streamOf(input.name);
+  const place = stream.bits(0) % values.length;
+  const old = values[place]!;
+  const most = scalingOf(problem, input.name)?.most ?? 1;
+  const other = SAMPLED.map((i) => values[stream.bits(1 + i) % values.length]!).find((value) => value !== old);
+  const grows = most > 1 && old !== 0 && (other === undefined || stream.uniform(1 + SAMPLED.length) < 0.5);
+  values[place] = grows ? most * old : (other ?? old);
+  const bytes = spreadElements(input, encode(values, input.dtype), NAN_POISON.byteValue);
+  return new Map(contents).set(input.name, bytes);
+}
+
 /** Inputs whose elements do not depend on one another, so that any of them may change. */
 export const mayChange = ({ dtype, generator }: PlannedBuffer): boolean =>
   isFloating(dtype) || generator?.kind === 'index-range';

@@ -23,6 +23,7 @@ import {
   type ChecksRequest,
   cheapestToRepeat,
   checksFor,
+  checksOfMemory,
   DECLARED,
   describeCheck,
   furtherGeneratorSets,
@@ -39,7 +40,7 @@ import { CheckRuns } from './check-runs.ts';
 import { CorrectnessTally } from './correctness-tally.ts';
 import { judgeCheck } from './judge-check.ts';
 import { judgeOnce } from './judge-once.ts';
-import { judgeRepeatedLaunches } from './judge-repeated-launches.ts';
+import { judgeMemory, judgeRepeatedLaunches } from './judge-repeated-launches.ts';
 import { refused } from './judged-check.ts';
 import { conditionCoverage } from './one-way-conditions.ts';
 import { shapesAtThresholds } from './threshold-shapes.ts';
@@ -107,8 +108,9 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
   // In turns, so that a shape with several generator sets meets both contents of memory.
   const firstOverZeros = createStream(seed, 'memory of second runs').bits(0) % 2;
   const launched = new Set<string>();
-  let index = 0;
-  const further = [aimedChecks, thresholdChecks, constantChecks];
+  let [index, remembers] = [0, false];
+  const memory = (): Check[] => (remembers ? checksOfMemory(choice, coverage.drawnShapes) : []);
+  const further = [aimedChecks, thresholdChecks, constantChecks, memory];
   const next = (): Check | undefined => {
     while (queue.length === 0 && further.length > 0) queue.push(...further.shift()!(request, choice, coverage));
     return queue.shift();
@@ -134,6 +136,7 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
     if (!result.ok) return { ...result, coverage, correctness };
     coverage.compared = withShape(coverage.compared, problem.file, check.dimensions);
     if (check.isMain) main = result;
+    remembers ||= result.remembers;
     for (const name of functionsIn(() => result.plan)) launched.add(name);
   }
   for (const name of functionsOf(request).filter((one) => !launched.has(one)))
@@ -288,8 +291,8 @@ const isSecret = ({ generatorSet }: Check): boolean => secretSetOf(generatorSet)
 
 /**
  * A check with secret inputs, made milder until the right results are numbers that every honest kernel can compute and store,
- * and the tolerance shows wrong ones. If none is mild enough: the declared inputs at a drawn shape, nothing at the timed one,
- * which runs with the declared inputs anyway. Other checks stay as they are.
+ * and the tolerance shows wrong ones. If none is mild enough: the declared inputs at a drawn shape, nothing where those run
+ * anyway. Other checks stay as they are.
  */
 async function bearable(request: VerifyRequest, check: Check): Promise<Check | undefined> {
   const secret = secretSetOf(check.generatorSet);
@@ -298,7 +301,7 @@ async function bearable(request: VerifyRequest, check: Check): Promise<Check | u
     const milder = { ...check, generatorSet };
     if (await isBearable(request, milder, secretSetOf(generatorSet)!)) return milder;
   }
-  return check.isOnce ? undefined : { ...check, generatorSet: DECLARED };
+  return check.isOnce && !check.isExtreme ? undefined : { ...check, generatorSet: DECLARED };
 }
 
 async function isBearable(request: VerifyRequest, check: Check, secret: SecretSet): Promise<boolean> {
@@ -391,7 +394,11 @@ function watchedChecks(checks: readonly Check[], timed: Dimensions, seed: number
   return new Set([...byShape.values()].map((all, i) => all[draws.bits(i) % all.length]!));
 }
 
-type CheckResult = { ok: true; plan: LaunchPlan; counters: LaunchCounters[] } | Refused;
+/** `remembers`: the kernel may find something of earlier launches. */
+type CheckResult = { ok: true; plan: LaunchPlan; counters: LaunchCounters[]; remembers: boolean } | Refused;
+
+/** Whether it read shared memory that it had not written. */
+const readsLeftovers = ({ uninitialisedRead }: RunResult): boolean => uninitialisedRead !== undefined;
 
 async function verifyCheck(
   request: VerifyRequest,
@@ -418,7 +425,7 @@ async function verifyCheck(
   try {
     if (check.isOnce) {
       const refusal = await judgeOnce({ runs, prepared, tally, seed });
-      return refusal ?? { ok: true, plan, counters: [] };
+      return refusal ?? { ok: true, plan, counters: [], remembers: runs.remembers };
     }
     const isBitwise = problem.file.determinism === 'bitwise';
     const passed = await judgeCheck({ runs, prepared, tally, isBitwise });
@@ -426,8 +433,18 @@ async function verifyCheck(
     const unread = isMain && refuseUnread(problem, dimensions, plan, passed.first, name);
     if (unread) return unread;
     const other = repeatWith && oracle.check({ problem, dimensions, ...repeatWith });
-    const refusal = other && (await judgeRepeatedLaunches({ problem: problem.file, passed, other, seed }));
-    return refusal ?? { ok: true, plan, counters: passed.first.counters };
+    const repeated = { problem, dimensions, passed, seed };
+    const refusal = check.isForMemory
+      ? await judgeMemory(repeated)
+      : other && (await judgeRepeatedLaunches({ ...repeated, other }));
+    return (
+      refusal ?? {
+        ok: true,
+        plan,
+        counters: passed.first.counters,
+        remembers: runs.remembers || readsLeftovers(passed.first),
+      }
+    );
   } finally {
     await runs.close();
   }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { isShapeOf } from '../../../src/core/plan/dimensions.ts';
 import type { Dimensions, ProblemFile } from '../../../src/core/problem.ts';
 import { checksFor } from '../../../src/evaluation/oracle/checks.ts';
 import { drawShapes } from '../../../src/evaluation/oracle/drawn-shapes.ts';
@@ -126,5 +127,47 @@ describe('shapes beyond all others', () => {
       expect(mostRows((R) => [R, 1, 1], seed)).toBeLessThanOrEqual(65_535);
       expect(mostRows((R) => [1, Math.min(R, 65_535), 1], seed)).toBeGreaterThan(65_535);
     }
+  });
+});
+
+describe('shapes that bring listed values together', () => {
+  const flags = ['a', 'b', 'c'];
+  const file = copying('R', 'C');
+  const problem: ProblemFile = {
+    ...file,
+    dimensions: {
+      ...file.dimensions,
+      W: { description: '', values: [32, 64, 96, 128, 256] },
+      ...Object.fromEntries(flags.map((name) => [name, { description: '', values: [0, 1] }])),
+    },
+    limits: ['a || !b'],
+  };
+  const timed = { R: 32, C: 32, W: 64, a: 0, b: 0, c: 0 };
+  const listed = [32, 64, 96, 128, 256].map((W) => ({ ...timed, R: 3, W }));
+  const shapesOf = (isTaken: (shape: Dimensions) => boolean, seed: number): Dimensions[] => {
+    const takes = (shape: Dimensions): boolean => isShapeOf(problem, shape) && isTaken(shape);
+    const known = listed.filter(takes);
+    const { shapes, pairs } = drawShapes({ problem, takes, timed, known, count: 3, seed });
+    return [timed, ...known, ...shapes, ...pairs];
+  };
+
+  it('have each two of them in some shape for nearly every seed', () => {
+    const pairs = listed.flatMap(({ W }) => flags.flatMap((flag) => [0, 1].map((value) => ({ W, flag, value }))));
+    const seeds = Array.from({ length: 40 }, (_, seed) => seed);
+    const complete = seeds.filter((seed) => {
+      const shapes = shapesOf(() => true, seed);
+      return pairs.every(({ W, flag, value }) => shapes.some((shape) => shape.W === W && shape[flag] === value));
+    });
+    expect(complete.length).toBeGreaterThan(36);
+    expect(new Set(seeds.map((seed) => JSON.stringify(shapesOf(() => true, seed)))).size).toBe(40);
+  });
+
+  it('are of values that the kernel takes', () => {
+    for (const shape of shapesOf(({ W, c }) => W! <= 64 && c === 0, 3)) expect([32, 64]).toContain(shape.W);
+  });
+
+  it('are none where a kernel takes one value of each', () => {
+    const takes = ({ W, a, b, c }: Dimensions): boolean => W === 64 && !a && !b && !c;
+    expect(drawShapes({ problem, takes, timed, known: [], count: 3, seed: 1 }).pairs).toEqual([]);
   });
 });

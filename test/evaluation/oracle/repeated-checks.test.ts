@@ -1,7 +1,13 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadProblem } from '../../../src/app/loading/load-problem.ts';
-import { cheapestToRepeat, otherInputs, shapeChecks } from '../../../src/evaluation/oracle/checks.ts';
+import {
+  cheapestToRepeat,
+  checksFor,
+  checksOfMemory,
+  otherInputs,
+  shapeChecks,
+} from '../../../src/evaluation/oracle/checks.ts';
 
 const PROBLEMS = join(import.meta.dirname, '../../../problems');
 
@@ -28,5 +34,49 @@ describe('the check whose launches are repeated, and its other inputs', () => {
     const check = cheapestToRepeat(file, checks);
     expect(check.generatorSet).toBe('infinity:X');
     expect(otherInputs(file, check, { checks, seed: 7 })).toEqual({ generatorSet: 'infinity:X', seed: 8 });
+  });
+});
+
+describe('the checks of a kernel that may remember', () => {
+  const request = async (problem: string, dimensions: Record<string, number>) => {
+    const { file } = await loadProblem(join(PROBLEMS, problem));
+    return { problem: file, kernel: { limits: [] } as never, parameters: {}, dimensions, seed: 1, isEmulated: true };
+  };
+
+  it('are of the largest listed shape, and of the timed one', async () => {
+    const dimensions = { R: 32, N: 2048 };
+    const shapes = checksOfMemory(await request('softmax', dimensions), []).map((check) => check.dimensions);
+    expect(shapes).toEqual([{ R: 2, N: 9220 }, dimensions]);
+  });
+
+  it('are of the largest drawn shape where the timed one takes long', async () => {
+    const drawn = [
+      { R: 3, N: 40_000 },
+      { R: 9, N: 5 },
+    ];
+    const shapes = checksOfMemory(await request('softmax', { R: 8192, N: 4096 }), drawn).map(
+      (check) => check.dimensions,
+    );
+    expect(shapes).toEqual([{ R: 2, N: 9220 }, drawn[0]]);
+  });
+});
+
+describe('the shapes beyond all others', () => {
+  it('have arranged rows where they are longest, and both in a thorough verification', async () => {
+    const { file } = await loadProblem(join(PROBLEMS, 'softmax'));
+    const setsOf = (thorough: boolean) => {
+      const request = {
+        problem: file,
+        kernel: { limits: [] } as never,
+        parameters: {},
+        dimensions: { R: 32, N: 2048 },
+      };
+      const { checks } = checksFor({ ...request, seed: 1, thorough });
+      return checks
+        .filter(({ isExtreme, dimensions }) => isExtreme && dimensions.N! > 65_536)
+        .map(({ generatorSet }) => generatorSet);
+    };
+    expect(setsOf(false)).toEqual(['secret:rows']);
+    expect(setsOf(true)).toEqual(['declared', 'secret:rows']);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { PlannedBuffer } from '../../../src/core/launch-plan.ts';
 import type { ProblemFile } from '../../../src/core/problem.ts';
 import { decode, encode } from '../../../src/core/rounding.ts';
-import { type Resemblance, resembling } from '../../../src/evaluation/verify/resembling-inputs.ts';
+import { type Resemblance, resembling, withOneOther } from '../../../src/evaluation/verify/resembling-inputs.ts';
 import { createStream } from '../../../src/stats/random.ts';
 
 const [ROWS, COLUMNS] = [16, 33];
@@ -71,5 +71,28 @@ describe('inputs that resemble the last ones', () => {
     const offsets = { ...buffer, dtype: 'i32', generator: { kind: 'csr' } } as unknown as PlannedBuffer;
     const values = drawn.map((_, i) => i);
     expect([...changed('are the same values in another order', {}, values, offsets)]).toEqual([...values]);
+  });
+});
+
+describe('inputs with one other element', () => {
+  const others = (input: object): number[][] =>
+    Array.from({ length: 40 }, (_, seed) => {
+      const request = { problem: problemWith(input), streamOf: (name: string) => createStream(seed, name) };
+      const after = decode(withOneOther(new Map([['x', encode(drawn, 'f32')]]), buffer, request).get('x')!, 'f32');
+      return [...after].flatMap((value, i) => (value === drawn[i] ? [] : [i, value]));
+    });
+
+  it('have one, at a secret place', () => {
+    const changes = others(WIDE);
+    expect(changes.every(({ length }) => length === 2)).toBe(true);
+    expect(new Set(changes.map(([place]) => place)).size).toBeGreaterThan(30);
+  });
+
+  it('have it far larger in about half of the cases, if values may grow', () => {
+    const isOfThem = ([, value]: number[]): boolean => drawn.includes(value!);
+    const same = others(WIDE).filter(isOfThem).length;
+    expect(same).toBeGreaterThan(10);
+    expect(same).toBeLessThan(30);
+    expect(others({ scaling: false }).every(isOfThem)).toBe(true);
   });
 });
