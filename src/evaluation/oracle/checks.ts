@@ -264,8 +264,7 @@ export interface ShapesForConditions {
   readonly varied: () => readonly Dimensions[];
   /** Whether the kernel takes a shape, and a CPU runs and judges it in little time. Not asked for all, because it plans launches. */
   readonly isFit: (dimensions: Dimensions) => boolean;
-  /** @param index of the shape among those that are drawn for conditions. */
-  readonly checksAt: (dimensions: Dimensions, index: number) => Check[];
+  readonly checksAt: (dimensions: Dimensions) => Check[];
   /** Cheap shapes with a dimension of one of these sizes, large ones first. */
   readonly poolAround: (sizes: readonly number[]) => readonly Dimensions[];
   /** @param isUntimed it takes another path than the timed shape; `untimed` such shapes come before it. */
@@ -277,8 +276,8 @@ const MOST_VARIED = 150;
 /** How many shapes whose path the timed shape does not take run with every generator set. */
 const WHOLE_UNTIMED = 3;
 
-/** How many shapes that are drawn for conditions run with every generator set of the problem: what a condition guards may need one. */
-const WHOLE_AIMED = 2;
+/** A shape drawn for a condition with so few elements, of which one draw shows little, runs with every generator set of the problem. */
+const FEW_ELEMENTS = 1000;
 
 /** @param constants whole numbers of the kernel's code. */
 export function shapesForConditions(request: ChecksRequest, constants: readonly number[]): ShapesForConditions {
@@ -330,10 +329,10 @@ export function shapesForConditions(request: ChecksRequest, constants: readonly 
         ),
     isFit: (shape) =>
       takesWhole(shape) && isQuickToRun(request, shape) && canJudgeSums(problem, shape, [timed, ...known]),
-    checksAt: (dimensions, index) => {
+    checksAt: (dimensions) => {
       const check = { dimensions, ...USUAL, isOnce: true, isDrawn: true };
       if (!costsLittle(problem, dimensions)) return [extremeCheck(dimensions)];
-      const further = index < WHOLE_AIMED ? furtherGeneratorSets(problem, seed) : [];
+      const further = elementsIn(problem, dimensions) <= FEW_ELEMENTS ? furtherGeneratorSets(problem, seed) : [];
       return [DECLARED, ...placements.slice(0, 1), ...further].map((generatorSet) => ({ ...check, generatorSet }));
     },
     poolAround: (around) =>
