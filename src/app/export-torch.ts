@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { makeCandidate } from '../core/candidate.ts';
 import type { ComparedSizes } from '../core/compared-sizes.ts';
@@ -11,6 +11,7 @@ import type { DispatchTable } from '../handover/dispatch-table.ts';
 import { identifierOf } from '../handover/launch-header/cpp-names.ts';
 import type { TorchTable } from '../handover/torch/problem-module.ts';
 import { filesOfTorchPackage, type PackagedKernel, TORCH_MARK, torchPackage } from '../handover/torch/torch-package.ts';
+import { readRegularFile } from '../store/read-regular-file.ts';
 import { requireFreeFolder, writeFolder } from '../store/write-folder.ts';
 import { createMachineCodeToolchain } from '../toolchains/create-toolchain.ts';
 import type { Toolchain } from '../toolchains/toolchain.ts';
@@ -98,7 +99,7 @@ export async function exportTorch(request: TorchRequest): Promise<TorchExportRep
 
 function earlierFiles(folder: string): string[] {
   try {
-    return filesOfTorchPackage(readFileSync(join(folder, TORCH_MARK), 'utf8'));
+    return filesOfTorchPackage(readRegularFile(join(folder, TORCH_MARK)).toString('utf8'));
   } catch {
     return [];
   }
@@ -185,7 +186,7 @@ async function sourceOfTable({ target, parameters, dtype }: Options): Promise<So
 function readTable(folder: string): DispatchTable {
   const file = join(folder, DISPATCH_FILE);
   try {
-    const table = JSON.parse(readFileSync(file, 'utf8')) as DispatchTable;
+    const table = JSON.parse(readRegularFile(file).toString('utf8')) as DispatchTable;
     const folders = [...table.entries, table.fallback].map((entry) => entry.folder);
     if (table.kind === 'dispatch-table' && table.schemaVersion === 1 && folders.every((name) => /^\w+$/.test(name)))
       return table;

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { type ComparedSizes, describeSizes } from '../core/compared-sizes.ts';
 import type { Evaluation } from '../core/evaluation.ts';
@@ -14,9 +14,11 @@ import { isSameKernel } from '../handover/same-kernel.ts';
 import { describeRatio } from '../optimizer/decision.ts';
 import { formatRatioInterval, formatTiming } from '../reports/format.ts';
 import { combineRatios } from '../stats/combine-ratios.ts';
+import { readRegularFile } from '../store/read-regular-file.ts';
 import { writeFolder } from '../store/write-folder.ts';
 import { type CandidateTarget, candidateTarget, type LoadedRun, startOf } from './candidate-target.ts';
 import { comparedSizesOf } from './compared-sizes.ts';
+import { readFolderFile } from './loading/read-user-file.ts';
 import { packageVersion } from './package-version.ts';
 import { chooseWorkload } from './workload.ts';
 
@@ -80,7 +82,7 @@ export async function exportCandidate(
 
 function earlierFiles(folder: string): string[] {
   try {
-    return filesOfExport(readFileSync(join(folder, REPRODUCTION_FILE), 'utf8'));
+    return filesOfExport(readRegularFile(join(folder, REPRODUCTION_FILE)).toString('utf8'));
   } catch {
     return [];
   }
@@ -95,13 +97,13 @@ const readTexts = (folder: string, wanted: (name: string) => boolean): FolderFil
     readdirSync(folder)
       .filter(wanted)
       .sort()
-      .map((name) => [name, readFileSync(join(folder, name), 'utf8')]),
+      .map((name) => [name, readFolderFile(join(folder, name)).toString('utf8')]),
   );
 
 /** The folder's kernel.json; `undefined` if the candidate was not made from it. */
 function kernelJsonOf({ kernel }: Candidate): string | undefined {
   try {
-    const text = readFileSync(join(kernel.folder, 'kernel.json'), 'utf8');
+    const text = readRegularFile(join(kernel.folder, 'kernel.json')).toString('utf8');
     return isSameKernel(text, kernel.file) ? text : undefined;
   } catch {
     return undefined;
@@ -141,7 +143,7 @@ function holdsSources({ kernel }: Candidate): boolean {
   const encoding = kernel.file.source.kind === 'cubin' ? 'base64' : 'utf8';
   return Object.entries(kernel.sources).every(([name, text]) => {
     try {
-      return readFileSync(join(kernel.folder, name)).toString(encoding) === text;
+      return readRegularFile(join(kernel.folder, name)).toString(encoding) === text;
     } catch {
       return false;
     }

@@ -88,6 +88,9 @@ function arrayFiles(value: unknown): string[] {
   return [...own, ...Object.values(value).flatMap(arrayFiles)];
 }
 
+/** What Node reads at once. */
+const MAXIMUM_ARRAY_BYTES = 2 ** 31 - 1;
+
 /** Files of arrays may be large: read again only when they changed. */
 const fileDigests = new Map<string, { readonly signature: string; readonly digest: string }>();
 
@@ -97,7 +100,8 @@ function fileDigest(path: string): string {
   const signature = `${found.size} ${found.mtimeMs} ${found.ctimeMs} ${found.ino}`;
   const known = fileDigests.get(path);
   if (known?.signature === signature) return known.digest;
-  const digest = sha256(readFileSync(path));
+  // What is too large to be read is refused when inputs are drawn.
+  const digest = found.size > MAXIMUM_ARRAY_BYTES ? signature : sha256(readFileSync(path));
   fileDigests.set(path, { signature, digest });
   return digest;
 }

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { makeCandidate } from '../core/candidate.ts';
 import type { DeviceIdentity } from '../core/device.ts';
@@ -18,6 +18,7 @@ import {
   type RunFinishedEvent,
   type RunStartedEvent,
 } from '../store/events.ts';
+import { readRegularFile } from '../store/read-regular-file.ts';
 import { eventsPath, findRun, openRunFolder, RUN_FILES } from '../store/run-folder.ts';
 import { refuseIfBeingWritten } from '../store/writer-lock.ts';
 import { hashProblemFiles } from './loading/hash-problem-files.ts';
@@ -192,7 +193,7 @@ function writeMissingReport(folder: string): void {
 /** The best kernel is an ordinary kernel folder; the user may delete its files. */
 function mainSource(bestFolder: string): string {
   try {
-    const file = JSON.parse(readFileSync(join(bestFolder, KERNEL_FILE), 'utf8')) as KernelFile;
+    const file = JSON.parse(readRegularFile(join(bestFolder, KERNEL_FILE)).toString('utf8')) as KernelFile;
     return join(bestFolder, file.source.files[0]!);
   } catch {
     return bestFolder;

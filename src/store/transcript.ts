@@ -1,7 +1,8 @@
-import { appendFileSync, readFileSync } from 'node:fs';
+import { appendFileSync } from 'node:fs';
 import { z } from 'zod';
 import { WarpsmithError } from '../core/errors.ts';
 import { EVENT_SCHEMAS, type Priors } from './events.ts';
+import { readRegularFile } from './read-regular-file.ts';
 import { withStorageErrors } from './storage-error.ts';
 
 /*
@@ -148,7 +149,7 @@ function jsonOf(text: string): unknown {
 
 function textOf(path: string): string {
   try {
-    return readFileSync(path, 'utf8');
+    return readRegularFile(path).toString('utf8');
   } catch (error) {
     throw new WarpsmithError({
       code: 'no-transcript',

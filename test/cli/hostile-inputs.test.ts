@@ -1,7 +1,8 @@
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { runJson, SCALE, scaleCopy, temporaryFolder } from './run-cli.ts';
+import { type Json, runJson, SCALE, scaleCopy, temporaryFolder } from './run-cli.ts';
 
 /** What is refused must not fill the memory first. */
 const SMALL_HEAP = { nodeOptions: ['--max-old-space-size=400'] };
@@ -66,6 +67,35 @@ describe('what no command can use is refused by name', () => {
     expect(outcome.json.error).toMatchObject({
       ...{ code: 'too-many-launches', path: 'steps[1]', received: '10001' },
     });
+    expect(outcome.code).toBe(2);
+  });
+});
+
+describe('a problem whose folder holds', () => {
+  const npy = (file: Json): void => {
+    file.inputs.X.generator = { kind: 'npy', file: 'x.npy' };
+    delete file.generatorSets;
+    for (const shape of file.checkShapes) delete shape.generators;
+  };
+  const pipe = (path: string): void => void execFileSync('mkfifo', [path]);
+  const endless = (path: string): void => symlinkSync('/dev/zero', path);
+  const large = (path: string): void => {
+    writeFileSync(path, '');
+    truncateSync(path, 2 ** 32);
+  };
+
+  test.each<[string, string, string, (path: string) => void]>([
+    ['an endless array', 'x.npy', 'npy-file', endless],
+    ['a pipe for an array', 'x.npy', 'npy-file', pipe],
+    ['an array that no memory takes', 'x.npy', 'npy-file', large],
+    ['an endless file that a reference might import', 'suites.json', 'not-a-file', endless],
+    ['a pipe that a reference might import', 'table.json', 'not-a-file', pipe],
+    ['a file that no memory takes', 'table.json', 'file-too-large', large],
+  ])('%s', async (_name, file, code, create) => {
+    const { problem, kernel } = scaleCopy({ problem: file === 'x.npy' ? npy : undefined });
+    create(join(problem, file));
+    const outcome = await runJson(['evaluate', kernel, '--device', 'virtual:l4'], SMALL_HEAP);
+    expect(outcome.json.error).toMatchObject({ code, file: join(problem, file), hint: expect.any(String) });
     expect(outcome.code).toBe(2);
   });
 });

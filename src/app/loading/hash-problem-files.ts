@@ -1,7 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { sha256 } from '../../process/sha256.ts';
 import { originalFiles } from './original-files.ts';
+import { readFolderFile } from './read-user-file.ts';
 
 /** problem.json, the reference, and what a reference may import. Library baselines decide nothing. */
 const DECIDING = /^(?!baseline\.py$).*\.(?:json|[cm]?[jt]s|py)$/;
@@ -12,10 +13,10 @@ const DECIDING = /^(?!baseline\.py$).*\.(?:json|[cm]?[jt]s|py)$/;
  */
 export function hashProblemFiles(folder: string): Readonly<Record<string, string>> {
   const names = readdirSync(folder, { withFileTypes: true })
-    .filter((entry) => entry.isFile() && DECIDING.test(entry.name))
+    .filter((entry) => !entry.isDirectory() && DECIDING.test(entry.name))
     .map(({ name }) => name)
     .sort();
   return Object.fromEntries(
-    [...names, ...originalFiles(folder)].map((name) => [name, sha256(readFileSync(join(folder, name)))]),
+    [...names, ...originalFiles(folder)].map((name) => [name, sha256(readFolderFile(join(folder, name)))]),
   );
 }

@@ -1,5 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { readFolderFile } from './read-user-file.ts';
 
 /**
  * The files of the kernel that problem.json names as `originalKernel`, relative to the problem's folder: they decide what is right.
@@ -7,7 +8,7 @@ import { join } from 'node:path';
  */
 export function originalFiles(folder: string): string[] {
   try {
-    const { originalKernel } = JSON.parse(readFileSync(join(folder, 'problem.json'), 'utf8')) as Record<
+    const { originalKernel } = JSON.parse(readFolderFile(join(folder, 'problem.json')).toString('utf8')) as Record<
       string,
       unknown
     >;

@@ -1,6 +1,7 @@
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, relative, resolve, sep } from 'node:path';
 import { WarpsmithError } from '../../core/errors.ts';
+import { readRegularFile } from '../../store/read-regular-file.ts';
 
 /** Far above any hand-written problem or kernel. */
 const MAXIMUM_BYTES = 8 * 1024 * 1024;
@@ -58,6 +59,30 @@ export async function readUserFile(request: { file: string; expected: string; hi
     throw unreadable(error, request);
   });
 }
+
+/**
+ * The bytes of a file of a problem's folder that may run, or be read by what runs. As {@link readUserFile}, at once; a folder may hold
+ * larger ones.
+ *
+ * @throws WarpsmithError `not-a-file`, `file-too-large`, `missing-file` or `unreadable-file`.
+ */
+export function readFolderFile(file: string): Buffer {
+  const request = { file, expected: 'a regular file', hint: 'Correct the link, or remove it from the folder.' };
+  try {
+    return readRegularFile(file);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const refusal = code === undefined ? undefined : REFUSALS[code];
+    if (!refusal) throw unreadable(error as NodeJS.ErrnoException, request);
+    throw new WarpsmithError({ ...request, ...refusal, message: `${file} ${refusal.is}.`, received: code });
+  }
+}
+
+const REFUSALS: Readonly<Record<string, { code: string; is: string }>> = {
+  EISDIR: { code: 'not-a-file', is: 'is a folder' },
+  ENOTFILE: { code: 'not-a-file', is: 'is not a regular file' },
+  ETOOLARGE: { code: 'file-too-large', is: 'is too large' },
+};
 
 function unreadable(
   error: NodeJS.ErrnoException,

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { WarpsmithError } from '../../core/errors.ts';
 import { writeCacheFile } from '../../process/cache-file.ts';
 import { findHeaderFolder } from '../../toolchains/header-pack.ts';
 import { originalFiles } from './original-files.ts';
+import { readFolderFile } from './read-user-file.ts';
 
 /*
  * Whether the host code of a problem (reference.ts, baseline.py) may run: if the problem came with warpsmith, if the user
@@ -110,7 +111,7 @@ function hostCode(folder: string): Pick<TrustQuestion, 'files' | 'hash'> {
   const hash = createHash('sha256');
   for (const name of [...files, ...originalFiles(folder)]) {
     const content = createHash('sha256')
-      .update(readFileSync(join(folder, name)))
+      .update(readFolderFile(join(folder, name)))
       .digest('hex');
     hash.update(`${JSON.stringify(name)} ${content}\n`);
   }

@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { DType } from '../../../core/dtype.ts';
 import { sizeOfDType } from '../../../core/dtype.ts';
 import { WarpsmithError } from '../../../core/errors.ts';
 import { decode } from '../../../core/rounding.ts';
+import { readRegularFile } from '../../../store/read-regular-file.ts';
 import type { Generate } from './generator.ts';
 
 /** NumPy's type codes, little-endian, as in the `descr` of a .npy header. */
@@ -45,14 +45,20 @@ export const npy: Generate<'npy'> = ({ file }, { input, shape, folder }) => {
   return decode(array.data.slice(0, bytes), dtype);
 };
 
+/** What Node reads at once. */
+const MAXIMUM_BYTES = 2 ** 31 - 1;
+
 function readNpy(location: string, input: string): Uint8Array {
   try {
-    return readFileSync(location);
-  } catch {
+    return readRegularFile(location, MAXIMUM_BYTES);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
     throw new WarpsmithError({
-      code: 'missing-file',
+      code: code === 'ENOENT' ? 'missing-file' : 'npy-file',
       message: `input '${input}': its .npy file cannot be read`,
       file: location,
+      received: code,
+      expected: `a regular file of at most ${MAXIMUM_BYTES} bytes`,
       hint: 'The path is relative to the folder of problem.json.',
     });
   }
