@@ -33,9 +33,10 @@ from warpsmith_worker.lifetime import end_with_parent  # noqa: E402
 LEAST_SIZE = 32
 STEPS = (1, 2, 4, 8, 16, 32, 64, 128)
 JOINT_LOOKS = 12
+MOST_RAISES = 3
 LONGEST_SCAN = 64
-# What a virtual GPU judges in seconds: as init takes it (src/app/init/problem-files.ts).
-QUICK_WORK = 1.5e8
+# What a virtual GPU judges in a second, and an audit of both sets of checks in a minute or two.
+QUICK_WORK = 2e7
 LEAST_HALVED = 64
 # Of a uniform distribution √3; of the normal one's samples, more.
 UNIFORM_SPREAD = 1.8
@@ -162,6 +163,13 @@ class Sight:
 class Dimension:
     def __init__(self, name: str, value: int, step: int, minimum: int) -> None:
         self.name, self.value, self.step, self.minimum = name, value, step, minimum
+        self._raises = 0
+
+    def raised(self) -> bool:
+        """Whether its least value could grow: some layers need two elements, of whatever sizes."""
+        self._raises += 1
+        self.minimum += self.step
+        return self._raises <= MOST_RAISES and self.minimum <= self.value
 
     def near(self) -> List[int]:
         around = [self.value + self.step * count for count in (1, 2, 3, 5, 8, -1)] + [self.minimum]
@@ -210,7 +218,9 @@ def dimensions_of(sight: Sight, own: Sizes) -> Tuple[List[Dimension], Dict[Place
     while True:
         seen = looks(sight, dimensions)
         if seen is None:
-            dimensions.pop()
+            last = dimensions[-1]
+            if not last.raised():
+                dimensions.pop()
             continue
         expressions = {}
         for place in sight.first:

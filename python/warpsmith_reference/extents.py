@@ -20,7 +20,7 @@ def fitted(seen: Seen, names: Sequence[str]) -> Optional[str]:
 
 def influences(name: str, seen: Seen) -> bool:
     first, extent = seen[0]
-    return any(value != extent and only_differs(first, sizes) in (name, None) for sizes, value in seen)
+    return any(value != extent and only_differs(first, sizes) == name for sizes, value in seen)
 
 
 def only_differs(one: Sizes, other: Sizes) -> Optional[str]:
