@@ -110,7 +110,7 @@ export const againstLibraries = ({ views }: AgainstLibraries): string => {
     'All times are measured, hot, by graph replay; the contenders of a row ran in the same blocks, each result checked. In brackets: ' +
     'the 95 % interval of the ratio. Attainable: share of the time that data and FLOP need at peak rates. ' +
     `${device.name}, driver ${device.driver ?? 'unknown'}, ${versions.compiler ?? 'nvrtc'}, PyTorch ${torch}, cuDNN ${cudnn}, ` +
-    `FlashAttention-3 0251105a, ${days.at(0)} to ${days.at(-1)}.${best.some(({ kernel }) => wasMeasuredBefore(kernel)) ? MEASURED_BEFORE : ''}`
+    `FlashAttention-3 0251105a, ${[...new Set([days.at(0), days.at(-1)])].join(' to ')}.${best.some(({ kernel }) => wasMeasuredBefore(kernel)) ? MEASURED_BEFORE : ''}`
   );
 };
 

@@ -125,6 +125,8 @@ interface ExtentRules {
   readonly limits: Dim3;
   readonly codeBelow: string;
   readonly hint: string;
+  /** Instead of `hint`, where an extent is too large. */
+  readonly hintAbove?: string;
 }
 
 const GRID_RULES: ExtentRules = {
@@ -132,6 +134,8 @@ const GRID_RULES: ExtentRules = {
   limits: GRID_LIMITS,
   codeBelow: 'zero-size-grid',
   hint: 'Use ceilDiv(size, tile), so that a size below one tile still gets a CTA.',
+  hintAbove:
+    'Put the larger extent in x, loop in the kernel, or declare in `limits` what it takes, such as "B * H <= 65535".',
 };
 const BLOCK_RULES: ExtentRules = {
   what: 'The block',
@@ -158,6 +162,7 @@ function extent(expressions: readonly Expression[], path: string, context: StepC
           maximum: rules.limits[axis],
           codeBelow: rules.codeBelow,
           hint: rules.hint,
+          hintAbove: rules.hintAbove,
         });
   return [along(0), along(1), along(2)];
 }

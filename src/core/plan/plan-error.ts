@@ -40,7 +40,7 @@ function valuesHint(expression: Expression, scope: Scope): string {
  */
 export function evaluateInteger(
   placed: PlacedExpression,
-  limits: { what: string; minimum: number; maximum?: number; codeBelow?: string; hint?: string },
+  limits: { what: string; minimum: number; maximum?: number; codeBelow?: string; hint?: string; hintAbove?: string },
 ): number {
   const value = evaluateExpression(placed.expression, placed.scope, placed);
   const maximum = limits.maximum ?? Number.MAX_SAFE_INTEGER;
@@ -56,5 +56,6 @@ export function evaluateInteger(
   if (value < limits.minimum) {
     throw planError(limits.codeBelow ?? 'out-of-range', placed, { message, value, expected, ...hint });
   }
-  throw planError('out-of-range', placed, { message, value, expected, ...hint });
+  const above = limits.hintAbove === undefined ? hint : { hint: limits.hintAbove };
+  throw planError('out-of-range', placed, { message, value, expected, ...above });
 }

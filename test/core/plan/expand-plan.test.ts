@@ -284,6 +284,18 @@ describe('what can not be launched is refused with the expression and its value'
     });
   });
 
+  it('a grid of more CTAs along y than CUDA launches', () => {
+    expect(mistake({ grid: [1, '8192 * N'] })).toEqual({
+      code: 'out-of-range',
+      message: "The grid's y is 139264.",
+      file: 'kernel.json',
+      path: 'steps[0].grid[1]',
+      received: '8192 * N = 139264',
+      expected: 'an integer from 1 to 65535',
+      hint: 'Put the larger extent in x, loop in the kernel, or declare in `limits` what it takes, such as "B * H <= 65535".',
+    });
+  });
+
   it('a grid of a fractional number of CTAs', () => {
     expect(mistake({ grid: [1, 'N / 2'] })).toEqual({
       code: 'not-an-integer',
