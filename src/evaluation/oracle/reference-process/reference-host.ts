@@ -93,7 +93,7 @@ class ReferenceHost {
       this.#waiting.push(take);
       const startAnother = (): void => {
         if (this.#children.size >= this.#limits.processes) return;
-        if ([...this.#children].some(({ isLoading }) => isLoading)) {
+        if ([...this.#children].some(({ loadedAtMs }) => performance.now() - loadedAtMs < PATIENCE_MS)) {
           timer = setTimeout(startAnother, PATIENCE_MS);
           return;
         }
@@ -140,8 +140,8 @@ class ReferenceChild {
   #loaded: Promise<void> | undefined;
   #idle: NodeJS.Timeout | undefined;
   #outOfMemory = false;
-  /** Until its module is there, or can't be. */
-  isLoading = true;
+  /** When its module was there, or could not be; in the future until then. */
+  loadedAtMs = Number.POSITIVE_INFINITY;
 
   constructor(options: ReferenceHostOptions, limits: ReferenceLimits, command: ReferenceCommand) {
     this.#options = options;
@@ -197,7 +197,7 @@ class ReferenceChild {
 
   async #load(): Promise<void> {
     const { answer } = await this.#ask({ command: 'load' }, [], this.#limits.loadTimeoutMs).finally(() => {
-      this.isLoading = false;
+      this.loadedAtMs = performance.now();
     });
     if (answer.kind === 'not-loaded') throw this.#options.program.notLoaded(this.#options, answer);
     if (answer.kind === 'loaded' && !answer.hasReference) throw this.#missing(answer.exports);
