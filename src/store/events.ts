@@ -656,7 +656,6 @@ export type ConfirmationEvent = EventOf<'confirmation'>;
 export type MoveAbandonedEvent = EventOf<'move-abandoned'>;
 export type OptionsRankedEvent = EventOf<'options-ranked'>;
 export type AuthorAskedEvent = EventOf<'author-asked'>;
-export type ArmChosenEvent = EventOf<'arm-chosen'>;
 export type AblationEvent = EventOf<'ablation'>;
 export type WorkloadAdviceEvent = EventOf<'workload-advice'>;
 export type BudgetEvent = EventOf<'budget'>;

@@ -73,7 +73,7 @@ export class Lineage {
     this.skeletons.set(skeletonOf(candidate), candidate.kernel.file.name);
     this.tell(run, { candidate, attempt, by: `warpsmith: ${pattern.id}` });
     const writer = this.writers.get(candidate.kernel.file.name);
-    return writer !== undefined && judged.some(isWrongWhenTimed) && this.isCaughtBy(writer) ? writer : undefined;
+    return writer !== undefined && judged.some(isWrongWhenTimed) && this.noteCaught(writer) ? writer : undefined;
   }
 
   #add(attempt: Attempt): void {
@@ -88,7 +88,7 @@ export class Lineage {
   }
 
   /** Notes that a kernel was right when verified and wrong when timed. @returns whether its author's turn is over. */
-  isCaughtBy(author: string): boolean {
+  noteCaught(author: string): boolean {
     this.#caught.set(author, (this.#caught.get(author) ?? 0) + 1);
     return this.isCaught(author);
   }

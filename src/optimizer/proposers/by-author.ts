@@ -351,7 +351,7 @@ function noteJudged(memory: Memory, run: Run): Turn | undefined {
   const { evaluation, ratioToStart } = attempt.judged!;
   if (isTimed(evaluation) && ratioToStart !== null) lineage.remember({ candidate, evaluation, ratioToStart });
   lineage.tell(run, { candidate, isSetting, attempt, by });
-  if (judged.some(isWrongWhenTimed) && lineage.isCaughtBy(by)) return caughtTwice(by);
+  if (judged.some(isWrongWhenTimed) && lineage.noteCaught(by)) return caughtTwice(by);
   if (search) {
     search.settings.tell(move.candidate, memory.lastRatio);
     search.attempt = better(search.attempt, attempt);
