@@ -42,13 +42,14 @@ describe('the lineage of a run', () => {
     expect(nodes.map(({ kernel }) => kernel)).toEqual(expect.arrayContaining(['01_first', 'a', 'b']));
     expect(nodes.length).toBeLessThanOrEqual(14);
     expect(omitted).toBeGreaterThan(0);
-    const svg = lineageChart(nodes, omitted)!({ width: 760, height: 360, id: 'x' }).markup;
+    const svg = lineageChart(nodes, omitted, 'predicted')!({ width: 760, height: 360, id: 'x' }).markup;
+    expect(svg).toContain('predicted × start');
     expect(svg.match(/data-mark=/g)).toHaveLength(nodes.length);
     expect(svg).toContain(`${omitted} more that led nowhere`);
   });
 
   it('is not drawn where nothing was written', async () => {
-    expect(lineageChart(lineageView((await logOf()).slice(0, 4)).nodes, 0)).toBeUndefined();
+    expect(lineageChart(lineageView((await logOf()).slice(0, 4)).nodes, 0, 'predicted')).toBeUndefined();
   });
 });
 

@@ -1,3 +1,4 @@
+import type { Timing } from '../../core/timing.ts';
 import { formatRatio } from '../format.ts';
 import type { LineageNode } from '../view/lineage.ts';
 import { type Chart, chart, line, type MarkKind, mark, type Point, text } from './chart.ts';
@@ -16,7 +17,7 @@ const KINDS: Readonly<Record<LineageNode['outcome'], MarkKind>> = {
 };
 
 /** The kernels of a run as a tree: a child below its parent, and further right. Undefined where nothing was written. */
-export function lineageChart(nodes: readonly LineageNode[], omitted: number): Chart | undefined {
+export function lineageChart(nodes: readonly LineageNode[], omitted: number, kind: Timing['kind']): Chart | undefined {
   if (nodes.length < 2) return undefined;
   const texts = {
     title: 'kernels and what they were made from',
@@ -36,7 +37,7 @@ export function lineageChart(nodes: readonly LineageNode[], omitted: number): Ch
       return [line('grid', [from[0], from[1]], [from[0], to[1]]), line('grid', [from[0], to[1]], to)];
     });
     return chart(size, texts, [
-      text('what was made from what; × start', [4, 16]),
+      text(`what was made from what; ${kind} × start`, [4, 16]),
       ...(omitted > 0 ? [text(`${omitted} more that led nowhere`, [4, 34])] : []),
       ...edges,
       ...nodes.map((node, index) => mark(KINDS[node.outcome], at(node, index), nodeLine(node))),

@@ -19,12 +19,14 @@ const LEGEND: readonly LegendItem[] = [
 /** What was made from what, and how fast the best was after what had been spent. */
 export function storyParts(view: RunView, { lineage, spent }: AuthoredView): doc.Part {
   const { nodes, omitted } = lineage;
+  const kind = kindOf(view);
   return [
     nodes.length > 1 && doc.heading('Lineage'),
-    doc.figure('lineage', 'Kernels and what they were made from', lineageChart(nodes, omitted), {
-      legend: LEGEND,
-      data: doc.codeBlock('text', treeText(nodes, omitted)),
-    }),
+    kind &&
+      doc.figure('lineage', `Kernels and what they were made from, ${kind}`, lineageChart(nodes, omitted, kind), {
+        legend: LEGEND,
+        data: doc.codeBlock('text', treeText(nodes, omitted)),
+      }),
     spentParts(view, spent),
   ];
 }
