@@ -32,10 +32,14 @@ const MEASURED = [
 
 const [STRIDED, COALESCED] = [join(problem, '01_strided'), join(problem, '02_coalesced')];
 
-/** Screen → command line, of those that are kept as texts. */
-const KEPT: Readonly<Record<string, readonly string[]>> = {
+/** Screen → command line, of those that are kept as texts and run nothing: they are held every time. */
+const HELP: Readonly<Record<string, readonly string[]>> = {
   help: ['--help'],
   'help-optimize': ['optimize', '--help'],
+};
+
+/** Screen → command line, of the others that are kept as texts. */
+const KEPT: Readonly<Record<string, readonly string[]>> = {
   check: ['check', problem],
   evaluate: ['evaluate', STRIDED, ...ON_L4],
   diagnose: ['diagnose', STRIDED, ...ON_L4],
@@ -134,15 +138,19 @@ async function screensOf(args: readonly string[]): Promise<[columns: number, tex
   return screens;
 }
 
+async function holdToTexts(name: string, args: readonly string[]): Promise<void> {
+  for (const [columns, text] of await screensOf(args)) {
+    await expect(normalised(text)).toMatchFileSnapshot(`screens/${name}.${columns}.txt`);
+  }
+}
+
 describe.skipIf(!isLongEnough)('what a terminal shows', () => {
+  test.each(Object.keys(HELP))('%s', (name) => holdToTexts(name, HELP[name]!));
+
   sampled('screens', Object.keys(KEPT), { oneIn: 3, placeOf: (name) => `test/cli/screens/${name}.80.txt` })(
     '%s',
     { timeout: 120_000 },
-    async (name) => {
-      for (const [columns, text] of await screensOf(KEPT[name]!)) {
-        await expect(normalised(text)).toMatchFileSnapshot(`screens/${name}.${columns}.txt`);
-      }
-    },
+    (name) => holdToTexts(name, KEPT[name]!),
   );
 
   sampled('long screens', Object.keys(LONG), { oneIn: 4 })(
