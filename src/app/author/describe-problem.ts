@@ -85,7 +85,10 @@ export async function describeProblem(turn: Place): Promise<ProblemBrief> {
     ),
     limits: [...(file.limits ?? [])].map(String),
     tolerance: [...tolerances(file), ...determinism],
-    bounds: `No kernel can take less than ${formatNs(vetoNs)} (a shorter time is refused); ${formatNs(attainableNs)} is attainable at realistic peak rates.`,
+    bounds: [
+      ...(vetoNs > 0 ? [`No kernel can take less than ${formatNs(vetoNs)} (a shorter time is refused)`] : []),
+      `${formatNs(attainableNs)} is attainable at realistic peak rates.`,
+    ].join('; '),
     rules: RULES,
     kernelJson: EXAMPLE,
     expressions: EXPRESSIONS,
