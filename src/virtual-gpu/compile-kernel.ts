@@ -113,6 +113,7 @@ function importFunctions(module: ModuleBuilder): Imports {
     watchGroup: module.importFunction('watchGroup', taking(3)),
     watchUniform: module.importFunction('watchUniform', taking(4)),
     watchLanes: module.importFunction('watchLanes', taking(1)),
+    lanesMissing: module.importFunction('lanesMissing', taking(2)),
   };
 }
 

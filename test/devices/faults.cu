@@ -58,10 +58,17 @@ extern "C" __global__ void stop(int *out) {
   out[threadIdx.x] = 1;
 }
 
-extern "C" __global__ void early_exit(int *out) {
-  if (threadIdx.x >= 20) return;
-  __syncthreads(); // line: barrier
+extern "C" __global__ void counted_barrier(int *out) {
+  if (threadIdx.x >= 32) return;
+  asm volatile("barrier.sync 1, 64;"); // line: barrier
   out[threadIdx.x] = 1;
+}
+
+extern "C" __global__ void half_at_barrier(int *out) {
+  if (threadIdx.x < 16)
+    __syncthreads(); // line: half a warp
+  else
+    out[threadIdx.x] = __shfl_xor_sync(~0u, threadIdx.x, 1);
 }
 
 extern "C" __global__ void endless(volatile int *out) {

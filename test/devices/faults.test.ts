@@ -267,11 +267,21 @@ describe('stops', () => {
     expect(fault).toMatchObject({ thread: [5, 0, 0], source: { line: lineOf('trap') } });
   });
 
-  it('a barrier that some threads have left without', async () => {
-    const { status, message, fault } = await fail('early_exit', { arguments: ['out'], buffers: { out: 128 } });
+  it('a barrier that counts on threads that have exited', async () => {
+    const launch = { block: 64, arguments: ['out'], buffers: { out: 256 } };
+    const { status, message, fault } = await fail('counted_barrier', launch);
     expect(status).toBe('unsafe');
-    expect(message).toContain('barrier 0 was reached by 20 of 32 threads; the others have exited or wait elsewhere');
+    expect(message).toContain(
+      'barrier 1 was reached by 32 of 64 threads, a count that the code names; the others have exited or wait elsewhere',
+    );
     expect(fault).toMatchObject({ cta: [0, 0, 0], source: { line: lineOf('barrier') } });
+  });
+
+  it('a barrier at which half of a warp waits for the other half, which waits in a shuffle', async () => {
+    const { status, message, fault } = await fail('half_at_barrier', { arguments: ['out'], buffers: { out: 128 } });
+    expect(status).toBe('unsafe');
+    expect(message).toContain('thread 0 waits at a barrier while other threads of its warp wait for it');
+    expect(fault).toMatchObject({ thread: [0, 0, 0], source: { line: lineOf('half a warp') } });
   });
 
   it('warps that wait at different barriers', async () => {

@@ -3,6 +3,7 @@ import { spaceOf } from '../../ptx/instruction-parts.ts';
 import { definitionsAndUses, runsAs, synchronisationOf } from '../../ptx/instructions/properties.ts';
 import type { Runs } from '../../ptx/instructions/row.ts';
 import { registersOf } from '../../ptx/operands.ts';
+import { WARP } from '../layout.ts';
 import { isMarkedStrong } from '../race-detector/watched-access.ts';
 import { unsupported } from '../unsupported.ts';
 import type { FunctionBuilder, Local } from '../wasm/function-builder.ts';
@@ -65,9 +66,32 @@ const givesOlderValues = ({ kernel }: BlockFrame, instruction: PtxInstruction): 
 
 const OTHER_SPACES: ReadonlySet<string> = new Set(['local', 'const', 'param']);
 
-/** Tells the race detector that the lanes of a warp have met. */
-function emitLaneMeeting({ b, kernel, locals }: BlockFrame, instruction: PtxInstruction): void {
-  if (kernel.watching && synchronisationOf(instruction) === 'warp') b.get(locals.warp).call(kernel.imports.watchLanes);
+/** Lanes of a warp meet: asks after lanes that are named but elsewhere, and tells the race detector. */
+function emitLaneMeeting(frame: BlockFrame, instruction: PtxInstruction): void {
+  const { b, kernel, locals, masked } = frame;
+  if (synchronisationOf(instruction) !== 'warp') return;
+  if (masked) emitMissingLanes(frame, instruction);
+  if (kernel.watching) b.get(locals.warp).call(kernel.imports.watchLanes);
+}
+
+/** Instructions whose last operand is a mask of lanes. */
+const NAMES_LANES: ReadonlySet<string> = new Set(['shfl', 'vote', 'match', 'redux', 'elect', 'bar', 'barrier']);
+
+/** A mask that differs from lane to lane came from the lanes that are here. */
+function emitMissingLanes({ b, kernel, locals, uniforms }: BlockFrame, { opcode, operands }: PtxInstruction): void {
+  const mask = NAMES_LANES.has(opcode) ? operands.at(-1) : undefined;
+  const pushMissing = () => {
+    if (mask?.kind === 'register') b.get(uniforms.local(mask.name));
+    else b.i32(mask?.kind === 'immediate' ? Number(BigInt.asIntN(32, mask.value)) : 0);
+    b.get(locals.warp).memory('i32.load', WARP.activeBits).i32(-1).op('i32.xor').op('i32.and');
+  };
+  if (mask?.kind !== 'immediate' && !(mask?.kind === 'register' && kernel.uniform.has(mask.name))) return;
+  pushMissing();
+  b.if(() => {
+    b.get(locals.warp);
+    pushMissing();
+    b.call(kernel.imports.lanesMissing);
+  });
 }
 
 /** Emits the function of one block, for a converged warp or (masked) for the lanes in its mask. */

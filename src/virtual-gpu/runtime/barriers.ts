@@ -15,6 +15,8 @@ export interface Arrival {
   id: number;
   threads: number;
   expected: number;
+  /** All threads of the CTA are expected that have not exited, not a count that the code names. */
+  isWhole: boolean;
   groups: WaitingLanes[];
 }
 
@@ -43,13 +45,13 @@ export function wholeBarrierOf(instruction: PtxInstruction): number | undefined 
 export type ArrivedThreads = Map<number, number>;
 
 /**
- * Groups waiting lanes by barrier. `ctaThreads` is expected where an instruction names no count; `arrived` threads
- * count too.
+ * Groups waiting lanes by barrier. Where an instruction names no count, all `liveThreads` are expected: a thread that exits no longer
+ * keeps a barrier of the whole CTA waiting (PTX ISA, `exit`). `arrived` threads count too.
  */
 export function arrivalsOf(
   waiting: readonly WaitingLanes[],
   barriers: ReadonlyMap<number, PtxInstruction>,
-  ctaThreads: number,
+  liveThreads: number,
   arrived: ArrivedThreads,
   read: OperandReader,
 ): Arrival[] {
@@ -59,10 +61,12 @@ export function arrivalsOf(
     const value = (operand: PtxOperand | undefined) =>
       operand === undefined ? 0 : operand.kind === 'immediate' ? Number(operand.value) : read(operand, group);
     const id = value(idOperand);
+    const count = value(countOperand);
     const arrival = arrivals.get(id) ?? {
       id,
       threads: arrived.get(id) ?? 0,
-      expected: value(countOperand) || ctaThreads,
+      expected: count || liveThreads,
+      isWhole: count === 0,
       groups: [],
     };
     arrival.threads += group.lanes.length;

@@ -91,6 +91,8 @@ interface RunExports {
 const SLICE = { usual: 1 << 18, watched: 1 << 14 } as const;
 
 const ALL_LANES: number[] = Array.from({ length: LANES }, (_, lane) => lane);
+/** A CTA has at most 1024 threads. */
+const ALL_WARPS = ALL_LANES;
 
 /** Bits that a request sets in the sector map; an atomic reads and writes. */
 const SECTOR_BITS: Record<RequestKind, number> = {
@@ -177,6 +179,7 @@ export class CtaRunner {
         watchUniform: (group: number, address: number, warp: number, masked: number) =>
           this.#watcher!.uniformGroup(group, address, warp, masked !== 0),
         watchLanes: (warp: number) => this.#watcher!.lanesMeet(warp),
+        lanesMissing: (warp: number, lanes: number) => this.#lanesMissing(warp, lanes),
       },
     };
   }
@@ -401,6 +404,39 @@ export class CtaRunner {
     return this.#slice - this.#memory.i32[budget]!;
   }
 
+  /**
+   * Some lanes of a warp exchange values with `lanes`, by bits, which are elsewhere. Those that have exited no longer count, but
+   * on a GPU one that waits at a barrier keeps the others waiting, and they keep the barrier waiting.
+   */
+  #lanesMissing(warpAddress: number, lanes: number): void {
+    const warp = (warpAddress - WARPS) / this.image.warpBytes;
+    for (const lane of ALL_LANES) {
+      const pc = this.#memory.i32[(warpAddress + WARP.programCounters) / 4 + lane]!;
+      if ((lanes & (1 << lane)) === 0 || pc < PC.waiting || pc === PC.exited) continue;
+      throw new KernelFault(
+        'barrier',
+        `thread ${warp * LANES + lane} waits at a barrier while other threads of its warp wait for it: the mask of their ` +
+          'shuffle, vote or __syncwarp() names it',
+        { instruction: this.image.barriers.get(pc & PC.blockMask), lane },
+      );
+    }
+  }
+
+  /** Threads of the CTA that have not exited. */
+  #liveThreads(): number {
+    const [x, y, z] = this.#request.block;
+    const { i32 } = this.#memory;
+    let exited = 0;
+    this.#states.forEach((state, warp) => {
+      const at = WARPS + warp * this.image.warpBytes;
+      if (state === 'exited') exited += Math.min(LANES, x * y * z - warp * LANES);
+      else if (i32[(at + WARP.converged) >> 2] === 0)
+        for (let lane = 0; lane < Math.min(LANES, x * y * z - warp * LANES); lane++)
+          if (i32[(at + WARP.programCounters) / 4 + lane] === PC.exited) exited++;
+    });
+    return x * y * z - exited;
+  }
+
   /** All lanes that wait at a barrier, by warp and by the block from which they continue. */
   #waitingLanes(): WaitingLanes[] {
     const waiting: WaitingLanes[] = [];
@@ -425,34 +461,37 @@ export class CtaRunner {
   }
 
   #arrivals(): Arrival[] {
-    const [x, y, z] = this.#request.block;
     const read: OperandReader = (operand, { warp, block, lanes }) =>
       this.#barrierContext(warp, block).word(operand, lanes[0]!);
-    return arrivalsOf(this.#waitingLanes(), this.image.barriers, x * y * z, this.#arrived, read);
+    return arrivalsOf(this.#waitingLanes(), this.image.barriers, this.#liveThreads(), this.#arrived, read);
   }
 
   #barrierContext(warp: number, block: number): WarpContext {
     return this.#context(this.image.barriers.get(block)!, WARPS + warp * this.image.warpBytes, false);
   }
 
-  /** Lets all warps go on if they wait at one `__syncthreads()` of the code, each as a whole: the usual case, without lists. */
+  /**
+   * Lets all warps go on that have not exited, if they wait at one `__syncthreads()` of the code, each as a whole: the usual case,
+   * without lists.
+   */
   #releaseAll(): boolean {
     const { i32 } = this.#memory;
     const { warpBytes } = this.image;
-    if (this.#arrived.size > 0) return false;
-    const block = i32[(WARPS + WARP.nextBlock) >> 2]!;
+    const first = this.#states.indexOf('waiting');
+    if (this.#arrived.size > 0 || first < 0) return false;
+    const block = i32[(WARPS + first * warpBytes + WARP.nextBlock) >> 2]!;
     for (let warp = 0; warp < this.#warpCount; warp++) {
       const at = WARPS + warp * warpBytes;
+      if (this.#states[warp] === 'exited') continue;
       if (this.#states[warp] !== 'waiting' || i32[(at + WARP.converged) >> 2] === 0) return false;
       if (i32[(at + WARP.nextBlock) >> 2] !== block) return false;
     }
     const id = wholeBarrierOf(this.image.barriers.get(block)!);
     if (id === undefined) return false;
-    this.#states.fill('ready');
-    this.#watcher?.barrier(
-      id,
-      Array.from({ length: this.#warpCount }, (_, warp) => warp),
-    );
+    this.#states.forEach((state, warp) => {
+      if (state === 'waiting') this.#states[warp] = 'ready';
+    });
+    this.#watcher?.barrier(id, ALL_WARPS.slice(0, this.#warpCount));
     return true;
   }
 
@@ -462,10 +501,18 @@ export class CtaRunner {
     for (const arrival of complete) {
       this.#arrived.delete(arrival.id);
       this.#reduceAtBarrier(arrival);
-      this.#watcher?.barrier(arrival.id, [...new Set(arrival.groups.map(({ warp }) => warp))]);
+      this.#watcher?.barrier(arrival.id, this.#warpsAt(arrival));
       for (const group of arrival.groups) this.#resume(group);
     }
     return complete.length > 0;
+  }
+
+  /** Warps whose work so far comes before what follows the barrier: an exit counts as an arrival where all threads meet. */
+  #warpsAt({ groups, isWhole }: Arrival): number[] {
+    const waiting = new Set(groups.map(({ warp }) => warp));
+    return ALL_WARPS.slice(0, this.#warpCount).filter(
+      (warp) => waiting.has(warp) || (isWhole && this.#states[warp] === 'exited'),
+    );
   }
 
   #resume({ warp, block, lanes }: WaitingLanes): void {
@@ -500,7 +547,10 @@ export class CtaRunner {
   #reportStuckBarrier(): never {
     const arrivals = this.#arrivals();
     const text = arrivals
-      .map(({ id, threads, expected }) => `barrier ${id} was reached by ${threads} of ${expected} threads`)
+      .map(({ id, threads, expected, isWhole }) => {
+        const reached = `barrier ${id} was reached by ${threads} of ${expected} threads`;
+        return isWhole ? reached : `${reached}, a count that the code names`;
+      })
       .join('; ');
     const block = arrivals[0]?.groups[0]?.block;
     const instruction = block === undefined ? undefined : this.image.barriers.get(block);

@@ -60,12 +60,17 @@ export function splitBlocks(cfg: ControlFlowGraph, divergentBlocks: ReadonlySet<
       const index = result.length;
       const isLast = position === list.length - 1;
       const successors = isLast ? block.successors.map((s) => firstPiece[s]!) : [index + 1];
-      result.push(finish(index, instructions, successors, isLast, divergentBlocks.has(block.index)));
+      const divergent = divergentBlocks.has(block.index) || onlyLeaves(instructions);
+      result.push(finish(index, instructions, successors, isLast, divergent));
     });
   }
   for (const block of result) for (const s of new Set(block.successors)) result[s]!.predecessors.push(block.index);
   return result;
 }
+
+/** A thread that is finished leaves, whoever waits elsewhere: barriers need not wait for it. */
+const onlyLeaves = (instructions: readonly PtxInstruction[]): boolean =>
+  instructions.length === 1 && controlOf(instructions[0]!) === 'leave' && !instructions[0]!.guard;
 
 function cut(block: BasicBlock, divergent: boolean): PtxInstruction[][] {
   const pieces: PtxInstruction[][] = [[]];
