@@ -34,7 +34,7 @@ interface Tally {
 /** Records the decisions of one chunk loop: sums in locals, which are zero when the block begins, then one store for each. */
 export class LaneDecisions {
   readonly #frame: BlockFrame;
-  readonly #tallies: Tally[] = [];
+  readonly #tallies = new Map<PtxInstruction, Tally>();
 
   constructor(frame: BlockFrame) {
     this.#frame = frame;
@@ -50,26 +50,33 @@ export class LaneDecisions {
     const record = kernel.decisionRecord(instruction);
     if (record === undefined) return;
     const result = resultLocals(resultOf(instruction));
-    const trues = b.local('v128');
-    if (active === undefined) {
+    const { trues, falses } = this.#tallyOf(instruction, record, active !== undefined);
+    if (active === undefined || falses === undefined) {
       b.get(trues);
       pushOutcome(b, instruction, result);
       b.op('i32x4.add').set(trues);
-      this.#tallies.push({ record, trues, falses: undefined });
       return;
     }
-    const [falses, outcome] = [b.local('v128'), b.local('v128')];
+    const outcome = b.local('v128');
     pushOutcome(b, instruction, result);
     b.set(outcome);
     b.get(outcome).get(active).op('v128.and').get(trues).op('v128.or').set(trues);
     b.get(active).get(outcome).op('v128.andnot').get(falses).op('v128.or').set(falses);
-    this.#tallies.push({ record, trues, falses });
+  }
+
+  #tallyOf(instruction: PtxInstruction, record: number, isPartial: boolean): Tally {
+    const { b } = this.#frame;
+    const known = this.#tallies.get(instruction);
+    if (known) return known;
+    const tally = { record, trues: b.local('v128'), falses: isPartial ? b.local('v128') : undefined };
+    this.#tallies.set(instruction, tally);
+    return tally;
   }
 
   /** After the loop. */
   store(): void {
     const { b } = this.#frame;
-    for (const { record, trues, falses } of this.#tallies) {
+    for (const { record, trues, falses } of this.#tallies.values()) {
       storeIfAny(b, record + DECISION.wasTrue, () => b.get(trues));
       storeIfAny(b, record + DECISION.wasFalse, () => {
         if (falses !== undefined) b.get(falses);

@@ -1,11 +1,11 @@
 import type { PtxGuard, PtxInstruction, PtxOperand } from '../../../ptx/ast.ts';
-import { runsAs } from '../../../ptx/instructions/properties.ts';
+import { definitionsAndUses, runsAs } from '../../../ptx/instructions/properties.ts';
 import { elementsOf } from '../../../ptx/operands.ts';
 import { CHUNK_BYTES, LANES, WARP } from '../../layout.ts';
 import { unsupported } from '../../unsupported.ts';
 import type { Local } from '../../wasm/function-builder.ts';
-import type { BlockFrame } from '../block-frame.ts';
-import { LaneMemory } from '../memory/lane-memory.ts';
+import type { BlockFrame, BlockLocals } from '../block-frame.ts';
+import { LaneMemory, SegmentMemory } from '../memory/lane-memory.ts';
 import { LaneDecisions } from '../record-decisions.ts';
 import type { LaneContext, PendingInstruction, Segment } from './context.ts';
 import { laneEmitter } from './forms.ts';
@@ -16,52 +16,128 @@ import { LaneRegisters } from './registers.ts';
 const OPERAND_SCRATCH = 4;
 
 /** Emits one chunk loop: a straight line of lane-wise instructions run four lanes at a time. */
-export class SegmentEmitter implements Segment {
-  readonly frame: BlockFrame;
+export class SegmentEmitter {
+  #frame: BlockFrame;
   #pending: readonly PendingInstruction[];
-  #temporaries: readonly Local[];
-  #registers: LaneRegisters;
-  #operands: LaneOperands;
-  #memory: LaneMemory;
+  #memory: SegmentMemory;
   #decisions: LaneDecisions;
-  /** Of the current instruction: its position in the segment, and the lanes that its guard leaves active. */
-  #position = 0;
-  #guard: Local | undefined;
+  /** The chunks that one turn of the loop runs side by side, instruction by instruction. */
+  #chunks: readonly ChunkEmitter[];
 
   /** @param parts `isNeededAfter`: whether a register's value is read behind the segment. */
-  constructor(parts: {
-    frame: BlockFrame;
-    pending: readonly PendingInstruction[];
-    isNeededAfter: (register: string) => boolean;
-    temporaries: readonly Local[];
-  }) {
-    this.frame = parts.frame;
-    this.#pending = parts.pending;
-    this.#temporaries = parts.temporaries;
-    this.#registers = new LaneRegisters(parts.frame, parts.pending, parts.isNeededAfter);
-    this.#operands = new LaneOperands(parts.frame, this.#registers, parts.temporaries[OPERAND_SCRATCH]!);
-    this.#memory = new LaneMemory(this, parts.pending);
-    this.#decisions = new LaneDecisions(parts.frame);
+  constructor(parts: SegmentParts) {
+    const { frame, pending } = parts;
+    this.#frame = frame;
+    this.#pending = pending;
+    this.#memory = new SegmentMemory(frame, pending);
+    this.#decisions = new LaneDecisions(frame);
+    this.#chunks = framesOf(frame, pending).map(
+      (own) => new ChunkEmitter({ ...parts, frame: own }, this.#memory, this.#decisions),
+    );
   }
 
   emit(): void {
-    const { b, locals, masked } = this.frame;
+    const { b, locals, masked } = this.#frame;
     this.#memory.emitUniformChecks();
     b.i32(0).set(locals.chunk);
     b.loop(() => {
       b.get(locals.warp).get(locals.chunk).op('i32.add').tee(locals.at);
       b.get(locals.chunk).op('i32.add').set(locals.at2);
+      for (const [i, chunk] of this.#chunks.entries()) if (i > 0) this.#moveOn(chunk.frame.locals, i);
       if (masked) {
         b.get(locals.at).memory('v128.load', WARP.mask).tee(locals.mask).op('v128.any_true');
         b.if(() => this.#emitBody());
       } else this.#emitBody();
-      b.get(locals.chunk).i32(CHUNK_BYTES).op('i32.add').tee(locals.chunk);
+      b.get(locals.chunk)
+        .i32(CHUNK_BYTES * this.#chunks.length)
+        .op('i32.add')
+        .tee(locals.chunk);
       b.i32(LANES * 4)
         .op('i32.lt_u')
         .brIf(0);
     });
     this.#memory.emitAccounts();
     this.#decisions.store();
+  }
+
+  /** Sets the places of a chunk that lies `further` chunks behind the first of this turn. */
+  #moveOn(places: BlockLocals, further: number): void {
+    const { b, locals } = this.#frame;
+    const bytes = further * CHUNK_BYTES;
+    b.get(locals.chunk).i32(bytes).op('i32.add').set(places.chunk);
+    b.get(locals.at).i32(bytes).op('i32.add').set(places.at);
+    b.get(locals.at2)
+      .i32(2 * bytes)
+      .op('i32.add')
+      .set(places.at2);
+  }
+
+  #emitBody(): void {
+    this.#pending.forEach((pending, position) => {
+      const [first, ...others] = this.#chunks as [ChunkEmitter, ...ChunkEmitter[]];
+      first.emitInstruction(pending, position);
+      const isShared = others.length > 0 && this.#memory.loadsOneValue(pending.instruction);
+      for (const chunk of others) {
+        if (isShared) chunk.copyResults(pending.instruction, position, first);
+        else chunk.emitInstruction(pending, position);
+      }
+    });
+  }
+}
+
+interface SegmentParts {
+  readonly frame: BlockFrame;
+  readonly pending: readonly PendingInstruction[];
+  readonly isNeededAfter: (register: string) => boolean;
+  readonly temporaries: readonly Local[];
+}
+
+/** Twice the code takes twice the time to compile; it pays from this many instructions on that wait for each other. */
+const LONG_CHAIN = 24;
+
+/**
+ * One frame for each chunk of a turn, which are two if instructions wait for each other in a long chain. A sum of 64 products
+ * takes 64 × 4 cycles. A processor looks ahead by some two hundred instructions, so the next chunk's sum lies too far behind
+ * unless it stands between.
+ */
+function framesOf(frame: BlockFrame, pending: readonly PendingInstruction[]): BlockFrame[] {
+  if (frame.masked || longestChain(pending) < LONG_CHAIN) return [frame];
+  const { b, locals } = frame;
+  return [frame, { ...frame, locals: { ...locals, chunk: b.local('i32'), at: b.local('i32'), at2: b.local('i32') } }];
+}
+
+/** The most instructions of which each needs the result of the one before. */
+function longestChain(pending: readonly PendingInstruction[]): number {
+  const lengths = new Map<string, number>();
+  let longest = 0;
+  for (const { instruction } of pending) {
+    const { definitions, uses } = definitionsAndUses(instruction);
+    const length = 1 + Math.max(0, ...uses.map((register) => lengths.get(register) ?? 0));
+    for (const register of definitions) lengths.set(register, length);
+    longest = Math.max(longest, length);
+  }
+  return longest;
+}
+
+/** Emits instructions for one chunk of a turn. */
+class ChunkEmitter implements Segment {
+  readonly frame: BlockFrame;
+  readonly memory: LaneMemory;
+  #temporaries: readonly Local[];
+  #registers: LaneRegisters;
+  #operands: LaneOperands;
+  #decisions: LaneDecisions;
+  /** Of the current instruction: its position in the segment, and the lanes that its guard leaves active. */
+  #position = 0;
+  #guard: Local | undefined;
+
+  constructor(parts: SegmentParts, memory: SegmentMemory, decisions: LaneDecisions) {
+    this.frame = parts.frame;
+    this.#temporaries = parts.temporaries;
+    this.#registers = new LaneRegisters(parts.frame, parts.pending, parts.isNeededAfter);
+    this.#operands = new LaneOperands(parts.frame, this.#registers, parts.temporaries[OPERAND_SCRATCH]!);
+    this.memory = new LaneMemory(this, memory);
+    this.#decisions = decisions;
   }
 
   get activeMask(): Local | undefined {
@@ -76,22 +152,26 @@ export class SegmentEmitter implements Segment {
     this.#operands.pushPart(operand, part, pending);
   }
 
-  #emitBody(): void {
-    this.#pending.forEach((pending, position) => {
-      this.#position = position;
-      this.#emitInstruction(pending);
-    });
-  }
-
-  #emitInstruction(pending: PendingInstruction): void {
+  /** @param position of the instruction in the segment. */
+  emitInstruction(pending: PendingInstruction, position: number): void {
     const { instruction } = pending;
+    this.#position = position;
     const context = this.#contextOf(pending);
     this.#guard = instruction.guard && this.#emitGuard(instruction.guard, pending);
-    if (runsAs(instruction) === 'access') return this.#memory.emitAccess(context, pending);
+    if (runsAs(instruction) === 'access') return this.memory.emitAccess(context, pending);
     const emitter = laneEmitter(instruction, this.frame.kernel.helpers.fusedMultiplyAdd);
     if (!emitter) throw unsupported(instruction);
     emitter(context);
     this.#decisions.add(instruction, (register) => this.#registers.locals(register), this.activeMask);
+  }
+
+  /** What an unguarded instruction gave another chunk, when it gives all chunks the same. */
+  copyResults(instruction: PtxInstruction, position: number, other: ChunkEmitter): void {
+    for (const register of definitionsAndUses(instruction).definitions)
+      other.#registers.locals(register).forEach((local, part) => {
+        this.frame.b.get(local);
+        this.#registers.set(register, part as 0 | 1, undefined, position);
+      });
   }
 
   #emitGuard({ register, negated }: PtxGuard, pending: PendingInstruction): Local {

@@ -1,7 +1,9 @@
+import type { PtxInstruction } from '../../../ptx/ast.ts';
 import { typeOf, vectorLength } from '../../../ptx/instruction-parts.ts';
 import { elementsOf } from '../../../ptx/operands.ts';
 import { CONSTANTS, LAUNCH, PARAMETERS, SHARED, WARP } from '../../layout.ts';
 import type { Local, MemoryIndex } from '../../wasm/function-builder.ts';
+import type { BlockFrame } from '../block-frame.ts';
 import type { LaneContext, PendingInstruction, Segment } from '../lane/context.ts';
 import type { AccessGroup, AccessSpace } from './access-groups.ts';
 import { emitCounts, emitWatches, markRead, markSectors, markWritten, recordAddresses } from './accounts.ts';
@@ -22,48 +24,83 @@ const SPACE_ORIGIN: Record<AccessSpace, { memory: MemoryIndex; origin: number }>
 const gathersSingles = (group: AccessGroup): boolean =>
   group.accesses.some((access) => !access.isStore && (access.bytes === 2 || access.bytes === 4));
 
-/** Loads and stores of one segment: grouping, one bounds and alignment check per group, transfers, counting. */
-export class LaneMemory {
-  #segment: Segment;
-  #plan: AccessPlan;
+const isStore = (group: AccessGroup, instruction: PtxInstruction): boolean =>
+  group.accesses.some((access) => access.instruction === instruction && access.isStore);
 
-  constructor(segment: Segment, pending: readonly PendingInstruction[]) {
-    this.#segment = segment;
-    this.#plan = planAccesses(segment.frame, pending);
+/** Loads and stores of one segment: grouping, checks of addresses that are the same for the warp, counting. */
+export class SegmentMemory {
+  readonly plan: AccessPlan;
+  readonly #frame: BlockFrame;
+
+  constructor(frame: BlockFrame, pending: readonly PendingInstruction[]) {
+    this.#frame = frame;
+    this.plan = planAccesses(frame, pending);
+  }
+
+  /** Whether all lanes get the same from a load: one address, and no guard. */
+  loadsOneValue(instruction: PtxInstruction): boolean {
+    const group = this.plan.groupOf.get(instruction)?.group;
+    return group?.uniform === true && group.space !== 'local' && !isStore(group, instruction);
   }
 
   /** Checks of groups with one address for the warp, once before the chunk loop. */
   emitUniformChecks(): void {
-    const { frame } = this.#segment;
-    for (const planned of this.#plan.groups) {
+    const frame = this.#frame;
+    for (const planned of this.plan.groups) {
       const { group } = planned;
       if (!group.uniform) continue;
       const address = emitUniformCheck(frame, planned);
       if (frame.kernel.counting && group.space === 'global') markSectors(frame, group, () => frame.b.get(address));
-      planned.laneAddresses = group.space === 'local' ? undefined : [address, address, address, address];
       planned.baseLocal = address;
     }
+  }
+
+  /** After the chunk loop: accounts for each group's addresses. */
+  emitAccounts(): void {
+    const frame = this.#frame;
+    if (frame.kernel.watching) emitWatches(frame, this.plan.groups);
+    if (frame.kernel.counting) emitCounts(frame, this.plan.groups);
+  }
+}
+
+/** Where a chunk's four lanes find a group. */
+interface ChunkAddresses {
+  /** wasm address of each lane's checked address (all four the same local for a uniform group). */
+  readonly lanes: readonly Local[];
+  /** i32 local: bytes between neighbouring lanes' addresses if that is one step for the whole chunk, else −1. */
+  readonly step: Local | undefined;
+}
+
+/** Loads and stores of one chunk: one bounds and alignment check per group, transfers. */
+export class LaneMemory {
+  #segment: Segment;
+  #memory: SegmentMemory;
+  #addresses = new Map<PlannedGroup, ChunkAddresses>();
+
+  constructor(segment: Segment, memory: SegmentMemory) {
+    this.#segment = segment;
+    this.#memory = memory;
   }
 
   /** Emits one load or store within the chunk loop. */
   emitAccess(context: LaneContext, pending: PendingInstruction): void {
     const { instruction } = pending;
     const { b, kernel } = this.#segment.frame;
-    const planned = this.#plan.groupOf.get(instruction)!;
+    const planned = this.#memory.plan.groupOf.get(instruction)!;
     const { group } = planned;
-    const addresses = this.#laneAddresses(planned, pending);
+    const { lanes, step } = this.#addressesOf(planned, pending);
     const { memory, origin } = SPACE_ORIGIN[group.space];
     const access = group.accesses.find((a) => a.instruction === instruction)!;
     const transfer = {
       context,
-      addresses,
-      uniform: addresses[0] === addresses[1],
+      addresses: lanes,
+      uniform: lanes[0] === lanes[1],
       offset: origin + access.offset - group.minimum,
       memory,
       type: typeOf(instruction),
       count: vectorLength(instruction),
       mask: this.#segment.activeMask,
-      step: planned.step,
+      step,
     };
     if (!access.isStore) {
       if (group.space === 'global' && kernel.counting) markRead(b, transfer, access.bytes);
@@ -74,8 +111,19 @@ export class LaneMemory {
     if (group.space === 'global') markWritten(b, transfer, access.bytes);
   }
 
-  #laneAddresses(planned: PlannedGroup, pending: PendingInstruction): Local[] {
-    if (planned.laneAddresses) return planned.laneAddresses;
+  #addressesOf(planned: PlannedGroup, pending: PendingInstruction): ChunkAddresses {
+    const known = this.#addresses.get(planned);
+    if (known) return known;
+    const { group, baseLocal } = planned;
+    const isShared = group.uniform && group.space !== 'local';
+    const addresses = isShared
+      ? { lanes: [baseLocal!, baseLocal!, baseLocal!, baseLocal!], step: undefined }
+      : this.#emitAddresses(planned, pending);
+    this.#addresses.set(planned, addresses);
+    return addresses;
+  }
+
+  #emitAddresses(planned: PlannedGroup, pending: PendingInstruction): ChunkAddresses {
     const { b } = this.#segment.frame;
     const { group } = planned;
     const checked = b.local('v128');
@@ -88,13 +136,13 @@ export class LaneMemory {
     // Inactive lanes read the null page, or lane-local memory at 0.
     if (mask !== undefined) b.get(checked).get(mask).op('v128.and').set(checked);
     if (group.space === 'local') this.#addLocalBase(checked);
-    if (gathersSingles(group)) planned.step = this.#emitStep(checked);
-    planned.laneAddresses = [0, 1, 2, 3].map((lane) => {
+    const step = gathersSingles(group) ? this.#emitStep(checked) : undefined;
+    const lanes = [0, 1, 2, 3].map((lane) => {
       const address = b.local('i32');
       b.get(checked).lane('i32x4.extract_lane', lane).set(address);
       return address;
     });
-    return planned.laneAddresses;
+    return { lanes, step };
   }
 
   /** Neighbouring lanes usually read neighbouring elements. This is tested once; then one load serves four lanes. */
@@ -117,12 +165,5 @@ export class LaneMemory {
     b.i32(0).memory('v128.load32_splat', LAUNCH.localBytes).op('i32x4.mul');
     b.get(locals.warp).memory('v128.load32_splat', WARP.localBase).op('i32x4.add');
     b.get(checked).op('i32x4.add').set(checked);
-  }
-
-  /** After the chunk loop: accounts for each group's addresses. */
-  emitAccounts(): void {
-    const { frame } = this.#segment;
-    if (frame.kernel.watching) emitWatches(frame, this.#plan.groups);
-    if (frame.kernel.counting) emitCounts(frame, this.#plan.groups);
   }
 }

@@ -10,15 +10,12 @@ import type { KernelContext } from '../kernel-context.ts';
 import type { PendingInstruction } from '../lane/context.ts';
 import { type Access, type AccessGroup, type AccessSpace, joinGroup } from './access-groups.ts';
 
-/** A group during emission, with the locals that hold its checked addresses. */
+/** A group during emission. */
 export interface PlannedGroup {
   group: AccessGroup;
   base: PtxOperand | null;
+  /** Of a uniform group: the base register; from its check on, the checked address. */
   baseLocal: Local | undefined;
-  /** wasm address of each lane's checked address (all four the same local for a uniform group). */
-  laneAddresses: Local[] | undefined;
-  /** i32 local: bytes between neighbouring lanes' addresses if that is one step for the whole chunk, else −1. */
-  step: Local | undefined;
 }
 
 /** Addresses of the counted spaces go through the pattern tables. */
@@ -92,8 +89,6 @@ class Planner implements AccessPlan {
       group: this.#newGroup(space, access, uniform),
       base: base.register === undefined ? null : { kind: 'register', name: base.register },
       baseLocal: uniform ? baseLocal : undefined,
-      laneAddresses: undefined,
-      step: undefined,
     };
     this.groups.push(planned);
     this.groupOf.set(instruction, planned);
