@@ -12,6 +12,12 @@ typedef unsigned long long uint64_t;
 typedef long long intptr_t;
 typedef unsigned long long uintptr_t;
 typedef long ptrdiff_t;
+typedef unsigned short ushort;
+typedef unsigned int uint;
+typedef unsigned long ulong;
+#ifndef NULL
+#define NULL 0L
+#endif
 
 #ifndef INFINITY
 #define INFINITY __builtin_bit_cast(float, 0x7f800000)
@@ -35,3 +41,4 @@ typedef long ptrdiff_t;
 __device__ inline bool isnormal(float value) { return isfinite(value) && fabsf(value) >= 1.17549435e-38f; }
 __device__ inline bool isnormal(double value) { return isfinite(value) && fabs(value) >= 2.2250738585072014e-308; }
 __device__ inline void __ws_assertion_failed() { __trap(); }
+#define assert(condition) ((condition) ? (void)0 : __ws_assertion_failed())

@@ -15,3 +15,9 @@
 #include "warpsmith/math_float.h"
 #include "warpsmith/math_double.h"
 #include "warpsmith/math_overloads.h"
+// nvcc's own headers include these for their needs, and kernels rely on it.
+#include "algorithm"
+#include "cmath"
+#include "cstdint"
+#include "limits"
+#include "warpsmith/textures.h"

@@ -1,5 +1,5 @@
 import type { Item } from './items.ts';
-import { type CudaSource, isHostFunction } from './source.ts';
+import { type CudaSource, isHostFunction, readCudaSource } from './source.ts';
 import { type Token, tokenize } from './tokens.ts';
 
 /** Device code without host code. */
@@ -46,6 +46,75 @@ export function cutHostCode(
     libraries: [...new Set([...kept].flatMap(librariesIn))],
     variables: [...kept].filter(({ kind }) => kind === 'variable'),
   };
+}
+
+/** Sources with blanks in place of host code. */
+export interface BlankedSources {
+  readonly sources: Readonly<Record<string, string>>;
+  /** As in {@link DeviceCode}. */
+  readonly removed: readonly string[];
+}
+
+/**
+ * The same cut over all files of a kernel, with blanks in place of what goes, so that every line keeps its number. Undefined where
+ * there is no host code, or where a function is not found among the sources (a macro may define it).
+ *
+ * @param functions what is launched, as kernel.json names it.
+ * @param hasHeader whether device code can include a header that is not among the sources.
+ */
+export function blankHostCode(
+  sources: Readonly<Record<string, string>>,
+  functions: readonly string[],
+  hasHeader: (name: string) => boolean,
+): BlankedSources | undefined {
+  const files = readable(sources);
+  if (files === undefined) return undefined;
+  const items = files.flatMap((file) => file.items);
+  const names = new Set(functions.map((name) => /(\w+)\s*(?:<.*)?$/.exec(name)?.[1]));
+  const kernels = items.filter((item) => item.words.has('__global__') && names.has(item.name));
+  if (new Set(kernels.map(({ name }) => name)).size < names.size) return undefined;
+  const hasFile = (name: string) => Object.keys(sources).some((file) => `/${file}`.endsWith(`/${name}`));
+  const isThere = (name: string) => hasFile(name) || hasHeader(name);
+  const kept = reachable(items, [...kernels, ...items.filter(isStandardNamespace)], isThere);
+  for (const { items: own } of files) keepFrames(own, kept);
+  const gone = items.filter((item) => !kept.has(item));
+  if (!gone.some((item) => isHostDefinition(item) || isHostLibrary(item, hasHeader))) return undefined;
+  return {
+    sources: Object.fromEntries(files.map(({ file, text, items: own }) => [file, blanked(text, own, kept)])),
+    removed: [...new Set(gone.map(describe))].filter((text) => text !== ''),
+  };
+}
+
+/** Undefined if one of the files is no text that can be read. */
+function readable(sources: Readonly<Record<string, string>>): CudaSource[] | undefined {
+  try {
+    return Object.entries(sources).map(([file, text]) => readCudaSource(text, file));
+  } catch {
+    return undefined;
+  }
+}
+
+const isStandardNamespace = ({ kind, name, tokens }: Item): boolean =>
+  kind === 'type' && name === '' && tokens.map(({ text }) => text).join(' ') === 'using namespace std ;';
+
+const isHostDefinition = (item: Item): boolean =>
+  item.kind === 'function' && isHostFunction(item) && item.function?.body !== undefined && !isForDevice(item);
+
+/** `<iostream>`: a header of C++ that device code can't include. */
+function isHostLibrary(item: Item, hasHeader: (name: string) => boolean): boolean {
+  const name = includedName(item);
+  return name !== undefined && /^\w+$/.test(name) && !hasHeader(name);
+}
+
+function blanked(text: string, items: readonly Item[], kept: ReadonlySet<Item>): string {
+  const parts: string[] = [];
+  let at = 0;
+  for (const item of items) {
+    if (kept.has(item)) continue;
+    parts.push(text.slice(at, item.start), text.slice(item.start, item.end).replaceAll(/[^\r\n]/g, ' '));
+    at = item.end;
+  }
+  return [...parts, text.slice(at)].join('');
 }
 
 const librariesIn = ({ tokens }: Item): string[] =>
@@ -105,8 +174,11 @@ function reachable(items: readonly Item[], kernels: readonly Item[], hasHeader: 
 const isAlwaysKept = ({ kind, name, tokens }: Item): boolean =>
   kind === 'type' && name === '' && tokens[0]!.text === 'using' && tokens.every(({ text }) => text !== 'std');
 
-function isWantedHeader({ tokens }: Item, wanted: ReadonlySet<string>, hasHeader: (name: string) => boolean): boolean {
-  const name = /^#\s*include\s*[<"]([^>"]+)[>"]/.exec(tokens[0]!.text)?.[1];
+const includedName = ({ tokens }: Item): string | undefined =>
+  /^#\s*include\s*[<"]([^>"]+)[>"]/.exec(tokens[0]!.text)?.[1];
+
+function isWantedHeader(item: Item, wanted: ReadonlySet<string>, hasHeader: (name: string) => boolean): boolean {
+  const name = includedName(item);
   if (name === undefined || !hasHeader(name)) return false;
   return !HOST_HEADERS.test(name) || wanted.has('printf') || wanted.has('assert');
 }

@@ -100,5 +100,11 @@ export function frontEndArguments(
 
 /** Stage 2: LLVM IR on stdin to PTX on stdout. */
 export function backEndArguments(architecture: string, settings: CompileSettings): string[] {
-  return ['-cc1', ...targetArguments(architecture, settings), '-x', 'ir', '-S', '-o', '-', '-'];
+  return [
+    '-cc1',
+    ...targetArguments(architecture, settings),
+    // nvcc unrolls loops over register arrays that clang's limit of 300 leaves alone, and with them the arrays in local memory.
+    ...['-mllvm', '-unroll-threshold=1000'],
+    ...['-x', 'ir', '-S', '-o', '-', '-'],
+  ];
 }

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { userCacheFolder } from '../process/cache-file.ts';
 import { type CheckedRequest, type CompilerRules, compileChecked } from './check-request.ts';
 import { backEndArguments, frontEndArguments, SUPPORTED_ARCHITECTURES } from './clang-arguments.ts';
@@ -6,6 +8,7 @@ import { compileKey } from './compile-key.ts';
 import { compileOnce } from './compile-once.ts';
 import { type CompileLimits, DEFAULT_COMPILE_LIMITS } from './compile-stage.ts';
 import { type HeaderPack, openHeaderPack } from './header-pack.ts';
+import { leaveOutHostCode } from './leave-out-host-code.ts';
 import { type ClangCompiler, locateClang } from './locate-clang.ts';
 import { openPrecompiledHeaders } from './precompiled-headers.ts';
 import type { Toolchain } from './toolchain.ts';
@@ -44,7 +47,10 @@ export async function createClangToolchain(options: ClangToolchainOptions = {}):
     architectures: SUPPORTED_ARCHITECTURES,
     loadsCubins: options.driverVersion !== undefined,
   };
-  const compile = compileOnce(options.cacheFolder ?? userCacheFolder('compiled'), compileCuda);
+  const hasHeader = (name: string) => existsSync(join(environment.headers.folder, name));
+  const compile = compileOnce(options.cacheFolder ?? userCacheFolder('compiled'), (prepared: CudaCompile) =>
+    leaveOutHostCode(prepared, hasHeader, compileCuda),
+  );
   return {
     identity: { name: 'clang', version: compiler.version, path: compiler.path },
     digest: () => `${compiler.fingerprint} ${environment.headers.digest()}`,

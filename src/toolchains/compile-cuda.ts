@@ -5,7 +5,13 @@ import { type ProcessOutcome, runProcess } from '../process/run-process.ts';
 import { withTemporaryFolder } from '../process/temporary-folder.ts';
 import { backEndArguments, frontEndArguments } from './clang-arguments.ts';
 import { failureOfStage, layOut, refuseOutsideFiles, type Workplace } from './compile-stage.ts';
-import { compiledFiles, generateUnit, hideStructTakers, takeFunctionSymbols } from './function-symbols.ts';
+import {
+  compiledFiles,
+  generateUnit,
+  hideOtherKernels,
+  hideStructTakers,
+  takeFunctionSymbols,
+} from './function-symbols.ts';
 import { parseDiagnostics, withoutOrigin } from './parse-diagnostics.ts';
 import type { HeaderRequest, PrecompiledHeaders } from './precompiled-headers.ts';
 import { limitRegisters, nameFilesAsUser } from './tidy-ptx.ts';
@@ -33,12 +39,26 @@ export function compileCuda(compile: CudaCompile): Promise<CompileOutcome> {
     const warnings = readDiagnostics(front, place);
 
     const { ir, functionSymbols } = takeFunctionSymbols(front.stdout, compile.functions);
-    const back = await runStage(compile, place, deadlineMs, {
-      args: backEndArguments(compile.architecture, compile.settings),
-      stdin: widenCopies(hideStructTakers(ir)),
-    });
-    return failureOf(compile, place, back) ?? success(compile, place, back.stdout, functionSymbols, warnings);
+    const back = await runBackEnd(compile, place, deadlineMs, hideStructTakers(hideOtherKernels(ir, functionSymbols)));
+    const failed = failureOf(compile, place, back.outcome);
+    return failed ?? success(compile, place, back.outcome.stdout, functionSymbols, [...warnings, ...back.notes]);
   });
+}
+
+/** With 16-byte copies; without, if clang crashes over them. */
+async function runBackEnd(
+  compile: CudaCompile,
+  place: Workplace,
+  deadlineMs: number,
+  ir: string,
+): Promise<{ outcome: ProcessOutcome; notes: Diagnostic[] }> {
+  const args = backEndArguments(compile.architecture, compile.settings);
+  const widened = widenCopies(ir);
+  const outcome = await runStage(compile, place, deadlineMs, { args, stdin: widened });
+  if (outcome.end !== 'signaled' || widened === ir) return { outcome, notes: [] };
+  const message = `clang crashed (${outcome.signal}) over 16-byte copies of structs; they are 8-byte accesses here`;
+  const narrow = await runStage(compile, place, deadlineMs, { args, stdin: ir });
+  return { outcome: narrow, notes: [{ severity: 'note', message }] };
 }
 
 async function layOutForClang(compile: CudaCompile, working: string): Promise<Workplace> {

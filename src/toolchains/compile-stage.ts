@@ -9,7 +9,7 @@ import { liesWithin, parseDependencyFile } from './dependency-file.ts';
 import type { CompileUnit } from './function-symbols.ts';
 import { type DiagnosticFolders, type RawDiagnostic, withoutOrigin } from './parse-diagnostics.ts';
 import { locateComputedReference } from './source-policy.ts';
-import { errorOfUnit, summarise } from './unit-errors.ts';
+import { errorOfUnit, summarise, unsupportedUse } from './unit-errors.ts';
 
 export interface CompileLimits {
   /** For the whole compile, both stages. */
@@ -115,6 +115,8 @@ function ownFailure(
 ): Failure {
   if (ranOutOfMemory(outcome)) return tooMuchMemory(limits);
   const diagnostics = raw.map(withoutOrigin);
+  const unsupported = unsupportedUse(diagnostics);
+  if (unsupported !== undefined) return { ...refuse('unsupported', unsupported), diagnostics };
   return errorOfUnit(kernel, unit, raw) ?? { ...refuse('compile-failed', summarise(diagnostics)), diagnostics };
 }
 

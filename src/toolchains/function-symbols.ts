@@ -82,6 +82,16 @@ export function takeFunctionSymbols(
 export const hideStructTakers = (ir: string): string =>
   ir.replaceAll(/^define dso_local (?!ptx_kernel\b)(?=.*\bbyval\()/gm, 'define internal ');
 
+/** Kernels that no step launches become local to the unit, so that they vanish before code is generated. */
+export function hideOtherKernels(ir: string, functionSymbols: Readonly<Record<string, string>>): string {
+  const launched = new Set(Object.values(functionSymbols));
+  return ir.replaceAll(
+    /^define (?:dso_local |weak_odr )*(ptx_kernel void @"?)([^"(]+)(.*?)(?: comdat)?( [^()]*\{)$/gm,
+    (line, head: string, symbol: string, rest: string, tail: string) =>
+      launched.has(symbol) ? line : `define internal ${head}${symbol}${rest}${tail}`,
+  );
+}
+
 function dropFromUsedLists(ir: string): string {
   return ir.replaceAll(
     /^(@llvm\.(?:compiler\.)?used = appending global )\[\d+ x ptr\] \[(.*)\](, section "llvm\.metadata".*)\n/gm,

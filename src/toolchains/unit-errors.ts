@@ -6,6 +6,15 @@ import { findKernelNames } from './scan-source.ts';
 
 type Failure = Extract<CompileOutcome, { ok: false }>;
 
+/** What a header of the pack says of something that it names but no device offers. */
+const UNSUPPORTED = / is unavailable: unsupported: (.*?)(?: \(in warpsmith-headers.*\))?$/;
+
+/** The first error, if it is the use of something that the header pack names only to refuse it. */
+export function unsupportedUse(diagnostics: readonly Diagnostic[]): string | undefined {
+  const message = diagnostics.find(({ severity }) => severity === 'error')?.message ?? '';
+  return UNSUPPORTED.exec(message)?.[1];
+}
+
 /** The first error, and what to do about a file that is not there. */
 export function summarise(diagnostics: readonly Diagnostic[]): string {
   const message = diagnostics.find(({ severity }) => severity === 'error')?.message;

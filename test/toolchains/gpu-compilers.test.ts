@@ -155,7 +155,7 @@ describe.each(['nvrtc', 'nvcc'] as const)('%s', (kind: ToolchainKind & ('nvrtc' 
       });
       const broken = {
         'kernel.cu': source['kernel.cu'].replace('missing', '1'),
-        'tile.cuh': '\nint f() { return x; }',
+        'tile.cuh': '\n__device__ int f() { return x; }',
       };
       const inHeader = await fails({ source: broken, includes: ['tile.cuh'] });
       expect(inHeader.diagnostics[0]?.location).toEqual({ file: 'tile.cuh', line: 2 });

@@ -1,7 +1,10 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { type CompilerRules, compileChecked } from '../check-request.ts';
 import { compileKey } from '../compile-key.ts';
 import { compileOnce } from '../compile-once.ts';
 import { type CompileLimits, DEFAULT_COMPILE_LIMITS } from '../compile-stage.ts';
+import { leaveOutHostCode } from '../leave-out-host-code.ts';
 import type { Toolchain } from '../toolchain.ts';
 import { compileWithNvcc, type NvccCompile } from './compile-with-nvcc.ts';
 import { locateNvcc, type NvccCompiler } from './locate-nvcc.ts';
@@ -33,7 +36,12 @@ export async function createNvccToolchain(options: NvccToolchainOptions = {}): P
     architectures: ['sm_75', 'sm_80', 'sm_86', 'sm_89', 'sm_90', 'sm_90a', 'sm_100', 'sm_120'],
     loadsCubins: true,
   };
-  const compile = compileOnce(undefined, compileWithNvcc);
+  // nvcc has the host compiler's headers, but not those of a project that stayed behind.
+  const hasHeader = (name: string) =>
+    !name.includes('.') || compiler.headerFolders.some((folder) => existsSync(join(folder, name)));
+  const compile = compileOnce(undefined, (prepared: NvccCompile) =>
+    leaveOutHostCode(prepared, hasHeader, compileWithNvcc),
+  );
   return {
     identity: { name: 'nvcc', version: compiler.version, path: compiler.path },
     compile: compileChecked(rules, (checked) => compile(withKey(checked))),

@@ -135,7 +135,7 @@ function prepare(checked: CheckedRequest, compiler: Compiler): NvrtcCompile | Co
 async function compileProgram(compile: NvrtcCompile, compiler: Compiler): Promise<CompileOutcome> {
   const { kernel } = compile.candidate;
   const unit = nvrtcUnit(kernel);
-  const own = kernelHeaders(kernel);
+  const own = kernelHeaders(kernel, compile.functions, compiler.installation.includeFolders);
   const names = new Set(own.map(([name]) => name));
   const { limits } = compiler;
   const program = {

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import type { Diagnostic } from '../../core/compiled-code.ts';
 import type { Kernel } from '../../core/kernel.ts';
+import { blankHostCode } from '../../cuda-source/cut.ts';
 import { liesWithin } from '../dependency-file.ts';
 import { withoutHostLaunchers } from '../device-launches.ts';
 import { type CompileUnit, compiledFiles, generateUnit } from '../function-symbols.ts';
@@ -28,15 +29,27 @@ export const UNIT_NAME = 'warpsmith_unit.cu';
 
 /** The unit that includes the kernel's files. The kernels wanted are asked for by name. */
 export function nvrtcUnit(kernel: Kernel): CompileUnit {
+  const usesLibrary = Object.values(kernel.sources).some((text) => /\bstd\s*::|\bnamespace std\b/.test(text));
   return generateUnit(compiledFiles(kernel.file), [], {
-    prologue: [`#include "${PRELUDE}"`],
+    prologue: [PRELUDE, ...(usesLibrary ? ['algorithm', 'cmath', 'limits'] : [])].map((name) => `#include "${name}"`),
     include: (file) => file,
   });
 }
 
-/** The kernel's files by name, as NVRTC takes them. */
-export function kernelHeaders(kernel: Kernel): NamedTexts {
-  return Object.entries(kernel.sources).map(([name, text]) => [
+/**
+ * The kernel's files by name, as NVRTC takes them: without host code, of which it compiles none.
+ *
+ * @param includeFolders of the toolkit.
+ */
+export function kernelHeaders(
+  kernel: Kernel,
+  functions: readonly string[],
+  includeFolders: readonly string[],
+): NamedTexts {
+  const hasHeader = (name: string) =>
+    STANDARD_HEADERS.includes(name) || includeFolders.some((folder) => existsSync(join(folder, name)));
+  const sources = blankHostCode(kernel.sources, functions, hasHeader)?.sources ?? kernel.sources;
+  return Object.entries(sources).map(([name, text]) => [
     name,
     withRootedIncludes(name, withoutHostLaunchers(text), kernel),
   ]);

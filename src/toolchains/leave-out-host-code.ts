@@ -1,0 +1,39 @@
+import type { CompileOutcome } from '../core/compiled-code.ts';
+import type { Candidate } from '../core/kernel.ts';
+import { blankHostCode } from '../cuda-source/cut.ts';
+
+/** What a compile needs for a second attempt. */
+interface Compile {
+  readonly candidate: Candidate;
+  readonly functions: readonly string[];
+}
+
+const MOST_NAMES = 8;
+
+/**
+ * Compiles the sources as they are. If that fails and host code stands beside the kernels (`main`, launches, `<iostream>`), compiles
+ * again with blanks in its place, on the same lines; a note says what was left out.
+ *
+ * @param hasHeader whether device code can include a header that is not among the sources.
+ */
+export async function leaveOutHostCode<C extends Compile>(
+  compile: C,
+  hasHeader: (name: string) => boolean,
+  run: (compile: C) => Promise<CompileOutcome>,
+): Promise<CompileOutcome> {
+  const whole = await run(compile);
+  if (whole.ok || (whole.status !== 'compile-failed' && whole.status !== 'invalid')) return whole;
+  const { candidate, functions } = compile;
+  const device = blankHostCode(candidate.kernel.sources, functions, hasHeader);
+  if (device === undefined) return whole;
+  const kernel = { ...candidate.kernel, sources: device.sources };
+  const outcome = await run({ ...compile, candidate: { ...candidate, kernel } });
+  const named = device.removed.slice(0, MOST_NAMES).join(', ');
+  const more = device.removed.length - MOST_NAMES;
+  const note = {
+    severity: 'note' as const,
+    message: `left out, because no host code runs: ${named}${more > 0 ? ` and ${more} more` : ''}`,
+  };
+  if (outcome.ok) return { ...outcome, code: { ...outcome.code, diagnostics: [...outcome.code.diagnostics, note] } };
+  return { ...outcome, diagnostics: [...outcome.diagnostics, note] };
+}
