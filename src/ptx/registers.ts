@@ -1,3 +1,4 @@
+import { roundUp } from '../core/values.ts';
 import type { ControlFlowGraph, PtxFunction, PtxInstruction } from './ast.ts';
 import { spaceOf } from './instruction-parts.ts';
 import { definitionsAndUses, memoryActionOf } from './instructions/properties.ts';
@@ -31,6 +32,15 @@ function registerLimit(fn: PtxFunction): number {
   const perThread = REGISTERS_PER_SM / (threads * (fn.minCtasPerSm ?? 1));
   const byLaunchBounds = Math.floor(perThread / ALLOCATION_UNIT) * ALLOCATION_UNIT;
   return Math.min(MAXIMUM_REGISTERS_PER_THREAD, byLaunchBounds, fn.maxRegisters ?? MAXIMUM_REGISTERS_PER_THREAD);
+}
+
+/**
+ * Registers per thread of a kernel with `setmaxnreg`: ptxas gives it all that its bounds allow. Undefined without bounds, for
+ * then ptxas leaves the instruction out.
+ */
+export function registersAtStart(fn: PtxFunction): number | undefined {
+  const isBounded = fn.requiredThreads ?? fn.maxThreads ?? fn.maxRegisters;
+  return isBounded === undefined ? undefined : roundUp(registerLimit(fn), ALLOCATION_UNIT);
 }
 
 /** Operands that machine instructions take as they are, or that one instruction makes again. */

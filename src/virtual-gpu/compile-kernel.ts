@@ -1,4 +1,6 @@
 import type { PtxModule } from '../ptx/ast.ts';
+import { synchronisationOf } from '../ptx/instructions/properties.ts';
+import { registersAtStart } from '../ptx/registers.ts';
 import { bitsOfPtxType } from '../ptx/types.ts';
 import { type Analysis, analysisOf } from './analyse-function.ts';
 import { BlockEmitter } from './codegen/block-emitter.ts';
@@ -91,6 +93,7 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
     maxThreads: fn.maxThreads,
     requiredThreads: fn.requiredThreads,
     registersPerThread: analysis.registersPerThread,
+    registersAtStart: registersAtStart(fn),
     blockInstructions: blocks.map((block) => block.instructions),
   };
 }
@@ -158,7 +161,8 @@ function emitBlocks(kernel: KernelContext, weights: number, tables: CountTables 
     new BlockEmitter(masked[index]!, kernel, block, true).emit();
   });
   const keepsClock = blocks.some((block) => block.instructions.some(readsClock));
-  const run = defineRun(module, { blockCount: blocks.length, weights, tables, keepsClock });
+  const mayYield = blocks.some((block) => block.instructions.some((i) => synchronisationOf(i) === 'object'));
+  const run = defineRun(module, { blockCount: blocks.length, weights, tables, keepsClock, mayYield });
   module.setTable([...converged, ...masked]);
   module.exportFunction('run', run);
 }

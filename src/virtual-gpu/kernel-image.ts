@@ -45,4 +45,6 @@ export interface RunnableImage {
   maxThreads: readonly [number, number, number] | undefined;
   requiredThreads: readonly [number, number, number] | undefined;
   registersPerThread: number;
+  /** Registers per thread at the launch, where launch bounds say: what `setmaxnreg` starts from. */
+  registersAtStart: number | undefined;
 }

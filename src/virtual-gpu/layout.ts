@@ -98,6 +98,8 @@ export const WARP = {
   remainingBudget: 284,
   /** i64: instructions executed up to the end of the current block; kept only by kernels that read a clock. */
   clock: 288,
+  /** i32: 1 if the warp gives way at its next block, because it polls an mbarrier. */
+  yields: 296,
   threadX: 320,
   threadY: 448,
   threadZ: 576,
@@ -116,6 +118,8 @@ export const PC = {
   convergent: 0x20000000,
   /** Waiting at a CTA barrier. */
   waiting: 0x40000000,
+  /** Waiting for a phase of an mbarrier; the runner keeps the block. */
+  polling: 0x50000000,
   exited: 0x7fffffff,
 } as const;
 

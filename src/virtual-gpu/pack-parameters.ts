@@ -2,6 +2,7 @@ import type { PlannedArgument } from '../core/launch-plan.ts';
 import { encode } from '../core/rounding.ts';
 import type { PtxParameter } from '../ptx/ast.ts';
 import { PARAMETER_BYTES, WINDOW } from './layout.ts';
+import { encodeTensorMap } from './tensor-map.ts';
 
 /**
  * Packs arguments, which fit the parameters, in the function's layout.
@@ -18,6 +19,7 @@ export function packParameters(
     const argument = values[index]!;
     if (argument.kind === 'scalar') bytes.set(encode([argument.value], argument.dtype), offset);
     else if (argument.kind === 'bytes') bytes.set(argument.bytes, offset);
+    else if (argument.kind === 'tensor-map') bytes.set(encodeTensorMap(argument, addressOf(argument)), offset);
     else if (argument.kind !== 'null')
       view.setBigUint64(offset, (BigInt(WINDOW.global) << 32n) | BigInt(addressOf(argument)), true);
   }

@@ -49,7 +49,9 @@ export class OriginTracer {
       case 'register':
         return this.#origins.get(operand.name) ?? NUMBERS;
       case 'symbol':
-        return new Set([this.#globals.has(operand.name) ? operand.name : PRIVATE]);
+        if (this.#globals.has(operand.name)) return new Set([operand.name]);
+        // A tensor map's address leads to the map's buffer.
+        return new Set(this.#parameters.has(operand.name) ? [operand.name, PRIVATE] : [PRIVATE]);
       case 'address':
         return this.of(operand.base);
       default:

@@ -14,9 +14,9 @@ import { deviceRefusal } from '../../src/core/plan/runs-on.ts';
 import type { Problem } from '../../src/core/problem.ts';
 import { DEVICE_SPECS } from '../../src/hardware/device-specs.ts';
 import { attentionShape, narrowAttention } from '../support/attention-problem.ts';
-import { sampledOne } from '../support/sampling/matrix.ts';
+import { sampled, sampledOne } from '../support/sampling/matrix.ts';
 
-// Rungs for sm_90a: wgmma and TMA run on no virtual GPU, so what can be said without a GPU is said here.
+// Rungs for sm_90a. What can be said without a GPU is said here.
 const RUNGS = ['10_wgmma', '10_resident', '11_sums_first'];
 
 /** Shared memory of a CTA, SMs. Source: the H200's data sheet in hardware/specs. */
@@ -55,12 +55,12 @@ describe.each(RUNGS)('%s', (rung) => {
     expect(headDims).toEqual(expect.arrayContaining([64, 128]));
   });
 
-  it('is refused by devices that cannot run it, and not by an H200', () => {
+  it('is refused by devices that cannot run it, and not by an H200, virtual or not', () => {
     const refusalOn = (id: string, kind: 'virtual' | 'cuda') =>
       deviceRefusal(kernel.file, { identity: { id: `${kind}:${id}`, kind, name: id }, spec: DEVICE_SPECS.get(id)! });
     expect(refusalOn('l4', 'virtual')).toBe(`${rung} is for sm_90a; virtual:l4 is sm_89`);
     expect(refusalOn('l4', 'cuda')).toBe(`${rung} is for sm_90a; cuda:l4 is sm_89`);
-    expect(refusalOn('h200', 'virtual')).toBe(`${rung} uses tensor maps (TMA), which virtual GPUs do not run`);
+    expect(refusalOn('h200', 'virtual')).toBeUndefined();
     expect(refusalOn('h200', 'cuda')).toBeUndefined();
   });
 
@@ -178,6 +178,34 @@ describe('15_decode_words', () => {
     );
 });
 
+describe('on a virtual H200', () => {
+  let place: string;
+  beforeAll(async () => {
+    place = await mkdtemp(join(tmpdir(), 'warpsmith-hopper-'));
+  });
+  afterAll(() => rm(place, { recursive: true }));
+
+  sampled('rungs with wgmma on a virtual H200', ['10_wgmma', '10_resident'], { oneIn: 2 })(
+    '%s is verified, races and all, and counted',
+    { timeout: 180_000 },
+    async (rung) => {
+      const { evaluation } = await diagnoseKernel({
+        target: join(narrowAttention(place), rung),
+        device: 'virtual:h200',
+        workload: 'B=1,H=1,S=64,D=64',
+        parameters: {},
+        seed: 5,
+      });
+      expect(evaluation.status).toBe('passed');
+      const [counters] = evaluation.counters!.launches;
+      // Q K^T and P V of 64 rows and a tile of 64 or 128 keys; both products at 64 columns.
+      expect(counters!.flop.tensor).toBeGreaterThanOrEqual(2 * 2 * 64 * 64 * 64);
+      // Every byte of Q, K and V comes by bulk copies.
+      expect(counters!.globalLoadSectors).toBeGreaterThanOrEqual((3 * 64 * 64 * 2) / 32);
+    },
+  );
+});
+
 // Without a word they would be proposed first: they answer what 09_lean waits for.
 describe('on a device that cannot run them', () => {
   let place: string;
@@ -189,7 +217,7 @@ describe('on a device that cannot run them', () => {
   it('no diagnosis proposes one', async () => {
     const { evaluation, moves } = await diagnoseKernel({
       target: join(narrowAttention(place), '09_lean'),
-      device: 'virtual:h200',
+      device: 'virtual:l4',
       workload: 'b1h1s32d64',
       parameters: {},
       // Draws small shapes.

@@ -1,5 +1,5 @@
 import type { Device } from '../device.ts';
-import type { ArgumentDeclaration, KernelFile } from '../kernel.ts';
+import type { KernelFile } from '../kernel.ts';
 
 /**
  * Why a kernel can't run on a device, for any workload and parameters: it is for other architectures, or uses features that
@@ -13,9 +13,5 @@ export function deviceRefusal(
   if (architectures && !architectures.includes(spec.architecture)) {
     return `${file.name} is for ${architectures.join(', ')}; ${identity.id} is ${spec.architecture}`;
   }
-  if (identity.kind !== 'virtual') return undefined;
-  const usesTensorMaps = file.steps.some((step) => 'function' in step && step.arguments.some(isTensorMap));
-  return usesTensorMaps ? `${file.name} uses tensor maps (TMA), which virtual GPUs do not run` : undefined;
+  return undefined;
 }
-
-const isTensorMap = (argument: ArgumentDeclaration): boolean => 'tensorMap' in argument;

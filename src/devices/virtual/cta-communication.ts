@@ -13,6 +13,9 @@ export interface MemoryUse {
 
 const ORDERED: ReadonlySet<string> = new Set(['volatile', 'acquire', 'release', 'relaxed', 'mmio']);
 
+/** Fences that order nothing between CTAs of different clusters. */
+const OWN_CTA: ReadonlySet<string> = new Set(['cta', 'mbarrier_init']);
+
 const isOutsideDeviceMemory = ({ modifiers }: PtxInstruction): boolean =>
   modifiers.some((m) => m.startsWith('shared') || m === 'local' || m === 'const' || m.startsWith('param'));
 
@@ -38,7 +41,8 @@ export function memoryUse(fn: PtxFunction, globals: ReadonlySet<string>): Memory
 
 function mayCommunicate(instruction: PtxInstruction): boolean {
   const { modifiers } = instruction;
-  if (synchronisationOf(instruction) === 'memory') return !modifiers.includes('cta');
+  if (synchronisationOf(instruction) === 'memory')
+    return !modifiers.some((modifier) => OWN_CTA.has(modifier) || modifier.startsWith('proxy'));
   if (isOutsideDeviceMemory(instruction)) return false;
   const action = memoryActionOf(instruction);
   if (action === 'atomic' || action === 'reduction') return true;
@@ -49,8 +53,11 @@ function mayCommunicate(instruction: PtxInstruction): boolean {
 function accessedAddresses(instruction: PtxInstruction): { read?: PtxOperand; written?: PtxOperand } {
   const { modifiers, operands } = instruction;
   const action = memoryActionOf(instruction);
-  // cp.async.….shared.global [to], [from]
-  if (action === 'copy' && modifiers.includes('global') && operands[1]) return { read: operands[1] };
+  // cp.async.….shared.global [to], [from], or the other way round.
+  if (action === 'copy' && modifiers.includes('global') && operands[1]) {
+    const isOutgoing = modifiers.find((m) => m === 'global' || m.startsWith('shared')) === 'global';
+    return isOutgoing ? { written: operands[0]! } : { read: operands[1] };
+  }
   if (isOutsideDeviceMemory(instruction)) return {};
   if (action === 'store' || action === 'discard') return { written: operands[0]! };
   return action === 'load' ? { read: operands.at(-1)! } : {};

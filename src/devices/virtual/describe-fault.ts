@@ -11,6 +11,8 @@ const STATUS_OF_FAULT: Record<string, FailureStatus> = {
   'out-of-bounds': 'unsafe',
   misaligned: 'unsafe',
   barrier: 'unsafe',
+  'tensor-map': 'unsafe',
+  registers: 'unsafe',
   race: 'unsafe',
   'read-only': 'unsafe',
   trap: 'crashed',

@@ -2,6 +2,8 @@ import type { DeviceBuffer, DeviceFailure } from '../../core/device-values.ts';
 import type { PlannedArgument } from '../../core/launch-plan.ts';
 import type { PtxParameter } from '../../ptx/ast.ts';
 import { packParameters } from '../../virtual-gpu/pack-parameters.ts';
+import { refuseTensorMap, unsupportedTensorMap } from '../../virtual-gpu/tensor-map.ts';
+import { failure } from '../failure.ts';
 import { refuseArguments } from '../match-arguments.ts';
 
 /** The memory one launch may touch, in the order in which its ranges are numbered. */
@@ -32,7 +34,7 @@ export function launchBuffers(
   let arrays = 0;
   parameters.forEach((parameter, i) => {
     const value = values[i];
-    if (value?.kind === 'buffer') add(parameter.name, named.get(value.buffer));
+    if (value?.kind === 'buffer' || value?.kind === 'tensor-map') add(parameter.name, named.get(value.buffer));
     if (value?.kind === 'pointers') add(parameter.name, pointerArrays[arrays++]);
   });
   for (const variable of globals) add(variable.name, variable);
@@ -49,7 +51,31 @@ export function packArguments(
   values: readonly PlannedArgument[],
   addressOf: (argument: PlannedArgument) => number,
 ): { ok: true; bytes: Uint8Array } | DeviceFailure {
-  const refusal = refuseArguments(functionName, parameters, values);
+  const refusal = refuseArguments(functionName, parameters, values) ?? refuseMaps(functionName, values, addressOf);
   if (refusal) return refusal;
   return { ok: true, bytes: packParameters(parameters, values, addressOf) };
+}
+
+/** The first tensor map that the driver would not encode, or that a virtual GPU can't use. */
+function refuseMaps(
+  functionName: string,
+  values: readonly PlannedArgument[],
+  addressOf: (argument: PlannedArgument) => number,
+): DeviceFailure | undefined {
+  for (const [index, map] of values.entries()) {
+    if (map.kind !== 'tensor-map') continue;
+    const refusal = refuseTensorMap(map, addressOf(map));
+    if (refusal !== undefined)
+      return failure(
+        'launch-failed',
+        `argument ${index} of ${functionName}: no tensor map of ${map.buffer}: ${refusal}`,
+      );
+    const lacking = unsupportedTensorMap(map);
+    if (lacking !== undefined)
+      return failure(
+        'unsupported',
+        `argument ${index} of ${functionName}: virtual GPUs have no tensor maps with ${lacking}`,
+      );
+  }
+  return undefined;
 }

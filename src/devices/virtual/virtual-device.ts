@@ -430,6 +430,7 @@ export class VirtualDevice implements Device {
   ): number {
     if (argument.kind === 'buffer')
       return this.#memory.block(bufferNamed(buffers, argument.buffer)).offset + argument.offsetBytes;
+    if (argument.kind === 'tensor-map') return this.#memory.block(bufferNamed(buffers, argument.buffer)).offset;
     if (argument.kind !== 'pointers') throw new Error(`${argument.kind} arguments have no address`);
     const array = this.#memory.allocate({
       name: 'pointer array',

@@ -1,4 +1,5 @@
 import { parentPort } from 'node:worker_threads';
+import { UnsupportedPtxError } from '../../ptx/errors.ts';
 import { LANES } from '../../virtual-gpu/layout.ts';
 import type { OlderRead, UninitialisedRead } from '../../virtual-gpu/race-detector/race-detector.ts';
 import type { WatchedWrite, WatchedWrites } from '../../virtual-gpu/race-detector/write-watcher.ts';
@@ -97,6 +98,7 @@ function reportWrites(writes: WatchedWrites | undefined): WriteReport | undefine
 }
 
 function report(error: unknown, position: number, cta: number): FaultReport {
+  if (error instanceof UnsupportedPtxError) return unsupportedReport(error, position, cta);
   if (!(error instanceof KernelFault)) throw error;
   const { instruction, lane, warpIndex } = error;
   return {
@@ -114,6 +116,13 @@ function report(error: unknown, position: number, cta: number): FaultReport {
     buffer: error.buffer,
   };
 }
+
+/** A form that only its operands tell apart from those that virtual GPUs run. */
+const unsupportedReport = ({ message }: UnsupportedPtxError, position: number, cta: number): FaultReport => ({
+  ...{ kind: 'unsupported', message, position, cta },
+  ...{ thread: undefined, address: undefined, accessBytes: undefined, space: undefined },
+  ...{ instruction: undefined, ptxLine: undefined, source: undefined, buffer: undefined },
+});
 
 function reportOlder(read: OlderRead | undefined, position: number, cta: number): FaultReport | undefined {
   if (!read) return undefined;

@@ -11,7 +11,7 @@ import type { EarlierAccess } from './earlier-access.ts';
 import { type Accessor, GlobalShadow } from './global-shadow.ts';
 import { type OlderValue, OlderValues } from './older-values.ts';
 import { type LaneAddresses, SharedShadow } from './shared-shadow.ts';
-import { type WatchedAccess, watchedAccess } from './watched-access.ts';
+import { type WatchedAccess, watchedAccess, writesDeviceMemory } from './watched-access.ts';
 
 /** A launch whose accesses are watched. */
 export interface WatchedLaunch {
@@ -94,6 +94,8 @@ export class RaceDetector {
   #globalReleases = new Map<number, GridClock>();
   /** Clocks of arrivals without waiting, by barrier number. */
   #arrived = new Map<number, GridClock>();
+  /** What whoever waits at an mbarrier takes over, by its address. */
+  readonly #mbarriers = new Map<number, GridClock>();
   /** Of the group at hand; and one lane's alone. */
   readonly #together: LaneAddresses = laneAddresses();
   readonly #alone: LaneAddresses = { ...laneAddresses(), count: 1 };
@@ -130,8 +132,7 @@ export class RaceDetector {
     for (const group of this.#image.groups)
       if (group.accesses.some(({ isStore }) => isStore)) for (const range of rangesOfGroup(group)) written.add(range);
     this.#sites.forEach((site, index) => {
-      if (site?.access.isWrite && site.access.instruction.opcode !== 'cp')
-        for (const range of bounds.rangesOfSite(index)) written.add(range);
+      if (site && writesDeviceMemory(site.access)) for (const range of bounds.rangesOfSite(index)) written.add(range);
     });
     this.#readOnly = [...written].filter(({ isReadOnly }) => isReadOnly);
     this.#isTrackedGroup = this.#image.groups.map((group) => rangesOfGroup(group).some((range) => written.has(range)));
@@ -167,6 +168,7 @@ export class RaceDetector {
     this.#sharedReleases.clear();
     this.#older.shared.forget();
     this.#arrived.clear();
+    this.#mbarriers.clear();
     this.#clocks.reset();
     this.#fenced.reset();
     for (let warp = 0; warp < this.#launch.warps; warp++) this.#tick(warp);
@@ -206,6 +208,23 @@ export class RaceDetector {
   #lanesOf(warp: number): void {
     this.#tick(warp);
     this.#shared.lanesMet(warp, this.#time);
+  }
+
+  /** A thread arrives at an mbarrier, or a copy does for it. */
+  released(mbarrier: number, warpAddress: number): void {
+    const warp = this.#warpOf(warpAddress);
+    const own = this.#clocks.snapshot(warp, this.#cta);
+    const before = this.#mbarriers.get(mbarrier);
+    if (own) this.#mbarriers.set(mbarrier, before ? later(before, own) : own);
+    this.#lanesOf(warp);
+  }
+
+  /** A phase of an mbarrier for which a thread waited is complete. */
+  acquired(mbarrier: number, warpAddress: number): void {
+    const warp = this.#warpOf(warpAddress);
+    const released = this.#mbarriers.get(mbarrier);
+    if (released) this.#clocks.acquire(warp, this.#cta, released);
+    this.#lanesOf(warp);
   }
 
   fence(warpAddress: number): void {
@@ -330,6 +349,10 @@ export class RaceDetector {
       this.#forgetGiven();
       return;
     }
+    if (space === 'shared' && kind === 'load' && !access.isStrong) {
+      this.#noteSharedReads(addresses, lanes, site, this.#warpOf(warpAddress));
+      return;
+    }
     const isSimple = !access.isAtomic && access.instruction.opcode !== 'cp';
     addresses.forEach((address, i) => {
       const lane = lanes[i]!;
@@ -342,12 +365,31 @@ export class RaceDetector {
       }
       if (access.instruction.opcode !== 'cp') this.#note(space, address, number, access, warpAddress, lane);
       else if (kind === 'load') this.#note(space, address, number, parts.read, warpAddress, lane);
+      else if (space === 'global') this.#note(space, address, number, parts.write, warpAddress, lane);
       else {
         const racing = this.#shared.overwritten(address, access.bytes, this.#warpOf(warpAddress));
         if (racing) this.#report(racing, space, address, access, true, lane);
       }
     });
     this.#forgetGiven();
+  }
+
+  /** Lanes that do the same count as one. */
+  #noteSharedReads(addresses: readonly number[], lanes: readonly number[], site: number, warp: number): void {
+    const { number, parts } = this.#sites[site]!;
+    const together = this.#together;
+    let count = 0;
+    for (let i = 0; i < addresses.length; i++) {
+      const isRepeated = i > 0 && addresses[i] === addresses[i - 1];
+      if (isRepeated) together.isSeveral[count - 1] = 1;
+      if (isRepeated) continue;
+      together.addresses[count] = addresses[i]!;
+      together.lanes[count] = lanes[i]!;
+      together.isSeveral[count++] = 0;
+    }
+    together.count = count;
+    if (this.#shared.knowsReads(together, 0, parts.read.bytes, warp)) return;
+    this.#noteShared(together, 0, parts.read, number, warp);
   }
 
   #forgetGiven(): void {
@@ -359,6 +401,21 @@ export class RaceDetector {
   landed(site: number, warpAddress: number, address: number, lane: number): void {
     const { number, parts } = this.#sites[site]!;
     this.#note('shared', address, number, parts.write, warpAddress, lane);
+  }
+
+  /** The same of a bulk copy's pieces. */
+  landedPieces(site: number, warpAddress: number, addresses: readonly number[], lane: number): void {
+    const { number, parts } = this.#sites[site]!;
+    const together = this.#together;
+    for (let first = 0; first < addresses.length; first += LANES) {
+      together.count = Math.min(LANES, addresses.length - first);
+      for (let i = 0; i < together.count; i++) {
+        together.addresses[i] = addresses[first + i]!;
+        together.lanes[i] = lane;
+        together.isSeveral[i] = 0;
+      }
+      this.#noteShared(together, 0, parts.write, number, this.#warpOf(warpAddress));
+    }
   }
 
   /** @param isSeveral 1 if other lanes did the same at this address. */

@@ -27,6 +27,8 @@ const RELEASING: ReadonlySet<string> = new Set(['release', 'acq_rel']);
 /** Bytes that `discard` affects, and the bytes behind a lane's address in a matrix load. */
 const DISCARDED_BYTES = 128;
 const MATRIX_ROW_BYTES = 16;
+/** Bulk copies are told in pieces. */
+const BULK_PIECE_BYTES = 16;
 
 /** Describes a load, store, atomic, matrix load or asynchronous copy; undefined for other instructions. */
 export function watchedAccess(instruction: PtxInstruction): WatchedAccess | undefined {
@@ -59,12 +61,18 @@ const DESCRIBE: Partial<Record<MemoryAction, (instruction: PtxInstruction) => Wa
   reduction: (instruction) => ({ ...strongWrite(element(instruction, 'read'), false), isAtomic: true }),
   discard: (instruction) => plain(instruction, DISCARDED_BYTES, spaceOf(instruction), 'write'),
   'matrix-load': (instruction) => plain(instruction, MATRIX_ROW_BYTES, 'shared', 'read'),
+  matrix: (instruction) => plain(instruction, MATRIX_ROW_BYTES, 'shared', 'read'),
   copy: (instruction) => {
+    if (has(instruction, 'bulk')) return { ...plain(instruction, BULK_PIECE_BYTES, 'generic', 'read'), isWrite: true };
     const size = instruction.operands[2];
     if (instruction.modifiers[0] !== 'async' || size?.kind !== 'immediate') return undefined;
     return { ...plain(instruction, Number(size.value), 'generic', 'read'), isWrite: true };
   },
 };
+
+/** Whether it may write to device memory: a copy writes to the first space that it names. */
+export const writesDeviceMemory = ({ isWrite, instruction: { opcode, modifiers } }: WatchedAccess): boolean =>
+  isWrite && (opcode !== 'cp' || modifiers.find((m) => m === 'global' || m.startsWith('shared')) === 'global');
 
 const plain = (
   instruction: PtxInstruction,

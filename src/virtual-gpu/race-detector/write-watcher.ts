@@ -4,7 +4,7 @@ import { LANES, PATTERN, WARP, WARPS } from '../layout.ts';
 import type { PrivateMemory } from '../runtime/memories.ts';
 import type { MemoryRequest } from '../runtime/site-requests.ts';
 import type { RaceDetector } from './race-detector.ts';
-import { type WatchedAccess, watchedAccess } from './watched-access.ts';
+import { type WatchedAccess, watchedAccess, writesDeviceMemory } from './watched-access.ts';
 
 /** What watched code reports to: the race detector, or a watcher of one place. */
 export type AccessWatcher = Pick<RaceDetector, Exclude<keyof RaceDetector, 'begin'>>;
@@ -59,8 +59,7 @@ export class WriteWatcher implements AccessWatcher {
     );
     this.#sites = image.warpSites.map(({ instruction }) => {
       const access = watchedAccess(instruction);
-      // A copy stores to shared memory only.
-      return access?.isWrite && instruction.opcode !== 'cp' ? access : undefined;
+      return access && writesDeviceMemory(access) ? access : undefined;
     });
   }
 
@@ -97,9 +96,9 @@ export class WriteWatcher implements AccessWatcher {
         if (isActive(lane)) this.#note((address + offset) >>> 0, access, warpAddress, lane);
   }
 
-  request(site: number, warpAddress: number, { space, addresses, lanes }: MemoryRequest): void {
+  request(site: number, warpAddress: number, { space, kind, addresses, lanes }: MemoryRequest): void {
     const access = this.#sites[site];
-    if (!access || space !== 'global') return;
+    if (!access || space !== 'global' || kind === 'load') return;
     for (const [index, address] of addresses.entries()) this.#note(address, access, warpAddress, lanes[index]!);
   }
 
@@ -118,8 +117,11 @@ export class WriteWatcher implements AccessWatcher {
   arrive(): void {}
   lanesMeet(): void {}
   fence(): void {}
+  released(): void {}
+  acquired(): void {}
   beforeWrite(): void {}
   landed(): void {}
+  landedPieces(): void {}
   olderValue(): undefined {
     return undefined;
   }

@@ -1,6 +1,7 @@
 import type { PtxInstruction } from '../../ptx/ast.ts';
 import { has } from '../../ptx/instruction-parts.ts';
 import { unsupported } from '../unsupported.ts';
+import { bulkCopyStep } from './bulk-copies/bulk-copies.ts';
 import { bulkPrefetch } from './cache-hints.ts';
 import type { PendingCopy, WarpContext } from './warp-context.ts';
 
@@ -10,13 +11,11 @@ type Step = (context: WarpContext) => void;
  * cp.async. A copy lands when the kernel waits for it, not before. Code that forgets the wait reads the old contents of
  * shared memory, as may happen on hardware. The source is also read at that time.
  */
-export function asyncCopy(context: WarpContext): void {
-  stepFor(context.instruction)(context);
-}
-
-function stepFor(instruction: PtxInstruction): Step {
+export function asyncCopy(instruction: PtxInstruction): Step {
   const { modifiers } = instruction;
   if (modifiers.includes('bulk') && modifiers.includes('prefetch')) return bulkPrefetch;
+  const bulkStep = bulkCopyStep(instruction);
+  if (bulkStep) return bulkStep;
   if (modifiers[0] !== 'async' || modifiers.includes('bulk') || modifiers.includes('mbarrier'))
     throw unsupported(instruction);
   if (modifiers.includes('commit_group')) return commit;

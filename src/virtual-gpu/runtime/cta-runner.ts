@@ -23,7 +23,9 @@ import {
   wholeBarrierOf,
 } from './barriers.ts';
 import { BoundsChecker } from './bounds.ts';
+import { CtaState } from './cta-state.ts';
 import { KernelFault } from './fault.ts';
+import { SuspendedLanes } from './mbarriers/suspended-lanes.ts';
 import { type DeviceRange, PrivateMemory } from './memories.ts';
 import { type AccessCounts, PatternCounter } from './pattern-counter.ts';
 import { Leftovers, type PrivateContents, Rubbish } from './private-contents.ts';
@@ -101,7 +103,7 @@ const SECTOR_BITS: Record<RequestKind, number> = {
   atomic: SECTOR_READ | SECTOR_WRITTEN,
 };
 
-type WarpState = 'ready' | 'waiting' | 'exited';
+type WarpState = 'ready' | 'waiting' | 'polling' | 'exited';
 
 /** Runs the CTAs of one kernel on one thread: warp scheduling, barriers, budgets, counters. */
 export class CtaRunner {
@@ -132,6 +134,8 @@ export class CtaRunner {
   /** cp.async copies on their way, by warp. */
   #copies: PendingCopies[] = [];
   #arrived: ArrivedThreads = new Map();
+  #cta: CtaState;
+  #suspended: SuspendedLanes;
   #phaseInstructions!: Float64Array;
   #counts: SummedCounts;
   #localStart = 0;
@@ -160,6 +164,8 @@ export class CtaRunner {
     this.#operations = image.warpSites.map((site) => warpOperation(site.instruction));
     this.#memory.reserve(WARPS);
     this.#counts = emptyCounts(image);
+    this.#cta = new CtaState(this.#memory);
+    this.#suspended = new SuspendedLanes(this.#cta, this.#memory);
     this.#races = image.watching ? new RaceDetector(image, this.#memory) : undefined;
   }
 
@@ -324,6 +330,8 @@ export class CtaRunner {
     }
     this.#states.length = this.#warpCount;
     this.#arrived.clear();
+    this.#cta.reset(this.image.registersAtStart);
+    this.#suspended.reset();
     this.#phaseInstructions.fill(0);
   }
 
@@ -374,12 +382,14 @@ export class CtaRunner {
           );
       }
       if (this.#states.every((state) => state === 'exited')) break;
+      if (this.#resumePolls()) continue;
       const released = this.#releaseAll() || this.#releaseBarriers();
       if (released) {
         critical += longestOf(this.#phaseInstructions);
         this.#phaseInstructions.fill(0);
-      } else if (!live) this.#reportStuckBarrier();
+      } else if (!live || this.#suspended.isStuck) this.#endStuckCta();
     }
+    this.#finishCta();
     critical += longestOf(this.#phaseInstructions);
     this.#counts.criticalPath += critical;
     this.#sampler?.endCta(linear, critical);
@@ -399,6 +409,7 @@ export class CtaRunner {
     this.#currentWarp = warp;
     this.#memory.i32[budget] = this.#slice;
     const status = this.#run(at);
+    if (status === RUN_STATUS.budgetSpent && this.#suspend(warp, at)) return this.#slice - this.#memory.i32[budget]!;
     if (status === RUN_STATUS.exited) this.#states[warp] = 'exited';
     else if (status !== RUN_STATUS.budgetSpent) this.#states[warp] = 'waiting';
     return this.#slice - this.#memory.i32[budget]!;
@@ -441,17 +452,17 @@ export class CtaRunner {
   #waitingLanes(): WaitingLanes[] {
     const waiting: WaitingLanes[] = [];
     this.#states.forEach((state, warp) => {
-      if (state !== 'waiting') return;
+      if (state !== 'waiting' && state !== 'polling') return;
       const at = WARPS + warp * this.image.warpBytes;
       const { i32 } = this.#memory;
       if (i32[(at + WARP.converged) >> 2] !== 0) {
-        waiting.push({ warp, block: i32[(at + WARP.nextBlock) >> 2]!, lanes: ALL_LANES });
+        if (state === 'waiting') waiting.push({ warp, block: i32[(at + WARP.nextBlock) >> 2]!, lanes: ALL_LANES });
         return;
       }
       const byBlock = new Map<number, number[]>();
       for (const lane of ALL_LANES) {
         const pc = i32[(at + WARP.programCounters) / 4 + lane]!;
-        if (pc < PC.waiting || pc === PC.exited) continue;
+        if (pc < PC.waiting || pc >= PC.polling) continue;
         const block = pc & PC.blockMask;
         byBlock.set(block, [...(byBlock.get(block) ?? []), lane]);
       }
@@ -544,6 +555,54 @@ export class CtaRunner {
     }
   }
 
+  /** Takes over what the warp's lanes wait for. Returns whether none of its lanes can run. */
+  #suspend(warp: number, at: number): boolean {
+    if (this.#cta.polls.size === 0 || !this.#suspended.suspend(at)) return false;
+    this.#states[warp] = 'polling';
+    return true;
+  }
+
+  /** @throws KernelFault for what no CTA may leave behind. */
+  #finishCta(): void {
+    this.#cta.registers.finish();
+    const left = this.#cta.unfinishedCopy();
+    if (!left) return;
+    this.#currentWarp = Math.floor(left.thread / LANES);
+    throw new KernelFault(
+      'race',
+      'the CTA ends while a bulk copy may still read its shared memory: nothing waits for',
+      {
+        instruction: left.copy.instruction,
+        lane: left.thread % LANES,
+      },
+    );
+  }
+
+  /** Lets lanes go on whose phase is complete: they find out when they try again. */
+  #resumePolls(): boolean {
+    return this.#wake(this.#suspended.resume());
+  }
+
+  #wake(warps: ReadonlySet<number>): boolean {
+    for (const warp of warps) this.#states[(warp - WARPS) / this.image.warpBytes] = 'ready';
+    return warps.size > 0;
+  }
+
+  /** @throws KernelFault that says who waits for what. */
+  #endStuckCta(): void {
+    if (this.#wake(this.#suspended.endTimeLimits())) return;
+    const waits = this.#suspended.describe((warp, lane) => this.#threadName(warp, lane));
+    if (waits) throw new KernelFault('barrier', waits.text, { instruction: waits.instruction });
+    this.#reportStuckBarrier();
+  }
+
+  /** `(0, 0, 0)`. */
+  #threadName(warp: number, lane: number): string {
+    const { i32 } = this.#memory;
+    const at = (area: number): number => i32[(warp + area) / 4 + lane]!;
+    return `(${at(WARP.threadX)}, ${at(WARP.threadY)}, ${at(WARP.threadZ)})`;
+  }
+
   #reportStuckBarrier(): never {
     const arrivals = this.#arrivals();
     const text = arrivals
@@ -571,6 +630,7 @@ export class CtaRunner {
       device: this.#deviceView,
       bounds: this.#bounds,
       arrived: this.#arrived,
+      cta: this.#cta,
       watcher: this.#watcher,
       rubbish: this.#rubbish,
       writes: this.#writes,

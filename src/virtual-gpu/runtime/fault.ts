@@ -6,6 +6,8 @@ export type FaultKind =
   | 'misaligned'
   | 'trap'
   | 'barrier'
+  | 'tensor-map'
+  | 'registers'
   | 'race'
   | 'read-only'
   | 'budget'

@@ -2,38 +2,11 @@ import type { PtxInstruction } from '../../ptx/ast.ts';
 import { typesOf } from '../../ptx/instruction-parts.ts';
 import { LANES } from '../layout.ts';
 import { unsupported } from '../unsupported.ts';
-import { bf16ToNumber, f16ToNumber, numberToF16 } from './half-numbers.ts';
-import { createTensorKernel, type HalfFormat, type TensorKernel, type TensorKernelForm } from './tensor-kernel.ts';
+import { ELEMENT_FORMATS, type ElementFormat, readAccumulator, writeAccumulator } from './matrix-elements.ts';
+import type { HalfFormat, TensorKernelForm } from './product-emitter.ts';
+import { createTensorKernel, type TensorKernel } from './tensor-kernel.ts';
 import { type Accumulate, accumulatorFor, type Factors, factorsOf, tensorModel } from './tensor-model.ts';
 import type { WarpContext } from './warp-context.ts';
-
-/** How the elements of A and B lie in registers: elements per 32-bit register, and how to read one. */
-interface ElementFormat {
-  perRegister: number;
-  read: (register: number, index: number) => number;
-}
-
-const single = new Float32Array(1);
-const singleBits = new Uint32Array(single.buffer);
-function bitsToF32(bits: number): number {
-  singleBits[0] = bits;
-  return single[0]!;
-}
-function f32ToBits(value: number): number {
-  single[0] = value;
-  return singleBits[0]!;
-}
-
-const half = (register: number, index: number): number => (register >>> (index * 16)) & 0xffff;
-
-const FORMATS: Record<string, ElementFormat> = {
-  f16: { perRegister: 2, read: (r, i) => f16ToNumber(half(r, i)) },
-  bf16: { perRegister: 2, read: (r, i) => bf16ToNumber(half(r, i)) },
-  // TF32 ignores the low 13 bits.
-  tf32: { perRegister: 1, read: (r) => bitsToF32(r & 0xffffe000) },
-  s8: { perRegister: 4, read: (r, i) => ((r >>> (i * 8)) << 24) >> 24 },
-  u8: { perRegister: 4, read: (r, i) => (r >>> (i * 8)) & 255 },
-};
 
 const M = 16;
 const N = 8;
@@ -70,14 +43,14 @@ function formOf({ instruction, target }: WarpContext): Form {
 function readForm(instruction: PtxInstruction, target: string): Form {
   const shape = instruction.modifiers.map((m) => /^m16n8k(\d+)$/.exec(m)).find((match) => match !== null);
   const [dType, aType, bType, cType] = typesOf(instruction);
-  const a = FORMATS[aType ?? ''];
-  const b = FORMATS[bType ?? ''];
+  const a = ELEMENT_FORMATS[aType ?? ''];
+  const b = ELEMENT_FORMATS[bType ?? ''];
   if (!shape || !a || !b || !dType || dType !== cType) throw unsupported(instruction);
   const k = Number(shape[1]);
   const accumulate = accumulatorFor(dType, aType!, tensorModel(target));
   if (!accumulate) throw unsupported(instruction);
-  const aCount = (M * k) / LANES / a.perRegister;
-  const bCount = (N * k) / LANES / b.perRegister;
+  const aCount = (M * k * a.bits) / 32 / LANES;
+  const bCount = (N * k * b.bits) / 32 / LANES;
   const { blockSize, fractionBits } = tensorModel(target);
   return {
     k,
@@ -178,7 +151,8 @@ const aPlace = (k: number, perRegister: number, r: number, lane: number, i: numb
 const bPlace = (k: number, perRegister: number, r: number, lane: number, i: number): number =>
   (lane >> 2) * k + (lane & 3) * perRegister + r * perRegister * 4 + i;
 
-function gatherA(words: Uint32Array, { k, aCount, a: { perRegister, read } }: Form): Factors {
+function gatherA(words: Uint32Array, { k, aCount, a: { bits, read } }: Form): Factors {
+  const perRegister = 32 / bits;
   const a = new Float64Array(M * k);
   for (let r = 0; r < aCount; r++) {
     for (let lane = 0; lane < LANES; lane++) {
@@ -189,7 +163,8 @@ function gatherA(words: Uint32Array, { k, aCount, a: { perRegister, read } }: Fo
 }
 
 /** By column. */
-function gatherB(words: Uint32Array, { k, bCount, b: { perRegister, read } }: Form): Factors {
+function gatherB(words: Uint32Array, { k, bCount, b: { bits, read } }: Form): Factors {
+  const perRegister = 32 / bits;
   const b = new Float64Array(N * k);
   for (let r = 0; r < bCount; r++) {
     for (let lane = 0; lane < LANES; lane++) {
@@ -197,19 +172,4 @@ function gatherB(words: Uint32Array, { k, bCount, b: { perRegister, read } }: Fo
     }
   }
   return factorsOf(b);
-}
-
-function readAccumulator(c: Uint32Array, lane: number, index: number, type: string): number {
-  if (type === 'f16') return f16ToNumber(half(c[(index >> 1) * LANES + lane]!, index & 1));
-  const word = c[index * LANES + lane]!;
-  return type === 's32' ? word | 0 : bitsToF32(word);
-}
-
-function writeAccumulator(d: Int32Array, lane: number, results: Float64Array, type: string): void {
-  if (type === 'f16') {
-    for (const r of [0, 1])
-      d[r * LANES + lane] = numberToF16(results[r * 2]!) | (numberToF16(results[r * 2 + 1]!) << 16);
-    return;
-  }
-  for (let i = 0; i < RESULTS; i++) d[i * LANES + lane] = type === 's32' ? results[i]! : f32ToBits(results[i]!);
 }

@@ -1,18 +1,5 @@
-import type { FunctionBuilder } from '../wasm/function-builder.ts';
 import { ModuleBuilder } from '../wasm/module-builder.ts';
-
-/** 16-bit formats whose products f32 holds exactly. */
-export type HalfFormat = 'f16' | 'bf16';
-
-/** Shape and types of one mma.sync m16n8k* with f32 accumulators. */
-export interface TensorKernelForm {
-  readonly format: HalfFormat;
-  /** Depth: 8 or 16. */
-  readonly k: number;
-  /** Products that are added at a time, and their fractional bits: see `tensor-model.ts`. */
-  readonly block: number;
-  readonly fractionBits: number;
-}
+import { ProductEmitter, ROW_BYTES, type TensorKernelForm } from './product-emitter.ts';
 
 /**
  * `tensor-model.ts` for whole warps, in WebAssembly, for every mma.sync of a kernel. Takes the byte addresses of the
@@ -20,41 +7,6 @@ export interface TensorKernelForm {
  * some element is not finite or so large or small that f32 arithmetic could not follow the model.
  */
 export type TensorKernel = (...registers: number[]) => number;
-
-const ROW_BYTES = 16;
-const ROWS = 8;
-const SIGN = 0x8000_0000;
-const MAGNITUDE = 0x7fff_ffff;
-const BIAS = 127;
-const INFINITY = 0x7f80_0000;
-/** Of a double's significand, those bits that f32 has. */
-const F32_BITS = BigInt.asIntN(64, 0xffffffffe0000000n);
-/** An i32 holds the sum of so many aligned products: each is below 2^27. */
-const PRODUCTS_PER_SUM = 8;
-
-/**
- * Allowed magnitudes of operands, as f32 bit patterns: all finite f16, and bf16 up to 2^±40. The exponents of products
- * (sums of two biased exponents) then exceed those of zero times anything.
- */
-const OPERANDS: Readonly<Record<HalfFormat, { least: number; end: number }>> = {
-  f16: { least: (BIAS - 24) << 23, end: (BIAS + 16) << 23 },
-  bf16: { least: (BIAS - 40) << 23, end: (BIAS + 40) << 23 },
-};
-/** Least sum of two biased exponents that counts. With alignment to a smaller one, no allowed operand or C loses bits. */
-const LEAST_EXPONENT = 170;
-/** Smallest non-zero magnitude of C: its last bit is above the truncation at `LEAST_EXPONENT`. */
-const LEAST_C = (BIAS - 80) << 23;
-
-/** Layout of the kernel's own memory. Columns have the order of C's registers: even ones, then odd ones. */
-const SCRATCH_MEMORY = 1;
-/** B, f32 [k][8], and its biased exponents, i16 [k][8]. */
-const B_VALUES = 0;
-const B_EXPONENTS = 512;
-/** A row of A, f32 [k], and its biased exponents, i16 [k]. */
-const A_VALUES = 768;
-const A_EXPONENTS = 832;
-/** D: [register][row][4] f32. */
-const RESULT = 1024;
 
 /** The kernel for registers that lie in `memory`. */
 export function createTensorKernel(memory: WebAssembly.Memory, form: TensorKernelForm): TensorKernel {
@@ -79,301 +31,28 @@ function moduleFor(form: TensorKernelForm): WebAssembly.Module {
     results: ['i32'],
   });
   const from = (first: number, count: number) => Array.from({ length: count }, (_, i) => first + i);
-  new Emitter(f, form, {
-    a: from(0, 2 * slices),
-    b: from(2 * slices, slices),
-    c: from(3 * slices, 4),
-    d: from(3 * slices + 4, 4),
-  }).emit();
+  const [a, b] = [from(0, 2 * slices), from(2 * slices, slices)];
+  const emitter = new ProductEmitter(f, form, { c: from(3 * slices, 4), d: from(3 * slices + 4, 4) });
+  emitter.begin();
+  // A quartet of lanes holds a column of B, and two rows of A.
+  b.forEach((register, slice) => {
+    emitter.decodeColumns(slice, (column) => f.get(register).memory('v128.load', column * ROW_BYTES));
+  });
+  emitter.forRows((half) => {
+    emitter.decodeRowOfA((slice) =>
+      f
+        .get(emitter.row)
+        .get(a[2 * slice + half]!)
+        .op('i32.add')
+        .memory('v128.load', 0),
+    );
+    emitter.multiplyRow(half);
+  });
+  emitter.pushIsInRange();
+  f.if(() => emitter.writeResult());
+  emitter.pushIsInRange();
   module.exportFunction('multiply', f);
   const compiled = new WebAssembly.Module(module.encode());
   modules.set(key, compiled);
   return compiled;
-}
-
-/** Locals that hold the registers' addresses. */
-type Registers = Readonly<Record<'a' | 'b' | 'c' | 'd', readonly number[]>>;
-
-class Emitter {
-  readonly #f: FunctionBuilder;
-  readonly #form: TensorKernelForm;
-  readonly #registers: Registers;
-  readonly #halves: number;
-  readonly #word: number;
-  readonly #value: number;
-  /** All ones where every element so far was in range. */
-  readonly #inRange: number;
-  /** Byte offset of the row within a register. */
-  readonly #row: number;
-
-  constructor(f: FunctionBuilder, form: TensorKernelForm, registers: Registers) {
-    this.#f = f;
-    this.#form = form;
-    this.#registers = registers;
-    [this.#halves, this.#word, this.#value, this.#inRange] = [
-      f.local('v128'),
-      f.local('v128'),
-      f.local('v128'),
-      f.local('v128'),
-    ];
-    this.#row = f.local('i32');
-  }
-
-  emit(): void {
-    const f = this.#f;
-    f.i32x4(-1).set(this.#inRange);
-    this.#registers.b.forEach((register, slice) => {
-      this.#decodeB(register, slice);
-    });
-    f.i32(0).set(this.#row);
-    f.loop(() => {
-      for (const half of [0, 1]) {
-        this.#decodeRowOfA(half);
-        this.#multiplyRow(half);
-      }
-      f.get(this.#row).i32(ROW_BYTES).op('i32.add').tee(this.#row);
-      f.i32(ROWS * ROW_BYTES)
-        .op('i32.lt_u')
-        .brIf(0);
-    });
-    f.get(this.#inRange).op('i32x4.all_true');
-    f.if(() => this.#writeResult());
-    f.get(this.#inRange).op('i32x4.all_true');
-  }
-
-  /** Eight rows of B: a lane quartet holds a column. They are written row by row. */
-  #decodeB(register: number, slice: number): void {
-    const f = this.#f;
-    const columns = Array.from({ length: 4 }, () => [f.local('v128'), f.local('v128')] as const);
-    const pairs = Array.from({ length: 4 }, () => f.local('v128'));
-    const group = (odd: number): void => {
-      columns.forEach(([low, high], i) => {
-        f.get(register)
-          .memory('v128.load', (2 * i + odd) * ROW_BYTES)
-          .set(this.#halves);
-        this.#decode('low').set(low);
-        this.#decode('high').set(high);
-      });
-      for (const part of [0, 1]) {
-        const [c0, c1, c2, c3] = columns.map((column) => column[part]!) as [number, number, number, number];
-        const [p0, p1, p2, p3] = pairs as [number, number, number, number];
-        f.get(c0).get(c1).shuffle32([0, 4, 1, 5]).set(p0);
-        f.get(c2).get(c3).shuffle32([0, 4, 1, 5]).set(p1);
-        f.get(c0).get(c1).shuffle32([2, 6, 3, 7]).set(p2);
-        f.get(c2).get(c3).shuffle32([2, 6, 3, 7]).set(p3);
-        for (const [row, first, second, lanes] of [
-          [0, p0, p1, [0, 1, 4, 5]],
-          [1, p0, p1, [2, 3, 6, 7]],
-          [2, p2, p3, [0, 1, 4, 5]],
-          [3, p2, p3, [2, 3, 6, 7]],
-        ] as const) {
-          f.i32(0).get(first).get(second).shuffle32(lanes);
-          f.memory('v128.store', B_VALUES + (slice * 8 + part * 4 + row) * 32 + odd * 16, SCRATCH_MEMORY);
-        }
-      }
-    };
-    group(0);
-    group(1);
-    for (let row = slice * 8; row < slice * 8 + 8; row++) {
-      f.i32(0);
-      for (const odd of [0, 1]) {
-        f.i32(0).memory('v128.load', B_VALUES + row * 32 + odd * 16, SCRATCH_MEMORY);
-        this.#exponents();
-      }
-      f.op('i16x8.narrow_i32x4_s').memory('v128.store', B_EXPONENTS + row * 16, SCRATCH_MEMORY);
-    }
-  }
-
-  /** Row `row`, of the lower eight rows for half 1. */
-  #decodeRowOfA(half: number): void {
-    const f = this.#f;
-    const [low, high] = [f.local('v128'), f.local('v128')];
-    for (let slice = 0; slice < this.#form.k / 8; slice++) {
-      f.get(this.#row)
-        .get(this.#registers.a[2 * slice + half]!)
-        .op('i32.add')
-        .memory('v128.load', 0)
-        .set(this.#halves);
-      f.i32(0);
-      this.#decode('low')
-        .tee(low)
-        .memory('v128.store', A_VALUES + slice * 32, SCRATCH_MEMORY);
-      f.i32(0);
-      this.#decode('high')
-        .tee(high)
-        .memory('v128.store', A_VALUES + slice * 32 + 16, SCRATCH_MEMORY);
-      f.i32(0).get(low);
-      this.#exponents();
-      f.get(high);
-      this.#exponents();
-      f.op('i16x8.narrow_i32x4_s').memory('v128.store', A_EXPONENTS + slice * 16, SCRATCH_MEMORY);
-    }
-  }
-
-  /** Pushes four of the halves as f32, and records those out of range. */
-  #decode(part: 'low' | 'high'): FunctionBuilder {
-    const f = this.#f;
-    const { least, end } = OPERANDS[this.#form.format];
-    f.get(this.#halves).op(`i32x4.extend_${part}_i16x8_u`).set(this.#word);
-    if (this.#form.format === 'bf16') f.get(this.#word).i32(16).op('i32x4.shl').set(this.#value);
-    else this.#decodeF16();
-    const magnitude = () => f.get(this.#value).i32x4(MAGNITUDE).op('v128.and');
-    magnitude()
-      .i32x4(least)
-      .op('i32x4.sub')
-      .i32x4(end - least)
-      .op('i32x4.lt_u');
-    magnitude().i32x4(0).op('i32x4.eq').op('v128.or');
-    f.get(this.#inRange).op('v128.and').set(this.#inRange);
-    return f.get(this.#value);
-  }
-
-  /**
-   * Converts subnormal halves without subnormal f32 numbers, which cost a CPU a hundred cycles. Inf and NaN become 65536
-   * and more.
-   */
-  #decodeF16(): void {
-    const f = this.#f;
-    const [magnitude, smallest] = [this.#value, (BIAS - 14) << 23];
-    f.get(this.#word)
-      .i32x4(MAGNITUDE >>> 16)
-      .op('v128.and')
-      .set(magnitude);
-    const shifted = (offset: number) => f.get(magnitude).i32(13).op('i32x4.shl').i32x4(offset).op('i32x4.add');
-    shifted((BIAS - 15) << 23);
-    shifted(smallest).i32x4(smallest).op('f32x4.sub');
-    f.get(magnitude).i32x4(0x3ff).op('i32x4.gt_u').op('v128.bitselect');
-    f.get(this.#word)
-      .i32x4(SIGN >>> 16)
-      .op('v128.and')
-      .i32(16)
-      .op('i32x4.shl')
-      .op('v128.or')
-      .set(this.#value);
-  }
-
-  /** Biased exponents of the four f32 on the stack. */
-  #exponents(): FunctionBuilder {
-    return this.#f.i32x4(MAGNITUDE).op('v128.and').i32(23).op('i32x4.shr_u');
-  }
-
-  #multiplyRow(half: number): void {
-    const f = this.#f;
-    const { k, block } = this.#form;
-    const sums = [f.local('v128'), f.local('v128')];
-    const magnitude = (sum: number) => f.get(sum).i32x4(MAGNITUDE).op('v128.and');
-    sums.forEach((sum, odd) => {
-      f.get(this.#row)
-        .get(this.#registers.c[2 * half + odd]!)
-        .op('i32.add')
-        .memory('v128.load', 0)
-        .set(sum);
-      magnitude(sum)
-        .i32x4(LEAST_C)
-        .op('i32x4.sub')
-        .i32x4(INFINITY - LEAST_C)
-        .op('i32x4.lt_u');
-      magnitude(sum).i32x4(0).op('i32x4.eq').op('v128.or');
-      f.get(this.#inRange).op('v128.and').set(this.#inRange);
-    });
-    for (let first = 0; first < k; first += block) this.#addBlock(sums, first, Math.min(block, k - first));
-    sums.forEach((sum, odd) => {
-      magnitude(sum).i32x4(INFINITY).op('i32x4.lt_u').get(this.#inRange).op('v128.and').set(this.#inRange);
-      f.get(this.#row)
-        .get(sum)
-        .memory('v128.store', RESULT + (2 * half + odd) * ROWS * ROW_BYTES, SCRATCH_MEMORY);
-    });
-  }
-
-  /** Adds `count` products, aligned to the largest exponent and truncated, to the sums of even and odd columns. */
-  #addBlock(sums: readonly number[], first: number, count: number): void {
-    const f = this.#f;
-    const { fractionBits } = this.#form;
-    const largest = f.local('v128');
-    const i16x8 = (value: number) => f.i32x4((value << 16) | value);
-    i16x8(LEAST_EXPONENT);
-    for (const sum of sums) {
-      f.get(sum);
-      this.#exponents();
-    }
-    f.op('i16x8.narrow_i32x4_s');
-    i16x8(BIAS).op('i16x8.add').op('i16x8.max_s');
-    for (let term = first; term < first + count; term++) {
-      f.i32(0).memory('v128.load16_splat', A_EXPONENTS + term * 2, SCRATCH_MEMORY);
-      f.i32(0)
-        .memory('v128.load', B_EXPONENTS + term * 16, SCRATCH_MEMORY)
-        .op('i16x8.add')
-        .op('i16x8.max_s');
-    }
-    f.set(largest);
-    sums.forEach((sum, odd) => {
-      const [scale, signs] = [f.local('v128'), f.local('v128')];
-      const power = (push: () => void) => {
-        push();
-        f.op(odd === 0 ? 'i32x4.extend_low_i16x8_s' : 'i32x4.extend_high_i16x8_s')
-          .i32(23)
-          .op('i32x4.shl');
-      };
-      // 2^(fractionBits − exponent), as bits: the sum of two biased exponents is 254 above theirs.
-      power(() => {
-        i16x8(fractionBits + 3 * BIAS)
-          .get(largest)
-          .op('i16x8.sub');
-      });
-      f.set(scale);
-      const parts: number[] = [];
-      f.get(sum).set(signs);
-      f.get(sum).get(scale).op('f32x4.mul').op('i32x4.relaxed_trunc_f32x4_s');
-      for (let term = first; term < first + count; term++) {
-        f.i32(0).memory('v128.load32_splat', A_VALUES + term * 4, SCRATCH_MEMORY);
-        f.i32(0)
-          .memory('v128.load', B_VALUES + term * 32 + odd * 16, SCRATCH_MEMORY)
-          .op('f32x4.mul')
-          .tee(this.#value);
-        f.get(scale).op('f32x4.mul').op('i32x4.relaxed_trunc_f32x4_s').op('i32x4.add');
-        f.get(this.#value).get(signs).op('v128.and').set(signs);
-        const isLast = term === first + count - 1;
-        if (isLast || (term - first) % PRODUCTS_PER_SUM === PRODUCTS_PER_SUM - 1) {
-          parts.push(f.local('v128'));
-          f.set(parts.at(-1)!);
-          if (!isLast) f.i32x4(0);
-        }
-      }
-      this.#cutOff(parts, [0, 1]);
-      this.#cutOff(parts, [2, 3]);
-      f.shuffle32([0, 1, 4, 5]);
-      power(() => {
-        f.get(largest);
-        i16x8(BIAS + fractionBits).op('i16x8.sub');
-      });
-      f.op('f32x4.mul');
-      // Where nothing positive was added, a zero keeps its sign.
-      f.get(signs).i32x4(SIGN).op('v128.and').op('v128.or').set(sum);
-    });
-  }
-
-  /** Pushes two lanes of the sum of integers as f32, truncated to its precision. */
-  #cutOff(parts: readonly number[], [lane, next]: readonly [number, number]): void {
-    const f = this.#f;
-    parts.forEach((part, i) => {
-      f.get(part);
-      if (lane !== 0) f.get(part).shuffle32([lane, next, lane, next] as [number, number, number, number]);
-      f.op('f64x2.convert_low_i32x4_s');
-      if (i > 0) f.op('f64x2.add');
-    });
-    f.i64x2(F32_BITS).op('v128.and').op('f32x4.demote_f64x2_zero');
-  }
-
-  #writeResult(): void {
-    const f = this.#f;
-    this.#registers.d.forEach((register, r) => {
-      for (let row = 0; row < ROWS; row++) {
-        const at = row * ROW_BYTES;
-        f.get(register)
-          .i32(0)
-          .memory('v128.load', RESULT + r * ROWS * ROW_BYTES + at, SCRATCH_MEMORY);
-        f.memory('v128.store', at);
-      }
-    });
-  }
 }

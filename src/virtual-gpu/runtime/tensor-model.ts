@@ -17,6 +17,11 @@ const HOPPER: TensorModel = { fractionBits: 25, blockSize: { f16: 16, bf16: 16, 
 /** The model of a PTX target such as `sm_90a`. */
 export const tensorModel = (target: string): TensorModel => (/^sm_9/.test(target) ? HOPPER : AMPERE_AND_ADA);
 
+/**
+ * wgmma of sm_90. Not recorded: taken to add as mma.sync does there, but for 8-bit floats. Source: arXiv 2511.10909.
+ */
+export const warpgroupModel: TensorModel = HOPPER;
+
 /** Elements of A (row-major, k wide) or of B (by column), decoded once for all their products. */
 export interface Factors {
   readonly values: Float64Array;

@@ -2,12 +2,15 @@ import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
 import { elementsOf } from '../../ptx/operands.ts';
 import { LANE_CONSTANTS, LANE_SPECIALS, UNIFORM_SPECIALS } from '../codegen/state/specials.ts';
 import type { RunnableImage } from '../kernel-image.ts';
-import { CONSTANTS, LANES, PARAMETERS, SHARED, WARP, WINDOW } from '../layout.ts';
+import { CONSTANTS, LANES, PARAMETER_BYTES, PARAMETERS, SHARED, WARP, WINDOW } from '../layout.ts';
 import type { AccessWatcher } from '../race-detector/write-watcher.ts';
 import { unsupported } from '../unsupported.ts';
 import type { ArrivedThreads } from './barriers.ts';
 import type { BoundsChecker } from './bounds.ts';
+import { type Part, swizzled } from './bulk-copies/parts.ts';
+import type { CtaState } from './cta-state.ts';
 import { KernelFault } from './fault.ts';
+import type { Mbarrier } from './mbarriers/mbarriers.ts';
 import type { DeviceRange, PrivateMemory } from './memories.ts';
 import type { Rubbish } from './private-contents.ts';
 import type { ReadMap } from './read-map.ts';
@@ -89,6 +92,7 @@ export interface OperationSurroundings {
   readonly memory: PrivateMemory;
   readonly device: DataView;
   readonly bounds: BoundsChecker;
+  readonly cta: CtaState;
   /** Arrivals at the CTA's barriers that nobody waits for. */
   readonly arrived: ArrivedThreads;
   /** Looks for races, where they are looked for. */
@@ -156,8 +160,32 @@ export class WarpContext {
     return this.#around.watcher;
   }
 
-  get #listens(): boolean {
+  get cta(): CtaState {
+    return this.#around.cta;
+  }
+
+  /** Number of the operation's site. */
+  get site(): number {
+    return this.#site!;
+  }
+
+  /** Whether somebody wants to know of requests to memory. */
+  get listens(): boolean {
     return this.#site !== undefined && this.#around.onRequest !== undefined;
+  }
+
+  /** Number of a lane's thread in its CTA. */
+  threadOf(lane: number): number {
+    return this.#memory.i32[(this.warp + WARP.warpIndex) >> 2]! * LANES + lane;
+  }
+
+  /** A lane waits for a phase: its warp gives way at the end of the block. */
+  poll(barrier: Mbarrier, isOver: () => boolean, lane: number, suspends: boolean): void {
+    this.#memory.i32[(this.warp + WARP.yields) >> 2] = 1;
+    const { polls } = this.cta;
+    const own = polls.get(this.warp) ?? [];
+    polls.set(this.warp, own);
+    own.push({ instruction: this.instruction, warp: this.warp, lane, barrier, isOver, suspends });
   }
 
   #activeLanes(masked: boolean): [lanes: number[], bits: number] {
@@ -225,7 +253,7 @@ export class WarpContext {
     bytes: number,
     kind: RequestKind,
   ): void {
-    if (!this.#listens) return;
+    if (!this.listens) return;
     for (const space of ['global', 'shared', 'local'] as const) {
       const own = accesses.filter((access) => access.space === space);
       if (own.length === 0) continue;
@@ -243,8 +271,23 @@ export class WarpContext {
     bytes: number,
     kind: RequestKind,
   ): void {
-    if (!this.#listens || lanes.length === 0) return;
+    if (!this.listens || lanes.length === 0) return;
     this.#around.onRequest!(this.#site!, this.warp, { space, kind, addresses, lanes, bytes });
+  }
+
+  /** Reports what one lane copies: pieces of device or shared memory, as many at a time as a warp has lanes. */
+  countChunks(
+    space: 'global' | 'shared',
+    addresses: readonly number[],
+    bytes: number,
+    kind: RequestKind,
+    lane: number,
+  ): void {
+    for (let first = 0; first < addresses.length; first += LANES) {
+      const some = addresses.slice(first, first + LANES);
+      const lanes = this.watcher ? some.map(() => lane) : ALL_LANES.slice(0, some.length);
+      this.countRequestIn(space, some, lanes, bytes, kind);
+    }
   }
 
   /** Lands a lane's copy to shared memory: `taken` of its bytes come from device memory, the others are zeros. */
@@ -257,6 +300,35 @@ export class WarpContext {
     for (; at < taken; at++) view.setUint8(to + at, device.getUint8(source + at));
     for (; at < bytes; at++) view.setUint8(to + at, 0);
     this.#around.watcher?.landed(this.#site!, this.warp, target, lane);
+  }
+
+  /** Copies a part of a bulk copy to shared memory. */
+  landPart({ global, shared, bytes }: Part, swizzleBytes: number, fill: Uint8Array): void {
+    const { u8 } = this.#memory;
+    if (global === undefined) {
+      for (let i = 0; i < bytes; i++) u8[SHARED + swizzled(shared + i, swizzleBytes)] = fill[i % fill.length]!;
+      return;
+    }
+    this.#around.reads?.mark(global, bytes);
+    const { device } = this.#around;
+    if (((shared | bytes) & 15) === 0 && (global & 3) === 0) {
+      const { u32 } = this.#memory;
+      for (let chunk = 0; chunk < bytes; chunk += 16) {
+        const to = (SHARED + swizzled(shared + chunk, swizzleBytes)) >> 2;
+        for (let word = 0; word < 4; word++) u32[to + word] = device.getUint32(global + chunk + 4 * word, true);
+      }
+      return;
+    }
+    for (let i = 0; i < bytes; i++) u8[SHARED + swizzled(shared + i, swizzleBytes)] = device.getUint8(global + i);
+  }
+
+  /** Copies a part of a bulk copy from shared memory. */
+  sendPart({ global, shared, bytes }: Part, swizzleBytes: number): void {
+    if (global === undefined) return;
+    const { u8 } = this.#memory;
+    const { device, writes } = this.#around;
+    writes.mark(global, bytes);
+    for (let i = 0; i < bytes; i++) device.setUint8(global + i, u8[SHARED + swizzled(shared + i, swizzleBytes)]!);
   }
 
   /** Operand as an unsigned 32-bit number. */
@@ -295,6 +367,25 @@ export class WarpContext {
       return register && !register.uniform ? register.offset : -1;
     });
     return places.includes(-1) ? undefined : Int32Array.from(places);
+  }
+
+  /** Byte addresses of `count` registers, which are not uniform, from operand `first` on. */
+  placesOf(first: number, count: number): Int32Array {
+    const places = new Int32Array(count);
+    for (let i = 0; i < count; i++) {
+      const operand = this.operands[first + i]!;
+      if (operand.kind !== 'register') throw unsupported(this.instruction);
+      places[i] = this.warp + this.#register(operand.name).offset;
+    }
+    return places;
+  }
+
+  get privateBytes(): Uint8Array {
+    return this.#memory.u8;
+  }
+
+  get privateWords(): Uint32Array {
+    return this.#memory.u32;
   }
 
   get registerMemory(): WebAssembly.Memory {
@@ -427,6 +518,25 @@ export class WarpContext {
     else this.resolve({ low, high }, 'global', bytes, false, lane, readBytes);
   }
 
+  /** @throws as {@link resolve}, for a stretch of device memory that need not be aligned. */
+  checkGlobalBytes(offset: number, bytes: number, lane: number, isStore: boolean): void {
+    if (isWithin(this.#reachable, offset, bytes)) return;
+    const address = (BigInt(WINDOW.global) << 32n) | BigInt.asUintN(32, BigInt(offset));
+    const place = { instruction: this.instruction, lane, address, accessBytes: bytes, space: 'global' };
+    this.#bounds.inDeviceMemory(this.#reachable, place, isStore ? 'write' : 'read');
+  }
+
+  /** What lies at the address of a tensor map; nothing where none can lie. */
+  tensorMapBytes(operand: PtxOperand, lane: number, bytes: number): Uint8Array {
+    const { low, high } = this.address(operand, lane);
+    const isParameter = high === WINDOW.parameter && low + bytes <= PARAMETER_BYTES;
+    return isParameter ? this.#memory.u8.subarray(PARAMETERS + low, PARAMETERS + low + bytes) : new Uint8Array(bytes);
+  }
+
+  wholeAddress(operand: PtxOperand, lane: number): bigint {
+    return asBigInt(this.address(operand, lane));
+  }
+
   /**
    * Checks and resolves one lane's access in `space` (for `generic`, by the address's window).
    * @param readBytes number of its bytes that are read.
@@ -489,7 +599,7 @@ export class WarpContext {
     const start = register && register.kind !== 'double-word' ? (this.warp + register.offset) >> 2 : -1;
     const step = register?.uniform ? 0 : 1;
     const displacement = operand.kind === 'address' ? operand.offset : 0;
-    const listens = this.#listens;
+    const listens = this.listens;
     for (let i = 0; i < count; i++) {
       const lane = firstLane + i;
       const low = start < 0 ? -1 : this.#memory.u32[start + step * lane]! + displacement;

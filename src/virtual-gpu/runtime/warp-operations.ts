@@ -10,8 +10,11 @@ import { performAtomic } from './atomics.ts';
 import { applyPriority, discard, prefetch } from './cache-hints.ts';
 import { KernelFault } from './fault.ts';
 import { matrixMultiply } from './matrix-multiply.ts';
+import { mbarrierOperation } from './mbarriers/operations.ts';
+import { setMaximumRegisters } from './register-pool.ts';
 import { scalarOperation } from './scalar-operations.ts';
 import type { WarpContext } from './warp-context.ts';
+import { warpgroupMultiply } from './warpgroups/multiply.ts';
 
 export type WarpOperation = (context: WarpContext) => void;
 
@@ -210,7 +213,14 @@ export const WARP_OPERATIONS: ReadonlyMap<string, WarpOperation> = new Map<strin
   ['red', performAtomic],
   ['mma', matrixMultiply],
   ['ldmatrix', loadMatrix],
+  ['setmaxnreg', setMaximumRegisters],
+]);
+
+/** The same, of opcodes whose modifiers make several instructions of them. Throw `UnsupportedPtxError` for the others. */
+export const WARP_OPERATIONS_BY_FORM: ReadonlyMap<string, (instruction: PtxInstruction) => WarpOperation> = new Map([
   ['cp', asyncCopy],
+  ['mbarrier', mbarrierOperation],
+  ['wgmma', warpgroupMultiply],
 ]);
 
 /**
@@ -218,7 +228,10 @@ export const WARP_OPERATIONS: ReadonlyMap<string, WarpOperation> = new Map<strin
  * @throws UnsupportedPtxError if there is none.
  */
 export function warpOperation(instruction: PtxInstruction): WarpOperation {
-  const operation = WARP_OPERATIONS.get(instruction.opcode) ?? scalarOperation(instruction);
+  const operation =
+    WARP_OPERATIONS.get(instruction.opcode) ??
+    WARP_OPERATIONS_BY_FORM.get(instruction.opcode)?.(instruction) ??
+    scalarOperation(instruction);
   if (!operation || synchronisationOf(instruction) === 'cluster') throw unsupported(instruction);
   return operation;
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { f16ToNumber, numberToF16 } from '../../../src/virtual-gpu/runtime/half-numbers.ts';
-import { createTensorKernel, type HalfFormat } from '../../../src/virtual-gpu/runtime/tensor-kernel.ts';
+import type { HalfFormat } from '../../../src/virtual-gpu/runtime/product-emitter.ts';
+import { createTensorKernel } from '../../../src/virtual-gpu/runtime/tensor-kernel.ts';
 import { accumulatorFor, factorsOf, tensorModel } from '../../../src/virtual-gpu/runtime/tensor-model.ts';
 
 const [M, N, LANES, REGISTER_BYTES] = [16, 8, 32, 128];

@@ -40,7 +40,7 @@ export const readsClock = (i: PtxInstruction): boolean =>
   i.operands.some((o) => o.kind === 'special' && CLOCKS.has(o.name));
 
 /** Instructions that exchange data between lanes and therefore need them together. */
-const isWarpSynchronous = (i: PtxInstruction): boolean => synchronisationOf(i) === 'warp';
+const isWarpSynchronous = (i: PtxInstruction): boolean => ['warp', 'warpgroup'].includes(synchronisationOf(i));
 
 /**
  * Splits the blocks of `cfg` after barriers and clock reads and, in divergent blocks, before warp-synchronous instructions.

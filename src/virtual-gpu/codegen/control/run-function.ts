@@ -9,6 +9,8 @@ export interface RunOptions {
   weights: number;
   tables: CountTables | undefined;
   keepsClock: boolean;
+  /** Whether JavaScript may ask the warp to give way. */
+  mayYield: boolean;
 }
 
 /**
@@ -89,6 +91,7 @@ class RunFunction {
       b.get(THE_WARP).get(this.#current).memory('i32.store', WARP.nextBlock);
       this.#finish(RUN_STATUS.budgetSpent);
     });
+    if (this.#options.mayYield) this.#yieldIfAsked();
     const pushWeight = () => b.get(this.#current).i32(2).op('i32.shl').memory('i32.load', weights);
     if (tables) b.i32(0).get(this.#budget).memory('i32.store', LAUNCH.budget);
     b.get(this.#budget);
@@ -96,6 +99,16 @@ class RunFunction {
     if (!keepsClock) return;
     b.get(THE_WARP).get(THE_WARP).memory('i64.load', WARP.clock);
     pushWeight().op('i64.extend_i32_u').op('i64.add').memory('i64.store', WARP.clock);
+  }
+
+  #yieldIfAsked(): void {
+    const b = this.#b;
+    b.get(THE_WARP).memory('i32.load', WARP.yields);
+    b.if(() => {
+      b.get(THE_WARP).i32(0).memory('i32.store', WARP.yields);
+      b.get(THE_WARP).get(this.#current).memory('i32.store', WARP.nextBlock);
+      this.#finish(RUN_STATUS.budgetSpent);
+    });
   }
 
   /** Inside the loop's `if`: a block from which all lanes continue together continues the loop. */

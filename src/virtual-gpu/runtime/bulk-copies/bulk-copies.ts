@@ -1,0 +1,206 @@
+import type { PtxInstruction, PtxOperand } from '../../../ptx/ast.ts';
+import { has } from '../../../ptx/instruction-parts.ts';
+import { decodeTensorMap, TENSOR_MAP_BYTES, type TensorMap } from '../../tensor-map.ts';
+import { unsupported } from '../../unsupported.ts';
+import { KernelFault } from '../fault.ts';
+import { atMbarrier, mbarrierAddress } from '../mbarriers/operations.ts';
+import type { WarpContext } from '../warp-context.ts';
+import { boxBytes, CHUNK_BYTES, type Part, partsOfBox } from './parts.ts';
+
+/** One thread's copy between device memory and the shared memory of its CTA. */
+interface BulkCopy {
+  readonly context: WarpContext;
+  readonly lane: number;
+  readonly parts: readonly Part[];
+  readonly bytes: number;
+  readonly swizzleBytes: number;
+  /** What stands where the tensor does not. */
+  readonly fill: Uint8Array;
+}
+
+const NOTHING = new Uint8Array(1);
+
+/** Alignment of a tensor copy's place in shared memory. Source: PTX ISA, cp.async.bulk.tensor. */
+const TENSOR_ALIGNMENT = 128;
+
+const AXES: ReadonlyMap<string, number> = new Map(['1d', '2d', '3d', '4d', '5d'].map((name, i) => [name, i + 1]));
+/** Forms that virtual GPUs do not run. */
+const UNSUPPORTED = /^im2col|^cp_mask$|^multicast|^cta_group|^tile::|^ignore_oob$/;
+
+/** cp.async.bulk and cp.async.bulk.tensor; `undefined` for other instructions. Source: PTX ISA. */
+export function bulkCopyStep(instruction: PtxInstruction): ((context: WarpContext) => void) | undefined {
+  const { modifiers } = instruction;
+  if (instruction.opcode !== 'cp' || modifiers[0] !== 'async' || modifiers[1] !== 'bulk') return undefined;
+  if (has(instruction, 'commit_group')) return commit;
+  if (has(instruction, 'wait_group')) return waitGroup;
+  if (modifiers.some((modifier) => UNSUPPORTED.test(modifier))) return undefined;
+  const spaces = modifiers.filter((modifier) => modifier === 'global' || modifier.startsWith('shared'));
+  if (spaces.length !== 2) return undefined;
+  if (spaces[1] === 'global') return copyIn;
+  return spaces[0] === 'global' && has(instruction, 'bulk_group') ? copyOut : undefined;
+}
+
+/** From device to shared memory. It lands when somebody waits at its mbarrier, not before; nor is the source read earlier. */
+function copyIn(context: WarpContext): void {
+  const { instruction, operands, lanes } = context;
+  const isTensor = has(instruction, 'tensor');
+  const [destination, source] = operands as [PtxOperand, PtxOperand];
+  const barrierOperand = operands[isTensor ? 2 : 3];
+  if (!barrierOperand) throw unsupported(instruction);
+  for (const lane of lanes) {
+    const shared = sharedStart(context, destination, lane, isTensor);
+    const copy = isTensor
+      ? tensorCopy(context, lane, source, shared)
+      : plainCopy(context, lane, { global: globalStart(context, source, lane), shared }, operands[2]!);
+    const barrier = mbarrierAddress(context, barrierOperand, lane, 'shared');
+    checkShared(copy, shared, true);
+    for (const part of copy.parts) checkGlobal(copy, part, false);
+    report(copy, 'load', 'global');
+    report(copy, 'store', 'shared');
+    atMbarrier(context, lane, barrier, () => void context.cta.barriers.at(barrier));
+    context.cta.send(barrier, () => {
+      for (const part of copy.parts) context.landPart(part, copy.swizzleBytes, copy.fill);
+      context.watcher?.landedPieces(context.site, context.warp, [...chunksOf(copy)], lane);
+      context.watcher?.released(barrier, context.warp);
+      atMbarrier(context, lane, barrier, () => {
+        const { barriers } = context.cta;
+        barriers.completeBytes(barriers.at(barrier), copy.bytes);
+      });
+    });
+  }
+}
+
+/** From shared to device memory. It reads and writes when its thread waits for it, not before. */
+function copyOut(context: WarpContext): void {
+  const { instruction, operands, lanes } = context;
+  const isTensor = has(instruction, 'tensor');
+  const [destination, source] = operands as [PtxOperand, PtxOperand];
+  for (const lane of lanes) {
+    const shared = sharedStart(context, source, lane, isTensor);
+    const copy = isTensor
+      ? tensorCopy(context, lane, destination, shared)
+      : plainCopy(context, lane, { global: globalStart(context, destination, lane), shared }, operands[2]!);
+    checkShared(copy, shared, false);
+    for (const part of copy.parts) checkGlobal(copy, part, true);
+    const read = (): void => {
+      for (const part of copy.parts) context.sendPart(part, copy.swizzleBytes);
+      report(copy, 'load', 'shared');
+      report(copy, 'store', 'global');
+    };
+    context.cta.outgoingOf(context.threadOf(lane)).open.push({ read, instruction });
+  }
+}
+
+function commit(context: WarpContext): void {
+  for (const lane of context.lanes) {
+    const copies = context.cta.outgoingOf(context.threadOf(lane));
+    copies.groups.push(copies.open);
+    copies.open = [];
+  }
+}
+
+/** With `.read` the destination may still lack the bytes; here it never does. */
+function waitGroup(context: WarpContext): void {
+  const [operand] = context.operands;
+  const allowed = operand?.kind === 'immediate' ? Number(operand.value) : 0;
+  for (const lane of context.lanes) {
+    const { groups } = context.cta.outgoingOf(context.threadOf(lane));
+    while (groups.length > allowed) for (const copy of groups.shift()!) copy.read();
+  }
+}
+
+function sharedStart(context: WarpContext, operand: PtxOperand, lane: number, isTensor: boolean): number {
+  const { low } = context.address(operand, lane);
+  const alignment = isTensor ? TENSOR_ALIGNMENT : CHUNK_BYTES;
+  if (low % alignment === 0) return low;
+  throw new KernelFault('misaligned', `a bulk copy at shared address ${low}, not a multiple of ${alignment}`, {
+    ...{ instruction: context.instruction, lane, address: BigInt(low), accessBytes: alignment, space: 'shared' },
+  });
+}
+
+function globalStart(context: WarpContext, operand: PtxOperand, lane: number): number {
+  return context.resolve(context.address(operand, lane), 'global', CHUNK_BYTES, false, lane, 0).offset;
+}
+
+function plainCopy(
+  context: WarpContext,
+  lane: number,
+  places: { global: number; shared: number },
+  size: PtxOperand,
+): BulkCopy {
+  const bytes = context.word(size, lane);
+  if (bytes % CHUNK_BYTES !== 0)
+    throw new KernelFault('misaligned', `a bulk copy of ${bytes} bytes, not a multiple of ${CHUNK_BYTES}`, {
+      instruction: context.instruction,
+      lane,
+    });
+  return { context, lane, bytes, swizzleBytes: 0, fill: NOTHING, parts: bytes > 0 ? [{ ...places, bytes }] : [] };
+}
+
+function tensorCopy(context: WarpContext, lane: number, operand: PtxOperand, shared: number): BulkCopy {
+  const map = tensorMapAt(context, operand, lane);
+  const coordinates = operand.kind === 'address' ? (operand.coordinates ?? []) : [];
+  const axes = context.instruction.modifiers.map((m) => AXES.get(m)).find((count) => count !== undefined);
+  if (coordinates.length !== axes) throw unsupported(context.instruction, `takes ${axes} coordinates`);
+  if (map.dimensions.length !== axes)
+    throw new KernelFault('tensor-map', `a copy of ${axes} axes through a tensor map of ${map.dimensions.length}`, {
+      instruction: context.instruction,
+      lane,
+    });
+  const at = coordinates.map((coordinate) => context.word(coordinate, lane) | 0);
+  return {
+    ...{ context, lane, bytes: boxBytes(map), swizzleBytes: map.swizzleBytes, fill: map.fill },
+    parts: [...partsOfBox(map, at, shared)],
+  };
+}
+
+const maps = new WeakMap<object, Map<string, TensorMap>>();
+
+/** @throws KernelFault if no tensor map lies there. */
+function tensorMapAt(context: WarpContext, operand: PtxOperand, lane: number): TensorMap {
+  const bytes = context.tensorMapBytes(operand, lane, TENSOR_MAP_BYTES);
+  const known = maps.get(context.cta) ?? new Map<string, TensorMap>();
+  maps.set(context.cta, known);
+  const key = bytes.join();
+  const map = known.get(key) ?? decodeTensorMap(bytes);
+  if (!map)
+    throw new KernelFault('tensor-map', 'no tensor map lies there: kernel.json declares one as an argument', {
+      ...{ instruction: context.instruction, lane, address: context.wholeAddress(operand, lane), space: 'param' },
+      accessBytes: TENSOR_MAP_BYTES,
+    });
+  known.set(key, map);
+  return map;
+}
+
+/** The last byte counts: a copy may be larger than shared memory. */
+function checkShared({ context, lane, bytes }: BulkCopy, shared: number, isStore: boolean): void {
+  if (bytes === 0) return;
+  context.resolve({ low: shared, high: 0 }, 'shared', 1, isStore, lane, 0);
+  context.resolve({ low: shared + bytes - 1, high: 0 }, 'shared', 1, isStore, lane, 0);
+}
+
+function checkGlobal({ context, lane }: BulkCopy, { global, bytes }: Part, isStore: boolean): void {
+  if (global !== undefined) context.checkGlobalBytes(global, bytes, lane, isStore);
+}
+
+/** Addresses of all chunks in shared memory. */
+function* chunksOf({ parts }: BulkCopy): Generator<number> {
+  const first = parts[0]?.shared ?? 0;
+  const last = parts.at(-1);
+  const end = last ? last.shared + last.bytes : 0;
+  for (let at = first; at < end; at += CHUNK_BYTES) yield at;
+}
+
+/** Tells who counts or watches, in pieces of as many chunks as a warp has lanes. */
+function report(copy: BulkCopy, kind: 'load' | 'store', space: 'global' | 'shared'): void {
+  const { context, lane } = copy;
+  if (!context.listens) return;
+  const addresses = space === 'shared' ? [...chunksOf(copy)] : copy.parts.flatMap(globalChunks);
+  context.countChunks(space, addresses, CHUNK_BYTES, kind, lane);
+}
+
+function globalChunks({ global, bytes }: Part): number[] {
+  if (global === undefined) return [];
+  const first = global - (global % CHUNK_BYTES);
+  return Array.from({ length: Math.ceil((global + bytes - first) / CHUNK_BYTES) }, (_, i) => first + i * CHUNK_BYTES);
+}

@@ -1,0 +1,111 @@
+import type { PtxInstruction } from '../../ptx/ast.ts';
+import { SHARED } from '../layout.ts';
+import { type Mbarrier, Mbarriers } from './mbarriers/mbarriers.ts';
+import type { PrivateMemory } from './memories.ts';
+import { RegisterPool } from './register-pool.ts';
+
+/** A lane that waits for a phase of an mbarrier. */
+export interface Poll {
+  readonly instruction: PtxInstruction;
+  /** Address of the warp's state. */
+  readonly warp: number;
+  readonly lane: number;
+  readonly barrier: Mbarrier;
+  readonly isOver: () => boolean;
+  /** `try_wait` suspends the thread; `test_wait` never does. */
+  readonly suspends: boolean;
+}
+
+/** Something that reports to an mbarrier, whenever that is: here when somebody asks. */
+type Landing = () => void;
+
+/** A copy out of shared memory, which reads and writes when its thread waits for it. */
+export interface OutgoingCopy {
+  read(): void;
+  readonly instruction: PtxInstruction;
+}
+
+interface OutgoingCopies {
+  open: OutgoingCopy[];
+  groups: OutgoingCopy[][];
+}
+
+/** Products of wgmma that a warp has not waited for; each function reports what one of them reads. */
+interface Products {
+  isFenced: boolean;
+  open: (() => void)[];
+  groups: (() => void)[][];
+}
+
+/** What the threads of a running CTA share beyond memory: mbarriers, copies on their way, registers. */
+export class CtaState {
+  readonly barriers: Mbarriers;
+  #landings = new Map<number, Landing[]>();
+  readonly #outgoing = new Map<number, OutgoingCopies>();
+  readonly #products = new Map<number, Products>();
+  /** Addresses of the operands of wgmma, by descriptor and shape: the same for every CTA of a launch. */
+  readonly pieces = new Map<string, { shared: Int32Array; places: Int32Array }>();
+  readonly registers = new RegisterPool();
+  /** By warp: what its lanes wait for since its last slice. */
+  readonly polls = new Map<number, Poll[]>();
+
+  constructor(memory: PrivateMemory) {
+    this.barriers = new Mbarriers(
+      (address) => memory.view.getBigUint64(SHARED + address, true),
+      (address, bits) => memory.view.setBigUint64(SHARED + address, bits, true),
+    );
+  }
+
+  /**
+   * A CTA begins.
+   * @param registersAtStart of a thread, where the code says.
+   */
+  reset(registersAtStart: number | undefined): void {
+    this.#products.clear();
+    this.registers.reset(registersAtStart);
+    this.barriers.forget();
+    this.#landings.clear();
+    this.#outgoing.clear();
+    this.polls.clear();
+  }
+
+  /** A copy that will complete on the mbarrier at `address`. */
+  send(address: number, landing: Landing): void {
+    const before = this.#landings.get(address);
+    if (before) before.push(landing);
+    else this.#landings.set(address, [landing]);
+  }
+
+  /** What is on its way to an mbarrier arrives, because somebody waits there. */
+  land(address: number): void {
+    const landings = this.#landings.get(address);
+    if (!landings) return;
+    this.#landings.delete(address);
+    for (const landing of landings) landing();
+  }
+
+  productsOf(warp: number): Products {
+    const known = this.#products.get(warp);
+    if (known) return known;
+    const products = { isFenced: false, open: [], groups: [] };
+    this.#products.set(warp, products);
+    return products;
+  }
+
+  outgoingOf(thread: number): OutgoingCopies {
+    const known = this.#outgoing.get(thread);
+    if (known) return known;
+    const copies = { open: [], groups: [] };
+    this.#outgoing.set(thread, copies);
+    return copies;
+  }
+
+  /** The first copy out of shared memory for which no thread has waited, and its thread. */
+  unfinishedCopy(): { thread: number; copy: OutgoingCopy } | undefined {
+    for (const [thread, { open, groups }] of this.#outgoing) {
+      const copy = groups[0]?.[0] ?? open[0];
+      if (copy) return { thread, copy };
+    }
+    return undefined;
+  }
+}

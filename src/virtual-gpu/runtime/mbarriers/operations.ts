@@ -1,0 +1,128 @@
+import type { PtxInstruction, PtxOperand } from '../../../ptx/ast.ts';
+import { has, spaceOf } from '../../../ptx/instruction-parts.ts';
+import { unsupported } from '../../unsupported.ts';
+import { KernelFault } from '../fault.ts';
+import type { WarpContext } from '../warp-context.ts';
+import { isAfter, type Mbarrier, MbarrierMistake, pendingCountOf, stateOf } from './mbarriers.ts';
+
+export const MBARRIER_BYTES = 8;
+
+/** One lane's part of an operation. */
+interface LaneOperation {
+  readonly context: WarpContext;
+  readonly lane: number;
+  /** Offset in shared memory. */
+  readonly address: number;
+  /** The operand before the address, and those behind it. */
+  readonly result: PtxOperand | undefined;
+  readonly values: readonly PtxOperand[];
+}
+
+const wordOf = ({ context, values, lane }: LaneOperation, index: number, otherwise: number): number =>
+  values[index] === undefined ? otherwise : context.word(values[index], lane);
+
+const objectOf = ({ context, address }: LaneOperation): Mbarrier => context.cta.barriers.at(address);
+
+function arrive(operation: LaneOperation): void {
+  const { context, result, lane } = operation;
+  const { barriers } = context.cta;
+  const object = objectOf(operation);
+  const state = stateOf(object);
+  const expectsBytes = has(context.instruction, 'expect_tx');
+  if (expectsBytes) barriers.expectBytes(object, wordOf(operation, 0, 0));
+  const count = expectsBytes ? 1 : wordOf(operation, 0, 1);
+  context.watcher?.released(object.address, context.warp);
+  if (context.instruction.modifiers[0] === 'arrive_drop') barriers.drop(object, count);
+  else barriers.arrive(object, count);
+  if (result && result.kind !== 'sink') context.setDouble(result, lane, state);
+}
+
+/** A wait for the phase in which a state was taken, or for the one of a parity. */
+function waitOver(operation: LaneOperation, object: Mbarrier): () => boolean {
+  const { context, values, lane } = operation;
+  if (has(context.instruction, 'parity')) {
+    const parity = context.word(values[0]!, lane) & 1;
+    return () => (object.phase & 1) !== parity;
+  }
+  const state = context.double(values[0]!, lane);
+  return () => isAfter(object, state);
+}
+
+function wait(operation: LaneOperation): void {
+  const { context, address, lane, result } = operation;
+  context.cta.land(address);
+  const object = objectOf(operation);
+  const isOver = waitOver(operation, object);
+  const holds = isOver();
+  if (result) context.setPredicate(result, lane, holds);
+  if (holds) context.watcher?.acquired(address, context.warp);
+  else context.poll(object, isOver, lane, context.instruction.modifiers[0] === 'try_wait');
+}
+
+type Operation = (operation: LaneOperation) => void;
+
+const OPERATIONS: Readonly<Record<string, Operation>> = {
+  init: (operation) => {
+    operation.context.cta.barriers.initialise(operation.address, wordOf(operation, 0, 0));
+    operation.context.watcher?.released(operation.address, operation.context.warp);
+  },
+  inval: ({ context, address }) => context.cta.barriers.invalidate(address),
+  expect_tx: (operation) => operation.context.cta.barriers.expectBytes(objectOf(operation), wordOf(operation, 0, 0)),
+  complete_tx: (operation) =>
+    operation.context.cta.barriers.completeBytes(objectOf(operation), wordOf(operation, 0, 0)),
+  arrive,
+  arrive_drop: arrive,
+  test_wait: wait,
+  try_wait: wait,
+};
+
+/** mbarrier.*, lane by lane. Source: PTX ISA, mbarrier. */
+export function mbarrierOperation(instruction: PtxInstruction): (context: WarpContext) => void {
+  const name = instruction.modifiers[0] ?? '';
+  if (name === 'pending_count') return pendingCount;
+  const operation = OPERATIONS[name];
+  const at = instruction.operands.findIndex(({ kind }) => kind === 'address');
+  if (!operation || at < 0) throw unsupported(instruction);
+  return (context) => operate(context, operation, at);
+}
+
+function pendingCount(context: WarpContext): void {
+  const { operands, lanes } = context;
+  for (const lane of lanes) context.setWord(operands[0]!, lane, pendingCountOf(context.double(operands[1]!, lane)));
+}
+
+function operate(context: WarpContext, operation: Operation, at: number): void {
+  const { instruction, operands, lanes } = context;
+  for (const lane of lanes) {
+    const address = mbarrierAddress(context, operands[at]!, lane, spaceOf(instruction));
+    const values = operands.slice(at + 1);
+    atMbarrier(context, lane, address, () =>
+      operation({ context, lane, address, result: at > 0 ? operands[0] : undefined, values }),
+    );
+  }
+}
+
+/** @throws KernelFault where no mbarrier can lie. */
+export function mbarrierAddress(context: WarpContext, operand: PtxOperand, lane: number, space: string): number {
+  const address = context.address(operand, lane);
+  const place = context.resolve(address, space, MBARRIER_BYTES, true, lane);
+  if (place.space !== 'shared')
+    throw new KernelFault('barrier', `an mbarrier in ${place.space} memory, where none can be`, {
+      instruction: context.instruction,
+      lane,
+    });
+  return address.low;
+}
+
+/** Names instruction, lane and address of a mistake. */
+export function atMbarrier(context: WarpContext, lane: number, address: number, act: () => void): void {
+  try {
+    act();
+  } catch (error) {
+    if (!(error instanceof MbarrierMistake)) throw error;
+    const { instruction } = context;
+    throw new KernelFault('barrier', `the mbarrier at shared address ${address}: ${error.message}`, {
+      ...{ instruction, lane, address: BigInt(address), accessBytes: MBARRIER_BYTES, space: 'shared' },
+    });
+  }
+}

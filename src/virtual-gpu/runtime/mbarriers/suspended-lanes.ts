@@ -1,0 +1,138 @@
+import type { PtxInstruction } from '../../../ptx/ast.ts';
+import { LANES, PC, WARP } from '../../layout.ts';
+import type { CtaState, Poll } from '../cta-state.ts';
+import type { PrivateMemory } from '../memories.ts';
+
+/** A lane that does not run until a phase of an mbarrier is complete. */
+interface Suspension extends Poll {
+  /** Its program counter, if the warp had diverged. */
+  readonly counter: number | undefined;
+}
+
+/** Rounds in which all that ran polled in vain, after which nobody is expected to stop. */
+const ROUNDS_IN_VAIN = 2000;
+/** So many waits are described. */
+const MOST_DESCRIBED = 3;
+
+/**
+ * Lanes that wait for mbarriers. A `try_wait` that fails suspends them, as the ISA allows. Its time limit never ends, unless
+ * nobody else can run; then it has ended once.
+ */
+export class SuspendedLanes {
+  readonly #cta: CtaState;
+  readonly #memory: PrivateMemory;
+  #suspended: Suspension[] = [];
+  /** Failed waits that did not suspend their lanes, since something changed. */
+  #inVain: Poll[] = [];
+  #rounds = 0;
+  #changes = 0;
+  /** Whether all time limits have ended since something changed. */
+  #hasEnded = false;
+
+  constructor(cta: CtaState, memory: PrivateMemory) {
+    this.#cta = cta;
+    this.#memory = memory;
+  }
+
+  reset(): void {
+    this.#suspended = [];
+    this.#inVain = [];
+    this.#rounds = 0;
+    this.#hasEnded = false;
+    this.#changes = this.#cta.barriers.changes;
+  }
+
+  /** Takes over the polls of the warp at address `warp`, which gave way. Returns whether none of its lanes can run. */
+  suspend(warp: number): boolean {
+    const polls = this.#cta.polls.get(warp);
+    if (!polls) return false;
+    this.#cta.polls.delete(warp);
+    this.#inVain = polls;
+    const { i32 } = this.#memory;
+    const isConverged = i32[(warp + WARP.converged) >> 2] !== 0;
+    const suspending = polls.filter(({ suspends }) => suspends);
+    if (isConverged) {
+      if (new Set(suspending.map(({ lane }) => lane)).size < LANES) return false;
+      this.#suspended.push(...suspending.map((poll) => ({ ...poll, counter: undefined })));
+      return true;
+    }
+    for (const poll of suspending) {
+      const at = (warp + WARP.programCounters) / 4 + poll.lane;
+      this.#suspended.push({ ...poll, counter: i32[at]! });
+      i32[at] = PC.polling;
+    }
+    return this.#isAllBusy(warp);
+  }
+
+  #isAllBusy(warp: number): boolean {
+    const first = (warp + WARP.programCounters) / 4;
+    const counters = this.#memory.i32.subarray(first, first + LANES);
+    return counters.every((counter) => counter >= PC.waiting);
+  }
+
+  /** Ends the suspension of lanes whose phase is complete. Returns the addresses of their warps. */
+  resume(): ReadonlySet<number> {
+    const { barriers } = this.#cta;
+    const isMoving = barriers.changes !== this.#changes;
+    this.#changes = barriers.changes;
+    this.#rounds = isMoving || this.#inVain.length === 0 ? 0 : this.#rounds + 1;
+    if (isMoving) this.#hasEnded = false;
+    for (const address of new Set(this.#suspended.map(({ barrier }) => barrier.address))) this.#cta.land(address);
+    // A converged warp goes on when all of its lanes can.
+    const isHeld = new Set(
+      this.#suspended.filter((s) => s.counter === undefined && !s.isOver()).map(({ warp }) => warp),
+    );
+    return this.#wake((s) => (s.counter === undefined ? !isHeld.has(s.warp) : s.isOver()));
+  }
+
+  /** Ends all suspensions, if nothing has changed since the last one; at most once until something does. */
+  endTimeLimits(): ReadonlySet<number> {
+    if (this.#hasEnded) return new Set();
+    this.#hasEnded = true;
+    return this.#wake(() => true);
+  }
+
+  #wake(isOver: (suspension: Suspension) => boolean): ReadonlySet<number> {
+    const { i32 } = this.#memory;
+    const woken = this.#suspended.filter(isOver);
+    if (woken.length > 0) this.#suspended = this.#suspended.filter((suspension) => !woken.includes(suspension));
+    for (const { warp, lane, counter } of woken)
+      if (counter !== undefined) i32[(warp + WARP.programCounters) / 4 + lane] = counter;
+    return new Set(woken.map(({ warp }) => warp));
+  }
+
+  /** Whether everybody who runs has long polled in vain. */
+  get isStuck(): boolean {
+    return this.#rounds > ROUNDS_IN_VAIN;
+  }
+
+  /** Who waits for what; undefined if nobody does. */
+  describe(
+    threadName: (warp: number, lane: number) => string,
+  ): { text: string; instruction: PtxInstruction } | undefined {
+    const waits = [...new Map([...this.#suspended, ...this.#inVain].map((poll) => [poll.barrier, poll])).values()];
+    const [first] = waits;
+    if (!first) return undefined;
+    const parts = waits
+      .slice(0, MOST_DESCRIBED)
+      .map((wait) => `thread ${threadName(wait.warp, wait.lane)} waits${whereOf(wait)} for ${lackOf(wait)}`);
+    const more = waits.length - parts.length;
+    const others = more > 0 ? `; ${more} more mbarriers are waited for` : '';
+    return {
+      text: `no thread can go on: ${parts.join('; ')}${others}`,
+      instruction: first.instruction,
+    };
+  }
+}
+
+const whereOf = ({ instruction: { source } }: Poll): string => (source ? ` at ${source.file}:${source.line}` : '');
+
+/** `phase 2 of the mbarrier at shared address 1024, which lacks 1 of 2 arrivals and 4096 bytes of copies`. */
+function lackOf({ barrier: { phase, address, pending, expected, bytes } }: Poll): string {
+  const lacks = [
+    ...(pending > 0 ? [`${pending} of ${expected} arrivals`] : []),
+    ...(bytes > 0 ? [`${bytes} bytes of copies`] : []),
+    ...(bytes < 0 ? [`the announcement of ${-bytes} bytes that have come`] : []),
+  ];
+  return `phase ${phase} of the mbarrier at shared address ${address}, which lacks ${lacks.join(' and ')}`;
+}

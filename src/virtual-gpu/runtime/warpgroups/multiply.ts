@@ -1,0 +1,323 @@
+import type { PtxInstruction, PtxOperand } from '../../../ptx/ast.ts';
+import { has, typesOf } from '../../../ptx/instruction-parts.ts';
+import { elementsOf } from '../../../ptx/operands.ts';
+import { LANES, SCRATCH, SHARED } from '../../layout.ts';
+import { unsupported } from '../../unsupported.ts';
+import { KernelFault } from '../fault.ts';
+import { ELEMENT_FORMATS, type ElementFormat, readAccumulator, writeAccumulator } from '../matrix-elements.ts';
+import type { TensorKernelForm } from '../product-emitter.ts';
+import { type Accumulate, accumulatorFor, type Factors, factorsOf, warpgroupModel } from '../tensor-model.ts';
+import type { WarpContext } from '../warp-context.ts';
+import { PIECE_BYTES, piecesAcrossK, piecesAlongK, readDescriptor } from './shared-operands.ts';
+import { createWarpgroupKernel, type WarpgroupKernel } from './warpgroup-kernel.ts';
+
+/** Rows of D that a warp of a warpgroup has; columns of a tile. */
+const ROWS = 16;
+const TILE = 8;
+/** Elements of a tile in a lane. */
+const RESULTS = 4;
+const WARPS = 4;
+
+/** What an instruction says. */
+interface Form {
+  readonly n: number;
+  readonly k: number;
+  readonly a: ElementFormat;
+  readonly b: ElementFormat;
+  /** Of D. */
+  readonly type: string;
+  /** Registers of D, and those of one tile. */
+  readonly dCount: number;
+  readonly tileRegisters: number;
+  /** A comes from four registers. */
+  readonly fromRegisters: boolean;
+  readonly scaleD: PtxOperand | undefined;
+  readonly isNegated: boolean;
+  /** M-major A, N-major B. */
+  readonly isTransposed: { readonly a: boolean; readonly b: boolean };
+  readonly accumulate: Accumulate;
+  /** For 16-bit elements and f32 accumulators. */
+  readonly fast: TensorKernelForm | undefined;
+}
+
+const forms = new WeakMap<PtxInstruction, Form>();
+
+const A_REGISTERS = 4;
+
+const isMinusOne = (operand: PtxOperand | undefined): boolean =>
+  operand?.kind === 'immediate' && BigInt.asIntN(32, operand.value) === -1n;
+const isOne = (operand: PtxOperand | undefined): boolean => operand?.kind === 'immediate' && operand.value === 1n;
+
+function formOf(instruction: PtxInstruction): Form {
+  const known = forms.get(instruction);
+  if (known) return known;
+  const shape = instruction.modifiers.map((m) => /^m64n(\d+)k(\d+)$/.exec(m)).find((match) => match !== null);
+  const [type, aType, bType] = typesOf(instruction);
+  const [a, b] = [ELEMENT_FORMATS[aType ?? ''], ELEMENT_FORMATS[bType ?? '']];
+  if (!shape || !a || !b || !type || has(instruction, 'sp') || has(instruction, 'satfinite'))
+    throw unsupported(instruction);
+  const [n, k] = [Number(shape[1]), Number(shape[2])];
+  const accumulate = accumulatorFor(type, aType!, warpgroupModel);
+  if (!accumulate) throw unsupported(instruction);
+  const perTile = type === 'f16' ? RESULTS / 2 : RESULTS;
+  const dCount = (n / TILE) * perTile;
+  const fromRegisters = instruction.operands[1]?.kind === 'vector';
+  const behind = instruction.operands.flatMap(elementsOf).slice(dCount + (fromRegisters ? A_REGISTERS : 1) + 1);
+  const [scaleD, scaleA, scaleB, ...transposed] = behind;
+  const [transposedA, transposedB] = fromRegisters ? [undefined, transposed[0]] : transposed;
+  const isHalf = aType === 'f16' || aType === 'bf16';
+  const form: Form = {
+    ...{ n, k, a, b, type, dCount, tileRegisters: perTile, fromRegisters, scaleD, accumulate },
+    isNegated: isMinusOne(scaleA) !== isMinusOne(scaleB),
+    isTransposed: { a: isOne(transposedA), b: isOne(transposedB) },
+    fast:
+      isHalf && type === 'f32'
+        ? { format: aType, k, block: warpgroupModel.blockSize[aType]!, fractionBits: warpgroupModel.fractionBits }
+        : undefined,
+  };
+  forms.set(instruction, form);
+  return form;
+}
+
+/** wgmma: the instructions of one of the warpgroup's warps, which needs only its own rows. Source: PTX ISA. */
+export function warpgroupMultiply(instruction: PtxInstruction): (context: WarpContext) => void {
+  const step = STEPS[instruction.modifiers[0] ?? ''];
+  if (!step) throw unsupported(instruction);
+  if (step === multiply) formOf(instruction);
+  return (context) => together(context, step);
+}
+
+function together(context: WarpContext, step: (context: WarpContext) => void): void {
+  if (context.lanes.length !== LANES)
+    throw new KernelFault('barrier', `${context.instruction.text} by ${context.lanes.length} threads of a warp`, {
+      instruction: context.instruction,
+      lane: context.lanes[0],
+    });
+  step(context);
+}
+
+const STEPS: Readonly<Record<string, (context: WarpContext) => void>> = {
+  fence: (context) => {
+    productsOf(context).isFenced = true;
+  },
+  commit_group: (context) => {
+    const products = productsOf(context);
+    products.groups.push(products.open);
+    products.open = [];
+  },
+  wait_group: (context) => {
+    const { groups } = productsOf(context);
+    const [operand] = context.operands;
+    const allowed = operand?.kind === 'immediate' ? Number(operand.value) : 0;
+    while (groups.length > allowed) for (const reported of groups.shift()!) reported();
+  },
+  mma_async: multiply,
+};
+
+const productsOf = ({ cta, warp }: WarpContext) => cta.productsOf(warp);
+
+/**
+ * The products are there at once, since the compiler's own copies between registers stand before the wait. What they read
+ * of shared memory counts as read until the wait.
+ */
+function multiply(context: WarpContext): void {
+  const products = productsOf(context);
+  const { instruction } = context;
+  if (!products.isFenced)
+    throw new KernelFault('barrier', 'wgmma.mma_async without a wgmma.fence before it', { instruction, lane: 0 });
+  const form = formOf(instruction);
+  const operands = operandsOf(context, form);
+  const keepsC = form.scaleD === undefined || context.predicate(form.scaleD, 0);
+  if (!multiplyFast(context, form, operands, keepsC)) multiplyByElement(context, form, operands, keepsC);
+  const read = [...operands.read];
+  products.open.push(() => context.countChunks('shared', context.watcher ? read : [], PIECE_BYTES, 'load', 0));
+}
+
+/** Addresses in private memory of the pieces of a warp's rows of A, and of B. */
+interface Operands {
+  readonly a: Int32Array;
+  readonly b: Int32Array;
+  /** Addresses in shared memory. */
+  readonly read: readonly number[];
+}
+
+function operandsOf(context: WarpContext, form: Form): Operands {
+  const { dCount, fromRegisters, n, k, isTransposed } = form;
+  const bAt = dCount + (fromRegisters ? A_REGISTERS : 1);
+  const warp = Math.floor(context.threadOf(0) / LANES) % WARPS;
+  const a = fromRegisters
+    ? undefined
+    : piecesOf(
+        context,
+        context.operands[dCount]!,
+        `a${k}${isTransposed.a}`,
+        (matrix) => (isTransposed.a ? piecesAcrossK(matrix, warp * 2, 2, k) : piecesAlongK(matrix, warp * ROWS, ROWS)),
+        warp,
+      );
+  const b = piecesOf(
+    context,
+    context.operands[bAt]!,
+    `b${n}${k}${isTransposed.b}`,
+    (matrix) => (isTransposed.b ? piecesAcrossK(matrix, 0, n / TILE, k) : piecesAlongK(matrix, 0, n)),
+    0,
+  );
+  return {
+    a: a && !isTransposed.a && !form.isNegated ? a.places : stageA(context, form, a?.places),
+    b: b.places,
+    read: context.watcher ? [...(a?.shared ?? []), ...b.shared] : [],
+  };
+}
+
+interface Pieces {
+  readonly shared: Int32Array;
+  readonly places: Int32Array;
+}
+
+/** @throws KernelFault if the descriptor leads out of shared memory. */
+function piecesOf(
+  context: WarpContext,
+  operand: PtxOperand,
+  kind: string,
+  layOut: (matrix: ReturnType<typeof readDescriptor>) => Int32Array,
+  warp: number,
+): Pieces {
+  const descriptor = context.double(operand, 0);
+  const known = context.cta.pieces;
+  const key = `${kind} ${warp} ${descriptor}`;
+  const found = known.get(key);
+  if (found) return found;
+  const matrix = readDescriptor(descriptor);
+  if (matrix.baseOffset !== 0)
+    throw unsupported(
+      context.instruction,
+      `has a descriptor with base offset ${matrix.baseOffset}, which is not implemented on the virtual GPU`,
+    );
+  const shared = layOut(matrix);
+  for (const address of shared) context.resolve({ low: address, high: 0 }, 'shared', PIECE_BYTES, false, 0);
+  const pieces = { shared, places: shared.map((address) => SHARED + address) };
+  known.set(key, pieces);
+  return pieces;
+}
+
+/**
+ * Copies A to where a warp moves values about, sixteen rows one after the other: from registers, from columns, or with the
+ * other sign.
+ */
+function stageA(context: WarpContext, form: Form, pieces: Int32Array | undefined): Int32Array {
+  const {
+    dCount,
+    k,
+    a: { bits },
+    isTransposed,
+    isNegated,
+  } = form;
+  const memory = context.privateBytes;
+  const staged = new DataView(memory.buffer, memory.byteOffset + SCRATCH, ROWS * 2 * PIECE_BYTES);
+  if (!pieces) {
+    // Register r of a lane is word lane % 4 of piece r / 2 of row lane / 4, or of that eight rows below.
+    const words = context.words(dCount, A_REGISTERS);
+    for (let r = 0; r < A_REGISTERS; r++)
+      for (let lane = 0; lane < LANES; lane++) {
+        const row = (lane >> 2) + (r & 1) * 8;
+        staged.setUint32((row * 2 + (r >> 1)) * PIECE_BYTES + (lane & 3) * 4, words[r * LANES + lane]!, true);
+      }
+  } else if (isTransposed.a) {
+    const from = new DataView(memory.buffer, memory.byteOffset);
+    for (let row = 0; row < ROWS; row++)
+      for (let i = 0; i < k; i++)
+        staged.setUint16((row * k + i) * 2, from.getUint16(pieces[(row >> 3) * k + i]! + (row & 7) * 2, true), true);
+  } else
+    for (const [i, place] of pieces.entries()) memory.copyWithin(SCRATCH + i * PIECE_BYTES, place, place + PIECE_BYTES);
+  if (isNegated)
+    for (let at = bits / 8 - 1; at < staged.byteLength; at += bits / 8) staged.setUint8(at, staged.getUint8(at) ^ 0x80);
+  return STAGED;
+}
+
+const STAGED = Int32Array.from({ length: ROWS * 2 }, (_, i) => SCRATCH + i * PIECE_BYTES);
+
+/** By the memory that the operands lie in. */
+const kernels = new WeakMap<WebAssembly.Memory, Map<string, WarpgroupKernel>>();
+
+function kernelFor(memory: WebAssembly.Memory, form: TensorKernelForm): WarpgroupKernel {
+  const own = kernels.get(memory) ?? new Map<string, WarpgroupKernel>();
+  kernels.set(memory, own);
+  const known = own.get(form.format) ?? createWarpgroupKernel(memory, form);
+  own.set(form.format, known);
+  return known;
+}
+
+/** False if there is no fast form, or if its kernel leaves these numbers to the general form. */
+function multiplyFast(context: WarpContext, form: Form, { a, b }: Operands, keepsC: boolean): boolean {
+  if (!form.fast) return false;
+  const kernel = kernelFor(context.registerMemory, form.fast);
+  kernel.aPieces.set(a);
+  kernel.bPieces.set(b);
+  const tiles = form.n / TILE;
+  if (kernel.decode(tiles, form.isTransposed.b ? 1 : 0) === 0) return false;
+  const places = context.placesOf(0, form.dCount);
+  for (let tile = 0; tile < tiles; tile++) {
+    const [d0, d1, d2, d3] = [places[tile * 4]!, places[tile * 4 + 1]!, places[tile * 4 + 2]!, places[tile * 4 + 3]!];
+    // The first bytes of memory are zeros.
+    const done = keepsC
+      ? kernel.multiply(tile, d0, d1, d2, d3, d0, d1, d2, d3)
+      : kernel.multiply(tile, 0, 0, 0, 0, d0, d1, d2, d3);
+    if (done === 0) multiplyTile(context, form, { a, b, keepsC }, tile);
+  }
+  return true;
+}
+
+function multiplyByElement(context: WarpContext, form: Form, { a, b }: Operands, keepsC: boolean): void {
+  for (let tile = 0; tile < form.n / TILE; tile++) multiplyTile(context, form, { a, b, keepsC }, tile);
+}
+
+/** Eight columns of D element by element: any form, any numbers. */
+function multiplyTile(
+  context: WarpContext,
+  form: Form,
+  { a, b, keepsC }: { a: Int32Array; b: Int32Array; keepsC: boolean },
+  tile: number,
+): void {
+  const { k, type, tileRegisters, accumulate } = form;
+  const rows = gather(context, a, ROWS, k, form.a);
+  const pieces = b.subarray(tile * TILE * 2, (tile + 1) * TILE * 2);
+  const columns = form.isTransposed.b
+    ? gatherAcross(context, pieces, k, form.b)
+    : gather(context, pieces, TILE, k, form.b);
+  const first = tile * tileRegisters;
+  const c = keepsC ? context.words(first, tileRegisters) : new Uint32Array(tileRegisters * LANES);
+  const d = new Int32Array(tileRegisters * LANES);
+  const results = new Float64Array(RESULTS);
+  for (let lane = 0; lane < LANES; lane++) {
+    for (let i = 0; i < RESULTS; i++) {
+      const row = (lane >> 2) + (i >> 1) * 8;
+      const column = (lane & 3) * 2 + (i & 1);
+      results[i] = accumulate(readAccumulator(c, lane, i, type), rows, columns, row, column, k);
+    }
+    writeAccumulator(d, lane, results, type);
+  }
+  for (let r = 0; r < tileRegisters; r++) context.setWords(context.operands[first + r]!, d, r * LANES);
+}
+
+/** Rows of A, or columns of B, whose pieces follow K. */
+function gather(context: WarpContext, pieces: Int32Array, count: number, k: number, format: ElementFormat): Factors {
+  const values = new Float64Array(count * k);
+  const perPiece = k / 2;
+  const perWord = 32 / format.bits;
+  const { privateWords } = context;
+  for (let i = 0; i < values.length; i++) {
+    const place = pieces[Math.floor(i / perPiece)]!;
+    const within = i % perPiece;
+    values[i] = format.read(privateWords[place / 4 + Math.floor(within / perWord)]!, within % perWord);
+  }
+  return factorsOf(values);
+}
+
+/** Columns of B whose pieces are rows of eight halves. */
+function gatherAcross(context: WarpContext, pieces: Int32Array, k: number, format: ElementFormat): Factors {
+  const values = new Float64Array(TILE * k);
+  const { privateWords } = context;
+  for (let column = 0; column < TILE; column++)
+    for (let row = 0; row < k; row++)
+      values[column * k + row] = format.read(privateWords[pieces[row]! / 4 + (column >> 1)]!, column & 1);
+  return factorsOf(values);
+}

@@ -1,0 +1,215 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Device } from '../../../src/core/device.ts';
+import { openDevice } from '../../../src/devices/open-device.ts';
+import {
+  byThread0,
+  type HopperKernel,
+  loadShared,
+  MAP_PARAMETER,
+  outputOf,
+  POINTER,
+  refusalOf,
+  storeShared,
+  type TensorMapArgument,
+  tensorMap,
+  waitFor,
+} from './ptx.ts';
+
+let device: Device;
+beforeAll(async () => {
+  device = await openDevice('virtual:h200', { threads: 1 });
+});
+afterAll(() => device.close());
+
+/** The mbarrier lies behind the tile. */
+const BARRIER = 32_768;
+
+const coordinates = (at: readonly number[]): string => `{${at.join(', ')}}`;
+
+/** Fetches one box, and stores what shared memory holds. */
+const fetching = (axes: number, at: readonly number[], boxBytes: number, expected = boxBytes): HopperKernel => ({
+  parameters: [MAP_PARAMETER('map'), POINTER('out')],
+  body: `
+  mov.u32 %r10, smem;
+  add.u32 %r11, %r10, ${BARRIER};
+  mov.b64 %rd1, map;
+  cvta.param.u64 %rd2, %rd1;
+  ${byThread0(`
+  mbarrier.init.shared::cta.b64 [%r11], 1;
+  fence.mbarrier_init.release.cluster;
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r11], ${expected};
+  cp.async.bulk.tensor.${axes}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r10], [%rd2, ${coordinates(at)}], [%r11];`)}
+  bar.sync 0;
+  ${waitFor('%r11', 0, 'again')}
+  ${storeShared(boxBytes)}`,
+});
+
+const OUT: { kind: 'buffer'; buffer: string; offsetBytes: number } = { kind: 'buffer', buffer: 'out', offsetBytes: 0 };
+
+const volume = (sizes: readonly number[]): number => sizes.reduce((product, size) => product * size, 1);
+
+const words = (count: number): Int32Array => Int32Array.from({ length: count }, (_, i) => i + 1);
+
+async function fetched(map: TensorMapArgument, at: number[], input: Int32Array): Promise<Int32Array> {
+  const bytes = volume(map.boxDim) * 4;
+  const contents = await outputOf(device, fetching(at.length, at, bytes), {
+    arguments: [map, OUT],
+    buffers: { in: input, out: bytes },
+  });
+  return new Int32Array(contents.buffer, contents.byteOffset, bytes / 4);
+}
+
+/** The element of a dense tensor of 1, 2, 3, … at these indices, or 0 outside. */
+function elementAt(dimensions: readonly number[], index: readonly number[]): number {
+  if (index.some((i, axis) => i < 0 || i >= dimensions[axis]!)) return 0;
+  return index.reduceRight((at, i, axis) => at * dimensions[axis]! + i, 0) + 1;
+}
+
+/** Indices within a box, innermost axis first, in the order of shared memory. */
+function* indicesOf(box: readonly number[]): Generator<number[]> {
+  for (let i = 0; i < volume(box); i++) {
+    let rest = i;
+    yield box.map((size) => {
+      const own = rest % size;
+      rest = Math.floor(rest / size);
+      return own;
+    });
+  }
+}
+
+describe('a box of a tensor', () => {
+  const dimensions = [12, 5, 4, 3, 3];
+  const box = [8, 3, 2, 2, 2];
+  it.each([1, 2, 3, 4, 5])('of %i axes arrives, with zeros outside of the tensor', async (axes) => {
+    const [size, part] = [dimensions.slice(0, axes), box.slice(0, axes)];
+    const map = tensorMap({ dtype: 'i32', globalDim: size, boxDim: part }, 4);
+    for (const at of [size.map(() => 0), size.map((extent) => extent - 2), size.map(() => -1)]) {
+      const tile = await fetched(map, at, words(volume(size)));
+      const expected = [...indicesOf(part)].map((index) =>
+        elementAt(
+          size,
+          index.map((i, axis) => at[axis]! + i),
+        ),
+      );
+      expect([...tile]).toEqual(expected);
+    }
+  });
+
+  // Rows of 32, 64 or 128 bytes. A pattern repeats every 2, 4 or 8 rows of 128 bytes.
+  it.each([
+    ['32B', 32],
+    ['64B', 64],
+    ['128B', 128],
+  ] as const)('is swizzled by %s', async (swizzle, rowBytes) => {
+    const [width, rows] = [rowBytes / 4, 32];
+    const input = words(width * rows);
+    const map = tensorMap({ dtype: 'i32', globalDim: [width, rows], boxDim: [width, rows], swizzle }, 4);
+    const tile = await fetched(map, [0, 0], input);
+    for (let row = 0; row < rows; row++)
+      for (let chunk = 0; chunk < rowBytes / 16; chunk++) {
+        // Which 128-byte line of the tile the row lies in, among those of the pattern.
+        const line = Math.floor((row * rowBytes) / 128) % (rowBytes / 16);
+        const at = (row * rowBytes) / 4 + (chunk ^ line) * 4;
+        const from = row * width + chunk * 4;
+        expect([...tile.subarray(at, at + 4)]).toEqual([...input.subarray(from, from + 4)]);
+      }
+  });
+
+  it('takes every second element along an axis with an element stride of 2', async () => {
+    const map = tensorMap({ dtype: 'i32', globalDim: [16, 8], boxDim: [8, 4], elementStrides: [2, 2] }, 4);
+    const bytes = 4 * 2 * 4;
+    const contents = await outputOf(device, fetching(2, [4, 2], bytes), {
+      arguments: [map, OUT],
+      buffers: { in: words(128), out: bytes },
+    });
+    const at = (x: number, y: number) => y * 16 + x + 1;
+    const expected = [2, 4].flatMap((y) => [4, 6, 8, 10].map((x) => at(x, y)));
+    expect([...new Int32Array(contents.buffer, 0, 8)]).toEqual(expected);
+  });
+
+  it('is filled with NaN outside of the tensor if the map says so', async () => {
+    const map = tensorMap({ dtype: 'f32', globalDim: [4, 2], boxDim: [4, 4], fill: 'nan' }, 4);
+    const contents = await outputOf(device, fetching(2, [0, 0], 64), {
+      arguments: [map, OUT],
+      buffers: { in: new Float32Array(8).fill(1.5), out: 64 },
+    });
+    const tile = [...new Float32Array(contents.buffer, 0, 16)];
+    expect(tile.slice(0, 8)).toEqual(new Array(8).fill(1.5));
+    expect(tile.slice(8)).toEqual(new Array(8).fill(Number.NaN));
+  });
+
+  it('goes out to the tensor, and not beyond', async () => {
+    const map = tensorMap(
+      { dtype: 'i32', globalDim: [6, 3], boxDim: [4, 4], buffer: 'out', globalStridesBytes: [32] },
+      4,
+    );
+    const kernel: HopperKernel = {
+      parameters: [MAP_PARAMETER('map'), POINTER('in')],
+      body: `
+  ${loadShared(64)}
+  mov.u32 %r10, smem;
+  mov.b64 %rd1, map;
+  cvta.param.u64 %rd2, %rd1;
+  ${byThread0(`
+  cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%rd2, {4, 1}], [%r10];
+  cp.async.bulk.commit_group;
+  cp.async.bulk.wait_group.read 0;`)}`,
+    };
+    const contents = await outputOf(device, kernel, {
+      arguments: [map, 'in'],
+      buffers: { in: words(16), out: 96 },
+    });
+    const out = [...new Int32Array(contents.buffer, 0, 24)];
+    const row = (...values: number[]) => [...values, ...new Array(8 - values.length).fill(0)];
+    expect(out).toEqual([...row(), ...row(0, 0, 0, 0, 1, 2), ...row(0, 0, 0, 0, 5, 6)]);
+  });
+});
+
+describe('what the device refuses', () => {
+  const run = (map: TensorMapArgument, kernel: HopperKernel) =>
+    refusalOf(device, kernel, { arguments: [map, OUT], buffers: { in: words(64), out: 256 } });
+  const plain = { dtype: 'i32', globalDim: [16, 4], boxDim: [8, 4] } as const;
+  const map = (part: Partial<TensorMapArgument> = {}) =>
+    tensorMap({ ...plain, globalDim: [...plain.globalDim], boxDim: [...plain.boxDim], ...part }, 4);
+
+  it.each([
+    [{ globalStridesBytes: [72] }, 'launch-failed: argument 0 of kernel: no tensor map of in: globalStridesBytes [72]'],
+    [{ boxDim: [3, 4] }, 'launch-failed: argument 0 of kernel: no tensor map of in: a row of its box has 12 bytes'],
+    [{ boxDim: [16, 4], swizzle: '32B' }, 'a row of its box has 64 bytes, more than the swizzle'],
+    [{ fill: 'nan' }, 'i32 has no NaN to fill with'],
+    [{ interleave: '16B' }, 'unsupported: argument 0 of kernel: virtual GPUs have no tensor maps with interleave 16B'],
+  ] as const)('%o', async (part, message) => {
+    expect(await run(map(part as Partial<TensorMapArgument>), fetching(2, [0, 0], 128))).toContain(message);
+  });
+
+  it('a map of a tensor larger than its buffer, with the buffer and the offset', async () => {
+    const refusal = await run(map({ globalDim: [16, 40] }), fetching(2, [0, 8], 128));
+    expect(refusal).toMatch(/^unsafe: .*out-of-bounds global read .*offset 512 of buffer in, which has 256 bytes/);
+  });
+
+  it('a copy of other axes than the map has, and an address where no map lies', async () => {
+    expect(await run(map(), fetching(3, [0, 0, 0], 128))).toContain('a copy of 3 axes through a tensor map of 2');
+    const kernel = fetching(2, [0, 0], 128);
+    const elsewhere = { ...kernel, body: kernel.body.replace('cvta.param.u64 %rd2, %rd1', 'ld.param.u64 %rd2, [out]') };
+    expect(await run(map(), elsewhere)).toMatch(/^unsafe: .*no tensor map lies there/);
+  });
+
+  it('im2col by its name', async () => {
+    const kernel = fetching(3, [0, 0, 0], 128);
+    const text = kernel.body.replace('.tile.', '.im2col.').replace('[%r11];\nothers', '[%r11], {0};\nothers');
+    expect(await run(map(), { ...kernel, body: text })).toMatch(/^unsupported: .*im2col/);
+  });
+});
+
+describe('a wait that can never end', () => {
+  it('says who waits for what', async () => {
+    const map = tensorMap({ dtype: 'i32', globalDim: [8, 4], boxDim: [8, 4] }, 4);
+    const refusal = await refusalOf(device, fetching(2, [0, 0], 128, 192), {
+      arguments: [map, OUT],
+      buffers: { in: words(32), out: 128 },
+    });
+    expect(refusal).toMatch(
+      /^unsafe: kernel: no thread can go on: thread \(\d+, 0, 0\) waits for phase 0 of the mbarrier at shared address 32768, which lacks 64 bytes of copies/,
+    );
+  });
+});
