@@ -1,8 +1,14 @@
+import type { PtxInstruction } from '../../ptx/ast.ts';
 import { KernelFault } from './fault.ts';
-import type { WarpContext } from './warp-context.ts';
 
 /** Counts that `setmaxnreg` takes. Source: PTX ISA. */
 const COUNTS = { least: 24, most: 256, unit: 8 } as const;
+
+/** Who asks. */
+interface Asker {
+  readonly instruction: PtxInstruction;
+  readonly lanes: readonly number[];
+}
 
 /** Registers per thread that warps of a CTA have, and that are left over. */
 export class RegisterPool {
@@ -10,7 +16,7 @@ export class RegisterPool {
   #free = 0;
   readonly #counts = new Map<number, number>();
   /** Warps that ask for more than is left, in the order in which they asked. */
-  #owed: { warp: number; count: number; context: WarpContext }[] = [];
+  #owed: { warp: number; count: number; asker: Asker }[] = [];
 
   /** @param atStart registers per thread at the launch, where the code says. */
   reset(atStart: number | undefined): void {
@@ -21,14 +27,14 @@ export class RegisterPool {
   }
 
   /** @throws KernelFault for a count that the instruction does not take. */
-  set(context: WarpContext, warp: number, count: number, isIncrease: boolean): void {
+  set(asker: Asker, warp: number, count: number, isIncrease: boolean): void {
     if (this.#atStart === undefined) return;
     const has = this.#counts.get(warp) ?? this.#atStart;
     const isAllowed = count >= COUNTS.least && count <= COUNTS.most && count % COUNTS.unit === 0;
-    if (!isAllowed) throw mistake(context, `takes 24 to 256 registers, a multiple of 8, not ${count}`);
+    if (!isAllowed) throw mistake(asker, `takes 24 to 256 registers, a multiple of 8, not ${count}`);
     if (isIncrease ? count < has : count > has)
-      throw mistake(context, `asks for ${count} registers per thread where the warp has ${has}`);
-    if (isIncrease) this.#owed.push({ warp, count, context });
+      throw mistake(asker, `asks for ${count} registers per thread where the warp has ${has}`);
+    if (isIncrease) this.#owed.push({ warp, count, asker });
     else this.#give(warp, has, count);
     while (this.#owed[0] && this.#takes(this.#owed[0])) this.#owed.shift();
   }
@@ -51,18 +57,11 @@ export class RegisterPool {
     if (!owed) return;
     const has = this.#counts.get(owed.warp) ?? this.#atStart!;
     throw mistake(
-      owed.context,
+      owed.asker,
       `waits for ever: warp ${owed.warp} has ${has} registers per thread and asks for ${owed.count}, and ${this.#free} are left of ${this.#atStart} per warp at the launch`,
     );
   }
 }
 
-const mistake = ({ instruction, lanes }: WarpContext, what: string): KernelFault =>
+const mistake = ({ instruction, lanes }: Asker, what: string): KernelFault =>
   new KernelFault('registers', `${instruction.text} ${what}`, { instruction, lane: lanes[0] });
-
-export function setMaximumRegisters(context: WarpContext): void {
-  const { instruction, operands, lanes } = context;
-  const [lane] = lanes as [number];
-  const warp = Math.floor(context.threadOf(lane) / 32);
-  context.cta.registers.set(context, warp, context.word(operands[0]!, lane), instruction.modifiers[0] === 'inc');
-}

@@ -11,7 +11,6 @@ import { applyPriority, discard, prefetch } from './cache-hints.ts';
 import { KernelFault } from './fault.ts';
 import { matrixMultiply } from './matrix-multiply.ts';
 import { mbarrierOperation } from './mbarriers/operations.ts';
-import { setMaximumRegisters } from './register-pool.ts';
 import { scalarOperation } from './scalar-operations.ts';
 import type { WarpContext } from './warp-context.ts';
 import { warpgroupMultiply } from './warpgroups/multiply.ts';
@@ -81,6 +80,13 @@ function arrive(context: WarpContext): void {
 /** Called only if the kernel is watched for races; otherwise a fence has no effect. */
 function fence({ watcher, warp }: WarpContext): void {
   watcher?.fence(warp);
+}
+
+function setMaximumRegisters(context: WarpContext): void {
+  const { instruction, operands, lanes } = context;
+  const [lane] = lanes as [number];
+  const warp = Math.floor(context.threadOf(lane) / LANES);
+  context.cta.registers.set(context, warp, context.word(operands[0]!, lane), instruction.modifiers[0] === 'inc');
 }
 
 function trap(context: WarpContext): void {
