@@ -116,6 +116,9 @@ function blanked(text: string, items: readonly Item[], kept: ReadonlySet<Item>):
   }
   return [...parts, text.slice(at)].join('');
 }
+/** Without these items, and without the comments that belong to them. */
+export const withoutItems = (source: CudaSource, removed: ReadonlySet<Item>): string =>
+  tidy(withoutRemoved(source, new Set(source.items.filter((item) => !removed.has(item)))));
 
 const librariesIn = ({ tokens }: Item): string[] =>
   tokens.flatMap(({ kind, text }, i) => {

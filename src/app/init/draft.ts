@@ -64,6 +64,13 @@ export interface Draft {
   /** Whether results depend on an order that no run repeats. */
   readonly addsAtomically: boolean;
   readonly notes: readonly string[];
+  /** The steps and the shapes of workspaces before names other than dimensions became numbers. */
+  readonly open: {
+    readonly steps: readonly DraftStep[];
+    readonly shapes: ReadonlyMap<DraftBuffer, readonly Amount[]>;
+  };
+  /** Names that say how large inputs and outputs are. */
+  readonly sizing: ReadonlySet<string>;
 }
 
 /** A launch with what its compiled function does. */
@@ -122,19 +129,32 @@ class Drafting {
     );
     const settle = (amount: Amount): Amount => this.#withNumbers(amount, names);
     const buffers = this.#buffers(uses, sizes, settle, names);
-    const steps = this.#launches.map((launch, i): DraftStep => {
-      const { grid, block, sharedBytes } = launchAmounts[i]!;
-      return {
-        functionName: launch.functionName,
-        grid: trimmed(grid.map(settle)),
-        block: trimmed(block.map(settle)),
-        sharedBytes: settle(sharedBytes),
-        arguments: launch.launch.arguments.map((value, index) => this.#argument(launch, index, value, buffers, settle)),
-      };
-    });
+    const stepsWith = (as: (amount: Amount) => Amount): DraftStep[] =>
+      this.#launches.map((launch, i) => {
+        const { grid, block, sharedBytes } = launchAmounts[i]!;
+        return {
+          functionName: launch.functionName,
+          grid: trimmed(grid.map(as)),
+          block: trimmed(block.map(as)),
+          sharedBytes: as(sharedBytes),
+          arguments: launch.launch.arguments.map((value, index) => this.#argument(launch, index, value, buffers, as)),
+        };
+      });
+    const countOf = ({ memory }: DraftBuffer): Amount => sizes.get(memory)!.count;
+    const extentOf = ({ memory }: DraftBuffer): Amount[] => vectorExtent(sizes.get(memory)!.vector);
+    const steps = stepsWith(settle);
+    const open = {
+      steps: stepsWith((amount) => amount),
+      shapes: new Map(
+        buffers
+          .filter(({ role }) => role === 'workspace')
+          .map((buffer) => [buffer, [...shapeOf(countOf(buffer)), ...extentOf(buffer)]] as const),
+      ),
+    };
+    const sizing = new Set(buffers.filter(({ role }) => role !== 'workspace').flatMap((one) => rootsOf(countOf(one))));
     const dimensions = [...names].map((name) => this.#dimension(name, names, buffers));
     const addsAtomically = this.#launches.some(({ access }) => access.some((one) => one.addsAtomically));
-    return { dimensions, buffers, steps, addsAtomically, notes: this.#notes };
+    return { dimensions, buffers, steps, addsAtomically, notes: this.#notes, open, sizing };
   }
 
   #value(name: string): number | undefined {
@@ -325,7 +345,7 @@ class Drafting {
     const taken = new Set<string>(dimensions);
     return [...uses].map(([memory, accesses]) => {
       const { dtype, count, vector } = sizes.get(memory)!;
-      const shape = [...shapeOf(settle(count)), ...(vector > 1 ? [constant(vector)] : [])];
+      const shape = [...shapeOf(settle(count)), ...vectorExtent(vector)];
       const { role, isZeroed } = this.#roleOf(memory, accesses);
       let name = bufferName(memory.name);
       while (taken.has(name)) name = `${name}_`;
@@ -435,6 +455,8 @@ function shapeOf(count: Amount): Amount[] {
   const factors = rootFactors(count);
   return factors.every(({ kind }) => kind === 'root') ? factors : [count];
 }
+
+const vectorExtent = (vector: number): Amount[] => (vector > 1 ? [constant(vector)] : []);
 
 function rootFactors(amount: Amount): Amount[] {
   if (amount.kind !== 'operation' || amount.operator !== '*') return [amount];

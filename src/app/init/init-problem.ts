@@ -5,7 +5,7 @@ import type { CompiledCode } from '../../core/compiled-code.ts';
 import { EXIT, WarpsmithError } from '../../core/errors.ts';
 import type { KernelSource } from '../../core/kernel.ts';
 import type { ProblemSource } from '../../core/problem.ts';
-import { constant } from '../../cuda-source/amounts.ts';
+import { constant, printAmount } from '../../cuda-source/amounts.ts';
 import { constantsAsParameters, type FilledConstant, usersOfConstant } from '../../cuda-source/constant-memory.ts';
 import { cutHostCode, type DeviceCode } from '../../cuda-source/cut.ts';
 import type { HostFacts } from '../../cuda-source/host-values.ts';
@@ -21,6 +21,8 @@ import { type DraftReference, draftReference } from './draft-reference.ts';
 import { chooseLaunches, type KernelLaunch } from './launches.ts';
 import type { InitOptions } from './options.ts';
 import { parameterAccess } from './parameter-access.ts';
+import { type Kernels, readWanted, refuseUnknown, type Wanted } from './parameters/find-parameters.ts';
+import { type RungParameters, rungParameters } from './parameters/rung-parameters.ts';
 import { type Multiples, probeMultiples } from './probe-limits.ts';
 import { kernelFile, multiplesOfGrid, multiplesOfShapes, problemFile } from './problem-files.ts';
 import { type PythonReference, pythonReference } from './python-reference.ts';
@@ -52,6 +54,7 @@ export async function initProblem(
   folder = basename(path, extname(path)),
 ): Promise<InitReport> {
   refuseReference(options.reference);
+  const wanted = readWanted(options.parameters);
   const file = basename(path);
   const bytes = await readUserFile({
     file: path,
@@ -70,7 +73,7 @@ export async function initProblem(
     : undefined;
   const isOriginal = options.reference === 'original';
   requireResult(draft, source);
-  const rungs = await rungsOf(draft, compiled, code, reference, source);
+  const rungs = await rungsOf({ draft, compiled, code, reference, source, facts, wanted });
   const parts: Parts = {
     source,
     facts,
@@ -222,38 +225,71 @@ async function compileLaunches(
 interface Rung {
   readonly folder: string;
   readonly description: string;
-  readonly group: readonly CompiledLaunch[];
   readonly steps: readonly DraftStep[];
   readonly multiples: Multiples;
+  readonly parameters?: RungParameters | undefined;
+  /** On numbers that did not become parameters. */
+  readonly notes: readonly string[];
+  /** kernel.cu of the kernel as it is written. */
+  readonly text: string;
   /** Whether no small shape was found on which it stays inside its buffers. */
   readonly isUnprobed: boolean;
 }
 
-async function rungsOf(
-  draft: Draft,
-  compiled: readonly CompiledLaunch[],
-  code: CompiledCode,
-  reference: DraftReference,
-  { file }: CudaSource,
-): Promise<Rung[]> {
-  const open = draft.dimensions.filter(({ isFixed }) => !isFixed).map(({ name }) => name);
+interface RungsRequest {
+  readonly draft: Draft;
+  readonly compiled: readonly CompiledLaunch[];
+  readonly code: CompiledCode;
+  readonly reference: DraftReference;
+  readonly source: CudaSource;
+  readonly facts: HostFacts;
+  readonly wanted: readonly Wanted[] | undefined;
+}
+
+async function rungsOf(request: RungsRequest): Promise<Rung[]> {
+  const { draft, compiled, source, facts, wanted } = request;
+  const groups = groupLaunches(compiled);
+  const kernels = groups.map((group): Kernels => {
+    const { text } = takeConstants(source, facts, group.map(withoutConstants)).device;
+    const steps = group.map((launch) => draft.open.steps[compiled.indexOf(launch)]!);
+    return { facts, draft, group, steps, text, file: source.file };
+  });
+  if (wanted) refuseUnknown(wanted, kernels, draft);
   const rungs: Rung[] = [];
-  for (const [i, group] of groupLaunches(compiled).entries()) {
-    const folder = `${String(i + 1).padStart(2, '0')}_${group[0]!.kernel.name}`;
-    const steps = group.map((launch) => draft.steps[compiled.indexOf(launch)]!);
-    const names = [...new Set(group.map(({ functionName }) => functionName))];
-    const description = `From ${file}: ${names.join(', then ')}.`;
-    const none = { name: folder, description, multiples: new Map<string, number>() };
-    const problem = problemFile(draft, { ...none, rungs: [folder] }, reference);
-    const found = await probeMultiples(problem, kernelFile(draft, steps, none), code, open);
-    // What the problem demands anyway is no limit of the kernel.
-    const needed = multiplesOfShapes(draft);
-    const multiples = new Map(
-      [...(found ?? []), ...multiplesOfGrid(steps)].filter(([name, tile]) => (needed.get(name) ?? 1) % tile !== 0),
-    );
-    rungs.push({ folder, description, group, steps, multiples, isUnprobed: found === undefined });
-  }
+  for (const [i, own] of kernels.entries()) rungs.push(await rungOf(request, own, i));
   return rungs;
+}
+
+async function rungOf(
+  { draft, compiled, code, reference, source, wanted }: RungsRequest,
+  kernels: Kernels,
+  i: number,
+): Promise<Rung> {
+  const { group } = kernels;
+  const open = draft.dimensions.filter(({ isFixed }) => !isFixed).map(({ name }) => name);
+  const folder = `${String(i + 1).padStart(2, '0')}_${group[0]!.kernel.name}`;
+  const steps = group.map((launch) => draft.steps[compiled.indexOf(launch)]!);
+  const names = [...new Set(group.map(({ functionName }) => functionName))];
+  const about = { name: folder, description: `From ${source.file}: ${names.join(', then ')}.` };
+  const none = { ...about, multiples: new Map<string, number>() };
+  const kernel = kernelFile(draft, steps, none);
+  const rungNames = { ...none, rungs: [folder] };
+  const found = await probeMultiples(problemFile(draft, rungNames, reference), kernel, code, open);
+  // What the problem demands anyway is no limit of the kernel.
+  const needed = multiplesOfShapes(draft);
+  const multiples = new Map(
+    [...(found ?? []), ...multiplesOfGrid(steps)].filter(([name, tile]) => (needed.get(name) ?? 1) % tile !== 0),
+  );
+  const { found: parameters, notes } = await rungParameters({
+    kernels,
+    wanted,
+    problem: problemFile(draft, { ...rungNames, multiples }, reference),
+    original: { kernel, code },
+    multiples,
+    kernelWith: (parametrised, tiles) => kernelFile(draft, steps, { ...none, parametrised, tiles }),
+  });
+  const rung = { folder, description: about.description, steps, multiples, parameters, notes };
+  return { ...rung, text: kernels.text, isUnprobed: found === undefined };
 }
 
 /** @throws WarpsmithError `no-result` if the launches leave nothing that anybody reads. */
@@ -303,15 +339,21 @@ interface Parts {
 }
 
 function filesOf(parts: Parts, notes: readonly string[]): Record<string, string> {
-  const { source, facts, draft, reference, python, isOriginal, rungs, name } = parts;
-  const original = isOriginal ? [{ ...rungs[0]!, folder: ORIGINAL }] : [];
+  const { draft, reference, python, isOriginal, rungs, name } = parts;
+  const original = isOriginal ? [{ ...rungs[0]!, folder: ORIGINAL, parameters: undefined }] : [];
   const kernels = [...rungs, ...original].flatMap(
-    ({ folder, description, group, steps, multiples }): [string, string][] => {
-      const kernel = kernelFile(draft, steps, { name: folder, description, multiples });
-      const { text } = takeConstants(source, facts, group.map(withoutConstants)).device;
+    ({ folder, description, steps, multiples, parameters, text }): [string, string][] => {
+      const tiles = parameters?.tiles;
+      const kernel = kernelFile(draft, steps, {
+        name: folder,
+        description,
+        multiples,
+        parametrised: parameters,
+        tiles,
+      });
       return [
         [`${folder}/kernel.json`, `${compactJson(kernel)}\n`],
-        [`${folder}/kernel.cu`, text],
+        [`${folder}/kernel.cu`, parameters?.text ?? text],
       ];
     },
   );
@@ -319,7 +361,7 @@ function filesOf(parts: Parts, notes: readonly string[]): Record<string, string>
     name: problemName(name),
     description: rungs.map((rung) => rung.description).join(' '),
     rungs: rungs.map(({ folder }) => folder),
-    multiples: new Map(rungs.flatMap(({ multiples }) => [...multiples])),
+    multiples: new Map(rungs.flatMap(({ multiples, parameters }) => [...(parameters?.largestTiles ?? multiples)])),
   };
   const problem = isOriginal
     ? comparedWithOriginal(problemFile(draft, about, reference))
@@ -390,10 +432,12 @@ function notesOf(parts: Parts, { device, constants }: Taken): string[] {
     ...constants.map(
       (name) => `Constant memory ${name} became a parameter and an input: loads from it take another path than before.`,
     ),
-    ...rungs.flatMap(({ folder, multiples, isUnprobed }) => [
+    ...rungs.flatMap(({ folder, multiples, parameters, notes, isUnprobed }) => [
+      ...(parameters ? [parametersNote(folder, parameters)] : []),
+      ...notes.map((note) => `${folder}: ${note}`),
       ...(multiples.size > 0
         ? [
-            `${folder} takes whole tiles only: ${[...multiples].map(([size, tile]) => `${size} in multiples of ${tile}`).join(', ')}. See limits in its kernel.json.`,
+            `${folder} takes whole tiles only: ${[...multiples].map(([size, tile]) => `${size} in multiples of ${printAmount(parameters?.tiles.get(size) ?? constant(tile))}`).join(', ')}. See ${parameters ? 'constraints' : 'limits'} in its kernel.json.`,
           ]
         : []),
       ...(isUnprobed ? [`${folder} left its buffers on every small shape that was tried: it may need limits.`] : []),
@@ -402,6 +446,9 @@ function notesOf(parts: Parts, { device, constants }: Taken): string[] {
     `Cut: ${device.removed.length} items of host code.`,
   ];
 }
+
+const parametersNote = (folder: string, { parameters }: RungParameters): string =>
+  `Parameters of ${folder}, which optimize searches: ${parameters.map(({ name, value, values }) => `${name} = ${value} (${values.join(', ')})`).join('; ')}.`;
 
 function readme({ source, name, python, isOriginal }: Parts, notes: readonly string[]): string {
   return [

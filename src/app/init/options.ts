@@ -14,4 +14,6 @@ export interface InitOptions {
   readonly shared?: string | undefined;
   /** `cpu`, `stub`, `original`, or `python:FILE.py`, with `:function` where it has several. */
   readonly reference?: string | undefined;
+  /** `name`, `name=8,16,32`, or `none`; what reaches launches, shared arrays and loops if absent. */
+  readonly parameters?: readonly string[] | undefined;
 }

@@ -1,14 +1,16 @@
 import { makeCandidate } from '../../core/candidate.ts';
 import type { CompiledCode } from '../../core/compiled-code.ts';
 import type { Device } from '../../core/device.ts';
-import type { LoadedModule } from '../../core/device-values.ts';
-import type { Kernel, KernelSource } from '../../core/kernel.ts';
+import type { DeviceFailure, LoadedModule } from '../../core/device-values.ts';
+import { WarpsmithError } from '../../core/errors.ts';
+import type { Kernel, KernelSource, ParameterValues } from '../../core/kernel.ts';
+import type { LaunchPlan } from '../../core/launch-plan.ts';
 import type { Dimensions, Problem, ProblemSource } from '../../core/problem.ts';
 import { bindKernelFile, parseProblemFile } from '../../core/schemas/parse-files.ts';
 import { openDevice } from '../../devices/open-device.ts';
-import { planLaunches } from '../../evaluation/launches/plan-launches.ts';
+import { type PlanLaunchesRequest, planLaunches } from '../../evaluation/launches/plan-launches.ts';
 import { NAN_POISON } from '../../evaluation/launches/poison.ts';
-import { allocateCheckMemory, runOnce } from '../../evaluation/launches/run-once.ts';
+import { allocateCheckMemory, type RunResult, runOnce } from '../../evaluation/launches/run-once.ts';
 import { drawInputs } from '../../evaluation/oracle/draw-inputs.ts';
 
 /** Dimension → what it must be a multiple of. */
@@ -44,6 +46,7 @@ export async function probeMultiples(
       module: loaded.module,
       problem: { folder: '.', file, reference: async () => ({}) },
       kernel: { folder: kernel.name, file: bindKernelFile(kernel, undefined, 'kernel.json'), sources: {} },
+      parameters: {},
       fixed: problem.checkShapes[0]!.dimensions,
     };
     return await multiplesOf(parts, open);
@@ -52,11 +55,15 @@ export async function probeMultiples(
   }
 }
 
-interface Parts {
+export interface RunParts {
   readonly device: Device;
   readonly module: LoadedModule;
   readonly problem: Problem;
   readonly kernel: Kernel;
+  readonly parameters: ParameterValues;
+}
+
+interface Parts extends RunParts {
   /** Of dimensions that may not vary. */
   readonly fixed: Dimensions;
 }
@@ -83,13 +90,34 @@ async function multiplesOf(parts: Parts, open: readonly string[]): Promise<Multi
   return undefined;
 }
 
-async function staysInside({ device, module, problem, kernel }: Parts, dimensions: Dimensions): Promise<boolean> {
-  const candidate = makeCandidate(kernel, {});
-  const plan = planLaunches({ problem, candidate, dimensions, spec: device.spec });
+async function staysInside(parts: Parts, dimensions: Dimensions): Promise<boolean> {
+  const result = await runAt(parts, dimensions);
+  return result !== undefined && (result.ok || result.status !== 'unsafe');
+}
+
+/** One run over drawn inputs; undefined where the launches can't be planned, as where `M / 64` is no CTA. */
+export async function runAt(
+  { device, module, problem, kernel, parameters }: RunParts,
+  dimensions: Dimensions,
+): Promise<RunResult | DeviceFailure | undefined> {
+  const candidate = makeCandidate(kernel, parameters);
+  const plan = plannedOrNot({ problem, candidate, dimensions, spec: device.spec });
+  if (plan === undefined) return undefined;
   const { bytes } = drawInputs({ problem, buffers: plan.buffers, dimensions, seed: 1, generatorSet: 'declared' });
   const memory = await allocateCheckMemory(device, plan, bytes);
   const conditions = { name: 'probe', orderSeed: 1, poison: NAN_POISON, count: false, timeoutMs: RUN_TIMEOUT_MS };
-  const result = await runOnce(memory, module, conditions);
-  await memory.close();
-  return result.ok || result.status !== 'unsafe';
+  try {
+    return await runOnce(memory, module, conditions);
+  } finally {
+    await memory.close();
+  }
+}
+
+function plannedOrNot(request: PlanLaunchesRequest): LaunchPlan | undefined {
+  try {
+    return planLaunches(request);
+  } catch (error) {
+    if (error instanceof WarpsmithError) return undefined;
+    throw error;
+  }
 }

@@ -4,6 +4,8 @@ import type { Dimensions, Generator, ProblemSource } from '../../core/problem.ts
 import { type Amount, constant, evaluateAmount, printAmount } from '../../cuda-source/amounts.ts';
 import type { Draft, DraftArgument, DraftBuffer, DraftStep } from './draft.ts';
 import type { DraftReference } from './draft-reference.ts';
+import type { Parameter } from './parameters/find-parameters.ts';
+import type { Parametrised } from './parameters/parametrise.ts';
 import type { Multiples } from './probe-limits.ts';
 
 /** An expression of the problem's files; plain numbers stay numbers. */
@@ -248,13 +250,35 @@ function dividedRoots(amounts: readonly Amount[]): Multiples {
   return multiples;
 }
 
+const parameterEntry = ({ name, value, values }: Parameter): [string, { values: number[]; default: number }] => [
+  name,
+  { values: [...values], default: value },
+];
+
+interface KernelText {
+  readonly name: string;
+  readonly description: string;
+  readonly multiples: Multiples;
+  /** Steps and workspaces by parameters, in place of those with numbers. */
+  readonly parametrised?: Parametrised | undefined;
+  /** What dimensions must be multiples of, where that follows from parameters. */
+  readonly tiles?: ReadonlyMap<string, Amount> | undefined;
+}
+
 /** kernel.json of one rung. */
 export function kernelFile(
   draft: Draft,
   steps: readonly DraftStep[],
-  { name, description, multiples }: { name: string; description: string; multiples: Multiples },
+  { name, description, multiples, parametrised, tiles = new Map() }: KernelText,
 ): KernelSource {
   const workspaces = draft.buffers.filter(({ role }) => role === 'workspace');
+  const shapeOf = (buffer: DraftBuffer): readonly Amount[] => parametrised?.workspaces.get(buffer) ?? buffer.shape;
+  const ofTiles = [...tiles].filter(([, tile]) => tile.kind !== 'constant');
+  const constraints = [
+    ...(parametrised?.constraints ?? []).map((one) => printAmount(one)),
+    ...ofTiles.map(([dimension, tile]) => `${dimension} % ${printAmount(tile, 12)} == 0`),
+  ];
+  const limits = new Map([...multiples].filter(([dimension]) => !ofTiles.some(([one]) => one === dimension)));
   const zeroed = draft.buffers.filter(({ role, isZeroed }) => role === 'out' && isZeroed);
   return {
     schemaVersion: 1,
@@ -262,13 +286,15 @@ export function kernelFile(
     description,
     problem: '../problem.json',
     source: { kind: 'cuda', files: ['kernel.cu'] },
-    ...(multiples.size > 0 && { limits: limitsOf(multiples) }),
+    ...(parametrised && { parameters: Object.fromEntries(parametrised.parameters.map(parameterEntry)) }),
+    ...(constraints.length > 0 && { constraints }),
+    ...(limits.size > 0 && { limits: limitsOf(limits) }),
     ...(workspaces.length > 0 && {
       workspaces: Object.fromEntries(
         workspaces.map((buffer) => [
           buffer.name,
           {
-            bytes: `${sizeOfDType(buffer.dtype)} * ${printAmount(elementsOf(buffer.shape), 11)}`,
+            bytes: `${sizeOfDType(buffer.dtype)} * ${printAmount(elementsOf(shapeOf(buffer)), 11)}`,
             init: buffer.isZeroed ? ('zero' as const) : ('undefined' as const),
           },
         ]),
@@ -276,7 +302,7 @@ export function kernelFile(
     }),
     steps: [
       ...zeroed.map(({ name: buffer }) => ({ memset: { buffer, byteValue: 0 } })),
-      ...steps.map((step) => ({
+      ...(parametrised?.steps ?? steps).map((step) => ({
         function: step.functionName,
         grid: step.grid.map(expression),
         block: step.block.map(expression),

@@ -127,6 +127,12 @@ export const DRAFTING = {
     'of a .cu file: how many elements a buffer has, such as A=M*K; repeatable',
     { default: [] },
   ),
+  parameters: option(
+    '--parameter <name=values>',
+    TEXTS,
+    'of a .cu file: a number that becomes a parameter, such as TILE=16,32, or TILE for powers of two around it; none for none; repeatable',
+    { default: [], defaultHelp: 'those of launches, shared arrays and loops' },
+  ),
   grid: option('--grid <extents>', TEXT, 'of a .cu file: the grid, such as "ceilDiv(N, 256)", x first'),
   block: option('--block <extents>', TEXT, 'of a .cu file: the block, such as "32, 8", x first'),
   shared: option('--shared <bytes>', TEXT, 'of a .cu file: bytes of dynamic shared memory'),

@@ -10,7 +10,8 @@ import { sampled } from '../../support/sampling/matrix.ts';
 import { summaryOf } from './summary.ts';
 
 const FIXTURES = join(import.meta.dirname, '../../cuda-source/fixtures');
-const NOTHING: InitOptions = { kernels: [], values: {}, buffers: [] };
+/** Parameters have tests of their own. */
+const NOTHING: InitOptions = { kernels: [], values: {}, buffers: [], parameters: ['none'] };
 
 /** What each file says, read by a person. */
 const EXPECTED: Readonly<Record<string, ReturnType<typeof summaryOf>>> = {
