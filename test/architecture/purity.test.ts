@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -18,11 +17,4 @@ it('tsconfig.pure.json covers the first three lines of layers and the browser’
       .toSorted(),
   );
   expect(compilerOptions.types).toEqual([]);
-});
-
-it('the pure layers type-check without Node', () => {
-  const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
-  const run = (): string =>
-    execFileSync(process.execPath, [tsc, '-p', 'tsconfig.pure.json', '--noEmit'], { cwd: ROOT, encoding: 'utf8' });
-  expect(run()).toBe('');
 });
