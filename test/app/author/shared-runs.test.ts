@@ -2,7 +2,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type OptimizeOutcome, type OptimizeRequest, optimizeProblem } from '../../../src/app/optimize.ts';
 import { resumeRun } from '../../../src/app/resume.ts';
 import { show } from '../../../src/app/runs.ts';
@@ -17,13 +17,13 @@ import { answer, edit } from './model/runs.ts';
 const AGENT = fileURLToPath(new URL('command/agent.mjs', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'warpsmith-shared-'));
 const store = join(folder, 'store');
-const before = process.env.WARPSMITH_MODEL_KEY;
 
 const request = (url: string): OptimizeRequest => ({
   target: 'examples/row-sum',
   device: 'virtual:l4',
   threads: 1,
   workloads: ['rows=128,columns=256'],
+  seed: 1,
   store,
   maximumEvaluations: 12,
   ablation: false,
@@ -50,6 +50,7 @@ const LEFT = [
   'request',
   'environment',
   'repository',
+  'repeated',
 ];
 /** What happened, without when and where. */
 const happened = (events: readonly RecordedEvent[]): unknown[] =>
@@ -58,7 +59,9 @@ const happened = (events: readonly RecordedEvent[]): unknown[] =>
 let fake: FakeModel;
 let first: OptimizeOutcome;
 beforeAll(async () => {
-  process.env.WARPSMITH_MODEL_KEY = 'sk-shared-123456';
+  vi.stubEnv('WARPSMITH_MODEL_KEY', 'sk-shared-123456');
+  // The same kernels are judged by every run of this file: what is tested is the loop around them.
+  vi.stubEnv('WARPSMITH_REPEATS', 'on');
   fake = await fakeModel([
     { text: answer({ parts: edit('float sum = 0.0f;', 'float sum = 0.0f; sum += 0.0f;'), hypothesis: 'it warms up' }) },
     { status: 401, body: '{"error":{"message":"no more"}}' },
@@ -66,8 +69,7 @@ beforeAll(async () => {
   first = await optimizeProblem(request(fake.url));
 }, 120_000);
 afterAll(async () => {
-  if (before === undefined) delete process.env.WARPSMITH_MODEL_KEY;
-  else process.env.WARPSMITH_MODEL_KEY = before;
+  vi.unstubAllEnvs();
   await fake[Symbol.asyncDispose]();
   rmSync(folder, { recursive: true, force: true });
 });

@@ -2,7 +2,7 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } 
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type OptimizeOutcome, type OptimizeRequest, optimizeProblem } from '../../../../src/app/optimize.ts';
 import { resumeRun } from '../../../../src/app/resume.ts';
 import { show } from '../../../../src/app/runs.ts';
@@ -20,10 +20,12 @@ const wall = await findAgentWall();
 
 const KEY = 'key-of-an-agent-1234';
 beforeAll(() => {
-  process.env.AGENT_TEST_KEY = KEY;
+  vi.stubEnv('AGENT_TEST_KEY', KEY);
+  // The same kernels are judged by every run of this file: what is tested is the loop around them.
+  vi.stubEnv('WARPSMITH_REPEATS', 'on');
 });
 afterAll(() => {
-  delete process.env.AGENT_TEST_KEY;
+  vi.unstubAllEnvs();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -37,6 +39,7 @@ const request = (...words: string[]): OptimizeRequest => ({
   device: 'virtual:l4',
   threads: 1,
   workloads: ['rows=128,columns=256'],
+  seed: 1,
   store,
   maximumEvaluations: 8,
   ablation: false,
@@ -65,6 +68,7 @@ const happened = (events: readonly RecordedEvent[]): unknown[] => {
     'request',
     'environment',
     'repository',
+    'repeated',
   ];
   return events.map((event) =>
     JSON.parse(JSON.stringify(event, (name, value) => (left.includes(name) ? undefined : value))),

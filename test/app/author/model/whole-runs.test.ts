@@ -1,7 +1,7 @@
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type OptimizeOutcome, optimizeProblem } from '../../../../src/app/optimize.ts';
 import { resumeRun } from '../../../../src/app/resume.ts';
 import { show } from '../../../../src/app/runs.ts';
@@ -14,7 +14,6 @@ import { answer, edit, file, KEY } from './runs.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'warpsmith-model-'));
 const store = join(folder, 'store');
-const before = process.env.WARPSMITH_MODEL_KEY;
 
 /** One warp for a row; its limits keep drawn shapes small. */
 const JSON_TEXT = JSON.stringify({
@@ -56,6 +55,7 @@ const request = (url: string) => ({
   device: 'virtual:l4',
   threads: 1,
   workloads: ['rows=64,columns=32'],
+  seed: 3,
   store,
   maximumEvaluations: 8,
   ablation: false,
@@ -70,9 +70,17 @@ const happened = (events: readonly RecordedEvent[]) =>
   events.map((event) => {
     const { time, sequence, ...rest } = event;
     const text = JSON.stringify(rest, (name, value) =>
-      ['elapsedMs', 'minutesUsed', 'minutesLeft', 'ledger', 'request', 'environment', 'repository', 'target'].includes(
-        name,
-      ) && typeof value !== 'number'
+      [
+        'elapsedMs',
+        'repeated',
+        'minutesUsed',
+        'minutesLeft',
+        'ledger',
+        'request',
+        'environment',
+        'repository',
+        'target',
+      ].includes(name) && typeof value !== 'number'
         ? undefined
         : ['minutesUsed', 'minutesLeft'].includes(name)
           ? undefined
@@ -87,13 +95,14 @@ const eventsOf = ({ runFolder }: Pick<OptimizeOutcome, 'runFolder'>) =>
 let fake: FakeModel;
 let first: OptimizeOutcome;
 beforeAll(async () => {
-  process.env.WARPSMITH_MODEL_KEY = KEY;
+  vi.stubEnv('WARPSMITH_MODEL_KEY', KEY);
+  // The same kernels are judged by every run of this file: what is tested is the loop around them.
+  vi.stubEnv('WARPSMITH_REPEATS', 'on');
   fake = await fakeModel(SCRIPT);
   first = await optimizeProblem(request(fake.url));
 }, 120_000);
 afterAll(async () => {
-  if (before === undefined) delete process.env.WARPSMITH_MODEL_KEY;
-  else process.env.WARPSMITH_MODEL_KEY = before;
+  vi.unstubAllEnvs();
   await fake[Symbol.asyncDispose]();
   rmSync(folder, { recursive: true, force: true });
 });
@@ -176,7 +185,7 @@ describe('a run whose tokens are spent', () => {
   it('sends nothing more, and goes on with a larger budget where it was', async () => {
     await using model = await fakeModel([SCRIPT[1]!, { text: 'Enough.' }]);
     // Room for one request: a second one would be about as large.
-    const { runFolder, result } = await optimizeProblem({ ...request(model.url), seed: 3, maximumTokens: 9000 });
+    const { runFolder, result } = await optimizeProblem({ ...request(model.url), maximumTokens: 9000 });
     expect(result.stopReason).toBe('tokens-spent');
     const sent = model.sent.length;
     const run = runFolder.split('/').at(-1)!;
