@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { findExecutable } from '../../src/process/find-executable.ts';
+import { sampled } from '../support/sampling/matrix.ts';
 import { runCli, scaleCopy, temporaryFolder } from './run-cli.ts';
 
 const python = findExecutable('python3');
@@ -46,12 +47,13 @@ describe.skipIf(python === undefined)(
       expect((await runCli(['evaluate', kernel, ...ON_L4], { env })).code).toBe(0);
     });
 
-    test.each([
+    const noes = [
       ['no', 'n\n'],
       ['nothing', '\n'],
       ['anything else', 'yellow\n'],
       ['the end of input (Ctrl-D)', '\u0004'],
-    ])('%s: it does not run', async (_, answer) => {
+    ] as const;
+    sampled('answers that are no', noes, { oneIn: 4 })('%s: it does not run', async (_, answer) => {
       const { kernel } = scaleCopy();
       const { code, text } = await typing(answer, ['evaluate', kernel, ...ON_L4], stranger());
       expect({ code, text }).toMatchObject({ code: 2, text: expect.stringContaining('problem-not-trusted') });

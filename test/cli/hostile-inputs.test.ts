@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { sampled } from '../support/sampling/matrix.ts';
 import { type Json, runJson, SCALE, scaleCopy, temporaryFolder } from './run-cli.ts';
 
 /** What is refused must not fill the memory first. */
@@ -17,7 +18,7 @@ const storeWithLog = (create: (path: string) => void): string => {
 describe('what no command can use is refused by name', () => {
   const long = 'a'.repeat(5000);
 
-  test.each<[string, number, string, string[]]>([
+  const words: [what: string, exitCode: number, code: string, args: string[]][] = [
     ['a path that is too long', 2, 'system-refused', ['check', long]],
     ['a run whose name is too long', 2, 'system-refused', ['report', long]],
     ['a recording that never ends', 2, 'no-recording', ['evaluate', SCALE, '--replay', '/dev/zero']],
@@ -25,13 +26,14 @@ describe('what no command can use is refused by name', () => {
     ['a time limit that no timer takes', 2, 'bad-option-value', ['evaluate', SCALE, '--run-timeout', '3000000']],
     ['a name that is none', 2, 'bad-option-value', ['evaluate', SCALE, '--set', '__proto__=3']],
     ['a dimension that is none', 2, 'unknown-dimension', ['check', SCALE, '--workload', 'N=4,__proto__=3']],
-  ])('%s', async (_name, exitCode, code, args) => {
+  ];
+  sampled('hostile words', words, { oneIn: 3 })('%s', async (_name, exitCode, code, args) => {
     const outcome = await runJson(args, SMALL_HEAP);
     expect(outcome.json.error).toMatchObject({ code, hint: expect.any(String) });
     expect(outcome).toMatchObject({ code: exitCode, stderr: expect.not.stringContaining('    at ') });
   });
 
-  test.each<[string, string, (path: string) => void]>([
+  const logs: [what: string, code: string, create: (path: string) => void][] = [
     ['empty', 'no-run-started', (path) => writeFileSync(path, '')],
     ['endless', 'no-event-log', (path) => symlinkSync('/dev/zero', path)],
     ['a folder', 'no-event-log', (path) => mkdirSync(path)],
@@ -42,7 +44,8 @@ describe('what no command can use is refused by name', () => {
       'damaged-event-log',
       (path) => writeFileSync(path, '{"schemaVersion":2,"sequence":1,"type":"run-started"}\n'),
     ],
-  ])('a log that is %s', async (_name, code, create) => {
+  ];
+  sampled('hostile logs', logs, { oneIn: 3 })('a log that is %s', async (_name, code, create) => {
     const outcome = await runJson(['report', '--store', storeWithLog(create)], SMALL_HEAP);
     expect(outcome.json.error.code).toBe(code);
     expect(outcome.code).toBe(2);
@@ -84,14 +87,15 @@ describe('a problem whose folder holds', () => {
     truncateSync(path, 2 ** 32);
   };
 
-  test.each<[string, string, string, (path: string) => void]>([
+  const files: [what: string, file: string, code: string, create: (path: string) => void][] = [
     ['an endless array', 'x.npy', 'npy-file', endless],
     ['a pipe for an array', 'x.npy', 'npy-file', pipe],
     ['an array that no memory takes', 'x.npy', 'npy-file', large],
     ['an endless file that a reference might import', 'suites.json', 'not-a-file', endless],
     ['a pipe that a reference might import', 'table.json', 'not-a-file', pipe],
     ['a file that no memory takes', 'table.json', 'file-too-large', large],
-  ])('%s', async (_name, file, code, create) => {
+  ];
+  sampled('hostile files', files, { oneIn: 3 })('%s', async (_name, file, code, create) => {
     const { problem, kernel } = scaleCopy({ problem: file === 'x.npy' ? npy : undefined });
     create(join(problem, file));
     const outcome = await runJson(['evaluate', kernel, '--device', 'virtual:l4'], SMALL_HEAP);

@@ -2,8 +2,11 @@ import { expect, it } from 'vitest';
 import { evaluateKernel } from '../../src/app/evaluate.ts';
 import { listDevices } from '../../src/devices/open-device.ts';
 import { DEVICE_SPECS } from '../../src/hardware/device-specs.ts';
+import { sampled } from '../support/sampling/matrix.ts';
 
 const IDS = [...DEVICE_SPECS.keys()];
+/** The slower before the faster, where DRAM binds. */
+const COMPARED = ['l4', 'a100', 'h200'];
 /** Predicted, by device. */
 const medianNs = new Map<string, number>();
 
@@ -11,8 +14,9 @@ it('every spec is listed as a virtual device', () => {
   expect(listDevices().map(({ id }) => id)).toEqual(expect.arrayContaining(IDS.map((id) => `virtual:${id}`)));
 });
 
-it.each(IDS)(
+sampled('specs', IDS, { oneIn: IDS.length, always: (id) => COMPARED.includes(id) })(
   'virtual:%s compiles, checks, counts and predicts a kernel',
+  { timeout: 20_000 },
   async (id) => {
     const { status, timing, counters } = await evaluateKernel({
       target: 'examples/row-sum/02_warp_per_row',
@@ -27,10 +31,9 @@ it.each(IDS)(
     medianNs.set(id, timing!.medianNs);
     expect(counters!.launches[0]!.sampledCache).toBeDefined();
   },
-  20_000,
 );
 
 it('an A100 is faster than an L4 where DRAM binds, and an H200 than an A100', () => {
-  const times = ['l4', 'a100', 'h200'].map((id) => medianNs.get(id)!);
+  const times = COMPARED.map((id) => medianNs.get(id)!);
   expect(times).toEqual(times.toSorted((a, b) => b - a));
 });

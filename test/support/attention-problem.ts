@@ -20,12 +20,12 @@ export const attentionProblem = (changes: Partial<ProblemFile> = {}): Problem =>
 export const NARROW = ['S <= 128', 'Skv <= 128', 'B * H <= 2', 'D <= 64'];
 
 /** Attention for a test that is not about its shapes: a copy of the problem's folder with small shapes only, within `place`. */
-export function narrowAttention(place: string): string {
+export function narrowAttention(place: string, limits: readonly string[] = NARROW): string {
   const copy = join(place, 'attention');
   cpSync(folder, copy, { recursive: true });
   rmSync(join(copy, 'suites.json'));
   const path = join(copy, 'problem.json');
-  writeFileSync(path, JSON.stringify(narrowed(JSON.parse(readFileSync(path, 'utf8')) as ProblemFile, NARROW)));
+  writeFileSync(path, JSON.stringify(narrowed(JSON.parse(readFileSync(path, 'utf8')) as ProblemFile, limits)));
   return copy;
 }
 

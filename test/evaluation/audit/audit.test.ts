@@ -142,11 +142,13 @@ describe('attention', () => {
     expect(report.letThrough).not.toContain('one-nan');
   });
 
-  it('is not alarmed by the correctly rounded oracle for any seed', async () => {
-    for (let seed = 0; seed < 20; seed++) {
-      const report = await auditProblem({ problem: attentionProblem({ checkShapes: SMALL }), seed });
-      expect(report.falseAlarms, `seed ${seed}`).toEqual([]);
-    }
+  sampled(
+    'seeds of an audit',
+    Array.from({ length: 20 }, (_, seed) => seed),
+    { oneIn: 5 },
+  )('is not alarmed by the correctly rounded oracle, seed %i', async (seed) => {
+    const report = await auditProblem({ problem: attentionProblem({ checkShapes: SMALL }), seed });
+    expect(report.falseAlarms).toEqual([]);
   });
 });
 

@@ -14,7 +14,7 @@ const CLIMBS = [
 const placeOf = (member: string): string => `problems/${member.split(' ')[0]!}`;
 
 /** Registers the test of one search through a ladder, on one of the devices. */
-export const climb = sampledOne('climbs', CLIMBS, { oneIn: 6, placeOf });
+export const climb = sampledOne('climbs', CLIMBS, { oneIn: CLIMBS.length, placeOf });
 
 /** Registers the test of the effect of every rung of a ladder. */
 export const effectOfRungs = sampledOne('effects of rungs', ['layernorm', 'softmax', 'transpose'], {

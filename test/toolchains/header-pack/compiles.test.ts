@@ -11,7 +11,6 @@ import { compiles } from '../support.ts';
 import { compileCorpusFile, KERNEL_FOLDER, kernelNames, readKernel } from './kernel-runner.ts';
 
 const FILES = readdirSync(KERNEL_FOLDER).filter((name) => name.endsWith('.cu'));
-const nvcc = findExecutable('nvcc');
 const ptxas = findExecutable('ptxas');
 
 let toolchain: Toolchain;
@@ -98,17 +97,6 @@ describe('the corpus of ordinary kernels', () => {
     const source = `${headers.map((name) => `#include <${name}>\n`).join('')}extern "C" __global__ void run(half* o) { o[0] = half(BLOCK_M); }`;
     await compiles(toolchain, { source, parameters });
   });
-
-  sampled('ordinary kernels by nvcc', FILES, { oneIn: 8 })(
-    '%s is CUDA as nvcc understands it (skipped without nvcc)',
-    { skip: nvcc === undefined },
-    (file) =>
-      withTemporaryFolder(async (folder) => {
-        const args = ['-std=c++17', '-arch=sm_89', '-ptx', '-o', join(folder, 'out.ptx'), join(KERNEL_FOLDER, file)];
-        const outcome = await run(nvcc!, args, folder);
-        expect(outcome, `${file}: ${outcome.stderr}`).toMatchObject({ end: 'exited', exitCode: 0 });
-      }),
-  );
 
   sampled('ordinary kernels by ptxas', FILES, { oneIn: 4 })(
     '%s gives PTX that the assembler takes (skipped without ptxas)',
