@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { spawnGuarded } from './guard.ts';
-import { endMarkedProcesses } from './marked-processes.ts';
-import { killGroup } from './process-group.ts';
+import { endMarkedProcesses, markedProcesses } from './marked-processes.ts';
+import { killGroup, signalProcess } from './process-group.ts';
+import { processTree } from './process-tree.ts';
 
 export interface AgentRequest {
   /** Absolute path. Never run through a shell. */
@@ -30,6 +31,12 @@ export interface AgentEnd {
 export interface AgentProcess {
   /** Settles when it has ended, and everything that it started. Never rejects. */
   readonly ended: Promise<AgentEnd>;
+  /**
+   * Stops all its processes where they are, until `resume`. The end of this process, of its time or of the agent ends them all the same,
+   * because SIGKILL reaches what is stopped.
+   */
+  pause(): void;
+  resume(): void;
   /** Ends it now. */
   end(): Promise<AgentEnd>;
 }
@@ -87,8 +94,24 @@ export function startAgent(request: AgentRequest): AgentProcess {
   // A program that ends without reading its input closes the pipe: not our error.
   child.stdin?.on('error', () => {});
   child.stdin?.end(stdin);
+  const paused = new Set<number>();
   return {
     ended: promise,
+    pause() {
+      if (child.pid === undefined || isDone) return;
+      // Twice, because one that has not been stopped yet may begin another.
+      for (const _sweep of [1, 2]) {
+        for (const pid of [...processTree(child.pid), ...markedProcesses(`${MARK_NAME}=${mark}`)]) {
+          if (paused.has(pid)) continue;
+          paused.add(pid);
+          signalProcess(pid, 'SIGSTOP');
+        }
+      }
+    },
+    resume() {
+      for (const pid of paused) signalProcess(pid, 'SIGCONT');
+      paused.clear();
+    },
     end() {
       stop('ended');
       return promise;

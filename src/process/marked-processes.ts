@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 /** Looks for marked processes so often: each finds what those before it started while they were ended. */
 const SWEEPS = 5;
 
-/** Linux: every process of this user that has the mark, `NAME=value`, in the environment it was started with, in any group. */
-function markedProcesses(mark: string): number[] {
+/** Linux: the processes of this user that have the mark, `NAME=value`, in the environment it was started with, in any group. */
+export function markedProcesses(mark: string): number[] {
   try {
     return readdirSync('/proc')
       .filter((pid) => isMarked(pid, mark))

@@ -9,6 +9,15 @@ export function killGroup(groupId: number): void {
   }
 }
 
+/** One that has already gone, or belongs to somebody else, is fine. */
+export function signalProcess(pid: number, signal: 'SIGSTOP' | 'SIGCONT'): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // Nothing is left to stop, or to let go on.
+  }
+}
+
 /** Resident memory of all processes of the group in bytes; 0 if there is no /proc. */
 export function groupResidentBytes(groupId: number): number {
   let bytes = 0;

@@ -1,3 +1,4 @@
+import type { Evaluator } from '../../core/evaluation.ts';
 import type { Candidate, Kernel } from '../../core/kernel.ts';
 import type { Problem, Workload } from '../../core/problem.ts';
 import type { Writer } from '../../optimizer/authoring/author.ts';
@@ -7,6 +8,7 @@ import type { RunFolder } from '../../store/run-folder.ts';
 import type { Session, Surroundings } from '../session.ts';
 import { type AuthorOptions, MODEL } from './author-options.ts';
 import type { ServeTurn } from './command/command-author.ts';
+import { quietEvaluator } from './command/quiet-evaluator.ts';
 import { openRunTranscript } from './run-transcript.ts';
 
 /** What a run with authors was asked for. */
@@ -40,11 +42,12 @@ export interface RunAtHand {
 export async function openAuthors(
   { request, problem, workloads, start, rungs, authorLimits }: AuthorsRequest,
   { session, run, priors, seed, closing }: RunAtHand,
-): Promise<Pick<OptimizeOptions, 'author' | 'shared'>> {
+): Promise<Pick<OptimizeOptions, 'author' | 'shared'> & Partial<Pick<OptimizeOptions, 'evaluator'>>> {
   const { author = [], transcript, model = '', onlyAuthors: isAlone = false, serveAgents } = request;
   const kept = openRunTranscript({ run, transcript, model, problem, session, seed, priors });
   const rest = { problem, workload: workloads[0]!, session, priors, kept, closing };
   const writers: Writer[] = [];
+  let quiet: { evaluator?: Evaluator } = {};
   if (author.includes(MODEL)) {
     const { openModelAuthor } = await import('./model/open-model-author.ts');
     const opened = await openModelAuthor({ options: { ...request, ...authorLimits }, seed, ...rest });
@@ -54,8 +57,9 @@ export async function openAuthors(
     const { openCommandAuthor } = await import('./command/open-command-author.ts');
     const opened = await openCommandAuthor({ options: request, serveAgents, run, start, rungs, ...rest });
     writers.push(...opened.names.map((name) => ({ author: opened, name })));
+    if (session.device.identity.kind === 'cuda') quiet = { evaluator: quietEvaluator(session.evaluator, opened) };
   }
-  if (isAlone && writers.length === 1) return { author: writers[0]!.author };
+  if (isAlone && writers.length === 1) return { author: writers[0]!.author, ...quiet };
   const { choices: recorded } = kept.recorded;
-  return { shared: { writers, isAlone, recorded, record: (choice) => kept.record({ choice }) } };
+  return { shared: { writers, isAlone, recorded, record: (choice) => kept.record({ choice }) }, ...quiet };
 }

@@ -139,6 +139,15 @@ export class CommandAuthor implements Author, AsyncDisposable {
     return this.#parts.commands.map(({ name }) => name);
   }
 
+  /** Stops the agent where it is, if one is at work. */
+  pause(): void {
+    this.#running?.agent.pause();
+  }
+
+  resume(): void {
+    this.#running?.agent.resume();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#running?.agent.end();
     await this.#running?.close.disposeAsync();
