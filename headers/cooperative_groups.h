@@ -25,6 +25,41 @@ __device__ __forceinline__ type by_words(const type& value, shuffle move) {
 }
 }  // namespace __ws
 
+// A group whose kind and size only running code knows: a block, or lanes of a warp.
+class thread_group {
+ public:
+  __device__ __forceinline__ explicit thread_group(unsigned int lanes, bool is_block = false) : lanes(lanes), is_block(is_block) {}
+  __device__ __forceinline__ unsigned int size() const {
+    return is_block ? blockDim.x * blockDim.y * blockDim.z : (unsigned int)__popc((int)lanes);
+  }
+  __device__ __forceinline__ unsigned int num_threads() const { return size(); }
+  __device__ __forceinline__ unsigned int thread_rank() const {
+    return is_block ? __ws::linear_thread() : (unsigned int)__popc((int)(lanes & __nvvm_read_ptx_sreg_lanemask_lt()));
+  }
+  __device__ __forceinline__ void sync() const {
+    if (is_block) __syncthreads();
+    else __syncwarp(lanes);
+  }
+
+ private:
+  unsigned int lanes;
+  bool is_block;
+  friend __device__ __forceinline__ thread_group tiled_partition(const thread_group& parent, unsigned int width);
+};
+// `width` is a power of two up to 32.
+__device__ __forceinline__ thread_group tiled_partition(const thread_group& parent, unsigned int width) {
+  const unsigned int rank = parent.is_block ? __ws::lane() : parent.thread_rank();
+  const unsigned int first = rank & ~(width - 1);
+  unsigned int left = parent.is_block ? 0xffffffffu : parent.lanes;
+  for (unsigned int i = 0; i < first; i++) left &= left - 1;
+  unsigned int own = 0;
+  for (unsigned int i = 0; i < width && left != 0; i++) {
+    own |= left & (0u - left);
+    left &= left - 1;
+  }
+  return thread_group(own);
+}
+
 // --- The block ------------------------------------------------------------------------------------------------------
 class thread_block {
  public:
@@ -36,8 +71,18 @@ class thread_block {
   __device__ __forceinline__ static dim3 thread_index() { return dim3(threadIdx.x, threadIdx.y, threadIdx.z); }
   __device__ __forceinline__ static dim3 group_dim() { return blockDim; }
   __device__ __forceinline__ static dim3 dim_threads() { return blockDim; }
+  __device__ __forceinline__ operator thread_group() const { return thread_group(0, true); }
 };
 __device__ __forceinline__ thread_block this_thread_block() { return {}; }
+template <unsigned int threads>
+struct block_tile_memory {};
+template <unsigned int threads>
+__device__ __forceinline__ thread_block this_thread_block(block_tile_memory<threads>&) {
+  return {};
+}
+__device__ __forceinline__ thread_group tiled_partition(const thread_block&, unsigned int width) {
+  return tiled_partition(thread_group(0, true), width);
+}
 
 // Sync needs every CTA to be resident at once: a cooperative launch.
 class grid_group {
@@ -55,6 +100,7 @@ class grid_group {
   __device__ __forceinline__ static unsigned long long num_threads() { return size(); }
   __device__ __forceinline__ static dim3 group_dim() { return gridDim; }
   __device__ __forceinline__ static bool is_valid() { return true; }
+  __device__ static void sync() __WS_UNSUPPORTED("grid.sync(): a virtual GPU has no cooperative launches");
 };
 __device__ __forceinline__ grid_group this_grid() { return {}; }
 
@@ -106,6 +152,9 @@ class thread_block_tile {
     return (__match_all_sync(mask(), value, &predicate) >> first_lane()) & full();
   }
 
+  __device__ __forceinline__ operator thread_group() const { return thread_group(mask()); }
+  __device__ __forceinline__ static unsigned int __ws_lanes() { return mask(); }
+
  private:
   __device__ __forceinline__ static constexpr unsigned int full() { return width == 32 ? 0xffffffffu : (1u << (width & 31)) - 1; }
   __device__ __forceinline__ static unsigned int first_lane() { return __ws::lane() & ~(width - 1); }
@@ -126,6 +175,8 @@ class coalesced_group {
     return (unsigned int)__popc(members & __nvvm_read_ptx_sreg_lanemask_lt());
   }
   __device__ __forceinline__ void sync() const { __syncwarp(members); }
+  __device__ __forceinline__ operator thread_group() const { return thread_group(members); }
+  __device__ __forceinline__ unsigned int __ws_lanes() const { return members; }
   template <class type>
   __device__ __forceinline__ type shfl(type value, int source) const {
     return from_lane(value, lane_of((unsigned int)source));
@@ -166,6 +217,19 @@ class coalesced_group {
   unsigned int members;
 };
 __device__ __forceinline__ coalesced_group coalesced_threads() { return coalesced_group(__activemask()); }
+template <class group>
+__device__ __forceinline__ coalesced_group binary_partition(const group& g, bool side) {
+  const unsigned int holds = __ballot_sync(g.__ws_lanes(), side);
+  return coalesced_group(side ? holds : g.__ws_lanes() & ~holds);
+}
+template <class group, class label>
+__device__ __forceinline__ coalesced_group labeled_partition(const group& g, label value) {
+  return coalesced_group(__match_any_sync(g.__ws_lanes(), value));
+}
+template <class group, class function>
+__device__ __forceinline__ void invoke_one(const group& g, function call) {
+  if (g.thread_rank() == 0) call();
+}
 
 template <class group>
 __device__ __forceinline__ void sync(const group& g) {

@@ -208,6 +208,8 @@ function itemOf(tokens: readonly Token[], namespaces: readonly string[]): Item {
     const alias = first === 'using' ? tokens[start + 1]?.text : tokens.findLast(({ kind }) => kind === 'name')?.text;
     return plain('type', alias === 'namespace' ? '' : (alias ?? ''), tokens, namespaces, { ...common, words });
   }
+  // `namespace cg = cooperative_groups;`
+  if (first === 'namespace') return plain('type', tokens[start + 1]?.text ?? '', tokens, namespaces, common);
   if (first === 'static_assert') return plain('other', '', tokens, namespaces, common);
   const names = variableNames(tokens, start);
   return plain('variable', names[0] ?? '', tokens, namespaces, {

@@ -22,7 +22,7 @@ export async function leaveOutHostCode<C extends Compile>(
   run: (compile: C) => Promise<CompileOutcome>,
 ): Promise<CompileOutcome> {
   const whole = await run(compile);
-  if (whole.ok || (whole.status !== 'compile-failed' && whole.status !== 'invalid')) return whole;
+  if (whole.ok || whole.status === 'timed-out') return whole;
   const { candidate, functions } = compile;
   const device = blankHostCode(candidate.kernel.sources, functions, hasHeader);
   if (device === undefined) return whole;

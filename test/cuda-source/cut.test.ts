@@ -19,6 +19,11 @@ describe('host code is cut, device code stays as it is', () => {
     ['braces in strings and characters', `void f() { puts("}{\\"}"); char c = '}'; }\n${KERNEL}`, KERNEL],
     ['braces in raw strings', `const char *s = R"x(}}} __global__ )")x";\n${KERNEL}`, KERNEL],
     ['braces in comments', `int main() { // }\n /* } */ return 0; }\n${KERNEL}`, KERNEL],
+    [
+      'host code, but not the short name of a namespace',
+      `namespace cg = cooperative_groups;\nint main() {}\n__global__ void k() { cg::this_grid(); }`,
+      'namespace cg = cooperative_groups;\n__global__ void k() { cg::this_grid(); }',
+    ],
     ['host includes', `#include <iostream>\n#include <vector>\n${KERNEL}`, KERNEL],
     ['host templates', `template <typename T, int N = (3 > 2)> T f(T a) { return a < N ? a : N; }\n${KERNEL}`, KERNEL],
     ['lambdas in main', `int main() { auto f = [&](int i) { return i; }; f(1); }\n${KERNEL}`, KERNEL],

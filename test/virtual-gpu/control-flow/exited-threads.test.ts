@@ -65,7 +65,7 @@ describe('threads that have exited release a barrier', () => {
   it.each([1, 31, 32, 33, 100, 127, 128, 129, 250])('%i of the threads have work', async (n) => {
     const values = Uint32Array.from({ length: n }, (_, i) => i * i + 1);
     const grid = Math.ceil(n / 128);
-    for (const options of [{ orderSeed: 0, count: true }, { orderSeed: 5 }, { orderSeed: 0, watchRaces: true }]) {
+    for (const options of [{ orderSeed: 0, count: true }, { orderSeed: 5 }, { orderSeed: 0, findRaces: true }]) {
       const { contents } = await launchKernel(device, module, {
         functionName: 'guarded_sum',
         grid,
@@ -84,7 +84,7 @@ describe('threads that have exited release a barrier', () => {
 
   it('what a thread wrote before it left comes before what follows the barrier', async () => {
     const launch = { functionName: 'last_words', block: 64, arguments: ['out'], buffers: { out: 128 } };
-    for (const options of [{}, { orderSeed: 3 }, { watchRaces: true }]) {
+    for (const options of [{}, { orderSeed: 3 }, { findRaces: true }]) {
       const { contents } = await launchKernel(device, module, { ...launch, options });
       expect([...words(contents.out!)]).toEqual(Array.from({ length: 32 }, (_, i) => i + 32));
     }

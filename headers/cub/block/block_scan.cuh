@@ -1,0 +1,3 @@
+// All of it is in cub.cuh.
+#pragma once
+#include "../cub.cuh"
