@@ -17,7 +17,7 @@ import { SegmentEmitter } from './lane/segment-emitter.ts';
 import { isVectorAccess } from './memory/plan.ts';
 import { emitUniform } from './uniform/emit.ts';
 import { UniformRegisters } from './uniform/registers.ts';
-import { callOut, emitWarp } from './warp/emit.ts';
+import { callOut, callSite, checkOfEarlyRead, emitWarp } from './warp/emit.ts';
 
 const TEMPORARY_COUNT = 6;
 
@@ -119,7 +119,13 @@ export class BlockEmitter {
 
   emit(): void {
     const { body } = this.frame.block;
+    const { earlyReads } = this.frame.kernel;
     body.forEach((instruction, position) => {
+      const early = earlyReads.get(instruction);
+      if (early) {
+        this.flush(position);
+        callSite(this.frame, checkOfEarlyRead(instruction, early));
+      }
       const runs = runsAs(instruction);
       if (!runs) throw unsupported(instruction);
       ROOMS[runs](this, instruction, position);

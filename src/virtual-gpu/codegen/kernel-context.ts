@@ -1,4 +1,5 @@
 import type { PtxFunction, PtxInstruction } from '../../ptx/ast.ts';
+import { type EarlyRead, earlyReads } from '../../ptx/early-reads.ts';
 import type { Liveness } from '../../ptx/liveness.ts';
 import type { DecisionSites } from '../decisions/decision-sites.ts';
 import { DECISION, TABLE_BYTES, TABLES } from '../layout.ts';
@@ -57,6 +58,8 @@ export class KernelContext {
   readonly watching: boolean;
   readonly symbols: ReadonlyMap<string, SymbolAddress>;
   readonly origins: OriginTracer;
+  /** Reads of accumulators that the code may not have waited for. */
+  readonly earlyReads: ReadonlyMap<PtxInstruction, EarlyRead>;
   readonly groups: AccessGroup[] = [];
   readonly warpSites: WarpSite[] = [];
   readonly decisions: DecisionSites;
@@ -95,6 +98,7 @@ export class KernelContext {
     this.symbols = parts.symbols;
     this.origins = parts.origins;
     this.#tableEnd = parts.tableStart;
+    this.earlyReads = earlyReads(parts.blocks);
     this.decisions = parts.decisions;
     this.decisionTable = this.allocateTable(parts.decisions.sites.length * DECISION.bytes);
   }

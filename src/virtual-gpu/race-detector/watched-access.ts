@@ -60,6 +60,7 @@ const DESCRIBE: Partial<Record<MemoryAction, (instruction: PtxInstruction) => Wa
   atomic: (instruction) => ({ ...strongWrite(element(instruction, 'read'), true), isAtomic: true }),
   reduction: (instruction) => ({ ...strongWrite(element(instruction, 'read'), false), isAtomic: true }),
   discard: (instruction) => plain(instruction, DISCARDED_BYTES, spaceOf(instruction), 'write'),
+  'matrix-store': (instruction) => plain(instruction, MATRIX_ROW_BYTES, 'shared', 'write'),
   'matrix-load': (instruction) => plain(instruction, MATRIX_ROW_BYTES, 'shared', 'read'),
   matrix: (instruction) => plain(instruction, MATRIX_ROW_BYTES, 'shared', 'read'),
   copy: (instruction) => {

@@ -30,11 +30,17 @@ interface OutgoingCopies {
   groups: OutgoingCopy[][];
 }
 
-/** Products of wgmma that a warp has not waited for; each function reports what one of them reads. */
+interface Product {
+  readonly instruction: PtxInstruction;
+  /** Its warp has waited for it. */
+  finish(): void;
+}
+
+/** Products of wgmma that a warp has not waited for. */
 interface Products {
   isFenced: boolean;
-  open: (() => void)[];
-  groups: (() => void)[][];
+  open: Product[];
+  groups: Product[][];
 }
 
 /** What the threads of a running CTA share beyond memory: mbarriers, copies on their way, registers. */

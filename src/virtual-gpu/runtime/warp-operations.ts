@@ -197,6 +197,47 @@ function loadMatrix(context: WarpContext): void {
   }
 }
 
+/** The lanes that hold element `index` of a row of an 8×8 matrix of 16 bits: two neighbours each. */
+const laneOf = (row: number, column: number): number => row * 4 + (column >> 1);
+
+/** Element of a matrix whose registers are `words`. */
+const elementOf = (words: Uint32Array, first: number, row: number, column: number): number =>
+  (words[first + laneOf(row, column)]! >>> ((column & 1) * 16)) & 0xffff;
+
+/** stmatrix: what `ldmatrix` loads, the other way. Source: PTX ISA. */
+function storeMatrix(context: WarpContext): void {
+  const { instruction, operands, lanes } = context;
+  const count = MATRIX_COUNTS.get(instruction.modifiers.find((m) => MATRIX_COUNTS.has(m)) ?? '');
+  if (count === undefined || lanes.length !== LANES || !has(instruction, 'b16')) throw unsupported(instruction);
+  const transposed = has(instruction, 'trans');
+  const words = context.words(1, count);
+  const accesses = lanes.slice(0, count * ROWS).map((lane) => {
+    const address = context.address(operands[0]!, lane);
+    const place = context.resolve(address, 'shared', ROW_BYTES, true, lane);
+    const first = Math.floor(lane / ROWS) * LANES;
+    const row = lane % ROWS;
+    for (let column = 0; column < ROWS; column++) {
+      const element = transposed ? elementOf(words, first, column, row) : elementOf(words, first, row, column);
+      place.view.setUint16(place.offset + column * 2, element, true);
+    }
+    return { lane, address, space: place.space };
+  });
+  for (let matrix = 0; matrix < count; matrix++)
+    context.countRequest(accesses.slice(matrix * ROWS, (matrix + 1) * ROWS), ROW_BYTES, 'store');
+}
+
+/** movmatrix: transposes an 8×8 matrix of 16 bits. Source: PTX ISA. */
+function moveMatrix(context: WarpContext): void {
+  const { instruction, operands, lanes } = context;
+  if (lanes.length !== LANES || !has(instruction, 'trans') || !has(instruction, 'b16')) throw unsupported(instruction);
+  const words = context.words(1, 1);
+  for (const lane of lanes) {
+    const [row, column] = [lane >> 2, (lane & 3) * 2];
+    const pair = elementOf(words, 0, column, row) | (elementOf(words, 0, column + 1, row) << 16);
+    context.setWord(operands[0]!, lane, pair);
+  }
+}
+
 /** What JavaScript does for compiled code, by opcode. */
 export const WARP_OPERATIONS: ReadonlyMap<string, WarpOperation> = new Map<string, WarpOperation>([
   ['match', match],
@@ -219,6 +260,8 @@ export const WARP_OPERATIONS: ReadonlyMap<string, WarpOperation> = new Map<strin
   ['red', performAtomic],
   ['mma', matrixMultiply],
   ['ldmatrix', loadMatrix],
+  ['stmatrix', storeMatrix],
+  ['movmatrix', moveMatrix],
   ['setmaxnreg', setMaximumRegisters],
 ]);
 

@@ -269,6 +269,42 @@ describe('wgmma', () => {
     expect(result[8]).toBe(expectedOf(test, values)[8]);
   });
 
+  describe('a read of the accumulators', () => {
+    const test: Case = { type: 'f16', d: 'f32', n: 16, swizzle: 128, a: 'shared', keepsC: true };
+    const end = /wgmma.commit_group.sync.aligned;\s*wgmma.wait_group.sync.aligned 0;/;
+    const outcome = (to: string) => {
+      const { kernel, image } = prepare(test, integers(test));
+      return refusalOf(device, { ...kernel, body: kernel.body.replace(end, to) }, launch(image));
+    };
+    const [commit, wait] = ['wgmma.commit_group.sync.aligned;', 'wgmma.wait_group.sync.aligned'];
+
+    it.each([
+      ['without a wait', commit],
+      ['after a wait that leaves their group', `${commit} ${wait} 1;`],
+      ['after a wait without a commit', `${wait} 0;`],
+      ['through a copy', `${commit} mov.f32 %f100, %f3; add.f32 %f100, %f100, %f100; ${wait} 0;`],
+      [
+        'in a branch without a wait',
+        `${commit} setp.eq.u32 %p3, %r70, 9999; @%p3 bra waited; bra.uni read; waited: ${wait} 0; read: bar.sync 0;`,
+      ],
+    ])('%s is unsafe', async (_, instructions) => {
+      expect(await outcome(instructions)).toMatch(
+        /^unsafe: .*reads an accumulator of wgmma.mma_async before a wgmma.wait_group/,
+      );
+    });
+
+    it.each([
+      [
+        'after a wait in every branch that is taken',
+        `${commit} setp.ne.u32 %p3, %r70, 9999; @%p3 bra waited; bra.uni read; waited: ${wait} 0; read: bar.sync 0;`,
+      ],
+      ['after a copy that is read after the wait', `${commit} mov.f32 %f100, %f3; ${wait} 0; mov.f32 %f3, %f100;`],
+      ['with a later group still on its way elsewhere', `${commit} ${commit} ${wait} 1;`],
+    ])('%s is fine', async (_, instructions) => {
+      expect(await outcome(instructions)).toBe('passed');
+    });
+  });
+
   const launch = (image: Uint8Array) => ({ arguments: ['in', 'out'], buffers: { in: image, out: 65_536 } });
   const base: Case = { type: 'f16', d: 'f32', n: 64, swizzle: 128, a: 'shared' };
 

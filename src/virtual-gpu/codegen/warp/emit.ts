@@ -1,4 +1,5 @@
 import type { PtxInstruction } from '../../../ptx/ast.ts';
+import type { EarlyRead } from '../../../ptx/early-reads.ts';
 import { registersOf } from '../../../ptx/operands.ts';
 import type { BlockFrame } from '../block-frame.ts';
 import { warpEmitter } from './forms.ts';
@@ -26,3 +27,16 @@ export function callSite({ b, kernel, block, locals, masked }: BlockFrame, instr
     .i32(masked ? 1 : 0)
     .call(kernel.imports.warpOperation);
 }
+
+/** Asks JavaScript whether products are still on their way to a register that `instruction` reads. */
+export const checkOfEarlyRead = (
+  { text, ptxLine, source }: PtxInstruction,
+  { products }: EarlyRead,
+): PtxInstruction => ({
+  ...{ opcode: 'wgmma', modifiers: ['early_read'], text, ptxLine, source },
+  operands: [...products].map((product) => ({
+    kind: 'immediate',
+    type: 'integer',
+    value: BigInt(product.ptxLine),
+  })),
+});

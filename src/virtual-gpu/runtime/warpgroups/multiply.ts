@@ -81,6 +81,7 @@ function formOf(instruction: PtxInstruction): Form {
 
 /** wgmma: the instructions of one of the warpgroup's warps, which needs only its own rows. Source: PTX ISA. */
 export function warpgroupMultiply(instruction: PtxInstruction): (context: WarpContext) => void {
+  if (instruction.modifiers[0] === 'early_read') return refuseEarlyRead;
   const step = STEPS[instruction.modifiers[0] ?? ''];
   if (!step) throw unsupported(instruction);
   if (step === multiply) formOf(instruction);
@@ -109,10 +110,25 @@ const STEPS: Readonly<Record<string, (context: WarpContext) => void>> = {
     const { groups } = productsOf(context);
     const [operand] = context.operands;
     const allowed = operand?.kind === 'immediate' ? Number(operand.value) : 0;
-    while (groups.length > allowed) for (const reported of groups.shift()!) reported();
+    while (groups.length > allowed) for (const product of groups.shift()!) product.finish();
   },
   mma_async: multiply,
 };
+
+/** Before an instruction that reads accumulators: its operands are the lines of the products that may be on their way there. */
+function refuseEarlyRead(context: WarpContext): void {
+  const { instruction, operands, lanes } = context;
+  const { open, groups } = productsOf(context);
+  const lines = new Set(operands.map((operand) => (operand.kind === 'immediate' ? Number(operand.value) : -1)));
+  const early = [...groups.flat(), ...open].find((product) => lines.has(product.instruction.ptxLine));
+  if (!early) return;
+  const { source } = early.instruction;
+  const where = source ? ` at ${source.file}:${source.line}` : '';
+  throw new KernelFault('race', `reads an accumulator of wgmma.mma_async${where} before a wgmma.wait_group`, {
+    instruction,
+    lane: lanes[0],
+  });
+}
 
 const productsOf = ({ cta, warp }: WarpContext) => cta.productsOf(warp);
 
@@ -130,7 +146,10 @@ function multiply(context: WarpContext): void {
   const keepsC = form.scaleD === undefined || context.predicate(form.scaleD, 0);
   if (!multiplyFast(context, form, operands, keepsC)) multiplyByElement(context, form, operands, keepsC);
   const read = [...operands.read];
-  products.open.push(() => context.countChunks('shared', context.watcher ? read : [], PIECE_BYTES, 'load', 0));
+  products.open.push({
+    instruction,
+    finish: () => context.countChunks('shared', context.watcher ? read : [], PIECE_BYTES, 'load', 0),
+  });
 }
 
 /** Addresses in private memory of the pieces of a warp's rows of A, and of B. */
