@@ -41,6 +41,9 @@ const LEFT_OUT: Readonly<Record<Wait['kind'], string>> = {
   poll:
     'the prediction leaves out waiting for other CTAs: a loop reads what they may write; a chain of CTAs that wait for one ' +
     'another is slower than predicted',
+  mbarrier:
+    'the prediction leaves out waiting at mbarriers: warps that hand work to each other are predicted as if each found it ' +
+    'done, and may be slower',
 };
 
 /** Notes on effects that a prediction leaves out; one note per kind, at its first place. */

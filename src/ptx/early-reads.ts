@@ -1,5 +1,6 @@
 import type { BasicBlock, PtxInstruction } from './ast.ts';
-import { definitionsAndUses, resultOf, synchronisationOf } from './instructions/properties.ts';
+import { spaceOf } from './instruction-parts.ts';
+import { definitionsAndUses, memoryActionOf, resultOf, synchronisationOf } from './instructions/properties.ts';
 import { elementsOf, registersOf } from './operands.ts';
 
 /** An instruction that may read accumulators before their `wgmma.wait_group`. */
@@ -94,6 +95,10 @@ function changeAges(state: Pending, change: (age: number) => number | undefined)
 const isCopy = ({ opcode, operands, guard }: PtxInstruction): boolean =>
   opcode === 'mov' && !guard && operands.every(({ kind }) => kind === 'register');
 
+/** A store to the stack, to which a compiler may move accumulators; ptxas then waits for itself. */
+const isSpill = (instruction: PtxInstruction): boolean =>
+  memoryActionOf(instruction) === 'store' && ['local', 'generic'].includes(spaceOf(instruction));
+
 function copyPending(state: Pending, { operands }: PtxInstruction): void {
   const [to, from] = operands.flatMap((operand) => (operand.kind === 'register' ? [operand.name] : []));
   const ages = state.get(from!);
@@ -108,7 +113,7 @@ function readRegisters(instruction: PtxInstruction): readonly string[] {
 }
 
 function earlyRead(state: Pending, instruction: PtxInstruction): EarlyRead | undefined {
-  if (state.size === 0 || isCopy(instruction)) return undefined;
+  if (state.size === 0 || isCopy(instruction) || isSpill(instruction)) return undefined;
   for (const register of readRegisters(instruction)) {
     const ages = state.get(register);
     if (ages) return { register, products: new Set(ages.keys()) };

@@ -1,17 +1,21 @@
 import type { SourceLocation } from '../core/compiled-code.ts';
 import type { PtxFunction, PtxInstruction } from './ast.ts';
-import { controlOf, memoryActionOf } from './instructions/properties.ts';
+import { controlOf, memoryActionOf, synchronisationOf } from './instructions/properties.ts';
 import { parsePtx } from './parse.ts';
 
 /** Code whose time does not follow from its instructions and memory traffic. */
 export interface Wait {
-  /** `sleep`: __nanosleep. `poll`: a loop that reads memory anew in each round, as code does that waits for another CTA. */
-  readonly kind: 'sleep' | 'poll';
+  /**
+   * `sleep`: __nanosleep. `poll`: a loop that reads memory anew in each round, as code does that waits for another CTA.
+   * `mbarrier`: a warp waits for other warps, or for copies.
+   */
+  readonly kind: 'sleep' | 'poll' | 'mbarrier';
   readonly source?: SourceLocation;
 }
 
 /** Modules without these words are not parsed. */
-const MAY_WAIT = /\b(?:nanosleep|ld\.(?:volatile|acquire|relaxed|mmio)|atom[\w.:]*\.(?:cas|exch))\b/;
+const MAY_WAIT =
+  /\b(?:nanosleep|mbarrier\.(?:try|test)_wait|ld\.(?:volatile|acquire|relaxed|mmio)|atom[\w.:]*\.(?:cas|exch))\b/;
 
 /** Every sleep and every polling loop of a module, in its order. @throws PtxSyntaxError when it can't be parsed. */
 export function waitsIn(ptx: string): readonly Wait[] {
@@ -33,6 +37,7 @@ function waitsOf({ body }: PtxFunction): Wait[] {
 function waitOf(instruction: PtxInstruction, isInLoop: boolean): Wait['kind'] | undefined {
   const { opcode, modifiers } = instruction;
   if (opcode === 'nanosleep') return 'sleep';
+  if (synchronisationOf(instruction) === 'object' && modifiers[0]?.endsWith('_wait')) return 'mbarrier';
   if (!isInLoop || modifiers.some((part) => part.startsWith('shared') || part === 'local')) return undefined;
   const action = memoryActionOf(instruction);
   const polls =

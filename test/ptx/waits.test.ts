@@ -18,6 +18,8 @@ describe('code that waits', () => {
     ['sleeps while it waits', loop('nanosleep.u32 %r2;', 'ld.volatile.global.u32 %r1, [%rd1];'), ['sleep', 'poll']],
     ['polls a flag', loop('ld.acquire.gpu.global.u32 %r1, [%rd1];'), ['poll']],
     ['takes a lock', loop('atom.global.cas.b32 %r1, [%rd1], 0, 1;'), ['poll']],
+    ['waits at an mbarrier', loop('mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r2], 0;'), ['mbarrier']],
+    ['arrives at one', loop('mbarrier.arrive.shared::cta.b64 _, [%r2];'), []],
     ['reads a flag once', module('ld.acquire.gpu.global.u32 %r1, [%rd1];'), []],
     ['polls shared memory', loop('ld.volatile.shared.u32 %r1, [%r2];'), []],
     ['loops over data', loop('ld.global.nc.u32 %r1, [%rd1];'), []],

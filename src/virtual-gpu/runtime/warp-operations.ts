@@ -12,7 +12,7 @@ import { KernelFault } from './fault.ts';
 import { matrixMultiply } from './matrix-multiply.ts';
 import { mbarrierOperation } from './mbarriers/operations.ts';
 import { scalarOperation } from './scalar-operations.ts';
-import type { WarpContext } from './warp-context.ts';
+import type { Address, WarpContext } from './warp-context.ts';
 import { warpgroupMultiply } from './warpgroups/multiply.ts';
 
 export type WarpOperation = (context: WarpContext) => void;
@@ -125,41 +125,64 @@ function writeElement(
   else view.setUint8(offset, context.word(source, lane));
 }
 
+/** What a load or store says, read once. */
+interface AccessForm {
+  readonly type: string;
+  readonly count: number;
+  /** Of an element. */
+  readonly size: number;
+  readonly space: string;
+  /** Volatile, relaxed, acquire or release. */
+  readonly isStrong: boolean;
+}
+
+const accessForms = new WeakMap<PtxInstruction, AccessForm>();
+
+function accessFormOf(instruction: PtxInstruction): AccessForm {
+  const known = accessForms.get(instruction);
+  if (known) return known;
+  const type = typeOf(instruction);
+  const form = {
+    ...{ type, count: vectorLength(instruction), size: sizeOfPtxType(type) },
+    ...{ space: spaceOf(instruction), isStrong: isMarkedStrong(instruction) },
+  };
+  accessForms.set(instruction, form);
+  return form;
+}
+
 /** Loads and stores through generic addresses, which may point to different spaces in different lanes. */
 function genericLoad(context: WarpContext): void {
-  const { instruction, operands, lanes } = context;
-  const [type, count] = [typeOf(instruction), vectorLength(instruction)];
-  const size = sizeOfPtxType(type);
-  const isStrong = context.watcher !== undefined && isMarkedStrong(instruction);
-  const accesses = lanes.map((lane) => {
-    const address = context.address(operands[count]!, lane);
-    const place = context.resolve(address, spaceOf(instruction), size * count, false, lane);
-    const { view, offset } = isStrong ? context.withOlderValue(place, address, size * count, lane) : place;
-    const { space } = place;
+  const { instruction, operands, lanes, watcher } = context;
+  const { type, count, size, space, isStrong } = accessFormOf(instruction);
+  const { low, high } = context.addresses(operands[count]!);
+  const accesses: { lane: number; address: Address; space: string }[] = [];
+  for (const lane of lanes) {
+    const address = { low: low[lane]!, high: high[lane]! };
+    const place = context.resolve(address, space, size * count, false, lane);
+    const { view, offset } = watcher && isStrong ? context.withOlderValue(place, address, size * count, lane) : place;
     for (let element = 0; element < count; element++) {
       const value = readElement(view, offset + element * size, type);
       if (typeof value === 'bigint') context.setDouble(operands[element]!, lane, value);
       else context.setWord(operands[element]!, lane, size === 2 ? value & 0xffff : value);
     }
-    return { lane, address, space };
-  });
+    if (context.listens) accesses.push({ lane, address, space: place.space });
+  }
   context.countRequest(accesses, size * count, 'load');
 }
 
 function genericStore(context: WarpContext): void {
-  const { instruction, operands, lanes } = context;
-  const [type, count] = [typeOf(instruction), vectorLength(instruction)];
-  const size = sizeOfPtxType(type);
-  const isStrong = context.watcher !== undefined && isMarkedStrong(instruction);
-  const accesses = lanes.map((lane) => {
-    const address = context.address(operands[0]!, lane);
-    const place = context.resolve(address, spaceOf(instruction), size * count, true, lane);
-    const { view, offset, space } = place;
-    if (isStrong) context.beforeStrongWrite(place, address, size * count);
+  const { instruction, operands, lanes, watcher } = context;
+  const { type, count, size, space, isStrong } = accessFormOf(instruction);
+  const { low, high } = context.addresses(operands[0]!);
+  const accesses: { lane: number; address: Address; space: string }[] = [];
+  for (const lane of lanes) {
+    const address = { low: low[lane]!, high: high[lane]! };
+    const place = context.resolve(address, space, size * count, true, lane);
+    if (watcher && isStrong) context.beforeStrongWrite(place, address, size * count);
     for (let element = 0; element < count; element++)
-      writeElement(context, view, offset + element * size, type, operands[1 + element]!, lane);
-    return { lane, address, space };
-  });
+      writeElement(context, place.view, place.offset + element * size, type, operands[1 + element]!, lane);
+    if (context.listens) accesses.push({ lane, address, space: place.space });
+  }
   context.countRequest(accesses, size * count, 'store');
 }
 

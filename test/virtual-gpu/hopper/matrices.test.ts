@@ -49,7 +49,8 @@ describe('matrices of 8 × 8 halves', () => {
   });
 
   it('movmatrix transposes', async () => {
-    const body = 'movmatrix.sync.aligned.m8n8.trans.b16 %r5, %r1; shl.b32 %r6, %r0, 2; add.u32 %r6, %r6, %r10; st.shared.b32 [%r6], %r5;';
+    const body =
+      'movmatrix.sync.aligned.m8n8.trans.b16 %r5, %r1; shl.b32 %r6, %r0, 2; add.u32 %r6, %r6, %r10; st.shared.b32 [%r6], %r5;';
     expect(await stored(body)).toEqual(columns);
   });
 
@@ -57,7 +58,9 @@ describe('matrices of 8 × 8 halves', () => {
     // Two warps store other rows to one place.
     const body = 'mov.u32 %r7, %tid.x; add.u32 %r1, %r1, %r7; stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r4], {%r1};';
     const launch = { arguments: ['out'], buffers: { out: 128 }, options: { findRaces: true } };
-    expect(await refusalOf(device, kernel(body, 64), launch)).toMatch(/^unsafe: .*race: a shared write of 16 bytes and a write of thread/);
+    expect(await refusalOf(device, kernel(body, 64), launch)).toMatch(
+      /^unsafe: .*race: a shared write of 16 bytes and a write of thread/,
+    );
     expect(await refusalOf(device, kernel(body, 32), launch)).toBe('passed');
   });
 });

@@ -142,6 +142,7 @@ function prepare(test: Case, values: { a: readonly number[]; b: readonly number[
     parameters: [POINTER('in'), POINTER('out')],
     body: `
   ${loadShared(49_152)}
+  .local .align 4 .b8 stack[16];
   mov.u32 %r70, %tid.x;
   shl.b32 %r71, %r70, 4;
   mov.u32 %r72, smem;
@@ -299,6 +300,7 @@ describe('wgmma', () => {
         `${commit} setp.ne.u32 %p3, %r70, 9999; @%p3 bra waited; bra.uni read; waited: ${wait} 0; read: bar.sync 0;`,
       ],
       ['after a copy that is read after the wait', `${commit} mov.f32 %f100, %f3; ${wait} 0; mov.f32 %f3, %f100;`],
+      ['by a store to the stack', `${commit} st.local.f32 [stack], %f3; ${wait} 0; ld.local.f32 %f3, [stack];`],
       ['with a later group still on its way elsewhere', `${commit} ${commit} ${wait} 1;`],
     ])('%s is fine', async (_, instructions) => {
       expect(await outcome(instructions)).toBe('passed');
