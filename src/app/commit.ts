@@ -57,6 +57,7 @@ function messageOf(run: LoadedRun, { event, decision, move, confirmation }: Kept
     ...(move && move.finding.id !== 'none'
       ? [`Finding: ${move.finding.id} of ${move.finding.evaluationId}: ${move.finding.evidence}`]
       : []),
+    ...(move?.move.kind === 'written' ? [`Hypothesis: ${move.move.hypothesis}`] : []),
     ...(move ? [`Pattern: ${move.pattern.title}`] : []),
     ...(evaluation.timing ? [`Time: ${formatTiming(evaluation.timing)}`] : []),
     ...(confirmation ? [`Confirmation: ${confirmation.outcome}: ${confirmation.reason}`] : []),

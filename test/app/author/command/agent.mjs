@@ -122,6 +122,17 @@ const AGENTS = {
     child.unref();
     note(`child ${child.pid}`);
   },
+  /** Hands in a kernel and thinks on, unless a file says that it is done. */
+  async lingers() {
+    const [pids, done] = rest;
+    if (existsSync(done)) return;
+    const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { detached: true, stdio: 'ignore' });
+    child.unref();
+    writeFileSync(pids, `${process.pid} ${child.pid}`);
+    const call = await connect();
+    await submit(call, WARP);
+    await sleep(600_000);
+  },
   async silent() {},
   async greedy() {
     const call = await connect();
