@@ -11,27 +11,57 @@ import { SampleReporter } from './test/support/sampling/report-sample.ts';
  * (`jit_page.has_value()`) once a process has compiled and dropped very many WebAssembly modules: what runs kernels gets a
  * process for each file.
  */
-const SHARING = [
+const SHARING_ROOMS = [
   ...['architecture', 'core', 'handover', 'hardware', 'optimizer', 'ptx', 'reports', 'search', 'stats', 'store'],
-  ...['launches', 'oracle/generators', 'oracle/tolerances', 'recording'].map((room) => `evaluation/${room}`),
-  ...[
+  ...['launches', 'oracle/generators', 'oracle/tolerances'].map((room) => `evaluation/${room}`),
+];
+const SHARING_FILES: Readonly<Record<string, readonly string[]>> = {
+  app: ['choose-objective', 'dispatch-row', 'inspect', 'nearest-attempt', 'repeats'],
+  'app/author': ['apply-edits', 'submission', 'model/misbehaviours', 'model/model-author', 'model/virtual-check'],
+  cli: ['best-so-far', 'request-words'],
+  'cuda-source': ['amounts', 'cut', 'translate'],
+  'devices/cuda': ['arena', 'list-gpus', 'results', 'transfers'],
+  docs: ['commands', 'links', 'measured-figures', 'recordings', 'referee-blocks', 'reference'],
+  evaluation: [
     'audit/blind-checks',
     'audit/weakened',
+    'live-evaluator',
     'measure/plan-ring',
     'measure/slot-judge',
-    'live-evaluator',
+    'recording/repeat',
+    'recording/replay',
     'values',
-  ].map((name) => `evaluation/${name}.test.ts`),
-  ...['apply-edits', 'submission', 'model/misbehaviours', 'model/model-author', 'model/virtual-check'].map(
-    (name) => `app/author/${name}.test.ts`,
-  ),
-  ...['compare', 'describe-where', 'drawn-shapes', 'expectation-cache', 'repeated-checks', 'secret-rows'].map(
-    (name) => `evaluation/oracle/${name}.test.ts`,
-  ),
-  ...['compile', 'compiler-names', 'diagnostics', 'flags', 'module-policy', 'refused-files', 'source-texts'].map(
-    (name) => `toolchains/${name}.test.ts`,
-  ),
-].map((place) => (place.endsWith('.ts') ? `test/${place}` : `test/${place}/**/!(*.browser).test.ts`));
+  ],
+  'evaluation/instruments': ['profilers/counters-from-metrics', 'profilers/parse-pages', 'profilers/sass-classes'],
+  'evaluation/oracle': [
+    'compare',
+    'describe-verdict',
+    'describe-where',
+    'drawn-shapes',
+    'expectation-cache',
+    'repeated-checks',
+    'secret-constants',
+    'secret-rows',
+  ],
+  'evaluation/verify': ['leftovers', 'resembling-inputs', 'verify-quickly'],
+  toolchains: [
+    'code-cache',
+    'compile',
+    'compiler-names',
+    'device-launches',
+    'diagnostics',
+    'flags',
+    'module-policy',
+    'nvrtc-includes',
+    'refused-files',
+    'source-texts',
+  ],
+  'virtual-gpu': ['cache-model/access-sampler', 'cache-model/interleave', 'cache-model/l2-cache'],
+};
+const SHARING = [
+  ...SHARING_ROOMS.map((room) => `test/${room}/**/!(*.browser).test.ts`),
+  ...Object.entries(SHARING_FILES).flatMap(([room, names]) => names.map((name) => `test/${room}/${name}.test.ts`)),
+];
 
 /**
  * A verification fills and drops arrays of megabytes that lie outside V8's heap. By default V8 marks its whole heap again
