@@ -192,8 +192,18 @@ export function listRuns(store: string): string[] {
   const folder = runsFolder(store);
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return [];
   return readdirSync(folder)
-    .filter((name) => lstatSync(join(folder, name, RUN_FILES.events), { throwIfNoEntry: false }))
+    .filter((name) => hasLog(join(folder, name)))
     .sort();
+}
+
+/** A folder that this user may not look into counts as a run: what lists runs names it. */
+function hasLog(runFolder: string): boolean {
+  try {
+    return lstatSync(eventsPath(runFolder), { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EACCES') return true;
+    throw error;
+  }
 }
 
 /**

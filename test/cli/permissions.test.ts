@@ -44,7 +44,7 @@ const NOBODY = 65534;
 const compiled = join(temporaryFolder(), 'modules');
 
 /** The command line as somebody who owns nothing. */
-const asNobody = (args: readonly string[], env: Record<string, string> = {}) => {
+const asNobody = <Output = unknown>(args: readonly string[], env: Record<string, string> = {}) => {
   const drop = isRoot ? [setpriv!, `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'] : [];
   const [command, ...rest] = [...drop, process.execPath, BIN, args[0]!, '--json', ...args.slice(1)];
   const environment = {
@@ -53,11 +53,8 @@ const asNobody = (args: readonly string[], env: Record<string, string> = {}) => 
     ...env,
   };
   const { status, stdout, stderr } = spawnSync(command!, rest, { env: environment, encoding: 'utf8' });
-  return {
-    status,
-    stderr,
-    error: (JSON.parse(stdout) as { error: { code: string; file: string; received: string } }).error,
-  };
+  const output = JSON.parse(stdout) as Output & { error: { code: string; file: string; received: string } };
+  return { status, stderr, output, error: output.error };
 };
 
 /** Somebody who owns nothing must be able to read warpsmith itself. */
@@ -107,6 +104,25 @@ describe.skipIf(!canDrop)('what may not be read or written (needs setpriv where 
       error: { file: expect.stringContaining(at(file)), received: expect.stringContaining(received) },
     });
     expect(stderr).not.toMatch(/^\s+at /m);
+  });
+
+  test('one run of several: the others are listed, and that one is named, until it may be read', () => {
+    const store = at('mixed');
+    for (const name of ['closed', 'sealed', 'open']) {
+      mkdirSync(join(store, 'runs', name), { recursive: true });
+      writeFileSync(join(store, 'runs', name, 'events.jsonl'), '');
+    }
+    chmodSync(join(store, 'runs/closed'), 0o000);
+    chmodSync(join(store, 'runs/sealed/events.jsonl'), 0o000);
+    const listed = () => asNobody<{ runs: { id: string; error: string }[] }>(['runs', '--store', store]).output.runs;
+    const errors = Object.fromEntries(listed().map(({ id, error }) => [id, error]));
+    expect(errors).toEqual({
+      closed: expect.stringContaining(`no readable event log at ${join(store, 'runs/closed')}`),
+      sealed: expect.stringContaining(`no readable event log at ${join(store, 'runs/sealed')}`),
+      open: expect.not.stringContaining('readable'),
+    });
+    chmodSync(join(store, 'runs/sealed/events.jsonl'), 0o644);
+    expect(listed().find(({ id }) => id === 'sealed')?.error).toBe(errors.open);
   });
 
   test('a temporary folder: the compiler can’t work there', () => {

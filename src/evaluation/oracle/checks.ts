@@ -86,16 +86,23 @@ const LEAST_ELEMENTS_OF_ONE_SIZE = 2.2 * 2 ** 20;
 
 function extremeCost(problem: ProblemFile, isEmulated: boolean, extent: 'usual' | 'thorough'): Cost {
   const { flop, elements } = EXTREME_COST[isEmulated ? 'emulated' : 'measured'][extent];
-  const sizes = Object.values(problem.dimensions).filter(({ values }) => !values);
-  return { flop, elements: sizes.length > 1 ? elements : Math.max(elements, LEAST_ELEMENTS_OF_ONE_SIZE) };
+  return { flop, elements: hasOneSize(problem) ? Math.max(elements, LEAST_ELEMENTS_OF_ONE_SIZE) : elements };
 }
+
+const hasOneSize = ({ dimensions }: ProblemFile): boolean =>
+  Object.values(dimensions).filter(({ values }) => !values).length <= 1;
 
 /**
  * Most threads of a launch sequence for a shape beyond all others. Beyond 65,535 a CPU runs for up to a second where each
  * thread does little; where only 8 bits overflow, a tenth of that shows as much. More where a grid ends at what the hardware
  * allows, so that the kernel has to do the rest some other way.
  */
-const MOST_EMULATED_THREADS = { beyond16Bits: 2 ** 21, otherwise: 2 ** 17, endedGrid: 2 ** 25 } as const;
+const MOST_EMULATED_THREADS = {
+  usual: { beyond16Bits: 2 ** 21, otherwise: 2 ** 17 },
+  // Of one size, and where the kernel's own conditions ask for it: a warp for each of 65,536 rows, two threads for each of 2²⁰ elements.
+  ample: { beyond16Bits: 2 ** 21 + 2 ** 18, otherwise: 2 ** 19 },
+  endedGrid: 2 ** 25,
+} as const;
 const MOST_CTAS_IN_Y_OR_Z = 65_535;
 
 /**
@@ -180,7 +187,9 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
     extremes: {
       count: LARGE_SHAPES[extent],
       most: extremeCost(problem, isEmulated, extent),
-      isFit: (shape) => isQuickToRun(request, shape) && canJudgeSums(problem, shape, [dimensions, ...known]),
+      isFit: (shape) =>
+        isQuickToRun(request, shape, hasOneSize(problem) ? 'ample' : 'usual') &&
+        canJudgeSums(problem, shape, [dimensions, ...known]),
     },
   });
   const others = furtherGeneratorSets(problem, seed);
@@ -265,6 +274,10 @@ export interface ShapesForConditions {
   /** Whether the kernel takes a shape, and a CPU runs and judges it in little time. Not asked for all, because it plans launches. */
   readonly isFit: (dimensions: Dimensions) => boolean;
   readonly checksAt: (dimensions: Dimensions) => Check[];
+  /** Whether the kernel takes a shape that takes a host milliseconds. */
+  readonly isCheap: (dimensions: Dimensions) => boolean;
+  /** Sizes beside those of the code. */
+  readonly sizes: readonly number[];
   /** Cheap shapes with a dimension of one of these sizes, large ones first. */
   readonly poolAround: (sizes: readonly number[]) => readonly Dimensions[];
   /** @param isUntimed it takes another path than the timed shape; `untimed` such shapes come before it. */
@@ -311,6 +324,8 @@ export function shapesForConditions(request: ChecksRequest, constants: readonly 
   const placements = secrets.filter(isPlacement);
   const allSets = [...furtherGeneratorSets(problem, seed), ...secrets];
   return {
+    isCheap: (shape) => takes(shape) && costsLittle(problem, shape),
+    sizes,
     cheap: () => all().filter((shape) => isCheap(shape) && !hasSeveralTiles(problem, shape)),
     ample: () => all().filter((shape) => isCheap(shape) && hasSeveralTiles(problem, shape)),
     varied: () => {
@@ -328,7 +343,7 @@ export function shapesForConditions(request: ChecksRequest, constants: readonly 
             wholeTilesIn(problem, a) - wholeTilesIn(problem, b) || elementsIn(problem, a) - elementsIn(problem, b),
         ),
     isFit: (shape) =>
-      takesWhole(shape) && isQuickToRun(request, shape) && canJudgeSums(problem, shape, [timed, ...known]),
+      takesWhole(shape) && isQuickToRun(request, shape, 'ample') && canJudgeSums(problem, shape, [timed, ...known]),
     checksAt: (dimensions) => {
       const check = { dimensions, ...USUAL, isOnce: true, isDrawn: true };
       if (!costsLittle(problem, dimensions)) return [extremeCheck(dimensions)];
@@ -366,8 +381,8 @@ export function shapeForValues(request: ChecksRequest, drawn: readonly Dimension
   return cheap[sizes.indexOf(Math.max(...sizes))] ?? dimensions;
 }
 
-const mostEmulatedThreads = (shape: Dimensions): number =>
-  MOST_EMULATED_THREADS[Object.values(shape).some((size) => size >= 2 ** 16) ? 'beyond16Bits' : 'otherwise'];
+const mostEmulatedThreads = (shape: Dimensions, extent: 'usual' | 'ample'): number =>
+  MOST_EMULATED_THREADS[extent][Object.values(shape).some((size) => size >= 2 ** 16) ? 'beyond16Bits' : 'otherwise'];
 
 /** The problem's check shapes, each once. */
 function shapesOf(problem: ProblemFile): Dimensions[] {
@@ -458,11 +473,15 @@ const longestRow = (problem: ProblemFile, dimensions: Dimensions): number =>
   );
 
 /** Whether a CPU runs the launches in little time; always on a GPU. */
-function isQuickToRun({ isEmulated, launches = () => [] }: ChecksRequest, shape: Dimensions): boolean {
+function isQuickToRun(
+  { isEmulated, launches = () => [] }: ChecksRequest,
+  shape: Dimensions,
+  extent: 'usual' | 'ample' = 'usual',
+): boolean {
   if (!isEmulated) return true;
   const all = launches(shape);
   const isEnded = all.some(({ grid: [, y, z] }) => Math.max(y, z) === MOST_CTAS_IN_Y_OR_Z);
-  return threadsOf(all) <= (isEnded ? MOST_EMULATED_THREADS.endedGrid : mostEmulatedThreads(shape));
+  return threadsOf(all) <= (isEnded ? MOST_EMULATED_THREADS.endedGrid : mostEmulatedThreads(shape, extent));
 }
 
 const threadsOf = (launches: readonly Pick<PlannedLaunch, 'grid' | 'block'>[]): number =>

@@ -61,6 +61,35 @@ const ascending: Pattern = { suits: sortable, arrange: ({ values }) => void valu
 
 const descending: Pattern = { suits: sortable, arrange: ({ values }) => void values.sort().reverse() };
 
+/** Sorted but for a few values, which lie where others belong: what looks sorted need not be. */
+const nearlySorted: Pattern = {
+  suits: sortable,
+  arrange: ({ values, draw }) => {
+    values.sort();
+    if (draw() < 0.5) values.reverse();
+    for (let swaps = logBelow(draw, Math.ceil(values.length / ALL_BUT)); swaps > 0; swaps--)
+      swap(values, below(draw, values.length), below(draw, values.length));
+  },
+};
+
+/** Ascending up to a secret place and descending from there, or the other way round. */
+const organPipe: Pattern = {
+  suits: sortable,
+  arrange: ({ values, draw }) => {
+    const top = below(draw, values.length);
+    const [rising, falling] =
+      draw() < 0.5 ? [values.subarray(0, top), values.subarray(top)] : [values.subarray(top), values.subarray(0, top)];
+    rising.sort();
+    falling.sort().reverse();
+  },
+};
+
+function swap(values: Float64Array, a: number, b: number): void {
+  const value = values[a]!;
+  values[a] = values[b]!;
+  values[b] = value;
+}
+
 /** Every value is one of two to four of them: ties. */
 const fewValues: Pattern = {
   suits: repeatable,
@@ -211,7 +240,21 @@ const besidePowers: Pattern = {
 const BESIDE = [-1, 0, 2] as const;
 
 const PATTERNS: readonly Pattern[] = [
-  ...[asDrawn, asBefore, ascending, descending, moved, moved, peak, peak, interleaved, cancelling],
+  ...[
+    asDrawn,
+    asBefore,
+    ascending,
+    descending,
+    nearlySorted,
+    nearlySorted,
+    organPipe,
+    moved,
+    moved,
+    peak,
+    peak,
+    interleaved,
+    cancelling,
+  ],
   ...[fewValues, runs, allButFew, allButFew, constant, zeros, besidePowers],
 ];
 
@@ -242,8 +285,20 @@ export function arrangeRows(values: Float64Array, arrangement: Arrangement): Flo
     const within = isParted ? withinRow(arrangement) : arrangement;
     for (const part of isParted ? partsOf(row, draw) : [row])
       nextPattern(within, part.length).arrange({ ...within, values: part, before, draw });
+    if (rowLength >= LEAST_WITH_END && draw() < END.ratio) largestToEnd(row, draw);
   }
   return values;
+}
+
+/** Rows so long may have places that a kernel's index has no bits for; and how often, and in which last part of them, the largest value lies. */
+const LEAST_WITH_END = 2 ** 15;
+const END = { ratio: 0.75, lastRatio: 0.5, share: 1 / 64 } as const;
+
+/** Exchanges the largest value with one near the end: hardly ever does it lie there by itself. */
+function largestToEnd(row: Float64Array, draw: Draw): void {
+  let largest = 0;
+  for (let i = 1; i < row.length; i++) if (row[i]! > row[largest]!) largest = i;
+  swap(row, largest, row.length - 1 - (draw() < END.lastRatio ? 0 : below(draw, Math.ceil(row.length * END.share))));
 }
 
 /**

@@ -21,6 +21,9 @@ export type SecretKind = (typeof SECRET_SETS)[number];
 /** Inputs of about the size of a number that a kernel's code compares values with. Only for kernels that do. */
 const CONSTANTS = 'secret:constants';
 
+/** Some values are exactly a number that a kernel's code asks for. Only for kernels that do. */
+const EXACT = 'secret:exactly';
+
 /** Those that place values in secret ways, rather than scale them all alike. */
 export const isPlacement = (kind: SecretSet['kind']): boolean => kind === 'secret:rows' || kind === 'secret:zeros';
 
@@ -28,21 +31,28 @@ export const isPlacement = (kind: SecretSet['kind']): boolean => kind === 'secre
 const LEVELS = 3;
 
 export interface SecretSet {
-  readonly kind: SecretKind | typeof CONSTANTS;
+  readonly kind: SecretKind | typeof CONSTANTS | typeof EXACT;
   /** Of `secret:constants`: the size that values should have. */
   readonly about?: number | undefined;
+  /** Of `secret:exactly`: the numbers, and which of the ways to give them to inputs. */
+  readonly among?: { readonly numbers: readonly number[]; readonly turn: number } | undefined;
   /** 0 is the strongest. Each level halves the exponents of scales, and the offsets. */
   readonly level: number;
 }
 
 /** `secret:rows, milder (1)`, `secret:constants about 600` → what they are; `undefined` of any other generator set. */
 export function secretSetOf(generatorSet: string): SecretSet | undefined {
+  const [, numbers, turn] = EXACT_NAME.exec(generatorSet) ?? [];
+  if (numbers !== undefined)
+    return { kind: EXACT, among: { numbers: numbers.split(',').map(Number), turn: Number(turn) }, level: 0 };
   const [, kind, about, level = '0'] = SECRET_NAME.exec(generatorSet) ?? [];
   const known = [...SECRET_SETS, CONSTANTS].find((name) => name === kind) as SecretSet['kind'] | undefined;
   return known && { kind: known, about: about === undefined ? undefined : Number(about), level: Number(level) };
 }
 
 const SECRET_NAME = /^(secret:\w+)(?: about (\S+?))?(?:, milder \((\d)\))?$/;
+
+const EXACT_NAME = /^secret:exactly (\S+) \((\d+)\)$/;
 
 /** Whether values repeat, or rows differ in size. */
 export function areValuesPlaced(generatorSet: string): boolean {
@@ -58,7 +68,8 @@ export const areValuesRepeated = (problem: ProblemFile, generatorSet: string): b
   Object.values(generatorSetsOf(problem)[generatorSet] ?? {}).some(({ kind }) => REPEATING.has(kind));
 
 /** Names of a secret set and its milder variants, strongest first. */
-export function levelsOf({ kind, about }: Pick<SecretSet, 'kind' | 'about'>): string[] {
+export function levelsOf({ kind, about, among }: Pick<SecretSet, 'kind' | 'about' | 'among'>): string[] {
+  if (among) return [exactName(among)];
   const name = about === undefined ? kind : `${kind} about ${about}`;
   return Array.from({ length: LEVELS }, (_, level) => (level === 0 ? name : `${name}, milder (${level})`));
 }
@@ -78,6 +89,45 @@ export function setsAbout(problem: ProblemFile, constant: number): string[] {
   return [...new Set(sizes.filter((about) => about >= least && about <= most).map(roundedSize))].map(
     (about) => levelsOf({ kind: CONSTANTS, about })[0]!,
   );
+}
+
+const exactName = ({ numbers, turn }: NonNullable<SecretSet['among']>): string =>
+  `${EXACT} ${numbers.join()} (${turn})`;
+
+/** Most numbers, and most ways to give them to the inputs. */
+const EXACTLY = { numbers: 4, turns: 6 } as const;
+
+/** Generator sets in which values are exactly one of these, with which a kernel asks whether values are the same. None if no input takes them. */
+export function setsOfExactly(problem: ProblemFile, numbers: readonly number[]): string[] {
+  const inputs = Object.keys(problem.inputs).filter((name) => scalingOf(problem, name)).length;
+  const some = [...new Set(numbers)].slice(0, EXACTLY.numbers);
+  if (some.length === 0 || inputs === 0) return [];
+  const turns = Math.min(EXACTLY.turns, Math.max(2, some.length ** inputs));
+  return Array.from({ length: turns }, (_, turn) => exactName({ numbers: some, turn }));
+}
+
+/** As {@link setsAbout}, of a whole number with which a kernel compares values. */
+export function setsOfIntegersAbout(problem: ProblemFile, constant: number): string[] {
+  const most = Math.max(...Object.keys(problem.inputs).map((name) => largestInteger(problem, name) ?? 0));
+  // Compilers make one comparison of `-c < x && x < c`, with about 2c.
+  const sizes = [Math.abs(constant), Math.floor((Math.abs(constant) + 1) / 2)];
+  return sizes
+    .filter((size) => size >= LEAST_INTEGER && size < most)
+    .map((about) => levelsOf({ kind: CONSTANTS, about })[0]!);
+}
+
+/** Smaller numbers are everywhere, and any input has values about as large. */
+const LEAST_INTEGER = 16;
+
+/** What the values of an input of whole numbers stay below in some generator set; `undefined` if the dimensions decide. */
+function largestInteger(problem: ProblemFile, input: string): number | undefined {
+  const { dtype, generator } = problem.inputs[input]!;
+  if (isFloating(dtype)) return undefined;
+  const generators = [generator, ...Object.values(generatorSetsOf(problem)).map((set) => set[input])];
+  const highs = generators.flatMap((one) =>
+    one?.kind === 'index-range' && typeof one.high === 'number' ? [one.high] : [],
+  );
+  return highs.length > 0 ? Math.max(...highs) : undefined;
 }
 
 /** Of normally distributed values, the largest are about so many times their standard deviation. */
@@ -155,12 +205,18 @@ export function disguise(values: Float64Array, secret: SecretSet, request: Disgu
 
 function disguised(
   values: Float64Array,
-  { kind, about = 1, level }: SecretSet,
+  { kind, about = 1, among, level }: SecretSet,
   { problem, buffer, stream, shared }: DisguiseRequest,
 ): Float64Array {
   const { name, dtype, shape, generator = NORMAL } = buffer;
   const scaling = milder(scalingOf(problem, name), level);
   const rowLength = shape.at(-1) ?? 1;
+  if (among)
+    return scaling
+      ? plant(values, among, { place: Object.keys(problem.inputs).indexOf(name), stream, shared })
+      : values;
+  if (kind === CONSTANTS && about < (largestInteger(problem, name) ?? 0))
+    return integersBelow(values, about, { problem, name, stream });
   if (kind === CONSTANTS) return scaling ? scaleTo(values, about, { scaling, dtype, stream }) : values;
   if (!isPlacement(kind))
     return scaling
@@ -305,6 +361,52 @@ function scaleTo(
   const exponent = Math.min(Math.log2(scaling.most), Math.max(Math.log2(scaling.least), wanted));
   const factor = 2 ** storableExponent(values, { exponent: Math.round(exponent), offset, dtype });
   for (let i = 0; i < values.length; i++) values[i] = factor * (values[i]! + offset);
+  return values;
+}
+
+/** How many values at the beginning, where kernels look, become one of the numbers, and what share of the others. */
+const PLANTED = { first: 8, share: 1 / 16, otherRatio: 1 / 4, loneRatio: 1 / 2 } as const;
+
+/**
+ * Values at the beginning and at a few other places become one number each; inputs get theirs in turns, so that every combination comes. In half
+ * of the draws the first ones are all the same but one.
+ */
+function plant(
+  values: Float64Array,
+  { numbers, turn }: NonNullable<SecretSet['among']>,
+  { place, stream, shared }: { place: number; stream: RandomStream; shared: RandomStream },
+): Float64Array {
+  const hasSign = values.some((value) => value < 0);
+  const fitting = numbers.filter((number) => hasSign || number > 0);
+  if (fitting.length === 0) return values;
+  let index = 0;
+  const draw = (): number => stream.uniform(index++);
+  const any = (): number => fitting[Math.floor(draw() * fitting.length)]!;
+  const own = fitting[Math.floor((turn + (shared.bits(0) % 64)) / fitting.length ** place) % fitting.length]!;
+  const isLone = draw() < PLANTED.loneRatio;
+  const lone = Math.floor(draw() * PLANTED.first);
+  const mixed = (): number => (draw() < PLANTED.otherRatio ? any() : own);
+  for (let i = 0; i < values.length; i++) {
+    if (i < PLANTED.first) values[i] = isLone ? (i === lone ? any() : own) : mixed();
+    else if (draw() < PLANTED.share) values[i] = mixed();
+  }
+  return values;
+}
+
+/** Whole numbers below this one, in half of the draws of one sign and near it: where sums of many overflow. */
+function integersBelow(
+  values: Float64Array,
+  most: number,
+  { problem, name, stream }: { problem: ProblemFile; name: string; stream: RandomStream },
+): Float64Array {
+  const hasSign = values.some((value) => value < 0) || problem.inputs[name]!.dtype.startsWith('i');
+  const [isNear, isNegative] = [stream.uniform(0) < 0.5, hasSign && stream.uniform(1) < 0.5];
+  const sign = isNegative ? -1 : 1;
+  for (let i = 0; i < values.length; i++) {
+    const share = stream.uniform(i + 2);
+    const size = Math.floor(most * (isNear ? 1 - share / 8 : share));
+    values[i] = (isNear || !hasSign || (share * 4096) % 1 < 0.5 ? sign : -sign) * Math.min(size, most - 1);
+  }
   return values;
 }
 

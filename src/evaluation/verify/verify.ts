@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type ComparedSizes, sizesOfShape, unionOfSizes } from '../../core/compared-sizes.ts';
 import type { LaunchCounters } from '../../core/counters.ts';
+import type { ObservedDecision } from '../../core/decisions.ts';
 import type { Device } from '../../core/device.ts';
 import type { LoadedModule } from '../../core/device-values.ts';
 import { WarpsmithError } from '../../core/errors.ts';
@@ -8,6 +9,7 @@ import type { ConditionCoverage, Correctness, Coverage } from '../../core/evalua
 import { evaluateExpression } from '../../core/expressions/evaluate.ts';
 import type { Candidate } from '../../core/kernel.ts';
 import type { LaunchPlan, PlannedLaunch } from '../../core/launch-plan.ts';
+import { completeDimensions } from '../../core/plan/dimensions.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import type { Dimensions, Problem, ProblemFile } from '../../core/problem.ts';
 import type { Suite } from '../../core/suites.ts';
@@ -34,10 +36,19 @@ import {
 import { hasSeveralTiles } from '../oracle/drawn-shapes.ts';
 import type { CheckKey, ExpectationCache } from '../oracle/expectation-cache.ts';
 import { outputsOf } from '../oracle/reference-runs.ts';
-import { isStorable, levelsOf, type SecretSet, secretSetOf, setsAbout } from '../oracle/secret-sets.ts';
-import { aimedShapes, functionsIn, shapesForSteps } from './aimed-shapes.ts';
+import {
+  isStorable,
+  levelsOf,
+  type SecretSet,
+  secretSetOf,
+  setsAbout,
+  setsOfExactly,
+  setsOfIntegersAbout,
+} from '../oracle/secret-sets.ts';
+import { aimedShapes, foreseen, functionsIn, shapesForSteps } from './aimed-shapes.ts';
 import { CheckRuns } from './check-runs.ts';
 import { CorrectnessTally } from './correctness-tally.ts';
+import { jointShapes } from './joint-shapes.ts';
 import { judgeCheck } from './judge-check.ts';
 import { judgeOnce } from './judge-once.ts';
 import { judgeMemory, judgeRepeatedLaunches } from './judge-repeated-launches.ts';
@@ -110,7 +121,7 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
   const launched = new Set<string>();
   let [index, remembers] = [0, false];
   const memory = (): Check[] => (remembers ? checksOfMemory(choice, coverage.drawnShapes) : []);
-  const further = [aimedChecks, thresholdChecks, constantChecks, memory];
+  const further = [aimedChecks, thresholdChecks, jointChecks, constantChecks, memory];
   const next = (): Check | undefined => {
     while (queue.length === 0 && further.length > 0) queue.push(...further.shift()!(request, choice, coverage));
     return queue.shift();
@@ -204,24 +215,82 @@ function thresholdChecks(request: VerifyRequest, choice: ChecksRequest, coverage
   );
 }
 
+/** Shapes in which rare ways of conditions come together. */
+const MOST_JOINT = { usual: 6, thorough: 16 } as const;
+
+/** Checks of shapes in which rare ways of several conditions of the candidate's code come together. */
+function jointChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Coverage): Check[] {
+  const { device, module, planFor, problem, dimensions: timed, seed, thorough = false } = request;
+  if (!device.decisions || isLong(request)) return [];
+  const { isFit, isCheap, sizes } = shapesForConditions(choice, device.constants?.(module).sizes ?? []);
+  const shapes = jointShapes({
+    ...{ device, module, planFor, isFit, isCheap, sizes, timed, seed },
+    problem: problem.file,
+    drawn: [
+      ...problem.file.checkShapes.map(({ dimensions }) => completeDimensions(problem.file.dimensions, dimensions)),
+      ...coverage.drawnShapes,
+    ].filter((shape) => isCheap(shape)),
+    most: MOST_JOINT[thorough ? 'thorough' : 'usual'],
+  });
+  coverage.drawnShapes = [...coverage.drawnShapes, ...shapes];
+  return shapes.map((dimensions) => ({
+    dimensions,
+    generatorSet: DECLARED,
+    isMain: false,
+    isOnce: true,
+    isDrawn: true,
+  }));
+}
+
 /** How many generator sets are tried for numbers of the code, and for how many of those whose conditions went both ways. */
 const SETS_OF_CONSTANTS = { all: 6, bothWays: 2 } as const;
 
-/** Checks with inputs about as large as what the candidate's code compares values with. Only for code that does. */
+/** Of whole numbers that values are compared with: most of them. */
+const MOST_INTEGERS = 3;
+
+/**
+ * Checks with inputs about as large as what the candidate's code compares values with, and with inputs that are exactly what it asks for.
+ * Only for code that does.
+ */
 function constantChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Coverage): Check[] {
-  const { device, module, problem } = request;
-  const floats = (device.decisions?.(module).decisions ?? []).filter(({ isFloat, constant }) => isFloat && constant);
+  const { problem } = request;
+  const decisions = valueDecisions(request);
+  const floats = decisions.filter(({ isFloat }) => isFloat);
   const [oneWay, bothWays] = [true, false].map((isOneWay) =>
     floats
       .filter(({ wasTrue, wasFalse }) => (wasTrue && wasFalse) !== isOneWay)
-      .flatMap(({ constant }) => setsAbout(problem.file, constant!)),
+      .flatMap(({ constant }) => setsAbout(problem.file, constant)),
   ) as [string[], string[]];
-  const sets = [...new Set([...oneWay, ...bothWays.slice(0, SETS_OF_CONSTANTS.bothWays)])].slice(
-    0,
-    SETS_OF_CONSTANTS.all,
-  );
+  const about = [...new Set([...oneWay, ...bothWays.slice(0, SETS_OF_CONSTANTS.bothWays)])];
+  const exactly = floats.filter(({ comparison }) => EQUALITY.test(comparison)).map(({ constant }) => constant);
+  const integers = decisions
+    .filter(({ isFloat }) => !isFloat)
+    .flatMap(({ constant }) => setsOfIntegersAbout(problem.file, constant));
+  const sets = [
+    ...about.slice(0, SETS_OF_CONSTANTS.all),
+    ...setsOfExactly(problem.file, exactly),
+    ...[...new Set(integers)].slice(0, MOST_INTEGERS),
+  ];
   const dimensions = shapeForValues(choice, coverage.drawnShapes);
   return sets.map((generatorSet) => ({ dimensions, generatorSet, isMain: false, isOnce: true, isDrawn: true }));
+}
+
+const EQUALITY = /^(?:eq|ne)u?$/;
+
+/** Comparisons with a number that do not follow from the launch. */
+function valueDecisions({
+  device,
+  module,
+  planFor,
+  dimensions,
+}: VerifyRequest): (ObservedDecision & { constant: number })[] {
+  const all = device.decisions?.(module).decisions ?? [];
+  const ofLaunch = foreseen({ device, module, planFor }, dimensions, [...all.keys()]);
+  return all.flatMap((decision, place) => {
+    const { constant, isSettled, isFloat } = decision;
+    const isOfValues = isFloat || (!isSettled && !ofLaunch.has(place));
+    return isOfValues && constant !== undefined && Number.isFinite(constant) ? [{ ...decision, constant }] : [];
+  });
 }
 
 /** Which ways the candidate's conditions went in all runs so far; `undefined` where the device can't see them. */

@@ -1,4 +1,4 @@
-import { lstatSync, rmSync, statSync } from 'node:fs';
+import { accessSync, constants, lstatSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { WarpsmithError } from '../../core/errors.ts';
@@ -120,9 +120,18 @@ function transaction(database: DatabaseSync, work: () => void): void {
 /** Size and time of a log; appending changes both. Undefined if the log was deleted meanwhile. */
 function stateOf(log: string): string | undefined {
   const options = { throwIfNoEntry: false, bigint: true } as const;
-  const stats = statSync(log, options) ?? lstatSync(log, options); // of a link that leads nowhere, its own
-  return stats && `${stats.size} ${stats.mtimeNs}`;
+  try {
+    const stats = statSync(log, options) ?? lstatSync(log, options); // of a link that leads nowhere, its own
+    if (stats?.isFile()) accessSync(log, constants.R_OK);
+    return stats && `${stats.size} ${stats.mtimeNs}`;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EACCES') return REFUSED;
+    throw error;
+  }
 }
+
+/** Of a log that this user may not read: permissions change neither size nor time, so it is tried again each time. */
+const REFUSED = 'refused';
 
 /** Logs that changed since they were read, and deleted runs. */
 function staleRuns(database: DatabaseSync, store: string): { changed: Map<string, string>; gone: string[] } {
@@ -136,7 +145,7 @@ function staleRuns(database: DatabaseSync, store: string): { changed: Map<string
   for (const id of listRuns(store)) {
     const state = stateOf(eventsPath(runFolderPath(store, id)));
     if (state === undefined) continue;
-    if (known.get(id) !== state) changed.set(id, state);
+    if (known.get(id) !== state || state === REFUSED) changed.set(id, state);
     known.delete(id);
   }
   return { changed, gone: [...known.keys()] };

@@ -2,6 +2,7 @@ import type { DecisionSite } from '../../core/decisions.ts';
 import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
 import { typeOf } from '../../ptx/instruction-parts.ts';
 import { numberOfBits } from '../../ptx/literals.ts';
+import { bf16ToNumber, f16ToNumber } from '../runtime/half-numbers.ts';
 
 /** The decisions of a function's code that its author wrote. */
 export interface DecisionSites {
@@ -16,12 +17,13 @@ export interface DecisionSites {
  * Finds comparisons, their combinations, and minima and maxima with a constant. Those of library functions are left out, but not a bound that a library
  * function only passes on: `fminf(x, 600.0f)` is the author's.
  */
-export function decisionSites(instructions: Iterable<PtxInstruction>): DecisionSites {
+export function decisionSites(instructions: readonly PtxInstruction[]): DecisionSites {
+  const numbers = numbersIn(instructions);
   const sites: DecisionSite[] = [];
   const indexOf = new Map<PtxInstruction, number>();
   let leftOut = 0;
   for (const instruction of instructions) {
-    const kind = KINDS.get(instruction.opcode)?.(instruction);
+    const kind = KINDS.get(instruction.opcode)?.(instruction, numbers);
     if (!kind) continue;
     const { place } = instruction;
     if (!place || place.headerDepth > (kind.kind === 'bound' ? 1 : 0)) {
@@ -37,7 +39,22 @@ export function decisionSites(instructions: Iterable<PtxInstruction>): DecisionS
 
 type Kind = Pick<DecisionSite, 'kind' | 'comparison' | 'constant' | 'isFloat'>;
 
-const KINDS: ReadonlyMap<string, (instruction: PtxInstruction) => Kind | undefined> = new Map([
+/** Registers that hold one number always, as the operand says that is moved into them: half-precision numbers can't be operands of `setp`. */
+type Numbers = ReadonlyMap<string, PtxOperand>;
+
+function numbersIn(instructions: readonly PtxInstruction[]): Numbers {
+  const numbers = new Map<string, PtxOperand>();
+  const twice = new Set<string>();
+  for (const { opcode, guard, operands } of instructions) {
+    const [destination, source] = operands;
+    if (opcode !== 'mov' || guard || destination?.kind !== 'register' || source?.kind !== 'immediate') continue;
+    if (twice.has(destination.name) || numbers.delete(destination.name)) twice.add(destination.name);
+    else numbers.set(destination.name, source);
+  }
+  return numbers;
+}
+
+const KINDS: ReadonlyMap<string, (instruction: PtxInstruction, numbers: Numbers) => Kind | undefined> = new Map([
   ['setp', comparisonOf],
   ['min', boundOf],
   ['max', boundOf],
@@ -45,20 +62,24 @@ const KINDS: ReadonlyMap<string, (instruction: PtxInstruction) => Kind | undefin
   ['or', combinationOf],
 ]);
 
+const HALVES: Readonly<Record<string, (bits: number) => number>> = { f16: f16ToNumber, bf16: bf16ToNumber };
+
 /** Packed halves decide twice; they are left to their results. */
-function comparisonOf(instruction: PtxInstruction): Kind | undefined {
+function comparisonOf(instruction: PtxInstruction, numbers: Numbers): Kind | undefined {
   const { operands, modifiers } = instruction;
   const [destination] = operands;
   if (destination?.kind !== 'register' && destination?.kind !== 'pair') return undefined;
   if (destination.kind === 'pair' && destination.first.kind !== 'register') return undefined;
   const type = typeOf(instruction);
   if (type.endsWith('x2')) return undefined;
+  const moved = (operand: PtxOperand | undefined): PtxOperand | undefined =>
+    type in HALVES && operand?.kind === 'register' ? numbers.get(operand.name) : operand;
   const combining = modifiers.find((modifier) => modifier === 'and' || modifier === 'or' || modifier === 'xor');
   if (combining) return { kind: 'combination', comparison: combining, constant: undefined, isFloat: false };
   return {
     kind: 'comparison',
     comparison: modifiers[0]!,
-    constant: numberIn(operands[2], type) ?? numberIn(operands[1], type),
+    constant: numberIn(moved(operands[2]), type) ?? numberIn(moved(operands[1]), type),
     isFloat: isFloat(type),
   };
 }
@@ -86,5 +107,8 @@ export const boundIn = ({ operands }: PtxInstruction): number => (operands[2]?.k
 
 const isFloat = (type: string): boolean => type.startsWith('f') || type.startsWith('bf');
 
-const numberIn = (operand: PtxOperand | undefined, type: string): number | undefined =>
-  operand?.kind === 'immediate' ? numberOfBits(operand, type) : undefined;
+function numberIn(operand: PtxOperand | undefined, type: string): number | undefined {
+  if (operand?.kind !== 'immediate') return undefined;
+  const ofHalf = HALVES[type];
+  return ofHalf ? ofHalf(Number(BigInt.asUintN(16, operand.value))) : numberOfBits(operand, type);
+}

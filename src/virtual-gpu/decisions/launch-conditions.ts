@@ -237,10 +237,15 @@ function possible({ isAll, formulas }: { isAll: boolean; formulas: readonly Form
     : { wasTrue: true, wasFalse: !holds.some((one) => one) };
 }
 
-const LOGIC: Readonly<Record<string, (a: bigint, b: bigint) => bigint>> = {
+const BITWISE: Readonly<Record<string, (a: bigint, b: bigint) => bigint>> = {
   and: (a, b) => a & b,
   or: (a, b) => a | b,
   xor: (a, b) => a ^ b,
+};
+
+/** Of predicates. */
+const LOGIC: Readonly<Record<string, (a: bigint, b: bigint) => bigint>> = {
+  ...BITWISE,
   not: (a) => 1n - a,
   mov: (a) => a,
 };
@@ -250,6 +255,8 @@ function computing(instruction: PtxInstruction, formulas: readonly Formula[]): F
     const logic = LOGIC[instruction.opcode];
     return logic && ((...state) => logic(formulas[0]!(...state), formulas[1]?.(...state) ?? 0n));
   }
+  const bitwise = BITWISE[instruction.opcode];
+  if (bitwise) return (...state) => bitwise(formulas[0]!(...state), formulas[1]!(...state));
   const compute: ScalarFunction | undefined = isCopy(instruction)
     ? ({ unsigned }) => [unsigned(1, typeOf(instruction))]
     : compileScalar(instruction);

@@ -4,9 +4,10 @@ import type { LoadedModule } from '../../../../src/core/device-values.ts';
 import { WarpsmithError } from '../../../../src/core/errors.ts';
 import type { KernelFile } from '../../../../src/core/kernel.ts';
 import type { LaunchPlan } from '../../../../src/core/launch-plan.ts';
-import type { Dimensions } from '../../../../src/core/problem.ts';
+import type { Dimensions, ProblemFile } from '../../../../src/core/problem.ts';
 import { openDevice } from '../../../../src/devices/open-device.ts';
 import { type Aim, aimedShapes, shapesForSteps } from '../../../../src/evaluation/verify/aimed-shapes.ts';
+import { jointShapes } from '../../../../src/evaluation/verify/joint-shapes.ts';
 import { shapesAtThresholds } from '../../../../src/evaluation/verify/threshold-shapes.ts';
 import { createClangToolchain } from '../../../../src/toolchains/clang.ts';
 import { compileCuda } from '../../../support/launch/compile-cuda.ts';
@@ -164,5 +165,50 @@ describe('foreseen decisions', () => {
     const { sizes, values } = device.constants!(module);
     expect(values).toEqual([1e6]);
     expect(sizes).toEqual(expect.arrayContaining([77, 300]));
+  });
+});
+
+describe('shapes in which rare ways come together', () => {
+  const TWO_SIZES = `
+extern "C" __global__ void two(float* y, int m, int n, int masked) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= m * n) return;
+  y[i] = m % 16 == 9 && n % 32 == 1 && masked ? 1.0f : 2.0f;
+}`;
+  const problem = {
+    dimensions: { m: { minimum: 1 }, n: { minimum: 1 }, masked: { values: [0, 1] } },
+  } as unknown as ProblemFile;
+  const launch = ({ m, n, masked }: Dimensions) => ({
+    ...{ functionName: 'two', grid: Math.ceil((m! * n!) / 64), block: 64 },
+    arguments: ['y', { i32: m! }, { i32: n! }, { i32: masked! }],
+  });
+  const timed = { m: 64, n: 64, masked: 0 };
+  const drawn = [
+    { m: 64, n: 65, masked: 0 },
+    { m: 57, n: 64, masked: 1 },
+  ];
+  const chosen = async (isCheap: (shape: Dimensions) => boolean, most = 8): Promise<Dimensions[]> => {
+    const two = await loadCode(device, await compileCuda(await createClangToolchain(), TWO_SIZES, ['two']));
+    await launchKernel(device, two, { ...launch(timed), buffers: { y: 4 * 64 * 64 } });
+    const planTwo = (shape: Dimensions): LaunchPlan => ({ steps: [planLaunch(launch(shape))], buffers: [] });
+    return jointShapes({
+      ...{ device, module: two, planFor: planTwo, isFit: () => true, drawn, most, problem, timed, seed: 1, sizes: [] },
+      isCheap,
+    });
+  };
+
+  it('have several remainders and a listed value at once, each of which drawn shapes have met alone', async () => {
+    const shapes = await chosen(({ m, n }) => m! * n! <= 1e5);
+    expect(shapes.some(({ m, n, masked }) => m! % 16 === 9 && n! % 32 === 1 && masked === 1)).toBe(true);
+  });
+
+  it('are at most as many as asked for, and only such as the kernel takes', async () => {
+    const shapes = await chosen(({ m, n }) => n! % 2 === 1 && m! * n! <= 1e5, 2);
+    expect(shapes.length).toBeLessThanOrEqual(2);
+    expect(shapes.every(({ n }) => n! % 2 === 1)).toBe(true);
+  });
+
+  it('are none where nothing is cheap', async () => {
+    expect(await chosen(() => false)).toEqual([]);
   });
 });

@@ -1,0 +1,340 @@
+import { defaultOf, isShapeOf } from '../../core/plan/dimensions.ts';
+import type { DimensionDeclaration, Dimensions, ProblemFile } from '../../core/problem.ts';
+import { valuesKey } from '../../core/values.ts';
+import { createStream } from '../../stats/random.ts';
+import { type Aim, foreseen, functionsIn } from './aimed-shapes.ts';
+
+/** What shapes in which rare ways come together are chosen from. */
+export interface JointAim extends Pick<Aim, 'device' | 'module' | 'planFor' | 'isFit' | 'drawn' | 'most'> {
+  readonly problem: ProblemFile;
+  readonly timed: Dimensions;
+  readonly seed: number;
+  /** Sizes beside the code's own numbers. */
+  readonly sizes: readonly number[];
+  /** Whether the kernel takes a shape that costs little. */
+  readonly isCheap: (dimensions: Dimensions) => boolean;
+}
+
+/** Sizes that are tried of each dimension: the least, neighbouring ones, and of one that might make a condition true that was never true. */
+const RUN = { least: 8, usual: 64, ofUnmet: 1536, from: 33, spread: 32 } as const;
+
+/** Sizes kept of each dimension, and shapes made of them. */
+const KEPT_SIZES = 6;
+const COMBINED = 150;
+
+/** Sizes beside the one in question, the largest that is cheap; and independent ones, of which a few show as much as many. */
+const BESIDE = [70, 40, 24, 12, 6, 3, 1] as const;
+const MOST_INDEPENDENT = 3;
+
+const ALIGNMENTS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024] as const;
+
+/** A way is rare if it goes in less than this share of the shapes tried; two come together rarely below that share. */
+const RARE = { one: 0.25, two: 0.06 } as const;
+
+/** Ways that a launch's conditions go, as far as they follow from the launch: twice the place of a condition, and 1 more for `true`. */
+type WayNumbers = readonly number[];
+
+interface Tried {
+  readonly shape: Dimensions;
+  readonly ways: WayNumbers;
+}
+
+/**
+ * Cheap shapes in which rare ways of conditions come together: `M % 16 == 9` beside `N % 32 == 1` beside `K % 8 == 5`, a mask beside a
+ * remainder. Each may have been met alone, and a mistake needs them all. Conditions are worked out for neighbouring sizes of each dimension;
+ * those sizes are combined in which most rare ways go, with listed values by lot.
+ */
+export function jointShapes(aim: JointAim): Dimensions[] {
+  const search = new JointSearch(aim);
+  return search.choose();
+}
+
+class JointSearch {
+  readonly #aim: JointAim;
+  readonly #places: readonly number[];
+  /** Those that no size makes go the other way. */
+  readonly #oneWay: ReadonlySet<number>;
+  readonly #next: () => number;
+  /** In how many of the shapes tried each way goes. */
+  readonly #counts = new Map<number, number>();
+  #tried = 0;
+
+  constructor(aim: JointAim) {
+    this.#aim = aim;
+    const observed = aim.device.decisions?.(aim.module).decisions ?? [];
+    this.#places = observed.flatMap(({ isSettled, kind }, place) => (isSettled || kind === 'bound' ? [] : [place]));
+    this.#oneWay = new Set(
+      // `N > 0` has one way only.
+      this.#places.filter(
+        (place) => Math.abs(observed[place]!.constant ?? 2) <= 1 && !EQUALITY.test(observed[place]!.comparison),
+      ),
+    );
+    const stream = createStream(aim.seed, 'shapes in which rare ways come together');
+    let index = 0;
+    this.#next = () => stream.uniform(index++);
+  }
+
+  choose(): Dimensions[] {
+    if (this.#places.length === 0) return [];
+    const { problem, drawn } = this.#aim;
+    const open = openIn(problem);
+    const base = this.#base();
+    if (!base) return [];
+    const met = drawn.filter((shape) => this.#isTelling(shape)).map((shape) => this.#try(shape));
+    const variants = this.#variants(base);
+    const sizes = new Map(open.map((name) => [name, this.#tellingSizes(name, base, variants)]));
+    const combined = Array.from({ length: COMBINED }, () => this.#combine(base, sizes)).filter(
+      (shape) => shape !== undefined,
+    );
+    const unlike = [...new Map(combined.map((shape) => [valuesKey(shape), shape])).values()].sort(
+      // Of shapes that are as telling, the largest.
+      (a, b) => volumeOf(b) - volumeOf(a),
+    );
+    return this.#covering(
+      unlike.map((shape) => this.#try(shape)),
+      met,
+    );
+  }
+
+  /** Whether a mistake shows: of one key, one column or one term it often does not. */
+  #isTelling(shape: Dimensions): boolean {
+    const { dimensions, independentDimensions = [] } = this.#aim.problem;
+    return Object.entries(dimensions).every(
+      ([name, { values, maximum = LEAST_TELLING }]) =>
+        values || independentDimensions.includes(name) || shape[name]! >= Math.min(maximum, LEAST_TELLING),
+    );
+  }
+
+  #waysIn(shape: Dimensions, places: readonly number[]): number[] {
+    return [...foreseen(this.#aim, shape, places)].flatMap(([place, { wasTrue, wasFalse }]) => [
+      ...(wasFalse ? [2 * place] : []),
+      ...(wasTrue ? [2 * place + 1] : []),
+    ]);
+  }
+
+  #try(shape: Dimensions): Tried {
+    const ways = this.#waysIn(shape, this.#places);
+    this.#tried += 1;
+    for (const way of ways) this.#counts.set(way, (this.#counts.get(way) ?? 0) + 1);
+    return { shape, ways };
+  }
+
+  #shareOf(way: number): number {
+    return (this.#counts.get(way) ?? 0) / this.#tried;
+  }
+
+  /** Every size about as large as is cheap. */
+  #base(): Dimensions | undefined {
+    for (const about of BESIDE) {
+      for (const alignment of ALIGNMENTS) {
+        const shape = this.#shape(
+          (_, declared) => aligned(about + Math.floor(this.#next() * (about / 3)), declared, alignment),
+          about,
+        );
+        if (this.#aim.isCheap(shape)) return shape;
+      }
+    }
+    return undefined;
+  }
+
+  /** What follows from other dimensions as it follows, and listed values as in the timed shape. */
+  #shape(sizeOf: (name: string, declared: DimensionDeclaration) => number, about: number): Dimensions {
+    const { problem, timed } = this.#aim;
+    const independent = new Set(problem.independentDimensions ?? []);
+    const shape: Record<string, number> = {};
+    for (const [name, declared] of Object.entries(problem.dimensions)) {
+      const following = typeof declared.default === 'string' ? defaultOf(name, declared, shape) : undefined;
+      const few = independent.has(name)
+        ? aligned(1 + Math.floor(this.#next() * Math.min(about, MOST_INDEPENDENT)), declared, 1)
+        : undefined;
+      shape[name] = following ?? (declared.values ? timed[name]! : (few ?? sizeOf(name, declared)));
+    }
+    return shape;
+  }
+
+  /** With one dimension of another size; the others become as small as they must to be cheap. */
+  #with(base: Dimensions, name: string, size: number): Dimensions | undefined {
+    const { problem, isCheap } = this.#aim;
+    const follow = (shape: Dimensions): Dimensions =>
+      Object.fromEntries(
+        Object.entries(shape).map(([other, value]) => {
+          const declared = problem.dimensions[other]!;
+          const follows = other !== name && typeof declared.default === 'string' && declared.default === name;
+          return [other, follows ? size : value];
+        }),
+      );
+    const wide = follow({ ...base, [name]: size });
+    if (isCheap(wide)) return wide;
+    const listed = Object.fromEntries(Object.entries(base).filter(([other]) => problem.dimensions[other]!.values));
+    const narrow = follow({ ...this.#shape((_, declared) => aligned(2, declared, 1), 1), ...listed, [name]: size });
+    return isCheap(narrow) ? narrow : undefined;
+  }
+
+  /** Listed values with which other functions are launched: an instance of a template has conditions of its own. */
+  #variants(base: Dimensions): Dimensions[] {
+    const { drawn, problem, planFor, isCheap } = this.#aim;
+    const byFunctions = new Map<string, Dimensions>();
+    for (const shape of [base, ...drawn]) {
+      const listed = Object.fromEntries(Object.entries(shape).filter(([name]) => problem.dimensions[name]!.values));
+      if (!isCheap({ ...base, ...listed })) continue;
+      const functions = functionsIn(() => planFor({ ...base, ...listed })).join();
+      if (!byFunctions.has(functions)) byFunctions.set(functions, listed);
+    }
+    return [...byFunctions.values()].slice(0, MOST_VARIANTS);
+  }
+
+  /** Sizes of a dimension in which rare ways go, the most telling ones first. */
+  #tellingSizes(name: string, base: Dimensions, variants: readonly Dimensions[]): number[] {
+    const { problem, sizes } = this.#aim;
+    const { minimum = 1, maximum = Number.MAX_SAFE_INTEGER } = problem.dimensions[name]!;
+    const stride = ALIGNMENTS.find((alignment) =>
+      this.#with(base, name, aligned(base[name]! + 1, { minimum, maximum }, alignment)),
+    );
+    if (stride === undefined) return [base[name]!];
+    const isIndependent = problem.independentDimensions?.includes(name) ?? false;
+    const first = isIndependent ? 1 : RUN.from + Math.floor(this.#next() * RUN.spread);
+    const start = Math.max(minimum, Math.ceil(first / stride) * stride);
+    const tried: (Tried & { size: number })[] = [];
+    const look = (size: number, unmet?: ReadonlySet<number>): void => {
+      for (const listed of size >= minimum && size <= maximum ? variants : []) {
+        const shape = this.#with({ ...base, ...listed }, name, size);
+        if (shape && (!unmet || this.#waysIn(shape, placesOf(unmet)).some((way) => unmet.has(way))))
+          tried.push({ ...this.#try(shape), size });
+      }
+    };
+    for (let i = 1; i <= RUN.least; i++) look(i * stride);
+    for (let i = 0; i < RUN.usual; i++) look(start + i * stride);
+    for (const size of sizes) look(size);
+    const unmet = new Set(this.#unmet());
+    const most = unmet.size > 0 ? RUN.ofUnmet / (variants.length * openIn(problem).length) : 0;
+    for (let i = RUN.usual; i < most; i++) look(start + i * stride, unmet);
+    const covered = new Set<number>();
+    const kept: number[] = [];
+    const newsOf = ({ ways }: Tried): number =>
+      ways.reduce(
+        (sum, way) => sum + (covered.has(way) ? 0 : Math.max(0, -Math.log2(this.#shareOf(way) / RARE.one))),
+        0,
+      );
+    while (kept.length < KEPT_SIZES) {
+      const best = largest(tried, newsOf);
+      if (!best || newsOf(best) === 0) break;
+      kept.push(best.size);
+      for (const way of best.ways) covered.add(way);
+    }
+    return [...new Set([...kept, base[name]!])];
+  }
+
+  /** Ways of conditions that follow from the launch and that have gone in no shape tried. */
+  #unmet(): number[] {
+    return this.#places
+      .filter((place) => !this.#oneWay.has(place))
+      .flatMap((place) => [2 * place, 2 * place + 1])
+      .filter((way) => !this.#counts.has(way) && this.#counts.has(way ^ 1));
+  }
+
+  /** Sizes and listed values by lot; `undefined` if that is no cheap shape that the kernel takes. */
+  #combine(base: Dimensions, sizes: ReadonlyMap<string, readonly number[]>): Dimensions | undefined {
+    const { problem, isCheap, timed, drawn } = this.#aim;
+    // Values that the kernel takes: others have no place in any shape.
+    const listed = (name: string): number[] => [...new Set([timed, ...drawn].map((shape) => shape[name]!))];
+    const shape: Record<string, number> = {};
+    const alike = this.#next() < ALIKE_RATIO ? [...sizes.values()].flat() : undefined;
+    const size = alike?.[Math.floor(this.#next() * alike.length)];
+    for (const [name, declared] of Object.entries(problem.dimensions)) {
+      const choices = declared.values ? listed(name) : size === undefined ? (sizes.get(name) ?? [base[name]!]) : [size];
+      const follows = typeof declared.default === 'string' && this.#next() < FOLLOWING_RATIO;
+      const following = follows ? defaultOf(name, declared, shape) : undefined;
+      shape[name] = following ?? choices[Math.floor(this.#next() * choices.length)]!;
+    }
+    return isShapeOf(problem, shape) && isCheap(shape) ? shape : undefined;
+  }
+
+  /** Shapes that bring together what rarely comes together: each two ways, and then more than two at once. */
+  #covering(tried: readonly Tried[], met: readonly Tried[]): Dimensions[] {
+    const { most, isFit } = this.#aim;
+    const seen = new Set<number | string>();
+    const see = (one: Tried): void => {
+      for (const { key } of this.#rareJoints(one)) seen.add(key);
+    };
+    for (const one of met) see(one);
+    const open = tried.map((one) => ({
+      ...one,
+      joints: this.#rareJoints(one),
+      clarity: this.#isTelling(one.shape) ? 1 : LEAST_CLARITY,
+    }));
+    const newsOf = ({ joints, clarity }: (typeof open)[number]): number =>
+      clarity * joints.reduce((sum, { key, weight }) => sum + (seen.has(key) ? 0 : weight), 0);
+    const chosen: Dimensions[] = [];
+    while (chosen.length < most && open.length > 0) {
+      const best = largest(open, newsOf)!;
+      open.splice(open.indexOf(best), 1);
+      if (newsOf(best) === 0) break;
+      if (!isFit(best.shape)) continue;
+      chosen.push(best.shape);
+      see(best);
+    }
+    return chosen;
+  }
+
+  /** Each two ways that come together rarely, and all that go in a shape in which several rare ones do. */
+  #rareJoints({ ways }: Tried): { key: number | string; weight: number }[] {
+    const unusual = ways.filter((way) => this.#shareOf(way) < UNUSUAL);
+    const isSeveral = unusual.filter((way) => this.#shareOf(way) < RARE.one).length > 1;
+    return [...this.#rarePairs(ways), ...(isSeveral ? [{ key: unusual.join(), weight: 1 }] : [])];
+  }
+
+  /** Each two ways of a shape that come together rarely, one of which is rare by itself; a way beside itself is that way. */
+  #rarePairs(ways: WayNumbers): { key: number; weight: number }[] {
+    const rare = ways.filter((way) => this.#shareOf(way) < RARE.one);
+    return rare.flatMap((a) =>
+      ways.flatMap((b) => {
+        const share = this.#shareOf(a) * (a === b ? 1 : this.#shareOf(b));
+        return share < RARE.two
+          ? [{ key: Math.min(a, b) * MOST_WAYS + Math.max(a, b), weight: -Math.log2(share) }]
+          : [];
+      }),
+    );
+  }
+}
+
+const openIn = ({ dimensions }: ProblemFile): string[] =>
+  Object.keys(dimensions).filter((name) => !dimensions[name]!.values);
+
+const EQUALITY = /^(?:eq|ne)$/;
+
+const LEAST_TELLING = 8;
+
+/** What a shape in which mistakes may not show counts beside another. */
+const LEAST_CLARITY = 0.5;
+
+/** Ways that go in most shapes tell nothing of one. */
+const UNUSUAL = 0.75;
+
+const placesOf = (ways: ReadonlySet<number>): number[] => [...new Set([...ways].map((way) => way >> 1))];
+
+const MOST_WAYS = 2 ** 20;
+const MOST_VARIANTS = 6;
+
+/** How often a dimension is what follows from those before it. */
+const FOLLOWING_RATIO = 0.75;
+
+/** How often all sizes are alike. */
+const ALIKE_RATIO = 0.125;
+
+const volumeOf = (shape: Dimensions): number =>
+  Object.values(shape).reduce((product, size) => product * Math.max(1, size), 1);
+
+function largest<T>(all: readonly T[], scoreOf: (one: T) => number): T | undefined {
+  let [best, most]: [T | undefined, number] = [undefined, Number.NEGATIVE_INFINITY];
+  for (const one of all) {
+    const score = scoreOf(one);
+    if (score > most) [best, most] = [one, score];
+  }
+  return best;
+}
+
+const aligned = (
+  size: number,
+  { minimum = 1, maximum = Number.MAX_SAFE_INTEGER }: Pick<DimensionDeclaration, 'minimum' | 'maximum'>,
+  alignment: number,
+): number => Math.min(maximum, Math.ceil(Math.max(minimum, size) / alignment) * alignment);
