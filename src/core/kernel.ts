@@ -154,6 +154,10 @@ export const kernelFileSchema = z.strictObject({
     .optional()
     .describe('Conditions over the dimensions; a workload that fails one is unsupported by this kernel.'),
   workspaces: z.record(identifierSchema, workspace).optional(),
+  constants: z
+    .record(identifierSchema, identifierSchema)
+    .optional()
+    .describe('Buffers that __constant__ arrays without an initialiser stand for.'),
   steps: z.array(step).min(1),
 });
 

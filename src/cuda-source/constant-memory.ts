@@ -1,6 +1,6 @@
 import type { Item } from './items.ts';
 import { behindBracket } from './parser.ts';
-import { type CudaSource, isKernel, readCudaSource } from './source.ts';
+import { type CudaSource, isHostFunction, isKernel, readCudaSource } from './source.ts';
 
 /** A `__constant__` array that host code fills. */
 export interface FilledConstant {
@@ -11,10 +11,13 @@ export interface FilledConstant {
   readonly otherUser?: string | undefined;
 }
 
-/** Who uses a `__constant__` variable in the device code. */
+/** Which device code uses a `__constant__` variable. */
 export function usersOfConstant(device: CudaSource, name: string): FilledConstant {
   const users = device.items.filter(
-    ({ kind, tokens }) => kind === 'function' && tokens.some((token) => token.kind === 'name' && token.text === name),
+    (item) =>
+      item.kind === 'function' &&
+      !isHostFunction(item) &&
+      item.tokens.some((token) => token.kind === 'name' && token.text === name),
   );
   const kernels = users.filter(isKernel).map((item) => item.name);
   return { name, kernels, otherUser: users.find((item) => !isKernel(item))?.name };

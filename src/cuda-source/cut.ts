@@ -70,9 +70,8 @@ export function blankHostCode(
   const files = readable(sources);
   if (files === undefined) return undefined;
   const items = files.flatMap((file) => file.items);
-  const names = new Set(functions.map((name) => /(\w+)\s*(?:<.*)?$/.exec(name)?.[1]));
-  const kernels = items.filter((item) => item.words.has('__global__') && names.has(item.name));
-  if (new Set(kernels.map(({ name }) => name)).size < names.size) return undefined;
+  const kernels = kernelsNamed(items, functions);
+  if (new Set(kernels.map(({ name }) => name)).size < baseNames(functions).size) return undefined;
   const hasFile = (name: string) => Object.keys(sources).some((file) => `/${file}`.endsWith(`/${name}`));
   const isThere = (name: string) => hasFile(name) || hasHeader(name);
   const kept = reachable(items, [...kernels, ...items.filter(isStandardNamespace)], isThere);
@@ -84,6 +83,36 @@ export function blankHostCode(
     removed: [...new Set(gone.map(describe))].filter((text) => text !== ''),
   };
 }
+
+/**
+ * `__constant__` variables without an initialiser that launched functions reach, with file and line. Only host code could fill them.
+ * None where the sources can't be read.
+ */
+export function findUnfilledConstants(
+  sources: Readonly<Record<string, string>>,
+  functions: readonly string[],
+): { name: string; file: string; line: number }[] {
+  if (!Object.values(sources).some((text) => text.includes('__constant__'))) return [];
+  const files = readable(sources) ?? [];
+  const items = files.flatMap((file) => file.items);
+  const kept = reachable(items, kernelsNamed(items, functions), () => true);
+  return files.flatMap(({ file, text, items: own }) =>
+    own
+      .filter((item) => item.kind === 'variable' && item.words.has('__constant__') && !item.words.has('extern'))
+      .filter((item) => kept.has(item) && !item.tokens.some(({ text: token }) => token === '=' || token === '{'))
+      .map(({ name, start }) => ({ name, file, line: text.slice(0, start).split('\n').length })),
+  );
+}
+
+/** Kernels of these names, as kernel.json gives them. */
+function kernelsNamed(items: readonly Item[], functions: readonly string[]): Item[] {
+  const names = baseNames(functions);
+  return items.filter((item) => item.words.has('__global__') && names.has(item.name));
+}
+
+/** `n::attention<64>` → `attention`. */
+const baseNames = (functions: readonly string[]): Set<string> =>
+  new Set(functions.map((name) => /(\w+)\s*(?:<.*)?$/.exec(name)?.[1] ?? name));
 
 /** Undefined if one of the files is no text that can be read. */
 function readable(sources: Readonly<Record<string, string>>): CudaSource[] | undefined {

@@ -1,6 +1,7 @@
-import type { CompileOutcome } from '../core/compiled-code.ts';
+import type { CompileOutcome, Diagnostic } from '../core/compiled-code.ts';
 import type { Candidate } from '../core/kernel.ts';
 import { assignments } from '../core/values.ts';
+import { findUnfilledConstants } from '../cuda-source/cut.ts';
 import { findDeviceLaunches } from './device-launches.ts';
 import { isFunctionName } from './function-symbols.ts';
 import { passThrough } from './precompiled.ts';
@@ -75,13 +76,26 @@ function checkCuda(
   if (!flags.ok) {
     return refuse('invalid', `source.flags[${flags.index}]: \`${flags.flag}\` is refused: ${flags.reason}.`);
   }
-  const forbidden = [...findForbiddenReferences(sources), ...findDeviceLaunches(sources)];
+  const forbidden = [
+    ...findForbiddenReferences(sources),
+    ...findDeviceLaunches(sources),
+    ...unfilledConstants(sources, functions),
+  ];
   if (forbidden.length > 0) {
     return { ok: false, status: 'invalid', message: forbidden[0]!.message, diagnostics: forbidden, elapsedMs: 0 };
   }
   const parameterMacros = assignments(candidate.parameters).map((assignment) => `-D${assignment}`);
   return { candidate, architecture, settings: flags.settings, parameterMacros, functions, signal };
 }
+
+const unfilledConstants = (sources: Readonly<Record<string, string>>, functions: readonly string[]): Diagnostic[] =>
+  findUnfilledConstants(sources, functions).map(({ name, file, line }) => ({
+    severity: 'error',
+    message:
+      `nobody fills \`${name}\`: it is __constant__ memory without an initialiser, and no host code runs. ` +
+      `Name a buffer for it in kernel.json: "constants": { "${name}": "an input" }`,
+    location: { file, line },
+  }));
 
 /** Every function that a step launches, once each. */
 function functionNames(candidate: Candidate): string[] {

@@ -5,6 +5,7 @@ import type { Kernel, KernelSource } from '../../core/kernel.ts';
 import type { Problem } from '../../core/problem.ts';
 import { checkKernelAgainstProblem } from '../../core/schemas/kernel-checks.ts';
 import { bindKernelFile } from '../../core/schemas/parse-files.ts';
+import { fillConstants } from './fill-constants.ts';
 import { loadProblem } from './load-problem.ts';
 import { KERNEL_FILE, readKernelFile, readSources } from './read-kernel.ts';
 import { folderOf, liesInside, readUserFile } from './read-user-file.ts';
@@ -28,8 +29,10 @@ export async function loadKernel(
   const problem = await problemOf(source, folder, file, options);
   if (source.dtype !== undefined && source.dtype !== problem.file.dtype) throw otherDType(source, problem, file);
   const kernelFile = bindKernelFile(source, problem.file.dtype, file);
-  checkKernelAgainstProblem(kernelFile, problem.file, file);
-  return { kernel: { folder, file: kernelFile, sources: await readSources(kernelFile, folder, file) }, problem };
+  const read = { file: kernelFile, sources: await readSources(kernelFile, folder, file) };
+  const kernel = fillConstants(read, problem.file, file);
+  checkKernelAgainstProblem(kernel.file, problem.file, file);
+  return { kernel: { folder, ...kernel }, problem };
 }
 
 /** What warpsmith wrote for one dtype, asked for another. */
