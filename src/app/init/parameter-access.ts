@@ -1,5 +1,6 @@
 import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
 import { inlineCalls } from '../../ptx/inline-calls.ts';
+import { spaceOf } from '../../ptx/instruction-parts.ts';
 import { memoryActionOf } from '../../ptx/instructions/properties.ts';
 import { parsePtx } from '../../ptx/parse.ts';
 import { type Origins, OriginTracer } from '../../virtual-gpu/pointer-origins.ts';
@@ -50,6 +51,8 @@ const pointsInto = (origins: Origins, parameter: string): boolean =>
 function addressesOf(instruction: PtxInstruction): { address: PtxOperand; how: 'read' | 'write' | 'both' }[] {
   const { operands } = instruction;
   const action = memoryActionOf(instruction);
+  // The parameter itself, not the memory behind it.
+  if (spaceOf(instruction) === 'param') return [];
   if (action === 'copy') return operands[1] ? [{ address: operands[1], how: 'read' }] : [];
   if (action === 'load') return [{ address: operands.at(-1)!, how: 'read' }];
   if (action === 'matrix-load') return [{ address: operands[1]!, how: 'read' }];
