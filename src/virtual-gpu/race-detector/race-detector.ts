@@ -94,6 +94,8 @@ export class RaceDetector {
   #globalReleases = new Map<number, GridClock>();
   /** Clocks of arrivals without waiting, by barrier number. */
   #arrived = new Map<number, GridClock>();
+  /** Time of the last `fence.proxy.async` of any thread. */
+  #proxyFence = 0;
   /** What whoever waits at an mbarrier takes over, by its address. */
   readonly #mbarriers = new Map<number, GridClock>();
   /** Of the group at hand; and one lane's alone. */
@@ -169,6 +171,7 @@ export class RaceDetector {
     this.#older.shared.forget();
     this.#arrived.clear();
     this.#mbarriers.clear();
+    this.#proxyFence = this.#time;
     this.#clocks.reset();
     this.#fenced.reset();
     for (let warp = 0; warp < this.#launch.warps; warp++) this.#tick(warp);
@@ -231,6 +234,12 @@ export class RaceDetector {
     const warp = this.#warpOf(warpAddress);
     this.#fenced.copyRow(warp, this.#clocks);
     this.#tick(warp);
+  }
+
+  /** `fence.proxy.async`: what was written before is there for wgmma and bulk copies. */
+  proxyFence(warpAddress: number): void {
+    this.#proxyFence = this.#time;
+    this.#tick(this.#warpOf(warpAddress));
   }
 
   /** One execution of a group whose lanes have recorded their addresses. */
@@ -350,6 +359,7 @@ export class RaceDetector {
       return;
     }
     if (space === 'shared' && kind === 'load' && !access.isStrong) {
+      if (access.isAsync) this.#refuseUnfenced(addresses, lanes, access);
       this.#noteSharedReads(addresses, lanes, site, this.#warpOf(warpAddress));
       return;
     }
@@ -372,6 +382,26 @@ export class RaceDetector {
       }
     });
     this.#forgetGiven();
+  }
+
+  /**
+   * Wgmma and bulk copies read by another proxy. Any thread's fence since the write will do: the path on which it must lie is not
+   * followed.
+   * @throws KernelFault for a write by an ordinary store that no fence follows.
+   */
+  #refuseUnfenced(addresses: readonly number[], lanes: readonly number[], { instruction, bytes }: WatchedAccess): void {
+    const isGeneric = (where: number): boolean =>
+      this.#accesses[Math.floor(where / LANES)]!.instruction.opcode !== 'cp';
+    for (const [i, address] of addresses.entries()) {
+      const earlier = this.#shared.writtenSince(address, bytes, this.#proxyFence, isGeneric);
+      if (!earlier) continue;
+      throw new KernelFault(
+        'race',
+        `race: ${instruction.text} may read what lay in shared memory before the ${this.#describeEarlier(earlier)}: no ` +
+          'fence.proxy.async is between them:',
+        { ...{ instruction, lane: lanes[i]!, address: BigInt(address) }, accessBytes: bytes, space: 'shared' },
+      );
+    }
   }
 
   /** Lanes that do the same count as one. */

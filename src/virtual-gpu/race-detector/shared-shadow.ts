@@ -245,6 +245,22 @@ export class SharedShadow {
     return isOfOne && (this.#strongWhere[cell]! ^ where) % LANES !== 0;
   }
 
+  /** A cell's last plain write, if it was made after `time` and `isGeneric` says so of its instruction. */
+  writtenSince(
+    address: number,
+    bytes: number,
+    time: number,
+    isGeneric: (where: number) => boolean,
+  ): EarlierAccess | undefined {
+    const end = (address + bytes) >> this.#shift;
+    for (let cell = address >> this.#shift; cell < end; cell++) {
+      const where = this.#writeWhere[cell]!;
+      if (this.#writeTime[cell]! > Math.max(time, this.#start) && isGeneric(where))
+        return { warp: this.#writeWarp[cell]!, where, isWrite: true };
+    }
+    return undefined;
+  }
+
   /** The read with which a pending write races; the write may land at any time. */
   overwritten(address: number, bytes: number, warp: number): EarlierAccess | undefined {
     const end = (address + bytes) >> this.#shift;

@@ -15,6 +15,8 @@ export interface WatchedAccess {
   isStrong: boolean;
   /** Whether it reads and writes in one, so that lanes may do so side by side. */
   isAtomic: boolean;
+  /** Whether it reads shared memory by the asynchronous proxy: wgmma and bulk copies. */
+  isAsync: boolean;
   /** Whether it may read what the launch began with, whatever was written since: `ld.global.nc`. */
   isNonCoherent: boolean;
   /** The work that it releases to later readers: none, the work before the last fence, or all. */
@@ -62,9 +64,10 @@ const DESCRIBE: Partial<Record<MemoryAction, (instruction: PtxInstruction) => Wa
   discard: (instruction) => plain(instruction, DISCARDED_BYTES, spaceOf(instruction), 'write'),
   'matrix-store': (instruction) => plain(instruction, MATRIX_ROW_BYTES, 'shared', 'write'),
   'matrix-load': (instruction) => plain(instruction, MATRIX_ROW_BYTES, 'shared', 'read'),
-  matrix: (instruction) => plain(instruction, MATRIX_ROW_BYTES, 'shared', 'read'),
+  matrix: (instruction) => ({ ...plain(instruction, MATRIX_ROW_BYTES, 'shared', 'read'), isAsync: true }),
   copy: (instruction) => {
-    if (has(instruction, 'bulk')) return { ...plain(instruction, BULK_PIECE_BYTES, 'generic', 'read'), isWrite: true };
+    if (has(instruction, 'bulk'))
+      return { ...plain(instruction, BULK_PIECE_BYTES, 'generic', 'read'), isWrite: true, isAsync: true };
     const size = instruction.operands[2];
     if (instruction.modifiers[0] !== 'async' || size?.kind !== 'immediate') return undefined;
     return { ...plain(instruction, Number(size.value), 'generic', 'read'), isWrite: true };
@@ -89,5 +92,6 @@ const plain = (
   isStrong: false,
   isAtomic: false,
   isNonCoherent: false,
+  isAsync: false,
   releases: 'nothing',
 });

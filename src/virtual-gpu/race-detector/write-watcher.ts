@@ -117,6 +117,7 @@ export class WriteWatcher implements AccessWatcher {
   arrive(): void {}
   lanesMeet(): void {}
   fence(): void {}
+  proxyFence(): void {}
   released(): void {}
   acquired(): void {}
   beforeWrite(): void {}

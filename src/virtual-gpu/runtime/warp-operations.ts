@@ -78,8 +78,10 @@ function arrive(context: WarpContext): void {
 }
 
 /** Called only if the kernel is watched for races; otherwise a fence has no effect. */
-function fence({ watcher, warp }: WarpContext): void {
-  watcher?.fence(warp);
+function fence({ instruction, watcher, warp }: WarpContext): void {
+  const { modifiers } = instruction;
+  if (modifiers[0] !== 'proxy') watcher?.fence(warp);
+  else if (modifiers[1]?.startsWith('async')) watcher?.proxyFence(warp);
 }
 
 function setMaximumRegisters(context: WarpContext): void {

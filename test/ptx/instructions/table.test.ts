@@ -12,7 +12,7 @@ import { WARP_FORMS } from '../../../src/virtual-gpu/codegen/warp/forms.ts';
 import { FLOAT_FUNCTIONS } from '../../../src/virtual-gpu/runtime/scalar/float-functions.ts';
 import { INTEGER_FUNCTIONS } from '../../../src/virtual-gpu/runtime/scalar/integer-functions.ts';
 import { GENERAL_FUNCTIONS } from '../../../src/virtual-gpu/runtime/scalar-operations.ts';
-import { WARP_OPERATIONS } from '../../../src/virtual-gpu/runtime/warp-operations.ts';
+import { WARP_OPERATIONS, WARP_OPERATIONS_BY_FORM } from '../../../src/virtual-gpu/runtime/warp-operations.ts';
 import * as forms from '../../virtual-gpu/opcodes/forms.ts';
 
 const opcodeOf = (form: string): string => form.split(/[.\s]/)[0]!;
@@ -62,6 +62,7 @@ const CODE: [table: string, opcodes: string[], runs: string[]][] = [
   ['lane by lane, exact', [FLOAT_FUNCTIONS, INTEGER_FUNCTIONS, GENERAL_FUNCTIONS].flatMap(opcodesOf), ['lane']],
   // `bar` and `barrier` run as their modifiers say, `ld` and `st` here when their address is a generic one.
   ['left to JavaScript', opcodesOf(WARP_OPERATIONS), ['warp', 'access', 'order', 'control']],
+  ['left to JavaScript, by form', opcodesOf(WARP_OPERATIONS_BY_FORM), ['warp']],
 ];
 
 describe('the code generator', () => {

@@ -242,6 +242,21 @@ describe('bulk copies', () => {
     );
   });
 
+  it('need a fence.proxy.async behind the stores that they read', async () => {
+    const watched = { ...launch(), options: { findRaces: true } };
+    const good = send('cp.async.bulk.wait_group 0;');
+    expect(await refusalOf(device, good, watched)).toBe('passed');
+    const without = { ...good, body: good.body.replace('fence.proxy.async.shared::cta;', '') };
+    expect(await refusalOf(device, without, watched)).toMatch(
+      /^unsafe: .*cp.async.bulk.global.shared::cta.bulk_group may read what lay in shared memory before the write of thread .*no fence.proxy.async is between them/,
+    );
+    const early = {
+      ...without,
+      body: without.body.replace('st.shared.b32 [%r1', 'fence.proxy.async; st.shared.b32 [%r1'),
+    };
+    expect(await refusalOf(device, early, watched)).toMatch(/no fence.proxy.async is between them/);
+  });
+
   it('read what is there when their thread waits, and must be waited for', async () => {
     const overwritten = 'st.shared.b32 [%r10+128], 99; cp.async.bulk.wait_group.read 0;';
     const contents = await outputOf(device, send(overwritten), launch());

@@ -310,6 +310,16 @@ describe('wgmma', () => {
   const launch = (image: Uint8Array) => ({ arguments: ['in', 'out'], buffers: { in: image, out: 65_536 } });
   const base: Case = { type: 'f16', d: 'f32', n: 64, swizzle: 128, a: 'shared' };
 
+  it('needs a fence.proxy.async behind the stores of its operands', async () => {
+    const { kernel, image } = prepare(base, integers(base));
+    const watched = { ...launch(image), options: { findRaces: true } };
+    expect(await refusalOf(device, kernel, watched)).toBe('passed');
+    const without = { ...kernel, body: kernel.body.replace('fence.proxy.async;', '') };
+    expect(await refusalOf(device, without, watched)).toMatch(
+      /^unsafe: .*wgmma.mma_async.* may read what lay .*no fence.proxy.async/,
+    );
+  });
+
   it.each([
     ['a missing wgmma.fence', 'wgmma.fence.sync.aligned;', '', /^unsafe: .*without a wgmma.fence before it/],
     [
