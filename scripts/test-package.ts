@@ -156,6 +156,34 @@ const checkCommandLine = async (folder: string, installed: string, manifest: Man
   assert.deepEqual(two.timing, one.timing, 'the prediction depends on the number of threads');
 };
 
+/** Time that the first two commands of the page may take together. */
+const FIRST_VERDICT_MS = 120_000;
+
+/** The page that a newcomer follows, in an empty folder: from a published file to a verdict, and to a faster kernel. */
+const checkFiveMinutes = async (folder: string, installed: string, manifest: Manifest): Promise<void> => {
+  const place = join(folder, 'five-minutes');
+  await mkdir(place);
+  await cp(join(root, 'test/app/init/published/sgemm-shared.cu'), join(place, 'sgemm.cu'));
+  const page = await readFile(join(root, 'docs/guides/five-minutes.md'), 'utf8');
+  const commands = [...page.matchAll(/^ {4}npx warpsmith (.*)$/gm)].map(([, words]) => words!.split(' '));
+  assert.deepEqual(
+    commands.map(([name]) => name),
+    ['init', 'evaluate', 'optimize', 'diagnose'],
+  );
+  const beganMs = performance.now();
+  for (const words of commands) {
+    step(`five minutes: warpsmith ${words.join(' ')}`);
+    const { status, out, err } = run(process.execPath, [join(installed, manifest.bin.warpsmith!), ...words], place);
+    assert.equal(status, 0, out + err);
+    if (words[0] === 'init') assert.match(out, /TILE_WIDTH = 32 \(/);
+    if (words[0] === 'evaluate') {
+      assert.match(out, /^passed$/m);
+      assert.ok(performance.now() - beganMs < FIRST_VERDICT_MS, 'the first verdict takes more than two minutes');
+    }
+    if (words[0] === 'optimize') assert.match(out, /predicted \d+\.\d+× faster than the start, accepted/);
+  }
+};
+
 /** The programming interface: importable, and typed for a consumer with a strict compiler and Node's types. */
 const checkLibrary = async (folder: string): Promise<void> => {
   step("import 'warpsmith'");
@@ -199,6 +227,7 @@ try {
   const { package: installed, manifest, files } = await install(folder);
   await checkContents(installed, manifest, files);
   await checkCommandLine(folder, installed, manifest);
+  await checkFiveMinutes(folder, installed, manifest);
   await checkLibrary(folder);
   step(`the package works (${files.length} files)`);
 } finally {

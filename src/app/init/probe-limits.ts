@@ -61,6 +61,8 @@ export interface RunParts {
   readonly problem: Problem;
   readonly kernel: Kernel;
   readonly parameters: ParameterValues;
+  /** Wall time, which a busy machine has little of; by default so short that a kernel that hangs does not hold up the others. */
+  readonly timeoutMs?: number;
 }
 
 interface Parts extends RunParts {
@@ -97,7 +99,7 @@ async function staysInside(parts: Parts, dimensions: Dimensions): Promise<boolea
 
 /** One run over drawn inputs; undefined where the launches can't be planned, as where `M / 64` is no CTA. */
 export async function runAt(
-  { device, module, problem, kernel, parameters }: RunParts,
+  { device, module, problem, kernel, parameters, timeoutMs = RUN_TIMEOUT_MS }: RunParts,
   dimensions: Dimensions,
 ): Promise<RunResult | DeviceFailure | undefined> {
   const candidate = makeCandidate(kernel, parameters);
@@ -105,7 +107,7 @@ export async function runAt(
   if (plan === undefined) return undefined;
   const { bytes } = drawInputs({ problem, buffers: plan.buffers, dimensions, seed: 1, generatorSet: 'declared' });
   const memory = await allocateCheckMemory(device, plan, bytes);
-  const conditions = { name: 'probe', orderSeed: 1, poison: NAN_POISON, count: false, timeoutMs: RUN_TIMEOUT_MS };
+  const conditions = { name: 'probe', orderSeed: 1, poison: NAN_POISON, count: false, timeoutMs };
   try {
     return await runOnce(memory, module, conditions);
   } finally {

@@ -27,6 +27,11 @@ const around = (...values: number[]): readonly number[] => values;
 
 /** What each file's first kernel gets. The values follow from what the kernel computes with them. */
 const EXPECTED: Readonly<Record<string, Offered>> = {
+  'published/sgemm-shared': {
+    parameters: { TILE_WIDTH: around(8, 16, 32) },
+    constraints: ['TILE_WIDTH * TILE_WIDTH <= 1024'],
+    block: ['TILE_WIDTH', 'TILE_WIDTH'],
+  },
   'published/sgemm-coalesced': {
     parameters: { BLOCKSIZE: around(8, 16, 32) },
     constraints: ['BLOCKSIZE * BLOCKSIZE <= 1024'],

@@ -32,11 +32,12 @@ export interface SettingsProbe {
 export interface SettingsProbed extends Tried {
   /** Dimension → the tile that held for every verified setting; absent where none did. */
   readonly tiles: ReadonlyMap<string, Amount>;
-  /** Whether the setting as written gives the original's results. */
-  readonly isSame: boolean;
+  /** Why the setting as written does not give the original's results, if so; then nothing else was tried. */
+  readonly broken?: string;
 }
 
-const PROBE_MS = 30_000;
+const PROBE_MS = 60_000;
+const RUN_TIMEOUT_MS = 20_000;
 const MOST_SETTINGS = 40;
 
 /**
@@ -89,11 +90,15 @@ class Probing {
       ? await this.#outputs({ module: loaded.module, kernel: this.#kernelOf(original.kernel, '') }, {}, shape)
       : undefined;
     const written = defaultsOf(this.#kernel);
-    if (expected === undefined || typeof (await this.#try(written, expected)) === 'string')
-      return { verified: [], refused: [], tiles: new Map(), isSame: false };
+    const outcome =
+      expected === undefined
+        ? 'the kernel as written does not run on a small shape'
+        : await this.#try(written, expected);
+    if (typeof outcome === 'string' || expected === undefined)
+      return { verified: [], refused: [], tiles: new Map(), broken: String(outcome) };
     const { verified, refused, modules } = await this.#trySettings(written, expected);
     const tiles = await this.#tiles([written, ...verified], modules);
-    return { verified: [written, ...verified], refused, tiles, isSame: true };
+    return { verified: [written, ...verified], refused, tiles };
   }
 
   /** Each parameter by itself first; then, for values of which nothing verified, several together. */
@@ -156,7 +161,14 @@ class Probing {
     setting: ParameterValues,
     shape: Dimensions,
   ): Promise<Outputs | undefined> {
-    const parts: RunParts = { device: this.#device, module, problem: this.#problem, kernel, parameters: setting };
+    const parts: RunParts = {
+      device: this.#device,
+      module,
+      problem: this.#problem,
+      kernel,
+      parameters: setting,
+      timeoutMs: RUN_TIMEOUT_MS,
+    };
     const result = await runAt(parts, shape);
     return result?.ok ? result.outputs : undefined;
   }

@@ -54,8 +54,8 @@ export async function rungParameters(
     shape,
     tiles,
   });
-  if (!probed.isSame)
-    return { notes: [`No parameters: with ${listed(parameters)} as macros the kernel is not what it was.`] };
+  if (probed.broken !== undefined)
+    return { notes: [`No parameters, tried as macros: ${listed(parameters)}. ${sentence(probed.broken)}`] };
   const kept = parameters.map((parameter) => withSeenValues(parameter, probed));
   const left = kept.filter(({ values, isGiven }) => values.length > 1 || isGiven);
   const notes = kept.flatMap((parameter) => noteOn(parameter, probed));
@@ -71,6 +71,8 @@ export async function rungParameters(
   const largestTiles = new Map([...held].map(([name, tile]) => [name, largest(tile, probed.verified)] as const));
   return { found: { ...settled, tiles: held, largestTiles }, notes };
 }
+
+const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
 const listed = (parameters: readonly Parameter[]): string => parameters.map(({ name }) => name).join(', ');
 
