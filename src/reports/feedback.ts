@@ -46,6 +46,7 @@ export const feedbackSchema = z.strictObject({
   bounds: z.array(z.string()).describe('What binds, and how far away the bound is.'),
   findings: z.array(finding),
   counters: z.array(z.string()).describe('What changed against the parent.'),
+  accuracy: z.string().optional().describe('Of what passed: how near it came to a tolerance, if more than half.'),
   notChecked: z.array(z.string()),
   cost: z.string(),
 });
@@ -96,6 +97,7 @@ export function feedbackOf(parts: FeedbackParts): Feedback {
       advice: one.advice,
     })),
     counters,
+    accuracy: accuracyOf(evaluation),
     notChecked: notCheckedOf(evaluation),
     cost: costOf(evaluation),
   };
@@ -218,6 +220,16 @@ function counterChanges({ evaluation, parent }: FeedbackParts): string[] {
     .map(({ text }) => text);
 }
 
+/** Share of a tolerance above which other inputs may exceed it. */
+const NEAR = 0.5;
+
+function accuracyOf({ status, correctness }: Evaluation): string | undefined {
+  const { nearest } = correctness ?? {};
+  if (status !== 'passed' || !nearest || !(nearest.error > NEAR * nearest.tolerance)) return undefined;
+  const place = `${nearest.output}[${nearest.index.join(', ')}]`;
+  return `${place} errs by ${formatFigure((100 * nearest.error) / nearest.tolerance)} % of its tolerance; on other inputs it may be too much`;
+}
+
 function notCheckedOf({ coverage, timing, status }: Evaluation): string[] {
   const kind = timing?.kind === 'predicted' && status === 'passed' ? ['predicted by a model, not measured'] : [];
   if (!coverage) return ['verification did not begin', ...kind];
@@ -231,7 +243,7 @@ function notCheckedOf({ coverage, timing, status }: Evaluation): string[] {
     ...(fixedDimensions.length > 0 && !timedShapeOnly ? [`other values of ${fixedDimensions.join(', ')}`] : []),
     ...leftOut.slice(0, 3).map(({ check, reason }) => `${check}: ${reason}`),
     ...(status === 'passed' && compared ? [`sizes beyond those compared: ${describeSizes(compared)}`] : []),
-    ...(status === 'passed' ? oneWaySentences(conditions) : []),
+    ...(status === 'passed' ? oneWaySentences(conditions, { others: '' }) : []),
     ...kind,
   ];
 }
@@ -262,6 +274,7 @@ export function feedbackText(feedback: Feedback): string {
       `  ${one.arithmetic}; ${one.advice}`,
     ]),
     ...listed('changed', feedback.counters),
+    feedback.accuracy && `accuracy: ${feedback.accuracy}`,
     ...listed('not checked', feedback.notChecked),
     `cost: ${cost}`,
   ];

@@ -66,6 +66,9 @@ describe('an author over stdio', () => {
 
     const checked = await agent.call('check', {
       edits: [{ file: 'kernel.cu', search: 'y[row] = sum;', replace: 'y[row] = summ;' }],
+      // The same arguments serve `submit`.
+      hypothesis: 'a typing error',
+      predictedRatio: 1.1,
     });
     expect(checked.data.compiles).toBe(false);
     expect(checked.text).toMatch(/kernel\.cu:\d+:\d+: error: .*summ/);
@@ -112,6 +115,28 @@ describe('an author over stdio', () => {
     expect(refused).toMatchObject({ isError: true });
     expect(refused.text).toContain('[budget-spent]');
     expect((await agent.call('cancel', { id: 'start' })).data).toMatchObject({ cancelled: false });
+  });
+
+  it('is spared a search that would end at once, because the kernel is as fast as the bound', async () => {
+    const words = [
+      'examples/row-sum',
+      '--device',
+      'virtual:l4',
+      '--workload',
+      'rows=2048,columns=256',
+      '--store',
+      STORE,
+    ];
+    await using agent = await connect([...words, '--max-evaluations', '5']);
+    const declared =
+      '"limits": ["rows <= 2048", "columns <= 256"], "parameters": { "T": { "values": [1, 2], "default": 1 } }';
+    const edits = JSON_EDITS.with(1, { file: 'kernel.json', search: '"steps"', replace: `${declared}, "steps"` });
+    const { id, text } = await agent.judge({ files: { 'kernel.cu': WARP }, edits, hypothesis: 'a parameter' });
+    expect(text).toContain('passed');
+    const refused = await agent.call('start', { id, evaluations: 4 });
+    expect(refused).toMatchObject({ isError: true });
+    expect(refused.text).toMatch(/\[near-attainable\] A search from \w+ would end at once and cost evaluations/);
+    expect((await agent.call('history')).text).toContain('left: 4 evaluations');
   });
 
   it('is served by an older revision of the protocol, too', async () => {

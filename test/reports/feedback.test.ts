@@ -48,6 +48,21 @@ describe('feedback', () => {
     expect(feedbackText(feedback)).toContain('2.00× the speed of its parent; 4.00× the speed of the start');
   });
 
+  it('warns of results that came near their tolerance', () => {
+    const passed = (error: number): Evaluation =>
+      evaluation({
+        correctness: {
+          checksRun: 3,
+          maxAbsoluteError: error,
+          nearest: { output: 'Y', index: [2, 5], got: 1, want: 1 + error, error, tolerance: 1e-3, check: 'R=4' },
+        } as unknown as Evaluation['correctness'],
+      });
+    expect(feedbackText(feedbackOf({ evaluation: passed(9e-4) }))).toContain(
+      'accuracy: Y[2, 5] errs by 90 % of its tolerance; on other inputs it may be too much',
+    );
+    expect(feedbackOf({ evaluation: passed(4e-4) }).accuracy).toBeUndefined();
+  });
+
   it.each([
     [1.03, 0.94, 'short by 1.10×'],
     [1.12, 1.03, 'short by 1.09×'],

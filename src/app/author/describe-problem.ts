@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { evaluateExpression } from '../../core/expressions/evaluate.ts';
 import type { BufferDeclaration, DimensionDeclaration, Problem, ProblemFile, Tolerance } from '../../core/problem.ts';
+import { unitRoundoff } from '../../evaluation/oracle/ulp.ts';
 import { formatNs, formatParameters } from '../../reports/format.ts';
 import { workAndBounds } from '../bounds.ts';
 import { readUserFile } from '../loading/read-user-file.ts';
@@ -150,7 +151,7 @@ const TOLERANCES: { [K in Tolerance['kind']]: (rule: Extract<Tolerance, { kind: 
     `errors at most ${factor} times (RMS ${rmsFactor} times) those of a naive run that accumulates in ${accumulate} and rounds to ${storage}: sums in ${accumulate} pass, sums in ${storage} fail`,
   allclose: ({ atol, rtol }) => `|got − want| ≤ ${atol} + ${rtol} · |want|`,
   conditioned: ({ constant, unit, terms }) =>
-    `errors at most ${constant} roundings of ${unit} per term, for ${terms} terms, times the condition of the element`,
+    `errors at most ${constant} · ${unitRoundoff(unit)} · √n · (|y| + 3 · c) for n = ${terms} operations in ${unit}, y the element, c the root of the sum of its squared terms; long sums of one sign get more`,
 };
 
 const describeTolerance = (rule: Tolerance): string => (TOLERANCES[rule.kind] as (rule: Tolerance) => string)(rule);

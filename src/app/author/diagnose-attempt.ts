@@ -2,6 +2,7 @@ import { deviceRefusal } from '../../core/plan/runs-on.ts';
 import { PATTERNS } from '../../diagnosis/patterns/index.ts';
 import { proposeMoves } from '../../optimizer/propose-moves.ts';
 import { formatMove } from '../../reports/format.ts';
+import { oneWaySentences } from '../../reports/sections/conditions.ts';
 import { describeEvidence } from '../../reports/sections/findings.ts';
 import { attemptOf } from './lineage.ts';
 import { namedCandidate } from './list-kernels.ts';
@@ -17,7 +18,11 @@ export interface AttemptDiagnosis {
   /** Parameter values that the patterns would try. */
   moves: string[];
   advice: string[];
+  /** Conditions of the code that went one way in every check. */
+  conditions: string[];
 }
+
+const MOST_CONDITIONS = 40;
 
 /** The findings of an attempt, and what known remedies say to them. Runs nothing. @throws WarpsmithError `not-judged`. */
 export async function diagnoseAttempt(turn: Turn, id: string): Promise<AttemptDiagnosis> {
@@ -46,5 +51,6 @@ export async function diagnoseAttempt(turn: Turn, id: string): Promise<AttemptDi
       ({ change, expectedGain, reason }) => `${formatMove(change)}, hoped ${expectedGain.toFixed(2)}×: ${reason}`,
     ),
     advice: advice.map(({ pattern, text }) => `${pattern.title}: ${text}`),
+    conditions: oneWaySentences(evaluation.coverage?.conditions, { shown: MOST_CONDITIONS, others: '' }),
   };
 }

@@ -47,6 +47,10 @@ function frontierOf(fastestFirst: readonly Submitted[]): Submitted[] {
 
 const LONGEST_HYPOTHESIS = 120;
 
+/** As many whole words as fit. */
+const shortened = (text: string): string =>
+  text.length <= LONGEST_HYPOTHESIS ? text : `${text.slice(0, LONGEST_HYPOTHESIS).replace(/\s+\S*$/, '')} …`;
+
 function lineOf({ candidate, authored, results: [result] }: Submitted): string {
   const { author, parent, hypothesis, predictedRatio, ratioToParent, ratioToStart } = authored;
   const hoped = predictedRatio === null ? '' : `, hoped ${predictedRatio.toFixed(2)}×`;
@@ -55,7 +59,7 @@ function lineOf({ candidate, authored, results: [result] }: Submitted): string {
   const outcome =
     result?.status === 'passed'
       ? `passed, ${formatKindAndTime(result.timing)}${got}${whole}${result.finding ? `, limited by ${result.finding}` : ''}`
-      : `${result?.status}: ${(result?.reason ?? '').slice(0, LONGEST_HYPOTHESIS)}`;
+      : `${result?.status}: ${shortened(result?.reason ?? '')}`;
   const from = parent === null ? '' : ` from ${parent}`;
-  return `${candidate.id}${from} by ${author}: “${hypothesis.slice(0, LONGEST_HYPOTHESIS)}”${hoped}; ${outcome}`;
+  return `${candidate.id}${from} by ${author}: “${shortened(hypothesis)}”${hoped}; ${outcome}`;
 }

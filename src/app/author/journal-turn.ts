@@ -6,6 +6,7 @@ import type { Problem, Workload } from '../../core/problem.ts';
 import { completeRequest, type RequestOf } from '../../core/requests/request.ts';
 import { untilAborted } from '../../core/until-aborted.ts';
 import { MOST_CAUGHT } from '../../optimizer/authoring/author.ts';
+import { reasonToStop } from '../../optimizer/stopping.ts';
 import { ensureTrustedFor } from '../loading/trust.ts';
 import { drawSeed } from '../seed.ts';
 import { type OnDevice, openSession, type Session } from '../session.ts';
@@ -136,6 +137,7 @@ export class JournalTurn implements Turn {
     pending.done = this.inTurn(async () => {
       if (signal.aborted) return end('cancelled', 'cancelled before it was judged');
       pending.state = 'running';
+      pending.begunAt = Date.now();
       try {
         await this.#ensureStart(signal);
         const evaluation = await this.#judge(candidate, said, signal);
@@ -158,6 +160,10 @@ export class JournalTurn implements Turn {
   search(candidate: Candidate, evaluations: number): string {
     if (this.isOver) throw turnOver(this.author, MOST_CAUGHT);
     if (Object.keys(candidate.kernel.file.parameters ?? {}).length === 0) throw noParameters(candidate);
+    const known = attemptOf(this.lineage(), candidate.id);
+    const timing = known && this.evaluationOf(known)?.timing;
+    const stop = timing && reasonToStop(timing, 1, undefined);
+    if (stop) throw nearBound(candidate, stop.detail);
     this.allowance.take(evaluations);
     const controller = new AbortController();
     const id = `search-${this.#searches.size + 1}`;
@@ -317,6 +323,15 @@ export class JournalTurn implements Turn {
     return before.timing.medianNs / evaluation.timing.medianNs;
   }
 }
+
+const nearBound = ({ id }: Candidate, detail: string): WarpsmithError =>
+  new WarpsmithError({
+    code: 'near-attainable',
+    message: `A search from ${id} would end at once and cost evaluations: ${detail}.`,
+    received: id,
+    expected: 'a kernel that is further from the bound',
+    hint: 'Submit single settings if you expect to pass the bound, for example with another algorithm or data type.',
+  });
 
 const noParameters = ({ id, kernel }: Candidate): WarpsmithError =>
   new WarpsmithError({

@@ -18,6 +18,8 @@ export interface Pending {
   readonly candidate: Candidate;
   readonly said: Said;
   readonly state: 'waiting' | 'running' | 'failed' | 'cancelled';
+  /** When judging began, ms since the epoch. */
+  readonly begunAt?: number;
   /** Why it has no verdict. */
   readonly reason?: string;
   /** Settles when there is a verdict, or none will come. Never rejects. */
@@ -64,7 +66,7 @@ export interface Turn extends Bench {
    *
    * @param evaluations at most so many, taken from the budget; what is not used is given back.
    * @returns its id.
-   * @throws WarpsmithError `turn-over`; `budget-spent`; `no-parameters`.
+   * @throws WarpsmithError `turn-over`; `budget-spent`; `no-parameters`; `near-attainable` for one that was judged, where the search would end at once.
    */
   search(candidate: Candidate, evaluations: number): string;
   /** Ends a submission or search that has no verdict yet. @returns whether there was one. */

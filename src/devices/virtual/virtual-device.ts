@@ -349,7 +349,10 @@ export class VirtualDevice implements Device {
       }
       switch (outcome.kind) {
         case 'timed-out':
-          return failure('timed-out', `${step.functionName} did not finish within ${Math.round(options.timeoutMs)} ms`);
+          return failure(
+            'timed-out',
+            `${step.functionName} did not finish within ${Math.round(options.timeoutMs)} ms: ${outcome.begun} of ${outcome.count} CTAs had begun`,
+          );
         case 'crashed':
           return failure(
             'device-failed',

@@ -21,7 +21,7 @@ export type PoolOutcome =
       watchedWrites: WriteReport | undefined;
     }
   | { kind: 'fault'; fault: FaultReport }
-  | { kind: 'timed-out' }
+  | { kind: 'timed-out' /** CTAs that were begun, of all. */; begun: number; count: number }
   | { kind: 'crashed'; message: string };
 
 type RunRequest = WorkerRequest & { kind: 'run' };
@@ -90,8 +90,9 @@ export class WorkerPool {
     try {
       const settled = await Promise.race([Promise.all(replies), timeout]);
       if (settled === 'timed-out') {
+        const begun = Math.min(Atomics.load(queue, QUEUE.next), order.length);
         await this.#end();
-        return { kind: 'timed-out' };
+        return { kind: 'timed-out', begun, count: order.length };
       }
       return outcomeOf(settled);
     } catch (error) {

@@ -4,6 +4,8 @@ import { estimate } from '../what-if.ts';
 
 /** Share of the SMs that must have a CTA. */
 const THRESHOLD = 1;
+/** Share of the SMs below which nothing gains as much as giving work to the others. */
+const MOSTLY_IDLE = 0.5;
 /** Launches that matter: at least this share of the time. */
 const MINIMUM_TIME_SHARE = 0.1;
 
@@ -30,7 +32,7 @@ export const parallelism: Rule = {
       })),
       advice:
         `Give ${functionName} at least ${smCount} CTAs: smaller tiles, or split the reduced axis over CTAs and ` +
-        'combine. Nothing else pays while SMs are idle.',
+        `combine.${ctaCount <= MOSTLY_IDLE * smCount ? ' Nothing else pays while so many SMs are idle.' : ''}`,
       ...estimate(context, `the same work over all ${smCount} SMs instead of ${ctaCount}`, ({ launch }) => {
         if (launch.ctaCount >= smCount) return undefined;
         const share = launch.ctaCount / smCount;

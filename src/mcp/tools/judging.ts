@@ -10,12 +10,18 @@ import type { Answer } from '../answer.ts';
 import { tool } from '../tool.ts';
 import { lines, submissionFields, submittedCandidate, titled } from './shared.ts';
 
+/** What an author says of a kernel. `check` takes it too, and ignores it: the same arguments serve both. */
+const saidFields = {
+  hypothesis: z.string().min(1).max(600).describe('What you changed, and why it should be faster.'),
+  predictedRatio: z.number().positive().optional().describe('Parent’s time ÷ its time, as you expect it.'),
+};
+
 export const check = tool({
   name: 'check',
   title: 'Compile only',
   description:
     'Compiles a kernel and expands its launches: errors with file and line, registers, local memory. Runs nothing and costs no evaluation.',
-  input: z.object(submissionFields),
+  input: z.object({ ...submissionFields, ...saidFields, hypothesis: saidFields.hypothesis.optional() }),
   output: z.object({
     candidate: z.string(),
     compiles: z.boolean(),
@@ -45,8 +51,7 @@ export const submit = tool({
     'Puts a kernel in the queue: it is compiled, verified on secret inputs and shapes, timed and diagnosed. Returns its id at once; `wait` gives the verdict. Costs one evaluation; a kernel that was judged before costs none.',
   input: z.object({
     ...submissionFields,
-    hypothesis: z.string().min(1).max(600).describe('What you changed, and why it should be faster.'),
-    predictedRatio: z.number().positive().optional().describe('Parent’s time ÷ its time, as you expect it.'),
+    ...saidFields,
   }),
   output: z.object({ id: z.string(), parent: z.string(), isNew: z.boolean() }),
   readOnly: false,
@@ -87,8 +92,10 @@ function verdictOf(turn: Turn, asked: string): Answer {
   if (!attempt) {
     const pending = turn.pendingOf(id);
     const state = pending?.state ?? 'waiting';
-    const { reason } = pending ?? {};
-    return { data: { id, state, reason }, text: `${id} ${state}${reason ? `: ${reason}` : ''}` };
+    const { reason, begunAt } = pending ?? {};
+    const since =
+      state === 'running' && begunAt !== undefined ? ` for ${Math.round((Date.now() - begunAt) / 1000)} s` : '';
+    return { data: { id, state, reason }, text: `${id} ${state}${since}${reason ? `: ${reason}` : ''}` };
   }
   const feedback = feedbackOn(turn, attempt);
   if (!feedback) return { data: { id, state: 'judged', reason: 'its evaluation is no longer in the store' }, text: id };

@@ -14,7 +14,15 @@ export const diagnose = tool({
   title: 'What limits an attempt',
   description: 'Every finding on a judged attempt with its arithmetic, and what known remedies advise. Costs nothing.',
   input: z.object({ id }),
-  output: z.object({ id: z.string(), status: z.string(), findings: texts, hidden: texts, moves: texts, advice: texts }),
+  output: z.object({
+    id: z.string(),
+    status: z.string(),
+    findings: texts,
+    hidden: texts,
+    moves: texts,
+    advice: texts,
+    conditions: texts,
+  }),
   readOnly: true,
   async answer(turn, input) {
     const found = await diagnoseAttempt(turn, input.id);
@@ -24,6 +32,7 @@ export const diagnose = tool({
       titled('hidden as long as something else binds', found.hidden),
       titled('parameters to try', found.moves),
       titled('advice', found.advice),
+      titled('not verified', found.conditions),
     );
     return { data: { ...found }, text };
   },

@@ -4,19 +4,26 @@ import { formatCount, formatFigure } from '../format.ts';
 /** How many conditions a verdict names. */
 const NAMED = 4;
 
-/** A verdict's sentences about conditions that went one way only, at most a handful; nothing if all went both ways. */
-export function oneWaySentences(conditions: ConditionCoverage | undefined): string[] {
+/**
+ * A verdict's sentences about conditions that went one way only; nothing if all went both ways.
+ *
+ * @param shown so many lines at most; @param others - where the others are named.
+ */
+export function oneWaySentences(
+  conditions: ConditionCoverage | undefined,
+  { shown = NAMED, others = '; --json names them' } = {},
+): string[] {
   if (!conditions || conditions.oneWay.length === 0) return [];
   const { count, oneWay } = conditions;
   const reached = byLine(oneWay.filter(({ was }) => was !== 'never-reached'));
   const unreached = byLine(oneWay.filter(({ was }) => was === 'never-reached'));
-  const named = reached.slice(0, NAMED);
+  const named = reached.slice(0, shown);
   const rest = reached.length + unreached.length - named.length;
   const what = oneWay.length === 1 ? 'What it guards was' : 'What they guard was';
   return [
     `${oneWay.length} of ${formatCount(count, 'condition')} went one way in every check. ${what} not verified:`,
     ...named.map(describe),
-    ...(rest > 0 ? [`and on ${formatCount(rest, 'more line')}; --json names them`] : []),
+    ...(rest > 0 ? [`and on ${formatCount(rest, 'more line')}${others}`] : []),
   ];
 }
 
