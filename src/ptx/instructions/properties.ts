@@ -1,6 +1,6 @@
 /** Looks up an instruction's properties in the table. An opcode without a row is assumed to compute. */
 import type { InstructionClass } from '../../core/vocabulary.ts';
-import type { PtxInstruction } from '../ast.ts';
+import type { PtxInstruction, PtxOperand } from '../ast.ts';
 import { collectRegisters } from '../operands.ts';
 import { floatOf } from '../types.ts';
 import type { Control, MemoryAction, OrRule, Result, Runs, Synchronisation } from './row.ts';
@@ -26,6 +26,12 @@ export function synchronisationOf(instruction: PtxInstruction): Synchronisation 
   const row = INSTRUCTIONS.get(instruction.opcode);
   return row ? resolve(row.synchronises, instruction) : 'none';
 }
+
+/** The mask of the lanes that meet, where a warp does; undefined if all 32 must. */
+export const namedLanesOf = (instruction: PtxInstruction): PtxOperand | undefined =>
+  INSTRUCTIONS.get(instruction.opcode)?.namesLanes && synchronisationOf(instruction) === 'warp'
+    ? instruction.operands.at(-1)
+    : undefined;
 
 export const memoryActionOf = ({ opcode }: PtxInstruction): MemoryAction => INSTRUCTIONS.get(opcode)?.memory ?? 'none';
 

@@ -100,6 +100,12 @@ const first = (instruction: PtxInstruction): string => instruction.modifiers[0] 
 /** The form without `.sync` exchanges among the lanes that happen to be there. */
 const lanesOfMask = (i: PtxInstruction): Synchronisation => (has(i, 'sync') ? 'warp' : 'active-lanes');
 
+/** Lanes that a mask names exchange values. */
+const amongLanes = (instructionClass: InstructionClass, signature: Signature, result: Result): InstructionRow => ({
+  ...together(instructionClass, lanesOfMask, signature, result),
+  namesLanes: true,
+});
+
 /** `bar.warp.sync`, `barrier.cluster`, `bar.arrive`; the others wait for all threads of the CTA. */
 function barrierScope(i: PtxInstruction): Synchronisation {
   if (has(i, 'warp')) return 'warp';
@@ -110,12 +116,15 @@ function barrierScope(i: PtxInstruction): Synchronisation {
 const BARRIER_RUNS: Partial<Record<Synchronisation, Runs>> = { warp: 'order', cta: 'control' };
 
 /** `bar.red` reduces a predicate over the CTA. */
-const barrier = orders(
-  barrierScope,
-  operands.barrier,
-  (i) => BARRIER_RUNS[barrierScope(i)] ?? 'warp',
-  (i) => (has(i, 'red') ? 'operands' : 'none'),
-);
+const barrier: InstructionRow = {
+  ...orders(
+    barrierScope,
+    operands.barrier,
+    (i) => BARRIER_RUNS[barrierScope(i)] ?? 'warp',
+    (i) => (has(i, 'red') ? 'operands' : 'none'),
+  ),
+  namesLanes: true,
+};
 
 const MBARRIER_WITH_RESULT: ReadonlySet<string> = new Set([
   'arrive',
@@ -247,11 +256,11 @@ const ROWS: Readonly<Record<string, InstructionRow>> = {
   sured: accesses('atomic', 'texture', varied, 'none', 'warp'),
 
   // Warps: class, who meets, operands, where the result comes from.
-  shfl: together('shuffle', lanesOfMask, fixed(word, word, word, word, perhapsWord), 'copy'),
-  vote: together('vote', lanesOfMask, operands.vote, 'operands'),
-  match: together('vote', lanesOfMask, into(32, 1, word), 'operands'),
-  redux: together('vote', lanesOfMask, alike(2, word), 'operands'),
-  elect: together('vote', lanesOfMask, fixed(word, word), 'operands'),
+  shfl: amongLanes('shuffle', fixed(word, word, word, word, perhapsWord), 'copy'),
+  vote: amongLanes('vote', operands.vote, 'operands'),
+  match: amongLanes('vote', into(32, 1, word), 'operands'),
+  redux: amongLanes('vote', alike(2, word), 'operands'),
+  elect: amongLanes('vote', fixed(word, word), 'operands'),
   activemask: together('vote', 'active-lanes', fixed(word), 'operands'),
   movmatrix: together('shuffle', 'warp', fixed(word, word), 'operands'),
   ldmatrix: { ...together('shared-load', 'warp', fixed(anything, address), 'memory'), memory: 'matrix-load' },

@@ -1,6 +1,6 @@
 import type { PtxInstruction } from '../../ptx/ast.ts';
 import { spaceOf } from '../../ptx/instruction-parts.ts';
-import { definitionsAndUses, runsAs, synchronisationOf } from '../../ptx/instructions/properties.ts';
+import { definitionsAndUses, namedLanesOf, runsAs, synchronisationOf } from '../../ptx/instructions/properties.ts';
 import type { Runs } from '../../ptx/instructions/row.ts';
 import { registersOf } from '../../ptx/operands.ts';
 import { WARP } from '../layout.ts';
@@ -74,12 +74,9 @@ function emitLaneMeeting(frame: BlockFrame, instruction: PtxInstruction): void {
   if (kernel.watching) b.get(locals.warp).call(kernel.imports.watchLanes);
 }
 
-/** Instructions whose last operand is a mask of lanes. */
-const NAMES_LANES: ReadonlySet<string> = new Set(['shfl', 'vote', 'match', 'redux', 'elect', 'bar', 'barrier']);
-
 /** A mask that differs from lane to lane came from the lanes that are here. */
-function emitMissingLanes({ b, kernel, locals, uniforms }: BlockFrame, { opcode, operands }: PtxInstruction): void {
-  const mask = NAMES_LANES.has(opcode) ? operands.at(-1) : undefined;
+function emitMissingLanes({ b, kernel, locals, uniforms }: BlockFrame, instruction: PtxInstruction): void {
+  const mask = namedLanesOf(instruction);
   const pushMissing = () => {
     if (mask?.kind === 'register') b.get(uniforms.local(mask.name));
     else b.i32(mask?.kind === 'immediate' ? Number(BigInt.asIntN(32, mask.value)) : 0);
