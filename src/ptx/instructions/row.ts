@@ -86,7 +86,7 @@ export interface InstructionRow {
   readonly runs: OrRule<Runs>;
   readonly synchronises: OrRule<Synchronisation>;
   /** Where a warp meets, the last operand is a mask of its lanes. */
-  readonly namesLanes?: true;
+  readonly namesLanes: boolean;
   readonly memory: MemoryAction;
   /** Modifiers name the state space, where it is not the generic one. */
   readonly namesSpace: boolean;

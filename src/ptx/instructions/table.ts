@@ -16,7 +16,7 @@ import * as operands from './signatures.ts';
 import { address, alike, anything, fixed, into, perhaps, perhapsWord, predicate, varied, word } from './signatures.ts';
 
 /** Common properties of rows that access no memory and involve no other lanes. */
-const ALONE = { synchronises: 'none', memory: 'none', namesSpace: false, control: 'next' } as const;
+const ALONE = { synchronises: 'none', namesLanes: false, memory: 'none', namesSpace: false, control: 'next' } as const;
 
 /** Each lane computes its own result. */
 const computes = (

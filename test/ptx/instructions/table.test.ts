@@ -26,6 +26,7 @@ const PROPERTIES = [
   'result',
   'runs',
   'synchronises',
+  'namesLanes',
   'memory',
   'namesSpace',
   'control',
