@@ -15,6 +15,7 @@ import { referenceBlocks } from './results/reference-blocks.ts';
 import { figures, hardwareBlocks, resultBlocks } from './results/result-blocks.ts';
 import { searchBlocks, searchFigures } from './results/search-blocks.ts';
 import { readSearchRecordings } from './results/search-recording.ts';
+import { unrollingBlocks } from './results/unrolling.ts';
 
 const root = fileURLToPath(ROOT);
 
@@ -40,6 +41,7 @@ export const generate = async (): Promise<{ files: Map<string, string>; unusedBl
     'escape-chances': escapeChances(),
     ...referenceBlocks(),
     ...searchBlocks(search),
+    ...(await unrollingBlocks()),
   };
   const files = new Map(
     Object.entries({ ...figures(recordings), ...measuredFigures(measured), ...searchFigures(search) }),
