@@ -12,6 +12,9 @@ export function spaceOf(instruction: PtxInstruction): Exclude<StateSpace, 'reg'>
   return 'generic';
 }
 
+/** Whether its addresses may lie in the shared memory of another CTA of the cluster. */
+export const isOfCluster = ({ modifiers }: PtxInstruction): boolean => modifiers.includes('shared::cluster');
+
 /** The type modifiers, in order. */
 export const typesOf = (instruction: PtxInstruction): string[] => instruction.modifiers.filter(isPtxType);
 

@@ -91,6 +91,7 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
     localBytesPerThread: symbols.localBytesPerThread,
     constants: symbols.constants,
     maxThreads: fn.maxThreads,
+    requiredCluster: fn.requiredCluster,
     requiredThreads: fn.requiredThreads,
     registersPerThread: analysis.registersPerThread,
     registersAtStart: registersAtStart(fn),

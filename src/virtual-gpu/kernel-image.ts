@@ -43,6 +43,7 @@ export interface RunnableImage {
   localBytesPerThread: number;
   constants: { offset: number; bytes: Uint8Array }[];
   maxThreads: readonly [number, number, number] | undefined;
+  requiredCluster: readonly [number, number, number] | undefined;
   requiredThreads: readonly [number, number, number] | undefined;
   registersPerThread: number;
   /** Registers per thread at the launch, where launch bounds say: what `setmaxnreg` starts from. */

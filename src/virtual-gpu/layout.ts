@@ -29,7 +29,28 @@ export const LAUNCH = {
   sampleEnd: 1100,
   /** Budget of the warp's slice that remained when the current block began. Kept only while counting. */
   budget: 1104,
+  /** CTAs of a cluster along each axis, this CTA's place among them, the cluster's place among the clusters, and their number. */
+  clusterX: 1108,
+  clusterY: 1112,
+  clusterZ: 1116,
+  ctaInClusterX: 1120,
+  ctaInClusterY: 1124,
+  ctaInClusterZ: 1128,
+  clusterIndexX: 1132,
+  clusterIndexY: 1136,
+  clusterIndexZ: 1140,
+  clustersX: 1144,
+  clustersY: 1148,
+  clustersZ: 1152,
+  clusterRank: 1156,
+  clusterCtas: 1160,
 } as const;
+
+/**
+ * A `shared::cluster` address: from this bit on the rank of its CTA, plus 1; 0 is the CTA that uses it, so that an address of its own
+ * shared memory is one, too. The bits below are the offset.
+ */
+export const CLUSTER_RANK_SHIFT = 24;
 
 /** A recorded access to a sampled line: sector number × 4 + bits (1 read, 2 written), and LAUNCH.budget. */
 export const SAMPLE = { entry: 0, budget: 4, bytes: 8 } as const;

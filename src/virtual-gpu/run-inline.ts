@@ -118,6 +118,7 @@ async function runLaunch(
   runner.attach(instance);
   runner.begin({
     grid,
+    cluster: [1, 1, 1],
     block,
     dynamicSharedBytes,
     parameters,
@@ -134,7 +135,7 @@ async function runLaunch(
   const ctaCount = grid[0] * grid[1] * grid[2];
   for (let cta = 0; cta < ctaCount; cta++) {
     try {
-      runner.runCta(cta);
+      runner.runCluster(cta);
     } catch (error) {
       if (!(error instanceof KernelFault)) throw error;
       const source = error.instruction?.source;

@@ -206,6 +206,32 @@ describe('on a virtual H200', () => {
   );
 });
 
+describe('rungs with clusters on a virtual H200', () => {
+  let place: string;
+  beforeAll(async () => {
+    place = await mkdtemp(join(tmpdir(), 'warpsmith-clusters-'));
+  });
+  afterAll(() => rm(place, { recursive: true }));
+
+  sampled('rungs with clusters on a virtual H200', ['13_decode_cluster', '14_decode_registers'], { oneIn: 2 })(
+    '%s is verified, races and all, and counted',
+    { timeout: 180_000 },
+    async (rung) => {
+      const { evaluation } = await diagnoseKernel({
+        target: join(narrowAttention(place), rung),
+        device: 'virtual:h200',
+        workload: 'B=1,H=2,Hkv=1,S=1,Skv=100,D=64',
+        parameters: { SPLIT: 4 },
+        seed: 5,
+      });
+      expect(evaluation.status).toBe('passed');
+      const [counters] = evaluation.counters!.launches;
+      // K and V are read once.
+      expect(counters!.globalLoadSectors).toBeGreaterThanOrEqual((2 * 100 * 64 * 2) / 32);
+    },
+  );
+});
+
 // Without a word they would be proposed first: they answer what 09_lean waits for.
 describe('on a device that cannot run them', () => {
   let place: string;

@@ -56,7 +56,7 @@ export interface StoreReport {
   source: { file: string; line: number } | undefined;
 }
 
-/** A fault as plain data; `position` is the CTA's place in the launch order. */
+/** A fault as plain data; `position` is the place of the CTA's cluster in the launch order. */
 export interface FaultReport {
   kind: string;
   message: string;

@@ -9,6 +9,9 @@ import { refuseLaunch } from '../refuse-launch.ts';
 const MAXIMUM_GRID = [2 ** 31 - 1, 65535, 65535] as const;
 const MAXIMUM_BLOCK = [1024, 1024, 64] as const;
 
+/** sm_90. */
+const FIRST_WITH_CLUSTERS = 90;
+
 /** Most CTAs of a launch: their order takes 512 MiB of memory. */
 const MAXIMUM_CTAS = 2 ** 27;
 
@@ -19,8 +22,6 @@ export function refuseConfiguration(
   spec: DeviceSpec,
 ): DeviceFailure | undefined {
   const { functionName: name, dynamicSharedBytes } = step;
-  if (step.cluster?.some((size) => size > 1))
-    return failure('unsupported', `${name} uses thread-block clusters, which virtual GPUs do not run`);
   if (step.cooperative) return failure('unsupported', `${name} is a cooperative launch, which virtual GPUs do not run`);
   const own = image.maxThreads;
   const refusal = refuseLaunch(step, {
@@ -33,9 +34,32 @@ export function refuseConfiguration(
     sharedBytes: dynamicSharedBytes > 0 ? image.dynamicSharedStart + dynamicSharedBytes : image.staticSharedBytes,
     maximumSharedBytes: spec.sharedBytesPerCta.value,
   });
-  if (refusal) return refusal;
+  const refusalOfCluster = refusal ?? refuseCluster(step, image, spec);
+  if (refusalOfCluster) return refusalOfCluster;
   const ctas = step.grid[0] * step.grid[1] * step.grid[2];
   if (ctas > MAXIMUM_CTAS)
     return failure('unsupported', `${name}: virtual GPUs run at most ${MAXIMUM_CTAS} CTAs per launch, not ${ctas}`);
+  return undefined;
+}
+
+function refuseCluster(
+  { functionName: name, grid, cluster }: PlannedLaunch,
+  { requiredCluster }: KernelImage,
+  spec: DeviceSpec,
+): DeviceFailure | undefined {
+  const extents = cluster ?? requiredCluster;
+  if (!extents) return undefined;
+  if (Number.parseInt(spec.architecture.slice('sm_'.length), 10) < FIRST_WITH_CLUSTERS)
+    return failure('unsupported', `${name} uses thread-block clusters, which ${spec.name} does not have`);
+  if (requiredCluster && extents.some((extent, axis) => extent !== requiredCluster[axis]))
+    return failure(
+      'launch-failed',
+      `${name} is compiled for clusters of ${requiredCluster.join(' × ')} CTAs; the launch asks for ${extents.join(' × ')}`,
+    );
+  if (extents.some((extent, axis) => grid[axis]! % extent !== 0))
+    return failure(
+      'launch-failed',
+      `${name}: grid ${grid.join(' × ')} is not made of whole clusters of ${extents.join(' × ')} CTAs`,
+    );
   return undefined;
 }

@@ -12,7 +12,7 @@ import type {
   PlacedWrite,
   PlacedWrites,
 } from '../../core/device-values.ts';
-import type { Dim3, LaunchPlan, PlannedArgument, PlannedLaunch } from '../../core/launch-plan.ts';
+import type { LaunchPlan, PlannedArgument, PlannedLaunch } from '../../core/launch-plan.ts';
 import type { Timing } from '../../core/timing.ts';
 import { predictTime } from '../../hardware/launch-model/predict-time.ts';
 import type { PtxModule } from '../../ptx/ast.ts';
@@ -323,11 +323,13 @@ export class VirtualDevice implements Device {
       const ranges = this.#memory
         .rangesOf(touched)
         .map((range, index) => ({ ...range, isReadOnly: inputs.has(touched[index]!) }));
+      const cluster = step.cluster ?? image.requiredCluster ?? [1, 1, 1];
       const outcome = await this.#runCtas(
         kernel,
         handle,
         {
           grid: step.grid,
+          cluster,
           block: step.block,
           dynamicSharedBytes: step.dynamicSharedBytes,
           parameters: packed.bytes,
@@ -351,7 +353,7 @@ export class VirtualDevice implements Device {
         case 'timed-out':
           return failure(
             'timed-out',
-            `${step.functionName} did not finish within ${Math.round(options.timeoutMs)} ms: ${outcome.begun} of ${outcome.count} CTAs had begun`,
+            `${step.functionName} did not finish within ${Math.round(options.timeoutMs)} ms: ${outcome.begun} of ${outcome.count} ${cluster.some((extent) => extent > 1) ? 'clusters' : 'CTAs'} had begun`,
           );
         case 'crashed':
           return failure(
@@ -464,8 +466,8 @@ export class VirtualDevice implements Device {
     const buffersOf = (name: string) => launch.rangesByName[name] ?? [];
     const isWatched = options.watch !== undefined;
     const inOrder = isWatched || mayDependOnOrder(kernel.use, buffersOf) || options.privateMemory === 'leftovers';
-    const order = this.#ctaOrder(launch.grid, options, inOrder);
-    const shape = `${launch.grid} ${launch.block}`;
+    const order = this.#clusterOrder(launch, options, inOrder);
+    const shape = `${launch.grid} ${launch.cluster} ${launch.block}`;
     const serial = inOrder || order.length === 1 || kernel.overlapping.has(shape);
     const outcome = await this.#pool.run(handle, launch, order, { serial, timeoutMs: options.timeoutMs });
     if (outcome.kind !== 'finished' || !outcome.overlapping) return outcome;
@@ -474,13 +476,18 @@ export class VirtualDevice implements Device {
     return this.#pool.run(handle, launch, order, { serial: true, timeoutMs });
   }
 
-  /** All CTAs in the seeded order, or an evenly spread sample of them if that is allowed. */
-  #ctaOrder(grid: Dim3, options: RunOptions, serial: boolean): Int32Array {
-    const count = grid[0] * grid[1] * grid[2];
-    if (options.sampleCtas === undefined || options.sampleCtas >= count || serial)
-      return seededOrder(count, options.orderSeed);
-    const stride = count / options.sampleCtas;
-    return Int32Array.from({ length: options.sampleCtas }, (_, i) => Math.floor((i + 0.5) * stride));
+  /** All clusters (most are one CTA) in the seeded order, or an evenly spread sample of them if that is allowed. */
+  #clusterOrder(
+    { grid, cluster }: Pick<LaunchRequest, 'grid' | 'cluster'>,
+    options: RunOptions,
+    serial: boolean,
+  ): Int32Array {
+    const ctas = cluster[0] * cluster[1] * cluster[2];
+    const count = (grid[0] * grid[1] * grid[2]) / ctas;
+    const wanted = options.sampleCtas === undefined ? count : Math.ceil(options.sampleCtas / ctas);
+    if (wanted >= count || serial) return seededOrder(count, options.orderSeed);
+    const stride = count / wanted;
+    return Int32Array.from({ length: wanted }, (_, i) => Math.floor((i + 0.5) * stride));
   }
 }
 

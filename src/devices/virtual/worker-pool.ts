@@ -21,7 +21,7 @@ export type PoolOutcome =
       watchedWrites: WriteReport | undefined;
     }
   | { kind: 'fault'; fault: FaultReport }
-  | { kind: 'timed-out' /** CTAs that were begun, of all. */; begun: number; count: number }
+  | { kind: 'timed-out' /** Clusters that were begun, of all. */; begun: number; count: number }
   | { kind: 'crashed'; message: string };
 
 type RunRequest = WorkerRequest & { kind: 'run' };
@@ -63,7 +63,7 @@ export class WorkerPool {
   }
 
   /**
-   * Runs the CTAs in `order`. The reported fault is that of the first faulting CTA in this order.
+   * Runs the clusters in `order`, most of which are one CTA. The reported fault is that of the first that faults in this order.
    * @param serial use one worker only, for kernels whose CTAs may communicate.
    */
   async run(

@@ -48,7 +48,7 @@ class DeviceThread {
 const port = parentPort!;
 let thread: DeviceThread | undefined;
 
-/** Takes CTAs from the queue until it is empty or an earlier CTA has faulted. */
+/** Takes clusters from the queue until it is empty or an earlier one has faulted. Most are one CTA. */
 function run(request: WorkerRequest & { kind: 'run' }, runner: CtaRunner, writes: WriteMap): WorkerReply {
   const { job, launch, order, queue } = request;
   runner.begin(launch);
@@ -58,12 +58,12 @@ function run(request: WorkerRequest & { kind: 'run' }, runner: CtaRunner, writes
     const position = Atomics.add(queue, QUEUE.next, 1);
     if (position >= order.length || position > Atomics.load(queue, QUEUE.faultedAt)) break;
     try {
-      runner.runCta(order[position]!, () => position > Atomics.load(queue, QUEUE.faultedAt));
-      uninitialisedRead ??= reportRead(runner.uninitialisedRead, position, order[position]!);
-      olderRead ??= reportOlder(runner.olderRead, position, order[position]!);
+      runner.runCluster(order[position]!, () => position > Atomics.load(queue, QUEUE.faultedAt));
+      uninitialisedRead ??= reportRead(runner.uninitialisedRead, position);
+      olderRead ??= reportOlder(runner.olderRead, position);
     } catch (error) {
       const fault = report(error, position, order[position]!);
-      // CTAs at earlier positions still finish, so that the reported fault is the first in launch order.
+      // Those at earlier positions still finish, so that the reported fault is the first in launch order.
       let lowest = Atomics.load(queue, QUEUE.faultedAt);
       while (position < lowest) {
         const seen = Atomics.compareExchange(queue, QUEUE.faultedAt, lowest, position);
@@ -105,7 +105,7 @@ function report(error: unknown, position: number, cta: number): FaultReport {
     kind: error.kind,
     message: error.message,
     position,
-    cta,
+    cta: error.cta ?? cta,
     thread: warpIndex === undefined || lane === undefined ? undefined : warpIndex * LANES + lane,
     address: error.address === undefined ? undefined : `0x${error.address.toString(16)}`,
     accessBytes: error.accessBytes,
@@ -124,14 +124,14 @@ const unsupportedReport = ({ message }: UnsupportedPtxError, position: number, c
   ...{ instruction: undefined, ptxLine: undefined, source: undefined, buffer: undefined },
 });
 
-function reportOlder(read: OlderRead | undefined, position: number, cta: number): FaultReport | undefined {
+function reportOlder(read: OlderRead | undefined, position: number): FaultReport | undefined {
   if (!read) return undefined;
   const { instruction, bytes } = read.access;
   return {
     kind: 'older-read',
     message: `a ${read.space} read of ${bytes} bytes, volatile or atomic, may give an older value than the last one written`,
     position,
-    cta,
+    cta: read.cta,
     thread: read.thread,
     address: `0x${read.address.toString(16)}`,
     accessBytes: bytes,
@@ -143,14 +143,14 @@ function reportOlder(read: OlderRead | undefined, position: number, cta: number)
   };
 }
 
-function reportRead(read: UninitialisedRead | undefined, position: number, cta: number): FaultReport | undefined {
+function reportRead(read: UninitialisedRead | undefined, position: number): FaultReport | undefined {
   if (!read) return undefined;
   const { instruction, bytes } = read.access;
   return {
     kind: 'uninitialised-read',
     message: `reads ${bytes} bytes of shared memory that nothing in the CTA has written`,
     position,
-    cta,
+    cta: read.cta,
     thread: read.thread,
     address: `0x${read.address.toString(16)}`,
     accessBytes: bytes,

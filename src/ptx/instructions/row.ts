@@ -45,7 +45,7 @@ export type Runs = 'lane' | 'access' | 'warp' | 'order' | 'control';
  * - `warp`: the lanes that a mask names, or all 32;
  * - `warpgroup`: four warps;
  * - `cta`: the threads of a CTA; `cta-arrival`: they are counted and go on;
- * - `cluster`: the threads of a cluster;
+ * - `cluster`: the threads of a cluster; `cluster-arrival`: they are counted and go on;
  * - `object`: those who arrive at and wait for an mbarrier in shared memory;
  * - `memory`: nobody; it orders accesses to memory.
  */
@@ -57,6 +57,7 @@ export type Synchronisation =
   | 'cta'
   | 'cta-arrival'
   | 'cluster'
+  | 'cluster-arrival'
   | 'object'
   | 'memory';
 

@@ -106,14 +106,14 @@ const amongLanes = (instructionClass: InstructionClass, signature: Signature, re
   namesLanes: true,
 });
 
-/** `bar.warp.sync`, `barrier.cluster`, `bar.arrive`; the others wait for all threads of the CTA. */
+/** `bar.warp.sync`, `barrier.cluster.arrive` and `.wait`, `bar.arrive`; the others wait for all threads of the CTA. */
 function barrierScope(i: PtxInstruction): Synchronisation {
   if (has(i, 'warp')) return 'warp';
-  if (has(i, 'cluster')) return 'cluster';
+  if (has(i, 'cluster')) return has(i, 'arrive') ? 'cluster-arrival' : 'cluster';
   return has(i, 'arrive') ? 'cta-arrival' : 'cta';
 }
 
-const BARRIER_RUNS: Partial<Record<Synchronisation, Runs>> = { warp: 'order', cta: 'control' };
+const BARRIER_RUNS: Partial<Record<Synchronisation, Runs>> = { warp: 'order', cta: 'control', cluster: 'control' };
 
 /** `bar.red` reduces a predicate over the CTA. */
 const barrier: InstructionRow = {
@@ -229,9 +229,9 @@ const ROWS: Readonly<Record<string, InstructionRow>> = {
   createpolicy: addresses('move', varied, 'operands'),
   cvta: addresses('move', alike(2), 'copy'),
   isspacep: addresses('predicate', fixed(predicate, anything), 'operands'),
-  // Of another CTA's shared memory, or of the stack: nothing here computes them.
-  mapa: addresses('move', alike(1, anything, word), 'memory'),
-  getctarank: addresses('move', fixed(word, anything), 'operands'),
+  mapa: { ...addresses('move', alike(1, anything, word), 'operands'), runs: 'warp' },
+  getctarank: { ...addresses('move', fixed(word, anything), 'operands'), runs: 'warp' },
+  // Of the stack: nothing here computes them.
   alloca: computes('move', varied, 0, 'memory'),
   stacksave: computes('move', varied, 0, 'memory'),
   stackrestore: computes('move', varied, 0, 'none'),

@@ -4,7 +4,7 @@
  */
 export type GridClock = ReadonlyMap<number, Int32Array>;
 
-const NOTHING_BEFORE: GridClock = new Map();
+export const NOTHING_BEFORE: GridClock = new Map();
 
 /** The later of two times for every warp. Returns one of the arguments if it is nowhere earlier. */
 export function later(a: GridClock, b: GridClock): GridClock {

@@ -6,12 +6,13 @@ import type { BoundsChecker } from '../runtime/bounds.ts';
 import { KernelFault } from '../runtime/fault.ts';
 import type { DeviceRange, PrivateMemory } from '../runtime/memories.ts';
 import type { MemoryRequest } from '../runtime/site-requests.ts';
-import { type GridClock, later, WarpClocks } from './clocks.ts';
+import { type GridClock, later } from './clocks.ts';
 import type { EarlierAccess } from './earlier-access.ts';
 import { type Accessor, GlobalShadow } from './global-shadow.ts';
 import { type OlderValue, OlderValues } from './older-values.ts';
-import { type LaneAddresses, SharedShadow } from './shared-shadow.ts';
+import type { LaneAddresses } from './shared-shadow.ts';
 import { type WatchedAccess, watchedAccess, writesDeviceMemory } from './watched-access.ts';
+import { ClusterClock, WatchedCta } from './watched-cta.ts';
 
 /** A launch whose accesses are watched. */
 export interface WatchedLaunch {
@@ -29,6 +30,8 @@ export interface WatchedLaunch {
 export interface UninitialisedRead {
   access: WatchedAccess;
   address: number;
+  /** Linear index of its CTA. */
+  cta: number;
   thread: number;
 }
 
@@ -37,6 +40,7 @@ export interface OlderRead {
   access: WatchedAccess;
   space: Space;
   address: number;
+  cta: number;
   thread: number;
 }
 
@@ -77,12 +81,12 @@ export class RaceDetector {
   #isTrackedSite: boolean[] = [];
   /** Inputs that a store might reach. */
   #readOnly: readonly DeviceRange[] = [];
-  /** Each warp's clock now, and at its last fence. */
-  #clocks!: WarpClocks;
-  #fenced!: WarpClocks;
-  #shared!: SharedShadow;
+  /** The running cluster's CTAs, by rank; and the one whose warps run. */
+  #ctas: WatchedCta[] = [];
+  #cta!: WatchedCta;
+  readonly #cluster = new ClusterClock();
   #global!: GlobalShadow;
-  #older!: Record<Space, OlderValues>;
+  #olderGlobal!: OlderValues;
   /** Lanes of the operation at hand that got an older value. */
   readonly #gotOlder = new Set<number>();
   /** What the operation's lanes get at each address: all the same. */
@@ -90,19 +94,11 @@ export class RaceDetector {
   /** The launch's first such read. */
   olderRead: OlderRead | undefined;
   /** What whoever reads an address takes over, by address. */
-  #sharedReleases = new Map<number, GridClock>();
   #globalReleases = new Map<number, GridClock>();
-  /** Clocks of arrivals without waiting, by barrier number. */
-  #arrived = new Map<number, GridClock>();
-  /** Time of the last `fence.proxy.async` of any thread. */
-  #proxyFence = 0;
-  /** What whoever waits at an mbarrier takes over, by its address. */
-  readonly #mbarriers = new Map<number, GridClock>();
   /** Of the group at hand; and one lane's alone. */
   readonly #together: LaneAddresses = laneAddresses();
   readonly #alone: LaneAddresses = { ...laneAddresses(), count: 1 };
   #time = 0;
-  #cta = 0;
 
   constructor(image: RunnableImage, memory: PrivateMemory) {
     this.#image = image;
@@ -128,7 +124,7 @@ export class RaceDetector {
 
   begin(launch: WatchedLaunch): void {
     this.#launch = launch;
-    const { warps, sharedBytes, acrossCtas, bounds } = launch;
+    const { warps, acrossCtas, bounds } = launch;
     const written = new Set<DeviceRange>();
     const rangesOfGroup = (group: AccessGroup) => (group.space === 'global' ? bounds.rangesOfGroup(group.index) : []);
     for (const group of this.#image.groups)
@@ -139,13 +135,9 @@ export class RaceDetector {
     this.#readOnly = [...written].filter(({ isReadOnly }) => isReadOnly);
     this.#isTrackedGroup = this.#image.groups.map((group) => rangesOfGroup(group).some((range) => written.has(range)));
     this.#isTrackedSite = this.#sites.map((_, index) => bounds.rangesOfSite(index).some((range) => written.has(range)));
-    this.#clocks = new WarpClocks(warps);
-    this.#fenced = new WarpClocks(warps);
-    const shared = this.#memory.u8.subarray(SHARED, SHARED + sharedBytes);
-    this.#shared = new SharedShadow(warps, shared, this.#units.shared, this.#clocks.rows);
+    this.#ctas = [];
     this.#global = new GlobalShadow(warps, this.#units.global, acrossCtas);
-    const isBefore: ConstructorParameters<typeof OlderValues>[0] = (moment, by) => this.#global.isBefore(moment, by);
-    this.#older = { global: new OlderValues(isBefore), shared: new OlderValues(isBefore) };
+    this.#olderGlobal = this.#newOlderValues();
     this.olderRead = undefined;
     this.#globalReleases.clear();
     this.#time = 0;
@@ -153,10 +145,11 @@ export class RaceDetector {
 
   /** The launch's first read of shared memory that no thread of the CTA had written. */
   get uninitialisedRead(): UninitialisedRead | undefined {
-    const found = this.#shared.unwritten;
-    if (!found) return undefined;
-    const access = this.#accesses[Math.floor(found.where / LANES)]!;
-    return { access, address: found.address, thread: found.warp * LANES + (found.where % LANES) };
+    const reader = this.#ctas.find(({ shared }) => shared.unwritten);
+    if (!reader) return undefined;
+    const { address, warp, where } = reader.shared.unwritten!;
+    const access = this.#accesses[Math.floor(where / LANES)]!;
+    return { access, address, cta: reader.linear, thread: warp * LANES + (where % LANES) };
   }
 
   /** Whether several CTAs wrote to one place, without a check for races. */
@@ -164,41 +157,70 @@ export class RaceDetector {
     return this.#global.crossed;
   }
 
-  beginCta(linear: number): void {
-    this.#cta = linear;
-    this.#shared.begin(this.#time);
-    this.#sharedReleases.clear();
-    this.#older.shared.forget();
-    this.#arrived.clear();
-    this.#mbarriers.clear();
-    this.#proxyFence = this.#time;
-    this.#clocks.reset();
-    this.#fenced.reset();
-    for (let warp = 0; warp < this.#launch.warps; warp++) this.#tick(warp);
+  /** @param rank in its cluster. */
+  beginCta(linear: number, rank: number): void {
+    const { warps } = this.#launch;
+    if (rank === 0) this.#cluster.forget();
+    this.#ctas[rank] ??= this.#newCta();
+    this.#cta = this.#ctas[rank];
+    this.#cta.begin(linear, this.#time);
+    for (let warp = 0; warp < warps; warp++) this.#tick(warp);
+  }
+
+  #newCta(): WatchedCta {
+    const { warps, sharedBytes } = this.#launch;
+    const shared = this.#memory.u8.subarray(SHARED, SHARED + sharedBytes);
+    return new WatchedCta(warps, shared, this.#units.shared, this.#newOlderValues());
+  }
+
+  #newOlderValues(): OlderValues {
+    return new OlderValues((moment, by) => this.#global.isBefore(moment, by));
+  }
+
+  /** Another CTA of the cluster runs. */
+  enterCta(rank: number): void {
+    this.#cta = this.#ctas[rank]!;
+  }
+
+  /** A warp arrives at the cluster's barrier, and perhaps releases what it did. */
+  clusterArrive(warpAddress: number, releases: boolean): void {
+    const warp = this.#warpOf(warpAddress);
+    if (releases) this.#cluster.arrive(this.#cta.clocks.snapshot(warp, this.#cta.linear));
+    this.#lanesOf(warp);
+  }
+
+  clusterComplete(): void {
+    this.#cluster.complete();
+  }
+
+  /** A warp goes on behind the cluster's barrier. */
+  clusterWait(warp: number): void {
+    this.#cta.clocks.acquire(warp, this.#cta.linear, this.#cluster.completed);
+    this.#lanesOf(warp);
   }
 
   /** Advances the time of `warp`: others have not seen its accesses from now on. */
   #tick(warp: number): void {
-    this.#clocks.rows[warp * (this.#launch.warps + 1)] = ++this.#time;
+    this.#cta.clocks.rows[warp * (this.#launch.warps + 1)] = ++this.#time;
   }
 
   /** Warps meet at a barrier. */
   barrier(id: number, warps: readonly number[]): void {
-    const arrived = this.#arrived.get(id);
-    this.#arrived.delete(id);
-    this.#clocks.join(warps, this.#cta, arrived);
-    this.#fenced.join(warps, this.#cta, undefined);
+    const arrived = this.#cta.arrived.get(id);
+    this.#cta.arrived.delete(id);
+    this.#cta.clocks.join(warps, this.#cta.linear, arrived);
+    this.#cta.fenced.join(warps, this.#cta.linear, undefined);
     for (const warp of warps) this.#lanesOf(warp);
   }
 
   /** A warp arrives at a barrier and continues; `completes` if nobody waits for it. */
   arrive(id: number, warpAddress: number, completes: boolean): void {
     const warp = this.#warpOf(warpAddress);
-    if (completes) this.#arrived.delete(id);
+    if (completes) this.#cta.arrived.delete(id);
     else {
-      const own = this.#clocks.snapshot(warp, this.#cta)!;
-      const before = this.#arrived.get(id);
-      this.#arrived.set(id, before ? later(before, own) : own);
+      const own = this.#cta.clocks.snapshot(warp, this.#cta.linear)!;
+      const before = this.#cta.arrived.get(id);
+      this.#cta.arrived.set(id, before ? later(before, own) : own);
     }
     this.#lanesOf(warp);
   }
@@ -210,35 +232,38 @@ export class RaceDetector {
 
   #lanesOf(warp: number): void {
     this.#tick(warp);
-    this.#shared.lanesMet(warp, this.#time);
+    this.#cta.shared.lanesMet(warp, this.#time);
   }
 
-  /** A thread arrives at an mbarrier, or a copy does for it. */
-  released(mbarrier: number, warpAddress: number): void {
+  /** A thread arrives at an mbarrier of the CTA of this rank. */
+  released(mbarrier: number, warpAddress: number, rank: number): void {
     const warp = this.#warpOf(warpAddress);
-    const own = this.#clocks.snapshot(warp, this.#cta);
-    const before = this.#mbarriers.get(mbarrier);
-    if (own) this.#mbarriers.set(mbarrier, before ? later(before, own) : own);
+    this.#releaseAt(mbarrier, this.#ctas[rank]!, this.#cta.clocks.snapshot(warp, this.#cta.linear));
     this.#lanesOf(warp);
+  }
+
+  #releaseAt(mbarrier: number, { mbarriers }: WatchedCta, own: GridClock | undefined): void {
+    const before = mbarriers.get(mbarrier);
+    if (own) mbarriers.set(mbarrier, before ? later(before, own) : own);
   }
 
   /** A phase of an mbarrier for which a thread waited is complete. */
   acquired(mbarrier: number, warpAddress: number): void {
     const warp = this.#warpOf(warpAddress);
-    const released = this.#mbarriers.get(mbarrier);
-    if (released) this.#clocks.acquire(warp, this.#cta, released);
+    const released = this.#cta.mbarriers.get(mbarrier);
+    if (released) this.#cta.clocks.acquire(warp, this.#cta.linear, released);
     this.#lanesOf(warp);
   }
 
   fence(warpAddress: number): void {
     const warp = this.#warpOf(warpAddress);
-    this.#fenced.copyRow(warp, this.#clocks);
+    this.#cta.fenced.copyRow(warp, this.#cta.clocks);
     this.#tick(warp);
   }
 
   /** `fence.proxy.async`: what was written before is there for wgmma and bulk copies. */
   proxyFence(warpAddress: number): void {
-    this.#proxyFence = this.#time;
+    this.#cta.proxyFence = this.#time;
     this.#tick(this.#warpOf(warpAddress));
   }
 
@@ -253,7 +278,7 @@ export class RaceDetector {
     for (const { number, offset, access } of this.#groups[groupIndex]!) {
       const { bytes, isStrong, isWrite } = access;
       if (space === 'shared' && !isStrong) {
-        if (!isWrite && this.#shared.knowsReads(this.#together, offset, bytes, warp)) continue;
+        if (!isWrite && this.#cta.shared.knowsReads(this.#together, offset, bytes, warp)) continue;
         this.#noteShared(this.#together, offset, access, number, warp);
         continue;
       }
@@ -289,7 +314,9 @@ export class RaceDetector {
   #noteShared(lanes: LaneAddresses, offset: number, access: WatchedAccess, number: number, warp: number): void {
     const { bytes, isStrong, isAtomic, isWrite } = access;
     const noted = { bytes, warp, number, isStrong, isAtomic };
-    const racing = isWrite ? this.#shared.writes(lanes, offset, noted) : this.#shared.reads(lanes, offset, noted);
+    const racing = isWrite
+      ? this.#cta.shared.writes(lanes, offset, noted)
+      : this.#cta.shared.reads(lanes, offset, noted);
     if (!racing) return;
     const address = (lanes.addresses[racing.index]! + offset) >>> 0;
     const between = racing.earlier.warp === warp ? 'no __syncwarp' : 'no barrier';
@@ -321,9 +348,13 @@ export class RaceDetector {
     return lanes;
   }
 
+  #olderOf(space: Space): OlderValues {
+    return space === 'shared' ? this.#cta.older : this.#olderGlobal;
+  }
+
   /** A lane is about to write by a strong access. */
   beforeWrite(space: string, address: number, contents: Uint8Array): void {
-    if (space === 'global' || space === 'shared') this.#older[space].beforeWrite(address, contents);
+    if (space === 'global' || space === 'shared') this.#olderOf(space).beforeWrite(address, contents);
   }
 
   /**
@@ -342,12 +373,15 @@ export class RaceDetector {
     const older =
       suits === undefined && this.#given.has(address)
         ? this.#given.get(address)
-        : this.#older[space].read(address, latest, this.#accessor(warp), suits);
+        : this.#olderOf(space).read(address, latest, this.#accessor(warp), suits);
     this.#given.set(address, older);
     if (!older) return undefined;
-    if (older.clock) this.#clocks.acquire(warp, this.#cta, older.clock);
+    if (older.clock) this.#cta.clocks.acquire(warp, this.#cta.linear, older.clock);
     this.#gotOlder.add(lane);
-    this.olderRead ??= { access: this.#sites[site]!.access, space, address, thread: warp * LANES + lane };
+    this.olderRead ??= {
+      ...{ access: this.#sites[site]!.access, space, address },
+      ...{ cta: this.#cta.linear, thread: warp * LANES + lane },
+    };
     return older.bytes;
   }
 
@@ -377,7 +411,7 @@ export class RaceDetector {
       else if (kind === 'load') this.#note(space, address, number, parts.read, warpAddress, lane);
       else if (space === 'global') this.#note(space, address, number, parts.write, warpAddress, lane);
       else {
-        const racing = this.#shared.overwritten(address, access.bytes, this.#warpOf(warpAddress));
+        const racing = this.#cta.shared.overwritten(address, access.bytes, this.#warpOf(warpAddress));
         if (racing) this.#report(racing, space, address, access, true, lane);
       }
     });
@@ -393,7 +427,7 @@ export class RaceDetector {
     const isGeneric = (where: number): boolean =>
       this.#accesses[Math.floor(where / LANES)]!.instruction.opcode !== 'cp';
     for (const [i, address] of addresses.entries()) {
-      const earlier = this.#shared.writtenSince(address, bytes, this.#proxyFence, isGeneric);
+      const earlier = this.#cta.shared.writtenSince(address, bytes, this.#cta.proxyFence, isGeneric);
       if (!earlier) continue;
       throw new KernelFault(
         'race',
@@ -418,7 +452,7 @@ export class RaceDetector {
       together.isSeveral[count++] = 0;
     }
     together.count = count;
-    if (this.#shared.knowsReads(together, 0, parts.read.bytes, warp)) return;
+    if (this.#cta.shared.knowsReads(together, 0, parts.read.bytes, warp)) return;
     this.#noteShared(together, 0, parts.read, number, warp);
   }
 
@@ -431,6 +465,11 @@ export class RaceDetector {
   landed(site: number, warpAddress: number, address: number, lane: number): void {
     const { number, parts } = this.#sites[site]!;
     this.#note('shared', address, number, parts.write, warpAddress, lane);
+  }
+
+  /** Another CTA of the cluster has written to shared memory of the CTA that runs. */
+  wroteFromOutside(address: number, bytes: number): void {
+    this.#cta.shared.filled(address, bytes);
   }
 
   /** The same of a bulk copy's pieces. */
@@ -479,9 +518,9 @@ export class RaceDetector {
     }
     if (access.releases !== 'nothing') this.#release(space, address, warp, access.releases);
     if (isStrong && isWrite) {
-      const releases = space === 'shared' ? this.#sharedReleases : this.#globalReleases;
+      const releases = space === 'shared' ? this.#cta.releases : this.#globalReleases;
       const [from, start] = space === 'shared' ? [this.#memory.u8, SHARED + address] : [this.#launch.device, address];
-      this.#older[space].wrote(
+      this.#olderOf(space).wrote(
         address,
         from.subarray(start, start + bytes),
         this.#accessor(warp),
@@ -502,20 +541,20 @@ export class RaceDetector {
   }
 
   #accessor(warp: number): Accessor {
-    const time = this.#clocks.rows[warp * (this.#launch.warps + 1)]!;
-    return { cta: this.#cta, warp, time, clocks: this.#clocks };
+    const time = this.#cta.clocks.rows[warp * (this.#launch.warps + 1)]!;
+    return { cta: this.#cta.linear, warp, time, clocks: this.#cta.clocks };
   }
 
   #acquire(space: Space, address: number, warp: number): void {
-    const released = (space === 'shared' ? this.#sharedReleases : this.#globalReleases).get(address);
-    if (released) this.#clocks.acquire(warp, this.#cta, released);
+    const released = (space === 'shared' ? this.#cta.releases : this.#globalReleases).get(address);
+    if (released) this.#cta.clocks.acquire(warp, this.#cta.linear, released);
   }
 
   #release(space: Space, address: number, warp: number, what: 'fenced' | 'everything'): void {
-    const clocks = what === 'fenced' ? this.#fenced : this.#clocks;
-    const own = clocks.snapshot(warp, this.#cta);
+    const clocks = what === 'fenced' ? this.#cta.fenced : this.#cta.clocks;
+    const own = clocks.snapshot(warp, this.#cta.linear);
     if (!own) return;
-    const releases = space === 'shared' ? this.#sharedReleases : this.#globalReleases;
+    const releases = space === 'shared' ? this.#cta.releases : this.#globalReleases;
     const before = releases.get(address);
     releases.set(address, before ? later(before, own) : own);
     if (what === 'everything') this.#tick(warp);
@@ -539,7 +578,7 @@ export class RaceDetector {
   #describeEarlier(earlier: EarlierAccess): string {
     const [x, y, z] = this.#launch.block;
     const thread = coordinates(earlier.warp * LANES + (earlier.where % LANES), [x, y, z]);
-    const isOther = earlier.cta !== undefined && earlier.cta !== this.#cta;
+    const isOther = earlier.cta !== undefined && earlier.cta !== this.#cta.linear;
     const cta = isOther ? ` of CTA (${coordinates(earlier.cta!, this.#launch.grid)})` : '';
     const { source } = this.#accesses[Math.floor(earlier.where / LANES)]!.instruction;
     const line = source ? ` at ${source.file}:${source.line}` : '';
@@ -557,7 +596,7 @@ export class RaceDetector {
     orderedBy = 'no barrier',
   ): never {
     const { instruction, bytes } = access;
-    const isOther = earlier.cta !== undefined && earlier.cta !== this.#cta;
+    const isOther = earlier.cta !== undefined && earlier.cta !== this.#cta.linear;
     const between = isOther ? 'no fence and flag' : orderedBy;
     throw new KernelFault(
       'race',

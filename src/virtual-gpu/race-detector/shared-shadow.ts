@@ -63,6 +63,8 @@ export class SharedShadow {
   readonly #met: Int32Array;
   readonly #isByMany: Uint8Array;
   readonly #isStrongByMany: Uint8Array;
+  /** Cells that another CTA of the cluster has written to. */
+  #filled: Uint8Array | undefined;
   #start = 0;
   /** The first read of a cell that nobody had written. */
   unwritten: { address: number; warp: number; where: number } | undefined;
@@ -102,6 +104,16 @@ export class SharedShadow {
     this.#readers.fill(0);
     this.#strongReaders.fill(0);
     this.#met.fill(start);
+    this.#filled?.fill(0);
+  }
+
+  /** Another CTA of the cluster has written there. */
+  filled(address: number, bytes: number): void {
+    this.#filled ??= new Uint8Array(this.#writeTime.length);
+    for (let cell = address >> this.#shift, end = (address + bytes) >> this.#shift; cell < end; cell++) {
+      this.#filled[cell] = 1;
+      this.#takeValue(cell);
+    }
   }
 
   /** Lanes of the warp meet at this time of its clock: its accesses from now on are ordered after those before. */
@@ -159,7 +171,7 @@ export class SharedShadow {
             return { index: i, earlier: { warp: writer, where: this.#writeWhere[cell]!, isWrite: true } };
           if (written >= met && writer === warp && !isAtomic && this.#isOfAnotherLane(cell, where))
             return { index: i, earlier: { warp, where: this.#writeWhere[cell]!, isWrite: true } };
-        } else if (this.unwritten === undefined && this.#strongTime[cell]! <= start)
+        } else if (this.unwritten === undefined && this.#strongTime[cell]! <= start && this.#filled?.[cell] !== 1)
           this.unwritten = { address, warp, where };
         if (strongTime[cell]! >= met && !isAtomic && this.#isStrongOfAnotherLane(cell, warp, where))
           return { index: i, earlier: { warp, where: this.#strongWhere[cell]!, isWrite: true } };

@@ -113,6 +113,10 @@ export class WriteWatcher implements AccessWatcher {
     this.#count += 1;
   }
 
+  enterCta(): void {}
+  clusterArrive(): void {}
+  clusterComplete(): void {}
+  clusterWait(): void {}
   barrier(): void {}
   arrive(): void {}
   lanesMeet(): void {}
@@ -123,6 +127,7 @@ export class WriteWatcher implements AccessWatcher {
   beforeWrite(): void {}
   landed(): void {}
   landedPieces(): void {}
+  wroteFromOutside(): void {}
   olderValue(): undefined {
     return undefined;
   }

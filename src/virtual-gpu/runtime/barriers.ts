@@ -35,7 +35,9 @@ const wholeBarriers = new WeakMap<PtxInstruction, number | undefined>();
 export function wholeBarrierOf(instruction: PtxInstruction): number | undefined {
   if (wholeBarriers.has(instruction)) return wholeBarriers.get(instruction);
   const [id, count] = operandsOf(instruction);
-  const isWhole = !has(instruction, 'red') && count === undefined && (id === undefined || id.kind === 'immediate');
+  const isOfCta = !has(instruction, 'cluster');
+  const isWhole =
+    isOfCta && !has(instruction, 'red') && count === undefined && (id === undefined || id.kind === 'immediate');
   const number = isWhole ? Number(id?.kind === 'immediate' ? id.value : 0) : undefined;
   wholeBarriers.set(instruction, number);
   return number;

@@ -1,6 +1,7 @@
 import type { Dim3 } from '../../core/launch-plan.ts';
 import type { PtxInstruction } from '../../ptx/ast.ts';
 import { has } from '../../ptx/instruction-parts.ts';
+import { synchronisationOf } from '../../ptx/instructions/properties.ts';
 import { seededOrder } from '../../stats/random.ts';
 import { AccessSampler, type AccessSamples } from '../cache-model/access-sampler.ts';
 import { SECTOR_READ, SECTOR_SAMPLED, SECTOR_WRITTEN } from '../codegen/memory/access-groups.ts';
@@ -14,18 +15,11 @@ import {
   WriteWatcher,
 } from '../race-detector/write-watcher.ts';
 import { SECTOR_BYTES } from './access-costs.ts';
-import {
-  type Arrival,
-  type ArrivedThreads,
-  arrivalsOf,
-  type OperandReader,
-  type WaitingLanes,
-  wholeBarrierOf,
-} from './barriers.ts';
+import { type Arrival, arrivalsOf, type OperandReader, type WaitingLanes, wholeBarrierOf } from './barriers.ts';
 import { BoundsChecker } from './bounds.ts';
-import { CtaState } from './cta-state.ts';
+import { type CtaPlace, ResidentCta } from './clusters/resident-cta.ts';
+import { CLUSTER_PHASE } from './cta-state.ts';
 import { KernelFault } from './fault.ts';
-import { SuspendedLanes } from './mbarriers/suspended-lanes.ts';
 import { type DeviceRange, PrivateMemory } from './memories.ts';
 import { type AccessCounts, PatternCounter } from './pattern-counter.ts';
 import { Leftovers, type PrivateContents, Rubbish } from './private-contents.ts';
@@ -37,13 +31,15 @@ import {
   type RequestKind,
   type SiteRequests,
 } from './site-requests.ts';
-import { noPendingCopies, type OperationSurroundings, type PendingCopies, WarpContext } from './warp-context.ts';
+import { type OperationSurroundings, WarpContext } from './warp-context.ts';
 import { type WarpOperation, warpOperation } from './warp-operations.ts';
 import type { WriteMap } from './write-map.ts';
 
 /** Everything about one launch that its CTAs share. */
 export interface LaunchRequest {
   grid: Dim3;
+  /** CTAs of a cluster along each axis; they divide the grid. */
+  cluster: Dim3;
   block: Dim3;
   dynamicSharedBytes: number;
   parameters: Uint8Array;
@@ -103,8 +99,6 @@ const SECTOR_BITS: Record<RequestKind, number> = {
   atomic: SECTOR_READ | SECTOR_WRITTEN,
 };
 
-type WarpState = 'ready' | 'waiting' | 'polling' | 'exited';
-
 /** Runs the CTAs of one kernel on one thread: warp scheduling, barriers, budgets, counters. */
 export class CtaRunner {
   readonly image: RunnableImage;
@@ -117,7 +111,6 @@ export class CtaRunner {
   };
   #operations: WarpOperation[];
   #bounds!: BoundsChecker;
-  #around!: OperationSurroundings;
   /** States of all warps when a CTA begins. */
   #freshWarps!: Uint8Array;
   #patterns: PatternCounter | undefined;
@@ -130,13 +123,12 @@ export class CtaRunner {
   #rubbishSeed = 0;
   #request!: LaunchRequest;
   #warpCount = 0;
-  #states: WarpState[] = [];
-  /** cp.async copies on their way, by warp. */
-  #copies: PendingCopies[] = [];
-  #arrived: ArrivedThreads = new Map();
-  #cta: CtaState;
-  #suspended: SuspendedLanes;
-  #phaseInstructions!: Float64Array;
+  /** The CTAs of the running cluster, by rank; and the one whose warps run. */
+  #residents: ResidentCta[] = [];
+  #cta!: ResidentCta;
+  /** What operations of each of them share. */
+  #around: OperationSurroundings[] = [];
+  readonly #meetsInCluster: boolean;
   #counts: SummedCounts;
   #localStart = 0;
   #sectorMap = 0;
@@ -164,8 +156,7 @@ export class CtaRunner {
     this.#operations = image.warpSites.map((site) => warpOperation(site.instruction));
     this.#memory.reserve(WARPS);
     this.#counts = emptyCounts(image);
-    this.#cta = new CtaState(this.#memory);
-    this.#suspended = new SuspendedLanes(this.#cta, this.#memory);
+    this.#meetsInCluster = [...image.barriers.values()].some(isClusterWait);
     this.#races = image.watching ? new RaceDetector(image, this.#memory) : undefined;
   }
 
@@ -246,9 +237,15 @@ export class CtaRunner {
       ? new AccessSampler(memory, this.#sectorMap, sampleBuffer, request.ranges)
       : undefined;
     this.#counts = emptyCounts(image);
-    this.#phaseInstructions = new Float64Array(this.#warpCount);
     this.#totalShared = totalShared;
-    this.#around = this.#surroundings();
+    this.#residents = Array.from(
+      { length: extentOf(request.cluster) },
+      (_, rank) =>
+        new ResidentCta(rank, memory, {
+          ...{ warps: this.#warpCount, threads: x * y * z, sharedBytes: totalShared, warpsEnd: this.#sectorMap },
+        }),
+    );
+    this.#around = this.#residents.map((resident) => this.#surroundings(resident));
     this.#freshWarps = this.#warpsAtStart();
   }
 
@@ -263,13 +260,14 @@ export class CtaRunner {
 
   #writeLaunch(totalShared: number): void {
     const { i32 } = this.#memory;
-    const { grid, block, dynamicSharedBytes } = this.#request;
-    [LAUNCH.blockX, LAUNCH.blockY, LAUNCH.blockZ].forEach((at, axis) => {
-      i32[at >> 2] = block[axis]!;
+    const { grid, cluster, block, dynamicSharedBytes } = this.#request;
+    [0, 1, 2].forEach((axis) => {
+      i32[(LAUNCH.blockX >> 2) + axis] = block[axis]!;
+      i32[(LAUNCH.gridX >> 2) + axis] = grid[axis]!;
+      i32[(LAUNCH.clusterX >> 2) + axis] = cluster[axis]!;
+      i32[(LAUNCH.clustersX >> 2) + axis] = grid[axis]! / cluster[axis]!;
     });
-    [LAUNCH.gridX, LAUNCH.gridY, LAUNCH.gridZ].forEach((at, axis) => {
-      i32[at >> 2] = grid[axis]!;
-    });
+    i32[LAUNCH.clusterCtas >> 2] = extentOf(cluster);
     i32[LAUNCH.dynamicSharedBytes >> 2] = dynamicSharedBytes;
     i32[LAUNCH.totalSharedBytes >> 2] = totalShared;
     i32[LAUNCH.localBytes >> 2] = this.image.localBytesPerThread;
@@ -279,26 +277,33 @@ export class CtaRunner {
   }
 
   /**
-   * Runs one CTA to its end. Asks `isPointless` from time to time, and stops if it is.
-   * @throws KernelFault with warpIndex set.
+   * Runs the CTAs of one cluster to their ends. Asks `isPointless` from time to time, and stops if they are.
+   * @param index of the cluster: of the CTA, where a cluster is one.
+   * @throws KernelFault with `cta` and `warpIndex` set.
    */
-  runCta(linear: number, isPointless: () => boolean = () => false): void {
-    const { grid } = this.#request;
-    const { i32 } = this.#memory;
-    i32[LAUNCH.ctaX >> 2] = linear % grid[0];
-    i32[LAUNCH.ctaY >> 2] = Math.floor(linear / grid[0]) % grid[1];
-    i32[LAUNCH.ctaZ >> 2] = Math.floor(linear / (grid[0] * grid[1]));
-    i32[LAUNCH.smIndex >> 2] = this.#sm(linear);
-    this.#initialiseCta(linear);
-    this.#watcher?.beginCta(linear);
+  runCluster(index: number, isPointless: () => boolean = () => false): void {
     try {
-      this.#schedule(linear, isPointless);
-      if (this.#request.privateContents.kind === 'leftovers')
-        this.#leftovers.keep(this.#sm(linear), ...this.#privateMemory());
+      for (const resident of this.#residents) {
+        if (resident.state.rank > 0) this.#cta.leave();
+        this.#beginCta(resident, this.#placeOf(index, resident.state.rank));
+      }
+      this.#schedule(isPointless);
     } catch (error) {
-      if (error instanceof KernelFault) error.warpIndex ??= this.#currentWarp;
+      if (error instanceof KernelFault) {
+        error.warpIndex ??= this.#currentWarp;
+        error.cta ??= this.#cta.place.linear;
+      }
       throw error;
     }
+  }
+
+  #placeOf(index: number, rank: number): CtaPlace {
+    const { grid, cluster: extents } = this.#request;
+    const clusters: Dim3 = [grid[0] / extents[0], grid[1] / extents[1], grid[2] / extents[2]];
+    const [cluster, within] = [coordinatesOf(index, clusters), coordinatesOf(rank, extents)];
+    const cta = cluster.map((place, axis) => place * extents[axis]! + within[axis]!) as unknown as Dim3;
+    const linear = (cta[2] * grid[1] + cta[1]) * grid[0] + cta[0];
+    return { linear, cta, cluster, within, sm: this.#sm(linear) };
   }
 
   #sm(linear: number): number {
@@ -321,18 +326,24 @@ export class CtaRunner {
     if (privateContents.kind === 'leftovers') this.#leftovers.restore(this.#sm(linear), shared, local);
   }
 
-  #initialiseCta(linear: number): void {
+  #beginCta(resident: ResidentCta, place: CtaPlace): void {
+    const { orderSeed } = this.#request;
+    const { linear } = place;
+    this.#cta = resident;
     this.#fillPrivateMemory(linear);
     this.#memory.u8.set(this.#freshWarps, WARPS);
-    for (let warp = 0; warp < this.#warpCount; warp++) {
-      this.#states[warp] = 'ready';
-      this.#copies[warp] = noPendingCopies();
-    }
-    this.#states.length = this.#warpCount;
-    this.#arrived.clear();
-    this.#cta.reset(this.image.registersAtStart);
-    this.#suspended.reset();
-    this.#phaseInstructions.fill(0);
+    const seed = orderSeed === 0 ? 0 : (orderSeed ^ Math.imul(linear + 1, 0x9e3779b1)) | 1;
+    resident.begin(place, seededOrder(this.#warpCount, seed), this.image.registersAtStart);
+    this.#watcher?.beginCta(linear, resident.state.rank);
+  }
+
+  /** Lets a CTA of the cluster run. */
+  #enter(resident: ResidentCta): void {
+    if (resident === this.#cta) return;
+    this.#cta.leave();
+    this.#cta = resident;
+    resident.enter();
+    this.#watcher?.enterCta(resident.state.rank);
   }
 
   /** The same for every CTA, and so written once: launches may have thousands with little work each. */
@@ -357,45 +368,62 @@ export class CtaRunner {
     return new Uint8Array(i32.buffer);
   }
 
-  #schedule(linear: number, isPointless: () => boolean): void {
-    const { orderSeed, instructionsPerCta } = this.#request;
-    const order = seededOrder(
-      this.#warpCount,
-      orderSeed === 0 ? 0 : (orderSeed ^ Math.imul(linear + 1, 0x9e3779b1)) | 1,
-    );
-    let used = 0;
-    let critical = 0;
+  #schedule(isPointless: () => boolean): void {
     for (;;) {
-      if (isPointless()) return;
-      let live = false;
-      for (const warp of order) {
-        if (this.#states[warp] !== 'ready') continue;
-        live = true;
-        const executed = this.#runSlice(warp);
-        this.#sampler?.endSlice(linear, critical + this.#phaseInstructions[warp]!, this.#slice);
-        used += executed;
-        this.#phaseInstructions[warp]! += executed;
-        if (used > instructionsPerCta)
-          throw new KernelFault(
-            'budget',
-            `a CTA executed more than ${instructionsPerCta.toLocaleString('en')} warp instructions without finishing`,
-          );
+      let hasMoved = false;
+      for (const resident of this.#residents) {
+        if (resident.hasEnded) continue;
+        if (isPointless()) return;
+        this.#enter(resident);
+        hasMoved = this.#advance(isPointless) || hasMoved;
       }
-      if (this.#states.every((state) => state === 'exited')) break;
-      if (this.#resumePolls()) continue;
-      const released = this.#releaseAll() || this.#releaseBarriers();
-      if (released) {
-        critical += longestOf(this.#phaseInstructions);
-        this.#phaseInstructions.fill(0);
-      } else if (!live || this.#suspended.isStuck) this.#endStuckCta();
+      if (this.#residents.every(({ hasEnded }) => hasEnded)) return;
+      const completed = this.#completeClusterBarrier();
+      if (!hasMoved && !completed) this.#endStuckCluster();
     }
-    this.#finishCta();
-    critical += longestOf(this.#phaseInstructions);
-    this.#counts.criticalPath += critical;
-    this.#sampler?.endCta(linear, critical);
-    this.#counts.longestCta = Math.max(this.#counts.longestCta, used);
-    this.#counts.instructions += used;
-    this.#counts.ctas++;
+  }
+
+  /** Runs the current CTA until it needs others of its cluster, or has had its turn. Returns whether anything happened. */
+  #advance(isPointless: () => boolean): boolean {
+    const cta = this.#cta;
+    for (let hasMoved = false; ; hasMoved = true) {
+      if (isPointless()) return hasMoved;
+      const hasRun = this.#runWarps();
+      if (cta.states.every((state) => state === 'exited')) {
+        this.#finishCta();
+        return true;
+      }
+      if (this.#resumePolls()) continue;
+      if (this.#releaseAll() || this.#releaseBarriers() || this.#releaseClusterWaits()) {
+        cta.endPhase();
+        continue;
+      }
+      if (this.#meetsInCluster) cta.hasArrived = this.#haveAllArrived();
+      const isStuck = !hasRun || cta.suspended.isStuck;
+      if (isStuck || this.#residents.length > 1) return hasMoved || !isStuck;
+    }
+  }
+
+  /** Gives every warp that can run a slice. Returns whether one could. */
+  #runWarps(): boolean {
+    const { instructionsPerCta } = this.#request;
+    const cta = this.#cta;
+    let hasRun = false;
+    for (let i = 0; i < this.#warpCount; i++) {
+      const warp = cta.order[i]!;
+      if (cta.states[warp] !== 'ready') continue;
+      hasRun = true;
+      const executed = this.#runSlice(warp);
+      this.#sampler?.endSlice(cta.place.linear, cta.criticalPath + cta.phaseInstructions[warp]!, this.#slice);
+      cta.instructions += executed;
+      cta.phaseInstructions[warp]! += executed;
+      if (cta.instructions > instructionsPerCta)
+        throw new KernelFault(
+          'budget',
+          `a CTA executed more than ${instructionsPerCta.toLocaleString('en')} warp instructions without finishing`,
+        );
+    }
+    return hasRun;
   }
 
   get #slice(): number {
@@ -410,8 +438,8 @@ export class CtaRunner {
     this.#memory.i32[budget] = this.#slice;
     const status = this.#run(at);
     if (status === RUN_STATUS.budgetSpent && this.#suspend(warp, at)) return this.#slice - this.#memory.i32[budget]!;
-    if (status === RUN_STATUS.exited) this.#states[warp] = 'exited';
-    else if (status !== RUN_STATUS.budgetSpent) this.#states[warp] = 'waiting';
+    if (status === RUN_STATUS.exited) this.#cta.states[warp] = 'exited';
+    else if (status !== RUN_STATUS.budgetSpent) this.#cta.states[warp] = 'waiting';
     return this.#slice - this.#memory.i32[budget]!;
   }
 
@@ -438,7 +466,7 @@ export class CtaRunner {
     const [x, y, z] = this.#request.block;
     const { i32 } = this.#memory;
     let exited = 0;
-    this.#states.forEach((state, warp) => {
+    this.#cta.states.forEach((state, warp) => {
       const at = WARPS + warp * this.image.warpBytes;
       if (state === 'exited') exited += Math.min(LANES, x * y * z - warp * LANES);
       else if (i32[(at + WARP.converged) >> 2] === 0)
@@ -451,7 +479,7 @@ export class CtaRunner {
   /** All lanes that wait at a barrier, by warp and by the block from which they continue. */
   #waitingLanes(): WaitingLanes[] {
     const waiting: WaitingLanes[] = [];
-    this.#states.forEach((state, warp) => {
+    this.#cta.states.forEach((state, warp) => {
       if (state !== 'waiting' && state !== 'polling') return;
       const at = WARPS + warp * this.image.warpBytes;
       const { i32 } = this.#memory;
@@ -474,7 +502,8 @@ export class CtaRunner {
   #arrivals(): Arrival[] {
     const read: OperandReader = (operand, { warp, block, lanes }) =>
       this.#barrierContext(warp, block).word(operand, lanes[0]!);
-    return arrivalsOf(this.#waitingLanes(), this.image.barriers, this.#liveThreads(), this.#arrived, read);
+    const waiting = this.#waitingLanes().filter(({ block }) => !isClusterWait(this.image.barriers.get(block)!));
+    return arrivalsOf(waiting, this.image.barriers, this.#liveThreads(), this.#cta.arrived, read);
   }
 
   #barrierContext(warp: number, block: number): WarpContext {
@@ -488,19 +517,19 @@ export class CtaRunner {
   #releaseAll(): boolean {
     const { i32 } = this.#memory;
     const { warpBytes } = this.image;
-    const first = this.#states.indexOf('waiting');
-    if (this.#arrived.size > 0 || first < 0) return false;
+    const first = this.#cta.states.indexOf('waiting');
+    if (this.#cta.arrived.size > 0 || first < 0) return false;
     const block = i32[(WARPS + first * warpBytes + WARP.nextBlock) >> 2]!;
     for (let warp = 0; warp < this.#warpCount; warp++) {
       const at = WARPS + warp * warpBytes;
-      if (this.#states[warp] === 'exited') continue;
-      if (this.#states[warp] !== 'waiting' || i32[(at + WARP.converged) >> 2] === 0) return false;
+      if (this.#cta.states[warp] === 'exited') continue;
+      if (this.#cta.states[warp] !== 'waiting' || i32[(at + WARP.converged) >> 2] === 0) return false;
       if (i32[(at + WARP.nextBlock) >> 2] !== block) return false;
     }
     const id = wholeBarrierOf(this.image.barriers.get(block)!);
     if (id === undefined) return false;
-    this.#states.forEach((state, warp) => {
-      if (state === 'waiting') this.#states[warp] = 'ready';
+    this.#cta.states.forEach((state, warp) => {
+      if (state === 'waiting') this.#cta.states[warp] = 'ready';
     });
     this.#watcher?.barrier(id, ALL_WARPS.slice(0, this.#warpCount));
     return true;
@@ -510,7 +539,7 @@ export class CtaRunner {
   #releaseBarriers(): boolean {
     const complete = this.#arrivals().filter((arrival) => arrival.threads >= arrival.expected);
     for (const arrival of complete) {
-      this.#arrived.delete(arrival.id);
+      this.#cta.arrived.delete(arrival.id);
       this.#reduceAtBarrier(arrival);
       this.#watcher?.barrier(arrival.id, this.#warpsAt(arrival));
       for (const group of arrival.groups) this.#resume(group);
@@ -522,14 +551,66 @@ export class CtaRunner {
   #warpsAt({ groups, isWhole }: Arrival): number[] {
     const waiting = new Set(groups.map(({ warp }) => warp));
     return ALL_WARPS.slice(0, this.#warpCount).filter(
-      (warp) => waiting.has(warp) || (isWhole && this.#states[warp] === 'exited'),
+      (warp) => waiting.has(warp) || (isWhole && this.#cta.states[warp] === 'exited'),
     );
+  }
+
+  /** Lets lanes go on for whom the cluster's barrier is complete. */
+  #releaseClusterWaits(): boolean {
+    if (!this.#meetsInCluster) return false;
+    const { clusterPhases } = this.#cta;
+    let hasReleased = false;
+    for (const group of this.#waitingLanes()) {
+      const instruction = this.image.barriers.get(group.block)!;
+      if (!isClusterWait(instruction)) continue;
+      const first = group.warp * LANES;
+      const early = group.lanes.find((lane) => clusterPhases[first + lane] === CLUSTER_PHASE.outside);
+      if (early !== undefined) {
+        this.#currentWarp = group.warp;
+        throw new KernelFault('barrier', "a wait at the cluster's barrier, at which the thread has not arrived:", {
+          ...{ instruction, lane: early },
+        });
+      }
+      if (group.lanes.some((lane) => clusterPhases[first + lane] !== CLUSTER_PHASE.complete)) continue;
+      for (const lane of group.lanes) clusterPhases[first + lane] = CLUSTER_PHASE.outside;
+      this.#watcher?.clusterWait(group.warp);
+      this.#resume(group);
+      hasReleased = true;
+    }
+    return hasReleased;
+  }
+
+  /** Whether every thread of the CTA that has not exited has arrived at the cluster's barrier. */
+  #haveAllArrived(): boolean {
+    return this.#cta.clusterPhases.every(
+      (phase, thread) => phase === CLUSTER_PHASE.arrived || this.#hasExited(Math.floor(thread / LANES), thread % LANES),
+    );
+  }
+
+  #hasExited(warp: number, lane: number): boolean {
+    if (this.#cta.states[warp] === 'exited') return true;
+    const { i32 } = this.#memory;
+    const at = WARPS + warp * this.image.warpBytes;
+    return i32[(at + WARP.converged) >> 2] === 0 && i32[(at + WARP.programCounters) / 4 + lane] === PC.exited;
+  }
+
+  /** Ends the phase of the cluster's barrier if all threads have arrived. Who waits goes on at the next turn of its CTA. */
+  #completeClusterBarrier(): boolean {
+    if (!this.#meetsInCluster || !this.#residents.every(({ hasArrived }) => hasArrived)) return false;
+    for (const resident of this.#residents) {
+      const { clusterPhases } = resident;
+      for (let thread = 0; thread < clusterPhases.length; thread++)
+        if (clusterPhases[thread] === CLUSTER_PHASE.arrived) clusterPhases[thread] = CLUSTER_PHASE.complete;
+      resident.hasArrived = resident.hasEnded;
+    }
+    this.#watcher?.clusterComplete();
+    return true;
   }
 
   #resume({ warp, block, lanes }: WaitingLanes): void {
     const at = WARPS + warp * this.image.warpBytes;
     const { i32 } = this.#memory;
-    this.#states[warp] = 'ready';
+    this.#cta.states[warp] = 'ready';
     if (i32[(at + WARP.converged) >> 2] !== 0) return;
     for (const lane of lanes) i32[(at + WARP.programCounters) / 4 + lane] = block;
   }
@@ -557,43 +638,78 @@ export class CtaRunner {
 
   /** Takes over what the warp's lanes wait for. Returns whether none of its lanes can run. */
   #suspend(warp: number, at: number): boolean {
-    if (this.#cta.polls.size === 0 || !this.#suspended.suspend(at)) return false;
-    this.#states[warp] = 'polling';
+    if (this.#cta.state.polls.size === 0 || !this.#cta.suspended.suspend(at)) return false;
+    this.#cta.states[warp] = 'polling';
     return true;
   }
 
   /** @throws KernelFault for what no CTA may leave behind. */
   #finishCta(): void {
-    this.#cta.registers.finish();
-    const left = this.#cta.unfinishedCopy();
-    if (!left) return;
-    this.#currentWarp = Math.floor(left.thread / LANES);
-    throw new KernelFault(
-      'race',
-      'the CTA ends while a bulk copy may still read its shared memory: nothing waits for',
-      {
-        instruction: left.copy.instruction,
-        lane: left.thread % LANES,
-      },
-    );
+    const cta = this.#cta;
+    const { linear, sm } = cta.place;
+    cta.state.registers.finish();
+    const left = cta.state.unfinishedCopy();
+    if (left) {
+      this.#currentWarp = Math.floor(left.thread / LANES);
+      throw new KernelFault(
+        'race',
+        'the CTA ends while a bulk copy may still read its shared memory: nothing waits for',
+        {
+          instruction: left.copy.instruction,
+          lane: left.thread % LANES,
+        },
+      );
+    }
+    cta.hasEnded = true;
+    cta.hasArrived = true;
+    cta.endPhase();
+    this.#counts.criticalPath += cta.criticalPath;
+    this.#sampler?.endCta(linear, cta.criticalPath);
+    this.#counts.longestCta = Math.max(this.#counts.longestCta, cta.instructions);
+    this.#counts.instructions += cta.instructions;
+    this.#counts.ctas++;
+    if (this.#request.privateContents.kind === 'leftovers') this.#leftovers.keep(sm, ...this.#privateMemory());
   }
 
   /** Lets lanes go on whose phase is complete: they find out when they try again. */
   #resumePolls(): boolean {
-    return this.#wake(this.#suspended.resume());
+    return this.#wake(this.#cta.suspended.resume());
   }
 
   #wake(warps: ReadonlySet<number>): boolean {
-    for (const warp of warps) this.#states[(warp - WARPS) / this.image.warpBytes] = 'ready';
+    for (const warp of warps) this.#cta.states[(warp - WARPS) / this.image.warpBytes] = 'ready';
     return warps.size > 0;
   }
 
   /** @throws KernelFault that says who waits for what. */
-  #endStuckCta(): void {
-    if (this.#wake(this.#suspended.endTimeLimits())) return;
-    const waits = this.#suspended.describe((warp, lane) => this.#threadName(warp, lane));
-    if (waits) throw new KernelFault('barrier', waits.text, { instruction: waits.instruction });
-    this.#reportStuckBarrier();
+  #endStuckCluster(): void {
+    const live = this.#residents.filter(({ hasEnded }) => !hasEnded);
+    for (const resident of live) {
+      this.#enter(resident);
+      if (this.#wake(resident.suspended.endTimeLimits())) return;
+    }
+    for (const resident of live) {
+      this.#enter(resident);
+      const waits = resident.suspended.describe((warp, lane) => this.#threadName(warp, lane));
+      if (waits) throw new KernelFault('barrier', waits.text, { instruction: waits.instruction });
+      if (this.#arrivals().length > 0) this.#reportStuckBarrier();
+    }
+    this.#reportStuckCluster(live);
+  }
+
+  /** @throws KernelFault for those who wait for threads of the cluster that cannot arrive. */
+  #reportStuckCluster(live: readonly ResidentCta[]): never {
+    const waiting = live.find((resident) => {
+      this.#enter(resident);
+      return this.#waitingLanes().length > 0;
+    });
+    const late = live.filter(({ hasArrived }) => !hasArrived).map(({ state }) => state.rank);
+    const [group] = waiting ? this.#waitingLanes() : [];
+    throw new KernelFault(
+      'barrier',
+      `threads wait for the cluster's barrier, at which threads of CTA ${late.join(', ')} of the cluster do not arrive`,
+      group && { instruction: this.image.barriers.get(group.block)!, lane: group.lanes[0]! },
+    );
   }
 
   /** `(0, 0, 0)`. */
@@ -619,18 +735,19 @@ export class CtaRunner {
   }
 
   #context(instruction: PtxInstruction, warp: number, masked: boolean, site?: number): WarpContext {
-    const copies = this.#copies[(warp - WARPS) / this.image.warpBytes]!;
-    return new WarpContext(this.#around, instruction, warp, masked, copies, site);
+    const copies = this.#cta.copies[(warp - WARPS) / this.image.warpBytes]!;
+    return new WarpContext(this.#around[this.#cta.state.rank]!, instruction, warp, masked, copies, site);
   }
 
-  #surroundings(): OperationSurroundings {
+  #surroundings({ arrived, state }: ResidentCta): OperationSurroundings {
     return {
       image: this.image,
       memory: this.#memory,
       device: this.#deviceView,
       bounds: this.#bounds,
-      arrived: this.#arrived,
-      cta: this.#cta,
+      arrived,
+      cta: state,
+      cluster: this.#residents,
       watcher: this.#watcher,
       rubbish: this.#rubbish,
       writes: this.#writes,
@@ -708,11 +825,15 @@ export class CtaRunner {
   }
 }
 
-function longestOf(instructions: Float64Array): number {
-  let longest = 0;
-  for (let warp = 0; warp < instructions.length; warp++) longest = Math.max(longest, instructions[warp]!);
-  return longest;
-}
+const extentOf = ([x, y, z]: Dim3): number => x * y * z;
+
+const coordinatesOf = (index: number, [x, y]: Dim3): Dim3 => [
+  index % x,
+  Math.floor(index / x) % y,
+  Math.floor(index / (x * y)),
+];
+
+const isClusterWait = (instruction: PtxInstruction): boolean => synchronisationOf(instruction) === 'cluster';
 
 function emptyCounts(image: RunnableImage): SummedCounts {
   return {

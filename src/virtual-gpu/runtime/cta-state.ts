@@ -1,7 +1,5 @@
 import type { PtxInstruction } from '../../ptx/ast.ts';
-import { SHARED } from '../layout.ts';
 import { type Mbarrier, Mbarriers } from './mbarriers/mbarriers.ts';
-import type { PrivateMemory } from './memories.ts';
 import { RegisterPool } from './register-pool.ts';
 
 /** A lane that waits for a phase of an mbarrier. */
@@ -43,8 +41,28 @@ interface Products {
   groups: Product[][];
 }
 
+/** Where the bytes of a CTA's shared memory are now. */
+export interface SharedPlace {
+  readonly view: DataView;
+  readonly start: number;
+}
+
+/** A thread between `barrier.cluster.arrive` and `.wait`. */
+export const CLUSTER_PHASE = { outside: 0, arrived: 1, complete: 2 } as const;
+
+/** A CTA of the cluster, as the others reach it. */
+export interface Neighbour {
+  readonly state: CtaState;
+  readonly shared: SharedPlace;
+  /** By thread: a {@link CLUSTER_PHASE}. */
+  readonly clusterPhases: Uint8Array;
+  readonly hasEnded: boolean;
+}
+
 /** What the threads of a running CTA share beyond memory: mbarriers, copies on their way, registers. */
 export class CtaState {
+  /** In its cluster. */
+  readonly rank: number;
   readonly barriers: Mbarriers;
   #landings = new Map<number, Landing[]>();
   readonly #outgoing = new Map<number, OutgoingCopies>();
@@ -55,10 +73,17 @@ export class CtaState {
   /** By warp: what its lanes wait for since its last slice. */
   readonly polls = new Map<number, Poll[]>();
 
-  constructor(memory: PrivateMemory) {
+  constructor(rank: number, shared: () => SharedPlace) {
+    this.rank = rank;
     this.barriers = new Mbarriers(
-      (address) => memory.view.getBigUint64(SHARED + address, true),
-      (address, bits) => memory.view.setBigUint64(SHARED + address, bits, true),
+      (address) => {
+        const { view, start } = shared();
+        return view.getBigUint64(start + address, true);
+      },
+      (address, bits) => {
+        const { view, start } = shared();
+        view.setBigUint64(start + address, bits, true);
+      },
     );
   }
 

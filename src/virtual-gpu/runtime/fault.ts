@@ -36,6 +36,8 @@ export class KernelFault extends Error {
   readonly buffer: FaultPlace['buffer'];
   /** Set by the runner. */
   warpIndex: number | undefined;
+  /** Linear index of the CTA; set by the runner. */
+  cta: number | undefined;
 
   constructor(kind: FaultKind, message: string, where: FaultPlace = {}) {
     super(message);

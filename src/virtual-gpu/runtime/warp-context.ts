@@ -1,15 +1,16 @@
 import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
+import { isOfCluster } from '../../ptx/instruction-parts.ts';
 import { elementsOf } from '../../ptx/operands.ts';
 import { LANE_CONSTANTS, LANE_SPECIALS, UNIFORM_SPECIALS } from '../codegen/state/specials.ts';
 import type { RunnableImage } from '../kernel-image.ts';
-import { CONSTANTS, LANES, PARAMETER_BYTES, PARAMETERS, SHARED, WARP, WINDOW } from '../layout.ts';
+import { CLUSTER_RANK_SHIFT, CONSTANTS, LANES, PARAMETER_BYTES, PARAMETERS, SHARED, WARP, WINDOW } from '../layout.ts';
 import type { AccessWatcher } from '../race-detector/write-watcher.ts';
 import { unsupported } from '../unsupported.ts';
 import type { ArrivedThreads } from './barriers.ts';
 import type { BoundsChecker } from './bounds.ts';
 import { type Part, swizzled } from './bulk-copies/parts.ts';
-import type { CtaState } from './cta-state.ts';
-import { KernelFault } from './fault.ts';
+import type { CtaState, Neighbour } from './cta-state.ts';
+import { type FaultPlace, KernelFault } from './fault.ts';
 import type { Mbarrier } from './mbarriers/mbarriers.ts';
 import type { DeviceRange, PrivateMemory } from './memories.ts';
 import type { Rubbish } from './private-contents.ts';
@@ -33,6 +34,9 @@ export function advance({ low, high }: Address, bytes: number): Address {
   return { low: sum - carry * TWO_TO_32, high: (high + carry) >>> 0 };
 }
 
+/** Bits of a `shared::cluster` address that are the offset. */
+export const OFFSET_IN_CTA = 2 ** CLUSTER_RANK_SHIFT - 1;
+
 const ZERO: Address = { low: 0, high: 0 };
 
 /** A loop, since it is asked for every lane of a copy. */
@@ -47,7 +51,8 @@ const asBigInt = ({ low, high }: Address): bigint => (BigInt(high) << 32n) | Big
 export interface ResolvedAddress {
   view: DataView;
   offset: number;
-  space: 'global' | 'shared' | 'local' | 'const' | 'param';
+  /** `cluster`: shared memory of another CTA. */
+  space: 'global' | 'shared' | 'cluster' | 'local' | 'const' | 'param';
 }
 
 /** What one instruction copies; by position, of the lanes that take part. */
@@ -93,6 +98,8 @@ export interface OperationSurroundings {
   readonly device: DataView;
   readonly bounds: BoundsChecker;
   readonly cta: CtaState;
+  /** The CTAs of the cluster, by rank: at least the own one. */
+  readonly cluster: readonly Neighbour[];
   /** Arrivals at the CTA's barriers that nobody waits for. */
   readonly arrived: ArrivedThreads;
   /** Looks for races, where they are looked for. */
@@ -162,6 +169,39 @@ export class WarpContext {
 
   get cta(): CtaState {
     return this.#around.cta;
+  }
+
+  get ownCta(): Neighbour {
+    return this.#around.cluster[this.cta.rank]!;
+  }
+
+  /** The CTA in whose shared memory an address lies, and where there. */
+  inCluster({ low }: Address, lane: number): { cta: CtaState; address: number } {
+    const named = low >>> CLUSTER_RANK_SHIFT;
+    if (named === 0) return { cta: this.cta, address: low };
+    return { cta: this.neighbour(named - 1, lane).state, address: low & OFFSET_IN_CTA };
+  }
+
+  /** The CTA of this rank. @throws KernelFault where there is none. */
+  neighbour(rank: number, lane: number): Neighbour {
+    const { cluster } = this.#around;
+    const found = cluster[rank];
+    if (found) return found;
+    const ranks = cluster.length === 1 ? 'only rank 0' : `ranks 0 to ${cluster.length - 1}`;
+    throw new KernelFault('out-of-bounds', `names CTA ${rank} of a cluster that has ${ranks}`, {
+      ...{ instruction: this.instruction, lane },
+    });
+  }
+
+  /** As {@link neighbour}. @throws KernelFault if that CTA has exited, too. */
+  liveNeighbour(rank: number, lane: number): Neighbour {
+    const found = this.neighbour(rank, lane);
+    if (!found.hasEnded) return found;
+    throw new KernelFault(
+      'out-of-bounds',
+      `reaches the shared memory of CTA ${rank} of the cluster, which has exited: it must wait until the others are done with it,`,
+      { instruction: this.instruction, lane },
+    );
   }
 
   /** Number of the operation's site. */
@@ -257,7 +297,9 @@ export class WarpContext {
     for (const space of ['global', 'shared', 'local'] as const) {
       const own = accesses.filter((access) => access.space === space);
       if (own.length === 0) continue;
-      const addresses = own.map((access) => access.address.low);
+      // An address of shared memory may name the own CTA.
+      const mask = space === 'shared' ? OFFSET_IN_CTA : -1;
+      const addresses = own.map((access) => (access.address.low & mask) >>> 0);
       const request = { space, kind, addresses, lanes: own.map((access) => access.lane), bytes };
       this.#around.onRequest!(this.#site!, this.warp, request);
     }
@@ -300,6 +342,12 @@ export class WarpContext {
     for (; at < taken; at++) view.setUint8(to + at, device.getUint8(source + at));
     for (; at < bytes; at++) view.setUint8(to + at, 0);
     this.#around.watcher?.landed(this.#site!, this.warp, target, lane);
+  }
+
+  /** Lands what another CTA sent to the shared memory of the CTA that runs. */
+  receive(target: number, bytes: Uint8Array): void {
+    this.#memory.u8.set(bytes, SHARED + target);
+    this.#around.watcher?.wroteFromOutside(target, bytes.length);
   }
 
   /** Copies a part of a bulk copy to shared memory. */
@@ -571,6 +619,7 @@ export class WarpContext {
     }
     const view = this.#memory.view;
     if (space === 'shared' || (isGeneric && high === WINDOW.shared)) {
+      if (low >>> CLUSTER_RANK_SHIFT !== 0) return this.#resolveInCluster(low, bytes, verb, place());
       if (low + bytes > this.#bounds.limits.shared) throw outOfBounds();
       return { view, offset: SHARED + low, space: 'shared' };
     }
@@ -584,6 +633,24 @@ export class WarpContext {
     if (!isStore && isGeneric && high === WINDOW.parameter && low + bytes <= 4096)
       return { view, offset: PARAMETERS + low, space: 'param' };
     throw outOfBounds();
+  }
+
+  /** The same for an address that names a CTA of the cluster. */
+  #resolveInCluster(low: number, bytes: number, verb: string, place: FaultPlace): ResolvedAddress {
+    const rank = (low >>> CLUSTER_RANK_SHIFT) - 1;
+    if (place.space === 'shared' && !isOfCluster(this.instruction))
+      throw new KernelFault(
+        'out-of-bounds',
+        `a ${verb} in the shared memory of CTA ${rank} of the cluster, by an instruction that reaches only the own CTA's: ` +
+          'such an address needs .shared::cluster, or a generic address,',
+        place,
+      );
+    const offset = low & OFFSET_IN_CTA;
+    if (offset + bytes > this.#bounds.limits.shared)
+      throw new KernelFault('out-of-bounds', `out-of-bounds ${verb} in the shared memory of CTA ${rank}`, place);
+    const { shared } = this.liveNeighbour(rank, place.lane!);
+    const isOwn = rank === this.cta.rank;
+    return { view: shared.view, offset: shared.start + offset, space: isOwn ? 'shared' : 'cluster' };
   }
 
   /**

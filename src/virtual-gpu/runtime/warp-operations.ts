@@ -1,6 +1,5 @@
 import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
 import { has, spaceOf, typeOf, vectorLength } from '../../ptx/instruction-parts.ts';
-import { synchronisationOf } from '../../ptx/instructions/properties.ts';
 import { sizeOfPtxType } from '../../ptx/types.ts';
 import { LANES } from '../layout.ts';
 import { isMarkedStrong } from '../race-detector/watched-access.ts';
@@ -8,6 +7,7 @@ import { unsupported } from '../unsupported.ts';
 import { asyncCopy } from './async-copy.ts';
 import { performAtomic } from './atomics.ts';
 import { applyPriority, discard, prefetch } from './cache-hints.ts';
+import { clusterArrive, mapAddress, rankOfAddress, storeAsync } from './clusters/operations.ts';
 import { KernelFault } from './fault.ts';
 import { matrixMultiply } from './matrix-multiply.ts';
 import { mbarrierOperation } from './mbarriers/operations.ts';
@@ -269,7 +269,8 @@ export const WARP_OPERATIONS: ReadonlyMap<string, WarpOperation> = new Map<strin
   ['redux', redux],
   ['elect', elect],
   ['bar', arrive],
-  ['barrier', arrive],
+  ['mapa', mapAddress],
+  ['getctarank', rankOfAddress],
   ['membar', fence],
   ['fence', fence],
   ['prefetch', prefetch],
@@ -280,7 +281,6 @@ export const WARP_OPERATIONS: ReadonlyMap<string, WarpOperation> = new Map<strin
   ['brkpt', trap],
   ['ld', genericLoad],
   ['ldu', genericLoad],
-  ['st', genericStore],
   ['atom', performAtomic],
   ['red', performAtomic],
   ['mma', matrixMultiply],
@@ -292,6 +292,8 @@ export const WARP_OPERATIONS: ReadonlyMap<string, WarpOperation> = new Map<strin
 
 /** The same, of opcodes whose modifiers make several instructions of them. Throw `UnsupportedPtxError` for the others. */
 export const WARP_OPERATIONS_BY_FORM: ReadonlyMap<string, (instruction: PtxInstruction) => WarpOperation> = new Map([
+  ['st', (instruction) => (instruction.modifiers[0] === 'async' ? storeAsync(instruction) : genericStore)],
+  ['barrier', (instruction) => (has(instruction, 'cluster') ? clusterArrive : arrive)],
   ['cp', asyncCopy],
   ['mbarrier', mbarrierOperation],
   ['wgmma', warpgroupMultiply],
@@ -306,6 +308,6 @@ export function warpOperation(instruction: PtxInstruction): WarpOperation {
     WARP_OPERATIONS.get(instruction.opcode) ??
     WARP_OPERATIONS_BY_FORM.get(instruction.opcode)?.(instruction) ??
     scalarOperation(instruction);
-  if (!operation || synchronisationOf(instruction) === 'cluster') throw unsupported(instruction);
+  if (!operation) throw unsupported(instruction);
   return operation;
 }

@@ -63,7 +63,7 @@ const CODE: [table: string, opcodes: string[], runs: string[]][] = [
   ['lane by lane, exact', [FLOAT_FUNCTIONS, INTEGER_FUNCTIONS, GENERAL_FUNCTIONS].flatMap(opcodesOf), ['lane']],
   // `bar` and `barrier` run as their modifiers say, `ld` and `st` here when their address is a generic one.
   ['left to JavaScript', opcodesOf(WARP_OPERATIONS), ['warp', 'access', 'order', 'control']],
-  ['left to JavaScript, by form', opcodesOf(WARP_OPERATIONS_BY_FORM), ['warp']],
+  ['left to JavaScript, by form', opcodesOf(WARP_OPERATIONS_BY_FORM), ['warp', 'access', 'control']],
 ];
 
 describe('the code generator', () => {

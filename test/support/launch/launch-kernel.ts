@@ -11,6 +11,8 @@ export interface KernelLaunch {
   readonly functionName?: string;
   /** CTAs along x, or all three extents. Default 1. */
   readonly grid?: number | Dim3;
+  /** CTAs of a cluster along x, or all three extents. Default none. */
+  readonly cluster?: number | Dim3;
   /** Threads along x, or all three extents. Default one warp. */
   readonly block?: number | Dim3;
   readonly dynamicSharedBytes?: number;
@@ -65,6 +67,7 @@ export function planLaunch(launch: KernelLaunch): PlannedLaunch {
     grid: extents(launch.grid, 1),
     block: extents(launch.block, 32),
     dynamicSharedBytes: launch.dynamicSharedBytes ?? 0,
+    ...(launch.cluster === undefined ? {} : { cluster: extents(launch.cluster, 1) }),
     cooperative: false,
     programmaticDependent: false,
     arguments: (launch.arguments ?? []).map(planArgument),

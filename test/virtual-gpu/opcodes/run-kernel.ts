@@ -46,6 +46,7 @@ export function runKernel(
   const pointer = (offset: number): bigint => (BigInt(WINDOW.global) << 32n) | BigInt(offset);
   runner.begin({
     grid: [launch.ctas, 1, 1],
+    cluster: [1, 1, 1],
     block: [launch.threadsPerCta, 1, 1],
     dynamicSharedBytes: 0,
     parameters: new Uint8Array(new BigUint64Array([pointer(INPUT), pointer(output), ...launch.scalars]).buffer),
@@ -62,7 +63,7 @@ export function runKernel(
     isSerial: true,
     privateContents: { kind: 'rubbish', seed: 0 },
   });
-  for (let cta = 0; cta < launch.ctas; cta++) runner.runCta(cta);
+  for (let cta = 0; cta < launch.ctas; cta++) runner.runCluster(cta);
   return bytes.slice(output, output + launch.outputBytes);
 }
 

@@ -33,8 +33,8 @@ export function programCounterOf(target: number, blocks: readonly JitBlock[]): n
   return target | (syncPoint ? PC.syncPoint : 0);
 }
 
-/** Whether a warp waits there for all threads of its CTA. */
-const isBarrier = (i: PtxInstruction): boolean => synchronisationOf(i) === 'cta';
+/** Whether a warp waits there for all threads of its CTA, or of its cluster. */
+const isBarrier = (i: PtxInstruction): boolean => ['cta', 'cluster'].includes(synchronisationOf(i));
 
 export const readsClock = (i: PtxInstruction): boolean =>
   i.operands.some((o) => o.kind === 'special' && CLOCKS.has(o.name));

@@ -1,5 +1,5 @@
 import type { PtxInstruction, PtxOperand } from '../../../ptx/ast.ts';
-import { spaceOf, typeOf, vectorLength } from '../../../ptx/instruction-parts.ts';
+import { isOfCluster, spaceOf, typeOf, vectorLength } from '../../../ptx/instruction-parts.ts';
 import { definitionsAndUses, memoryActionOf, runsAs } from '../../../ptx/instructions/properties.ts';
 import { sizeOfPtxType } from '../../../ptx/types.ts';
 import { BOUNDS, PATTERN } from '../../layout.ts';
@@ -27,6 +27,7 @@ const addressOperand = (instruction: PtxInstruction): PtxOperand =>
 
 /** Whether this is a load or store with a known space, so that lanes can access it four at a time. */
 export function isVectorAccess(instruction: PtxInstruction, kernel: KernelContext): boolean {
+  if (isOfCluster(instruction) || instruction.modifiers[0] === 'async') return false;
   if (spaceOf(instruction) !== 'generic') return true;
   const address = addressOperand(instruction);
   return address.kind === 'address' && address.base?.kind === 'symbol' && kernel.symbols.has(address.base.name);

@@ -2,8 +2,9 @@ import type { PtxInstruction, PtxOperand } from '../../../ptx/ast.ts';
 import { has } from '../../../ptx/instruction-parts.ts';
 import { decodeTensorMap, TENSOR_MAP_BYTES, type TensorMap } from '../../tensor-map.ts';
 import { unsupported } from '../../unsupported.ts';
+import type { CtaState } from '../cta-state.ts';
 import { KernelFault } from '../fault.ts';
-import { atMbarrier, mbarrierAddress } from '../mbarriers/operations.ts';
+import { atMbarrier, mbarrierAt } from '../mbarriers/operations.ts';
 import type { WarpContext } from '../warp-context.ts';
 import { boxBytes, CHUNK_BYTES, type Part, partsOfBox } from './parts.ts';
 
@@ -25,7 +26,7 @@ const TENSOR_ALIGNMENT = 128;
 
 const AXES: ReadonlyMap<string, number> = new Map(['1d', '2d', '3d', '4d', '5d'].map((name, i) => [name, i + 1]));
 /** Forms that virtual GPUs do not run. */
-const UNSUPPORTED = /^im2col|^cp_mask$|^multicast|^cta_group|^tile::|^ignore_oob$/;
+const UNSUPPORTED = /^im2col|^cp_mask$|^cta_group|^tile::|^ignore_oob$/;
 
 /** cp.async.bulk and cp.async.bulk.tensor; `undefined` for other instructions. Source: PTX ISA. */
 export function bulkCopyStep(instruction: PtxInstruction): ((context: WarpContext) => void) | undefined {
@@ -37,6 +38,7 @@ export function bulkCopyStep(instruction: PtxInstruction): ((context: WarpContex
   const spaces = modifiers.filter((modifier) => modifier === 'global' || modifier.startsWith('shared'));
   if (spaces.length !== 2) return undefined;
   if (spaces[1] === 'global') return copyIn;
+  if (spaces[0] === 'shared::cluster') return copyAcross;
   return spaces[0] === 'global' && has(instruction, 'bulk_group') ? copyOut : undefined;
 }
 
@@ -47,25 +49,85 @@ function copyIn(context: WarpContext): void {
   const [destination, source] = operands as [PtxOperand, PtxOperand];
   const barrierOperand = operands[isTensor ? 2 : 3];
   if (!barrierOperand) throw unsupported(instruction);
+  const maskOperand = has(instruction, 'multicast::cluster') ? operands[isTensor ? 3 : 4] : undefined;
   for (const lane of lanes) {
-    const shared = sharedStart(context, destination, lane, isTensor);
+    const { cta, address: shared } = sharedStart(context, destination, lane, isTensor);
     const copy = isTensor
       ? tensorCopy(context, lane, source, shared)
       : plainCopy(context, lane, { global: globalStart(context, source, lane), shared }, operands[2]!);
-    const barrier = mbarrierAddress(context, barrierOperand, lane, 'shared');
+    const barrier = barrierBeside(context, barrierOperand, lane, cta);
     checkShared(copy, shared, true);
     for (const part of copy.parts) checkGlobal(copy, part, false);
     report(copy, 'load', 'global');
-    report(copy, 'store', 'shared');
-    atMbarrier(context, lane, barrier, () => void context.cta.barriers.at(barrier));
-    context.cta.send(barrier, () => {
-      for (const part of copy.parts) context.landPart(part, copy.swizzleBytes, copy.fill);
+    const targets = maskOperand ? chosen(context, context.word(maskOperand, lane), lane) : [cta];
+    for (const target of targets) landLater(copy, target, barrier);
+  }
+}
+
+/** The copy will land in the shared memory of `target`, and complete the mbarrier there. */
+function landLater(copy: BulkCopy, target: CtaState, barrier: number): void {
+  const { context, lane } = copy;
+  const isOwn = target === context.cta;
+  if (isOwn || !context.watcher) report(copy, 'store', 'shared');
+  atMbarrier(context, lane, barrier, () => void target.barriers.at(barrier));
+  target.send(barrier, () => {
+    for (const part of copy.parts) context.landPart(part, copy.swizzleBytes, copy.fill);
+    if (isOwn) {
       context.watcher?.landedPieces(context.site, context.warp, [...chunksOf(copy)], lane);
-      context.watcher?.released(barrier, context.warp);
-      atMbarrier(context, lane, barrier, () => {
-        const { barriers } = context.cta;
-        barriers.completeBytes(barriers.at(barrier), copy.bytes);
-      });
+      context.watcher?.released(barrier, context.warp, target.rank);
+    } else for (const chunk of chunksOf(copy)) context.watcher?.wroteFromOutside(chunk, CHUNK_BYTES);
+    complete(copy, target, barrier);
+  });
+}
+
+function complete({ context, lane, bytes }: BulkCopy, { barriers }: CtaState, barrier: number): void {
+  atMbarrier(context, lane, barrier, () => barriers.completeBytes(barriers.at(barrier), bytes));
+}
+
+/** The CTAs of a cluster that a multicast names, a bit each. */
+function chosen(context: WarpContext, mask: number, lane: number): CtaState[] {
+  const ranks = Array.from({ length: 16 }, (_, rank) => rank).filter((rank) => ((mask >>> rank) & 1) !== 0);
+  return ranks.map((rank) => context.liveNeighbour(rank, lane).state);
+}
+
+/** The mbarrier that a copy to the shared memory of `cta` completes: it lies there, too. */
+function barrierBeside(context: WarpContext, operand: PtxOperand, lane: number, cta: CtaState): number {
+  const barrier = mbarrierAt(context, operand, lane, 'shared');
+  if (barrier.cta === cta) return barrier.address;
+  throw new KernelFault(
+    'barrier',
+    `copies to CTA ${cta.rank} of the cluster and completes an mbarrier of CTA ${barrier.cta.rank}: both lie in one CTA, not`,
+    { instruction: context.instruction, lane },
+  );
+}
+
+/** From the own shared memory to that of a CTA of the cluster. */
+function copyAcross(context: WarpContext): void {
+  const { instruction, operands, lanes } = context;
+  const [destination, source, size, barrierOperand] = operands as PtxOperand[];
+  if (!destination || !source || !size || !barrierOperand) throw unsupported(instruction);
+  for (const lane of lanes) {
+    const to = sharedStart(context, destination, lane, false);
+    const from = sharedStart(context, source, lane, false).address;
+    const copy = plainCopy(context, lane, { global: undefined, shared: from }, size);
+    const barrier = barrierBeside(context, barrierOperand, lane, to.cta);
+    checkShared(copy, from, false);
+    checkShared(copy, to.address, true);
+    report(copy, 'load', 'shared');
+    atMbarrier(context, lane, barrier, () => void to.cta.barriers.at(barrier));
+    const { ownCta } = context;
+    to.cta.send(barrier, () => {
+      if (ownCta.hasEnded)
+        throw new KernelFault(
+          'race',
+          'the CTA ends while a bulk copy may still read its shared memory: nothing waits for',
+          {
+            ...{ instruction, lane },
+          },
+        );
+      const { view, start } = ownCta.shared;
+      context.receive(to.address, new Uint8Array(view.buffer, start + from, copy.bytes).slice());
+      complete(copy, to.cta, barrier);
     });
   }
 }
@@ -76,7 +138,7 @@ function copyOut(context: WarpContext): void {
   const isTensor = has(instruction, 'tensor');
   const [destination, source] = operands as [PtxOperand, PtxOperand];
   for (const lane of lanes) {
-    const shared = sharedStart(context, source, lane, isTensor);
+    const shared = sharedStart(context, source, lane, isTensor).address;
     const copy = isTensor
       ? tensorCopy(context, lane, destination, shared)
       : plainCopy(context, lane, { global: globalStart(context, destination, lane), shared }, operands[2]!);
@@ -109,13 +171,29 @@ function waitGroup(context: WarpContext): void {
   }
 }
 
-function sharedStart(context: WarpContext, operand: PtxOperand, lane: number, isTensor: boolean): number {
-  const { low } = context.address(operand, lane);
+/** Where a copy begins in the shared memory of the CTA, or of another one of the cluster. */
+function sharedStart(
+  context: WarpContext,
+  operand: PtxOperand,
+  lane: number,
+  isTensor: boolean,
+): { cta: CtaState; address: number } {
+  const place = context.inCluster(context.address(operand, lane), lane);
   const alignment = isTensor ? TENSOR_ALIGNMENT : CHUNK_BYTES;
-  if (low % alignment === 0) return low;
-  throw new KernelFault('misaligned', `a bulk copy at shared address ${low}, not a multiple of ${alignment}`, {
-    ...{ instruction: context.instruction, lane, address: BigInt(low), accessBytes: alignment, space: 'shared' },
-  });
+  if (place.address % alignment === 0) return place;
+  throw new KernelFault(
+    'misaligned',
+    `a bulk copy at shared address ${place.address}, not a multiple of ${alignment}`,
+    {
+      ...{
+        instruction: context.instruction,
+        lane,
+        address: BigInt(place.address),
+        accessBytes: alignment,
+        space: 'shared',
+      },
+    },
+  );
 }
 
 function globalStart(context: WarpContext, operand: PtxOperand, lane: number): number {
@@ -125,7 +203,7 @@ function globalStart(context: WarpContext, operand: PtxOperand, lane: number): n
 function plainCopy(
   context: WarpContext,
   lane: number,
-  places: { global: number; shared: number },
+  places: { global: number | undefined; shared: number },
   size: PtxOperand,
 ): BulkCopy {
   const bytes = context.word(size, lane);

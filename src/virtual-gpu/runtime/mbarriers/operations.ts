@@ -1,6 +1,7 @@
 import type { PtxInstruction, PtxOperand } from '../../../ptx/ast.ts';
 import { has, spaceOf } from '../../../ptx/instruction-parts.ts';
 import { unsupported } from '../../unsupported.ts';
+import type { CtaState } from '../cta-state.ts';
 import { KernelFault } from '../fault.ts';
 import type { WarpContext } from '../warp-context.ts';
 import { isAfter, type Mbarrier, MbarrierMistake, pendingCountOf, stateOf } from './mbarriers.ts';
@@ -11,7 +12,8 @@ export const MBARRIER_BYTES = 8;
 interface LaneOperation {
   readonly context: WarpContext;
   readonly lane: number;
-  /** Offset in shared memory. */
+  /** In whose shared memory the mbarrier lies, and where. */
+  readonly cta: CtaState;
   readonly address: number;
   /** The operand before the address, and those behind it. */
   readonly result: PtxOperand | undefined;
@@ -21,17 +23,17 @@ interface LaneOperation {
 const wordOf = ({ context, values, lane }: LaneOperation, index: number, otherwise: number): number =>
   values[index] === undefined ? otherwise : context.word(values[index], lane);
 
-const objectOf = ({ context, address }: LaneOperation): Mbarrier => context.cta.barriers.at(address);
+const objectOf = ({ cta, address }: LaneOperation): Mbarrier => cta.barriers.at(address);
 
 function arrive(operation: LaneOperation): void {
-  const { context, result, lane } = operation;
-  const { barriers } = context.cta;
+  const { context, cta, result, lane } = operation;
+  const { barriers } = cta;
   const object = objectOf(operation);
   const state = stateOf(object);
   const expectsBytes = has(context.instruction, 'expect_tx');
   if (expectsBytes) barriers.expectBytes(object, wordOf(operation, 0, 0));
   const count = expectsBytes ? 1 : wordOf(operation, 0, 1);
-  context.watcher?.released(object.address, context.warp);
+  context.watcher?.released(object.address, context.warp, cta.rank);
   if (context.instruction.modifiers[0] === 'arrive_drop') barriers.drop(object, count);
   else barriers.arrive(object, count);
   if (result && result.kind !== 'sink') context.setDouble(result, lane, state);
@@ -63,13 +65,12 @@ type Operation = (operation: LaneOperation) => void;
 
 const OPERATIONS: Readonly<Record<string, Operation>> = {
   init: (operation) => {
-    operation.context.cta.barriers.initialise(operation.address, wordOf(operation, 0, 0));
-    operation.context.watcher?.released(operation.address, operation.context.warp);
+    operation.cta.barriers.initialise(operation.address, wordOf(operation, 0, 0));
+    operation.context.watcher?.released(operation.address, operation.context.warp, operation.cta.rank);
   },
-  inval: ({ context, address }) => context.cta.barriers.invalidate(address),
-  expect_tx: (operation) => operation.context.cta.barriers.expectBytes(objectOf(operation), wordOf(operation, 0, 0)),
-  complete_tx: (operation) =>
-    operation.context.cta.barriers.completeBytes(objectOf(operation), wordOf(operation, 0, 0)),
+  inval: ({ cta, address }) => cta.barriers.invalidate(address),
+  expect_tx: (operation) => operation.cta.barriers.expectBytes(objectOf(operation), wordOf(operation, 0, 0)),
+  complete_tx: (operation) => operation.cta.barriers.completeBytes(objectOf(operation), wordOf(operation, 0, 0)),
   arrive,
   arrive_drop: arrive,
   test_wait: wait,
@@ -91,27 +92,43 @@ function pendingCount(context: WarpContext): void {
   for (const lane of lanes) context.setWord(operands[0]!, lane, pendingCountOf(context.double(operands[1]!, lane)));
 }
 
+/** Those that reach an mbarrier of another CTA of the cluster. */
+const REMOTE: ReadonlySet<string> = new Set(['arrive', 'arrive_drop', 'expect_tx', 'complete_tx']);
+
 function operate(context: WarpContext, operation: Operation, at: number): void {
   const { instruction, operands, lanes } = context;
   for (const lane of lanes) {
-    const address = mbarrierAddress(context, operands[at]!, lane, spaceOf(instruction));
+    const place = mbarrierAt(context, operands[at]!, lane, spaceOf(instruction));
+    if (place.cta !== context.cta && !REMOTE.has(instruction.modifiers[0]!))
+      throw new KernelFault(
+        'barrier',
+        `reaches no mbarrier of another CTA, here of CTA ${place.cta.rank} of the cluster:`,
+        {
+          ...{ instruction, lane },
+        },
+      );
     const values = operands.slice(at + 1);
-    atMbarrier(context, lane, address, () =>
-      operation({ context, lane, address, result: at > 0 ? operands[0] : undefined, values }),
+    atMbarrier(context, lane, place.address, () =>
+      operation({ context, lane, ...place, result: at > 0 ? operands[0] : undefined, values }),
     );
   }
 }
 
-/** @throws KernelFault where no mbarrier can lie. */
-export function mbarrierAddress(context: WarpContext, operand: PtxOperand, lane: number, space: string): number {
+/** An mbarrier of the own CTA, or of another one of the cluster. @throws KernelFault where none can lie. */
+export function mbarrierAt(
+  context: WarpContext,
+  operand: PtxOperand,
+  lane: number,
+  space: string,
+): { cta: CtaState; address: number } {
   const address = context.address(operand, lane);
   const place = context.resolve(address, space, MBARRIER_BYTES, true, lane);
-  if (place.space !== 'shared')
+  if (place.space !== 'shared' && place.space !== 'cluster')
     throw new KernelFault('barrier', `an mbarrier in ${place.space} memory, where none can be`, {
       instruction: context.instruction,
       lane,
     });
-  return address.low;
+  return context.inCluster(address, lane);
 }
 
 /** Names instruction, lane and address of a mistake. */

@@ -1,0 +1,97 @@
+import type { PtxInstruction, PtxOperand } from '../../../ptx/ast.ts';
+import { has, isOfCluster, typeOf, vectorLength } from '../../../ptx/instruction-parts.ts';
+import { sizeOfPtxType } from '../../../ptx/types.ts';
+import { CLUSTER_RANK_SHIFT, WINDOW } from '../../layout.ts';
+import { unsupported } from '../../unsupported.ts';
+import { CLUSTER_PHASE } from '../cta-state.ts';
+import { KernelFault } from '../fault.ts';
+import { atMbarrier, mbarrierAt } from '../mbarriers/operations.ts';
+import { OFFSET_IN_CTA, type WarpContext } from '../warp-context.ts';
+
+/** barrier.cluster.arrive: counts towards the cluster's barrier and goes on. Releases unless it says `.relaxed`. */
+export function clusterArrive(context: WarpContext): void {
+  const { instruction, lanes, watcher, warp } = context;
+  const { clusterPhases } = context.ownCta;
+  for (const lane of lanes) {
+    const thread = context.threadOf(lane);
+    if (clusterPhases[thread] !== CLUSTER_PHASE.outside)
+      throw new KernelFault(
+        'barrier',
+        "arrives at the cluster's barrier twice, with no barrier.cluster.wait between:",
+        {
+          ...{ instruction, lane },
+        },
+      );
+    clusterPhases[thread] = CLUSTER_PHASE.arrived;
+  }
+  watcher?.clusterArrive(warp, !has(instruction, 'relaxed'));
+}
+
+/** mapa: the same place in the shared memory of another CTA of the cluster, as an address of the same kind. */
+export function mapAddress(context: WarpContext): void {
+  const { instruction, operands, lanes } = context;
+  const [destination, source, rankOperand] = operands as [PtxOperand, PtxOperand, PtxOperand];
+  const isGeneric = !instruction.modifiers.some((modifier) => modifier.startsWith('shared'));
+  for (const lane of lanes) {
+    const address = context.integer(source, lane);
+    const rank = context.word(rankOperand, lane);
+    if (isGeneric && Number(address >> 32n) !== WINDOW.shared)
+      throw new KernelFault('out-of-bounds', 'takes an address of shared memory, not', {
+        ...{ instruction, lane, address, accessBytes: 1, space: 'generic' },
+      });
+    context.neighbour(rank, lane);
+    const offset = Number(address & BigInt(OFFSET_IN_CTA));
+    const there = BigInt(rank === context.cta.rank ? offset : offset + (rank + 1) * 2 ** CLUSTER_RANK_SHIFT);
+    context.setInteger(destination, lane, isGeneric ? (BigInt(WINDOW.shared) << 32n) | there : there);
+  }
+}
+
+/** getctarank: of the CTA in whose shared memory an address lies. */
+export function rankOfAddress(context: WarpContext): void {
+  const [destination, source] = context.operands as [PtxOperand, PtxOperand];
+  for (const lane of context.lanes) {
+    const named = Number((context.integer(source, lane) & 0xffffffffn) >> BigInt(CLUSTER_RANK_SHIFT));
+    context.setWord(destination, lane, named === 0 ? context.cta.rank : named - 1);
+  }
+}
+
+/**
+ * st.async: values that reach a CTA of the cluster when somebody waits at their mbarrier there, not before.
+ * Source: PTX ISA, st.async.
+ */
+export function storeAsync(instruction: PtxInstruction): (context: WarpContext) => void {
+  const isKnown = isOfCluster(instruction) && has(instruction, 'mbarrier::complete_tx::bytes');
+  if (!isKnown || has(instruction, 'mmio')) throw unsupported(instruction);
+  const [count, size] = [vectorLength(instruction), sizeOfPtxType(typeOf(instruction))];
+  return (context) => sendValues(context, count, size);
+}
+
+function sendValues(context: WarpContext, count: number, size: number): void {
+  const { instruction, operands, lanes } = context;
+  const bytes = count * size;
+  for (const lane of lanes) {
+    const address = context.address(operands[0]!, lane);
+    context.resolve(address, 'shared', bytes, true, lane);
+    const { cta, address: offset } = context.inCluster(address, lane);
+    const barrier = mbarrierAt(context, operands[1 + count]!, lane, 'shared');
+    if (barrier.cta !== cta)
+      throw new KernelFault(
+        'barrier',
+        `stores to CTA ${cta.rank} of the cluster and completes an mbarrier of CTA ${barrier.cta.rank}: both lie in one`,
+        { instruction, lane },
+      );
+    atMbarrier(context, lane, barrier.address, () => void cta.barriers.at(barrier.address));
+    const values = new DataView(new ArrayBuffer(bytes));
+    for (let element = 0; element < count; element++) {
+      const value = operands[1 + element]!;
+      if (size === 8) values.setBigUint64(element * size, context.double(value, lane), true);
+      else values.setUint32(element * size, context.word(value, lane), true);
+    }
+    cta.send(barrier.address, () => {
+      context.receive(offset, new Uint8Array(values.buffer));
+      atMbarrier(context, lane, barrier.address, () =>
+        cta.barriers.completeBytes(cta.barriers.at(barrier.address), bytes),
+      );
+    });
+  }
+}

@@ -1,0 +1,148 @@
+import type { Dim3 } from '../../../core/launch-plan.ts';
+import { LANES, LAUNCH, SHARED, WARPS } from '../../layout.ts';
+import type { ArrivedThreads } from '../barriers.ts';
+import { CLUSTER_PHASE, CtaState, type Neighbour, type SharedPlace } from '../cta-state.ts';
+import { SuspendedLanes } from '../mbarriers/suspended-lanes.ts';
+import type { PrivateMemory } from '../memories.ts';
+import { noPendingCopies, type PendingCopies } from '../warp-context.ts';
+
+export type WarpState = 'ready' | 'waiting' | 'polling' | 'exited';
+
+/** What the CTAs of a launch have in common. */
+export interface CtaExtents {
+  readonly warps: number;
+  readonly threads: number;
+  readonly sharedBytes: number;
+  /** End of the warps' states and their local memory. */
+  readonly warpsEnd: number;
+}
+
+/** Where a CTA lies. */
+export interface CtaPlace {
+  readonly linear: number;
+  readonly cta: Dim3;
+  /** Of its cluster, and its place there. */
+  readonly cluster: Dim3;
+  readonly within: Dim3;
+  readonly sm: number;
+}
+
+/**
+ * A CTA that runs, and what it has beyond its memory. CTAs of a cluster take turns: the memory of one is where compiled code expects it,
+ * that of the others is kept here.
+ */
+export class ResidentCta implements Neighbour {
+  readonly #memory: PrivateMemory;
+  readonly #extents: CtaExtents;
+  place!: CtaPlace;
+  /** In which its warps run. */
+  order: ArrayLike<number> = [];
+  readonly states: WarpState[] = [];
+  /** cp.async copies on their way, by warp. */
+  readonly copies: PendingCopies[] = [];
+  readonly arrived: ArrivedThreads = new Map();
+  readonly state: CtaState;
+  readonly suspended: SuspendedLanes;
+  /** Instructions of each warp since the CTA's warps met last. */
+  readonly phaseInstructions: Float64Array;
+  /** By thread. */
+  readonly clusterPhases: Uint8Array;
+  /** Whether every thread that has not exited has arrived at the cluster's barrier. */
+  hasArrived = false;
+  instructions = 0;
+  criticalPath = 0;
+  hasEnded = false;
+  #isLive = true;
+  #kept: { shared: Uint8Array; view: DataView; warps: Uint8Array } | undefined;
+
+  /** @param rank in its cluster. */
+  constructor(rank: number, memory: PrivateMemory, extents: CtaExtents) {
+    this.#memory = memory;
+    this.#extents = extents;
+    this.state = new CtaState(rank, () => this.shared);
+    this.suspended = new SuspendedLanes(this.state, memory);
+    this.phaseInstructions = new Float64Array(extents.warps);
+    this.clusterPhases = new Uint8Array(extents.threads);
+  }
+
+  /** Begins, in the memory that compiled code uses. */
+  begin(place: CtaPlace, order: ArrayLike<number>, registersAtStart: number | undefined): void {
+    this.place = place;
+    this.order = order;
+    for (let warp = 0; warp < this.#extents.warps; warp++) {
+      this.states[warp] = 'ready';
+      this.copies[warp] = noPendingCopies();
+    }
+    this.arrived.clear();
+    this.state.reset(registersAtStart);
+    this.suspended.reset();
+    this.phaseInstructions.fill(0);
+    this.clusterPhases.fill(CLUSTER_PHASE.outside);
+    this.hasArrived = false;
+    this.instructions = 0;
+    this.criticalPath = 0;
+    this.hasEnded = false;
+    this.#isLive = true;
+    this.#writePlace();
+  }
+
+  /** Where its shared memory is now. */
+  get shared(): SharedPlace {
+    return this.#isLive ? { view: this.#memory.view, start: SHARED } : { view: this.#kept!.view, start: 0 };
+  }
+
+  /** Its memory makes room for another CTA's. */
+  leave(): void {
+    const [shared, warps] = this.#live();
+    if (!this.#kept) {
+      const copy = shared.slice();
+      this.#kept = { shared: copy, view: new DataView(copy.buffer), warps: warps.slice() };
+    } else {
+      this.#kept.shared.set(shared);
+      this.#kept.warps.set(warps);
+    }
+    this.#isLive = false;
+  }
+
+  /** Its memory is put back where compiled code expects it. */
+  enter(): void {
+    const [shared, warps] = this.#live();
+    shared.set(this.#kept!.shared);
+    warps.set(this.#kept!.warps);
+    this.#isLive = true;
+    this.#writePlace();
+  }
+
+  #live(): [shared: Uint8Array, warps: Uint8Array] {
+    const { u8 } = this.#memory;
+    const { sharedBytes, warpsEnd } = this.#extents;
+    return [u8.subarray(SHARED, SHARED + sharedBytes), u8.subarray(WARPS, warpsEnd)];
+  }
+
+  #writePlace(): void {
+    const { i32 } = this.#memory;
+    const { cta, cluster, within, sm } = this.place;
+    const write = (first: number, values: Dim3): void =>
+      values.forEach((value, axis) => {
+        i32[(first >> 2) + axis] = value;
+      });
+    write(LAUNCH.ctaX, cta);
+    write(LAUNCH.clusterIndexX, cluster);
+    write(LAUNCH.ctaInClusterX, within);
+    i32[LAUNCH.clusterRank >> 2] = this.state.rank;
+    i32[LAUNCH.smIndex >> 2] = sm;
+  }
+
+  /** Adds what the slowest warp executed since the CTA's warps met last. */
+  endPhase(): void {
+    let longest = 0;
+    for (const instructions of this.phaseInstructions) longest = Math.max(longest, instructions);
+    this.criticalPath += longest;
+    this.phaseInstructions.fill(0);
+  }
+
+  /** The state of a thread at the cluster's barrier. */
+  clusterPhase(warp: number, lane: number): number {
+    return this.clusterPhases[warp * LANES + lane]!;
+  }
+}
