@@ -1,4 +1,4 @@
-// Cooperative groups: thread blocks, tiles of a warp, coalesced threads, the grid.
+// Cooperative groups: thread blocks, tiles of a warp, coalesced threads, clusters, the grid.
 #pragma once
 #include "warpsmith/prelude.h"
 #include "type_traits"
@@ -103,6 +103,82 @@ class grid_group {
   __device__ static void sync() __WS_UNSUPPORTED("grid.sync(): a virtual GPU has no cooperative launches");
 };
 __device__ __forceinline__ grid_group this_grid() { return {}; }
+
+#if __CUDA_ARCH__ >= 900
+// --- The cluster ----------------------------------------------------------------------------------------------------
+class cluster_group {
+  template <class type>
+  __device__ __forceinline__ static unsigned long long address_of(type* pointer) {
+    return reinterpret_cast<unsigned long long>(pointer);
+  }
+
+ public:
+  struct arrival_token {};
+
+  __device__ __forceinline__ static void sync() {
+    barrier_arrive();
+    barrier_wait();
+  }
+  __device__ __forceinline__ static arrival_token barrier_arrive() {
+    asm volatile("barrier.cluster.arrive;" ::: "memory");
+    return {};
+  }
+  __device__ __forceinline__ static void barrier_wait() { asm volatile("barrier.cluster.wait;" ::: "memory"); }
+  __device__ __forceinline__ static void barrier_wait(arrival_token&&) { barrier_wait(); }
+
+  // The same variable in the shared memory of another block.
+  template <class type>
+  __device__ __forceinline__ static type* map_shared_rank(type* pointer, int rank) {
+    unsigned long long there;
+    asm("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(address_of(pointer)), "r"(rank));
+    return reinterpret_cast<type*>(there);
+  }
+  __device__ __forceinline__ static unsigned int query_shared_rank(const void* pointer) {
+    unsigned int rank;
+    asm("getctarank.u64 %0, %1;" : "=r"(rank) : "l"(address_of(pointer)));
+    return rank;
+  }
+
+  __device__ __forceinline__ static dim3 block_index() {
+    dim3 index;
+    asm("mov.u32 %0, %%cluster_ctaid.x;" : "=r"(index.x));
+    asm("mov.u32 %0, %%cluster_ctaid.y;" : "=r"(index.y));
+    asm("mov.u32 %0, %%cluster_ctaid.z;" : "=r"(index.z));
+    return index;
+  }
+  __device__ __forceinline__ static unsigned int block_rank() {
+    unsigned int rank;
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return rank;
+  }
+  __device__ __forceinline__ static dim3 dim_blocks() {
+    dim3 extents;
+    asm("mov.u32 %0, %%cluster_nctaid.x;" : "=r"(extents.x));
+    asm("mov.u32 %0, %%cluster_nctaid.y;" : "=r"(extents.y));
+    asm("mov.u32 %0, %%cluster_nctaid.z;" : "=r"(extents.z));
+    return extents;
+  }
+  __device__ __forceinline__ static unsigned int num_blocks() {
+    unsigned int count;
+    asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(count));
+    return count;
+  }
+  __device__ __forceinline__ static dim3 thread_index() {
+    const dim3 block = block_index();
+    return dim3(block.x * blockDim.x + threadIdx.x, block.y * blockDim.y + threadIdx.y, block.z * blockDim.z + threadIdx.z);
+  }
+  __device__ __forceinline__ static dim3 dim_threads() {
+    const dim3 blocks = dim_blocks();
+    return dim3(blocks.x * blockDim.x, blocks.y * blockDim.y, blocks.z * blockDim.z);
+  }
+  __device__ __forceinline__ static unsigned int thread_rank() {
+    return block_rank() * thread_block::size() + thread_block::thread_rank();
+  }
+  __device__ __forceinline__ static unsigned int num_threads() { return num_blocks() * thread_block::size(); }
+  __device__ __forceinline__ static unsigned int size() { return num_threads(); }
+};
+__device__ __forceinline__ cluster_group this_cluster() { return {}; }
+#endif
 
 // --- Tiles of a warp ------------------------------------------------------------------------------------------------
 template <unsigned int width, class parent = void>

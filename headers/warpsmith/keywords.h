@@ -41,6 +41,8 @@
 #define __builtin_align__(n) __attribute__((aligned(n)))
 #if __has_attribute(cluster_dims)
 #define __cluster_dims__(...) __attribute__((cluster_dims(__VA_ARGS__)))
+#else
+#define __cluster_dims__(...) _Pragma("GCC error \"unsupported: __cluster_dims__, which this clang does not know; say `cluster` in kernel.json\"")
 #endif
 #if !__has_feature(cuda_noinline_keyword)
 #define __noinline__ __attribute__((noinline))

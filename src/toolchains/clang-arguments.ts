@@ -17,6 +17,9 @@ const PTX_VERSIONS: Readonly<Record<string, string>> = {
   sm_120a: '87',
 };
 
+/** Estimated cost, by LLVM's measure, up to which the back end inlines. NVPTX allows 11 times as much. */
+const INLINE_THRESHOLD = 10_000;
+
 /** Included before every kernel. */
 export const PRELUDE = 'warpsmith/prelude.h';
 
@@ -105,6 +108,13 @@ export function backEndArguments(architecture: string, settings: CompileSettings
     ...targetArguments(architecture, settings),
     // nvcc unrolls loops over register arrays that clang's limit of 300 leaves alone, and with them the arrays in local memory.
     ...['-mllvm', '-unroll-threshold=1000'],
+    // nvcc inlines every function that it can. A call left over takes arrays by address, and so lays them in local memory.
+    ...[
+      '-mllvm',
+      `-inline-threshold=${INLINE_THRESHOLD}`,
+      '-mllvm',
+      `-locally-hot-callsite-threshold=${INLINE_THRESHOLD}`,
+    ],
     ...['-x', 'ir', '-S', '-o', '-', '-'],
   ];
 }

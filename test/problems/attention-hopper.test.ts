@@ -185,7 +185,7 @@ describe('on a virtual H200', () => {
   });
   afterAll(() => rm(place, { recursive: true }));
 
-  sampled('rungs with wgmma on a virtual H200', ['10_wgmma', '10_resident'], { oneIn: 2 })(
+  sampled('rungs with wgmma on a virtual H200', RUNGS, { oneIn: RUNGS.length })(
     '%s is verified, races and all, and counted',
     { timeout: 180_000 },
     async (rung) => {

@@ -199,3 +199,27 @@ describe('aborting', () => {
     await expect(toolchain.compile({ candidate, architecture: 'sm_89', signal })).rejects.toThrow('no longer wanted');
   });
 });
+
+it('inlines as nvcc does: a long lambda that several places call, and that keeps its arrays in registers', async () => {
+  const source = `
+    extern "C" __global__ void run(float* o, int n) {
+      float sums[64] = {};
+      float factor = o[0];
+      const auto advance = [&]() {
+#pragma unroll
+        for (int j = 0; j < 16; ++j)
+#pragma unroll
+          for (int i = 0; i < 64; ++i) sums[i] = fmaf(sums[i], factor, sums[(i + j) % 64]);
+      };
+      for (int k = 0; k < n; ++k) {
+        advance();
+        if (sums[0] > 1.0f) advance();
+        factor = __shfl_xor_sync(0xffffffff, factor, 1);
+      }
+#pragma unroll
+      for (int i = 0; i < 64; ++i) o[i] = sums[i];
+    }`;
+  const code = await compiles(toolchain, { source, functions: ['run'] });
+  expect(code.text).not.toContain('call.uni');
+  expect(code.text).not.toContain('.local');
+});

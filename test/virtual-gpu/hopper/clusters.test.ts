@@ -345,6 +345,77 @@ describe('mbarriers of other CTAs', () => {
   });
 });
 
+describe('bulk copies in a cluster', () => {
+  /** `%r10`: an mbarrier; from 128 on what arrives; from 512 on what is sent. CTA c sends 4 bytes of 100 c + i for each i. */
+  const copying = (copy: string, expected: number): HopperKernel =>
+    clustered(`
+      mad.lo.u32 %r8, %r1, 100, %r0;
+      st.shared.b32 [%r11+512], %r8;
+      setp.ne.u32 %p0, %r0, 0;
+      @%p0 bra initialised;
+      mbarrier.init.shared::cta.b64 [%r10], 1;
+      mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r10], ${expected};
+      fence.mbarrier_init.release.cluster;
+      fence.proxy.async;
+    initialised:
+      ${meet}
+      ${next}
+      @%p0 bra sent;
+      ${copy}
+    sent:
+      ${waitFor('%r10', 0, 'again')}
+      ld.shared.b32 %r9, [%r11+128];
+      ${store('%r9')}
+      ${meet}`);
+
+  it('go from CTA to CTA', async () => {
+    const kernel = copying(
+      `mapa.shared::cluster.u32 %r13, %r10, %r20;
+       fence.proxy.async;
+       cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r13+128], [%r10+512], 128, [%r13];`,
+      128,
+    );
+    for (const options of [{}, { findRaces: true }, { orderSeed: 9 }]) {
+      const words = await wordsOf(kernel, launch(4, 4, options), 32);
+      expect(words.map((cta) => cta[7])).toEqual([307, 7, 107, 207]);
+    }
+  });
+
+  const fromInput = (mask: string): string => `
+      setp.ne.u32 %p1, %r1, 1;
+      @%p1 bra sent;
+      ld.param.u64 %rd5, [in];
+      cvta.to.global.u64 %rd5, %rd5;
+      mov.u16 %h1, ${mask};
+      cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r10+128], [%rd5], 128, [%r10], %h1;`;
+  const multicast = (mask: string, expected = 128): HopperKernel => {
+    const kernel = copying(fromInput(mask), expected);
+    return { ...kernel, parameters: [POINTER('out'), POINTER('in')], body: `.reg .b16 %h<2>;\n${kernel.body}` };
+  };
+  const input = Int32Array.from({ length: 32 }, (_, i) => 1000 + i);
+  const withInput = (options = {}): KernelLaunch => ({
+    ...launch(4, 4, options),
+    arguments: ['out', 'in'],
+    buffers: { out: 1024, in: input },
+  });
+
+  it('go to all CTAs that a multicast names, and complete the mbarrier of each', async () => {
+    for (const options of [{}, { findRaces: true }, { count: true }]) {
+      const words = await wordsOf(multicast('15'), withInput(options), 32);
+      expect(words.map((cta) => cta[31])).toEqual([1031, 1031, 1031, 1031]);
+    }
+  });
+
+  it('leave the others waiting', async () => {
+    expect(await refusalOf(device, multicast('7'), withInput())).toMatch(
+      /no thread can go on: .*which lacks 128 bytes of copies in CTA \(3, 0, 0\)/,
+    );
+    expect(await refusalOf(device, multicast('31'), withInput())).toMatch(
+      /names CTA 4 of a cluster that has ranks 0 to 3/,
+    );
+  });
+});
+
 describe('launches', () => {
   it.each([
     [

@@ -110,7 +110,8 @@ export class SuspendedLanes {
   describe(
     threadName: (warp: number, lane: number) => string,
   ): { text: string; instruction: PtxInstruction } | undefined {
-    const waits = [...new Map([...this.#suspended, ...this.#inVain].map((poll) => [poll.barrier, poll])).values()];
+    const polls = [...this.#suspended, ...this.#inVain].filter(({ isOver }) => !isOver());
+    const waits = [...new Map(polls.map((poll) => [poll.barrier, poll])).values()];
     const [first] = waits;
     if (!first) return undefined;
     const parts = waits
