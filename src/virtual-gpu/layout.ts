@@ -51,6 +51,7 @@ export const LAUNCH = {
  * shared memory is one, too. The bits below are the offset.
  */
 export const CLUSTER_RANK_SHIFT = 24;
+export const OFFSET_IN_CTA = 2 ** CLUSTER_RANK_SHIFT - 1;
 
 /** A recorded access to a sampled line: sector number × 4 + bits (1 read, 2 written), and LAUNCH.budget. */
 export const SAMPLE = { entry: 0, budget: 4, bytes: 8 } as const;

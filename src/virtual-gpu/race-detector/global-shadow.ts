@@ -129,6 +129,16 @@ export class GlobalShadow {
     return undefined;
   }
 
+  /** The last write of each cell, and who has read it since. */
+  *lastAccesses(): Generator<EarlierAccess & { cta: number; time: number }> {
+    for (const { plain, strong, readers } of this.#pages.values())
+      for (let at = 0; at < PAGE_CELLS; at++) {
+        for (const writes of strong ? [plain, strong] : [plain])
+          if (writes.owner[at] !== 0) yield { ...lastWrite(writes, at), time: writes.time[at]! };
+        for (const { owner, where, time } of readers?.[at] ?? []) yield { ...earlier(owner, where, false), time };
+      }
+  }
+
   #page(cell: number): Page {
     const number = Math.floor(cell / PAGE_CELLS);
     const known = this.#pages.get(number);
@@ -216,10 +226,10 @@ function setLast(writes: LastWrites, at: number, where: number, by: Accessor): v
 const hasSeenStrong = (page: Page, at: number, by: Accessor): boolean =>
   page.readers?.[at]?.some((reader) => reader.owner === ownerOf(by) && reader.hasSeenStrong) ?? false;
 
-const lastWrite = (writes: LastWrites, at: number): EarlierAccess =>
+const lastWrite = (writes: LastWrites, at: number): EarlierAccess & { cta: number } =>
   earlier(writes.owner[at]!, writes.where[at]!, true);
 
-const earlier = (owner: number, where: number, isWrite: boolean): EarlierAccess => ({
+const earlier = (owner: number, where: number, isWrite: boolean): EarlierAccess & { cta: number } => ({
   cta: ctaOf(owner),
   warp: warpOf(owner),
   where,

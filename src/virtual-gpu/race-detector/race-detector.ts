@@ -1,8 +1,9 @@
 import type { Dim3 } from '../../core/launch-plan.ts';
 import type { AccessGroup } from '../codegen/memory/access-groups.ts';
 import type { RunnableImage } from '../kernel-image.ts';
-import { LANES, PATTERN, SHARED, WARP, WARPS, WINDOW } from '../layout.ts';
+import { CLUSTER_RANK_SHIFT, LANES, OFFSET_IN_CTA, PATTERN, SHARED, WARP, WARPS, WINDOW } from '../layout.ts';
 import type { BoundsChecker } from '../runtime/bounds.ts';
+import type { Neighbour } from '../runtime/cta-state.ts';
 import { KernelFault } from '../runtime/fault.ts';
 import type { DeviceRange, PrivateMemory } from '../runtime/memories.ts';
 import type { MemoryRequest } from '../runtime/site-requests.ts';
@@ -22,6 +23,8 @@ export interface WatchedLaunch {
   sharedBytes: number;
   /** Compare accesses of different CTAs, too; all of them then run on this thread, one after the other. */
   acrossCtas: boolean;
+  /** CTAs of the running cluster, by rank. */
+  cluster: readonly Neighbour[];
   bounds: BoundsChecker;
   device: Uint8Array;
 }
@@ -42,6 +45,12 @@ export interface OlderRead {
   address: number;
   cta: number;
   thread: number;
+}
+
+/** `number` identifies an access in a shadow. */
+interface NumberedAccess {
+  readonly number: number;
+  readonly access: WatchedAccess;
 }
 
 /** A copy reads when it is issued, and writes when it lands. */
@@ -72,7 +81,7 @@ export class RaceDetector {
   readonly #memory: PrivateMemory;
   /** Accesses of each group, and of each warp site; `number` identifies one in a shadow. */
   readonly #groups: { number: number; offset: number; access: WatchedAccess }[][];
-  readonly #sites: ({ number: number; access: WatchedAccess; parts: CopyParts } | undefined)[];
+  readonly #sites: ((NumberedAccess & { parts: CopyParts }) | undefined)[];
   readonly #accesses: WatchedAccess[] = [];
   readonly #units: Record<Space, number>;
   #launch!: WatchedLaunch;
@@ -168,9 +177,9 @@ export class RaceDetector {
   }
 
   #newCta(): WatchedCta {
-    const { warps, sharedBytes } = this.#launch;
+    const { warps, sharedBytes, cluster } = this.#launch;
     const shared = this.#memory.u8.subarray(SHARED, SHARED + sharedBytes);
-    return new WatchedCta(warps, shared, this.#units.shared, this.#newOlderValues());
+    return new WatchedCta(warps, shared, this.#units.shared, this.#newOlderValues(), cluster.length === 1);
   }
 
   #newOlderValues(): OlderValues {
@@ -317,10 +326,91 @@ export class RaceDetector {
     const racing = isWrite
       ? this.#cta.shared.writes(lanes, offset, noted)
       : this.#cta.shared.reads(lanes, offset, noted);
-    if (!racing) return;
+    if (!racing) {
+      if (this.#cta.across) this.#noteOwn(lanes, offset, access, number, warp);
+      return;
+    }
     const address = (lanes.addresses[racing.index]! + offset) >>> 0;
     const between = racing.earlier.warp === warp ? 'no __syncwarp' : 'no barrier';
     this.#report(racing.earlier, 'shared', address, access, isWrite, lanes.lanes[racing.index]!, between);
+  }
+
+  /** Compares accesses to the own shared memory with those of other CTAs. @throws KernelFault */
+  #noteOwn(
+    { addresses, lanes, count }: LaneAddresses,
+    offset: number,
+    access: WatchedAccess,
+    number: number,
+    warp: number,
+  ) {
+    for (let i = 0; i < count; i++) {
+      const address = (addresses[i]! + offset) >>> 0;
+      this.#noteAt(this.#cta, address, access, { number, lane: lanes[i]!, by: this.#accessor(warp) });
+    }
+  }
+
+  /** An access to the shared memory of a CTA of the cluster. @throws KernelFault */
+  #noteAt(
+    target: WatchedCta,
+    address: number,
+    access: WatchedAccess,
+    { number, lane, by }: { number: number; lane: number; by: Accessor },
+  ): void {
+    const { isWrite } = access;
+    const memory = this.#sharedOf(target);
+    const racing = target.across!.note(address, number * LANES + lane, access, isWrite, by, memory);
+    if (racing) this.#report(racing, 'shared', address, access, isWrite, lane);
+  }
+
+  #sharedOf(target: WatchedCta): Uint8Array {
+    const { view, start } = this.#launch.cluster[this.#ctas.indexOf(target)]!.shared;
+    return new Uint8Array(view.buffer, start, this.#launch.sharedBytes);
+  }
+
+  /** An access to another CTA's shared memory. */
+  #noteRemote(address: number, { number, access }: NumberedAccess, warp: number, lane: number): void {
+    const target = this.#ctas[(address >>> CLUSTER_RANK_SHIFT) - 1]!;
+    const offset = address & OFFSET_IN_CTA;
+    const { isStrong, isRead, isWrite, releases } = access;
+    const released = isStrong && isRead ? target.releases.get(offset) : undefined;
+    if (released) this.#cta.clocks.acquire(warp, this.#cta.linear, released);
+    target.across!.reachedFromOutside();
+    this.#noteAt(target, offset, access, { number, lane, by: this.#accessor(warp) });
+    if (isWrite) target.shared.filled(offset, access.bytes);
+    if (releases !== 'nothing') this.#releaseTo(target.releases, offset, warp, releases);
+  }
+
+  /**
+   * What a warp of a CTA sent has reached the shared memory of the CTA that runs, and completes an mbarrier there.
+   * @param from rank of the sender.
+   */
+  landedFromOutside(
+    { from, site, warp: warpAddress, lane }: { from: number; site: number; warp: number; lane: number },
+    mbarrier: number,
+    address: number,
+    bytes: number,
+  ): void {
+    const { number, access } = this.#sites[site]!;
+    const [sender, receiver] = [this.#ctas[from]!, this.#cta];
+    const warp = this.#warpOf(warpAddress);
+    const by = this.#accessor(warp, sender);
+    const write = { ...access, bytes, isRead: false, isWrite: true };
+    receiver.across!.reachedFromOutside();
+    this.#noteAt(receiver, address, write, { number, lane, by });
+    receiver.shared.filled(address, bytes);
+    this.#releaseAt(mbarrier, receiver, sender.clocks.snapshot(warp, sender.linear));
+  }
+
+  /** The CTA that runs has ended. @throws KernelFault for accesses of others that may come later. */
+  endCta(): void {
+    const { warps } = this.#launch;
+    const open = this.#cta.across?.openAtEnd(Array.from({ length: warps }, (_, warp) => this.#accessor(warp)));
+    if (!open) return;
+    throw new KernelFault(
+      'race',
+      `race: the ${this.#describeEarlier(open)} to shared memory of this CTA may come after the CTA has exited: nothing that the ` +
+        'CTA waits for follows it',
+    );
   }
 
   /** One execution of a group with one address for all lanes. */
@@ -388,7 +478,10 @@ export class RaceDetector {
   /** One request that JavaScript executed. A copy to shared memory lands later. */
   request(site: number, warpAddress: number, { space, addresses, lanes, kind }: MemoryRequest): void {
     const { number, access, parts } = this.#sites[site]!;
-    if (space === 'local' || (space === 'global' && !this.#isTrackedSite[site])) {
+    if (space === 'cluster')
+      for (const [i, address] of addresses.entries())
+        this.#noteRemote(address, { number, access }, this.#warpOf(warpAddress), lanes[i]!);
+    if (space === 'local' || space === 'cluster' || (space === 'global' && !this.#isTrackedSite[site])) {
       this.#forgetGiven();
       return;
     }
@@ -467,11 +560,6 @@ export class RaceDetector {
     this.#note('shared', address, number, parts.write, warpAddress, lane);
   }
 
-  /** Another CTA of the cluster has written to shared memory of the CTA that runs. */
-  wroteFromOutside(address: number, bytes: number): void {
-    this.#cta.shared.filled(address, bytes);
-  }
-
   /** The same of a bulk copy's pieces. */
   landedPieces(site: number, warpAddress: number, addresses: readonly number[], lane: number): void {
     const { number, parts } = this.#sites[site]!;
@@ -516,7 +604,10 @@ export class RaceDetector {
         : this.#global.read(address, bytes, where, isStrong, by);
       if (racing) this.#report(racing, space, address, access, isWrite, lane);
     }
-    if (access.releases !== 'nothing') this.#release(space, address, warp, access.releases);
+    if (access.releases !== 'nothing') {
+      const releases = space === 'shared' ? this.#cta.releases : this.#globalReleases;
+      this.#releaseTo(releases, address, warp, access.releases);
+    }
     if (isStrong && isWrite) {
       const releases = space === 'shared' ? this.#cta.releases : this.#globalReleases;
       const [from, start] = space === 'shared' ? [this.#memory.u8, SHARED + address] : [this.#launch.device, address];
@@ -540,9 +631,8 @@ export class RaceDetector {
     }
   }
 
-  #accessor(warp: number): Accessor {
-    const time = this.#cta.clocks.rows[warp * (this.#launch.warps + 1)]!;
-    return { cta: this.#cta.linear, warp, time, clocks: this.#cta.clocks };
+  #accessor(warp: number, { linear, clocks } = this.#cta): Accessor {
+    return { cta: linear, warp, time: clocks.rows[warp * (this.#launch.warps + 1)]!, clocks };
   }
 
   #acquire(space: Space, address: number, warp: number): void {
@@ -550,11 +640,10 @@ export class RaceDetector {
     if (released) this.#cta.clocks.acquire(warp, this.#cta.linear, released);
   }
 
-  #release(space: Space, address: number, warp: number, what: 'fenced' | 'everything'): void {
+  #releaseTo(releases: Map<number, GridClock>, address: number, warp: number, what: 'fenced' | 'everything'): void {
     const clocks = what === 'fenced' ? this.#cta.fenced : this.#cta.clocks;
     const own = clocks.snapshot(warp, this.#cta.linear);
     if (!own) return;
-    const releases = space === 'shared' ? this.#cta.releases : this.#globalReleases;
     const before = releases.get(address);
     releases.set(address, before ? later(before, own) : own);
     if (what === 'everything') this.#tick(warp);
@@ -597,7 +686,7 @@ export class RaceDetector {
   ): never {
     const { instruction, bytes } = access;
     const isOther = earlier.cta !== undefined && earlier.cta !== this.#cta.linear;
-    const between = isOther ? 'no fence and flag' : orderedBy;
+    const between = !isOther ? orderedBy : space === 'shared' ? 'no barrier of the cluster' : 'no fence and flag';
     throw new KernelFault(
       'race',
       `race: a ${space} ${verb(isWrite)} of ${bytes} bytes and a ${this.#describeEarlier(earlier)} ` +

@@ -110,10 +110,7 @@ export class SharedShadow {
   /** Another CTA of the cluster has written there. */
   filled(address: number, bytes: number): void {
     this.#filled ??= new Uint8Array(this.#writeTime.length);
-    for (let cell = address >> this.#shift, end = (address + bytes) >> this.#shift; cell < end; cell++) {
-      this.#filled[cell] = 1;
-      this.#takeValue(cell);
-    }
+    this.#filled.fill(1, address >> this.#shift, (address + bytes) >> this.#shift);
   }
 
   /** Lanes of the warp meet at this time of its clock: its accesses from now on are ordered after those before. */

@@ -1,4 +1,5 @@
 import { type GridClock, later, NOTHING_BEFORE, WarpClocks } from './clocks.ts';
+import { ClusterShadow } from './cluster-shadow.ts';
 import type { OlderValues } from './older-values.ts';
 import { SharedShadow } from './shared-shadow.ts';
 
@@ -9,6 +10,8 @@ export class WatchedCta {
   readonly clocks: WarpClocks;
   readonly fenced: WarpClocks;
   readonly shared: SharedShadow;
+  /** The same beside accesses of other CTAs of its cluster, if it has any. */
+  readonly across: ClusterShadow | undefined;
   readonly older: OlderValues;
   /** What whoever reads an address of shared memory takes over, by address. */
   readonly releases = new Map<number, GridClock>();
@@ -20,10 +23,11 @@ export class WatchedCta {
   proxyFence = 0;
 
   /** @param unitBytes the kernel's smallest access to shared memory. */
-  constructor(warps: number, shared: Uint8Array, unitBytes: number, older: OlderValues) {
+  constructor(warps: number, shared: Uint8Array, unitBytes: number, older: OlderValues, isAlone: boolean) {
     this.clocks = new WarpClocks(warps);
     this.fenced = new WarpClocks(warps);
     this.shared = new SharedShadow(warps, shared, unitBytes, this.clocks.rows);
+    this.across = isAlone ? undefined : new ClusterShadow(warps, unitBytes);
     this.older = older;
   }
 
@@ -31,6 +35,7 @@ export class WatchedCta {
   begin(linear: number, time: number): void {
     this.linear = linear;
     this.shared.begin(time);
+    this.across?.begin();
     this.older.forget();
     this.releases.clear();
     this.arrived.clear();

@@ -113,6 +113,7 @@ export class WriteWatcher implements AccessWatcher {
     this.#count += 1;
   }
 
+  endCta(): void {}
   enterCta(): void {}
   clusterArrive(): void {}
   clusterComplete(): void {}
@@ -127,7 +128,7 @@ export class WriteWatcher implements AccessWatcher {
   beforeWrite(): void {}
   landed(): void {}
   landedPieces(): void {}
-  wroteFromOutside(): void {}
+  landedFromOutside(): void {}
   olderValue(): undefined {
     return undefined;
   }

@@ -223,12 +223,20 @@ export class CtaRunner {
       { shared: totalShared, local: image.localBytesPerThread },
     );
     this.#watcher = this.#races && request.watch ? new WriteWatcher(image, memory, request.watch) : this.#races;
+    this.#residents = Array.from(
+      { length: extentOf(request.cluster) },
+      (_, rank) =>
+        new ResidentCta(rank, memory, {
+          ...{ warps: this.#warpCount, threads: x * y * z, sharedBytes: totalShared, warpsEnd: this.#sectorMap },
+        }),
+    );
     this.#races?.begin({
       grid: request.grid,
       block: request.block,
       warps: this.#warpCount,
       sharedBytes: totalShared,
       acrossCtas: request.isSerial,
+      cluster: this.#residents,
       bounds: this.#bounds,
       device: new Uint8Array(this.#device.buffer),
     });
@@ -238,13 +246,6 @@ export class CtaRunner {
       : undefined;
     this.#counts = emptyCounts(image);
     this.#totalShared = totalShared;
-    this.#residents = Array.from(
-      { length: extentOf(request.cluster) },
-      (_, rank) =>
-        new ResidentCta(rank, memory, {
-          ...{ warps: this.#warpCount, threads: x * y * z, sharedBytes: totalShared, warpsEnd: this.#sectorMap },
-        }),
-    );
     this.#around = this.#residents.map((resident) => this.#surroundings(resident));
     this.#freshWarps = this.#warpsAtStart();
   }
@@ -660,6 +661,7 @@ export class CtaRunner {
         },
       );
     }
+    this.#watcher?.endCta();
     cta.hasEnded = true;
     cta.hasArrived = true;
     cta.endPhase();

@@ -1,14 +1,15 @@
 import { countSectors, sharedCost } from './access-costs.ts';
 import type { AccessCounts } from './pattern-counter.ts';
 
-const SPACES = ['global', 'shared', 'local'] as const;
+/** `cluster`: shared memory of another CTA of the cluster. */
+export const REQUEST_SPACES = ['global', 'shared', 'cluster', 'local'] as const;
 const KINDS = ['load', 'store', 'atomic'] as const;
 
 export type RequestKind = (typeof KINDS)[number];
 
 /** One warp-wide request to memory, for counting. */
 export interface MemoryRequest {
-  space: (typeof SPACES)[number];
+  space: (typeof REQUEST_SPACES)[number];
   kind: RequestKind;
   /** Address of each lane that takes part, without its window. */
   addresses: number[];
@@ -17,7 +18,7 @@ export interface MemoryRequest {
 }
 
 type Destination = `${MemoryRequest['space']}-${RequestKind}`;
-const DESTINATIONS = SPACES.flatMap((space) => KINDS.map((kind): Destination => `${space}-${kind}`));
+const DESTINATIONS = REQUEST_SPACES.flatMap((space) => KINDS.map((kind): Destination => `${space}-${kind}`));
 
 /** Requests of one warp-level instruction, by destination. `bytes` sums the requested bytes of all lanes. */
 export type SiteRequests = Record<Destination, AccessCounts & { bytes: number }>;

@@ -3,7 +3,17 @@ import { isOfCluster } from '../../ptx/instruction-parts.ts';
 import { elementsOf } from '../../ptx/operands.ts';
 import { LANE_CONSTANTS, LANE_SPECIALS, UNIFORM_SPECIALS } from '../codegen/state/specials.ts';
 import type { RunnableImage } from '../kernel-image.ts';
-import { CLUSTER_RANK_SHIFT, CONSTANTS, LANES, PARAMETER_BYTES, PARAMETERS, SHARED, WARP, WINDOW } from '../layout.ts';
+import {
+  CLUSTER_RANK_SHIFT,
+  CONSTANTS,
+  LANES,
+  OFFSET_IN_CTA,
+  PARAMETER_BYTES,
+  PARAMETERS,
+  SHARED,
+  WARP,
+  WINDOW,
+} from '../layout.ts';
 import type { AccessWatcher } from '../race-detector/write-watcher.ts';
 import { unsupported } from '../unsupported.ts';
 import type { ArrivedThreads } from './barriers.ts';
@@ -15,7 +25,7 @@ import type { Mbarrier } from './mbarriers/mbarriers.ts';
 import type { DeviceRange, PrivateMemory } from './memories.ts';
 import type { Rubbish } from './private-contents.ts';
 import type { ReadMap } from './read-map.ts';
-import type { MemoryRequest, RequestKind } from './site-requests.ts';
+import { type MemoryRequest, REQUEST_SPACES, type RequestKind } from './site-requests.ts';
 import type { WriteMap } from './write-map.ts';
 
 /** A 64-bit address in halves, which are much cheaper than a bigint. */
@@ -33,9 +43,6 @@ export function advance({ low, high }: Address, bytes: number): Address {
   const carry = Math.floor(sum / TWO_TO_32);
   return { low: sum - carry * TWO_TO_32, high: (high + carry) >>> 0 };
 }
-
-/** Bits of a `shared::cluster` address that are the offset. */
-export const OFFSET_IN_CTA = 2 ** CLUSTER_RANK_SHIFT - 1;
 
 const ZERO: Address = { low: 0, high: 0 };
 
@@ -294,7 +301,7 @@ export class WarpContext {
     kind: RequestKind,
   ): void {
     if (!this.listens) return;
-    for (const space of ['global', 'shared', 'local'] as const) {
+    for (const space of REQUEST_SPACES) {
       const own = accesses.filter((access) => access.space === space);
       if (own.length === 0) continue;
       // An address of shared memory may name the own CTA.
@@ -344,10 +351,16 @@ export class WarpContext {
     this.#around.watcher?.landed(this.#site!, this.warp, target, lane);
   }
 
-  /** Lands what another CTA sent to the shared memory of the CTA that runs. */
-  receive(target: number, bytes: Uint8Array): void {
+  /** Lands what this CTA's `lane` sent to the shared memory of the CTA that runs, which completes an mbarrier there. */
+  receive(bytes: Uint8Array, target: number, mbarrier: number, lane: number): void {
     this.#memory.u8.set(bytes, SHARED + target);
-    this.#around.watcher?.wroteFromOutside(target, bytes.length);
+    this.reportLanded(target, bytes.length, mbarrier, lane);
+  }
+
+  /** Tells the race detector so. */
+  reportLanded(target: number, bytes: number, mbarrier: number, lane: number): void {
+    const sender = { from: this.cta.rank, site: this.#site!, warp: this.warp, lane };
+    this.#around.watcher?.landedFromOutside(sender, mbarrier, target, bytes);
   }
 
   /** Copies a part of a bulk copy to shared memory. */

@@ -416,6 +416,90 @@ describe('bulk copies in a cluster', () => {
   });
 });
 
+describe('races in distributed shared memory', () => {
+  const watched = (orderSeed: number): KernelLaunch => launch(4, 4, { findRaces: true, orderSeed });
+  const reads = READS['mapa.shared::cluster.u32 and ld.shared::cluster']!;
+  const both = async (kernel: HopperKernel): Promise<string[]> => [
+    await refusalOf(device, kernel, watched(0)),
+    await refusalOf(device, kernel, watched(5)),
+  ];
+
+  it('are between accesses that no barrier of the cluster orders', async () => {
+    const relaxed = 'barrier.cluster.arrive.relaxed; barrier.cluster.wait;';
+    for (const between of ['', relaxed, 'bar.sync 0;'])
+      for (const refusal of await both(exchange(reads, between)))
+        expect(refusal).toMatch(
+          /^unsafe: .*race: a shared (read|write) of 4 bytes and a (read|write) of thread .* of CTA .* have no barrier of the cluster between them/,
+        );
+    expect(await both(exchange(reads))).toEqual(['passed', 'passed']);
+  });
+
+  it('are between stores of several CTAs to one place, but not between their atomics', async () => {
+    const toFirst = (access: string): HopperKernel =>
+      clustered(`
+      st.shared.b32 [%r11], 0;
+      ${meet}
+      mapa.shared::cluster.u32 %r12, %r11, 0;
+      ${access}
+      ${meet}
+      ld.shared.b32 %r9, [%r11];
+      ${store('%r9')}`);
+    for (const refusal of await both(toFirst('st.shared::cluster.b32 [%r12], %r1;')))
+      expect(refusal).toMatch(/race: a shared write of 4 bytes and a write of thread .* of CTA /);
+    expect(await both(toFirst('red.shared::cluster.add.u32 [%r12], %r1;'))).toEqual(['passed', 'passed']);
+  });
+
+  it('are with the end of the CTA, whoever came first here', async () => {
+    // CTA 0 reads the memory of CTA 1, which does not wait for it.
+    const kernel = (end: string): HopperKernel =>
+      clustered(`
+      st.shared.b32 [%r11], %r0;
+      ${meet}
+      setp.ne.u32 %p1, %r1, 0;
+      @%p1 bra done;
+      mapa.shared::cluster.u32 %r12, %r11, 1;
+      ld.shared::cluster.b32 %r9, [%r12];
+      ${store('%r9')}
+    done:
+      ${end}`);
+    expect(await refusalOf(device, kernel(''), launch(2, 2))).toBe('passed');
+    expect(await refusalOf(device, kernel(''), launch(2, 2, { findRaces: true }))).toMatch(
+      /^unsafe: .*race: the read of thread \(\d+, 0, 0\) of CTA \(0, 0, 0\) to shared memory of this CTA may come after the CTA has exited.* in CTA \(1, 0, 0\)/,
+    );
+    expect(await refusalOf(device, kernel(meet), launch(2, 2, { findRaces: true }))).toBe('passed');
+  });
+
+  it('are not with what comes through an mbarrier, or behind a flag that is released and acquired', async () => {
+    const kernel = clustered(`
+      st.shared.b32 [%r11], 0;
+      ${meet}
+      setp.ne.u32 %p0, %r0, 0;
+      @%p0 bra done;
+      mapa.shared::cluster.u32 %r12, %r10, 1;
+      setp.ne.u32 %p1, %r1, 0;
+      @%p1 bra waits;
+      st.shared::cluster.b32 [%r12+4], 42;
+      st.release.cluster.shared::cluster.b32 [%r12], 1;
+      bra.uni done;
+    waits:
+      ld.acquire.cluster.shared::cta.b32 %r13, [%r10];
+      setp.eq.u32 %p2, %r13, 0;
+      @%p2 bra waits;
+      ld.shared.b32 %r14, [%r10+4];
+      st.global.b32 [%rd30], %r14;
+    done:
+      ${meet}`);
+    for (const orderSeed of [0, 5]) {
+      const options = { findRaces: true, orderSeed };
+      expect((await wordsOf(kernel, launch(2, 2, options), 1)).flat()).toEqual([0, 42]);
+      const weak = { ...kernel, body: kernel.body.replace('st.release.cluster', 'st.weak') };
+      expect(await refusalOf(device, weak, launch(2, 2, options))).toMatch(
+        /race: a shared read of 4 bytes and a write/,
+      );
+    }
+  });
+});
+
 describe('launches', () => {
   it.each([
     [

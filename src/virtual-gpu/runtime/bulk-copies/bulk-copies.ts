@@ -75,7 +75,7 @@ function landLater(copy: BulkCopy, target: CtaState, barrier: number): void {
     if (isOwn) {
       context.watcher?.landedPieces(context.site, context.warp, [...chunksOf(copy)], lane);
       context.watcher?.released(barrier, context.warp, target.rank);
-    } else for (const chunk of chunksOf(copy)) context.watcher?.wroteFromOutside(chunk, CHUNK_BYTES);
+    } else for (const chunk of chunksOf(copy)) context.reportLanded(chunk, CHUNK_BYTES, barrier, lane);
     complete(copy, target, barrier);
   });
 }
@@ -126,7 +126,7 @@ function copyAcross(context: WarpContext): void {
           },
         );
       const { view, start } = ownCta.shared;
-      context.receive(to.address, new Uint8Array(view.buffer, start + from, copy.bytes).slice());
+      context.receive(new Uint8Array(view.buffer, start + from, copy.bytes).slice(), to.address, barrier, lane);
       complete(copy, to.cta, barrier);
     });
   }

@@ -1,12 +1,12 @@
 import type { PtxInstruction, PtxOperand } from '../../../ptx/ast.ts';
 import { has, isOfCluster, typeOf, vectorLength } from '../../../ptx/instruction-parts.ts';
 import { sizeOfPtxType } from '../../../ptx/types.ts';
-import { CLUSTER_RANK_SHIFT, WINDOW } from '../../layout.ts';
+import { CLUSTER_RANK_SHIFT, OFFSET_IN_CTA, WINDOW } from '../../layout.ts';
 import { unsupported } from '../../unsupported.ts';
 import { CLUSTER_PHASE } from '../cta-state.ts';
 import { KernelFault } from '../fault.ts';
 import { atMbarrier, mbarrierAt } from '../mbarriers/operations.ts';
-import { OFFSET_IN_CTA, type WarpContext } from '../warp-context.ts';
+import type { WarpContext } from '../warp-context.ts';
 
 /** barrier.cluster.arrive: counts towards the cluster's barrier and goes on. Releases unless it says `.relaxed`. */
 export function clusterArrive(context: WarpContext): void {
@@ -88,7 +88,7 @@ function sendValues(context: WarpContext, count: number, size: number): void {
       else values.setUint32(element * size, context.word(value, lane), true);
     }
     cta.send(barrier.address, () => {
-      context.receive(offset, new Uint8Array(values.buffer));
+      context.receive(new Uint8Array(values.buffer), offset, barrier.address, lane);
       atMbarrier(context, lane, barrier.address, () =>
         cta.barriers.completeBytes(cta.barriers.at(barrier.address), bytes),
       );

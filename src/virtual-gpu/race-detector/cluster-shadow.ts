@@ -1,0 +1,59 @@
+import type { EarlierAccess } from './earlier-access.ts';
+import { type Accessor, GlobalShadow } from './global-shadow.ts';
+import type { WatchedAccess } from './watched-access.ts';
+
+/** Accesses to one CTA's shared memory by all CTAs of its cluster. */
+export class ClusterShadow {
+  readonly #warps: number;
+  readonly #unitBytes: number;
+  #shadow: GlobalShadow;
+  /** Whether another CTA has been there since the CTA began. */
+  #isReached = false;
+
+  /** @param unitBytes the kernel's smallest access to shared memory. */
+  constructor(warps: number, unitBytes: number) {
+    this.#warps = warps;
+    this.#unitBytes = unitBytes;
+    this.#shadow = this.#emptyShadow();
+  }
+
+  #emptyShadow(): GlobalShadow {
+    return new GlobalShadow(this.#warps, this.#unitBytes, true);
+  }
+
+  begin(): void {
+    this.#shadow = this.#emptyShadow();
+    this.#isReached = false;
+  }
+
+  /**
+   * Records a completed access. Returns the access that it races with, if there is one.
+   * @param memory the CTA's shared memory.
+   */
+  note(
+    address: number,
+    where: number,
+    { bytes, isStrong }: WatchedAccess,
+    isWrite: boolean,
+    by: Accessor,
+    memory: Uint8Array,
+  ): EarlierAccess | undefined {
+    return isWrite
+      ? this.#shadow.write(address, bytes, where, isStrong, by, memory)
+      : this.#shadow.read(address, bytes, where, isStrong, by);
+  }
+
+  reachedFromOutside(): void {
+    this.#isReached = true;
+  }
+
+  /** An access by another CTA that may come after this one's end: none of its warps knows of it. */
+  openAtEnd(warps: readonly Accessor[]): EarlierAccess | undefined {
+    if (!this.#isReached) return undefined;
+    for (const access of this.#shadow.lastAccesses()) {
+      const isOther = access.cta !== warps[0]!.cta;
+      if (isOther && !warps.some((by) => this.#shadow.isBefore(access, by))) return access;
+    }
+    return undefined;
+  }
+}
