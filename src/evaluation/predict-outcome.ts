@@ -44,6 +44,9 @@ const LEFT_OUT: Readonly<Record<Wait['kind'], string>> = {
   mbarrier:
     'the prediction leaves out waiting at mbarriers: warps that hand work to each other are predicted as if each found it ' +
     'done, and may be slower',
+  cluster:
+    'the prediction leaves out waiting for other CTAs of the cluster, and the way to their shared memory: CTAs are predicted as if each ' +
+    'ran alone, and may be slower',
 };
 
 /** Notes on effects that a prediction leaves out; one note per kind, at its first place. */

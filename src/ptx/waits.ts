@@ -7,15 +7,15 @@ import { parsePtx } from './parse.ts';
 export interface Wait {
   /**
    * `sleep`: __nanosleep. `poll`: a loop that reads memory anew in each round, as code does that waits for another CTA.
-   * `mbarrier`: a warp waits for other warps, or for copies.
+   * `mbarrier`: a warp waits for other warps, or for copies. `cluster`: a CTA waits for others of its cluster.
    */
-  readonly kind: 'sleep' | 'poll' | 'mbarrier';
+  readonly kind: 'sleep' | 'poll' | 'mbarrier' | 'cluster';
   readonly source?: SourceLocation;
 }
 
 /** Modules without these words are not parsed. */
 const MAY_WAIT =
-  /\b(?:nanosleep|mbarrier\.(?:try|test)_wait|ld\.(?:volatile|acquire|relaxed|mmio)|atom[\w.:]*\.(?:cas|exch))\b/;
+  /\b(?:nanosleep|mbarrier\.(?:try|test)_wait|barrier\.cluster|ld\.(?:volatile|acquire|relaxed|mmio)|atom[\w.:]*\.(?:cas|exch))\b/;
 
 /** Every sleep and every polling loop of a module, in its order. @throws PtxSyntaxError when it can't be parsed. */
 export function waitsIn(ptx: string): readonly Wait[] {
@@ -38,6 +38,7 @@ function waitOf(instruction: PtxInstruction, isInLoop: boolean): Wait['kind'] | 
   const { opcode, modifiers } = instruction;
   if (opcode === 'nanosleep') return 'sleep';
   if (synchronisationOf(instruction) === 'object' && modifiers[0]?.endsWith('_wait')) return 'mbarrier';
+  if (synchronisationOf(instruction) === 'cluster') return 'cluster';
   if (!isInLoop || modifiers.some((part) => part.startsWith('shared') || part === 'local')) return undefined;
   const action = memoryActionOf(instruction);
   const polls =

@@ -19,6 +19,7 @@ describe('code that waits', () => {
     ['polls a flag', loop('ld.acquire.gpu.global.u32 %r1, [%rd1];'), ['poll']],
     ['takes a lock', loop('atom.global.cas.b32 %r1, [%rd1], 0, 1;'), ['poll']],
     ['waits at an mbarrier', loop('mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r2], 0;'), ['mbarrier']],
+    ['waits for the cluster', module('barrier.cluster.arrive;', 'barrier.cluster.wait;'), ['cluster']],
     ['arrives at one', loop('mbarrier.arrive.shared::cta.b64 _, [%r2];'), []],
     ['reads a flag once', module('ld.acquire.gpu.global.u32 %r1, [%rd1];'), []],
     ['polls shared memory', loop('ld.volatile.shared.u32 %r1, [%r2];'), []],

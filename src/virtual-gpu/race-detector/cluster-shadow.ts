@@ -7,9 +7,6 @@ export class ClusterShadow {
   readonly #warps: number;
   readonly #unitBytes: number;
   #shadow: GlobalShadow;
-  /** Whether another CTA has been there since the CTA began. */
-  #isReached = false;
-
   /** @param unitBytes the kernel's smallest access to shared memory. */
   constructor(warps: number, unitBytes: number) {
     this.#warps = warps;
@@ -23,7 +20,6 @@ export class ClusterShadow {
 
   begin(): void {
     this.#shadow = this.#emptyShadow();
-    this.#isReached = false;
   }
 
   /**
@@ -33,8 +29,7 @@ export class ClusterShadow {
   note(
     address: number,
     where: number,
-    { bytes, isStrong }: WatchedAccess,
-    isWrite: boolean,
+    { bytes, isStrong, isWrite }: WatchedAccess,
     by: Accessor,
     memory: Uint8Array,
   ): EarlierAccess | undefined {
@@ -43,13 +38,8 @@ export class ClusterShadow {
       : this.#shadow.read(address, bytes, where, isStrong, by);
   }
 
-  reachedFromOutside(): void {
-    this.#isReached = true;
-  }
-
   /** An access by another CTA that may come after this one's end: none of its warps knows of it. */
   openAtEnd(warps: readonly Accessor[]): EarlierAccess | undefined {
-    if (!this.#isReached) return undefined;
     for (const access of this.#shadow.lastAccesses()) {
       const isOther = access.cta !== warps[0]!.cta;
       if (isOther && !warps.some((by) => this.#shadow.isBefore(access, by))) return access;

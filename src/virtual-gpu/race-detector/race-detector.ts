@@ -8,6 +8,7 @@ import { KernelFault } from '../runtime/fault.ts';
 import type { DeviceRange, PrivateMemory } from '../runtime/memories.ts';
 import type { MemoryRequest } from '../runtime/site-requests.ts';
 import { type GridClock, later } from './clocks.ts';
+import type { ClusterShadow } from './cluster-shadow.ts';
 import type { EarlierAccess } from './earlier-access.ts';
 import { type Accessor, GlobalShadow } from './global-shadow.ts';
 import { type OlderValue, OlderValues } from './older-values.ts';
@@ -342,29 +343,25 @@ export class RaceDetector {
     access: WatchedAccess,
     number: number,
     warp: number,
-  ) {
-    for (let i = 0; i < count; i++) {
-      const address = (addresses[i]! + offset) >>> 0;
-      this.#noteAt(this.#cta, address, access, { number, lane: lanes[i]!, by: this.#accessor(warp) });
-    }
+  ): void {
+    const at = { ...this.#placeOf(this.#cta), by: this.#accessor(warp) };
+    for (let i = 0; i < count; i++) this.#noteAt(at, (addresses[i]! + offset) >>> 0, { number, access }, lanes[i]!);
   }
 
   /** An access to the shared memory of a CTA of the cluster. @throws KernelFault */
   #noteAt(
-    target: WatchedCta,
+    { across, memory, by }: { across: ClusterShadow; memory: Uint8Array; by: Accessor },
     address: number,
-    access: WatchedAccess,
-    { number, lane, by }: { number: number; lane: number; by: Accessor },
+    { number, access }: NumberedAccess,
+    lane: number,
   ): void {
-    const { isWrite } = access;
-    const memory = this.#sharedOf(target);
-    const racing = target.across!.note(address, number * LANES + lane, access, isWrite, by, memory);
-    if (racing) this.#report(racing, 'shared', address, access, isWrite, lane);
+    const racing = across.note(address, number * LANES + lane, access, by, memory);
+    if (racing) this.#report(racing, 'shared', address, access, access.isWrite, lane);
   }
 
-  #sharedOf(target: WatchedCta): Uint8Array {
-    const { view, start } = this.#launch.cluster[this.#ctas.indexOf(target)]!.shared;
-    return new Uint8Array(view.buffer, start, this.#launch.sharedBytes);
+  #placeOf(cta: WatchedCta): { across: ClusterShadow; memory: Uint8Array } {
+    const { view, start } = this.#launch.cluster[this.#ctas.indexOf(cta)]!.shared;
+    return { across: cta.across!, memory: new Uint8Array(view.buffer, start, this.#launch.sharedBytes) };
   }
 
   /** An access to another CTA's shared memory. */
@@ -374,8 +371,7 @@ export class RaceDetector {
     const { isStrong, isRead, isWrite, releases } = access;
     const released = isStrong && isRead ? target.releases.get(offset) : undefined;
     if (released) this.#cta.clocks.acquire(warp, this.#cta.linear, released);
-    target.across!.reachedFromOutside();
-    this.#noteAt(target, offset, access, { number, lane, by: this.#accessor(warp) });
+    this.#noteAt({ ...this.#placeOf(target), by: this.#accessor(warp) }, offset, { number, access }, lane);
     if (isWrite) target.shared.filled(offset, access.bytes);
     if (releases !== 'nothing') this.#releaseTo(target.releases, offset, warp, releases);
   }
@@ -393,10 +389,9 @@ export class RaceDetector {
     const { number, access } = this.#sites[site]!;
     const [sender, receiver] = [this.#ctas[from]!, this.#cta];
     const warp = this.#warpOf(warpAddress);
-    const by = this.#accessor(warp, sender);
     const write = { ...access, bytes, isRead: false, isWrite: true };
-    receiver.across!.reachedFromOutside();
-    this.#noteAt(receiver, address, write, { number, lane, by });
+    const at = { ...this.#placeOf(receiver), by: this.#accessor(warp, sender) };
+    this.#noteAt(at, address, { number, access: write }, lane);
     receiver.shared.filled(address, bytes);
     this.#releaseAt(mbarrier, receiver, sender.clocks.snapshot(warp, sender.linear));
   }

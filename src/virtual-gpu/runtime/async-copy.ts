@@ -1,8 +1,10 @@
 import type { PtxInstruction } from '../../ptx/ast.ts';
-import { has } from '../../ptx/instruction-parts.ts';
+import { has, spaceOf } from '../../ptx/instruction-parts.ts';
 import { unsupported } from '../unsupported.ts';
 import { bulkCopyStep } from './bulk-copies/bulk-copies.ts';
 import { bulkPrefetch } from './cache-hints.ts';
+import type { Mbarrier } from './mbarriers/mbarriers.ts';
+import { atMbarrier, mbarrierAt } from './mbarriers/operations.ts';
 import type { PendingCopy, WarpContext } from './warp-context.ts';
 
 type Step = (context: WarpContext) => void;
@@ -16,8 +18,8 @@ export function asyncCopy(instruction: PtxInstruction): Step {
   if (modifiers.includes('bulk') && modifiers.includes('prefetch')) return bulkPrefetch;
   const bulkStep = bulkCopyStep(instruction);
   if (bulkStep) return bulkStep;
-  if (modifiers[0] !== 'async' || modifiers.includes('bulk') || modifiers.includes('mbarrier'))
-    throw unsupported(instruction);
+  if (modifiers[0] !== 'async' || modifiers.includes('bulk')) throw unsupported(instruction);
+  if (modifiers.includes('mbarrier')) return arriveAfterCopies;
   if (modifiers.includes('commit_group')) return commit;
   if (modifiers.includes('wait_group')) return waitGroup;
   if (modifiers.includes('wait_all')) return waitAll;
@@ -44,7 +46,7 @@ function issue(context: WarpContext): void {
     taken.push(wanted);
   }
   const loading = lanes.filter((_, i) => taken[i]! > 0);
-  context.copies.open.push({ issuedBy: context, lanes, targets, sources, taken, bytes });
+  context.copies.open.push({ issuedBy: context, lanes, targets, sources, taken, bytes, landed: new Set() });
   context.countRequestIn(
     'global',
     sources.filter((_, i) => taken[i]! > 0),
@@ -55,8 +57,34 @@ function issue(context: WarpContext): void {
   context.countRequestIn('shared', targets, lanes, bytes, 'store');
 }
 
-function land({ issuedBy, lanes, targets, sources, taken, bytes }: PendingCopy): void {
-  for (const [i, lane] of lanes.entries()) issuedBy.land(targets[i]!, sources[i]!, taken[i]!, bytes, lane);
+function land(copy: PendingCopy): void {
+  for (const lane of copy.lanes) landLane(copy, lane);
+}
+
+/** A lane's part lands once: at the wait of its thread, or at that of another one at an mbarrier. */
+function landLane({ issuedBy, lanes, targets, sources, taken, bytes, landed }: PendingCopy, lane: number): void {
+  const i = lanes.indexOf(lane);
+  if (i < 0 || landed.has(lane)) return;
+  landed.add(lane);
+  issuedBy.land(targets[i]!, sources[i]!, taken[i]!, bytes, lane);
+}
+
+/** cp.async.mbarrier.arrive: what each thread has copied so far lands when somebody waits there, and counts as an arrival then. */
+function arriveAfterCopies(context: WarpContext): void {
+  const { instruction, operands, lanes, copies, cta, warp, watcher } = context;
+  const pending = [...copies.groups.flat(), ...copies.open];
+  for (const lane of lanes) {
+    const place = mbarrierAt(context, operands[0]!, lane, spaceOf(instruction));
+    if (place.cta !== cta) throw unsupported(instruction, 'names an mbarrier of another CTA');
+    const at = (act: (object: Mbarrier) => void): void =>
+      atMbarrier(context, lane, place.address, () => act(cta.barriers.at(place.address)));
+    at((object) => !has(instruction, 'noinc') && cta.barriers.await(object, 1));
+    cta.send(place.address, () => {
+      for (const copy of pending) landLane(copy, lane);
+      watcher?.released(place.address, warp, cta.rank);
+      at((object) => cta.barriers.arrive(object, 1));
+    });
+  }
 }
 
 function commit({ copies }: WarpContext): void {

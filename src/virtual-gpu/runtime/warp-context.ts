@@ -73,6 +73,8 @@ export interface PendingCopy {
   /** How many of `bytes` come from there; zeros follow. */
   readonly taken: readonly number[];
   readonly bytes: number;
+  /** Lanes whose part is there. */
+  readonly landed: Set<number>;
 }
 
 /** Copies of one warp that have been issued but not waited for: closed groups, oldest first, then the open one. */

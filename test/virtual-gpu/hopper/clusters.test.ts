@@ -340,7 +340,7 @@ describe('mbarriers of other CTAs', () => {
     const elsewhere =
       'st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%r15+16], {0, 0, 0, %r8}, [%r10];';
     expect(await refusalOf(device, send(elsewhere), launch(4, 4))).toMatch(
-      /stores to CTA 1 of the cluster and completes an mbarrier of CTA 0: both lie in one/,
+      /sends to CTA 1 of the cluster and completes an mbarrier of CTA 0: both lie in one/,
     );
   });
 });

@@ -277,6 +277,46 @@ describe('bulk copies', () => {
   });
 });
 
+describe('cp.async', () => {
+  // Every thread copies four bytes and arrives when they have come. The second warp waits for the first one's, too.
+  const copying = (count: number, arrive: string, wait: string): HopperKernel =>
+    withBarrier(
+      count,
+      `
+      mov.u32 %r0, %tid.x;
+      shl.b32 %r1, %r0, 2;
+      cvt.u64.u32 %rd6, %r1;
+      ld.param.u64 %rd5, [in];
+      cvta.to.global.u64 %rd5, %rd5;
+      add.u64 %rd5, %rd5, %rd6;
+      add.u32 %r2, %r10, %r1;
+      cp.async.ca.shared.global [%r2+128], [%rd5], 4;
+      ${arrive}
+      ${wait}
+      ${storeShared(256, 128, 64)}`,
+    );
+  const wait = waitFor('%r10', 0, 'again');
+  const noIncrement = 'cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%r10];';
+  const input = Array.from({ length: 256 }, (_, i) => i);
+
+  it('counts as an arrival at an mbarrier when the copies of a thread have come', async () => {
+    for (const options of [{}, { findRaces: true }, { orderSeed: 3 }]) {
+      const contents = await outputOf(device, copying(64, noIncrement, wait), { ...launch(), options });
+      expect([...contents.subarray(0, 256)]).toEqual(input);
+    }
+    const without = await outputOf(device, copying(64, noIncrement, ''), launch());
+    expect([...without.subarray(0, 256)]).not.toEqual(input);
+  });
+
+  it('awaits one arrival more for each thread without .noinc', async () => {
+    const increment = 'cp.async.mbarrier.arrive.shared::cta.b64 [%r10];';
+    const arrive = 'bar.sync 1; mbarrier.arrive.shared::cta.b64 %rd1, [%r10];';
+    const contents = await outputOf(device, copying(64, increment + arrive, wait), launch());
+    expect([...contents.subarray(0, 256)]).toEqual(input);
+    expect(await refusalOf(device, copying(64, increment, wait), launch())).toMatch(/lacks 64 of 64 arrivals/);
+  });
+});
+
 describe('setmaxnreg', () => {
   // 512 threads: 65536 / 512 = 128 registers each. The first two warpgroups give, the others take.
   const split = (decrease: number, increase: number): HopperKernel =>

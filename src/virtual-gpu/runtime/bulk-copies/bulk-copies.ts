@@ -4,7 +4,7 @@ import { decodeTensorMap, TENSOR_MAP_BYTES, type TensorMap } from '../../tensor-
 import { unsupported } from '../../unsupported.ts';
 import type { CtaState } from '../cta-state.ts';
 import { KernelFault } from '../fault.ts';
-import { atMbarrier, mbarrierAt } from '../mbarriers/operations.ts';
+import { atMbarrier, completeBytes, mbarrierBeside } from '../mbarriers/operations.ts';
 import type { WarpContext } from '../warp-context.ts';
 import { boxBytes, CHUNK_BYTES, type Part, partsOfBox } from './parts.ts';
 
@@ -55,7 +55,7 @@ function copyIn(context: WarpContext): void {
     const copy = isTensor
       ? tensorCopy(context, lane, source, shared)
       : plainCopy(context, lane, { global: globalStart(context, source, lane), shared }, operands[2]!);
-    const barrier = barrierBeside(context, barrierOperand, lane, cta);
+    const barrier = mbarrierBeside(context, barrierOperand, lane, cta);
     checkShared(copy, shared, true);
     for (const part of copy.parts) checkGlobal(copy, part, false);
     report(copy, 'load', 'global');
@@ -76,29 +76,14 @@ function landLater(copy: BulkCopy, target: CtaState, barrier: number): void {
       context.watcher?.landedPieces(context.site, context.warp, [...chunksOf(copy)], lane);
       context.watcher?.released(barrier, context.warp, target.rank);
     } else for (const chunk of chunksOf(copy)) context.reportLanded(chunk, CHUNK_BYTES, barrier, lane);
-    complete(copy, target, barrier);
+    completeBytes(context, lane, target, barrier, copy.bytes);
   });
-}
-
-function complete({ context, lane, bytes }: BulkCopy, { barriers }: CtaState, barrier: number): void {
-  atMbarrier(context, lane, barrier, () => barriers.completeBytes(barriers.at(barrier), bytes));
 }
 
 /** The CTAs of a cluster that a multicast names, a bit each. */
 function chosen(context: WarpContext, mask: number, lane: number): CtaState[] {
   const ranks = Array.from({ length: 16 }, (_, rank) => rank).filter((rank) => ((mask >>> rank) & 1) !== 0);
   return ranks.map((rank) => context.liveNeighbour(rank, lane).state);
-}
-
-/** The mbarrier that a copy to the shared memory of `cta` completes: it lies there, too. */
-function barrierBeside(context: WarpContext, operand: PtxOperand, lane: number, cta: CtaState): number {
-  const barrier = mbarrierAt(context, operand, lane, 'shared');
-  if (barrier.cta === cta) return barrier.address;
-  throw new KernelFault(
-    'barrier',
-    `copies to CTA ${cta.rank} of the cluster and completes an mbarrier of CTA ${barrier.cta.rank}: both lie in one CTA, not`,
-    { instruction: context.instruction, lane },
-  );
 }
 
 /** From the own shared memory to that of a CTA of the cluster. */
@@ -110,11 +95,10 @@ function copyAcross(context: WarpContext): void {
     const to = sharedStart(context, destination, lane, false);
     const from = sharedStart(context, source, lane, false).address;
     const copy = plainCopy(context, lane, { global: undefined, shared: from }, size);
-    const barrier = barrierBeside(context, barrierOperand, lane, to.cta);
+    const barrier = mbarrierBeside(context, barrierOperand, lane, to.cta);
     checkShared(copy, from, false);
     checkShared(copy, to.address, true);
     report(copy, 'load', 'shared');
-    atMbarrier(context, lane, barrier, () => void to.cta.barriers.at(barrier));
     const { ownCta } = context;
     to.cta.send(barrier, () => {
       if (ownCta.hasEnded)
@@ -127,7 +111,7 @@ function copyAcross(context: WarpContext): void {
         );
       const { view, start } = ownCta.shared;
       context.receive(new Uint8Array(view.buffer, start + from, copy.bytes).slice(), to.address, barrier, lane);
-      complete(copy, to.cta, barrier);
+      completeBytes(context, lane, to.cta, barrier, copy.bytes);
     });
   }
 }

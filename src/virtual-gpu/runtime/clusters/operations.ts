@@ -5,7 +5,7 @@ import { CLUSTER_RANK_SHIFT, OFFSET_IN_CTA, WINDOW } from '../../layout.ts';
 import { unsupported } from '../../unsupported.ts';
 import { CLUSTER_PHASE } from '../cta-state.ts';
 import { KernelFault } from '../fault.ts';
-import { atMbarrier, mbarrierAt } from '../mbarriers/operations.ts';
+import { completeBytes, mbarrierBeside } from '../mbarriers/operations.ts';
 import type { WarpContext } from '../warp-context.ts';
 
 /** barrier.cluster.arrive: counts towards the cluster's barrier and goes on. Releases unless it says `.relaxed`. */
@@ -18,9 +18,7 @@ export function clusterArrive(context: WarpContext): void {
       throw new KernelFault(
         'barrier',
         "arrives at the cluster's barrier twice, with no barrier.cluster.wait between:",
-        {
-          ...{ instruction, lane },
-        },
+        { instruction, lane },
       );
     clusterPhases[thread] = CLUSTER_PHASE.arrived;
   }
@@ -67,31 +65,22 @@ export function storeAsync(instruction: PtxInstruction): (context: WarpContext) 
 }
 
 function sendValues(context: WarpContext, count: number, size: number): void {
-  const { instruction, operands, lanes } = context;
+  const { operands, lanes } = context;
   const bytes = count * size;
   for (const lane of lanes) {
     const address = context.address(operands[0]!, lane);
     context.resolve(address, 'shared', bytes, true, lane);
     const { cta, address: offset } = context.inCluster(address, lane);
-    const barrier = mbarrierAt(context, operands[1 + count]!, lane, 'shared');
-    if (barrier.cta !== cta)
-      throw new KernelFault(
-        'barrier',
-        `stores to CTA ${cta.rank} of the cluster and completes an mbarrier of CTA ${barrier.cta.rank}: both lie in one`,
-        { instruction, lane },
-      );
-    atMbarrier(context, lane, barrier.address, () => void cta.barriers.at(barrier.address));
+    const barrier = mbarrierBeside(context, operands[1 + count]!, lane, cta);
     const values = new DataView(new ArrayBuffer(bytes));
     for (let element = 0; element < count; element++) {
       const value = operands[1 + element]!;
       if (size === 8) values.setBigUint64(element * size, context.double(value, lane), true);
       else values.setUint32(element * size, context.word(value, lane), true);
     }
-    cta.send(barrier.address, () => {
-      context.receive(new Uint8Array(values.buffer), offset, barrier.address, lane);
-      atMbarrier(context, lane, barrier.address, () =>
-        cta.barriers.completeBytes(cta.barriers.at(barrier.address), bytes),
-      );
+    cta.send(barrier, () => {
+      context.receive(new Uint8Array(values.buffer), offset, barrier, lane);
+      completeBytes(context, lane, cta, barrier, bytes);
     });
   }
 }

@@ -1,5 +1,5 @@
 import type { Dim3 } from '../../../core/launch-plan.ts';
-import { LANES, LAUNCH, SHARED, WARPS } from '../../layout.ts';
+import { LAUNCH, SHARED, WARPS } from '../../layout.ts';
 import type { ArrivedThreads } from '../barriers.ts';
 import { CLUSTER_PHASE, CtaState, type Neighbour, type SharedPlace } from '../cta-state.ts';
 import { SuspendedLanes } from '../mbarriers/suspended-lanes.ts';
@@ -139,10 +139,5 @@ export class ResidentCta implements Neighbour {
     for (const instructions of this.phaseInstructions) longest = Math.max(longest, instructions);
     this.criticalPath += longest;
     this.phaseInstructions.fill(0);
-  }
-
-  /** The state of a thread at the cluster's barrier. */
-  clusterPhase(warp: number, lane: number): number {
-    return this.clusterPhases[warp * LANES + lane]!;
   }
 }

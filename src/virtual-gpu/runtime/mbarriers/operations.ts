@@ -131,6 +131,30 @@ export function mbarrierAt(
   return context.inCluster(address, lane);
 }
 
+/** The mbarrier that bytes sent to the shared memory of `cta` complete: it lies there, too, and is initialised. */
+export function mbarrierBeside(context: WarpContext, operand: PtxOperand, lane: number, cta: CtaState): number {
+  const barrier = mbarrierAt(context, operand, lane, 'shared');
+  if (barrier.cta !== cta)
+    throw new KernelFault(
+      'barrier',
+      `sends to CTA ${cta.rank} of the cluster and completes an mbarrier of CTA ${barrier.cta.rank}: both lie in one CTA, not`,
+      { instruction: context.instruction, lane },
+    );
+  atMbarrier(context, lane, barrier.address, () => void cta.barriers.at(barrier.address));
+  return barrier.address;
+}
+
+/** So many bytes have come. */
+export function completeBytes(
+  context: WarpContext,
+  lane: number,
+  { barriers }: CtaState,
+  at: number,
+  bytes: number,
+): void {
+  atMbarrier(context, lane, at, () => barriers.completeBytes(barriers.at(at), bytes));
+}
+
 /** Names instruction, lane and address of a mistake. */
 export function atMbarrier(context: WarpContext, lane: number, address: number, act: () => void): void {
   try {
