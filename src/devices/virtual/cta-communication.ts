@@ -43,6 +43,7 @@ function mayCommunicate(instruction: PtxInstruction): boolean {
   const { modifiers } = instruction;
   if (synchronisationOf(instruction) === 'memory')
     return !modifiers.some((modifier) => OWN_CTA.has(modifier) || modifier.startsWith('proxy'));
+  if (modifiers[0] === 'reduce') return true;
   if (isOutsideDeviceMemory(instruction)) return false;
   const action = memoryActionOf(instruction);
   if (action === 'atomic' || action === 'reduction') return true;

@@ -60,10 +60,14 @@ interface CopyParts {
   readonly write: WatchedAccess;
 }
 
-const partsOf = (access: WatchedAccess): CopyParts => ({
-  read: { ...access, isWrite: false },
-  write: { ...access, isRead: false },
-});
+/** A reduction writes as an atomic does. */
+function partsOf(access: WatchedAccess): CopyParts {
+  const isAtomic = access.isAtomic || access.instruction.modifiers[0] === 'reduce';
+  return {
+    read: { ...access, isWrite: false },
+    write: { ...access, isRead: false, isAtomic, isStrong: access.isStrong || isAtomic },
+  };
+}
 
 /** Smallest access of a kernel that makes none. */
 const ANY_UNIT = 4;

@@ -2,6 +2,7 @@ import type { PtxInstruction } from '../../ptx/ast.ts';
 import { spaceOf, typeOf } from '../../ptx/instruction-parts.ts';
 import { sizeOfPtxType } from '../../ptx/types.ts';
 import { unsupported } from '../unsupported.ts';
+import type { ElementReduction } from './bulk-copies/parts.ts';
 import { bf16ToNumber, f16ToNumber, numberToBf16, numberToF16 } from './half-numbers.ts';
 import type { Address, ResolvedAddress, WarpContext } from './warp-context.ts';
 
@@ -86,6 +87,32 @@ function doubleCombination(operation: string, type: string): Combine<bigint> | u
     dec: (a, b) => (a === 0n || a > b ? b : a - 1n),
   };
   return table[operation];
+}
+
+const BULK_REDUCTIONS: ReadonlySet<string> = new Set(['add', 'min', 'max', 'inc', 'dec', 'and', 'or', 'xor']);
+
+/** What cp.reduce.async.bulk does to each element; undefined for forms that virtual GPUs lack. */
+export function bulkReduction(instruction: PtxInstruction): ElementReduction | undefined {
+  const type = typeOf(instruction);
+  const operation = instruction.modifiers.find((modifier) => BULK_REDUCTIONS.has(modifier));
+  const elementBytes = sizeOfPtxType(type);
+  if (operation === undefined || (type.includes('f') && operation !== 'add')) return undefined;
+  if (elementBytes === 8) {
+    const combine = doubleCombination(operation, type);
+    if (!combine) return undefined;
+    const apply: ElementReduction['apply'] = (to, at, from, fromAt) =>
+      to.setBigUint64(at, combine(to.getBigUint64(at, true), from.getBigUint64(fromAt, true), 0n), true);
+    return { elementBytes, apply };
+  }
+  const combine = wordCombination(operation, type, elementBytes * 8);
+  if (!combine) return undefined;
+  const apply: ElementReduction['apply'] =
+    elementBytes === 4
+      ? (to, at, from, fromAt) =>
+          to.setUint32(at, combine(to.getUint32(at, true), from.getUint32(fromAt, true), 0), true)
+      : (to, at, from, fromAt) =>
+          to.setUint16(at, combine(to.getUint16(at, true), from.getUint16(fromAt, true), 0), true);
+  return { elementBytes, apply };
 }
 
 const OPERATIONS = ['add', 'min', 'max', 'and', 'or', 'xor', 'exch', 'cas', 'inc', 'dec'];

@@ -18,7 +18,7 @@ import type { AccessWatcher } from '../race-detector/write-watcher.ts';
 import { unsupported } from '../unsupported.ts';
 import type { ArrivedThreads } from './barriers.ts';
 import type { BoundsChecker } from './bounds.ts';
-import { type Part, swizzled } from './bulk-copies/parts.ts';
+import { type ElementReduction, type Part, swizzled } from './bulk-copies/parts.ts';
 import type { CtaState, Neighbour } from './cta-state.ts';
 import { type FaultPlace, KernelFault } from './fault.ts';
 import type { Mbarrier } from './mbarriers/mbarriers.ts';
@@ -392,6 +392,15 @@ export class WarpContext {
     const { device, writes } = this.#around;
     writes.mark(global, bytes);
     for (let i = 0; i < bytes; i++) device.setUint8(global + i, u8[SHARED + swizzled(shared + i, swizzleBytes)]!);
+  }
+
+  /** Combines a part of a bulk copy from shared memory with what lies in device memory. */
+  reducePart({ global, shared, bytes }: Part, { elementBytes, apply }: ElementReduction): void {
+    if (global === undefined) return;
+    const { device, writes, reads } = this.#around;
+    reads?.mark(global, bytes);
+    writes.mark(global, bytes);
+    for (let i = 0; i < bytes; i += elementBytes) apply(device, global + i, this.#memory.view, SHARED + shared + i);
   }
 
   /** Operand as an unsigned 32-bit number. */

@@ -267,6 +267,61 @@ describe('bulk copies', () => {
   });
 
   it.each([
+    ['add.f32', Float32Array, (a: number, b: number) => a + b],
+    ['add.u64', BigUint64Array, (a: bigint, b: bigint) => a + b],
+    ['min.s32', Int32Array, Math.min],
+    ['xor.b32', Uint32Array, (a: number, b: number) => (a ^ b) >>> 0],
+    ['add.noftz.f16', Uint16Array, undefined],
+  ] as const)('are combined with what lies in device memory: %s', async (operation, Words, combine) => {
+    const reduce: HopperKernel = withBarrier(
+      1,
+      `
+      ld.param.u64 %rd5, [in];
+      cvta.to.global.u64 %rd5, %rd5;
+      ${byThread0(`
+      ld.global.v4.b32 {%r20, %r21, %r22, %r23}, [%rd5];
+      st.shared.v4.b32 [%r10+128], {%r20, %r21, %r22, %r23};
+      fence.proxy.async.shared::cta;
+      cp.reduce.async.bulk.global.shared::cta.bulk_group.${operation} [%rd30], [%r10+128], 16;
+      cp.async.bulk.commit_group;
+      cp.async.bulk.wait_group 0;`)}`,
+    );
+    const bytes = (first: number): Uint8Array => {
+      const words = new Words(16 / Words.BYTES_PER_ELEMENT);
+      for (let i = 0; i < words.length; i++)
+        words[i] = (words instanceof BigUint64Array ? BigInt(first + i) : first + i) as never;
+      return new Uint8Array(words.buffer);
+    };
+    // Halves: 2, 3 and 8 are 0x4000, 0x4200 and 0x4800.
+    const [left, right] = combine
+      ? [bytes(7), bytes(2)]
+      : [0x4000, 0x4200].map((half) => new Uint8Array(new Uint16Array(8).fill(half).buffer));
+    const launched: KernelLaunch = { grid: 2, arguments: ['out', 'in'], buffers: { out: left!, in: right! } };
+    const outcome = await outputOf(device, reduce, launched);
+    const words = [...new Words(outcome.buffer as ArrayBuffer)];
+    if (!combine) expect(words).toEqual(new Array(8).fill(0x4800));
+    else {
+      const apply = combine as (a: unknown, b: unknown) => unknown;
+      const [a, b] = [[...new Words(left!.buffer as ArrayBuffer)], [...new Words(right!.buffer as ArrayBuffer)]];
+      // Two CTAs.
+      expect(words).toEqual(a.map((value, i) => apply(apply(value, b[i]), b[i])));
+    }
+    const watched = { ...launched, options: { findRaces: true } };
+    expect(await refusalOf(device, reduce, watched)).toBe('passed');
+  });
+
+  it('name reductions that virtual GPUs lack', async () => {
+    const kernel = send('cp.async.bulk.wait_group 0;');
+    const text = kernel.body.replace(
+      'cp.async.bulk.global.shared::cta.bulk_group',
+      'cp.reduce.async.bulk.global.shared::cta.bulk_group.min.f16',
+    );
+    expect(await refusalOf(device, { ...kernel, body: text }, launch()).catch(String)).toMatch(
+      /unsupported: .*cp\.reduce\.async\.bulk/,
+    );
+  });
+
+  it.each([
     ['of 24 bytes', '64, [%r10];', '24, [%r10];', /a bulk copy of 24 bytes, not a multiple of 16/],
     ['to an odd place', '[%r10+128]', '[%r10+132]', /a bulk copy at shared address 132, not a multiple of 16/],
     ['beyond the buffer', '64, [%r10];', '4096, [%r10];', /out-of-bounds global read .*offset 32 of buffer in/],

@@ -2,11 +2,13 @@ import type { PtxInstruction, PtxOperand } from '../../../ptx/ast.ts';
 import { has } from '../../../ptx/instruction-parts.ts';
 import { decodeTensorMap, TENSOR_MAP_BYTES, type TensorMap } from '../../tensor-map.ts';
 import { unsupported } from '../../unsupported.ts';
+import { bulkReduction } from '../atomics.ts';
 import type { CtaState } from '../cta-state.ts';
 import { KernelFault } from '../fault.ts';
 import { atMbarrier, completeBytes, mbarrierBeside } from '../mbarriers/operations.ts';
+import type { RequestKind } from '../site-requests.ts';
 import type { WarpContext } from '../warp-context.ts';
-import { boxBytes, CHUNK_BYTES, type Part, partsOfBox } from './parts.ts';
+import { boxBytes, CHUNK_BYTES, type ElementReduction, type Part, partsOfBox } from './parts.ts';
 
 /** One thread's copy between device memory and the shared memory of its CTA. */
 interface BulkCopy {
@@ -31,6 +33,7 @@ const UNSUPPORTED = /^im2col|^cp_mask$|^cta_group|^tile::|^ignore_oob$/;
 /** cp.async.bulk and cp.async.bulk.tensor; `undefined` for other instructions. Source: PTX ISA. */
 export function bulkCopyStep(instruction: PtxInstruction): ((context: WarpContext) => void) | undefined {
   const { modifiers } = instruction;
+  if (modifiers[0] === 'reduce') return bulkReductionStep(instruction);
   if (instruction.opcode !== 'cp' || modifiers[0] !== 'async' || modifiers[1] !== 'bulk') return undefined;
   if (has(instruction, 'commit_group')) return commit;
   if (has(instruction, 'wait_group')) return waitGroup;
@@ -39,7 +42,14 @@ export function bulkCopyStep(instruction: PtxInstruction): ((context: WarpContex
   if (spaces.length !== 2) return undefined;
   if (spaces[1] === 'global') return copyIn;
   if (spaces[0] === 'shared::cluster') return copyAcross;
-  return spaces[0] === 'global' && has(instruction, 'bulk_group') ? copyOut : undefined;
+  return spaces[0] === 'global' && has(instruction, 'bulk_group') ? (context) => copyOut(context) : undefined;
+}
+
+/** cp.reduce.async.bulk to device memory. */
+function bulkReductionStep(instruction: PtxInstruction): ((context: WarpContext) => void) | undefined {
+  const isKnown = has(instruction, 'global') && has(instruction, 'bulk_group') && !has(instruction, 'tensor');
+  const reduction = isKnown ? bulkReduction(instruction) : undefined;
+  return reduction && ((context) => copyOut(context, reduction));
 }
 
 /** From device to shared memory. It lands when somebody waits at its mbarrier, not before; nor is the source read earlier. */
@@ -116,8 +126,11 @@ function copyAcross(context: WarpContext): void {
   }
 }
 
-/** From shared to device memory. It reads and writes when its thread waits for it, not before. */
-function copyOut(context: WarpContext): void {
+/**
+ * From shared to device memory. It reads and writes when its thread waits for it, not before.
+ * @param reduction what to do with the elements that lie there.
+ */
+function copyOut(context: WarpContext, reduction?: ElementReduction): void {
   const { instruction, operands, lanes } = context;
   const isTensor = has(instruction, 'tensor');
   const [destination, source] = operands as [PtxOperand, PtxOperand];
@@ -129,9 +142,12 @@ function copyOut(context: WarpContext): void {
     checkShared(copy, shared, false);
     for (const part of copy.parts) checkGlobal(copy, part, true);
     const read = (): void => {
-      for (const part of copy.parts) context.sendPart(part, copy.swizzleBytes);
+      for (const part of copy.parts) {
+        if (reduction) context.reducePart(part, reduction);
+        else context.sendPart(part, copy.swizzleBytes);
+      }
       report(copy, 'load', 'shared');
-      report(copy, 'store', 'global');
+      report(copy, reduction ? 'atomic' : 'store', 'global');
     };
     context.cta.outgoingOf(context.threadOf(lane)).open.push({ read, instruction });
   }
@@ -254,7 +270,7 @@ function* chunksOf({ parts }: BulkCopy): Generator<number> {
 }
 
 /** Tells who counts or watches, in pieces of as many chunks as a warp has lanes. */
-function report(copy: BulkCopy, kind: 'load' | 'store', space: 'global' | 'shared'): void {
+function report(copy: BulkCopy, kind: RequestKind, space: 'global' | 'shared'): void {
   const { context, lane } = copy;
   if (!context.listens) return;
   const addresses = space === 'shared' ? [...chunksOf(copy)] : copy.parts.flatMap(globalChunks);

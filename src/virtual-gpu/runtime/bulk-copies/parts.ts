@@ -9,6 +9,12 @@ export interface Part {
   readonly bytes: number;
 }
 
+/** Combines an element of shared memory with one of device memory, in place. */
+export interface ElementReduction {
+  readonly elementBytes: number;
+  readonly apply: (to: DataView, at: number, from: DataView, fromAt: number) => void;
+}
+
 /** Shared memory is swizzled in pieces of so many bytes. */
 export const CHUNK_BYTES = 16;
 
