@@ -46,7 +46,7 @@ export interface LaunchRequest {
   ranges: DeviceRange[];
   /** Indices of ranges by name of the parameter or variable that gives their address. */
   rangesByName: Record<string, number[]>;
-  /** Orders warps within a CTA. */
+  /** Orders warps within a CTA, and the turns of CTAs within a cluster. */
   orderSeed: number;
   instructionsPerCta: number;
   /** End of the used part of device memory. */
@@ -288,7 +288,7 @@ export class CtaRunner {
         if (resident.state.rank > 0) this.#cta.leave();
         this.#beginCta(resident, this.#placeOf(index, resident.state.rank));
       }
-      this.#schedule(isPointless);
+      this.#schedule(index, isPointless);
     } catch (error) {
       if (error instanceof KernelFault) {
         error.warpIndex ??= this.#currentWarp;
@@ -328,14 +328,18 @@ export class CtaRunner {
   }
 
   #beginCta(resident: ResidentCta, place: CtaPlace): void {
-    const { orderSeed } = this.#request;
     const { linear } = place;
     this.#cta = resident;
     this.#fillPrivateMemory(linear);
     this.#memory.u8.set(this.#freshWarps, WARPS);
-    const seed = orderSeed === 0 ? 0 : (orderSeed ^ Math.imul(linear + 1, 0x9e3779b1)) | 1;
-    resident.begin(place, seededOrder(this.#warpCount, seed), this.image.registersAtStart);
+    resident.begin(place, seededOrder(this.#warpCount, this.#seedOf(linear)), this.image.registersAtStart);
     this.#watcher?.beginCta(linear, resident.state.rank);
+  }
+
+  /** Orders the warps of a CTA, or the turns of a cluster's CTAs; 0 for the natural order. */
+  #seedOf(index: number): number {
+    const { orderSeed } = this.#request;
+    return orderSeed === 0 ? 0 : (orderSeed ^ Math.imul(index + 1, 0x9e3779b1)) | 1;
   }
 
   /** Lets a CTA of the cluster run. */
@@ -369,10 +373,14 @@ export class CtaRunner {
     return new Uint8Array(i32.buffer);
   }
 
-  #schedule(isPointless: () => boolean): void {
+  #schedule(index: number, isPointless: () => boolean): void {
+    const turns = Array.from(
+      seededOrder(this.#residents.length, this.#seedOf(index)),
+      (rank) => this.#residents[rank]!,
+    );
     for (;;) {
       let hasMoved = false;
-      for (const resident of this.#residents) {
+      for (const resident of turns) {
         if (resident.hasEnded) continue;
         if (isPointless()) return;
         this.#enter(resident);

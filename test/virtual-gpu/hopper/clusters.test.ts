@@ -511,6 +511,22 @@ describe('launches', () => {
     expect(await refusalOf(device, clustered(''), launched)).toMatch(message);
   });
 
+  it('let CTAs of a cluster take turns in the seeded order', async () => {
+    const kernel = clustered(`
+      ld.param.u64 %rd31, [out];
+      cvta.to.global.u64 %rd31, %rd31;
+      setp.ne.u32 %p1, %r0, 0;
+      @%p1 ret;
+      atom.global.add.u32 %r9, [%rd31+128], 1;
+      st.global.b32 [%rd30], %r9;`);
+    const turns = async (orderSeed: number) => (await wordsOf(kernel, launch(8, 8, { orderSeed }), 1)).flat();
+    const natural = [0, 1, 2, 3, 4, 5, 6, 7];
+    expect(await turns(0)).toEqual(natural);
+    const seeded = await turns(5);
+    expect(seeded).not.toEqual(natural);
+    expect(seeded.toSorted()).toEqual(natural);
+  });
+
   it('are refused by devices without clusters', async () => {
     const l4 = await openDevice('virtual:l4', { threads: 1 });
     const outcome = await refusalOf(l4, clustered(''), launch(4, 2)).catch(String);
