@@ -8,12 +8,28 @@ import { evaluateInteger } from './plan-error.ts';
 
 const DEFAULT_ALIGNMENT_BYTES = 16;
 
+/** Whoever chooses among shapes asks several times about each: for its cost, its checks, its launches. */
+const expanded = new WeakMap<ProblemFile, Map<string, readonly PlannedBuffer[]>>();
+const MOST_EXPANDED = 512;
+
 /**
  * The problem's buffers for one binding of the dimensions, inputs before outputs, without workspaces.
  *
  * @throws WarpsmithError for an extent below 1, a fractional one, or an output whose elements overlap.
  */
-export function expandBuffers(problem: ProblemFile, dimensions: Dimensions, file?: string): PlannedBuffer[] {
+export function expandBuffers(problem: ProblemFile, dimensions: Dimensions, file?: string): readonly PlannedBuffer[] {
+  const known = expanded.get(problem) ?? new Map<string, readonly PlannedBuffer[]>();
+  expanded.set(problem, known);
+  const key = JSON.stringify(dimensions);
+  const before = known.get(key);
+  if (before) return before;
+  const buffers = expandAnew(problem, dimensions, file);
+  if (known.size >= MOST_EXPANDED) known.clear();
+  known.set(key, buffers);
+  return buffers;
+}
+
+function expandAnew(problem: ProblemFile, dimensions: Dimensions, file?: string): PlannedBuffer[] {
   const absent = absentOutputs(problem, dimensions);
   const expand = (section: 'inputs' | 'outputs'): PlannedBuffer[] =>
     Object.entries(problem[section])

@@ -43,13 +43,13 @@ export class DecisionLog {
 
   /** Which ways these decisions would go in a launch, if that follows from the launch. */
   foresee({ grid, block, arguments: values }: PlannedLaunch, sites: readonly number[]): Map<number, ForeseenWays> {
-    const conditions = this.#launchConditions();
     const { parameters } = this.#function.fn;
     if (values.length !== parameters.length) return new Map();
-    const launch = { grid, block, parameters: packParameters(parameters, values, () => SOME_BUFFER) };
+    const packed = packParameters(parameters, values, () => SOME_BUFFER);
+    const foresight = this.#launchConditions().of({ grid, block, parameters: packed });
     return new Map(
       sites.flatMap((site): [number, ForeseenWays][] => {
-        const ways = conditions.foresee(site, launch);
+        const ways = foresight(site);
         return ways ? [[site, ways]] : [];
       }),
     );

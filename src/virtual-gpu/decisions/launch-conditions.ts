@@ -26,10 +26,15 @@ export interface LaunchFacts {
 interface Thread {
   readonly cta: Dim3;
   readonly thread: Dim3;
+  /** Registers that are computed: decisions share most of what they follow from. */
+  readonly known: Map<string, bigint>;
 }
 
 /** Computes a register of one thread; `undefined` if it follows from more than the launch. */
-type Formula = (launch: LaunchFacts, thread: Thread, known: Map<string, bigint>) => bigint;
+type Formula = (launch: LaunchFacts, thread: Thread) => bigint;
+
+/** Which ways a decision goes in a launch; `undefined` if that can't be foreseen, or is the same for every size. */
+export type Foresight = (site: number) => ForeseenWays | undefined;
 
 /**
  * Decisions that follow from a launch's arguments, its grid and the thread alone. They can be foreseen without running anything:
@@ -42,6 +47,8 @@ export class LaunchConditions {
   /** By the place of a decision among the sites. */
   readonly #conditions: readonly (Formula | undefined)[];
   readonly #usesOnlyBlock = new Set<number>();
+  /** Decisions that go the same way in all threads. */
+  readonly #usesOnlyLaunch = new Set<number>();
   /** Of bounds, and of comparisons that are not of equality: what is compared with a constant, if it is the same for all threads. */
   readonly #thresholds = new Map<number, Threshold>();
   /** Of combinations with parts that can't be foreseen: whether the others allow the rarer outcome. */
@@ -74,6 +81,7 @@ export class LaunchConditions {
       const formula = this.#formulaOf(register);
       if (!formula) continue;
       if (this.#followsFrom(register, OF_BLOCK)) this.#usesOnlyBlock.add(index);
+      if (this.#followsFrom(register, OF_LAUNCH)) this.#usesOnlyLaunch.add(index);
       if (!this.#followsFrom(register, OF_THREAD)) conditions[index] = formula;
     }
     this.#conditions = conditions;
@@ -85,20 +93,24 @@ export class LaunchConditions {
     return this.#usesOnlyBlock.has(site);
   }
 
-  /** Which ways a decision goes for the first and last threads of the first and last CTAs; `undefined` if that can't be foreseen, or is the same for every size. */
-  foresee(site: number, launch: LaunchFacts): ForeseenWays | undefined {
-    const threshold = this.#thresholds.get(site);
-    const excess = threshold && excessOf(threshold, launch);
-    const ways = threshold?.isBound ? waysOfBound(threshold, excess!) : this.#waysOf(site, launch);
-    return ways && (excess === undefined ? ways : { ...ways, distance: Math.abs(excess) });
+  /** Looks at the first and last threads of the first and last CTAs. */
+  of(launch: LaunchFacts): Foresight {
+    const threads = corners(launch);
+    return (site) => {
+      const threshold = this.#thresholds.get(site);
+      const excess = threshold && excessOf(threshold, launch, threads[0]!);
+      const ways = threshold?.isBound ? waysOfBound(threshold, excess!) : this.#waysOf(site, launch, threads);
+      return ways && (excess === undefined ? ways : { ...ways, distance: Math.abs(excess) });
+    };
   }
 
-  #waysOf(site: number, launch: LaunchFacts): Ways | undefined {
+  #waysOf(site: number, launch: LaunchFacts, threads: readonly Thread[]): Ways | undefined {
     const parts = this.#parts.get(site);
-    if (parts) return possible(parts, launch);
+    if (parts) return possible(parts, launch, threads[0]!);
     const condition = this.#conditions[site];
     if (!condition) return undefined;
-    const outcomes = corners(launch).map((thread) => condition(launch, thread, new Map()) !== 0n);
+    const unlike = this.#usesOnlyLaunch.has(site) ? threads.slice(0, 1) : threads;
+    const outcomes = unlike.map((thread) => condition(launch, thread) !== 0n);
     return { wasTrue: outcomes.includes(true), wasFalse: outcomes.includes(false) };
   }
 
@@ -123,9 +135,9 @@ export class LaunchConditions {
     const formula = instruction && this.#formulaOfInstruction(instruction);
     const remembering: Formula | undefined =
       formula &&
-      ((launch, thread, known) => {
-        const value = known.get(register) ?? formula(launch, thread, known);
-        known.set(register, value);
+      ((launch, thread) => {
+        const value = thread.known.get(register) ?? formula(launch, thread);
+        thread.known.set(register, value);
         return value;
       });
     this.#formulas.set(register, remembering);
@@ -209,11 +221,11 @@ const INTEGERS = /^[su](?:32|64)$/;
 const EQUALITIES: ReadonlySet<string> = new Set(['eq', 'ne']);
 
 /** By how much the size exceeds the constant. */
-function excessOf({ value, constant, type }: Threshold, launch: LaunchFacts): number {
+function excessOf({ value, constant, type }: Threshold, launch: LaunchFacts, thread: Thread): number {
   const bits = 8 * sizeOfPtxType(type);
   const wrap = (number: bigint): bigint =>
     type.startsWith('s') ? BigInt.asIntN(bits, number) : BigInt.asUintN(bits, number);
-  return Number(wrap(value(launch, corners(launch)[0]!, new Map())) - wrap(constant));
+  return Number(wrap(value(launch, thread)) - wrap(constant));
 }
 
 /** A bound is true where it limits the value. */
@@ -228,10 +240,12 @@ const OF_LAUNCH = /^%n(?:tid|ctaid)/;
 const OF_THREAD = /^%(?:ntid|tid|laneid)/;
 
 /** A combination is true, or false, for some thread only if the parts that all threads share allow it. */
-function possible({ isAll, formulas }: { isAll: boolean; formulas: readonly Formula[] }, launch: LaunchFacts): Ways {
-  const thread = corners(launch)[0]!;
-  const known = new Map<string, bigint>();
-  const holds = formulas.map((formula) => formula(launch, thread, known) !== 0n);
+function possible(
+  { isAll, formulas }: { isAll: boolean; formulas: readonly Formula[] },
+  launch: LaunchFacts,
+  thread: Thread,
+): Ways {
+  const holds = formulas.map((formula) => formula(launch, thread) !== 0n);
   return isAll
     ? { wasTrue: holds.every((one) => one), wasFalse: true }
     : { wasTrue: true, wasFalse: !holds.some((one) => one) };
@@ -286,9 +300,12 @@ const SPECIALS: ReadonlyMap<string, Formula> = new Map<string, Formula>([
   ['%laneid', ({ block }, { thread: [x, y, z] }) => BigInt((x + block[0] * (y + block[1] * z)) % LANES)],
 ]);
 
-/** First and last thread of the first and the last CTA. */
+/** First and last thread of the first and the last CTA, each once. */
 function corners({ grid, block }: LaunchFacts): Thread[] {
-  const last = (extents: Dim3): Dim3 => [extents[0] - 1, extents[1] - 1, extents[2] - 1];
-  const first: Dim3 = [0, 0, 0];
-  return [first, last(grid)].flatMap((cta) => [first, last(block)].map((thread) => ({ cta, thread })));
+  const [ctas, threads] = [ends(grid), ends(block)];
+  return ctas.flatMap((cta) => threads.map((thread) => ({ cta, thread, known: new Map() })));
 }
+
+const ends = ([x, y, z]: Dim3): Dim3[] => (x * y * z === 1 ? [FIRST] : [FIRST, [x - 1, y - 1, z - 1]]);
+
+const FIRST: Dim3 = [0, 0, 0];
