@@ -1,12 +1,13 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { findExecutable } from '../../src/process/find-executable.ts';
 import { unwrapped } from '../support/printed.ts';
 import { type Json, repository, runCli, runJson, smallRowSum, temporaryFolder } from './run-cli.ts';
 
-const DEVICE = ['--device', 'virtual:l4', '--threads', '1'];
+const JUDGED = ['--threads', '1', '--seed', '1'];
+const DEVICE = ['--device', 'virtual:l4', ...JUDGED];
 const START = '01_thread_per_row';
 const WINNER = '02_warp_per_row';
 
@@ -22,12 +23,62 @@ const git = (...args: string[]): string =>
 
 /** One run of the example, from the slow kernel to the fast one, that every test looks at. */
 beforeAll(async () => {
+  // What is tested is what becomes of verdicts: the same kernels are judged once for all tests.
+  vi.stubEnv('WARPSMITH_REPEATS', 'on');
   place = temporaryFolder();
   problem = smallRowSum(place);
   store = ['--store', join(place, 'store')];
-  const outcome = await runCli(['optimize', problem, ...DEVICE, ...store, '--max-evaluations', '4', '--seed', '1']);
+  const outcome = await runCli(['optimize', problem, ...DEVICE, ...store, '--max-evaluations', '4']);
   expect(outcome).toMatchObject({ code: 0 });
 }, 60_000);
+afterAll(() => vi.unstubAllEnvs());
+
+// First, because to start a process, the system copies the page tables of this one, which evaluations make large.
+describe.skipIf(!findExecutable('git'))('export --commit (needs git)', () => {
+  it('makes the kept changes a branch, with their evidence', async () => {
+    git('init', '-q', '-b', 'trunk');
+    git('add', '.');
+    git('commit', '-q', '-m', 'start');
+    git('config', 'user.name', 'Ann');
+    git('config', 'user.email', 'ann@example.org');
+    // A folder that is refused leaves no branch behind, which would refuse the next try.
+    expect(await runJson(['export', 'latest', ...store, '-o', problem, '--commit'])).toMatchObject({ code: 2 });
+    const { code, json } = await runJson(['export', 'latest', ...store, '--commit']);
+    expect({ code, exported: json.exported }).toEqual({ code: 0, exported: null });
+    expect(json.branch.subjects).toEqual([`${START} → ${WINNER}`]);
+    const message = git('log', '-1', '--format=%B', json.branch.branch);
+    expect(message).toMatch(
+      /Predicted \d+\.\d\d× faster than e1\.\nFinding: .* of e1: .*\nPattern: .*\nTime: predicted /,
+    );
+    expect(message).toMatch(
+      /Evaluation: e\d+ of warpsmith run .*\nCandidate: [0-9a-f]{12} .*\nWorkload: .*\nCompared: rows 1 to .*\nDevice: NVIDIA L4/,
+    );
+    expect(git('status', '--porcelain')).toBe('');
+    // What is on the branch is what was exported, with its parameters still open.
+    const committed = JSON.parse(git('show', `${json.branch.branch}:${START}/kernel.json`)) as Json;
+    expect(committed.parameters.WARPS.values.length).toBeGreaterThan(1);
+    // Its place in the ladder is the folder's: two rungs of one name would be one to a search.
+    expect({ name: committed.name, remedies: committed.remedies }).toEqual({ name: START, remedies: undefined });
+    git('checkout', '-q', json.branch.branch);
+    const more = await runJson([
+      ...['optimize', problem, ...DEVICE, '--store', join(place, 'on-branch')],
+      ...['--max-evaluations', '2', '--no-ablation'],
+    ]);
+    expect({ code: more.code, start: more.json.start.candidate.kernel }).toEqual({ code: 0, start: START });
+    git('checkout', '-q', 'trunk');
+    const again = await runJson(['export', 'latest', ...store, '--commit']);
+    expect(again).toMatchObject({ code: 2, json: { error: { code: 'branch-exists' } } });
+    rmSync(join(problem, '.git'), { recursive: true });
+  }, 60_000);
+
+  it('refuses what has no repository, no run, or no kept change', async () => {
+    const codeOf = async (target: string): Promise<string> =>
+      (await runJson(['export', target, ...store, '--commit'])).json.error.code;
+    expect(await codeOf('latest')).toBe('not-a-repository');
+    expect(await codeOf(join(problem, WINNER))).toBe('commit-needs-a-run');
+    expect(await codeOf('latest/e1')).toBe('no-kept-changes');
+  }, 60_000);
+});
 
 describe('export', () => {
   it('writes a run’s best, with its evidence', async () => {
@@ -55,9 +106,8 @@ describe('export', () => {
     // The one command judges it again, with the same result.
     const here = process.cwd();
     process.chdir(folder);
-    const again = await runJson([...reproduce.command.split(' ').slice(1), '--threads', '1']).finally(() =>
-      process.chdir(here),
-    );
+    const words = [...reproduce.command.split(' ').slice(1), '--threads', '1', '--fresh'];
+    const again = await runJson(words).finally(() => process.chdir(here));
     expect(again.json).toMatchObject({ status: 'passed' });
     expect(again.json.timing.medianNs).toBe(reproduce.evidence.evaluation.timing.medianNs);
   }, 60_000);
@@ -74,11 +124,11 @@ describe('export', () => {
     const { json } = await runJson(['export', 'latest', ...store, '-o', folder]);
     const { parameters } = json.exported.candidate as { parameters: Record<string, number> };
     const setting = Object.entries(parameters).flatMap(([name, value]) => ['--set', `${name}=${value}`]);
-    const rows = Math.ceil(before / 1000) + 200;
+    const rows = Math.ceil(before / 1000) + 1;
     const size = ['--workload', `rows=${rows},columns=1000`];
     const words = ['evaluate', join(problem, WINNER), ...setting, ...size, ...DEVICE, ...store];
     vi.stubEnv('WARPSMITH_JOURNAL', 'on');
-    const evaluated = await runJson(words).finally(() => vi.unstubAllEnvs());
+    const evaluated = await runJson(words).finally(() => vi.stubEnv('WARPSMITH_JOURNAL', 'off'));
     expect(evaluated.json).toMatchObject({ status: 'passed' });
     expect(before).toBeGreaterThanOrEqual(256 * 256);
     expect(most(await header())).toBe(1000 * rows);
@@ -166,52 +216,6 @@ describe('export', () => {
       writeFileSync(source, code);
       writeFileSync(kernelJson, text);
     }
-  }, 60_000);
-});
-
-describe.skipIf(!findExecutable('git'))('export --commit (needs git)', () => {
-  it('makes the kept changes a branch, with their evidence', async () => {
-    git('init', '-q', '-b', 'trunk');
-    git('add', '.');
-    git('commit', '-q', '-m', 'start');
-    git('config', 'user.name', 'Ann');
-    git('config', 'user.email', 'ann@example.org');
-    // A folder that is refused leaves no branch behind, which would refuse the next try.
-    expect(await runJson(['export', 'latest', ...store, '-o', problem, '--commit'])).toMatchObject({ code: 2 });
-    const { code, json } = await runJson(['export', 'latest', ...store, '--commit']);
-    expect({ code, exported: json.exported }).toEqual({ code: 0, exported: null });
-    expect(json.branch.subjects).toEqual([`${START} → ${WINNER}`]);
-    const message = git('log', '-1', '--format=%B', json.branch.branch);
-    expect(message).toMatch(
-      /Predicted \d+\.\d\d× faster than e1\.\nFinding: .* of e1: .*\nPattern: .*\nTime: predicted /,
-    );
-    expect(message).toMatch(
-      /Evaluation: e\d+ of warpsmith run .*\nCandidate: [0-9a-f]{12} .*\nWorkload: .*\nCompared: rows 1 to .*\nDevice: NVIDIA L4/,
-    );
-    expect(git('status', '--porcelain')).toBe('');
-    // What is on the branch is what was exported, with its parameters still open.
-    const committed = JSON.parse(git('show', `${json.branch.branch}:${START}/kernel.json`)) as Json;
-    expect(committed.parameters.WARPS.values.length).toBeGreaterThan(1);
-    // Its place in the ladder is the folder's: two rungs of one name would be one to a search.
-    expect({ name: committed.name, remedies: committed.remedies }).toEqual({ name: START, remedies: undefined });
-    git('checkout', '-q', json.branch.branch);
-    const more = await runJson([
-      ...['optimize', problem, ...DEVICE, '--store', join(place, 'on-branch')],
-      ...['--max-evaluations', '2', '--no-ablation'],
-    ]);
-    expect({ code: more.code, start: more.json.start.candidate.kernel }).toEqual({ code: 0, start: START });
-    git('checkout', '-q', 'trunk');
-    const again = await runJson(['export', 'latest', ...store, '--commit']);
-    expect(again).toMatchObject({ code: 2, json: { error: { code: 'branch-exists' } } });
-    rmSync(join(problem, '.git'), { recursive: true });
-  }, 60_000);
-
-  it('refuses what has no repository, no run, or no kept change', async () => {
-    const codeOf = async (target: string): Promise<string> =>
-      (await runJson(['export', target, ...store, '--commit'])).json.error.code;
-    expect(await codeOf('latest')).toBe('not-a-repository');
-    expect(await codeOf(join(problem, WINNER))).toBe('commit-needs-a-run');
-    expect(await codeOf('latest/e1')).toBe('no-kept-changes');
   }, 60_000);
 });
 
@@ -322,7 +326,7 @@ describe('the device of a run', () => {
   const cheap = ['--workload', 'rows=32,columns=64'];
 
   beforeAll(async () => {
-    const options = ['--device', 'virtual:h200', '--threads', '1', ...cheap, '--max-evaluations', '1'];
+    const options = ['--device', 'virtual:h200', ...JUDGED, ...cheap, '--max-evaluations', '1'];
     const [run] = readdirSync(join(store[1]!, 'runs'));
     expect(await runCli(['optimize', problem, ...options, ...other()])).toMatchObject({ code: 0 });
     cpSync(join(store[1]!, 'runs', run!), join(place, 'other/runs', `2020-${run}`), { recursive: true });
@@ -330,19 +334,19 @@ describe('the device of a run', () => {
 
   it('is where compare, inspect and dispatch judge, unless another one is asked for', async () => {
     const said = /^No --device given: using virtual:h200 \(that of run 2\S+\)\.$/m;
-    const compared = await runJson(['compare', join(problem, START), 'latest', ...other(), ...cheap, '--threads', '1']);
+    const compared = await runJson(['compare', join(problem, START), 'latest', ...other(), ...cheap, ...JUDGED]);
     expect(compared).toMatchObject({ code: 0, json: { device: { id: 'virtual:h200' } } });
     expect(compared.stderr).toMatch(said);
-    const inspected = await runJson(['inspect', 'latest', ...other(), '--threads', '1']);
+    const inspected = await runJson(['inspect', 'latest', ...other(), ...JUDGED]);
     expect(inspected).toMatchObject({ code: 0, json: { device: { id: 'virtual:h200' } } });
     expect(inspected.stderr).toMatch(said);
-    const table = await runJson(['dispatch', 'latest', ...other(), '--threads', '1', '-o', join(place, 'table')]);
+    const table = await runJson(['dispatch', 'latest', ...other(), ...JUDGED, '-o', join(place, 'table')]);
     expect(table).toMatchObject({ code: 0, json: { device: { id: 'virtual:h200' } } });
     expect(table.stderr).toMatch(said);
   }, 60_000);
 
   it('has to be chosen where two runs differ', async () => {
-    const pair = ['2020', 'latest', ...other(), ...cheap, '--threads', '1'];
+    const pair = ['2020', 'latest', ...other(), ...cheap, ...JUDGED];
     const refused = await runJson(['compare', ...pair]);
     expect(refused).toMatchObject({ code: 2, json: { error: { code: 'different-devices', path: '--device' } } });
     expect(await runJson(['compare', ...pair, '--device', 'virtual:l4'])).toMatchObject({ code: 0 });

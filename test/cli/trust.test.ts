@@ -7,10 +7,11 @@ import { runCli, runJson, scaleCopy, temporaryFolder } from './run-cli.ts';
 const ON_L4 = ['--device', 'virtual:l4'];
 /** Nobody has agreed to anything. */
 const stranger = () => ({ env: { WARPSMITH_TRUST: '', XDG_CONFIG_HOME: temporaryFolder() } });
-/** A problem whose reference never returns; nor does importing it, where asked. */
+/** A problem whose reference never returns. It waits rather than loop: processor time is all that a loop would add. */
 const hanging = () => {
   const { problem, kernel } = scaleCopy();
-  writeFileSync(join(problem, 'reference.ts'), 'export const reference = () => { for (;;); };');
+  const wait = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)';
+  writeFileSync(join(problem, 'reference.ts'), `export const reference = () => ${wait};`);
   return { problem, kernel };
 };
 
