@@ -4,5 +4,5 @@
 #ifdef NDEBUG
 #define assert(condition) ((void)0)
 #else
-#define assert(condition) ((condition) ? (void)0 : __ws_assertion_failed())
+#define assert(condition) ((condition) ? (void)0 : __ws_assertion_failed(#condition))
 #endif

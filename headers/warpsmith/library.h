@@ -21,9 +21,8 @@ typedef long clock_t;
 // What no device offers: whoever uses it stops with this name, as `unsupported`.
 #define __WS_UNSUPPORTED(text) __attribute__((unavailable("unsupported: " text)))
 
-// Arguments are evaluated. No virtual GPU prints, and nothing that a kernel prints decides anything.
-template <class... __ws_types>
-__WS_DEVICE int printf(const char*, __ws_types...) { return 0; }
+// The compiler packs the arguments and calls vprintf, as nvcc does.
+extern "C" __device__ int printf(const char* format, ...);
 
 // What they give outlives the launch, and with it the check of one launch.
 #define __WS_NO_HEAP __WS_UNSUPPORTED("the device heap outlives a launch; declare a workspace in kernel.json instead")
@@ -41,5 +40,7 @@ __device__ __forceinline__ void* operator new[](size_t, void* place) noexcept { 
 __WS_BOTH void* memcpy(void* to, const void* from, size_t bytes) { return __builtin_memcpy(to, from, bytes); }
 __WS_BOTH void* memset(void* to, int value, size_t bytes) { return __builtin_memset(to, value, bytes); }
 
-__WS_DEVICE void __ws_assertion_failed() { __builtin_trap(); }
+extern "C" __device__ __attribute__((noreturn)) void __assertfail(
+    const char* condition, const char* file, unsigned line, const char* function, size_t character_bytes);
+#define __ws_assertion_failed(condition) __assertfail(condition, __FILE__, __LINE__, __PRETTY_FUNCTION__, 1)
 #include "assert.h"

@@ -40,5 +40,6 @@ typedef unsigned long ulong;
 
 __device__ inline bool isnormal(float value) { return isfinite(value) && fabsf(value) >= 1.17549435e-38f; }
 __device__ inline bool isnormal(double value) { return isfinite(value) && fabs(value) >= 2.2250738585072014e-308; }
-__device__ inline void __ws_assertion_failed() { __trap(); }
-#define assert(condition) ((condition) ? (void)0 : __ws_assertion_failed())
+// Without the text, which would be a variable of the module.
+#define __ws_assertion_failed(condition) __trap()
+#define assert(condition) ((condition) ? (void)0 : __ws_assertion_failed(#condition))

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type CompiledCode, sourceLocation } from './compiled-code.ts';
 import type { KernelResources } from './counters.ts';
+import type { Printed } from './printed.ts';
 import { count, dim3 } from './schemas/common-schema.ts';
 import type { FailureStatus } from './status.ts';
 
@@ -56,6 +57,8 @@ export interface DeviceFailure {
   status: FailureStatus;
   message: string;
   fault?: DeviceFault;
+  /** What the kernels had printed. */
+  printed?: Printed;
   mismatch?: ArgumentMismatch;
 }
 

@@ -7,6 +7,7 @@ import type { DeviceTally } from './device-tally.ts';
 import type { AllocationRequest, DeviceBuffer, DeviceFailure, LoadedModule, PlacedWrites } from './device-values.ts';
 import type { LaunchPlan } from './launch-plan.ts';
 import type { MeasuringDevice } from './measuring-device.ts';
+import type { Printed } from './printed.ts';
 import type { Timing } from './timing.ts';
 
 export const deviceIdentitySchema = z.strictObject({
@@ -47,7 +48,7 @@ export interface RunOptions {
 /**
  * `counters` has one entry per executed launch step; empty unless requested. `uninitialisedRead` is the first read of
  * unwritten shared memory, if the run looked for races, and `olderRead` the first volatile or atomic read that gave an older value
- * than the latest; neither is a mistake by itself. `readBytes` are the distinct bytes
+ * than the latest; neither is a mistake by itself. `printed` is what kernels printed on a virtual device. `readBytes` are the distinct bytes
  * of each buffer that the sequence read, if a virtual device counted. `writes` is who stored to the watched bytes.
  */
 export type RunOutcome =
@@ -59,6 +60,7 @@ export type RunOutcome =
       olderRead?: string;
       readBytes?: ReadonlyMap<string, number>;
       writes?: PlacedWrites;
+      printed?: Printed;
     }
   | DeviceFailure;
 

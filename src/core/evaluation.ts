@@ -9,6 +9,7 @@ import type { ErrorDetails } from './errors.ts';
 import { findingSchema } from './finding.ts';
 import type { Candidate } from './kernel.ts';
 import { comparisonSchema, measurementSchema, type Tier } from './measurement.ts';
+import { printedSchema } from './printed.ts';
 import type { Problem, Workload } from './problem.ts';
 import { countersSourceSchema, type ProfileLevel, profileSchema, sanitizerSchema } from './profile.ts';
 import { count, dimensionsSchema, numberOrNaN } from './schemas/common-schema.ts';
@@ -208,6 +209,11 @@ export const evaluationSchema = z.strictObject({
   reason: z.string().describe('Why the status is not passed: what, where, how many.').optional(),
   failedCheck: z.string().describe('Which check found it: shape, generator set, poison, order.').optional(),
   fault: faultSchema.optional(),
+  printed: printedSchema
+    .describe(
+      'Virtual devices: what the kernels printed in the counted run, or in the first run of the check that failed.',
+    )
+    .optional(),
   writer: writer
     .describe('Virtual devices, status wrong: who wrote the first wrong element, in a further run of the check.')
     .optional(),

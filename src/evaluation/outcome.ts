@@ -17,12 +17,13 @@ export const compileRefusal = (outcome: Extract<CompileOutcome, { ok: false }>):
 
 export const refusalOutcome = (
   kernel: Kernel,
-  { status, reason, failedCheck, fault, writer, mismatch, correctness, coverage, missingBaselines }: Refused,
+  { status, reason, failedCheck, fault, printed, writer, mismatch, correctness, coverage, missingBaselines }: Refused,
 ): Outcome => ({
   status,
   reason,
   failedCheck,
   fault,
+  printed,
   writer,
   error: mismatch ? mismatchError(kernel, mismatch, reason) : undefined,
   correctness,

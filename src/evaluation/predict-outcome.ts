@@ -13,7 +13,7 @@ import type { Verified } from './verify/verify.ts';
 /** Predicts the time of a verified candidate from its counters, and diagnoses it. */
 export function predictOutcome(
   { device, problem, workload }: { device: Device; problem: Problem; workload: Workload },
-  { correctness, coverage, plan, counters: launches }: Verified,
+  { correctness, coverage, plan, counters: launches, printed }: Verified,
 ): Outcome {
   const { spec } = device;
   const work = problemWork(problem, workload);
@@ -23,7 +23,7 @@ export function predictOutcome(
     attainableNs: attainableBoundNs(work, spec).ns,
   });
   const counters = sumCounters(launches);
-  const evidence = { timing, correctness, coverage, counters };
+  const evidence = { printed, timing, correctness, coverage, counters };
   const implausible = implausibility(timing, veto.arithmetic);
   if (implausible) return { status: 'implausible', reason: implausible, ...evidence };
   const halfPrecisionMatrixWork = hasHalfPrecisionMatrixWork(problem.file, workload.dimensions);
@@ -47,6 +47,7 @@ const LEFT_OUT: Readonly<Record<Wait['kind'], string>> = {
   cluster:
     'the prediction leaves out waiting for other CTAs of the cluster, and the way to their shared memory: CTAs are predicted as if each ' +
     'ran alone, and may be slower',
+  print: 'the prediction leaves out what printf does: the kernel prints, and is slower than predicted',
 };
 
 /** Notes on effects that a prediction leaves out; one note per kind, at its first place. */

@@ -1,4 +1,5 @@
 import type { PtxFunction, PtxInstruction, PtxModule, PtxOperand, PtxStatement, PtxVariable } from './ast.ts';
+import { atCall, driverFunction } from './driver-functions.ts';
 import { UnsupportedPtxError } from './errors.ts';
 import { controlOf } from './instructions/properties.ts';
 import { lowerCallParameters } from './lower-call-parameters.ts';
@@ -7,9 +8,9 @@ import { uniqueName } from './unique-name.ts';
 
 /**
  * The function with every call replaced by the callee's body: argument passing becomes register moves, the callee's
- * local variables become the caller's, `__assertfail` becomes `trap`. The result has no calls and no `.param`
- * variables besides its own parameters.
- * @throws UnsupportedPtxError for recursion, calls through pointers, and functions without a body (`vprintf`, …).
+ * local variables become the caller's, the driver's `vprintf` and `__assertfail` become instructions of those names. The
+ * result has no calls and no `.param` variables besides its own parameters.
+ * @throws UnsupportedPtxError for recursion, calls through pointers, and other functions without a body.
  */
 export function inlineCalls(module: PtxModule, functionSymbol: string): PtxFunction {
   const fn = module.functions.find((candidate) => candidate.name === functionSymbol);
@@ -50,26 +51,14 @@ function expand(fn: PtxFunction, inliner: Inliner, callers: readonly string[]): 
   return result;
 }
 
-type Substitute = (call: PtxInstruction) => PtxInstruction;
-
-/** Functions the driver provides and we can express as an instruction. */
-const BUILT_IN_CALLEES: ReadonlyMap<string, Substitute> = new Map([
-  ['__assertfail', (call) => ({ ...call, opcode: 'trap', modifiers: [], text: 'trap', operands: [] })],
-]);
-
 function expandCall(call: PtxInstruction, target: Target, inliner: Inliner, callers: readonly string[]): void {
-  const callee = calleeOf(call, inliner, callers);
-  const substitute = BUILT_IN_CALLEES.get(callee.name);
-  if (substitute) {
-    emit(target, substitute(call));
-    return;
-  }
-  if (!callee.defined) {
+  const declared = calleeOf(call, inliner, callers);
+  const callee = declared.defined ? declared : driverFunction(declared);
+  if (!callee) {
     throw new UnsupportedPtxError(
-      `call ${callee.name}`,
+      `call ${declared.name}`,
       call.ptxLine,
       `in ${callers[0]} calls a function with no body in this module`,
-      callee.name === 'vprintf' ? 'Remove printf from the kernel.' : undefined,
     );
   }
   const skip = call.guard ? uniqueName(target.usedNames, '$skip_call') : undefined;
@@ -77,7 +66,7 @@ function expandCall(call: PtxInstruction, target: Target, inliner: Inliner, call
     const guard = { ...call.guard, negated: !call.guard.negated };
     emit(target, { ...call, ...branch, guard, operands: [{ kind: 'label', name: skip }] });
   }
-  splice(call, expand(callee, inliner, callers), target);
+  splice(call, callee === declared ? expand(callee, inliner, callers) : atCall(callee, call), target);
   if (skip !== undefined) target.fn.body.push({ kind: 'label', name: skip });
 }
 

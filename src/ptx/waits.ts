@@ -7,15 +7,16 @@ import { parsePtx } from './parse.ts';
 export interface Wait {
   /**
    * `sleep`: __nanosleep. `poll`: a loop that reads memory anew in each round, as code does that waits for another CTA.
-   * `mbarrier`: a warp waits for other warps, or for copies. `cluster`: a CTA waits for others of its cluster.
+   * `mbarrier`: a warp waits for other warps, or for copies. `cluster`: a CTA waits for others of its cluster. `print`: the
+   * driver's vprintf.
    */
-  readonly kind: 'sleep' | 'poll' | 'mbarrier' | 'cluster';
+  readonly kind: 'sleep' | 'poll' | 'mbarrier' | 'cluster' | 'print';
   readonly source?: SourceLocation;
 }
 
 /** Modules without these words are not parsed. */
 const MAY_WAIT =
-  /\b(?:nanosleep|mbarrier\.(?:try|test)_wait|barrier\.cluster|ld\.(?:volatile|acquire|relaxed|mmio)|atom[\w.:]*\.(?:cas|exch))\b/;
+  /\b(?:nanosleep|mbarrier\.(?:try|test)_wait|barrier\.cluster|ld\.(?:volatile|acquire|relaxed|mmio)|atom[\w.:]*\.(?:cas|exch)|vprintf)\b/;
 
 /** Every sleep and every polling loop of a module, in its order. @throws PtxSyntaxError when it can't be parsed. */
 export function waitsIn(ptx: string): readonly Wait[] {
@@ -35,7 +36,9 @@ function waitsOf({ body }: PtxFunction): Wait[] {
 
 /** Reads that no cache may answer, and the atomics that take a lock; of shared memory they wait for the own CTA. */
 function waitOf(instruction: PtxInstruction, isInLoop: boolean): Wait['kind'] | undefined {
-  const { opcode, modifiers } = instruction;
+  const { opcode, modifiers, operands } = instruction;
+  if (controlOf(instruction) === 'call')
+    return operands.some((operand) => operand.kind === 'symbol' && operand.name === 'vprintf') ? 'print' : undefined;
   if (opcode === 'nanosleep') return 'sleep';
   if (synchronisationOf(instruction) === 'object' && modifiers[0]?.endsWith('_wait')) return 'mbarrier';
   if (synchronisationOf(instruction) === 'cluster') return 'cluster';

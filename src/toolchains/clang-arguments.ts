@@ -66,6 +66,8 @@ function languageArguments(architecture: string, settings: CompileSettings, head
     // Line tables only, with paths that don't depend on where the temporary folder is.
     ...['-debug-info-kind=line-directives-only', '-dwarf-version=2', '-fdebug-compilation-dir=.'],
     `-fdebug-prefix-map=${headerFolder}=warpsmith-headers`,
+    // __FILE__ as the user names it.
+    '-fmacro-prefix-map=./kernel/=',
     ...['-ferror-limit', '20'],
   ];
 }

@@ -145,13 +145,33 @@ describe('inlineCalls', () => {
     expect(showFunction(fn)).toHaveLength(4);
   });
 
-  it('makes a failed assertion a trap', () => {
-    const before = '.extern .func __assertfail (.param .b64 a) .noreturn;';
+  it('makes a call of vprintf an instruction', () => {
+    const before = '.extern .func (.param .b32 retval0) vprintf (.param .b64 a, .param .b64 b);';
     const fn = inlined(
-      '.reg .b64 %rd<2>; { .param .b64 param0; st.param.b64 [param0], 0; call.uni __assertfail, (param0); }',
+      `.reg .b32 %r<2>; .reg .b64 %rd<3>; { .param .b64 param0; st.param.b64 [param0], %rd1; .param .b64 param1;
+         st.param.b64 [param1], %rd2; .param .b32 retval0; call.uni (retval0), vprintf, (param0, param1);
+         ld.param.b32 %r1, [retval0]; } add.s32 %r1, %r1, 1; ret;`,
       before,
     );
-    expect(showFunction(fn)).toEqual(['trap']);
+    expect(showFunction(fn)).toEqual([
+      'mov.b64 param0$0, %rd1',
+      'mov.b64 param1$0, %rd2',
+      'vprintf() %driver0, param0$0, param1$0',
+      'mov.b32 %r1, %driver0',
+      'add.s32 %r1, %r1, 1',
+      'ret',
+    ]);
+  });
+
+  it('makes a failed assertion an instruction and a trap', () => {
+    const before =
+      '.extern .func __assertfail (.param .b64 a, .param .b64 b, .param .b32 c, .param .b64 d, .param .b64 e) .noreturn;';
+    const pass = (type: string, i: number) => `.param .${type} p${i}; st.param.${type} [p${i}], ${i};`;
+    const passed = ['b64', 'b64', 'b32', 'b64', 'b64'].map(pass).join(' ');
+    const fn = inlined(`{ ${passed} call.uni __assertfail, (p0, p1, p2, p3, p4); }`, before);
+    expect(showFunction(fn).map((line) => line.split(' ')[0])).toEqual([
+      ...['mov.b64', 'mov.b64', 'mov.b32', 'mov.b64', 'mov.b64', '__assertfail()', 'trap'],
+    ]);
   });
 
   it('takes register parameters', () => {
@@ -161,7 +181,12 @@ describe('inlineCalls', () => {
   });
 
   it.each([
-    ['printf', '.extern .func vprintf();', 'call.uni vprintf;', /`call vprintf` in k calls a function with no body/],
+    [
+      'another printf',
+      '.extern .func vprintf();',
+      'call.uni vprintf;',
+      /`call vprintf` in k calls a function with no body/,
+    ],
     ['recursion', '.func f() { call.uni f; ret; }', 'call.uni f;', /`call f` in k is recursive \(f → f\)/],
     ['pointers', '', '.reg .b64 %rd<2>; call %rd1, (), proto;', /`call` in k calls through a function pointer/],
     ['undeclared functions', '', 'call.uni g;', /`call g` in k calls an undeclared function/],

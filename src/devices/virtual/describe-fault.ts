@@ -1,11 +1,12 @@
 import type { DeviceFailure, DeviceFault } from '../../core/device-values.ts';
 import type { Dim3, PlannedLaunch } from '../../core/launch-plan.ts';
+import { MOST_PRINTED_LINES, type Printed } from '../../core/printed.ts';
 import type { FailureStatus } from '../../core/status.ts';
 import { WINDOW } from '../../virtual-gpu/layout.ts';
 import { nearestRange } from '../../virtual-gpu/runtime/bounds.ts';
 import type { DeviceRange } from '../../virtual-gpu/runtime/memories.ts';
 import { failure } from '../failure.ts';
-import type { FaultReport, StoreReport } from './protocol.ts';
+import type { FaultReport, PrintReport, StoreReport } from './protocol.ts';
 
 const STATUS_OF_FAULT: Record<string, FailureStatus> = {
   'out-of-bounds': 'unsafe',
@@ -30,15 +31,25 @@ export function describeFault(step: PlannedLaunch, report: FaultReport, ranges: 
 export const describeReport = (step: PlannedLaunch, report: FaultReport): string =>
   faultMessage(report, placeOfFault(step, report, []));
 
-/** Function, CTA and thread of a store. */
+/** Function, CTA and thread of what a thread did. */
 export const placeOfStore = (
   { functionName, grid, block }: PlannedLaunch,
-  { cta, thread }: StoreReport,
+  { cta, thread }: Pick<StoreReport, 'cta' | 'thread'>,
 ): Required<Pick<DeviceFault, 'functionName' | 'cta' | 'thread'>> => ({
   functionName,
   cta: coordinates(cta, grid),
   thread: coordinates(thread, block),
 });
+
+/** What a launch printed. How many calls there were is not known of one that was stopped. */
+export function describePrint(step: PlannedLaunch, index: number, { lines, calls }: PrintReport): Printed {
+  const shown = lines.slice(0, MOST_PRINTED_LINES);
+  const moreCalls = calls - shown.reduce((sum, line) => sum + line.calls, 0);
+  return {
+    lines: shown.map((line) => ({ step: index, ...placeOfStore(step, line), text: line.text })),
+    moreCalls: Number.isNaN(moreCalls) ? undefined : moreCalls,
+  };
+}
 
 const coordinates = (index: number, [x, y]: Dim3): [number, number, number] => [
   index % x,

@@ -37,10 +37,17 @@ export type WorkerReply =
       uninitialisedRead: FaultReport | undefined;
       /** The first volatile or atomic read that gave an older value, if accesses were watched. */
       olderRead: FaultReport | undefined;
+      printed: PrintReport | undefined;
       /** Who stored to the watched place, if there is one. */
       watchedWrites: WriteReport | undefined;
     }
-  | { job: number; ok: false; fault: FaultReport };
+  | { job: number; ok: false; fault: FaultReport; printed: PrintReport | undefined };
+
+/** What a worker's CTAs printed: its first lines, and all calls. */
+export interface PrintReport {
+  lines: { position: number; cta: number; thread: number; text: string; calls: number }[];
+  calls: number;
+}
 
 /** Stores to a watched place as plain data. */
 export interface WriteReport {

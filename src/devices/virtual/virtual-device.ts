@@ -13,6 +13,7 @@ import type {
   PlacedWrites,
 } from '../../core/device-values.ts';
 import type { LaunchPlan, PlannedArgument, PlannedLaunch } from '../../core/launch-plan.ts';
+import { joinPrinted, type Printed } from '../../core/printed.ts';
 import type { Timing } from '../../core/timing.ts';
 import { predictTime } from '../../hardware/launch-model/predict-time.ts';
 import type { PtxModule } from '../../ptx/ast.ts';
@@ -35,10 +36,10 @@ import { ReadMap } from '../../virtual-gpu/runtime/read-map.ts';
 import { failure } from '../failure.ts';
 import { bufferNamed } from '../match-arguments.ts';
 import { type MemoryUse, mayDependOnOrder, memoryUse } from './cta-communication.ts';
-import { describeFault, describeReport, placeOfStore } from './describe-fault.ts';
+import { describeFault, describePrint, describeReport, placeOfStore } from './describe-fault.ts';
 import { buildOnce, type KeptCode, parseOnce } from './kept-code.ts';
 import { launchBuffers, packArguments } from './launch-buffers.ts';
-import type { StoreReport, WriteReport } from './protocol.ts';
+import type { PrintReport, StoreReport, WriteReport } from './protocol.ts';
 import { refuseConfiguration } from './refuse-configuration.ts';
 import { type PoolOutcome, WorkerPool } from './worker-pool.ts';
 
@@ -63,6 +64,15 @@ interface VirtualModule extends LoadedModule {
   readonly globals: Map<string, number>;
   readonly globalBuffers: DeviceBuffer[];
   readonly kernels: Map<string, VirtualKernel>;
+}
+
+/** A launch in its sequence. */
+interface LaunchPlace {
+  readonly buffers: ReadonlyMap<string, DeviceBuffer>;
+  /** Buffers that no launch may write to. */
+  readonly inputs: ReadonlySet<DeviceBuffer | undefined>;
+  /** Its step. */
+  readonly index: number;
 }
 
 /** A simulated GPU: executes PTX exactly on the host's cores, counts, and predicts times. */
@@ -188,6 +198,7 @@ export class VirtualDevice implements Device {
     }
     let uninitialisedRead: string | undefined;
     let olderRead: string | undefined;
+    let printed: Printed | undefined;
     let writes: PlacedWrites = { count: 0 };
     const inputs = new Set(plan.buffers.filter(({ role }) => role === 'in').map(({ name }) => buffers.get(name)));
     for (const [index, step] of plan.steps.entries()) {
@@ -201,16 +212,17 @@ export class VirtualDevice implements Device {
       const outcome = await this.#launch(
         module as VirtualModule,
         step,
-        { buffers, inputs },
+        { buffers, inputs, index },
         {
           ...options,
           timeoutMs: remainingMs,
         },
       );
+      printed = joinPrinted(printed, outcome.printed);
       // The time that earlier launches left did not suffice.
       if (!outcome.ok && outcome.status === 'timed-out' && index > 0)
         return unfinished(options.timeoutMs, index, plan.steps.length);
-      if (!outcome.ok) return outcome;
+      if (!outcome.ok) return { ...outcome, printed };
       if (outcome.launch) launches.push(outcome.launch);
       uninitialisedRead ??= outcome.uninitialisedRead;
       olderRead ??= outcome.olderRead;
@@ -226,6 +238,7 @@ export class VirtualDevice implements Device {
       olderRead,
       readBytes: options.count ? this.#readBytes(buffers) : undefined,
       writes: options.watch && writes,
+      printed,
     };
   }
 
@@ -291,7 +304,7 @@ export class VirtualDevice implements Device {
   async #launch(
     module: VirtualModule,
     step: PlannedLaunch,
-    { buffers, inputs }: { buffers: ReadonlyMap<string, DeviceBuffer>; inputs: ReadonlySet<DeviceBuffer | undefined> },
+    { buffers, inputs, index }: LaunchPlace,
     options: RunOptions,
   ): Promise<
     | {
@@ -300,6 +313,7 @@ export class VirtualDevice implements Device {
         uninitialisedRead: string | undefined;
         olderRead: string | undefined;
         writes: WriteReport | undefined;
+        printed: Printed | undefined;
       }
     | DeviceFailure
   > {
@@ -349,6 +363,7 @@ export class VirtualDevice implements Device {
         kernel.decisions ??= new DecisionLog(analysisOf(module.kept.ptx, symbol));
         kernel.decisions.add(step, outcome.decisions);
       }
+      const printed = (report: PrintReport | undefined) => report && describePrint(step, index, report);
       switch (outcome.kind) {
         case 'timed-out':
           return failure(
@@ -361,7 +376,7 @@ export class VirtualDevice implements Device {
             `the virtual GPU failed while running ${step.functionName}: ${outcome.message}`,
           );
         case 'fault':
-          return describeFault(step, outcome.fault, ranges);
+          return { ...describeFault(step, outcome.fault, ranges), printed: printed(outcome.printed) };
         default:
           return {
             ok: true,
@@ -369,6 +384,7 @@ export class VirtualDevice implements Device {
             uninitialisedRead: outcome.uninitialisedRead && describeReport(step, outcome.uninitialisedRead),
             olderRead: outcome.olderRead && describeReport(step, outcome.olderRead),
             writes: outcome.watchedWrites,
+            printed: printed(outcome.printed),
           };
       }
     } finally {

@@ -3,7 +3,14 @@ import { WRITE_PAGE_BYTES } from '../../virtual-gpu/layout.ts';
 import type { LaunchRequest, WorkerCounts } from '../../virtual-gpu/runtime/cta-runner.ts';
 import type { WrittenPages } from '../../virtual-gpu/runtime/write-map.ts';
 import type { BuiltKernel } from './kept-code.ts';
-import { type FaultReport, QUEUE, type WorkerReply, type WorkerRequest, type WriteReport } from './protocol.ts';
+import {
+  type FaultReport,
+  type PrintReport,
+  QUEUE,
+  type WorkerReply,
+  type WorkerRequest,
+  type WriteReport,
+} from './protocol.ts';
 import { giveBackThread, post, takeThread } from './worker-threads.ts';
 
 export type PoolOutcome =
@@ -19,8 +26,9 @@ export type PoolOutcome =
       uninitialisedRead: FaultReport | undefined;
       olderRead: FaultReport | undefined;
       watchedWrites: WriteReport | undefined;
+      printed: PrintReport | undefined;
     }
-  | { kind: 'fault'; fault: FaultReport }
+  | { kind: 'fault'; fault: FaultReport; printed: PrintReport | undefined }
   | { kind: 'timed-out' /** Clusters that were begun, of all. */; begun: number; count: number }
   | { kind: 'crashed'; message: string };
 
@@ -166,11 +174,17 @@ const first = (reports: readonly FaultReport[]): FaultReport =>
 
 function outcomeOf(replies: readonly WorkerReply[]): PoolOutcome {
   const faults = replies.flatMap((reply) => (reply.ok ? [] : [reply.fault]));
-  if (faults.length > 0) return { kind: 'fault', fault: first(faults) };
+  const printed = joinReports(replies.flatMap((reply) => reply.printed ?? []));
+  if (faults.length > 0) {
+    const fault = first(faults);
+    const until = printed?.lines.filter(({ position }) => position <= fault.position);
+    return { kind: 'fault', fault, printed: until && { lines: until, calls: NaN } };
+  }
   const reads = replies.flatMap((reply) => (reply.ok && reply.uninitialisedRead ? [reply.uninitialisedRead] : []));
   const older = replies.flatMap((reply) => (reply.ok && reply.olderRead ? [reply.olderRead] : []));
   return {
     kind: 'finished',
+    printed,
     // Watched launches run on one thread.
     watchedWrites: replies.map((reply) => (reply.ok ? reply.watchedWrites : undefined)).find(Boolean),
     olderRead: older.length === 0 ? undefined : first(older),
@@ -181,6 +195,13 @@ function outcomeOf(replies: readonly WorkerReply[]): PoolOutcome {
       replies.some((reply) => reply.ok && reply.crossed) ||
       doStoresOverlap(replies.flatMap((reply) => (reply.ok && reply.writes ? [reply.writes] : []))),
   };
+}
+
+/** The lines of all workers in the order of CTAs. */
+function joinReports(reports: readonly PrintReport[]): PrintReport | undefined {
+  if (reports.length === 0) return undefined;
+  const lines = reports.flatMap((report) => report.lines).sort((a, b) => a.position - b.position);
+  return { lines, calls: reports.reduce((sum, { calls }) => sum + calls, 0) };
 }
 
 /** Whether two workers have stored to the same byte. Consumes the pages. */

@@ -5,11 +5,13 @@ import type { OlderRead, UninitialisedRead } from '../../virtual-gpu/race-detect
 import type { WatchedWrite, WatchedWrites } from '../../virtual-gpu/race-detector/write-watcher.ts';
 import { CtaRunner } from '../../virtual-gpu/runtime/cta-runner.ts';
 import { KernelFault } from '../../virtual-gpu/runtime/fault.ts';
+import type { ClusterPrint } from '../../virtual-gpu/runtime/printing/print-log.ts';
 import { Leftovers } from '../../virtual-gpu/runtime/private-contents.ts';
 import { ReadMap } from '../../virtual-gpu/runtime/read-map.ts';
 import { WriteMap } from '../../virtual-gpu/runtime/write-map.ts';
 import {
   type FaultReport,
+  type PrintReport,
   QUEUE,
   type StoreReport,
   type WorkerReply,
@@ -54,6 +56,7 @@ function run(request: WorkerRequest & { kind: 'run' }, runner: CtaRunner, writes
   runner.begin(launch);
   let uninitialisedRead: FaultReport | undefined;
   let olderRead: FaultReport | undefined;
+  let printed: PrintReport | undefined;
   for (;;) {
     const position = Atomics.add(queue, QUEUE.next, 1);
     if (position >= order.length || position > Atomics.load(queue, QUEUE.faultedAt)) break;
@@ -61,6 +64,7 @@ function run(request: WorkerRequest & { kind: 'run' }, runner: CtaRunner, writes
       runner.runCluster(order[position]!, () => position > Atomics.load(queue, QUEUE.faultedAt));
       uninitialisedRead ??= reportRead(runner.uninitialisedRead, position);
       olderRead ??= reportOlder(runner.olderRead, position);
+      printed = withPrint(printed, runner.takePrinted(), position);
     } catch (error) {
       const fault = report(error, position, order[position]!);
       // Those at earlier positions still finish, so that the reported fault is the first in launch order.
@@ -70,7 +74,8 @@ function run(request: WorkerRequest & { kind: 'run' }, runner: CtaRunner, writes
         if (seen === lowest) break;
         lowest = seen;
       }
-      return { job, ok: false, fault };
+      printed = withPrint(printed, runner.takePrinted(), position);
+      return { job, ok: false, fault, printed };
     }
   }
   return {
@@ -82,8 +87,19 @@ function run(request: WorkerRequest & { kind: 'run' }, runner: CtaRunner, writes
     crossed: runner.crossed,
     uninitialisedRead,
     olderRead,
+    printed,
     watchedWrites: reportWrites(runner.watchedWrites),
   };
+}
+
+function withPrint(
+  before: PrintReport | undefined,
+  print: ClusterPrint | undefined,
+  position: number,
+): PrintReport | undefined {
+  if (!print) return before;
+  const lines = print.lines.map((line) => ({ ...line, position }));
+  return { lines: [...(before?.lines ?? []), ...lines], calls: (before?.calls ?? 0) + print.calls };
 }
 
 function reportWrites(writes: WatchedWrites | undefined): WriteReport | undefined {

@@ -9,6 +9,8 @@ export interface Refused {
   readonly reason: string;
   readonly failedCheck?: string;
   readonly fault?: DeviceFault;
+  /** What the kernels printed. */
+  readonly printed?: Evaluation['printed'];
   /** Who wrote the first wrong element. */
   readonly writer?: Evaluation['writer'];
   readonly mismatch?: ArgumentMismatch;

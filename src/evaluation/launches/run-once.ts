@@ -2,6 +2,7 @@ import type { LaunchCounters } from '../../core/counters.ts';
 import type { Device, RunOptions } from '../../core/device.ts';
 import type { DeviceBuffer, DeviceFailure, LoadedModule, PlacedWrites } from '../../core/device-values.ts';
 import type { LaunchPlan, PlannedBuffer } from '../../core/launch-plan.ts';
+import type { Printed } from '../../core/printed.ts';
 import { elementCountOf, firstChangedPaddingByte, multiIndexOf, packElements, spreadElements } from './layout.ts';
 import { NAN_POISON, type Poison } from './poison.ts';
 
@@ -97,6 +98,8 @@ export interface RunResult {
   readonly readBytes?: ReadonlyMap<string, number>;
   /** Who stored to the watched place. */
   readonly writes?: PlacedWrites;
+  /** What the kernels printed. */
+  readonly printed?: Printed;
 }
 
 /**
@@ -137,7 +140,7 @@ export async function runOnce(
     if (padding >= 0) return unsafe(`wrote between the elements of output '${buffer.name}', at byte ${padding}`);
     outputs.set(buffer.name, packElements(buffer, bytes));
   }
-  const { counters, uninitialisedRead, olderRead, readBytes, writes } = outcome;
+  const { counters, uninitialisedRead, olderRead, readBytes, writes, printed } = outcome;
   return {
     ok: true,
     conditions,
@@ -147,6 +150,7 @@ export async function runOnce(
     olderRead,
     readBytes,
     writes,
+    printed,
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Device } from '../../core/device.ts';
 import type { DeviceFailure, LoadedModule } from '../../core/device-values.ts';
 import type { LaunchPlan } from '../../core/launch-plan.ts';
+import type { Printed } from '../../core/printed.ts';
 import { createStream } from '../../stats/random.ts';
 import { hasWritableVariables } from '../../toolchains/module-policy.ts';
 import { FINITE_POISON, NAN_POISON, type Poison, ZERO_POISON } from '../launches/poison.ts';
@@ -68,6 +69,7 @@ export class CheckRuns {
   readonly reordered: Trial;
   readonly #options: CheckRunsOptions;
   #memory: CheckMemory;
+  #printed: Printed | undefined;
 
   private constructor(options: CheckRunsOptions, memory: CheckMemory) {
     this.name = options.name;
@@ -89,6 +91,11 @@ export class CheckRuns {
 
   close(): Promise<void> {
     return this.#memory.close();
+  }
+
+  /** What the kernels printed in the first run in which they did. */
+  get printed(): Printed | undefined {
+    return this.#printed;
   }
 
   get plan(): LaunchPlan {
@@ -206,16 +213,18 @@ export class CheckRuns {
       leftovers: trial.leftovers,
     };
     const outcome = await runOnce(memory, module, conditions);
+    this.#printed ??= outcome.printed;
     return outcome.ok ? outcome : this.#refusal(outcome, trial.name);
   }
 
-  #refusal({ status, message, fault, mismatch }: DeviceFailure, run: string): Refused {
+  #refusal({ status, message, fault, printed, mismatch }: DeviceFailure, run: string): Refused {
     return {
       ok: false,
       status,
       reason: message,
       failedCheck: `${this.name} · ${run}`,
       fault,
+      printed,
       mismatch,
     };
   }

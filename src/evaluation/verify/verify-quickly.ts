@@ -75,9 +75,11 @@ export async function verifyQuickly(request: VerifyRequest): Promise<Verified | 
     const verdicts = compareRows(outputs, expected.value, run.outputs);
     tally.add(verdicts);
     const correctness = tally.summary()!;
-    if (passes(verdicts)) return { ok: true, correctness, coverage, plan, counters: run.counters };
+    if (passes(verdicts))
+      return { ok: true, correctness, coverage, plan, counters: run.counters, printed: run.printed };
     const wrong = refused('wrong', describeWrong(verdicts)!, `${name} · ${NATURAL.name}`);
-    return { ...(await blaming(wrong, { runs, run, outputs, verdicts })), coverage, correctness };
+    const blamed = await blaming(wrong, { runs, run, outputs, verdicts });
+    return { ...blamed, printed: run.printed, coverage, correctness };
   } finally {
     await runs.close();
   }

@@ -11,6 +11,7 @@ import type { Candidate } from '../../core/kernel.ts';
 import type { LaunchPlan, PlannedLaunch } from '../../core/launch-plan.ts';
 import { completeDimensions } from '../../core/plan/dimensions.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
+import type { Printed } from '../../core/printed.ts';
 import type { Dimensions, Problem, ProblemFile } from '../../core/problem.ts';
 import type { Suite } from '../../core/suites.ts';
 import { createStream } from '../../stats/random.ts';
@@ -89,6 +90,8 @@ export interface Verified {
   readonly coverage: Coverage;
   readonly plan: LaunchPlan;
   readonly counters: LaunchCounters[];
+  /** What the kernels printed in the counted run. */
+  readonly printed?: Printed;
 }
 
 /**
@@ -101,7 +104,7 @@ export interface Verified {
  */
 export async function verify(request: VerifyRequest): Promise<Verified | Refused> {
   const tally = new CorrectnessTally();
-  let main: { plan: LaunchPlan; counters: LaunchCounters[] } | undefined;
+  let main: Pick<Verified, 'plan' | 'counters' | 'printed'> | undefined;
   const { problem, candidate, dimensions, seed, thorough = false, suites } = request;
   const { kernel, parameters } = candidate;
   const { spec } = request.device;
@@ -435,7 +438,7 @@ export async function countOnly(
   const runs = await CheckRuns.open({ ...request, name, plan, contents: inputs.bytes, isMain: true });
   try {
     const first = await runs.natural();
-    return first.ok ? { ok: true, ...passedBefore, plan, counters: first.counters } : first;
+    return first.ok ? { ok: true, ...passedBefore, plan, counters: first.counters, printed: first.printed } : first;
   } finally {
     await runs.close();
   }
@@ -464,7 +467,7 @@ function watchedChecks(checks: readonly Check[], timed: Dimensions, seed: number
 }
 
 /** `remembers`: the kernel may find something of earlier launches. */
-type CheckResult = { ok: true; plan: LaunchPlan; counters: LaunchCounters[]; remembers: boolean } | Refused;
+type CheckResult = ({ ok: true; remembers: boolean } & Pick<Verified, 'plan' | 'counters' | 'printed'>) | Refused;
 
 /** Whether it read shared memory that it had not written. */
 const readsLeftovers = ({ uninitialisedRead }: RunResult): boolean => uninitialisedRead !== undefined;
@@ -491,7 +494,7 @@ async function verifyCheck(
   if (!check.isOnce && !isMain) await refuseBlindCheck({ problem, check, prepared, seed, signal: request.signal });
   const memory = { contents: prepared.inputs.bytes, overZeros };
   const runs = await CheckRuns.open({ ...request, name, plan, ...memory, isMain, findsRaces });
-  try {
+  const judge = async (): Promise<CheckResult> => {
     if (check.isOnce) {
       const refusal = await judgeOnce({ runs, prepared, tally, seed });
       return refusal ?? { ok: true, plan, counters: [], remembers: runs.remembers };
@@ -511,9 +514,14 @@ async function verifyCheck(
         ok: true,
         plan,
         counters: passed.first.counters,
+        printed: passed.first.printed,
         remembers: runs.remembers || readsLeftovers(passed.first),
       }
     );
+  };
+  try {
+    const result = await judge();
+    return result.ok ? result : { ...result, printed: result.printed ?? runs.printed };
   } finally {
     await runs.close();
   }

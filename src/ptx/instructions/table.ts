@@ -1,5 +1,6 @@
 import type { InstructionClass } from '../../core/vocabulary.ts';
 import type { PtxInstruction } from '../ast.ts';
+import { DRIVER_OPCODES } from '../driver-functions.ts';
 import { byType, divide, loadBySpace, logic, specialUnlessF64, storeBySpace, wgmma, wmma } from './classes.ts';
 import type {
   Control,
@@ -298,6 +299,10 @@ const ROWS: Readonly<Record<string, InstructionRow>> = {
   // Orders launches; a virtual GPU runs them one after the other.
   griddepcontrol: requests('order'),
   pmevent: requests('warp', anything),
+
+  // What calls of the driver's functions become: format and arguments; condition, file, line, function, bytes of a character.
+  [DRIVER_OPCODES.print]: { ...requests('warp', word, ...Array<Place>(2).fill(anything)), result: 'operands' },
+  [DRIVER_OPCODES.failAssertion]: requests('warp', ...Array<Place>(5).fill(anything)),
 };
 
 /** By opcode. */

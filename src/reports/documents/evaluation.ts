@@ -96,6 +96,21 @@ function statusList(evaluation: Evaluation): Part {
   ]);
 }
 
+/** What the kernels printed: `(1, 0, 0) (31, 0, 0) text`. */
+function printedParts({ printed, counters }: Evaluation): Part {
+  if (!printed) return null;
+  const { lines, moreCalls = 0 } = printed;
+  const isOneLaunch = new Set(lines.map(({ step }) => step)).size < 2 && (counters?.launches.length ?? 1) === 1;
+  const texts = lines.map(
+    ({ functionName, cta, thread, text }) =>
+      `${isOneLaunch ? '' : `${functionName} `}(${cta.join(', ')}) (${thread.join(', ')}) ${text}`,
+  );
+  return [
+    doc.codeBlock('text', texts.join('\n')),
+    moreCalls > 0 && doc.text(`and ${formatCount(moreCalls, 'more call')} of printf`),
+  ];
+}
+
 const compilerLines = ({ diagnostics = [] }: Evaluation): string[] => diagnostics.map(describeDiagnostic);
 
 function correctnessList({ maxAbsoluteError, checksRun, nearest, rmsErrorRatio, firstWrong }: Correctness): Part {
@@ -281,6 +296,7 @@ function evaluationSections(evaluation: Evaluation): Section[] {
   const source = countersSource ? ` (${countersSource.detail})` : '';
   return [
     doc.section('compiler', 'Compiler', [doc.list(compilerLines(evaluation))]),
+    doc.section('printed', 'Printed, by CTA and thread', [printedParts(evaluation)]),
     doc.section('correctness', 'Correctness', [correctness && correctnessList(correctness)]),
     doc.section('coverage', 'Verified on', [coverageList(evaluation)]),
     doc.section('time', 'Time', [timing && timingList(timing)]),

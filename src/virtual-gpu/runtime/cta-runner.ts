@@ -22,6 +22,7 @@ import { CLUSTER_PHASE } from './cta-state.ts';
 import { KernelFault } from './fault.ts';
 import { type DeviceRange, PrivateMemory } from './memories.ts';
 import { type AccessCounts, PatternCounter } from './pattern-counter.ts';
+import { type ClusterPrint, PrintLog } from './printing/print-log.ts';
 import { Leftovers, type PrivateContents, Rubbish } from './private-contents.ts';
 import { ReadMap } from './read-map.ts';
 import {
@@ -119,6 +120,7 @@ export class CtaRunner {
   readonly #races: RaceDetector | undefined;
   #leftovers: Leftovers;
   #reads: ReadMap;
+  readonly #printed = new PrintLog();
   #rubbish = new Rubbish(0);
   #rubbishSeed = 0;
   #request!: LaunchRequest;
@@ -213,6 +215,7 @@ export class CtaRunner {
       memory.u8.fill(0, image.tables.converged, end);
       memory.u8.fill(0, this.#sectorMap, this.#sectorMap + sectorBytes);
     }
+    this.#printed.begin();
     this.#writes.begin(request.deviceBytes);
     if (image.counting) this.#reads.reserve(request.deviceBytes);
     this.#takeRubbish(request.privateContents);
@@ -760,6 +763,7 @@ export class CtaRunner {
       cluster: this.#residents,
       watcher: this.#watcher,
       rubbish: this.#rubbish,
+      printed: this.#printed,
       writes: this.#writes,
       reads: this.image.counting ? this.#reads : undefined,
       onRequest: this.#requestListener(),
@@ -797,6 +801,11 @@ export class CtaRunner {
     const { decisionTable, decisionCount } = this.image;
     if (decisionCount === 0) return undefined;
     return this.#memory.u8.slice(decisionTable, decisionTable + decisionCount * DECISION.bytes);
+  }
+
+  /** What the cluster has printed that was last begun. */
+  takePrinted(): ClusterPrint | undefined {
+    return this.#printed.take();
   }
 
   get uninitialisedRead(): UninitialisedRead | undefined {

@@ -7,6 +7,7 @@ import {
   CLUSTER_RANK_SHIFT,
   CONSTANTS,
   LANES,
+  LAUNCH,
   OFFSET_IN_CTA,
   PARAMETER_BYTES,
   PARAMETERS,
@@ -23,6 +24,7 @@ import type { CtaState, Neighbour } from './cta-state.ts';
 import { type FaultPlace, KernelFault } from './fault.ts';
 import type { Mbarrier } from './mbarriers/mbarriers.ts';
 import type { DeviceRange, PrivateMemory } from './memories.ts';
+import type { PrintLog } from './printing/print-log.ts';
 import type { Rubbish } from './private-contents.ts';
 import type { ReadMap } from './read-map.ts';
 import { type MemoryRequest, REQUEST_SPACES, type RequestKind } from './site-requests.ts';
@@ -114,6 +116,7 @@ export interface OperationSurroundings {
   /** Looks for races, where they are looked for. */
   readonly watcher: AccessWatcher | undefined;
   readonly rubbish: Rubbish;
+  readonly printed: PrintLog;
   readonly writes: WriteMap;
   /** Of counted launches. */
   readonly reads: ReadMap | undefined;
@@ -226,6 +229,26 @@ export class WarpContext {
   /** Number of a lane's thread in its CTA. */
   threadOf(lane: number): number {
     return this.#memory.i32[(this.warp + WARP.warpIndex) >> 2]! * LANES + lane;
+  }
+
+  /** What the launch's threads print. */
+  get printed(): PrintLog {
+    return this.#around.printed;
+  }
+
+  /** Number of the CTA in its grid. */
+  get ctaNumber(): number {
+    const { i32 } = this.#memory;
+    const at = (place: number): number => i32[place >> 2]!;
+    return (at(LAUNCH.ctaZ) * at(LAUNCH.gridY) + at(LAUNCH.ctaY)) * at(LAUNCH.gridX) + at(LAUNCH.ctaX);
+  }
+
+  /** CTA and thread as CUDA writes them: `block: [0,0,0], thread: [31,0,0]`. */
+  placeOf(lane: number): string {
+    const { i32 } = this.#memory;
+    const block = [LAUNCH.ctaX, LAUNCH.ctaY, LAUNCH.ctaZ].map((at) => i32[at >> 2]);
+    const thread = [WARP.threadX, WARP.threadY, WARP.threadZ].map((at) => i32[(this.warp + at) / 4 + lane]);
+    return `block: [${block.join(',')}], thread: [${thread.join(',')}]`;
   }
 
   /** A lane waits for a phase: its warp gives way at the end of the block. */

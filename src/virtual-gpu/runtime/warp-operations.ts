@@ -1,4 +1,5 @@
 import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
+import { DRIVER_OPCODES } from '../../ptx/driver-functions.ts';
 import { has, spaceOf, typeOf, vectorLength } from '../../ptx/instruction-parts.ts';
 import { sizeOfPtxType } from '../../ptx/types.ts';
 import { LANES } from '../layout.ts';
@@ -11,6 +12,7 @@ import { clusterArrive, mapAddress, rankOfAddress, storeAsync } from './clusters
 import { KernelFault } from './fault.ts';
 import { matrixMultiply } from './matrix-multiply.ts';
 import { mbarrierOperation } from './mbarriers/operations.ts';
+import { failAssertion, print } from './printing/print.ts';
 import { scalarOperation } from './scalar-operations.ts';
 import type { Address, WarpContext } from './warp-context.ts';
 import { warpgroupMultiply } from './warpgroups/multiply.ts';
@@ -92,7 +94,7 @@ function setMaximumRegisters(context: WarpContext): void {
 }
 
 function trap(context: WarpContext): void {
-  throw new KernelFault('trap', 'the kernel executed trap (a failed assert, or __trap)', {
+  throw new KernelFault('trap', 'the kernel executed trap (__trap)', {
     instruction: context.instruction,
     lane: context.lanes[0],
   });
@@ -279,6 +281,8 @@ export const WARP_OPERATIONS: ReadonlyMap<string, WarpOperation> = new Map<strin
   ['discard', discard],
   ['trap', trap],
   ['brkpt', trap],
+  [DRIVER_OPCODES.print, print],
+  [DRIVER_OPCODES.failAssertion, failAssertion],
   ['ld', genericLoad],
   ['ldu', genericLoad],
   ['atom', performAtomic],

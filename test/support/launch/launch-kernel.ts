@@ -3,6 +3,7 @@ import type { LaunchCounters } from '../../../src/core/counters.ts';
 import type { Device, RunOptions } from '../../../src/core/device.ts';
 import type { DeviceBuffer, DeviceFailure, LoadedModule } from '../../../src/core/device-values.ts';
 import type { Dim3, LaunchPlan, PlannedArgument, PlannedBuffer, PlannedLaunch } from '../../../src/core/launch-plan.ts';
+import type { Printed } from '../../../src/core/printed.ts';
 
 /** `in`: a buffer of that name; `{ u32: 3 }` and the like: scalars; anything else as the plan has it. */
 export type LaunchArgument = string | { u32: number } | { i32: number } | { f32: number } | PlannedArgument;
@@ -28,6 +29,7 @@ export interface Launched {
   readonly counters: LaunchCounters;
   /** Contents of the buffers after the launch. */
   readonly contents: Readonly<Record<string, Uint8Array<ArrayBuffer>>>;
+  readonly printed?: Printed;
 }
 
 export const DEFAULT_RUN_OPTIONS: RunOptions = { orderSeed: 0, count: false, timeoutMs: 20_000 };
@@ -110,7 +112,7 @@ export async function tryLaunch(
     if (!outcome.ok) return outcome;
     const contents: Record<string, Uint8Array<ArrayBuffer>> = {};
     for (const [name, buffer] of buffers) contents[name] = new Uint8Array(await device.read(buffer));
-    return { ok: true, counters: outcome.counters[0]!, contents };
+    return { ok: true, counters: outcome.counters[0]!, contents, printed: outcome.printed };
   } finally {
     for (const buffer of buffers.values()) await device.free(buffer);
   }
