@@ -3,6 +3,9 @@ import type { Generator } from './problem.ts';
 
 export type Dim3 = readonly [x: number, y: number, z: number];
 
+/** CTAs of a grid along x, y and z on every GPU (CUDA C++ Programming Guide, compute capabilities). */
+export const GRID_LIMITS: Dim3 = [2 ** 31 - 1, 65_535, 65_535];
+
 /** A problem buffer or workspace with every expression evaluated. */
 export interface PlannedBuffer {
   readonly name: string;

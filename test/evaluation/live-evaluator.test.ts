@@ -63,6 +63,18 @@ describe('an honest kernel', () => {
     expect(evaluationSchema.parse(evaluation)).toEqual(evaluation);
   });
 
+  it('is invalid at once if its grid ends where a confirmation may look', async () => {
+    const steps = [{ ...toyCandidate().kernel.file.steps[0]!, grid: ['R', 'ceilDiv(R, 8)'] }];
+    expect(await evaluate(honest, { kernel: { steps } })).toMatchObject({
+      status: 'invalid',
+      reason: expect.stringMatching(/^The grid's y is \d+\. .*declare in `limits`/),
+      failedCheck: expect.stringMatching(/^R=\d{6,}, C=1 /),
+    });
+    expect(device.runs).toEqual([]);
+    const limits = ['ceilDiv(R, 8) <= 65535'];
+    expect(await evaluate(honest, { kernel: { steps, limits } })).toMatchObject({ status: 'passed' });
+  });
+
   const firstSeeds = Array.from({ length: 10 }, (_, part) => 5 * part);
   sampled('seeds of an honest kernel', firstSeeds, { oneIn: 10 })(
     'passes for every seed of the five from %i',

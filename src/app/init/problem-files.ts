@@ -1,7 +1,8 @@
 import { isFloating, sizeOfDType } from '../../core/dtype.ts';
 import type { KernelSource } from '../../core/kernel.ts';
+import { GRID_LIMITS } from '../../core/launch-plan.ts';
 import type { Dimensions, Generator, ProblemSource } from '../../core/problem.ts';
-import { type Amount, constant, evaluateAmount, printAmount } from '../../cuda-source/amounts.ts';
+import { type Amount, constant, evaluateAmount, printAmount, rootsOf } from '../../cuda-source/amounts.ts';
 import type { Draft, DraftArgument, DraftBuffer, DraftStep } from './draft.ts';
 import type { DraftReference } from './draft-reference.ts';
 import type { Parameter } from './parameters/find-parameters.ts';
@@ -250,6 +251,17 @@ function dividedRoots(amounts: readonly Amount[]): Multiples {
   return multiples;
 }
 
+/** Extents along y and z that grow with a dimension: there a grid ends long before the memory does. */
+function growingGrids({ dimensions }: Draft, steps: readonly DraftStep[]): Amount[] {
+  const open = new Set(dimensions.filter(({ isFixed }) => !isFixed).map(({ name }) => name));
+  const extents = steps
+    .flatMap(({ grid }) => grid.slice(1))
+    .filter((one) => rootsOf(one).some((name) => open.has(name)));
+  return [...new Map(extents.map((extent) => [printAmount(extent), extent])).values()];
+}
+
+const gridLimit = (extent: Amount): string => `${printAmount(extent, 9)} <= ${GRID_LIMITS[1]}`;
+
 const parameterEntry = ({ name, value, values }: Parameter): [string, { values: number[]; default: number }] => [
   name,
   { values: [...values], default: value },
@@ -274,11 +286,17 @@ export function kernelFile(
   const workspaces = draft.buffers.filter(({ role }) => role === 'workspace');
   const shapeOf = (buffer: DraftBuffer): readonly Amount[] => parametrised?.workspaces.get(buffer) ?? buffer.shape;
   const ofTiles = [...tiles].filter(([, tile]) => tile.kind !== 'constant');
+  const launched = parametrised?.steps ?? steps;
+  const endedGrids = growingGrids(draft, launched);
+  const isTuned = (extent: Amount): boolean =>
+    rootsOf(extent).some((name) => parametrised?.parameters.some((one) => one.name === name));
   const constraints = [
     ...(parametrised?.constraints ?? []).map((one) => printAmount(one)),
     ...ofTiles.map(([dimension, tile]) => `${dimension} % ${printAmount(tile, 12)} == 0`),
+    ...endedGrids.filter(isTuned).map(gridLimit),
   ];
-  const limits = new Map([...multiples].filter(([dimension]) => !ofTiles.some(([one]) => one === dimension)));
+  const plain = new Map([...multiples].filter(([dimension]) => !ofTiles.some(([one]) => one === dimension)));
+  const limits = [...limitsOf(plain), ...endedGrids.filter((extent) => !isTuned(extent)).map(gridLimit)];
   const zeroed = draft.buffers.filter(({ role, isZeroed }) => role === 'out' && isZeroed);
   return {
     schemaVersion: 1,
@@ -288,7 +306,7 @@ export function kernelFile(
     source: { kind: 'cuda', files: ['kernel.cu'] },
     ...(parametrised && { parameters: Object.fromEntries(parametrised.parameters.map(parameterEntry)) }),
     ...(constraints.length > 0 && { constraints }),
-    ...(limits.size > 0 && { limits: limitsOf(limits) }),
+    ...(limits.length > 0 && { limits }),
     ...(workspaces.length > 0 && {
       workspaces: Object.fromEntries(
         workspaces.map((buffer) => [
@@ -302,7 +320,7 @@ export function kernelFile(
     }),
     steps: [
       ...zeroed.map(({ name: buffer }) => ({ memset: { buffer, byteValue: 0 } })),
-      ...(parametrised?.steps ?? steps).map((step) => ({
+      ...launched.map((step) => ({
         function: step.functionName,
         grid: step.grid.map(expression),
         block: step.block.map(expression),

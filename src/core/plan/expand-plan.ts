@@ -1,7 +1,14 @@
 import { evaluateExpression } from '../expressions/evaluate.ts';
 import type { Expression } from '../expressions/syntax-tree.ts';
 import type { KernelFile, LaunchStepDeclaration, ParameterValues, StepDeclaration } from '../kernel.ts';
-import type { Dim3, LaunchPlan, PlannedBuffer, PlannedLaunch, PlannedStep } from '../launch-plan.ts';
+import {
+  type Dim3,
+  GRID_LIMITS,
+  type LaunchPlan,
+  type PlannedBuffer,
+  type PlannedLaunch,
+  type PlannedStep,
+} from '../launch-plan.ts';
 import type { Dimensions, ProblemFile } from '../problem.ts';
 import { expandArgument } from './expand-arguments.ts';
 import { absentOutputs, expandBuffers } from './expand-buffers.ts';
@@ -9,7 +16,6 @@ import { evaluateInteger, planError } from './plan-error.ts';
 import { planScope, REPEAT_INDEX, type Scope } from './scope.ts';
 
 /** Limits of launches on every CUDA device since sm_30. Source: CUDA C++ Programming Guide, technical specifications. */
-const GRID_LIMITS: Dim3 = [2 ** 31 - 1, 65_535, 65_535];
 const BLOCK_LIMITS: Dim3 = [1024, 1024, 64];
 const MAXIMUM_THREADS_PER_CTA = 1024;
 /** Non-portable cluster size of sm_90. */

@@ -2,7 +2,7 @@ import { isFloating } from '../../core/dtype.ts';
 import type { Coverage } from '../../core/evaluation.ts';
 import { evaluateExpression } from '../../core/expressions/evaluate.ts';
 import type { KernelFile, ParameterValues } from '../../core/kernel.ts';
-import type { Dim3, PlannedLaunch } from '../../core/launch-plan.ts';
+import { type Dim3, GRID_LIMITS, type PlannedLaunch } from '../../core/launch-plan.ts';
 import { completeDimensions, isShapeOf } from '../../core/plan/dimensions.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import { generatorSetsOf, isDomainSet } from '../../core/plan/generator-sets.ts';
@@ -13,7 +13,15 @@ import type { Suite } from '../../core/suites.ts';
 import { assignments, valuesKey } from '../../core/values.ts';
 import { createStream } from '../../stats/random.ts';
 import { elementCountOf } from '../launches/layout.ts';
-import { type Cost, costsLittle, drawShapes, hasSeveralTiles, isWithin, shapesAround } from './drawn-shapes.ts';
+import {
+  type Cost,
+  costsLittle,
+  drawShapes,
+  hasSeveralTiles,
+  isWithin,
+  largestShapes,
+  shapesAround,
+} from './drawn-shapes.ts';
 import { comparisonOf, outputsOf } from './reference-runs.ts';
 import { isPlacement, type SecretKind, secretSetOf, secretSetsOf } from './secret-sets.ts';
 
@@ -103,7 +111,6 @@ const MOST_EMULATED_THREADS = {
   ample: { beyond16Bits: 2 ** 21 + 2 ** 18, otherwise: 2 ** 19 },
   endedGrid: 2 ** 25,
 } as const;
-const MOST_CTAS_IN_Y_OR_Z = 65_535;
 
 /**
  * Up to this many input elements, the timed workload runs with every generator set. Above, drawing each further set takes a
@@ -250,6 +257,13 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
     },
   };
 }
+
+/** The largest shapes that a thorough verification may draw on a GPU, on any device: a plan that fails there fails at once, and not by lot. */
+export const shapesToPlan = (request: ChecksRequest): Dimensions[] =>
+  largestShapes(
+    { problem: request.problem, takes: takesShape(request), timed: request.dimensions },
+    extremeCost(request.problem, false, 'thorough'),
+  );
 
 /** Each shape of a suite that the kernel takes, once with each of the suite's generator sets. */
 const suiteChecks = ({ shapes, generators = [DECLARED] }: Suite, takes: (shape: Dimensions) => boolean): Check[] =>
@@ -480,7 +494,7 @@ function isQuickToRun(
 ): boolean {
   if (!isEmulated) return true;
   const all = launches(shape);
-  const isEnded = all.some(({ grid: [, y, z] }) => Math.max(y, z) === MOST_CTAS_IN_Y_OR_Z);
+  const isEnded = all.some(({ grid: [, y, z] }) => Math.max(y, z) === GRID_LIMITS[1]);
   return threadsOf(all) <= (isEnded ? MOST_EMULATED_THREADS.endedGrid : mostEmulatedThreads(shape, extent));
 }
 

@@ -167,12 +167,31 @@ function drawExtremes(
     if (found.length === extremes.count) break;
     const isFar = inTurn.length > 1 && stream.uniform(inTurn.length + found.length) < LARGE.farRatio;
     add(sampler.drawLarge(name, { known: known(name), isFar }, extremes));
-    if (inTurn.length === 1) add(sampler.drawLarge(name, { known: known(name), isFar: true }, extremes));
+    if (inTurn.length === 1 && known(name) <= LARGE.farAbove)
+      add(sampler.drawLarge(name, { known: known(name), isFar: true }, extremes));
   }
   const [first, second] = inTurn;
   if (first !== undefined && second !== undefined) add(sampler.drawBulky([first, second], extremes));
   add(sampler.smallest());
   return found;
+}
+
+/**
+ * For each dimension the largest size, in powers of two above 65,536, that the kernel takes beside the smallest others and that costs no more.
+ * Drawn shapes reach up to there.
+ */
+export function largestShapes(draw: Pick<ShapeDraw, 'problem' | 'takes' | 'timed'>, most: Cost): Dimensions[] {
+  const { problem, takes } = draw;
+  const smallest = new ShapeSampler({ ...draw, known: [], count: 0, seed: 0 }).smallest();
+  if (!smallest) return [];
+  return Object.entries(problem.dimensions).flatMap(([name, { values, maximum = most.elements }]) => {
+    if (values) return [];
+    for (let size = 2 ** Math.floor(Math.log2(Math.min(maximum, most.elements))); size > LARGE.above; size /= 2) {
+      const shape = { ...smallest, [name]: size };
+      if (isWithin(most, problem, shape, 1) && takes(shape)) return [shape];
+    }
+    return [];
+  });
 }
 
 /** Most shapes that only bring listed values together. */

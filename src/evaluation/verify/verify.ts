@@ -33,6 +33,7 @@ import {
   otherInputs,
   shapeForValues,
   shapesForConditions,
+  shapesToPlan,
 } from '../oracle/checks.ts';
 import { hasSeveralTiles } from '../oracle/drawn-shapes.ts';
 import type { CheckKey, ExpectationCache } from '../oracle/expectation-cache.ts';
@@ -116,6 +117,10 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
     launches: isLong(request) ? undefined : (shape) => launchesOf(() => request.planFor(shape)),
   };
   const { checks, coverage } = checksFor(choice);
+  for (const shape of isLong(request) ? [] : shapesToPlan(choice)) {
+    const plan = planOrRefusal(request, shape, describeCheck({ dimensions: shape, generatorSet: DECLARED }));
+    if ('ok' in plan) return { ...plan, coverage };
+  }
   const cheapest = cheapestToRepeat(problem.file, checks);
   const watched = watchedChecks(checks, dimensions, seed);
   const queue = repeatedFirst(checks, cheapest);

@@ -1,11 +1,11 @@
 import type { Expression } from '../../core/expressions/syntax-tree.ts';
 import type { KernelFile, LaunchStepDeclaration, MemsetStepDeclaration } from '../../core/kernel.ts';
+import { GRID_LIMITS } from '../../core/launch-plan.ts';
 import { placeArguments, writeArgument } from './arguments.ts';
 import { commentText } from './cpp-names.ts';
 import type { HeaderScope } from './header-scope.ts';
 
 /** As the launch planner has them. */
-const GRID_LIMITS = [2 ** 31 - 1, 65_535, 65_535];
 const BLOCK_LIMITS = [1024, 1024, 64];
 const MAXIMUM_THREADS_PER_CTA = 1024;
 const MAXIMUM_CTAS_PER_CLUSTER = 16;
