@@ -37,6 +37,8 @@ export class WriteWatcher implements AccessWatcher {
   /** Stores of each group, and of each site, to device memory. */
   readonly #groups: readonly { offset: number; access: WatchedAccess }[][];
   readonly #sites: readonly (WatchedAccess | undefined)[];
+  /** Linear indices of the running cluster's CTAs, by rank; and the one whose warps run. */
+  readonly #ctas: number[] = [];
   #cta = 0;
   #count = 0;
   #last: WatchedWrite | undefined;
@@ -67,8 +69,13 @@ export class WriteWatcher implements AccessWatcher {
     return { count: this.#count, last: this.#last, earlier: this.#earlier };
   }
 
-  beginCta(linear: number): void {
+  beginCta(linear: number, rank: number): void {
+    this.#ctas[rank] = linear;
     this.#cta = linear;
+  }
+
+  enterCta(rank: number): void {
+    this.#cta = this.#ctas[rank]!;
   }
 
   group(groupIndex: number, warpAddress: number, masked: boolean): void {
@@ -114,7 +121,6 @@ export class WriteWatcher implements AccessWatcher {
   }
 
   endCta(): void {}
-  enterCta(): void {}
   clusterArrive(): void {}
   clusterComplete(): void {}
   clusterWait(): void {}

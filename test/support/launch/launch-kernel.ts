@@ -1,7 +1,7 @@
 import type { CompiledCode } from '../../../src/core/compiled-code.ts';
 import type { LaunchCounters } from '../../../src/core/counters.ts';
 import type { Device, RunOptions } from '../../../src/core/device.ts';
-import type { DeviceBuffer, DeviceFailure, LoadedModule } from '../../../src/core/device-values.ts';
+import type { DeviceBuffer, DeviceFailure, LoadedModule, PlacedWrites } from '../../../src/core/device-values.ts';
 import type { Dim3, LaunchPlan, PlannedArgument, PlannedBuffer, PlannedLaunch } from '../../../src/core/launch-plan.ts';
 import type { Printed } from '../../../src/core/printed.ts';
 
@@ -30,6 +30,8 @@ export interface Launched {
   /** Contents of the buffers after the launch. */
   readonly contents: Readonly<Record<string, Uint8Array<ArrayBuffer>>>;
   readonly printed?: Printed;
+  /** Who stored to the watched place. */
+  readonly writes?: PlacedWrites;
 }
 
 export const DEFAULT_RUN_OPTIONS: RunOptions = { orderSeed: 0, count: false, timeoutMs: 20_000 };
@@ -112,7 +114,7 @@ export async function tryLaunch(
     if (!outcome.ok) return outcome;
     const contents: Record<string, Uint8Array<ArrayBuffer>> = {};
     for (const [name, buffer] of buffers) contents[name] = new Uint8Array(await device.read(buffer));
-    return { ok: true, counters: outcome.counters[0]!, contents, printed: outcome.printed };
+    return { ok: true, counters: outcome.counters[0]!, contents, printed: outcome.printed, writes: outcome.writes };
   } finally {
     for (const buffer of buffers.values()) await device.free(buffer);
   }

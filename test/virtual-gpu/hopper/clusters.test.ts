@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../../../src/core/device.ts';
 import { openDevice } from '../../../src/devices/open-device.ts';
 import type { KernelLaunch } from '../../support/launch/launch-kernel.ts';
-import { type HopperKernel, outputOf, POINTER, refusalOf, waitFor } from './ptx.ts';
+import { type HopperKernel, outputOf, POINTER, refusalOf, runHopper, waitFor } from './ptx.ts';
 
 let device: Device;
 beforeAll(async () => {
@@ -525,6 +525,15 @@ describe('launches', () => {
     const seeded = await turns(5);
     expect(seeded).not.toEqual(natural);
     expect(seeded.toSorted()).toEqual(natural);
+  });
+
+  it('say which CTA of a cluster wrote', async () => {
+    const kernel = clustered(`${meet} ${store('%r1')}`);
+    for (const cta of [0, 1, 3]) {
+      const watch = { buffer: 'out', offsetBytes: 256 * cta + 20, bytes: 4 };
+      const outcome = await runHopper(device, kernel, launch(4, 4, { watch }));
+      expect(outcome).toMatchObject({ writes: { count: 1, last: { cta: [cta, 0, 0], thread: [5, 0, 0] } } });
+    }
   });
 
   it('are refused by devices without clusters', async () => {

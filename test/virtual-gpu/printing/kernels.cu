@@ -22,6 +22,9 @@ extern "C" __global__ void without_format(int* taken) {
 
 extern "C" __global__ void wrong_text(const float* x, int n) { printf("%s\n", (const char*)n); }
 
+// Texts without a NUL.
+extern "C" __global__ void bounded(const char* four) { printf("%.4s|%.*s\n", four, 2, four + 2); }
+
 extern "C" __global__ void asserts(const float* x, int n) {
   printf("before\n");
   assert(x[threadIdx.x] < 3.0f && "too large");

@@ -70,6 +70,12 @@ describe('what a kernel prints', () => {
     expect(outcome.ok && words(outcome.contents.y!)[0]).toBe(0xffffffff);
   });
 
+  it('takes of a text no more than the precision says', async () => {
+    const four = new TextEncoder().encode('text');
+    const outcome = await launch('bounded', 0, { grid: 1, block: 1, arguments: ['four'], buffers: { four } });
+    expect(outcome.printed?.lines[0]?.text).toBe('text|xt');
+  });
+
   it('is a fault where a text lies nowhere', async () => {
     const outcome = await launch('wrong_text', 0, { grid: 1 });
     expect(outcome).toMatchObject({ ok: false, status: 'unsafe' });
@@ -81,7 +87,7 @@ describe('a failed assertion', () => {
     const outcome = await launch('asserts', on, { grid: 4, block: 16 });
     expect(outcome).toMatchObject({ ok: false, status: 'crashed', printed: { lines: expect.any(Array) } });
     expect(outcome.ok || outcome.message).toContain(
-      'kernels.cu:27: void asserts(const float *, int): block: [0,0,0], thread: [6,0,0] ' +
+      'kernels.cu:30: void asserts(const float *, int): block: [0,0,0], thread: [6,0,0] ' +
         'Assertion `x[threadIdx.x] < 3.0f && "too large"` failed.',
     );
     expect(outcome.printed!.lines).toHaveLength(16);

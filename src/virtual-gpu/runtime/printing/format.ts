@@ -6,9 +6,17 @@ export interface PrintArguments {
   word(): number;
   /** Eight bytes. */
   double(): bigint;
-  /** Text up to its NUL; undefined at address 0. */
-  text(address: bigint): string | undefined;
+  /** Text up to its NUL, and of at most so many bytes; undefined at address 0. */
+  text(address: bigint, mostBytes: number | undefined): string | undefined;
 }
+
+/** A printable character of ASCII, or beyond it. Others could move a terminal's cursor. */
+const UNPRINTABLE = /[^\P{Cc}\n\t]/gu;
+
+const escaped = (character: string): string => `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`;
+
+/** The text without characters that are not to be printed. */
+export const printable = (text: string): string => text.replace(UNPRINTABLE, escaped);
 
 interface Specifier {
   readonly flags: string;
@@ -61,9 +69,9 @@ export function formatPrintf(format: string, values: PrintArguments, isWanted = 
 const WIDE = /[spfFeEgGaA]/;
 
 /** Reads what the conversion reads. */
-function skip({ conversion, size }: Specifier, values: PrintArguments): string {
+function skip({ conversion, precision, size }: Specifier, values: PrintArguments): string {
   if (!WIDE.test(conversion) && (conversion === 'c' || BITS[size] !== 64)) values.word();
-  else if (conversion === 's') values.text(values.double());
+  else if (conversion === 's') values.text(values.double(), precision);
   else values.double();
   return '';
 }
@@ -72,9 +80,9 @@ function convert(specifier: Specifier, values: PrintArguments): string {
   const { conversion, precision } = specifier;
   switch (conversion) {
     case 'c':
-      return padded(specifier, '', String.fromCharCode(values.word() & 0xff));
+      return padded(specifier, '', printable(String.fromCharCode(values.word() & 0xff)));
     case 's': {
-      const text = values.text(values.double()) ?? '(null)';
+      const text = values.text(values.double(), precision) ?? '(null)';
       return padded(specifier, '', precision === undefined ? text : text.slice(0, precision));
     }
     case 'p': {

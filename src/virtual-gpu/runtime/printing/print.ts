@@ -1,7 +1,7 @@
 import type { PtxOperand } from '../../../ptx/ast.ts';
 import { KernelFault } from '../fault.ts';
 import { type Address, advance, type WarpContext } from '../warp-context.ts';
-import { formatPrintf, type PrintArguments } from './format.ts';
+import { formatPrintf, type PrintArguments, printable } from './format.ts';
 
 /** Longer texts are cut: a missing NUL is the usual cause. */
 const MOST_BYTES = 4096;
@@ -9,23 +9,18 @@ const MOST_BYTES = 4096;
 /** What vprintf returns for a format at address 0. Source: CUDA C++ Programming Guide. */
 const NO_FORMAT = -1;
 
-/** A printable character of ASCII, or beyond it. Others could move a terminal's cursor. */
-const UNPRINTABLE = /[^\P{Cc}\n\t]/gu;
-
-const escaped = (character: string): string => `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`;
-
 const addressOf = (value: bigint): Address => ({ low: Number(value & 0xffffffffn), high: Number(value >> 32n) });
 
 /** The text at a generic address, up to its NUL, without characters that are not to be printed. */
-function textAt(context: WarpContext, address: bigint, lane: number): string {
+function textAt(context: WarpContext, address: bigint, lane: number, mostBytes = MOST_BYTES): string {
   const bytes: number[] = [];
-  for (let at = addressOf(address); bytes.length < MOST_BYTES; at = advance(at, 1)) {
+  for (let at = addressOf(address); bytes.length < Math.min(mostBytes, MOST_BYTES); at = advance(at, 1)) {
     const { view, offset } = context.resolve(at, 'generic', 1, false, lane);
     const byte = view.getUint8(offset);
     if (byte === 0) break;
     bytes.push(byte);
   }
-  return new TextDecoder().decode(Uint8Array.from(bytes)).replace(UNPRINTABLE, escaped);
+  return printable(new TextDecoder().decode(Uint8Array.from(bytes)));
 }
 
 /** Reads what the caller stored as C's `...`: each value at a multiple of its size. */
@@ -50,8 +45,8 @@ class StoredArguments implements PrintArguments {
     return view.getBigUint64(offset, true);
   }
 
-  text(address: bigint): string | undefined {
-    return address === 0n ? undefined : textAt(this.#context, address, this.#lane);
+  text(address: bigint, mostBytes: number | undefined): string | undefined {
+    return address === 0n ? undefined : textAt(this.#context, address, this.#lane, mostBytes);
   }
 
   #next(bytes: number) {
