@@ -23,7 +23,7 @@ export const narrowLoads = figureRule({
   title: ({ value }) => `narrow loads: ${figure(value)} B per lane and global load, where ${WIDEST_BYTES} are possible`,
   where: ({ launch }) =>
     `${where(launch, (line) => line.globalLoadRequests)}: ${figure(launch.globalLoadRequests)} requests`,
-  advice: 'Load 16 bytes per lane (float4, or 8 halves): raise VECTOR_WIDTH where addresses are 16-byte aligned.',
+  advice: 'Load 16 bytes per lane (float4, or 8 halves) where addresses are 16-byte aligned.',
   remedy: `${WIDEST_BYTES}-byte loads of the same bytes`,
   change: (item) => {
     const { launch, value } = item;
