@@ -83,14 +83,24 @@ describe('what a kernel prints', () => {
 });
 
 describe('a failed assertion', () => {
-  it.each([0, 1])('says what CUDA says, after what was printed (device %i)', async (on) => {
+  it.each([0, 1])('prints what CUDA says, after what was printed (device %i)', async (on) => {
     const outcome = await launch('asserts', on, { grid: 4, block: 16 });
     expect(outcome).toMatchObject({ ok: false, status: 'crashed', printed: { lines: expect.any(Array) } });
-    expect(outcome.ok || outcome.message).toContain(
-      'kernels.cu:30: void asserts(const float *, int): block: [0,0,0], thread: [6,0,0] ' +
+    const { lines, moreCalls } = outcome.printed!;
+    expect(lines).toHaveLength(16 + 1);
+    expect(moreCalls).toBeUndefined();
+    expect(lines.find(({ text }) => text !== 'before')).toMatchObject({
+      ...{ cta: [0, 0, 0], thread: [6, 0, 0] },
+      text:
+        'kernels.cu:30: void asserts(const float *, int): block: [0,0,0], thread: [6,0,0] ' +
         'Assertion `x[threadIdx.x] < 3.0f && "too large"` failed.',
+    });
+  });
+
+  it('has a message with nothing that the kernel chose, since its author reads it', async () => {
+    const outcome = await launch('asserts', 0, { grid: 4, block: 16 });
+    expect(outcome.ok || outcome.message).toBe(
+      'asserts: an assertion failed in CTA (0, 0, 0) thread (6, 0, 0) at kernels.cu:30',
     );
-    expect(outcome.printed!.lines).toHaveLength(16);
-    expect(outcome.printed!.moreCalls).toBeUndefined();
   });
 });

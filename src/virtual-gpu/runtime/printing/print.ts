@@ -76,7 +76,10 @@ export function print(context: WarpContext): void {
   }
 }
 
-/** __assertfail: what CUDA says of a failed assertion, of the first lane that has one. */
+/**
+ * __assertfail: prints what CUDA says of a failed assertion, of the first lane that has one. The fault has none of these texts: the
+ * kernel chooses them, and whoever wrote it reads the fault's message, but not what is printed on secret inputs.
+ */
 export function failAssertion(context: WarpContext): never {
   const [condition, file, line, name] = context.operands as [PtxOperand, PtxOperand, PtxOperand, PtxOperand];
   const [lane] = context.lanes as [number];
@@ -84,9 +87,7 @@ export function failAssertion(context: WarpContext): never {
     const address = context.double(operand, lane);
     return address === 0n ? '' : textAt(context, address, lane);
   };
-  throw new KernelFault(
-    'trap',
-    `${text(file)}:${context.word(line, lane)}: ${text(name)}: ${context.placeOf(lane)} Assertion \`${text(condition)}\` failed.`,
-    { instruction: context.instruction, lane },
-  );
+  const said = `${text(file)}:${context.word(line, lane)}: ${text(name)}: ${context.placeOf(lane)} Assertion \`${text(condition)}\` failed.`;
+  context.printed.add(context.ctaNumber, context.threadOf(lane), `${said}\n`);
+  throw new KernelFault('trap', 'an assertion failed', { instruction: context.instruction, lane });
 }
