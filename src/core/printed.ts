@@ -1,9 +1,6 @@
 import { z } from 'zod';
 import { count, dim3 } from './schemas/common-schema.ts';
 
-/** Lines of an evaluation. */
-export const MOST_PRINTED_LINES = 40;
-
 const printedLine = z.strictObject({
   step: count.describe('Of the launch plan, from 0.'),
   functionName: z.string(),
@@ -26,16 +23,3 @@ export const printedSchema = z
 
 /** What kernels printed in one run of a launch sequence. */
 export type Printed = z.infer<typeof printedSchema>;
-
-/** What later launches of a sequence printed, behind what earlier ones did. */
-export function joinPrinted(before: Printed | undefined, after: Printed | undefined): Printed | undefined {
-  if (!before || !after) return before ?? after;
-  const lines = [...before.lines, ...after.lines];
-  const isWhole = before.moreCalls !== undefined && after.moreCalls !== undefined;
-  return {
-    lines: lines.slice(0, MOST_PRINTED_LINES),
-    moreCalls: isWhole
-      ? before.moreCalls! + after.moreCalls! + Math.max(0, lines.length - MOST_PRINTED_LINES)
-      : undefined,
-  };
-}

@@ -1,6 +1,7 @@
 import type { DeviceFailure, DeviceFault } from '../../core/device-values.ts';
+import { MOST_PRINTED_LINES } from '../../core/join-printed.ts';
 import type { Dim3, PlannedLaunch } from '../../core/launch-plan.ts';
-import { MOST_PRINTED_LINES, type Printed } from '../../core/printed.ts';
+import type { Printed } from '../../core/printed.ts';
 import type { FailureStatus } from '../../core/status.ts';
 import { WINDOW } from '../../virtual-gpu/layout.ts';
 import { nearestRange } from '../../virtual-gpu/runtime/bounds.ts';

@@ -12,8 +12,9 @@ import type {
   PlacedWrite,
   PlacedWrites,
 } from '../../core/device-values.ts';
+import { joinPrinted } from '../../core/join-printed.ts';
 import type { LaunchPlan, PlannedArgument, PlannedLaunch } from '../../core/launch-plan.ts';
-import { joinPrinted, type Printed } from '../../core/printed.ts';
+import type { Printed } from '../../core/printed.ts';
 import type { Timing } from '../../core/timing.ts';
 import { predictTime } from '../../hardware/launch-model/predict-time.ts';
 import type { PtxModule } from '../../ptx/ast.ts';

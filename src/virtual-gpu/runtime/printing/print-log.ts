@@ -1,4 +1,4 @@
-import { MOST_PRINTED_LINES } from '../../../core/printed.ts';
+import { MOST_PRINTED_LINES } from '../../../core/join-printed.ts';
 
 /** A line that a thread printed, by one call of printf or several. */
 export interface ThreadLine {
