@@ -177,8 +177,8 @@ function outcomeOf(replies: readonly WorkerReply[]): PoolOutcome {
   const printed = joinReports(replies.flatMap((reply) => reply.printed ?? []));
   if (faults.length > 0) {
     const fault = first(faults);
-    const until = printed?.lines.filter(({ position }) => position <= fault.position);
-    return { kind: 'fault', fault, printed: until && { lines: until, calls: NaN } };
+    const lines = (printed?.lines ?? []).filter(({ position }) => position <= fault.position);
+    return { kind: 'fault', fault, printed: lines.length > 0 ? { lines, calls: NaN } : undefined };
   }
   const reads = replies.flatMap((reply) => (reply.ok && reply.uninitialisedRead ? [reply.uninitialisedRead] : []));
   const older = replies.flatMap((reply) => (reply.ok && reply.olderRead ? [reply.olderRead] : []));

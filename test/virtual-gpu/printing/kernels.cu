@@ -29,3 +29,12 @@ extern "C" __global__ void asserts(const float* x, int n) {
   printf("before\n");
   assert(x[threadIdx.x] < 3.0f && "too large");
 }
+
+// The first block stops while the others have long printed.
+extern "C" __global__ void stops_first(const float* x, int n) {
+  if (blockIdx.x == 0) {
+    for (int i = 0; i < 300 * n; i++) asm volatile("");
+    __trap();
+  }
+  printf("late\n");
+}

@@ -76,6 +76,12 @@ describe('what a kernel prints', () => {
     expect(outcome.printed?.lines[0]?.text).toBe('text|xt');
   });
 
+  it.each([0, 1])('is nothing before a fault of the first CTA (device %i)', async (on) => {
+    const outcome = await launch('stops_first', on);
+    expect(outcome).toMatchObject({ ok: false, status: 'crashed', fault: { cta: [0, 0, 0] } });
+    expect(outcome.printed).toBeUndefined();
+  });
+
   it('is a fault where a text lies nowhere', async () => {
     const outcome = await launch('wrong_text', 0, { grid: 1 });
     expect(outcome).toMatchObject({ ok: false, status: 'unsafe' });
