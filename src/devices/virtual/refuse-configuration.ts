@@ -1,12 +1,11 @@
 import type { DeviceSpec } from '../../core/device-spec.ts';
 import type { DeviceFailure } from '../../core/device-values.ts';
-import type { PlannedLaunch } from '../../core/launch-plan.ts';
+import { GRID_LIMITS, type PlannedLaunch } from '../../core/launch-plan.ts';
 import type { KernelImage } from '../../virtual-gpu/kernel-image.ts';
 import { failure } from '../failure.ts';
 import { refuseLaunch } from '../refuse-launch.ts';
 
 /** Source: CUDA C++ Programming Guide, technical specifications per compute capability. */
-const MAXIMUM_GRID = [2 ** 31 - 1, 65535, 65535] as const;
 const MAXIMUM_BLOCK = [1024, 1024, 64] as const;
 
 /** sm_90. */
@@ -26,7 +25,7 @@ export function refuseConfiguration(
   const own = image.maxThreads;
   const refusal = refuseLaunch(step, {
     deviceName: spec.name,
-    maximumGrid: MAXIMUM_GRID,
+    maximumGrid: GRID_LIMITS,
     maximumBlock: MAXIMUM_BLOCK,
     maximumThreads: Math.min(spec.maximumThreadsPerCta.value, own ? own[0] * own[1] * own[2] : Infinity),
     requiredThreads: image.requiredThreads,
@@ -34,8 +33,8 @@ export function refuseConfiguration(
     sharedBytes: dynamicSharedBytes > 0 ? image.dynamicSharedStart + dynamicSharedBytes : image.staticSharedBytes,
     maximumSharedBytes: spec.sharedBytesPerCta.value,
   });
-  const refusalOfCluster = refusal ?? refuseCluster(step, image, spec);
-  if (refusalOfCluster) return refusalOfCluster;
+  const refused = refusal ?? refuseCluster(step, image, spec);
+  if (refused) return refused;
   const ctas = step.grid[0] * step.grid[1] * step.grid[2];
   if (ctas > MAXIMUM_CTAS)
     return failure('unsupported', `${name}: virtual GPUs run at most ${MAXIMUM_CTAS} CTAs per launch, not ${ctas}`);
