@@ -204,14 +204,6 @@ describe('on a virtual H200', () => {
       expect(counters!.globalLoadSectors).toBeGreaterThanOrEqual((3 * 64 * 64 * 2) / 32);
     },
   );
-});
-
-describe('rungs with clusters on a virtual H200', () => {
-  let place: string;
-  beforeAll(async () => {
-    place = await mkdtemp(join(tmpdir(), 'warpsmith-clusters-'));
-  });
-  afterAll(() => rm(place, { recursive: true }));
 
   sampled('rungs with clusters on a virtual H200', ['13_decode_cluster', '14_decode_registers'], { oneIn: 2 })(
     '%s is verified, races and all, and counted',

@@ -42,13 +42,19 @@ export const placeOfStore = (
   thread: coordinates(thread, block),
 });
 
-/** What a launch printed. How many calls there were is not known of one that was stopped. */
-export function describePrint(step: PlannedLaunch, index: number, { lines, calls }: PrintReport): Printed {
+/**
+ * What a launch printed.
+ * @param calls not known of one that was stopped.
+ */
+export function describePrint(
+  step: PlannedLaunch,
+  index: number,
+  { lines, calls }: { lines: PrintReport['lines']; calls?: number },
+): Printed {
   const shown = lines.slice(0, MOST_PRINTED_LINES);
-  const moreCalls = calls - shown.reduce((sum, line) => sum + line.calls, 0);
   return {
     lines: shown.map((line) => ({ step: index, ...placeOfStore(step, line), text: line.text })),
-    moreCalls: Number.isNaN(moreCalls) ? undefined : moreCalls,
+    moreCalls: calls === undefined ? undefined : calls - shown.reduce((sum, line) => sum + line.calls, 0),
   };
 }
 

@@ -40,7 +40,7 @@ import { type MemoryUse, mayDependOnOrder, memoryUse } from './cta-communication
 import { describeFault, describePrint, describeReport, placeOfStore } from './describe-fault.ts';
 import { buildOnce, type KeptCode, parseOnce } from './kept-code.ts';
 import { launchBuffers, packArguments } from './launch-buffers.ts';
-import type { PrintReport, StoreReport, WriteReport } from './protocol.ts';
+import type { StoreReport, WriteReport } from './protocol.ts';
 import { refuseConfiguration } from './refuse-configuration.ts';
 import { type PoolOutcome, WorkerPool } from './worker-pool.ts';
 
@@ -364,7 +364,6 @@ export class VirtualDevice implements Device {
         kernel.decisions ??= new DecisionLog(analysisOf(module.kept.ptx, symbol));
         kernel.decisions.add(step, outcome.decisions);
       }
-      const printed = (report: PrintReport | undefined) => report && describePrint(step, index, report);
       switch (outcome.kind) {
         case 'timed-out':
           return failure(
@@ -377,7 +376,10 @@ export class VirtualDevice implements Device {
             `the virtual GPU failed while running ${step.functionName}: ${outcome.message}`,
           );
         case 'fault':
-          return { ...describeFault(step, outcome.fault, ranges), printed: printed(outcome.printed) };
+          return {
+            ...describeFault(step, outcome.fault, ranges),
+            printed: outcome.printed.length > 0 ? describePrint(step, index, { lines: outcome.printed }) : undefined,
+          };
         default:
           return {
             ok: true,
@@ -385,7 +387,7 @@ export class VirtualDevice implements Device {
             uninitialisedRead: outcome.uninitialisedRead && describeReport(step, outcome.uninitialisedRead),
             olderRead: outcome.olderRead && describeReport(step, outcome.olderRead),
             writes: outcome.watchedWrites,
-            printed: printed(outcome.printed),
+            printed: outcome.printed && describePrint(step, index, outcome.printed),
           };
       }
     } finally {

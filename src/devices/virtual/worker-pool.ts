@@ -28,7 +28,7 @@ export type PoolOutcome =
       watchedWrites: WriteReport | undefined;
       printed: PrintReport | undefined;
     }
-  | { kind: 'fault'; fault: FaultReport; printed: PrintReport | undefined }
+  | { kind: 'fault'; fault: FaultReport /** Up to there. */; printed: PrintReport['lines'] }
   | { kind: 'timed-out' /** Clusters that were begun, of all. */; begun: number; count: number }
   | { kind: 'crashed'; message: string };
 
@@ -177,8 +177,8 @@ function outcomeOf(replies: readonly WorkerReply[]): PoolOutcome {
   const printed = joinReports(replies.flatMap((reply) => reply.printed ?? []));
   if (faults.length > 0) {
     const fault = first(faults);
-    const lines = (printed?.lines ?? []).filter(({ position }) => position <= fault.position);
-    return { kind: 'fault', fault, printed: lines.length > 0 ? { lines, calls: NaN } : undefined };
+    const before = printed?.lines.filter(({ position }) => position <= fault.position);
+    return { kind: 'fault', fault, printed: before ?? [] };
   }
   const reads = replies.flatMap((reply) => (reply.ok && reply.uninitialisedRead ? [reply.uninitialisedRead] : []));
   const older = replies.flatMap((reply) => (reply.ok && reply.olderRead ? [reply.olderRead] : []));

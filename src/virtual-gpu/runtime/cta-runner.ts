@@ -18,7 +18,7 @@ import { SECTOR_BYTES } from './access-costs.ts';
 import { type Arrival, arrivalsOf, type OperandReader, type WaitingLanes, wholeBarrierOf } from './barriers.ts';
 import { BoundsChecker } from './bounds.ts';
 import { type CtaPlace, ResidentCta } from './clusters/resident-cta.ts';
-import { CLUSTER_PHASE } from './cta-state.ts';
+import { CLUSTER_PHASE, type Sender } from './cta-state.ts';
 import { KernelFault } from './fault.ts';
 import { type DeviceRange, PrivateMemory } from './memories.ts';
 import { type AccessCounts, PatternCounter } from './pattern-counter.ts';
@@ -661,17 +661,12 @@ export class CtaRunner {
     const { linear, sm } = cta.place;
     cta.state.registers.finish();
     const left = cta.state.unfinishedCopy();
-    if (left) {
-      this.#currentWarp = Math.floor(left.thread / LANES);
-      throw new KernelFault(
-        'race',
-        'the CTA ends while a bulk copy may still read its shared memory: nothing waits for',
-        {
-          instruction: left.copy.instruction,
-          lane: left.thread % LANES,
-        },
-      );
-    }
+    if (left)
+      throw leftBehind('a bulk copy may still read its shared memory: nothing waits for', {
+        ...{ instruction: left.copy.instruction, cta: linear, thread: left.thread },
+      });
+    const sender = cta.state.senderOfUnlanded();
+    if (sender) throw leftBehind('bytes are on their way to its shared memory: nothing there waits for', sender);
     this.#watcher?.endCta();
     cta.hasEnded = true;
     cta.hasArrived = true;
@@ -842,6 +837,14 @@ export class CtaRunner {
       samples: this.#sampler!.samples(),
     };
   }
+}
+
+/** What a CTA must not end with. */
+function leftBehind(what: string, { instruction, cta, thread }: Sender): KernelFault {
+  const fault = new KernelFault('race', `the CTA ends while ${what}`, { instruction, lane: thread % LANES });
+  fault.cta = cta;
+  fault.warpIndex = Math.floor(thread / LANES);
+  return fault;
 }
 
 const extentOf = ([x, y, z]: Dim3): number => x * y * z;

@@ -14,8 +14,20 @@ export interface Poll {
   readonly suspends: boolean;
 }
 
+/** Who sent something. */
+export interface Sender {
+  readonly instruction: PtxInstruction;
+  /** Linear index. */
+  readonly cta: number;
+  readonly thread: number;
+}
+
 /** Something that reports to an mbarrier, whenever that is: here when somebody asks. */
-type Landing = () => void;
+interface Landing {
+  land(): void;
+  /** Of what must not come after the CTA's end. */
+  readonly sender: Sender | undefined;
+}
 
 /** A copy out of shared memory, which reads and writes when its thread waits for it. */
 export interface OutgoingCopy {
@@ -100,8 +112,12 @@ export class CtaState {
     this.polls.clear();
   }
 
-  /** A copy that will complete on the mbarrier at `address`. */
-  send(address: number, landing: Landing): void {
+  /**
+   * A copy that will complete on the mbarrier at `address`.
+   * @param sender of what must not come after the CTA's end.
+   */
+  send(address: number, land: () => void, sender?: Sender): void {
+    const landing: Landing = { land, sender };
     const before = this.#landings.get(address);
     if (before) before.push(landing);
     else this.#landings.set(address, [landing]);
@@ -112,7 +128,7 @@ export class CtaState {
     const landings = this.#landings.get(address);
     if (!landings) return;
     this.#landings.delete(address);
-    for (const landing of landings) landing();
+    for (const { land } of landings) land();
   }
 
   productsOf(warp: number): Products {
@@ -129,6 +145,11 @@ export class CtaState {
     const copies = { open: [], groups: [] };
     this.#outgoing.set(thread, copies);
     return copies;
+  }
+
+  /** Who sent the first of what is still on its way to shared memory. */
+  senderOfUnlanded(): Sender | undefined {
+    return [...this.#landings.values()].flat().find(({ sender }) => sender)?.sender;
   }
 
   /** The first copy out of shared memory for which no thread has waited, and its thread. */

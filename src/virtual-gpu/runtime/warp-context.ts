@@ -20,7 +20,7 @@ import { unsupported } from '../unsupported.ts';
 import type { ArrivedThreads } from './barriers.ts';
 import type { BoundsChecker } from './bounds.ts';
 import { type ElementReduction, type Part, swizzled } from './bulk-copies/parts.ts';
-import type { CtaState, Neighbour } from './cta-state.ts';
+import type { CtaState, Neighbour, Sender } from './cta-state.ts';
 import { type FaultPlace, KernelFault } from './fault.ts';
 import type { Mbarrier } from './mbarriers/mbarriers.ts';
 import type { DeviceRange, PrivateMemory } from './memories.ts';
@@ -224,6 +224,11 @@ export class WarpContext {
   /** Whether somebody wants to know of requests to memory. */
   get listens(): boolean {
     return this.#site !== undefined && this.#around.onRequest !== undefined;
+  }
+
+  /** Who does what the instruction does in this lane. */
+  senderAt(lane: number): Sender {
+    return { instruction: this.instruction, cta: this.ctaNumber, thread: this.threadOf(lane) };
   }
 
   /** Number of a lane's thread in its CTA. */

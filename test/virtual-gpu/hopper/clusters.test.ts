@@ -336,6 +336,16 @@ describe('mbarriers of other CTAs', () => {
     expect(words.map((cta) => cta[9])).toEqual(FROM_BEFORE.map((first) => first + 9));
   });
 
+  it('are waited for before their CTA ends', async () => {
+    const kernel = send(
+      'st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%r15+16], {0, 0, 0, %r8}, [%r13];',
+    );
+    const unwaited = { ...kernel, body: kernel.body.replace(waitFor('%r10', 0, 'again'), '') };
+    expect(await refusalOf(device, unwaited, launch(4, 4))).toMatch(
+      /the CTA ends while bytes are on their way to its shared memory: nothing there waits for/,
+    );
+  });
+
   it('lie in the CTA to which st.async stores', async () => {
     const elsewhere =
       'st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%r15+16], {0, 0, 0, %r8}, [%r10];';

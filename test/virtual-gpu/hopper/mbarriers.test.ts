@@ -180,7 +180,7 @@ describe('mistakes', () => {
 });
 
 describe('bulk copies', () => {
-  const fetch = (wait: string): HopperKernel =>
+  const fetch = (wait: string, afterwards = ''): HopperKernel =>
     withBarrier(
       1,
       `
@@ -190,7 +190,8 @@ describe('bulk copies', () => {
       mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r10], 64;
       cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r10+128], [%rd5+32], 64, [%r10];`)}
       ${wait}
-      ${storeShared(64, 128, 64)}`,
+      ${storeShared(64, 128, 64)}
+      ${afterwards}`,
     );
   const input = Array.from({ length: 64 }, (_, i) => i + 32);
 
@@ -200,8 +201,9 @@ describe('bulk copies', () => {
   });
 
   it('do not arrive without one, and the checker says which accesses race', async () => {
-    const contents = await outputOf(device, fetch(''), launch());
+    const contents = await outputOf(device, fetch('', waitFor('%r10', 0, 'again')), launch());
     expect([...contents.subarray(0, 64)]).not.toEqual(input);
+    expect(await refusalOf(device, fetch(''), launch())).toMatch(/the CTA ends while bytes are on their way/);
     // A barrier of the CTA is no wait for a copy: here the second warp waits, and the first reads.
     const others = `
       mov.u32 %r0, %tid.x;

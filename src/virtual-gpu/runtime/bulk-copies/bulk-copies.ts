@@ -80,14 +80,15 @@ function landLater(copy: BulkCopy, target: CtaState, barrier: number): void {
   const isOwn = target === context.cta;
   if (isOwn || !context.watcher) report(copy, 'store', 'shared');
   atMbarrier(context, lane, barrier, () => void target.barriers.at(barrier));
-  target.send(barrier, () => {
+  const land = (): void => {
     for (const part of copy.parts) context.landPart(part, copy.swizzleBytes, copy.fill);
     if (isOwn) {
       context.watcher?.landedPieces(context.site, context.warp, [...chunksOf(copy)], lane);
       context.watcher?.released(barrier, context.warp, target.rank);
     } else for (const chunk of chunksOf(copy)) context.reportLanded(chunk, CHUNK_BYTES, barrier, lane);
     completeBytes(context, lane, target, barrier, copy.bytes);
-  });
+  };
+  target.send(barrier, land, context.senderAt(lane));
 }
 
 /** The CTAs of a cluster that a multicast names, a bit each. */
@@ -110,19 +111,18 @@ function copyAcross(context: WarpContext): void {
     checkShared(copy, to.address, true);
     report(copy, 'load', 'shared');
     const { ownCta } = context;
-    to.cta.send(barrier, () => {
+    const land = (): void => {
       if (ownCta.hasEnded)
         throw new KernelFault(
           'race',
           'the CTA ends while a bulk copy may still read its shared memory: nothing waits for',
-          {
-            ...{ instruction, lane },
-          },
+          { instruction, lane },
         );
       const { view, start } = ownCta.shared;
       context.receive(new Uint8Array(view.buffer, start + from, copy.bytes).slice(), to.address, barrier, lane);
       completeBytes(context, lane, to.cta, barrier, copy.bytes);
-    });
+    };
+    to.cta.send(barrier, land, context.senderAt(lane));
   }
 }
 
@@ -185,13 +185,8 @@ function sharedStart(
     'misaligned',
     `a bulk copy at shared address ${place.address}, not a multiple of ${alignment}`,
     {
-      ...{
-        instruction: context.instruction,
-        lane,
-        address: BigInt(place.address),
-        accessBytes: alignment,
-        space: 'shared',
-      },
+      ...{ instruction: context.instruction, lane },
+      ...{ address: BigInt(place.address), accessBytes: alignment, space: 'shared' },
     },
   );
 }

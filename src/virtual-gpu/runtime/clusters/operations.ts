@@ -78,9 +78,10 @@ function sendValues(context: WarpContext, count: number, size: number): void {
       if (size === 8) values.setBigUint64(element * size, context.double(value, lane), true);
       else values.setUint32(element * size, context.word(value, lane), true);
     }
-    cta.send(barrier, () => {
+    const land = (): void => {
       context.receive(new Uint8Array(values.buffer), offset, barrier, lane);
       completeBytes(context, lane, cta, barrier, bytes);
-    });
+    };
+    cta.send(barrier, land, context.senderAt(lane));
   }
 }

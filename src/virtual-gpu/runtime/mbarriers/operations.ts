@@ -103,9 +103,7 @@ function operate(context: WarpContext, operation: Operation, at: number): void {
       throw new KernelFault(
         'barrier',
         `reaches no mbarrier of another CTA, here of CTA ${place.cta.rank} of the cluster:`,
-        {
-          ...{ instruction, lane },
-        },
+        { instruction, lane },
       );
     const values = operands.slice(at + 1);
     atMbarrier(context, lane, place.address, () =>
