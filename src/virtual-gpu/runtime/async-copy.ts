@@ -1,5 +1,6 @@
 import type { PtxInstruction } from '../../ptx/ast.ts';
 import { has, spaceOf } from '../../ptx/instruction-parts.ts';
+import { OFFSET_IN_CTA } from '../layout.ts';
 import { unsupported } from '../unsupported.ts';
 import { bulkCopyStep } from './bulk-copies/bulk-copies.ts';
 import { bulkPrefetch } from './cache-hints.ts';
@@ -41,7 +42,7 @@ function issue(context: WarpContext): void {
     const wanted = sourceSize ? Math.min(bytes, context.word(sourceSize, lane)) : bytes;
     context.checkSharedStore(to.low[lane]!, to.high[lane]!, bytes, lane);
     if (wanted > 0) context.checkGlobalLoad(from.low[lane]!, from.high[lane]!, bytes, lane, wanted);
-    targets.push(to.low[lane]!);
+    targets.push(to.low[lane]! & OFFSET_IN_CTA);
     sources.push(from.low[lane]!);
     taken.push(wanted);
   }

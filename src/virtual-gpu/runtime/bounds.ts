@@ -1,8 +1,17 @@
 import type { WarpSite } from '../codegen/kernel-context.ts';
 import type { AccessGroup } from '../codegen/memory/access-groups.ts';
-import { BOUNDS, CONSTANT_BYTES, LANES, PARAMETER_BYTES, SCRATCH, WARP, WINDOW } from '../layout.ts';
+import {
+  BOUNDS,
+  CLUSTER_RANK_SHIFT,
+  CONSTANT_BYTES,
+  LANES,
+  PARAMETER_BYTES,
+  SCRATCH,
+  WARP,
+  WINDOW,
+} from '../layout.ts';
 import { type Origins, reachableBuffers } from '../pointer-origins.ts';
-import { type FaultPlace, KernelFault } from './fault.ts';
+import { type FaultPlace, KernelFault, outOfOwnCta } from './fault.ts';
 import type { DeviceRange, PrivateMemory } from './memories.ts';
 
 /** Sizes of the spaces other than device memory, for the current launch. */
@@ -131,6 +140,8 @@ export class BoundsChecker {
       throw new KernelFault('misaligned', `misaligned ${access.bytes}-byte ${group.space} ${verb}`, where);
     if (group.space !== 'global') {
       if (low + access.bytes <= this.#spaceBytes(group.space)) return undefined;
+      const named = low >>> CLUSTER_RANK_SHIFT;
+      if (group.space === 'shared' && named > 0) throw outOfOwnCta(named - 1, verb, where);
       throw new KernelFault(
         'out-of-bounds',
         `out-of-bounds ${group.space} ${verb}: ${access.bytes} bytes at ${low} of ${this.#spaceBytes(group.space)}`,

@@ -51,3 +51,12 @@ export class KernelFault extends Error {
     this.buffer = where.buffer;
   }
 }
+
+/** An address of the cluster's shared memory, in an instruction that takes one of the own CTA's. */
+export const outOfOwnCta = (rank: number, verb: string, place: FaultPlace): KernelFault =>
+  new KernelFault(
+    'out-of-bounds',
+    `a ${verb} at an address that names CTA ${rank} of the cluster, by an instruction for the own CTA's shared memory: ` +
+      'such an address needs .shared::cluster, or a generic address,',
+    place,
+  );

@@ -21,7 +21,7 @@ import type { ArrivedThreads } from './barriers.ts';
 import type { BoundsChecker } from './bounds.ts';
 import { type ElementReduction, type Part, swizzled } from './bulk-copies/parts.ts';
 import type { CtaState, Neighbour, Sender } from './cta-state.ts';
-import { type FaultPlace, KernelFault } from './fault.ts';
+import { type FaultPlace, KernelFault, outOfOwnCta } from './fault.ts';
 import type { Mbarrier } from './mbarriers/mbarriers.ts';
 import type { DeviceRange, PrivateMemory } from './memories.ts';
 import type { PrintLog } from './printing/print-log.ts';
@@ -63,6 +63,10 @@ export interface ResolvedAddress {
   /** `cluster`: shared memory of another CTA. */
   space: 'global' | 'shared' | 'cluster' | 'local' | 'const' | 'param';
 }
+
+/** Lower half of an address in a space; that of shared memory may name the own CTA. */
+const addressIn = ({ space }: { space: string }, { low }: Address): number =>
+  space === 'shared' ? low & OFFSET_IN_CTA : low;
 
 /** What one instruction copies; by position, of the lanes that take part. */
 export interface PendingCopy {
@@ -304,7 +308,7 @@ export class WarpContext {
     suits?: (bytes: Uint8Array) => boolean,
   ): Uint8Array | undefined {
     const latest = this.bytesAt(place, bytes);
-    const read = { space: place.space, address: address.low, lane, latest };
+    const read = { space: place.space, address: addressIn(place, address), lane, latest };
     return this.watcher?.olderValue(this.#site!, this.warp, read, suits);
   }
 
@@ -316,7 +320,7 @@ export class WarpContext {
 
   /** Of a watched launch: a lane is about to write by a strong access. */
   beforeStrongWrite(place: ResolvedAddress, address: Address, bytes: number): void {
-    this.watcher?.beforeWrite(place.space, address.low, this.bytesAt(place, bytes));
+    this.watcher?.beforeWrite(place.space, addressIn(place, address), this.bytesAt(place, bytes));
   }
 
   /** Reports uncounted requests to the race detector. */
@@ -334,9 +338,7 @@ export class WarpContext {
     for (const space of REQUEST_SPACES) {
       const own = accesses.filter((access) => access.space === space);
       if (own.length === 0) continue;
-      // An address of shared memory may name the own CTA.
-      const mask = space === 'shared' ? OFFSET_IN_CTA : -1;
-      const addresses = own.map((access) => (access.address.low & mask) >>> 0);
+      const addresses = own.map(({ address }) => addressIn({ space }, address));
       const request = { space, kind, addresses, lanes: own.map((access) => access.lane), bytes };
       this.#around.onRequest!(this.#site!, this.warp, request);
     }
@@ -690,13 +692,8 @@ export class WarpContext {
   /** The same for an address that names a CTA of the cluster. */
   #resolveInCluster(low: number, bytes: number, verb: string, place: FaultPlace): ResolvedAddress {
     const rank = (low >>> CLUSTER_RANK_SHIFT) - 1;
-    if (place.space === 'shared' && !isOfCluster(this.instruction))
-      throw new KernelFault(
-        'out-of-bounds',
-        `a ${verb} in the shared memory of CTA ${rank} of the cluster, by an instruction that reaches only the own CTA's: ` +
-          'such an address needs .shared::cluster, or a generic address,',
-        place,
-      );
+    if (place.space === 'shared' && rank !== this.cta.rank && !isOfCluster(this.instruction))
+      throw outOfOwnCta(rank, verb, place);
     const offset = low & OFFSET_IN_CTA;
     if (offset + bytes > this.#bounds.limits.shared)
       throw new KernelFault('out-of-bounds', `out-of-bounds ${verb} in the shared memory of CTA ${rank}`, place);

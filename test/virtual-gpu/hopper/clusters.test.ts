@@ -176,7 +176,37 @@ describe('distributed shared memory', () => {
 
   it('is out of reach for instructions of the own CTA', async () => {
     const own = 'mapa.shared::cluster.u32 %r12, %r11, %r20; ld.shared.b32 %r9, [%r12];';
-    expect(await refusalOf(device, exchange(own), launch(4, 4))).toMatch(/^unsafe: .*out-of-bounds shared read/);
+    expect(await refusalOf(device, exchange(own), launch(4, 4))).toMatch(
+      /^unsafe: .*a read at an address that names CTA 1 of the cluster, by an instruction for the own CTA's/,
+    );
+  });
+
+  it('is named by the own rank, too: the address means the same to who gets it', async () => {
+    // Each CTA leaves the address of its own words for the one before it, which reads through it.
+    const kernel = exchange(
+      `ld.shared.b32 %r13, [%r10+512];
+      ld.shared::cluster.b32 %r9, [%r13];`,
+      `mapa.shared::cluster.u32 %r14, %r10, %r1;
+      add.u32 %r14, %r14, 20;
+      add.u32 %r16, %r1, %r2; sub.u32 %r16, %r16, 1; rem.u32 %r16, %r16, %r2;
+      mapa.shared::cluster.u32 %r17, %r10, %r16;
+      st.shared::cluster.b32 [%r17+512], %r14;
+      ${meet}`,
+    );
+    for (const options of [{}, { findRaces: true }]) {
+      const words = await wordsOf(kernel, launch(8, 4, options), 32);
+      expect(words.map((cta) => cta[9])).toEqual(expected);
+    }
+  });
+
+  it('takes warp operations of the own CTA through an address with its rank', async () => {
+    const matrices = `
+      shl.b32 %r8, %r0, 4;
+      mapa.shared::cluster.u32 %r12, %r10, %r1;
+      add.u32 %r12, %r12, %r8;
+      ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r9, %r13, %r14, %r15}, [%r12];`;
+    const words = await wordsOf(exchange(matrices), launch(4, 4), 8);
+    expect(words.map((cta) => cta[5])).toEqual([0, 1, 2, 3].map((cta) => 1000 * cta + 5));
   });
 });
 

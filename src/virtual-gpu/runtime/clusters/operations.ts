@@ -38,8 +38,8 @@ export function mapAddress(context: WarpContext): void {
         ...{ instruction, lane, address, accessBytes: 1, space: 'generic' },
       });
     context.neighbour(rank, lane);
-    const offset = Number(address & BigInt(OFFSET_IN_CTA));
-    const there = BigInt(rank === context.cta.rank ? offset : offset + (rank + 1) * 2 ** CLUSTER_RANK_SHIFT);
+    // The own rank, too: whoever gets the address means the same place by it.
+    const there = (address & BigInt(OFFSET_IN_CTA)) | (BigInt(rank + 1) << BigInt(CLUSTER_RANK_SHIFT));
     context.setInteger(destination, lane, isGeneric ? (BigInt(WINDOW.shared) << 32n) | there : there);
   }
 }
