@@ -42,4 +42,5 @@ __device__ inline bool isnormal(float value) { return isfinite(value) && fabsf(v
 __device__ inline bool isnormal(double value) { return isfinite(value) && fabs(value) >= 2.2250738585072014e-308; }
 // Without the text, which would be a variable of the module.
 #define __ws_assertion_failed(condition) __trap()
+#undef assert
 #define assert(condition) ((condition) ? (void)0 : __ws_assertion_failed(#condition))

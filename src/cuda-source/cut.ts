@@ -1,5 +1,6 @@
 import type { Item } from './items.ts';
-import { type CudaSource, isHostFunction, readCudaSource } from './source.ts';
+import { macrosOf } from './macros.ts';
+import { type CudaSource, isHostFunction, isKernel, readCudaSource } from './source.ts';
 import { type Token, tokenize } from './tokens.ts';
 
 /** Device code without host code. */
@@ -107,7 +108,7 @@ export function findUnfilledConstants(
 /** Kernels of these names, as kernel.json gives them. */
 function kernelsNamed(items: readonly Item[], functions: readonly string[]): Item[] {
   const names = baseNames(functions);
-  return items.filter((item) => item.words.has('__global__') && names.has(item.name));
+  return items.filter((item) => isKernel(item) && names.has(item.name));
 }
 
 /** `n::attention<64>` → `attention`. */
@@ -117,7 +118,9 @@ const baseNames = (functions: readonly string[]): Set<string> =>
 /** Undefined if one of the files is no text that can be read. */
 function readable(sources: Readonly<Record<string, string>>): CudaSource[] | undefined {
   try {
-    return Object.entries(sources).map(([file, text]) => readCudaSource(text, file));
+    const files = Object.entries(sources);
+    const macros = new Map(files.flatMap(([file, text]) => [...macrosOf(tokenize(text, file), file)]));
+    return files.map(([file, text]) => readCudaSource(text, file, undefined, macros));
   } catch {
     return undefined;
   }
@@ -166,11 +169,18 @@ function describe(item: Item): string {
 /** Device code may use it if it is reached by name. */
 function isForDevice(item: Item): boolean {
   if (item.kind === 'function') return !isHostFunction(item) || item.words.has('constexpr');
+  if (item.kind === 'call') return WORDS_OF_CALLS.some((word) => item.words.has(word));
   if (item.kind !== 'variable') return true;
-  return ['const', 'constexpr', '__constant__', '__device__', '__shared__', '__managed__'].some((word) =>
-    item.words.has(word),
-  );
+  return ['const', ...DEVICE_WORDS].some((word) => item.words.has(word));
 }
+
+/** What a variable's declaration says if device code can use it, beside `const`. */
+const DEVICE_WORDS: readonly string[] = ['constexpr', '__constant__', '__device__', '__shared__', '__managed__'];
+/** The same of what a macro's call declares: functions and types, too. */
+const WORDS_OF_CALLS: readonly string[] = [
+  ...[...DEVICE_WORDS, '__global__'],
+  ...['struct', 'class', 'union', 'enum', 'using', 'typedef'],
+];
 
 const CONDITIONAL = /^(?:if|ifdef|ifndef|elif|elifdef|elifndef|else|endif)$/;
 
@@ -188,7 +198,7 @@ function reachable(items: readonly Item[], kernels: readonly Item[], hasHeader: 
     const item = pending.pop() ?? conditionalsAround(items, kept)[0];
     if (item === undefined) break;
     // Another kernel of the same name as a chosen one is an overload or a declaration.
-    if (kept.has(item) || (item.words.has('__global__') && !names.has(item.name))) continue;
+    if (kept.has(item) || (isKernel(item) && !names.has(item.name))) continue;
     kept.add(item);
     for (const name of namesIn(item)) {
       if (wanted.has(name)) continue;

@@ -1,13 +1,14 @@
+import { endsDeclaration, type Macro, namesBehind } from './macros.ts';
 import { behindAngle, behindBracket, parseParameters } from './parser.ts';
 import type { Parameter } from './syntax.ts';
 import type { Token } from './tokens.ts';
 
 /** One thing at namespace scope of a source file. */
 export interface Item {
-  readonly kind: 'directive' | 'function' | 'type' | 'variable' | 'open' | 'close' | 'other';
+  readonly kind: 'directive' | 'function' | 'type' | 'variable' | 'call' | 'open' | 'close' | 'other';
   /** What it defines or declares; for a directive its word, e.g. `include`. */
   readonly name: string;
-  /** Further names: enumerators, a type's alias. */
+  /** Further names: enumerators, a type's alias; of a macro's call all that it may define. */
   readonly otherNames: readonly string[];
   readonly tokens: readonly Token[];
   /** Offsets in the text. */
@@ -35,8 +36,12 @@ interface FunctionParts {
 const NOT_A_NAME = /^(?:__\w+__|__attribute__|alignas|decltype|noexcept|__declspec)$/;
 const TYPE_WORDS = /^(?:struct|class|union|enum)$/;
 
-/** Splits a file into its items. Everything but blanks and comments belongs to one of them. */
-export function readItems(tokens: readonly Token[]): Item[] {
+/**
+ * Splits a file into its items. Everything but blanks and comments belongs to one of them.
+ *
+ * @param macros that it may call.
+ */
+export function readItems(tokens: readonly Token[], macros: ReadonlyMap<string, Macro>): Item[] {
   const items: Item[] = [];
   const open: { index: number; namespaces: readonly string[] }[] = [];
   let at = 0;
@@ -61,8 +66,10 @@ export function readItems(tokens: readonly Token[]): Item[] {
         });
         at = opening.end;
       } else {
-        const end = endOfItem(tokens, at);
-        items.push(itemOf(tokens.slice(at, end), namespaces));
+        const behindCall = behindMacroCall(tokens, at, macros);
+        const end = behindCall ?? endOfItem(tokens, at);
+        const own = tokens.slice(at, end);
+        items.push(behindCall === undefined ? itemOf(own, namespaces) : callOf(own, macros, namespaces));
         at = end;
       }
     }
@@ -109,6 +116,27 @@ function opensScope(tokens: readonly Token[], at: number): { name: string; end: 
   }
   return undefined;
 }
+
+/** Index behind `INSTANTIATE(64)` or `INSTANTIATE(64);`; undefined where a macro's call only begins a declaration, or none is there. */
+function behindMacroCall(tokens: readonly Token[], at: number, macros: ReadonlyMap<string, Macro>): number | undefined {
+  const macro = macros.get(tokens[at]!.text);
+  if (macro?.parameters === undefined || tokens[at + 1]?.text !== '(') return undefined;
+  const end = behindBracket(tokens, at + 1);
+  if (tokens[end]?.text === ';') return end + 1;
+  return endsDeclaration(macro, macros) ? end : undefined;
+}
+
+function callOf(tokens: readonly Token[], macros: ReadonlyMap<string, Macro>, namespaces: readonly string[]): Item {
+  const name = tokens[0]!.text;
+  const words = namesBehind(macros.get(name)!, macros);
+  for (const { kind, text } of tokens) if (kind === 'name') words.add(text);
+  const otherNames = [...words].filter((word) => !KEYWORD.test(word));
+  return plain('call', name, tokens, namespaces, { words, otherNames });
+}
+
+/** Names that no declaration can give. */
+const KEYWORD =
+  /^(?:void|bool|char|short|int|long|float|double|signed|unsigned|auto|const\w*|static\w*|extern|inline|template|typename|struct|class|union|enum|using|typedef|return|if|else|for|while|do|switch|case|break|continue|true|false|sizeof|asm|volatile|__\w+__)$/;
 
 /** Index behind the item: behind its `;`, or behind the body of a function. */
 function endOfItem(tokens: readonly Token[], from: number): number {

@@ -1,16 +1,8 @@
 import { type Item, readItems } from './items.ts';
-import { behindBracket, PRECEDENCE, parseBody, parseExpression, parseParameters, splitAtCommas } from './parser.ts';
+import { type Macro, macrosOf } from './macros.ts';
+import { behindBracket, PRECEDENCE, parseBody, parseParameters } from './parser.ts';
 import { type CType, type Expression, type Statement, substitute } from './syntax.ts';
 import { type Token, tokenize } from './tokens.ts';
-
-/** `#define name(parameters) tokens`; without parameters, an object-like macro. */
-export interface Macro {
-  readonly name: string;
-  readonly parameters?: readonly string[] | undefined;
-  readonly tokens: readonly Token[];
-  /** What it stands for, if that is an expression. */
-  readonly expression: Expression | undefined;
-}
 
 /** A CUDA C++ file, read but not preprocessed. */
 export interface CudaSource {
@@ -28,20 +20,24 @@ export interface CudaSource {
  * Reads a file.
  *
  * @param include the text of a file that `#include "name"` stands for; undefined if it is not there. It takes the directive's place.
+ * @param others macros of other files, which calls at namespace scope may mean.
  * @throws WarpsmithError `unreadable-source`.
  */
 export function readCudaSource(
   text: string,
   file: string,
   include: (name: string) => string | undefined = () => undefined,
+  others: ReadonlyMap<string, Macro> = new Map(),
 ): CudaSource {
   const whole = withIncludes(text, file, include, new Set());
-  const items = readItems(tokenize(whole, file));
+  const tokens = tokenize(whole, file);
+  const macros = macrosOf(tokens, file);
+  const items = readItems(tokens, new Map([...others, ...macros]));
   return {
     file,
     text: whole,
     items,
-    macros: macrosOf(items, file),
+    macros,
     functions: functionsOf(items),
     aliases: aliasesOf(items),
   };
@@ -66,31 +62,6 @@ function withIncludes(
     at = token.end;
   }
   return at === 0 ? text : [...parts, text.slice(at)].join('');
-}
-
-function macrosOf(items: readonly Item[], file: string): Map<string, Macro> {
-  const macros = new Map<string, Macro>();
-  for (const { kind, name, tokens } of items) {
-    if (kind !== 'directive' || name !== 'define') continue;
-    const macro = readMacro(tokens[0]!.text, file);
-    // The first of several stands in the first branch of an #if.
-    if (macro && !macros.has(macro.name)) macros.set(macro.name, macro);
-  }
-  return macros;
-}
-
-function readMacro(directive: string, file: string): Macro | undefined {
-  const [whole, name] = /^#\s*define\s+([A-Za-z_]\w*)/.exec(directive) ?? [];
-  if (whole === undefined || name === undefined) return undefined;
-  const rest = directive.slice(whole.length).replaceAll(/\\\r?\n/g, ' ');
-  const isFunctionLike = rest.startsWith('(');
-  const tokens = tokenize(rest, file);
-  const close = isFunctionLike ? tokens.findIndex(({ text }) => text === ')') : -1;
-  const parameters = isFunctionLike
-    ? splitAtCommas(tokens.slice(1, close)).map((part) => part.map(({ text }) => text).join(''))
-    : undefined;
-  const body = tokens.slice(close + 1);
-  return { name, parameters, tokens: body, expression: body.length === 0 ? undefined : parseExpression(body) };
 }
 
 /** How tightly an expression's outermost operator binds. */
@@ -165,7 +136,7 @@ export function resolveAlias({ aliases }: Pick<CudaSource, 'aliases'>, type: CTy
   return resolved;
 }
 
-export const isKernel = ({ words }: Item): boolean => words.has('__global__');
+export const isKernel = ({ kind, words }: Item): boolean => kind === 'function' && words.has('__global__');
 
 /** Whether it runs on the host alone. */
 export const isHostFunction = (item: Item): boolean =>

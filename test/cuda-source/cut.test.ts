@@ -1,6 +1,9 @@
+import { glob } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { loadKernel } from '../../src/app/loading/load-kernel.ts';
 import { constantsAsParameters, usersOfConstant } from '../../src/cuda-source/constant-memory.ts';
-import { cutHostCode } from '../../src/cuda-source/cut.ts';
+import { blankHostCode, cutHostCode } from '../../src/cuda-source/cut.ts';
 import { isKernel, readCudaSource } from '../../src/cuda-source/source.ts';
 
 const HEADERS = new Set(['cuda_fp16.h', 'cooperative_groups.h', 'stdio.h']);
@@ -31,6 +34,30 @@ describe('host code is cut, device code stays as it is', () => {
     ['a comment above it', `${KERNEL}\n\n// what main does\nint main() {}`, KERNEL],
     ['macros of the host', `#define CHECK(x) do { if (x) \\\n exit(1); } while (0)\n${KERNEL}`, KERNEL],
   ])('%s', (_, text, kept) => expect(cut(text).text.trim()).toBe(kept));
+
+  const STRUCTS = [
+    'template <int N> struct Product;',
+    '#define ALL(N, ...) ONE(N, __VA_ARGS__)',
+    '#define ONE(N, ...) \\\n  template <> struct Product<N> { static __device__ float of(float x) { return x * N; } };',
+    'ALL(2, a) // no semicolon',
+    'ALL(4, b)',
+    'template <int N> __device__ float inner(float x) { return Product<N>::of(x); }',
+    '__global__ void k(float *x) { x[0] = inner<2>(x[0]); }',
+  ].join('\n');
+
+  it.each<[what: string, text: string, kept: string]>([
+    ['that declare what the kernel uses, without a semicolon', STRUCTS, STRUCTS],
+    [
+      'that instantiate it',
+      `#define INST(N) template __global__ void k<N>(float *)\ntemplate <int N> ${KERNEL}\nINST(4);\nINST(8);\nint main() {}`,
+      `#define INST(N) template __global__ void k<N>(float *)\ntemplate <int N> ${KERNEL}\nINST(4);\nINST(8);`,
+    ],
+    [
+      'that define host code',
+      `#define RUN(f) void run_##f() { f<<<1, 1>>>(0); }\n${KERNEL}\nRUN(k)\nint main() {}`,
+      KERNEL,
+    ],
+  ])('calls of macros %s', (_, text, kept) => expect(cut(text).text.trim()).toBe(kept));
 
   it('keeps what the kernel reaches, in order, and nothing else', () => {
     const { text, removed } = cut(
@@ -146,4 +173,19 @@ describe('constant memory that the host fills', () => {
       usersOfConstant(readCudaSource('__constant__ int f[2]; __device__ int g() { return f[0]; }', 'a.cu'), 'f')
         .otherUser,
     ).toBe('g'));
+});
+
+it('finds no host code in the kernels of the bundled problems, which all compilers get as they are', async () => {
+  const problems = join(import.meta.dirname, '..', '..', 'problems');
+  const files: string[] = [];
+  for await (const file of glob('*/*/kernel.json', { cwd: problems })) files.push(file);
+  expect(files.length).toBeGreaterThan(40);
+  for (const file of files) {
+    const { kernel } = await loadKernel(join(problems, dirname(file)));
+    const functions = kernel.file.steps.flatMap((step) => ('function' in step ? [step.function] : []));
+    expect(
+      blankHostCode(kernel.sources, functions, () => true),
+      file,
+    ).toBeUndefined();
+  }
 });

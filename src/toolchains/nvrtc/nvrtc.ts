@@ -11,6 +11,7 @@ import { type CompileLimits, DEFAULT_COMPILE_LIMITS, tooMuchMemory } from '../co
 import { liesWithin } from '../dependency-file.ts';
 import type { CompileUnit } from '../function-symbols.ts';
 import { findHeaderFolder } from '../header-pack.ts';
+import { leaveOutHostCode } from '../leave-out-host-code.ts';
 import { type RawDiagnostic, withoutOrigin } from '../parse-diagnostics.ts';
 import { type Locate, parseEdgDiagnostics } from '../parse-edg-diagnostics.ts';
 import type { Toolchain } from '../toolchain.ts';
@@ -20,6 +21,7 @@ import { nvrtcArguments } from './nvrtc-arguments.ts';
 import { type NvrtcEnd, type NvrtcLimits, NvrtcProcess } from './nvrtc-process.ts';
 import {
   findUncheckableReferences,
+  isHeaderFor,
   kernelHeaders,
   type NamedTexts,
   nvrtcUnit,
@@ -82,7 +84,10 @@ export async function createNvrtcToolchain(options: NvrtcToolchainOptions = {}):
     architectures: computeCapabilities.map((capability) => `sm_${capability}`),
     loadsCubins: true,
   };
-  const compile = compileOnce(undefined, (request: NvrtcCompile) => compileProgram(request, compiler));
+  const hasHeader = (name: string) => isHeaderFor(installation.includeFolders, name);
+  const compile = compileOnce(undefined, (request: NvrtcCompile) =>
+    leaveOutHostCode(request, hasHeader, (wanted) => compileProgram(wanted, compiler)),
+  );
   return {
     identity: { name: 'nvrtc', version, path: installation.path },
     compile: compileChecked(rules, (checked) => {
@@ -135,7 +140,7 @@ function prepare(checked: CheckedRequest, compiler: Compiler): NvrtcCompile | Co
 async function compileProgram(compile: NvrtcCompile, compiler: Compiler): Promise<CompileOutcome> {
   const { kernel } = compile.candidate;
   const unit = nvrtcUnit(kernel);
-  const own = kernelHeaders(kernel, compile.functions, compiler.installation.includeFolders);
+  const own = kernelHeaders(kernel);
   const names = new Set(own.map(([name]) => name));
   const { limits } = compiler;
   const program = {

@@ -2,7 +2,6 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import type { Diagnostic } from '../../core/compiled-code.ts';
 import type { Kernel } from '../../core/kernel.ts';
-import { blankHostCode } from '../../cuda-source/cut.ts';
 import { liesWithin } from '../dependency-file.ts';
 import { withoutHostLaunchers } from '../device-launches.ts';
 import { type CompileUnit, compiledFiles, generateUnit } from '../function-symbols.ts';
@@ -36,24 +35,16 @@ export function nvrtcUnit(kernel: Kernel): CompileUnit {
   });
 }
 
-/**
- * The kernel's files by name, as NVRTC takes them: without host code, of which it compiles none.
- *
- * @param includeFolders of the toolkit.
- */
-export function kernelHeaders(
-  kernel: Kernel,
-  functions: readonly string[],
-  includeFolders: readonly string[],
-): NamedTexts {
-  const hasHeader = (name: string) =>
-    STANDARD_HEADERS.includes(name) || includeFolders.some((folder) => existsSync(join(folder, name)));
-  const sources = blankHostCode(kernel.sources, functions, hasHeader)?.sources ?? kernel.sources;
-  return Object.entries(sources).map(([name, text]) => [
+/** The kernel's files by name, as NVRTC takes them. */
+export const kernelHeaders = (kernel: Kernel): NamedTexts =>
+  Object.entries(kernel.sources).map(([name, text]) => [
     name,
     withRootedIncludes(name, withoutHostLaunchers(text), kernel),
   ]);
-}
+
+/** Whether a kernel can include it: of the standard library, or in one of the toolkit's folders. */
+export const isHeaderFor = (includeFolders: readonly string[], name: string): boolean =>
+  STANDARD_HEADERS.includes(name) || includeFolders.some((folder) => existsSync(join(folder, name)));
 
 /** NVRTC knows texts by one name each; `#include "b.cuh"` in sub/a.cuh means sub/b.cuh. */
 function withRootedIncludes(name: string, text: string, kernel: Kernel): string {
