@@ -39,7 +39,8 @@ const plain = (us: readonly [number, number, number, number]): Known[] => [
 
 const hopper = (kernel: string, tile: string, STAGES: number, us: number, TRY_ZERO = 0): Known => {
   const [CONSUMERS, BLOCK_N] = tile.split('x').map(Number) as [number, number];
-  return { kernel, parameters: { CONSUMERS, BLOCK_N, STAGES, ...(kernel === '11_sums_first' && { TRY_ZERO }) }, us };
+  const parameters = { CONSUMERS, BLOCK_N, STAGES, ...(kernel === '11_sums_first' && { TRY_ZERO, CLUSTER: 1 }) };
+  return { kernel, parameters, us };
 };
 
 const scaled = (known: readonly Known[], factor: number): Known[] =>

@@ -13,9 +13,13 @@
 //           query tiles from a counter in global memory while the consumers are busy, longest first, and loads them
 //           into a second buffer. Warpgroups skip keys that none of their rows sees. Where BLOCK_M does not divide S,
 //           several tiles are a warpgroup short, the ones with the fewest keys, instead of one that is nearly empty.
+// Cluster   With CLUSTER = 2 two CTAs have neighbouring query tiles of a head and walk the same tiles of keys. Each copies half
+//           of the rows of every tile to both (multicast), so what L2 hands out for K and V halves. A stage is empty when the
+//           consumers of both CTAs have read it: they arrive at both. The first CTA draws for both. Causal: the CTA with
+//           the lower rows waits while the other one is at keys that it alone sees.
 // Layouts   As 10_wgmma: tensor maps (D, S, B * H), panels of 64 columns with a 128-byte swizzle.
-//           grid = min(SMs, tiles), tiles of BLOCK_M = 64 CONSUMERS queries; block = 128 (CONSUMERS + 1).
-//           next_tile: one int, 0 before and after every launch.
+//           grid = min(SMs, tiles), tiles of BLOCK_M = 64 CONSUMERS queries; block = 128 (CONSUMERS + 1). CLUSTER = 2: both
+//           even. next_tile: one int, 0 before and after every launch.
 // Tile      64 rows x BLOCK_N keys per consumer warpgroup.
 // Resources Shared bytes: 256 D / 64 (BLOCK_M + STAGES BLOCK_N). Registers: D / 2 output + BLOCK_N / 2 scores +
 //           BLOCK_N / 4 weights, all alive at once; a consumer has 240, 160 or 112 (2, 3 or 4 consumers).
@@ -42,6 +46,7 @@ constexpr int kConsumers = CONSUMERS;     // warpgroups that compute
 constexpr int kBlockM = 64 * kConsumers;  // query rows per tile
 constexpr int kBlockN = BLOCK_N;          // keys per tile
 constexpr int kStages = STAGES;           // tiles of K, and of V, in shared memory
+constexpr int kCluster = CLUSTER;         // CTAs that share the tiles of K and V: each fetches 1 / kCluster for all
 constexpr bool kTriesZero = TRY_ZERO;   // a query tile's first scores are exponentiated against 0, not their maximum
 constexpr int kThreads = 128 * (kConsumers + 1);
 // setmaxnreg: a CTA starts with 65536 / kThreads registers per thread and may redistribute these.
@@ -82,20 +87,24 @@ __device__ void expect(unsigned barrier, int bytes) {
                : "memory");
 }
 
+#define WAIT(SCOPE)                                                            \
+  asm volatile(                                                                \
+      "{\n"                                                                    \
+      ".reg .pred complete;\n"                                                 \
+      "again:\n"                                                               \
+      "mbarrier.try_wait.parity" SCOPE ".shared::cta.b64 complete, [%0], %1;\n" \
+      "@complete bra done;\n"                                                  \
+      "bra again;\n"                                                           \
+      "done:\n"                                                                \
+      "}\n" ::"r"(barrier),                                                    \
+      "r"(parity)                                                              \
+      : "memory")
+
 // Returns when the phase of this parity is complete.
-__device__ void wait(unsigned barrier, unsigned parity) {
-  asm volatile(
-      "{\n"
-      ".reg .pred complete;\n"
-      "again:\n"
-      "mbarrier.try_wait.parity.shared::cta.b64 complete, [%0], %1;\n"
-      "@complete bra done;\n"
-      "bra again;\n"
-      "done:\n"
-      "}\n" ::"r"(barrier),
-      "r"(parity)
-      : "memory");
-}
+__device__ void wait(unsigned barrier, unsigned parity) { WAIT(""); }
+
+// The same, and what other CTAs of the cluster have sent is visible.
+__device__ void wait_for_cluster(unsigned barrier, unsigned parity) { WAIT(".acquire.cluster"); }
 
 // A box of rows x 64 columns of [B * H, S, D], from (head, row, column) on; zeros outside.
 __device__ void copy_box(unsigned tile, const TensorMap* map, int column, int row, int head, unsigned barrier) {
@@ -104,6 +113,35 @@ __device__ void copy_box(unsigned tile, const TensorMap* map, int column, int ro
           tile),
       "l"(map), "r"(column), "r"(row), "r"(head), "r"(barrier)
       : "memory");
+}
+
+// The same into all CTAs of the cluster, at the same place of each; each one's own barrier gets the bytes.
+__device__ void copy_box_to_all(unsigned tile, const TensorMap* map, int column, int row, int head, unsigned barrier) {
+  if constexpr (kCluster == 1) return copy_box(tile, map, column, row, head, barrier);
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%2, "
+      "%3, %4}], [%5], %6;" ::"r"(tile),
+      "l"(map), "r"(column), "r"(row), "r"(head), "r"(barrier), "h"(static_cast<unsigned short>((1 << kCluster) - 1))
+      : "memory");
+}
+
+// What lies at this address of the own shared memory, in another CTA of the cluster.
+__device__ unsigned in_cluster(unsigned address, int rank) {
+  unsigned result;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(result) : "r"(address), "r"(rank));
+  return result;
+}
+
+// Says that products have read a stage, and publishes nothing: .release.cluster would wait for all that is on its way.
+__device__ void arrive_in_cluster(unsigned barrier) {
+  asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+
+// Stores into another CTA, whose barrier gets the 4 bytes.
+__device__ void send(unsigned address, unsigned barrier, int value) {
+  asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.s32 [%0], %2, [%1];" ::"r"(address),
+               "r"(barrier), "r"(value)
+               : "memory");
 }
 
 // A place in a ring, and the parity of its round.
@@ -258,6 +296,13 @@ __device__ void transpose_in_quad(unsigned (&piece)[4]) {
 
 // ---- the kernel ----
 
+struct alignas(16) Tile {
+  int head;       // -1 behind the last tile
+  int first_row;
+  int end_row;    // at most S
+  int key_tiles;  // that any row of the cluster sees
+};
+
 // Where things lie in shared memory, in bytes.
 template <int kHeadDim>
 struct SharedTiles {
@@ -275,39 +320,38 @@ struct SharedTiles {
   static constexpr size_t V_full = K_empty + kStages * 8;
   static constexpr size_t V_empty = V_full + kStages * 8;
   static constexpr size_t tile = V_empty + kStages * 8;  // of each Q
-};
-
-struct alignas(16) Tile {
-  int head;       // -1 behind the last tile
-  int first_row;
-  int end_row;    // at most S
-  int key_tiles;  // that any of its rows sees
+  // What the first CTA of a cluster drew for all.
+  static constexpr size_t drawn_full = tile + 2 * sizeof(Tile);
+  static constexpr size_t drawn = drawn_full + 2 * 8;
 };
 
 // The order of query tiles. Neighbours share keys; causal: of so many heads as the L2 holds, the longest tiles first. One
 // warpgroup alone can't overlap its products and exponentials: the first `short_tiles` tiles of a head are a warpgroup short.
+// The CTAs of a cluster take a group of neighbouring tiles at once; beyond S, a tile of it has no rows.
 struct Queue {
-  int S, heads, row_tiles, short_tiles, heads_at_once, causal;
+  int S, heads, row_groups, short_tiles, heads_at_once, causal;
 
   __device__ int first_row(int row_tile) const { return 64 * (kConsumers * row_tile - min(row_tile, short_tiles)); }
 
-  __device__ Tile operator[](int index) const {
+  __device__ Tile tile_of(int rank, int index) const {
     Tile tile;
-    int row_tile;
+    int row_group;
     if (causal) {
-      const int section_size = heads_at_once * row_tiles;
+      const int section_size = heads_at_once * row_groups;
       const int section = index / section_size;
       const int width = min(heads_at_once, heads - section * heads_at_once);
       const int within = index - section * section_size;
-      row_tile = row_tiles - 1 - within / width;
+      row_group = row_groups - 1 - within / width;
       tile.head = section * heads_at_once + within % width;
     } else {
-      row_tile = row_tiles - 1 - index % row_tiles;
-      tile.head = index / row_tiles;
+      row_group = row_groups - 1 - index % row_groups;
+      tile.head = index / row_groups;
     }
+    const int row_tile = kCluster * row_group + rank;
     tile.first_row = first_row(row_tile);
     tile.end_row = min(S, first_row(row_tile + 1));
-    tile.key_tiles = ((causal ? tile.end_row : S) + kBlockN - 1) / kBlockN;
+    const int end_row = min(S, first_row(kCluster * (row_group + 1)));
+    tile.key_tiles = ((causal ? end_row : S) + kBlockN - 1) / kBlockN;
     return tile;
   }
 };
@@ -315,8 +359,8 @@ struct Queue {
 template <int kHeadDim>
 __global__ void __launch_bounds__(kThreads, 1)
     attention(const __grid_constant__ TensorMap Q,  // boxes of 64 rows x 64 columns
-              const __grid_constant__ TensorMap K,  // kBlockN rows x 64 columns
-              const __grid_constant__ TensorMap V,  // kBlockN rows x 64 columns
+              const __grid_constant__ TensorMap K,  // kBlockN / kCluster rows x 64 columns
+              const __grid_constant__ TensorMap V,  // kBlockN / kCluster rows x 64 columns
               Element* __restrict__ O,                 // [B * H, S, kHeadDim]
               int* __restrict__ next_tile,          // how many have been drawn
               int S, int heads, int causal, int heads_at_once, float softmax_scale) {
@@ -338,43 +382,55 @@ __global__ void __launch_bounds__(kThreads, 1)
     for (int i = 0; i < kStages; ++i) {
       init(shared_address(smem + Tiles::K_full + 8 * i), 1);
       init(shared_address(smem + Tiles::V_full + 8 * i), 1);
-      init(shared_address(smem + Tiles::K_empty + 8 * i), 4 * kConsumers);
-      init(shared_address(smem + Tiles::V_empty + 8 * i), 4 * kConsumers);
+      init(shared_address(smem + Tiles::K_empty + 8 * i), 4 * kConsumers * kCluster);
+      init(shared_address(smem + Tiles::V_empty + 8 * i), 4 * kConsumers * kCluster);
+    }
+    if constexpr (kCluster > 1) {
+      for (int i = 0; i < 2; ++i) init(shared_address(smem + Tiles::drawn_full + 8 * i), 1);
     }
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   }
+  if constexpr (kCluster > 1) {
+    __syncwarp();
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+  }
   __syncthreads();
+  if constexpr (kCluster > 1) asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 
-  const int row_tiles = (S + kBlockM - 1) / kBlockM;
-  const Queue queue{S, heads, row_tiles, kConsumers * row_tiles - (S + 63) / 64, heads_at_once, causal};
-  const int query_tiles = heads * queue.row_tiles;
+  const int rank = blockIdx.x % kCluster;  // of the CTA in its cluster
+  const int clusters = gridDim.x / kCluster;
+  const int row_groups = (S + kCluster * kBlockM - 1) / (kCluster * kBlockM);
+  const int short_tiles = kConsumers * kCluster * row_groups - (S + 63) / 64;
+  const Queue queue{S, heads, row_groups, short_tiles, heads_at_once, causal};
+  const int query_groups = heads * row_groups;
 
   if (warpgroup == kConsumers) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kProducerRegisters));
     if (threadIdx.x != 128 * kConsumers) return;
     Place<kStages> K_place, V_place;
-    Place<2> Q_place;
+    Place<2> Q_place, drawn_place;
     const unsigned base = shared_address(smem);
-    // Into the next place of a ring, whose tiles and barriers lie so many bytes from the base.
+    // Into the next place of a ring, whose tiles and barriers lie so many bytes from the base: this CTA's share of the rows.
     const auto copy_tile = [&](Place<kStages>& place, const TensorMap* map, unsigned tiles, unsigned full,
                                unsigned empty, int row, int head) {
       wait(base + empty + 8 * place.stage, place.parity ^ 1);  // the first round finds all stages empty
       const unsigned barrier = base + full + 8 * place.stage;
       expect(barrier, kKeyBytes);
+      const int first = rank * (kBlockN / kCluster);
 #pragma unroll
       for (int p = 0; p < kPanels; ++p) {
-        copy_box(base + tiles + place.stage * kKeyBytes + p * kBlockN * kRowBytes, map, p * kPanelColumns, row, head,
-                 barrier);
+        copy_box_to_all(base + tiles + place.stage * kKeyBytes + (p * kBlockN + first) * kRowBytes, map,
+                        p * kPanelColumns, row + first, head, barrier);
       }
       place.advance();
     };
-    int index = blockIdx.x;
+    int index = blockIdx.x / kCluster;
     int V_row = -1, V_head = 0;  // of the key tile before: its V is needed a step later than its K
 #pragma unroll 1
     for (;;) {
-      const bool is_end = index >= query_tiles;
-      Tile tile = queue[is_end ? 0 : index];
+      const bool is_end = index >= query_groups;
+      Tile tile = queue.tile_of(rank, is_end ? 0 : index);
       if (is_end) tile.head = -1;
       wait(base + Tiles::Q_empty + 8 * Q_place.stage, Q_place.parity ^ 1);
       const unsigned Q_barrier = base + Tiles::Q_full + 8 * Q_place.stage;
@@ -393,7 +449,7 @@ __global__ void __launch_bounds__(kThreads, 1)
         }
       }
       Q_place.advance();
-      const int drawn = atomicAdd(next_tile, 1);  // on its way while this tile's keys are copied
+      int drawn = rank == 0 ? atomicAdd(next_tile, 1) : 0;  // on its way while this tile's keys are copied
 #pragma unroll 1
       for (int row = (tile.key_tiles - 1) * kBlockN; row >= 0; row -= kBlockN) {
         copy_tile(K_place, &K, Tiles::K, Tiles::K_full, Tiles::K_empty, row, tile.head);
@@ -403,12 +459,33 @@ __global__ void __launch_bounds__(kThreads, 1)
         V_row = row;
         V_head = tile.head;
       }
-      // As many are drawn as there are tiles; who draws the last leaves 0 for the next launch.
-      if (drawn == query_tiles - 1) *next_tile = 0;
-      index = gridDim.x + drawn;
+      // As many are drawn as there are groups; who draws the last leaves 0 for the next launch.
+      if (drawn == query_groups - 1 && rank == 0) *next_tile = 0;
+      if constexpr (kCluster > 1) {
+        const unsigned place = base + Tiles::drawn + 4 * drawn_place.stage;
+        const unsigned barrier = base + Tiles::drawn_full + 8 * drawn_place.stage;
+        if (rank == 0) {
+          for (int r = 0; r < kCluster; ++r) send(in_cluster(place, r), in_cluster(barrier, r), drawn);
+        }
+        expect(barrier, sizeof(int));
+        wait_for_cluster(barrier, drawn_place.parity);
+        asm volatile("ld.shared.s32 %0, [%1];" : "=r"(drawn) : "r"(place) : "memory");
+        drawn_place.advance();
+      }
+      index = clusters + drawn;
     }
     if (V_row >= 0) {
       copy_tile(V_place, &V, Tiles::V, Tiles::V_full, Tiles::V_empty, V_row, V_head);
+    }
+    if constexpr (kCluster > 1) {
+      // Until all stages are empty, consumers of other CTAs arrive at this one's barriers.
+#pragma unroll 1
+      for (int i = 0; i < kStages; ++i) {
+        wait(base + Tiles::K_empty + 8 * K_place.stage, K_place.parity ^ 1);
+        wait(base + Tiles::V_empty + 8 * V_place.stage, V_place.parity ^ 1);
+        K_place.advance();
+        V_place.advance();
+      }
     }
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kConsumerRegisters));
@@ -441,6 +518,11 @@ __global__ void __launch_bounds__(kThreads, 1)
     };
     const auto release = [&](unsigned barrier) {
       if (lane == 0) arrive(barrier);
+    };
+    // All CTAs of the cluster fill a stage of all.
+    const auto release_stage = [&](unsigned barrier) {
+      if constexpr (kCluster == 1) return release(barrier);
+      if (lane < kCluster) arrive_in_cluster(in_cluster(barrier, lane));
     };
 
     float scores[kBlockN / 2];
@@ -642,8 +724,8 @@ __global__ void __launch_bounds__(kThreads, 1)
       } else {
         pass_turn(warpgroup);
       }
-      if (!is_end) release(K_empty(step));
-      if (step > 0) release(V_empty(step - 1));
+      if (!is_end) release_stage(K_empty(step));
+      if (step > 0) release_stage(V_empty(step - 1));
       if (ends_tile && step > 0) {
         // The query tile before the one just taken up: of two places the other one.
         if (has_weights) store_output(tile_at(turn & 1));
@@ -664,8 +746,8 @@ __global__ void __launch_bounds__(kThreads, 1)
         wait(V_full(step - 1), parity(step - 1));
         wait_for_turn(warpgroup);
         multiply_both();
-        release(K_empty(step));
-        release(V_empty(step - 1));
+        release_stage(K_empty(step));
+        release_stage(V_empty(step - 1));
         ++step;
         if (tile * kBlockN > visible) hide_keys(tile - 1);
         softmax();
