@@ -1,5 +1,5 @@
 import type { PtxInstruction } from '../../ptx/ast.ts';
-import { typesOf } from '../../ptx/instruction-parts.ts';
+import { has, typesOf } from '../../ptx/instruction-parts.ts';
 import { LANES } from '../layout.ts';
 import { unsupported } from '../unsupported.ts';
 import { ELEMENT_FORMATS, type ElementFormat, readAccumulator, writeAccumulator } from './matrix-elements.ts';
@@ -40,12 +40,16 @@ function formOf({ instruction, target }: WarpContext): Form {
   return form;
 }
 
+/** Other products: of sparse matrices, and with sums cut to the range of s32. */
+const UNSUPPORTED = ['sp', 'sp::ordered_metadata', 'satfinite'];
+
 function readForm(instruction: PtxInstruction, target: string): Form {
   const shape = instruction.modifiers.map((m) => /^m16n8k(\d+)$/.exec(m)).find((match) => match !== null);
   const [dType, aType, bType, cType] = typesOf(instruction);
   const a = ELEMENT_FORMATS[aType ?? ''];
   const b = ELEMENT_FORMATS[bType ?? ''];
-  if (!shape || !a || !b || !dType || dType !== cType) throw unsupported(instruction);
+  if (!shape || !a || !b || !dType || dType !== cType || UNSUPPORTED.some((name) => has(instruction, name)))
+    throw unsupported(instruction);
   const k = Number(shape[1]);
   const accumulate = accumulatorFor(dType, aType!, tensorModel(target));
   if (!accumulate) throw unsupported(instruction);

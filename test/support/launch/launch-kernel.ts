@@ -2,7 +2,14 @@ import type { CompiledCode } from '../../../src/core/compiled-code.ts';
 import type { LaunchCounters } from '../../../src/core/counters.ts';
 import type { Device, RunOptions } from '../../../src/core/device.ts';
 import type { DeviceBuffer, DeviceFailure, LoadedModule, PlacedWrites } from '../../../src/core/device-values.ts';
-import type { Dim3, LaunchPlan, PlannedArgument, PlannedBuffer, PlannedLaunch } from '../../../src/core/launch-plan.ts';
+import type {
+  Dim3,
+  LaunchPlan,
+  PlannedArgument,
+  PlannedBuffer,
+  PlannedLaunch,
+  PlannedStep,
+} from '../../../src/core/launch-plan.ts';
 import type { Printed } from '../../../src/core/printed.ts';
 
 /** `in`: a buffer of that name; `{ u32: 3 }` and the like: scalars; anything else as the plan has it. */
@@ -93,24 +100,25 @@ const plannedBuffer = (name: string, bytes: number): PlannedBuffer => ({
   alignmentBytes: 256,
 });
 
-/** Allocates and fills the buffers, runs one launch, reads every buffer back and frees it. */
-export async function tryLaunch(
+/** Allocates and fills the buffers, runs the steps, reads every buffer back and frees it. */
+export async function trySteps(
   device: Device,
   module: LoadedModule,
-  launch: KernelLaunch,
+  { buffers: named = {}, inputs, options }: Pick<KernelLaunch, 'buffers' | 'inputs' | 'options'>,
+  steps: readonly PlannedStep[],
 ): Promise<({ ok: true } & Launched) | DeviceFailure> {
   const buffers = new Map<string, DeviceBuffer>();
   const planned: PlannedBuffer[] = [];
   try {
-    for (const [name, contents] of Object.entries(launch.buffers ?? {})) {
+    for (const [name, contents] of Object.entries(named)) {
       const bytes = bytesOf(contents);
-      const role = launch.inputs?.includes(name) ? 'in' : 'inout';
+      const role = inputs?.includes(name) ? 'in' : 'inout';
       planned.push({ ...plannedBuffer(name, bytes.length), role });
       buffers.set(name, await device.allocate({ name, bytes: bytes.length, alignmentBytes: 256 }));
       await device.write(buffers.get(name)!, bytes);
     }
-    const plan: LaunchPlan = { buffers: planned, steps: [planLaunch(launch)] };
-    const outcome = await device.run(module, plan, buffers, { ...DEFAULT_RUN_OPTIONS, ...launch.options });
+    const plan: LaunchPlan = { buffers: planned, steps };
+    const outcome = await device.run(module, plan, buffers, { ...DEFAULT_RUN_OPTIONS, ...options });
     if (!outcome.ok) return outcome;
     const contents: Record<string, Uint8Array<ArrayBuffer>> = {};
     for (const [name, buffer] of buffers) contents[name] = new Uint8Array(await device.read(buffer));
@@ -119,6 +127,13 @@ export async function tryLaunch(
     for (const buffer of buffers.values()) await device.free(buffer);
   }
 }
+
+/** The same for one launch. */
+export const tryLaunch = (
+  device: Device,
+  module: LoadedModule,
+  launch: KernelLaunch,
+): Promise<({ ok: true } & Launched) | DeviceFailure> => trySteps(device, module, launch, [planLaunch(launch)]);
 
 /** The same for a launch that must succeed. @throws Error with the device's message when it does not. */
 export async function launchKernel(device: Device, module: LoadedModule, launch: KernelLaunch): Promise<Launched> {

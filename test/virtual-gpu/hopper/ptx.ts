@@ -44,7 +44,7 @@ const REGISTERS = `
   .reg .f32 %f<200>;`;
 
 export const kernelText = ({ parameters, body, threads = 128 }: HopperKernel): string => `
-.version 8.0
+.version 8.4
 .target sm_90a
 .address_size 64
 .extern .shared .align 1024 .b8 smem[];
@@ -92,12 +92,14 @@ ${label}:
   @!%p1 bra ${label};
 `;
 
-/** Copies `bytes` from shared memory at offset `from` to `out`, a word per thread and step. */
+/** Copies `bytes` from shared memory at offset `from` to the CTA's part of `out`, a word per thread and step. */
 export const storeShared = (bytes: number, from = 0, threads = 128): string => `
   mov.u32 %r70, %tid.x;
   shl.b32 %r71, %r70, 2;
   ld.param.u64 %rd30, [out];
   cvta.to.global.u64 %rd30, %rd30;
+  mov.u32 %r72, %ctaid.x;
+  mad.wide.u32 %rd30, %r72, ${bytes}, %rd30;
   mov.u32 %r72, smem;
   setp.ge.u32 %p6, %r71, ${bytes};
   @%p6 bra store_end;
@@ -113,12 +115,14 @@ store_next:
 store_end:
 `;
 
-/** Copies `bytes` from `in` to shared memory. */
-export const loadShared = (bytes: number, threads = 128): string => `
+/** Copies the CTA's `bytes` of `in`, or of what lies `stride` apart, to shared memory. */
+export const loadShared = (bytes: number, threads = 128, stride = bytes): string => `
   mov.u32 %r70, %tid.x;
   shl.b32 %r71, %r70, 2;
   ld.param.u64 %rd30, [in];
   cvta.to.global.u64 %rd30, %rd30;
+  mov.u32 %r72, %ctaid.x;
+  mad.wide.u32 %rd30, %r72, ${stride}, %rd30;
   mov.u32 %r72, smem;
   setp.ge.u32 %p6, %r71, ${bytes};
   @%p6 bra load_end;

@@ -15,15 +15,8 @@ import {
   UNTOUCHED,
   WARP_LANES,
 } from './kernel.ts';
+import { type Cases, warpMask } from './launch-inputs.ts';
 import { valuesOf } from './values.ts';
-
-/** Inputs of one launch: `sources[s][t]` for thread t, one value per source for uniform mode, and which lanes are on. */
-export interface Cases {
-  threads: number;
-  sources: bigint[][];
-  uniform: bigint[];
-  active: boolean[];
-}
 
 /** Draws inputs for `warps` warps. */
 export function drawCases(form: OpcodeForm, warps: number, seed: number): Cases {
@@ -47,14 +40,6 @@ export const inputsOf = (cases: Cases, mode: Mode, thread: number): bigint[] =>
 /** True when the thread executes the form in a mode. */
 export const executes = (cases: Cases, mode: Mode, thread: number): boolean =>
   mode === 'full' || mode === 'uniform' || cases.active[thread]!;
-
-/** Bit per active lane of the thread's warp. */
-export function warpMask(cases: Cases, thread: number): number {
-  const first = thread - (thread % WARP_LANES);
-  let mask = 0;
-  for (let lane = 0; lane < WARP_LANES; lane++) if (cases.active[first + lane]) mask |= 1 << lane;
-  return mask >>> 0;
-}
 
 export interface ParsedForm {
   instructions: PtxInstruction[];

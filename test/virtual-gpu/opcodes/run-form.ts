@@ -1,15 +1,7 @@
-import {
-  type Cases,
-  disagreement,
-  drawCases,
-  executes,
-  expectedResults,
-  inputsOf,
-  parseForm,
-  warpMask,
-} from './cases.ts';
+import { disagreement, drawCases, executes, expectedResults, inputsOf, parseForm } from './cases.ts';
 import type { OpcodeForm } from './forms.ts';
 import { kernelText, type Mode, moduleText, WARP_LANES } from './kernel.ts';
+import { type Cases, packInputs } from './launch-inputs.ts';
 import { type KernelOptions, runKernel } from './run-kernel.ts';
 
 export interface FormOptions extends KernelOptions {
@@ -39,19 +31,6 @@ export function failuresOf(form: OpcodeForm, modes: readonly Mode[], options: Fo
   }
   const results = new BigUint64Array(output.buffer);
   return modes.flatMap((mode, m) => disagreements(form, cases, mode, results.subarray(m * size, (m + 1) * size)));
-}
-
-function packInputs(form: OpcodeForm, cases: Cases): BigUint64Array<ArrayBuffer> {
-  const { threads, sources, active } = cases;
-  const words = new BigUint64Array((sources.length + 2) * threads);
-  for (let t = 0; t < threads; t++) {
-    form.sources.forEach((_, s) => {
-      words[s * threads + t] = sources[s]![t]!;
-    });
-    words[sources.length * threads + t] = active[t] ? 1n : 0n;
-    words[(sources.length + 1) * threads + t] = BigInt(warpMask(cases, t));
-  }
-  return words;
 }
 
 const SHOWN = 3;
