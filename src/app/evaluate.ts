@@ -118,12 +118,20 @@ export async function judge(asked: EvaluateOptions, command: 'evaluate' | 'diagn
     signal: options.signal,
     onStage: options.onStage,
   };
+  const thorough = command === 'evaluate' && options.checks === 'thorough';
   const held = options.keep === undefined ? undefined : holdKeptFiles();
   // A virtual GPU runs PTX, so there is no machine code.
   const keep = held && { keep: { store: held, sass: session.device.identity.kind === 'cuda' } };
   const work = async (): Promise<Evaluation> => {
     await requirePassing(session, request, beside.against);
-    return session.evaluator.evaluate({ ...request, id: 'e0', ...measuringOf(options), ...given(beside), ...keep });
+    return session.evaluator.evaluate({
+      ...request,
+      thorough,
+      id: 'e0',
+      ...measuringOf(options),
+      ...given(beside),
+      ...keep,
+    });
   };
   // Returning closes the session, which ends all running work.
   const evaluation = await untilAborted(work(), options.signal);

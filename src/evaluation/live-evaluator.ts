@@ -273,10 +273,15 @@ class LiveEvaluation {
     return toolchain.compile({ candidate, architecture: device.spec.architecture, signal });
   }
 
-  #planFor(dimensions: Dimensions, module?: LoadedModule, candidate = this.#request.candidate): LaunchPlan {
+  #planFor(
+    dimensions: Dimensions,
+    module?: LoadedModule,
+    candidate = this.#request.candidate,
+    multiprocessors?: number,
+  ): LaunchPlan {
     const { problem } = this.#request;
     const { spec } = this.#options.device;
-    return planLaunches({ problem, candidate, dimensions, spec, module });
+    return planLaunches({ problem, candidate, dimensions, spec, module, multiprocessors });
   }
 
   /**
@@ -311,7 +316,7 @@ class LiveEvaluation {
       thorough,
       suites,
       oracle,
-      planFor: (dimensions) => this.#planFor(dimensions, module),
+      planFor: (dimensions, multiprocessors) => this.#planFor(dimensions, module, candidate, multiprocessors),
       timeoutMs: this.#runTimeoutMs(),
       instructionsPerCta,
       signal,

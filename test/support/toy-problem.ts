@@ -75,3 +75,18 @@ export const toyCandidate = (changes: Partial<KernelFile> = {}, parameters: Para
   const kernel: Kernel = { folder: 'toy/01', file: { ...toyKernelFile, ...changes }, sources: { 'kernel.cu': '' } };
   return makeCandidate(kernel, parameters);
 };
+
+/** A problem that copies a matrix, or a vector. */
+export const copying = (...names: string[]): ProblemFile => {
+  const { file } = toyProblem();
+  return {
+    ...file,
+    flop: names.join(' * '),
+    comparison: { kind: 'exact' },
+    dimensions: Object.fromEntries(names.map((name) => [name, { description: '', minimum: 1 }])),
+    inputs: { X: { ...file.inputs.X!, shape: names } },
+    outputs: { Y: { ...file.outputs.Y!, shape: names } },
+    workloads: [],
+    checkShapes: [],
+  };
+};

@@ -168,6 +168,12 @@ export const COMMANDS = {
         'two checks only, then counters and a prediction, on a virtual device: unverified, exit code 4',
         { notInReplays: true },
       ),
+      checks: option(
+        '--checks <which>',
+        choice(['thorough', 'usual']),
+        'thorough, as for a winner, or usual, as in a search: a third of the time, fewer shapes and inputs',
+        { default: 'thorough' },
+      ),
       suites: option(
         '--suite <name>',
         TEXTS,

@@ -13,7 +13,9 @@ export interface PlanLaunchesRequest {
   readonly dimensions: Dimensions;
   readonly spec: DeviceSpec;
   /** Absent before the code is compiled; `kernel.ctasPerSm` is then taken as 1. */
-  readonly module?: LoadedModule;
+  readonly module?: LoadedModule | undefined;
+  /** What `device.smCount` is, if not the device's own number. */
+  readonly multiprocessors?: number | undefined;
 }
 
 const CTAS_PER_SM = 'kernel.ctasPerSm';
@@ -24,7 +26,7 @@ const CTAS_PER_SM = 'kernel.ctasPerSm';
  * @throws WarpsmithError if it can't be expanded or launched.
  */
 export function planLaunches(request: PlanLaunchesRequest): LaunchPlan {
-  const { problem, candidate, dimensions, spec, module } = request;
+  const { problem, candidate, dimensions, spec, module, multiprocessors = spec.smCount.value } = request;
   const { kernel, parameters } = candidate;
   const expand = (ctasPerSm: number): LaunchPlan =>
     expandPlan({
@@ -32,7 +34,7 @@ export function planLaunches(request: PlanLaunchesRequest): LaunchPlan {
       kernel: kernel.file,
       parameters,
       dimensions,
-      device: { smCount: spec.smCount.value, sharedBytesPerCta: spec.sharedBytesPerCta.value },
+      device: { smCount: multiprocessors, sharedBytesPerCta: spec.sharedBytesPerCta.value },
       ctasPerSm,
       file: `${kernel.folder}/kernel.json`,
     });

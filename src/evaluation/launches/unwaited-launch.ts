@@ -2,8 +2,11 @@ import type { CompiledCode } from '../../core/compiled-code.ts';
 import type { LaunchPlan, PlannedArgument, PlannedLaunch, PlannedStep } from '../../core/launch-plan.ts';
 import { mayWaitForLaunch } from '../../toolchains/module-policy.ts';
 
-/** The first GPUs on which a launch may start before the one before it has ended. */
+/** The first GPUs on which a launch may start before the one before it has ended. Code for others has no wait. */
 const FIRST_ARCHITECTURE = 90;
+
+/** In a source: what may wait on GPUs that have launches that overlap, in any of its spellings. */
+const WAITS = /griddepcontrol\s*\.\s*wait|cudaGridDependencySynchronize/;
 
 /** A launch that may overlap an earlier one, and what both touch. */
 export interface UnwaitedLaunch {
@@ -16,10 +19,17 @@ export interface UnwaitedLaunch {
  * The first launch with `programmaticDependent` whose function never executes `griddepcontrol.wait`, though an earlier launch that may
  * still run gets one of its buffers, not counting inputs. Such a launch may read what the earlier one has yet to write. Nothing
  * of this shows where launches run one after the other, as on a virtual GPU.
+ *
+ * @param sources - the kernel's files: on GPUs that run one launch after the other, they say whether it would wait on the others.
  */
-export function unwaitedLaunch({ steps, buffers }: LaunchPlan, code: CompiledCode): UnwaitedLaunch | undefined {
+export function unwaitedLaunch(
+  { steps, buffers }: LaunchPlan,
+  code: CompiledCode,
+  sources: Readonly<Record<string, string>>,
+): UnwaitedLaunch | undefined {
   const architecture = Number(/^sm_(\d+)/.exec(code.architecture)?.[1]);
-  if (!(architecture >= FIRST_ARCHITECTURE)) return undefined;
+  if (!(architecture >= FIRST_ARCHITECTURE) && Object.values(sources).some((text) => WAITS.test(text)))
+    return undefined;
   const inputs = new Set(buffers.filter(({ role }) => role === 'in').map(({ name }) => name));
   const symbolOf = ({ functionName }: PlannedLaunch): string => code.functionSymbols[functionName] ?? functionName;
   for (const [index, step] of steps.entries()) {

@@ -21,7 +21,10 @@ import {
   isWithin,
   largestShapes,
   shapesAround,
+  shapesAtPowers,
 } from './drawn-shapes.ts';
+import { farShapes } from './far-shapes.ts';
+import { drawOptions } from './option-shapes.ts';
 import { comparisonOf, outputsOf } from './reference-runs.ts';
 import { isPlacement, type SecretKind, secretSetOf, secretSetsOf } from './secret-sets.ts';
 
@@ -40,6 +43,8 @@ export interface Check {
   readonly isDrawn: boolean;
   /** With one dimension much larger than in all others, or all as small as can be; looks at sizes, not at inputs. */
   readonly isExtreme?: boolean;
+  /** Virtual devices: planned for a GPU with so many multiprocessors, because grids depend on their number. */
+  readonly multiprocessors?: number | undefined;
   /** Of a kernel with a memory: launches are repeated with inputs that resemble one another. */
   readonly isForMemory?: boolean;
 }
@@ -78,6 +83,15 @@ const NORMAL: Generator = { kind: 'normal' };
 /** Number of drawn shapes of every verification, and of a thorough one. */
 const DRAWN_SHAPES = { usual: 3, thorough: 5 } as const;
 
+/** How many options of a problem come together in small shapes, and in how many shapes at most. */
+const OPTIONS = { usual: { together: 2, most: 8 }, thorough: { together: 3, most: 32 } } as const;
+
+/** Generator sets, by lot, of the first of the largest shapes: in a long sum some inputs show what others hide. */
+const FAR_SETS = 3;
+
+/** Of a thorough verification: shapes with a dimension at a power of two or beside one. */
+const POWERS_OF_TWO = 40;
+
 /** In how many dimensions, at most, a shape is drawn that is much larger than all others. */
 const LARGE_SHAPES = { usual: 2, thorough: 8 } as const;
 
@@ -110,6 +124,8 @@ const MOST_EMULATED_THREADS = {
   // Of one size, and where the kernel's own conditions ask for it: a warp for each of 65,536 rows, two threads for each of 2²⁰ elements.
   ample: { beyond16Bits: 2 ** 21 + 2 ** 18, otherwise: 2 ** 19 },
   endedGrid: 2 ** 25,
+  // Of a thorough verification, once.
+  far: 2 ** 25,
 } as const;
 
 /**
@@ -195,10 +211,29 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
       count: LARGE_SHAPES[extent],
       most: extremeCost(problem, isEmulated, extent),
       isFit: (shape) =>
-        isQuickToRun(request, shape, hasOneSize(problem) ? 'ample' : 'usual') &&
+        isQuickToRun(request, shape, thorough || hasOneSize(problem) ? 'ample' : 'usual') &&
         canJudgeSums(problem, shape, [dimensions, ...known]),
     },
   });
+  const options = drawOptions({
+    ...{ problem, takes, seed, ...OPTIONS[extent] },
+    known: [dimensions, ...known, ...drawn.shapes],
+    emulatedThreads: isEmulated ? (shape) => threadsOf(launches(shape)) : undefined,
+  });
+  const powers = thorough
+    ? shapesAtPowers({ problem, takes, timed: dimensions, seed }, POWERS_OF_TWO).filter((shape) =>
+        isQuickToRun(request, shape),
+      )
+    : [];
+  const far = thorough
+    ? farShapes({
+        ...{ problem, timed: dimensions, seed },
+        isFit: (shape) =>
+          takes(shape) &&
+          (!isEmulated || threadsOf(launches(shape)) <= MOST_EMULATED_THREADS.far) &&
+          canJudgeSums(problem, shape, [dimensions, ...known]),
+      })
+    : [];
   const others = furtherGeneratorSets(problem, seed);
   const secrets = secretSetsInTurn(problem, seed);
   const placements = secrets.filter(isPlacement);
@@ -223,14 +258,24 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
         ],
       }),
     ),
-    ...drawn.pairs.map((shape) => ({
+    ...[...options, ...powers].map((shape) => ({
       dimensions: shape,
       generatorSet: DECLARED,
       ...USUAL,
       isOnce: true,
       isDrawn: true,
     })),
-    ...extremeChecks(problem, drawn.extremes, { placements, thorough }),
+    ...extremeChecks(problem, drawn.extremes, { placements, thorough }).map((check, i) => ({
+      ...check,
+      multiprocessors: otherGpu(request, i),
+    })),
+    ...far.flatMap((shape, i) =>
+      [DECLARED, ...(i === 0 ? others.slice(0, FAR_SETS) : [])].map((generatorSet) => ({
+        ...extremeCheck(shape),
+        generatorSet,
+        multiprocessors: otherGpu(request, drawn.extremes.length + i),
+      })),
+    ),
     ...onMain.map((generatorSet) => ({ dimensions, generatorSet, ...USUAL, isOnce: !timedShapeOnly })),
     ...(suites ?? []).flatMap((suite) => suiteChecks(suite, takes)),
   ];
@@ -242,7 +287,7 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
         ...excludedShapes,
         ...(suites ?? []).flatMap(({ shapes }) => shapes.filter((one) => !takes(one))),
       ],
-      drawnShapes: [...drawn.shapes, ...drawn.pairs, ...drawn.extremes],
+      drawnShapes: [...drawn.shapes, ...options, ...powers, ...drawn.extremes, ...far],
       generatorSets: onMain,
       leftOut: others
         .filter((name) => !onMain.includes(name))
@@ -475,6 +520,16 @@ function extremeChecks(
   });
 }
 
+/** Multiprocessors of GPUs: a part of one, up to more than any has. */
+const MULTIPROCESSORS = { least: 1, most: 192 } as const;
+
+/** A kernel whose launches depend on the number of multiprocessors is to be right on other GPUs, too: a number by lot. */
+function otherGpu({ kernel, isEmulated, seed }: ChecksRequest, index: number): number | undefined {
+  if (!isEmulated || !JSON.stringify(kernel.steps).includes('device.smCount')) return undefined;
+  const { least, most } = MULTIPROCESSORS;
+  return least + (createStream(seed, 'multiprocessors').bits(index) % (most - least + 1));
+}
+
 /** Of a shape whose values are arranged, fewest elements: others are arranged in drawn shapes. */
 const LEAST_ARRANGED = 10_000;
 
@@ -634,5 +689,13 @@ export function otherInputs(
 }
 
 /** e.g. `B=1, S=113, D=64, causal=1 · large`. */
-export const describeCheck = ({ dimensions, generatorSet }: Pick<Check, 'dimensions' | 'generatorSet'>): string =>
-  `${assignments(dimensions).join(', ')} · ${generatorSet} inputs`;
+export const describeCheck = ({
+  dimensions,
+  generatorSet,
+  multiprocessors,
+}: Pick<Check, 'dimensions' | 'generatorSet' | 'multiprocessors'>): string =>
+  [
+    assignments(dimensions).join(', '),
+    `${generatorSet} inputs`,
+    ...(multiprocessors === undefined ? [] : [`${multiprocessors} multiprocessors`]),
+  ].join(' · ');

@@ -1,5 +1,5 @@
 import { evaluateExpression } from '../../core/expressions/evaluate.ts';
-import { defaultOf, isShapeOf } from '../../core/plan/dimensions.ts';
+import { defaultOf } from '../../core/plan/dimensions.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import type { DimensionDeclaration, Dimensions, ProblemFile } from '../../core/problem.ts';
 import { createStream, shuffle } from '../../stats/random.ts';
@@ -44,8 +44,6 @@ export interface DrawnShapes {
    * one with every dimension as small as the kernel takes it. Nothing about the last is drawn.
    */
   readonly extremes: Dimensions[];
-  /** Small ones, so that any two listed values (a head dimension, a flag, a layout) come together in some shape. */
-  readonly pairs: Dimensions[];
   /** Dimensions for which all known and drawn shapes have the timed value. */
   readonly fixed: string[];
 }
@@ -60,13 +58,13 @@ const SMALL_COST: Cost = { flop: 2e7, elements: 3e5 };
  * The same where a CPU runs the kernel, too, four times and more. Several tiles of each dimension still fit. A CTA that does
  * next to nothing costs such a CPU as much as a small one with work, so that threads count, too.
  */
-const SMALL_EMULATED_COST = { flop: 1e7, elements: 1e5, threads: 2 ** 14 };
+export const SMALL_EMULATED_COST = { flop: 1e7, elements: 1e5, threads: 2 ** 14 };
 
 /** Factors by which shapes may cost more if the kernel takes no cheaper ones, up to the cost of the timed shape. */
 const COST_STEP = 16;
 
 /** Usual tiles and vector widths. Shapes are aligned to them only if the kernel's limits require it. */
-const ALIGNMENTS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
+export const ALIGNMENTS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 const TRIES = 25;
 
 /**
@@ -98,15 +96,6 @@ const LARGE = {
 /** Two large dimensions: from this size down in steps of this factor, each by up to so much larger or smaller. */
 const BULKY = { from: 4096, least: 64, step: 2 ** -0.25, spread: 2, tries: 2 } as const;
 
-/**
- * Shapes that bring listed values together: draws of all values, how many of these are tried, how often; sizes in which a mistake
- * shows.
- */
-const PAIRS = {
-  ...{ draws: 60, combinations: 6, tries: 10 },
-  ...{ about: { least: 10, most: 40 }, beside: { least: 1, most: 4 } },
-} as const;
-
 /** Chance that a dimension keeps the timed value if the kernel refused ragged shapes. */
 const PINNED_RATIO = 0.4;
 
@@ -137,8 +126,7 @@ export function drawShapes(draw: ShapeDraw): DrawnShapes {
     [...known, ...shapes].filter((shape) => shape[name] !== timed[name]).length;
   for (const name of open) while (differing(name) < LEAST_DIFFERING && drawInto(name, name));
   const extremes = drawExtremes(draw, sampler, sizes, [...known, ...shapes]);
-  const pairs = drawPairs(draw, sampler, [timed, ...known, ...shapes]);
-  return { shapes, extremes, pairs, fixed: open.filter((name) => differing(name) === 0) };
+  return { shapes, extremes, fixed: open.filter((name) => differing(name) === 0) };
 }
 
 /**
@@ -194,29 +182,6 @@ export function largestShapes(draw: Pick<ShapeDraw, 'problem' | 'takes' | 'timed
   });
 }
 
-/** Most shapes that only bring listed values together. */
-const MOST_PAIR_SHAPES = 6;
-
-/** A kernel may resolve one head dimension in one layout in a path of its own, which drawn shapes rarely meet. */
-function drawPairs({ problem }: ShapeDraw, sampler: ShapeSampler, others: readonly Dimensions[]): Dimensions[] {
-  const listed = Object.keys(problem.dimensions).filter((name) => problem.dimensions[name]!.values);
-  const seen = new Set(others.flatMap((shape) => pairsOf(listed, shape)));
-  // Values that the kernel takes: others have no place in any shape.
-  const values = new Map(listed.map((name) => [name, [...new Set(others.map((shape) => shape[name]!))]]));
-  const found: Dimensions[] = [];
-  while (listed.length > 1 && found.length < MOST_PAIR_SHAPES) {
-    const shape = sampler.combine(values, (one) => pairsOf(listed, one).filter((pair) => !seen.has(pair)).length);
-    if (!shape) break;
-    found.push(shape);
-    for (const pair of pairsOf(listed, shape)) seen.add(pair);
-  }
-  return found;
-}
-
-/** Each two of these dimensions with their values. */
-const pairsOf = (names: readonly string[], shape: Dimensions): string[] =>
-  names.flatMap((a, i) => names.slice(i + 1).map((b) => `${a}=${shape[a]},${b}=${shape[b]}`));
-
 const sameShape = (a: Dimensions, b: Dimensions): boolean => Object.keys(a).every((name) => a[name] === b[name]);
 
 const hasChoice = ({ values, minimum = 1, maximum }: DimensionDeclaration, timed: number): boolean =>
@@ -259,6 +224,31 @@ export function shapesAround(
   let place = 0;
   return shuffle(all, (bound) => order.bits(place++) % bound);
 }
+
+/**
+ * Small shapes in which each size is a power of two, and one more or less: rows of shared memory, bins and lookup tables have such sizes.
+ * By lot, so many at most.
+ */
+export function shapesAtPowers(draw: Omit<ShapesAround, 'most'>, most: number): Dimensions[] {
+  const { problem, seed } = draw;
+  const sampler = new ShapeSampler({ ...draw, known: [], count: 0 }, 'shapes at powers of two');
+  const stream = createStream(seed, 'powers of two');
+  const found = Object.entries(problem.dimensions).flatMap(
+    ([name, { values, minimum = 1, maximum = Number.MAX_SAFE_INTEGER }], dimension) => {
+      const powers = values ? [] : Array.from({ length: POWERS.most }, (_, i) => 2 ** (i + 1));
+      return powers
+        .flatMap((power, i) => [power, power + (stream.bits(POWERS.most * dimension + i) % 2 === 0 ? 1 : -1)])
+        .filter((size) => size >= minimum && size <= maximum)
+        .flatMap((size) => sampler.around(name, size, SMALL_EMULATED_COST).slice(-1));
+    },
+  );
+  const order = createStream(seed, 'order of powers of two');
+  let place = 0;
+  return shuffle(found, (bound) => order.bits(place++) % bound).slice(0, most);
+}
+
+/** Up to 2¹⁴, where others are small. */
+const POWERS = { most: 14 } as const;
 
 /** Dimensions from this size on have more than one tile of many kernels. */
 const SEVERAL_TILES = 33;
@@ -309,58 +299,6 @@ class ShapeSampler {
       }
       if (this.#isSmall(timed, factor) && this.#hasFewThreads(timed, factor)) return undefined;
     }
-  }
-
-  /**
-   * A cheap shape with listed values in a combination that has much of what is counted; `undefined` if none was found.
-   *
-   * @param values - of each listed dimension, those to combine.
-   */
-  combine(
-    values: ReadonlyMap<string, readonly number[]>,
-    count: (shape: Dimensions) => number,
-  ): Dimensions | undefined {
-    const { problem, timed } = this.#draw;
-    const draws = Array.from({ length: PAIRS.draws }, (): Dimensions => {
-      const chosen = [...values].map(([name, all]) => [name, all[Math.floor(this.#next() * all.length)]!] as const);
-      return Object.fromEntries(chosen);
-    });
-    const telling = draws
-      .map((combination) => ({ combination, count: count(combination) }))
-      .filter((one) => one.count > 0 && isShapeOf(problem, { ...timed, ...one.combination }))
-      .sort((a, b) => b.count - a.count)
-      .slice(0, PAIRS.combinations);
-    for (const alignment of ALIGNMENTS) {
-      for (const { combination } of telling) {
-        const shapes = Array.from({ length: PAIRS.tries }, () => ({ ...this.#small(alignment), ...combination }));
-        const best = this.#densest(shapes.filter((shape) => this.#isSmall(shape, 1)));
-        if (best) return best;
-      }
-    }
-    return undefined;
-  }
-
-  /** The shape that the kernel takes with the most operations per element: where little is computed, mistakes don't show. */
-  #densest(shapes: readonly Dimensions[]): Dimensions | undefined {
-    const { problem, takes } = this.#draw;
-    return shapes
-      .map((shape) => ({ shape, density: evaluateExpression(problem.flop, shape) / elementsOf(problem, shape) }))
-      .sort((a, b) => b.density - a.density)
-      .find(({ shape }) => takes(shape) && this.#hasFewThreads(shape, 1))?.shape;
-  }
-
-  /** One dimension of some tens, the others small; what follows from others often as it follows, otherwise of any such size. */
-  #small(alignment: number): Dimensions {
-    const sizes = Object.entries(this.#draw.problem.dimensions).filter(([, { values }]) => !values);
-    const { least, most } = PAIRS.about;
-    const aboutSize = (): number => Math.ceil((least + this.#next() * (most - least)) / alignment) * alignment;
-    const about = sizes[Math.floor(this.#next() * sizes.length)]?.[0] ?? '';
-    const shape = this.#beside(about, aboutSize(), { ...PAIRS.beside, alignment });
-    const others = sizes
-      .filter(([name, declared]) => name !== about && typeof declared.default === 'string')
-      .filter(() => this.#next() >= FOLLOWING_RATIO)
-      .map(([name]) => [name, aboutSize()] as const);
-    return { ...shape, ...Object.fromEntries(others) };
   }
 
   #isSmall(shape: Dimensions, factor: number): boolean {
@@ -572,7 +510,7 @@ export const costsLittle = (problem: ProblemFile, dimensions: Dimensions): boole
   isWithin(SMALL_COST, problem, dimensions, 1);
 
 /** Elements of all buffers. */
-const elementsOf = (problem: ProblemFile, dimensions: Dimensions): number =>
+export const elementsOf = (problem: ProblemFile, dimensions: Dimensions): number =>
   expandBuffers(problem, dimensions).reduce((sum, buffer) => sum + elementCountOf(buffer), 0);
 
 /** Whether a shape costs at most `factor` times as much as `most`. */

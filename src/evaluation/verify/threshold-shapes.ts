@@ -115,6 +115,18 @@ function thresholdsOf({ device, module, kernel }: ThresholdAim): Threshold[] {
     .slice(0, MOST_THRESHOLDS);
 }
 
+/** Numbers that the conditions of steps name: `N % 640 == 0`. */
+export const numbersOfSteps = ({ steps }: Pick<KernelFile, 'steps'>): number[] => [
+  ...new Set(
+    steps
+      .flatMap((step) => (typeof step.when === 'string' ? numbersIn(parseExpression(step.when)) : []))
+      .filter((number) => number >= CONSTANTS.least && number <= CONSTANTS.most),
+  ),
+];
+
+const numbersIn = (node: ExpressionNode): number[] =>
+  node.kind === 'number' ? [node.value] : childrenOf(node).flatMap(numbersIn);
+
 /** Comparisons of a dimension with a number in the expressions of a step: `K >= 1024`. */
 const comparisonsIn = (step: KernelFile['steps'][number]): Threshold[] =>
   'function' in step

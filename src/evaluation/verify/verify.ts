@@ -56,7 +56,7 @@ import { judgeOnce } from './judge-once.ts';
 import { judgeMemory, judgeRepeatedLaunches } from './judge-repeated-launches.ts';
 import { refused } from './judged-check.ts';
 import { conditionCoverage } from './one-way-conditions.ts';
-import { shapesAtThresholds } from './threshold-shapes.ts';
+import { numbersOfSteps, shapesAtThresholds } from './threshold-shapes.ts';
 
 export interface VerifyRequest {
   readonly device: Device;
@@ -73,8 +73,11 @@ export interface VerifyRequest {
   /** Shapes to verify besides, once each. */
   readonly suites?: readonly Suite[] | undefined;
   readonly oracle: ExpectationCache;
-  /** The launch sequence for these dimensions. May throw WarpsmithError, which makes the candidate `invalid`. */
-  readonly planFor: (dimensions: Dimensions) => LaunchPlan;
+  /**
+   * The launch sequence for these dimensions, on a device with the device's own number of multiprocessors unless another is given. May throw
+   * WarpsmithError, which makes the candidate `invalid`.
+   */
+  readonly planFor: (dimensions: Dimensions, multiprocessors?: number) => LaunchPlan;
   /** Wall-clock limit of each run, in ms. */
   readonly timeoutMs: number;
   /** Warp instructions one CTA may execute; the device's own limit when absent. */
@@ -186,7 +189,7 @@ const functionsOf = ({ candidate }: VerifyRequest): string[] => [
 function aimedChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Coverage): Check[] {
   const { device, module, planFor } = request;
   if (!device.decisions || isLong(request)) return [];
-  const { cheap, ample, dear, varied, isFit, checksAt } = shapesForConditions(
+  const { cheap, ample, dear, varied, poolAround, isFit, checksAt } = shapesForConditions(
     choice,
     device.constants?.(module).sizes ?? [],
   );
@@ -197,7 +200,8 @@ function aimedChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Co
   drawn.push(...aimedShapes({ ...aim, pool: cheap, drawn, ...AIMED_SHAPES.cheap }));
   drawn.push(...aimedShapes({ ...aim, pool: dear, drawn, ...AIMED_SHAPES.dear }));
   const ofSteps = { planFor, isFit, drawn, functions: functionsOf(request), most: AIMED_SHAPES.ofSteps };
-  drawn.push(...shapesForSteps({ ...ofSteps, pool: varied }));
+  const ofConditions = numbersOfSteps(request.candidate.kernel.file).flatMap((size) => [size, 2 * size, 3 * size]);
+  drawn.push(...shapesForSteps({ ...ofSteps, pool: () => [...poolAround(ofConditions), ...varied()] }));
   const found = drawn.slice(coverage.drawnShapes.length);
   coverage.drawnShapes = drawn;
   return found.flatMap(checksAt);
@@ -491,9 +495,9 @@ async function verifyCheck(
   const { problem, seed, oracle } = request;
   const { dimensions, generatorSet, isMain } = check;
   const name = describeCheck(check);
-  const plan = planOrRefusal(request, dimensions, name);
+  const plan = planOrRefusal(request, dimensions, name, check.multiprocessors);
   if ('ok' in plan) return plan;
-  const unwaited = unwaitedLaunch(plan, request.module.code);
+  const unwaited = unwaitedLaunch(plan, request.module.code, request.candidate.kernel.sources);
   if (unwaited) return refused('unsafe', describeUnwaited(unwaited), name);
   const prepared = oracle.check({ problem, seed, dimensions, generatorSet });
   if (!check.isOnce && !isMain) await refuseBlindCheck({ problem, check, prepared, seed, signal: request.signal });
@@ -540,9 +544,10 @@ export function planOrRefusal(
   request: VerifyRequest,
   dimensions: Dimensions,
   failedCheck: string,
+  multiprocessors?: number,
 ): LaunchPlan | Refused {
   try {
-    return request.planFor(dimensions);
+    return request.planFor(dimensions, multiprocessors);
   } catch (error) {
     if (!(error instanceof WarpsmithError)) throw error;
     return { ok: false, ...planRefusal(error), failedCheck };

@@ -33,22 +33,26 @@ const first = step('early', 'x w', false);
 describe('a dependent launch', () => {
   it('must wait if it gets a buffer of the launch before', () => {
     const found = { functionName: 'early', earlier: 'early', buffer: 'w' };
-    expect(unwaitedLaunch(planOf(first, step('early', 'w y')), code())).toEqual(found);
+    expect(unwaitedLaunch(planOf(first, step('early', 'w y')), code(), {})).toEqual(found);
     for (const name of ['waits', 'calls'])
-      expect(unwaitedLaunch(planOf(first, step(name, 'w y')), code())).toBeUndefined();
+      expect(unwaitedLaunch(planOf(first, step(name, 'w y')), code(), {})).toBeUndefined();
   });
 
   it('may share inputs, and what a launch long ended has written', () => {
-    expect(unwaitedLaunch(planOf(first, step('early', 'x y')), code())).toBeUndefined();
-    expect(unwaitedLaunch(planOf(first, step('early', 'v', false), step('early', 'w y')), code())).toBeUndefined();
+    expect(unwaitedLaunch(planOf(first, step('early', 'x y')), code(), {})).toBeUndefined();
+    expect(unwaitedLaunch(planOf(first, step('early', 'v', false), step('early', 'w y')), code(), {})).toBeUndefined();
   });
 
   it('may overlap launches before the last, too', () => {
     const plan = planOf(first, step('waits', 'v'), step('early', 'w y'));
-    expect(unwaitedLaunch(plan, code())?.earlier).toBe('early');
+    expect(unwaitedLaunch(plan, code(), {})?.earlier).toBe('early');
   });
 
-  it('is an ordinary one before compute capability 9.0', () => {
-    expect(unwaitedLaunch(planOf(first, step('early', 'w y')), code('sm_89'))).toBeUndefined();
+  it('must wait on those GPUs, too, that start it after the one before: others run the same source', () => {
+    const plan = planOf(first, step('early', 'w y'));
+    const waiting = { 'kernel.cu': '#if __CUDA_ARCH__ >= 900\n  asm volatile("griddepcontrol.wait;");\n#endif' };
+    expect(unwaitedLaunch(plan, code('sm_89'), {})?.buffer).toBe('w');
+    expect(unwaitedLaunch(plan, code('sm_89'), waiting)).toBeUndefined();
+    expect(unwaitedLaunch(plan, code('sm_90'), waiting)?.buffer).toBe('w');
   });
 });

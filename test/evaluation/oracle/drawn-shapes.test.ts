@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { isShapeOf } from '../../../src/core/plan/dimensions.ts';
 import type { Dimensions, ProblemFile } from '../../../src/core/problem.ts';
 import { checksFor } from '../../../src/evaluation/oracle/checks.ts';
 import { drawShapes } from '../../../src/evaluation/oracle/drawn-shapes.ts';
-import { toyProblem } from '../../support/toy-problem.ts';
+import { copying, toyProblem } from '../../support/toy-problem.ts';
 
 const SEEDS = 400;
 
@@ -73,21 +72,6 @@ describe('shapes that the seed draws', () => {
   });
 });
 
-/** A problem that copies a matrix, or a vector. */
-const copying = (...names: string[]): ProblemFile => {
-  const { file } = toyProblem();
-  return {
-    ...file,
-    flop: names.join(' * '),
-    comparison: { kind: 'exact' },
-    dimensions: Object.fromEntries(names.map((name) => [name, { description: '', minimum: 1 }])),
-    inputs: { X: { ...file.inputs.X!, shape: names } },
-    outputs: { Y: { ...file.outputs.Y!, shape: names } },
-    workloads: [],
-    checkShapes: [],
-  };
-};
-
 const EXTREMES = { count: 2, most: { flop: 2e7, elements: 2.3e6 }, isFit: () => true };
 
 describe('shapes beyond all others', () => {
@@ -122,7 +106,7 @@ describe('shapes beyond all others', () => {
     const mostRows = (rows: (R: number) => [number, number, number], seed: number): number => {
       const { coverage } = checksFor({
         ...{ problem: copying('R', 'C'), dimensions: { R: 32, C: 32 }, parameters: {}, seed, isEmulated: true },
-        kernel: { limits: [] } as never,
+        kernel: { limits: [], steps: [] } as never,
         launches: ({ R }) => [{ grid: rows(R!), block: [256, 1, 1] }],
       });
       return Math.max(...coverage.drawnShapes.map(({ R }) => R!));
@@ -131,47 +115,5 @@ describe('shapes beyond all others', () => {
       expect(mostRows((R) => [R, 1, 1], seed)).toBeLessThanOrEqual(65_535);
       expect(mostRows((R) => [1, Math.min(R, 65_535), 1], seed)).toBeGreaterThan(65_535);
     }
-  });
-});
-
-describe('shapes that bring listed values together', () => {
-  const flags = ['a', 'b', 'c'];
-  const file = copying('R', 'C');
-  const problem: ProblemFile = {
-    ...file,
-    dimensions: {
-      ...file.dimensions,
-      W: { description: '', values: [32, 64, 96, 128, 256] },
-      ...Object.fromEntries(flags.map((name) => [name, { description: '', values: [0, 1] }])),
-    },
-    limits: ['a || !b'],
-  };
-  const timed = { R: 32, C: 32, W: 64, a: 0, b: 0, c: 0 };
-  const listed = [32, 64, 96, 128, 256].map((W) => ({ ...timed, R: 3, W }));
-  const shapesOf = (isTaken: (shape: Dimensions) => boolean, seed: number): Dimensions[] => {
-    const takes = (shape: Dimensions): boolean => isShapeOf(problem, shape) && isTaken(shape);
-    const known = listed.filter(takes);
-    const { shapes, pairs } = drawShapes({ problem, takes, timed, known, count: 3, seed });
-    return [timed, ...known, ...shapes, ...pairs];
-  };
-
-  it('have each two of them in some shape for nearly every seed', () => {
-    const pairs = listed.flatMap(({ W }) => flags.flatMap((flag) => [0, 1].map((value) => ({ W, flag, value }))));
-    const seeds = Array.from({ length: 40 }, (_, seed) => seed);
-    const complete = seeds.filter((seed) => {
-      const shapes = shapesOf(() => true, seed);
-      return pairs.every(({ W, flag, value }) => shapes.some((shape) => shape.W === W && shape[flag] === value));
-    });
-    expect(complete.length).toBeGreaterThan(36);
-    expect(new Set(seeds.map((seed) => JSON.stringify(shapesOf(() => true, seed)))).size).toBe(40);
-  });
-
-  it('are of values that the kernel takes', () => {
-    for (const shape of shapesOf(({ W, c }) => W! <= 64 && c === 0, 3)) expect([32, 64]).toContain(shape.W);
-  });
-
-  it('are none where a kernel takes one value of each', () => {
-    const takes = ({ W, a, b, c }: Dimensions): boolean => W === 64 && !a && !b && !c;
-    expect(drawShapes({ problem, takes, timed, known: [], count: 3, seed: 1 }).pairs).toEqual([]);
   });
 });

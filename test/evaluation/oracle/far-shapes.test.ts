@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import { checksFor } from '../../../src/evaluation/oracle/checks.ts';
+import { shapesAtPowers } from '../../../src/evaluation/oracle/drawn-shapes.ts';
+import { farShapes } from '../../../src/evaluation/oracle/far-shapes.ts';
+import { copying } from '../../support/toy-problem.ts';
+
+const seeds = Array.from({ length: 10 }, (_, seed) => seed);
+
+describe('shapes as large as users’ own', () => {
+  const timed = { R: 32, C: 64 };
+  const fit = { timed, isFit: () => true };
+
+  it('have more than 2²⁴ places, along each dimension', () => {
+    for (const seed of seeds) {
+      const shapes = farShapes({ problem: copying('R', 'C'), ...fit, seed });
+      expect(shapes).toHaveLength(2);
+      for (const { R, C } of shapes) expect(R! * C!).toBeGreaterThan(2 ** 24);
+      expect(shapes.some(({ R }) => R! >= 4096) && shapes.some(({ C }) => C! >= 4096)).toBe(true);
+    }
+  });
+
+  it('are the other workloads, too, as many as fit', () => {
+    const sizes = [2 ** 22, 2 ** 23, 2 ** 23 + 1, 2 ** 28];
+    const workloads = sizes.map((C) => ({ name: `c${C}`, dimensions: { R: 1, C } }) as never);
+    const shapes = farShapes({ problem: { ...copying('R', 'C'), workloads }, ...fit, seed: 1 });
+    const found = shapes.filter(({ R }) => R === 1).map(({ C }) => C!);
+    expect(found).toEqual(expect.arrayContaining([2 ** 22]));
+    expect(found).not.toContain(2 ** 28);
+  });
+
+  it('are none for a kernel that takes small ones only', () => {
+    const isFit = ({ R, C }: Record<string, number>): boolean => R! * C! < 10_000;
+    expect(farShapes({ problem: copying('R', 'C'), timed, isFit, seed: 1 })).toEqual([]);
+  });
+});
+
+it('shapes at powers of two lie at most one beside', () => {
+  const shapes = shapesAtPowers({ problem: copying('R', 'C'), takes: () => true, timed: { R: 1, C: 1 }, seed: 3 }, 40);
+  const isNear = (size: number): boolean => Math.abs(size - 2 ** Math.round(Math.log2(size))) <= 1;
+  expect(shapes.length).toBe(40);
+  for (const { R, C } of shapes) expect(isNear(R!) || isNear(C!)).toBe(true);
+});
+
+it('a kernel that asks for the number of multiprocessors is verified as on other GPUs', () => {
+  const numbersOf = (grid: string): (number | undefined)[] =>
+    checksFor({
+      ...{ problem: copying('R', 'C'), dimensions: { R: 32, C: 32 }, parameters: {}, seed: 5, isEmulated: true },
+      kernel: { limits: [], steps: [{ function: 'copy', grid: [grid], block: [32], arguments: [] }] } as never,
+    })
+      .checks.filter(({ isExtreme }) => isExtreme)
+      .map(({ multiprocessors }) => multiprocessors);
+  expect(new Set(numbersOf('R'))).toEqual(new Set([undefined]));
+  const others = numbersOf('device.smCount');
+  expect(new Set(others).size).toBeGreaterThan(1);
+  for (const count of others) expect(count).toBeGreaterThan(0);
+});
