@@ -86,7 +86,7 @@ const DRAWN_SHAPES = { usual: 3, thorough: 5 } as const;
 /** How many options of a problem come together in small shapes, and in how many shapes at most. */
 const OPTIONS = { usual: { together: 2, most: 8 }, thorough: { together: 3, most: 32 } } as const;
 
-/** Generator sets, by lot, of the first of the largest shapes: in a long sum some inputs show what others hide. */
+/** Generator sets, by lot, of shapes beyond all others: in a long sum some inputs show what others hide. */
 const FAR_SETS = 3;
 
 /** Of a thorough verification: shapes with a dimension at a power of two or beside one. */
@@ -233,7 +233,7 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
           (!isEmulated || threadsOf(launches(shape)) <= MOST_EMULATED_THREADS.far) &&
           canJudgeSums(problem, shape, [dimensions, ...known]),
       })
-    : [];
+    : { beyond: [], workloads: [] };
   const others = furtherGeneratorSets(problem, seed);
   const secrets = secretSetsInTurn(problem, seed);
   const placements = secrets.filter(isPlacement);
@@ -269,13 +269,19 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
       ...check,
       multiprocessors: otherGpu(request, i),
     })),
-    ...far.flatMap((shape, i) =>
-      [DECLARED, ...(i === 0 ? others.slice(0, FAR_SETS) : [])].map((generatorSet) => ({
-        ...extremeCheck(shape),
-        generatorSet,
-        multiprocessors: otherGpu(request, drawn.extremes.length + i),
-      })),
-    ),
+    ...[
+      ...far.beyond.flatMap((dimensions) =>
+        [DECLARED, ...others.filter((set) => !isDomainSet(problem, set)).slice(0, FAR_SETS)].map((generatorSet) => ({
+          dimensions,
+          generatorSet,
+        })),
+      ),
+      ...far.workloads.map((dimensions) => ({ dimensions, generatorSet: DECLARED })),
+    ].map(({ dimensions: shape, generatorSet }, i) => ({
+      ...extremeCheck(shape),
+      generatorSet,
+      multiprocessors: otherGpu(request, drawn.extremes.length + i),
+    })),
     ...onMain.map((generatorSet) => ({ dimensions, generatorSet, ...USUAL, isOnce: !timedShapeOnly })),
     ...(suites ?? []).flatMap((suite) => suiteChecks(suite, takes)),
   ];
@@ -287,7 +293,7 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
         ...excludedShapes,
         ...(suites ?? []).flatMap(({ shapes }) => shapes.filter((one) => !takes(one))),
       ],
-      drawnShapes: [...drawn.shapes, ...options, ...powers, ...drawn.extremes, ...far],
+      drawnShapes: [...drawn.shapes, ...options, ...powers, ...drawn.extremes, ...far.beyond, ...far.workloads],
       generatorSets: onMain,
       leftOut: others
         .filter((name) => !onMain.includes(name))

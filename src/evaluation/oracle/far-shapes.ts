@@ -1,8 +1,10 @@
 import { evaluateExpression } from '../../core/expressions/evaluate.ts';
 import { completeDimensions } from '../../core/plan/dimensions.ts';
+import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
 import { valuesKey } from '../../core/values.ts';
 import { createStream, shuffle } from '../../stats/random.ts';
+import { elementCountOf } from '../launches/layout.ts';
 import { ALIGNMENTS, type Cost, elementsOf, isWithin } from './drawn-shapes.ts';
 
 /** What shapes are drawn from that are as large as users' own. */
@@ -22,14 +24,16 @@ export interface FarDraw {
 const MOST: Cost = { flop: 1e9, elements: 2 ** 25.5 };
 const MOST_TOGETHER: Cost = { flop: 2e9, elements: 2 ** 26.5 };
 
-/** Just above 2²⁴ places, in shapes of two dimensions: one is up to 4,096, the other one what remains. */
-const FAR = { least: 2 ** 24, spread: 1 / 8, mostBeside: 4096, shapes: 2, tries: 8 } as const;
+/**
+ * The largest buffer has just above 2²⁴ elements, most of them along one dimension. Another one is up to 4,096, all others up to three.
+ */
+const FAR = { least: 2 ** 24, spread: 1 / 8, mostBeside: 4096, others: 3, shapes: 3, tries: 8 } as const;
 
 /**
  * Shapes as large as users' own that are still verified: two far beyond all others, and the problem's other workloads, as many as fit, by
  * lot.
  */
-export function farShapes(draw: FarDraw): Dimensions[] {
+export function farShapes(draw: FarDraw): { readonly beyond: Dimensions[]; readonly workloads: Dimensions[] } {
   const { problem, timed, isFit, seed } = draw;
   const stream = createStream(seed, 'order of workloads');
   let place = 0;
@@ -39,45 +43,60 @@ export function farShapes(draw: FarDraw): Dimensions[] {
   );
   const inLot = shuffle(others, (bound) => stream.bits(place++) % bound);
   let left = MOST_TOGETHER;
-  const chosen: Dimensions[] = [];
-  for (const shape of [...beyondAll(draw), ...inLot]) {
-    if (!isWithin(MOST, problem, shape, 1) || !isWithin(left, problem, shape, 1) || !isFit(shape)) continue;
-    chosen.push(shape);
+  const fits = (shape: Dimensions): boolean => {
+    if (!isWithin(MOST, problem, shape, 1) || !isWithin(left, problem, shape, 1) || !isFit(shape)) return false;
     left = {
       flop: left.flop - evaluateExpression(problem.flop, shape),
       elements: left.elements - elementsOf(problem, shape),
     };
-  }
-  return chosen;
+    return true;
+  };
+  return { beyond: beyondAll(draw).filter(fits), workloads: inLot.filter(fits) };
 }
 
-/** One with most of its elements along one dimension for each of two dimensions, by lot; none where that is too dear. */
+/** One with most of its elements along one dimension for each of several dimensions, by lot; none where that is too dear. */
 function beyondAll({ problem, timed, isFit, seed }: FarDraw): Dimensions[] {
   const stream = createStream(seed, 'shapes beyond all others');
   let index = 0;
   const next = (): number => stream.uniform(index++);
   const sizes = Object.keys(problem.dimensions).filter((name) => !problem.dimensions[name]!.values);
   const inTurn = shuffle(sizes, (bound) => Math.floor(next() * bound));
-  const draw = (first: string, alignment: number): Dimensions => {
+  const draw = (first: string, alignment: number): Dimensions | undefined => {
     const aligned = (size: number): number => Math.ceil(size / alignment) * alignment;
-    const others = inTurn.filter((name) => name !== first);
-    const second = others[Math.floor(next() * others.length)];
-    const whole = FAR.least * (1 + FAR.spread * next());
-    const beside = second === undefined ? 1 : aligned(Math.floor(FAR.mostBeside ** next()));
-    const least = Object.entries(problem.dimensions).map(([name, { values, minimum = 1 }]) => [
+    const second = inTurn.filter((name) => name !== first)[Math.floor(next() * (inTurn.length - 1))];
+    const small = Object.entries(problem.dimensions).map(([name, { values, minimum = 1 }]) => [
       name,
-      values ? timed[name]! : aligned(Math.max(1, minimum)),
+      values ? timed[name]! : aligned(Math.max(minimum, 1 + Math.floor(FAR.others * next()))),
     ]);
-    const large = { [first]: aligned(Math.floor(whole / beside) + 1), ...(second && { [second]: beside }) };
-    return { ...Object.fromEntries(least), ...large };
-  };
-  return inTurn.slice(0, FAR.shapes).flatMap((first) => {
-    for (const alignment of ALIGNMENTS) {
-      for (let attempt = 0; attempt < FAR.tries; attempt++) {
-        const shape = draw(first, alignment);
-        if (isWithin(MOST, problem, shape, 1) && isFit(shape)) return [shape];
-      }
+    const beside = second && { [second]: aligned(Math.floor(FAR.mostBeside ** next())) };
+    const shape: Dimensions = { ...Object.fromEntries(small), ...beside };
+    const wanted = FAR.least * (1 + FAR.spread * next());
+    for (let size = alignment; size <= wanted; size *= 2) {
+      if (largestBuffer(problem, { ...shape, [first]: 2 * size }) < wanted) continue;
+      const most = largestBuffer(problem, { ...shape, [first]: 2 * size });
+      return { ...shape, [first]: aligned(Math.ceil(((2 * size) / most) * wanted)) };
     }
-    return [];
-  });
+    return undefined;
+  };
+  const found: Dimensions[] = [];
+  for (const first of inTurn) {
+    if (found.length === FAR.shapes) break;
+    const tries = ALIGNMENTS.flatMap((alignment) => Array.from({ length: FAR.tries }, () => alignment));
+    for (const alignment of tries) {
+      const shape = draw(first, alignment);
+      if (!shape || !isWithin(MOST, problem, shape, 1) || !isFit(shape)) continue;
+      found.push(shape);
+      break;
+    }
+  }
+  return found;
+}
+
+/** Elements of the largest buffer; 0 if these dimensions are no shape of the problem. */
+function largestBuffer(problem: ProblemFile, shape: Dimensions): number {
+  try {
+    return Math.max(...expandBuffers(problem, shape).map((buffer) => elementCountOf(buffer)));
+  } catch {
+    return 0;
+  }
 }
