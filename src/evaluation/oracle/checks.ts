@@ -86,7 +86,7 @@ const DRAWN_SHAPES = { usual: 3, thorough: 5 } as const;
 /** How many options of a problem come together in small shapes, and in how many shapes at most. */
 const OPTIONS = { usual: { together: 2, most: 8 }, thorough: { together: 3, most: 32 } } as const;
 
-/** Generator sets, by lot, of shapes beyond all others: in a long sum some inputs show what others hide. */
+/** Generator sets, by lot, that shapes beyond all others share: in a long sum some inputs show what others hide. */
 const FAR_SETS = 3;
 
 /** Of a thorough verification: shapes with a dimension at a power of two or beside one. */
@@ -235,6 +235,7 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
       })
     : { beyond: [], workloads: [] };
   const others = furtherGeneratorSets(problem, seed);
+  const ordinary = others.filter((set) => !isDomainSet(problem, set)).slice(0, FAR_SETS);
   const secrets = secretSetsInTurn(problem, seed);
   const placements = secrets.filter(isPlacement);
   const sizes = secrets.filter((kind) => !isPlacement(kind));
@@ -270,8 +271,8 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
       multiprocessors: otherGpu(request, i),
     })),
     ...[
-      ...far.beyond.flatMap((dimensions) =>
-        [DECLARED, ...others.filter((set) => !isDomainSet(problem, set)).slice(0, FAR_SETS)].map((generatorSet) => ({
+      ...far.beyond.flatMap((dimensions, i) =>
+        [DECLARED, ...ordinary.filter((_, place) => place % far.beyond.length === i)].map((generatorSet) => ({
           dimensions,
           generatorSet,
         })),

@@ -24,7 +24,7 @@ function groupByCondition(
   const own = decisions
     .filter(({ isSettled }) => !isSettled)
     .map((decision) => placed(decision, lines[decision.place.file]?.[decision.place.line - 1] ?? ''))
-    .filter(({ written }) => written?.operator !== 'loop');
+    .filter(({ written }) => written?.operator !== 'loop' && written?.operator !== 'division');
   return [...Map.groupBy(own, conditionKey).values()];
 }
 
@@ -40,7 +40,8 @@ interface PlacedDecision {
 function placed(decision: ObservedDecision, line: string): PlacedDecision {
   const { kind, place, isInherited } = decision;
   const found = kind === 'bound' ? undefined : operatorAt(line, place.column);
-  const written = isInherited && found?.operator !== 'loop' ? undefined : found;
+  const isCompilers = found?.operator === 'loop' || found?.operator === 'division';
+  const written = isInherited && !isCompilers ? undefined : found;
   const isNegated = kind === 'bound' ? false : kind === 'comparison' ? isNegation(decision, written) : undefined;
   return { decision, line, written, isNegated };
 }
@@ -123,17 +124,19 @@ interface Written {
 
 const OPERATOR = /^(<=|>=|==|!=|&&|\|\||<(?!<)|>(?!>)|!)/;
 const LOOP = /^(for|while|do)\b/;
+const DIVISION = /^[/%]/;
 const NUMBER_AFTER = /^\s*[-+(]*(?:\d|\.\d)/;
 const NUMBER_BEFORE = /(?:^|[^\w.])[-+]?(?:\d[\w.]*|\.\d[\w.]*)\s*$/;
 
 /**
  * The operator at a column, where clang places a comparison; `!= 0` where there is none, as in `if (causal)`. At the word that
- * begins a loop lie decisions about how often its unrolled copies run.
+ * begins a loop lie decisions about how often its unrolled copies run; at a division of 64-bit numbers, whether 32 bits suffice.
  */
 function operatorAt(line: string, column: number | undefined): Written | undefined {
   if (column === undefined) return undefined;
   const [, operator] = OPERATOR.exec(line.slice(column - 1)) ?? [];
   if (LOOP.test(line.slice(column - 1))) return { operator: 'loop' };
+  if (DIVISION.test(line.slice(column - 1))) return { operator: 'division' };
   if (operator === undefined) return { operator: 'truth' };
   return { operator, number: numberBeside(line, column - 1, column - 1 + operator.length) };
 }

@@ -68,6 +68,10 @@ describe('conditions of a source', () => {
     expect(told(await coverageOf('loops'))).toEqual([]);
   });
 
+  it('of divisions are the compiler’s: it asks whether 32 bits are enough', async () => {
+    expect(told(await coverageOf('divides'))).toEqual([]);
+  });
+
   it('count once, however often they were unrolled, but for each place that a function is called at', async () => {
     const coverage = await coverageOf('copies');
     expect(told(coverage)).toEqual(['if (v > most) return most never-true']);
