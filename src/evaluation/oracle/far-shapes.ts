@@ -1,4 +1,4 @@
-import { evaluateExpression } from '../../core/expressions/evaluate.ts';
+import { evaluateExpression, namesInExpression } from '../../core/expressions/evaluate.ts';
 import { completeDimensions } from '../../core/plan/dimensions.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
@@ -25,7 +25,8 @@ const MOST: Cost = { flop: 1e9, elements: 2 ** 25.5 };
 const MOST_TOGETHER: Cost = { flop: 2e9, elements: 2 ** 26.5 };
 
 /**
- * The largest buffer has just above 2²⁴ elements, most of them along one dimension. Another one is up to 4,096, all others up to three.
+ * The largest buffer has just above 2²⁴ elements, most of them along one dimension. Unless that is summed over, another one is up to
+ * 4,096; all others are up to three.
  */
 const FAR = { least: 2 ** 24, spread: 1 / 8, mostBeside: 4096, others: 3, shapes: 2, tries: 8 } as const;
 
@@ -54,13 +55,16 @@ export function farShapes(draw: FarDraw): { readonly beyond: Dimensions[]; reado
   return { beyond: beyondAll(draw).filter(fits), workloads: inLot.filter(fits) };
 }
 
-/** One with most of its elements along one dimension for each of several dimensions, by lot; none where that is too dear. */
+/** One with most of its elements along one dimension for each of two: the summed one and another by lot; none where that is too dear. */
 function beyondAll({ problem, timed, isFit, seed }: FarDraw): Dimensions[] {
   const stream = createStream(seed, 'shapes beyond all others');
   let index = 0;
   const next = (): number => stream.uniform(index++);
   const sizes = Object.keys(problem.dimensions).filter((name) => !problem.dimensions[name]!.values);
-  const inTurn = shuffle(sizes, (bound) => Math.floor(next() * bound));
+  const summed = summedOver(problem);
+  const inTurn = shuffle(sizes, (bound) => Math.floor(next() * bound)).sort(
+    (a, b) => Number(summed.includes(b)) - Number(summed.includes(a)),
+  );
   const draw = (first: string, alignment: number): Dimensions | undefined => {
     const aligned = (size: number): number => Math.ceil(size / alignment) * alignment;
     const second = inTurn.filter((name) => name !== first)[Math.floor(next() * (inTurn.length - 1))];
@@ -68,7 +72,8 @@ function beyondAll({ problem, timed, isFit, seed }: FarDraw): Dimensions[] {
       name,
       values ? timed[name]! : aligned(Math.max(minimum, 1 + Math.floor(FAR.others * next()))),
     ]);
-    const beside = second && { [second]: aligned(Math.floor(FAR.mostBeside ** next())) };
+    const isLong = summed.includes(first);
+    const beside = second && !isLong && { [second]: aligned(Math.floor(FAR.mostBeside ** next())) };
     const shape: Dimensions = { ...Object.fromEntries(small), ...beside };
     const wanted = FAR.least * (1 + FAR.spread * next());
     for (let size = alignment; size <= wanted; size *= 2) {
@@ -90,6 +95,12 @@ function beyondAll({ problem, timed, isFit, seed }: FarDraw): Dimensions[] {
     }
   }
   return found;
+}
+
+/** Dimensions of the axis that the operation reduces over: what is split, capped and merged in most kernels. */
+function summedOver({ reducedAxis, inputs }: ProblemFile): string[] {
+  const extent = reducedAxis && inputs[reducedAxis.input]?.shape[reducedAxis.axis];
+  return typeof extent === 'string' ? namesInExpression(extent) : [];
 }
 
 /** Elements of the largest buffer; 0 if these dimensions are no shape of the problem. */
