@@ -24,6 +24,7 @@ describe.skipIf(!hasGpu || !recording)(`instructions on ${GPU} (skipped without 
     async ([name, test], { skip }) => {
       if (device.identity.name !== recording!.device)
         skip(`recorded on ${recording!.device}; ${device.identity.name} may add and approximate otherwise`);
+      if (test.waitsFor) skip(test.waitsFor);
       const bits = recording!.cases[name];
       if (bits === undefined || 'status' in bits) throw new Error(`nothing is recorded of it: ${JSON.stringify(bits)}`);
       const outcome = await runner.run(test, TIMEOUT_MS);
