@@ -9,8 +9,8 @@ export async function instructionBlocks(): Promise<Record<string, string>> {
   const recording = JSON.parse(text) as InstructionRecording;
   const all = Object.values(recording.cases);
   const given = all.filter((bits) => !('status' in bits));
-  const without = given.length === all.length ? '' : `, ${all.length - given.length} more gave nothing`;
+  const stopped = given.length === all.length ? '' : `, and ${all.length - given.length} that stopped the GPU`;
   return {
-    'h100-instructions': `${given.length} tables of operands${without}, on one ${recordedWith(recording)}.`,
+    'h100-instructions': `${given.length} tables of operands${stopped}, on one ${recordedWith(recording)}.`,
   };
 }

@@ -25,7 +25,9 @@ export interface RecordedCase {
   readonly shownBytes?: number;
   /** Recorded, not yet modelled: what virtual:h200 says when it refuses the case. */
   readonly refusal?: RegExp;
-  /** Why the recording has no bits of the case as it is. */
+  /** A GPU stops at it with an illegal instruction: what virtual:h200 says when it stops, too. */
+  readonly mistake?: RegExp;
+  /** Why the recording has nothing of the case as it is. */
   readonly waitsFor?: string;
 }
 

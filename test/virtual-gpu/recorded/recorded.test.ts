@@ -27,7 +27,8 @@ async function outOf(test: RecordedCase): Promise<Uint8Array> {
 
 const named = <T extends RecordedCase>(cases: readonly T[]) => cases.map((test) => [test.name, test] as const);
 const familyOf = ([, { family }]: readonly [string, RecordedCase]): string => family;
-const modelled = RECORDED_CASES.filter(({ refusal }) => refusal === undefined);
+const modelled = RECORDED_CASES.filter(({ refusal, mistake }) => refusal === undefined && mistake === undefined);
+const mistakes = RECORDED_CASES.filter(({ mistake }) => mistake !== undefined);
 const waiting = RECORDED_CASES.filter(({ waitsFor }) => waitsFor !== undefined);
 const compared = modelled.filter(({ waitsFor }) => waitsFor === undefined);
 const ofForms: ReadonlySet<RecordedCase> = new Set(FORM_CASES);
@@ -44,6 +45,11 @@ describe('what is recorded, but not yet modelled', () => {
     const outcome = await runner.run(test, TIMEOUT_MS);
     expect(outcome.ok ? 'runs: its refusal can go' : `${outcome.status}: ${outcome.message}`).toMatch(test.refusal!);
   });
+});
+
+it.each(named(mistakes))('a mistake that stops a GPU is unsafe: %s', async (_, test) => {
+  const outcome = await runner.run(test, TIMEOUT_MS);
+  expect(outcome.ok ? 'runs' : `${outcome.status}: ${outcome.message}`).toMatch(test.mistake!);
 });
 
 describe('a recording', () => {
@@ -94,9 +100,10 @@ describe.skipIf(recording === undefined)(
       return bits;
     };
 
+    /** A mistake has a reason instead of bits. */
     const isRecorded = (test: RecordedCase): boolean => {
       const bits = recording!.cases[test.name];
-      return bits !== undefined && !('status' in bits) && bits.key === keyOf(test);
+      return bits?.key === keyOf(test) && 'status' in bits === (test.mistake !== undefined);
     };
 
     it('is recorded for every case as it is now, but for those that say why not', () => {
@@ -109,6 +116,14 @@ describe.skipIf(recording === undefined)(
     });
 
     it.for(named(waiting))('is not recorded yet: %s', ([, { waitsFor }], { skip }) => skip(waitsFor));
+
+    const known = mistakes.filter(({ waitsFor }) => waitsFor === undefined);
+    it.each(named(known))('is an illegal instruction for %s', (_, test) => {
+      const bits = recording!.cases[test.name]!;
+      expect('status' in bits && `${bits.status}: ${bits.message}`).toMatch(
+        /^crashed: .*CUDA_ERROR_ILLEGAL_INSTRUCTION/,
+      );
+    });
 
     sampled('recorded cases', named(compared.filter((test) => !ofForms.has(test))), { oneIn: 3, kindOf: familyOf })(
       'virtual:h200 gives the same bits: %s',
