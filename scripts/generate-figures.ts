@@ -6,6 +6,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { escapeChances } from './results/escape-chances.ts';
+import { instructionBlocks } from './results/instructions.ts';
 import { blockNames, replaceBlocks } from './results/markers.ts';
 import { measuredBlocks, measuredFigures, missingRecordings } from './results/measured-blocks.ts';
 import { readMeasuredRecordings } from './results/measuring-recordings.ts';
@@ -36,6 +37,7 @@ export const generate = async (): Promise<{ files: Map<string, string>; unusedBl
   const blocks = {
     ...resultBlocks(recordings),
     ...hardwareBlocks(await readHardwareRecordings()),
+    ...(await instructionBlocks()),
     ...measuredBlocks(measured),
     ...refereeBlocks(measured),
     'escape-chances': escapeChances(),

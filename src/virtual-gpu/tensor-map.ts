@@ -12,6 +12,7 @@ export interface TensorMap {
   /** From one index to the next, in bytes; the innermost is an element's size. */
   readonly strides: readonly number[];
   readonly box: readonly number[];
+  /** 1 along the innermost axis. */
   readonly elementStrides: readonly number[];
   /** Bytes of a swizzled row: 32, 64 or 128; 0 for none. */
   readonly swizzleBytes: number;
@@ -91,7 +92,8 @@ export function encodeTensorMap(map: TensorMapArgument, start: number): Uint8Arr
   map.boxDim.forEach((size, axis) => {
     view.setUint16(BOX + 2 * axis, size, true);
   });
-  bytes.set(map.elementStrides, ELEMENT_STRIDES);
+  // The copy engine takes every element along the innermost axis. Source: CUDA Driver API, cuTensorMapEncodeTiled.
+  bytes.set([1, ...map.elementStrides.slice(1)], ELEMENT_STRIDES);
   view.setUint32(AT.check, checksum(bytes), true);
   return bytes;
 }

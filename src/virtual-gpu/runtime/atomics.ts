@@ -15,7 +15,10 @@ function f32(bits: number): number {
   scratch.setUint32(0, bits);
   return scratch.getFloat32(0);
 }
+/** The NaN that a GPU's additions give. */
+const F32_NAN = 0x7fffffff;
 function f32Bits(value: number): number {
+  if (Number.isNaN(value)) return F32_NAN;
   scratch.setFloat32(0, value);
   return scratch.getUint32(0);
 }

@@ -13,7 +13,10 @@ function bitsToF32(bits: number): number {
   singleBits[0] = bits;
   return single[0]!;
 }
+/** The NaN that matrix instructions give, whatever NaN they got. */
+const NAN_BITS = 0x7fffffff;
 function f32ToBits(value: number): number {
+  if (Number.isNaN(value)) return NAN_BITS;
   single[0] = value;
   return singleBits[0]!;
 }

@@ -297,7 +297,7 @@ export class ProductEmitter {
     }
     f.set(largest);
     sums.forEach((sum, odd) => {
-      const [scale, start] = [f.local('v128'), f.local('v128')];
+      const scale = f.local('v128');
       const power = (push: () => void) => {
         push();
         f.op(odd === 0 ? 'i32x4.extend_low_i16x8_s' : 'i32x4.extend_high_i16x8_s')
@@ -312,7 +312,6 @@ export class ProductEmitter {
       });
       f.set(scale);
       const parts: number[] = [];
-      f.get(sum).set(start);
       f.get(sum).get(scale).op('f32x4.mul').op('i32x4.relaxed_trunc_f32x4_s');
       for (let term = first; term < first + count; term++) {
         this.#pushProducts(term, odd);
@@ -332,7 +331,6 @@ export class ProductEmitter {
         i16x8(BIAS + fractionBits).op('i16x8.sub');
       });
       f.op('f32x4.mul').set(sum);
-      this.#keepNegativeZeros(sum, start, { first, count, odd });
     });
   }
 
@@ -342,25 +340,6 @@ export class ProductEmitter {
     f.get(this.a.values).memory('v128.load32_splat', A_VALUES + term * 4, SCRATCH_MEMORY);
     f.get(this.b.values).memory('v128.load', B_VALUES + term * 32 + odd * 16, SCRATCH_MEMORY);
     return f.op('f32x4.mul');
-  }
-
-  /** A sum that is zero is negative if everything that was added was. Few are, and start negative. */
-  #keepNegativeZeros(
-    sum: number,
-    start: number,
-    { first, count, odd }: { first: number; count: number; odd: number },
-  ): void {
-    const f = this.#f;
-    const signs = f.local('v128');
-    f.get(sum).i32x4(MAGNITUDE).op('v128.and').i32x4(0).op('i32x4.eq');
-    f.get(start).i32x4(SIGN).op('v128.and').op('v128.and').tee(signs).op('v128.any_true');
-    f.if(() => {
-      for (let term = first; term < first + count; term++) {
-        this.#pushProducts(term, odd);
-        f.get(signs).op('v128.and').set(signs);
-      }
-      f.get(sum).get(signs).op('v128.or').set(sum);
-    });
   }
 
   /** Pushes two lanes of the sum of integers as f32, truncated to its precision. */

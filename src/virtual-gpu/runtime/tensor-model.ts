@@ -10,16 +10,17 @@ export interface TensorModel {
   blockSize: Readonly<Record<string, number>>;
 }
 
-/** Source: arXiv 2511.10909 (models of both generations); Hopper: equal to an H200, bench/hardware/tensor_accumulation.cu. */
+/**
+ * Source: arXiv 2511.10909 (models of both generations); Hopper: equal to an H200, bench/hardware/tensor_accumulation.cu, and to an
+ * H100, bench/virtual-gpu/record-instructions.ts.
+ */
 const AMPERE_AND_ADA: TensorModel = { fractionBits: 24, blockSize: { f16: 8, bf16: 8, tf32: 4 } };
 const HOPPER: TensorModel = { fractionBits: 25, blockSize: { f16: 16, bf16: 16, tf32: 8 } };
 
 /** The model of a PTX target such as `sm_90a`. */
 export const tensorModel = (target: string): TensorModel => (/^sm_9/.test(target) ? HOPPER : AMPERE_AND_ADA);
 
-/**
- * wgmma of sm_90. Not recorded: taken to add as mma.sync does there, but for 8-bit floats. Source: arXiv 2511.10909.
- */
+/** wgmma of sm_90 adds as mma.sync does there: equal to an H100, bench/virtual-gpu/record-instructions.ts. */
 export const warpgroupModel: TensorModel = HOPPER;
 
 /** Elements of A (row-major, k wide) or of B (by column), decoded once for all their products. */
@@ -109,16 +110,21 @@ function fusedBlock(
     let plain = sum;
     for (let i = 0; i < count; i++) plain += a.values[aStart + i]! * b.values[bStart + i]!;
     // Other rows or columns may hold what is not finite.
-    if (!Number.isFinite(plain) || largest === NO_PRODUCT) return plain;
+    // Nothing but zeros adds up to +0, whatever their signs.
+    if (!Number.isFinite(plain) || largest === NO_PRODUCT) return plain + 0;
   }
   const scale = powerOfTwo(fractionBits - largest);
   let total = Math.trunc(sum * scale);
   for (let i = 0; i < count; i++) total += Math.trunc(a.values[aStart + i]! * b.values[bStart + i]! * scale);
-  return total / scale;
+  return total / scale + 0;
 }
 
-/** Rounds towards zero to f32. */
+/** The least number that is too large for f32. */
+const BEYOND_F32 = 2 ** 128;
+
+/** Rounds towards zero to f32, but to infinity what is too large. */
 function truncateToF32(value: number): number {
+  if (Math.abs(value) >= BEYOND_F32) return value > 0 ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
   const nearest = Math.fround(value);
   if (!Number.isFinite(value) || Math.abs(nearest) <= Math.abs(value)) return nearest;
   single[0] = nearest;

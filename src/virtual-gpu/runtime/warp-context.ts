@@ -220,6 +220,16 @@ export class WarpContext {
     );
   }
 
+  /** For instructions that copy from CTA to CTA. @throws KernelFault where a CTA is alone: a GPU stops there. */
+  requireCluster(): void {
+    if (this.#around.cluster.length > 1) return;
+    throw new KernelFault(
+      'out-of-bounds',
+      `${this.instruction.text} sends to the shared memory of a cluster, but the launch has none of two CTAs or more:`,
+      { instruction: this.instruction, lane: this.lanes[0] },
+    );
+  }
+
   /** Number of the operation's site. */
   get site(): number {
     return this.#site!;

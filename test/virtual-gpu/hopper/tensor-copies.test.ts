@@ -83,7 +83,9 @@ describe('a box of a tensor', () => {
   it.each([1, 2, 3, 4, 5])('of %i axes arrives, with zeros outside of the tensor', async (axes) => {
     const [size, part] = [dimensions.slice(0, axes), box.slice(0, axes)];
     const map = tensorMap({ dtype: 'i32', globalDim: size, boxDim: part }, 4);
-    for (const at of [size.map(() => 0), size.map((extent) => extent - 2), size.map(() => -1)]) {
+    const across = size.map((extent, axis) => extent - (axis === 0 ? 4 : 2));
+    const before = size.map((_, axis) => (axis === 0 ? -4 : -1));
+    for (const at of [size.map(() => 0), across, before]) {
       const tile = await fetched(map, at, words(volume(size)));
       const expected = [...indicesOf(part)].map((index) =>
         elementAt(
@@ -115,16 +117,16 @@ describe('a box of a tensor', () => {
       }
   });
 
-  it('takes every second element along an axis with an element stride of 2', async () => {
+  it('takes every second element along an axis with an element stride of 2, but all along the innermost axis', async () => {
     const map = tensorMap({ dtype: 'i32', globalDim: [16, 8], boxDim: [8, 4], elementStrides: [2, 2] }, 4);
-    const bytes = 4 * 2 * 4;
+    const bytes = 8 * 2 * 4;
     const contents = await outputOf(device, fetching(2, [4, 2], bytes), {
       arguments: [map, OUT],
       buffers: { in: words(128), out: bytes },
     });
     const at = (x: number, y: number) => y * 16 + x + 1;
-    const expected = [2, 4].flatMap((y) => [4, 6, 8, 10].map((x) => at(x, y)));
-    expect([...new Int32Array(contents.buffer, 0, 8)]).toEqual(expected);
+    const expected = [2, 4].flatMap((y) => [4, 5, 6, 7, 8, 9, 10, 11].map((x) => at(x, y)));
+    expect([...new Int32Array(contents.buffer, 0, 16)]).toEqual(expected);
   });
 
   it('is filled with NaN outside of the tensor if the map says so', async () => {
@@ -192,6 +194,23 @@ describe('what the device refuses', () => {
     const kernel = fetching(2, [0, 0], 128);
     const elsewhere = { ...kernel, body: kernel.body.replace('cvta.param.u64 %rd2, %rd1', 'ld.param.u64 %rd2, [out]') };
     expect(await run(map(), elsewhere)).toMatch(/^unsafe: .*no tensor map lies there/);
+  });
+
+  it('a box that begins between multiples of 16 bytes, in either direction', async () => {
+    for (const at of [1, 2, 6, -1])
+      expect(await run(map(), fetching(2, [at, 0], 128))).toMatch(
+        new RegExp(
+          `^unsafe: .*a box that begins at element ${at} of the innermost axis, which is byte ${4 * at} of a row`,
+        ),
+      );
+    expect(await run(map(), fetching(2, [-4, 1], 128))).toBe('passed');
+    const out = fetching(2, [4, 0], 128);
+    const sent = {
+      ...out,
+      body: `mov.u32 %r10, smem; mov.b64 %rd1, map; cvta.param.u64 %rd2, %rd1;
+      cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%rd2, {2, 0}], [%r10];`,
+    };
+    expect(await run(map(), sent)).toMatch(/^unsafe: .*begins at element 2 of the innermost axis/);
   });
 
   it('im2col by its name', async () => {

@@ -44,6 +44,7 @@ const SHARED: readonly Reduction[] = [
   ...['and', 'or', 'xor'].map((operation) => ({ operation, type: 'b32' })),
 ];
 
+const UNSUPPORTED = /^unsupported: .*cp\.reduce\.async\.bulk/;
 const HALF_BOUNDS = /^(?:min|max) of b?f16$/;
 
 function reducing({ operation, type }: Reduction): RecordedCase {
@@ -63,12 +64,17 @@ function reducing({ operation, type }: Reduction): RecordedCase {
     buffers: () => ({ in: drawOf(type, `${name} in`), out: drawOf(type, `${name} out`) }),
     launches: [{ block: THREADS, dynamicSharedBytes: BYTES, arguments: ['in', 'out'] }],
     parts: [{ name: 'device memory', bytes: BYTES }],
-    ...(HALF_BOUNDS.test(name) && { refusal: /^unsupported: .*cp\.reduce\.async\.bulk/ }),
+    ...(HALF_BOUNDS.test(name) && { refusal: UNSUPPORTED }),
   };
 }
 
 /** Both halves of shared memory come from `in`, and go to `out`. */
-function withinCta(name: string, instruction: string, bytes: number, refusal?: RegExp): RecordedCase {
+function withinCta(
+  name: string,
+  instruction: string,
+  bytes: number,
+  marks: Pick<RecordedCase, 'refusal' | 'mistake' | 'waitsFor'> = {},
+): RecordedCase {
   return {
     name,
     family: 'bulk copies',
@@ -89,9 +95,55 @@ function withinCta(name: string, instruction: string, bytes: number, refusal?: R
     buffers: () => ({ in: draw('both halves', 2 * BYTES), out: 2 * BYTES }),
     launches: [{ block: THREADS, dynamicSharedBytes: BARRIER + 16, arguments: ['in', 'out'] }],
     parts: [{ name: 'shared memory', bytes: 2 * BYTES }],
+    ...marks,
+  };
+}
+
+const MEET = 'barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;';
+const WAITS = 'recorded was the same without a cluster, at which a GPU stops';
+
+/**
+ * The same in a cluster of two CTAs. `%r10`: the first half; `%r12`: the second half; `%r11`: the mbarrier, which waits for `bytes`;
+ * `%r13`, `%r14`: the second half and the mbarrier of CTA `rank` of the cluster.
+ */
+function inCluster(
+  name: string,
+  { instruction, bytes, rank }: { instruction: string; bytes: number; rank: 'own' | 'other' },
+  refusal?: RegExp,
+): RecordedCase {
+  return {
+    name,
+    family: 'bulk copies',
+    ptx: kernelText({
+      parameters: [POINTER('in'), POINTER('out')],
+      body: `${loadShared(2 * BYTES)}
+  mov.u32 %r10, smem; add.u32 %r12, %r10, ${BYTES}; add.u32 %r11, %r10, ${BARRIER};
+  mov.u32 %r15, %cluster_ctarank; ${rank === 'other' ? 'xor.b32 %r15, %r15, 1;' : ''}
+  mapa.shared::cluster.u32 %r13, %r12, %r15; mapa.shared::cluster.u32 %r14, %r11, %r15;
+  ${byThread0(
+    `
+  mbarrier.init.shared::cta.b64 [%r11], 1;
+  fence.mbarrier_init.release.cluster;
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r11], ${bytes};`,
+    'initialised',
+  )}
+  ${MEET}
+  ${byThread0(instruction, 'sent')}
+  ${waitBriefly('%r11', 'again')}
+  ${storeShared(2 * BYTES)}
+  ${MEET}`,
+    }),
+    buffers: () => ({ in: draw('both halves of two', 4 * BYTES), out: 4 * BYTES }),
+    launches: [{ grid: 2, cluster: 2, block: THREADS, dynamicSharedBytes: BARRIER + 16, arguments: ['in', 'out'] }],
+    parts: [0, 1].map((cta) => ({ name: `shared memory of CTA ${cta}`, bytes: 2 * BYTES })),
+    waitsFor: WAITS,
     ...(refusal && { refusal }),
   };
 }
+
+const WITHOUT_CLUSTER = {
+  mistake: /^unsafe: .*sends to the shared memory of a cluster, but the launch has none of two CTAs or more/,
+} as const;
 
 const COMPLETES = 'mbarrier::complete_tx::bytes';
 
@@ -107,13 +159,42 @@ export const BULK_COPY_CASES: readonly RecordedCase[] = [
     'bulk copy from shared to shared memory',
     `cp.async.bulk.shared::cluster.shared::cta.${COMPLETES} [%r12], [%r10], 256, [%r11];`,
     256,
+    WITHOUT_CLUSTER,
+  ),
+  withinCta(
+    'st.async without a cluster',
+    `mov.u32 %r20, 77; st.async.weak.shared::cluster.${COMPLETES}.b32 [%r12], %r20, [%r11];`,
+    4,
+    { ...WITHOUT_CLUSTER, waitsFor: 'nobody has asked a GPU yet whether it stops at this, as it does at bulk copies' },
+  ),
+  inCluster('bulk copy from shared to shared memory of the own CTA', {
+    instruction: `cp.async.bulk.shared::cluster.shared::cta.${COMPLETES} [%r12], [%r10], 256, [%r11];`,
+    ...{ bytes: 256, rank: 'own' },
+  }),
+  inCluster('bulk copy from shared to shared memory of the own CTA, by its rank', {
+    instruction: `cp.async.bulk.shared::cluster.shared::cta.${COMPLETES} [%r13], [%r10], 256, [%r14];`,
+    ...{ bytes: 256, rank: 'own' },
+  }),
+  inCluster('bulk copy from shared to shared memory of the other CTA', {
+    instruction: `cp.async.bulk.shared::cluster.shared::cta.${COMPLETES} [%r13], [%r10], 256, [%r14];`,
+    ...{ bytes: 256, rank: 'other' },
+  }),
+  inCluster(
+    'bulk reduction to shared memory of the own CTA, add of u32',
+    {
+      instruction: `cp.reduce.async.bulk.shared::cluster.shared::cta.${COMPLETES}.add.u32 [%r13], [%r10], ${BYTES}, [%r14];`,
+      ...{ bytes: BYTES, rank: 'own' },
+    },
+    UNSUPPORTED,
   ),
   ...SHARED.map(({ operation, type }) =>
-    withinCta(
+    inCluster(
       `bulk reduction to shared memory, ${operation} of ${type}`,
-      `cp.reduce.async.bulk.shared::cluster.shared::cta.${COMPLETES}.${operation}.${type} [%r12], [%r10], ${BYTES}, [%r11];`,
-      BYTES,
-      /^unsupported: .*cp\.reduce\.async\.bulk/,
+      {
+        instruction: `cp.reduce.async.bulk.shared::cluster.shared::cta.${COMPLETES}.${operation}.${type} [%r13], [%r10], ${BYTES}, [%r14];`,
+        ...{ bytes: BYTES, rank: 'other' },
+      },
+      UNSUPPORTED,
     ),
   ),
   ...GLOBAL.map(reducing),

@@ -9,7 +9,7 @@ export interface Part {
   readonly bytes: number;
 }
 
-/** Kernels whose bits an H200 was asked for. */
+/** Kernels whose bits a Hopper GPU was asked for. */
 export interface RecordedCase {
   /** No two alike. */
   readonly name: string;
@@ -25,6 +25,10 @@ export interface RecordedCase {
   readonly shownBytes?: number;
   /** Recorded, not yet modelled: what virtual:h200 says when it refuses the case. */
   readonly refusal?: RegExp;
+  /** A GPU stops at it with an illegal instruction: what virtual:h200 says when it stops, too. */
+  readonly mistake?: RegExp;
+  /** Why the recording has nothing of the case as it is. */
+  readonly waitsFor?: string;
 }
 
 export const outBytes = ({ parts }: Pick<RecordedCase, 'parts'>): number =>

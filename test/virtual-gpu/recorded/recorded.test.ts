@@ -27,7 +27,10 @@ async function outOf(test: RecordedCase): Promise<Uint8Array> {
 
 const named = <T extends RecordedCase>(cases: readonly T[]) => cases.map((test) => [test.name, test] as const);
 const familyOf = ([, { family }]: readonly [string, RecordedCase]): string => family;
-const modelled = RECORDED_CASES.filter(({ refusal }) => refusal === undefined);
+const modelled = RECORDED_CASES.filter(({ refusal, mistake }) => refusal === undefined && mistake === undefined);
+const mistakes = RECORDED_CASES.filter(({ mistake }) => mistake !== undefined);
+const waiting = RECORDED_CASES.filter(({ waitsFor }) => waitsFor !== undefined);
+const compared = modelled.filter(({ waitsFor }) => waitsFor === undefined);
 const ofForms: ReadonlySet<RecordedCase> = new Set(FORM_CASES);
 
 it('no two cases have one name', () => {
@@ -42,6 +45,11 @@ describe('what is recorded, but not yet modelled', () => {
     const outcome = await runner.run(test, TIMEOUT_MS);
     expect(outcome.ok ? 'runs: its refusal can go' : `${outcome.status}: ${outcome.message}`).toMatch(test.refusal!);
   });
+});
+
+it.each(named(mistakes))('a mistake that stops a GPU is unsafe: %s', async (_, test) => {
+  const outcome = await runner.run(test, TIMEOUT_MS);
+  expect(outcome.ok ? 'runs' : `${outcome.status}: ${outcome.message}`).toMatch(test.mistake!);
 });
 
 describe('a recording', () => {
@@ -80,22 +88,44 @@ describe('a recording', () => {
 const recording = readRecording();
 
 describe.skipIf(recording === undefined)(
-  `what an H200 gave${recording ? ` (${recording.device}, driver ${recording.driver})` : ': no recording yet (bench/virtual-gpu/record-instructions.ts makes it)'}`,
+  recording
+    ? `what ${recording.device} gave (driver ${recording.driver})`
+    : 'what a GPU gave: no recording yet (bench/virtual-gpu/record-instructions.ts makes it)',
   () => {
     const bitsOf = (test: RecordedCase) => {
       const bits = recording!.cases[test.name];
       if (bits === undefined || bits.key !== keyOf(test))
         throw new Error(`the recording has no ${test.name} as it is now: record it anew`);
-      if ('status' in bits) throw new Error(`the H200 gave nothing for it: ${bits.status}: ${bits.message}`);
+      if ('status' in bits) throw new Error(`the GPU gave nothing for it: ${bits.status}: ${bits.message}`);
       return bits;
     };
 
-    it('is recorded for every case as it is now', () => {
-      const missing = RECORDED_CASES.filter((test) => recording!.cases[test.name]?.key !== keyOf(test));
+    /** A mistake has a reason instead of bits. */
+    const isRecorded = (test: RecordedCase): boolean => {
+      const bits = recording!.cases[test.name];
+      return bits?.key === keyOf(test) && 'status' in bits === (test.mistake !== undefined);
+    };
+
+    it('is recorded for every case as it is now, but for those that say why not', () => {
+      const missing = RECORDED_CASES.filter((test) => !isRecorded(test) && test.waitsFor === undefined);
       expect(missing.map(({ name }) => name)).toEqual([]);
     });
 
-    sampled('recorded cases', named(modelled.filter((test) => !ofForms.has(test))), { oneIn: 3, kindOf: familyOf })(
+    it('is not recorded for those that say why not: if it is, they no longer wait', () => {
+      expect(waiting.filter(isRecorded).map(({ name }) => name)).toEqual([]);
+    });
+
+    it.for(named(waiting))('is not recorded yet: %s', ([, { waitsFor }], { skip }) => skip(waitsFor));
+
+    const known = mistakes.filter(({ waitsFor }) => waitsFor === undefined);
+    it.each(named(known))('is an illegal instruction for %s', (_, test) => {
+      const bits = recording!.cases[test.name]!;
+      expect('status' in bits && `${bits.status}: ${bits.message}`).toMatch(
+        /^crashed: .*CUDA_ERROR_ILLEGAL_INSTRUCTION/,
+      );
+    });
+
+    sampled('recorded cases', named(compared.filter((test) => !ofForms.has(test))), { oneIn: 3, kindOf: familyOf })(
       'virtual:h200 gives the same bits: %s',
       async (_, test) => {
         expect(differences(test, bitsOf(test), await outOf(test))).toEqual([]);

@@ -26,9 +26,9 @@ const SHARED_BYTES = BARRIER + 16;
 const MARGIN_BYTES = 256;
 const FILLED_WITH = '0xa5a5a5a5';
 
-/** Elements of a box. */
+/** Elements of a box. Along the innermost axis none is left out. */
 const countOf = ({ boxDim, elementStrides = [] }: Map): number =>
-  volume(boxDim.map((size, axis) => Math.ceil(size / (elementStrides[axis] ?? 1))));
+  volume(boxDim.map((size, axis) => Math.ceil(size / (axis === 0 ? 1 : (elementStrides[axis] ?? 1)))));
 const boxBytes = (map: Map): number => countOf(map) * sizeOfDType(map.dtype);
 
 const coordinates = (at: readonly number[]): string => `{${at.join(', ')}}`;
@@ -46,12 +46,17 @@ const spanOf = ({ globalDim, globalStridesBytes, dtype }: TensorMapArgument): nu
 };
 
 /** Several boxes, one after the other: each is a CTA of its own. */
-interface Copies {
+interface Copies extends Pick<RecordedCase, 'refusal' | 'mistake' | 'waitsFor'> {
   readonly name: string;
   readonly map: Map;
   readonly at: readonly (readonly number[])[];
-  readonly refusal?: RegExp;
 }
+
+const marksOf = ({ refusal, mistake, waitsFor }: Copies) => ({
+  ...(refusal && { refusal }),
+  ...(mistake && { mistake }),
+  ...(waitsFor && { waitsFor }),
+});
 
 /** Puts each coordinate of the CTA's box into `%r20`, `%r21`, … */
 function placesOf(at: readonly (readonly number[])[]): string {
@@ -67,7 +72,8 @@ function placesOf(at: readonly (readonly number[])[]): string {
 const registersOf = (axes: number): string =>
   coordinates(Array.from({ length: axes }, (_, i) => i)).replaceAll(/\d+/g, (i) => `%r${20 + Number(i)}`);
 
-function fetching({ name, map, at, refusal }: Copies): RecordedCase {
+function fetching(copies: Copies): RecordedCase {
+  const { name, map, at } = copies;
   const axes = map.globalDim.length;
   const bytes = boxBytes(map);
   const shown = bytes + MARGIN_BYTES;
@@ -106,7 +112,7 @@ filled:
     launches: [{ grid: at.length, block: THREADS, dynamicSharedBytes: SHARED_BYTES, arguments: [given, 'out'] }],
     parts: at.map((place) => ({ name: `box at ${place.join(' ')}`, bytes: shown })),
     shownBytes: 1024,
-    ...(refusal && { refusal }),
+    ...marksOf(copies),
   };
 }
 
@@ -115,7 +121,8 @@ interface Sent extends Copies {
   readonly reduction?: string;
 }
 
-function sending({ name, map, at, reduction, refusal }: Sent): RecordedCase {
+function sending(copies: Sent): RecordedCase {
+  const { name, map, at, reduction } = copies;
   const axes = map.globalDim.length;
   const bytes = boxBytes(map);
   const opcode = reduction === undefined ? 'cp.async.bulk.tensor' : 'cp.reduce.async.bulk.tensor';
@@ -143,7 +150,7 @@ function sending({ name, map, at, reduction, refusal }: Sent): RecordedCase {
     launches: [{ grid: at.length, block: THREADS, dynamicSharedBytes: SHARED_BYTES, arguments: [given, 'in'] }],
     parts: [{ name: 'tensor', bytes: span }],
     shownBytes: 1024,
-    ...(refusal && { refusal }),
+    ...marksOf(copies),
   };
 }
 
@@ -156,13 +163,28 @@ const SWIZZLES = [
   ['128B', 128],
 ] as const;
 
+/** Words of 16 bytes: a box begins at a multiple of them along the innermost axis. */
+const STEP = 4;
+
 /** Inside, across the upper bounds, across the lower bounds, beyond all. */
 const placesIn = (size: readonly number[]): number[][] => [
   size.map(() => 0),
-  size.map((extent) => extent - 2),
-  size.map(() => -1),
-  size.map((extent, axis) => (axis === 0 ? extent + 4 : 0)),
+  size.map((extent, axis) => extent - (axis === 0 ? STEP : 2)),
+  size.map((_, axis) => (axis === 0 ? -STEP : -1)),
+  size.map((extent, axis) => (axis === 0 ? extent + STEP : 0)),
 ];
+
+const WAITS = {
+  waitsFor: 'recorded were boxes that began between multiples of 16 bytes, at which a GPU stops',
+} as const;
+const WAITS_FOR_BYTES = {
+  waitsFor: 'recorded was a wait for fewer bytes than come: an element stride of the innermost axis leaves none out',
+} as const;
+/** Nobody has asked a GPU yet whether it stops at this very case. */
+const BETWEEN_STEPS = {
+  mistake: /^unsafe: .*a box that begins at element -?\d+ of the innermost axis, .*not a multiple of 16/,
+  waitsFor: 'a case of what others of an earlier recording stopped at',
+} as const;
 
 const TYPES = ['u8', 'u16', 'u32', 'i32', 'u64', 'i64', 'f16', 'bf16', 'f32', 'f64'] as const;
 
@@ -171,10 +193,10 @@ export const TENSOR_COPY_CASES: readonly RecordedCase[] = [
     const [globalDim, boxDim] = [DIMENSIONS.slice(0, axes), BOX.slice(0, axes)];
     const map: Map = { dtype: 'i32', globalDim, boxDim };
     // Boxes that do not meet: nothing orders copies of several CTAs.
-    const apart = [globalDim.map((extent) => extent - 2), globalDim.map((_, axis) => (axis === 0 ? -4 : -1))];
+    const apart = placesIn(globalDim).slice(1, 3);
     return [
-      fetching({ name: `${axes} axes`, map, at: placesIn(globalDim) }),
-      sending({ name: `${axes} axes`, map, at: apart }),
+      fetching({ name: `${axes} axes`, map, at: placesIn(globalDim), ...WAITS }),
+      sending({ name: `${axes} axes`, map, at: apart, ...WAITS }),
     ];
   }),
   ...SWIZZLES.flatMap(([swizzle, width]) => {
@@ -207,9 +229,10 @@ export const TENSOR_COPY_CASES: readonly RecordedCase[] = [
       name: dtype,
       map,
       at: [
-        [1, 1],
-        [width - 3, 4],
+        [16 / sizeOfDType(dtype), 1],
+        [width - 16 / sizeOfDType(dtype), 4],
       ],
+      ...WAITS,
     });
   }),
   ...(['f16', 'bf16', 'f32', 'f64'] as const).map((dtype) => {
@@ -219,9 +242,10 @@ export const TENSOR_COPY_CASES: readonly RecordedCase[] = [
       name: `${dtype}, NaN outside`,
       map,
       at: [
-        [3, 3],
-        [-5, -2],
+        [16 / sizeOfDType(dtype), 3],
+        [-16 / sizeOfDType(dtype), -2],
       ],
+      ...WAITS,
     });
   }),
   ...[
@@ -238,6 +262,7 @@ export const TENSOR_COPY_CASES: readonly RecordedCase[] = [
         [4, 3],
         [20, 9],
       ],
+      ...(elementStrides[0] !== 1 && WAITS_FOR_BYTES),
     }),
   ),
   fetching({
@@ -245,8 +270,24 @@ export const TENSOR_COPY_CASES: readonly RecordedCase[] = [
     map: { dtype: 'i32', globalDim: [6, 4, 2], boxDim: [4, 4, 2], globalStridesBytes: [32, 160] },
     at: [
       [0, 0, 0],
-      [3, 1, 1],
+      [4, 1, 1],
     ],
+    ...WAITS,
+  }),
+  ...(
+    [
+      ['u8', 8, 'half of 16 bytes on'],
+      ['u8', -1, 'a byte before the tensor'],
+      ['f16', 7, 'seven halves on'],
+      ['f32', 2, 'half of 16 bytes on'],
+      ['f64', 1, 'half of 16 bytes on'],
+    ] as const
+  ).flatMap(([dtype, first, place]) => {
+    const map: Map = { dtype, globalDim: [64 / sizeOfDType(dtype), 6], boxDim: [32 / sizeOfDType(dtype), 4] };
+    return [
+      fetching({ name: `${dtype}, ${place}`, map, at: [[first, 0]], ...BETWEEN_STEPS }),
+      sending({ name: `${dtype}, ${place}`, map, at: [[first, 0]], ...BETWEEN_STEPS }),
+    ];
   }),
   ...(['64B', '128B', '256B'] as const).map((l2Promotion) =>
     fetching({

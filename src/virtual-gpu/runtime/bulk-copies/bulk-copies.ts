@@ -102,6 +102,7 @@ function copyAcross(context: WarpContext): void {
   const { instruction, operands, lanes } = context;
   const [destination, source, size, barrierOperand] = operands as PtxOperand[];
   if (!destination || !source || !size || !barrierOperand) throw unsupported(instruction);
+  context.requireCluster();
   for (const lane of lanes) {
     const to = sharedStart(context, destination, lane, false);
     const from = sharedStart(context, source, lane, false).address;
@@ -221,6 +222,13 @@ function tensorCopy(context: WarpContext, lane: number, operand: PtxOperand, sha
       lane,
     });
   const at = coordinates.map((coordinate) => context.word(coordinate, lane) | 0);
+  const [first = 0] = at;
+  if ((first * map.elementBytes) % CHUNK_BYTES !== 0)
+    throw new KernelFault(
+      'misaligned',
+      `a box that begins at element ${first} of the innermost axis, which is byte ${first * map.elementBytes} of a row: not a multiple of ${CHUNK_BYTES}`,
+      { instruction: context.instruction, lane },
+    );
   return {
     ...{ context, lane, bytes: boxBytes(map), swizzleBytes: map.swizzleBytes, fill: map.fill },
     parts: [...partsOfBox(map, at, shared)],

@@ -51,11 +51,10 @@ export function* partsOfBox(map: TensorMap, coordinates: readonly number[], shar
 /** A row that begins at index `first` of the innermost axis, in device memory at `at`. */
 function* partsOfRow(map: TensorMap, first: number, at: number, shared: number): Generator<Part> {
   const { elementBytes, dimensions } = map;
-  const step = map.elementStrides[0]!;
-  const width = Math.ceil(map.box[0]! / step);
+  const width = map.box[0]!;
   const within = (count: number): number => Math.min(width, Math.max(0, count));
-  const begin = within(Math.ceil(-first / step));
-  const end = within(Math.ceil((dimensions[0]! - first) / step));
+  const begin = within(-first);
+  const end = within(dimensions[0]! - first);
   const to = (index: number): number => shared + index * elementBytes;
   const outside = (from: number, until: number): Part => ({
     global: undefined,
@@ -67,9 +66,6 @@ function* partsOfRow(map: TensorMap, first: number, at: number, shared: number):
     return;
   }
   if (begin > 0) yield outside(0, begin);
-  if (step === 1) yield { global: at + begin * elementBytes, shared: to(begin), bytes: (end - begin) * elementBytes };
-  else
-    for (let index = begin; index < end; index++)
-      yield { global: at + index * step * elementBytes, shared: to(index), bytes: elementBytes };
+  yield { global: at + begin * elementBytes, shared: to(begin), bytes: (end - begin) * elementBytes };
   if (end < width) yield outside(end, width);
 }

@@ -67,6 +67,7 @@ export function storeAsync(instruction: PtxInstruction): (context: WarpContext) 
 function sendValues(context: WarpContext, count: number, size: number): void {
   const { operands, lanes } = context;
   const bytes = count * size;
+  context.requireCluster();
   for (const lane of lanes) {
     const address = context.address(operands[0]!, lane);
     context.resolve(address, 'shared', bytes, true, lane);
