@@ -52,6 +52,8 @@ const { recording, save } = await openRecording<InstructionRecording>(options.ou
   recordedAt: new Date().toISOString(),
   cases: {},
 }));
+if (recording.device !== device.identity.name)
+  throw new Error(`${options.output} is of ${recording.device}, not of ${device.identity.name}: give another --output`);
 const texts = options.only.split(',').filter(Boolean);
 const isAsked = ({ name }: RecordedCase): boolean => texts.length === 0 || texts.some((text) => name.includes(text));
 const isDone = (test: RecordedCase): boolean => recording.cases[test.name]?.key === keyOf(test);

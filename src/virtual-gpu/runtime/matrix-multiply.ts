@@ -5,7 +5,7 @@ import { unsupported } from '../unsupported.ts';
 import { ELEMENT_FORMATS, type ElementFormat, readAccumulator, writeAccumulator } from './matrix-elements.ts';
 import type { HalfFormat, TensorKernelForm } from './product-emitter.ts';
 import { createTensorKernel, type TensorKernel } from './tensor-kernel.ts';
-import { type Accumulate, accumulatorFor, type Factors, factorsOf, tensorModel } from './tensor-model.ts';
+import { type Accumulate, accumulatorFor, type Factors, factorsOf, isFloat8, tensorModel } from './tensor-model.ts';
 import type { WarpContext } from './warp-context.ts';
 
 const M = 16;
@@ -40,8 +40,10 @@ function formOf({ instruction, target }: WarpContext): Form {
   return form;
 }
 
-/** Other products: of sparse matrices, and with sums cut to the range of s32. */
-const UNSUPPORTED = ['sp', 'sp::ordered_metadata', 'satfinite'];
+/** Other products: of sparse matrices. */
+const UNSUPPORTED = ['sp', 'sp::ordered_metadata'];
+/** The only depth at which it is known how 8-bit floats are added. */
+const FLOAT8_DEPTH = 32;
 
 function readForm(instruction: PtxInstruction, target: string): Form {
   const shape = instruction.modifiers.map((m) => /^m16n8k(\d+)$/.exec(m)).find((match) => match !== null);
@@ -51,8 +53,8 @@ function readForm(instruction: PtxInstruction, target: string): Form {
   if (!shape || !a || !b || !dType || dType !== cType || UNSUPPORTED.some((name) => has(instruction, name)))
     throw unsupported(instruction);
   const k = Number(shape[1]);
-  const accumulate = accumulatorFor(dType, aType!, tensorModel(target));
-  if (!accumulate) throw unsupported(instruction);
+  const accumulate = accumulatorFor(dType, aType!, tensorModel(target), has(instruction, 'satfinite'));
+  if (!accumulate || (isFloat8(aType!) && k !== FLOAT8_DEPTH)) throw unsupported(instruction);
   const aCount = (M * k * a.bits) / 32 / LANES;
   const bCount = (N * k * b.bits) / 32 / LANES;
   const { blockSize, fractionBits } = tensorModel(target);

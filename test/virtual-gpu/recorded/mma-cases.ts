@@ -55,7 +55,7 @@ const FORMS: readonly MmaForm[] = [
   form([16, 8, 8], 'f32', 'tf32'),
   form([16, 8, 4], 'f32', 'tf32'),
   ...SIGNS.flatMap(([a, b]) => [form([16, 8, 32], 's32', a, b), form([16, 8, 16], 's32', a, b)]),
-  ...SIGNS.map(([a, b]) => unmodelled([16, 8, 32], 's32', a, b, { before: '.satfinite' })),
+  ...SIGNS.map(([a, b]) => form([16, 8, 32], 's32', a, b, { before: '.satfinite' })),
   unmodelled([8, 8, 16], 's32', 's8'),
   unmodelled([16, 8, 64], 's32', 's4'),
   unmodelled([16, 8, 32], 's32', 'u4', 's4'),
@@ -69,7 +69,7 @@ const FORMS: readonly MmaForm[] = [
   unmodelled([16, 8, 4], 'f64', 'f64'),
   unmodelled([16, 8, 8], 'f64', 'f64'),
   unmodelled([16, 8, 16], 'f64', 'f64'),
-  ...FLOAT8.map(([a, b]) => unmodelled([16, 8, 32], 'f32', a, b)),
+  ...FLOAT8.map(([a, b]) => form([16, 8, 32], 'f32', a, b)),
   unmodelled([16, 8, 32], 'f32', 'f16', 'f16', { isSparse: true }),
   unmodelled([16, 8, 64], 's32', 's8', 's8', { isSparse: true }),
 ];

@@ -159,10 +159,10 @@ const SUMS: readonly WgmmaForm[] = [
   { n: 8, ...f16, d: 'f16', steps: 2 },
   { n: 8, ...f16, signs: [-1, 1] },
   { n: 8, ...tf32, signs: [1, -1] },
-  ...FLOAT8.flatMap((types) => (['f32', 'f16'] as const).map((d): WgmmaForm => ({ n: 8, d, ...types, ...unmodelled }))),
-  { n: 8, d: 'f32', a: 'e4m3', b: 'e4m3', steps: 2, ...unmodelled },
+  ...FLOAT8.flatMap((types) => (['f32', 'f16'] as const).map((d): WgmmaForm => ({ n: 8, d, ...types }))),
+  { n: 8, d: 'f32', a: 'e4m3', b: 'e4m3', steps: 2 },
   ...INTEGERS.map((types): WgmmaForm => ({ n: 8, d: 's32', ...types })),
-  ...INTEGERS.map((types): WgmmaForm => ({ n: 8, d: 's32', ...types, isSaturated: true, ...unmodelled })),
+  ...INTEGERS.map((types): WgmmaForm => ({ n: 8, d: 's32', ...types, isSaturated: true })),
   { n: 8, d: 's32', a: 'b1', b: 'b1', ...unmodelled },
 ];
 
@@ -175,7 +175,7 @@ const LAYOUTS: readonly WgmmaForm[] = [
     { n: 128, ...f16, swizzle, isAcross: { a: true, b: true } },
     { n: 64, ...f16, swizzle, isAcross: { a: true } },
     { n: 64, ...bf16, swizzle, isAcross: { b: true }, from: 'registers' },
-    { n: 64, d: 'f32', a: 'e4m3', b: 'e5m2', swizzle, ...unmodelled },
+    { n: 64, d: 'f32', a: 'e4m3', b: 'e5m2', swizzle },
   ]),
   ...[24, 96, 128, 256].map((n): WgmmaForm => ({ n, ...f16, swizzle: 128 })),
   ...[16, 96, 256].map((n): WgmmaForm => ({ n, ...s8, swizzle: 128 })),

@@ -54,10 +54,9 @@ function formOf(instruction: PtxInstruction): Form {
   const shape = instruction.modifiers.map((m) => /^m64n(\d+)k(\d+)$/.exec(m)).find((match) => match !== null);
   const [type, aType, bType] = typesOf(instruction);
   const [a, b] = [ELEMENT_FORMATS[aType ?? ''], ELEMENT_FORMATS[bType ?? '']];
-  if (!shape || !a || !b || !type || has(instruction, 'sp') || has(instruction, 'satfinite'))
-    throw unsupported(instruction);
+  if (!shape || !a || !b || !type || has(instruction, 'sp')) throw unsupported(instruction);
   const [n, k] = [Number(shape[1]), Number(shape[2])];
-  const accumulate = accumulatorFor(type, aType!, warpgroupModel);
+  const accumulate = accumulatorFor(type, aType!, warpgroupModel, has(instruction, 'satfinite'));
   if (!accumulate) throw unsupported(instruction);
   const perTile = type === 'f16' ? RESULTS / 2 : RESULTS;
   const dCount = (n / TILE) * perTile;
@@ -328,7 +327,7 @@ function gather(context: WarpContext, pieces: Int32Array, count: number, k: numb
     const within = i % perPiece;
     values[i] = format.read(privateWords[place / 4 + Math.floor(within / perWord)]!, within % perWord);
   }
-  return factorsOf(values);
+  return factorsOf(values, format.leastExponent);
 }
 
 /** Columns of B whose pieces are rows of eight halves. */
@@ -338,5 +337,5 @@ function gatherAcross(context: WarpContext, pieces: Int32Array, k: number, forma
   for (let column = 0; column < TILE; column++)
     for (let row = 0; row < k; row++)
       values[column * k + row] = format.read(privateWords[pieces[row]! / 4 + (column >> 1)]!, column & 1);
-  return factorsOf(values);
+  return factorsOf(values, format.leastExponent);
 }
