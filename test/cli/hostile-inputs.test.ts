@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { sampled } from '../support/sampling/matrix.ts';
-import { type Json, runJson, SCALE, scaleCopy, temporaryFolder } from './run-cli.ts';
+import { type Json, runCli, runJson, SCALE, scaleCopy, temporaryFolder } from './run-cli.ts';
 
 /** What is refused must not fill the memory first. */
 const SMALL_HEAP = { nodeOptions: ['--max-old-space-size=400'] };
@@ -58,6 +58,9 @@ describe('what no command can use is refused by name', () => {
       expect(outcome.code).toBe(0);
       expect(JSON.stringify(outcome.json)).toContain('no readable event log');
     }
+    const { stdout } = await runCli(['show', 'r1', '--store', store]);
+    expect(stdout).toContain('unreadable: There is no readable event log');
+    expect(stdout).not.toContain('null');
   });
 
   test('a launch sequence of fifty million steps', async () => {

@@ -45,11 +45,14 @@ describe('a reference that', () => {
   });
 
   test.each([
-    ['reads files', "import 'node:fs';", /^Let it compute/],
-    ['has a syntax error', `${fn}(`, /^Run node --permission --allow-fs-read=/],
-  ])('%s is not to be run unconfined instead', async (_, text, hint) => {
+    ['reads files', "import 'node:fs';", /^Let it compute/, null],
+    ['has a syntax error', `\n${fn}(`, /^Correct the reference/, '2'],
+    ['ends while it is loaded', "\n  throw new Error('run me with node');", /^Correct the reference/, '2:9'],
+  ])('%s is not to be run unconfined instead', async (_, text, hint, place) => {
     const { json } = await runJson(['evaluate', problemWith(text).kernel, ...ON_L4]);
     expect(json.error.hint).toMatch(hint);
+    expect(json.error.hint).not.toContain('node ');
+    expect(json.error.path).toBe(place);
   });
 
   test.each([

@@ -1,15 +1,19 @@
-import type { Problem, ReferenceTensors } from '../../core/problem.ts';
+import { isFloating } from '../../core/dtype.ts';
+import { WarpsmithError } from '../../core/errors.ts';
+import type { Problem, ProblemFile, ReferenceTensors, Tolerance } from '../../core/problem.ts';
 import { areSame, roundAll, roundTo } from '../../core/rounding.ts';
 import { createStream } from '../../stats/random.ts';
 import { type Check, describeCheck } from '../oracle/checks.ts';
 import { agrees, compareOutput, type OutputVerdict } from '../oracle/compare.ts';
 import { drawInputs } from '../oracle/draw-inputs.ts';
 import type { PreparedCheck } from '../oracle/expectation-cache.ts';
-import { outputsOf, runReference } from '../oracle/reference-runs.ts';
+import { type Expectations, expectationsFrom } from '../oracle/expectations.ts';
+import { outputsOf, runHostReference, runReference } from '../oracle/reference-runs.ts';
+import { unitRoundoff } from '../oracle/ulp.ts';
 import type { Mutant, MutantContext } from './mutants/mutant.ts';
 
 /**
- * The result of a wrong kernel on one check. `same`: its output equals the right one here, so no check could tell.
+ * The result of a wrong kernel on one check. `same`: its output equals the right one here, or is as good, so no check could tell.
  * `not-applicable`: the check is too small, or of the wrong shape, for this mistake.
  */
 export type MutantOutcome = 'caught' | 'slipped' | 'same' | 'not-applicable';
@@ -52,6 +56,11 @@ export async function mutantContext(request: {
     right: request.right ?? (await run(inputs)),
     stale: () => run(drawInputs({ problem, buffers, dimensions, generatorSet, seed: seed + 1 }).tensors),
     stream: createStream(seed, describeCheck(check), 'mutants'),
+    async additions() {
+      const summing = { ...problem, file: comparedAsSums(problem.file) };
+      const runs = await runHostReference(summing, buffers, inputs, dimensions, { signal });
+      return expectationsFrom(summing, buffers, dimensions, runs);
+    },
     compute: (change) =>
       problem.reference({
         inputs: change.inputs ?? inputs,
@@ -62,6 +71,26 @@ export async function mutantContext(request: {
       }),
   };
 }
+
+/** The problem, with the error of honest additions as its tolerance. */
+function comparedAsSums(file: ProblemFile): ProblemFile {
+  const { inputs, outputs, comparison } = file;
+  const floating = Object.values(inputs).flatMap(({ dtype }) => (isFloating(dtype) ? [dtype] : []));
+  const unit = floating.toSorted((one, other) => unitRoundoff(one) - unitRoundoff(other))[0] ?? 'f32';
+  const terms = ('terms' in comparison ? comparison.terms : undefined) ?? reducedExtent(file);
+  const asSums: Tolerance = { kind: 'conditioned', constant: 1, unit, terms };
+  return {
+    ...file,
+    outputs: Object.fromEntries(
+      Object.entries(outputs).map(([name, output]) => [name, { ...output, comparison: asSums }]),
+    ),
+    comparison: asSums,
+  };
+}
+
+/** Length of the reduced axis; 1 if problem.json names none. */
+const reducedExtent = ({ reducedAxis, inputs, outputs }: ProblemFile): number | string =>
+  reducedAxis ? (inputs[reducedAxis.input] ?? outputs[reducedAxis.input])!.shape[reducedAxis.axis]! : 1;
 
 /** Elements of an output that are compared first: some spread over it, and the last ones. */
 const LOOKED_AT = { spread: 4096, last: 64 } as const;
@@ -97,7 +126,9 @@ const isCaughtByFew = (context: MutantContext, outputs: ReferenceTensors): boole
 export async function playMutant(mutant: Mutant, context: MutantContext, check: string): Promise<MutantResult> {
   const outputs = await mutant.outputs(context);
   if (!outputs) return { check, outcome: 'not-applicable', worstErrorRatio: null, rmsErrorRatio: null };
-  return judge(context, outputs, check);
+  const result = judge(context, outputs, check);
+  const mayBeHonest = result.outcome === 'slipped' && mutant.mayErrAsAdditions === true;
+  return mayBeHonest && (await errsAsAdditions(context, outputs)) ? { ...result, outcome: 'same' } : result;
 }
 
 function judge(context: MutantContext, outputs: ReferenceTensors, check: string): MutantResult {
@@ -126,9 +157,23 @@ function outcomeOf(
 const rounded = (context: MutantContext, outputs: ReferenceTensors): Float64Array[] =>
   context.outputs.map(({ name, dtype }) => roundAll(outputs[name]!, dtype));
 
-function compareWithOracle(context: MutantContext, outputs: ReferenceTensors): OutputVerdict[] {
+function compareWithOracle(
+  context: MutantContext,
+  outputs: ReferenceTensors,
+  expectations: Expectations = context.expectations,
+): OutputVerdict[] {
   const values = rounded(context, outputs);
-  return context.outputs.map((buffer, i) => compareOutput(buffer, context.expectations.get(buffer.name)!, values[i]!));
+  return context.outputs.map((buffer, i) => compareOutput(buffer, expectations.get(buffer.name)!, values[i]!));
+}
+
+/** Not where inputs that differ by a millionth have no finite result: nothing is known of additions there. */
+async function errsAsAdditions(context: MutantContext, outputs: ReferenceTensors): Promise<boolean> {
+  try {
+    return compareWithOracle(context, outputs, await context.additions()).every(({ passed }) => passed);
+  } catch (error) {
+    if (error instanceof WarpsmithError && error.details.code === 'uncalibratable') return false;
+    throw error;
+  }
 }
 
 /** Whether the correctly rounded oracle itself passes. */

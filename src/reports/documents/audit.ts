@@ -65,7 +65,9 @@ const checkTable = ({ sight }: AuditReport) =>
 const remarks = ({ mutants, sight, blindChecks }: AuditReport): string[] => [
   ...mutants.flatMap(({ id, title, verdict }) => {
     if (verdict === 'slipped') return [`${id}: ${title}.`];
-    return verdict === 'equivalent' ? [`${id}: ${title}; on every check these are the right results.`] : [];
+    return verdict === 'equivalent'
+      ? [`${id}: ${title}; on every check its results are right, or err no more than honest additions may.`]
+      : [];
   }),
   ...sight.flatMap(({ check, blind }) => {
     if (blind === null) return [];

@@ -86,20 +86,26 @@ function keptLine(
 const timeOf = (kind: Timing['kind'] | null, medianNs: number | null): string =>
   kind === null || medianNs === null ? '' : formatKindAndTime({ kind, medianNs });
 
-function runDocument({ run, kept, revertedCount, files }: ShownRun): Document {
+/** What a run did; of one whose log cannot be read, only why. */
+function summaryOf({ run, kept, revertedCount }: ShownRun): string[] {
+  if (run.error !== null) return [`unreadable: ${run.error}`];
   const [start, best] = [timeOf(run.kind, run.startNs), timeOf(run.kind, run.bestNs)];
   const further = run.workloads > 1 ? ` and ${run.workloads - 1} more` : '';
-  const summary = doc.list([
+  return [
     `${run.problem}, ${run.workload}${further}, on ${run.device}; ${run.strategy ?? 'guided'}, seed ${run.seed}`,
     run.stopReason === null ? run.state : `${run.state}: ${run.stopReason}: ${run.detail}`,
     `start: ${[run.startKernel, start].filter(Boolean).join(', ')}`,
     `best: ${run.best === null || best === '' ? 'none' : `${run.best}, ${run.bestKernel}, candidate ${run.bestCandidate}, ${best}`}`,
     `speed-up: ${describeSpeedup(run)}`,
     `${run.evaluations} evaluations; ${kept.length} changes kept, ${revertedCount} reverted`,
-  ]);
+  ];
+}
+
+function runDocument(shown: ShownRun): Document {
+  const { run, kept, files } = shown;
   return doc.documentOf(
     `Run ${run.id}`,
-    [summary],
+    [doc.list(summaryOf(shown))],
     [
       doc.section('kept', 'Kept', [doc.list(kept.map((move) => keptLine(move, run.kind)))]),
       doc.section('files', 'Files', [

@@ -22,7 +22,11 @@ const EVERY_MUTANT_IS_WRONG = ['gemm', 'layernorm', 'softmax', 'transpose'];
 
 describe('bundled problems', () => {
   const bundled = [
-    ['softmax', undefined, ['no-maximum', 'timed:no-maximum', 'masks-dropped', ...OPERANDS, ...SAMPLED]],
+    [
+      'softmax',
+      undefined,
+      ['no-maximum', 'timed:no-maximum', 'masks-dropped', ...OPERANDS, 'timed:operands-of-13-bits', ...SAMPLED],
+    ],
     [
       'layernorm',
       undefined,
@@ -46,7 +50,10 @@ describe('bundled problems', () => {
     [
       'transpose',
       undefined,
-      ['subnormals-flushed', 'masks-dropped', 'infinities-dropped', 'nans-dropped', ...OPERANDS],
+      [
+        ...['subnormals-flushed', 'masks-dropped', 'infinities-dropped', 'nans-dropped', ...OPERANDS],
+        'timed:operands-of-13-bits',
+      ],
     ],
   ] as const;
   sampled('audits of bundled problems', bundled, { oneIn: 5, placeOf: ([name]) => `problems/${name}` })(

@@ -69,6 +69,48 @@ describe('the toy, before it is weakened,', () => {
   });
 });
 
+describe('operands of few bits in long sums of one input', () => {
+  /** Row sums: the toy without its second input. */
+  const sums = (changes: Partial<ProblemFile> = {}): Problem => ({
+    ...products({
+      inputs: { X: { dtype: 'f32', shape: ['R', 'C'], access: 'in' } },
+      comparison: { kind: 'conditioned', constant: 1, unit: 'f32', terms: 'C' },
+      ...changes,
+    }),
+    reference: inProcess(({ X }, { R, C }) => ({
+      Y: Float64Array.from({ length: R! }, (_, r) => X!.subarray(r * C!, (r + 1) * C!).reduce((a, b) => a + b, 0)),
+    })),
+  });
+  const verdictOf = (report: AuditReport): string | undefined =>
+    report.mutants.find(({ id }) => id === 'timed:operands-of-13-bits')?.verdict;
+  const long = (C: number, R = 4): Partial<ProblemFile> => ({ workloads: [{ name: 'long', dimensions: { R, C } }] });
+  const positive = { X: { kind: 'positive' } } as const;
+
+  it.each([1, 2, 3, 4, 5])('are caught where sums cancel, with seed %i', async (seed) => {
+    const report = await audit(sums(long(4096, 64)), seed);
+    expect(verdictOf(report)).toBe('caught');
+    expect(report.letThrough).toEqual([]);
+  });
+
+  it('are no mistake where honest additions keep as few bits', async () => {
+    const report = await audit(sums({ ...long(65_536), generatorSets: { positive } }));
+    expect(verdictOf(report)).toBe('equivalent');
+    expect(report.letThrough).toEqual([]);
+    expect(printTerminal(auditDocument(report), { width: 300 })).toContain('err no more than honest additions may');
+  });
+
+  it('slip where the tolerance is wider than additions need', async () => {
+    const loose = { kind: 'conditioned', constant: 16, unit: 'f32', terms: 'C' } as const;
+    const report = await audit(sums({ ...long(4096), comparison: loose }));
+    expect(report.letThrough).toContain('timed:operands-of-13-bits');
+  });
+
+  it('slip through a tolerance of another kind, too', async () => {
+    const report = await audit(sums({ ...long(4096), comparison: { kind: 'allclose', atol: 0.05, rtol: 1e-3 } }));
+    expect(report.letThrough).toContain('timed:operands-of-13-bits');
+  });
+});
+
 describe('audit names the wrong kernel that passes', () => {
   const positive: Partial<ProblemFile> = { generatorSets: { positive: { X: { kind: 'positive' } } } };
   const shapes = (...generators: string[]): ProblemFile['checkShapes'] => [

@@ -19,6 +19,8 @@ export interface MutantContext {
   /** Perfect outputs for the inputs of another seed. Runs the reference. */
   readonly stale: () => Promise<ReferenceTensors>;
   readonly stream: RandomStream;
+  /** What the additions behind each output may err, in any order, in the precision of the inputs. Runs the reference. */
+  readonly additions: () => Promise<Expectations>;
   /** Runs the reference on changed inputs, dimensions or rounding. */
   readonly compute: (change: {
     inputs?: ReferenceTensors;
@@ -45,6 +47,11 @@ export interface Mutant {
   readonly mustShow?: boolean;
   /** Right at every check shape; `outputs` is what it writes at the timed one. */
   readonly isTimedOnly?: boolean;
+  /**
+   * No mistake on a check where it errs by no more than the additions of an honest kernel may: the longer a sum, the fewer bits of
+   * each term reach it.
+   */
+  readonly mayErrAsAdditions?: boolean;
   /** Its outputs take another run of the reference. */
   readonly runsReference?: boolean;
   /** Its outputs before rounding; `undefined` if the check is too small or of the wrong kind. */

@@ -15,25 +15,26 @@ export const nodeProgram: ReferenceProgram = {
   async command({ file, folder }, limits) {
     return { command: process.execPath, args: [...nodeArguments(folder, limits), ENTRY, pathToModule(file)], env: {} };
   },
-  notLoaded: ({ file, folder }, { name, message }) =>
+  notLoaded: ({ file }, { name, message, stack }) =>
     new WarpsmithError({
       code: 'reference-failed',
       message: `${file} can't be loaded: ${message}`,
       file,
+      path: stack && nodeProgram.placeIn(stack, file),
       received: name,
       expected:
         'a module that Node loads as it is: erasable TypeScript only, imports of files beside it with their extension',
-      // What is refused here must not run unconfined instead.
+      // Not to run it with node instead: outside of this process, it would have the network and the user's environment.
       hint: message.includes(REFUSED)
         ? 'Let it compute from its arguments alone.'
-        : `Run node --permission --allow-fs-read=${folder} ${file} to see the whole error.`,
+        : 'Correct the reference; the mistake is the problem’s, not a kernel’s.',
     }),
   declaration: 'export const reference: ReferenceFunction = (inputs, dimensions, round) => …',
   example: 'problems/attention/reference.ts is an example.',
   isOutOfMemory: (stderr) => stderr.includes('JavaScript heap out of memory'),
   placeIn(stack, file) {
     const frame = stack.split('\n').find((line) => line.includes(file.slice(file.lastIndexOf('/'))));
-    return frame && /(\d+:\d+)\)?$/.exec(frame)?.[1];
+    return frame && /:(\d+(?::\d+)?)\)?$/.exec(frame)?.[1];
   },
 };
 

@@ -34,6 +34,7 @@ async function load(): Promise<Answer> {
       kind: 'not-loaded',
       name: isError ? error.name : typeof error,
       message: isError ? error.message : `${error}`,
+      ...(isError && typeof error.stack === 'string' && { stack: error.stack }),
     };
   }
 }
