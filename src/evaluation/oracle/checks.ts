@@ -26,7 +26,8 @@ import {
 import { farShapes } from './far-shapes.ts';
 import { drawOptions } from './option-shapes.ts';
 import { comparisonOf, outputsOf } from './reference-runs.ts';
-import { isPlacement, type SecretKind, secretSetOf, secretSetsOf } from './secret-sets.ts';
+import { isPlacement, type SecretKind, secretSetOf, secretSetsOf, turnSetsOf } from './secret-sets.ts';
+import { turnsForLongSums } from './secret-turns.ts';
 
 /** Name of the generator set in which every input uses its own declared generator. */
 export const DECLARED = 'declared';
@@ -234,6 +235,7 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
           canJudgeSums(problem, shape, [dimensions, ...known]),
       })
     : { beyond: [], workloads: [] };
+  const turns = thorough ? turnSetsOf(problem) : [];
   const others = furtherGeneratorSets(problem, seed);
   const ordinary = others.filter((set) => !isDomainSet(problem, set)).slice(0, FAR_SETS);
   const secrets = secretSetsInTurn(problem, seed);
@@ -270,7 +272,17 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
       ...check,
       multiprocessors: otherGpu(request, i),
     })),
+    ...turns.map((generatorSet) => ({
+      dimensions: shapeForValues(request, drawn.shapes),
+      generatorSet,
+      ...USUAL,
+      isOnce: true,
+      isDrawn: true,
+    })),
     ...[
+      ...far.beyond
+        .slice(0, 1)
+        .flatMap((dimensions) => turnsForLongSums(turns).map((generatorSet) => ({ dimensions, generatorSet }))),
       ...far.beyond.flatMap((dimensions, i) =>
         [DECLARED, ...ordinary.filter((_, place) => place % far.beyond.length === i)].map((generatorSet) => ({
           dimensions,

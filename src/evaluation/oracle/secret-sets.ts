@@ -6,6 +6,16 @@ import type { RandomStream } from '../../stats/random.ts';
 import type { Expectations } from './expectations.ts';
 import { comparisonOf, outputsOf } from './reference-runs.ts';
 import { type Arrangement, arrangeRows } from './secret-rows.ts';
+import {
+  type Freedom,
+  isFixedGenerator,
+  TURN_KINDS,
+  type TurnKind,
+  takeTurn,
+  turnName,
+  turnOf,
+  turnsOf,
+} from './secret-turns.ts';
 import { drawZeros } from './secret-zeros.ts';
 import { unitRoundoff } from './ulp.ts';
 
@@ -25,23 +35,30 @@ const CONSTANTS = 'secret:constants';
 const EXACT = 'secret:exactly';
 
 /** Those that place values in secret ways, rather than scale them all alike. */
-export const isPlacement = (kind: SecretSet['kind']): boolean => kind === 'secret:rows' || kind === 'secret:zeros';
+export const isPlacement = (kind: SecretSet['kind']): boolean =>
+  kind === 'secret:rows' || kind === 'secret:zeros' || isTurn(kind);
+
+const isTurn = (kind: SecretSet['kind']): kind is TurnKind => (TURN_KINDS as readonly string[]).includes(kind);
 
 /** How often a secret set may be made milder, where the reference overflows or its tolerance would hide everything. */
 const LEVELS = 3;
 
 export interface SecretSet {
-  readonly kind: SecretKind | typeof CONSTANTS | typeof EXACT;
+  readonly kind: SecretKind | TurnKind | typeof CONSTANTS | typeof EXACT;
   /** Of `secret:constants`: the size that values should have. */
   readonly about?: number | undefined;
   /** Of `secret:exactly`: the numbers, and which of the ways to give them to inputs. */
   readonly among?: { readonly numbers: readonly number[]; readonly turn: number } | undefined;
+  /** Of sets that come in turns. */
+  readonly turn?: number | undefined;
   /** 0 is the strongest. Each level halves the exponents of scales, and the offsets. */
   readonly level: number;
 }
 
 /** `secret:rows, milder (1)`, `secret:constants about 600` → what they are; `undefined` of any other generator set. */
 export function secretSetOf(generatorSet: string): SecretSet | undefined {
+  const inTurn = turnOf(generatorSet);
+  if (inTurn) return inTurn;
   const [, numbers, turn] = EXACT_NAME.exec(generatorSet) ?? [];
   if (numbers !== undefined)
     return { kind: EXACT, among: { numbers: numbers.split(',').map(Number), turn: Number(turn) }, level: 0 };
@@ -68,9 +85,10 @@ export const areValuesRepeated = (problem: ProblemFile, generatorSet: string): b
   Object.values(generatorSetsOf(problem)[generatorSet] ?? {}).some(({ kind }) => REPEATING.has(kind));
 
 /** Names of a secret set and its milder variants, strongest first. */
-export function levelsOf({ kind, about, among }: Pick<SecretSet, 'kind' | 'about' | 'among'>): string[] {
+export function levelsOf({ kind, about, among, turn }: Omit<SecretSet, 'level'>): string[] {
   if (among) return [exactName(among)];
-  const name = about === undefined ? kind : `${kind} about ${about}`;
+  const plain = isTurn(kind) ? turnName({ kind, turn: turn ?? 0 }) : kind;
+  const name = about === undefined ? plain : `${plain} about ${about}`;
   return Array.from({ length: LEVELS }, (_, level) => (level === 0 ? name : `${name}, milder (${level})`));
 }
 
@@ -135,16 +153,13 @@ const REACH = 4;
 
 const roundedSize = (size: number): number => Number(size.toPrecision(3));
 
-/** Values of these depend on one another, or are the caller's own. */
-const FIXED: ReadonlySet<Generator['kind']> = new Set(['csr', 'npy', 'permutation']);
-
 /** Unbounded: their author draws a spread, not a domain. */
 const UNBOUNDED: ReadonlySet<Generator['kind']> = new Set(['normal', 'large', 'alternating', 'off-grid']);
 
 const NORMAL: Generator = { kind: 'normal' };
 
 const isArrangeable = ({ generator = NORMAL }: Pick<BufferDeclaration, 'generator'>): boolean =>
-  !FIXED.has(generator.kind);
+  !isFixedGenerator(generator.kind);
 
 /** Scales that a kernel must bear if problem.json says nothing, by how errors are allowed to grow with the values. */
 const DEFAULT_SCALING = {
@@ -188,6 +203,22 @@ export function secretSetsOf(problem: ProblemFile): SecretKind[] {
   });
 }
 
+/** What sets that come in turns may make of the inputs. */
+function freedomOf(problem: ProblemFile): Freedom {
+  const contrasts = (name: string): Contrasts => contrastsOf(problem, name, [...comparisonKinds(problem)]);
+  return {
+    isFree: (name) => isArrangeable(problem.inputs[name] ?? {}) && problem.inputs[name]?.scaling !== false,
+    repeats: (name) => contrasts(name).longestRepeated > 0,
+    contrasts: (name) => contrasts(name).rowContrast > 1,
+  };
+}
+
+/** The sets that come in turns and change some input of the problem. */
+export function turnSetsOf(problem: ProblemFile): string[] {
+  // Absolute and relative errors fit values of one size.
+  return comparisonKinds(problem).has('allclose') ? [] : turnsOf(problem, freedomOf(problem));
+}
+
 /** One input of a check. */
 interface DisguiseRequest {
   readonly problem: ProblemFile;
@@ -205,9 +236,11 @@ export function disguise(values: Float64Array, secret: SecretSet, request: Disgu
 
 function disguised(
   values: Float64Array,
-  { kind, about = 1, among, level }: SecretSet,
+  { kind, about = 1, among, turn = 0, level }: SecretSet,
   { problem, buffer, stream, shared }: DisguiseRequest,
 ): Float64Array {
+  if (isTurn(kind))
+    return takeTurn(values, { kind, turn, level }, { problem, buffer, stream, freedom: freedomOf(problem) });
   const { name, dtype, shape, generator = NORMAL } = buffer;
   const scaling = milder(scalingOf(problem, name), level);
   const rowLength = shape.at(-1) ?? 1;

@@ -1,0 +1,208 @@
+import { type DType, isFloating } from '../../core/dtype.ts';
+import type { PlannedBuffer } from '../../core/launch-plan.ts';
+import { generatorSetsOf } from '../../core/plan/generator-sets.ts';
+import type { Generator, ProblemFile } from '../../core/problem.ts';
+import type { RandomStream } from '../../stats/random.ts';
+
+/**
+ * Generator sets of a thorough verification that come in turns, each of which treats the inputs in another way. They find kernels that
+ * look at parameters (a fresh normalisation layer has factors of one and shifts of zero), leave out what weighs little, take tiles of whole
+ * numbers for bytes, or begin a maximum at a number that masks are below.
+ */
+export const TURN_KINDS = ['secret:neutral', 'secret:trends', 'secret:integers', 'secret:masks'] as const;
+export type TurnKind = (typeof TURN_KINDS)[number];
+
+/** One of the ways in which a kind treats the inputs. */
+export interface Turn {
+  readonly kind: TurnKind;
+  readonly turn: number;
+  /** 0 is the strongest; each level is half as strong. */
+  readonly level: number;
+}
+
+const TURN_NAME = new RegExp(`^(${TURN_KINDS.join('|')}) \\((\\d+)\\)(?:, milder \\((\\d)\\))?$`);
+
+/** `secret:trends (3), milder (1)` → what it is; `undefined` of any other generator set. */
+export function turnOf(generatorSet: string): Turn | undefined {
+  const [, kind, turn, level = '0'] = TURN_NAME.exec(generatorSet) ?? [];
+  return kind === undefined ? undefined : { kind: kind as TurnKind, turn: Number(turn), level: Number(level) };
+}
+
+export const turnName = ({ kind, turn }: Pick<Turn, 'kind' | 'turn'>): string => `${kind} (${turn})`;
+
+/** What is asked of an input. */
+type Asked = (input: string) => boolean;
+
+/** What the values of inputs may be. */
+export interface Freedom {
+  /** They do not depend on one another, and are not the caller's own. */
+  readonly isFree: Asked;
+  /** One value everywhere. */
+  readonly repeats: Asked;
+  /** Rows of very different sizes. */
+  readonly contrasts: Asked;
+}
+
+/** The sets that change some input of a problem. */
+export function turnsOf(problem: ProblemFile, freedom: Freedom): string[] {
+  const { isFree } = freedom;
+  const counts: Readonly<Record<TurnKind, number>> = {
+    'secret:neutral': neutralTurns(problem, freedom).length,
+    'secret:trends': PROFILES.length * trending(problem, freedom).filter(freedom.contrasts).length,
+    'secret:integers': Object.keys(problem.inputs).some((name) => isFree(name) && takesIntegers(problem, name)) ? 1 : 0,
+    'secret:masks': Object.values(problem.inputs).some(({ domain }) => domain?.includes('-infinity')) ? 1 : 0,
+  };
+  return TURN_KINDS.flatMap((kind) => Array.from({ length: counts[kind] }, (_, turn) => turnName({ kind, turn })));
+}
+
+/** Of the sets of a problem, those whose mistakes show in long sums only. */
+export const turnsForLongSums = (sets: readonly string[]): string[] =>
+  sets.filter((set) => {
+    const { kind, turn } = turnOf(set)!;
+    return kind === 'secret:integers' || (kind === 'secret:trends' && PROFILES[turn % PROFILES.length] === 'steep');
+  });
+
+const NEUTRAL = [1, 0] as const;
+const MOST_NEUTRAL = 8;
+
+/**
+ * Constants by input: all of the inputs with fewer axes than the others, in every combination of the neutral elements of products and sums;
+ * then each input alone.
+ */
+function neutralTurns(problem: ProblemFile, { isFree, repeats }: Freedom): ReadonlyMap<string, number>[] {
+  const rank = (name: string): number => problem.inputs[name]!.shape.length;
+  const most = Math.max(...Object.keys(problem.inputs).map(rank));
+  // Parameters are not what sums go over, so that equal ones do not add up roundings.
+  const isParameter = (name: string): boolean => rank(name) < most;
+  const names = Object.keys(problem.inputs).filter(
+    (name) => isFree(name) && (isParameter(name) || repeats(name)) && isFloating(problem.inputs[name]!.dtype),
+  );
+  if (Object.keys(problem.inputs).length < 2) return [];
+  const together = names.filter(isParameter).slice(0, 3);
+  const joint = together.reduce<Map<string, number>[]>(
+    (maps, name) => maps.flatMap((map) => NEUTRAL.map((value) => new Map([...map, [name, value]]))),
+    [new Map()],
+  );
+  const alone = names.flatMap((name) => NEUTRAL.map((value) => new Map([[name, value]])));
+  const all = [...(together.length > 1 ? joint : []), ...alone];
+  return all.slice(0, MOST_NEUTRAL);
+}
+
+/** How values go along the rows of an input: they rise from very low to very high, or the first row stands out. */
+const PROFILES = ['steep', 'sink'] as const;
+
+/** Sums of products of such a row and a positive one, divided by the root of its length: in all, and of the row that stands out. */
+const TREND = { steep: 200, sink: 10, noise: 0.02 } as const;
+
+const trending = ({ inputs }: ProblemFile, { isFree }: Pick<Freedom, 'isFree'>): string[] =>
+  Object.keys(inputs).filter(
+    (name) => isFree(name) && isFloating(inputs[name]!.dtype) && inputs[name]!.shape.length > 1,
+  );
+
+/** Whole numbers in a floating-point input, or an input of whole numbers of a wide range. */
+const takesIntegers = (problem: ProblemFile, name: string): boolean =>
+  isFloating(problem.inputs[name]!.dtype)
+    ? problem.inputs[name]!.shape.length > 1
+    : rangeOf(problem, name) !== undefined;
+
+/** Largest whole number of an input in any of the problem's generator sets, plus one; `undefined` if it is small or follows from dimensions. */
+function rangeOf(problem: ProblemFile, name: string): number | undefined {
+  const generators = [
+    problem.inputs[name]!.generator,
+    ...Object.values(generatorSetsOf(problem)).map((set) => set[name]),
+  ];
+  const highs = generators.flatMap((one) =>
+    one?.kind === 'index-range' && typeof one.high === 'number' ? [one.high] : [],
+  );
+  const most = Math.max(0, ...highs);
+  return most >= 2 ** 24 ? most : undefined;
+}
+
+/** Whole numbers within a byte, and every so often one beyond. */
+const INTEGERS = { usual: 100, beyond: { every: 64, from: 200, to: 1000 } } as const;
+
+/** What people write into masked places, as far as the dtype allows. */
+const MASKS: { readonly [D in DType]?: readonly number[] } = {
+  f16: [-1e4, -65_504],
+  bf16: [-1e4, -1e9, -1e30],
+  f32: [-1e4, -1e9, -1e30],
+  f64: [-1e4, -1e9, -1e30],
+};
+
+/** How many rows hold nothing but one such number, and how many end in it. */
+const MASKED = { whole: 1 / 4, end: 1 / 2 } as const;
+
+export interface TurnRequest {
+  readonly problem: ProblemFile;
+  readonly buffer: Pick<PlannedBuffer, 'name' | 'dtype' | 'shape'>;
+  readonly stream: RandomStream;
+  readonly freedom: Freedom;
+}
+
+/** Changes an input's drawn values, in place, as the turn says. */
+export function takeTurn(values: Float64Array, { kind, turn, level }: Turn, request: TurnRequest): Float64Array {
+  return TURNS[kind](values, { ...request, turn, strength: 2 ** -level });
+}
+
+interface Treated extends TurnRequest {
+  readonly turn: number;
+  readonly strength: number;
+}
+
+const TURNS: Readonly<Record<TurnKind, (values: Float64Array, request: Treated) => Float64Array>> = {
+  'secret:neutral': (values, { problem, buffer, turn, freedom }) => {
+    const constant = neutralTurns(problem, freedom)[turn]?.get(buffer.name);
+    return constant === undefined ? values : values.fill(constant);
+  },
+  'secret:trends': trends,
+  'secret:integers': integers,
+  'secret:masks': masks,
+};
+
+/** All inputs that can become positive, so that sums of products have a sign; one of them follows a profile, row after row. */
+function trends(values: Float64Array, { problem, buffer, stream, turn, strength, freedom }: Treated): Float64Array {
+  const names = trending(problem, freedom);
+  if (!names.includes(buffer.name)) return values;
+  const [columns, rows] = [buffer.shape.at(-1)!, buffer.shape.at(-2)!];
+  const isOwn = names.filter(freedom.contrasts)[Math.floor(turn / PROFILES.length)] === buffer.name;
+  const profile = PROFILES[turn % PROFILES.length]!;
+  const unit = strength / Math.sqrt(columns);
+  for (let i = 0; i < values.length; i++) {
+    const row = Math.floor(i / columns) % rows;
+    if (!isOwn) values[i] = 0.5 + stream.uniform(i);
+    else if (profile === 'steep') values[i] = unit * TREND.steep * ((row + stream.uniform(i)) / rows - 0.5);
+    else values[i] = row === 0 ? unit * TREND.sink : TREND.noise * (stream.uniform(i) - 0.5);
+  }
+  return values;
+}
+
+function integers(values: Float64Array, { problem, buffer, stream, strength, freedom }: Treated): Float64Array {
+  if (!freedom.isFree(buffer.name) || !takesIntegers(problem, buffer.name)) return values;
+  const range = isFloating(buffer.dtype) ? undefined : rangeOf(problem, buffer.name);
+  const { usual, beyond } = INTEGERS;
+  for (let i = 0; i < values.length; i++) {
+    const share = stream.uniform(i);
+    if (range !== undefined) values[i] = Math.floor(range * (1 - share / 8)) - 1;
+    else if (stream.bits(values.length + i) % beyond.every === 0)
+      values[i] = Math.floor(strength * (beyond.from + share * (beyond.to - beyond.from)));
+    else values[i] = Math.floor(usual * strength * (2 * share - 1)) || 1;
+  }
+  return values;
+}
+
+function masks(values: Float64Array, { problem, buffer, stream }: Treated): Float64Array {
+  const numbers = MASKS[buffer.dtype];
+  if (!numbers || !problem.inputs[buffer.name]?.domain?.includes('-infinity')) return values;
+  const columns = buffer.shape.at(-1) ?? 1;
+  for (let row = 0; row * columns < values.length; row++) {
+    const [lot, which, where] = [0, 1, 2].map((at) => stream.uniform(3 * row + at)) as [number, number, number];
+    const number = numbers[Math.floor(which * numbers.length)]!;
+    const from = lot < MASKED.whole ? 0 : lot < MASKED.whole + MASKED.end ? Math.ceil(where * columns) : columns;
+    values.fill(number, row * columns + from, Math.min(values.length, (row + 1) * columns));
+  }
+  return values;
+}
+
+/** Generators whose values depend on one another, or are the caller's own. */
+export const isFixedGenerator = (kind: Generator['kind']): boolean =>
+  kind === 'csr' || kind === 'npy' || kind === 'permutation';
