@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest';
+import type { BufferDeclaration, ProblemFile } from '../../../src/core/problem.ts';
+import { disguise, secretSetOf, turnSetsOf } from '../../../src/evaluation/oracle/secret-sets.ts';
+import { createStream } from '../../../src/stats/random.ts';
+import { toyProblem } from '../../support/toy-problem.ts';
+
+const input = (shape: (string | number)[], more: Partial<BufferDeclaration> = {}): BufferDeclaration => ({
+  ...{ description: '', dtype: 'f32', access: 'in', generator: { kind: 'normal' } },
+  shape,
+  ...more,
+});
+
+const problemOf = (inputs: ProblemFile['inputs'], comparison: ProblemFile['comparison']): ProblemFile => ({
+  ...toyProblem().file,
+  inputs,
+  outputs: { Y: { ...input(['R', 'N']), access: 'out' } },
+  comparison,
+});
+
+const CONDITIONED = { kind: 'conditioned', constant: 2, unit: 'f32', terms: 'N' } as const;
+const norm = problemOf({ X: input(['R', 'N']), factor: input(['N']), shift: input(['N']) }, CONDITIONED);
+
+/** What a set makes of an input of 8 rows of 16 columns, or of 16 elements. */
+function drawn(problem: ProblemFile, name: string, set: string): number[] {
+  const { shape: axes, dtype } = problem.inputs[name]!;
+  const shape = axes.length === 2 ? [8, 16] : [16];
+  const size = shape.reduce((product, extent) => product * extent, 1);
+  const values = Float64Array.from({ length: size }, (_, i) => Math.sin(i + 1));
+  const buffer = { name, dtype, shape, generator: problem.inputs[name]!.generator } as never;
+  const streams = { stream: createStream(1, name), shared: createStream(1, 'shared') };
+  return [...disguise(values, secretSetOf(set)!, { problem, buffer, ...streams })];
+}
+
+const of = (problem: ProblemFile, kind: string): string[] => turnSetsOf(problem).filter((set) => set.startsWith(kind));
+const only = (values: number[]): number | undefined => (new Set(values).size === 1 ? values[0] : undefined);
+
+describe('inputs in turns', () => {
+  it('make parameters neutral, in every combination, and leave the others', () => {
+    const turns = of(norm, 'secret:neutral').map((set) =>
+      ['X', 'factor', 'shift'].map((name) => only(drawn(norm, name, set))),
+    );
+    for (const factor of [1, 0]) for (const shift of [1, 0]) expect(turns).toContainEqual([undefined, factor, shift]);
+    expect(turns.every((constants) => constants.includes(undefined))).toBe(true);
+  });
+
+  it('make one input rise row by row, or its first row stand out, while the others are positive', () => {
+    const product = problemOf({ A: input(['R', 'N']), B: input(['R', 'N']) }, CONDITIONED);
+    const [steep, sink] = of(product, 'secret:trends') as [string, string];
+    const rows = (values: number[]): number[] =>
+      Array.from({ length: 8 }, (_, row) => values.slice(row * 16, row * 16 + 16).reduce((sum, value) => sum + value));
+    const risen = rows(drawn(product, 'A', steep));
+    expect(risen).toEqual(risen.toSorted((a, b) => a - b));
+    expect(Math.min(...drawn(product, 'B', steep))).toBeGreaterThan(0);
+    const [first, ...others] = rows(drawn(product, 'A', sink));
+    expect(first! / 4).toBeCloseTo(10, 5);
+    for (const other of others) expect(Math.abs(other)).toBeLessThan(0.2);
+  });
+
+  it('give whole numbers, most of them within a byte, some beyond', () => {
+    const values = drawn(norm, 'X', of(norm, 'secret:integers')[0]!);
+    expect(values.every((value) => Number.isInteger(value) && value !== 0)).toBe(true);
+    expect(values.filter((value) => Math.abs(value) <= 100).length).toBeGreaterThan(100);
+    const wide = problemOf(
+      { x: input(['N'], { dtype: 'i32', generator: { kind: 'index-range', low: -100, high: 2 ** 31 } }) },
+      { kind: 'exact' },
+    );
+    const large = drawn(wide, 'x', of(wide, 'secret:integers')[0]!);
+    expect(Math.min(...large)).toBeGreaterThan(2 ** 30);
+    expect(Math.max(...large)).toBeLessThan(2 ** 31);
+  });
+
+  it('mask rows, some of them whole, by numbers that people take for minus infinity', () => {
+    const masked = problemOf({ X: input(['R', 'N'], { domain: ['-infinity'] }) }, { kind: 'ulp', maximumUlps: 8 });
+    const values = drawn(masked, 'X', of(masked, 'secret:masks')[0]!);
+    const rows = Array.from({ length: 8 }, (_, row) => values.slice(row * 16, row * 16 + 16));
+    const isMask = (value: number): boolean => value <= -1e4;
+    expect(rows.some((row) => row.every(isMask))).toBe(true);
+    expect(rows.some((row) => row.some(isMask) && !row.every(isMask))).toBe(true);
+    expect(of(norm, 'secret:masks')).toEqual([]);
+  });
+
+  it('are none where errors are absolute, and none of rows in which sizes may not differ', () => {
+    expect(turnSetsOf({ ...norm, comparison: { kind: 'allclose', atol: 1e-3, rtol: 1e-3 } })).toEqual([]);
+    expect(of({ ...norm, comparison: { kind: 'ulp', maximumUlps: 8 } }, 'secret:trends')).toEqual([]);
+  });
+});
