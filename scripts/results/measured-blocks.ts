@@ -36,21 +36,16 @@ const blocksUsed = ({ comparisons, discardedBlockCount }: SelfComparisons): stri
 const failureNote = ({ failures }: SelfComparisons): string =>
   failures.length === 0 ? '' : ` ${failures.length} ended without a result: ${failures.join('; ')}.`;
 
-const selfComparisonsText = (recording: SelfComparisons): string =>
-  `**${recording.comparisons.length} comparisons of \`${recording.kernel}\` with itself** at ${recording.workload}: ` +
-  `${verdicts(recording)} (${blocksUsed(recording)}).${failureNote(recording)} ${recordedWith(recording)}.`;
-
 const selfComparisons = (recording: SelfComparisons): string =>
-  `${selfComparisonsText(recording)}\n\n![Measured: every comparison of a kernel with itself](figures/h200-a-a.svg)`;
-
-const knownRatioText = (recording: KnownRatioComparisons): string =>
-  `**${recording.comparisons.length} comparisons with a kernel that is ${recording.calibration.trueRatio.toFixed(4)} times as slow**: ` +
-  `${verdicts(recording)} (${blocksUsed(recording)}).${failureNote(recording)} ${recordedWith(recording)}.`;
+  `**${recording.comparisons.length} comparisons of \`${recording.kernel}\` with itself** at ${recording.workload}: ` +
+  `${verdicts(recording)} (${blocksUsed(recording)}).${failureNote(recording)} ${recordedWith(recording)}.\n\n` +
+  '![Measured: every comparison of a kernel with itself](figures/h200-a-a.svg)';
 
 const knownRatio = (recording: KnownRatioComparisons): string => {
-  const { stepRatio, longRatio, longIntervalRatio, shortNs, fixedNs } = recording.calibration;
+  const { stepRatio, longRatio, longIntervalRatio, shortNs, fixedNs, trueRatio } = recording.calibration;
   return (
-    `${knownRatioText(recording)}\n\n` +
+    `**${recording.comparisons.length} comparisons with a kernel that is ${trueRatio.toFixed(4)} times as slow**: ` +
+    `${verdicts(recording)} (${blocksUsed(recording)}).${failureNote(recording)} ${recordedWith(recording)}.\n\n` +
     `Calibration: ${stepRatio} times the steps; at 16 times the size ${longRatio.toFixed(4)} times the time ` +
     `${formatRatioInterval(longIntervalRatio)}; of ${formatMeasuredNs(shortNs)}, ${formatMeasuredNs(fixedNs)} are fixed.\n\n` +
     '![Measured: every comparison with a kernel of known ratio](figures/h200-sensitivity.svg)'
@@ -127,8 +122,6 @@ export const measuredBlocks = (recordings: MeasuredRecordings): Record<string, s
   'h200-problems': recordingBlock(recordings, 'h200-problems', optimisedProblems),
   'h200-a-a': recordingBlock(recordings, 'h200-a-a', selfComparisons),
   'h200-sensitivity': recordingBlock(recordings, 'h200-sensitivity', knownRatio),
-  'h100-a-a': recordingBlock(recordings, 'h100-a-a', selfComparisonsText),
-  'h100-sensitivity': recordingBlock(recordings, 'h100-sensitivity', knownRatioText),
   'h200-attention-ladder': recordingBlock(recordings, 'h200-attention-ladder', ladderSummary),
   'h200-attention-libraries': recordingBlock(recordings, 'h200-attention-libraries', againstLibraries),
   'h200-attention-dispatch': recordingBlock(recordings, 'h200-attention-dispatch', dispatchRows),

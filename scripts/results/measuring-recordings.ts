@@ -117,11 +117,6 @@ export interface MeasuredRecordings {
   'h200-faults'?: FaultRecording;
   'h200-throughput'?: ThroughputRecording;
   'h200-two-processes'?: TwoProcessRecording;
-  'h100-a-a'?: SelfComparisons;
-  'h100-sensitivity'?: KnownRatioComparisons;
-  'h100-red-team'?: RedTeamRecording;
-  'h100-honest'?: HonestRecording;
-  'h100-throughput'?: ThroughputRecording;
 }
 export type MeasuredRecordingName = keyof MeasuredRecordings;
 
@@ -154,11 +149,6 @@ export const HOW_TO_RECORD: Readonly<Record<MeasuredRecordingName, string>> = {
   'h200-faults': 'node bench/referee/faults.ts',
   'h200-throughput': 'node bench/referee/throughput.ts',
   'h200-two-processes': 'node bench/referee/two-processes.ts',
-  'h100-a-a': 'bash bench/referee/record-on-gpu.sh',
-  'h100-sensitivity': 'bash bench/referee/record-on-gpu.sh',
-  'h100-red-team': 'bash bench/referee/record-on-gpu.sh',
-  'h100-honest': 'bash bench/referee/record-on-gpu.sh',
-  'h100-throughput': 'bash bench/referee/record-on-gpu.sh',
 };
 
 const isAbsent = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';

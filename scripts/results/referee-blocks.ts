@@ -199,9 +199,6 @@ const twoProcesses = (recording: TwoProcessRecording): string =>
 
 export const refereeBlocks = (recordings: MeasuredRecordings): Record<string, string> => ({
   'h200-red-team-summary': recordingBlock(recordings, 'h200-red-team', redTeamSummary),
-  'h100-red-team-summary': recordingBlock(recordings, 'h100-red-team', redTeamSummary),
-  'h100-honest': recordingBlock(recordings, 'h100-honest', honest),
-  'h100-throughput': recordingBlock(recordings, 'h100-throughput', throughput),
   'h200-red-team': recordingBlock(recordings, 'h200-red-team', redTeamTable),
   'h200-exploits': recordingBlock(recordings, 'h200-exploits', exploits),
   'h200-honest': recordingBlock(recordings, 'h200-honest', honest),
