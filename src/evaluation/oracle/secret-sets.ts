@@ -210,6 +210,8 @@ function freedomOf(problem: ProblemFile): Freedom {
     isFree: (name) => isArrangeable(problem.inputs[name] ?? {}) && problem.inputs[name]?.scaling !== false,
     repeats: (name) => contrasts(name).longestRepeated > 0,
     contrasts: (name) => contrasts(name).rowContrast > 1,
+    // Their tolerance grows with the largest term.
+    towers: () => [...comparisonKinds(problem)].every((kind) => kind === 'conditioned'),
   };
 }
 

@@ -9,7 +9,13 @@ import type { RandomStream } from '../../stats/random.ts';
  * look at parameters (a fresh normalisation layer has factors of one and shifts of zero), leave out what weighs little, take tiles of whole
  * numbers for bytes, or begin a maximum at a number that masks are below.
  */
-export const TURN_KINDS = ['secret:neutral', 'secret:trends', 'secret:integers', 'secret:masks'] as const;
+export const TURN_KINDS = [
+  'secret:neutral',
+  'secret:trends',
+  'secret:integers',
+  'secret:masks',
+  'secret:contrast',
+] as const;
 export type TurnKind = (typeof TURN_KINDS)[number];
 
 /** One of the ways in which a kind treats the inputs. */
@@ -41,6 +47,8 @@ export interface Freedom {
   readonly repeats: Asked;
   /** Rows of very different sizes. */
   readonly contrasts: Asked;
+  /** Values far larger than all others, beside which these still count. */
+  readonly towers: Asked;
 }
 
 /** The sets that change some input of a problem. */
@@ -49,8 +57,9 @@ export function turnsOf(problem: ProblemFile, freedom: Freedom): string[] {
   const counts: Readonly<Record<TurnKind, number>> = {
     'secret:neutral': neutralTurns(problem, freedom).length,
     'secret:trends': PROFILES.length * trending(problem, freedom).filter(freedom.contrasts).length,
-    'secret:integers': Object.keys(problem.inputs).some((name) => isFree(name) && takesIntegers(problem, name)) ? 1 : 0,
+    'secret:integers': Object.keys(problem.inputs).some((name) => isFree(name) && takesIntegers(problem, name)) ? 2 : 0,
     'secret:masks': Object.values(problem.inputs).some(({ domain }) => domain?.includes('-infinity')) ? 1 : 0,
+    'secret:contrast': towering(problem, freedom).length > 0 ? 1 : 0,
   };
   return TURN_KINDS.flatMap((kind) => Array.from({ length: counts[kind] }, (_, turn) => turnName({ kind, turn })));
 }
@@ -59,7 +68,10 @@ export function turnsOf(problem: ProblemFile, freedom: Freedom): string[] {
 export const turnsForLongSums = (sets: readonly string[]): string[] =>
   sets.filter((set) => {
     const { kind, turn } = turnOf(set)!;
-    return kind === 'secret:integers' || (kind === 'secret:trends' && PROFILES[turn % PROFILES.length] === 'steep');
+    return (
+      (kind === 'secret:integers' && turn === 0) ||
+      (kind === 'secret:trends' && PROFILES[turn % PROFILES.length] === 'steep')
+    );
   });
 
 const NEUTRAL = [1, 0] as const;
@@ -118,8 +130,12 @@ function rangeOf(problem: ProblemFile, name: string): number | undefined {
   return most >= 2 ** 24 ? most : undefined;
 }
 
-/** Whole numbers within a byte, and every so often one beyond. */
-const INTEGERS = { usual: 100, beyond: { every: 64, from: 200, to: 1000 } } as const;
+/** Whole numbers within a byte, and every so often one beyond; or arithmetic progressions, each with a step of its own. */
+const INTEGERS = {
+  usual: 100,
+  beyond: { every: 64, from: 200, to: 1000 },
+  progression: { length: 64, step: 3 },
+} as const;
 
 /** What people write into masked places, as far as the dtype allows. */
 const MASKS: { readonly [D in DType]?: readonly number[] } = {
@@ -131,6 +147,15 @@ const MASKS: { readonly [D in DType]?: readonly number[] } = {
 
 /** How many rows hold nothing but one such number, and how many end in it. */
 const MASKED = { whole: 1 / 4, end: 1 / 2 } as const;
+
+/**
+ * Values that stand out among positive ones in a row: how many, and by which powers of two. From 2²⁴ on, fp32 loses what lies beside
+ * them.
+ */
+const TOWERS = { most: 2, from: 19, to: 22 } as const;
+
+const towering = ({ inputs }: ProblemFile, { isFree, towers }: Freedom): string[] =>
+  Object.keys(inputs).filter((name) => isFree(name) && towers(name) && inputs[name]!.dtype === 'f32');
 
 export interface TurnRequest {
   readonly problem: ProblemFile;
@@ -157,6 +182,7 @@ const TURNS: Readonly<Record<TurnKind, (values: Float64Array, request: Treated) 
   'secret:trends': trends,
   'secret:integers': integers,
   'secret:masks': masks,
+  'secret:contrast': contrast,
 };
 
 /** All inputs that can become positive, so that sums of products have a sign; one of them follows a profile, row after row. */
@@ -176,10 +202,21 @@ function trends(values: Float64Array, { problem, buffer, stream, turn, strength,
   return values;
 }
 
-function integers(values: Float64Array, { problem, buffer, stream, strength, freedom }: Treated): Float64Array {
+function integers(values: Float64Array, { problem, buffer, stream, turn, strength, freedom }: Treated): Float64Array {
   if (!freedom.isFree(buffer.name) || !takesIntegers(problem, buffer.name)) return values;
   const range = isFloating(buffer.dtype) ? undefined : rangeOf(problem, buffer.name);
-  const { usual, beyond } = INTEGERS;
+  const { usual, beyond, progression } = INTEGERS;
+  if (turn === 1) {
+    for (let i = 0; i < values.length; i++) {
+      const [at, place] = [Math.floor(i / progression.length), i % progression.length];
+      const step = Math.round(progression.step * (2 * stream.uniform(2 * at) - 1));
+      values[i] =
+        Math.floor(usual * strength * stream.uniform(2 * at + 1)) +
+        1 +
+        (step < 0 ? step * (place - progression.length) : step * place);
+    }
+    return values;
+  }
   for (let i = 0; i < values.length; i++) {
     const share = stream.uniform(i);
     if (range !== undefined) values[i] = Math.floor(range * (1 - share / 8)) - 1;
@@ -199,6 +236,21 @@ function masks(values: Float64Array, { problem, buffer, stream }: Treated): Floa
     const number = numbers[Math.floor(which * numbers.length)]!;
     const from = lot < MASKED.whole ? 0 : lot < MASKED.whole + MASKED.end ? Math.ceil(where * columns) : columns;
     values.fill(number, row * columns + from, Math.min(values.length, (row + 1) * columns));
+  }
+  return values;
+}
+
+function contrast(values: Float64Array, { problem, buffer, stream, strength, freedom }: Treated): Float64Array {
+  if (!towering(problem, freedom).includes(buffer.name)) return values;
+  const columns = buffer.shape.at(-1) ?? 1;
+  for (let i = 0; i < values.length; i++) values[i] = 0.5 + stream.uniform(i + 4 * values.length);
+  for (let row = 0; row * columns < values.length; row++) {
+    for (let tower = 0; tower < TOWERS.most; tower++) {
+      const lot = 2 * (TOWERS.most * row + tower);
+      const place = row * columns + Math.floor(stream.uniform(lot) * columns);
+      const power = strength * (TOWERS.from + stream.uniform(lot + 1) * (TOWERS.to - TOWERS.from));
+      if (place < values.length) values[place]! *= 2 ** Math.round(power);
+    }
   }
   return values;
 }

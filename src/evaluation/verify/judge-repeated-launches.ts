@@ -78,7 +78,11 @@ async function judgeLaunches(repetition: Repetition): Promise<Refused | undefine
   if (overResults) return overResults;
   const renewed = await judgeNewInputs(repetition);
   if (!renewed.ok) return renewed;
-  return (await judgeBurst(repetition, renewed)) ?? judgeResemblingInputs(repetition);
+  return (
+    (await judgeOverAlmostRight(repetition, renewed)) ??
+    (await judgeBurst(repetition, renewed)) ??
+    judgeResemblingInputs(repetition)
+  );
 }
 
 /** A trial with what shared and local memory hold. */
@@ -159,6 +163,32 @@ async function judgeNewInputs(repetition: Repetition): Promise<Renewed | Refused
 
   const renewed: JudgedCheck = { ...judged, expectations };
   return explainStale(renewed, first, run, verdicts);
+}
+
+/**
+ * Inputs that differ from the last ones in few elements, over the results of the last ones: a kernel that looks at some of its output, and takes
+ * it for what it would write, leaves the others.
+ */
+async function judgeOverAlmostRight(repetition: Repetition, { run: last }: Renewed): Promise<Refused | undefined> {
+  const { passed, other } = repetition;
+  const { judged } = passed;
+  const { runs, outputs, isBitwise } = judged;
+  const streams = (input: string): RandomStream => streamOf(repetition, `over results of almost the same ${input}`);
+  const inputs = mixed(other.inputs.bytes, runs.contents, { buffers: runs.plan.buffers, streamOf: streams });
+  await runs.replaceInputs(inputs);
+  const leftovers = leftoversOf(judged, last.outputs, (elements) => elements);
+  const name = 'a run over the results of inputs that differ in few elements';
+  const run = await runs.run(trialOf(repetition, { name, poison: FINITE_POISON, leftovers }));
+  if (!run.ok) return run;
+  const afresh = await runs.runAfresh(NATURAL);
+  if (!afresh.ok) return afresh;
+  const difference = describeDifference(outputs, afresh.outputs, run.outputs);
+  if (difference === undefined || (!isBitwise && (await isRight(repetition, inputs, run)))) return undefined;
+  return refused(
+    'unsafe',
+    `output depends on what it held before, results of inputs that differ in few elements: ${difference}`,
+    runs.name,
+  );
 }
 
 /** Whether a wrong run on new inputs shows the old results, and whether the kernel put them there. */

@@ -69,6 +69,27 @@ describe('inputs in turns', () => {
     expect(Math.max(...large)).toBeLessThan(2 ** 31);
   });
 
+  it('give progressions of whole numbers, each with a step of its own', () => {
+    const wide = problemOf(
+      { x: input(['N'], { dtype: 'i32', generator: { kind: 'index-range', low: -100, high: 2 ** 31 } }) },
+      { kind: 'exact' },
+    );
+    const values = drawn(wide, 'x', of(wide, 'secret:integers')[1]!);
+    const steps = values.slice(1).map((value, i) => value - values[i]!);
+    expect(values.every(Number.isInteger)).toBe(true);
+    expect(new Set(steps).size).toBe(1);
+  });
+
+  it('let a few values tower above positive ones, where tolerances grow with the largest term', () => {
+    const sum = problemOf({ X: input(['R', 'N']) }, CONDITIONED);
+    const values = drawn(sum, 'X', of(sum, 'secret:contrast')[0]!);
+    const towers = values.filter((value) => value > 2 ** 16);
+    expect(Math.min(...values)).toBeGreaterThan(0);
+    expect(towers.length).toBeGreaterThan(7);
+    expect(towers.length).toBeLessThan(17);
+    expect(of({ ...sum, comparison: { kind: 'ulp', maximumUlps: 8 } }, 'secret:contrast')).toEqual([]);
+  });
+
   it('mask rows, some of them whole, by numbers that people take for minus infinity', () => {
     const masked = problemOf({ X: input(['R', 'N'], { domain: ['-infinity'] }) }, { kind: 'ulp', maximumUlps: 8 });
     const values = drawn(masked, 'X', of(masked, 'secret:masks')[0]!);
