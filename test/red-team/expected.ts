@@ -22,6 +22,8 @@ export interface Verdict {
   /** One of these. */
   readonly caughtBy: readonly Stage[];
   readonly workload: string;
+  /** Only a thorough verification shows it. */
+  readonly thorough: boolean;
   /** Why it may pass where its output is right: what it tries gains nothing. */
   readonly harmless?: string;
 }
@@ -32,6 +34,7 @@ interface Declared {
   reasonMatches: string;
   caughtBy: Stage | Stage[];
   workload: string;
+  thorough?: boolean;
   harmless?: string;
 }
 
@@ -46,12 +49,20 @@ const listOf = <T>(value: T | T[]): T[] => (Array.isArray(value) ? value : [valu
 /** What is expected of the red-team kernel on this kind of device. */
 export const expectedOf = (kernel: string, kind: 'virtual' | 'cuda'): Verdict => {
   const file = JSON.parse(readFileSync(path.join(RED_TEAM, kernel, 'expected.json'), 'utf8')) as ExpectedFile;
-  const { status, reasonMatches, caughtBy, workload, harmless } = { ...DEFAULTS, ...file, ...file[kind] };
+  const {
+    status,
+    reasonMatches,
+    caughtBy,
+    workload,
+    thorough = false,
+    harmless,
+  } = { ...DEFAULTS, ...file, ...file[kind] };
   return {
     statuses: listOf(status),
     reason: new RegExp(reasonMatches),
     caughtBy: listOf(caughtBy),
     workload,
+    thorough,
     ...(harmless !== undefined && { harmless }),
   };
 };

@@ -28,7 +28,9 @@ describe('the stage that saw through a kernel', () => {
 });
 
 describe('what is not as it must be of a red-team kernel', () => {
-  const verdict: Verdict = { statuses: ['wrong'], reason: /poison/, caughtBy: ['verification'], workload: '' };
+  const verdict: Verdict = {
+    ...{ statuses: ['wrong'], reason: /poison/, caughtBy: ['verification'], workload: '', thorough: false },
+  };
 
   it('is nothing when status, stage and reason are right', () => {
     expect(disagreementsWith(verdict, ended('wrong', { reason: 'still poison' }))).toEqual([]);

@@ -100,11 +100,11 @@ const judge = async (
   seed: number,
   workload = WORKLOAD,
   parameters: ParameterValues = {},
-  by = evaluator,
+  { by = evaluator, thorough = false } = {},
 ): Promise<Evaluation> => {
   const { kernel, problem } = await loadKernel(folder);
   const request = { problem, candidate: makeCandidate(kernel, parameters), seed };
-  return by.evaluate({ ...request, workload: resolveWorkload(problem.file, workload) });
+  return by.evaluate({ ...request, thorough, workload: resolveWorkload(problem.file, workload) });
 };
 
 describe('the red team', () => {
@@ -139,7 +139,7 @@ describe('the red team', () => {
       1,
       expected.workload,
       {},
-      expected.statuses.includes('timed-out') ? impatient : evaluator,
+      { by: expected.statuses.includes('timed-out') ? impatient : evaluator, thorough: expected.thorough },
     );
     expect({ status, reason, failedCheck }).toEqual({
       status: expect.toSatisfy((value) => expected.statuses.includes(value)),

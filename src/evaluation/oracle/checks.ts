@@ -44,6 +44,8 @@ export interface Check {
   readonly isDrawn: boolean;
   /** With one dimension much larger than in all others, or all as small as can be; looks at sizes, not at inputs. */
   readonly isExtreme?: boolean;
+  /** As large as users' own: a kernel may take longer for it than a simulator has. */
+  readonly isFar?: boolean;
   /** Virtual devices: planned for a GPU with so many multiprocessors, because grids depend on their number. */
   readonly multiprocessors?: number | undefined;
   /** Of a kernel with a memory: launches are repeated with inputs that resemble one another. */
@@ -248,6 +250,7 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
     ...{ placements, seed },
     most: thorough ? Number.POSITIVE_INFINITY : setsThatFit(problem, dimensions, isEmulated),
   });
+  const farRuns = farChecks(request, { ...far, turns, further: ordinary, index: drawn.extremes.length });
   const checks: Check[] = [
     ...listed,
     { dimensions, generatorSet: DECLARED, ...USUAL, isMain: true },
@@ -279,22 +282,7 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
       isOnce: true,
       isDrawn: true,
     })),
-    ...[
-      ...far.beyond
-        .slice(0, 1)
-        .flatMap((dimensions) => turnsForLongSums(turns).map((generatorSet) => ({ dimensions, generatorSet }))),
-      ...far.beyond.flatMap((dimensions, i) =>
-        [DECLARED, ...ordinary.filter((_, place) => place % far.beyond.length === i)].map((generatorSet) => ({
-          dimensions,
-          generatorSet,
-        })),
-      ),
-      ...far.workloads.map((dimensions) => ({ dimensions, generatorSet: DECLARED })),
-    ].map(({ dimensions: shape, generatorSet }, i) => ({
-      ...extremeCheck(shape),
-      generatorSet,
-      multiprocessors: otherGpu(request, drawn.extremes.length + i),
-    })),
+    ...farRuns,
     ...onMain.map((generatorSet) => ({ dimensions, generatorSet, ...USUAL, isOnce: !timedShapeOnly })),
     ...(suites ?? []).flatMap((suite) => suiteChecks(suite, takes)),
   ];
@@ -306,7 +294,7 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
         ...excludedShapes,
         ...(suites ?? []).flatMap(({ shapes }) => shapes.filter((one) => !takes(one))),
       ],
-      drawnShapes: [...drawn.shapes, ...options, ...powers, ...drawn.extremes, ...far.beyond, ...far.workloads],
+      drawnShapes: [...drawn.shapes, ...options, ...powers, ...drawn.extremes, ...shapesIn(farRuns)],
       generatorSets: onMain,
       leftOut: others
         .filter((name) => !onMain.includes(name))
@@ -320,6 +308,59 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
       timedShapeOnly,
     },
   };
+}
+
+/** The shapes of these checks, each once. */
+const shapesIn = (checks: readonly Check[]): Dimensions[] => [
+  ...new Map(checks.map(({ dimensions }) => [valuesKey(dimensions), dimensions])).values(),
+];
+
+/** Threads of launches, or elements, of all checks of shapes as large as users' own together, where a CPU runs them: some 20 s. */
+const MOST_FAR_WORK = 2 ** 26;
+
+/**
+ * Checks of shapes as large as users' own: each shape beyond all others with the declared inputs, then by lot the workloads, and further inputs of
+ * those shapes, as many as fit.
+ */
+function farChecks(
+  request: ChecksRequest,
+  far: {
+    readonly beyond: readonly Dimensions[];
+    readonly workloads: readonly Dimensions[];
+    readonly turns: readonly string[];
+    readonly further: readonly string[];
+    readonly index: number;
+  },
+): Check[] {
+  const { problem, seed, isEmulated, launches = () => [] } = request;
+  const { beyond, workloads, turns, further, index } = far;
+  const declared = (dimensions: Dimensions) => ({ dimensions, generatorSet: DECLARED });
+  const others = [
+    ...workloads.map(declared),
+    ...beyond
+      .slice(0, 1)
+      .flatMap((dimensions) => turnsForLongSums(turns).map((generatorSet) => ({ dimensions, generatorSet }))),
+    ...beyond.flatMap((dimensions, i) =>
+      further.filter((_, place) => place % beyond.length === i).map((generatorSet) => ({ dimensions, generatorSet })),
+    ),
+  ];
+  let left = isEmulated ? MOST_FAR_WORK : Number.POSITIVE_INFINITY;
+  return [...beyond.map(declared), ...byLot(others, seed, 'checks of large shapes')].flatMap((check, i) => {
+    const work = Math.max(
+      elementsIn(problem, check.dimensions),
+      isEmulated ? threadsOf(launches(check.dimensions)) : 0,
+    );
+    if (work > left) return [];
+    left -= work;
+    return [
+      {
+        ...extremeCheck(check.dimensions),
+        isFar: true,
+        generatorSet: check.generatorSet,
+        multiprocessors: otherGpu(request, index + i),
+      },
+    ];
+  });
 }
 
 /** The largest shapes that a thorough verification may draw on a GPU, on any device: a plan that fails there fails at once, and not by lot. */

@@ -233,8 +233,10 @@ function masks(values: Float64Array, { problem, buffer, stream }: Treated): Floa
   const columns = buffer.shape.at(-1) ?? 1;
   for (let row = 0; row * columns < values.length; row++) {
     const [lot, which, where] = [0, 1, 2].map((at) => stream.uniform(3 * row + at)) as [number, number, number];
-    const number = numbers[Math.floor(which * numbers.length)]!;
-    const from = lot < MASKED.whole ? 0 : lot < MASKED.whole + MASKED.end ? Math.ceil(where * columns) : columns;
+    const number = row === 0 ? numbers.at(-1)! : numbers[Math.floor(which * numbers.length)]!;
+    // A few rows show what whole rows of the lowest number do in any case.
+    const from =
+      row === 0 || lot < MASKED.whole ? 0 : lot < MASKED.whole + MASKED.end ? Math.ceil(where * columns) : columns;
     values.fill(number, row * columns + from, Math.min(values.length, (row + 1) * columns));
   }
   return values;
