@@ -2,7 +2,7 @@
  * Records the bits that a device gives for every case of test/virtual-gpu/recorded, which virtual:h200 must give, too.
  * A case that fails is recorded with its reason. Cases that OUTPUT has already are left out.
  *
- *     node bench/virtual-gpu/record-instructions.ts [--device cuda:0] [--output docs/results/h100-instructions.json]
+ *     node bench/virtual-gpu/record-instructions.ts [--device cuda:0] [--output docs/results/h200-instructions.json]
  *       [--only TEXT,TEXT]   cases whose names contain one of the texts
  */
 import { parseArgs } from 'node:util';
@@ -24,7 +24,7 @@ const CASES_BETWEEN_SAVES = 20;
 const { values: options } = parseArgs({
   options: {
     device: { type: 'string', default: 'cuda:0' },
-    output: { type: 'string', default: 'docs/results/h100-instructions.json' },
+    output: { type: 'string', default: 'docs/results/h200-instructions.json' },
     only: { type: 'string', default: '' },
   },
 });

@@ -24,12 +24,12 @@ export const TENSOR_MAP_BYTES = 128;
 
 const SWIZZLE_BYTES: Readonly<Record<string, number>> = { none: 0, '32B': 32, '64B': 64, '128B': 128 };
 
-/** NaNs that the copy engine writes outside of a tensor. */
+/** NaNs that the copy engine writes outside of a tensor. Source: docs/results/h200-instructions.json. */
 const NANS: Partial<Record<DType, readonly number[]>> = {
-  f16: [0xff, 0x7f],
-  bf16: [0xff, 0x7f],
-  f32: [0xff, 0xff, 0xff, 0x7f],
-  f64: [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f],
+  f16: [0xf7, 0x7f],
+  bf16: [0xf7, 0x7f],
+  f32: [0xf7, 0x7f, 0xf7, 0x7f],
+  f64: [0xf7, 0x7f, 0xf7, 0x7f, 0xf7, 0x7f, 0xf7, 0x7f],
 };
 
 /** Alignment of addresses and strides, in bytes. Source: CUDA Driver API, cuTensorMapEncodeTiled. */

@@ -73,7 +73,7 @@ function withinCta(
   name: string,
   instruction: string,
   bytes: number,
-  marks: Pick<RecordedCase, 'refusal' | 'mistake' | 'waitsFor'> = {},
+  marks: Pick<RecordedCase, 'refusal' | 'mistake'> = {},
 ): RecordedCase {
   return {
     name,
@@ -100,7 +100,6 @@ function withinCta(
 }
 
 const MEET = 'barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;';
-const WAITS = 'recorded was the same without a cluster, at which a GPU stops';
 
 /**
  * The same in a cluster of two CTAs. `%r10`: the first half; `%r12`: the second half; `%r11`: the mbarrier, which waits for `bytes`;
@@ -136,7 +135,6 @@ function inCluster(
     buffers: () => ({ in: draw('both halves of two', 4 * BYTES), out: 4 * BYTES }),
     launches: [{ grid: 2, cluster: 2, block: THREADS, dynamicSharedBytes: BARRIER + 16, arguments: ['in', 'out'] }],
     parts: [0, 1].map((cta) => ({ name: `shared memory of CTA ${cta}`, bytes: 2 * BYTES })),
-    waitsFor: WAITS,
     ...(refusal && { refusal }),
   };
 }
@@ -165,7 +163,7 @@ export const BULK_COPY_CASES: readonly RecordedCase[] = [
     'st.async without a cluster',
     `mov.u32 %r20, 77; st.async.weak.shared::cluster.${COMPLETES}.b32 [%r12], %r20, [%r11];`,
     4,
-    { ...WITHOUT_CLUSTER, waitsFor: 'nobody has asked a GPU yet whether it stops at this, as it does at bulk copies' },
+    WITHOUT_CLUSTER,
   ),
   inCluster('bulk copy from shared to shared memory of the own CTA', {
     instruction: `cp.async.bulk.shared::cluster.shared::cta.${COMPLETES} [%r12], [%r10], 256, [%r11];`,

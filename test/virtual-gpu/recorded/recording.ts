@@ -22,7 +22,7 @@ export interface InstructionRecording extends MeasuredWith {
   readonly cases: Record<string, RecordedBits>;
 }
 
-const RECORDING = new URL('../../../docs/results/h100-instructions.json', import.meta.url);
+const RECORDING = new URL('../../../docs/results/h200-instructions.json', import.meta.url);
 
 /** Undefined while there is none. */
 export function readRecording(): InstructionRecording | undefined {
