@@ -288,6 +288,8 @@ export interface EvaluationRequest {
   quick?: boolean;
   /** Verify as a winner: on more drawn shapes, with every generator set. */
   thorough?: boolean;
+  /** Also at some shapes as large as users' own, which takes seconds each; of a thorough verification. */
+  large?: boolean;
   /** Shapes to verify beside the problem's own checks, once each. */
   suites?: readonly Suite[];
   id?: string;

@@ -290,10 +290,10 @@ class LiveEvaluation {
    */
   async #verify(module: LoadedModule): Promise<Verified | Refused> {
     const { device, known } = this.#options;
-    const { workload, seed, problem, candidate, thorough = false, suites = [] } = this.#request;
+    const { workload, seed, problem, candidate, thorough = false, large = false, suites = [] } = this.#request;
     if (!device.measuring) return this.#verifyAnew(module);
     const shape = valuesKey(workload.dimensions);
-    const key = JSON.stringify([problem.folder, candidate.id, module.code.key, shape, seed, thorough, suites]);
+    const key = JSON.stringify([problem.folder, candidate.id, module.code.key, shape, seed, thorough, large, suites]);
     const shown = known.get(key);
     if (shown) return { ok: true, ...shown, plan: this.#planFor(workload.dimensions, module), counters: [] };
     const verified = await this.#verifyAnew(module);
@@ -303,7 +303,7 @@ class LiveEvaluation {
 
   #verifyAnew(module: LoadedModule): Promise<Verified | Refused> {
     const { device, instructionsPerCta, oracle } = this.#options;
-    const { problem, candidate, workload, seed, thorough, suites, quick, passedBefore, signal, onStage } =
+    const { problem, candidate, workload, seed, thorough, large, suites, quick, passedBefore, signal, onStage } =
       this.#request;
     const verifying: VerifyRequest = {
       device,
@@ -314,6 +314,7 @@ class LiveEvaluation {
       cache: workload.cache,
       seed,
       thorough,
+      large,
       suites,
       oracle,
       planFor: (dimensions, multiprocessors) => this.#planFor(dimensions, module, candidate, multiprocessors),

@@ -155,6 +155,8 @@ export interface ChecksRequest {
   readonly dimensions: Dimensions;
   readonly seed: number;
   readonly thorough?: boolean;
+  /** Whether shapes as large as users' own are among them. */
+  readonly large?: boolean;
   readonly suites?: readonly Suite[] | undefined;
   /** Whether a CPU runs the kernels. Then fewer generator sets fit for a large timed workload. */
   readonly isEmulated?: boolean;
@@ -202,7 +204,16 @@ export function listedChecks(request: KernelTaking): {
  * other shape runs twice with every generator set.
  */
 export function checksFor(request: ChecksRequest): ChosenChecks {
-  const { problem, dimensions, seed, thorough = false, isEmulated = false, launches = () => [], suites } = request;
+  const {
+    problem,
+    dimensions,
+    seed,
+    thorough = false,
+    large = false,
+    isEmulated = false,
+    launches = () => [],
+    suites,
+  } = request;
   const extent = thorough ? 'thorough' : 'usual';
   const takes = takesShape(request);
   const { checks: listed, known, excludedShapes } = listedChecks(request);
@@ -228,15 +239,16 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
         isQuickToRun(request, shape),
       )
     : [];
-  const far = thorough
-    ? farShapes({
-        ...{ problem, timed: dimensions, seed },
-        isFit: (shape) =>
-          takes(shape) &&
-          (!isEmulated || threadsOf(launches(shape)) <= MOST_EMULATED_THREADS.far) &&
-          canJudgeSums(problem, shape, [dimensions, ...known]),
-      })
-    : { beyond: [], workloads: [] };
+  const far =
+    thorough && large
+      ? farShapes({
+          ...{ problem, timed: dimensions, seed },
+          isFit: (shape) =>
+            takes(shape) &&
+            (!isEmulated || threadsOf(launches(shape)) <= MOST_EMULATED_THREADS.far) &&
+            canJudgeSums(problem, shape, [dimensions, ...known]),
+        })
+      : { beyond: [], workloads: [] };
   const turns = thorough ? turnSetsOf(problem) : [];
   const others = furtherGeneratorSets(problem, seed);
   const ordinary = others.filter((set) => !isDomainSet(problem, set)).slice(0, FAR_SETS);

@@ -30,7 +30,17 @@ const candidateContent = ({ kernel, parameters }: Candidate): object => ({ ...ke
  * virtual device ignores (tier, blocks, profile, sanitizer, baselines) is left out, and so is where files lie.
  */
 export function repeatKey(request: EvaluationRequest, context: RepeatContext): string | undefined {
-  const { problem, candidate, workload, seed, thorough = false, suites = [], quick = false, passedBefore } = request;
+  const {
+    problem,
+    candidate,
+    workload,
+    seed,
+    thorough = false,
+    large = false,
+    suites = [],
+    quick = false,
+    passedBefore,
+  } = request;
   if (quick || passedBefore) return undefined;
   return keyOf({
     kind: 'evaluation',
@@ -40,6 +50,7 @@ export function repeatKey(request: EvaluationRequest, context: RepeatContext): s
     workload: { dimensions: workload.dimensions, cache: workload.cache },
     seed,
     thorough,
+    large,
     suites,
   });
 }

@@ -79,8 +79,8 @@ async function judgeLaunches(repetition: Repetition): Promise<Refused | undefine
   const renewed = await judgeNewInputs(repetition);
   if (!renewed.ok) return renewed;
   return (
-    (await judgeOverAlmostRight(repetition, renewed)) ??
     (await judgeBurst(repetition, renewed)) ??
+    (await judgeOverAlmostRight(repetition, renewed)) ??
     judgeResemblingInputs(repetition)
   );
 }

@@ -70,6 +70,8 @@ export interface VerifyRequest {
   readonly seed: number;
   /** On more shapes, with every generator set. */
   readonly thorough?: boolean;
+  /** Also on shapes as large as users' own; of a thorough verification. */
+  readonly large?: boolean;
   /** Shapes to verify besides, once each. */
   readonly suites?: readonly Suite[] | undefined;
   readonly oracle: ExpectationCache;
@@ -109,13 +111,13 @@ export interface Verified {
 export async function verify(request: VerifyRequest): Promise<Verified | Refused> {
   const tally = new CorrectnessTally();
   let main: Pick<Verified, 'plan' | 'counters' | 'printed'> | undefined;
-  const { problem, candidate, dimensions, seed, thorough = false, suites } = request;
+  const { problem, candidate, dimensions, seed, thorough = false, large = false, suites } = request;
   const { kernel, parameters } = candidate;
   const { spec } = request.device;
   const { resources } = request.module;
   const fits = (shape: Dimensions) => fitsSharedMemory(() => request.planFor(shape), { spec, resources });
   const choice: ChecksRequest = {
-    ...{ problem: problem.file, kernel: kernel.file, parameters, dimensions, seed, thorough, suites, fits },
+    ...{ problem: problem.file, kernel: kernel.file, parameters, dimensions, seed, thorough, large, suites, fits },
     isEmulated: request.device.measuring === undefined,
     launches: isLong(request) ? undefined : (shape) => launchesOf(() => request.planFor(shape)),
   };
