@@ -127,6 +127,7 @@ export async function judge(asked: EvaluateOptions, command: 'evaluate' | 'diagn
     return session.evaluator.evaluate({
       ...request,
       thorough,
+      large: thorough,
       id: 'e0',
       ...measuringOf(options),
       ...given(beside),

@@ -126,7 +126,7 @@ describe('export', () => {
     const setting = Object.entries(parameters).flatMap(([name, value]) => ['--set', `${name}=${value}`]);
     const rows = Math.ceil(before / 1000) + 1;
     const size = ['--workload', `rows=${rows},columns=1000`];
-    const words = ['evaluate', join(problem, WINNER), ...setting, ...size, ...DEVICE, ...store];
+    const words = ['evaluate', join(problem, WINNER), ...setting, ...size, ...DEVICE, ...store, '--checks', 'usual'];
     vi.stubEnv('WARPSMITH_JOURNAL', 'on');
     const evaluated = await runJson(words).finally(() => vi.stubEnv('WARPSMITH_JOURNAL', 'off'));
     expect(evaluated.json).toMatchObject({ status: 'passed' });

@@ -104,7 +104,7 @@ const judge = async (
 ): Promise<Evaluation> => {
   const { kernel, problem } = await loadKernel(folder);
   const request = { problem, candidate: makeCandidate(kernel, parameters), seed };
-  return by.evaluate({ ...request, thorough, workload: resolveWorkload(problem.file, workload) });
+  return by.evaluate({ ...request, thorough, large: thorough, workload: resolveWorkload(problem.file, workload) });
 };
 
 describe('the red team', () => {
