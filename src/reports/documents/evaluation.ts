@@ -133,6 +133,9 @@ const conditionsInShort = ({ count, oneWay, libraryDecisions }: ConditionCoverag
 /** Of verdicts without a reference. */
 const SAME_AS_ORIGINAL = 'compared with the original kernel, not with a reference: the same as it, right or wrong';
 
+/** Drawn shapes that are named: the first are those whose inputs and sizes only the seed says. */
+const NAMED_SHAPES = 5;
+
 /** The shapes and inputs of the verification, and those left out. */
 function coverageList({ seed, coverage }: Evaluation): Part {
   if (!coverage) return doc.list([seed !== undefined && `seed ${seed}`]);
@@ -156,7 +159,8 @@ function coverageList({ seed, coverage }: Evaluation): Part {
     `seed ${seed}: ${shapes(coverage.checkShapes)}, ${drawnShapes.length} drawn`,
     `the timed shape with ${['its own', ...generatorSets].join(', ')} inputs`,
     ...suites.map(({ name, shapes: taken }) => `suite ${name}: ${formatCount(taken, 'shape')}`),
-    ...drawnShapes.map((shape) => `drawn: ${formatParameters(shape).replaceAll(',', '')}`),
+    ...drawnShapes.slice(0, NAMED_SHAPES).map((shape) => `drawn: ${formatParameters(shape).replaceAll(',', '')}`),
+    ...(drawnShapes.length > NAMED_SHAPES ? [`and ${drawnShapes.length - NAMED_SHAPES} more; --json names them`] : []),
     excludedShapes.length > 0 && `${shapes(excludedShapes.length)} that the kernel does not take left out`,
     fixedDimensions.length > 0 &&
       !timedShapeOnly &&
