@@ -119,6 +119,7 @@ async function runLaunch(
   runner.begin({
     grid,
     cluster: [1, 1, 1],
+    hasClusters: false,
     block,
     dynamicSharedBytes,
     parameters,

@@ -123,9 +123,12 @@ describe('an honest kernel', () => {
     expect(evaluation.status).toBe('passed');
     const twoChecks = [0, 0, 1, 0, 0, 1];
     // Run 2 and every launch of the burst have a workspace of their own.
-    // Then each kind of inputs that resemble the last ones, beside a launch that remembers nothing, and the earlier ones again.
-    const resembling = [4, 0, 1, 0, 1, 2, 0, 1, 2, 0, 1];
-    const repeated = [2, 3, 0, 0, 0, 0, ...resembling];
+    const overOthers = [2, 3, 0, 0, 0, 0];
+    // Over results of almost the same inputs, then on inputs that resemble the last ones: each beside a launch that remembers nothing.
+    const resembling = [4, 0, 1, 0];
+    // Each kind of such inputs, and the earlier ones again.
+    const kinds = [1, 0, 1, 2, 0, 1, 2, 0, 1];
+    const repeated = [...overOthers, ...resembling, ...kinds];
     const main = [0, 0, 1];
     const runs = [...twoChecks, ...main, ...repeated];
     expect(seen.slice(0, runs.length)).toEqual(runs.map((run) => [run, 0]));

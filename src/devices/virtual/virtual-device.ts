@@ -338,13 +338,15 @@ export class VirtualDevice implements Device {
       const ranges = this.#memory
         .rangesOf(touched)
         .map((range, index) => ({ ...range, isReadOnly: inputs.has(touched[index]!) }));
-      const cluster = step.cluster ?? image.requiredCluster ?? [1, 1, 1];
+      const asked = step.cluster ?? image.requiredCluster;
+      const cluster = asked ?? [1, 1, 1];
       const outcome = await this.#runCtas(
         kernel,
         handle,
         {
           grid: step.grid,
           cluster,
+          hasClusters: asked !== undefined,
           block: step.block,
           dynamicSharedBytes: step.dynamicSharedBytes,
           parameters: packed.bytes,

@@ -23,11 +23,11 @@ import {
   shapesAround,
   shapesAtPowers,
 } from './drawn-shapes.ts';
-import { farShapes } from './far-shapes.ts';
+import { largeShapes } from './large-shapes.ts';
 import { drawOptions } from './option-shapes.ts';
 import { comparisonOf, outputsOf } from './reference-runs.ts';
-import { isPlacement, type SecretKind, secretSetOf, secretSetsOf, turnSetsOf } from './secret-sets.ts';
-import { turnsForLongSums } from './secret-turns.ts';
+import { isPlacement, type SecretKind, secretSetOf, secretSetsOf, variantSetsOf } from './secret-sets.ts';
+import { variantsForLongSums } from './secret-variants.ts';
 
 /** Name of the generator set in which every input uses its own declared generator. */
 export const DECLARED = 'declared';
@@ -45,7 +45,7 @@ export interface Check {
   /** With one dimension much larger than in all others, or all as small as can be; looks at sizes, not at inputs. */
   readonly isExtreme?: boolean;
   /** As large as users' own: a kernel may take longer for it than a simulator has. */
-  readonly isFar?: boolean;
+  readonly isLarge?: boolean;
   /** Virtual devices: planned for a GPU with so many multiprocessors, because grids depend on their number. */
   readonly multiprocessors?: number | undefined;
   /** Of a kernel with a memory: launches are repeated with inputs that resemble one another. */
@@ -89,14 +89,14 @@ const DRAWN_SHAPES = { usual: 3, thorough: 5 } as const;
 /** How many options of a problem come together in small shapes, and in how many shapes at most. */
 const OPTIONS = { usual: { together: 2, most: 8 }, thorough: { together: 3, most: 32 } } as const;
 
-/** Generator sets, by lot, that shapes beyond all others share: in a long sum some inputs show what others hide. */
-const FAR_SETS = 3;
+/** Generator sets, by lot, that large shapes share: in a long sum some inputs show what others hide. */
+const LARGE_SETS = 3;
 
 /** Of a thorough verification: shapes with a dimension at a power of two or beside one. */
 const POWERS_OF_TWO = 40;
 
 /** In how many dimensions, at most, a shape is drawn that is much larger than all others. */
-const LARGE_SHAPES = { usual: 2, thorough: 8 } as const;
+const EXTREME_SHAPES = { usual: 2, thorough: 8 } as const;
 
 /**
  * What such a shape may cost: on a virtual GPU some tenths of a second, a second in a thorough verification; on a GPU the
@@ -128,7 +128,7 @@ const MOST_EMULATED_THREADS = {
   ample: { beyond16Bits: 2 ** 21 + 2 ** 18, otherwise: 2 ** 19 },
   endedGrid: 2 ** 25,
   // Of a thorough verification, once.
-  far: 2 ** 25,
+  large: 2 ** 25,
 } as const;
 
 /**
@@ -222,7 +222,7 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
     count: DRAWN_SHAPES[extent],
     emulatedThreads: isEmulated ? (shape) => threadsOf(launches(shape)) : undefined,
     extremes: {
-      count: LARGE_SHAPES[extent],
+      count: EXTREME_SHAPES[extent],
       most: extremeCost(problem, isEmulated, extent),
       isFit: (shape) =>
         isQuickToRun(request, shape, thorough || hasOneSize(problem) ? 'ample' : 'usual') &&
@@ -239,19 +239,19 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
         isQuickToRun(request, shape),
       )
     : [];
-  const far =
+  const largest =
     thorough && large
-      ? farShapes({
+      ? largeShapes({
           ...{ problem, timed: dimensions, seed },
           isFit: (shape) =>
             takes(shape) &&
-            (!isEmulated || threadsOf(launches(shape)) <= MOST_EMULATED_THREADS.far) &&
+            (!isEmulated || threadsOf(launches(shape)) <= MOST_EMULATED_THREADS.large) &&
             canJudgeSums(problem, shape, [dimensions, ...known]),
         })
-      : { beyond: [], workloads: [] };
-  const turns = thorough ? turnSetsOf(problem) : [];
+      : { drawn: [], workloads: [] };
+  const variants = thorough ? variantSetsOf(problem) : [];
   const others = furtherGeneratorSets(problem, seed);
-  const ordinary = others.filter((set) => !isDomainSet(problem, set)).slice(0, FAR_SETS);
+  const ordinary = others.filter((set) => !isDomainSet(problem, set)).slice(0, LARGE_SETS);
   const secrets = secretSetsInTurn(problem, seed);
   const placements = secrets.filter(isPlacement);
   const sizes = secrets.filter((kind) => !isPlacement(kind));
@@ -262,7 +262,7 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
     ...{ placements, seed },
     most: thorough ? Number.POSITIVE_INFINITY : setsThatFit(problem, dimensions, isEmulated),
   });
-  const farRuns = farChecks(request, { ...far, turns, further: ordinary, index: drawn.extremes.length });
+  const largeRuns = largeChecks(request, { ...largest, variants, further: ordinary, index: drawn.extremes.length });
   const checks: Check[] = [
     ...listed,
     { dimensions, generatorSet: DECLARED, ...USUAL, isMain: true },
@@ -287,14 +287,14 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
       ...check,
       multiprocessors: otherGpu(request, i),
     })),
-    ...turns.map((generatorSet) => ({
+    ...variants.map((generatorSet) => ({
       dimensions: shapeForValues(request, drawn.shapes),
       generatorSet,
       ...USUAL,
       isOnce: true,
       isDrawn: true,
     })),
-    ...farRuns,
+    ...largeRuns,
     ...onMain.map((generatorSet) => ({ dimensions, generatorSet, ...USUAL, isOnce: !timedShapeOnly })),
     ...(suites ?? []).flatMap((suite) => suiteChecks(suite, takes)),
   ];
@@ -306,7 +306,7 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
         ...excludedShapes,
         ...(suites ?? []).flatMap(({ shapes }) => shapes.filter((one) => !takes(one))),
       ],
-      drawnShapes: [...drawn.shapes, ...options, ...powers, ...drawn.extremes, ...shapesIn(farRuns)],
+      drawnShapes: [...drawn.shapes, ...options, ...powers, ...drawn.extremes, ...shapesIn(largeRuns)],
       generatorSets: onMain,
       leftOut: others
         .filter((name) => !onMain.includes(name))
@@ -328,36 +328,36 @@ const shapesIn = (checks: readonly Check[]): Dimensions[] => [
 ];
 
 /** Threads of launches, or elements, of all checks of shapes as large as users' own together, where a CPU runs them: some 20 s. */
-const MOST_FAR_WORK = 2 ** 26;
+const MOST_LARGE_WORK = 2 ** 26;
 
 /**
- * Checks of shapes as large as users' own: each shape beyond all others with the declared inputs, then by lot the workloads, and further inputs of
+ * Checks of shapes as large as users' own: each drawn shape with the declared inputs, then by lot the workloads, and further inputs of
  * those shapes, as many as fit.
  */
-function farChecks(
+function largeChecks(
   request: ChecksRequest,
-  far: {
-    readonly beyond: readonly Dimensions[];
+  largest: {
+    readonly drawn: readonly Dimensions[];
     readonly workloads: readonly Dimensions[];
-    readonly turns: readonly string[];
+    readonly variants: readonly string[];
     readonly further: readonly string[];
     readonly index: number;
   },
 ): Check[] {
   const { problem, seed, isEmulated, launches = () => [] } = request;
-  const { beyond, workloads, turns, further, index } = far;
+  const { drawn, workloads, variants, further, index } = largest;
   const declared = (dimensions: Dimensions) => ({ dimensions, generatorSet: DECLARED });
   const others = [
     ...workloads.map(declared),
-    ...beyond
+    ...drawn
       .slice(0, 1)
-      .flatMap((dimensions) => turnsForLongSums(turns).map((generatorSet) => ({ dimensions, generatorSet }))),
-    ...beyond.flatMap((dimensions, i) =>
-      further.filter((_, place) => place % beyond.length === i).map((generatorSet) => ({ dimensions, generatorSet })),
+      .flatMap((dimensions) => variantsForLongSums(variants).map((generatorSet) => ({ dimensions, generatorSet }))),
+    ...drawn.flatMap((dimensions, i) =>
+      further.filter((_, place) => place % drawn.length === i).map((generatorSet) => ({ dimensions, generatorSet })),
     ),
   ];
-  let left = isEmulated ? MOST_FAR_WORK : Number.POSITIVE_INFINITY;
-  return [...beyond.map(declared), ...byLot(others, seed, 'checks of large shapes')].flatMap((check, i) => {
+  let left = isEmulated ? MOST_LARGE_WORK : Number.POSITIVE_INFINITY;
+  return [...drawn.map(declared), ...byLot(others, seed, 'checks of large shapes')].flatMap((check, i) => {
     const work = Math.max(
       elementsIn(problem, check.dimensions),
       isEmulated ? threadsOf(launches(check.dimensions)) : 0,
@@ -367,7 +367,7 @@ function farChecks(
     return [
       {
         ...extremeCheck(check.dimensions),
-        isFar: true,
+        isLarge: true,
         generatorSet: check.generatorSet,
         multiprocessors: otherGpu(request, index + i),
       },

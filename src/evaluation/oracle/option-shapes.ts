@@ -26,14 +26,14 @@ const DRAWS = 100;
 const SIZES = { about: { least: 10, most: 40 }, followed: [4, 6, 8, 12], beside: [1, 2, 3] } as const;
 
 /**
- * How a dimension relates to what it follows from unless something else is asked for, as keys follow from queries: chances of each. A
- * divisor is what groups of heads are.
+ * How a dimension relates to what it follows from unless something else is asked for, as keys follow from queries: the first one
+ * whose `below` is above a lot from 0 to 1. A divisor is what groups of heads are.
  */
 const RELATIONS = [
-  { share: 0.35, of: (whole: number) => whole },
-  { share: 0.25, of: divisorOf },
-  { share: 0.2, of: (whole: number, lot: number) => Math.max(1, Math.floor(lot * whole)) },
-  { share: 0.2, of: (whole: number, lot: number) => whole + 1 + Math.floor(lot * (whole + SIZES.about.least)) },
+  { below: 0.35, of: (whole: number) => whole },
+  { below: 0.6, of: divisorOf },
+  { below: 0.8, of: (whole: number, lot: number) => Math.max(1, Math.floor(lot * whole)) },
+  { below: 1, of: (whole: number, lot: number) => whole + 1 + Math.floor(lot * (whole + SIZES.about.least)) },
 ] as const;
 
 /** A divisor below the number itself. */
@@ -136,8 +136,7 @@ function samplerOf({ problem, known, seed }: OptionDraw): (alignment: number) =>
     Object.values(problem.dimensions).some(({ default: otherwise }) => otherwise === name);
   const related = (whole: number): number => {
     const lot = next();
-    const sums = RELATIONS.map((_, i) => RELATIONS.slice(0, i + 1).reduce((sum, { share }) => sum + share, 0));
-    const relation = RELATIONS[sums.findIndex((sum) => lot < sum)] ?? RELATIONS[0];
+    const relation = RELATIONS.find(({ below }) => lot < below) ?? RELATIONS[0];
     return relation.of(whole, next());
   };
   return (alignment) => {

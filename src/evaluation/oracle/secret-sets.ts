@@ -7,15 +7,14 @@ import type { Expectations } from './expectations.ts';
 import { comparisonOf, outputsOf } from './reference-runs.ts';
 import { type Arrangement, arrangeRows } from './secret-rows.ts';
 import {
+  applyVariant,
   type Freedom,
-  isFixedGenerator,
-  TURN_KINDS,
-  type TurnKind,
-  takeTurn,
-  turnName,
-  turnOf,
-  turnsOf,
-} from './secret-turns.ts';
+  VARIANT_KINDS,
+  type VariantKind,
+  variantName,
+  variantOf,
+  variantsOf,
+} from './secret-variants.ts';
 import { drawZeros } from './secret-zeros.ts';
 import { unitRoundoff } from './ulp.ts';
 
@@ -36,29 +35,29 @@ const EXACT = 'secret:exactly';
 
 /** Those that place values in secret ways, rather than scale them all alike. */
 export const isPlacement = (kind: SecretSet['kind']): boolean =>
-  kind === 'secret:rows' || kind === 'secret:zeros' || isTurn(kind);
+  kind === 'secret:rows' || kind === 'secret:zeros' || isVariant(kind);
 
-const isTurn = (kind: SecretSet['kind']): kind is TurnKind => (TURN_KINDS as readonly string[]).includes(kind);
+const isVariant = (kind: SecretSet['kind']): kind is VariantKind => (VARIANT_KINDS as readonly string[]).includes(kind);
 
 /** How often a secret set may be made milder, where the reference overflows or its tolerance would hide everything. */
 const LEVELS = 3;
 
 export interface SecretSet {
-  readonly kind: SecretKind | TurnKind | typeof CONSTANTS | typeof EXACT;
+  readonly kind: SecretKind | VariantKind | typeof CONSTANTS | typeof EXACT;
   /** Of `secret:constants`: the size that values should have. */
   readonly about?: number | undefined;
   /** Of `secret:exactly`: the numbers, and which of the ways to give them to inputs. */
   readonly among?: { readonly numbers: readonly number[]; readonly turn: number } | undefined;
-  /** Of sets that come in turns. */
-  readonly turn?: number | undefined;
+  /** Of sets that come in variants: which of them. */
+  readonly index?: number | undefined;
   /** 0 is the strongest. Each level halves the exponents of scales, and the offsets. */
   readonly level: number;
 }
 
 /** `secret:rows, milder (1)`, `secret:constants about 600` → what they are; `undefined` of any other generator set. */
 export function secretSetOf(generatorSet: string): SecretSet | undefined {
-  const inTurn = turnOf(generatorSet);
-  if (inTurn) return inTurn;
+  const variant = variantOf(generatorSet);
+  if (variant) return variant;
   const [, numbers, turn] = EXACT_NAME.exec(generatorSet) ?? [];
   if (numbers !== undefined)
     return { kind: EXACT, among: { numbers: numbers.split(',').map(Number), turn: Number(turn) }, level: 0 };
@@ -85,9 +84,9 @@ export const areValuesRepeated = (problem: ProblemFile, generatorSet: string): b
   Object.values(generatorSetsOf(problem)[generatorSet] ?? {}).some(({ kind }) => REPEATING.has(kind));
 
 /** Names of a secret set and its milder variants, strongest first. */
-export function levelsOf({ kind, about, among, turn }: Omit<SecretSet, 'level'>): string[] {
+export function levelsOf({ kind, about, among, index }: Omit<SecretSet, 'level'>): string[] {
   if (among) return [exactName(among)];
-  const plain = isTurn(kind) ? turnName({ kind, turn: turn ?? 0 }) : kind;
+  const plain = isVariant(kind) ? variantName({ kind, index: index ?? 0 }) : kind;
   const name = about === undefined ? plain : `${plain} about ${about}`;
   return Array.from({ length: LEVELS }, (_, level) => (level === 0 ? name : `${name}, milder (${level})`));
 }
@@ -156,10 +155,13 @@ const roundedSize = (size: number): number => Number(size.toPrecision(3));
 /** Unbounded: their author draws a spread, not a domain. */
 const UNBOUNDED: ReadonlySet<Generator['kind']> = new Set(['normal', 'large', 'alternating', 'off-grid']);
 
+/** Their values depend on one another, or are the caller's own. */
+const FIXED: ReadonlySet<Generator['kind']> = new Set(['csr', 'npy', 'permutation']);
+
 const NORMAL: Generator = { kind: 'normal' };
 
 const isArrangeable = ({ generator = NORMAL }: Pick<BufferDeclaration, 'generator'>): boolean =>
-  !isFixedGenerator(generator.kind);
+  !FIXED.has(generator.kind);
 
 /** Scales that a kernel must bear if problem.json says nothing, by how errors are allowed to grow with the values. */
 const DEFAULT_SCALING = {
@@ -203,7 +205,7 @@ export function secretSetsOf(problem: ProblemFile): SecretKind[] {
   });
 }
 
-/** What sets that come in turns may make of the inputs. */
+/** What sets that come in variants may make of the inputs. */
 function freedomOf(problem: ProblemFile): Freedom {
   const contrasts = (name: string): Contrasts => contrastsOf(problem, name, [...comparisonKinds(problem)]);
   return {
@@ -211,14 +213,15 @@ function freedomOf(problem: ProblemFile): Freedom {
     repeats: (name) => contrasts(name).longestRepeated > 0,
     contrasts: (name) => contrasts(name).rowContrast > 1,
     // Their tolerance grows with the largest term.
-    towers: () => [...comparisonKinds(problem)].every((kind) => kind === 'conditioned'),
+    outliers: () => [...comparisonKinds(problem)].every((kind) => kind === 'conditioned'),
+    largestInteger: (name) => largestInteger(problem, name),
   };
 }
 
-/** The sets that come in turns and change some input of the problem. */
-export function turnSetsOf(problem: ProblemFile): string[] {
+/** The sets that come in variants and change some input of the problem. */
+export function variantSetsOf(problem: ProblemFile): string[] {
   // Absolute and relative errors fit values of one size.
-  return comparisonKinds(problem).has('allclose') ? [] : turnsOf(problem, freedomOf(problem));
+  return comparisonKinds(problem).has('allclose') ? [] : variantsOf(problem, freedomOf(problem));
 }
 
 /** One input of a check. */
@@ -238,11 +241,11 @@ export function disguise(values: Float64Array, secret: SecretSet, request: Disgu
 
 function disguised(
   values: Float64Array,
-  { kind, about = 1, among, turn = 0, level }: SecretSet,
+  { kind, about = 1, among, index = 0, level }: SecretSet,
   { problem, buffer, stream, shared }: DisguiseRequest,
 ): Float64Array {
-  if (isTurn(kind))
-    return takeTurn(values, { kind, turn, level }, { problem, buffer, stream, freedom: freedomOf(problem) });
+  if (isVariant(kind))
+    return applyVariant(values, { kind, index, level }, { problem, buffer, stream, freedom: freedomOf(problem) });
   const { name, dtype, shape, generator = NORMAL } = buffer;
   const scaling = milder(scalingOf(problem, name), level);
   const rowLength = shape.at(-1) ?? 1;

@@ -1,5 +1,6 @@
 import { WarpsmithError } from '../../core/errors.ts';
 import type { Dimensions, Problem } from '../../core/problem.ts';
+import type { FailureStatus } from '../../core/status.ts';
 import { createStream, type RandomStream } from '../../stats/random.ts';
 import { FINITE_POISON } from '../launches/poison.ts';
 import type { Refused } from '../launches/refusal.ts';
@@ -172,23 +173,19 @@ async function judgeNewInputs(repetition: Repetition): Promise<Renewed | Refused
 async function judgeOverAlmostRight(repetition: Repetition, { run: last }: Renewed): Promise<Refused | undefined> {
   const { passed, other } = repetition;
   const { judged } = passed;
-  const { runs, outputs, isBitwise } = judged;
+  const { runs } = judged;
   const streams = (input: string): RandomStream => streamOf(repetition, `over results of almost the same ${input}`);
   const inputs = mixed(other.inputs.bytes, runs.contents, { buffers: runs.plan.buffers, streamOf: streams });
-  await runs.replaceInputs(inputs);
-  const leftovers = leftoversOf(judged, last.outputs, (elements) => elements);
-  const name = 'a run over the results of inputs that differ in few elements';
-  const run = await runs.run(trialOf(repetition, { name, poison: FINITE_POISON, leftovers }));
-  if (!run.ok) return run;
-  const afresh = await runs.runAfresh(NATURAL);
-  if (!afresh.ok) return afresh;
-  const difference = describeDifference(outputs, afresh.outputs, run.outputs);
-  if (difference === undefined || (!isBitwise && (await isRight(repetition, inputs, run)))) return undefined;
-  return refused(
+  const trial: Trial = {
+    name: 'a run over the results of inputs that differ in few elements',
+    poison: FINITE_POISON,
+    leftovers: leftoversOf(judged, last.outputs, (elements) => elements),
+  };
+  const result = await judgeAgainstAfresh(repetition, { inputs, trial }, (difference) => [
     'unsafe',
     `output depends on what it held before, results of inputs that differ in few elements: ${difference}`,
-    runs.name,
-  );
+  ]);
+  return result.ok ? undefined : result;
 }
 
 /** Whether a wrong run on new inputs shows the old results, and whether the kernel put them there. */
@@ -232,13 +229,13 @@ async function judgeResemblingInputs(repetition: Repetition): Promise<Refused | 
   const { buffers } = runs.plan;
   const streams = (how: string) => (input: string) => streamOf(repetition, `${how} ${input}`);
   const base = mixed(other.inputs.bytes, runs.contents, { buffers, streamOf: streams('almost the same') });
-  const first = await judgeAgainstAfresh(repetition, base, 'differ from the last ones in few elements');
+  const first = await judgeResembling(repetition, base, 'differ from the last ones in few elements');
   if (!first.ok) return first;
   for (const how of RESEMBLANCES) {
     const inputs = resembling(base, how, { buffers, problem: problem.file, streamOf: streams(how) });
-    const next = await judgeAgainstAfresh(repetition, inputs, how);
+    const next = await judgeResembling(repetition, inputs, how);
     if (!next.ok) return next;
-    const back = await judgeAgainstAfresh(repetition, base, `are the last but one; the last ones ${how}`, first);
+    const back = await judgeResembling(repetition, base, `are the last but one; the last ones ${how}`, first);
     if (!back.ok) return back;
   }
   return judgeOneOther(repetition, base);
@@ -251,7 +248,7 @@ async function judgeResemblingInputs(repetition: Repetition): Promise<Refused | 
 export async function judgeMemory(repeated: Repeated): Promise<Refused | undefined> {
   const { runs } = repeated.passed.judged;
   const own = { ...repeated, privateMemory: 'leftovers' } as const;
-  const again = await judgeAgainstAfresh(own, runs.contents, 'are the last ones', repeated.passed.first);
+  const again = await judgeResembling(own, runs.contents, 'are the last ones', repeated.passed.first);
   return again.ok ? judgeOneOther(own, runs.contents) : again;
 }
 
@@ -262,31 +259,52 @@ async function judgeOneOther(repeated: Repeated, base: Contents): Promise<Refuse
     if (!base.has(input.name) || !mayChange(input)) continue;
     const stream = (name: string): RandomStream => streamOf(repeated, `one other ${name}`);
     const inputs = withOneOther(base, input, { problem: problem.file, streamOf: stream });
-    const run = await judgeAgainstAfresh(repeated, inputs, `differ in one element of ${input.name}`);
+    const run = await judgeResembling(repeated, inputs, `differ in one element of ${input.name}`);
     if (!run.ok) return run;
   }
   return undefined;
 }
 
-/** A run on these inputs, and what it must be: the same without earlier launches, run now unless it is known. */
-async function judgeAgainstAfresh(
+/** A run on inputs that resemble those of the launches before. */
+const judgeResembling = (
   repeated: Repeated,
   inputs: Contents,
   how: string,
   known?: RunResult,
+): Promise<RunResult | Refused> => {
+  const trial = { ...NATURAL, name: `a run with inputs that ${how}` };
+  return judgeAgainstAfresh(repeated, { inputs, trial, known }, (difference) => [
+    'wrong',
+    `results of earlier inputs come back for others that resemble them: these ${how}; ${difference}`,
+  ]);
+};
+
+interface Compared {
+  readonly inputs: Contents;
+  readonly trial: Trial;
+  /** What these inputs give without earlier launches, if that is known. */
+  readonly known?: RunResult | undefined;
+}
+
+/**
+ * A run on these inputs, and what it must be: the same without earlier launches, or right.
+ * @param explain what it is called if it is neither, and why.
+ */
+async function judgeAgainstAfresh(
+  repeated: Repeated,
+  { inputs, trial, known }: Compared,
+  explain: (difference: string) => readonly [FailureStatus, string],
 ): Promise<RunResult | Refused> {
   const { judged } = repeated.passed;
   const { runs, outputs, isBitwise } = judged;
   await runs.replaceInputs(inputs);
-  const trial: Trial = { ...NATURAL, name: `a run with inputs that ${how}` };
   const run = await runs.run(trialOf(repeated, trial));
   if (!run.ok) return run;
-  const afresh = known ?? (await runs.runAfresh(trial));
+  const afresh = known ?? (await runs.runAfresh({ ...NATURAL, name: trial.name }));
   if (!afresh.ok) return afresh;
   const difference = describeDifference(outputs, afresh.outputs, run.outputs);
   if (difference === undefined || (!isBitwise && (await isRight(repeated, inputs, run)))) return afresh;
-  const reason = `results of earlier inputs come back for others that resemble them: these ${how}; ${difference}`;
-  return refused('wrong', reason, runs.name);
+  return refused(...explain(difference), runs.name);
 }
 
 /** By the oracle; also where it has no answer. */

@@ -132,7 +132,7 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
   // In turns, so that a shape with several generator sets meets both contents of memory.
   const firstOverZeros = createStream(seed, 'memory of second runs').bits(0) % 2;
   const launched = new Set<string>();
-  let [index, remembers, isSlowWhenFar] = [0, false, false];
+  let [index, remembers, isSlowWhenLarge] = [0, false, false];
   const memory = (): Check[] => (remembers ? checksOfMemory(choice, coverage.drawnShapes) : []);
   const further = [aimedChecks, thresholdChecks, jointChecks, constantChecks, memory];
   const next = (): Check | undefined => {
@@ -143,7 +143,7 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
     request.signal?.throwIfAborted();
     index += 1;
     request.onCheck?.({ check: describeCheck(chosen), index, count: index + queue.length });
-    const check = chosen.isFar && isSlowWhenFar ? undefined : await bearable(request, chosen);
+    const check = chosen.isLarge && isSlowWhenLarge ? undefined : await bearable(request, chosen);
     if (!check) continue;
     const trouble = check.isDrawn && !isSecret(check) ? await troubleWithDrawn(request, check) : undefined;
     if (trouble !== undefined) {
@@ -157,8 +157,8 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
     const overZeros = check.isMain || index % 2 === firstOverZeros;
     const result = await verifyCheck(request, check, tally, { findsRaces: watched.has(chosen), overZeros, repeatWith });
     const correctness = tally.summary();
-    if (!result.ok && check.isFar && result.status === 'timed-out' && !request.device.measuring) {
-      isSlowWhenFar = true;
+    if (!result.ok && check.isLarge && result.status === 'timed-out' && !request.device.measuring) {
+      isSlowWhenLarge = true;
       coverage.leftOut.push({ check: describeCheck(check), reason: `${TOO_LONG}: ${result.reason}` });
       continue;
     }

@@ -26,6 +26,8 @@ export interface WatchedLaunch {
   acrossCtas: boolean;
   /** CTAs of the running cluster, by rank. */
   cluster: readonly Neighbour[];
+  /** Launched as clusters, be they of one CTA each: only then something is sent to shared memory. */
+  hasClusters: boolean;
   bounds: BoundsChecker;
   device: Uint8Array;
 }
@@ -182,9 +184,9 @@ export class RaceDetector {
   }
 
   #newCta(): WatchedCta {
-    const { warps, sharedBytes, cluster } = this.#launch;
+    const { warps, sharedBytes, hasClusters } = this.#launch;
     const shared = this.#memory.u8.subarray(SHARED, SHARED + sharedBytes);
-    return new WatchedCta(warps, shared, this.#units.shared, this.#newOlderValues(), cluster.length === 1);
+    return new WatchedCta(warps, shared, this.#units.shared, this.#newOlderValues(), hasClusters);
   }
 
   #newOlderValues(): OlderValues {

@@ -10,7 +10,7 @@ export class WatchedCta {
   readonly clocks: WarpClocks;
   readonly fenced: WarpClocks;
   readonly shared: SharedShadow;
-  /** The same beside accesses of other CTAs of its cluster, if it has any. */
+  /** The same beside what is sent to it, in a launch with clusters. */
   readonly across: ClusterShadow | undefined;
   readonly older: OlderValues;
   /** What whoever reads an address of shared memory takes over, by address. */
@@ -23,11 +23,11 @@ export class WatchedCta {
   proxyFence = 0;
 
   /** @param unitBytes the kernel's smallest access to shared memory. */
-  constructor(warps: number, shared: Uint8Array, unitBytes: number, older: OlderValues, isAlone: boolean) {
+  constructor(warps: number, shared: Uint8Array, unitBytes: number, older: OlderValues, hasClusters: boolean) {
     this.clocks = new WarpClocks(warps);
     this.fenced = new WarpClocks(warps);
     this.shared = new SharedShadow(warps, shared, unitBytes, this.clocks.rows);
-    this.across = isAlone ? undefined : new ClusterShadow(warps, unitBytes);
+    this.across = hasClusters ? new ClusterShadow(warps, unitBytes) : undefined;
     this.older = older;
   }
 

@@ -41,6 +41,8 @@ export interface LaunchRequest {
   grid: Dim3;
   /** CTAs of a cluster along each axis; they divide the grid. */
   cluster: Dim3;
+  /** Launched as clusters, be they of one CTA each. */
+  hasClusters: boolean;
   block: Dim3;
   dynamicSharedBytes: number;
   parameters: Uint8Array;
@@ -239,6 +241,7 @@ export class CtaRunner {
       warps: this.#warpCount,
       sharedBytes: totalShared,
       acrossCtas: request.isSerial,
+      hasClusters: request.hasClusters,
       cluster: this.#residents,
       bounds: this.#bounds,
       device: new Uint8Array(this.#device.buffer),
@@ -756,6 +759,7 @@ export class CtaRunner {
       arrived,
       cta: state,
       cluster: this.#residents,
+      hasClusters: this.#request.hasClusters,
       watcher: this.#watcher,
       rubbish: this.#rubbish,
       printed: this.#printed,

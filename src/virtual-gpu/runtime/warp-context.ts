@@ -115,6 +115,8 @@ export interface OperationSurroundings {
   readonly cta: CtaState;
   /** The CTAs of the cluster, by rank: at least the own one. */
   readonly cluster: readonly Neighbour[];
+  /** Launched as clusters, be they of one CTA each. */
+  readonly hasClusters: boolean;
   /** Arrivals at the CTA's barriers that nobody waits for. */
   readonly arrived: ArrivedThreads;
   /** Looks for races, where they are looked for. */
@@ -220,12 +222,12 @@ export class WarpContext {
     );
   }
 
-  /** For instructions that copy from CTA to CTA. @throws KernelFault where a CTA is alone: a GPU stops there. */
+  /** For instructions that copy from CTA to CTA. @throws KernelFault in a launch without clusters: a GPU stops there. */
   requireCluster(): void {
-    if (this.#around.cluster.length > 1) return;
+    if (this.#around.hasClusters) return;
     throw new KernelFault(
       'out-of-bounds',
-      `${this.instruction.text} sends to the shared memory of a cluster, but the launch has none of two CTAs or more:`,
+      `${this.instruction.text} sends to the shared memory of a cluster, but the launch has none:`,
       { instruction: this.instruction, lane: this.lanes[0] },
     );
   }

@@ -47,6 +47,7 @@ export function runKernel(
   runner.begin({
     grid: [launch.ctas, 1, 1],
     cluster: [1, 1, 1],
+    hasClusters: false,
     block: [launch.threadsPerCta, 1, 1],
     dynamicSharedBytes: 0,
     parameters: new Uint8Array(new BigUint64Array([pointer(INPUT), pointer(output), ...launch.scalars]).buffer),

@@ -73,7 +73,7 @@ function withinCta(
   name: string,
   instruction: string,
   bytes: number,
-  marks: Pick<RecordedCase, 'refusal' | 'mistake'> = {},
+  { cluster, ...marks }: Pick<RecordedCase, 'refusal' | 'mistake'> & { readonly cluster?: number } = {},
 ): RecordedCase {
   return {
     name,
@@ -93,7 +93,9 @@ function withinCta(
   ${storeShared(2 * BYTES)}`,
     }),
     buffers: () => ({ in: draw('both halves', 2 * BYTES), out: 2 * BYTES }),
-    launches: [{ block: THREADS, dynamicSharedBytes: BARRIER + 16, arguments: ['in', 'out'] }],
+    launches: [
+      { block: THREADS, dynamicSharedBytes: BARRIER + 16, arguments: ['in', 'out'], ...(cluster && { cluster }) },
+    ],
     parts: [{ name: 'shared memory', bytes: 2 * BYTES }],
     ...marks,
   };
@@ -140,10 +142,24 @@ function inCluster(
 }
 
 const WITHOUT_CLUSTER = {
-  mistake: /^unsafe: .*sends to the shared memory of a cluster, but the launch has none of two CTAs or more/,
+  mistake: /^unsafe: .*sends to the shared memory of a cluster, but the launch has none:/,
 } as const;
 
 const COMPLETES = 'mbarrier::complete_tx::bytes';
+
+/** What needs a cluster, from a CTA to itself. */
+const WITHIN_A_CLUSTER = [
+  {
+    name: 'bulk copy from shared to shared memory',
+    instruction: `cp.async.bulk.shared::cluster.shared::cta.${COMPLETES} [%r12], [%r10], 256, [%r11];`,
+    bytes: 256,
+  },
+  {
+    name: 'st.async to the own CTA',
+    instruction: `mov.u32 %r20, 77; st.async.weak.shared::cluster.${COMPLETES}.b32 [%r12], %r20, [%r11];`,
+    bytes: 4,
+  },
+] as const;
 
 export const BULK_COPY_CASES: readonly RecordedCase[] = [
   ...[16, 48, 512].map((bytes) =>
@@ -153,18 +169,10 @@ export const BULK_COPY_CASES: readonly RecordedCase[] = [
       bytes,
     ),
   ),
-  withinCta(
-    'bulk copy from shared to shared memory',
-    `cp.async.bulk.shared::cluster.shared::cta.${COMPLETES} [%r12], [%r10], 256, [%r11];`,
-    256,
-    WITHOUT_CLUSTER,
-  ),
-  withinCta(
-    'st.async without a cluster',
-    `mov.u32 %r20, 77; st.async.weak.shared::cluster.${COMPLETES}.b32 [%r12], %r20, [%r11];`,
-    4,
-    WITHOUT_CLUSTER,
-  ),
+  ...WITHIN_A_CLUSTER.flatMap(({ name, instruction, bytes }) => [
+    withinCta(name, instruction, bytes, WITHOUT_CLUSTER),
+    withinCta(`${name}, in a cluster of one`, instruction, bytes, { cluster: 1 }),
+  ]),
   inCluster('bulk copy from shared to shared memory of the own CTA', {
     instruction: `cp.async.bulk.shared::cluster.shared::cta.${COMPLETES} [%r12], [%r10], 256, [%r11];`,
     ...{ bytes: 256, rank: 'own' },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { BufferDeclaration, ProblemFile } from '../../../src/core/problem.ts';
-import { disguise, secretSetOf, turnSetsOf } from '../../../src/evaluation/oracle/secret-sets.ts';
+import { disguise, secretSetOf, variantSetsOf } from '../../../src/evaluation/oracle/secret-sets.ts';
 import { createStream } from '../../../src/stats/random.ts';
 import { toyProblem } from '../../support/toy-problem.ts';
 
@@ -31,16 +31,18 @@ function drawn(problem: ProblemFile, name: string, set: string): number[] {
   return [...disguise(values, secretSetOf(set)!, { problem, buffer, ...streams })];
 }
 
-const of = (problem: ProblemFile, kind: string): string[] => turnSetsOf(problem).filter((set) => set.startsWith(kind));
+const of = (problem: ProblemFile, kind: string): string[] =>
+  variantSetsOf(problem).filter((set) => set.startsWith(kind));
 const only = (values: number[]): number | undefined => (new Set(values).size === 1 ? values[0] : undefined);
 
-describe('inputs in turns', () => {
+describe('inputs in variants', () => {
   it('make parameters neutral, in every combination, and leave the others', () => {
-    const turns = of(norm, 'secret:neutral').map((set) =>
+    const variants = of(norm, 'secret:neutral').map((set) =>
       ['X', 'factor', 'shift'].map((name) => only(drawn(norm, name, set))),
     );
-    for (const factor of [1, 0]) for (const shift of [1, 0]) expect(turns).toContainEqual([undefined, factor, shift]);
-    expect(turns.every((constants) => constants.includes(undefined))).toBe(true);
+    for (const factor of [1, 0])
+      for (const shift of [1, 0]) expect(variants).toContainEqual([undefined, factor, shift]);
+    expect(variants.every((constants) => constants.includes(undefined))).toBe(true);
   });
 
   it('make one input rise row by row, or its first row stand out, while the others are positive', () => {
@@ -80,14 +82,14 @@ describe('inputs in turns', () => {
     expect(new Set(steps).size).toBe(1);
   });
 
-  it('let a few values tower above positive ones, where tolerances grow with the largest term', () => {
+  it('let a few values stand out among positive ones, where tolerances grow with the largest term', () => {
     const sum = problemOf({ X: input(['R', 'N']) }, CONDITIONED);
-    const values = drawn(sum, 'X', of(sum, 'secret:contrast')[0]!);
-    const towers = values.filter((value) => value > 2 ** 16);
+    const values = drawn(sum, 'X', of(sum, 'secret:outliers')[0]!);
+    const outliers = values.filter((value) => value > 2 ** 16);
     expect(Math.min(...values)).toBeGreaterThan(0);
-    expect(towers.length).toBeGreaterThan(7);
-    expect(towers.length).toBeLessThan(17);
-    expect(of({ ...sum, comparison: { kind: 'ulp', maximumUlps: 8 } }, 'secret:contrast')).toEqual([]);
+    expect(outliers.length).toBeGreaterThan(7);
+    expect(outliers.length).toBeLessThan(17);
+    expect(of({ ...sum, comparison: { kind: 'ulp', maximumUlps: 8 } }, 'secret:outliers')).toEqual([]);
   });
 
   it('mask rows, some of them whole, by numbers that people take for minus infinity', () => {
@@ -101,7 +103,7 @@ describe('inputs in turns', () => {
   });
 
   it('are none where errors are absolute, and none of rows in which sizes may not differ', () => {
-    expect(turnSetsOf({ ...norm, comparison: { kind: 'allclose', atol: 1e-3, rtol: 1e-3 } })).toEqual([]);
+    expect(variantSetsOf({ ...norm, comparison: { kind: 'allclose', atol: 1e-3, rtol: 1e-3 } })).toEqual([]);
     expect(of({ ...norm, comparison: { kind: 'ulp', maximumUlps: 8 } }, 'secret:trends')).toEqual([]);
   });
 });

@@ -1,40 +1,39 @@
 import { type DType, isFloating } from '../../core/dtype.ts';
 import type { PlannedBuffer } from '../../core/launch-plan.ts';
-import { generatorSetsOf } from '../../core/plan/generator-sets.ts';
-import type { Generator, ProblemFile } from '../../core/problem.ts';
+import type { ProblemFile } from '../../core/problem.ts';
 import type { RandomStream } from '../../stats/random.ts';
 
 /**
- * Generator sets of a thorough verification that come in turns, each of which treats the inputs in another way. They find kernels that
+ * Generator sets of a thorough verification that come in several variants, each of which treats the inputs in another way. They find kernels that
  * look at parameters (a fresh normalisation layer has factors of one and shifts of zero), leave out what weighs little, take tiles of whole
  * numbers for bytes, or begin a maximum at a number that masks are below.
  */
-export const TURN_KINDS = [
+export const VARIANT_KINDS = [
   'secret:neutral',
   'secret:trends',
   'secret:integers',
   'secret:masks',
-  'secret:contrast',
+  'secret:outliers',
 ] as const;
-export type TurnKind = (typeof TURN_KINDS)[number];
+export type VariantKind = (typeof VARIANT_KINDS)[number];
 
 /** One of the ways in which a kind treats the inputs. */
-export interface Turn {
-  readonly kind: TurnKind;
-  readonly turn: number;
+export interface Variant {
+  readonly kind: VariantKind;
+  readonly index: number;
   /** 0 is the strongest; each level is half as strong. */
   readonly level: number;
 }
 
-const TURN_NAME = new RegExp(`^(${TURN_KINDS.join('|')}) \\((\\d+)\\)(?:, milder \\((\\d)\\))?$`);
+const VARIANT_NAME = new RegExp(`^(${VARIANT_KINDS.join('|')}) \\((\\d+)\\)(?:, milder \\((\\d)\\))?$`);
 
 /** `secret:trends (3), milder (1)` → what it is; `undefined` of any other generator set. */
-export function turnOf(generatorSet: string): Turn | undefined {
-  const [, kind, turn, level = '0'] = TURN_NAME.exec(generatorSet) ?? [];
-  return kind === undefined ? undefined : { kind: kind as TurnKind, turn: Number(turn), level: Number(level) };
+export function variantOf(generatorSet: string): Variant | undefined {
+  const [, kind, index, level = '0'] = VARIANT_NAME.exec(generatorSet) ?? [];
+  return kind === undefined ? undefined : { kind: kind as VariantKind, index: Number(index), level: Number(level) };
 }
 
-export const turnName = ({ kind, turn }: Pick<Turn, 'kind' | 'turn'>): string => `${kind} (${turn})`;
+export const variantName = ({ kind, index }: Pick<Variant, 'kind' | 'index'>): string => `${kind} (${index})`;
 
 /** What is asked of an input. */
 type Asked = (input: string) => boolean;
@@ -48,29 +47,35 @@ export interface Freedom {
   /** Rows of very different sizes. */
   readonly contrasts: Asked;
   /** Values far larger than all others, beside which these still count. */
-  readonly towers: Asked;
+  readonly outliers: Asked;
+  /** What the values of an input of whole numbers stay below; `undefined` if the dimensions decide. */
+  readonly largestInteger: (input: string) => number | undefined;
 }
 
 /** The sets that change some input of a problem. */
-export function turnsOf(problem: ProblemFile, freedom: Freedom): string[] {
+export function variantsOf(problem: ProblemFile, freedom: Freedom): string[] {
   const { isFree } = freedom;
-  const counts: Readonly<Record<TurnKind, number>> = {
-    'secret:neutral': neutralTurns(problem, freedom).length,
+  const counts: Readonly<Record<VariantKind, number>> = {
+    'secret:neutral': neutralConstants(problem, freedom).length,
     'secret:trends': PROFILES.length * trending(problem, freedom).filter(freedom.contrasts).length,
-    'secret:integers': Object.keys(problem.inputs).some((name) => isFree(name) && takesIntegers(problem, name)) ? 2 : 0,
+    'secret:integers': Object.keys(problem.inputs).some((name) => isFree(name) && takesIntegers(problem, name, freedom))
+      ? INTEGER_VARIANTS.length
+      : 0,
     'secret:masks': Object.values(problem.inputs).some(({ domain }) => domain?.includes('-infinity')) ? 1 : 0,
-    'secret:contrast': towering(problem, freedom).length > 0 ? 1 : 0,
+    'secret:outliers': withOutliers(problem, freedom).length > 0 ? 1 : 0,
   };
-  return TURN_KINDS.flatMap((kind) => Array.from({ length: counts[kind] }, (_, turn) => turnName({ kind, turn })));
+  return VARIANT_KINDS.flatMap((kind) =>
+    Array.from({ length: counts[kind] }, (_, index) => variantName({ kind, index })),
+  );
 }
 
 /** Of the sets of a problem, those whose mistakes show in long sums only. */
-export const turnsForLongSums = (sets: readonly string[]): string[] =>
+export const variantsForLongSums = (sets: readonly string[]): string[] =>
   sets.filter((set) => {
-    const { kind, turn } = turnOf(set)!;
+    const { kind, index } = variantOf(set)!;
     return (
-      (kind === 'secret:integers' && turn === 0) ||
-      (kind === 'secret:trends' && PROFILES[turn % PROFILES.length] === 'steep')
+      (kind === 'secret:integers' && index === 0) ||
+      (kind === 'secret:trends' && PROFILES[index % PROFILES.length] === 'steep')
     );
   });
 
@@ -81,7 +86,7 @@ const MOST_NEUTRAL = 8;
  * Constants by input: all of the inputs with fewer axes than the others, in every combination of the neutral elements of products and sums;
  * then each input alone.
  */
-function neutralTurns(problem: ProblemFile, { isFree, repeats }: Freedom): ReadonlyMap<string, number>[] {
+function neutralConstants(problem: ProblemFile, { isFree, repeats }: Freedom): ReadonlyMap<string, number>[] {
   const rank = (name: string): number => problem.inputs[name]!.shape.length;
   const most = Math.max(...Object.keys(problem.inputs).map(rank));
   // Parameters are not what sums go over, so that equal ones do not add up roundings.
@@ -112,22 +117,17 @@ const trending = ({ inputs }: ProblemFile, { isFree }: Pick<Freedom, 'isFree'>):
   );
 
 /** Whole numbers in a floating-point input, or an input of whole numbers of a wide range. */
-const takesIntegers = (problem: ProblemFile, name: string): boolean =>
+const takesIntegers = (problem: ProblemFile, name: string, freedom: Freedom): boolean =>
   isFloating(problem.inputs[name]!.dtype)
     ? problem.inputs[name]!.shape.length > 1
-    : rangeOf(problem, name) !== undefined;
+    : wideRangeOf(name, freedom) !== undefined;
 
-/** Largest whole number of an input in any of the problem's generator sets, plus one; `undefined` if it is small or follows from dimensions. */
-function rangeOf(problem: ProblemFile, name: string): number | undefined {
-  const generators = [
-    problem.inputs[name]!.generator,
-    ...Object.values(generatorSetsOf(problem)).map((set) => set[name]),
-  ];
-  const highs = generators.flatMap((one) =>
-    one?.kind === 'index-range' && typeof one.high === 'number' ? [one.high] : [],
-  );
-  const most = Math.max(0, ...highs);
-  return most >= 2 ** 24 ? most : undefined;
+/** Ranges of whole numbers from here on are wide. */
+const WIDE_RANGE = 2 ** 24;
+
+function wideRangeOf(name: string, { largestInteger }: Freedom): number | undefined {
+  const most = largestInteger(name) ?? 0;
+  return most >= WIDE_RANGE ? most : undefined;
 }
 
 /** Whole numbers within a byte, and every so often one beyond; or arithmetic progressions, each with a step of its own. */
@@ -152,46 +152,50 @@ const MASKED = { whole: 1 / 4, end: 1 / 2 } as const;
  * Values that stand out among positive ones in a row: how many, and by which powers of two. From 2²⁴ on, fp32 loses what lies beside
  * them.
  */
-const TOWERS = { most: 2, from: 19, to: 22 } as const;
+const OUTLIERS = { most: 2, from: 19, to: 22 } as const;
 
-const towering = ({ inputs }: ProblemFile, { isFree, towers }: Freedom): string[] =>
-  Object.keys(inputs).filter((name) => isFree(name) && towers(name) && inputs[name]!.dtype === 'f32');
+const withOutliers = ({ inputs }: ProblemFile, { isFree, outliers }: Freedom): string[] =>
+  Object.keys(inputs).filter((name) => isFree(name) && outliers(name) && inputs[name]!.dtype === 'f32');
 
-export interface TurnRequest {
+export interface VariantRequest {
   readonly problem: ProblemFile;
   readonly buffer: Pick<PlannedBuffer, 'name' | 'dtype' | 'shape'>;
   readonly stream: RandomStream;
   readonly freedom: Freedom;
 }
 
-/** Changes an input's drawn values, in place, as the turn says. */
-export function takeTurn(values: Float64Array, { kind, turn, level }: Turn, request: TurnRequest): Float64Array {
-  return TURNS[kind](values, { ...request, turn, strength: 2 ** -level });
+/** Changes an input's drawn values, in place, as the variant says. */
+export function applyVariant(
+  values: Float64Array,
+  { kind, index, level }: Variant,
+  request: VariantRequest,
+): Float64Array {
+  return CHANGES[kind](values, { ...request, index, strength: 2 ** -level });
 }
 
-interface Treated extends TurnRequest {
-  readonly turn: number;
+interface Treated extends VariantRequest {
+  readonly index: number;
   readonly strength: number;
 }
 
-const TURNS: Readonly<Record<TurnKind, (values: Float64Array, request: Treated) => Float64Array>> = {
-  'secret:neutral': (values, { problem, buffer, turn, freedom }) => {
-    const constant = neutralTurns(problem, freedom)[turn]?.get(buffer.name);
+const CHANGES: Readonly<Record<VariantKind, (values: Float64Array, request: Treated) => Float64Array>> = {
+  'secret:neutral': (values, { problem, buffer, index, freedom }) => {
+    const constant = neutralConstants(problem, freedom)[index]?.get(buffer.name);
     return constant === undefined ? values : values.fill(constant);
   },
   'secret:trends': trends,
   'secret:integers': integers,
   'secret:masks': masks,
-  'secret:contrast': contrast,
+  'secret:outliers': addOutliers,
 };
 
 /** All inputs that can become positive, so that sums of products have a sign; one of them follows a profile, row after row. */
-function trends(values: Float64Array, { problem, buffer, stream, turn, strength, freedom }: Treated): Float64Array {
+function trends(values: Float64Array, { problem, buffer, stream, index, strength, freedom }: Treated): Float64Array {
   const names = trending(problem, freedom);
   if (!names.includes(buffer.name)) return values;
   const [columns, rows] = [buffer.shape.at(-1)!, buffer.shape.at(-2)!];
-  const isOwn = names.filter(freedom.contrasts)[Math.floor(turn / PROFILES.length)] === buffer.name;
-  const profile = PROFILES[turn % PROFILES.length]!;
+  const isOwn = names.filter(freedom.contrasts)[Math.floor(index / PROFILES.length)] === buffer.name;
+  const profile = PROFILES[index % PROFILES.length]!;
   const unit = strength / Math.sqrt(columns);
   for (let i = 0; i < values.length; i++) {
     const row = Math.floor(i / columns) % rows;
@@ -202,21 +206,16 @@ function trends(values: Float64Array, { problem, buffer, stream, turn, strength,
   return values;
 }
 
-function integers(values: Float64Array, { problem, buffer, stream, turn, strength, freedom }: Treated): Float64Array {
-  if (!freedom.isFree(buffer.name) || !takesIntegers(problem, buffer.name)) return values;
-  const range = isFloating(buffer.dtype) ? undefined : rangeOf(problem, buffer.name);
-  const { usual, beyond, progression } = INTEGERS;
-  if (turn === 1) {
-    for (let i = 0; i < values.length; i++) {
-      const [at, place] = [Math.floor(i / progression.length), i % progression.length];
-      const step = Math.round(progression.step * (2 * stream.uniform(2 * at) - 1));
-      values[i] =
-        Math.floor(usual * strength * stream.uniform(2 * at + 1)) +
-        1 +
-        (step < 0 ? step * (place - progression.length) : step * place);
-    }
-    return values;
-  }
+function integers(values: Float64Array, request: Treated): Float64Array {
+  const { problem, buffer, index, freedom } = request;
+  if (!freedom.isFree(buffer.name) || !takesIntegers(problem, buffer.name, freedom)) return values;
+  return INTEGER_VARIANTS[index]!(values, request);
+}
+
+/** Near the end of the range; where that is none, within a byte, and every so often beyond. */
+function largeIntegers(values: Float64Array, { buffer, stream, strength, freedom }: Treated): Float64Array {
+  const range = isFloating(buffer.dtype) ? undefined : wideRangeOf(buffer.name, freedom);
+  const { usual, beyond } = INTEGERS;
   for (let i = 0; i < values.length; i++) {
     const share = stream.uniform(i);
     if (range !== undefined) values[i] = Math.floor(range * (1 - share / 8)) - 1;
@@ -226,6 +225,19 @@ function integers(values: Float64Array, { problem, buffer, stream, turn, strengt
   }
   return values;
 }
+
+function progressions(values: Float64Array, { stream, strength }: Treated): Float64Array {
+  const { usual, progression } = INTEGERS;
+  for (let i = 0; i < values.length; i++) {
+    const [at, place] = [Math.floor(i / progression.length), i % progression.length];
+    const step = Math.round(progression.step * (2 * stream.uniform(2 * at) - 1));
+    const first = 1 + Math.floor(usual * strength * stream.uniform(2 * at + 1));
+    values[i] = first + (step < 0 ? step * (place - progression.length) : step * place);
+  }
+  return values;
+}
+
+const INTEGER_VARIANTS = [largeIntegers, progressions] as const;
 
 function masks(values: Float64Array, { problem, buffer, stream }: Treated): Float64Array {
   const numbers = MASKS[buffer.dtype];
@@ -242,21 +254,17 @@ function masks(values: Float64Array, { problem, buffer, stream }: Treated): Floa
   return values;
 }
 
-function contrast(values: Float64Array, { problem, buffer, stream, strength, freedom }: Treated): Float64Array {
-  if (!towering(problem, freedom).includes(buffer.name)) return values;
+function addOutliers(values: Float64Array, { problem, buffer, stream, strength, freedom }: Treated): Float64Array {
+  if (!withOutliers(problem, freedom).includes(buffer.name)) return values;
   const columns = buffer.shape.at(-1) ?? 1;
   for (let i = 0; i < values.length; i++) values[i] = 0.5 + stream.uniform(i + 4 * values.length);
   for (let row = 0; row * columns < values.length; row++) {
-    for (let tower = 0; tower < TOWERS.most; tower++) {
-      const lot = 2 * (TOWERS.most * row + tower);
+    for (let outlier = 0; outlier < OUTLIERS.most; outlier++) {
+      const lot = 2 * (OUTLIERS.most * row + outlier);
       const place = row * columns + Math.floor(stream.uniform(lot) * columns);
-      const power = strength * (TOWERS.from + stream.uniform(lot + 1) * (TOWERS.to - TOWERS.from));
+      const power = strength * (OUTLIERS.from + stream.uniform(lot + 1) * (OUTLIERS.to - OUTLIERS.from));
       if (place < values.length) values[place]! *= 2 ** Math.round(power);
     }
   }
   return values;
 }
-
-/** Generators whose values depend on one another, or are the caller's own. */
-export const isFixedGenerator = (kind: Generator['kind']): boolean =>
-  kind === 'csr' || kind === 'npy' || kind === 'permutation';

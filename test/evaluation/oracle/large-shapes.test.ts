@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { checksFor } from '../../../src/evaluation/oracle/checks.ts';
 import { shapesAtPowers } from '../../../src/evaluation/oracle/drawn-shapes.ts';
-import { farShapes } from '../../../src/evaluation/oracle/far-shapes.ts';
+import { largeShapes } from '../../../src/evaluation/oracle/large-shapes.ts';
 import { copying } from '../../support/toy-problem.ts';
 
 const seeds = Array.from({ length: 10 }, (_, seed) => seed);
@@ -12,24 +12,24 @@ describe('shapes as large as users’ own', () => {
 
   it('have more than 2²⁴ places, along each dimension', () => {
     for (const seed of seeds) {
-      const { beyond } = farShapes({ problem: copying('R', 'C'), ...fit, seed });
-      expect(beyond).toHaveLength(2);
-      for (const { R, C } of beyond) expect(R! * C!).toBeGreaterThan(2 ** 24);
-      expect(beyond.some(({ R }) => R! >= 4096) && beyond.some(({ C }) => C! >= 4096)).toBe(true);
+      const { drawn } = largeShapes({ problem: copying('R', 'C'), ...fit, seed });
+      expect(drawn).toHaveLength(2);
+      for (const { R, C } of drawn) expect(R! * C!).toBeGreaterThan(2 ** 24);
+      expect(drawn.some(({ R }) => R! >= 4096) && drawn.some(({ C }) => C! >= 4096)).toBe(true);
     }
   });
 
   it('are the other workloads, too, as many as fit', () => {
     const sizes = [2 ** 22, 2 ** 23, 2 ** 23 + 1, 2 ** 28];
     const workloads = sizes.map((C) => ({ name: `c${C}`, dimensions: { R: 1, C } }) as never);
-    const found = farShapes({ problem: { ...copying('R', 'C'), workloads }, ...fit, seed: 1 }).workloads;
+    const found = largeShapes({ problem: { ...copying('R', 'C'), workloads }, ...fit, seed: 1 }).workloads;
     expect(found).toContainEqual({ R: 1, C: 2 ** 22 });
     expect(found).not.toContainEqual({ R: 1, C: 2 ** 28 });
   });
 
   it('are none for a kernel that takes small ones only', () => {
     const isFit = ({ R, C }: Record<string, number>): boolean => R! * C! < 10_000;
-    expect(farShapes({ problem: copying('R', 'C'), timed, isFit, seed: 1 })).toEqual({ beyond: [], workloads: [] });
+    expect(largeShapes({ problem: copying('R', 'C'), timed, isFit, seed: 1 })).toEqual({ drawn: [], workloads: [] });
   });
 });
 

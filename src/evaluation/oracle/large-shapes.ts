@@ -9,7 +9,7 @@ import { ALIGNMENTS, type Cost, elementsOf, isWithin } from './drawn-shapes.ts';
 import { comparisonOf } from './reference-runs.ts';
 
 /** What shapes are drawn from that are as large as users' own. */
-export interface FarDraw {
+export interface LargeDraw {
   readonly problem: ProblemFile;
   /** The main workload's. */
   readonly timed: Dimensions;
@@ -29,13 +29,13 @@ const MOST_TOGETHER: Cost = { flop: 2e9, elements: 2 ** 26.5 };
  * The largest buffer has just above 2²⁴ elements, most of them along one dimension. Unless that is summed over, another one is up to
  * 4,096; all others are up to three.
  */
-const FAR = { least: 2 ** 24, spread: 1 / 8, mostBeside: 4096, others: 3, shapes: 2, tries: 8 } as const;
+const LARGE = { least: 2 ** 24, spread: 1 / 8, mostBeside: 4096, others: 3, shapes: 2, tries: 8 } as const;
 
 /**
- * Shapes as large as users' own that are still verified: two far beyond all others, and the problem's other workloads, as many as fit, by
+ * Shapes as large as users' own that are still verified: two that the seed draws, and the problem's other workloads, as many as fit, by
  * lot.
  */
-export function farShapes(draw: FarDraw): { readonly beyond: Dimensions[]; readonly workloads: Dimensions[] } {
+export function largeShapes(draw: LargeDraw): { readonly drawn: Dimensions[]; readonly workloads: Dimensions[] } {
   const { problem, timed, isFit, seed } = draw;
   const stream = createStream(seed, 'order of workloads');
   let place = 0;
@@ -54,12 +54,12 @@ export function farShapes(draw: FarDraw): { readonly beyond: Dimensions[]; reado
     };
     return true;
   };
-  return { beyond: beyondAll(draw).filter(fits), workloads: inLot.filter(fits) };
+  return { drawn: drawLarge(draw).filter(fits), workloads: inLot.filter(fits) };
 }
 
 /** One with most of its elements along one dimension for each of two: the summed one and another by lot; none where that is too dear. */
-function beyondAll({ problem, timed, isFit, seed }: FarDraw): Dimensions[] {
-  const stream = createStream(seed, 'shapes beyond all others');
+function drawLarge({ problem, timed, isFit, seed }: LargeDraw): Dimensions[] {
+  const stream = createStream(seed, 'large shapes');
   let index = 0;
   const next = (): number => stream.uniform(index++);
   const sizes = Object.keys(problem.dimensions).filter((name) => !problem.dimensions[name]!.values);
@@ -72,12 +72,12 @@ function beyondAll({ problem, timed, isFit, seed }: FarDraw): Dimensions[] {
     const second = inTurn.filter((name) => name !== first)[Math.floor(next() * (inTurn.length - 1))];
     const small = Object.entries(problem.dimensions).map(([name, { values, minimum = 1 }]) => [
       name,
-      values ? timed[name]! : aligned(Math.max(minimum, 1 + Math.floor(FAR.others * next()))),
+      values ? timed[name]! : aligned(Math.max(minimum, 1 + Math.floor(LARGE.others * next()))),
     ]);
     const isLong = summed.includes(first);
-    const beside = second && !isLong && { [second]: aligned(Math.floor(FAR.mostBeside ** next())) };
+    const beside = second && !isLong && { [second]: aligned(Math.floor(LARGE.mostBeside ** next())) };
     const shape: Dimensions = { ...Object.fromEntries(small), ...beside };
-    const wanted = FAR.least * (1 + FAR.spread * next());
+    const wanted = LARGE.least * (1 + LARGE.spread * next());
     for (let size = alignment; size <= wanted; size *= 2) {
       if (largestBuffer(problem, { ...shape, [first]: 2 * size }) < wanted) continue;
       const most = largestBuffer(problem, { ...shape, [first]: 2 * size });
@@ -87,8 +87,8 @@ function beyondAll({ problem, timed, isFit, seed }: FarDraw): Dimensions[] {
   };
   const found: Dimensions[] = [];
   for (const first of inTurn) {
-    if (found.length === FAR.shapes) break;
-    const tries = ALIGNMENTS.flatMap((alignment) => Array.from({ length: FAR.tries }, () => alignment));
+    if (found.length === LARGE.shapes) break;
+    const tries = ALIGNMENTS.flatMap((alignment) => Array.from({ length: LARGE.tries }, () => alignment));
     for (const alignment of tries) {
       const shape = draw(first, alignment);
       if (!shape || !isWithin(MOST, problem, shape, 1) || !hasUsualSums(problem, shape) || !isFit(shape)) continue;
