@@ -22,6 +22,7 @@ sampled('specs', IDS, { oneIn: IDS.length, always: (id) => COMPARED.includes(id)
       target: 'examples/row-sum/02_warp_per_row',
       device: `virtual:${id}`,
       parameters: {},
+      checks: 'usual',
       seed: 1,
       threads: 1,
     });

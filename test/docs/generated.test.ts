@@ -82,6 +82,7 @@ describe('recordings', () => {
       device: device.id,
       workload: workload.name,
       parameters: candidate.parameters,
+      checks: 'usual',
       seed: 1,
     });
     expect(now.counters?.totals).toEqual(recorded.counters?.totals);

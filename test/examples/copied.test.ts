@@ -51,9 +51,10 @@ describe.each(EXAMPLES)('a copy of examples/%s', (example) => {
         target: dirname(file),
         device: 'virtual:l4',
         workload: 'rows=21,columns=40',
+        checks: 'usual',
         trust: true,
         seed: 1,
-      };
+      } as const;
       const { status, candidate } = await evaluateKernel({ ...request, parameters: { WARPS: 5 } });
       expect([status, candidate.parameters]).toEqual(['passed', { WARPS: 5 }]);
     },

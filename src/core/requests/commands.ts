@@ -171,7 +171,7 @@ export const COMMANDS = {
       checks: option(
         '--checks <which>',
         choice(['thorough', 'usual']),
-        'thorough, as for a winner, or usual, as in a search: a third of the time, fewer shapes and inputs',
+        'thorough, as for a winner, or usual, as in a search: fewer shapes and inputs, in less time',
         { default: 'thorough' },
       ),
       suites: option(

@@ -133,7 +133,7 @@ const conditionsInShort = ({ count, oneWay, libraryDecisions }: ConditionCoverag
 /** Of verdicts without a reference. */
 const SAME_AS_ORIGINAL = 'compared with the original kernel, not with a reference: the same as it, right or wrong';
 
-/** Drawn shapes that are named: the first are those whose inputs and sizes only the seed says. */
+/** Most drawn shapes that a screen names; the first ones are ragged, those that bring options together follow. */
 const NAMED_SHAPES = 5;
 
 /** The shapes and inputs of the verification, and those left out. */

@@ -32,7 +32,7 @@ function narrow(folder: string, dimensions: Dimensions, ...limits: string[]): vo
 }
 
 const evaluate = (target: string, workload: string) =>
-  evaluateKernel({ target, workload, device: 'virtual:l4', seed: 1, trust: true, journal: false });
+  evaluateKernel({ target, workload, device: 'virtual:l4', checks: 'usual', seed: 1, trust: true, journal: false });
 
 /** A Python file with these lines. */
 function python(text: string, name = 'ref.py'): string {

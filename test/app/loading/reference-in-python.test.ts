@@ -41,7 +41,7 @@ describe.skipIf(findExecutable('python3') === undefined)('a problem with a refer
 
   const evaluate = (trust: boolean) =>
     evaluateKernel({
-      ...{ target: join(problem, '02_warp_per_row'), device: 'virtual:l4', seed: 1, trust },
+      ...{ target: join(problem, '02_warp_per_row'), device: 'virtual:l4', checks: 'usual', seed: 1, trust },
       ...{ workload: 'rows=21,columns=40', journal: false },
     });
 
