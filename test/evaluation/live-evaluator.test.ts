@@ -258,6 +258,40 @@ describe('a wrong kernel', () => {
     expect(evaluation.reason).toMatch(/^output depends on the order of CTAs or warps: 1 of 51 elements of Y differ/);
   });
 
+  it('that is wrong from the 512th launch on is found by its counter, and confirmed by as many launches', async () => {
+    const counting =
+      (isWrong: (launches: number) => boolean): Parameters<typeof evaluate>[0] =>
+      (launch) => {
+        const launches = launch.load('count', 'i32')[0]!;
+        launch.store('count', 'i32', [launches + 1]);
+        launch.store(
+          'Y',
+          'f16',
+          product(launch).map((value) => (isWrong(launches) ? 2 * value : value)),
+        );
+      };
+    const kernel = { workspaces: { count: { bytes: 4, init: 'once' } } } as const;
+    const wrong = await evaluate(
+      counting((launches) => (launches & 512) !== 0),
+      { kernel },
+    );
+    expect(wrong).toMatchObject({
+      status: 'wrong',
+      reason: 'launch 513 in a row gives other results than the first, of the same inputs',
+    });
+    // Nothing that a launch leaves there.
+    const ring: Parameters<typeof evaluate>[0] = (launch) => {
+      const place = launch.load('count', 'i32')[0]!;
+      launch.store('count', 'i32', [(place + 1) % 5]);
+      launch.store(
+        'Y',
+        'f16',
+        product(launch).map((value) => (place >= 5 ? 0 : value)),
+      );
+    };
+    expect((await evaluate(ring, { kernel })).status).toBe('passed');
+  });
+
   it('that does not keep its once-zeroed workspace valid is told so', async () => {
     const evaluation = await evaluate(
       (launch) => {

@@ -27,7 +27,7 @@ import { largeShapes } from './large-shapes.ts';
 import { drawOptions } from './option-shapes.ts';
 import { comparisonOf, outputsOf } from './reference-runs.ts';
 import { isPlacement, type SecretKind, secretSetOf, secretSetsOf, variantSetsOf } from './secret-sets.ts';
-import { variantsForLongSums } from './secret-variants.ts';
+import { needsSquare, variantsForLongSums } from './secret-variants.ts';
 
 /** Name of the generator set in which every input uses its own declared generator. */
 export const DECLARED = 'declared';
@@ -287,13 +287,15 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
       ...check,
       multiprocessors: otherGpu(request, i),
     })),
-    ...variants.map((generatorSet) => ({
-      dimensions: shapeForValues(request, drawn.shapes),
-      generatorSet,
-      ...USUAL,
-      isOnce: true,
-      isDrawn: true,
-    })),
+    ...variants.flatMap((generatorSet) =>
+      shapesForVariant(request, drawn.shapes, generatorSet).map((shape) => ({
+        dimensions: shape,
+        generatorSet,
+        ...USUAL,
+        isOnce: true,
+        isDrawn: true,
+      })),
+    ),
     ...largeRuns,
     ...onMain.map((generatorSet) => ({ dimensions, generatorSet, ...USUAL, isOnce: !timedShapeOnly })),
     ...(suites ?? []).flatMap((suite) => suiteChecks(suite, takes)),
@@ -510,6 +512,42 @@ export function shapeForValues(request: ChecksRequest, drawn: readonly Dimension
   const cheap = [...listedChecks(request).known, ...usual].filter((shape) => costsLittle(problem, shape));
   const sizes = cheap.map((shape) => elementsIn(problem, shape));
   return cheap[sizes.indexOf(Math.max(...sizes))] ?? dimensions;
+}
+
+/**
+ * The largest cheap shape and a smaller one, where sums have fewer terms and tolerances are tighter; for structured matrices one in which
+ * they are square.
+ */
+function shapesForVariant(request: ChecksRequest, drawn: readonly Dimensions[], generatorSet: string): Dimensions[] {
+  const largest = shapeForValues(request, drawn);
+  if (needsSquare(generatorSet)) return [squareShape(request, largest) ?? largest];
+  const { problem } = request;
+  const most = elementsIn(problem, largest) / SMALLER;
+  const smaller = drawn
+    .filter((shape) => costsLittle(problem, shape) && elementsIn(problem, shape) <= most)
+    .toSorted((a, b) => elementsIn(problem, b) - elementsIn(problem, a))[0];
+  return smaller ? [largest, smaller] : [largest];
+}
+
+/** So many times fewer elements. */
+const SMALLER = 4;
+
+/** Sides of square matrices: a kernel takes one of them, or none. */
+const SIDES = [96, 64, 128, 48, 32, 16] as const;
+
+/** Like this shape, but the last two axes of an input are of one size. */
+function squareShape(request: ChecksRequest, like: Dimensions): Dimensions | undefined {
+  const { problem } = request;
+  const takes = takesShape(request);
+  const free = (name: string | number | undefined): name is string =>
+    typeof name === 'string' && problem.dimensions[name] !== undefined && !problem.dimensions[name].values;
+  const candidates = Object.values(problem.inputs).flatMap(({ shape }) => {
+    const [rows, columns] = shape.slice(-2);
+    const sides = free(columns) ? SIDES : typeof columns === 'string' && columns in like ? [like[columns]!] : [];
+    if (shape.length < 2 || !free(rows)) return [];
+    return sides.map((side) => ({ ...like, [rows]: side, ...(free(columns) && { [columns]: side }) }));
+  });
+  return candidates.find((shape) => costsLittle(problem, shape) && takes(shape));
 }
 
 const mostEmulatedThreads = (shape: Dimensions, extent: 'usual' | 'ample'): number =>

@@ -205,15 +205,19 @@ export function secretSetsOf(problem: ProblemFile): SecretKind[] {
   });
 }
 
+/** Whether nothing is computed with values. */
+const isExact = (problem: ProblemFile): boolean => [...comparisonKinds(problem)].every((kind) => kind === 'exact');
+
 /** What sets that come in variants may make of the inputs. */
 function freedomOf(problem: ProblemFile): Freedom {
   const contrasts = (name: string): Contrasts => contrastsOf(problem, name, [...comparisonKinds(problem)]);
   return {
     isFree: (name) => isArrangeable(problem.inputs[name] ?? {}) && problem.inputs[name]?.scaling !== false,
-    repeats: (name) => contrasts(name).longestRepeated > 0,
+    longestRepeated: (name) => contrasts(name).longestRepeated,
     contrasts: (name) => contrasts(name).rowContrast > 1,
     // Their tolerance grows with the largest term.
     outliers: () => [...comparisonKinds(problem)].every((kind) => kind === 'conditioned'),
+    isExact: isExact(problem),
     largestInteger: (name) => largestInteger(problem, name),
   };
 }
@@ -547,14 +551,22 @@ const HEADROOM = 4;
  * Whether the right results are far from where their dtype ends. The logarithm of nothing, -infinity, is right; other infinities
  * and NaN are where the inputs have special values, but not where whole rows are nothing else: then there is no right result.
  */
-export function isStorable(buffers: readonly PlannedBuffer[], expectations: Expectations, secret?: SecretSet): boolean {
+export function isStorable(
+  problem: ProblemFile,
+  {
+    buffers,
+    expectations,
+    secret,
+  }: { buffers: readonly PlannedBuffer[]; expectations: Expectations; secret?: SecretSet },
+): boolean {
   const hasSpecial = secret?.kind === 'secret:zeros';
+  const headroom = isExact(problem) ? 1 : HEADROOM;
   const isRight = (value: number, most: number): boolean =>
     value === Number.NEGATIVE_INFINITY ||
     Math.abs(value) <= most ||
     (hasSpecial && (value === Number.POSITIVE_INFINITY || (secret.level > 0 && Number.isNaN(value))));
   return outputsOf(buffers).every(({ name, dtype }) => {
-    const most = (LARGEST[dtype] ?? Number.POSITIVE_INFINITY) / HEADROOM;
+    const most = (LARGEST[dtype] ?? Number.POSITIVE_INFINITY) / headroom;
     const { want } = expectations.get(name)!;
     // Not `every`, which takes five times as long, nor an iterator: there are millions of elements.
     for (let i = 0; i < want.length; i++) if (!isRight(want[i]!, most)) return false;

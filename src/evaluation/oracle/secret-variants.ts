@@ -6,7 +6,7 @@ import type { RandomStream } from '../../stats/random.ts';
 /**
  * Generator sets of a thorough verification that come in several variants, each of which treats the inputs in another way. They find kernels that
  * look at parameters (a fresh normalisation layer has factors of one and shifts of zero), leave out what weighs little, take tiles of whole
- * numbers for bytes, or begin a maximum at a number that masks are below.
+ * numbers for bytes, take a few samples for all values, or begin a maximum at a number that masks are below.
  */
 export const VARIANT_KINDS = [
   'secret:neutral',
@@ -14,6 +14,7 @@ export const VARIANT_KINDS = [
   'secret:integers',
   'secret:masks',
   'secret:outliers',
+  'secret:bands',
 ] as const;
 export type VariantKind = (typeof VARIANT_KINDS)[number];
 
@@ -42,12 +43,14 @@ type Asked = (input: string) => boolean;
 export interface Freedom {
   /** They do not depend on one another, and are not the caller's own. */
   readonly isFree: Asked;
-  /** One value everywhere. */
-  readonly repeats: Asked;
+  /** Longest row in which values may be the same; 0: none. */
+  readonly longestRepeated: (input: string) => number;
   /** Rows of very different sizes. */
   readonly contrasts: Asked;
   /** Values far larger than all others, beside which these still count. */
   readonly outliers: Asked;
+  /** Nothing is computed with values: results are some of them. */
+  readonly isExact: boolean;
   /** What the values of an input of whole numbers stay below; `undefined` if the dimensions decide. */
   readonly largestInteger: (input: string) => number | undefined;
 }
@@ -63,6 +66,7 @@ export function variantsOf(problem: ProblemFile, freedom: Freedom): string[] {
       : 0,
     'secret:masks': Object.values(problem.inputs).some(({ domain }) => domain?.includes('-infinity')) ? 1 : 0,
     'secret:outliers': withOutliers(problem, freedom).length > 0 ? 1 : 0,
+    'secret:bands': matrices(problem, freedom).length > 0 ? BANDS.length : 0,
   };
   return VARIANT_KINDS.flatMap((kind) =>
     Array.from({ length: counts[kind] }, (_, index) => variantName({ kind, index })),
@@ -79,6 +83,9 @@ export const variantsForLongSums = (sets: readonly string[]): string[] =>
     );
   });
 
+/** Whether a set's structure shows in square matrices only. */
+export const needsSquare = (generatorSet: string): boolean => variantOf(generatorSet)?.kind === 'secret:bands';
+
 const NEUTRAL = [1, 0] as const;
 const MOST_NEUTRAL = 8;
 
@@ -86,13 +93,14 @@ const MOST_NEUTRAL = 8;
  * Constants by input: all of the inputs with fewer axes than the others, in every combination of the neutral elements of products and sums;
  * then each input alone.
  */
-function neutralConstants(problem: ProblemFile, { isFree, repeats }: Freedom): ReadonlyMap<string, number>[] {
+function neutralConstants(problem: ProblemFile, { isFree, longestRepeated }: Freedom): ReadonlyMap<string, number>[] {
   const rank = (name: string): number => problem.inputs[name]!.shape.length;
   const most = Math.max(...Object.keys(problem.inputs).map(rank));
   // Parameters are not what sums go over, so that equal ones do not add up roundings.
   const isParameter = (name: string): boolean => rank(name) < most;
   const names = Object.keys(problem.inputs).filter(
-    (name) => isFree(name) && (isParameter(name) || repeats(name)) && isFloating(problem.inputs[name]!.dtype),
+    (name) =>
+      isFree(name) && (isParameter(name) || longestRepeated(name) > 0) && isFloating(problem.inputs[name]!.dtype),
   );
   if (Object.keys(problem.inputs).length < 2) return [];
   const together = names.filter(isParameter).slice(0, 3);
@@ -118,9 +126,7 @@ const trending = ({ inputs }: ProblemFile, { isFree }: Pick<Freedom, 'isFree'>):
 
 /** Whole numbers in a floating-point input, or an input of whole numbers of a wide range. */
 const takesIntegers = (problem: ProblemFile, name: string, freedom: Freedom): boolean =>
-  isFloating(problem.inputs[name]!.dtype)
-    ? problem.inputs[name]!.shape.length > 1
-    : wideRangeOf(name, freedom) !== undefined;
+  isFloating(problem.inputs[name]!.dtype) || wideRangeOf(name, freedom) !== undefined;
 
 /** Ranges of whole numbers from here on are wide. */
 const WIDE_RANGE = 2 ** 24;
@@ -137,7 +143,7 @@ const INTEGERS = {
   progression: { length: 64, step: 3 },
 } as const;
 
-/** What people write into masked places, as far as the dtype allows. */
+/** What people write into masked places; where nothing is computed with them, also the dtype's lowest number. */
 const MASKS: { readonly [D in DType]?: readonly number[] } = {
   f16: [-1e4, -65_504],
   bf16: [-1e4, -1e9, -1e30],
@@ -187,6 +193,7 @@ const CHANGES: Readonly<Record<VariantKind, (values: Float64Array, request: Trea
   'secret:integers': integers,
   'secret:masks': masks,
   'secret:outliers': addOutliers,
+  'secret:bands': bands,
 };
 
 /** All inputs that can become positive, so that sums of products have a sign; one of them follows a profile, row after row. */
@@ -237,11 +244,45 @@ function progressions(values: Float64Array, { stream, strength }: Treated): Floa
   return values;
 }
 
-const INTEGER_VARIANTS = [largeIntegers, progressions] as const;
+/** What flags, signs, ratings and pixels of two colours are. Without zero and negative numbers where there are none. */
+const POOLS = [
+  [0, 1],
+  [-1, 1],
+  [0, 1, 2, 3, 4],
+  [1, 2],
+  [0, 0, 0, 1],
+] as const;
 
-function masks(values: Float64Array, { problem, buffer, stream }: Treated): Float64Array {
-  const numbers = MASKS[buffer.dtype];
-  if (!numbers || !problem.inputs[buffer.name]?.domain?.includes('-infinity')) return values;
+/** Each row holds a few whole numbers, at random places: some of its elements say nothing about the others. */
+function fewIntegers(values: Float64Array, { buffer, stream, freedom }: Treated): Float64Array {
+  const columns = buffer.shape.at(-1) ?? 1;
+  if (isFloating(buffer.dtype) && columns > freedom.longestRepeated(buffer.name)) return values;
+  const [isSigned, hasZero] = [values.some((value) => value < 0), values.some((value) => value <= 0)];
+  const fitting = POOLS.filter((pool) => pool.every((value) => value > 0 || (value < 0 ? isSigned : hasZero)));
+  for (let i = 0; i < values.length; i++) {
+    const pool = fitting[stream.bits(values.length + Math.floor(i / columns)) % fitting.length]!;
+    values[i] = pool[stream.bits(i) % pool.length]!;
+  }
+  return values;
+}
+
+/** Numbers that people write down: multiples of a tenth or of a hundredth. */
+function decimals(values: Float64Array, { buffer, stream, strength }: Treated): Float64Array {
+  if (!isFloating(buffer.dtype)) return values;
+  const isSigned = values.some((value) => value < 0);
+  for (let i = 0; i < values.length; i++) {
+    const digits = stream.bits(2 * i) % 2 === 0 ? 10 : 100;
+    const whole = 1 + Math.floor(strength * digits * stream.uniform(2 * i + 1));
+    values[i] = ((isSigned && stream.bits(2 * i) & 2 ? -1 : 1) * whole) / digits;
+  }
+  return values;
+}
+
+const INTEGER_VARIANTS = [largeIntegers, progressions, fewIntegers, decimals] as const;
+
+function masks(values: Float64Array, { problem, buffer, stream, freedom }: Treated): Float64Array {
+  const numbers = [...(MASKS[buffer.dtype] ?? []), ...(freedom.isExact ? [-Number.MAX_VALUE] : [])];
+  if (numbers.length === 0 || !problem.inputs[buffer.name]?.domain?.includes('-infinity')) return values;
   const columns = buffer.shape.at(-1) ?? 1;
   for (let row = 0; row * columns < values.length; row++) {
     const [lot, which, where] = [0, 1, 2].map((at) => stream.uniform(3 * row + at)) as [number, number, number];
@@ -265,6 +306,34 @@ function addOutliers(values: Float64Array, { problem, buffer, stream, strength, 
       const power = strength * (OUTLIERS.from + stream.uniform(lot + 1) * (OUTLIERS.to - OUTLIERS.from));
       if (place < values.length) values[place]! *= 2 ** Math.round(power);
     }
+  }
+  return values;
+}
+
+const matrices = ({ inputs }: ProblemFile, { isFree, longestRepeated }: Freedom): string[] =>
+  Object.keys(inputs).filter((name) => isFree(name) && longestRepeated(name) > 0 && inputs[name]!.shape.length > 1);
+
+/**
+ * Matrices with a structure that a few of their elements show in vain: zeros but for some diagonals, on one side or on both; symmetric but
+ * for one element in 64.
+ */
+const BANDS = ['upper', 'both', 'symmetric'] as const;
+
+/** Diagonals beside the main one, and every so many elements of a symmetric matrix that are not. */
+const BAND = { widest: 3, asymmetric: 64 } as const;
+
+function bands(values: Float64Array, { problem, buffer, stream, index, freedom }: Treated): Float64Array {
+  if (!matrices(problem, freedom).includes(buffer.name)) return values;
+  const kind = BANDS[index]!;
+  const [columns, rows] = [buffer.shape.at(-1)!, buffer.shape.at(-2)!];
+  if (kind !== 'symmetric' && columns > freedom.longestRepeated(buffer.name)) return values;
+  const width = 1 + (stream.bits(0) % BAND.widest);
+  for (let i = 0; i < values.length; i++) {
+    const [row, column] = [Math.floor(i / columns) % rows, i % columns];
+    const across = i - row * columns - column + column * columns + row;
+    const isMirrored = row > column && column < rows && row < columns && stream.bits(1 + i) % BAND.asymmetric !== 0;
+    if (kind === 'symmetric') values[i] = isMirrored ? values[across]! : values[i]!;
+    else if (column - row > width || column - row < (kind === 'both' ? -width : 0)) values[i] = 0;
   }
   return values;
 }

@@ -160,6 +160,21 @@ export class CheckRuns {
     this.#memory = await replaceInputs(this.#memory, contents);
   }
 
+  /** What the workspaces with `init: once` hold. */
+  async kept(): Promise<ReadonlyMap<string, Uint8Array>> {
+    const { device, buffers } = this.#memory;
+    const kept = this.plan.buffers.filter(({ init }) => init === 'once');
+    return new Map(
+      await Promise.all(kept.map(async ({ name }) => [name, await device.read(buffers.get(name)!)] as const)),
+    );
+  }
+
+  /** From now on they hold this. */
+  async setKept(contents: ReadonlyMap<string, Uint8Array>): Promise<void> {
+    const { device, buffers } = this.#memory;
+    for (const [name, bytes] of contents) await device.write(buffers.get(name)!, bytes);
+  }
+
   /** One run of another plan, in separate buffers that are freed afterwards. */
   async runElsewhere(
     trial: Trial,

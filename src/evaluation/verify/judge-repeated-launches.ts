@@ -12,6 +12,7 @@ import { NATURAL, type Trial } from './check-runs.ts';
 import { countOf, elementsLike, type Outputs, placeOf } from './differences.ts';
 import { explainHistory, refuseUninitialised, skipsWork } from './explain-difference.ts';
 import type { PassedCheck } from './judge-check.ts';
+import { judgeManyLaunches } from './judge-many-launches.ts';
 import {
   cameOutOtherwise,
   compareOutputs,
@@ -249,7 +250,15 @@ export async function judgeMemory(repeated: Repeated): Promise<Refused | undefin
   const { runs } = repeated.passed.judged;
   const own = { ...repeated, privateMemory: 'leftovers' } as const;
   const again = await judgeResembling(own, runs.contents, 'are the last ones', repeated.passed.first);
-  return again.ok ? judgeOneOther(own, runs.contents) : again;
+  if (!again.ok) return again;
+  const how = 'have the same sums';
+  const streams = (input: string): RandomStream => streamOf(own, `${how} ${input}`);
+  const same = resembling(runs.contents, how, {
+    ...{ buffers: runs.plan.buffers, problem: repeated.problem.file, streamOf: streams },
+  });
+  const alike = await judgeResembling(own, same, how);
+  if (!alike.ok) return alike;
+  return (await judgeOneOther(own, runs.contents)) ?? judgeManyLaunches(runs, isRightIn(own));
 }
 
 /** In each input in turn, one element is another. */
@@ -266,18 +275,18 @@ async function judgeOneOther(repeated: Repeated, base: Contents): Promise<Refuse
 }
 
 /** A run on inputs that resemble those of the launches before. */
-const judgeResembling = (
+function judgeResembling(
   repeated: Repeated,
   inputs: Contents,
   how: string,
   known?: RunResult,
-): Promise<RunResult | Refused> => {
+): Promise<RunResult | Refused> {
   const trial = { ...NATURAL, name: `a run with inputs that ${how}` };
   return judgeAgainstAfresh(repeated, { inputs, trial, known }, (difference) => [
     'wrong',
     `results of earlier inputs come back for others that resemble them: these ${how}; ${difference}`,
   ]);
-};
+}
 
 interface Compared {
   readonly inputs: Contents;
@@ -306,6 +315,16 @@ async function judgeAgainstAfresh(
   if (difference === undefined || (!isBitwise && (await isRight(repeated, inputs, run)))) return afresh;
   return refused(...explain(difference), runs.name);
 }
+
+/** Whether a run on the check's own inputs is as the first one was, or right where bits may differ. */
+const isRightIn =
+  (repeated: Repeated) =>
+  async (run: RunResult): Promise<boolean> => {
+    const { judged, first } = repeated.passed;
+    const { outputs, isBitwise, runs } = judged;
+    const differs = describeDifference(outputs, first.outputs, run.outputs) !== undefined;
+    return !differs || (!isBitwise && (await isRight(repeated, runs.contents, run)));
+  };
 
 /** By the oracle; also where it has no answer. */
 async function isRight({ problem, dimensions, passed }: Repeated, inputs: Contents, run: RunResult): Promise<boolean> {

@@ -57,6 +57,7 @@ interface Changing {
   readonly rowLength: number;
   /** By how much values may grow; 1: not at all. */
   readonly most: number;
+  readonly isFloat: boolean;
 }
 
 /** The next secret number in [0, 1). */
@@ -104,10 +105,25 @@ function zeroRows(values: Float64Array, { rowLength }: Changing, draw: Draw): vo
 /** Of the rows, and of the columns. */
 const ZERO_SHARE = 1 / 4;
 
+/** Pairs of values move towards each other by as much: their sum stays, what else is known of them does not. */
+function sameSums(values: Float64Array, { isFloat }: Changing, draw: Draw): void {
+  for (let pairs = Math.ceil(values.length / PAIRED); pairs > 0; pairs--) {
+    const [a, b] = [below(draw, values.length), below(draw, values.length)];
+    const half = (values[b]! - values[a]!) / 2;
+    const step = isFloat ? half / 2 : Math.sign(half) * Math.min(1, Math.floor(Math.abs(half)));
+    values[a]! += step;
+    values[b]! -= step;
+  }
+}
+
+/** One such pair for so many values. */
+const PAIRED = 8;
+
 /** The ways in which inputs may resemble those of the last launch, and how a refusal names them. */
 const CHANGES = {
   'differ in the greatest values only': otherMaxima,
   'are the same values in another order': otherOrder,
+  'have the same sums': sameSums,
   'have some rows and columns of zeros': zeroRows,
 } as const satisfies Record<string, Change>;
 
@@ -132,7 +148,8 @@ export function resembling(
     const stream = request.streamOf(buffer.name);
     let count = 0;
     const most = scalingOf(request.problem, buffer.name)?.most ?? 1;
-    CHANGES[how](values, { rowLength: buffer.shape.at(-1) ?? 1, most }, () => stream.uniform(count++));
+    const input = { rowLength: buffer.shape.at(-1) ?? 1, most, isFloat: isFloating(buffer.dtype) };
+    CHANGES[how](values, input, () => stream.uniform(count++));
     changed.set(buffer.name, spreadElements(buffer, encode(values, buffer.dtype), NAN_POISON.byteValue));
   }
   return changed;

@@ -366,7 +366,7 @@ async function troubleWithDrawn(
     const prepared = oracle.check({ problem, seed, dimensions, generatorSet });
     if (check.isExtreme) {
       const { expectations } = await prepared.sample();
-      return isStorable(prepared.buffers, expectations) ? undefined : TOO_GREAT;
+      return isStorable(problem.file, { buffers: prepared.buffers, expectations }) ? undefined : TOO_GREAT;
     }
     await refuseBlindCheck({ problem, check, prepared, seed, signal });
     return undefined;
@@ -401,7 +401,7 @@ async function isBearable(request: VerifyRequest, check: Check, secret: SecretSe
   try {
     const prepared = oracle.check({ problem, seed, dimensions, generatorSet });
     const { expectations } = await prepared.sample();
-    if (!isStorable(prepared.buffers, expectations, secret)) return false;
+    if (!isStorable(problem.file, { buffers: prepared.buffers, expectations, secret })) return false;
   } catch (error) {
     if (error instanceof WarpsmithError) return false;
     throw error;

@@ -102,6 +102,45 @@ describe('inputs in variants', () => {
     expect(of(norm, 'secret:masks')).toEqual([]);
   });
 
+  it('mask by the lowest number there is, where nothing is computed with it', () => {
+    const copy = problemOf({ X: input(['R', 'N'], { domain: ['-infinity'] }) }, { kind: 'exact' });
+    expect(Math.min(...drawn(copy, 'X', of(copy, 'secret:masks')[0]!))).toBe(-(2 ** 128) * (1 - 2 ** -24));
+  });
+
+  it('give few whole numbers, of any sign where the input has it, in rows that may repeat one', () => {
+    const few = of(norm, 'secret:integers')[2]!;
+    const rows = Array.from({ length: 8 }, (_, row) => drawn(norm, 'X', few).slice(row * 16, row * 16 + 16));
+    for (const row of rows) expect(new Set(row).size).toBeLessThanOrEqual(5);
+    expect(rows.flat().every(Number.isInteger)).toBe(true);
+    const calibrated = problemOf({ X: input(['R', 'N']) }, { kind: 'calibrated' } as ProblemFile['comparison']);
+    expect(drawn(calibrated, 'X', few).some((value) => !Number.isInteger(value))).toBe(true);
+  });
+
+  it('give decimals of one or two digits', () => {
+    const values = drawn(norm, 'X', of(norm, 'secret:integers')[3]!);
+    expect(values.every((value) => Math.abs(100 * value - Math.round(100 * value)) < 1e-9 && value !== 0)).toBe(true);
+    expect(values.some((value) => value < 0) && values.some((value) => value > 0)).toBe(true);
+  });
+
+  it('make matrices zero but for some diagonals, or nearly symmetric', () => {
+    const copy = problemOf({ X: input(['N', 'N']) }, { kind: 'exact' });
+    const side = 64;
+    const matrix = (set: string): number[] => {
+      const values = Float64Array.from({ length: side * side }, (_, i) => Math.sin(i + 1));
+      const buffer = { name: 'X', dtype: 'f32', shape: [side, side], generator: { kind: 'normal' } } as never;
+      const streams = { stream: createStream(1, 'X'), shared: createStream(1, 'shared') };
+      return [...disguise(values, secretSetOf(set)!, { problem: copy, buffer, ...streams })];
+    };
+    const [upper, both, symmetric] = of(copy, 'secret:bands').map(matrix) as [number[], number[], number[]];
+    const isZero = (values: number[], row: number, column: number): boolean => values[row * side + column] === 0;
+    expect(isZero(upper, 5, 4) && !isZero(upper, 4, 5) && isZero(upper, 4, 20)).toBe(true);
+    expect(isZero(both, 5, 4) || isZero(both, 20, 4)).toBe(true);
+    expect(!isZero(both, 5, 4) && isZero(both, 20, 4)).toBe(true);
+    const unlike = symmetric.filter((value, i) => value !== symmetric[(i % side) * side + Math.floor(i / side)]);
+    expect(unlike.length).toBeGreaterThan(10);
+    expect(unlike.length).toBeLessThan(200);
+  });
+
   it('are none where errors are absolute, and none of rows in which sizes may not differ', () => {
     expect(variantSetsOf({ ...norm, comparison: { kind: 'allclose', atol: 1e-3, rtol: 1e-3 } })).toEqual([]);
     expect(of({ ...norm, comparison: { kind: 'ulp', maximumUlps: 8 } }, 'secret:trends')).toEqual([]);

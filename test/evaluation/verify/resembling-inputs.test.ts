@@ -53,6 +53,19 @@ describe('inputs that resemble the last ones', () => {
     expect(after.filter((value, i) => value === drawn[i]).length).toBeLessThan(20);
   });
 
+  it('have the same sums, and other values', () => {
+    const sum = (values: Float64Array): number => values.reduce((total, value) => total + value, 0);
+    const after = changed('have the same sums', WIDE);
+    expect(sum(after)).toBeCloseTo(sum(drawn), 3);
+    expect([...after].sort()).not.toEqual([...drawn].sort());
+    const whole = drawn.map((_, i) => (7 * i) % 23);
+    const bins = { ...buffer, dtype: 'i32', generator: { kind: 'index-range' } } as unknown as PlannedBuffer;
+    const others = changed('have the same sums', {}, whole, bins);
+    expect(sum(others)).toBe(sum(whole));
+    expect(others.every((value) => Number.isInteger(value) && value >= 0 && value < 23)).toBe(true);
+    expect([...others].sort()).not.toEqual([...whole].sort());
+  });
+
   it('have whole rows and columns of zeros, and others without', () => {
     const after = changed('have some rows and columns of zeros', WIDE);
     const isZero = (row: Float64Array): boolean => row.every((value) => value === 0);

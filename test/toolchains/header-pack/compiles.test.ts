@@ -38,8 +38,9 @@ describe('the corpus of ordinary kernels', () => {
     const code = await compileCorpusFile(toolchain, file, 'sm_89');
     expect(code.diagnostics).toEqual([]);
     for (const name of kernelNames(readKernel(file))) expect(code.text).toContain(`.entry ${name}(`);
-    // Nothing is left for a linker: every function called is there.
-    expect(code.text).not.toMatch(/^\.extern \.func/m);
+    // Nothing is left for a linker: every function called is there, or a driver has it.
+    const external = [...code.text.matchAll(/^\.extern \.func .*?([\w$]+)\s*$/gm)].map(([, name]) => name);
+    expect(external.filter((name) => name !== '__assertfail' && name !== 'vprintf')).toEqual([]);
   });
 
   const elsewhere = [
