@@ -90,7 +90,7 @@ function climbTable(recording: Climbs): string {
         `\`${accepted.candidate.kernel}\` (${parametersText(accepted.candidate.parameters)}), ${formatMeasuredNs(accepted.medianNs!)}`,
         `${accepted.ratio!.toFixed(1)} ${formatRatioInterval(accepted.intervalRatio!)}`,
         accepted.sanitizer ?? 'not asked',
-        `${evaluationsUsed} in ${minutes.toFixed(1)} min`,
+        `${evaluationsUsed} in ${minutes.toFixed(1)} min, ${startedAt.slice(0, 10)}`,
         steps,
       ];
     },
