@@ -128,13 +128,14 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
   }
   const cheapest = cheapestToRepeat(problem.file, checks);
   const watched = watchedChecks(checks, dimensions, seed);
-  const queue = repeatedFirst(checks, cheapest);
+  const { dear = [], cheap = [] } = Object.groupBy(checks, ({ isLarge }) => (isLarge ? 'dear' : 'cheap'));
+  const queue = repeatedFirst(cheap, cheapest);
   // In turns, so that a shape with several generator sets meets both contents of memory.
   const firstOverZeros = createStream(seed, 'memory of second runs').bits(0) % 2;
   const launched = new Set<string>();
   let [index, remembers, isSlowWhenLarge] = [0, false, false];
   const memory = (): Check[] => (remembers ? checksOfMemory(choice, coverage.drawnShapes) : []);
-  const further = [aimedChecks, thresholdChecks, jointChecks, constantChecks, memory];
+  const further = [aimedChecks, thresholdChecks, jointChecks, constantChecks, memory, () => dear];
   const next = (): Check | undefined => {
     while (queue.length === 0 && further.length > 0) queue.push(...further.shift()!(request, choice, coverage));
     return queue.shift();
