@@ -72,7 +72,8 @@ export const judgeRedTeamKernel = async (evaluator: Evaluator, name: string): Pr
   const sanitize = expected.caughtBy.includes('sanitizer');
   const kernel = { folder: path.join(RED_TEAM, name), parameters: {} };
   const request = await requestFor(kernel, { workload: expected.workload, seed: 1, sanitize });
-  const evaluation = await evaluator.evaluate(request);
+  const { thorough } = expected;
+  const evaluation = await evaluator.evaluate({ ...request, thorough, large: thorough });
   return {
     expected,
     evaluation,
