@@ -49,12 +49,12 @@ describe('an honest kernel', () => {
     expect(evaluation).toMatchObject({ schemaVersion: 1, id: 'e0', status: 'passed', workload: { name: 'main' } });
     // 1 check shape × 2 generator sets and main, each run twice; on main once more over its results, once with the large
     // inputs, four times in a row, once over zeros; 2 ways to place values at the check shape; 3 drawn shapes, each run twice and
-    // once with values placed, one of them once more with large inputs; 2 shapes with a large dimension, one with two, the smallest; main
-    // with large and with small inputs, 2 ways to place values and one size.
-    expect(evaluation.correctness?.checksRun).toBe(6 + 7 + 2 + 9 + 1 + 4 + 5);
+    // once with values placed, one of them once more with large inputs; 2 shapes with a large dimension, one with two, the smallest;
+    // 2 with one whole dimension; main with large and with small inputs, 2 ways to place values and one size.
+    expect(evaluation.correctness?.checksRun).toBe(6 + 7 + 2 + 9 + 1 + 4 + 2 + 5);
     expect(evaluation.seed).toBe(1);
     expect(evaluation.coverage).toMatchObject({ checkShapes: 1, timedShapeOnly: false });
-    expect(evaluation.coverage?.drawnShapes).toHaveLength(3 + 4);
+    expect(evaluation.coverage?.drawnShapes).toHaveLength(3 + 4 + 2);
     expect(evaluation.correctness?.worstErrorRatio).toBeLessThanOrEqual(1);
     expect(evaluation.timing?.kind).toBe('predicted');
     expect(evaluation.counters).toMatchObject({ instructions: 16, totals: { instructions: 16 } });
@@ -124,10 +124,10 @@ describe('an honest kernel', () => {
     const twoChecks = [0, 0, 1, 0, 0, 1];
     // Run 2 and every launch of the burst have a workspace of their own.
     const overOthers = [2, 3, 0, 0, 0, 0];
-    // Over results of almost the same inputs, then on inputs that resemble the last ones: each beside a launch that remembers nothing.
-    const resembling = [4, 0, 1, 0];
+    // Over results of almost the same inputs, twice, then on inputs that resemble the last ones: each beside a launch that remembers nothing.
+    const resembling = [4, 0, 1, 0, 1, 0];
     // Each kind of such inputs, and the earlier ones again.
-    const kinds = [1, 0, 1, 2, 0, 1, 2, 0, 1];
+    const kinds = [1, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1];
     const repeated = [...overOthers, ...resembling, ...kinds];
     const main = [0, 0, 1];
     const runs = [...twoChecks, ...main, ...repeated];

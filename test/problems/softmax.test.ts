@@ -171,7 +171,7 @@ describe('the ladder', () => {
     {
       mistake: 'chunks that are read again are scaled by the wrong maximum',
       rung: '04_vectorised',
-      edits: [['kLog2E, -whole.maximum', 'kLog2E, -pair.maximum']],
+      edits: [['weight(values[u][i], whole.maximum)', 'weight(values[u][i], pair.maximum)']],
       generators: ['normal'],
     },
     {

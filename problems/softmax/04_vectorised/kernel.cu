@@ -6,8 +6,10 @@
 //           once, and each of its exponentials is computed once; a longer row falls back to reading the rest again.
 // Change    From 03_online: VECTOR_WIDTH elements per load and store; rows cached in registers; several rows per CTA,
 //           each by WARPS / ROWS_PER_CTA warps, so that short rows need no barrier to wait at (with one warp a row
-//           there is none). Base-2 exponentials: x log2(e) - m log2(e) is one fused multiply-add and the exponential
-//           one instruction. Weights relative to the thread's maximum become outputs by one factor per thread.
+//           there is none). Weights relative to the thread's maximum become outputs by one factor per thread. Base-2
+//           exponentials, one instruction each, of (x - m) log2(e): one instruction more than x log2(e) - m log2(e) as
+//           one fused multiply-add, which leaves what m log2(e) was rounded by. In a row that is wholly masked by -1e10
+//           or less that is more than 128, and the result NaN.
 // Layouts   X, Y: fp32 [R, N], row-major. grid = ceil(R / ROWS_PER_CTA), block = 32 * WARPS. Vector v of a chunk
 //           belongs to thread v mod (threads of the row). Rows whose length is no multiple of VECTOR_WIDTH start at
 //           addresses that no vector may: their kernel is softmax<1>, which loads single elements.
@@ -18,7 +20,7 @@
 //           butterflies of 5 shuffles (25 each), a barrier and 8 pairs to combine: 1200 clocks = 0.6 us at 2.04 GHz.
 //           With the launch (1.5 us) 2.4 us from L2, 3.8 us from DRAM. R = 8192, N = 4096 is 256 MiB: 0.9 ms of DRAM,
 //           and nothing else comes near.
-// Limits    N <= 2^30; elements below 2.3e38 in magnitude, since they are multiplied by log2(e).
+// Limits    N <= 2^30.
 #include <cfloat>
 
 constexpr int kWarpSize = 32;
@@ -53,12 +55,15 @@ __device__ void store(float* address, const float (&elements)[kWidth]) {
   *reinterpret_cast<Vector<kWidth>*>(address) = vector;
 }
 
-// Maximum of the elements seen times log2(e), and the sum of 2^(x log2(e) - maximum) over them. It starts at the lowest
+// Maximum of the elements seen, and the sum of e^(x - maximum) over them. It starts at the lowest
 // finite number: a pair that has seen nothing then combines without -inf - -inf, which is NaN.
 struct Softmax {
   float maximum;
   float sum;
 };
+
+// e^(x - maximum)
+__device__ float weight(float x, float maximum) { return exp2f((x - maximum) * kLog2E); }
 
 __device__ float warp_max(float value) {
 #pragma unroll
@@ -79,7 +84,7 @@ __device__ float warp_sum(float value) {
 // The pair of a whole row, out of those of its threads. All threads of the CTA must call it.
 __device__ Softmax combine_row(Softmax pair) {
   const float warp_maximum = warp_max(pair.maximum);
-  pair.sum = warp_sum(pair.sum * exp2f(pair.maximum - warp_maximum));
+  pair.sum = warp_sum(pair.sum * weight(pair.maximum, warp_maximum));
   pair.maximum = warp_maximum;
   if constexpr (kWarpsPerRow > 1) {
     __shared__ float maxima[kWarps], sums[kWarps];
@@ -94,7 +99,7 @@ __device__ Softmax combine_row(Softmax pair) {
     for (int w = first; w < first + kWarpsPerRow; ++w) pair.maximum = fmaxf(pair.maximum, maxima[w]);
     pair.sum = 0.0f;
 #pragma unroll
-    for (int w = first; w < first + kWarpsPerRow; ++w) pair.sum += sums[w] * exp2f(maxima[w] - pair.maximum);
+    for (int w = first; w < first + kWarpsPerRow; ++w) pair.sum += sums[w] * weight(maxima[w], pair.maximum);
   }
   return pair;
 }
@@ -134,14 +139,14 @@ __global__ void __launch_bounds__(kWarps * kWarpSize)
 #pragma unroll
       for (int i = 0; i < kWidth; ++i) chunk_maximum = fmaxf(chunk_maximum, values[u][i]);
     }
-    const float larger = fmaxf(pair.maximum, chunk_maximum * kLog2E);
-    pair.sum *= exp2f(pair.maximum - larger);
+    const float larger = fmaxf(pair.maximum, chunk_maximum);
+    pair.sum *= weight(pair.maximum, larger);
     pair.maximum = larger;
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) {
 #pragma unroll
       for (int i = 0; i < kWidth; ++i) {
-        values[u][i] = exp2f(fmaf(values[u][i], kLog2E, -larger));
+        values[u][i] = weight(values[u][i], larger);
         pair.sum += values[u][i];
       }
     }
@@ -151,7 +156,7 @@ __global__ void __launch_bounds__(kWarps * kWarpSize)
   const float inverse_sum = 1.0f / whole.sum;
 
   // The last chunk, whose weights are at hand.
-  const float factor = exp2f(pair.maximum - whole.maximum) * inverse_sum;
+  const float factor = weight(pair.maximum, whole.maximum) * inverse_sum;
 #pragma unroll
   for (int u = 0; u < kUnroll; ++u) {
     const int c = column(max(chunk_count - 1, 0), u);
@@ -169,7 +174,7 @@ __global__ void __launch_bounds__(kWarps * kWarpSize)
     for (int u = 0; u < kUnroll; ++u) {
 #pragma unroll
       for (int i = 0; i < kWidth; ++i) {
-        values[u][i] = exp2f(fmaf(values[u][i], kLog2E, -whole.maximum)) * inverse_sum;
+        values[u][i] = weight(values[u][i], whole.maximum) * inverse_sum;
       }
       store(y + column(chunk, u), values[u]);
     }

@@ -24,6 +24,7 @@ import {
   shapesAtPowers,
 } from './drawn-shapes.ts';
 import { largeShapes } from './large-shapes.ts';
+import { drawMixed } from './mixed-shapes.ts';
 import { drawOptions } from './option-shapes.ts';
 import { comparisonOf, outputsOf } from './reference-runs.ts';
 import { isPlacement, type SecretKind, secretSetOf, secretSetsOf, variantSetsOf } from './secret-sets.ts';
@@ -89,8 +90,11 @@ const DRAWN_SHAPES = { usual: 3, thorough: 5 } as const;
 /** How many options of a problem come together in small shapes, and in how many shapes at most. */
 const OPTIONS = { usual: { together: 2, most: 8 }, thorough: { together: 3, most: 32 } } as const;
 
-/** Generator sets, by lot, that large shapes share: in a long sum some inputs show what others hide. */
+/** Generator sets, by lot, that large shapes share, beside one with special values: in a long sum some inputs show what others hide. */
 const LARGE_SETS = 3;
+
+/** In how many shapes some sizes are whole tiles and the others are not. */
+const MIXED_SHAPES = { usual: 3, thorough: 14 } as const;
 
 /** Of a thorough verification: shapes with a dimension at a power of two or beside one. */
 const POWERS_OF_TWO = 40;
@@ -234,6 +238,11 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
     known: [dimensions, ...known, ...drawn.shapes],
     emulatedThreads: isEmulated ? (shape) => threadsOf(launches(shape)) : undefined,
   });
+  const mixed = drawMixed({
+    ...{ problem, takes, timed: dimensions, seed },
+    isQuick: (shape) => isQuickToRun(request, shape),
+    most: MIXED_SHAPES[extent],
+  });
   const powers = thorough
     ? shapesAtPowers({ problem, takes, timed: dimensions, seed }, POWERS_OF_TWO).filter((shape) =>
         isQuickToRun(request, shape),
@@ -251,7 +260,9 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
       : { drawn: [], workloads: [] };
   const variants = thorough ? variantSetsOf(problem) : [];
   const others = furtherGeneratorSets(problem, seed);
-  const ordinary = others.filter((set) => !isDomainSet(problem, set)).slice(0, LARGE_SETS);
+  const [special, ordinary] = [true, false].map((isSpecial) =>
+    others.filter((set) => isDomainSet(problem, set) === isSpecial),
+  ) as [string[], string[]];
   const secrets = secretSetsInTurn(problem, seed);
   const placements = secrets.filter(isPlacement);
   const sizes = secrets.filter((kind) => !isPlacement(kind));
@@ -262,7 +273,12 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
     ...{ placements, seed },
     most: thorough ? Number.POSITIVE_INFINITY : setsThatFit(problem, dimensions, isEmulated),
   });
-  const largeRuns = largeChecks(request, { ...largest, variants, further: ordinary, index: drawn.extremes.length });
+  const largeRuns = largeChecks(request, {
+    ...largest,
+    variants,
+    further: [...ordinary.slice(0, LARGE_SETS), ...special.slice(0, 1)],
+    index: drawn.extremes.length,
+  });
   const checks: Check[] = [
     ...listed,
     { dimensions, generatorSet: DECLARED, ...USUAL, isMain: true },
@@ -276,7 +292,7 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
         ],
       }),
     ),
-    ...[...options, ...powers].map((shape) => ({
+    ...[...options, ...mixed, ...powers].map((shape) => ({
       dimensions: shape,
       generatorSet: DECLARED,
       ...USUAL,
@@ -308,7 +324,7 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
         ...excludedShapes,
         ...(suites ?? []).flatMap(({ shapes }) => shapes.filter((one) => !takes(one))),
       ],
-      drawnShapes: [...drawn.shapes, ...options, ...powers, ...drawn.extremes, ...shapesIn(largeRuns)],
+      drawnShapes: [...drawn.shapes, ...options, ...mixed, ...powers, ...drawn.extremes, ...shapesIn(largeRuns)],
       generatorSets: onMain,
       leftOut: others
         .filter((name) => !onMain.includes(name))

@@ -150,18 +150,47 @@ function drawExtremes(
   const add = (shape: Dimensions | undefined): void => {
     if (shape && ![timed, ...others, ...found].some((other) => sameShape(other, shape))) found.push(shape);
   };
+  const addBoth = (shape: Dimensions | undefined): void => {
+    add(shape);
+    add(shape && busiest(draw.problem, shape, (other) => draw.takes(other) && extremes.isFit(other), extremes.most));
+  };
   const known = (name: string): number => Math.max(...[...others, ...found, timed].map((shape) => shape[name]!));
-  for (const name of inTurn) {
-    if (found.length === extremes.count) break;
-    const isFar = inTurn.length > 1 && stream.uniform(inTurn.length + found.length) < LARGE.farRatio;
-    add(sampler.drawLarge(name, { known: known(name), isFar }, extremes));
+  for (const [i, name] of inTurn.entries()) {
+    if (i === extremes.count) break;
+    const isFar = inTurn.length > 1 && stream.uniform(inTurn.length + i) < LARGE.farRatio;
+    addBoth(sampler.drawLarge(name, { known: known(name), isFar }, extremes));
     if (inTurn.length === 1 && known(name) <= LARGE.farAbove)
       add(sampler.drawLarge(name, { known: known(name), isFar: true }, extremes));
   }
   const [first, second] = inTurn;
-  if (first !== undefined && second !== undefined) add(sampler.drawBulky([first, second], extremes));
+  if (first !== undefined && second !== undefined) addBoth(sampler.drawBulky([first, second], extremes));
   add(sampler.smallest());
   return found;
+}
+
+/** A shape that flags leave so much less to compute than others is drawn again with those. */
+const IDLE = 4;
+
+/**
+ * The shape with the flags, dimensions of two listed values, with which most is computed: a causal mask leaves one of very many keys to a lone
+ * query. `undefined` if the shape's own leave much of it.
+ */
+function busiest(
+  problem: ProblemFile,
+  shape: Dimensions,
+  takes: (shape: Dimensions) => boolean,
+  most: Cost,
+): Dimensions | undefined {
+  const flags = Object.entries(problem.dimensions).filter(([, { values }]) => values?.length === 2);
+  const flopOf = (one: Dimensions): number => evaluateExpression(problem.flop, one);
+  return flags
+    .reduce<Dimensions[]>(
+      (all, [name, { values }]) => all.flatMap((one) => values!.map((value) => ({ ...one, [name]: value }))),
+      [shape],
+    )
+    .filter((one) => flopOf(one) > IDLE * flopOf(shape))
+    .toSorted((a, b) => flopOf(b) - flopOf(a))
+    .find((one) => isWithin(most, problem, one, 1) && takes(one));
 }
 
 /**

@@ -26,10 +26,10 @@ const MOST: Cost = { flop: 1e9, elements: 2 ** 25.5 };
 const MOST_TOGETHER: Cost = { flop: 2e9, elements: 2 ** 26.5 };
 
 /**
- * The largest buffer has just above 2²⁴ elements, most of them along one dimension. Unless that is summed over, another one is up to
+ * The largest buffer has more than 2²⁴ elements, by so much that it shows if the rest is left out, most of them along one dimension. Unless that is summed over, another one is up to
  * 4,096; all others are up to three.
  */
-const LARGE = { least: 2 ** 24, spread: 1 / 8, mostBeside: 4096, others: 3, shapes: 2, tries: 8 } as const;
+const LARGE = { least: 2 ** 24, spread: 3 / 4, mostBeside: 4096, others: 3, shapes: 2, tries: 8 } as const;
 
 /**
  * Shapes as large as users' own that are still verified: two that the seed draws, and the problem's other workloads, as many as fit, by

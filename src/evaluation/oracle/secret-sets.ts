@@ -217,6 +217,8 @@ function freedomOf(problem: ProblemFile): Freedom {
     contrasts: (name) => contrasts(name).rowContrast > 1,
     // Their tolerance grows with the largest term.
     outliers: () => [...comparisonKinds(problem)].every((kind) => kind === 'conditioned'),
+    sorts: (name) => contrasts(name).sorts,
+    most: (name) => scalingOf(problem, name)?.most ?? 1,
     isExact: isExact(problem),
     largestInteger: (name) => largestInteger(problem, name),
   };

@@ -15,6 +15,9 @@ export const VARIANT_KINDS = [
   'secret:masks',
   'secret:outliers',
   'secret:bands',
+  'secret:samples',
+  'secret:groups',
+  'secret:depths',
 ] as const;
 export type VariantKind = (typeof VARIANT_KINDS)[number];
 
@@ -49,6 +52,10 @@ export interface Freedom {
   readonly contrasts: Asked;
   /** Values far larger than all others, beside which these still count. */
   readonly outliers: Asked;
+  /** Rows may be sorted. */
+  readonly sorts: Asked;
+  /** By how much values may grow. */
+  readonly most: (input: string) => number;
   /** Nothing is computed with values: results are some of them. */
   readonly isExact: boolean;
   /** What the values of an input of whole numbers stay below; `undefined` if the dimensions decide. */
@@ -59,7 +66,7 @@ export interface Freedom {
 export function variantsOf(problem: ProblemFile, freedom: Freedom): string[] {
   const { isFree } = freedom;
   const counts: Readonly<Record<VariantKind, number>> = {
-    'secret:neutral': neutralConstants(problem, freedom).length,
+    'secret:neutral': 2 * neutralConstants(problem, freedom).length,
     'secret:trends': PROFILES.length * trending(problem, freedom).filter(freedom.contrasts).length,
     'secret:integers': Object.keys(problem.inputs).some((name) => isFree(name) && takesIntegers(problem, name, freedom))
       ? INTEGER_VARIANTS.length
@@ -67,6 +74,9 @@ export function variantsOf(problem: ProblemFile, freedom: Freedom): string[] {
     'secret:masks': Object.values(problem.inputs).some(({ domain }) => domain?.includes('-infinity')) ? 1 : 0,
     'secret:outliers': withOutliers(problem, freedom).length > 0 ? 1 : 0,
     'secret:bands': matrices(problem, freedom).length > 0 ? BANDS.length : 0,
+    'secret:samples': Object.keys(problem.inputs).some(isFree) ? SAMPLED_AS.length : 0,
+    'secret:depths': Object.keys(problem.inputs).some((name) => isDeep(name, freedom)) ? 1 : 0,
+    'secret:groups': Object.keys(problem.inputs).some((name) => repeating(problem, name, freedom)) ? GROUPED.length : 0,
   };
   return VARIANT_KINDS.flatMap((kind) =>
     Array.from({ length: counts[kind] }, (_, index) => variantName({ kind, index })),
@@ -185,15 +195,100 @@ interface Treated extends VariantRequest {
 }
 
 const CHANGES: Readonly<Record<VariantKind, (values: Float64Array, request: Treated) => Float64Array>> = {
-  'secret:neutral': (values, { problem, buffer, index, freedom }) => {
-    const constant = neutralConstants(problem, freedom)[index]?.get(buffer.name);
-    return constant === undefined ? values : values.fill(constant);
-  },
+  'secret:neutral': neutral,
   'secret:trends': trends,
   'secret:integers': integers,
   'secret:masks': masks,
   'secret:outliers': addOutliers,
   'secret:bands': bands,
+  'secret:samples': samples,
+  'secret:groups': groups,
+  'secret:depths': depths,
+};
+
+/** First everywhere, then only where kernels look that take a few elements for all. */
+function neutral(values: Float64Array, { problem, buffer, index, freedom }: Treated): Float64Array {
+  const all = neutralConstants(problem, freedom);
+  const constant = all[index % all.length]?.get(buffer.name);
+  if (constant === undefined) return values;
+  return index < all.length ? values.fill(constant) : atSampledPlaces(values, buffer, () => constant);
+}
+
+/** Changes the first elements of every row, those in its middle and at its quarters, and the last ones, in place. */
+function atSampledPlaces(
+  values: Float64Array,
+  { shape }: Pick<PlannedBuffer, 'shape'>,
+  change: (value: number) => number,
+): Float64Array {
+  const columns = shape.at(-1) ?? 1;
+  const middle = [1 / 4, 1 / 2, 3 / 4].map((share) => Math.floor(share * columns));
+  const places = [0, 1, 2, 3, ...middle, middle[1]! - 1, columns - 2, columns - 1];
+  const within = [...new Set(places)].filter((place) => place >= 0 && place < columns);
+  for (let row = 0; row < values.length; row += columns)
+    for (const place of within) values[row + place] = change(values[row + place]!);
+  return values;
+}
+
+/** What such elements become, unlike the others: whole numbers, or zeros where the input has them. */
+const SAMPLED_AS = ['whole', 'zero'] as const;
+
+function samples(values: Float64Array, { buffer, index, freedom }: Treated): Float64Array {
+  if (!freedom.isFree(buffer.name)) return values;
+  if (SAMPLED_AS[index] === 'whole')
+    return isFloating(buffer.dtype)
+      ? atSampledPlaces(values, buffer, (value) => Math.sign(value || 1) * Math.ceil(Math.abs(value) || 1))
+      : values;
+  return values.some((value) => value <= 0) ? atSampledPlaces(values, buffer, () => 0) : values;
+}
+
+/**
+ * Neighbours that are equal, as in a picture that was made larger; a row that repeats its beginning; one value everywhere, but for pairs that lie as
+ * far above and below it; a sorted row in which every third element is another.
+ */
+const GROUPED = ['neighbours', 'period', 'pairs', 'rising'] as const;
+
+/** Sizes of groups, and of periods, in powers of two; of so many elements two are a pair, and of a tile the first ones are not. */
+const GROUPS = { neighbours: 5, period: 8, paired: 512, tile: 64, alike: 8, risen: 3 } as const;
+
+const repeating = (problem: ProblemFile, name: string, { isFree, longestRepeated }: Freedom): boolean =>
+  isFree(name) && longestRepeated(name) > 0 && problem.inputs[name]!.shape.length > 0;
+
+function groups(values: Float64Array, { problem, buffer, stream, index, freedom }: Treated): Float64Array {
+  const columns = buffer.shape.at(-1) ?? 1;
+  if (!repeating(problem, buffer.name, freedom) || columns > freedom.longestRepeated(buffer.name)) return values;
+  const kind = GROUPED[index]!;
+  if (kind === 'rising' && !freedom.sorts(buffer.name)) return values;
+  for (let start = 0, row = 0; start < values.length; start += columns, row++)
+    GROUPINGS[kind](values.subarray(start, start + columns), (place) => stream.bits(1 + start + place), row);
+  return values;
+}
+
+type Grouping = (row: Float64Array, bits: (place: number) => number, index: number) => void;
+
+const GROUPINGS: Readonly<Record<(typeof GROUPED)[number], Grouping>> = {
+  neighbours: (row, bits) => {
+    const size = 2 ** (1 + (bits(0) % GROUPS.neighbours));
+    for (let i = 0; i < row.length; i++) row[i] = row[i - (i % size)]!;
+  },
+  period: (row, bits) => {
+    const size = 2 ** (1 + (bits(0) % GROUPS.period));
+    for (let i = size; i < row.length; i++) row[i] = row[i % size]!;
+  },
+  pairs: (row, bits) => {
+    const [low, high] = [row.reduce((a, b) => Math.min(a, b)), row.reduce((a, b) => Math.max(a, b))];
+    const middle = row[bits(0) % row.length]!;
+    const step = Math.min(1, high - middle, middle - low);
+    row.fill(middle);
+    for (let from = 0; from + GROUPS.tile <= row.length; from += GROUPS.paired) {
+      const place = from + GROUPS.alike + (bits(from) % (GROUPS.tile - 2 * GROUPS.alike));
+      row[place]! += step;
+      row[place + GROUPS.alike / 2]! -= step;
+    }
+  },
+  rising: (row, bits) => {
+    row.sort();
+    for (let i = 1; i < row.length; i += GROUPS.risen) row[i] = row[bits(i) % row.length]!;
+  },
 };
 
 /** All inputs that can become positive, so that sums of products have a sign; one of them follows a profile, row after row. */
@@ -314,10 +409,11 @@ const matrices = ({ inputs }: ProblemFile, { isFree, longestRepeated }: Freedom)
   Object.keys(inputs).filter((name) => isFree(name) && longestRepeated(name) > 0 && inputs[name]!.shape.length > 1);
 
 /**
- * Matrices with a structure that a few of their elements show in vain: zeros but for some diagonals, on one side or on both; symmetric but
- * for one element in 64.
+ * Matrices with a structure that a few of their elements, or their sums, show in vain: zeros but for some diagonals, on one side or on both;
+ * symmetric but for one element in 64; every second element of a row as large as the one before it, and of the other sign; the first row and
+ * column zeros.
  */
-const BANDS = ['upper', 'both', 'symmetric'] as const;
+const BANDS = ['upper', 'both', 'symmetric', 'balanced', 'border'] as const;
 
 /** Diagonals beside the main one, and every so many elements of a symmetric matrix that are not. */
 const BAND = { widest: 3, asymmetric: 64 } as const;
@@ -326,14 +422,33 @@ function bands(values: Float64Array, { problem, buffer, stream, index, freedom }
   if (!matrices(problem, freedom).includes(buffer.name)) return values;
   const kind = BANDS[index]!;
   const [columns, rows] = [buffer.shape.at(-1)!, buffer.shape.at(-2)!];
-  if (kind !== 'symmetric' && columns > freedom.longestRepeated(buffer.name)) return values;
+  if ((kind === 'upper' || kind === 'both') && columns > freedom.longestRepeated(buffer.name)) return values;
   const width = 1 + (stream.bits(0) % BAND.widest);
   for (let i = 0; i < values.length; i++) {
     const [row, column] = [Math.floor(i / columns) % rows, i % columns];
     const across = i - row * columns - column + column * columns + row;
     const isMirrored = row > column && column < rows && row < columns && stream.bits(1 + i) % BAND.asymmetric !== 0;
     if (kind === 'symmetric') values[i] = isMirrored ? values[across]! : values[i]!;
+    else if (kind === 'balanced') values[i] = column % 2 === 0 ? values[i]! : -values[i - 1]!;
+    else if (kind === 'border') values[i] = row === 0 || column === 0 ? 0 : values[i]!;
     else if (column - row > width || column - row < (kind === 'both' ? -width : 0)) values[i] = 0;
+  }
+  return values;
+}
+
+/** Values of rows lie this far below zero, and their maxima just below it, by powers of two. */
+const DEPTHS = { least: 3, bits: 4 } as const;
+
+const isDeep = (name: string, { isFree, most }: Freedom): boolean =>
+  isFree(name) && most(name) >= 2 ** (DEPTHS.least + DEPTHS.bits - 1);
+
+/** Row after row, everything lies below zero: exponentials of it are tiny numbers, and those of differences are not. */
+function depths(values: Float64Array, { buffer, stream, freedom }: Treated): Float64Array {
+  if (!isDeep(buffer.name, freedom) || !isFloating(buffer.dtype)) return values;
+  const columns = buffer.shape.at(-1) ?? 1;
+  for (let i = 0; i < values.length; i++) {
+    const spread = 2 ** (DEPTHS.least + (stream.bits(Math.floor(i / columns)) % DEPTHS.bits));
+    values[i] = -spread * Math.abs(values[i]!) - spread / 2 ** DEPTHS.least;
   }
   return values;
 }

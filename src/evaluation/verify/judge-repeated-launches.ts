@@ -24,7 +24,15 @@ import {
   type Verdicts,
 } from './judged-check.ts';
 import { altered, noise, shuffled } from './leftovers.ts';
-import { type Contents, mayChange, mixed, RESEMBLANCES, resembling, withOneOther } from './resembling-inputs.ts';
+import {
+  type Contents,
+  mayChange,
+  mixed,
+  RESEMBLANCES,
+  resembling,
+  withNeighboursExchanged,
+  withOneOther,
+} from './resembling-inputs.ts';
 
 /** Launches in a row without a look between them. */
 const BURST_LAUNCHES = 4;
@@ -168,25 +176,38 @@ async function judgeNewInputs(repetition: Repetition): Promise<Renewed | Refused
 }
 
 /**
- * Inputs that differ from the last ones in few elements, over the results of the last ones: a kernel that looks at some of its output, and takes
- * it for what it would write, leaves the others.
+ * Inputs that differ from the last ones in few elements, and then those with a few neighbours exchanged, each over the results of the ones before:
+ * a kernel that looks at some of its output, and takes it for what it would write, leaves the others.
  */
 async function judgeOverAlmostRight(repetition: Repetition, { run: last }: Renewed): Promise<Refused | undefined> {
   const { passed, other } = repetition;
-  const { judged } = passed;
-  const { runs } = judged;
-  const streams = (input: string): RandomStream => streamOf(repetition, `over results of almost the same ${input}`);
-  const inputs = mixed(other.inputs.bytes, runs.contents, { buffers: runs.plan.buffers, streamOf: streams });
+  const { runs } = passed.judged;
+  const { buffers } = runs.plan;
+  const streams = (how: string) => (input: string) => streamOf(repetition, `over results of ${how} ${input}`);
+  const few = mixed(other.inputs.bytes, runs.contents, { buffers, streamOf: streams('almost the same') });
+  const exchanged = withNeighboursExchanged(few, { buffers, streamOf: streams('exchanged') });
+  const first = await judgeOver(repetition, last, few, 'differ in few elements');
+  if (!first.ok) return first;
+  const second = await judgeOver(repetition, first, exchanged, 'have neighbours exchanged');
+  return second.ok ? undefined : second;
+}
+
+/** Inputs over the results of those before. */
+function judgeOver(
+  repetition: Repetition,
+  { outputs }: Pick<RunResult, 'outputs'>,
+  inputs: Contents,
+  how: string,
+): Promise<RunResult | Refused> {
   const trial: Trial = {
-    name: 'a run over the results of inputs that differ in few elements',
+    name: `a run over the results of inputs that ${how}`,
     poison: FINITE_POISON,
-    leftovers: leftoversOf(judged, last.outputs, (elements) => elements),
+    leftovers: leftoversOf(repetition.passed.judged, outputs, (elements) => elements),
   };
-  const result = await judgeAgainstAfresh(repetition, { inputs, trial }, (difference) => [
+  return judgeAgainstAfresh(repetition, { inputs, trial }, (difference) => [
     'unsafe',
-    `output depends on what it held before, results of inputs that differ in few elements: ${difference}`,
+    `output depends on what it held before, results of inputs that ${how}: ${difference}`,
   ]);
-  return result.ok ? undefined : result;
 }
 
 /** Whether a wrong run on new inputs shows the old results, and whether the kernel put them there. */

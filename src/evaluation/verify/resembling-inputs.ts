@@ -169,3 +169,29 @@ export function mixed(
   }
   return result;
 }
+
+/** In every so many elements, two neighbours. */
+const EXCHANGED = 64;
+
+/** As {@link resembling}: a few neighbours are exchanged, so that sums over more than those stay. */
+export function withNeighboursExchanged(
+  contents: Contents,
+  { buffers, streamOf }: { buffers: readonly PlannedBuffer[]; streamOf: (input: string) => RandomStream },
+): Contents {
+  const result = new Map(contents);
+  for (const buffer of buffers) {
+    const bytes = contents.get(buffer.name);
+    if (!bytes || !mayChange(buffer)) continue;
+    const [elements, size] = [packElements(buffer, bytes), sizeOfDType(buffer.dtype)];
+    const stream = streamOf(buffer.name);
+    const count = elements.length / size;
+    for (let from = 0; from + 1 < count; from += EXCHANGED) {
+      const place = from + (stream.bits(from) % (Math.min(EXCHANGED, count - from) - 1));
+      const pair = elements.slice(place * size, (place + 2) * size);
+      elements.set(pair.subarray(size), place * size);
+      elements.set(pair.subarray(0, size), (place + 1) * size);
+    }
+    result.set(buffer.name, spreadElements(buffer, elements, NAN_POISON.byteValue));
+  }
+  return result;
+}

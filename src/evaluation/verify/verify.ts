@@ -144,7 +144,8 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
     request.signal?.throwIfAborted();
     index += 1;
     request.onCheck?.({ check: describeCheck(chosen), index, count: index + queue.length });
-    const check = chosen.isLarge && isSlowWhenLarge ? undefined : await bearable(request, chosen);
+    const isLarge = chosen.isLarge || (thorough && chosen.isExtreme);
+    const check = isLarge && isSlowWhenLarge ? undefined : await bearable(request, chosen);
     if (!check) continue;
     const trouble = check.isDrawn && !isSecret(check) ? await troubleWithDrawn(request, check) : undefined;
     if (trouble !== undefined) {
@@ -158,7 +159,7 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
     const overZeros = check.isMain || index % 2 === firstOverZeros;
     const result = await verifyCheck(request, check, tally, { findsRaces: watched.has(chosen), overZeros, repeatWith });
     const correctness = tally.summary();
-    if (!result.ok && check.isLarge && result.status === 'timed-out' && !request.device.measuring) {
+    if (!result.ok && isLarge && result.status === 'timed-out' && !request.device.measuring) {
       isSlowWhenLarge = true;
       coverage.leftOut.push({ check: describeCheck(check), reason: `${TOO_LONG}: ${result.reason}` });
       continue;

@@ -102,6 +102,19 @@ describe('shapes beyond all others', () => {
     }
   });
 
+  it('are drawn again with the flags that leave much to compute, where others leave nearly nothing', () => {
+    const masked: ProblemFile = {
+      ...copying('S', 'Skv'),
+      dimensions: { ...copying('S', 'Skv').dimensions, causal: { description: '', values: [0, 1] } } as never,
+      flop: 'causal ? S : S * Skv',
+    };
+    for (let seed = 0; seed < 20; seed++) {
+      const drawn = extremes(masked, { S: 8, Skv: 8, causal: 0 }, seed);
+      const idle = drawn.filter(({ S, Skv, causal }) => causal === 1 && Skv! > 4 && S! * Skv! <= EXTREMES.most.flop);
+      for (const shape of idle) expect(drawn).toContainEqual({ ...shape, causal: 0 });
+    }
+  });
+
   it('start no more threads than a CPU runs at once, unless a grid ends at the hardware’s limit', () => {
     const mostRows = (rows: (R: number) => [number, number, number], seed: number): number => {
       const { coverage } = checksFor({

@@ -116,13 +116,53 @@ describe('inputs in variants', () => {
     expect(drawn(calibrated, 'X', few).some((value) => !Number.isInteger(value))).toBe(true);
   });
 
+  it('give equal neighbours, periods, pairs beside one value, and rows that rise by most of their values', () => {
+    const copy = problemOf({ X: input(['R', 'N']) }, { kind: 'exact' });
+    const values = (set: string): number[] => {
+      const buffer = { name: 'X', dtype: 'f32', shape: [1, 1024], generator: { kind: 'normal' } } as never;
+      const streams = { stream: createStream(1, 'X'), shared: createStream(1, 'shared') };
+      const filled = Float64Array.from({ length: 1024 }, (_, i) => Math.fround(Math.sin(i + 1)));
+      return [...disguise(filled, secretSetOf(set)!, { problem: copy, buffer, ...streams })];
+    };
+    const [neighbours, period, pairs, rising] = of(copy, 'secret:groups').map(values) as number[][];
+    expect(neighbours!.every((value, i) => i % 2 === 0 || value === neighbours![i - 1])).toBe(true);
+    expect(new Set(period).size).toBeLessThanOrEqual(256);
+    const middle = pairs![0]!;
+    const others = pairs!.filter((value) => value !== middle);
+    expect(others).toHaveLength(4);
+    expect(others.reduce((sum, value) => sum + value - middle, 0)).toBeCloseTo(0, 6);
+    const risen = rising!.filter((_, i) => i % 3 !== 1);
+    expect(risen).toEqual(risen.toSorted((a, b) => a - b));
+    expect(rising).not.toEqual(rising!.toSorted((a, b) => a - b));
+  });
+
+  it('make what kernels sample unlike the rest: neutral, whole or zero', () => {
+    const whole = of(norm, 'secret:samples').map((set) => drawn(norm, 'factor', set));
+    expect(Number.isInteger(whole[0]![0]) && Number.isInteger(whole[0]![15]) && !Number.isInteger(whole[0]![5])).toBe(
+      true,
+    );
+    expect([whole[1]![0], whole[1]![15]]).toEqual([0, 0]);
+    const neutral = of(norm, 'secret:neutral').map((set) => drawn(norm, 'factor', set));
+    expect(neutral.some((values) => values[0] === 1 && values[15] === 1 && values[5] !== 1)).toBe(true);
+  });
+
+  it('put rows below zero, where values may be large', () => {
+    const logits = problemOf(
+      { X: input(['R', 'N'], { scaling: { least: 1, most: 1024, offset: 0 } }) },
+      { kind: 'ulp', maximumUlps: 8 },
+    );
+    const values = drawn(logits, 'X', of(logits, 'secret:depths')[0]!);
+    expect(Math.max(...values)).toBeLessThan(0);
+    expect(of(norm, 'secret:depths').length).toBeLessThanOrEqual(1);
+  });
+
   it('give decimals of one or two digits', () => {
     const values = drawn(norm, 'X', of(norm, 'secret:integers')[3]!);
     expect(values.every((value) => Math.abs(100 * value - Math.round(100 * value)) < 1e-9 && value !== 0)).toBe(true);
     expect(values.some((value) => value < 0) && values.some((value) => value > 0)).toBe(true);
   });
 
-  it('make matrices zero but for some diagonals, or nearly symmetric', () => {
+  it('make matrices zero but for some diagonals, nearly symmetric, or of pairs that cancel', () => {
     const copy = problemOf({ X: input(['N', 'N']) }, { kind: 'exact' });
     const side = 64;
     const matrix = (set: string): number[] => {
@@ -131,7 +171,8 @@ describe('inputs in variants', () => {
       const streams = { stream: createStream(1, 'X'), shared: createStream(1, 'shared') };
       return [...disguise(values, secretSetOf(set)!, { problem: copy, buffer, ...streams })];
     };
-    const [upper, both, symmetric] = of(copy, 'secret:bands').map(matrix) as [number[], number[], number[]];
+    const made = of(copy, 'secret:bands').map(matrix);
+    const [upper, both, symmetric, balanced, border] = made as [number[], number[], number[], number[], number[]];
     const isZero = (values: number[], row: number, column: number): boolean => values[row * side + column] === 0;
     expect(isZero(upper, 5, 4) && !isZero(upper, 4, 5) && isZero(upper, 4, 20)).toBe(true);
     expect(isZero(both, 5, 4) || isZero(both, 20, 4)).toBe(true);
@@ -139,6 +180,9 @@ describe('inputs in variants', () => {
     const unlike = symmetric.filter((value, i) => value !== symmetric[(i % side) * side + Math.floor(i / side)]);
     expect(unlike.length).toBeGreaterThan(10);
     expect(unlike.length).toBeLessThan(200);
+    expect(isZero(border, 0, 9) && isZero(border, 9, 0) && !isZero(border, 9, 9)).toBe(true);
+    const rows = Array.from({ length: side }, (_, row) => balanced.slice(row * side, (row + 1) * side));
+    expect(rows.every((row) => row.reduce((sum, value) => sum + value) === 0 && row[0] !== 0)).toBe(true);
   });
 
   it('are none where errors are absolute, and none of rows in which sizes may not differ', () => {

@@ -2,7 +2,12 @@ import { describe, expect, it } from 'vitest';
 import type { PlannedBuffer } from '../../../src/core/launch-plan.ts';
 import type { ProblemFile } from '../../../src/core/problem.ts';
 import { decode, encode } from '../../../src/core/rounding.ts';
-import { type Resemblance, resembling, withOneOther } from '../../../src/evaluation/verify/resembling-inputs.ts';
+import {
+  type Resemblance,
+  resembling,
+  withNeighboursExchanged,
+  withOneOther,
+} from '../../../src/evaluation/verify/resembling-inputs.ts';
 import { createStream } from '../../../src/stats/random.ts';
 
 const [ROWS, COLUMNS] = [16, 33];
@@ -85,6 +90,20 @@ describe('inputs that resemble the last ones', () => {
     const values = drawn.map((_, i) => i);
     expect([...changed('are the same values in another order', {}, values, offsets)]).toEqual([...values]);
   });
+});
+
+it('inputs with neighbours exchanged have the same sums of 64, and one pair of them the other way round', () => {
+  const contents = new Map([['x', encode(drawn, 'f32')]]);
+  const changedBytes = withNeighboursExchanged(contents, {
+    buffers: [buffer],
+    streamOf: (name) => createStream(5, name),
+  });
+  const after = decode(changedBytes.get('x')!, 'f32');
+  for (let from = 0; from + 64 <= drawn.length; from += 64) {
+    const block = (values: Float64Array): number[] => [...values.subarray(from, from + 64)];
+    expect(block(after).toSorted()).toEqual(block(drawn).toSorted());
+    expect(block(after).filter((value, i) => value !== block(drawn)[i])).toHaveLength(2);
+  }
 });
 
 describe('inputs with one other element', () => {
