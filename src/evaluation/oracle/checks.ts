@@ -49,7 +49,7 @@ export interface Check {
   readonly isLarge?: boolean;
   /** Virtual devices: planned for a GPU with so many multiprocessors, because grids depend on their number. */
   readonly multiprocessors?: number | undefined;
-  /** Of a kernel with a memory: launches are repeated with inputs that resemble one another. */
+  /** Launches are repeated over earlier results, those of a kernel with a memory with inputs that resemble one another. */
   readonly isForMemory?: boolean;
 }
 
@@ -90,8 +90,9 @@ const DRAWN_SHAPES = { usual: 3, thorough: 5 } as const;
 /** How many options of a problem come together in small shapes, and in how many shapes at most. */
 const OPTIONS = { usual: { together: 2, most: 8 }, thorough: { together: 3, most: 32 } } as const;
 
-/** Generator sets, by lot, that large shapes share, beside one with special values: in a long sum some inputs show what others hide. */
+/** Generator sets, by lot, that large shapes share, beside some with special values: in a long sum some inputs show what others hide. */
 const LARGE_SETS = 3;
+const SPECIAL_SETS = 2;
 
 /** In how many shapes some sizes are whole tiles and the others are not. */
 const MIXED_SHAPES = { usual: 3, thorough: 14 } as const;
@@ -276,7 +277,7 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
   const largeRuns = largeChecks(request, {
     ...largest,
     variants,
-    further: [...ordinary.slice(0, LARGE_SETS), ...special.slice(0, 1)],
+    further: [...ordinary.slice(0, LARGE_SETS), ...special.slice(0, SPECIAL_SETS)],
     index: drawn.extremes.length,
   });
   const checks: Check[] = [
@@ -780,7 +781,7 @@ export function cheapestToRepeat(problem: ProblemFile, checks: readonly Check[])
 }
 
 /**
- * Larger checks for a kernel that may remember earlier launches: it may do so for large inputs only. At the largest listed shape, and at the
+ * Larger checks for a kernel that may remember earlier launches, or look at its output: it may do so for large inputs only. At the largest listed shape, and at the
  * timed one or, if that takes long, the largest drawn one.
  */
 export function checksOfMemory(request: ChecksRequest, drawn: readonly Dimensions[]): Check[] {

@@ -243,12 +243,12 @@ function samples(values: Float64Array, { buffer, index, freedom }: Treated): Flo
 
 /**
  * Neighbours that are equal, as in a picture that was made larger; a row that repeats its beginning; one value everywhere, but for pairs that lie as
- * far above and below it; a sorted row in which every third element is another.
+ * far above and below it; a sorted row in which one element in 16 is another.
  */
 const GROUPED = ['neighbours', 'period', 'pairs', 'rising'] as const;
 
 /** Sizes of groups, and of periods, in powers of two; of so many elements two are a pair, and of a tile the first ones are not. */
-const GROUPS = { neighbours: 5, period: 8, paired: 512, tile: 64, alike: 8, risen: 3 } as const;
+const GROUPS = { neighbours: 5, period: 8, paired: 512, tile: 64, alike: 8, risen: 16 } as const;
 
 const repeating = (problem: ProblemFile, name: string, { isFree, longestRepeated }: Freedom): boolean =>
   isFree(name) && longestRepeated(name) > 0 && problem.inputs[name]!.shape.length > 0;
@@ -287,7 +287,9 @@ const GROUPINGS: Readonly<Record<(typeof GROUPED)[number], Grouping>> = {
   },
   rising: (row, bits) => {
     row.sort();
-    for (let i = 1; i < row.length; i += GROUPS.risen) row[i] = row[bits(i) % row.length]!;
+    const sorted = row.slice();
+    for (let i = 1; i + 1 < row.length; i++)
+      if (bits(2 * i) % GROUPS.risen === 0) row[i] = sorted[bits(2 * i + 1) % row.length]!;
   },
 };
 

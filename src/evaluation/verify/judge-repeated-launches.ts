@@ -194,7 +194,7 @@ async function judgeOverAlmostRight(repetition: Repetition, { run: last }: Renew
 
 /** Inputs over the results of those before. */
 function judgeOver(
-  repetition: Repetition,
+  repeated: Repeated,
   { outputs }: Pick<RunResult, 'outputs'>,
   inputs: Contents,
   how: string,
@@ -202,9 +202,9 @@ function judgeOver(
   const trial: Trial = {
     name: `a run over the results of inputs that ${how}`,
     poison: FINITE_POISON,
-    leftovers: leftoversOf(repetition.passed.judged, outputs, (elements) => elements),
+    leftovers: leftoversOf(repeated.passed.judged, outputs, (elements) => elements),
   };
-  return judgeAgainstAfresh(repetition, { inputs, trial }, (difference) => [
+  return judgeAgainstAfresh(repeated, { inputs, trial }, (difference) => [
     'unsafe',
     `output depends on what it held before, results of inputs that ${how}: ${difference}`,
   ]);
@@ -264,19 +264,23 @@ async function judgeResemblingInputs(repetition: Repetition): Promise<Refused | 
 }
 
 /**
- * A check of a larger shape, for a kernel with a memory: one that knows inputs by samples knows all that a small check has, and may use what
- * it kept for large inputs only.
+ * A check of a larger shape. A kernel may look at its output, or use what it kept, for large inputs only; and one that knows inputs by samples
+ * knows all that a small check has.
  */
-export async function judgeMemory(repeated: Repeated): Promise<Refused | undefined> {
-  const { runs } = repeated.passed.judged;
+export async function judgeMemory(repeated: Repeated, remembers: boolean): Promise<Refused | undefined> {
+  const { judged, first } = repeated.passed;
+  const { runs } = judged;
+  const { buffers } = runs.plan;
   const own = { ...repeated, privateMemory: 'leftovers' } as const;
-  const again = await judgeResembling(own, runs.contents, 'are the last ones', repeated.passed.first);
+  const streams = (how: string) => (input: string) => streamOf(own, `${how} ${input}`);
+  const exchanged = withNeighboursExchanged(runs.contents, { buffers, streamOf: streams('exchanged') });
+  const over = await judgeOver(own, first, exchanged, 'have neighbours exchanged');
+  if (!over.ok) return over;
+  if (!remembers) return undefined;
+  const again = await judgeResembling(own, runs.contents, 'are the last ones', first);
   if (!again.ok) return again;
   const how = 'have the same sums';
-  const streams = (input: string): RandomStream => streamOf(own, `${how} ${input}`);
-  const same = resembling(runs.contents, how, {
-    ...{ buffers: runs.plan.buffers, problem: repeated.problem.file, streamOf: streams },
-  });
+  const same = resembling(runs.contents, how, { buffers, problem: repeated.problem.file, streamOf: streams(how) });
   const alike = await judgeResembling(own, same, how);
   if (!alike.ok) return alike;
   return (await judgeOneOther(own, runs.contents)) ?? judgeManyLaunches(runs, isRightIn(own));

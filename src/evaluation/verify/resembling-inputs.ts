@@ -182,7 +182,7 @@ export function withNeighboursExchanged(
   for (const buffer of buffers) {
     const bytes = contents.get(buffer.name);
     if (!bytes || !mayChange(buffer)) continue;
-    const [elements, size] = [packElements(buffer, bytes), sizeOfDType(buffer.dtype)];
+    const [elements, size] = [packElements(buffer, bytes).slice(), sizeOfDType(buffer.dtype)];
     const stream = streamOf(buffer.name);
     const count = elements.length / size;
     for (let from = 0; from + 1 < count; from += EXCHANGED) {

@@ -134,7 +134,8 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
   const firstOverZeros = createStream(seed, 'memory of second runs').bits(0) % 2;
   const launched = new Set<string>();
   let [index, remembers, isSlowWhenLarge] = [0, false, false];
-  const memory = (): Check[] => (remembers ? checksOfMemory(choice, coverage.drawnShapes) : []);
+  const memory = (): Check[] =>
+    checksOfMemory(choice, coverage.drawnShapes).slice(0, remembers ? undefined : Number(thorough));
   const further = [aimedChecks, thresholdChecks, jointChecks, constantChecks, memory, () => dear];
   const next = (): Check | undefined => {
     while (queue.length === 0 && further.length > 0) queue.push(...further.shift()!(request, choice, coverage));
@@ -157,7 +158,8 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
     const isRepeated = chosen === cheapest || (check.isMain && isCheapToRepeat(request));
     const repeatWith = isRepeated ? otherInputs(problem.file, check, { checks, seed }) : undefined;
     const overZeros = check.isMain || index % 2 === firstOverZeros;
-    const result = await verifyCheck(request, check, tally, { findsRaces: watched.has(chosen), overZeros, repeatWith });
+    const how = { findsRaces: watched.has(chosen), overZeros, repeatWith, remembers };
+    const result = await verifyCheck(request, check, tally, how);
     const correctness = tally.summary();
     if (!result.ok && isLarge && result.status === 'timed-out' && !request.device.measuring) {
       isSlowWhenLarge = true;
@@ -501,9 +503,11 @@ async function verifyCheck(
     findsRaces: boolean;
     overZeros: boolean;
     repeatWith: Pick<CheckKey, 'generatorSet' | 'seed'> | undefined;
+    /** The kernel may find something of earlier launches. */
+    remembers: boolean;
   },
 ): Promise<CheckResult> {
-  const { findsRaces, overZeros, repeatWith } = options;
+  const { findsRaces, overZeros, repeatWith, remembers } = options;
   const { problem, seed, oracle } = request;
   const { dimensions, generatorSet, isMain } = check;
   const name = describeCheck(check);
@@ -528,7 +532,7 @@ async function verifyCheck(
     const other = repeatWith && oracle.check({ problem, dimensions, ...repeatWith });
     const repeated = { problem, dimensions, passed, seed };
     const refusal = check.isForMemory
-      ? await judgeMemory(repeated)
+      ? await judgeMemory(repeated, remembers)
       : other && (await judgeRepeatedLaunches({ ...repeated, other }));
     return (
       refusal ?? {

@@ -389,17 +389,18 @@ describe('a kernel that cheats when it is timed', () => {
       },
     };
     let cheated = 0;
-    const kernel = cheatingWhenTimed((launch) => {
-      left += 1;
-      if (left <= 25) return honest(launch);
-      cheated += 1;
-      launch.store('Y', 'f16', new Float64Array(1024));
-    });
-    expect(await evaluate(kernel, { chipState })).toMatchObject({ status: 'passed' });
+    const kernel = (): FakeKernel =>
+      cheatingWhenTimed((launch) => {
+        left += 1;
+        if (left <= 25) return honest(launch);
+        cheated += 1;
+        launch.store('Y', 'f16', new Float64Array(1024));
+      });
+    expect(await evaluate(kernel(), { chipState })).toMatchObject({ status: 'passed' });
     expect(cheated, 'launches in which it could').toBe(0);
     // Where nothing is scrubbed, it is seen all the same: a rerun comes later than what it is compared with.
     left = 0;
-    expect(await evaluate(kernel)).toMatchObject({ status: 'wrong' });
+    expect(await evaluate(kernel())).toMatchObject({ status: 'wrong' });
     expect(cheated).toBeGreaterThan(0);
   });
 

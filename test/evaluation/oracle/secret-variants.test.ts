@@ -131,9 +131,9 @@ describe('inputs in variants', () => {
     const others = pairs!.filter((value) => value !== middle);
     expect(others).toHaveLength(4);
     expect(others.reduce((sum, value) => sum + value - middle, 0)).toBeCloseTo(0, 6);
-    const risen = rising!.filter((_, i) => i % 3 !== 1);
-    expect(risen).toEqual(risen.toSorted((a, b) => a - b));
-    expect(rising).not.toEqual(rising!.toSorted((a, b) => a - b));
+    const falls = rising!.filter((value, i) => value < rising![i - 1]!).length;
+    expect(falls).toBeGreaterThan(20);
+    expect(falls).toBeLessThan(100);
   });
 
   it('make what kernels sample unlike the rest: neutral, whole or zero', () => {
