@@ -300,7 +300,7 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
       isOnce: true,
       isDrawn: true,
     })),
-    ...extremeChecks(problem, drawn.extremes, { placements, thorough }).map((check, i) => ({
+    ...extremeChecks(problem, drawn.extremes, { placements, special, thorough }).map((check, i) => ({
       ...check,
       multiprocessors: otherGpu(request, i),
     })),
@@ -627,12 +627,17 @@ const extremeCheck = (dimensions: Dimensions): Check => ({
 
 /**
  * Rows of the greatest length show what only long rows do: a chunk that is left out because its values are small. So the shape with
- * the longest rows gets arranged ones in place of the declared inputs; a thorough verification has both, in every such shape.
+ * the longest rows gets arranged ones in place of the declared inputs; a thorough verification has both, in every such shape, and special
+ * values in the longest rows.
  */
 function extremeChecks(
   problem: ProblemFile,
   shapes: readonly Dimensions[],
-  { placements, thorough }: { placements: readonly SecretKind[]; thorough: boolean },
+  {
+    placements,
+    special,
+    thorough,
+  }: { placements: readonly SecretKind[]; special: readonly string[]; thorough: boolean },
 ): Check[] {
   const arranged = placements.filter((kind) => kind === 'secret:rows');
   const large = shapes.filter((shape) => elementsIn(problem, shape) >= LEAST_ARRANGED);
@@ -641,7 +646,10 @@ function extremeChecks(
   )[0];
   return shapes.flatMap((shape) => {
     const check = extremeCheck(shape);
-    const further = arranged.map((generatorSet) => ({ ...check, generatorSet }));
+    const further = [...arranged, ...(thorough && shape === longest ? special : [])].map((generatorSet) => ({
+      ...check,
+      generatorSet,
+    }));
     if (thorough) return large.includes(shape) ? [check, ...further] : [check];
     return shape === longest && further.length > 0 ? further : [check];
   });

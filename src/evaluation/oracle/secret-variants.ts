@@ -397,12 +397,15 @@ function addOutliers(values: Float64Array, { problem, buffer, stream, strength, 
   const columns = buffer.shape.at(-1) ?? 1;
   for (let i = 0; i < values.length; i++) values[i] = 0.5 + stream.uniform(i + 4 * values.length);
   for (let row = 0; row * columns < values.length; row++) {
-    for (let outlier = 0; outlier < OUTLIERS.most; outlier++) {
-      const lot = 2 * (OUTLIERS.most * row + outlier);
-      const place = row * columns + Math.floor(stream.uniform(lot) * columns);
-      const power = strength * (OUTLIERS.from + stream.uniform(lot + 1) * (OUTLIERS.to - OUTLIERS.from));
-      if (place < values.length) values[place]! *= 2 ** Math.round(power);
-    }
+    const lots = Array.from({ length: OUTLIERS.most }, (_, i) => 2 * (OUTLIERS.most * row + i));
+    // Two at one place are one.
+    const powers = new Map(
+      lots.map((lot) => [
+        row * columns + Math.floor(stream.uniform(lot) * columns),
+        strength * (OUTLIERS.from + stream.uniform(lot + 1) * (OUTLIERS.to - OUTLIERS.from)),
+      ]),
+    );
+    for (const [place, power] of powers) if (place < values.length) values[place]! *= 2 ** Math.round(power);
   }
   return values;
 }

@@ -11,6 +11,7 @@ import type { Candidate } from '../../core/kernel.ts';
 import type { LaunchPlan, PlannedLaunch } from '../../core/launch-plan.ts';
 import { completeDimensions } from '../../core/plan/dimensions.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
+import { isDomainSet } from '../../core/plan/generator-sets.ts';
 import type { Printed } from '../../core/printed.ts';
 import type { Dimensions, Problem, ProblemFile } from '../../core/problem.ts';
 import type { Suite } from '../../core/suites.ts';
@@ -370,6 +371,8 @@ async function troubleWithDrawn(
     const prepared = oracle.check({ problem, seed, dimensions, generatorSet });
     if (check.isExtreme) {
       const { expectations } = await prepared.sample();
+      // Infinity is right where the inputs have it.
+      if (isDomainSet(problem.file, generatorSet)) return undefined;
       return isStorable(problem.file, { buffers: prepared.buffers, expectations }) ? undefined : TOO_GREAT;
     }
     await refuseBlindCheck({ problem, check, prepared, seed, signal });
