@@ -12,6 +12,7 @@ import { ROOT } from './recordings.ts';
 import type {
   ExploitRecording,
   FaultRecording,
+  FreshRecording,
   HonestRecording,
   RedTeamRecording,
   ThroughputRecording,
@@ -112,6 +113,7 @@ export interface MeasuredRecordings {
   'problems-virtual-h200'?: OptimisedProblems;
   'h200-problems'?: OptimisedProblems;
   'h200-red-team'?: RedTeamRecording;
+  'fresh-wrong-kernels'?: FreshRecording;
   'h200-exploits'?: ExploitRecording;
   'h200-honest'?: HonestRecording;
   'h200-faults'?: FaultRecording;
@@ -144,6 +146,7 @@ export const HOW_TO_RECORD: Readonly<Record<MeasuredRecordingName, string>> = {
     'node scripts/record-problems.ts --device virtual:h200 --output docs/results/problems-virtual-h200.json',
   'h200-problems': 'node scripts/record-problems.ts --device cuda:0 --output docs/results/h200-problems.json',
   'h200-red-team': 'node bench/referee/red-team.ts',
+  'fresh-wrong-kernels': 'node bench/referee/fresh-kernels.ts --batch … FOLDER…',
   'h200-exploits': 'node bench/referee/exploits.ts',
   'h200-honest': 'node bench/referee/honest.ts',
   'h200-faults': 'node bench/referee/faults.ts',

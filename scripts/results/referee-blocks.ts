@@ -9,6 +9,8 @@ import type {
   ExploitRecording,
   FaultEntry,
   FaultRecording,
+  FreshEntry,
+  FreshRecording,
   HonestRecording,
   HonestRun,
   RedTeamEntry,
@@ -197,9 +199,31 @@ const twoProcesses = (recording: TwoProcessRecording): string =>
     recording.kernels.map(twoProcessRow),
   )}\n\n${recordedWith(recording)}.`;
 
+const passedOf = (entries: readonly FreshEntry[]): FreshEntry[] => entries.filter(({ status }) => status === 'passed');
+
+/** How many passed, batch by batch, and what still passes. */
+function freshKernels(recording: FreshRecording): string {
+  const counted = (entries: readonly FreshEntry[]): string =>
+    entries.length === 0 ? '–' : `${passedOf(entries).length} of ${entries.length}`;
+  const batches = markdownTable(
+    [{ title: 'Batch' }, right('Passed at first'), right('Pass now')],
+    recording.batches.map(({ name, first, again }) => [name, counted(first), counted(again)]),
+  );
+  const left = recording.batches.flatMap(({ name, first, again }) =>
+    passedOf(again.length > 0 ? again : first).map((entry) => [
+      `${name} ${entry.name}`,
+      entry.kind,
+      shorten(entry.wrongWhen),
+    ]),
+  );
+  const titles = [{ title: 'What passes' }, { title: 'Kind' }, { title: 'It is wrong when' }];
+  return `${batches}\n\n${markdownTable(titles, left)}\n\n${recordedWith(recording)}.`;
+}
+
 export const refereeBlocks = (recordings: MeasuredRecordings): Record<string, string> => ({
   'h200-red-team-summary': recordingBlock(recordings, 'h200-red-team', redTeamSummary),
   'h200-red-team': recordingBlock(recordings, 'h200-red-team', redTeamTable),
+  'fresh-wrong-kernels': recordingBlock(recordings, 'fresh-wrong-kernels', freshKernels),
   'h200-exploits': recordingBlock(recordings, 'h200-exploits', exploits),
   'h200-honest': recordingBlock(recordings, 'h200-honest', honest),
   'h200-faults': recordingBlock(recordings, 'h200-faults', faults),

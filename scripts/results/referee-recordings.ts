@@ -32,6 +32,30 @@ export interface RedTeamRecording extends MeasuredWith {
   kernels: RedTeamEntry[];
 }
 
+/** A wrong kernel whose author did not know the referee, as it was judged. */
+export interface FreshEntry extends RecordedVerdict {
+  name: string;
+  problem: string;
+  kind: 'bug' | 'gaming' | 'sabotage';
+  /** By its author. */
+  wrongWhen: string;
+  seed: number;
+  /** Wall time of the evaluation, on a machine that others used as well. */
+  totalMs: number;
+}
+
+/** docs/results/fresh-wrong-kernels.json, by bench/referee/fresh-kernels.ts. */
+export interface FreshRecording extends MeasuredWith {
+  schemaVersion: 1;
+  batches: {
+    name: string;
+    /** Before anybody looked at them. */
+    first: FreshEntry[];
+    /** After the referee learned from what had passed. */
+    again: FreshEntry[];
+  }[];
+}
+
 /** An evaluation of a candidate that no stage may suspect. */
 export interface HonestEntry extends RecordedVerdict {
   title: string;

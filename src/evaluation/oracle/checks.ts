@@ -28,7 +28,7 @@ import { drawMixed } from './mixed-shapes.ts';
 import { drawOptions } from './option-shapes.ts';
 import { comparisonOf, outputsOf } from './reference-runs.ts';
 import { isPlacement, type SecretKind, secretSetOf, secretSetsOf, variantSetsOf } from './secret-sets.ts';
-import { needsSquare, variantsForLongSums } from './secret-variants.ts';
+import { needsSquare, variantsForLongRows, variantsForLongSums } from './secret-variants.ts';
 
 /** Name of the generator set in which every input uses its own declared generator. */
 export const DECLARED = 'declared';
@@ -300,7 +300,11 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
       isOnce: true,
       isDrawn: true,
     })),
-    ...extremeChecks(problem, drawn.extremes, { placements, special, thorough }).map((check, i) => ({
+    ...extremeChecks(problem, drawn.extremes, {
+      placements,
+      further: [...special, ...variantsForLongRows(variants)],
+      thorough,
+    }).map((check, i) => ({
       ...check,
       multiprocessors: otherGpu(request, i),
     })),
@@ -627,17 +631,17 @@ const extremeCheck = (dimensions: Dimensions): Check => ({
 
 /**
  * Rows of the greatest length show what only long rows do: a chunk that is left out because its values are small. So the shape with
- * the longest rows gets arranged ones in place of the declared inputs; a thorough verification has both, in every such shape, and special
- * values in the longest rows.
+ * the longest rows gets arranged ones in place of the declared inputs; a thorough verification has both, in every such shape, and further
+ * sets in the longest rows.
  */
 function extremeChecks(
   problem: ProblemFile,
   shapes: readonly Dimensions[],
   {
     placements,
-    special,
+    further,
     thorough,
-  }: { placements: readonly SecretKind[]; special: readonly string[]; thorough: boolean },
+  }: { placements: readonly SecretKind[]; further: readonly string[]; thorough: boolean },
 ): Check[] {
   const arranged = placements.filter((kind) => kind === 'secret:rows');
   const large = shapes.filter((shape) => elementsIn(problem, shape) >= LEAST_ARRANGED);
@@ -646,12 +650,10 @@ function extremeChecks(
   )[0];
   return shapes.flatMap((shape) => {
     const check = extremeCheck(shape);
-    const further = [...arranged, ...(thorough && shape === longest ? special : [])].map((generatorSet) => ({
-      ...check,
-      generatorSet,
-    }));
-    if (thorough) return large.includes(shape) ? [check, ...further] : [check];
-    return shape === longest && further.length > 0 ? further : [check];
+    const filled = (sets: readonly string[]): Check[] => sets.map((generatorSet) => ({ ...check, generatorSet }));
+    if (shape === longest && thorough) return [check, ...filled([...arranged, ...further])];
+    if (shape === longest && arranged.length > 0) return filled(arranged);
+    return thorough && large.includes(shape) ? [check, ...filled(arranged)] : [check];
   });
 }
 

@@ -75,7 +75,7 @@ export function variantsOf(problem: ProblemFile, freedom: Freedom): string[] {
     'secret:outliers': withOutliers(problem, freedom).length > 0 ? 1 : 0,
     'secret:bands': matrices(problem, freedom).length > 0 ? BANDS.length : 0,
     'secret:samples': Object.keys(problem.inputs).some(isFree) ? SAMPLED_AS.length : 0,
-    'secret:depths': Object.keys(problem.inputs).some((name) => isDeep(name, freedom)) ? 1 : 0,
+    'secret:depths': Object.keys(problem.inputs).some((name) => isDeep(name, freedom)) ? DEPTHS.length : 0,
     'secret:groups': Object.keys(problem.inputs).some((name) => repeating(problem, name, freedom)) ? GROUPED.length : 0,
   };
   return VARIANT_KINDS.flatMap((kind) =>
@@ -441,19 +441,36 @@ function bands(values: Float64Array, { problem, buffer, stream, index, freedom }
   return values;
 }
 
-/** Values of rows lie this far below zero, and their maxima just below it, by powers of two. */
-const DEPTHS = { least: 3, bits: 4 } as const;
+/** Whole rows lie below zero; or parts of them below the others, by so much that their exponentials are small and still count. */
+const DEPTHS = ['rows', 'parts'] as const;
+
+/** Spreads of whole rows, as powers of two; how many parts a row has, and how far below the others they lie. */
+const DEPTH = { least: 3, bits: 4, parts: 8, from: 8, to: 16 } as const;
 
 const isDeep = (name: string, { isFree, most }: Freedom): boolean =>
-  isFree(name) && most(name) >= 2 ** (DEPTHS.least + DEPTHS.bits - 1);
+  isFree(name) && most(name) >= 2 ** (DEPTH.least + DEPTH.bits - 1);
 
-/** Row after row, everything lies below zero: exponentials of it are tiny numbers, and those of differences are not. */
-function depths(values: Float64Array, { buffer, stream, freedom }: Treated): Float64Array {
+function depths(values: Float64Array, { buffer, stream, index, freedom }: Treated): Float64Array {
   if (!isDeep(buffer.name, freedom) || !isFloating(buffer.dtype)) return values;
   const columns = buffer.shape.at(-1) ?? 1;
   for (let i = 0; i < values.length; i++) {
-    const spread = 2 ** (DEPTHS.least + (stream.bits(Math.floor(i / columns)) % DEPTHS.bits));
-    values[i] = -spread * Math.abs(values[i]!) - spread / 2 ** DEPTHS.least;
+    const row = Math.floor(i / columns);
+    if (DEPTHS[index] === 'rows') {
+      const spread = 2 ** (DEPTH.least + (stream.bits(row) % DEPTH.bits));
+      values[i] = -spread * Math.abs(values[i]!) - spread / 2 ** DEPTH.least;
+      continue;
+    }
+    const part = Math.floor(((i % columns) * DEPTH.parts) / columns);
+    const share = stream.uniform(row * DEPTH.parts + part);
+    // Every second one, so that neither all nor none do.
+    if ((part + row) % 2 === 0) values[i]! -= DEPTH.from + share * (DEPTH.to - DEPTH.from);
   }
   return values;
 }
+
+/** Of the sets of a problem, those whose mistakes show in very long rows only. */
+export const variantsForLongRows = (sets: readonly string[]): string[] =>
+  sets.filter((set) => {
+    const { kind, index } = variantOf(set)!;
+    return kind === 'secret:depths' && DEPTHS[index] === 'parts';
+  });

@@ -90,8 +90,8 @@ async function judgeLaunches(repetition: Repetition): Promise<Refused | undefine
   if (!renewed.ok) return renewed;
   return (
     (await judgeBurst(repetition, renewed)) ??
-    (await judgeOverAlmostRight(repetition, renewed)) ??
-    judgeResemblingInputs(repetition)
+    (await judgeResemblingInputs(repetition)) ??
+    judgeOverAlmostRight(repetition, renewed)
   );
 }
 
@@ -277,13 +277,15 @@ export async function judgeMemory(repeated: Repeated, remembers: boolean): Promi
   const over = await judgeOver(own, first, exchanged, 'have neighbours exchanged');
   if (!over.ok) return over;
   if (!remembers) return undefined;
-  const again = await judgeResembling(own, runs.contents, 'are the last ones', first);
-  if (!again.ok) return again;
   const how = 'have the same sums';
   const same = resembling(runs.contents, how, { buffers, problem: repeated.problem.file, streamOf: streams(how) });
-  const alike = await judgeResembling(own, same, how);
-  if (!alike.ok) return alike;
-  return (await judgeOneOther(own, runs.contents)) ?? judgeManyLaunches(runs, isRightIn(own));
+  const again = (): Promise<RunResult | Refused> => judgeResembling(own, runs.contents, 'are the last ones', first);
+  // What is remembered is that of the check's own inputs, before each of the others.
+  for (const step of [again, () => judgeOneOther(own, runs.contents), again, () => judgeResembling(own, same, how)]) {
+    const result = await step();
+    if (result?.ok === false) return result;
+  }
+  return judgeManyLaunches(runs, isRightIn(own));
 }
 
 /** In each input in turn, one element is another. */

@@ -1,0 +1,79 @@
+/**
+ * Judges wrong kernels from outside of the repository that were written without knowing the referee, thoroughly, as `evaluate` does. Beside each
+ * kernel.json lies a truth.json: { "kind": "bug" | "gaming" | "sabotage", "wrong_when": "…" }.
+ *
+ *     node bench/referee/fresh-kernels.ts --batch NAME --pass first|again [--output …] [--device virtual:l4] FOLDER…
+ *
+ * `first` is before anybody looked at them, `again` after the referee learned from them. One that is recorded is not judged again.
+ */
+import { randomInt } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import type { FreshEntry, FreshRecording } from '../../scripts/results/referee-recordings.ts';
+import { loadKernel } from '../../src/app/loading/load-kernel.ts';
+import { openSession } from '../../src/app/session.ts';
+import { makeCandidate } from '../../src/core/candidate.ts';
+import { completeParameters } from '../../src/core/plan/parameters.ts';
+import { resolveWorkload } from '../../src/core/plan/resolve-workload.ts';
+import { measuredWith } from '../measuring/open-bench.ts';
+import { openRecording } from '../recording-file.ts';
+import { recordedVerdict } from './recorded-verdict.ts';
+
+// What is recorded here is found here.
+process.env.WARPSMITH_REPEATS = 'off';
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    batch: { type: 'string' },
+    pass: { type: 'string', default: 'first' },
+    output: { type: 'string', default: 'docs/results/fresh-wrong-kernels.json' },
+    device: { type: 'string', default: 'virtual:l4' },
+  },
+});
+const { batch: name, pass, output, device } = values;
+if (name === undefined || (pass !== 'first' && pass !== 'again') || positionals.length === 0)
+  throw new Error('usage: fresh-kernels.ts --batch NAME --pass first|again FOLDER…');
+
+const MOST_SEED = 2 ** 31;
+
+await using session = await openSession({ device });
+const { recording, save } = await openRecording<FreshRecording>(output, () => ({
+  schemaVersion: 1,
+  ...measuredWith(session),
+  batches: [],
+}));
+if (!recording.batches.some((one) => one.name === name)) recording.batches.push({ name, first: [], again: [] });
+const batch = recording.batches.find((one) => one.name === name)!;
+
+async function judge(folder: string): Promise<FreshEntry> {
+  const truth = JSON.parse(readFileSync(join(folder, 'truth.json'), 'utf8'));
+  const { kernel, problem } = await loadKernel(folder);
+  const candidate = makeCandidate(kernel, completeParameters(kernel.file, {}));
+  const workload = resolveWorkload(problem.file, problem.file.workloads[0]!.name);
+  const seed = randomInt(MOST_SEED);
+  const request = { problem, candidate, workload, seed, thorough: true, large: true };
+  const evaluation = await session.evaluator.evaluate(request);
+  return {
+    name: basename(folder),
+    problem: problem.file.name,
+    kind: truth.kind,
+    wrongWhen: truth.wrong_when,
+    seed,
+    ...recordedVerdict(evaluation),
+    totalMs: Math.round(evaluation.elapsedMs.total),
+  };
+}
+
+const done = new Set(batch[pass].map((entry) => entry.name));
+for (const folder of positionals.filter((one) => !done.has(basename(one)))) {
+  const entry = await judge(folder);
+  batch[pass].push(entry);
+  await save();
+  process.stderr.write(`${entry.name}: ${entry.status}, ${entry.totalMs} ms: ${entry.reason ?? ''}\n`);
+}
+const passed = batch[pass].filter(({ status }) => status === 'passed');
+process.stdout.write(
+  `${passed.length} of ${batch[pass].length} passed: ${passed.map((entry) => entry.name).join(', ')}\n`,
+);
