@@ -14,6 +14,8 @@ import {
   replaceInputs,
   runOnce,
 } from '../launches/run-once.ts';
+import type { Expectations } from '../oracle/expectations.ts';
+import { allowFlushedSums } from './flushed-sums.ts';
 
 export interface CheckRunsOptions {
   /** The check, in words. */
@@ -158,6 +160,11 @@ export class CheckRuns {
   /** From now on the buffers hold other inputs. */
   async replaceInputs(contents: ReadonlyMap<string, Uint8Array>): Promise<void> {
     this.#memory = await replaceInputs(this.#memory, contents);
+  }
+
+  /** What may be expected of these runs: sums as a GPU's atomics leave them. */
+  allowed(expectations: Expectations): Expectations {
+    return allowFlushedSums(expectations, this.#options.module.code);
   }
 
   /** What the workspaces with `init: once` hold. */

@@ -45,7 +45,7 @@ export async function judgeCheck(request: {
   const second = await runs.run(runs.reordered);
   if (!second.ok) return second;
 
-  const expectations = expected.value;
+  const expectations = runs.allowed(expected.value);
   const judged: JudgedCheck = { runs, outputs: outputsOf(prepared.buffers), tally, isBitwise, expectations };
   const passed = await judgeRuns(judged, first, second);
   const repeated = passed.ok && runs.keepsWorkspace && (await judgeRepetition(judged, first));

@@ -157,7 +157,7 @@ async function judgeNewInputs(repetition: Repetition): Promise<Renewed | Refused
   const { passed, other } = repetition;
   const { judged, first } = passed;
   const { runs, outputs, tally } = judged;
-  const expectations = await other.expectations();
+  const expectations = runs.allowed(await other.expectations());
   await runs.replaceInputs(other.inputs.bytes);
   const leftovers = leftoversOf(judged, first.outputs, (elements) => elements);
   const trial = trialOf(repetition, {
@@ -356,8 +356,9 @@ const isRightIn =
 /** By the oracle; also where it has no answer. */
 async function isRight({ problem, dimensions, passed }: Repeated, inputs: Contents, run: RunResult): Promise<boolean> {
   try {
-    const expectations = await expectationsFor({ problem, dimensions, inputs, placed: true });
-    return passes(compareOutputs(passed.judged.outputs, expectations, run.outputs));
+    const { outputs, runs } = passed.judged;
+    const expectations = runs.allowed(await expectationsFor({ problem, dimensions, inputs, placed: true }));
+    return passes(compareOutputs(outputs, expectations, run.outputs));
   } catch (error) {
     if (error instanceof WarpsmithError) return true;
     throw error;

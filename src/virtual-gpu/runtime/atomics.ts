@@ -31,6 +31,17 @@ function f64Bits(value: number): bigint {
   return scratch.getBigUint64(0);
 }
 
+/** Below 2⁻¹²⁶. */
+const isSubnormal = (bits: number): boolean => (bits & 0x7f800000) === 0 && (bits & 0x7fffff) !== 0;
+
+const flushed = (bits: number): number => (isSubnormal(bits) ? (bits & 0x80000000) >>> 0 : bits);
+
+/**
+ * f32 additions in device memory take subnormal numbers for zeros of their sign and give such, whatever the flags; those in shared memory don't
+ * (PTX ISA, `atom`).
+ */
+const flushingAdd: Combine<number> = (a, b) => flushed(f32Bits(f32(flushed(a)) + f32(flushed(b))));
+
 const low16 = (bits: number): number => bits & 0xffff;
 const high16 = (bits: number): number => bits >>> 16;
 
@@ -154,7 +165,11 @@ function turnOf(operation: string, type: string, size: number, first: number): T
     return combine && doubleTurn(combine, first);
   }
   const combine = wordCombination(operation, type, size * 8);
-  return combine && wordTurn(combine, size, first);
+  if (!combine) return undefined;
+  const turn = wordTurn(combine, size, first);
+  if (operation !== 'add' || type !== 'f32') return turn;
+  const inDeviceMemory = wordTurn(flushingAdd, size, first);
+  return (context, place, lane) => (place.space === 'global' ? inDeviceMemory : turn)(context, place, lane);
 }
 
 function doubleTurn(combine: Combine<bigint>, first: number): Turn {
