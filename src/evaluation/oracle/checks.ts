@@ -209,141 +209,153 @@ export function listedChecks(request: KernelTaking): {
  * other shape runs twice with every generator set.
  */
 export function checksFor(request: ChecksRequest): ChosenChecks {
-  const {
-    problem,
-    dimensions,
-    seed,
-    thorough = false,
-    large = false,
-    isEmulated = false,
-    launches = () => [],
-    suites,
-  } = request;
-  const extent = thorough ? 'thorough' : 'usual';
+  const { problem, dimensions, isEmulated = false, thorough = false, suites } = request;
   const takes = takesShape(request);
   const { checks: listed, known, excludedShapes } = listedChecks(request);
-  const drawn = drawShapes({
-    ...{ problem, takes, timed: dimensions, known, seed },
-    count: DRAWN_SHAPES[extent],
-    emulatedThreads: isEmulated ? (shape) => threadsOf(launches(shape)) : undefined,
-    extremes: {
-      count: EXTREME_SHAPES[extent],
-      most: extremeCost(problem, isEmulated, extent),
-      isFit: (shape) =>
-        isQuickToRun(request, shape, thorough || hasOneSize(problem) ? 'ample' : 'usual') &&
-        canJudgeSums(problem, shape, [dimensions, ...known]),
-    },
-  });
-  const options = drawOptions({
-    ...{ problem, takes, seed, ...OPTIONS[extent] },
-    known: [dimensions, ...known, ...drawn.shapes],
-    emulatedThreads: isEmulated ? (shape) => threadsOf(launches(shape)) : undefined,
-  });
-  const mixed = drawMixed({
-    ...{ problem, takes, timed: dimensions, seed },
-    isQuick: (shape) => isQuickToRun(request, shape),
-    most: MIXED_SHAPES[extent],
-  });
-  const powers = thorough
-    ? shapesAtPowers({ problem, takes, timed: dimensions, seed }, POWERS_OF_TWO).filter((shape) =>
-        isQuickToRun(request, shape),
-      )
-    : [];
-  const largest =
-    thorough && large
-      ? largeShapes({
-          ...{ problem, timed: dimensions, seed },
-          isFit: (shape) =>
-            takes(shape) &&
-            (!isEmulated || threadsOf(launches(shape)) <= MOST_EMULATED_THREADS.large) &&
-            canJudgeSums(problem, shape, [dimensions, ...known]),
-        })
-      : { drawn: [], workloads: [] };
-  const variants = thorough ? variantSetsOf(problem) : [];
-  const others = furtherGeneratorSets(problem, seed);
-  const [special, ordinary] = [true, false].map((isSpecial) =>
-    others.filter((set) => isDomainSet(problem, set) === isSpecial),
-  ) as [string[], string[]];
-  const secrets = secretSetsInTurn(problem, seed);
-  const placements = secrets.filter(isPlacement);
-  const sizes = secrets.filter((kind) => !isPlacement(kind));
+  const shapes = chooseShapes(request, known);
+  const sets = chooseSets(request);
   const differs = (shape: Dimensions): boolean => valuesKey(shape) !== valuesKey(dimensions);
-  const timedShapeOnly = drawn.shapes.length === 0 && !known.some(differs);
-  const isWhole = thorough || timedShapeOnly;
-  const onMain = setsOfMain([...others, ...(isWhole || costsLittle(problem, dimensions) ? sizes : sizes.slice(0, 1))], {
-    ...{ placements, seed },
+  const timedShapeOnly = shapes.drawn.length === 0 && !known.some(differs);
+  const isWhole = thorough || timedShapeOnly || costsLittle(problem, dimensions);
+  const onMain = setsOfMain([...sets.others, ...(isWhole ? sets.sizes : sets.sizes.slice(0, 1))], {
+    ...{ placements: sets.placements, seed: request.seed },
     most: thorough ? Number.POSITIVE_INFINITY : setsThatFit(problem, dimensions, isEmulated),
   });
-  const largeRuns = largeChecks(request, {
-    ...largest,
-    variants,
-    further: [...ordinary.slice(0, LARGE_SETS), ...special.slice(0, SPECIAL_SETS)],
-    index: drawn.extremes.length,
-  });
+  const largeRuns = largeChecks(request, { ...shapes, ...sets });
   const checks: Check[] = [
     ...listed,
     { dimensions, generatorSet: DECLARED, ...USUAL, isMain: true },
-    ...placedChecks(problem, listed, placements),
-    ...drawn.shapes.flatMap((shape, i) =>
-      drawnChecks(problem, shape, {
-        size: sizes[i % sizes.length],
-        further: [
-          ...(thorough ? others : others.slice(i, i + 1)),
-          ...(thorough || placements.length === 0 ? placements : [placements[i % placements.length]!]),
-        ],
-      }),
-    ),
-    ...[...options, ...mixed, ...powers].map((shape) => ({
-      dimensions: shape,
-      generatorSet: DECLARED,
-      ...USUAL,
-      isOnce: true,
-      isDrawn: true,
-    })),
-    ...extremeChecks(problem, drawn.extremes, {
-      placements,
-      further: [...special, ...variantsForLongRows(variants)],
-      thorough,
-    }).map((check, i) => ({
+    ...placedChecks(problem, listed, sets.placements),
+    ...shapes.drawn.flatMap((shape, i) => drawnChecks(problem, shape, setsOfDrawn(sets, i, thorough))),
+    ...[...shapes.options, ...shapes.mixed, ...shapes.powers].map((shape) => onceAt(shape, DECLARED)),
+    ...extremeChecks(problem, shapes.extremes, { ...sets, thorough }).map((check, i) => ({
       ...check,
       multiprocessors: otherGpu(request, i),
     })),
-    ...variants.flatMap((generatorSet) =>
-      shapesForVariant(request, drawn.shapes, generatorSet).map((shape) => ({
-        dimensions: shape,
-        generatorSet,
-        ...USUAL,
-        isOnce: true,
-        isDrawn: true,
-      })),
-    ),
+    ...sets.variants.flatMap((set) => shapesForVariant(request, shapes.drawn, set).map((shape) => onceAt(shape, set))),
     ...largeRuns,
     ...onMain.map((generatorSet) => ({ dimensions, generatorSet, ...USUAL, isOnce: !timedShapeOnly })),
     ...(suites ?? []).flatMap((suite) => suiteChecks(suite, takes)),
   ];
+  const { drawn, options, mixed, powers, extremes } = shapes;
   return {
     checks,
     coverage: {
       checkShapes: known.length,
       excludedShapes: [
         ...excludedShapes,
-        ...(suites ?? []).flatMap(({ shapes }) => shapes.filter((one) => !takes(one))),
+        ...(suites ?? []).flatMap((suite) => suite.shapes.filter((one) => !takes(one))),
       ],
-      drawnShapes: [...drawn.shapes, ...options, ...mixed, ...powers, ...drawn.extremes, ...shapesIn(largeRuns)],
+      drawnShapes: [...drawn, ...options, ...mixed, ...powers, ...extremes, ...shapesIn(largeRuns)],
       generatorSets: onMain,
-      leftOut: others
+      leftOut: sets.others
         .filter((name) => !onMain.includes(name))
         .map((name) => ({
           check: describeCheck({ dimensions, generatorSet: name }),
           reason: 'the timed workload is large: its generator sets are drawn by lot, and a confirmation runs them all',
         })),
-      fixedDimensions: drawn.fixed,
+      fixedDimensions: shapes.fixed,
       ...(problem.originalKernel !== undefined && { reference: 'original' as const }),
-      suites: suites?.map(({ name, shapes }) => ({ name, shapes: shapes.filter(takes).length })),
+      suites: suites?.map((suite) => ({ name: suite.name, shapes: suite.shapes.filter(takes).length })),
       timedShapeOnly,
     },
   };
 }
+
+/** Shapes beside the listed ones, by why they are there. */
+interface ChosenShapes {
+  readonly drawn: readonly Dimensions[];
+  readonly extremes: readonly Dimensions[];
+  /** Dimensions that the kernel leaves no choice. */
+  readonly fixed: string[];
+  /** Options that come together. */
+  readonly options: readonly Dimensions[];
+  /** Whole tiles in some dimensions. */
+  readonly mixed: readonly Dimensions[];
+  /** Sizes at powers of two. */
+  readonly powers: readonly Dimensions[];
+  /** As large as users' own: drawn ones, and the problem's workloads. */
+  readonly large: readonly Dimensions[];
+  readonly workloads: readonly Dimensions[];
+}
+
+function chooseShapes(request: ChecksRequest, known: readonly Dimensions[]): ChosenShapes {
+  const { problem, dimensions: timed, seed, thorough = false, large = false } = request;
+  const { isEmulated = false, launches = () => [] } = request;
+  const extent = thorough ? 'thorough' : 'usual';
+  const takes = takesShape(request);
+  const emulatedThreads = isEmulated ? (shape: Dimensions) => threadsOf(launches(shape)) : undefined;
+  const isJudged = (shape: Dimensions): boolean => canJudgeSums(problem, shape, [timed, ...known]);
+  const isQuick = (shape: Dimensions): boolean => isQuickToRun(request, shape);
+  const ample = thorough || hasOneSize(problem) ? 'ample' : 'usual';
+  const { shapes, extremes, fixed } = drawShapes({
+    ...{ problem, takes, timed, known, seed, emulatedThreads, count: DRAWN_SHAPES[extent] },
+    extremes: {
+      count: EXTREME_SHAPES[extent],
+      most: extremeCost(problem, isEmulated, extent),
+      isFit: (shape) => isQuickToRun(request, shape, ample) && isJudged(shape),
+    },
+  });
+  const largest = (): ReturnType<typeof largeShapes> =>
+    largeShapes({
+      ...{ problem, timed, seed },
+      isFit: (shape) =>
+        takes(shape) && (emulatedThreads?.(shape) ?? 0) <= MOST_EMULATED_THREADS.large && isJudged(shape),
+    });
+  const { drawn, workloads } = thorough && large ? largest() : { drawn: [], workloads: [] };
+  return {
+    ...{ drawn: shapes, extremes, fixed, large: drawn, workloads },
+    options: drawOptions({
+      ...{ problem, takes, seed, emulatedThreads, ...OPTIONS[extent] },
+      known: [timed, ...known, ...shapes],
+    }),
+    mixed: drawMixed({ problem, takes, timed, seed, isQuick, most: MIXED_SHAPES[extent] }),
+    powers: thorough ? shapesAtPowers({ problem, takes, timed, seed }, POWERS_OF_TWO).filter(isQuick) : [],
+  };
+}
+
+/** Generator sets beside the declared inputs, each group in a secret order. */
+interface ChosenSets {
+  /** The problem's own: all, those with special values of a domain, and the rest. */
+  readonly others: readonly string[];
+  readonly special: readonly string[];
+  readonly ordinary: readonly string[];
+  /** Secret ones, that place values, and that are of another size. */
+  readonly placements: readonly SecretKind[];
+  readonly sizes: readonly SecretKind[];
+  /** Secret ones that come in variants. */
+  readonly variants: readonly string[];
+}
+
+function chooseSets({ problem, seed, thorough = false }: ChecksRequest): ChosenSets {
+  const others = furtherGeneratorSets(problem, seed);
+  const secrets = secretSetsInTurn(problem, seed);
+  return {
+    others,
+    special: others.filter((set) => isDomainSet(problem, set)),
+    ordinary: others.filter((set) => !isDomainSet(problem, set)),
+    placements: secrets.filter(isPlacement),
+    sizes: secrets.filter((kind) => !isPlacement(kind)),
+    variants: thorough ? variantSetsOf(problem) : [],
+  };
+}
+
+/** Which sets the drawn shape of this number gets. */
+const setsOfDrawn = (
+  { others, placements, sizes }: ChosenSets,
+  i: number,
+  thorough: boolean,
+): Parameters<typeof drawnChecks>[2] => ({
+  size: sizes[i % sizes.length],
+  further: [
+    ...(thorough ? others : others.slice(i, i + 1)),
+    ...(thorough || placements.length === 0 ? placements : [placements[i % placements.length]!]),
+  ],
+});
+
+const onceAt = (dimensions: Dimensions, generatorSet: string): Check => ({
+  ...{ dimensions, generatorSet, ...USUAL, isOnce: true, isDrawn: true },
+});
 
 /** The shapes of these checks, each once. */
 const shapesIn = (checks: readonly Check[]): Dimensions[] => [
@@ -359,28 +371,25 @@ const MOST_LARGE_WORK = 2 ** 26;
  */
 function largeChecks(
   request: ChecksRequest,
-  largest: {
-    readonly drawn: readonly Dimensions[];
-    readonly workloads: readonly Dimensions[];
-    readonly variants: readonly string[];
-    readonly further: readonly string[];
-    readonly index: number;
-  },
+  { large, workloads, extremes, variants, ordinary, special }: ChosenShapes & ChosenSets,
 ): Check[] {
   const { problem, seed, isEmulated, launches = () => [] } = request;
-  const { drawn, workloads, variants, further, index } = largest;
-  const declared = (dimensions: Dimensions) => ({ dimensions, generatorSet: DECLARED });
+  const further = [...ordinary.slice(0, LARGE_SETS), ...special.slice(0, SPECIAL_SETS)];
+  const filled = (dimensions: Dimensions, sets: readonly string[]) =>
+    sets.map((generatorSet) => ({ dimensions, generatorSet }));
   const others = [
-    ...workloads.map(declared),
-    ...drawn
-      .slice(0, 1)
-      .flatMap((dimensions) => variantsForLongSums(variants).map((generatorSet) => ({ dimensions, generatorSet }))),
-    ...drawn.flatMap((dimensions, i) =>
-      further.filter((_, place) => place % drawn.length === i).map((generatorSet) => ({ dimensions, generatorSet })),
+    ...workloads.flatMap((shape) => filled(shape, [DECLARED])),
+    ...large.slice(0, 1).flatMap((shape) => filled(shape, variantsForLongSums(variants))),
+    ...large.flatMap((shape, i) =>
+      filled(
+        shape,
+        further.filter((_, place) => place % large.length === i),
+      ),
     ),
   ];
+  const declared = large.flatMap((shape) => filled(shape, [DECLARED]));
   let left = isEmulated ? MOST_LARGE_WORK : Number.POSITIVE_INFINITY;
-  return [...drawn.map(declared), ...byLot(others, seed, 'checks of large shapes')].flatMap((check, i) => {
+  return [...declared, ...byLot(others, seed, 'checks of large shapes')].flatMap((check, i) => {
     const work = Math.max(
       elementsIn(problem, check.dimensions),
       isEmulated ? threadsOf(launches(check.dimensions)) : 0,
@@ -392,7 +401,7 @@ function largeChecks(
         ...extremeCheck(check.dimensions),
         isLarge: true,
         generatorSet: check.generatorSet,
-        multiprocessors: otherGpu(request, index + i),
+        multiprocessors: otherGpu(request, extremes.length + i),
       },
     ];
   });
@@ -637,12 +646,9 @@ const extremeCheck = (dimensions: Dimensions): Check => ({
 function extremeChecks(
   problem: ProblemFile,
   shapes: readonly Dimensions[],
-  {
-    placements,
-    further,
-    thorough,
-  }: { placements: readonly SecretKind[]; further: readonly string[]; thorough: boolean },
+  { placements, special, variants, thorough }: ChosenSets & { readonly thorough: boolean },
 ): Check[] {
+  const further = [...special, ...variantsForLongRows(variants)];
   const arranged = placements.filter((kind) => kind === 'secret:rows');
   const large = shapes.filter((shape) => elementsIn(problem, shape) >= LEAST_ARRANGED);
   const longest = large.toSorted(
