@@ -4,7 +4,8 @@
  *
  *     node bench/referee/fresh-kernels.ts --batch NAME --pass first|again [--output …] [--device virtual:l4] FOLDER…
  *
- * `first` is before anybody looked at them, `again` after the referee learned from them. One that is recorded is not judged again.
+ * `first` is before anybody looked at them; `again` takes those that passed, after the referee learned from them. One that is recorded is not
+ * judged twice.
  */
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -67,7 +68,9 @@ async function judge(folder: string): Promise<FreshEntry> {
 }
 
 const done = new Set(batch[pass].map((entry) => entry.name));
-for (const folder of positionals.filter((one) => !done.has(basename(one)))) {
+const passedFirst = new Set(batch.first.filter(({ status }) => status === 'passed').map((entry) => entry.name));
+const isAsked = (name: string): boolean => !done.has(name) && (pass === 'first' || passedFirst.has(name));
+for (const folder of positionals.filter((one) => isAsked(basename(one)))) {
   const entry = await judge(folder);
   batch[pass].push(entry);
   await save();

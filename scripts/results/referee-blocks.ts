@@ -203,11 +203,14 @@ const passedOf = (entries: readonly FreshEntry[]): FreshEntry[] => entries.filte
 
 /** How many passed, batch by batch, and what still passes. */
 function freshKernels(recording: FreshRecording): string {
-  const counted = (entries: readonly FreshEntry[]): string =>
-    entries.length === 0 ? '–' : `${passedOf(entries).length} of ${entries.length}`;
   const batches = markdownTable(
-    [{ title: 'Batch' }, right('Passed at first'), right('Pass now')],
-    recording.batches.map(({ name, first, again }) => [name, counted(first), counted(again)]),
+    [{ title: 'Batch' }, right('Kernels'), right('Passed at first'), right('Of these pass now')],
+    recording.batches.map(({ name, first, again }) => [
+      name,
+      String(first.length),
+      String(passedOf(first).length),
+      again.length === 0 ? 'not judged again' : String(passedOf(again).length),
+    ]),
   );
   const left = recording.batches.flatMap(({ name, first, again }) =>
     passedOf(again.length > 0 ? again : first).map((entry) => [
@@ -217,7 +220,9 @@ function freshKernels(recording: FreshRecording): string {
     ]),
   );
   const titles = [{ title: 'What passes' }, { title: 'Kind' }, { title: 'It is wrong when' }];
-  return `${batches}\n\n${markdownTable(titles, left)}\n\n${recordedWith(recording)}.`;
+  const { device, versions, recordedAt } = recording;
+  const where = `${device}, ${versions.compiler}, ${recordedAt.slice(0, 10)}`;
+  return `${batches}\n\n${markdownTable(titles, left)}\n\n${where}.`;
 }
 
 export const refereeBlocks = (recordings: MeasuredRecordings): Record<string, string> => ({

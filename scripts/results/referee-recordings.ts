@@ -51,7 +51,7 @@ export interface FreshRecording extends MeasuredWith {
     name: string;
     /** Before anybody looked at them. */
     first: FreshEntry[];
-    /** After the referee learned from what had passed. */
+    /** Those that passed, after the referee learned from them. */
     again: FreshEntry[];
   }[];
 }

@@ -20,6 +20,7 @@ import {
   hasSeveralTiles,
   isWithin,
   largestShapes,
+  middleShapes,
   shapesAround,
   shapesAtPowers,
 } from './drawn-shapes.ts';
@@ -99,6 +100,9 @@ const MIXED_SHAPES = { usual: 3, thorough: 14 } as const;
 
 /** Of a thorough verification: shapes with a dimension at a power of two or beside one. */
 const POWERS_OF_TWO = 40;
+
+/** Of a thorough verification: shapes of middle sizes, for each dimension. */
+const MIDDLE_SHAPES = 2;
 
 /** In how many dimensions, at most, a shape is drawn that is much larger than all others. */
 const EXTREME_SHAPES = { usual: 2, thorough: 8 } as const;
@@ -228,6 +232,7 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
     ...placedChecks(problem, listed, sets.placements),
     ...shapes.drawn.flatMap((shape, i) => drawnChecks(problem, shape, setsOfDrawn(sets, i, thorough))),
     ...[...shapes.options, ...shapes.mixed, ...shapes.powers].map((shape) => onceAt(shape, DECLARED)),
+    ...shapes.middle.map(extremeCheck),
     ...extremeChecks(problem, shapes.extremes, { ...sets, thorough }).map((check, i) => ({
       ...check,
       multiprocessors: otherGpu(request, i),
@@ -237,7 +242,7 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
     ...onMain.map((generatorSet) => ({ dimensions, generatorSet, ...USUAL, isOnce: !timedShapeOnly })),
     ...(suites ?? []).flatMap((suite) => suiteChecks(suite, takes)),
   ];
-  const { drawn, options, mixed, powers, extremes } = shapes;
+  const { drawn, options, mixed, powers, middle, extremes } = shapes;
   return {
     checks,
     coverage: {
@@ -246,7 +251,7 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
         ...excludedShapes,
         ...(suites ?? []).flatMap((suite) => suite.shapes.filter((one) => !takes(one))),
       ],
-      drawnShapes: [...drawn, ...options, ...mixed, ...powers, ...extremes, ...shapesIn(largeRuns)],
+      drawnShapes: [...drawn, ...options, ...mixed, ...powers, ...middle, ...extremes, ...shapesIn(largeRuns)],
       generatorSets: onMain,
       leftOut: sets.others
         .filter((name) => !onMain.includes(name))
@@ -274,6 +279,8 @@ interface ChosenShapes {
   readonly mixed: readonly Dimensions[];
   /** Sizes at powers of two. */
   readonly powers: readonly Dimensions[];
+  /** Sizes between the usual and the largest ones. */
+  readonly middle: readonly Dimensions[];
   /** As large as users' own: drawn ones, and the problem's workloads. */
   readonly large: readonly Dimensions[];
   readonly workloads: readonly Dimensions[];
@@ -296,6 +303,10 @@ function chooseShapes(request: ChecksRequest, known: readonly Dimensions[]): Cho
       isFit: (shape) => isQuickToRun(request, shape, ample) && isJudged(shape),
     },
   });
+  const between = {
+    ...{ problem, takes, timed, seed, most: extremeCost(problem, isEmulated, 'thorough') },
+    isFit: (shape: Dimensions) => isQuickToRun(request, shape, ample) && isJudged(shape),
+  };
   const largest = (): ReturnType<typeof largeShapes> =>
     largeShapes({
       ...{ problem, timed, seed },
@@ -311,6 +322,7 @@ function chooseShapes(request: ChecksRequest, known: readonly Dimensions[]): Cho
     }),
     mixed: drawMixed({ problem, takes, timed, seed, isQuick, most: MIXED_SHAPES[extent] }),
     powers: thorough ? shapesAtPowers({ problem, takes, timed, seed }, POWERS_OF_TWO).filter(isQuick) : [],
+    middle: thorough ? middleShapes(between, MIDDLE_SHAPES) : [],
   };
 }
 

@@ -279,6 +279,32 @@ export function shapesAtPowers(draw: Omit<ShapesAround, 'most'>, most: number): 
 /** Up to 2¹⁴, where others are small. */
 const POWERS = { most: 14 } as const;
 
+/** Sizes between those of drawn shapes and the largest: from here on, of every order of magnitude alike. */
+const MIDDLE = 1024;
+
+/**
+ * Shapes with one dimension between the usual sizes and the largest that is cheap, beside small others: steps that are for middle sizes only,
+ * shares and trees that come out even at some of them. `each` for every dimension; four times as many where there is only one.
+ */
+export function middleShapes(
+  draw: ShapesAround & { readonly isFit: (shape: Dimensions) => boolean },
+  each: number,
+): Dimensions[] {
+  const { problem, most, seed, isFit } = draw;
+  const sampler = new ShapeSampler({ ...draw, known: [], count: 0 }, 'shapes of middle sizes');
+  const stream = createStream(seed, 'middle sizes');
+  const sizes = Object.entries(problem.dimensions).filter(([, { values }]) => !values);
+  let index = 0;
+  return sizes.flatMap(([name, { minimum = 1, maximum = most.elements }]) => {
+    const end = Math.min(maximum, most.elements);
+    if (end <= MIDDLE) return [];
+    return Array.from({ length: sizes.length === 1 ? 4 * each : each }, () => {
+      const size = Math.max(minimum, Math.round(MIDDLE * (end / MIDDLE) ** stream.uniform(index++)));
+      return sampler.around(name, size, most).find(isFit);
+    }).filter((shape) => shape !== undefined);
+  });
+}
+
 /** Dimensions from this size on have more than one tile of many kernels. */
 const SEVERAL_TILES = 33;
 

@@ -127,7 +127,7 @@ export function setsOfExactly(problem: ProblemFile, numbers: readonly number[]):
 export function setsOfIntegersAbout(problem: ProblemFile, constant: number): string[] {
   const most = Math.max(...Object.keys(problem.inputs).map((name) => largestInteger(problem, name) ?? 0));
   // Compilers make one comparison of `-c < x && x < c`, with about 2c.
-  const sizes = [Math.abs(constant), Math.floor((Math.abs(constant) + 1) / 2)];
+  const sizes = [Math.abs(constant), Math.abs(constant) + 1, Math.floor((Math.abs(constant) + 1) / 2)];
   return sizes
     .filter((size) => size >= LEAST_INTEGER && size < most)
     .map((about) => levelsOf({ kind: CONSTANTS, about })[0]!);
@@ -437,6 +437,9 @@ function plant(
   return values;
 }
 
+/** How often all whole numbers are the largest. */
+const ALL_ALIKE = 1 / 4;
+
 /** Whole numbers below this one, in half of the draws of one sign and near it: where sums of many overflow. */
 function integersBelow(
   values: Float64Array,
@@ -446,6 +449,7 @@ function integersBelow(
   const hasSign = values.some((value) => value < 0) || problem.inputs[name]!.dtype.startsWith('i');
   const [isNear, isNegative] = [stream.uniform(0) < 0.5, hasSign && stream.uniform(1) < 0.5];
   const sign = isNegative ? -1 : 1;
+  if (stream.uniform(2 + values.length) < ALL_ALIKE) return values.fill(sign * (most - 1));
   for (let i = 0; i < values.length; i++) {
     const share = stream.uniform(i + 2);
     const size = Math.floor(most * (isNear ? 1 - share / 8 : share));

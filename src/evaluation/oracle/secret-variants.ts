@@ -243,12 +243,13 @@ function samples(values: Float64Array, { buffer, index, freedom }: Treated): Flo
 
 /**
  * Neighbours that are equal, as in a picture that was made larger; a row that repeats its beginning; one value everywhere, but for pairs that lie as
- * far above and below it; a sorted row in which one element in 16 is another.
+ * far above and below it; a sorted row in which one element in 64 is another; one value up to some place, and none of it
+ * behind.
  */
-const GROUPED = ['neighbours', 'period', 'pairs', 'rising'] as const;
+const GROUPED = ['neighbours', 'period', 'pairs', 'rising', 'prefix'] as const;
 
-/** Sizes of groups, and of periods, in powers of two; of so many elements two are a pair, and of a tile the first ones are not. */
-const GROUPS = { neighbours: 5, period: 8, paired: 512, tile: 64, alike: 8, risen: 16 } as const;
+/** Sizes of groups, and of periods, in powers of two, each for a stretch; of so many elements two are a pair, and of a tile the first ones are not. */
+const GROUPS = { neighbours: 5, period: 8, stretch: 512, paired: 512, tile: 64, alike: 8, risen: 64 } as const;
 
 const repeating = (problem: ProblemFile, name: string, { isFree, longestRepeated }: Freedom): boolean =>
   isFree(name) && longestRepeated(name) > 0 && problem.inputs[name]!.shape.length > 0;
@@ -265,14 +266,23 @@ function groups(values: Float64Array, { problem, buffer, stream, index, freedom 
 
 type Grouping = (row: Float64Array, bits: (place: number) => number, index: number) => void;
 
+/** A power of two for each stretch of a row. */
+const sizeAt = (place: number, bits: (place: number) => number, most: number): number =>
+  2 ** (1 + (bits(place - (place % GROUPS.stretch)) % most));
+
 const GROUPINGS: Readonly<Record<(typeof GROUPED)[number], Grouping>> = {
   neighbours: (row, bits) => {
-    const size = 2 ** (1 + (bits(0) % GROUPS.neighbours));
-    for (let i = 0; i < row.length; i++) row[i] = row[i - (i % size)]!;
+    for (let i = 0; i < row.length; i++) row[i] = row[i - (i % sizeAt(i, bits, GROUPS.neighbours))]!;
   },
   period: (row, bits) => {
-    const size = 2 ** (1 + (bits(0) % GROUPS.period));
-    for (let i = size; i < row.length; i++) row[i] = row[i % size]!;
+    for (let i = 0; i < row.length; i++) {
+      const [within, size] = [i % GROUPS.stretch, sizeAt(i, bits, GROUPS.period)];
+      if (within >= size) row[i] = row[i - size]!;
+    }
+  },
+  prefix: (row, bits) => {
+    const end = Math.floor((row.length * (1 + (bits(0) % 3))) / 4);
+    row.fill(row[bits(1) % row.length]!, 0, end);
   },
   pairs: (row, bits) => {
     const [low, high] = [row.reduce((a, b) => Math.min(a, b)), row.reduce((a, b) => Math.max(a, b))];

@@ -273,7 +273,7 @@ function jointChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Co
 const SETS_OF_CONSTANTS = { all: 6, bothWays: 2 } as const;
 
 /** Of whole numbers that values are compared with: most of them. */
-const MOST_INTEGERS = 3;
+const MOST_INTEGERS = 6;
 
 /**
  * Checks with inputs about as large as what the candidate's code compares values with, and with inputs that are exactly what it asks for.

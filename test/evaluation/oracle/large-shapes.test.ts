@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checksFor } from '../../../src/evaluation/oracle/checks.ts';
-import { shapesAtPowers } from '../../../src/evaluation/oracle/drawn-shapes.ts';
+import { middleShapes, shapesAtPowers } from '../../../src/evaluation/oracle/drawn-shapes.ts';
 import { largeShapes } from '../../../src/evaluation/oracle/large-shapes.ts';
 import { copying } from '../../support/toy-problem.ts';
 
@@ -38,6 +38,18 @@ it('shapes at powers of two lie at most one beside', () => {
   const isNear = (size: number): boolean => Math.abs(size - 2 ** Math.round(Math.log2(size))) <= 1;
   expect(shapes.length).toBe(40);
   for (const { R, C } of shapes) expect(isNear(R!) || isNear(C!)).toBe(true);
+});
+
+it('shapes of middle sizes are of every order of magnitude from 1,024 on, more of them where there is one size', () => {
+  const most = { flop: 1e9, elements: 2 ** 21 };
+  const draw = { takes: () => true, timed: { R: 1, C: 1 }, isFit: () => true, most };
+  const one = seeds.flatMap((seed) => middleShapes({ ...draw, problem: copying('R'), seed }, 2)).map(({ R }) => R!);
+  expect(one.length).toBeGreaterThan(70);
+  for (let least = 1024; least < 2 ** 19; least *= 4)
+    expect(one.some((size) => size >= least && size < 4 * least)).toBe(true);
+  const two = middleShapes({ ...draw, problem: copying('R', 'C'), seed: 1 }, 2);
+  expect(two).toHaveLength(4);
+  for (const { R, C } of two) expect(Math.max(R!, C!)).toBeGreaterThanOrEqual(1024);
 });
 
 it('a kernel that asks for the number of multiprocessors is verified as on other GPUs', () => {
