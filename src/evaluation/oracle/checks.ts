@@ -24,7 +24,7 @@ import {
   shapesAround,
   shapesAtPowers,
 } from './drawn-shapes.ts';
-import { largeShapes } from './large-shapes.ts';
+import { followsLongSums, largeShapes } from './large-shapes.ts';
 import { drawMixed } from './mixed-shapes.ts';
 import { drawOptions } from './option-shapes.ts';
 import { comparisonOf, outputsOf } from './reference-runs.ts';
@@ -719,12 +719,14 @@ const LONG_SUM = 2 ** 17;
 /**
  * Whether a tolerance holds for honest kernels where sums get longer than in the other shapes. Beside a large dimension the
  * others are as small as 1, so that a sum over indices may have equal terms, whose rounding errors add up beyond any
- * tolerance. Where a comparison does not name the terms, the tolerance does not grow with them.
+ * tolerance. Where a comparison does not name the terms, the tolerance does not grow with them; and where it grows with their root only, tensor
+ * cores, which cut off what does not fit, were beyond it at a million terms.
  */
 function canJudgeSums(problem: ProblemFile, shape: Dimensions, others: readonly Dimensions[]): boolean {
   const longest = Math.max(...others.map((other) => longestSum(problem, other)));
   if (longestSum(problem, shape) > longest && !isContinuous(problem)) return false;
-  return namesItsTerms(problem) || Math.max(...Object.values(shape)) <= LONG_SUM;
+  if (followsLongSums(problem)) return true;
+  return (namesItsTerms(problem) ? longestSum(problem, shape) : Math.max(...Object.values(shape))) <= LONG_SUM;
 }
 
 /** Whether every input holds numbers of a distribution that rarely repeats one. */

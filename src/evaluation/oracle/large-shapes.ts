@@ -103,11 +103,15 @@ function drawLarge({ problem, timed, isFit, seed }: LargeDraw): Dimensions[] {
 const LONGEST_SUM = 2 ** 13;
 const FOLLOWS_LONG_SUMS: ReadonlySet<string> = new Set(['exact', 'conditioned']);
 
-/** Whether sums are so short that an honest running one is right. */
-const hasUsualSums = (problem: ProblemFile, shape: Dimensions): boolean =>
+/** Whether every tolerance allows for what a running sum loses. */
+export const followsLongSums = (problem: ProblemFile): boolean =>
   Object.keys({ ...problem.inputs, ...problem.outputs }).every((name) =>
     FOLLOWS_LONG_SUMS.has(comparisonOf(problem, name).kind),
-  ) || summedOver(problem).every((name) => shape[name]! <= LONGEST_SUM);
+  );
+
+/** Whether sums are so short that an honest running one is right. */
+const hasUsualSums = (problem: ProblemFile, shape: Dimensions): boolean =>
+  followsLongSums(problem) || summedOver(problem).every((name) => shape[name]! <= LONGEST_SUM);
 
 /** Dimensions of the axis that the operation reduces over: what is split, capped and merged in most kernels. */
 function summedOver({ reducedAxis, inputs }: ProblemFile): string[] {

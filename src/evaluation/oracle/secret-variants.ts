@@ -451,11 +451,14 @@ function bands(values: Float64Array, { problem, buffer, stream, index, freedom }
   return values;
 }
 
-/** Whole rows lie below zero; or parts of them below the others, by so much that their exponentials are small and still count. */
+/**
+ * Whole rows lie below zero; or parts of them below the others, by so much that a running sum of exponentials loses nothing that counts, and
+ * each result is still a number of its own.
+ */
 const DEPTHS = ['rows', 'parts'] as const;
 
 /** Spreads of whole rows, as powers of two; how many parts a row has, and how far below the others they lie. */
-const DEPTH = { least: 3, bits: 4, parts: 8, from: 8, to: 16 } as const;
+const DEPTH = { least: 3, bits: 4, parts: 8, from: 20, to: 40 } as const;
 
 const isDeep = (name: string, { isFree, most }: Freedom): boolean =>
   isFree(name) && most(name) >= 2 ** (DEPTH.least + DEPTH.bits - 1);
