@@ -2,10 +2,10 @@ import type { CompiledCode } from '../../core/compiled-code.ts';
 import type { Expectations } from '../oracle/expectations.ts';
 
 /**
- * What a sum in fp32 may lose where additions take subnormal numbers for zeros: less than 2⁻¹²⁶ in each of them, and a thousand of them
- * in a sum of such numbers.
+ * What a sum in fp32 may lose where additions take subnormal numbers for zeros: less than 2⁻¹²⁶ in each of them, and a thousand million of
+ * them in a sum of nothing else.
  */
-const LOST = 2 ** -116;
+const LOST = 2 ** -96;
 
 /** `atom.global.add.f32`, `red.add.f32`: not in shared memory, where subnormal numbers are kept. */
 const ADDITION = /\b(?:atom|red)\.(?!(?:[\w:]+\.)*shared)(?:[\w:]+\.)*add\.f32\b/;
