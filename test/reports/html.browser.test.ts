@@ -211,7 +211,8 @@ describe.skipIf(!CHROMIUM)('the HTML report in a browser (needs Chromium in /usr
     expect(await rows()).toEqual(['e1', 'e4']);
     expect(await page.locator('#evaluations output').innerText()).toBe(`2 of ${logged.length}`);
     await page.locator('.hero a[href="#evaluation-e10"]').click();
-    expect(await rows()).toEqual(logged);
+    // The page hears of the new place after the click.
+    await expect.poll(rows).toEqual(logged);
     expect(complaints).toEqual([]);
     await page.close();
   });

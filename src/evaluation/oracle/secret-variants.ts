@@ -458,7 +458,7 @@ function bands(values: Float64Array, { problem, buffer, stream, index, freedom }
 const DEPTHS = ['rows', 'parts'] as const;
 
 /** Spreads of whole rows, as powers of two; how many parts a row has, and how far below the others they lie. */
-const DEPTH = { least: 3, bits: 4, parts: 8, from: 20, to: 40 } as const;
+const DEPTH = { least: 3, bits: 4, parts: 2, from: 20, to: 40 } as const;
 
 const isDeep = (name: string, { isFree, most }: Freedom): boolean =>
   isFree(name) && most(name) >= 2 ** (DEPTH.least + DEPTH.bits - 1);
