@@ -257,6 +257,20 @@ describe('a wrong kernel', () => {
     expect(evaluation.reason).toMatch(/^output depends on the order of CTAs or warps: 1 of 51 elements of Y differ/);
   });
 
+  it('that never ends for sizes beyond all others is refused by a thorough verification, too', async () => {
+    const endless: FakeKernel = (launch) => {
+      if (launch.load('X', 'f16').length > 20_000) return { ok: false, status: 'timed-out', message: 'still running' };
+      return honest(launch);
+    };
+    device = createFakeDevice({ kernel: endless });
+    const evaluator = createLiveEvaluator({ device, toolchain: createFakeToolchain() });
+    const request = { problem: toyProblem(), candidate: toyCandidate(), workload: toyWorkload, seed: 1 };
+    expect(await evaluator.evaluate({ ...request, thorough: true })).toMatchObject({
+      status: 'timed-out',
+      reason: 'still running',
+    });
+  });
+
   it('that is wrong from the 512th launch on is found by its counter, and confirmed by as many launches', async () => {
     const counting =
       (isWrong: (launches: number) => boolean): Parameters<typeof evaluate>[0] =>

@@ -25,8 +25,8 @@ import {
   shapesAtPowers,
 } from './drawn-shapes.ts';
 import { followsLongSums, largeShapes } from './large-shapes.ts';
-import { drawMixed } from './mixed-shapes.ts';
 import { drawOptions } from './option-shapes.ts';
+import { drawPartlyAligned } from './partly-aligned-shapes.ts';
 import { comparisonOf, outputsOf } from './reference-runs.ts';
 import { isPlacement, type SecretKind, secretSetOf, secretSetsOf, variantSetsOf } from './secret-sets.ts';
 import { needsSquare, variantsForLongRows, variantsForLongSums } from './secret-variants.ts';
@@ -96,7 +96,7 @@ const LARGE_SETS = 3;
 const SPECIAL_SETS = 2;
 
 /** In how many shapes some sizes are whole tiles and the others are not. */
-const MIXED_SHAPES = { usual: 3, thorough: 14 } as const;
+const PARTLY_ALIGNED_SHAPES = { usual: 3, thorough: 14 } as const;
 
 /** Of a thorough verification: shapes with a dimension at a power of two or beside one. */
 const POWERS_OF_TWO = 40;
@@ -231,7 +231,7 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
     { dimensions, generatorSet: DECLARED, ...USUAL, isMain: true },
     ...placedChecks(problem, listed, sets.placements),
     ...shapes.drawn.flatMap((shape, i) => drawnChecks(problem, shape, setsOfDrawn(sets, i, thorough))),
-    ...[...shapes.options, ...shapes.mixed, ...shapes.powers].map((shape) => onceAt(shape, DECLARED)),
+    ...[...shapes.options, ...shapes.partlyAligned, ...shapes.powers].map((shape) => onceAt(shape, DECLARED)),
     ...shapes.middle.map(extremeCheck),
     ...extremeChecks(problem, shapes.extremes, { ...sets, thorough }).map((check, i) => ({
       ...check,
@@ -242,7 +242,7 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
     ...onMain.map((generatorSet) => ({ dimensions, generatorSet, ...USUAL, isOnce: !timedShapeOnly })),
     ...(suites ?? []).flatMap((suite) => suiteChecks(suite, takes)),
   ];
-  const { drawn, options, mixed, powers, middle, extremes } = shapes;
+  const { drawn, options, partlyAligned, powers, middle, extremes } = shapes;
   return {
     checks,
     coverage: {
@@ -251,7 +251,7 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
         ...excludedShapes,
         ...(suites ?? []).flatMap((suite) => suite.shapes.filter((one) => !takes(one))),
       ],
-      drawnShapes: [...drawn, ...options, ...mixed, ...powers, ...middle, ...extremes, ...shapesIn(largeRuns)],
+      drawnShapes: [...drawn, ...options, ...partlyAligned, ...powers, ...middle, ...extremes, ...shapesIn(largeRuns)],
       generatorSets: onMain,
       leftOut: sets.others
         .filter((name) => !onMain.includes(name))
@@ -276,7 +276,7 @@ interface ChosenShapes {
   /** Options that come together. */
   readonly options: readonly Dimensions[];
   /** Whole tiles in some dimensions. */
-  readonly mixed: readonly Dimensions[];
+  readonly partlyAligned: readonly Dimensions[];
   /** Sizes at powers of two. */
   readonly powers: readonly Dimensions[];
   /** Sizes between the usual and the largest ones. */
@@ -295,18 +295,12 @@ function chooseShapes(request: ChecksRequest, known: readonly Dimensions[]): Cho
   const isJudged = (shape: Dimensions): boolean => canJudgeSums(problem, shape, [timed, ...known]);
   const isQuick = (shape: Dimensions): boolean => isQuickToRun(request, shape);
   const ample = thorough || hasOneSize(problem) ? 'ample' : 'usual';
+  const isFit = (shape: Dimensions): boolean => isQuickToRun(request, shape, ample) && isJudged(shape);
+  const most = extremeCost(problem, isEmulated, extent);
   const { shapes, extremes, fixed } = drawShapes({
     ...{ problem, takes, timed, known, seed, emulatedThreads, count: DRAWN_SHAPES[extent] },
-    extremes: {
-      count: EXTREME_SHAPES[extent],
-      most: extremeCost(problem, isEmulated, extent),
-      isFit: (shape) => isQuickToRun(request, shape, ample) && isJudged(shape),
-    },
+    extremes: { count: EXTREME_SHAPES[extent], most, isFit },
   });
-  const between = {
-    ...{ problem, takes, timed, seed, most: extremeCost(problem, isEmulated, 'thorough') },
-    isFit: (shape: Dimensions) => isQuickToRun(request, shape, ample) && isJudged(shape),
-  };
   const largest = (): ReturnType<typeof largeShapes> =>
     largeShapes({
       ...{ problem, timed, seed },
@@ -320,9 +314,9 @@ function chooseShapes(request: ChecksRequest, known: readonly Dimensions[]): Cho
       ...{ problem, takes, seed, emulatedThreads, ...OPTIONS[extent] },
       known: [timed, ...known, ...shapes],
     }),
-    mixed: drawMixed({ problem, takes, timed, seed, isQuick, most: MIXED_SHAPES[extent] }),
+    partlyAligned: drawPartlyAligned({ problem, takes, timed, seed, isQuick, most: PARTLY_ALIGNED_SHAPES[extent] }),
     powers: thorough ? shapesAtPowers({ problem, takes, timed, seed }, POWERS_OF_TWO).filter(isQuick) : [],
-    middle: thorough ? middleShapes(between, MIDDLE_SHAPES) : [],
+    middle: thorough ? middleShapes({ problem, takes, timed, seed, most, isFit }, MIDDLE_SHAPES) : [],
   };
 }
 
@@ -365,7 +359,8 @@ const setsOfDrawn = (
   ],
 });
 
-const onceAt = (dimensions: Dimensions, generatorSet: string): Check => ({
+/** Of a drawn shape, run once. */
+export const onceAt = (dimensions: Dimensions, generatorSet: string): Check => ({
   ...{ dimensions, generatorSet, ...USUAL, isOnce: true, isDrawn: true },
 });
 
@@ -520,10 +515,9 @@ export function shapesForConditions(request: ChecksRequest, constants: readonly 
     isFit: (shape) =>
       takesWhole(shape) && isQuickToRun(request, shape, 'ample') && canJudgeSums(problem, shape, [timed, ...known]),
     checksAt: (dimensions) => {
-      const check = { dimensions, ...USUAL, isOnce: true, isDrawn: true };
       if (!costsLittle(problem, dimensions)) return [extremeCheck(dimensions)];
       const further = elementsIn(problem, dimensions) <= FEW_ELEMENTS ? furtherGeneratorSets(problem, seed) : [];
-      return [DECLARED, ...placements.slice(0, 1), ...further].map((generatorSet) => ({ ...check, generatorSet }));
+      return [DECLARED, ...placements.slice(0, 1), ...further].map((generatorSet) => onceAt(dimensions, generatorSet));
     },
     poolAround: (around) =>
       shapesAround({ problem, timed, seed, takes, most: usual }, around, 0).sort(
@@ -641,14 +635,7 @@ function setsOfMain(
   return [...placed, ...inLot(others)].slice(0, most);
 }
 
-const extremeCheck = (dimensions: Dimensions): Check => ({
-  dimensions,
-  generatorSet: DECLARED,
-  isMain: false,
-  isOnce: true,
-  isDrawn: true,
-  isExtreme: true,
-});
+const extremeCheck = (dimensions: Dimensions): Check => ({ ...onceAt(dimensions, DECLARED), isExtreme: true });
 
 /**
  * Rows of the greatest length show what only long rows do: a chunk that is left out because its values are small. So the shape with

@@ -26,8 +26,8 @@ const MOST: Cost = { flop: 1e9, elements: 2 ** 25.5 };
 const MOST_TOGETHER: Cost = { flop: 2e9, elements: 2 ** 26.5 };
 
 /**
- * The largest buffer has more than 2²⁴ elements, by so much that it shows if the rest is left out, most of them along one dimension. Unless that is summed over, another one is up to
- * 4,096; all others are up to three.
+ * The largest buffer has more than 2²⁴ elements, by so much that it shows if the rest is left out; most of them along one dimension.
+ * Unless that is summed over, another one is up to 4,096; all others are up to three.
  */
 const LARGE = { least: 2 ** 24, spread: 3 / 4, mostBeside: 4096, others: 3, shapes: 2, tries: 8 } as const;
 
@@ -79,8 +79,8 @@ function drawLarge({ problem, timed, isFit, seed }: LargeDraw): Dimensions[] {
     const shape: Dimensions = { ...Object.fromEntries(small), ...beside };
     const wanted = LARGE.least * (1 + LARGE.spread * next());
     for (let size = alignment; size <= wanted; size *= 2) {
-      if (largestBuffer(problem, { ...shape, [first]: 2 * size }) < wanted) continue;
       const most = largestBuffer(problem, { ...shape, [first]: 2 * size });
+      if (most < wanted) continue;
       return { ...shape, [first]: aligned(Math.ceil(((2 * size) / most) * wanted)) };
     }
     return undefined;

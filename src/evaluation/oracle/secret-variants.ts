@@ -76,7 +76,7 @@ export function variantsOf(problem: ProblemFile, freedom: Freedom): string[] {
     'secret:bands': matrices(problem, freedom).length > 0 ? BANDS.length : 0,
     'secret:samples': Object.keys(problem.inputs).some(isFree) ? SAMPLED_AS.length : 0,
     'secret:depths': Object.keys(problem.inputs).some((name) => isDeep(name, freedom)) ? DEPTHS.length : 0,
-    'secret:groups': Object.keys(problem.inputs).some((name) => repeating(problem, name, freedom)) ? GROUPED.length : 0,
+    'secret:groups': Object.keys(problem.inputs).some((name) => repeating(name, freedom)) ? GROUPED.length : 0,
   };
   return VARIANT_KINDS.flatMap((kind) =>
     Array.from({ length: counts[kind] }, (_, index) => variantName({ kind, index })),
@@ -243,28 +243,27 @@ function samples(values: Float64Array, { buffer, index, freedom }: Treated): Flo
 
 /**
  * Neighbours that are equal, as in a picture that was made larger; a row that repeats its beginning; one value everywhere, but for pairs that lie as
- * far above and below it; a sorted row in which one element in 64 is another; one value up to some place, and none of it
- * behind.
+ * far above and below it; a sorted row in which one element in 64 is another; one value up to some place.
  */
 const GROUPED = ['neighbours', 'period', 'pairs', 'rising', 'prefix'] as const;
 
 /** Sizes of groups, and of periods, in powers of two, each for a stretch; of so many elements two are a pair, and of a tile the first ones are not. */
 const GROUPS = { neighbours: 5, period: 8, stretch: 512, paired: 512, tile: 64, alike: 8, risen: 64 } as const;
 
-const repeating = (problem: ProblemFile, name: string, { isFree, longestRepeated }: Freedom): boolean =>
-  isFree(name) && longestRepeated(name) > 0 && problem.inputs[name]!.shape.length > 0;
+const repeating = (name: string, { isFree, longestRepeated }: Freedom): boolean =>
+  isFree(name) && longestRepeated(name) > 0;
 
-function groups(values: Float64Array, { problem, buffer, stream, index, freedom }: Treated): Float64Array {
+function groups(values: Float64Array, { buffer, stream, index, freedom }: Treated): Float64Array {
   const columns = buffer.shape.at(-1) ?? 1;
-  if (!repeating(problem, buffer.name, freedom) || columns > freedom.longestRepeated(buffer.name)) return values;
+  if (!repeating(buffer.name, freedom) || columns > freedom.longestRepeated(buffer.name)) return values;
   const kind = GROUPED[index]!;
   if (kind === 'rising' && !freedom.sorts(buffer.name)) return values;
-  for (let start = 0, row = 0; start < values.length; start += columns, row++)
-    GROUPINGS[kind](values.subarray(start, start + columns), (place) => stream.bits(1 + start + place), row);
+  for (let start = 0; start < values.length; start += columns)
+    GROUPINGS[kind](values.subarray(start, start + columns), (place) => stream.bits(1 + start + place));
   return values;
 }
 
-type Grouping = (row: Float64Array, bits: (place: number) => number, index: number) => void;
+type Grouping = (row: Float64Array, bits: (place: number) => number) => void;
 
 /** A power of two for each stretch of a row. */
 const sizeAt = (place: number, bits: (place: number) => number, most: number): number =>

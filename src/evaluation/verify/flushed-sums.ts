@@ -7,8 +7,8 @@ import type { Expectations } from '../oracle/expectations.ts';
  */
 const LOST = 2 ** -96;
 
-/** `atom.global.add.f32`, `red.add.f32`: not in shared memory, where subnormal numbers are kept. */
-const ADDITION = /\b(?:atom|red)\.(?!(?:[\w:]+\.)*shared)(?:[\w:]+\.)*add\.f32\b/;
+/** `atom.global.add.f32`, `red.add.f32`, `red.global.add.v4.f32`: not in shared memory, where subnormal numbers are kept. */
+const ADDITION = /\b(?:atom|red)\.(?!(?:[\w:]+\.)*shared)(?:[\w:]+\.)*add\.(?:v[248]\.)?f32\b/;
 
 const known = new WeakMap<CompiledCode, boolean>();
 

@@ -31,6 +31,7 @@ import {
   DECLARED,
   describeCheck,
   furtherGeneratorSets,
+  onceAt,
   otherInputs,
   shapeForValues,
   shapesForConditions,
@@ -146,8 +147,7 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
     request.signal?.throwIfAborted();
     index += 1;
     request.onCheck?.({ check: describeCheck(chosen), index, count: index + queue.length });
-    const isLarge = chosen.isLarge || (thorough && chosen.isExtreme);
-    const check = isLarge && isSlowWhenLarge ? undefined : await bearable(request, chosen);
+    const check = chosen.isLarge && isSlowWhenLarge ? undefined : await bearable(request, chosen);
     if (!check) continue;
     const trouble = check.isDrawn && !isSecret(check) ? await troubleWithDrawn(request, check) : undefined;
     if (trouble !== undefined) {
@@ -162,7 +162,7 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
     const how = { findsRaces: watched.has(chosen), overZeros, repeatWith, remembers };
     const result = await verifyCheck(request, check, tally, how);
     const correctness = tally.summary();
-    if (!result.ok && isLarge && result.status === 'timed-out' && !request.device.measuring) {
+    if (!result.ok && check.isLarge && result.status === 'timed-out' && !request.device.measuring) {
       isSlowWhenLarge = true;
       coverage.leftOut.push({ check: describeCheck(check), reason: `${TOO_LONG}: ${result.reason}` });
       continue;
@@ -260,13 +260,7 @@ function jointChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Co
     most: MOST_JOINT[thorough ? 'thorough' : 'usual'],
   });
   coverage.drawnShapes = [...coverage.drawnShapes, ...shapes];
-  return shapes.map((dimensions) => ({
-    dimensions,
-    generatorSet: DECLARED,
-    isMain: false,
-    isOnce: true,
-    isDrawn: true,
-  }));
+  return shapes.map((dimensions) => onceAt(dimensions, DECLARED));
 }
 
 /** How many generator sets are tried for numbers of the code, and for how many of those whose conditions went both ways. */
@@ -299,7 +293,7 @@ function constantChecks(request: VerifyRequest, choice: ChecksRequest, coverage:
     ...[...new Set(integers)].slice(0, MOST_INTEGERS),
   ];
   const dimensions = shapeForValues(choice, coverage.drawnShapes);
-  return sets.map((generatorSet) => ({ dimensions, generatorSet, isMain: false, isOnce: true, isDrawn: true }));
+  return sets.map((generatorSet) => onceAt(dimensions, generatorSet));
 }
 
 const EQUALITY = /^(?:eq|ne)u?$/;
@@ -495,6 +489,9 @@ function watchedChecks(checks: readonly Check[], timed: Dimensions, seed: number
 /** `remembers`: the kernel may find something of earlier launches. */
 type CheckResult = ({ ok: true; remembers: boolean } & Pick<Verified, 'plan' | 'counters' | 'printed'>) | Refused;
 
+/** A thorough verification has larger shapes beyond all others: a run there may take so many times as long. */
+const EXTREME_PATIENCE = 3;
+
 /** Whether it read shared memory that it had not written. */
 const readsLeftovers = ({ uninitialisedRead }: RunResult): boolean => uninitialisedRead !== undefined;
 
@@ -521,7 +518,8 @@ async function verifyCheck(
   const prepared = oracle.check({ problem, seed, dimensions, generatorSet });
   if (!check.isOnce && !isMain) await refuseBlindCheck({ problem, check, prepared, seed, signal: request.signal });
   const memory = { contents: prepared.inputs.bytes, overZeros };
-  const runs = await CheckRuns.open({ ...request, name, plan, ...memory, isMain, findsRaces });
+  const timeoutMs = request.timeoutMs * (request.thorough && check.isExtreme ? EXTREME_PATIENCE : 1);
+  const runs = await CheckRuns.open({ ...request, timeoutMs, name, plan, ...memory, isMain, findsRaces });
   const judge = async (): Promise<CheckResult> => {
     if (check.isOnce) {
       const refusal = await judgeOnce({ runs, prepared, tally, seed });

@@ -12,6 +12,7 @@ it('sums by f32 atomics in device memory may lose what hardware takes for zero',
     'red.global.add.f32 [%rd1], %f1;',
     'atom.add.f32 %f2, [%rd1], %f1;',
     'red.relaxed.gpu.global.add.f32 [%rd1], %f1;',
+    'red.global.add.v2.f32 [%rd1], {%f1, %f2};',
   ])
     expect(allowed(adds, 1e-45)).toBe(2 ** -96);
 });

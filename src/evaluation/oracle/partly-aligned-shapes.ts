@@ -4,7 +4,7 @@ import { createStream, shuffle } from '../../stats/random.ts';
 import { type Cost, isWithin } from './drawn-shapes.ts';
 
 /** What shapes are drawn from in which some sizes are whole tiles. */
-export interface MixedDraw {
+export interface PartlyAlignedDraw {
   readonly problem: ProblemFile;
   /** Whether these dimensions are a shape of the problem that the kernel takes. */
   readonly takes: (dimensions: Dimensions) => boolean;
@@ -31,7 +31,7 @@ const MOST: Cost = { flop: 4e7, elements: 4e5 };
  * Shapes in which some sizes are whole tiles and the others are odd: a path without bounds checks is often chosen by all sizes but one. Each
  * proper part of the sizes in turn, in a secret order, is whole.
  */
-export function drawMixed({ problem, takes, isQuick, timed, most, seed }: MixedDraw): Dimensions[] {
+export function drawPartlyAligned({ problem, takes, isQuick, timed, most, seed }: PartlyAlignedDraw): Dimensions[] {
   const stream = createStream(seed, 'whole tiles in some dimensions');
   let index = 0;
   const below = (bound: number): number => Math.floor(stream.uniform(index++) * bound);

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { drawMixed } from '../../../src/evaluation/oracle/mixed-shapes.ts';
+import { drawPartlyAligned } from '../../../src/evaluation/oracle/partly-aligned-shapes.ts';
 import { copying } from '../../support/toy-problem.ts';
 
 const draw = (seed: number, names: readonly string[], takes = (_: Record<string, number>): boolean => true) =>
-  drawMixed({
+  drawPartlyAligned({
     ...{ problem: copying(...names), takes, isQuick: () => true, most: 20, seed },
     timed: Object.fromEntries(names.map((name) => [name, 32])),
   });
