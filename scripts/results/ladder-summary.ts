@@ -97,7 +97,7 @@ export const againstLibraries = ({ views }: AgainstLibraries): string => {
       row.workload,
       `\`${kernel.contender}\` (${view.parameters}), ${formatMeasuredNs(kernel.summary.medianNs)}`,
       `${library.contender}, ${formatMeasuredNs(library.summary.medianNs)}`,
-      `${ratio} ${against}${wasMeasuredBefore(kernel) ? ' †' : ''}`.trim(),
+      `${ratio} ${against}`.trim(),
       `${((100 * row.attainableNs) / kernel.summary.medianNs).toFixed(0)} %`,
     ];
   });
@@ -110,15 +110,9 @@ export const againstLibraries = ({ views }: AgainstLibraries): string => {
     'All times are measured, hot, by graph replay; the contenders of a row ran in the same blocks, each result checked. In brackets: ' +
     'the 95 % interval of the ratio. Attainable: share of the time that data and FLOP need at peak rates. ' +
     `${device.name}, driver ${device.driver ?? 'unknown'}, ${versions.compiler ?? 'nvrtc'}, PyTorch ${torch}, cuDNN ${cudnn}, ` +
-    `FlashAttention-3 0251105a, ${[...new Set([days.at(0), days.at(-1)])].join(' to ')}.${best.some(({ kernel }) => wasMeasuredBefore(kernel)) ? MEASURED_BEFORE : ''}`
+    `FlashAttention-3 0251105a, ${[...new Set([days.at(0), days.at(-1)])].join(' to ')}.`
   );
 };
-
-/** Its blocks are from before docs/decisions/inputs-are-read-again.md. */
-const wasMeasuredBefore = ({ conditions }: MeasuredCell): boolean => conditions.rereadsInputs === undefined;
-const MEASURED_BEFORE =
-  '\n\n† Measured when kernels and libraries did not yet find L2 in the same state (docs/decisions/inputs-are-read-again.md), and not repeated since: ' +
-  'in a ring of few slots the libraries’ inputs came from the host, and in one larger than half of L2 kernels waited for dirty lines.';
 
 /** Of the rows at which a library was measured: the row, and its fastest library call. */
 const rowsWithLibrary = (view: LadderView): { row: LadderRow; library: MeasuredCell }[] =>

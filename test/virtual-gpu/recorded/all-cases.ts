@@ -5,6 +5,7 @@ import { MATRIX_CASES } from './matrix-cases.ts';
 import { MBARRIER_CASES } from './mbarrier-cases.ts';
 import { MMA_CASES } from './mma-cases.ts';
 import type { RecordedCase } from './recorded-case.ts';
+import { SUBNORMAL_SUM_CASES } from './subnormal-sum-cases.ts';
 import { TENSOR_COPY_CASES } from './tensor-copy-cases.ts';
 import { WGMMA_CASES } from './wgmma-cases.ts';
 
@@ -17,4 +18,5 @@ export const RECORDED_CASES: readonly RecordedCase[] = [
   ...CLUSTER_CASES,
   ...MBARRIER_CASES,
   ...FORM_CASES,
+  ...SUBNORMAL_SUM_CASES,
 ];
