@@ -23,8 +23,9 @@ import {
   middleShapes,
   shapesAround,
   shapesAtPowers,
+  wideShapes,
 } from './drawn-shapes.ts';
-import { followsLongSums, largeShapes } from './large-shapes.ts';
+import { followsLongSums, largeShapes, summedOver } from './large-shapes.ts';
 import { drawOptions } from './option-shapes.ts';
 import { drawPartlyAligned } from './partly-aligned-shapes.ts';
 import { comparisonOf, outputsOf } from './reference-runs.ts';
@@ -104,6 +105,9 @@ const POWERS_OF_TWO = 40;
 /** Of a thorough verification: shapes of middle sizes, for each dimension. */
 const MIDDLE_SHAPES = 2;
 
+/** The same beside several tiles of every other dimension. */
+const WIDE_SHAPES = 2;
+
 /** In how many dimensions, at most, a shape is drawn that is much larger than all others. */
 const EXTREME_SHAPES = { usual: 2, thorough: 8 } as const;
 
@@ -112,7 +116,7 @@ const EXTREME_SHAPES = { usual: 2, thorough: 8 } as const;
  * host's share is the same, and drawing and comparing elements is cheap.
  */
 const EXTREME_COST = {
-  emulated: { usual: { flop: 2e7, elements: 3e5 }, thorough: { flop: 4e8, elements: 2 ** 22 } },
+  emulated: { usual: { flop: 2e7, elements: 3e5 }, thorough: { flop: 4e8, elements: 2 ** 23 } },
   measured: { usual: { flop: 2e8, elements: 2 ** 22 }, thorough: { flop: 1e9, elements: 2 ** 24 } },
 } as const;
 /** Elements of a shape of a problem with one size, where there are few such shapes: one beyond 2²⁰, of two tensors. */
@@ -232,8 +236,7 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
     ...placedChecks(problem, listed, sets.placements),
     ...shapes.drawn.flatMap((shape, i) => drawnChecks(problem, shape, setsOfDrawn(sets, i, thorough))),
     ...[...shapes.options, ...shapes.partlyAligned, ...shapes.powers].map((shape) => onceAt(shape, DECLARED)),
-    ...shapes.middle.map(extremeCheck),
-    ...extremeChecks(problem, shapes.extremes, { ...sets, thorough }).map((check, i) => ({
+    ...extremeChecks(problem, shapes, { ...sets, thorough }).map((check, i) => ({
       ...check,
       multiprocessors: otherGpu(request, i),
     })),
@@ -316,7 +319,12 @@ function chooseShapes(request: ChecksRequest, known: readonly Dimensions[]): Cho
     }),
     partlyAligned: drawPartlyAligned({ problem, takes, timed, seed, isQuick, most: PARTLY_ALIGNED_SHAPES[extent] }),
     powers: thorough ? shapesAtPowers({ problem, takes, timed, seed }, POWERS_OF_TWO).filter(isQuick) : [],
-    middle: thorough ? middleShapes({ problem, takes, timed, seed, most, isFit }, MIDDLE_SHAPES) : [],
+    middle: thorough
+      ? [
+          ...middleShapes({ problem, takes, timed, seed, most, isFit }, MIDDLE_SHAPES),
+          ...wideShapes({ problem, takes, timed, seed, most, isFit }, WIDE_SHAPES),
+        ]
+      : [],
   };
 }
 
@@ -448,8 +456,8 @@ export interface ShapesForConditions {
   readonly isCheap: (dimensions: Dimensions) => boolean;
   /** Sizes beside those of the code. */
   readonly sizes: readonly number[];
-  /** Cheap shapes with a dimension of one of these sizes, large ones first. */
-  readonly poolAround: (sizes: readonly number[]) => readonly Dimensions[];
+  /** Cheap shapes with a dimension of one of these sizes, large ones first; `whole`: as dear as a thorough verification allows. */
+  readonly poolAround: (sizes: readonly number[], extent?: 'cheap' | 'whole') => readonly Dimensions[];
   /** @param isUntimed it takes another path than the timed shape; `untimed` such shapes come before it. */
   readonly checksAtThreshold: (dimensions: Dimensions, isUntimed: boolean, untimed: number) => Check[];
 }
@@ -519,8 +527,8 @@ export function shapesForConditions(request: ChecksRequest, constants: readonly 
       const further = elementsIn(problem, dimensions) <= FEW_ELEMENTS ? furtherGeneratorSets(problem, seed) : [];
       return [DECLARED, ...placements.slice(0, 1), ...further].map((generatorSet) => onceAt(dimensions, generatorSet));
     },
-    poolAround: (around) =>
-      shapesAround({ problem, timed, seed, takes, most: usual }, around, 0).sort(
+    poolAround: (around, extent = 'cheap') =>
+      shapesAround({ problem, timed, seed, takes, most: extent === 'whole' ? dear : usual }, around, 0).sort(
         (a, b) => elementsIn(problem, b) - elementsIn(problem, a),
       ),
     checksAtThreshold: (dimensions, isUntimed, untimed) => {
@@ -644,11 +652,12 @@ const extremeCheck = (dimensions: Dimensions): Check => ({ ...onceAt(dimensions,
  */
 function extremeChecks(
   problem: ProblemFile,
-  shapes: readonly Dimensions[],
+  { extremes, middle }: Pick<ChosenShapes, 'extremes' | 'middle'>,
   { placements, special, variants, thorough }: ChosenSets & { readonly thorough: boolean },
 ): Check[] {
   const further = [...special, ...variantsForLongRows(variants)];
   const arranged = placements.filter((kind) => kind === 'secret:rows');
+  const shapes = [...middle, ...extremes];
   const large = shapes.filter((shape) => elementsIn(problem, shape) >= LEAST_ARRANGED);
   const longest = large.toSorted(
     (a, b) => longestRow(problem, b) - longestRow(problem, a) || elementsIn(problem, b) - elementsIn(problem, a),
@@ -658,7 +667,7 @@ function extremeChecks(
     const filled = (sets: readonly string[]): Check[] => sets.map((generatorSet) => ({ ...check, generatorSet }));
     if (shape === longest && thorough) return [check, ...filled([...arranged, ...further])];
     if (shape === longest && arranged.length > 0) return filled(arranged);
-    return thorough && large.includes(shape) ? [check, ...filled(arranged)] : [check];
+    return thorough && large.includes(shape) && extremes.includes(shape) ? [check, ...filled(arranged)] : [check];
   });
 }
 
@@ -675,13 +684,14 @@ function otherGpu({ kernel, isEmulated, seed }: ChecksRequest, index: number): n
 /** Of a shape whose values are arranged, fewest elements: others are arranged in drawn shapes. */
 const LEAST_ARRANGED = 10_000;
 
-/** Elements of the longest row of an input. */
-const longestRow = (problem: ProblemFile, dimensions: Dimensions): number =>
-  Math.max(
-    ...expandBuffers(problem, dimensions)
-      .filter(({ role }) => role !== 'out')
-      .map(({ shape }) => shape.at(-1) ?? 1),
-  );
+/** How long the axis is that is summed over, as far as the problem says; otherwise the longest row of an input. */
+function longestRow(problem: ProblemFile, dimensions: Dimensions): number {
+  const summed = summedOver(problem).map((name) => dimensions[name]!);
+  const rows = expandBuffers(problem, dimensions)
+    .filter(({ role }) => role !== 'out')
+    .map(({ shape }) => shape.at(-1) ?? 1);
+  return Math.max(...(summed.length > 0 ? summed : rows));
+}
 
 /** Whether a CPU runs the launches in little time; always on a GPU. */
 function isQuickToRun(
@@ -691,11 +701,12 @@ function isQuickToRun(
 ): boolean {
   if (!isEmulated) return true;
   const all = launches(shape);
-  const isEnded = all.some(({ grid: [, y, z] }) => Math.max(y, z) === GRID_LIMITS[1]);
+  const isEnded = all.some(({ grid }) => grid.includes(GRID_LIMITS[1]));
   return threadsOf(all) <= (isEnded ? MOST_EMULATED_THREADS.endedGrid : mostEmulatedThreads(shape, extent));
 }
 
-const threadsOf = (launches: readonly Pick<PlannedLaunch, 'grid' | 'block'>[]): number =>
+/** Threads of all of these launches. */
+export const threadsOf = (launches: readonly Pick<PlannedLaunch, 'grid' | 'block'>[]): number =>
   launches.reduce((sum, { grid, block }) => sum + volumeOf(grid) * volumeOf(block), 0);
 
 const volumeOf = ([x, y, z]: Dim3): number => x * y * z;
@@ -713,7 +724,13 @@ function canJudgeSums(problem: ProblemFile, shape: Dimensions, others: readonly 
   const longest = Math.max(...others.map((other) => longestSum(problem, other)));
   if (longestSum(problem, shape) > longest && !isContinuous(problem)) return false;
   if (followsLongSums(problem)) return true;
-  return (namesItsTerms(problem) ? longestSum(problem, shape) : Math.max(...Object.values(shape))) <= LONG_SUM;
+  return (namesItsTerms(problem) ? longestSum(problem, shape) : longestReduced(problem, shape)) <= LONG_SUM;
+}
+
+/** The largest dimension that is summed over, as far as the problem says; otherwise the largest of all. */
+function longestReduced(problem: ProblemFile, shape: Dimensions): number {
+  const summed = summedOver(problem);
+  return Math.max(...(summed.length > 0 ? summed.map((name) => shape[name]!) : Object.values(shape)));
 }
 
 /** Whether every input holds numbers of a distribution that rarely repeats one. */

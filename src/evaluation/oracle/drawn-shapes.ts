@@ -281,6 +281,7 @@ const POWERS = { most: 14 } as const;
 
 /** Sizes between those of drawn shapes and the largest: from here on, of every order of magnitude alike. */
 const MIDDLE = 1024;
+const LEAST_MIDDLE = 256;
 
 /**
  * Shapes with one dimension between the usual sizes and the largest that is cheap, beside small others: steps that are for middle sizes only,
@@ -296,13 +297,52 @@ export function middleShapes(
   const sizes = Object.entries(problem.dimensions).filter(([, { values }]) => !values);
   let index = 0;
   return sizes.flatMap(([name, { minimum = 1, maximum = most.elements }]) => {
-    const end = Math.min(maximum, most.elements);
-    if (end <= MIDDLE) return [];
+    const end = largestPower(Math.min(maximum, most.elements), (size) => sampler.around(name, size, most).some(isFit));
+    if (end === undefined || end < minimum) return [];
+    // Where two dimensions are one, as queries and keys, middle sizes are dear, and the largest that fit are the middle ones.
+    const from = Math.min(MIDDLE, end / 2);
     return Array.from({ length: sizes.length === 1 ? 4 * each : each }, () => {
-      const size = Math.max(minimum, Math.round(MIDDLE * (end / MIDDLE) ** stream.uniform(index++)));
+      const size = Math.max(minimum, Math.round(from * (end / from) ** stream.uniform(index++)));
       return sampler.around(name, size, most).find(isFit);
     }).filter((shape) => shape !== undefined);
   });
+}
+
+/** The largest power of two up to this that fits, none below some tiles. */
+function largestPower(most: number, fits: (size: number) => boolean): number | undefined {
+  for (let size = 2 ** Math.floor(Math.log2(most)); size >= LEAST_MIDDLE; size /= 2) if (fits(size)) return size;
+  return undefined;
+}
+
+/** Sizes of one dimension where the others have several tiles, too. */
+const WIDE = { least: 600, most: 2500, tries: 8 } as const;
+
+/**
+ * Shapes with one dimension of dozens of tiles beside several of every other: orders of tiles in groups, whose last one is incomplete, and queues of
+ * tiles. `each` for every dimension.
+ */
+export function wideShapes(
+  draw: ShapesAround & { readonly isFit: (shape: Dimensions) => boolean },
+  each: number,
+): Dimensions[] {
+  const { problem, most, seed, isFit } = draw;
+  const sampler = new ShapeSampler({ ...draw, known: [], count: 0 }, 'wide shapes');
+  const stream = createStream(seed, 'sizes of wide shapes');
+  const sizes = Object.entries(problem.dimensions).filter(([, { values }]) => !values);
+  let index = 0;
+  const drawOne = (name: string): Dimensions | undefined => {
+    for (let attempt = 0; attempt < WIDE.tries; attempt++) {
+      const size = Math.round(WIDE.least * (WIDE.most / WIDE.least) ** stream.uniform(index++));
+      const shape = sampler.around(name, size, most).at(-1);
+      if (shape && hasSeveralTiles(problem, shape) && isFit(shape)) return shape;
+    }
+    return undefined;
+  };
+  return sizes.length < 2
+    ? []
+    : sizes.flatMap(([name, { maximum = WIDE.most }]) =>
+        maximum < WIDE.most ? [] : Array.from({ length: each }, () => drawOne(name)).filter((one) => one !== undefined),
+      );
 }
 
 /** Dimensions from this size on have more than one tile of many kernels. */

@@ -26,10 +26,18 @@ const MOST: Cost = { flop: 1e9, elements: 2 ** 25.5 };
 const MOST_TOGETHER: Cost = { flop: 2e9, elements: 2 ** 26.5 };
 
 /**
- * The largest buffer has more than 2²⁴ elements, by so much that it shows if the rest is left out; most of them along one dimension.
+ * The largest buffer has more than 2²⁴ elements, by so much that it shows if the rest is left out, or fewer where that is too dear; most of them along one dimension.
  * Unless that is summed over, another one is up to 4,096; all others are up to three.
  */
-const LARGE = { least: 2 ** 24, spread: 3 / 4, mostBeside: 4096, others: 3, shapes: 2, tries: 8 } as const;
+const LARGE = {
+  least: 2 ** 24,
+  smaller: [1, 1 / 2, 1 / 4, 1 / 8],
+  spread: 3 / 4,
+  mostBeside: 4096,
+  others: 3,
+  shapes: 2,
+  tries: 8,
+} as const;
 
 /**
  * Shapes as large as users' own that are still verified: two that the seed draws, and the problem's other workloads, as many as fit, by
@@ -67,7 +75,7 @@ function drawLarge({ problem, timed, isFit, seed }: LargeDraw): Dimensions[] {
   const inTurn = shuffle(sizes, (bound) => Math.floor(next() * bound)).sort(
     (a, b) => Number(summed.includes(b)) - Number(summed.includes(a)),
   );
-  const draw = (first: string, alignment: number): Dimensions | undefined => {
+  const draw = (first: string, alignment: number, least: number): Dimensions | undefined => {
     const aligned = (size: number): number => Math.ceil(size / alignment) * alignment;
     const second = inTurn.filter((name) => name !== first)[Math.floor(next() * (inTurn.length - 1))];
     const small = Object.entries(problem.dimensions).map(([name, { values, minimum = 1 }]) => [
@@ -77,7 +85,7 @@ function drawLarge({ problem, timed, isFit, seed }: LargeDraw): Dimensions[] {
     const isLong = summed.includes(first);
     const beside = second && !isLong && { [second]: aligned(Math.floor(LARGE.mostBeside ** next())) };
     const shape: Dimensions = { ...Object.fromEntries(small), ...beside };
-    const wanted = LARGE.least * (1 + LARGE.spread * next());
+    const wanted = least * (1 + LARGE.spread * next());
     for (let size = alignment; size <= wanted; size *= 2) {
       const most = largestBuffer(problem, { ...shape, [first]: 2 * size });
       if (most < wanted) continue;
@@ -88,9 +96,11 @@ function drawLarge({ problem, timed, isFit, seed }: LargeDraw): Dimensions[] {
   const found: Dimensions[] = [];
   for (const first of inTurn) {
     if (found.length === LARGE.shapes) break;
-    const tries = ALIGNMENTS.flatMap((alignment) => Array.from({ length: LARGE.tries }, () => alignment));
-    for (const alignment of tries) {
-      const shape = draw(first, alignment);
+    const tries = LARGE.smaller.flatMap((share) =>
+      ALIGNMENTS.flatMap((alignment) => Array.from({ length: LARGE.tries }, () => ({ alignment, share }))),
+    );
+    for (const { alignment, share } of tries) {
+      const shape = draw(first, alignment, share * LARGE.least);
       if (!shape || !isWithin(MOST, problem, shape, 1) || !hasUsualSums(problem, shape) || !isFit(shape)) continue;
       found.push(shape);
       break;
@@ -114,7 +124,7 @@ const hasUsualSums = (problem: ProblemFile, shape: Dimensions): boolean =>
   followsLongSums(problem) || summedOver(problem).every((name) => shape[name]! <= LONGEST_SUM);
 
 /** Dimensions of the axis that the operation reduces over: what is split, capped and merged in most kernels. */
-function summedOver({ reducedAxis, inputs }: ProblemFile): string[] {
+export function summedOver({ reducedAxis, inputs }: ProblemFile): string[] {
   const extent = reducedAxis && inputs[reducedAxis.input]?.shape[reducedAxis.axis];
   return typeof extent === 'string' ? namesInExpression(extent) : [];
 }

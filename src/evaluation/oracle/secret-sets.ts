@@ -437,10 +437,16 @@ function plant(
   return values;
 }
 
-/** How often all whole numbers are the largest. */
-const ALL_ALIKE = 1 / 4;
+/** The second half consists of stretches of so many whole numbers that are unlike one another. */
+const STRETCH = { length: 1024, fewest: 8 } as const;
 
-/** Whole numbers below this one, in half of the draws of one sign and near it: where sums of many overflow. */
+/** What the whole numbers of a stretch are: all the largest, of either sign; near it; of any size. */
+const STRETCHES = ['largest', 'least', 'near', 'any'] as const;
+
+/**
+ * Whole numbers below this one: first alike in kind, half of the time of one sign and near it, where sums of many overflow; then in stretches, some of
+ * which hold one number only.
+ */
 function integersBelow(
   values: Float64Array,
   most: number,
@@ -449,11 +455,15 @@ function integersBelow(
   const hasSign = values.some((value) => value < 0) || problem.inputs[name]!.dtype.startsWith('i');
   const [isNear, isNegative] = [stream.uniform(0) < 0.5, hasSign && stream.uniform(1) < 0.5];
   const sign = isNegative ? -1 : 1;
-  if (stream.uniform(2 + values.length) < ALL_ALIKE) return values.fill(sign * (most - 1));
+  const length = Math.max(1, Math.min(STRETCH.length, Math.floor(values.length / STRETCH.fewest)));
   for (let i = 0; i < values.length; i++) {
+    const lot = stream.bits(2 + values.length + Math.floor(i / length));
+    const kind = i < values.length / 2 ? (isNear ? 'near' : 'any') : STRETCHES[lot % STRETCHES.length]!;
     const share = stream.uniform(i + 2);
-    const size = Math.floor(most * (isNear ? 1 - share / 8 : share));
-    values[i] = (isNear || !hasSign || (share * 4096) % 1 < 0.5 ? sign : -sign) * Math.min(size, most - 1);
+    const isOther = kind === 'any' && (share * 4096) % 1 >= 0.5;
+    const size = kind === 'any' ? share : kind === 'near' ? 1 - share / 8 : 1;
+    const own = !hasSign || kind === 'largest' ? 1 : kind === 'least' ? -1 : isOther ? -sign : sign;
+    values[i] = own * Math.min(Math.floor(most * size), most - 1);
   }
   return values;
 }

@@ -126,8 +126,11 @@ function neutralConstants(problem: ProblemFile, { isFree, longestRepeated }: Fre
 /** How values go along the rows of an input: they rise from very low to very high, or the first row stands out. */
 const PROFILES = ['steep', 'sink'] as const;
 
-/** Sums of products of such a row and a positive one, divided by the root of its length: in all, and of the row that stands out. */
-const TREND = { steep: 200, sink: 10, noise: 0.02 } as const;
+/**
+ * Sums of products of such a row and a positive one, divided by the root of its length: in all; and of the row that stands out, so far above n
+ * others that all of their exponentials together weigh between a tenth and a 150th of its own: ln n and some more.
+ */
+const TREND = { steep: 200, sink: { least: 2.3, spread: 2.7, first: 1 / 32 }, noise: 0.02 } as const;
 
 const trending = ({ inputs }: ProblemFile, { isFree }: Pick<Freedom, 'isFree'>): string[] =>
   Object.keys(inputs).filter(
@@ -229,11 +232,30 @@ function atSampledPlaces(
   return values;
 }
 
-/** What such elements become, unlike the others: whole numbers, or zeros where the input has them. */
-const SAMPLED_AS = ['whole', 'zero'] as const;
+/** What such elements become, unlike the others: whole numbers, or zeros where the input has them; or every so many elements are small. */
+const SAMPLED_AS = ['whole', 'zero', 'strided'] as const;
 
-function samples(values: Float64Array, { buffer, index, freedom }: Treated): Float64Array {
+/** One stride for each stretch, which is as long as several tiles; and what small whole numbers are below. */
+const STRIDED = { strides: [2, 4, 8, 16, 32], stretch: 8192, small: 100 } as const;
+
+/** Small whole numbers at every so many places, where kernels look that test one element of a vector, or one thread's, for all. */
+function atStridedPlaces(values: Float64Array, stream: RandomStream, largest: number | undefined): Float64Array {
+  for (let i = 0; i < values.length; i++) {
+    const stretch = Math.floor(i / STRIDED.stretch);
+    const stride = STRIDED.strides[stream.bits(stretch) % STRIDED.strides.length]!;
+    const share = stream.uniform(values.length + i);
+    if (i % stride === 0) values[i] = Math.sign(values[i]! || 1) * (1 + Math.floor(STRIDED.small * share));
+    else if (largest !== undefined) values[i] = Math.floor(largest * (1 - share / 2)) - 1;
+  }
+  return values;
+}
+
+function samples(values: Float64Array, { buffer, stream, index, freedom }: Treated): Float64Array {
   if (!freedom.isFree(buffer.name)) return values;
+  if (SAMPLED_AS[index] === 'strided')
+    return isFloating(buffer.dtype) || wideRangeOf(buffer.name, freedom) !== undefined
+      ? atStridedPlaces(values, stream, isFloating(buffer.dtype) ? undefined : wideRangeOf(buffer.name, freedom))
+      : values;
   if (SAMPLED_AS[index] === 'whole')
     return isFloating(buffer.dtype)
       ? atSampledPlaces(values, buffer, (value) => Math.sign(value || 1) * Math.ceil(Math.abs(value) || 1))
@@ -247,8 +269,14 @@ function samples(values: Float64Array, { buffer, index, freedom }: Treated): Flo
  */
 const GROUPED = ['neighbours', 'period', 'pairs', 'rising', 'prefix'] as const;
 
-/** Sizes of groups, and of periods, in powers of two, each for a stretch; of so many elements two are a pair, and of a tile the first ones are not. */
-const GROUPS = { neighbours: 5, period: 8, stretch: 512, paired: 512, tile: 64, alike: 8, risen: 64 } as const;
+/**
+ * Sizes of groups, and of periods, in powers of two, each for a stretch; of so many elements two are a pair, in long rows of more, so that few
+ * samples meet one, and of a tile the first ones are not.
+ */
+const GROUPS = {
+  ...{ neighbours: 5, period: 8, stretch: 512, risen: 64 },
+  ...{ paired: 512, pairs: 8, tile: 64, alike: 8 },
+} as const;
 
 const repeating = (name: string, { isFree, longestRepeated }: Freedom): boolean =>
   isFree(name) && longestRepeated(name) > 0;
@@ -288,7 +316,10 @@ const GROUPINGS: Readonly<Record<(typeof GROUPED)[number], Grouping>> = {
     const middle = row[bits(0) % row.length]!;
     const step = Math.min(1, high - middle, middle - low);
     row.fill(middle);
-    for (let from = 0; from + GROUPS.tile <= row.length; from += GROUPS.paired) {
+    const distance = Math.max(GROUPS.paired, Math.floor(row.length / GROUPS.pairs));
+    // Of long rows, not at the beginning, where kernels look.
+    const start = distance > GROUPS.paired ? Math.floor(distance / 2) : 0;
+    for (let from = start; from + GROUPS.tile <= row.length; from += distance) {
       const place = from + GROUPS.alike + (bits(from) % (GROUPS.tile - 2 * GROUPS.alike));
       row[place]! += step;
       row[place + GROUPS.alike / 2]! -= step;
@@ -310,11 +341,14 @@ function trends(values: Float64Array, { problem, buffer, stream, index, strength
   const isOwn = names.filter(freedom.contrasts)[Math.floor(index / PROFILES.length)] === buffer.name;
   const profile = PROFILES[index % PROFILES.length]!;
   const unit = strength / Math.sqrt(columns);
+  const sink = Math.log(rows) + TREND.sink.least + TREND.sink.spread * stream.uniform(values.length);
+  // What the others of the first row are multiplied with is next to nothing, so that it can't hide them.
+  const first = profile === 'sink' && rows > 1 ? TREND.sink.first : 1;
   for (let i = 0; i < values.length; i++) {
     const row = Math.floor(i / columns) % rows;
-    if (!isOwn) values[i] = 0.5 + stream.uniform(i);
+    if (!isOwn) values[i] = (row === 0 ? first : 1) * (0.5 + stream.uniform(i));
     else if (profile === 'steep') values[i] = unit * TREND.steep * ((row + stream.uniform(i)) / rows - 0.5);
-    else values[i] = row === 0 ? unit * TREND.sink : TREND.noise * (stream.uniform(i) - 0.5);
+    else values[i] = row === 0 ? unit * sink : TREND.noise * (stream.uniform(i) - 0.5);
   }
   return values;
 }
@@ -484,5 +518,6 @@ function depths(values: Float64Array, { buffer, stream, index, freedom }: Treate
 export const variantsForLongRows = (sets: readonly string[]): string[] =>
   sets.filter((set) => {
     const { kind, index } = variantOf(set)!;
+    if (kind === 'secret:trends') return PROFILES[index % PROFILES.length] === 'sink';
     return kind === 'secret:depths' && DEPTHS[index] === 'parts';
   });

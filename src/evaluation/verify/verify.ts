@@ -12,6 +12,7 @@ import type { LaunchPlan, PlannedLaunch } from '../../core/launch-plan.ts';
 import { completeDimensions } from '../../core/plan/dimensions.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import { isDomainSet } from '../../core/plan/generator-sets.ts';
+import { planScope } from '../../core/plan/scope.ts';
 import type { Printed } from '../../core/printed.ts';
 import type { Dimensions, Problem, ProblemFile } from '../../core/problem.ts';
 import type { Suite } from '../../core/suites.ts';
@@ -36,6 +37,7 @@ import {
   shapeForValues,
   shapesForConditions,
   shapesToPlan,
+  threadsOf,
 } from '../oracle/checks.ts';
 import { hasSeveralTiles } from '../oracle/drawn-shapes.ts';
 import type { CheckKey, ExpectationCache } from '../oracle/expectation-cache.ts';
@@ -52,6 +54,7 @@ import {
 import { aimedShapes, foreseen, functionsIn, shapesForSteps } from './aimed-shapes.ts';
 import { CheckRuns } from './check-runs.ts';
 import { CorrectnessTally } from './correctness-tally.ts';
+import { irregularSizes } from './irregular-sizes.ts';
 import { jointShapes } from './joint-shapes.ts';
 import { judgeCheck } from './judge-check.ts';
 import { judgeOnce } from './judge-once.ts';
@@ -129,16 +132,17 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
     if ('ok' in plan) return { ...plan, coverage };
   }
   const cheapest = cheapestToRepeat(problem.file, checks);
-  const watched = watchedChecks(checks, dimensions, seed);
+  const larger = largerToWatch(request, checks);
+  const watched = new Set([...watchedChecks(checks, dimensions, seed), ...larger]);
   const { dear = [], cheap = [] } = Object.groupBy(checks, ({ isLarge }) => (isLarge ? 'dear' : 'cheap'));
-  const queue = repeatedFirst(cheap, cheapest);
+  const queue = [...repeatedFirst(cheap, cheapest), ...larger];
   // In turns, so that a shape with several generator sets meets both contents of memory.
   const firstOverZeros = createStream(seed, 'memory of second runs').bits(0) % 2;
   const launched = new Set<string>();
   let [index, remembers, isSlowWhenLarge] = [0, false, false];
   const memory = (): Check[] =>
     checksOfMemory(choice, coverage.drawnShapes).slice(0, remembers ? undefined : Number(thorough));
-  const further = [aimedChecks, thresholdChecks, jointChecks, constantChecks, memory, () => dear];
+  const further = [aimedChecks, irregularChecks, thresholdChecks, jointChecks, constantChecks, memory, () => dear];
   const next = (): Check | undefined => {
     while (queue.length === 0 && further.length > 0) queue.push(...further.shift()!(request, choice, coverage));
     return queue.shift();
@@ -220,6 +224,37 @@ function aimedChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Co
   const found = drawn.slice(coverage.drawnShapes.length);
   coverage.drawnShapes = drawn;
   return found.flatMap(checksAt);
+}
+
+/** In how many shapes the candidate's launches are unlike those of neighbouring ones. */
+const MOST_IRREGULAR = 4;
+
+/** Checks of shapes at which the expressions of kernel.json end or fall. Only for candidates that have such. */
+function irregularChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Coverage): Check[] {
+  const { candidate, dimensions, device, thorough } = request;
+  const problem = request.problem.file;
+  if (isLong(request)) return [];
+  const scope = planScope({
+    ...{ problem, parameters: candidate.parameters, dimensions },
+    device: { smCount: device.spec.smCount.value },
+  });
+  const open = Object.keys(problem.dimensions).filter((name) => !problem.dimensions[name]!.values);
+  const sizes = irregularSizes(candidate.kernel.file, scope, open);
+  if (sizes.length === 0) return [];
+  const { poolAround, isFit, checksAt } = shapesForConditions(choice, []);
+  const found = firstOf(poolAround(sizes, thorough ? 'whole' : 'cheap'), isFit, MOST_IRREGULAR);
+  coverage.drawnShapes = [...coverage.drawnShapes, ...found];
+  return found.flatMap(checksAt);
+}
+
+/** The first of them that fit, so many at most; no more are asked. */
+function firstOf<T>(all: readonly T[], fits: (one: T) => boolean, most: number): T[] {
+  const found: T[] = [];
+  for (const one of all) {
+    if (found.length === most) break;
+    if (fits(one)) found.push(one);
+  }
+  return found;
 }
 
 /** Of shapes beside numbers with which the candidate compares sizes. */
@@ -484,6 +519,31 @@ function watchedChecks(checks: readonly Check[], timed: Dimensions, seed: number
   );
   const draws = createStream(seed, 'checks on which races are looked for');
   return new Set([...byShape.values()].map((all, i) => all[draws.bits(i) % all.length]!));
+}
+
+/** Such launches are watched where CTAs tell one another: of dozens of CTAs, and no more than some seconds. */
+const WATCHED = { threads: { least: 2 ** 12, most: 2 ** 17 }, flop: 2e7 } as const;
+
+/** Reads from device memory that may find what another CTA has written. */
+const READS_OTHERS = /\b(?:ld\.(?:volatile|relaxed|acquire)|atom)\.(?!(?:[\w:]+\.)*shared)/;
+
+/**
+ * Of a kernel whose CTAs tell one another something, the largest such shape, again: a look-back goes beyond the first few CTAs only where there are
+ * many.
+ */
+function largerToWatch(request: VerifyRequest, checks: readonly Check[]): Check[] {
+  const { code } = request.module;
+  const ptx = code.kind === 'ptx' ? code.text : code.ptx;
+  if (!request.thorough || ptx === undefined || !READS_OTHERS.test(ptx) || isLong(request)) return [];
+  const threads = (check: Check): number => threadsOf(launchesOf(() => request.planFor(check.dimensions)));
+  return checks
+    .filter(({ isExtreme, isLarge, generatorSet }) => isExtreme && !isLarge && generatorSet === DECLARED)
+    .filter(({ dimensions }) => evaluateExpression(request.problem.file.flop, dimensions) <= WATCHED.flop)
+    .map((check) => ({ check, threads: threads(check) }))
+    .filter((one) => one.threads >= WATCHED.threads.least && one.threads <= WATCHED.threads.most)
+    .toSorted((a, b) => b.threads - a.threads)
+    .slice(0, 1)
+    .map(({ check }) => ({ ...check, isOnce: false }));
 }
 
 /** `remembers`: the kernel may find something of earlier launches. */

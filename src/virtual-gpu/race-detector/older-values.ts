@@ -33,7 +33,7 @@ export type OlderValue = Pick<Version, 'bytes' | 'clock'>;
 /** Versions of a place that are kept, and readers of each. */
 const MOST = { versions: 4, readers: 64 } as const;
 
-/** How often the same warp reads the same older version; at one place of a launch as often as a wait that gives up too early polls. */
+/** How often the same warp reads the same older version; one warp of a launch, at one place, as often as a wait that gives up too early polls. */
 const PATIENCE = { usual: 1, once: 4000 } as const;
 
 /** Reads of a launch that get an older value: walks back over many places would take as long as the square of their number. */
@@ -51,7 +51,7 @@ export class OlderValues {
   readonly #isBefore: (moment: Moment, by: Accessor) => boolean;
   readonly #places = new Map<number, Place>();
   #reads = 0;
-  #patientPlace: Place | undefined;
+  #patient: { readonly place: Place; readonly reader: string } | undefined;
 
   /** @param isBefore whether a moment is ordered before the current access of a warp. */
   constructor(isBefore: (moment: Moment, by: Accessor) => boolean) {
@@ -121,7 +121,8 @@ export class OlderValues {
     const before = progress.get(reader);
     let least = versions.findLastIndex((one) => this.#isKnown(one, by));
     if (before) {
-      const patience = this.#patientPlace === place ? PATIENCE.once : PATIENCE.usual;
+      const isPatient = this.#patient?.place === place && this.#patient.reader === reader;
+      const patience = isPatient ? PATIENCE.once : PATIENCE.usual;
       const next = before.reads < patience ? before.number : before.number + 1;
       least = Math.max(
         least,
@@ -129,7 +130,7 @@ export class OlderValues {
       );
     }
     const chosen = versions.slice(Math.max(0, least)).find((one) => one === last || suits(one.bytes)) ?? last;
-    if (chosen !== last) this.#patientPlace ??= place;
+    if (chosen !== last) this.#patient ??= { place, reader };
     progress.set(reader, {
       number: chosen.number,
       reads: before?.number === chosen.number ? before.reads + 1 : 1,

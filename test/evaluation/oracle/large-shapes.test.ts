@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checksFor } from '../../../src/evaluation/oracle/checks.ts';
-import { middleShapes, shapesAtPowers } from '../../../src/evaluation/oracle/drawn-shapes.ts';
+import { middleShapes, shapesAtPowers, wideShapes } from '../../../src/evaluation/oracle/drawn-shapes.ts';
 import { largeShapes } from '../../../src/evaluation/oracle/large-shapes.ts';
 import { copying } from '../../support/toy-problem.ts';
 
@@ -27,6 +27,13 @@ describe('shapes as large as users’ own', () => {
     expect(found).not.toContainEqual({ R: 1, C: 2 ** 28 });
   });
 
+  it('are as large as fits where that is too dear', () => {
+    const isFit = ({ R, C }: Record<string, number>): boolean => R! * C! < 2 ** 22;
+    const { drawn } = largeShapes({ problem: copying('R', 'C'), timed, isFit, seed: 1 });
+    expect(drawn).toHaveLength(2);
+    for (const { R, C } of drawn) expect(R! * C!).toBeGreaterThan(2 ** 21);
+  });
+
   it('are none for a kernel that takes small ones only', () => {
     const isFit = ({ R, C }: Record<string, number>): boolean => R! * C! < 10_000;
     expect(largeShapes({ problem: copying('R', 'C'), timed, isFit, seed: 1 })).toEqual({ drawn: [], workloads: [] });
@@ -50,6 +57,31 @@ it('shapes of middle sizes are of every order of magnitude from 1,024 on, more o
   const two = middleShapes({ ...draw, problem: copying('R', 'C'), seed: 1 }, 2);
   expect(two).toHaveLength(4);
   for (const { R, C } of two) expect(Math.max(R!, C!)).toBeGreaterThanOrEqual(1024);
+});
+
+it('shapes of middle sizes are the largest that fit where two dimensions are one', () => {
+  const most = { flop: 1e9, elements: 2 ** 21 };
+  const takes = ({ R, C }: Record<string, number>): boolean => R === C;
+  const isFit = ({ R, C }: Record<string, number>): boolean => R! * C! <= 600 ** 2;
+  const problem = copying('R', 'C');
+  problem.dimensions.C!.default = 'R';
+  const shapes = seeds.flatMap((seed) => middleShapes({ problem, takes, isFit, most, timed: { R: 1, C: 1 }, seed }, 2));
+  expect(shapes.length).toBeGreaterThan(10);
+  for (const { R, C } of shapes) {
+    expect(R).toBe(C);
+    expect(R).toBeGreaterThanOrEqual(256);
+  }
+});
+
+it('wide shapes have dozens of tiles along one dimension and several along the others', () => {
+  const draw = { takes: () => true, timed: { R: 1, C: 1 }, isFit: () => true, most: { flop: 1e9, elements: 2 ** 22 } };
+  const shapes = wideShapes({ ...draw, problem: copying('R', 'C'), seed: 4 }, 2);
+  expect(shapes).toHaveLength(4);
+  for (const { R, C } of shapes) {
+    expect(Math.max(R!, C!)).toBeGreaterThanOrEqual(600);
+    expect(Math.min(R!, C!)).toBeGreaterThanOrEqual(33);
+  }
+  expect(wideShapes({ ...draw, problem: copying('R'), seed: 4 }, 2)).toEqual([]);
 });
 
 it('a kernel that asks for the number of multiprocessors is verified as on other GPUs', () => {

@@ -54,8 +54,19 @@ describe('inputs in variants', () => {
     expect(risen).toEqual(risen.toSorted((a, b) => a - b));
     expect(Math.min(...drawn(product, 'B', steep))).toBeGreaterThan(0);
     const [first, ...others] = rows(drawn(product, 'A', sink));
-    expect(first! / 4).toBeCloseTo(10, 5);
+    // Beside it, the exponentials of all eight together weigh between a tenth and a 150th.
+    expect(first! / 4 - Math.log(8)).toBeGreaterThanOrEqual(2.3);
+    expect(first! / 4 - Math.log(8)).toBeLessThan(5);
+    expect(Math.max(...drawn(product, 'B', sink).slice(0, 16))).toBeLessThan(0.05);
     for (const other of others) expect(Math.abs(other)).toBeLessThan(0.2);
+  });
+
+  it('make every so many elements small whole numbers, in stretches', () => {
+    const strided = of(norm, 'secret:samples').at(-1)!;
+    const values = drawn(norm, 'X', strided);
+    const stride = values.findIndex((value, i) => i > 0 && Number.isInteger(value));
+    expect([2, 4, 8, 16, 32]).toContain(stride);
+    values.forEach((value, i) => void expect(Number.isInteger(value)).toBe(i % stride === 0));
   });
 
   it('give whole numbers, most of them within a byte, some beyond', () => {

@@ -73,3 +73,17 @@ extern "C" __global__ void reads_non_coherently(volatile unsigned* value, unsign
   __syncthreads();
   if (threadIdx.x == 0) *y = __ldg(flag);
 }
+
+// Every CTA announces itself, in the end for good. Whoever looks back meets CTAs that have only half of it, as many as there are before it.
+extern "C" __global__ void looks_back(volatile unsigned* value, unsigned* flag, unsigned* y) {
+  atomicExch(flag + blockIdx.x, 1);
+  unsigned halves = 0;
+  for (int before = static_cast<int>(blockIdx.x) - 1; before >= 0; --before) {
+    unsigned seen;
+    do seen = *static_cast<volatile unsigned*>(flag + before);
+    while (seen == 0);
+    halves += seen == 1;
+  }
+  atomicExch(flag + blockIdx.x, 2);
+  y[blockIdx.x] = halves;
+}

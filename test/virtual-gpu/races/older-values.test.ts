@@ -49,6 +49,17 @@ describe('a watched launch', () => {
     expect(await resultOf(name, false)).toBe(42);
   });
 
+  it('shows many CTAs that have come halfway, not only the first ones', async () => {
+    const ctas = 40;
+    const outcome = await tryLaunch(device, module, {
+      ...{ functionName: 'looks_back', grid: ctas, block: 1, arguments: ['value', 'flag', 'y'] },
+      buffers: { value: 4, flag: 4 * ctas, y: 4 * ctas },
+      options: { findRaces: true },
+    });
+    if (!outcome.ok) throw new Error(outcome.message);
+    expect(words(outcome.contents.y!)[ctas - 1]).toBe(ctas - 1);
+  });
+
   it('stops a non-coherent read of what the launch wrote', async () => {
     expect(await resultOf('reads_non_coherently', true)).toMatch(
       /race: a read of 4 bytes through the non-coherent path .* may miss the write of thread \(0, 0, 0\) at kernels\.cu/,

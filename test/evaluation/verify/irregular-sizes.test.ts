@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest';
+import type { KernelFile } from '../../../src/core/kernel.ts';
+import { irregularSizes } from '../../../src/evaluation/verify/irregular-sizes.ts';
+
+const SCOPE = { N: 1000, M: 64, TILE: 32, 'device.smCount': 58 };
+
+const sizesOf = (...grid: string[]): number[] => {
+  const step = { function: 'f', grid, block: [256], arguments: [] };
+  return irregularSizes({ steps: [step] } as unknown as Pick<KernelFile, 'steps'>, SCOPE, ['N', 'M']);
+};
+
+describe('sizes at which launches are irregular', () => {
+  it('begin where a bound of the grid leaves something over', () => {
+    const [first, further] = sizesOf('min(ceilDiv(N, 4), 65535)') as [number, number];
+    expect(first).toBe(4 * 65_535 + 1);
+    expect(further).toBeGreaterThan(first);
+    expect(sizesOf('min(ceilDiv(N, TILE), 2 * device.smCount)')[0]).toBe(32 * 116 + 1);
+  });
+
+  it('are those at which an expression falls, though it hardly ever does', () => {
+    expect(sizesOf('ceilDiv(N, 1024) - (N % 9973 == 1234)')).toEqual([1234, 11_207]);
+  });
+
+  it.each(['ceilDiv(N, 128)', 'N', '7', 'max(1, N / 1024)', 'N % 4 == 0 ? 1 : 2', 'ceilDiv(TILE, N)'])(
+    'are none where launches grow with the size, or change all the time: %s',
+    (expression) => {
+      expect(sizesOf(expression)).toEqual([]);
+    },
+  );
+
+  it('come from every dimension, and none from names that are no sizes', () => {
+    expect(sizesOf('min(N, 50000)', 'min(M, 60000)').filter((_, i) => i % 2 === 0)).toEqual([50_001, 60_001]);
+    expect(sizesOf('min(TILE, 8)')).toEqual([]);
+  });
+});
