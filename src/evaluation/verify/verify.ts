@@ -534,7 +534,8 @@ const READS_OTHERS = /\b(?:ld\.(?:volatile|relaxed|acquire)|atom)\.(?!(?:[\w:]+\
 function largerToWatch(request: VerifyRequest, checks: readonly Check[]): Check[] {
   const { code } = request.module;
   const ptx = code.kind === 'ptx' ? code.text : code.ptx;
-  if (!request.thorough || ptx === undefined || !READS_OTHERS.test(ptx) || isLong(request)) return [];
+  if (!request.thorough || request.device.measuring || ptx === undefined || !READS_OTHERS.test(ptx)) return [];
+  if (isLong(request)) return [];
   const threads = (check: Check): number => threadsOf(launchesOf(() => request.planFor(check.dimensions)));
   return checks
     .filter(({ isExtreme, isLarge, generatorSet }) => isExtreme && !isLarge && generatorSet === DECLARED)
@@ -576,7 +577,7 @@ async function verifyCheck(
   const unwaited = unwaitedLaunch(plan, request.module.code, request.candidate.kernel.sources);
   if (unwaited) return refused('unsafe', describeUnwaited(unwaited), name);
   const prepared = oracle.check({ problem, seed, dimensions, generatorSet });
-  if (!check.isOnce && !isMain) await refuseBlindCheck({ problem, check, prepared, seed, signal: request.signal });
+  if (!check.isOnce && !isMain && !check.isExtreme) await refuseBlindCheck({ problem, check, prepared, seed, signal: request.signal });
   const memory = { contents: prepared.inputs.bytes, overZeros };
   const timeoutMs = request.timeoutMs * (request.thorough && check.isExtreme ? EXTREME_PATIENCE : 1);
   const runs = await CheckRuns.open({ ...request, timeoutMs, name, plan, ...memory, isMain, findsRaces });
