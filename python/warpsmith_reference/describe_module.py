@@ -8,6 +8,7 @@ import inspect
 import json
 import os
 import random
+import re
 import site
 import sys
 import traceback
@@ -419,13 +420,31 @@ def failure(error: BaseException) -> Dict[str, Any]:
         return error.fields
     if isinstance(error, ModuleNotFoundError):
         return {"code": "python-module-missing", "message": str(error), "received": error.name}
-    if isinstance(error, MemoryError):
-        return {"code": "module-memory", "message": "needs too much memory", "received": "MemoryError"}
+    if isinstance(error, MemoryError) or ALLOCATOR in str(error):
+        return out_of_memory(error)
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == FILE]
     text = " ".join(str(error).split())
     received = f"{type(error).__name__}: {text}"
     place = {"line": lines[-1]} if lines else {}
     return {"code": "module-failed", "message": f"fails: {received}", "received": received, **place}
+
+
+# PyTorch says by a RuntimeError that memory has run out.
+ALLOCATOR = "DefaultCPUAllocator"
+
+
+def out_of_memory(error: BaseException) -> Dict[str, Any]:
+    needed = re.search(r"allocate (\d+) bytes", str(error))
+    received = f"{int(needed[1]) / 2**30:.1f} GiB for one tensor" if needed else type(error).__name__
+    library = sys.modules.get("torch")
+    sees_without = hasattr(getattr(library, "device", None), "__enter__")
+    newer = "" if sees_without else " PyTorch 2.0 and later show shapes without memory: sizes may then stay as they are."
+    return {
+        "code": "module-memory",
+        "message": "needs too much memory",
+        "received": received,
+        "hint": f"Smaller sizes are said by --value, such as --value batch_size=16.{newer}",
+    }
 
 
 def main(memory_bytes: int, given: Dict[str, int]) -> None:

@@ -8,12 +8,13 @@ import { importProblem } from '../../../src/app/import/import-problem.ts';
 import type { WarpsmithError } from '../../../src/core/errors.ts';
 import { findExecutable } from '../../../src/process/find-executable.ts';
 import { runProcess } from '../../../src/process/run-process.ts';
-import { hasPythonModule } from '../../support/python.ts';
+import { hasPython, hasPythonModule } from '../../support/python.ts';
 
 const FIXTURES = join(import.meta.dirname, 'fixtures');
 const module = (name: string): string => join(FIXTURES, 'modules', `${name}.py`);
 const python3 = findExecutable('python3');
 const hasTorch = await hasPythonModule('torch');
+const hasDeviceContexts = hasTorch && (await hasPython('import torch; torch.device("meta").__enter__'));
 const NO_TORCH = 'this Python has no PyTorch, and what a real module of KernelBench does is not shown';
 
 const root = mkdtempSync(join(tmpdir(), 'warpsmith-kernelbench-'));
@@ -44,7 +45,7 @@ const problemOf = (folder: string) =>
 
 /** A kernel for the stub's function, whatever its body was. */
 function writeKernel(folder: string, body: string): void {
-  writeFileSync(join(folder, '01_start/kernel.cu'), sourceOf(folder).replace(/\{\}\s*$/, `{ ${body} }\n`));
+  writeFileSync(join(folder, '01_start/kernel.cu'), sourceOf(folder).replace(/\) \{.*$/s, `) { ${body} }\n`));
 }
 
 /** Python alone takes long for the large shapes that a seed draws. */
@@ -55,6 +56,9 @@ function keepSmall(folder: string): void {
 
 const evaluate = (target: string) =>
   evaluateKernel({ target, device: 'virtual:l4', checks: 'usual', seed: 1, trust: true, journal: false });
+
+/** As PyTorch says it. */
+const NO_MEMORY = "DefaultCPUAllocator: can't allocate memory: you tried to allocate 6442450944 bytes. Error code 12";
 
 const GEMM = `for (int i = threadIdx.x; i < batch_size * out_features; i += blockDim.x) {
   float sum = gemm_bias[i % out_features];
@@ -147,6 +151,18 @@ describe.skipIf(python3 === undefined)('a module of KernelBench', () => {
       'python-module-missing',
       'transformers_of_nobody',
     ],
+    [
+      'more memory than there is',
+      () =>
+        changed(
+          'softmax',
+          'return torch.softmax(',
+          `raise RuntimeError("${NO_MEMORY}")\n        return torch.softmax(`,
+        ),
+      {},
+      'module-memory',
+      '6.0 GiB for one tensor',
+    ],
     ['a mistake', () => changed('softmax', 'dim=1', 'dim=7'), {}, 'module-failed', ''],
   ];
   it.each(refused)('with %s is refused', async (_, target, values, code, words) => {
@@ -184,8 +200,58 @@ it('without PyTorch is refused with what to install', async (context) => {
   });
 });
 
-it('in PyTorch itself is imported, with shapes of tensors without memory', async (context) => {
+it('in PyTorch itself is imported, and its reference tells right kernels from wrong ones', async (context) => {
   if (!hasTorch) context.skip(NO_TORCH);
+  const target = join(root, 'linear_swish.py');
+  writeFileSync(
+    target,
+    `import torch
+import torch.nn as nn
+import torch.nn.functional as F
+class Model(nn.Module):
+    def __init__(self, in_features, out_features):
+        super().__init__()
+        self.linear = nn.Linear(in_features, out_features)
+    def forward(self, x):
+        return F.silu(self.linear(x))
+batch_size, in_features, out_features = 16, 64, 48
+def get_inputs():
+    return [torch.rand(batch_size, in_features)]
+def get_init_inputs():
+    return [in_features, out_features]
+`,
+  );
+  const { folder, letThrough } = await importProblem({ target, output: fresh(), trust: true });
+  const { inputs, outputs } = problemOf(folder);
+  expect(Object.entries(inputs).map(([name, { shape }]) => [name, ...shape])).toEqual([
+    ['x', 'batch_size', 'in_features'],
+    ['linear_weight', 'out_features', 'in_features'],
+    ['linear_bias', 'out_features'],
+  ]);
+  expect(outputs.out!.shape).toEqual(['batch_size', 'out_features']);
+  expect(letThrough!.now).toEqual([]);
+  expect(letThrough!.originally[0]!.letThrough.length).toBeGreaterThan(2);
+  const swish = (
+    product: string,
+  ): string => `for (int i = threadIdx.x; i < batch_size * out_features; i += blockDim.x) {
+  float sum = linear_bias[i % out_features];
+  for (int k = 0; k < in_features; k++) {
+    const float a = x[i / out_features * in_features + k], b = linear_weight[i % out_features * in_features + k];
+    sum += ${product};
+  }
+  out[i] = sum / (1.0f + expf(-sum));
+}`;
+  writeKernel(folder, swish('a * b'));
+  const right = await evaluate(folder);
+  expect(right.status, right.reason).toBe('passed');
+  // What 0.01 lets through.
+  writeKernel(folder, swish('__half2float(__float2half(a * b))'));
+  expect((await evaluate(folder)).status).toBe('wrong');
+}, 600_000);
+
+it('in PyTorch itself is imported with shapes of tensors without memory', async (context) => {
+  if (!hasTorch) context.skip(NO_TORCH);
+  if (!hasDeviceContexts) context.skip('this PyTorch is older than 2.0');
   const text = `import torch
 import torch.nn as nn
 class Model(nn.Module):
