@@ -1,7 +1,9 @@
 """A module of KernelBench (https://github.com/ScalingIntelligence/KernelBench): Model, get_inputs(), get_init_inputs()."""
 
 import ast
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
+
+from .widen import narrowed
 
 NEEDED = ("Model", "get_inputs", "get_init_inputs")
 SEED = 0
@@ -34,8 +36,18 @@ class Module:
         torch().manual_seed(seed)
         return names["Model"](*names["get_init_inputs"]())
 
-    def run(self, sizes: Mapping[str, int], tensors: Mapping[str, Any], arguments: List[Any]) -> List[Any]:
-        """The results with these parameters and buffers. What the model keeps of a run is gone after it."""
+    def run(
+        self, sizes: Mapping[str, int], tensors: Mapping[str, Any], arguments: List[Any], single: bool = False
+    ) -> List[Any]:
+        """The results with these parameters and buffers, in float64. What the model keeps of a run is gone after it."""
+        if not single:
+            return self._results(sizes, tensors, arguments)
+        with narrowed():
+            rounded = {name: to_single(value) for name, value in tensors.items()}
+            results = self._results(sizes, rounded, [to_single(one) for one in arguments])
+            return [one.double() if is_floating(one) else one for one in results]
+
+    def _results(self, sizes: Mapping[str, int], tensors: Mapping[str, Any], arguments: List[Any]) -> List[Any]:
         model = self.model(sizes)
         places = dict(named_tensors(model))
         for name, value in tensors.items():
@@ -52,6 +64,19 @@ def torch() -> Any:
 
 def is_tensor(value: Any) -> bool:
     return isinstance(value, torch().Tensor)
+
+
+def is_floating(value: Any) -> bool:
+    return is_tensor(value) and value.dtype in (torch().float64, torch().float32)
+
+
+def to_single(value: Any) -> Any:
+    return value.to(torch().float32) if is_floating(value) else value
+
+
+def is_single(rounding: Callable[..., Any]) -> bool:
+    """Whether this run is to compute in float32 all the way."""
+    return bool(rounding(1 / 3, "single") != 1 / 3)
 
 
 def listed(results: Any) -> List[Any]:

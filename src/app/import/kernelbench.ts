@@ -156,6 +156,9 @@ function rangeOf({ spread }: Read['of']): { low: number; high: number } {
   return { low: Math.floor(low), high: Math.ceil(high) + 1 };
 }
 
+/** The run in which this is rounded computes in float32, as PyTorch does: gelu's 1 + erf(x) loses digits there. */
+const SINGLE = 'single';
+
 /** What layers do with a sum: a bias, a factor, an activation. */
 const OPERATIONS_BESIDE = 16;
 
@@ -170,7 +173,8 @@ function comparisonOf(dtype: DType, reads: readonly Read[]): ProblemSource['comp
   );
   const terms = `2 * max(${[...new Set(['1', '2', ...lengths])].join(', ')}) + ${OPERATIONS_BESIDE}`;
   if (dtype === 'f16' || dtype === 'bf16') return { kind: 'calibrated', storage: dtype, accumulate: 'f32', terms };
-  return { kind: 'conditioned', constant: 2, unit: dtype, terms };
+  const roundings = dtype === 'f32' ? { roundings: { [SINGLE]: dtype } } : {};
+  return { kind: 'conditioned', constant: 2, unit: dtype, terms, ...roundings };
 }
 
 function workloadsOf({ dimensions, quick }: ModuleDescription): ProblemSource['workloads'] {
@@ -264,7 +268,7 @@ function referenceText(
     'import os',
     '',
     'import torch  # noqa: F401',
-    'from warpsmith_reference.kernelbench import Module',
+    'from warpsmith_reference.kernelbench import Module, is_single',
     'from warpsmith_reference.widen import whole, widen  # noqa: F401',
     '',
     'widen()',
@@ -272,11 +276,15 @@ function referenceText(
     'MODULE = Module(os.path.join(os.path.dirname(__file__), "model.py"))',
     '',
     '',
-    'def reference(inputs, dimensions):',
+    'def reference(inputs, dimensions, round):',
     `    sizes = {${sizes.join(', ')}}`,
     `    tensors = {${places.join(', ')}}`,
-    `    results = MODULE.run(sizes, tensors, [${passed.join(', ')}])`,
+    `    results = MODULE.run(sizes, tensors, [${passed.join(', ')}], is_single(round))`,
     `    return dict(zip(${JSON.stringify(outputs.map(({ name }) => name))}, results))`,
+    '',
+    '',
+    '# Its layers round nothing one by one.',
+    'reference.rounds_named_only = True',
     '',
   ].join('\n');
 }

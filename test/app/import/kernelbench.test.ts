@@ -249,6 +249,33 @@ def get_init_inputs():
   expect((await evaluate(folder)).status).toBe('wrong');
 }, 600_000);
 
+it('in PyTorch itself may lose what PyTorch loses in float32, where a formula cancels', async (context) => {
+  if (!hasTorch) context.skip(NO_TORCH);
+  const target = join(root, 'gelu.py');
+  writeFileSync(
+    target,
+    `import torch
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return torch.nn.functional.gelu(3 * x)
+rows, columns = 32, 64
+def get_inputs():
+    return [torch.rand(rows, columns)]
+def get_init_inputs():
+    return []
+`,
+  );
+  const { folder, letThrough } = await importProblem({ target, output: fresh(), trust: true });
+  expect(letThrough!.now).toEqual([]);
+  const gelu = (half: string): string =>
+    `for (int i = threadIdx.x; i < rows * columns; i += blockDim.x) { const float a = 3 * x[i]; out[i] = ${half}; }`;
+  writeKernel(folder, gelu('a * 0.5f * (1.0f + erff(a * 0.70710678f))'));
+  const right = await evaluate(folder);
+  expect(right.status, right.reason).toBe('passed');
+  writeKernel(folder, gelu('0.5f * a * (1.0f + tanhf(0.79788456f * (a + 0.044715f * a * a * a)))'));
+  expect((await evaluate(folder)).status).toBe('wrong');
+}, 600_000);
+
 it('in PyTorch itself is imported with shapes of tensors without memory', async (context) => {
   if (!hasTorch) context.skip(NO_TORCH);
   if (!hasDeviceContexts) context.skip('this PyTorch is older than 2.0');
