@@ -21,12 +21,12 @@ from warpsmith_reference.extents import Sizes, fitted, influences, only_differs 
 from warpsmith_reference.kernelbench import (  # noqa: E402
     SEED,
     Module,
+    is_floating,
     is_tensor,
     listed,
     missing_from,
     named_tensors,
     torch,
-    whole_numbers,
 )
 from warpsmith_worker.lifetime import end_with_parent  # noqa: E402
 
@@ -39,6 +39,8 @@ LONGEST_SCAN = 64
 # What a virtual GPU judges in a second, and an audit of both sets of checks in a minute or two.
 QUICK_WORK = 2e7
 LEAST_HALVED = 64
+# Of the results, where inputs are drawn.
+FINITE = 0.9
 # Of a uniform distribution √3; of the normal one's samples, more.
 UNIFORM_SPREAD = 1.8
 
@@ -284,7 +286,7 @@ def described(module: Module, given: Mapping[str, int]) -> Dict[str, Any]:
     missing = missing_from(names)
     if missing is not None:
         raise no_module(missing)
-    numbers = whole_numbers(module, names)
+    numbers = module.whole_numbers(names)
     unknown = next((name for name in given if name not in numbers), None)
     if unknown is not None:
         raise no_such_size(unknown, numbers)
@@ -295,12 +297,14 @@ def described(module: Module, given: Mapping[str, int]) -> Dict[str, Any]:
     scene = Scene(module, {**own, **quick})
     buffers = {name for name, _ in scene.model.named_buffers()}
     state = state_of(module, {**own, **quick}, scene)
+    bears = {kind: bears_inputs(module, {**own, **quick}, scene, kind) for kind in ("normal", "positive")}
     return {
         "fixed": dict(given),
         "dimensions": [
             {"name": one.name, "value": one.value, "step": one.step, "minimum": one.minimum} for one in dimensions
         ],
         "quick": quick,
+        "bears": bears,
         "inputs": [
             argument(i, name, one, scene.fillings[i], expressions)
             for i, (name, one) in enumerate(zip(argument_names(scene), scene.arguments))
@@ -314,6 +318,27 @@ def described(module: Module, given: Mapping[str, int]) -> Dict[str, Any]:
         ],
         "results": [result(i, one, expressions) for i, one in enumerate(scene.results)],
     }
+
+
+def bears_inputs(module: Module, sizes: Sizes, scene: Scene, kind: str) -> bool:
+    """Whether nearly all results are finite where all inputs and parameters are drawn so: a logarithm takes no zero-mean ones."""
+    model = module.model(sizes)
+    statistics = {name for name, _ in model.named_buffers()}
+    for name, one in named_tensors(model):
+        if is_floating(one):
+            one.data = drawn(one, "positive" if name in statistics else kind)
+    arguments = [drawn(one, kind) if is_floating(one) else cloned(one) for one in scene.arguments]
+    try:
+        with torch().no_grad():
+            results = listed(model(*arguments))
+    except Exception:
+        return False
+    return all(float(((one - one) == 0).double().mean()) >= FINITE for one in results if is_floating(one))
+
+
+def drawn(like: Any, kind: str) -> Any:
+    values = torch().randn(tuple(like.shape)).to(like.dtype)
+    return values if kind == "normal" else (values**2) ** 0.5
 
 
 def tensor(value: Any, place: Tuple[str, Any], expressions: Mapping[Place, str]) -> Dict[str, Any]:

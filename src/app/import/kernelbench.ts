@@ -91,7 +91,7 @@ export function importModule(module: ModuleDescription, text: string, file: stri
     workloads: workloadsOf(module),
     checkShapes: checkShapes(module).map((dimensions) => ({ dimensions })),
     ...(floating.length > 0 && {
-      generatorSets: { normal: all({ kind: 'normal' }), positive: all({ kind: 'positive' }) },
+      generatorSets: setsOf(module, reads, all),
     }),
     ...{ comparison: { kind: 'exact' }, determinism: 'bitwise', start: START, rungs: [START] },
   };
@@ -135,6 +135,19 @@ const dimensionsOf = ({ dimensions }: ModuleDescription): ProblemSource['dimensi
     : Object.fromEntries(
         dimensions.map(({ name, minimum }) => [name, { description: `${name} of the module.`, minimum }]),
       );
+
+/** Zero-mean and positive inputs, where the module has results for them; else its own. */
+function setsOf(
+  { bears }: ModuleDescription,
+  reads: readonly Read[],
+  all: (generator: Generator) => Record<string, Generator>,
+): ProblemSource['generatorSets'] {
+  const sets = {
+    ...(bears.normal && { normal: all({ kind: 'normal' }) }),
+    ...(bears.positive && { positive: all({ kind: 'positive' }) }),
+  };
+  return Object.keys(sets).length > 0 ? sets : { own: ownInputs(reads) };
+}
 
 /** Statistics such as a variance, which models keep in buffers, stay positive. */
 const drawnFor = ({ of }: Read, wanted: Generator): Generator =>
@@ -206,20 +219,25 @@ function checkShapes({ dimensions }: ModuleDescription): Dimensions[] {
   return [...new Map(shapes.map((one) => [JSON.stringify(one), one])).values()];
 }
 
-/** Inputs and parameters as the module draws them, once for each trial. */
-function trials(reads: readonly Read[]): ProblemSource['generatorSets'] {
+/** Inputs and parameters as the module draws them. */
+function ownInputs(reads: readonly Read[]): Record<string, Generator> {
   const drawn = reads.flatMap(({ name, dtype, of }): [string, Generator][] => {
     if (!isFloating(dtype)) return [];
     const filling = 'filling' in of ? of.filling : null;
     if (filling?.kind === 'uniform') return [[name, { kind: 'uniform', low: 0, high: 1 }]];
     return [[name, filling?.kind === 'normal' ? { kind: 'normal' } : of.spread]];
   });
-  if (drawn.length === 0) return undefined;
-  const set = Object.fromEntries(drawn);
+  return Object.fromEntries(drawn);
+}
+
+/** The same, once for each trial. */
+function trials(reads: readonly Read[]): ProblemSource['generatorSets'] {
+  const set = ownInputs(reads);
+  if (Object.keys(set).length === 0) return undefined;
   return Object.fromEntries(Array.from({ length: TRIALS }, (_, i) => [`trial ${i + 1}`, set]));
 }
 
-function notesOf({ fixed, dimensions, inputs, tensors }: ModuleDescription, reads: readonly Read[]): string[] {
+function notesOf({ fixed, dimensions, inputs, tensors, bears }: ModuleDescription, reads: readonly Read[]): string[] {
   const made = inputs.filter((one) => one.kind === 'tensor' && one.filling === null).map(({ name }) => name);
   const state = tensors.filter(({ isState }) => isState).map(({ name }) => name);
   const changed = Object.entries(fixed).map(([name, value]) => `${name}=${value}`);
@@ -235,6 +253,11 @@ function notesOf({ fixed, dimensions, inputs, tensors }: ModuleDescription, read
           `${made.join(', ')}: made from random numbers by the module. Here all elements are drawn: give them a generator if kernels may rely on how they are made.`,
         ]
       : []),
+    ...(bears.normal
+      ? []
+      : [
+          `With zero-mean inputs its results are not finite: they are not drawn, ${bears.positive ? 'positive ones are' : 'only its own kind is'}.`,
+        ]),
     ...(state.length > 0 ? [`Left out, because a run only updates them: ${state.join(', ')}.`] : []),
     ...(reads.some(({ of }) => 'isBuffer' in of)
       ? ['Parameters are inputs, drawn like them; the module’s own would be the same in every trial.']

@@ -41,6 +41,7 @@ const problemOf = (folder: string) =>
     scalars?: Record<string, object>;
     workloads: { name: string }[];
     checkShapes: object[];
+    generatorSets?: Record<string, object>;
   };
 
 /** A kernel for the stub's function, whatever its body was. */
@@ -125,6 +126,24 @@ describe.skipIf(python3 === undefined)('a module of KernelBench', () => {
     expect(problemOf(folder).workloads.map(({ name }) => name)).toEqual(['rows6-columns48']);
     expect(problemOf(folder).scalars).toEqual({ scale: { dtype: 'f32', value: 0.5 } });
     expect(notes.join(' ')).toContain('rows=6');
+  }, 120_000);
+
+  it('has sizes in tuples, too, but for those that follow from others', async () => {
+    const target = changed('softmax', 'rows, columns = 24, 48', 'rows = 24\nshape = (48,)\nboth = (rows, 48)');
+    const text = readFileSync(target, 'utf8').replace('torch.rand(rows, columns)', 'torch.rand(both[0], *shape)');
+    writeFileSync(target, text);
+    const { folder } = await importProblem({ target, output: fresh(), trust: true, values: { shape: 20 } });
+    expect(problemOf(folder).workloads.map(({ name }) => name)).toEqual(['rows24-shape20']);
+    expect(problemOf(folder).inputs.x!.shape).toEqual(['rows', 'shape']);
+  }, 120_000);
+
+  it('is given no inputs for which it has no results, and says so', async () => {
+    const target = changed('softmax', 'torch.softmax(x * scale, dim=1)', 'torch.softmax(torch.log(x) * scale, dim=1)');
+    const { folder, notes } = await importProblem({ target, output: fresh(), trust: true });
+    expect(Object.keys(problemOf(folder).generatorSets!)).toEqual(['positive']);
+    expect(notes.join(' ')).toContain('With zero-mean inputs its results are not finite');
+    const usual = await importProblem({ target: module('softmax'), output: fresh(), trust: true });
+    expect(Object.keys(problemOf(usual.folder).generatorSets!)).toEqual(['normal', 'positive']);
   }, 120_000);
 
   const refused: [string, () => string, Record<string, number>, string, string][] = [
