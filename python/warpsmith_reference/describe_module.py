@@ -305,6 +305,7 @@ def described(module: Module, given: Mapping[str, int]) -> Dict[str, Any]:
         ],
         "quick": quick,
         "bears": bears,
+        "reach": reach(module, dimensions, own),
         "inputs": [
             argument(i, name, one, scene.fillings[i], expressions)
             for i, (name, one) in enumerate(zip(argument_names(scene), scene.arguments))
@@ -318,6 +319,38 @@ def described(module: Module, given: Mapping[str, int]) -> Dict[str, Any]:
         ],
         "results": [result(i, one, expressions) for i, one in enumerate(scene.results)],
     }
+
+
+def reach(module: Module, dimensions: Sequence[Dimension], own: Sizes) -> Optional[str]:
+    """How many elements of one input a result follows from: as long are its sums. None where gradients don't tell."""
+    base = {one.name: one.minimum + one.step * (2 + i % 3) for i, one in enumerate(dimensions)}
+    more = {one.name: one.step for one in dimensions}
+    single = [{name: base[name] + count * more[name]} for name in base for count in (1, 2)]
+    joint = [{name: base[name] + more[name] * ((i + 2 * k) % 4) for i, name in enumerate(base)} for k in range(4)]
+    seen: List[Tuple[Sizes, int]] = []
+    for changes in [{}, *single, *joint]:
+        count = reached(module, {**own, **base, **changes})
+        if count is None:
+            return None
+        seen.append(({**base, **changes}, count))
+    return fitted(seen, list(base))
+
+
+def reached(module: Module, sizes: Sizes) -> Optional[int]:
+    """Of a few results, the largest number of an input's elements that one has a gradient in."""
+    try:
+        scene = Scene(module, sizes)
+        arguments = [cloned(one).requires_grad_() if is_floating(one) else cloned(one) for one in scene.arguments]
+        inputs = [one for one in arguments if is_floating(one)]
+        counts = [0]
+        for result in listed(scene.model(*arguments)):
+            flat = result.reshape(-1) if is_floating(result) else []
+            for at in sorted({0, len(flat) // 2, len(flat) - 1} if len(flat) > 0 else set()):
+                found = torch().autograd.grad(flat[at], inputs, retain_graph=True, allow_unused=True)
+                counts += [int((one != 0).sum()) for one in found if one is not None]
+        return max(counts) or None
+    except Exception:
+        return None
 
 
 def bears_inputs(module: Module, sizes: Sizes, scene: Scene, kind: str) -> bool:

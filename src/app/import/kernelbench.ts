@@ -78,7 +78,7 @@ export function importModule(module: ModuleDescription, text: string, file: stri
     outputs: Object.fromEntries(
       outputs.map(({ name: own, dtype, shape }) => [
         own,
-        { dtype, shape: [...shape], access: 'out' as const, comparison: comparisonOf(dtype, reads) },
+        { dtype, shape: [...shape], access: 'out' as const, comparison: comparisonOf(dtype, reads, module.reach) },
       ]),
     ),
     ...(numbers.length > 0 && {
@@ -176,14 +176,16 @@ const SINGLE = 'single';
 const OPERATIONS_BESIDE = 16;
 
 /**
- * Sums are taken to be as long as the longest axis of an input, or as all axes of a parameter but its first, which is the
- * result's. Each term is a product and an addition.
+ * Sums are taken to be as long as a result follows from elements of one input, where that is known, else as the longest axis of an
+ * input; or as all axes of a parameter but its first, which is the result's. Each term is a product and an addition.
  */
-function comparisonOf(dtype: DType, reads: readonly Read[]): ProblemSource['comparison'] {
+function comparisonOf(dtype: DType, reads: readonly Read[], reach: string | null): ProblemSource['comparison'] {
   if (!isFloating(dtype)) return { kind: 'exact' };
-  const lengths = reads.flatMap(({ shape, of }) =>
-    'isBuffer' in of ? (shape.length > 1 ? [shape.slice(1).map(inBrackets).join(' * ')] : []) : [...shape],
+  const ofInputs = reach === null ? reads.flatMap(({ shape, of }) => ('isBuffer' in of ? [] : [...shape])) : [reach];
+  const ofParameters = reads.flatMap(({ shape, of }) =>
+    'isBuffer' in of && shape.length > 1 ? [shape.slice(1).map(inBrackets).join(' * ')] : [],
   );
+  const lengths = [...ofInputs, ...ofParameters];
   const terms = `2 * max(${[...new Set(['1', '2', ...lengths])].join(', ')}) + ${OPERATIONS_BESIDE}`;
   if (dtype === 'f16' || dtype === 'bf16') return { kind: 'calibrated', storage: dtype, accumulate: 'f32', terms };
   const roundings = dtype === 'f32' ? { roundings: { [SINGLE]: dtype } } : {};
@@ -237,7 +239,10 @@ function trials(reads: readonly Read[]): ProblemSource['generatorSets'] {
   return Object.fromEntries(Array.from({ length: TRIALS }, (_, i) => [`trial ${i + 1}`, set]));
 }
 
-function notesOf({ fixed, dimensions, inputs, tensors, bears }: ModuleDescription, reads: readonly Read[]): string[] {
+function notesOf(
+  { fixed, dimensions, inputs, tensors, bears, reach }: ModuleDescription,
+  reads: readonly Read[],
+): string[] {
   const made = inputs.filter((one) => one.kind === 'tensor' && one.filling === null).map(({ name }) => name);
   const state = tensors.filter(({ isState }) => isState).map(({ name }) => name);
   const changed = Object.entries(fixed).map(([name, value]) => `${name}=${value}`);
@@ -262,7 +267,7 @@ function notesOf({ fixed, dimensions, inputs, tensors, bears }: ModuleDescriptio
     ...(reads.some(({ of }) => 'isBuffer' in of)
       ? ['Parameters are inputs, drawn like them; the module’s own would be the same in every trial.']
       : []),
-    'flop counts elements, minimumFlop and minimumReadBytes are 0, and terms of the comparison are guessed from the shapes: correct them for useful bounds.',
+    `flop counts elements, minimumFlop and minimumReadBytes are 0: correct them for useful bounds. terms of the comparison ${reach === null ? 'are guessed from the shapes' : 'say how many elements of an input a result follows from'}.`,
   ];
 }
 

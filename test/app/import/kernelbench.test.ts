@@ -37,7 +37,7 @@ const problemOf = (folder: string) =>
   JSON.parse(readFileSync(join(folder, 'problem.json'), 'utf8')) as {
     dimensions: Record<string, object>;
     inputs: Record<string, { shape: string[]; dtype: string }>;
-    outputs: Record<string, { shape: string[] }>;
+    outputs: Record<string, { shape: string[]; comparison: { terms: string } }>;
     scalars?: Record<string, object>;
     workloads: { name: string }[];
     checkShapes: object[];
@@ -266,6 +266,33 @@ def get_init_inputs():
   // What 0.01 lets through.
   writeKernel(folder, swish('__half2float(__float2half(a * b))'));
   expect((await evaluate(folder)).status).toBe('wrong');
+}, 600_000);
+
+it('in PyTorch itself is compared by sums as long as a result follows from elements of an input', async (context) => {
+  if (!hasTorch) context.skip(NO_TORCH);
+  const target = join(root, 'norms.py');
+  writeFileSync(
+    target,
+    `import torch
+class Model(torch.nn.Module):
+    def __init__(self, features, height, width):
+        super().__init__()
+        self.norm = torch.nn.LayerNorm((features, height, width))
+        self.conv = torch.nn.Conv2d(features, 5, 3)
+    def forward(self, x):
+        return self.norm(x), self.conv(x).mean(dim=(0, 2, 3)), x.sum(dim=1), x[0, 0, 0] * 2
+features = 8
+shape = (6, 10)
+def get_inputs():
+    return [torch.rand(4, features, *shape)]
+def get_init_inputs():
+    return [features, *shape]
+`,
+  );
+  const { folder } = await importProblem({ target, output: fresh(), trust: true });
+  const { outputs } = problemOf(folder);
+  // One rule for all results: the longest.
+  expect(outputs.out0!.comparison.terms).toContain('4 * features * shape_0 * shape_1');
 }, 600_000);
 
 it('in PyTorch itself may lose what PyTorch loses in float32, where a formula cancels', async (context) => {
