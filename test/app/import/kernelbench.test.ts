@@ -348,6 +348,7 @@ def get_init_inputs():
   const half = (size: string) => `floor((${size} + 1) / 2)`;
   expect(outputs.out!.shape).toEqual(['batch_size', 'out_channels', half('height'), half('width')]);
   expect(Object.keys(inputs)).toEqual(['x', 'conv_weight', 'conv_bias', 'norm_weight', 'norm_bias']);
-  // The mean over a batch takes a bias before it away.
-  expect(letThrough!.now).toEqual(['ignored-input:conv_bias']);
+  // The mean over a batch takes a bias before it away. It also makes sums so long that rounded operands may hide at the timed size.
+  const others = letThrough!.now.filter((one) => !/^timed:operands-of-\d+-bits$/.test(one));
+  expect(others).toEqual(['ignored-input:conv_bias']);
 }, 600_000);
