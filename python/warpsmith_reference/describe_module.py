@@ -8,6 +8,7 @@ import inspect
 import json
 import os
 import random
+import re
 import site
 import sys
 import traceback
@@ -20,12 +21,12 @@ from warpsmith_reference.extents import Sizes, fitted, influences, only_differs 
 from warpsmith_reference.kernelbench import (  # noqa: E402
     SEED,
     Module,
+    is_floating,
     is_tensor,
     listed,
     missing_from,
     named_tensors,
     torch,
-    whole_numbers,
 )
 from warpsmith_worker.lifetime import end_with_parent  # noqa: E402
 
@@ -38,6 +39,8 @@ LONGEST_SCAN = 64
 # What a virtual GPU judges in a second, and an audit of both sets of checks in a minute or two.
 QUICK_WORK = 2e7
 LEAST_HALVED = 64
+# Of the results, where inputs are drawn.
+FINITE = 0.9
 # Of a uniform distribution √3; of the normal one's samples, more.
 UNIFORM_SPREAD = 1.8
 
@@ -283,7 +286,7 @@ def described(module: Module, given: Mapping[str, int]) -> Dict[str, Any]:
     missing = missing_from(names)
     if missing is not None:
         raise no_module(missing)
-    numbers = whole_numbers(module, names)
+    numbers = module.whole_numbers(names)
     unknown = next((name for name in given if name not in numbers), None)
     if unknown is not None:
         raise no_such_size(unknown, numbers)
@@ -294,12 +297,15 @@ def described(module: Module, given: Mapping[str, int]) -> Dict[str, Any]:
     scene = Scene(module, {**own, **quick})
     buffers = {name for name, _ in scene.model.named_buffers()}
     state = state_of(module, {**own, **quick}, scene)
+    bears = {kind: bears_inputs(module, {**own, **quick}, scene, kind) for kind in ("normal", "positive")}
     return {
         "fixed": dict(given),
         "dimensions": [
             {"name": one.name, "value": one.value, "step": one.step, "minimum": one.minimum} for one in dimensions
         ],
         "quick": quick,
+        "bears": bears,
+        "reach": reach(module, dimensions, own),
         "inputs": [
             argument(i, name, one, scene.fillings[i], expressions)
             for i, (name, one) in enumerate(zip(argument_names(scene), scene.arguments))
@@ -313,6 +319,59 @@ def described(module: Module, given: Mapping[str, int]) -> Dict[str, Any]:
         ],
         "results": [result(i, one, expressions) for i, one in enumerate(scene.results)],
     }
+
+
+def reach(module: Module, dimensions: Sequence[Dimension], own: Sizes) -> Optional[str]:
+    """How many elements of one input a result follows from: as long are its sums. None where gradients don't tell."""
+    base = {one.name: one.minimum + one.step * (2 + i % 3) for i, one in enumerate(dimensions)}
+    more = {one.name: one.step for one in dimensions}
+    single = [{name: base[name] + count * more[name]} for name in base for count in (1, 2)]
+    joint = [{name: base[name] + more[name] * ((i + 2 * k) % 4) for i, name in enumerate(base)} for k in range(4)]
+    seen: List[Tuple[Sizes, int]] = []
+    for changes in [{}, *single, *joint]:
+        count = reached(module, {**own, **base, **changes})
+        if count is None:
+            return None
+        seen.append(({**base, **changes}, count))
+    return fitted(seen, list(base))
+
+
+def reached(module: Module, sizes: Sizes) -> Optional[int]:
+    """Of a few results, the largest number of an input's elements that one has a gradient in."""
+    try:
+        scene = Scene(module, sizes)
+        arguments = [cloned(one).requires_grad_() if is_floating(one) else cloned(one) for one in scene.arguments]
+        inputs = [one for one in arguments if is_floating(one)]
+        counts = [0]
+        for result in listed(scene.model(*arguments)):
+            flat = result.reshape(-1) if is_floating(result) else []
+            for at in sorted({0, len(flat) // 2, len(flat) - 1} if len(flat) > 0 else set()):
+                found = torch().autograd.grad(flat[at], inputs, retain_graph=True, allow_unused=True)
+                counts += [int((one != 0).sum()) for one in found if one is not None]
+        return max(counts) or None
+    except Exception:
+        return None
+
+
+def bears_inputs(module: Module, sizes: Sizes, scene: Scene, kind: str) -> bool:
+    """Whether nearly all results are finite where all inputs and parameters are drawn so: a logarithm takes no zero-mean ones."""
+    model = module.model(sizes)
+    statistics = {name for name, _ in model.named_buffers()}
+    for name, one in named_tensors(model):
+        if is_floating(one):
+            one.data = drawn(one, "positive" if name in statistics else kind)
+    arguments = [drawn(one, kind) if is_floating(one) else cloned(one) for one in scene.arguments]
+    try:
+        with torch().no_grad():
+            results = listed(model(*arguments))
+    except Exception:
+        return False
+    return all(float(((one - one) == 0).double().mean()) >= FINITE for one in results if is_floating(one))
+
+
+def drawn(like: Any, kind: str) -> Any:
+    values = torch().randn(tuple(like.shape)).to(like.dtype)
+    return values if kind == "normal" else (values**2) ** 0.5
 
 
 def tensor(value: Any, place: Tuple[str, Any], expressions: Mapping[Place, str]) -> Dict[str, Any]:
@@ -419,13 +478,31 @@ def failure(error: BaseException) -> Dict[str, Any]:
         return error.fields
     if isinstance(error, ModuleNotFoundError):
         return {"code": "python-module-missing", "message": str(error), "received": error.name}
-    if isinstance(error, MemoryError):
-        return {"code": "module-memory", "message": "needs too much memory", "received": "MemoryError"}
+    if isinstance(error, MemoryError) or ALLOCATOR in str(error):
+        return out_of_memory(error)
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == FILE]
     text = " ".join(str(error).split())
     received = f"{type(error).__name__}: {text}"
     place = {"line": lines[-1]} if lines else {}
     return {"code": "module-failed", "message": f"fails: {received}", "received": received, **place}
+
+
+# PyTorch says by a RuntimeError that memory has run out.
+ALLOCATOR = "DefaultCPUAllocator"
+
+
+def out_of_memory(error: BaseException) -> Dict[str, Any]:
+    needed = re.search(r"allocate (\d+) bytes", str(error))
+    received = f"{int(needed[1]) / 2**30:.1f} GiB for one tensor" if needed else type(error).__name__
+    library = sys.modules.get("torch")
+    sees_without = hasattr(getattr(library, "device", None), "__enter__")
+    newer = "" if sees_without else " PyTorch 2.0 and later show shapes without memory: sizes may then stay as they are."
+    return {
+        "code": "module-memory",
+        "message": "needs too much memory",
+        "received": received,
+        "hint": f"Smaller sizes are said by --value, such as --value batch_size=16.{newer}",
+    }
 
 
 def main(memory_bytes: int, given: Dict[str, int]) -> None:

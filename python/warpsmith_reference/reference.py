@@ -74,6 +74,8 @@ class Reference:
         elif not takes_round(function):
             refuse_unrounded(question["rounding"])
             arguments.pop()
+        elif getattr(function, "rounds_named_only", False) and "named" not in question["rounding"]:
+            refuse_unrounded(question["rounding"])
         outputs = self._call(function, arguments, question["dimensions"])
         for name, payload, bytes_before in zip(names, payloads, before):
             if payload != bytes_before:

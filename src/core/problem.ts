@@ -138,6 +138,13 @@ const comparison = z
       constant: z.number().positive(),
       unit: writtenDTypeSchema,
       terms: expressionSchema.describe('Number of summed terms.'),
+      roundings: z
+        .record(identifierSchema, writtenDTypeSchema)
+        .optional()
+        .describe(
+          'Intermediate results that a kernel may round, by the names the reference gives them, and to what: twice the ' +
+            'largest error of the naive run in the row is allowed on top. For formulas that cancel, such as 1 + erf(x).',
+        ),
     }),
   ])
   .meta({ id: 'Comparison' });

@@ -1,10 +1,8 @@
 import { z } from 'zod';
 import { describeSizes } from '../core/compared-sizes.ts';
-import type { Counters } from '../core/counters.ts';
 import type { WarpsmithError } from '../core/errors.ts';
 import type { Evaluation } from '../core/evaluation.ts';
 import type { Timing } from '../core/timing.ts';
-import { sum } from '../core/values.ts';
 import { describeFault, describeWriter } from './documents/evaluation.ts';
 import {
   describeBounds,
@@ -17,6 +15,7 @@ import {
 } from './format.ts';
 import { oneWaySentences } from './sections/conditions.ts';
 import { describeEvidence } from './sections/findings.ts';
+import { counterChanges } from './view/counter-changes.ts';
 
 /*
  * What an author is told of a verdict: enough to decide on the next change, and short enough to be read every time.
@@ -65,7 +64,6 @@ export interface FeedbackParts {
 }
 
 const MOST_FINDINGS = 3;
-const MOST_COUNTERS = 8;
 const MOST_DIAGNOSTICS = 6;
 
 /** The feedback on an evaluation. */
@@ -73,7 +71,7 @@ export function feedbackOf(parts: FeedbackParts): Feedback {
   const { evaluation, ratioToParent = null, ratioToStart = null } = parts;
   const { status, reason, timing, findings, error } = evaluation;
   const isTimed = status === 'passed' && timing !== undefined;
-  const counters = isTimed ? counterChanges(parts) : [];
+  const counters = isTimed && parts.parent ? counterChanges(parts.parent, evaluation) : [];
   return {
     status,
     why: present([
@@ -152,72 +150,6 @@ function predictionOf(
   const judged = Math.abs(Math.log(off)) <= allowed ? 'right' : missed;
   const moved = counters[0] === undefined ? 'no counter moved' : `most changed: ${counters[0]}`;
   return `${hoped}, got ${ratioToParent.toFixed(2)}×: ${judged}; ${moved}`;
-}
-
-/** Figures that tell what a change did. */
-const FIGURES: readonly (readonly [name: string, value: (counters: Counters, timing: Timing | undefined) => number])[] =
-  [
-    ['warp instructions', ({ instructions }) => instructions],
-    ['global load requests', ({ globalLoadRequests }) => globalLoadRequests],
-    ['global load sectors', ({ globalLoadSectors }) => globalLoadSectors],
-    ['global store sectors', ({ globalStoreSectors }) => globalStoreSectors],
-    [
-      'shared wavefronts',
-      ({ sharedLoadWavefronts, sharedStoreWavefronts }) => sharedLoadWavefronts + sharedStoreWavefronts,
-    ],
-    [
-      'bank conflicts',
-      ({ sharedLoadBankConflicts, sharedStoreBankConflicts }) => sharedLoadBankConflicts + sharedStoreBankConflicts,
-    ],
-    [
-      'local memory requests (spills)',
-      ({ localLoadRequests, localStoreRequests }) => localLoadRequests + localStoreRequests,
-    ],
-    ['barriers', ({ barriers }) => barriers],
-    ['divergent branches', ({ divergentBranches }) => divergentBranches],
-    [
-      'atomic requests',
-      ({ globalAtomicRequests, sharedAtomicRequests }) => globalAtomicRequests + sharedAtomicRequests,
-    ],
-    ['fp32 FLOP', ({ flop }) => flop.fp32],
-    ['tensor FLOP', ({ flop }) => flop.tensor],
-    ['registers per thread', ({ launches }) => largest(launches.map(({ resources }) => resources.registersPerThread))],
-    [
-      'shared bytes per CTA',
-      ({ launches }) =>
-        largest(
-          launches.map(
-            ({ resources: { staticSharedBytes, dynamicSharedBytes } }) => staticSharedBytes + dynamicSharedBytes,
-          ),
-        ),
-    ],
-    ['CTAs', ({ launches }) => sum(launches.map(({ ctaCount }) => ctaCount))],
-    ['launches', ({ launches }) => launches.length],
-    ['warps per SM', (_, timing) => largest((timing?.launches ?? []).map(({ occupancy }) => occupancy.warpsPerSm))],
-    [
-      'DRAM bytes (estimate)',
-      (_, timing) => sum((timing?.launches ?? []).map(({ dramBytesEstimate }) => dramBytesEstimate)),
-    ],
-  ];
-
-const largest = (values: readonly number[]): number => values.reduce((most, value) => Math.max(most, value), 0);
-/** Below this change a figure is not worth an author's attention. */
-const LEAST_CHANGE = 1.02;
-
-function counterChanges({ evaluation, parent }: FeedbackParts): string[] {
-  if (!evaluation.counters || !parent?.counters) return [];
-  const changes = FIGURES.flatMap(([name, value]) => {
-    const [before, after] = [value(parent.counters!, parent.timing), value(evaluation.counters!, evaluation.timing)];
-    if (before === after) return [];
-    const factor = before === 0 || after === 0 ? Number.POSITIVE_INFINITY : Math.max(before / after, after / before);
-    if (!(factor >= LEAST_CHANGE)) return [];
-    const times = Number.isFinite(factor) ? ` (×${formatFigure(after / before)})` : '';
-    return [{ factor, text: `${name} ${formatFigure(before)} → ${formatFigure(after)}${times}` }];
-  });
-  return changes
-    .sort((a, b) => b.factor - a.factor)
-    .slice(0, MOST_COUNTERS)
-    .map(({ text }) => text);
 }
 
 /** Share of a tolerance above which other inputs may exceed it. */

@@ -227,6 +227,36 @@ const lesson = z.object({
 /** What came of working on a finding in one way, on one device. */
 export type Lesson = z.infer<typeof lesson>;
 
+const spending = z.object({
+  evaluations: number,
+  /** Wall time. */
+  seconds: number,
+  gpuSeconds: number,
+  /** For GPU time; 0 without a price. */
+  money: number,
+  tokens: number,
+  /** For tokens; 0 without a price. */
+  tokenMoney: number,
+});
+
+/** What a pull of an arm used, by budget. */
+export type Spending = z.infer<typeof spending>;
+
+/** ln: a turn that more than doubles the speed counts as one that doubles it. Such leaps do not come twice. */
+export const MOST_TURN_GAIN = Math.log(2);
+
+const armPrior = z.object({
+  arm: text,
+  /** In earlier runs of the same problem on the same device. */
+  turns: number,
+  /** Means over them. A gain is ln(old time ÷ new time), at most ln 2. */
+  gain: number,
+  used: spending,
+});
+
+/** What came of one of those who share runs, in earlier ones. */
+export type ArmPrior = z.infer<typeof armPrior>;
+
 const priors = z.object({
   patterns: z.array(patternPrior),
   costs: z.array(kernelCost),
@@ -234,6 +264,8 @@ const priors = z.object({
   lessons: z.array(lesson).optional(),
   /** Authors whose kernels for this problem were right when verified and wrong when timed, and how many were. */
   caught: z.array(z.object({ author: text, count: number })).optional(),
+  /** Of those who shared earlier runs. */
+  arms: z.array(armPrior).optional(),
 });
 
 /** What a run read from earlier runs at its start. Logged, so that a resumed run ranks like the first part. */
@@ -320,21 +352,6 @@ const ledger = z.object({
   money: orNull(number),
 });
 
-const spending = z.object({
-  evaluations: number,
-  /** Wall time. */
-  seconds: number,
-  gpuSeconds: number,
-  /** For GPU time; 0 without a price. */
-  money: number,
-  tokens: number,
-  /** For tokens; 0 without a price. */
-  tokenMoney: number,
-});
-
-/** What a pull of an arm used, by budget. */
-export type Spending = z.infer<typeof spending>;
-
 const armPull = z.object({
   arm: text,
   /** ln(start's time ÷ best's time after it) − the same before it. */
@@ -348,13 +365,15 @@ export type ArmPull = z.infer<typeof armPull>;
 const armStanding = z.object({
   arm: text,
   pulls: number,
+  /** Turns in earlier runs, of which two at most count, as if they stood before the first. */
+  earlier: number.optional(),
   /** Discounted mean of the pulls' gains, each at most ln 2. */
   gain: number,
   /** Discounted mean share that a pull takes, of the budget of which it takes most; seconds where nothing is limited. */
   cost: number,
   /** How much higher gain ÷ cost may be, for all that is known. */
   bonus: number,
-  /** gain ÷ cost + bonus: what all that is left would bring. `null` before the first pull. */
+  /** gain ÷ cost + bonus: what all that is left would bring. `null` where nothing is known. */
   value: orNull(number),
 });
 

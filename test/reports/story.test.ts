@@ -1,9 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import { emptyTotals } from '../../src/core/empty-totals.ts';
+import type { Evaluation } from '../../src/core/evaluation.ts';
 import { lineageChart } from '../../src/reports/charts/lineage-chart.ts';
+import { attemptItems } from '../../src/reports/sections/authored.ts';
+import { authoredView } from '../../src/reports/view/authored.ts';
 import { lineageView, spentView } from '../../src/reports/view/lineage.ts';
 import type { RecordedEvent } from '../../src/store/events.ts';
 import { UNLIMITED } from '../../src/store/events.ts';
-import { runLoop, scriptedAuthor, scriptedEvaluator, written } from '../optimizer/fakes.ts';
+import { finding, runLoop, scriptedAuthor, scriptedEvaluator, written } from '../optimizer/fakes.ts';
 
 const END = { kind: 'ended', reason: 'author-failed', detail: 'no more' } as const;
 
@@ -66,5 +70,47 @@ describe('the best so far by what was spent', () => {
     expect(grows(({ minutes }) => minutes)).toBe(true);
     expect(grows(({ evaluations }) => evaluations)).toBe(true);
     expect(points.every(({ money }) => money === null)).toBe(true);
+  });
+});
+
+describe('an attempt', () => {
+  /** a halves the sectors and keeps half of the conflicts, b leaves none. */
+  const counted = (event: RecordedEvent): RecordedEvent => {
+    if (event.type === 'move-proposed') {
+      return {
+        ...event,
+        finding: { ...event.finding, id: 'bank-conflicts', evidence: 'conflicts per request 3, above 1' },
+      };
+    }
+    if (event.type !== 'evaluation-finished') return event;
+    const { kernel } = event.evaluation.candidate;
+    const [sectors, conflicts] = kernel === 'a' ? [500, 1.5] : kernel === 'b' ? [500, 0] : [1000, 3];
+    const totals = { ...emptyTotals(), globalLoadSectors: sectors };
+    const found = finding('bank-conflicts');
+    const findings = conflicts > 0 ? [{ ...found, evidence: [{ ...found.evidence[0]!, value: conflicts }] }] : [];
+    const evaluation: Evaluation = { ...event.evaluation, findings, counters: { ...totals, totals, launches: [] } };
+    return { ...event, evaluation };
+  };
+
+  it('has what moved against its parent, and what is left of the finding that it worked on', async () => {
+    const { written: rows } = authoredView((await logOf()).map(counted))!;
+    expect(rows.map(({ kernel, counters, evidenceAfter }) => [kernel, counters, evidenceAfter?.[0]?.value])).toEqual([
+      ['a', ['global load sectors 1,000 → 500 (×0.5)'], 1.5],
+      ['b', [], undefined],
+      ['c', ['global load sectors 500 → 1,000 (×2)'], 3],
+    ]);
+  });
+
+  it('tells it in words', async () => {
+    const { written: rows } = authoredView((await logOf()).map(counted))!;
+    const said = attemptItems(rows[0]!).map(({ term, text }) => `${term}: ${String(text)}`);
+    expect(said).toContain(
+      'worked on: bank-conflicts: conflicts per request 3, above 1; after it: conflicts per request 1.5 (above 1); largest now: bank-conflicts',
+    );
+    expect(said).toContain('evidence: against 01_first: global load sectors 1,000 → 500 (×0.5)');
+    const gone = attemptItems(rows[1]!).map(({ text }) => String(text));
+    expect(gone.join('\n')).toContain('after it: gone; largest now: none');
+    // Of a wrong kernel, what was counted proves nothing.
+    expect(attemptItems(rows[2]!).map(({ term }) => term)).not.toContain('evidence');
   });
 });

@@ -16,7 +16,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { makeCandidate } from '../../src/core/candidate.ts';
 import { WHILE_TIMED } from '../../src/core/evaluation.ts';
 import type { EvaluationStatus } from '../../src/core/status.ts';
-import { EVENT_SCHEMA_VERSION, type RunEvent, UNLIMITED } from '../../src/store/events.ts';
+import { EVENT_SCHEMA_VERSION, NOTHING_KEPT, type RunEvent, UNLIMITED } from '../../src/store/events.ts';
 import { readPriors } from '../../src/store/index/read-priors.ts';
 import { INDEX_FILE, type RunIndex, withRunIndex } from '../../src/store/index/run-index.ts';
 import { INDEX_VERSION } from '../../src/store/index/tables.ts';
@@ -422,6 +422,43 @@ describe('priors', () => {
       { pattern: 'written', best: { hypothesis: 'good is faster', ratio: 2.5, evidence: 'authored/e2' } },
     ]);
     expect(readPriors(store, { ...query, problem: 'other' }).caught).toBeUndefined();
+  });
+
+  test('of those who shared runs it is known what a turn gave and took, the last one of a run, too', async () => {
+    const written = (name: string) => ({
+      ...({ kind: 'candidate', hypothesis: '', levers: [], predictedRatio: null, files: [] } as const),
+      candidate: makeCandidate(
+        { ...kernel(name, { parameters: undefined }), sources: { 'kernel.cu': `${name}();` } },
+        {},
+      ),
+    });
+    const shared = async (id: string, ...names: string[]): Promise<void> => {
+      const run = createRunFolder(store, id);
+      const author = scriptedAuthor(...names.map(written), { kind: 'ended', reason: 'author-failed', detail: '' });
+      await runLoop({
+        ...{ budgets: { ...UNLIMITED, maximumEvaluations: names.length + 1, allowance: NOTHING_KEPT } },
+        evaluator: scriptedEvaluator((name) => ({ ns: name.startsWith('good') ? 800 : 1000 })),
+        shared: { writers: [{ author, name: 'one' }], isAlone: true, recorded: [], record: () => undefined },
+        emit: (event) => void run.log.append(event),
+      });
+      run.log.close();
+    };
+    await shared('first', 'slow', 'good');
+    await shared('second', 'bad');
+    const turns = withRunIndex(store, (index) =>
+      index.turns({ problem: 'scale', device: query.device.name, kind: 'predicted' }),
+    );
+    expect(turns.map(({ run, arm, gain, evaluations }) => [run, arm, gain, evaluations])).toEqual([
+      ['first', 'one', 0, 1],
+      ['first', 'one', Math.log(1000 / 800), 1],
+      ['second', 'one', 0, 1],
+    ]);
+    const { arms } = readPriors(store, { ...query, problem: 'scale' });
+    expect(arms).toEqual([{ arm: 'one', turns: 3, gain: Math.log(1.25) / 3, used: expect.any(Object) }]);
+    expect(arms![0]!.used.evaluations).toBe(1);
+    expect(readPriors(store, { ...query, problem: 'other' }).arms).toBeUndefined();
+    const elsewhere = { ...query, problem: 'scale', device: { name: 'another', kind: 'virtual' } as const };
+    expect(readPriors(store, elsewhere).arms).toBeUndefined();
   });
 
   test('a failure of the device is no attempt', () => {

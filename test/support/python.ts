@@ -2,11 +2,14 @@ import { findExecutable } from '../../src/process/find-executable.ts';
 import { runProcess } from '../../src/process/run-process.ts';
 
 /** Whether references in Python can import it. */
-export async function hasPythonModule(name: string): Promise<boolean> {
-  const command = findExecutable('python3');
+export const hasPythonModule = (name: string): Promise<boolean> => hasPython(`import ${name}`);
+
+/** Whether the Python that references run in takes these lines without an error. */
+export async function hasPython(lines: string): Promise<boolean> {
+  const command = process.env.WARPSMITH_PYTHON || findExecutable('python3');
   if (command === undefined) return false;
   const { exitCode } = await runProcess({
-    ...{ command, args: ['-s', '-c', `import ${name}`], cwd: '/' },
+    ...{ command, args: ['-s', '-c', lines], cwd: '/' },
     ...{ timeoutMs: 60_000, maximumOutputBytes: 1 << 16 },
   });
   return exitCode === 0;

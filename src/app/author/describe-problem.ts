@@ -150,8 +150,8 @@ const TOLERANCES: { [K in Tolerance['kind']]: (rule: Extract<Tolerance, { kind: 
   calibrated: ({ storage, accumulate, factor = 2, rmsFactor = 1.5 }) =>
     `errors at most ${factor} times (RMS ${rmsFactor} times) those of a naive run that accumulates in ${accumulate} and rounds to ${storage}: sums in ${accumulate} pass, sums in ${storage} fail`,
   allclose: ({ atol, rtol }) => `|got − want| ≤ ${atol} + ${rtol} · |want|`,
-  conditioned: ({ constant, unit, terms }) =>
-    `errors at most ${constant} · ${unitRoundoff(unit)} · √n · (|y| + 3 · c) for n = ${terms} operations in ${unit}, y the element, c the root of the sum of its squared terms; long sums of one sign get more`,
+  conditioned: ({ constant, unit, terms, roundings = {} }) =>
+    `errors at most ${constant} · ${unitRoundoff(unit)} · √n · (|y| + 3 · c) for n = ${terms} operations in ${unit}, y the element, c the root of the sum of its squared terms; long sums of one sign get more${Object.keys(roundings).length > 0 ? ', and so do rows in which the reference loses more where it rounds' : ''}`,
 };
 
 const describeTolerance = (rule: Tolerance): string => (TOLERANCES[rule.kind] as (rule: Tolerance) => string)(rule);

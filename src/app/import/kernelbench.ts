@@ -78,7 +78,7 @@ export function importModule(module: ModuleDescription, text: string, file: stri
     outputs: Object.fromEntries(
       outputs.map(({ name: own, dtype, shape }) => [
         own,
-        { dtype, shape: [...shape], access: 'out' as const, comparison: comparisonOf(dtype, reads) },
+        { dtype, shape: [...shape], access: 'out' as const, comparison: comparisonOf(dtype, reads, module.reach) },
       ]),
     ),
     ...(numbers.length > 0 && {
@@ -91,7 +91,7 @@ export function importModule(module: ModuleDescription, text: string, file: stri
     workloads: workloadsOf(module),
     checkShapes: checkShapes(module).map((dimensions) => ({ dimensions })),
     ...(floating.length > 0 && {
-      generatorSets: { normal: all({ kind: 'normal' }), positive: all({ kind: 'positive' }) },
+      generatorSets: setsOf(module, reads, all),
     }),
     ...{ comparison: { kind: 'exact' }, determinism: 'bitwise', start: START, rungs: [START] },
   };
@@ -136,6 +136,19 @@ const dimensionsOf = ({ dimensions }: ModuleDescription): ProblemSource['dimensi
         dimensions.map(({ name, minimum }) => [name, { description: `${name} of the module.`, minimum }]),
       );
 
+/** Zero-mean and positive inputs, where the module has results for them; else its own. */
+function setsOf(
+  { bears }: ModuleDescription,
+  reads: readonly Read[],
+  all: (generator: Generator) => Record<string, Generator>,
+): ProblemSource['generatorSets'] {
+  const sets = {
+    ...(bears.normal && { normal: all({ kind: 'normal' }) }),
+    ...(bears.positive && { positive: all({ kind: 'positive' }) }),
+  };
+  return Object.keys(sets).length > 0 ? sets : { own: ownInputs(reads) };
+}
+
 /** Statistics such as a variance, which models keep in buffers, stay positive. */
 const drawnFor = ({ of }: Read, wanted: Generator): Generator =>
   'isBuffer' in of && of.isBuffer && isPositive(of) ? { kind: 'positive' } : wanted;
@@ -156,21 +169,27 @@ function rangeOf({ spread }: Read['of']): { low: number; high: number } {
   return { low: Math.floor(low), high: Math.ceil(high) + 1 };
 }
 
+/** The run in which this is rounded computes in float32, as PyTorch does: gelu's 1 + erf(x) loses digits there. */
+const SINGLE = 'single';
+
 /** What layers do with a sum: a bias, a factor, an activation. */
 const OPERATIONS_BESIDE = 16;
 
 /**
- * Sums are taken to be as long as the longest axis of an input, or as all axes of a parameter but its first, which is the
- * result's. Each term is a product and an addition.
+ * Sums are taken to be as long as a result follows from elements of one input, where that is known, else as the longest axis of an
+ * input; or as all axes of a parameter but its first, which is the result's. Each term is a product and an addition.
  */
-function comparisonOf(dtype: DType, reads: readonly Read[]): ProblemSource['comparison'] {
+function comparisonOf(dtype: DType, reads: readonly Read[], reach: string | null): ProblemSource['comparison'] {
   if (!isFloating(dtype)) return { kind: 'exact' };
-  const lengths = reads.flatMap(({ shape, of }) =>
-    'isBuffer' in of ? (shape.length > 1 ? [shape.slice(1).map(inBrackets).join(' * ')] : []) : [...shape],
+  const ofInputs = reach === null ? reads.flatMap(({ shape, of }) => ('isBuffer' in of ? [] : [...shape])) : [reach];
+  const ofParameters = reads.flatMap(({ shape, of }) =>
+    'isBuffer' in of && shape.length > 1 ? [shape.slice(1).map(inBrackets).join(' * ')] : [],
   );
+  const lengths = [...ofInputs, ...ofParameters];
   const terms = `2 * max(${[...new Set(['1', '2', ...lengths])].join(', ')}) + ${OPERATIONS_BESIDE}`;
   if (dtype === 'f16' || dtype === 'bf16') return { kind: 'calibrated', storage: dtype, accumulate: 'f32', terms };
-  return { kind: 'conditioned', constant: 2, unit: dtype, terms };
+  const roundings = dtype === 'f32' ? { roundings: { [SINGLE]: dtype } } : {};
+  return { kind: 'conditioned', constant: 2, unit: dtype, terms, ...roundings };
 }
 
 function workloadsOf({ dimensions, quick }: ModuleDescription): ProblemSource['workloads'] {
@@ -202,20 +221,28 @@ function checkShapes({ dimensions }: ModuleDescription): Dimensions[] {
   return [...new Map(shapes.map((one) => [JSON.stringify(one), one])).values()];
 }
 
-/** Inputs and parameters as the module draws them, once for each trial. */
-function trials(reads: readonly Read[]): ProblemSource['generatorSets'] {
+/** Inputs and parameters as the module draws them. */
+function ownInputs(reads: readonly Read[]): Record<string, Generator> {
   const drawn = reads.flatMap(({ name, dtype, of }): [string, Generator][] => {
     if (!isFloating(dtype)) return [];
     const filling = 'filling' in of ? of.filling : null;
     if (filling?.kind === 'uniform') return [[name, { kind: 'uniform', low: 0, high: 1 }]];
     return [[name, filling?.kind === 'normal' ? { kind: 'normal' } : of.spread]];
   });
-  if (drawn.length === 0) return undefined;
-  const set = Object.fromEntries(drawn);
+  return Object.fromEntries(drawn);
+}
+
+/** The same, once for each trial. */
+function trials(reads: readonly Read[]): ProblemSource['generatorSets'] {
+  const set = ownInputs(reads);
+  if (Object.keys(set).length === 0) return undefined;
   return Object.fromEntries(Array.from({ length: TRIALS }, (_, i) => [`trial ${i + 1}`, set]));
 }
 
-function notesOf({ fixed, dimensions, inputs, tensors }: ModuleDescription, reads: readonly Read[]): string[] {
+function notesOf(
+  { fixed, dimensions, inputs, tensors, bears, reach }: ModuleDescription,
+  reads: readonly Read[],
+): string[] {
   const made = inputs.filter((one) => one.kind === 'tensor' && one.filling === null).map(({ name }) => name);
   const state = tensors.filter(({ isState }) => isState).map(({ name }) => name);
   const changed = Object.entries(fixed).map(([name, value]) => `${name}=${value}`);
@@ -231,11 +258,16 @@ function notesOf({ fixed, dimensions, inputs, tensors }: ModuleDescription, read
           `${made.join(', ')}: made from random numbers by the module. Here all elements are drawn: give them a generator if kernels may rely on how they are made.`,
         ]
       : []),
+    ...(bears.normal
+      ? []
+      : [
+          `With zero-mean inputs its results are not finite: they are not drawn, ${bears.positive ? 'positive ones are' : 'only its own kind is'}.`,
+        ]),
     ...(state.length > 0 ? [`Left out, because a run only updates them: ${state.join(', ')}.`] : []),
     ...(reads.some(({ of }) => 'isBuffer' in of)
       ? ['Parameters are inputs, drawn like them; the module’s own would be the same in every trial.']
       : []),
-    'flop counts elements, minimumFlop and minimumReadBytes are 0, and terms of the comparison are guessed from the shapes: correct them for useful bounds.',
+    `flop counts elements, minimumFlop and minimumReadBytes are 0: correct them for useful bounds. terms of the comparison ${reach === null ? 'are guessed from the shapes' : 'say how many elements of an input a result follows from'}.`,
   ];
 }
 
@@ -264,7 +296,7 @@ function referenceText(
     'import os',
     '',
     'import torch  # noqa: F401',
-    'from warpsmith_reference.kernelbench import Module',
+    'from warpsmith_reference.kernelbench import Module, is_single',
     'from warpsmith_reference.widen import whole, widen  # noqa: F401',
     '',
     'widen()',
@@ -272,11 +304,15 @@ function referenceText(
     'MODULE = Module(os.path.join(os.path.dirname(__file__), "model.py"))',
     '',
     '',
-    'def reference(inputs, dimensions):',
+    'def reference(inputs, dimensions, round):',
     `    sizes = {${sizes.join(', ')}}`,
     `    tensors = {${places.join(', ')}}`,
-    `    results = MODULE.run(sizes, tensors, [${passed.join(', ')}])`,
+    `    results = MODULE.run(sizes, tensors, [${passed.join(', ')}], is_single(round))`,
     `    return dict(zip(${JSON.stringify(outputs.map(({ name }) => name))}, results))`,
+    '',
+    '',
+    '# Its layers round nothing one by one.',
+    'reference.rounds_named_only = True',
     '',
   ].join('\n');
 }

@@ -13,7 +13,7 @@ export interface ReferenceWorkspace {
 
 /** Whether tolerances come from a naive run, too. */
 const namesRoundings = (comparison: Tolerance): boolean =>
-  comparison.kind === 'calibrated' && Object.keys(comparison.roundings ?? {}).length > 0;
+  'roundings' in comparison && Object.keys(comparison.roundings ?? {}).length > 0;
 
 /** What a device reference of this problem must compute. */
 export const deviceReferenceWorkspaces = (problem: ProblemFile): ReferenceWorkspace[] =>
@@ -34,5 +34,6 @@ export const deviceReferenceWorkspaces = (problem: ProblemFile): ReferenceWorksp
         dtype,
         what: `the naive run of ${output}`,
       } as const;
-      return namesRoundings(problem.comparison) && isFloating(dtype) ? [oracle, naive] : [oracle];
+      const own = problem.outputs[output]?.comparison ?? problem.comparison;
+      return namesRoundings(own) && isFloating(dtype) ? [oracle, naive] : [oracle];
     });

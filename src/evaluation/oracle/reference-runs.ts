@@ -1,4 +1,4 @@
-import { isFloating } from '../../core/dtype.ts';
+import { type DType, isFloating } from '../../core/dtype.ts';
 import { WarpsmithError } from '../../core/errors.ts';
 import type { PlannedBuffer } from '../../core/launch-plan.ts';
 import type {
@@ -118,9 +118,13 @@ export async function runHostReference(
   };
 }
 
-const namedRounding = ({ file: { comparison } }: Problem): Rounding => ({
-  named: (comparison.kind === 'calibrated' && comparison.roundings) || {},
+/** Of all comparisons together: one run of the reference gives every output. */
+const namedRounding = ({ file: { comparison, outputs } }: Problem): Rounding => ({
+  named: Object.assign({}, ...[comparison, ...Object.values(outputs).map((one) => one.comparison)].map(roundingsOf)),
 });
+
+const roundingsOf = (comparison: Tolerance | undefined): Readonly<Record<string, DType>> =>
+  (comparison && 'roundings' in comparison && comparison.roundings) || {};
 
 const roundedOutputs = (buffers: readonly PlannedBuffer[], outputs: ReferenceTensors): ReferenceTensors =>
   Object.fromEntries(outputsOf(buffers).map(({ name, dtype }) => [name, roundAll(outputs[name]!, dtype)]));

@@ -1,6 +1,6 @@
 import { WarpsmithError } from '../../core/errors.ts';
 import { isTooManyAssignments } from '../../core/plan/parameters.ts';
-import type { ArmPull, Spending, StopReason } from '../../store/events.ts';
+import type { ArmPrior, ArmPull, Spending, StopReason } from '../../store/events.ts';
 import type { ArmChoice } from '../../store/transcript.ts';
 import type { Author, Member, SharedRun } from '../authoring/author.ts';
 import { bestOf, type Left, reasonFor, standingsOf } from '../authoring/bandit.ts';
@@ -47,6 +47,7 @@ export class ByBandit implements Proposer<Run> {
   readonly #arms: readonly Arm[];
   readonly #lineage: Lineage;
   readonly #pulls: ArmPull[] = [];
+  readonly #priors: readonly ArmPrior[];
   /** For proposers that are made later. */
   readonly #judgements: [ProposedMove, Judged][] = [];
   #choices = 0;
@@ -69,6 +70,8 @@ export class ByBandit implements Proposer<Run> {
         create: () => createByAuthor({ author, by: name, lineage }),
       })),
     ];
+    const names = new Set(this.#arms.map(({ name }) => name));
+    this.#priors = (priors?.arms ?? []).filter(({ arm }) => names.has(arm));
   }
 
   async next(run: Run): Promise<Turn> {
@@ -168,7 +171,7 @@ export class ByBandit implements Proposer<Run> {
       return known;
     }
     const open = this.#arms.filter(({ closed }) => !closed).map(({ name }) => name);
-    const arms = standingsOf(open, this.#pulls, this.#left(run));
+    const arms = standingsOf(open, this.#pulls, this.#left(run), this.#priors);
     const chosen = bestOf(arms);
     if (!chosen) return undefined;
     const choice = { arm: chosen.arm, reason: reasonFor(chosen), arms, last: this.#pulls.at(-1) ?? null };

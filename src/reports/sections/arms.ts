@@ -6,10 +6,13 @@ const ARMS_NOTE =
   'Several proposed the moves of this run. Next is who was never asked, then who gains most for what a turn takes of what is left: ' +
   'mean gain (ln) ÷ mean share + how much more that may be. Old turns fade.';
 
+const EARLIER_NOTE =
+  'What they brought in earlier runs of this problem on this device counts as two old turns at most.';
+
 /** Who shared the run, what each gave and took, and why it was asked. */
 export const armsParts = ({ rows, choices }: ArmsView): doc.Part => [
   doc.heading('Who proposed'),
-  doc.note(ARMS_NOTE),
+  doc.note(knowsEarlier(choices) ? `${ARMS_NOTE} ${EARLIER_NOTE}` : ARMS_NOTE),
   doc.table('Who proposed', rows, [
     doc.names('Who', ({ arm }) => arm),
     doc.figures('Turns', ({ turns }) => turns),
@@ -24,6 +27,9 @@ export const armsParts = ({ rows, choices }: ArmsView): doc.Part => [
   ]),
   doc.fold(`Who was asked when, ${choices.length} choices`, [doc.list(choices.map(choiceLine))]),
 ];
+
+const knowsEarlier = (choices: readonly ChoiceRow[]): boolean =>
+  choices.some(({ arms }) => arms.some(({ earlier }) => earlier !== undefined));
 
 /** `before iteration 4, model: 0.0412 ÷ 3.33 % + 0.210 = 1.45, …; others: patterns 0.83`. */
 export function choiceLine({ iteration, arm, reason, arms }: ChoiceRow): doc.Item {

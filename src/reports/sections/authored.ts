@@ -18,6 +18,7 @@ import type { RunView } from '../run-view.ts';
 import type { AuthoredView, WrittenRow } from '../view/authored.ts';
 import { armsParts } from './arms.ts';
 import { unifiedDiff } from './changes.ts';
+import { describeEvidence } from './findings.ts';
 import { evaluationLink } from './run-words.ts';
 import { storyParts } from './story.ts';
 
@@ -124,15 +125,16 @@ function attemptParts(row: WrittenRow): Part {
 }
 
 /** Parts that nobody said are left out. */
-function attemptItems(row: WrittenRow): Item[] {
-  const { finding, evidence, findingsAfter, hypothesis, levers, reason, writer, settings, cost, status } = row;
-  const after = status === 'passed' ? `; after it: ${findingsAfter.slice(0, 3).join(', ') || 'none'}` : '';
+export function attemptItems(row: WrittenRow): Item[] {
+  const { finding, evidence, hypothesis, levers, reason, writer, settings, cost, status, counters } = row;
+  const after = status === 'passed' ? `; after it: ${afterwards(row)}` : '';
   const said: [term: string, text: Inline | false][] = [
     ['worked on', finding !== 'none' && `${finding}: ${evidence}${after}`],
     ['hypothesis', hypothesis || 'none'],
     ['changes', levers.length > 0 && levers.join('; ')],
     ['prediction', scored(row)],
     ['outcome', reason !== '' && reason],
+    ['evidence', status === 'passed' && counters.length > 0 && `against ${row.parent}: ${counters.join('; ')}`],
     ['who wrote it', writer !== undefined && describeWriter(writer)],
     [
       'settings',
@@ -144,6 +146,12 @@ function attemptItems(row: WrittenRow): Item[] {
     ['cost', describeTokens(cost)],
   ];
   return said.flatMap(([term, text]) => (text ? [{ term, text }] : []));
+}
+
+/** What is left of the finding, and what limits the kernel then: `CTAs ÷ SMs 0.55 (below 1); largest now: narrow-loads`. */
+function afterwards({ evidenceAfter, findingsAfter }: WrittenRow): string {
+  const left = evidenceAfter === null ? 'gone' : describeEvidence({ evidence: evidenceAfter });
+  return `${left}; largest now: ${findingsAfter.slice(0, 3).join(', ') || 'none'}`;
 }
 
 /** `hoped 3.00×, got 2.25×: short by 1.33×`. */

@@ -1,4 +1,5 @@
 import type { Evaluation } from '../../core/evaluation.ts';
+import type { Finding } from '../../core/finding.ts';
 import {
   type AuthorAskedEvent,
   type MoveProposedEvent,
@@ -10,6 +11,7 @@ import {
   type Tokens,
 } from '../../store/events.ts';
 import { type ArmsView, armsView } from './arms.ts';
+import { counterChanges } from './counter-changes.ts';
 import { lineageView, type SpentPoint, spentView } from './lineage.ts';
 import { compareSources, type ReadSource, type SourceDiff } from './source-diffs.ts';
 
@@ -27,6 +29,10 @@ export interface WrittenRow
   evidence: string;
   /** Ids of its own findings, the largest estimated gain first. */
   findingsAfter: string[];
+  /** Of the finding that it worked on, afterwards; `null` where it is gone, or nothing is known. */
+  evidenceAfter: Finding['evidence'] | null;
+  /** What moved against the parent, most first. */
+  counters: string[];
   /** Who wrote its first wrong element. */
   writer?: Evaluation['writer'];
   /** Of its settings that were tried then: how many, and the fastest one's evaluation. */
@@ -119,6 +125,8 @@ function writtenRow(
     finding: finding.id,
     evidence: finding.evidence,
     findingsAfter: findings.map(({ id }) => id),
+    evidenceAfter: findings.find(({ id }) => id === finding.id)?.evidence ?? null,
+    counters: parent ? counterChanges(parent.evaluation, own.evaluation) : [],
     ...(writer && { writer }),
     settings: settingsOf(kernel, events),
     status: own.evaluation.status,

@@ -1,5 +1,14 @@
 import type { Timing } from '../../core/timing.ts';
-import type { KernelCost, Lesson, MoveRecord, PatternPrior, Priors } from '../events.ts';
+import {
+  type ArmPrior,
+  type KernelCost,
+  type Lesson,
+  MOST_TURN_GAIN,
+  type MoveRecord,
+  type PatternPrior,
+  type Priors,
+} from '../events.ts';
+import type { TurnRow } from './arm-turns.ts';
 import type { EvaluationRow } from './rows.ts';
 import { type MoveWithRun, type RunIndex, withRunIndex } from './run-index.ts';
 
@@ -24,11 +33,13 @@ export function readPriors(store: string, query: PriorsQuery): Priors {
   return withRunIndex(store, (index) => {
     const moves = index.moves({ kind }).filter(({ repeated }) => repeated === 0);
     const [lessons, caught] = [lessonsOf(moves, query), caughtIn(moves, query)];
+    const arms = armPriors(index.turns({ problem: query.problem, device: query.device.name, kind }));
     return {
       patterns: patternPriors(moves, query),
       costs: kernelCosts(index, query, kind),
       ...(lessons.length > 0 && { lessons }),
       ...(caught.length > 0 && { caught }),
+      ...(arms.length > 0 && { arms }),
     };
   });
 }
@@ -111,6 +122,23 @@ export function realised(
   const logarithms = kept.flatMap(({ ratio }) => (ratio !== null && ratio > 0 ? [Math.log(ratio)] : []));
   const mean = logarithms.reduce((sum, value) => sum + value, 0) / Math.max(1, logarithms.length);
   return { attempts: attempts.length, kept: kept.length, realisedGain: Math.exp(mean) };
+}
+
+/** Of this problem on this device only: what another one says of who writes well is as good as chance. */
+function armPriors(turns: readonly TurnRow[]): ArmPrior[] {
+  return [...Map.groupBy(turns, ({ arm }) => arm)].map(([arm, of]) => {
+    const mean = (value: (turn: TurnRow) => number): number =>
+      of.reduce((total, turn) => total + value(turn), 0) / of.length;
+    const used = {
+      evaluations: mean(({ evaluations }) => evaluations),
+      seconds: mean(({ seconds }) => seconds),
+      gpuSeconds: mean(({ gpuSeconds }) => gpuSeconds),
+      money: mean(({ money }) => money),
+      tokens: mean(({ tokens }) => tokens),
+      tokenMoney: mean(({ tokenMoney }) => tokenMoney),
+    };
+    return { arm, turns: of.length, gain: mean(({ gain }) => Math.min(MOST_TURN_GAIN, gain)), used };
+  });
 }
 
 function kernelCosts(index: RunIndex, { problem, device, rungs }: PriorsQuery, kind: Timing['kind']): KernelCost[] {

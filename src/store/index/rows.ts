@@ -12,6 +12,7 @@ import {
   type StopReason,
 } from '../events.ts';
 import { standingDecisions } from '../standing-decisions.ts';
+import { type TurnRow, turnRows } from './arm-turns.ts';
 
 /** A run in the index. `null` if the log does not hold the value (yet). */
 export interface RunRow {
@@ -102,6 +103,7 @@ export interface RunRows {
   run: RunRow;
   evaluations: EvaluationRow[];
   moves: MoveRow[];
+  turns: TurnRow[];
 }
 
 /** The row of a run whose log can't be read. */
@@ -109,6 +111,7 @@ export const unreadableRun = (id: string, error: string): RunRows => ({
   run: { ...UNKNOWN, id, error },
   evaluations: [],
   moves: [],
+  turns: [],
 });
 
 const UNKNOWN: Omit<RunRow, 'id'> = {
@@ -145,6 +148,7 @@ export function rowsOf(id: string, events: readonly RecordedEvent[]): RunRows {
     run: runRow(id, started, events),
     evaluations: evaluations.map((event) => evaluationRow(id, event, decisions.get(event.evaluation.id))),
     moves: moveRows(id, events),
+    turns: turnRows(id, events),
   };
 }
 

@@ -6,6 +6,7 @@ import { readEventLog, readingLog } from '../event-log.ts';
 import { eventsPath, listRuns, runFolderPath } from '../run-folder.ts';
 import { isDamaged, isDatabaseError, openDatabase } from '../sqlite.ts';
 import { withStorageErrors } from '../storage-error.ts';
+import type { TurnRow } from './arm-turns.ts';
 import { type EvaluationRow, type MoveRow, type RunRow, type RunRows, rowsOf, unreadableRun } from './rows.ts';
 import { createTables, INDEX_VERSION, removeRun, replaceRun } from './tables.ts';
 
@@ -25,6 +26,8 @@ export interface RunIndex {
   moves(filter?: MoveFilter): MoveWithRun[];
   /** Evaluations with their run's problem, device and kind. */
   costs(filter: { problem: string; device: string; kind: string }): EvaluationRow[];
+  /** What those who shared the runs gave and took. */
+  turns(filter: { problem: string; device: string; kind: string }): TurnRow[];
 }
 
 export interface MoveFilter {
@@ -220,6 +223,13 @@ function indexOf(database: DatabaseSync): RunIndex {
       return all(
         `SELECT evaluations.* FROM evaluations JOIN runs ON runs.id = evaluations.run
          WHERE 1${sql} ORDER BY evaluations.run, evaluations.rowid`,
+        values,
+      );
+    },
+    turns(filter) {
+      const { sql, values } = where(filter);
+      return all(
+        `SELECT turns.* FROM turns JOIN runs ON runs.id = turns.run WHERE 1${sql} ORDER BY turns.run, turns.sequence`,
         values,
       );
     },

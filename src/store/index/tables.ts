@@ -1,8 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite';
+import type { TurnRow } from './arm-turns.ts';
 import type { EvaluationRow, MoveRow, RunRow, RunRows } from './rows.ts';
 
 /** Version of the tables. An older index is rebuilt; a newer one is not used. */
-export const INDEX_VERSION = 3;
+export const INDEX_VERSION = 4;
 
 /** Columns have the names of the row's fields. */
 type Columns<Row> = Readonly<Record<keyof Row, string>>;
@@ -74,10 +75,24 @@ const MOVES: Columns<MoveRow> = {
   reason: 'TEXT NOT NULL',
 };
 
+const TURNS: Columns<TurnRow> = {
+  run: 'TEXT NOT NULL',
+  sequence: 'INTEGER NOT NULL',
+  arm: 'TEXT NOT NULL',
+  gain: 'REAL NOT NULL',
+  evaluations: 'INTEGER NOT NULL',
+  seconds: 'REAL NOT NULL',
+  gpuSeconds: 'REAL NOT NULL',
+  money: 'REAL NOT NULL',
+  tokens: 'INTEGER NOT NULL',
+  tokenMoney: 'REAL NOT NULL',
+};
+
 const TABLES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   runs: RUNS,
   evaluations: EVALUATIONS,
   moves: MOVES,
+  turns: TURNS,
 };
 
 const create = (name: string, columns: Readonly<Record<string, string>>): string =>
@@ -94,6 +109,7 @@ export function createTables(database: DatabaseSync): void {
   database.exec('CREATE INDEX evaluationsOfRun ON evaluations (run)');
   database.exec('CREATE INDEX evaluationsOfCandidate ON evaluations (candidate)');
   database.exec('CREATE INDEX movesOfRun ON moves (run)');
+  database.exec('CREATE INDEX turnsOfRun ON turns (run)');
   database.exec('CREATE INDEX movesOfPattern ON moves (pattern)');
   database.exec(`PRAGMA user_version = ${INDEX_VERSION}`);
 }
@@ -111,15 +127,17 @@ function insert(database: DatabaseSync, table: string, rows: readonly object[]):
 
 /** Forgets a run, inside a transaction of the caller's. */
 export function removeRun(database: DatabaseSync, id: string): void {
+  database.prepare('DELETE FROM turns WHERE run = ?').run(id);
   database.prepare('DELETE FROM moves WHERE run = ?').run(id);
   database.prepare('DELETE FROM evaluations WHERE run = ?').run(id);
   database.prepare('DELETE FROM runs WHERE id = ?').run(id);
 }
 
 /** Replaces a run's rows, inside the caller's transaction. */
-export function replaceRun(database: DatabaseSync, log: string, { run, evaluations, moves }: RunRows): void {
+export function replaceRun(database: DatabaseSync, log: string, { run, evaluations, moves, turns }: RunRows): void {
   removeRun(database, run.id);
   insert(database, 'runs', [{ ...run, log }]);
   insert(database, 'evaluations', evaluations);
   insert(database, 'moves', moves);
+  insert(database, 'turns', turns);
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { bestOf, type Left, reasonFor, standingsOf } from '../../../src/optimizer/authoring/bandit.ts';
 import { randomSource } from '../../../src/stats/random.ts';
-import type { ArmPull, Spending } from '../../../src/store/events.ts';
+import type { ArmPrior, ArmPull, Spending } from '../../../src/store/events.ts';
 
 const NOTHING: Spending = { evaluations: 0, seconds: 0, gpuSeconds: 0, money: 0, tokens: 0, tokenMoney: 0 };
 const UNLIMITED: Left = {
@@ -77,6 +77,41 @@ describe('who is next', () => {
   });
 });
 
+describe('what earlier runs brought', () => {
+  const left = { ...UNLIMITED, evaluations: 100 };
+  const prior = (arm: string, turns: number, gain: number, evaluations = 1): ArmPrior => ({
+    ...{ arm, turns, gain },
+    used: { ...NOTHING, evaluations },
+  });
+  const chosen = (pulls: readonly ArmPull[], priors: readonly ArmPrior[]) =>
+    bestOf(standingsOf(['a', 'b'], pulls, left, priors))?.arm;
+
+  it('chooses from the first turn on; whoever nothing is known of is asked first', () => {
+    expect(chosen([], [prior('a', 3, 0.05), prior('b', 3, 0.3)])).toBe('b');
+    expect(chosen([], [prior('a', 3, 0.05), prior('b', 3, 0.05, 12)])).toBe('a');
+    expect(chosen([], [prior('a', 3, 0.6)])).toBe('b');
+  });
+
+  it('counts as two turns at most, so that this run soon outweighs it', () => {
+    const gains = (turns: number) => standingsOf(['a'], [pull('a', 0)], left, [prior('a', turns, 0.3)])[0]!.gain;
+    expect(gains(1)).toBeLessThan(gains(2));
+    expect(gains(50)).toBe(gains(2));
+    const wrong = [prior('a', 50, 0.6), prior('b', 50, 0)];
+    const pulls: ArmPull[] = [];
+    for (let count = 0; count < 20; count++) {
+      const arm = chosen(pulls, wrong)!;
+      pulls.push(pull(arm, arm === 'a' ? 0 : 0.05));
+    }
+    expect(pulls.slice(-8).filter(({ arm }) => arm === 'b').length).toBeGreaterThanOrEqual(6);
+  });
+
+  it('is told apart from the turns of this run', () => {
+    const [one] = standingsOf(['a'], [pull('a', 0.2)], left, [prior('a', 5, 0.3)]);
+    expect(one).toMatchObject({ pulls: 1, earlier: 5 });
+    expect(reasonFor(one!)).toMatch(/, the most; after 1 pull and 5 of earlier runs$/);
+  });
+});
+
 /** An arm gains in a share of its pulls, and runs dry. */
 type Simulated = readonly [cost: number, share: number, gain: number, pulls: number];
 type World = Readonly<Record<'patterns' | 'search' | 'model' | 'agent', Simulated>>;
@@ -113,8 +148,8 @@ const WORLDS: readonly World[] = [
 const NAMES = ['patterns', 'search', 'model', 'agent'] as const;
 type Choose = (pulls: readonly ArmPull[], left: number) => keyof World;
 
-/** Gain with a budget in evaluations. */
-function simulate(world: World, seed: number, budget: number, choose: Choose): number {
+/** Turns and gain with a budget in evaluations. */
+function simulate(world: World, seed: number, budget: number, choose: Choose): { pulls: ArmPull[]; total: number } {
   const random = randomSource(seed);
   const pulls: ArmPull[] = [];
   let [left, total] = [budget, 0];
@@ -127,12 +162,15 @@ function simulate(world: World, seed: number, budget: number, choose: Choose): n
     left -= cost;
     total += gain;
   }
-  return total;
+  return { pulls, total };
 }
 
 const SEEDS = Array.from({ length: 40 }, (_, seed) => seed + 1);
 const overAll = (budget: number, choose: Choose): number =>
-  WORLDS.flatMap((world) => SEEDS.map((seed) => simulate(world, seed, budget, choose))).reduce((a, b) => a + b, 0);
+  WORLDS.flatMap((world) => SEEDS.map((seed) => simulate(world, seed, budget, choose).total)).reduce(
+    (a, b) => a + b,
+    0,
+  );
 
 const byBandit: Choose = (pulls, left) =>
   bestOf(standingsOf(NAMES, pulls, { ...UNLIMITED, evaluations: left }))!.arm as keyof World;
@@ -152,6 +190,41 @@ describe('over many simulated runs', () => {
   );
 
   it('it does the same with the same pulls', () => {
-    expect(simulate(WORLDS[0]!, 7, 60, byBandit)).toBe(simulate(WORLDS[0]!, 7, 60, byBandit));
+    expect(simulate(WORLDS[0]!, 7, 60, byBandit)).toEqual(simulate(WORLDS[0]!, 7, 60, byBandit));
+  });
+
+  /** Means over the turns of one run. */
+  function priorsFrom(pulls: readonly ArmPull[]): ArmPrior[] {
+    return [...Map.groupBy(pulls, ({ arm }) => arm)].map(([arm, of]) => ({
+      ...{ arm, turns: of.length },
+      gain: of.reduce((total, { gain }) => total + Math.min(Math.log(2), gain), 0) / of.length,
+      used: of[0]!.used,
+    }));
+  }
+
+  /** Gain relative to that of the same runs without the one before, which was in the world that many places on. */
+  function worth(budget: number, shift: number): number {
+    const before = (index: number): number => (index + shift) % WORLDS.length;
+    const seeds = SEEDS.slice(0, 20);
+    const alone = WORLDS.flatMap((world) => seeds.map((seed) => simulate(world, seed, budget, byBandit).total));
+    const totals = WORLDS.flatMap((world, index) =>
+      seeds.map((seed) => {
+        const priors = priorsFrom(simulate(WORLDS[before(index)]!, seed + 1000, budget, byBandit).pulls);
+        const knowing: Choose = (pulls, left) =>
+          bestOf(standingsOf(NAMES, pulls, { ...UNLIMITED, evaluations: left }, priors))!.arm as keyof World;
+        return simulate(world, seed, budget, knowing).total;
+      }),
+    );
+    const sum = (of: readonly number[]): number => of.reduce((a, b) => a + b, 0);
+    return sum(totals) / sum(alone);
+  }
+
+  it('one run before spares a small budget dear first looks, and does a larger one no harm', () => {
+    expect(worth(20, 0)).toBeGreaterThan(1.3);
+    for (const budget of [30, 60]) expect(worth(budget, 0)).toBeGreaterThan(0.97);
+  });
+
+  it('one run before that was of another kind costs an eighth at most', () => {
+    for (const shift of [1, 2, 3, 4]) expect(worth(60, shift)).toBeGreaterThan(0.875);
   });
 });

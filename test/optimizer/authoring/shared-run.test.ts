@@ -78,6 +78,27 @@ describe('a run that several share', () => {
     expect(result.stopReason).not.toBe('failed');
   });
 
+  it('begins with what earlier runs say, and asks first whom they do not know', async () => {
+    const used = { evaluations: 1, seconds: 1, gpuSeconds: 0, money: 0, tokens: 0, tokenMoney: 0 };
+    const known = (arm: string, gain: number) => ({ arm, turns: 4, gain, used });
+    const arms = [known('patterns', 0), known('search', 0.01), known('one', 0.3), known('nobody here', 0.6)];
+    const choices: ArmChoice[] = [];
+    const options = { priors: { patterns: [], costs: [], arms } };
+    const { events } = await run({ writers: two(), choices }, verdict, options);
+    expect(chosenIn(events).slice(0, 2)).toEqual(['two', 'one']);
+    const [, second] = ofType(events, 'arm-chosen');
+    expect(second!.reason).toMatch(/after 0 pulls and 4 of earlier runs$/);
+    expect(second!.arms.map(({ arm, earlier }) => [arm, earlier])).toEqual([
+      ['patterns', 4],
+      ['search', 4],
+      ['one', 4],
+      ['two', undefined],
+    ]);
+    const history = recordOf(events).slice(0, Math.floor(events.length / 2));
+    const { events: rest } = await run({ writers: two(), recorded: choices }, verdict, { ...options, history });
+    expect([...events.slice(0, history.length), ...rest]).toEqual(events);
+  });
+
   it('goes on from any place of its log, and gives the same events', async () => {
     const choices: ArmChoice[] = [];
     const { events } = await run({ writers: two(), choices }, verdict);

@@ -27,6 +27,13 @@ const description = z.strictObject({
     z.strictObject({ name: z.string(), value: z.int(), step: z.int().positive(), minimum: z.int().positive() }),
   ),
   quick: z.record(z.string(), z.int()).describe('Sizes that a virtual device judges in seconds.'),
+  bears: z
+    .strictObject({ normal: z.boolean(), positive: z.boolean() })
+    .describe('Whether results are finite where all inputs are drawn so.'),
+  reach: z
+    .string()
+    .nullable()
+    .describe('How many elements of one input a result follows from; null where that could not be told.'),
   inputs: z.array(
     z.discriminatedUnion('kind', [
       z.strictObject({ kind: z.literal('number'), name: z.string(), value: z.number(), isWhole: z.boolean() }),

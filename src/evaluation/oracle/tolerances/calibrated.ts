@@ -2,11 +2,11 @@ import { isFloating } from '../../../core/dtype.ts';
 import { WarpsmithError } from '../../../core/errors.ts';
 import { evaluateExpression } from '../../../core/expressions/evaluate.ts';
 import type { Tolerance } from '../../../core/problem.ts';
-import { multiIndexOf } from '../../launches/layout.ts';
 import { ulpAt, unitRoundoff } from '../ulp.ts';
 import { arithmeticErrors } from './conditioned.ts';
 import { exact } from './exact.ts';
 import { groupSizeOf, maximumPerGroup } from './groups.ts';
+import { errorsOf, naiveErrorsOf, namesAny } from './naive-errors.ts';
 import { type Expectation, type OutputFacts, type ToleranceRule, wantOf } from './tolerance.ts';
 
 type Calibrated = Extract<Tolerance, { kind: 'calibrated' }>;
@@ -55,9 +55,6 @@ export const calibrated: ToleranceRule<'calibrated'> = {
   },
 };
 
-const namesAny = (roundings: Calibrated['roundings']): boolean =>
-  roundings !== undefined && Object.keys(roundings).length > 0;
-
 /** Of the finite ones; the others count as 0. */
 function rmsOf(values: Float64Array): number {
   let squares = 0;
@@ -66,15 +63,6 @@ function rmsOf(values: Float64Array): number {
     if (Number.isFinite(value)) squares += value * value;
   }
   return values.length === 0 ? 0 : Math.sqrt(squares / values.length);
-}
-
-/** |values − oracle|; 0 where the result itself is not finite. */
-function errorsOf({ oracle, rounded }: OutputFacts, values: Float64Array): Float64Array {
-  const errors = new Float64Array(values.length);
-  for (let i = 0; i < errors.length; i++) {
-    if (Number.isFinite(rounded[i])) errors[i] = Math.abs(values[i]! - oracle[i]!);
-  }
-  return errors;
 }
 
 function roundedOnce(facts: OutputFacts, arithmetic: Float64Array): Expectation {
@@ -146,13 +134,6 @@ function fewRows(want: Float64Array, shape: readonly number[]): number {
   return Math.sqrt(Math.max(1, SQUARE.mean + Math.min(SQUARE.most, ofWeights)));
 }
 
-function naiveErrorsOf(facts: OutputFacts, naive: Float64Array): Float64Array {
-  const errors = errorsOf(facts, naive);
-  const element = errors.findIndex((error) => !Number.isFinite(error));
-  if (element >= 0) throw uncalibratable(facts, naive, element);
-  return errors;
-}
-
 /** Roundings to the storage dtype say nothing about errors of the accumulator itself. */
 const notNarrower = (storage: string): WarpsmithError =>
   new WarpsmithError({
@@ -162,14 +143,4 @@ const notNarrower = (storage: string): WarpsmithError =>
     received: storage,
     expected: 'f16 or bf16, with f32 accumulation',
     hint: 'Compare results of f32 or f64 arithmetic with `conditioned`, single operations with `ulp`.',
-  });
-
-const uncalibratable = ({ output, shape, oracle }: OutputFacts, naive: Float64Array, element: number): WarpsmithError =>
-  new WarpsmithError({
-    code: 'uncalibratable',
-    message: `the naive run of the reference overflows, so it cannot set a tolerance for output '${output}'`,
-    path: 'comparison.roundings',
-    received: `${output}[${multiIndexOf(shape, element)}]: naive ${naive[element]}, oracle ${oracle[element]}`,
-    expected: 'a finite naive result wherever the oracle is finite',
-    hint: 'Give the generator set a smaller magnitude, or the rounding a dtype with more range.',
   });

@@ -114,6 +114,28 @@ describe('conditioned', () => {
     expect(tolerances[2]! / tolerances[0]!).toBeCloseTo(1 / 2, 6);
   });
 
+  it('allows twice what the naive run loses in the row, where problem.json names roundings', () => {
+    const shape = [2, 256];
+    const oracle = new Array<number>(512).fill(1);
+    const naive = Float64Array.from(oracle, (value, i) => value + (i === 300 ? 2 ** -10 : 0));
+    const many = {
+      ...facts(
+        oracle,
+        oracle.map(() => 0),
+      ),
+      shape,
+      naive,
+    };
+    const without = conditioned.expect(rule, many).tolerances;
+    const { tolerances } = conditioned.expect({ ...rule, roundings: { P: 'f32' } }, many);
+    expect(tolerances[0]).toBe(without[0]);
+    expect([tolerances[256], tolerances[511]]).toEqual([without[256]! + 2 ** -9, without[511]! + 2 ** -9]);
+    expect(conditioned.needs({ ...rule, roundings: { P: 'f32' } }).naive).toBe(true);
+    expect(conditioned.needs(rule).naive).toBe(false);
+    const overflowing = { ...many, naive: naive.fill(Number.POSITIVE_INFINITY, 0, 1) };
+    expect(() => conditioned.expect({ ...rule, roundings: { P: 'f32' } }, overflowing)).toThrow(/overflows/);
+  });
+
   it('does not grant it for one ill-conditioned element among them', () => {
     const { tolerances } = conditioned.expect(rule, facts([0, 0, 0], [1e9, 1, 1]));
     expect(tolerances[2]! / tolerances[0]!).toBeCloseTo(1e-9, 12);

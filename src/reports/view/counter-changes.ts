@@ -1,0 +1,73 @@
+import type { Counters } from '../../core/counters.ts';
+import type { Evaluation } from '../../core/evaluation.ts';
+import type { Timing } from '../../core/timing.ts';
+import { sum } from '../../core/values.ts';
+import { formatFigure } from '../format.ts';
+
+/** Figures that tell what a change did. */
+const FIGURES: readonly (readonly [name: string, value: (counters: Counters, timing: Timing | undefined) => number])[] =
+  [
+    ['warp instructions', ({ instructions }) => instructions],
+    ['global load requests', ({ globalLoadRequests }) => globalLoadRequests],
+    ['global load sectors', ({ globalLoadSectors }) => globalLoadSectors],
+    ['global store sectors', ({ globalStoreSectors }) => globalStoreSectors],
+    [
+      'shared wavefronts',
+      ({ sharedLoadWavefronts, sharedStoreWavefronts }) => sharedLoadWavefronts + sharedStoreWavefronts,
+    ],
+    [
+      'bank conflicts',
+      ({ sharedLoadBankConflicts, sharedStoreBankConflicts }) => sharedLoadBankConflicts + sharedStoreBankConflicts,
+    ],
+    [
+      'local memory requests (spills)',
+      ({ localLoadRequests, localStoreRequests }) => localLoadRequests + localStoreRequests,
+    ],
+    ['barriers', ({ barriers }) => barriers],
+    ['divergent branches', ({ divergentBranches }) => divergentBranches],
+    [
+      'atomic requests',
+      ({ globalAtomicRequests, sharedAtomicRequests }) => globalAtomicRequests + sharedAtomicRequests,
+    ],
+    ['fp32 FLOP', ({ flop }) => flop.fp32],
+    ['tensor FLOP', ({ flop }) => flop.tensor],
+    ['registers per thread', ({ launches }) => largest(launches.map(({ resources }) => resources.registersPerThread))],
+    [
+      'shared bytes per CTA',
+      ({ launches }) =>
+        largest(
+          launches.map(
+            ({ resources: { staticSharedBytes, dynamicSharedBytes } }) => staticSharedBytes + dynamicSharedBytes,
+          ),
+        ),
+    ],
+    ['CTAs', ({ launches }) => sum(launches.map(({ ctaCount }) => ctaCount))],
+    ['launches', ({ launches }) => launches.length],
+    ['warps per SM', (_, timing) => largest((timing?.launches ?? []).map(({ occupancy }) => occupancy.warpsPerSm))],
+    [
+      'DRAM bytes (estimate)',
+      (_, timing) => sum((timing?.launches ?? []).map(({ dramBytesEstimate }) => dramBytesEstimate)),
+    ],
+  ];
+
+const largest = (values: readonly number[]): number => values.reduce((most, value) => Math.max(most, value), 0);
+const MOST_COUNTERS = 8;
+/** Below this change a figure is not worth attention. */
+const LEAST_CHANGE = 1.02;
+
+/** What moved from one evaluation to another, most first: `barriers 12 → 3 (×0.25)`. Nothing where one was not counted. */
+export function counterChanges(from: Evaluation, to: Evaluation): string[] {
+  if (!from.counters || !to.counters) return [];
+  const changes = FIGURES.flatMap(([name, value]) => {
+    const [before, after] = [value(from.counters!, from.timing), value(to.counters!, to.timing)];
+    if (before === after) return [];
+    const factor = before === 0 || after === 0 ? Number.POSITIVE_INFINITY : Math.max(before / after, after / before);
+    if (!(factor >= LEAST_CHANGE)) return [];
+    const times = Number.isFinite(factor) ? ` (×${formatFigure(after / before)})` : '';
+    return [{ factor, text: `${name} ${formatFigure(before)} → ${formatFigure(after)}${times}` }];
+  });
+  return changes
+    .sort((a, b) => b.factor - a.factor)
+    .slice(0, MOST_COUNTERS)
+    .map(({ text }) => text);
+}
