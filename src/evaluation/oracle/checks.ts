@@ -659,8 +659,11 @@ function extremeChecks(
   const arranged = placements.filter((kind) => kind === 'secret:rows');
   const shapes = [...middle, ...extremes];
   const large = shapes.filter((shape) => elementsIn(problem, shape) >= LEAST_ARRANGED);
+  // Of shapes as long, the one with most to compute: a causal mask leaves a lone query one key.
   const longest = large.toSorted(
-    (a, b) => longestRow(problem, b) - longestRow(problem, a) || elementsIn(problem, b) - elementsIn(problem, a),
+    (a, b) =>
+      longestRow(problem, b) - longestRow(problem, a) ||
+      evaluateExpression(problem.flop, b) - evaluateExpression(problem.flop, a),
   )[0];
   return shapes.flatMap((shape) => {
     const check = extremeCheck(shape);
