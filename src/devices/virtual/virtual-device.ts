@@ -13,7 +13,14 @@ import type {
   PlacedWrites,
 } from '../../core/device-values.ts';
 import { joinPrinted } from '../../core/join-printed.ts';
-import type { LaunchPlan, PlannedArgument, PlannedLaunch } from '../../core/launch-plan.ts';
+import type {
+  LaunchPlan,
+  PlannedArgument,
+  PlannedCopy,
+  PlannedLaunch,
+  PlannedMemset,
+  PlannedPlace,
+} from '../../core/launch-plan.ts';
 import type { Printed } from '../../core/printed.ts';
 import type { Timing } from '../../core/timing.ts';
 import { predictTime } from '../../hardware/launch-model/predict-time.ts';
@@ -205,9 +212,9 @@ export class VirtualDevice implements Device {
     for (const [index, step] of plan.steps.entries()) {
       const remainingMs = options.timeoutMs - (performance.now() - started);
       if (!(remainingMs > 0)) return unfinished(options.timeoutMs, index, plan.steps.length);
-      if (step.kind === 'memset') {
-        await this.fill(bufferNamed(buffers, step.buffer), Uint8Array.of(step.byteValue));
-        if (step.buffer === options.watch?.buffer) writes = joined(writes, { count: 1, last: { step: index } });
+      if (step.kind !== 'launch') {
+        await this.#writeMemory(step, buffers);
+        if (options.watch && reaches(step, options.watch)) writes = joined(writes, placedStep(step, index));
         continue;
       }
       const outcome = await this.#launch(
@@ -241,6 +248,16 @@ export class VirtualDevice implements Device {
       writes: options.watch && writes,
       printed,
     };
+  }
+
+  async #writeMemory(step: PlannedMemset | PlannedCopy, buffers: ReadonlyMap<string, DeviceBuffer>): Promise<void> {
+    if (step.kind === 'memset') {
+      await this.fill(bufferNamed(buffers, step.buffer), Uint8Array.of(step.byteValue));
+      return;
+    }
+    const contents = ({ buffer, offsetBytes }: PlannedPlace): Uint8Array =>
+      this.#memory.contents(bufferNamed(buffers, buffer)).subarray(offsetBytes, offsetBytes + step.bytes);
+    contents(step.to).set(contents(step.from));
   }
 
   /** Distinct bytes of each buffer that were read. */
@@ -511,6 +528,22 @@ export class VirtualDevice implements Device {
     return Int32Array.from({ length: wanted }, (_, i) => Math.floor((i + 0.5) * stride));
   }
 }
+
+/** Whether a step other than a launch writes to watched bytes. */
+function reaches(step: PlannedMemset | PlannedCopy, watched: NonNullable<RunOptions['watch']>): boolean {
+  if (step.kind === 'memset') return step.buffer === watched.buffer;
+  const { buffer, offsetBytes } = step.to;
+  return (
+    buffer === watched.buffer &&
+    offsetBytes < watched.offsetBytes + watched.bytes &&
+    watched.offsetBytes < offsetBytes + step.bytes
+  );
+}
+
+const placedStep = ({ kind }: PlannedMemset | PlannedCopy, step: number): PlacedWrites => ({
+  count: 1,
+  last: { step, ...(kind === 'copy' && { isCopy: true }) },
+});
 
 /** What a launch wrote, after what was written before it. */
 function joined(before: PlacedWrites, { count, last, earlier }: PlacedWrites): PlacedWrites {

@@ -1,4 +1,4 @@
-import type { LaunchPlan, PlannedArgument, PlannedStep } from '../../core/launch-plan.ts';
+import type { LaunchPlan, PlannedArgument, PlannedPlace, PlannedStep } from '../../core/launch-plan.ts';
 
 /** A buffer's name in the given repetition of {@link repeatPlan}. */
 export const nameInSlot = (buffer: string, slot: number): string => `${buffer}#${slot}`;
@@ -18,10 +18,13 @@ export function repeatPlan(plan: LaunchPlan, slotCount: number): LaunchPlan {
 const firstStep = (step: PlannedStep): PlannedStep =>
   step.kind === 'launch' ? { ...step, programmaticDependent: false } : step;
 
-const stepInSlot = (step: PlannedStep, slot: number): PlannedStep =>
-  step.kind === 'memset'
-    ? { ...step, buffer: nameInSlot(step.buffer, slot) }
-    : { ...step, arguments: step.arguments.map((argument) => argumentInSlot(argument, slot)) };
+function stepInSlot(step: PlannedStep, slot: number): PlannedStep {
+  if (step.kind === 'memset') return { ...step, buffer: nameInSlot(step.buffer, slot) };
+  if (step.kind === 'launch')
+    return { ...step, arguments: step.arguments.map((argument) => argumentInSlot(argument, slot)) };
+  const inSlot = (place: PlannedPlace): PlannedPlace => ({ ...place, buffer: nameInSlot(place.buffer, slot) });
+  return { ...step, from: inSlot(step.from), to: inSlot(step.to) };
+}
 
 function argumentInSlot(argument: PlannedArgument, slot: number): PlannedArgument {
   switch (argument.kind) {

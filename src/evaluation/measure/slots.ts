@@ -1,6 +1,6 @@
 import type { DeviceBuffer } from '../../core/device-values.ts';
 import type { DType } from '../../core/dtype.ts';
-import type { LaunchPlan, PlannedBuffer } from '../../core/launch-plan.ts';
+import { type LaunchPlan, type PlannedBuffer, startingPattern } from '../../core/launch-plan.ts';
 import type {
   Draw,
   Fill,
@@ -50,7 +50,7 @@ export interface Slots {
   unwrittenOutput(outcome: Played): Unwritten | undefined;
   /** Describes results that differ in the rerun, from the counts of equal elements; undefined if none do. */
   differenceOf(equalElements: readonly number[]): string | undefined;
-  /** Gives workspaces their initial contents: zeros for `once`, anything for `undefined`. */
+  /** Gives workspaces their initial contents: their own or zeros for `once`, anything for `undefined`. */
   resetWorkspaces(seed: number): Promise<void>;
   /** @param part only this much of them. */
   read(slot: number, roles: readonly PlannedBuffer['role'][], part?: SlotPart): Promise<Map<string, Uint8Array>>;
@@ -70,8 +70,6 @@ export interface Unwritten {
   /** Whether its poison is a value that no right output can have. */
   readonly isCertain: boolean;
 }
-
-const ZERO = new Uint8Array(1);
 
 /**
  * Largest difference of two right results if the order of operations is free: half of the digits, as a share. A larger
@@ -326,7 +324,12 @@ class DeviceSlots implements Slots {
     const garbage = Uint8Array.from({ length: 8 }, (_, i) => stream.bits(i) & 255);
     return this.#plan.buffers
       .filter(({ role, bytes }) => role === 'workspace' && bytes > 0)
-      .map(({ name, init }): Fill => ({ buffer: buffers.get(name)!, pattern: init === 'once' ? ZERO : garbage }));
+      .map(
+        (planned): Fill => ({
+          buffer: buffers.get(planned.name)!,
+          pattern: startingPattern(planned) ?? garbage,
+        }),
+      );
   }
 
   async read(slot: number, roles: readonly PlannedBuffer['role'][], part?: SlotPart): Promise<Map<string, Uint8Array>> {
