@@ -502,6 +502,48 @@ describe.skipIf(noStub)(`a CUDA device over a stub driver${noStub ? ` (${noStub}
       await device.measuring.releaseReplay(prepared.replay);
     });
 
+    it('fills buffers with patterns of any length before each sequence, from memory that is written once', async () => {
+      const bytes = 128;
+      const arena = await device.measuring.allocateArena(
+        ['in', 'out', 'again'].map((name) => ({ name, bytes, alignmentBytes: 16 })),
+        3,
+      );
+      const [input, out, again] = arena as [DeviceBuffer, DeviceBuffer, DeviceBuffer];
+      const pattern = new Uint8Array(Int32Array.from({ length: 5 }, (_, i) => 100 * i).buffer);
+      const steps = [planLaunch({ functionName: 'add_one', arguments: ['in', 'out', { i32: 32 }] })];
+      const slots = [out, again].map(
+        (to) =>
+          new Map([
+            ['in', input],
+            ['out', to],
+          ]),
+      );
+      const prepared = await device.measuring.prepareReplay(module, { buffers: [], steps }, [slots[0]!], [slots[1]!]);
+      if (!prepared.ok) throw new Error(prepared.message);
+      const fills = [{ buffer: input, pattern }];
+      const round: ReplayRound = {
+        ...alone(1),
+        fills,
+        reruns: [{ sequence: 0, fills, pairs: [{ left: out, right: again, dtype: 'i32', tolerance: 0 }] }],
+      };
+      const play = () => device.measuring.replayOnce(prepared.replay, round, 5000);
+      expect(await play()).toMatchObject({ ok: true, equalElements: [[32]] });
+      const wanted = Int32Array.from({ length: 32 }, (_, i) => 100 * (i % 5) + 1);
+      expect(await device.read(out)).toEqual(new Uint8Array(wanted.buffer));
+      const before = await device.tally();
+      expect(await play()).toMatchObject({ ok: true, equalElements: [[32]] });
+      const spent = tallyBetween(before, await device.tally());
+      // The jobs of the round, and no table again.
+      expect(spent.driver.cuMemcpyHtoD_v2?.count).toBe(1);
+      expect(spent.driver.cuMemAlloc_v2).toBeUndefined();
+      await device.measuring.fillAll([{ buffer: again, pattern: pattern.subarray(4, 16) }]);
+      expect(await device.read(again)).toEqual(
+        new Uint8Array(Int32Array.from({ length: 32 }, (_, i) => 100 * ((i % 3) + 1)).buffer),
+      );
+      await device.measuring.releaseReplay(prepared.replay);
+      await device.measuring.freeArena(arena);
+    });
+
     it('a round: draws, poisons, replays, looks and runs again, in one message and two copies', async () => {
       const arena = await device.measuring.allocateArena(
         ['in', 'out', 'out'].map((name) => ({ name, bytes: 128, alignmentBytes: 16 })),
