@@ -22,6 +22,15 @@ export interface PlannedBuffer {
   /** With `once`: bytes that are repeated over the workspace before the first sequence; zeros when absent. */
   readonly contents?: Uint8Array;
   readonly generator?: Generator;
+  /** Outputs of which not every element matters. */
+  readonly significant?: SignificantPart;
+}
+
+/** Along an axis, the elements in front that matter. */
+export interface SignificantPart {
+  readonly axis: number;
+  /** So many, or the buffer that holds a number for each list along the axis. */
+  readonly first: number | string;
 }
 
 export type PlannedArgument =

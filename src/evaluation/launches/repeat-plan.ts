@@ -1,4 +1,4 @@
-import type { LaunchPlan, PlannedArgument, PlannedPlace, PlannedStep } from '../../core/launch-plan.ts';
+import type { LaunchPlan, PlannedArgument, PlannedBuffer, PlannedPlace, PlannedStep } from '../../core/launch-plan.ts';
 
 /** A buffer's name in the given repetition of {@link repeatPlan}. */
 export const nameInSlot = (buffer: string, slot: number): string => `${buffer}#${slot}`;
@@ -7,11 +7,16 @@ export const nameInSlot = (buffer: string, slot: number): string => `${buffer}#$
 export function repeatPlan(plan: LaunchPlan, slotCount: number): LaunchPlan {
   const slots = Array.from({ length: slotCount }, (_, slot) => slot);
   return {
-    buffers: slots.flatMap((slot) =>
-      plan.buffers.map((buffer) => ({ ...buffer, name: nameInSlot(buffer.name, slot) })),
-    ),
+    buffers: slots.flatMap((slot) => plan.buffers.map((buffer) => bufferInSlot(buffer, slot))),
     steps: slots.flatMap((slot) => plan.steps.map((step, i) => stepInSlot(i === 0 ? firstStep(step) : step, slot))),
   };
+}
+
+function bufferInSlot(buffer: PlannedBuffer, slot: number): PlannedBuffer {
+  const named = { ...buffer, name: nameInSlot(buffer.name, slot) };
+  const { significant } = buffer;
+  if (typeof significant?.first !== 'string') return named;
+  return { ...named, significant: { ...significant, first: nameInSlot(significant.first, slot) } };
 }
 
 /** The first launch of a sequence never starts before the previous sequence has ended. */

@@ -3,8 +3,10 @@ import type { Device, RunOptions } from '../../core/device.ts';
 import type { DeviceBuffer, DeviceFailure, LoadedModule, PlacedWrites } from '../../core/device-values.ts';
 import { type LaunchPlan, type PlannedBuffer, startingPattern } from '../../core/launch-plan.ts';
 import type { Printed } from '../../core/printed.ts';
+import { decode } from '../../core/rounding.ts';
 import { elementCountOf, firstChangedPaddingByte, multiIndexOf, packElements, spreadElements } from './layout.ts';
 import { NAN_POISON, type Poison } from './poison.ts';
+import { clearInsignificant, insignificantElements } from './significant.ts';
 
 /** Device memory of a launch sequence: exact-size buffers, freed by `close`. */
 export interface CheckMemory {
@@ -142,6 +144,7 @@ export async function runOnce(
     if (padding >= 0) return unsafe(`wrote between the elements of output '${buffer.name}', at byte ${padding}`);
     outputs.set(buffer.name, packElements(buffer, bytes));
   }
+  clearAll(plan.buffers, outputs, memory.contents);
   const { counters, uninitialisedRead, olderRead, readBytes, writes, printed } = outcome;
   return {
     ok: true,
@@ -154,6 +157,22 @@ export async function runOnce(
     writes,
     printed,
   };
+}
+
+/** Clears elements that do not matter. A kernel's own lengths say which: wrong ones are found when they are compared. */
+function clearAll(
+  buffers: readonly PlannedBuffer[],
+  outputs: Map<string, Uint8Array>,
+  contents: CheckMemory['contents'],
+): void {
+  const lengthsOf = (name: string): Float64Array => {
+    const buffer = buffers.find((one) => one.name === name)!;
+    return decode(outputs.get(name) ?? packElements(buffer, contents.get(name)!), buffer.dtype);
+  };
+  for (const buffer of buffers) {
+    const marks = insignificantElements(buffer, lengthsOf);
+    if (marks) outputs.set(buffer.name, clearInsignificant(outputs.get(buffer.name)!, marks));
+  }
 }
 
 const unsafe = (message: string): DeviceFailure => ({ ok: false, status: 'unsafe', message });

@@ -166,9 +166,11 @@ class DeviceSlots implements Slots {
     return this.#plan.buffers.filter(({ role }) => role === 'out');
   }
 
-  /** What is compared after a rerun. */
+  /** What is compared after a rerun: outputs of which every element matters. The host compares others, in the slots that it reads. */
   #results(): PlannedBuffer[] {
-    return this.#plan.buffers.filter(({ role }) => role === 'out' || role === 'inout');
+    return this.#plan.buffers.filter(
+      ({ role, significant }) => (role === 'out' || role === 'inout') && significant === undefined,
+    );
   }
 
   async drawInputs(seed: number): Promise<void> {
@@ -266,7 +268,9 @@ class DeviceSlots implements Slots {
         const poison: SlotPoison = drawPoison(planned, createStream(seed, 'poison', slot, planned.name));
         if (poison.kind === 'stale') continue;
         const fill: Fill = { buffer: buffers.get(planned.name)!, pattern: poison.pattern };
-        const { mayHold, kind } = poison;
+        const { kind } = poison;
+        // Where not every element matters, all of them may hold what they held.
+        const mayHold = planned.significant ? elementCountOf(planned) : poison.mayHold;
         this.#poisons.push({ name: planned.name, slot, fill, mayHold, isCertain: kind === 'nan' });
       }
     }
