@@ -14,6 +14,7 @@ import type {
 } from '../../core/device-values.ts';
 import { joinPrinted } from '../../core/join-printed.ts';
 import type {
+  Dim3,
   LaunchPlan,
   PlannedArgument,
   PlannedCopy,
@@ -342,16 +343,18 @@ export class VirtualDevice implements Device {
     const built = this.#build(module, kernel, symbol, variant);
     if ('ok' in built) return built;
     const { image, handle } = built;
-    const refusal = refuseConfiguration(step, image, this.spec);
+    const resources = (): KernelResources => functionResources(module.kept.ptx, symbol);
+    const refusal = refuseConfiguration(step, { image, resources }, this.spec);
     if (refusal) return refusal;
 
+    const gridBarrier = step.cooperative ? this.#newGridBarrier() : undefined;
     const pointerArrays: DeviceBuffer[] = [];
     try {
       const addressOf = (argument: PlannedArgument) => this.#argumentAddress(argument, buffers, pointerArrays);
       const packed = packArguments(step.functionName, image.parameters, step.arguments, addressOf);
       if (!packed.ok) return packed;
       const memory = launchBuffers(image.parameters, step.arguments, buffers, pointerArrays, module.globalBuffers);
-      const touched = [...memory.buffers];
+      const touched = [...memory.buffers, ...(gridBarrier ? [gridBarrier] : [])];
       const ranges = this.#memory
         .rangesOf(touched)
         .map((range, index) => ({ ...range, isReadOnly: inputs.has(touched[index]!) }));
@@ -364,6 +367,7 @@ export class VirtualDevice implements Device {
           grid: step.grid,
           cluster,
           hasClusters: asked !== undefined,
+          gridBarrier: gridBarrier && this.#memory.block(gridBarrier).offset,
           block: step.block,
           dynamicSharedBytes: step.dynamicSharedBytes,
           parameters: packed.bytes,
@@ -387,7 +391,7 @@ export class VirtualDevice implements Device {
         case 'timed-out':
           return failure(
             'timed-out',
-            `${step.functionName} did not finish within ${Math.round(options.timeoutMs)} ms: ${outcome.begun} of ${outcome.count} ${cluster.some((extent) => extent > 1) ? 'clusters' : 'CTAs'} had begun`,
+            `${step.functionName} did not finish within ${Math.round(options.timeoutMs)} ms: ${begunText(step, cluster, outcome)}`,
           );
         case 'crashed':
           return failure(
@@ -396,7 +400,7 @@ export class VirtualDevice implements Device {
           );
         case 'fault':
           return {
-            ...describeFault(step, outcome.fault, ranges),
+            ...withoutGridBarrier(describeFault(step, outcome.fault, ranges), step, image),
             printed: outcome.printed.length > 0 ? describePrint(step, index, { lines: outcome.printed }) : undefined,
           };
         default:
@@ -411,7 +415,15 @@ export class VirtualDevice implements Device {
       }
     } finally {
       for (const buffer of pointerArrays) this.#memory.free(buffer);
+      if (gridBarrier) this.#memory.free(gridBarrier);
     }
+  }
+
+  /** What the driver keeps for the barrier of a cooperative grid: a size that nothing reads, and the barrier's word. */
+  #newGridBarrier(): DeviceBuffer {
+    const barrier = this.#memory.allocate({ name: 'barrier of the grid', bytes: 8, alignmentBytes: 8 });
+    this.#memory.contents(barrier).fill(0);
+    return barrier;
   }
 
   #placeOf(
@@ -514,12 +526,13 @@ export class VirtualDevice implements Device {
     return this.#pool.run(handle, launch, order, { serial: true, timeoutMs });
   }
 
-  /** All clusters (most are one CTA) in the seeded order, or an evenly spread sample of them if that is allowed. */
+  /** All clusters (most are one CTA; a cooperative grid counts as one) in the seeded order, or an evenly spread sample of them if that is allowed. */
   #clusterOrder(
-    { grid, cluster }: Pick<LaunchRequest, 'grid' | 'cluster'>,
+    { grid, cluster, gridBarrier }: Pick<LaunchRequest, 'grid' | 'cluster' | 'gridBarrier'>,
     options: RunOptions,
     serial: boolean,
   ): Int32Array {
+    if (gridBarrier !== undefined) return Int32Array.of(0);
     const ctas = cluster[0] * cluster[1] * cluster[2];
     const count = (grid[0] * grid[1] * grid[2]) / ctas;
     const wanted = options.sampleCtas === undefined ? count : Math.ceil(options.sampleCtas / ctas);
@@ -528,6 +541,35 @@ export class VirtualDevice implements Device {
     return Int32Array.from({ length: wanted }, (_, i) => Math.floor((i + 0.5) * stride));
   }
 }
+
+function begunText(
+  { cooperative, grid }: PlannedLaunch,
+  cluster: Dim3,
+  { begun, count }: { begun: number; count: number },
+): string {
+  const what = cluster.some((extent) => extent > 1) ? 'clusters' : 'CTAs';
+  if (!cooperative) return `${begun} of ${count} ${what} had begun`;
+  return `all ${grid[0] * grid[1] * grid[2]} CTAs had begun, and may wait for one that never arrives`;
+}
+
+/** `grid.sync()` ends a kernel whose grid has no barrier. */
+const withoutGridBarrier = (
+  failed: DeviceFailure,
+  { cooperative, functionName }: PlannedLaunch,
+  image: KernelImage,
+): DeviceFailure =>
+  !cooperative && failed.fault && failed.status === 'crashed' && readsGridBarrier(image)
+    ? {
+        ...failed,
+        message: `${failed.message}; grid.sync() needs a cooperative launch: "cooperative": true in the step that launches ${functionName}`,
+      }
+    : failed;
+
+/** Whether code looks for the barrier that the driver keeps for a grid. */
+const readsGridBarrier = ({ blockInstructions }: KernelImage): boolean =>
+  blockInstructions.some((block) =>
+    block.some(({ operands }) => operands.some((one) => one.kind === 'special' && one.name === '%envreg1')),
+  );
 
 /** Whether a step other than a launch writes to watched bytes. */
 function reaches(step: PlannedMemset | PlannedCopy, watched: NonNullable<RunOptions['watch']>): boolean {

@@ -122,6 +122,7 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
   const choice: ChecksRequest = {
     ...{ problem: problem.file, kernel: kernel.file, parameters, dimensions, seed, thorough, large, suites, fits },
     isEmulated: request.device.measuring === undefined,
+    smCount: spec.smCount.value,
     launches: isLong(request) ? undefined : (shape) => launchesOf(() => request.planFor(shape)),
   };
   const { checks, coverage } = checksFor(choice);

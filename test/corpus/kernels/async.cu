@@ -94,17 +94,20 @@ __global__ void prints(const float* in, float* out, int n) {
   if (i < n) out[i] = in[i] * pair[1];
 }
 
+// Every element is doubled, then all of them are turned around.
+__global__ void with_grid_sync(const int* in, int* between, int* out, int n) {
+  cg::grid_group grid = cg::this_grid();
+  for (int i = grid.thread_rank(); i < n; i += grid.size()) between[i] = 2 * in[i];
+  grid.sync();
+  for (int i = grid.thread_rank(); i < n; i += grid.size()) out[i] = between[n - 1 - i];
+}
+
 __global__ void with_texture(cudaTextureObject_t texture, float* out) { out[threadIdx.x] = tex1Dfetch<float>(texture, threadIdx.x); }
 __global__ void with_heap(float* out) {
   float* p = new float[2];
   p[0] = 1;
   out[threadIdx.x] = p[0];
   delete[] p;
-}
-__global__ void with_grid_sync(float* out) {
-  auto grid = cg::this_grid();
-  out[grid.thread_rank()] = 1;
-  grid.sync();
 }
 
 int main() { return 0; }
