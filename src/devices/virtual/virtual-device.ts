@@ -28,6 +28,7 @@ import { predictTime } from '../../hardware/launch-model/predict-time.ts';
 import type { PtxModule } from '../../ptx/ast.ts';
 import { PtxSyntaxError, UnsupportedPtxError } from '../../ptx/errors.ts';
 import { inlineCalls } from '../../ptx/inline-calls.ts';
+import { pollsOf } from '../../ptx/waits.ts';
 import { seededOrder } from '../../stats/random.ts';
 import { analysisOf, functionResources } from '../../virtual-gpu/analyse-function.ts';
 import { type SampledLaunch, simulateCache } from '../../virtual-gpu/cache-model/simulate.ts';
@@ -391,7 +392,7 @@ export class VirtualDevice implements Device {
         case 'timed-out':
           return failure(
             'timed-out',
-            `${step.functionName} did not finish within ${Math.round(options.timeoutMs)} ms: ${begunText(step, cluster, outcome)}`,
+            `${step.functionName} did not finish within ${Math.round(options.timeoutMs)} ms: ${begunText(step, cluster, outcome)}${waitText(step, module.kept.ptx, symbol)}`,
           );
         case 'crashed':
           return failure(
@@ -551,6 +552,12 @@ function begunText(
   if (!cooperative) return `${begun} of ${count} ${what} had begun`;
   return `all ${grid[0] * grid[1] * grid[2]} CTAs had begun, and may wait for one that never arrives`;
 }
+
+/** CTAs run one after the other, unless the launch says that all must be resident. */
+const waitText = ({ cooperative, grid }: PlannedLaunch, ptx: PtxModule, symbol: string): string =>
+  !cooperative && grid.some((extent) => extent > 1) && pollsOf(analysisOf(ptx, symbol).fn).size > 0
+    ? '; it polls device memory: CTAs that wait for ones behind them need "cooperative": true in their step'
+    : '';
 
 /** `grid.sync()` ends a kernel whose grid has no barrier. */
 const withoutGridBarrier = (

@@ -118,6 +118,13 @@ describe('what a cooperative launch is refused for', () => {
     expect(!outcome.ok && outcome.message).toContain('all 7 CTAs had begun');
   });
 
+  it('a barrier by hand in an ordinary launch: no CTA behind the first one begins', async () => {
+    const outcome = await launch('by_hand', 1, { cooperative: false, options: { timeoutMs: 1500 } });
+    expect(outcome).toMatchObject({ ok: false, status: 'timed-out' });
+    expect(!outcome.ok && outcome.message).toContain('1 of 7 CTAs had begun; it polls device memory');
+    expect(!outcome.ok && outcome.message).toContain('"cooperative": true');
+  });
+
   it('grid.sync() in an ordinary launch', async () => {
     const outcome = await launch('rounds', 1, { cooperative: false });
     expect(outcome).toMatchObject({ ok: false, status: 'crashed' });
