@@ -145,10 +145,12 @@ function stepsOf(
     const repeats = step.repeat === undefined ? 1 : evaluateExpression(step.repeat, scope);
     if (!(repeats <= MOST_REPEATS)) return undefined;
     const named = 'steps' in step ? step : {};
+    let own = 0;
     for (let number = 0; number < repeats; number += 1) {
       const inside = step.repeat === undefined ? scope : repetitionScope(named, number, scope);
       const inner = 'steps' in step ? stepsOf(step, inside) : [{ step, scope: inside }];
-      if (inner === undefined || launches.length + inner.length > MOST_REPEATS) return undefined;
+      own += inner?.length ?? 0;
+      if (inner === undefined || own > MOST_REPEATS) return undefined;
       launches.push(...inner);
     }
   }

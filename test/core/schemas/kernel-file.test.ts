@@ -64,6 +64,36 @@ it('reads every field there is', () => {
   expect(read(JSON.stringify(kernel))).toEqual(kernel);
 });
 
+it('reads repeated steps, copies, contents and constants with values', () => {
+  const kernel = {
+    ...smallKernel,
+    workspaces: {
+      first: { bytes: '4 * D', init: 'once', contents: { dtype: 'f32', from: '1 / D', step: 'scale' } },
+      listed: { bytes: 8, init: 'once', contents: { dtype: 'i32', values: ['N', 'BLOCK'] } },
+      same: { bytes: 8, init: 'once', contents: { dtype: 'f16', value: -1 } },
+      raw: { bytes: 8, init: 'once', contents: { bytes: '00ff' } },
+      best: { bytes: '4 * D', init: 'undefined' },
+    },
+    constants: { taps: { dtype: 'f32', values: [1, 2] }, n: { dtype: 'i32', value: 'N' }, w: 'x' },
+    steps: [
+      { copy: { from: { buffer: 'first' }, to: { buffer: 'best', offsetBytes: 0 }, bytes: '4 * D' }, when: 'N > 1' },
+      {
+        repeat: 'log2(D)',
+        index: 'stage',
+        when: 'causal == 0',
+        steps: [
+          { memset: { buffer: 'y', byteValue: 1 }, when: 'stage == 0' },
+          {
+            repeat: 'stage + 1',
+            steps: [{ copy: { from: { buffer: 'x', offsetBytes: 'repeat.index' }, to: { buffer: 'y' } } }],
+          },
+        ],
+      },
+    ],
+  } satisfies KernelFile;
+  expect(read(JSON.stringify(kernel))).toEqual(kernel);
+});
+
 describe('each mistake gets file, path, value received, what was expected, and a hint', () => {
   it('a misspelt key in a step', () => {
     expect(mistake(['steps', 1, 'sharedByte'], 0)).toEqual({
