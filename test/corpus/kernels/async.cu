@@ -70,6 +70,14 @@ __global__ void atomic_counts(const int* keys, int* counts, int* order, int n) {
   __syncthreads();
   if (threadIdx.x == 0) order[blockIdx.x] = next.load();
 }
+// Every element is doubled, then all of them are turned around.
+__global__ void with_grid_sync(const int* in, int* between, int* out, int n) {
+  cg::grid_group grid = cg::this_grid();
+  for (int i = grid.thread_rank(); i < n; i += grid.size()) between[i] = 2 * in[i];
+  grid.sync();
+  for (int i = grid.thread_rank(); i < n; i += grid.size()) out[i] = between[n - 1 - i];
+}
+
 
 __global__ void partitions(const int* in, int* out) {
   auto tile = cg::tiled_partition<32>(cg::this_thread_block());
@@ -92,14 +100,6 @@ __global__ void prints(const float* in, float* out, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i == 0) printf("n = %d, first = %f\n", n, in[0]);
   if (i < n) out[i] = in[i] * pair[1];
-}
-
-// Every element is doubled, then all of them are turned around.
-__global__ void with_grid_sync(const int* in, int* between, int* out, int n) {
-  cg::grid_group grid = cg::this_grid();
-  for (int i = grid.thread_rank(); i < n; i += grid.size()) between[i] = 2 * in[i];
-  grid.sync();
-  for (int i = grid.thread_rank(); i < n; i += grid.size()) out[i] = between[n - 1 - i];
 }
 
 __global__ void with_texture(cudaTextureObject_t texture, float* out) { out[threadIdx.x] = tex1Dfetch<float>(texture, threadIdx.x); }
