@@ -70,6 +70,7 @@ __global__ void atomic_counts(const int* keys, int* counts, int* order, int n) {
   __syncthreads();
   if (threadIdx.x == 0) order[blockIdx.x] = next.load();
 }
+
 // Every element is doubled, then all of them are turned around.
 __global__ void with_grid_sync(const int* in, int* between, int* out, int n) {
   cg::grid_group grid = cg::this_grid();
@@ -77,7 +78,6 @@ __global__ void with_grid_sync(const int* in, int* between, int* out, int n) {
   grid.sync();
   for (int i = grid.thread_rank(); i < n; i += grid.size()) out[i] = between[n - 1 - i];
 }
-
 
 __global__ void partitions(const int* in, int* out) {
   auto tile = cg::tiled_partition<32>(cg::this_thread_block());
