@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { tallyBetween } from '../../../src/core/device-tally.ts';
 import type { DeviceBuffer, LoadedModule } from '../../../src/core/device-values.ts';
-import type { LaunchPlan, PlannedArgument, PlannedLaunch } from '../../../src/core/launch-plan.ts';
+import type { LaunchPlan, PlannedArgument, PlannedLaunch, PlannedStep } from '../../../src/core/launch-plan.ts';
 import type { ReplayRound } from '../../../src/core/measuring-device.ts';
 import type { CudaDevice } from '../../../src/devices/cuda/cuda-device.ts';
 import { lockGpu, openCudaDevice } from '../../../src/devices/cuda/open-cuda-device.ts';
@@ -257,6 +257,27 @@ describe.skipIf(noStub)(`a CUDA device over a stub driver${noStub ? ` (${noStub}
         `${plain} [4: 2 1 1]`,
         `${plain} [2: 1 0 0]`,
       ]);
+    });
+
+    it('copy between places of buffers, behind which a launch never overlaps', async () => {
+      const slot = new Map([
+        ['in', await allocate(128, 'in')],
+        ['out', await allocate(128, 'out')],
+      ]);
+      await device.write(slot.get('in')!, new Uint8Array(Int32Array.from({ length: 32 }, (_, i) => i).buffer));
+      const add = planLaunch({ functionName: 'add_one', arguments: ['in', 'out', { i32: 32 }] });
+      const place = (buffer: string, offsetBytes: number) => ({ buffer, offsetBytes });
+      const steps: PlannedStep[] = [
+        { kind: 'copy', from: place('in', 4), to: place('in', 64), bytes: 8 },
+        { ...add, programmaticDependent: true },
+        { kind: 'copy', from: place('out', 64), to: place('out', 0), bytes: 4 },
+      ];
+      stub.log();
+      const outcome = await device.run(module, { buffers: [], steps }, slot, DEFAULT_RUN_OPTIONS);
+      expect(outcome.ok).toBe(true);
+      expect(launches(stub.log())).toEqual(['launch add_one grid 1,1,1 block 32,1,1 shared 0']);
+      const left = new Int32Array((await device.read(slot.get('out')!)).slice().buffer);
+      expect([left[0], left[1], left[16], left[17], left[18]]).toEqual([2, 2, 2, 3, 19]);
     });
 
     it('ask for shared memory above 48 KB, the carve-out, and clusters of more than 8 CTAs', async () => {
