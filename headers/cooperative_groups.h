@@ -99,8 +99,43 @@ class grid_group {
   __device__ __forceinline__ static unsigned long long size() { return num_blocks() * thread_block::size(); }
   __device__ __forceinline__ static unsigned long long num_threads() { return size(); }
   __device__ __forceinline__ static dim3 group_dim() { return gridDim; }
-  __device__ __forceinline__ static bool is_valid() { return true; }
-  __device__ static void sync() __WS_UNSUPPORTED("grid.sync(): a virtual GPU has no cooperative launches");
+  // Where the driver keeps a barrier: only in a cooperative launch.
+  __device__ __forceinline__ static bool is_valid() { return workspace() != 0; }
+  struct arrival_token {
+    unsigned int before;
+  };
+  // The word's highest bit flips when all have arrived: the first CTA adds what the others lack to that.
+  __device__ __forceinline__ static arrival_token barrier_arrive() {
+    if (!is_valid()) __trap();
+    __syncthreads();
+    arrival_token token = {0};
+    if (thread_block::thread_rank() == 0) {
+      const unsigned int own = block_rank() == 0 ? 0x80000000u - ((unsigned int)num_blocks() - 1) : 1u;
+      __threadfence();
+      token.before = atomicAdd(barrier(), own);
+    }
+    return token;
+  }
+  __device__ __forceinline__ static void barrier_wait(arrival_token&& token) {
+    if (thread_block::thread_rank() == 0) {
+      const volatile unsigned int* word = barrier();
+      while (((token.before ^ *word) & 0x80000000u) == 0) {
+      }
+      __threadfence();
+    }
+    __syncthreads();
+  }
+  __device__ __forceinline__ static void sync() { barrier_wait(barrier_arrive()); }
+
+ private:
+  __device__ __forceinline__ static unsigned long long workspace() {
+    unsigned int high, low;
+    asm volatile("mov.u32 %0, %%envreg1;" : "=r"(high));
+    asm volatile("mov.u32 %0, %%envreg2;" : "=r"(low));
+    return (unsigned long long)high << 32 | low;
+  }
+  // Behind the size of what the driver keeps.
+  __device__ __forceinline__ static unsigned int* barrier() { return reinterpret_cast<unsigned int*>(workspace() + 4); }
 };
 __device__ __forceinline__ grid_group this_grid() { return {}; }
 

@@ -19,6 +19,7 @@ class BufferSpec:
     bytes: int
     rule: Optional[Mapping[str, Any]] = None  # how a dense input is drawn; absent: its contents come from the parent
     init: Optional[str] = None  # workspaces: undefined, zero (by a step of the plan) or once
+    contents: bytes = b"\0"  # workspaces with init once: what is repeated over them before the first run
 
     @property
     def is_input(self) -> bool:
@@ -31,7 +32,13 @@ class BufferSpec:
     @staticmethod
     def of_json(value: Mapping[str, Any]) -> "BufferSpec":
         keys = ("name", "role", "dtype", "shape", "strides", "bytes")
-        return BufferSpec(**{key: value[key] for key in keys}, rule=value.get("rule"), init=value.get("init"))
+        given = {key: value[key] for key in keys}
+        contents = bytes.fromhex(value.get("contents") or "00")
+        return BufferSpec(**given, rule=value.get("rule"), init=value.get("init"), contents=contents)
+
+    def starting_bytes(self) -> bytearray:
+        pattern = self.contents
+        return bytearray((pattern * -(-self.bytes // len(pattern)))[: self.bytes])
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,7 @@ class Subject:
         for buffer in self.buffers:
             if buffer.init == "once":
                 for slot in ring.slots:
-                    self.backend.write(slot[buffer.name], buffer, bytearray(buffer.bytes))
+                    self.backend.write(slot[buffer.name], buffer, buffer.starting_bytes())
         return ring
 
     def draw(self, ring: Ring, seed: int, planted: Optional[int] = None) -> None:

@@ -19,6 +19,7 @@ SIGNATURES: Dict[str, Sequence[Any]] = {
     "cuMemHostAlloc": [ctypes.POINTER(POINTER), ctypes.c_size_t, ctypes.c_uint],
     "cuMemHostGetDevicePointer_v2": [ctypes.POINTER(ctypes.c_uint64), POINTER, ctypes.c_uint],
     "cuMemsetD8Async": [ctypes.c_uint64, ctypes.c_ubyte, ctypes.c_size_t, POINTER],
+    "cuMemcpyDtoDAsync_v2": [ctypes.c_uint64, ctypes.c_uint64, ctypes.c_size_t, POINTER],
     "cuGraphUpload": [POINTER, POINTER],
     "cuGraphLaunch": [POINTER, POINTER],
 }
@@ -182,6 +183,10 @@ class Module:
             return lambda stream: self._driver.call(
                 "cuMemsetD8Async", addresses[name], step["byteValue"] & 0xFF, sizes[name], stream
             )
+        if step["kind"] == "copy":
+            source, target = (addresses[step[key]["buffer"]] + step[key]["offsetBytes"] for key in ("from", "to"))
+            size = step["bytes"]
+            return lambda stream: self._driver.call("cuMemcpyDtoDAsync_v2", target, source, size, stream)
         for feature in ("cluster", "cooperative", "programmaticDependent", "carveOut"):
             if step.get(feature):
                 raise WorkerError("unsupported", f"launches with {feature} are not run in the Python worker")

@@ -25,14 +25,15 @@ export interface DeviceFault extends z.infer<typeof faultSchema> {}
 
 export const placedWriteSchema = z.strictObject({
   step: count.describe('Of the launch plan, from 0.'),
-  functionName: z.string().describe('Absent for a memset.').optional(),
+  functionName: z.string().describe('Absent for a memset or a copy.').optional(),
+  isCopy: z.literal(true).describe('A copy of the launch plan, not a memset.').optional(),
   cta: dim3.optional(),
   thread: dim3.optional(),
   source: sourceLocation.optional(),
   instruction: z.string().optional(),
 });
 
-/** A store of a launch sequence, or a memset. */
+/** A store of a launch sequence, a memset, or a copy. */
 export type PlacedWrite = z.infer<typeof placedWriteSchema>;
 
 /** Who wrote to a watched place: how many stores, the last, and the last before it by another thread. */

@@ -38,7 +38,7 @@ const wrongElement = z.strictObject({
 const writer = z.strictObject({
   output: z.string(),
   index: z.array(z.int()).describe('Multi-index, outermost first.'),
-  count: count.describe('Stores and memsets that wrote to it; 0: it was never written.'),
+  count: count.describe('Stores, memsets and copies that wrote to it; 0: it was never written.'),
   last: placedWriteSchema.optional(),
   earlier: placedWriteSchema.describe('The last one before it that another thread made.').optional(),
 });

@@ -8,6 +8,10 @@ import {
   writtenDTypeSchema,
 } from './schemas/common-schema.ts';
 
+const hexadecimalSchema = z
+  .string()
+  .regex(/^(?:[0-9a-fA-F]{2})+$/, { error: 'pairs of hexadecimal digits, e.g. "0000803f"' });
+
 const bufferReference = z.strictObject({ buffer: z.string(), offsetBytes: expressionSchema.optional() });
 
 const argument = z
@@ -20,9 +24,7 @@ const argument = z
       struct: z.array(z.strictObject({ dtype: writtenDTypeSchema, value: expressionSchema })).min(1),
     }),
     // Raw bytes by value.
-    z.strictObject({
-      bytes: z.string().regex(/^(?:[0-9a-fA-F]{2})+$/, { error: 'pairs of hexadecimal digits, e.g. "0000803f"' }),
-    }),
+    z.strictObject({ bytes: hexadecimalSchema }),
     // A device array of pointers to these buffers.
     z.strictObject({ pointers: z.array(bufferReference).min(1) }),
     // As cuTensorMapEncodeTiled takes it.
@@ -72,9 +74,49 @@ const memsetStep = z.strictObject({
 
 export type MemsetStepDeclaration = Bound<z.infer<typeof memsetStep>>;
 
-const step = z.union([launchStep, memsetStep]);
+const copyStep = z.strictObject({
+  copy: z.strictObject({
+    from: bufferReference,
+    to: bufferReference,
+    bytes: expressionSchema.optional().describe('All of the source behind its offset when absent.'),
+  }),
+  when: expressionSchema.optional(),
+});
 
-export type StepDeclaration = Bound<z.infer<typeof step>>;
+export type CopyStepDeclaration = Bound<z.infer<typeof copyStep>>;
+
+/** Steps that run several times in a row, in order. */
+interface WrittenRepeatStep {
+  repeat: z.infer<typeof expressionSchema>;
+  /** A name for the number of the repetition, which steps at any depth may use. */
+  index?: string;
+  steps: WrittenStep[];
+  when?: z.infer<typeof expressionSchema>;
+}
+
+type WrittenStep =
+  | z.infer<typeof launchStep>
+  | z.infer<typeof memsetStep>
+  | z.infer<typeof copyStep>
+  | WrittenRepeatStep;
+
+const repeatStep = z.strictObject({
+  repeat: expressionSchema,
+  index: identifierSchema
+    .optional()
+    .describe('A name for the number of the repetition, from 0; steps at any depth may use it.'),
+  get steps() {
+    return z.array(step).min(1);
+  },
+  when: expressionSchema.optional(),
+});
+
+const step: z.ZodType<WrittenStep> = z
+  .union([launchStep, memsetStep, copyStep, repeatStep])
+  .meta({ id: 'Step', description: 'A launch, a memset, a copy, or steps that are repeated.' });
+
+export type StepDeclaration = Bound<WrittenStep>;
+export type RepeatStepDeclaration = Bound<WrittenRepeatStep>;
 
 const rangeEnd = z.int().describe('The greatest allowed value; included if a step reaches it.');
 
@@ -111,6 +153,24 @@ export type ParameterDeclaration = Omit<z.infer<typeof parameter>, 'values' | 'd
   default: number;
 };
 
+const contents = z
+  .union([
+    z.strictObject({ dtype: writtenDTypeSchema, value: expressionSchema.describe('Of every element.') }),
+    z.strictObject({
+      dtype: writtenDTypeSchema,
+      from: expressionSchema.describe('The first element.'),
+      step: expressionSchema.describe('Each element is so much more than the one before.'),
+    }),
+    z.strictObject({
+      dtype: writtenDTypeSchema,
+      values: z.array(expressionSchema).min(1).describe('Elements, repeated to the end.'),
+    }),
+    z.strictObject({ bytes: hexadecimalSchema.describe('Raw bytes, repeated to the end.') }),
+  ])
+  .meta({ id: 'Contents', description: 'What device memory holds at the start.' });
+
+export type ContentsDeclaration = Bound<z.infer<typeof contents>>;
+
 const workspace = z.strictObject({
   bytes: expressionSchema,
   alignmentBytes: z.int().positive().optional(),
@@ -119,9 +179,10 @@ const workspace = z.strictObject({
     .describe(
       'zero: before each launch sequence, and timed; once: before the first only; then the kernel keeps it valid.',
     ),
+  contents: contents.optional().describe('With `once`: what it holds before the first sequence, in place of zeros.'),
 });
 
-export type WorkspaceDeclaration = z.infer<typeof workspace>;
+export type WorkspaceDeclaration = Bound<z.infer<typeof workspace>>;
 
 /** Schema of kernel.json; unknown keys are refused. */
 export const kernelFileSchema = z.strictObject({
@@ -155,9 +216,9 @@ export const kernelFileSchema = z.strictObject({
     .describe('Conditions over the dimensions; a workload that fails one is unsupported by this kernel.'),
   workspaces: z.record(identifierSchema, workspace).optional(),
   constants: z
-    .record(identifierSchema, identifierSchema)
+    .record(identifierSchema, z.union([identifierSchema, contents]))
     .optional()
-    .describe('Buffers that __constant__ arrays without an initialiser stand for.'),
+    .describe('What __constant__ variables without an initialiser hold: a buffer of this name, or values.'),
   steps: z.array(step).min(1),
 });
 

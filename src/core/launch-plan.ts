@@ -19,7 +19,18 @@ export interface PlannedBuffer {
   readonly bytes: number;
   readonly alignmentBytes: number;
   readonly init?: 'undefined' | 'zero' | 'once';
+  /** With `once`: bytes that are repeated over the workspace before the first sequence; zeros when absent. */
+  readonly contents?: Uint8Array;
   readonly generator?: Generator;
+  /** Outputs of which not every element matters. */
+  readonly significant?: SignificantPart;
+}
+
+/** Along an axis, the elements in front that matter. */
+export interface SignificantPart {
+  readonly axis: number;
+  /** So many, or the buffer that holds a number for each list along the axis. */
+  readonly first: number | string;
 }
 
 export type PlannedArgument =
@@ -61,7 +72,30 @@ export interface PlannedMemset {
   readonly byteValue: number;
 }
 
-export type PlannedStep = PlannedLaunch | PlannedMemset;
+/** Of device memory, between two buffers or two places of one that do not overlap. */
+export interface PlannedCopy {
+  readonly kind: 'copy';
+  readonly from: PlannedPlace;
+  readonly to: PlannedPlace;
+  readonly bytes: number;
+}
+
+/** Of the first of these bytes. */
+export interface PlannedPlace {
+  readonly buffer: string;
+  readonly offsetBytes: number;
+}
+
+export type PlannedStep = PlannedLaunch | PlannedMemset | PlannedCopy;
+
+const ZERO = new Uint8Array(1);
+
+/** What is repeated over a workspace that starts with given contents. */
+export const startingPattern = ({
+  init,
+  contents,
+}: Pick<PlannedBuffer, 'init' | 'contents'>): Uint8Array | undefined =>
+  init === 'once' ? (contents ?? ZERO) : undefined;
 
 /** Everything that a device needs to run a candidate on one workload, except code and contents. */
 export interface LaunchPlan {

@@ -165,6 +165,13 @@ const scaling = z.strictObject({
 /** Callers' values x against drawn ones z: x = factor · (z + shift). */
 export type Scaling = z.infer<typeof scaling>;
 
+const significant = z.strictObject({
+  first: expressionSchema.describe(
+    'So many elements in front: an expression of the dimensions, or the name of a buffer of integers with one number for each list along the axis.',
+  ),
+  axis: z.int().nonnegative().optional().describe('Along which they are counted; 0 when absent.'),
+});
+
 const bufferDeclaration = z
   .strictObject({
     description: z.string().optional(),
@@ -183,6 +190,11 @@ const bufferDeclaration = z
     when: expressionSchema
       .optional()
       .describe('Outputs only: the buffer is there where this is not 0; else kernels get a null pointer for it.'),
+    significant: significant
+      .optional()
+      .describe(
+        'Outputs only: the elements that matter, where others may hold anything, such as those behind a length.',
+      ),
     comparison: comparison.optional().describe('Outputs only, where the problem’s comparison does not fit.'),
     domain: z
       .array(z.enum(SPECIAL_VALUES))

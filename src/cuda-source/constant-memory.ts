@@ -2,7 +2,7 @@ import type { Item } from './items.ts';
 import { behindBracket } from './parser.ts';
 import { type CudaSource, isHostFunction, isKernel, readCudaSource } from './source.ts';
 
-/** A `__constant__` array that host code fills. */
+/** A `__constant__` variable that host code fills. */
 export interface FilledConstant {
   readonly name: string;
   /** Kernels that use it, by name. */
@@ -24,8 +24,8 @@ export function usersOfConstant(device: CudaSource, name: string): FilledConstan
 }
 
 /**
- * Device code in which `__constant__` arrays that the host fills are parameters of their names instead, the last ones of each
- * kernel that uses them: no host code fills them any more.
+ * Device code in which `__constant__` variables that the host fills are parameters of their names instead, the last ones of each
+ * kernel that uses them: no host code fills them any more. Arrays become pointers; all others are passed by value.
  */
 export function constantsAsParameters(text: string, file: string, constants: readonly FilledConstant[]): string {
   return constants.reduce((code, constant) => withParameter(readCudaSource(code, file), constant), text);
@@ -45,7 +45,7 @@ function withParameter({ text, items }: CudaSource, { name, kernels }: FilledCon
     .reduce((code, { from, to, by }) => code.slice(0, from) + by + code.slice(to), text);
 }
 
-/** `__constant__ float f[5][5];` as `const float (*__restrict__ f)[5]`. */
+/** `__constant__ float f[5][5];` as `const float (*__restrict__ f)[5]`, `__constant__ int n;` as `const int n`. */
 function parameterFor({ tokens }: Item, name: string): string {
   const at = tokens.findIndex(({ text }) => text === name);
   const type = tokens
@@ -54,6 +54,7 @@ function parameterFor({ tokens }: Item, name: string): string {
     .filter((word) => !/^(?:__constant__|static|const|extern)$/.test(word))
     .join(' ');
   const open = tokens.findIndex(({ text }, i) => i > at && text === '[');
+  if (open < 0) return `const ${type} ${name}`;
   const first = behindBracket(tokens, open);
   const rest = tokens
     .slice(first, -1)

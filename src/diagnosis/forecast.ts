@@ -1,7 +1,7 @@
 import type { KernelResources } from '../core/counters.ts';
 import { type ExpressionScope, evaluateExpression, evaluateUnrounded } from '../core/expressions/evaluate.ts';
 import type { KernelFile, LaunchStepDeclaration, ParameterValues } from '../core/kernel.ts';
-import { REPEAT_INDEX } from '../core/plan/scope.ts';
+import { repetitionScope } from '../core/plan/scope.ts';
 import type { LaunchTiming } from '../core/timing.ts';
 import { filledShare, type LaunchCut, recutLaunchNs } from '../hardware/launch-model/recut-launch.ts';
 import { occupancy } from '../hardware/occupancy.ts';
@@ -135,17 +135,23 @@ const productOf = (
 ): number => extents.reduce<number>((product, extent) => product * evaluate(extent, scope), 1);
 
 function stepsOf(
-  { steps }: KernelFile,
+  { steps }: Pick<KernelFile, 'steps'>,
   scope: ExpressionScope,
 ): { step: LaunchStepDeclaration; scope: ExpressionScope }[] | undefined {
-  const launches = [];
+  const launches: { step: LaunchStepDeclaration; scope: ExpressionScope }[] = [];
   for (const step of steps) {
-    if ('memset' in step) continue;
+    if ('memset' in step || 'copy' in step) continue;
     if (step.when !== undefined && evaluateExpression(step.when, scope) === 0) continue;
     const repeats = step.repeat === undefined ? 1 : evaluateExpression(step.repeat, scope);
     if (!(repeats <= MOST_REPEATS)) return undefined;
-    for (let index = 0; index < repeats; index += 1) {
-      launches.push({ step, scope: step.repeat === undefined ? scope : { ...scope, [REPEAT_INDEX]: index } });
+    const named = 'steps' in step ? step : {};
+    let own = 0;
+    for (let number = 0; number < repeats; number += 1) {
+      const inside = step.repeat === undefined ? scope : repetitionScope(named, number, scope);
+      const inner = 'steps' in step ? stepsOf(step, inside) : [{ step, scope: inside }];
+      own += inner?.length ?? 0;
+      if (inner === undefined || own > MOST_REPEATS) return undefined;
+      launches.push(...inner);
     }
   }
   return launches;

@@ -3,6 +3,7 @@ import type { ArgumentMismatch } from '../core/device-values.ts';
 import type { ErrorDetails } from '../core/errors.ts';
 import type { Evaluation } from '../core/evaluation.ts';
 import type { Kernel } from '../core/kernel.ts';
+import { placedLaunches } from '../core/plan/declared-steps.ts';
 import type { Timing } from '../core/timing.ts';
 import type { Refused } from './launches/refusal.ts';
 
@@ -34,12 +35,12 @@ export const refusalOutcome = (
 /** Arguments that do not fit the compiled function are a mistake at this place of kernel.json. */
 function mismatchError(kernel: Kernel, mismatch: ArgumentMismatch, message: string): ErrorDetails {
   const { functionName, argumentIndex, received, expected } = mismatch;
-  const step = kernel.file.steps.findIndex((declared) => 'function' in declared && declared.function === functionName);
+  const path = placedLaunches(kernel.file.steps).find(({ step }) => step.function === functionName)?.path ?? 'steps';
   return {
     code: 'argument-mismatch',
     message,
     file: `${kernel.folder}/kernel.json`,
-    path: `steps[${step}].arguments${argumentIndex === undefined ? '' : `[${argumentIndex}]`}`,
+    path: `${path}.arguments${argumentIndex === undefined ? '' : `[${argumentIndex}]`}`,
     received,
     expected,
     hint: `Make the step's arguments match the parameters of ${functionName}, in order and in dtype.`,

@@ -34,6 +34,27 @@ function waitsOf({ body }: PtxFunction): Wait[] {
   });
 }
 
+/**
+ * Instructions with which a function waits for other CTAs, as far as its code tells: sleeps, reads of device memory in loops that are
+ * made anew in each round, and atomics in loops that give a value.
+ */
+export function pollsOf({ body }: Pick<PtxFunction, 'body'>): ReadonlySet<PtxInstruction> {
+  const loops = loopsOf(body);
+  const isInLoop = (index: number): boolean => loops.some(({ first, last }) => first <= index && index <= last);
+  return new Set(
+    body.flatMap((statement, index) => {
+      if (statement.kind !== 'instruction') return [];
+      const { instruction } = statement;
+      const kind = waitOf(instruction, isInLoop(index));
+      const isAtomic = memoryActionOf(instruction) === 'atomic' && !isOfCta(instruction) && isInLoop(index);
+      return kind === 'sleep' || kind === 'poll' || isAtomic ? [instruction] : [];
+    }),
+  );
+}
+
+const isOfCta = ({ modifiers }: PtxInstruction): boolean =>
+  modifiers.some((part) => part.startsWith('shared') || part === 'local');
+
 /** Reads that no cache may answer, and the atomics that take a lock; of shared memory they wait for the own CTA. */
 function waitOf(instruction: PtxInstruction, isInLoop: boolean): Wait['kind'] | undefined {
   const { opcode, modifiers, operands } = instruction;
@@ -42,7 +63,7 @@ function waitOf(instruction: PtxInstruction, isInLoop: boolean): Wait['kind'] | 
   if (opcode === 'nanosleep') return 'sleep';
   if (synchronisationOf(instruction) === 'object' && modifiers[0]?.endsWith('_wait')) return 'mbarrier';
   if (synchronisationOf(instruction) === 'cluster') return 'cluster';
-  if (!isInLoop || modifiers.some((part) => part.startsWith('shared') || part === 'local')) return undefined;
+  if (!isInLoop || isOfCta(instruction)) return undefined;
   const action = memoryActionOf(instruction);
   const polls =
     (action === 'load' && modifiers.some((part) => ['volatile', 'acquire', 'relaxed', 'mmio'].includes(part))) ||

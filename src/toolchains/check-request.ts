@@ -1,5 +1,6 @@
 import type { CompileOutcome, Diagnostic } from '../core/compiled-code.ts';
 import type { Candidate } from '../core/kernel.ts';
+import { functionsOf } from '../core/plan/declared-steps.ts';
 import { assignments } from '../core/values.ts';
 import { findUnfilledConstants } from '../cuda-source/cut.ts';
 import { findDeviceLaunches } from './device-launches.ts';
@@ -93,15 +94,12 @@ const unfilledConstants = (sources: Readonly<Record<string, string>>, functions:
     severity: 'error',
     message:
       `nobody fills \`${name}\`: it is __constant__ memory without an initialiser, and no host code runs. ` +
-      `Name a buffer for it in kernel.json: "constants": { "${name}": "an input" }`,
+      `Name a buffer for it in kernel.json, or its values: "constants": { "${name}": "an input" }`,
     location: { file, line },
   }));
 
 /** Every function that a step launches, once each. */
-function functionNames(candidate: Candidate): string[] {
-  const names = candidate.kernel.file.steps.flatMap((step) => ('function' in step ? [step.function] : []));
-  return [...new Set(names)];
-}
+const functionNames = (candidate: Candidate): string[] => functionsOf(candidate.kernel.file.steps);
 
 export function refuse(status: 'invalid' | 'unsupported' | 'compile-failed' | 'timed-out', message: string) {
   return { ok: false as const, status, message, diagnostics: [], elapsedMs: 0 };

@@ -1,11 +1,15 @@
 import { EXIT, WarpsmithError } from '../core/errors.ts';
+import { fallingBack } from './fall-back.ts';
 import type { Toolchain } from './toolchain.ts';
 
 export const TOOLCHAIN_KINDS = ['nvrtc', 'nvcc', 'clang'] as const;
 export type ToolchainKind = (typeof TOOLCHAIN_KINDS)[number];
 
 export interface ToolchainOptions {
-  /** Default on a real GPU: NVRTC if found, else nvcc, else clang. Virtual GPUs run clang's PTX. */
+  /**
+   * Default on a real GPU: NVRTC if found, with nvcc for what it does not compile; else nvcc, else clang. Virtual GPUs run clang's
+   * PTX.
+   */
   kind?: ToolchainKind;
   /** What runs the result. */
   target: 'virtual' | 'cuda';
@@ -35,7 +39,7 @@ export async function createToolchain(options: ToolchainOptions): Promise<Toolch
     return CREATE.clang({});
   }
   const settings = { driverVersion: driverVersion ?? 'unknown' };
-  return kind === undefined ? firstOf(TOOLCHAIN_KINDS, settings) : CREATE[kind](settings);
+  return kind === undefined ? withNvcc(await firstOf(TOOLCHAIN_KINDS, settings), settings) : CREATE[kind](settings);
 }
 
 /** Compilers that make machine code. */
@@ -48,7 +52,7 @@ const MACHINE_CODE_KINDS = ['nvrtc', 'nvcc'] as const satisfies readonly Toolcha
  * code 3), with what was searched, when the one asked for is missing or none is there.
  */
 export async function createMachineCodeToolchain(kind?: ToolchainKind): Promise<Toolchain> {
-  if (kind === undefined) return firstOf(MACHINE_CODE_KINDS, {});
+  if (kind === undefined) return withNvcc(await firstOf(MACHINE_CODE_KINDS, {}), {});
   if (kind !== 'clang') return CREATE[kind]({});
   throw new WarpsmithError({
     code: 'unsuitable-toolchain',
@@ -58,6 +62,10 @@ export async function createMachineCodeToolchain(kind?: ToolchainKind): Promise<
     hint: 'Leave --toolchain out.',
   });
 }
+
+/** NVRTC, unless somebody asked for it alone, leaves to nvcc what it does not compile. */
+const withNvcc = (toolchain: Toolchain, settings: Settings): Toolchain =>
+  toolchain.identity.name === 'nvrtc' ? fallingBack(toolchain, 'nvcc', () => CREATE.nvcc(settings)) : toolchain;
 
 /** The first compiler that is installed. Reports missing ones only if all are missing. */
 async function firstOf(kinds: readonly ToolchainKind[], settings: Settings): Promise<Toolchain> {

@@ -2,6 +2,7 @@ import type { PtxModule } from '../ptx/ast.ts';
 import { synchronisationOf } from '../ptx/instructions/properties.ts';
 import { registersAtStart } from '../ptx/registers.ts';
 import { bitsOfPtxType } from '../ptx/types.ts';
+import { pollsOf } from '../ptx/waits.ts';
 import { type Analysis, analysisOf } from './analyse-function.ts';
 import { BlockEmitter } from './codegen/block-emitter.ts';
 import { type JitBlock, readsClock } from './codegen/control/blocks.ts';
@@ -60,6 +61,7 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
     counting: options.counting,
     watching: options.watching ?? false,
     symbols: symbols.addresses,
+    polls: pollsOf(fn),
     origins: new OriginTracer(fn, new Set(options.globals.keys())),
     tableStart: end,
     decisions,
@@ -162,7 +164,9 @@ function emitBlocks(kernel: KernelContext, weights: number, tables: CountTables 
     new BlockEmitter(masked[index]!, kernel, block, true).emit();
   });
   const keepsClock = blocks.some((block) => block.instructions.some(readsClock));
-  const mayYield = blocks.some((block) => block.instructions.some((i) => synchronisationOf(i) === 'object'));
+  const mayYield = blocks.some(({ instructions }) =>
+    instructions.some((i) => synchronisationOf(i) === 'object' || kernel.polls.has(i)),
+  );
   const run = defineRun(module, { blockCount: blocks.length, weights, tables, keepsClock, mayYield });
   module.setTable([...converged, ...masked]);
   module.exportFunction('run', run);

@@ -44,6 +44,11 @@ export const LAUNCH = {
   clustersZ: 1152,
   clusterRank: 1156,
   clusterCtas: 1160,
+  /** 1 in a cooperative launch: a warp that polls device memory, or sleeps, gives way. */
+  givesWay: 1164,
+  /** What the driver keeps for the barrier of a cooperative grid: upper and lower half of its address, 0 in other launches. */
+  gridBarrierHigh: 1168,
+  gridBarrierLow: 1172,
 } as const;
 
 /**
@@ -120,7 +125,7 @@ export const WARP = {
   remainingBudget: 284,
   /** i64: instructions executed up to the end of the current block; kept only by kernels that read a clock. */
   clock: 288,
-  /** i32: 1 if the warp gives way at its next block, because it polls an mbarrier. */
+  /** i32: 1 if the warp gives way at its next block, because it polls an mbarrier, or device memory in a cooperative launch. */
   yields: 296,
   threadX: 320,
   threadY: 448,

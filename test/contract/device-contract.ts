@@ -253,6 +253,25 @@ export function describeDeviceContract(name: string, subject: ContractSubject): 
         expect(new Set(words(contents.c!))).toEqual(new Set([0]));
       });
 
+      it('copy parts of buffers, within one, too', async () => {
+        const copy = (from: [string, number], to: [string, number], bytes: number): PlannedStep => ({
+          kind: 'copy',
+          from: { buffer: from[0], offsetBytes: from[1] },
+          to: { buffer: to[0], offsetBytes: to[1] },
+          bytes,
+        });
+        const steps: PlannedStep[] = [
+          { kind: 'memset', buffer: 'a', byteValue: 1 },
+          copy(['a', 0], ['b', 4], 8),
+          planLaunch({ functionName: 'add_one', arguments: ['b', 'c', { i32: 4 }] }),
+          copy(['c', 4], ['c', 0], 4),
+        ];
+        const { outcome, contents } = await run(steps, { a: 16, b: 16, c: 16 });
+        expect(outcome.ok).toBe(true);
+        expect([...words(contents.b!)]).toEqual([0, 0x01010101, 0x01010101, 0]);
+        expect([...words(contents.c!)]).toEqual([0x01010102, 0x01010102, 0x01010102, 1]);
+      });
+
       it('stop at the first step that fails', async () => {
         const steps: PlannedStep[] = [
           planLaunch({ functionName: 'nowhere', arguments: [] }),

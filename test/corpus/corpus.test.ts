@@ -31,7 +31,7 @@ async function run(entry: Entry): Promise<void> {
   const code = await compileCuda(toolchain, textOf(entry.file), [entry.kernel], entry.file);
   const module = await loadCode(device, code);
   try {
-    const { grid, block, args, buffers, inputs, sharedBytes = 0 } = entry;
+    const { grid, block, args, buffers, inputs, sharedBytes = 0, cooperative } = entry;
     const before: Values = Object.fromEntries(Object.entries(buffers).map(([name, data]) => [name, numbers(data)]));
     const wanted = entry.wanted(before);
     for (const options of RUNS) {
@@ -40,6 +40,7 @@ async function run(entry: Entry): Promise<void> {
         grid,
         block,
         dynamicSharedBytes: sharedBytes,
+        cooperative,
         arguments: args,
         buffers,
         inputs,

@@ -1167,6 +1167,17 @@ const ASYNC: Entry[] = [
   },
   {
     file: 'async.cu',
+    kernel: 'with_grid_sync',
+    grid: 6,
+    block: 64,
+    cooperative: true,
+    args: ['in', 'between', 'out', i32(384)],
+    buffers: { in: integers(384, 131, 100), between: new Int32Array(384), out: new Int32Array(384) },
+    inputs: ['in'],
+    wanted: (b) => ({ out: b.in!.map((_, i) => 2 * b.in![383 - i]!) }),
+  },
+  {
+    file: 'async.cu',
     kernel: 'partitions',
     grid: 2,
     block: 64,
@@ -1225,5 +1236,4 @@ export const ENTRIES: readonly Entry[] = [
 export const REFUSED: readonly Refused[] = [
   { file: 'async.cu', kernel: 'with_texture', reason: 'textures (tex1Dfetch)' },
   { file: 'async.cu', kernel: 'with_heap', reason: 'the device heap outlives a launch' },
-  { file: 'async.cu', kernel: 'with_grid_sync', reason: 'grid.sync()' },
 ];

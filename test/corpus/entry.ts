@@ -23,6 +23,7 @@ export interface Entry {
   readonly grid: number | Dim3;
   readonly block: number | Dim3;
   readonly sharedBytes?: number;
+  readonly cooperative?: boolean;
   readonly args: readonly LaunchArgument[];
   /** Inputs are named in `inputs`; the others are written. */
   readonly buffers: Buffers;

@@ -84,6 +84,20 @@ describe('tiles that fill the device', () => {
     for (const { expectedGain } of moves) expect(expectedGain).toBeLessThanOrEqual(moves[0]!.expectedGain);
   }, 20_000);
 
+  it('are the same where the launch stands in repeated steps', async () => {
+    const sick = await run(16);
+    const [step] = own.file.steps;
+    const repeated = launching(own.file.parameters!, { grid: '1', block: '1' });
+    repeated.file.steps = [
+      { copy: { from: { buffer: 'a' }, to: { buffer: 'b' } } },
+      { repeat: 1, index: 'outer', when: 'S > 0', steps: [{ repeat: 'outer + 1', steps: [step!] }] },
+    ];
+    const movesOf = (one: Kernel) =>
+      tuned(wholeWaves.propose(seen('tail-effect', one, { BLOCK_M: 16 }, sick, { S: ROWS })));
+    expect(movesOf(repeated)).toEqual(movesOf(own));
+    expect(movesOf(own)).not.toEqual([]);
+  }, 20_000);
+
   it('are not proposed where the CTAs fill the device already', async () => {
     const well = await run(16, 58 * 16);
     expect(well.findings.map(({ id }) => id)).not.toContain('tail-effect');

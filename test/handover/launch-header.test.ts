@@ -3,10 +3,14 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadKernel } from '../../src/app/loading/load-kernel.ts';
 import { makeCandidate } from '../../src/core/candidate.ts';
+import type { ContentsDeclaration, KernelFile } from '../../src/core/kernel.ts';
+import { expandPlan } from '../../src/core/plan/expand-plan.ts';
 import type { Dimensions } from '../../src/core/problem.ts';
+import { launchHeader } from '../../src/handover/launch-header/launch-header.ts';
+import { smallKernel, smallProblem } from '../core/support/small-problem.ts';
 import { sampled } from '../support/sampling/matrix.ts';
 import { hardCandidate, hardProblem } from './support/everything.ts';
-import { hostCompiler } from './support/host-compiler.ts';
+import { hostCompiler, runHostProgram, STUB_DEFINITIONS } from './support/host-compiler.ts';
 import { type PlanCase, plansHere, plansInCpp } from './support/plan-program.ts';
 import { randomDimensions } from './support/random-dimensions.ts';
 
@@ -83,5 +87,71 @@ describe.skipIf(!hostCompiler)('the launch header plans what the launch planner 
     const { planned, refused } = check([{ problem: hardProblem, candidate: hardCandidate(), dimensions }]);
     expect(planned).toBeGreaterThan(10);
     expect(refused).toBeGreaterThan(10);
+  });
+});
+
+describe.skipIf(!hostCompiler)('prepare() of the launch header (needs g++)', () => {
+  const dimensions = { N: 5, D: 32, causal: 0 };
+  const CONTENTS: Readonly<Record<string, ContentsDeclaration | undefined>> = {
+    zeros: undefined,
+    value: { dtype: 'f16', value: 'N / 3' },
+    list: { dtype: 'i32', values: ['D', '-N', 'BLOCK'] },
+    row: { dtype: 'u8', from: 'D', step: 'N' },
+    bytes: { bytes: '0aFF7f' },
+  };
+  const workspacesOf = (contents: typeof CONTENTS) =>
+    Object.fromEntries(
+      Object.entries(contents).map(([name, of]) => [name, { bytes: '4 * N + 1', init: 'once' as const, contents: of }]),
+    );
+
+  /** What prepare() does, a line for each call of the runtime. */
+  function prepare(contents: typeof CONTENTS): { printed: string; file: KernelFile } {
+    const file = {
+      ...smallKernel,
+      workspaces: workspacesOf(contents),
+      steps: [{ memset: { buffer: 'y', byteValue: 0 } }],
+    };
+    const candidate = makeCandidate({ folder: 'small', file, sources: { 'kernel.cu': '' } }, {});
+    const header = launchHeader({ problem: smallProblem, candidate, name: 'small', provenance: ['a test'] });
+    const main = [
+      '#include "small_launch.hpp"',
+      STUB_DEFINITIONS,
+      'const void* small::function(int) { return nullptr; }',
+      'cudaError_t small::detail::write_pointers(void**, const void* const*, int, cudaStream_t) { return cudaSuccess; }',
+      'int main() {',
+      '  small::Dimensions dimensions;',
+      `  dimensions.N = ${dimensions.N};`,
+      `  dimensions.D = ${dimensions.D};`,
+      '  alignas(256) static unsigned char workspace[4096];',
+      '  std::string why;',
+      '  if (small::prepare(dimensions, workspace, nullptr, &why) != cudaSuccess) std::printf("%s\\n", why.c_str());',
+      '}',
+    ];
+    return { printed: runHostProgram({ 'main.cpp': main.join('\n'), 'small_launch.hpp': header }), file };
+  }
+
+  it('writes the contents that the launch planner plans', () => {
+    const { printed, file } = prepare(CONTENTS);
+    const { buffers } = expandPlan({
+      problem: smallProblem,
+      kernel: file,
+      parameters: { BLOCK: 128, ITEMS: 1 },
+      dimensions,
+      device: { smCount: 58 },
+    });
+    const wanted = buffers
+      .filter(({ role }) => role === 'workspace')
+      .map(({ bytes, contents }) => {
+        if (!contents) return `memset 0 ${bytes}`;
+        const whole = Uint8Array.from({ length: bytes }, (_, i) => contents[i % contents.length]!);
+        return `copy ${bytes} ${Buffer.from(whole).toString('hex')}`;
+      });
+    expect(printed.trim().split('\n')).toEqual(wanted);
+  });
+
+  it('refuses a value that its dtype does not hold', () => {
+    expect(prepare({ list: { dtype: 'u8', values: ['D', '-N'] } }).printed).toContain(
+      'workspaces.list.contents.values[1]: -N is -5; expected a value within the range of its type',
+    );
   });
 });

@@ -4,7 +4,7 @@ import type { Device, RunOptions } from '../../src/core/device.ts';
 import type { AllocationRequest, DeviceBuffer, DeviceFailure } from '../../src/core/device-values.ts';
 import type { DType } from '../../src/core/dtype.ts';
 import { emptyTotals } from '../../src/core/empty-totals.ts';
-import type { LaunchPlan, PlannedLaunch } from '../../src/core/launch-plan.ts';
+import type { LaunchPlan, PlannedLaunch, PlannedPlace } from '../../src/core/launch-plan.ts';
 import { decode, encode } from '../../src/core/rounding.ts';
 import { DEVICE_SPECS } from '../../src/hardware/device-specs.ts';
 import { predictTime } from '../../src/hardware/launch-model/predict-time.ts';
@@ -101,6 +101,12 @@ export const createFakeDevice = (
       for (const step of plan.steps) {
         if (step.kind === 'memset') {
           contents(memoryOf(buffers.get(step.buffer)!)).fill(step.byteValue);
+          continue;
+        }
+        if (step.kind === 'copy') {
+          const bytesOf = ({ buffer, offsetBytes }: PlannedPlace): Uint8Array =>
+            contents(memoryOf(buffers.get(buffer)!)).subarray(offsetBytes, offsetBytes + step.bytes);
+          bytesOf(step.to).set(bytesOf(step.from));
           continue;
         }
         const memory = (name: string): Memory => memoryOf(buffers.get(`${name}${slotSuffix(step)}`)!);

@@ -1,4 +1,5 @@
 import type { Candidate } from '../../core/kernel.ts';
+import type { PlannedStep } from '../../core/launch-plan.ts';
 import { whyNotTaken } from '../../core/plan/takes-workload.ts';
 import type { Problem, Workload } from '../../core/problem.ts';
 import { planLaunches } from '../../evaluation/launches/plan-launches.ts';
@@ -60,10 +61,13 @@ export async function checkSubmission(
         `${name}: ${registersPerThread} registers per thread (${registersSource === 'compiler' ? 'by the compiler' : 'estimated'}), ` +
         `${staticSharedBytes} B static shared, ${localBytesPerThread} B local${localBytesPerThread > 0 ? ' (arrays or spills)' : ''}`,
     ),
-    launches: (plan?.steps ?? []).map((step) =>
-      step.kind === 'launch'
-        ? `${step.functionName} grid (${step.grid.join(', ')}) block (${step.block.join(', ')}), ${step.dynamicSharedBytes} B dynamic shared`
-        : `memset ${step.buffer}`,
-    ),
+    launches: (plan?.steps ?? []).map(stepText),
   };
+}
+
+function stepText(step: PlannedStep): string {
+  if (step.kind === 'memset') return `memset ${step.buffer}`;
+  if (step.kind === 'copy') return `copy of ${step.bytes} B from ${step.from.buffer} to ${step.to.buffer}`;
+  const { functionName, grid, block, dynamicSharedBytes } = step;
+  return `${functionName} grid (${grid.join(', ')}) block (${block.join(', ')}), ${dynamicSharedBytes} B dynamic shared`;
 }

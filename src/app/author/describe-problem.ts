@@ -130,7 +130,7 @@ function describeDimension([name, { description, minimum, maximum, values, defau
 }
 
 function describeBuffer([name, buffer]: [string, BufferDeclaration], { workload }: Pick<Place, 'workload'>): string {
-  const { access, dtype, shape, strides, layout, alignmentBytes = 16, when, description = '' } = buffer;
+  const { access, dtype, shape, strides, layout, alignmentBytes = 16, when, significant, description = '' } = buffer;
   const here = shape.map((extent) => evaluateExpression(extent, workload.dimensions, { path: name }));
   return [
     `${name} (${access}): ${dtype} [${shape.join(', ')}] = [${here.join(', ')}]`,
@@ -138,6 +138,8 @@ function describeBuffer([name, buffer]: [string, BufferDeclaration], { workload 
     layout,
     `aligned to ${alignmentBytes} bytes`,
     when !== undefined && `there only if ${when}; else a null pointer`,
+    significant &&
+      `along axis ${significant.axis ?? 0} only the first ${significant.first} elements matter; others may hold anything`,
     description,
   ]
     .filter(Boolean)

@@ -42,7 +42,7 @@ export function expandArgument(argument: ArgumentDeclaration, context: ArgumentC
   return expandTensorMap(argument.tensorMap, { ...context, path: `${context.path}.tensorMap` });
 }
 
-const place = (context: ArgumentContext): { path: string; file?: string } => ({
+const place = (context: Pick<ArgumentContext, 'path' | 'file'>): { path: string; file?: string } => ({
   path: context.path,
   file: context.file,
 });
@@ -61,7 +61,8 @@ function bufferNamed(name: string, context: ArgumentContext): PlannedBuffer {
   });
 }
 
-function expandReference(
+/** A place in a buffer; at its very end, too. */
+export function expandReference(
   reference: { buffer: string; offsetBytes?: Expression },
   context: ArgumentContext,
 ): { buffer: string; offsetBytes: number } {
@@ -78,7 +79,12 @@ function expandReference(
   return { buffer: buffer.name, offsetBytes };
 }
 
-function expandScalar(expression: Expression, dtype: DType, context: ArgumentContext): number {
+/** A number of this dtype. */
+export function expandScalar(
+  expression: Expression,
+  dtype: DType,
+  context: Pick<ArgumentContext, 'scope' | 'path' | 'file'>,
+): number {
   const value = evaluateExpression(expression, context.scope, place(context));
   const rounded = roundTo(dtype)(value);
   const isInteger = dtype.startsWith('i') || dtype.startsWith('u');
@@ -114,7 +120,7 @@ function padTo(bytes: number[], alignmentBytes: number): void {
   while (bytes.length % alignmentBytes !== 0) bytes.push(0);
 }
 
-const bytesOfHex = (hex: string): Uint8Array =>
+export const bytesOfHex = (hex: string): Uint8Array =>
   Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
 
 type TensorMapDeclaration = Extract<ArgumentDeclaration, { tensorMap: object }>['tensorMap'];

@@ -2,7 +2,7 @@ import { sizeOfDType } from '../dtype.ts';
 import { WarpsmithError } from '../errors.ts';
 import { evaluateExpression } from '../expressions/evaluate.ts';
 import type { Expression } from '../expressions/syntax-tree.ts';
-import type { PlannedBuffer } from '../launch-plan.ts';
+import type { PlannedBuffer, SignificantPart } from '../launch-plan.ts';
 import type { BufferDeclaration, Dimensions, ProblemFile } from '../problem.ts';
 import { evaluateInteger } from './plan-error.ts';
 
@@ -34,7 +34,9 @@ function expandAnew(problem: ProblemFile, dimensions: Dimensions, file?: string)
   const expand = (section: 'inputs' | 'outputs'): PlannedBuffer[] =>
     Object.entries(problem[section])
       .filter(([name]) => !absent.includes(name))
-      .map(([name, declaration]) => expandBuffer(name, declaration, dimensions, { path: `${section}.${name}`, file }));
+      .map(([name, declaration]) =>
+        expandBuffer(name, declaration, { problem, dimensions }, { path: `${section}.${name}`, file }),
+      );
   return [...expand('inputs'), ...expand('outputs')];
 }
 
@@ -52,7 +54,7 @@ interface Place {
 function expandBuffer(
   name: string,
   declaration: BufferDeclaration,
-  dimensions: Dimensions,
+  { problem, dimensions }: { problem: ProblemFile; dimensions: Dimensions },
   place: Place,
 ): PlannedBuffer {
   const integers = (expressions: readonly Expression[], key: string, what: string, minimum: number): number[] =>
@@ -76,7 +78,40 @@ function expandBuffer(
     bytes: spanElements(shape, strides) * sizeOfDType(declaration.dtype),
     alignmentBytes: declaration.alignmentBytes ?? DEFAULT_ALIGNMENT_BYTES,
     generator: declaration.access === 'out' ? undefined : (declaration.generator ?? { kind: 'normal' }),
+    ...(declaration.significant && {
+      significant: expandSignificant(name, declaration.significant, shape, { ...place, problem, dimensions }),
+    }),
   };
+}
+
+/** @throws WarpsmithError where there are more than the axis has, or another number of lengths than lists. */
+function expandSignificant(
+  name: string,
+  { first, axis = 0 }: NonNullable<BufferDeclaration['significant']>,
+  shape: readonly number[],
+  { problem, dimensions, path, file }: Place & { problem: ProblemFile; dimensions: Dimensions },
+): SignificantPart {
+  const own = `${path}.significant.first`;
+  const lengths = typeof first === 'string' ? (problem.inputs[first] ?? problem.outputs[first]) : undefined;
+  if (lengths === undefined) {
+    const limits = { what: `The number of elements of \`${name}\` that matter`, minimum: 0, maximum: shape[axis]! };
+    return { axis, first: evaluateInteger({ expression: first, scope: dimensions, path: own, file }, limits) };
+  }
+  const count = (extents: readonly number[]): number => extents.reduce((all, extent) => all * extent, 1);
+  const held = count(
+    lengths.shape.map((extent) => evaluateExpression(extent, dimensions, { path: own, ...(file && { file }) })),
+  );
+  const lists = count(shape.slice(0, axis));
+  if (held === lists) return { axis, first: String(first) };
+  throw new WarpsmithError({
+    code: 'lengths-do-not-fit',
+    message: `\`${first}\` holds ${held} numbers, and \`${name}\` has ${lists} lists along axis ${axis}.`,
+    path: own,
+    ...(file && { file }),
+    received: `${held} numbers`,
+    expected: `${lists}`,
+    hint: 'One number for each list: of the extents before the axis, or a single one for axis 0.',
+  });
 }
 
 /** Strides in elements of a dense row-major layout. */

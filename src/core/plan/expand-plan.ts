@@ -1,6 +1,12 @@
 import { evaluateExpression } from '../expressions/evaluate.ts';
 import type { Expression } from '../expressions/syntax-tree.ts';
-import type { KernelFile, LaunchStepDeclaration, ParameterValues, StepDeclaration } from '../kernel.ts';
+import type {
+  KernelFile,
+  LaunchStepDeclaration,
+  ParameterValues,
+  RepeatStepDeclaration,
+  StepDeclaration,
+} from '../kernel.ts';
 import {
   type Dim3,
   GRID_LIMITS,
@@ -12,8 +18,10 @@ import {
 import type { Dimensions, ProblemFile } from '../problem.ts';
 import { expandArgument } from './expand-arguments.ts';
 import { absentOutputs, expandBuffers } from './expand-buffers.ts';
+import { expandContents } from './expand-contents.ts';
+import { expandCopy } from './expand-copy.ts';
 import { evaluateInteger, planError } from './plan-error.ts';
-import { planScope, REPEAT_INDEX, type Scope } from './scope.ts';
+import { planScope, repetitionScope, type Scope } from './scope.ts';
 
 /** Limits of launches on every CUDA device since sm_30. Source: CUDA C++ Programming Guide, technical specifications. */
 const BLOCK_LIMITS: Dim3 = [1024, 1024, 64];
@@ -83,18 +91,42 @@ function expandStep(step: StepDeclaration, path: string, context: StepContext, r
     if (condition === 0) return [];
   }
   if (room < 1) throw tooManySteps(path, MAXIMUM_STEPS + 1, context);
-  if ('memset' in step && context.absent.has(step.memset.buffer)) return [];
-  if ('memset' in step) return [{ kind: 'memset', ...step.memset }];
-  const repeatCount = integer(step.repeat ?? 1, `${path}.repeat`, context, {
+  if ('memset' in step) return context.absent.has(step.memset.buffer) ? [] : [{ kind: 'memset', ...step.memset }];
+  if ('copy' in step) {
+    const copy = expandCopy(step, { ...context, path });
+    return copy ? [copy] : [];
+  }
+  if ('steps' in step) return expandRepeated(step, path, context, room);
+  if (step.repeat === undefined) return [expandLaunch(step, path, context)];
+  return repetitions({ repeat: step.repeat }, path, context, room).map((scope) =>
+    expandLaunch(step, path, { ...context, scope }),
+  );
+}
+
+function expandRepeated(step: RepeatStepDeclaration, path: string, context: StepContext, room: number): PlannedStep[] {
+  const steps: PlannedStep[] = [];
+  for (const scope of repetitions(step, path, context, room)) {
+    for (const [index, inner] of step.steps.entries()) {
+      steps.push(...expandStep(inner, `${path}.steps[${index}]`, { ...context, scope }, room - steps.length));
+    }
+  }
+  return steps;
+}
+
+/** The names that expressions may use in each repetition. */
+function repetitions(
+  step: Pick<RepeatStepDeclaration, 'repeat' | 'index'>,
+  path: string,
+  context: StepContext,
+  room: number,
+): Scope[] {
+  const count = integer(step.repeat, `${path}.repeat`, context, {
     what: 'The repeat count',
     minimum: 0,
     maximum: MAXIMUM_REPEAT,
   });
-  if (repeatCount > room) throw tooManySteps(`${path}.repeat`, MAXIMUM_STEPS - room + repeatCount, context);
-  return Array.from({ length: repeatCount }, (_, index) => {
-    const scope = step.repeat === undefined ? context.scope : { ...context.scope, [REPEAT_INDEX]: index };
-    return expandLaunch(step, path, { ...context, scope });
-  });
+  if (count > room) throw tooManySteps(`${path}.repeat`, MAXIMUM_STEPS - room + count, context);
+  return Array.from({ length: count }, (_, index) => repetitionScope(step, index, context.scope));
 }
 
 /** @param count of steps up to and with the one that does not fit. */
@@ -102,7 +134,7 @@ const tooManySteps = (path: string, count: number, context: StepContext): Error 
   planError('too-many-launches', placed(count, path, context), {
     message: `The launch sequence has more than ${MAXIMUM_STEPS} steps.`,
     value: count,
-    expected: `at most ${MAXIMUM_STEPS} launches and memsets, repeats counted`,
+    expected: `at most ${MAXIMUM_STEPS} launches, memsets and copies, repeats counted`,
     hint: 'Let each launch do more, or loop inside the kernel.',
   });
 
@@ -257,5 +289,6 @@ const expandWorkspaces = (kernel: KernelFile, scope: Scope, file?: string): Plan
       bytes,
       alignmentBytes: declaration.alignmentBytes ?? DEFAULT_ALIGNMENT_BYTES,
       init: declaration.init,
+      contents: declaration.contents && expandContents(declaration.contents, bytes, { name, scope, file }),
     };
   });

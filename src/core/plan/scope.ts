@@ -7,8 +7,21 @@ export type Scope = Readonly<Record<string, number>>;
 
 /** Names that every expression of a launch step may use besides dimensions, scalars and parameters. */
 export const DEVICE_NAMES = ['device.smCount', 'kernel.ctasPerSm'] as const;
-/** In the arguments of a step with `repeat`: the number of the repetition, from 0. */
+/** In a step with `repeat`, and in the steps that it repeats: the number of the innermost repetition, from 0. */
 export const REPEAT_INDEX = 'repeat.index';
+
+/** The names that a repetition adds: its number, also by the name that the step gives it. */
+export const namesOfRepetition = (index: string | undefined): string[] =>
+  index === undefined ? [REPEAT_INDEX] : [REPEAT_INDEX, index];
+
+export const repetitionScope = (
+  step: { readonly index?: string | undefined },
+  number: number,
+  scope: Scope,
+): Scope => ({
+  ...scope,
+  ...Object.fromEntries(namesOfRepetition(step.index).map((name) => [name, number])),
+});
 
 /** Names that problem.json's own expressions may use. */
 export const namesOfProblem = (problem: ProblemFile): string[] => Object.keys(problem.dimensions);

@@ -1,8 +1,16 @@
 import { type ErrorDetails, WarpsmithError } from '../errors.ts';
 import { checkExpression, namesInExpression } from '../expressions/evaluate.ts';
 import type { Expression } from '../expressions/syntax-tree.ts';
-import type { ArgumentDeclaration, KernelFile, LaunchStepDeclaration, ParameterRange } from '../kernel.ts';
+import type {
+  ArgumentDeclaration,
+  ContentsDeclaration,
+  KernelFile,
+  LaunchStepDeclaration,
+  ParameterRange,
+  RepeatStepDeclaration,
+} from '../kernel.ts';
 import { suggestName } from '../nearest-name.ts';
+import { type PlacedStep, placedSteps } from '../plan/declared-steps.ts';
 import {
   allowsValue,
   countValues,
@@ -11,7 +19,7 @@ import {
   MAXIMUM_RANGE_VALUES,
   valuesNear,
 } from '../plan/parameter-values.ts';
-import { namesOfPlan, REPEAT_INDEX } from '../plan/scope.ts';
+import { namesOfPlan, namesOfRepetition } from '../plan/scope.ts';
 import type { ProblemFile } from '../problem.ts';
 import { FINDING_IDS } from '../vocabulary.ts';
 
@@ -25,6 +33,8 @@ export function checkKernel(kernel: KernelFile, file: string): void {
   checkParameters(kernel, fail);
   checkRemedies(kernel, fail);
   checkSourcePaths(kernel, fail);
+  checkContents(kernel, fail);
+  checkNesting(kernel, fail);
   for (const { expression, path } of expressionsOf(kernel)) namesInExpression(expression, { file, path });
 }
 
@@ -40,10 +50,9 @@ export function checkKernelAgainstProblem(kernel: KernelFile, problem: ProblemFi
     limit: Object.keys(problem.dimensions),
     constraint: [...Object.keys(problem.dimensions), ...Object.keys(kernel.parameters ?? {})],
     plan: namesOfPlan(problem, kernel),
-    repeated: [...namesOfPlan(problem, kernel), REPEAT_INDEX],
   };
-  for (const { expression, path, scope } of expressionsOf(kernel))
-    checkExpression(expression, scopes[scope], { file, path });
+  for (const { expression, path, scope, indices = [] } of expressionsOf(kernel))
+    checkExpression(expression, [...scopes[scope], ...indices], { file, path });
   for (const reference of bufferReferences(kernel)) checkBuffer(reference, kernel, problem, fail);
 }
 
@@ -171,44 +180,127 @@ function checkNames(kernel: KernelFile, problem: ProblemFile, fail: Fail): void 
   refuse('parameters', parameters, problem.scalars ?? {}, 'a scalar');
   refuse('workspaces', workspaces, problem.inputs, 'an input');
   refuse('workspaces', workspaces, problem.outputs, 'an output');
+  for (const { step, path } of placedSteps(kernel.steps)) {
+    if (!('steps' in step) || step.index === undefined) continue;
+    refuse(path, [step.index], problem.dimensions, 'a dimension');
+    refuse(path, [step.index], problem.scalars ?? {}, 'a scalar');
+  }
 }
 
-type NameScope = 'limit' | 'constraint' | 'plan' | 'repeated';
+/** Zeros and poison are contents, too: only what is written once can start from others. */
+function checkContents({ workspaces = {} }: KernelFile, fail: Fail): void {
+  for (const [name, { init, contents }] of Object.entries(workspaces)) {
+    if (contents === undefined || init === 'once') continue;
+    fail({
+      code: 'contents-without-once',
+      message: `Workspace \`${name}\` has contents, and \`init\` says ${init}.`,
+      path: `workspaces.${name}.init`,
+      received: init,
+      expected: 'once',
+      hint:
+        'Contents are there before the first launch sequence. To start every sequence from them, keep them in a workspace ' +
+        'with `once`, and let a `copy` be the first step.',
+    });
+  }
+}
+
+/** Repeated steps within repeated steps within …: more is certainly a mistake. */
+const DEEPEST_REPEAT = 4;
+
+function checkNesting(kernel: KernelFile, fail: Fail): void {
+  const parameters = Object.keys(kernel.parameters ?? {});
+  for (const { step, path, within } of placedSteps(kernel.steps)) {
+    if (within.length > DEEPEST_REPEAT)
+      fail({
+        code: 'nested-too-deep',
+        message: `\`${path}\` lies in ${within.length} repeated steps.`,
+        path,
+        received: `${within.length} around it`,
+        expected: `at most ${DEEPEST_REPEAT}`,
+        hint: 'Loop inside the kernel.',
+      });
+    if (!('steps' in step) || step.index === undefined) continue;
+    const taken = [...parameters, ...within.flatMap(({ index = [] }) => index)];
+    if (!taken.includes(step.index)) continue;
+    fail({
+      code: 'duplicate-name',
+      message: `\`${step.index}\` is already the name of a parameter or of the index of steps around these.`,
+      path: `${path}.index`,
+      received: step.index,
+      expected: 'a name used once',
+      hint: 'Rename it, in the expressions that name it, too.',
+    });
+  }
+}
+
+type NameScope = 'limit' | 'constraint' | 'plan';
 interface PlacedExpression {
   expression: Expression;
   path: string;
   scope: NameScope;
+  /** Names of the repetitions in which it stands. */
+  indices?: string[];
 }
 
 function expressionsOf(kernel: KernelFile): PlacedExpression[] {
-  const all: PlacedExpression[] = [];
-  const add = (expression: Expression | undefined, path: string, scope: NameScope): void => {
-    if (expression !== undefined) all.push({ expression, path, scope });
-  };
-  const addList = (list: readonly Expression[] | undefined, path: string, scope: NameScope): void => {
-    for (const [index, expression] of (list ?? []).entries()) add(expression, `${path}[${index}]`, scope);
-  };
-  addList(kernel.constraints, 'constraints', 'constraint');
-  addList(kernel.limits, 'limits', 'limit');
-  for (const [name, workspace] of Object.entries(kernel.workspaces ?? {}))
-    add(workspace.bytes, `workspaces.${name}.bytes`, 'plan');
-  for (const [index, step] of kernel.steps.entries()) {
-    const path = `steps[${index}]`;
-    add(step.when, `${path}.when`, 'plan');
-    if ('memset' in step) continue;
-    add(step.repeat, `${path}.repeat`, 'plan');
-    const scope: NameScope = step.repeat === undefined ? 'plan' : 'repeated';
-    for (const key of ['grid', 'block', 'cluster'] as const) addList(step[key], `${path}.${key}`, scope);
-    add(step.sharedBytes, `${path}.sharedBytes`, scope);
-    for (const [position, argument] of step.arguments.entries()) {
-      for (const found of argumentExpressions(argument, `${path}.arguments[${position}]`))
-        add(found.expression, found.path, scope);
-    }
-  }
-  return all;
+  const listed = (list: readonly Expression[] | undefined, path: string, scope: NameScope): PlacedExpression[] =>
+    (list ?? []).map((expression, index) => ({ expression, path: `${path}[${index}]`, scope }));
+  return [
+    ...listed(kernel.constraints, 'constraints', 'constraint'),
+    ...listed(kernel.limits, 'limits', 'limit'),
+    ...Object.entries(kernel.workspaces ?? {}).flatMap(([name, { bytes, contents }]): PlacedExpression[] => [
+      { expression: bytes, path: `workspaces.${name}.bytes`, scope: 'plan' },
+      ...contentExpressions(contents, `workspaces.${name}.contents`).map(
+        (found): PlacedExpression => ({ ...found, scope: 'plan' }),
+      ),
+    ]),
+    ...placedSteps(kernel.steps).flatMap(stepExpressions),
+  ];
 }
 
-function argumentExpressions(argument: ArgumentDeclaration, path: string): { expression: Expression; path: string }[] {
+interface FoundExpression {
+  expression: Expression;
+  path: string;
+}
+
+function contentExpressions(contents: ContentsDeclaration | undefined, path: string): FoundExpression[] {
+  if (contents === undefined || 'bytes' in contents) return [];
+  if ('value' in contents) return [{ expression: contents.value, path: `${path}.value` }];
+  if ('values' in contents)
+    return contents.values.map((expression, index) => ({ expression, path: `${path}.values[${index}]` }));
+  return [
+    { expression: contents.from, path: `${path}.from` },
+    { expression: contents.step, path: `${path}.step` },
+  ];
+}
+
+/** A condition and a count know the repetitions around the step, all else that of the step, too. */
+function stepExpressions({ step, path, within }: PlacedStep): PlacedExpression[] {
+  const around = within.flatMap(({ index }: RepeatStepDeclaration) => namesOfRepetition(index));
+  const found: PlacedExpression[] = [];
+  const add = (expression: Expression | undefined, key: string, indices = around): void => {
+    if (expression !== undefined) found.push({ expression, path: `${path}.${key}`, scope: 'plan', indices });
+  };
+  add(step.when, 'when');
+  if ('memset' in step) return found;
+  if ('copy' in step) {
+    add(step.copy.bytes, 'copy.bytes');
+    for (const key of ['from', 'to'] as const) add(step.copy[key].offsetBytes, `copy.${key}.offsetBytes`);
+    return found;
+  }
+  add(step.repeat, 'repeat');
+  if ('steps' in step) return found;
+  const own = step.repeat === undefined ? around : [...around, ...namesOfRepetition(undefined)];
+  for (const key of ['grid', 'block', 'cluster'] as const)
+    for (const [axis, expression] of (step[key] ?? []).entries()) add(expression, `${key}[${axis}]`, own);
+  add(step.sharedBytes, 'sharedBytes', own);
+  for (const [position, argument] of step.arguments.entries())
+    for (const { expression, path: key } of argumentExpressions(argument, `arguments[${position}]`))
+      add(expression, key, own);
+  return found;
+}
+
+function argumentExpressions(argument: ArgumentDeclaration, path: string): FoundExpression[] {
   if ('scalar' in argument) return [{ expression: argument.scalar, path: `${path}.scalar` }];
   if ('buffer' in argument) return [{ expression: argument.offsetBytes ?? 0, path: `${path}.offsetBytes` }];
   if ('struct' in argument) {
@@ -234,11 +326,16 @@ interface BufferReference {
 }
 
 const bufferReferences = (kernel: KernelFile): BufferReference[] =>
-  kernel.steps.flatMap((step, index) =>
-    'memset' in step
-      ? [{ name: step.memset.buffer, path: `steps[${index}].memset.buffer`, written: true }]
-      : launchReferences(step, `steps[${index}]`),
-  );
+  placedSteps(kernel.steps).flatMap(({ step, path }) => {
+    if ('memset' in step) return [{ name: step.memset.buffer, path: `${path}.memset.buffer`, written: true }];
+    if ('steps' in step) return [];
+    if ('function' in step) return launchReferences(step, path);
+    return (['from', 'to'] as const).map((key) => ({
+      name: step.copy[key].buffer,
+      path: `${path}.copy.${key}.buffer`,
+      written: key === 'to',
+    }));
+  });
 
 const launchReferences = (step: LaunchStepDeclaration, path: string): BufferReference[] =>
   step.arguments.flatMap((argument, index) => {

@@ -22,6 +22,7 @@ export function checkProblem(problem: ProblemFile, file: string): ProblemFile {
   check.independentDimensions();
   check.limits();
   check.buffers();
+  check.significantParts();
   check.expressions();
   check.comparison();
   check.ladder();
@@ -317,9 +318,9 @@ class ProblemCheck {
   }
 
   #outputsOnly(): void {
-    for (const [name, { when, comparison }] of Object.entries(this.#problem.inputs)) {
-      if (when === undefined && comparison === undefined) continue;
-      const key = when === undefined ? 'comparison' : 'when';
+    for (const [name, buffer] of Object.entries(this.#problem.inputs)) {
+      const key = (['when', 'comparison', 'significant'] as const).find((one) => buffer[one] !== undefined);
+      if (key === undefined) continue;
       this.#fail({
         code: 'invalid-value',
         message: `Input \`${name}\` can't have \`${key}\`.`,
@@ -328,6 +329,51 @@ class ProblemCheck {
         expected: `\`${key}\` of outputs only`,
       });
     }
+  }
+
+  /** Lengths decide what else is compared, so they must be there, and be right to the last bit. */
+  significantParts(): void {
+    const { inputs, outputs, dimensions } = this.#problem;
+    for (const [name, { significant, shape }] of Object.entries(outputs)) {
+      if (significant === undefined) continue;
+      const { first, axis = 0 } = significant;
+      const path = `outputs.${name}.significant`;
+      if (axis >= shape.length)
+        this.#fail({
+          code: 'invalid-value',
+          message: `Output \`${name}\` has no axis ${axis}.`,
+          path: `${path}.axis`,
+          received: String(axis),
+          expected: `an axis from 0 to ${shape.length - 1}`,
+        });
+      const lengths = inputs[first] ?? outputs[first];
+      if (lengths === undefined) this.#expression(first, `${path}.first`);
+      if (typeof first !== 'string' || lengths === undefined) continue;
+      if (Object.hasOwn(dimensions, first)) this.#unique([first], Object.keys(dimensions), path, 'a dimension');
+      const trouble = this.#troubleWithLengths(first, lengths);
+      if (trouble === undefined) continue;
+      this.#fail({
+        code: 'invalid-value',
+        message: `\`${first}\` can't say which elements of \`${name}\` matter: ${trouble}.`,
+        path: `${path}.first`,
+        received: first,
+        expected: 'a buffer of integers that are compared exactly, and are always there',
+      });
+    }
+  }
+
+  #troubleWithLengths(
+    name: string,
+    { dtype, access, when, significant, comparison }: BufferDeclaration,
+  ): string | undefined {
+    if (isFloating(dtype)) return `its elements are ${dtype}`;
+    if (access === 'in') return undefined;
+    if (Object.hasOwn(this.#problem.inputs, name)) return 'kernels change it in place';
+    if (when !== undefined) return 'it is not always there';
+    if (significant !== undefined) return 'not all of its own elements matter';
+    const { kind } = comparison ?? this.#problem.comparison;
+    // The others compare integers exactly.
+    return kind === 'ulp' || kind === 'allclose' ? `it is compared by { "kind": "${kind}" }` : undefined;
   }
 
   #generator(generator: Generator, path: string, { shape }: BufferDeclaration): void {

@@ -1,6 +1,10 @@
+import type { KernelResources } from '../../core/counters.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
 import type { DeviceFailure } from '../../core/device-values.ts';
 import { GRID_LIMITS, type PlannedLaunch } from '../../core/launch-plan.ts';
+import type { Occupancy } from '../../core/timing.ts';
+import { occupancy } from '../../hardware/occupancy.ts';
+import { synchronisationOf } from '../../ptx/instructions/properties.ts';
 import type { KernelImage } from '../../virtual-gpu/kernel-image.ts';
 import { failure } from '../failure.ts';
 import { refuseLaunch } from '../refuse-launch.ts';
@@ -17,11 +21,10 @@ const MAXIMUM_CTAS = 2 ** 27;
 /** Configurations that the driver would refuse at launch, or that a virtual GPU can't run. */
 export function refuseConfiguration(
   step: PlannedLaunch,
-  image: KernelImage,
+  { image, resources }: { image: KernelImage; resources: () => KernelResources },
   spec: DeviceSpec,
 ): DeviceFailure | undefined {
   const { functionName: name, dynamicSharedBytes } = step;
-  if (step.cooperative) return failure('unsupported', `${name} is a cooperative launch, which virtual GPUs do not run`);
   const own = image.maxThreads;
   const refusal = refuseLaunch(step, {
     deviceName: spec.name,
@@ -33,13 +36,42 @@ export function refuseConfiguration(
     sharedBytes: dynamicSharedBytes > 0 ? image.dynamicSharedStart + dynamicSharedBytes : image.staticSharedBytes,
     maximumSharedBytes: spec.sharedBytesPerCta.value,
   });
-  const refused = refusal ?? refuseCluster(step, image, spec);
+  const refused = refusal ?? refuseCluster(step, image, spec) ?? refuseCooperative(step, image, resources, spec);
   if (refused) return refused;
   const ctas = step.grid[0] * step.grid[1] * step.grid[2];
   if (ctas > MAXIMUM_CTAS)
     return failure('unsupported', `${name}: virtual GPUs run at most ${MAXIMUM_CTAS} CTAs per launch, not ${ctas}`);
   return undefined;
 }
+
+/** All CTAs of a cooperative launch must be resident at once. */
+function refuseCooperative(
+  { functionName: name, cooperative, grid, block, cluster, dynamicSharedBytes }: PlannedLaunch,
+  { requiredCluster, barriers }: KernelImage,
+  resources: () => KernelResources,
+  spec: DeviceSpec,
+): DeviceFailure | undefined {
+  if (!cooperative) return undefined;
+  const meetsInCluster = [...barriers.values()].some((barrier) => synchronisationOf(barrier) === 'cluster');
+  if (cluster || requiredCluster || meetsInCluster)
+    return failure('unsupported', `${name}: virtual GPUs run no cooperative launches of thread-block clusters`);
+  const threads = block[0] * block[1] * block[2];
+  const { ctasPerSm, limiter } = occupancy({ ...resources(), dynamicSharedBytes }, threads, spec);
+  const [ctas, sms] = [grid[0] * grid[1] * grid[2], spec.smCount.value];
+  if (ctas <= ctasPerSm * sms) return undefined;
+  return failure(
+    'launch-failed',
+    `${name} is a cooperative launch of ${ctas} CTAs; ${spec.name} holds ${ctasPerSm * sms} at once (${ctasPerSm} on each of ${sms} SMs, ` +
+      `by its ${LIMITED_BY[limiter]}): make the grid at most device.smCount * kernel.ctasPerSm`,
+  );
+}
+
+const LIMITED_BY: Readonly<Record<Occupancy['limiter'], string>> = {
+  warps: 'warps',
+  ctas: 'limit of CTAs',
+  registers: 'registers, as estimated',
+  'shared-memory': 'shared memory',
+};
 
 function refuseCluster(
   { functionName: name, grid, cluster }: PlannedLaunch,

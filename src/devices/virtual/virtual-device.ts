@@ -13,13 +13,22 @@ import type {
   PlacedWrites,
 } from '../../core/device-values.ts';
 import { joinPrinted } from '../../core/join-printed.ts';
-import type { LaunchPlan, PlannedArgument, PlannedLaunch } from '../../core/launch-plan.ts';
+import type {
+  Dim3,
+  LaunchPlan,
+  PlannedArgument,
+  PlannedCopy,
+  PlannedLaunch,
+  PlannedMemset,
+  PlannedPlace,
+} from '../../core/launch-plan.ts';
 import type { Printed } from '../../core/printed.ts';
 import type { Timing } from '../../core/timing.ts';
 import { predictTime } from '../../hardware/launch-model/predict-time.ts';
 import type { PtxModule } from '../../ptx/ast.ts';
 import { PtxSyntaxError, UnsupportedPtxError } from '../../ptx/errors.ts';
 import { inlineCalls } from '../../ptx/inline-calls.ts';
+import { pollsOf } from '../../ptx/waits.ts';
 import { seededOrder } from '../../stats/random.ts';
 import { analysisOf, functionResources } from '../../virtual-gpu/analyse-function.ts';
 import { type SampledLaunch, simulateCache } from '../../virtual-gpu/cache-model/simulate.ts';
@@ -205,9 +214,9 @@ export class VirtualDevice implements Device {
     for (const [index, step] of plan.steps.entries()) {
       const remainingMs = options.timeoutMs - (performance.now() - started);
       if (!(remainingMs > 0)) return unfinished(options.timeoutMs, index, plan.steps.length);
-      if (step.kind === 'memset') {
-        await this.fill(bufferNamed(buffers, step.buffer), Uint8Array.of(step.byteValue));
-        if (step.buffer === options.watch?.buffer) writes = joined(writes, { count: 1, last: { step: index } });
+      if (step.kind !== 'launch') {
+        await this.#writeMemory(step, buffers);
+        if (options.watch && reaches(step, options.watch)) writes = joined(writes, placedStep(step, index));
         continue;
       }
       const outcome = await this.#launch(
@@ -241,6 +250,16 @@ export class VirtualDevice implements Device {
       writes: options.watch && writes,
       printed,
     };
+  }
+
+  async #writeMemory(step: PlannedMemset | PlannedCopy, buffers: ReadonlyMap<string, DeviceBuffer>): Promise<void> {
+    if (step.kind === 'memset') {
+      await this.fill(bufferNamed(buffers, step.buffer), Uint8Array.of(step.byteValue));
+      return;
+    }
+    const contents = ({ buffer, offsetBytes }: PlannedPlace): Uint8Array =>
+      this.#memory.contents(bufferNamed(buffers, buffer)).subarray(offsetBytes, offsetBytes + step.bytes);
+    contents(step.to).set(contents(step.from));
   }
 
   /** Distinct bytes of each buffer that were read. */
@@ -325,16 +344,18 @@ export class VirtualDevice implements Device {
     const built = this.#build(module, kernel, symbol, variant);
     if ('ok' in built) return built;
     const { image, handle } = built;
-    const refusal = refuseConfiguration(step, image, this.spec);
+    const resources = (): KernelResources => functionResources(module.kept.ptx, symbol);
+    const refusal = refuseConfiguration(step, { image, resources }, this.spec);
     if (refusal) return refusal;
 
+    const gridBarrier = step.cooperative ? this.#newGridBarrier() : undefined;
     const pointerArrays: DeviceBuffer[] = [];
     try {
       const addressOf = (argument: PlannedArgument) => this.#argumentAddress(argument, buffers, pointerArrays);
       const packed = packArguments(step.functionName, image.parameters, step.arguments, addressOf);
       if (!packed.ok) return packed;
       const memory = launchBuffers(image.parameters, step.arguments, buffers, pointerArrays, module.globalBuffers);
-      const touched = [...memory.buffers];
+      const touched = [...memory.buffers, ...(gridBarrier ? [gridBarrier] : [])];
       const ranges = this.#memory
         .rangesOf(touched)
         .map((range, index) => ({ ...range, isReadOnly: inputs.has(touched[index]!) }));
@@ -347,6 +368,7 @@ export class VirtualDevice implements Device {
           grid: step.grid,
           cluster,
           hasClusters: asked !== undefined,
+          gridBarrier: gridBarrier && this.#memory.block(gridBarrier).offset,
           block: step.block,
           dynamicSharedBytes: step.dynamicSharedBytes,
           parameters: packed.bytes,
@@ -370,7 +392,7 @@ export class VirtualDevice implements Device {
         case 'timed-out':
           return failure(
             'timed-out',
-            `${step.functionName} did not finish within ${Math.round(options.timeoutMs)} ms: ${outcome.begun} of ${outcome.count} ${cluster.some((extent) => extent > 1) ? 'clusters' : 'CTAs'} had begun`,
+            `${step.functionName} did not finish within ${Math.round(options.timeoutMs)} ms: ${begunText(step, cluster, outcome)}${waitText(step, module.kept.ptx, symbol)}`,
           );
         case 'crashed':
           return failure(
@@ -379,7 +401,7 @@ export class VirtualDevice implements Device {
           );
         case 'fault':
           return {
-            ...describeFault(step, outcome.fault, ranges),
+            ...withoutGridBarrier(describeFault(step, outcome.fault, ranges), step, image),
             printed: outcome.printed.length > 0 ? describePrint(step, index, { lines: outcome.printed }) : undefined,
           };
         default:
@@ -394,7 +416,15 @@ export class VirtualDevice implements Device {
       }
     } finally {
       for (const buffer of pointerArrays) this.#memory.free(buffer);
+      if (gridBarrier) this.#memory.free(gridBarrier);
     }
+  }
+
+  /** What the driver keeps for the barrier of a cooperative grid: a size that nothing reads, and the barrier's word. */
+  #newGridBarrier(): DeviceBuffer {
+    const barrier = this.#memory.allocate({ name: 'barrier of the grid', bytes: 8, alignmentBytes: 8 });
+    this.#memory.contents(barrier).fill(0);
+    return barrier;
   }
 
   #placeOf(
@@ -497,12 +527,13 @@ export class VirtualDevice implements Device {
     return this.#pool.run(handle, launch, order, { serial: true, timeoutMs });
   }
 
-  /** All clusters (most are one CTA) in the seeded order, or an evenly spread sample of them if that is allowed. */
+  /** All clusters (most are one CTA; a cooperative grid counts as one) in the seeded order, or an evenly spread sample of them if that is allowed. */
   #clusterOrder(
-    { grid, cluster }: Pick<LaunchRequest, 'grid' | 'cluster'>,
+    { grid, cluster, gridBarrier }: Pick<LaunchRequest, 'grid' | 'cluster' | 'gridBarrier'>,
     options: RunOptions,
     serial: boolean,
   ): Int32Array {
+    if (gridBarrier !== undefined) return Int32Array.of(0);
     const ctas = cluster[0] * cluster[1] * cluster[2];
     const count = (grid[0] * grid[1] * grid[2]) / ctas;
     const wanted = options.sampleCtas === undefined ? count : Math.ceil(options.sampleCtas / ctas);
@@ -511,6 +542,57 @@ export class VirtualDevice implements Device {
     return Int32Array.from({ length: wanted }, (_, i) => Math.floor((i + 0.5) * stride));
   }
 }
+
+function begunText(
+  { cooperative, grid }: PlannedLaunch,
+  cluster: Dim3,
+  { begun, count }: { begun: number; count: number },
+): string {
+  const what = cluster.some((extent) => extent > 1) ? 'clusters' : 'CTAs';
+  if (!cooperative) return `${begun} of ${count} ${what} had begun`;
+  return `all ${grid[0] * grid[1] * grid[2]} CTAs had begun, and may wait for one that never arrives`;
+}
+
+/** CTAs run one after the other, unless the launch says that all must be resident. */
+const waitText = ({ cooperative, grid }: PlannedLaunch, ptx: PtxModule, symbol: string): string =>
+  !cooperative && grid.some((extent) => extent > 1) && pollsOf(analysisOf(ptx, symbol).fn).size > 0
+    ? '; it polls device memory: CTAs that wait for ones behind them need "cooperative": true in their step'
+    : '';
+
+/** `grid.sync()` ends a kernel whose grid has no barrier. */
+const withoutGridBarrier = (
+  failed: DeviceFailure,
+  { cooperative, functionName }: PlannedLaunch,
+  image: KernelImage,
+): DeviceFailure =>
+  !cooperative && failed.fault && failed.status === 'crashed' && readsGridBarrier(image)
+    ? {
+        ...failed,
+        message: `${failed.message}; grid.sync() needs a cooperative launch: "cooperative": true in the step that launches ${functionName}`,
+      }
+    : failed;
+
+/** Whether code looks for the barrier that the driver keeps for a grid. */
+const readsGridBarrier = ({ blockInstructions }: KernelImage): boolean =>
+  blockInstructions.some((block) =>
+    block.some(({ operands }) => operands.some((one) => one.kind === 'special' && one.name === '%envreg1')),
+  );
+
+/** Whether a step other than a launch writes to watched bytes. */
+function reaches(step: PlannedMemset | PlannedCopy, watched: NonNullable<RunOptions['watch']>): boolean {
+  if (step.kind === 'memset') return step.buffer === watched.buffer;
+  const { buffer, offsetBytes } = step.to;
+  return (
+    buffer === watched.buffer &&
+    offsetBytes < watched.offsetBytes + watched.bytes &&
+    watched.offsetBytes < offsetBytes + step.bytes
+  );
+}
+
+const placedStep = ({ kind }: PlannedMemset | PlannedCopy, step: number): PlacedWrites => ({
+  count: 1,
+  last: { step, ...(kind === 'copy' && { isCopy: true }) },
+});
 
 /** What a launch wrote, after what was written before it. */
 function joined(before: PlacedWrites, { count, last, earlier }: PlacedWrites): PlacedWrites {

@@ -1,6 +1,6 @@
 import { namesInExpression } from '../../core/expressions/evaluate.ts';
 import type { Expression } from '../../core/expressions/syntax-tree.ts';
-import type { LaunchStepDeclaration } from '../../core/kernel.ts';
+import { launchesOf } from '../../core/plan/declared-steps.ts';
 import { listValues } from '../../core/plan/parameter-values.ts';
 import { ctasOnBusiestSm, filledShare } from '../../hardware/launch-model/recut-launch.ts';
 import { createForecaster, type Forecast, type Forecaster, type ForecastLaunch } from '../forecast.ts';
@@ -26,7 +26,7 @@ type LaunchPart = 'grid' | 'block' | 'sharedBytes';
 /** Parameters that these parts of any launch name, in declared order. */
 export function parametersIn({ candidate }: PatternContext, parts: readonly LaunchPart[]): string[] {
   const { steps, parameters = {} } = candidate.kernel.file;
-  const launches = steps.filter((step): step is LaunchStepDeclaration => 'function' in step);
+  const launches = launchesOf(steps);
   const expressions = launches.flatMap((step) => parts.flatMap((part): Expression[] => [step[part] ?? 0].flat()));
   const named = new Set(expressions.flatMap((expression) => namesInExpression(expression)));
   return Object.keys(parameters).filter((name) => named.has(name));

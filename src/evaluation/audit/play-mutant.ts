@@ -59,7 +59,7 @@ export async function mutantContext(request: {
     async additions() {
       const summing = { ...problem, file: comparedAsSums(problem.file) };
       const runs = await runHostReference(summing, buffers, inputs, dimensions, { signal });
-      return expectationsFrom(summing, buffers, dimensions, runs);
+      return expectationsFrom(summing, buffers, dimensions, { ...runs, inputs });
     },
     compute: (change) =>
       problem.reference({
@@ -154,8 +154,13 @@ function outcomeOf(
   return isSame(context, outputs) ? 'same' : 'slipped';
 }
 
-const rounded = (context: MutantContext, outputs: ReferenceTensors): Float64Array[] =>
-  context.outputs.map(({ name, dtype }) => roundAll(outputs[name]!, dtype));
+/** What a kernel would write, with zeros where it may write anything. */
+const rounded = ({ outputs, expectations }: MutantContext, values: ReferenceTensors): Float64Array[] =>
+  outputs.map(({ name, dtype }) => {
+    const { insignificant } = expectations.get(name)!;
+    const all = roundAll(values[name]!, dtype);
+    return insignificant ? all.map((value, i) => (insignificant[i] === 1 ? 0 : value)) : all;
+  });
 
 function compareWithOracle(
   context: MutantContext,

@@ -1,4 +1,4 @@
-import type { LaunchPlan, PlannedArgument, PlannedStep } from '../../core/launch-plan.ts';
+import type { LaunchPlan, PlannedArgument, PlannedBuffer, PlannedPlace, PlannedStep } from '../../core/launch-plan.ts';
 
 /** A buffer's name in the given repetition of {@link repeatPlan}. */
 export const nameInSlot = (buffer: string, slot: number): string => `${buffer}#${slot}`;
@@ -7,21 +7,29 @@ export const nameInSlot = (buffer: string, slot: number): string => `${buffer}#$
 export function repeatPlan(plan: LaunchPlan, slotCount: number): LaunchPlan {
   const slots = Array.from({ length: slotCount }, (_, slot) => slot);
   return {
-    buffers: slots.flatMap((slot) =>
-      plan.buffers.map((buffer) => ({ ...buffer, name: nameInSlot(buffer.name, slot) })),
-    ),
+    buffers: slots.flatMap((slot) => plan.buffers.map((buffer) => bufferInSlot(buffer, slot))),
     steps: slots.flatMap((slot) => plan.steps.map((step, i) => stepInSlot(i === 0 ? firstStep(step) : step, slot))),
   };
+}
+
+function bufferInSlot(buffer: PlannedBuffer, slot: number): PlannedBuffer {
+  const named = { ...buffer, name: nameInSlot(buffer.name, slot) };
+  const { significant } = buffer;
+  if (typeof significant?.first !== 'string') return named;
+  return { ...named, significant: { ...significant, first: nameInSlot(significant.first, slot) } };
 }
 
 /** The first launch of a sequence never starts before the previous sequence has ended. */
 const firstStep = (step: PlannedStep): PlannedStep =>
   step.kind === 'launch' ? { ...step, programmaticDependent: false } : step;
 
-const stepInSlot = (step: PlannedStep, slot: number): PlannedStep =>
-  step.kind === 'memset'
-    ? { ...step, buffer: nameInSlot(step.buffer, slot) }
-    : { ...step, arguments: step.arguments.map((argument) => argumentInSlot(argument, slot)) };
+function stepInSlot(step: PlannedStep, slot: number): PlannedStep {
+  if (step.kind === 'memset') return { ...step, buffer: nameInSlot(step.buffer, slot) };
+  if (step.kind === 'launch')
+    return { ...step, arguments: step.arguments.map((argument) => argumentInSlot(argument, slot)) };
+  const inSlot = (place: PlannedPlace): PlannedPlace => ({ ...place, buffer: nameInSlot(place.buffer, slot) });
+  return { ...step, from: inSlot(step.from), to: inSlot(step.to) };
+}
 
 function argumentInSlot(argument: PlannedArgument, slot: number): PlannedArgument {
   switch (argument.kind) {

@@ -1,10 +1,12 @@
 import type { LaunchCounters } from '../../core/counters.ts';
 import type { Device, RunOptions } from '../../core/device.ts';
 import type { DeviceBuffer, DeviceFailure, LoadedModule, PlacedWrites } from '../../core/device-values.ts';
-import type { LaunchPlan, PlannedBuffer } from '../../core/launch-plan.ts';
+import { type LaunchPlan, type PlannedBuffer, startingPattern } from '../../core/launch-plan.ts';
 import type { Printed } from '../../core/printed.ts';
+import { decode } from '../../core/rounding.ts';
 import { elementCountOf, firstChangedPaddingByte, multiIndexOf, packElements, spreadElements } from './layout.ts';
 import { NAN_POISON, type Poison } from './poison.ts';
+import { clearInsignificant, insignificantElements } from './significant.ts';
 
 /** Device memory of a launch sequence: exact-size buffers, freed by `close`. */
 export interface CheckMemory {
@@ -17,7 +19,7 @@ export interface CheckMemory {
 }
 
 /**
- * Allocates the plan's buffers, fills the inputs, and zeroes the workspaces with `init: once`.
+ * Allocates the plan's buffers, fills the inputs, and the workspaces with `init: once`.
  *
  * @param options.minimumAlignment - whether buffers have only their declared alignment.
  */
@@ -33,11 +35,13 @@ export async function allocateCheckMemory(
     buffers.clear();
   };
   try {
-    for (const { name, role, bytes, alignmentBytes, init } of plan.buffers) {
+    for (const planned of plan.buffers) {
+      const { name, role, bytes, alignmentBytes } = planned;
       const buffer = await device.allocate({ name, bytes, alignmentBytes, minimumAlignment });
       buffers.set(name, buffer);
       if (role === 'in') await device.write(buffer, contents.get(name)!);
-      if (init === 'once') await device.fill(buffer, ZERO);
+      const pattern = startingPattern(planned);
+      if (pattern) await device.fill(buffer, pattern);
     }
   } catch (error) {
     await close();
@@ -75,7 +79,7 @@ export interface RunConditions {
   readonly watch?: RunOptions['watch'];
   /** What the caches hold when the sequence starts. */
   readonly cache?: 'hot' | 'cold';
-  /** Zero the workspaces with `init: once` again, as if no run had come before. */
+  /** Fill the workspaces with `init: once` again, as if no run had come before. */
   readonly forgetsEarlierRuns?: boolean;
   /**
    * Output name → packed elements that fill the output instead of poison. Undefined workspaces then keep the contents that
@@ -140,6 +144,7 @@ export async function runOnce(
     if (padding >= 0) return unsafe(`wrote between the elements of output '${buffer.name}', at byte ${padding}`);
     outputs.set(buffer.name, packElements(buffer, bytes));
   }
+  clearAll(plan.buffers, outputs, memory.contents);
   const { counters, uninitialisedRead, olderRead, readBytes, writes, printed } = outcome;
   return {
     ok: true,
@@ -152,6 +157,22 @@ export async function runOnce(
     writes,
     printed,
   };
+}
+
+/** Clears elements that do not matter. A kernel's own lengths say which: wrong ones are found when they are compared. */
+function clearAll(
+  buffers: readonly PlannedBuffer[],
+  outputs: Map<string, Uint8Array>,
+  contents: CheckMemory['contents'],
+): void {
+  const lengthsOf = (name: string): Float64Array => {
+    const buffer = buffers.find((one) => one.name === name)!;
+    return decode(outputs.get(name) ?? packElements(buffer, contents.get(name)!), buffer.dtype);
+  };
+  for (const buffer of buffers) {
+    const marks = insignificantElements(buffer, lengthsOf);
+    if (marks) outputs.set(buffer.name, clearInsignificant(outputs.get(buffer.name)!, marks));
+  }
 }
 
 const unsafe = (message: string): DeviceFailure => ({ ok: false, status: 'unsafe', message });
@@ -168,7 +189,8 @@ async function prepareBuffer(
   else if (left) await device.write(buffer, spreadElements(planned, left, poison.byteValue));
   else if (planned.role === 'out' || (planned.init === 'undefined' && !leftovers))
     await device.fill(buffer, Uint8Array.of(poison.byteValue));
-  if (planned.init === 'zero' || (planned.init === 'once' && forgetsEarlierRuns)) await device.fill(buffer, ZERO);
+  const pattern = planned.init === 'zero' ? ZERO : forgetsEarlierRuns && startingPattern(planned);
+  if (pattern) await device.fill(buffer, pattern);
 }
 
 /** Gaps of an `inout` buffer hold their initial contents. */

@@ -202,12 +202,12 @@ export class KernelBlock implements ContenderBlock {
     const cutShort = slotCount < ring.slotCount ? `in a replay that ended after ${slotCount} launch sequences, ` : '';
     const unsafe = await slots.damage(played);
     if (unsafe) return { ok: false, status: 'unsafe', reason: `${unsafe}, while it was timed` };
-    const unwritten = slots.unwrittenOutput(played);
+    const unwritten = await slots.unwrittenOutput(played);
     if (unwritten?.isCertain) {
       const reason = `right when verified, not when timed: ${cutShort}${unwritten.what}`;
       return { ok: false, status: 'wrong', reason };
     }
-    const rerun = this.#differing(order, played, cutShort);
+    const rerun = await this.#differing(order, played, cutShort);
     if (!rerun.ok) return rerun;
     const suspect = rerun.suspect ?? unwritten?.slot;
     if (suspect !== undefined && this.#suspectCount++ < MOST_SUSPECTS) await this.#keepSlot(suspect, seed);
@@ -218,15 +218,15 @@ export class KernelBlock implements ContenderBlock {
    * Compares every sequence with its rerun, in a secret order: equal inputs must give equal results. If the order of
    * operations is free, a slot with a large difference is suspect.
    */
-  #differing(
+  async #differing(
     order: readonly number[],
     { equalElements }: Played,
     cutShort: string,
-  ): { ok: true; suspect?: number } | ContenderFailure {
+  ): Promise<{ ok: true; suspect?: number } | ContenderFailure> {
     const { problem, ring } = this.#options;
     this.rerunCount += order.length;
     for (const [i, slot] of order.entries()) {
-      const difference = this.#slots.differenceOf(equalElements[i]!);
+      const difference = await this.#slots.differenceOf(slot, equalElements[i]!);
       if (difference === undefined) continue;
       if (problem.file.determinism === 'bitwise') {
         const where = `launch sequence ${slot + 1} of ${ring.sequencesPerReplay}`;

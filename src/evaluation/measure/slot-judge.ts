@@ -59,12 +59,10 @@ export function createSlotJudge(request: {
       const chosen = { problem, dimensions, seed, generatorSet: DECLARED, buffers, inputs: tensors };
       const { signal } = request;
       const expected: ExpectedRows = (await expectedRows({ ...chosen, signal })) ?? {
-        expectations: expectationsFrom(
-          problem,
-          buffers,
-          dimensions,
-          await runHostReference(problem, buffers, tensors, dimensions, { signal }),
-        ),
+        expectations: expectationsFrom(problem, buffers, dimensions, {
+          ...(await runHostReference(problem, buffers, tensors, dimensions, { signal })),
+          inputs: tensors,
+        }),
       };
       const verdicts = compareRows(outputsOf(buffers), expected, packedOutputs(buffers, outputs));
       for (const [name, verdict] of verdicts) {

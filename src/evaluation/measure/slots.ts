@@ -1,6 +1,6 @@
 import type { DeviceBuffer } from '../../core/device-values.ts';
 import type { DType } from '../../core/dtype.ts';
-import type { LaunchPlan, PlannedBuffer } from '../../core/launch-plan.ts';
+import { type LaunchPlan, type PlannedBuffer, startingPattern } from '../../core/launch-plan.ts';
 import type {
   Draw,
   Fill,
@@ -11,8 +11,10 @@ import type {
   Slot,
 } from '../../core/measuring-device.ts';
 import type { Dimensions, Problem } from '../../core/problem.ts';
+import { decode } from '../../core/rounding.ts';
 import { createStream } from '../../stats/random.ts';
-import { elementCountOf } from '../launches/layout.ts';
+import { elementCountOf, packElements } from '../launches/layout.ts';
+import { insignificantElements } from '../launches/significant.ts';
 import { drawRuleOf } from './draw-rules.ts';
 import { type HostInputs, prepareHostInputs } from './host-inputs.ts';
 import { drawPoison, type SlotPoison } from './poisons.ts';
@@ -47,10 +49,10 @@ export interface Slots {
   /**
    * An output of the round's slots that still holds poison that it must not; if possible one that is certainly unwritten.
    */
-  unwrittenOutput(outcome: Played): Unwritten | undefined;
-  /** Describes results that differ in the rerun, from the counts of equal elements; undefined if none do. */
-  differenceOf(equalElements: readonly number[]): string | undefined;
-  /** Gives workspaces their initial contents: zeros for `once`, anything for `undefined`. */
+  unwrittenOutput(outcome: Played): Promise<Unwritten | undefined>;
+  /** Describes results of a slot that differ in the rerun, from the counts of equal elements; undefined if none do. */
+  differenceOf(slot: number, equalElements: readonly number[]): Promise<string | undefined>;
+  /** Gives workspaces their initial contents: their own or zeros for `once`, anything for `undefined`. */
   resetWorkspaces(seed: number): Promise<void>;
   /** @param part only this much of them. */
   read(slot: number, roles: readonly PlannedBuffer['role'][], part?: SlotPart): Promise<Map<string, Uint8Array>>;
@@ -70,8 +72,6 @@ export interface Unwritten {
   /** Whether its poison is a value that no right output can have. */
   readonly isCertain: boolean;
 }
-
-const ZERO = new Uint8Array(1);
 
 /**
  * Largest difference of two right results if the order of operations is free: half of the digits, as a share. A larger
@@ -244,8 +244,25 @@ class DeviceSlots implements Slots {
     return this.#host.changed(this.#measuring, this.all);
   }
 
+  #plannedOf(name: string): PlannedBuffer {
+    return this.#plan.buffers.find((buffer) => buffer.name === name)!;
+  }
+
   #roleOf(name: string): PlannedBuffer['role'] {
-    return this.#plan.buffers.find((buffer) => buffer.name === name)!.role;
+    return this.#plannedOf(name).role;
+  }
+
+  /** How many elements of an output may hold anything, by the lengths in this slot. */
+  async #insignificantCount(planned: PlannedBuffer, slot: number): Promise<number> {
+    const first = planned.significant?.first;
+    const lengths = typeof first === 'string' ? await this.#elementsOf(this.#plannedOf(first), slot) : [];
+    const marks = insignificantElements(planned, () => lengths);
+    return marks?.reduce((sum, mark) => sum + mark, 0) ?? 0;
+  }
+
+  async #elementsOf(planned: PlannedBuffer, slot: number): Promise<Float64Array> {
+    const [bytes] = await this.#measuring.readAll([{ buffer: this.all[slot]!.get(planned.name)! }]);
+    return decode(packElements(planned, bytes!), planned.dtype);
   }
 
   /** Plausible output values, which a stale slot holds before its first sequence. */
@@ -274,11 +291,14 @@ class DeviceSlots implements Slots {
     }
   }
 
-  unwrittenOutput({ heldElements }: Played): Unwritten | undefined {
-    const left = this.#poisonsOf(this.all.length)
-      .slice(0, heldElements.length)
-      .map((poison, i) => ({ ...poison, count: heldElements[i]! }))
-      .filter(({ count, mayHold }) => !(count <= mayHold));
+  async unwrittenOutput({ heldElements }: Played): Promise<Unwritten | undefined> {
+    const left = [];
+    for (const [i, poison] of this.#poisonsOf(this.all.length).slice(0, heldElements.length).entries()) {
+      const count = heldElements[i]!;
+      if (count <= poison.mayHold) continue;
+      const insignificant = await this.#insignificantCount(this.#plannedOf(poison.name), poison.slot);
+      if (!(count <= poison.mayHold + insignificant)) left.push({ ...poison, count: count - insignificant });
+    }
     const found = left.find(({ isCertain }) => isCertain) ?? left[0];
     if (!found) return undefined;
     const { name, slot, count, isCertain } = found;
@@ -306,12 +326,14 @@ class DeviceSlots implements Slots {
     };
   }
 
-  differenceOf(equalElements: readonly number[]): string | undefined {
+  async differenceOf(slot: number, equalElements: readonly number[]): Promise<string | undefined> {
     for (const [i, buffer] of this.#results().entries()) {
       // Gaps between the elements of a strided output hold poison, of two kinds.
       const elementCount = elementCountOf(buffer);
       const unequal = elementCount - equalElements[i]!;
-      if (!(unequal <= 0)) return `${unequal} of ${elementCount} elements of '${buffer.name}'`;
+      if (unequal <= 0) continue;
+      const insignificant = await this.#insignificantCount(buffer, slot);
+      if (!(unequal <= insignificant)) return `${unequal} of ${elementCount} elements of '${buffer.name}'`;
     }
     return undefined;
   }
@@ -326,7 +348,12 @@ class DeviceSlots implements Slots {
     const garbage = Uint8Array.from({ length: 8 }, (_, i) => stream.bits(i) & 255);
     return this.#plan.buffers
       .filter(({ role, bytes }) => role === 'workspace' && bytes > 0)
-      .map(({ name, init }): Fill => ({ buffer: buffers.get(name)!, pattern: init === 'once' ? ZERO : garbage }));
+      .map(
+        (planned): Fill => ({
+          buffer: buffers.get(planned.name)!,
+          pattern: startingPattern(planned) ?? garbage,
+        }),
+      );
   }
 
   async read(slot: number, roles: readonly PlannedBuffer['role'][], part?: SlotPart): Promise<Map<string, Uint8Array>> {

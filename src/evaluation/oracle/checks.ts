@@ -3,6 +3,7 @@ import type { Coverage } from '../../core/evaluation.ts';
 import { evaluateExpression } from '../../core/expressions/evaluate.ts';
 import type { KernelFile, ParameterValues } from '../../core/kernel.ts';
 import { type Dim3, GRID_LIMITS, type PlannedLaunch } from '../../core/launch-plan.ts';
+import { launchesOf } from '../../core/plan/declared-steps.ts';
 import { completeDimensions, isShapeOf } from '../../core/plan/dimensions.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import { generatorSetsOf, isDomainSet } from '../../core/plan/generator-sets.ts';
@@ -173,6 +174,8 @@ export interface ChecksRequest {
   readonly suites?: readonly Suite[] | undefined;
   /** Whether a CPU runs the kernels. Then fewer generator sets fit for a large timed workload. */
   readonly isEmulated?: boolean;
+  /** Multiprocessors of the device. */
+  readonly smCount?: number;
   /**
    * Whether the device has room for the launches at these dimensions. Otherwise the shape is skipped, as if a limit
    * excluded it.
@@ -677,10 +680,15 @@ function extremeChecks(
 /** Multiprocessors of GPUs: a part of one, up to more than any has. */
 const MULTIPROCESSORS = { least: 1, most: 192 } as const;
 
-/** A kernel whose launches depend on the number of multiprocessors is to be right on other GPUs, too: a number by lot. */
-function otherGpu({ kernel, isEmulated, seed }: ChecksRequest, index: number): number | undefined {
+/**
+ * A kernel whose launches depend on the number of multiprocessors is to be right on other GPUs, too: a number by lot. All CTAs of a
+ * cooperative launch must be resident on the device, so it is at most the device's own.
+ */
+function otherGpu({ kernel, isEmulated, smCount, seed }: ChecksRequest, index: number): number | undefined {
   if (!isEmulated || !JSON.stringify(kernel.steps).includes('device.smCount')) return undefined;
-  const { least, most } = MULTIPROCESSORS;
+  const { least } = MULTIPROCESSORS;
+  const isCooperative = launchesOf(kernel.steps).some(({ cooperative }) => cooperative);
+  const most = isCooperative ? Math.min(smCount ?? least, MULTIPROCESSORS.most) : MULTIPROCESSORS.most;
   return least + (createStream(seed, 'multiprocessors').bits(index) % (most - least + 1));
 }
 

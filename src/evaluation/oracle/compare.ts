@@ -31,9 +31,10 @@ function ratioOf(error: number, tolerance: number): number {
 }
 
 /** One byte an element: 1 where it is wrong. */
-function wrongMarks({ want, tolerances, groupSize }: Expectation, got: Float64Array): Uint8Array {
+function wrongMarks({ want, tolerances, groupSize, insignificant }: Expectation, got: Float64Array): Uint8Array {
   const marks = new Uint8Array(want.length);
   for (let i = 0; i < want.length; i++) {
+    if (insignificant?.[i] === 1) continue;
     if (!agrees(got[i]!, want[i]!, tolerances[Math.floor(i / groupSize)] ?? 0)) marks[i] = 1;
   }
   return marks;
@@ -45,7 +46,7 @@ export function compareOutput(
   expectation: Expectation,
   got: Float64Array,
 ): OutputVerdict {
-  const { want, tolerances, groupSize, rmsLimit } = expectation;
+  const { want, tolerances, groupSize, rmsLimit, insignificant } = expectation;
   const elementCount = want.length;
   let [maximumError, squares, wrongCount, firstWrong, worst, worstRatio] = [0, 0, 0, -1, -1, 0];
   for (let start = 0, group = 0; start < elementCount; start += groupSize, group++) {
@@ -55,7 +56,7 @@ export function compareOutput(
       const a = got[i]!;
       const b = want[i]!;
       const equal = a === b || (Number.isNaN(a) && Number.isNaN(b));
-      if (equal) continue;
+      if (equal || insignificant?.[i] === 1) continue;
       const error = Math.abs(a - b);
       // NaN stays NaN once met: Math.max propagates it.
       maximumError = Math.max(maximumError, error);

@@ -63,6 +63,7 @@ export function prepareCheck(key: CheckKey, { deviceReference, signal }: OracleT
       ? expectationsFor({ problem, dimensions, inputs: inputs.bytes, placed, repeats, tried, deviceReference, signal })
       : expectationsFrom(problem, buffers, dimensions, {
           ...(await runHostReference(problem, buffers, inputs.tensors, dimensions, { signal, placed, tried })),
+          inputs: inputs.tensors,
           repeats,
         });
   const workOutAll = (): Promise<Expectations> => {

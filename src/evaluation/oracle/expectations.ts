@@ -3,6 +3,7 @@ import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import type { Dimensions, Problem, ReferenceTensors } from '../../core/problem.ts';
 import { decode, roundAll } from '../../core/rounding.ts';
 import { packElements } from '../launches/layout.ts';
+import { insignificantElements } from '../launches/significant.ts';
 import { comparisonOf, outputsOf, type ReferenceRuns, runHostReference } from './reference-runs.ts';
 import { toleranceRule } from './tolerances/index.ts';
 import type { Expectation } from './tolerances/tolerance.ts';
@@ -52,8 +53,13 @@ export async function expectationsFor(
   const runs =
     (await deviceReference?.run({ problem, dimensions, inputs, leastTolerances })) ??
     (await runHostReference(problem, buffers, decodeInputs(buffers, inputs), dimensions, { signal, placed, tried }));
-  return expectationsFrom(problem, buffers, dimensions, { ...runs, placed, repeats, tried });
+  const given = hasSignificantParts(buffers) && { inputs: decodeInputs(buffers, inputs) };
+  return expectationsFrom(problem, buffers, dimensions, { ...runs, ...given, placed, repeats, tried });
 }
+
+/** Whether not every element of every output matters. */
+export const hasSignificantParts = (buffers: readonly PlannedBuffer[]): boolean =>
+  buffers.some(({ significant }) => significant !== undefined);
 
 /** The elements of every input, row-major, out of the bytes of its buffer. */
 export const decodeInputs = (
@@ -71,27 +77,34 @@ export function expectationsFrom(
   problem: Problem,
   buffers: readonly PlannedBuffer[],
   dimensions: Dimensions,
-  { oracle, naive, perturbed, placed = false, repeats = false, tried = false }: ReferenceRuns,
+  { oracle: given, naive, perturbed, inputs, placed = false, repeats = false, tried = false }: ReferenceRuns,
 ): Expectations {
+  const lengthsOf = (name: string): Float64Array => (given[name] ?? inputs?.[name])!;
   return new Map(
-    outputsOf(buffers).map(({ name, dtype, shape }) => {
+    outputsOf(buffers).map((buffer) => {
+      const { name, dtype, shape } = buffer;
+      const insignificant = insignificantElements(buffer, lengthsOf);
+      // Whatever the reference has there makes no tolerance.
+      const cleared = (values: Float64Array): Float64Array =>
+        insignificant ? values.map((value, i) => (insignificant[i] === 1 ? 0 : value)) : values;
+      const oracle = cleared(given[name]!);
       const comparison = comparisonOf(problem.file, name);
       const expectation = toleranceRule(comparison).expect(comparison, {
         output: name,
         dtype,
         shape,
         dimensions,
-        oracle: oracle[name]!,
-        rounded: roundAll(oracle[name]!, dtype),
-        naive: naive ? naive[name]! : undefined,
+        oracle,
+        rounded: roundAll(oracle, dtype),
+        naive: naive ? cleared(naive[name]!) : undefined,
         perturbed: perturbed
-          ? perturbed.map(({ relative, outputs }) => ({ relative, values: outputs[name]! }))
+          ? perturbed.map(({ relative, outputs }) => ({ relative, values: cleared(outputs[name]!) }))
           : undefined,
         placed,
         repeats,
         tried,
       });
-      return [name, expectation];
+      return [name, insignificant ? { ...expectation, insignificant } : expectation];
     }),
   );
 }

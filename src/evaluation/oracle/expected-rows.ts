@@ -4,7 +4,7 @@ import type { Dimensions, Problem, ReferenceTensors, Rows } from '../../core/pro
 import { valuesKey } from '../../core/values.ts';
 import { createStream, type RandomStream } from '../../stats/random.ts';
 import { elementCountOf } from '../launches/layout.ts';
-import { type Expectations, expectationsFrom } from './expectations.ts';
+import { type Expectations, expectationsFrom, hasSignificantParts } from './expectations.ts';
 import { outputsOf, runHostReference } from './reference-runs.ts';
 import { areValuesPlaced, areValuesRepeated, areValuesTried } from './secret-sets.ts';
 
@@ -37,7 +37,8 @@ export async function expectedRows(request: {
 }): Promise<ExpectedRows | undefined> {
   const { problem, dimensions, buffers, inputs, signal } = request;
   const flop = evaluateExpression(problem.file.flop, dimensions);
-  if (flop <= SAMPLE_FLOP) return undefined;
+  // Lengths of some rows are not those of all.
+  if (flop <= SAMPLE_FLOP || hasSignificantParts(buffers)) return undefined;
   const outputs = outputsOf(buffers);
   const rows = chooseRowsOf(outputs, flop, request);
   const runs = {

@@ -23,6 +23,8 @@ export interface ReferenceRuns {
   readonly naive?: ReferenceTensors;
   /** The oracle of inputs changed by so much relative to themselves. */
   readonly perturbed?: readonly PerturbedRun[];
+  /** What the reference was given: inputs may say which elements of outputs matter. */
+  readonly inputs?: ReferenceTensors;
   /** Whether values of the inputs repeat or differ in size, so that errors add up. */
   readonly placed?: boolean;
   /** Whether an input holds one value nearly everywhere. */

@@ -1,6 +1,7 @@
 import { parseExpression } from '../../core/expressions/parser.ts';
 import { childrenOf, type ExpressionNode } from '../../core/expressions/syntax-tree.ts';
 import type { KernelFile } from '../../core/kernel.ts';
+import { placedSteps } from '../../core/plan/declared-steps.ts';
 import type { Dimensions } from '../../core/problem.ts';
 import { type Aim, foreseen } from './aimed-shapes.ts';
 
@@ -108,7 +109,7 @@ function thresholdsOf({ device, module, kernel }: ThresholdAim): Threshold[] {
   const ofCode = observed.flatMap(({ isSettled, isFloat, constant, kind }, place): Threshold[] =>
     isSettled || isFloat || constant === undefined || kind === 'combination' ? [] : [{ constant, at: { place } }],
   );
-  const all = [...ofCode, ...kernel.steps.flatMap(comparisonsIn)];
+  const all = [...ofCode, ...placedSteps(kernel.steps).flatMap(({ step }) => comparisonsIn(step))];
   return all
     .filter(({ constant }) => constant >= CONSTANTS.least && constant <= CONSTANTS.most)
     .sort((a, b) => b.constant - a.constant)
@@ -118,8 +119,8 @@ function thresholdsOf({ device, module, kernel }: ThresholdAim): Threshold[] {
 /** Numbers that the conditions of steps name: `N % 640 == 0`. */
 export const numbersOfSteps = ({ steps }: Pick<KernelFile, 'steps'>): number[] => [
   ...new Set(
-    steps
-      .flatMap((step) => (typeof step.when === 'string' ? numbersIn(parseExpression(step.when)) : []))
+    placedSteps(steps)
+      .flatMap(({ step }) => (typeof step.when === 'string' ? numbersIn(parseExpression(step.when)) : []))
       .filter((number) => number >= CONSTANTS.least && number <= CONSTANTS.most),
   ),
 ];

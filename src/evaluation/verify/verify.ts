@@ -9,6 +9,7 @@ import type { ConditionCoverage, Correctness, Coverage } from '../../core/evalua
 import { evaluateExpression } from '../../core/expressions/evaluate.ts';
 import type { Candidate } from '../../core/kernel.ts';
 import type { LaunchPlan, PlannedLaunch } from '../../core/launch-plan.ts';
+import { functionsOf } from '../../core/plan/declared-steps.ts';
 import { completeDimensions } from '../../core/plan/dimensions.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import { isDomainSet } from '../../core/plan/generator-sets.ts';
@@ -124,6 +125,7 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
   const choice: ChecksRequest = {
     ...{ problem: problem.file, kernel: kernel.file, parameters, dimensions, seed, thorough, large, suites, fits },
     isEmulated: request.device.measuring === undefined,
+    smCount: spec.smCount.value,
     launches: isLong(request) ? undefined : (shape) => launchesOf(() => request.planFor(shape)),
   };
   const { checks, coverage } = checksFor(choice);
@@ -177,7 +179,7 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
     remembers ||= result.remembers;
     for (const name of functionsIn(() => result.plan)) launched.add(name);
   }
-  for (const name of functionsOf(request).filter((one) => !launched.has(one)))
+  for (const name of launchedBy(request).filter((one) => !launched.has(one)))
     coverage.leftOut.push({ check: `steps that launch ${name}`, reason: NEVER_RAN });
   coverage.conditions = conditionsOf(request);
   return { ok: true, correctness: tally.summary()!, coverage, ...main! };
@@ -197,9 +199,7 @@ const AIMED_SHAPES = {
 } as const;
 
 /** Names of the functions that the candidate's steps launch. */
-const functionsOf = ({ candidate }: VerifyRequest): string[] => [
-  ...new Set(candidate.kernel.file.steps.flatMap((step) => ('function' in step ? [step.function] : []))),
-];
+const launchedBy = ({ candidate }: VerifyRequest): string[] => functionsOf(candidate.kernel.file.steps);
 
 /**
  * Checks of shapes in which conditions of the candidate's code go the way that they have not gone. Only for candidates that have such
@@ -218,7 +218,7 @@ function aimedChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Co
   drawn.push(...aimedShapes({ ...aim, pool: ample, drawn: drawn.filter(isAmple), ...AIMED_SHAPES.ample }));
   drawn.push(...aimedShapes({ ...aim, pool: cheap, drawn, ...AIMED_SHAPES.cheap }));
   drawn.push(...aimedShapes({ ...aim, pool: dear, drawn, ...AIMED_SHAPES.dear }));
-  const ofSteps = { planFor, isFit, drawn, functions: functionsOf(request), most: AIMED_SHAPES.ofSteps };
+  const ofSteps = { planFor, isFit, drawn, functions: launchedBy(request), most: AIMED_SHAPES.ofSteps };
   const ofConditions = numbersOfSteps(request.candidate.kernel.file).flatMap((size) => [size, 2 * size, 3 * size]);
   drawn.push(...shapesForSteps({ ...ofSteps, pool: () => [...poolAround(ofConditions), ...varied()] }));
   const found = drawn.slice(coverage.drawnShapes.length);
@@ -577,7 +577,8 @@ async function verifyCheck(
   const unwaited = unwaitedLaunch(plan, request.module.code, request.candidate.kernel.sources);
   if (unwaited) return refused('unsafe', describeUnwaited(unwaited), name);
   const prepared = oracle.check({ problem, seed, dimensions, generatorSet });
-  if (!check.isOnce && !isMain && !check.isExtreme) await refuseBlindCheck({ problem, check, prepared, seed, signal: request.signal });
+  if (!check.isOnce && !isMain && !check.isExtreme)
+    await refuseBlindCheck({ problem, check, prepared, seed, signal: request.signal });
   const memory = { contents: prepared.inputs.bytes, overZeros };
   const timeoutMs = request.timeoutMs * (request.thorough && check.isExtreme ? EXTREME_PATIENCE : 1);
   const runs = await CheckRuns.open({ ...request, timeoutMs, name, plan, ...memory, isMain, findsRaces });

@@ -1,6 +1,5 @@
 import type { Expression } from '../../core/expressions/syntax-tree.ts';
 import type { Candidate } from '../../core/kernel.ts';
-import { REPEAT_INDEX } from '../../core/plan/scope.ts';
 import type { ProblemFile } from '../../core/problem.ts';
 import { cppExpression } from './cpp-expression.ts';
 import { cppNames, stringLiteral } from './cpp-names.ts';
@@ -62,10 +61,6 @@ export class HeaderScope {
 
   text(text: string): string {
     return stringLiteral(text);
-  }
-
-  get repeatIndex(): string {
-    return this.name(REPEAT_INDEX);
   }
 
   /** A buffer's or workspace's first byte, and its size, as C++ inside the steps. */

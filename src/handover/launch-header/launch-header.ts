@@ -10,6 +10,7 @@ import { fillTemplate, type Values } from '../fill-template.ts';
 import { sizeConditions } from '../size-conditions.ts';
 import { commentText, cppNames } from './cpp-names.ts';
 import { HeaderScope } from './header-scope.ts';
+import { writeStarting } from './starting-contents.ts';
 import { argumentLimits, launchedFunctions, writeSteps } from './steps.ts';
 
 export interface LaunchHeaderRequest {
@@ -61,6 +62,7 @@ export function launchHeader(request: LaunchHeaderRequest): string {
     steps,
     zeroed: workspacesWith(scope, 'zero'),
     kept: workspacesWith(scope, 'once'),
+    starting: writeStarting(scope),
     workspaceAlignment: Math.max(DEFAULT_WORKSPACE_ALIGNMENT, ...workspacesOf(scope).map(([, w]) => alignmentOf(w))),
   });
 }

@@ -1,6 +1,15 @@
 import type { Expression } from '../../core/expressions/syntax-tree.ts';
-import type { KernelFile, LaunchStepDeclaration, MemsetStepDeclaration } from '../../core/kernel.ts';
+import type {
+  CopyStepDeclaration,
+  KernelFile,
+  LaunchStepDeclaration,
+  MemsetStepDeclaration,
+  RepeatStepDeclaration,
+  StepDeclaration,
+} from '../../core/kernel.ts';
 import { GRID_LIMITS } from '../../core/launch-plan.ts';
+import { functionsOf, launchesOf } from '../../core/plan/declared-steps.ts';
+import { namesOfRepetition } from '../../core/plan/scope.ts';
 import { placeArguments, writeArgument } from './arguments.ts';
 import { commentText } from './cpp-names.ts';
 import type { HeaderScope } from './header-scope.ts';
@@ -13,13 +22,11 @@ const MAXIMUM_REPEAT = 10_000;
 const LARGEST_INTEGER = '9007199254740991.0';
 
 /** Every function that a step launches, once each. */
-export const launchedFunctions = (kernel: KernelFile): string[] => [
-  ...new Set(kernel.steps.flatMap((step) => ('function' in step ? [step.function] : []))),
-];
+export const launchedFunctions = (kernel: KernelFile): string[] => functionsOf(kernel.steps);
 
 /** What an array of arguments must hold for every step. */
 export function argumentLimits(kernel: KernelFile): { count: number; bytes: number } {
-  const launches = kernel.steps.filter((step): step is LaunchStepDeclaration => 'function' in step);
+  const launches = launchesOf(kernel.steps);
   return {
     count: Math.max(1, ...launches.map((step) => step.arguments.length)),
     bytes: Math.max(8, ...launches.map((step) => placeArguments(step.arguments).bytes)),
@@ -28,14 +35,39 @@ export function argumentLimits(kernel: KernelFile): { count: number; bytes: numb
 
 /** C++ of all steps, in the body of a function with `visitor`, `layout`, `check` and `error`. */
 export function writeSteps(scope: HeaderScope): string[] {
-  const { steps } = scope.candidate.kernel.file;
   const functions = launchedFunctions(scope.candidate.kernel.file);
-  return steps.flatMap((step, index) => {
-    const path = `steps[${index}]`;
-    const body = 'memset' in step ? writeMemset(step, scope) : writeLaunches(step, path, functions, scope);
-    const what = 'memset' in step ? `memset of ${step.memset.buffer}` : step.function;
-    return [`// ${path}: ${commentText(what)}`, ...guarded(step.when, path, body, scope)];
+  return writeList(scope.candidate.kernel.file.steps, 'steps', functions, scope);
+}
+
+const writeList = (
+  steps: readonly StepDeclaration[],
+  path: string,
+  functions: readonly string[],
+  scope: HeaderScope,
+): string[] =>
+  steps.flatMap((step, index) => {
+    const own = `${path}[${index}]`;
+    const { what, body } = writeStep(step, own, functions, scope);
+    return [`// ${own}: ${commentText(what)}`, ...guarded(step.when, own, body, scope)];
   });
+
+function writeStep(
+  step: StepDeclaration,
+  path: string,
+  functions: readonly string[],
+  scope: HeaderScope,
+): { what: string; body: string[] } {
+  if ('memset' in step) return { what: `memset of ${step.memset.buffer}`, body: writeMemset(step, scope) };
+  if ('copy' in step) {
+    const { from, to } = step.copy;
+    return { what: `copy from ${from.buffer} to ${to.buffer}`, body: writeCopy(step, path, scope) };
+  }
+  if ('steps' in step)
+    return {
+      what: 'repeated',
+      body: repeated(step, path, writeList(step.steps, `${path}.steps`, functions, scope), scope),
+    };
+  return { what: step.function, body: writeLaunches(step, path, functions, scope) };
 }
 
 const indent = (lines: readonly string[]): string[] => lines.map((line) => (line === '' ? line : `  ${line}`));
@@ -57,6 +89,49 @@ function writeMemset({ memset }: MemsetStepDeclaration, scope: HeaderScope): str
   ];
 }
 
+/** A place of which some bytes are copied; its check refuses one beyond the buffer. */
+function writeCopy({ copy }: CopyStepDeclaration, path: string, scope: HeaderScope): string[] {
+  const place = (key: 'from' | 'to') => {
+    const { base, bytes } = scope.buffer(copy[key].buffer);
+    const offset = scope.integer(
+      copy[key].offsetBytes ?? 0,
+      `${path}.copy.${key}.offsetBytes`,
+      '0',
+      `static_cast<double>(${bytes})`,
+    );
+    return { base, bytes, offset };
+  };
+  const [from, to] = [place('from'), place('to')];
+  const room = 'static_cast<double>(from_room < to_room ? from_room : to_room)';
+  const what = `${scope.text(`${path}.copy.bytes`)}, ${scope.text(String(copy.bytes ?? 'all of the source'))}`;
+  const asked = copy.bytes === undefined ? 'static_cast<double>(from_room)' : scope.expression(copy.bytes);
+  const isWithinOne = copy.from.buffer === copy.to.buffer;
+  return [
+    `const std::int64_t from_offset = ${from.offset};`,
+    `const std::int64_t to_offset = ${to.offset};`,
+    `const std::int64_t from_room = static_cast<std::int64_t>(${from.bytes}) - from_offset;`,
+    `const std::int64_t to_room = static_cast<std::int64_t>(${to.bytes}) - to_offset;`,
+    // An output that is not wanted has no bytes.
+    `if (${from.bytes} > 0 && ${to.bytes} > 0) {`,
+    `  const std::int64_t bytes = check.integer(${asked}, ${what}, 0, ${room});`,
+    ...(isWithinOne
+      ? [
+          '  if ((from_offset < to_offset ? to_offset - from_offset : from_offset - to_offset) < bytes)',
+          `    check.refuse_text(${scope.text(`${path}.copy: reads and writes the same bytes of ${copy.to.buffer}`)});`,
+        ]
+      : []),
+    '  if (check.failed()) return cudaErrorInvalidValue;',
+    '  if (bytes > 0) {',
+    `    error = visitor.copy(place_at(${to.base}, to_offset), place_at(${from.base}, from_offset),`,
+    '                         static_cast<std::size_t>(bytes));',
+    '    if (error != cudaSuccess) return error;',
+    '    after_launch = false;',
+    '    ++launches;',
+    '  }',
+    '}',
+  ];
+}
+
 function writeLaunches(
   step: LaunchStepDeclaration,
   path: string,
@@ -64,14 +139,24 @@ function writeLaunches(
   scope: HeaderScope,
 ): string[] {
   const launch = writeLaunch(step, path, functions.indexOf(step.function), scope);
-  if (step.repeat === undefined) return launch;
-  const count = scope.integer(step.repeat, `${path}.repeat`, '0', String(MAXIMUM_REPEAT));
+  return step.repeat === undefined ? launch : repeated({ repeat: step.repeat }, path, launch, scope);
+}
+
+function repeated(
+  { repeat, index }: Pick<RepeatStepDeclaration, 'repeat' | 'index'>,
+  path: string,
+  body: readonly string[],
+  scope: HeaderScope,
+): string[] {
+  const count = scope.integer(repeat, `${path}.repeat`, '0', String(MAXIMUM_REPEAT));
   return [
     `const std::int64_t count = ${count};`,
     'for (std::int64_t index = 0; index < count && !check.failed(); ++index) {',
-    `  const Number ${scope.repeatIndex}(static_cast<double>(index));`,
-    `  static_cast<void>(${scope.repeatIndex});`,
-    ...indent(launch),
+    ...namesOfRepetition(index).flatMap((name) => [
+      `  const Number ${scope.name(name)}(static_cast<double>(index));`,
+      `  static_cast<void>(${scope.name(name)});`,
+    ]),
+    ...indent(body),
     '}',
   ];
 }

@@ -23,6 +23,7 @@
 #include <cstdio>
 #include <cstring>
 #include <string>
+#include <vector>
 
 namespace @name@ {
 
@@ -135,6 +136,15 @@ struct Scope {
     @measuring@
   }
 
+@if kept@
+  // What the kernel keeps from launch to launch, as it is before the first.
+  cudaError_t start(Check& check, const Layout& layout, void* workspace, Enqueuer& enqueuer) const {
+    cudaError_t error = cudaSuccess;
+    @starting@
+    return check.failed() ? cudaErrorInvalidValue : error;
+  }
+
+@end@
   template <typename Visitor>
   cudaError_t steps(Check& check, const Layout& layout, const Buffers& buffers, void* workspace,
                     Visitor& visitor) const {
@@ -157,8 +167,8 @@ struct Scope {
 
 }  // namespace detail
 
-// Shows every step of a call to a visitor with launch(const Launch&), memset(void*, int, std::size_t) and
-// pointers(void**, const void* const*, int); nothing is launched, and pointers are not looked at.
+// Shows every step of a call to a visitor with launch(const Launch&), memset(void*, int, std::size_t),
+// copy(void*, const void*, std::size_t) and pointers(void**, const void* const*, int); nothing is launched, and pointers are not looked at.
 template <typename Visitor>
 inline cudaError_t plan(const Dimensions& dimensions, const Device& device, const Buffers& buffers, void* workspace,
                         Visitor& visitor, std::string* why = nullptr) {
@@ -217,11 +227,11 @@ inline cudaError_t sizes(const Dimensions& dimensions, Sizes* sizes, std::string
 }
 
 @if kept@
-// Zeroes what the kernel keeps from launch to launch.
+// Fills what the kernel keeps from launch to launch, as it is before the first. Not while a stream is captured.
 inline cudaError_t prepare(const Dimensions& dimensions, void* workspace, cudaStream_t stream,
                            std::string* why = nullptr) {
   Device device;
-  cudaError_t error = current_device(dimensions, &device, why);
+  const cudaError_t error = current_device(dimensions, &device, why);
   if (error != cudaSuccess) return error;
   detail::Check check(why);
   const detail::Scope scope(dimensions, device);
@@ -230,12 +240,7 @@ inline cudaError_t prepare(const Dimensions& dimensions, void* workspace, cudaSt
   if (!check.failed()) scope.measure(check, layout);
   if (check.failed()) return cudaErrorInvalidValue;
   detail::Enqueuer enqueuer(stream, why);
-  using detail::place_at;
-@each kept@
-  error = enqueuer.memset(@base@, 0, static_cast<std::size_t>(@bytes@));
-  if (error != cudaSuccess) return error;
-@end@
-  return cudaSuccess;
+  return scope.start(check, layout, workspace, enqueuer);
 }
 @else@
 // Nothing of this workspace needs it; it is there so that callers need not know.

@@ -64,6 +64,7 @@ struct Reader {
   bool encodes_tensor_maps() const { return false; }
   cudaError_t launch(const Launch&) { return cudaSuccess; }
   cudaError_t memset(void*, int, std::size_t) { return cudaSuccess; }
+  cudaError_t copy(void*, const void*, std::size_t) { return cudaSuccess; }
   cudaError_t pointers(void**, const void* const*, int) { return cudaSuccess; }
 };
 
@@ -82,6 +83,7 @@ struct Residency {
     return error;
   }
   cudaError_t memset(void*, int, std::size_t) { return cudaSuccess; }
+  cudaError_t copy(void*, const void*, std::size_t) { return cudaSuccess; }
   cudaError_t pointers(void**, const void* const*, int) { return cudaSuccess; }
 };
 
@@ -95,6 +97,18 @@ class Enqueuer {
   }
   cudaError_t memset(void* address, int byte_value, std::size_t bytes) {
     return explain(cudaMemsetAsync(address, byte_value, bytes, stream_), "memset", why_);
+  }
+  cudaError_t copy(void* to, const void* from, std::size_t bytes) {
+    return explain(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_), "copy", why_);
+  }
+  // From host memory that is freed at once, to which a graph would come back.
+  cudaError_t write(void* to, const std::vector<unsigned char>& contents) {
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    const cudaError_t error = cudaStreamIsCapturing(stream_, &status);
+    if (error != cudaSuccess || status != cudaStreamCaptureStatusNone)
+      return explain(error != cudaSuccess ? error : cudaErrorStreamCaptureUnsupported, "starting contents", why_);
+    return explain(cudaMemcpyAsync(to, contents.data(), contents.size(), cudaMemcpyHostToDevice, stream_),
+                   "starting contents", why_);
   }
   cudaError_t pointers(void** at, const void* const* targets, int count) {
     return explain(write_pointers(at, targets, count, stream_), "array of pointers", why_);

@@ -1,10 +1,14 @@
 import type { ComparedSizes } from '../../core/compared-sizes.ts';
+import { WarpsmithError } from '../../core/errors.ts';
 import type { Expression } from '../../core/expressions/syntax-tree.ts';
 import type {
   ArgumentDeclaration,
   Candidate,
+  CopyStepDeclaration,
   LaunchStepDeclaration,
   MemsetStepDeclaration,
+  RepeatStepDeclaration,
+  StepDeclaration,
 } from '../../core/kernel.ts';
 import { REPEAT_INDEX } from '../../core/plan/scope.ts';
 import type { ProblemFile } from '../../core/problem.ts';
@@ -28,6 +32,7 @@ export function kernelModule(
   problem: ProblemFile,
   version: string,
 ): string {
+  refuseContents(candidate);
   const writer = new KernelWriter(candidate, problem);
   const [conditions, scope, steps] = [writer.conditions(compared), writer.scope(), writer.steps()];
   const body = [...conditions, ...scope, ...steps].join('\n');
@@ -107,22 +112,62 @@ class KernelWriter {
         const place = this.#place(`workspaces.${name}.bytes`, bytes);
         return `plan.workspace(${pythonString(name)}, ${this.#number(bytes)}, ${place}, ${alignment}, ${pythonString(init)})`;
       }),
-      ...steps.flatMap((step, index) => {
-        const path = `steps[${index}]`;
-        const body = 'memset' in step ? memset(step) : this.#launches(step, path, functions.indexOf(step.function));
-        return [
-          `# ${path}: ${'memset' in step ? 'memset' : step.function.replaceAll(/\s+/g, ' ')}`,
-          ...(step.when === undefined ? body : [`if ${this.#condition(step.when)}:`, ...indent(body)]),
-        ];
-      }),
+      ...this.#stepList(steps, 'steps', functions),
     ];
   }
 
-  #launches(step: LaunchStepDeclaration, path: string, index: number): string[] {
-    const launch = this.#launch(step, path, index);
-    if (step.repeat === undefined) return launch;
-    const count = `${this.#number(step.repeat)}, ${this.#place(`${path}.repeat`, step.repeat)}`;
-    return [`for ${this.#names.of(REPEAT_INDEX)} in plan.repeats(${count}):`, ...indent(launch)];
+  #stepList(steps: readonly StepDeclaration[], path: string, functions: readonly string[]): string[] {
+    return steps.flatMap((step, index) => {
+      const own = `${path}[${index}]`;
+      const { what, body } = this.#step(step, own, functions);
+      return [
+        `# ${own}: ${what}`,
+        ...(step.when === undefined ? body : [`if ${this.#condition(step.when)}:`, ...indent(body)]),
+      ];
+    });
+  }
+
+  #step(step: StepDeclaration, path: string, functions: readonly string[]): { what: string; body: string[] } {
+    if ('memset' in step) return { what: 'memset', body: memset(step) };
+    if ('copy' in step) return { what: 'copy', body: this.#copy(step, path) };
+    if ('steps' in step) {
+      const body = this.#repeated(step, path, this.#stepList(step.steps, `${path}.steps`, functions));
+      return { what: 'repeated', body };
+    }
+    const launch = this.#launch(step, path, functions.indexOf(step.function));
+    const { repeat } = step;
+    return {
+      what: step.function.replaceAll(/\s+/g, ' '),
+      body: repeat === undefined ? launch : this.#repeated({ repeat }, path, launch),
+    };
+  }
+
+  #repeated(
+    { repeat, index }: Pick<RepeatStepDeclaration, 'repeat' | 'index'>,
+    path: string,
+    body: readonly string[],
+  ): string[] {
+    const count = `${this.#number(repeat)}, ${this.#place(`${path}.repeat`, repeat)}`;
+    const innermost = this.#names.of(REPEAT_INDEX);
+    const [target, again] = index === undefined ? [innermost, []] : [this.#names.of(index), this.#numbered(index)];
+    return [`for ${target} in plan.repeats(${count}):`, ...indent([...again, ...body])];
+  }
+
+  #numbered(index: string): string[] {
+    return [`${this.#names.of(REPEAT_INDEX)} = ${this.#names.of(index)}`];
+  }
+
+  #copy({ copy }: CopyStepDeclaration, path: string): string[] {
+    const place = (key: 'from' | 'to'): string => {
+      const { buffer, offsetBytes = 0 } = copy[key];
+      const where = this.#place(`${path}.copy.${key}.offsetBytes`, offsetBytes);
+      return `(${pythonString(buffer)}, ${this.#number(offsetBytes)}, ${where})`;
+    };
+    const bytes =
+      copy.bytes === undefined
+        ? 'None'
+        : `(${this.#number(copy.bytes)}, ${this.#place(`${path}.copy.bytes`, copy.bytes)})`;
+    return [`plan.copy(${pythonString(`${path}.copy`)}, ${place('from')}, ${place('to')}, ${bytes})`];
   }
 
   #launch(step: LaunchStepDeclaration, path: string, index: number): string[] {
@@ -221,3 +266,19 @@ class KernelWriter {
 const memset = ({ memset: { buffer, byteValue } }: MemsetStepDeclaration): string[] => [
   `plan.memset(${pythonString(buffer)}, ${byteValue})`,
 ];
+
+/** A captured call has memory of its own, which only memsets may fill: a graph must not come back to host memory. */
+function refuseContents({ kernel: { file, folder } }: Candidate): void {
+  const found = Object.entries(file.workspaces ?? {}).find(([, { contents }]) => contents !== undefined);
+  if (!found) return;
+  const [name] = found;
+  throw new WarpsmithError({
+    code: 'export-without-contents',
+    message: `Packages for PyTorch do not fill workspaces: \`${name}\` of ${file.name} starts with contents.`,
+    file: `${folder}/kernel.json`,
+    path: `workspaces.${name}.contents`,
+    received: 'contents',
+    expected: 'workspaces of zeros, or without contents',
+    hint: 'Fill it by a launch, or export a launch header.',
+  });
+}

@@ -1,5 +1,5 @@
 import type { ParameterValues } from '../../core/kernel.ts';
-import type { LaunchPlan, PlannedArgument, PlannedLaunch, PlannedStep } from '../../core/launch-plan.ts';
+import type { LaunchPlan, PlannedArgument, PlannedLaunch, PlannedPlace, PlannedStep } from '../../core/launch-plan.ts';
 import type { Dimensions } from '../../core/problem.ts';
 import type { Document, Part } from '../document.ts';
 import * as doc from '../document.ts';
@@ -59,14 +59,19 @@ function launchText(launch: PlannedLaunch): string {
   ].join(', ');
 }
 
-const stepText = (step: PlannedStep): string =>
-  step.kind === 'launch' ? launchText(step) : `memset ${step.buffer} to byte ${step.byteValue}`;
+const placeText = ({ buffer, offsetBytes }: PlannedPlace): string =>
+  offsetBytes === 0 ? buffer : `${buffer} + ${offsetBytes}`;
+
+const memoryText = (step: Exclude<PlannedStep, PlannedLaunch>): string =>
+  step.kind === 'memset'
+    ? `memset ${step.buffer} to byte ${step.byteValue}`
+    : `copy ${formatFigure(step.bytes)} B from ${placeText(step.from)} to ${placeText(step.to)}`;
+
+const stepText = (step: PlannedStep): string => (step.kind === 'launch' ? launchText(step) : memoryText(step));
 
 /** `attention<64> (128, 8, 1) × (128, 1, 1)`: grid and block. */
 const stepInShort = (step: PlannedStep): string =>
-  step.kind === 'launch'
-    ? `${step.functionName} ${dim3(step.grid)} × ${dim3(step.block)}`
-    : `memset ${step.buffer} to byte ${step.byteValue}`;
+  step.kind === 'launch' ? `${step.functionName} ${dim3(step.grid)} × ${dim3(step.block)}` : memoryText(step);
 
 /** A line for each workload; buffers and arguments are folded. */
 const planParts = (plans: readonly CheckedPlan[]): Part => [

@@ -59,9 +59,9 @@ export const describeFault = ({ functionName, cta, thread, address, buffer, sour
   ]).join(', ');
 
 /** `thread (1, 0, 0) of CTA (2, 0, 0) of row_sum at kernel.cu:8`, or `the memset of step 1`. */
-const describeWrite = ({ step, functionName, cta, thread, source }: PlacedWrite): string =>
+const describeWrite = ({ step, functionName, isCopy, cta, thread, source }: PlacedWrite): string =>
   functionName === undefined
-    ? `the memset of step ${step}`
+    ? `the ${isCopy ? 'copy' : 'memset'} of step ${step}`
     : `thread (${thread!.join(', ')}) of CTA (${cta!.join(', ')}) of ${functionName}${source ? ` at ${source.file}:${source.line}` : ''}`;
 
 /** Who wrote the first wrong element: `y[5] was last written by thread …, before that by thread …; 2 writes`. */

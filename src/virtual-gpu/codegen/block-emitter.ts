@@ -3,7 +3,7 @@ import { spaceOf } from '../../ptx/instruction-parts.ts';
 import { definitionsAndUses, namedLanesOf, runsAs, synchronisationOf } from '../../ptx/instructions/properties.ts';
 import type { Runs } from '../../ptx/instructions/row.ts';
 import { registersOf } from '../../ptx/operands.ts';
-import { WARP } from '../layout.ts';
+import { LAUNCH, WARP } from '../layout.ts';
 import { isMarkedStrong } from '../race-detector/watched-access.ts';
 import { unsupported } from '../unsupported.ts';
 import type { FunctionBuilder, Local } from '../wasm/function-builder.ts';
@@ -117,6 +117,7 @@ export class BlockEmitter {
   emit(): void {
     const { body } = this.frame.block;
     const { earlyReads } = this.frame.kernel;
+    this.#giveWay();
     body.forEach((instruction, position) => {
       const early = earlyReads.get(instruction);
       if (early) {
@@ -130,6 +131,13 @@ export class BlockEmitter {
     this.flush(body.length);
     this.#storeUniforms();
     emitTerminator(this.frame);
+  }
+
+  /** In a cooperative launch, CTAs that wait for others let them run. */
+  #giveWay(): void {
+    const { b, block, kernel, locals } = this.frame;
+    if (!block.instructions.some((instruction) => kernel.polls.has(instruction))) return;
+    b.get(locals.warp).i32(0).memory('i32.load', LAUNCH.givesWay).memory('i32.store', WARP.yields);
   }
 
   isUniform(instruction: PtxInstruction): boolean {

@@ -58,6 +58,8 @@ export class KernelContext {
   readonly watching: boolean;
   readonly symbols: ReadonlyMap<string, SymbolAddress>;
   readonly origins: OriginTracer;
+  /** With which the kernel waits for other CTAs. */
+  readonly polls: ReadonlySet<PtxInstruction>;
   /** Reads of accumulators that the code may not have waited for. */
   readonly earlyReads: ReadonlyMap<PtxInstruction, EarlyRead>;
   readonly groups: AccessGroup[] = [];
@@ -81,6 +83,7 @@ export class KernelContext {
     watching: boolean;
     symbols: ReadonlyMap<string, SymbolAddress>;
     origins: OriginTracer;
+    polls: ReadonlySet<PtxInstruction>;
     tableStart: number;
     decisions: DecisionSites;
   }) {
@@ -97,6 +100,7 @@ export class KernelContext {
     this.watching = parts.watching;
     this.symbols = parts.symbols;
     this.origins = parts.origins;
+    this.polls = parts.polls;
     this.#tableEnd = parts.tableStart;
     this.earlyReads = earlyReads(parts.blocks);
     this.decisions = parts.decisions;

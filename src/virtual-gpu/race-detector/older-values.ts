@@ -34,7 +34,7 @@ export type OlderValue = Pick<Version, 'bytes' | 'clock'>;
 const MOST = { versions: 4, readers: 64 } as const;
 
 /** How often the same warp reads the same older version; one warp of a launch, at one place, as often as a wait that gives up too early polls. */
-const PATIENCE = { usual: 1, once: 4000 } as const;
+const PATIENCE = { usual: 1, once: 4000, onceInTurns: 16 } as const;
 
 /** Reads of a launch that get an older value: walks back over many places would take as long as the square of their number. */
 const MOST_READS = PATIENCE.once + 8192;
@@ -49,13 +49,19 @@ const MOST_READS = PATIENCE.once + 8192;
  */
 export class OlderValues {
   readonly #isBefore: (moment: Moment, by: Accessor) => boolean;
+  /** How often one warp of the launch reads the oldest value at one place. */
+  readonly #patience: number;
   readonly #places = new Map<number, Place>();
   #reads = 0;
   #patient: { readonly place: Place; readonly reader: string } | undefined;
 
-  /** @param isBefore whether a moment is ordered before the current access of a warp. */
-  constructor(isBefore: (moment: Moment, by: Accessor) => boolean) {
+  /**
+   * @param isBefore whether a moment is ordered before the current access of a warp.
+   * @param inTurns each read that waits takes a turn of all CTAs, and other CTAs are as late as on a GPU.
+   */
+  constructor(isBefore: (moment: Moment, by: Accessor) => boolean, inTurns: boolean) {
     this.#isBefore = isBefore;
+    this.#patience = inTurns ? PATIENCE.onceInTurns : PATIENCE.once;
   }
 
   forget(): void {
@@ -122,7 +128,7 @@ export class OlderValues {
     let least = versions.findLastIndex((one) => this.#isKnown(one, by));
     if (before) {
       const isPatient = this.#patient?.place === place && this.#patient.reader === reader;
-      const patience = isPatient ? PATIENCE.once : PATIENCE.usual;
+      const patience = isPatient ? this.#patience : PATIENCE.usual;
       const next = before.reads < patience ? before.number : before.number + 1;
       least = Math.max(
         least,

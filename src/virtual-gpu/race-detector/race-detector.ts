@@ -24,7 +24,9 @@ export interface WatchedLaunch {
   sharedBytes: number;
   /** Compare accesses of different CTAs, too; all of them then run on this thread, one after the other. */
   acrossCtas: boolean;
-  /** CTAs of the running cluster, by rank. */
+  /** All CTAs take turns. */
+  isCooperative: boolean;
+  /** The CTAs that run together, by their index. */
   cluster: readonly Neighbour[];
   /** Launched as clusters, be they of one CTA each: only then something is sent to shared memory. */
   hasClusters: boolean;
@@ -97,7 +99,7 @@ export class RaceDetector {
   #isTrackedSite: boolean[] = [];
   /** Inputs that a store might reach. */
   #readOnly: readonly DeviceRange[] = [];
-  /** The running cluster's CTAs, by rank; and the one whose warps run. */
+  /** The CTAs that run together; and the one whose warps run. */
   #ctas: WatchedCta[] = [];
   #cta!: WatchedCta;
   readonly #cluster = new ClusterClock();
@@ -173,12 +175,12 @@ export class RaceDetector {
     return this.#global.crossed;
   }
 
-  /** @param rank in its cluster. */
-  beginCta(linear: number, rank: number): void {
+  /** @param index among those that run together: its rank in a cluster. */
+  beginCta(linear: number, index: number): void {
     const { warps } = this.#launch;
-    if (rank === 0) this.#cluster.forget();
-    this.#ctas[rank] ??= this.#newCta();
-    this.#cta = this.#ctas[rank];
+    if (index === 0) this.#cluster.forget();
+    this.#ctas[index] ??= this.#newCta();
+    this.#cta = this.#ctas[index];
     this.#cta.begin(linear, this.#time);
     for (let warp = 0; warp < warps; warp++) this.#tick(warp);
   }
@@ -190,12 +192,12 @@ export class RaceDetector {
   }
 
   #newOlderValues(): OlderValues {
-    return new OlderValues((moment, by) => this.#global.isBefore(moment, by));
+    return new OlderValues((moment, by) => this.#global.isBefore(moment, by), this.#launch.isCooperative);
   }
 
-  /** Another CTA of the cluster runs. */
-  enterCta(rank: number): void {
-    this.#cta = this.#ctas[rank]!;
+  /** Another of the CTAs that run together has its turn. */
+  enterCta(index: number): void {
+    this.#cta = this.#ctas[index]!;
   }
 
   /** A warp arrives at the cluster's barrier, and perhaps releases what it did. */

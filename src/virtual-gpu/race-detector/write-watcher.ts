@@ -37,7 +37,7 @@ export class WriteWatcher implements AccessWatcher {
   /** Stores of each group, and of each site, to device memory. */
   readonly #groups: readonly { offset: number; access: WatchedAccess }[][];
   readonly #sites: readonly (WatchedAccess | undefined)[];
-  /** Linear indices of the running cluster's CTAs, by rank; and the one whose warps run. */
+  /** Linear indices of the CTAs that run together; and the one whose warps run. */
   readonly #ctas: number[] = [];
   #cta = 0;
   #count = 0;
@@ -69,13 +69,13 @@ export class WriteWatcher implements AccessWatcher {
     return { count: this.#count, last: this.#last, earlier: this.#earlier };
   }
 
-  beginCta(linear: number, rank: number): void {
-    this.#ctas[rank] = linear;
+  beginCta(linear: number, index: number): void {
+    this.#ctas[index] = linear;
     this.#cta = linear;
   }
 
-  enterCta(rank: number): void {
-    this.#cta = this.#ctas[rank]!;
+  enterCta(index: number): void {
+    this.#cta = this.#ctas[index]!;
   }
 
   group(groupIndex: number, warpAddress: number, masked: boolean): void {

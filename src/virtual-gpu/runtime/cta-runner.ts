@@ -6,7 +6,19 @@ import { seededOrder } from '../../stats/random.ts';
 import { AccessSampler, type AccessSamples } from '../cache-model/access-sampler.ts';
 import { SECTOR_READ, SECTOR_SAMPLED, SECTOR_WRITTEN } from '../codegen/memory/access-groups.ts';
 import type { RunnableImage } from '../kernel-image.ts';
-import { CONSTANTS, DECISION, LANES, LAUNCH, PARAMETERS, PC, RUN_STATUS, SHARED, WARP, WARPS } from '../layout.ts';
+import {
+  CONSTANTS,
+  DECISION,
+  LANES,
+  LAUNCH,
+  PARAMETERS,
+  PC,
+  RUN_STATUS,
+  SHARED,
+  WARP,
+  WARPS,
+  WINDOW,
+} from '../layout.ts';
 import { type OlderRead, RaceDetector, type UninitialisedRead } from '../race-detector/race-detector.ts';
 import {
   type AccessWatcher,
@@ -43,6 +55,8 @@ export interface LaunchRequest {
   cluster: Dim3;
   /** Launched as clusters, be they of one CTA each. */
   hasClusters: boolean;
+  /** Offset in device memory of what the driver keeps for the grid's barrier, if all CTAs are resident at once. */
+  gridBarrier?: number;
   block: Dim3;
   dynamicSharedBytes: number;
   parameters: Uint8Array;
@@ -88,8 +102,11 @@ interface RunExports {
   run(warp: number): number;
 }
 
-/** Warp instructions of one slice. Affects only spin-waits, whose reads JavaScript executes one by one where races are looked for. */
-const SLICE = { usual: 1 << 18, watched: 1 << 14 } as const;
+/**
+ * Warp instructions of one slice. Affects only spin-waits, whose reads JavaScript executes one by one where races are looked for; in a
+ * cooperative grid every CTA may spin before the last one runs.
+ */
+const SLICE = { usual: 1 << 18, watched: 1 << 14, cooperative: 1 << 14 } as const;
 
 const ALL_LANES: number[] = Array.from({ length: LANES }, (_, lane) => lane);
 /** A CTA has at most 1024 threads. */
@@ -127,7 +144,7 @@ export class CtaRunner {
   #rubbishSeed = 0;
   #request!: LaunchRequest;
   #warpCount = 0;
-  /** The CTAs of the running cluster, by rank; and the one whose warps run. */
+  /** The CTAs that run together: of a cluster, by rank, or of a cooperative grid; and the one whose warps run. */
   #residents: ResidentCta[] = [];
   #cta!: ResidentCta;
   /** What operations of each of them share. */
@@ -228,10 +245,11 @@ export class CtaRunner {
       { shared: totalShared, local: image.localBytesPerThread },
     );
     this.#watcher = this.#races && request.watch ? new WriteWatcher(image, memory, request.watch) : this.#races;
+    const isCooperative = request.gridBarrier !== undefined;
     this.#residents = Array.from(
-      { length: extentOf(request.cluster) },
-      (_, rank) =>
-        new ResidentCta(rank, memory, {
+      { length: extentOf(isCooperative ? request.grid : request.cluster) },
+      (_, index) =>
+        new ResidentCta({ index, rank: isCooperative ? 0 : index }, memory, {
           ...{ warps: this.#warpCount, threads: x * y * z, sharedBytes: totalShared, warpsEnd: this.#sectorMap },
         }),
     );
@@ -242,6 +260,7 @@ export class CtaRunner {
       sharedBytes: totalShared,
       acrossCtas: request.isSerial,
       hasClusters: request.hasClusters,
+      isCooperative,
       cluster: this.#residents,
       bounds: this.#bounds,
       device: new Uint8Array(this.#device.buffer),
@@ -281,18 +300,22 @@ export class CtaRunner {
     i32[LAUNCH.sectorMap >> 2] = this.#sectorMap;
     i32[LAUNCH.smCount >> 2] = this.#request.smCount;
     i32[LAUNCH.warpsPerSm >> 2] = this.#request.warpsPerSm;
+    const { gridBarrier } = this.#request;
+    i32[LAUNCH.givesWay >> 2] = gridBarrier === undefined ? 0 : 1;
+    i32[LAUNCH.gridBarrierHigh >> 2] = gridBarrier === undefined ? 0 : WINDOW.global;
+    i32[LAUNCH.gridBarrierLow >> 2] = gridBarrier ?? 0;
   }
 
   /**
-   * Runs the CTAs of one cluster to their ends. Asks `isPointless` from time to time, and stops if they are.
-   * @param index of the cluster: of the CTA, where a cluster is one.
+   * Runs the CTAs of one cluster, or of a cooperative grid, to their ends. Asks `isPointless` from time to time, and stops if they are.
+   * @param index of the cluster: of the CTA, where a cluster is one; 0 for a cooperative grid.
    * @throws KernelFault with `cta` and `warpIndex` set.
    */
   runCluster(index: number, isPointless: () => boolean = () => false): void {
     try {
       for (const resident of this.#residents) {
-        if (resident.state.rank > 0) this.#cta.leave();
-        this.#beginCta(resident, this.#placeOf(index, resident.state.rank));
+        if (resident.index > 0) this.#cta.leave();
+        this.#beginCta(resident, this.#placeOf(index, resident.index));
       }
       this.#schedule(index, isPointless);
     } catch (error) {
@@ -304,10 +327,15 @@ export class CtaRunner {
     }
   }
 
-  #placeOf(index: number, rank: number): CtaPlace {
-    const { grid, cluster: extents } = this.#request;
+  /** @param among those that run together. */
+  #placeOf(index: number, among: number): CtaPlace {
+    const { grid, cluster: extents, gridBarrier } = this.#request;
+    if (gridBarrier !== undefined) {
+      const cta = coordinatesOf(among, grid);
+      return { linear: among, cta, cluster: cta, within: [0, 0, 0], sm: this.#sm(among) };
+    }
     const clusters: Dim3 = [grid[0] / extents[0], grid[1] / extents[1], grid[2] / extents[2]];
-    const [cluster, within] = [coordinatesOf(index, clusters), coordinatesOf(rank, extents)];
+    const [cluster, within] = [coordinatesOf(index, clusters), coordinatesOf(among, extents)];
     const cta = cluster.map((place, axis) => place * extents[axis]! + within[axis]!) as unknown as Dim3;
     const linear = (cta[2] * grid[1] + cta[1]) * grid[0] + cta[0];
     return { linear, cta, cluster, within, sm: this.#sm(linear) };
@@ -339,7 +367,7 @@ export class CtaRunner {
     this.#fillPrivateMemory(linear);
     this.#memory.u8.set(this.#freshWarps, WARPS);
     resident.begin(place, seededOrder(this.#warpCount, this.#seedOf(linear)), this.image.registersAtStart);
-    this.#watcher?.beginCta(linear, resident.state.rank);
+    this.#watcher?.beginCta(linear, resident.index);
   }
 
   /** Orders the warps of a CTA, or the turns of a cluster's CTAs; 0 for the natural order. */
@@ -354,7 +382,7 @@ export class CtaRunner {
     this.#cta.leave();
     this.#cta = resident;
     resident.enter();
-    this.#watcher?.enterCta(resident.state.rank);
+    this.#watcher?.enterCta(resident.index);
   }
 
   /** The same for every CTA, and so written once: launches may have thousands with little work each. */
@@ -382,7 +410,7 @@ export class CtaRunner {
   #schedule(index: number, isPointless: () => boolean): void {
     const turns = Array.from(
       seededOrder(this.#residents.length, this.#seedOf(index)),
-      (rank) => this.#residents[rank]!,
+      (among) => this.#residents[among]!,
     );
     for (;;) {
       let hasMoved = false;
@@ -398,7 +426,7 @@ export class CtaRunner {
     }
   }
 
-  /** Runs the current CTA until it needs others of its cluster, or has had its turn. Returns whether anything happened. */
+  /** Runs the current CTA until it needs others that run with it, or has had its turn. Returns whether anything happened. */
   #advance(isPointless: () => boolean): boolean {
     const cta = this.#cta;
     for (let hasMoved = false; ; hasMoved = true) {
@@ -442,6 +470,7 @@ export class CtaRunner {
   }
 
   get #slice(): number {
+    if (this.#request.gridBarrier !== undefined) return SLICE.cooperative;
     return this.#watcher ? SLICE.watched : SLICE.usual;
   }
 
@@ -714,7 +743,7 @@ export class CtaRunner {
       this.#enter(resident);
       return this.#waitingLanes().length > 0;
     });
-    const late = live.filter(({ hasArrived }) => !hasArrived).map(({ state }) => state.rank);
+    const late = live.filter(({ hasArrived }) => !hasArrived).map(({ index }) => index);
     const [group] = waiting ? this.#waitingLanes() : [];
     throw new KernelFault(
       'barrier',
@@ -747,10 +776,11 @@ export class CtaRunner {
 
   #context(instruction: PtxInstruction, warp: number, masked: boolean, site?: number): WarpContext {
     const copies = this.#cta.copies[(warp - WARPS) / this.image.warpBytes]!;
-    return new WarpContext(this.#around[this.#cta.state.rank]!, instruction, warp, masked, copies, site);
+    return new WarpContext(this.#around[this.#cta.index]!, instruction, warp, masked, copies, site);
   }
 
-  #surroundings({ arrived, state }: ResidentCta): OperationSurroundings {
+  #surroundings(resident: ResidentCta): OperationSurroundings {
+    const { arrived, state } = resident;
     return {
       image: this.image,
       memory: this.#memory,
@@ -758,7 +788,8 @@ export class CtaRunner {
       bounds: this.#bounds,
       arrived,
       cta: state,
-      cluster: this.#residents,
+      // CTAs of a cooperative grid are no neighbours: each is a cluster of its own.
+      cluster: this.#request.gridBarrier === undefined ? this.#residents : [resident],
       hasClusters: this.#request.hasClusters,
       watcher: this.#watcher,
       rubbish: this.#rubbish,

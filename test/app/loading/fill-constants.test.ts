@@ -101,12 +101,29 @@ describe('constants of kernel.json', () => {
 
   it.each([
     ['no such buffer', { constants: { weights: 'v' } }, SOURCE, 'There is no buffer `v` to fill `weights` from.'],
-    ['no such array', { constants: { taps: 'w' } }, SOURCE, 'The sources have no array `taps` in __constant__ memory'],
+    [
+      'one value for an array',
+      { constants: { weights: { dtype: 'f32', value: 1 } } },
+      SOURCE,
+      '`weights` is an array, and its number of elements is not known from one value.',
+    ],
+    [
+      'a buffer for what is no array',
+      {},
+      SOURCE.replace('weights[3];', 'weights;').replaceAll(/weights\[\d\]/g, 'weights'),
+      '`weights` is no array, so it is passed by value.',
+    ],
+    [
+      'no such array',
+      { constants: { taps: 'w' } },
+      SOURCE,
+      'The sources have no variable `taps` in __constant__ memory',
+    ],
     [
       'an array with an initialiser',
       {},
       SOURCE.replace('weights[3];', 'weights[3] = {1, 2, 3};'),
-      'The sources have no array `weights` in __constant__ memory without an initialiser.',
+      'The sources have no variable `weights` in __constant__ memory without an initialiser.',
     ],
     [
       'a device function that uses it',

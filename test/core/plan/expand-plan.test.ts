@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ArgumentDeclaration, KernelFile } from '../../../src/core/kernel.ts';
+import type {
+  ArgumentDeclaration,
+  ContentsDeclaration,
+  CopyStepDeclaration,
+  KernelFile,
+} from '../../../src/core/kernel.ts';
 import type { LaunchPlan, PlannedLaunch } from '../../../src/core/launch-plan.ts';
 import { expandBuffers } from '../../../src/core/plan/expand-buffers.ts';
 import { expandPlan, type PlanRequest } from '../../../src/core/plan/expand-plan.ts';
@@ -132,6 +137,21 @@ describe('steps', () => {
     );
     expect(plan.steps.map((step) => (step as PlannedLaunch).grid[0])).toEqual([64, 32, 16, 8, 4, 2]);
     expect((plan.steps[5] as PlannedLaunch).arguments).toEqual([{ kind: 'scalar', dtype: 'i32', value: 5 }]);
+  });
+
+  it('repeat together, and know the numbers of all repetitions around them', () => {
+    const exchange = { ...launchStep, grid: ['stage + 1', 'repeat.index + 1'], repeat: 'stage + 1' };
+    const copy = { copy: { from: { buffer: 'partial', offsetBytes: 'stage' }, to: { buffer: 'y' }, bytes: 4 } };
+    const kernel = {
+      ...smallKernel,
+      steps: [{ repeat: 3, index: 'stage', when: 'D == 64', steps: [{ ...copy, when: 'stage != 1' }, exchange] }],
+    };
+    const { steps } = expandPlan({ ...request, kernel });
+    const told = steps.map((step) =>
+      step.kind === 'launch' ? step.grid.slice(0, 2).join() : step.kind === 'copy' && step.from.offsetBytes,
+    );
+    expect(told).toEqual([0, '1,1', '2,1', '2,2', 2, '3,1', '3,2', '3,3']);
+    expect(expandPlan({ ...request, kernel, dimensions: { N: 17, D: 32, causal: 0 } }).steps).toEqual([]);
   });
 
   it('may size the grid by the device', () => {
@@ -401,6 +421,60 @@ describe('what can not be launched is refused with the expression and its value'
       path: 'steps[0].arguments[0].tensorMap.globalStridesBytes',
       received: '0 entries',
       expected: '1 entries',
+    });
+  });
+
+  const startingWith = (contents: ContentsDeclaration): PlanRequest => ({
+    ...request,
+    kernel: { ...smallKernel, workspaces: { partial: { bytes: 9, init: 'once', contents } } },
+  });
+  const contentsOf = (contents: ContentsDeclaration) => [
+    ...expandPlan(startingWith(contents)).buffers.find(({ name }) => name === 'partial')!.contents!,
+  ];
+  it('contents of workspaces: one value, a list, an ascending row, bytes', () => {
+    expect(contentsOf({ dtype: 'i32', value: '-D' })).toEqual([0xc0, 0xff, 0xff, 0xff]);
+    expect(contentsOf({ dtype: 'u16', values: ['N', 258] })).toEqual([17, 0, 2, 1]);
+    expect(contentsOf({ dtype: 'i16', from: 1, step: -1 })).toEqual([1, 0, 0, 0, 0xff, 0xff, 0xfe, 0xff]);
+    expect(contentsOf({ bytes: '0000807f' })).toEqual([0, 0, 0x80, 0x7f]);
+  });
+
+  it.each<[string, ContentsDeclaration, string, string]>([
+    ['a value of another dtype', { dtype: 'u8', value: 300 }, 'scalar-does-not-fit', 'value'],
+    ['a row that ends outside of its dtype', { dtype: 'i8', from: 120, step: 1 }, 'scalar-does-not-fit', 'step'],
+    ['more than there is room for', { dtype: 'f64', values: [1, 2] }, 'contents-too-long', ''],
+  ])('contents: %s', (_what, contents, code, key) => {
+    const details = detailsOf(() => expandPlan(startingWith(contents)));
+    const path = `workspaces.partial.contents${key === '' ? '' : `.${key}`}`;
+    expect(details).toMatchObject({ code, file: 'kernel.json', path });
+    expect(details.expected).toBeTruthy();
+  });
+
+  it.each<[string, CopyStepDeclaration['copy'], string, string]>([
+    ['beyond the end', { from: { buffer: 'x' }, to: { buffer: 'y' }, bytes: '2177' }, 'out-of-range', 'bytes'],
+    [
+      'all of the source where the target has less',
+      { from: { buffer: 'x' }, to: { buffer: 'partial' } },
+      'out-of-range',
+      'bytes',
+    ],
+    ['onto itself', { from: { buffer: 'y' }, to: { buffer: 'y', offsetBytes: 8 }, bytes: 9 }, 'overlapping-copy', ''],
+    [
+      'from outside',
+      { from: { buffer: 'x', offsetBytes: -1 }, to: { buffer: 'y' } },
+      'out-of-range',
+      'from.offsetBytes',
+    ],
+  ])('a copy %s', (_what, copy, code, key) => {
+    const kernel = { ...smallKernel, steps: [{ copy }] };
+    const path = `steps[0].copy${key === '' ? '' : `.${key}`}`;
+    expect(detailsOf(() => expandPlan({ ...request, kernel }))).toMatchObject({ code, file: 'kernel.json', path });
+  });
+
+  it('too many steps in nested repetitions', () => {
+    const kernel = { ...smallKernel, steps: [{ repeat: 200, steps: [{ ...launchStep, repeat: 100 }] }] };
+    expect(detailsOf(() => expandPlan({ ...request, kernel }))).toMatchObject({
+      code: 'too-many-launches',
+      path: 'steps[0].steps[0]',
     });
   });
 

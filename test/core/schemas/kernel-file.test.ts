@@ -64,6 +64,36 @@ it('reads every field there is', () => {
   expect(read(JSON.stringify(kernel))).toEqual(kernel);
 });
 
+it('reads repeated steps, copies, contents and constants with values', () => {
+  const kernel = {
+    ...smallKernel,
+    workspaces: {
+      first: { bytes: '4 * D', init: 'once', contents: { dtype: 'f32', from: '1 / D', step: 'scale' } },
+      listed: { bytes: 8, init: 'once', contents: { dtype: 'i32', values: ['N', 'BLOCK'] } },
+      same: { bytes: 8, init: 'once', contents: { dtype: 'f16', value: -1 } },
+      raw: { bytes: 8, init: 'once', contents: { bytes: '00ff' } },
+      best: { bytes: '4 * D', init: 'undefined' },
+    },
+    constants: { taps: { dtype: 'f32', values: [1, 2] }, n: { dtype: 'i32', value: 'N' }, w: 'x' },
+    steps: [
+      { copy: { from: { buffer: 'first' }, to: { buffer: 'best', offsetBytes: 0 }, bytes: '4 * D' }, when: 'N > 1' },
+      {
+        repeat: 'log2(D)',
+        index: 'stage',
+        when: 'causal == 0',
+        steps: [
+          { memset: { buffer: 'y', byteValue: 1 }, when: 'stage == 0' },
+          {
+            repeat: 'stage + 1',
+            steps: [{ copy: { from: { buffer: 'x', offsetBytes: 'repeat.index' }, to: { buffer: 'y' } } }],
+          },
+        ],
+      },
+    ],
+  } satisfies KernelFile;
+  expect(read(JSON.stringify(kernel))).toEqual(kernel);
+});
+
 describe('each mistake gets file, path, value received, what was expected, and a hint', () => {
   it('a misspelt key in a step', () => {
     expect(mistake(['steps', 1, 'sharedByte'], 0)).toEqual({
@@ -223,6 +253,60 @@ describe('each mistake gets file, path, value received, what was expected, and a
       received: 'x',
       expected: 'an output, an inout buffer or a workspace',
       hint: 'Write to a workspace instead.',
+    });
+  });
+
+  it('a copy into an input', () => {
+    const step = { copy: { from: { buffer: 'y' }, to: { buffer: 'x' } } };
+    expect(mistake(['steps', 0], step)).toMatchObject({ code: 'input-not-writable', path: 'steps[0].copy.to.buffer' });
+  });
+
+  it('a misspelt key of a copy', () => {
+    const step = { copy: { from: { buffer: 'x' }, to: { buffer: 'y', offset: 4 } } };
+    expect(mistake(['steps', 0], step)).toMatchObject({
+      code: 'unknown-key',
+      path: 'steps[0].copy.to.offset',
+      expected: 'one of buffer, offsetBytes',
+    });
+  });
+
+  const memset = { memset: { buffer: 'y', byteValue: 0 } };
+  it('the number of a repetition outside of it', () => {
+    const outside = { ...memset, when: 'stage == 0' };
+    const steps = [{ repeat: 2, index: 'stage', steps: [{ ...memset, when: 'stage + repeat.index == 0' }] }, outside];
+    expect(mistake(['steps'], steps)).toMatchObject({ path: 'steps[1].when', received: 'stage == 0' });
+  });
+
+  it.each([
+    ['D', 'duplicate-name'],
+    ['scale', 'duplicate-name'],
+    ['BLOCK', 'duplicate-name'],
+    ['outer', 'duplicate-name'],
+  ])('a repetition whose number is called %s', (index, code) => {
+    const steps = [{ repeat: 2, index: 'outer', steps: [{ repeat: 2, index, steps: [memset] }] }];
+    expect(mistake(['steps'], steps)).toMatchObject({ code, received: index });
+  });
+
+  it('repetitions nested too deep', () => {
+    const nested = [1, 2, 3, 4, 5].reduce<object>((inner) => ({ repeat: 1, steps: [inner] }), memset);
+    expect(mistake(['steps', 0], nested)).toMatchObject({ code: 'nested-too-deep', received: '5 around it' });
+  });
+
+  it('an unknown buffer in a repeated step', () => {
+    const steps = [{ repeat: 2, steps: [{ memset: { buffer: 'z', byteValue: 0 } }] }];
+    expect(mistake(['steps'], steps)).toMatchObject({
+      code: 'unknown-buffer',
+      path: 'steps[0].steps[0].memset.buffer',
+    });
+  });
+
+  it('contents of a workspace that does not start from them', () => {
+    const partial = { bytes: 4, init: 'zero', contents: { dtype: 'i32', value: 1 } };
+    expect(mistake(['workspaces', 'partial'], partial)).toMatchObject({
+      code: 'contents-without-once',
+      path: 'workspaces.partial.init',
+      received: 'zero',
+      expected: 'once',
     });
   });
 

@@ -36,7 +36,7 @@ describe('each mistake gets file, path, value received, what was expected, and a
       path: 'inputs.x.shap',
       received: 'shap',
       expected:
-        'one of description, dtype, shape, strides, layout, alignmentBytes, access, generator, when, comparison, domain, scaling',
+        'one of description, dtype, shape, strides, layout, alignmentBytes, access, generator, when, significant, comparison, domain, scaling',
       hint: 'Did you mean `shape`?',
     });
   });

@@ -71,6 +71,14 @@ __global__ void atomic_counts(const int* keys, int* counts, int* order, int n) {
   if (threadIdx.x == 0) order[blockIdx.x] = next.load();
 }
 
+// Every element is doubled, then all of them are turned around.
+__global__ void with_grid_sync(const int* in, int* between, int* out, int n) {
+  cg::grid_group grid = cg::this_grid();
+  for (int i = grid.thread_rank(); i < n; i += grid.size()) between[i] = 2 * in[i];
+  grid.sync();
+  for (int i = grid.thread_rank(); i < n; i += grid.size()) out[i] = between[n - 1 - i];
+}
+
 __global__ void partitions(const int* in, int* out) {
   auto tile = cg::tiled_partition<32>(cg::this_thread_block());
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -100,11 +108,6 @@ __global__ void with_heap(float* out) {
   p[0] = 1;
   out[threadIdx.x] = p[0];
   delete[] p;
-}
-__global__ void with_grid_sync(float* out) {
-  auto grid = cg::this_grid();
-  out[grid.thread_rank()] = 1;
-  grid.sync();
 }
 
 int main() { return 0; }

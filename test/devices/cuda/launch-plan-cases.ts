@@ -253,6 +253,46 @@ export const LAUNCH_PLAN_CASES: readonly LaunchPlanCase[] = [
       }),
   },
   {
+    title: 'contents, copies, and repeated steps within repeated steps',
+    source: 'several-steps.cu',
+    words: [1024, 1024],
+    workspaces: {
+      first: { bytes: 4 * 1024, init: 'once', contents: { dtype: 'u32', from: 11, step: 3 } },
+      sums: { bytes: 4 * 1024, init: 'undefined' },
+      filled: { bytes: 4 * 1024, init: 'once', contents: { dtype: 'u32', values: [5, 'XWords'] } },
+      scratch: { bytes: 4 * 1024, init: 'undefined' },
+    },
+    steps: [
+      { copy: { from: { buffer: 'first' }, to: { buffer: 'sums' } } },
+      {
+        repeat: 2,
+        index: 'round',
+        steps: [
+          launch({
+            function: 'accumulate',
+            grid: [4],
+            repeat: 'round + 1',
+            arguments: [X, u32('10 * round + repeat.index'), { buffer: 'sums' }],
+          }),
+        ],
+      },
+      launch({
+        function: 'finish',
+        grid: [4],
+        arguments: [{ buffer: 'sums' }, { buffer: 'filled' }, { buffer: 'scratch' }, Y],
+      }),
+    ],
+    expected: (x) =>
+      x.map((value, i) => {
+        const sum = [0, 10, 11].reduce(
+          (before, index) => (Math.imul(before, 3) + Math.imul(value, index + 1)) >>> 0,
+          11 + 3 * i,
+        );
+        return sum + (i % 2 === 0 ? 5 : 1024);
+      }),
+    replayCount: 3,
+  },
+  {
     title: 'a workspace that is zeroed once and kept valid by the kernel',
     source: 'several-steps.cu',
     words: [2048, 2048],

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { tallyBetween } from '../../../src/core/device-tally.ts';
 import type { DeviceBuffer, LoadedModule } from '../../../src/core/device-values.ts';
-import type { LaunchPlan, PlannedArgument, PlannedLaunch } from '../../../src/core/launch-plan.ts';
+import type { LaunchPlan, PlannedArgument, PlannedLaunch, PlannedStep } from '../../../src/core/launch-plan.ts';
 import type { ReplayRound } from '../../../src/core/measuring-device.ts';
 import type { CudaDevice } from '../../../src/devices/cuda/cuda-device.ts';
 import { lockGpu, openCudaDevice } from '../../../src/devices/cuda/open-cuda-device.ts';
@@ -259,6 +259,27 @@ describe.skipIf(noStub)(`a CUDA device over a stub driver${noStub ? ` (${noStub}
       ]);
     });
 
+    it('copy between places of buffers, behind which a launch never overlaps', async () => {
+      const slot = new Map([
+        ['in', await allocate(128, 'in')],
+        ['out', await allocate(128, 'out')],
+      ]);
+      await device.write(slot.get('in')!, new Uint8Array(Int32Array.from({ length: 32 }, (_, i) => i).buffer));
+      const add = planLaunch({ functionName: 'add_one', arguments: ['in', 'out', { i32: 32 }] });
+      const place = (buffer: string, offsetBytes: number) => ({ buffer, offsetBytes });
+      const steps: PlannedStep[] = [
+        { kind: 'copy', from: place('in', 4), to: place('in', 64), bytes: 8 },
+        { ...add, programmaticDependent: true },
+        { kind: 'copy', from: place('out', 64), to: place('out', 0), bytes: 4 },
+      ];
+      stub.log();
+      const outcome = await device.run(module, { buffers: [], steps }, slot, DEFAULT_RUN_OPTIONS);
+      expect(outcome.ok).toBe(true);
+      expect(launches(stub.log())).toEqual(['launch add_one grid 1,1,1 block 32,1,1 shared 0']);
+      const left = new Int32Array((await device.read(slot.get('out')!)).slice().buffer);
+      expect([left[0], left[1], left[16], left[17], left[18]]).toEqual([2, 2, 2, 3, 19]);
+    });
+
     it('ask for shared memory above 48 KB, the carve-out, and clusters of more than 8 CTAs', async () => {
       const { log } = await run(
         step({ dynamicSharedBytes: 100_000, carveOut: 50 }),
@@ -500,6 +521,48 @@ describe.skipIf(noStub)(`a CUDA device over a stub driver${noStub ? ` (${noStub}
       const once = ['warpsmith_fill', 'warpsmith_scrub', 'warpsmith_scrub_local', 'add_one', 'warpsmith_compare'];
       expect(launched).toEqual(['warpsmith_scrub', 'warpsmith_hold', ...once, ...once]);
       await device.measuring.releaseReplay(prepared.replay);
+    });
+
+    it('fills buffers with patterns of any length before each sequence, from memory that is written once', async () => {
+      const bytes = 128;
+      const arena = await device.measuring.allocateArena(
+        ['in', 'out', 'again'].map((name) => ({ name, bytes, alignmentBytes: 16 })),
+        3,
+      );
+      const [input, out, again] = arena as [DeviceBuffer, DeviceBuffer, DeviceBuffer];
+      const pattern = new Uint8Array(Int32Array.from({ length: 5 }, (_, i) => 100 * i).buffer);
+      const steps = [planLaunch({ functionName: 'add_one', arguments: ['in', 'out', { i32: 32 }] })];
+      const slots = [out, again].map(
+        (to) =>
+          new Map([
+            ['in', input],
+            ['out', to],
+          ]),
+      );
+      const prepared = await device.measuring.prepareReplay(module, { buffers: [], steps }, [slots[0]!], [slots[1]!]);
+      if (!prepared.ok) throw new Error(prepared.message);
+      const fills = [{ buffer: input, pattern }];
+      const round: ReplayRound = {
+        ...alone(1),
+        fills,
+        reruns: [{ sequence: 0, fills, pairs: [{ left: out, right: again, dtype: 'i32', tolerance: 0 }] }],
+      };
+      const play = () => device.measuring.replayOnce(prepared.replay, round, 5000);
+      expect(await play()).toMatchObject({ ok: true, equalElements: [[32]] });
+      const wanted = Int32Array.from({ length: 32 }, (_, i) => 100 * (i % 5) + 1);
+      expect(await device.read(out)).toEqual(new Uint8Array(wanted.buffer));
+      const before = await device.tally();
+      expect(await play()).toMatchObject({ ok: true, equalElements: [[32]] });
+      const spent = tallyBetween(before, await device.tally());
+      // The jobs of the round, and no table again.
+      expect(spent.driver.cuMemcpyHtoD_v2?.count).toBe(1);
+      expect(spent.driver.cuMemAlloc_v2).toBeUndefined();
+      await device.measuring.fillAll([{ buffer: again, pattern: pattern.subarray(4, 16) }]);
+      expect(await device.read(again)).toEqual(
+        new Uint8Array(Int32Array.from({ length: 32 }, (_, i) => 100 * ((i % 3) + 1)).buffer),
+      );
+      await device.measuring.releaseReplay(prepared.replay);
+      await device.measuring.freeArena(arena);
     });
 
     it('a round: draws, poisons, replays, looks and runs again, in one message and two copies', async () => {

@@ -85,10 +85,14 @@ it('wide shapes have dozens of tiles along one dimension and several along the o
 });
 
 it('a kernel that asks for the number of multiprocessors is verified as on other GPUs', () => {
-  const numbersOf = (grid: string): (number | undefined)[] =>
+  const numbersOf = (grid: string, cooperative = false): (number | undefined)[] =>
     checksFor({
       ...{ problem: copying('R', 'C'), dimensions: { R: 32, C: 32 }, parameters: {}, seed: 5, isEmulated: true },
-      kernel: { limits: [], steps: [{ function: 'copy', grid: [grid], block: [32], arguments: [] }] } as never,
+      smCount: 20,
+      kernel: {
+        limits: [],
+        steps: [{ function: 'copy', grid: [grid], block: [32], cooperative, arguments: [] }],
+      } as never,
     })
       .checks.filter(({ isExtreme }) => isExtreme)
       .map(({ multiprocessors }) => multiprocessors);
@@ -96,4 +100,7 @@ it('a kernel that asks for the number of multiprocessors is verified as on other
   const others = numbersOf('device.smCount');
   expect(new Set(others).size).toBeGreaterThan(1);
   for (const count of others) expect(count).toBeGreaterThan(0);
+  expect(Math.max(...others.map((count) => count!))).toBeGreaterThan(20);
+  // More CTAs than the device holds could not meet.
+  for (const count of numbersOf('device.smCount', true)) expect(count).toBeLessThanOrEqual(20);
 });

@@ -4,7 +4,9 @@
 
 #define CUDART_VERSION 13000
 
-typedef enum { cudaSuccess = 0, cudaErrorInvalidValue = 1 } cudaError_t;
+typedef enum { cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorStreamCaptureUnsupported = 900 } cudaError_t;
+typedef enum { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToDevice = 3 } cudaMemcpyKind;
+typedef enum { cudaStreamCaptureStatusNone = 0, cudaStreamCaptureStatusActive = 1 } cudaStreamCaptureStatus;
 typedef struct CUstream_st* cudaStream_t;
 
 struct dim3 {
@@ -51,6 +53,8 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes*, const void*);
 cudaError_t cudaFuncSetAttribute(const void*, cudaFuncAttribute, int);
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t*, const void*, void**);
 cudaError_t cudaMemsetAsync(void*, int, std::size_t, cudaStream_t);
+cudaError_t cudaMemcpyAsync(void*, const void*, std::size_t, cudaMemcpyKind, cudaStream_t);
+cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus*);
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int*, const void*, int, std::size_t);
 
 // Tensor maps, asked of the driver at run time.

@@ -112,6 +112,37 @@ export const hardCandidate = (): Candidate =>
             ],
           },
           { memset: { buffer: 'total', byteValue: 3 } },
+          {
+            repeat: 'floor',
+            index: 'round',
+            when: 'N > 2',
+            steps: [
+              { copy: { from: { buffer: 'partial', offsetBytes: '4 * round' }, to: { buffer: 'total' }, bytes: 2 } },
+              {
+                repeat: 'round + 1',
+                when: 'round % 2 == 0',
+                steps: [
+                  {
+                    function: 'second',
+                    grid: ['round + 1', 'repeat.index + 1'],
+                    block: [32],
+                    arguments: [
+                      { buffer: 'partial', offsetBytes: '4 * round' },
+                      { scalar: 'round * 100 + repeat.index', dtype: 'u32' },
+                      { scalar: '-round', dtype: 'i64' },
+                    ],
+                  },
+                ],
+              },
+              {
+                copy: {
+                  from: { buffer: 'kept' },
+                  to: { buffer: 'kept', offsetBytes: 'device.smCount * 64' },
+                  bytes: 'device.smCount * 64',
+                },
+              },
+            ],
+          },
           { function: 'second', grid: [1], block: [1], programmaticDependent: true, arguments: [] },
         ],
       },

@@ -80,6 +80,17 @@ cudaError_t cudaMemsetAsync(void*, int byte_value, std::size_t bytes, cudaStream
   std::printf("memset %d %zu\\n", byte_value, bytes);
   return cudaSuccess;
 }
+cudaError_t cudaMemcpyAsync(void*, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t) {
+  std::printf("copy %zu", bytes);
+  for (std::size_t i = 0; kind == cudaMemcpyHostToDevice && i < bytes; ++i)
+    std::printf("%s%02x", i == 0 ? " " : "", static_cast<const unsigned char*>(from)[i]);
+  std::printf("\\n");
+  return cudaSuccess;
+}
+cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status) {
+  *status = cudaStreamCaptureStatusNone;
+  return cudaSuccess;
+}
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* count, const void*, int threads, std::size_t) {
   *count = 1536 / threads;
   return cudaSuccess;

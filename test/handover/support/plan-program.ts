@@ -2,6 +2,7 @@ import { sizeOfDType } from '../../../src/core/dtype.ts';
 import { WarpsmithError } from '../../../src/core/errors.ts';
 import type { Candidate } from '../../../src/core/kernel.ts';
 import type { LaunchPlan, PlannedArgument, PlannedStep } from '../../../src/core/launch-plan.ts';
+import { launchesOf } from '../../../src/core/plan/declared-steps.ts';
 import { isShapeOf } from '../../../src/core/plan/dimensions.ts';
 import { expandPlan } from '../../../src/core/plan/expand-plan.ts';
 import { failedLimit } from '../../../src/core/plan/limits.ts';
@@ -52,6 +53,11 @@ struct Show {
                 byte_value, bytes);
     return cudaSuccess;
   }
+  cudaError_t copy(void* to, const void* from, std::size_t bytes) {
+    std::printf("copy %llx %llx %zu\\n", static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(to)),
+                static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(from)), bytes);
+    return cudaSuccess;
+  }
   cudaError_t pointers(void** at, const void* const* targets, int count) {
     std::printf("pointers %llx", static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(at)));
     for (int i = 0; i < count; ++i)
@@ -72,6 +78,7 @@ const planCalls = ({ problem, dimensions }: PlanCase, name: string): string[] =>
     `struct Silent_${name} : Show<${name}::Launch> {`,
     `  cudaError_t launch(const ${name}::Launch&) { return cudaSuccess; }`,
     '  cudaError_t memset(void*, int, std::size_t) { return cudaSuccess; }',
+    '  cudaError_t copy(void*, const void*, std::size_t) { return cudaSuccess; }',
     '  cudaError_t pointers(void**, const void* const*, int) { return cudaSuccess; }',
     '};',
     `void run_${name}() {`,
@@ -183,8 +190,7 @@ const addressesOf = (plan: LaunchPlan, candidate: Candidate) => {
     }
   });
   const tables: number[] = [];
-  for (const step of candidate.kernel.file.steps) {
-    if ('memset' in step) continue;
+  for (const step of launchesOf(candidate.kernel.file.steps)) {
     for (const argument of step.arguments) {
       if (!('pointers' in argument)) continue;
       const start = roundUp(end, 256);
@@ -228,6 +234,8 @@ const describePlan = (plan: LaunchPlan, candidate: Candidate, problem: ProblemFi
   let previous: PlannedStep | undefined;
   for (const step of plan.steps) {
     if (step.kind === 'memset') lines.push(memset(step.buffer, step.byteValue));
+    else if (step.kind === 'copy')
+      lines.push(`copy ${place(step.to).toString(16)} ${place(step.from).toString(16)} ${step.bytes}`);
     else {
       const arrays = step.arguments.filter((argument) => argument.kind === 'pointers');
       for (const { targets } of arrays)

@@ -7,6 +7,7 @@ import type { Candidate } from '../../../src/core/kernel.ts';
 import { completeDimensions, isShapeOf } from '../../../src/core/plan/dimensions.ts';
 import { takesWorkload } from '../../../src/core/plan/takes-workload.ts';
 import type { Dimensions, ProblemFile } from '../../../src/core/problem.ts';
+import { detailsOf } from '../../core/support/expect-error.ts';
 import { hardCandidate, hardProblem } from '../support/everything.ts';
 import { inFolder } from '../support/host-compiler.ts';
 import { randomDimensions } from '../support/random-dimensions.ts';
@@ -130,5 +131,16 @@ describe.skipIf(!python)('a package for PyTorch launches what the launch planner
     );
     const subject = { name: 'hard', problem: hardProblem, candidate, dimensions: drawn };
     expect(compare([subject])).toBeGreaterThan(10);
+  });
+
+  it('is refused for a workspace that starts with contents', () => {
+    const { kernel } = hardCandidate();
+    const kept = { ...kernel.file.workspaces!.kept!, contents: { bytes: '01' } };
+    const workspaces = { ...kernel.file.workspaces, kept };
+    const candidate = makeCandidate({ ...kernel, file: { ...kernel.file, workspaces } }, {});
+    expect(detailsOf(() => packageOf(hardProblem, [candidate], { name: 'hard' }))).toMatchObject({
+      code: 'export-without-contents',
+      path: 'workspaces.kept.contents',
+    });
   });
 });

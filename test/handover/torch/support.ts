@@ -5,6 +5,7 @@ import type { ComparedSizes } from '../../../src/core/compared-sizes.ts';
 import { type DType, sizeOfDType } from '../../../src/core/dtype.ts';
 import type { ArgumentDeclaration, Candidate } from '../../../src/core/kernel.ts';
 import type { LaunchPlan, PlannedArgument } from '../../../src/core/launch-plan.ts';
+import { launchesOf } from '../../../src/core/plan/declared-steps.ts';
 import { expandBuffers } from '../../../src/core/plan/expand-buffers.ts';
 import { expandPlan } from '../../../src/core/plan/expand-plan.ts';
 import type { Dimensions, ProblemFile } from '../../../src/core/problem.ts';
@@ -57,9 +58,7 @@ export const packageOf = (
         architecture,
         compiler: { name: 'none', version: '0' },
         functionSymbols: Object.fromEntries(
-          candidate.kernel.file.steps.flatMap((step) =>
-            'function' in step ? [[step.function, `_${step.function}`]] : [],
-          ),
+          launchesOf(candidate.kernel.file.steps).map((step) => [step.function, `_${step.function}`]),
         ),
         key: '',
         diagnostics: [],
@@ -156,9 +155,7 @@ export function runPython(args: readonly string[], cwd: string, input = ''): str
 /** Symbol → bytes of each parameter, as declared. */
 export const parameterBytes = ({ kernel }: Candidate): Record<string, number[]> =>
   Object.fromEntries(
-    kernel.file.steps.flatMap((step) =>
-      'function' in step ? [[`_${step.function}`, step.arguments.map(declaredBytes)]] : [],
-    ),
+    launchesOf(kernel.file.steps).map((step) => [`_${step.function}`, step.arguments.map(declaredBytes)]),
   );
 
 function declaredBytes(argument: ArgumentDeclaration): number {
@@ -211,6 +208,8 @@ export function expectedEvents(
   let [previous, table] = ['none', 0];
   for (const step of plan.steps) {
     if (step.kind === 'memset') events.push(memset(step.buffer, step.byteValue));
+    else if (step.kind === 'copy')
+      events.push({ copy: place(step.to), from: place(step.from), bytes: step.bytes, stream: 0 });
     else {
       const own = step.arguments.map((argument) => (argument.kind === 'pointers' ? tables[table++]! : 0));
       for (const [index, argument] of step.arguments.entries()) {

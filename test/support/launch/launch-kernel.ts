@@ -24,6 +24,7 @@ export interface KernelLaunch {
   /** Threads along x, or all three extents. Default one warp. */
   readonly block?: number | Dim3;
   readonly dynamicSharedBytes?: number;
+  readonly cooperative?: boolean;
   readonly arguments?: readonly LaunchArgument[];
   /** Contents, or the size in bytes of a buffer of zeros. */
   readonly buffers?: Readonly<Record<string, ArrayBufferView | number>>;
@@ -79,7 +80,7 @@ export function planLaunch(launch: KernelLaunch): PlannedLaunch {
     block: extents(launch.block, 32),
     dynamicSharedBytes: launch.dynamicSharedBytes ?? 0,
     ...(launch.cluster === undefined ? {} : { cluster: extents(launch.cluster, 1) }),
-    cooperative: false,
+    cooperative: launch.cooperative ?? false,
     programmaticDependent: false,
     arguments: (launch.arguments ?? []).map(planArgument),
   };

@@ -1,6 +1,6 @@
 import type { CompiledCode } from '../../../core/compiled-code.ts';
 import type { DeviceBuffer, DeviceFailure, LoadedModule } from '../../../core/device-values.ts';
-import type { LaunchPlan, PlannedBuffer } from '../../../core/launch-plan.ts';
+import { type LaunchPlan, type PlannedBuffer, startingPattern } from '../../../core/launch-plan.ts';
 import type { ReplayRequest, ReplayResult, ReplayRun, ReplayRunResult } from './replay-request.ts';
 
 type Awaitable<T> = T | Promise<T>;
@@ -72,16 +72,17 @@ async function replayRun(
 const isRestored = ({ role, init }: PlannedBuffer): boolean => role === 'inout' || init === 'zero';
 
 async function prepare(
-  { name, role, init }: PlannedBuffer,
+  planned: PlannedBuffer,
   buffer: DeviceBuffer,
   contents: ReadonlyMap<string, Uint8Array>,
   request: ReplayRequest,
   context: ReplayContext,
 ): Promise<void> {
-  const given = contents.get(name);
+  const given = contents.get(planned.name);
+  const pattern = planned.init === 'zero' ? ZERO : startingPattern(planned);
   if (given) await context.write(buffer, given);
-  else if (init === 'zero' || init === 'once') await context.fill(buffer, ZERO);
-  else if (!request.leaveUnwritten && role !== 'in') await context.fill(buffer, POISON);
+  else if (pattern) await context.fill(buffer, pattern);
+  else if (!request.leaveUnwritten && planned.role !== 'in') await context.fill(buffer, POISON);
 }
 
 async function readOutputs(

@@ -1,5 +1,12 @@
 import type { DeviceFailure } from '../../../core/device-values.ts';
-import type { LaunchPlan, PlannedArgument, PlannedLaunch, PlannedStep } from '../../../core/launch-plan.ts';
+import type {
+  LaunchPlan,
+  PlannedArgument,
+  PlannedCopy,
+  PlannedLaunch,
+  PlannedMemset,
+  PlannedStep,
+} from '../../../core/launch-plan.ts';
 import { encode } from '../../../core/rounding.ts';
 import { NativeMemory } from '../../../ffi/native-memory.ts';
 import { failure } from '../../failure.ts';
@@ -23,6 +30,7 @@ export interface LaunchTarget {
 /** A step with all values that stay the same from launch to launch. */
 type PreparedStep =
   | { readonly kind: 'memset'; readonly address: bigint; readonly byteValue: number; readonly bytes: number }
+  | { readonly kind: 'copy'; readonly from: bigint; readonly to: bigint; readonly bytes: number }
   | PreparedLaunch;
 
 interface PreparedLaunch {
@@ -66,9 +74,9 @@ export function prepareSequence(
   try {
     for (const step of plan.steps) {
       const prepared =
-        step.kind === 'memset'
-          ? prepareMemset(buffers, step.buffer, step.byteValue)
-          : prepareLaunch(target, module, step, previous, buffers, pointerArrays);
+        step.kind === 'launch'
+          ? prepareLaunch(target, module, step, previous, buffers, pointerArrays)
+          : prepareMemoryStep(buffers, step);
       if ('ok' in prepared) {
         releaseSequence(target.driver, sequence);
         return prepared;
@@ -87,9 +95,8 @@ export function prepareSequence(
 export function enqueueSequence(driver: Driver, sequence: PreparedSequence, stream: bigint): void {
   for (const step of sequence.steps) {
     if (step.kind === 'memset') driver.call('cuMemsetD8Async', step.address, step.byteValue, step.bytes, stream);
-    else {
-      enqueueLaunch(driver, step, stream);
-    }
+    else if (step.kind === 'copy') driver.call('cuMemcpyDtoDAsync_v2', step.to, step.from, step.bytes, stream);
+    else enqueueLaunch(driver, step, stream);
   }
 }
 
@@ -115,9 +122,14 @@ export function releaseSequence(driver: Driver, sequence: PreparedSequence): voi
   for (const address of sequence.pointerArrays) driver.call('cuMemFree_v2', address);
 }
 
-function prepareMemset(buffers: ReadonlyMap<string, CudaBuffer>, name: string, byteValue: number): PreparedStep {
-  const { address, bytes } = bufferNamed(buffers, name);
-  return { kind: 'memset', address, byteValue, bytes };
+function prepareMemoryStep(
+  buffers: ReadonlyMap<string, CudaBuffer>,
+  step: PlannedMemset | PlannedCopy,
+): Exclude<PreparedStep, PreparedLaunch> {
+  if (step.kind === 'copy')
+    return { kind: 'copy', from: placeOf(buffers, step.from), to: placeOf(buffers, step.to), bytes: step.bytes };
+  const { address, bytes } = bufferNamed(buffers, step.buffer);
+  return { kind: 'memset', address, byteValue: step.byteValue, bytes };
 }
 
 function prepareLaunch(

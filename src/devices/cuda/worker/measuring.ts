@@ -9,6 +9,7 @@ import type { CudaContext } from './cuda-context.ts';
 import { HarnessRunner, type Staged } from './harness-runner.ts';
 import { Hold } from './hold.ts';
 import { enqueueSequence, localBytesOf, type PreparedSequence } from './launch.ts';
+import { LongFills } from './long-fills.ts';
 import type { CudaBuffer } from './memory.ts';
 import type { CudaModule } from './module.ts';
 import {
@@ -38,9 +39,11 @@ export class CudaMeasuring {
   #harness: HarnessRunner | undefined;
   #hold: Hold | undefined;
   #overheadNs: number | undefined;
+  readonly #longFills: LongFills;
 
   constructor(context: CudaContext) {
     this.#context = context;
+    this.#longFills = new LongFills(context);
     this.#start = context.driver.create('cuEventCreate', EVENT_DEFAULT);
     this.#end = context.driver.create('cuEventCreate', EVENT_DEFAULT);
   }
@@ -64,6 +67,8 @@ export class CudaMeasuring {
       this.#context.memory.forget(arena.buffers);
       this.#context.driver.call('cuMemFree_v2', arena.base);
     }
+    // Whoever measures next has workspaces of its own.
+    if (this.#arenas.size === 0) this.#longFills.release();
   }
 
   draw(draws: readonly Draw<CudaBuffer>[]): void {
@@ -71,7 +76,11 @@ export class CudaMeasuring {
   }
 
   fillAll(fills: readonly Fill<CudaBuffer>[]): void {
-    this.#guarded(() => this.harness.apply('fill', packFillJobs(fillJobs(this.#context, fills))));
+    this.#guarded(() => {
+      this.harness.apply('fill', packFillJobs(fillJobs(this.#context, fills)));
+      this.#longFills.enqueue(this.#longFills.of(fills));
+      this.#context.driver.call('cuStreamSynchronize', this.#context.stream);
+    });
   }
 
   /** Captures one sequence per slot, instantiates the graph and uploads it, unless every replay must do this again. */
@@ -182,7 +191,7 @@ export class CudaMeasuring {
     const { driver, stream } = this.#context;
     const arenas = round.guarded.length === 0 ? [] : [...this.#arenasOf(round.guarded)];
     const gaps = arenas.flatMap((arena) => arena.gaps);
-    const packed = packRound(this.#context, round, gaps);
+    const packed = this.#guarded(() => packRound(this.#context, round, { gaps, longFills: this.#longFills }));
     const staged = this.#guarded(() => this.harness.stage(listsOf(packed)));
     try {
       // GPUs without persisting lines have nothing to give up.
@@ -190,6 +199,7 @@ export class CudaMeasuring {
       this.harness.enqueueStaged('draw', packed.draw, staged);
       // After the inputs, so that a workspace that fills the ring evicts them from L2, as other slots would.
       this.harness.enqueueStaged('fill', packed.fill, staged);
+      this.#longFills.enqueue(packed.longFills);
       const key = BigInt(round.chip.key) << 32n;
       this.harness.enqueueScrubLocal(key, Math.max(0, ...prepared.inGraph.map(localBytesOf)));
       // Last of what reaches L2: nothing dirty is left for the replay to write back.
@@ -228,9 +238,10 @@ export class CudaMeasuring {
     key: number,
   ): DeviceFailure | undefined {
     const { driver, stream } = this.#context;
-    for (const [i, { sequence, fill, compare }] of packed.reruns.entries()) {
+    for (const [i, { sequence, fill, longFills, compare }] of packed.reruns.entries()) {
       const enqueue = (own: PreparedSequence): void => {
         this.harness.enqueueStaged('fill', fill, staged);
+        this.#longFills.enqueue(longFills);
         const ownKey = (BigInt(key) << 32n) | BigInt(i + 1);
         this.harness.enqueueScrub(ownKey);
         this.harness.enqueueScrubLocal(ownKey, localBytesOf(own));

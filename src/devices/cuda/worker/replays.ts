@@ -16,6 +16,7 @@ import {
 import type { ArenaGap } from './arena.ts';
 import type { CudaContext } from './cuda-context.ts';
 import { type PreparedSequence, prepareSequence, releaseSequence } from './launch.ts';
+import { isShort, type LongFill, type LongFills } from './long-fills.ts';
 import { type CudaBuffer, GUARD_VALUE } from './memory.ts';
 import type { CudaModule } from './module.ts';
 
@@ -77,21 +78,34 @@ function releaseAll(context: CudaContext, sequences: readonly PreparedSequence[]
   for (const sequence of sequences) releaseSequence(context.driver, sequence);
 }
 
+interface PackedRerun {
+  readonly sequence: number;
+  readonly fill: PackedJobs;
+  readonly longFills: readonly LongFill[];
+  readonly compare: PackedJobs;
+}
+
 /** Work of the trusted device code around one replay, as job lists. */
 export interface PackedRound {
   readonly draw: PackedJobs;
   readonly fill: PackedJobs;
+  readonly longFills: readonly LongFill[];
   readonly reread: PackedJobs;
   readonly match: PackedJobs;
   readonly guards: PackedJobs;
   readonly held: PackedJobs;
-  readonly reruns: readonly { readonly sequence: number; readonly fill: PackedJobs; readonly compare: PackedJobs }[];
+  readonly reruns: readonly PackedRerun[];
 }
 
 /** @throws Error when a buffer has been freed. */
-export const packRound = (context: CudaContext, round: CudaRound, gaps: readonly ArenaGap[]): PackedRound => ({
+export const packRound = (
+  context: CudaContext,
+  round: CudaRound,
+  { gaps, longFills }: { gaps: readonly ArenaGap[]; longFills: LongFills },
+): PackedRound => ({
   draw: packDrawJobs(drawJobs(context, round.draws)),
   fill: packFillJobs(fillJobs(context, round.fills)),
+  longFills: longFills.of(round.fills),
   reread: packFillJobs(piecesOf(context, round)),
   match: packDrawJobs(drawJobs(context, round.unchanged)),
   guards: packGuardJobs(gaps, GUARD_VALUE),
@@ -99,6 +113,7 @@ export const packRound = (context: CudaContext, round: CudaRound, gaps: readonly
   reruns: round.reruns.map(({ sequence, fills, pairs }) => ({
     sequence,
     fill: packFillJobs(fillJobs(context, fills)),
+    longFills: longFills.of(fills),
     compare: packCompareJobs(compareJobs(context, pairs)),
   })),
 });
@@ -111,9 +126,9 @@ export const drawJobs = (context: CudaContext, draws: readonly Draw<CudaBuffer>[
     return { address: buffer.address, elementCount, dtype, rule, key };
   });
 
-/** @throws Error when a buffer has been freed. */
+/** Those with short patterns. @throws Error when a buffer has been freed. */
 export const fillJobs = (context: CudaContext, fills: readonly Fill<CudaBuffer>[]): FillJob[] =>
-  fills.map(({ buffer, pattern }) => {
+  fills.filter(isShort).map(({ buffer, pattern }) => {
     context.mustBeAllocated(buffer);
     return { address: buffer.address, bytes: buffer.bytes, pattern };
   });

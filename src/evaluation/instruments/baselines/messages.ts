@@ -39,11 +39,14 @@ export interface BufferMessage {
   readonly bytes: number;
   readonly rule?: DrawRule;
   readonly init?: PlannedBuffer['init'];
+  /** Hexadecimal digits of what is repeated over a workspace with `once`. */
+  readonly contents?: string;
 }
 
 export function bufferMessage(buffer: PlannedBuffer, rule: DrawRule | undefined): BufferMessage {
   const { name, role, dtype, shape, strides, bytes, init } = buffer;
-  return { name, role, dtype, shape, strides, bytes, rule, init };
+  const contents = buffer.contents && Buffer.from(buffer.contents).toString('hex');
+  return { name, role, dtype, shape, strides, bytes, rule, init, contents };
 }
 
 /** The baseline's software, e.g. `{ python: '3.12.3', torch: '2.11.0+cu130', cuda: '13.0', cudnn: '9.19.0', gpu: … }`. */

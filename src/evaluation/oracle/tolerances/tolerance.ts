@@ -37,6 +37,8 @@ export interface Expectation {
   readonly groupSize: number;
   /** Largest root of the mean squared error over the whole output. */
   readonly rmsLimit?: number;
+  /** One byte an element, 1 where its value does not matter; absent where all matter. */
+  readonly insignificant?: Uint8Array;
 }
 
 /** Runs of the reference beside the oracle. */

@@ -48,6 +48,7 @@ _FUNCTIONS = {
     "cuStreamSynchronize": (_POINTER,),
     "cuStreamDestroy_v2": (_POINTER,),
     "cuMemsetD8Async": (_POINTER, ctypes.c_ubyte, _SIZE, _POINTER),
+    "cuMemcpyDtoDAsync_v2": (_POINTER, _POINTER, _SIZE, _POINTER),
     "cuMemsetD32Async": (_POINTER, _UINT, _SIZE, _POINTER),
     "cuLaunchKernelEx": (_POINTER, _POINTER, _POINTER, _POINTER),
 }

@@ -31,6 +31,13 @@ class Memset:
         self.buffer, self.byte_value = buffer, byte_value
 
 
+class Copy:
+    """Of bytes from one (buffer, offset) to another."""
+
+    def __init__(self, source, target, size):
+        self.source, self.target, self.size = source, target, size
+
+
 class TensorMap:
     """What cuTensorMapEncodeTiled takes beside an address; axes innermost first."""
 
@@ -73,6 +80,19 @@ class Plan:
     def memset(self, buffer, byte_value):
         if self.sizes[buffer] > 0:
             self.steps.append(Memset(buffer, byte_value))
+
+    def copy(self, path, source, target, size):
+        """Places are (buffer, offset, place of the offset), `size` is (value, place), or None for all of the source."""
+        if self.sizes[source[0]] == 0 or self.sizes[target[0]] == 0:
+            return
+        from_place, to_place = ((name, self._offset(name, offset, place)) for name, offset, place in (source, target))
+        from_room, to_room = (self.sizes[name] - offset for name, offset in (from_place, to_place))
+        value, place = size or (float(from_room), f"{path}.bytes: all of {source[0]}")
+        count = integer(value, place, 0, min(from_room, to_room))
+        if from_place[0] == to_place[0] and abs(from_place[1] - to_place[1]) < count:
+            raise NoValue(f"{path}: reads and writes the same bytes of {from_place[0]}")
+        if count > 0:
+            self.steps.append(Copy(from_place, to_place, count))
 
     def repeats(self, count, place):
         return map(float, range(integer(count, place, 0, _REPEATS)))

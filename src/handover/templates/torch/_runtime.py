@@ -12,7 +12,7 @@ import torch
 
 from ._checks import buffer_bytes, check_range, check_result, dimensions_of, failure
 from ._driver import Driver, LaunchConfig, Memory, ZeroedMemory, launch_attributes
-from ._plan import DeviceFacts, Launch, Memset, kept_layout, table_layout
+from ._plan import Copy, DeviceFacts, Launch, Memset, kept_layout, table_layout
 
 _CUBINS = Path(__file__).parent / "cubins"
 # Entries nearer than this are equally near, so that no library's last bit decides.
@@ -262,6 +262,9 @@ class _Call:
         for number, step in enumerate(plan.steps):
             if isinstance(step, Memset):
                 self._steps.append((None, *places[step.buffer], step.byte_value, plan.sizes[step.buffer]))
+            elif isinstance(step, Copy):
+                ends = [(places[name][0], places[name][1] + offset) for name, offset in (step.target, step.source)]
+                self._steps.append(("copy", *ends, step.size, 0))
             else:
                 self._add_launch(number, step, device.functions[kernel][step.function], places, tables)
 
@@ -334,6 +337,9 @@ class _Call:
         for launch, first, second, third, fourth in self._steps:
             if launch is None:
                 self._driver.call("cuMemsetD8Async", addresses[first] + second, third, fourth, stream)
+            elif launch == "copy":
+                target, source = (addresses[number] + offset for number, offset in (first, second))
+                self._driver.call("cuMemcpyDtoDAsync_v2", target, source, third, stream)
             elif launch == "pointer":
                 self._store_pointer(addresses[len(self._tensors)] + first, addresses[second] + third, stream)
             else:

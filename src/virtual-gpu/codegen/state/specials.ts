@@ -53,6 +53,8 @@ export const UNIFORM_SPECIALS: ReadonlyMap<string, UniformSpecial> = new Map<str
   ['%nclusterid.z', { area: 'launch', offset: LAUNCH.clustersZ }],
   ['%cluster_ctarank', { area: 'launch', offset: LAUNCH.clusterRank }],
   ['%cluster_nctarank', { area: 'launch', offset: LAUNCH.clusterCtas }],
+  ['%envreg1', { area: 'launch', offset: LAUNCH.gridBarrierHigh }],
+  ['%envreg2', { area: 'launch', offset: LAUNCH.gridBarrierLow }],
   ['%dynamic_smem_size', { area: 'launch', offset: LAUNCH.dynamicSharedBytes }],
   ['%total_smem_size', { area: 'launch', offset: LAUNCH.totalSharedBytes }],
   ['%warpid', { area: 'warp', offset: WARP.warpIndex }],

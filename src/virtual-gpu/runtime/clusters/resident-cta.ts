@@ -28,10 +28,12 @@ export interface CtaPlace {
 }
 
 /**
- * A CTA that runs, and what it has beyond its memory. CTAs of a cluster take turns: the memory of one is where compiled code expects it,
+ * A CTA that runs, and what it has beyond its memory. CTAs of a cluster, and of a cooperative grid, take turns: the memory of one is where compiled code expects it,
  * that of the others is kept here.
  */
 export class ResidentCta implements Neighbour {
+  /** Among those that run together. */
+  readonly index: number;
   readonly #memory: PrivateMemory;
   readonly #extents: CtaExtents;
   place!: CtaPlace;
@@ -55,8 +57,12 @@ export class ResidentCta implements Neighbour {
   #isLive = true;
   #kept: { shared: Uint8Array; view: DataView; warps: Uint8Array } | undefined;
 
-  /** @param rank in its cluster. */
-  constructor(rank: number, memory: PrivateMemory, extents: CtaExtents) {
+  /**
+   * @param index among those that run together: the CTAs of a cluster, or of a cooperative grid.
+   * @param rank in its cluster.
+   */
+  constructor({ index, rank }: { index: number; rank: number }, memory: PrivateMemory, extents: CtaExtents) {
+    this.index = index;
     this.#memory = memory;
     this.#extents = extents;
     this.state = new CtaState(rank, () => this.shared);

@@ -100,6 +100,9 @@ class FakeDriver:
             return
         self.events.append({"memset": address, "value": value, "bytes": count, "stream": stream})
 
+    def _cuMemcpyDtoDAsync_v2(self, to, source, count, stream):
+        self.events.append({"copy": to, "from": source, "bytes": count, "stream": stream})
+
     def _cuMemsetD32Async(self, address, value, count, stream):
         self.events.append({"store": address, "value": value, "count": count, "stream": stream})
 

@@ -1,0 +1,45 @@
+import type { LaunchStepDeclaration, RepeatStepDeclaration, StepDeclaration } from '../kernel.ts';
+
+/** A step that is no list of others. */
+export type SingleStepDeclaration = Exclude<StepDeclaration, RepeatStepDeclaration>;
+
+/** A step as kernel.json has it, the place where it stands, and the repeated steps around it, outermost first. */
+export interface PlacedStep<Step = StepDeclaration> {
+  readonly step: Step;
+  /** `steps[2].steps[0]`. */
+  readonly path: string;
+  readonly within: readonly RepeatStepDeclaration[];
+}
+
+/** All steps, those that are repeated behind the one that repeats them. */
+export const placedSteps = (
+  steps: readonly StepDeclaration[],
+  path = 'steps',
+  within: readonly RepeatStepDeclaration[] = [],
+): PlacedStep[] =>
+  steps.flatMap((step, index) => {
+    const own = { step, path: `${path}[${index}]`, within };
+    return 'steps' in step ? [own, ...placedSteps(step.steps, `${own.path}.steps`, [...within, step])] : [own];
+  });
+
+/** The launches among steps, repeated ones once. */
+export const placedLaunches = (steps: readonly StepDeclaration[]): PlacedStep<LaunchStepDeclaration>[] =>
+  placedSteps(steps).flatMap(({ step, ...place }) => ('function' in step ? [{ step, ...place }] : []));
+
+export const launchesOf = (steps: readonly StepDeclaration[]): LaunchStepDeclaration[] =>
+  placedLaunches(steps).map(({ step }) => step);
+
+/** Names of the functions that steps launch, each once. */
+export const functionsOf = (steps: readonly StepDeclaration[]): string[] => [
+  ...new Set(launchesOf(steps).map((step) => step.function)),
+];
+
+/** Steps with their launches changed, at any depth. */
+export const mapLaunches = (
+  steps: readonly StepDeclaration[],
+  change: (step: LaunchStepDeclaration) => LaunchStepDeclaration,
+): StepDeclaration[] =>
+  steps.map((step) => {
+    if ('function' in step) return change(step);
+    return 'steps' in step ? { ...step, steps: mapLaunches(step.steps, change) } : step;
+  });
