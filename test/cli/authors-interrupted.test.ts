@@ -9,7 +9,8 @@ import { answer, file } from '../app/author/model/runs.ts';
 import { eventually, isRunning } from '../process/processes.ts';
 import { fakeModel } from '../support/fake-model.ts';
 import { sampled } from '../support/sampling/matrix.ts';
-import { type CliOptions, repository, runCli, runJson, smallRowSum, temporaryFolder } from './run-cli.ts';
+import { smallRowSum } from '../support/small-row-sum.ts';
+import { type CliOptions, repository, runCli, runJson, temporaryFolder } from './run-cli.ts';
 
 const AGENT = join(repository, 'test/app/author/command/agent.mjs');
 

@@ -147,16 +147,6 @@ export function scaleCopy(
   return { problem, kernel };
 }
 
-/** A private copy of `examples/row-sum` whose only workload takes a third of the time: 256 rows instead of 1,024, and columns. */
-export function smallRowSum(place: string): string {
-  const problem = join(place, 'row-sum');
-  cpSync(join(repository, 'examples/row-sum'), problem, { recursive: true });
-  editJson(join(problem, 'problem.json'), (file) => {
-    file.workloads = [{ name: 'square', dimensions: { rows: 256, columns: 256 } }];
-  });
-  return problem;
-}
-
 function editJson(path: string, edit: ((file: Json) => void) | undefined): void {
   if (!edit) return;
   const file = JSON.parse(readFileSync(path, 'utf8')) as Json;

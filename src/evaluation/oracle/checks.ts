@@ -658,7 +658,7 @@ function extremeChecks(
   { extremes, middle }: Pick<ChosenShapes, 'extremes' | 'middle'>,
   { placements, special, variants, thorough }: ChosenSets & { readonly thorough: boolean },
 ): Check[] {
-  const further = [...special, ...variantsForLongRows(variants)];
+  const further = [...special, ...variantsForLongRows(problem, variants)];
   const arranged = placements.filter((kind) => kind === 'secret:rows');
   const shapes = [...middle, ...extremes];
   const large = shapes.filter((shape) => elementsIn(problem, shape) >= LEAST_ARRANGED);

@@ -26,7 +26,7 @@ const MOST: Cost = { flop: 1e9, elements: 2 ** 25.5 };
 const MOST_TOGETHER: Cost = { flop: 2e9, elements: 2 ** 26.5 };
 
 /**
- * The largest buffer has more than 2²⁴ elements, by so much that it shows if the rest is left out, or fewer where that is too dear; most of them along one dimension.
+ * The largest buffer has more than 2²⁴ elements, by so much that it shows if the rest is left out, or fewer where that is too dear and there is no other dimension; most of them along one dimension.
  * Unless that is summed over, another one is up to 4,096; all others are up to three.
  */
 const LARGE = {
@@ -96,7 +96,7 @@ function drawLarge({ problem, timed, isFit, seed }: LargeDraw): Dimensions[] {
   const found: Dimensions[] = [];
   for (const first of inTurn) {
     if (found.length === LARGE.shapes) break;
-    const tries = LARGE.smaller.flatMap((share) =>
+    const tries = (sizes.length === 1 ? LARGE.smaller : [1]).flatMap((share) =>
       ALIGNMENTS.flatMap((alignment) => Array.from({ length: LARGE.tries }, () => ({ alignment, share }))),
     );
     for (const { alignment, share } of tries) {

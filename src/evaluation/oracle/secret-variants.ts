@@ -514,10 +514,15 @@ function depths(values: Float64Array, { buffer, stream, index, freedom }: Treate
   return values;
 }
 
-/** Of the sets of a problem, those whose mistakes show in very long rows only. */
-export const variantsForLongRows = (sets: readonly string[]): string[] =>
-  sets.filter((set) => {
+/**
+ * Of the sets of a problem, those whose mistakes show in very long rows only. A row that stands out is one of many terms where inputs are multiplied with
+ * one another; elsewhere its neighbours are long rows of nearly equal values, whose serial sums err by more than tolerances allow.
+ */
+export function variantsForLongRows(problem: ProblemFile, sets: readonly string[]): string[] {
+  const isProduct = trending(problem, { isFree: () => true }).length > 1;
+  return sets.filter((set) => {
     const { kind, index } = variantOf(set)!;
-    if (kind === 'secret:trends') return PROFILES[index % PROFILES.length] === 'sink';
+    if (kind === 'secret:trends') return isProduct && PROFILES[index % PROFILES.length] === 'sink';
     return kind === 'secret:depths' && DEPTHS[index] === 'parts';
   });
+}

@@ -12,14 +12,16 @@ import { printMarkdown } from '../../../src/reports/print/markdown.ts';
 import { readEventLog } from '../../../src/store/event-log.ts';
 import { type EventType, ofType, type RecordedEvent } from '../../../src/store/events.ts';
 import { type FakeModel, fakeModel } from '../../support/fake-model.ts';
+import { smallRowSum } from '../../support/small-row-sum.ts';
 import { answer, edit } from './model/runs.ts';
 
 const AGENT = fileURLToPath(new URL('command/agent.mjs', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'warpsmith-shared-'));
 const store = join(folder, 'store');
+const problem = smallRowSum(folder);
 
 const request = (url: string): OptimizeRequest => ({
-  target: 'examples/row-sum',
+  target: problem,
   device: 'virtual:l4',
   threads: 1,
   workloads: ['rows=128,columns=256'],

@@ -12,10 +12,12 @@ import { showDocument } from '../../../../src/reports/documents/show.ts';
 import { printMarkdown } from '../../../../src/reports/print/markdown.ts';
 import { readEventLog } from '../../../../src/store/event-log.ts';
 import { type EventType, ofType, type RecordedEvent } from '../../../../src/store/events.ts';
+import { smallRowSum } from '../../../support/small-row-sum.ts';
 
 const AGENT = fileURLToPath(new URL('agent.mjs', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'warpsmith-agents-'));
 const store = join(folder, 'store');
+const problem = smallRowSum(folder);
 const wall = await findAgentWall();
 
 const KEY = 'key-of-an-agent-1234';
@@ -35,7 +37,7 @@ const command = (...words: string[]): string => JSON.stringify([process.execPath
 const FEW = { maximumEvaluations: 3 };
 
 const request = (...words: string[]): OptimizeRequest => ({
-  target: 'examples/row-sum',
+  target: problem,
   device: 'virtual:l4',
   threads: 1,
   workloads: ['rows=128,columns=256'],
@@ -219,7 +221,7 @@ describe('an agent that does too much', () => {
   }, 90_000);
 
   it('can’t change what is right: the run ends with nothing of it', async () => {
-    const target = join(folder, 'row-sum');
+    const target = join(folder, 'changed');
     cpSync('examples/row-sum', target, { recursive: true });
     const path = join(target, 'problem.json');
     const asked = { ...request('cheats', path), target };

@@ -10,10 +10,12 @@ import { printMarkdown } from '../../../../src/reports/print/markdown.ts';
 import { readEventLog } from '../../../../src/store/event-log.ts';
 import type { RecordedEvent } from '../../../../src/store/events.ts';
 import { type FakeModel, fakeModel, type Reply } from '../../../support/fake-model.ts';
+import { smallRowSum } from '../../../support/small-row-sum.ts';
 import { answer, edit, file, KEY } from './runs.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'warpsmith-model-'));
 const store = join(folder, 'store');
+const problem = smallRowSum(folder);
 
 /** One warp for a row; its limits keep drawn shapes small. */
 const JSON_TEXT = JSON.stringify({
@@ -51,7 +53,7 @@ const SCRIPT: readonly Reply[] = [
 ];
 
 const request = (url: string) => ({
-  target: 'examples/row-sum',
+  target: problem,
   device: 'virtual:l4',
   threads: 1,
   workloads: ['rows=64,columns=32'],
