@@ -1,7 +1,7 @@
 import { WarpsmithError } from '../../core/errors.ts';
 import type { Problem } from '../../core/problem.ts';
 import { figure } from '../../core/values.ts';
-import { type Check, describeCheck } from '../oracle/checks.ts';
+import { type Check, describeCheck } from '../oracle/check.ts';
 import { isLarge, type PreparedCheck } from '../oracle/expectation-cache.ts';
 import type { Expectation } from '../oracle/tolerances/tolerance.ts';
 import { mutantsOfAnyProblem } from './mutants/index.ts';

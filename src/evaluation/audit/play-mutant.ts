@@ -3,7 +3,7 @@ import { WarpsmithError } from '../../core/errors.ts';
 import type { Problem, ProblemFile, ReferenceTensors, Tolerance } from '../../core/problem.ts';
 import { areSame, roundAll, roundTo } from '../../core/rounding.ts';
 import { createStream } from '../../stats/random.ts';
-import { type Check, describeCheck } from '../oracle/checks.ts';
+import { type Check, describeCheck } from '../oracle/check.ts';
 import { agrees, compareOutput, type OutputVerdict } from '../oracle/compare.ts';
 import { drawInputs } from '../oracle/draw-inputs.ts';
 import type { PreparedCheck } from '../oracle/expectation-cache.ts';

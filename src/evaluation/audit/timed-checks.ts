@@ -2,7 +2,8 @@ import { evaluateExpression, namesInExpression } from '../../core/expressions/ev
 import { completeDimensions, isShapeOf } from '../../core/plan/dimensions.ts';
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
 import { valuesKey } from '../../core/values.ts';
-import { type Check, generatorSetNames, shapeChecks } from '../oracle/checks.ts';
+import type { Check } from '../oracle/check.ts';
+import { generatorSetNames, shapeChecks } from '../oracle/checks.ts';
 import { isWithin } from '../oracle/drawn-shapes.ts';
 
 /** What the host computes some hundred times in seconds. */

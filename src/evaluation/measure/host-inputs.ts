@@ -2,7 +2,7 @@ import type { PlannedBuffer } from '../../core/launch-plan.ts';
 import type { MeasuringDevice, Slot } from '../../core/measuring-device.ts';
 import type { Dimensions, Problem } from '../../core/problem.ts';
 import { createStream } from '../../stats/random.ts';
-import { DECLARED } from '../oracle/checks.ts';
+import { DECLARED } from '../oracle/check.ts';
 import { drawInputs } from '../oracle/draw-inputs.ts';
 
 /** Inputs that only the host can draw: index structures, files, strided layouts. */

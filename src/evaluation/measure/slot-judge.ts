@@ -3,7 +3,7 @@ import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import type { Dimensions, Problem } from '../../core/problem.ts';
 import { decode } from '../../core/rounding.ts';
 import { packElements } from '../launches/layout.ts';
-import { DECLARED } from '../oracle/checks.ts';
+import { DECLARED } from '../oracle/check.ts';
 import { compareOutput } from '../oracle/compare.ts';
 import { compareRows } from '../oracle/compare-rows.ts';
 import { describeVerdict } from '../oracle/describe-verdict.ts';

@@ -1,69 +1,48 @@
-import { isFloating } from '../../core/dtype.ts';
 import type { Coverage } from '../../core/evaluation.ts';
 import { evaluateExpression } from '../../core/expressions/evaluate.ts';
-import type { KernelFile, ParameterValues } from '../../core/kernel.ts';
-import { type Dim3, GRID_LIMITS, type PlannedLaunch } from '../../core/launch-plan.ts';
 import { launchesOf } from '../../core/plan/declared-steps.ts';
-import { completeDimensions, isShapeOf } from '../../core/plan/dimensions.ts';
+import { completeDimensions } from '../../core/plan/dimensions.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import { generatorSetsOf, isDomainSet } from '../../core/plan/generator-sets.ts';
-import { failedLimit } from '../../core/plan/limits.ts';
-import { failedConstraint } from '../../core/plan/parameters.ts';
-import type { Dimensions, Generator, ProblemFile } from '../../core/problem.ts';
+import type { Dimensions, ProblemFile } from '../../core/problem.ts';
 import type { Suite } from '../../core/suites.ts';
-import { assignments, valuesKey } from '../../core/values.ts';
+import { valuesKey } from '../../core/values.ts';
 import { createStream } from '../../stats/random.ts';
 import { elementCountOf } from '../launches/layout.ts';
+import { type Check, DECLARED, describeCheck, extremeCheck, onceAt, USUAL } from './check.ts';
 import {
-  type Cost,
+  type ChecksRequest,
+  elementsIn,
+  extremeCost,
+  hasOneSize,
+  isQuickToRun,
+  type KernelTaking,
+  MOST_EMULATED_THREADS,
+  takesShape,
+  threadsOf,
+} from './checks-request.ts';
+import {
   costsLittle,
   drawShapes,
   hasSeveralTiles,
-  isWithin,
   largestShapes,
   middleShapes,
-  shapesAround,
   shapesAtPowers,
   wideShapes,
 } from './drawn-shapes.ts';
-import { followsLongSums, largeShapes, summedOver } from './large-shapes.ts';
+import { canJudgeSums, NORMAL } from './judgeable-sums.ts';
+import { largeShapes, summedOver } from './large-shapes.ts';
 import { drawOptions } from './option-shapes.ts';
 import { drawPartlyAligned } from './partly-aligned-shapes.ts';
-import { comparisonOf, outputsOf } from './reference-runs.ts';
+import { outputsOf } from './reference-runs.ts';
 import { isPlacement, type SecretKind, secretSetOf, secretSetsOf, variantSetsOf } from './secret-sets.ts';
 import { needsSquare, variantsForLongRows, variantsForLongSums } from './secret-variants.ts';
-
-/** Name of the generator set in which every input uses its own declared generator. */
-export const DECLARED = 'declared';
-
-/** One binding of the dimensions with one way to fill the inputs. */
-export interface Check {
-  readonly dimensions: Dimensions;
-  readonly generatorSet: string;
-  /** The workload that is also counted and timed. */
-  readonly isMain: boolean;
-  /** Run once, and compared in some rows if the whole reference takes long. Otherwise run twice and compared whole. */
-  readonly isOnce: boolean;
-  /** Of a shape that the seed chose. */
-  readonly isDrawn: boolean;
-  /** With one dimension much larger than in all others, or all as small as can be; looks at sizes, not at inputs. */
-  readonly isExtreme?: boolean;
-  /** As large as users' own: a kernel may take longer for it than a simulator has. */
-  readonly isLarge?: boolean;
-  /** Virtual devices: planned for a GPU with so many multiprocessors, because grids depend on their number. */
-  readonly multiprocessors?: number | undefined;
-  /** Launches are repeated over earlier results, those of a kernel with a memory with inputs that resemble one another. */
-  readonly isForMemory?: boolean;
-}
 
 /** All generator sets a problem names; the declared generators when it names none. */
 export function generatorSetNames(problem: ProblemFile): string[] {
   const names = Object.keys(generatorSetsOf(problem));
   return names.length > 0 ? names : [DECLARED];
 }
-
-/** Run twice, of a shape that the problem names. */
-const USUAL = { isMain: false, isOnce: false, isDrawn: false } as const;
 
 /** The problem's check shapes, each with its generator sets. */
 export const shapeChecks = (problem: ProblemFile): Check[] =>
@@ -85,8 +64,6 @@ function otherGeneratorSets(problem: ProblemFile): string[] {
     .map(([name]) => name);
 }
 
-const NORMAL: Generator = { kind: 'normal' };
-
 /** Number of drawn shapes of every verification, and of a thorough one. */
 const DRAWN_SHAPES = { usual: 3, thorough: 5 } as const;
 
@@ -95,6 +72,7 @@ const OPTIONS = { usual: { together: 2, most: 8 }, thorough: { together: 3, most
 
 /** Generator sets, by lot, that large shapes share, beside some with special values: in a long sum some inputs show what others hide. */
 const LARGE_SETS = 3;
+
 const SPECIAL_SETS = 2;
 
 /** In how many shapes some sizes are whole tiles and the others are not. */
@@ -113,39 +91,6 @@ const WIDE_SHAPES = 2;
 const EXTREME_SHAPES = { usual: 2, thorough: 8 } as const;
 
 /**
- * What such a shape may cost: on a virtual GPU some tenths of a second, a second in a thorough verification; on a GPU the
- * host's share is the same, and drawing and comparing elements is cheap.
- */
-const EXTREME_COST = {
-  emulated: { usual: { flop: 2e7, elements: 3e5 }, thorough: { flop: 4e8, elements: 2 ** 23 } },
-  measured: { usual: { flop: 2e8, elements: 2 ** 22 }, thorough: { flop: 1e9, elements: 2 ** 24 } },
-} as const;
-/** Elements of a shape of a problem with one size, where there are few such shapes: one beyond 2²⁰, of two tensors. */
-const LEAST_ELEMENTS_OF_ONE_SIZE = 2.2 * 2 ** 20;
-
-function extremeCost(problem: ProblemFile, isEmulated: boolean, extent: 'usual' | 'thorough'): Cost {
-  const { flop, elements } = EXTREME_COST[isEmulated ? 'emulated' : 'measured'][extent];
-  return { flop, elements: hasOneSize(problem) ? Math.max(elements, LEAST_ELEMENTS_OF_ONE_SIZE) : elements };
-}
-
-const hasOneSize = ({ dimensions }: ProblemFile): boolean =>
-  Object.values(dimensions).filter(({ values }) => !values).length <= 1;
-
-/**
- * Most threads of a launch sequence for a shape beyond all others. Beyond 65,535 a CPU runs for up to a second where each
- * thread does little; where only 8 bits overflow, a tenth of that shows as much. More where a grid ends at what the hardware
- * allows, so that the kernel has to do the rest some other way.
- */
-const MOST_EMULATED_THREADS = {
-  usual: { beyond16Bits: 2 ** 21, otherwise: 2 ** 17 },
-  // Of one size, and where the kernel's own conditions ask for it: a warp for each of 65,536 rows, two threads for each of 2²⁰ elements.
-  ample: { beyond16Bits: 2 ** 21 + 2 ** 18, otherwise: 2 ** 19 },
-  endedGrid: 2 ** 25,
-  // Of a thorough verification, once.
-  large: 2 ** 25,
-} as const;
-
-/**
  * Up to this many input elements, the timed workload runs with every generator set. Above, drawing each further set takes a
  * host seconds, so only as many sets run as fit, at least one; a thorough verification runs all.
  */
@@ -159,42 +104,6 @@ export interface ChosenChecks {
   readonly checks: readonly Check[];
   readonly coverage: Coverage;
 }
-
-/** What checks are chosen for. */
-export interface ChecksRequest {
-  readonly problem: ProblemFile;
-  readonly kernel: KernelFile;
-  readonly parameters: ParameterValues;
-  /** The main workload's. */
-  readonly dimensions: Dimensions;
-  readonly seed: number;
-  readonly thorough?: boolean;
-  /** Whether shapes as large as users' own are among them. */
-  readonly large?: boolean;
-  readonly suites?: readonly Suite[] | undefined;
-  /** Whether a CPU runs the kernels. Then fewer generator sets fit for a large timed workload. */
-  readonly isEmulated?: boolean;
-  /** Multiprocessors of the device. */
-  readonly smCount?: number;
-  /**
-   * Whether the device has room for the launches at these dimensions. Otherwise the shape is skipped, as if a limit
-   * excluded it.
-   */
-  readonly fits?: (dimensions: Dimensions) => boolean;
-  /** The launches at these dimensions; none if the plan has a mistake, which is reported elsewhere. */
-  readonly launches?: (dimensions: Dimensions) => readonly Pick<PlannedLaunch, 'grid' | 'block'>[];
-}
-
-type KernelTaking = Pick<ChecksRequest, 'problem' | 'kernel' | 'parameters' | 'fits'>;
-
-/** Whether dimensions are a shape of the problem, and the kernel takes them. */
-const takesShape =
-  ({ problem, kernel, parameters, fits = () => true }: KernelTaking) =>
-  (shape: Dimensions): boolean =>
-    isShapeOf(problem, shape) &&
-    failedLimit(kernel, shape) === undefined &&
-    failedConstraint(kernel, parameters, shape) === undefined &&
-    fits(shape);
 
 /** The problem's check shapes: checks on those that the kernel takes, and the shapes that it does not take. */
 export function listedChecks(request: KernelTaking): {
@@ -370,11 +279,6 @@ const setsOfDrawn = (
   ],
 });
 
-/** Of a drawn shape, run once. */
-export const onceAt = (dimensions: Dimensions, generatorSet: string): Check => ({
-  ...{ dimensions, generatorSet, ...USUAL, isOnce: true, isDrawn: true },
-});
-
 /** The shapes of these checks, each once. */
 const shapesIn = (checks: readonly Check[]): Dimensions[] => [
   ...new Map(checks.map(({ dimensions }) => [valuesKey(dimensions), dimensions])).values(),
@@ -438,120 +342,6 @@ const suiteChecks = ({ shapes, generators = [DECLARED] }: Suite, takes: (shape: 
     .filter(takes)
     .flatMap((dimensions) => generators.map((generatorSet) => ({ dimensions, generatorSet, ...USUAL, isOnce: true })));
 
-/** Most sizes of the kernel's own numbers that shapes are drawn beside. */
-const MOST_SIZES = 12;
-
-/** Shapes for conditions of the kernel's own code that went one way in all others. */
-export interface ShapesForConditions {
-  /**
-   * In a secret order; `ample` ones have several tiles of every dimension; `dear` ones take some seconds, ragged and cheap ones
-   * first.
-   */
-  readonly cheap: () => readonly Dimensions[];
-  readonly ample: () => readonly Dimensions[];
-  readonly dear: () => readonly Dimensions[];
-  /** Ample ones, then other cheap ones, with listed values in every combination. */
-  readonly varied: () => readonly Dimensions[];
-  /** Whether the kernel takes a shape, and a CPU runs and judges it in little time. Not asked for all, because it plans launches. */
-  readonly isFit: (dimensions: Dimensions) => boolean;
-  readonly checksAt: (dimensions: Dimensions) => Check[];
-  /** Whether the kernel takes a shape that takes a host milliseconds. */
-  readonly isCheap: (dimensions: Dimensions) => boolean;
-  /** Sizes beside those of the code. */
-  readonly sizes: readonly number[];
-  /** Cheap shapes with a dimension of one of these sizes, large ones first; `whole`: as dear as a thorough verification allows. */
-  readonly poolAround: (sizes: readonly number[], extent?: 'cheap' | 'whole') => readonly Dimensions[];
-  /** @param isUntimed it takes another path than the timed shape; `untimed` such shapes come before it. */
-  readonly checksAtThreshold: (dimensions: Dimensions, isUntimed: boolean, untimed: number) => Check[];
-}
-
-const MOST_VARIED = 150;
-
-/** How many shapes whose path the timed shape does not take run with every generator set. */
-const WHOLE_UNTIMED = 3;
-
-/** A shape drawn for a condition with so few elements, of which one draw shows little, runs with every generator set of the problem. */
-const FEW_ELEMENTS = 1000;
-
-/** @param constants whole numbers of the kernel's code. */
-export function shapesForConditions(request: ChecksRequest, constants: readonly number[]): ShapesForConditions {
-  const { problem, dimensions: timed, seed } = request;
-  const above = createStream(seed, 'sizes above those of the code');
-  const sizes = byLot(constants, seed, 'sizes of the code')
-    .slice(0, MOST_SIZES)
-    .flatMap((size, i) => [
-      size - 1,
-      size,
-      size + 1,
-      size + 2 + (above.bits(i) % Math.ceil(size / 8)),
-      2 * size - 1,
-      2 * size + 1,
-    ]);
-  const [usual, dear] = [extremeCost(problem, true, 'usual'), extremeCost(problem, true, 'thorough')];
-  const takes = takesShape({ ...request, fits: undefined });
-  const takesWhole = takesShape(request);
-  const known = shapesOf(problem).filter(takes);
-  let drawn: Dimensions[] | undefined;
-  const all = (): Dimensions[] => (drawn ??= shapesAround({ problem, timed, seed, takes, most: dear }, sizes));
-  const isCheap = (shape: Dimensions): boolean => isWithin(usual, problem, shape, 1);
-  const lot = createStream(seed, 'listed values of shapes for steps');
-  const vary = (shape: Dimensions, index: number): Dimensions => {
-    const listed = Object.entries(problem.dimensions).flatMap(([name, { values }], i) =>
-      values ? [[name, values[lot.bits(16 * index + i) % values.length]!] as const] : [],
-    );
-    return { ...shape, ...Object.fromEntries(listed) };
-  };
-  const secrets = secretSetsInTurn(problem, seed);
-  const placements = secrets.filter(isPlacement);
-  const allSets = [...furtherGeneratorSets(problem, seed), ...secrets];
-  return {
-    isCheap: (shape) => takes(shape) && costsLittle(problem, shape),
-    sizes,
-    cheap: () => all().filter((shape) => isCheap(shape) && !hasSeveralTiles(problem, shape)),
-    ample: () => all().filter((shape) => isCheap(shape) && hasSeveralTiles(problem, shape)),
-    varied: () => {
-      const few = all().filter(isCheap);
-      const [several, others] = [true, false].map((isAmple) =>
-        few.filter((shape) => hasSeveralTiles(problem, shape) === isAmple).slice(0, MOST_VARIED),
-      ) as [Dimensions[], Dimensions[]];
-      return [...several, ...others].map(vary).filter((shape) => isCheap(shape) && takes(shape));
-    },
-    dear: () =>
-      all()
-        .filter((shape) => !isCheap(shape))
-        .sort(
-          (a, b) =>
-            wholeTilesIn(problem, a) - wholeTilesIn(problem, b) || elementsIn(problem, a) - elementsIn(problem, b),
-        ),
-    isFit: (shape) =>
-      takesWhole(shape) && isQuickToRun(request, shape, 'ample') && canJudgeSums(problem, shape, [timed, ...known]),
-    checksAt: (dimensions) => {
-      if (!costsLittle(problem, dimensions)) return [extremeCheck(dimensions)];
-      const further = elementsIn(problem, dimensions) <= FEW_ELEMENTS ? furtherGeneratorSets(problem, seed) : [];
-      return [DECLARED, ...placements.slice(0, 1), ...further].map((generatorSet) => onceAt(dimensions, generatorSet));
-    },
-    poolAround: (around, extent = 'cheap') =>
-      shapesAround({ problem, timed, seed, takes, most: extent === 'whole' ? dear : usual }, around, 0).sort(
-        (a, b) => elementsIn(problem, b) - elementsIn(problem, a),
-      ),
-    checksAtThreshold: (dimensions, isUntimed, untimed) => {
-      if (!costsLittle(problem, dimensions)) return [extremeCheck(dimensions)];
-      const check = { dimensions, ...USUAL, isDrawn: true };
-      const further = isUntimed && untimed < WHOLE_UNTIMED ? allSets : placements.slice(0, 1);
-      return [
-        { ...check, generatorSet: DECLARED },
-        ...further.map((generatorSet) => ({ ...check, generatorSet, isOnce: true })),
-      ];
-    },
-  };
-}
-
-/** Dimensions that are a number of whole tiles. */
-const wholeTilesIn = ({ dimensions }: ProblemFile, shape: Dimensions): number =>
-  Object.keys(dimensions).filter((name) => shape[name]! >= USUAL_TILE && shape[name]! % USUAL_TILE === 0).length;
-
-const USUAL_TILE = 16;
-
 /** The largest shape that costs little, of those that are verified with special values anyway. */
 export function shapeForValues(request: ChecksRequest, drawn: readonly Dimensions[]): Dimensions {
   const { problem, dimensions } = request;
@@ -597,11 +387,8 @@ function squareShape(request: ChecksRequest, like: Dimensions): Dimensions | und
   return candidates.find((shape) => costsLittle(problem, shape) && takes(shape));
 }
 
-const mostEmulatedThreads = (shape: Dimensions, extent: 'usual' | 'ample'): number =>
-  MOST_EMULATED_THREADS[extent][Object.values(shape).some((size) => size >= 2 ** 16) ? 'beyond16Bits' : 'otherwise'];
-
 /** The problem's check shapes, each once. */
-function shapesOf(problem: ProblemFile): Dimensions[] {
+export function shapesOf(problem: ProblemFile): Dimensions[] {
   const shapes = problem.checkShapes.map((shape) => completeDimensions(problem.dimensions, shape.dimensions));
   return [...new Map(shapes.map((shape) => [valuesKey(shape), shape])).values()];
 }
@@ -645,8 +432,6 @@ function setsOfMain(
   const placed = placements.slice(0, Math.floor(most / 2));
   return [...placed, ...inLot(others)].slice(0, most);
 }
-
-const extremeCheck = (dimensions: Dimensions): Check => ({ ...onceAt(dimensions, DECLARED), isExtreme: true });
 
 /**
  * Rows of the greatest length show what only long rows do: a chunk that is left out because its values are small. So the shape with
@@ -704,90 +489,21 @@ function longestRow(problem: ProblemFile, dimensions: Dimensions): number {
   return Math.max(...(summed.length > 0 ? summed : rows));
 }
 
-/** Whether a CPU runs the launches in little time; always on a GPU. */
-function isQuickToRun(
-  { isEmulated, launches = () => [] }: ChecksRequest,
-  shape: Dimensions,
-  extent: 'usual' | 'ample' = 'usual',
-): boolean {
-  if (!isEmulated) return true;
-  const all = launches(shape);
-  const isEnded = all.some(({ grid }) => grid.includes(GRID_LIMITS[1]));
-  return threadsOf(all) <= (isEnded ? MOST_EMULATED_THREADS.endedGrid : mostEmulatedThreads(shape, extent));
-}
-
-/** Threads of all of these launches. */
-export const threadsOf = (launches: readonly Pick<PlannedLaunch, 'grid' | 'block'>[]): number =>
-  launches.reduce((sum, { grid, block }) => sum + volumeOf(grid) * volumeOf(block), 0);
-
-const volumeOf = ([x, y, z]: Dim3): number => x * y * z;
-
-/** Sums of so many terms are judged although they are longer than all others, and no longer ones of an unknown length. */
-const LONG_SUM = 2 ** 17;
-
-/**
- * Whether a tolerance holds for honest kernels where sums get longer than in the other shapes. Beside a large dimension the
- * others are as small as 1, so that a sum over indices may have equal terms, whose rounding errors add up beyond any
- * tolerance. Where a comparison does not name the terms, the tolerance does not grow with them; and where it grows with their root only, tensor
- * cores, which cut off what does not fit, were beyond it at a million terms.
- */
-function canJudgeSums(problem: ProblemFile, shape: Dimensions, others: readonly Dimensions[]): boolean {
-  const longest = Math.max(...others.map((other) => longestSum(problem, other)));
-  if (longestSum(problem, shape) > longest && !isContinuous(problem)) return false;
-  if (followsLongSums(problem)) return true;
-  return (namesItsTerms(problem) ? longestSum(problem, shape) : longestReduced(problem, shape)) <= LONG_SUM;
-}
-
-/** The largest dimension that is summed over, as far as the problem says; otherwise the largest of all. */
-function longestReduced(problem: ProblemFile, shape: Dimensions): number {
-  const summed = summedOver(problem);
-  return Math.max(...(summed.length > 0 ? summed.map((name) => shape[name]!) : Object.values(shape)));
-}
-
-/** Whether every input holds numbers of a distribution that rarely repeats one. */
-const isContinuous = ({ inputs }: ProblemFile): boolean =>
-  Object.values(inputs).every(({ dtype, generator = NORMAL }) => isFloating(dtype) && CONTINUOUS.has(generator.kind));
-
-const CONTINUOUS: ReadonlySet<string> = new Set(['normal', 'uniform', 'positive']);
-
-const comparisonsOf = (problem: ProblemFile) =>
-  Object.keys({ ...problem.inputs, ...problem.outputs }).map((name) => comparisonOf(problem, name));
-
-/** Whether every comparison is exact or names the terms of its sums. */
-const namesItsTerms = (problem: ProblemFile): boolean =>
-  comparisonsOf(problem).every(
-    (comparison) => comparison.kind === 'exact' || ('terms' in comparison && comparison.terms !== undefined),
-  );
-
-/** The most terms that a comparison names at these dimensions. */
-const longestSum = (problem: ProblemFile, dimensions: Dimensions): number =>
-  Math.max(
-    ...comparisonsOf(problem)
-      .map((comparison) => ('terms' in comparison && comparison.terms !== undefined ? comparison.terms : 0))
-      .map((terms) => evaluateExpression(terms, dimensions)),
-  );
-
 /** Generator sets that change some declared input, in a secret order that follows from the seed. */
 export const furtherGeneratorSets = (problem: ProblemFile, seed: number): string[] =>
   byLot(otherGeneratorSets(problem), seed, 'generator sets of the main workload');
 
-const secretSetsInTurn = (problem: ProblemFile, seed: number): SecretKind[] =>
+export const secretSetsInTurn = (problem: ProblemFile, seed: number): SecretKind[] =>
   byLot(secretSetsOf(problem), seed, 'secret sets');
 
 /** In a secret order that follows from the seed. */
-function byLot<T>(all: readonly T[], seed: number, what: string): T[] {
+export function byLot<T>(all: readonly T[], seed: number, what: string): T[] {
   const stream = createStream(seed, what);
   return all
     .map((one, i) => ({ one, place: stream.bits(i) }))
     .sort((a, b) => a.place - b.place)
     .map(({ one }) => one);
 }
-
-/** Elements of all inputs. */
-const elementsIn = (problem: ProblemFile, dimensions: Dimensions): number =>
-  expandBuffers(problem, dimensions)
-    .filter(({ role }) => role !== 'out')
-    .reduce((sum, buffer) => sum + elementCountOf(buffer), 0);
 
 function setsThatFit(problem: ProblemFile, dimensions: Dimensions, isEmulated: boolean): number {
   const elements = elementsIn(problem, dimensions);
@@ -859,15 +575,3 @@ export function otherInputs(
   );
   return other ? { generatorSet: other.generatorSet, seed } : { generatorSet, seed: seed + 1 };
 }
-
-/** e.g. `B=1, S=113, D=64, causal=1 · large`. */
-export const describeCheck = ({
-  dimensions,
-  generatorSet,
-  multiprocessors,
-}: Pick<Check, 'dimensions' | 'generatorSet' | 'multiprocessors'>): string =>
-  [
-    assignments(dimensions).join(', '),
-    `${generatorSet} inputs`,
-    ...(multiprocessors === undefined ? [] : [`${multiprocessors} multiprocessors`]),
-  ].join(' · ');

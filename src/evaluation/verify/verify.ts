@@ -24,22 +24,18 @@ import { planRefusal } from '../launches/plan-refusal.ts';
 import type { Refused } from '../launches/refusal.ts';
 import type { RunResult } from '../launches/run-once.ts';
 import { type UnwaitedLaunch, unwaitedLaunch } from '../launches/unwaited-launch.ts';
+import { type Check, DECLARED, describeCheck, onceAt } from '../oracle/check.ts';
 import {
-  type Check,
-  type ChecksRequest,
   cheapestToRepeat,
   checksFor,
   checksOfMemory,
-  DECLARED,
-  describeCheck,
   furtherGeneratorSets,
-  onceAt,
   otherInputs,
   shapeForValues,
-  shapesForConditions,
   shapesToPlan,
-  threadsOf,
 } from '../oracle/checks.ts';
+import { type ChecksRequest, threadsOf } from '../oracle/checks-request.ts';
+import { shapesForConditions } from '../oracle/condition-shapes.ts';
 import { hasSeveralTiles } from '../oracle/drawn-shapes.ts';
 import type { CheckKey, ExpectationCache } from '../oracle/expectation-cache.ts';
 import { outputsOf } from '../oracle/reference-runs.ts';

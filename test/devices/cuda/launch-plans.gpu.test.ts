@@ -13,7 +13,7 @@ import { NAN_POISON } from '../../../src/evaluation/launches/poison.ts';
 import { allocateCheckMemory, runOnce } from '../../../src/evaluation/launches/run-once.ts';
 import { allocateSlots } from '../../../src/evaluation/measure/slots.ts';
 import { timedPlan } from '../../../src/evaluation/measure/timed-plan.ts';
-import { DECLARED } from '../../../src/evaluation/oracle/checks.ts';
+import { DECLARED } from '../../../src/evaluation/oracle/check.ts';
 import { drawInputs } from '../../../src/evaluation/oracle/draw-inputs.ts';
 import { createToolchain } from '../../../src/toolchains/create-toolchain.ts';
 import type { Toolchain } from '../../../src/toolchains/toolchain.ts';

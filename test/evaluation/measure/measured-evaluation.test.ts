@@ -3,7 +3,7 @@ import { inProcess } from '../../../src/core/call-reference.ts';
 import type { EvaluationRequest } from '../../../src/core/evaluation.ts';
 import type { GpuState } from '../../../src/core/measurement.ts';
 import { createLiveEvaluator } from '../../../src/evaluation/live-evaluator.ts';
-import { DECLARED } from '../../../src/evaluation/oracle/checks.ts';
+import { DECLARED } from '../../../src/evaluation/oracle/check.ts';
 import { createExpectationCache } from '../../../src/evaluation/oracle/expectation-cache.ts';
 import { createFakeDevice, type FakeKernel, type FakeLaunch } from '../../support/fake-device.ts';
 import { createFakeToolchain } from '../../support/fake-toolchain.ts';

@@ -5,7 +5,7 @@ import { createStream } from '../../../stats/random.ts';
 import type { Contender, ContenderBlock, ContenderFailure, Ring } from '../../measure/contender.ts';
 import { drawRuleOf } from '../../measure/draw-rules.ts';
 import { disagreement } from '../../measure/slot-judge.ts';
-import { DECLARED } from '../../oracle/checks.ts';
+import { DECLARED } from '../../oracle/check.ts';
 import type { ExpectationCache, PreparedCheck } from '../../oracle/expectation-cache.ts';
 import { bufferMessage } from './messages.ts';
 import type { SessionAnswer, SessionFailure, SessionRequest, WorkerSession } from './worker-session.ts';

@@ -4,7 +4,7 @@ import type { Finding } from '../../../core/finding.ts';
 import type { CountersSource, ProfileLevel } from '../../../core/profile.ts';
 import { sumCounters } from '../../../core/sum-counters.ts';
 import { diagnoseWhole } from '../../../diagnosis/diagnose.ts';
-import { DECLARED } from '../../oracle/checks.ts';
+import { DECLARED } from '../../oracle/check.ts';
 import { hasHalfPrecisionMatrixWork } from '../half-precision-matrix-work.ts';
 import type { InstrumentSubject } from '../instruments.ts';
 import { type ProfileOutcome, profile } from './profile.ts';

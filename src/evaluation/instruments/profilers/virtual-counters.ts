@@ -10,7 +10,7 @@ import { createClangToolchain } from '../../../toolchains/clang.ts';
 import type { Toolchain } from '../../../toolchains/toolchain.ts';
 import { planLaunches } from '../../launches/plan-launches.ts';
 import { allocateCheckMemory } from '../../launches/run-once.ts';
-import { DECLARED } from '../../oracle/checks.ts';
+import { DECLARED } from '../../oracle/check.ts';
 import { drawInputs } from '../../oracle/draw-inputs.ts';
 
 export interface VirtualCountersRequest {

@@ -5,7 +5,8 @@ import type { Dimensions, Problem } from '../../../core/problem.ts';
 import type { ReplayRun } from '../../../devices/cuda/replay/replay-request.ts';
 import { fitsSharedMemory } from '../../launches/fits-shared-memory.ts';
 import { nameInSlot, repeatPlan } from '../../launches/repeat-plan.ts';
-import { type Check, checksFor, DECLARED, describeCheck } from '../../oracle/checks.ts';
+import { type Check, DECLARED, describeCheck } from '../../oracle/check.ts';
+import { checksFor } from '../../oracle/checks.ts';
 import { drawInputs } from '../../oracle/draw-inputs.ts';
 
 /** Instrumented kernels run up to a hundred times slower, so only a few small shapes run; these are ragged. */

@@ -1,0 +1,52 @@
+import { isFloating } from '../../core/dtype.ts';
+import { evaluateExpression } from '../../core/expressions/evaluate.ts';
+import type { Dimensions, Generator, ProblemFile } from '../../core/problem.ts';
+import { followsLongSums, summedOver } from './large-shapes.ts';
+import { comparisonOf } from './reference-runs.ts';
+
+export const NORMAL: Generator = { kind: 'normal' };
+
+/** Sums of so many terms are judged although they are longer than all others, and no longer ones of an unknown length. */
+const LONG_SUM = 2 ** 17;
+
+/**
+ * Whether a tolerance holds for honest kernels where sums get longer than in the other shapes. Beside a large dimension the
+ * others are as small as 1, so that a sum over indices may have equal terms, whose rounding errors add up beyond any
+ * tolerance. Where a comparison does not name the terms, the tolerance does not grow with them; and where it grows with their root only, tensor
+ * cores, which cut off what does not fit, were beyond it at a million terms.
+ */
+export function canJudgeSums(problem: ProblemFile, shape: Dimensions, others: readonly Dimensions[]): boolean {
+  const longest = Math.max(...others.map((other) => longestSum(problem, other)));
+  if (longestSum(problem, shape) > longest && !isContinuous(problem)) return false;
+  if (followsLongSums(problem)) return true;
+  return (namesItsTerms(problem) ? longestSum(problem, shape) : longestReduced(problem, shape)) <= LONG_SUM;
+}
+
+/** The largest dimension that is summed over, as far as the problem says; otherwise the largest of all. */
+function longestReduced(problem: ProblemFile, shape: Dimensions): number {
+  const summed = summedOver(problem);
+  return Math.max(...(summed.length > 0 ? summed.map((name) => shape[name]!) : Object.values(shape)));
+}
+
+/** Whether every input holds numbers of a distribution that rarely repeats one. */
+const isContinuous = ({ inputs }: ProblemFile): boolean =>
+  Object.values(inputs).every(({ dtype, generator = NORMAL }) => isFloating(dtype) && CONTINUOUS.has(generator.kind));
+
+const CONTINUOUS: ReadonlySet<string> = new Set(['normal', 'uniform', 'positive']);
+
+const comparisonsOf = (problem: ProblemFile) =>
+  Object.keys({ ...problem.inputs, ...problem.outputs }).map((name) => comparisonOf(problem, name));
+
+/** Whether every comparison is exact or names the terms of its sums. */
+const namesItsTerms = (problem: ProblemFile): boolean =>
+  comparisonsOf(problem).every(
+    (comparison) => comparison.kind === 'exact' || ('terms' in comparison && comparison.terms !== undefined),
+  );
+
+/** The most terms that a comparison names at these dimensions. */
+const longestSum = (problem: ProblemFile, dimensions: Dimensions): number =>
+  Math.max(
+    ...comparisonsOf(problem)
+      .map((comparison) => ('terms' in comparison && comparison.terms !== undefined ? comparison.terms : 0))
+      .map((terms) => evaluateExpression(terms, dimensions)),
+  );
