@@ -17,6 +17,6 @@ export function where(launch: LaunchCounters, amount?: (line: LineCounters) => n
 
 /** The place that {@link where} wrote into a text, such as `attention (kernel.cu:42): 12 requests`. */
 export function placeIn(text: string): { file: string; line: number } | undefined {
-  const [, file, line] = /\((\S+):(\d+)\)/.exec(text) ?? [];
+  const [, file, line] = /\(([^()]+):(\d+)\)/.exec(text) ?? [];
   return file === undefined ? undefined : { file, line: Number(line) };
 }

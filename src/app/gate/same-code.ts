@@ -36,7 +36,8 @@ export function hasSameTokens(one: Kernel, other: Kernel): boolean {
  */
 function tokensOf(text: string, file: string): string[] | undefined {
   try {
-    let end = 0;
+    // What stands before the first one separates it from nothing.
+    let end = text.length;
     return tokenize(text, file).map((token) => {
       const space = token.start > end ? ' ' : '';
       end = token.end;

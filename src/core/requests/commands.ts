@@ -483,7 +483,7 @@ export const COMMANDS = {
     },
   },
   gate: {
-    summary: 'judge the kernels that a change touches, before and after it, and refuse what is wrong or slower',
+    summary: 'refuse a change that makes a kernel wrong or slower',
     group: 'judge',
     arguments: {
       folder: {
