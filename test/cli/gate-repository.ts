@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { SCALE, temporaryFolder } from './run-cli.ts';
 
 /** Who commits, and when: the same commits everywhere. */
@@ -11,6 +11,9 @@ const IDENTITY = {
   GIT_COMMITTER_NAME: 'Ann Author',
   GIT_COMMITTER_EMAIL: 'ann@example.org',
   GIT_COMMITTER_DATE: '2026-01-01T00:00:00Z',
+  // Whatever the user's git is told to do.
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_CONFIG_SYSTEM: '/dev/null',
 };
 
 /** Two kernels of one problem under version control, committed on `main`. */
@@ -26,8 +29,10 @@ export interface GateRepository {
 export const STRIDED = '01_strided/kernel.cu';
 export const COALESCED = '02_coalesced/kernel.cu';
 
-export function gateRepository(folder = temporaryFolder()): GateRepository {
-  const at = (file: string): string => join(folder, 'scale', file);
+/** @param problem the folder that is put under version control, by its own name. */
+export function gateRepository(folder = temporaryFolder(), problem = SCALE): GateRepository {
+  const name = basename(problem);
+  const at = (file: string): string => join(folder, name, file);
   const git = (...args: string[]): string =>
     execFileSync('git', args, { cwd: folder, encoding: 'utf8', env: { ...process.env, ...IDENTITY } }).trim();
   const commit = (): string => {
@@ -35,7 +40,7 @@ export function gateRepository(folder = temporaryFolder()): GateRepository {
     git('commit', '-q', '-m', 'change');
     return git('rev-parse', 'HEAD');
   };
-  cpSync(SCALE, join(folder, 'scale'), { recursive: true });
+  cpSync(problem, join(folder, name), { recursive: true });
   git('init', '-q', '-b', 'main');
   commit();
   return {

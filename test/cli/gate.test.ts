@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { EXIT } from '../../src/core/errors.ts';
 import { findExecutable } from '../../src/process/find-executable.ts';
+import { sampled } from '../support/sampling/matrix.ts';
 import { COALESCED, type GateRepository, gateRepository, STRIDED, slowerBy, wrong } from './gate-repository.ts';
-import { type CliOutcome, type Json, runCli, runInProcess, runJson, temporaryFolder } from './run-cli.ts';
+import { type CliOutcome, type Json, repository, runCli, runInProcess, runJson, temporaryFolder } from './run-cli.ts';
 
 const KERNEL = 'scale/02_coalesced';
 const ON_L4 = ['--trust', '--device', 'virtual:l4', '--seed', '1'];
@@ -128,6 +129,38 @@ describe.skipIf(!findExecutable('git'))(
         const outcome = await gate(narrowed);
         expect(outcome.code).toBe(EXIT.judgedFailed);
         expect(only(outcome).row.why).toBe('it took this workload before, and now needs N <= 1000 (N = 65536)');
+      });
+    });
+
+    describe('of rungs of this repository', () => {
+      const CASES: readonly (readonly [what: string, outcome: string, change: readonly [string, string]])[] = [
+        [
+          'a barrier that nobody needs',
+          'slower',
+          ['const Softmax whole = ', '__syncthreads();\n  const Softmax whole = '],
+        ],
+        ['an output of which every element is a thousandth too large', 'wrong', ['= 1.0f / whole', '= 1.001f / whole']],
+      ];
+
+      sampled('refused rungs', CASES, { oneIn: 2 })('refuses %s: %s', async (_, outcome, [before, after]) => {
+        const rungs = gateRepository(undefined, join(repository, 'problems/softmax'));
+        rungs.edit('04_vectorised/kernel.cu', (text) => text.replace(before, after));
+        const refused = await gate(rungs);
+        expect(refused.code).toBe(EXIT.judgedFailed);
+        expect(refused.json.failing).toEqual(['softmax/04_vectorised r32n2048']);
+        expect(only(refused).row.outcome).toBe(outcome);
+      });
+
+      test('lets comments in every rung through in a few seconds', async () => {
+        const rungs = gateRepository(undefined, join(repository, 'problems/softmax'));
+        const names = readdirSync(join(rungs.folder, 'softmax')).filter((name) => /^\d\d_|^reference$/.test(name));
+        for (const name of names) rungs.edit(`${name}/kernel.cu`, (text) => `// A comment.\n${text}`);
+        const start = performance.now();
+        const { code, json } = await gate(rungs);
+        expect(performance.now() - start).toBeLessThan(20_000);
+        expect(code).toBe(EXIT.ok);
+        expect(json).toMatchObject({ device: null, problems: [] });
+        expect(json.kernels.map(({ sameCode }: Json) => sameCode)).toEqual(names.slice(1).map(() => 'tokens'));
       });
     });
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { type ChangedFiles, objectsOf, uncommitted } from '../../handover/changed-files.ts';
+import { isSameSource } from './same-code.ts';
 
 /** A kernel of the work tree that a change touches. */
 export interface TouchedKernel {
@@ -108,21 +109,29 @@ async function changedProblems(
   const found: string[] = [];
   for (const problem of problems) {
     const own = touched.filter((path) => ownerOf(path, owned) === problem);
-    const file = posix.join(problem, PROBLEM);
-    const isSame = own.every((path) => path === file) && (await saysTheSame(files, file));
-    if (own.length > 0 && !isSame) found.push(problem);
+    const same = await Promise.all(own.map((path) => saysTheSame(files, path)));
+    if (same.includes(false)) found.push(problem);
   }
   return found;
 }
 
-/** Whether problem.json differs in nothing but layout and description. */
-async function saysTheSame({ git, top, atBase }: ChangedFiles, path: string): Promise<boolean> {
+/** By the end of a file's name: whether texts differ in nothing that matters. */
+const SAME: readonly (readonly [RegExp, (before: string, after: string) => boolean])[] = [
+  [/(?:^|\/)(?:problem|kernel)\.json$/, (before, after) => meaningOf(before) === meaningOf(after)],
+  [/\.cuh?$/, isSameSource],
+];
+
+/** A JSON file but for its layout and description. The order of keys counts: it decides how inputs are drawn. */
+const meaningOf = (text: string): string => JSON.stringify({ ...JSON.parse(text), description: '' });
+
+/** Whether a file of a problem differs from the base in comments, layout or description at most. */
+async function saysTheSame({ git, top, atBase, present }: ChangedFiles, path: string): Promise<boolean> {
   const id = atBase.get(path);
-  if (id === undefined) return false;
+  const same = SAME.find(([name]) => name.test(path))?.[1];
+  if (id === undefined || !same || !present.has(path)) return false;
   const [before] = await objectsOf(git, [id]);
   try {
-    const meaning = (text: string): string => JSON.stringify({ ...JSON.parse(text), description: '' });
-    return meaning(before!.toString('utf8')) === meaning(readFileSync(join(top, path), 'utf8'));
+    return same(before!.toString('utf8'), readFileSync(join(top, path), 'utf8'));
   } catch {
     return false;
   }
