@@ -3,6 +3,9 @@ import { join, resolve } from 'node:path';
 import { EXIT, WarpsmithError } from '../core/errors.ts';
 import { type Git, type GitUser, gitIn } from './git.ts';
 
+/** A folder called `[a]` is no pattern. */
+const AS_NAMED = { GIT_LITERAL_PATHSPECS: '1' };
+
 const USER: GitUser = { option: '--base', without: 'judge single kernels with `warpsmith evaluate`' };
 
 /** A repository between a commit and the files as they are now. Paths are relative to its top folder, with `/`. */
@@ -29,7 +32,7 @@ export interface ChangedFiles {
  */
 export async function changedFiles(folder: string, ref: string): Promise<ChangedFiles> {
   const { top, prefix } = await placeOf(folder);
-  const git = gitIn(top, {}, USER);
+  const git = gitIn(top, AS_NAMED, USER);
   const head = await commitOf(git, 'HEAD');
   if (head === undefined)
     throw refused('no-commits', `${top} has no commits yet.`, top, 'an empty repository', 'Commit the kernels first.');
@@ -59,11 +62,14 @@ const isPlain = (path: string): boolean => lstatSync(path, { throwIfNoEntry: fal
 /** Modes of plain and of executable files. */
 const FILE_ENTRY = /^100(?:644|755) blob (\S+)\t(.*)$/s;
 
+/** Git checks out no such name; nor is a file written to one here. */
+const LEAVES = /(?:^|\/)\.\.?(?:\/|$)/;
+
 const filesOf = (entries: string): Map<string, string> =>
   new Map(
     listed(entries).flatMap((entry) => {
       const [, id, path] = FILE_ENTRY.exec(entry) ?? [];
-      return id === undefined || path === undefined ? [] : [[path, id] as const];
+      return id === undefined || path === undefined || LEAVES.test(path) ? [] : [[path, id] as const];
     }),
   );
 
@@ -78,9 +84,9 @@ async function placeOf(folder: string): Promise<{ top: string; prefix: string }>
       hint: 'Check the path.',
     });
   }
-  const git = gitIn(folder, {}, USER);
-  const top = (await git.try(['rev-parse', '--show-toplevel']))?.trim();
-  if (top) return { top, prefix: (await git.ask(['rev-parse', '--show-prefix'])).trim() };
+  const git = gitIn(folder, AS_NAMED, USER);
+  const top = (await git.try(['rev-parse', '--show-toplevel']))?.replace(/\n$/, '');
+  if (top) return { top, prefix: (await git.ask(['rev-parse', '--show-prefix'])).replace(/\n$/, '') };
   throw refused(
     'not-a-repository',
     `${folder} lies in no git repository.`,

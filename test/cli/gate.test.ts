@@ -296,6 +296,11 @@ describe.skipIf(!findExecutable('git'))(
         expect((await errorOf(gateRepository().folder, ...options)).code).toBe(code);
       });
 
+      test('a dtype that a problem does not take is no mistake of its kernels', async () => {
+        const repository = changed(COALESCED, slowerBy(2));
+        expect((await errorOf(repository.folder, '--base', 'main', '--dtype', 'bf16')).code).toBe('unknown-dtype');
+      });
+
       test('outside a repository, without a folder, without commits', async () => {
         const folder = temporaryFolder();
         expect((await errorOf(folder, '--base', 'main')).code).toBe('not-a-repository');

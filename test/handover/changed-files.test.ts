@@ -1,4 +1,4 @@
-import { existsSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { changedFiles, objectsOf, uncommitted } from '../../src/handover/changed-files.ts';
@@ -37,6 +37,27 @@ describe.skipIf(!findExecutable('git'))('files between a commit and the work tre
     await expect(objectsOf(files.git, [git('rev-parse', 'HEAD^{tree}')])).rejects.toMatchObject({
       details: { code: 'missing-object' },
     });
+  });
+
+  it('lie below a folder by its name, which is no pattern', async () => {
+    const { folder, commit } = gateRepository();
+    for (const name of ['[ab]', 'a']) {
+      mkdirSync(join(folder, name));
+      writeFileSync(join(folder, name, 'kernel.json'), '{}');
+    }
+    commit();
+    expect([...(await changedFiles(join(folder, '[ab]'), 'main')).present]).toEqual(['[ab]/kernel.json']);
+  });
+
+  it('do not leave the folder, whatever a commit was made to say', async () => {
+    const { folder, git } = gateRepository();
+    const tree = join(folder, '.git', 'tree');
+    const id = Buffer.from(git('hash-object', '-w', 'scale/reference.ts'), 'hex');
+    writeFileSync(tree, Buffer.concat([Buffer.from('100644 ..\0'), id, Buffer.from('100644 kernel.cu\0'), id]));
+    const made = git('hash-object', '-t', 'tree', '-w', '--literally', tree);
+    git('update-ref', 'refs/heads/main', git('commit-tree', made, '-p', 'main', '-m', 'crafted'));
+    const { atBase } = await changedFiles(folder, 'HEAD');
+    expect([...atBase.keys()]).toEqual(['kernel.cu']);
   });
 
   it('run nothing that the repository configures', async () => {

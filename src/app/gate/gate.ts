@@ -125,7 +125,9 @@ async function prepare(gate: Gate, { path, change }: TouchedKernel): Promise<Pre
     if (isJudgedAnew(gate, problem)) return { row: { ...named, change: 'problem' }, problem, after, before: undefined };
     return { ...named, sameCode: 'tokens' };
   } catch (error) {
-    if (!(error instanceof WarpsmithError)) throw error;
+    // A dtype that was asked for is no mistake in the kernel.
+    const isAsked = options.dtype !== undefined;
+    if (!(error instanceof WarpsmithError) || (isAsked && error.details.code === 'unknown-dtype')) throw error;
     return { ...row, error: mistakeOf(error, files.top) };
   }
 }
