@@ -192,6 +192,44 @@ describe.skipIf(!findExecutable('git'))(
           expect(workloads[0]).toMatchObject({ outcome: 'passes', before: null });
       });
 
+      test('a kernel whose problem changed as well: as it was, by the problem as it is, if it fits', async () => {
+        const repository = changed('problem.json', (text) => text.replace('"N": 1000', '"N": 1001'));
+        repository.edit(COALESCED, (text) => `// Comment.\n${text}`);
+        repository.edit(STRIDED, (text) => text.replace('int i = first', 'int i = 0 + first'));
+        const [strided, coalesced] = (await gate(repository)).json.kernels;
+        expect(strided).toMatchObject({ change: 'changed' });
+        expect(strided.workloads[0]).toMatchObject({ outcome: 'passes', ratio: 1 });
+        expect(coalesced).toMatchObject({ change: 'problem' });
+        expect(coalesced.workloads[0]).toMatchObject({ outcome: 'passes', before: null });
+
+        // What it was does not know the output by this name.
+        for (const file of ['problem.json', 'reference.ts', '01_strided/kernel.json', '02_coalesced/kernel.json'])
+          repository.edit(file, (text) => text.replaceAll(/\bY\b/g, 'Z'));
+        const { code, json } = await gate(repository, '--most', '1');
+        expect(code).toBe(EXIT.ok);
+        expect(json.kernels[0].notCompared).toContain('`Y`');
+        expect(json.kernels[0].workloads[0]).toMatchObject({ outcome: 'passes', before: null });
+        expect(JSON.stringify(json)).not.toMatch(/warpsmith-\d+-/);
+      });
+
+      test('what the device does not run: not refused, and not passed', async () => {
+        const file = '02_coalesced/kernel.json';
+        const elsewhere = changed(file, (text) =>
+          text.replace('["kernel.cu"]', '["kernel.cu"], "architectures": ["sm_90a"]'),
+        );
+        const outcome = await gate(elsewhere);
+        expect(outcome.code).toBe(EXIT.deviceOrToolMissing);
+        expect(outcome.json).toMatchObject({ passes: false, failing: [] });
+        expect(only(outcome).row).toMatchObject({ outcome: 'not-judged', after: { status: 'unsupported' } });
+      });
+
+      test('workloads by their names, each for the problems that have it', async () => {
+        const outcome = await gate(changed(COALESCED, slowerBy(4)), '--workload', 'N=256', '--workload', 'b1h8');
+        expect(outcome.code).toBe(EXIT.ok);
+        expect(only(outcome).kernel.workloads.map(({ workload }: Json) => workload)).toEqual(['n256']);
+        expect(outcome.json.unknownWorkloads).toEqual(['b1h8']);
+      });
+
       test('only kernels below the folder; what others did to the base meanwhile is no part of the change', async () => {
         const repository = changed(COALESCED, slowerBy(1));
         repository.git('switch', '-q', 'main');
