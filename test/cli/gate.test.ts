@@ -64,15 +64,18 @@ describe.skipIf(!findExecutable('git'))(
         expect(slower.code).toBe(EXIT.ok);
         expect(only(slower).row.ratio).toBeLessThan(0.97);
 
-        const repository = gateRepository();
-        repository.edit(COALESCED, wrong);
-        repository.commit();
-        repository.git('switch', '-q', '-c', 'change');
-        repository.edit(COALESCED, (text) => slowerBy(1)(text.replace('2.5f', '2.0f')));
-        const mended = await gate(repository);
-        expect(mended.code).toBe(EXIT.ok);
-        expect(only(mended).row).toMatchObject({ ratio: null, before: { status: 'wrong' }, outcome: 'passes' });
-        expect(only(mended).row.why).toContain('the base is wrong');
+        // The first is wrong at a glance, the second where only a verification looks.
+        for (const base of [wrong, (text: string) => text.replace('i < n', 'i < n && n != 1')]) {
+          const repository = gateRepository();
+          repository.edit(COALESCED, base);
+          repository.commit();
+          repository.git('switch', '-q', '-c', 'change');
+          repository.edit(COALESCED, (text) => slowerBy(1)(text.replace('2.5f', '2.0f').replace(' && n != 1', '')));
+          const mended = await gate(repository);
+          expect(mended.code).toBe(EXIT.ok);
+          expect(only(mended).row).toMatchObject({ ratio: null, before: { status: 'wrong' }, outcome: 'passes' });
+          expect(only(mended).row.why).toContain('the base is wrong');
+        }
       });
     });
 
