@@ -13,7 +13,7 @@ export type { DoctorCheck } from './app/doctor/check.ts';
 export { type DoctorReport, doctor } from './app/doctor/doctor.ts';
 export type { ExportReport } from './app/export.ts';
 export type { TorchExportReport } from './app/export-torch.ts';
-export { type Asked, compare, evaluate, exportForTorch, exportKernel, inspect, optimize } from './app/library.ts';
+export { type Asked, compare, evaluate, exportForTorch, exportKernel, gate, inspect, optimize } from './app/library.ts';
 export { loadKernel } from './app/loading/load-kernel.ts';
 export { loadProblem } from './app/loading/load-problem.ts';
 export { measureProblem } from './app/measure.ts';
@@ -48,6 +48,15 @@ export type { Block, Document, Inline, Section } from './reports/document.ts';
 export type { CheckReport } from './reports/documents/check.ts';
 export type { ComparedSide, ComparedWorkload, CompareView } from './reports/documents/compare.ts';
 export type { DiagnosisReport, SuggestedMove } from './reports/documents/diagnosis.ts';
+export type {
+  BestSoFar,
+  GatedKernel,
+  GatedWorkload,
+  GateOutcome,
+  GatePlace,
+  GateView,
+} from './reports/documents/gate.ts';
+export { gateDocument } from './reports/documents/gate.ts';
 export type { LadderCell, LadderRow, LadderView } from './reports/documents/ladder.ts';
 export type { PatternRecord, PatternsReport, PatternTally } from './reports/documents/patterns.ts';
 export { runDocument } from './reports/documents/run.ts';
@@ -61,6 +70,7 @@ export { printHtml } from './reports/print/html.ts';
 export { printMarkdown } from './reports/print/markdown.ts';
 export { printTerminal } from './reports/print/terminal.ts';
 export type { RunView } from './reports/run-view.ts';
+export { sarifOf } from './reports/sarif.ts';
 export { type KernelSpace, kernelSpace } from './search/kernel-space.ts';
 export { listSpace } from './search/list-space.ts';
 export { createStrategy, DEFAULT_BLIND_STRATEGY } from './search/strategies.ts';

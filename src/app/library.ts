@@ -4,6 +4,7 @@ import { suggestName } from '../core/nearest-name.ts';
 import { COMMANDS, type CommandName } from '../core/requests/commands.ts';
 import { completeRequest, type RequestOf } from '../core/requests/request.ts';
 import type { CompareView } from '../reports/documents/compare.ts';
+import type { GateView } from '../reports/documents/gate.ts';
 import type { InspectView } from '../reports/inspect-view.ts';
 import { type DeviceOfRun, deviceOfCandidates } from './candidate-target.ts';
 import { compareCandidates } from './compare.ts';
@@ -11,6 +12,7 @@ import { defaultDevice } from './devices.ts';
 import { evaluateKernel } from './evaluate.ts';
 import { type ExportReport, exportCandidate } from './export.ts';
 import { exportTorch, type TorchExportReport } from './export-torch.ts';
+import { gateChange } from './gate/gate.ts';
 import { inspectCandidate } from './inspect.ts';
 import { type OptimizeOutcome, type OptimizeRequest, optimizeProblem } from './optimize.ts';
 import type { OnDevice, Surroundings } from './session.ts';
@@ -102,6 +104,24 @@ export async function compare(request: Asked<'compare'>): Promise<CompareView> {
   const { baseline, candidate, store } = completeRequest('compare', request);
   return compareCandidates(onDevice('compare', request, () => deviceOfCandidates([baseline, candidate], store)));
 }
+
+/**
+ * Judges the kernels that a change of a git repository touches, beside what they were where it left `base`. Only reads the
+ * repository.
+ *
+ * @param request as `warpsmith gate` takes it: `folder` lies in the work tree, `base` is a commit, branch or tag.
+ * @returns a row for each touched kernel, and in it for each workload; `passes`, and what refuses the change in `failing`.
+ * @throws WarpsmithError `not-a-repository`, `unknown-ref`, `shallow-clone`, `no-common-commit`; as {@link evaluate}. Mistakes in a
+ * kernel's files are part of what it returns.
+ */
+export async function gate(request: Omit<Asked<'gate'>, FileField>): Promise<GateView> {
+  refuseUnknown('gate', request, FILE_FIELDS);
+  return gateChange(onDevice('gate', request));
+}
+
+/** What a caller writes as it likes: `printMarkdown(gateDocument(view))`, `sarifOf(view, …)`. */
+const FILE_FIELDS = ['markdown', 'sarif'] as const satisfies readonly (keyof RequestOf<'gate'>)[];
+type FileField = (typeof FILE_FIELDS)[number];
 
 /**
  * Says what each line of a candidate's source costs: warp instructions, requests and sectors (32 bytes), wavefronts of shared

@@ -100,9 +100,10 @@ export function formatOfFile(file: string): ReportFormat | 'terminal' {
 /**
  * Writes a report to a file of the user's choice, atomically, and returns its absolute path.
  *
+ * @param option which named the file.
  * @throws WarpsmithError if the file can't be written.
  */
-export function saveReport(file: string, text: string): string {
+export function saveReport(file: string, text: string, option = '--output'): string {
   const path = resolve(file);
   try {
     withStorageErrors(path, () => writeWhole(path, text));
@@ -115,7 +116,7 @@ export function saveReport(file: string, text: string): string {
       file: path,
       received,
       expected: 'a file that can be written',
-      hint: 'Give another file to --output, or none: the report is then printed.',
+      hint: `Give another file to ${option}, or none: the report is then printed.`,
     });
   }
   return path;

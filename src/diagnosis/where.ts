@@ -14,3 +14,9 @@ export function where(launch: LaunchCounters, amount?: (line: LineCounters) => n
   const line = amount && hottestLine(launch, amount);
   return line ? `${launch.functionName} (${line.location.file}:${line.location.line})` : launch.functionName;
 }
+
+/** The place that {@link where} wrote into a text, such as `attention (kernel.cu:42): 12 requests`. */
+export function placeIn(text: string): { file: string; line: number } | undefined {
+  const [, file, line] = /\(([^()]+):(\d+)\)/.exec(text) ?? [];
+  return file === undefined ? undefined : { file, line: Number(line) };
+}

@@ -12,6 +12,8 @@ const NO_FETCHING = { GIT_ALLOW_PROTOCOL: 'none', GIT_NO_LAZY_FETCH: '1' };
 export interface Git {
   /** stdout of a command that must succeed. @throws WarpsmithError `git-failed`. */
   ask(args: readonly string[], stdin?: string): Promise<string>;
+  /** The bytes of stdout, as {@link ask}. */
+  bytes(args: readonly string[], stdin?: string): Promise<Buffer>;
   /** stdout, or `undefined` where git says no. @throws WarpsmithError `no-git`. */
   try(args: readonly string[], stdin?: string): Promise<string | undefined>;
 }
@@ -19,9 +21,21 @@ export interface Git {
 /** git finds its configuration below the home folder. */
 const gitEnvironment = (): Record<string, string> => minimalEnvironment(['HOME', 'XDG_CONFIG_HOME']);
 
+/** What asks git: the option at fault in errors, and how to do without. */
+export interface GitUser {
+  readonly option: string;
+  readonly without: string;
+}
+
+const COMMITTING: GitUser = { option: '--commit', without: 'leave --commit out and apply change.patch' };
+
 /** Runs git in a folder. */
-export function gitIn(folder: string, environment: Readonly<Record<string, string>> = {}): Git {
-  const run = (args: readonly string[], stdin?: string) =>
+export function gitIn(
+  folder: string,
+  environment: Readonly<Record<string, string>> = {},
+  user: GitUser = COMMITTING,
+): Git {
+  const run = (args: readonly string[], stdin?: string, encoding?: 'latin1') =>
     runProcess({
       command: 'git',
       args: [...NO_HOOKS, ...args],
@@ -30,43 +44,46 @@ export function gitIn(folder: string, environment: Readonly<Record<string, strin
       stdin,
       timeoutMs: TIMEOUT_MS,
       maximumOutputBytes: MAXIMUM_OUTPUT_BYTES,
+      encoding,
     });
+  const ask = async (args: readonly string[], stdin?: string, encoding?: 'latin1'): Promise<string> => {
+    const { end, exitCode, stdout, stderr } = await run(args, stdin, encoding);
+    if (end === 'exited' && exitCode === 0) return stdout;
+    throw gitFailed(folder, args, stderr.trim() || end, user);
+  };
   return {
-    async ask(args, stdin) {
-      const { end, exitCode, stdout, stderr } = await run(args, stdin);
-      if (end === 'exited' && exitCode === 0) return stdout;
-      throw gitFailed(folder, args, stderr.trim() || end);
-    },
+    ask: (args, stdin) => ask(args, stdin),
+    bytes: async (args, stdin) => Buffer.from(await ask(args, stdin, 'latin1'), 'latin1'),
     async try(args, stdin) {
       const { end, exitCode, stdout } = await run(args, stdin);
-      if (end === 'not-started') throw noGit();
+      if (end === 'not-started') throw noGit(user);
       return end === 'exited' && exitCode === 0 ? stdout : undefined;
     },
   };
 }
 
-const noGit = (): WarpsmithError =>
+const noGit = ({ option, without }: GitUser): WarpsmithError =>
   new WarpsmithError(
     {
       code: 'no-git',
       message: 'There is no git here.',
-      path: '--commit',
+      path: option,
       received: 'nothing called git on the search path',
       expected: 'git',
-      hint: 'Install git, or leave --commit out and apply change.patch.',
+      hint: `Install git, or ${without}.`,
     },
     EXIT.deviceOrToolMissing,
   );
 
-const gitFailed = (folder: string, args: readonly string[], said: string): WarpsmithError =>
+const gitFailed = (folder: string, args: readonly string[], said: string, { option }: GitUser): WarpsmithError =>
   new WarpsmithError(
     {
       code: 'git-failed',
       message: `git ${args[0]} failed.`,
       file: folder,
-      path: '--commit',
+      path: option,
       received: said,
-      expected: 'a repository that can be written',
+      expected: 'a repository in order, that can be written',
       hint: 'Nothing was changed beside unreachable objects.',
     },
     EXIT.deviceOrToolMissing,

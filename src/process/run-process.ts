@@ -16,6 +16,8 @@ export interface ProcessRequest {
   timeoutMs: number;
   /** stdout and stderr together. */
   maximumOutputBytes: number;
+  /** How bytes of the output become text; `latin1` keeps each of them. */
+  encoding?: 'utf8' | 'latin1';
   /** Resident memory of the whole group. */
   maximumMemoryBytes?: number;
   signal?: AbortSignal | undefined;
@@ -72,7 +74,7 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessOutcom
     killGroup(groupId);
   };
   const release = watch(request, groupId, stop);
-  const output = collectOutput(child, request.maximumOutputBytes, () => stop('output-exceeded'));
+  const output = collectOutput(child, request, () => stop('output-exceeded'));
   feed(child, request.stdin);
 
   const { exitCode, signal } = await ended(child);
@@ -126,7 +128,11 @@ function watch(request: ProcessRequest, groupId: number, stop: (reason: Limit) =
   };
 }
 
-function collectOutput(child: ChildProcess, maximumBytes: number, onTooMuch: () => void) {
+function collectOutput(
+  child: ChildProcess,
+  { maximumOutputBytes: maximumBytes, encoding = 'utf8' }: ProcessRequest,
+  onTooMuch: () => void,
+) {
   let total = 0;
   const collect = (stream: NodeJS.ReadableStream | null): (() => string) => {
     const chunks: Buffer[] = [];
@@ -136,7 +142,7 @@ function collectOutput(child: ChildProcess, maximumBytes: number, onTooMuch: () 
       if (room > 0) chunks.push(chunk.length <= room ? chunk : chunk.subarray(0, room));
       if (chunk.length > room) onTooMuch();
     });
-    return () => Buffer.concat(chunks).toString('utf8');
+    return () => Buffer.concat(chunks).toString(encoding);
   };
   return { stdout: collect(child.stdout), stderr: collect(child.stderr) };
 }

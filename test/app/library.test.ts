@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { compare, evaluate, exportKernel, inspect, optimize } from '../../src/index.ts';
+import { compare, evaluate, exportKernel, gate, inspect, optimize } from '../../src/index.ts';
 
 /** Requests as JavaScript may write them, without types. */
 type Loose = (request: never) => Promise<unknown>;
@@ -7,6 +7,7 @@ const CALLS: [name: string, call: Loose, request: object][] = [
   ['evaluate', evaluate, { target: 'softmax', paramters: {} }],
   ['optimize', optimize, { target: 'softmax', maxEvaluations: 3 }],
   ['compare', compare, { baseline: 'softmax', candidate: 'softmax', seeds: 1 }],
+  ['gate', gate, { base: 'main', markdown: 'unused.md' }],
   ['inspect', inspect, { target: 'softmax', lines: 3 }],
   ['export', exportKernel, { target: 'softmax', output: 'unused', comit: true }],
 ];

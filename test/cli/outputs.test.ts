@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { runCli } from '../../src/cli/main.ts';
 import { COMMANDS } from '../../src/core/requests/commands.ts';
 import { OUTPUT_SCHEMAS } from '../../src/core/schemas/output-schemas.ts';
+import { gateRepository } from './gate-repository.ts';
 import { repository, SCALE, temporaryFolder } from './run-cli.ts';
 
 const KERNEL = join(SCALE, '01_strided');
@@ -77,6 +78,7 @@ const OUTPUTS: readonly [keyof typeof OUTPUT_SCHEMAS, (out: string) => string[]]
   ['run-report', () => ['resume', ...store]],
   ['run-comparison', () => ['report', ...store, '--against', 'latest']],
   ['export', (out) => ['export', ...store, '-o', out]],
+  ['gate', () => ['gate', gateRepository().folder, '--base', 'main', ...ON_L4]],
   ['compare', () => ['compare', KERNEL, join(SCALE, '02_coalesced'), ...ON_L4]],
   ['inspect', () => ['inspect', KERNEL, ...ON_L4]],
   ['log', () => ['log', ...store]],

@@ -6,6 +6,7 @@ import { Writable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { runCli } from '../../src/cli/main.ts';
 import { sampled } from '../support/sampling/matrix.ts';
+import { COALESCED as CHANGED, gateRepository, slowerBy } from './gate-repository.ts';
 import { SCALE } from './run-cli.ts';
 
 /** What commands print on a terminal of 80 and one of 120 columns. Texts that changed: `npx vitest run test/cli/screens.test.ts -u`. */
@@ -45,6 +46,7 @@ const KEPT: Readonly<Record<string, readonly string[]>> = {
   diagnose: ['diagnose', STRIDED, ...ON_L4],
   compare: ['compare', STRIDED, COALESCED, ...ON_L4],
   measure: MEASURED,
+  gate: ['gate', join(folder, 'repository'), '--base', 'main', ...ON_L4],
   // A run that has ended prints its end again.
   'optimize-end': ['resume', ...STORE],
   show: ['show', ...STORE],
@@ -113,6 +115,10 @@ beforeAll(async () => {
   const file = join(problem, 'problem.json');
   const workloads = [256, 512].map((N) => ({ name: `n${N}`, dimensions: { N } }));
   writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), workloads }));
+  mkdirSync(join(folder, 'repository'));
+  const { git, edit } = gateRepository(join(folder, 'repository'));
+  git('switch', '-q', '-c', 'change');
+  edit(CHANGED, slowerBy(2));
   await printed(['optimize', problem, ...ON_L4, '--max-evaluations', '6', ...STORE], 80);
   // The run stays as old as it is.
   vi.useFakeTimers({ toFake: ['Date'] });

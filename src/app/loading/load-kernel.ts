@@ -27,12 +27,28 @@ export async function loadKernel(
   const source = await readKernelFile(folder);
   const file = join(folder, KERNEL_FILE);
   const problem = await problemOf(source, folder, file, options);
+  return { kernel: await kernelUnder(source, folder, problem), problem };
+}
+
+/**
+ * Loads a kernel folder for a problem, whichever one its kernel.json names: what a kernel was at another commit is judged by the
+ * problem as it is now.
+ *
+ * @throws WarpsmithError as {@link loadKernel}; also if the kernel does not fit the problem.
+ */
+export async function loadKernelUnder(path: string, problem: Problem): Promise<Kernel> {
+  const folder = folderOf(path, KERNEL_FILE);
+  return kernelUnder(await readKernelFile(folder), folder, problem);
+}
+
+async function kernelUnder(source: KernelSource, folder: string, problem: Problem): Promise<Kernel> {
+  const file = join(folder, KERNEL_FILE);
   if (source.dtype !== undefined && source.dtype !== problem.file.dtype) throw otherDType(source, problem, file);
   const kernelFile = bindKernelFile(source, problem.file.dtype, file);
   const read = { file: kernelFile, sources: await readSources(kernelFile, folder, file) };
   const kernel = fillConstants(read, problem.file, file);
   checkKernelAgainstProblem(kernel.file, problem.file, file);
-  return { kernel: { folder, ...kernel }, problem };
+  return { folder, ...kernel };
 }
 
 /** What warpsmith wrote for one dtype, asked for another. */

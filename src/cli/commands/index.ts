@@ -19,6 +19,7 @@ const MODULES: Readonly<Record<CommandName, () => Promise<{ readonly run: unknow
   dispatch: () => import('./dispatch.ts'),
   export: () => import('./export.ts'),
   compare: () => import('./compare.ts'),
+  gate: () => import('./gate.ts'),
   inspect: () => import('./inspect.ts'),
   log: () => import('./log.ts'),
   runs: () => import('./runs.ts'),

@@ -1,4 +1,17 @@
-import { choice, choices, FLAG, IDENTIFIER, integer, NAME, PARAMETERS, PATH, positive, TEXT, TEXTS } from './kinds.ts';
+import {
+  choice,
+  choices,
+  FLAG,
+  IDENTIFIER,
+  integer,
+  NAME,
+  PARAMETERS,
+  PATH,
+  percent,
+  positive,
+  TEXT,
+  TEXTS,
+} from './kinds.ts';
 import {
   AGENTS,
   ATTEMPT,
@@ -6,6 +19,7 @@ import {
   BASELINES,
   BUDGETS,
   type Completed,
+  checks,
   DEVICE,
   DEVICE_OF_RUN,
   dtype,
@@ -104,6 +118,9 @@ const SERVING = {
   ...STORE,
 } as const satisfies Options;
 
+/** Where kernels of a change are judged. Recordings hold single kernels, so there is none of a change. */
+const { record: _record, replay: _replay, ...JUDGING_PLACE } = DEVICE;
+
 /** What `init` is told beside a .cu file. */
 export const DRAFTING = {
   output: {
@@ -168,12 +185,7 @@ export const COMMANDS = {
         'two checks only, then counters and a prediction, on a virtual device: unverified, exit code 4',
         { notInReplays: true },
       ),
-      checks: option(
-        '--checks <which>',
-        choice(['thorough', 'usual']),
-        'thorough, as for a winner, or usual, as in a search: fewer shapes and inputs, in less time',
-        { default: 'thorough' },
-      ),
+      checks,
       suites: option(
         '--suite <name>',
         TEXTS,
@@ -468,6 +480,54 @@ export const COMMANDS = {
       note: ATTEMPT.note,
       journal: ATTEMPT.journal,
       ...STORE,
+    },
+  },
+  gate: {
+    summary: 'refuse a change that makes a kernel wrong or slower',
+    group: 'judge',
+    arguments: {
+      folder: {
+        shown: '[folder]',
+        help: 'a folder of a git repository: only kernels in it or below it',
+        default: '.',
+        completes: 'folder',
+      },
+    },
+    options: {
+      base: option(
+        '--base <ref>',
+        TEXT,
+        'the commit, branch or tag that the change is to go into, such as origin/main',
+      ),
+      ...JUDGING_PLACE,
+      workloads: {
+        ...workloads,
+        help: "a workload's name, dimensions, or all; repeatable",
+        defaultHelp: "the problem's first that the kernel takes",
+      },
+      dtype,
+      ...MEASURING,
+      checks: { ...checks, default: 'usual' },
+      maximumSlowdown: option(
+        '--max-slowdown <percent>',
+        percent(1000),
+        'how much slower a kernel may become; a GPU also needs the verdict slower',
+        { default: 3, defaultHelp: '3%' },
+      ),
+      most: option('--most <count>', integer(1, 100_000), 'judge at most so many kernels, and name the others', {
+        defaultHelp: 'all that are touched',
+      }),
+      baselineFile: option(
+        '--baseline <file>',
+        PATH,
+        'the best times so far, by kernel, workload and device: what is worse is refused, too',
+        { completes: 'file' },
+      ),
+      update: option('--update', FLAG, 'write what is better, or new, into the file of --baseline'),
+      markdown: option('--markdown <file>', PATH, 'write the result as a comment for a pull request', {
+        completes: 'file',
+      }),
+      sarif: option('--sarif <file>', PATH, 'write refusals and findings as SARIF 2.1.0', { completes: 'file' }),
     },
   },
   inspect: {

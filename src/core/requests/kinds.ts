@@ -65,6 +65,17 @@ export const positive = (maximum = Number.MAX_VALUE): Kind<number> =>
     throw badValue(flag, text, expected, `For example ${flag} 5`);
   });
 
+/** A share in percent; the sign may be left out. */
+export const percent = (maximum: number): Kind<number> => ({
+  schema: { type: 'number', minimum: 0, maximum },
+  read(flag, text) {
+    const value = Number(/^\s*(\d+(?:\.\d+)?)\s*%?\s*$/.exec(text)?.[1] ?? Number.NaN);
+    if (value <= maximum) return value;
+    throw badValue(flag, text, `a share from 0% to ${maximum}%`, `For example ${flag} 5%`);
+  },
+  write: (flag, value) => [flag, `${value}%`],
+});
+
 /** One of a few words. */
 export const choice = <const T extends string>(choices: readonly T[]): Kind<T> =>
   once({ enum: choices }, (flag, text) => {

@@ -103,6 +103,13 @@ export const dtype = option(
 
 export const parameters = option('--set <name=value>', PARAMETERS, 'set a parameter; repeatable', { default: {} });
 
+export const checks = option(
+  '--checks <which>',
+  choice(['thorough', 'usual']),
+  'thorough, as for a winner, or usual, as in a search: fewer shapes and inputs, in less time',
+  { default: 'thorough' },
+);
+
 export const tier = option(
   '--tier <tier>',
   choice(TIERS),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { contendersFileSchema } from '../contenders-file.ts';
 import { evaluationSchema } from '../evaluation.ts';
+import { gateBaselineSchema } from '../gate-baseline.ts';
 import { kernelFileSchema } from '../kernel.ts';
 import { problemFileSchema } from '../problem.ts';
 import { COMMANDS, type CommandName } from '../requests/commands.ts';
@@ -29,6 +30,11 @@ export const jsonSchemas = (): Readonly<Record<string, object>> => ({
     contendersFileSchema,
     'warpsmith contenders',
     'Kernels with settings, from which `warpsmith dispatch --kernels` makes a table.',
+  ),
+  'gate-baseline.schema.json': described(
+    gateBaselineSchema,
+    'warpsmith gate baseline',
+    'The best times of kernels so far, which `warpsmith gate --baseline` holds them to.',
   ),
   'suites.schema.json': described(
     suitesFileSchema,

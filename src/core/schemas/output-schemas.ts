@@ -91,6 +91,11 @@ export const OUTPUT_SCHEMAS = {
     ...{ problem: text, device: object, seed: number, baseline: object, candidate: object, workloads: list },
     ...{ geometricMean: orNull(object), failOn: orNull(text), failing: texts },
   }),
+  gate: document('gate', {
+    ...{ base: object, head: object, fileCount: number, checks: text, maximumSlowdown: number },
+    ...{ device: orNull(object), problems: texts, deleted: texts, leftOut: texts, unknownWorkloads: texts },
+    ...{ kernels: list, baseline: orNull(object), passes: z.boolean(), failing: texts },
+  }),
   inspect: document('inspect', {
     ...{ candidate: object, device: object, workload: text, status: text, counters: orNull(object) },
     ...{ totals: object, attributedShare: orNull(number), hot: list, lines: list },

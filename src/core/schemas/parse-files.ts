@@ -3,6 +3,7 @@ import { bindKernel, bindProblem, dtypesOf } from '../bind-dtype.ts';
 import { type ContendersFile, contendersFileSchema } from '../contenders-file.ts';
 import type { DType } from '../dtype.ts';
 import { WarpsmithError } from '../errors.ts';
+import { type GateBaseline, gateBaselineSchema } from '../gate-baseline.ts';
 import { parseJson } from '../json/parse-json.ts';
 import type { KernelFile, KernelSource } from '../kernel.ts';
 import { kernelFileSchema } from '../kernel.ts';
@@ -52,6 +53,15 @@ export const parseKernelFile = (text: string, file: string): KernelSource => par
  */
 export const parseContendersFile = (text: string, file: string): ContendersFile =>
   parseWith(contendersFileSchema, text, file);
+
+/**
+ * Parses the file that `warpsmith gate` holds kernels to.
+ *
+ * @param file - its name in messages.
+ * @throws WarpsmithError with file, JSON path, value received, expected value, and a hint.
+ */
+export const parseGateBaseline = (text: string, file: string): GateBaseline =>
+  parseWith(gateBaselineSchema, text, file);
 
 /**
  * A kernel for a problem of one dtype, with all checks that do not need the problem.

@@ -15,7 +15,7 @@ export const describeEvidence = ({ evidence }: Pick<Finding, 'evidence'>): strin
     .join('; ');
 
 /** `Bank conflicts [bank-conflicts], estimated gain 1.95×`; findings without an estimate say so. */
-const titleOf = ({ title, id, estimatedSpeedup }: Finding): string =>
+export const titleOf = ({ title, id, estimatedSpeedup }: Finding): string =>
   `${title} [${id}], ${estimatedSpeedup > 1 ? `estimated gain ${estimatedSpeedup.toFixed(2)}×` : 'no estimate of the gain'}`;
 
 const inShort = (finding: Finding): string => `${titleOf(finding)}: ${describeEvidence(finding)}`;

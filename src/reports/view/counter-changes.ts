@@ -55,12 +55,19 @@ const MOST_COUNTERS = 8;
 /** Below this change a figure is not worth attention. */
 const LEAST_CHANGE = 1.02;
 
+/** Every figure of an evaluation, by its name; undefined where nothing was counted. */
+export const countedFigures = ({ counters, timing }: Evaluation): Readonly<Record<string, number>> | undefined =>
+  counters && Object.fromEntries(FIGURES.map(([name, value]) => [name, value(counters, timing)]));
+
 /** What moved from one evaluation to another, most first: `barriers 12 → 3 (×0.25)`. Nothing where one was not counted. */
-export function counterChanges(from: Evaluation, to: Evaluation): string[] {
-  if (!from.counters || !to.counters) return [];
-  const changes = FIGURES.flatMap(([name, value]) => {
-    const [before, after] = [value(from.counters!, from.timing), value(to.counters!, to.timing)];
-    if (before === after) return [];
+export const counterChanges = (from: Evaluation, to: Evaluation): string[] =>
+  figureChanges(countedFigures(from) ?? {}, countedFigures(to) ?? {});
+
+/** The same of figures that were kept. One that is missing on a side did not move. */
+export function figureChanges(from: Readonly<Record<string, number>>, to: Readonly<Record<string, number>>): string[] {
+  const changes = FIGURES.flatMap(([name]) => {
+    const [before, after] = [from[name], to[name]];
+    if (before === undefined || after === undefined || before === after) return [];
     const factor = before === 0 || after === 0 ? Number.POSITIVE_INFINITY : Math.max(before / after, after / before);
     if (!(factor >= LEAST_CHANGE)) return [];
     const times = Number.isFinite(factor) ? ` (×${formatFigure(after / before)})` : '';
