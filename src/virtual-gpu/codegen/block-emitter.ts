@@ -69,8 +69,9 @@ const OTHER_SPACES: ReadonlySet<string> = new Set(['local', 'const', 'param']);
 /** Lanes of a warp meet: asks after lanes that are named but elsewhere, and tells the race detector. */
 function emitLaneMeeting(frame: BlockFrame, instruction: PtxInstruction): void {
   const { b, kernel, locals, masked } = frame;
-  if (synchronisationOf(instruction) !== 'warp') return;
-  if (masked) emitMissingLanes(frame, instruction);
+  const meeting = synchronisationOf(instruction);
+  if (meeting !== 'warp' && meeting !== 'warpgroup') return;
+  if (masked && meeting === 'warp') emitMissingLanes(frame, instruction);
   if (kernel.watching) b.get(locals.warp).call(kernel.imports.watchLanes);
 }
 

@@ -63,7 +63,7 @@ export interface LaunchRequest {
   ranges: DeviceRange[];
   /** Indices of ranges by name of the parameter or variable that gives their address. */
   rangesByName: Record<string, number[]>;
-  /** Orders warps within a CTA, and the turns of CTAs within a cluster. */
+  /** Orders warps within a CTA, and the turns of CTAs within a cluster; chooses the asynchronous copies that land at once. */
   orderSeed: number;
   instructionsPerCta: number;
   /** End of the used part of device memory. */
@@ -366,7 +366,11 @@ export class CtaRunner {
     this.#cta = resident;
     this.#fillPrivateMemory(linear);
     this.#memory.u8.set(this.#freshWarps, WARPS);
-    resident.begin(place, seededOrder(this.#warpCount, this.#seedOf(linear)), this.image.registersAtStart);
+    const seed = this.#seedOf(linear);
+    const { registersAtStart } = this.image;
+    // The race detector knows that a copy may land at any time until the wait, and takes it for late.
+    const landingSeed = this.#watcher ? 0 : seed;
+    resident.begin(place, seededOrder(this.#warpCount, seed), { registersAtStart, landingSeed });
     this.#watcher?.beginCta(linear, resident.index);
   }
 
