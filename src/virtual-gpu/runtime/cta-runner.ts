@@ -197,7 +197,6 @@ export class CtaRunner {
         watchUniform: (group: number, address: number, warp: number, masked: number) =>
           this.#watcher!.uniformGroup(group, address, warp, masked !== 0),
         watchLanes: (warp: number) => this.#watcher!.lanesMeet(warp),
-        lanesMissing: (warp: number, lanes: number) => this.#lanesMissing(warp, lanes),
       },
     };
   }
@@ -489,24 +488,6 @@ export class CtaRunner {
     if (status === RUN_STATUS.exited) this.#cta.states[warp] = 'exited';
     else if (status !== RUN_STATUS.budgetSpent) this.#cta.states[warp] = 'waiting';
     return this.#slice - this.#memory.i32[budget]!;
-  }
-
-  /**
-   * Some lanes of a warp exchange values with `lanes`, by bits, which are elsewhere. Those that have exited no longer count, but
-   * on a GPU one that waits at a barrier keeps the others waiting, and they keep the barrier waiting.
-   */
-  #lanesMissing(warpAddress: number, lanes: number): void {
-    const warp = (warpAddress - WARPS) / this.image.warpBytes;
-    for (const lane of ALL_LANES) {
-      const pc = this.#memory.i32[(warpAddress + WARP.programCounters) / 4 + lane]!;
-      if ((lanes & (1 << lane)) === 0 || pc < PC.waiting || pc === PC.exited) continue;
-      throw new KernelFault(
-        'barrier',
-        `thread ${warp * LANES + lane} waits at a barrier while other threads of its warp wait for it: the mask of their ` +
-          'shuffle, vote or __syncwarp() names it',
-        { instruction: this.image.barriers.get(pc & PC.blockMask), lane },
-      );
-    }
   }
 
   /** Threads of the CTA that have not exited. */
