@@ -16,6 +16,7 @@ import type { BlockPlace, KernelImage } from './kernel-image.ts';
 import { DEVICE_START, TABLES, WRITE_PAGE_BYTES } from './layout.ts';
 import { OriginTracer } from './pointer-origins.ts';
 import { warpOperation } from './runtime/warp-operations.ts';
+import { spinLoopsOf } from './spin-loops.ts';
 import { ModuleBuilder } from './wasm/module-builder.ts';
 
 export interface CompileKernelOptions {
@@ -87,6 +88,7 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
     warpSites: kernel.warpSites,
     barriers: barriersOf(blocks),
     places: blocks.map(placeOf),
+    spinLoops: spinLoopsOf(blocks, symbols.addresses),
     registers: describeRegisters(analysis),
     warpBytes: slots.warpBytes,
     staticSharedBytes: symbols.staticSharedBytes,

@@ -5,6 +5,7 @@ import type { WarpSite } from './codegen/kernel-context.ts';
 import type { AccessGroup } from './codegen/memory/access-groups.ts';
 import type { RegisterKind } from './codegen/state/register-kinds.ts';
 import type { DecisionSites } from './decisions/decision-sites.ts';
+import type { SpinLoop } from './spin-loops.ts';
 
 /** A kernel compiled to WebAssembly, with all data for running it. */
 export interface KernelImage extends RunnableImage {
@@ -44,6 +45,7 @@ export interface RunnableImage {
   barriers: Map<number, PtxInstruction>;
   /** By block. */
   places: readonly BlockPlace[];
+  spinLoops: readonly SpinLoop[];
   /** `bits`: declared width; values of 16-bit registers are held zero-extended. */
   registers: Map<string, { offset: number; kind: RegisterKind; bits: number; uniform: boolean }>;
   warpBytes: number;

@@ -32,6 +32,7 @@ import { BoundsChecker } from './bounds.ts';
 import { type CtaPlace, ResidentCta } from './clusters/resident-cta.ts';
 import { CLUSTER_PHASE, type Sender } from './cta-state.ts';
 import { KernelFault } from './fault.ts';
+import { lackOf } from './mbarriers/suspended-lanes.ts';
 import { type DeviceRange, PrivateMemory } from './memories.ts';
 import { type AccessCounts, PatternCounter } from './pattern-counter.ts';
 import { type ClusterPrint, PrintLog } from './printing/print-log.ts';
@@ -44,6 +45,7 @@ import {
   type RequestKind,
   type SiteRequests,
 } from './site-requests.ts';
+import { at, tellWaits, type Wait, waitAtBarrier, waitInLoop } from './waits.ts';
 import { type OperationSurroundings, WarpContext } from './warp-context.ts';
 import { type WarpOperation, warpOperation } from './warp-operations.ts';
 import type { WriteMap } from './write-map.ts';
@@ -275,6 +277,7 @@ export class CtaRunner {
   }
 
   #totalShared = 0;
+  #isLate: () => boolean = () => false;
 
   #takeRubbish(contents: PrivateContents): void {
     if (contents.kind !== 'leftovers') this.#leftovers.forget();
@@ -308,9 +311,11 @@ export class CtaRunner {
   /**
    * Runs the CTAs of one cluster, or of a cooperative grid, to their ends. Asks `isPointless` from time to time, and stops if they are.
    * @param index of the cluster: of the CTA, where a cluster is one; 0 for a cooperative grid.
+   * @param isLate whether the time limit has passed: the fault `late` says who waits for what.
    * @throws KernelFault with `cta` and `warpIndex` set.
    */
-  runCluster(index: number, isPointless: () => boolean = () => false): void {
+  runCluster(index: number, isPointless: () => boolean = () => false, isLate: () => boolean = () => false): void {
+    this.#isLate = isLate;
     try {
       for (const resident of this.#residents) {
         if (resident.index > 0) this.#cta.leave();
@@ -466,8 +471,9 @@ export class CtaRunner {
       if (cta.instructions > instructionsPerCta)
         throw new KernelFault(
           'budget',
-          `a CTA executed more than ${instructionsPerCta.toLocaleString('en')} warp instructions without finishing`,
+          `a CTA executed more than ${instructionsPerCta.toLocaleString('en')} warp instructions without finishing: ${this.#waits()};`,
         );
+      if (this.#isLate()) throw new KernelFault('late', this.#waits());
     }
     return hasRun;
   }
@@ -722,6 +728,81 @@ export class CtaRunner {
     this.#reportStuckCluster(live);
   }
 
+  /** What all threads do that have not exited, in words: it may be nothing that ever ends. */
+  #waits(): string {
+    const current = this.#cta;
+    const waits = this.#residents.flatMap((resident) => {
+      if (resident.hasEnded) return [];
+      this.#enter(resident);
+      return [...this.#waitsAtBarriers(), ...this.#waitsForPhases(), ...this.#waitsOfRunning()];
+    });
+    this.#enter(current);
+    const ended = this.#residents.filter(({ hasEnded }) => hasEnded);
+    const [first] = ended;
+    if (!first) return tellWaits(waits);
+    const which =
+      ended.length === 1 ? `CTA (${first.place.cta.join(', ')}) has ended` : `${ended.length} CTAs have ended`;
+    return `${tellWaits(waits)}; ${which}`;
+  }
+
+  #waitOf(warp: number, lanes: readonly number[], what: string): Wait {
+    const thread = this.#threadName(WARPS + warp * this.image.warpBytes, lanes[0]!);
+    return { what, cta: this.#cta.place.cta, thread, threads: lanes.length };
+  }
+
+  #waitsAtBarriers(): Wait[] {
+    const ofCluster = this.#waitingLanes().filter(({ block }) => isClusterWait(this.image.barriers.get(block)!));
+    return [
+      ...this.#arrivals().flatMap((arrival) =>
+        arrival.groups.map(({ warp, lanes, block }) =>
+          this.#waitOf(warp, lanes, waitAtBarrier(arrival, this.image.barriers.get(block)!)),
+        ),
+      ),
+      ...ofCluster.map(({ warp, lanes, block }) =>
+        this.#waitOf(warp, lanes, `waits${at(this.image.barriers.get(block)!.source)} for the barrier of its cluster`),
+      ),
+    ];
+  }
+
+  #waitsForPhases(): Wait[] {
+    return this.#cta.suspended.open.map((poll) =>
+      this.#waitOf(
+        (poll.warp - WARPS) / this.image.warpBytes,
+        [poll.lane],
+        `waits${at(poll.instruction.source)} for ${lackOf(poll)}`,
+      ),
+    );
+  }
+
+  /** Of threads that poll memory, or compute. */
+  #waitsOfRunning(): Wait[] {
+    return this.#cta.states.flatMap((state, warp) => {
+      if (state !== 'ready') return [];
+      return [...this.#runningLanes(warp)].flatMap(([block, lanes]) => this.#waitsInBlock(warp, block, lanes));
+    });
+  }
+
+  #runningLanes(warp: number): ReadonlyMap<number, number[]> {
+    const { i32 } = this.#memory;
+    const place = WARPS + warp * this.image.warpBytes;
+    if (i32[(place + WARP.converged) >> 2] !== 0) return new Map([[i32[(place + WARP.nextBlock) >> 2]!, ALL_LANES]]);
+    const counterOf = (lane: number): number => i32[(place + WARP.programCounters) / 4 + lane]!;
+    const running = ALL_LANES.filter((lane) => counterOf(lane) < PC.waiting);
+    return Map.groupBy(running, (lane) => counterOf(lane) & PC.blockMask);
+  }
+
+  #waitsInBlock(warp: number, block: number, lanes: number[]): Wait[] {
+    const loop = this.image.spinLoops.find(({ blocks }) => blocks.includes(block));
+    if (!loop) return [this.#waitOf(warp, lanes, `runs${at(this.image.places[block]?.source)}`)];
+    const context = this.#context(loop.instruction, WARPS + warp * this.image.warpBytes, false);
+    const memory = {
+      ...{ ranges: this.#request.ranges, device: this.#deviceView, own: this.#memory.view },
+      sharedBytes: this.#totalShared,
+    };
+    const byPlace = Map.groupBy(lanes, (lane) => waitInLoop(context, lane, memory));
+    return [...byPlace].map(([what, own]) => this.#waitOf(warp, own, what));
+  }
+
   /** @throws KernelFault for those who wait for threads of the cluster that cannot arrive. */
   #reportStuckCluster(live: readonly ResidentCta[]): never {
     const waiting = live.find((resident) => {
@@ -732,7 +813,8 @@ export class CtaRunner {
     const [group] = waiting ? this.#waitingLanes() : [];
     throw new KernelFault(
       'barrier',
-      `threads wait for the cluster's barrier, at which threads of CTA ${late.join(', ')} of the cluster do not arrive`,
+      `threads wait for the cluster's barrier, at which threads of CTA ${late.join(', ')} of the cluster do not arrive: ` +
+        `${this.#waits()};`,
       group && { instruction: this.image.barriers.get(group.block)!, lane: group.lanes[0]! },
     );
   }
@@ -754,7 +836,7 @@ export class CtaRunner {
       .join('; ');
     const block = arrivals[0]?.groups[0]?.block;
     const instruction = block === undefined ? undefined : this.image.barriers.get(block);
-    throw new KernelFault('barrier', `${text}; the others have exited or wait elsewhere`, {
+    throw new KernelFault('barrier', `${text}; the others have exited or wait elsewhere: ${this.#waits()};`, {
       instruction,
     });
   }
