@@ -12,10 +12,11 @@ import { type Imports, KernelContext } from './codegen/kernel-context.ts';
 import { Helpers } from './codegen/lane/helpers.ts';
 import { registerKind } from './codegen/state/register-kinds.ts';
 import { layOutSymbols } from './codegen/state/symbols.ts';
-import type { KernelImage } from './kernel-image.ts';
+import type { BlockPlace, KernelImage } from './kernel-image.ts';
 import { DEVICE_START, TABLES, WRITE_PAGE_BYTES } from './layout.ts';
 import { OriginTracer } from './pointer-origins.ts';
 import { warpOperation } from './runtime/warp-operations.ts';
+import { spinLoopsOf } from './spin-loops.ts';
 import { ModuleBuilder } from './wasm/module-builder.ts';
 
 export interface CompileKernelOptions {
@@ -86,6 +87,8 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
     groups: kernel.groups,
     warpSites: kernel.warpSites,
     barriers: barriersOf(blocks),
+    places: blocks.map(placeOf),
+    spinLoops: spinLoopsOf(blocks, symbols.addresses),
     registers: describeRegisters(analysis),
     warpBytes: slots.warpBytes,
     staticSharedBytes: symbols.staticSharedBytes,
@@ -119,7 +122,6 @@ function importFunctions(module: ModuleBuilder): Imports {
     watchGroup: module.importFunction('watchGroup', taking(3)),
     watchUniform: module.importFunction('watchUniform', taking(4)),
     watchLanes: module.importFunction('watchLanes', taking(1)),
-    lanesMissing: module.importFunction('lanesMissing', taking(2)),
   };
 }
 
@@ -177,4 +179,12 @@ function barriersOf(blocks: readonly JitBlock[]): KernelImage['barriers'] {
   for (const { terminator } of blocks)
     if (terminator.kind === 'barrier') result.set(terminator.next, terminator.instruction);
   return result;
+}
+
+function placeOf({ instructions }: JitBlock): BlockPlace {
+  const [first] = instructions;
+  return {
+    source: instructions.find(({ source }) => source)?.source,
+    meets: first && synchronisationOf(first) === 'warp' ? first.opcode : undefined,
+  };
 }

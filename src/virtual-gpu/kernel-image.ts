@@ -1,9 +1,11 @@
+import type { SourceLocation } from '../core/compiled-code.ts';
 import type { PtxInstruction, PtxParameter } from '../ptx/ast.ts';
 import type { CountTables } from './codegen/control/runtime-functions.ts';
 import type { WarpSite } from './codegen/kernel-context.ts';
 import type { AccessGroup } from './codegen/memory/access-groups.ts';
 import type { RegisterKind } from './codegen/state/register-kinds.ts';
 import type { DecisionSites } from './decisions/decision-sites.ts';
+import type { SpinLoop } from './spin-loops.ts';
 
 /** A kernel compiled to WebAssembly, with all data for running it. */
 export interface KernelImage extends RunnableImage {
@@ -11,6 +13,13 @@ export interface KernelImage extends RunnableImage {
   /** Instructions of each block, for attributing counts to lines. */
   blockInstructions: PtxInstruction[][];
   decisions: DecisionSites;
+}
+
+/** Where a block lies in the source, for messages. */
+export interface BlockPlace {
+  readonly source: SourceLocation | undefined;
+  /** Opcode of the instruction at which lanes of a warp meet there; undefined if the block begins otherwise. */
+  readonly meets: string | undefined;
 }
 
 /** What runs compiled code needs this about it. Plain data that travels to worker threads. */
@@ -34,6 +43,9 @@ export interface RunnableImage {
   warpSites: WarpSite[];
   /** The barrier instruction that precedes a block. */
   barriers: Map<number, PtxInstruction>;
+  /** By block. */
+  places: readonly BlockPlace[];
+  spinLoops: readonly SpinLoop[];
   /** `bits`: declared width; values of 16-bit registers are held zero-extended. */
   registers: Map<string, { offset: number; kind: RegisterKind; bits: number; uniform: boolean }>;
   warpBytes: number;

@@ -125,13 +125,19 @@ export const WARP = {
   remainingBudget: 284,
   /** i64: instructions executed up to the end of the current block; kept only by kernels that read a clock. */
   clock: 288,
-  /** i32: 1 if the warp gives way at its next block, because it polls an mbarrier, or device memory in a cooperative launch. */
+  /**
+   * i32: not 0 if the warp gives way at its next block, because it polls an mbarrier, or device memory in a cooperative launch; or
+   * {@link HELD_BACK}.
+   */
   yields: 296,
   threadX: 320,
   threadY: 448,
   threadZ: 576,
   registers: 704,
 } as const;
+
+/** The warp gives way because lanes that its mask names still wait for an mbarrier. */
+export const HELD_BACK = 2;
 
 /** One decision's record: a byte that is 1 once it was false for some thread, then one for true. */
 export const DECISION = { wasFalse: 0, wasTrue: 1, bytes: 2 } as const;

@@ -19,6 +19,7 @@ const STATUS_OF_FAULT: Record<string, FailureStatus> = {
   'read-only': 'unsafe',
   trap: 'crashed',
   budget: 'timed-out',
+  late: 'timed-out',
   unsupported: 'unsupported',
 };
 

@@ -79,5 +79,5 @@ export interface FaultReport {
   buffer: { name: string; offsetBytes: number; sizeBytes: number } | undefined;
 }
 
-/** Cells of the shared queue: the next position to take, and the lowest position that faulted. */
-export const QUEUE = { next: 0, faultedAt: 1, cells: 2 } as const;
+/** Cells of the shared queue: the next position to take, the lowest position that faulted, and whether the time limit has passed. */
+export const QUEUE = { next: 0, faultedAt: 1, isLate: 2, cells: 3 } as const;

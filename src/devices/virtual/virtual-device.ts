@@ -392,7 +392,7 @@ export class VirtualDevice implements Device {
         case 'timed-out':
           return failure(
             'timed-out',
-            `${step.functionName} did not finish within ${Math.round(options.timeoutMs)} ms: ${begunText(step, cluster, outcome)}${waitText(step, module.kept.ptx, symbol)}`,
+            `${step.functionName} did not finish within ${Math.round(options.timeoutMs)} ms: ${begunText(step, cluster, outcome)}${waitText(step, module.kept.ptx, symbol)}${outcome.waits ? `; ${outcome.waits}` : ''}`,
           );
         case 'crashed':
           return failure(

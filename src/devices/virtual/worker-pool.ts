@@ -29,7 +29,14 @@ export type PoolOutcome =
       printed: PrintReport | undefined;
     }
   | { kind: 'fault'; fault: FaultReport /** Up to there. */; printed: PrintReport['lines'] }
-  | { kind: 'timed-out' /** Clusters that were begun, of all. */; begun: number; count: number }
+  | {
+      kind: 'timed-out';
+      /** Clusters that were begun, of all. */
+      begun: number;
+      count: number;
+      /** What the threads of the first that had not ended were doing, if it is known. */
+      waits: string | undefined;
+    }
   | { kind: 'crashed'; message: string };
 
 type RunRequest = WorkerRequest & { kind: 'run' };
@@ -99,8 +106,11 @@ export class WorkerPool {
       const settled = await Promise.race([Promise.all(replies), timeout]);
       if (settled === 'timed-out') {
         const begun = Math.min(Atomics.load(queue, QUEUE.next), order.length);
-        await this.#end();
-        return { kind: 'timed-out', begun, count: order.length };
+        Atomics.store(queue, QUEUE.isLate, 1);
+        const said = await lastWords(replies);
+        if (!said) await this.#end();
+        const waits = said && firstWait(said);
+        return { kind: 'timed-out', begun, count: order.length, waits };
       }
       return outcomeOf(settled);
     } catch (error) {
@@ -160,6 +170,24 @@ export class WorkerPool {
       post(worker, request);
     });
   }
+}
+
+/** Threads look at the clock between slices of a warp. One that runs for long may not answer. */
+const LAST_WORDS_MS = 1000;
+
+/** The replies of threads that are told that their time is over; undefined if one does not answer. */
+async function lastWords(replies: readonly Promise<WorkerReply>[]): Promise<WorkerReply[] | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const silence = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), LAST_WORDS_MS);
+  });
+  return Promise.race([Promise.all(replies), silence]).finally(() => clearTimeout(timer));
+}
+
+/** What the threads of the first cluster do that has not come to its end. */
+function firstWait(replies: readonly WorkerReply[]): string | undefined {
+  const faults = replies.flatMap((reply) => (reply.ok || reply.fault.kind !== 'late' ? [] : [reply.fault]));
+  return faults.toSorted((a, b) => a.position - b.position)[0]?.message;
 }
 
 /** What threads need not know is left out: copying it would take as long as a launch. */

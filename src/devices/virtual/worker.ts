@@ -61,7 +61,8 @@ function run(request: WorkerRequest & { kind: 'run' }, runner: CtaRunner, writes
     const position = Atomics.add(queue, QUEUE.next, 1);
     if (position >= order.length || position > Atomics.load(queue, QUEUE.faultedAt)) break;
     try {
-      runner.runCluster(order[position]!, () => position > Atomics.load(queue, QUEUE.faultedAt));
+      const isPointless = (): boolean => position > Atomics.load(queue, QUEUE.faultedAt);
+      runner.runCluster(order[position]!, isPointless, () => Atomics.load(queue, QUEUE.isLate) !== 0);
       uninitialisedRead ??= reportRead(runner.uninitialisedRead, position);
       olderRead ??= reportOlder(runner.olderRead, position);
       printed = withPrint(printed, runner.takePrinted(), position);

@@ -43,7 +43,7 @@ export interface CheckRunsOptions {
 /** The settings of one run; everything else follows from the check. */
 export interface Trial {
   readonly name: string;
-  /** A seeded order of CTAs and warps instead of the natural one. */
+  /** A seeded order of CTAs and warps instead of the natural one, and some asynchronous copies land as soon as they are issued. */
   readonly reordered?: boolean;
   readonly poison: Poison;
   /** Use separate buffers with only their declared alignment. */
@@ -112,6 +112,13 @@ export class CheckRuns {
   /** Whether the device lets a run choose the contents of shared and local memory. */
   get choosesPrivateMemory(): boolean {
     return this.#options.device.identity.kind === 'virtual';
+  }
+
+  /** Whether the order's seed also chooses when copies land. */
+  get copiesAsynchronously(): boolean {
+    const { device, module } = this.#options;
+    const { code } = module;
+    return device.identity.kind === 'virtual' && code.kind === 'ptx' && /\bcp\.(?:reduce\.)?async\b/.test(code.text);
   }
 
   /** Whether a run can see data of an earlier one in a workspace with `init: once`. */

@@ -29,7 +29,8 @@ export async function explainDifference(judged: JudgedCheck, first: RunResult, s
   const otherOrder = await runs.runAfresh({ ...NATURAL, ...OTHER_ORDER });
   if (!otherOrder.ok) return otherOrder;
   if (!cameOutOtherwise(judged, first, otherOrder)) return refusePoison(runs.name, difference, runs);
-  const refusal = refused('wrong', `output depends on the order of CTAs or warps: ${difference}`, runs.name);
+  const landings = runs.copiesAsynchronously ? ', or on when asynchronous copies land' : '';
+  const refusal = refused('wrong', `output depends on the order of CTAs or warps${landings}: ${difference}`, runs.name);
   const differing = differingElements(outputs, first.outputs, second.outputs)!;
   return blamingFirstOf(refusal, { runs, run: first, outputs }, differing);
 }

@@ -3,7 +3,7 @@ import { spaceOf } from '../../ptx/instruction-parts.ts';
 import { definitionsAndUses, namedLanesOf, runsAs, synchronisationOf } from '../../ptx/instructions/properties.ts';
 import type { Runs } from '../../ptx/instructions/row.ts';
 import { registersOf } from '../../ptx/operands.ts';
-import { LAUNCH, WARP } from '../layout.ts';
+import { HELD_BACK, LAUNCH, WARP } from '../layout.ts';
 import { isMarkedStrong } from '../race-detector/watched-access.ts';
 import { unsupported } from '../unsupported.ts';
 import type { FunctionBuilder, Local } from '../wasm/function-builder.ts';
@@ -17,7 +17,7 @@ import { SegmentEmitter } from './lane/segment-emitter.ts';
 import { isVectorAccess } from './memory/plan.ts';
 import { emitUniform } from './uniform/emit.ts';
 import { UniformRegisters } from './uniform/registers.ts';
-import { callOut, callSite, checkOfEarlyRead, emitWarp } from './warp/emit.ts';
+import { callOut, callSite, checkOfEarlyRead, checkOfMask, emitWarp } from './warp/emit.ts';
 
 const TEMPORARY_COUNT = 6;
 
@@ -66,29 +66,48 @@ const givesOlderValues = ({ kernel }: BlockFrame, instruction: PtxInstruction): 
 
 const OTHER_SPACES: ReadonlySet<string> = new Set(['local', 'const', 'param']);
 
-/** Lanes of a warp meet: asks after lanes that are named but elsewhere, and tells the race detector. */
+/** Lanes of a warp meet: asks after lanes whose mask is not that of the lanes here, and tells the race detector. */
 function emitLaneMeeting(frame: BlockFrame, instruction: PtxInstruction): void {
-  const { b, kernel, locals, masked } = frame;
-  if (synchronisationOf(instruction) !== 'warp') return;
-  if (masked) emitMissingLanes(frame, instruction);
+  const { b, kernel, locals } = frame;
+  const meeting = synchronisationOf(instruction);
+  if (meeting !== 'warp' && meeting !== 'warpgroup') return;
+  if (meeting === 'warp') emitMaskCheck(frame, instruction);
   if (kernel.watching) b.get(locals.warp).call(kernel.imports.watchLanes);
 }
 
-/** A mask that differs from lane to lane came from the lanes that are here. */
-function emitMissingLanes({ b, kernel, locals, uniforms }: BlockFrame, instruction: PtxInstruction): void {
+/**
+ * Code that is not watched only asks whether somebody waits for lanes that wait elsewhere. A mask that differs from lane to lane came
+ * from the lanes that are here.
+ */
+function emitMaskCheck(frame: BlockFrame, instruction: PtxInstruction): void {
+  const { b, kernel, masked, uniforms } = frame;
   const mask = namedLanesOf(instruction);
-  const pushMissing = () => {
-    if (mask?.kind === 'register') b.get(uniforms.local(mask.name));
-    else b.i32(mask?.kind === 'immediate' ? Number(BigInt.asIntN(32, mask.value)) : 0);
-    b.get(locals.warp).memory('i32.load', WARP.activeBits).i32(-1).op('i32.xor').op('i32.and');
-  };
-  if (mask?.kind !== 'immediate' && !(mask?.kind === 'register' && kernel.uniform.has(mask.name))) return;
-  pushMissing();
-  b.if(() => {
-    b.get(locals.warp);
-    pushMissing();
-    b.call(kernel.imports.lanesMissing);
-  });
+  const isUniform = mask?.kind === 'register' && kernel.uniform.has(mask.name);
+  const check = mask && checkOfMask(instruction, mask);
+  if (!check || (mask.kind !== 'immediate' && !isUniform) || instruction.guard) {
+    if (check && kernel.watching) emitCheck(frame, check);
+    return;
+  }
+  const namesAll = mask.kind === 'immediate' && BigInt.asIntN(32, mask.value) === -1n;
+  if (!masked && (namesAll || !kernel.watching)) return;
+  if (mask.kind === 'register') b.get(uniforms.local(mask.name));
+  else b.i32(Number(BigInt.asIntN(32, mask.value)));
+  if (masked) b.get(frame.locals.warp).memory('i32.load', WARP.activeBits);
+  else b.i32(-1);
+  b.op('i32.xor');
+  // Of what is not watched, only missing lanes matter.
+  if (!kernel.watching)
+    b.get(frame.locals.warp).memory('i32.load', WARP.activeBits).i32(-1).op('i32.xor').op('i32.and');
+  b.if(() => emitCheck(frame, check));
+}
+
+/** Lanes that must wait for others go back to before the block, and their warp gives way. */
+function emitCheck(frame: BlockFrame, check: PtxInstruction): void {
+  const { b, masked, locals } = frame;
+  callOut(frame, check);
+  if (!masked) return;
+  b.get(locals.warp).memory('i32.load', WARP.yields).i32(HELD_BACK).op('i32.eq');
+  b.if(() => b.i32(0).op('return'));
 }
 
 /** Emits the function of one block, for a converged warp or (masked) for the lanes in its mask. */

@@ -30,7 +30,6 @@ export interface Imports {
   watchGroup: number;
   watchUniform: number;
   watchLanes: number;
-  lanesMissing: number;
 }
 
 /** Functions written once per module that blocks call. */

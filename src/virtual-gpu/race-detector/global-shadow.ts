@@ -1,5 +1,6 @@
 import type { WarpClocks } from './clocks.ts';
 import type { EarlierAccess } from './earlier-access.ts';
+import { type LaneAccess, LaneAccesses } from './lane-accesses.ts';
 
 const PAGE_CELLS = 4096;
 const WARPS_PER_CTA = 32;
@@ -29,6 +30,7 @@ interface Page {
   values: Uint8Array;
   /** Who has read a cell since its last plain write. */
   readers: (Reader[] | undefined)[] | undefined;
+  lanes: LaneAccesses | undefined;
 }
 
 /** The warp whose accesses are noted. */
@@ -38,6 +40,8 @@ export interface Accessor {
   /** Its own time. */
   time: number;
   clocks: WarpClocks;
+  /** Of a plain access whose warp's lanes are compared, too: see {@link LaneAccess}. */
+  lanes?: Pick<LaneAccess, 'met' | 'execution' | 'otherLane'> | undefined;
 }
 
 /**
@@ -80,10 +84,13 @@ export class GlobalShadow {
   /** Records a read. Returns the write that it races with, if there is one. */
   read(address: number, bytes: number, where: number, isStrong: boolean, by: Accessor): EarlierAccess | undefined {
     const end = (address + bytes) >>> this.#shift;
+    const lane = laneAccess(where, isStrong, by);
     for (let cell = address >>> this.#shift; cell < end; cell++) {
       const page = this.#page(cell);
       const at = cell % PAGE_CELLS;
       if (page.isAgreed[at] === 0 && this.#isUnordered(page.plain, at, by)) return lastWrite(page.plain, at);
+      const written = lane ? lanesOf(page).read(at, lane) : -1;
+      if (written !== -1) return earlier(ownerOf(by), written, true);
       this.#addReader(page, at, where, isStrong, by);
     }
     return undefined;
@@ -102,12 +109,15 @@ export class GlobalShadow {
     memory: Uint8Array,
   ): EarlierAccess | undefined {
     const end = (address + bytes) >>> this.#shift;
+    const lane = laneAccess(where, isStrong, by);
     for (let cell = address >>> this.#shift; cell < end; cell++) {
       const page = this.#page(cell);
       const at = cell % PAGE_CELLS;
       const changes = this.#takeValue(page, cell, memory);
       const isUnordered = this.#isUnordered(page.plain, at, by);
       if (isUnordered && changes) return lastWrite(page.plain, at);
+      const ofLane = lane && lanesOf(page).write(at, lane, changes);
+      if (ofLane) return earlier(ownerOf(by), ofLane.where, ofLane.isWrite);
       if (isStrong) {
         page.strong ??= noWrites();
         setLast(page.strong, at, where, by);
@@ -149,6 +159,7 @@ export class GlobalShadow {
       strong: undefined,
       values: new Uint8Array(PAGE_CELLS * this.#unitBytes),
       readers: undefined,
+      lanes: undefined,
     };
     this.#pages.set(number, page);
     return page;
@@ -205,6 +216,15 @@ export class GlobalShadow {
     return by.clocks.isAfterOther(by.warp, cta, warp, time);
   }
 }
+
+function lanesOf(page: Page): LaneAccesses {
+  page.lanes ??= new LaneAccesses(PAGE_CELLS);
+  return page.lanes;
+}
+
+/** Strong accesses of lanes never race. */
+const laneAccess = (where: number, isStrong: boolean, by: Accessor): LaneAccess | undefined =>
+  by.lanes && !isStrong ? { ...by.lanes, owner: ownerOf(by), time: by.time, where } : undefined;
 
 const ownerOf = ({ cta, warp }: Accessor): number => cta * WARPS_PER_CTA + warp + 1;
 const ctaOf = (owner: number): number => Math.floor((owner - 1) / WARPS_PER_CTA);

@@ -79,11 +79,11 @@ const ANY_UNIT = 4;
 type Space = 'global' | 'shared';
 
 /**
- * Finds two unordered accesses to one byte, of which at least one is a write. Ordered are: accesses of one thread; in
- * device memory, of one warp; in shared memory, accesses of one warp before and after an instruction with `.sync`; accesses before and after a barrier at which both warps meet; and accesses before a fence that precedes an
- * atomic, volatile or release store, with accesses after a read of that store. So the detector finds a race in any
- * execution order, if both accesses execute. Not races: two atomic or volatile accesses; a plain read beside an atomic;
- * writes that leave the value unchanged.
+ * Finds two unordered accesses to one byte, of which at least one is a write. Ordered are: accesses of one thread; accesses of
+ * one warp before and after an instruction with `.sync`; accesses before and after a barrier at which both warps meet; and
+ * accesses before a fence that precedes an atomic, volatile or release store, with accesses after a read of that store. So the
+ * detector finds a race in any execution order, if both accesses execute. Not races: two atomic or volatile accesses; a plain
+ * read beside an atomic; writes that leave the value unchanged; what several lanes write to one place by one instruction.
  */
 export class RaceDetector {
   readonly #image: RunnableImage;
@@ -117,6 +117,8 @@ export class RaceDetector {
   readonly #together: LaneAddresses = laneAddresses();
   readonly #alone: LaneAddresses = { ...laneAddresses(), count: 1 };
   #time = 0;
+  /** Counts instructions, so that what lanes do by one of them is known to belong together. */
+  #execution = 0;
 
   constructor(image: RunnableImage, memory: PrivateMemory) {
     this.#image = image;
@@ -250,6 +252,7 @@ export class RaceDetector {
 
   #lanesOf(warp: number): void {
     this.#tick(warp);
+    this.#cta.met[warp] = this.#time;
     this.#cta.shared.lanesMet(warp, this.#time);
   }
 
@@ -287,12 +290,13 @@ export class RaceDetector {
 
   /** One execution of a group whose lanes have recorded their addresses. */
   group(groupIndex: number, warpAddress: number, masked: boolean): void {
+    this.#execution++;
     const group = this.#image.groups[groupIndex]!;
     if (group.space === 'global' && !this.#isTrackedGroup[groupIndex]) return;
     this.#collectLanes(group, warpAddress, masked);
     const space = group.space as Space;
     const warp = this.#warpOf(warpAddress);
-    const { addresses, lanes, isSeveral, count } = this.#together;
+    const { addresses, lanes, otherLanes, count } = this.#together;
     for (const { number, offset, access } of this.#groups[groupIndex]!) {
       const { bytes, isStrong, isWrite } = access;
       if (space === 'shared' && !isStrong) {
@@ -301,14 +305,14 @@ export class RaceDetector {
         continue;
       }
       for (let i = 0; i < count; i++)
-        this.#note(space, (addresses[i]! + offset) >>> 0, number, access, warpAddress, lanes[i]!, isSeveral[i]!);
+        this.#note(space, (addresses[i]! + offset) >>> 0, number, access, warpAddress, lanes[i]!, otherLanes[i]!);
     }
   }
 
   /** Collects the group's active lanes and their addresses, without equal neighbours. */
   #collectLanes(group: AccessGroup, warpAddress: number, masked: boolean): void {
     const { i32 } = this.#memory;
-    const { addresses, lanes, isSeveral } = this.#together;
+    const { addresses, lanes, otherLanes } = this.#together;
     const recorded = (group.pattern + PATTERN.addresses) >> 2;
     const ownMask = group.guarded ? (group.pattern + PATTERN.mask) >> 2 : -1;
     const warpMask = masked ? (warpAddress + WARP.mask) >> 2 : -1;
@@ -318,11 +322,11 @@ export class RaceDetector {
       if (ownMask >= 0 && i32[ownMask + lane] === 0) continue;
       const address = i32[recorded + lane]!;
       if (count > 0 && address === addresses[count - 1]) {
-        isSeveral[count - 1] = 1;
+        otherLanes[count - 1] = lane;
         continue;
       }
       addresses[count] = address;
-      isSeveral[count] = 0;
+      otherLanes[count] = 0;
       lanes[count++] = lane;
     }
     this.#together.count = count;
@@ -340,7 +344,7 @@ export class RaceDetector {
       return;
     }
     const address = (lanes.addresses[racing.index]! + offset) >>> 0;
-    const between = racing.earlier.warp === warp ? 'no __syncwarp' : 'no barrier';
+    const between = missingBetween(racing.earlier, warp);
     this.#report(racing.earlier, 'shared', address, access, isWrite, lanes.lanes[racing.index]!, between);
   }
 
@@ -364,7 +368,8 @@ export class RaceDetector {
     lane: number,
   ): void {
     const racing = across.note(address, number * LANES + lane, access, by, memory);
-    if (racing) this.#report(racing, 'shared', address, access, access.isWrite, lane);
+    if (!racing) return;
+    this.#report(racing, 'shared', address, access, access.isWrite, lane, missingBetween(racing, by.warp));
   }
 
   #placeOf(cta: WatchedCta): { across: ClusterShadow; memory: Uint8Array } {
@@ -373,13 +378,25 @@ export class RaceDetector {
   }
 
   /** An access to another CTA's shared memory. */
-  #noteRemote(address: number, { number, access }: NumberedAccess, warp: number, lane: number): void {
+  #noteRemote(
+    address: number,
+    { number, access }: NumberedAccess,
+    warpAddress: number,
+    lane: number,
+    otherLane: number,
+  ): void {
+    const warp = this.#warpOf(warpAddress);
     const target = this.#ctas[(address >>> CLUSTER_RANK_SHIFT) - 1]!;
     const offset = address & OFFSET_IN_CTA;
     const { isStrong, isRead, isWrite, releases } = access;
     const released = isStrong && isRead ? target.releases.get(offset) : undefined;
-    if (released) this.#cta.clocks.acquire(warp, this.#cta.linear, released);
-    this.#noteAt({ ...this.#placeOf(target), by: this.#accessor(warp) }, offset, { number, access }, lane);
+    if (released) this.#takeOver(warp, released);
+    this.#noteAt(
+      { ...this.#placeOf(target), by: this.#laneAccessor(warp, otherLane) },
+      offset,
+      { number, access },
+      lane,
+    );
     if (isWrite) target.shared.filled(offset, access.bytes);
     if (releases !== 'nothing') this.#releaseTo(target.releases, offset, warp, releases);
   }
@@ -398,7 +415,8 @@ export class RaceDetector {
     const [sender, receiver] = [this.#ctas[from]!, this.#cta];
     const warp = this.#warpOf(warpAddress);
     const write = { ...access, bytes, isRead: false, isWrite: true };
-    const at = { ...this.#placeOf(receiver), by: this.#accessor(warp, sender) };
+    this.#execution++;
+    const at = { ...this.#placeOf(receiver), by: this.#laneAccessor(warp, 0, sender) };
     this.#noteAt(at, address, { number, access: write }, lane);
     receiver.shared.filled(address, bytes);
     this.#releaseAt(mbarrier, receiver, sender.clocks.snapshot(warp, sender.linear));
@@ -418,20 +436,12 @@ export class RaceDetector {
 
   /** One execution of a group with one address for all lanes. */
   uniformGroup(groupIndex: number, address: number, warpAddress: number, masked: boolean): void {
+    this.#execution++;
     const group = this.#image.groups[groupIndex]!;
     if (group.space === 'global' && !this.#isTrackedGroup[groupIndex]) return;
-    const active = masked ? this.#activeLanes(warpAddress) : undefined;
-    const isSeveral = active === undefined || active.length > 1 ? 1 : 0;
+    const [first = 0, other = 0] = masked ? this.#activeLanes(warpAddress) : [0, 1];
     for (const { number, offset, access } of this.#groups[groupIndex]!)
-      this.#note(
-        group.space as Space,
-        (address + offset) >>> 0,
-        number,
-        access,
-        warpAddress,
-        active?.[0] ?? 0,
-        isSeveral,
-      );
+      this.#note(group.space as Space, (address + offset) >>> 0, number, access, warpAddress, first, other);
   }
 
   #activeLanes(warpAddress: number): number[] {
@@ -469,7 +479,7 @@ export class RaceDetector {
         : this.#olderOf(space).read(address, latest, this.#accessor(warp), suits);
     this.#given.set(address, older);
     if (!older) return undefined;
-    if (older.clock) this.#cta.clocks.acquire(warp, this.#cta.linear, older.clock);
+    if (older.clock) this.#takeOver(warp, older.clock);
     this.#gotOlder.add(lane);
     this.olderRead ??= {
       ...{ access: this.#sites[site]!.access, space, address },
@@ -480,10 +490,12 @@ export class RaceDetector {
 
   /** One request that JavaScript executed. A copy to shared memory lands later. */
   request(site: number, warpAddress: number, { space, addresses, lanes, kind }: MemoryRequest): void {
+    this.#execution++;
     const { number, access, parts } = this.#sites[site]!;
     if (space === 'cluster')
       for (const [i, address] of addresses.entries())
-        this.#noteRemote(address, { number, access }, this.#warpOf(warpAddress), lanes[i]!);
+        if (access.isAtomic || address !== addresses[i - 1])
+          this.#noteRemote(address, { number, access }, warpAddress, lanes[i]!, otherLaneAt(addresses, lanes, i));
     if (space === 'local' || space === 'cluster' || (space === 'global' && !this.#isTrackedSite[site])) {
       this.#forgetGiven();
       return;
@@ -499,8 +511,7 @@ export class RaceDetector {
       if (isSimple) {
         // Lanes that do the same count as one.
         if (i > 0 && address === addresses[i - 1]) return;
-        const isSeveral = address === addresses[i + 1] ? 1 : 0;
-        this.#note(space, address, number, access, warpAddress, lane, isSeveral);
+        this.#note(space, address, number, access, warpAddress, lane, otherLaneAt(addresses, lanes, i));
         return;
       }
       if (access.instruction.opcode !== 'cp') this.#note(space, address, number, access, warpAddress, lane);
@@ -541,11 +552,11 @@ export class RaceDetector {
     let count = 0;
     for (let i = 0; i < addresses.length; i++) {
       const isRepeated = i > 0 && addresses[i] === addresses[i - 1];
-      if (isRepeated) together.isSeveral[count - 1] = 1;
+      if (isRepeated) together.otherLanes[count - 1] = lanes[i]!;
       if (isRepeated) continue;
       together.addresses[count] = addresses[i]!;
       together.lanes[count] = lanes[i]!;
-      together.isSeveral[count++] = 0;
+      together.otherLanes[count++] = 0;
     }
     together.count = count;
     if (this.#cta.shared.knowsReads(together, 0, parts.read.bytes, warp)) return;
@@ -572,13 +583,13 @@ export class RaceDetector {
       for (let i = 0; i < together.count; i++) {
         together.addresses[i] = addresses[first + i]!;
         together.lanes[i] = lane;
-        together.isSeveral[i] = 0;
+        together.otherLanes[i] = 0;
       }
       this.#noteShared(together, 0, parts.write, number, this.#warpOf(warpAddress));
     }
   }
 
-  /** @param isSeveral 1 if other lanes did the same at this address. */
+  /** @param otherLane that did the same at this address; 0 if none did. */
   #note(
     space: Space,
     address: number,
@@ -586,7 +597,7 @@ export class RaceDetector {
     access: WatchedAccess,
     warpAddress: number,
     lane: number,
-    isSeveral = 0,
+    otherLane = 0,
   ): void {
     const warp = this.#warpOf(warpAddress);
     const where = number * LANES + lane;
@@ -595,17 +606,17 @@ export class RaceDetector {
     if (space === 'shared') {
       this.#alone.addresses[0] = address;
       this.#alone.lanes[0] = lane;
-      this.#alone.isSeveral[0] = isSeveral;
+      this.#alone.otherLanes[0] = otherLane;
       this.#noteShared(this.#alone, 0, access, number, warp);
     } else {
       if (isWrite) this.#refuseReadOnly(address, access, lane);
-      const by = this.#accessor(warp);
+      const by = this.#laneAccessor(warp, otherLane);
       const stale = access.isNonCoherent ? this.#global.lastWriteOf(address, bytes) : undefined;
       if (stale) this.#reportStale(stale, address, access, lane);
       const racing = isWrite
         ? this.#global.write(address, bytes, where, isStrong, by, this.#launch.device)
         : this.#global.read(address, bytes, where, isStrong, by);
-      if (racing) this.#report(racing, space, address, access, isWrite, lane);
+      if (racing) this.#report(racing, space, address, access, isWrite, lane, missingBetween(racing, warp));
     }
     if (access.releases !== 'nothing') {
       const releases = space === 'shared' ? this.#cta.releases : this.#globalReleases;
@@ -638,9 +649,26 @@ export class RaceDetector {
     return { cta: linear, warp, time: clocks.rows[warp * (this.#launch.warps + 1)]!, clocks };
   }
 
+  /** As {@link #accessor}, for an access that may race with those of other lanes of its warp. */
+  #laneAccessor(warp: number, otherLane: number, cta = this.#cta): Accessor {
+    const lanes = { met: cta.met[warp]!, execution: this.#execution, otherLane };
+    return { ...this.#accessor(warp, cta), lanes };
+  }
+
   #acquire(space: Space, address: number, warp: number): void {
     const released = (space === 'shared' ? this.#cta.releases : this.#globalReleases).get(address);
-    if (released) this.#cta.clocks.acquire(warp, this.#cta.linear, released);
+    if (released) this.#takeOver(warp, released);
+  }
+
+  /**
+   * A warp has read what others released. What lanes of its own did before a fence and a flag comes before what follows, as if the
+   * lanes had met there.
+   */
+  #takeOver(warp: number, released: GridClock): void {
+    const { clocks, linear, met } = this.#cta;
+    clocks.acquire(warp, linear, released);
+    const own = released.get(linear)?.[warp];
+    if (own !== undefined) met[warp] = Math.max(met[warp]!, own + 1);
   }
 
   #releaseTo(releases: Map<number, GridClock>, address: number, warp: number, what: 'fenced' | 'everything'): void {
@@ -702,9 +730,17 @@ export class RaceDetector {
 const laneAddresses = (): LaneAddresses => ({
   addresses: new Int32Array(LANES),
   lanes: new Uint8Array(LANES),
-  isSeveral: new Uint8Array(LANES),
+  otherLanes: new Uint8Array(LANES),
   count: 0,
 });
+
+/** What would order an access of `warp` after an earlier one in the same CTA. */
+const missingBetween = (earlier: EarlierAccess, warp: number): string =>
+  earlier.warp === warp ? 'no __syncwarp' : 'no barrier';
+
+/** The next lane, if it has the same address. */
+const otherLaneAt = (addresses: readonly number[], lanes: readonly number[], i: number): number =>
+  addresses[i + 1] === addresses[i] ? lanes[i + 1]! : 0;
 
 const addressOf = (space: Space, address: number): bigint =>
   BigInt(address) | (space === 'global' ? BigInt(WINDOW.global) << 32n : 0n);

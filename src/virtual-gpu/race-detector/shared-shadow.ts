@@ -8,8 +8,8 @@ export interface LaneAddresses {
   readonly addresses: Int32Array;
   /** Number of each one's lane. */
   readonly lanes: Uint8Array;
-  /** 1 where other lanes access the same address, too. */
-  readonly isSeveral: Uint8Array;
+  /** Another lane that accesses the same address, too; 0 where none does. */
+  readonly otherLanes: Uint8Array;
   count: number;
 }
 
@@ -187,7 +187,7 @@ export class SharedShadow {
    * them races with, if there is one.
    */
   writes(lanes: LaneAddresses, offset: number, access: NotedAccess): RacingLane | undefined {
-    const { addresses, lanes: numbers, isSeveral, count } = lanes;
+    const { addresses, lanes: numbers, otherLanes, count } = lanes;
     const { bytes, warp, number, isStrong, isAtomic } = access;
     const [writeTime, writeWarp, writeWhere, strongTime] = [
       this.#writeTime,
@@ -217,7 +217,7 @@ export class SharedShadow {
         if (isNew && !isAtomic && this.#readTime[read]! >= met && (this.#readWhere[read]! ^ where) % LANES !== 0)
           return { index: i, earlier: { warp, where: this.#readWhere[read]!, isWrite: false } };
         if (isStrong) {
-          this.#isStrongByMany[cell] = isAtomic ? 1 : isSeveral[i]!;
+          this.#isStrongByMany[cell] = isAtomic ? 1 : otherLanes[i]!;
           strongTime[cell] = time;
           this.#strongWarp[cell] = warp;
           this.#strongWhere[cell] = where;
@@ -232,7 +232,7 @@ export class SharedShadow {
           this.#isAgreed[cell] = 1;
           continue;
         }
-        this.#isByMany[cell] = isSeveral[i]!;
+        this.#isByMany[cell] = otherLanes[i]!;
         writeTime[cell] = time;
         writeWarp[cell] = warp;
         writeWhere[cell] = where;

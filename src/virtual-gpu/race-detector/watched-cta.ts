@@ -9,6 +9,8 @@ export class WatchedCta {
   /** Each warp's clock now, and at its last fence. */
   readonly clocks: WarpClocks;
   readonly fenced: WarpClocks;
+  /** By warp: when its lanes met last, as far as device memory and that of other CTAs are concerned. */
+  readonly met: Int32Array;
   readonly shared: SharedShadow;
   /** The same beside what is sent to it, in a launch with clusters. */
   readonly across: ClusterShadow | undefined;
@@ -26,6 +28,7 @@ export class WatchedCta {
   constructor(warps: number, shared: Uint8Array, unitBytes: number, older: OlderValues, hasClusters: boolean) {
     this.clocks = new WarpClocks(warps);
     this.fenced = new WarpClocks(warps);
+    this.met = new Int32Array(warps);
     this.shared = new SharedShadow(warps, shared, unitBytes, this.clocks.rows);
     this.across = hasClusters ? new ClusterShadow(warps, unitBytes) : undefined;
     this.older = older;
@@ -34,6 +37,7 @@ export class WatchedCta {
   /** All times of the CTA lie after `time`. */
   begin(linear: number, time: number): void {
     this.linear = linear;
+    this.met.fill(time);
     this.shared.begin(time);
     this.across?.begin();
     this.older.forget();

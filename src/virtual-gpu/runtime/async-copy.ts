@@ -12,7 +12,7 @@ type Step = (context: WarpContext) => void;
 
 /**
  * cp.async. A copy lands when the kernel waits for it, not before. Code that forgets the wait reads the old contents of
- * shared memory, as may happen on hardware. The source is also read at that time.
+ * shared memory, as may happen on hardware. The source is also read at that time. In a seeded order, some copies land at once.
  */
 export function asyncCopy(instruction: PtxInstruction): Step {
   const { modifiers } = instruction;
@@ -47,7 +47,9 @@ function issue(context: WarpContext): void {
     taken.push(wanted);
   }
   const loading = lanes.filter((_, i) => taken[i]! > 0);
-  context.copies.open.push({ issuedBy: context, lanes, targets, sources, taken, bytes, landed: new Set() });
+  const copy = { issuedBy: context, lanes, targets, sources, taken, bytes, landed: new Set<number>() };
+  context.copies.open.push(copy);
+  if (context.cta.landsAtOnce()) land(copy);
   context.countRequestIn(
     'global',
     sources.filter((_, i) => taken[i]! > 0),

@@ -32,6 +32,7 @@ import { BoundsChecker } from './bounds.ts';
 import { type CtaPlace, ResidentCta } from './clusters/resident-cta.ts';
 import { CLUSTER_PHASE, type Sender } from './cta-state.ts';
 import { KernelFault } from './fault.ts';
+import { lackOf } from './mbarriers/suspended-lanes.ts';
 import { type DeviceRange, PrivateMemory } from './memories.ts';
 import { type AccessCounts, PatternCounter } from './pattern-counter.ts';
 import { type ClusterPrint, PrintLog } from './printing/print-log.ts';
@@ -44,6 +45,7 @@ import {
   type RequestKind,
   type SiteRequests,
 } from './site-requests.ts';
+import { at, tellWaits, type Wait, waitAtBarrier, waitInLoop } from './waits.ts';
 import { type OperationSurroundings, WarpContext } from './warp-context.ts';
 import { type WarpOperation, warpOperation } from './warp-operations.ts';
 import type { WriteMap } from './write-map.ts';
@@ -63,7 +65,7 @@ export interface LaunchRequest {
   ranges: DeviceRange[];
   /** Indices of ranges by name of the parameter or variable that gives their address. */
   rangesByName: Record<string, number[]>;
-  /** Orders warps within a CTA, and the turns of CTAs within a cluster. */
+  /** Orders warps within a CTA, and the turns of CTAs within a cluster; chooses the asynchronous copies that land at once. */
   orderSeed: number;
   instructionsPerCta: number;
   /** End of the used part of device memory. */
@@ -197,7 +199,6 @@ export class CtaRunner {
         watchUniform: (group: number, address: number, warp: number, masked: number) =>
           this.#watcher!.uniformGroup(group, address, warp, masked !== 0),
         watchLanes: (warp: number) => this.#watcher!.lanesMeet(warp),
-        lanesMissing: (warp: number, lanes: number) => this.#lanesMissing(warp, lanes),
       },
     };
   }
@@ -276,6 +277,7 @@ export class CtaRunner {
   }
 
   #totalShared = 0;
+  #isLate: () => boolean = () => false;
 
   #takeRubbish(contents: PrivateContents): void {
     if (contents.kind !== 'leftovers') this.#leftovers.forget();
@@ -309,9 +311,11 @@ export class CtaRunner {
   /**
    * Runs the CTAs of one cluster, or of a cooperative grid, to their ends. Asks `isPointless` from time to time, and stops if they are.
    * @param index of the cluster: of the CTA, where a cluster is one; 0 for a cooperative grid.
+   * @param isLate whether the time limit has passed: the fault `late` says who waits for what.
    * @throws KernelFault with `cta` and `warpIndex` set.
    */
-  runCluster(index: number, isPointless: () => boolean = () => false): void {
+  runCluster(index: number, isPointless: () => boolean = () => false, isLate: () => boolean = () => false): void {
+    this.#isLate = isLate;
     try {
       for (const resident of this.#residents) {
         if (resident.index > 0) this.#cta.leave();
@@ -366,7 +370,11 @@ export class CtaRunner {
     this.#cta = resident;
     this.#fillPrivateMemory(linear);
     this.#memory.u8.set(this.#freshWarps, WARPS);
-    resident.begin(place, seededOrder(this.#warpCount, this.#seedOf(linear)), this.image.registersAtStart);
+    const seed = this.#seedOf(linear);
+    const { registersAtStart } = this.image;
+    // The race detector knows that a copy may land at any time until the wait, and takes it for late.
+    const landingSeed = this.#watcher ? 0 : seed;
+    resident.begin(place, seededOrder(this.#warpCount, seed), { registersAtStart, landingSeed });
     this.#watcher?.beginCta(linear, resident.index);
   }
 
@@ -463,8 +471,9 @@ export class CtaRunner {
       if (cta.instructions > instructionsPerCta)
         throw new KernelFault(
           'budget',
-          `a CTA executed more than ${instructionsPerCta.toLocaleString('en')} warp instructions without finishing`,
+          `a CTA executed more than ${instructionsPerCta.toLocaleString('en')} warp instructions without finishing: ${this.#waits()};`,
         );
+      if (this.#isLate()) throw new KernelFault('late', this.#waits());
     }
     return hasRun;
   }
@@ -485,24 +494,6 @@ export class CtaRunner {
     if (status === RUN_STATUS.exited) this.#cta.states[warp] = 'exited';
     else if (status !== RUN_STATUS.budgetSpent) this.#cta.states[warp] = 'waiting';
     return this.#slice - this.#memory.i32[budget]!;
-  }
-
-  /**
-   * Some lanes of a warp exchange values with `lanes`, by bits, which are elsewhere. Those that have exited no longer count, but
-   * on a GPU one that waits at a barrier keeps the others waiting, and they keep the barrier waiting.
-   */
-  #lanesMissing(warpAddress: number, lanes: number): void {
-    const warp = (warpAddress - WARPS) / this.image.warpBytes;
-    for (const lane of ALL_LANES) {
-      const pc = this.#memory.i32[(warpAddress + WARP.programCounters) / 4 + lane]!;
-      if ((lanes & (1 << lane)) === 0 || pc < PC.waiting || pc === PC.exited) continue;
-      throw new KernelFault(
-        'barrier',
-        `thread ${warp * LANES + lane} waits at a barrier while other threads of its warp wait for it: the mask of their ` +
-          'shuffle, vote or __syncwarp() names it',
-        { instruction: this.image.barriers.get(pc & PC.blockMask), lane },
-      );
-    }
   }
 
   /** Threads of the CTA that have not exited. */
@@ -737,6 +728,81 @@ export class CtaRunner {
     this.#reportStuckCluster(live);
   }
 
+  /** What all threads do that have not exited, in words: it may be nothing that ever ends. */
+  #waits(): string {
+    const current = this.#cta;
+    const waits = this.#residents.flatMap((resident) => {
+      if (resident.hasEnded) return [];
+      this.#enter(resident);
+      return [...this.#waitsAtBarriers(), ...this.#waitsForPhases(), ...this.#waitsOfRunning()];
+    });
+    this.#enter(current);
+    const ended = this.#residents.filter(({ hasEnded }) => hasEnded);
+    const [first] = ended;
+    if (!first) return tellWaits(waits);
+    const which =
+      ended.length === 1 ? `CTA (${first.place.cta.join(', ')}) has ended` : `${ended.length} CTAs have ended`;
+    return `${tellWaits(waits)}; ${which}`;
+  }
+
+  #waitOf(warp: number, lanes: readonly number[], what: string): Wait {
+    const thread = this.#threadName(WARPS + warp * this.image.warpBytes, lanes[0]!);
+    return { what, cta: this.#cta.place.cta, thread, threads: lanes.length };
+  }
+
+  #waitsAtBarriers(): Wait[] {
+    const ofCluster = this.#waitingLanes().filter(({ block }) => isClusterWait(this.image.barriers.get(block)!));
+    return [
+      ...this.#arrivals().flatMap((arrival) =>
+        arrival.groups.map(({ warp, lanes, block }) =>
+          this.#waitOf(warp, lanes, waitAtBarrier(arrival, this.image.barriers.get(block)!)),
+        ),
+      ),
+      ...ofCluster.map(({ warp, lanes, block }) =>
+        this.#waitOf(warp, lanes, `waits${at(this.image.barriers.get(block)!.source)} for the barrier of its cluster`),
+      ),
+    ];
+  }
+
+  #waitsForPhases(): Wait[] {
+    return this.#cta.suspended.open.map((poll) =>
+      this.#waitOf(
+        (poll.warp - WARPS) / this.image.warpBytes,
+        [poll.lane],
+        `waits${at(poll.instruction.source)} for ${lackOf(poll)}`,
+      ),
+    );
+  }
+
+  /** Of threads that poll memory, or compute. */
+  #waitsOfRunning(): Wait[] {
+    return this.#cta.states.flatMap((state, warp) => {
+      if (state !== 'ready') return [];
+      return [...this.#runningLanes(warp)].flatMap(([block, lanes]) => this.#waitsInBlock(warp, block, lanes));
+    });
+  }
+
+  #runningLanes(warp: number): ReadonlyMap<number, number[]> {
+    const { i32 } = this.#memory;
+    const place = WARPS + warp * this.image.warpBytes;
+    if (i32[(place + WARP.converged) >> 2] !== 0) return new Map([[i32[(place + WARP.nextBlock) >> 2]!, ALL_LANES]]);
+    const counterOf = (lane: number): number => i32[(place + WARP.programCounters) / 4 + lane]!;
+    const running = ALL_LANES.filter((lane) => counterOf(lane) < PC.waiting);
+    return Map.groupBy(running, (lane) => counterOf(lane) & PC.blockMask);
+  }
+
+  #waitsInBlock(warp: number, block: number, lanes: number[]): Wait[] {
+    const loop = this.image.spinLoops.find(({ blocks }) => blocks.includes(block));
+    if (!loop) return [this.#waitOf(warp, lanes, `runs${at(this.image.places[block]?.source)}`)];
+    const context = this.#context(loop.instruction, WARPS + warp * this.image.warpBytes, false);
+    const memory = {
+      ...{ ranges: this.#request.ranges, device: this.#deviceView, own: this.#memory.view },
+      sharedBytes: this.#totalShared,
+    };
+    const byPlace = Map.groupBy(lanes, (lane) => waitInLoop(context, lane, memory));
+    return [...byPlace].map(([what, own]) => this.#waitOf(warp, own, what));
+  }
+
   /** @throws KernelFault for those who wait for threads of the cluster that cannot arrive. */
   #reportStuckCluster(live: readonly ResidentCta[]): never {
     const waiting = live.find((resident) => {
@@ -747,7 +813,8 @@ export class CtaRunner {
     const [group] = waiting ? this.#waitingLanes() : [];
     throw new KernelFault(
       'barrier',
-      `threads wait for the cluster's barrier, at which threads of CTA ${late.join(', ')} of the cluster do not arrive`,
+      `threads wait for the cluster's barrier, at which threads of CTA ${late.join(', ')} of the cluster do not arrive: ` +
+        `${this.#waits()};`,
       group && { instruction: this.image.barriers.get(group.block)!, lane: group.lanes[0]! },
     );
   }
@@ -769,7 +836,7 @@ export class CtaRunner {
       .join('; ');
     const block = arrivals[0]?.groups[0]?.block;
     const instruction = block === undefined ? undefined : this.image.barriers.get(block);
-    throw new KernelFault('barrier', `${text}; the others have exited or wait elsewhere`, {
+    throw new KernelFault('barrier', `${text}; the others have exited or wait elsewhere: ${this.#waits()};`, {
       instruction,
     });
   }

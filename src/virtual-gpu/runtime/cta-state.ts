@@ -1,4 +1,5 @@
 import type { PtxInstruction } from '../../ptx/ast.ts';
+import { mulberry32 } from '../../stats/random.ts';
 import { type Mbarrier, Mbarriers } from './mbarriers/mbarriers.ts';
 import { RegisterPool } from './register-pool.ts';
 
@@ -84,6 +85,7 @@ export class CtaState {
   readonly registers = new RegisterPool();
   /** By warp: what its lanes wait for since its last slice. */
   readonly polls = new Map<number, Poll[]>();
+  #lot: (() => number) | undefined;
 
   constructor(rank: number, shared: () => SharedPlace) {
     this.rank = rank;
@@ -102,14 +104,24 @@ export class CtaState {
   /**
    * A CTA begins.
    * @param registersAtStart of a thread, where the code says.
+   * @param landingSeed chooses the copies that land at once; with 0 none does.
    */
-  reset(registersAtStart: number | undefined): void {
+  reset(registersAtStart: number | undefined, landingSeed: number): void {
+    this.#lot = landingSeed === 0 ? undefined : mulberry32(landingSeed);
     this.#products.clear();
     this.registers.reset(registersAtStart);
     this.barriers.forget();
     this.#landings.clear();
     this.#outgoing.clear();
     this.polls.clear();
+  }
+
+  /**
+   * Whether a copy that is issued now lands at once, and not when somebody waits for it. On a GPU it may land at any time between; the
+   * two ends show what depends on that. Which copies do follows from the seed and from how many came before.
+   */
+  landsAtOnce(): boolean {
+    return this.#lot !== undefined && this.#lot() < 0.5;
   }
 
   /**

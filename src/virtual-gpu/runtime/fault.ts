@@ -11,6 +11,8 @@ export type FaultKind =
   | 'race'
   | 'read-only'
   | 'budget'
+  /** The launch's time limit has passed. */
+  | 'late'
   | 'unsupported';
 
 /** What is known about where a fault happened. */

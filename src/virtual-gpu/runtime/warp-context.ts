@@ -1,16 +1,19 @@
+import type { Dim3 } from '../../core/launch-plan.ts';
 import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
 import { isOfCluster } from '../../ptx/instruction-parts.ts';
 import { elementsOf } from '../../ptx/operands.ts';
 import { LANE_CONSTANTS, LANE_SPECIALS, UNIFORM_SPECIALS } from '../codegen/state/specials.ts';
-import type { RunnableImage } from '../kernel-image.ts';
+import type { BlockPlace, RunnableImage } from '../kernel-image.ts';
 import {
   CLUSTER_RANK_SHIFT,
   CONSTANTS,
+  HELD_BACK,
   LANES,
   LAUNCH,
   OFFSET_IN_CTA,
   PARAMETER_BYTES,
   PARAMETERS,
+  PC,
   SHARED,
   WARP,
   WINDOW,
@@ -129,6 +132,13 @@ export interface OperationSurroundings {
   /** Told of every request to memory that an operation makes. */
   readonly onRequest: ((site: number, warp: number, request: MemoryRequest) => void) | undefined;
 }
+
+/** What a lane of a diverged warp does that does not run now. */
+export type LanePlace =
+  | { readonly kind: 'exited' | 'mbarrier' }
+  /** Waits for other warps. */
+  | { readonly kind: 'barrier'; readonly instruction: PtxInstruction | undefined }
+  | ({ readonly kind: 'elsewhere' } & BlockPlace);
 
 const NOWHERE: readonly DeviceRange[] = [];
 
@@ -252,6 +262,27 @@ export class WarpContext {
     return this.#memory.i32[(this.warp + WARP.warpIndex) >> 2]! * LANES + lane;
   }
 
+  /** Place of a lane's thread in its CTA. */
+  coordinatesOf(lane: number): Dim3 {
+    const at = (area: number): number => this.#memory.i32[(this.warp + area) / 4 + lane]!;
+    return [at(WARP.threadX), at(WARP.threadY), at(WARP.threadZ)];
+  }
+
+  /** Where a lane is that the warp does not run now. */
+  placeOfLane(lane: number): LanePlace {
+    const counter = this.#memory.i32[(this.warp + WARP.programCounters) / 4 + lane]!;
+    if (counter === PC.exited) return { kind: 'exited' };
+    if (counter === PC.polling) return { kind: 'mbarrier' };
+    const block = counter & PC.blockMask;
+    if (counter >= PC.waiting) return { kind: 'barrier', instruction: this.#image.barriers.get(block) };
+    return { kind: 'elsewhere', ...this.#image.places[block]! };
+  }
+
+  /** The lanes that run now try again later, since one that they wait for is not there yet. */
+  holdBack(): void {
+    this.#memory.i32[(this.warp + WARP.yields) >> 2] = HELD_BACK;
+  }
+
   /** What the launch's threads print. */
   get printed(): PrintLog {
     return this.#around.printed;
@@ -268,8 +299,7 @@ export class WarpContext {
   placeOf(lane: number): string {
     const { i32 } = this.#memory;
     const block = [LAUNCH.ctaX, LAUNCH.ctaY, LAUNCH.ctaZ].map((at) => i32[at >> 2]);
-    const thread = [WARP.threadX, WARP.threadY, WARP.threadZ].map((at) => i32[(this.warp + at) / 4 + lane]);
-    return `block: [${block.join(',')}], thread: [${thread.join(',')}]`;
+    return `block: [${block.join(',')}], thread: [${this.coordinatesOf(lane).join(',')}]`;
   }
 
   /** A lane waits for a phase: its warp gives way at the end of the block. */

@@ -1,6 +1,7 @@
 import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
 import { DRIVER_OPCODES } from '../../ptx/driver-functions.ts';
 import { has, spaceOf, typeOf, vectorLength } from '../../ptx/instruction-parts.ts';
+import { namedLanesOf } from '../../ptx/instructions/properties.ts';
 import { sizeOfPtxType } from '../../ptx/types.ts';
 import { LANES } from '../layout.ts';
 import { isMarkedStrong } from '../race-detector/watched-access.ts';
@@ -10,6 +11,7 @@ import { performAtomic } from './atomics.ts';
 import { applyPriority, discard, prefetch } from './cache-hints.ts';
 import { clusterArrive, mapAddress, rankOfAddress, storeAsync } from './clusters/operations.ts';
 import { KernelFault } from './fault.ts';
+import { checkMask, MASK_CHECK } from './lane-masks.ts';
 import { matrixMultiply } from './matrix-multiply.ts';
 import { mbarrierOperation } from './mbarriers/operations.ts';
 import { failAssertion, print } from './printing/print.ts';
@@ -31,13 +33,20 @@ function match(context: WarpContext): void {
   const read = (lane: number) => (wide ? context.double(operands[1]!, lane) : BigInt(context.word(operands[1]!, lane)));
   const values = new Map(lanes.map((lane) => [lane, read(lane)]));
   const same = (lane: number) => lanes.reduce((m, l) => (values.get(l) === values.get(lane) ? m | (1 << l) : m), 0);
-  const masks = lanes.map(same);
-  const all = masks.every((mask) => mask >>> 0 === context.bits);
+  const named = new Map(lanes.map((lane) => [lane, namedLanes(context, lane)]));
+  const masks = lanes.map((lane) => same(lane) & named.get(lane)!);
   lanes.forEach((lane, i) => {
+    const all = masks[i] === named.get(lane);
     const anyMode = has(instruction, 'any');
     context.setWord(value, lane, anyMode || all ? masks[i]! : 0);
     if (predicate) context.setPredicate(predicate, lane, all);
   });
+}
+
+/** The lanes of a warp that execute an instruction together: those of its own mask, which may differ from lane to lane. */
+function namedLanes(context: WarpContext, lane: number): number {
+  const mask = namedLanesOf(context.instruction);
+  return mask ? context.word(mask, lane) & context.bits : context.bits | 0;
 }
 
 const REDUCTIONS: Record<string, (a: number, b: number) => number> = {
@@ -51,11 +60,17 @@ function redux(context: WarpContext): void {
   const { instruction, operands, lanes } = context;
   const signed = typeOf(instruction) === 's32';
   const op = ['add', 'and', 'or', 'xor', 'min', 'max'].find((name) => has(instruction, name))!;
-  const values = lanes.map((lane) => context.word(operands[1]!, lane));
+  const values = new Map(lanes.map((lane) => [lane, context.word(operands[1]!, lane)]));
   const order = (v: number) => (signed ? v | 0 : v >>> 0);
-  const result =
-    op === 'min' || op === 'max' ? Math[op](...values.map(order)) : values.reduce((a, b) => REDUCTIONS[op]!(a, b));
-  for (const lane of lanes) context.setWord(operands[0]!, lane, result);
+  const reduce = (own: number[]): number =>
+    op === 'min' || op === 'max' ? Math[op](...own.map(order)) : own.reduce((a, b) => REDUCTIONS[op]!(a, b));
+  const results = new Map<number, number>();
+  for (const lane of lanes) {
+    const named = namedLanes(context, lane) | (1 << lane);
+    if (!results.has(named))
+      results.set(named, reduce(lanes.filter((one) => (named >>> one) & 1).map((one) => values.get(one)!)));
+    context.setWord(operands[0]!, lane, results.get(named)!);
+  }
 }
 
 function elect(context: WarpContext): void {
@@ -281,6 +296,7 @@ export const WARP_OPERATIONS: ReadonlyMap<string, WarpOperation> = new Map<strin
   ['discard', discard],
   ['trap', trap],
   ['brkpt', trap],
+  [MASK_CHECK, checkMask],
   [DRIVER_OPCODES.print, print],
   [DRIVER_OPCODES.failAssertion, failAssertion],
   ['ld', genericLoad],

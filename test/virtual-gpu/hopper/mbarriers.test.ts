@@ -130,6 +130,47 @@ describe('phases', () => {
   });
 });
 
+describe('lanes of a warp that one of them keeps waiting', () => {
+  // Lane 0 waits for what warp 1 hands over much later, then hands it to its warp; whoever goes ahead would get what it had before.
+  const kernel = withBarrier(
+    1,
+    `
+      mov.u32 %r0, %tid.x;
+      mul.wide.u32 %rd3, %r0, 4;
+      add.u64 %rd3, %rd30, %rd3;
+      mov.u32 %r20, 3;
+      setp.ge.u32 %p2, %r0, 24;
+      @%p2 bra producer;
+      setp.ne.u32 %p2, %r0, 0;
+      @%p2 bra meet;
+      ${waitFor('%r10', 0, 'again')}
+      ld.shared.b32 %r20, [%r10+16];
+    meet:
+      shfl.sync.idx.b32 %r21, %r20, 0, 31, 0x00ffffff;
+      st.global.b32 [%rd3], %r21;
+      bra done;
+    producer:
+      setp.ne.u32 %p2, %r0, 40;
+      @%p2 bra done;
+      mov.u32 %r22, 0;
+    late:
+      add.u32 %r22, %r22, 1;
+      setp.lt.u32 %p2, %r22, 200000;
+      @%p2 bra late;
+      st.shared.b32 [%r10+16], 7;
+      mbarrier.arrive.shared::cta.b64 _, [%r10];
+    done:`,
+  );
+
+  it.each([false, true])('meet it in a shuffle behind the wait, watched: %s', async (findRaces) => {
+    const contents = await outputOf(device, kernel, {
+      ...launch(),
+      options: { findRaces },
+    });
+    expect([...new Int32Array(contents.buffer, contents.byteOffset, 24)]).toEqual(new Array(24).fill(7));
+  });
+});
+
 describe('mistakes', () => {
   it.each([
     [

@@ -350,6 +350,50 @@ extern "C" __global__ void lanes_count(const int* x, int* y, int n) {
   y[blockIdx.x * 128 + threadIdx.x] = counts[warp];
 }
 
+// The same in device memory, with all that makes lanes meet: __syncwarp, a shuffle, a vote.
+extern "C" __global__ void lanes_turn_in_device_memory(const int* x, int* y, int n) {
+  const int first = blockIdx.x * 128 + threadIdx.x / 32 * 32, lane = threadIdx.x % 32;
+  y[first + lane] = x[first + lane];
+  __syncwarp();
+  const int turned = y[first + 31 - lane];
+  __shfl_xor_sync(~0u, turned, 1);
+  y[first + lane] = turned + 1;
+  __ballot_sync(~0u, turned > 5);
+  const int neighbour = y[first + (lane ^ 1)];
+  __syncwarp();
+  y[first + lane] += neighbour;
+}
+
+// Lanes of a warp hand a place on by a fence and an atomic, as a tree that is built from its leaves does: who comes second reads both.
+extern "C" __global__ void lanes_by_flags(const int* x, int* y, int* partial, unsigned* count) {
+  const int i = blockIdx.x * 128 + threadIdx.x;
+  partial[i] = x[i];
+  __threadfence();
+  if (atomicAdd(&count[i / 2], 1u) == 0) return;
+  y[i / 2] = partial[i] + partial[i ^ 1];
+}
+
+// Lanes take turns at a lock.
+extern "C" __global__ void lanes_by_lock(const int* x, int* y, unsigned* lock, int n) {
+  for (int turn = 0; turn < 32; ++turn) {
+    if (threadIdx.x % 32 != turn) continue;
+    while (atomicCAS(lock, 0u, 1u) != 0u) {}
+    __threadfence();
+    y[0] += x[blockIdx.x * 128 + threadIdx.x];
+    __threadfence();
+    atomicExch(lock, 0u);
+  }
+}
+
+// Lanes of a warp that share a bin store the same, or by one instruction: one of the values stays.
+extern "C" __global__ void lanes_store_together(const int* x, int* y, int n) {
+  const int i = blockIdx.x * 128 + threadIdx.x;
+  y[i / 32 * 32 + x[i] % 3] = i;
+  y[i / 32 * 32 + 8 + (x[i] & 1)] = 7;
+  y[i / 32 * 32 + 16] = 1;
+  y[i / 32 * 32 + 16] = 2;
+}
+
 // ---- racing -------------------------------------------------------------------------------------------------------
 
 extern "C" __global__ void racy_no_barrier(const int* x, int* y, int n) {
@@ -500,4 +544,49 @@ extern "C" __global__ void racy_half_warps(const int* x, int* y, int n) {
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   if (lane < 16) half[warp][lane] = x[threadIdx.x];
   else y[blockIdx.x * 128 + threadIdx.x] = half[warp][lane - 16];
+}
+
+// The same between lanes in device memory.
+extern "C" __global__ void racy_lanes_device(const int* x, int* y, int n) {
+  const int i = blockIdx.x * 128 + threadIdx.x;
+  y[i] = x[i];
+  y[i ^ 1] += 1;
+}
+
+// In place: the neighbour may have been overwritten already.
+extern "C" __global__ void racy_lanes_in_place(const int* x, int* y, int n) {
+  const int i = blockIdx.x * 128 + threadIdx.x;
+  if (threadIdx.x % 32 < 31) y[i] = y[i + 1] + x[i];
+}
+
+// Every lane clears the sum of its warp, then one stores it: a late lane may clear it again.
+extern "C" __global__ void racy_lanes_clear(const int* x, int* y, int n) {
+  const int warp = (blockIdx.x * 128 + threadIdx.x) / 32;
+  y[warp] = 0;
+  asm volatile("" ::: "memory");
+  if (threadIdx.x % 32 == 5) y[warp] = x[threadIdx.x] + 1;
+}
+
+// The halves of a warp write different values to one place.
+extern "C" __global__ void racy_lanes_write(const int* x, int* y, int n) {
+  const int place = (blockIdx.x * 128 + threadIdx.x) / 32 * 16 + threadIdx.x % 16;
+  if (threadIdx.x % 32 < 16) y[place] = x[threadIdx.x] + 1;
+  asm volatile("" ::: "memory");
+  if (threadIdx.x % 32 >= 16) y[place] = -x[threadIdx.x];
+}
+
+// All lanes read a counter, and one of them advances it.
+extern "C" __global__ void racy_lanes_read(const int* x, int* y, int n) {
+  const int warp = (blockIdx.x * 128 + threadIdx.x) / 32;
+  const int before = y[warp];
+  if (threadIdx.x % 32 == 0) y[warp] = before + 1 + x[0];
+  if (before == 77) y[256 + threadIdx.x] = before;
+}
+
+// A fence alone is no meeting.
+extern "C" __global__ void racy_lanes_fence(const int* x, int* y, int n) {
+  const int i = blockIdx.x * 128 + threadIdx.x;
+  y[i] = x[i];
+  __threadfence();
+  y[i ^ 1] += 1;
 }

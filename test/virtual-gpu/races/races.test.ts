@@ -24,6 +24,8 @@ const FURTHER: Readonly<Record<string, readonly string[]>> = {
   spin_lock: ['lock', 'n'],
   in_place: ['n'],
   row_in_place: ['n'],
+  lanes_by_flags: ['partial', 'count'],
+  lanes_by_lock: ['lock', 'n'],
   racy_no_fence: ['partial', 'count'],
   racy_no_meeting: ['partial', 'count'],
 };
@@ -80,6 +82,9 @@ const ACROSS =
 const WITHIN =
   /race: a global (read|write) of 4 bytes and a write of thread \(\d+, 0, 0\) at kernels\.cu:\d+ have no barrier between them/;
 
+const LANES_IN_DEVICE_MEMORY =
+  /race: a global (read|write) of 4 bytes and a (read|write) of thread \(\d+, 0, 0\) at kernels\.cu:\d+ have no __syncwarp between them: at address 0x7f2e\w+ \(offset \d+ of buffer y, which has 4096 bytes\) in CTA \(\d, 0, 0\) thread \(\d+, 0, 0\) at kernels\.cu:\d+/;
+
 const RACES: Readonly<Record<string, RegExp>> = {
   racy_no_barrier: SHARED,
   racy_overwrite: SHARED,
@@ -98,6 +103,12 @@ const RACES: Readonly<Record<string, RegExp>> = {
   racy_lanes: LANES,
   racy_lanes_overwrite: LANES,
   racy_half_warps: LANES,
+  racy_lanes_device: LANES_IN_DEVICE_MEMORY,
+  racy_lanes_in_place: LANES_IN_DEVICE_MEMORY,
+  racy_lanes_clear: LANES_IN_DEVICE_MEMORY,
+  racy_lanes_write: LANES_IN_DEVICE_MEMORY,
+  racy_lanes_read: LANES_IN_DEVICE_MEMORY,
+  racy_lanes_fence: LANES_IN_DEVICE_MEMORY,
 };
 
 describe.each(Object.entries(RACES))('%s', (name, message) => {

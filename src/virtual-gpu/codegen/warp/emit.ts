@@ -1,6 +1,7 @@
-import type { PtxInstruction } from '../../../ptx/ast.ts';
+import type { PtxInstruction, PtxOperand } from '../../../ptx/ast.ts';
 import type { EarlyRead } from '../../../ptx/early-reads.ts';
 import { registersOf } from '../../../ptx/operands.ts';
+import { MASK_CHECK } from '../../runtime/lane-masks.ts';
 import type { BlockFrame } from '../block-frame.ts';
 import { warpEmitter } from './forms.ts';
 
@@ -39,4 +40,9 @@ export const checkOfEarlyRead = (
     type: 'integer',
     value: BigInt(product.ptxLine),
   })),
+});
+
+/** Asks JavaScript whether the lanes that a mask names are those that execute `instruction`. */
+export const checkOfMask = ({ guard, text, ptxLine, source }: PtxInstruction, mask: PtxOperand): PtxInstruction => ({
+  ...{ opcode: MASK_CHECK, modifiers: [], operands: [mask], guard, text, ptxLine, source },
 });

@@ -1,4 +1,5 @@
 import type { PtxInstruction, PtxOperand } from '../../../ptx/ast.ts';
+import { namedLanesOf } from '../../../ptx/instructions/properties.ts';
 import { CHUNKS, WARP } from '../../layout.ts';
 import type { Local } from '../../wasm/function-builder.ts';
 import { storeLanes, type WarpFormContext } from './context.ts';
@@ -61,10 +62,37 @@ const vote: WarpEmitter = (context) => {
   const result = b.local('i32');
   pushPredicateBits(context, predicate);
   b.set(bits);
+  const mask = namedLanesOf(instruction);
+  if (mask?.kind === 'register' && !context.kernel.uniform.has(mask.name)) {
+    voteByMask(context, { mode, bits, mask: mask.name });
+    return;
+  }
   VOTES[mode]!(context, bits);
   b.set(result);
   if (destination.kind === 'register') storeLanes(context, destination.name, () => b.get(result).op('i32x4.splat'));
 };
+
+/** How a lane's own mask and the votes among it become a word or predicate; all vectors of four lanes. */
+const VOTES_BY_MASK: Record<string, (context: WarpFormContext, named: Local, votes: Local) => void> = {
+  ballot: ({ b }, _, votes) => b.get(votes),
+  any: ({ b }, _, votes) => b.get(votes).i32x4(0).op('i32x4.ne'),
+  all: ({ b }, named, votes) => b.get(votes).get(named).op('i32x4.eq'),
+  uni: ({ b }, named, votes) => b.get(votes).get(named).op('i32x4.eq').get(votes).i32x4(0).op('i32x4.eq').op('v128.or'),
+};
+
+/** Lanes of several masks vote at once, each among those of its own: masks come from `match`, or name the lanes of a branch. */
+function voteByMask(context: WarpFormContext, { mode, bits, mask }: { mode: string; bits: Local; mask: string }): void {
+  const { b, kernel, instruction } = context;
+  const [destination] = instruction.operands;
+  if (destination?.kind !== 'register') return;
+  const [named, votes] = [b.local('v128'), b.local('v128')];
+  storeLanes(context, destination.name, (chunk) => {
+    b.get(0).memory('v128.load', kernel.slotOf(mask) + chunk * 16);
+    pushActiveBits(context);
+    b.op('i32x4.splat').op('v128.and').tee(named).get(bits).op('i32x4.splat').op('v128.and').set(votes);
+    VOTES_BY_MASK[mode]!(context, named, votes);
+  });
+}
 
 const activeMask: WarpEmitter = (context) => {
   const [destination] = context.instruction.operands;

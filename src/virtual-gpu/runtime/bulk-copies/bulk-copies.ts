@@ -52,7 +52,10 @@ function bulkReductionStep(instruction: PtxInstruction): ((context: WarpContext)
   return reduction && ((context) => copyOut(context, reduction));
 }
 
-/** From device to shared memory. It lands when somebody waits at its mbarrier, not before; nor is the source read earlier. */
+/**
+ * From device to shared memory. It lands when somebody waits at its mbarrier, not before; nor is the source read earlier. In a seeded
+ * order, some copies to the own CTA land at once.
+ */
 function copyIn(context: WarpContext): void {
   const { instruction, operands, lanes } = context;
   const isTensor = has(instruction, 'tensor');
@@ -88,7 +91,8 @@ function landLater(copy: BulkCopy, target: CtaState, barrier: number): void {
     } else for (const chunk of chunksOf(copy)) context.reportLanded(chunk, CHUNK_BYTES, barrier, lane);
     completeBytes(context, lane, target, barrier, copy.bytes);
   };
-  target.send(barrier, land, context.senderAt(lane));
+  if (isOwn && target.landsAtOnce()) land();
+  else target.send(barrier, land, context.senderAt(lane));
 }
 
 /** The CTAs of a cluster that a multicast names, a bit each. */
@@ -128,7 +132,7 @@ function copyAcross(context: WarpContext): void {
 }
 
 /**
- * From shared to device memory. It reads and writes when its thread waits for it, not before.
+ * From shared to device memory. It reads and writes when its thread waits for it, not before; in a seeded order, some do at once.
  * @param reduction what to do with the elements that lie there.
  */
 function copyOut(context: WarpContext, reduction?: ElementReduction): void {
@@ -150,7 +154,10 @@ function copyOut(context: WarpContext, reduction?: ElementReduction): void {
       report(copy, 'load', 'shared');
       report(copy, reduction ? 'atomic' : 'store', 'global');
     };
-    context.cta.outgoingOf(context.threadOf(lane)).open.push({ read, instruction });
+    const { cta } = context;
+    const isDone = cta.landsAtOnce();
+    if (isDone) read();
+    cta.outgoingOf(context.threadOf(lane)).open.push({ read: isDone ? () => {} : read, instruction });
   }
 }
 

@@ -71,8 +71,15 @@ export class ResidentCta implements Neighbour {
     this.clusterPhases = new Uint8Array(extents.threads);
   }
 
-  /** Begins, in the memory that compiled code uses. */
-  begin(place: CtaPlace, order: ArrayLike<number>, registersAtStart: number | undefined): void {
+  /**
+   * Begins, in the memory that compiled code uses.
+   * @param landingSeed chooses the copies that land at once; with 0 none does.
+   */
+  begin(
+    place: CtaPlace,
+    order: ArrayLike<number>,
+    { registersAtStart, landingSeed }: { registersAtStart: number | undefined; landingSeed: number },
+  ): void {
     this.place = place;
     this.order = order;
     for (let warp = 0; warp < this.#extents.warps; warp++) {
@@ -80,7 +87,7 @@ export class ResidentCta implements Neighbour {
       this.copies[warp] = noPendingCopies();
     }
     this.arrived.clear();
-    this.state.reset(registersAtStart);
+    this.state.reset(registersAtStart, landingSeed);
     this.suspended.reset();
     this.phaseInstructions.fill(0);
     this.clusterPhases.fill(CLUSTER_PHASE.outside);

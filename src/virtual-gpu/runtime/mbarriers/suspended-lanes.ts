@@ -106,12 +106,17 @@ export class SuspendedLanes {
     return this.#rounds > ROUNDS_IN_VAIN;
   }
 
+  /** Waits for phases that are not complete, one for each mbarrier. */
+  get open(): readonly Poll[] {
+    const polls = [...this.#suspended, ...this.#inVain].filter(({ isOver }) => !isOver());
+    return [...new Map(polls.map((poll) => [poll.barrier, poll])).values()];
+  }
+
   /** Who waits for what; undefined if nobody does. */
   describe(
     threadName: (warp: number, lane: number) => string,
   ): { text: string; instruction: PtxInstruction } | undefined {
-    const polls = [...this.#suspended, ...this.#inVain].filter(({ isOver }) => !isOver());
-    const waits = [...new Map(polls.map((poll) => [poll.barrier, poll])).values()];
+    const waits = this.open;
     const [first] = waits;
     if (!first) return undefined;
     const parts = waits
@@ -129,7 +134,7 @@ export class SuspendedLanes {
 const whereOf = ({ instruction: { source } }: Poll): string => (source ? ` at ${source.file}:${source.line}` : '');
 
 /** `phase 2 of the mbarrier at shared address 1024, which lacks 1 of 2 arrivals and 4096 bytes of copies`. */
-function lackOf({ barrier: { phase, address, pending, expected, bytes } }: Poll): string {
+export function lackOf({ barrier: { phase, address, pending, expected, bytes } }: Poll): string {
   const lacks = [
     ...(pending > 0 ? [`${pending} of ${expected} arrivals`] : []),
     ...(bytes > 0 ? [`${bytes} bytes of copies`] : []),

@@ -1,0 +1,53 @@
+import type { PtxInstruction } from '../ptx/ast.ts';
+import { isOfCluster, spaceOf } from '../ptx/instruction-parts.ts';
+import { memoryActionOf } from '../ptx/instructions/properties.ts';
+import type { JitBlock } from './codegen/control/blocks.ts';
+import { resolveSymbols, type SymbolAddress } from './codegen/state/symbols.ts';
+import { isMarkedStrong } from './race-detector/watched-access.ts';
+
+/** A read that a loop makes anew in each round, as code does that waits for others. */
+export interface SpinLoop {
+  /** The read, with the addresses of variables in place of their names. */
+  readonly instruction: PtxInstruction;
+  /** Blocks of the loop. */
+  readonly blocks: readonly number[];
+}
+
+const POLLED: ReadonlySet<string> = new Set(['global', 'shared', 'generic']);
+
+function mayPoll(instruction: PtxInstruction): boolean {
+  if (!POLLED.has(spaceOf(instruction)) || isOfCluster(instruction)) return false;
+  const action = memoryActionOf(instruction);
+  return action === 'atomic' ? instruction.opcode === 'atom' : action === 'load' && isMarkedStrong(instruction);
+}
+
+/** Volatile and ordered reads, and atomics, in loops. */
+export function spinLoopsOf(
+  blocks: readonly JitBlock[],
+  symbols: ReadonlyMap<string, SymbolAddress>,
+): readonly SpinLoop[] {
+  return blocks.flatMap((block) => {
+    const polls = block.instructions.filter(mayPoll);
+    const around = polls.length > 0 ? loopAround(block.index, blocks) : [];
+    if (around.length === 0) return [];
+    return polls.map((instruction) => ({ instruction: resolveSymbols(instruction, symbols), blocks: around }));
+  });
+}
+
+/** Blocks that a block leads to and that lead back to it; none if there is no way back. */
+function loopAround(index: number, blocks: readonly JitBlock[]): readonly number[] {
+  const ahead = reachable(index, (at) => blocks[at]!.successors);
+  const behind = reachable(index, (at) => blocks[at]!.predecessors);
+  return [...ahead].filter((at) => behind.has(at));
+}
+
+function reachable(from: number, next: (index: number) => readonly number[]): ReadonlySet<number> {
+  const found = new Set<number>();
+  const open = [...next(from)];
+  for (let at = open.pop(); at !== undefined; at = open.pop()) {
+    if (at < 0 || found.has(at)) continue;
+    found.add(at);
+    open.push(...next(at));
+  }
+  return found;
+}
