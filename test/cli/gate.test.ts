@@ -333,6 +333,8 @@ describe.skipIf(!findExecutable('git'))(
         ['unknown-ref', ['--base', 'nowhere']],
         ['unknown-ref', ['--base=--upload-pack=touch x']],
         ['conflicting-options', ['--base', 'main', '--update']],
+        ['bad-option-value', ['--base', 'main', '--max-slowdown', '-5%']],
+        ['bad-option-value', ['--base', 'main', '--max-slowdown', 'much']],
       ])('%s', async (code, options) => {
         expect((await errorOf(gateRepository().folder, ...options)).code).toBe(code);
       });
