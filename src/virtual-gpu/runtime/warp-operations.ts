@@ -296,7 +296,6 @@ export const WARP_OPERATIONS: ReadonlyMap<string, WarpOperation> = new Map<strin
   ['discard', discard],
   ['trap', trap],
   ['brkpt', trap],
-  [MASK_CHECK, checkMask],
   [DRIVER_OPCODES.print, print],
   [DRIVER_OPCODES.failAssertion, failAssertion],
   ['ld', genericLoad],
@@ -319,6 +318,9 @@ export const WARP_OPERATIONS_BY_FORM: ReadonlyMap<string, (instruction: PtxInstr
   ['wgmma', warpgroupMultiply],
 ]);
 
+/** What the code generator adds, which is no instruction of PTX. */
+const ADDED_OPERATIONS: ReadonlyMap<string, WarpOperation> = new Map([[MASK_CHECK, checkMask]]);
+
 /**
  * The JavaScript implementation of an instruction without compiled code.
  * @throws UnsupportedPtxError if there is none.
@@ -326,6 +328,7 @@ export const WARP_OPERATIONS_BY_FORM: ReadonlyMap<string, (instruction: PtxInstr
 export function warpOperation(instruction: PtxInstruction): WarpOperation {
   const operation =
     WARP_OPERATIONS.get(instruction.opcode) ??
+    ADDED_OPERATIONS.get(instruction.opcode) ??
     WARP_OPERATIONS_BY_FORM.get(instruction.opcode)?.(instruction) ??
     scalarOperation(instruction);
   if (!operation) throw unsupported(instruction);
