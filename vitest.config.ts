@@ -76,8 +76,8 @@ const turn = findTurn(import.meta.dirname);
 export default defineConfig({
   test: {
     pool: 'forks',
-    // One more than the cores of CI: a fifth of the time tests wait, for processes that they start and for limits of time.
-    maxWorkers: 3,
+    // The virtual GPU owns worker threads of its own: one test process per core.
+    maxWorkers: 2,
     globalSetup: ['test/support/shared-code-cache.ts'],
     provide: { turn },
     reporters: [...configDefaults.reporters, new SampleReporter(turn.seed)],

@@ -1,3 +1,4 @@
+import type { Expression } from '../expressions/syntax-tree.ts';
 import type { LaunchStepDeclaration, RepeatStepDeclaration, StepDeclaration } from '../kernel.ts';
 
 /** A step that is no list of others. */
@@ -28,6 +29,13 @@ export const placedLaunches = (steps: readonly StepDeclaration[]): PlacedStep<La
 
 export const launchesOf = (steps: readonly StepDeclaration[]): LaunchStepDeclaration[] =>
   placedLaunches(steps).map(({ step }) => step);
+
+/** What says how a launch is made: its grid, its CTAs and its numbers. */
+export const expressionsOfLaunch = ({ grid, block, arguments: given }: LaunchStepDeclaration): Expression[] => [
+  ...grid,
+  ...block,
+  ...given.flatMap((one) => ('scalar' in one ? [one.scalar] : [])),
+];
 
 /** Names of the functions that steps launch, each once. */
 export const functionsOf = (steps: readonly StepDeclaration[]): string[] => [

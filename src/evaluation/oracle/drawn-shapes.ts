@@ -283,28 +283,39 @@ const POWERS = { most: 14 } as const;
 const MIDDLE = 1024;
 const LEAST_MIDDLE = 256;
 
+/** What shapes with one dimension of a drawn size are drawn from. */
+interface SizesAround extends ShapesAround {
+  readonly isFit: (shape: Dimensions) => boolean;
+}
+
+/** Draws shapes around sizes of their own, `label` and `sizes` being the names of the streams. */
+function drawAround(draw: SizesAround, label: string, sizes: string) {
+  const sampler = new ShapeSampler({ ...draw, known: [], count: 0 }, label);
+  const stream = createStream(draw.seed, sizes);
+  let index = 0;
+  return {
+    open: Object.entries(draw.problem.dimensions).filter(([, { values }]) => !values),
+    around: (name: string, size: number): Dimensions[] => sampler.around(name, size, draw.most),
+    /** Every order of magnitude alike. */
+    sizeBetween: (from: number, to: number): number => Math.round(from * (to / from) ** stream.uniform(index++)),
+  };
+}
+
 /**
  * Shapes with one dimension between the usual sizes and the largest that is cheap, beside small others: steps that are for middle sizes only,
  * shares and trees that come out even at some of them. `each` for every dimension; four times as many where there is only one.
  */
-export function middleShapes(
-  draw: ShapesAround & { readonly isFit: (shape: Dimensions) => boolean },
-  each: number,
-): Dimensions[] {
-  const { problem, most, seed, isFit } = draw;
-  const sampler = new ShapeSampler({ ...draw, known: [], count: 0 }, 'shapes of middle sizes');
-  const stream = createStream(seed, 'middle sizes');
-  const sizes = Object.entries(problem.dimensions).filter(([, { values }]) => !values);
-  let index = 0;
-  return sizes.flatMap(([name, { minimum = 1, maximum = most.elements }]) => {
-    const end = largestPower(Math.min(maximum, most.elements), (size) => sampler.around(name, size, most).some(isFit));
+export function middleShapes(draw: SizesAround, each: number): Dimensions[] {
+  const { most, isFit } = draw;
+  const { open, around, sizeBetween } = drawAround(draw, 'shapes of middle sizes', 'middle sizes');
+  return open.flatMap(([name, { minimum = 1, maximum = most.elements }]) => {
+    const end = largestPower(Math.min(maximum, most.elements), (size) => around(name, size).some(isFit));
     if (end === undefined || end < minimum) return [];
     // Where two dimensions are one, as queries and keys, middle sizes are dear, and the largest that fit are the middle ones.
     const from = Math.min(MIDDLE, end / 2);
-    return Array.from({ length: sizes.length === 1 ? 4 * each : each }, () => {
-      const size = Math.max(minimum, Math.round(from * (end / from) ** stream.uniform(index++)));
-      return sampler.around(name, size, most).find(isFit);
-    }).filter((shape) => shape !== undefined);
+    return Array.from({ length: open.length === 1 ? 4 * each : each }, () =>
+      around(name, Math.max(minimum, sizeBetween(from, end))).find(isFit),
+    ).filter((shape) => shape !== undefined);
   });
 }
 
@@ -318,31 +329,26 @@ function largestPower(most: number, fits: (size: number) => boolean): number | u
 const WIDE = { least: 600, most: 2500, tries: 8 } as const;
 
 /**
- * Shapes with one dimension of dozens of tiles beside several of every other: orders of tiles in groups, whose last one is incomplete, and queues of
- * tiles. `each` for every dimension.
+ * Shapes with one dimension of dozens of tiles beside several of every other: tiles taken in groups, of which the last is incomplete, and queues of
+ * tiles. `each` for every dimension; none where there is only one.
  */
-export function wideShapes(
-  draw: ShapesAround & { readonly isFit: (shape: Dimensions) => boolean },
-  each: number,
-): Dimensions[] {
-  const { problem, most, seed, isFit } = draw;
-  const sampler = new ShapeSampler({ ...draw, known: [], count: 0 }, 'wide shapes');
-  const stream = createStream(seed, 'sizes of wide shapes');
-  const sizes = Object.entries(problem.dimensions).filter(([, { values }]) => !values);
-  let index = 0;
-  const drawOne = (name: string): Dimensions | undefined => {
+export function wideShapes(draw: SizesAround, each: number): Dimensions[] {
+  const { problem, isFit } = draw;
+  const { open, around, sizeBetween } = drawAround(draw, 'wide shapes', 'sizes of wide shapes');
+  const drawOne = (name: string, most: number): Dimensions | undefined => {
     for (let attempt = 0; attempt < WIDE.tries; attempt++) {
-      const size = Math.round(WIDE.least * (WIDE.most / WIDE.least) ** stream.uniform(index++));
-      const shape = sampler.around(name, size, most).at(-1);
+      const shape = around(name, sizeBetween(WIDE.least, most)).at(-1);
       if (shape && hasSeveralTiles(problem, shape) && isFit(shape)) return shape;
     }
     return undefined;
   };
-  return sizes.length < 2
-    ? []
-    : sizes.flatMap(([name, { maximum = WIDE.most }]) =>
-        maximum < WIDE.most ? [] : Array.from({ length: each }, () => drawOne(name)).filter((one) => one !== undefined),
-      );
+  return (open.length < 2 ? [] : open).flatMap(([name, { maximum = WIDE.most }]) =>
+    maximum < WIDE.least
+      ? []
+      : Array.from({ length: each }, () => drawOne(name, Math.min(maximum, WIDE.most))).filter(
+          (shape) => shape !== undefined,
+        ),
+  );
 }
 
 /** Dimensions from this size on have more than one tile of many kernels. */

@@ -1,45 +1,44 @@
 import { evaluateExpression, namesInExpression } from '../../core/expressions/evaluate.ts';
-import type { Expression } from '../../core/expressions/syntax-tree.ts';
+import { parseExpression } from '../../core/expressions/parser.ts';
+import { childrenOf, type Expression, type ExpressionNode } from '../../core/expressions/syntax-tree.ts';
 import type { KernelFile } from '../../core/kernel.ts';
+import { expressionsOfLaunch, launchesOf } from '../../core/plan/declared-steps.ts';
 import type { Scope } from '../../core/plan/scope.ts';
 
-/** Sizes that are looked at one by one, and up to which powers of two are. */
+/** Sizes that are looked at one by one, and the largest. */
 const LOOKED_AT = { each: 2 ** 14, most: 2 ** 22 } as const;
 
-/** An expression falls at so few of the sizes at most where it rises otherwise. */
+/** At how few of those sizes an expression may fall that counts as one that rises. */
 const RARELY = LOOKED_AT.each / 100;
 
 /** Of one expression and dimension: sizes at which it falls. */
 const MOST_FALLS = 2;
 
-/** How far beyond the last size at which an expression grows: the next one, and a little more. */
+/** A second size beyond the end of a grid: larger by this share, so that more is left over. */
 const FURTHER = 1 / 16;
 
 /**
- * Sizes that say where a kernel's launches are unlike their neighbours, from the expressions of kernel.json alone: beyond the size from which a grid
- * grows no more, as `min(ceilDiv(M, 32), 65535)` does, so that the code has to do the rest; and where an expression falls, though it hardly ever
- * does, as `ceilDiv(N, 1024) - (N % 9973 == 1234)`.
+ * Sizes at which a kernel is not launched as at the sizes beside them, by the expressions of kernel.json. First, the sizes from which a grid stops
+ * growing, as with `min(ceilDiv(M, 32), 65535)`: there the code has to do the rest. Second, sizes at which an expression is smaller than at the
+ * size before, if there are few, as with `ceilDiv(N, 1024) - (N % 9973 == 1234)`.
  *
  * @param scope names and values of the timed launch.
  * @param sizes names of dimensions that may have any size.
  */
 export function irregularSizes(kernel: Pick<KernelFile, 'steps'>, scope: Scope, sizes: readonly string[]): number[] {
-  const expressions = new Set(kernel.steps.flatMap(expressionsOf).filter((one) => typeof one === 'string'));
+  const written = launchesOf(kernel.steps).flatMap(expressionsOfLaunch);
+  const expressions = new Set(written.filter((one) => typeof one === 'string'));
   const found = [...expressions].flatMap((expression) =>
     namesInExpression(expression)
       .filter((name) => sizes.includes(name))
       .flatMap((name) => {
         const at = (size: number): number => valueAt(expression, { ...scope, [name]: size });
-        return [...endsOf(at), ...fallsOf(at)];
+        // Every candidate comes here: the sizes are gone through only where an expression can fall at all.
+        return [...endsOf(at), ...(mayFall(parseExpression(expression)) ? fallsOf(at) : [])];
       }),
   );
   return [...new Set(found)];
 }
-
-const expressionsOf = (step: KernelFile['steps'][number]): Expression[] =>
-  'function' in step
-    ? [...step.grid, ...step.block, ...step.arguments.flatMap((one) => ('scalar' in one ? [one.scalar] : []))]
-    : [];
 
 /** NaN where the expression has no value, which is reported elsewhere. */
 function valueAt(expression: Expression, scope: Scope): number {
@@ -50,25 +49,36 @@ function valueAt(expression: Expression, scope: Scope): number {
   }
 }
 
-/** Just beyond the size up to which it grows, if there is one. */
+/** The first size beyond the end, and one further on; none if the expression has no end. */
 function endsOf(at: (size: number) => number): number[] {
-  const last = at(LOOKED_AT.most);
-  if (!(at(1) < last) || at(LOOKED_AT.most / 2) !== last) return [];
-  let [growing, ended] = [1, LOOKED_AT.most / 2];
-  while (growing + 1 < ended) {
-    const middle = Math.floor((growing + ended) / 2);
-    if (at(middle) === last) ended = middle;
-    else growing = middle;
-  }
-  const beyond = firstBeyond(at, ended);
+  const [least, most] = [at(1), at(LOOKED_AT.most)];
+  if (!(least < most) || at(LOOKED_AT.most / 2) !== most) return [];
+  const ended = firstWith(at, most, LOOKED_AT.most / 2);
+  // A quotient that is rounded up reaches its bound before it exceeds it: by as many sizes as the value before had.
+  const beyond = ended + (ended - firstWith(at, at(ended - 1), ended - 1));
   return [beyond, beyond + Math.ceil(beyond * FURTHER)];
 }
 
-/** A bound that rounds up is reached before it is exceeded: as many more sizes as the last step before it had. */
-function firstBeyond(at: (size: number) => number, ended: number): number {
-  let step = 1;
-  while (step < ended && at(ended - step) === at(ended - 1)) step += 1;
-  return ended + step - 1;
+/** The least size with the value that `known` has, of an expression that does not fall. */
+function firstWith(at: (size: number) => number, value: number, known: number): number {
+  let [below, found] = [0, known];
+  while (below + 1 < found) {
+    const middle = Math.floor((below + found) / 2);
+    if (at(middle) === value) found = middle;
+    else below = middle;
+  }
+  return found;
+}
+
+const RISING_OPERATORS: ReadonlySet<string> = new Set(['+', '*', '/', '<<', '>>']);
+const RISING_FUNCTIONS: ReadonlySet<string> = new Set(['ceilDiv', 'ceil', 'floor', 'min', 'max']);
+
+/** Whether it has parts that may fall where a size rises; a quotient with the size below falls everywhere, and is no matter. */
+function mayFall(node: ExpressionNode): boolean {
+  if (node.kind === 'unary' || node.kind === 'conditional') return true;
+  if (node.kind === 'binary' && !RISING_OPERATORS.has(node.operator)) return true;
+  if (node.kind === 'call' && !RISING_FUNCTIONS.has(node.functionName)) return true;
+  return childrenOf(node).some(mayFall);
 }
 
 function fallsOf(at: (size: number) => number): number[] {

@@ -1,7 +1,7 @@
 import { parseExpression } from '../../core/expressions/parser.ts';
 import { childrenOf, type ExpressionNode } from '../../core/expressions/syntax-tree.ts';
-import type { KernelFile } from '../../core/kernel.ts';
-import { placedSteps } from '../../core/plan/declared-steps.ts';
+import type { KernelFile, LaunchStepDeclaration } from '../../core/kernel.ts';
+import { expressionsOfLaunch, launchesOf, placedSteps } from '../../core/plan/declared-steps.ts';
 import type { Dimensions } from '../../core/problem.ts';
 import { type Aim, foreseen } from './aimed-shapes.ts';
 
@@ -109,7 +109,7 @@ function thresholdsOf({ device, module, kernel }: ThresholdAim): Threshold[] {
   const ofCode = observed.flatMap(({ isSettled, isFloat, constant, kind }, place): Threshold[] =>
     isSettled || isFloat || constant === undefined || kind === 'combination' ? [] : [{ constant, at: { place } }],
   );
-  const all = [...ofCode, ...placedSteps(kernel.steps).flatMap(({ step }) => comparisonsIn(step))];
+  const all = [...ofCode, ...launchesOf(kernel.steps).flatMap(comparisonsIn)];
   return all
     .filter(({ constant }) => constant >= CONSTANTS.least && constant <= CONSTANTS.most)
     .sort((a, b) => b.constant - a.constant)
@@ -128,18 +128,11 @@ export const numbersOfSteps = ({ steps }: Pick<KernelFile, 'steps'>): number[] =
 const numbersIn = (node: ExpressionNode): number[] =>
   node.kind === 'number' ? [node.value] : childrenOf(node).flatMap(numbersIn);
 
-/** Comparisons of a dimension with a number in the expressions of a step: `K >= 1024`. */
-const comparisonsIn = (step: KernelFile['steps'][number]): Threshold[] =>
-  'function' in step
-    ? [
-        step.when,
-        ...step.grid,
-        ...step.block,
-        ...step.arguments.map((one) => ('scalar' in one ? one.scalar : undefined)),
-      ]
-        .flatMap((one) => (typeof one === 'string' ? [parseExpression(one)] : []))
-        .flatMap(comparisonsOf)
-    : [];
+/** Comparisons of a dimension with a number in the expressions of a launch: `K >= 1024`. */
+const comparisonsIn = (step: LaunchStepDeclaration): Threshold[] =>
+  [step.when, ...expressionsOfLaunch(step)]
+    .flatMap((one) => (typeof one === 'string' ? [parseExpression(one)] : []))
+    .flatMap(comparisonsOf);
 
 const ORDERINGS: ReadonlySet<string> = new Set(['<', '<=', '>', '>=']);
 

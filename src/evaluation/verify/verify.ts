@@ -24,7 +24,7 @@ import { planRefusal } from '../launches/plan-refusal.ts';
 import type { Refused } from '../launches/refusal.ts';
 import type { RunResult } from '../launches/run-once.ts';
 import { type UnwaitedLaunch, unwaitedLaunch } from '../launches/unwaited-launch.ts';
-import { type Check, DECLARED, describeCheck, onceAt } from '../oracle/check.ts';
+import { type Check, DECLARED, describeCheck, extremeCheck, onceAt } from '../oracle/check.ts';
 import {
   cheapestToRepeat,
   checksFor,
@@ -222,10 +222,10 @@ function aimedChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Co
   return found.flatMap(checksAt);
 }
 
-/** In how many shapes the candidate's launches are unlike those of neighbouring ones. */
+/** How many shapes of irregular sizes are run. */
 const MOST_IRREGULAR = 4;
 
-/** Checks of shapes at which the expressions of kernel.json end or fall. Only for candidates that have such. */
+/** Checks of sizes at which the launches are not as at the sizes beside them: about sizes, not inputs. Only for candidates that have such. */
 function irregularChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Coverage): Check[] {
   const { candidate, dimensions, device, thorough } = request;
   const problem = request.problem.file;
@@ -237,10 +237,10 @@ function irregularChecks(request: VerifyRequest, choice: ChecksRequest, coverage
   const open = Object.keys(problem.dimensions).filter((name) => !problem.dimensions[name]!.values);
   const sizes = irregularSizes(candidate.kernel.file, scope, open);
   if (sizes.length === 0) return [];
-  const { poolAround, isFit, checksAt } = shapesForConditions(choice, []);
+  const { poolAround, isFit } = shapesForConditions(choice, []);
   const found = firstOf(poolAround(sizes, thorough ? 'whole' : 'cheap'), isFit, MOST_IRREGULAR);
   coverage.drawnShapes = [...coverage.drawnShapes, ...found];
-  return found.flatMap(checksAt);
+  return found.map(extremeCheck);
 }
 
 /** The first of them that fit, so many at most; no more are asked. */

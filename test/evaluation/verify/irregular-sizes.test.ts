@@ -17,6 +17,12 @@ describe('sizes at which launches are irregular', () => {
     expect(sizesOf('min(ceilDiv(N, TILE), 2 * device.smCount)')[0]).toBe(32 * 116 + 1);
   });
 
+  it('come from launches within repeated steps, too', () => {
+    const launch = { function: 'f', grid: ['min(N, 65535)'], block: [256], arguments: [] };
+    const steps = [{ repeat: 3, steps: [launch] }] as unknown as KernelFile['steps'];
+    expect(irregularSizes({ steps }, SCOPE, ['N'])[0]).toBe(65_536);
+  });
+
   it('are those at which an expression falls, though it hardly ever does', () => {
     expect(sizesOf('ceilDiv(N, 1024) - (N % 9973 == 1234)')).toEqual([1234, 11_207]);
   });
