@@ -401,7 +401,7 @@ export class VirtualDevice implements Device {
           );
         case 'fault':
           return {
-            ...withoutGridBarrier(describeFault(step, outcome.fault, ranges), step, image),
+            ...explainMissingBarrier(describeFault(step, outcome.fault, ranges), step, image),
             printed: outcome.printed.length > 0 ? describePrint(step, index, { lines: outcome.printed }) : undefined,
           };
         default:
@@ -560,7 +560,7 @@ const waitText = ({ cooperative, grid }: PlannedLaunch, ptx: PtxModule, symbol: 
     : '';
 
 /** `grid.sync()` ends a kernel whose grid has no barrier. */
-const withoutGridBarrier = (
+const explainMissingBarrier = (
   failed: DeviceFailure,
   { cooperative, functionName }: PlannedLaunch,
   image: KernelImage,

@@ -78,8 +78,10 @@ export class CudaMeasuring {
   fillAll(fills: readonly Fill<CudaBuffer>[]): void {
     this.#guarded(() => {
       this.harness.apply('fill', packFillJobs(fillJobs(this.#context, fills)));
-      this.#longFills.enqueue(this.#longFills.of(fills));
-      this.#context.driver.call('cuStreamSynchronize', this.#context.stream);
+      const longFills = this.#longFills.of(fills);
+      this.#longFills.enqueue(longFills);
+      // The harness has waited for its own.
+      if (longFills.length > 0) this.#context.driver.call('cuStreamSynchronize', this.#context.stream);
     });
   }
 
