@@ -76,8 +76,8 @@ const turn = findTurn(import.meta.dirname);
 export default defineConfig({
   test: {
     pool: 'forks',
-    // The virtual GPU owns worker threads of its own: one test process per core.
-    maxWorkers: 2,
+    // One more than the cores of CI, because tests wait for processes that they start and for limits of time: 599 s instead of 649.
+    maxWorkers: 3,
     globalSetup: ['test/support/shared-code-cache.ts'],
     provide: { turn },
     reporters: [...configDefaults.reporters, new SampleReporter(turn.seed)],
