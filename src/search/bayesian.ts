@@ -2,6 +2,7 @@ import type { RandomSource } from '../stats/random.ts';
 import { stepSource } from './draw.ts';
 import { createFeasibility } from './feasibility.ts';
 import { distance } from './geometry.ts';
+import { priorMeanOf } from './prior.ts';
 import type { SearchSpace, Strategy, StrategyOptions } from './strategy.ts';
 import { createSurrogate, type Prediction } from './surrogate.ts';
 import { type Unvisited, unvisitedOf } from './unvisited.ts';
@@ -16,6 +17,9 @@ const START_RIVALS = 30;
  * second balances, the third explores where least is known, so that a wide plateau can't hold the search.
  */
 const OPTIMISM = [0.5, 1.5, 4] as const;
+/** Failures in a row, before any time, after which a prior's fastest are not asked for. */
+const MOST_FAILED = 3;
+const MOST_DOUBT = 0.5;
 /** Apart from the numbers of the steps that ask, and from each other. */
 const TELLING = 2 ** 20;
 const LABELLING = 2 ** 20 + 2 ** 19;
@@ -25,10 +29,11 @@ const LABELLING = 2 ** 20 + 2 ** 19;
  * with the best optimistic time, weighted by the probability that it has a time. It starts with some configurations far
  * from each other.
  */
-export function bayesian({ space, seed }: StrategyOptions): Strategy {
+export function bayesian({ space, seed, prior }: StrategyOptions): Strategy {
   const unvisited = unvisitedOf(space.size);
   const sourceOf = stepSource(seed);
-  const surrogate = createSurrogate(space, unvisited);
+  const known = prior && priorMeanOf(space, prior);
+  const surrogate = createSurrogate(space, unvisited, known);
   const feasibility = createFeasibility(space);
   const taken: number[] = [];
   let timedCount = 0;
@@ -41,7 +46,11 @@ export function bayesian({ space, seed }: StrategyOptions): Strategy {
   const isStarting = (): boolean => timedCount + failedCount < START_COUNT || timedCount < FEWEST_TIMED;
   const choose = (): number | undefined => {
     const random = sourceOf(taken.length);
-    if (isStarting()) return farthest(space, taken, unvisited, random);
+    if (isStarting()) {
+      // What is known beforehand takes the place of a start, as long as times bear it out.
+      if (known && timedCount === 0 && failedCount < MOST_FAILED) return known.fastest.find((index) => unvisited.has(index));
+      if (!known || surrogate.doubt() >= MOST_DOUBT) return farthest(space, taken, unvisited, random);
+    }
     const optimism = OPTIMISM[taken.length % OPTIMISM.length]!;
     const chosen = mostPromising(space, surrogate.predict(), feasibility.estimate(), optimism, unvisited);
     return chosen ?? unvisited.draw(random);

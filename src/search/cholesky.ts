@@ -28,3 +28,14 @@ export function solveLower(factor: Float64Array, count: number, values: Readonly
   }
   return solution;
 }
+
+/** x of Lᵀ · x = values, for the lower triangle L. */
+export function solveUpper(factor: Float64Array, count: number, values: Readonly<ArrayLike<number>>): Float64Array {
+  const solution = new Float64Array(count);
+  for (let row = count - 1; row >= 0; row -= 1) {
+    let sum = values[row]!;
+    for (let k = row + 1; k < count; k += 1) sum -= factor[k * count + row]! * solution[k]!;
+    solution[row] = sum / factor[row * count + row]!;
+  }
+  return solution;
+}

@@ -1,4 +1,5 @@
 import type { Correlation } from './correlation.ts';
+import { OFFSET_VARIANCE, type PriorWeight, weighPrior } from './prior-weight.ts';
 
 type Places = Readonly<ArrayLike<number>>;
 
@@ -12,6 +13,22 @@ export interface GaussianProcess {
    * and variance 1. Means and standard deviations by place in the pool; shared storage.
    */
   predict(values: readonly number[]): { readonly means: Float64Array; readonly deviations: Float64Array };
+  /** Likewise, around a prior's mean as far as the values bear it out. */
+  predictAround(values: readonly number[], prior: PriorMeans): InformedPrediction;
+}
+
+/** What a prior expects. */
+interface PriorMeans {
+  /** Of the added configurations, in their order. */
+  readonly added: readonly number[];
+  /** By place in the pool. */
+  readonly pool: Readonly<ArrayLike<number>>;
+}
+
+interface InformedPrediction {
+  readonly means: Float64Array;
+  readonly deviations: Float64Array;
+  readonly weight: PriorWeight;
 }
 
 /**
@@ -45,16 +62,43 @@ export function gaussianProcess(pool: readonly Places[], correlation: Correlatio
       const squares = solution.reduce((sum, value) => sum + value * value, 0);
       const variance = (squares + 1) / (solution.length + 1);
       means.fill(0);
-      for (const [index, value] of solution.entries()) {
-        const weights = whitened[index]!;
-        for (let member = 0; member < pool.length; member += 1) means[member]! += value * weights[member]!;
-      }
+      accumulate(means, solution, whitened);
       for (let member = 0; member < pool.length; member += 1) {
         deviations[member] = Math.sqrt(variance * Math.max(remaining[member]!, SMALLEST_REMAINDER));
       }
       return { means, deviations };
     },
+    predictAround(values, prior) {
+      const solution = whitenValues(values, factor);
+      const expected = whitenValues(prior.added, factor);
+      const weight = weighPrior(solution, expected);
+      // How far the prior's mean differs from what it is at similar configurations: only that is new information.
+      const differing = Float64Array.from(prior.pool);
+      accumulate(
+        differing,
+        expected.map((value) => -value),
+        whitened,
+      );
+      means.fill(0);
+      accumulate(means, solution, whitened);
+      for (let member = 0; member < pool.length; member += 1) {
+        const left = Math.max(remaining[member]!, SMALLEST_REMAINDER);
+        means[member]! += weight.factor * differing[member]!;
+        deviations[member] = Math.sqrt(
+          weight.unexplained * (1 + OFFSET_VARIANCE) * left + weight.factorVariance * differing[member]! ** 2,
+        );
+      }
+      return { means, deviations, weight };
+    },
   };
+}
+
+/** Adds to each member of the pool the whitened correlations, each with its value. */
+function accumulate(sums: Float64Array, values: Float64Array, whitened: readonly Float32Array[]): void {
+  for (const [index, value] of values.entries()) {
+    const weights = whitened[index]!;
+    for (let member = 0; member < sums.length; member += 1) sums[member]! += value * weights[member]!;
+  }
 }
 
 /** Lower limit of a variance, so that rounding can't make it negative. */

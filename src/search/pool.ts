@@ -4,8 +4,8 @@ import type { SearchSpace } from './strategy.ts';
 import type { Unvisited } from './unvisited.ts';
 
 /**
- * At most `limit` unvisited configurations to predict: all if they fit. Otherwise those that differ from an elite in one
- * value, then in two, up to half of the limit, and random others.
+ * At most `limit` unvisited configurations to predict: all if they fit. Otherwise favourites, those that differ from an
+ * elite in one value, then in two, up to half of the limit, and random others.
  */
 export function drawPool(
   space: SearchSpace,
@@ -13,9 +13,10 @@ export function drawPool(
   elites: readonly number[],
   limit: number,
   random: RandomSource,
+  favourites: readonly number[] = [],
 ): number[] {
   if (unvisited.count <= limit) return Array.from(unvisited.list());
-  const found = new Set<number>();
+  const found = new Set(favourites.filter((index) => unvisited.has(index)).slice(0, limit / 4));
   const add = (places: ArrayLike<number>): void => {
     const index = space.find(places);
     if (index !== undefined && unvisited.has(index) && found.size < limit / 2) found.add(index);

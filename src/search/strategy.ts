@@ -41,8 +41,16 @@ export interface Strategy {
   tell(index: number, outcome: Outcome): void;
 }
 
+/** What is known before the search: outcomes on another device or workload, in any unit of time. */
+export interface SearchPrior {
+  /** By configuration; those that nothing is known of are missing. */
+  readonly outcomes: ReadonlyMap<number, Outcome>;
+}
+
 export interface StrategyOptions {
   readonly space: SearchSpace;
   /** Whole number; everything that is drawn follows from it. */
   readonly seed: number;
+  /** Used by strategies that learn from it; the others search as without. */
+  readonly prior?: SearchPrior | undefined;
 }

@@ -7,7 +7,7 @@ import { gaussianProcess } from '../../src/search/gaussian-process.ts';
 import { latinHypercube } from '../../src/search/latin-hypercube.ts';
 import { listSpace } from '../../src/search/list-space.ts';
 import { drawPool } from '../../src/search/pool.ts';
-import { standardise } from '../../src/search/surrogate.ts';
+import { standardise } from '../../src/search/time-scale.ts';
 import { traitsOf } from '../../src/search/traits.ts';
 import { unvisitedOf } from '../../src/search/unvisited.ts';
 import { randomSource } from '../../src/stats/random.ts';
