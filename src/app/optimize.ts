@@ -37,6 +37,8 @@ import { openAuthors } from './author/open-authors.ts';
 import { rooflineOf, vetoBoundFor } from './bounds.ts';
 import { hashProblemFiles } from './loading/hash-problem-files.ts';
 import { ensureTrustedFor } from './loading/trust.ts';
+import { askedPrior } from './prior/asked-prior.ts';
+import { priorOfStore } from './prior/prior-of-store.ts';
 import { writeReport } from './report.ts';
 import type { DrawSeed } from './seed.ts';
 import { type OnDevice, openSession, type Session } from './session.ts';
@@ -153,18 +155,26 @@ export async function optimizeProblem(request: OptimizeRequest): Promise<Optimiz
   await using session: Session = await openSession(request);
   if (goal) refuseGoalBelowBound(goal, boundOf(prepared, session));
   const over = workloads.length === 1 ? workloads[0]!.name : `${workloads.length}-workloads`;
+  const priors = replayed?.priors ?? (await priorsOf(prepared, session));
   const run = createRunFolder(store, runId(new Date(), problem.file.name, over));
-  const read = () =>
-    readPriors(store, {
-      problem: problem.file.name,
-      device: session.device.identity,
-      rungs: prepared.rungs.map(({ file }) => file.name),
-    });
-  const isRepeatable = request.seed === undefined && isOffline(prepared);
-  const repeated = isRepeatable ? session.repeats?.priorsFor(subjectOf(prepared), store, read) : undefined;
-  const priors = replayed?.priors ?? repeated ?? read();
   // Awaited here, because the session closes when this function returns.
   return await runLoop(prepared, session, run, { priors });
+}
+
+/** What the run knows beforehand: of earlier runs, and the times that the user names. */
+async function priorsOf(prepared: PreparedRun, session: Session): Promise<Priors> {
+  const { request, problem, rungs } = prepared;
+  const { store, prior, seed } = request;
+  const device = session.device.identity;
+  const read = () => ({
+    ...readPriors(store, { problem: problem.file.name, device, rungs: rungs.map(({ file }) => file.name) }),
+    times: priorOfStore(store, { ...prepared, device }),
+  });
+  const isRepeatable = seed === undefined && isOffline(prepared);
+  const repeated = isRepeatable ? session.repeats?.priorsFor(subjectOf(prepared), store, read) : undefined;
+  const found = repeated ?? read();
+  if (prior === undefined) return found;
+  return { ...found, times: await askedPrior({ ...prepared, request: { ...request, prior } }, session) };
 }
 
 /** Guided by findings, and nobody writes kernels. */

@@ -1,16 +1,17 @@
 import { basename, resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { gunzipSync } from 'node:zlib';
 import { WarpsmithError } from '../core/errors.ts';
 import { completeRequest, type RequestOf } from '../core/requests/request.ts';
 import { type SearchBenchView, searchBenchSvg } from '../reports/documents/search-bench.ts';
 import { type BenchedStrategy, benchSpace, benchStrategy, randomCurve } from '../search/bench.ts';
+import { configurationAt, findConfiguration } from '../search/list-space.ts';
+import type { RecordedSpace } from '../search/recorded-space.ts';
 import { replayStrategy } from '../search/replay.ts';
 import { createStrategy } from '../search/strategies.ts';
-import { parseT4, type RecordedSpace } from '../search/t4.ts';
-import { readRegularFile } from '../store/read-regular-file.ts';
+import type { Outcome, SearchPrior } from '../search/strategy.ts';
 import { withStorageErrors } from '../store/storage-error.ts';
 import { writeWhole } from '../store/write-whole.ts';
+import { readTuningResults } from './prior/read-tuning-results.ts';
 import type { Surroundings } from './session.ts';
 
 type SearchBenchOptions = RequestOf<'search-bench'> & Surroundings;
@@ -27,7 +28,9 @@ const UNSEEDED: ReadonlySet<string> = new Set(['exhaustive']);
 export async function searchBench(request: SearchBenchOptions): Promise<SearchBenchView> {
   const options = completeRequest('search-bench', request);
   const { file, seeds, within } = options;
-  const recorded = parseT4(await readJson(file), file);
+  const recorded = readTuningResults(file);
+  const prior =
+    options.prior === undefined ? undefined : priorFrom(readTuningResults(options.prior), recorded, options);
   const space = benchSpace(recorded.outcomes, within);
   const evaluations = Math.min(options.evaluations, recorded.space.size);
   const names = options.strategies;
@@ -39,7 +42,7 @@ export async function searchBench(request: SearchBenchOptions): Promise<SearchBe
       // Lets an interruption through.
       await setImmediate();
       options.signal?.throwIfAborted();
-      runs.push(replay(recorded, name, seed, { evaluations, enoughNs: space.bestNs }));
+      runs.push(replay(recorded, { name, seed, prior }, { evaluations, enoughNs: space.bestNs }));
     }
     strategies.push(benchStrategy(name, runs, space, evaluations));
   }
@@ -60,46 +63,30 @@ export async function searchBench(request: SearchBenchOptions): Promise<SearchBe
 
 const replay = (
   { space, outcomes }: RecordedSpace,
-  name: string,
-  seed: number,
+  { name, ...options }: { name: string; seed: number; prior: SearchPrior | undefined },
   limits: { evaluations: number; enoughNs: number },
-): number[] => replayStrategy(createStrategy(name, { space, seed }), (index) => outcomes[index]!, limits);
+): number[] => replayStrategy(createStrategy(name, { space, ...options }), (index) => outcomes[index]!, limits);
 
-/** Brute-forced spaces are large, but not larger than this when unpacked. */
-const MAXIMUM_BYTES = 512 * 1024 * 1024;
-const GZIP_MAGIC = [0x1f, 0x8b] as const;
-
-function readBytes(file: string, refuse: (error: NodeJS.ErrnoException) => never): Buffer {
-  try {
-    return readRegularFile(file);
-  } catch (error) {
-    return refuse(error as NodeJS.ErrnoException);
+/** What the other space says of this one's configurations. @throws WarpsmithError `other-space`. */
+function priorFrom(
+  other: RecordedSpace,
+  { space }: RecordedSpace,
+  { file, prior }: { file: string; prior?: string | undefined },
+): SearchPrior {
+  const outcomes = new Map<number, Outcome>();
+  for (const [index, outcome] of other.outcomes.entries()) {
+    const found = findConfiguration(space, configurationAt(other.space, index));
+    if (found !== undefined) outcomes.set(found, outcome);
   }
-}
-
-async function readJson(file: string): Promise<unknown> {
-  const expected = 'a T4 JSON file, plain or gzipped';
-  const refuse = (code: string, message: string, received: string, hint: string): never => {
-    throw new WarpsmithError({ code, message, file, received, expected, hint });
-  };
-  const bytes = readBytes(file, ({ code, message }) =>
-    code === 'ENOENT'
-      ? refuse('missing-file', `There is no file ${file}.`, 'nothing there', 'Check the path.')
-      : refuse('unreadable-file', `${file} can't be read.`, code ?? message, 'Is it a readable file?'),
-  );
-  const isPacked = GZIP_MAGIC.every((byte, place) => bytes[place] === byte);
-  try {
-    const text = (isPacked ? gunzipSync(bytes, { maxOutputLength: MAXIMUM_BYTES }) : bytes).toString('utf8');
-    return JSON.parse(text) as unknown;
-  } catch (error) {
-    const received = error instanceof Error ? error.message : String(error);
-    return refuse(
-      'not-json',
-      `${file} is not JSON.`,
-      received,
-      'search-bench reads T4 JSON, as auto-tuners export it.',
-    );
-  }
+  if (outcomes.size > 0) return { outcomes };
+  throw new WarpsmithError({
+    code: 'other-space',
+    message: `${prior} has no configuration of ${file}.`,
+    file: prior,
+    received: other.space.dimensions.map(({ name }) => name).join(', '),
+    expected: space.dimensions.map(({ name }) => name).join(', '),
+    hint: 'A prior is a file of the same kernel and parameters, from another device.',
+  });
 }
 
 /** Writes the report's plot as an SVG file. */

@@ -1,3 +1,4 @@
+import { describePrior } from '../reports/describe-prior.ts';
 import { formatCount, formatElapsed, formatMove, formatRatio, formatTime } from '../reports/format.ts';
 import { cutText } from '../reports/print/wrap.ts';
 import { describeStepBegan, describeStepEnded } from '../reports/sections/authored.ts';
@@ -92,9 +93,10 @@ export function createLiveProgress(stream: NodeJS.WriteStream): Progress {
   };
 
   const handlers: { [T in EventType]?: (event: RecordedEvent<T>) => void } = {
-    'run-started': ({ problem, workloads, device, start: { kernel }, goal, budgets }) => {
+    'run-started': ({ problem, workloads, device, start: { kernel }, goal, budgets, priors: { times } }) => {
       const over = workloads.map(({ name }) => name).join(', ');
       print(`Optimising ${problem.name} ${over} on ${device.name}${goal ? `, goal ${goal.text}` : ''}`);
+      if (times) print(describePrior(times));
       limit = budgets.maximumEvaluations;
       move = kernel;
       start(`the start, ${kernel}`);

@@ -1,5 +1,6 @@
 import type { EvaluationStage } from '../core/evaluation.ts';
 import { describeAllowance } from '../optimizer/allowance.ts';
+import { describePrior } from '../reports/describe-prior.ts';
 import { formatMove, formatNs, formatRatio, formatRatioInterval } from '../reports/format.ts';
 import { describeStepBegan, describeStepEnded } from '../reports/sections/authored.ts';
 import type {
@@ -99,12 +100,13 @@ export function createPlainProgress(stream: NodeJS.WriteStream): Progress {
   const best = createBestSoFar();
   let workloadCount = 1;
   const handlers: Handlers = {
-    'run-started': ({ problem, workloads, device, goal, budgets }) => {
+    'run-started': ({ problem, workloads, device, goal, budgets, priors: { times } }) => {
       workloadCount = workloads.length;
       const names = workloads.map(({ name }) => name).join(', ');
       print(`Optimising ${problem.name} ${names} on ${device.name}${goal ? `, goal ${goal.text}` : ''}`);
       const kept = budgets.allowance ? describeAllowance(budgets.allowance) : '';
       if (kept !== '') print(`At most ${budgets.maximumEvaluations} evaluations; reserved for the end: ${kept}`);
+      if (times) print(describePrior(times));
     },
     'move-proposed': (event) => {
       const { iteration, move } = event;

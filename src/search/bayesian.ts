@@ -19,7 +19,8 @@ const START_RIVALS = 30;
 const OPTIMISM = [0.5, 1.5, 4] as const;
 /** Failures in a row, before any time, after which a prior's fastest are not asked for. */
 const MOST_FAILED = 3;
-const MOST_DOUBT = 0.5;
+/** Probability of a time where a prior that holds otherwise has none. */
+const FAILED_BEFORE = 0.3;
 /** Apart from the numbers of the steps that ask, and from each other. */
 const TELLING = 2 ** 20;
 const LABELLING = 2 ** 20 + 2 ** 19;
@@ -44,15 +45,22 @@ export function bayesian({ space, seed, prior }: StrategyOptions): Strategy {
     taken.push(index);
   };
   const isStarting = (): boolean => timedCount + failedCount < START_COUNT || timedCount < FEWEST_TIMED;
+  /** Of a time, by the place of a configuration. */
+  const probabilityOf = (): ((index: number) => number) => {
+    const own = feasibility.estimate();
+    const before = surrogate.hasPrior ? known : undefined;
+    return (index) => own(space.at(index)) * (before?.hasFailed(index) ? FAILED_BEFORE : 1);
+  };
   const choose = (): number | undefined => {
     const random = sourceOf(taken.length);
     if (isStarting()) {
       // What is known beforehand takes the place of a start, as long as times bear it out.
-      if (known && timedCount === 0 && failedCount < MOST_FAILED) return known.fastest.find((index) => unvisited.has(index));
-      if (!known || surrogate.doubt() >= MOST_DOUBT) return farthest(space, taken, unvisited, random);
+      if (known && timedCount === 0 && failedCount < MOST_FAILED)
+        return known.fastest.find((index) => unvisited.has(index));
+      if (!surrogate.hasPrior) return farthest(space, taken, unvisited, random);
     }
     const optimism = OPTIMISM[taken.length % OPTIMISM.length]!;
-    const chosen = mostPromising(space, surrogate.predict(), feasibility.estimate(), optimism, unvisited);
+    const chosen = mostPromising(surrogate.predict(), probabilityOf(), optimism, unvisited);
     return chosen ?? unvisited.draw(random);
   };
   return {
@@ -98,9 +106,8 @@ function farthest(
 
 /** The unvisited member of the pool with the lowest bound; a doubtful one must be the more promising. */
 function mostPromising(
-  space: SearchSpace,
   { pool, means, deviations }: Prediction,
-  probability: (places: Readonly<ArrayLike<number>>) => number,
+  probability: (index: number) => number,
   optimism: number,
   unvisited: Unvisited,
 ): number | undefined {
@@ -111,7 +118,7 @@ function mostPromising(
     const promise = optimism * deviations[member]! - means[member]!;
     // A probability only lowers it, and takes a while to estimate.
     if (promise < highest) continue;
-    const weighed = promise + Math.log(probability(space.at(index)));
+    const weighed = promise + Math.log(probability(index));
     // Pools are in no order of their own: the first of equals must not depend on it.
     if (weighed < highest || (weighed === highest && index > best!)) continue;
     highest = weighed;

@@ -1,5 +1,5 @@
 import type { Correlation } from './correlation.ts';
-import { OFFSET_VARIANCE, type PriorWeight, weighPrior } from './prior-weight.ts';
+import { type PriorWeight, weighPrior } from './prior-weight.ts';
 
 type Places = Readonly<ArrayLike<number>>;
 
@@ -71,26 +71,42 @@ export function gaussianProcess(pool: readonly Places[], correlation: Correlatio
     predictAround(values, prior) {
       const solution = whitenValues(values, factor);
       const expected = whitenValues(prior.added, factor);
-      const weight = weighPrior(solution, expected);
-      // How far the prior's mean differs from what it is at similar configurations: only that is new information.
-      const differing = Float64Array.from(prior.pool);
-      accumulate(
-        differing,
-        expected.map((value) => -value),
-        whitened,
+      const ones = whitenValues(
+        values.map(() => 1),
+        factor,
       );
+      const weight = weighPrior(solution, expected, ones);
+      // What differs from similar configurations is new information: the prior's mean, and the constant where none is near.
+      const differing = difference(prior.pool, expected, whitened);
+      const apart = difference(new Float64Array(pool.length).fill(1), ones, whitened);
+      const precision = ones.reduce((sum, value) => sum + value ** 2, 0);
+      const left = solution.map((value, index) => value - weight.factor * expected[index]!);
+      const constant = left.reduce((sum, value, index) => sum + value * ones[index]!, 0) / precision;
       means.fill(0);
       accumulate(means, solution, whitened);
       for (let member = 0; member < pool.length; member += 1) {
-        const left = Math.max(remaining[member]!, SMALLEST_REMAINDER);
-        means[member]! += weight.factor * differing[member]!;
-        deviations[member] = Math.sqrt(
-          weight.unexplained * (1 + OFFSET_VARIANCE) * left + weight.factorVariance * differing[member]! ** 2,
-        );
+        const process = Math.max(remaining[member]!, SMALLEST_REMAINDER) + apart[member]! ** 2 / precision;
+        means[member]! += weight.factor * differing[member]! + constant * apart[member]!;
+        deviations[member] = Math.sqrt(weight.unexplained * process + weight.factorVariance * differing[member]! ** 2);
       }
       return { means, deviations, weight };
     },
   };
+}
+
+/** How far values of the pool lie from what the added configurations' values make likely. */
+function difference(
+  pool: Readonly<ArrayLike<number>>,
+  added: Float64Array,
+  whitened: readonly Float32Array[],
+): Float64Array {
+  const differing = Float64Array.from(pool);
+  accumulate(
+    differing,
+    added.map((value) => -value),
+    whitened,
+  );
+  return differing;
 }
 
 /** Adds to each member of the pool the whitened correlations, each with its value. */

@@ -16,6 +16,8 @@ import type { SearchSpace } from './strategy.ts';
 export interface KernelSpace {
   readonly space: SearchSpace;
   candidateAt(index: number): Candidate;
+  /** The place of a kernel's setting, by the kernel's name; undefined if it is not in the space. */
+  find(kernel: string, parameters: ParameterValues): number | undefined;
   /** Undefined for a candidate of another kernel, or one that these dimensions rule out. */
   indexOf(candidate: Candidate): number | undefined;
 }
@@ -46,6 +48,10 @@ export function kernelSpace(rungs: readonly Kernel[], dimensions: Dimensions): K
     candidateAt(index) {
       const { [choice]: name, ...parameters } = configurationAt(space, index);
       return makeCandidate(usable[names.indexOf(String(name))]!, parameters as ParameterValues);
+    },
+    find(kernel, parameters) {
+      const place = names.indexOf(kernel);
+      return place < 0 ? undefined : findConfiguration(space, configure(place, parameters));
     },
     indexOf(candidate) {
       const place = ids.indexOf(kernelId(candidate.kernel));

@@ -9,6 +9,9 @@ export interface PriorWeight {
   readonly unexplained: number;
 }
 
+/** Of a prior that can't be judged. */
+export const NO_WEIGHT: PriorWeight = { doubt: 1, factor: 0, factorVariance: 0, unexplained: 1 };
+
 interface Hypothesis {
   /** Factor of the prior's mean. */
   readonly factor: number;
@@ -19,12 +22,10 @@ interface Hypothesis {
 }
 
 /** Probability, before any time, that a prior is worthless. */
-const WORTHLESS = 0.1;
-/** Variance of the constant by which the times of the search may differ from the prior's, in units of their variance. */
-export const OFFSET_VARIANCE = 1;
+const WORTHLESS = 0.2;
 
-const FACTORS = [0.5, 0.7, 1, 1.4] as const;
-const REMAINS = [0.1, 0.15, 0.25, 0.4, 0.6, 0.9] as const;
+const FACTORS = [0.4, 0.7, 1, 1.4] as const;
+const REMAINS = [0.1, 0.15, 0.25, 0.4, 0.6] as const;
 /** Of times that have nothing to do with the prior: their spread may be another. */
 const REMAINS_OF_WORTHLESS = [0.5, 0.7, 1, 1.4, 2] as const;
 
@@ -43,19 +44,24 @@ const HYPOTHESES: readonly Hypothesis[] = [
   })),
 ];
 
+/** Values by an added configuration, whitened by the process's factor. */
+type Whitened = Readonly<ArrayLike<number>>;
+
 /**
- * Weighs every hypothesis by how likely it makes the times: they are factor × the prior's mean + a process of which
- * `remains` is the deviation.
+ * Weighs every hypothesis by how likely it makes the times: they are a constant, of which nothing is known, + factor × the
+ * prior's mean + a process of which `remains` is the deviation.
  *
- * @param values standardised times, whitened by the process's factor; @param means the prior's, likewise.
+ * @param values standardised times; @param means the prior's; @param ones a constant.
  */
-export function weighPrior(values: Readonly<ArrayLike<number>>, means: Readonly<ArrayLike<number>>): PriorWeight {
-  const count = values.length;
-  const [vv, vm, mm] = [dot(values, values), dot(values, means), dot(means, means)];
+export function weighPrior(values: Whitened, means: Whitened, ones: Whitened): PriorWeight {
+  const freedom = values.length - 1;
+  const [vo, mo, oo] = [dot(values, ones), dot(means, ones), dot(ones, ones)];
+  const vv = dot(values, values) - vo ** 2 / oo;
+  const vm = dot(values, means) - (vo * mo) / oo;
+  const mm = dot(means, means) - mo ** 2 / oo;
   const logs = HYPOTHESES.map(({ factor, remains, logPrior }) => {
-    const variance = remains ** 2 * (1 + OFFSET_VARIANCE);
-    const squares = vv - 2 * factor * vm + factor ** 2 * mm;
-    return logPrior - 0.5 * (count * Math.log(variance) + squares / variance);
+    const squares = Math.max(vv - 2 * factor * vm + factor ** 2 * mm, 0);
+    return logPrior - freedom * Math.log(remains) - squares / (2 * remains ** 2);
   });
   const highest = Math.max(...logs);
   const weights = logs.map((log) => Math.exp(log - highest));

@@ -20,6 +20,11 @@ export interface PriorMean {
 
 /** Times for the interpolation where a prior says nothing. Its cost grows with their cube. */
 const MOST_INTERPOLATED = 128;
+/**
+ * Below that of times alone: near the best, differences between devices are as large as those between settings, and must not
+ * count against a prior that is right about the rest.
+ */
+const RESOLUTION = 0.5;
 /** Fits of the interpolation's settings. */
 const FITS = 4;
 
@@ -30,7 +35,7 @@ export function priorMeanOf(space: SearchSpace, { outcomes }: SearchPrior): Prio
   known.sort((a, b) => a.timeNs - b.timeNs || a.index - b.index);
   if (known.length < FEWEST_KNOWN) return undefined;
   const scale = scaleOf(known.map(({ timeNs }) => timeNs));
-  const bent = known.map(({ timeNs }) => bend(timeNs, scale));
+  const bent = known.map(({ timeNs }) => bend(timeNs, scale, RESOLUTION));
   const { mean, deviation } = meanAndDeviation(bent);
   if (!(deviation > 0)) return undefined;
   const values = new Map(known.map(({ index }, place) => [index, (bent[place]! - mean) / deviation]));
@@ -47,7 +52,7 @@ export function priorMeanOf(space: SearchSpace, { outcomes }: SearchPrior): Prio
     standardise(times) {
       const bestNs = times.reduce((least, time) => Math.min(least, time), Number.POSITIVE_INFINITY);
       const own: Scale = { ...scale, best: Math.log(bestNs) };
-      return times.map((time) => (bend(time, own) - mean) / deviation);
+      return times.map((time) => (bend(time, own, RESOLUTION) - mean) / deviation);
     },
     fastest: known.map(({ index }) => index),
     hasFailed: (index) => outcomes.get(index)?.kind === 'failed',

@@ -1,14 +1,14 @@
 import type { RandomSource } from '../stats/random.ts';
 import { factorise, solveLower } from './cholesky.ts';
-import { type Correlation, correlationOf } from './correlation.ts';
+import { correlationOf } from './correlation.ts';
 import { type CorrelationSettings, correlationMatrix, fitCorrelation, typicalSettings } from './fit-correlation.ts';
 import { type GaussianProcess, gaussianProcess } from './gaussian-process.ts';
 import { drawPool } from './pool.ts';
 import type { PriorMean } from './prior.ts';
-import { OFFSET_VARIANCE, weighPrior } from './prior-weight.ts';
+import { NO_WEIGHT, type PriorWeight, weighPrior } from './prior-weight.ts';
 import type { SearchSpace } from './strategy.ts';
 import { meanAndDeviation, standardise } from './time-scale.ts';
-import { type Trait, traitsOf } from './traits.ts';
+import { traitsOf } from './traits.ts';
 import type { Unvisited } from './unvisited.ts';
 
 /** Configurations that are predicted. */
@@ -21,7 +21,8 @@ const MOST_MODELLED = 256;
 const MOST_FITTED = 128;
 /** In a space too large to be predicted whole, configurations near this many of the fastest are. */
 const ELITE_COUNT = 8;
-/** From this probability on that a prior is worthless, predictions leave it out. */
+/** With so many times, a prior that is probably worthless is dropped for good. */
+const FEWEST_TO_REFUTE = 3;
 const MOST_DOUBT = 0.5;
 
 export interface Trial {
@@ -43,8 +44,8 @@ export interface Surrogate {
   add(trial: Trial, random: RandomSource): void;
   /** At least one time must be in. */
   predict(): Prediction;
-  /** Probability that the prior is worthless, after the times so far; 1 without one. */
-  doubt(): number;
+  /** Whether there is a prior that the times so far bear out. */
+  readonly hasPrior: boolean;
 }
 
 /** A process over a pool, made when `count` times were known. */
@@ -62,43 +63,50 @@ interface Model {
   considered: number;
 }
 
-/** Of the times alone, or of how they differ from a prior's mean by another constant than expected. */
-type Basis = 'times' | 'prior';
-
 /**
  * Schedules fits and pools when times arrive, and computes them when needed. So predictions depend on the times and their
  * order, not on when they were requested.
  */
-export function createSurrogate(space: SearchSpace, unvisited: Unvisited, prior?: PriorMean): Surrogate {
+export function createSurrogate(space: SearchSpace, unvisited: Unvisited, known?: PriorMean): Surrogate {
   const traits = traitsOf(space);
+  let prior = known;
   const trials: Trial[] = [];
-  const dueFits: { count: number; random: RandomSource }[] = [];
+  const dueFits: { count: number; prior: PriorMean | undefined; random: RandomSource }[] = [];
   let settings = typicalSettings(traits);
   let nextFit = 1;
   let plan: Plan = { count: 0, pool: [] };
-  const models = new Map<Basis, Model>();
+  let model: Model | undefined;
 
-  const refit = (count: number, random: RandomSource): void => {
+  const refit = ({ count, prior: then, random }: (typeof dueFits)[number]): void => {
     const chosen = representative(trials.slice(0, count), MOST_FITTED);
     const places = chosen.map(({ index }) => space.at(index));
-    const values = prior ? unexplained(chosen, prior, traits, settings, space) : standardise(timesOf(chosen));
+    const times = timesOf(chosen);
+    const values = then ? unexplained(then, chosen, times, weigh(chosen, then, settings)) : standardise(times);
     settings = fitCorrelation(traits, places, values, settings, random);
   };
-  const build = (basis: Basis): Model => {
-    for (const due of dueFits.splice(0)) refit(due.count, due.random);
+  const weigh = (chosen: readonly Trial[], mean: PriorMean, given: CorrelationSettings): PriorWeight => {
+    const places = chosen.map(({ index }) => space.at(index));
+    const matrix = correlationMatrix(places, correlationOf(traits, given.traits), given.noise);
+    const factor = factorise(matrix, chosen.length);
+    if (!factor) return NO_WEIGHT;
+    const whiten = (values: readonly number[]) => solveLower(factor, chosen.length, values);
+    const expected = chosen.map(({ index }) => mean.at(index));
+    return weighPrior(whiten(mean.standardise(timesOf(chosen))), whiten(expected), whiten(expected.map(() => 1)));
+  };
+  const refuted = (mean: PriorMean): boolean =>
+    trials.length >= FEWEST_TO_REFUTE &&
+    weigh(representative(trials, MOST_FITTED), mean, typicalSettings(traits)).doubt >= MOST_DOUBT;
+  const build = (): Model => {
+    for (const due of dueFits.splice(0)) refit(due);
     const correlation = correlationOf(traits, settings.traits);
     const members = plan.pool.map((index) => space.at(index));
-    const process =
-      basis === 'prior'
-        ? gaussianProcess(members, withOffset(correlation), settings.noise / (1 + OFFSET_VARIANCE))
-        : gaussianProcess(members, correlation, settings.noise);
+    const process = gaussianProcess(members, correlation, settings.noise);
     const chosen = representative(trials.slice(0, plan.count), MOST_MODELLED);
     for (const { index } of chosen) process.add(space.at(index));
     return { plan, process, trials: chosen, considered: plan.count };
   };
-  const modelOf = (basis: Basis): Model => {
-    const model = models.get(basis) ?? build(basis);
-    models.set(basis, model);
+  const current = (): Model => {
+    model ??= build();
     for (const trial of trials.slice(model.considered)) {
       model.process.add(space.at(trial.index));
       model.trials.push(trial);
@@ -107,7 +115,7 @@ export function createSurrogate(space: SearchSpace, unvisited: Unvisited, prior?
     return model;
   };
   const informed = (mean: PriorMean) => {
-    const { process, plan: of, trials: known } = modelOf('prior');
+    const { process, plan: of, trials: known } = current();
     const pool = of.pool.map((index) => mean.at(index));
     const added = known.map(({ index }) => mean.at(index));
     return { pool: of.pool, ...process.predictAround(mean.standardise(timesOf(known)), { added, pool }) };
@@ -116,9 +124,11 @@ export function createSurrogate(space: SearchSpace, unvisited: Unvisited, prior?
     add(trial, random) {
       const isNewBest = trials.every(({ timeNs }) => trial.timeNs < timeNs);
       trials.push(trial);
+      // Judged at every time, so that it does not depend on when predictions are asked for.
+      if (prior && refuted(prior)) prior = undefined;
       const isFitDue = trials.length >= nextFit;
       if (isFitDue) {
-        dueFits.push({ count: trials.length, random });
+        dueFits.push({ count: trials.length, prior, random });
         nextFit = Math.min(Math.ceil(trials.length * FIT_GROWTH), trials.length + MOST_BETWEEN_FITS);
       }
       const isPoolOutdated = isNewBest && unvisited.count > POOL_LIMIT;
@@ -126,43 +136,29 @@ export function createSurrogate(space: SearchSpace, unvisited: Unvisited, prior?
       const elites = fastest(trials, ELITE_COUNT).map(({ index }) => index);
       const pool = drawPool(space, unvisited, elites, POOL_LIMIT, random, prior?.fastest);
       plan = { count: trials.length, pool };
-      models.clear();
+      model = undefined;
     },
     predict() {
-      const around = prior && informed(prior);
-      if (around && around.weight.doubt < MOST_DOUBT) return around;
-      const { process, plan: of, trials: known } = modelOf('times');
+      if (prior) return informed(prior);
+      const { process, plan: of, trials: known } = current();
       return { pool: of.pool, ...process.predict(standardise(timesOf(known))) };
     },
-    doubt: () => (prior && trials.length > 0 ? informed(prior).weight.doubt : prior ? 0 : 1),
+    get hasPrior() {
+      return prior !== undefined;
+    },
   };
 }
 
 const timesOf = (trials: readonly Trial[]): number[] => trials.map(({ timeNs }) => timeNs);
 
-/** The correlation of a process plus a constant: where a prior's times begin is not where these do. */
-const withOffset =
-  (correlation: Correlation): Correlation =>
-  (a, b) =>
-    (correlation(a, b) + OFFSET_VARIANCE) / (1 + OFFSET_VARIANCE);
-
-/** What a prior leaves to learn of these times, with variance 1; the times themselves if it is worthless. */
+/** What a prior leaves to learn of these times, with variance 1. */
 function unexplained(
-  trials: readonly Trial[],
   prior: PriorMean,
-  traits: readonly Trait[],
-  { traits: settings, noise }: CorrelationSettings,
-  space: SearchSpace,
+  trials: readonly Trial[],
+  times: readonly number[],
+  { factor }: PriorWeight,
 ): number[] {
-  const places = trials.map(({ index }) => space.at(index));
-  const count = trials.length;
-  const correlation = withOffset(correlationOf(traits, settings));
-  const factor = factorise(correlationMatrix(places, correlation, noise / (1 + OFFSET_VARIANCE)), count);
-  const values = prior.standardise(timesOf(trials));
-  const means = trials.map(({ index }) => prior.at(index));
-  const weight = factor && weighPrior(solveLower(factor, count, values), solveLower(factor, count, means));
-  if (!weight || weight.doubt >= MOST_DOUBT) return standardise(timesOf(trials));
-  const left = values.map((value, place) => value - weight.factor * means[place]!);
+  const left = prior.standardise(times).map((value, place) => value - factor * prior.at(trials[place]!.index));
   const { mean, deviation } = meanAndDeviation(left);
   return left.map((value) => (value - mean) / (deviation || 1));
 }

@@ -18,10 +18,10 @@ export function scaleOf(times: readonly number[]): Scale {
 
 /**
  * A time as a surrogate learns it: the log of how far its log lies above the best, in units of the median's. Differences
- * near the best count in full, those among slow ones little.
+ * near the best count in full, those among slow ones little, the more so the higher the resolution.
  */
-export const bend = (time: number, { best, spread }: Scale): number =>
-  Math.log1p((RESOLUTION * (Math.log(time) - best)) / spread);
+export const bend = (time: number, { best, spread }: Scale, resolution: number = RESOLUTION): number =>
+  Math.log1p((resolution * (Math.log(time) - best)) / spread);
 
 export function meanAndDeviation(values: readonly number[]): { mean: number; deviation: number } {
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;

@@ -257,6 +257,27 @@ const armPrior = z.object({
 /** What came of one of those who share runs, in earlier ones. */
 export type ArmPrior = z.infer<typeof armPrior>;
 
+const knownSettings = z.object({
+  kernel: text,
+  /** Names of the parameters of `rows`. */
+  parameters: z.array(text),
+  /** The parameters' values, then the time ÷ the shortest time that is known, `null` for a setting that failed. */
+  rows: z.array(z.array(orNull(number))),
+});
+
+const knownTimes = z.object({
+  /** A run's id, a file's name, or the id of the virtual device that predicted them. */
+  source: text,
+  kind: z.enum(['run', 'recording', 'tuning-results', 'predictions']),
+  /** Where they were measured or predicted; `null` where a file does not say. */
+  device: orNull(text),
+  workload: orNull(text),
+  kernels: z.array(knownSettings),
+});
+
+/** Times of settings of a run's kernels, from another device or workload: what a search knows before it begins. */
+export type KnownTimes = z.infer<typeof knownTimes>;
+
 const priors = z.object({
   patterns: z.array(patternPrior),
   costs: z.array(kernelCost),
@@ -266,6 +287,8 @@ const priors = z.object({
   caught: z.array(z.object({ author: text, count: number })).optional(),
   /** Of those who shared earlier runs. */
   arms: z.array(armPrior).optional(),
+  /** What a search of settings begins with. Absent where nothing is known. */
+  times: knownTimes.optional(),
 });
 
 /** What a run read from earlier runs at its start. Logged, so that a resumed run ranks like the first part. */

@@ -257,6 +257,12 @@ export const COMMANDS = {
         `how to choose the next candidate: ${RUN_STRATEGIES.join(', ')}`,
         { default: GUIDED },
       ),
+      prior: option(
+        '--prior <source>',
+        TEXT,
+        'times that a search begins with: a run, a recording, results of an auto-tuner, virtual:<gpu> to predict every setting, or none',
+        { defaultHelp: 'the best of the store: the same kernels on another device or workload', completes: 'run' },
+      ),
       objective: option(
         '--objective <kind>',
         choice(['geometric-mean', 'per-workload']),
@@ -371,7 +377,11 @@ export const COMMANDS = {
     summary: 'replay a fully evaluated space, and compare how fast each strategy finds its best',
     group: 'optimise',
     arguments: {
-      file: { shown: '<file>', help: 'auto-tuning results in the T4 JSON format, plain or gzipped', completes: 'file' },
+      file: {
+        shown: '<file>',
+        help: 'auto-tuning results: T4 JSON or a cache file of Kernel Tuner, plain or gzipped',
+        completes: 'file',
+      },
     },
     options: {
       strategies: option(
@@ -385,6 +395,14 @@ export const COMMANDS = {
       within: option('--within <percent>', positive(), 'largest distance from the best that counts as found', {
         default: 5,
       }),
+      prior: option(
+        '--prior <file>',
+        PATH,
+        'results of the same kernel on another device, for strategies that learn from them',
+        {
+          completes: 'file',
+        },
+      ),
       svg: option('--svg <file>', PATH, 'write a plot of the best so far by evaluation', { completes: 'file' }),
     },
   },

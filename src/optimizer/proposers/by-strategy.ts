@@ -6,17 +6,19 @@ import type { Outcome } from '../../search/strategy.ts';
 import type { ProposedMove } from '../propose-moves.ts';
 import type { OptimizeOptions, Run } from '../run.ts';
 import type { Judged, Proposer, Turn } from './proposer.ts';
+import { searchPriorOf } from './search-prior.ts';
 
 /**
  * Proposes the configurations that a blind strategy asks for, over all rungs, and tells it each result as start's time ÷
  * candidate's time.
  */
 export function createByStrategy(options: OptimizeOptions, name: string): Proposer<Run> {
-  const { rungs, start, workloads, seed } = options;
+  const { rungs, start, workloads, seed, priors } = options;
   const isOnLadder = rungs.some(({ file }) => file.name === start.kernel.file.name);
   const kernels = isOnLadder ? rungs : [start.kernel, ...rungs];
-  const { space, candidateAt, indexOf } = kernelSpace(kernels, workloads[0]!.dimensions);
-  const strategy = createStrategy(name, { space, seed });
+  const listed = kernelSpace(kernels, workloads[0]!.dimensions);
+  const { space, candidateAt, indexOf } = listed;
+  const strategy = createStrategy(name, { space, seed, prior: searchPriorOf(priors?.times, listed) });
   const tell = (candidate: Candidate, judged: Judged) => {
     const index = indexOf(candidate);
     if (index !== undefined) strategy.tell(index, outcomeOf(judged));

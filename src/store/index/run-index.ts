@@ -22,6 +22,8 @@ export interface RunIndex {
   runs(filter?: Omit<MoveFilter, 'pattern'>): RunRow[];
   /** Evaluations of the candidates whose ids begin so; those of the newest run come last. */
   evaluationsOf(candidateStart: string): EvaluationRow[];
+  /** Those of one run, in its order. */
+  evaluationsIn(run: string): EvaluationRow[];
   /** Moves with their runs. Omits device failures, because they say nothing about a move. */
   moves(filter?: MoveFilter): MoveWithRun[];
   /** Evaluations with their run's problem, device and kind. */
@@ -209,6 +211,7 @@ function indexOf(database: DatabaseSync): RunIndex {
         candidateStart.length,
         candidateStart,
       ]),
+    evaluationsIn: (run) => all('SELECT * FROM evaluations WHERE run = ? ORDER BY rowid', [run]),
     moves(filter = {}) {
       const { sql, values } = where(filter);
       return all(
