@@ -1,5 +1,5 @@
 // Evaluates every setting of every rung of the shipped problems once and records it all, so that searches replay in
-// seconds: node bench/search/brute-force.ts [--jobs <count>] [problem …]
+// seconds: node bench/search/brute-force.ts [--jobs <count>] [--device virtual:h200] [problem …]
 //
 // Goes on where it was cut off, and evaluates only what is new or has changed since.
 import { spawn } from 'node:child_process';
@@ -30,6 +30,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     jobs: { type: 'string', default: String(availableParallelism()) },
+    device: { type: 'string', default: DEVICE },
     // Of a child: evaluates every nth missing candidate into a file of its own.
     shard: { type: 'string' },
     output: { type: 'string' },
@@ -62,9 +63,13 @@ const keysOf = (space: ProblemSpace): string[] => space.candidates.map((candidat
 /** A child's part of the work. */
 async function evaluateShard(name: string, [shard, shards]: readonly [number, number], output: string): Promise<void> {
   const space = await loadProblemSpace(name);
-  const known = recorded(recordingPath(name), space);
+  const known = recorded(recordingPath(name, values.device), space);
   const missing = space.candidates.filter((candidate) => !known.has(keyOf(space, candidate)));
-  await using session = await openSession({ device: DEVICE, threads: 1, runTimeoutSeconds: RUN_TIMEOUT_SECONDS });
+  await using session = await openSession({
+    device: values.device,
+    threads: 1,
+    runTimeoutSeconds: RUN_TIMEOUT_SECONDS,
+  });
   const { device, toolchain, environment } = session;
   const { name: compiler, version } = toolchain.identity;
   const writer = openRecording(output, {
@@ -92,7 +97,7 @@ async function evaluateShard(name: string, [shard, shards]: readonly [number, nu
 /** Runs the shards in processes of their own and puts the recording together, in the space's order. */
 async function bruteForce(name: string, jobs: number): Promise<void> {
   const space = await loadProblemSpace(name);
-  const path = recordingPath(name);
+  const path = recordingPath(name, values.device);
   const known = recorded(path, space);
   const missing = space.candidates.length - known.size;
   process.stderr.write(
@@ -125,7 +130,11 @@ async function bruteForce(name: string, jobs: number): Promise<void> {
 const runShard = (name: string, shard: string, output: string): Promise<number> =>
   new Promise((resolve, reject) => {
     const script = fileURLToPath(import.meta.url);
-    const child = spawn(process.execPath, [script, '--shard', shard, '--output', output, name], { stdio: 'inherit' });
+    const child = spawn(
+      process.execPath,
+      [script, '--shard', shard, '--output', output, '--device', values.device, name],
+      { stdio: 'inherit' },
+    );
     child.on('error', reject);
     child.on('close', (code) => resolve(code ?? 1));
   });

@@ -10,7 +10,7 @@ import type { Problem } from '../../src/core/problem.ts';
 import { kernelSpace } from '../../src/search/kernel-space.ts';
 import type { WeightedWorkload } from '../../src/store/events.ts';
 
-/** Everything is predicted for this device. */
+/** Everything is predicted for this device where no other is named. */
 export const DEVICE = 'virtual:l4';
 /** Inputs of every recorded evaluation are drawn from this seed; searches differ in their own. */
 export const RECORDED_SEED = 1;
@@ -20,8 +20,9 @@ const SPACES = fileURLToPath(new URL('spaces/', import.meta.url));
 
 export const problemNames = (): string[] => readdirSync(PROBLEMS).sort();
 
-/** Where the evaluations of a problem's whole space are recorded. */
-export const recordingPath = (problem: string): string => join(SPACES, `${problem}.jsonl.gz`);
+/** Where the evaluations of a problem's whole space are recorded, by default those of {@link DEVICE}. */
+export const recordingPath = (problem: string, device = DEVICE): string =>
+  join(SPACES, ...(device === DEVICE ? [] : [device.replace(':', '-')]), `${problem}.jsonl.gz`);
 
 /** A problem's whole space: every setting of every rung, on the workload that runs are about when none is named. */
 export interface ProblemSpace {

@@ -57,7 +57,7 @@ export function bayesian({ space, seed, prior }: StrategyOptions): Strategy {
       // What is known beforehand takes the place of a start, as long as times bear it out.
       if (known && timedCount === 0 && failedCount < MOST_FAILED)
         return known.fastest.find((index) => unvisited.has(index));
-      if (!surrogate.hasPrior) return farthest(space, taken, unvisited, random);
+      if (!surrogate.hasPrior || timedCount === 0) return farthest(space, taken, unvisited, random);
     }
     const optimism = OPTIMISM[taken.length % OPTIMISM.length]!;
     const chosen = mostPromising(surrogate.predict(), probabilityOf(), optimism, unvisited);
