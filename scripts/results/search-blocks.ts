@@ -4,6 +4,7 @@ import { type SearchBenchView, searchBenchSvg } from '../../src/reports/document
 import { formatFigure } from '../../src/reports/format.ts';
 import { markdownTable } from '../../src/reports/print/markdown.ts';
 import type { BenchedStrategy } from '../../src/search/bench.ts';
+import { type PriorRow, type PriorsRecording, priorShares, type SearchCost } from './priors-recording.ts';
 import {
   isGuidedWorthIt,
   mediansOf,
@@ -91,15 +92,59 @@ function spacesTable({ spaces, date, warpsmith }: PublicSpaces): string {
   );
 }
 
+const KINDS: Readonly<Record<PriorRow['kind'], string>> = {
+  public: 'measured by others',
+  measured: 'measured on an H200',
+  predicted: 'predicted',
+};
+
+const cost = ({ median, p90, reached }: SearchCost): string =>
+  reached < 1 ? `${count(median)} (${Math.round(reached * 100)} %)` : `${count(median)} / ${count(p90)}`;
+
+const priorRow = ({ kind, space, prior, configurations, good, known, ...costs }: PriorRow): string[] => [
+  space,
+  prior,
+  KINDS[kind],
+  `${formatFigure(known)} of ${formatFigure(configurations)}`,
+  String(good),
+  ...[costs.without, costs.with, costs.shuffled].map(cost),
+];
+
+/** Evaluations of a kind of spaces, as a share of those without a prior. */
+function priorVerdict(rows: readonly PriorRow[], kind: PriorRow['kind']): string[] {
+  const of = rows.filter((row) => row.kind === kind);
+  if (of.length === 0) return [];
+  const shares = priorShares(of);
+  const percent = (share: number): string => `${Math.round(100 * share)} %`;
+  return [`${KINDS[kind]} ${percent(shares.with)} with it and ${percent(shares.shuffled)} with a shuffled one`];
+}
+
+function priorsTable({ rows, seeds, within, evaluations, date, warpsmith }: PriorsRecording): string {
+  const columns = ['Space', 'Prior', 'Times', 'settings known', 'good', 'without', 'with the prior', 'shuffled'];
+  const kinds = ['public', 'measured', 'predicted'] as const;
+  const sorted = kinds.flatMap((kind) => rows.filter((row) => row.kind === kind));
+  return (
+    `${markdownTable(
+      columns.map((title, place) => (place < 3 ? { title } : right(title))),
+      sorted.map(priorRow),
+    )}\n\n` +
+    `Evaluations of the Bayesian strategy until one is good, within ${within} % of the best: median / p90 of ${seeds} seeds and ` +
+    `${evaluations} evaluations each, or the median and the seeds that got there. Of the evaluations without a prior (geometric ` +
+    `means of means): ${kinds.flatMap((kind) => priorVerdict(rows, kind)).join('; ')}. Times measured by others: one run of each ` +
+    `setting, github.com/schoonhovenrichard/GPU_benchmarking_paper. warpsmith ${warpsmith}, ${date}.`
+  );
+}
+
 const spaceFigures = ({ spaces }: PublicSpaces): [string, string][] =>
   spaces.map((view) => {
     const file = view.file.replace(/\.t4\.json(\.gz)?$/, '');
     return [`docs/figures/search-${file}.svg`, searchBenchSvg({ ...view, file: `${file}, measured` })];
   });
 
-export const searchBlocks = ({ problems, spaces }: SearchRecordings): Record<string, string> => ({
+export const searchBlocks = ({ problems, spaces, priors }: SearchRecordings): Record<string, string> => ({
   search: problems ? table(problems) : absent('search', 'node bench/search/compare-strategies.ts'),
   'search-spaces': spaces ? spacesTable(spaces) : absent('search-spaces', 'node bench/search/public-spaces.ts'),
+  'search-priors': priors ? priorsTable(priors) : absent('search-priors', 'node bench/search/priors.ts'),
 });
 
 export const searchFigures = ({ problems, spaces }: SearchRecordings): Record<string, string> => ({

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { SearchBenchView } from '../../src/reports/documents/search-bench.ts';
 import type { BenchedSpace, BenchedStrategy, Spread } from '../../src/search/bench.ts';
+import type { PriorsRecording } from './priors-recording.ts';
 import { ROOT } from './recordings.ts';
 
 /** How strategies searched one problem's recorded space. */
@@ -79,9 +80,11 @@ async function readResult<T>(name: string): Promise<T | undefined> {
 export interface SearchRecordings {
   readonly problems: SearchRecording | undefined;
   readonly spaces: PublicSpaces | undefined;
+  readonly priors: PriorsRecording | undefined;
 }
 
 export const readSearchRecordings = async (): Promise<SearchRecordings> => ({
   problems: await readResult<SearchRecording>('search'),
   spaces: await readResult<PublicSpaces>('search-spaces'),
+  priors: await readResult<PriorsRecording>('search-priors'),
 });

@@ -17,6 +17,7 @@ import { parseGoal, refuseGoalBelowBound, type VetoBound } from '../optimizer/go
 import { type Best, optimize, type RunResult } from '../optimizer/optimize.ts';
 import { formatRatioInterval, formatTiming } from '../reports/format.ts';
 import type { RunView } from '../reports/run-view.ts';
+import { DEFAULT_BLIND_STRATEGY } from '../search/strategies.ts';
 import { bakeKernel } from '../store/best-kernel.ts';
 import { storeCandidateSources } from '../store/candidate-sources.ts';
 import type {
@@ -107,6 +108,25 @@ export interface PreparedRun {
   readonly authorLimits?: Pick<OptimizeRequest, 'maximumTokens' | 'maximumCost'>;
 }
 
+/** Whether somebody in the run learns from times that are known beforehand. */
+const learnsFromTimes = ({ strategy, exploring, onlyAuthors }: CompleteRequest<'optimize'>): boolean =>
+  strategy === GUIDED ? exploring && !onlyAuthors : strategy === DEFAULT_BLIND_STRATEGY;
+
+/** @throws WarpsmithError `conflicting-options`. */
+function refuseUselessPrior(request: CompleteRequest<'optimize'>): void {
+  const { prior, strategy, exploring } = request;
+  if (prior === undefined || learnsFromTimes(request)) return;
+  const flag = strategy !== GUIDED ? `--strategy ${strategy}` : exploring ? '--only-authors' : '--no-exploring';
+  throw new WarpsmithError({
+    code: 'conflicting-options',
+    message: `--prior is for ${DEFAULT_BLIND_STRATEGY} search; ${flag} has none.`,
+    path: '--prior',
+    received: `--prior ${prior} and ${flag}`,
+    expected: 'one of them',
+    hint: `Leave --prior out, or use --strategy ${DEFAULT_BLIND_STRATEGY}.`,
+  });
+}
+
 /** Only a guided run uses findings, or explores after them. @throws WarpsmithError `conflicting-options`. */
 function refuseConflicts({ strategy, diagnosis, exploring }: CompleteRequest<'optimize'>): void {
   if (strategy === GUIDED || (diagnosis && exploring)) return;
@@ -125,6 +145,7 @@ function refuseConflicts({ strategy, diagnosis, exploring }: CompleteRequest<'op
 export async function prepareRun(asked: OptimizeRequest): Promise<PreparedRun> {
   const request = completeRequest('optimize', asked);
   refuseConflicts(request);
+  refuseUselessPrior(request);
   refuseAuthorConflicts(request);
   const goal = request.goal === undefined ? undefined : parseGoal(request.goal);
   const { folder, problem, start, rungs } = await loadProblemTarget(request.target, request.dtype);
@@ -168,7 +189,7 @@ async function priorsOf(prepared: PreparedRun, session: Session): Promise<Priors
   const device = session.device.identity;
   const read = () => ({
     ...readPriors(store, { problem: problem.file.name, device, rungs: rungs.map(({ file }) => file.name) }),
-    times: priorOfStore(store, { ...prepared, device }),
+    times: learnsFromTimes(request) ? priorOfStore(store, { ...prepared, device }) : undefined,
   });
   const isRepeatable = seed === undefined && isOffline(prepared);
   const repeated = isRepeatable ? session.repeats?.priorsFor(subjectOf(prepared), store, read) : undefined;

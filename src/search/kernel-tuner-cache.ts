@@ -51,8 +51,14 @@ function settingOf(names: readonly string[], key: string, entry: Json, path: str
   return Object.fromEntries(names.map((name, place) => [name, wordOf(words[place]!)]));
 }
 
+/** As Python writes them. */
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
+  ['True', true],
+  ['False', false],
+]);
+
 const wordOf = (word: string): ConfigurationValue =>
-  word.trim() !== '' && Number.isFinite(Number(word)) ? Number(word) : word;
+  BOOLEANS.get(word) ?? (word.trim() !== '' && Number.isFinite(Number(word)) ? Number(word) : word);
 
 function outcomeOf(time: unknown, path: string, refuse: Refuse): Outcome {
   if (typeof time === 'string' || time === FAILED_MS) return { kind: 'failed' };

@@ -55,6 +55,20 @@ describe('search-bench', () => {
     }
   });
 
+  it('begins with what another device knows, in a cache file of Kernel Tuner', async () => {
+    const asked = ['search-bench', write('tiles.t4.json', t4()), '--strategy', 'bayesian', '--seeds', '1'];
+    const entries = [64, 128, 8].map((block) => `"${block},8,soa,True": {"time": ${Math.abs(block - 60)}}`);
+    const cache = (last: string) =>
+      write(
+        'cache.json',
+        `{"tune_params_keys": ["block", "per_thread", "layout", "${last}"], "cache": {${entries.join()},`,
+      );
+    const { json } = await runJson([...asked, '--prior', cache('fused')]);
+    expect(json.strategies[0].evaluations.median).toBe(1);
+    const other = await runJson([...asked, '--prior', cache('folded')]);
+    expect([other.code, other.json.error.code]).toEqual([2, 'other-space']);
+  });
+
   it('prints a line for each strategy asked for, and draws it', async () => {
     const file = write('tiles.json', t4());
     const svg = join(temporaryFolder(), 'plots', 'tiles.svg');

@@ -48,7 +48,7 @@ describe('the recorded comparisons', async () => {
 });
 
 it('what was not recorded is said so', () => {
-  const nothing = { problems: undefined, spaces: undefined };
+  const nothing = { problems: undefined, spaces: undefined, priors: undefined };
   expect(searchBlocks(nothing).search).toContain('node bench/search/compare-strategies.ts');
   expect(searchFigures(nothing)).toEqual({});
 });

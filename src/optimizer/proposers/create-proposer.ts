@@ -10,6 +10,9 @@ import { createByStrategy } from './by-strategy.ts';
 import { createGuided } from './guided.ts';
 import type { Judged, Proposer, Turn } from './proposer.ts';
 
+/** A guided run that knows times beforehand tries so many settings that are fast there before it goes by findings. */
+const OPENING_MOVES = 3;
+
 /** @throws WarpsmithError `unknown-strategy`; for a ladder with more settings than a strategy can list. */
 export function createProposer(options: OptimizeOptions): Proposer<Run> {
   const { strategy = GUIDED, exploring = true, author, shared, priors } = options;
@@ -17,7 +20,9 @@ export function createProposer(options: OptimizeOptions): Proposer<Run> {
   if (author) return createByAuthor({ author, lineage: new Lineage([author], priors) });
   if (strategy !== GUIDED) return createByStrategy(options, strategy);
   const guided = createGuided();
-  return exploring ? handingOver(guided, () => createByStrategy(options, DEFAULT_BLIND_STRATEGY)) : guided;
+  if (!exploring) return guided;
+  const opening = priors?.times ? OPENING_MOVES : 0;
+  return handingOver(guided, () => createByStrategy(options, DEFAULT_BLIND_STRATEGY), opening);
 }
 
 /** Those who propose without writing. They try what authors may see: the start, what was written, and rungs that are shown. */
@@ -36,10 +41,13 @@ function choosersOf(options: OptimizeOptions): Chooser[] {
 /**
  * Asks `first` while it has a move, otherwise `second`. Both are told every judged move. After a new best, `first` is asked
  * again. Creates `second` when first needed.
+ *
+ * @param opening moves that `second` makes before.
  */
-function handingOver(first: Proposer<Run>, createSecond: () => Proposer<Run>): Proposer<Run> {
+function handingOver(first: Proposer<Run>, createSecond: () => Proposer<Run>, opening: number): Proposer<Run> {
   const judgements: [ProposedMove, Judged][] = [];
   let second: Proposer<Run> | undefined;
+  let isUnlisted = false;
   const take = (): Proposer<Run> => {
     if (second) return second;
     second = createSecond();
@@ -48,14 +56,16 @@ function handingOver(first: Proposer<Run>, createSecond: () => Proposer<Run>): P
   };
   return {
     async next(run) {
-      const { exhausted, ...turn } = await first.next(run);
+      const isOpening = run.iteration < opening && !isUnlisted;
+      const { exhausted, ...turn } = isOpening ? OPENING : await first.next(run);
       if (!exhausted) return turn;
       try {
         return { ...turn, ...(await take().next(run)) };
       } catch (error) {
         // Findings need no list of all settings. If there are too many to list, only findings propose moves.
-        if (isTooManyAssignments(error)) return { ...turn, exhausted } satisfies Turn;
-        throw error;
+        if (!isTooManyAssignments(error)) throw error;
+        isUnlisted = true;
+        return (isOpening ? await first.next(run) : { ...turn, exhausted }) satisfies Turn;
       }
     },
     note(move, judged) {
@@ -65,3 +75,6 @@ function handingOver(first: Proposer<Run>, createSecond: () => Proposer<Run>): P
     },
   };
 }
+
+/** Of whoever is not asked yet. */
+const OPENING: Turn = { exhausted: { reason: 'no-moves-left', detail: 'what is known beforehand is tried first' } };

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { optimizeProblem } from '../../../src/app/optimize.ts';
 import { type AskedPrior, askedPrior } from '../../../src/app/prior/asked-prior.ts';
 import { priorOfStore, type Searched } from '../../../src/app/prior/prior-of-store.ts';
 import { makeCandidate } from '../../../src/core/candidate.ts';
@@ -12,7 +13,19 @@ import { describePrior } from '../../../src/reports/describe-prior.ts';
 import { type Priors, UNLIMITED } from '../../../src/store/events.ts';
 import { openRecording } from '../../../src/store/recording.ts';
 import { createRunFolder } from '../../../src/store/run-folder.ts';
-import { kernel, nameOf, problem, runLoop, scriptedEvaluator, spec, type Verdict } from '../../optimizer/fakes.ts';
+import {
+  finding,
+  kernel,
+  nameOf,
+  ofType,
+  pattern,
+  problem,
+  runLoop,
+  scriptedEvaluator,
+  spec,
+  tile,
+  type Verdict,
+} from '../../optimizer/fakes.ts';
 import { expectToGoOnAnywhere } from '../../optimizer/going-on.ts';
 
 let store: string;
@@ -183,8 +196,27 @@ describe('a run with a prior', () => {
     expect(events[0]).toMatchObject({ type: 'run-started', priors: { times: { source: 'one' } } });
   });
 
-  it('goes on from its log', async () => {
+  it('opens a guided run with it, before its findings', async () => {
     await recordRun('one');
-    await expectToGoOnAnywhere(run, await run());
+    const patterns = [pattern('tiles', 'tail-effect', [tile(16)])];
+    const evaluator = scriptedEvaluator((name) => ({ ...script(name), findings: [finding('tail-effect')] }));
+    const { events } = await run({ strategy: 'guided', exploring: true, patterns, evaluator });
+    const asked = ofType(events, 'move-proposed').map(({ pattern: { id } }) => id);
+    expect(asked.slice(0, 5)).toEqual(['bayesian', 'bayesian', 'bayesian', 'tiles', 'bayesian']);
+  });
+
+  it.each(['bayesian', 'guided'])('goes on from its log: %s', async (strategy) => {
+    await recordRun('one');
+    const again = (options: Partial<OptimizeOptions> = {}) => run({ strategy, exploring: true, ...options });
+    await expectToGoOnAnywhere(again, await again());
+  });
+
+  it.each([
+    [{ strategy: 'random' }, '--strategy random'],
+    [{ exploring: false }, '--no-exploring'],
+  ] as const)('is refused to who learns nothing from it: %j', async (options, flag) => {
+    await expect(
+      optimizeProblem({ target: store, device: L4.id, store, prior: 'latest', ...options }),
+    ).rejects.toMatchObject({ details: { code: 'conflicting-options', received: `--prior latest and ${flag}` } });
   });
 });
