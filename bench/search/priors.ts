@@ -11,7 +11,13 @@ import { writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import type { PriorRow, PriorsRecording, SearchCost } from '../../scripts/results/priors-recording.ts';
+import type {
+  PredictedSweep,
+  PriorRow,
+  PriorsRecording,
+  SearchCost,
+  SweepRow,
+} from '../../scripts/results/priors-recording.ts';
 import { packageVersion } from '../../src/app/package-version.ts';
 import { readTuningResults } from '../../src/app/prior/read-tuning-results.ts';
 import { configurationAt, findConfiguration } from '../../src/search/list-space.ts';
@@ -29,6 +35,7 @@ const EVALUATIONS = 100;
 const WITHIN = 5;
 const OUTPUT = fileURLToPath(new URL('../../docs/results/search-priors.json', import.meta.url));
 const SWEEP = new URL('../../docs/results/attention-notebook-sweep.json', import.meta.url);
+const PREDICTED = new URL('../../docs/results/attention-sweep-predicted.json', import.meta.url);
 
 interface Pair {
   readonly kind: PriorRow['kind'];
@@ -78,9 +85,6 @@ const predictedPairs = (): Pair[] =>
 /** Small and large, few and many CTAs; every other workload of the sweep resembles one of them. */
 const SWEPT: ReadonlySet<string> = new Set(['b1h1s128', 'b1h8s512', 'b32h8s128', 'b32h8s512']);
 
-/** Kernel, parameters, registers, spilled bytes, workload, median. */
-type SweepRow = readonly [string, Readonly<Record<string, number>>, number, number, string, number];
-
 function measuredPairs(): Pair[] {
   const { rows } = JSON.parse(readFileSync(SWEEP, 'utf8')) as { rows: SweepRow[] };
   const swept = rows.filter(([, , , , workload]) => SWEPT.has(workload));
@@ -93,17 +97,35 @@ function measuredPairs(): Pair[] {
     );
     return { workload, space: recordedSpace(entries, workload, 'rows') };
   });
-  return spaces.flatMap(({ workload, space: target }) =>
-    spaces
-      .filter((other) => other.workload !== workload)
-      .map((other) => ({
-        kind: 'measured',
-        space: `attention ${workload} on an H200`,
-        prior: other.workload,
-        target,
-        sibling: other.space,
-      })),
-  );
+  return spaces.flatMap(({ workload, space: target }) => {
+    const predicted = predictedSweep(workload);
+    const siblings = [
+      ...spaces.filter((other) => other.workload !== workload),
+      ...(predicted ? [{ workload: 'virtual:h200, same workload', space: predicted }] : []),
+    ];
+    return siblings.map((sibling) => ({
+      kind: 'measured' as const,
+      space: `attention ${workload} on an H200`,
+      prior: sibling.workload,
+      target,
+      sibling: sibling.space,
+    }));
+  });
+}
+
+/** What a virtual H200 says of the same settings, if that was recorded. */
+function predictedSweep(workload: string): RecordedSpace | undefined {
+  if (!existsSync(PREDICTED)) return undefined;
+  const { rows } = JSON.parse(readFileSync(PREDICTED, 'utf8')) as PredictedSweep;
+  const entries = rows
+    .filter(([, , of]) => of === workload)
+    .map(
+      ([kernel, parameters, , timeNs]): RecordedEntry => ({
+        configuration: { ...parameters, kernel },
+        outcome: timeNs === null ? { kind: 'failed' } : { kind: 'timed', timeNs },
+      }),
+    );
+  return entries.length === 0 ? undefined : recordedSpace(entries, workload, 'rows');
 }
 
 function outcomesOf({ target, sibling }: Pair): [number, Outcome][] {

@@ -44,3 +44,17 @@ export function priorShares(rows: readonly PriorRow[]): { readonly with: number;
     Math.exp(rows.reduce((sum, row) => sum + Math.log(of(row).mean / row.without.mean), 0) / rows.length);
   return { with: share((row) => row.with), shuffled: share((row) => row.shuffled) };
 }
+
+/** A row of docs/results/attention-notebook-sweep.json: kernel, parameters, registers, spilled bytes, workload, median in µs. */
+export type SweepRow = readonly [string, Readonly<Record<string, number>>, number, number, string, number];
+
+/** docs/results/attention-sweep-predicted.json: settings of the sweep as a virtual GPU predicts them. */
+export interface PredictedSweep {
+  readonly schemaVersion: 1;
+  readonly device: string;
+  readonly date: string;
+  readonly warpsmith: string;
+  readonly columns: readonly string[];
+  /** Kernel, parameters, workload, time; `null` where it has none. */
+  readonly rows: readonly (readonly [string, Readonly<Record<string, number>>, string, number | null])[];
+}

@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { priorShares } from '../../scripts/results/priors-recording.ts';
 import { searchBlocks, searchFigures } from '../../scripts/results/search-blocks.ts';
 import { isGuidedWorthIt, mediansOf, readSearchRecordings, sharesOf } from '../../scripts/results/search-recording.ts';
 
@@ -26,7 +27,7 @@ describe('what guided search promises', () => {
 });
 
 describe('the recorded comparisons', async () => {
-  const { problems, spaces } = await readSearchRecordings();
+  const { problems, spaces, priors } = await readSearchRecordings();
 
   it('have every shipped problem', () => {
     // A problem in a dtype that is not its first is named after both.
@@ -36,6 +37,13 @@ describe('the recorded comparisons', async () => {
 
   it('keep the promise over all of them', () =>
     expect(isGuidedWorthIt(sharesOf(problems!.problems.map(mediansOf)))).toBe(true));
+
+  it('have a prior that halves the evaluations on spaces of others, and costs a tenth at most where it misleads', () => {
+    const { rows } = priors!;
+    expect(rows.length).toBeGreaterThan(20);
+    expect(priorShares(rows.filter(({ kind }) => kind === 'public')).with).toBeLessThanOrEqual(0.5);
+    expect(priorShares(rows).shuffled).toBeLessThanOrEqual(1.1);
+  });
 
   it('have the default blind strategy within its bounds on the public spaces', () => {
     const medianOf = (file: string): number | null =>

@@ -3,16 +3,10 @@ import type { DeviceIdentity } from '../../core/device.ts';
 import { WarpsmithError } from '../../core/errors.ts';
 import type { KnownTimes } from '../../store/events.ts';
 import { findRun } from '../../store/run-folder.ts';
-import type { SessionOptions } from '../session.ts';
 import { predictTimes } from './predict-times.ts';
 import { priorOfRecording } from './prior-of-recording.ts';
 import { priorOfResults } from './prior-of-results.ts';
-import { priorOfRun, type Searched } from './prior-of-store.ts';
-
-/** A run with the source that `--prior` names. */
-export interface AskedPrior extends Omit<Searched, 'device'> {
-  readonly request: SessionOptions & { readonly prior: string; readonly store: string };
-}
+import { type AskedPrior, priorOfRun, type Searched } from './prior-of-store.ts';
 
 const NONE = 'none';
 

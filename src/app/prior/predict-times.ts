@@ -5,8 +5,8 @@ import { latinHypercube } from '../../search/latin-hypercube.ts';
 import { randomSource } from '../../stats/random.ts';
 import type { KnownTimes } from '../../store/events.ts';
 import { openSession } from '../session.ts';
-import type { AskedPrior } from './asked-prior.ts';
 import { type KnownSetting, knownTimes, searchedKernels, timeOf } from './known-times.ts';
+import type { AskedPrior } from './prior-of-store.ts';
 
 /** Settings that are predicted; of a larger space, so many that are spread over it. */
 const MOST_PREDICTED = 1000;

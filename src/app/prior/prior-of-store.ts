@@ -5,6 +5,7 @@ import type { Problem } from '../../core/problem.ts';
 import type { KnownTimes, WeightedWorkload } from '../../store/events.ts';
 import type { EvaluationRow, RunRow } from '../../store/index/rows.ts';
 import { type RunIndex, withRunIndex } from '../../store/index/run-index.ts';
+import type { SessionOptions } from '../session.ts';
 import { type KnownSetting, knownTimes, searchedKernels, timeOf } from './known-times.ts';
 
 /** What is to be searched, and where. */
@@ -14,6 +15,11 @@ export interface Searched {
   readonly rungs: readonly Kernel[];
   readonly workloads: readonly WeightedWorkload[];
   readonly device: Pick<DeviceIdentity, 'name' | 'kind'>;
+}
+
+/** A run with the source that `--prior` names. */
+export interface AskedPrior extends Omit<Searched, 'device'> {
+  readonly request: SessionOptions & { readonly prior: string; readonly store: string };
 }
 
 /** With fewer times, a run tells too little to begin with. */
