@@ -26,6 +26,7 @@ const MODULES: Readonly<Record<CommandName, () => Promise<{ readonly run: unknow
   show: () => import('./show.ts'),
   patterns: () => import('./patterns.ts'),
   'search-bench': () => import('./search-bench.ts'),
+  learn: () => import('./learn.ts'),
   completion: () => import('./completion.ts'),
 };
 
