@@ -14,7 +14,8 @@ import { withRunIndex } from '../store/index/run-index.ts';
 import { eventsPath, findRun, RUN_FILES, runFolderPath } from '../store/run-folder.ts';
 import { isBeingWritten } from '../store/writer-lock.ts';
 
-function listed(store: string, row: RunRow): ListedRun {
+/** A row of the index, and whether somebody writes the run now. */
+export function listed(store: string, row: RunRow): ListedRun {
   const folder = runFolderPath(store, row.id);
   // Only an unfinished run may still be in progress.
   return { ...row, folder, state: runState(row, row.stopReason === null && isBeingWritten(folder)) };

@@ -1,0 +1,8 @@
+/** What the page and its server tell each other. The page imports these types and nothing else of the server. */
+
+export type { DevicesReport } from '../app/devices.ts';
+export type { StoredRun } from '../app/page/stored-run.ts';
+export type { RunChange, WatchedOption } from '../app/page/watch-run.ts';
+export type { DeviceSpec } from '../core/device-spec.ts';
+export type { ListedRun, RunsReport } from '../reports/documents/runs.ts';
+export type { EvaluationRow } from '../store/index/rows.ts';
