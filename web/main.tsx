@@ -1,9 +1,11 @@
 import { type ComponentType, render } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { takeToken } from './api.ts';
+import { CandidatePage } from './pages/candidate.tsx';
 import { ComparisonPage } from './pages/comparison.tsx';
 import { DevicesPage } from './pages/devices.tsx';
 import { PatternsPage } from './pages/patterns.tsx';
+import { PlaygroundPage } from './pages/playground.tsx';
 import { RunPage } from './pages/run.tsx';
 import { RunsPage } from './pages/runs.tsx';
 import { type Route, useRoute } from './use.ts';
@@ -12,7 +14,9 @@ import { type Route, useRoute } from './use.ts';
 const PAGES: Readonly<Record<string, { readonly page: ComponentType<Route>; readonly title?: string }>> = {
   runs: { page: RunsPage, title: 'Runs' },
   run: { page: RunPage },
+  candidate: { page: CandidatePage },
   compare: { page: ComparisonPage },
+  playground: { page: PlaygroundPage, title: 'Playground' },
   patterns: { page: PatternsPage, title: 'Patterns' },
   devices: { page: DevicesPage, title: 'Devices' },
 };

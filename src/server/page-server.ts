@@ -1,11 +1,14 @@
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { openRunProcesses } from '../app/page/run-processes.ts';
+import { openWorkshop } from '../app/page/workshop-process.ts';
 import { WarpsmithError } from '../core/errors.ts';
 import { LOOPBACK, listenOnLoopback } from '../process/loopback.ts';
 import { drawNonce, refusalOfOthers, refusalWithoutToken, securityHeaders } from './guard.ts';
 import type { PageFiles } from './page-files.ts';
+import { candidateRoutes } from './routes/candidates.ts';
 import { lookingRoutes } from './routes/looking.ts';
+import { playgroundRoutes } from './routes/playground.ts';
 import { runRoutes } from './routes/runs.ts';
 
 export interface PageOptions {
@@ -32,9 +35,12 @@ export async function servePage(
   { signal, onListening }: { signal: AbortSignal; onListening: (url: string) => void },
 ): Promise<void> {
   await using processes = openRunProcesses(store);
+  await using workshop = openWorkshop();
   const api = new Hono();
   api.use(bodyLimit({ maxSize: LONGEST_BODY_BYTES }));
   api.route('/', runRoutes(store, processes, signal));
+  api.route('/', candidateRoutes(store, workshop));
+  api.route('/', playgroundRoutes(workshop));
   api.route('/', lookingRoutes(store));
   api.notFound((context) => context.json({ error: { code: 'not-found', message: 'There is nothing here.' } }, 404));
   api.onError((error, context) => {
