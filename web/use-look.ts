@@ -15,12 +15,16 @@ const PAUSE_MS = 350;
 /** Has a draft judged once nobody has changed it for a moment. A change aborts what was asked before. */
 export function useLook(draft: Draft): Looked {
   const [looked, setLooked] = useState<Looked>({ isCurrent: false });
-  useSettled(draft, async (signal) => {
-    setLooked((before) => ({ ...before, isCurrent: false }));
-    await pause(PAUSE_MS, signal);
-    const look = await postJson<Look>('/playground/look', draft, signal);
-    setLooked({ look, isCurrent: true });
-  }, (error) => setLooked((before) => ({ ...before, error, isCurrent: true })));
+  useSettled(
+    draft,
+    async (signal) => {
+      setLooked((before) => ({ ...before, isCurrent: false }));
+      await pause(PAUSE_MS, signal);
+      const look = await postJson<Look>('/playground/look', draft, signal);
+      setLooked({ look, isCurrent: true });
+    },
+    (error) => setLooked((before) => ({ ...before, error, isCurrent: true })),
+  );
   return looked;
 }
 
@@ -30,17 +34,28 @@ export interface Traced {
 }
 
 /** Follows a warp of a draft, likewise. */
-export function useTrace(draft: Draft, place: { readonly step: number; readonly cta: number; readonly warp: number }): Traced {
+export function useTrace(
+  draft: Draft,
+  place: { readonly step: number; readonly cta: number; readonly warp: number },
+): Traced {
   const [traced, setTraced] = useState<Traced>({});
-  useSettled({ draft, place }, async (signal) => {
-    await pause(PAUSE_MS, signal);
-    setTraced({ traced: await postJson<DraftTrace>('/playground/trace', { draft, place }, signal) });
-  }, (error) => setTraced({ error }));
+  useSettled(
+    { draft, place },
+    async (signal) => {
+      await pause(PAUSE_MS, signal);
+      setTraced({ traced: await postJson<DraftTrace>('/playground/trace', { draft, place }, signal) });
+    },
+    (error) => setTraced({ error }),
+  );
   return traced;
 }
 
 /** Begins anew whenever `what` is another one, by its contents. */
-export function useSettled(what: unknown, work: (signal: AbortSignal) => Promise<void>, onError: (error: Error) => void): void {
+export function useSettled(
+  what: unknown,
+  work: (signal: AbortSignal) => Promise<void>,
+  onError: (error: Error) => void,
+): void {
   useEffect(() => {
     const leaving = new AbortController();
     work(leaving.signal).catch((error: Error) => !leaving.signal.aborted && onError(error));

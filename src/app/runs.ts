@@ -94,8 +94,12 @@ function showRun(folder: string): ShownRun {
   };
 }
 
-function showEvaluation(folder: string, id: string): ShownEvaluation {
-  const { events } = readEventLog(eventsPath(folder));
+/** @param events of the run's log, where they have been read. */
+export function showEvaluation(
+  folder: string,
+  id: string,
+  events: readonly RecordedEvent[] = readEventLog(eventsPath(folder)).events,
+): ShownEvaluation {
   const index = events.findIndex((event) => event.type === 'evaluation-finished' && event.evaluation.id === id);
   const finished = events[index];
   if (finished?.type !== 'evaluation-finished') throw unknownEvaluation(folder, id, events);

@@ -24,8 +24,8 @@ export function CandidatePage({ path: [run = '', id = ''] }: Route) {
         {candidate.kernel} {formatParameters(candidate.parameters)}
       </h1>
       <p class="note">
-        {id} of <a href={linkTo('run', run)}>{run}</a>, candidate <code>{candidate.id}</code>, {evaluation.workload.name} on{' '}
-        {evaluation.device.name}
+        {id} of <a href={linkTo('run', run)}>{run}</a>, candidate <code>{candidate.id}</code>,{' '}
+        {evaluation.workload.name} on {evaluation.device.name}
         {move && `; ${move}`}
       </p>
       <p>

@@ -15,7 +15,10 @@ const STORED = 'warpsmith-draft ';
 /** A kernel that is judged as it is typed. */
 export function PlaygroundPage({ query }: Route) {
   const target = query.get('target') ?? FIRST_TARGET;
-  const asked = useAsked((signal) => getJson<OpenedKernel>(`/playground/kernel?target=${encodeURIComponent(target)}`, signal), [target]);
+  const asked = useAsked(
+    (signal) => getJson<OpenedKernel>(`/playground/kernel?target=${encodeURIComponent(target)}`, signal),
+    [target],
+  );
   return (
     <>
       <h1>Playground</h1>

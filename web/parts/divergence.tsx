@@ -75,7 +75,11 @@ export function Divergence({ trace, onLine }: { readonly trace: WarpTrace; reado
           <rect class="field" x={LEFT} y={TOP} width={Math.max(1, total * step)} height={LANES * LANE_HEIGHT} />
           {spans.map((span, index) => (
             // biome-ignore lint/a11y/noStaticElementInteractions: a shortcut; the editor’s cursor does the same by keyboard
-            <g key={span.at} class={index % 2 === 0 ? 'even' : 'odd'} onClick={() => lineOf(span) > 0 && onLine(lineOf(span))}>
+            <g
+              key={span.at}
+              class={index % 2 === 0 ? 'even' : 'odd'}
+              onClick={() => lineOf(span) > 0 && onLine(lineOf(span))}
+            >
               <title>{`line ${lineOf(span)}: ${span.instructions} instructions, ${countLanes(span.lanes)} lanes`}</title>
               {stripesOf(span.lanes).map(({ first, count }) => (
                 <rect

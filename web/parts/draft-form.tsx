@@ -63,7 +63,9 @@ export function DraftForm({ opened, draft, change, reset }: DraftFormProps) {
           <input
             type="number"
             value={draft.parameters[name] ?? parameter.default}
-            onChange={(event) => change({ parameters: { ...draft.parameters, [name]: Number(event.currentTarget.value) } })}
+            onChange={(event) =>
+              change({ parameters: { ...draft.parameters, [name]: Number(event.currentTarget.value) } })
+            }
           />
         </label>
       ))}

@@ -59,7 +59,7 @@ class FigureMarker extends GutterMarker {
   }
 }
 
-const figureGutters: readonly Extension[] = LINE_FIGURES.map(({ of }, index) =>
+const figureGutters: readonly Extension[] = LINE_FIGURES.map(({ of, widest }, index) =>
   gutter({
     class: `cm-figures cm-figures-${index}`,
     lineMarker(view, block) {
@@ -68,7 +68,7 @@ const figureGutters: readonly Extension[] = LINE_FIGURES.map(({ of }, index) =>
       return text === '' ? null : new FigureMarker(text, index === 0 ? heatOf(line!) : 0);
     },
     lineMarkerChange: (update) => update.startState.field(figures) !== update.state.field(figures),
-    initialSpacer: () => new FigureMarker('00.0 %', 0),
+    initialSpacer: () => new FigureMarker(widest, 0),
   }),
 );
 
@@ -90,7 +90,7 @@ const theme = EditorView.theme({
   '&.cm-focused .cm-selectionBackground, .cm-selectionBackground, .cm-content ::selection': {
     backgroundColor: 'color-mix(in srgb, var(--blue) 25%, transparent)',
   },
-  '.cm-figures .cm-gutterElement': { padding: '0 6px', textAlign: 'right' },
+  '.cm-figures .cm-gutterElement': { padding: '0 4px', textAlign: 'right' },
   '.cm-tooltip': { backgroundColor: 'var(--panel)', color: 'var(--ink)', borderColor: 'var(--rule)' },
 });
 

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Look } from '../../src/server/wire.ts';
 import type { Editor, Marked } from './editor.ts';
+import { LINE_FIGURES } from './figures-of-line.ts';
 
 interface FileEditorProps {
   readonly files: Readonly<Record<string, string>>;
@@ -58,6 +59,7 @@ export function FileEditor(props: FileEditorProps) {
           ))}
       </div>
       <div class="code-place" ref={place} />
+      <p class="note">Beside each line: {LINE_FIGURES.map(({ title, what }) => `${title} (${what})`).join(', ')}.</p>
     </section>
   );
 }

@@ -7,6 +7,8 @@ const BANKS = 32;
 const WORD_BYTES = 4;
 const SECTOR_BYTES = 32;
 const CELL = 11;
+/** Room for what stands above them. */
+const LEAST_COLUMNS = 8;
 const LEFT = 30;
 const TOP = 18;
 
@@ -19,11 +21,15 @@ interface LanesProps {
 
 /** Requests of one line, one of them drawn lane by lane: which banks, or which sectors, each lane asks for. */
 export function Lanes({ trace, file, line, onLine }: LanesProps) {
-  const requests = trace.requests.filter(({ source, space }) => source?.file === file && source.line === line && space !== 'local');
+  const requests = trace.requests.filter(
+    ({ source, space }) => source?.file === file && source.line === line && space !== 'local',
+  );
   const [chosen, setChosen] = useState(0);
   const request = requests[Math.min(chosen, requests.length - 1)];
   if (!request) {
-    const others = [...new Set(trace.requests.flatMap(({ source }) => (source?.file === file ? [source.line] : [])))].sort((a, b) => a - b);
+    const others = [
+      ...new Set(trace.requests.flatMap(({ source }) => (source?.file === file ? [source.line] : []))),
+    ].sort((a, b) => a - b);
     return (
       <p class="note">
         Line {line} makes no request to memory. Lines that do:{' '}
@@ -91,7 +97,15 @@ function Banks({ lanes, addresses, bytes }: TracedRequest) {
       {cells.map(({ lane, bank, word }) => {
         const words = wordsInBank.get(bank)!;
         const className = words.length > 1 ? `conflict${words.indexOf(word) % 4}` : 'alone';
-        return <Cell key={`${lane} ${word}`} row={lane} column={bank} className={className} title={`lane ${lane}: word ${word} in bank ${bank}, ${words.length} words there`} />;
+        return (
+          <Cell
+            key={`${lane} ${word}`}
+            row={lane}
+            column={bank}
+            className={className}
+            title={`lane ${lane}: word ${word} in bank ${bank}, ${words.length} words there`}
+          />
+        );
       })}
     </Grid>
   );
@@ -131,10 +145,17 @@ interface GridProps {
 }
 
 function Grid({ columns, label, describe, children }: GridProps) {
-  const width = LEFT + Math.max(columns, 4) * CELL + 4;
+  const width = LEFT + Math.max(columns, LEAST_COLUMNS) * CELL + 4;
   const height = TOP + LANES * CELL + 4;
   return (
-    <svg class="chart grid" role="img" aria-label={describe} width={width} height={height} viewBox={`0 0 ${width} ${height}`}>
+    <svg
+      class="chart grid"
+      role="img"
+      aria-label={describe}
+      width={width}
+      height={height}
+      viewBox={`0 0 ${width} ${height}`}
+    >
       <text class="label" x={LEFT} y={12}>
         {label} →
       </text>

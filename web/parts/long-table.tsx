@@ -108,7 +108,11 @@ function HeadCell<Row>({ column: { title, isFigure }, index, order, setOrder }: 
   const sort = !isOwn ? undefined : order.isDescending ? 'descending' : 'ascending';
   return (
     <th scope="col" class={isFigure ? 'number' : undefined} aria-sort={sort}>
-      <button type="button" onClick={() => setOrder({ column: index, isDescending: isOwn && !order.isDescending })}>
+      <button
+        type="button"
+        class="sort"
+        onClick={() => setOrder({ column: index, isDescending: isOwn && !order.isDescending })}
+      >
         {title}
       </button>
     </th>

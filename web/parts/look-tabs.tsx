@@ -59,7 +59,12 @@ const STATUS: Readonly<Record<string, string>> = { unverified: 'right in two che
 
 function Verdict({ looked: { look, error, isCurrent } }: { readonly looked: Looked }) {
   if (error) return null;
-  if (!look) return <p class="notice" role="status">Judging …</p>;
+  if (!look)
+    return (
+      <p class="notice" role="status">
+        Judging …
+      </p>
+    );
   const { status, timing, reason } = look.evaluation;
   return (
     <div class={`verdict${isCurrent ? '' : ' stale'}`} role="status">
@@ -81,7 +86,8 @@ function Result({ look: { evaluation, launches, roofline } }: Shown) {
     <>
       {wrong && (
         <p class="bad">
-          {wrong.output}[{wrong.index.join(', ')}] is {String(wrong.got)}, not {String(wrong.want)}; {wrong.wrongCount} of {wrong.elementCount} wrong
+          {wrong.output}[{wrong.index.join(', ')}] is {String(wrong.got)}, not {String(wrong.want)}; {wrong.wrongCount}{' '}
+          of {wrong.elementCount} wrong
           {wrong.where && `: ${wrong.where}`}
         </p>
       )}
@@ -130,7 +136,12 @@ function Traced({ draft, look, place, onLine, what }: Shown & { readonly what: '
   const field = (name: keyof typeof warp, label: string) => (
     <label>
       {label}
-      <input type="number" min="0" value={warp[name]} onChange={(event) => setWarp({ ...warp, [name]: Number(event.currentTarget.value) })} />
+      <input
+        type="number"
+        min="0"
+        value={warp[name]}
+        onChange={(event) => setWarp({ ...warp, [name]: Number(event.currentTarget.value) })}
+      />
     </label>
   );
   return (
@@ -162,7 +173,9 @@ function AllDevices({ draft }: { readonly draft: Draft }) {
     async (signal) => {
       setLooks({});
       for (const device of ids) {
-        const look = await postJson<Look>('/playground/look', { ...draft, device }, signal).catch((error: Error) => error);
+        const look = await postJson<Look>('/playground/look', { ...draft, device }, signal).catch(
+          (error: Error) => error,
+        );
         signal.throwIfAborted();
         setLooks((before) => ({ ...before, [device]: look }));
       }

@@ -34,12 +34,12 @@ export function SourceView({ view, marked }: SourceViewProps) {
                 <th scope="col" class="number">
                   line
                 </th>
-                <th scope="col">{file}</th>
                 {LINE_FIGURES.map(({ title, what }) => (
                   <th key={title} scope="col" class="number" title={what}>
                     {title}
                   </th>
                 ))}
+                <th scope="col">{file}</th>
                 <th scope="col">flags</th>
               </tr>
             </thead>
@@ -73,22 +73,31 @@ interface SourceLineProps {
 function SourceLine({ line, isOpen, isMarked, onToggle }: SourceLineProps) {
   return (
     <>
-      <tr class={`heat${heatOf(line)}${isMarked ? ' marked' : ''}`} ref={(row) => void (isMarked && row?.scrollIntoView({ block: 'nearest' }))}>
+      <tr
+        class={`heat${heatOf(line)}${isMarked ? ' marked' : ''}`}
+        ref={(row) => void (isMarked && row?.scrollIntoView({ block: 'nearest' }))}
+      >
         <td class="number">
           {onToggle ? (
-            <button type="button" class="link" aria-expanded={isOpen} aria-label={`PTX of line ${line.line}`} onClick={onToggle}>
+            <button
+              type="button"
+              class="link"
+              aria-expanded={isOpen}
+              aria-label={`PTX of line ${line.line}`}
+              onClick={onToggle}
+            >
               {line.line}
             </button>
           ) : (
             line.line
           )}
         </td>
-        <td class="code">{line.text}</td>
         {LINE_FIGURES.map(({ title, of }) => (
           <td key={title} class="number">
             {of(line)}
           </td>
         ))}
+        <td class="code">{line.text}</td>
         <td>{line.flags.join('; ')}</td>
       </tr>
       {isOpen &&

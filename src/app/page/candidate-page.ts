@@ -1,15 +1,15 @@
 import { join } from 'node:path';
 import type { Evaluation } from '../../core/evaluation.ts';
 import { rooflineChart } from '../../reports/charts/roofline-chart.ts';
-import { type ShownEvaluation, showDocument } from '../../reports/documents/show.ts';
+import { showDocument } from '../../reports/documents/show.ts';
 import { formatMove } from '../../reports/format.ts';
 import { buildInspectView, type InspectView } from '../../reports/inspect-view.ts';
 import { printHtml } from '../../reports/print/html.ts';
 import { rooflineOfOne } from '../../reports/view/roofline.ts';
 import { openContentStore, textsOf } from '../../store/content-store.ts';
-import { readEventLog, startOfRun } from '../../store/event-log.ts';
+import { readEventLog, readingLog, startOfRun } from '../../store/event-log.ts';
 import { eventsPath, RUN_FILES, runFolderPath } from '../../store/run-folder.ts';
-import { show } from '../runs.ts';
+import { showEvaluation } from '../runs.ts';
 import { ROOFLINE_SIZE } from './workshop.ts';
 
 /** One candidate of a run: what its lines cost, and what was found. Its PTX is asked for apart. */
@@ -28,19 +28,27 @@ export interface CandidatePage {
 
 /** @throws WarpsmithError `unknown-evaluation`; as `readEventLog`. */
 export function candidatePage(store: string, run: string, id: string): CandidatePage {
-  const shown = show(store, `${run}/${id}`) as ShownEvaluation;
-  const { evaluation, proposal, decision, sources } = shown;
   const folder = runFolderPath(store, run);
   const path = eventsPath(folder);
-  const { roofline, workload } = startOfRun(path, readEventLog(path).events);
+  const { events } = readEventLog(path);
+  const { roofline, workload } = startOfRun(path, events);
+  const shown = readingLog(() => showEvaluation(folder, id, events));
+  const { evaluation, proposal, decision, sources } = shown;
   const read = textsOf(openContentStore(join(folder, RUN_FILES.objects)));
-  const texts = sources.flatMap(({ file, hash }) => (file === 'kernel.json' ? [] : [[file, read(hash) ?? ''] as const]));
+  const texts = sources.flatMap(({ file, hash }) =>
+    file === 'kernel.json' ? [] : [[file, read(hash) ?? ''] as const],
+  );
   const { counters: _counters, ...told } = evaluation;
   const drawn = roofline?.workload === evaluation.workload.name ? roofline : undefined;
   const own = rooflineOfOne(evaluation, drawn, workload.cache);
   return {
     evaluation: told,
-    view: buildInspectView({ evaluation, label: `${id} of ${run}`, sources: Object.fromEntries(texts), ptx: undefined }),
+    view: buildInspectView({
+      evaluation,
+      label: `${id} of ${run}`,
+      sources: Object.fromEntries(texts),
+      ptx: undefined,
+    }),
     ...(proposal && { move: formatMove(proposal.move) }),
     ...(decision && { decision: `${decision.decision}: ${decision.reason}` }),
     roofline: own && rooflineChart(own)(ROOFLINE_SIZE).markup,

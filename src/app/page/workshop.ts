@@ -157,7 +157,8 @@ export class Workshop implements AsyncDisposable {
 
   /** The device that was used last stays open longest. */
   async #session(device: string): Promise<Session> {
-    const session = this.#sessions.get(device) ?? (await openSession({ device, runTimeoutSeconds: RUN_TIMEOUT_SECONDS }));
+    const session =
+      this.#sessions.get(device) ?? (await openSession({ device, runTimeoutSeconds: RUN_TIMEOUT_SECONDS }));
     this.#sessions.delete(device);
     this.#sessions.set(device, session);
     const [[oldest, its] = []] = this.#sessions;
@@ -214,7 +215,10 @@ function shownLaunches(
 const LANES = 32;
 const countOf = ([x, y, z]: readonly [number, number, number]): number => x * y * z;
 
-function refuseUnknownPlace(launch: ShownLaunch | undefined, { step, cta, warp }: { step: number; cta: number; warp: number }) {
+function refuseUnknownPlace(
+  launch: ShownLaunch | undefined,
+  { step, cta, warp }: { step: number; cta: number; warp: number },
+) {
   if (!launch) throw noTrace(`step ${step} of the launch plan is no launch`);
   const [ctas, warps] = [countOf(launch.grid), Math.ceil(countOf(launch.block) / LANES)];
   if (cta >= ctas) throw noTrace(`the launch has ${ctas} CTAs, from 0 on; there is no CTA ${cta}`);

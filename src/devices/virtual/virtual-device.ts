@@ -48,10 +48,10 @@ import { failure } from '../failure.ts';
 import { bufferNamed } from '../match-arguments.ts';
 import { type MemoryUse, mayDependOnOrder, memoryUse } from './cta-communication.ts';
 import { describeFault, describePrint, describeReport, placeOfStore } from './describe-fault.ts';
+import { describeTrace } from './describe-trace.ts';
 import { buildOnce, type KeptCode, parseOnce } from './kept-code.ts';
 import { launchBuffers, packArguments } from './launch-buffers.ts';
 import type { StoreReport, WriteReport } from './protocol.ts';
-import { describeTrace } from './describe-trace.ts';
 import { refuseConfiguration } from './refuse-configuration.ts';
 import { type PoolOutcome, WorkerPool } from './worker-pool.ts';
 
@@ -348,7 +348,8 @@ export class VirtualDevice implements Device {
     const kernel = this.#kernel(module, symbol);
     if ('ok' in kernel) return kernel;
     const traced = options.trace?.step === index ? options.trace : undefined;
-    const variant = options.watch || traced ? 'watching' : options.count ? 'counting' : options.findRaces ? 'watching' : 'plain';
+    const variant =
+      options.watch || traced ? 'watching' : options.count ? 'counting' : options.findRaces ? 'watching' : 'plain';
     const built = this.#build(module, kernel, symbol, variant);
     if ('ok' in built) return built;
     const { image, handle } = built;

@@ -122,7 +122,8 @@ export async function runOnce(
 ): Promise<RunResult | DeviceFailure> {
   const { device, plan, buffers } = memory;
   for (const buffer of plan.buffers) await prepareBuffer(memory, buffer, conditions);
-  const { orderSeed, count, timeoutMs, instructionsPerCta, cache, findsRaces, privateMemory, watch, trace } = conditions;
+  const { orderSeed, count, timeoutMs, instructionsPerCta, cache, findsRaces, privateMemory, watch, trace } =
+    conditions;
   const options = {
     timeoutMs,
     instructionsPerCta,

@@ -18,7 +18,9 @@ const trace = z.strictObject({ draft, place: z.strictObject({ step: index, cta: 
 /** Kernels that somebody is writing. Whoever stops waiting for an answer ends the work on it. */
 export function playgroundRoutes(workshop: WorkshopProcess): Hono {
   const routes = new Hono();
-  routes.get('/playground/kernel', async (context) => context.json(await openKernel(context.req.query('target') ?? '')));
+  routes.get('/playground/kernel', async (context) =>
+    context.json(await openKernel(context.req.query('target') ?? '')),
+  );
   routes.post('/playground/look', async (context) =>
     context.json(await workshop.look(await readBody(context, draft), context.req.raw.signal)),
   );

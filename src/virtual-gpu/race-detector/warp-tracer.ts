@@ -81,7 +81,12 @@ export class WarpTracer extends QuietWatcher {
 
   uniformGroup(groupIndex: number, address: number, warpAddress: number, masked: boolean): void {
     if (!this.#isFollowed(warpAddress)) return;
-    this.#noteGroup(groupIndex, this.#image.groups[groupIndex]!.space, this.#activeLanes(warpAddress, masked), () => address);
+    this.#noteGroup(
+      groupIndex,
+      this.#image.groups[groupIndex]!.space,
+      this.#activeLanes(warpAddress, masked),
+      () => address,
+    );
   }
 
   request(site: number, warpAddress: number, request: MemoryRequest): void {
@@ -98,7 +103,12 @@ export class WarpTracer extends QuietWatcher {
     return LANE_NUMBERS.filter((lane) => !masked || this.#memory.i32[mask + lane] !== 0);
   }
 
-  #noteGroup(groupIndex: number, space: string, lanes: readonly number[], checkedAddressOf: (lane: number) => number): void {
+  #noteGroup(
+    groupIndex: number,
+    space: string,
+    lanes: readonly number[],
+    checkedAddressOf: (lane: number) => number,
+  ): void {
     if (space !== 'global' && space !== 'shared' && space !== 'local') return;
     const { accesses, minimum } = this.#image.groups[groupIndex]!;
     for (const { instruction, offset, bytes, isStore } of accesses) {
