@@ -362,6 +362,18 @@ export const COMMANDS = {
     },
     options: STORE,
   },
+  ui: {
+    summary: 'open a page in the browser: runs as they go, candidates line by line, and a playground',
+    group: 'look',
+    arguments: {},
+    options: {
+      port: option('--port <port>', integer(0, 65_535), 'port of 127.0.0.1 to listen on; 0 takes a free one', {
+        default: 0,
+      }),
+      open: option('--no-open', FLAG, 'open no browser, only print the address', { default: true }),
+      ...STORE,
+    },
+  },
   patterns: {
     summary: 'list the patterns, with the gains of their moves in the store’s runs',
     group: 'look',
