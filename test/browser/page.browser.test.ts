@@ -64,7 +64,7 @@ describe.skipIf(CHROMIUM === undefined)('the page in Chromium (skipped where the
       if (!url.startsWith(new URL(address).origin) && /^(https?|wss?):/.test(url)) elsewhere.push(url);
     });
     page.on('pageerror', (error) => complaints.push(error.message));
-    page.on('console', (message) => message.type() === 'error' && complaints.push(`${message.location().url}:${message.location().lineNumber}:${message.location().columnNumber} ${message.text().slice(0,60)}`));
+    page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
     await page.goto(address);
   }, 60_000);
 
@@ -72,6 +72,19 @@ describe.skipIf(CHROMIUM === undefined)('the page in Chromium (skipped where the
     await browser?.close();
     expect({ elsewhere, complaints }).toEqual({ elsewhere: [], complaints: [] });
   });
+
+  /**
+   * Replaces the source, as somebody does who pastes. Chromium gives new text the style of what it replaces as an attribute,
+   * which the policy blocks; the editor then draws the text itself.
+   */
+  const type = async (text: string): Promise<void> => {
+    const before = complaints.length;
+    await page.locator('.cm-content').click();
+    await page.keyboard.press('Control+A');
+    await page.keyboard.insertText(text);
+    const ofTyping = complaints.splice(before);
+    expect(ofTyping.filter((complaint) => !complaint.startsWith('Applying inline style'))).toEqual([]);
+  };
 
   it('starts a run, stops and resumes it, and shows it to its end: best so far, lineage, evaluations', async () => {
     expect(page.url()).not.toContain(TOKEN);
@@ -123,7 +136,7 @@ describe.skipIf(CHROMIUM === undefined)('the page in Chromium (skipped where the
     const before = await time.textContent();
     expect(before).toMatch(/s$/);
     await page.locator('.cm-figures .heat4').first().waitFor();
-    await page.locator('.cm-content').fill(TWICE);
+    await type(TWICE);
     await expect.poll(() => page.locator('.verdict:not(.stale) .large').textContent(), POLL).not.toBe(before);
     await page.getByText('right in two checks').waitFor();
 
@@ -134,7 +147,7 @@ describe.skipIf(CHROMIUM === undefined)('the page in Chromium (skipped where the
     await page.getByRole('img', { name: /^Lanes of the warp/ }).waitFor();
 
     await page.getByRole('tab', { name: 'Result' }).click();
-    await page.locator('.cm-content').fill(TWICE.replace('sum +=', 'summe +='));
+    await type(TWICE.replace('sum +=', 'summe +='));
     await page.getByText('compile-failed').waitFor();
     await page.locator('.cm-lintRange-error').waitFor();
   }, 90_000);
