@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
@@ -194,7 +196,7 @@ describe.skipIf(CHROMIUM === undefined)('the page in Chromium (skipped where the
   }, 30_000);
 });
 
-it('answers nobody without the token, and no other site', async () => {
+it('answers nobody without the token, no other site, and no other name of this machine', async () => {
   const { origin } = new URL(address);
   const ask = (headers: Record<string, string>) => fetch(`${origin}/api/runs`, { headers });
   const bearer = { authorization: `Bearer ${TOKEN}` };
@@ -203,7 +205,18 @@ it('answers nobody without the token, and no other site', async () => {
   expect((await ask({ authorization: 'Bearer another' })).status).toBe(401);
   expect((await ask({ ...bearer, origin: 'http://elsewhere.example' })).status).toBe(403);
   expect((await ask({ ...bearer, 'sec-fetch-site': 'cross-site' })).status).toBe(403);
+  for (const host of ['elsewhere.example', '127.0.0.1:1', '']) expect(await statusOf(host)).toBe(403);
   const answer = await ask({ ...bearer, origin });
   expect(answer.status).toBe(200);
   expect([...answer.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
 });
+
+/** fetch sets the host by itself. */
+async function statusOf(host: string): Promise<number | undefined> {
+  const { hostname, port } = new URL(address);
+  const asked = request({ hostname, port, path: '/', headers: { host } });
+  asked.end();
+  const [answer] = await once(asked, 'response');
+  answer.resume();
+  return answer.statusCode;
+}

@@ -60,7 +60,11 @@ describe('a followed warp', () => {
     expect(unitsOf(found, 'global', 'load')).toEqual([counters.globalLoadRequests, counters.globalLoadSectors, 0]);
     expect(unitsOf(found, 'global', 'store')).toEqual([counters.globalStoreRequests, counters.globalStoreSectors, 0]);
     const { sharedLoadRequests, sharedLoadWavefronts, sharedLoadBankConflicts } = counters;
-    expect(unitsOf(found, 'shared', 'load')).toEqual([sharedLoadRequests, sharedLoadWavefronts, sharedLoadBankConflicts]);
+    expect(unitsOf(found, 'shared', 'load')).toEqual([
+      sharedLoadRequests,
+      sharedLoadWavefronts,
+      sharedLoadBankConflicts,
+    ]);
     expect(found.isWhole).toBe(true);
   });
 
@@ -70,15 +74,34 @@ describe('a followed warp', () => {
     // Its first element is 2 CTAs × 64 threads + 1 warp × 32 lanes = 160: byte 640.
     const addresses = Array.from({ length: 32 }, (_, lane) => 640 + 4 * lane);
     expect(requests).toMatchObject([
-      { space: 'global', kind: 'load', bytes: 4, buffer: 'in', addresses, units: 4, source: { file: 'kernels.cu', line: 6 } },
-      { space: 'global', kind: 'store', bytes: 4, buffer: 'out', addresses, units: 4, source: { file: 'kernels.cu', line: 6 } },
+      {
+        space: 'global',
+        kind: 'load',
+        bytes: 4,
+        buffer: 'in',
+        addresses,
+        units: 4,
+        source: { file: 'kernels.cu', line: 6 },
+      },
+      {
+        space: 'global',
+        kind: 'store',
+        bytes: 4,
+        buffer: 'out',
+        addresses,
+        units: 4,
+        source: { file: 'kernels.cu', line: 6 },
+      },
     ]);
   });
 
   it('shows lanes that wait while others run', async () => {
     const { turns } = await trace('guarded', { arguments: ['in', 'out', { i32: 20 }], buffers: IN_OUT.buffers });
     expect(turns.map(({ lanes }) => lanes >>> 0)).toContain((1 << 20) - 1);
-    expect(turns[0]).toMatchObject({ lanes: 0xffff_ffff, lines: expect.arrayContaining([expect.objectContaining({ line: 24 })]) });
+    expect(turns[0]).toMatchObject({
+      lanes: 0xffff_ffff,
+      lines: expect.arrayContaining([expect.objectContaining({ line: 24 })]),
+    });
   });
 
   it('is kept up to a bound, and goes on to its end all the same', async () => {
