@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest';
+import type { Evaluator } from '../../src/core/evaluation.ts';
+import { STRATEGY_NAMES } from '../../src/core/requests/options.ts';
+import type { OptimizeOptions } from '../../src/optimizer/optimize.ts';
+import { integerBelow } from '../../src/search/draw.ts';
+import { randomSource } from '../../src/stats/random.ts';
+import { type RunEvent, UNLIMITED } from '../../src/store/events.ts';
+import { CUDA, fakeGpu } from './fake-gpu.ts';
+import { finding, kernel, nameOf, ofType, pattern, rung, runLoop, scriptedEvaluator, tile } from './fakes.ts';
+import { record, withoutTimes } from './going-on.ts';
+
+const parameters = { TILE: { values: [16, 32, 64, 128], default: 32 }, DEPTH: { values: [1, 2, 4], default: 1 } };
+const rungs = [
+  kernel('01_first', { parameters }),
+  kernel('02_second', { parameters, remedies: ['bank-conflicts'] }),
+  kernel('03_third', { parameters, remedies: ['parallelism'] }),
+];
+const patterns = [
+  pattern('tiles', 'bank-conflicts', [tile(16), tile(64), tile(128)]),
+  pattern('climb', 'bank-conflicts', [rung('02_second')]),
+  pattern('climb-on', 'parallelism', [rung('03_third'), { kind: 'advice', text: 'more work' }]),
+];
+const findings = [finding('bank-conflicts'), finding('parallelism')];
+const figure = (name: string, key: string): number => Number(new RegExp(`${key}=(\\d+)`).exec(name)![1]);
+const nsOf = (name: string): number =>
+  (1200 - 200 * Number(name.slice(1, 2))) * (1 + Math.abs(Math.log2(figure(name, 'TILE') / 64)) / 10) -
+  7 * figure(name, 'DEPTH');
+
+interface Pool extends Evaluator {
+  most: number;
+  readonly asked: string[];
+}
+
+/** Judges `capacity` requests at a time, which end in an order drawn from `seed`. */
+function pooled(evaluator: Evaluator, capacity: number, seed: number): Pool {
+  const random = randomSource(seed);
+  let running = 0;
+  const pool: Pool = {
+    capacity,
+    most: 0,
+    asked: [],
+    async evaluate(request) {
+      pool.asked.push(`${nameOf(request.candidate)} on ${request.workload.name}`);
+      running += 1;
+      pool.most = Math.max(pool.most, running);
+      for (let turn = integerBelow(random, 8); turn > 0; turn -= 1) await new Promise(setImmediate);
+      running -= 1;
+      return evaluator.evaluate(request);
+    },
+    close: async () => {},
+  };
+  return pool;
+}
+
+const predicting = () =>
+  scriptedEvaluator((name) =>
+    figure(name, 'TILE') === 16 ? { status: 'compile-failed', reason: 'too small' } : { ns: nsOf(name), findings },
+  );
+const measuring = () => fakeGpu({ ns: nsOf, findings, spreadShare: 0.02, sanitizer: 'clean' });
+
+const small = { name: 'n1024', dimensions: { N: 1024 }, cache: 'hot', weight: 1 } as const;
+const large = { name: 'n4096', dimensions: { N: 4096 }, cache: 'hot', weight: 2 } as const;
+const SITUATIONS: Readonly<Record<string, [() => Evaluator, Partial<OptimizeOptions>]>> = {
+  guided: [predicting, { exploring: true }],
+  'guided only': [predicting, {}],
+  'several workloads': [predicting, { exploring: true, workloads: [small, large] }],
+  measured: [measuring, { exploring: true, device: CUDA }],
+  'measured, several workloads': [measuring, { exploring: true, device: CUDA, workloads: [small, large] }],
+  ...Object.fromEntries(STRATEGY_NAMES.map((strategy) => [strategy, [predicting, { strategy }]])),
+};
+
+const LIMIT = 18;
+const search = (evaluator: Evaluator, options: Partial<OptimizeOptions>) =>
+  runLoop({
+    evaluator,
+    rungs,
+    patterns,
+    ablation: true,
+    budgets: { ...UNLIMITED, maximumEvaluations: LIMIT },
+    ...options,
+  });
+
+const finishedIds = (events: readonly RunEvent[]): string[] =>
+  ofType(events, 'evaluation-finished').map(({ evaluation }) => evaluation.id);
+
+describe.each(Object.entries(SITUATIONS))('several candidates at a time: %s', (_name, [fakes, options]) => {
+  it('are as many as there is room for; each is judged once, and numbered as it ends', async () => {
+    const pool = pooled(fakes(), 3, 5);
+    const { events } = await search(pool, options);
+    expect(pool.most).toBe(3);
+    expect(finishedIds(events)).toEqual(pool.asked.map((_, index) => `e${index + 1}`));
+    expect(pool.asked.length).toBeLessThanOrEqual(LIMIT);
+    const proposed = ofType(events, 'move-proposed').map(({ candidate }) => candidate.id);
+    expect(new Set(proposed).size).toBe(proposed.length);
+    const decided = ofType(events, 'decision').map(({ iteration }) => iteration);
+    expect(decided.toSorted((a, b) => a - b)).toEqual([0, ...proposed.map((_, index) => index + 1)]);
+  });
+
+  it('give a log that replays, whatever it is cut after and however many there is room for then', async () => {
+    const whole = await search(pooled(fakes(), 3, 6), options);
+    const replayed = pooled(fakes(), 1, 7);
+    const again = await search(replayed, { ...options, history: record(whole.events.slice(0, -1)) });
+    expect(withoutTimes(again.events)).toEqual(withoutTimes(whole.events.slice(-1)));
+    expect(replayed.asked).toEqual([]);
+    for (let kept = 2; kept < whole.events.length; kept += 3) {
+      const before = whole.events.slice(0, kept);
+      const pool = pooled(fakes(), 1 + (kept % 4), kept);
+      const rest = await search(pool, { ...options, history: record(before) });
+      const both = [...before, ...rest.events];
+      expect(finishedIds(both)).toEqual(finishedIds(both).map((_, index) => `e${index + 1}`));
+      expect(finishedIds(both).length).toBe(finishedIds(before).length + pool.asked.length);
+      expect(finishedIds(both).length).toBeLessThanOrEqual(LIMIT);
+      expect(ofType(both, 'decision').length).toBe(ofType(both, 'move-proposed').length + 1);
+    }
+  });
+});
