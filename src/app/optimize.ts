@@ -41,6 +41,7 @@ import { writeReport } from './report.ts';
 import type { DrawSeed } from './seed.ts';
 import { type OnDevice, openSession, type Session } from './session.ts';
 import { loadProblemTarget } from './target.ts';
+import { chosenDevices } from './workers/chosen-devices.ts';
 import { chooseObjective } from './workload.ts';
 
 export type OptimizeRequest = OnDevice<RequestOf<'optimize'>> & {
@@ -268,6 +269,7 @@ const requestToLog = (request: OptimizeRequest, problem: Problem): RunRequest =>
   // Without an author their defaults mean nothing, and logs are what they were before there were any.
   ...(request.author === undefined && NOTHING_OF_AUTHORS),
   target: resolve(request.target),
+  devices: request.device.startsWith('cuda:') && chosenDevices(request) ? request.device : undefined,
   record: request.record === undefined ? undefined : resolve(request.record),
   replay: request.replay === undefined ? undefined : resolve(request.replay),
   transcript: request.transcript === undefined ? undefined : resolve(request.transcript),

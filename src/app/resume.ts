@@ -222,7 +222,7 @@ async function prepareAgain(
   refuseOtherKernels([start, ...rungs], started, events);
   const request = completeRequest('optimize', {
     ...options,
-    device: started.device.id,
+    device: options.devices ?? started.device.id,
     workloads: [],
     parameters: started.start.parameters,
     seed: started.seed,

@@ -21,6 +21,7 @@ import type { AskTrust } from './loading/trust.ts';
 import { packageVersion } from './package-version.ts';
 import { openReplay, recordTo } from './recording.ts';
 import { type DrawSeed, drawSeed } from './seed.ts';
+import { chosenDevices } from './workers/chosen-devices.ts';
 
 /** The device used when none is asked for. */
 export const DEFAULT_DEVICE = 'virtual:l4';
@@ -43,7 +44,10 @@ export type OnDevice<R> = Omit<R, 'device'> & { readonly device: string } & Surr
 /** Where kernels are judged. */
 export type SessionOptions = OnDevice<
   Pick<RequestOf<'evaluate'>, 'threads' | 'toolchain' | 'runTimeoutSeconds' | 'record' | 'replay' | 'trust' | 'fresh'>
->;
+> & {
+  /** Processes that judge candidates at a time; one, and this process itself, when absent. */
+  readonly workers?: number;
+};
 
 /** How what is evaluated on a virtual device begins: as the last time, if nothing has changed since. */
 export interface Repeats {
@@ -97,6 +101,8 @@ export interface Session extends AsyncDisposable {
  */
 export async function openSession(options: SessionOptions): Promise<Session> {
   if (options.replay !== undefined) return openReplay(options.replay);
+  const devices = chosenDevices(options);
+  if (devices) return (await import('./workers/open-local-pool.ts')).openLocalPool(devices, options);
   // Its probe starts a process, which ends while modules load.
   void networkWall();
   const [

@@ -118,7 +118,7 @@ export function createPlainProgress(stream: NodeJS.WriteStream): Progress {
     },
     'evaluation-finished': (event) => {
       const { evaluation, iteration } = event;
-      const of = isSeveralAtOnce ? `[${iteration}] ` : '    ';
+      const of = isSeveralAtOnce && pending.has(iteration) ? `[${iteration}] ` : '    ';
       const prefix =
         iteration === 0 ? `${paint('bold', '[0]')} start ${evaluation.candidate.kernel}, ` : `${of}result `;
       const on = workloadCount > 1 ? ` on ${evaluation.workload.name}` : '';

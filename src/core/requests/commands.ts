@@ -42,6 +42,7 @@ import {
   seed,
   tier,
   trust,
+  workers,
   workload,
   workloads,
 } from './options.ts';
@@ -244,6 +245,11 @@ export const COMMANDS = {
     arguments: { target: START },
     options: {
       ...DEVICE,
+      device: {
+        ...DEVICE.device,
+        help: 'device to judge kernels on; several GPUs as cuda:0,cuda:1 or cuda:all; see `warpsmith devices`',
+      },
+      workers,
       workloads: {
         ...workloads,
         help: "a workload's name, dimensions, or all, with a weight as in b1h8s512d64:2; repeatable: then the objective is the geometric mean",

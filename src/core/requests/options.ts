@@ -168,6 +168,13 @@ export const DEVICE_OF_RUN = {
   device: { ...DEVICE.device, defaultHelp: "the run's; without one first GPU, else virtual:l4" },
 } as const satisfies Options;
 
+export const workers = option(
+  '--workers <count>',
+  integer(1, 256),
+  'processes of a virtual device that judge candidates at a time',
+  { defaultHelp: 'one; with several GPUs one each', isLogged: true, notInReplays: true },
+);
+
 export const MEASURING = {
   cache: option('--cache <state>', choice(CACHES), "hot or cold, instead of the workload's own"),
   seed,
