@@ -120,11 +120,32 @@ function refuseConflicts({ strategy, diagnosis, exploring }: CompleteRequest<'op
   });
 }
 
+/**
+ * An author writes one kernel at a time, and a replay of a recording makes one evaluation after the other.
+ *
+ * @throws WarpsmithError `conflicting-options`.
+ */
+function refuseSeveralWorkers(request: CompleteRequest<'optimize'> & { readonly device: string }): void {
+  if (!chosenDevices(request)) return;
+  const flag = request.author ? '--author' : request.record === undefined ? undefined : '--record';
+  if (flag === undefined) return;
+  const why = request.author ? 'Authors write one kernel at a time' : 'A replay makes one evaluation after the other';
+  throw new WarpsmithError({
+    code: 'conflicting-options',
+    message: `${why}; several workers judge several candidates at a time.`,
+    path: flag,
+    received: `${flag} and ${request.workers === undefined ? `--device ${request.device}` : '--workers'}`,
+    expected: 'one of them',
+    hint: `Leave ${flag} out, or use one device and one worker.`,
+  });
+}
+
 /** @throws WarpsmithError for bad files or options. */
 export async function prepareRun(asked: OptimizeRequest): Promise<PreparedRun> {
   const request = completeRequest('optimize', asked);
   refuseConflicts(request);
   refuseAuthorConflicts(request);
+  refuseSeveralWorkers({ ...request, device: asked.device });
   const goal = request.goal === undefined ? undefined : parseGoal(request.goal);
   const { folder, problem, start, rungs } = await loadProblemTarget(request.target, request.dtype);
   await ensureTrustedFor(request, problem);

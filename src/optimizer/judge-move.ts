@@ -1,5 +1,6 @@
 import { deriveSeed } from '../core/derive-seed.ts';
 import type { Evaluation, EvaluationRequest } from '../core/evaluation.ts';
+import { ANCHOR } from './at-home.ts';
 import { isTimed, isWorthAccepting, SCREEN_RATIO } from './decision.ts';
 import { decideObjective, VETO_RATIO } from './objective.ts';
 import { type Asked, evaluationsOfTrials, type Run, type Trial } from './run.ts';
@@ -61,7 +62,7 @@ function askFor(
   workload = run.options.workloads[0]!,
 ): Asked {
   const { candidate } = trial.move;
-  const against = besideOf(trial);
+  const against = besideOf(run, trial, measuring.tier === 'accept');
   return { candidate, workload, measuring: { ...measuring, against }, ...secrecy(run, trial, workload.name) };
 }
 
@@ -74,12 +75,16 @@ function isWithinVeto(run: Run, workload: string, evaluation: Evaluation): boole
   return ratio !== undefined && ratio >= VETO_RATIO;
 }
 
-/** The best first: decisions compare with it. */
-function besideOf({ beside, move }: Trial): NonNullable<EvaluationRequest['against']> {
-  const { candidate } = beside;
+/** The best first: decisions compare with it. Where there are several GPUs, a time is comparable through the start's beside it. */
+function besideOf(
+  { options: { evaluator, start } }: Run,
+  { beside: { candidate }, move }: Trial,
+  isAnchored: boolean,
+): NonNullable<EvaluationRequest['against']> {
   const parent = move.written?.parent;
   const others = parent && parent.id !== candidate.id ? [{ name: 'parent', candidate: parent }] : [];
-  return [{ name: 'best', candidate }, ...others];
+  const anchor = isAnchored && evaluator.capacity !== undefined ? [{ name: ANCHOR, candidate: start }] : [];
+  return [{ name: 'best', candidate }, ...others, ...anchor];
 }
 
 /** Whoever writes a kernel can't have known its inputs: its seed follows from the kernel and from the run's secret one. */

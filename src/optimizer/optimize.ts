@@ -4,6 +4,7 @@ import type { StopReason } from '../store/events.ts';
 import { ablateBest, type Improvement } from './ablate.ts';
 import { adviseWorkload } from './advise-workload.ts';
 import { evaluationsOfMove } from './allowance.ts';
+import { atHome } from './at-home.ts';
 import type { ResolvedBudgets } from './budget.ts';
 import { confirmBest } from './confirm.ts';
 import { decide, isTimed, type TimedEvaluation } from './decision.ts';
@@ -105,7 +106,7 @@ function afterNewBest(run: Run, best: Best): Phase {
   onBest?.(best);
   const time = {
     kind: best.evaluation.timing.kind,
-    medianNs: meanNs(workloads, best.evaluations, 'medianNs'),
+    medianNs: meanNs(workloads, atHome(best.evaluations, run.bests[0]!), 'medianNs'),
     attainableNs: meanNs(workloads, best.evaluations, 'attainableNs'),
   };
   const stop = reasonToStop(time, best.ratioToStart, goal);

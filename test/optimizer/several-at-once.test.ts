@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Evaluator } from '../../src/core/evaluation.ts';
+import type { Measurement } from '../../src/core/measurement.ts';
 import { STRATEGY_NAMES } from '../../src/core/requests/options.ts';
 import type { OptimizeOptions } from '../../src/optimizer/optimize.ts';
 import { integerBelow } from '../../src/search/draw.ts';
@@ -112,5 +113,99 @@ describe.each(Object.entries(SITUATIONS))('several candidates at a time: %s', (_
       expect(finishedIds(both).length).toBeLessThanOrEqual(LIMIT);
       expect(ofType(both, 'decision').length).toBe(ofType(both, 'move-proposed').length + 1);
     }
+  });
+});
+
+/** A GPU beside the first, on which everything takes half as long again. */
+const SLOW = { ...CUDA, id: 'cuda:1', name: CUDA.name };
+
+/** Judges two at a time; `order` says which of the running requests ends next, by the candidate's name. */
+function twoGpus(ns: (name: string) => number, order: readonly string[], slow: readonly string[] = []) {
+  const gpu = fakeGpu({ ns, findings, sanitizer: 'clean' });
+  const ends = [...order];
+  const running = new Map<string, () => void>();
+  const next = (): void => {
+    const end = running.get(ends[0]!);
+    if (!end) return;
+    running.delete(ends.shift()!);
+    end();
+  };
+  const evaluator: Evaluator = {
+    capacity: 2,
+    close: async () => {},
+    async evaluate(request) {
+      const name = nameOf(request.candidate);
+      if (ends.includes(name)) {
+        await new Promise<void>((resolve) => {
+          running.set(name, resolve);
+          setImmediate(next);
+        });
+        setImmediate(next);
+      }
+      const { timing, ...evaluation } = await gpu.evaluate(request);
+      const share = slow.includes(name) ? 1.5 : 1;
+      const start = request.against?.find((one) => one.name === 'start');
+      return {
+        ...evaluation,
+        device: share === 1 ? CUDA : SLOW,
+        ...(timing && { timing: { ...timing, medianNs: share * timing.medianNs, measurement: undefined } }),
+        ...(start && {
+          baselines: [
+            {
+              ...{ name: 'start', kind: 'kernel' as const },
+              measurement: { summary: { medianNs: share * ns(nameOf(start.candidate)) } } as Measurement,
+            },
+          ],
+        }),
+      };
+    },
+  };
+  return { evaluator, requests: gpu.requests };
+}
+
+describe('two GPUs', () => {
+  const only = kernel('01_first');
+  const moves = [pattern('tiles', 'bank-conflicts', [tile(64, 3), tile(128, 2)])];
+  const times: Readonly<Record<string, number>> = { 'TILE=32': 1000, 'TILE=64': 900, 'TILE=128': 800, 'TILE=16': 5000 };
+  const ns = (name: string): number => times[name.split(' ')[1]!]!;
+  const options = { device: CUDA, rungs: [only], patterns: moves };
+  const [B64, B128] = ['01_first TILE=64', '01_first TILE=128'];
+
+  it('measure again what was measured beside a best that is none any more, and keep it if it is faster than the new one', async () => {
+    // Screens of both, then of both the longer measurement: TILE=64 is kept while TILE=128 is measured beside the start.
+    const { evaluator, requests } = twoGpus(ns, [B64, B128, B64, B128]);
+    const { events } = await runLoop({ evaluator, ...options });
+    const beside = requests
+      .filter(({ candidate, tier, blocks }) => nameOf(candidate) === B128 && tier === 'accept' && !blocks)
+      .map(({ against }) => nameOf(against![0]!.candidate));
+    expect(beside).toEqual(['01_first TILE=32', B64]);
+    expect(ofType(events, 'decision').slice(1, 3)).toMatchObject([
+      { decision: 'keep', comparedWith: 'e1' },
+      { decision: 'keep', comparedWith: 'e4', verdict: 'faster' },
+    ]);
+  });
+
+  it('do not keep what was only faster than the best of before, and say what it was measured beside', async () => {
+    const { evaluator, requests } = twoGpus(ns, [B64, B128, B128, B64]);
+    const { events } = await runLoop({ evaluator, ...options });
+    const measured = requests.filter(({ candidate, tier }) => nameOf(candidate) === B64 && tier === 'accept');
+    expect(measured).toHaveLength(1);
+    expect(ofType(events, 'decision')[2]).toMatchObject({
+      ...{ decision: 'revert', comparedWith: 'e1', verdict: 'faster' },
+      reason: expect.stringContaining('it was not measured beside e4, which was kept meanwhile'),
+    });
+  });
+
+  it('are compared only through the start measured on each: a goal is a time on the first', async () => {
+    const run = (text: string, goalNs: number) =>
+      runLoop({
+        ...options,
+        evaluator: twoGpus(ns, [], [B64, B128]).evaluator,
+        goal: { kind: 'time', ns: goalNs, text },
+      });
+    // The other GPU reads 1,200 ns where the first would read 800.
+    const { events } = await run('850ns', 850);
+    expect(ofType(events, 'search-ended')[0]).toMatchObject({ reason: 'goal-reached' });
+    expect((await run('750ns', 750)).result.stopReason).not.toBe('goal-reached');
   });
 });
