@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { join, resolve, sep } from 'node:path';
 import { makeCandidate } from '../core/candidate.ts';
 import { deriveSeed } from '../core/derive-seed.ts';
@@ -47,6 +48,8 @@ import { chooseObjective } from './workload.ts';
 export type OptimizeRequest = OnDevice<RequestOf<'optimize'>> & {
   /** Whether the seed of a resumed run was drawn, not given. Then its confirmations draw theirs, too. */
   readonly seedDrawn?: boolean;
+  /** Of a resumed run. */
+  readonly queueScope?: string;
   /** Instead of those that the options give. */
   readonly budgets?: Budgets;
   /** Serves the agents of `--author`; needed only with one. */
@@ -126,7 +129,7 @@ function refuseConflicts({ strategy, diagnosis, exploring }: CompleteRequest<'op
  * @throws WarpsmithError `conflicting-options`.
  */
 function refuseSeveralWorkers(request: CompleteRequest<'optimize'> & { readonly device: string }): void {
-  if (!chosenDevices(request)) return;
+  if (request.queue === undefined && !chosenDevices(request)) return;
   const flag = request.author ? '--author' : request.record === undefined ? undefined : '--record';
   if (flag === undefined) return;
   const why = request.author ? 'Authors write one kernel at a time' : 'A replay makes one evaluation after the other';
@@ -134,11 +137,13 @@ function refuseSeveralWorkers(request: CompleteRequest<'optimize'> & { readonly 
     code: 'conflicting-options',
     message: `${why}; several workers judge several candidates at a time.`,
     path: flag,
-    received: `${flag} and ${request.workers === undefined ? `--device ${request.device}` : '--workers'}`,
+    received: `${flag} and ${request.workers === undefined ? `--device ${request.device}` : `--workers ${request.workers}`}`,
     expected: 'one of them',
     hint: `Leave ${flag} out, or use one device and one worker.`,
   });
 }
+
+const queueScopeOf = ({ queue }: OptimizeRequest): string | undefined => (queue === undefined ? undefined : randomUUID());
 
 /** @throws WarpsmithError for bad files or options. */
 export async function prepareRun(asked: OptimizeRequest): Promise<PreparedRun> {
@@ -150,7 +155,7 @@ export async function prepareRun(asked: OptimizeRequest): Promise<PreparedRun> {
   const { folder, problem, start, rungs } = await loadProblemTarget(request.target, request.dtype);
   await ensureTrustedFor(request, problem);
   return {
-    request: { ...request, target: folder },
+    request: { ...request, target: folder, queueScope: request.queueScope ?? queueScopeOf(request) },
     budgets: request.budgets ?? budgetsOf(request),
     problem,
     workloads: chooseObjective(problem.file, request.workloads, request.cache),
@@ -172,7 +177,7 @@ export async function optimizeProblem(request: OptimizeRequest): Promise<Optimiz
   const prepared = await prepareRun({ ...(replayed && { seed: replayed.seed, seedDrawn: true }), ...request });
   const { problem, workloads, goal } = prepared;
   const { store } = prepared.request;
-  await using session: Session = await openSession(request);
+  await using session: Session = await openSession(prepared.request);
   if (goal) refuseGoalBelowBound(goal, boundOf(prepared, session));
   const over = workloads.length === 1 ? workloads[0]!.name : `${workloads.length}-workloads`;
   const run = createRunFolder(store, runId(new Date(), problem.file.name, over));
@@ -291,6 +296,7 @@ const requestToLog = (request: OptimizeRequest, problem: Problem): RunRequest =>
   ...(request.author === undefined && NOTHING_OF_AUTHORS),
   target: resolve(request.target),
   devices: request.device.startsWith('cuda:') && chosenDevices(request) ? request.device : undefined,
+  queueScope: request.queueScope,
   record: request.record === undefined ? undefined : resolve(request.record),
   replay: request.replay === undefined ? undefined : resolve(request.replay),
   transcript: request.transcript === undefined ? undefined : resolve(request.transcript),

@@ -45,8 +45,11 @@ export type OnDevice<R> = Omit<R, 'device'> & { readonly device: string } & Surr
 export type SessionOptions = OnDevice<
   Pick<RequestOf<'evaluate'>, 'threads' | 'toolchain' | 'runTimeoutSeconds' | 'record' | 'replay' | 'trust' | 'fresh'>
 > & {
-  /** Processes that judge candidates at a time; one, and this process itself, when absent. */
-  readonly workers?: number;
+  /** Processes that judge candidates at a time, or workers of `queue`; this process itself when absent. */
+  readonly workers?: string;
+  readonly queue?: string;
+  /** Names the jobs of a run in its queue, also when it is resumed. */
+  readonly queueScope?: string;
 };
 
 /** How what is evaluated on a virtual device begins: as the last time, if nothing has changed since. */
@@ -101,6 +104,9 @@ export interface Session extends AsyncDisposable {
  */
 export async function openSession(options: SessionOptions): Promise<Session> {
   if (options.replay !== undefined) return openReplay(options.replay);
+  if (options.queue !== undefined) {
+    return (await import('./workers/open-queue-pool.ts')).openQueuePool({ ...options, queue: options.queue });
+  }
   const devices = chosenDevices(options);
   if (devices) return (await import('./workers/open-local-pool.ts')).openLocalPool(devices, options);
   // Its probe starts a process, which ends while modules load.

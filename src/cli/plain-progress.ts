@@ -112,7 +112,8 @@ export function createPlainProgress(stream: NodeJS.WriteStream): Progress {
     },
     'move-proposed': (event) => {
       const { iteration, move } = event;
-      isSeveralAtOnce ||= pending.add(iteration).size > 1;
+      pending.add(iteration);
+      isSeveralAtOnce ||= pending.size > 1;
       print(`${paint('bold', `[${iteration}]`)} trying ${formatMove(move)}`);
       print(`    why: ${describeWhy(event)}`);
     },

@@ -334,6 +334,8 @@ export interface Evaluator {
   estimate?(request: EvaluationRequest): Promise<RoughTime>;
   /** How many requests it works on at a time, which may change; 1 when absent. More of them wait. */
   readonly capacity?: number;
+  /** Tells whenever `capacity` has grown, until the returned function is called. Absent where it never does. */
+  onCapacity?(listener: () => void): () => void;
   /** Starts work ahead (compiling) for candidates that may be requested soon. Never changes a result, never fails. */
   prepare?(candidates: readonly Candidate[]): void;
   close(): Promise<void>;

@@ -223,6 +223,7 @@ function logTurn(run: Run, { advice = [], abandoned = [], ranked }: Turn): void 
 /** Takes the next evaluation that is finished, and decides on its move if that was the last one it needs. */
 async function land(run: Run): Promise<Phase> {
   const trial = await nextLanded(run);
+  if (trial === 'room') return 'propose';
   if (!trial) return interrupted(run);
   return trial.asked ? 'propose' : decideOn(run, trial);
 }

@@ -57,11 +57,13 @@ function start(run: Run, trial: RunningTrial): void {
 }
 
 /**
- * The trial whose evaluation is finished next, with that evaluation: the log's, while it lasts. Undefined if the user
- * interrupted.
+ * Waits for the next evaluation that is finished: the log's, while it lasts. Returns its trial; or `room` if the evaluator takes
+ * more requests than before; or undefined if the user interrupted.
  */
-export async function nextLanded(run: Run): Promise<Trial | undefined> {
-  const { trial, evaluation } = loggedLanding(run) ?? (await landing(run));
+export async function nextLanded(run: Run): Promise<Trial | 'room' | undefined> {
+  const landed = loggedLanding(run) ?? (await landing(run));
+  if (landed === 'room') return 'room';
+  const { trial, evaluation } = landed;
   if (!evaluation) return undefined;
   trial.mostLeft -= 1;
   // Numbers count what is finished, so that a log holds them in their order.
@@ -78,10 +80,17 @@ function loggedLanding({ history, trials, budget }: Run): Landed | undefined {
   return { trial: trials.get(logged.iteration) ?? history.refuse('no move of that iteration'), evaluation };
 }
 
-function landing(run: Run): Promise<Landed> {
+async function landing(run: Run): Promise<Landed | 'room'> {
+  const { evaluator } = run.options;
   const trials = [...run.trials.values()];
   for (const trial of trials) if (!trial.work) start(run, trial);
-  return Promise.race(trials.map(({ work }) => work!));
+  const room = Promise.withResolvers<'room'>();
+  const stop = evaluator.onCapacity?.(() => room.resolve('room'));
+  try {
+    return await Promise.race([...trials.map(({ work }) => work!), room.promise]);
+  } finally {
+    stop?.();
+  }
 }
 
 /** What a move is compared with. A prediction depends on the kernel alone; a measurement holds for its own blocks. */

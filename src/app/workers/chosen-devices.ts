@@ -4,7 +4,8 @@ import { listDevices } from '../../devices/open-device.ts';
 /** What chooses the devices of a run. */
 export interface DeviceChoice {
   readonly device: string;
-  readonly workers?: number;
+  readonly workers?: string;
+  readonly queue?: string;
   readonly replay?: string;
 }
 
@@ -16,9 +17,10 @@ const ALL_GPUS = 'cuda:all';
  *
  * @throws WarpsmithError `bad-option-value` or `conflicting-options`.
  */
-export function chosenDevices({ device, workers, replay }: DeviceChoice): readonly string[] | undefined {
-  if (replay !== undefined) return undefined;
+export function chosenDevices({ device, workers: asked, replay, queue }: DeviceChoice): readonly string[] | undefined {
+  if (replay !== undefined || queue !== undefined) return undefined;
   const ids = device === ALL_GPUS ? allGpus() : device.split(',').map((id) => id.trim());
+  const workers = asked === undefined ? undefined : countOf(asked);
   if (workers === undefined) return ids.length > 1 ? distinct(ids) : undefined;
   if (ids.length === 1 && ids[0]!.startsWith('virtual:'))
     return workers === 1 ? undefined : Array(workers).fill(ids[0]);
@@ -27,9 +29,22 @@ export function chosenDevices({ device, workers, replay }: DeviceChoice): readon
     code: 'conflicting-options',
     message: 'A GPU has one worker: two would disturb each other’s times.',
     path: '--workers',
-    received: `--device ${device} --workers ${workers}`,
+    received: `--device ${device} --workers ${asked}`,
     expected: 'as many devices as workers, or --workers with a virtual device',
     hint: `Name the GPUs instead, e.g. --device cuda:0,cuda:1 or --device ${ALL_GPUS}.`,
+  });
+}
+
+function countOf(workers: string): number {
+  const count = Number(workers);
+  if (Number.isInteger(count)) return count;
+  throw new WarpsmithError({
+    code: 'conflicting-options',
+    message: `--workers ${workers} names workers of a queue, and no --queue is given.`,
+    path: '--workers',
+    received: workers,
+    expected: 'a number of processes, or --queue as well',
+    hint: 'For example --workers 2.',
   });
 }
 

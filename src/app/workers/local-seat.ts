@@ -1,6 +1,6 @@
 import type { DeviceIdentity } from '../../core/device.ts';
 import type { Evaluation, EvaluationRequest } from '../../core/evaluation.ts';
-import { jobOf, unpack } from '../../evaluation/pool/job.ts';
+import { type Answer, type Job, jobOf, unpack } from '../../evaluation/pool/job.ts';
 import type { Seat } from '../../evaluation/pool/local-pool.ts';
 import { minimalEnvironment } from '../../process/minimal-environment.ts';
 import { startWorkerProcess, type WorkerProcess } from '../../process/worker-process.ts';
@@ -57,7 +57,13 @@ export class LocalSeat implements Seat {
   async evaluate(request: EvaluationRequest): Promise<Evaluation> {
     const { offers } = await this.open();
     const job = jobOf(request, hashOfFiles(request.problem), offers);
-    return unpack(await this.#ask('judge', { job, folder: request.problem.folder }, request.signal), request);
+    return unpack(await this.answer(job, request.problem.folder, request.signal), request);
+  }
+
+  /** @param folder where the job's problem lies. @throws WarpsmithError as the worker met it. */
+  async answer(job: Job, folder: string, signal?: AbortSignal): Promise<Answer> {
+    await this.open();
+    return await this.#ask('judge', { job, folder }, signal);
   }
 
   async close(): Promise<void> {

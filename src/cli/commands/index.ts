@@ -14,6 +14,7 @@ const MODULES: Readonly<Record<CommandName, () => Promise<{ readonly run: unknow
   mcp: () => import('./mcp.ts'),
   import: () => import('./import.ts'),
   init: () => import('./init.ts'),
+  worker: () => import('./worker.ts'),
   resume: () => import('./resume.ts'),
   report: () => import('./report.ts'),
   dispatch: () => import('./dispatch.ts'),

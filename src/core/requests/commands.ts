@@ -37,12 +37,12 @@ import {
   parameters,
   RUN_FILTER,
   RUN_STRATEGIES,
+  SPREADING,
   STORE,
   STRATEGY_NAMES,
   seed,
   tier,
   trust,
-  workers,
   workload,
   workloads,
 } from './options.ts';
@@ -249,7 +249,7 @@ export const COMMANDS = {
         ...DEVICE.device,
         help: 'device to judge kernels on; several GPUs as cuda:0,cuda:1 or cuda:all; see `warpsmith devices`',
       },
-      workers,
+      ...SPREADING,
       workloads: {
         ...workloads,
         help: "a workload's name, dimensions, or all, with a weight as in b1h8s512d64:2; repeatable: then the objective is the geometric mean",
@@ -301,6 +301,30 @@ export const COMMANDS = {
       ...AUTHOR,
       ...AGENTS,
       ...STORE,
+    },
+  },
+  worker: {
+    summary: 'judge candidates that runs elsewhere put into a queue',
+    group: 'optimise',
+    arguments: {},
+    options: {
+      queue: option(
+        '--queue <address>',
+        TEXT,
+        'redis:// address of the queue; its password and key come from the environment',
+      ),
+      device: {
+        ...DEVICE.device,
+        help: 'device to judge kernels on; several GPUs as cuda:0,cuda:1 or cuda:all; see `warpsmith devices`',
+      },
+      workers: { ...SPREADING.workers, help: 'processes of a virtual device, each a worker', defaultHelp: 'one' },
+      threads: DEVICE.threads,
+      toolchain: DEVICE.toolchain,
+      runTimeoutSeconds: DEVICE.runTimeoutSeconds,
+      fresh: DEVICE.fresh,
+      idleMinutes: option('--idle-minutes <minutes>', positive(), 'end after this long without a candidate', {
+        defaultHelp: 'never',
+      }),
     },
   },
   resume: {

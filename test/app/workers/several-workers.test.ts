@@ -29,7 +29,7 @@ const workers = (): number[] =>
 
 const request = () => ({
   ...{ target: smallRowSum(folder), store: join(folder, 'store'), trust: true, fresh: true },
-  ...{ device: 'virtual:l4', workers: 2, seed: 3, ablation: false, maximumEvaluations: EVALUATIONS },
+  ...{ device: 'virtual:l4', workers: '2', seed: 3, ablation: false, maximumEvaluations: EVALUATIONS },
 });
 
 describe('a run with two worker processes', () => {
@@ -72,7 +72,8 @@ describe('a run with two worker processes', () => {
 });
 
 describe('the devices of a run', () => {
-  const chosen = (device: string, count?: number) => chosenDevices({ device, workers: count });
+  const chosen = (device: string, count?: number) =>
+    chosenDevices({ device, workers: count === undefined ? undefined : String(count) });
 
   it('are workers of their own where there are several', () => {
     expect(chosen('virtual:l4')).toBeUndefined();
@@ -81,7 +82,7 @@ describe('the devices of a run', () => {
     expect(chosen('cuda:0')).toBeUndefined();
     expect(chosen('cuda:0, cuda:2')).toEqual(['cuda:0', 'cuda:2']);
     expect(chosen('cuda:0,cuda:2', 2)).toEqual(['cuda:0', 'cuda:2']);
-    expect(chosenDevices({ device: 'recorded', replay: 'x', workers: 2 })).toBeUndefined();
+    expect(chosenDevices({ device: 'recorded', replay: 'x', workers: '2' })).toBeUndefined();
   });
 
   it.each([
