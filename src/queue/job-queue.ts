@@ -42,6 +42,7 @@ interface Pending {
   readonly ask: Ask;
   tries: number;
   isBusy: boolean;
+  isDue: boolean;
   resolve(answer: string): void;
   reject(error: unknown): void;
 }
@@ -89,7 +90,7 @@ export class JobQueue {
       const done = () => ask.signal?.removeEventListener('abort', onAbort);
       ask.signal?.addEventListener('abort', onAbort, { once: true });
       const pending: Pending = {
-        ...{ ask, tries: 0, isBusy: false },
+        ...{ ask, tries: 0, isBusy: false, isDue: false },
         resolve(answer) {
           done();
           resolve(answer);
@@ -141,13 +142,24 @@ export class JobQueue {
 
   #look(id: string): void {
     const pending = this.#pending.get(id);
-    if (!pending || pending.isBusy) return;
+    if (!pending) return;
+    pending.isDue = true;
+    if (!pending.isBusy) void this.#attendWhileDue(pending);
+  }
+
+  /** What is told while it is looked for is looked for once more. */
+  async #attendWhileDue(pending: Pending): Promise<void> {
+    const { id } = pending.ask;
     pending.isBusy = true;
-    this.#attend(pending)
-      .catch((error: unknown) => this.#settle(id, ({ reject }) => reject(error)))
-      .finally(() => {
-        pending.isBusy = false;
-      });
+    try {
+      while (pending.isDue && this.#pending.has(id)) {
+        pending.isDue = false;
+        await this.#attend(pending);
+      }
+    } catch (error) {
+      this.#settle(id, ({ reject }) => reject(error));
+    }
+    pending.isBusy = false;
   }
 
   async #attend(pending: Pending): Promise<void> {

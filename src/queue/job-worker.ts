@@ -7,7 +7,7 @@ import type { QueueAccess } from './queue-access.ts';
 import type { Sealed } from './seal.ts';
 
 /** A worker that does not renew its lease for this long has lost its job to another. */
-const LEASE_MS = 15_000;
+const LEASE_MS = 10_000;
 /** Workers look for lost leases this many times in one. */
 const LOOKS_PER_LEASE = 3;
 /** Workers that may be lost over one job. */
