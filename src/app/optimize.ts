@@ -143,7 +143,8 @@ function refuseSeveralWorkers(request: CompleteRequest<'optimize'> & { readonly 
   });
 }
 
-const queueScopeOf = ({ queue }: OptimizeRequest): string | undefined => (queue === undefined ? undefined : randomUUID());
+const queueScopeOf = ({ queue }: OptimizeRequest): string | undefined =>
+  queue === undefined ? undefined : randomUUID();
 
 /** @throws WarpsmithError for bad files or options. */
 export async function prepareRun(asked: OptimizeRequest): Promise<PreparedRun> {

@@ -15,6 +15,7 @@ const MODULES: Readonly<Record<CommandName, () => Promise<{ readonly run: unknow
   import: () => import('./import.ts'),
   init: () => import('./init.ts'),
   worker: () => import('./worker.ts'),
+  slurm: () => import('./slurm.ts'),
   resume: () => import('./resume.ts'),
   report: () => import('./report.ts'),
   dispatch: () => import('./dispatch.ts'),

@@ -80,6 +80,10 @@ export const GROUPS = {
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
+/** What can be done with workers that Slurm runs. */
+export const SLURM_ACTIONS = ['up', 'status', 'down'] as const;
+export type SlurmAction = (typeof SLURM_ACTIONS)[number];
+
 const CANDIDATE = "a run (its best), RUN/e12, the beginning of a candidate's id, or a kernel folder";
 
 const kernelFolder = {
@@ -323,6 +327,29 @@ export const COMMANDS = {
       runTimeoutSeconds: DEVICE.runTimeoutSeconds,
       fresh: DEVICE.fresh,
       idleMinutes: option('--idle-minutes <minutes>', positive(), 'end after this long without a candidate', {
+        defaultHelp: 'never',
+      }),
+    },
+  },
+  slurm: {
+    summary: 'start workers as a Slurm array, list them, or end them',
+    group: 'optimise',
+    arguments: {
+      action: { shown: '<action>', help: `one of ${SLURM_ACTIONS.join(', ')}`, choices: SLURM_ACTIONS },
+      words: {
+        shown: '[words...]',
+        help: 'up: options for sbatch, after --; down: numbers of jobs, or none for all workers',
+      },
+    },
+    options: {
+      queue: option('--queue <address>', TEXT, 'up: redis:// address of the queue'),
+      gpus: option('--gpus <count>', integer(1, 10_000), 'up: how many workers, one for each GPU'),
+      device: {
+        ...DEVICE.device,
+        help: 'up: device of each worker',
+        defaultHelp: 'cuda:0, the GPU that Slurm gives it',
+      },
+      idleMinutes: option('--idle-minutes <minutes>', positive(), 'up: end after this long without a candidate', {
         defaultHelp: 'never',
       }),
     },
