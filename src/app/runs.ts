@@ -15,7 +15,8 @@ import { withRunIndex } from '../store/index/run-index.ts';
 import { eventsPath, findRun, RUN_FILES, runFolderPath } from '../store/run-folder.ts';
 import { isBeingWritten } from '../store/writer-lock.ts';
 
-function listed(store: string, row: RunRow): ListedRun {
+/** A row of the index, and whether somebody writes the run now. */
+export function listed(store: string, row: RunRow): ListedRun {
   const folder = runFolderPath(store, row.id);
   // Only an unfinished run may still be in progress.
   return { ...row, folder, state: runState(row, row.stopReason === null && isBeingWritten(folder)) };
@@ -94,8 +95,12 @@ function showRun(folder: string): ShownRun {
   };
 }
 
-function showEvaluation(folder: string, id: string): ShownEvaluation {
-  const { events } = readEventLog(eventsPath(folder));
+/** @param events of the run's log, where they have been read. */
+export function showEvaluation(
+  folder: string,
+  id: string,
+  events: readonly RecordedEvent[] = readEventLog(eventsPath(folder)).events,
+): ShownEvaluation {
   const index = events.findIndex((event) => event.type === 'evaluation-finished' && event.evaluation.id === id);
   const finished = events[index];
   if (finished?.type !== 'evaluation-finished') throw unknownEvaluation(folder, id, events);

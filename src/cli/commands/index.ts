@@ -26,8 +26,10 @@ const MODULES: Readonly<Record<CommandName, () => Promise<{ readonly run: unknow
   log: () => import('./log.ts'),
   runs: () => import('./runs.ts'),
   show: () => import('./show.ts'),
+  ui: () => import('./ui.ts'),
   patterns: () => import('./patterns.ts'),
   'search-bench': () => import('./search-bench.ts'),
+  learn: () => import('./learn.ts'),
   completion: () => import('./completion.ts'),
 };
 

@@ -54,7 +54,8 @@ export interface Argument {
   readonly default?: string;
   /** The only words that it takes. */
   readonly choices?: readonly string[];
-  readonly completes?: Completed;
+  /** What a shell offers: of a kind, or these words among others. */
+  readonly completes?: Completed | readonly string[];
 }
 
 /** One command: the only place where its grammar is described. */
@@ -73,6 +74,7 @@ export const GROUPS = {
   optimise: 'Make it faster:',
   look: 'Look at runs:',
   hand: 'Hand over:',
+  learn: 'Learn:',
   machine: 'This machine:',
 } as const;
 
@@ -83,6 +85,9 @@ export type Shell = (typeof SHELLS)[number];
 /** What can be done with workers that Slurm runs. */
 export const SLURM_ACTIONS = ['up', 'status', 'down'] as const;
 export type SlurmAction = (typeof SLURM_ACTIONS)[number];
+
+/** Of the lessons of the course, in their order. */
+const LESSON_NUMBERS = Array.from({ length: 12 }, (_, index) => String(index + 1).padStart(2, '0'));
 
 const CANDIDATE = "a run (its best), RUN/e12, the beginning of a candidate's id, or a kernel folder";
 
@@ -414,6 +419,18 @@ export const COMMANDS = {
     },
     options: STORE,
   },
+  ui: {
+    summary: 'open a page in the browser: runs as they go, candidates line by line, and a playground',
+    group: 'look',
+    arguments: {},
+    options: {
+      port: option('--port <port>', integer(0, 65_535), 'port of 127.0.0.1 to listen on; 0 takes a free one', {
+        default: 0,
+      }),
+      open: option('--no-open', FLAG, 'open no browser, only print the address', { default: true }),
+      ...STORE,
+    },
+  },
   patterns: {
     summary: 'list the patterns, with the gains of their moves in the store’s runs',
     group: 'look',
@@ -653,6 +670,23 @@ export const COMMANDS = {
       ),
       trust,
       seed: { ...seed, help: 'seeds the inputs of the audit', defaultHelp: undefined, default: 1 },
+    },
+  },
+  learn: {
+    summary: 'learn CUDA in twelve short lessons, with no GPU: list them, begin one, check a solution',
+    group: 'learn',
+    arguments: {
+      lesson: {
+        shown: '[lesson]',
+        help: 'all, a lesson by its number such as 03 or its name, or check',
+        default: 'all',
+        completes: ['all', 'check', ...LESSON_NUMBERS],
+      },
+      folder: { shown: '[folder]', help: 'of check: the folder of the lesson', default: '.', completes: 'folder' },
+    },
+    options: {
+      output: { ...output, help: 'of a lesson: where to copy its start', defaultHelp: "the lesson's name" },
+      threads: DEVICE.threads,
     },
   },
   doctor: {

@@ -1,0 +1,52 @@
+import { WarpsmithError } from '../../core/errors.ts';
+import { startWorkerProcess, type WorkerProcess } from '../../process/worker-process.ts';
+import type { InspectView } from '../../reports/inspect-view.ts';
+import type { Draft, DraftTrace, Look, NamedCandidate } from './workshop.ts';
+import type { WorkshopAnswer, WorkshopRequest } from './workshop-worker.ts';
+
+const ENTRY = new URL(
+  import.meta.url.endsWith('.ts') ? './workshop-worker.ts' : './workshop-worker.js',
+  import.meta.url,
+);
+
+/** The child interrupts its work between steps; a kernel that takes longer is ended with its process. */
+const PATIENCE_MS = 2_000;
+const TIMEOUT_MS = 120_000;
+
+/** The workshop in a process of its own, so that the server answers while kernels run. It starts when it is first needed. */
+export interface WorkshopProcess extends AsyncDisposable {
+  look(draft: Draft, signal: AbortSignal): Promise<Look>;
+  code(candidate: NamedCandidate, signal: AbortSignal): Promise<InspectView | null>;
+  trace(draft: Draft, place: { step: number; cta: number; warp: number }, signal: AbortSignal): Promise<DraftTrace>;
+}
+
+export function openWorkshop(): WorkshopProcess {
+  let worker: WorkerProcess | undefined;
+  const ask = async <T>(request: WorkshopRequest, signal: AbortSignal): Promise<T> => {
+    if (!worker?.isRunning) worker = startWorkerProcess({ entry: ENTRY, environment: passedOn() });
+    const options = { signal, patienceMs: PATIENCE_MS, timeoutMs: TIMEOUT_MS };
+    const answer = await worker.request<WorkshopAnswer>(request, options);
+    if (answer.ok) return answer.value as T;
+    throw new WarpsmithError(answer.details);
+  };
+  return {
+    look: (draft, signal) => ask({ kind: 'look', draft }, signal),
+    code: (candidate, signal) => ask({ kind: 'code', ...candidate }, signal),
+    trace: (draft, place, signal) => ask({ kind: 'trace', draft, place }, signal),
+    async [Symbol.asyncDispose]() {
+      await worker?.close();
+    },
+  };
+}
+
+const PLACES = ['HOME', 'XDG_CACHE_HOME', 'XDG_CONFIG_HOME', 'NODE_COMPILE_CACHE'];
+
+/** Where caches and consents lie, and what warpsmith itself is told. No keys. */
+const passedOn = (): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(process.env).filter(
+      (entry): entry is [string, string] =>
+        entry[1] !== undefined &&
+        (PLACES.includes(entry[0]) || (entry[0].startsWith('WARPSMITH_') && !/KEY|TOKEN/.test(entry[0]))),
+    ),
+  );
