@@ -40,9 +40,10 @@ import { hashProblemFiles } from './loading/hash-problem-files.ts';
 import { ensureTrustedFor } from './loading/trust.ts';
 import { writeReport } from './report.ts';
 import type { DrawSeed } from './seed.ts';
-import { type OnDevice, openSession, type Session } from './session.ts';
+import type { OnDevice, Session } from './session.ts';
 import { loadProblemTarget } from './target.ts';
 import { chosenDevices } from './workers/chosen-devices.ts';
+import { openRunSession } from './workers/open-run-session.ts';
 import { chooseObjective } from './workload.ts';
 
 export type OptimizeRequest = OnDevice<RequestOf<'optimize'>> & {
@@ -178,7 +179,7 @@ export async function optimizeProblem(request: OptimizeRequest): Promise<Optimiz
   const prepared = await prepareRun({ ...(replayed && { seed: replayed.seed, seedDrawn: true }), ...request });
   const { problem, workloads, goal } = prepared;
   const { store } = prepared.request;
-  await using session: Session = await openSession(prepared.request);
+  await using session: Session = await openRunSession(prepared.request);
   if (goal) refuseGoalBelowBound(goal, boundOf(prepared, session));
   const over = workloads.length === 1 ? workloads[0]!.name : `${workloads.length}-workloads`;
   const run = createRunFolder(store, runId(new Date(), problem.file.name, over));

@@ -22,7 +22,6 @@ import type { AskTrust } from './loading/trust.ts';
 import { packageVersion } from './package-version.ts';
 import { openReplay, recordTo } from './recording.ts';
 import { type DrawSeed, drawSeed } from './seed.ts';
-import { chosenDevices } from './workers/chosen-devices.ts';
 
 /** The device used when none is asked for. */
 export const DEFAULT_DEVICE = 'virtual:l4';
@@ -45,13 +44,7 @@ export type OnDevice<R> = Omit<R, 'device'> & { readonly device: string } & Surr
 /** Where kernels are judged. */
 export type SessionOptions = OnDevice<
   Pick<RequestOf<'evaluate'>, 'threads' | 'toolchain' | 'runTimeoutSeconds' | 'record' | 'replay' | 'trust' | 'fresh'>
-> & {
-  /** Processes that judge candidates at a time, or workers of `queue`; this process itself when absent. */
-  readonly workers?: string;
-  readonly queue?: string;
-  /** Names the jobs of a run in its queue, also when it is resumed. */
-  readonly queueScope?: string;
-};
+>;
 
 /** How what is evaluated on a virtual device begins: as the last time, if nothing has changed since. */
 export interface Repeats {
@@ -107,11 +100,6 @@ export interface Session extends AsyncDisposable {
  */
 export async function openSession(options: SessionOptions): Promise<Session> {
   if (options.replay !== undefined) return openReplay(options.replay);
-  if (options.queue !== undefined) {
-    return (await import('./workers/open-queue-pool.ts')).openQueuePool({ ...options, queue: options.queue });
-  }
-  const devices = chosenDevices(options);
-  if (devices) return (await import('./workers/open-local-pool.ts')).openLocalPool(devices, options);
   // Its probe starts a process, which ends while modules load.
   void networkWall();
   const [

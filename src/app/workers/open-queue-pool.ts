@@ -21,7 +21,12 @@ import type { WorkerDescription } from './protocol.ts';
 const LONGEST_WAIT_MS = 15 * 60_000;
 const LOOK_MS = 1_000;
 
-type Options = SessionOptions & { readonly queue: string };
+type Options = SessionOptions & {
+  readonly queue: string;
+  readonly workers?: string;
+  /** Names the jobs of a run in its queue, also when it is resumed. */
+  readonly queueScope?: string;
+};
 
 /**
  * Opens a queue whose workers judge. Waits for the first that `workers` names.

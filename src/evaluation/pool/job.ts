@@ -136,10 +136,10 @@ export function unpack({ evaluation, contents }: Answer, request: EvaluationRequ
 const HASH_DIGITS = 16;
 
 /** The queue of workers that all offer the same: none of them ever sees a job that it can't do. */
-export const queueNameOf = (offers: Requirements): string => {
+export function queueNameOf(offers: Requirements): string {
   const slug = offers.device
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-|-$/g, '');
   return `${slug}-${sha256(JSON.stringify(offers)).slice(0, HASH_DIGITS)}`;
-};
+}

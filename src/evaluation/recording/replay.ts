@@ -28,10 +28,10 @@ export function createRecordedEvaluator(recording: Recording): Evaluator {
   };
 }
 
-const missing = (recording: Recording, request: EvaluationRequest, asked: RequestDescription): Evaluation => {
+function missing(recording: Recording, request: EvaluationRequest, asked: RequestDescription): Evaluation {
   const reason = `${describeCandidate(asked)} was not recorded like this; ${nearest(recording, asked)}`;
   return notJudged(request, recording.sessions[0].device, reason);
-};
+}
 
 /** The recorded request that differs least, and in what. */
 function nearest({ evaluations }: Recording, asked: RequestDescription): string {
