@@ -7,7 +7,11 @@ import { longFlag, optionsOf } from '../core/requests/request.ts';
 import { terminalAsks } from './ask-trust.ts';
 import { type CliContext, deviceOrDefault } from './context.ts';
 
-type Asked = Readonly<Record<string, unknown>> & { readonly device?: string; readonly replay?: string };
+type Asked = Readonly<Record<string, unknown>> & {
+  readonly device?: string;
+  readonly replay?: string;
+  readonly queue?: string;
+};
 
 function refuseConflicts(name: CommandName, request: Asked): void {
   if (request.replay === undefined) return;
