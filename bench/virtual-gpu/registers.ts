@@ -16,12 +16,15 @@ import type { Allocation, RegisterRecording, RegisterRow } from '../../scripts/r
 import type { CompiledCode } from '../../src/core/compiled-code.ts';
 import { expandPlan } from '../../src/core/plan/expand-plan.ts';
 import { DEVICE_SPECS } from '../../src/hardware/device-specs.ts';
+import { buildControlFlowGraph } from '../../src/ptx/control-flow.ts';
+import { inlineCalls } from '../../src/ptx/inline-calls.ts';
 import { parsePtx } from '../../src/ptx/parse.ts';
+import { spilledRegisters } from '../../src/ptx/registers.ts';
 import { createClangToolchain } from '../../src/toolchains/clang.ts';
 import { functionResources } from '../../src/virtual-gpu/analyse-function.ts';
 import { compileCuda } from '../../test/support/launch/compile-cuda.ts';
+import { corpusKernels, halfOf, rungSettings } from '../kernels-and-settings.ts';
 import { openRecording } from '../recording-file.ts';
-import { corpusKernels, halfOf, rungSettings } from './kernels-and-settings.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -133,6 +136,7 @@ async function rowsOf({ kernel, parameters, code, launches }: Compiled): Promise
   const module = parsePtx(code.text);
   return [...symbols].map(([symbol, launch]) => {
     const { registersPerThread, staticSharedBytes } = functionResources(module, symbol);
+    const fn = inlineCalls(module, symbol);
     const allocated = earlier(symbol) ?? fresh[symbol];
     if (!allocated) throw new Error(`ptxas says nothing of ${symbol}`);
     return {
@@ -145,6 +149,7 @@ async function rowsOf({ kernel, parameters, code, launches }: Compiled): Promise
       threadsPerCta: launch.threadsPerCta,
       sharedBytes: staticSharedBytes + launch.dynamicSharedBytes,
       estimated: registersPerThread,
+      spilled: spilledRegisters(fn, buildControlFlowGraph(fn)),
       allocated,
     };
   });

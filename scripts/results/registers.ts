@@ -29,6 +29,8 @@ export interface RegisterRow {
   /** Static and dynamic. */
   readonly sharedBytes: number;
   readonly estimated: number;
+  /** 32-bit registers for which the bounds are estimated to leave no room. */
+  readonly spilled: number;
   readonly allocated: Allocation;
 }
 
@@ -107,6 +109,12 @@ export async function registerBlocks(): Promise<Record<string, string>> {
       return [title, half, String(functions), formatPercent(meanError), formatPercent(sameOccupancy)];
     }),
   );
+  const spilling = rows.filter(({ allocated }) => allocated.spillStoreBytes > 0);
+  const expected = rows.filter(({ spilled }) => spilled > 0);
+  const found = spilling.filter(({ spilled }) => spilled > 0);
+  const spills =
+    `ptxas spills registers of ${spilling.length} functions. Spills were expected of ${found.length} of them, and of ` +
+    `${expected.length - found.length} others.`;
   const footer = `The same PTX, by clang ${clang}, for sm_80, sm_89 and sm_90a; ptxas ${ptxas}, ${date}.`;
-  return { 'register-accuracy': `${markdownTable(columns, cells)}\n\n${footer}` };
+  return { 'register-accuracy': `${markdownTable(columns, cells)}\n\n${spills} ${footer}` };
 }

@@ -1,22 +1,22 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { Half } from '../../scripts/results/registers.ts';
-import { loadProblem } from '../../src/app/loading/load-problem.ts';
-import { loadRungs } from '../../src/app/target.ts';
-import { chooseWorkloads } from '../../src/app/workload.ts';
-import { makeCandidate } from '../../src/core/candidate.ts';
-import type { Candidate, Kernel } from '../../src/core/kernel.ts';
-import { failedLimit } from '../../src/core/plan/limits.ts';
-import { validAssignments } from '../../src/core/plan/parameters.ts';
-import type { Problem, Workload } from '../../src/core/problem.ts';
-import { createStream } from '../../src/stats/random.ts';
-import { ENTRIES } from '../../test/corpus/entries.ts';
-import type { Entry } from '../../test/corpus/entry.ts';
-import { problemNames } from '../search/problem-space.ts';
+import type { Half } from '../scripts/results/registers.ts';
+import { loadProblem } from '../src/app/loading/load-problem.ts';
+import { loadRungs } from '../src/app/target.ts';
+import { chooseWorkloads } from '../src/app/workload.ts';
+import { makeCandidate } from '../src/core/candidate.ts';
+import type { Candidate, Kernel } from '../src/core/kernel.ts';
+import { failedLimit } from '../src/core/plan/limits.ts';
+import { validAssignments } from '../src/core/plan/parameters.ts';
+import type { Problem, Workload } from '../src/core/problem.ts';
+import { createStream } from '../src/stats/random.ts';
+import { ENTRIES } from '../test/corpus/entries.ts';
+import type { Entry } from '../test/corpus/entry.ts';
+import { problemNames } from './search/problem-space.ts';
 
-const CORPUS = fileURLToPath(new URL('../../test/corpus/kernels/', import.meta.url));
-const PROBLEMS = fileURLToPath(new URL('../../problems/', import.meta.url));
+const CORPUS = fileURLToPath(new URL('../test/corpus/kernels/', import.meta.url));
+const PROBLEMS = fileURLToPath(new URL('../problems/', import.meta.url));
 
 /** Decided by the kernel's name alone. */
 export function halfOf(kernel: string): Half {
@@ -43,16 +43,27 @@ export function settingsOf(name: string, kernel: Kernel, workload: Workload, cou
   return [start, ...others.map(({ candidate }) => candidate)].slice(0, count);
 }
 
+/** A rung with the first of its problem's workloads that it takes. */
+async function placeRung(problems: readonly Problem[], index: number) {
+  for (const problem of problems) {
+    const rung = (await loadRungs(problem))[index]!;
+    const workloads = chooseWorkloads(problem.file, ['all']);
+    const workload = workloads.find(({ dimensions }) => failedLimit(rung.file, dimensions) === undefined);
+    if (workload) return { problem, rung, workload };
+  }
+  throw new Error(`rung ${index} of ${problems[0]!.folder} takes none of its problem's workloads`);
+}
+
 /** Settings of every rung of every problem. @param perRung at most so many of each. */
 export async function rungSettings(perRung: number): Promise<RungSetting[]> {
   const settings: RungSetting[] = [];
   for (const name of problemNames()) {
-    const problem = await loadProblem(`${PROBLEMS}${name}`);
-    const workloads = chooseWorkloads(problem.file, ['all']);
-    for (const rung of await loadRungs(problem)) {
+    const folder = `${PROBLEMS}${name}`;
+    // Some rungs take half precision only.
+    const problems = [await loadProblem(folder), await loadProblem(folder, { among: ['f16'] })];
+    for (const index of problems[0]!.file.rungs.keys()) {
+      const { problem, rung, workload } = await placeRung(problems, index);
       const kernel = `${name}/${rung.file.name}`;
-      const workload = workloads.find(({ dimensions }) => failedLimit(rung.file, dimensions) === undefined);
-      if (!workload) continue; // Of a data type that the problem has on request.
       for (const candidate of settingsOf(kernel, rung, workload, perRung))
         settings.push({ kernel, problem, candidate, workload });
     }
