@@ -28,7 +28,7 @@ const LABELLING = 2 ** 20 + 2 ** 19;
 /**
  * Bayesian optimisation. A Gaussian process predicts times of the remaining configurations. The strategy asks for the one
  * with the best optimistic time, weighted by the probability that it has a time. It starts with some configurations far
- * from each other.
+ * from each other. Of those that are being evaluated it believes the prediction: what is like them is no longer doubtful.
  */
 export function bayesian({ space, seed, prior }: StrategyOptions): Strategy {
   const unvisited = unvisitedOf(space.size);
@@ -37,6 +37,8 @@ export function bayesian({ space, seed, prior }: StrategyOptions): Strategy {
   const surrogate = createSurrogate(space, unvisited, known);
   const feasibility = createFeasibility(space);
   const taken: number[] = [];
+  /** Asked for and not told yet. */
+  const pending = new Set<number>();
   let timedCount = 0;
   let failedCount = 0;
   const take = (index: number): void => {
@@ -60,17 +62,20 @@ export function bayesian({ space, seed, prior }: StrategyOptions): Strategy {
       if (!surrogate.hasPrior || timedCount === 0) return farthest(space, taken, unvisited, random);
     }
     const optimism = OPTIMISM[taken.length % OPTIMISM.length]!;
-    const chosen = mostPromising(surrogate.predict(), probabilityOf(), optimism, unvisited);
+    const chosen = mostPromising(surrogate.predict([...pending]), probabilityOf(), optimism, unvisited);
     return chosen ?? unvisited.draw(random);
   };
   return {
     ask() {
       const index = choose();
-      if (index !== undefined) take(index);
+      if (index === undefined) return undefined;
+      take(index);
+      pending.add(index);
       return index;
     },
     tell(index, outcome) {
       take(index);
+      pending.delete(index);
       const isTimed = outcome.kind !== 'failed';
       feasibility.add(index, isTimed, sourceOf(LABELLING + taken.length));
       if (isTimed) timedCount += 1;

@@ -11,10 +11,16 @@ export interface GaussianProcess {
   /**
    * Predicts the pool from the values of the added configurations, in the order they were added; they should have mean 0
    * and variance 1. Means and standard deviations by place in the pool; shared storage.
+   *
+   * @param awaited configurations whose values are on their way. They are believed to be as predicted: means stay, and
+   * deviations near them shrink.
    */
-  predict(values: readonly number[]): { readonly means: Float64Array; readonly deviations: Float64Array };
+  predict(
+    values: readonly number[],
+    awaited?: readonly Places[],
+  ): { readonly means: Float64Array; readonly deviations: Float64Array };
   /** Likewise, around a prior's mean as far as the values bear it out. */
-  predictAround(values: readonly number[], prior: PriorMeans): InformedPrediction;
+  predictAround(values: readonly number[], prior: PriorMeans, awaited?: readonly Places[]): InformedPrediction;
 }
 
 /** What a prior expects. */
@@ -44,31 +50,43 @@ export function gaussianProcess(pool: readonly Places[], correlation: Correlatio
   const remaining = new Float64Array(pool.length).fill(1);
   const means = new Float64Array(pool.length);
   const deviations = new Float64Array(pool.length);
+  const extend = (places: Places): Float32Array => {
+    const row = factorRow(places, added, factor, correlation, noise);
+    factor.push(row);
+    added.push(places);
+    const next = whiten(pool, places, row, whitened, correlation);
+    whitened.push(next);
+    return next;
+  };
+  /** What remains when these are known, too; without a trace of them afterwards. */
+  const remainingWith = (awaited: readonly Places[]): Float64Array => {
+    if (awaited.length === 0) return remaining;
+    const left = remaining.slice();
+    for (const places of awaited) reduce(left, extend(places));
+    for (const rows of [factor, added, whitened]) rows.length -= awaited.length;
+    return left;
+  };
   return {
     get count() {
       return added.length;
     },
     add(places) {
-      const row = factorRow(places, added, factor, correlation, noise);
-      factor.push(row);
-      added.push(places);
-      const next = whiten(pool, places, row, whitened, correlation);
-      whitened.push(next);
-      for (let member = 0; member < pool.length; member += 1) remaining[member]! -= next[member]! ** 2;
+      reduce(remaining, extend(places));
     },
-    predict(values) {
+    predict(values, awaited = []) {
       const solution = whitenValues(values, factor);
       // The variance's posterior mode under a prior of one observation of the standardised values.
       const squares = solution.reduce((sum, value) => sum + value * value, 0);
       const variance = (squares + 1) / (solution.length + 1);
       means.fill(0);
       accumulate(means, solution, whitened);
+      const left = remainingWith(awaited);
       for (let member = 0; member < pool.length; member += 1) {
-        deviations[member] = Math.sqrt(variance * Math.max(remaining[member]!, SMALLEST_REMAINDER));
+        deviations[member] = Math.sqrt(variance * Math.max(left[member]!, SMALLEST_REMAINDER));
       }
       return { means, deviations };
     },
-    predictAround(values, prior) {
+    predictAround(values, prior, awaited = []) {
       const solution = whitenValues(values, factor);
       const expected = whitenValues(prior.added, factor);
       const ones = whitenValues(
@@ -80,12 +98,13 @@ export function gaussianProcess(pool: readonly Places[], correlation: Correlatio
       const differing = difference(prior.pool, expected, whitened);
       const apart = difference(new Float64Array(pool.length).fill(1), ones, whitened);
       const precision = ones.reduce((sum, value) => sum + value ** 2, 0);
-      const left = solution.map((value, index) => value - weight.factor * expected[index]!);
-      const constant = left.reduce((sum, value, index) => sum + value * ones[index]!, 0) / precision;
+      const unexplained = solution.map((value, index) => value - weight.factor * expected[index]!);
+      const constant = unexplained.reduce((sum, value, index) => sum + value * ones[index]!, 0) / precision;
       means.fill(0);
       accumulate(means, solution, whitened);
+      const left = remainingWith(awaited);
       for (let member = 0; member < pool.length; member += 1) {
-        const process = Math.max(remaining[member]!, SMALLEST_REMAINDER) + apart[member]! ** 2 / precision;
+        const process = Math.max(left[member]!, SMALLEST_REMAINDER) + apart[member]! ** 2 / precision;
         means[member]! += weight.factor * differing[member]! + constant * apart[member]!;
         deviations[member] = Math.sqrt(weight.unexplained * process + weight.factorVariance * differing[member]! ** 2);
       }
@@ -115,6 +134,10 @@ function accumulate(sums: Float64Array, values: Float64Array, whitened: readonly
     const weights = whitened[index]!;
     for (let member = 0; member < sums.length; member += 1) sums[member]! += value * weights[member]!;
   }
+}
+
+function reduce(remaining: Float64Array, whitened: Float32Array): void {
+  for (let member = 0; member < remaining.length; member += 1) remaining[member]! -= whitened[member]! ** 2;
 }
 
 /** Lower limit of a variance, so that rounding can't make it negative. */

@@ -42,8 +42,11 @@ export interface Prediction {
 export interface Surrogate {
   /** Takes in a time. Cheap: everything is computed when a prediction is asked for. */
   add(trial: Trial, random: RandomSource): void;
-  /** At least one time must be in. */
-  predict(): Prediction;
+  /**
+   * At least one time must be in.
+   * @param pending configurations whose times are on their way: taken to be as predicted.
+   */
+  predict(pending?: readonly number[]): Prediction;
   /** Whether there is a prior that the times so far bear out. */
   readonly hasPrior: boolean;
 }
@@ -114,11 +117,11 @@ export function createSurrogate(space: SearchSpace, unvisited: Unvisited, known?
     model.considered = trials.length;
     return model;
   };
-  const informed = (mean: PriorMean) => {
+  const informed = (mean: PriorMean, awaited: readonly Readonly<ArrayLike<number>>[]): Prediction => {
     const { process, plan: of, trials: known } = current();
     const pool = of.pool.map((index) => mean.at(index));
     const added = known.map(({ index }) => mean.at(index));
-    return { pool: of.pool, ...process.predictAround(mean.standardise(timesOf(known)), { added, pool }) };
+    return { pool: of.pool, ...process.predictAround(mean.standardise(timesOf(known)), { added, pool }, awaited) };
   };
   return {
     add(trial, random) {
@@ -138,10 +141,11 @@ export function createSurrogate(space: SearchSpace, unvisited: Unvisited, known?
       plan = { count: trials.length, pool };
       model = undefined;
     },
-    predict() {
-      if (prior) return informed(prior);
+    predict(pending = []) {
+      const awaited = pending.map((index) => space.at(index));
+      if (prior) return informed(prior, awaited);
       const { process, plan: of, trials: known } = current();
-      return { pool: of.pool, ...process.predict(standardise(timesOf(known))) };
+      return { pool: of.pool, ...process.predict(standardise(timesOf(known)), awaited) };
     },
     get hasPrior() {
       return prior !== undefined;
