@@ -59,6 +59,16 @@ async function ensureAgreed(question: TrustQuestion, ask: AskTrust | undefined):
   if (isTrusted(folder, hash)) return;
   const isOwn = namedBy === 'user' && liesBelow(folder, repositoryOf(process.cwd()));
   if (!isOwn && !(await ask?.(question))) throw notTrusted(question);
+  await agree(hash, folder);
+}
+
+/** Agrees to a folder that warpsmith itself has just written, from its own files. */
+export async function agreeToOwn(folder: string): Promise<void> {
+  const { hash } = hostCode(folder);
+  await agree(hash, folder);
+}
+
+async function agree(hash: string, folder: string): Promise<void> {
   agreed.add(hash);
   await writeCacheFile(join(consentFolder(), hash), `${new Date().toISOString()} ${folder}\n`);
 }

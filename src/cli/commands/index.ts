@@ -27,6 +27,7 @@ const MODULES: Readonly<Record<CommandName, () => Promise<{ readonly run: unknow
   ui: () => import('./ui.ts'),
   patterns: () => import('./patterns.ts'),
   'search-bench': () => import('./search-bench.ts'),
+  learn: () => import('./learn.ts'),
   completion: () => import('./completion.ts'),
 };
 

@@ -53,7 +53,8 @@ export interface Argument {
   readonly default?: string;
   /** The only words that it takes. */
   readonly choices?: readonly string[];
-  readonly completes?: Completed;
+  /** What a shell offers: of a kind, or these words among others. */
+  readonly completes?: Completed | readonly string[];
 }
 
 /** One command: the only place where its grammar is described. */
@@ -72,12 +73,16 @@ export const GROUPS = {
   optimise: 'Make it faster:',
   look: 'Look at runs:',
   hand: 'Hand over:',
+  learn: 'Learn:',
   machine: 'This machine:',
 } as const;
 
 /** Shells whose command lines can be completed. */
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
+
+/** Of the lessons of the course, in their order. */
+const LESSON_NUMBERS = Array.from({ length: 12 }, (_, index) => String(index + 1).padStart(2, '0'));
 
 const CANDIDATE = "a run (its best), RUN/e12, the beginning of a candidate's id, or a kernel folder";
 
@@ -608,6 +613,23 @@ export const COMMANDS = {
       ),
       trust,
       seed: { ...seed, help: 'seeds the inputs of the audit', defaultHelp: undefined, default: 1 },
+    },
+  },
+  learn: {
+    summary: 'learn CUDA in twelve short lessons, with no GPU: list them, begin one, check a solution',
+    group: 'learn',
+    arguments: {
+      lesson: {
+        shown: '[lesson]',
+        help: 'all, a lesson by its number such as 03 or its name, or check',
+        default: 'all',
+        completes: ['all', 'check', ...LESSON_NUMBERS],
+      },
+      folder: { shown: '[folder]', help: 'of check: the folder of the lesson', default: '.', completes: 'folder' },
+    },
+    options: {
+      output: { ...output, help: 'of a lesson: where to copy its start', defaultHelp: "the lesson's name" },
+      threads: DEVICE.threads,
     },
   },
   doctor: {

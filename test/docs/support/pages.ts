@@ -16,7 +16,7 @@ const markdownBelow = (folder: string): string[] =>
 
 /** Every page of the documentation. */
 export const readPages = (): Page[] =>
-  ['README.md', 'CHANGELOG.md', ...markdownBelow('docs'), ...markdownBelow('problems')]
+  ['README.md', 'CHANGELOG.md', ...markdownBelow('docs'), ...markdownBelow('problems'), ...markdownBelow('course')]
     .sort()
     .map((file) => ({ file, text: readFileSync(join(ROOT, file), 'utf8') }));
 
