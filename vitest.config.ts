@@ -84,7 +84,8 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // Problems that a test writes into a temporary folder; tests of the question itself unset it. And what a test finds
     // is found now: tests of repeats and of the journal turn them on.
-    env: { WARPSMITH_TRUST: 'all', WARPSMITH_REPEATS: 'off', WARPSMITH_JOURNAL: 'off' },
+    // Several test processes keep all cores busy, and a second thread takes a fifth more processor time: tests of threads name their number.
+    env: { WARPSMITH_TRUST: 'all', WARPSMITH_REPEATS: 'off', WARPSMITH_JOURNAL: 'off', WARPSMITH_THREADS: '1' },
     testTimeout: 60_000,
     hookTimeout: 60_000,
     projects: [

@@ -9,6 +9,7 @@ import { authoredView } from '../reports/view/authored.ts';
 import { openContentStore } from '../store/content-store.ts';
 import { readEventLog, readingLog } from '../store/event-log.ts';
 import type { RecordedEvent } from '../store/events.ts';
+import { ofType } from '../store/events.ts';
 import type { RunRow } from '../store/index/rows.ts';
 import { withRunIndex } from '../store/index/run-index.ts';
 import { eventsPath, findRun, RUN_FILES, runFolderPath } from '../store/run-folder.ts';
@@ -103,7 +104,9 @@ export function showEvaluation(
   const index = events.findIndex((event) => event.type === 'evaluation-finished' && event.evaluation.id === id);
   const finished = events[index];
   if (finished?.type !== 'evaluation-finished') throw unknownEvaluation(folder, id, events);
-  const proposal = events.slice(0, index).findLast((event) => event.type === 'move-proposed');
+  const proposal = ofType(events.slice(0, index), 'move-proposed').findLast(
+    ({ iteration }) => iteration === finished.iteration,
+  );
   // A confirmation at the end proposes nothing.
   const isProposed = proposal?.candidate.id === finished.evaluation.candidate.id;
   const choice = isProposed ? events.slice(0, index).findLast((event) => event.type === 'arm-chosen') : undefined;

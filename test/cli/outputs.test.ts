@@ -68,6 +68,7 @@ const OUTPUTS: readonly [keyof typeof OUTPUT_SCHEMAS, (out: string) => string[]]
   ['error', () => ['mcp', 'nowhere']],
   ['error', () => ['ui', '--port', '70000']],
   ['init', (out) => ['init', SCALE, '--agent', join(out, 'agent')]],
+  ['new-problem', (out) => ['new', out]],
   ['import', (out) => ['import', GATHER, '--value', 'rows=3', '--value', 'count=4', '--output', join(out, 'gather')]],
   ['course', () => ['learn']],
   ['lesson', (out) => ['learn', '01', '-o', join(out, 'lesson')]],

@@ -1,11 +1,13 @@
-import { Marked } from 'marked';
+import MarkdownIt from 'markdown-it';
 import { useMemo, useState } from 'preact/hooks';
 import type { JudgedDraft, OpenedLesson } from '../../src/server/wire.ts';
 import { postJson } from '../api.ts';
 import { describeError } from '../use.ts';
 
-/** Links of a lesson's page lead to files of the documentation, which are not here. */
-const markdown = new Marked({ renderer: { link: ({ text }) => `<em>${text}</em>` } });
+/** Without HTML of its own. Links lead to files of the documentation, which are not here: their words stay. */
+const markdown = new MarkdownIt({ html: false });
+markdown.renderer.rules.link_open = () => '<em>';
+markdown.renderer.rules.link_close = () => '</em>';
 
 interface LessonPanelProps {
   readonly lesson: OpenedLesson['lesson'];
@@ -17,7 +19,7 @@ export function LessonPanel({ lesson, files }: LessonPanelProps) {
   const [judged, setJudged] = useState<JudgedDraft>();
   const [error, setError] = useState('');
   const [isBusy, setIsBusy] = useState(false);
-  const html = useMemo(() => markdown.parse(lesson.page, { async: false }), [lesson.page]);
+  const html = useMemo(() => markdown.render(lesson.page), [lesson.page]);
   const check = async (): Promise<void> => {
     setIsBusy(true);
     setError('');

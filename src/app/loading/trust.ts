@@ -73,6 +73,9 @@ async function agree(hash: string, folder: string): Promise<void> {
   await writeCacheFile(join(consentFolder(), hash), `${new Date().toISOString()} ${folder}\n`);
 }
 
+/** Somebody whom this process works for has agreed to the host code as it is now. Nothing is kept of that. */
+export const agreeTo = (folder: string): void => void agreed.add(hashHostCode(folder));
+
 /**
  * For code that can't ask: returns if the problem is already trusted.
  *

@@ -37,6 +37,7 @@ import {
   parameters,
   RUN_FILTER,
   RUN_STRATEGIES,
+  SPREADING,
   STORE,
   STRATEGY_NAMES,
   seed,
@@ -80,6 +81,10 @@ export const GROUPS = {
 /** Shells whose command lines can be completed. */
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
+
+/** What can be done with workers that Slurm runs. */
+export const SLURM_ACTIONS = ['up', 'status', 'down'] as const;
+export type SlurmAction = (typeof SLURM_ACTIONS)[number];
 
 /** Of the lessons of the course, in their order. */
 const LESSON_NUMBERS = Array.from({ length: 12 }, (_, index) => String(index + 1).padStart(2, '0'));
@@ -249,6 +254,11 @@ export const COMMANDS = {
     arguments: { target: START },
     options: {
       ...DEVICE,
+      device: {
+        ...DEVICE.device,
+        help: 'device to judge kernels on; several GPUs as cuda:0,cuda:1 or cuda:all; see `warpsmith devices`',
+      },
+      ...SPREADING,
       workloads: {
         ...workloads,
         help: "a workload's name, dimensions, or all, with a weight as in b1h8s512d64:2; repeatable: then the objective is the geometric mean",
@@ -300,6 +310,53 @@ export const COMMANDS = {
       ...AUTHOR,
       ...AGENTS,
       ...STORE,
+    },
+  },
+  worker: {
+    summary: 'judge candidates that runs elsewhere put into a queue',
+    group: 'optimise',
+    arguments: {},
+    options: {
+      queue: option(
+        '--queue <address>',
+        TEXT,
+        'redis:// address of the queue; its password and key come from the environment',
+      ),
+      device: {
+        ...DEVICE.device,
+        help: 'device to judge kernels on; several GPUs as cuda:0,cuda:1 or cuda:all; see `warpsmith devices`',
+      },
+      workers: { ...SPREADING.workers, help: 'processes of a virtual device, each a worker', defaultHelp: 'one' },
+      threads: DEVICE.threads,
+      toolchain: DEVICE.toolchain,
+      runTimeoutSeconds: DEVICE.runTimeoutSeconds,
+      fresh: DEVICE.fresh,
+      idleMinutes: option('--idle-minutes <minutes>', positive(), 'end after this long without a candidate', {
+        defaultHelp: 'never',
+      }),
+    },
+  },
+  slurm: {
+    summary: 'start workers as a Slurm array, list them, or end them',
+    group: 'optimise',
+    arguments: {
+      action: { shown: '<action>', help: `one of ${SLURM_ACTIONS.join(', ')}`, choices: SLURM_ACTIONS },
+      words: {
+        shown: '[words...]',
+        help: 'up: options for sbatch, after --; down: numbers of jobs, or none for all workers',
+      },
+    },
+    options: {
+      queue: option('--queue <address>', TEXT, 'up: redis:// address of the queue'),
+      gpus: option('--gpus <count>', integer(1, 10_000), 'up: how many workers, one for each GPU'),
+      device: {
+        ...DEVICE.device,
+        help: 'up: device of each worker',
+        defaultHelp: 'cuda:0, the GPU that Slurm gives it',
+      },
+      idleMinutes: option('--idle-minutes <minutes>', positive(), 'up: end after this long without a candidate', {
+        defaultHelp: 'never',
+      }),
     },
   },
   resume: {
@@ -568,6 +625,14 @@ export const COMMANDS = {
         defaultHelp: 'stdio',
       }),
     },
+  },
+  new: {
+    summary: 'make a problem folder to change: a small problem with two kernels that passes as it is',
+    group: 'optimise',
+    arguments: {
+      name: { shown: '<name>', help: 'the folder, new or empty; its last part names the problem', completes: 'folder' },
+    },
+    options: {},
   },
   init: {
     summary: 'make a problem folder from a .cu file; or, with --agent, a folder for a coding agent',

@@ -254,17 +254,19 @@ function evaluationRow(
 }
 
 /**
- * A decision applies to the latest proposed move. A change that a confirmation refused counts as reverted, without a gain.
+ * A decision applies to the move of its iteration; several may be judged at a time. A change that a confirmation refused counts as reverted, without a gain.
  */
 function moveRows(run: string, events: readonly RecordedEvent[]): MoveRow[] {
   const rows: MoveRow[] = [];
   const standing = new Set(standingDecisions(events).map(({ evaluationId }) => evaluationId));
   const known = new Map<string, Evaluation>();
-  let proposed: (MoveProposedEvent & { sequence: number }) | undefined;
+  const moves = new Map<number, MoveProposedEvent & { sequence: number }>();
   for (const event of events) {
     if (event.type === 'evaluation-finished') known.set(event.evaluation.id, event.evaluation);
-    if (event.type === 'move-proposed') proposed = event;
-    if (event.type !== 'decision' || proposed?.iteration !== event.iteration) continue;
+    if (event.type === 'move-proposed') moves.set(event.iteration, event);
+    if (event.type !== 'decision') continue;
+    const proposed = moves.get(event.iteration);
+    if (!proposed) continue;
     const evaluation = known.get(event.evaluationId);
     const isTakenBack = event.decision === 'keep' && !standing.has(event.evaluationId);
     const decision = isTakenBack ? { ...event, ...TAKEN_BACK } : event;
