@@ -6,7 +6,7 @@ import { optimizeProblem } from '../../../src/app/optimize.ts';
 import { resumeRun } from '../../../src/app/resume.ts';
 import { chosenDevices } from '../../../src/app/workers/chosen-devices.ts';
 import { ofType, type RecordedEvent } from '../../../src/store/events.ts';
-import { eventually, isRunning } from '../../process/processes.ts';
+import { eventually } from '../../process/processes.ts';
 import { smallRowSum } from '../../support/small-row-sum.ts';
 
 const EVALUATIONS = 6;
@@ -20,11 +20,15 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const workers = (): number[] =>
   readdirSync('/proc')
     .map(Number)
-    .filter((pid) => pid > 0 && isRunning(pid))
     .filter((pid) => {
-      const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-      const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
-      return parent === process.pid && readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('local-worker');
+      try {
+        const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+        const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+        const isOurs = state !== 'Z' && Number(parent) === process.pid;
+        return isOurs && readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('local-worker');
+      } catch {
+        return false;
+      }
     });
 
 const request = () => ({
