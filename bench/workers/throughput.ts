@@ -7,6 +7,7 @@
  * Every run searches the same problem at random, with the same seed and budget. On virtual devices, what each candidate gave with
  * several workers is compared with what it gave with one. On GPUs, the start is also measured beside itself on each of them.
  */
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -43,6 +44,8 @@ interface Round {
   readonly seconds: number;
   readonly evaluations: number;
   readonly evaluationsPerMinute: number;
+  /** Of the whole run, for each evaluation of its search: this process and those that it waited for. */
+  readonly cpuSecondsPerEvaluation: number;
   /** Processes that wanted a core, on average over the last minute, at the end. */
   readonly load: number;
 }
@@ -88,7 +91,17 @@ const { recording, save } = await openRecording<Recording>(values.output ?? join
 const findingOf = ({ status, timing, seed }: Evaluation): string => JSON.stringify([status, timing?.medianNs, seed]);
 const alone = new Map<string, string>();
 
+const CLOCK_TICKS_PER_SECOND = 100;
+
+/** Of this process and of its children that have ended. */
+function cpuSeconds(): number {
+  const stat = readFileSync('/proc/self/stat', 'latin1');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) / CLOCK_TICKS_PER_SECOND;
+}
+
 async function search(workers: number): Promise<Round> {
+  const before = cpuSeconds();
   const store = await mkdtemp(join(tmpdir(), 'warpsmith-throughput-'));
   const events: RecordedEvent[] = [];
   try {
@@ -117,6 +130,7 @@ async function search(workers: number): Promise<Round> {
     seconds: (to - from) / 1000,
     evaluations: searched.length,
     evaluationsPerMinute: Number(((searched.length / (to - from)) * MS_PER_MINUTE).toFixed(2)),
+    cpuSecondsPerEvaluation: Number(((cpuSeconds() - before) / searched.length).toFixed(2)),
     load: Number(loadavg()[0]!.toFixed(1)),
   };
 }
