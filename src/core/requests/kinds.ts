@@ -121,7 +121,7 @@ export const PARAMETERS: Kind<ParameterValues> = {
 const MOST_WORKERS = 256;
 
 /** How many worker processes, or which workers of a queue. */
-export const WORKERS: Kind<string> = once({ type: 'string' }, (flag, text) => {
+export const WORKERS: Kind<string> = once({ type: 'string', examples: ['2', 'gpu=h200', 'virtual:l4'] }, (flag, text) => {
   const isCount = /^\d+$/.test(text) && Number(text) >= 1 && Number(text) <= MOST_WORKERS;
   if (isCount || /^(?:virtual:|gpu=)[\w .-]+$/.test(text)) return text;
   const expected = `a number from 1 to ${MOST_WORKERS}; with --queue gpu=MODEL or virtual:MODEL`;
