@@ -15,7 +15,7 @@ export class ClusterShadow {
   }
 
   #emptyShadow(): GlobalShadow {
-    return new GlobalShadow(this.#warps, this.#unitBytes, true);
+    return new GlobalShadow(this.#warps, this.#unitBytes, true, true);
   }
 
   begin(): void {

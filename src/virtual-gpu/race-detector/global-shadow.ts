@@ -53,15 +53,20 @@ export class GlobalShadow {
   readonly #unitBytes: number;
   readonly #shift: number;
   readonly #acrossCtas: boolean;
+  readonly #ctasTakeTurns: boolean;
   readonly #pages = new Map<number, Page>();
   #crossed = false;
 
-  /** @param acrossCtas whether to compare CTAs, too; otherwise records only that several wrote to one place. */
-  constructor(warps: number, unitBytes: number, acrossCtas: boolean) {
+  /**
+   * @param acrossCtas whether to compare CTAs, too; otherwise records only that several wrote to one place.
+   * @param ctasTakeTurns whether a CTA may go on after another has run; otherwise each runs whole.
+   */
+  constructor(warps: number, unitBytes: number, acrossCtas: boolean, ctasTakeTurns: boolean) {
     this.#warps = warps;
     this.#unitBytes = unitBytes;
     this.#shift = Math.log2(unitBytes);
     this.#acrossCtas = acrossCtas;
+    this.#ctasTakeTurns = ctasTakeTurns;
   }
 
   /** Whether several CTAs wrote to one place, without a check for races. */
@@ -187,7 +192,7 @@ export class GlobalShadow {
       page.readers[at] = [{ owner, time: by.time, where, hasSeenStrong: isStrong }];
       return;
     }
-    const own = readers.find((reader) => reader.owner === owner);
+    const own = this.#ownAmong(readers, owner);
     if (!own) {
       readers.push({ owner, time: by.time, where, hasSeenStrong: isStrong });
       return;
@@ -195,6 +200,16 @@ export class GlobalShadow {
     own.time = by.time;
     own.where = where;
     own.hasSeenStrong ||= isStrong;
+  }
+
+  /** A CTA that runs whole stands at the end of the list: those before it may be thousands. */
+  #ownAmong(readers: readonly Reader[], owner: number): Reader | undefined {
+    for (let i = readers.length - 1; i >= 0; i--) {
+      const reader = readers[i]!;
+      if (reader.owner === owner) return reader;
+      if (!this.#ctasTakeTurns && ctaOf(reader.owner) !== ctaOf(owner)) return undefined;
+    }
+    return undefined;
   }
 
   /** Whether the owner's last write is not ordered before the current access. */

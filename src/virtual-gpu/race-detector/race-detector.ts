@@ -144,7 +144,7 @@ export class RaceDetector {
 
   begin(launch: WatchedLaunch): void {
     this.#launch = launch;
-    const { warps, acrossCtas, bounds } = launch;
+    const { warps, acrossCtas, bounds, isCooperative, hasClusters } = launch;
     const written = new Set<DeviceRange>();
     const rangesOfGroup = (group: AccessGroup) => (group.space === 'global' ? bounds.rangesOfGroup(group.index) : []);
     for (const group of this.#image.groups)
@@ -156,7 +156,7 @@ export class RaceDetector {
     this.#isTrackedGroup = this.#image.groups.map((group) => rangesOfGroup(group).some((range) => written.has(range)));
     this.#isTrackedSite = this.#sites.map((_, index) => bounds.rangesOfSite(index).some((range) => written.has(range)));
     this.#ctas = [];
-    this.#global = new GlobalShadow(warps, this.#units.global, acrossCtas);
+    this.#global = new GlobalShadow(warps, this.#units.global, acrossCtas, isCooperative || hasClusters);
     this.#olderGlobal = this.#newOlderValues();
     this.olderRead = undefined;
     this.#globalReleases.clear();
@@ -609,14 +609,7 @@ export class RaceDetector {
       this.#alone.otherLanes[0] = otherLane;
       this.#noteShared(this.#alone, 0, access, number, warp);
     } else {
-      if (isWrite) this.#refuseReadOnly(address, access, lane);
-      const by = this.#laneAccessor(warp, otherLane);
-      const stale = access.isNonCoherent ? this.#global.lastWriteOf(address, bytes) : undefined;
-      if (stale) this.#reportStale(stale, address, access, lane);
-      const racing = isWrite
-        ? this.#global.write(address, bytes, where, isStrong, by, this.#launch.device)
-        : this.#global.read(address, bytes, where, isStrong, by);
-      if (racing) this.#report(racing, space, address, access, isWrite, lane, missingBetween(racing, warp));
+      this.#noteGlobal(address, where, access, warp, lane, otherLane);
     }
     if (access.releases !== 'nothing') {
       const releases = space === 'shared' ? this.#cta.releases : this.#globalReleases;
@@ -634,15 +627,28 @@ export class RaceDetector {
     }
   }
 
-  /** @throws KernelFault where the address lies in an input, whatever is written. */
-  #refuseReadOnly(address: number, { instruction, bytes }: WatchedAccess, lane: number): void {
-    for (const { start, bytes: size, name } of this.#readOnly) {
-      if (address < start || address >= start + size) continue;
-      throw new KernelFault('read-only', `writes to input '${name}', which others may be reading:`, {
-        ...{ instruction, lane, address: addressOf('global', address), accessBytes: bytes, space: 'global' },
-        buffer: { name, offsetBytes: address - start, sizeBytes: size },
-      });
+  #noteGlobal(
+    address: number,
+    where: number,
+    access: WatchedAccess,
+    warp: number,
+    lane: number,
+    otherLane: number,
+  ): void {
+    const { bytes, isStrong, isWrite, isNonCoherent } = access;
+    const input = this.#readOnly.find(({ start, bytes: size }) => address >= start && address < start + size);
+    if (input) {
+      // Nothing can race with a read of what nobody may write, and to list all who read an input costs the square of their number.
+      if (isWrite) refuseWrite(input, address, access, lane);
+      return;
     }
+    const by = this.#laneAccessor(warp, otherLane);
+    const stale = isNonCoherent ? this.#global.lastWriteOf(address, bytes) : undefined;
+    if (stale) this.#reportStale(stale, address, access, lane);
+    const racing = isWrite
+      ? this.#global.write(address, bytes, where, isStrong, by, this.#launch.device)
+      : this.#global.read(address, bytes, where, isStrong, by);
+    if (racing) this.#report(racing, 'global', address, access, isWrite, lane, missingBetween(racing, warp));
   }
 
   #accessor(warp: number, { linear, clocks } = this.#cta): Accessor {
@@ -749,3 +755,12 @@ const verb = (isWrite: boolean): string => (isWrite ? 'write' : 'read');
 
 const coordinates = (index: number, [x, y]: Dim3): string =>
   [index % x, Math.floor(index / x) % y, Math.floor(index / (x * y))].join(', ');
+
+/** @throws KernelFault whatever is written. */
+function refuseWrite(input: DeviceRange, address: number, { instruction, bytes }: WatchedAccess, lane: number): never {
+  const { start, bytes: sizeBytes, name } = input;
+  throw new KernelFault('read-only', `writes to input '${name}', which others may be reading:`, {
+    ...{ instruction, lane, address: addressOf('global', address), accessBytes: bytes, space: 'global' },
+    buffer: { name, offsetBytes: address - start, sizeBytes },
+  });
+}
