@@ -15,7 +15,8 @@ const flagsOf = (command: Command): string[] => command.options.flatMap(({ long 
 
 /** What a command line uses that the program does not have. */
 const unknownIn = (line: string): string[] => {
-  const [, name = '…', ...words] = line.split(/\s+/);
+  // What follows -- is for another program.
+  const [, name = '…', ...words] = line.split(/\s--\s/)[0]!.split(/\s+/);
   if (isPlaceholder(name)) return [];
   const command = commands.get(name);
   if (!command) return [name];

@@ -61,8 +61,8 @@ describe('the package', () => {
     ]);
     const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, object> };
     const scripted = Object.entries(packages).filter(([, one]) => 'hasInstallScript' in one);
-    expect(scripted.map(([name]) => name)).toEqual(['node_modules/koffi']);
-    expect(manifest.allowScripts).toEqual({ koffi: false });
+    const refused = Object.keys(manifest.allowScripts).filter((name) => manifest.allowScripts[name] === false);
+    expect(scripted.map(([name]) => name.replace('node_modules/', '')).sort()).toEqual(refused.sort());
   });
 });
 
