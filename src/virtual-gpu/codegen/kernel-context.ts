@@ -42,6 +42,16 @@ export interface Runtime {
   recordAccess: number;
 }
 
+/**
+ * Functions that note a group's accesses to shared memory, or leave them to JavaScript: of a whole warp (group, pattern, warp); of some
+ * lanes (group, pattern, warp, masked, guarded); of one address (group, address, warp, masked).
+ */
+export interface WatchFunctions {
+  whole: number;
+  partial: number;
+  uniform: number;
+}
+
 /** Everything the emitters of one kernel share. */
 export class KernelContext {
   readonly fn: PtxFunction;
@@ -55,6 +65,8 @@ export class KernelContext {
   readonly runtime: Runtime;
   readonly counting: boolean;
   readonly watching: boolean;
+  /** Only of watched code. */
+  readonly watch: WatchFunctions | undefined;
   readonly symbols: ReadonlyMap<string, SymbolAddress>;
   readonly origins: OriginTracer;
   /** With which the kernel waits for other CTAs. */
@@ -79,7 +91,7 @@ export class KernelContext {
     imports: Imports;
     runtime: Runtime;
     counting: boolean;
-    watching: boolean;
+    watch: WatchFunctions | undefined;
     symbols: ReadonlyMap<string, SymbolAddress>;
     origins: OriginTracer;
     polls: ReadonlySet<PtxInstruction>;
@@ -96,7 +108,8 @@ export class KernelContext {
     this.imports = parts.imports;
     this.runtime = parts.runtime;
     this.counting = parts.counting;
-    this.watching = parts.watching;
+    this.watching = parts.watch !== undefined;
+    this.watch = parts.watch;
     this.symbols = parts.symbols;
     this.origins = parts.origins;
     this.polls = parts.polls;

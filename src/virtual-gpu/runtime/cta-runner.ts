@@ -20,6 +20,7 @@ import {
   WINDOW,
 } from '../layout.ts';
 import { type OlderRead, RaceDetector, type UninitialisedRead } from '../race-detector/race-detector.ts';
+import { ShadowMemory } from '../race-detector/shadow-memory.ts';
 import {
   type AccessWatcher,
   type WatchedPlace,
@@ -138,6 +139,7 @@ export class CtaRunner {
   #patterns: PatternCounter | undefined;
   #sampler: AccessSampler | undefined;
   #watcher: AccessWatcher | undefined;
+  readonly #shadow: ShadowMemory | undefined;
   readonly #races: RaceDetector | undefined;
   #leftovers: Leftovers;
   #reads: ReadMap;
@@ -180,7 +182,8 @@ export class CtaRunner {
     this.#memory.reserve(WARPS);
     this.#counts = emptyCounts(image);
     this.#meetsInCluster = [...image.barriers.values()].some(isClusterWait);
-    this.#races = image.watching ? new RaceDetector(image, this.#memory) : undefined;
+    this.#shadow = image.watching ? new ShadowMemory(image.groups.length) : undefined;
+    this.#races = this.#shadow && new RaceDetector(image, this.#memory, this.#shadow);
   }
 
   /** What `image.wasm` imports. */
@@ -195,9 +198,11 @@ export class CtaRunner {
         patternMiss: (group: number, warp: number, masked: number) => this.#patterns!.miss(group, warp, masked !== 0),
         warpOperation: (site: number, warp: number, masked: number) => this.#warpOperation(site, warp, masked !== 0),
         samplesFull: () => this.#sampler!.makeRoom(),
-        watchGroup: (group: number, warp: number, masked: number) => this.#watcher!.group(group, warp, masked !== 0),
-        watchUniform: (group: number, address: number, warp: number, masked: number) =>
-          this.#watcher!.uniformGroup(group, address, warp, masked !== 0),
+        ...(this.#shadow && { shadow: this.#shadow.memory }),
+        watchGroup: (group: number, warp: number, masked: number, phase: number) =>
+          this.#watcher!.group(group, warp, masked !== 0, phase),
+        watchUniform: (group: number, address: number, warp: number, masked: number, phase: number) =>
+          this.#watcher!.uniformGroup(group, address, warp, masked !== 0, phase),
         watchLanes: (warp: number) => this.#watcher!.lanesMeet(warp),
       },
     };
@@ -263,6 +268,7 @@ export class CtaRunner {
       hasClusters: request.hasClusters,
       isCooperative,
       cluster: this.#residents,
+      leavesAll: request.watch !== undefined,
       bounds: this.#bounds,
       device: new Uint8Array(this.#device.buffer),
     });
