@@ -5,11 +5,12 @@ import { loadKernel } from '../../src/app/loading/load-kernel.ts';
 import type { Kernel } from '../../src/core/kernel.ts';
 import type { Problem } from '../../src/core/problem.ts';
 
-const PROBLEMS = 'problems';
+const PROBLEMS = ['attention', 'gemm', 'histogram', 'layernorm', 'reduction', 'scan', 'softmax', 'transpose'];
 
 const WORKLOADS: Readonly<Record<string, string>> = {
   attention: 'B=1,H=2,S=256,D=64,causal=0',
   gemm: 'M=256,N=256,K=128',
+  'gemm-f16': 'M=256,N=256,K=128',
   histogram: 'N=262144,BINS=256,spread=100',
   layernorm: 'R=64,N=2048',
   reduction: 'N=1048576',
@@ -35,11 +36,11 @@ export interface Rung {
 
 /** Folders of all kernels that warpsmith ships, in the order of their ladders. */
 export const rungFolders = (): string[] =>
-  Object.keys(WORKLOADS).flatMap((problem) =>
-    readdirSync(join(PROBLEMS, problem))
+  PROBLEMS.flatMap((problem) =>
+    readdirSync(join('problems', problem))
       .filter((name) => /^\d\d_/.test(name))
       .sort()
-      .map((name) => `${PROBLEMS}/${problem}/${name}`),
+      .map((name) => `problems/${problem}/${name}`),
   );
 
 /** @param workload instead of that of the problem. */

@@ -115,7 +115,7 @@ export class RaceDetector {
   #ctas: WatchedCta[] = [];
   #cta!: WatchedCta;
   readonly #cluster = new ClusterClock();
-  #global!: GlobalShadow;
+  #global: GlobalShadow;
   #olderGlobal!: OlderValues;
   /** Lanes of the operation at hand that got an older value. */
   readonly #gotOlder = new Set<number>();
@@ -147,6 +147,7 @@ export class RaceDetector {
       return access && { number: number(access), access, parts: partsOf(access) };
     });
     this.#units = { global: smallestAccess('global', this.#accesses), shared: image.sharedUnitBytes };
+    this.#global = new GlobalShadow(0, this.#units.global, false);
     this.#shadow = shadow;
     this.#shapes = new AccessShapes(shadow, image.sharedUnitBytes);
     this.#shaped = this.#groups.map((accesses) =>
@@ -169,7 +170,7 @@ export class RaceDetector {
     this.#isTrackedGroup = this.#image.groups.map((group) => rangesOfGroup(group).some((range) => written.has(range)));
     this.#isTrackedSite = this.#sites.map((_, index) => bounds.rangesOfSite(index).some((range) => written.has(range)));
     this.#ctas = [];
-    this.#global = new GlobalShadow(warps, this.#units.global, acrossCtas);
+    this.#global = new GlobalShadow(warps, this.#units.global, acrossCtas, this.#global.release());
     this.#olderGlobal = this.#newOlderValues();
     this.olderRead = undefined;
     this.#globalReleases.clear();
@@ -267,7 +268,7 @@ export class RaceDetector {
 
   /** Advances the time of `warp`: others have not seen its accesses from now on. */
   #tick(warp: number): void {
-    this.#cta.clocks.rows[warp * (this.#launch.warps + 1)] = ++this.#time;
+    this.#cta.clocks.tick(warp, ++this.#time);
     this.#cta.shared.clockChanged(warp);
   }
 
@@ -357,8 +358,36 @@ export class RaceDetector {
         this.#noteShared(this.#together, offset, access, number, warp);
         continue;
       }
+      if (space === 'global' && !isStrong) {
+        this.#noteGlobal(this.#together, offset, { number, access }, warp);
+        continue;
+      }
       for (let i = 0; i < count; i++)
         this.#note(space, (addresses[i]! + offset) >>> 0, number, access, warpAddress, lanes[i]!, otherLanes[i]!);
+    }
+  }
+
+  /** A warp's accesses to device memory. @throws KernelFault when one of them races. */
+  #noteGlobal(
+    { addresses, lanes, otherLanes, count }: LaneAddresses,
+    offset: number,
+    { number, access }: NumberedAccess,
+    warp: number,
+  ): void {
+    const { bytes, isStrong, isWrite, isNonCoherent } = access;
+    const surroundings = { met: this.#cta.met[warp]!, execution: this.#execution, otherLane: 0 };
+    const by = { ...this.#accessor(warp), lanes: surroundings };
+    for (let i = 0; i < count; i++) {
+      const address = (addresses[i]! + offset) >>> 0;
+      const where = number * LANES + lanes[i]!;
+      surroundings.otherLane = otherLanes[i]!;
+      if (isWrite && this.#readOnly.length > 0) this.#refuseReadOnly(address, access, lanes[i]!);
+      const stale = isNonCoherent ? this.#global.lastWriteOf(address, bytes) : undefined;
+      if (stale) this.#reportStale(stale, address, access, lanes[i]!);
+      const racing = isWrite
+        ? this.#global.write(address, bytes, where, isStrong, by, this.#launch.device)
+        : this.#global.read(address, bytes, where, isStrong, by);
+      if (racing) this.#report(racing, 'global', address, access, isWrite, lanes[i]!, missingBetween(racing, warp));
     }
   }
 
@@ -684,24 +713,13 @@ export class RaceDetector {
     otherLane = 0,
   ): void {
     const warp = this.#warpOf(warpAddress);
-    const where = number * LANES + lane;
     const { isStrong, isRead, isWrite, bytes } = access;
     if (isStrong && isRead && !this.#gotOlder.has(lane)) this.#acquire(space, address, warp);
-    if (space === 'shared') {
-      this.#alone.addresses[0] = address;
-      this.#alone.lanes[0] = lane;
-      this.#alone.otherLanes[0] = otherLane;
-      this.#noteShared(this.#alone, 0, access, number, warp);
-    } else {
-      if (isWrite) this.#refuseReadOnly(address, access, lane);
-      const by = this.#laneAccessor(warp, otherLane);
-      const stale = access.isNonCoherent ? this.#global.lastWriteOf(address, bytes) : undefined;
-      if (stale) this.#reportStale(stale, address, access, lane);
-      const racing = isWrite
-        ? this.#global.write(address, bytes, where, isStrong, by, this.#launch.device)
-        : this.#global.read(address, bytes, where, isStrong, by);
-      if (racing) this.#report(racing, space, address, access, isWrite, lane, missingBetween(racing, warp));
-    }
+    this.#alone.addresses[0] = address;
+    this.#alone.lanes[0] = lane;
+    this.#alone.otherLanes[0] = otherLane;
+    if (space === 'shared') this.#noteShared(this.#alone, 0, access, number, warp);
+    else this.#noteGlobal(this.#alone, 0, { number, access }, warp);
     if (access.releases !== 'nothing') {
       const releases = space === 'shared' ? this.#cta.releases : this.#globalReleases;
       this.#releaseTo(releases, address, warp, access.releases);
