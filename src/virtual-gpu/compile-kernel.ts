@@ -12,7 +12,7 @@ import { type Imports, KernelContext } from './codegen/kernel-context.ts';
 import { Helpers } from './codegen/lane/helpers.ts';
 import { registerKind } from './codegen/state/register-kinds.ts';
 import { layOutSymbols } from './codegen/state/symbols.ts';
-import { defineWatchFunctions } from './codegen/watch/watch-functions.ts';
+import { defineWatch } from './codegen/watch/watch-functions.ts';
 import type { BlockPlace, KernelImage } from './kernel-image.ts';
 import { DEVICE_START, TABLES, WRITE_PAGE_BYTES } from './layout.ts';
 import { OriginTracer } from './pointer-origins.ts';
@@ -66,7 +66,7 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
     helpers: new Helpers(module, options.fusedMultiplyAdd),
     imports,
     runtime: defineRuntime(module, imports, tables),
-    watch: watching ? defineWatchFunctions(module, imports, sharedUnitBytes) : undefined,
+    watch: watching ? defineWatch(module, imports, sharedUnitBytes) : undefined,
     counting: options.counting,
     symbols: symbols.addresses,
     polls: pollsOf(fn),

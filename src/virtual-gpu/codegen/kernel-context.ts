@@ -42,16 +42,6 @@ export interface Runtime {
   recordAccess: number;
 }
 
-/**
- * Functions that note a group's accesses to shared memory, or leave them to JavaScript: of a whole warp (group, pattern, warp); of some
- * lanes (group, pattern, warp, masked, guarded); of one address (group, address, warp, masked).
- */
-export interface WatchFunctions {
-  whole: number;
-  partial: number;
-  uniform: number;
-}
-
 /** Everything the emitters of one kernel share. */
 export class KernelContext {
   readonly fn: PtxFunction;
@@ -65,8 +55,8 @@ export class KernelContext {
   readonly runtime: Runtime;
   readonly counting: boolean;
   readonly watching: boolean;
-  /** Only of watched code. */
-  readonly watch: WatchFunctions | undefined;
+  /** Index of the function that notes accesses to shared memory, in watched code. */
+  readonly watch: number | undefined;
   readonly symbols: ReadonlyMap<string, SymbolAddress>;
   readonly origins: OriginTracer;
   /** With which the kernel waits for other CTAs. */
@@ -91,7 +81,7 @@ export class KernelContext {
     imports: Imports;
     runtime: Runtime;
     counting: boolean;
-    watch: WatchFunctions | undefined;
+    watch: number | undefined;
     symbols: ReadonlyMap<string, SymbolAddress>;
     origins: OriginTracer;
     polls: ReadonlySet<PtxInstruction>;

@@ -91,7 +91,8 @@ export class AccessShapes {
     const flags =
       (isWrite ? PHASE_FLAGS.write : 0) |
       (isByMany ? PHASE_FLAGS.byMany : 0) |
-      (execution.recorded === undefined ? PHASE_FLAGS.always : 0);
+      (execution.recorded === undefined ? PHASE_FLAGS.always : 0) |
+      (accesses.length === 1 ? PHASE_FLAGS.single : 0);
     const words = new Array<number>(PHASE.steps >> 2).fill(0);
     words[PHASE.flags >> 2] = flags;
     words[PHASE.whole >> 2] = whole.length;

@@ -98,15 +98,17 @@ export class WarpClocks {
   /** Merges the clocks of all these warps, and `arrived`, into each of them. */
   join(warps: readonly number[], cta: number, arrived: GridClock | undefined): void {
     if (arrived) for (const warp of warps) this.acquire(warp, cta, arrived);
-    const joined = new Int32Array(this.#warps);
-    let others = NOTHING_BEFORE;
-    for (const warp of warps) {
-      this.#raise(joined, this.#row(warp));
-      others = later(others, this.#others[warp]!);
+    const { rows } = this;
+    const count = this.#warps;
+    for (let other = 0; other < count; other++) {
+      let latest = 0;
+      for (const warp of warps) if (rows[warp * count + other]! > latest) latest = rows[warp * count + other]!;
+      for (const warp of warps) rows[warp * count + other] = latest;
     }
+    let others = NOTHING_BEFORE;
+    for (const warp of warps) others = later(others, this.#others[warp]!);
     for (const warp of warps) {
       this.#snapshots[warp] = undefined;
-      this.#row(warp).set(joined);
       this.#others[warp] = others;
     }
   }

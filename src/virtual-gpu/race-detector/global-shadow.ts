@@ -169,13 +169,16 @@ export class GlobalShadow {
     return undefined;
   }
 
-  /** The last write of each cell, and who has read it since. */
-  *lastAccesses(): Generator<EarlierAccess & { cta: number; time: number }> {
+  /** The last write of each cell, and who has read it since, as far as they were not of this CTA. */
+  *lastAccessesOfOthers(cta: number): Generator<EarlierAccess & { cta: number; time: number }> {
     for (const { plain, strong, readers } of this.#pages.values())
       for (let at = 0; at < PAGE_CELLS; at++) {
-        for (const writes of strong ? [plain, strong] : [plain])
-          if (writes.owner[at] !== 0) yield { ...lastWrite(writes, at), time: writes.time[at]! };
-        for (const { owner, where, time } of readers?.[at] ?? []) yield { ...earlier(owner, where, false), time };
+        if (isOfOther(plain.owner[at]!, cta)) yield { ...lastWrite(plain, at), time: plain.time[at]! };
+        if (strong && isOfOther(strong.owner[at]!, cta)) yield { ...lastWrite(strong, at), time: strong.time[at]! };
+        const read = readers?.[at];
+        if (read === undefined) continue;
+        for (const { owner, where, time } of read)
+          if (isOfOther(owner, cta)) yield { ...earlier(owner, where, false), time };
       }
   }
 
@@ -311,6 +314,7 @@ function lanesOf(page: Page): LaneAccesses {
 
 const ownerOf = ({ cta, warp }: Accessor): number => cta * WARPS_PER_CTA + warp + 1;
 const ctaOf = (owner: number): number => Math.floor((owner - 1) / WARPS_PER_CTA);
+const isOfOther = (owner: number, cta: number): boolean => owner !== 0 && ctaOf(owner) !== cta;
 const warpOf = (owner: number): number => (owner - 1) % WARPS_PER_CTA;
 
 const noWrites = (): LastWrites => ({

@@ -278,7 +278,7 @@ export class RaceDetector {
     this.#cta.arrived.delete(id);
     this.#cta.clocks.join(warps, this.#cta.linear, arrived);
     this.#cta.fenced.join(warps, this.#cta.linear, undefined);
-    for (const warp of warps) this.#cta.shared.learned(warp, this.#time);
+    this.#cta.shared.learned(warps, this.#time);
     for (const warp of warps) this.#lanesOf(warp);
   }
 
@@ -322,7 +322,7 @@ export class RaceDetector {
     const warp = this.#warpOf(warpAddress);
     const released = this.#cta.mbarriers.get(mbarrier);
     if (released) this.#cta.clocks.acquire(warp, this.#cta.linear, released);
-    this.#cta.shared.learned(warp, this.#time);
+    this.#cta.shared.learned([warp], this.#time);
     this.#lanesOf(warp);
   }
 
@@ -769,7 +769,7 @@ export class RaceDetector {
   #takeOver(warp: number, released: GridClock): void {
     const { clocks, linear, met } = this.#cta;
     clocks.acquire(warp, linear, released);
-    this.#cta.shared.learned(warp, this.#time);
+    this.#cta.shared.learned([warp], this.#time);
     this.#cta.shared.clockChanged(warp);
     const own = released.get(linear)?.[warp];
     if (own !== undefined) met[warp] = Math.max(met[warp]!, own + 1);

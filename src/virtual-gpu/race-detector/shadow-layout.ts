@@ -58,6 +58,8 @@ export const PHASE_FLAGS = {
   byMany: 2,
   /** Notes reads that the warp has made since it last synchronised, too. */
   always: 4,
+  /** Of one access: cells that the warp has read since are noted again with those that it has not. */
+  single: 8,
 } as const;
 
 /** A step: distance of its first cell from that of the first active lane, in bytes of an array; what is noted; the cells touched. */

@@ -130,18 +130,18 @@ export class SharedShadow {
   }
 
   /**
-   * The warp has learned of others: it knows all that they did up to some time.
+   * Warps have learned of others, all the same: they know all that those did up to some time.
    * @param now the latest time of any warp.
    */
-  learned(warp: number, now: number): void {
-    const row = warp * this.#warps;
+  learned(warps: readonly number[], now: number): void {
+    const row = warps[0]! * this.#warps;
     let known = now;
     for (let other = 0; other < this.#warps; other++) {
       const time = this.#rows[row + other]!;
       // What another does after its time of now has a later time than any.
       if (time < known && time < this.#rows[other * (this.#warps + 1)]!) known = time;
     }
-    if (known > this.#known[warp]!) this.#known[warp] = known;
+    for (const warp of warps) if (known > this.#known[warp]!) this.#known[warp] = known;
   }
 
   /** The clock of a warp has changed: compiled code compares with that. */

@@ -80,6 +80,8 @@ export interface LaunchRequest {
   isSerial: boolean;
   /** Only note who stores here, instead of looking for races. */
   watch?: WatchedPlace;
+  /** Look for races in JavaScript alone. What compiled code does for it must come out the same. */
+  watchesSlowly?: boolean;
 }
 
 /** Raw sums of the CTAs one worker ran. */
@@ -268,7 +270,7 @@ export class CtaRunner {
       hasClusters: request.hasClusters,
       isCooperative,
       cluster: this.#residents,
-      leavesAll: request.watch !== undefined,
+      leavesAll: request.watch !== undefined || request.watchesSlowly === true,
       bounds: this.#bounds,
       device: new Uint8Array(this.#device.buffer),
     });

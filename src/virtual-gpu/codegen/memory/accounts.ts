@@ -4,6 +4,7 @@
 import { LAUNCH, PATTERN, PATTERN_PHASE, WRITE_FLAGS, WRITE_PAGE_BYTES } from '../../layout.ts';
 import type { FunctionBuilder, Local, MemoryIndex } from '../../wasm/function-builder.ts';
 import type { BlockFrame } from '../block-frame.ts';
+import { HOW } from '../watch/watch-functions.ts';
 import { type AccessGroup, SECTOR_SAMPLED, sectorMarks } from './access-groups.ts';
 import type { PlannedGroup } from './plan.ts';
 import type { Transfer } from './transfers.ts';
@@ -107,17 +108,12 @@ function emitGlobalWatch({ b, kernel, locals, masked }: BlockFrame, { group, bas
 }
 
 function emitSharedWatch({ b, kernel, locals, masked }: BlockFrame, { group, baseLocal }: PlannedGroup): void {
-  const { whole, partial, uniform } = kernel.watch!;
-  const isMasked = masked ? 1 : 0;
+  const how =
+    (masked ? HOW.masked : 0) | (group.guarded && !group.uniform ? HOW.guarded : 0) | (group.uniform ? HOW.uniform : 0);
   b.i32(group.index);
-  if (group.uniform) b.get(baseLocal!).get(locals.warp).i32(isMasked).call(uniform);
-  else if (!masked && !group.guarded) b.i32(group.pattern).get(locals.warp).call(whole);
-  else
-    b.i32(group.pattern)
-      .get(locals.warp)
-      .i32(isMasked)
-      .i32(group.guarded ? 1 : 0)
-      .call(partial);
+  if (group.uniform) b.get(baseLocal!);
+  else b.i32(group.pattern);
+  b.get(locals.warp).i32(how).call(kernel.watch!);
 }
 
 /** After the chunk loop: counts each group by the pattern of its addresses. */

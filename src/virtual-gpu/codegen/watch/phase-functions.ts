@@ -216,7 +216,11 @@ function defineRead(f: PhaseFunction, isOwn: number): number {
   b.if(() => {
     b.get(unknown).op('v128.any_true').op('i32.eqz');
     b.if(() => b.i32(1).op('return'));
-    f.returnUnless(() => b.get(known).op('v128.any_true').op('i32.eqz'));
+    f.returnUnless(() => {
+      b.get(known).op('v128.any_true').op('i32.eqz');
+      f.pushFlag(PHASE_FLAGS.single);
+      b.op('i32.or');
+    });
   });
   b.get(bad).op('v128.any_true');
   b.if(() => {

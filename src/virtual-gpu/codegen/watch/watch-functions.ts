@@ -3,18 +3,18 @@ import { BLOCK, PHASE, PHASE_FLAGS, SHADOW, SHAPE, STEP } from '../../race-detec
 import type { FunctionBuilder, Local } from '../../wasm/function-builder.ts';
 import type { ModuleBuilder } from '../../wasm/module-builder.ts';
 import { chunkOffsets } from '../control/runtime-functions.ts';
-import type { Imports, WatchFunctions } from '../kernel-context.ts';
+import type { Imports } from '../kernel-context.ts';
 import { definePhaseFunctions, SHADOW_MEMORY } from './phase-functions.ts';
 
-/** @param unitBytes the kernel's smallest access to shared memory. */
-export function defineWatchFunctions(module: ModuleBuilder, imports: Imports, unitBytes: number): WatchFunctions {
-  const note = defineNote(module, unitBytes);
-  return {
-    whole: defineWhole(module, imports, note),
-    partial: definePartial(module, imports, note),
-    uniform: defineUniform(module, imports, note),
-  };
-}
+/** How a group's lanes are given: which bits of `how` say what. */
+export const HOW = {
+  /** Only the warp's active lanes. */
+  masked: 1,
+  /** Only the lanes of the group's own mask. */
+  guarded: 2,
+  /** One address for all, and not a pattern that says where each lane's is. */
+  uniform: 4,
+} as const;
 
 const words = (count: number) => new Array<'i32'>(count).fill('i32');
 
@@ -50,133 +50,147 @@ function defineNote(module: ModuleBuilder, unitBytes: number): number {
   return b.index;
 }
 
-/** Goes through the group's shapes. Falls through where none fits, or where the CTA is left to JavaScript. */
-function eachShape(b: FunctionBuilder, shape: Local, note: (thenNext: number) => void): void {
-  const group = 0;
-  b.i32(0).memory('i32.load', SHADOW.cta, SHADOW_MEMORY);
-  b.if(() => {
-    b.get(group).i32(2).op('i32.shl').memory('i32.load', SHADOW.heads, SHADOW_MEMORY).tee(shape);
-    b.if(() =>
-      b.loop(() => {
-        note(0);
-        b.get(shape).memory('i32.load', SHAPE.next, SHADOW_MEMORY).tee(shape).brIf(0);
-      }),
+const [GROUP, PLACE, WARP_STATE, THE_HOW] = [0, 1, 2, 3] as const;
+
+/**
+ * (group, place, warp, how): notes a group's accesses to shared memory, or leaves them to JavaScript. One function for all ways: V8 copies
+ * small ones into each block that calls them, which takes it longer than to compile the block.
+ * @param unitBytes the kernel's smallest access to shared memory.
+ */
+export function defineWatch(module: ModuleBuilder, imports: Imports, unitBytes: number): number {
+  const note = defineNote(module, unitBytes);
+  return new WatchFunction(module.defineFunction({ parameters: words(4), results: [] }), imports, note).emit();
+}
+
+class WatchFunction {
+  readonly #b: FunctionBuilder;
+  readonly #imports: Imports;
+  readonly #note: number;
+  /** Active lanes, and the address of the first. */
+  readonly #bits: Local;
+  readonly #first: Local;
+  readonly #shape: Local;
+  /** The phase from which JavaScript goes on; −1 where no shape fits. */
+  readonly #left: Local;
+  readonly #deltas: readonly Local[];
+
+  constructor(b: FunctionBuilder, imports: Imports, note: number) {
+    this.#b = b;
+    this.#imports = imports;
+    this.#note = note;
+    this.#bits = b.local('i32');
+    this.#first = b.local('i32');
+    this.#shape = b.local('i32');
+    this.#left = b.local('i32');
+    this.#deltas = chunkOffsets.map(() => b.local('v128'));
+  }
+
+  emit(): number {
+    const b = this.#b;
+    this.#if(
+      HOW.uniform,
+      () => this.#placeOne(),
+      () => this.#placeLanes(),
     );
-  });
-}
-
-const [GROUP, PLACE, WARP_STATE, MASKED, GUARDED] = [0, 1, 2, 3, 4] as const;
-
-function defineWhole(module: ModuleBuilder, imports: Imports, note: number): number {
-  const b = module.defineFunction({ parameters: words(3), results: [] });
-  const [first, shape, left] = [b.local('i32'), b.local('i32'), b.local('i32')];
-  const all = b.local('v128');
-  b.get(PLACE).memory('i32.load', PATTERN.addresses).tee(first).op('i32x4.splat').set(all);
-  const deltas = chunkOffsets.map((offset) => {
-    const delta = b.local('v128');
-    b.get(PLACE)
-      .memory('v128.load', PATTERN.addresses + offset)
-      .get(all)
-      .op('i32x4.sub')
-      .set(delta);
-    return delta;
-  });
-  const leave = () => b.get(GROUP).get(WARP_STATE).i32(0).get(left).call(imports.watchGroup);
-  eachShape(b, shape, () => {
-    pushFits(b, shape, deltas, () => b.i32(-1));
+    b.i32(-1).set(this.#left);
+    b.i32(0).memory('i32.load', SHADOW.cta, SHADOW_MEMORY);
     b.if(() => {
-      b.get(shape).get(first).get(WARP_STATE).call(note).tee(left).i32(0).op('i32.ge_s');
-      b.if(leave);
+      b.get(GROUP).i32(2).op('i32.shl').memory('i32.load', SHADOW.heads, SHADOW_MEMORY).tee(this.#shape);
+      b.if(() => b.loop(() => this.#tryShape()));
+    });
+    this.#leave();
+    return b.index;
+  }
+
+  #if(how: number, then: () => void, otherwise?: () => void): void {
+    this.#b.get(THE_HOW).i32(how).op('i32.and');
+    this.#b.if(then, otherwise);
+  }
+
+  #placeOne(): void {
+    const b = this.#b;
+    b.get(PLACE).set(this.#first);
+    b.i32(-1).set(this.#bits);
+    this.#if(HOW.masked, () => b.get(WARP_STATE).memory('i32.load', WARP.activeBits).set(this.#bits));
+  }
+
+  /** Finds the lanes' distances from the first, 0 of those that are not active. */
+  #placeLanes(): void {
+    const b = this.#b;
+    const masks = chunkOffsets.map((offset, chunk) => this.#emitMask(offset, chunk));
+    b.get(this.#bits).op('i32.eqz');
+    b.if(() => b.op('return'));
+    const all = b.local('v128');
+    b.get(PLACE).get(this.#bits).op('i32.ctz').i32(2).op('i32.shl').op('i32.add');
+    b.memory('i32.load', PATTERN.addresses).tee(this.#first).op('i32x4.splat').set(all);
+    for (const [chunk, offset] of chunkOffsets.entries())
+      b.get(PLACE)
+        .memory('v128.load', PATTERN.addresses + offset)
+        .get(all)
+        .op('i32x4.sub')
+        .get(masks[chunk]!)
+        .op('v128.and')
+        .set(this.#deltas[chunk]!);
+  }
+
+  /** A local with the active lanes of a chunk, whose bits are added to those of all. */
+  #emitMask(offset: number, chunk: number): Local {
+    const b = this.#b;
+    const mask = b.local('v128');
+    b.i32x4(-1).set(mask);
+    const narrow = (how: number, base: Local, field: number) =>
+      this.#if(how, () => b.get(mask).get(base).memory('v128.load', field).op('v128.and').set(mask));
+    narrow(HOW.masked, WARP_STATE, WARP.mask + offset);
+    narrow(HOW.guarded, PLACE, PATTERN.mask + offset);
+    b.get(mask)
+      .op('i32x4.bitmask')
+      .i32(chunk * 4)
+      .op('i32.shl')
+      .get(this.#bits)
+      .op('i32.or')
+      .set(this.#bits);
+    return mask;
+  }
+
+  /** In the loop over shapes. */
+  #tryShape(): void {
+    const b = this.#b;
+    this.#pushFits();
+    b.if(() => {
+      b.get(this.#shape).get(this.#first).get(WARP_STATE).call(this.#note).tee(this.#left).i32(0).op('i32.ge_s');
+      b.if(() => this.#leave());
       b.op('return');
     });
-  });
-  b.i32(-1).set(left);
-  leave();
-  return b.index;
-}
+    b.get(this.#shape).memory('i32.load', SHAPE.next, SHADOW_MEMORY).tee(this.#shape).brIf(0);
+  }
 
-/** Pushes whether the lanes lie to each other as in `shape`. */
-function pushFits(b: FunctionBuilder, shape: Local, deltas: readonly Local[], pushBits: () => void): void {
-  deltas.forEach((delta, i) => {
-    b.get(delta)
-      .get(shape)
-      .memory('v128.load', SHAPE.deltas + chunkOffsets[i]!, SHADOW_MEMORY)
-      .op('v128.xor');
-    if (i > 0) b.op('v128.or');
-  });
-  b.op('v128.any_true');
-  pushBits();
-  b.get(shape).memory('i32.load', SHAPE.bits, SHADOW_MEMORY).op('i32.xor').op('i32.or').op('i32.eqz');
-}
+  /** Pushes whether the lanes lie to each other as in the shape. */
+  #pushFits(): void {
+    const b = this.#b;
+    for (const [chunk, delta] of this.#deltas.entries()) {
+      b.get(delta)
+        .get(this.#shape)
+        .memory('v128.load', SHAPE.deltas + chunkOffsets[chunk]!, SHADOW_MEMORY)
+        .op('v128.xor');
+      if (chunk > 0) b.op('v128.or');
+    }
+    b.op('v128.any_true').get(this.#bits);
+    b.get(this.#shape).memory('i32.load', SHAPE.bits, SHADOW_MEMORY).op('i32.xor').op('i32.or').op('i32.eqz');
+  }
 
-function definePartial(module: ModuleBuilder, imports: Imports, note: number): number {
-  const b = module.defineFunction({ parameters: words(5), results: [] });
-  const [bits, first, shape, left] = [b.local('i32'), b.local('i32'), b.local('i32'), b.local('i32')];
-  const masks = chunkOffsets.map((offset, chunk) => emitMask(b, offset, chunk, bits));
-  b.get(bits).op('i32.eqz');
-  b.if(() => b.op('return'));
-  const all = b.local('v128');
-  b.get(PLACE).get(bits).op('i32.ctz').i32(2).op('i32.shl').op('i32.add');
-  b.memory('i32.load', PATTERN.addresses).tee(first).op('i32x4.splat').set(all);
-  const deltas = chunkOffsets.map((offset, chunk) => {
-    const delta = b.local('v128');
-    b.get(PLACE)
-      .memory('v128.load', PATTERN.addresses + offset)
-      .get(all)
-      .op('i32x4.sub')
-      .get(masks[chunk]!)
-      .op('v128.and')
-      .set(delta);
-    return delta;
-  });
-  const leave = () => b.get(GROUP).get(WARP_STATE).get(MASKED).get(left).call(imports.watchGroup);
-  eachShape(b, shape, () => {
-    pushFits(b, shape, deltas, () => b.get(bits));
-    b.if(() => {
-      b.get(shape).get(first).get(WARP_STATE).call(note).tee(left).i32(0).op('i32.ge_s');
-      b.if(leave);
-      b.op('return');
-    });
-  });
-  b.i32(-1).set(left);
-  leave();
-  return b.index;
-}
-
-/** A local with the active lanes of a chunk, whose bits are added to `bits`. */
-function emitMask(b: FunctionBuilder, offset: number, chunk: number, bits: Local): Local {
-  const mask = b.local('v128');
-  b.i32x4(-1).set(mask);
-  const narrow = (when: Local, base: Local, field: number) => {
-    b.get(when);
-    b.if(() => b.get(mask).get(base).memory('v128.load', field).op('v128.and').set(mask));
-  };
-  narrow(MASKED, WARP_STATE, WARP.mask + offset);
-  narrow(GUARDED, PLACE, PATTERN.mask + offset);
-  b.get(mask)
-    .op('i32x4.bitmask')
-    .i32(chunk * 4)
-    .op('i32.shl')
-    .get(bits)
-    .op('i32.or')
-    .set(bits);
-  return mask;
-}
-
-function defineUniform(module: ModuleBuilder, imports: Imports, note: number): number {
-  const b = module.defineFunction({ parameters: words(4), results: [] });
-  const [bits, shape, left] = [b.local('i32'), b.local('i32'), b.local('i32')];
-  b.get(WARP_STATE).memory('i32.load', WARP.activeBits).i32(-1).get(MASKED).op('select').set(bits);
-  const leave = () => b.get(GROUP).get(PLACE).get(WARP_STATE).get(MASKED).get(left).call(imports.watchUniform);
-  eachShape(b, shape, () => {
-    b.get(bits).get(shape).memory('i32.load', SHAPE.bits, SHADOW_MEMORY).op('i32.eq');
-    b.if(() => {
-      b.get(shape).get(PLACE).get(WARP_STATE).call(note).tee(left).i32(0).op('i32.ge_s');
-      b.if(leave);
-      b.op('return');
-    });
-  });
-  b.i32(-1).set(left);
-  leave();
-  return b.index;
+  #leave(): void {
+    const b = this.#b;
+    const pushMasked = () => b.get(THE_HOW).i32(HOW.masked).op('i32.and');
+    this.#if(
+      HOW.uniform,
+      () => {
+        b.get(GROUP).get(PLACE).get(WARP_STATE);
+        pushMasked().get(this.#left).call(this.#imports.watchUniform);
+      },
+      () => {
+        b.get(GROUP).get(WARP_STATE);
+        pushMasked().get(this.#left).call(this.#imports.watchGroup);
+      },
+    );
+  }
 }
