@@ -17,6 +17,7 @@ import { figures, hardwareBlocks, resultBlocks } from './results/result-blocks.t
 import { searchBlocks, searchFigures } from './results/search-blocks.ts';
 import { readSearchRecordings } from './results/search-recording.ts';
 import { unrollingBlocks } from './results/unrolling.ts';
+import { speedBlocks } from './results/virtual-gpu-speed.ts';
 
 const root = fileURLToPath(ROOT);
 
@@ -44,6 +45,7 @@ export const generate = async (): Promise<{ files: Map<string, string>; unusedBl
     ...referenceBlocks(),
     ...searchBlocks(search),
     ...(await unrollingBlocks()),
+    ...(await speedBlocks()),
   };
   const files = new Map(
     Object.entries({ ...figures(recordings), ...measuredFigures(measured), ...searchFigures(search) }),
