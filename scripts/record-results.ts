@@ -121,9 +121,13 @@ const small = (): Promise<Entry<RecordedEvaluation>> =>
 const redTeam = async (): Promise<Entry<RecordedEvaluation>[]> => {
   const entries: Entry<RecordedEvaluation>[] = [];
   for (const name of redTeamKernels()) {
-    const { workload } = expectedOf(name, 'virtual');
-    const options = ['--device', 'virtual:l4', '--workload', workload, '--run-timeout', '5'];
-    entries.push(await evaluate(`test/red-team/${name}`, ...options));
+    const { workload, thorough } = expectedOf(name, 'virtual');
+    const options = ['--device', 'virtual:l4', '--workload', workload, '--run-timeout', '20'];
+    const checks = thorough ? ['--checks', 'thorough'] : [];
+    const { command, result } = await evaluate(`test/red-team/${name}`, ...options, ...checks);
+    // Which shapes were drawn is a third of the file, and no page shows it of these kernels.
+    const { coverage: _, ...verdict } = result;
+    entries.push({ command, result: verdict });
   }
   return entries;
 };

@@ -25,6 +25,8 @@ const SOURCES: readonly Source[] = [
   folder('bin'),
   folder('headers'),
   folder('problems', (path) => !/(^|\/)(__pycache__|reference\.[jt]s$)/.test(path)),
+  // Learners get a copy of reference.ts.
+  folder('course', (path) => !/(^|\/)(__pycache__|\.warpsmith|reference\.js$)/.test(path)),
   folder('python', (path) => !/(^|\/)(__pycache__|\.venv)(\/|$)/.test(path)),
   folder('schemas'),
   folder('examples', (path) => !/(^|\/)(__pycache__|\.warpsmith)(\/|$)/.test(path)),
@@ -55,7 +57,7 @@ export const bundleEntries = async ({ build, references, withClang }: Contents):
   { path: 'node/bin/node', bytes: loadedPart(await readFile(nodeBinary())), executable: true },
   ...(await folderEntries(join(build, 'src'), 'dist/src', (path) => !path.endsWith('.d.ts'))),
   ...[...references].map(([problem, javascript]) => ({
-    path: `problems/${problem}/reference.js`,
+    path: `${problem}/reference.js`,
     bytes: Buffer.from(javascript),
   })),
   ...(await Promise.all(SOURCES.map(({ from, to, include }) => folderEntries(join(ROOT, from), to, include)))).flat(),

@@ -11,11 +11,11 @@ export class ClusterShadow {
   constructor(warps: number, unitBytes: number) {
     this.#warps = warps;
     this.#unitBytes = unitBytes;
-    this.#shadow = new GlobalShadow(warps, unitBytes, true);
+    this.#shadow = new GlobalShadow(warps, unitBytes, true, true);
   }
 
   begin(): void {
-    this.#shadow = new GlobalShadow(this.#warps, this.#unitBytes, true, this.#shadow.release());
+    this.#shadow = new GlobalShadow(this.#warps, this.#unitBytes, true, true, this.#shadow.release());
   }
 
   /**

@@ -66,6 +66,7 @@ export class GlobalShadow {
   /** The memory at hand. */
   #memoryBytes: Uint8Array | undefined;
   #memory: Words | undefined;
+  readonly #ctasTakeTurns: boolean;
   readonly #pages = new Map<number, Page>();
   readonly #spare: Page[];
   /** The page that was needed last, and its number. */
@@ -77,15 +78,17 @@ export class GlobalShadow {
 
   /**
    * @param acrossCtas whether to compare CTAs, too; otherwise records only that several wrote to one place.
+   * @param ctasTakeTurns whether a CTA may go on after another has run; otherwise each runs whole.
    * @param spare what another shadow has released.
    */
-  constructor(warps: number, unitBytes: number, acrossCtas: boolean, spare: Page[] = []) {
+  constructor(warps: number, unitBytes: number, acrossCtas: boolean, ctasTakeTurns: boolean, spare: Page[] = []) {
     this.#spare = spare;
     this.#warps = warps;
     this.#shift = Math.log2(unitBytes);
     this.#acrossCtas = acrossCtas;
     this.#WordArray = unitBytes === 1 ? Uint8Array : unitBytes === 2 ? Uint16Array : Uint32Array;
     this.#wordsPerCell = unitBytes / this.#WordArray.BYTES_PER_ELEMENT;
+    this.#ctasTakeTurns = ctasTakeTurns;
   }
 
   /** Whether several CTAs wrote to one place, without a check for races. */
@@ -267,7 +270,7 @@ export class GlobalShadow {
       page.readers[at] = [{ owner, time: by.time, where, hasSeenStrong: isStrong }];
       return;
     }
-    const own = readers.find((reader) => reader.owner === owner);
+    const own = this.#ownAmong(readers, owner);
     if (!own) {
       readers.push({ owner, time: by.time, where, hasSeenStrong: isStrong });
       return;
@@ -275,6 +278,16 @@ export class GlobalShadow {
     own.time = by.time;
     own.where = where;
     own.hasSeenStrong ||= isStrong;
+  }
+
+  /** A CTA that runs whole stands at the end of the list: those before it may be thousands. */
+  #ownAmong(readers: readonly Reader[], owner: number): Reader | undefined {
+    for (let i = readers.length - 1; i >= 0; i--) {
+      const reader = readers[i]!;
+      if (reader.owner === owner) return reader;
+      if (!this.#ctasTakeTurns && ctaOf(reader.owner) !== ctaOf(owner)) return undefined;
+    }
+    return undefined;
   }
 
   /** Whether the owner's last write is not ordered before the current access. */

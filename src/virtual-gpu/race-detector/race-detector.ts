@@ -147,7 +147,7 @@ export class RaceDetector {
       return access && { number: number(access), access, parts: partsOf(access) };
     });
     this.#units = { global: smallestAccess('global', this.#accesses), shared: image.sharedUnitBytes };
-    this.#global = new GlobalShadow(0, this.#units.global, false);
+    this.#global = new GlobalShadow(0, this.#units.global, false, false);
     this.#shadow = shadow;
     this.#shapes = new AccessShapes(shadow, image.sharedUnitBytes);
     this.#shaped = this.#groups.map((accesses) =>
@@ -158,7 +158,7 @@ export class RaceDetector {
 
   begin(launch: WatchedLaunch): void {
     this.#launch = launch;
-    const { warps, acrossCtas, bounds } = launch;
+    const { warps, acrossCtas, bounds, isCooperative, hasClusters } = launch;
     const written = new Set<DeviceRange>();
     const rangesOfGroup = (group: AccessGroup) => (group.space === 'global' ? bounds.rangesOfGroup(group.index) : []);
     for (const group of this.#image.groups)
@@ -170,7 +170,8 @@ export class RaceDetector {
     this.#isTrackedGroup = this.#image.groups.map((group) => rangesOfGroup(group).some((range) => written.has(range)));
     this.#isTrackedSite = this.#sites.map((_, index) => bounds.rangesOfSite(index).some((range) => written.has(range)));
     this.#ctas = [];
-    this.#global = new GlobalShadow(warps, this.#units.global, acrossCtas, this.#global.release());
+    const takeTurns = isCooperative || hasClusters;
+    this.#global = new GlobalShadow(warps, this.#units.global, acrossCtas, takeTurns, this.#global.release());
     this.#olderGlobal = this.#newOlderValues();
     this.olderRead = undefined;
     this.#globalReleases.clear();
@@ -367,6 +368,11 @@ export class RaceDetector {
     }
   }
 
+  #inputAt(address: number): DeviceRange | undefined {
+    if (this.#readOnly.length === 0) return undefined;
+    return this.#readOnly.find(({ start, bytes }) => address >= start && address < start + bytes);
+  }
+
   /** A warp's accesses to device memory. @throws KernelFault when one of them races. */
   #noteGlobal(
     { addresses, lanes, otherLanes, count }: LaneAddresses,
@@ -381,7 +387,12 @@ export class RaceDetector {
       const address = (addresses[i]! + offset) >>> 0;
       const where = number * LANES + lanes[i]!;
       surroundings.otherLane = otherLanes[i]!;
-      if (isWrite && this.#readOnly.length > 0) this.#refuseReadOnly(address, access, lanes[i]!);
+      const input = this.#inputAt(address);
+      if (input) {
+        // Nothing can race with a read of what nobody may write, and to list all who read an input costs the square of their number.
+        if (isWrite) refuseWrite(input, address, access, lanes[i]!);
+        continue;
+      }
       const stale = isNonCoherent ? this.#global.lastWriteOf(address, bytes) : undefined;
       if (stale) this.#reportStale(stale, address, access, lanes[i]!);
       const racing = isWrite
@@ -736,17 +747,6 @@ export class RaceDetector {
     }
   }
 
-  /** @throws KernelFault where the address lies in an input, whatever is written. */
-  #refuseReadOnly(address: number, { instruction, bytes }: WatchedAccess, lane: number): void {
-    for (const { start, bytes: size, name } of this.#readOnly) {
-      if (address < start || address >= start + size) continue;
-      throw new KernelFault('read-only', `writes to input '${name}', which others may be reading:`, {
-        ...{ instruction, lane, address: addressOf('global', address), accessBytes: bytes, space: 'global' },
-        buffer: { name, offsetBytes: address - start, sizeBytes: size },
-      });
-    }
-  }
-
   #accessor(warp: number, { linear, clocks } = this.#cta): Accessor {
     return { cta: linear, warp, time: clocks.rows[warp * (this.#launch.warps + 1)]!, clocks };
   }
@@ -853,3 +853,12 @@ const verb = (isWrite: boolean): string => (isWrite ? 'write' : 'read');
 
 const coordinates = (index: number, [x, y]: Dim3): string =>
   [index % x, Math.floor(index / x) % y, Math.floor(index / (x * y))].join(', ');
+
+/** @throws KernelFault whatever is written. */
+function refuseWrite(input: DeviceRange, address: number, { instruction, bytes }: WatchedAccess, lane: number): never {
+  const { start, bytes: sizeBytes, name } = input;
+  throw new KernelFault('read-only', `writes to input '${name}', which others may be reading:`, {
+    ...{ instruction, lane, address: addressOf('global', address), accessBytes: bytes, space: 'global' },
+    buffer: { name, offsetBytes: address - start, sizeBytes },
+  });
+}

@@ -1,0 +1,18 @@
+import { Hono } from 'hono';
+import { devices } from '../../app/devices.ts';
+import { patternRecords } from '../../app/patterns.ts';
+import { bundledNames } from '../../app/target.ts';
+import { DEVICE_SPECS } from '../../hardware/device-specs.ts';
+import { patternsDocument } from '../../reports/documents/patterns.ts';
+import { printHtml } from '../../reports/print/html.ts';
+
+/** What there is beside runs: patterns with what they realised, devices, bundled kernels. */
+export function lookingRoutes(store: string): Hono {
+  const routes = new Hono();
+  routes.get('/patterns', (context) =>
+    context.html(printHtml(patternsDocument(patternRecords({ store, evidence: true })))),
+  );
+  routes.get('/devices', (context) => context.json({ ...devices(), specs: [...DEVICE_SPECS.values()] }));
+  routes.get('/targets', (context) => context.json({ targets: bundledNames() }));
+  return routes;
+}
