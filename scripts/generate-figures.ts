@@ -19,6 +19,7 @@ import { figures, hardwareBlocks, resultBlocks } from './results/result-blocks.t
 import { searchBlocks, searchFigures } from './results/search-blocks.ts';
 import { readSearchRecordings } from './results/search-recording.ts';
 import { unrollingBlocks } from './results/unrolling.ts';
+import { speedBlocks } from './results/virtual-gpu-speed.ts';
 
 const root = fileURLToPath(ROOT);
 
@@ -49,6 +50,7 @@ export const generate = async (): Promise<{ files: Map<string, string>; unusedBl
     ...searchBlocks(search),
     ...(await registerBlocks()),
     ...(await unrollingBlocks()),
+    ...(await speedBlocks()),
     ...(await courseBlocks()),
   };
   const files = new Map(

@@ -12,9 +12,11 @@ import { type Imports, KernelContext } from './codegen/kernel-context.ts';
 import { Helpers } from './codegen/lane/helpers.ts';
 import { registerKind } from './codegen/state/register-kinds.ts';
 import { layOutSymbols } from './codegen/state/symbols.ts';
+import { defineWatch } from './codegen/watch/watch-functions.ts';
 import type { BlockPlace, KernelImage } from './kernel-image.ts';
 import { DEVICE_START, TABLES, WRITE_PAGE_BYTES } from './layout.ts';
 import { OriginTracer } from './pointer-origins.ts';
+import { smallestAccess, watchedAccess } from './race-detector/watched-access.ts';
 import { warpOperation } from './runtime/warp-operations.ts';
 import { spinLoopsOf } from './spin-loops.ts';
 import { ModuleBuilder } from './wasm/module-builder.ts';
@@ -46,9 +48,14 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
   const symbols = layOutSymbols(options.module, fn, options.globals);
 
   const module = new ModuleBuilder();
-  importMemories(module, options.counting);
+  const watching = options.watching ?? false;
+  importMemories(module, options.counting, watching);
   const imports = importFunctions(module);
   const { weightTable, tables, end } = layOutTables(blocks.length, options.counting);
+  const sharedUnitBytes = smallestAccess(
+    'shared',
+    blocks.flatMap(({ instructions }) => instructions.map(watchedAccess)),
+  );
   const kernel = new KernelContext({
     fn,
     blocks,
@@ -59,8 +66,8 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
     helpers: new Helpers(module, options.fusedMultiplyAdd),
     imports,
     runtime: defineRuntime(module, imports, tables),
+    watch: watching ? defineWatch(module, imports, sharedUnitBytes) : undefined,
     counting: options.counting,
-    watching: options.watching ?? false,
     symbols: symbols.addresses,
     polls: pollsOf(fn),
     origins: new OriginTracer(fn, new Set(options.globals.keys())),
@@ -75,7 +82,8 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
     target: options.module.target,
     wasm: module.encode(),
     counting: options.counting,
-    watching: options.watching ?? false,
+    watching,
+    sharedUnitBytes,
     parameters: fn.parameters,
     blockCount: blocks.length,
     weights: blocks.map((block) => block.instructions.filter((i) => i.countedAs !== null).length),
@@ -104,12 +112,14 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
   };
 }
 
-function importMemories(module: ModuleBuilder, counting: boolean): void {
+function importMemories(module: ModuleBuilder, counting: boolean, watching: boolean): void {
+  if (counting && watching) throw new Error('a kernel is counted or watched, not both');
   module.importMemory({ name: 'private', minimumPages: 1 });
   module.importMemory({ name: 'device', minimumPages: 1, sharedMaximumPages: DEVICE_MEMORY_MAXIMUM_PAGES });
   module.importMemory({ name: 'writes', minimumPages: DEVICE_START / WRITE_PAGE_BYTES });
   if (counting)
     module.importMemory({ name: 'reads', minimumPages: 1, sharedMaximumPages: DEVICE_MEMORY_MAXIMUM_PAGES });
+  if (watching) module.importMemory({ name: 'shadow', minimumPages: 1 });
 }
 
 function importFunctions(module: ModuleBuilder): Imports {
@@ -119,8 +129,8 @@ function importFunctions(module: ModuleBuilder): Imports {
     patternMiss: module.importFunction('patternMiss', taking(3)),
     warpOperation: module.importFunction('warpOperation', taking(3)),
     samplesFull: module.importFunction('samplesFull', taking(0)),
-    watchGroup: module.importFunction('watchGroup', taking(3)),
-    watchUniform: module.importFunction('watchUniform', taking(4)),
+    watchGroup: module.importFunction('watchGroup', taking(4)),
+    watchUniform: module.importFunction('watchUniform', taking(5)),
     watchLanes: module.importFunction('watchLanes', taking(1)),
   };
 }

@@ -30,6 +30,8 @@ export interface RunnableImage {
   counting: boolean;
   /** Reports its accesses to memory to a race detector. */
   watching: boolean;
+  /** Its smallest access to shared memory. */
+  sharedUnitBytes: number;
   parameters: PtxParameter[];
   blockCount: number;
   /** Warp instructions of each block, terminator included. */

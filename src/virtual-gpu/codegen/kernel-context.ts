@@ -55,6 +55,8 @@ export class KernelContext {
   readonly runtime: Runtime;
   readonly counting: boolean;
   readonly watching: boolean;
+  /** Index of the function that notes accesses to shared memory, in watched code. */
+  readonly watch: number | undefined;
   readonly symbols: ReadonlyMap<string, SymbolAddress>;
   readonly origins: OriginTracer;
   /** With which the kernel waits for other CTAs. */
@@ -79,7 +81,7 @@ export class KernelContext {
     imports: Imports;
     runtime: Runtime;
     counting: boolean;
-    watching: boolean;
+    watch: number | undefined;
     symbols: ReadonlyMap<string, SymbolAddress>;
     origins: OriginTracer;
     polls: ReadonlySet<PtxInstruction>;
@@ -96,7 +98,8 @@ export class KernelContext {
     this.imports = parts.imports;
     this.runtime = parts.runtime;
     this.counting = parts.counting;
-    this.watching = parts.watching;
+    this.watching = parts.watch !== undefined;
+    this.watch = parts.watch;
     this.symbols = parts.symbols;
     this.origins = parts.origins;
     this.polls = parts.polls;

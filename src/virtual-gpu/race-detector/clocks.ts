@@ -32,16 +32,20 @@ export class WarpClocks {
   /** Row w: for each warp, the time up to which its work happened before the current access of warp w. */
   readonly rows: Int32Array;
   readonly #others: GridClock[];
+  /** What {@link snapshot} gave last, until the clock changes. */
+  readonly #snapshots: (GridClock | undefined)[];
 
   constructor(warps: number) {
     this.#warps = warps;
     this.rows = new Int32Array(warps * warps);
     this.#others = new Array<GridClock>(warps).fill(NOTHING_BEFORE);
+    this.#snapshots = new Array<GridClock | undefined>(warps).fill(undefined);
   }
 
   reset(): void {
     this.rows.fill(0);
     this.#others.fill(NOTHING_BEFORE);
+    this.#snapshots.fill(undefined);
   }
 
   /** For a warp of another CTA: whether `time` happened before the current access of `warp`. */
@@ -52,6 +56,11 @@ export class WarpClocks {
 
   /** The clock of `warp`, for others to merge; undefined if it is empty. */
   snapshot(warp: number, cta: number): GridClock | undefined {
+    this.#snapshots[warp] ??= this.#takeSnapshot(warp, cta);
+    return this.#snapshots[warp];
+  }
+
+  #takeSnapshot(warp: number, cta: number): GridClock | undefined {
     const row = this.#row(warp);
     const others = this.#others[warp]!;
     if (row.every((time) => time === 0)) return others.size === 0 ? undefined : others;
@@ -60,6 +69,7 @@ export class WarpClocks {
 
   /** Merges `clock` into that of `warp`: everything in it happened before its next accesses. */
   acquire(warp: number, cta: number, clock: GridClock): void {
+    this.#snapshots[warp] = undefined;
     const own = clock.get(cta);
     if (own) this.#raise(this.#row(warp), own);
     if (own && clock.size === 1) return;
@@ -73,7 +83,14 @@ export class WarpClocks {
     }
   }
 
+  /** Sets the time of a warp's own. */
+  tick(warp: number, time: number): void {
+    this.#snapshots[warp] = undefined;
+    this.rows[warp * (this.#warps + 1)] = time;
+  }
+
   copyRow(warp: number, from: WarpClocks): void {
+    this.#snapshots[warp] = undefined;
     this.#row(warp).set(from.#row(warp));
     this.#others[warp] = from.#others[warp]!;
   }
@@ -81,14 +98,17 @@ export class WarpClocks {
   /** Merges the clocks of all these warps, and `arrived`, into each of them. */
   join(warps: readonly number[], cta: number, arrived: GridClock | undefined): void {
     if (arrived) for (const warp of warps) this.acquire(warp, cta, arrived);
-    const joined = new Int32Array(this.#warps);
-    let others = NOTHING_BEFORE;
-    for (const warp of warps) {
-      this.#raise(joined, this.#row(warp));
-      others = later(others, this.#others[warp]!);
+    const { rows } = this;
+    const count = this.#warps;
+    for (let other = 0; other < count; other++) {
+      let latest = 0;
+      for (const warp of warps) if (rows[warp * count + other]! > latest) latest = rows[warp * count + other]!;
+      for (const warp of warps) rows[warp * count + other] = latest;
     }
+    let others = NOTHING_BEFORE;
+    for (const warp of warps) others = later(others, this.#others[warp]!);
     for (const warp of warps) {
-      this.#row(warp).set(joined);
+      this.#snapshots[warp] = undefined;
       this.#others[warp] = others;
     }
   }

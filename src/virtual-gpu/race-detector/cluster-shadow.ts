@@ -11,15 +11,11 @@ export class ClusterShadow {
   constructor(warps: number, unitBytes: number) {
     this.#warps = warps;
     this.#unitBytes = unitBytes;
-    this.#shadow = this.#emptyShadow();
-  }
-
-  #emptyShadow(): GlobalShadow {
-    return new GlobalShadow(this.#warps, this.#unitBytes, true, true);
+    this.#shadow = new GlobalShadow(warps, unitBytes, true, true);
   }
 
   begin(): void {
-    this.#shadow = this.#emptyShadow();
+    this.#shadow = new GlobalShadow(this.#warps, this.#unitBytes, true, true, this.#shadow.release());
   }
 
   /**
@@ -40,10 +36,8 @@ export class ClusterShadow {
 
   /** An access by another CTA that may come after this one's end: none of its warps knows of it. */
   openAtEnd(warps: readonly Accessor[]): EarlierAccess | undefined {
-    for (const access of this.#shadow.lastAccesses()) {
-      const isOther = access.cta !== warps[0]!.cta;
-      if (isOther && !warps.some((by) => this.#shadow.isBefore(access, by))) return access;
-    }
+    for (const access of this.#shadow.lastAccessesOfOthers(warps[0]!.cta))
+      if (!warps.some((by) => this.#shadow.isBefore(access, by))) return access;
     return undefined;
   }
 }

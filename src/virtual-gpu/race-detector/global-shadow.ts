@@ -4,6 +4,11 @@ import { type LaneAccess, LaneAccesses } from './lane-accesses.ts';
 
 const PAGE_CELLS = 4096;
 const WARPS_PER_CTA = 32;
+/** A page has some 200 KiB. */
+const MOST_SPARE_PAGES = 256;
+
+type Words = Uint8Array | Uint16Array | Uint32Array;
+type WordArrayType = Uint8ArrayConstructor | Uint16ArrayConstructor | Uint32ArrayConstructor;
 
 interface Reader {
   owner: number;
@@ -27,7 +32,7 @@ interface Page {
   isAgreed: Uint8Array;
   /** Allocated when first needed, like the readers. */
   strong: LastWrites | undefined;
-  values: Uint8Array;
+  values: Words;
   /** Who has read a cell since its last plain write. */
   readers: (Reader[] | undefined)[] | undefined;
   lanes: LaneAccesses | undefined;
@@ -41,8 +46,11 @@ export interface Accessor {
   time: number;
   clocks: WarpClocks;
   /** Of a plain access whose warp's lanes are compared, too: see {@link LaneAccess}. */
-  lanes?: Pick<LaneAccess, 'met' | 'execution' | 'otherLane'> | undefined;
+  lanes?: LaneSurroundings | undefined;
 }
+
+/** What {@link LaneAccess} says beyond the access itself. */
+export type LaneSurroundings = Pick<LaneAccess, 'met' | 'execution' | 'otherLane'>;
 
 /**
  * The last writer of each cell of device memory during a launch, and its readers since. A cell is as large as the kernel's
@@ -50,22 +58,36 @@ export interface Accessor {
  */
 export class GlobalShadow {
   readonly #warps: number;
-  readonly #unitBytes: number;
   readonly #shift: number;
   readonly #acrossCtas: boolean;
+  /** A cell's contents are compared in words of its size, or of 4 bytes. */
+  readonly #WordArray: WordArrayType;
+  readonly #wordsPerCell: number;
+  /** The memory at hand. */
+  #memoryBytes: Uint8Array | undefined;
+  #memory: Words | undefined;
   readonly #ctasTakeTurns: boolean;
   readonly #pages = new Map<number, Page>();
+  readonly #spare: Page[];
+  /** The page that was needed last, and its number. */
+  #recent: Page | undefined;
+  #recentNumber = -1;
+  /** Of the access at hand. */
+  readonly #lane: LaneAccess = { owner: 0, time: 0, met: 0, execution: 0, where: 0, otherLane: 0 };
   #crossed = false;
 
   /**
    * @param acrossCtas whether to compare CTAs, too; otherwise records only that several wrote to one place.
    * @param ctasTakeTurns whether a CTA may go on after another has run; otherwise each runs whole.
+   * @param spare what another shadow has released.
    */
-  constructor(warps: number, unitBytes: number, acrossCtas: boolean, ctasTakeTurns: boolean) {
+  constructor(warps: number, unitBytes: number, acrossCtas: boolean, ctasTakeTurns: boolean, spare: Page[] = []) {
+    this.#spare = spare;
     this.#warps = warps;
-    this.#unitBytes = unitBytes;
     this.#shift = Math.log2(unitBytes);
     this.#acrossCtas = acrossCtas;
+    this.#WordArray = unitBytes === 1 ? Uint8Array : unitBytes === 2 ? Uint16Array : Uint32Array;
+    this.#wordsPerCell = unitBytes / this.#WordArray.BYTES_PER_ELEMENT;
     this.#ctasTakeTurns = ctasTakeTurns;
   }
 
@@ -89,7 +111,7 @@ export class GlobalShadow {
   /** Records a read. Returns the write that it races with, if there is one. */
   read(address: number, bytes: number, where: number, isStrong: boolean, by: Accessor): EarlierAccess | undefined {
     const end = (address + bytes) >>> this.#shift;
-    const lane = laneAccess(where, isStrong, by);
+    const lane = this.#laneAccess(where, isStrong, by);
     for (let cell = address >>> this.#shift; cell < end; cell++) {
       const page = this.#page(cell);
       const at = cell % PAGE_CELLS;
@@ -114,10 +136,16 @@ export class GlobalShadow {
     memory: Uint8Array,
   ): EarlierAccess | undefined {
     const end = (address + bytes) >>> this.#shift;
-    const lane = laneAccess(where, isStrong, by);
+    const lane = this.#laneAccess(where, isStrong, by);
     for (let cell = address >>> this.#shift; cell < end; cell++) {
       const page = this.#page(cell);
       const at = cell % PAGE_CELLS;
+      if (!isStrong && isUntouched(page, at)) {
+        this.#takeValue(page, cell, memory);
+        if (lane) lanesOf(page).firstWrite(at, lane);
+        setLast(page.plain, at, where, by);
+        continue;
+      }
       const changes = this.#takeValue(page, cell, memory);
       const isUnordered = this.#isUnordered(page.plain, at, by);
       if (isUnordered && changes) return lastWrite(page.plain, at);
@@ -126,7 +154,7 @@ export class GlobalShadow {
       if (isStrong) {
         page.strong ??= noWrites();
         setLast(page.strong, at, where, by);
-        for (const reader of page.readers?.[at] ?? []) reader.hasSeenStrong = false;
+        if (page.readers?.[at]) for (const reader of page.readers[at]) reader.hasSeenStrong = false;
         continue;
       }
       if (changes && page.strong && this.#isUnordered(page.strong, at, by) && !hasSeenStrong(page, at, by))
@@ -144,44 +172,94 @@ export class GlobalShadow {
     return undefined;
   }
 
-  /** The last write of each cell, and who has read it since. */
-  *lastAccesses(): Generator<EarlierAccess & { cta: number; time: number }> {
+  /** The last write of each cell, and who has read it since, as far as they were not of this CTA. */
+  *lastAccessesOfOthers(cta: number): Generator<EarlierAccess & { cta: number; time: number }> {
     for (const { plain, strong, readers } of this.#pages.values())
       for (let at = 0; at < PAGE_CELLS; at++) {
-        for (const writes of strong ? [plain, strong] : [plain])
-          if (writes.owner[at] !== 0) yield { ...lastWrite(writes, at), time: writes.time[at]! };
-        for (const { owner, where, time } of readers?.[at] ?? []) yield { ...earlier(owner, where, false), time };
+        if (isOfOther(plain.owner[at]!, cta)) yield { ...lastWrite(plain, at), time: plain.time[at]! };
+        if (strong && isOfOther(strong.owner[at]!, cta)) yield { ...lastWrite(strong, at), time: strong.time[at]! };
+        const read = readers?.[at];
+        if (read === undefined) continue;
+        for (const { owner, where, time } of read)
+          if (isOfOther(owner, cta)) yield { ...earlier(owner, where, false), time };
       }
+  }
+
+  /** Strong accesses of lanes never race. */
+  #laneAccess(where: number, isStrong: boolean, by: Accessor): LaneAccess | undefined {
+    const { lanes } = by;
+    if (lanes === undefined || isStrong) return undefined;
+    const lane = this.#lane;
+    lane.owner = ownerOf(by);
+    lane.time = by.time;
+    lane.met = lanes.met;
+    lane.execution = lanes.execution;
+    lane.where = where;
+    lane.otherLane = lanes.otherLane;
+    return lane;
   }
 
   #page(cell: number): Page {
     const number = Math.floor(cell / PAGE_CELLS);
-    const known = this.#pages.get(number);
-    if (known) return known;
-    const page: Page = {
+    if (number !== this.#recentNumber || this.#recent === undefined) {
+      this.#recent = this.#pages.get(number) ?? this.#newPage(number);
+      this.#recentNumber = number;
+    }
+    return this.#recent;
+  }
+
+  #newPage(number: number): Page {
+    const page = this.#spare.pop() ?? this.#emptyPage();
+    this.#pages.set(number, page);
+    return page;
+  }
+
+  #emptyPage(): Page {
+    return {
       plain: noWrites(),
       isAgreed: new Uint8Array(PAGE_CELLS),
       strong: undefined,
-      values: new Uint8Array(PAGE_CELLS * this.#unitBytes),
+      values: new this.#WordArray(PAGE_CELLS * this.#wordsPerCell),
       readers: undefined,
       lanes: undefined,
     };
-    this.#pages.set(number, page);
-    return page;
+  }
+
+  /** Pages of a shadow that is not needed any more, for another of the same unit. */
+  release(): Page[] {
+    for (const page of this.#pages.values()) {
+      page.plain.owner.fill(0);
+      page.isAgreed.fill(0);
+      page.strong = undefined;
+      page.readers = undefined;
+      page.lanes?.forget();
+    }
+    return [...this.#spare, ...this.#pages.values()].slice(0, MOST_SPARE_PAGES);
   }
 
   /** Remembers the cell's contents. Returns false if this launch's last write left the same contents. */
   #takeValue(page: Page, cell: number, memory: Uint8Array): boolean {
     const index = cell % PAGE_CELLS;
-    const at = index * this.#unitBytes;
-    const first = cell * this.#unitBytes;
-    let changes = page.plain.owner[index] === 0 && (page.strong?.owner[index] ?? 0) === 0;
-    for (let byte = 0; byte < this.#unitBytes; byte++) {
-      if (page.values[at + byte] === memory[first + byte]) continue;
+    const words = this.#wordsOf(memory);
+    const perCell = this.#wordsPerCell;
+    const [at, first] = [index * perCell, cell * perCell];
+    let changes = page.plain.owner[index] === 0 && (page.strong === undefined || page.strong.owner[index] === 0);
+    for (let word = 0; word < perCell; word++) {
+      const value = words[first + word]!;
+      if (page.values[at + word] === value) continue;
       changes = true;
-      page.values[at + byte] = memory[first + byte]!;
+      page.values[at + word] = value;
     }
     return changes;
+  }
+
+  #wordsOf(memory: Uint8Array): Words {
+    if (this.#memory !== undefined && memory === this.#memoryBytes) return this.#memory;
+    this.#memoryBytes = memory;
+    const WordArray = this.#WordArray;
+    const words = Math.floor(memory.byteLength / WordArray.BYTES_PER_ELEMENT);
+    this.#memory = new WordArray(memory.buffer as ArrayBuffer, memory.byteOffset, words);
+    return this.#memory;
   }
 
   #addReader(page: Page, at: number, where: number, isStrong: boolean, by: Accessor): void {
@@ -218,11 +296,15 @@ export class GlobalShadow {
   }
 
   #isBefore(owner: number, time: number, by: Accessor): boolean {
-    return this.isBefore({ cta: ctaOf(owner), warp: warpOf(owner), time }, by);
+    return this.#isWarpBefore(ctaOf(owner), warpOf(owner), time, by);
   }
 
   /** Whether a warp's work up to a time happened before the current access. */
   isBefore({ cta, warp, time }: { cta: number; warp: number; time: number }, by: Accessor): boolean {
+    return this.#isWarpBefore(cta, warp, time, by);
+  }
+
+  #isWarpBefore(cta: number, warp: number, time: number, by: Accessor): boolean {
     if (cta === by.cta) return warp === by.warp || time <= by.clocks.rows[by.warp * this.#warps + warp]!;
     if (!this.#acrossCtas) {
       this.#crossed = true;
@@ -232,17 +314,20 @@ export class GlobalShadow {
   }
 }
 
+/** Whether nobody has accessed the cell in this launch. */
+const isUntouched = ({ plain, strong, readers }: Page, at: number): boolean =>
+  plain.owner[at] === 0 &&
+  (strong === undefined || strong.owner[at] === 0) &&
+  (readers === undefined || readers[at] === undefined);
+
 function lanesOf(page: Page): LaneAccesses {
   page.lanes ??= new LaneAccesses(PAGE_CELLS);
   return page.lanes;
 }
 
-/** Strong accesses of lanes never race. */
-const laneAccess = (where: number, isStrong: boolean, by: Accessor): LaneAccess | undefined =>
-  by.lanes && !isStrong ? { ...by.lanes, owner: ownerOf(by), time: by.time, where } : undefined;
-
 const ownerOf = ({ cta, warp }: Accessor): number => cta * WARPS_PER_CTA + warp + 1;
 const ctaOf = (owner: number): number => Math.floor((owner - 1) / WARPS_PER_CTA);
+const isOfOther = (owner: number, cta: number): boolean => owner !== 0 && ctaOf(owner) !== cta;
 const warpOf = (owner: number): number => (owner - 1) % WARPS_PER_CTA;
 
 const noWrites = (): LastWrites => ({

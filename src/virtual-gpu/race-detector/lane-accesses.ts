@@ -31,22 +31,41 @@ interface LastOfLanes {
  * once is not compared: as in shared memory, one of the values written stays.
  */
 export class LaneAccesses {
-  readonly #reads: LastOfLanes;
-  readonly #writes: LastOfLanes;
+  readonly #cells: number;
+  /** Made when first needed: most places are only written. */
+  #reads: LastOfLanes | undefined;
+  #writes: LastOfLanes | undefined;
 
   constructor(cells: number) {
-    this.#reads = noAccesses(cells);
-    this.#writes = noAccesses(cells);
+    this.#cells = cells;
   }
 
   /** Records a read. Returns the place of the write that it races with, or −1. */
   read(at: number, by: LaneAccess): number {
     const writes = this.#writes;
     // Where several lanes wrote, each may well read what it wrote itself.
-    if (isSinceMeeting(writes, at, by) && writes.other[at] === -1 && laneOf(writes.where[at]!) !== laneOf(by.where))
+    if (
+      writes !== undefined &&
+      isSinceMeeting(writes, at, by) &&
+      writes.other[at] === -1 &&
+      laneOf(writes.where[at]!) !== laneOf(by.where)
+    )
       return writes.where[at]!;
+    this.#reads ??= noAccesses(this.#cells);
     note(this.#reads, at, by);
     return -1;
+  }
+
+  /** Forgets all. */
+  forget(): void {
+    this.#reads?.owner.fill(0);
+    this.#writes?.owner.fill(0);
+  }
+
+  /** Records a write to a cell that nobody has accessed. */
+  firstWrite(at: number, by: LaneAccess): void {
+    this.#writes ??= noAccesses(this.#cells);
+    set(this.#writes, at, by, -1);
   }
 
   /**
@@ -56,11 +75,13 @@ export class LaneAccesses {
    */
   write(at: number, by: LaneAccess, changes: boolean): { where: number; isWrite: boolean } | undefined {
     if (changes) {
-      const read = isSinceMeeting(this.#reads, at, by) ? ofAnotherLane(this.#reads, at, by) : -1;
+      const reads = this.#reads;
+      const read = reads !== undefined && isSinceMeeting(reads, at, by) ? ofAnotherLane(reads, at, by) : -1;
       if (read !== -1) return { where: read, isWrite: false };
       const written = this.#overwritten(at, by);
       if (written !== -1) return { where: written, isWrite: true };
     }
+    this.#writes ??= noAccesses(this.#cells);
     note(this.#writes, at, by);
     return undefined;
   }
@@ -68,7 +89,7 @@ export class LaneAccesses {
   /** Lanes that all write to a place, and then all again, each end with the second value: the first of them matters to nobody. */
   #overwritten(at: number, by: LaneAccess): number {
     const writes = this.#writes;
-    if (!isSinceMeeting(writes, at, by) || by.otherLane !== 0) return -1;
+    if (writes === undefined || by.otherLane !== 0 || !isSinceMeeting(writes, at, by)) return -1;
     return isSameInstruction(writes, at, by) ? -1 : ofAnotherLane(writes, at, by);
   }
 }
@@ -95,7 +116,11 @@ function ofAnotherLane({ where, other }: LastOfLanes, at: number, by: LaneAccess
 }
 
 function note(last: LastOfLanes, at: number, by: LaneAccess): void {
-  const before = isSinceMeeting(last, at, by) ? ofAnotherLane(last, at, by) : -1;
+  set(last, at, by, isSinceMeeting(last, at, by) ? ofAnotherLane(last, at, by) : -1);
+}
+
+/** @param before an access of another lane since the lanes met, or −1. */
+function set(last: LastOfLanes, at: number, by: LaneAccess, before: number): void {
   last.other[at] = by.otherLane === 0 ? before : by.where - laneOf(by.where) + by.otherLane;
   last.owner[at] = by.owner;
   last.time[at] = by.time;

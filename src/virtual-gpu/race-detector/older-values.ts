@@ -159,4 +159,8 @@ const version = (number: number, bytes: Uint8Array, writer: Moment | undefined):
   ...{ number, bytes, writer, clock: undefined, readers: [], isKnownToAll: false },
 });
 
-const isSame = (a: Uint8Array, b: Uint8Array): boolean => a.length === b.length && a.every((byte, i) => byte === b[i]);
+function isSame(a: Uint8Array, b: Uint8Array): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}

@@ -7,13 +7,16 @@ import type { Neighbour } from '../runtime/cta-state.ts';
 import { KernelFault } from '../runtime/fault.ts';
 import type { DeviceRange, PrivateMemory } from '../runtime/memories.ts';
 import type { MemoryRequest } from '../runtime/site-requests.ts';
+import { AccessShapes, phasesOf, type ShapedAccess } from './access-shapes.ts';
 import { type GridClock, later } from './clocks.ts';
 import type { ClusterShadow } from './cluster-shadow.ts';
 import type { EarlierAccess } from './earlier-access.ts';
 import { type Accessor, GlobalShadow } from './global-shadow.ts';
 import { type OlderValue, OlderValues } from './older-values.ts';
+import { blockBytes, cellsOf, SHADOW, strideOf } from './shadow-layout.ts';
+import type { ShadowMemory } from './shadow-memory.ts';
 import type { LaneAddresses } from './shared-shadow.ts';
-import { type WatchedAccess, watchedAccess, writesDeviceMemory } from './watched-access.ts';
+import { smallestAccess, type WatchedAccess, watchedAccess, writesDeviceMemory } from './watched-access.ts';
 import { ClusterClock, WatchedCta } from './watched-cta.ts';
 
 /** A launch whose accesses are watched. */
@@ -32,6 +35,8 @@ export interface WatchedLaunch {
   hasClusters: boolean;
   bounds: BoundsChecker;
   device: Uint8Array;
+  /** Every access is to be told. */
+  leavesAll: boolean;
 }
 
 /** A read of shared memory that no thread of the CTA had written. */
@@ -73,10 +78,10 @@ function partsOf(access: WatchedAccess): CopyParts {
   };
 }
 
-/** Smallest access of a kernel that makes none. */
-const ANY_UNIT = 4;
-
 type Space = 'global' | 'shared';
+
+/** Times start again beyond it: a launch adds less than what is left. */
+const LATEST_TIME = 2 ** 30;
 
 /**
  * Finds two unordered accesses to one byte, of which at least one is a write. Ordered are: accesses of one thread; accesses of
@@ -93,6 +98,13 @@ export class RaceDetector {
   readonly #sites: ((NumberedAccess & { parts: CopyParts }) | undefined)[];
   readonly #accesses: WatchedAccess[] = [];
   readonly #units: Record<Space, number>;
+  /** What compiled code notes; by group: its accesses, and where its reads or writes begin. */
+  readonly #shadow: ShadowMemory;
+  readonly #shapes: AccessShapes;
+  readonly #shaped: readonly (readonly ShapedAccess[])[];
+  readonly #phases: readonly (readonly number[])[];
+  /** Warps and cells of the launch before. */
+  #layout = '';
   #launch!: WatchedLaunch;
   /** By group and by site: whether the launch may both read and write the touched device memory. */
   #isTrackedGroup: boolean[] = [];
@@ -103,7 +115,7 @@ export class RaceDetector {
   #ctas: WatchedCta[] = [];
   #cta!: WatchedCta;
   readonly #cluster = new ClusterClock();
-  #global!: GlobalShadow;
+  #global: GlobalShadow;
   #olderGlobal!: OlderValues;
   /** Lanes of the operation at hand that got an older value. */
   readonly #gotOlder = new Set<number>();
@@ -120,7 +132,7 @@ export class RaceDetector {
   /** Counts instructions, so that what lanes do by one of them is known to belong together. */
   #execution = 0;
 
-  constructor(image: RunnableImage, memory: PrivateMemory) {
+  constructor(image: RunnableImage, memory: PrivateMemory, shadow: ShadowMemory) {
     this.#image = image;
     this.#memory = memory;
     const number = (access: WatchedAccess): number => this.#accesses.push(access) - 1;
@@ -134,12 +146,14 @@ export class RaceDetector {
       const access = watchedAccess(site.instruction);
       return access && { number: number(access), access, parts: partsOf(access) };
     });
-    this.#units = { global: this.#smallestAccess('global'), shared: this.#smallestAccess('shared') };
-  }
-
-  #smallestAccess(space: Space): number {
-    const own = this.#accesses.filter((access) => access.space === space || access.space === 'generic');
-    return Math.min(...own.map(({ bytes }) => bytes), ...(own.length === 0 ? [ANY_UNIT] : []));
+    this.#units = { global: smallestAccess('global', this.#accesses), shared: image.sharedUnitBytes };
+    this.#global = new GlobalShadow(0, this.#units.global, false, false);
+    this.#shadow = shadow;
+    this.#shapes = new AccessShapes(shadow, image.sharedUnitBytes);
+    this.#shaped = this.#groups.map((accesses) =>
+      accesses.map(({ number, offset, access: { bytes, isWrite } }) => ({ number, offset, bytes, isWrite })),
+    );
+    this.#phases = this.#shaped.map(phasesOf);
   }
 
   begin(launch: WatchedLaunch): void {
@@ -156,11 +170,42 @@ export class RaceDetector {
     this.#isTrackedGroup = this.#image.groups.map((group) => rangesOfGroup(group).some((range) => written.has(range)));
     this.#isTrackedSite = this.#sites.map((_, index) => bounds.rangesOfSite(index).some((range) => written.has(range)));
     this.#ctas = [];
-    this.#global = new GlobalShadow(warps, this.#units.global, acrossCtas, isCooperative || hasClusters);
+    const takeTurns = isCooperative || hasClusters;
+    this.#global = new GlobalShadow(warps, this.#units.global, acrossCtas, takeTurns, this.#global.release());
     this.#olderGlobal = this.#newOlderValues();
     this.olderRead = undefined;
     this.#globalReleases.clear();
-    this.#time = 0;
+    this.#layOutShadow();
+  }
+
+  /** Times go on from launch to launch, so that the shadow needs no clearing. */
+  #layOutShadow(): void {
+    const { warps, sharedBytes, cluster } = this.#launch;
+    const cells = cellsOf(sharedBytes, this.#units.shared);
+    const end = this.#blockOf(cluster.length);
+    this.#shadow.reserve(end);
+    const layout = `${warps} ${cells}`;
+    const { i32 } = this.#shadow;
+    if (layout !== this.#layout || this.#time > LATEST_TIME) {
+      i32.fill(0, this.#shadow.blocks >> 2);
+      this.#time = 0;
+    }
+    this.#layout = layout;
+    i32[SHADOW.warps >> 2] = warps;
+    i32[SHADOW.stride >> 2] = strideOf(cells);
+  }
+
+  /** Address of a CTA's block. */
+  #blockOf(index: number): number {
+    const { warps, sharedBytes } = this.#launch;
+    const unit = this.#units.shared;
+    return this.#shadow.blocks + index * blockBytes(warps, cellsOf(sharedBytes, unit), unit);
+  }
+
+  /** Has compiled code note accesses to the shared memory of the CTA that runs. */
+  #useShadow(): void {
+    const { leavesAll, hasClusters } = this.#launch;
+    this.#shadow.i32[SHADOW.cta >> 2] = leavesAll || hasClusters ? 0 : this.#cta.shared.block;
   }
 
   /** The launch's first read of shared memory that no thread of the CTA had written. */
@@ -181,16 +226,18 @@ export class RaceDetector {
   beginCta(linear: number, index: number): void {
     const { warps } = this.#launch;
     if (index === 0) this.#cluster.forget();
-    this.#ctas[index] ??= this.#newCta();
+    this.#ctas[index] ??= this.#newCta(index);
     this.#cta = this.#ctas[index];
     this.#cta.begin(linear, this.#time);
+    this.#useShadow();
     for (let warp = 0; warp < warps; warp++) this.#tick(warp);
   }
 
-  #newCta(): WatchedCta {
+  #newCta(index: number): WatchedCta {
     const { warps, sharedBytes, hasClusters } = this.#launch;
     const shared = this.#memory.u8.subarray(SHARED, SHARED + sharedBytes);
-    return new WatchedCta(warps, shared, this.#units.shared, this.#newOlderValues(), hasClusters);
+    const place = { shadow: this.#shadow, block: this.#blockOf(index) };
+    return new WatchedCta(warps, shared, this.#units.shared, place, this.#newOlderValues(), hasClusters);
   }
 
   #newOlderValues(): OlderValues {
@@ -200,6 +247,7 @@ export class RaceDetector {
   /** Another of the CTAs that run together has its turn. */
   enterCta(index: number): void {
     this.#cta = this.#ctas[index]!;
+    this.#useShadow();
   }
 
   /** A warp arrives at the cluster's barrier, and perhaps releases what it did. */
@@ -221,7 +269,8 @@ export class RaceDetector {
 
   /** Advances the time of `warp`: others have not seen its accesses from now on. */
   #tick(warp: number): void {
-    this.#cta.clocks.rows[warp * (this.#launch.warps + 1)] = ++this.#time;
+    this.#cta.clocks.tick(warp, ++this.#time);
+    this.#cta.shared.clockChanged(warp);
   }
 
   /** Warps meet at a barrier. */
@@ -230,6 +279,7 @@ export class RaceDetector {
     this.#cta.arrived.delete(id);
     this.#cta.clocks.join(warps, this.#cta.linear, arrived);
     this.#cta.fenced.join(warps, this.#cta.linear, undefined);
+    this.#cta.shared.learned(warps, this.#time);
     for (const warp of warps) this.#lanesOf(warp);
   }
 
@@ -251,9 +301,9 @@ export class RaceDetector {
   }
 
   #lanesOf(warp: number): void {
+    this.#cta.met[warp] = this.#time + 1;
+    this.#cta.shared.lanesMet(warp, this.#time + 1);
     this.#tick(warp);
-    this.#cta.met[warp] = this.#time;
-    this.#cta.shared.lanesMet(warp, this.#time);
   }
 
   /** A thread arrives at an mbarrier of the CTA of this rank. */
@@ -273,6 +323,7 @@ export class RaceDetector {
     const warp = this.#warpOf(warpAddress);
     const released = this.#cta.mbarriers.get(mbarrier);
     if (released) this.#cta.clocks.acquire(warp, this.#cta.linear, released);
+    this.#cta.shared.learned([warp], this.#time);
     this.#lanesOf(warp);
   }
 
@@ -288,25 +339,91 @@ export class RaceDetector {
     this.#tick(this.#warpOf(warpAddress));
   }
 
-  /** One execution of a group whose lanes have recorded their addresses. */
-  group(groupIndex: number, warpAddress: number, masked: boolean): void {
+  /**
+   * One execution of a group whose lanes have recorded their addresses.
+   * @param phase the first that compiled code has not noted; −1 if it knows no shape of the group that fits.
+   */
+  group(groupIndex: number, warpAddress: number, masked: boolean, phase: number): void {
     this.#execution++;
     const group = this.#image.groups[groupIndex]!;
     if (group.space === 'global' && !this.#isTrackedGroup[groupIndex]) return;
     this.#collectLanes(group, warpAddress, masked);
     const space = group.space as Space;
+    if (phase < 0 && space === 'shared') this.#rememberLanes(group, warpAddress, masked);
     const warp = this.#warpOf(warpAddress);
     const { addresses, lanes, otherLanes, count } = this.#together;
-    for (const { number, offset, access } of this.#groups[groupIndex]!) {
+    for (const { number, offset, access } of this.#from(phase, groupIndex)) {
       const { bytes, isStrong, isWrite } = access;
       if (space === 'shared' && !isStrong) {
         if (!isWrite && this.#cta.shared.knowsReads(this.#together, offset, bytes, warp)) continue;
         this.#noteShared(this.#together, offset, access, number, warp);
         continue;
       }
+      if (space === 'global' && !isStrong) {
+        this.#noteGlobal(this.#together, offset, { number, access }, warp);
+        continue;
+      }
       for (let i = 0; i < count; i++)
         this.#note(space, (addresses[i]! + offset) >>> 0, number, access, warpAddress, lanes[i]!, otherLanes[i]!);
     }
+  }
+
+  #inputAt(address: number): DeviceRange | undefined {
+    if (this.#readOnly.length === 0) return undefined;
+    return this.#readOnly.find(({ start, bytes }) => address >= start && address < start + bytes);
+  }
+
+  /** A warp's accesses to device memory. @throws KernelFault when one of them races. */
+  #noteGlobal(
+    { addresses, lanes, otherLanes, count }: LaneAddresses,
+    offset: number,
+    { number, access }: NumberedAccess,
+    warp: number,
+  ): void {
+    const { bytes, isStrong, isWrite, isNonCoherent } = access;
+    const surroundings = { met: this.#cta.met[warp]!, execution: this.#execution, otherLane: 0 };
+    const by = { ...this.#accessor(warp), lanes: surroundings };
+    for (let i = 0; i < count; i++) {
+      const address = (addresses[i]! + offset) >>> 0;
+      const where = number * LANES + lanes[i]!;
+      surroundings.otherLane = otherLanes[i]!;
+      const input = this.#inputAt(address);
+      if (input) {
+        // Nothing can race with a read of what nobody may write, and to list all who read an input costs the square of their number.
+        if (isWrite) refuseWrite(input, address, access, lanes[i]!);
+        continue;
+      }
+      const stale = isNonCoherent ? this.#global.lastWriteOf(address, bytes) : undefined;
+      if (stale) this.#reportStale(stale, address, access, lanes[i]!);
+      const racing = isWrite
+        ? this.#global.write(address, bytes, where, isStrong, by, this.#launch.device)
+        : this.#global.read(address, bytes, where, isStrong, by);
+      if (racing) this.#report(racing, 'global', address, access, isWrite, lanes[i]!, missingBetween(racing, warp));
+    }
+  }
+
+  /** The accesses of a group from a phase on. */
+  #from(phase: number, group: number): { number: number; offset: number; access: WatchedAccess }[] {
+    const accesses = this.#groups[group]!;
+    return phase <= 0 ? accesses : accesses.slice(this.#phases[group]![phase]);
+  }
+
+  #rememberLanes({ index, pattern }: AccessGroup, warpAddress: number, masked: boolean): void {
+    const { i32 } = this.#memory;
+    const at = (pattern + PATTERN.addresses) >> 2;
+    const recorded = i32.subarray(at, at + LANES);
+    const bits = this.#activeBits(index, warpAddress, masked);
+    this.#shapes.add(this.#shaped[index]!, { group: index, bits, lanes: this.#together, recorded });
+  }
+
+  #activeBits(group: number, warpAddress: number, masked: boolean): number {
+    const { pattern, guarded } = this.#image.groups[group]!;
+    const { i32 } = this.#memory;
+    const masks = [...(masked ? [warpAddress + WARP.mask] : []), ...(guarded ? [pattern + PATTERN.mask] : [])];
+    let bits = 0;
+    for (let lane = 0; lane < LANES; lane++)
+      if (masks.every((mask) => i32[(mask >> 2) + lane] !== 0)) bits |= 1 << lane;
+    return bits;
   }
 
   /** Collects the group's active lanes and their addresses, without equal neighbours. */
@@ -435,12 +552,19 @@ export class RaceDetector {
   }
 
   /** One execution of a group with one address for all lanes. */
-  uniformGroup(groupIndex: number, address: number, warpAddress: number, masked: boolean): void {
+  uniformGroup(groupIndex: number, address: number, warpAddress: number, masked: boolean, phase: number): void {
     this.#execution++;
     const group = this.#image.groups[groupIndex]!;
     if (group.space === 'global' && !this.#isTrackedGroup[groupIndex]) return;
     const [first = 0, other = 0] = masked ? this.#activeLanes(warpAddress) : [0, 1];
-    for (const { number, offset, access } of this.#groups[groupIndex]!)
+    if (phase < 0 && group.space === 'shared') {
+      this.#alone.addresses[0] = address;
+      this.#alone.lanes[0] = first;
+      this.#alone.otherLanes[0] = other;
+      const bits = this.#activeBits(groupIndex, warpAddress, masked);
+      this.#shapes.add(this.#shaped[groupIndex]!, { group: groupIndex, bits, lanes: this.#alone, recorded: undefined });
+    }
+    for (const { number, offset, access } of this.#from(phase, groupIndex))
       this.#note(group.space as Space, (address + offset) >>> 0, number, access, warpAddress, first, other);
   }
 
@@ -600,17 +724,13 @@ export class RaceDetector {
     otherLane = 0,
   ): void {
     const warp = this.#warpOf(warpAddress);
-    const where = number * LANES + lane;
     const { isStrong, isRead, isWrite, bytes } = access;
     if (isStrong && isRead && !this.#gotOlder.has(lane)) this.#acquire(space, address, warp);
-    if (space === 'shared') {
-      this.#alone.addresses[0] = address;
-      this.#alone.lanes[0] = lane;
-      this.#alone.otherLanes[0] = otherLane;
-      this.#noteShared(this.#alone, 0, access, number, warp);
-    } else {
-      this.#noteGlobal(address, where, access, warp, lane, otherLane);
-    }
+    this.#alone.addresses[0] = address;
+    this.#alone.lanes[0] = lane;
+    this.#alone.otherLanes[0] = otherLane;
+    if (space === 'shared') this.#noteShared(this.#alone, 0, access, number, warp);
+    else this.#noteGlobal(this.#alone, 0, { number, access }, warp);
     if (access.releases !== 'nothing') {
       const releases = space === 'shared' ? this.#cta.releases : this.#globalReleases;
       this.#releaseTo(releases, address, warp, access.releases);
@@ -625,30 +745,6 @@ export class RaceDetector {
         releases.get(address),
       );
     }
-  }
-
-  #noteGlobal(
-    address: number,
-    where: number,
-    access: WatchedAccess,
-    warp: number,
-    lane: number,
-    otherLane: number,
-  ): void {
-    const { bytes, isStrong, isWrite, isNonCoherent } = access;
-    const input = this.#readOnly.find(({ start, bytes: size }) => address >= start && address < start + size);
-    if (input) {
-      // Nothing can race with a read of what nobody may write, and to list all who read an input costs the square of their number.
-      if (isWrite) refuseWrite(input, address, access, lane);
-      return;
-    }
-    const by = this.#laneAccessor(warp, otherLane);
-    const stale = isNonCoherent ? this.#global.lastWriteOf(address, bytes) : undefined;
-    if (stale) this.#reportStale(stale, address, access, lane);
-    const racing = isWrite
-      ? this.#global.write(address, bytes, where, isStrong, by, this.#launch.device)
-      : this.#global.read(address, bytes, where, isStrong, by);
-    if (racing) this.#report(racing, 'global', address, access, isWrite, lane, missingBetween(racing, warp));
   }
 
   #accessor(warp: number, { linear, clocks } = this.#cta): Accessor {
@@ -673,6 +769,8 @@ export class RaceDetector {
   #takeOver(warp: number, released: GridClock): void {
     const { clocks, linear, met } = this.#cta;
     clocks.acquire(warp, linear, released);
+    this.#cta.shared.learned([warp], this.#time);
+    this.#cta.shared.clockChanged(warp);
     const own = released.get(linear)?.[warp];
     if (own !== undefined) met[warp] = Math.max(met[warp]!, own + 1);
   }

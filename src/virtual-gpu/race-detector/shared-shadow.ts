@@ -1,5 +1,7 @@
 import { LANES } from '../layout.ts';
 import type { EarlierAccess } from './earlier-access.ts';
+import { ARRAY, BLOCK, cellsOf, META, STATE, strideOf } from './shadow-layout.ts';
+import type { ShadowMemory } from './shadow-memory.ts';
 
 type Words = Uint8Array | Uint16Array | Uint32Array;
 
@@ -30,38 +32,41 @@ export interface RacingLane {
 
 /**
  * The last writer of each cell of a CTA's shared memory, and its readers since. A cell is as large as the kernel's smallest
- * access. Times only grow from CTA to CTA, so entries of earlier CTAs count as empty.
+ * access. Times only grow from CTA to CTA, so entries of earlier CTAs count as empty. Compiled code notes the usual accesses in the same
+ * memory.
  */
 export class SharedShadow {
   readonly #warps: number;
   readonly #shift: number;
   /** Row w: for each warp, the time up to which its work happened before the current access of warp w. */
   readonly #rows: Int32Array;
-  /**
-   * Each cell's last plain write, and whether several warps wrote the same value without an order, so that every reader
-   * gets it.
-   */
+  /** Address of its block in the shadow memory. */
+  readonly block: number;
+  /** The words of the block, and its arrays: {@link ARRAY}. */
+  readonly #words: Int32Array;
   readonly #writeTime: Int32Array;
-  readonly #writeWarp: Uint8Array;
+  readonly #writeMeta: Int32Array;
   readonly #writeWhere: Int32Array;
-  readonly #isAgreed: Uint8Array;
+  /** One bit per warp that has read the cell since its last plain write; and the time and instruction, by warp and cell. */
+  readonly #readers: Int32Array;
+  readonly #readTime: Int32Array;
+  readonly #readWhere: Int32Array;
+  /** From one warp's cells to the next. */
+  readonly #cellsPerWarp: number;
   /** Each cell's last strong write. */
   readonly #strongTime: Int32Array;
   readonly #strongWarp: Uint8Array;
   readonly #strongWhere: Int32Array;
-  /** One bit per warp that has read the cell since its last plain write; and the time and instruction, by cell and warp. */
-  readonly #readers: Int32Array;
-  readonly #readTime: Int32Array;
-  readonly #readWhere: Int32Array;
   /** One bit per warp that has read it by a strong access since its last strong write. */
   readonly #strongReaders: Int32Array;
   /** Shared memory, and the contents after the last write, in words of a cell's size or 4 bytes. */
   readonly #memory: Words;
   readonly #values: Words;
   readonly #wordsPerCell: number;
-  /** By warp: when its lanes met last. And by cell: whether several lanes made the last plain write; strong write. */
+  /** By warp: when its lanes met last. And by cell: whether several lanes made the last strong write. */
   readonly #met: Int32Array;
-  readonly #isByMany: Uint8Array;
+  /** By warp: everything in the CTA up to this time happened before what it does now. */
+  readonly #known: Int32Array;
   readonly #isStrongByMany: Uint8Array;
   /** Cells that another CTA of the cluster has written to. */
   #filled: Uint8Array | undefined;
@@ -72,39 +77,82 @@ export class SharedShadow {
   /**
    * @param memory the CTA's shared memory, readable up to a whole cell beyond its end.
    * @param unitBytes size of a cell, a power of two.
+   * @param place where its block lies; the times in it all lie before the launch.
    */
-  constructor(warps: number, memory: Uint8Array, unitBytes: number, rows: Int32Array) {
-    const cells = Math.ceil(memory.length / unitBytes);
+  constructor(
+    warps: number,
+    memory: Uint8Array,
+    unitBytes: number,
+    rows: Int32Array,
+    { shadow, block }: { shadow: ShadowMemory; block: number },
+  ) {
+    const cells = cellsOf(memory.length, unitBytes);
     const Words = unitBytes === 1 ? Uint8Array : unitBytes === 2 ? Uint16Array : Uint32Array;
     this.#wordsPerCell = unitBytes / Words.BYTES_PER_ELEMENT;
     this.#memory = new Words(memory.buffer as ArrayBuffer, memory.byteOffset, cells * this.#wordsPerCell);
-    this.#values = new Words(cells * this.#wordsPerCell);
+    const { buffer } = shadow.memory;
+    const stride = strideOf(cells);
+    const array = (index: number, count = 1) =>
+      new Int32Array(buffer, block + BLOCK.arrays + index * stride, (count * stride) >> 2);
+    const values = block + BLOCK.arrays + (ARRAY.reads + 2 * warps) * stride;
+    this.#values = new Words(buffer as ArrayBuffer, values, cells * this.#wordsPerCell);
+    this.block = block;
+    this.#words = new Int32Array(buffer, block, BLOCK.arrays >> 2);
     this.#warps = warps;
     this.#shift = Math.log2(unitBytes);
     this.#rows = rows;
-    this.#writeTime = new Int32Array(cells);
-    this.#writeWarp = new Uint8Array(cells);
-    this.#writeWhere = new Int32Array(cells);
-    this.#isAgreed = new Uint8Array(cells);
+    this.#writeTime = array(ARRAY.writeTime);
+    this.#writeMeta = array(ARRAY.writeMeta);
+    this.#writeWhere = array(ARRAY.writeWhere);
+    this.#readers = array(ARRAY.readers);
+    this.#readTime = array(ARRAY.reads, warps);
+    this.#readWhere = array(ARRAY.reads + warps, warps);
+    this.#cellsPerWarp = stride >> 2;
     this.#strongTime = new Int32Array(cells);
     this.#strongWarp = new Uint8Array(cells);
     this.#strongWhere = new Int32Array(cells);
-    this.#readers = new Int32Array(cells);
     this.#strongReaders = new Int32Array(cells);
     this.#met = new Int32Array(warps);
-    this.#isByMany = new Uint8Array(cells);
+    this.#known = new Int32Array(warps);
     this.#isStrongByMany = new Uint8Array(cells);
-    this.#readTime = new Int32Array(cells * warps);
-    this.#readWhere = new Int32Array(cells * warps);
   }
 
   /** A CTA begins whose times all lie after `start`. */
   begin(start: number): void {
     this.#start = start;
+    this.#words[BLOCK.start >> 2] = start;
+    this.#words[BLOCK.hasStrong >> 2] = 0;
     this.#readers.fill(0);
     this.#strongReaders.fill(0);
     this.#met.fill(start);
+    this.#known.fill(start);
     this.#filled?.fill(0);
+  }
+
+  /**
+   * Warps have learned of others, all the same: they know all that those did up to some time.
+   * @param now the latest time of any warp.
+   */
+  learned(warps: readonly number[], now: number): void {
+    const row = warps[0]! * this.#warps;
+    let known = now;
+    for (let other = 0; other < this.#warps; other++) {
+      const time = this.#rows[row + other]!;
+      // What another does after its time of now has a later time than any.
+      if (time < known && time < this.#rows[other * (this.#warps + 1)]!) known = time;
+    }
+    for (const warp of warps) if (known > this.#known[warp]!) this.#known[warp] = known;
+  }
+
+  /** The clock of a warp has changed: compiled code compares with that. */
+  clockChanged(warp: number): void {
+    const known = this.#known[warp]!;
+    const met = Math.max(this.#met[warp]!, this.#start + 1);
+    const state = (BLOCK.states + warp * BLOCK.stateBytes) >> 2;
+    this.#words[state + (STATE.time >> 2)] = this.#rows[warp * (this.#warps + 1)]!;
+    this.#words[state + (STATE.readsAfter >> 2)] = Math.min(known, met - 1);
+    this.#words[state + (STATE.writesAfter >> 2)] = known;
+    this.#words[state + (STATE.met >> 2)] = met;
   }
 
   /** Another CTA of the cluster has written there. */
@@ -121,13 +169,13 @@ export class SharedShadow {
   /** Whether the warp has made all of these plain reads since it last synchronised. Then they add nothing. */
   knowsReads({ addresses, count }: LaneAddresses, offset: number, bytes: number, warp: number): boolean {
     const times = this.#readTime;
-    const warps = this.#warps;
+    const first = warp * this.#cellsPerWarp;
     const shift = this.#shift;
-    const time = this.#rows[warp * warps + warp]!;
+    const time = this.#rows[warp * this.#warps + warp]!;
     const cells = bytes >> shift;
     for (let i = 0; i < count; i++) {
-      const first = (addresses[i]! + offset) >> shift;
-      for (let cell = first; cell < first + cells; cell++) if (times[cell * warps + warp] !== time) return false;
+      const read = first + ((addresses[i]! + offset) >> shift);
+      for (let at = read; at < read + cells; at++) if (times[at] !== time) return false;
     }
     return true;
   }
@@ -140,19 +188,19 @@ export class SharedShadow {
     const { addresses, lanes: numbers, count } = lanes;
     const { bytes, warp, number, isStrong, isAtomic } = access;
     // Locals: this is the innermost loop of a watched run.
-    const [writeTime, writeWarp, strongTime, readers, readTime, readWhere] = [
+    const [writeTime, writeMeta, strongTime, readers, readTime, readWhere] = [
       this.#writeTime,
-      this.#writeWarp,
+      this.#writeMeta,
       this.#strongTime,
       this.#readers,
       this.#readTime,
       this.#readWhere,
     ];
     const rows = this.#rows;
-    const warps = this.#warps;
     const shift = this.#shift;
     const start = this.#start;
-    const row = warp * warps;
+    const row = warp * this.#warps;
+    const own = warp * this.#cellsPerWarp;
     const time = rows[row + warp]!;
     const bit = 1 << warp;
     const met = Math.max(this.#met[warp]!, start + 1);
@@ -163,8 +211,9 @@ export class SharedShadow {
       for (let cell = address >> shift; cell < end; cell++) {
         const written = writeTime[cell]!;
         if (written > start) {
-          const writer = writeWarp[cell]!;
-          if (writer !== warp && written > rows[row + writer]! && this.#isAgreed[cell] === 0)
+          const meta = writeMeta[cell]!;
+          const writer = meta & META.warp;
+          if (writer !== warp && written > rows[row + writer]! && (meta & META.agreed) === 0)
             return { index: i, earlier: { warp: writer, where: this.#writeWhere[cell]!, isWrite: true } };
           if (written >= met && writer === warp && !isAtomic && this.#isOfAnotherLane(cell, where))
             return { index: i, earlier: { warp, where: this.#writeWhere[cell]!, isWrite: true } };
@@ -174,7 +223,7 @@ export class SharedShadow {
           return { index: i, earlier: { warp, where: this.#strongWhere[cell]!, isWrite: true } };
         readers[cell]! |= bit;
         if (isStrong) this.#strongReaders[cell]! |= bit;
-        const at = cell * warps + warp;
+        const at = own + cell;
         readTime[at] = time;
         readWhere[at] = where;
       }
@@ -189,9 +238,9 @@ export class SharedShadow {
   writes(lanes: LaneAddresses, offset: number, access: NotedAccess): RacingLane | undefined {
     const { addresses, lanes: numbers, otherLanes, count } = lanes;
     const { bytes, warp, number, isStrong, isAtomic } = access;
-    const [writeTime, writeWarp, writeWhere, strongTime] = [
+    const [writeTime, writeMeta, writeWhere, strongTime] = [
       this.#writeTime,
-      this.#writeWarp,
+      this.#writeMeta,
       this.#writeWhere,
       this.#strongTime,
     ];
@@ -201,6 +250,8 @@ export class SharedShadow {
     const row = warp * this.#warps;
     const time = rows[row + warp]!;
     const others = ~(1 << warp);
+    const own = warp * this.#cellsPerWarp;
+    if (isStrong) this.#words[BLOCK.hasStrong >> 2] = 1;
     const met = Math.max(this.#met[warp]!, start + 1);
     for (let i = 0; i < count; i++) {
       const address = (addresses[i]! + offset) >>> 0;
@@ -208,12 +259,12 @@ export class SharedShadow {
       const end = (address + bytes) >> shift;
       for (let cell = address >> shift; cell < end; cell++) {
         const written = writeTime[cell]!;
-        const writer = writeWarp[cell]!;
+        const writer = writeMeta[cell]! & META.warp;
         const isNew = this.#takeValue(cell) || (written <= start && strongTime[cell]! <= start);
         const isUnordered = written > start && writer !== warp && written > rows[row + writer]!;
         if (isUnordered && isNew)
           return { index: i, earlier: { warp: writer, where: writeWhere[cell]!, isWrite: true } };
-        const read = cell * this.#warps + warp;
+        const read = own + cell;
         if (isNew && !isAtomic && this.#readTime[read]! >= met && (this.#readWhere[read]! ^ where) % LANES !== 0)
           return { index: i, earlier: { warp, where: this.#readWhere[read]!, isWrite: false } };
         if (isStrong) {
@@ -229,14 +280,12 @@ export class SharedShadow {
           if (earlier) return { index: i, earlier };
         }
         if (isUnordered) {
-          this.#isAgreed[cell] = 1;
+          writeMeta[cell]! |= META.agreed;
           continue;
         }
-        this.#isByMany[cell] = otherLanes[i]!;
         writeTime[cell] = time;
-        writeWarp[cell] = warp;
+        writeMeta[cell] = warp | (otherLanes[i]! << META.otherShift);
         writeWhere[cell] = where;
-        this.#isAgreed[cell] = 0;
         this.#readers[cell] = 0;
         this.#readTime[read] = 0;
       }
@@ -246,7 +295,7 @@ export class SharedShadow {
 
   /** Whether one lane made the cell's last plain write, and not that of `where`. */
   #isOfAnotherLane(cell: number, where: number): boolean {
-    return this.#isByMany[cell] === 0 && (this.#writeWhere[cell]! ^ where) % LANES !== 0;
+    return (this.#writeMeta[cell]! & META.other) === 0 && (this.#writeWhere[cell]! ^ where) % LANES !== 0;
   }
 
   #isStrongOfAnotherLane(cell: number, warp: number, where: number): boolean {
@@ -265,7 +314,7 @@ export class SharedShadow {
     for (let cell = address >> this.#shift; cell < end; cell++) {
       const where = this.#writeWhere[cell]!;
       if (this.#writeTime[cell]! > Math.max(time, this.#start) && isGeneric(where))
-        return { warp: this.#writeWarp[cell]!, where, isWrite: true };
+        return { warp: this.#writeMeta[cell]! & META.warp, where, isWrite: true };
     }
     return undefined;
   }
@@ -311,7 +360,7 @@ export class SharedShadow {
     while (others !== 0) {
       const reader = 31 - Math.clz32(others);
       others &= ~(1 << reader);
-      const at = cell * this.#warps + reader;
+      const at = reader * this.#cellsPerWarp + cell;
       if (this.#readTime[at]! > this.#rows[warp * this.#warps + reader]!)
         return { warp: reader, where: this.#readWhere[at]!, isWrite: false };
     }

@@ -74,6 +74,15 @@ const DESCRIBE: Partial<Record<MemoryAction, (instruction: PtxInstruction) => Wa
   },
 };
 
+/** Smallest access of a kernel that makes none. */
+const ANY_UNIT = 4;
+
+/** The kernel's smallest access to a state space, in bytes. */
+export function smallestAccess(space: StateSpace, accesses: readonly (WatchedAccess | undefined)[]): number {
+  const own = accesses.filter((access) => access?.space === space || access?.space === 'generic');
+  return Math.min(...own.map((access) => access!.bytes), ...(own.length === 0 ? [ANY_UNIT] : []));
+}
+
 /** Whether it may write to device memory: a copy writes to the first space that it names. */
 export const writesDeviceMemory = ({ isWrite, instruction: { opcode, modifiers } }: WatchedAccess): boolean =>
   isWrite && (opcode !== 'cp' || modifiers.find((m) => m === 'global' || m.startsWith('shared')) === 'global');

@@ -1,6 +1,7 @@
 import { type GridClock, later, NOTHING_BEFORE, WarpClocks } from './clocks.ts';
 import { ClusterShadow } from './cluster-shadow.ts';
 import type { OlderValues } from './older-values.ts';
+import type { ShadowMemory } from './shadow-memory.ts';
 import { SharedShadow } from './shared-shadow.ts';
 
 /** What the race detector knows of a CTA that runs, beyond device memory. */
@@ -25,11 +26,18 @@ export class WatchedCta {
   proxyFence = 0;
 
   /** @param unitBytes the kernel's smallest access to shared memory. */
-  constructor(warps: number, shared: Uint8Array, unitBytes: number, older: OlderValues, hasClusters: boolean) {
+  constructor(
+    warps: number,
+    shared: Uint8Array,
+    unitBytes: number,
+    place: { shadow: ShadowMemory; block: number },
+    older: OlderValues,
+    hasClusters: boolean,
+  ) {
     this.clocks = new WarpClocks(warps);
     this.fenced = new WarpClocks(warps);
     this.met = new Int32Array(warps);
-    this.shared = new SharedShadow(warps, shared, unitBytes, this.clocks.rows);
+    this.shared = new SharedShadow(warps, shared, unitBytes, this.clocks.rows, place);
     this.across = hasClusters ? new ClusterShadow(warps, unitBytes) : undefined;
     this.older = older;
   }

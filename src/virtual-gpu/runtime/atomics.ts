@@ -199,6 +199,9 @@ function wordTurn(combine: Combine<number>, size: number, first: number): Turn {
   };
 }
 
+/** Where an atomic is tried: none has more bytes. */
+const COPY = new DataView(new ArrayBuffer(16));
+
 /** atom and red: lanes take turns in lane order. `red` has no destination. */
 export function performAtomic(context: WarpContext): void {
   const { operands, lanes } = context;
@@ -226,10 +229,14 @@ function takesOlderValue(
   place: ResolvedAddress,
   { address, lane, size, turn }: { address: Address; lane: number; size: number; turn: Turn },
 ): boolean {
-  const keeps = (bytes: Uint8Array): boolean => {
-    const copy = bytes.slice();
-    turn(context, { ...place, view: new DataView(copy.buffer), offset: 0 }, lane);
-    return copy.every((byte, i) => byte === bytes[i]);
+  const onCopy = { ...place, view: COPY, offset: 0 };
+  const keepsAt = (view: DataView, offset: number): boolean => {
+    for (let at = 0; at < size; at++) COPY.setUint8(at, view.getUint8(offset + at));
+    turn(context, onCopy, lane);
+    for (let at = 0; at < size; at++) if (COPY.getUint8(at) !== view.getUint8(offset + at)) return false;
+    return true;
   };
-  return keeps(context.bytesAt(place, size)) && context.olderValue(place, address, size, lane, keeps) !== undefined;
+  const keeps = (bytes: Uint8Array): boolean =>
+    keepsAt(new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), 0);
+  return keepsAt(place.view, place.offset) && context.olderValue(place, address, size, lane, keeps) !== undefined;
 }

@@ -21,6 +21,7 @@ import {
 } from '../layout.ts';
 import type { AccessWatcher } from '../race-detector/quiet-watcher.ts';
 import { type OlderRead, RaceDetector, type UninitialisedRead } from '../race-detector/race-detector.ts';
+import { ShadowMemory } from '../race-detector/shadow-memory.ts';
 import { type FollowedWarp, type TracedWarp, WarpTracer } from '../race-detector/warp-tracer.ts';
 import { type WatchedPlace, type WatchedWrites, WriteWatcher } from '../race-detector/write-watcher.ts';
 import { SECTOR_BYTES } from './access-costs.ts';
@@ -76,6 +77,8 @@ export interface LaunchRequest {
   isSerial: boolean;
   /** Only note who stores here, instead of looking for races. */
   watch?: WatchedPlace;
+  /** Look for races in JavaScript alone. What compiled code does for it must come out the same. */
+  watchesSlowly?: boolean;
   /** Only note what this warp does. */
   trace?: FollowedWarp;
 }
@@ -137,6 +140,7 @@ export class CtaRunner {
   #patterns: PatternCounter | undefined;
   #sampler: AccessSampler | undefined;
   #watcher: AccessWatcher | undefined;
+  readonly #shadow: ShadowMemory | undefined;
   #tracer: WarpTracer | undefined;
   readonly #races: RaceDetector | undefined;
   #leftovers: Leftovers;
@@ -180,7 +184,8 @@ export class CtaRunner {
     this.#memory.reserve(WARPS);
     this.#counts = emptyCounts(image);
     this.#meetsInCluster = [...image.barriers.values()].some(isClusterWait);
-    this.#races = image.watching ? new RaceDetector(image, this.#memory) : undefined;
+    this.#shadow = image.watching ? new ShadowMemory(image.groups.length) : undefined;
+    this.#races = this.#shadow && new RaceDetector(image, this.#memory, this.#shadow);
   }
 
   /** What `image.wasm` imports. */
@@ -195,9 +200,11 @@ export class CtaRunner {
         patternMiss: (group: number, warp: number, masked: number) => this.#patterns!.miss(group, warp, masked !== 0),
         warpOperation: (site: number, warp: number, masked: number) => this.#warpOperation(site, warp, masked !== 0),
         samplesFull: () => this.#sampler!.makeRoom(),
-        watchGroup: (group: number, warp: number, masked: number) => this.#watcher!.group(group, warp, masked !== 0),
-        watchUniform: (group: number, address: number, warp: number, masked: number) =>
-          this.#watcher!.uniformGroup(group, address, warp, masked !== 0),
+        ...(this.#shadow && { shadow: this.#shadow.memory }),
+        watchGroup: (group: number, warp: number, masked: number, phase: number) =>
+          this.#watcher!.group(group, warp, masked !== 0, phase),
+        watchUniform: (group: number, address: number, warp: number, masked: number, phase: number) =>
+          this.#watcher!.uniformGroup(group, address, warp, masked !== 0, phase),
         watchLanes: (warp: number) => this.#watcher!.lanesMeet(warp),
       },
     };
@@ -265,6 +272,7 @@ export class CtaRunner {
       hasClusters: request.hasClusters,
       isCooperative,
       cluster: this.#residents,
+      leavesAll: this.#watcher !== this.#races || request.watchesSlowly === true,
       bounds: this.#bounds,
       device: new Uint8Array(this.#device.buffer),
     });

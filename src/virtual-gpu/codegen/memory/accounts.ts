@@ -4,8 +4,9 @@
 import { LAUNCH, PATTERN, PATTERN_PHASE, WRITE_FLAGS, WRITE_PAGE_BYTES } from '../../layout.ts';
 import type { FunctionBuilder, Local, MemoryIndex } from '../../wasm/function-builder.ts';
 import type { BlockFrame } from '../block-frame.ts';
+import { HOW } from '../watch/watch-functions.ts';
 import { type AccessGroup, SECTOR_SAMPLED, sectorMarks } from './access-groups.ts';
-import { COUNTED, type PlannedGroup } from './plan.ts';
+import type { PlannedGroup } from './plan.ts';
 import type { Transfer } from './transfers.ts';
 
 /** Notes the chunk's checked addresses, and their sectors when counted. */
@@ -88,14 +89,31 @@ function markBytes(b: FunctionBuilder, address: Local, offset: number, bytes: nu
 }
 
 /** After the chunk loop: hands each group's addresses to the race detector. */
-export function emitWatches({ b, kernel, locals, masked }: BlockFrame, planned: readonly PlannedGroup[]): void {
-  for (const { group, baseLocal } of planned) {
-    if (!COUNTED.has(group.space)) continue;
-    b.i32(group.index);
-    if (group.uniform) b.get(baseLocal!);
-    b.get(locals.warp).i32(masked ? 1 : 0);
-    b.call(group.uniform ? kernel.imports.watchUniform : kernel.imports.watchGroup);
+export function emitWatches(frame: BlockFrame, planned: readonly PlannedGroup[]): void {
+  for (const each of planned) {
+    if (each.group.space === 'shared') emitSharedWatch(frame, each);
+    if (each.group.space === 'global') emitGlobalWatch(frame, each);
   }
+}
+
+const FIRST_PHASE = 0;
+
+function emitGlobalWatch({ b, kernel, locals, masked }: BlockFrame, { group, baseLocal }: PlannedGroup): void {
+  b.i32(group.index);
+  if (group.uniform) b.get(baseLocal!);
+  b.get(locals.warp)
+    .i32(masked ? 1 : 0)
+    .i32(FIRST_PHASE);
+  b.call(group.uniform ? kernel.imports.watchUniform : kernel.imports.watchGroup);
+}
+
+function emitSharedWatch({ b, kernel, locals, masked }: BlockFrame, { group, baseLocal }: PlannedGroup): void {
+  const how =
+    (masked ? HOW.masked : 0) | (group.guarded && !group.uniform ? HOW.guarded : 0) | (group.uniform ? HOW.uniform : 0);
+  b.i32(group.index);
+  if (group.uniform) b.get(baseLocal!);
+  else b.i32(group.pattern);
+  b.get(locals.warp).i32(how).call(kernel.watch!);
 }
 
 /** After the chunk loop: counts each group by the pattern of its addresses. */

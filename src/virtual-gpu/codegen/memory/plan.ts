@@ -19,7 +19,7 @@ export interface PlannedGroup {
 }
 
 /** Addresses of the counted spaces go through the pattern tables. */
-export const COUNTED: ReadonlySet<AccessSpace> = new Set(['global', 'shared']);
+const COUNTED: ReadonlySet<AccessSpace> = new Set(['global', 'shared']);
 
 /** The address operand of a load or store: the first of a store, the last of a load. */
 const addressOperand = (instruction: PtxInstruction): PtxOperand =>

@@ -1,0 +1,196 @@
+import { PATTERN, WARP } from '../../layout.ts';
+import { BLOCK, PHASE, PHASE_FLAGS, SHADOW, SHAPE, STEP } from '../../race-detector/shadow-layout.ts';
+import type { FunctionBuilder, Local } from '../../wasm/function-builder.ts';
+import type { ModuleBuilder } from '../../wasm/module-builder.ts';
+import { chunkOffsets } from '../control/runtime-functions.ts';
+import type { Imports } from '../kernel-context.ts';
+import { definePhaseFunctions, SHADOW_MEMORY } from './phase-functions.ts';
+
+/** How a group's lanes are given: which bits of `how` say what. */
+export const HOW = {
+  /** Only the warp's active lanes. */
+  masked: 1,
+  /** Only the lanes of the group's own mask. */
+  guarded: 2,
+  /** One address for all, and not a pattern that says where each lane's is. */
+  uniform: 4,
+} as const;
+
+const words = (count: number) => new Array<'i32'>(count).fill('i32');
+
+/** (shape, address of the first active lane, warp) → the first phase that is left to JavaScript, or −1. */
+function defineNote(module: ModuleBuilder, unitBytes: number): number {
+  const { read, write } = definePhaseFunctions(module, unitBytes);
+  const b = module.defineFunction({ parameters: words(3), results: ['i32'] });
+  const [shape, first, warp] = [0, 1, 2];
+  const [phase, index, block, at] = [b.local('i32'), b.local('i32'), b.local('i32'), b.local('i32')];
+  b.i32(0).memory('i32.load', SHADOW.cta, SHADOW_MEMORY).tee(block);
+  b.memory('i32.load', BLOCK.hasStrong, SHADOW_MEMORY);
+  b.if(() => b.i32(0).op('return'));
+  b.get(first).i32(Math.log2(unitBytes)).op('i32.shr_u').i32(2).op('i32.shl').get(block).op('i32.add').set(at);
+  b.get(shape).i32(SHAPE.body).op('i32.add').set(phase);
+  b.loop(() => {
+    const pushArguments = () => b.get(phase).get(at).get(warp).memory('i32.load', WARP.warpIndex).get(block);
+    const leaveUnless = (noted: number) => {
+      pushArguments().call(noted).op('i32.eqz');
+      b.if(() => b.get(index).op('return'));
+    };
+    b.get(phase).memory('i32.load', PHASE.flags, SHADOW_MEMORY).i32(PHASE_FLAGS.write).op('i32.and');
+    b.if(
+      () => leaveUnless(write),
+      () => leaveUnless(read),
+    );
+    b.get(phase).memory('i32.load', PHASE.whole, SHADOW_MEMORY);
+    b.get(phase).memory('i32.load', PHASE.partial, SHADOW_MEMORY).op('i32.add').i32(STEP.bytes).op('i32.mul');
+    b.get(phase).op('i32.add').i32(PHASE.steps).op('i32.add').set(phase);
+    b.get(index).i32(1).op('i32.add').tee(index);
+    b.get(shape).memory('i32.load', SHAPE.phases, SHADOW_MEMORY).op('i32.lt_s').brIf(0);
+  });
+  b.i32(-1);
+  return b.index;
+}
+
+const [GROUP, PLACE, WARP_STATE, THE_HOW] = [0, 1, 2, 3] as const;
+
+/**
+ * (group, place, warp, how): notes a group's accesses to shared memory, or leaves them to JavaScript. One function for all ways: V8 copies
+ * small ones into each block that calls them, which takes it longer than to compile the block.
+ * @param unitBytes the kernel's smallest access to shared memory.
+ */
+export function defineWatch(module: ModuleBuilder, imports: Imports, unitBytes: number): number {
+  const note = defineNote(module, unitBytes);
+  return new WatchFunction(module.defineFunction({ parameters: words(4), results: [] }), imports, note).emit();
+}
+
+class WatchFunction {
+  readonly #b: FunctionBuilder;
+  readonly #imports: Imports;
+  readonly #note: number;
+  /** Active lanes, and the address of the first. */
+  readonly #bits: Local;
+  readonly #first: Local;
+  readonly #shape: Local;
+  /** The phase from which JavaScript goes on; −1 where no shape fits. */
+  readonly #left: Local;
+  readonly #deltas: readonly Local[];
+
+  constructor(b: FunctionBuilder, imports: Imports, note: number) {
+    this.#b = b;
+    this.#imports = imports;
+    this.#note = note;
+    this.#bits = b.local('i32');
+    this.#first = b.local('i32');
+    this.#shape = b.local('i32');
+    this.#left = b.local('i32');
+    this.#deltas = chunkOffsets.map(() => b.local('v128'));
+  }
+
+  emit(): number {
+    const b = this.#b;
+    this.#if(
+      HOW.uniform,
+      () => this.#placeOne(),
+      () => this.#placeLanes(),
+    );
+    b.i32(-1).set(this.#left);
+    b.i32(0).memory('i32.load', SHADOW.cta, SHADOW_MEMORY);
+    b.if(() => {
+      b.get(GROUP).i32(2).op('i32.shl').memory('i32.load', SHADOW.heads, SHADOW_MEMORY).tee(this.#shape);
+      b.if(() => b.loop(() => this.#tryShape()));
+    });
+    this.#leave();
+    return b.index;
+  }
+
+  #if(how: number, then: () => void, otherwise?: () => void): void {
+    this.#b.get(THE_HOW).i32(how).op('i32.and');
+    this.#b.if(then, otherwise);
+  }
+
+  #placeOne(): void {
+    const b = this.#b;
+    b.get(PLACE).set(this.#first);
+    b.i32(-1).set(this.#bits);
+    this.#if(HOW.masked, () => b.get(WARP_STATE).memory('i32.load', WARP.activeBits).set(this.#bits));
+  }
+
+  /** Finds the lanes' distances from the first, 0 of those that are not active. */
+  #placeLanes(): void {
+    const b = this.#b;
+    const masks = chunkOffsets.map((offset, chunk) => this.#emitMask(offset, chunk));
+    b.get(this.#bits).op('i32.eqz');
+    b.if(() => b.op('return'));
+    const all = b.local('v128');
+    b.get(PLACE).get(this.#bits).op('i32.ctz').i32(2).op('i32.shl').op('i32.add');
+    b.memory('i32.load', PATTERN.addresses).tee(this.#first).op('i32x4.splat').set(all);
+    for (const [chunk, offset] of chunkOffsets.entries())
+      b.get(PLACE)
+        .memory('v128.load', PATTERN.addresses + offset)
+        .get(all)
+        .op('i32x4.sub')
+        .get(masks[chunk]!)
+        .op('v128.and')
+        .set(this.#deltas[chunk]!);
+  }
+
+  /** A local with the active lanes of a chunk, whose bits are added to those of all. */
+  #emitMask(offset: number, chunk: number): Local {
+    const b = this.#b;
+    const mask = b.local('v128');
+    b.i32x4(-1).set(mask);
+    const narrow = (how: number, base: Local, field: number) =>
+      this.#if(how, () => b.get(mask).get(base).memory('v128.load', field).op('v128.and').set(mask));
+    narrow(HOW.masked, WARP_STATE, WARP.mask + offset);
+    narrow(HOW.guarded, PLACE, PATTERN.mask + offset);
+    b.get(mask)
+      .op('i32x4.bitmask')
+      .i32(chunk * 4)
+      .op('i32.shl')
+      .get(this.#bits)
+      .op('i32.or')
+      .set(this.#bits);
+    return mask;
+  }
+
+  /** In the loop over shapes. */
+  #tryShape(): void {
+    const b = this.#b;
+    this.#pushFits();
+    b.if(() => {
+      b.get(this.#shape).get(this.#first).get(WARP_STATE).call(this.#note).tee(this.#left).i32(0).op('i32.ge_s');
+      b.if(() => this.#leave());
+      b.op('return');
+    });
+    b.get(this.#shape).memory('i32.load', SHAPE.next, SHADOW_MEMORY).tee(this.#shape).brIf(0);
+  }
+
+  /** Pushes whether the lanes lie to each other as in the shape. */
+  #pushFits(): void {
+    const b = this.#b;
+    for (const [chunk, delta] of this.#deltas.entries()) {
+      b.get(delta)
+        .get(this.#shape)
+        .memory('v128.load', SHAPE.deltas + chunkOffsets[chunk]!, SHADOW_MEMORY)
+        .op('v128.xor');
+      if (chunk > 0) b.op('v128.or');
+    }
+    b.op('v128.any_true').get(this.#bits);
+    b.get(this.#shape).memory('i32.load', SHAPE.bits, SHADOW_MEMORY).op('i32.xor').op('i32.or').op('i32.eqz');
+  }
+
+  #leave(): void {
+    const b = this.#b;
+    const pushMasked = () => b.get(THE_HOW).i32(HOW.masked).op('i32.and');
+    this.#if(
+      HOW.uniform,
+      () => {
+        b.get(GROUP).get(PLACE).get(WARP_STATE);
+        pushMasked().get(this.#left).call(this.#imports.watchUniform);
+      },
+      () => {
+        b.get(GROUP).get(WARP_STATE);
+        pushMasked().get(this.#left).call(this.#imports.watchGroup);
+      },
+    );
+  }
+}

@@ -1,0 +1,74 @@
+/**
+ * Layout of the memory in which a worker keeps what the race detector knows of shared memory: compiled code compares and notes the
+ * usual accesses there, JavaScript all others. All figures in bytes.
+ */
+import { LANES } from '../layout.ts';
+
+/** Words at the beginning, one i32 each. */
+export const SHADOW = {
+  /** Address of the block of the CTA that runs; 0 where every access is left to JavaScript. */
+  cta: 0,
+  /** Warps of a CTA, and from one array of a block to the next. */
+  warps: 4,
+  stride: 8,
+  /** By access group: address of its first {@link SHAPE}, or 0. */
+  heads: 1024,
+} as const;
+
+/** For shapes of all groups; groups that find it full are left to JavaScript. */
+export const SHAPE_BYTES = 4 << 20;
+
+/** What is known of one CTA: these words, a state for each warp, then arrays with an i32 for each cell. */
+export const BLOCK = {
+  /** Times of this CTA lie after it. */
+  start: 0,
+  /** Not 0 after a strong access: then writes are left to JavaScript. */
+  hasStrong: 4,
+  states: 16,
+  stateBytes: 16,
+  arrays: 16 + LANES * 16,
+} as const;
+
+/** State of one warp: its time; the latest writes that are ordered before its reads, and before its writes; when its lanes met. */
+export const STATE = { time: 0, readsAfter: 4, writesAfter: 8, met: 12 } as const;
+
+/**
+ * Arrays of a block. Each cell's last plain write: time, {@link META}, access × 32 + lane; one bit for each warp that has read the cell
+ * since; then by warp the time of its last read, and by warp access × 32 + lane of it. Behind them the contents after the last write.
+ */
+export const ARRAY = { writeTime: 0, writeMeta: 1, writeWhere: 2, readers: 3, reads: 4 } as const;
+
+/** Of a cell's last plain write: the warp; another lane that wrote the same by the same instruction, or 0; whether it is agreed. */
+export const META = { warp: 31, otherShift: 8, other: 31 << 8, agreed: 1 << 16 } as const;
+
+/**
+ * How the lanes of a warp lie to each other in one execution of a group: the next shape of the group or 0, the active lanes, each lane's
+ * distance from the first active one, the number of phases, then these.
+ */
+export const SHAPE = { next: 0, bits: 4, phases: 8, deltas: 16, body: 16 + LANES * 4 } as const;
+
+/**
+ * Reads, or writes, of a group that follow each other: what they note, as steps of four neighbouring cells. Steps whose cells are all
+ * touched come first.
+ */
+export const PHASE = { flags: 0, whole: 4, partial: 8, steps: 16 } as const;
+export const PHASE_FLAGS = {
+  write: 1,
+  /** Several lanes read one cell. */
+  byMany: 2,
+  /** Notes reads that the warp has made since it last synchronised, too. */
+  always: 4,
+  /** Of one access: cells that the warp has read since are noted again with those that it has not. */
+  single: 8,
+} as const;
+
+/** A step: distance of its first cell from that of the first active lane, in bytes of an array; what is noted; the cells touched. */
+export const STEP = { delta: 0, where: 16, meta: 32, mask: 48, bytes: 64 } as const;
+
+export const cellsOf = (bytes: number, unitBytes: number): number => Math.ceil(bytes / unitBytes);
+
+export const strideOf = (cells: number): number => (cells * 4 + 31) & ~15;
+
+/** Bytes of a CTA's block. */
+export const blockBytes = (warps: number, cells: number, unitBytes: number): number =>
+  (BLOCK.arrays + (ARRAY.reads + 2 * warps) * strideOf(cells) + cells * unitBytes + 15) & ~15;

@@ -1,0 +1,161 @@
+import { describe, expect, it } from 'vitest';
+import { parsePtx } from '../../../src/ptx/parse.ts';
+import { mulberry32 } from '../../../src/stats/random.ts';
+import { compileKernel } from '../../../src/virtual-gpu/compile-kernel.ts';
+import type { KernelImage } from '../../../src/virtual-gpu/kernel-image.ts';
+import { CtaRunner } from '../../../src/virtual-gpu/runtime/cta-runner.ts';
+import { KernelFault } from '../../../src/virtual-gpu/runtime/fault.ts';
+import { WriteMap } from '../../../src/virtual-gpu/runtime/write-map.ts';
+
+/**
+ * Compiled code notes most accesses to shared memory, JavaScript the others. Random kernels must come out the same when JavaScript notes
+ * all of them: the same fault, with the same two accesses, or none, and the same first read of what nobody wrote.
+ */
+const WARPS = 3;
+const THREADS = WARPS * 32;
+const ROUNDS = 6;
+const SHARED_BYTES = 4096;
+
+interface Outcome {
+  readonly fault: string | undefined;
+  readonly uninitialised: string | undefined;
+  /** Groups of accesses that JavaScript was told of. */
+  readonly told: number;
+}
+
+/** Sixteen bytes of each lane. */
+const WIDE = 'shl.b32 %r9, %r1, 4;';
+/** Addresses, as instructions that leave one in %r9: by lane, by warp, and by the round of the loop. */
+const ADDRESSES: readonly string[] = [
+  'shl.b32 %r9, %r1, 2;',
+  WIDE,
+  'xor.b32 %r9, %r1, 1; shl.b32 %r9, %r9, 2;',
+  'xor.b32 %r9, %r1, 32; shl.b32 %r9, %r9, 2;',
+  'and.b32 %r9, %r1, -32; shl.b32 %r9, %r9, 2;',
+  'and.b32 %r9, %r1, -4; shl.b32 %r9, %r9, 2;',
+  'and.b32 %r9, %r1, 7; shl.b32 %r9, %r9, 6;',
+  'shl.b32 %r9, %r1, 2; and.b32 %r8, %r2, 1; shl.b32 %r8, %r8, 10; xor.b32 %r9, %r9, %r8;',
+  'mov.u32 %r9, 512;',
+];
+
+type Draw = (bound: number) => number;
+
+/** An access. What several warps store may be the same for all: that is no race. */
+function access(draw: Draw): string {
+  const isOneOf = (parts: number): boolean => draw(parts) === 0;
+  const address = ADDRESSES[draw(ADDRESSES.length)]!;
+  const guard = isOneOf(4) ? '@%p1 ' : '';
+  const isWide = address === WIDE && isOneOf(2);
+  const place = `[%r9+${draw(3) * 16}]`;
+  const load = isWide ? `ld.shared.v4.u32 {%r4, %r5, %r6, %r7}, ${place};` : `ld.shared.u32 %r4, ${place};`;
+  const value = ['%r1', '%r2', '%r4', '7'][draw(4)]!;
+  const store = isWide ? `st.shared.v4.u32 ${place}, {%r4, %r5, ${value}, %r7};` : `st.shared.u32 ${place}, ${value};`;
+  return `${address}\n${guard}${isOneOf(3) ? store : load}`;
+}
+
+/** What orders accesses: perhaps only in the first rounds, when compiled code has not seen them often. */
+function meeting(draw: Draw, label: string): string {
+  const opcode = draw(4) === 0 ? 'bar.warp.sync -1;' : 'bar.sync 0;';
+  return draw(4) === 0 ? `@%p2 bra.uni ${label};\n${opcode}\n${label}:` : opcode;
+}
+
+/** @param unit a byte is accessed, too, so that cells are smaller than what most accesses touch. */
+function randomKernel(seed: number): string {
+  const random = mulberry32(seed);
+  const draw: Draw = (bound) => Math.floor(random() * bound);
+  const isOrdered = draw(4) > 0;
+  const body = Array.from({ length: 3 + draw(6) }, (_, i) => [
+    access(draw),
+    ...(isOrdered || draw(2) === 0 ? [meeting(draw, `MET${i}`)] : []),
+  ]).flat();
+  const unit = ['', 'ld.shared.u8 %r4, [%r3];', 'ld.shared.u16 %r4, [%r3];'][draw(3)]!;
+  const filled = Array.from(
+    { length: draw(5) === 0 ? 2 : 10 },
+    (_, i) => `st.shared.u32 [%r3+${i * THREADS * 4}], %r1;`,
+  );
+  return [
+    '.version 8.0\n.target sm_89\n.address_size 64',
+    `.visible .entry random() {\n.reg .b32 %r<10>; .reg .pred %p<4>;`,
+    'mov.u32 %r1, %tid.x; shl.b32 %r3, %r1, 2; mov.u32 %r2, 0; setp.lt.u32 %p1, %r1, 40;',
+    'mov.u32 %r4, 0; mov.u32 %r5, 1; mov.u32 %r6, 2; mov.u32 %r7, 3;',
+    ...filled,
+    'bar.sync 0;',
+    unit,
+    `ROUND:\nsetp.ge.u32 %p2, %r2, ${ROUNDS / 2};`,
+    ...body,
+    `add.u32 %r4, %r4, %r1; add.u32 %r2, %r2, 1; setp.lt.u32 %p3, %r2, ${ROUNDS};\n@%p3 bra.uni ROUND;\nret;\n}`,
+  ].join('\n');
+}
+
+function run(image: KernelImage, watchesSlowly: boolean, orderSeed: number): Outcome {
+  const device = new WebAssembly.Memory({ initial: 4, maximum: 4, shared: true });
+  const runner = new CtaRunner(image, device, new WriteMap());
+  const { env } = runner.imports as { env: Record<string, WebAssembly.ImportValue> };
+  let told = 0;
+  const telling = Object.fromEntries(
+    (['watchGroup', 'watchUniform'] as const).map((name) => [
+      name,
+      (...values: number[]) => {
+        told += 1;
+        (env[name] as (...values: number[]) => void)(...values);
+      },
+    ]),
+  );
+  runner.attach(new WebAssembly.Instance(new WebAssembly.Module(image.wasm), { env: { ...env, ...telling } }));
+  runner.begin({
+    ...{
+      grid: [3, 1, 1],
+      cluster: [1, 1, 1],
+      hasClusters: false,
+      block: [THREADS, 1, 1],
+      dynamicSharedBytes: SHARED_BYTES,
+    },
+    ...{ parameters: new Uint8Array(), ranges: [], rangesByName: {}, orderSeed, instructionsPerCta: 1e6 },
+    ...{
+      deviceBytes: 4 * 65536,
+      smCount: 2,
+      warpsPerSm: 48,
+      privateContents: { kind: 'rubbish', seed: 0 },
+      isSerial: true,
+    },
+    watchesSlowly,
+  });
+  let fault: string | undefined;
+  try {
+    for (let cta = 0; cta < 3; cta++) runner.runCluster(cta);
+  } catch (error) {
+    if (!(error instanceof KernelFault)) throw error;
+    fault = `${error.message} ${error.instruction?.ptxLine} ${error.lane} ${error.address} in ${error.cta}`;
+  }
+  const read = runner.uninitialisedRead;
+  const uninitialised = read && `${read.access.instruction.ptxLine} ${read.address} ${read.cta} ${read.thread}`;
+  return { fault, uninitialised, told };
+}
+
+describe('compiled code and JavaScript find the same', () => {
+  const outcomes: Outcome[] = [];
+
+  it.each(Array.from({ length: 60 }, (_, i) => i))('in random kernel %i', (seed) => {
+    const module = parsePtx(randomKernel(seed));
+    const image = compileKernel({
+      ...{ module, functionName: 'random', globals: new Map(), counting: false, watching: true },
+      fusedMultiplyAdd: true,
+    });
+    const orderSeed = seed % 2 === 0 ? 0 : seed;
+    const [slow, quick] = [run(image, true, orderSeed), run(image, false, orderSeed)];
+    expect({ ...quick, told: 0 }).toEqual({ ...slow, told: 0 });
+    expect(quick.told).toBeLessThanOrEqual(slow.told);
+    outcomes.push(quick, slow);
+  });
+
+  it('of races and of their absence, and JavaScript is told of few accesses of kernels without', () => {
+    const quick = outcomes.filter((_, i) => i % 2 === 0);
+    const slow = outcomes.filter((_, i) => i % 2 === 1);
+    const told = (list: readonly Outcome[]): number =>
+      list.filter(({ fault }) => fault === undefined).reduce((sum, one) => sum + one.told, 0);
+    expect(quick.filter(({ fault }) => fault !== undefined).length).toBeGreaterThan(10);
+    expect(quick.filter(({ fault }) => fault === undefined).length).toBeGreaterThan(10);
+    expect(quick.filter(({ uninitialised }) => uninitialised !== undefined).length).toBeGreaterThan(2);
+    expect(told(quick)).toBeLessThan(told(slow) / 2);
+  });
+});
