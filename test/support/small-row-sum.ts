@@ -11,7 +11,7 @@ const ROW_SUM = fileURLToPath(new URL('../../examples/row-sum', import.meta.url)
  *
  * @param most elements that a shape may have.
  */
-export function smallRowSum(place: string, most = 40_000): string {
+export function smallRowSum(place: string, most = 20_000): string {
   const problem = join(place, 'row-sum');
   cpSync(ROW_SUM, problem, { recursive: true });
   narrowFolder(problem, [`rows * columns <= ${most}`], { name: 'square', dimensions: { rows: 128, columns: 128 } });

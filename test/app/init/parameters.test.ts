@@ -143,7 +143,7 @@ function fileOf(text: string): string {
 
 describe('numbers of published files', () => {
   sampled('files with parameters', Object.keys(EXPECTED), {
-    oneIn: 6,
+    oneIn: 10,
     placeOf: (name) => (name.startsWith('published/') ? `test/app/init/${name}.cu` : `test/cuda-source/${name}.cu`),
   })('%s: become parameters of the kernel', { timeout: 120_000 }, async (name) => {
     const { parameters, constraints, stays, block } = EXPECTED[name]!;
