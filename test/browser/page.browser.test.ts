@@ -165,11 +165,12 @@ describe.skipIf(CHROMIUM === undefined)('the page in Chromium (skipped where the
     await page.goto(`${new URL(address).origin}/#/runs`);
     await page.reload();
     await page.getByText(/^10\d\d runs/).waitFor();
+    expect(await page.getByText('unreadable').count()).toBe(0);
     expect(await page.locator('tbody tr').count()).toBeLessThan(60);
     await page.goto(`${new URL(address).origin}/#/run/${LONG_RUN}`);
     const table = page.getByRole('region', { name: 'Evaluations' });
     await table.getByRole('link', { name: 'e1', exact: true }).waitFor();
-    await table.evaluate('(box) => { box.scrollTop = box.scrollHeight; }');
+    await table.press('End');
     await table.getByRole('link', { name: 'e5000', exact: true }).waitFor();
     expect(await table.getByRole('row').count()).toBeLessThan(60);
   }, 60_000);
@@ -242,7 +243,7 @@ function manyRuns(store: string, of: string): void {
     events.find((event) => event.type === type),
   );
   const first = events.find(({ type }) => type === 'evaluation-finished');
-  const { counters: _counters, findings: _findings, ...evaluation } = first.evaluation;
+  const { counters: _counters, ...evaluation } = { ...first.evaluation, findings: [] };
   const write = (id: string, count: number): void => {
     const judged = Array.from({ length: count }, (_, i) => ({
       ...first,

@@ -81,6 +81,7 @@ function RunState({ watched, again }: { readonly watched: Watched; readonly agai
         <dt>State</dt>
         <dd>
           {run.state === 'finished' ? `${run.stopReason}: ${run.detail}` : run.state}
+          {run.error !== null && `: ${run.error}`}
           {trying !== undefined && run.state === 'running' && `: trying ${trying}`}
         </dd>
         <dt>Evaluations</dt>

@@ -6,6 +6,10 @@ import { describeError } from '../use.ts';
 
 /** Without HTML of its own. Links lead to files of the documentation, which are not here: their words stay. */
 const markdown = new MarkdownIt({ html: false });
+// As a class: the policy blocks styles in attributes.
+for (const tag of ['th', 'td'])
+  markdown.renderer.rules[`${tag}_open`] = (tokens, index) =>
+    String(tokens[index]!.attrGet('style')).includes('right') ? `<${tag} class="number">` : `<${tag}>`;
 markdown.renderer.rules.link_open = () => '<em>';
 markdown.renderer.rules.link_close = () => '</em>';
 
