@@ -5,6 +5,7 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { courseBlocks } from './results/course-blocks.ts';
 import { escapeChances } from './results/escape-chances.ts';
 import { instructionBlocks } from './results/instructions.ts';
 import { blockNames, replaceBlocks } from './results/markers.ts';
@@ -27,7 +28,9 @@ export const documentationPages = async (): Promise<string[]> => {
   const docs = pages
     .filter((entry) => entry.isFile() && entry.name.endsWith('.md'))
     .map((entry) => join(entry.parentPath, entry.name).slice(root.length));
-  return ['README.md', 'problems/attention/README.md', ...docs.sort()];
+  const lessons = await readdir(join(root, 'course'));
+  const course = lessons.sort().map((lesson) => `course/${lesson}/page.md`);
+  return ['README.md', 'problems/attention/README.md', ...course, ...docs.sort()];
 };
 
 /** Every generated file with its contents, and the blocks that no page shows. */
@@ -46,6 +49,7 @@ export const generate = async (): Promise<{ files: Map<string, string>; unusedBl
     ...searchBlocks(search),
     ...(await registerBlocks()),
     ...(await unrollingBlocks()),
+    ...(await courseBlocks()),
   };
   const files = new Map(
     Object.entries({ ...figures(recordings), ...measuredFigures(measured), ...searchFigures(search) }),

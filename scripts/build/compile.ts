@@ -14,8 +14,8 @@ export interface CompileOptions {
 }
 
 /**
- * Compiles src/ and the references of problems/ to `output`, and copies what lies in src/ beside the code, such as PTX.
- * The compiler prints its own errors; nothing is written to problems/.
+ * Compiles src/ and the references of problems/ and course/ to `output`, and copies what lies in src/ beside the code, such as PTX.
+ * The compiler prints its own errors; nothing is written beside them.
  *
  * @returns whether it compiled.
  */
@@ -40,12 +40,18 @@ const copyAssets = async (from: string, to: string): Promise<void> => {
   }
 };
 
-/** The compiled reference of every problem that has one, by the problem's folder name. */
+/** Folders of problems whose references run from the package. */
+export const PROBLEM_FOLDERS = ['problems', 'course'] as const;
+
+/** The compiled reference of every problem that has one, by the problem's folder, such as `problems/softmax`. */
 export const compiledReferences = async (output: string): Promise<ReadonlyMap<string, string>> => {
   const references = new Map<string, string>();
-  for (const problem of await readdir(join(ROOT, 'problems'))) {
-    const file = join(output, 'problems', problem, 'reference.js');
-    if (existsSync(file)) references.set(problem, selfContained(problem, await readFile(file, 'utf8')));
+  for (const folder of PROBLEM_FOLDERS) {
+    for (const name of await readdir(join(ROOT, folder))) {
+      const problem = `${folder}/${name}`;
+      const file = join(output, problem, 'reference.js');
+      if (existsSync(file)) references.set(problem, selfContained(problem, await readFile(file, 'utf8')));
+    }
   }
   return references;
 };
@@ -54,7 +60,7 @@ export const compiledReferences = async (output: string): Promise<ReadonlyMap<st
 const selfContained = (problem: string, javascript: string): string => {
   const imported = /^(?:import|export)\b[^;]*\bfrom\s*['"](?<specifier>[^'"]+)['"]/m.exec(javascript);
   if (imported) {
-    throw new Error(`problems/${problem}/reference.ts imports ${imported.groups!.specifier}; it may import only types`);
+    throw new Error(`${problem}/reference.ts imports ${imported.groups!.specifier}; it may import only types`);
   }
   return `// Built from reference.ts.\n${javascript}`;
 };

@@ -21,10 +21,28 @@ const runtimeOnly = (path: string): boolean =>
 const folder = (name: string, include: Source['include'] = everything): Source => ({ from: name, to: name, include });
 const dependency = (name: string, include: Source['include']): Source => folder(`node_modules/${name}`, include);
 
+/** What a worker of a queue loads: packages, with their licences, and the folder of each that Node loads from. */
+const QUEUE: readonly { readonly name: string; readonly from?: string; readonly licence?: string }[] = [
+  { name: 'bullmq', from: 'dist/cjs/' },
+  ...[{ name: 'ioredis', from: 'built/' }, { name: '@ioredis/commands' }, { name: 'cluster-key-slot', from: 'lib/' }],
+  ...[{ name: 'debug', from: 'src/' }, { name: 'denque' }, { name: 'redis-errors' }, { name: 'standard-as-callback' }],
+  ...[{ name: 'ms', licence: 'license.md' }, { name: 'cron-parser', from: 'dist/' }, { name: 'node-abort-controller' }],
+  { name: 'luxon', from: 'build/node/', licence: 'LICENSE.md' },
+  ...[{ name: 'msgpackr', from: 'dist/node.cjs' }, { name: 'semver' }, { name: 'tslib', licence: 'LICENSE.txt' }],
+];
+const loadedBy = ({ name, from = '' }: (typeof QUEUE)[number]): Source =>
+  dependency(
+    name,
+    (path) =>
+      /^(package\.json|licen[cs]e[^/]*)$/i.test(path) || (path.startsWith(from) && /\.(c?js|json|lua)$/.test(path)),
+  );
+
 const SOURCES: readonly Source[] = [
   folder('bin'),
   folder('headers'),
   folder('problems', (path) => !/(^|\/)(__pycache__|reference\.[jt]s$)/.test(path)),
+  // Learners get a copy of reference.ts.
+  folder('course', (path) => !/(^|\/)(__pycache__|\.warpsmith|reference\.js$)/.test(path)),
   folder('python', (path) => !/(^|\/)(__pycache__|\.venv)(\/|$)/.test(path)),
   folder('schemas'),
   folder('examples', (path) => !/(^|\/)(__pycache__|\.warpsmith)(\/|$)/.test(path)),
@@ -34,6 +52,7 @@ const SOURCES: readonly Source[] = [
   dependency('diff', (path) => /^(package\.json|LICENSE|libesm\/(package\.json|.*\.js))$/.test(path)),
   dependency('koffi', (path) => /^(package\.json|LICENSE\.txt|(index|indirect|src\/koffi\/.*)\.c?js)$/.test(path)),
   dependency('@koromix/koffi-linux-x64', (path) => /^(package\.json|index\.js|linux_x64\/koffi\.node)$/.test(path)),
+  ...QUEUE.map(loadedBy),
 ];
 
 const FILES = ['package.json', 'LICENSE', 'README.md', 'CHANGELOG.md'];
@@ -55,7 +74,7 @@ export const bundleEntries = async ({ build, references, withClang }: Contents):
   { path: 'node/bin/node', bytes: loadedPart(await readFile(nodeBinary())), executable: true },
   ...(await folderEntries(join(build, 'src'), 'dist/src', (path) => !path.endsWith('.d.ts'))),
   ...[...references].map(([problem, javascript]) => ({
-    path: `problems/${problem}/reference.js`,
+    path: `${problem}/reference.js`,
     bytes: Buffer.from(javascript),
   })),
   ...(await Promise.all(SOURCES.map(({ from, to, include }) => folderEntries(join(ROOT, from), to, include)))).flat(),
@@ -95,6 +114,10 @@ const THIRD_PARTY = [
   { folder: 'node_modules/@noble/hashes', file: 'LICENSE', name: '@noble/hashes', in: 'node_modules/@noble/hashes/' },
   { folder: 'node_modules/diff', file: 'LICENSE', name: 'diff', in: 'node_modules/diff/' },
   { folder: 'node_modules/koffi', file: 'LICENSE.txt', name: 'koffi', in: 'node_modules/{koffi,@koromix}/' },
+  ...QUEUE.map(({ name, licence = 'LICENSE' }) => {
+    const folder = `node_modules/${name}`;
+    return { folder, file: licence, name, in: `${folder}/` };
+  }),
 ];
 const CLANG_NOTICE = { folder: CLANG, file: 'LICENSE', name: 'Zig, with clang and LLVM', in: `${CLANG}/` };
 

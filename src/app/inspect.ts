@@ -1,14 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ArtifactStore } from '../core/artifacts.ts';
 import type { DeviceIdentity } from '../core/device.ts';
 import { WarpsmithError } from '../core/errors.ts';
 import type { EvaluationRequest } from '../core/evaluation.ts';
 import type { Workload } from '../core/problem.ts';
 import { completeRequest, type RequestOf } from '../core/requests/request.ts';
 import { untilAborted } from '../core/until-aborted.ts';
-import { sha256 } from '../process/sha256.ts';
 import { buildInspectView, type InspectView } from '../reports/inspect-view.ts';
 import { type CandidateTarget, candidateTarget } from './candidate-target.ts';
+import { holdTexts } from './hold-texts.ts';
 import { ensureTrustedFor } from './loading/trust.ts';
 import { type OnDevice, openSession } from './session.ts';
 import { chooseWorkload } from './workload.ts';
@@ -74,17 +73,4 @@ function workloadOf({ origin, problem }: CandidateTarget, { workload, cache }: I
   if (workload !== undefined || !origin) return chooseWorkload(problem.file, workload, cache);
   const ofRun = origin.run.started.workload;
   return cache === undefined ? ofRun : { ...ofRun, cache };
-}
-
-/** Keeps texts in memory while the command needs them. */
-function holdTexts(): ArtifactStore & { get(hash: string): string | undefined } {
-  const texts = new Map<string, string>();
-  return {
-    get: (hash) => texts.get(hash),
-    put(contents) {
-      const hash = sha256(contents);
-      texts.set(hash, typeof contents === 'string' ? contents : new TextDecoder().decode(contents));
-      return hash;
-    },
-  };
 }

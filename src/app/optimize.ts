@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { join, resolve, sep } from 'node:path';
 import { makeCandidate } from '../core/candidate.ts';
 import { deriveSeed } from '../core/derive-seed.ts';
@@ -39,13 +40,17 @@ import { hashProblemFiles } from './loading/hash-problem-files.ts';
 import { ensureTrustedFor } from './loading/trust.ts';
 import { writeReport } from './report.ts';
 import type { DrawSeed } from './seed.ts';
-import { type OnDevice, openSession, type Session } from './session.ts';
+import type { OnDevice, Session } from './session.ts';
 import { loadProblemTarget } from './target.ts';
+import { chosenDevices } from './workers/chosen-devices.ts';
+import { openRunSession } from './workers/open-run-session.ts';
 import { chooseObjective } from './workload.ts';
 
 export type OptimizeRequest = OnDevice<RequestOf<'optimize'>> & {
   /** Whether the seed of a resumed run was drawn, not given. Then its confirmations draw theirs, too. */
   readonly seedDrawn?: boolean;
+  /** Of a resumed run. */
+  readonly queueScope?: string;
   /** Instead of those that the options give. */
   readonly budgets?: Budgets;
   /** Serves the agents of `--author`; needed only with one. */
@@ -119,16 +124,40 @@ function refuseConflicts({ strategy, diagnosis, exploring }: CompleteRequest<'op
   });
 }
 
+/**
+ * An author writes one kernel at a time, and a replay of a recording makes one evaluation after the other.
+ *
+ * @throws WarpsmithError `conflicting-options`.
+ */
+function refuseSeveralWorkers(request: CompleteRequest<'optimize'> & { readonly device: string }): void {
+  if (request.queue === undefined && !chosenDevices(request)) return;
+  const flag = request.author ? '--author' : request.record === undefined ? undefined : '--record';
+  if (flag === undefined) return;
+  const why = request.author ? 'Authors write one kernel at a time' : 'A replay makes one evaluation after the other';
+  throw new WarpsmithError({
+    code: 'conflicting-options',
+    message: `${why}; several workers judge several candidates at a time.`,
+    path: flag,
+    received: `${flag} and ${request.workers === undefined ? `--device ${request.device}` : `--workers ${request.workers}`}`,
+    expected: 'one of them',
+    hint: `Leave ${flag} out, or use one device and one worker.`,
+  });
+}
+
+const queueScopeOf = ({ queue }: OptimizeRequest): string | undefined =>
+  queue === undefined ? undefined : randomUUID();
+
 /** @throws WarpsmithError for bad files or options. */
 export async function prepareRun(asked: OptimizeRequest): Promise<PreparedRun> {
   const request = completeRequest('optimize', asked);
   refuseConflicts(request);
   refuseAuthorConflicts(request);
+  refuseSeveralWorkers({ ...request, device: asked.device });
   const goal = request.goal === undefined ? undefined : parseGoal(request.goal);
   const { folder, problem, start, rungs } = await loadProblemTarget(request.target, request.dtype);
   await ensureTrustedFor(request, problem);
   return {
-    request: { ...request, target: folder },
+    request: { ...request, target: folder, queueScope: request.queueScope ?? queueScopeOf(request) },
     budgets: request.budgets ?? budgetsOf(request),
     problem,
     workloads: chooseObjective(problem.file, request.workloads, request.cache),
@@ -150,7 +179,7 @@ export async function optimizeProblem(request: OptimizeRequest): Promise<Optimiz
   const prepared = await prepareRun({ ...(replayed && { seed: replayed.seed, seedDrawn: true }), ...request });
   const { problem, workloads, goal } = prepared;
   const { store } = prepared.request;
-  await using session: Session = await openSession(request);
+  await using session: Session = await openRunSession(prepared.request);
   if (goal) refuseGoalBelowBound(goal, boundOf(prepared, session));
   const over = workloads.length === 1 ? workloads[0]!.name : `${workloads.length}-workloads`;
   const run = createRunFolder(store, runId(new Date(), problem.file.name, over));
@@ -268,6 +297,8 @@ const requestToLog = (request: OptimizeRequest, problem: Problem): RunRequest =>
   // Without an author their defaults mean nothing, and logs are what they were before there were any.
   ...(request.author === undefined && NOTHING_OF_AUTHORS),
   target: resolve(request.target),
+  devices: request.device.startsWith('cuda:') && chosenDevices(request) ? request.device : undefined,
+  queueScope: request.queueScope,
   record: request.record === undefined ? undefined : resolve(request.record),
   replay: request.replay === undefined ? undefined : resolve(request.replay),
   transcript: request.transcript === undefined ? undefined : resolve(request.transcript),

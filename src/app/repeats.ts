@@ -81,7 +81,7 @@ export function problemDigest({ folder, file }: Pick<Problem, 'folder' | 'file'>
 }
 
 /** Every .npy file that a generator names, wherever in problem.json. */
-function arrayFiles(value: unknown): string[] {
+export function arrayFiles(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return [];
   const { kind, file } = value as Partial<Extract<Generator, { kind: 'npy' }>>;
   const own = kind === 'npy' && typeof file === 'string' ? [file] : [];
@@ -94,7 +94,7 @@ const MAXIMUM_ARRAY_BYTES = 2 ** 31 - 1;
 /** Files of arrays may be large: read again only when they changed. */
 const fileDigests = new Map<string, { readonly signature: string; readonly digest: string }>();
 
-function fileDigest(path: string): string {
+export function fileDigest(path: string): string {
   const found = statSync(path, { throwIfNoEntry: false });
   if (!found?.isFile()) return 'missing';
   const signature = `${found.size} ${found.mtimeMs} ${found.ctimeMs} ${found.ino}`;

@@ -27,8 +27,9 @@ import { ensureTrustedFor } from './loading/trust.ts';
 import { type OptimizeOutcome, type OptimizeRequest, type PreparedRun, runLoop } from './optimize.ts';
 import { readReport, writeReport } from './report.ts';
 import { resumePoint } from './resume-point.ts';
-import { openSession, type Session, type SessionOptions, type Surroundings } from './session.ts';
+import type { Session, Surroundings } from './session.ts';
 import { loadProblemTarget } from './target.ts';
+import { openRunSession, type RunSessionOptions } from './workers/open-run-session.ts';
 
 export type ResumeRequest = RequestOf<'resume'> &
   Surroundings & {
@@ -53,7 +54,7 @@ export interface ResumeOutcome extends OptimizeOutcome {
  */
 export async function resumeRun(
   request: ResumeRequest,
-  open: (options: SessionOptions) => Promise<Session> = openSession,
+  open: (options: RunSessionOptions) => Promise<Session> = openRunSession,
 ): Promise<ResumeOutcome> {
   const { store, run: which } = completeRequest('resume', request);
   const folder = findRun(store, which);
@@ -222,7 +223,7 @@ async function prepareAgain(
   refuseOtherKernels([start, ...rungs], started, events);
   const request = completeRequest('optimize', {
     ...options,
-    device: started.device.id,
+    device: options.devices ?? started.device.id,
     workloads: [],
     parameters: started.start.parameters,
     seed: started.seed,

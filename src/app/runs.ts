@@ -9,12 +9,14 @@ import { authoredView } from '../reports/view/authored.ts';
 import { openContentStore } from '../store/content-store.ts';
 import { readEventLog, readingLog } from '../store/event-log.ts';
 import type { RecordedEvent } from '../store/events.ts';
+import { ofType } from '../store/events.ts';
 import type { RunRow } from '../store/index/rows.ts';
 import { withRunIndex } from '../store/index/run-index.ts';
 import { eventsPath, findRun, RUN_FILES, runFolderPath } from '../store/run-folder.ts';
 import { isBeingWritten } from '../store/writer-lock.ts';
 
-function listed(store: string, row: RunRow): ListedRun {
+/** A row of the index, and whether somebody writes the run now. */
+export function listed(store: string, row: RunRow): ListedRun {
   const folder = runFolderPath(store, row.id);
   // Only an unfinished run may still be in progress.
   return { ...row, folder, state: runState(row, row.stopReason === null && isBeingWritten(folder)) };
@@ -93,12 +95,18 @@ function showRun(folder: string): ShownRun {
   };
 }
 
-function showEvaluation(folder: string, id: string): ShownEvaluation {
-  const { events } = readEventLog(eventsPath(folder));
+/** @param events of the run's log, where they have been read. */
+export function showEvaluation(
+  folder: string,
+  id: string,
+  events: readonly RecordedEvent[] = readEventLog(eventsPath(folder)).events,
+): ShownEvaluation {
   const index = events.findIndex((event) => event.type === 'evaluation-finished' && event.evaluation.id === id);
   const finished = events[index];
   if (finished?.type !== 'evaluation-finished') throw unknownEvaluation(folder, id, events);
-  const proposal = events.slice(0, index).findLast((event) => event.type === 'move-proposed');
+  const proposal = ofType(events.slice(0, index), 'move-proposed').findLast(
+    ({ iteration }) => iteration === finished.iteration,
+  );
   // A confirmation at the end proposes nothing.
   const isProposed = proposal?.candidate.id === finished.evaluation.candidate.id;
   const choice = isProposed ? events.slice(0, index).findLast((event) => event.type === 'arm-chosen') : undefined;

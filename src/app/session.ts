@@ -14,6 +14,7 @@ import type { GpuInstruments } from '../evaluation/instruments/gpu-instruments.t
 import type { ExpectationCache } from '../evaluation/oracle/expectation-cache.ts';
 import type { DeviceReference } from '../evaluation/oracle/expectations.ts';
 import type { SeedSubject } from '../evaluation/recording/repeat.ts';
+import type { TraceOutcome, TraceRequest, traceWarp } from '../evaluation/trace-warp.ts';
 import { networkWall } from '../process/network-wall.ts';
 import type { Priors } from '../store/events.ts';
 import type { Toolchain } from '../toolchains/toolchain.ts';
@@ -71,6 +72,8 @@ export interface Session extends AsyncDisposable {
   readonly evaluator: Evaluator;
   /** Compiles and loads a candidate, and runs nothing. Absent in replays. Not while a candidate is being judged. */
   readonly compile?: (candidate: Candidate, signal?: AbortSignal) => Promise<CompileLook>;
+  /** Follows one warp of a candidate. Only on virtual devices; not while a candidate is being judged. */
+  readonly trace?: (request: TraceRequest) => Promise<TraceOutcome>;
   /** Names and versions that results may depend on. */
   readonly environment: Readonly<Record<string, string>>;
   /**
@@ -148,6 +151,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     toolchain,
     evaluator,
     compile: (candidate, signal) => lookAtCode({ device, toolchain }, candidate, signal),
+    trace: kind === 'virtual' ? (request) => followWarp({ device, toolchain, oracle }, request) : undefined,
     environment,
     drawSeed,
     repeats,
@@ -163,6 +167,9 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     },
   };
 }
+
+const followWarp = async (tools: Parameters<typeof traceWarp>[0], request: TraceRequest): Promise<TraceOutcome> =>
+  (await import('../evaluation/trace-warp.ts')).traceWarp(tools, request);
 
 async function lookAtCode(
   { device, toolchain }: { device: Device; toolchain: Toolchain },

@@ -33,7 +33,7 @@ export function createBestSoFar(): BestSoFar {
   let kept: Best[] = [];
   /** Candidate id → start's time ÷ its time on fresh blocks. */
   let confirmed = new Map<string, number>();
-  /** Evaluations since the last decision. */
+  /** Evaluations of candidates that are not decided on. */
   let judged: EvaluationFinishedEvent['evaluation'][] = [];
 
   const begin = (ofRun: readonly WeightedWorkload[]): void => {
@@ -45,7 +45,7 @@ export function createBestSoFar(): BestSoFar {
   const decide = ({ decision, evaluationId }: DecisionEvent): void => {
     const own = judged.find(({ id }) => id === evaluationId);
     const timed = judged.filter(({ timing, candidate }) => timing && candidate.id === own?.candidate.id);
-    judged = [];
+    judged = judged.filter(({ candidate }) => candidate.id !== own?.candidate.id);
     if (decision === 'revert' || !own?.timing) return;
     const times = new Map(timed.map(({ workload, timing }) => [workload.name, timing!.medianNs]));
     kept.push({ evaluationId, candidateId: own.candidate.id, timing: own.timing, times });

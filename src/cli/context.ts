@@ -26,12 +26,13 @@ export type Run<Request> = (request: Request, context: CommandContext) => Promis
  * @param ofRun the device of the run that the command is about, if it is about one.
  */
 export async function deviceOrDefault(
-  { device, replay }: { readonly device?: string; readonly replay?: string },
+  { device, replay, queue }: { readonly device?: string; readonly replay?: string; readonly queue?: string },
   { streams }: CliContext,
   ofRun: () => DeviceOfRun | undefined = () => undefined,
 ): Promise<string> {
   if (device !== undefined) return device;
   if (replay !== undefined) return 'recorded';
+  if (queue !== undefined) return 'queue';
   const known = ofRun();
   if (known) {
     streams.err.write(`No --device given: using ${known.device} (that of run ${known.run}).\n`);

@@ -1,4 +1,5 @@
 import type { DeviceOfRun } from '../app/candidate-target.ts';
+import { platformNotice } from '../app/doctor/platform.ts';
 import type { OnDevice, Surroundings } from '../app/session.ts';
 import { WarpsmithError } from '../core/errors.ts';
 import type { CommandName } from '../core/requests/commands.ts';
@@ -6,7 +7,11 @@ import { longFlag, optionsOf } from '../core/requests/request.ts';
 import { terminalAsks } from './ask-trust.ts';
 import { type CliContext, deviceOrDefault } from './context.ts';
 
-type Asked = Readonly<Record<string, unknown>> & { readonly device?: string; readonly replay?: string };
+type Asked = Readonly<Record<string, unknown>> & {
+  readonly device?: string;
+  readonly replay?: string;
+  readonly queue?: string;
+};
 
 function refuseConflicts(name: CommandName, request: Asked): void {
   if (request.replay === undefined) return;
@@ -22,6 +27,12 @@ function refuseConflicts(name: CommandName, request: Asked): void {
       hint: `Remove ${flag} to replay, or --replay to judge again.`,
     });
   }
+}
+
+/** Once, before what may need a compiler or a GPU; a replay needs neither. */
+export function notePlatform({ replay }: Pick<Asked, 'replay'>, { streams }: CliContext): void {
+  const notice = replay === undefined ? platformNotice(process) : undefined;
+  if (notice !== undefined) streams.err.write(`${notice}\n`);
 }
 
 /** Notes on stderr which options have no effect on a virtual device. */
@@ -48,6 +59,7 @@ export async function onDevice<R extends Asked>(
   ofRun?: () => DeviceOfRun | undefined,
 ): Promise<OnDevice<R>> {
   refuseConflicts(name, request);
+  notePlatform(request, context);
   const device = await deviceOrDefault(request, context, ofRun);
   noteIgnored(name, request, device, context);
   return { ...request, ...surroundings(context), device };

@@ -47,9 +47,10 @@ export function createLiveProgress(stream: NodeJS.WriteStream): Progress {
   const speedOf = new Map<string, number>();
   /** True while the events of an old log are replayed. */
   let isQuiet = false;
-  let move = '';
-  /** Results of the current move's evaluations, until its decision. */
-  const results = new Map<string, string>();
+  /** Moves that are being judged, by iteration; the start as 0. */
+  const moves = new Map<number, string>();
+  /** Evaluations of moves that are not decided on. */
+  let undecided: EvaluationFinishedEvent[] = [];
   let running: { readonly what: string; readonly sinceMs: number } | undefined;
   let stage = '';
 
@@ -63,6 +64,13 @@ export function createLiveProgress(stream: NodeJS.WriteStream): Progress {
     running = { what, sinceMs: performance.now() };
     stage = '';
     area?.refresh();
+  };
+
+  /** What is being judged: the move begun last, and how many others. */
+  const showMoves = (): void => {
+    const [iteration, move] = [...moves].at(-1)!;
+    const others = moves.size > 1 ? ` and ${moves.size - 1} more` : '';
+    start(`[${iteration}] ${move}${others}`);
   };
 
   /** Estimates the remaining time from the mean time per evaluation, limited by the budget in minutes. */
@@ -96,7 +104,7 @@ export function createLiveProgress(stream: NodeJS.WriteStream): Progress {
       const over = workloads.map(({ name }) => name).join(', ');
       print(`Optimising ${problem.name} ${over} on ${device.name}${goal ? `, goal ${goal.text}` : ''}`);
       limit = budgets.maximumEvaluations;
-      move = kernel;
+      moves.set(0, kernel);
       start(`the start, ${kernel}`);
     },
     'author-asked': ({ iteration, author, outcome, code }) => {
@@ -114,12 +122,12 @@ export function createLiveProgress(stream: NodeJS.WriteStream): Progress {
     'author-redirected': ({ step, reason }) => print(`${step}: ${reason}`, 'yellow'),
     'move-proposed': ({ iteration, move: change }) => {
       isSearching = true;
-      move = formatMove(change);
-      start(`[${iteration}] ${move}`);
+      moves.set(iteration, formatMove(change));
+      showMoves();
     },
     'evaluation-finished': (event) => {
       evaluationCount += 1;
-      results.set(event.evaluation.id, describeResult(event));
+      undecided.push(event);
     },
     decision: ({ iteration, decision, evaluationId, ratio, comparedWith }) => {
       const speed = comparedWith === null ? 1 : ratio === null ? null : (speedOf.get(comparedWith) ?? 1) * ratio;
@@ -129,12 +137,16 @@ export function createLiveProgress(stream: NodeJS.WriteStream): Progress {
       const word = comparedWith === null ? 'start' : isKept ? 'kept' : 'reverted';
       const gain = comparedWith === null || ratio === null ? '' : `, ${formatRatio(ratio)}`;
       // With several workloads, shows the time of the first one, unless one of them failed.
-      const shown = ratio === null && comparedWith !== null ? [...results.values()].at(-1) : results.get(evaluationId);
+      const own = undecided.filter((event) => event.iteration === iteration);
+      undecided = undecided.filter((event) => event.iteration !== iteration);
+      const isFailed = ratio === null && comparedWith !== null;
+      const shown = isFailed ? own.at(-1) : own.find(({ evaluation }) => evaluation.id === evaluationId);
       print(
-        `[${iteration}] ${word.padEnd(LONGEST_WORD)} ${move}, ${shown ?? 'not judged'}${gain}`,
+        `[${iteration}] ${word.padEnd(LONGEST_WORD)} ${moves.get(iteration)}, ${shown ? describeResult(shown) : 'not judged'}${gain}`,
         comparedWith === null ? undefined : isKept ? 'green' : 'yellow',
       );
-      results.clear();
+      moves.delete(iteration);
+      if (moves.size > 0) showMoves();
     },
     confirmation: ({ candidate, outcome, reason }) => {
       const isFine = outcome !== 'refused';

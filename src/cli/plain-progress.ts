@@ -98,6 +98,10 @@ export function createPlainProgress(stream: NodeJS.WriteStream): Progress {
   const print = (line: string): void => void stream.write(`${line}\n`);
   const best = createBestSoFar();
   let workloadCount = 1;
+  /** Moves that are being judged, by iteration. */
+  const pending = new Set<number>();
+  /** Several were at once: lines then say which move they are about. */
+  let isSeveralAtOnce = false;
   const handlers: Handlers = {
     'run-started': ({ problem, workloads, device, goal, budgets }) => {
       workloadCount = workloads.length;
@@ -108,18 +112,25 @@ export function createPlainProgress(stream: NodeJS.WriteStream): Progress {
     },
     'move-proposed': (event) => {
       const { iteration, move } = event;
+      pending.add(iteration);
+      isSeveralAtOnce ||= pending.size > 1;
       print(`${paint('bold', `[${iteration}]`)} trying ${formatMove(move)}`);
       print(`    why: ${describeWhy(event)}`);
     },
     'evaluation-finished': (event) => {
       const { evaluation, iteration } = event;
-      const prefix = iteration === 0 ? `${paint('bold', '[0]')} start ${evaluation.candidate.kernel}, ` : '    result ';
+      const of = isSeveralAtOnce && pending.has(iteration) ? `[${iteration}] ` : '    ';
+      const prefix =
+        iteration === 0 ? `${paint('bold', '[0]')} start ${evaluation.candidate.kernel}, ` : `${of}result `;
       const on = workloadCount > 1 ? ` on ${evaluation.workload.name}` : '';
       print(`${prefix}${evaluation.id}${on}: ${describeResult(event)}`);
     },
-    decision: ({ decision, reason, comparedWith }) => {
+    decision: ({ iteration, decision, reason, comparedWith }) => {
       if (comparedWith === null) return;
-      print(`    ${decision === 'keep' ? paint('green', 'keep') : paint('yellow', 'revert')}: ${reason}`);
+      pending.delete(iteration);
+      print(
+        `${isSeveralAtOnce ? `[${iteration}] ` : '    '}${decision === 'keep' ? paint('green', 'keep') : paint('yellow', 'revert')}: ${reason}`,
+      );
     },
     'move-abandoned': ({ moveKey, reason }) => print(`    giving up ${moveKey}: ${reason}`),
     'author-asked': (event) => print(`    ${describeAsked(event)}`),

@@ -9,6 +9,7 @@ import type { LaunchPlan } from './launch-plan.ts';
 import type { MeasuringDevice } from './measuring-device.ts';
 import type { Printed } from './printed.ts';
 import type { Timing } from './timing.ts';
+import type { TracedPlace, WarpTrace } from './warp-trace.ts';
 
 export const deviceIdentitySchema = z.strictObject({
   id: z.string().describe('`virtual:l4`, `cuda:0`.'),
@@ -39,6 +40,11 @@ export interface RunOptions {
   findRaces?: boolean;
   /** Tell who stores to these bytes of a buffer; nothing is counted then, and no race looked for. Virtual devices only. */
   watch?: { readonly buffer: string; readonly offsetBytes: number; readonly bytes: number };
+  /**
+   * Follow one warp of one step. Of that step only the CTAs of its cluster run, and no later one; nothing is counted and no
+   * race looked for. Virtual devices only.
+   */
+  trace?: TracedPlace;
   /** Cache state at the start of the sequence, for estimated traffic; `cold` by default. */
   cache?: 'hot' | 'cold';
   /** Count only about this many CTAs of each launch (the others are not executed). Never for verification. */
@@ -49,7 +55,8 @@ export interface RunOptions {
  * `counters` has one entry per executed launch step; empty unless requested. `uninitialisedRead` is the first read of
  * unwritten shared memory, if the run looked for races, and `olderRead` the first volatile or atomic read that gave an older value
  * than the latest; neither is a mistake by itself. `printed` is what kernels printed on a virtual device. `readBytes` are the distinct bytes
- * of each buffer that the sequence read, if a virtual device counted. `writes` is who stored to the watched bytes.
+ * of each buffer that the sequence read, if a virtual device counted. `writes` is who stored to the watched bytes,
+ * `trace` what the followed warp did.
  */
 export type RunOutcome =
   | {
@@ -60,6 +67,7 @@ export type RunOutcome =
       olderRead?: string;
       readBytes?: ReadonlyMap<string, number>;
       writes?: PlacedWrites;
+      trace?: WarpTrace;
       printed?: Printed;
     }
   | DeviceFailure;

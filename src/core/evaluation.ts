@@ -326,11 +326,16 @@ export type RoughTime =
 
 /** Seam 2: judges candidates. Its promise rejects only if aborted or misused, never because of a candidate. */
 export interface Evaluator {
+  /** May be called while it works on another request. */
   evaluate(request: EvaluationRequest): Promise<Evaluation>;
   /**
    * A rough time after a few runs. Absent where nothing can be run. Its promise rejects only if aborted or misused.
    */
   estimate?(request: EvaluationRequest): Promise<RoughTime>;
+  /** How many requests it works on at a time, which may change; 1 when absent. More of them wait. */
+  readonly capacity?: number;
+  /** Tells whenever `capacity` has grown, until the returned function is called. Absent where it never does. */
+  onCapacity?(listener: () => void): () => void;
   /** Starts work ahead (compiling) for candidates that may be requested soon. Never changes a result, never fails. */
   prepare?(candidates: readonly Candidate[]): void;
   close(): Promise<void>;

@@ -1,7 +1,3 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
-import { createAdaptorServer } from '@hono/node-server';
 import {
   createMcpHandler,
   hostHeaderValidationResponse,
@@ -11,22 +7,21 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Turn } from '../app/author/turn.ts';
 import { WarpsmithError } from '../core/errors.ts';
+import { carriesToken, drawToken, LOOPBACK, listenOnLoopback, tokenNeeded } from '../process/loopback.ts';
 import { createServer, LONGEST_MESSAGE_BYTES } from './server.ts';
 
 /** Environment variable with the token that clients must send; without it one is drawn. */
 export const TOKEN_VARIABLE = 'WARPSMITH_MCP_TOKEN';
 
-const LOOPBACK = '127.0.0.1';
 const PATH = '/mcp';
 /** A token that can be guessed would be none. */
 const SHORTEST_TOKEN = 16;
-const DRAWN_TOKEN_BYTES = 24;
 
 /** The token that clients must send. @throws WarpsmithError `weak-token`. */
 export function tokenOf(environment: NodeJS.ProcessEnv): { readonly token: string; readonly isDrawn: boolean } {
   const given = environment[TOKEN_VARIABLE];
   if (given === undefined || given === '') {
-    return { token: randomBytes(DRAWN_TOKEN_BYTES).toString('base64url'), isDrawn: true };
+    return { token: drawToken(), isDrawn: true };
   }
   if (given.length >= SHORTEST_TOKEN) return { token: given, isDrawn: false };
   throw new WarpsmithError({
@@ -55,20 +50,14 @@ export async function serveTurnOverHttp(
     onerror: onError,
     maxRequestBodySize: LONGEST_MESSAGE_BYTES,
   });
-  const server = createAdaptorServer({
-    fetch: async (request: Request) => refusalOf(request, token) ?? (await handler.fetch(request)),
-  });
   try {
-    server.listen(port, LOOPBACK);
-    await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
-      throw error.code === 'EADDRINUSE' || error.code === 'EACCES' ? portTaken(port, error.code) : error;
-    });
-    onListening(`http://${LOOPBACK}:${(server.address() as AddressInfo).port}${PATH}`);
-    if (!signal.aborted) await once(signal, 'abort');
+    await listenOnLoopback(
+      async (request) => refusalOf(request, token) ?? (await handler.fetch(request)),
+      { port, option: '--http' },
+      { signal, onListening: (bound) => onListening(`http://${LOOPBACK}:${bound}${PATH}`) },
+    );
   } finally {
     await handler.close();
-    server.close();
-    if ('closeAllConnections' in server) server.closeAllConnections();
   }
 }
 
@@ -78,24 +67,6 @@ function refusalOf(request: Request, token: string): Response | undefined {
     hostHeaderValidationResponse(request, localhostAllowedHostnames()) ??
     originValidationResponse(request, localhostAllowedOrigins());
   if (elsewhere) return elsewhere;
-  if (!isSame(request.headers.get('authorization') ?? '', `Bearer ${token}`)) {
-    return new Response('A token is needed: Authorization: Bearer …', {
-      status: 401,
-      headers: { 'www-authenticate': 'Bearer' },
-    });
-  }
+  if (!carriesToken(request, token)) return tokenNeeded();
   return new URL(request.url).pathname === PATH ? undefined : new Response(`Only ${PATH} is here.`, { status: 404 });
 }
-
-/** Takes equally long wherever two texts differ. */
-const isSame = (a: string, b: string): boolean => timingSafeEqual(digestOf(a), digestOf(b));
-const digestOf = (text: string): Buffer => createHash('sha256').update(text).digest();
-
-const portTaken = (port: number, code: string): WarpsmithError =>
-  new WarpsmithError({
-    code: 'port-taken',
-    message: `Port ${port} of ${LOOPBACK} can't be listened on (${code}).`,
-    received: `--http ${port}`,
-    expected: 'a port that is free',
-    hint: 'Take another one; 0 takes any that is free.',
-  });

@@ -38,14 +38,18 @@ export function describeRatio(kind: Timing['kind'], ratio: number, other?: strin
 }
 
 /** If a screen's ratio is below this, the candidate is not measured longer. A screen is accurate to a few per cent. */
-const SCREEN_RATIO = 0.98;
+export const SCREEN_RATIO = 0.98;
 
 /** Comparison of a measured candidate with the best so far, from the same blocks. */
 const comparisonWithBest = ({ comparisons }: Evaluation): Comparison | undefined => comparisons?.[0];
 
-/** Whether a screened candidate may be faster than the best, and so deserves a measurement with a verdict. */
-export const isWorthAccepting = (screened: Evaluation): boolean =>
-  isTimed(screened) && (comparisonWithBest(screened)?.ratio ?? 0) >= SCREEN_RATIO;
+/**
+ * Whether a screened candidate may be faster than the best, and so deserves a measurement with a verdict.
+ *
+ * @param gained how much faster the best became since the candidate was screened beside it.
+ */
+export const isWorthAccepting = (screened: Evaluation, gained: number): boolean =>
+  isTimed(screened) && (comparisonWithBest(screened)?.ratio ?? 0) / gained >= SCREEN_RATIO;
 
 /** e.g. `measured 1.42× faster [1.40, 1.44] than e3`. */
 export const describeComparison = ({

@@ -15,6 +15,8 @@ export interface History {
   accountsFor(event: RunEvent): boolean;
   /** The evaluation with this id, if the log has it. Throws as {@link History.accountsFor}. */
   evaluation(id: string): Evaluation | undefined;
+  /** @throws WarpsmithError `history-differs`: the log holds something else here than what happened. */
+  refuse(happened: string): never;
   /** Larger budgets, if the user gave them at this point. */
   extension(): Budgets | undefined;
   /** What the log says next. */
@@ -48,6 +50,9 @@ export function createHistory(events: readonly RecordedEvent[], clockMs: () => n
       if (logged.type !== 'evaluation-finished' || logged.evaluation.id !== id)
         throw differs(logged, `evaluation ${id}`);
       return logged.evaluation;
+    },
+    refuse(happened) {
+      throw differs(events[position]!, happened);
     },
     extension() {
       const logged = events[position];

@@ -11,6 +11,7 @@ const LIES_BEFORE_DISTRUST = 2;
 
 /** What a pattern's moves gave in this run. */
 export interface Realised {
+  /** Moves being judged are among them, as if they gave nothing: then their pattern is not believed twice. */
   readonly attempts: number;
   readonly kept: number;
   /** Sum of ln(old time ÷ new time) over the kept moves. */
@@ -29,6 +30,11 @@ export interface Standing {
  * much.
  */
 export interface MoveLedger {
+  /** It is being judged. Until it is decided on, its candidate is not proposed again. */
+  notePending(move: ProposedMove): void;
+  /** It is not being judged any more. */
+  noteLanded(move: ProposedMove): void;
+  isPending(candidateId: string): boolean;
   noteEvaluated(candidateId: string): void;
   /** The device failed before it judged the candidate, so the candidate may be proposed again. */
   noteUnjudged(candidateId: string): void;
@@ -56,6 +62,7 @@ const FRESH: Standing = { used: 0, failures: 0 };
 const NOTHING: Realised = { attempts: 0, kept: 0, logGain: 0 };
 
 export function createMoveLedger(): MoveLedger {
+  const pending = new Map<string, ProposedMove>();
   const evaluated = new Set<string>();
   const abandoned = new Set<string>();
   const standings = new Map<string, Standing>();
@@ -71,7 +78,12 @@ export function createMoveLedger(): MoveLedger {
       logGain: before.logGain + (logGain ?? 0),
     });
   };
+  const pendingOf = (patternId: string): number =>
+    [...pending.values()].filter(({ pattern }) => pattern.id === patternId).length;
   return {
+    notePending: (move) => void pending.set(move.candidate.id, move),
+    noteLanded: ({ candidate }) => void pending.delete(candidate.id),
+    isPending: (candidateId) => pending.has(candidateId),
     noteEvaluated: (candidateId) => void evaluated.add(candidateId),
     noteUnjudged: (candidateId) => void evaluated.delete(candidateId),
     noteKept(move, ratio) {
@@ -95,8 +107,14 @@ export function createMoveLedger(): MoveLedger {
     abandon: (moveKey) => void abandoned.add(moveKey),
     isAbandoned: (moveKey) => abandoned.has(moveKey),
     standing,
-    realised: (patternId) => realised.get(patternId) ?? NOTHING,
+    realised(patternId) {
+      const judged = realised.get(patternId) ?? NOTHING;
+      return { ...judged, attempts: judged.attempts + pendingOf(patternId) };
+    },
     isOpen: ({ candidate, key }) =>
-      !evaluated.has(candidate.id) && !abandoned.has(key) && isTrusted(candidate.kernel.file.name),
+      !evaluated.has(candidate.id) &&
+      !pending.has(candidate.id) &&
+      !abandoned.has(key) &&
+      isTrusted(candidate.kernel.file.name),
   };
 }

@@ -1,36 +1,54 @@
-import { deriveSeed } from '../core/derive-seed.ts';
-import { type Evaluation, type EvaluationRequest, isWrongWhenTimed } from '../core/evaluation.ts';
+import { type Evaluation, isWrongWhenTimed } from '../core/evaluation.ts';
 import { combineRatios } from '../stats/combine-ratios.ts';
 import type { StopReason } from '../store/events.ts';
 import { ablateBest, type Improvement } from './ablate.ts';
 import { adviseWorkload } from './advise-workload.ts';
 import { evaluationsOfMove } from './allowance.ts';
+import { atHome } from './at-home.ts';
 import type { ResolvedBudgets } from './budget.ts';
 import { confirmBest } from './confirm.ts';
-import { decide, isTimed, isWorthAccepting, type TimedEvaluation } from './decision.ts';
+import { decide, isTimed, type TimedEvaluation } from './decision.ts';
 import { announceFailure, isHistoryDiffering } from './failure.ts';
 import { refuseGoalBelowBound } from './goal.ts';
-import { allTimed, decideObjective, meanNs, VETO_RATIO } from './objective.ts';
+import { allTimed, decideObjective, meanNs, type ObjectiveDecision } from './objective.ts';
 import type { ProposedMove } from './propose-moves.ts';
 import type { Turn } from './proposers/proposer.ts';
 import { announceEnd, type RunResult, resultOf } from './result.ts';
-import { type Best, emit, evaluateOnce, isInterrupted, type OptimizeOptions, type Run, reference } from './run.ts';
+import {
+  type Best,
+  emit,
+  evaluateOnce,
+  evaluationsOfTrials,
+  isInterrupted,
+  type OptimizeOptions,
+  type Run,
+  reference,
+  type Trial,
+} from './run.ts';
 import { resolveBudgets, startRun } from './start-run.ts';
 import { reasonToGiveUp, reasonToStop } from './stopping.ts';
+import { beginTrial, hasRoom, nextLanded, standardOf } from './trials.ts';
 
 export type { RunResult } from './result.ts';
 export type { Best, OptimizeOptions } from './run.ts';
 
-type Phase = 'baseline' | 'propose' | 'evaluate' | 'accept' | 'decide' | 'confirm' | 'explain' | 'finished';
+type Phase = 'baseline' | 'propose' | 'land' | 'confirm' | 'explain' | 'finished';
 
 /** Consecutive device failures after which the run gives the device up. They never count against a candidate. */
 const DEVICE_FAILURES_BEFORE_STOPPING = 2;
 
 function finish(run: Run, reason: StopReason, detail: string): Phase {
   run.stop = { reason, detail };
+  run.ending = undefined;
   // An interrupted run can be resumed where it was, because `run-finished` is the only event about its end.
   if (reason !== 'interrupted') emit(run, { type: 'search-ended', iteration: run.iteration, reason, detail });
   return 'confirm';
+}
+
+/** The search ends for good once the moves that are being judged are decided on: their evaluations are paid for. */
+function endAfterTrials(run: Run, reason: StopReason, detail: string): Phase {
+  run.ending = { reason, detail };
+  return 'propose';
 }
 
 const INTERRUPTED = 'stopped by the user; the best so far is kept';
@@ -42,12 +60,12 @@ function interruptedAtTheEnd(run: Run): Phase {
   return 'finished';
 }
 
-function emitBudget(run: Run): void {
+function emitBudget(run: Run, iteration = run.iteration): void {
   const { limits, evaluationsUsed, evaluationsLeft, ledger } = run.budget;
   const minutesUsed = run.budget.minutesUsed();
   emit(run, {
     type: 'budget',
-    iteration: run.iteration,
+    iteration,
     evaluationsUsed,
     evaluationsLeft,
     minutesUsed,
@@ -88,11 +106,11 @@ function afterNewBest(run: Run, best: Best): Phase {
   onBest?.(best);
   const time = {
     kind: best.evaluation.timing.kind,
-    medianNs: meanNs(workloads, best.evaluations, 'medianNs'),
+    medianNs: meanNs(workloads, atHome(best.evaluations, run.bests[0]!), 'medianNs'),
     attainableNs: meanNs(workloads, best.evaluations, 'attainableNs'),
   };
   const stop = reasonToStop(time, best.ratioToStart, goal);
-  return stop ? finish(run, stop.reason, stop.detail) : 'propose';
+  return stop ? endAfterTrials(run, stop.reason, stop.detail) : 'propose';
 }
 
 async function baseline(run: Run): Promise<Phase> {
@@ -144,26 +162,37 @@ function refuseGoal({ options }: Run, evaluations: ReadonlyMap<string, TimedEval
   refuseGoalBelowBound(goal, bound, meanNs(workloads, evaluations, 'medianNs'));
 }
 
+/** Whether a budget, or patience, allows no further move beside those that are being judged. */
+function reasonNotToPropose(run: Run): { reason: StopReason; detail: string } | undefined {
+  const { ending, options, withoutGain } = run;
+  if (ending) return ending;
+  const isMeasured = run.best!.evaluation.timing.kind === 'measured';
+  const needed = evaluationsOfMove(options.workloads.length, isMeasured) + evaluationsOfTrials(run);
+  return spentBudget(run, needed) ?? reasonToGiveUp(withoutGain, options.patience);
+}
+
+/** Nothing more to propose, for now: the moves that are being judged may change that. */
+const endOrLand = (run: Run, { reason, detail }: { reason: StopReason; detail: string }): Phase =>
+  run.trials.size > 0 ? 'land' : finish(run, reason, detail);
+
 async function propose(run: Run): Promise<Phase> {
   if (isInterrupted(run)) return interrupted(run);
-  const isMeasured = run.best!.evaluation.timing.kind === 'measured';
-  const spent = spentBudget(run, evaluationsOfMove(run.options.workloads.length, isMeasured));
-  const stop = spent ?? reasonToGiveUp(run.withoutGain, run.options.patience);
-  if (stop) return finish(run, stop.reason, stop.detail);
+  if (!hasRoom(run)) return 'land';
+  const stop = reasonNotToPropose(run);
+  if (stop) return endOrLand(run, stop);
   const turn = await run.proposer.next(run);
   logTurn(run, turn);
   const { move, exhausted } = turn;
-  if (exhausted) return finish(run, exhausted.reason, exhausted.detail);
+  if (exhausted) return endOrLand(run, exhausted);
   if (!move) return 'propose';
   if (run.history.isOver) run.options.evaluator.prepare?.((turn.upcoming ?? []).map(({ candidate }) => candidate));
   beginMove(run, move);
-  return 'evaluate';
+  return 'propose';
 }
 
-function beginMove(run: Run, move: ProposedMove): void {
+function beginMove(run: Run, move: ProposedMove, known?: TimedEvaluation): Trial {
   run.iteration += 1;
   run.move = move;
-  run.judged = new Map();
   emit(run, {
     type: 'move-proposed',
     iteration: run.iteration,
@@ -176,6 +205,7 @@ function beginMove(run: Run, move: ProposedMove): void {
     confidence: move.confidence,
     reason: move.reason,
   });
+  return beginTrial(run, move, known);
 }
 
 function logTurn(run: Run, { advice = [], abandoned = [], ranked }: Turn): void {
@@ -190,85 +220,38 @@ function logTurn(run: Run, { advice = [], abandoned = [], ranked }: Turn): void 
   if (ranked) emit(run, { type: 'options-ranked', iteration, ...ranked });
 }
 
-/** Judges the move's candidate on the first workload. If times are measured, a screen beside the best comes first. */
-async function evaluate(run: Run): Promise<Phase> {
-  const { workloads } = run.options;
-  const [first] = workloads;
-  const measuring = { tier: 'screen', against: beside(run) } as const;
-  const evaluation = await evaluateOnce(run, { candidate: run.move!.candidate, measuring, ...secrecy(run, 'first') });
-  if (!evaluation) return interrupted(run);
-  run.judged.set(first!.name, evaluation);
-  if (!isTimed(evaluation)) return 'decide';
-  if (evaluation.timing.kind === 'measured') return isWorthAccepting(evaluation) ? 'accept' : 'decide';
-  return workloads.length > 1 && isWithinVeto(run, first!.name, evaluation) ? 'accept' : 'decide';
+/** Takes the next evaluation that is finished, and decides on its move if that was the last one it needs. */
+async function land(run: Run): Promise<Phase> {
+  const trial = await nextLanded(run);
+  if (trial === 'room') return 'propose';
+  if (!trial) return interrupted(run);
+  return trial.asked ? 'propose' : decideOn(run, trial);
 }
 
-/**
- * Judges a promising candidate on every workload, up to the first that vetoes it. If times are measured, it measures long
- * enough for a verdict, and profiles a faster candidate for the next move.
- */
-async function accept(run: Run): Promise<Phase> {
-  const { workloads } = run.options;
-  const isMeasured = run.best!.evaluation.timing.kind === 'measured';
-  for (const [index, workload] of workloads.entries()) {
-    if (index === 0 && !isMeasured) continue;
-    const measuring = { tier: 'accept', against: beside(run), profile: index === 0 ? 'light' : 'none' } as const;
-    const { candidate } = run.move!;
-    const evaluation = await evaluateOnce(run, { candidate, workload, measuring, ...secrecy(run, workload.name) });
-    if (!evaluation) return interrupted(run);
-    run.judged.set(workload.name, evaluation);
-    if (workloads.length > 1 && !isWithinVeto(run, workload.name, evaluation)) break;
-  }
-  return 'decide';
-}
-
-/** Whether the candidate is at most 2 % slower on a workload. */
-function isWithinVeto({ best }: Run, workload: string, evaluation: Evaluation): boolean {
-  if (!isTimed(evaluation)) return false;
-  const bestNs = best!.evaluations.get(workload)!.timing.medianNs;
-  const ratio =
-    evaluation.timing.kind === 'measured' ? evaluation.comparisons?.[0]?.ratio : bestNs / evaluation.timing.medianNs;
-  return ratio !== undefined && ratio >= VETO_RATIO;
-}
-
-/** The best first: decisions compare with it. */
-function beside({ best, move }: Run): NonNullable<EvaluationRequest['against']> {
-  const { candidate } = best!;
-  const parent = move?.written?.parent;
-  const others = parent && parent.id !== candidate.id ? [{ name: 'parent', candidate: parent }] : [];
-  return [{ name: 'best', candidate }, ...others];
-}
-
-/** Whoever writes a kernel can't have known its inputs: its seed follows from the kernel and from the run's secret one. */
-function secrecy({ move, options }: Run, workload: string): { seed?: number; thorough?: boolean } {
-  if (!move?.written) return {};
-  const seed = deriveSeed(options.seed, `${move.candidate.id} on ${workload}`);
-  return { seed, thorough: !move.written.isSetting };
-}
-
-async function decidePhase(run: Run): Promise<Phase> {
+function decideOn(run: Run, trial: Trial): Phase {
   const { options, ledger } = run;
-  const best = run.best!;
-  const move = run.move!;
-  const judged = [...run.judged.values()];
+  const { iteration, move } = trial;
+  const best = standardOf(run, trial);
+  const judged = [...trial.judged.values()];
   const evaluation = judged[0]!;
-  const decision = decideObjective(options.workloads, best, run.judged);
+  Object.assign(run, { move, judged: trial.judged });
+  const decision = decideAmong(run, best, trial.judged);
   emit(run, {
     type: 'decision',
-    iteration: run.iteration,
+    iteration,
     evaluationId: evaluation.id,
     comparedWith: best.evaluation.id,
     ...decision,
   });
   const failed = judged.find(({ status }) => status === 'device-failed');
-  if (failed) return afterDeviceFailure(run, failed);
+  if (failed) return afterDeviceFailure(run, trial, failed);
   run.deviceFailures = 0;
-  run.proposer.note(move, { ratio: ratioToStart(run), isScreenedOut: isScreen(evaluation) });
-  const evaluations = allTimed(options.workloads, run.judged);
+  run.proposer.note(move, { ratio: ratioToStart(run, best), isScreenedOut: isScreen(evaluation) });
+  const evaluations = allTimed(options.workloads, trial.judged);
   if (decision.decision === 'keep' && evaluations) {
     ledger.noteKept(move, decision.ratio!);
     run.withoutGain = 0;
-    emitBudget(run);
+    emitBudget(run, iteration);
     const { candidate } = move;
     return afterNewBest(run, {
       candidate,
@@ -277,56 +260,60 @@ async function decidePhase(run: Run): Promise<Phase> {
       ratioToStart: best.ratioToStart * decision.ratio!,
     });
   }
-  run.withoutGain += judged.length;
-  const { failureCount, abandoned } = ledger.noteFailed(move, judged.length);
-  const kernel = move.candidate.kernel.file.name;
-  if (judged.some(isWrongWhenTimed) && ledger.noteWrongWhenTimed(kernel)) {
-    const reason = `${kernel} was right when verified and wrong when timed, for the second time; no further setting of it is tried`;
-    emit(run, {
-      type: 'move-abandoned',
-      iteration: run.iteration,
-      moveKey: move.key,
-      failureCount,
-      why: 'failed',
-      reason,
-    });
-  }
-  if (abandoned) {
-    emit(run, {
-      type: 'move-abandoned',
-      iteration: run.iteration,
-      moveKey: move.key,
-      failureCount,
-      why: 'failed',
-      reason: `${failureCount} attempts in a row did not help; last: ${decision.reason}`,
-    });
-  }
-  emitBudget(run);
+  noteFailed(run, trial, decision.reason);
   return 'propose';
 }
 
+function noteFailed(run: Run, { iteration, move, judged: byWorkload }: Trial, last: string): void {
+  const judged = [...byWorkload.values()];
+  run.withoutGain += judged.length;
+  const { failureCount, abandoned } = run.ledger.noteFailed(move, judged.length);
+  const kernel = move.candidate.kernel.file.name;
+  const giveUp = (reason: string) =>
+    emit(run, { type: 'move-abandoned', iteration, moveKey: move.key, failureCount, why: 'failed', reason });
+  if (judged.some(isWrongWhenTimed) && run.ledger.noteWrongWhenTimed(kernel))
+    giveUp(
+      `${kernel} was right when verified and wrong when timed, for the second time; no further setting of it is tried`,
+    );
+  if (abandoned) giveUp(`${failureCount} attempts in a row did not help; last: ${last}`);
+  emitBudget(run, iteration);
+}
+
 const isScreen = ({ timing }: Evaluation): boolean => timing?.measurement?.conditions.tier === 'screen';
+
+/** What is kept must be faster than the best of now, although it may have been measured beside the best of before. */
+function decideAmong(run: Run, beside: Best, judged: ReadonlyMap<string, Evaluation>): ObjectiveDecision {
+  const decision = decideObjective(run.options.workloads, beside, judged);
+  const { evaluation } = run.best!;
+  if (decision.decision === 'revert' || beside === run.best) return decision;
+  const since = `it was not measured beside ${evaluation.id}, which was kept meanwhile`;
+  return { ...decision, decision: 'revert', reason: `${decision.reason}; ${since}` };
+}
 
 /**
  * Start's time ÷ the candidate's over the workloads judged; undefined if it failed on one of them. Measured: the ratio to
  * the best, from the same blocks, × the best's ratio to the start.
  */
-function ratioToStart({ judged, best, options }: Run): number | undefined {
+function ratioToStart({ judged, options }: Run, best: Best): number | undefined {
   const parts = options.workloads.flatMap(({ name, weight }) => {
     const evaluation = judged.get(name);
-    return evaluation ? [{ weight, ratio: decide(best!.evaluations.get(name)!, evaluation).ratio }] : [];
+    return evaluation ? [{ weight, ratio: decide(best.evaluations.get(name)!, evaluation).ratio }] : [];
   });
   if (parts.some(({ ratio }) => ratio === null)) return undefined;
-  return best!.ratioToStart * combineRatios(parts.map(({ weight, ratio }) => ({ weight, ratio: ratio! }))).ratio;
+  return best.ratioToStart * combineRatios(parts.map(({ weight, ratio }) => ({ weight, ratio: ratio! }))).ratio;
 }
 
-function afterDeviceFailure(run: Run, evaluation: Evaluation): Phase {
+function afterDeviceFailure(run: Run, { iteration }: Trial, evaluation: Evaluation): Phase {
   run.deviceFailures += 1;
   // Its screen may have been fine.
   run.ledger.noteUnjudged(evaluation.candidate.id);
-  emitBudget(run);
+  emitBudget(run, iteration);
   if (run.deviceFailures < DEVICE_FAILURES_BEFORE_STOPPING) return 'propose';
-  return finish(run, 'device-failed', `the device failed twice in a row: ${evaluation.reason ?? 'no reason given'}`);
+  return endAfterTrials(
+    run,
+    'device-failed',
+    `the device failed twice in a row: ${evaluation.reason ?? 'no reason given'}`,
+  );
 }
 
 /** Stop reasons that depend on the best. A confirmation that refutes the best revokes them. */
@@ -367,18 +354,14 @@ async function explain(run: Run): Promise<Phase> {
 }
 
 function undo(run: Run, { move, evaluation }: Improvement): Phase {
-  const { workloads } = run.options;
-  beginMove(run, move);
-  run.judged.set(workloads[0]!.name, evaluation);
-  return workloads.length > 1 ? 'accept' : 'decide';
+  const trial = beginMove(run, move, evaluation);
+  return trial.asked ? 'land' : decideOn(run, trial);
 }
 
 const PHASES: Readonly<Record<Exclude<Phase, 'finished'>, (run: Run) => Promise<Phase>>> = {
   baseline,
   propose,
-  evaluate,
-  accept,
-  decide: decidePhase,
+  land,
   confirm,
   explain,
 };

@@ -104,6 +104,37 @@ export interface Best {
   ratioToStart: number;
 }
 
+/** A move that is being judged. Several are, where the evaluator takes several requests at once. */
+export interface Trial {
+  readonly iteration: number;
+  readonly move: ProposedMove;
+  /** The latest evaluation of its candidate on each workload. */
+  readonly judged: Map<string, Evaluation>;
+  /** The best that its latest measurement was made beside. Another may have been kept since. */
+  beside: Best;
+  /** What is asked of the evaluator now; nothing when the move can be decided on. */
+  asked?: Asked;
+  /** The evaluator's work on it. Absent while the log of a resumed run may hold the answer. */
+  work?: Promise<Landed>;
+  /** Evaluations that it may still take, at most. */
+  mostLeft: number;
+}
+
+/** A trial with what it does next. */
+export interface RunningTrial extends Trial {
+  readonly steps: Generator<Asked, void, Evaluation>;
+}
+
+/** A trial, and what its latest request gave; undefined if the user interrupted. */
+export interface Landed {
+  readonly trial: RunningTrial;
+  readonly evaluation: Evaluation | undefined;
+}
+
+/** Evaluations that the moves being judged may still take, at most. */
+export const evaluationsOfTrials = ({ trials }: Run): number =>
+  [...trials.values()].reduce((sum, { mostLeft }) => sum + mostLeft, 0);
+
 /** State of one run. `phase` names the next step; each phase is one function. */
 export interface Run {
   readonly options: OptimizeOptions;
@@ -120,8 +151,11 @@ export interface Run {
   confirmation?: ConfirmationEvent;
   /** Of the last confirmation, if any. */
   confirmationSeed?: number;
+  /** Moves that are being judged, by iteration. */
+  readonly trials: Map<number, RunningTrial>;
+  /** The move that was begun or decided on last. */
   move?: ProposedMove;
-  /** The latest evaluation of the move's candidate on each workload. */
+  /** The latest evaluation of its candidate on each workload, when it was decided on. */
   judged: Map<string, Evaluation>;
   /** Every judgement so far: candidate id → workload → evaluation. */
   readonly judgements: Map<string, Map<string, Evaluation>>;
@@ -133,6 +167,8 @@ export interface Run {
   withoutGain: number;
   /** Whether `extendedBudgets` hold already. */
   isExtended: boolean;
+  /** Why nothing more is proposed. The search ends when no move is being judged any more. */
+  ending?: Stop;
   stop?: Stop;
 }
 
@@ -158,7 +194,7 @@ const keeping = ({ artifacts }: OptimizeOptions, { tier }: Measuring): Pick<Eval
   artifacts ? { keep: { store: artifacts, sass: tier === 'accept' } } : {};
 
 /** The request; workload and seed default to the run's first workload and seed. */
-interface Asked {
+export interface Asked {
   readonly candidate: Candidate;
   readonly workload?: WeightedWorkload;
   readonly measuring?: Measuring;
@@ -169,30 +205,32 @@ interface Asked {
 
 /** Judges a candidate and logs it. Undefined if the user interrupted. */
 export async function evaluateOnce(run: Run, asked: Asked): Promise<Evaluation | undefined> {
-  const { budget, history, options } = run;
-  const workload = asked.workload ?? options.workloads[0]!;
+  const { budget, history } = run;
   const id = `e${budget.evaluationsUsed + 1}`;
-  if (history.isOver && budget.evaluationsLeft === 0) throw new Error('an evaluation beyond the limit');
-  const evaluation = history.evaluation(id) ?? (await judge(run, id, { ...asked, workload }));
+  const evaluation = history.evaluation(id) ?? (await judge(run, id, asked));
   if (!evaluation) return undefined;
-  budget.spend(evaluation);
-  note(run, asked.candidate, workload, evaluation);
-  emit(run, {
-    type: 'evaluation-finished',
-    iteration: run.iteration,
-    evaluation,
-    sources: options.storeSources?.(asked.candidate) ?? {},
-  });
+  finishEvaluation(run, asked, evaluation, run.iteration);
   return evaluation;
 }
 
-async function judge(
-  { options }: Run,
+/** Counts an evaluation and logs it. */
+export function finishEvaluation(run: Run, { candidate, workload }: Asked, evaluation: Evaluation, iteration: number) {
+  const { budget, options } = run;
+  budget.spend(evaluation);
+  note(run, candidate, workload ?? options.workloads[0]!, evaluation);
+  const sources = options.storeSources?.(candidate) ?? {};
+  emit(run, { type: 'evaluation-finished', iteration, evaluation, sources });
+}
+
+/** Asks the evaluator. Undefined if the user interrupted. */
+export async function judge(
+  { options, budget }: Run,
   id: string,
-  { candidate, workload, measuring = {}, seed, thorough }: Asked & { workload: WeightedWorkload },
+  { candidate, workload = options.workloads[0]!, measuring = {}, seed, thorough }: Asked,
 ): Promise<Evaluation | undefined> {
   const { signal } = options;
   if (signal?.aborted) return undefined;
+  if (budget.evaluationsLeft === 0) throw new Error('an evaluation beyond the limit');
   try {
     const { name, dimensions, cache } = workload;
     const work = options.evaluator.evaluate({

@@ -33,6 +33,7 @@ export function startRun(options: OptimizeOptions): Run {
     proposer: createProposer(options),
     iteration: 0,
     bests: [],
+    trials: new Map(),
     judged: new Map(),
     judgements: new Map(),
     advised: new Set(),

@@ -10,11 +10,11 @@ export function killGroup(groupId: number): void {
 }
 
 /** One that has already gone, or belongs to somebody else, is fine. */
-export function signalProcess(pid: number, signal: 'SIGSTOP' | 'SIGCONT'): void {
+export function signalProcess(pid: number, signal: 'SIGSTOP' | 'SIGCONT' | 'SIGINT'): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // Nothing is left to stop, or to let go on.
+    // Nothing is left to stop, to let go on, or to interrupt.
   }
 }
 

@@ -1,8 +1,5 @@
-/** From parent to child. */
-export interface WorkerMessage {
-  id: number;
-  message: unknown;
-}
+/** From parent to child: a request, or that nobody waits for it any longer. */
+export type WorkerMessage = { id: number; message: unknown } | { id: number; isUnwanted: true };
 
 /** An exception on its way to the parent. */
 export interface WorkerFailure {
@@ -19,22 +16,32 @@ export type WorkerReply =
   | { kind: 'failed'; id: number; error: WorkerFailure };
 
 /**
- * The child's side of a worker process: answers each message with what `handler` returns, one after the other. The
- * process ends when its parent is gone.
+ * The child's side of a worker process: answers each message with what `handler` returns, one after the other. Its signal
+ * fires once nobody waits for the answer. The process ends when its parent is gone.
  */
-export function serveWorker(handler: (message: never) => unknown): void {
+export function serveWorker(handler: (message: never, signal: AbortSignal) => unknown): void {
   let previous: Promise<void> = Promise.resolve();
+  const wanted = new Map<number, AbortController>();
   const reply = (message: WorkerReply): void => {
     if (process.connected) process.send?.(message, undefined, undefined, () => {});
   };
-  process.on('message', ({ id, message }: WorkerMessage) => {
-    previous = previous.then(async () => {
-      try {
-        reply({ kind: 'done', id, value: await handler(message as never) });
-      } catch (error) {
-        reply({ kind: 'failed', id, error: failureOf(error) });
-      }
-    });
+  const answer = async (id: number, message: unknown, { signal }: AbortController): Promise<void> => {
+    try {
+      signal.throwIfAborted();
+      reply({ kind: 'done', id, value: await handler(message as never, signal) });
+    } catch (error) {
+      reply({ kind: 'failed', id, error: failureOf(error) });
+    }
+    wanted.delete(id);
+  };
+  process.on('message', (sent: WorkerMessage) => {
+    if ('isUnwanted' in sent) {
+      wanted.get(sent.id)?.abort();
+      return;
+    }
+    const controller = new AbortController();
+    wanted.set(sent.id, controller);
+    previous = previous.then(() => answer(sent.id, sent.message, controller));
   });
   process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
   reply({ kind: 'ready' });

@@ -16,6 +16,8 @@ export interface WorkerRequestOptions {
   readonly timeoutMs?: number;
   /** Aborting kills the child's group, because its work can't be interrupted otherwise. */
   readonly signal?: AbortSignal | undefined;
+  /** The child can interrupt its work: it is killed only if it has not done so this long after the abortion, ms. */
+  readonly patienceMs?: number;
 }
 
 /** How a worker process ended. */
@@ -63,6 +65,8 @@ interface Pending {
 export class WorkerProcess {
   readonly #child: LongLivedChild;
   readonly #pending = new Map<number, Pending>();
+  /** Timers of requests that the child may still be busy with. */
+  readonly #unwanted = new Map<number, NodeJS.Timeout>();
   /** Requests made before the child was listening. */
   #waiting: WorkerMessage[] | undefined = [];
   #nextId = 1;
@@ -89,13 +93,14 @@ export class WorkerProcess {
   /** Sends a message and waits for the result of the child's handler. */
   request<T>(message: unknown, options: WorkerRequestOptions = {}): Promise<T> {
     if (this.#end) return Promise.reject(new WorkerProcessEnded(this.#end));
-    const { timeoutMs, signal } = options;
+    const { timeoutMs, signal, patienceMs } = options;
     if (signal?.aborted) return Promise.reject(signal.reason);
     const id = this.#nextId++;
     return new Promise<T>((resolve, reject) => {
       const onAbort = () => {
         this.#pending.get(id)?.reject(signal?.reason);
-        this.#child.kill();
+        if (patienceMs === undefined) this.#child.kill();
+        else this.#giveUp(id, patienceMs);
       };
       const timer =
         timeoutMs === undefined
@@ -134,6 +139,12 @@ export class WorkerProcess {
     return this.#child.close();
   }
 
+  /** Tells the child that nobody waits for an answer, and kills it if it goes on all the same. */
+  #giveUp(id: number, patienceMs: number): void {
+    this.#send({ id, isUnwanted: true });
+    this.#unwanted.set(id, setTimeout(() => this.#child.kill(), patienceMs).unref());
+  }
+
   #send(message: WorkerMessage): void {
     if (this.#waiting) this.#waiting.push(message);
     // A child that is going down answers by its end.
@@ -147,6 +158,8 @@ export class WorkerProcess {
       for (const message of waiting) this.#send(message);
       return;
     }
+    clearTimeout(this.#unwanted.get(reply.id));
+    this.#unwanted.delete(reply.id);
     const pending = this.#pending.get(reply.id);
     if (!pending) return;
     if (reply.kind === 'failed') pending.reject(restoreError(reply.error));
@@ -158,6 +171,7 @@ export class WorkerProcess {
 
   #finish(end: ChildEnd): void {
     this.#end = endOf(end, this.#limit);
+    for (const timer of this.#unwanted.values()) clearTimeout(timer);
     for (const pending of [...this.#pending.values()]) pending.reject(new WorkerProcessEnded(this.#end));
   }
 }

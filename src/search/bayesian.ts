@@ -23,7 +23,7 @@ const LABELLING = 2 ** 20 + 2 ** 19;
 /**
  * Bayesian optimisation. A Gaussian process predicts times of the remaining configurations. The strategy asks for the one
  * with the best optimistic time, weighted by the probability that it has a time. It starts with some configurations far
- * from each other.
+ * from each other. Of those that are being evaluated it believes the prediction: what is like them is no longer doubtful.
  */
 export function bayesian({ space, seed }: StrategyOptions): Strategy {
   const unvisited = unvisitedOf(space.size);
@@ -31,6 +31,8 @@ export function bayesian({ space, seed }: StrategyOptions): Strategy {
   const surrogate = createSurrogate(space, unvisited);
   const feasibility = createFeasibility(space);
   const taken: number[] = [];
+  /** Asked for and not told yet. */
+  const pending = new Set<number>();
   let timedCount = 0;
   let failedCount = 0;
   const take = (index: number): void => {
@@ -43,17 +45,20 @@ export function bayesian({ space, seed }: StrategyOptions): Strategy {
     const random = sourceOf(taken.length);
     if (isStarting()) return farthest(space, taken, unvisited, random);
     const optimism = OPTIMISM[taken.length % OPTIMISM.length]!;
-    const chosen = mostPromising(space, surrogate.predict(), feasibility.estimate(), optimism, unvisited);
+    const chosen = mostPromising(space, surrogate.predict([...pending]), feasibility.estimate(), optimism, unvisited);
     return chosen ?? unvisited.draw(random);
   };
   return {
     ask() {
       const index = choose();
-      if (index !== undefined) take(index);
+      if (index === undefined) return undefined;
+      take(index);
+      pending.add(index);
       return index;
     },
     tell(index, outcome) {
       take(index);
+      pending.delete(index);
       const isTimed = outcome.kind !== 'failed';
       feasibility.add(index, isTimed, sourceOf(LABELLING + taken.length));
       if (isTimed) timedCount += 1;

@@ -7,8 +7,11 @@ import { type Unvisited, unvisitedOf } from './unvisited.ts';
 interface Course {
   /** Configurations of the Latin hypercube that comes first. */
   readonly startCount: number;
-  /** What to ask for after them; undefined: any unvisited configuration. */
-  choose(unvisited: Unvisited, random: RandomSource): number | undefined;
+  /**
+   * What to ask for after them; undefined: any unvisited configuration.
+   * @param pending those that were asked for and not told yet.
+   */
+  choose(unvisited: Unvisited, random: RandomSource, pending: readonly number[]): number | undefined;
   learn(index: number, outcome: Outcome): void;
 }
 
@@ -17,21 +20,25 @@ export function fromHypercube({ space, seed }: StrategyOptions, { startCount, ch
   const unvisited = unvisitedOf(space.size);
   const sourceOf = stepSource(seed);
   const start = latinHypercube(space, startCount, sourceOf(0)).reverse();
+  const pending = new Set<number>();
   const next = (random: RandomSource): number | undefined => {
     while (start.length > 0) {
       const index = start.pop()!;
       if (unvisited.has(index)) return index;
     }
-    return choose(unvisited, random) ?? unvisited.draw(random);
+    return choose(unvisited, random, [...pending]) ?? unvisited.draw(random);
   };
   return {
     ask() {
       const index = next(sourceOf(1 + unvisited.taken));
-      if (index !== undefined) unvisited.take(index);
+      if (index === undefined) return undefined;
+      unvisited.take(index);
+      pending.add(index);
       return index;
     },
     tell(index, outcome) {
       unvisited.take(index);
+      pending.delete(index);
       learn(index, outcome);
     },
   };

@@ -10,8 +10,14 @@ export interface GaussianProcess {
   /**
    * Predicts the pool from the values of the added configurations, in the order they were added; they should have mean 0
    * and variance 1. Means and standard deviations by place in the pool; shared storage.
+   *
+   * @param awaited configurations whose values are on their way. They are believed to be as predicted: means stay, and
+   * deviations near them shrink.
    */
-  predict(values: readonly number[]): { readonly means: Float64Array; readonly deviations: Float64Array };
+  predict(
+    values: readonly number[],
+    awaited?: readonly Places[],
+  ): { readonly means: Float64Array; readonly deviations: Float64Array };
 }
 
 /**
@@ -27,19 +33,30 @@ export function gaussianProcess(pool: readonly Places[], correlation: Correlatio
   const remaining = new Float64Array(pool.length).fill(1);
   const means = new Float64Array(pool.length);
   const deviations = new Float64Array(pool.length);
+  const extend = (places: Places): Float32Array => {
+    const row = factorRow(places, added, factor, correlation, noise);
+    factor.push(row);
+    added.push(places);
+    const next = whiten(pool, places, row, whitened, correlation);
+    whitened.push(next);
+    return next;
+  };
+  /** What remains when these are known, too; without a trace of them afterwards. */
+  const remainingWith = (awaited: readonly Places[]): Float64Array => {
+    if (awaited.length === 0) return remaining;
+    const left = remaining.slice();
+    for (const places of awaited) reduce(left, extend(places));
+    for (const rows of [factor, added, whitened]) rows.length -= awaited.length;
+    return left;
+  };
   return {
     get count() {
       return added.length;
     },
     add(places) {
-      const row = factorRow(places, added, factor, correlation, noise);
-      factor.push(row);
-      added.push(places);
-      const next = whiten(pool, places, row, whitened, correlation);
-      whitened.push(next);
-      for (let member = 0; member < pool.length; member += 1) remaining[member]! -= next[member]! ** 2;
+      reduce(remaining, extend(places));
     },
-    predict(values) {
+    predict(values, awaited = []) {
       const solution = whitenValues(values, factor);
       // The variance's posterior mode under a prior of one observation of the standardised values.
       const squares = solution.reduce((sum, value) => sum + value * value, 0);
@@ -49,12 +66,17 @@ export function gaussianProcess(pool: readonly Places[], correlation: Correlatio
         const weights = whitened[index]!;
         for (let member = 0; member < pool.length; member += 1) means[member]! += value * weights[member]!;
       }
+      const left = remainingWith(awaited);
       for (let member = 0; member < pool.length; member += 1) {
-        deviations[member] = Math.sqrt(variance * Math.max(remaining[member]!, SMALLEST_REMAINDER));
+        deviations[member] = Math.sqrt(variance * Math.max(left[member]!, SMALLEST_REMAINDER));
       }
       return { means, deviations };
     },
   };
+}
+
+function reduce(remaining: Float64Array, whitened: Float32Array): void {
+  for (let member = 0; member < remaining.length; member += 1) remaining[member]! -= whitened[member]! ** 2;
 }
 
 /** Lower limit of a variance, so that rounding can't make it negative. */

@@ -31,8 +31,8 @@ export type Outcome =
   | { readonly kind: 'failed' };
 
 /**
- * Chooses the next configuration from the answers so far. Deterministic: the same space, seed and answers give the same
- * questions. So telling a new strategy an old run's answers in order resumes that run.
+ * Chooses the next configuration from the answers so far, and from what it asked for and was not told yet: several may be
+ * evaluated at a time. Deterministic: the same space, seed and calls give the same questions.
  */
 export interface Strategy {
   /** A configuration that was never asked for or told before; undefined when none is left. */

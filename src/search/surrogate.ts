@@ -35,8 +35,11 @@ export interface Prediction {
 export interface Surrogate {
   /** Takes in a time. Cheap: everything is computed when a prediction is asked for. */
   add(trial: Trial, random: RandomSource): void;
-  /** At least one time must be in. */
-  predict(): Prediction;
+  /**
+   * At least one time must be in.
+   * @param pending configurations whose times are on their way: taken to be as predicted.
+   */
+  predict(pending?: readonly number[]): Prediction;
 }
 
 /** A process over a pool, made when `count` times were known. */
@@ -96,7 +99,7 @@ export function createSurrogate(space: SearchSpace, unvisited: Unvisited): Surro
       plan = { count: trials.length, pool: drawPool(space, unvisited, elites, POOL_LIMIT, random) };
       model = undefined;
     },
-    predict() {
+    predict(pending = []) {
       model ??= build();
       const { process } = model;
       for (const trial of trials.slice(model.considered)) {
@@ -105,7 +108,8 @@ export function createSurrogate(space: SearchSpace, unvisited: Unvisited): Surro
       }
       model.considered = trials.length;
       const values = standardise(model.trials.map(({ timeNs }) => timeNs));
-      return { pool: model.plan.pool, ...process.predict(values) };
+      const awaited = pending.map((index) => space.at(index));
+      return { pool: model.plan.pool, ...process.predict(values, awaited) };
     },
   };
 }

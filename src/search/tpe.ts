@@ -25,7 +25,8 @@ interface Trial {
 /**
  * Tree-structured Parzen estimator. It estimates the density of the good and of the bad configurations so far; each is a
  * mixture of kernels around them, over all dimensions at once. The strategy asks for the configuration with the highest
- * ratio of good to bad density. Configurations that the screen tier stopped count as bad. Only listed configurations are
+ * ratio of good to bad density. Configurations that the screen tier stopped count as bad, and so do those that are being
+ * evaluated, lest the next one be like them. Only listed configurations are
  * weighed, so that constraints hold. A parameter that does not apply counts as a value.
  *
  * Source: J. Bergstra, R. Bardenet, Y. Bengio, B. Kégl, "Algorithms for Hyper-Parameter Optimization" (2011); kernels
@@ -35,9 +36,10 @@ export function tpe(options: StrategyOptions): Strategy {
   const trials: Trial[] = [];
   return fromHypercube(options, {
     startCount: START_COUNT,
-    choose(unvisited, random) {
+    choose(unvisited, random, pending) {
       const { good, bad } = split(trials);
-      return good.length === 0 ? undefined : mostPromising(options.space, good, bad, unvisited, random);
+      if (good.length === 0) return undefined;
+      return mostPromising(options.space, good, [...bad, ...pending], unvisited, random);
     },
     learn(index, outcome) {
       trials.push({ index, timeNs: outcome.kind === 'timed' ? outcome.timeNs : Number.POSITIVE_INFINITY });

@@ -275,6 +275,10 @@ export type Priors = z.infer<typeof priors>;
 export type RunRequest = LoggedOf<'optimize'> & {
   /** Absolute path of the problem or kernel folder. */
   target: string;
+  /** Of a run on several GPUs, as they were named; `run-started` has the first. */
+  devices?: string;
+  /** Names the jobs of the run in its queue. */
+  queueScope?: string;
   /** The seed was drawn, not given. Confirmations draw theirs, too. */
   seedDrawn?: boolean;
   /** SHA-256 of the files in the problem folder that decide what is right, by name. */

@@ -73,6 +73,17 @@ function openLockFile(folder: string, timeout: number): DatabaseSync {
 /** Whether a process may be writing into a run folder now. True if the lock can't be checked. */
 export const isBeingWritten = (folder: string): boolean => lockState(folder) !== 'free';
 
+/** The process of this machine that writes into a run folder now; undefined if there is none, or it can't be told. */
+export function writerOf(folder: string): number | undefined {
+  if (lockState(folder) !== 'held') return undefined;
+  try {
+    const { pid, host } = readHolder(folder);
+    return host === hostname() && Number.isSafeInteger(pid) && pid > 1 ? pid : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** @throws WarpsmithError `run-in-use`, naming the process that writes into the folder; `unreadable-lock`. */
 export function refuseIfBeingWritten(folder: string): void {
   const state = lockState(folder);
@@ -100,12 +111,13 @@ function lockState(folder: string): 'free' | 'held' | { refused: unknown } {
 
 const describeSelf = () => ({ pid: process.pid, host: hostname(), since: new Date().toISOString() });
 
+const readHolder = (folder: string): ReturnType<typeof describeSelf> =>
+  JSON.parse(readFileSync(join(folder, HOLDER_FILE), 'utf8'));
+
 /** `process 4711 on build-3, since 2025-11-20T18:41:03.000Z`. */
 function describeWriter(folder: string): string {
   try {
-    const { pid, host, since } = JSON.parse(readFileSync(join(folder, HOLDER_FILE), 'utf8')) as ReturnType<
-      typeof describeSelf
-    >;
+    const { pid, host, since } = readHolder(folder);
     return `process ${pid}${host === hostname() ? '' : ` on ${host}`}, since ${since}`;
   } catch {
     return 'another process';

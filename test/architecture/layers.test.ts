@@ -19,6 +19,7 @@ describe('every module of src/', () => {
   it('imports nothing of Node in the pure layers', () => expect(violations(rules.purity)).toEqual([]));
   it('spawns only in process/', () => expect(violations(rules.spawning)).toEqual([]));
   it('starts workers only in process/, devices/ and toolchains/', () => expect(violations(rules.workers)).toEqual([]));
+  it('talks to a queue only in queue/', () => expect(violations(rules.queueing)).toEqual([]));
   it('writes files only in store/, process/ and toolchains/', () => expect(violations(rules.writing)).toEqual([]));
   it('prints and exits only in cli/', () => expect(violations(rules.printing)).toEqual([]));
   it('declares functions of several statements as functions', () => expect(violations(rules.declarations)).toEqual([]));
@@ -34,6 +35,7 @@ const {
   purity,
   spawning,
   workers,
+  queueing,
   writing,
   printing,
   declarations,
@@ -47,6 +49,7 @@ const RULES = {
   purity,
   spawning,
   workers,
+  queueing,
   writing,
   printing,
   declarations,
@@ -89,6 +92,8 @@ describe('each rule refuses what it is for', () => {
     ['purity', 'src/core/a.ts', `import { z } from 'zod'; import { a } from '@noble/hashes/sha2.js';`, false],
     ['purity', 'src/store/a.ts', `import { readFileSync } from 'node:fs';`, false],
     ['spawning', 'src/toolchains/a.ts', `import { spawn } from 'node:child_process';`, true],
+    ['queueing', 'src/app/a.ts', `import { Queue } from 'bullmq';`, true],
+    ['queueing', 'src/queue/a.ts', `import { Redis } from 'ioredis';`, false],
     ['spawning', 'src/process/a.ts', `import { spawn } from 'node:child_process';`, false],
     ['workers', 'src/virtual-gpu/a.ts', `import { Worker } from 'node:worker_threads';`, true],
     ['workers', 'src/devices/a.ts', `import { Worker } from 'node:worker_threads';`, false],

@@ -1,9 +1,8 @@
-import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bundleForBrowser } from '../../scripts/build-browser.ts';
 import { sumCounters } from '../../src/core/sum-counters.ts';
@@ -12,16 +11,7 @@ import { DEVICE_SPECS } from '../../src/hardware/device-specs.ts';
 import { predictTime } from '../../src/hardware/launch-model/predict-time.ts';
 import { runInline } from '../../src/virtual-gpu/run-inline.ts';
 import { rowSumRequest } from './row-sum-request.ts';
-
-const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
-const ARGUMENTS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
+import { CHROMIUM, launchChromium } from './support/chromium.ts';
 
 const spec = DEVICE_SPECS.get('l4')!;
 const BOUNDS = { vetoNs: 0, attainableNs: 0 };
@@ -59,7 +49,7 @@ describe.skipIf(CHROMIUM === undefined)('in Chromium (skipped where there is non
       response.end(isScript ? code : '<!doctype html><title>warpsmith</title>');
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    browser = await chromium.launch({ executablePath: CHROMIUM!, args: ARGUMENTS });
+    browser = await launchChromium();
     page = await browser.newPage();
     await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
   }, 60_000);

@@ -52,6 +52,7 @@ async function printed(args: readonly string[]): Promise<{ kind: keyof typeof OU
 let store: string[];
 
 beforeAll(async () => {
+  process.env.XDG_CONFIG_HOME = temporaryFolder();
   store = ['--store', temporaryFolder()];
   await printed(['optimize', SCALE, ...ON_L4, '--max-evaluations', '2', ...store]);
 }, 120_000);
@@ -65,8 +66,13 @@ const OUTPUTS: readonly [keyof typeof OUTPUT_SCHEMAS, (out: string) => string[]]
   ['error', () => ['check', 'nowhere']],
   ['error', () => ['no-such-command']],
   ['error', () => ['mcp', 'nowhere']],
+  ['error', () => ['ui', '--port', '70000']],
   ['init', (out) => ['init', SCALE, '--agent', join(out, 'agent')]],
+  ['new-problem', (out) => ['new', out]],
   ['import', (out) => ['import', GATHER, '--value', 'rows=3', '--value', 'count=4', '--output', join(out, 'gather')]],
+  ['course', () => ['learn']],
+  ['lesson', (out) => ['learn', '01', '-o', join(out, 'lesson')]],
+  ['lesson-check', () => ['learn', 'check', brokenLesson()]],
   ['doctor', () => ['doctor']],
   ['devices', () => ['devices']],
   ['completion', () => ['completion', 'bash']],
@@ -93,6 +99,13 @@ const OUTPUTS: readonly [keyof typeof OUTPUT_SCHEMAS, (out: string) => string[]]
   ['dispatch-table', (out) => ['dispatch', ...runsOf(small()[1]!), ...ON_L4, ...small(), '-o', out]],
   ['candidate', () => ['show', bestOf(small()[1]!), ...small()]],
 ];
+/** A lesson whose kernel does not compile, which is judged at once. */
+function brokenLesson(): string {
+  const folder = join(temporaryFolder(), 'lesson');
+  cpSync(join(repository, 'course/01_coalescing'), folder, { recursive: true });
+  writeFileSync(join(folder, 'kernel/kernel.cu'), 'nothing');
+  return folder;
+}
 const BOTH = ['--workload', 'n256', '--workload', 'n512'];
 const smallStore = temporaryFolder();
 const small = () => ['--store', smallStore];

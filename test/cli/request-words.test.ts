@@ -19,7 +19,9 @@ async function read(words: readonly string[]): Promise<unknown> {
 
 /** A value that is not the default, by the JSON Schema of its kind. */
 function sampleOf(schema: Readonly<Record<string, unknown>>, byDefault?: unknown): unknown {
-  const { type, enum: words, items } = schema as { type?: string; enum?: readonly string[]; items?: object };
+  const { type, items, ...said } = schema as { type?: string; items?: object };
+  const { enum: words, examples } = said as { enum?: readonly string[]; examples?: readonly string[] };
+  if (examples) return examples[0];
   if (words) return words.find((word) => word !== byDefault);
   if (type === 'array') return [sampleOf(items as Readonly<Record<string, unknown>>)];
   if (type === 'object') return { BLOCK_M: 64, WARPS: -2.5 };

@@ -112,3 +112,22 @@ describe('createStrategy', () => {
   it('refuses names that only objects know', () =>
     expect(() => createStrategy('constructor', { space: small.space, seed: 1 })).toThrow('no strategy'));
 });
+
+describe('what is asked for and not told yet', () => {
+  /** Of 6 asked for at once after 40 answers: those that differ from an earlier one in one parameter alone. */
+  const alike = (name: string, seed: number): number => {
+    const strategy = createStrategy(name, { space: space.space, seed });
+    drive(strategy, space.outcomeOf, 40);
+    const asked = Array.from({ length: 6 }, () => Array.from(space.space.at(strategy.ask()!)));
+    return asked.filter((places, index) =>
+      asked.slice(0, index).some((other) => other.filter((place, i) => place !== places[i]).length === 1),
+    ).length;
+  };
+  const SEEDS = 6;
+
+  it.each(['bayesian', 'tpe'])('%s seldom asks for a neighbour of it', (name) => {
+    // If it forgot what it asked for, these would be 2.4 of 6.
+    const counts = Array.from({ length: SEEDS }, (_, seed) => alike(name, seed));
+    expect(counts.reduce((sum, count) => sum + count, 0) / SEEDS).toBeLessThan(1.6);
+  });
+});

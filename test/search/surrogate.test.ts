@@ -58,6 +58,30 @@ it('factorise and solveLower invert, and refuse what is not positive definite', 
 });
 
 describe('gaussianProcess', () => {
+  it('believes of awaited configurations what it predicts, and forgets them again', () => {
+    const space = listSpace(product({ a: [1, 2, 4, 8, 16] }));
+    const traits = traitsOf(space);
+    const correlation = correlationOf(traits, typicalSettings(traits).traits);
+    const pool = [0, 1, 2, 3, 4].map((index) => space.at(index));
+    const process = gaussianProcess(pool, correlation, 0.01);
+    for (const index of [0, 4]) process.add(space.at(index));
+    const copy = (awaited?: Parameters<typeof process.predict>[1]) => {
+      const { means, deviations } = process.predict([1, -1], awaited);
+      return { means: [...means], deviations: [...deviations] };
+    };
+    const before = copy();
+    const believing = copy([space.at(1)]);
+    expect(believing.means).toEqual(before.means);
+    // The awaited one itself, and what is like it.
+    expect(believing.deviations[1]!).toBeLessThan(0.3 * before.deviations[1]!);
+    expect(believing.deviations[2]!).toBeLessThan(0.9 * before.deviations[2]!);
+    expect(copy()).toEqual(before);
+    process.add(space.at(1));
+    expect([...process.predict([1, -1, before.means[1]!]).means].map((mean) => mean.toFixed(6))).toEqual(
+      before.means.map((mean) => mean.toFixed(6)),
+    );
+  });
+
   const correlation = (a: Readonly<ArrayLike<number>>, b: Readonly<ArrayLike<number>>) =>
     Math.exp(-Math.abs(a[0]! - b[0]!));
   it('agrees with the textbook on two points', () => {

@@ -59,9 +59,22 @@ async function ensureAgreed(question: TrustQuestion, ask: AskTrust | undefined):
   if (isTrusted(folder, hash)) return;
   const isOwn = namedBy === 'user' && liesBelow(folder, repositoryOf(process.cwd()));
   if (!isOwn && !(await ask?.(question))) throw notTrusted(question);
+  await agree(hash, folder);
+}
+
+/** Agrees to a folder that warpsmith itself has just written, from its own files. */
+export async function agreeToOwn(folder: string): Promise<void> {
+  const { hash } = hostCode(folder);
+  await agree(hash, folder);
+}
+
+async function agree(hash: string, folder: string): Promise<void> {
   agreed.add(hash);
   await writeCacheFile(join(consentFolder(), hash), `${new Date().toISOString()} ${folder}\n`);
 }
+
+/** Somebody whom this process works for has agreed to the host code as it is now. Nothing is kept of that. */
+export const agreeTo = (folder: string): void => void agreed.add(hashHostCode(folder));
 
 /**
  * For code that can't ask: returns if the problem is already trusted.

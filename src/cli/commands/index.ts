@@ -14,6 +14,9 @@ const MODULES: Readonly<Record<CommandName, () => Promise<{ readonly run: unknow
   mcp: () => import('./mcp.ts'),
   import: () => import('./import.ts'),
   init: () => import('./init.ts'),
+  new: () => import('./new.ts'),
+  worker: () => import('./worker.ts'),
+  slurm: () => import('./slurm.ts'),
   resume: () => import('./resume.ts'),
   report: () => import('./report.ts'),
   dispatch: () => import('./dispatch.ts'),
@@ -24,8 +27,10 @@ const MODULES: Readonly<Record<CommandName, () => Promise<{ readonly run: unknow
   log: () => import('./log.ts'),
   runs: () => import('./runs.ts'),
   show: () => import('./show.ts'),
+  ui: () => import('./ui.ts'),
   patterns: () => import('./patterns.ts'),
   'search-bench': () => import('./search-bench.ts'),
+  learn: () => import('./learn.ts'),
   completion: () => import('./completion.ts'),
 };
 

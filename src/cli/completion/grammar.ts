@@ -1,4 +1,4 @@
-import { COMMANDS, type CommandName } from '../../core/requests/commands.ts';
+import { type Argument, COMMANDS, type CommandName } from '../../core/requests/commands.ts';
 import type { Completed, Option } from '../../core/requests/options.ts';
 import { longFlag, optionsOf } from '../../core/requests/request.ts';
 import { COMMON_OPTIONS } from '../program.ts';
@@ -72,7 +72,7 @@ const COMMON: readonly OptionGrammar[] = [
 
 function commandGrammar(name: CommandName): CommandGrammar {
   const { summary, arguments: rows }: (typeof COMMANDS)[CommandName] = COMMANDS[name];
-  const positional = Object.values<{ shown: string; choices?: readonly string[]; completes?: Completed }>(rows);
+  const positional = Object.values<Argument>(rows);
   return {
     name,
     summary,

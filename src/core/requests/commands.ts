@@ -37,6 +37,7 @@ import {
   parameters,
   RUN_FILTER,
   RUN_STRATEGIES,
+  SPREADING,
   STORE,
   STRATEGY_NAMES,
   seed,
@@ -53,7 +54,8 @@ export interface Argument {
   readonly default?: string;
   /** The only words that it takes. */
   readonly choices?: readonly string[];
-  readonly completes?: Completed;
+  /** What a shell offers: of a kind, or these words among others. */
+  readonly completes?: Completed | readonly string[];
 }
 
 /** One command: the only place where its grammar is described. */
@@ -72,12 +74,20 @@ export const GROUPS = {
   optimise: 'Make it faster:',
   look: 'Look at runs:',
   hand: 'Hand over:',
+  learn: 'Learn:',
   machine: 'This machine:',
 } as const;
 
 /** Shells whose command lines can be completed. */
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
+
+/** What can be done with workers that Slurm runs. */
+export const SLURM_ACTIONS = ['up', 'status', 'down'] as const;
+export type SlurmAction = (typeof SLURM_ACTIONS)[number];
+
+/** Of the lessons of the course, in their order. */
+const LESSON_NUMBERS = Array.from({ length: 12 }, (_, index) => String(index + 1).padStart(2, '0'));
 
 const CANDIDATE = "a run (its best), RUN/e12, the beginning of a candidate's id, or a kernel folder";
 
@@ -244,6 +254,11 @@ export const COMMANDS = {
     arguments: { target: START },
     options: {
       ...DEVICE,
+      device: {
+        ...DEVICE.device,
+        help: 'device to judge kernels on; several GPUs as cuda:0,cuda:1 or cuda:all; see `warpsmith devices`',
+      },
+      ...SPREADING,
       workloads: {
         ...workloads,
         help: "a workload's name, dimensions, or all, with a weight as in b1h8s512d64:2; repeatable: then the objective is the geometric mean",
@@ -295,6 +310,53 @@ export const COMMANDS = {
       ...AUTHOR,
       ...AGENTS,
       ...STORE,
+    },
+  },
+  worker: {
+    summary: 'judge candidates that runs elsewhere put into a queue',
+    group: 'optimise',
+    arguments: {},
+    options: {
+      queue: option(
+        '--queue <address>',
+        TEXT,
+        'redis:// address of the queue; its password and key come from the environment',
+      ),
+      device: {
+        ...DEVICE.device,
+        help: 'device to judge kernels on; several GPUs as cuda:0,cuda:1 or cuda:all; see `warpsmith devices`',
+      },
+      workers: { ...SPREADING.workers, help: 'processes of a virtual device, each a worker', defaultHelp: 'one' },
+      threads: DEVICE.threads,
+      toolchain: DEVICE.toolchain,
+      runTimeoutSeconds: DEVICE.runTimeoutSeconds,
+      fresh: DEVICE.fresh,
+      idleMinutes: option('--idle-minutes <minutes>', positive(), 'end after this long without a candidate', {
+        defaultHelp: 'never',
+      }),
+    },
+  },
+  slurm: {
+    summary: 'start workers as a Slurm array, list them, or end them',
+    group: 'optimise',
+    arguments: {
+      action: { shown: '<action>', help: `one of ${SLURM_ACTIONS.join(', ')}`, choices: SLURM_ACTIONS },
+      words: {
+        shown: '[words...]',
+        help: 'up: options for sbatch, after --; down: numbers of jobs, or none for all workers',
+      },
+    },
+    options: {
+      queue: option('--queue <address>', TEXT, 'up: redis:// address of the queue'),
+      gpus: option('--gpus <count>', integer(1, 10_000), 'up: how many workers, one for each GPU'),
+      device: {
+        ...DEVICE.device,
+        help: 'up: device of each worker',
+        defaultHelp: 'cuda:0, the GPU that Slurm gives it',
+      },
+      idleMinutes: option('--idle-minutes <minutes>', positive(), 'up: end after this long without a candidate', {
+        defaultHelp: 'never',
+      }),
     },
   },
   resume: {
@@ -356,6 +418,18 @@ export const COMMANDS = {
       },
     },
     options: STORE,
+  },
+  ui: {
+    summary: 'open a page in the browser: runs as they go, candidates line by line, and a playground',
+    group: 'look',
+    arguments: {},
+    options: {
+      port: option('--port <port>', integer(0, 65_535), 'port of 127.0.0.1 to listen on; 0 takes a free one', {
+        default: 0,
+      }),
+      open: option('--no-open', FLAG, 'open no browser, only print the address', { default: true }),
+      ...STORE,
+    },
   },
   patterns: {
     summary: 'list the patterns, with the gains of their moves in the store’s runs',
@@ -552,6 +626,14 @@ export const COMMANDS = {
       }),
     },
   },
+  new: {
+    summary: 'make a problem folder to change: a small problem with two kernels that passes as it is',
+    group: 'optimise',
+    arguments: {
+      name: { shown: '<name>', help: 'the folder, new or empty; its last part names the problem', completes: 'folder' },
+    },
+    options: {},
+  },
   init: {
     summary: 'make a problem folder from a .cu file; or, with --agent, a folder for a coding agent',
     group: 'optimise',
@@ -596,6 +678,23 @@ export const COMMANDS = {
       ),
       trust,
       seed: { ...seed, help: 'seeds the inputs of the audit', defaultHelp: undefined, default: 1 },
+    },
+  },
+  learn: {
+    summary: 'learn CUDA in twelve short lessons, with no GPU: list them, begin one, check a solution',
+    group: 'learn',
+    arguments: {
+      lesson: {
+        shown: '[lesson]',
+        help: 'all, a lesson by its number such as 03 or its name, or check',
+        default: 'all',
+        completes: ['all', 'check', ...LESSON_NUMBERS],
+      },
+      folder: { shown: '[folder]', help: 'of check: the folder of the lesson', default: '.', completes: 'folder' },
+    },
+    options: {
+      output: { ...output, help: 'of a lesson: where to copy its start', defaultHelp: "the lesson's name" },
+      threads: DEVICE.threads,
     },
   },
   doctor: {

@@ -1,5 +1,5 @@
 import { DTYPES } from '../dtype.ts';
-import { choice, FLAG, integer, type Kind, PARAMETERS, PATH, positive, TEXT, TEXTS } from './kinds.ts';
+import { choice, FLAG, integer, type Kind, PARAMETERS, PATH, positive, TEXT, TEXTS, WORKERS } from './kinds.ts';
 
 /** Completions that a shell offers for a value, besides the words of a {@link choice}. */
 export type Completed =
@@ -166,6 +166,25 @@ export const DEVICE = {
 export const DEVICE_OF_RUN = {
   ...DEVICE,
   device: { ...DEVICE.device, defaultHelp: "the run's; without one first GPU, else virtual:l4" },
+} as const satisfies Options;
+
+/** Who judges, where several do at a time. */
+export const SPREADING = {
+  workers: option(
+    '--workers <which>',
+    WORKERS,
+    'processes of a virtual device that judge candidates at a time; with --queue whose: gpu=h200 or virtual:l4',
+    { defaultHelp: 'one; with several GPUs one each', isLogged: true, notInReplays: true },
+  ),
+  queue: option(
+    '--queue <address>',
+    TEXT,
+    'redis:// address of the queue from which workers elsewhere take candidates',
+    {
+      isLogged: true,
+      notInReplays: true,
+    },
+  ),
 } as const satisfies Options;
 
 export const MEASURING = {

@@ -3,6 +3,7 @@ import { contendersFileSchema } from '../contenders-file.ts';
 import { evaluationSchema } from '../evaluation.ts';
 import { gateBaselineSchema } from '../gate-baseline.ts';
 import { kernelFileSchema } from '../kernel.ts';
+import { lessonFileSchema } from '../lessons/lesson.ts';
 import { problemFileSchema } from '../problem.ts';
 import { COMMANDS, type CommandName } from '../requests/commands.ts';
 import { requestSchema } from '../requests/request.ts';
@@ -35,6 +36,11 @@ export const jsonSchemas = (): Readonly<Record<string, object>> => ({
     gateBaselineSchema,
     'warpsmith gate baseline',
     'The best times of kernels so far, which `warpsmith gate --baseline` holds them to.',
+  ),
+  'lesson.schema.json': described(
+    lessonFileSchema,
+    'warpsmith lesson',
+    'A lesson of the course: what `warpsmith learn check` asks of a kernel.',
   ),
   'suites.schema.json': described(
     suitesFileSchema,

@@ -7,6 +7,7 @@ import { type GateBaseline, gateBaselineSchema } from '../gate-baseline.ts';
 import { parseJson } from '../json/parse-json.ts';
 import type { KernelFile, KernelSource } from '../kernel.ts';
 import { kernelFileSchema } from '../kernel.ts';
+import { type LessonFile, lessonFileSchema } from '../lessons/lesson.ts';
 import { suggestName } from '../nearest-name.ts';
 import { completeShape } from '../plan/dimensions.ts';
 import { generatorSetsOf } from '../plan/generator-sets.ts';
@@ -62,6 +63,14 @@ export const parseContendersFile = (text: string, file: string): ContendersFile 
  */
 export const parseGateBaseline = (text: string, file: string): GateBaseline =>
   parseWith(gateBaselineSchema, text, file);
+
+/**
+ * Parses lesson.json.
+ *
+ * @param file - its name in messages.
+ * @throws WarpsmithError with file, JSON path, value received, expected value, and a hint.
+ */
+export const parseLessonFile = (text: string, file: string): LessonFile => parseWith(lessonFileSchema, text, file);
 
 /**
  * A kernel for a problem of one dtype, with all checks that do not need the problem.

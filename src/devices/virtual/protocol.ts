@@ -1,4 +1,5 @@
 import type { RunnableImage } from '../../virtual-gpu/kernel-image.ts';
+import type { TracedWarp } from '../../virtual-gpu/race-detector/warp-tracer.ts';
 import type { LaunchRequest, WorkerCounts } from '../../virtual-gpu/runtime/cta-runner.ts';
 import type { WrittenPages } from '../../virtual-gpu/runtime/write-map.ts';
 
@@ -40,6 +41,8 @@ export type WorkerReply =
       printed: PrintReport | undefined;
       /** Who stored to the watched place, if there is one. */
       watchedWrites: WriteReport | undefined;
+      /** What the followed warp did, if there is one. */
+      trace: TracedWarp | undefined;
     }
   | { job: number; ok: false; fault: FaultReport; printed: PrintReport | undefined };
 

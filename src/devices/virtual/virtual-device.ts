@@ -24,6 +24,7 @@ import type {
 } from '../../core/launch-plan.ts';
 import type { Printed } from '../../core/printed.ts';
 import type { Timing } from '../../core/timing.ts';
+import type { WarpTrace } from '../../core/warp-trace.ts';
 import { predictTime } from '../../hardware/launch-model/predict-time.ts';
 import type { PtxModule } from '../../ptx/ast.ts';
 import { PtxSyntaxError, UnsupportedPtxError } from '../../ptx/errors.ts';
@@ -47,6 +48,7 @@ import { failure } from '../failure.ts';
 import { bufferNamed } from '../match-arguments.ts';
 import { type MemoryUse, mayDependOnOrder, memoryUse } from './cta-communication.ts';
 import { describeFault, describePrint, describeReport, placeOfStore } from './describe-fault.ts';
+import { describeTrace } from './describe-trace.ts';
 import { buildOnce, type KeptCode, parseOnce } from './kept-code.ts';
 import { launchBuffers, packArguments } from './launch-buffers.ts';
 import type { StoreReport, WriteReport } from './protocol.ts';
@@ -210,6 +212,7 @@ export class VirtualDevice implements Device {
     let olderRead: string | undefined;
     let printed: Printed | undefined;
     let writes: PlacedWrites = { count: 0 };
+    let trace: WarpTrace | undefined;
     const inputs = new Set(plan.buffers.filter(({ role }) => role === 'in').map(({ name }) => buffers.get(name)));
     for (const [index, step] of plan.steps.entries()) {
       const remainingMs = options.timeoutMs - (performance.now() - started);
@@ -237,6 +240,8 @@ export class VirtualDevice implements Device {
       uninitialisedRead ??= outcome.uninitialisedRead;
       olderRead ??= outcome.olderRead;
       if (outcome.writes) writes = joined(writes, placedWrites(outcome.writes, step, index));
+      trace = outcome.trace;
+      if (trace) break;
     }
     const counters = this.#withCacheTraffic(launches, options.cache ?? 'cold');
     const elapsedMs = performance.now() - started;
@@ -248,6 +253,7 @@ export class VirtualDevice implements Device {
       olderRead,
       readBytes: options.count ? this.#readBytes(buffers) : undefined,
       writes: options.watch && writes,
+      trace,
       printed,
     };
   }
@@ -333,6 +339,7 @@ export class VirtualDevice implements Device {
         uninitialisedRead: string | undefined;
         olderRead: string | undefined;
         writes: WriteReport | undefined;
+        trace: WarpTrace | undefined;
         printed: Printed | undefined;
       }
     | DeviceFailure
@@ -340,7 +347,9 @@ export class VirtualDevice implements Device {
     const symbol = module.code.functionSymbols[step.functionName] ?? step.functionName;
     const kernel = this.#kernel(module, symbol);
     if ('ok' in kernel) return kernel;
-    const variant = options.watch ? 'watching' : options.count ? 'counting' : options.findRaces ? 'watching' : 'plain';
+    const traced = options.trace?.step === index ? options.trace : undefined;
+    const variant =
+      options.watch || traced ? 'watching' : options.count ? 'counting' : options.findRaces ? 'watching' : 'plain';
     const built = this.#build(module, kernel, symbol, variant);
     if ('ok' in built) return built;
     const { image, handle } = built;
@@ -381,6 +390,7 @@ export class VirtualDevice implements Device {
           warpsPerSm: this.spec.maximumWarpsPerSm.value,
           privateContents: privateContents(options),
           watch: options.watch && this.#placeOf(options.watch, buffers),
+          trace: traced,
         },
         options,
       );
@@ -411,6 +421,7 @@ export class VirtualDevice implements Device {
             uninitialisedRead: outcome.uninitialisedRead && describeReport(step, outcome.uninitialisedRead),
             olderRead: outcome.olderRead && describeReport(step, outcome.olderRead),
             writes: outcome.watchedWrites,
+            trace: outcome.trace && describeTrace(outcome.trace, image, { buffers: touched, ranges }),
             printed: outcome.printed && describePrint(step, index, outcome.printed),
           };
       }
@@ -515,7 +526,7 @@ export class VirtualDevice implements Device {
   ): Promise<PoolOutcome> {
     const startMs = performance.now();
     const buffersOf = (name: string) => launch.rangesByName[name] ?? [];
-    const isWatched = options.watch !== undefined;
+    const isWatched = options.watch !== undefined || launch.trace !== undefined;
     const inOrder = isWatched || mayDependOnOrder(kernel.use, buffersOf) || options.privateMemory === 'leftovers';
     const order = this.#clusterOrder(launch, options, inOrder);
     const shape = `${launch.grid} ${launch.cluster} ${launch.block}`;
@@ -529,11 +540,12 @@ export class VirtualDevice implements Device {
 
   /** All clusters (most are one CTA; a cooperative grid counts as one) in the seeded order, or an evenly spread sample of them if that is allowed. */
   #clusterOrder(
-    { grid, cluster, gridBarrier }: Pick<LaunchRequest, 'grid' | 'cluster' | 'gridBarrier'>,
+    { grid, cluster, gridBarrier, trace }: Pick<LaunchRequest, 'grid' | 'cluster' | 'gridBarrier' | 'trace'>,
     options: RunOptions,
     serial: boolean,
   ): Int32Array {
     if (gridBarrier !== undefined) return Int32Array.of(0);
+    if (trace) return Int32Array.of(clusterOf(trace.cta, grid, cluster));
     const ctas = cluster[0] * cluster[1] * cluster[2];
     const count = (grid[0] * grid[1] * grid[2]) / ctas;
     const wanted = options.sampleCtas === undefined ? count : Math.ceil(options.sampleCtas / ctas);
@@ -541,6 +553,14 @@ export class VirtualDevice implements Device {
     const stride = count / wanted;
     return Int32Array.from({ length: wanted }, (_, i) => Math.floor((i + 0.5) * stride));
   }
+}
+
+/** Index of the cluster that a CTA belongs to. */
+function clusterOf(cta: number, [x, y, z]: Dim3, cluster: Dim3): number {
+  const [atX, atY, atZ] = [cta % x, Math.floor(cta / x) % y, Math.floor(cta / (x * y)) % z].map((at, axis) =>
+    Math.floor(at / cluster[axis]!),
+  ) as [number, number, number];
+  return (atZ * (y / cluster[1]) + atY) * (x / cluster[0]) + atX;
 }
 
 function begunText(

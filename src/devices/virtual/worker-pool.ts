@@ -1,5 +1,6 @@
 import type { Worker } from 'node:worker_threads';
 import { WRITE_PAGE_BYTES } from '../../virtual-gpu/layout.ts';
+import type { TracedWarp } from '../../virtual-gpu/race-detector/warp-tracer.ts';
 import type { LaunchRequest, WorkerCounts } from '../../virtual-gpu/runtime/cta-runner.ts';
 import type { WrittenPages } from '../../virtual-gpu/runtime/write-map.ts';
 import type { BuiltKernel } from './kept-code.ts';
@@ -26,6 +27,7 @@ export type PoolOutcome =
       uninitialisedRead: FaultReport | undefined;
       olderRead: FaultReport | undefined;
       watchedWrites: WriteReport | undefined;
+      trace: TracedWarp | undefined;
       printed: PrintReport | undefined;
     }
   | { kind: 'fault'; fault: FaultReport /** Up to there. */; printed: PrintReport['lines'] }
@@ -215,6 +217,7 @@ function outcomeOf(replies: readonly WorkerReply[]): PoolOutcome {
     printed,
     // Watched launches run on one thread.
     watchedWrites: replies.map((reply) => (reply.ok ? reply.watchedWrites : undefined)).find(Boolean),
+    trace: replies.map((reply) => (reply.ok ? reply.trace : undefined)).find(Boolean),
     olderRead: older.length === 0 ? undefined : first(older),
     uninitialisedRead: reads.length === 0 ? undefined : first(reads),
     decisions: replies.flatMap((reply) => (reply.ok && reply.decisions ? [reply.decisions] : [])),

@@ -90,6 +90,7 @@ function run(request: WorkerRequest & { kind: 'run' }, runner: CtaRunner, writes
     olderRead,
     printed,
     watchedWrites: reportWrites(runner.watchedWrites),
+    trace: runner.trace,
   };
 }
 

@@ -4,6 +4,7 @@ import type { DeviceBuffer, DeviceFailure, LoadedModule, PlacedWrites } from '..
 import { type LaunchPlan, type PlannedBuffer, startingPattern } from '../../core/launch-plan.ts';
 import type { Printed } from '../../core/printed.ts';
 import { decode } from '../../core/rounding.ts';
+import type { WarpTrace } from '../../core/warp-trace.ts';
 import { elementCountOf, firstChangedPaddingByte, multiIndexOf, packElements, spreadElements } from './layout.ts';
 import { NAN_POISON, type Poison } from './poison.ts';
 import { clearInsignificant, insignificantElements } from './significant.ts';
@@ -77,6 +78,8 @@ export interface RunConditions {
   readonly findsRaces?: boolean;
   /** Tell who stores here, on devices that can. */
   readonly watch?: RunOptions['watch'];
+  /** Follow a warp, on devices that can. */
+  readonly trace?: RunOptions['trace'];
   /** What the caches hold when the sequence starts. */
   readonly cache?: 'hot' | 'cold';
   /** Fill the workspaces with `init: once` again, as if no run had come before. */
@@ -102,6 +105,8 @@ export interface RunResult {
   readonly readBytes?: ReadonlyMap<string, number>;
   /** Who stored to the watched place. */
   readonly writes?: PlacedWrites;
+  /** What the followed warp did. */
+  readonly trace?: WarpTrace;
   /** What the kernels printed. */
   readonly printed?: Printed;
 }
@@ -117,7 +122,8 @@ export async function runOnce(
 ): Promise<RunResult | DeviceFailure> {
   const { device, plan, buffers } = memory;
   for (const buffer of plan.buffers) await prepareBuffer(memory, buffer, conditions);
-  const { orderSeed, count, timeoutMs, instructionsPerCta, cache, findsRaces, privateMemory, watch } = conditions;
+  const { orderSeed, count, timeoutMs, instructionsPerCta, cache, findsRaces, privateMemory, watch, trace } =
+    conditions;
   const options = {
     timeoutMs,
     instructionsPerCta,
@@ -125,6 +131,7 @@ export async function runOnce(
     findRaces: findsRaces,
     privateMemory,
     watch,
+    trace,
   };
   const outcome = await device.run(module, plan, buffers, { orderSeed, count, ...options });
   if (!outcome.ok) return outcome;
@@ -155,6 +162,7 @@ export async function runOnce(
     olderRead,
     readBytes,
     writes,
+    trace: outcome.trace,
     printed,
   };
 }

@@ -6,8 +6,12 @@ const KERNEL_FOLDER = '{kernel}';
 type Folders = Pick<EvaluationRequest, 'problem' | 'candidate'>;
 
 /** An evaluation without folders of its machine and names in its store. */
-export const toPortable = (evaluation: Evaluation, { problem, candidate }: Folders): Evaluation =>
-  mapStrings(withoutStored(evaluation), (text) =>
+export const toPortable = (evaluation: Evaluation, folders: Folders): Evaluation =>
+  withoutFolders(withoutStored(evaluation), folders);
+
+/** An evaluation without folders of its machine. */
+export const withoutFolders = (evaluation: Evaluation, { problem, candidate }: Folders): Evaluation =>
+  mapStrings(evaluation, (text) =>
     // The longer folder first, because the kernel's folder usually lies in the problem's.
     text.replaceAll(candidate.kernel.folder, KERNEL_FOLDER).replaceAll(problem.folder, PROBLEM_FOLDER),
   );

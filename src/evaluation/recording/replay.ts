@@ -1,5 +1,6 @@
 import type { Evaluation, EvaluationRequest, Evaluator } from '../../core/evaluation.ts';
 import type { RecordedEvaluation, Recording, RequestDescription } from '../../store/recording.ts';
+import { notJudged } from './not-judged.ts';
 import { fromPortable } from './portable-evaluation.ts';
 import { describeCandidate, describeRequest, differences, requestKey } from './request-description.ts';
 
@@ -27,22 +28,10 @@ export function createRecordedEvaluator(recording: Recording): Evaluator {
   };
 }
 
-const missing = (recording: Recording, request: EvaluationRequest, asked: RequestDescription): Evaluation => ({
-  schemaVersion: 1,
-  id: request.id ?? 'e0',
-  candidate: {
-    id: request.candidate.id,
-    kernel: request.candidate.kernel.file.name,
-    folder: request.candidate.kernel.folder,
-    parameters: request.candidate.parameters,
-  },
-  device: recording.sessions[0].device,
-  workload: { name: request.workload.name, dimensions: request.workload.dimensions },
-  status: 'device-failed',
-  reason: `${describeCandidate(asked)} was not recorded like this; ${nearest(recording, asked)}`,
-  findings: [],
-  elapsedMs: { compile: 0, verify: 0, time: 0, total: 0 },
-});
+function missing(recording: Recording, request: EvaluationRequest, asked: RequestDescription): Evaluation {
+  const reason = `${describeCandidate(asked)} was not recorded like this; ${nearest(recording, asked)}`;
+  return notJudged(request, recording.sessions[0].device, reason);
+}
 
 /** The recorded request that differs least, and in what. */
 function nearest({ evaluations }: Recording, asked: RequestDescription): string {

@@ -29,21 +29,26 @@ export function createByStrategy(options: OptimizeOptions, name: string): Propos
   const ask = ({ ledger }: Run): Candidate | undefined => {
     for (let index = strategy.ask(); index !== undefined; index = strategy.ask()) {
       const candidate = candidateAt(index);
+      // Another proposer's move: the strategy is told of it when it is judged.
+      if (ledger.isPending(candidate.id)) continue;
       if (isPossible(candidate) && ledger.isTrusted(candidate.kernel.file.name)) return candidate;
       skipped += 1;
       strategy.tell(index, { kind: 'failed' });
     }
     return undefined;
   };
-  /** Asked for but not yet judged. After a device failure it is tried again. */
-  let pending: Candidate | undefined;
+  /** Asked for but not yet judged, by id. After a device failure it is tried again. */
+  const unjudged = new Map<string, Candidate>();
   return {
     next(run) {
-      pending ??= ask(run);
-      return pending ? { move: moveTo(pending, name, run) } : exhausted(space.size, skipped);
+      const again = [...unjudged.values()].find(({ id }) => !run.ledger.isPending(id));
+      const candidate = again ?? ask(run);
+      if (!candidate) return exhausted(space.size, skipped);
+      unjudged.set(candidate.id, candidate);
+      return { move: moveTo(candidate, name, run) };
     },
     note(move, judged) {
-      if (pending?.id === move.candidate.id) pending = undefined;
+      unjudged.delete(move.candidate.id);
       tell(move.candidate, judged);
     },
   };

@@ -49,7 +49,7 @@ function heatMap({ varied, settings }: TriedSettings, size: ChartSize): Markup[]
       }),
     ];
     return told(described(setting), [
-      markup`<rect class="heat" style="opacity:${strength(speed(setting))}" x="${left + 1}" y="${top + 1}" width="${round(width - 2)}" height="${round(height - 2)}"/>`,
+      markup`<rect class="heat" opacity="${strength(speed(setting))}" x="${left + 1}" y="${top + 1}" width="${round(width - 2)}" height="${round(height - 2)}"/>`,
       ...(width >= 56 ? label : []),
     ]);
   };
@@ -88,7 +88,7 @@ function parallelAxes({ varied, settings }: TriedSettings, size: ChartSize): Mar
     // By rank: one slow setting would make all others look alike.
     const speed = (index + 1) / settings.length;
     return told(described(setting), [
-      markup`<polyline class="setting${speed === 1 && ' fastest'}" style="opacity:${strength(speed)}" points="${all.map((point) => point.join(',')).join(' ')}"/>`,
+      markup`<polyline class="setting${speed === 1 && ' fastest'}" opacity="${strength(speed)}" points="${all.map((point) => point.join(',')).join(' ')}"/>`,
     ]);
   };
   const axis = (at: number, name: string): Markup[] => [

@@ -22,8 +22,10 @@ const STYLE = [THEME_STYLE, asset('page.css'), CHART_STYLE].join('\n');
 /** Sorts and filters tables. Nothing of a report's text is ever part of it. */
 export const SCRIPT = asset('page.js');
 
-/** What a page's policy allows, and nothing else: this script, byte by byte. */
-const SCRIPT_SOURCE = `'sha256-${createHash('sha256').update(SCRIPT).digest('base64')}'`;
+const sourceOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+
+/** What the policy of a page that shows reports must allow: this script and this style, byte by byte. */
+export const REPORT_SOURCES = { script: sourceOf(SCRIPT), style: sourceOf(`\n${STYLE}\n`) };
 
 /** Ids that links may lead to. */
 type Targets = ReadonlySet<string>;
@@ -138,8 +140,8 @@ const rowIds = (blocks: readonly Block[]): string[] =>
     return block.kind === 'table' ? block.rows.flatMap(({ id }) => id ?? []) : [];
   });
 
-/** No network, no form, no script but the page's own: the file is only looked at. Styles are its own. */
-const POLICY = `default-src 'none'; script-src ${SCRIPT_SOURCE}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'`;
+/** No network, no form, no script or style but the page's own: the file is only looked at. */
+const POLICY = `default-src 'none'; script-src ${REPORT_SOURCES.script}; style-src ${REPORT_SOURCES.style}; img-src data:; base-uri 'none'; form-action 'none'`;
 
 /** A document as one HTML file that needs nothing else. */
 export function printHtml({ title, lead, sections, footer }: Document): string {

@@ -75,7 +75,7 @@ export function reproductionCommand(started: RunStartedEvent, store?: string): s
   const { record, replay, seedDrawn, problemFiles, ...asked } = request;
   return shellCommand('optimize', {
     ...asked,
-    device: device.id,
+    device: request.queue === undefined ? (request.devices ?? device.id) : undefined,
     workloads: workloadTexts(workloads),
     cache: cacheOf(workloads),
     parameters: start.parameters,

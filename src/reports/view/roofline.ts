@@ -81,21 +81,41 @@ export function rooflineView({ roofline, cache, joined, rows, bestId }: Roofline
     const row = rows[index]!;
     const isCandidate = row.stage === 'judge' || row.stage === 'screen';
     if (!row.time || row.time.kind !== timing.kind || row.workload !== roofline.workload || !isCandidate) return [];
-    const traffic = trafficOf(evaluation, cache, roofline);
-    // Neither counted nor known from the problem: it has no place along the axis of intensities.
-    if (!(traffic.bytes > 0)) return [];
-    return [
-      {
-        evaluationId: evaluation.id,
-        candidate: candidateOf(evaluation),
-        kind: row.time.kind,
-        intensity: roofline.flop / traffic.bytes,
-        flopPerSecond: roofline.flop / (row.time.medianNs / 1e9),
-        ...traffic,
-        role: roleOf(row, start.id, bestId),
-      },
-    ];
+    const point = pointOf(evaluation, roofline, cache);
+    return point ? [{ ...point, role: roleOf(row, start.id, bestId) }] : [];
   });
   const { vetoNs, attainableNs } = timing;
   return { ...roofline, kind: timing.kind, vetoNs, attainableNs, points };
+}
+
+/** Neither counted nor known from the problem: such a candidate has no place along the axis of intensities. */
+function pointOf(
+  evaluation: Evaluation,
+  roofline: Roofline,
+  cache: 'hot' | 'cold',
+): Omit<RooflinePoint, 'role'> | undefined {
+  const { timing } = evaluation;
+  const traffic = trafficOf(evaluation, cache, roofline);
+  if (!timing || !(traffic.bytes > 0)) return undefined;
+  return {
+    evaluationId: evaluation.id,
+    candidate: candidateOf(evaluation),
+    kind: timing.kind,
+    intensity: roofline.flop / traffic.bytes,
+    flopPerSecond: roofline.flop / (timing.medianNs / 1e9),
+    ...traffic,
+  };
+}
+
+/** The roofline of one candidate alone; `null` where it has no place in it. */
+export function rooflineOfOne(
+  evaluation: Evaluation,
+  roofline: Roofline | undefined,
+  cache: 'hot' | 'cold',
+): RooflineView | null {
+  const { timing } = evaluation;
+  const point = roofline && roofline.flop > 0 ? pointOf(evaluation, roofline, cache) : undefined;
+  if (!roofline || !timing || !point) return null;
+  const { kind, vetoNs, attainableNs } = timing;
+  return { ...roofline, kind, vetoNs, attainableNs, points: [{ ...point, role: 'best' }] };
 }

@@ -2,6 +2,7 @@ import { type Evaluation, isWrongWhenTimed } from '../../core/evaluation.ts';
 import type { EvaluationStatus } from '../../core/status.ts';
 import type { Timing } from '../../core/timing.ts';
 import {
+  type BudgetEvent,
   type DecisionEvent,
   type EvaluationFinishedEvent,
   type MoveProposedEvent,
@@ -60,11 +61,17 @@ export interface EvaluationRow {
   status: EvaluationStatus;
   kind: Timing['kind'] | null;
   medianNs: number | null;
+  /** Of the time: 95 % of a measured one, the model's of a predicted one. */
+  lowNs: number | null;
+  highNs: number | null;
   compileMs: number;
   /** Verifying and timing. */
   runMs: number;
   decision: DecisionEvent['decision'] | null;
   ratio: number | null;
+  /** Wall time of the run and money that were spent when its turn was over; `null` until then, and money without a price. */
+  minutes: number | null;
+  money: number | null;
 }
 
 /** A decided move of a run: the pattern's expectation and the result. */
@@ -144,12 +151,28 @@ export function rowsOf(id: string, events: readonly RecordedEvent[]): RunRows {
   if (!started) return unreadableRun(id, 'it ended before it began');
   const evaluations = ofType(events, 'evaluation-finished');
   const decisions = new Map(ofType(events, 'decision').map((event) => [event.evaluationId, event]));
+  const spent = spentAfter(events);
   return {
     run: runRow(id, started, events),
-    evaluations: evaluations.map((event) => evaluationRow(id, event, decisions.get(event.evaluation.id))),
+    evaluations: evaluations.map((event) =>
+      evaluationRow(id, event, decisions.get(event.evaluation.id), spent.get(event.evaluation.id)),
+    ),
     moves: moveRows(id, events),
     turns: turnRows(id, events),
   };
+}
+
+/** The account after the turn of each evaluation. */
+function spentAfter(events: readonly RecordedEvent[]): ReadonlyMap<string, BudgetEvent> {
+  const spent = new Map<string, BudgetEvent>();
+  let open: string[] = [];
+  for (const event of events) {
+    if (event.type === 'evaluation-finished') open.push(event.evaluation.id);
+    if (event.type !== 'budget') continue;
+    for (const evaluation of open) spent.set(evaluation, event);
+    open = [];
+  }
+  return spent;
 }
 
 const timingKind = ({ device }: RunStartedEvent): Timing['kind'] => (device.kind === 'cuda' ? 'measured' : 'predicted');
@@ -204,8 +227,10 @@ function evaluationRow(
   run: string,
   { iteration, evaluation }: EvaluationFinishedEvent,
   decision: DecisionEvent | undefined,
+  spent: BudgetEvent | undefined,
 ): EvaluationRow {
-  const { candidate, elapsedMs, timing } = evaluation;
+  const { candidate, elapsedMs } = evaluation;
+  const timing = evaluation.status === 'passed' ? evaluation.timing : undefined;
   return {
     run,
     id: evaluation.id,
@@ -215,27 +240,33 @@ function evaluationRow(
     parameters: JSON.stringify(candidate.parameters),
     workload: evaluation.workload.name,
     status: evaluation.status,
-    kind: timing?.kind ?? null,
-    medianNs: evaluation.status === 'passed' ? (timing?.medianNs ?? null) : null,
+    kind: evaluation.timing?.kind ?? null,
+    medianNs: timing?.medianNs ?? null,
+    lowNs: timing?.intervalNs[0] ?? null,
+    highNs: timing?.intervalNs[1] ?? null,
     compileMs: elapsedMs.compile,
     runMs: elapsedMs.verify + elapsedMs.time,
     decision: decision?.decision ?? null,
     ratio: decision?.ratio ?? null,
+    minutes: spent?.minutesUsed ?? null,
+    money: spent?.ledger.money ?? null,
   };
 }
 
 /**
- * A decision applies to the latest proposed move. A change that a confirmation refused counts as reverted, without a gain.
+ * A decision applies to the move of its iteration; several may be judged at a time. A change that a confirmation refused counts as reverted, without a gain.
  */
 function moveRows(run: string, events: readonly RecordedEvent[]): MoveRow[] {
   const rows: MoveRow[] = [];
   const standing = new Set(standingDecisions(events).map(({ evaluationId }) => evaluationId));
   const known = new Map<string, Evaluation>();
-  let proposed: (MoveProposedEvent & { sequence: number }) | undefined;
+  const moves = new Map<number, MoveProposedEvent & { sequence: number }>();
   for (const event of events) {
     if (event.type === 'evaluation-finished') known.set(event.evaluation.id, event.evaluation);
-    if (event.type === 'move-proposed') proposed = event;
-    if (event.type !== 'decision' || proposed?.iteration !== event.iteration) continue;
+    if (event.type === 'move-proposed') moves.set(event.iteration, event);
+    if (event.type !== 'decision') continue;
+    const proposed = moves.get(event.iteration);
+    if (!proposed) continue;
     const evaluation = known.get(event.evaluationId);
     const isTakenBack = event.decision === 'keep' && !standing.has(event.evaluationId);
     const decision = isTakenBack ? { ...event, ...TAKEN_BACK } : event;

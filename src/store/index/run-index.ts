@@ -20,6 +20,8 @@ const PATIENCE_MS = 5_000;
 export interface RunIndex {
   /** Oldest first. */
   runs(filter?: Omit<MoveFilter, 'pattern'>): RunRow[];
+  /** A run with its evaluations in their order; undefined if the store has none of this id. */
+  run(id: string): RunWithEvaluations | undefined;
   /** Evaluations of the candidates whose ids begin so; those of the newest run come last. */
   evaluationsOf(candidateStart: string): EvaluationRow[];
   /** Moves with their runs. Omits device failures, because they say nothing about a move. */
@@ -28,6 +30,11 @@ export interface RunIndex {
   costs(filter: { problem: string; device: string; kind: string }): EvaluationRow[];
   /** What those who shared the runs gave and took. */
   turns(filter: { problem: string; device: string; kind: string }): TurnRow[];
+}
+
+export interface RunWithEvaluations {
+  readonly run: RunRow;
+  readonly evaluations: EvaluationRow[];
 }
 
 export interface MoveFilter {
@@ -197,12 +204,18 @@ function indexOf(database: DatabaseSync): RunIndex {
       .prepare(sql)
       .all(...values)
       .map((row) => ({ ...row })) as Row[];
+  const runsWhere = (sql: string, values: readonly string[]): RunRow[] =>
+    all<RunRow & { log?: string }>(`SELECT * FROM runs WHERE 1${sql} ORDER BY id`, values).map(
+      ({ log: _log, ...row }) => row,
+    );
   return {
     runs(filter = {}) {
       const { sql, values } = where(filter);
-      return all<RunRow & { log?: string }>(`SELECT * FROM runs WHERE 1${sql} ORDER BY id`, values).map(
-        ({ log: _log, ...row }) => row,
-      );
+      return runsWhere(sql, values);
+    },
+    run(id) {
+      const [run] = runsWhere(' AND id = ?', [id]);
+      return run && { run, evaluations: all('SELECT * FROM evaluations WHERE run = ? ORDER BY rowid', [id]) };
     },
     evaluationsOf: (candidateStart) =>
       all('SELECT * FROM evaluations WHERE substr(candidate, 1, ?) = ? ORDER BY run, rowid', [

@@ -3,7 +3,7 @@ import type { TurnRow } from './arm-turns.ts';
 import type { EvaluationRow, MoveRow, RunRow, RunRows } from './rows.ts';
 
 /** Version of the tables. An older index is rebuilt; a newer one is not used. */
-export const INDEX_VERSION = 4;
+export const INDEX_VERSION = 5;
 
 /** Columns have the names of the row's fields. */
 type Columns<Row> = Readonly<Record<keyof Row, string>>;
@@ -46,10 +46,14 @@ const EVALUATIONS: Columns<EvaluationRow> = {
   status: 'TEXT NOT NULL',
   kind: 'TEXT',
   medianNs: 'REAL',
+  lowNs: 'REAL',
+  highNs: 'REAL',
   compileMs: 'REAL NOT NULL',
   runMs: 'REAL NOT NULL',
   decision: 'TEXT',
   ratio: 'REAL',
+  minutes: 'REAL',
+  money: 'REAL',
 };
 
 const MOVES: Columns<MoveRow> = {

@@ -3,11 +3,8 @@ import type { RunnableImage } from '../kernel-image.ts';
 import { LANES, PATTERN, WARP, WARPS } from '../layout.ts';
 import type { PrivateMemory } from '../runtime/memories.ts';
 import type { MemoryRequest } from '../runtime/site-requests.ts';
-import type { RaceDetector } from './race-detector.ts';
+import { QuietWatcher } from './quiet-watcher.ts';
 import { type WatchedAccess, watchedAccess, writesDeviceMemory } from './watched-access.ts';
-
-/** What watched code reports to: the race detector, or a watcher of one place. */
-export type AccessWatcher = Pick<RaceDetector, Exclude<keyof RaceDetector, 'begin'>>;
 
 /** Bytes of device memory. */
 export interface WatchedPlace {
@@ -30,24 +27,19 @@ export interface WatchedWrites {
 }
 
 /** Notes who stores to one place, in the order in which the launch runs. Looks for nothing else. */
-export class WriteWatcher implements AccessWatcher {
+export class WriteWatcher extends QuietWatcher {
   readonly #image: RunnableImage;
   readonly #memory: PrivateMemory;
   readonly #place: WatchedPlace;
   /** Stores of each group, and of each site, to device memory. */
   readonly #groups: readonly { offset: number; access: WatchedAccess }[][];
   readonly #sites: readonly (WatchedAccess | undefined)[];
-  /** Linear indices of the CTAs that run together; and the one whose warps run. */
-  readonly #ctas: number[] = [];
-  #cta = 0;
   #count = 0;
   #last: WatchedWrite | undefined;
   #earlier: WatchedWrite | undefined;
-  readonly uninitialisedRead = undefined;
-  readonly olderRead = undefined;
-  readonly crossed = false;
 
   constructor(image: RunnableImage, memory: PrivateMemory, place: WatchedPlace) {
+    super();
     this.#image = image;
     this.#memory = memory;
     this.#place = place;
@@ -67,15 +59,6 @@ export class WriteWatcher implements AccessWatcher {
 
   get writes(): WatchedWrites {
     return { count: this.#count, last: this.#last, earlier: this.#earlier };
-  }
-
-  beginCta(linear: number, index: number): void {
-    this.#ctas[index] = linear;
-    this.#cta = linear;
-  }
-
-  enterCta(index: number): void {
-    this.#cta = this.#ctas[index]!;
   }
 
   group(groupIndex: number, warpAddress: number, masked: boolean): void {
@@ -113,29 +96,10 @@ export class WriteWatcher implements AccessWatcher {
     const { start, bytes: size } = this.#place;
     if (address >= start + size || address + bytes <= start) return;
     const warp = (warpAddress - WARPS) / this.#image.warpBytes;
-    const write = { cta: this.#cta, thread: warp * LANES + lane, instruction };
+    const write = { cta: this.cta, thread: warp * LANES + lane, instruction };
     const last = this.#last;
     if (last && (last.cta !== write.cta || last.thread !== write.thread)) this.#earlier = last;
     this.#last = write;
     this.#count += 1;
-  }
-
-  endCta(): void {}
-  clusterArrive(): void {}
-  clusterComplete(): void {}
-  clusterWait(): void {}
-  barrier(): void {}
-  arrive(): void {}
-  lanesMeet(): void {}
-  fence(): void {}
-  proxyFence(): void {}
-  released(): void {}
-  acquired(): void {}
-  beforeWrite(): void {}
-  landed(): void {}
-  landedPieces(): void {}
-  landedFromOutside(): void {}
-  olderValue(): undefined {
-    return undefined;
   }
 }

@@ -19,13 +19,10 @@ import {
   WARPS,
   WINDOW,
 } from '../layout.ts';
+import type { AccessWatcher } from '../race-detector/quiet-watcher.ts';
 import { type OlderRead, RaceDetector, type UninitialisedRead } from '../race-detector/race-detector.ts';
-import {
-  type AccessWatcher,
-  type WatchedPlace,
-  type WatchedWrites,
-  WriteWatcher,
-} from '../race-detector/write-watcher.ts';
+import { type FollowedWarp, type TracedWarp, WarpTracer } from '../race-detector/warp-tracer.ts';
+import { type WatchedPlace, type WatchedWrites, WriteWatcher } from '../race-detector/write-watcher.ts';
 import { SECTOR_BYTES } from './access-costs.ts';
 import { type Arrival, arrivalsOf, type OperandReader, type WaitingLanes, wholeBarrierOf } from './barriers.ts';
 import { BoundsChecker } from './bounds.ts';
@@ -79,6 +76,8 @@ export interface LaunchRequest {
   isSerial: boolean;
   /** Only note who stores here, instead of looking for races. */
   watch?: WatchedPlace;
+  /** Only note what this warp does. */
+  trace?: FollowedWarp;
 }
 
 /** Raw sums of the CTAs one worker ran. */
@@ -106,9 +105,9 @@ interface RunExports {
 
 /**
  * Warp instructions of one slice. Affects only spin-waits, whose reads JavaScript executes one by one where races are looked for; in a
- * cooperative grid every CTA may spin before the last one runs.
+ * cooperative grid every CTA may spin before the last one runs. A warp that is followed gives way after each block.
  */
-const SLICE = { usual: 1 << 18, watched: 1 << 14, cooperative: 1 << 14 } as const;
+const SLICE = { usual: 1 << 18, watched: 1 << 14, cooperative: 1 << 14, followed: 1 } as const;
 
 const ALL_LANES: number[] = Array.from({ length: LANES }, (_, lane) => lane);
 /** A CTA has at most 1024 threads. */
@@ -138,6 +137,7 @@ export class CtaRunner {
   #patterns: PatternCounter | undefined;
   #sampler: AccessSampler | undefined;
   #watcher: AccessWatcher | undefined;
+  #tracer: WarpTracer | undefined;
   readonly #races: RaceDetector | undefined;
   #leftovers: Leftovers;
   #reads: ReadMap;
@@ -245,7 +245,9 @@ export class CtaRunner {
       { ranges: request.ranges, byName: request.rangesByName },
       { shared: totalShared, local: image.localBytesPerThread },
     );
-    this.#watcher = this.#races && request.watch ? new WriteWatcher(image, memory, request.watch) : this.#races;
+    this.#tracer = this.#races && request.trace && new WarpTracer(image, memory, request.trace);
+    const ofPlace = this.#races && request.watch && new WriteWatcher(image, memory, request.watch);
+    this.#watcher = this.#tracer ?? ofPlace ?? this.#races;
     const isCooperative = request.gridBarrier !== undefined;
     this.#residents = Array.from(
       { length: extentOf(isCooperative ? request.grid : request.cluster) },
@@ -487,13 +489,16 @@ export class CtaRunner {
   #runSlice(warp: number): number {
     const at = WARPS + warp * this.image.warpBytes;
     const budget = (at + WARP.remainingBudget) >> 2;
+    const isFollowed = this.#tracer?.follows(warp) ?? false;
+    if (isFollowed) this.#tracer!.beginTurn(at);
+    const slice = isFollowed ? SLICE.followed : this.#slice;
     this.#currentWarp = warp;
-    this.#memory.i32[budget] = this.#slice;
+    this.#memory.i32[budget] = slice;
     const status = this.#run(at);
-    if (status === RUN_STATUS.budgetSpent && this.#suspend(warp, at)) return this.#slice - this.#memory.i32[budget]!;
+    if (status === RUN_STATUS.budgetSpent && this.#suspend(warp, at)) return slice - this.#memory.i32[budget]!;
     if (status === RUN_STATUS.exited) this.#cta.states[warp] = 'exited';
     else if (status !== RUN_STATUS.budgetSpent) this.#cta.states[warp] = 'waiting';
-    return this.#slice - this.#memory.i32[budget]!;
+    return slice - this.#memory.i32[budget]!;
   }
 
   /** Threads of the CTA that have not exited. */
@@ -916,6 +921,11 @@ export class CtaRunner {
   /** Who stored to the watched place, if there is one. */
   get watchedWrites(): WatchedWrites | undefined {
     return this.#watcher instanceof WriteWatcher ? this.#watcher.writes : undefined;
+  }
+
+  /** What the followed warp did, if there is one. */
+  get trace(): TracedWarp | undefined {
+    return this.#tracer?.trace;
   }
 
   /** Whether several CTAs wrote to one place, without a check for races. */

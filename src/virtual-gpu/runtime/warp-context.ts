@@ -18,7 +18,7 @@ import {
   WARP,
   WINDOW,
 } from '../layout.ts';
-import type { AccessWatcher } from '../race-detector/write-watcher.ts';
+import type { AccessWatcher } from '../race-detector/quiet-watcher.ts';
 import { unsupported } from '../unsupported.ts';
 import type { ArrivedThreads } from './barriers.ts';
 import type { BoundsChecker } from './bounds.ts';

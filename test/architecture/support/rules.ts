@@ -5,7 +5,7 @@ export const LAYERS: readonly (readonly string[])[] = [
   ['core'],
   ['hardware', 'stats', 'ptx', 'cuda-source'],
   ['search', 'diagnosis', 'virtual-gpu'],
-  ['process', 'ffi', 'models'],
+  ['process', 'ffi', 'models', 'queue'],
   ['store'],
   ['toolchains'],
   ['devices'],
@@ -23,6 +23,7 @@ export const ROOMS: readonly (readonly string[])[] = [
   ['audit', 'measure'],
   ['verify', 'instruments'],
   ['recording'],
+  ['pool'],
 ];
 
 /** Folders without any Node import, and the packages each may use. */
@@ -123,6 +124,8 @@ export const spawning = onlyIn(['process'], 'may spawn', (specifier) =>
 export const workers = onlyIn(['process', 'devices', 'toolchains'], 'may start workers', (specifier) =>
   /^(node:)?worker_threads$/.test(specifier),
 );
+
+export const queueing = onlyIn(['queue'], 'may talk to a queue', (specifier) => /^(bullmq|ioredis)$/.test(specifier));
 
 /** Functions of node:fs that only read. */
 const READING = new Set([

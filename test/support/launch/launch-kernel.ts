@@ -11,6 +11,7 @@ import type {
   PlannedStep,
 } from '../../../src/core/launch-plan.ts';
 import type { Printed } from '../../../src/core/printed.ts';
+import type { WarpTrace } from '../../../src/core/warp-trace.ts';
 
 /** `in`: a buffer of that name; `{ u32: 3 }` and the like: scalars; anything else as the plan has it. */
 export type LaunchArgument = string | { u32: number } | { i32: number } | { f32: number } | PlannedArgument;
@@ -40,6 +41,8 @@ export interface Launched {
   readonly printed?: Printed;
   /** Who stored to the watched place. */
   readonly writes?: PlacedWrites;
+  /** What the followed warp did. */
+  readonly trace?: WarpTrace;
 }
 
 export const DEFAULT_RUN_OPTIONS: RunOptions = { orderSeed: 0, count: false, timeoutMs: 20_000 };
@@ -123,7 +126,8 @@ export async function trySteps(
     if (!outcome.ok) return outcome;
     const contents: Record<string, Uint8Array<ArrayBuffer>> = {};
     for (const [name, buffer] of buffers) contents[name] = new Uint8Array(await device.read(buffer));
-    return { ok: true, counters: outcome.counters[0]!, contents, printed: outcome.printed, writes: outcome.writes };
+    const { counters, printed, writes, trace } = outcome;
+    return { ok: true, counters: counters[0]!, contents, printed, writes, trace };
   } finally {
     for (const buffer of buffers.values()) await device.free(buffer);
   }

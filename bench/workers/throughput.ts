@@ -1,0 +1,174 @@
+/**
+ * Evaluations a minute with one worker and with several, in turns, so that what else the machine does affects all alike.
+ *
+ *     node bench/workers/throughput.ts --device virtual:l4 --workers 1,2 --output docs/results/virtual-workers.json
+ *     node bench/workers/throughput.ts --device cuda:all --workers 1,2,4 --output docs/results/h200-workers.json
+ *
+ * Every run searches the same problem at random, with the same seed and budget. On virtual devices, what each candidate gave with
+ * several workers is compared with what it gave with one. On GPUs, the start is also measured beside itself on each of them.
+ */
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { cpus, loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { optimizeProblem } from '../../src/app/optimize.ts';
+import { packageVersion } from '../../src/app/package-version.ts';
+import { loadProblemTarget } from '../../src/app/target.ts';
+import { chosenDevices } from '../../src/app/workers/chosen-devices.ts';
+import { openRunSession } from '../../src/app/workers/open-run-session.ts';
+import { chooseWorkload } from '../../src/app/workload.ts';
+import { makeCandidate } from '../../src/core/candidate.ts';
+import type { Evaluation } from '../../src/core/evaluation.ts';
+import { ofType, type RecordedEvent } from '../../src/store/events.ts';
+import { openRecording } from '../recording-file.ts';
+
+const SEED = 1;
+const MS_PER_MINUTE = 60_000;
+const { values } = parseArgs({
+  options: {
+    device: { type: 'string', default: 'virtual:l4' },
+    workers: { type: 'string', default: '1,2' },
+    problem: { type: 'string', default: 'softmax' },
+    workload: { type: 'string' },
+    evaluations: { type: 'string', default: '16' },
+    rounds: { type: 'string', default: '2' },
+    output: { type: 'string' },
+  },
+});
+
+interface Round {
+  readonly workers: number;
+  readonly devices: readonly string[];
+  /** From the first proposal to the end of the search. */
+  readonly seconds: number;
+  readonly evaluations: number;
+  readonly evaluationsPerMinute: number;
+  /** Of the whole run, for each evaluation of its search: this process and those that it waited for. */
+  readonly cpuSecondsPerEvaluation: number;
+  /** Processes that wanted a core, on average over the last minute, at the end. */
+  readonly load: number;
+}
+
+interface Beside {
+  readonly device: string;
+  readonly verdict: string | null;
+  readonly ratio: number | null;
+}
+
+interface Recording {
+  readonly problem: string;
+  readonly workload: string;
+  readonly evaluations: number;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly cores: number;
+  readonly rounds: Round[];
+  /** Virtual devices: candidates that several workers judged as one did, and those that they did not. */
+  readonly sameAsAlone: { same: number; different: string[] };
+  /** GPUs: the start beside itself. */
+  readonly besideItself: Beside[];
+}
+
+const isVirtual = values.device.startsWith('virtual:');
+const gpus = isVirtual ? [] : (chosenDevices({ device: values.device }) ?? [values.device]);
+const { problem, start } = await loadProblemTarget(values.problem);
+const workload = chooseWorkload(problem.file, values.workload);
+/** As many GPUs as workers, or a virtual one with as many processes. */
+const placeOf = (workers: number) =>
+  isVirtual ? { device: values.device, workers: `${workers}` } : { device: gpus.slice(0, workers).join(',') };
+const { recording, save } = await openRecording<Recording>(values.output ?? join(tmpdir(), 'workers.json'), () => ({
+  problem: problem.file.name,
+  workload: workload.name,
+  evaluations: Number(values.evaluations),
+  environment: { warpsmith: packageVersion(), node: process.versions.node },
+  cores: cpus().length,
+  rounds: [],
+  sameAsAlone: { same: 0, different: [] },
+  besideItself: [],
+}));
+
+/** What a virtual device found, without what depends on the moment. */
+const findingOf = ({ status, timing, seed }: Evaluation): string => JSON.stringify([status, timing?.medianNs, seed]);
+const alone = new Map<string, string>();
+
+const CLOCK_TICKS_PER_SECOND = 100;
+
+/** Of this process and of its children that have ended. */
+function cpuSeconds(): number {
+  const stat = readFileSync('/proc/self/stat', 'latin1');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) / CLOCK_TICKS_PER_SECOND;
+}
+
+async function search(workers: number): Promise<Round> {
+  const before = cpuSeconds();
+  const store = await mkdtemp(join(tmpdir(), 'warpsmith-throughput-'));
+  const events: RecordedEvent[] = [];
+  try {
+    await optimizeProblem({
+      ...{ target: values.problem, store, seed: SEED, strategy: 'random', fresh: true, ablation: false, trust: true },
+      ...{ workloads: [workload.name], maximumEvaluations: recording.evaluations },
+      ...placeOf(workers),
+      onEvent: (event) => void events.push(event),
+    });
+  } finally {
+    await rm(store, { recursive: true, force: true });
+  }
+  const from = Date.parse(ofType(events, 'move-proposed')[0]!.time);
+  const to = Date.parse(ofType(events, 'search-ended')[0]!.time);
+  const searched = ofType(events, 'evaluation-finished').filter(
+    ({ iteration, time }) => iteration > 0 && Date.parse(time) <= to,
+  );
+  if (isVirtual)
+    compare(
+      workers,
+      searched.map(({ evaluation }) => evaluation),
+    );
+  return {
+    workers,
+    devices: [...new Set(searched.map(({ evaluation }) => evaluation.device.uuid ?? evaluation.device.id))].sort(),
+    seconds: (to - from) / 1000,
+    evaluations: searched.length,
+    evaluationsPerMinute: Number(((searched.length / (to - from)) * MS_PER_MINUTE).toFixed(2)),
+    cpuSecondsPerEvaluation: Number(((cpuSeconds() - before) / searched.length).toFixed(2)),
+    load: Number(loadavg()[0]!.toFixed(1)),
+  };
+}
+
+function compare(workers: number, evaluations: readonly Evaluation[]): void {
+  for (const evaluation of evaluations) {
+    const known = alone.get(evaluation.candidate.id);
+    if (workers === 1) alone.set(evaluation.candidate.id, findingOf(evaluation));
+    else if (known === findingOf(evaluation)) recording.sameAsAlone.same += 1;
+    else if (known !== undefined) recording.sameAsAlone.different.push(evaluation.candidate.id);
+  }
+}
+
+for (let round = 0; round < Number(values.rounds); round += 1) {
+  for (const workers of values.workers.split(',').map(Number)) {
+    if (!isVirtual && workers > gpus.length) continue;
+    recording.rounds.push(await search(workers));
+    await save();
+    process.stderr.write(`${JSON.stringify(recording.rounds.at(-1))}\n`);
+  }
+}
+if (gpus.length > 1) {
+  await using session = await openRunSession({ device: values.device, trust: true });
+  const candidate = makeCandidate(start, {});
+  const request = {
+    problem,
+    candidate,
+    workload,
+    seed: SEED,
+    tier: 'accept',
+    against: [{ name: 'start', candidate }],
+  } as const;
+  // As many at a time as there are GPUs: each judges one.
+  for (const { device, comparisons } of await Promise.all(gpus.map(() => session.evaluator.evaluate(request))))
+    recording.besideItself.push({
+      device: device.uuid ?? device.id,
+      verdict: comparisons?.[0]?.verdict ?? null,
+      ratio: comparisons?.[0]?.ratio ?? null,
+    });
+  await save();
+}

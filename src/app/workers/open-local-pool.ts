@@ -1,0 +1,55 @@
+import { availableParallelism } from 'node:os';
+import { EXIT, WarpsmithError } from '../../core/errors.ts';
+import { LocalPool } from '../../evaluation/pool/local-pool.ts';
+import { drawSeed } from '../seed.ts';
+import type { Session, SessionOptions } from '../session.ts';
+import { LocalSeat } from './local-seat.ts';
+import type { WorkerDescription } from './protocol.ts';
+
+/**
+ * Opens a worker process for each of these devices, and the evaluator that shares requests out among them.
+ *
+ * @param devices ids; the same virtual one several times, or GPUs of one model.
+ * @throws WarpsmithError `mixed-devices`; as `openSession`.
+ */
+export async function openLocalPool(devices: readonly string[], options: SessionOptions): Promise<Session> {
+  const { toolchain, runTimeoutSeconds, fresh } = options;
+  const threads = options.threads ?? Math.max(1, Math.floor(availableParallelism() / devices.length));
+  const seats = devices.map((device) => new LocalSeat({ device, threads, toolchain, runTimeoutSeconds, fresh }));
+  const pool = new LocalPool(seats);
+  try {
+    const descriptions = await Promise.all(seats.map((seat) => seat.open()));
+    refuseMixed(descriptions);
+    const { device: identity, spec, toolchain: compiler, environment } = descriptions[0]!;
+    return {
+      device: { identity, spec },
+      toolchain: { identity: compiler },
+      evaluator: pool,
+      environment,
+      drawSeed,
+      ...(identity.kind === 'cuda' && { peaks: async () => (await seats[0]!.peaks()) ?? undefined }),
+      [Symbol.asyncDispose]: () => pool.close(),
+    };
+  } catch (error) {
+    await pool.close();
+    throw error;
+  }
+}
+
+/** Times of two models say nothing about each other. */
+function refuseMixed(descriptions: readonly WorkerDescription[]): void {
+  const [first, ...others] = descriptions.map(({ device }) => device);
+  const other = others.find(({ name }) => name !== first!.name);
+  if (!other) return;
+  throw new WarpsmithError(
+    {
+      code: 'mixed-devices',
+      message: `${first!.id} and ${other.id} are different GPUs; one run can't use both.`,
+      path: '--device',
+      received: `${first!.name} and ${other.name}`,
+      expected: 'GPUs of one model',
+      hint: 'Start a run for each model.',
+    },
+    EXIT.deviceOrToolMissing,
+  );
+}

@@ -1,0 +1,101 @@
+import type { DeviceIdentity } from '../../core/device.ts';
+import type { Evaluation, EvaluationRequest, Evaluator } from '../../core/evaluation.ts';
+import { WorkerProcessEnded } from '../../process/worker-process.ts';
+import { notJudged } from '../recording/not-judged.ts';
+
+/** One that judges a candidate at a time: a worker process with a device of its own. */
+export interface Seat {
+  readonly device: DeviceIdentity;
+  /** Rejects with a {@link WorkerProcessEnded} if its process ended. The next request starts another one. */
+  evaluate(request: EvaluationRequest): Promise<Evaluation>;
+  close(): Promise<void>;
+}
+
+/** Processes that may end over one request. The first may have been killed by chance. */
+const MOST_LOST = 2;
+/** Failures of a device in a row after which it gets no more requests, as long as another device works. */
+const MOST_DEVICE_FAILURES = 2;
+
+interface Waiting {
+  readonly request: EvaluationRequest;
+  lost: number;
+  resolve(evaluation: Evaluation): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * An evaluator of several worker processes on this machine. The first idle one takes a request, so a lone request is always judged
+ * on the same device. If a process ends over a request, another takes it, and the ended one is started again: no request is
+ * lost, and none is answered twice. A device that fails again and again gets no more requests.
+ */
+export class LocalPool implements Evaluator {
+  readonly #seats: readonly Seat[];
+  readonly #busy = new Set<Seat>();
+  readonly #retired = new Set<Seat>();
+  readonly #failures = new Map<Seat, number>();
+  readonly #waiting: Waiting[] = [];
+  #isClosed = false;
+
+  constructor(seats: readonly Seat[]) {
+    this.#seats = seats;
+  }
+
+  get capacity(): number {
+    return this.#seats.length - this.#retired.size;
+  }
+
+  evaluate(request: EvaluationRequest): Promise<Evaluation> {
+    if (this.#isClosed) return Promise.reject(new Error('the pool of workers is closed'));
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ request, lost: 0, resolve, reject });
+      this.#assign();
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const { reject } of this.#waiting.splice(0)) reject(new Error('the pool of workers was closed'));
+    await Promise.all(this.#seats.map((seat) => seat.close()));
+  }
+
+  #assign(): void {
+    for (const seat of this.#seats) {
+      if (this.#waiting.length === 0) return;
+      if (!this.#busy.has(seat) && !this.#retired.has(seat)) void this.#work(seat, this.#waiting.shift()!);
+    }
+  }
+
+  async #work(seat: Seat, waiting: Waiting): Promise<void> {
+    this.#busy.add(seat);
+    try {
+      waiting.request.signal?.throwIfAborted();
+      const evaluation = await seat.evaluate(waiting.request);
+      if (this.#givesUp(seat, evaluation)) this.#waiting.unshift(waiting);
+      else waiting.resolve(evaluation);
+    } catch (error) {
+      this.#lose(seat, waiting, error);
+    }
+    this.#busy.delete(seat);
+    this.#assign();
+  }
+
+  #lose(seat: Seat, waiting: Waiting, error: unknown): void {
+    const { request } = waiting;
+    if (!(error instanceof WorkerProcessEnded) || request.signal?.aborted || this.#isClosed) {
+      waiting.reject(error);
+      return;
+    }
+    waiting.lost += 1;
+    if (waiting.lost < MOST_LOST) this.#waiting.unshift(waiting);
+    else waiting.resolve(notJudged(request, seat.device, `${waiting.lost} workers ended over it; ${error.message}`));
+  }
+
+  /** Whether the device is given up, so that another has to judge the candidate. */
+  #givesUp(seat: Seat, { status }: Evaluation): boolean {
+    const failures = status === 'device-failed' ? (this.#failures.get(seat) ?? 0) + 1 : 0;
+    this.#failures.set(seat, failures);
+    if (failures < MOST_DEVICE_FAILURES || this.capacity === 1) return false;
+    this.#retired.add(seat);
+    return true;
+  }
+}

@@ -1,0 +1,95 @@
+import { deriveSeed } from '../core/derive-seed.ts';
+import type { Evaluation, EvaluationRequest } from '../core/evaluation.ts';
+import { ANCHOR } from './at-home.ts';
+import { isTimed, isWorthAccepting, SCREEN_RATIO } from './decision.ts';
+import { decideObjective, VETO_RATIO } from './objective.ts';
+import { type Asked, evaluationsOfTrials, type Run, type Trial } from './run.ts';
+
+/**
+ * The evaluations that one move takes, one after the other. First its candidate is judged on the first workload; if times are
+ * measured, in a screen beside the best. A promising candidate is then judged on every workload, up to the first that vetoes it.
+ * If times are measured, long enough for a verdict, and a faster candidate is profiled for the next move.
+ *
+ * @param known the candidate on the first workload, where that was judged before.
+ */
+export function* judgeMove(run: Run, trial: Trial, known?: Evaluation): Generator<Asked, void, Evaluation> {
+  const [first] = run.options.workloads;
+  const evaluation = known ?? (yield askFor(run, trial, { tier: 'screen' }));
+  trial.judged.set(first!.name, evaluation);
+  if (known ? run.options.workloads.length > 1 : isPromising(run, trial, evaluation)) yield* accept(run, trial);
+}
+
+function isPromising(run: Run, trial: Trial, evaluation: Evaluation): boolean {
+  if (!isTimed(evaluation)) return false;
+  if (evaluation.timing.kind === 'measured') return isWorthAccepting(evaluation, gainMeanwhile(run, trial));
+  const { workloads } = run.options;
+  return workloads.length > 1 && isWithinVeto(run, workloads[0]!.name, evaluation);
+}
+
+/** Speed of the best of now ÷ of the best that the candidate was measured beside; both relative to the start. */
+const gainMeanwhile = ({ best }: Run, { beside }: Trial): number => best!.ratioToStart / beside.ratioToStart;
+
+function* accept(run: Run, trial: Trial): Generator<Asked, void, Evaluation> {
+  const { workloads } = run.options;
+  const isMeasured = run.best!.evaluation.timing.kind === 'measured';
+  trial.beside = run.best!;
+  for (const [index, workload] of workloads.entries()) {
+    if (index === 0 && !isMeasured) continue;
+    const evaluation = yield askFor(run, trial, { tier: 'accept', profile: index === 0 ? 'light' : 'none' }, workload);
+    trial.judged.set(workload.name, evaluation);
+    if (workloads.length > 1 && !isWithinVeto(run, workload.name, evaluation)) break;
+  }
+  if (isMeasured && deservesAnother(run, trial)) yield* accept(run, trial);
+}
+
+/** Whether it was measured beside a best that is none any more, and may be faster than the best of now. */
+function deservesAnother(run: Run, trial: Trial): boolean {
+  const { workloads } = run.options;
+  if (trial.beside === run.best) return false;
+  const { decision, ratio } = decideObjective(workloads, trial.beside, trial.judged);
+  if (decision === 'revert' || ratio! / gainMeanwhile(run, trial) < SCREEN_RATIO) return false;
+  // Not the other budgets, whose clock is another one when a run is resumed.
+  const left = run.budget.searchEvaluationsLeft;
+  if (left !== null && left < evaluationsOfTrials(run) + workloads.length) return false;
+  trial.mostLeft += workloads.length;
+  return true;
+}
+
+function askFor(
+  run: Run,
+  trial: Trial,
+  measuring: Pick<EvaluationRequest, 'tier' | 'profile'>,
+  workload = run.options.workloads[0]!,
+): Asked {
+  const { candidate } = trial.move;
+  const against = besideOf(run, trial, measuring.tier === 'accept');
+  return { candidate, workload, measuring: { ...measuring, against }, ...secrecy(run, trial, workload.name) };
+}
+
+/** Whether the candidate is at most 2 % slower on a workload. */
+function isWithinVeto(run: Run, workload: string, evaluation: Evaluation): boolean {
+  if (!isTimed(evaluation)) return false;
+  const bestNs = run.best!.evaluations.get(workload)!.timing.medianNs;
+  const ratio =
+    evaluation.timing.kind === 'measured' ? evaluation.comparisons?.[0]?.ratio : bestNs / evaluation.timing.medianNs;
+  return ratio !== undefined && ratio >= VETO_RATIO;
+}
+
+/** The best first: decisions compare with it. Where there are several GPUs, a time is comparable through the start's beside it. */
+function besideOf(
+  { options: { evaluator, start } }: Run,
+  { beside: { candidate }, move }: Trial,
+  isAnchored: boolean,
+): NonNullable<EvaluationRequest['against']> {
+  const parent = move.written?.parent;
+  const others = parent && parent.id !== candidate.id ? [{ name: 'parent', candidate: parent }] : [];
+  const anchor = isAnchored && evaluator.capacity !== undefined ? [{ name: ANCHOR, candidate: start }] : [];
+  return [{ name: 'best', candidate }, ...others, ...anchor];
+}
+
+/** Whoever writes a kernel can't have known its inputs: its seed follows from the kernel and from the run's secret one. */
+function secrecy({ options }: Run, { move }: Trial, workload: string): { seed?: number; thorough?: boolean } {
+  if (!move.written) return {};
+  const seed = deriveSeed(options.seed, `${move.candidate.id} on ${workload}`);
+  return { seed, thorough: !move.written.isSetting };
+}

@@ -1,0 +1,98 @@
+import { evaluationsOfMove } from './allowance.ts';
+import { isTimed, type TimedEvaluation } from './decision.ts';
+import { judgeMove } from './judge-move.ts';
+import type { ProposedMove } from './propose-moves.ts';
+import {
+  type Asked,
+  type Best,
+  finishEvaluation,
+  judge,
+  type Landed,
+  type Run,
+  type RunningTrial,
+  type Trial,
+} from './run.ts';
+
+/**
+ * Whether another move may be proposed now. While the log of a resumed run lasts, it decides: the number of evaluations at a
+ * time depended on the machine.
+ */
+export function hasRoom({ history, options, trials }: Run): boolean {
+  if (history.isOver) return trials.size < Math.max(1, options.evaluator.capacity ?? 1);
+  return trials.size === 0 || history.next()!.type !== 'evaluation-finished';
+}
+
+/** @param known the candidate on the first workload, if it was judged before. */
+export function beginTrial(run: Run, move: ProposedMove, known?: TimedEvaluation): Trial {
+  const best = run.best!;
+  const trial: Trial = {
+    iteration: run.iteration,
+    move,
+    judged: new Map(),
+    beside: best,
+    mostLeft: evaluationsOfMove(run.options.workloads.length, best.evaluation.timing.kind === 'measured'),
+  };
+  const running = Object.assign(trial, { steps: judgeMove(run, trial, known) });
+  run.trials.set(trial.iteration, running);
+  run.ledger.notePending(move);
+  advance(run, running, running.steps.next());
+  return trial;
+}
+
+/** Asks for the next evaluation of a move, or ends its trial. */
+function advance(run: Run, trial: RunningTrial, { done, value }: IteratorResult<Asked, void>): void {
+  trial.work = undefined;
+  trial.asked = done ? undefined : value!;
+  if (done) {
+    run.trials.delete(trial.iteration);
+    run.ledger.noteLanded(trial.move);
+  } else if (run.history.isOver) start(run, trial);
+}
+
+function start(run: Run, trial: RunningTrial): void {
+  const id = `e${run.budget.evaluationsUsed + run.trials.size}`;
+  trial.work = judge(run, id, trial.asked!).then((evaluation) => ({ trial, evaluation }));
+  // Where one fails, nobody waits for the others.
+  trial.work.catch(() => {});
+}
+
+/**
+ * Waits for the next evaluation that is finished: the log's, while it lasts. Returns its trial; or `room` if the evaluator takes
+ * more requests than before; or undefined if the user interrupted.
+ */
+export async function nextLanded(run: Run): Promise<Trial | 'room' | undefined> {
+  const landed = loggedLanding(run) ?? (await landing(run));
+  if (landed === 'room') return 'room';
+  const { trial, evaluation } = landed;
+  if (!evaluation) return undefined;
+  trial.mostLeft -= 1;
+  // Numbers count what is finished, so that a log holds them in their order.
+  const numbered = { ...evaluation, id: `e${run.budget.evaluationsUsed + 1}` };
+  finishEvaluation(run, trial.asked!, numbered, trial.iteration);
+  advance(run, trial, trial.steps.next(numbered));
+  return trial;
+}
+
+function loggedLanding({ history, trials, budget }: Run): Landed | undefined {
+  const logged = history.next();
+  const evaluation = history.evaluation(`e${budget.evaluationsUsed + 1}`);
+  if (logged?.type !== 'evaluation-finished') return undefined;
+  return { trial: trials.get(logged.iteration) ?? history.refuse('no move of that iteration'), evaluation };
+}
+
+async function landing(run: Run): Promise<Landed | 'room'> {
+  const { evaluator } = run.options;
+  const trials = [...run.trials.values()];
+  for (const trial of trials) if (!trial.work) start(run, trial);
+  const room = Promise.withResolvers<'room'>();
+  const stop = evaluator.onCapacity?.(() => room.resolve('room'));
+  try {
+    return await Promise.race([...trials.map(({ work }) => work!), room.promise]);
+  } finally {
+    stop?.();
+  }
+}
+
+/** What a move is compared with. A prediction depends on the kernel alone; a measurement holds for its own blocks. */
+export const standardOf = ({ best }: Run, { beside, judged }: Trial): Best =>
+  [...judged.values()].some((one) => isTimed(one) && one.timing.kind === 'measured') ? beside : best!;

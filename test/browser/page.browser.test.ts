@@ -1,0 +1,286 @@
+import { once } from 'node:events';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bundlePage } from '../../scripts/build-page.ts';
+import { pageFile } from '../../src/server/page-files.ts';
+import { servePage } from '../../src/server/page-server.ts';
+import { CHROMIUM, launchChromium } from './support/chromium.ts';
+
+/** How far the page is wider than the window, and its colour. The project has no types of a browser. */
+const OVERFLOW = '[document.documentElement.scrollWidth - innerWidth, getComputedStyle(document.body).backgroundColor]';
+const POLL = { timeout: 50_000, interval: 100 };
+
+/** One thread per row, as the example's first kernel, that reads each row twice. */
+const TWICE = `extern "C" __global__ void row_sum(const float* x, float* y, int rows, int columns) {
+  const int row = blockIdx.x * 128 + threadIdx.x;
+  if (row >= rows) return;
+  float sum = 0.0f;
+  for (int turn = 0; turn < 2; ++turn)
+    for (int column = 0; column < columns; ++column) sum += 0.5f * x[row * columns + column];
+  y[row] = sum;
+}
+`;
+
+const SOLUTION = join(import.meta.dirname, '../course/solutions/03_bank_conflicts/kernel.cu');
+
+const TOKEN = 'a-token-of-this-test';
+const folder = mkdtempSync(join(tmpdir(), 'warpsmith-page-'));
+const store = join(folder, 'store');
+const ending = new AbortController();
+
+let address = '';
+let served: Promise<void>;
+
+beforeAll(async () => {
+  // Where solved lessons are noted.
+  process.env.XDG_STATE_HOME = join(folder, 'state');
+  const files = new Map([...(await bundlePage())].map(([name, text]) => pageFile(name, text)));
+  const listening = Promise.withResolvers<string>();
+  served = servePage(
+    { store, port: 0, token: TOKEN, files },
+    { signal: ending.signal, onListening: (url) => listening.resolve(url) },
+  );
+  address = await Promise.race([listening.promise, served.then(() => '')]);
+}, 60_000);
+
+afterAll(async () => {
+  ending.abort();
+  await served;
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe.skipIf(CHROMIUM === undefined)('the page in Chromium (skipped where there is none)', () => {
+  let browser: Browser;
+  let context: BrowserContext;
+  let page: Page;
+  let firstRun = '';
+  /** Addresses outside the server that the page asked for, and what its scripts or its policy complained of. */
+  const elsewhere: string[] = [];
+  const complaints: string[] = [];
+
+  beforeAll(async () => {
+    browser = await launchChromium();
+    context = await browser.newContext({ viewport: { width: 1400, height: 900 } });
+    page = await context.newPage();
+    page.on('request', (request) => {
+      const url = request.url();
+      if (!url.startsWith(new URL(address).origin) && /^(https?|wss?):/.test(url)) elsewhere.push(url);
+    });
+    page.on('pageerror', (error) => complaints.push(error.message));
+    page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
+    await page.goto(address);
+  }, 60_000);
+
+  afterAll(async () => {
+    await browser?.close();
+    expect({ elsewhere, complaints }).toEqual({ elsewhere: [], complaints: [] });
+  });
+
+  /**
+   * Replaces the source, as somebody does who pastes. Chromium gives new text the style of what it replaces as an attribute,
+   * which the policy blocks; the editor then draws the text itself.
+   */
+  const type = async (text: string): Promise<void> => {
+    const before = complaints.length;
+    await page.locator('.cm-content').click();
+    await page.keyboard.press('Control+A');
+    await page.keyboard.insertText(text);
+    const ofTyping = complaints.splice(before);
+    expect(ofTyping.filter((complaint) => !complaint.startsWith('Applying inline style'))).toEqual([]);
+  };
+
+  it('starts a run, stops and resumes it, and shows it to its end: best so far, lineage, evaluations', async () => {
+    expect(page.url()).not.toContain(TOKEN);
+    await page.getByText('Start a run').click();
+    await page.getByLabel('Problem or kernel').fill('examples/row-sum');
+    await page.getByLabel('Device').selectOption('virtual:l4');
+    await page.getByLabel('Workload').fill('rows=256,columns=64');
+    await page.getByLabel('Evaluations').fill('3');
+    await page.getByRole('button', { name: 'Start' }).click();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await page.getByText('evaluations-spent').waitFor({ timeout: 50_000 });
+    await page.getByRole('button', { name: 'Resume' }).waitFor();
+    expect(await page.getByRole('region', { name: 'Evaluations' }).getByRole('row').count()).toBeGreaterThanOrEqual(4);
+    expect(await page.locator('.lineage li').first().textContent()).toContain('e1 01_thread_per_row');
+    expect(await page.getByRole('img', { name: /Best so far: predicted/ }).count()).toBe(1);
+    firstRun = readdirSync(join(store, 'runs'))[0]!;
+    await page.getByRole('link', { name: 'Report' }).click();
+    await page.frameLocator('iframe').getByRole('heading', { level: 1 }).waitFor();
+  }, 120_000);
+
+  it('shows a candidate line by line, with its PTX, beside the findings', async () => {
+    await page.getByRole('link', { name: 'Progress' }).click();
+    await page.getByRole('link', { name: 'e1', exact: true }).first().click();
+    await page.getByText('uncoalesced-access').waitFor();
+    await page.getByRole('button', { name: 'PTX of line 11' }).click({ timeout: 50_000 });
+    await page
+      .getByText(/ld\.global/)
+      .first()
+      .waitFor();
+    expect(await page.getByRole('button', { name: /kernel\.cu:11/ }).count()).toBeGreaterThan(0);
+  }, 60_000);
+
+  it('compares two runs that are chosen', async () => {
+    const id = firstRun;
+    cpSync(join(store, 'runs', id), join(store, 'runs', `${id}-2`), { recursive: true });
+    await page.goto(`${new URL(address).origin}/#/runs`);
+    await page.reload();
+    for (const name of [id, `${id}-2`]) await page.getByLabel(`Compare ${name}`, { exact: true }).check();
+    await page.getByRole('link', { name: 'Compare both' }).click();
+    await page.frameLocator('iframe').getByText('row-sum').first().waitFor();
+  }, 30_000);
+
+  it('predicts anew as a kernel is typed, and marks what does not compile', async () => {
+    await page.goto(`${new URL(address).origin}/#/playground?target=examples/row-sum/01_thread_per_row`);
+    await page.getByLabel('Shapes').fill('rows=256,columns=64');
+    await page.getByLabel('Shapes').press('Enter');
+    const time = page.locator('.verdict:not(.stale) .large');
+    await time.waitFor({ timeout: 50_000 });
+    const before = await time.textContent();
+    expect(before).toMatch(/s$/);
+    await page.locator('.cm-figures .heat4').first().waitFor();
+    await type(TWICE);
+    await expect.poll(() => page.locator('.verdict:not(.stale) .large').textContent(), POLL).not.toBe(before);
+    await page.getByText('right in two checks').waitFor();
+
+    await page.getByRole('tab', { name: 'Lanes' }).click();
+    await page.getByRole('button', { name: '6', exact: true }).click();
+    await page.getByRole('img', { name: '32 lanes in 32 sectors' }).waitFor();
+    await page.getByRole('tab', { name: 'Divergence' }).click();
+    await page.getByRole('img', { name: /^Lanes of the warp/ }).waitFor();
+
+    await page.getByRole('tab', { name: 'Result' }).click();
+    await type(TWICE.replace('sum +=', 'summe +='));
+    await page.getByText('compile-failed').waitFor();
+    await page.locator('.cm-lintRange-error').waitFor();
+  }, 90_000);
+
+  it('draws of a thousand runs, and of five thousand evaluations, the rows in view', async () => {
+    manyRuns(store, firstRun);
+    await page.goto(`${new URL(address).origin}/#/runs`);
+    await page.reload();
+    await page.getByText(/^10\d\d runs/).waitFor();
+    expect(await page.locator('tbody tr').count()).toBeLessThan(60);
+    await page.goto(`${new URL(address).origin}/#/run/${LONG_RUN}`);
+    const table = page.getByRole('region', { name: 'Evaluations' });
+    await table.getByRole('link', { name: 'e1', exact: true }).waitFor();
+    await table.evaluate('(box) => { box.scrollTop = box.scrollHeight; }');
+    await table.getByRole('link', { name: 'e5000', exact: true }).waitFor();
+    expect(await table.getByRole('row').count()).toBeLessThan(60);
+  }, 60_000);
+
+  it('teaches a lesson, which is solved where the referee says so', async () => {
+    await page.goto(`${new URL(address).origin}/#/course`);
+    await page.getByRole('link', { name: /Bank conflicts/ }).click();
+    await page.getByText('has 32 banks, like 32 doors').waitFor();
+    await page.locator('.cm-line').first().waitFor();
+    await type(readFileSync(SOLUTION, 'utf8'));
+    await page.getByRole('button', { name: 'Check' }).click();
+    await page.getByRole('status').filter({ hasText: 'Solved.' }).waitFor({ timeout: 110_000 });
+    expect(await page.getByText('not yet').count()).toBe(0);
+  }, 120_000);
+
+  it('fits a desk and a phone, by day and by night', async () => {
+    const id = firstRun;
+    const wide: string[] = [];
+    for (const [width, colorScheme] of [
+      [1400, 'light'],
+      [390, 'dark'],
+    ] as const) {
+      await page.setViewportSize({ width, height: 900 });
+      await page.emulateMedia({ colorScheme });
+      for (const place of [
+        'runs',
+        `run/${id}`,
+        `candidate/${id}/e1`,
+        'playground?target=examples/row-sum/01_thread_per_row',
+        'course',
+        'patterns',
+        'devices',
+      ]) {
+        await page.goto(`${new URL(address).origin}/#/${place}`);
+        await page.locator('main > :nth-child(2)').waitFor();
+        const [over, background] = await page.evaluate<[number, string]>(OVERFLOW);
+        if (over > 0) wide.push(`${place} at ${width}: ${over} px too wide`);
+        expect(background).toBe(colorScheme === 'dark' ? 'rgb(20, 22, 26)' : 'rgb(253, 253, 251)');
+      }
+    }
+    expect(wide).toEqual([]);
+  }, 60_000);
+
+  it('is reached by keyboard', async () => {
+    await page.goto(`${new URL(address).origin}/#/runs`);
+    await page.reload();
+    await page.locator('.long-table').waitFor();
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('warpsmith');
+    for (const name of ['Runs', 'Playground']) {
+      await page.keyboard.press('Tab');
+      expect(await page.evaluate('document.activeElement.textContent')).toBe(name);
+    }
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Playground' }).waitFor();
+  }, 30_000);
+});
+
+const LONG_RUN = '2026-01-01T00-00-00-long';
+
+/** A thousand short runs, and one of 5,000 evaluations, made from the log of a run; without counters. */
+function manyRuns(store: string, of: string): void {
+  const folder = join(store, 'runs');
+  const log = readFileSync(join(folder, of, 'events.jsonl'), 'utf8');
+  const events = log
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const [started, finished] = ['run-started', 'run-finished'].map((type) =>
+    events.find((event) => event.type === type),
+  );
+  const first = events.find(({ type }) => type === 'evaluation-finished');
+  const { counters: _counters, findings: _findings, ...evaluation } = first.evaluation;
+  const write = (id: string, count: number): void => {
+    const judged = Array.from({ length: count }, (_, i) => ({
+      ...first,
+      iteration: i,
+      evaluation: { ...evaluation, id: `e${i + 1}` },
+    }));
+    const all = [started, ...judged, { ...finished, best: 'e1', speedup: 1 }];
+    mkdirSync(join(folder, id));
+    writeFileSync(
+      join(folder, id, 'events.jsonl'),
+      all.map((event, i) => `${JSON.stringify({ ...event, sequence: i + 1 })}\n`).join(''),
+    );
+  };
+  for (let run = 0; run < 1000; run++) write(`2026-01-02T00-00-00-short-${run}`, 1);
+  write(LONG_RUN, 5000);
+}
+
+it('answers nobody without the token, no other site, and no other name of this machine', async () => {
+  const { origin } = new URL(address);
+  const ask = (headers: Record<string, string>) => fetch(`${origin}/api/runs`, { headers });
+  const bearer = { authorization: `Bearer ${TOKEN}` };
+  expect((await ask(bearer)).status).toBe(200);
+  expect((await ask({})).status).toBe(401);
+  expect((await ask({ authorization: 'Bearer another' })).status).toBe(401);
+  expect((await ask({ ...bearer, origin: 'http://elsewhere.example' })).status).toBe(403);
+  expect((await ask({ ...bearer, 'sec-fetch-site': 'cross-site' })).status).toBe(403);
+  for (const host of ['elsewhere.example', '127.0.0.1:1']) expect(await statusOf(host)).toBe(403);
+  const answer = await ask({ ...bearer, origin });
+  expect(answer.status).toBe(200);
+  expect([...answer.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
+});
+
+/** fetch sets the host by itself. */
+async function statusOf(host: string): Promise<number | undefined> {
+  const { hostname, port } = new URL(address);
+  const asked = request({ hostname, port, path: '/', headers: { host } });
+  asked.end();
+  const [answer] = await once(asked, 'response');
+  answer.resume();
+  return answer.statusCode;
+}

@@ -1,0 +1,108 @@
+import { expect, it } from 'vitest';
+import type { DeviceIdentity } from '../../../src/core/device.ts';
+import type { Evaluation, EvaluationRequest } from '../../../src/core/evaluation.ts';
+import { LocalPool, type Seat } from '../../../src/evaluation/pool/local-pool.ts';
+import { notJudged } from '../../../src/evaluation/recording/not-judged.ts';
+import { WorkerProcessEnded } from '../../../src/process/worker-process.ts';
+
+const request = (id: string, signal?: AbortSignal): EvaluationRequest =>
+  ({
+    id,
+    signal,
+    candidate: { id, kernel: { folder: '', file: { name: id } }, parameters: {} },
+    workload: { name: 'n', dimensions: {} },
+  }) as unknown as EvaluationRequest;
+
+const device = (id: string): DeviceIdentity => ({ id, kind: 'cuda', name: 'GPU' });
+const passed = (of: EvaluationRequest, on: DeviceIdentity): Evaluation => ({
+  ...notJudged(of, on, ''),
+  status: 'passed',
+});
+const killed = () => new WorkerProcessEnded({ reason: 'signaled', signal: 'SIGKILL', stderr: '' });
+
+interface Scripted extends Seat {
+  readonly asked: string[];
+}
+
+/** Does what the script says with each request, in its order; after that it judges. */
+function seat(id: string, ...script: ((of: EvaluationRequest) => Promise<Evaluation>)[]): Scripted {
+  const asked: string[] = [];
+  const own = device(id);
+  return {
+    device: own,
+    asked,
+    close: async () => {},
+    async evaluate(of) {
+      asked.push(of.id!);
+      await new Promise(setImmediate);
+      return (script.shift() ?? (async () => passed(of, own)))(of);
+    },
+  };
+}
+const dies = () => Promise.reject(killed());
+const failsOn = (id: string) => async (of: EvaluationRequest) => notJudged(of, device(id), 'Xid 79');
+
+const all = (pool: LocalPool, ...ids: string[]) => Promise.all(ids.map((id) => pool.evaluate(request(id))));
+
+it('judges as many at a time as it has workers, and a lone request always on the first', async () => {
+  const [one, other] = [seat('cuda:0'), seat('cuda:1')];
+  const pool = new LocalPool([one, other]);
+  expect(pool.capacity).toBe(2);
+  await all(pool, 'a', 'b', 'c', 'd');
+  expect([one.asked, other.asked]).toEqual([
+    ['a', 'c'],
+    ['b', 'd'],
+  ]);
+  for (const id of ['e', 'f']) expect((await pool.evaluate(request(id))).device.id).toBe('cuda:0');
+});
+
+it('hands what a dead worker was judging to another: nothing is lost, nothing answered twice', async () => {
+  const [one, other] = [seat('cuda:0', dies), seat('cuda:1')];
+  const answers = await all(new LocalPool([one, other]), 'a', 'b', 'c');
+  expect(answers.map(({ id, status }) => `${id} ${status}`)).toEqual(['a passed', 'b passed', 'c passed']);
+  expect([...one.asked, ...other.asked].toSorted()).toEqual(['a', 'a', 'b', 'c']);
+});
+
+it('says so of a candidate over which two workers end, and blames the device, not it', async () => {
+  const pool = new LocalPool([seat('cuda:0', dies, dies)]);
+  expect(await pool.evaluate(request('a'))).toMatchObject({
+    status: 'device-failed',
+    reason: '2 workers ended over it; the worker process was ended by SIGKILL',
+  });
+  expect(await pool.evaluate(request('b'))).toMatchObject({ status: 'passed' });
+});
+
+it('gives up a device that fails twice in a row, and has the second judged elsewhere; the last one it keeps', async () => {
+  const fails = failsOn('cuda:0');
+  const bad = seat('cuda:0', fails, fails);
+  const pool = new LocalPool([bad, seat('cuda:1', failsOn('cuda:1'), failsOn('cuda:1'))]);
+  expect(await pool.evaluate(request('a'))).toMatchObject({ status: 'device-failed', device: { id: 'cuda:0' } });
+  expect(await pool.evaluate(request('b'))).toMatchObject({ status: 'device-failed', device: { id: 'cuda:1' } });
+  expect(pool.capacity).toBe(1);
+  expect(await pool.evaluate(request('c'))).toMatchObject({ status: 'device-failed', device: { id: 'cuda:1' } });
+  expect(await pool.evaluate(request('d'))).toMatchObject({ status: 'passed', device: { id: 'cuda:1' } });
+  expect(bad.asked).toEqual(['a', 'b']);
+});
+
+it('hands nothing on that was aborted, and refuses what comes after its end', async () => {
+  const stop = new AbortController();
+  const aborted = () => {
+    stop.abort(new Error('Ctrl-C'));
+    return dies();
+  };
+  const other = seat('cuda:1');
+  const pool = new LocalPool([seat('cuda:0', aborted), other]);
+  await expect(pool.evaluate(request('a', stop.signal))).rejects.toThrow('SIGKILL');
+  expect(other.asked).toEqual([]);
+  const waiting = expect(all(pool, 'b', 'c', 'd')).rejects.toThrow('closed');
+  await pool.close();
+  await waiting;
+  await expect(pool.evaluate(request('e'))).rejects.toThrow('closed');
+});
+
+it('lets a mistake of the user through', async () => {
+  const mistake = async () => {
+    throw new Error('problem-changed');
+  };
+  await expect(new LocalPool([seat('cuda:0', mistake)]).evaluate(request('a'))).rejects.toThrow('problem-changed');
+});
