@@ -15,7 +15,7 @@ import { fitConstants } from './fit-constants.ts';
 import { readTimes, type TimedKernel } from './recorded-times.ts';
 
 const RECORDING = 'docs/results/h200-times.json';
-const FIXTURES = ['test/fixtures/h200-attention-times.json', 'test/fixtures/h200-small-kernel-times.json'];
+const FIXTURES = ['attention', 'small-kernel', 'tensor-core'].map((name) => `test/fixtures/h200-${name}-times.json`);
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,

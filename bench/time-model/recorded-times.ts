@@ -46,6 +46,7 @@ interface OldFixture {
   readonly runs: readonly {
     readonly kernel: string;
     readonly parameters: Readonly<Record<string, number>>;
+    readonly workload?: string;
     readonly measuredUs: number;
     readonly counters: LaunchCounters;
   }[];
@@ -58,11 +59,11 @@ const problemOfOld = (kernel: string): string => (kernel.split('/').length > 1 ?
 export async function readTimes(file: string): Promise<TimedKernel[]> {
   const contents = JSON.parse(await readFile(file, 'utf8')) as TimeRecording | OldFixture;
   if ('runs' in contents)
-    return contents.runs.map(({ kernel, parameters, measuredUs, counters }) => ({
+    return contents.runs.map(({ kernel, parameters, workload = 'fixture', measuredUs, counters }) => ({
       problem: problemOfOld(kernel),
       kernel: kernel.includes('/') ? kernel : `attention/${kernel}`,
       parameters,
-      workload: 'fixture',
+      workload,
       measuredNs: measuredUs * 1000,
       counters: [counters],
     }));
