@@ -70,6 +70,9 @@ const SHARING = [
  */
 const V8_FLAGS = ['--external-memory-accounted-in-global-limit', '--initial-old-space-size=512'];
 
+/** Tests that judge small kernels, and start hundreds of processes: the page tables of theirs stay small without the second flag. */
+const STARTING = ['test/cli/gate.test.ts'];
+
 /** Of large matrices of tests a sample runs, another one with every commit (docs/decisions/a-sample-of-the-matrices.md). */
 const turn = findTurn(import.meta.dirname);
 
@@ -84,14 +87,16 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // Problems that a test writes into a temporary folder; tests of the question itself unset it. And what a test finds
     // is found now: tests of repeats and of the journal turn them on.
-    env: { WARPSMITH_TRUST: 'all', WARPSMITH_REPEATS: 'off', WARPSMITH_JOURNAL: 'off' },
+    // Several test processes keep all cores busy, and a second thread takes a fifth more processor time: tests of threads name their number.
+    env: { WARPSMITH_TRUST: 'all', WARPSMITH_REPEATS: 'off', WARPSMITH_JOURNAL: 'off', WARPSMITH_THREADS: '1' },
     testTimeout: 60_000,
     hookTimeout: 60_000,
     projects: [
       {
         extends: true,
-        test: { name: 'alone', include: ['test/**/*.test.ts'], exclude: SHARING, execArgv: V8_FLAGS },
+        test: { name: 'alone', include: ['test/**/*.test.ts'], exclude: [...SHARING, ...STARTING], execArgv: V8_FLAGS },
       },
+      { extends: true, test: { name: 'starting', include: STARTING, execArgv: V8_FLAGS.slice(0, 1) } },
       { extends: true, test: { name: 'sharing', include: SHARING, isolate: false } },
     ],
   },

@@ -14,6 +14,7 @@ import { readMeasuredRecordings } from './results/measuring-recordings.ts';
 import { ROOT, readAllRecordings, readHardwareRecordings } from './results/recordings.ts';
 import { refereeBlocks } from './results/referee-blocks.ts';
 import { referenceBlocks } from './results/reference-blocks.ts';
+import { registerBlocks } from './results/registers.ts';
 import { figures, hardwareBlocks, resultBlocks } from './results/result-blocks.ts';
 import { searchBlocks, searchFigures } from './results/search-blocks.ts';
 import { readSearchRecordings } from './results/search-recording.ts';
@@ -46,6 +47,7 @@ export const generate = async (): Promise<{ files: Map<string, string>; unusedBl
     'escape-chances': escapeChances(),
     ...referenceBlocks(),
     ...searchBlocks(search),
+    ...(await registerBlocks()),
     ...(await unrollingBlocks()),
     ...(await courseBlocks()),
   };

@@ -43,7 +43,7 @@ const linesOf = (kernel: Kernel, { counters }: Evaluation): RecordedKernel['line
   );
 };
 
-const recordedKernel = (kernel: Kernel, evaluation: Evaluation): RecordedKernel => ({
+const recordedKernel = (evaluation: Evaluation, lines: RecordedKernel['lines']): RecordedKernel => ({
   candidate: evaluation.candidate.id,
   status: evaluation.status,
   mistake: evaluation.status === 'passed' ? [] : mistakeLines(evaluation),
@@ -54,20 +54,21 @@ const recordedKernel = (kernel: Kernel, evaluation: Evaluation): RecordedKernel 
     }),
   ),
   findings: evaluation.findings.map(({ id, title }) => ({ id, title })),
-  lines: linesOf(kernel, evaluation),
+  lines,
 });
 
 const record = async ({ file, folder }: Lesson): Promise<{ lesson: RecordedLesson; compiler: string }> => {
   const problem = await loadProblem(folder);
   const workload = chooseWorkload(problem.file, file.workload);
   await using session = await openSession({ device: file.device, fresh: true });
-  const judge = async (at: string): Promise<RecordedKernel> => {
+  const judge = async (at: string, withLines: boolean): Promise<RecordedKernel> => {
     const kernel = await loadKernelUnder(join(at, 'kernel'), problem);
     const candidate = makeCandidate(kernel, completeParameters(kernel.file, {}));
-    return recordedKernel(kernel, await session.evaluator.evaluate({ problem, candidate, workload, seed: SEED }));
+    const evaluation = await session.evaluator.evaluate({ problem, candidate, workload, seed: SEED });
+    return recordedKernel(evaluation, withLines ? linesOf(kernel, evaluation) : []);
   };
-  const start = await judge(folder);
-  const solution = await withSolution(file.name, judge);
+  const start = await judge(folder, true);
+  const solution = await withSolution(file.name, (solved) => judge(solved, false));
   const compiler = `${session.toolchain.identity.name} ${session.toolchain.identity.version}`;
   return { lesson: { name: file.name, device: file.device, start, solution }, compiler };
 };

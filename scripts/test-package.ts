@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url';
 import type { Evaluation } from '../src/core/evaluation.ts';
 import { evaluationSchema } from '../src/core/evaluation.ts';
 import { apiExamples } from '../test/docs/support/api-examples.ts';
+import { DEVELOPERS_FILE, PACKAGE_BUDGET } from './build/package-budget.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -25,6 +26,9 @@ interface Manifest {
 
 const readJson = async <T>(file: string): Promise<T> => JSON.parse(await readFile(file, 'utf8')) as T;
 
+/** What commands note about this user goes there. */
+const home = await mkdtemp(join(tmpdir(), 'warpsmith-home-'));
+
 const run = (
   command: string,
   args: readonly string[],
@@ -32,6 +36,7 @@ const run = (
 ): { status: number | null; out: string; err: string } => {
   const { status, stdout, stderr, error } = spawnSync(command, args, {
     cwd,
+    env: { ...process.env, XDG_CONFIG_HOME: join(home, 'config'), XDG_STATE_HOME: join(home, 'state') },
     encoding: 'utf8',
     timeout: 180_000,
     maxBuffer: 256 * 1024 * 1024,
@@ -50,6 +55,8 @@ const install = async (folder: string): Promise<{ package: string; manifest: Man
   assert.equal(packed.status, 0, `npm pack failed:\n${packed.out}${packed.err}`);
   const tarball = (await readdir(folder)).find((name) => name.endsWith('.tgz'));
   assert.ok(tarball, 'npm pack wrote no tarball');
+  const { size } = await stat(join(folder, tarball));
+  assert.ok(size < PACKAGE_BUDGET.packed, `the tarball has ${size} bytes, more than ${PACKAGE_BUDGET.packed}`);
   const target = join(folder, 'node_modules', 'warpsmith');
   await mkdir(target, { recursive: true });
   assert.equal(run('tar', ['-xzf', join(folder, tarball), '-C', target, '--strip-components=1'], folder).status, 0);
@@ -89,6 +96,9 @@ const checkContents = async (packageFolder: string, manifest: Manifest, files: r
     'problems/attention/problem.json',
     'problems/attention/reference.js',
     'problems/attention/01_minimal/kernel.cu',
+    'course/01_coalescing/page.md',
+    'course/01_coalescing/reference.js',
+    'course/01_coalescing/kernel/kernel.cu',
     'examples/row-sum/problem.json',
     'examples/row-sum/reference.ts',
     'examples/row-sum/01_thread_per_row/kernel.cu',
@@ -100,11 +110,14 @@ const checkContents = async (packageFolder: string, manifest: Manifest, files: r
   ]) {
     assert.ok(files.includes(needed), `the tarball lacks ${needed}`);
   }
+  let bytes = 0;
   for (const file of files) {
-    assert.ok(!/^(src|test|scripts|bench|node_modules|\.)/.test(file), `the tarball should not hold ${file}`);
+    assert.ok(!DEVELOPERS_FILE.test(file), `the tarball should not hold ${file}`);
     const text = await readFile(join(packageFolder, file), 'utf8');
+    bytes += Buffer.byteLength(text);
     assert.ok(!text.includes(root.slice(0, -1)), `${file} names a folder of this machine`);
   }
+  assert.ok(bytes < PACKAGE_BUDGET.unpacked, `the package has ${bytes} bytes, more than ${PACKAGE_BUDGET.unpacked}`);
   const executable = await stat(join(packageFolder, manifest.bin.warpsmith!));
   assert.ok((executable.mode & 0o111) !== 0, 'the bin is not executable');
 };
@@ -130,10 +143,16 @@ const checkCommandLine = async (folder: string, installed: string, manifest: Man
   step('warpsmith check');
   succeed('check', problem);
 
-  step('a copied example');
-  await cp(join(installed, 'examples', 'row-sum'), join(folder, 'my-problem'), { recursive: true });
+  step('warpsmith new');
+  succeed('new', 'my-problem');
   succeed('check', 'my-problem');
-  succeed('evaluate', 'my-problem', '--device', 'virtual:l4', '--workload', 'rows=64,columns=64', '--trust');
+  succeed('evaluate', 'my-problem', '--device', 'virtual:l4', '--workload', 'rows=64,columns=64');
+
+  step('warpsmith learn');
+  assert.match(succeed('learn', '01'), /^# 1\. Coalescing/);
+  const { status: unsolved, out: told } = warpsmith('learn', 'check', '01_coalescing');
+  assert.equal(unsolved, 1, told);
+  assert.match(told, /^sectors per global load request: at most 4\.5 +32 +not yet$/m);
   const missing = warpsmith('check', join(folder, 'nothing-here'), '--json');
   assert.equal(missing.status, 2, 'a missing folder is a usage error');
   assert.equal((JSON.parse(missing.out) as { error: { code: string } }).error.code, 'no-such-folder');
@@ -231,5 +250,5 @@ try {
   await checkLibrary(folder);
   step(`the package works (${files.length} files)`);
 } finally {
-  await rm(folder, { recursive: true, force: true });
+  for (const made of [folder, home]) await rm(made, { recursive: true, force: true });
 }

@@ -4,7 +4,7 @@ import { FIGURE_ROWS } from '../../src/core/lessons/figures.ts';
 import { figureText, goalText } from '../../src/reports/documents/lesson-check.ts';
 import { formatFigure, formatNs } from '../../src/reports/format.ts';
 import { markdownTable } from '../../src/reports/print/markdown.ts';
-import { wrapText } from '../../src/reports/print/wrap.ts';
+import { cutText, wrapText } from '../../src/reports/print/wrap.ts';
 import { type RecordedKernel, type RecordedLesson, readCourseRecording } from './course-recording.ts';
 
 /** Pages of lessons are printed on terminals as they are. */
@@ -32,13 +32,15 @@ const eventsOf = (line: LineCounters): string[] => [
 ];
 
 const NUMBER_WIDTH = 4;
+const BAR = ' | ';
 
 /** A line of the source with what it did below it. */
 const lineText = ({ text, counters }: RecordedKernel['lines'][number]): string[] => {
   const gap = ' '.repeat(NUMBER_WIDTH);
   const indent = ' '.repeat(text.length - text.trimStart().length);
-  const events = eventsOf(counters).map((event, index) => `${gap} | ${indent}${index === 0 ? '^ ' : '  '}${event}`);
-  return [`${String(counters.location.line).padStart(NUMBER_WIDTH)} | ${text}`, ...events];
+  const events = eventsOf(counters).map((event, index) => `${gap}${BAR}${indent}${index === 0 ? '^ ' : '  '}${event}`);
+  const shown = cutText(text, WIDTH - gap.length - BAR.length);
+  return [`${String(counters.location.line).padStart(NUMBER_WIDTH)}${BAR}${shown}`, ...events];
 };
 
 const fenced = (lines: readonly string[]): string => ['```text', ...lines, '```'].join('\n');

@@ -12,7 +12,7 @@ export interface RecordedKernel {
   /** Those of the kernel's figures that it has. */
   readonly figures: Partial<Record<LessonFigure, number>>;
   readonly findings: readonly { readonly id: string; readonly title: string }[];
-  /** Lines of kernel.cu that access memory, wait or diverge, with their text. */
+  /** Of a start: lines of kernel.cu that access memory, wait or diverge, with their text. */
   readonly lines: readonly { readonly text: string; readonly counters: LineCounters }[];
 }
 

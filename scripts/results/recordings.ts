@@ -44,7 +44,7 @@ export interface ModelPair {
   parameters: ParameterValues;
   measuredNs: number;
   predictedNs: number;
-  intervalNs: [low: number, high: number];
+  intervalNs: readonly [low: number, high: number];
 }
 export interface ModelComparison {
   device: string;

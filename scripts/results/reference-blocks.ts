@@ -1,4 +1,5 @@
 import type { Argument, Command } from 'commander';
+import { platformSupport } from '../../src/app/doctor/platform.ts';
 import { buildProgram } from '../../src/cli/program.ts';
 import type { DeviceSpec, Sourced } from '../../src/core/device-spec.ts';
 import { INSTRUCTION_CLASSES } from '../../src/core/vocabulary.ts';
@@ -51,6 +52,18 @@ const rules = (): string =>
     ]),
   );
 
+/** Those that package.json names. */
+const platforms = (): string =>
+  markdownTable(
+    [{ title: 'Platform' }, { title: 'What works' }, { title: 'What it needs' }],
+    ['linux', 'darwin'].flatMap((platform) =>
+      ['x64', 'arm64'].map((arch) => {
+        const { name, limits } = platformSupport({ platform, arch });
+        return [name, limits?.works ?? 'Everything: it is tried there.', limits?.needs ?? 'Nothing more.'];
+      }),
+    ),
+  );
+
 const isSourced = (value: unknown): value is Sourced =>
   typeof value === 'object' && value !== null && 'source' in value;
 
@@ -84,6 +97,7 @@ export const referenceBlocks = (): Record<string, string> => ({
     .map(commandSection)
     .join('\n\n'),
   patterns: patterns(),
+  platforms: platforms(),
   rules: rules(),
   'device-specs': deviceSpecs(),
   'instruction-classes': INSTRUCTION_CLASSES.map(code).join(', '),

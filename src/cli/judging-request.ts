@@ -1,4 +1,5 @@
 import type { DeviceOfRun } from '../app/candidate-target.ts';
+import { platformNotice } from '../app/doctor/platform.ts';
 import type { OnDevice, Surroundings } from '../app/session.ts';
 import { WarpsmithError } from '../core/errors.ts';
 import type { CommandName } from '../core/requests/commands.ts';
@@ -28,6 +29,12 @@ function refuseConflicts(name: CommandName, request: Asked): void {
   }
 }
 
+/** Once, before what may need a compiler or a GPU; a replay needs neither. */
+export function notePlatform({ replay }: Pick<Asked, 'replay'>, { streams }: CliContext): void {
+  const notice = replay === undefined ? platformNotice(process) : undefined;
+  if (notice !== undefined) streams.err.write(`${notice}\n`);
+}
+
 /** Notes on stderr which options have no effect on a virtual device. */
 function noteIgnored(name: CommandName, request: Asked, device: string, { streams }: CliContext): void {
   if (!device.startsWith('virtual:')) return;
@@ -52,6 +59,7 @@ export async function onDevice<R extends Asked>(
   ofRun?: () => DeviceOfRun | undefined,
 ): Promise<OnDevice<R>> {
   refuseConflicts(name, request);
+  notePlatform(request, context);
   const device = await deviceOrDefault(request, context, ofRun);
   noteIgnored(name, request, device, context);
   return { ...request, ...surroundings(context), device };

@@ -36,17 +36,31 @@ export function listDevices(): DeviceListing[] {
 /** The default device: the first GPU, or a virtual one if there is no GPU. */
 export const defaultDeviceId = (): string => listDevices().find(({ kind }) => kind === 'cuda')?.id ?? 'virtual:l4';
 
+/** How many threads a virtual device has where nobody says: for machines that do more than this. Undefined for all cores. */
+export function usualThreads(asked = process.env.WARPSMITH_THREADS): number | undefined {
+  if (asked === undefined || asked === '') return undefined;
+  if (/^[1-9]\d?$/.test(asked)) return Number(asked);
+  throw new WarpsmithError({
+    code: 'bad-environment',
+    message: 'WARPSMITH_THREADS is no number of threads.',
+    path: 'WARPSMITH_THREADS',
+    received: asked,
+    expected: 'a whole number from 1 to 99',
+    hint: 'Unset it to use every core.',
+  });
+}
+
 /**
  * Opens a device by id. The caller closes it.
- * @param options.threads worker threads of a virtual device; all cores by default.
- * @throws WarpsmithError `unknown-device`; for GPUs also `missing-library`, `device-busy` and `device-failed`.
+ * @param options.threads worker threads of a virtual device; as many as `WARPSMITH_THREADS` says, or all cores, by default.
+ * @throws WarpsmithError `unknown-device`, `bad-environment`; for GPUs also `missing-library`, `device-busy` and `device-failed`.
  */
 export async function openDevice(id: string, options: { threads?: number } = {}): Promise<Device> {
   const ordinal = /^cuda:(\d+)$/.exec(id)?.[1];
   // If the kernel module does not list the GPUs, the driver itself decides whether the GPU exists.
   if (ordinal !== undefined) return openGpu(Number(ordinal));
   const spec = id.startsWith('virtual:') ? DEVICE_SPECS.get(id.slice('virtual:'.length)) : undefined;
-  if (spec) return new VirtualDevice(spec, options);
+  if (spec) return new VirtualDevice(spec, { threads: options.threads ?? usualThreads() });
   const ids = listDevices().map((device) => device.id);
   throw new WarpsmithError(
     {

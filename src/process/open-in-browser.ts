@@ -1,32 +1,30 @@
-import { tmpdir } from 'node:os';
-import { runProcess } from './run-process.ts';
+import { spawn } from 'node:child_process';
+import { minimalEnvironment } from './minimal-environment.ts';
+import { writeTemporaryFile } from './temporary-file.ts';
 
-/** What opens a URL in the user's browser, by platform. */
+/** What opens a file in the user's browser, by platform. */
 const OPENERS: Partial<Record<NodeJS.Platform, string>> = { linux: 'xdg-open', darwin: 'open' };
 /** Of the desktop, which the browser needs. */
-const DESKTOP = [
-  'DISPLAY',
-  'WAYLAND_DISPLAY',
-  'XDG_RUNTIME_DIR',
-  'XDG_CURRENT_DESKTOP',
-  'DBUS_SESSION_BUS_ADDRESS',
-  'HOME',
-];
-const LONGEST_MS = 10_000;
-const MOST_OUTPUT_BYTES = 4096;
+const DISPLAYS = ['DISPLAY', 'WAYLAND_DISPLAY'];
+const DESKTOP = [...DISPLAYS, 'XDG_RUNTIME_DIR', 'XDG_CURRENT_DESKTOP', 'DBUS_SESSION_BUS_ADDRESS', 'HOME'];
 
-/** Opens a URL in the user's browser. Where that can't be done, nothing happens: the address is printed anyway. */
-export async function openInBrowser(url: string): Promise<void> {
+/**
+ * Opens an address in the user's browser. Where that can't be done, nothing happens: the address is printed anyway. All users of a
+ * machine may read the arguments of a process, so that a secret in the address goes by way of a file.
+ *
+ * @param folder of `openTemporaryFolder`, which only this user may enter.
+ */
+export function openInBrowser(url: string, folder: string): void {
   const command = OPENERS[process.platform];
-  const hasDesktop = process.platform !== 'linux' || DESKTOP.slice(0, 2).some((name) => process.env[name]);
+  const hasDesktop = process.platform !== 'linux' || DISPLAYS.some((name) => process.env[name]);
   if (command === undefined || !hasDesktop) return;
-  const { minimalEnvironment } = await import('./minimal-environment.ts');
-  await runProcess({
-    command,
-    args: [url],
-    cwd: tmpdir(),
-    env: minimalEnvironment(DESKTOP),
-    timeoutMs: LONGEST_MS,
-    maximumOutputBytes: MOST_OUTPUT_BYTES,
-  });
+  const page = writeTemporaryFile(
+    folder,
+    'open.html',
+    `<!doctype html><meta http-equiv="refresh" content="0;url=${url}">\n`,
+  );
+  // The browser outlives this process, if it is the first window.
+  const child = spawn(command, [page], { env: minimalEnvironment(DESKTOP), stdio: 'ignore', detached: true });
+  child.on('error', () => {});
+  child.unref();
 }

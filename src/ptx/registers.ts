@@ -1,34 +1,107 @@
 import { roundUp } from '../core/values.ts';
-import type { ControlFlowGraph, PtxFunction, PtxInstruction } from './ast.ts';
-import { spaceOf } from './instruction-parts.ts';
-import { definitionsAndUses, memoryActionOf } from './instructions/properties.ts';
-import { analyseLiveness } from './liveness.ts';
-import { registersOfPtxType } from './types.ts';
+import type { ControlFlowGraph, PtxFunction } from './ast.ts';
+import { followLives, type Lives, noteFreshSums, peakInOrder } from './register-pressure/lives.ts';
+import { type Economy, findPlaces } from './register-pressure/places.ts';
+import { formRegions, type Region } from './register-pressure/regions.ts';
+import { peakWhenScheduled } from './register-pressure/schedule.ts';
+import { unrollLoops } from './register-pressure/unroll.ts';
 
-/**
- * What ptxas needs beyond the values alive at once: a stack pointer, scratch, loads moved up. Fitted, with what counts
- * as free below, to ptxas 13.0 for sm_89 on 90 functions compiled by clang, from saxpy to an mma.sync attention: mean
- * error 12 %; the worst with more than 32 registers is 1.6 × too many.
+/*
+ * Three figures were set on half of the kernels in docs/results/registers.json, by bench/virtual-gpu/registers.ts. The other
+ * half tells how good they are: docs/how-it-works/time-model.md#registers.
  */
-const RESERVED_REGISTERS = 4;
+
+/** A stack pointer, and one that is never free between two instructions. */
+const RESERVED_REGISTERS = 2;
+/** More where registers are short: what ptxas makes again needs a place while it does. */
+const RESERVED_WHEN_SHORT = 6;
+/** ptxas squeezes code that is this near to a step of the occupancy. */
+const SQUEEZED_RATIO = 0.97;
+/** ptxas gives no kernel fewer. */
+const FEWEST_REGISTERS = 8;
 
 /** Of every SM since Kepler. */
 const REGISTERS_PER_SM = 65_536;
+const SCHEDULERS_PER_SM = 4;
+const LANES_PER_WARP = 32;
 const MAXIMUM_REGISTERS_PER_THREAD = 255;
 /** Registers are allocated per warp in units of 256: 8 per thread. */
 const ALLOCATION_UNIT = 8;
 
+/** Most that an SM holds. Source: CUDA C++ Programming Guide, technical specifications per compute capability. */
+const RESIDENT: Readonly<Record<string, { warps: number; ctas: number }>> = {
+  sm_86: { warps: 48, ctas: 16 },
+  sm_87: { warps: 48, ctas: 16 },
+  sm_89: { warps: 48, ctas: 24 },
+};
+const RESIDENT_ELSEWHERE = { warps: 64, ctas: 32 };
+
 /**
- * Estimate of the 32-bit registers per thread that ptxas would give the function: the largest number live at once
- * (64-bit values count twice, predicates have registers of their own) plus ptxas's own needs, within what
- * `.maxnreg` and `.maxntid` × `.minnctapersm` allow.
+ * Estimate of the 32-bit registers per thread that ptxas would give the function. ptxas moves loads up and repeats loops as
+ * long as this costs no occupancy, and saves where a little more would cost some. So the estimate lies between what the
+ * code needs in its order, and what it takes with its latencies covered, at the next step of the occupancy at most; and within
+ * what `.maxnreg` and `.maxntid` × `.minnctapersm` allow.
+ *
+ * @param target of the module, such as `sm_90a`.
  */
-export function estimateRegisters(fn: PtxFunction, cfg: ControlFlowGraph): number {
-  return Math.min(maximumLiveRegisters(fn, cfg) + RESERVED_REGISTERS, registerLimit(fn));
+export function estimateRegisters(fn: PtxFunction, cfg: ControlFlowGraph, target: string): number {
+  const atStart = changesRegisters(fn) ? registersAtStart(fn) : undefined;
+  if (atStart !== undefined) return atStart;
+  const regions = formRegions(cfg);
+  const needed = leastRegisters(fn, regions) + RESERVED_WHEN_SHORT;
+  const step = occupancyStep(fn, target, needed * SQUEEZED_RATIO);
+  const wanted = Math.max(FEWEST_REGISTERS, takenAtEase(fn, regions) + RESERVED_REGISTERS);
+  return Math.min(registerLimit(fn), step, Math.max(needed, wanted));
 }
 
+const changesRegisters = ({ body }: PtxFunction): boolean =>
+  body.some((statement) => statement.kind === 'instruction' && statement.instruction.opcode === 'setmaxnreg');
+
+/**
+ * Values that do not fit into the registers that the bounds allow, in 32-bit registers: ptxas spills about as many. 0 if all fit.
+ */
+export const spilledRegisters = (fn: PtxFunction, cfg: ControlFlowGraph): number =>
+  Math.max(0, leastRegisters(fn, formRegions(cfg)) + RESERVED_REGISTERS - registerLimit(fn));
+
+function livesOf(fn: PtxFunction, regions: readonly Region[], economy: Economy): Lives {
+  noteFreshSums(regions);
+  return followLives(regions, findPlaces(fn, regions, economy));
+}
+
+/** Most registers alive at once in the order of the PTX, with all that costs ptxas none left out. */
+function leastRegisters(fn: PtxFunction, regions: readonly Region[]): number {
+  const lives = livesOf(fn, regions, 'tight');
+  return Math.max(...lives.regions.map((region) => peakInOrder(region, lives.widths)));
+}
+
+/** Most registers alive at once if latencies are covered. */
+function takenAtEase(fn: PtxFunction, regions: readonly Region[]): number {
+  const lives = livesOf(fn, regions, 'loose');
+  return Math.max(
+    ...lives.regions.map((region) => peakWhenScheduled(region, lives.widths)),
+    ...unrollLoops(lives).map(({ region, widths }) => peakWhenScheduled(region, widths)),
+  );
+}
+
+/** Most registers with which an SM holds as many CTAs as with `needed`. */
+function occupancyStep(fn: PtxFunction, target: string, needed: number): number {
+  const { warps, ctas } = RESIDENT[target.replace(/[af]$/, '')] ?? RESIDENT_ELSEWHERE;
+  const threads = fn.requiredThreads ?? fn.maxThreads;
+  const warpsPerCta = threads ? Math.ceil(product(threads) / LANES_PER_WARP) : 1;
+  const mostCtas = Math.min(Math.floor(warps / warpsPerCta), threads ? ctas : warps);
+  for (let resident = mostCtas; resident > 1; resident--) {
+    const perScheduler = Math.ceil((resident * warpsPerCta) / SCHEDULERS_PER_SM);
+    const registers = REGISTERS_PER_SM / SCHEDULERS_PER_SM / perScheduler / LANES_PER_WARP;
+    const step = Math.floor(registers / ALLOCATION_UNIT) * ALLOCATION_UNIT;
+    if (step >= needed) return Math.min(step, MAXIMUM_REGISTERS_PER_THREAD);
+  }
+  return MAXIMUM_REGISTERS_PER_THREAD;
+}
+
+const product = (extents: readonly number[]): number => extents.reduce((result, extent) => result * extent, 1);
+
 function registerLimit(fn: PtxFunction): number {
-  const threads = (fn.requiredThreads ?? fn.maxThreads)?.reduce((product, extent) => product * extent, 1) ?? 1;
+  const threads = product(fn.requiredThreads ?? fn.maxThreads ?? [1]);
   const perThread = REGISTERS_PER_SM / (threads * (fn.minCtasPerSm ?? 1));
   const byLaunchBounds = Math.floor(perThread / ALLOCATION_UNIT) * ALLOCATION_UNIT;
   return Math.min(MAXIMUM_REGISTERS_PER_THREAD, byLaunchBounds, fn.maxRegisters ?? MAXIMUM_REGISTERS_PER_THREAD);
@@ -41,57 +114,4 @@ function registerLimit(fn: PtxFunction): number {
 export function registersAtStart(fn: PtxFunction): number | undefined {
   const isBounded = fn.requiredThreads ?? fn.maxThreads ?? fn.maxRegisters;
   return isBounded === undefined ? undefined : roundUp(registerLimit(fn), ALLOCATION_UNIT);
-}
-
-/** Operands that machine instructions take as they are, or that one instruction makes again. */
-const FREE_SOURCES: ReadonlySet<string> = new Set(['immediate', 'symbol', 'special']);
-
-/** True for a kernel parameter (read from constant memory), a constant, an address or a special register. */
-function isFree(instruction: PtxInstruction): boolean {
-  const { opcode, operands, guard } = instruction;
-  if (guard) return false;
-  if (memoryActionOf(instruction) === 'load') return spaceOf(instruction) === 'param';
-  return opcode === 'mov' && FREE_SOURCES.has(operands[1]?.kind ?? '');
-}
-
-/** Registers whose only definition is free: they need no place between uses. */
-function freeRegisters(cfg: ControlFlowGraph): Set<string> {
-  const definitionCount = new Map<string, number>();
-  const free = new Set<string>();
-  for (const block of cfg.blocks) {
-    for (const instruction of block.instructions) {
-      for (const name of definitionsAndUses(instruction).definitions) {
-        definitionCount.set(name, (definitionCount.get(name) ?? 0) + 1);
-        if (isFree(instruction)) free.add(name);
-      }
-    }
-  }
-  return new Set([...free].filter((name) => definitionCount.get(name) === 1));
-}
-
-/** Largest number of 32-bit registers that are live at once, without values that cost nothing to recompute. */
-export function maximumLiveRegisters(fn: PtxFunction, cfg: ControlFlowGraph): number {
-  const { liveOut } = analyseLiveness(cfg);
-  const free = freeRegisters(cfg);
-  const width = (name: string): number => (free.has(name) ? 0 : registersOfPtxType(fn.registers.get(name) ?? ''));
-  const total = (names: Iterable<string>): number => [...names].reduce((sum, name) => sum + width(name), 0);
-  let maximum = 0;
-  for (const block of cfg.blocks) {
-    const live = new Set(liveOut[block.index]!);
-    let count = total(live);
-    maximum = Math.max(maximum, count);
-    for (const instruction of block.instructions.toReversed()) {
-      const { definitions, uses } = definitionsAndUses(instruction);
-      // A written value needs a register even if nothing reads it.
-      maximum = Math.max(maximum, count + total(definitions.filter((name) => !live.has(name))));
-      if (!instruction.guard) for (const name of definitions) if (live.delete(name)) count -= width(name);
-      for (const name of uses) {
-        if (live.has(name)) continue;
-        live.add(name);
-        count += width(name);
-      }
-      maximum = Math.max(maximum, count);
-    }
-  }
-  return maximum;
 }

@@ -5,25 +5,27 @@ import { REPORT_SOURCES } from '../reports/print/html.ts';
 /** Names of this machine that a browser may have been told. */
 const HOSTS = [LOOPBACK, 'localhost'];
 
-/** What a page of another site gets, or one that reached this server by another name; undefined for the page itself. */
-export function refusalOfOthers({ headers }: Request, port: number): Response | undefined {
+/** What a client gets that reached this server by another name, as a page can that rebinds its own; undefined for others. */
+export function refusalOfHost({ headers }: Request, port: number): Response | undefined {
   const host = headers.get('host') ?? '';
   if (!HOSTS.some((name) => host === `${name}:${port}`)) return refused(`The host ${shown(host)} is not served here.`);
-  const origin = headers.get('origin');
+  return undefined;
+}
+
+/** What a page of another site gets, or a client without the token; undefined for the page itself. */
+export function refusalOfOthers(request: Request, token: string): Response | undefined {
+  const { headers } = request;
+  const [host, origin] = [headers.get('host'), headers.get('origin')];
   if (origin !== null && origin !== `http://${host}`)
     return refused(`The origin ${shown(origin)} may ask nothing here.`);
-  const site = headers.get('sec-fetch-site');
-  if (site === null || site === 'same-origin' || site === 'none') return undefined;
-  return refused('Another site may ask nothing here.');
+  const site = headers.get('sec-fetch-site') ?? 'none';
+  if (site !== 'same-origin' && site !== 'none') return refused('Another site may ask nothing here.');
+  return carriesToken(request, token) ? undefined : tokenNeeded();
 }
 
 const MOST_SHOWN = 80;
 const shown = (text: string): string => JSON.stringify(text.slice(0, MOST_SHOWN));
 const refused = (text: string): Response => new Response(text, { status: 403 });
-
-/** What a client without the token gets; undefined with it. */
-export const refusalWithoutToken = (request: Request, token: string): Response | undefined =>
-  carriesToken(request, token) ? undefined : tokenNeeded();
 
 /** Lets the editor add its styles, which are known only once it runs. */
 export const drawNonce = (): string => randomBytes(16).toString('base64');

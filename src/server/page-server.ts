@@ -4,7 +4,7 @@ import { openRunProcesses } from '../app/page/run-processes.ts';
 import { openWorkshop } from '../app/page/workshop-process.ts';
 import { WarpsmithError } from '../core/errors.ts';
 import { LOOPBACK, listenOnLoopback } from '../process/loopback.ts';
-import { drawNonce, refusalOfOthers, refusalWithoutToken, securityHeaders } from './guard.ts';
+import { drawNonce, refusalOfHost, refusalOfOthers, securityHeaders } from './guard.ts';
 import type { PageFiles } from './page-files.ts';
 import { candidateRoutes } from './routes/candidates.ts';
 import { lookingRoutes } from './routes/looking.ts';
@@ -50,8 +50,7 @@ export async function servePage(
   const listening = { port: 0 };
   const answer = async (request: Request): Promise<Response> => {
     const nonce = drawNonce();
-    const response =
-      refusalOfOthers(request, listening.port) ?? (await answerOf(request, { api, files, token, nonce }));
+    const response = refusalOfHost(request, listening.port) ?? (await answerOf(request, { api, files, token, nonce }));
     const headers = new Headers(response.headers);
     for (const [name, value] of Object.entries(securityHeaders(nonce))) headers.set(name, value);
     return new Response(response.body, { status: response.status, headers });
@@ -69,7 +68,7 @@ export async function servePage(
   );
 }
 
-/** Files hold nothing of the user's; all that does needs the token. */
+/** Files hold nothing of the user's, and any page may lead to them; all else needs the token. */
 async function answerOf(
   request: Request,
   { api, files, token, nonce }: { api: Hono; files: PageFiles; token: string; nonce: string },
@@ -77,7 +76,7 @@ async function answerOf(
   const { pathname } = new URL(request.url);
   if (pathname.startsWith(API)) {
     const path = request.url.replace(API, '/');
-    return refusalWithoutToken(request, token) ?? (await api.fetch(new Request(path, request)));
+    return refusalOfOthers(request, token) ?? (await api.fetch(new Request(path, request)));
   }
   const name = pathname === '/' ? 'index.html' : pathname.slice(1);
   const file = files.get(name);

@@ -14,15 +14,15 @@ export interface Appended {
 }
 
 /**
- * Yields what is in a log, then what is appended, until the signal fires. Reads whole lines only, each once; a log that
- * can't be read, or is gone, has nothing new.
+ * Yields what is in a log, then what is appended, until the signal fires; nothing at all, where nothing was. Reads whole lines
+ * only, each once; a log that can't be read, or is gone, has nothing new.
  */
 export async function* followLog(path: string, signal: AbortSignal): AsyncGenerator<Appended> {
   let [offset, isFirst] = [0, true];
   while (!signal.aborted) {
     const { lines, end, isAnew } = readFrom(path, offset);
     offset = end;
-    if (lines.length > 0 || isFirst) yield { events: lines.flatMap(parsed), isAnew: isAnew || isFirst };
+    yield { events: lines.flatMap(parsed), isAnew: isAnew || isFirst };
     isFirst = false;
     await sleep(POLL_MS, undefined, { signal }).catch(() => {});
   }

@@ -41,6 +41,7 @@ export function analysisOf(module: PtxModule, functionName: string): Analysis {
 function analyse(module: PtxModule, functionName: string): Analysis {
   const inlined = inlineCalls(module, functionName);
   checkOperands(inlined, module);
+  const registersPerThread = estimateRegisters(inlined, buildControlFlowGraph(inlined), module.target);
   const fn = canonicalForm(inlined);
   const cfg = buildControlFlowGraph(fn);
   const { uniform, divergentBlocks } = analyseUniformity(fn, cfg);
@@ -48,7 +49,7 @@ function analyse(module: PtxModule, functionName: string): Analysis {
   const liveness = analyseLiveness(asGraph(blocks));
   const slots = assignSlots(blocks, liveness, (register) => registerKind(fn.registers.get(register)!));
   const decisions = decisionSites(blocks.flatMap(({ instructions }) => instructions));
-  return { fn, blocks, uniform, liveness, slots, registersPerThread: estimateRegisters(fn, cfg), decisions };
+  return { fn, blocks, uniform, liveness, slots, registersPerThread, decisions };
 }
 
 function asGraph(blocks: JitBlock[]): ControlFlowGraph {
@@ -63,7 +64,7 @@ export function functionResources(module: PtxModule, functionName: string): Kern
   const fn = inlineCalls(module, functionName);
   const { staticSharedBytes, localBytesPerThread } = layOutSymbols(module, fn, new Map());
   return {
-    registersPerThread: estimateRegisters(fn, buildControlFlowGraph(fn)),
+    registersPerThread: estimateRegisters(fn, buildControlFlowGraph(fn), module.target),
     registersSource: 'estimated',
     staticSharedBytes,
     dynamicSharedBytes: 0,

@@ -19,7 +19,7 @@ function place() {
   const folder = temporaryFolder();
   const problem = smallRowSum(folder);
   const store = ['--store', join(folder, 'store')];
-  const device = ['--device', 'virtual:l4', '--workload', 'rows=128,columns=256'];
+  const device = ['--device', 'virtual:l4', '--workload', 'rows=64,columns=256'];
   const few = ['--no-ablation', '--only-authors', '--max-evaluations', '4'];
   return { folder, problem, store, run: ['optimize', problem, '--trust', ...device, ...store, ...few] };
 }

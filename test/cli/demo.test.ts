@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { narrowAttention } from '../support/attention-problem.ts';
+import { NARROWEST, narrowAttention } from '../support/attention-problem.ts';
 import { onlyInAll } from '../support/sampling/matrix.ts';
 import { repository, runJson, temporaryFolder } from './run-cli.ts';
 
@@ -28,7 +28,7 @@ function withOption(args: readonly string[], option: string, value: string): str
 test('the demo in small ends faster than its start, by a move that a finding explains', async () => {
   const evaluations = withOption(demoArguments(), '--max-evaluations', '2');
   const workload = withOption(evaluations, '--workload', 'b1h1s32d64');
-  const args = workload.with(workload.indexOf('problems/attention'), narrowAttention(temporaryFolder()));
+  const args = workload.with(workload.indexOf('problems/attention'), narrowAttention(temporaryFolder(), NARROWEST));
   const { code, json } = await runJson([...args, '--no-ablation', '--seed', SEED, '--store', temporaryFolder()]);
   expect(code).toBe(0);
   expect(json).toMatchObject({

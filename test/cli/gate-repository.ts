@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { SCALE, temporaryFolder } from './run-cli.ts';
 
@@ -23,26 +23,39 @@ export interface GateRepository {
   /** Changes a file of the problem, which must be another one then. */
   edit(file: string, change: (text: string) => string): void;
   remove(file: string): void;
-  commit(): string;
+  commit(): void;
 }
 
 export const STRIDED = '01_strided/kernel.cu';
 export const COALESCED = '02_coalesced/kernel.cu';
 
+const gitIn =
+  (folder: string) =>
+  (...args: string[]): string =>
+    execFileSync('git', args, { cwd: folder, encoding: 'utf8', env: { ...process.env, ...IDENTITY } }).trim();
+
+/** Problem → a repository with it, of which tests get copies: to start a process is dear for one that judges kernels. */
+const originals = new Map<string, string>();
+
+function originalOf(problem: string): string {
+  const known = originals.get(problem);
+  if (known !== undefined && existsSync(known)) return known;
+  const folder = temporaryFolder();
+  const git = gitIn(folder);
+  cpSync(problem, join(folder, basename(problem)), { recursive: true });
+  git('init', '-q', '-b', 'main', '--template=');
+  git('add', '-A');
+  git('commit', '-q', '-m', 'first');
+  originals.set(problem, folder);
+  return folder;
+}
+
 /** @param problem the folder that is put under version control, by its own name. */
 export function gateRepository(folder = temporaryFolder(), problem = SCALE): GateRepository {
   const name = basename(problem);
   const at = (file: string): string => join(folder, name, file);
-  const git = (...args: string[]): string =>
-    execFileSync('git', args, { cwd: folder, encoding: 'utf8', env: { ...process.env, ...IDENTITY } }).trim();
-  const commit = (): string => {
-    git('add', '-A');
-    git('commit', '-q', '-m', 'change');
-    return git('rev-parse', 'HEAD');
-  };
-  cpSync(problem, join(folder, name), { recursive: true });
-  git('init', '-q', '-b', 'main');
-  commit();
+  const git = gitIn(folder);
+  cpSync(originalOf(problem), folder, { recursive: true });
   return {
     folder,
     git,
@@ -53,7 +66,10 @@ export function gateRepository(folder = temporaryFolder(), problem = SCALE): Gat
       writeFileSync(at(file), after);
     },
     remove: (file) => rmSync(at(file), { recursive: true }),
-    commit,
+    commit() {
+      git('add', '-A');
+      git('commit', '-q', '-m', 'change');
+    },
   };
 }
 

@@ -1,9 +1,12 @@
 import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { narrowFolder } from '../support/narrowed.ts';
 import { repository, runCli, runJson, temporaryFolder } from './run-cli.ts';
 
 const FIXTURES = join(repository, 'test/cuda-source/fixtures');
+/** What `init` writes has the sizes of the file, which take seconds. */
+const SMALL = { name: 'm64n32k32', dimensions: { M: 64, N: 32, K: 32 } };
 const SGEMM = join(FIXTURES, 'sgemm-naive.cu');
 
 describe('init of a tutorial file', () => {
@@ -16,6 +19,7 @@ describe('init of a tutorial file', () => {
     for (const words of commands) {
       const { code, stderr } = await runCli(words, { cwd });
       expect(code, `${words.join(' ')}: ${stderr}`).toBe(0);
+      if (words[0] === 'init') narrowFolder(join(cwd, 'sgemm'), ['M * N * K <= 70000'], SMALL);
     }
     const kernel = readFileSync(join(cwd, 'sgemm/01_sgemm_naive/kernel.cu'), 'utf8');
     expect(kernel).toContain('__global__ void sgemm_naive');

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readEventLog } from '../../src/store/event-log.ts';
-import { narrowAttention } from '../support/attention-problem.ts';
+import { NARROWEST, narrowAttention } from '../support/attention-problem.ts';
 import { runCli, runJson, SCALE, scaleCopy, temporaryFolder } from './run-cli.ts';
 
 const optimize = (store: string, ...more: string[]) => [
@@ -122,7 +122,8 @@ describe('optimize', () => {
 
 describe('Ctrl-C', () => {
   const smallRun = (store: string, ...options: string[]): string[] => [
-    ...['optimize', narrowAttention(store), '--device', 'virtual:l4', '--workload', 'b1h1s128d64', '--store', store],
+    ...['optimize', narrowAttention(store, NARROWEST), '--device', 'virtual:l4', '--workload', 'b1h1s32d64'],
+    ...['--store', store],
     // Draws small shapes.
     ...['--seed', '14'],
     ...options,

@@ -153,7 +153,7 @@ async function holdToTexts(name: string, args: readonly string[]): Promise<void>
 describe.skipIf(!isLongEnough)('what a terminal shows', () => {
   test.each(Object.keys(HELP))('%s', (name) => holdToTexts(name, HELP[name]!));
 
-  sampled('screens', Object.keys(KEPT), { oneIn: 3, placeOf: (name) => `test/cli/screens/${name}.80.txt` })(
+  sampled('screens', Object.keys(KEPT), { oneIn: 6, placeOf: (name) => `test/cli/screens/${name}.80.txt` })(
     '%s',
     { timeout: 120_000 },
     (name) => holdToTexts(name, KEPT[name]!),

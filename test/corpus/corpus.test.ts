@@ -86,7 +86,7 @@ describe('kernels as people write them', () => {
   sampled(
     'kernels as people write them',
     ENTRIES.map((entry) => [entry.kernel, entry] as const),
-    { oneIn: 8, kindOf: ([, entry]) => entry.file },
+    { oneIn: 12, kindOf: ([, entry]) => entry.file },
   )('%s is right', (_name, entry) => run(entry));
 
   it.each(REFUSED)('$kernel is unsupported by name', async ({ file, kernel, reason }) => {

@@ -33,6 +33,11 @@ const candidateAt = async (lesson: string, folder: string): Promise<string> => {
   return makeCandidate(kernel, completeParameters(kernel.file, {})).id;
 };
 
+it('has twelve lessons, numbered', () =>
+  expect(LESSONS.map(({ file }) => Number(file.name.slice(0, 2)))).toEqual(
+    Array.from({ length: 12 }, (_, i) => i + 1),
+  ));
+
 describe.each(LESSONS)('$file.name', ({ file, folder }) => {
   it('has a problem with its workload, and a name that is its folder’s', async () => {
     const problem = await loadProblem(folder);
@@ -69,7 +74,7 @@ sampled('lessons of the course', MEMBERS, {
   const { solved, isRight, goals, evaluation } = await checkLesson({ lesson: 'check', folder });
   expect(solved, JSON.stringify(goals)).toBe(which === 'solution');
   const recorded = RECORDED.find((lesson) => lesson.name === name)![which];
-  expect(evaluation.status).toBe(recorded.status);
+  expect(evaluation.status === 'passed').toBe(recorded.status === 'passed');
   if (isRight && which === 'start') expect(goals.some(({ holds }) => !holds)).toBe(true);
   if (COMPILER === RECORDED_WITH)
     for (const [figure, value] of Object.entries(recorded.figures))

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { LaunchCounters } from '../../src/core/counters.ts';
 import type { Device } from '../../src/core/device.ts';
-import { openDevice } from '../../src/devices/open-device.ts';
+import { openDevice, usualThreads } from '../../src/devices/open-device.ts';
 import { type KernelLaunch, launchKernel, loadCode } from '../support/launch/launch-kernel.ts';
 import { entry, moduleText } from '../support/launch/ptx-text.ts';
 
@@ -165,5 +165,13 @@ describe('kernels whose CTAs do not race', () => {
     expect(first!.counters.globalLoadSectors).toBe(50 * 2 * 4);
     expect(first!.counters.divergentBranches).toBeGreaterThan(0);
     for (const other of others) expect(other).toEqual(first);
+  });
+});
+
+describe('WARPSMITH_THREADS', () => {
+  it('says how many threads a virtual device has where nobody else does', () => {
+    expect(['', '1', '16'].map((asked) => usualThreads(asked))).toEqual([undefined, 1, 16]);
+    for (const asked of ['0', '-1', '1.5', 'all', '1e9'])
+      expect(() => usualThreads(asked), asked).toThrow('WARPSMITH_THREADS');
   });
 });

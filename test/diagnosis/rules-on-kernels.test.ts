@@ -10,7 +10,7 @@ describe('each rule, on a kernel that has the defect and one that has not', () =
   }, 30_000);
   afterAll(() => bench.close());
 
-  sampled('rules on kernels', KERNEL_CASES, { oneIn: 5 })(
+  sampled('rules on kernels', KERNEL_CASES, { oneIn: 8 })(
     '$id',
     { timeout: 20_000 },
     async ({ id, shared, defect, healthy, line }) => {

@@ -1,7 +1,10 @@
 import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { program } from '../../scripts/results/reference-blocks.ts';
-import { commandsOf, readPages } from './support/pages.ts';
+import { run as completion } from '../../src/cli/commands/completion.ts';
+import type { CommandContext } from '../../src/cli/context.ts';
+import { SHELLS } from '../../src/core/requests/commands.ts';
+import { commandsOf, readPage, readPages } from './support/pages.ts';
 
 const commands = new Map(program().commands.map((command) => [command.name(), command]));
 
@@ -20,6 +23,18 @@ const unknownIn = (line: string): string[] => {
   const flags = words.filter((word) => word.startsWith('--')).map((word) => word.split('=')[0]!);
   return flags.filter((flag) => flag !== '--help' && !flagsOf(command).includes(flag));
 };
+
+describe('shell completion', () => {
+  const page = readPage('docs/guides/installing.md').replaceAll(String.raw`\|`, '|');
+
+  it.each(SHELLS)('for %s is loaded as the page says', async (shell) => {
+    let script = '';
+    const out = { write: (text: string) => (script += text) } as unknown as NodeJS.WriteStream;
+    await completion({ shell }, { streams: { out, err: out } } as CommandContext);
+    const line = /^# Load it with: (.+)$/m.exec(script)![1]!;
+    expect(page).toContain(`\`${line}\``);
+  });
+});
 
 describe('command lines in the documentation', () => {
   const used = readPages().flatMap(({ file, text }) => commandsOf(text).map((command) => ({ file, command })));

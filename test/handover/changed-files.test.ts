@@ -10,7 +10,8 @@ describe.skipIf(!findExecutable('git'))('files between a commit and the work tre
     const { folder, git, edit, commit } = gateRepository();
     git('switch', '-q', '-c', 'change');
     edit('problem.json', (text) => `${text}\n`);
-    const head = commit();
+    commit();
+    const head = git('rev-parse', 'HEAD');
     writeFileSync(join(folder, 'new.cu'), '');
     edit('reference.ts', (text) => `${text}// more\n`);
     const files = await changedFiles(folder, 'main');

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(async () => await judging?.close());
 
 describe('a twin of an honest kernel that is subtly wrong', () => {
-  sampled('wrong twins', WRONG_KERNELS, { oneIn: 6 })(
+  sampled('wrong twins', WRONG_KERNELS, { oneIn: 10 })(
     'is refused: $kernel.problem, $kernel.name, which $title',
     async ({ kernel, edits }) => {
       const { status, reason } = await judging.judge(kernel, edits);

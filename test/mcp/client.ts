@@ -9,6 +9,7 @@ export const ENVIRONMENT = {
   PATH: process.env.PATH ?? '',
   HOME: process.env.HOME ?? '',
   WARPSMITH_TRUST: 'all',
+  WARPSMITH_THREADS: process.env.WARPSMITH_THREADS ?? '',
   WARPSMITH_CACHE: process.env.WARPSMITH_CACHE ?? '',
   NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? '',
 };

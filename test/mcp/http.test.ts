@@ -7,11 +7,12 @@ import { join } from 'node:path';
 import { Client, type ClientOptions, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TOKEN_VARIABLE, tokenOf } from '../../src/mcp/http.ts';
+import { smallRowSum } from '../support/small-row-sum.ts';
 import { COMMAND, callsOf, ENVIRONMENT } from './client.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'warpsmith-mcp-http-'));
 const WORDS = [
-  ...['examples/row-sum', '--device', 'virtual:l4', '--workload', 'rows=256,columns=64', '--http', '0'],
+  ...[smallRowSum(folder), '--device', 'virtual:l4', '--workload', 'rows=256,columns=64', '--http', '0'],
   ...['--store', join(folder, 'store'), '--max-evaluations', '4'],
 ];
 

@@ -6,13 +6,14 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
+import { smallRowSum } from '../support/small-row-sum.ts';
 import { connect } from './client.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'warpsmith-mcp-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const STORE = join(folder, 'store');
-const serve = ['examples/row-sum', '--device', 'virtual:l4', '--workload', 'rows=256,columns=64', '--store', STORE];
+const serve = [smallRowSum(folder), '--device', 'virtual:l4', '--workload', 'rows=256,columns=64', '--store', STORE];
 
 /** One warp for a row: right, and faster than the start. Its limits keep the drawn shapes small, and the test quick. */
 const WARP = readFileSync('examples/row-sum/02_warp_per_row/kernel.cu', 'utf8');
@@ -119,17 +120,17 @@ describe('an author over stdio', () => {
 
   it('is spared a search that would end at once, because the kernel is as fast as the bound', async () => {
     const words = [
-      'examples/row-sum',
+      smallRowSum(join(folder, 'large'), 140_000),
       '--device',
       'virtual:l4',
       '--workload',
-      'rows=2048,columns=256',
+      'rows=1024,columns=128',
       '--store',
       STORE,
     ];
     await using agent = await connect([...words, '--max-evaluations', '5']);
     const declared =
-      '"limits": ["rows <= 2048", "columns <= 256"], "parameters": { "T": { "values": [1, 2], "default": 1 } }';
+      '"limits": ["rows <= 1024", "columns <= 128"], "parameters": { "T": { "values": [1, 2], "default": 1 } }';
     const edits = JSON_EDITS.with(1, { file: 'kernel.json', search: '"steps"', replace: `${declared}, "steps"` });
     const { id, text } = await agent.judge({ files: { 'kernel.cu': WARP }, edits, hypothesis: 'a parameter' });
     expect(text).toContain('passed');

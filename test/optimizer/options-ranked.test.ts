@@ -90,6 +90,29 @@ describe('the options at each turn', () => {
   });
 });
 
+describe('candidates that compile ahead', () => {
+  const sizes = [1, 2, 3, 4, 5, 6];
+  const wide = kernel('01_first', { parameters: { TILE: { values: [...sizes, 32], default: 32 } } });
+  const preparedWith = async (maximumEvaluations: number | null): Promise<number[]> => {
+    const prepared: number[] = [];
+    const evaluator = scriptedEvaluator({ '*': { ns: 1000 } });
+    await runLoop({
+      evaluator: { ...evaluator, prepare: (candidates) => prepared.push(candidates.length) },
+      rungs: [wide],
+      patterns: sizes.map((size) => pattern(`p${size}`, 'bank-conflicts', [tile(size, 1.5)])),
+      budgets: { ...UNLIMITED, allowance: NOTHING_KEPT, maximumEvaluations },
+    });
+    return prepared;
+  };
+
+  it('are three of the next ones, and no more than the evaluations left could ask for', async () => {
+    expect(await preparedWith(null)).toEqual([3, 3, 3, 2, 1, 0]);
+    // The start takes one of three, and the first move another.
+    expect(await preparedWith(3)).toEqual([1, 0]);
+    expect(await preparedWith(2)).toEqual([0]);
+  });
+});
+
 describe('a move that is given up', () => {
   it('for having used twice its share while another has not, in the same turn’s table', async () => {
     const { events } = await runLoop({

@@ -14,6 +14,7 @@ import { expandPlan } from '../../src/core/plan/expand-plan.ts';
 import { validAssignments } from '../../src/core/plan/parameters.ts';
 import { NOTHING_KEPT, UNLIMITED } from '../../src/store/events.ts';
 import { type Edit, judgeRung } from '../support/judge-rung.ts';
+import { narrowCopy } from '../support/narrowed.ts';
 import { climb, mistakesOf, rungsOf } from './support/matrices.ts';
 
 const exact = (value: number): number => value;
@@ -155,7 +156,7 @@ describe('optimising gemm', () => {
     const store = await mkdtemp(join(tmpdir(), 'warpsmith-gemm-'));
     try {
       const { result } = await optimizeProblem({
-        target: 'problems/gemm',
+        target: narrowCopy(FOLDER, store, ['M * N * K <= 67108864']),
         device: 'virtual:l4',
         // Large enough for the ladder's order, small enough for a test.
         workloads: ['M=512,N=512,K=128'],

@@ -12,6 +12,7 @@ import { validAssignments } from '../../src/core/plan/parameters.ts';
 import { NOTHING_KEPT, UNLIMITED } from '../../src/store/events.ts';
 import { compareReferences } from '../support/compare-device-reference.ts';
 import { type Edit, judgeRung } from '../support/judge-rung.ts';
+import { narrowCopy } from '../support/narrowed.ts';
 import { agreementOf, climb, effectOfRungs, mistakesOf, rungsOf } from './support/matrices.ts';
 
 const FOLDER = 'problems/layernorm';
@@ -211,7 +212,7 @@ describe('optimising', () => {
       const store = await mkdtemp(join(tmpdir(), 'warpsmith-layernorm-'));
       try {
         const { result } = await optimizeProblem({
-          target: FOLDER,
+          target: narrowCopy(FOLDER, store, ['R * N <= 65536']),
           device,
           workloads: ['R=32,N=1024'],
           parameters: {},

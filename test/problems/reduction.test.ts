@@ -29,5 +29,6 @@ describeLadder({
   rungs: ['01_atomics', '02_shared_tree', '03_shuffles', '04_two_pass'],
   ragged: { N: 5003 },
   search: { N: 262_144 },
+  narrow: ['N <= 262144'],
   referenceError: 1e-13,
 });

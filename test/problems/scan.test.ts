@@ -30,5 +30,6 @@ describeLadder({
   rungs: ['01_one_cta', '02_blocked', '03_shuffles', '04_look_back'],
   ragged: { N: 5003 },
   search: { N: 65_536 },
+  narrow: ['N <= 131072'],
   referenceError: 0,
 });

@@ -10,6 +10,7 @@ import { openSession, type Session } from '../../src/app/session.ts';
 import { validAssignments } from '../../src/core/plan/parameters.ts';
 import { NOTHING_KEPT, UNLIMITED } from '../../src/store/events.ts';
 import { judgeRung } from '../support/judge-rung.ts';
+import { narrowCopy } from '../support/narrowed.ts';
 import { climb, effectOfRungs, rungsOf } from './support/matrices.ts';
 
 const FOLDER = 'problems/transpose';
@@ -85,7 +86,7 @@ climb('transpose on virtual:h200')(
     const store = await mkdtemp(join(tmpdir(), 'warpsmith-transpose-'));
     try {
       const { result } = await optimizeProblem({
-        target: FOLDER,
+        target: narrowCopy(FOLDER, store, ['M * N <= 2097152']),
         device: 'virtual:h200',
         workloads: [],
         parameters: {},

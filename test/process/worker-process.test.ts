@@ -68,6 +68,22 @@ it('is killed at the time limit, however busy, and says so to everyone who waits
   expect(worker.isRunning).toBe(false);
 });
 
+it('interrupts what nobody waits for any longer, and is killed only if that takes longer than one may be patient', async () => {
+  start();
+  const pid = await worker.request<number>({ kind: 'pid' });
+  const [leaving, leavingAgain] = [new AbortController(), new AbortController()];
+  const waiting = worker.request({ kind: 'wait' }, { signal: leaving.signal, patienceMs: 30_000 });
+  leaving.abort(new Error('gone'));
+  await expect(waiting).rejects.toThrow('gone');
+  expect(await worker.request({ kind: 'pid' })).toBe(pid);
+
+  const spinning = worker.request({ kind: 'spin' }, { signal: leavingAgain.signal, patienceMs: 100 });
+  const behind = endOf(worker.request({ kind: 'pid' }));
+  leavingAgain.abort(new Error('gone'));
+  await expect(spinning).rejects.toThrow('gone');
+  expect((await behind).reason).toBe('signaled');
+});
+
 it('tells how it ended: a signal with what it wrote, or an exit code', async () => {
   start();
   const crashed = await endOf(worker.request({ kind: 'crash' }));

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { buildControlFlowGraph } from '../../src/ptx/control-flow.ts';
 import { definitionsAndUses } from '../../src/ptx/instructions/properties.ts';
 import { analyseLiveness } from '../../src/ptx/liveness.ts';
-import { estimateRegisters, maximumLiveRegisters } from '../../src/ptx/registers.ts';
 import { instruction, parseBody, REGISTERS } from './support.ts';
 
 describe('definitionsAndUses', () => {
@@ -46,37 +45,5 @@ describe('analyseLiveness', () => {
   it('keeps a value alive over a guarded write', () => {
     const { liveIn } = analyseLiveness(graphOf('@%p1 mov.b32 %r1, 1; st.global.b32 [%rd1], %r1; ret;'));
     expect([...liveIn[0]!].sort()).toEqual(['%p1', '%r1', '%rd1']);
-  });
-});
-
-describe('estimateRegisters', () => {
-  it('counts 64-bit values twice and predicates not at all', () => {
-    const loads = 'ld.global.b64 %rd1, [16]; ld.global.b32 %r1, [%rd1]; ld.global.b16 %rs1, [%rd1];';
-    const stores = '@%p1 st.global.b32 [%rd1], %r1; @%p1 st.global.b16 [%rd1], %rs1;';
-    const fn = parseBody(`${REGISTERS} ${loads} setp.eq.s32 %p1, %r1, 0; ${stores} ret;`);
-    expect(maximumLiveRegisters(fn, buildControlFlowGraph(fn))).toBe(4);
-  });
-
-  it('counts parameters and constants as free, unless they are written again', () => {
-    const live = (extra: string): number => {
-      const fn = parseBody(
-        `${REGISTERS} mov.b32 %r1, 7; mov.u32 %r2, %tid.x; ld.param.b32 %r3, [p]; ${extra}
-         st.global.b32 [16], %r1; st.global.b32 [20], %r2; st.global.b32 [24], %r3; ret;`,
-      );
-      return maximumLiveRegisters(fn, buildControlFlowGraph(fn));
-    };
-    expect(live('')).toBe(0);
-    expect(live('@%p1 mov.b32 %r1, 8;')).toBe(1);
-  });
-
-  it('stays within launch bounds', () => {
-    const loads = Array.from({ length: 200 }, (_, i) => `ld.global.b32 %x${i}, [%rd1];`).join(' ');
-    const stores = Array.from({ length: 200 }, (_, i) => `st.global.b32 [%rd1], %x${i};`).join(' ');
-    const fn = parseBody(`${REGISTERS} .reg .b32 %x<200>; ${loads} ${stores} ret;`);
-    const graph = buildControlFlowGraph(fn);
-    expect(estimateRegisters(fn, graph)).toBeGreaterThanOrEqual(202);
-    expect(estimateRegisters({ ...fn, maxThreads: [256, 2, 1] }, graph)).toBe(128);
-    expect(estimateRegisters({ ...fn, maxThreads: [128, 1, 1], minCtasPerSm: 5 }, graph)).toBe(96);
-    expect(estimateRegisters({ ...fn, maxRegisters: 40 }, graph)).toBe(40);
   });
 });

@@ -10,7 +10,7 @@ import { runDocument } from '../../src/reports/documents/run.ts';
 import { printHtml } from '../../src/reports/print/html.ts';
 import { buildRunView } from '../../src/reports/run-view.ts';
 import { NOTHING_KEPT, UNLIMITED } from '../../src/store/events.ts';
-import { narrowAttention } from '../support/attention-problem.ts';
+import { NARROWEST, narrowAttention } from '../support/attention-problem.ts';
 import { fullRun, hostileRun, readHostileSource, readSource } from './full-run.ts';
 import { RECORDED_SPEEDUP, readRecordedSource, recordedRun } from './recorded-run.ts';
 
@@ -115,7 +115,7 @@ describe.skipIf(!CHROMIUM)('the HTML report in a browser (needs Chromium in /usr
   beforeAll(async () => {
     folder = await mkdtemp(path.join(tmpdir(), 'warpsmith-html-'));
     const virtual = await optimizeProblem({
-      target: narrowAttention(folder),
+      target: narrowAttention(folder, NARROWEST),
       workloads: ['b1h1s32d64'],
       parameters: {},
       // Draws small shapes.

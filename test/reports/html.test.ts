@@ -25,13 +25,16 @@ const sectionOf = (page: string, id: string): string =>
 const SCRIPTS = /<script>([\s\S]*?)<\/script>/g;
 
 describe('the HTML report', () => {
-  test('loads nothing, and runs nothing but its own script, which the policy names by its bytes', () => {
+  test('loads nothing, and runs nothing but its own script, which the policy names by its bytes, as it does the style', () => {
     const scripts = [...html.matchAll(SCRIPTS)].map(([, text]) => text!);
     expect(scripts).toHaveLength(1);
     const hash = createHash('sha256').update(scripts[0]!).digest('base64');
+    const [, style] = /<style>([\s\S]*?)<\/style>/.exec(html)!;
+    const styleHash = createHash('sha256').update(style!).digest('base64');
     expect(html).toContain(
-      `default-src &#39;none&#39;; script-src &#39;sha256-${hash}&#39;; style-src &#39;unsafe-inline&#39;; img-src data:`,
+      `default-src &#39;none&#39;; script-src &#39;sha256-${hash}&#39;; style-src &#39;sha256-${styleHash}&#39;; img-src data:`,
     );
+    expect(html).not.toMatch(/ style=/);
     expect(html.replace(SCRIPTS, '')).not.toMatch(/<script|<link|<iframe|<object|@import|url\(|javascript:/i);
     // No text of a run is part of it.
     expect(scripts[0]).toBe(SCRIPT);

@@ -44,7 +44,7 @@ describe.each(['nvrtc', 'nvcc'] as const)('%s', (kind: ToolchainKind & ('nvrtc' 
 
     const fails = (description: KernelDescription) => compileFails(toolchain, description, 'sm_90a');
 
-    sampled(`attention by ${kind}`, RUNGS, { oneIn: 3 })(
+    sampled(`attention by ${kind}`, RUNGS, { oneIn: 8 })(
       'attention rung %s, with the symbols of its template instantiations',
       async (rung) => {
         const { kernel } = await loadKernel(join(ATTENTION, rung));
@@ -244,7 +244,7 @@ describe.each(['nvrtc', 'nvcc'] as const)('%s', (kind: ToolchainKind & ('nvrtc' 
       },
     };
     for (const [what, claims] of Object.entries({ COMPILES, REFUSES }))
-      sampled(`${kind} ${what}`, Object.entries(claims), { oneIn: 3, placeOf: () => `src/toolchains/${kind}` })(
+      sampled(`${kind} ${what}`, Object.entries(claims), { oneIn: 5, placeOf: () => `src/toolchains/${kind}` })(
         '%s',
         (_, holds) => holds(),
       );

@@ -95,7 +95,7 @@ describe('parsed headers', () => {
     ['whose macro the headers could put together', { ...HALF, flags: ['-Dcosf=sinf'] }],
   ];
 
-  sampled('kernels with a say in headers', WITH_A_SAY, { oneIn: 3 })(
+  sampled('kernels with a say in headers', WITH_A_SAY, { oneIn: 5 })(
     'are not used for a kernel %s',
     (_what, description) =>
       withTemporaryFolder(async (folder) => {

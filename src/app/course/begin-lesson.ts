@@ -1,21 +1,11 @@
-import { existsSync, readdirSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { join, relative, resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import type { RequestOf } from '../../core/requests/request.ts';
 import type { LessonView } from '../../reports/documents/lesson.ts';
 import { writeFolder } from '../../store/write-folder.ts';
 import { agreeToOwn } from '../loading/trust.ts';
+import { readOwnFiles } from '../own-files.ts';
 import { findLesson, LESSON_FILE, type Lesson, lessonNumber, readLessonFile, readPage } from './lessons.ts';
-
-/** Built beside reference.ts in the package, for Node alone; learners read reference.ts. */
-const BUILT = 'reference.js';
-
-function filesOf(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name !== BUILT)
-    .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
-    .sort();
-}
 
 /** Whether the folder holds a copy of this lesson, which is the learner's. */
 async function isCopyOf({ file }: Lesson, folder: string): Promise<boolean> {
@@ -33,16 +23,22 @@ export async function beginLesson({
 }: RequestOf<'learn'> & { lesson: string }): Promise<LessonView> {
   const lesson = await findLesson(text);
   const folder = output ?? lesson.file.name;
-  const names = filesOf(lesson.folder);
+  const files = await readOwnFiles('course', lesson.file.name);
   const wasThere = await isCopyOf(lesson, folder);
   if (!wasThere) {
-    const texts = await Promise.all(names.map((name) => readFile(join(lesson.folder, name), 'utf8')));
-    const files = Object.fromEntries(names.map((name, index) => [name, texts[index]!]));
     writeFolder(folder, files, { option: '--output', earlier: () => [] });
     await agreeToOwn(folder);
   }
   const { name, title, idea } = lesson.file;
   const page = await readPage(lesson);
   const about = { number: lessonNumber(lesson.file), name, title, idea };
-  return { schemaVersion: 1, kind: 'lesson', lesson: about, folder: resolve(folder), files: names, wasThere, page };
+  return {
+    schemaVersion: 1,
+    kind: 'lesson',
+    lesson: about,
+    folder: resolve(folder),
+    files: Object.keys(files),
+    wasThere,
+    page,
+  };
 }

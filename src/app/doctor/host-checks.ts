@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { WarpsmithError } from '../../core/errors.ts';
 import { DEFAULT_DEVICE } from '../session.ts';
 import type { Check, Diagnosis, Machine } from './check.ts';
+import { platformSupport } from './platform.ts';
 
 const MINIMUM_NODE_MAJOR = 24;
 
@@ -14,6 +15,12 @@ function checkNode(): Diagnosis {
   return ok
     ? { verdict: 'ok', detail }
     : { verdict: 'failed', detail, hint: `Install Node ${MINIMUM_NODE_MAJOR} or newer.` };
+}
+
+function checkPlatform(): Diagnosis {
+  const { name, limits } = platformSupport(process);
+  if (limits === undefined) return { verdict: 'ok', detail: `${name}, where warpsmith is tried` };
+  return { verdict: 'absent', detail: `${name}: not tried. ${limits.works}`, hint: limits.needs };
 }
 
 /** Virtual GPUs run clang's PTX; a real GPU can also use other compilers. */
@@ -80,6 +87,7 @@ async function checkWall(): Promise<Diagnosis> {
 
 /** What runs without a GPU. */
 export const HOST_CHECKS: readonly Check[] = [
+  { id: 'platform', title: 'Platform', run: checkPlatform },
   { id: 'node', title: 'Node', run: checkNode },
   { id: 'compiler', title: 'CUDA C++ compiler', run: checkClang },
   { id: 'headers', title: 'Device headers', run: checkHeaders },

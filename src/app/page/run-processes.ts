@@ -4,13 +4,16 @@ import { commandLine, type RequestOf } from '../../core/requests/request.ts';
 import { type OwnCommand, startOwnCommand } from '../../process/own-command.ts';
 import { signalProcess } from '../../process/process-group.ts';
 import { listRuns, runFolderPath } from '../../store/run-folder.ts';
-import { refuseIfBeingWritten, writerOf } from '../../store/writer-lock.ts';
+import { isBeingWritten, refuseIfBeingWritten, writerOf } from '../../store/writer-lock.ts';
+import { storedRun } from './stored-run.ts';
 
 /** What may be asked of a new run; the rest has the defaults of `warpsmith optimize`. */
 export type StartRequest = Pick<RequestOf<'optimize'>, 'target' | 'device' | 'workloads' | 'maximumEvaluations'>;
 
 /** A run writes its folder within this time, or has said why not. */
 const LONGEST_START_MS = 60_000;
+/** A run that has stopped has written its reports within this time. */
+const LONGEST_END_MS = 20_000;
 const POLL_MS = 100;
 
 /** The runs that a page starts, resumes and stops: each is a process, as from a command line. */
@@ -40,9 +43,10 @@ export function openRunProcesses(store: string): RunProcesses {
       );
     },
     async resume(id) {
-      refuseIfBeingWritten(runFolderPath(store, id));
+      await ended(store, id);
       const command = launch(commandLine('resume', { run: id, store }).slice(1));
-      await begun(command, () => (writerOf(runFolderPath(store, id)) === command.pid ? id : undefined));
+      // Its log says that the run has ended until the command cuts it.
+      await begun(command, () => (storedRun(store, id).run.state === 'running' ? id : undefined));
     },
     stop(id) {
       const pid = writerOf(runFolderPath(store, id));
@@ -53,6 +57,15 @@ export function openRunProcesses(store: string): RunProcesses {
       await Promise.all([...commands].map((command) => command.close()));
     },
   };
+}
+
+/** Waits while a run that has stopped still writes its reports. @throws WarpsmithError `run-in-use` for one that goes on. */
+async function ended(store: string, id: string): Promise<void> {
+  const folder = runFolderPath(store, id);
+  const deadline = performance.now() + LONGEST_END_MS;
+  while (storedRun(store, id).run.stopReason !== null && isBeingWritten(folder) && performance.now() < deadline)
+    await sleep(POLL_MS);
+  refuseIfBeingWritten(folder);
 }
 
 /** Waits until a command writes its run. One that ends before may have had nothing to do. */

@@ -30,18 +30,24 @@ export interface RunChange {
   readonly evaluationsLeft: number | null;
 }
 
-/** Follows a run through its log, whoever writes it, until the signal fires. The first change is the run so far. */
+/**
+ * Follows a run through its log, whoever writes it, until the signal fires. The first change is the run so far; the last may be
+ * that nobody writes it any longer.
+ */
 export async function* watchRun(store: string, id: string, signal: AbortSignal): AsyncGenerator<RunChange> {
   let events: RecordedEvent[] = [];
   let sent: string[] = [];
+  let last: ListedRun | undefined;
   for await (const { events: appended, isAnew } of followLog(eventsPath(runFolderPath(store, id)), signal)) {
+    if (last && !isAnew && appended.length === 0 && listed(store, last).state === last.state) continue;
     events = [...(isAnew ? [] : events), ...appended.map(withoutCounters)];
     const { run, evaluations } = rowsOf(id, events);
     const now = evaluations.map((row) => JSON.stringify(row));
     const same = now.findIndex((text, index) => text !== sent[index]);
     const from = same < 0 ? now.length : same;
     sent = now;
-    yield { run: listed(store, run), from, evaluations: evaluations.slice(from), ...turnOf(events) };
+    last = listed(store, run);
+    yield { run: last, from, evaluations: evaluations.slice(from), ...turnOf(events) };
   }
 }
 

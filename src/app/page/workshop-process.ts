@@ -1,5 +1,5 @@
 import { WarpsmithError } from '../../core/errors.ts';
-import { startWorkerProcess, type WorkerProcess } from '../../process/worker-process.ts';
+import { startWorkerProcess, type WorkerProcess, WorkerProcessEnded } from '../../process/worker-process.ts';
 import type { InspectView } from '../../reports/inspect-view.ts';
 import type { Draft, DraftTrace, Look, NamedCandidate } from './workshop.ts';
 import type { WorkshopAnswer, WorkshopRequest } from './workshop-worker.ts';
@@ -22,10 +22,17 @@ export interface WorkshopProcess extends AsyncDisposable {
 
 export function openWorkshop(): WorkshopProcess {
   let worker: WorkerProcess | undefined;
-  const ask = async <T>(request: WorkshopRequest, signal: AbortSignal): Promise<T> => {
+  const askOnce = (request: WorkshopRequest, signal: AbortSignal): Promise<WorkshopAnswer> => {
     if (!worker?.isRunning) worker = startWorkerProcess({ entry: ENTRY, environment: passedOn() });
-    const options = { signal, patienceMs: PATIENCE_MS, timeoutMs: TIMEOUT_MS };
-    const answer = await worker.request<WorkshopAnswer>(request, options);
+    return worker.request(request, { signal, patienceMs: PATIENCE_MS, timeoutMs: TIMEOUT_MS });
+  };
+  const ask = async <T>(request: WorkshopRequest, signal: AbortSignal): Promise<T> => {
+    const answer = await askOnce(request, signal).catch((error: unknown) => {
+      // It was ended for what nobody waits for any longer, which stood before this.
+      const wasEnded = error instanceof WorkerProcessEnded && error.reason === 'signaled';
+      if (signal.aborted || !wasEnded) throw error;
+      return askOnce(request, signal);
+    });
     if (answer.ok) return answer.value as T;
     throw new WarpsmithError(answer.details);
   };

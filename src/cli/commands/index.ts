@@ -14,6 +14,7 @@ const MODULES: Readonly<Record<CommandName, () => Promise<{ readonly run: unknow
   mcp: () => import('./mcp.ts'),
   import: () => import('./import.ts'),
   init: () => import('./init.ts'),
+  new: () => import('./new.ts'),
   worker: () => import('./worker.ts'),
   slurm: () => import('./slurm.ts'),
   resume: () => import('./resume.ts'),

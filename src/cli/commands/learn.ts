@@ -4,7 +4,7 @@ import { completeRequest, type RequestOf } from '../../core/requests/request.ts'
 import { courseDocument } from '../../reports/documents/course.ts';
 import { lessonCheckDocument } from '../../reports/documents/lesson-check.ts';
 import type { CommandContext, Run } from '../context.ts';
-import { surroundings } from '../judging-request.ts';
+import { notePlatform, surroundings } from '../judging-request.ts';
 import { printJson, printLines, printResult } from '../output.ts';
 import { withStatus } from '../status-line.ts';
 
@@ -53,6 +53,7 @@ async function begin(request: Request, context: CommandContext): Promise<number>
 
 async function check(request: Request, context: CommandContext): Promise<number> {
   const { checkLesson } = await import('../../app/course/check-lesson.ts');
+  notePlatform({}, context);
   const asked = { ...request, ...surroundings(context) };
   const view = await withStatus(context.streams.err, (told) => checkLesson({ ...asked, ...told }));
   printResult(context, view, lessonCheckDocument);

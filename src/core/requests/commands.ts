@@ -626,6 +626,14 @@ export const COMMANDS = {
       }),
     },
   },
+  new: {
+    summary: 'make a problem folder to change: a small problem with two kernels that passes as it is',
+    group: 'optimise',
+    arguments: {
+      name: { shown: '<name>', help: 'the folder, new or empty; its last part names the problem', completes: 'folder' },
+    },
+    options: {},
+  },
   init: {
     summary: 'make a problem folder from a .cu file; or, with --agent, a folder for a coding agent',
     group: 'optimise',

@@ -121,12 +121,15 @@ export const PARAMETERS: Kind<ParameterValues> = {
 const MOST_WORKERS = 256;
 
 /** How many worker processes, or which workers of a queue. */
-export const WORKERS: Kind<string> = once({ type: 'string', examples: ['2', 'gpu=h200', 'virtual:l4'] }, (flag, text) => {
-  const isCount = /^\d+$/.test(text) && Number(text) >= 1 && Number(text) <= MOST_WORKERS;
-  if (isCount || /^(?:virtual:|gpu=)[\w .-]+$/.test(text)) return text;
-  const expected = `a number from 1 to ${MOST_WORKERS}; with --queue gpu=MODEL or virtual:MODEL`;
-  throw badValue(flag, text, expected, `For example ${flag} 2, or ${flag} gpu=h200`);
-});
+export const WORKERS: Kind<string> = once(
+  { type: 'string', examples: ['2', 'gpu=h200', 'virtual:l4'] },
+  (flag, text) => {
+    const isCount = /^\d+$/.test(text) && Number(text) >= 1 && Number(text) <= MOST_WORKERS;
+    if (isCount || /^(?:virtual:|gpu=)[\w .-]+$/.test(text)) return text;
+    const expected = `a number from 1 to ${MOST_WORKERS}; with --queue gpu=MODEL or virtual:MODEL`;
+    throw badValue(flag, text, expected, `For example ${flag} 2, or ${flag} gpu=h200`);
+  },
+);
 
 /** A C++ identifier. */
 export const IDENTIFIER: Kind<string> = once({ type: 'string' }, (flag, text) => {

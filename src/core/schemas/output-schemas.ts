@@ -61,6 +61,7 @@ export const OUTPUT_SCHEMAS = {
   completion: document('completion', { shell: text, script: text }),
   check: document('check', { problem: object, kernels: list }),
   init: document('init', { folder: text, files: list, notes: texts }),
+  'new-problem': document('new-problem', { name: text, folder: text, files: texts }),
   import: document('import', { folder: text, files: list, notes: texts, letThrough: orNull(object) }),
   course: document('course', { lessons: list }),
   lesson: document('lesson', { lesson: object, folder: text, files: texts, wasThere: z.boolean(), page: text }),

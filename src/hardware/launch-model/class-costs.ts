@@ -1,6 +1,6 @@
 import type { DeviceSpec } from '../../core/device-spec.ts';
 import type { InstructionClass } from '../../core/vocabulary.ts';
-import { INDEPENDENT_INSTRUCTIONS, LANES_PER_WARP } from './constants.ts';
+import { LANES_PER_WARP, type MachineCode } from './constants.ts';
 
 /** Latencies of memory instructions as this launch's access pattern makes them, in clocks. */
 export interface MemoryLatencies {
@@ -15,13 +15,21 @@ export type Pipe = 'fp16' | 'fp32' | 'fp64' | 'integer' | 'conversion' | 'specia
 
 type Latency = (spec: DeviceSpec, memory: MemoryLatencies) => number;
 
+/** Instructions of a class that are in flight at once. */
+const COVERS = {
+  arithmetic: (code: MachineCode) => code.independentArithmetic,
+  sharedLoad: (code: MachineCode) => code.independentSharedLoads,
+  exchange: (code: MachineCode) => code.independentExchanges,
+  none: () => 1,
+} as const;
+
 /** What the time model says of one class of instructions. */
 interface ClassCost {
   readonly pipe: Pipe;
   /** Clocks from the issue of an instruction to the first use of its result. */
   readonly latency: Latency;
   /** What covers that latency in one warp. */
-  readonly cover: keyof typeof INDEPENDENT_INSTRUCTIONS | 'global-loads';
+  readonly cover: keyof typeof COVERS | 'global-loads';
   /**
    * Machine instructions per PTX instruction. ptxas folds half of the moves and nearly all parameter loads into operands.
    * Elsewhere, instructions that it merges and adds (64-bit addresses) cancel: 0.85 to 1.1 over 32 attention kernels.
@@ -83,7 +91,11 @@ export const latencyClocks = (instructionClass: InstructionClass, memory: Memory
   COSTS[instructionClass].latency(spec, memory);
 
 /** Instructions of a class in flight at once in one warp; global loads bring their own figure. */
-export function independentInstructions(instructionClass: InstructionClass, globalLoads: number): number {
+export function independentInstructions(
+  instructionClass: InstructionClass,
+  globalLoads: number,
+  code: MachineCode,
+): number {
   const { cover } = COSTS[instructionClass];
-  return cover === 'global-loads' ? globalLoads : INDEPENDENT_INSTRUCTIONS[cover];
+  return cover === 'global-loads' ? globalLoads : COVERS[cover](code);
 }

@@ -4,7 +4,7 @@ import { figure } from '../../core/values.ts';
 import type { InstructionClass } from '../../core/vocabulary.ts';
 import { INSTRUCTION_CLASSES } from '../../core/vocabulary.ts';
 import { independentInstructions, latencyClocks, type MemoryLatencies, machineInstructions } from './class-costs.ts';
-import { CLOCKS_PER_LINE_OF_ONE_WARP, globalLoadsInFlight, LANES_PER_WARP, SERIAL_LANES } from './constants.ts';
+import { globalLoadsInFlight, LANES_PER_WARP, MACHINE_CODE, type MachineCode, SERIAL_LANES } from './constants.ts';
 import type { Schedule } from './schedule.ts';
 import { lineAccesses, type Traffic } from './traffic.ts';
 
@@ -49,8 +49,8 @@ function memoryLatencies(launch: LaunchCounters, traffic: Traffic, spec: DeviceS
 }
 
 /** Clocks that one warp's memory requests take on their way, which no independent instruction can cover. */
-function occupiedClocks(launch: LaunchCounters, instructionClass: InstructionClass): number {
-  if (instructionClass === 'global-load') return Math.max(0, linesPerLoad(launch) - 1) * CLOCKS_PER_LINE_OF_ONE_WARP;
+function occupiedClocks(launch: LaunchCounters, instructionClass: InstructionClass, code: MachineCode): number {
+  if (instructionClass === 'global-load') return Math.max(0, linesPerLoad(launch) - 1) * code.clocksPerLineOfOneWarp;
   if (instructionClass === 'shared-load') return ratio(launch.sharedLoadWavefronts, launch.sharedLoadRequests);
   return 0;
 }
@@ -59,9 +59,14 @@ function occupiedClocks(launch: LaunchCounters, instructionClass: InstructionCla
  * Mean clocks from one instruction of a warp to its next: at least one issue slot, at least the request's own way to
  * memory, and the class's latency divided by the independent instructions that cover it (Little's law inside a warp).
  */
-export function clocksPerInstruction(launch: LaunchCounters, traffic: Traffic, spec: DeviceSpec): number {
+export function clocksPerInstruction(
+  launch: LaunchCounters,
+  traffic: Traffic,
+  spec: DeviceSpec,
+  code: MachineCode = MACHINE_CODE,
+): number {
   if (launch.instructions <= 0) return 0;
-  return sumOf(classClocks(launch, traffic, spec)) / launch.instructions;
+  return sumOf(classClocks(launch, traffic, spec, code)) / launch.instructions;
 }
 
 /** Clocks that all warps together spend on the instructions of each class, waits included. */
@@ -69,13 +74,17 @@ function classClocks(
   launch: LaunchCounters,
   traffic: Traffic,
   spec: DeviceSpec,
+  code: MachineCode,
 ): ReadonlyMap<InstructionClass, number> {
   const memory = memoryLatencies(launch, traffic, spec);
-  const globalLoads = globalLoadsInFlight(ratio(launch.globalLoadBytes, launch.globalLoadRequests * LANES_PER_WARP));
+  const globalLoads = globalLoadsInFlight(
+    ratio(launch.globalLoadBytes, launch.globalLoadRequests * LANES_PER_WARP),
+    code,
+  );
   return new Map(
     INSTRUCTION_CLASSES.map((name) => {
-      const covered = latencyClocks(name, memory, spec) / independentInstructions(name, globalLoads);
-      const exposed = Math.max(1, occupiedClocks(launch, name), covered);
+      const covered = latencyClocks(name, memory, spec) / independentInstructions(name, globalLoads, code);
+      const exposed = Math.max(1, occupiedClocks(launch, name, code), covered);
       return [name, launch.instructionsByClass[name] * machineInstructions(name) * exposed];
     }),
   );
@@ -86,7 +95,7 @@ const sumOf = (clocks: ReadonlyMap<InstructionClass, number>): number =>
 
 /** Share of a warp's time that it waits for global loads, and at the barriers that these hold up: 0…1, modelled. */
 export function copyWaitRatio(launch: LaunchCounters, traffic: Traffic, spec: DeviceSpec): number {
-  const clocks = classClocks(launch, traffic, spec);
+  const clocks = classClocks(launch, traffic, spec, MACHINE_CODE);
   return ratio(clocks.get('global-load')! + clocks.get('barrier')!, sumOf(clocks));
 }
 
@@ -113,8 +122,9 @@ export function ctaLatency(
   schedule: Schedule,
   throughputClocksPerCta: number,
   spec: DeviceSpec,
+  code: MachineCode = MACHINE_CODE,
 ): CtaLatency {
-  const perInstruction = clocksPerInstruction(launch, traffic, spec);
+  const perInstruction = clocksPerInstruction(launch, traffic, spec, code);
   const path = criticalPath(launch, schedule);
   const balancedClocks = Math.max(path.balanced * perInstruction, throughputClocksPerCta);
   const serialClocks = path.serial * perInstruction;

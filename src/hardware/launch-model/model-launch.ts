@@ -1,7 +1,7 @@
 import type { LaunchCounters } from '../../core/counters.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
 import { figure } from '../../core/values.ts';
-import { OVERLAP_EXPONENT } from './constants.ts';
+import { MACHINE_CODE, type MachineCode } from './constants.ts';
 import { type CtaLatency, ctaLatency } from './latency.ts';
 import { type Schedule, type ScheduleAssumptions, scheduleLaunch } from './schedule.ts';
 import { type Demand, throughputDemands } from './throughput.ts';
@@ -55,12 +55,15 @@ function groupTimes(bounds: readonly ResourceBound[]): number[] {
 /**
  * Time of resources that overlap imperfectly: a norm over the groups, never below the slowest and never above the sum.
  */
-export function combineBounds(bounds: readonly ResourceBound[]): number {
+export function combineBounds(
+  bounds: readonly ResourceBound[],
+  { overlapExponent }: MachineCode = MACHINE_CODE,
+): number {
   const times = groupTimes(bounds);
   const longest = Math.max(0, ...times);
   if (longest === 0) return 0;
-  const sum = times.reduce((total, ns) => total + (ns / longest) ** OVERLAP_EXPONENT, 0);
-  return longest * sum ** (1 / OVERLAP_EXPONENT);
+  const sum = times.reduce((total, ns) => total + (ns / longest) ** overlapExponent, 0);
+  return longest * sum ** (1 / overlapExponent);
 }
 
 /** CTAs' worth of work on the busiest SM, a long last CTA included. */
@@ -94,6 +97,7 @@ export function modelLaunch(
   launch: LaunchCounters,
   spec: DeviceSpec,
   assumptions: ScheduleAssumptions = {},
+  code: MachineCode = MACHINE_CODE,
 ): LaunchModel {
   const clockHz = spec.sustainedClockHz.value;
   const schedule = scheduleLaunch(launch, spec, assumptions);
@@ -103,13 +107,13 @@ export function modelLaunch(
     0,
     ...demands.filter((demand) => demand.scope === 'sm').map((demand) => demand.clocks),
   );
-  const latency = ctaLatency(launch, traffic, schedule, throughputClocksPerCta, spec);
+  const latency = ctaLatency(launch, traffic, schedule, throughputClocksPerCta, spec, code);
   const bounds = [
     ...demands.map((demand) => demandBound(demand, schedule, clockHz)),
     latencyBound(latency, schedule, clockHz),
   ].sort((a, b) => b.ns - a.ns);
   const launchOverheadNs = spec.launchOverheadNs.value;
-  const workNs = combineBounds(bounds);
+  const workNs = combineBounds(bounds, code);
   return {
     ns: workNs + launchOverheadNs,
     bindingResource: workNs < launchOverheadNs ? 'launch' : (bounds[0]?.resource ?? 'launch'),

@@ -1,6 +1,7 @@
 import type { LaunchCounters } from '../../core/counters.ts';
 import type { CalibrationBasis, DeviceSpec } from '../../core/device-spec.ts';
 import type { LaunchTiming, Timing } from '../../core/timing.ts';
+import { MACHINE_CODE, type MachineCode } from './constants.ts';
 import { type LaunchModel, modelLaunch } from './model-launch.ts';
 
 /** Half-width of the model's interval as a share of the prediction. */
@@ -91,8 +92,9 @@ export function predictTime(
   counters: readonly LaunchCounters[],
   spec: DeviceSpec,
   bounds: { vetoNs: number; attainableNs: number },
+  code: MachineCode = MACHINE_CODE,
 ): Timing {
-  const launches = counters.map((launch) => launchTiming(launch, modelLaunch(launch, spec)));
+  const launches = counters.map((launch) => launchTiming(launch, modelLaunch(launch, spec, {}, code)));
   const modelledNs = launches.reduce((sum, launch) => sum + launch.medianNs, 0);
   const medianNs = Math.max(modelledNs, bounds.vetoNs);
   const halfWidth = uncertainty(launches, modelledNs, spec);

@@ -9,8 +9,8 @@ import { undirectedMoves } from './undirected-moves.ts';
 
 /** Lines of the options table that are logged. */
 const LISTED_OPTIONS = 20;
-/** Number of next candidates that compile while one is measured. */
-const PREPARED_AHEAD = 6;
+/** Most next candidates that compile while one is judged: a new best makes others of them. */
+const PREPARED_AHEAD = 3;
 
 /**
  * Findings of the best candidate trigger patterns. Ranks their moves by expected gain and cost.
@@ -25,7 +25,7 @@ export function createGuided(rungs?: readonly Kernel[]): Proposer<Run> {
       const ranking = rankOptions(open, contextOf(run));
       for (const { moveKey } of ranking.overspent) run.ledger.abandon(moveKey);
       const [move] = ranking.moves;
-      return { advice, ...turnOf(run, ranking), ...(move ? { move, upcoming: upcoming(ranking) } : EXHAUSTED) };
+      return { advice, ...turnOf(run, ranking), ...(move ? { move, upcoming: upcoming(run, ranking) } : EXHAUSTED) };
     },
     note() {},
   };
@@ -81,7 +81,11 @@ function turnOf(run: Run, { share, options, overspent }: Ranking): Pick<Turn, 'r
   };
 }
 
-const upcoming = ({ moves }: Ranking): ProposedMove[] => moves.slice(1, 1 + PREPARED_AHEAD);
+/** No more than the evaluations that are left after this move could ask for: compiling takes as long as judging a small kernel. */
+function upcoming({ budget }: Run, { moves }: Ranking): ProposedMove[] {
+  const left = budget.searchEvaluationsLeft ?? Number.POSITIVE_INFINITY;
+  return moves.slice(1, Math.min(1 + PREPARED_AHEAD, left));
+}
 
 const EXHAUSTED: Pick<Turn, 'exhausted'> = {
   exhausted: {

@@ -24,7 +24,7 @@ const request = (url: string): OptimizeRequest => ({
   target: problem,
   device: 'virtual:l4',
   threads: 1,
-  workloads: ['rows=128,columns=256'],
+  workloads: ['rows=64,columns=256'],
   seed: 1,
   store,
   maximumEvaluations: 12,

@@ -8,6 +8,7 @@ import { couplings } from '../../../src/app/init/parameters/couplings.ts';
 import { WarpsmithError } from '../../../src/core/errors.ts';
 import { printAmount } from '../../../src/cuda-source/amounts.ts';
 import { runJson } from '../../cli/run-cli.ts';
+import { narrowFolder } from '../../support/narrowed.ts';
 import { sampled } from '../../support/sampling/matrix.ts';
 
 const PUBLISHED = join(import.meta.dirname, 'published');
@@ -142,7 +143,7 @@ function fileOf(text: string): string {
 
 describe('numbers of published files', () => {
   sampled('files with parameters', Object.keys(EXPECTED), {
-    oneIn: 6,
+    oneIn: 10,
     placeOf: (name) => (name.startsWith('published/') ? `test/app/init/${name}.cu` : `test/cuda-source/${name}.cu`),
   })('%s: become parameters of the kernel', { timeout: 120_000 }, async (name) => {
     const { parameters, constraints, stays, block } = EXPECTED[name]!;
@@ -168,6 +169,7 @@ it('lets optimize find a faster setting at once', { timeout: 180_000 }, async ()
   );
   // What is compared with stays as it was given.
   expect(readFileSync(join(folder, 'original/kernel.cu'), 'utf8')).toContain('blockSize = 256;');
+  narrowFolder(folder, ['n <= 131072'], { name: 'n131072', dimensions: { n: 131_072 } });
   const options = ['--max-evaluations', '3', '--no-ablation', '--store', fresh()];
   const device = ['--device', 'virtual:l4', '--workload', 'n=131072'];
   const { json } = await runJson(['optimize', folder, ...device, ...options]);

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { slugOf } from '../../../scripts/site/slug.ts';
 
 export const ROOT = join(import.meta.dirname, '..', '..', '..');
 
@@ -30,13 +31,7 @@ export const linksOf = (text: string): string[] =>
 
 /** Anchors as GitHub makes them from headings. */
 export const anchorsOf = (text: string): string[] =>
-  [...text.replaceAll(/```[\s\S]*?```/g, '').matchAll(/^#{1,6} (.+)$/gm)].map((match) =>
-    match[1]!
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
-      .trim()
-      .replaceAll(' ', '-'),
-  );
+  [...text.replaceAll(/```[\s\S]*?```/g, '').matchAll(/^#{1,6} (.+)$/gm)].map((match) => slugOf(match[1]!));
 
 /** Every `warpsmith …` command line of a page, in code blocks and in running text. */
 export const commandsOf = (text: string): string[] => {

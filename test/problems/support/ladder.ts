@@ -21,6 +21,7 @@ import { runHostReference } from '../../../src/evaluation/oracle/reference-runs.
 import { NOTHING_KEPT, UNLIMITED } from '../../../src/store/events.ts';
 import { createClangToolchain } from '../../../src/toolchains/clang.ts';
 import { judgeRung } from '../../support/judge-rung.ts';
+import { narrowCopy } from '../../support/narrowed.ts';
 import { agreementOf, climb, rungsOf } from './matrices.ts';
 
 const VIRTUAL_DEVICES = ['virtual:l4', 'virtual:h200'] as const;
@@ -38,12 +39,14 @@ export interface Ladder {
   readonly ragged: Dimensions;
   /** Large enough for the ladder's order, small enough for a test. */
   readonly search: Dimensions;
+  /** What keeps the search's confirmation small. */
+  readonly narrow: readonly string[];
   /** Relative error that float64 sums in another order may have; 0 for integers. */
   readonly referenceError: number;
 }
 
 /** What holds for every ladder. Call it once in a test file. */
-export function describeLadder({ problem: name, rungs, ragged, search, referenceError }: Ladder): void {
+export function describeLadder({ problem: name, rungs, ragged, search, narrow, referenceError }: Ladder): void {
   const folder = `problems/${name}`;
   const last = rungs.at(-1)!;
 
@@ -140,7 +143,7 @@ export function describeLadder({ problem: name, rungs, ragged, search, reference
     for (const device of VIRTUAL_DEVICES)
       climb(`${name} on ${device}`)(`climbs to the last rung on ${device} because of findings`, async () => {
         const { result, view } = await optimizeProblem({
-          target: folder,
+          target: narrowCopy(folder, store, narrow),
           device,
           workloads: [workloadOf(search)],
           parameters: {},

@@ -24,13 +24,13 @@ export const effectOfRungs = sampledOne('effects of rungs', ['layernorm', 'softm
 
 /** Registers a test for each wrong kernel that the checks of a problem must refuse. */
 export const mistakesOf = <T>(problem: string, mistakes: readonly T[]) =>
-  sampled(`mistakes in ${problem}`, mistakes, { oneIn: 3, placeOf: () => `problems/${problem}` });
+  sampled(`mistakes in ${problem}`, mistakes, { oneIn: 6, placeOf: () => `problems/${problem}` });
 
 const AGREEING = ['gemm', 'histogram', 'layernorm', 'reduction', 'scan', 'softmax'];
 
 /** Registers the test that a problem's reference on the device agrees with reference.ts. */
-export const agreementOf = sampledOne('device references', AGREEING, { oneIn: 3, placeOf });
+export const agreementOf = sampledOne('device references', AGREEING, { oneIn: 6, placeOf });
 
 /** Registers a test for each rung of a ladder. */
 export const rungsOf = (problem: string, rungs: readonly string[], dtype = '') =>
-  sampled(`rungs of ${problem} ${dtype}`, rungs, { oneIn: 5, placeOf: (rung) => `problems/${problem}/${rung}` });
+  sampled(`rungs of ${problem} ${dtype}`, rungs, { oneIn: 8, placeOf: (rung) => `problems/${problem}/${rung}` });

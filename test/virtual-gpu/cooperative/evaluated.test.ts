@@ -5,6 +5,7 @@ import { makeCandidate } from '../../../src/core/candidate.ts';
 import type { Evaluation } from '../../../src/core/evaluation.ts';
 import type { KernelFile } from '../../../src/core/kernel.ts';
 import { resolveWorkload } from '../../../src/core/plan/resolve-workload.ts';
+import { narrowed } from '../../support/narrowed.ts';
 
 let session: Session;
 beforeAll(async () => {
@@ -53,7 +54,7 @@ async function judge(source: string, changes: { cooperative?: boolean; grid?: st
     ],
   };
   return session.evaluator.evaluate({
-    problem,
+    problem: { ...problem, file: narrowed(problem.file, ['rows * columns <= 60000']) },
     candidate: makeCandidate({ folder: kernel.folder, file, sources: { 'kernel.cu': source } }, {}),
     workload: resolveWorkload(problem.file, 'rows=3000,columns=16'),
     seed: 1,

@@ -39,7 +39,7 @@ it('no two cases have one name', () => {
 
 describe('what is recorded, but not yet modelled', () => {
   sampled('recorded, not yet modelled', named(RECORDED_CASES.filter(({ refusal }) => refusal)), {
-    oneIn: 4,
+    oneIn: 6,
     kindOf: familyOf,
   })('is refused by its name: %s', async (_, test) => {
     const outcome = await runner.run(test, TIMEOUT_MS);
@@ -125,14 +125,14 @@ describe.skipIf(recording === undefined)(
       );
     });
 
-    sampled('recorded cases', named(compared.filter((test) => !ofForms.has(test))), { oneIn: 3, kindOf: familyOf })(
+    sampled('recorded cases', named(compared.filter((test) => !ofForms.has(test))), { oneIn: 5, kindOf: familyOf })(
       'virtual:h200 gives the same bits: %s',
       async (_, test) => {
         expect(differences(test, bitsOf(test), await outOf(test))).toEqual([]);
       },
     );
 
-    sampled('recorded forms', named(FORM_CASES), { oneIn: 6 })(
+    sampled('recorded forms', named(FORM_CASES), { oneIn: 10 })(
       'virtual:h200 gives the same results: %s',
       async (_, test) => {
         expect(formDisagreements(test, shownParts(test, bitsOf(test).shown), await outOf(test))).toEqual([]);

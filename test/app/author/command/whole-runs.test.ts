@@ -40,7 +40,7 @@ const request = (...words: string[]): OptimizeRequest => ({
   target: problem,
   device: 'virtual:l4',
   threads: 1,
-  workloads: ['rows=128,columns=256'],
+  workloads: ['rows=64,columns=256'],
   seed: 1,
   store,
   maximumEvaluations: 8,

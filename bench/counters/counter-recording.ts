@@ -1,0 +1,105 @@
+import type { LaunchCounters } from '../../src/core/counters.ts';
+
+/** Counters of one launch sequence, by a GPU's own and by the virtual GPU, of the same PTX. */
+export interface CountedKernel {
+  readonly kernel: string;
+  readonly parameters: Readonly<Record<string, number>>;
+  readonly workload: string;
+  readonly ptx: string;
+  /** By ncu, a launch each; absent if it failed. */
+  readonly ncu?: readonly LaunchCounters[];
+  /** Counters that this ncu did not have. */
+  readonly detail?: string;
+  readonly failure?: string;
+  /** Filled in by bench/counters/compare.ts, on any machine. */
+  virtual?: readonly LaunchCounters[];
+}
+
+/** docs/results/h200-counters.json */
+export interface CounterRecording {
+  readonly schemaVersion: 1;
+  readonly device: string;
+  readonly driver: string;
+  readonly compiler: string;
+  readonly recordedAt: string;
+  readonly entries: Record<string, CountedKernel>;
+}
+
+/** What must come out the same, if ptxas leaves the accesses as they are. */
+export const COMPARED = [
+  'globalLoadRequests',
+  'globalLoadSectors',
+  'globalStoreRequests',
+  'globalStoreSectors',
+  'sharedLoadWavefronts',
+  'sharedLoadBankConflicts',
+  'sharedStoreWavefronts',
+  'sharedStoreBankConflicts',
+  'barriers',
+  'globalAtomicRequests',
+] as const;
+export type Compared = (typeof COMPARED)[number];
+
+export interface CounterAgreement {
+  readonly counter: string;
+  /** Launches, or source lines, in which either counts something. */
+  readonly count: number;
+  /** Of them, those with equal counts. */
+  readonly equal: number;
+  /** Geometric mean of virtual ÷ ncu where both count something. */
+  readonly ratio: number;
+}
+
+type Counts = Readonly<Record<Compared, number>>;
+
+/** Launch by launch. */
+export function agreementOf(kernels: readonly CountedKernel[]): CounterAgreement[] {
+  const pairs = kernels.flatMap(({ ncu = [], virtual = [] }) =>
+    ncu.flatMap((launch, index) =>
+      virtual[index] ? [{ real: launch as Counts, counted: virtual[index] as Counts }] : [],
+    ),
+  );
+  return COMPARED.map((counter) =>
+    agreement(
+      counter,
+      pairs.map(({ real, counted }) => [real[counter], counted[counter]]),
+    ),
+  );
+}
+
+/** What both sides count by source line. */
+const COMPARED_BY_SITE = [
+  'globalLoadSectors',
+  'globalStoreSectors',
+  'sharedLoadWavefronts',
+  'sharedStoreWavefronts',
+] as const;
+
+/** Sites are source lines. */
+export function agreementBySite(kernels: readonly CountedKernel[]): CounterAgreement[] {
+  return COMPARED_BY_SITE.map((counter) => {
+    const pairs = kernels.flatMap(({ ncu = [], virtual = [] }) =>
+      ncu.flatMap((launch, index) => {
+        const others = new Map((virtual[index]?.lines ?? []).map((line) => [siteOf(line), line]));
+        return launch.lines.map((line): [number, number] => [line[counter], others.get(siteOf(line))?.[counter] ?? 0]);
+      }),
+    );
+    return agreement(counter, pairs);
+  });
+}
+
+/** ncu may tell the path of a file, and the virtual GPU its name. */
+const siteOf = ({ location }: LaunchCounters['lines'][number]): string =>
+  `${location.file.split('/').at(-1)}:${location.line}`;
+
+function agreement(counter: string, pairs: readonly (readonly [number, number])[]): CounterAgreement {
+  const counting = pairs.filter(([real, counted]) => real > 0 || counted > 0);
+  const both = counting.filter(([real, counted]) => real > 0 && counted > 0);
+  const logs = both.reduce((sum, [real, counted]) => sum + Math.log(counted / real), 0);
+  return {
+    counter,
+    count: counting.length,
+    equal: counting.filter(([real, counted]) => real === counted).length,
+    ratio: Math.exp(logs / Math.max(1, both.length)),
+  };
+}

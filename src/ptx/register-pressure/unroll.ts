@@ -1,0 +1,48 @@
+import { controlOf, instructionClass } from '../instructions/properties.ts';
+import type { LiveRegion, Lives, Step } from './lives.ts';
+
+/** ptxas repeats short innermost loops whose number of rounds it does not know. */
+const COPIES = 4;
+/** Longest loop that it repeats, in instructions. Among 24, 48, 96 and 200 the first three hardly differ on the fit half. */
+const MOST_INSTRUCTIONS = 96;
+
+/** Each short innermost loop without barriers as one region of several rounds, and the widths of its places. */
+export function unrollLoops({ regions, widths }: Lives): { region: LiveRegion; widths: readonly number[] }[] {
+  const lastRound = regions.map((_, header) =>
+    regions.findLastIndex(({ successors }, index) => index >= header && successors.includes(header)),
+  );
+  return regions.flatMap((_, header) => {
+    const latch = lastRound[header]!;
+    if (latch < 0 || lastRound.slice(header + 1, latch + 1).some((inner) => inner >= 0)) return [];
+    const steps = bodyOf(regions.slice(header, latch + 1));
+    const canRepeat = steps.length > 0 && steps.length <= MOST_INSTRUCTIONS && !steps.some(isFence);
+    return canRepeat ? [repeat(steps, regions[header]!, regions[latch]!, widths)] : [];
+  });
+}
+
+const isFence = ({ instruction }: Step): boolean =>
+  ['barrier', 'async-copy'].includes(instructionClass(instruction) ?? '');
+
+/** What lies between the first and the last block runs in some rounds only. */
+const bodyOf = (regions: readonly LiveRegion[]): Step[] =>
+  regions.flatMap(({ steps }, index) =>
+    steps
+      .filter(({ instruction }) => controlOf(instruction) === 'next')
+      .map((step) => (index === 0 || index === regions.length - 1 ? step : { ...step, keeps: true })),
+  );
+
+/** Values of one round get places of their own in each. */
+function repeat(steps: readonly Step[], header: LiveRegion, latch: LiveRegion, widths: readonly number[]) {
+  const ofOneRound = new Set(steps.flatMap(({ writes }) => writes).filter((place) => !header.liveIn.has(place)));
+  const allWidths = [...widths];
+  const rounds = Array.from({ length: COPIES }, (_, round): Step[] => {
+    if (round === COPIES - 1) return [...steps];
+    const renamed = new Map<number, number>();
+    for (const place of ofOneRound) renamed.set(place, allWidths.push(widths[place]!) - 1);
+    const rename = (places: readonly number[]): number[] => places.map((place) => renamed.get(place) ?? place);
+    return steps.map((step) => ({ ...step, writes: rename(step.writes), reads: rename(step.reads) }));
+  });
+  const liveOut = new Set([...latch.liveOut, ...header.liveIn]);
+  const region = { steps: rounds.flat(), successors: latch.successors, liveIn: header.liveIn, liveOut };
+  return { region, widths: allWidths };
+}
