@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks';
 import { takeToken } from './api.ts';
 import { CandidatePage } from './pages/candidate.tsx';
 import { ComparisonPage } from './pages/comparison.tsx';
+import { CoursePage } from './pages/course.tsx';
 import { DevicesPage } from './pages/devices.tsx';
 import { PatternsPage } from './pages/patterns.tsx';
 import { PlaygroundPage } from './pages/playground.tsx';
@@ -17,6 +18,7 @@ const PAGES: Readonly<Record<string, { readonly page: ComponentType<Route>; read
   candidate: { page: CandidatePage },
   compare: { page: ComparisonPage },
   playground: { page: PlaygroundPage, title: 'Playground' },
+  course: { page: CoursePage, title: 'Course' },
   patterns: { page: PatternsPage, title: 'Patterns' },
   devices: { page: DevicesPage, title: 'Devices' },
 };

@@ -1,5 +1,5 @@
-import { lstatSync, statSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { lstatSync, realpathSync, statSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
 import { EXIT, WarpsmithError } from '../core/errors.ts';
 import { type Git, type GitUser, gitIn } from './git.ts';
 
@@ -86,7 +86,8 @@ async function placeOf(folder: string): Promise<{ top: string; prefix: string }>
   }
   const git = gitIn(folder, AS_NAMED, USER);
   const top = (await git.try(['rev-parse', '--show-toplevel']))?.replace(/\n$/, '');
-  if (top) return { top, prefix: (await git.ask(['rev-parse', '--show-prefix'])).replace(/\n$/, '') };
+  // Git names the top as it really is, too.
+  if (top) return { top, prefix: relative(top, realpathSync(folder)) };
   throw refused(
     'not-a-repository',
     `${folder} lies in no git repository.`,
@@ -101,9 +102,9 @@ const commitOf = async (git: Git, ref: string): Promise<string | undefined> =>
 
 /** Of the base and the head, so that what others did to the base since does not count as part of the change. */
 async function commonCommit(git: Git, top: string, ref: string, head: string): Promise<string> {
-  const base = await commitOf(git, ref);
-  const common = base && (await git.try(['merge-base', base, head]))?.trim();
+  const common = (await git.try(['merge-base', '--end-of-options', `${ref}^{commit}`, head]))?.trim();
   if (common) return common;
+  const base = await commitOf(git, ref);
   if ((await git.try(['rev-parse', '--is-shallow-repository']))?.trim() === 'true') throw shallow(top, ref);
   if (base === undefined) {
     const hint = 'Fetch it first, e.g. `git fetch origin main`, and name it as git does: origin/main.';

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, it } from 'vitest';
 import { startWorkerProcess, type WorkerProcess, WorkerProcessEnded } from '../../src/process/worker-process.ts';
 import { contentOf, eventually, isRunning } from './processes.ts';
@@ -79,6 +80,8 @@ it('interrupts what nobody waits for any longer, and is killed only if that take
 
   const spinning = worker.request({ kind: 'spin' }, { signal: leavingAgain.signal, patienceMs: 100 });
   const behind = endOf(worker.request({ kind: 'pid' }));
+  // What has not begun is left out; this has.
+  await sleep(300);
   leavingAgain.abort(new Error('gone'));
   await expect(spinning).rejects.toThrow('gone');
   expect((await behind).reason).toBe('signaled');

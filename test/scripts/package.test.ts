@@ -61,8 +61,8 @@ describe('the package', () => {
     ]);
     const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, object> };
     const scripted = Object.entries(packages).filter(([, one]) => 'hasInstallScript' in one);
-    expect(scripted.map(([name]) => name)).toEqual(['node_modules/koffi', 'node_modules/msgpackr-extract']);
-    expect(manifest.allowScripts).toEqual({ koffi: false, 'msgpackr-extract': false });
+    const refused = Object.keys(manifest.allowScripts).filter((name) => manifest.allowScripts[name] === false);
+    expect(scripted.map(([name]) => name.replace('node_modules/', '')).sort()).toEqual(refused.sort());
   });
 });
 

@@ -1,8 +1,9 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { Draft, OpenedKernel } from '../../src/server/wire.ts';
+import type { Draft, OpenedKernel, OpenedLesson } from '../../src/server/wire.ts';
 import { getJson } from '../api.ts';
 import { DraftForm } from '../parts/draft-form.tsx';
 import { FileEditor } from '../parts/file-editor.tsx';
+import { LessonPanel } from '../parts/lesson-panel.tsx';
 import { LookTabs } from '../parts/look-tabs.tsx';
 import { Waiting } from '../parts/notices.tsx';
 import { type Route, useAsked } from '../use.ts';
@@ -12,31 +13,37 @@ const FIRST_TARGET = 'softmax/03_online';
 const FIRST_DEVICE = 'virtual:l4';
 const STORED = 'warpsmith-draft ';
 
-/** A kernel that is judged as it is typed. */
+/** A kernel that is judged as it is typed: a lesson's with `lesson`, which may be a number, any other with `target`. */
 export function PlaygroundPage({ query }: Route) {
+  const lesson = query.get('lesson');
   const target = query.get('target') ?? FIRST_TARGET;
-  const asked = useAsked(
-    (signal) => getJson<OpenedKernel>(`/playground/kernel?target=${encodeURIComponent(target)}`, signal),
-    [target],
-  );
+  const path =
+    lesson === null ? `kernel?target=${encodeURIComponent(target)}` : `lesson?name=${encodeURIComponent(lesson)}`;
+  const asked = useAsked((signal) => getJson<Opened>(`/playground/${path}`, signal), [path]);
   return (
     <>
-      <h1>Playground</h1>
-      {asked.value ? <Bench key={target} opened={asked.value} /> : <Waiting asked={asked} what={`Reading ${target}`} />}
+      <h1>{asked.value?.lesson ? `Lesson ${asked.value.lesson.title}` : 'Playground'}</h1>
+      {asked.value ? (
+        <Bench key={path} opened={asked.value} />
+      ) : (
+        <Waiting asked={asked} what={`Reading ${lesson ?? target}`} />
+      )}
     </>
   );
 }
 
-const startOf = ({ target, files, workloads }: OpenedKernel): Draft => ({
+type Opened = OpenedKernel & Partial<Pick<OpenedLesson, 'lesson'>>;
+
+const startOf = ({ target, files, workloads, lesson }: Opened): Draft => ({
   target,
   files,
   parameters: {},
-  workload: workloads[0]?.name ?? '',
-  device: FIRST_DEVICE,
+  workload: lesson?.workload ?? workloads[0]?.name ?? '',
+  device: lesson?.device ?? FIRST_DEVICE,
 });
 
 /** What was typed in this tab stays until it is closed. */
-function useDraft(opened: OpenedKernel): [Draft, (change: Partial<Draft>) => void, () => void] {
+function useDraft(opened: Opened): [Draft, (change: Partial<Draft>) => void, () => void] {
   const key = `${STORED}${opened.target}`;
   const [draft, setDraft] = useState<Draft>(() => {
     const stored = sessionStorage.getItem(key);
@@ -58,7 +65,7 @@ function useDraft(opened: OpenedKernel): [Draft, (change: Partial<Draft>) => voi
 const sourceOf = (files: Readonly<Record<string, string>>): string =>
   Object.keys(files).find((name) => name !== 'kernel.json') ?? 'kernel.json';
 
-function Bench({ opened }: { readonly opened: OpenedKernel }) {
+function Bench({ opened }: { readonly opened: Opened }) {
   const [draft, change, reset] = useDraft(opened);
   const [file, setFile] = useState(sourceOf(opened.files));
   const [line, setLine] = useState(1);
@@ -67,6 +74,7 @@ function Bench({ opened }: { readonly opened: OpenedKernel }) {
   useEffect(() => setGoTo(undefined), [file]);
   return (
     <>
+      {opened.lesson && <LessonPanel lesson={opened.lesson} files={draft.files} />}
       <DraftForm opened={opened} draft={draft} change={change} reset={reset} />
       <div class="beside even">
         <FileEditor

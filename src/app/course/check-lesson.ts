@@ -16,7 +16,7 @@ import { findLesson, LESSON_FILE, type Lesson, lessonNumber, numberAfter, readLe
 import { noteSolved } from './progress.ts';
 
 /** The folder of the learner's kernel, in the copy and in the course. */
-const KERNEL_FOLDER = 'kernel';
+export const KERNEL_FOLDER = 'kernel';
 
 const candidateOf = (kernel: Kernel): Candidate => makeCandidate(kernel, completeParameters(kernel.file, {}));
 
@@ -49,6 +49,39 @@ function judgeOf(lesson: Lesson, session: Session, { signal, onStage }: Surround
   };
 }
 
+/** What became of a learner's candidate. */
+export type JudgedLesson = Pick<
+  LessonCheckView,
+  'solved' | 'isRight' | 'goals' | 'notJudged' | 'evaluation' | 'startNs'
+>;
+
+/**
+ * Judges a candidate against the goals of a lesson, on the lesson's device.
+ *
+ * @throws WarpsmithError for what is no fault of the kernel's code, such as a mistake in kernel.json.
+ */
+export async function judgeLesson(
+  lesson: Lesson,
+  candidate: Candidate,
+  session: Session,
+  around: Surroundings,
+): Promise<JudgedLesson> {
+  const judge = judgeOf(lesson, session, around);
+  const evaluation = await judge(candidate, false);
+  if (evaluation.error) throw new WarpsmithError(evaluation.error);
+  const isRight = evaluation.status === 'passed' && leftOutShapes(evaluation) === 0;
+  const start =
+    isRight && comparesWithStart(lesson.file)
+      ? await judge(candidateOf((await loadKernel(join(lesson.folder, KERNEL_FOLDER))).kernel), true)
+      : undefined;
+  const goals: JudgedGoal[] = isRight ? judgeGoals(lesson.file, evaluation, start) : [];
+  return {
+    solved: isRight && goals.every(({ holds }) => holds),
+    ...{ isRight, goals, notJudged: isRight ? [] : lesson.file.goals, evaluation },
+    startNs: start?.timing?.medianNs ?? null,
+  };
+}
+
 /**
  * Judges the learner's kernel against the goals of its lesson: on the virtual device that the lesson names, by the problem that came
  * with warpsmith, whatever the copy has become.
@@ -62,25 +95,14 @@ export async function checkLesson(asked: RequestOf<'learn'> & Surroundings): Pro
   const problem = await loadProblem(lesson.folder);
   const candidate = candidateOf(await loadKernelUnder(join(folder, KERNEL_FOLDER), problem));
   await using session = await openSession({ ...around, device: lesson.file.device, threads });
-  const judge = judgeOf(lesson, session, around);
-  const evaluation = await judge(candidate, false);
-  if (evaluation.error) throw new WarpsmithError(evaluation.error);
-  const isRight = evaluation.status === 'passed' && leftOutShapes(evaluation) === 0;
-  const start =
-    isRight && comparesWithStart(lesson.file)
-      ? await judge(candidateOf((await loadKernel(join(lesson.folder, KERNEL_FOLDER))).kernel), true)
-      : undefined;
-  const goals: JudgedGoal[] = isRight ? judgeGoals(lesson.file, evaluation, start) : [];
-  const solved = isRight && goals.every(({ holds }) => holds);
-  if (solved) await noteSolved(lesson.file, resolve(folder));
+  const judged = await judgeLesson(lesson, candidate, session, around);
+  if (judged.solved) await noteSolved(lesson.file, resolve(folder));
   const { name, title, idea } = lesson.file;
   return {
     ...{ schemaVersion: 1, kind: 'lesson-check' },
     lesson: { number: lessonNumber(lesson.file), name, title, idea },
     folder,
-    ...{ solved, isRight, goals, notJudged: isRight ? [] : lesson.file.goals },
-    evaluation,
-    startNs: start?.timing?.medianNs ?? null,
+    ...judged,
     next: numberAfter(lesson),
   };
 }

@@ -1,7 +1,7 @@
 import { WarpsmithError } from '../../core/errors.ts';
 import { startWorkerProcess, type WorkerProcess, WorkerProcessEnded } from '../../process/worker-process.ts';
 import type { InspectView } from '../../reports/inspect-view.ts';
-import type { Draft, DraftTrace, Look, NamedCandidate } from './workshop.ts';
+import type { Draft, DraftOfLesson, DraftTrace, JudgedDraft, Look, NamedCandidate } from './workshop.ts';
 import type { WorkshopAnswer, WorkshopRequest } from './workshop-worker.ts';
 
 const ENTRY = new URL(
@@ -17,6 +17,7 @@ const TIMEOUT_MS = 120_000;
 export interface WorkshopProcess extends AsyncDisposable {
   look(draft: Draft, signal: AbortSignal): Promise<Look>;
   code(candidate: NamedCandidate, signal: AbortSignal): Promise<InspectView | null>;
+  check(draft: DraftOfLesson, signal: AbortSignal): Promise<JudgedDraft>;
   trace(draft: Draft, place: { step: number; cta: number; warp: number }, signal: AbortSignal): Promise<DraftTrace>;
 }
 
@@ -39,6 +40,7 @@ export function openWorkshop(): WorkshopProcess {
   return {
     look: (draft, signal) => ask({ kind: 'look', draft }, signal),
     code: (candidate, signal) => ask({ kind: 'code', ...candidate }, signal),
+    check: (draft, signal) => ask({ kind: 'check', ...draft }, signal),
     trace: (draft, place, signal) => ask({ kind: 'trace', draft, place }, signal),
     async [Symbol.asyncDispose]() {
       await worker?.close();
@@ -46,7 +48,7 @@ export function openWorkshop(): WorkshopProcess {
   };
 }
 
-const PLACES = ['HOME', 'XDG_CACHE_HOME', 'XDG_CONFIG_HOME', 'NODE_COMPILE_CACHE'];
+const PLACES = ['HOME', 'XDG_CACHE_HOME', 'XDG_CONFIG_HOME', 'XDG_STATE_HOME', 'NODE_COMPILE_CACHE'];
 
 /** Where caches and consents lie, and what warpsmith itself is told. No keys. */
 const passedOn = (): Record<string, string> =>

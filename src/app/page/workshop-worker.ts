@@ -1,12 +1,13 @@
 import { WarpsmithError } from '../../core/errors.ts';
 import { serveWorker } from '../../process/serve-worker.ts';
-import { type Draft, type NamedCandidate, Workshop } from './workshop.ts';
+import { type Draft, type DraftOfLesson, type NamedCandidate, Workshop } from './workshop.ts';
 
 /** What the workshop's process is asked. */
 export type WorkshopRequest =
   | { readonly kind: 'look'; readonly draft: Draft }
   | { readonly kind: 'trace'; readonly draft: Draft; readonly place: { step: number; cta: number; warp: number } }
-  | ({ readonly kind: 'code' } & NamedCandidate);
+  | ({ readonly kind: 'code' } & NamedCandidate)
+  | ({ readonly kind: 'check' } & DraftOfLesson);
 
 /** What it answers: a value, or a mistake of whoever asked. */
 export type WorkshopAnswer =
@@ -18,6 +19,7 @@ const workshop = new Workshop();
 const ANSWER: { [K in WorkshopRequest['kind']]: (request: never, signal: AbortSignal) => Promise<unknown> } = {
   look: ({ draft }: WorkshopRequest & { kind: 'look' }, signal) => workshop.look(draft, signal),
   code: (request: WorkshopRequest & { kind: 'code' }, signal) => workshop.code(request, signal),
+  check: (request: WorkshopRequest & { kind: 'check' }, signal) => workshop.check(request, signal),
   trace: (request: WorkshopRequest & { kind: 'trace' }, signal) => workshop.trace(request, signal),
 };
 

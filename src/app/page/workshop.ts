@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { DeviceIdentity } from '../../core/device.ts';
 import { WarpsmithError } from '../../core/errors.ts';
 import type { Evaluation } from '../../core/evaluation.ts';
@@ -8,13 +9,18 @@ import type { WarpTrace } from '../../core/warp-trace.ts';
 import { planLaunches } from '../../evaluation/launches/plan-launches.ts';
 import { DEVICE_SPECS } from '../../hardware/device-specs.ts';
 import { rooflineChart } from '../../reports/charts/roofline-chart.ts';
+import { figureText, goalText, hintsOf, mistakeLines } from '../../reports/documents/lesson-check.ts';
 import { buildInspectView, type InspectView } from '../../reports/inspect-view.ts';
 import { rooflineOfOne } from '../../reports/view/roofline.ts';
 import { kernelTexts } from '../author/kernel-texts.ts';
 import { readSubmission } from '../author/submission.ts';
 import { rooflineOf } from '../bounds.ts';
 import { candidateTarget } from '../candidate-target.ts';
+import { judgeLesson, KERNEL_FOLDER } from '../course/check-lesson.ts';
+import { findLesson, numberAfter, readPage } from '../course/lessons.ts';
+import { noteSolved } from '../course/progress.ts';
 import { holdTexts } from '../hold-texts.ts';
+import { loadProblem } from '../loading/load-problem.ts';
 import { ensureTrusted } from '../loading/trust.ts';
 import { openSession, type Session } from '../session.ts';
 import { loadKernelTarget } from '../target.ts';
@@ -67,8 +73,6 @@ export interface DraftTrace {
 
 /** Always the same inputs, so that only the draft makes a difference. */
 const SEED = 1;
-/** Of one run of the launches: somebody waits for it. */
-const RUN_TIMEOUT_SECONDS = 8;
 /** Devices that stay open. */
 const MOST_SESSIONS = 3;
 
@@ -82,6 +86,29 @@ export async function openKernel(target: string): Promise<OpenedKernel> {
     files: kernelTexts(kernel),
     workloads: problem.file.workloads.map(({ name, dimensions }) => ({ name, dimensions })),
     parameters: kernel.file.parameters,
+  };
+}
+
+/** A lesson with the kernel that it begins with. */
+export interface OpenedLesson extends OpenedKernel {
+  readonly lesson: {
+    readonly name: string;
+    readonly title: string;
+    readonly device: string;
+    readonly workload: string;
+    readonly goals: readonly string[];
+    /** Markdown. */
+    readonly page: string;
+  };
+}
+
+/** @param text number or name. @throws WarpsmithError `unknown-lesson`. */
+export async function openLesson(text: string): Promise<OpenedLesson> {
+  const lesson = await findLesson(text);
+  const { name, title, device, workload, goals } = lesson.file;
+  return {
+    ...(await openKernel(join(lesson.folder, KERNEL_FOLDER))),
+    lesson: { name, title, device, workload, goals: goals.map((goal) => goalText(goal)), page: await readPage(lesson) },
   };
 }
 
@@ -113,6 +140,34 @@ export class Workshop implements AsyncDisposable {
       view,
       launches: shownLaunches(problem, candidate, workload, session),
       roofline: roofline && rooflineChart(roofline)(ROOFLINE_SIZE).markup,
+    };
+  }
+
+  /**
+   * Judges a draft against the goals of a lesson, as `warpsmith learn check` does.
+   *
+   * @throws WarpsmithError `unknown-lesson`; as {@link look}.
+   */
+  async check({ lesson: name, files }: DraftOfLesson, signal: AbortSignal): Promise<JudgedDraft> {
+    const lesson = await findLesson(name);
+    const candidate = readSubmission({ files }, await loadProblem(lesson.folder));
+    const session = await this.#session(lesson.file.device);
+    const { evaluation, goals, ...judged } = await judgeLesson(lesson, candidate, session, { signal });
+    if (judged.solved) await noteSolved(lesson.file, 'in the playground');
+    return {
+      solved: judged.solved,
+      goals: [
+        { text: 'right on every check', holds: judged.isRight, hints: judged.isRight ? [] : mistakeLines(evaluation) },
+        ...goals.map((goal) => ({
+          text: goalText(goal.goal, goal.limit),
+          holds: goal.holds,
+          ...(goal.goal.kind === 'figure' &&
+            goal.value !== undefined && { got: figureText(goal.goal.figure, goal.value) }),
+          hints: goal.holds ? [] : hintsOf(goal),
+        })),
+        ...judged.notJudged.map((goal) => ({ text: goalText(goal), holds: false, hints: [] })),
+      ],
+      next: numberAfter(lesson),
     };
   }
 
@@ -157,8 +212,7 @@ export class Workshop implements AsyncDisposable {
 
   /** The device that was used last stays open longest. */
   async #session(device: string): Promise<Session> {
-    const session =
-      this.#sessions.get(device) ?? (await openSession({ device, runTimeoutSeconds: RUN_TIMEOUT_SECONDS }));
+    const session = this.#sessions.get(device) ?? (await openSession({ device }));
     this.#sessions.delete(device);
     this.#sessions.set(device, session);
     const [[oldest, its] = []] = this.#sessions;
@@ -173,6 +227,25 @@ export class Workshop implements AsyncDisposable {
     for (const session of this.#sessions.values()) await session[Symbol.asyncDispose]();
     this.#sessions.clear();
   }
+}
+
+/** A lesson's kernel as somebody is writing it. */
+export interface DraftOfLesson {
+  readonly lesson: string;
+  readonly files: Readonly<Record<string, string>>;
+}
+
+/** What became of it, goal by goal in words. */
+export interface JudgedDraft {
+  readonly solved: boolean;
+  readonly goals: readonly {
+    readonly text: string;
+    readonly holds: boolean;
+    readonly got?: string;
+    readonly hints: readonly string[];
+  }[];
+  /** Number of the next lesson. */
+  readonly next: string | null;
 }
 
 /** A candidate of a run, as in `RUN/e12`. */

@@ -64,7 +64,8 @@ const rowsOf = ({ isRight, goals, notJudged, evaluation }: LessonCheckView): Row
   ...notJudged.map((goal) => ({ goal: goalText(goal), got: '', state: '–' })),
 ];
 
-const hintOf = ({ goal, finding }: JudgedGoal): string[] => [
+/** What to think about while a goal does not hold. */
+export const hintsOf = ({ goal, finding }: JudgedGoal): string[] => [
   ...(goal.hint === undefined ? [] : [goal.hint]),
   ...(finding ? [`${finding.title}: ${describeEvidence(finding)}. ${finding.advice}`] : []),
 ];
@@ -87,7 +88,7 @@ export function mistakeLines(evaluation: Evaluation): string[] {
 /** Goal by goal what holds, and a hint where one does not. */
 export function lessonCheckDocument(view: LessonCheckView): Document {
   const { lesson, solved, goals, folder, next } = view;
-  const hints = goals.filter(({ holds }) => !holds).flatMap(hintOf);
+  const hints = goals.filter(({ holds }) => !holds).flatMap(hintsOf);
   return doc.documentOf(
     [`Lesson ${lesson.number}, ${lesson.title}: `, solved ? doc.good('solved') : doc.bad('not solved yet')],
     [

@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 import { z } from 'zod';
-import { openKernel } from '../../app/page/workshop.ts';
+import { openKernel, openLesson } from '../../app/page/workshop.ts';
 import type { WorkshopProcess } from '../../app/page/workshop-process.ts';
 import { readBody } from './read-body.ts';
 
@@ -12,6 +12,8 @@ const draft = z.strictObject({
   device: z.string().min(1),
 });
 
+const draftOfLesson = draft.pick({ files: true }).extend({ lesson: z.string().min(1) });
+
 const index = z.int().min(0);
 const trace = z.strictObject({ draft, place: z.strictObject({ step: index, cta: index, warp: index }) });
 
@@ -20,6 +22,10 @@ export function playgroundRoutes(workshop: WorkshopProcess): Hono {
   const routes = new Hono();
   routes.get('/playground/kernel', async (context) =>
     context.json(await openKernel(context.req.query('target') ?? '')),
+  );
+  routes.get('/playground/lesson', async (context) => context.json(await openLesson(context.req.query('name') ?? '')));
+  routes.post('/playground/check', async (context) =>
+    context.json(await workshop.check(await readBody(context, draftOfLesson), context.req.raw.signal)),
   );
   routes.post('/playground/look', async (context) =>
     context.json(await workshop.look(await readBody(context, draft), context.req.raw.signal)),
