@@ -62,7 +62,9 @@ function withoutCounters(event: RecordedEvent): RecordedEvent {
 function turnOf(events: readonly RecordedEvent[]): Pick<RunChange, 'options' | 'trying' | 'evaluationsLeft'> {
   const ranked = events.findLast((event) => event.type === 'options-ranked');
   const budget = events.findLast((event) => event.type === 'budget');
-  const proposed = events.findLast((event) => event.type === 'move-proposed' || event.type === 'decision');
+  const decided = new Set(events.flatMap((event) => (event.type === 'decision' ? [event.iteration] : [])));
+  // Several may be judged at a time.
+  const proposed = events.findLast((event) => event.type === 'move-proposed' && !decided.has(event.iteration));
   return {
     options: ranked ? ranked.options.map(watchedOption) : [],
     ...(proposed?.type === 'move-proposed' && { trying: formatMove(proposed.move) }),
