@@ -67,6 +67,8 @@ const OUTPUTS: readonly [keyof typeof OUTPUT_SCHEMAS, (out: string) => string[]]
   ['error', () => ['no-such-command']],
   ['error', () => ['mcp', 'nowhere']],
   ['error', () => ['ui', '--port', '70000']],
+  ['error', () => ['worker', '--queue', 'nowhere', ...ON_L4]],
+  ['slurm', () => withoutWorkers(['slurm', 'status'])],
   ['init', (out) => ['init', SCALE, '--agent', join(out, 'agent')]],
   ['new-problem', (out) => ['new', out]],
   ['import', (out) => ['import', GATHER, '--value', 'rows=3', '--value', 'count=4', '--output', join(out, 'gather')]],
@@ -99,6 +101,13 @@ const OUTPUTS: readonly [keyof typeof OUTPUT_SCHEMAS, (out: string) => string[]]
   ['dispatch-table', (out) => ['dispatch', ...runsOf(small()[1]!), ...ON_L4, ...small(), '-o', out]],
   ['candidate', () => ['show', bestOf(small()[1]!), ...small()]],
 ];
+/** Finds a Slurm that has no jobs. */
+function withoutWorkers(args: string[]): string[] {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'squeue'), '#!/bin/sh\n', { mode: 0o755 });
+  process.env.PATH = `${folder}:${process.env.PATH}`;
+  return args;
+}
 /** A lesson whose kernel does not compile, which is judged at once. */
 function brokenLesson(): string {
   const folder = join(temporaryFolder(), 'lesson');

@@ -107,6 +107,7 @@ export const OUTPUT_SCHEMAS = {
     ...{ totals: object, attributedShare: orNull(number), hot: list, lines: list },
   }),
   log: document('log', { store: text, problem: orNull(text), attempts: list, leftOut: number, unreadable: number }),
+  slurm: document('slurm', { action: text, jobs: list, workers: list }),
   runs: document('runs', { store: text, runs: list }),
   run: document('run', { run: object, kept: list, revertedCount: number, files: object }),
   evaluation: document('evaluation', {
