@@ -86,11 +86,11 @@ describe('warpsmith learn check', () => {
   it('says where a kernel is wrong, and judges no goal then', async () => {
     const folder = await begun();
     const kernel = join(folder, 'kernel/kernel.cu');
-    writeFileSync(kernel, readFileSync(kernel, 'utf8').replace('__syncthreads();', ''));
+    writeFileSync(kernel, readFileSync(kernel, 'utf8').replace('tile[y][x] =', 'tile[y + TILE][x] ='));
     const { stdout, code } = await runCli(['learn', 'check', folder]);
     expect(code).toBe(1);
     expect(stdout).toMatch(/^right on every check +unsafe +not yet$/m);
-    expect(stdout).toMatch(/race/);
+    expect(stdout).toMatch(/out-of-bounds shared write/);
     expect(stdout).toMatch(/kernel\.cu:\d+/);
   });
 

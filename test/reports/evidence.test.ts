@@ -138,7 +138,7 @@ describe('the picture of the settings', () => {
 
   test('two parameters are a map, with a cell for each setting that was tried; the fastest is the strongest', () => {
     const map = draw(['WARPS', 'BLOCK'], settings.slice(0, 8))!;
-    const cells = [...map.matchAll(/<title>(e\d+) [^<]*<\/title><rect class="heat" style="opacity:([\d.]+)"/g)];
+    const cells = [...map.matchAll(/<title>(e\d+) [^<]*<\/title><rect class="heat" opacity="([\d.]+)"/g)];
     expect(cells).toHaveLength(8);
     const strongest = cells.toSorted((a, b) => Number(b[2]) - Number(a[2]))[0]!;
     expect(strongest.slice(1)).toEqual(['e33', '1']);

@@ -37,7 +37,7 @@ class Order {
     this.predecessorCounts = new Int32Array(count);
   }
 
-  require(first: number | undefined, then: number, takesResult = false): void {
+  precede(first: number | undefined, then: number, takesResult = false): void {
     if (first === undefined || first === then) return;
     this.successors[first]!.push({ step: then, takesResult });
     this.predecessorCounts[then]! += 1;
@@ -55,14 +55,14 @@ class RegisterOrder {
 
   add({ reads, writes }: Step, index: number): void {
     for (const place of reads) {
-      this.#order.require(this.#lastWriter.get(place), index, true);
+      this.#order.precede(this.#lastWriter.get(place), index, true);
       const readers = this.#readers.get(place);
       if (readers) readers.push(index);
       else this.#readers.set(place, [index]);
     }
     for (const place of writes) {
-      this.#order.require(this.#lastWriter.get(place), index);
-      for (const reader of this.#readers.get(place) ?? []) this.#order.require(reader, index);
+      this.#order.precede(this.#lastWriter.get(place), index);
+      for (const reader of this.#readers.get(place) ?? []) this.#order.precede(reader, index);
       this.#lastWriter.set(place, index);
       this.#readers.set(place, []);
     }
@@ -85,9 +85,9 @@ class MemoryOrder {
   }
 
   add(instruction: PtxInstruction, index: number): void {
-    this.#order.require(this.#fence, index);
+    this.#order.precede(this.#fence, index);
     if (controlOf(instruction) !== 'next' || !PASSABLE.has(synchronisationOf(instruction))) {
-      for (const earlier of this.#sinceFence) this.#order.require(earlier, index);
+      for (const earlier of this.#sinceFence) this.#order.precede(earlier, index);
       this.#fence = index;
       this.#sinceFence = [];
       this.#lastWrite = new Map();
@@ -99,13 +99,13 @@ class MemoryOrder {
   }
 
   #access(space: string, isRead: boolean, index: number): void {
-    this.#order.require(this.#lastWrite.get(space), index);
+    this.#order.precede(this.#lastWrite.get(space), index);
     const reads = this.#reads.get(space) ?? [];
     if (isRead) {
       this.#reads.set(space, [...reads, index]);
       return;
     }
-    for (const read of reads) this.#order.require(read, index);
+    for (const read of reads) this.#order.precede(read, index);
     this.#lastWrite.set(space, index);
     this.#reads.set(space, []);
   }
