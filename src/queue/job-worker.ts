@@ -43,7 +43,8 @@ export class JobWorker {
       prefix: PREFIX,
       concurrency: 1,
       lockDuration: leaseMs,
-      stalledInterval: leaseMs / LOOKS_PER_LEASE,
+      // Redis takes whole milliseconds only; a fraction would fail every look, unheard.
+      stalledInterval: Math.ceil(leaseMs / LOOKS_PER_LEASE),
       maxStalledCount: MOST_STALLED,
     });
     this.#worker.on('error', () => {});

@@ -49,6 +49,7 @@ describe.skipIf(!redis.isThere)(`a run that asks workers of a queue, ${redis.tit
   };
   const finished = () => ofType([...logged()], 'evaluation-finished');
   const killed = async (child: ChildProcess): Promise<void> => {
+    expect(child.exitCode, 'it ended by itself').toBeNull();
     child.kill('SIGKILL');
     await once(child, 'exit');
   };
