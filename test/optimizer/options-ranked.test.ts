@@ -91,7 +91,7 @@ describe('the options at each turn', () => {
 });
 
 describe('candidates that compile ahead', () => {
-  const sizes = [1, 2, 3, 4, 5, 6];
+  const sizes = [1, 2, 3, 4, 5, 6, 7, 8];
   const wide = kernel('01_first', { parameters: { TILE: { values: [...sizes, 32], default: 32 } } });
   const preparedWith = async (maximumEvaluations: number | null): Promise<number[]> => {
     const prepared: number[] = [];
@@ -105,8 +105,8 @@ describe('candidates that compile ahead', () => {
     return prepared;
   };
 
-  it('are three of the next ones, and no more than the evaluations left could ask for', async () => {
-    expect(await preparedWith(null)).toEqual([3, 3, 3, 2, 1, 0]);
+  it('are six of the next ones, and no more than the evaluations left could ask for', async () => {
+    expect(await preparedWith(null)).toEqual([6, 6, 5, 4, 3, 2, 1, 0]);
     // The start takes one of three, and the first move another.
     expect(await preparedWith(3)).toEqual([1, 0]);
     expect(await preparedWith(2)).toEqual([0]);
