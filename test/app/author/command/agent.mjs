@@ -140,8 +140,6 @@ const AGENTS = {
     for (const count of [1, 2, 3, 4])
       answers.push(await submit(call, WARP.replace('float sum = 0', `float sum = 0; ${'sum += 0; '.repeat(count)}`)));
     note(JSON.stringify(answers.map(({ text, isError }) => [isError, text])));
-    // It would rather go on.
-    await sleep(600_000);
   },
 };
 

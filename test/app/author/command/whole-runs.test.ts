@@ -204,12 +204,7 @@ describe('an agent that does too much', () => {
   }, 60_000);
 
   it('gets no evaluation beyond its share, whatever it asks', async () => {
-    const outcome = await optimizeProblem({
-      ...request('greedy'),
-      stepEvaluations: 2,
-      stepMinutes: 0.1,
-      maximumEvaluations: 5,
-    });
+    const outcome = await optimizeProblem({ ...request('greedy'), stepEvaluations: 2, maximumEvaluations: 5 });
     const answers = JSON.parse(notesOf(outcome)) as [boolean, string][];
     expect(answers.slice(0, 2).every(([isError]) => !isError)).toBe(true);
     expect(answers.slice(2).map(([isError, text]) => [isError, /\[budget-spent\]/.test(text)])).toEqual([
