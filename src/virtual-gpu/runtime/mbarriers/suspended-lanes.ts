@@ -131,8 +131,6 @@ export class SuspendedLanes {
   }
 }
 
-const whereOf = ({ instruction: { source } }: Poll): string => (source ? ` at ${source.file}:${source.line}` : '');
-
 /** `phase 2 of the mbarrier at shared address 1024, which lacks 1 of 2 arrivals and 4096 bytes of copies`. */
 export function lackOf({ barrier: { phase, address, pending, expected, bytes } }: Poll): string {
   const lacks = [
