@@ -4,6 +4,7 @@ import { fullName, spaceOf, typeOf } from '../../ptx/instruction-parts.ts';
 import { sizeOfPtxType } from '../../ptx/types.ts';
 import { SHARED, WINDOW } from '../layout.ts';
 import type { Arrival } from './barriers.ts';
+import { atSource } from './fault.ts';
 import type { DeviceRange } from './memories.ts';
 import type { WarpContext } from './warp-context.ts';
 
@@ -32,9 +33,6 @@ export function tellWaits(waits: readonly Wait[]): string {
   const left = same.size - told.length;
   return [...told, ...(left > 0 ? [`others wait elsewhere, at ${left} more places`] : [])].join('; ');
 }
-
-/** ` at kernel.cu:7`; nothing where the place is not known. */
-export const atSource = (source: PtxInstruction['source']): string => (source ? ` at ${source.file}:${source.line}` : '');
 
 /** `waits at kernel.cu:7 for barrier 1, which 32 of 64 threads have reached`. */
 export function waitAtBarrier({ id, threads, expected }: Arrival, { source }: PtxInstruction): string {

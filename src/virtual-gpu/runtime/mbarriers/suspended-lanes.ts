@@ -1,6 +1,7 @@
 import type { PtxInstruction } from '../../../ptx/ast.ts';
 import { LANES, PC, WARP } from '../../layout.ts';
 import type { CtaState, Poll } from '../cta-state.ts';
+import { atSource } from '../fault.ts';
 import type { PrivateMemory } from '../memories.ts';
 
 /** A lane that does not run until a phase of an mbarrier is complete. */
@@ -121,7 +122,10 @@ export class SuspendedLanes {
     if (!first) return undefined;
     const parts = waits
       .slice(0, MOST_DESCRIBED)
-      .map((wait) => `thread ${threadName(wait.warp, wait.lane)} waits${whereOf(wait)} for ${lackOf(wait)}`);
+      .map(
+        (wait) =>
+          `thread ${threadName(wait.warp, wait.lane)} waits${atSource(wait.instruction.source)} for ${lackOf(wait)}`,
+      );
     const more = waits.length - parts.length;
     const others = more > 0 ? `; ${more} more mbarriers are waited for` : '';
     return {
