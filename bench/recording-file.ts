@@ -1,11 +1,17 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { sha256 } from '../src/process/sha256.ts';
 
 /** A recording under way: `save` after every entry, so that a program that is cut off leaves what it has done. */
 export interface OpenRecording<R> {
   readonly recording: R;
   save(): Promise<void>;
 }
+
+const DIGEST_LETTERS = 16;
+
+/** Names a PTX text in recordings. */
+export const digestOf = (ptx: string): string => sha256(ptx).slice(0, DIGEST_LETTERS);
 
 async function readEarlier<R>(file: string): Promise<R | undefined> {
   try {

@@ -12,8 +12,7 @@ import { openDevice } from '../../src/devices/open-device.ts';
 import { profile } from '../../src/evaluation/instruments/profilers/profile.ts';
 import { createClangToolchain } from '../../src/toolchains/clang.ts';
 import type { Toolchain } from '../../src/toolchains/toolchain.ts';
-import { openRecording } from '../recording-file.ts';
-import { digestOf } from '../time-model/count-subject.ts';
+import { digestOf, openRecording } from '../recording-file.ts';
 import { allSubjects, keyOf, type Subject } from '../time-model/subjects.ts';
 import type { CountedKernel, CounterRecording } from './counter-recording.ts';
 

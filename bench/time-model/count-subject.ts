@@ -1,14 +1,12 @@
-import { createHash } from 'node:crypto';
 import type { LaunchCounters } from '../../src/core/counters.ts';
 import type { Device } from '../../src/core/device.ts';
-import { allocateCheckMemory } from '../../src/evaluation/launches/run-once.ts';
+import { NAN_POISON } from '../../src/evaluation/launches/poison.ts';
+import { allocateCheckMemory, runOnce } from '../../src/evaluation/launches/run-once.ts';
 import type { Toolchain } from '../../src/toolchains/toolchain.ts';
+import { digestOf } from '../recording-file.ts';
 import type { Subject } from './subjects.ts';
 
 const TIMEOUT_MS = 600_000;
-
-/** Names a PTX text in recordings. */
-export const digestOf = (ptx: string): string => createHash('sha256').update(ptx).digest('hex').slice(0, 16);
 
 /**
  * What a virtual device counts in one launch sequence, its caches warm.
@@ -30,10 +28,8 @@ export async function countSubject(
   const plan = subject.plan(device.spec, module);
   const memory = await allocateCheckMemory(device, plan, subject.inputs(plan));
   try {
-    for (const { name, role } of plan.buffers)
-      if (role === 'inout') await device.write(memory.buffers.get(name)!, memory.contents.get(name)!);
-    const run = { orderSeed: 0, count: true, timeoutMs: TIMEOUT_MS, cache: 'hot' as const };
-    const outcome = await device.run(module, plan, memory.buffers, run);
+    const conditions = { name: 'count', orderSeed: 0, poison: NAN_POISON, count: true, timeoutMs: TIMEOUT_MS };
+    const outcome = await runOnce(memory, module, { ...conditions, cache: 'hot' });
     if (!outcome.ok) throw new Error(outcome.message);
     return outcome.counters;
   } finally {

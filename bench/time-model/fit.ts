@@ -31,6 +31,7 @@ if (times.length === 0) throw new Error(`no times with counters in ${files.join(
 const heldOutProblem = options['hold-out'];
 const isFitted = ({ kernel, problem }: TimedKernel): boolean => problem !== heldOutProblem && halfOf(kernel) === 'fit';
 const fitted = times.filter(isFitted);
+if (fitted.length === 0) throw new Error('none of the times is in the set on which constants are set');
 const sets: readonly [string, readonly TimedKernel[]][] = [
   ['fit', fitted],
   ['held-out', times.filter((time) => !isFitted(time) && time.problem !== heldOutProblem)],

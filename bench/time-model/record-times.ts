@@ -1,7 +1,6 @@
 import type { Device } from '../../src/core/device.ts';
 import type { Toolchain } from '../../src/toolchains/toolchain.ts';
-import type { OpenRecording } from '../recording-file.ts';
-import { digestOf } from './count-subject.ts';
+import { digestOf, type OpenRecording } from '../recording-file.ts';
 import type { RecordedTime, TimeRecording } from './recorded-times.ts';
 import { keyOf, type Subject } from './subjects.ts';
 import { timeSequence } from './time-subject.ts';
@@ -37,6 +36,7 @@ export async function recordTimes({ device, toolchain, subjects, open, hasTime, 
     if (!hasTime()) break;
     for (const next of missing.slice(index, index + AHEAD)) void compile(next);
     const entry = await record(device, subject, compile(subject));
+    compiling.delete(subject);
     recording.entries[keyOf(subject)] = entry;
     onRecorded?.(entry, index + 1, missing.length);
     if (index % BETWEEN_SAVES === 0) await save();

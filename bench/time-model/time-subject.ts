@@ -1,7 +1,7 @@
 import type { Device } from '../../src/core/device.ts';
 import type { LoadedModule } from '../../src/core/device-values.ts';
 import type { LaunchPlan } from '../../src/core/launch-plan.ts';
-import type { MeasuringDevice, Replay, ReplayRound, Slot } from '../../src/core/measuring-device.ts';
+import { type MeasuringDevice, NOTHING_AROUND, type Replay, type Slot } from '../../src/core/measuring-device.ts';
 import { allocateCheckMemory, type CheckMemory } from '../../src/evaluation/launches/run-once.ts';
 import { median } from '../../src/stats/quantile.ts';
 
@@ -10,17 +10,6 @@ const MOST_SEQUENCES = 16;
 const MOST_BYTES = 512 * 1024 ** 2;
 const REPLAYS = 7;
 const TIMEOUT_MS = 10_000;
-
-const NOTHING_AROUND: Omit<ReplayRound, 'sequenceCount'> = {
-  draws: [],
-  fills: [],
-  chip: { key: 1, isL2Swept: false },
-  reread: [],
-  unchanged: [],
-  guarded: [],
-  poisons: [],
-  reruns: [],
-};
 
 /**
  * Device time of one launch sequence among several in a graph, with what L2 then holds, in ns: the median of some replays.
@@ -44,10 +33,14 @@ export async function timeSequence(
     const slots = memories.map(({ buffers }) => buffers as Slot);
     const prepared = await measuring.prepareReplay(module, plan, slots);
     if (!prepared.ok) throw new Error(prepared.message);
-    const overheadNs = await measuring.replayOverheadNs();
-    const times = await replayTimes(device, measuring, prepared.replay, memories);
-    await measuring.releaseReplay(prepared.replay);
-    return Math.max(1, median(times) - overheadNs) / count;
+    try {
+      const overheadNs = await measuring.replayOverheadNs();
+      const times = await replayTimes(device, measuring, prepared.replay, memories);
+      return Math.max(1, median(times) - overheadNs) / count;
+    } finally {
+      // Before the buffers that it uses are freed.
+      await measuring.releaseReplay(prepared.replay);
+    }
   } finally {
     for (const memory of memories) await memory.close();
   }

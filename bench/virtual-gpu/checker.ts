@@ -1,12 +1,13 @@
 /**
  * What the checker costs: processor time of a kernel's launches with races looked for, beside the same without, in alternating
- * runs of one process. Prints a line for each kernel.
+ * runs of one process. Prints a line for each kernel. A recording is written after each of them: what is there already stays,
+ * unless the kernel is measured again, so that a run that was cut off can go on with the folders that are left.
  *
  *     node bench/virtual-gpu/checker.ts [--runs 7] [--output docs/results/checker.json]
  *       [--workload B=1,H=2,S=256,D=64,causal=0] [kernel folder …]   else every kernel of problems/
  */
-import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
+import type { CheckerCost, CheckerRecording } from '../../scripts/results/virtual-gpu-speed.ts';
 import { makeCandidate } from '../../src/core/candidate.ts';
 import type { Device } from '../../src/core/device.ts';
 import { resolveWorkload } from '../../src/core/plan/resolve-workload.ts';
@@ -17,6 +18,7 @@ import { allocateCheckMemory, runOnce } from '../../src/evaluation/launches/run-
 import { drawInputs } from '../../src/evaluation/oracle/draw-inputs.ts';
 import { median } from '../../src/stats/quantile.ts';
 import { createClangToolchain } from '../../src/toolchains/clang.ts';
+import { openRecording } from '../recording-file.ts';
 import { loadRung, type Rung, rungFolders } from './rungs.ts';
 
 const { values, positionals } = parseArgs({
@@ -24,6 +26,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 });
 const folders = positionals.length > 0 ? positionals : rungFolders();
+const runs = Number(values.runs);
 const LIMIT_MS = 120_000;
 
 type Kind = 'plain' | 'checked';
@@ -31,10 +34,10 @@ type Kind = 'plain' | 'checked';
 const processorMs = ({ user, system }: NodeJS.CpuUsage): number => (user + system) / 1000;
 const rounded = (value: number): number => Number(value.toPrecision(4));
 
-async function measure(device: Device, { folder, kernel, problem, workload }: Rung) {
+async function measure(device: Device, { folder, kernel, problem, workload }: Rung): Promise<CheckerCost> {
   const candidate = makeCandidate(kernel, {});
   const { spec } = device;
-  const compiled = await (await createClangToolchain()).compile({ candidate, architecture: spec.architecture });
+  const compiled = await toolchain.compile({ candidate, architecture: spec.architecture });
   if (!compiled.ok) throw new Error(compiled.message);
   const loaded = await device.load(compiled.code);
   if (!loaded.ok) throw new Error(loaded.message);
@@ -46,7 +49,7 @@ async function measure(device: Device, { folder, kernel, problem, workload }: Ru
   const taken: Record<Kind, number[]> = { plain: [], checked: [] };
   const conditions = { orderSeed: 0, poison: NAN_POISON, count: false, timeoutMs: LIMIT_MS };
   // The first pair compiles, and is not measured.
-  for (let run = 0; run <= Number(values.runs); run++)
+  for (let run = 0; run <= runs; run++)
     for (const kind of run % 2 === 0 ? (['plain', 'checked'] as const) : (['checked', 'plain'] as const)) {
       const before = process.cpuUsage();
       const outcome = await runOnce(memory, module, { ...conditions, name: kind, findsRaces: kind === 'checked' });
@@ -61,27 +64,36 @@ async function measure(device: Device, { folder, kernel, problem, workload }: Ru
   };
 }
 
-const kernels: object[] = [];
+const toolchain = await createClangToolchain();
+const today = (): string => new Date().toISOString().slice(0, 10);
+const open =
+  values.output === undefined
+    ? undefined
+    : await openRecording<CheckerRecording>(values.output, () => ({ schemaVersion: 1, date: '', runs, kernels: [] }));
+if (open && open.recording.runs !== runs)
+  throw new Error(
+    `${values.output} has medians of ${open.recording.runs} runs: measure with --runs ${open.recording.runs}`,
+  );
+
+/** In the order of the ladders, which is that of their folders' names. */
+async function record({ recording, save }: NonNullable<typeof open>, cost: CheckerCost): Promise<void> {
+  const others = recording.kernels.filter(({ kernel }) => kernel !== cost.kernel);
+  recording.kernels = [...others, cost].sort((a, b) => (a.kernel < b.kernel ? -1 : 1));
+  recording.date = today();
+  await save();
+}
+
 for (const folder of folders) {
   const rung = await loadRung(folder, values.workload);
   const device = await openDevice(rung.device, { threads: 1 });
   try {
     const taken = await measure(device, rung);
-    kernels.push(taken);
     process.stdout.write(`${JSON.stringify(taken)}\n`);
+    if (open) await record(open, taken);
   } catch (error) {
     process.stderr.write(`${folder}: ${error instanceof Error ? error.message : String(error)}\n`);
     process.exitCode = 1;
   } finally {
     await device.close();
   }
-}
-if (values.output !== undefined) {
-  const recording = {
-    schemaVersion: 1,
-    date: new Date().toISOString().slice(0, 10),
-    runs: Number(values.runs),
-    kernels,
-  };
-  await writeFile(values.output, `${JSON.stringify(recording, undefined, 1)}\n`);
 }

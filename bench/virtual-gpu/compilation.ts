@@ -3,7 +3,7 @@
  * unrolled block of growing length. Processor time from parsed PTX to WebAssembly, and V8's from there, all of it by its optimising
  * compiler, which a run hands over to step by step. Prints a line for each.
  *
- *     node bench/virtual-gpu/compilation.ts [--output docs/results/compilation.json] [kernel folder …]
+ *     node bench/virtual-gpu/compilation.ts [--output docs/results/compilation.json | kernel folder …]
  */
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
@@ -22,6 +22,8 @@ setFlagsFromString('--no-liftoff');
 setFlagsFromString('--no-wasm-inlining');
 
 const { values, positionals } = parseArgs({ options: { output: { type: 'string' } }, allowPositionals: true });
+if (values.output !== undefined && positionals.length > 0)
+  throw new Error('a recording holds every kernel: name no folder with --output');
 const KINDS = ['plain', 'counted', 'watched'] as const;
 const BLOCK_LENGTHS = [1000, 2000, 4000, 8000, 16_000];
 const GLOBALS_START = 1 << 20;

@@ -2,10 +2,11 @@
  * Speed of the virtual GPU on scalar attention (B1 H8 S512 D64, fp32): executing, and executing with counters, in
  * interleaved runs of one process. Prints GFLOP (the attention has 4·H·S²·D FLOP) per second, and per second of processor time, as JSON.
  *
- * npm run bench:virtual-gpu [-- --threads 2 --runs 9]
+ * npm run bench:virtual-gpu [-- --threads 2 --runs 9 --output docs/results/virtual-gpu-throughput.json]
  */
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
+import type { Throughput, ThroughputRecording } from '../../scripts/results/virtual-gpu-speed.ts';
 import { makeCandidate } from '../../src/core/candidate.ts';
 import type { DeviceBuffer } from '../../src/core/device-values.ts';
 import type { LaunchPlan, PlannedBuffer } from '../../src/core/launch-plan.ts';
@@ -20,7 +21,11 @@ const FLOP = 4 * HEADS * S * S * D;
 const BUFFERS = ['Q', 'K', 'V', 'O'] as const;
 
 const { values } = parseArgs({
-  options: { threads: { type: 'string', default: '2' }, runs: { type: 'string', default: '9' } },
+  options: {
+    threads: { type: 'string', default: '2' },
+    runs: { type: 'string', default: '9' },
+    output: { type: 'string' },
+  },
 });
 const threads = Number(values.threads);
 const runs = Number(values.runs);
@@ -74,13 +79,10 @@ const plan: LaunchPlan = {
   ],
 };
 
-interface Taken {
-  wallMs: number;
-  processorMs: number;
-}
+type Taken = Pick<Throughput, 'wallMs' | 'processorMs'>;
 
 /** On a machine that does other things, too, only the rate per second of processor time says something. */
-function summary(taken: readonly Taken[]) {
+function summary(taken: readonly Taken[]): Throughput {
   const [wallMs, processorMs] = [median(taken.map((one) => one.wallMs)), median(taken.map((one) => one.processorMs))];
   const gigaflopPer = { second: FLOP / wallMs / 1e6, processorSecond: FLOP / processorMs / 1e6 };
   return { wallMs, processorMs, gigaflopPer };
@@ -113,7 +115,9 @@ try {
     counted.push(await time(true));
   }
   const [plain, counting] = [summary(functional), summary(counted)];
-  const result = {
+  const result: ThroughputRecording = {
+    schemaVersion: 1,
+    date: new Date().toISOString().slice(0, 10),
     kernel: 'scalar_attention B1 H8 S512 D64 fp32',
     threads,
     runs,
@@ -122,6 +126,7 @@ try {
     countedToFunctionalRatio: counting.processorMs / plain.processorMs,
   };
   console.log(JSON.stringify(result, null, 2));
+  if (values.output !== undefined) await writeFile(values.output, `${JSON.stringify(result, undefined, 1)}\n`);
 } finally {
   await device.close();
 }

@@ -7,7 +7,6 @@
  *       [--keep FOLDER]   also writes every PTX text there
  */
 import { execFile } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,7 +23,7 @@ import { createClangToolchain } from '../../src/toolchains/clang.ts';
 import { functionResources } from '../../src/virtual-gpu/analyse-function.ts';
 import { compileCuda } from '../../test/support/launch/compile-cuda.ts';
 import { corpusKernels, halfOf, rungSettings } from '../kernels-and-settings.ts';
-import { openRecording } from '../recording-file.ts';
+import { digestOf, openRecording } from '../recording-file.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -55,7 +54,6 @@ interface Launch {
   readonly dynamicSharedBytes: number;
 }
 
-const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16);
 const threadsOf = (block: number | readonly number[]): number => [block].flat().reduce((a, b) => a * b, 1);
 
 const toolchain = await createClangToolchain();

@@ -3,10 +3,21 @@ import { markdownTable } from '../../src/reports/print/markdown.ts';
 import { ROOT } from './recordings.ts';
 
 /** docs/results/checker.json, by bench/virtual-gpu/checker.ts: processor time in milliseconds. */
-interface CheckerRecording {
-  readonly date: string;
+export interface CheckerRecording {
+  readonly schemaVersion: 1;
+  /** Day of the last change, UTC. */
+  date: string;
   readonly runs: number;
-  readonly kernels: readonly { kernel: string; workload: string; plainMs: number; checkedMs: number; ratio: number }[];
+  kernels: readonly CheckerCost[];
+}
+
+export interface CheckerCost {
+  /** Its folder. */
+  readonly kernel: string;
+  readonly workload: string;
+  readonly plainMs: number;
+  readonly checkedMs: number;
+  readonly ratio: number;
 }
 
 interface CompileTimes {
@@ -21,6 +32,28 @@ interface CompilationRecording {
   readonly kernels: readonly ({ name: string; instructions: number } & Record<Kind, CompileTimes>)[];
 }
 
+/** Medians of the launches of one kernel. */
+export interface Throughput {
+  readonly wallMs: number;
+  readonly processorMs: number;
+  /** Of the wall's time, and of processor time. */
+  readonly gigaflopPer: { readonly second: number; readonly processorSecond: number };
+}
+
+/** docs/results/virtual-gpu-throughput.json, by bench/virtual-gpu/main.ts. */
+export interface ThroughputRecording {
+  readonly schemaVersion: 1;
+  /** Day of the recording, UTC. */
+  readonly date: string;
+  readonly kernel: string;
+  readonly threads: number;
+  readonly runs: number;
+  readonly functional: Throughput;
+  readonly counted: Throughput;
+  /** Of processor time. */
+  readonly countedToFunctionalRatio: number;
+}
+
 const KINDS = ['plain', 'counted', 'watched'] as const;
 type Kind = (typeof KINDS)[number];
 
@@ -31,12 +64,22 @@ const read = async (name: string): Promise<string> => readFile(new URL(`docs/res
 const right = (title: string) => ({ title, align: 'right' as const });
 const nameOf = (folder: string): string => `\`${folder.replace('problems/', '')}\``;
 
-/** What races cost to look for, by kernel; and how long long kernels compile. */
+/** How fast a kernel runs; what races cost to look for, by kernel; and how long long kernels compile. */
 export async function speedBlocks(): Promise<Record<string, string>> {
+  const throughput = JSON.parse(await read('virtual-gpu-throughput.json')) as ThroughputRecording;
   const checker = JSON.parse(await read('checker.json')) as CheckerRecording;
   const compilation = JSON.parse(await read('compilation.json')) as CompilationRecording;
-  return { 'checker-cost': checkerCost(checker), 'compilation-time': compilationTime(compilation) };
+  return {
+    'virtual-gpu-throughput': throughputText(throughput),
+    'checker-cost': checkerCost(checker),
+    'compilation-time': compilationTime(compilation),
+  };
 }
+
+const throughputText = ({ functional, threads, runs, countedToFunctionalRatio, date }: ThroughputRecording): string =>
+  `It executed ${functional.gigaflopPer.processorSecond.toFixed(1)} GFLOP per second of processor time, and took ` +
+  `${countedToFunctionalRatio.toFixed(2)} times as long to count: ${threads} ${threads === 1 ? 'thread' : 'threads'}, ` +
+  `medians of ${runs} alternating pairs, ${date}.`;
 
 function checkerCost({ kernels, runs, date }: CheckerRecording): string {
   const rows = kernels.map(({ kernel, plainMs, checkedMs, ratio }) => [

@@ -100,6 +100,18 @@ export interface ReplayRound<B = DeviceBuffer> {
   readonly reruns: readonly Rerun<B>[];
 }
 
+/** A replay alone. */
+export const NOTHING_AROUND: Omit<ReplayRound, 'sequenceCount'> = {
+  draws: [],
+  fills: [],
+  chip: { key: 1, isL2Swept: false },
+  reread: [],
+  unchanged: [],
+  guarded: [],
+  poisons: [],
+  reruns: [],
+};
+
 export type ReplayOutcome = { ok: true; replay: Replay } | DeviceFailure;
 export type RoundOutcome =
   | {

@@ -33,6 +33,9 @@ export function vectorLength(instruction: PtxInstruction): number {
   return 1;
 }
 
+/** Opcode with its modifiers, as the text has them: `shfl.sync.down.b32`. */
+export const fullName = ({ text }: PtxInstruction): string => text.replace(/^@!?\S+\s+/, '').split(/[\s;]/)[0]!;
+
 export const has = (instruction: PtxInstruction, modifier: string): boolean => instruction.modifiers.includes(modifier);
 
 /** Modifiers that do not select an instruction's code: default rounding and hints. The code itself looks at `ftz`. */

@@ -1,6 +1,6 @@
 import { roundUp } from '../core/values.ts';
 import type { ControlFlowGraph, PtxFunction } from './ast.ts';
-import { followLives, type Lives, noteFreshSums, peakInOrder } from './register-pressure/lives.ts';
+import { followLives, type Lives, peakInOrder } from './register-pressure/lives.ts';
 import { type Economy, findPlaces } from './register-pressure/places.ts';
 import { formRegions, type Region } from './register-pressure/regions.ts';
 import { peakWhenScheduled } from './register-pressure/schedule.ts';
@@ -63,10 +63,8 @@ const changesRegisters = ({ body }: PtxFunction): boolean =>
 export const spilledRegisters = (fn: PtxFunction, cfg: ControlFlowGraph): number =>
   Math.max(0, leastRegisters(fn, formRegions(cfg)) + RESERVED_REGISTERS - registerLimit(fn));
 
-function livesOf(fn: PtxFunction, regions: readonly Region[], economy: Economy): Lives {
-  noteFreshSums(regions);
-  return followLives(regions, findPlaces(fn, regions, economy));
-}
+const livesOf = (fn: PtxFunction, regions: readonly Region[], economy: Economy): Lives =>
+  followLives(regions, findPlaces(fn, regions, economy));
 
 /** Most registers alive at once in the order of the PTX, with all that costs ptxas none left out. */
 function leastRegisters(fn: PtxFunction, regions: readonly Region[]): number {

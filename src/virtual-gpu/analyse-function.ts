@@ -24,24 +24,34 @@ export interface Analysis {
   decisions: DecisionSites;
 }
 
-const analyses = new WeakMap<PtxModule, Map<string, Analysis>>();
+/** Computes something once for each function of a module, when it is first asked for. */
+function oncePerFunction<T>(
+  compute: (module: PtxModule, functionName: string) => T,
+): (module: PtxModule, functionName: string) => T {
+  const byModule = new WeakMap<PtxModule, Map<string, T>>();
+  return (module, functionName) => {
+    const known = byModule.get(module) ?? new Map<string, T>();
+    byModule.set(module, known);
+    if (!known.has(functionName)) known.set(functionName, compute(module, functionName));
+    return known.get(functionName)!;
+  };
+}
 
 /**
  * Computed once per function, because a kernel is compiled up to three times: to run, to be counted, to be watched.
  * @throws UnsupportedPtxError, and PtxSyntaxError for operands that do not fit their instruction.
  */
-export function analysisOf(module: PtxModule, functionName: string): Analysis {
-  const known = analyses.get(module)?.get(functionName);
-  if (known) return known;
-  const analysis = analyse(module, functionName);
-  analyses.set(module, (analyses.get(module) ?? new Map<string, Analysis>()).set(functionName, analysis));
-  return analysis;
-}
+export const analysisOf = oncePerFunction(analyse);
+
+/** Some hundredths of a second for a long function: what is compiled and what is planned share it. */
+const registersOf = oncePerFunction((module, functionName) => {
+  const fn = inlineCalls(module, functionName);
+  return estimateRegisters(fn, buildControlFlowGraph(fn), module.target);
+});
 
 function analyse(module: PtxModule, functionName: string): Analysis {
   const inlined = inlineCalls(module, functionName);
   checkOperands(inlined, module);
-  const registersPerThread = estimateRegisters(inlined, buildControlFlowGraph(inlined), module.target);
   const fn = canonicalForm(inlined);
   const cfg = buildControlFlowGraph(fn);
   const { uniform, divergentBlocks } = analyseUniformity(fn, cfg);
@@ -49,6 +59,7 @@ function analyse(module: PtxModule, functionName: string): Analysis {
   const liveness = analyseLiveness(asGraph(blocks));
   const slots = assignSlots(blocks, liveness, (register) => registerKind(fn.registers.get(register)!));
   const decisions = decisionSites(blocks.flatMap(({ instructions }) => instructions));
+  const registersPerThread = registersOf(module, functionName);
   return { fn, blocks, uniform, liveness, slots, registersPerThread, decisions };
 }
 
@@ -57,14 +68,17 @@ function asGraph(blocks: JitBlock[]): ControlFlowGraph {
 }
 
 /**
- * Resources of one CTA of a function, estimated from its PTX, without dynamic shared memory.
+ * Resources of one CTA of a function, estimated from its PTX, without dynamic shared memory. Registers are estimated when somebody
+ * asks: a module may have many functions, and most are asked for their shared memory alone.
  * @throws UnsupportedPtxError for calls that can't be inlined.
  */
 export function functionResources(module: PtxModule, functionName: string): KernelResources {
   const fn = inlineCalls(module, functionName);
   const { staticSharedBytes, localBytesPerThread } = layOutSymbols(module, fn, new Map());
   return {
-    registersPerThread: estimateRegisters(fn, buildControlFlowGraph(fn), module.target),
+    get registersPerThread() {
+      return registersOf(module, functionName);
+    },
     registersSource: 'estimated',
     staticSharedBytes,
     dynamicSharedBytes: 0,

@@ -2,8 +2,9 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openRecording } from '../../bench/recording-file.ts';
+import { digestOf, openRecording } from '../../bench/recording-file.ts';
 import { accuracyOf, predictAll, withinGroups } from '../../bench/time-model/accuracy.ts';
+import { countSubject } from '../../bench/time-model/count-subject.ts';
 import { fitConstants } from '../../bench/time-model/fit-constants.ts';
 import { recordTimes } from '../../bench/time-model/record-times.ts';
 import { readTimes, type TimedKernel, type TimeRecording } from '../../bench/time-model/recorded-times.ts';
@@ -67,6 +68,24 @@ describe('recording times', () => {
     const counted = { ...entries[keyOf(first!)]!, counters: fixture[0]!.counters };
     await writeFile(file, JSON.stringify({ ...begin(), entries: { [keyOf(first!)]: counted } }));
     expect(await readTimes(file)).toHaveLength(1);
+  });
+});
+
+describe('counting', () => {
+  it('counts the code that was timed, and no other', async () => {
+    const device = await openDevice('virtual:h200', { threads: 1 });
+    const toolchain = await createClangToolchain();
+    const [subject] = corpusSubjects().filter(({ kernel }) => /transpose/.test(kernel)) as [Subject];
+    try {
+      const { text } = await subject.compile(toolchain, device.spec.architecture);
+      const [launch] = await countSubject(device, toolchain, subject, digestOf(text));
+      expect(launch!.globalStoreRequests).toBeGreaterThan(0);
+      await expect(countSubject(device, toolchain, subject, digestOf('another'))).rejects.toThrow(
+        'its PTX has changed',
+      );
+    } finally {
+      await device.close();
+    }
   });
 });
 

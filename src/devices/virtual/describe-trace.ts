@@ -25,7 +25,7 @@ const distinctLines = (places: readonly SourceLocation[]): SourceLocation[] => [
   ...new Map(places.map((place) => [`${place.file}:${place.line}`, place])).values(),
 ];
 
-/** The buffer of the first address; a warp that uses several at once is shown by plain addresses. */
+/** With the buffer in which all its addresses lie; a request to several at once is shown by plain addresses. */
 function withBuffer(request: TracedRequest, { buffers, ranges }: Placed): TracedRequest {
   if (request.space !== 'global') return request;
   const { addresses, bytes } = request;

@@ -2,7 +2,7 @@ import type { Device } from '../../core/device.ts';
 import type { LoadedModule } from '../../core/device-values.ts';
 import type { RoughTime } from '../../core/evaluation.ts';
 import type { LaunchPlan } from '../../core/launch-plan.ts';
-import type { MeasuringDevice, ReplayRound } from '../../core/measuring-device.ts';
+import { type MeasuringDevice, NOTHING_AROUND } from '../../core/measuring-device.ts';
 import type { Dimensions, Problem } from '../../core/problem.ts';
 import type { Contender, ContenderFailure } from './contender.ts';
 import { contenderFailure } from './contender-failure.ts';
@@ -108,17 +108,6 @@ async function estimateNs(
     await slots.free();
   }
 }
-
-const NOTHING_AROUND: Omit<ReplayRound, 'sequenceCount'> = {
-  draws: [],
-  fills: [],
-  chip: { key: 1, isL2Swept: false },
-  reread: [],
-  unchanged: [],
-  guarded: [],
-  poisons: [],
-  reruns: [],
-};
 
 /** Time of one replay with a sequence for each slot. */
 async function inARowNs(

@@ -31,6 +31,7 @@ export interface Lives {
 
 /** Numbers the places and follows their lives backwards through the regions. */
 export function followLives(regions: readonly Region[], places: Places): Lives {
+  const freshSums = findFreshSums(regions);
   const numbers = new Map<string, number>();
   const widths: number[] = [];
   const numberOf = (place: string): number => {
@@ -42,7 +43,7 @@ export function followLives(regions: readonly Region[], places: Places): Lives {
   };
   const steps = regions.map(({ instructions }) =>
     instructions.map(({ instruction, keeps }): Step => {
-      const { definitions, uses } = namedBy(instruction);
+      const { definitions, uses } = namedBy(instruction, freshSums.has(instruction));
       const read = uses.map((name) => places.placeOf(name)).filter((place) => place !== undefined);
       return {
         instruction,
@@ -59,16 +60,18 @@ export function followLives(regions: readonly Region[], places: Places): Lives {
 }
 
 /** Reads of `wgmma` without those of accumulators that it overwrites: `scale-d` is false. */
-function namedBy(instruction: PtxInstruction): { definitions: readonly string[]; uses: readonly string[] } {
+function namedBy(
+  instruction: PtxInstruction,
+  startsAtZero: boolean,
+): { definitions: readonly string[]; uses: readonly string[] } {
   const named = definitionsAndUses(instruction);
-  if (!startsAtZero.has(instruction)) return named;
+  if (!startsAtZero) return named;
   return { ...named, uses: named.uses.filter((name) => !named.definitions.includes(name)) };
 }
 
-const startsAtZero = new WeakSet<PtxInstruction>();
-
-/** Notes which `wgmma` start their sums at zero, because their predicate compares two equal constants. */
-export function noteFreshSums(regions: readonly Region[]): void {
+/** The `wgmma` that start their sums at zero, because their predicate compares two equal constants. */
+function findFreshSums(regions: readonly Region[]): ReadonlySet<PtxInstruction> {
+  const freshSums = new Set<PtxInstruction>();
   const writers = new Map<string, PtxInstruction | null>();
   const all = regions.flatMap(({ instructions }) => instructions.map(({ instruction }) => instruction));
   for (const instruction of all) {
@@ -86,8 +89,9 @@ export function noteFreshSums(regions: readonly Region[]): void {
     const predicates = instruction.operands.flatMap((operand) => (operand.kind === 'register' ? [operand.name] : []));
     const comparison = predicates.map((name) => writers.get(name)).find((writer) => writer && isInequality(writer));
     const [left, right] = (comparison?.operands.slice(1) ?? []).map(constantOf);
-    if (left !== undefined && left === right) startsAtZero.add(instruction);
+    if (left !== undefined && left === right) freshSums.add(instruction);
   }
+  return freshSums;
 }
 
 interface Around {

@@ -35,7 +35,7 @@ export function formRegions(cfg: ControlFlowGraph): Region[] {
   const drafts = cfg.blocks.map(
     ({ instructions, successors }): Draft => ({
       instructions: instructions.map((instruction) => ({ instruction, keeps: instruction.guard !== undefined })),
-      successors: [...new Set(successors)],
+      successors: unique(successors),
       alive: true,
     }),
   );

@@ -4,7 +4,7 @@ import type { RunnableImage } from '../kernel-image.ts';
 import { CLUSTER_RANK_SHIFT, LANES, OFFSET_IN_CTA, PATTERN, SHARED, WARP, WARPS, WINDOW } from '../layout.ts';
 import type { BoundsChecker } from '../runtime/bounds.ts';
 import type { Neighbour } from '../runtime/cta-state.ts';
-import { KernelFault } from '../runtime/fault.ts';
+import { atSource, KernelFault } from '../runtime/fault.ts';
 import type { DeviceRange, PrivateMemory } from '../runtime/memories.ts';
 import type { MemoryRequest } from '../runtime/site-requests.ts';
 import { AccessShapes, phasesOf, type ShapedAccess } from './access-shapes.ts';
@@ -805,8 +805,7 @@ export class RaceDetector {
     const isOther = earlier.cta !== undefined && earlier.cta !== this.#cta.linear;
     const cta = isOther ? ` of CTA (${coordinates(earlier.cta!, this.#launch.grid)})` : '';
     const { source } = this.#accesses[Math.floor(earlier.where / LANES)]!.instruction;
-    const line = source ? ` at ${source.file}:${source.line}` : '';
-    return `${verb(earlier.isWrite)} of thread (${thread})${cta}${line}`;
+    return `${verb(earlier.isWrite)} of thread (${thread})${cta}${atSource(source)}`;
   }
 
   /** @throws KernelFault that names both accesses. */

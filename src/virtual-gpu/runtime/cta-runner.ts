@@ -29,7 +29,7 @@ import { type Arrival, arrivalsOf, type OperandReader, type WaitingLanes, wholeB
 import { BoundsChecker } from './bounds.ts';
 import { type CtaPlace, ResidentCta } from './clusters/resident-cta.ts';
 import { CLUSTER_PHASE, type Sender } from './cta-state.ts';
-import { KernelFault } from './fault.ts';
+import { atSource, KernelFault } from './fault.ts';
 import { lackOf } from './mbarriers/suspended-lanes.ts';
 import { type DeviceRange, PrivateMemory } from './memories.ts';
 import { type AccessCounts, PatternCounter } from './pattern-counter.ts';
@@ -43,7 +43,7 @@ import {
   type RequestKind,
   type SiteRequests,
 } from './site-requests.ts';
-import { at, tellWaits, type Wait, waitAtBarrier, waitInLoop } from './waits.ts';
+import { tellWaits, type Wait, waitAtBarrier, waitInLoop } from './waits.ts';
 import { type OperationSurroundings, WarpContext } from './warp-context.ts';
 import { type WarpOperation, warpOperation } from './warp-operations.ts';
 import type { WriteMap } from './write-map.ts';
@@ -772,7 +772,11 @@ export class CtaRunner {
         ),
       ),
       ...ofCluster.map(({ warp, lanes, block }) =>
-        this.#waitOf(warp, lanes, `waits${at(this.image.barriers.get(block)!.source)} for the barrier of its cluster`),
+        this.#waitOf(
+          warp,
+          lanes,
+          `waits${atSource(this.image.barriers.get(block)!.source)} for the barrier of its cluster`,
+        ),
       ),
     ];
   }
@@ -782,7 +786,7 @@ export class CtaRunner {
       this.#waitOf(
         (poll.warp - WARPS) / this.image.warpBytes,
         [poll.lane],
-        `waits${at(poll.instruction.source)} for ${lackOf(poll)}`,
+        `waits${atSource(poll.instruction.source)} for ${lackOf(poll)}`,
       ),
     );
   }
@@ -806,7 +810,7 @@ export class CtaRunner {
 
   #waitsInBlock(warp: number, block: number, lanes: number[]): Wait[] {
     const loop = this.image.spinLoops.find(({ blocks }) => blocks.includes(block));
-    if (!loop) return [this.#waitOf(warp, lanes, `runs${at(this.image.places[block]?.source)}`)];
+    if (!loop) return [this.#waitOf(warp, lanes, `runs${atSource(this.image.places[block]?.source)}`)];
     const context = this.#context(loop.instruction, WARPS + warp * this.image.warpBytes, false);
     const memory = {
       ...{ ranges: this.#request.ranges, device: this.#deviceView, own: this.#memory.view },

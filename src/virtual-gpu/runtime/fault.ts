@@ -15,6 +15,10 @@ export type FaultKind =
   | 'late'
   | 'unsupported';
 
+/** ` at kernel.cu:7`; nothing where the place is not known. */
+export const atSource = (source: PtxInstruction['source']): string =>
+  source ? ` at ${source.file}:${source.line}` : '';
+
 /** What is known about where a fault happened. */
 export interface FaultPlace {
   instruction?: PtxInstruction;

@@ -1,3 +1,4 @@
+import { fullName } from '../../ptx/instruction-parts.ts';
 import { LANES } from '../layout.ts';
 import { KernelFault } from './fault.ts';
 import type { LanePlace, WarpContext } from './warp-context.ts';
@@ -43,9 +44,7 @@ function lookFor(context: WarpContext, missing: number): void {
 
 /** `bar.warp.sync` may be another one in the code, with the same mask. */
 const isSameMeeting = ({ instruction }: WarpContext, { meets }: Absent['place']): boolean =>
-  meets === 'bar' && nameOf(instruction).startsWith('bar.');
-
-const nameOf = ({ text }: WarpContext['instruction']): string => text.replace(/^@!?\S+\s+/, '').split(/[\s;]/)[0]!;
+  meets === 'bar' && fullName(instruction).startsWith('bar.');
 
 const hex = (mask: number): string => `0x${(mask >>> 0).toString(16).padStart(8, '0')}`;
 
@@ -53,7 +52,7 @@ function refuseOwnLane(context: WarpContext, mask: number, lane: number): never 
   const { instruction } = context;
   throw new KernelFault(
     'barrier',
-    `executes ${nameOf(instruction)} with the mask ${hex(mask)}, which does not name the thread itself, lane ${lane} of its warp: ` +
+    `executes ${fullName(instruction)} with the mask ${hex(mask)}, which does not name the thread itself, lane ${lane} of its warp: ` +
       'a mask must name each thread that comes,',
     { instruction, lane },
   );
@@ -80,7 +79,7 @@ function refuseAbsent(context: WarpContext, absent: readonly Absent[]): never {
   const [lane] = lanes as [number];
   throw new KernelFault(
     'barrier',
-    `executes ${nameOf(instruction)} with the mask ${hex(context.word(operands[0]!, lane))}, which names thread ` +
+    `executes ${fullName(instruction)} with the mask ${hex(context.word(operands[0]!, lane))}, which names thread ` +
       `(${context.coordinatesOf(first).join(', ')})${more} that do not come${where}. ` +
       'All threads that a mask names must execute the instruction together, or have exited:',
     { instruction, lane },

@@ -1,9 +1,10 @@
 import type { Dim3 } from '../../core/launch-plan.ts';
 import type { PtxInstruction } from '../../ptx/ast.ts';
-import { spaceOf, typeOf } from '../../ptx/instruction-parts.ts';
+import { fullName, spaceOf, typeOf } from '../../ptx/instruction-parts.ts';
 import { sizeOfPtxType } from '../../ptx/types.ts';
 import { SHARED, WINDOW } from '../layout.ts';
 import type { Arrival } from './barriers.ts';
+import { atSource } from './fault.ts';
 import type { DeviceRange } from './memories.ts';
 import type { WarpContext } from './warp-context.ts';
 
@@ -33,20 +34,18 @@ export function tellWaits(waits: readonly Wait[]): string {
   return [...told, ...(left > 0 ? [`others wait elsewhere, at ${left} more places`] : [])].join('; ');
 }
 
-export const at = (source: PtxInstruction['source']): string => (source ? ` at ${source.file}:${source.line}` : '');
-
 /** `waits at kernel.cu:7 for barrier 1, which 32 of 64 threads have reached`. */
 export function waitAtBarrier({ id, threads, expected }: Arrival, { source }: PtxInstruction): string {
-  return `waits${at(source)} for barrier ${id}, which ${threads} of ${expected} threads have reached`;
+  return `waits${atSource(source)} for barrier ${id}, which ${threads} of ${expected} threads have reached`;
 }
 
 /** `polls flag[3] at kernel.cu:7, which holds 0`. */
 export function waitInLoop(context: WarpContext, lane: number, memory: PolledMemory): string {
   const { instruction } = context;
   const polled = polledPlace(context, lane, memory);
-  const [opcode] = instruction.text.replace(/^@!?\S+\s+/, '').split(/\s/);
-  if (!polled) return `polls${at(instruction.source)} (${opcode})`;
-  return `polls ${polled.name}${at(instruction.source)} (${opcode}), which holds ${polled.value}`;
+  const place = `${atSource(instruction.source)} (${fullName(instruction)})`;
+  if (!polled) return `polls${place}`;
+  return `polls ${polled.name}${place}, which holds ${polled.value}`;
 }
 
 /** Where polled values lie. */

@@ -1,21 +1,15 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../../../src/core/device.ts';
 import type { LoadedModule } from '../../../src/core/device-values.ts';
-import { openDevice } from '../../../src/devices/open-device.ts';
-import { createClangToolchain } from '../../../src/toolchains/clang.ts';
-import { compileCuda, functionsIn } from '../../support/launch/compile-cuda.ts';
-import { floats, type KernelLaunch, launchKernel, loadCode, tryLaunch } from '../../support/launch/launch-kernel.ts';
+import { floats, type KernelLaunch, launchKernel, tryLaunch } from '../../support/launch/launch-kernel.ts';
+import { openKernels } from '../../support/launch/open-kernels.ts';
 
 let device: Device;
 let module: LoadedModule;
 
 beforeAll(async () => {
-  const source = await readFile(join(import.meta.dirname, 'pointers.cu'), 'utf8');
-  const code = await compileCuda(await createClangToolchain(), source, functionsIn(source));
-  device = await openDevice('virtual:l4', { threads: 2 });
-  module = await loadCode(device, code);
+  ({ device, module } = await openKernels(join(import.meta.dirname, 'pointers.cu'), { threads: 2 }));
 });
 
 afterAll(() => device.close());

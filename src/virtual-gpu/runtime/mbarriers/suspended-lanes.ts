@@ -1,6 +1,7 @@
 import type { PtxInstruction } from '../../../ptx/ast.ts';
 import { LANES, PC, WARP } from '../../layout.ts';
 import type { CtaState, Poll } from '../cta-state.ts';
+import { atSource } from '../fault.ts';
 import type { PrivateMemory } from '../memories.ts';
 
 /** A lane that does not run until a phase of an mbarrier is complete. */
@@ -121,7 +122,10 @@ export class SuspendedLanes {
     if (!first) return undefined;
     const parts = waits
       .slice(0, MOST_DESCRIBED)
-      .map((wait) => `thread ${threadName(wait.warp, wait.lane)} waits${whereOf(wait)} for ${lackOf(wait)}`);
+      .map(
+        (wait) =>
+          `thread ${threadName(wait.warp, wait.lane)} waits${atSource(wait.instruction.source)} for ${lackOf(wait)}`,
+      );
     const more = waits.length - parts.length;
     const others = more > 0 ? `; ${more} more mbarriers are waited for` : '';
     return {
@@ -130,8 +134,6 @@ export class SuspendedLanes {
     };
   }
 }
-
-const whereOf = ({ instruction: { source } }: Poll): string => (source ? ` at ${source.file}:${source.line}` : '');
 
 /** `phase 2 of the mbarrier at shared address 1024, which lacks 1 of 2 arrivals and 4096 bytes of copies`. */
 export function lackOf({ barrier: { phase, address, pending, expected, bytes } }: Poll): string {

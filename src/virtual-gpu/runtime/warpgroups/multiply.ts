@@ -3,7 +3,7 @@ import { has, typesOf } from '../../../ptx/instruction-parts.ts';
 import { elementsOf } from '../../../ptx/operands.ts';
 import { LANES, SCRATCH, SHARED } from '../../layout.ts';
 import { unsupported } from '../../unsupported.ts';
-import { KernelFault } from '../fault.ts';
+import { atSource, KernelFault } from '../fault.ts';
 import { ELEMENT_FORMATS, type ElementFormat, readAccumulator, writeAccumulator } from '../matrix-elements.ts';
 import type { TensorKernelForm } from '../product-emitter.ts';
 import { type Accumulate, accumulatorFor, type Factors, factorsOf, warpgroupModel } from '../tensor-model.ts';
@@ -121,12 +121,14 @@ function refuseEarlyRead(context: WarpContext): void {
   const lines = new Set(operands.map((operand) => (operand.kind === 'immediate' ? Number(operand.value) : -1)));
   const early = [...groups.flat(), ...open].find((product) => lines.has(product.instruction.ptxLine));
   if (!early) return;
-  const { source } = early.instruction;
-  const where = source ? ` at ${source.file}:${source.line}` : '';
-  throw new KernelFault('race', `reads an accumulator of wgmma.mma_async${where} before a wgmma.wait_group`, {
-    instruction,
-    lane: lanes[0],
-  });
+  throw new KernelFault(
+    'race',
+    `reads an accumulator of wgmma.mma_async${atSource(early.instruction.source)} before a wgmma.wait_group`,
+    {
+      instruction,
+      lane: lanes[0],
+    },
+  );
 }
 
 const productsOf = ({ cta, warp }: WarpContext) => cta.productsOf(warp);
