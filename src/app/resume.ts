@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { makeCandidate } from '../core/candidate.ts';
 import type { DeviceIdentity } from '../core/device.ts';
 import { EXIT, WarpsmithError } from '../core/errors.ts';
@@ -20,7 +21,7 @@ import {
 } from '../store/events.ts';
 import { readRegularFile } from '../store/read-regular-file.ts';
 import { eventsPath, findRun, openRunFolder, RUN_FILES } from '../store/run-folder.ts';
-import { refuseIfBeingWritten } from '../store/writer-lock.ts';
+import { isBeingWritten, refuseIfBeingWritten } from '../store/writer-lock.ts';
 import { hashProblemFiles } from './loading/hash-problem-files.ts';
 import { KERNEL_FILE } from './loading/read-kernel.ts';
 import { ensureTrustedFor } from './loading/trust.ts';
@@ -58,6 +59,7 @@ export async function resumeRun(
 ): Promise<ResumeOutcome> {
   const { store, run: which } = completeRequest('resume', request);
   const folder = findRun(store, which);
+  await reportsWritten(folder, request.signal);
   refuseIfBeingWritten(folder);
   const { events } = readEventLog(eventsPath(folder));
   const started = startOf(folder, events);
@@ -79,6 +81,17 @@ export async function resumeRun(
     history: run.log.history,
     extendedBudgets,
   });
+}
+
+/** Reports of the longest runs take seconds. */
+const LONGEST_REPORTS_MS = 20_000;
+const POLL_MS = 100;
+
+/** A run holds its lock until its reports are written, which is after its log says that it has ended. */
+async function reportsWritten(folder: string, signal?: AbortSignal): Promise<void> {
+  if (!isBeingWritten(folder) || readEventLog(eventsPath(folder)).events.at(-1)?.type !== 'run-finished') return;
+  const deadline = performance.now() + LONGEST_REPORTS_MS;
+  while (!signal?.aborted && isBeingWritten(folder) && performance.now() < deadline) await sleep(POLL_MS);
 }
 
 function startOf(folder: string, events: readonly RecordedEvent[]): RunStartedEvent {

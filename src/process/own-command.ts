@@ -15,9 +15,7 @@ export interface OwnCommand {
   readonly isRunning: boolean;
   /** Resolves when it has ended, with its exit code and the last that it said on stderr. */
   readonly ended: Promise<{ readonly exitCode: number | null; readonly said: string }>;
-  /** As Ctrl-C does. */
-  interrupt(): void;
-  /** Interrupts it and waits; kills it if it takes too long. */
+  /** Interrupts it, as Ctrl-C does, and waits; kills it if it takes too long. */
   close(): Promise<void>;
 }
 
@@ -48,18 +46,14 @@ export function startOwnCommand(words: readonly string[]): OwnCommand {
   ended.then(() => {
     isRunning = false;
   });
-  const interrupt = (): void => {
-    if (isRunning && child.pid !== undefined) signalProcess(child.pid, 'SIGINT');
-  };
   return {
     pid: child.pid,
     get isRunning() {
       return isRunning;
     },
     ended,
-    interrupt,
     async close() {
-      interrupt();
+      if (isRunning && child.pid !== undefined) signalProcess(child.pid, 'SIGINT');
       const timer = new AbortController();
       await Promise.race([ended, sleep(LONGEST_END_MS, undefined, { signal: timer.signal }).catch(() => {})]);
       timer.abort();

@@ -36,7 +36,7 @@ export async function servePage(
 ): Promise<void> {
   await using processes = openRunProcesses(store);
   await using workshop = openWorkshop();
-  const api = new Hono();
+  const api = new Hono().basePath(API);
   api.use(bodyLimit({ maxSize: LONGEST_BODY_BYTES }));
   api.route('/', runRoutes(store, processes, signal));
   api.route('/', candidateRoutes(store, workshop));
@@ -74,10 +74,7 @@ async function answerOf(
   { api, files, token, nonce }: { api: Hono; files: PageFiles; token: string; nonce: string },
 ): Promise<Response> {
   const { pathname } = new URL(request.url);
-  if (pathname.startsWith(API)) {
-    const path = request.url.replace(API, '/');
-    return refusalOfOthers(request, token) ?? (await api.fetch(new Request(path, request)));
-  }
+  if (pathname.startsWith(`${API}/`)) return refusalOfOthers(request, token) ?? (await api.fetch(request));
   const name = pathname === '/' ? 'index.html' : pathname.slice(1);
   const file = files.get(name);
   if (!file || request.method !== 'GET') return new Response('There is nothing here.', { status: 404 });
@@ -85,7 +82,7 @@ async function answerOf(
   return new Response(body, { headers: { 'content-type': file.type } });
 }
 
-const API = '/api/';
+const API = '/api';
 
 /** A mistake of who asks, or one of ours. */
 function told(error: Error): { details: { code: string; message: string }; status: 400 | 404 | 500 } {

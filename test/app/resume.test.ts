@@ -140,6 +140,18 @@ describe('a run that was interrupted', () => {
     expect(log()).toEqual(whole);
   });
 
+  test('goes on once its reports are written, which is after its log says that it has ended', async () => {
+    await interrupted('random');
+    const { log: writing } = openRunFolder(findRun(store, 'latest'));
+    let isWritten = false;
+    setTimeout(() => {
+      isWritten = true;
+      writing.close();
+    }, 50);
+    await resume('random');
+    expect(isWritten).toBe(true);
+  });
+
   test('has its session until it has ended', async () => {
     await interrupted('random');
     let ended = false;
@@ -330,7 +342,7 @@ describe('a run that can not go on', () => {
 
   test('another process writes it', async () => {
     await interrupted('random');
-    const run = openRunFolder(findRun(store, 'latest'));
+    const run = openRunFolder(findRun(store, 'latest'), {}, (events) => events.length - 1);
     await expect(resume('random')).rejects.toThrow(`process ${process.pid}`);
     run.log.close();
     await resume('random');

@@ -168,7 +168,7 @@ function Progress({ run, evaluations, options }: Watched) {
         </>
       )}
       <h2>Evaluations</h2>
-      <LongTable label="Evaluations" rows={evaluations} columns={evaluationColumns(run.id)} keyOf={({ id }) => id} />
+      <LongTable label="Evaluations" rows={evaluations} columns={evaluationColumns(run)} keyOf={({ id }) => id} />
     </>
   );
 }
@@ -200,7 +200,7 @@ const OPTION_COLUMNS: readonly Column<WatchedOption>[] = [
   { title: 'State', value: ({ state }) => state, cell: ({ state }) => state },
 ];
 
-const evaluationColumns = (run: string): Column<EvaluationRow>[] => [
+const evaluationColumns = ({ id: run, kind }: ListedRun): Column<EvaluationRow>[] => [
   {
     title: 'Evaluation',
     value: ({ id }) => Number(id.slice(1)),
@@ -218,7 +218,7 @@ const evaluationColumns = (run: string): Column<EvaluationRow>[] => [
     cell: ({ status }) => <span class={status === 'passed' ? undefined : 'bad'}>{status}</span>,
   },
   {
-    title: 'Time',
+    title: kind === null ? 'Time' : `Time, ${kind}`,
     isFigure: true,
     value: ({ medianNs }) => medianNs,
     cell: ({ medianNs }) => (medianNs === null ? '–' : formatNs(medianNs)),

@@ -50,7 +50,7 @@ export function ProgressChart({ evaluations, workload, kind }: ProgressChartProp
   return (
     <figure class="progress">
       <fieldset class="choices">
-        <legend>Best so far against</legend>
+        <legend>Best so far{kind !== null && `, ${kind}`}, against</legend>
         {(Object.keys(AXES) as Axis[]).map((name) => (
           <label key={name}>
             <input

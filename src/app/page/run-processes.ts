@@ -4,7 +4,7 @@ import { commandLine, type RequestOf } from '../../core/requests/request.ts';
 import { type OwnCommand, startOwnCommand } from '../../process/own-command.ts';
 import { signalProcess } from '../../process/process-group.ts';
 import { listRuns, runFolderPath } from '../../store/run-folder.ts';
-import { isBeingWritten, refuseIfBeingWritten, writerOf } from '../../store/writer-lock.ts';
+import { writerOf } from '../../store/writer-lock.ts';
 import { storedRun } from './stored-run.ts';
 
 /** What may be asked of a new run; the rest has the defaults of `warpsmith optimize`. */
@@ -12,15 +12,13 @@ export type StartRequest = Pick<RequestOf<'optimize'>, 'target' | 'device' | 'wo
 
 /** A run writes its folder within this time, or has said why not. */
 const LONGEST_START_MS = 60_000;
-/** A run that has stopped has written its reports within this time. */
-const LONGEST_END_MS = 20_000;
 const POLL_MS = 100;
 
 /** The runs that a page starts, resumes and stops: each is a process, as from a command line. */
 export interface RunProcesses extends AsyncDisposable {
   /** @returns its id. @throws WarpsmithError `run-not-started` with what the command said. */
   start(request: StartRequest): Promise<string>;
-  /** @throws WarpsmithError `run-in-use` if a process writes it; `run-not-started`. */
+  /** @throws WarpsmithError `run-not-started`, also if another process writes it. */
   resume(id: string): Promise<void>;
   /** As Ctrl-C does, whoever started it. @throws WarpsmithError `run-not-running`. */
   stop(id: string): void;
@@ -34,19 +32,18 @@ export function openRunProcesses(store: string): RunProcesses {
     command.ended.then(() => commands.delete(command));
     return command;
   };
+  const isWrittenBy = ({ pid }: OwnCommand, id: string): boolean => writerOf(runFolderPath(store, id)) === pid;
   return {
     async start(request) {
       const before = new Set(listRuns(store));
       const command = launch(commandLine('optimize', { ...request, store }).slice(1));
-      return await begun(command, () =>
-        listRuns(store).find((id) => !before.has(id) && writerOf(runFolderPath(store, id)) === command.pid),
-      );
+      return await begun(command, () => listRuns(store).find((id) => !before.has(id) && isWrittenBy(command, id)));
     },
     async resume(id) {
-      await ended(store, id);
       const command = launch(commandLine('resume', { run: id, store }).slice(1));
       // Its log says that the run has ended until the command cuts it.
-      await begun(command, () => (storedRun(store, id).run.state === 'running' ? id : undefined));
+      const isBegun = (): boolean => isWrittenBy(command, id) && storedRun(store, id).run.state === 'running';
+      await begun(command, () => (isBegun() ? id : undefined));
     },
     stop(id) {
       const pid = writerOf(runFolderPath(store, id));
@@ -57,15 +54,6 @@ export function openRunProcesses(store: string): RunProcesses {
       await Promise.all([...commands].map((command) => command.close()));
     },
   };
-}
-
-/** Waits while a run that has stopped still writes its reports. @throws WarpsmithError `run-in-use` for one that goes on. */
-async function ended(store: string, id: string): Promise<void> {
-  const folder = runFolderPath(store, id);
-  const deadline = performance.now() + LONGEST_END_MS;
-  while (storedRun(store, id).run.stopReason !== null && isBeingWritten(folder) && performance.now() < deadline)
-    await sleep(POLL_MS);
-  refuseIfBeingWritten(folder);
 }
 
 /** Waits until a command writes its run. One that ends before may have had nothing to do. */

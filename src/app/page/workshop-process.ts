@@ -1,4 +1,5 @@
 import { WarpsmithError } from '../../core/errors.ts';
+import { minimalEnvironment } from '../../process/minimal-environment.ts';
 import { startWorkerProcess, type WorkerProcess, WorkerProcessEnded } from '../../process/worker-process.ts';
 import type { InspectView } from '../../reports/inspect-view.ts';
 import type { Draft, DraftOfLesson, DraftTrace, JudgedDraft, Look, NamedCandidate } from './workshop.ts';
@@ -51,11 +52,7 @@ export function openWorkshop(): WorkshopProcess {
 const PLACES = ['HOME', 'XDG_CACHE_HOME', 'XDG_CONFIG_HOME', 'XDG_STATE_HOME', 'NODE_COMPILE_CACHE'];
 
 /** Where caches and consents lie, and what warpsmith itself is told. No keys. */
-const passedOn = (): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(process.env).filter(
-      (entry): entry is [string, string] =>
-        entry[1] !== undefined &&
-        (PLACES.includes(entry[0]) || (entry[0].startsWith('WARPSMITH_') && !/KEY|TOKEN/.test(entry[0]))),
-    ),
-  );
+const passedOn = (): Record<string, string> => {
+  const own = Object.keys(process.env).filter((name) => name.startsWith('WARPSMITH_') && !/KEY|TOKEN/.test(name));
+  return minimalEnvironment([...PLACES, ...own]);
+};

@@ -112,8 +112,8 @@ export async function openLesson(text: string): Promise<OpenedLesson> {
   };
 }
 
-/** Judges drafts in a hurry, on virtual devices that stay open. One at a time. */
-export class Workshop implements AsyncDisposable {
+/** Judges drafts in a hurry, one at a time, on virtual devices that stay open until their process ends. */
+export class Workshop {
   readonly #sessions = new Map<string, Session>();
 
   /**
@@ -221,11 +221,6 @@ export class Workshop implements AsyncDisposable {
       await its![Symbol.asyncDispose]();
     }
     return session;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    for (const session of this.#sessions.values()) await session[Symbol.asyncDispose]();
-    this.#sessions.clear();
   }
 }
 

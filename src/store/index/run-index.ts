@@ -210,6 +210,8 @@ function indexOf(database: DatabaseSync): RunIndex {
     all<RunRow & { log?: string }>(`SELECT * FROM runs WHERE 1${sql} ORDER BY id`, values).map(
       ({ log: _log, ...row }) => row,
     );
+  const evaluationsIn = (run: string): EvaluationRow[] =>
+    all('SELECT * FROM evaluations WHERE run = ? ORDER BY rowid', [run]);
   return {
     runs(filter = {}) {
       const { sql, values } = where(filter);
@@ -217,14 +219,14 @@ function indexOf(database: DatabaseSync): RunIndex {
     },
     run(id) {
       const [run] = runsWhere(' AND id = ?', [id]);
-      return run && { run, evaluations: all('SELECT * FROM evaluations WHERE run = ? ORDER BY rowid', [id]) };
+      return run && { run, evaluations: evaluationsIn(id) };
     },
     evaluationsOf: (candidateStart) =>
       all('SELECT * FROM evaluations WHERE substr(candidate, 1, ?) = ? ORDER BY run, rowid', [
         candidateStart.length,
         candidateStart,
       ]),
-    evaluationsIn: (run) => all('SELECT * FROM evaluations WHERE run = ? ORDER BY rowid', [run]),
+    evaluationsIn,
     moves(filter = {}) {
       const { sql, values } = where(filter);
       return all(
