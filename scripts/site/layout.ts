@@ -1,24 +1,20 @@
 import { posix } from 'node:path';
+import { escapeMarkup } from '../../src/reports/markup.ts';
 import type { PageGroup } from './find-pages.ts';
-
-const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-
-export const escapeHtml = (text: string): string => text.replaceAll(/[&<>"]/g, (one) => ENTITIES[one]!);
 
 /** Where a page of the repository lies in the site. */
 export const siteFileOf = (file: string): string =>
   file === 'README.md' ? 'index.html' : file.replace(/\.md$/, '.html');
 
 /** From one file of the site to another. Works from a folder on disk, too. */
-export const relativeTo = (from: string, to: string): string =>
-  posix.relative(posix.dirname(from), to) || posix.basename(to);
+export const relativeTo = (from: string, to: string): string => posix.relative(posix.dirname(from), to);
 
 function navigation(at: string, groups: readonly PageGroup[]): string {
   const parts = groups.map(({ title, pages }) => {
     const items = pages.map(({ file, title: name }) => {
       const target = siteFileOf(file);
       const current = target === at ? ' aria-current="page"' : '';
-      return `<li><a href="${relativeTo(at, target)}"${current}>${escapeHtml(name)}</a></li>`;
+      return `<li><a href="${relativeTo(at, target)}"${current}>${escapeMarkup(name)}</a></li>`;
     });
     const isOpen = title === 'warpsmith' || title === 'Guides' || pages.some(({ file }) => siteFileOf(file) === at);
     return `<details${isOpen ? ' open' : ''}><summary>${title}</summary><ul>${items.join('')}</ul></details>`;
@@ -43,7 +39,7 @@ export function layout({ at, title, body, groups }: PageParts): string {
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escapeHtml(title === 'warpsmith' ? title : `${title} · warpsmith`)}</title>
+<title>${escapeMarkup(title === 'warpsmith' ? title : `${title} · warpsmith`)}</title>
 <link rel="stylesheet" href="${asset('site.css')}">
 <script src="${asset('site.js')}" defer></script>
 </head>

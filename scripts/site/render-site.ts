@@ -2,9 +2,10 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { escapeMarkup } from '../../src/reports/markup.ts';
 import { ROOT } from '../build/compile.ts';
 import { findPages, type PageGroup, type SourcePage } from './find-pages.ts';
-import { escapeHtml, layout, relativeTo, siteFileOf } from './layout.ts';
+import { layout, relativeTo, siteFileOf } from './layout.ts';
 import { renderMarkdown } from './render-markdown.ts';
 import { type SearchedSection, searchScript } from './search.ts';
 
@@ -36,7 +37,7 @@ const sourceFileOf = (file: string): string => (COPIED.test(file) ? file : `${fi
 
 /** A source file as a page. */
 function sourcePage(file: string, text: string, groups: readonly PageGroup[]): string {
-  const body = `<h1>${escapeHtml(file)}</h1>\n<pre><code>${escapeHtml(text)}</code></pre>`;
+  const body = `<h1>${escapeMarkup(file)}</h1>\n<pre><code>${escapeMarkup(text)}</code></pre>`;
   return layout({ at: `${file}.html`, title: file, body, groups });
 }
 

@@ -9,12 +9,13 @@ export interface SearchedSection {
   readonly text: string;
 }
 
-/** Of the index and of who searches it; site.js says the same. */
-export const SEARCH_OPTIONS = { fields: ['title', 'page', 'text'], storeFields: ['title', 'page'] };
+/** Of the index and of who searches it. */
+const SEARCH_OPTIONS = { fields: ['title', 'page', 'text'], storeFields: ['title', 'page'] };
 
-/** A script that gives the page its index: from a folder on disk, a page may load scripts and no data. */
+/** A script that gives the page its index, and the options of it: from a folder on disk, a page may load scripts and no data. */
 export function searchScript(sections: readonly SearchedSection[]): string {
   const index = new MiniSearch<SearchedSection>(SEARCH_OPTIONS);
   index.addAll(sections);
-  return `window.SEARCH_INDEX = ${JSON.stringify(JSON.stringify(index))};\n`;
+  const options = JSON.stringify(SEARCH_OPTIONS);
+  return `window.SEARCH_OPTIONS = ${options};\nwindow.SEARCH_INDEX = ${JSON.stringify(JSON.stringify(index))};\n`;
 }

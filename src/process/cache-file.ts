@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
-import { dirname, isAbsolute, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { sha256 } from './sha256.ts';
+import { xdgFolder } from './xdg-folder.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -18,10 +18,7 @@ export function userCacheFolder(name: string, environment: Environment = process
   const asked = environment[VARIABLE];
   if (asked === 'off') return undefined;
   if (asked) return join(asked, name);
-  const xdg = environment.XDG_CACHE_HOME;
-  // The XDG Base Directory Specification says to ignore relative paths.
-  const cache = xdg !== undefined && isAbsolute(xdg) ? xdg : join(homedir(), '.cache');
-  return join(cache, 'warpsmith', name);
+  return join(xdgFolder('XDG_CACHE_HOME', environment), name);
 }
 
 /** Files go until this share of the limit is left, so that not each new one looks for others to remove. */

@@ -8,9 +8,11 @@ __device__ uint32_t inShared(const void* pointer) {
   return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
-// An mbarrier for one thread that arrives, and for bytes that arrive.
+// An mbarrier for one thread that arrives, and for bytes that arrive. After
+// the fence the copy engine knows it, too.
 __device__ void init(uint64_t* barrier) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(inShared(barrier)) : "memory");
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
 // Arrives, and says how many bytes must arrive before the phase is complete.

@@ -2,7 +2,6 @@
 const root = document.documentElement.dataset.root;
 const input = document.getElementById('search');
 const found = document.getElementById('found');
-const OPTIONS = { fields: ['title', 'page', 'text'], storeFields: ['title', 'page'] };
 const MOST_SHOWN = 12;
 
 const load = (name) =>
@@ -18,7 +17,7 @@ let loading;
 const index = () => {
   loading ??= load('minisearch.js')
     .then(() => load('search-index.js'))
-    .then(() => window.MiniSearch.loadJSON(window.SEARCH_INDEX, OPTIONS));
+    .then(() => window.MiniSearch.loadJSON(window.SEARCH_INDEX, window.SEARCH_OPTIONS));
   return loading;
 };
 

@@ -1,16 +1,11 @@
 import { existsSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
+import { join } from 'node:path';
 import type { LessonFile } from '../../core/lessons/lesson.ts';
 import { writeCacheFile } from '../../process/cache-file.ts';
+import { xdgFolder } from '../../process/xdg-folder.ts';
 
 /** `$XDG_STATE_HOME/warpsmith/course`, or the same below ~/.local/state, with one file per solved lesson. */
-function progressFolder(): string {
-  const named = process.env.XDG_STATE_HOME;
-  // The XDG Base Directory Specification says to ignore relative paths.
-  const state = named !== undefined && isAbsolute(named) ? named : join(homedir(), '.local', 'state');
-  return join(state, 'warpsmith', 'course');
-}
+const progressFolder = (): string => join(xdgFolder('XDG_STATE_HOME'), 'course');
 
 /** Whether this user has solved a lesson, in any folder. */
 export const isSolved = ({ name }: LessonFile): boolean => existsSync(join(progressFolder(), name));

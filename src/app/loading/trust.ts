@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { WarpsmithError } from '../../core/errors.ts';
 import { writeCacheFile } from '../../process/cache-file.ts';
+import { xdgFolder } from '../../process/xdg-folder.ts';
 import { findHeaderFolder } from '../../toolchains/header-pack.ts';
 import { originalFiles } from './original-files.ts';
 import { readFolderFile } from './read-user-file.ts';
@@ -106,12 +106,7 @@ function isNamedInEnvironment(hash: string): boolean {
 const SHORT_HASH = 16;
 
 /** `$XDG_CONFIG_HOME/warpsmith/trusted`, or the same below ~/.config, with one file per hash. */
-function consentFolder(): string {
-  const named = process.env.XDG_CONFIG_HOME;
-  // The XDG Base Directory Specification says to ignore relative paths.
-  const config = named !== undefined && isAbsolute(named) ? named : join(homedir(), '.config');
-  return join(config, 'warpsmith', 'trusted');
-}
+const consentFolder = (): string => join(xdgFolder('XDG_CONFIG_HOME'), 'trusted');
 
 /** SHA-256 over names and contents of all files that may run or be imported. */
 export const hashHostCode = (folder: string): string => hostCode(folder).hash;
