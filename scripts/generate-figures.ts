@@ -18,6 +18,7 @@ import { registerBlocks } from './results/registers.ts';
 import { figures, hardwareBlocks, resultBlocks } from './results/result-blocks.ts';
 import { searchBlocks, searchFigures } from './results/search-blocks.ts';
 import { readSearchRecordings } from './results/search-recording.ts';
+import { throughputBlocks } from './results/throughput.ts';
 import { unrollingBlocks } from './results/unrolling.ts';
 import { speedBlocks } from './results/virtual-gpu-speed.ts';
 
@@ -51,6 +52,7 @@ export const generate = async (): Promise<{ files: Map<string, string>; unusedBl
     ...(await registerBlocks()),
     ...(await unrollingBlocks()),
     ...(await speedBlocks()),
+    ...(await throughputBlocks()),
     ...(await courseBlocks()),
   };
   const files = new Map(

@@ -110,19 +110,20 @@ const priorRow = ({ kind, space, prior, configurations, good, known, ...costs }:
   ...[costs.without, costs.with, costs.shuffled].map(cost),
 ];
 
-/** Evaluations of a kind of spaces, as a share of those without a prior. */
-function priorVerdict(rows: readonly PriorRow[], kind: PriorRow['kind']): string[] {
-  const of = rows.filter((row) => row.kind === kind);
-  if (of.length === 0) return [];
-  const shares = priorShares(of);
+/** Evaluations in some spaces, as a share of those without a prior. */
+function priorVerdict(title: string, rows: readonly PriorRow[]): string[] {
+  if (rows.length === 0) return [];
+  const shares = priorShares(rows);
   const percent = (share: number): string => `${Math.round(100 * share)} %`;
-  return [`${KINDS[kind]} ${percent(shares.with)} with it and ${percent(shares.shuffled)} with a shuffled one`];
+  return [`${title} ${percent(shares.with)} with it and ${percent(shares.shuffled)} with a shuffled one`];
 }
 
 function priorsTable({ rows, seeds, within, evaluations, date, warpsmith }: PriorsRecording): string {
   const columns = ['Space', 'Prior', 'Times', 'settings known', 'good', 'without', 'with the prior', 'shuffled'];
   const kinds = ['public', 'measured', 'predicted'] as const;
-  const sorted = kinds.flatMap((kind) => rows.filter((row) => row.kind === kind));
+  const byKind = kinds.map((kind) => [kind, rows.filter((row) => row.kind === kind)] as const);
+  const sorted = byKind.flatMap(([, of]) => of);
+  const verdicts = [...byKind.flatMap(([kind, of]) => priorVerdict(KINDS[kind], of)), ...priorVerdict('all', rows)];
   return (
     `${markdownTable(
       columns.map((title, place) => (place < 3 ? { title } : right(title))),
@@ -130,7 +131,7 @@ function priorsTable({ rows, seeds, within, evaluations, date, warpsmith }: Prio
     )}\n\n` +
     `Evaluations of the Bayesian strategy until one is good, within ${within} % of the best: median / p90 of ${seeds} seeds and ` +
     `${evaluations} evaluations each, or the median and the seeds that got there. Of the evaluations without a prior (geometric ` +
-    `means of means): ${kinds.flatMap((kind) => priorVerdict(rows, kind)).join('; ')}. Times measured by others: one run of each ` +
+    `means of means): ${verdicts.join('; ')}. Times measured by others: one run of each ` +
     `setting, github.com/schoonhovenrichard/GPU_benchmarking_paper. warpsmith ${warpsmith}, ${date}.`
   );
 }

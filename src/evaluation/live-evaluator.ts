@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { aboutRequest } from '../core/about-request.ts';
 import type { CompileOutcome } from '../core/compiled-code.ts';
 import type { Device } from '../core/device.ts';
 import type { LoadedModule } from '../core/device-values.ts';
@@ -115,22 +116,12 @@ class LiveEvaluation {
   async run(): Promise<Evaluation> {
     const startMs = performance.now();
     this.#request.signal?.throwIfAborted();
-    const { id = 'e0', candidate, workload, seed } = this.#request;
     const judged = await orDeviceTrouble(this.#judge());
     const outcome: Outcome = 'ok' in judged ? { status: judged.status, reason: judged.reason } : judged;
     this.#elapsedMs.total = performance.now() - startMs;
     return {
-      schemaVersion: 1,
-      id,
-      candidate: {
-        id: candidate.id,
-        kernel: candidate.kernel.file.name,
-        folder: candidate.kernel.folder,
-        parameters: candidate.parameters,
-      },
-      device: this.#options.device.identity,
-      workload: { name: workload.name, dimensions: workload.dimensions },
-      seed,
+      ...aboutRequest(this.#request, this.#options.device.identity),
+      seed: this.#request.seed,
       findings: [],
       ...outcome,
       elapsedMs: this.#elapsedMs,

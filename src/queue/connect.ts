@@ -7,11 +7,32 @@ const MOST_RETRY_MS = 2_000;
 
 const retryStrategy = (attempt: number): number => Math.min(attempt * 100, MOST_RETRY_MS);
 
+/** ECONNRESET, ENOTFOUND, EAI_AGAIN …, but none of a certificate or of a program's mistake. */
+const NETWORK_CODE = /^E(?!RR_)/;
+const CLOSED = /^(Connection is closed|Command aborted due to connection close)/;
+
+function isLostConnection(error: Error): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return (typeof code === 'string' && NETWORK_CODE.test(code)) || CLOSED.test(error.message);
+}
+
+/**
+ * Tells errors, each text once: a command that is refused is refused again with every look. Lost connections come back by
+ * themselves; whoever waits for one looks at how long it is gone.
+ */
+export function errorTeller(tell: (text: string) => void): (error: Error) => void {
+  const told = new Set<string>();
+  return (error) => {
+    if (isLostConnection(error) || told.has(error.message)) return;
+    told.add(error.message);
+    tell(`the queue reports: ${error.message}`);
+  };
+}
+
 /** A connection that waits for the queue to come back when it is lost. The caller disconnects it. */
-export function openConnection({ connection }: QueueAccess): Redis {
+export function openConnection({ connection }: QueueAccess, onError: (error: Error) => void): Redis {
   const redis = new Redis({ ...connection, maxRetriesPerRequest: null, retryStrategy });
-  // It connects again by itself; how long it was gone is looked at elsewhere.
-  redis.on('error', () => {});
+  redis.on('error', onError);
   return redis;
 }
 

@@ -1,6 +1,6 @@
 import { type Job, Queue, QueueEvents } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { openConnection } from './connect.ts';
+import { errorTeller, openConnection } from './connect.ts';
 import { whoIsThere } from './presence.ts';
 import { type QueueAccess, queueFailure } from './queue-access.ts';
 import type { Sealed } from './seal.ts';
@@ -58,20 +58,22 @@ export class JobQueue {
   readonly #pending = new Map<string, Pending>();
   readonly #timer: NodeJS.Timeout;
   readonly #onTrouble: (text: string) => void;
+  readonly #onError: (error: Error) => void;
   #goneSinceMs: number | undefined;
 
-  /** @param onTrouble told what was refused, and when the queue is gone. */
+  /** @param onTrouble told what was refused, by us or by the queue, and when the queue is gone. */
   constructor(access: QueueAccess, name: string, onTrouble: (text: string) => void = () => {}) {
     this.#access = access;
     this.#name = name;
     this.#onTrouble = onTrouble;
-    this.redis = openConnection(access);
+    this.#onError = errorTeller(onTrouble);
+    this.redis = openConnection(access, this.#onError);
     // It listens, which blocks a connection.
-    this.#listening = openConnection(access);
+    this.#listening = openConnection(access, this.#onError);
     this.#queue = new Queue(name, { connection: this.redis, prefix: PREFIX });
     this.#events = new QueueEvents(name, { connection: this.#listening, prefix: PREFIX });
-    this.#queue.on('error', () => {});
-    this.#events.on('error', () => {});
+    this.#queue.on('error', this.#onError);
+    this.#events.on('error', this.#onError);
     const look = ({ jobId }: { jobId: string }): void => this.#look(jobId);
     this.#events.on('completed', look);
     this.#events.on('failed', look);
@@ -81,7 +83,7 @@ export class JobQueue {
   /**
    * The answer to a job. A job that the queue lost is asked for again.
    *
-   * @throws JobFailed; WarpsmithError `queue-lost`; the signal's reason.
+   * @throws JobFailed; WarpsmithError `queue-lost` or `queue-refuses`; the signal's reason.
    */
   ask(ask: Ask): Promise<string> {
     ask.signal?.throwIfAborted();
@@ -157,9 +159,19 @@ export class JobQueue {
         await this.#attend(pending);
       }
     } catch (error) {
-      this.#settle(id, ({ reject }) => reject(error));
+      this.#settle(id, ({ reject }) => reject(this.#explain(error)));
     }
     pending.isBusy = false;
+  }
+
+  #explain(error: unknown): unknown {
+    if (!(error instanceof Error) || error.name !== 'ReplyError') return error;
+    return queueFailure(
+      'queue-refuses',
+      this.#access,
+      `The queue at ${this.#access.shown} refuses a job: ${error.message}`,
+      'Give it memory, and the user permissions; then `warpsmith resume` continues the run.',
+    );
   }
 
   async #attend(pending: Pending): Promise<void> {
@@ -205,6 +217,6 @@ export class JobQueue {
   }
 
   async #remove(id: string): Promise<void> {
-    await this.#queue.remove(id).catch(() => 0);
+    await this.#queue.remove(id).catch(this.#onError);
   }
 }

@@ -1,6 +1,6 @@
 import { UnrecoverableError, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { openConnection } from './connect.ts';
+import { errorTeller, openConnection } from './connect.ts';
 import { ANSWER, JOB, PREFIX } from './job-queue.ts';
 import { announce } from './presence.ts';
 import type { QueueAccess } from './queue-access.ts';
@@ -20,7 +20,8 @@ export interface JobWorkerOptions {
   readonly said: string;
   /** Answers a job that was signed with our key. */
   readonly answer: (body: string, tools: { readonly redis: Redis; readonly signal: AbortSignal }) => Promise<string>;
-  readonly onRefused?: (reason: string) => void;
+  /** Told what was refused, by us or by the queue. */
+  readonly onTrouble?: (text: string) => void;
   /** Shorter in tests. */
   readonly leaseMs?: number;
 }
@@ -37,27 +38,28 @@ export class JobWorker {
 
   constructor(options: JobWorkerOptions) {
     const { access, queue, said, leaseMs = LEASE_MS } = options;
-    this.#redis = openConnection(access);
+    const onError = errorTeller((text) => options.onTrouble?.(text));
+    this.#redis = openConnection(access, onError);
     this.#worker = new Worker<Sealed, Sealed>(queue, (job) => this.#work(job, options), {
       connection: this.#redis,
       prefix: PREFIX,
       concurrency: 1,
       lockDuration: leaseMs,
-      // Redis takes whole milliseconds only; a fraction would fail every look, unheard.
+      // Redis takes whole milliseconds only; a fraction would fail every look.
       stalledInterval: Math.ceil(leaseMs / LOOKS_PER_LEASE),
       maxStalledCount: MOST_STALLED,
     });
-    this.#worker.on('error', () => {});
-    this.#presence = announce(this.#redis, access.seal, said);
+    this.#worker.on('error', onError);
+    this.#presence = announce(this.#redis, access.seal, { said, onError });
   }
 
   async #work(job: { readonly id?: string; readonly data: Sealed }, options: JobWorkerOptions): Promise<Sealed> {
-    const { access, queue, answer, onRefused } = options;
+    const { access, queue, answer, onTrouble } = options;
     const id = job.id ?? '';
     const body = access.seal.open(JOB(queue, id), job.data);
     if (body === undefined) {
       const reason = `job ${id} was not signed with our key; it is not run`;
-      onRefused?.(reason);
+      onTrouble?.(reason);
       throw new UnrecoverableError(reason);
     }
     this.isBusy = true;

@@ -8,11 +8,17 @@ const HEARTBEAT_MS = 3_000;
 /** After this long without a heartbeat a worker counts as gone. */
 const GONE_AFTER_MS = 12_000;
 
-/** Says that a worker is there, until it is stopped. @param said what it says of itself. */
-export function announce(redis: Redis, seal: Seal, said: string): { stop(): Promise<void> } {
+interface Announced {
+  /** What the worker says of itself. */
+  readonly said: string;
+  readonly onError: (error: Error) => void;
+}
+
+/** Says that a worker is there, until it is stopped. */
+export function announce(redis: Redis, seal: Seal, { said, onError }: Announced): { stop(): Promise<void> } {
   const key = `${KEYS}${randomUUID()}`;
   const sealed = JSON.stringify(seal.close(PURPOSE, said));
-  const beat = (): void => void redis.set(key, sealed, 'PX', GONE_AFTER_MS).catch(() => {});
+  const beat = (): void => void redis.set(key, sealed, 'PX', GONE_AFTER_MS).catch(onError);
   beat();
   const timer = setInterval(beat, HEARTBEAT_MS);
   return {

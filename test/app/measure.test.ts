@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { loadKernel } from '../../src/app/loading/load-kernel.ts';
 import { measureProblem } from '../../src/app/measure.ts';
 import { chooseWorkload } from '../../src/app/workload.ts';
+import { aboutRequest } from '../../src/core/about-request.ts';
 import { makeCandidate } from '../../src/core/candidate.ts';
 import type { Evaluation, EvaluationRequest } from '../../src/core/evaluation.ts';
 import type { Measurement } from '../../src/core/measurement.ts';
@@ -69,19 +70,10 @@ const measurementOf = (contender: string, ns: number): Measurement => {
 const device = { id: 'cuda:0', kind: 'cuda', name: 'NVIDIA H200' } as const;
 
 const evaluationOf = (
-  { candidate, workload, id = 'e0' }: EvaluationRequest,
+  request: EvaluationRequest,
   rest: Pick<Evaluation, 'status'> & Partial<Evaluation>,
 ): Evaluation => ({
-  schemaVersion: 1,
-  id,
-  candidate: {
-    id: candidate.id,
-    kernel: candidate.kernel.file.name,
-    folder: candidate.kernel.folder,
-    parameters: candidate.parameters,
-  },
-  device,
-  workload: { name: workload.name, dimensions: workload.dimensions },
+  ...aboutRequest(request, device),
   findings: [],
   elapsedMs: { compile: 0, verify: 0, time: 0, total: 0 },
   ...rest,

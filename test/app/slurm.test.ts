@@ -30,7 +30,7 @@ describe.skipIf(!slurmHere.isThere || !redis.isThere)(`workers ${slurmHere.title
     const started = await slurm({ ...asked, words }, surroundings());
     expect(started.jobs).toEqual([expect.stringMatching(/^\d+$/)]);
     const access = queueAccess(server.address, server.environment);
-    const connection = openConnection(access);
+    const connection = openConnection(access, () => {});
     await expect
       .poll(async () => (await whoIsThere(connection, access.seal)).length, { timeout: 60_000, interval: 500 })
       .toBe(2);

@@ -1,3 +1,4 @@
+import { aboutRequest } from '../../src/core/about-request.ts';
 import { inProcess } from '../../src/core/call-reference.ts';
 import { makeCandidate } from '../../src/core/candidate.ts';
 import type { DeviceSpec } from '../../src/core/device-spec.ts';
@@ -139,16 +140,7 @@ export function scriptedEvaluator(
 function evaluationOf(request: EvaluationRequest, verdict: Verdict): Evaluation {
   const { ns = 1000, status = 'passed' } = verdict;
   return {
-    schemaVersion: 1,
-    id: request.id ?? 'e0',
-    candidate: {
-      id: request.candidate.id,
-      kernel: request.candidate.kernel.file.name,
-      folder: request.candidate.kernel.folder,
-      parameters: request.candidate.parameters,
-    },
-    device: { id: 'virtual:l4', kind: 'virtual', name: 'NVIDIA L4 (virtual)' },
-    workload: { name: request.workload.name, dimensions: request.workload.dimensions },
+    ...aboutRequest(request, { id: 'virtual:l4', kind: 'virtual', name: 'NVIDIA L4 (virtual)' }),
     status,
     findings: verdict.findings ?? (status === 'passed' ? [finding('bank-conflicts')] : []),
     elapsedMs: { compile: 0, verify: 0, time: 0, total: 0 },

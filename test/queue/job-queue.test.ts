@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Queue } from 'bullmq';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { sha256 } from '../../src/process/sha256.ts';
-import { checkQueue, openConnection } from '../../src/queue/connect.ts';
+import { checkQueue, errorTeller, openConnection } from '../../src/queue/connect.ts';
 import { type Ask, JobFailed, JobQueue } from '../../src/queue/job-queue.ts';
 import { JobWorker, type JobWorkerOptions } from '../../src/queue/job-worker.ts';
 import { whoIsThere } from '../../src/queue/presence.ts';
@@ -12,6 +12,8 @@ import { type QueueAccess, queueAccess } from '../../src/queue/queue-access.ts';
 import { Seal } from '../../src/queue/seal.ts';
 import { getFile, putFiles } from '../../src/queue/shared-files.ts';
 import { type RedisServer, redis, startRedis } from '../support/redis.ts';
+
+const code = (expected: string) => expect.objectContaining({ details: expect.objectContaining({ code: expected }) });
 
 /** Three looks in one do not take whole milliseconds, as in the default. */
 const LEASE_MS = 700;
@@ -64,6 +66,27 @@ describe('a seal', () => {
     ['no object', 'job a', 'body'],
     ['nothing', 'job a', null],
   ])('refuses %s', (_what, purpose, other) => expect(seal.open(purpose, other)).toBeUndefined());
+});
+
+describe('an error of a queue', () => {
+  const toldOf = (...errors: Error[]): string[] => {
+    const told: string[] = [];
+    const tell = errorTeller((text) => void told.push(text));
+    for (const error of errors) tell(error);
+    return told;
+  };
+  const withCode = (message: string, code: string): Error => Object.assign(new Error(message), { code });
+
+  it('is told once', () => {
+    const error = new Error('ERR value is not an integer or out of range');
+    expect(toldOf(error, error)).toEqual([`the queue reports: ${error.message}`]);
+    expect(toldOf(withCode('it expired', 'CERT_HAS_EXPIRED'))).toHaveLength(1);
+  });
+
+  it('is not told if only the connection is lost', () => {
+    const lost = [withCode('read ECONNRESET', 'ECONNRESET'), withCode('', 'EAI_AGAIN')];
+    expect(toldOf(...lost, new Error('Connection is closed.'))).toEqual([]);
+  });
 });
 
 describe.skipIf(!redis.isThere)(`a queue ${redis.title}`, () => {
@@ -148,14 +171,31 @@ describe.skipIf(!redis.isThere)(`a queue ${redis.title}`, () => {
     await server.start();
     workerOf(upper);
     expect(await answer).toBe('BODY OF A');
-    expect(troubles.at(-1)).toContain('is back');
+    // A connection that is lost is no error of its own.
+    expect(troubles).toEqual([expect.stringContaining('is gone; waiting for it'), expect.stringContaining('is back')]);
   }, 30_000);
+
+  it('tells what the queue refuses, each text once', async () => {
+    const queue = queueOf();
+    const told: string[] = [];
+    const worker = workerOf(upper, { onTrouble: (text) => void told.push(text) });
+    await queue.ask(ask('a'));
+    await queue.redis.config('SET', 'maxmemory', '1');
+    try {
+      await expect.poll(() => told, { timeout: 10_000 }).toContainEqual(expect.stringContaining('OOM'));
+      await expect(queue.ask(ask('b'))).rejects.toEqual(code('queue-refuses'));
+    } finally {
+      await queue.redis.config('SET', 'maxmemory', '0');
+    }
+    await worker.close(0);
+    expect(new Set(told).size).toBe(told.length);
+  });
 
   it('runs no job that was not signed with the key, nor one that was signed for another name', async () => {
     const queue = queueOf();
     const run: string[] = [];
     const refused: string[] = [];
-    const forger = new Queue(name, { connection: openConnection(access), prefix: 'warpsmith' });
+    const forger = new Queue(name, { connection: openConnection(access, () => {}), prefix: 'warpsmith' });
     open.push({ close: async () => void (await forger.close()) });
     const forged = new Seal('another key of forty characters or so....').close(`job ${name} forged`, 'rm -rf');
     const copied = access.seal.close(`job ${name} original`, 'body of original');
@@ -167,7 +207,7 @@ describe.skipIf(!redis.isThere)(`a queue ${redis.title}`, () => {
         run.push(body);
         return body;
       },
-      { onRefused: (reason) => void refused.push(reason) },
+      { onTrouble: (reason) => void refused.push(reason) },
     );
     await queue.ask(ask('a'));
     expect(run).toEqual(['body of a']);
@@ -248,8 +288,6 @@ describe.skipIf(!redis.isThere)(`a queue ${redis.title}`, () => {
 });
 
 describe.skipIf(!redis.isThere)(`a queue that can't be used, ${redis.title}`, () => {
-  const code = (expected: string) => expect.objectContaining({ details: expect.objectContaining({ code: expected }) });
-
   it('knows another password, lets in everybody, or does not answer', async () => {
     const open = await startRedis('');
     const closed = await startRedis();

@@ -7,7 +7,7 @@ import type { Problem } from '../../core/problem.ts';
 import { queueNameOf } from '../../evaluation/pool/job.ts';
 import { QueuePool } from '../../evaluation/pool/queue-pool.ts';
 import { codeFingerprint } from '../../process/code-fingerprint.ts';
-import { checkQueue, openConnection } from '../../queue/connect.ts';
+import { checkQueue, errorTeller, openConnection } from '../../queue/connect.ts';
 import { JobQueue } from '../../queue/job-queue.ts';
 import { whoIsThere } from '../../queue/presence.ts';
 import { type QueueAccess, queueAccess } from '../../queue/queue-access.ts';
@@ -73,7 +73,10 @@ async function firstWorkers(
   wanted: string,
   { signal, onStep }: Options,
 ): Promise<WorkerDescription> {
-  const redis = openConnection(access);
+  const redis = openConnection(
+    access,
+    errorTeller((text) => onStep?.(text)),
+  );
   const untilMs = performance.now() + LONGEST_WAIT_MS;
   try {
     for (let isFirst = true; ; isFirst = false) {

@@ -58,7 +58,7 @@ async function takeJobs(
     access,
     queue: queueNameOf(offers),
     said: JSON.stringify(description),
-    onRefused: onStep,
+    onTrouble: onStep,
     async answer(body, { redis, signal }) {
       const sent = await answerSent(body, {
         seat,

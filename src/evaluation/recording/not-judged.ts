@@ -1,22 +1,10 @@
+import { aboutRequest } from '../../core/about-request.ts';
 import type { DeviceIdentity } from '../../core/device.ts';
 import type { Evaluation, EvaluationRequest } from '../../core/evaluation.ts';
 
 /** What is said of a candidate that nobody could judge. It blames no candidate. */
-export const notJudged = (
-  { id = 'e0', candidate, workload }: EvaluationRequest,
-  device: DeviceIdentity,
-  reason: string,
-): Evaluation => ({
-  schemaVersion: 1,
-  id,
-  candidate: {
-    id: candidate.id,
-    kernel: candidate.kernel.file.name,
-    folder: candidate.kernel.folder,
-    parameters: candidate.parameters,
-  },
-  device,
-  workload: { name: workload.name, dimensions: workload.dimensions },
+export const notJudged = (request: EvaluationRequest, device: DeviceIdentity, reason: string): Evaluation => ({
+  ...aboutRequest(request, device),
   status: 'device-failed',
   reason,
   findings: [],
