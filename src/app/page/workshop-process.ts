@@ -52,7 +52,7 @@ export function openWorkshop(): WorkshopProcess {
 const PLACES = ['HOME', 'XDG_CACHE_HOME', 'XDG_CONFIG_HOME', 'XDG_STATE_HOME', 'NODE_COMPILE_CACHE'];
 
 /** Where caches and consents lie, and what warpsmith itself is told. No keys. */
-const passedOn = (): Record<string, string> => {
+function passedOn(): Record<string, string> {
   const own = Object.keys(process.env).filter((name) => name.startsWith('WARPSMITH_') && !/KEY|TOKEN/.test(name));
   return minimalEnvironment([...PLACES, ...own]);
-};
+}
