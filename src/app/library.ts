@@ -2,6 +2,7 @@ import { WarpsmithError } from '../core/errors.ts';
 import type { Evaluation } from '../core/evaluation.ts';
 import { suggestName } from '../core/nearest-name.ts';
 import { COMMANDS, type CommandName } from '../core/requests/commands.ts';
+import { RELEASE } from '../core/requests/options.ts';
 import { completeRequest, type RequestOf } from '../core/requests/request.ts';
 import type { CompareView } from '../reports/documents/compare.ts';
 import type { GateView } from '../reports/documents/gate.ts';
@@ -18,7 +19,7 @@ import { type OptimizeOutcome, type OptimizeRequest, optimizeProblem } from './o
 import type { OnDevice, Surroundings } from './session.ts';
 
 /** What a command is asked, with what surrounds it: an `AbortSignal`, a question for trust, a listener for steps. */
-export type Asked<N extends CommandName> = RequestOf<N> & Surroundings;
+export type Asked<N extends CommandName> = Omit<RequestOf<N>, keyof typeof RELEASE> & Surroundings;
 
 /** Fields of every request that are no options of its command. */
 const SURROUNDING: readonly string[] = ['signal', 'askTrust', 'onStep', 'onEvent', 'onStage'];
@@ -26,7 +27,7 @@ const SURROUNDING: readonly string[] = ['signal', 'askTrust', 'onStep', 'onEvent
 /** JavaScript does not look at types: a misspelt field would be left out in silence. @throws WarpsmithError `unknown-field`. */
 function refuseUnknown(name: CommandName, request: object, others: readonly string[] = []): void {
   const all = [...Object.keys(COMMANDS[name].arguments), ...Object.keys(COMMANDS[name].options), ...SURROUNDING];
-  const known = all.filter((field) => !others.includes(field));
+  const known = all.filter((field) => !Object.hasOwn(RELEASE, field) && !others.includes(field));
   const unknown = Object.keys(request).find((field) => !known.includes(field));
   if (unknown === undefined) return;
   throw new WarpsmithError({

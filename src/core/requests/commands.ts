@@ -35,6 +35,7 @@ import {
   option,
   output,
   parameters,
+  RELEASE,
   RUN_FILTER,
   RUN_STRATEGIES,
   SPREADING,
@@ -315,6 +316,7 @@ export const COMMANDS = {
       ),
       ...AUTHOR,
       ...AGENTS,
+      ...RELEASE,
       ...STORE,
     },
   },
@@ -340,6 +342,11 @@ export const COMMANDS = {
       idleMinutes: option('--idle-minutes <minutes>', positive(), 'end after this long without a candidate', {
         defaultHelp: 'never',
       }),
+      ...RELEASE,
+      releaseAfterMinutes: {
+        ...RELEASE.releaseAfterMinutes,
+        help: 'end after this long without a candidate, and release the GPU; however it ends, so long after the last one',
+      },
     },
   },
   slurm: {
@@ -369,7 +376,7 @@ export const COMMANDS = {
     summary: 'continue a run that was interrupted or killed',
     group: 'optimise',
     arguments: { run: runOrLatest },
-    options: { trust, ...LARGER_BUDGETS, ...LARGER_AUTHOR_BUDGETS, ...STORE },
+    options: { trust, ...LARGER_BUDGETS, ...LARGER_AUTHOR_BUDGETS, ...RELEASE, ...STORE },
   },
   report: {
     summary: 'print the report of a run, or compare two',

@@ -1,5 +1,18 @@
 import { DTYPES } from '../dtype.ts';
-import { choice, FLAG, integer, type Kind, PARAMETERS, PATH, positive, TEXT, TEXTS, WORKERS } from './kinds.ts';
+import {
+  COMMAND_WORDS,
+  choice,
+  FLAG,
+  integer,
+  type Kind,
+  PARAMETERS,
+  PATH,
+  positive,
+  TEXT,
+  TEXTS,
+  WORKERS,
+  zeroOrMore,
+} from './kinds.ts';
 
 /** Completions that a shell offers for a value, besides the words of a {@link choice}. */
 export type Completed =
@@ -252,6 +265,33 @@ export const BUDGETS = {
   }),
   maximumMoney: option('--max-money <amount>', positive(), 'budget in money, with --gpu-price', {
     onlyOnGpus: `${NO_GPU_TIME}, which is what costs money`,
+  }),
+} as const satisfies Options;
+
+/** Two weeks, which a timer takes. */
+const LONGEST_LEASE_MINUTES = 20_160;
+
+/** How a rented GPU is given back. Only the command line has a process to end by then. */
+export const RELEASE = {
+  releaseCommand: option(
+    '--release-command <words>',
+    COMMAND_WORDS,
+    'what gives a rented GPU back, run once at the end: an executable, or a JSON array of it and its arguments',
+  ),
+  releaseAfterMinutes: option(
+    '--release-after <minutes>',
+    zeroOrMore(LONGEST_LEASE_MINUTES),
+    'from the end of the work, however it ends, to the release',
+    { defaultHelp: '5' },
+  ),
+  deadlineMinutes: option(
+    '--deadline <minutes>',
+    positive(LONGEST_LEASE_MINUTES),
+    'from the start to the release at the latest, whatever hangs',
+    { defaultHelp: 'none' },
+  ),
+  releaseTimeoutSeconds: option('--release-timeout <seconds>', positive(3600), 'limit of the release command', {
+    defaultHelp: '120',
   }),
 } as const satisfies Options;
 
