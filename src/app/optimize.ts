@@ -37,6 +37,7 @@ import { refuseAuthorConflicts } from './author/author-options.ts';
 import type { ServeTurn } from './author/command/command-author.ts';
 import { openAuthors } from './author/open-authors.ts';
 import { rooflineOf, vetoBoundFor } from './bounds.ts';
+import { type GpuPriceOfRun, gpuPriceOf } from './gpu-price.ts';
 import { hashProblemFiles } from './loading/hash-problem-files.ts';
 import { ensureTrustedFor } from './loading/trust.ts';
 import { askedPrior } from './prior/asked-prior.ts';
@@ -181,7 +182,7 @@ export async function prepareRun(asked: OptimizeRequest): Promise<PreparedRun> {
   await ensureTrustedFor(request, problem);
   return {
     request: { ...request, target: folder, queueScope: request.queueScope ?? queueScopeOf(request) },
-    budgets: request.budgets ?? budgetsOf(request),
+    budgets: request.budgets ?? budgetsOf(request, await gpuPriceOf({ ...request, device: asked.device })),
     problem,
     workloads: chooseObjective(problem.file, request.workloads, request.cache),
     start: makeCandidate(start, completeParameters(start.file, request.parameters)),
@@ -364,8 +365,9 @@ function bestPaths(run: RunFolder, result: RunResult): { bestFolder?: string; be
 const DEFAULT_MAXIMUM_EVALUATIONS = 30;
 
 /** @throws WarpsmithError `money-needs-a-price`. */
-function budgetsOf(request: RequestOf<'optimize'>): Budgets {
-  const { maximumMinutes = null, maximumGpuMinutes = null, maximumMoney = null, gpuPricePerHour = null } = request;
+function budgetsOf(request: RequestOf<'optimize'>, price: GpuPriceOfRun): Budgets {
+  const { maximumMinutes = null, maximumGpuMinutes = null, maximumMoney = null } = request;
+  const { gpuPricePerHour } = price;
   if (maximumMoney !== null && gpuPricePerHour === null) {
     throw new WarpsmithError({
       code: 'money-needs-a-price',
@@ -373,10 +375,10 @@ function budgetsOf(request: RequestOf<'optimize'>): Budgets {
       path: '--max-money',
       received: String(maximumMoney),
       expected: '--gpu-price as well, per hour and in the same currency',
-      hint: 'For example --max-money 5 --gpu-price 3.50.',
+      hint: 'For example --max-money 5 --gpu-price 3.50, or --gpu-price auto for a listed price.',
     });
   }
   const isOtherwiseLimited = maximumMinutes !== null || maximumGpuMinutes !== null || maximumMoney !== null;
   const maximumEvaluations = request.maximumEvaluations ?? (isOtherwiseLimited ? null : DEFAULT_MAXIMUM_EVALUATIONS);
-  return { maximumEvaluations, allowance: null, maximumMinutes, maximumGpuMinutes, maximumMoney, gpuPricePerHour };
+  return { maximumEvaluations, allowance: null, maximumMinutes, maximumGpuMinutes, maximumMoney, ...price };
 }

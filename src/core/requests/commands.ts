@@ -2,6 +2,7 @@ import {
   choice,
   choices,
   FLAG,
+  GPU_PRICE,
   IDENTIFIER,
   integer,
   NAME,
@@ -300,7 +301,15 @@ export const COMMANDS = {
         isLogged: true,
       }),
       ...BUDGETS,
-      gpuPricePerHour: option('--gpu-price <price>', positive(), 'price of a GPU hour, for the ledger'),
+      gpuPricePerHour: option(
+        '--gpu-price <price>',
+        GPU_PRICE,
+        'price of a GPU hour, for the ledger; or a listed one: auto, a GPU such as h200, or one of a provider: h100-sxm@lambda',
+      ),
+      prices: option('--prices <file>', PATH, 'a list of prices, for --gpu-price by name', {
+        completes: 'file',
+        defaultHelp: "warpsmith's own list, each price with its date",
+      }),
       goal: option('--goal <goal>', TEXT, 'stop at this speed-up (2x) or time (50us)'),
       patience: option(
         '--patience <count>',

@@ -1,4 +1,5 @@
 import { WarpsmithError } from '../errors.ts';
+import { GPU_PRICE_PATTERN } from '../gpu-prices.ts';
 import type { ParameterValues } from '../kernel.ts';
 import { assignments } from '../values.ts';
 
@@ -71,6 +72,18 @@ export const zeroOrMore = (maximum: number): Kind<number> =>
     if (value >= 0 && value <= maximum) return value;
     throw badValue(flag, text, `a number from 0 to ${maximum}`, `For example ${flag} 5`);
   });
+
+/** A price, or whose price is to be looked up. */
+export const GPU_PRICE: Kind<number | string> = {
+  schema: { type: ['number', 'string'], exclusiveMinimum: 0, examples: [3.5, 'auto', 'h200', 'h100-sxm@lambda'] },
+  read(flag, text) {
+    const value = text.trim() === '' ? Number.NaN : Number(text);
+    if (value > 0 && value < Number.POSITIVE_INFINITY) return value;
+    if (Number.isNaN(value) && GPU_PRICE_PATTERN.test(text)) return text;
+    throw badValue(flag, text, 'a positive number, auto, or a GPU such as h200', `For example ${flag} 3.50`);
+  },
+  write: (flag, value) => [flag, String(value)],
+};
 
 /** A share in percent; the sign may be left out. */
 export const percent = (maximum: number): Kind<number> => ({
