@@ -42,6 +42,7 @@ import { hashProblemFiles } from './loading/hash-problem-files.ts';
 import { ensureTrustedFor } from './loading/trust.ts';
 import { askedPrior } from './prior/asked-prior.ts';
 import { priorOfStore } from './prior/prior-of-store.ts';
+import { refuseEnergyWithoutGpu } from './refuse-energy.ts';
 import { writeReport } from './report.ts';
 import type { DrawSeed } from './seed.ts';
 import type { OnDevice, Session } from './session.ts';
@@ -177,6 +178,7 @@ export async function prepareRun(asked: OptimizeRequest): Promise<PreparedRun> {
   refuseUselessPrior(request);
   refuseAuthorConflicts(request);
   refuseSeveralWorkers({ ...request, device: asked.device });
+  refuseEnergyWithoutGpu(request.energy, request.queue === undefined ? asked.device : (request.workers ?? ''));
   const goal = request.goal === undefined ? undefined : parseGoal(request.goal);
   const { folder, problem, start, rungs } = await loadProblemTarget(request.target, request.dtype);
   await ensureTrustedFor(request, problem);
@@ -250,7 +252,7 @@ export async function runLoop(
   past: { priors: Priors; history?: readonly RecordedEvent[]; extendedBudgets?: Budgets },
 ): Promise<OptimizeOutcome> {
   const { request, problem, workloads, start, rungs, goal } = prepared;
-  const { signal, strategy, exploring, ablation, requireSanitizer, patience } = request;
+  const { signal, strategy, exploring, ablation, requireSanitizer, energy, patience } = request;
   const drawn = seedsOf(prepared, session);
   const seed = request.seed ?? drawn();
   // Whatever an author's run draws follows from its seed, so that a transcript gives the same run again.
@@ -295,6 +297,7 @@ export async function runLoop(
         exploring,
         ablation,
         requireSanitizer,
+        energy,
         patience,
         goal,
         signal,

@@ -25,6 +25,7 @@ import {
   DEVICE_OF_RUN,
   dtype,
   EVIDENCE,
+  energy,
   FAIL_ON,
   GUIDED,
   HANDED_OVER,
@@ -191,6 +192,7 @@ export const COMMANDS = {
       ...DEVICE,
       ...JUDGING,
       ...EVIDENCE,
+      energy,
       quick: option(
         '--quick',
         FLAG,
@@ -247,6 +249,7 @@ export const COMMANDS = {
       ...MEASURING,
       tier: { ...tier, help: 'how long to measure: screen or accept', onlyOnGpus: undefined, default: 'accept' },
       blocks: option('--blocks <count>', integer(1, 10_000), 'a fixed number of blocks'),
+      energy,
       ...BASELINES,
     },
   },
@@ -317,6 +320,10 @@ export const COMMANDS = {
         'stop the search after so many evaluations in a row without a faster kernel',
         { isLogged: true },
       ),
+      energy: {
+        ...energy,
+        help: 'also measure joules per launch sequence of the confirmed best and the start; GPUs only',
+      },
       requireSanitizer: option(
         '--require-sanitizer',
         FLAG,
@@ -584,6 +591,7 @@ export const COMMANDS = {
         { default: {} },
       ),
       ...MEASURING,
+      energy,
       failOn: option('--fail-on <what>', choice(FAIL_ON), 'exit with 1 if the candidate is slower, or not-faster'),
       note: ATTEMPT.note,
       journal: ATTEMPT.journal,

@@ -216,6 +216,10 @@ export const BASELINES = {
   ),
 } as const satisfies Options;
 
+export const energy = option('--energy', FLAG, 'also measure joules per launch sequence, by NVML; GPUs only', {
+  isLogged: true,
+});
+
 /** Options for evidence beside a time, on real GPUs. */
 export const EVIDENCE = {
   ...BASELINES,
