@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { EXIT, WarpsmithError } from '../core/errors.ts';
 import { withoutGuardMark } from './guard.ts';
@@ -30,7 +29,7 @@ export class Lease {
   private constructor(child: ChildProcess, file: string, onLost: () => void) {
     this.#child = child;
     this.#file = file;
-    createInterface({ input: child.stdout! }).on('line', (line) => this.#hear(JSON.parse(line) as LeaseMessage));
+    child.on('message', (message: LeaseMessage) => this.#hear(message));
     const gone = () => {
       if (this.#isGone) return;
       this.#isGone = true;
@@ -38,8 +37,8 @@ export class Lease {
       if (this.#heard.has('held') && !this.#heard.has('released')) onLost();
     };
     child.once('error', gone);
-    child.once('close', gone);
-    child.stdin!.on('error', () => {});
+    // Comes after every message, however it ends.
+    child.once('disconnect', gone);
     // It is waited for only where somebody asks.
     child.unref();
     this.#holdParent(false);
@@ -57,7 +56,7 @@ export class Lease {
       env: withoutGuardMark(process.env),
       detached: true,
       shell: false,
-      stdio: ['pipe', 'pipe', 'ignore'],
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     });
     const lease = new Lease(child, file, onLost);
     lease.#say({ ...terms, file, parent: process.pid } satisfies LeaseTerms);
@@ -87,8 +86,8 @@ export class Lease {
     for (const tell of this.#waiting.values()) tell(undefined);
   }
 
-  #say(line: object): void {
-    this.#child.stdin?.write(`${JSON.stringify(line)}\n`);
+  #say(message: LeaseTerms | LeaseEnded): void {
+    if (this.#child.connected) this.#child.send(message, () => {});
   }
 
   #hear(message: LeaseMessage): void {
@@ -111,8 +110,8 @@ export class Lease {
 
   /** Whether this process stays for what the other says. */
   #holdParent(holds: boolean): void {
-    for (const pipe of [this.#child.stdin, this.#child.stdout])
-      (pipe as unknown as Record<'ref' | 'unref', () => void>)[holds ? 'ref' : 'unref']();
+    if (holds) this.#child.channel?.ref();
+    else this.#child.channel?.unref();
   }
 }
 

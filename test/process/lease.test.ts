@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import type { AskedTerms } from '../../src/process/lease.ts';
@@ -62,8 +62,10 @@ test('the GPU is released once, with the parent’s environment, though the pare
 });
 
 test('the deadline holds for a parent that hangs: it is interrupted, then killed, then the GPU is released', async () => {
-  const { env, command, releases } = rented();
+  const { env, command, releases, file } = rented();
   const { parent, said } = await startParent({ command, afterMs: 60_000, deadlineMs: 1000, graceMs: 600 }, env);
+  // Nor may a disk that can't be written keep the GPU.
+  rmSync(dirname(file), { recursive: true });
   const [, signal] = await once(parent, 'exit');
   expect([signal, said()]).toEqual(['SIGKILL', 'held\ninterrupted\n']);
   await eventually(() => releases().length > 0);
