@@ -94,6 +94,7 @@ test('a release that fails is told, with its exit code, by the command and by do
   const command = JSON.stringify(['sh', '-c', 'echo no such pod >&2; exit 4']);
   const words = ['optimize', 'no-such-problem', '--release-command', command, '--release-after', '0'];
   const { code, stderr } = await runCli(words, { env });
+  expect(stderr).toMatch(/^The GPU is released when the work has ended, by sh\.\n/);
   expect(stderr).toContain('The GPU is NOT released: sh exited 4: no such pod. Release it by hand.');
   expect(code).toBe(5);
   expect(describeLease(file)).toEqual({
