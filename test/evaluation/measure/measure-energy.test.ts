@@ -1,12 +1,14 @@
 import { expect, test } from 'vitest';
+import { inProcess } from '../../../src/core/call-reference.ts';
 import type { MeasuredEnergy } from '../../../src/core/energy.ts';
 import type { EvaluationRequest } from '../../../src/core/evaluation.ts';
+import type { KernelFile } from '../../../src/core/kernel.ts';
 import type { GpuState } from '../../../src/core/measurement.ts';
 import { createLiveEvaluator } from '../../../src/evaluation/live-evaluator.ts';
 import { createExpectationCache } from '../../../src/evaluation/oracle/expectation-cache.ts';
 import { evaluationDocument } from '../../../src/reports/documents/evaluation.ts';
 import { formatJoules } from '../../../src/reports/sections/energy.ts';
-import { createFakeDevice } from '../../support/fake-device.ts';
+import { createFakeDevice, type FakeKernel } from '../../support/fake-device.ts';
 import { createFakeToolchain } from '../../support/fake-toolchain.ts';
 import { IDLE_W, type MeasuringOptions, withMeasuring } from '../../support/measuring-device.ts';
 import { onTerminal, unwrapped } from '../../support/printed.ts';
@@ -24,8 +26,12 @@ const other = toyCandidate({
   steps: [{ function: 'other', grid: ['R'], block: [32], arguments: ['X', 'W', 'Y'].map((buffer) => ({ buffer })) }],
 });
 
-const evaluate = async (measuring: Partial<MeasuringOptions>, request: Partial<EvaluationRequest> = {}) => {
-  const device = withMeasuring(createFakeDevice({ kernel: honest, other: honest }), {
+const evaluate = async (
+  measuring: Partial<MeasuringOptions>,
+  request: Partial<EvaluationRequest> = {},
+  kernel: FakeKernel = honest,
+) => {
+  const device = withMeasuring(createFakeDevice({ kernel, other: honest }), {
     sequenceNs: () => SEQUENCE_NS,
     joules: ({ steps }) =>
       steps.some((step) => step.kind === 'launch' && step.functionName === 'other') ? 1.5 * JOULES : JOULES,
@@ -82,6 +88,25 @@ test('blocks of a throttled GPU are discarded and repeated; other processes are 
     discardedBlockCount: 9,
     disturbances: ['another process held a context on this GPU'],
   });
+});
+
+test('a kernel that overwrites its inputs has none: a launch in a row would find other ones', async () => {
+  const problem = {
+    ...toyProblem({ inputs: { Y: { dtype: 'f16', shape: ['R', 'C'], access: 'inout' } }, outputs: {} }),
+    reference: inProcess(({ Y }) => ({ Y: Y!.map((y) => 2 * y) })),
+  };
+  const steps: KernelFile['steps'] = [{ function: 'kernel', grid: ['R'], block: [32], arguments: [{ buffer: 'Y' }] }];
+  const double: FakeKernel = ({ load, store }) =>
+    store(
+      'Y',
+      'f16',
+      load('Y', 'f16').map((y) => 2 * y),
+    );
+  const { status, energy } = await evaluate({}, { problem, candidate: toyCandidate({ steps }) }, double);
+  expect([status, energy]).toEqual([
+    'passed',
+    { unavailable: expect.stringMatching(/^candidate: it overwrites its inputs/) },
+  ]);
 });
 
 test('where there is none, the reason is told, and the time stands', async () => {
