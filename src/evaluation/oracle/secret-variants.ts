@@ -278,9 +278,10 @@ function samples(values: Float64Array, { buffer, stream, index, freedom }: Treat
 
 /**
  * Neighbours that are equal, as in a picture that was made larger; a row that repeats its beginning; one value everywhere, but for pairs that lie as
- * far above and below it; a sorted row in which one element in 64 is another; one value up to some place.
+ * far above and below it; a sorted row in which one element in 64 is another; one value up to some place; zeros but for such pairs; the second half is the first
+ * one backwards, with the first element or without it, as in a spectrum.
  */
-const GROUPED = ['neighbours', 'period', 'pairs', 'rising', 'prefix', 'quiet'] as const;
+const GROUPED = ['neighbours', 'period', 'pairs', 'rising', 'prefix', 'quiet', 'mirrored'] as const;
 
 /**
  * Sizes of groups, and of periods, in powers of two, each for a stretch; of so many elements two are a pair, in long rows of more, so that few
@@ -341,6 +342,10 @@ const GROUPINGS: Readonly<Record<(typeof GROUPED)[number], Grouping>> = {
   },
   pairs: (row, bits) => pairsBeside(row[bits(0) % row.length]!, row, bits),
   quiet: (row, bits) => pairsBeside(row.some((value) => value < 0) ? 0 : row[0]!, row, bits),
+  mirrored: (row, bits) => {
+    const first = bits(0) % 2;
+    for (let i = 1; i + i <= row.length; i++) row[row.length - i] = row[i - 1 + first]!;
+  },
   rising: (row, bits) => {
     row.sort();
     const sorted = row.slice();
