@@ -489,12 +489,12 @@ const matrices = ({ inputs }: ProblemFile, { isFree, longestRepeated }: Freedom)
 /**
  * Matrices with a structure that a few of their elements, or their sums, show in vain: zeros but for some diagonals, on one side or on both;
  * symmetric but for one element in 64; every second element of a row as large as the one before it, and of the other sign; the first row and
- * column zeros; ones on the diagonal and zeros beside it, but for three values.
+ * column zeros; ones on the diagonal and zeros beside it, but for one value.
  */
 const BANDS = ['upper', 'both', 'symmetric', 'balanced', 'border', 'unit'] as const;
 
 /** Diagonals beside the main one, and every so many elements of a symmetric matrix that are not. */
-const BAND = { widest: 3, asymmetric: 64, besideUnit: 3 } as const;
+const BAND = { widest: 3, asymmetric: 64, besideUnit: 1 } as const;
 
 function bands(values: Float64Array, { problem, buffer, stream, index, freedom }: Treated): Float64Array {
   if (!matrices(problem, freedom).includes(buffer.name)) return values;
