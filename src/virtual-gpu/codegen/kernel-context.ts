@@ -30,6 +30,13 @@ export interface Imports {
   watchGroup: number;
   watchUniform: number;
   watchLanes: number;
+  newCellPage: number;
+}
+
+/** Functions that note accesses to shared and to device memory: (group, place, warp, how). */
+export interface WatchFunctions {
+  shared: number;
+  global: number;
 }
 
 /** Functions written once per module that blocks call. */
@@ -55,8 +62,8 @@ export class KernelContext {
   readonly runtime: Runtime;
   readonly counting: boolean;
   readonly watching: boolean;
-  /** Index of the function that notes accesses to shared memory, in watched code. */
-  readonly watch: number | undefined;
+  /** In watched code. */
+  readonly watch: WatchFunctions | undefined;
   readonly symbols: ReadonlyMap<string, SymbolAddress>;
   readonly origins: OriginTracer;
   /** With which the kernel waits for other CTAs. */
@@ -81,7 +88,7 @@ export class KernelContext {
     imports: Imports;
     runtime: Runtime;
     counting: boolean;
-    watch: number | undefined;
+    watch: WatchFunctions | undefined;
     symbols: ReadonlyMap<string, SymbolAddress>;
     origins: OriginTracer;
     polls: ReadonlySet<PtxInstruction>;

@@ -15,7 +15,7 @@ export class ClusterShadow {
   }
 
   begin(): void {
-    this.#shadow = new GlobalShadow(this.#warps, this.#unitBytes, true, true, this.#shadow.release());
+    this.#shadow = new GlobalShadow(this.#warps, this.#unitBytes, true, true, this.#shadow.release(this.#unitBytes));
   }
 
   /**

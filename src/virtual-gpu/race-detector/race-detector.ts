@@ -8,12 +8,13 @@ import { atSource, KernelFault } from '../runtime/fault.ts';
 import type { DeviceRange, PrivateMemory } from '../runtime/memories.ts';
 import type { MemoryRequest } from '../runtime/site-requests.ts';
 import { AccessShapes, phasesOf, type ShapedAccess } from './access-shapes.ts';
+import type { CellsOfOneWarp } from './cells-of-one-warp.ts';
 import { type GridClock, later } from './clocks.ts';
 import type { ClusterShadow } from './cluster-shadow.ts';
 import type { EarlierAccess } from './earlier-access.ts';
-import { type Accessor, GlobalShadow } from './global-shadow.ts';
+import { type Accessor, GlobalShadow, ownerOf } from './global-shadow.ts';
 import { type OlderValue, OlderValues } from './older-values.ts';
-import { blockBytes, cellsOf, SHADOW, strideOf } from './shadow-layout.ts';
+import { ACCESS, blockBytes, cellsOf, DEVICE_HEAD, SHADOW, strideOf } from './shadow-layout.ts';
 import type { ShadowMemory } from './shadow-memory.ts';
 import type { LaneAddresses } from './shared-shadow.ts';
 import { smallestAccess, type WatchedAccess, watchedAccess, writesDeviceMemory } from './watched-access.ts';
@@ -97,7 +98,10 @@ export class RaceDetector {
   readonly #groups: { number: number; offset: number; access: WatchedAccess }[][];
   readonly #sites: ((NumberedAccess & { parts: CopyParts }) | undefined)[];
   readonly #accesses: WatchedAccess[] = [];
-  readonly #units: Record<Space, number>;
+  /** Cells of device memory that compiled code notes. */
+  readonly #cells: CellsOfOneWarp;
+  /** By group: its list of accesses for compiled code. */
+  readonly #lists: readonly number[];
   /** What compiled code notes; by group: its accesses, and where its reads or writes begin. */
   readonly #shadow: ShadowMemory;
   readonly #shapes: AccessShapes;
@@ -129,12 +133,13 @@ export class RaceDetector {
   readonly #together: LaneAddresses = laneAddresses();
   readonly #alone: LaneAddresses = { ...laneAddresses(), count: 1 };
   #time = 0;
-  /** Counts instructions, so that what lanes do by one of them is known to belong together. */
-  #execution = 0;
+  /** The first words of the shadow memory. */
+  #header!: Int32Array;
 
-  constructor(image: RunnableImage, memory: PrivateMemory, shadow: ShadowMemory) {
+  constructor(image: RunnableImage, memory: PrivateMemory, shadow: ShadowMemory, cells: CellsOfOneWarp) {
     this.#image = image;
     this.#memory = memory;
+    this.#cells = cells;
     const number = (access: WatchedAccess): number => this.#accesses.push(access) - 1;
     this.#groups = image.groups.map((group) =>
       group.accesses.map(({ instruction, offset }) => {
@@ -146,19 +151,38 @@ export class RaceDetector {
       const access = watchedAccess(site.instruction);
       return access && { number: number(access), access, parts: partsOf(access) };
     });
-    this.#units = { global: smallestAccess('global', this.#accesses), shared: image.sharedUnitBytes };
-    this.#global = new GlobalShadow(0, this.#units.global, false, false);
+    this.#global = new GlobalShadow(0, 4, false, false);
     this.#shadow = shadow;
     this.#shapes = new AccessShapes(shadow, image.sharedUnitBytes);
     this.#shaped = this.#groups.map((accesses) =>
       accesses.map(({ number, offset, access: { bytes, isWrite } }) => ({ number, offset, bytes, isWrite })),
     );
     this.#phases = this.#shaped.map(phasesOf);
+    this.#lists = this.#writeLists();
+  }
+
+  /** Tells compiled code of the accesses of groups to device memory. Returns where, by group. */
+  #writeLists(): number[] {
+    const { i32, lists } = this.#shadow;
+    let end = lists;
+    return this.#groups.map((accesses) => {
+      const list = end;
+      i32[list >> 2] = accesses.length;
+      end += ACCESS.list;
+      for (const { number, offset, access } of accesses) {
+        i32[(end + ACCESS.offset) >> 2] = offset;
+        i32[(end + ACCESS.bytes) >> 2] = access.bytes;
+        i32[(end + ACCESS.where) >> 2] = number * LANES;
+        i32[(end + ACCESS.isWrite) >> 2] = access.isWrite ? 1 : 0;
+        end += ACCESS.size;
+      }
+      return list;
+    });
   }
 
   begin(launch: WatchedLaunch): void {
     this.#launch = launch;
-    const { warps, acrossCtas, bounds, isCooperative, hasClusters } = launch;
+    const { bounds } = launch;
     const written = new Set<DeviceRange>();
     const rangesOfGroup = (group: AccessGroup) => (group.space === 'global' ? bounds.rangesOfGroup(group.index) : []);
     for (const group of this.#image.groups)
@@ -170,27 +194,52 @@ export class RaceDetector {
     this.#isTrackedGroup = this.#image.groups.map((group) => rangesOfGroup(group).some((range) => written.has(range)));
     this.#isTrackedSite = this.#sites.map((_, index) => bounds.rangesOfSite(index).some((range) => written.has(range)));
     this.#ctas = [];
-    const takeTurns = isCooperative || hasClusters;
-    this.#global = new GlobalShadow(warps, this.#units.global, acrossCtas, takeTurns, this.#global.release());
-    this.#olderGlobal = this.#newOlderValues();
     this.olderRead = undefined;
     this.#globalReleases.clear();
     this.#layOutShadow();
+    this.#watchDevice();
+    this.#olderGlobal = this.#newOlderValues();
+  }
+
+  /** Cells are as large as the launch's smallest access to device memory that it both reads and writes. */
+  #watchDevice(): void {
+    const { warps, acrossCtas, isCooperative, hasClusters, device, leavesAll } = this.#launch;
+    const unit = smallestAccess('global', [
+      ...this.#groups.flatMap((accesses, group) => (this.#isTrackedGroup[group] ? accesses : [])).map((a) => a.access),
+      ...this.#sites.map((site, index) => (this.#isTrackedSite[index] ? site?.access : undefined)),
+    ]);
+    const spare = this.#global.release(unit);
+    const lone = leavesAll ? undefined : this.#cells;
+    lone?.begin(device.length, unit, this.#time);
+    this.#global = new GlobalShadow(warps, unit, acrossCtas, isCooperative || hasClusters, spare, lone);
+    this.#header[SHADOW.launchStart >> 2] = this.#time;
+    this.#header[SHADOW.deviceShift >> 2] = Math.log2(unit);
+    for (const { index, space } of this.#image.groups)
+      if (space === 'global') this.#header[(SHADOW.heads >> 2) + index] = this.#headOf(index);
+  }
+
+  #headOf(group: number): number {
+    if (this.#launch.leavesAll) return DEVICE_HEAD.leftToJavaScript;
+    if (!this.#isTrackedGroup[group]) return DEVICE_HEAD.unwatched;
+    const isUsual = this.#groups[group]!.every(({ access }) => !access.isStrong && !access.isNonCoherent);
+    return isUsual && this.#readOnly.length === 0 ? this.#lists[group]! : DEVICE_HEAD.leftToJavaScript;
   }
 
   /** Times go on from launch to launch, so that the shadow needs no clearing. */
   #layOutShadow(): void {
     const { warps, sharedBytes, cluster } = this.#launch;
-    const cells = cellsOf(sharedBytes, this.#units.shared);
+    const cells = cellsOf(sharedBytes, this.#image.sharedUnitBytes);
     const end = this.#blockOf(cluster.length);
     this.#shadow.reserve(end);
     const layout = `${warps} ${cells}`;
     const { i32 } = this.#shadow;
     if (layout !== this.#layout || this.#time > LATEST_TIME) {
       i32.fill(0, this.#shadow.blocks >> 2);
+      this.#cells.forget();
       this.#time = 0;
     }
     this.#layout = layout;
+    this.#header = i32.subarray(0, this.#shadow.lists >> 2);
     i32[SHADOW.warps >> 2] = warps;
     i32[SHADOW.stride >> 2] = strideOf(cells);
   }
@@ -198,14 +247,26 @@ export class RaceDetector {
   /** Address of a CTA's block. */
   #blockOf(index: number): number {
     const { warps, sharedBytes } = this.#launch;
-    const unit = this.#units.shared;
+    const unit = this.#image.sharedUnitBytes;
     return this.#shadow.blocks + index * blockBytes(warps, cellsOf(sharedBytes, unit), unit);
   }
 
-  /** Has compiled code note accesses to the shared memory of the CTA that runs. */
+  /** Has compiled code note accesses of the CTA that runs. */
   #useShadow(): void {
     const { leavesAll, hasClusters } = this.#launch;
-    this.#shadow.i32[SHADOW.cta >> 2] = leavesAll || hasClusters ? 0 : this.#cta.shared.block;
+    const { linear, shared } = this.#cta;
+    this.#header[SHADOW.cta >> 2] = leavesAll || hasClusters ? 0 : shared.block;
+    this.#header[SHADOW.block >> 2] = shared.block;
+    this.#header[SHADOW.owner >> 2] = ownerOf({ cta: linear, warp: 0 });
+  }
+
+  /** Of the instruction at hand. */
+  get #execution(): number {
+    return this.#header[SHADOW.execution >> 2]!;
+  }
+
+  #countExecution(): void {
+    this.#header[SHADOW.execution >> 2]!++;
   }
 
   /** The launch's first read of shared memory that no thread of the CTA had written. */
@@ -237,7 +298,7 @@ export class RaceDetector {
     const { warps, sharedBytes, hasClusters } = this.#launch;
     const shared = this.#memory.u8.subarray(SHARED, SHARED + sharedBytes);
     const place = { shadow: this.#shadow, block: this.#blockOf(index) };
-    return new WatchedCta(warps, shared, this.#units.shared, place, this.#newOlderValues(), hasClusters);
+    return new WatchedCta(warps, shared, this.#image.sharedUnitBytes, place, this.#newOlderValues(), hasClusters);
   }
 
   #newOlderValues(): OlderValues {
@@ -301,7 +362,7 @@ export class RaceDetector {
   }
 
   #lanesOf(warp: number): void {
-    this.#cta.met[warp] = this.#time + 1;
+    this.#cta.lanesMet(warp, this.#time + 1);
     this.#cta.shared.lanesMet(warp, this.#time + 1);
     this.#tick(warp);
   }
@@ -341,30 +402,32 @@ export class RaceDetector {
 
   /**
    * One execution of a group whose lanes have recorded their addresses.
-   * @param phase the first that compiled code has not noted; −1 if it knows no shape of the group that fits.
+   * @param left what compiled code has not noted. Of shared memory: the first phase, or −1 if it knows no shape of the group that fits. Of
+   *   device memory: the first access × 32 + the first lane.
    */
-  group(groupIndex: number, warpAddress: number, masked: boolean, phase: number): void {
-    this.#execution++;
+  group(groupIndex: number, warpAddress: number, masked: boolean, left: number): void {
     const group = this.#image.groups[groupIndex]!;
-    if (group.space === 'global' && !this.#isTrackedGroup[groupIndex]) return;
+    if (group.space === 'global') {
+      if (this.#isTrackedGroup[groupIndex]) this.#deviceGroup(group, warpAddress, masked, left);
+      return;
+    }
     this.#collectLanes(group, warpAddress, masked);
-    const space = group.space as Space;
-    if (phase < 0 && space === 'shared') this.#rememberLanes(group, warpAddress, masked);
+    if (left < 0) this.#rememberLanes(group, warpAddress, masked);
     const warp = this.#warpOf(warpAddress);
-    const { addresses, lanes, otherLanes, count } = this.#together;
-    for (const { number, offset, access } of this.#from(phase, groupIndex)) {
-      const { bytes, isStrong, isWrite } = access;
-      if (space === 'shared' && !isStrong) {
-        if (!isWrite && this.#cta.shared.knowsReads(this.#together, offset, bytes, warp)) continue;
-        this.#noteShared(this.#together, offset, access, number, warp);
-        continue;
-      }
-      if (space === 'global' && !isStrong) {
-        this.#noteGlobal(this.#together, offset, { number, access }, warp);
-        continue;
-      }
-      for (let i = 0; i < count; i++)
-        this.#note(space, (addresses[i]! + offset) >>> 0, number, access, warpAddress, lanes[i]!, otherLanes[i]!);
+    for (const { number, offset, access } of this.#from(left, groupIndex)) {
+      if (!access.isWrite && this.#cta.shared.knowsReads(this.#together, offset, access.bytes, warp)) continue;
+      this.#noteShared(this.#together, offset, access, number, warp);
+    }
+  }
+
+  #deviceGroup(group: AccessGroup, warpAddress: number, masked: boolean, left: number): void {
+    const warp = this.#warpOf(warpAddress);
+    const [first, lane] = [Math.floor(left / LANES), left % LANES];
+    this.#collectLanes(group, warpAddress, masked, lane);
+    const accesses = this.#groups[group.index]!;
+    for (let i = first; i < accesses.length; i++) {
+      if (i === first + 1 && lane > 0) this.#collectLanes(group, warpAddress, masked);
+      this.#noteGlobal(this.#together, accesses[i]!.offset, accesses[i]!, warp);
     }
   }
 
@@ -426,15 +489,15 @@ export class RaceDetector {
     return bits;
   }
 
-  /** Collects the group's active lanes and their addresses, without equal neighbours. */
-  #collectLanes(group: AccessGroup, warpAddress: number, masked: boolean): void {
+  /** Collects the group's active lanes from one on and their addresses, without equal neighbours. */
+  #collectLanes(group: AccessGroup, warpAddress: number, masked: boolean, firstLane = 0): void {
     const { i32 } = this.#memory;
     const { addresses, lanes, otherLanes } = this.#together;
     const recorded = (group.pattern + PATTERN.addresses) >> 2;
     const ownMask = group.guarded ? (group.pattern + PATTERN.mask) >> 2 : -1;
     const warpMask = masked ? (warpAddress + WARP.mask) >> 2 : -1;
     let count = 0;
-    for (let lane = 0; lane < LANES; lane++) {
+    for (let lane = firstLane; lane < LANES; lane++) {
       if (warpMask >= 0 && i32[warpMask + lane] === 0) continue;
       if (ownMask >= 0 && i32[ownMask + lane] === 0) continue;
       const address = i32[recorded + lane]!;
@@ -532,7 +595,7 @@ export class RaceDetector {
     const [sender, receiver] = [this.#ctas[from]!, this.#cta];
     const warp = this.#warpOf(warpAddress);
     const write = { ...access, bytes, isRead: false, isWrite: true };
-    this.#execution++;
+    this.#countExecution();
     const at = { ...this.#placeOf(receiver), by: this.#laneAccessor(warp, 0, sender) };
     this.#noteAt(at, address, { number, access: write }, lane);
     receiver.shared.filled(address, bytes);
@@ -553,7 +616,6 @@ export class RaceDetector {
 
   /** One execution of a group with one address for all lanes. */
   uniformGroup(groupIndex: number, address: number, warpAddress: number, masked: boolean, phase: number): void {
-    this.#execution++;
     const group = this.#image.groups[groupIndex]!;
     if (group.space === 'global' && !this.#isTrackedGroup[groupIndex]) return;
     const [first = 0, other = 0] = masked ? this.#activeLanes(warpAddress) : [0, 1];
@@ -614,7 +676,7 @@ export class RaceDetector {
 
   /** One request that JavaScript executed. A copy to shared memory lands later. */
   request(site: number, warpAddress: number, { space, addresses, lanes, kind }: MemoryRequest): void {
-    this.#execution++;
+    this.#countExecution();
     const { number, access, parts } = this.#sites[site]!;
     if (space === 'cluster')
       for (const [i, address] of addresses.entries())
@@ -772,7 +834,7 @@ export class RaceDetector {
     this.#cta.shared.learned([warp], this.#time);
     this.#cta.shared.clockChanged(warp);
     const own = released.get(linear)?.[warp];
-    if (own !== undefined) met[warp] = Math.max(met[warp]!, own + 1);
+    if (own !== undefined) this.#cta.lanesMet(warp, Math.max(met[warp]!, own + 1));
   }
 
   #releaseTo(releases: Map<number, GridClock>, address: number, warp: number, what: 'fenced' | 'everything'): void {

@@ -155,6 +155,12 @@ export class SharedShadow {
     this.#words[state + (STATE.met >> 2)] = met;
   }
 
+  /** Tells compiled code when the lanes of a warp met last, as far as device memory is concerned. */
+  lanesMetForDevice(warp: number, time: number): void {
+    const state = (BLOCK.states + warp * BLOCK.stateBytes) >> 2;
+    this.#words[state + (STATE.metForDevice >> 2)] = Math.max(time, this.#start + 1);
+  }
+
   /** Another CTA of the cluster has written there. */
   filled(address: number, bytes: number): void {
     this.#filled ??= new Uint8Array(this.#writeTime.length);

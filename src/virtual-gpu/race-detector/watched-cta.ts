@@ -42,11 +42,17 @@ export class WatchedCta {
     this.older = older;
   }
 
+  /** Lanes of a warp have met at this time of its clock, as far as device memory and that of other CTAs are concerned. */
+  lanesMet(warp: number, time: number): void {
+    this.met[warp] = time;
+    this.shared.lanesMetForDevice(warp, time);
+  }
+
   /** All times of the CTA lie after `time`. */
   begin(linear: number, time: number): void {
     this.linear = linear;
-    this.met.fill(time);
     this.shared.begin(time);
+    for (let warp = 0; warp < this.met.length; warp++) this.lanesMet(warp, time);
     this.across?.begin();
     this.older.forget();
     this.releases.clear();
