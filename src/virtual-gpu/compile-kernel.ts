@@ -13,6 +13,7 @@ import { Helpers } from './codegen/lane/helpers.ts';
 import { registerKind } from './codegen/state/register-kinds.ts';
 import { layOutSymbols } from './codegen/state/symbols.ts';
 import { defineDeviceWatch } from './codegen/watch/device-watch.ts';
+import { defineLanesMeet } from './codegen/watch/lanes-meet.ts';
 import { defineSharedWatch } from './codegen/watch/shared-watch.ts';
 import type { BlockPlace, KernelImage } from './kernel-image.ts';
 import { DEVICE_START, TABLES, WRITE_PAGE_BYTES } from './layout.ts';
@@ -71,6 +72,7 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
       ? {
           shared: defineSharedWatch(module, imports, sharedUnitBytes),
           global: defineDeviceWatch(module, imports),
+          lanesMeet: defineLanesMeet(module),
         }
       : undefined,
     counting: options.counting,
@@ -139,7 +141,6 @@ function importFunctions(module: ModuleBuilder): Imports {
     samplesFull: module.importFunction('samplesFull', taking(0)),
     watchGroup: module.importFunction('watchGroup', taking(4)),
     watchUniform: module.importFunction('watchUniform', taking(5)),
-    watchLanes: module.importFunction('watchLanes', taking(1)),
     newCellPage: module.importFunction('newCellPage', { ...taking(1), results: ['i32'] }),
   };
 }

@@ -97,7 +97,7 @@ export class CellsOfOneWarp {
     const at = this.#at(cell);
     if (at < 0 || by.otherLane !== 0 || !this.#isOwn(at, by)) return false;
     const words = this.#i32;
-    words[at + (CELL.owner >> 2)] = by.owner;
+    words[at] = by.owner;
     const to = at + ((written ? CELL.writeTime : CELL.readTime) >> 2);
     words[to] = by.time;
     words[to + 1] = by.execution;
@@ -118,7 +118,7 @@ export class CellsOfOneWarp {
     const [write, read] = [at + (CELL.writeTime >> 2), at + (CELL.readTime >> 2)];
     if (words[write]! <= this.#start && words[read]! <= this.#start) return true;
     const isOrdered = (access: number): boolean => words[access]! < met || ((words[access + 2]! ^ where) & 31) === 0;
-    return words[at + (CELL.owner >> 2)] === owner && isOrdered(write) && isOrdered(read);
+    return words[at] === owner && isOrdered(write) && isOrdered(read);
   }
 
   /**
@@ -129,8 +129,10 @@ export class CellsOfOneWarp {
   take(cell: number, time: number): LoneCell | undefined {
     const at = this.#at(cell);
     if (at < 0) return undefined;
+    const isTaken = this.#i32[at]! === SHARED_CELL && this.#i32[at + (CELL.writeTime >> 2)]! > this.#start;
+    if (isTaken) return undefined;
     const known = this.#known(cell, at);
-    this.#i32[at + (CELL.owner >> 2)] = SHARED_CELL;
+    this.#i32[at] = SHARED_CELL;
     this.#i32[at + (CELL.writeTime >> 2)] = time;
     return known;
   }
@@ -142,7 +144,7 @@ export class CellsOfOneWarp {
   }
 
   #known(cell: number, at: number): LoneCell | undefined {
-    const owner = this.#i32[at + (CELL.owner >> 2)]!;
+    const owner = this.#i32[at]!;
     if (owner === SHARED_CELL) return undefined;
     const [write, read] = [this.#accessAt(at + (CELL.writeTime >> 2)), this.#accessAt(at + (CELL.readTime >> 2))];
     if (!write && !read) return undefined;

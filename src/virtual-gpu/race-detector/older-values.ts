@@ -1,5 +1,5 @@
 import type { GridClock } from './clocks.ts';
-import type { Accessor } from './global-shadow.ts';
+import { type Accessor, ownerOf } from './global-shadow.ts';
 
 /** A moment in a warp's work. */
 interface Moment {
@@ -8,30 +8,45 @@ interface Moment {
   readonly time: number;
 }
 
+/** Bytes somewhere in memory. */
+export interface BytesAt {
+  readonly view: DataView;
+  readonly offset: number;
+  readonly bytes: number;
+}
+
 /** What a strong write left at a place. */
 interface Version {
   readonly number: number;
-  readonly bytes: Uint8Array;
+  readonly contents: DataView;
   /** Absent for what was there before the first write. */
   readonly writer: Moment | undefined;
   /** What a reader of it takes over. */
   clock: GridClock | undefined;
+  /** When each warp read it first; and how often it was read. */
   readonly readers: Moment[];
-  /** Too many warps have read it to remember all. */
-  isKnownToAll: boolean;
+  reads: number;
 }
 
 interface Place {
   readonly versions: Version[];
   /** By reader: the version that it got last, and how often. */
-  readonly progress: Map<string, { number: number; reads: number }>;
+  readonly progress: Map<number, Progress>;
+  /** Operation whose lanes read the place last, and what they got: all the same. */
+  operation: number;
+  given: Version | undefined;
+}
+
+interface Progress {
+  number: number;
+  reads: number;
 }
 
 /** A value that was there, and what a reader of it takes over. */
-export type OlderValue = Pick<Version, 'bytes' | 'clock'>;
+export type OlderValue = Pick<Version, 'contents' | 'clock'>;
 
-/** Versions of a place that are kept, and readers of each. */
-const MOST = { versions: 4, readers: 64 } as const;
+/** Versions of a place that are kept, and reads of each after which it counts as known to all. */
+const MOST = { versions: 4, reads: 64 } as const;
 
 /** How often the same warp reads the same older version; one warp of a launch, at one place, as often as a wait that gives up too early polls. */
 const PATIENCE = { usual: 1, once: 4000, onceInTurns: 16 } as const;
@@ -53,7 +68,7 @@ export class OlderValues {
   readonly #patience: number;
   readonly #places = new Map<number, Place>();
   #reads = 0;
-  #patient: { readonly place: Place; readonly reader: string } | undefined;
+  #patient: { readonly place: Place; readonly reader: number } | undefined;
 
   /**
    * @param isBefore whether a moment is ordered before the current access of a warp.
@@ -69,98 +84,112 @@ export class OlderValues {
   }
 
   /** Remembers what lies at a place before its first strong write. */
-  beforeWrite(address: number, contents: Uint8Array): void {
+  beforeWrite(address: number, latest: BytesAt): void {
     const known = this.#places.get(address);
-    if (known && isSame(known.versions.at(-1)!.bytes, contents)) return;
-    this.#places.set(address, { versions: [version(0, contents.slice(), undefined)], progress: new Map() });
+    if (known && isSame(known.versions.at(-1)!.contents, latest)) return;
+    const versions = [version(0, latest, undefined)];
+    this.#places.set(address, { versions, progress: new Map(), operation: -1, given: undefined });
   }
 
   /** Remembers what a strong write has left. */
-  wrote(address: number, contents: Uint8Array, by: Accessor, clock: GridClock | undefined): void {
+  wrote(address: number, latest: BytesAt, by: Accessor, clock: GridClock | undefined): void {
     const place = this.#places.get(address);
     const last = place?.versions.at(-1);
-    if (!place || !last || last.bytes.length !== contents.length) return;
-    if (isSame(last.bytes, contents)) {
+    if (!place || !last || last.contents.byteLength !== latest.bytes) return;
+    if (isSame(last.contents, latest)) {
       last.clock = clock;
       return;
     }
     const { cta, warp, time } = by;
-    place.versions.push(version(last.number + 1, contents.slice(), { cta, warp, time }));
-    place.versions.at(-1)!.clock = clock;
+    place.versions.push({ ...version(last.number + 1, latest, { cta, warp, time }), clock });
     if (place.versions.length > MOST.versions) place.versions.shift();
   }
 
   /**
    * An older value that a strong read may give; undefined if it gets the latest.
    * @param latest what lies there now.
+   * @param operation to which the read belongs: lanes that read a place by one operation get the same.
    * @param suits whether a value can be given: not to an atomic that would change it.
    */
   read(
     address: number,
-    latest: Uint8Array,
+    latest: BytesAt,
     by: Accessor,
-    suits: (bytes: Uint8Array) => boolean = () => true,
+    operation: number,
+    suits?: (contents: DataView) => boolean,
   ): OlderValue | undefined {
     const place = this.#places.get(address);
-    const last = place?.versions.at(-1);
-    if (!place || !last) return undefined;
-    if (!isSame(last.bytes, latest)) {
+    if (!place) return undefined;
+    if (suits === undefined && place.operation === operation) return place.given;
+    const last = place.versions.at(-1)!;
+    if (!isSame(last.contents, latest)) {
       // A plain write, or one of another size.
       this.#places.delete(address);
       return undefined;
     }
     const chosen = this.#choose(place, by, suits);
-    if (!chosen.isKnownToAll) {
+    if (chosen !== last) this.#reads++;
+    place.operation = operation;
+    place.given = chosen === last ? undefined : chosen;
+    return place.given;
+  }
+
+  /** Who has got the latest gets no older one. Of what was there before the first write nobody needs to know who has read it. */
+  #choose(place: Place, by: Accessor, suits: ((contents: DataView) => boolean) | undefined): Version {
+    const { versions, progress } = place;
+    const last = versions.at(-1)!;
+    if (versions.length === 1) return last;
+    const reader = ownerOf(by);
+    const before = progress.get(reader);
+    const isOver = this.#reads >= MOST_READS || before?.number === last.number;
+    const chosen = isOver ? last : this.#oldest(place, by, before, suits ?? isAnything);
+    if (chosen !== last) this.#patient ??= { place, reader };
+    chosen.reads++;
+    if (before?.number === chosen.number) before.reads++;
+    else {
       chosen.readers.push({ cta: by.cta, warp: by.warp, time: by.time });
-      chosen.isKnownToAll = chosen.readers.length >= MOST.readers;
+      progress.set(reader, { number: chosen.number, reads: 1 });
     }
-    if (chosen === last) return undefined;
-    this.#reads++;
     return chosen;
   }
 
-  #choose(place: Place, by: Accessor, suits: (bytes: Uint8Array) => boolean): Version {
-    const { versions, progress } = place;
+  /** The oldest version that a reader may get, as far as its patience goes. */
+  #oldest(place: Place, by: Accessor, before: Progress | undefined, suits: (contents: DataView) => boolean): Version {
+    const { versions } = place;
     const last = versions.at(-1)!;
-    if (versions.length === 1 || this.#reads >= MOST_READS) return last;
-    const reader = `${by.cta} ${by.warp}`;
-    const before = progress.get(reader);
-    let least = versions.findLastIndex((one) => this.#isKnown(one, by));
+    let least = versions.length - 1;
+    while (least > 0 && !this.#isKnown(versions[least]!, by)) least--;
     if (before) {
-      const isPatient = this.#patient?.place === place && this.#patient.reader === reader;
+      const isPatient = this.#patient?.place === place && this.#patient.reader === ownerOf(by);
       const patience = isPatient ? this.#patience : PATIENCE.usual;
       const next = before.reads < patience ? before.number : before.number + 1;
-      least = Math.max(
-        least,
-        versions.findIndex(({ number }) => number >= next),
-      );
+      while (versions[least]!.number < next) least++;
     }
-    const chosen = versions.slice(Math.max(0, least)).find((one) => one === last || suits(one.bytes)) ?? last;
-    if (chosen !== last) this.#patient ??= { place, reader };
-    progress.set(reader, {
-      number: chosen.number,
-      reads: before?.number === chosen.number ? before.reads + 1 : 1,
-    });
-    return chosen;
+    while (versions[least] !== last && !suits(versions[least]!.contents)) least++;
+    return versions[least]!;
   }
 
   /** Whether the current access must get this version or a later one. */
-  #isKnown({ writer, readers, isKnownToAll }: Version, by: Accessor): boolean {
-    return (
-      writer === undefined ||
-      isKnownToAll ||
-      this.#isBefore(writer, by) ||
-      readers.some((reader) => this.#isBefore(reader, by))
-    );
+  #isKnown({ writer, readers, reads }: Version, by: Accessor): boolean {
+    if (writer === undefined || reads >= MOST.reads || this.#isBefore(writer, by)) return true;
+    const mayKnow = by.clocks.knowsOthers(by.warp);
+    for (const reader of readers) if ((mayKnow || reader.cta === by.cta) && this.#isBefore(reader, by)) return true;
+    return false;
   }
 }
 
-const version = (number: number, bytes: Uint8Array, writer: Moment | undefined): Version => ({
-  ...{ number, bytes, writer, clock: undefined, readers: [], isKnownToAll: false },
-});
+const isAnything = (): boolean => true;
 
-function isSame(a: Uint8Array, b: Uint8Array): boolean {
-  if (a.length !== b.length) return false;
-  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+function version(number: number, { view, offset, bytes }: BytesAt, writer: Moment | undefined): Version {
+  const copy = new Uint8Array(bytes);
+  copy.set(new Uint8Array(view.buffer, view.byteOffset + offset, bytes));
+  return { number, contents: new DataView(copy.buffer), writer, clock: undefined, readers: [], reads: 0 };
+}
+
+function isSame(contents: DataView, { view, offset, bytes }: BytesAt): boolean {
+  if (contents.byteLength !== bytes) return false;
+  let at = 0;
+  for (; at + 4 <= bytes; at += 4) if (contents.getInt32(at) !== view.getInt32(offset + at)) return false;
+  for (; at < bytes; at++) if (contents.getInt8(at) !== view.getInt8(offset + at)) return false;
   return true;
 }

@@ -1,4 +1,5 @@
 import type { Dim3 } from '../../core/launch-plan.ts';
+import { synchronisationOf } from '../../ptx/instructions/properties.ts';
 import type { AccessGroup } from '../codegen/memory/access-groups.ts';
 import type { RunnableImage } from '../kernel-image.ts';
 import { CLUSTER_RANK_SHIFT, LANES, OFFSET_IN_CTA, PATTERN, SHARED, WARP, WARPS, WINDOW } from '../layout.ts';
@@ -13,12 +14,12 @@ import { type GridClock, later } from './clocks.ts';
 import type { ClusterShadow } from './cluster-shadow.ts';
 import type { EarlierAccess } from './earlier-access.ts';
 import { type Accessor, GlobalShadow, ownerOf } from './global-shadow.ts';
-import { type OlderValue, OlderValues } from './older-values.ts';
+import { type BytesAt, OlderValues } from './older-values.ts';
 import { ACCESS, blockBytes, cellsOf, DEVICE_HEAD, SHADOW, strideOf } from './shadow-layout.ts';
 import type { ShadowMemory } from './shadow-memory.ts';
 import type { LaneAddresses } from './shared-shadow.ts';
 import { smallestAccess, type WatchedAccess, watchedAccess, writesDeviceMemory } from './watched-access.ts';
-import { ClusterClock, WatchedCta } from './watched-cta.ts';
+import { ClusterClock, type LaneAccessor, WatchedCta } from './watched-cta.ts';
 
 /** A launch whose accesses are watched. */
 export interface WatchedLaunch {
@@ -80,6 +81,7 @@ function partsOf(access: WatchedAccess): CopyParts {
 }
 
 type Space = 'global' | 'shared';
+const OTHER_SPACE: Readonly<Record<Space, Space>> = { global: 'shared', shared: 'global' };
 
 /** Times start again beyond it: a launch adds less than what is left. */
 const LATEST_TIME = 2 ** 30;
@@ -98,6 +100,9 @@ export class RaceDetector {
   readonly #groups: { number: number; offset: number; access: WatchedAccess }[][];
   readonly #sites: ((NumberedAccess & { parts: CopyParts }) | undefined)[];
   readonly #accesses: WatchedAccess[] = [];
+  /** Whether anything reads a value that strong writes leave, so that it might get an older one; and what such writes release. */
+  readonly #hasValueReads: Record<Space, boolean>;
+  readonly #hasAcquires: Record<Space, boolean>;
   /** Cells of device memory that compiled code notes. */
   readonly #cells: CellsOfOneWarp;
   /** By group: its list of accesses for compiled code. */
@@ -110,6 +115,7 @@ export class RaceDetector {
   /** Warps and cells of the launch before. */
   #layout = '';
   #launch!: WatchedLaunch;
+  #deviceView!: DataView;
   /** By group and by site: whether the launch may both read and write the touched device memory. */
   #isTrackedGroup: boolean[] = [];
   #isTrackedSite: boolean[] = [];
@@ -121,10 +127,9 @@ export class RaceDetector {
   readonly #cluster = new ClusterClock();
   #global: GlobalShadow;
   #olderGlobal!: OlderValues;
-  /** Lanes of the operation at hand that got an older value. */
-  readonly #gotOlder = new Set<number>();
-  /** What the operation's lanes get at each address: all the same. */
-  readonly #given = new Map<number, OlderValue | undefined>();
+  /** Operations that JavaScript executes are counted; bits of the lanes of the one at hand that got an older value. */
+  #operation = 0;
+  #gotOlder = 0;
   /** The launch's first such read. */
   olderRead: OlderRead | undefined;
   /** What whoever reads an address takes over, by address. */
@@ -132,7 +137,6 @@ export class RaceDetector {
   /** Of the group at hand; and one lane's alone. */
   readonly #together: LaneAddresses = laneAddresses();
   readonly #alone: LaneAddresses = { ...laneAddresses(), count: 1 };
-  #time = 0;
   /** The first words of the shadow memory. */
   #header!: Int32Array;
 
@@ -151,6 +155,18 @@ export class RaceDetector {
       const access = watchedAccess(site.instruction);
       return access && { number: number(access), access, parts: partsOf(access) };
     });
+    const isAtomicForItself = new Set(
+      this.#sites.flatMap((site, i) =>
+        site?.access.isAtomic && !image.warpSites[i]!.isResultUsed ? [site.access] : [],
+      ),
+    );
+    const reads = this.#accesses.filter(({ isStrong, isRead }) => isStrong && isRead);
+    const inBoth = (has: (space: Space) => boolean) => ({ global: has('global'), shared: has('shared') });
+    const mayBeIn = (space: Space, access: WatchedAccess) => access.space !== OTHER_SPACE[space];
+    this.#hasValueReads = inBoth((space) => reads.some((one) => mayBeIn(space, one) && !isAtomicForItself.has(one)));
+    this.#hasAcquires = inBoth(
+      (space) => mayRelease(image, this.#accesses) && reads.some((one) => mayBeIn(space, one)),
+    );
     this.#global = new GlobalShadow(0, 4, false, false);
     this.#shadow = shadow;
     this.#shapes = new AccessShapes(shadow, image.sharedUnitBytes);
@@ -194,6 +210,7 @@ export class RaceDetector {
     this.#isTrackedGroup = this.#image.groups.map((group) => rangesOfGroup(group).some((range) => written.has(range)));
     this.#isTrackedSite = this.#sites.map((_, index) => bounds.rangesOfSite(index).some((range) => written.has(range)));
     this.#ctas = [];
+    this.#deviceView = new DataView(launch.device.buffer, launch.device.byteOffset);
     this.olderRead = undefined;
     this.#globalReleases.clear();
     this.#layOutShadow();
@@ -210,9 +227,9 @@ export class RaceDetector {
     ]);
     const spare = this.#global.release(unit);
     const lone = leavesAll ? undefined : this.#cells;
-    lone?.begin(device.length, unit, this.#time);
+    lone?.begin(device.length, unit, this.#now());
     this.#global = new GlobalShadow(warps, unit, acrossCtas, isCooperative || hasClusters, spare, lone);
-    this.#header[SHADOW.launchStart >> 2] = this.#time;
+    this.#header[SHADOW.launchStart >> 2] = this.#now();
     this.#header[SHADOW.deviceShift >> 2] = Math.log2(unit);
     for (const { index, space } of this.#image.groups)
       if (space === 'global') this.#header[(SHADOW.heads >> 2) + index] = this.#headOf(index);
@@ -231,15 +248,15 @@ export class RaceDetector {
     const cells = cellsOf(sharedBytes, this.#image.sharedUnitBytes);
     const end = this.#blockOf(cluster.length);
     this.#shadow.reserve(end);
+    this.#header = this.#shadow.i32.subarray(0, this.#shadow.lists >> 2);
     const layout = `${warps} ${cells}`;
     const { i32 } = this.#shadow;
-    if (layout !== this.#layout || this.#time > LATEST_TIME) {
+    if (layout !== this.#layout || this.#now() > LATEST_TIME) {
       i32.fill(0, this.#shadow.blocks >> 2);
       this.#cells.forget();
-      this.#time = 0;
+      this.#header[SHADOW.time >> 2] = 0;
     }
     this.#layout = layout;
-    this.#header = i32.subarray(0, this.#shadow.lists >> 2);
     i32[SHADOW.warps >> 2] = warps;
     i32[SHADOW.stride >> 2] = strideOf(cells);
   }
@@ -260,9 +277,9 @@ export class RaceDetector {
     this.#header[SHADOW.owner >> 2] = ownerOf({ cta: linear, warp: 0 });
   }
 
-  /** Of the instruction at hand. */
-  get #execution(): number {
-    return this.#header[SHADOW.execution >> 2]!;
+  /** The latest time of any warp: compiled code, too, lets it pass. No getter, since V8 calls its runtime for a private one. */
+  #now(): number {
+    return this.#header[SHADOW.time >> 2]!;
   }
 
   #countExecution(): void {
@@ -289,7 +306,7 @@ export class RaceDetector {
     if (index === 0) this.#cluster.forget();
     this.#ctas[index] ??= this.#newCta(index);
     this.#cta = this.#ctas[index];
-    this.#cta.begin(linear, this.#time);
+    this.#cta.begin(linear, this.#now());
     this.#useShadow();
     for (let warp = 0; warp < warps; warp++) this.#tick(warp);
   }
@@ -330,7 +347,7 @@ export class RaceDetector {
 
   /** Advances the time of `warp`: others have not seen its accesses from now on. */
   #tick(warp: number): void {
-    this.#cta.clocks.tick(warp, ++this.#time);
+    this.#cta.clocks.tick(warp, ++this.#header[SHADOW.time >> 2]!);
     this.#cta.shared.clockChanged(warp);
   }
 
@@ -340,7 +357,7 @@ export class RaceDetector {
     this.#cta.arrived.delete(id);
     this.#cta.clocks.join(warps, this.#cta.linear, arrived);
     this.#cta.fenced.join(warps, this.#cta.linear, undefined);
-    this.#cta.shared.learned(warps, this.#time);
+    this.#cta.shared.learned(warps, this.#now());
     for (const warp of warps) this.#lanesOf(warp);
   }
 
@@ -356,14 +373,10 @@ export class RaceDetector {
     this.#lanesOf(warp);
   }
 
-  /** Lanes of a warp meet at an instruction with `.sync`: what they did before is ordered with what others do after. */
-  lanesMeet(warpAddress: number): void {
-    this.#lanesOf(this.#warpOf(warpAddress));
-  }
-
+  /** Lanes of a warp meet: what they did before is ordered with what others do after. Compiled code sees to instructions with `.sync`. */
   #lanesOf(warp: number): void {
-    this.#cta.lanesMet(warp, this.#time + 1);
-    this.#cta.shared.lanesMet(warp, this.#time + 1);
+    this.#cta.shared.lanesMet(warp, this.#now() + 1);
+    this.#cta.shared.lanesMetForDevice(warp, this.#now() + 1);
     this.#tick(warp);
   }
 
@@ -384,7 +397,7 @@ export class RaceDetector {
     const warp = this.#warpOf(warpAddress);
     const released = this.#cta.mbarriers.get(mbarrier);
     if (released) this.#cta.clocks.acquire(warp, this.#cta.linear, released);
-    this.#cta.shared.learned([warp], this.#time);
+    this.#cta.shared.learned([warp], this.#now());
     this.#lanesOf(warp);
   }
 
@@ -396,7 +409,7 @@ export class RaceDetector {
 
   /** `fence.proxy.async`: what was written before is there for wgmma and bulk copies. */
   proxyFence(warpAddress: number): void {
-    this.#cta.proxyFence = this.#time;
+    this.#cta.proxyFence = this.#now();
     this.#tick(this.#warpOf(warpAddress));
   }
 
@@ -444,12 +457,11 @@ export class RaceDetector {
     warp: number,
   ): void {
     const { bytes, isStrong, isWrite, isNonCoherent } = access;
-    const surroundings = { met: this.#cta.met[warp]!, execution: this.#execution, otherLane: 0 };
-    const by = { ...this.#accessor(warp), lanes: surroundings };
+    const by = this.#laneAccessor(warp, 0);
     for (let i = 0; i < count; i++) {
       const address = (addresses[i]! + offset) >>> 0;
       const where = number * LANES + lanes[i]!;
-      surroundings.otherLane = otherLanes[i]!;
+      by.lanes.otherLane = otherLanes[i]!;
       const input = this.#inputAt(address);
       if (input) {
         // Nothing can race with a read of what nobody may write, and to list all who read an input costs the square of their number.
@@ -641,9 +653,14 @@ export class RaceDetector {
     return space === 'shared' ? this.#cta.older : this.#olderGlobal;
   }
 
+  /** Whether {@link beforeWrite} wants to know of strong writes. */
+  remembers(space: string): boolean {
+    return (space === 'global' || space === 'shared') && this.#hasValueReads[space];
+  }
+
   /** A lane is about to write by a strong access. */
-  beforeWrite(space: string, address: number, contents: Uint8Array): void {
-    if (space === 'global' || space === 'shared') this.#olderOf(space).beforeWrite(address, contents);
+  beforeWrite(space: string, address: number, latest: BytesAt): void {
+    if (space === 'global' || space === 'shared') this.#olderOf(space).beforeWrite(address, latest);
   }
 
   /**
@@ -653,25 +670,23 @@ export class RaceDetector {
   olderValue(
     site: number,
     warpAddress: number,
-    { space, address, lane, latest }: { space: string; address: number; lane: number; latest: Uint8Array },
-    suits?: (bytes: Uint8Array) => boolean,
-  ): Uint8Array | undefined {
+    space: string,
+    address: number,
+    lane: number,
+    latest: BytesAt,
+    suits?: (contents: DataView) => boolean,
+  ): DataView | undefined {
     if ((space !== 'global' && space !== 'shared') || (space === 'global' && !this.#launch.acrossCtas))
       return undefined;
     const warp = this.#warpOf(warpAddress);
-    const older =
-      suits === undefined && this.#given.has(address)
-        ? this.#given.get(address)
-        : this.#olderOf(space).read(address, latest, this.#accessor(warp), suits);
-    this.#given.set(address, older);
+    const older = this.#olderOf(space).read(address, latest, this.#accessor(warp), this.#operation, suits);
     if (!older) return undefined;
     if (older.clock) this.#takeOver(warp, older.clock);
-    this.#gotOlder.add(lane);
-    this.olderRead ??= {
-      ...{ access: this.#sites[site]!.access, space, address },
-      ...{ cta: this.#cta.linear, thread: warp * LANES + lane },
-    };
-    return older.bytes;
+    this.#gotOlder |= 1 << lane;
+    if (this.olderRead) return older.contents;
+    const { access } = this.#sites[site]!;
+    this.olderRead = { access, space, address, cta: this.#cta.linear, thread: warp * LANES + lane };
+    return older.contents;
   }
 
   /** One request that JavaScript executed. A copy to shared memory lands later. */
@@ -683,12 +698,17 @@ export class RaceDetector {
         if (access.isAtomic || address !== addresses[i - 1])
           this.#noteRemote(address, { number, access }, warpAddress, lanes[i]!, otherLaneAt(addresses, lanes, i));
     if (space === 'local' || space === 'cluster' || (space === 'global' && !this.#isTrackedSite[site])) {
-      this.#forgetGiven();
+      this.#endOperation();
       return;
     }
     if (space === 'shared' && kind === 'load' && !access.isStrong) {
       if (access.isAsync) this.#refuseUnfenced(addresses, lanes, access);
       this.#noteSharedReads(addresses, lanes, site, this.#warpOf(warpAddress));
+      return;
+    }
+    if (access.instruction.opcode !== 'cp' && !this.#takesTurns(space, access)) {
+      this.#noteAtOnce(space, addresses, lanes, { number, access }, this.#warpOf(warpAddress));
+      this.#endOperation();
       return;
     }
     const isSimple = !access.isAtomic && access.instruction.opcode !== 'cp';
@@ -700,6 +720,7 @@ export class RaceDetector {
         this.#note(space, address, number, access, warpAddress, lane, otherLaneAt(addresses, lanes, i));
         return;
       }
+      if (access.isAtomic && isBetweenEquals(addresses, i) && this.#gotOlder === 0) return;
       if (access.instruction.opcode !== 'cp') this.#note(space, address, number, access, warpAddress, lane);
       else if (kind === 'load') this.#note(space, address, number, parts.read, warpAddress, lane);
       else if (space === 'global') this.#note(space, address, number, parts.write, warpAddress, lane);
@@ -708,7 +729,33 @@ export class RaceDetector {
         if (racing) this.#report(racing, space, address, access, true, lane);
       }
     });
-    this.#forgetGiven();
+    this.#endOperation();
+  }
+
+  /** Whether what a lane reads or leaves matters to the lanes after it. */
+  #takesTurns(space: Space, { isStrong, isWrite }: WatchedAccess): boolean {
+    return isStrong && (this.#hasAcquires[space] || (isWrite && this.#hasValueReads[space]));
+  }
+
+  /** Lanes that do the same count as one; of atomics at one address, the first and the last. */
+  #noteAtOnce(
+    space: Space,
+    addresses: readonly number[],
+    lanes: readonly number[],
+    { number, access }: NumberedAccess,
+    warp: number,
+  ): void {
+    const together = this.#together;
+    let count = 0;
+    for (let i = 0; i < addresses.length; i++) {
+      if (access.isAtomic ? isBetweenEquals(addresses, i) : i > 0 && addresses[i] === addresses[i - 1]) continue;
+      together.addresses[count] = addresses[i]!;
+      together.lanes[count] = lanes[i]!;
+      together.otherLanes[count++] = access.isAtomic ? 0 : otherLaneAt(addresses, lanes, i);
+    }
+    together.count = count;
+    if (space === 'shared') this.#noteShared(together, 0, access, number, warp);
+    else this.#noteGlobal(together, 0, { number, access }, warp);
   }
 
   /**
@@ -749,9 +796,9 @@ export class RaceDetector {
     this.#noteShared(together, 0, parts.read, number, warp);
   }
 
-  #forgetGiven(): void {
-    this.#gotOlder.clear();
-    this.#given.clear();
+  #endOperation(): void {
+    this.#operation++;
+    this.#gotOlder = 0;
   }
 
   /** A copy of an earlier request has reached shared memory. */
@@ -787,36 +834,42 @@ export class RaceDetector {
   ): void {
     const warp = this.#warpOf(warpAddress);
     const { isStrong, isRead, isWrite, bytes } = access;
-    if (isStrong && isRead && !this.#gotOlder.has(lane)) this.#acquire(space, address, warp);
+    if (isStrong && isRead && this.#hasAcquires[space] && ((this.#gotOlder >>> lane) & 1) === 0)
+      this.#acquire(space, address, warp);
     this.#alone.addresses[0] = address;
     this.#alone.lanes[0] = lane;
     this.#alone.otherLanes[0] = otherLane;
     if (space === 'shared') this.#noteShared(this.#alone, 0, access, number, warp);
     else this.#noteGlobal(this.#alone, 0, { number, access }, warp);
-    if (access.releases !== 'nothing') {
+    if (access.releases !== 'nothing' && this.#hasAcquires[space]) {
       const releases = space === 'shared' ? this.#cta.releases : this.#globalReleases;
       this.#releaseTo(releases, address, warp, access.releases);
     }
-    if (isStrong && isWrite) {
+    if (isStrong && isWrite && this.#hasValueReads[space]) {
       const releases = space === 'shared' ? this.#cta.releases : this.#globalReleases;
-      const [from, start] = space === 'shared' ? [this.#memory.u8, SHARED + address] : [this.#launch.device, address];
-      this.#olderOf(space).wrote(
-        address,
-        from.subarray(start, start + bytes),
-        this.#accessor(warp),
-        releases.get(address),
-      );
+      const latest =
+        space === 'shared'
+          ? { view: this.#memory.view, offset: SHARED + address, bytes }
+          : { view: this.#deviceView, offset: address, bytes };
+      this.#olderOf(space).wrote(address, latest, this.#accessor(warp), releases.get(address));
     }
   }
 
-  #accessor(warp: number, { linear, clocks } = this.#cta): Accessor {
-    return { cta: linear, warp, time: clocks.rows[warp * (this.#launch.warps + 1)]!, clocks };
+  #accessor(warp: number, cta = this.#cta): Accessor {
+    const accessor = cta.accessors[warp]!;
+    accessor.time = cta.timeOf(warp);
+    return accessor;
   }
 
   /** As {@link #accessor}, for an access that may race with those of other lanes of its warp. */
-  #laneAccessor(warp: number, otherLane: number, cta = this.#cta): Accessor {
-    const lanes = { met: cta.met[warp]!, execution: this.#execution, otherLane };
-    return { ...this.#accessor(warp, cta), lanes };
+  #laneAccessor(warp: number, otherLane: number, cta = this.#cta): LaneAccessor {
+    const accessor = cta.laneAccessors[warp]!;
+    accessor.time = cta.timeOf(warp);
+    const { lanes } = accessor;
+    lanes.met = cta.shared.metForDevice(warp);
+    lanes.execution = this.#header[SHADOW.execution >> 2]!;
+    lanes.otherLane = otherLane;
+    return accessor;
   }
 
   #acquire(space: Space, address: number, warp: number): void {
@@ -829,12 +882,12 @@ export class RaceDetector {
    * lanes had met there.
    */
   #takeOver(warp: number, released: GridClock): void {
-    const { clocks, linear, met } = this.#cta;
+    const { clocks, linear, shared } = this.#cta;
     clocks.acquire(warp, linear, released);
-    this.#cta.shared.learned([warp], this.#time);
-    this.#cta.shared.clockChanged(warp);
+    shared.learned([warp], this.#now());
+    shared.clockChanged(warp);
     const own = released.get(linear)?.[warp];
-    if (own !== undefined) this.#cta.lanesMet(warp, Math.max(met[warp]!, own + 1));
+    if (own !== undefined) shared.lanesMetForDevice(warp, Math.max(shared.metForDevice(warp), own + 1));
   }
 
   #releaseTo(releases: Map<number, GridClock>, address: number, warp: number, what: 'fenced' | 'everything'): void {
@@ -892,6 +945,11 @@ export class RaceDetector {
   }
 }
 
+/** Whether a strong write of the kernel may release anything. */
+const mayRelease = ({ warpSites }: RunnableImage, accesses: readonly WatchedAccess[]): boolean =>
+  accesses.some(({ releases }) => releases === 'everything') ||
+  warpSites.some(({ instruction }) => synchronisationOf(instruction) === 'memory');
+
 const laneAddresses = (): LaneAddresses => ({
   addresses: new Int32Array(LANES),
   lanes: new Uint8Array(LANES),
@@ -906,6 +964,10 @@ const missingBetween = (earlier: EarlierAccess, warp: number): string =>
 /** The next lane, if it has the same address. */
 const otherLaneAt = (addresses: readonly number[], lanes: readonly number[], i: number): number =>
   addresses[i + 1] === addresses[i] ? lanes[i + 1]! : 0;
+
+/** Of atomics at one address, the first meets others, and the last stays. */
+const isBetweenEquals = (addresses: readonly number[], i: number): boolean =>
+  addresses[i] === addresses[i - 1] && addresses[i] === addresses[i + 1];
 
 const addressOf = (space: Space, address: number): bigint =>
   BigInt(address) | (space === 'global' ? BigInt(WINDOW.global) << 32n : 0n);

@@ -14,8 +14,9 @@ export const SHADOW = {
   /** Address of the {@link BLOCK} of the CTA that runs; and of its first warp among the owners of {@link CELL}. */
   block: 12,
   owner: 16,
-  /** Times of this launch lie after it. */
-  launchStart: 20,
+  /** The latest time of any warp; and that when the launch began. */
+  time: 20,
+  launchStart: 32,
   /** Counts executions of groups and of requests, so that what lanes do by one of them is known to belong together. */
   execution: 24,
   /** Binary logarithm of a cell's bytes in device memory. */
@@ -48,7 +49,9 @@ export const BLOCK = {
   hasStrong: 4,
   states: 16,
   stateBytes: 32,
-  arrays: 16 + LANES * 32,
+  /** By warp a row: for each warp, the time up to which its work happened before the current access of the row's warp. */
+  rows: 16 + LANES * 32,
+  arrays: 16 + LANES * 32 + LANES * LANES * 4,
 } as const;
 
 /**

@@ -209,7 +209,6 @@ export class CtaRunner {
           this.#watcher!.group(group, warp, masked !== 0, left),
         watchUniform: (group: number, address: number, warp: number, masked: number, phase: number) =>
           this.#watcher!.uniformGroup(group, address, warp, masked !== 0, phase),
-        watchLanes: (warp: number) => this.#watcher!.lanesMeet(warp),
       },
     };
   }
