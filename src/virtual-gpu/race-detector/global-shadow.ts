@@ -2,6 +2,7 @@ import type { CellsOfOneWarp, LoneAccess } from './cells-of-one-warp.ts';
 import type { WarpClocks } from './clocks.ts';
 import type { EarlierAccess } from './earlier-access.ts';
 import { type LaneAccess, LaneAccesses } from './lane-accesses.ts';
+import type { SharedCell } from './shared-shadow.ts';
 
 const PAGE_CELLS = 4096;
 const WARPS_PER_CTA = 32;
@@ -214,6 +215,22 @@ export class GlobalShadow {
     this.#keepValue(page, at, contents);
   }
 
+  /** Takes over what is known of a cell that one CTA alone has accessed. */
+  adopt(cell: number, cta: number, { write, isAgreed, strong, readers, contents }: SharedCell): void {
+    const page = this.#page(cell);
+    const at = cell % PAGE_CELLS;
+    if (write) setLast(page.plain, at, write.where, { cta, ...write });
+    page.isAgreed[at] = isAgreed ? 1 : 0;
+    if (strong) {
+      page.strong ??= noWrites();
+      setLast(page.strong, at, strong.where, { cta, ...strong });
+    }
+    page.values.set(contents, at * this.#wordsPerCell);
+    if (readers.length === 0) return;
+    page.readers ??= new Array<Reader[] | undefined>(PAGE_CELLS).fill(undefined);
+    page.readers[at] = readers.map(({ warp, ...reader }) => ({ owner: ownerOf({ cta, warp }), ...reader }));
+  }
+
   #keepValue(page: Page, at: number, contents: Uint8Array): void {
     const { values } = page;
     new Uint8Array(values.buffer, values.byteOffset).set(contents, at * this.#unitBytes);
@@ -385,7 +402,7 @@ const noWrites = (): LastWrites => ({
   where: new Int32Array(PAGE_CELLS),
 });
 
-function setLast(writes: LastWrites, at: number, where: number, by: Accessor): void {
+function setLast(writes: LastWrites, at: number, where: number, by: Pick<Accessor, 'cta' | 'warp' | 'time'>): void {
   writes.owner[at] = ownerOf(by);
   writes.time[at] = by.time;
   writes.where[at] = where;

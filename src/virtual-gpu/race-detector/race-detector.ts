@@ -270,9 +270,9 @@ export class RaceDetector {
 
   /** Has compiled code note accesses of the CTA that runs. */
   #useShadow(): void {
-    const { leavesAll, hasClusters } = this.#launch;
-    const { linear, shared } = this.#cta;
-    this.#header[SHADOW.cta >> 2] = leavesAll || hasClusters ? 0 : shared.block;
+    const { leavesAll } = this.#launch;
+    const { linear, shared, across } = this.#cta;
+    this.#header[SHADOW.cta >> 2] = leavesAll || across?.hasForeign ? 0 : shared.block;
     this.#header[SHADOW.block >> 2] = shared.block;
     this.#header[SHADOW.owner >> 2] = ownerOf({ cta: linear, warp: 0 });
   }
@@ -532,7 +532,7 @@ export class RaceDetector {
       ? this.#cta.shared.writes(lanes, offset, noted)
       : this.#cta.shared.reads(lanes, offset, noted);
     if (!racing) {
-      if (this.#cta.across) this.#noteOwn(lanes, offset, access, number, warp);
+      if (this.#cta.across?.hasForeign) this.#noteOwn(lanes, offset, access, number, warp);
       return;
     }
     const address = (lanes.addresses[racing.index]! + offset) >>> 0;
@@ -548,8 +548,14 @@ export class RaceDetector {
     number: number,
     warp: number,
   ): void {
-    const at = { ...this.#placeOf(this.#cta), by: this.#accessor(warp) };
-    for (let i = 0; i < count; i++) this.#noteAt(at, (addresses[i]! + offset) >>> 0, { number, access }, lanes[i]!);
+    const { across, memory } = this.#placeOf(this.#cta);
+    const by = this.#accessor(warp);
+    for (let i = 0; i < count; i++) {
+      const address = (addresses[i]! + offset) >>> 0;
+      const racing = across.noteOwn(address, number * LANES + lanes[i]!, access, by, memory);
+      if (racing)
+        this.#report(racing, 'shared', address, access, access.isWrite, lanes[i]!, missingBetween(racing, warp));
+    }
   }
 
   /** An access to the shared memory of a CTA of the cluster. @throws KernelFault */
@@ -560,6 +566,7 @@ export class RaceDetector {
     lane: number,
   ): void {
     const racing = across.note(address, number * LANES + lane, access, by, memory);
+    this.#useShadow();
     if (!racing) return;
     this.#report(racing, 'shared', address, access, access.isWrite, lane, missingBetween(racing, by.warp));
   }

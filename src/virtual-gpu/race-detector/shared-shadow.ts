@@ -30,6 +30,28 @@ export interface RacingLane {
   earlier: EarlierAccess;
 }
 
+/** An access to a cell. */
+export interface AccessOfCell {
+  readonly warp: number;
+  readonly time: number;
+  readonly where: number;
+}
+
+export interface ReaderOfCell extends AccessOfCell {
+  /** It has read the cell by a strong access since its last strong write. */
+  readonly hasSeenStrong: boolean;
+}
+
+/** What is known of a cell: its last plain write and whether several warps agree on it, its last strong write, readers since the former. */
+export interface SharedCell {
+  readonly write: AccessOfCell | undefined;
+  readonly isAgreed: boolean;
+  readonly strong: AccessOfCell | undefined;
+  readonly readers: readonly ReaderOfCell[];
+  /** After the last write. */
+  readonly contents: Words;
+}
+
 /**
  * The last writer of each cell of a CTA's shared memory, and its readers since. A cell is as large as the kernel's smallest
  * access. Times only grow from CTA to CTA, so entries of earlier CTAs count as empty. Compiled code notes the usual accesses in the same
@@ -306,6 +328,28 @@ export class SharedShadow {
       }
     }
     return undefined;
+  }
+
+  /** All that is known of a cell. */
+  look(cell: number): SharedCell {
+    const readers: ReaderOfCell[] = [];
+    for (let warp = 0; warp < this.#warps; warp++) {
+      if (((this.#readers[cell]! >>> warp) & 1) === 0) continue;
+      const at = warp * this.#cellsPerWarp + cell;
+      const hasSeenStrong = ((this.#strongReaders[cell]! >>> warp) & 1) !== 0;
+      readers.push({ warp, time: this.#readTime[at]!, where: this.#readWhere[at]!, hasSeenStrong });
+    }
+    const meta = this.#writeMeta[cell]!;
+    const write = { warp: meta & META.warp, time: this.#writeTime[cell]!, where: this.#writeWhere[cell]! };
+    const strong = { warp: this.#strongWarp[cell]!, time: this.#strongTime[cell]!, where: this.#strongWhere[cell]! };
+    const isThere = ({ time }: AccessOfCell): boolean => time > this.#start;
+    return {
+      write: isThere(write) ? write : undefined,
+      isAgreed: isThere(write) && (meta & META.agreed) !== 0,
+      strong: isThere(strong) ? strong : undefined,
+      readers,
+      contents: this.#values.subarray(cell * this.#wordsPerCell, (cell + 1) * this.#wordsPerCell),
+    };
   }
 
   /** Whether one lane made the cell's last plain write, and not that of `where`. */

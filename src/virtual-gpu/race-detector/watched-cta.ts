@@ -44,7 +44,7 @@ export class WatchedCta {
     this.clocks = new WarpClocks(warps, rows);
     this.fenced = new WarpClocks(warps);
     this.shared = new SharedShadow(warps, shared, unitBytes, rows, place);
-    this.across = hasClusters ? new ClusterShadow(warps, unitBytes) : undefined;
+    this.across = hasClusters ? new ClusterShadow(warps, shared.length, unitBytes, this.shared) : undefined;
     this.older = older;
     const accessor = (_: unknown, warp: number): Accessor => ({ cta: 0, warp, time: 0, clocks: this.clocks });
     this.accessors = Array.from({ length: warps }, accessor);
@@ -61,7 +61,7 @@ export class WatchedCta {
     this.linear = linear;
     for (const one of [...this.accessors, ...this.laneAccessors]) one.cta = linear;
     this.shared.begin(time);
-    this.across?.begin();
+    this.across?.begin(linear);
     this.older.forget();
     this.releases.clear();
     this.arrived.clear();
