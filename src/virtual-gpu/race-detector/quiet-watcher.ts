@@ -38,6 +38,9 @@ export abstract class QuietWatcher implements AccessWatcher {
   remembers(): boolean {
     return false;
   }
+  ignores(): boolean {
+    return false;
+  }
   beforeWrite(): void {}
   landed(): void {}
   landedPieces(): void {}

@@ -696,6 +696,11 @@ export class RaceDetector {
     return older.contents;
   }
 
+  /** Whether requests of a site to a space are of no interest: it touches only device memory that the launch does not write. */
+  ignores(site: number, space: Space): boolean {
+    return space === 'global' && !this.#isTrackedSite[site];
+  }
+
   /** One request that JavaScript executed. A copy to shared memory lands later. */
   request(site: number, warpAddress: number, { space, addresses, lanes, kind }: MemoryRequest): void {
     this.#countExecution();
