@@ -1,5 +1,5 @@
 import type { LaneAccess } from './lane-accesses.ts';
-import { CELL, CELL_PAGE, SHARED_CELL } from './shadow-layout.ts';
+import { CELL, CELL_PAGE, CELL_READ, SHARED_CELL } from './shadow-layout.ts';
 
 type Bytes = Uint8Array;
 
@@ -22,6 +22,13 @@ export interface LoneCell {
   /** Contents after the last write. */
   readonly contents: Bytes;
 }
+
+/** From a cell's first word to the time of its last write, and of its last read. */
+const WRITE = CELL.writeTime >> 2;
+const READ = (CELL_PAGE.reads - CELL_PAGE.writes + CELL_READ.time) >> 2;
+
+const placeIn = (page: number, cell: number): number =>
+  (page + CELL_PAGE.writes + (cell % CELL_PAGE.cells) * CELL.bytes) >> 2;
 
 /**
  * Cells of device memory that one warp alone has accessed in this launch, by plain accesses, each lane for itself: most of them. Compiled
@@ -79,6 +86,7 @@ export class CellsOfOneWarp {
     const page = this.#tableBytes + this.#used++ * CELL_PAGE.bytes;
     if (this.#used > this.#pages) this.#reserve(page + CELL_PAGE.bytes);
     this.#pages = Math.max(this.#pages, this.#used);
+    this.#i32[(page + CELL_PAGE.hasReads) >> 2] = 0;
     this.#i32[Math.floor(cell / CELL_PAGE.cells)] = page;
     return page;
   }
@@ -86,7 +94,7 @@ export class CellsOfOneWarp {
   /** Index of a cell's words; −1 if there is no room for them. */
   #at(cell: number): number {
     const page = this.#i32[Math.floor(cell / CELL_PAGE.cells)]! || this.newPage(cell);
-    return page === 0 ? -1 : (page + (cell % CELL_PAGE.cells) * CELL.bytes) >> 2;
+    return page === 0 ? -1 : placeIn(page, cell);
   }
 
   /**
@@ -98,11 +106,14 @@ export class CellsOfOneWarp {
     if (at < 0 || by.otherLane !== 0 || !this.#isOwn(at, by)) return false;
     const words = this.#i32;
     words[at] = by.owner;
-    const to = at + ((written ? CELL.writeTime : CELL.readTime) >> 2);
+    const to = at + (written ? WRITE : READ);
     words[to] = by.time;
     words[to + 1] = by.execution;
     words[to + 2] = by.where;
-    if (!written) return true;
+    if (!written) {
+      words[(words[Math.floor(cell / CELL_PAGE.cells)]! + CELL_PAGE.hasReads) >> 2] = 1;
+      return true;
+    }
     const size = 1 << this.#shift;
     this.#u8.set(written.subarray(cell * size, cell * size + size), this.#contentsAt(cell));
     return true;
@@ -115,7 +126,7 @@ export class CellsOfOneWarp {
 
   #isOwn(at: number, { owner, met, where }: LaneAccess): boolean {
     const words = this.#i32;
-    const [write, read] = [at + (CELL.writeTime >> 2), at + (CELL.readTime >> 2)];
+    const [write, read] = [at + WRITE, at + READ];
     if (words[write]! <= this.#start && words[read]! <= this.#start) return true;
     const isOrdered = (access: number): boolean => words[access]! < met || ((words[access + 2]! ^ where) & 31) === 0;
     return words[at] === owner && isOrdered(write) && isOrdered(read);
@@ -129,24 +140,24 @@ export class CellsOfOneWarp {
   take(cell: number, time: number): LoneCell | undefined {
     const at = this.#at(cell);
     if (at < 0) return undefined;
-    const isTaken = this.#i32[at]! === SHARED_CELL && this.#i32[at + (CELL.writeTime >> 2)]! > this.#start;
+    const isTaken = this.#i32[at]! === SHARED_CELL && this.#i32[at + WRITE]! > this.#start;
     if (isTaken) return undefined;
     const known = this.#known(cell, at);
     this.#i32[at] = SHARED_CELL;
-    this.#i32[at + (CELL.writeTime >> 2)] = time;
+    this.#i32[at + WRITE] = time;
     return known;
   }
 
   /** What is known of a cell; undefined if that is nothing, or if it was taken out. */
   look(cell: number): LoneCell | undefined {
     const page = this.#i32[Math.floor(cell / CELL_PAGE.cells)]!;
-    return page === 0 ? undefined : this.#known(cell, (page + (cell % CELL_PAGE.cells) * CELL.bytes) >> 2);
+    return page === 0 ? undefined : this.#known(cell, placeIn(page, cell));
   }
 
   #known(cell: number, at: number): LoneCell | undefined {
     const owner = this.#i32[at]!;
     if (owner === SHARED_CELL) return undefined;
-    const [write, read] = [this.#accessAt(at + (CELL.writeTime >> 2)), this.#accessAt(at + (CELL.readTime >> 2))];
+    const [write, read] = [this.#accessAt(at + WRITE), this.#accessAt(at + READ)];
     if (!write && !read) return undefined;
     const from = this.#contentsAt(cell);
     return { owner, write, read, contents: this.#u8.subarray(from, from + (1 << this.#shift)) };

@@ -2,7 +2,7 @@ import type { GridClock } from './clocks.ts';
 import { type Accessor, ownerOf } from './global-shadow.ts';
 
 /** A moment in a warp's work. */
-interface Moment {
+export interface Moment {
   readonly cta: number;
   readonly warp: number;
   readonly time: number;
@@ -18,13 +18,15 @@ export interface BytesAt {
 /** What a strong write left at a place. */
 interface Version {
   readonly number: number;
-  readonly contents: DataView;
+  readonly bytes: number;
+  /** Words of four bytes; the last may be shorter. No buffer of their own: V8 keeps small arrays in its heap. */
+  readonly words: Int32Array;
   /** Absent for what was there before the first write. */
   readonly writer: Moment | undefined;
   /** What a reader of it takes over. */
   clock: GridClock | undefined;
   /** When each warp read it first; and how often it was read. */
-  readonly readers: Moment[];
+  readonly readers: Progress[];
   reads: number;
 }
 
@@ -37,13 +39,14 @@ interface Place {
   given: Version | undefined;
 }
 
-interface Progress {
-  number: number;
+/** When a reader got a version first, and how often since. */
+interface Progress extends Moment {
+  readonly number: number;
   reads: number;
 }
 
 /** A value that was there, and what a reader of it takes over. */
-export type OlderValue = Pick<Version, 'contents' | 'clock'>;
+export type OlderValue = Pick<Version, 'words' | 'bytes' | 'clock'>;
 
 /** Versions of a place that are kept, and reads of each after which it counts as known to all. */
 const MOST = { versions: 4, reads: 64 } as const;
@@ -66,6 +69,7 @@ export class OlderValues {
   readonly #isBefore: (moment: Moment, by: Accessor) => boolean;
   /** How often one warp of the launch reads the oldest value at one place. */
   readonly #patience: number;
+  readonly #ctasTakeTurns: boolean;
   readonly #places = new Map<number, Place>();
   #reads = 0;
   #patient: { readonly place: Place; readonly reader: number } | undefined;
@@ -73,9 +77,11 @@ export class OlderValues {
   /**
    * @param isBefore whether a moment is ordered before the current access of a warp.
    * @param inTurns each read that waits takes a turn of all CTAs, and other CTAs are as late as on a GPU.
+   * @param ctasTakeTurns whether a CTA may go on after another has run; otherwise each runs whole.
    */
-  constructor(isBefore: (moment: Moment, by: Accessor) => boolean, inTurns: boolean) {
+  constructor(isBefore: (moment: Moment, by: Accessor) => boolean, inTurns: boolean, ctasTakeTurns: boolean) {
     this.#isBefore = isBefore;
+    this.#ctasTakeTurns = ctasTakeTurns;
     this.#patience = inTurns ? PATIENCE.onceInTurns : PATIENCE.once;
   }
 
@@ -86,7 +92,7 @@ export class OlderValues {
   /** Remembers what lies at a place before its first strong write. */
   beforeWrite(address: number, latest: BytesAt): void {
     const known = this.#places.get(address);
-    if (known && isSame(known.versions.at(-1)!.contents, latest)) return;
+    if (known && isSame(known.versions.at(-1)!, latest)) return;
     const versions = [version(0, latest, undefined)];
     this.#places.set(address, { versions, progress: new Map(), operation: -1, given: undefined });
   }
@@ -95,8 +101,8 @@ export class OlderValues {
   wrote(address: number, latest: BytesAt, by: Accessor, clock: GridClock | undefined): void {
     const place = this.#places.get(address);
     const last = place?.versions.at(-1);
-    if (!place || !last || last.contents.byteLength !== latest.bytes) return;
-    if (isSame(last.contents, latest)) {
+    if (!place || !last || last.bytes !== latest.bytes) return;
+    if (isSame(last, latest)) {
       last.clock = clock;
       return;
     }
@@ -116,13 +122,13 @@ export class OlderValues {
     latest: BytesAt,
     by: Accessor,
     operation: number,
-    suits?: (contents: DataView) => boolean,
+    suits?: (older: OlderValue) => boolean,
   ): OlderValue | undefined {
     const place = this.#places.get(address);
     if (!place) return undefined;
     if (suits === undefined && place.operation === operation) return place.given;
     const last = place.versions.at(-1)!;
-    if (!isSame(last.contents, latest)) {
+    if (!isSame(last, latest)) {
       // A plain write, or one of another size.
       this.#places.delete(address);
       return undefined;
@@ -135,7 +141,7 @@ export class OlderValues {
   }
 
   /** Who has got the latest gets no older one. Of what was there before the first write nobody needs to know who has read it. */
-  #choose(place: Place, by: Accessor, suits: ((contents: DataView) => boolean) | undefined): Version {
+  #choose(place: Place, by: Accessor, suits: ((older: OlderValue) => boolean) | undefined): Version {
     const { versions, progress } = place;
     const last = versions.at(-1)!;
     if (versions.length === 1) return last;
@@ -147,14 +153,16 @@ export class OlderValues {
     chosen.reads++;
     if (before?.number === chosen.number) before.reads++;
     else {
-      chosen.readers.push({ cta: by.cta, warp: by.warp, time: by.time });
-      progress.set(reader, { number: chosen.number, reads: 1 });
+      const { cta, warp, time } = by;
+      const first = { cta, warp, time, number: chosen.number, reads: 1 };
+      chosen.readers.push(first);
+      progress.set(reader, first);
     }
     return chosen;
   }
 
   /** The oldest version that a reader may get, as far as its patience goes. */
-  #oldest(place: Place, by: Accessor, before: Progress | undefined, suits: (contents: DataView) => boolean): Version {
+  #oldest(place: Place, by: Accessor, before: Progress | undefined, suits: (older: OlderValue) => boolean): Version {
     const { versions } = place;
     const last = versions.at(-1)!;
     let least = versions.length - 1;
@@ -165,31 +173,40 @@ export class OlderValues {
       const next = before.reads < patience ? before.number : before.number + 1;
       while (versions[least]!.number < next) least++;
     }
-    while (versions[least] !== last && !suits(versions[least]!.contents)) least++;
+    while (versions[least] !== last && !suits(versions[least]!)) least++;
     return versions[least]!;
   }
 
   /** Whether the current access must get this version or a later one. */
   #isKnown({ writer, readers, reads }: Version, by: Accessor): boolean {
     if (writer === undefined || reads >= MOST.reads || this.#isBefore(writer, by)) return true;
-    const mayKnow = by.clocks.knowsOthers(by.warp);
-    for (const reader of readers) if ((mayKnow || reader.cta === by.cta) && this.#isBefore(reader, by)) return true;
+    const knowsOthers = by.clocks.knowsOthers(by.warp);
+    for (let i = readers.length - 1; i >= 0; i--) {
+      const isOfOther = readers[i]!.cta !== by.cta;
+      // Those of a CTA that runs whole come last.
+      if (isOfOther && !knowsOthers && !this.#ctasTakeTurns) return false;
+      if ((!isOfOther || knowsOthers) && this.#isBefore(readers[i]!, by)) return true;
+    }
     return false;
   }
 }
 
 const isAnything = (): boolean => true;
 
-function version(number: number, { view, offset, bytes }: BytesAt, writer: Moment | undefined): Version {
-  const copy = new Uint8Array(bytes);
-  copy.set(new Uint8Array(view.buffer, view.byteOffset + offset, bytes));
-  return { number, contents: new DataView(copy.buffer), writer, clock: undefined, readers: [], reads: 0 };
+function version(number: number, latest: BytesAt, writer: Moment | undefined): Version {
+  const { bytes } = latest;
+  const words = new Int32Array((bytes + 3) >> 2);
+  for (let word = 0; word < words.length; word++) words[word] = wordAt(latest, word);
+  return { number, bytes, words, writer, clock: undefined, readers: [], reads: 0 };
 }
 
-function isSame(contents: DataView, { view, offset, bytes }: BytesAt): boolean {
-  if (contents.byteLength !== bytes) return false;
-  let at = 0;
-  for (; at + 4 <= bytes; at += 4) if (contents.getInt32(at) !== view.getInt32(offset + at)) return false;
-  for (; at < bytes; at++) if (contents.getInt8(at) !== view.getInt8(offset + at)) return false;
+function isSame({ bytes, words }: Version, latest: BytesAt): boolean {
+  if (bytes !== latest.bytes) return false;
+  for (let word = 0; word < words.length; word++) if (words[word] !== wordAt(latest, word)) return false;
   return true;
+}
+
+function wordAt({ view, offset, bytes }: BytesAt, word: number): number {
+  if (bytes >= 4) return view.getInt32(offset + word * 4, true);
+  return bytes === 2 ? view.getUint16(offset, true) : view.getUint8(offset);
 }

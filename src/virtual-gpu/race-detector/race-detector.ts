@@ -14,7 +14,7 @@ import { type GridClock, later } from './clocks.ts';
 import type { ClusterShadow } from './cluster-shadow.ts';
 import type { EarlierAccess } from './earlier-access.ts';
 import { type Accessor, GlobalShadow, ownerOf } from './global-shadow.ts';
-import { type BytesAt, OlderValues } from './older-values.ts';
+import { type BytesAt, type Moment, type OlderValue, OlderValues } from './older-values.ts';
 import { ACCESS, blockBytes, cellsOf, DEVICE_HEAD, SHADOW, strideOf } from './shadow-layout.ts';
 import type { ShadowMemory } from './shadow-memory.ts';
 import type { LaneAddresses } from './shared-shadow.ts';
@@ -319,7 +319,9 @@ export class RaceDetector {
   }
 
   #newOlderValues(): OlderValues {
-    return new OlderValues((moment, by) => this.#global.isBefore(moment, by), this.#launch.isCooperative);
+    const { isCooperative, hasClusters } = this.#launch;
+    const isBefore = (moment: Moment, by: Accessor): boolean => this.#global.isBefore(moment, by);
+    return new OlderValues(isBefore, isCooperative, isCooperative || hasClusters);
   }
 
   /** Another of the CTAs that run together has its turn. */
@@ -686,14 +688,15 @@ export class RaceDetector {
     if ((space !== 'global' && space !== 'shared') || (space === 'global' && !this.#launch.acrossCtas))
       return undefined;
     const warp = this.#warpOf(warpAddress);
-    const older = this.#olderOf(space).read(address, latest, this.#accessor(warp), this.#operation, suits);
+    const suitsHere = suits && ((older: OlderValue) => suits(given(older)));
+    const older = this.#olderOf(space).read(address, latest, this.#accessor(warp), this.#operation, suitsHere);
     if (!older) return undefined;
     if (older.clock) this.#takeOver(warp, older.clock);
     this.#gotOlder |= 1 << lane;
-    if (this.olderRead) return older.contents;
+    if (this.olderRead) return given(older);
     const { access } = this.#sites[site]!;
     this.olderRead = { access, space, address, cta: this.#cta.linear, thread: warp * LANES + lane };
-    return older.contents;
+    return given(older);
   }
 
   /** Whether requests of a site to a space are of no interest: it touches only device memory that the launch does not write. */
@@ -980,6 +983,13 @@ const otherLaneAt = (addresses: readonly number[], lanes: readonly number[], i: 
 /** Of atomics at one address, the first meets others, and the last stays. */
 const isBetweenEquals = (addresses: readonly number[], i: number): boolean =>
   addresses[i] === addresses[i - 1] && addresses[i] === addresses[i + 1];
+
+/** An older value, until the next: no atomic and no element that may be older has more bytes. */
+function given({ words }: OlderValue): DataView {
+  words.forEach((word, i) => void GIVEN.setInt32(i * 4, word, true));
+  return GIVEN;
+}
+const GIVEN = new DataView(new ArrayBuffer(64));
 
 const addressOf = (space: Space, address: number): bigint =>
   BigInt(address) | (space === 'global' ? BigInt(WINDOW.global) << 32n : 0n);

@@ -98,22 +98,24 @@ export const STEP = { delta: 0, where: 16, meta: 32, mask: 48, bytes: 64 } as co
  * plus 1; or {@link SHARED_CELL}), then of its last write and of its last read the time, the execution and access × 32 + lane. Times up to
  * the launch's start: none. A read may be older than the write.
  */
-export const CELL = {
-  owner: 0,
-  writeTime: 4,
-  writeExecution: 8,
-  writeWhere: 12,
-  readTime: 16,
-  readExecution: 20,
-  readWhere: 24,
-  bytes: 32,
-} as const;
+export const CELL = { owner: 0, writeTime: 4, writeExecution: 8, writeWhere: 12, bytes: 16 } as const;
+export const CELL_READ = { time: 0, execution: 4, where: 8 } as const;
 
 /** Owner of a cell of which JavaScript keeps what is known. */
 export const SHARED_CELL = -1;
 
-/** Cells of a page of device memory; behind them the contents after the last write. Pages' addresses, or 0, are at the beginning. */
-export const CELL_PAGE = { cells: 4096, values: 4096 * CELL.bytes, bytes: 4096 * (CELL.bytes + 16) } as const;
+/**
+ * A page of device memory: whether any cell has been read; then its cells, what is known of their reads, and the contents after the last
+ * write. Pages' addresses, or 0, are at the beginning of the memory.
+ */
+export const CELL_PAGE = {
+  cells: 4096,
+  hasReads: 0,
+  writes: 64,
+  reads: 64 + 4096 * CELL.bytes,
+  values: 64 + 2 * 4096 * CELL.bytes,
+  bytes: 64 + 4096 * (2 * CELL.bytes + 16),
+} as const;
 
 export const cellsOf = (bytes: number, unitBytes: number): number => Math.ceil(bytes / unitBytes);
 

@@ -1,5 +1,14 @@
 import { LANES, PATTERN, WARP } from '../../layout.ts';
-import { ACCESS, BLOCK, CELL, CELL_PAGE, DEVICE_HEAD, SHADOW, STATE } from '../../race-detector/shadow-layout.ts';
+import {
+  ACCESS,
+  BLOCK,
+  CELL,
+  CELL_PAGE,
+  CELL_READ,
+  DEVICE_HEAD,
+  SHADOW,
+  STATE,
+} from '../../race-detector/shadow-layout.ts';
 import type { FunctionBuilder, Local, MemoryIndex } from '../../wasm/function-builder.ts';
 import type { ModuleBuilder } from '../../wasm/module-builder.ts';
 import type { Imports } from '../kernel-context.ts';
@@ -19,6 +28,7 @@ import { SHADOW_MEMORY } from './phase-functions.ts';
 const DEVICE_MEMORY: MemoryIndex = 1;
 /** The memory that holds {@link CELL}. */
 const CELL_MEMORY: MemoryIndex = 4;
+const { writes: WRITES, reads: READS } = CELL_PAGE;
 
 /** (group, place, warp, how): notes a group's accesses to device memory, or leaves them to JavaScript. */
 export function defineDeviceWatch(module: ModuleBuilder, imports: Imports): number {
@@ -190,18 +200,28 @@ class NoteFunction {
   #noteCell(): void {
     const b = this.#b;
     this.#findCell();
-    const time = (field: number): FunctionBuilder => b.get(this.#at).memory('i32.load', field, CELL_MEMORY);
-    time(CELL.writeTime).get(this.#start).op('i32.gt_s');
-    time(CELL.readTime).get(this.#start).op('i32.gt_s').op('i32.or');
+    const field = (at: number): FunctionBuilder => b.get(this.#at).memory('i32.load', at, CELL_MEMORY);
+    const isTouched = (time: number): FunctionBuilder => field(time).get(this.#start).op('i32.gt_s');
+    const touched = b.local('i32');
+    isTouched(WRITES + CELL.writeTime).set(touched);
+    b.get(this.#page).memory('i32.load', CELL_PAGE.hasReads, CELL_MEMORY);
+    b.if(() =>
+      isTouched(READS + CELL_READ.time)
+        .get(touched)
+        .op('i32.or')
+        .set(touched),
+    );
+    b.get(touched);
     b.if(() => {
-      b.get(this.#at).memory('i32.load', CELL.owner, CELL_MEMORY).get(this.#owner).op('i32.ne');
+      field(WRITES + CELL.owner)
+        .get(this.#owner)
+        .op('i32.ne');
       for (const [when, where] of [
-        [CELL.writeTime, CELL.writeWhere],
-        [CELL.readTime, CELL.readWhere],
+        [WRITES + CELL.writeTime, WRITES + CELL.writeWhere],
+        [READS + CELL_READ.time, READS + CELL_READ.where],
       ] as const) {
-        time(when).get(this.#met).op('i32.ge_s');
-        b.get(this.#at)
-          .memory('i32.load', where, CELL_MEMORY)
+        field(when).get(this.#met).op('i32.ge_s');
+        field(where)
           .get(this.#where)
           .op('i32.xor')
           .i32(LANES - 1)
@@ -214,12 +234,15 @@ class NoteFunction {
       b.get(this.#at).get(this.#noted).get(this.#where).lane('i32x4.replace_lane', lane);
     this.#ifWrite(
       () => {
-        noted(3).memory('v128.store', CELL.owner, CELL_MEMORY);
+        noted(3).memory('v128.store', WRITES + CELL.owner, CELL_MEMORY);
         this.#keepContents();
       },
       () => {
-        b.get(this.#at).get(this.#owner).memory('i32.store', CELL.owner, CELL_MEMORY);
-        noted(2).memory('v128.store', CELL.readTime, CELL_MEMORY);
+        b.get(this.#at)
+          .get(this.#owner)
+          .memory('i32.store', WRITES + CELL.owner, CELL_MEMORY);
+        noted(2).memory('v128.store', READS + CELL_READ.time, CELL_MEMORY);
+        b.get(this.#page).i32(1).memory('i32.store', CELL_PAGE.hasReads, CELL_MEMORY);
       },
     );
   }
