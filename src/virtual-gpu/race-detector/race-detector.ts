@@ -238,7 +238,9 @@ export class RaceDetector {
   #headOf(group: number): number {
     if (this.#launch.leavesAll) return DEVICE_HEAD.leftToJavaScript;
     if (!this.#isTrackedGroup[group]) return DEVICE_HEAD.unwatched;
-    const isUsual = this.#groups[group]!.every(({ access }) => !access.isStrong && !access.isNonCoherent);
+    const isUsual = this.#groups[group]!.every(
+      ({ access: { isStrong, isNonCoherent, bytes } }) => !isStrong && !isNonCoherent && bytes <= 16,
+    );
     return isUsual && this.#readOnly.length === 0 ? this.#lists[group]! : DEVICE_HEAD.leftToJavaScript;
   }
 
@@ -986,7 +988,7 @@ const isBetweenEquals = (addresses: readonly number[], i: number): boolean =>
 
 /** An older value, until the next: no atomic and no element that may be older has more bytes. */
 function given({ words }: OlderValue): DataView {
-  words.forEach((word, i) => void GIVEN.setInt32(i * 4, word, true));
+  for (let i = 0; i < words.length; i++) GIVEN.setInt32(i * 4, words[i]!, true);
   return GIVEN;
 }
 const GIVEN = new DataView(new ArrayBuffer(64));

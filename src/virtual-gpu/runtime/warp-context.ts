@@ -683,7 +683,7 @@ export class WarpContext {
       const at = register.uniform ? first : first + lane * words;
       const sum = u32[at]! + displacement;
       low[lane] = sum; // Typed arrays keep it modulo 2^32.
-      high[lane] = (words === 2 ? u32[at + 1]! : 0) + Math.floor(sum / TWO_TO_32);
+      high[lane] = (words === 2 ? u32[at + 1]! : 0) + (sum >= TWO_TO_32 ? 1 : sum < 0 ? -1 : 0);
     }
     return into;
   }

@@ -69,19 +69,27 @@ class NoteFunction {
   readonly #met: Local;
   readonly #start: Local;
   readonly #shift: Local;
-  /** The access at hand, how many come before it, and what it notes of a lane. */
+  /** The access at hand: its place in the list, how many come before it, its fields, and what it notes of a lane. */
   readonly #access: Local;
   readonly #before: Local;
+  readonly #offset: Local;
+  readonly #bytes: Local;
+  readonly #number: Local;
+  readonly #isWrite: Local;
   readonly #noted: Local;
-  /** The lane at hand and those after it. */
+  /** The lane at hand and those after it, its address and place. */
   readonly #lane: Local;
   readonly #rest: Local;
+  readonly #address: Local;
   readonly #where: Local;
   /** The cell at hand, where the access ends, and address of what is known of the cell. */
   readonly #cell: Local;
   readonly #end: Local;
-  readonly #page: Local;
   readonly #at: Local;
+  /** The page at hand: its number, its address, and whether any of its cells has been read. */
+  readonly #pageNumber: Local;
+  readonly #page: Local;
+  readonly #hasReads: Local;
 
   constructor(b: FunctionBuilder, imports: Imports) {
     this.#b = b;
@@ -89,8 +97,10 @@ class NoteFunction {
     const word = (): Local => b.local('i32');
     [this.#owner, this.#time, this.#met, this.#start, this.#shift] = [word(), word(), word(), word(), word()];
     [this.#access, this.#before, this.#noted] = [word(), word(), b.local('v128')];
-    [this.#lane, this.#rest, this.#where] = [word(), word(), word()];
-    [this.#cell, this.#end, this.#page, this.#at] = [word(), word(), word(), word()];
+    [this.#offset, this.#bytes, this.#number, this.#isWrite] = [word(), word(), word(), word()];
+    [this.#lane, this.#rest, this.#address, this.#where] = [word(), word(), word(), word()];
+    [this.#cell, this.#end, this.#at] = [word(), word(), word()];
+    [this.#pageNumber, this.#page, this.#hasReads] = [word(), word(), word()];
   }
 
   get index(): number {
@@ -104,6 +114,7 @@ class NoteFunction {
     b.get(bits).op('i32.eqz');
     b.if(() => b.op('return'));
     this.#loadState();
+    b.i32(-1).set(this.#pageNumber);
     b.get(ACCESSES).i32(ACCESS.list).op('i32.add').set(this.#access);
     b.loop(() => {
       b.get(bits).set(this.#rest);
@@ -134,12 +145,20 @@ class NoteFunction {
     header(SHADOW.deviceShift).set(this.#shift);
   }
 
-  /** Owner, time and execution of a write; or time and execution of a read. The lane's place comes last. */
+  /** Notes owner, time and execution of a write; or time and execution of a read. The lane's place comes last. */
   #takeAccess(): void {
     const b = this.#b;
+    for (const [field, local] of [
+      [ACCESS.offset, this.#offset],
+      [ACCESS.bytes, this.#bytes],
+      [ACCESS.where, this.#number],
+      [ACCESS.isWrite, this.#isWrite],
+    ] as const)
+      b.get(this.#access).memory('i32.load', field, SHADOW_MEMORY).set(local);
     const put = (local: Local, lane: number): FunctionBuilder =>
       b.get(this.#noted).get(local).lane('i32x4.replace_lane', lane).set(this.#noted);
-    this.#ifWrite(
+    b.get(this.#isWrite);
+    b.if(
       () => {
         put(this.#owner, 0);
         put(this.#time, 1);
@@ -152,48 +171,36 @@ class NoteFunction {
     );
   }
 
-  #ifWrite(then: () => void, otherwise: () => void): void {
-    this.#ofAccess(ACCESS.isWrite);
-    this.#b.if(then, otherwise);
-  }
-
-  #ofAccess(field: number): FunctionBuilder {
-    return this.#b.get(this.#access).memory('i32.load', field, SHADOW_MEMORY);
-  }
-
   /** In the loop over lanes. */
   #noteLane(): void {
     const b = this.#b;
-    const address = b.local('i32');
-    const recorded = (): FunctionBuilder =>
+    const recorded = (lane: Local): FunctionBuilder =>
       b
         .get(this.#rest)
         .op('i32.ctz')
-        .tee(this.#lane)
+        .tee(lane)
         .i32(2)
         .op('i32.shl')
         .get(PLACE)
         .op('i32.add')
         .memory('i32.load', PATTERN.addresses);
-    recorded().set(address);
+    recorded(this.#lane).set(this.#address);
     b.get(this.#rest).get(this.#rest).i32(1).op('i32.sub').op('i32.and').tee(this.#rest);
     b.if(() => {
       // Neighbours that do the same count as one.
-      const lane = b.local('i32');
-      b.get(this.#lane).set(lane);
-      recorded().get(address).op('i32.eq');
-      b.get(lane).set(this.#lane);
+      recorded(b.local('i32')).get(this.#address).op('i32.eq');
       b.if(() => this.#leave());
     });
-    this.#ofAccess(ACCESS.where).get(this.#lane).op('i32.add').set(this.#where);
-    b.get(address);
-    this.#ofAccess(ACCESS.offset).op('i32.add').tee(address).get(this.#shift).op('i32.shr_u').set(this.#cell);
-    b.get(address);
-    this.#ofAccess(ACCESS.bytes).op('i32.add').get(this.#shift).op('i32.shr_u').set(this.#end);
+    b.get(this.#number).get(this.#lane).op('i32.add').set(this.#where);
+    b.get(this.#address).get(this.#offset).op('i32.add').tee(this.#address);
+    b.get(this.#shift).op('i32.shr_u').set(this.#cell);
+    b.get(this.#address).get(this.#bytes).op('i32.add').get(this.#shift).op('i32.shr_u').set(this.#end);
     b.loop(() => {
       this.#noteCell();
       b.get(this.#cell).i32(1).op('i32.add').tee(this.#cell).get(this.#end).op('i32.ne').brIf(0);
     });
+    b.get(this.#isWrite);
+    b.if(() => this.#keepContents());
     b.get(this.#rest).brIf(0);
   }
 
@@ -204,7 +211,7 @@ class NoteFunction {
     const isTouched = (time: number): FunctionBuilder => field(time).get(this.#start).op('i32.gt_s');
     const touched = b.local('i32');
     isTouched(WRITES + CELL.writeTime).set(touched);
-    b.get(this.#page).memory('i32.load', CELL_PAGE.hasReads, CELL_MEMORY);
+    b.get(this.#hasReads);
     b.if(() =>
       isTouched(READS + CELL_READ.time)
         .get(touched)
@@ -232,53 +239,55 @@ class NoteFunction {
     });
     const noted = (lane: number): FunctionBuilder =>
       b.get(this.#at).get(this.#noted).get(this.#where).lane('i32x4.replace_lane', lane);
-    this.#ifWrite(
-      () => {
-        noted(3).memory('v128.store', WRITES + CELL.owner, CELL_MEMORY);
-        this.#keepContents();
-      },
+    b.get(this.#isWrite);
+    b.if(
+      () => noted(3).memory('v128.store', WRITES + CELL.owner, CELL_MEMORY),
       () => {
         b.get(this.#at)
           .get(this.#owner)
           .memory('i32.store', WRITES + CELL.owner, CELL_MEMORY);
         noted(2).memory('v128.store', READS + CELL_READ.time, CELL_MEMORY);
-        b.get(this.#page).i32(1).memory('i32.store', CELL_PAGE.hasReads, CELL_MEMORY);
+        b.get(this.#page).i32(1).tee(this.#hasReads).memory('i32.store', CELL_PAGE.hasReads, CELL_MEMORY);
       },
     );
   }
 
   #findCell(): void {
     const b = this.#b;
-    b.get(this.#cell).i32(Math.log2(CELL_PAGE.cells)).op('i32.shr_u').i32(2).op('i32.shl');
-    b.memory('i32.load', 0, CELL_MEMORY).tee(this.#page).op('i32.eqz');
+    const number = b.local('i32');
+    b.get(this.#cell).i32(Math.log2(CELL_PAGE.cells)).op('i32.shr_u').tee(number).get(this.#pageNumber).op('i32.ne');
     b.if(() => {
-      b.get(this.#cell).call(this.#imports.newCellPage).tee(this.#page).op('i32.eqz');
-      b.if(() => this.#leave());
+      b.get(number).i32(2).op('i32.shl').memory('i32.load', 0, CELL_MEMORY).tee(this.#page).op('i32.eqz');
+      b.if(() => {
+        b.get(this.#cell).call(this.#imports.newCellPage).tee(this.#page).op('i32.eqz');
+        b.if(() => this.#leave());
+      });
+      b.get(number).set(this.#pageNumber);
+      b.get(this.#page).memory('i32.load', CELL_PAGE.hasReads, CELL_MEMORY).set(this.#hasReads);
     });
-    this.#pushPlaceInPage().i32(Math.log2(CELL.bytes)).op('i32.shl').get(this.#page).op('i32.add').set(this.#at);
-  }
-
-  #pushPlaceInPage(): FunctionBuilder {
-    return this.#b
-      .get(this.#cell)
+    b.get(this.#cell)
       .i32(CELL_PAGE.cells - 1)
-      .op('i32.and');
+      .op('i32.and')
+      .i32(Math.log2(CELL.bytes))
+      .op('i32.shl');
+    b.get(this.#page).op('i32.add').set(this.#at);
   }
 
+  /** What an access has written lies in one page, since it is aligned. */
   #keepContents(): void {
     const b = this.#b;
-    const [from, to] = [b.local('i32'), b.local('i32')];
-    b.get(this.#cell).get(this.#shift).op('i32.shl').set(from);
-    this.#pushPlaceInPage().get(this.#shift).op('i32.shl').get(this.#page).op('i32.add').set(to);
+    const to = b.local('i32');
+    b.get(this.#address).i32(CELL_PAGE.cells).get(this.#shift).op('i32.shl').i32(1).op('i32.sub').op('i32.and');
+    b.get(this.#page).op('i32.add').set(to);
     const copy = (index: number): void => {
-      const [shift, load, store] = COPIES[index]!;
+      const [bytes, load, store] = COPIES[index]!;
       const move = () =>
-        b.get(to).get(from).memory(load, 0, DEVICE_MEMORY).memory(store, CELL_PAGE.values, CELL_MEMORY);
+        b.get(to).get(this.#address).memory(load, 0, DEVICE_MEMORY).memory(store, CELL_PAGE.values, CELL_MEMORY);
       if (index === COPIES.length - 1) {
         move();
         return;
       }
-      b.get(this.#shift).i32(shift).op('i32.eq');
+      b.get(this.#bytes).i32(bytes).op('i32.eq');
       b.if(move, () => copy(index + 1));
     };
     copy(0);
@@ -293,11 +302,11 @@ class NoteFunction {
   }
 }
 
-/** By binary logarithm of the bytes: the usual first. */
-const COPIES: readonly (readonly [shift: number, load: string, store: string])[] = [
-  [2, 'i32.load', 'i32.store'],
-  [4, 'v128.load', 'v128.store'],
-  [3, 'i64.load', 'i64.store'],
-  [1, 'i32.load16_u', 'i32.store16'],
-  [0, 'i32.load8_u', 'i32.store8'],
+/** By bytes: the usual first. */
+const COPIES: readonly (readonly [bytes: number, load: string, store: string])[] = [
+  [4, 'i32.load', 'i32.store'],
+  [16, 'v128.load', 'v128.store'],
+  [8, 'i64.load', 'i64.store'],
+  [2, 'i32.load16_u', 'i32.store16'],
+  [1, 'i32.load8_u', 'i32.store8'],
 ];
