@@ -58,6 +58,9 @@ const LATEST: { -readonly [Field in keyof BytesAt]: BytesAt[Field] } = {
   ...{ offset: 0, bytes: 0 },
 };
 
+/** Offset of a space's first byte in its view. */
+export const originOf = (space: string): number => (space === 'shared' ? SHARED : 0);
+
 /** Addresses of all lanes, in halves. */
 export interface LaneHalves {
   readonly low: Uint32Array;
@@ -377,9 +380,9 @@ export class WarpContext {
     return this.watcher!.olderValue(this.#site!, this.warp, space, address, lane, LATEST, suits);
   }
 
-  /** The same for a strong read of device memory, where the value lies at `offset`. */
-  olderDeviceValue(offset: number, bytes: number, lane: number): DataView | undefined {
-    return this.#olderValue('global', offset, lane, this.device, offset, bytes);
+  /** The same for a strong read that {@link areDirectLoads} has checked. */
+  olderDirectValue(space: string, address: number, bytes: number, lane: number): DataView | undefined {
+    return this.#olderValue(space, address, lane, this.viewOf(space), originOf(space) + address, bytes);
   }
 
   /** Where a strong read finds its value: at its place, or in a copy of what lay there earlier. */
@@ -701,17 +704,24 @@ export class WarpContext {
     else this.resolve({ low, high }, 'global', bytes, false, lane, readBytes);
   }
 
-  /** Whether all lanes load from device memory that the operation may touch, and no bytes that are read are counted. */
-  areDeviceLoads({ low, high }: LaneHalves, bytes: number): boolean {
-    if (this.#around.reads) return false;
-    for (const lane of this.lanes)
-      if (high[lane] !== WINDOW.global || low[lane]! % bytes !== 0 || !isWithin(this.#reachable, low[lane]!, bytes))
-        return false;
+  /** Whether all lanes load what the operation may touch, in device memory or the own shared memory, and no bytes that are read are counted. */
+  areDirectLoads({ low, high }: LaneHalves, space: string, bytes: number): boolean {
+    if (this.#around.reads || (space !== 'global' && space !== 'shared')) return false;
+    const { shared } = this.#bounds.limits;
+    for (const lane of this.lanes) {
+      const at = low[lane]!;
+      const isInside =
+        space === 'global'
+          ? high[lane] === WINDOW.global && isWithin(this.#reachable, at, bytes)
+          : at + bytes <= shared;
+      if (!isInside || at % bytes !== 0) return false;
+    }
     return true;
   }
 
-  get device(): DataView {
-    return this.#around.device;
+  /** Where loads from a space find their bytes. */
+  viewOf(space: string): DataView {
+    return space === 'global' ? this.#around.device : this.#memory.view;
   }
 
   /** @throws as {@link resolve}, for a stretch of device memory that need not be aligned. */

@@ -16,7 +16,7 @@ import { matrixMultiply } from './matrix-multiply.ts';
 import { mbarrierOperation } from './mbarriers/operations.ts';
 import { failAssertion, print } from './printing/print.ts';
 import { scalarOperation } from './scalar-operations.ts';
-import { type Address, laneHalves, type WarpContext } from './warp-context.ts';
+import { type Address, laneHalves, originOf, type WarpContext } from './warp-context.ts';
 import { warpgroupMultiply } from './warpgroups/multiply.ts';
 
 export type WarpOperation = (context: WarpContext) => void;
@@ -177,8 +177,8 @@ function genericLoad(context: WarpContext): void {
   const { count, space, isStrong } = form;
   const bytes = form.size * count;
   const addresses = context.addresses(operands[count]!, LOADS);
-  if (space === 'global' && context.areDeviceLoads(addresses, bytes)) {
-    loadFromDevice(context, form, addresses.low, bytes);
+  if (context.areDirectLoads(addresses, space, bytes)) {
+    loadDirectly(context, form, addresses.low, bytes);
     return;
   }
   const accesses: { lane: number; address: Address; space: string }[] = [];
@@ -193,18 +193,20 @@ function genericLoad(context: WarpContext): void {
 }
 
 /** The same where all places have been checked: a wait for others reads thousands of times. */
-function loadFromDevice(context: WarpContext, form: AccessForm, places: Uint32Array, bytes: number): void {
-  const { lanes, watcher, device } = context;
-  const mayBeOlder = form.isStrong && watcher?.remembers('global') === true;
+function loadDirectly(context: WarpContext, form: AccessForm, addresses: Uint32Array, bytes: number): void {
+  const { lanes, watcher } = context;
+  const space = form.space as 'global' | 'shared';
+  const [view, origin] = [context.viewOf(space), originOf(space)];
+  const mayBeOlder = form.isStrong && watcher?.remembers(space) === true;
   const read: number[] = [];
   for (const lane of lanes) {
-    const place = places[lane]!;
-    read.push(place);
-    const older = mayBeOlder ? context.olderDeviceValue(place, bytes, lane) : undefined;
+    const address = addresses[lane]!;
+    read.push(address);
+    const older = mayBeOlder ? context.olderDirectValue(space, address, bytes, lane) : undefined;
     if (older) loadElements(context, form, older, 0, lane);
-    else loadElements(context, form, device, place, lane);
+    else loadElements(context, form, view, origin + address, lane);
   }
-  context.countRequestIn('global', read, lanes, bytes, 'load');
+  context.countRequestIn(space, read, lanes, bytes, 'load');
 }
 
 function loadElements(
