@@ -33,6 +33,8 @@ export interface LiveEvaluatorOptions {
   readonly toolchain: Toolchain;
   /** Shared between evaluators of one process, to save reference runs; a new one if absent. */
   readonly oracle?: ExpectationCache;
+  /** Checks whose expectations are worked out ahead; see {@link VerifyRequest}. */
+  readonly checksAhead?: number | undefined;
   /** Wall-clock limit of one run of a launch sequence, in ms. By default 20,000, and more for large workloads. */
   readonly runTimeoutMs?: number;
   /** Warp instructions one CTA may execute; the device's own limit when absent. */
@@ -349,7 +351,7 @@ class LiveEvaluation {
   }
 
   #verifyAnew(module: LoadedModule): Promise<Verified | Refused> {
-    const { device, instructionsPerCta, oracle } = this.#options;
+    const { device, instructionsPerCta, oracle, checksAhead } = this.#options;
     const { problem, candidate, workload, seed, thorough, large, suites, quick, passedBefore, signal, onStage } =
       this.#request;
     const verifying: VerifyRequest = {
@@ -367,6 +369,7 @@ class LiveEvaluation {
       planFor: (dimensions, multiprocessors) => this.#planFor(dimensions, module, candidate, multiprocessors),
       timeoutMs: this.#runTimeoutMs(),
       instructionsPerCta,
+      checksAhead,
       signal,
       onCheck: (check) => onStage?.({ stage: 'verify', ...check }),
     };

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { isDeepStrictEqual } from 'node:util';
 import { type ComparedSizes, sizesOfShape, unionOfSizes } from '../../core/compared-sizes.ts';
 import type { LaunchCounters } from '../../core/counters.ts';
@@ -82,6 +83,11 @@ export interface VerifyRequest {
    * WarpsmithError, which makes the candidate `invalid`.
    */
   readonly planFor: (dimensions: Dimensions, multiprocessors?: number) => LaunchPlan;
+  /**
+   * What so many of the next checks expect is worked out while one is judged. By default, as many as idle cores can work out; none on a
+   * virtual device, which uses all cores itself.
+   */
+  readonly checksAhead?: number | undefined;
   /** Wall-clock limit of each run, in ms. */
   readonly timeoutMs: number;
   /** Warp instructions one CTA may execute; the device's own limit when absent. */
@@ -149,6 +155,7 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
     request.signal?.throwIfAborted();
     index += 1;
     request.onCheck?.({ check: describeCheck(chosen), index, count: index + queue.length });
+    workOutAhead(request, queue);
     const check = chosen.isLarge && isSlowWhenLarge ? undefined : await bearable(request, chosen);
     if (!check) continue;
     const trouble = check.isDrawn && !isSecret(check) ? await troubleWithDrawn(request, check) : undefined;
@@ -179,6 +186,25 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
     coverage.leftOut.push({ check: `steps that launch ${name}`, reason: NEVER_RAN });
   coverage.conditions = conditionsOf(request);
   return { ok: true, correctness: tally.summary()!, coverage, ...main! };
+}
+
+/** A reference's process keeps one core busy, and so do compilers. */
+const CHECKS_AHEAD = Math.min(8, Math.floor(availableParallelism() / 4));
+
+/** Begins what the next checks expect. A mistake of the problem is told when it is their turn. */
+function workOutAhead(request: VerifyRequest, next: readonly Check[]): void {
+  const { device, oracle, problem, seed, checksAhead = device.measuring ? CHECKS_AHEAD : 0 } = request;
+  for (const { dimensions, generatorSet, isOnce } of next.slice(0, checksAhead)) {
+    const secret = secretSetOf(generatorSet);
+    const [first = generatorSet] = secret ? levelsOf(secret) : [];
+    try {
+      const prepared = oracle.check({ problem, seed, dimensions, generatorSet: first });
+      const expected: Promise<unknown> = isOnce ? prepared.sample() : prepared.expectations();
+      expected.catch(() => {});
+    } catch (error) {
+      if (!(error instanceof WarpsmithError)) throw error;
+    }
+  }
 }
 
 /** A kernel that is slow for large sizes is not wrong there, and one that never ends is seen at smaller ones. */
