@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { allEnded } from '../../../core/all-ended.ts';
 import type { CompiledCode } from '../../../core/compiled-code.ts';
 import type { LaunchPlan } from '../../../core/launch-plan.ts';
 import type { SanitizerReport, SanitizerToolReport } from '../../../core/profile.ts';
@@ -53,12 +54,7 @@ export async function sanitize(request: SanitizeRequest): Promise<SanitizerRepor
   const sanitizer = request.sanitizer === undefined ? findCudaTool('compute-sanitizer') : request.sanitizer;
   if (!sanitizer) return { outcome: 'unsanitized', version: null, tools: tools.map(absent) };
   const version = await toolVersion(sanitizer);
-  // All have ended, and are cleaned up after, before one is reported to have failed.
-  const ended = await Promise.allSettled(tools.map((tool) => runTool(tool, sanitizer, request)));
-  const reports = ended.map((one) => {
-    if (one.status === 'rejected') throw one.reason;
-    return one.value;
-  });
+  const reports = await allEnded(tools.map((tool) => runTool(tool, sanitizer, request)));
   return { outcome: overall(reports), version, tools: reports };
 }
 
