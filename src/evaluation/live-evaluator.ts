@@ -88,9 +88,11 @@ export function createLiveEvaluator(options: LiveEvaluatorOptions): Evaluator {
       inTurn(() => new LiveEvaluation({ ...options, oracle, known, knownNs, secret }, request).estimate()),
     prepare(candidates) {
       const { device, toolchain } = options;
-      // A compile error is reported when the candidate is judged.
-      for (const candidate of candidates)
-        toolchain.compile({ candidate, architecture: device.spec.architecture }).catch(() => {});
+      const { architecture } = device.spec;
+      // After a candidate that is being asked for. A compile error is reported when one is judged.
+      setImmediate(() => {
+        for (const candidate of candidates) toolchain.compile({ candidate, architecture }).catch(() => {});
+      });
     },
     close: async () => {
       await queue;
