@@ -132,7 +132,7 @@ export class KernelBlock implements ContenderBlock {
     return { ok: true, ns: totalNs / (ring.replaysPerSample * ring.sequencesPerReplay) };
   }
 
-  async close(): Promise<{ ok: true } | ContenderFailure> {
+  async close(): ReturnType<ContenderBlock['close']> {
     try {
       const cut = await this.#remainingCuts();
       if (!cut.ok) return cut;
@@ -140,7 +140,7 @@ export class KernelBlock implements ContenderBlock {
         const last = await this.#replayOnce({ seed: this.#secret.bits(2), keeps: true });
         if (!last.ok) return last;
       }
-      return await this.#judgeKept();
+      return { ok: true, judge: () => this.#judgeKept() };
     } finally {
       await this.discard();
     }
