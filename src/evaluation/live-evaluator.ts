@@ -207,11 +207,14 @@ class LiveEvaluation {
 
   /** Verifies, beside the sanitizer if that can be; then times, with the GPU for itself. */
   async #judgeLoaded(module: LoadedModule): Promise<Outcome | 'judge alone'> {
+    const { device, instruments } = this.#options;
+    const reference = device.measuring && instruments?.deviceReference?.prepare?.(this.#request.problem);
     const sanitizing = this.#sanitizeBeside(module);
     try {
       const verified = await this.#timed('verify', () => this.#verify(module));
       if (verified.ok) {
         const sanitized = await this.#timed('verify', async () => sanitizing?.result());
+        await this.#timed('verify', async () => reference);
         return await this.#judgeTime(module, verified, sanitized);
       }
       if (sanitizing && MAY_COME_OF_SHARING.includes(verified.status)) return 'judge alone';

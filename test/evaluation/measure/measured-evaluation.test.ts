@@ -1,4 +1,4 @@
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { inProcess } from '../../../src/core/call-reference.ts';
 import type { EvaluationRequest } from '../../../src/core/evaluation.ts';
@@ -128,8 +128,13 @@ describe('an honest kernel', () => {
   });
 
   it('is compared with the reference beside what it was timed beside', async () => {
-    let [now, most] = [0, 0];
+    let [now, most, isReady, timedTooEarly] = [0, 0, false, false];
     const deviceReference: DeviceReference = {
+      // Until after the verification.
+      async prepare() {
+        await sleep(2000);
+        isReady = true;
+      },
       run: async () => {
         now += 1;
         most = Math.max(most, now);
@@ -146,10 +151,14 @@ describe('an honest kernel', () => {
     const { status, baselines, timing } = await evaluator.evaluate({
       ...{ problem: toy, candidate: toyCandidate(), workload: toyWorkload, seed: 1, against },
       blocks: 2,
+      onStage: ({ stage }) => {
+        if (stage === 'time') timedTooEarly = !isReady;
+      },
     });
     expect(status).toBe('passed');
     expect([timing!.measurement, baselines![0]!.measurement].map((each) => each!.checkedSlotCount)).toEqual([2, 2]);
     expect(most).toBe(2);
+    expect(timedTooEarly, 'timed while the reference was being loaded').toBe(false);
   });
 
   it('whose launches are long is warmed up once, and sampled without a replay that does not count', async () => {
