@@ -3,7 +3,7 @@
  * One run of each problem, as a user starts it, with the same budget.
  *
  *     node bench/workers/whole-runs.ts --device cuda:0 [--evaluations 40] [--output docs/results/h200-whole-runs.json]
- *       [PROBLEM[@WORKLOAD] …]
+ *       [--keep FOLDER] [PROBLEM[@WORKLOAD] …]
  *
  * A problem that the recording holds is left out, so that limited time on a machine can be used in parts.
  */
@@ -24,6 +24,8 @@ const { values: options, positionals } = parseArgs({
     device: { type: 'string', default: 'cuda:0' },
     evaluations: { type: 'string', default: '40' },
     output: { type: 'string', default: 'docs/results/h200-whole-runs.json' },
+    /** Where the runs' logs stay. */
+    keep: { type: 'string' },
   },
 });
 
@@ -64,7 +66,7 @@ const spentIn = (evaluations: readonly Evaluation[], stage: 'compile' | 'verify'
   rounded(evaluations.reduce((sum, { elapsedMs }) => sum + elapsedMs[stage], 0) / MS);
 
 async function wholeRun(target: string, workload: string | undefined): Promise<WholeRun> {
-  const store = await mkdtemp(join(tmpdir(), 'warpsmith-whole-run-'));
+  const store = options.keep ?? (await mkdtemp(join(tmpdir(), 'warpsmith-whole-run-')));
   const events: RecordedEvent[] = [];
   const startMs = performance.now();
   try {
@@ -94,7 +96,7 @@ async function wholeRun(target: string, workload: string | undefined): Promise<W
       ),
     };
   } finally {
-    await rm(store, { recursive: true, force: true });
+    if (options.keep === undefined) await rm(store, { recursive: true, force: true });
   }
 }
 
