@@ -38,7 +38,7 @@ import {
 import { type ChecksRequest, threadsOf } from '../oracle/checks-request.ts';
 import { shapesForConditions } from '../oracle/condition-shapes.ts';
 import { hasSeveralTiles } from '../oracle/drawn-shapes.ts';
-import type { CheckKey, ExpectationCache } from '../oracle/expectation-cache.ts';
+import { type CheckKey, type ExpectationCache, isLarge } from '../oracle/expectation-cache.ts';
 import { outputsOf } from '../oracle/reference-runs.ts';
 import {
   isStorable,
@@ -143,6 +143,7 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
   // In turns, so that a shape with several generator sets meets both contents of memory.
   const firstOverZeros = createStream(seed, 'memory of second runs').bits(0) % 2;
   const launched = new Set<string>();
+  const begun = new Set<Check>();
   let [index, remembers, isSlowWhenLarge] = [0, false, false];
   const memory = (): Check[] =>
     checksOfMemory(choice, coverage.drawnShapes).slice(0, remembers ? undefined : Number(thorough));
@@ -155,7 +156,7 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
     request.signal?.throwIfAborted();
     index += 1;
     request.onCheck?.({ check: describeCheck(chosen), index, count: index + queue.length });
-    workOutAhead(request, queue);
+    workOutAhead(request, queue, begun);
     const check = chosen.isLarge && isSlowWhenLarge ? undefined : await bearable(request, chosen);
     if (!check) continue;
     const trouble = check.isDrawn && !isSecret(check) ? await troubleWithDrawn(request, check) : undefined;
@@ -191,10 +192,18 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
 /** A reference's process keeps one core busy, and so do compilers. */
 const CHECKS_AHEAD = Math.min(8, Math.floor(availableParallelism() / 4));
 
-/** Begins what the next checks expect. A mistake of the problem is told when it is their turn. */
-function workOutAhead(request: VerifyRequest, next: readonly Check[]): void {
+/** Inputs and results of larger checks take memory, and a GPU works out what takes a host long. */
+const MOST_BYTES_AHEAD = 16 * 1024 ** 2;
+
+/** Begins what the next checks expect, once. A mistake of the problem is told when it is their turn. */
+function workOutAhead(request: VerifyRequest, next: readonly Check[], begun: Set<Check>): void {
   const { device, oracle, problem, seed, checksAhead = device.measuring ? CHECKS_AHEAD : 0 } = request;
-  for (const { dimensions, generatorSet, isOnce } of next.slice(0, checksAhead)) {
+  for (const check of next.slice(0, checksAhead)) {
+    if (begun.has(check)) continue;
+    begun.add(check);
+    const { dimensions, generatorSet, isOnce } = check;
+    const bytes = expandBuffers(problem.file, dimensions).reduce((sum, buffer) => sum + buffer.bytes, 0);
+    if (bytes > MOST_BYTES_AHEAD || isLarge(problem, dimensions)) continue;
     const secret = secretSetOf(generatorSet);
     const [first = generatorSet] = secret ? levelsOf(secret) : [];
     try {
