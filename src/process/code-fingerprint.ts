@@ -7,8 +7,8 @@ import { entryFolder } from './entry-file.ts';
 let known: string | undefined;
 
 /**
- * SHA-256 of warpsmith's own files: its sources, or the files built from them. Results repeat only if these are the same; a version number does not change while
- * somebody edits the code. The first call of a process takes about 40 ms.
+ * SHA-256 of warpsmith's own files: its sources, or the files built from them. Results repeat only if these are the same;
+ * a version number does not change while somebody edits the code. The first call of a process takes about 40 ms.
  */
 export function codeFingerprint(): string {
   known ??= fingerprintOf(fileURLToPath(entryFolder()));
