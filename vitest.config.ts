@@ -1,5 +1,6 @@
 import { configDefaults, defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/support/longest-first.ts';
+import { RENEWED_FORKS } from './test/support/renewed-forks.ts';
 import { findTurn } from './test/support/sampling/find-turn.ts';
 import { SampleReporter } from './test/support/sampling/report-sample.ts';
 
@@ -94,7 +95,15 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'alone', include: ['test/**/*.test.ts'], exclude: [...SHARING, ...STARTING], execArgv: V8_FLAGS },
+        test: {
+          name: 'alone',
+          include: ['test/**/*.test.ts'],
+          exclude: [...SHARING, ...STARTING],
+          execArgv: V8_FLAGS,
+          isolate: false,
+          pool: RENEWED_FORKS,
+          setupFiles: ['test/support/restore-process.ts'],
+        },
       },
       { extends: true, test: { name: 'starting', include: STARTING, execArgv: V8_FLAGS.slice(0, 1) } },
       { extends: true, test: { name: 'sharing', include: SHARING, isolate: false } },
