@@ -48,3 +48,17 @@ export const authorRun = sampledOne(
   ],
   { oneIn: 4, placeOf: () => 'src/app/author' },
 );
+
+/** What nvcc builds, each for many seconds. Always: what it compiles and refuses, of which toolchains/gpu-compilers has a sample of its own. */
+export const nvccBuild = sampledOne(
+  'builds by nvcc',
+  [
+    ...['dispatch table', 'export', 'hard header'],
+    ...['10_wgmma half', '10_resident half', '11_sums_first half', '11_sums_first __nv_bfloat16'],
+    ...['13_decode_cluster', '14_decode_registers', '15_decode_words half', '15_decode_words __nv_bfloat16'],
+  ],
+  {
+    oneIn: 8,
+    placeOf: (member) => (/^\d/.test(member) ? `problems/attention/${member.split(' ')[0]}` : 'src/handover'),
+  },
+);
