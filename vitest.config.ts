@@ -74,6 +74,18 @@ const V8_FLAGS = ['--external-memory-accounted-in-global-limit', '--initial-old-
 /** Tests that judge small kernels, and start hundreds of processes: the page tables of theirs stay small without the second flag. */
 const STARTING = ['test/cli/gate.test.ts'];
 
+/** Tests that compile so many kernels, or fill so large arrays, that each file needs a process of its own. */
+const ALONE = [
+  ...['bench', 'corpus', 'course', 'fuzz', 'honest', 'problems', 'red-team'].map((room) => `test/${room}/**/*.test.ts`),
+  ...['opcodes/opcodes', 'control-flow/random-programs', 'recorded/recorded'].map(
+    (name) => `test/virtual-gpu/${name}.test.ts`,
+  ),
+  // They start processes that load sources, or ask what this one has open.
+  ...['browser/*.browser', 'reports/html.browser', 'app/killed-runs', 'process/*'].map(
+    (name) => `test/${name}.test.ts`,
+  ),
+];
+
 /** Of large matrices of tests a sample runs, another one with every commit (docs/decisions/a-sample-of-the-matrices.md). */
 const turn = findTurn(import.meta.dirname);
 
@@ -93,12 +105,13 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     projects: [
+      { extends: true, test: { name: 'alone', include: ALONE, exclude: SHARING, execArgv: V8_FLAGS } },
       {
         extends: true,
         test: {
-          name: 'alone',
+          name: 'in turn',
           include: ['test/**/*.test.ts'],
-          exclude: [...SHARING, ...STARTING],
+          exclude: [...ALONE, ...SHARING, ...STARTING],
           execArgv: V8_FLAGS,
           isolate: false,
           pool: RENEWED_FORKS,

@@ -1,9 +1,9 @@
 import { ForksPoolWorker, type PoolRunnerInitializer, type PoolTask, type WorkerRequest } from 'vitest/node';
 
 /**
- * Test files that one process runs, one after the other. The first one loads the modules, and lets V8 compile what all of
- * them run. V8 fails a check on its code pages (`jit_page.has_value()`) once a process has compiled and dropped very many
- * WebAssembly modules, and what a virtual GPU ran with large inputs keeps the heap large.
+ * Test files that one process runs, one after the other: the first one loads the modules, and V8 compiles what all of them
+ * run. V8 fails a check on its code pages (`jit_page.has_value()`) once a process has compiled and dropped very many
+ * WebAssembly modules; none of six files failed.
  */
 const MOST_FILES = 6;
 
