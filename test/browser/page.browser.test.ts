@@ -9,6 +9,7 @@ import { bundlePage } from '../../scripts/build-page.ts';
 import { pageFile } from '../../src/server/page-files.ts';
 import { servePage } from '../../src/server/page-server.ts';
 import { sampledOne } from '../support/sampling/matrix.ts';
+import { smallRowSum } from '../support/small-row-sum.ts';
 import { CHROMIUM, launchChromium } from './support/chromium.ts';
 
 /** How far the page is wider than the window, and its colour. The project has no types of a browser. */
@@ -103,7 +104,7 @@ describe.skipIf(CHROMIUM === undefined)('the page in Chromium (skipped where the
   it('starts a run, stops and resumes it, and shows it to its end: best so far, lineage, evaluations', async () => {
     expect(page.url()).not.toContain(TOKEN);
     await page.getByText('Start a run').click();
-    await page.getByLabel('Problem or kernel').fill('examples/row-sum');
+    await page.getByLabel('Problem or kernel').fill(smallRowSum(folder));
     await page.getByLabel('Device').selectOption('virtual:l4');
     await page.getByLabel('Workload').fill('rows=256,columns=64');
     await page.getByLabel('Evaluations').fill('3');

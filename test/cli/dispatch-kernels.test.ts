@@ -2,6 +2,7 @@ import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { dispatchKernels } from '../../src/app/dispatch-kernels.ts';
+import { narrowFolder } from '../support/narrowed.ts';
 import { interrupted } from '../support/sampling/long-tests.ts';
 import { type Json, repository, runCli, runJson, temporaryFolder } from './run-cli.ts';
 
@@ -20,6 +21,7 @@ beforeAll(async () => {
   place = temporaryFolder();
   problem = join(place, 'row-sum');
   cpSync(join(repository, 'examples/row-sum'), problem, { recursive: true });
+  narrowFolder(problem, ['rows * columns <= 40000']);
   const file = join(problem, 'problem.json');
   const declared = JSON.parse(readFileSync(file, 'utf8')) as Json;
   declared.workloads = [
