@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -54,6 +55,8 @@ function removeOldBuilds(): void {
 /** Whole or not at all: another run may make the same one. */
 async function make(build: string): Promise<void> {
   const unfinished = mkdtempSync(`${build}-`);
+  // Some tests run it as another user.
+  chmodSync(unfinished, 0o755);
   await bundleSources(unfinished);
   try {
     renameSync(unfinished, build);
