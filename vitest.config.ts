@@ -1,5 +1,6 @@
 import { configDefaults, defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/support/longest-first.ts';
+import { RENEWED_FORKS } from './test/support/renewed-forks.ts';
 import { findTurn } from './test/support/sampling/find-turn.ts';
 import { SampleReporter } from './test/support/sampling/report-sample.ts';
 
@@ -73,6 +74,18 @@ const V8_FLAGS = ['--external-memory-accounted-in-global-limit', '--initial-old-
 /** Tests that judge small kernels, and start hundreds of processes: the page tables of theirs stay small without the second flag. */
 const STARTING = ['test/cli/gate.test.ts'];
 
+/** Tests that compile so many kernels, or fill so large arrays, that each file needs a process of its own. */
+const ALONE = [
+  ...['bench', 'corpus', 'course', 'fuzz', 'honest', 'problems', 'red-team'].map((room) => `test/${room}/**/*.test.ts`),
+  ...['opcodes/opcodes', 'control-flow/random-programs', 'recorded/recorded'].map(
+    (name) => `test/virtual-gpu/${name}.test.ts`,
+  ),
+  // They start processes that load sources, or ask what this one has open.
+  ...['browser/*.browser', 'reports/html.browser', 'app/killed-runs', 'process/*'].map(
+    (name) => `test/${name}.test.ts`,
+  ),
+];
+
 /** Of large matrices of tests a sample runs, another one with every commit (docs/decisions/a-sample-of-the-matrices.md). */
 const turn = findTurn(import.meta.dirname);
 
@@ -81,7 +94,7 @@ export default defineConfig({
     pool: 'forks',
     // One more than the cores of CI, because tests wait for processes that they start and for limits of time: 599 s instead of 649.
     maxWorkers: 3,
-    globalSetup: ['test/support/shared-code-cache.ts'],
+    globalSetup: ['test/support/shared-code-cache.ts', 'test/support/build-for-processes.ts'],
     provide: { turn },
     reporters: [...configDefaults.reporters, new SampleReporter(turn.seed)],
     sequence: { sequencer: LongestFirst },
@@ -92,9 +105,18 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     projects: [
+      { extends: true, test: { name: 'alone', include: ALONE, exclude: SHARING, execArgv: V8_FLAGS } },
       {
         extends: true,
-        test: { name: 'alone', include: ['test/**/*.test.ts'], exclude: [...SHARING, ...STARTING], execArgv: V8_FLAGS },
+        test: {
+          name: 'in turn',
+          include: ['test/**/*.test.ts'],
+          exclude: [...ALONE, ...SHARING, ...STARTING],
+          execArgv: V8_FLAGS,
+          isolate: false,
+          pool: RENEWED_FORKS,
+          setupFiles: ['test/support/restore-process.ts'],
+        },
       },
       { extends: true, test: { name: 'starting', include: STARTING, execArgv: V8_FLAGS.slice(0, 1) } },
       { extends: true, test: { name: 'sharing', include: SHARING, isolate: false } },

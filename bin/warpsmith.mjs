@@ -14,6 +14,7 @@ if (Number(process.versions.node.split('.')[0]) < MINIMUM_NODE_MAJOR) {
   const { enableCompileCache } = await import('node:module');
   const { tmpdir } = await import('node:os');
   const { join } = await import('node:path');
+  const { pathToFileURL } = await import('node:url');
   const { setFlagsFromString } = await import('node:v8');
   // Otherwise V8 marks its whole heap again for every 64 MB of arrays outside of it, which large inputs are.
   setFlagsFromString('--external-memory-accounted-in-global-limit');
@@ -23,9 +24,11 @@ if (Number(process.versions.node.split('.')[0]) < MINIMUM_NODE_MAJOR) {
     // Worker threads look here only.
     process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache');
   }
-  // A checkout runs its sources; the published package has only the build.
+  // A checkout runs its sources, or a build of them that its tests name; the published package has only the build.
   const source = new URL('../src/cli/main.ts', import.meta.url);
   const built = new URL('../dist/src/cli/main.js', import.meta.url);
-  const { runCli } = await import(existsSync(source) ? source.href : built.href);
+  const { WARPSMITH_BUILD: build } = process.env;
+  const checkout = build ? pathToFileURL(`${build}/src/cli/main.js`) : source;
+  const { runCli } = await import(existsSync(source) ? checkout.href : built.href);
   process.exitCode = await runCli(process.argv.slice(2));
 }

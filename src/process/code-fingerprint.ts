@@ -2,18 +2,16 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-
-/** The folder that contains all of warpsmith: its sources, or the files built from them. */
-const OWN_FOLDER = fileURLToPath(new URL('..', import.meta.url));
+import { entryFolder } from './entry-file.ts';
 
 let known: string | undefined;
 
 /**
- * SHA-256 of warpsmith's own files. Results repeat only if these are the same; a version number does not change while
- * somebody edits the code. The first call of a process takes about 40 ms.
+ * SHA-256 of warpsmith's own files: its sources, or the files built from them. Results repeat only if these are the same;
+ * a version number does not change while somebody edits the code. The first call of a process takes about 40 ms.
  */
 export function codeFingerprint(): string {
-  known ??= fingerprintOf(OWN_FOLDER);
+  known ??= fingerprintOf(fileURLToPath(entryFolder()));
   return known;
 }
 

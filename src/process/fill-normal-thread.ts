@@ -1,6 +1,18 @@
 import { workerData } from 'node:worker_threads';
-import { streamOf } from '../stats/random.ts';
-import type { FillTask } from './fill-normal.ts';
+import { type StreamKeys, streamOf } from '../stats/random.ts';
+
+/** One thread's share of a long array. */
+export interface FillTask {
+  readonly target: SharedArrayBuffer;
+  /** Elements, the first one even. */
+  readonly from: number;
+  readonly to: number;
+  readonly keys: StreamKeys;
+  readonly mean: number;
+  readonly standardDeviation: number;
+  /** Counts the threads that have finished. */
+  readonly finished: SharedArrayBuffer;
+}
 
 const { target, from, to, keys, mean, standardDeviation, finished } = workerData as FillTask;
 const bytes = Float64Array.BYTES_PER_ELEMENT;

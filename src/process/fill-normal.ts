@@ -1,19 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
-import type { RandomStream, StreamKeys } from '../stats/random.ts';
-
-/** One thread's share of a long array. */
-export interface FillTask {
-  readonly target: SharedArrayBuffer;
-  /** Elements, the first one even. */
-  readonly from: number;
-  readonly to: number;
-  readonly keys: StreamKeys;
-  readonly mean: number;
-  readonly standardDeviation: number;
-  /** Counts the threads that have finished. */
-  readonly finished: SharedArrayBuffer;
-}
+import type { RandomStream } from '../stats/random.ts';
+import { entryFile } from './entry-file.ts';
+import type { FillTask } from './fill-normal-thread.ts';
 
 /** Elements from which threads pay: starting them takes 50 ms, drawing so many takes 200. */
 const LEAST_SHARED = 2 ** 22;
@@ -22,11 +11,7 @@ const MOST_THREADS = 16;
 /** Longest wait for threads; each draws 30 million values a second. */
 const PATIENCE_MS = 60_000;
 
-/** The sources run unbuilt; a built package has JavaScript beside this file. */
-const THREAD_URL = new URL(
-  import.meta.url.endsWith('.ts') ? './fill-normal-thread.ts' : './fill-normal-thread.js',
-  import.meta.url,
-);
+const THREAD_URL = entryFile(new URL('./fill-normal-thread.ts', import.meta.url));
 
 /**
  * `count` values `mean + standardDeviation · normal(i)` of a stream. Long arrays are drawn by several threads, while this one

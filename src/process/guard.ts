@@ -2,6 +2,7 @@ import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { onProcessEnd } from './cleanup.ts';
+import { entryFile } from './entry-file.ts';
 import type { GuardLine } from './guard-main.ts';
 import { minimalEnvironment } from './minimal-environment.ts';
 import { killGroup } from './process-group.ts';
@@ -11,8 +12,7 @@ import { killGroup } from './process-group.ts';
  * `cleanup.ts` handles every orderly end.
  */
 
-/** The sources run as they are; a built package has JavaScript beside this file. */
-const ENTRY = new URL(import.meta.url.endsWith('.ts') ? './guard-main.ts' : './guard-main.js', import.meta.url);
+const ENTRY = entryFile(new URL('./guard-main.ts', import.meta.url));
 
 /** Every child has it in its environment, so that none is missed that was started a moment before the end. */
 const MARK_NAME = 'WARPSMITH_GUARD';

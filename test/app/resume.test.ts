@@ -24,6 +24,7 @@ import type { Session } from '../../src/app/session.ts';
 import type { Evaluation, EvaluationRequest } from '../../src/core/evaluation.ts';
 import type { RecordedEvent } from '../../src/store/events.ts';
 import { createRunFolder, eventsPath, findRun, openRunFolder } from '../../src/store/run-folder.ts';
+import { sampled } from '../support/sampling/matrix.ts';
 
 const EVALUATIONS = 20;
 
@@ -109,17 +110,17 @@ async function interrupted(name: ScenarioName, during = 6): Promise<OptimizeOutc
 }
 
 describe('a run that was interrupted', () => {
-  test.each(['guided', 'guided-measured', 'random', 'tpe'] as const)(
-    '%s: goes on as if nothing had been',
-    async (name) => {
-      expect((await interrupted(name)).result.stopReason).toBe('interrupted');
-      const before = begun();
-      const { result } = await resume(name);
-      expect(result.stopReason).not.toBe('interrupted');
-      expect(begun() - before).toBe(result.evaluationsUsed - 5);
-      expect(log()).toEqual(await uninterrupted(name));
-    },
-  );
+  sampled('runs that are resumed', ['guided', 'guided-measured', 'random', 'tpe'] as const, {
+    oneIn: 2,
+    placeOf: () => 'src/search',
+  })('%s: goes on as if nothing had been', async (name) => {
+    expect((await interrupted(name)).result.stopReason).toBe('interrupted');
+    const before = begun();
+    const { result } = await resume(name);
+    expect(result.stopReason).not.toBe('interrupted');
+    expect(begun() - before).toBe(result.evaluationsUsed - 5);
+    expect(log()).toEqual(await uninterrupted(name));
+  });
 
   test('again and again, down to the confirmation', async () => {
     const whole = await uninterrupted('guided-measured');
@@ -234,22 +235,25 @@ describe('a run that ended', () => {
     expect(new Set(searched).size).toBe(searched.length);
   });
 
-  test.each([8, 22, 28])('a run whose budget grew can be interrupted again, at e%i', async (during) => {
-    const one = await uninterruptedExtension();
-    await start('random');
-    const controller = new AbortController();
-    const extension = { maximumEvaluations: 30 };
-    await resumeRun({ store, run: 'latest', signal: controller.signal, ...extension }, async () =>
-      sessionOf('random', {
-        async evaluate({ id }, honest) {
-          if (id === `e${during}`) controller.abort();
-          return honest();
-        },
-      }),
-    );
-    await resume('random');
-    expect(log()).toEqual(one);
-  });
+  sampled('interruptions of a run whose budget grew', [8, 22, 28], { oneIn: 3, placeOf: () => 'src/app' })(
+    'a run whose budget grew can be interrupted again, at e%i',
+    async (during) => {
+      const one = await uninterruptedExtension();
+      await start('random');
+      const controller = new AbortController();
+      const extension = { maximumEvaluations: 30 };
+      await resumeRun({ store, run: 'latest', signal: controller.signal, ...extension }, async () =>
+        sessionOf('random', {
+          async evaluate({ id }, honest) {
+            if (id === `e${during}`) controller.abort();
+            return honest();
+          },
+        }),
+      );
+      await resume('random');
+      expect(log()).toEqual(one);
+    },
+  );
 
   async function uninterruptedExtension(): Promise<unknown[]> {
     const kept = store;

@@ -8,6 +8,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bundlePage } from '../../scripts/build-page.ts';
 import { pageFile } from '../../src/server/page-files.ts';
 import { servePage } from '../../src/server/page-server.ts';
+import { sampledOne } from '../support/sampling/matrix.ts';
+import { smallRowSum } from '../support/small-row-sum.ts';
 import { CHROMIUM, launchChromium } from './support/chromium.ts';
 
 /** How far the page is wider than the window, and its colour. The project has no types of a browser. */
@@ -53,6 +55,12 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+/** Parts of the page that need no more than a run, which the first tests make. */
+const part = sampledOne('parts of the page', ['compares', 'predicts', 'draws many', 'teaches', 'fits'], {
+  oneIn: 3,
+  placeOf: () => 'web',
+});
+
 describe.skipIf(CHROMIUM === undefined)('the page in Chromium (skipped where there is none)', () => {
   let browser: Browser;
   let context: BrowserContext;
@@ -96,7 +104,7 @@ describe.skipIf(CHROMIUM === undefined)('the page in Chromium (skipped where the
   it('starts a run, stops and resumes it, and shows it to its end: best so far, lineage, evaluations', async () => {
     expect(page.url()).not.toContain(TOKEN);
     await page.getByText('Start a run').click();
-    await page.getByLabel('Problem or kernel').fill('examples/row-sum');
+    await page.getByLabel('Problem or kernel').fill(smallRowSum(folder));
     await page.getByLabel('Device').selectOption('virtual:l4');
     await page.getByLabel('Workload').fill('rows=256,columns=64');
     await page.getByLabel('Evaluations').fill('3');
@@ -125,7 +133,7 @@ describe.skipIf(CHROMIUM === undefined)('the page in Chromium (skipped where the
     expect(await page.getByRole('button', { name: /kernel\.cu:11/ }).count()).toBeGreaterThan(0);
   }, 60_000);
 
-  it('compares two runs that are chosen', async () => {
+  part('compares')('compares two runs that are chosen', { timeout: 30_000 }, async () => {
     const id = firstRun;
     cpSync(join(store, 'runs', id), join(store, 'runs', `${id}-2`), { recursive: true });
     await page.goto(`${new URL(address).origin}/#/runs`);
@@ -133,49 +141,57 @@ describe.skipIf(CHROMIUM === undefined)('the page in Chromium (skipped where the
     for (const name of [id, `${id}-2`]) await page.getByLabel(`Compare ${name}`, { exact: true }).check();
     await page.getByRole('link', { name: 'Compare both' }).click();
     await page.frameLocator('iframe').getByText('row-sum').first().waitFor();
-  }, 30_000);
+  });
 
-  it('predicts anew as a kernel is typed, and marks what does not compile', async () => {
-    await page.goto(`${new URL(address).origin}/#/playground?target=examples/row-sum/01_thread_per_row`);
-    await page.getByLabel('Shapes').fill('rows=256,columns=64');
-    await page.getByLabel('Shapes').press('Enter');
-    const time = page.locator('.verdict:not(.stale) .large');
-    await time.waitFor({ timeout: 50_000 });
-    const before = await time.textContent();
-    expect(before).toMatch(/s$/);
-    await page.locator('.cm-figures .heat4').first().waitFor();
-    await type(TWICE);
-    await expect.poll(() => page.locator('.verdict:not(.stale) .large').textContent(), POLL).not.toBe(before);
-    await page.getByText('right in two checks').waitFor();
+  part('predicts')(
+    'predicts anew as a kernel is typed, and marks what does not compile',
+    { timeout: 90_000 },
+    async () => {
+      await page.goto(`${new URL(address).origin}/#/playground?target=examples/row-sum/01_thread_per_row`);
+      await page.getByLabel('Shapes').fill('rows=256,columns=64');
+      await page.getByLabel('Shapes').press('Enter');
+      const time = page.locator('.verdict:not(.stale) .large');
+      await time.waitFor({ timeout: 50_000 });
+      const before = await time.textContent();
+      expect(before).toMatch(/s$/);
+      await page.locator('.cm-figures .heat4').first().waitFor();
+      await type(TWICE);
+      await expect.poll(() => page.locator('.verdict:not(.stale) .large').textContent(), POLL).not.toBe(before);
+      await page.getByText('right in two checks').waitFor();
 
-    await page.getByRole('tab', { name: 'Lanes' }).click();
-    await page.getByRole('button', { name: '6', exact: true }).click();
-    await page.getByRole('img', { name: '32 lanes in 32 sectors' }).waitFor();
-    await page.getByRole('tab', { name: 'Divergence' }).click();
-    await page.getByRole('img', { name: /^Lanes of the warp/ }).waitFor();
+      await page.getByRole('tab', { name: 'Lanes' }).click();
+      await page.getByRole('button', { name: '6', exact: true }).click();
+      await page.getByRole('img', { name: '32 lanes in 32 sectors' }).waitFor();
+      await page.getByRole('tab', { name: 'Divergence' }).click();
+      await page.getByRole('img', { name: /^Lanes of the warp/ }).waitFor();
 
-    await page.getByRole('tab', { name: 'Result' }).click();
-    await type(TWICE.replace('sum +=', 'summe +='));
-    await page.getByText('compile-failed').waitFor();
-    await page.locator('.cm-lintRange-error').waitFor();
-  }, 90_000);
+      await page.getByRole('tab', { name: 'Result' }).click();
+      await type(TWICE.replace('sum +=', 'summe +='));
+      await page.getByText('compile-failed').waitFor();
+      await page.locator('.cm-lintRange-error').waitFor();
+    },
+  );
 
-  it('draws of a thousand runs, and of five thousand evaluations, the rows in view', async () => {
-    manyRuns(store, firstRun);
-    await page.goto(`${new URL(address).origin}/#/runs`);
-    await page.reload();
-    await page.getByText(/^10\d\d runs/).waitFor();
-    expect(await page.getByText('unreadable').count()).toBe(0);
-    expect(await page.locator('tbody tr').count()).toBeLessThan(60);
-    await page.goto(`${new URL(address).origin}/#/run/${LONG_RUN}`);
-    const table = page.getByRole('region', { name: 'Evaluations' });
-    await table.getByRole('link', { name: 'e1', exact: true }).waitFor();
-    await table.press('End');
-    await table.getByRole('link', { name: 'e5000', exact: true }).waitFor();
-    expect(await table.getByRole('row').count()).toBeLessThan(60);
-  }, 60_000);
+  part('draws many')(
+    'draws of a thousand runs, and of five thousand evaluations, the rows in view',
+    { timeout: 60_000 },
+    async () => {
+      manyRuns(store, firstRun);
+      await page.goto(`${new URL(address).origin}/#/runs`);
+      await page.reload();
+      await page.getByText(/^10\d\d runs/).waitFor();
+      expect(await page.getByText('unreadable').count()).toBe(0);
+      expect(await page.locator('tbody tr').count()).toBeLessThan(60);
+      await page.goto(`${new URL(address).origin}/#/run/${LONG_RUN}`);
+      const table = page.getByRole('region', { name: 'Evaluations' });
+      await table.getByRole('link', { name: 'e1', exact: true }).waitFor();
+      await table.press('End');
+      await table.getByRole('link', { name: 'e5000', exact: true }).waitFor();
+      expect(await table.getByRole('row').count()).toBeLessThan(60);
+    },
+  );
 
-  it('teaches a lesson, which is solved where the referee says so', async () => {
+  part('teaches')('teaches a lesson, which is solved where the referee says so', { timeout: 120_000 }, async () => {
     await page.goto(`${new URL(address).origin}/#/course`);
     await page.getByRole('link', { name: /Bank conflicts/ }).click();
     await page.getByText('has 32 banks, like 32 doors').waitFor();
@@ -184,9 +200,9 @@ describe.skipIf(CHROMIUM === undefined)('the page in Chromium (skipped where the
     await page.getByRole('button', { name: 'Check' }).click();
     await page.getByRole('status').filter({ hasText: 'Solved.' }).waitFor({ timeout: 110_000 });
     expect(await page.getByText('not yet').count()).toBe(0);
-  }, 120_000);
+  });
 
-  it('fits a desk and a phone, by day and by night', async () => {
+  part('fits')('fits a desk and a phone, by day and by night', { timeout: 60_000 }, async () => {
     const id = firstRun;
     const wide: string[] = [];
     for (const [width, colorScheme] of [
@@ -212,7 +228,7 @@ describe.skipIf(CHROMIUM === undefined)('the page in Chromium (skipped where the
       }
     }
     expect(wide).toEqual([]);
-  }, 60_000);
+  });
 
   it('is reached by keyboard', async () => {
     await page.goto(`${new URL(address).origin}/#/runs`);

@@ -1,14 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import { findExecutable } from '../../src/process/find-executable.ts';
 import { readEventLog } from '../../src/store/event-log.ts';
 import { ofType } from '../../src/store/events.ts';
 import { answer, file } from '../app/author/model/runs.ts';
 import { eventually, isRunning } from '../process/processes.ts';
 import { fakeModel } from '../support/fake-model.ts';
-import { sampled } from '../support/sampling/matrix.ts';
+import { interrupted } from '../support/sampling/long-tests.ts';
 import { smallRowSum } from '../support/small-row-sum.ts';
 import { type CliOptions, repository, runCli, runJson, temporaryFolder } from './run-cli.ts';
 
@@ -63,22 +63,23 @@ const SIGNALS: readonly (readonly [string, readonly NodeJS.Signals[]])[] = [
   ['SIGTERM', ['SIGTERM']],
 ];
 
-sampled('signals that interrupt an agent', SIGNALS, { oneIn: 2 })(
-  '%s in the midst of a step ends an agent with all that it started, and keeps what was found',
-  { timeout: 120_000 },
-  async (_, signals) => {
-    const at = place();
-    const [pids, done] = [join(at.folder, 'pids'), join(at.folder, 'done')];
-    const author = JSON.stringify([process.execPath, AGENT, 'lingers', pids, done]);
-    await interrupt([...at.run, '--author', author, '--contain', 'never'], { interruptSignals: signals });
-    const started = readFileSync(pids, 'utf8').split(' ').map(Number);
-    expect(started).toHaveLength(2);
-    await eventually(() => !started.some(isRunning));
-    // The agents of the resumed run hand in nothing.
-    writeFileSync(done, '');
-    await expectToKeepWhatWasFound(at, 'command: ');
-  },
-);
+for (const [name, signals] of SIGNALS)
+  interrupted(`an agent, by ${name}`)(
+    `${name} in the midst of a step ends an agent with all that it started, and keeps what was found`,
+    { timeout: 120_000 },
+    async () => {
+      const at = place();
+      const [pids, done] = [join(at.folder, 'pids'), join(at.folder, 'done')];
+      const author = JSON.stringify([process.execPath, AGENT, 'lingers', pids, done]);
+      await interrupt([...at.run, '--author', author, '--contain', 'never'], { interruptSignals: signals });
+      const started = readFileSync(pids, 'utf8').split(' ').map(Number);
+      expect(started).toHaveLength(2);
+      await eventually(() => !started.some(isRunning));
+      // The agents of the resumed run hand in nothing.
+      writeFileSync(done, '');
+      await expectToKeepWhatWasFound(at, 'command: ');
+    },
+  );
 
 const WARP = readFileSync(join(repository, 'examples/row-sum/02_warp_per_row/kernel.cu'), 'utf8');
 const KERNEL = JSON.stringify({
@@ -102,16 +103,20 @@ const KERNEL = JSON.stringify({
   ],
 });
 
-it('Ctrl-C while a model writes keeps what was found', async () => {
-  const at = place();
-  const parts = `${file(KERNEL, 'kernel.json')}\n${file(WARP)}`;
-  let isDone = false;
-  await using model = await fakeModel((_sent, index) => {
-    if (index === 0) return { text: answer({ parts, hypothesis: 'one warp per row' }) };
-    return isDone ? { text: 'Enough.' } : { text: 'Let me', afterwards: 'silence' };
-  });
-  const options = ['--author', 'model', '--model', 'openai-compatible:fake', '--endpoint', model.url];
-  await interrupt([...at.run, ...options], {});
-  isDone = true;
-  await expectToKeepWhatWasFound(at, 'openai-compatible:fake');
-}, 120_000);
+interrupted('a model that writes')(
+  'Ctrl-C while a model writes keeps what was found',
+  { timeout: 120_000 },
+  async () => {
+    const at = place();
+    const parts = `${file(KERNEL, 'kernel.json')}\n${file(WARP)}`;
+    let isDone = false;
+    await using model = await fakeModel((_sent, index) => {
+      if (index === 0) return { text: answer({ parts, hypothesis: 'one warp per row' }) };
+      return isDone ? { text: 'Enough.' } : { text: 'Let me', afterwards: 'silence' };
+    });
+    const options = ['--author', 'model', '--model', 'openai-compatible:fake', '--endpoint', model.url];
+    await interrupt([...at.run, ...options], {});
+    isDone = true;
+    await expectToKeepWhatWasFound(at, 'openai-compatible:fake');
+  },
+);

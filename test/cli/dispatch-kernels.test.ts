@@ -2,6 +2,8 @@ import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { dispatchKernels } from '../../src/app/dispatch-kernels.ts';
+import { narrowFolder } from '../support/narrowed.ts';
+import { interrupted } from '../support/sampling/long-tests.ts';
 import { type Json, repository, runCli, runJson, temporaryFolder } from './run-cli.ts';
 
 const DEVICE = ['--device', 'virtual:l4', '--threads', '1'];
@@ -19,6 +21,7 @@ beforeAll(async () => {
   place = temporaryFolder();
   problem = join(place, 'row-sum');
   cpSync(join(repository, 'examples/row-sum'), problem, { recursive: true });
+  narrowFolder(problem, ['rows * columns <= 40000']);
   const file = join(problem, 'problem.json');
   const declared = JSON.parse(readFileSync(file, 'utf8')) as Json;
   declared.workloads = [
@@ -98,38 +101,42 @@ describe('dispatch --kernels', () => {
     expect(existsSync(join(place, 'none'))).toBe(false);
   });
 
-  it('ends with the rows that are there when interrupted, and continues with them', async () => {
-    vi.stubEnv('WARPSMITH_REPEATS', 'on');
-    vi.stubEnv('WARPSMITH_CACHE', join(place, 'cache'));
-    const ending = new AbortController();
-    const call = async (signal?: AbortSignal) => {
-      const steps: string[] = [];
-      const result = await dispatchKernels({
-        targets: [problem],
-        kernels: list,
-        device: 'virtual:l4',
-        threads: 1,
-        trust: true,
-        output: join(place, 'continued'),
-        signal,
-        onStep: (text) => {
-          steps.push(text);
-          if (text.startsWith('wide: ')) ending.abort();
-        },
-      });
-      return { result, steps };
-    };
-    const { result: first } = await call(ending.signal);
-    expect(first).toMatchObject({ complete: false, files: [], rows: [{ workload: 'tall' }] });
-    expect(first.table).toBeUndefined();
-    const { result: second, steps } = await call();
-    expect(second.complete).toBe(true);
-    expect(second.rows[0]).toEqual(first.rows[0]);
-    expect(steps).toContain(`tall: judged at ${first.rows[0]!.judgedAt}, before an interruption`);
-    // A complete table leaves nothing: the next call judges anew.
-    expect((await call()).steps).toContain('tall: a first look at 01_thread_per_row');
-    vi.unstubAllEnvs();
-  }, 30_000);
+  interrupted('a comparison of contenders')(
+    'ends with the rows that are there when interrupted, and continues with them',
+    { timeout: 30_000 },
+    async () => {
+      vi.stubEnv('WARPSMITH_REPEATS', 'on');
+      vi.stubEnv('WARPSMITH_CACHE', join(place, 'cache'));
+      const ending = new AbortController();
+      const call = async (signal?: AbortSignal) => {
+        const steps: string[] = [];
+        const result = await dispatchKernels({
+          targets: [problem],
+          kernels: list,
+          device: 'virtual:l4',
+          threads: 1,
+          trust: true,
+          output: join(place, 'continued'),
+          signal,
+          onStep: (text) => {
+            steps.push(text);
+            if (text.startsWith('wide: ')) ending.abort();
+          },
+        });
+        return { result, steps };
+      };
+      const { result: first } = await call(ending.signal);
+      expect(first).toMatchObject({ complete: false, files: [], rows: [{ workload: 'tall' }] });
+      expect(first.table).toBeUndefined();
+      const { result: second, steps } = await call();
+      expect(second.complete).toBe(true);
+      expect(second.rows[0]).toEqual(first.rows[0]);
+      expect(steps).toContain(`tall: judged at ${first.rows[0]!.judgedAt}, before an interruption`);
+      // A complete table leaves nothing: the next call judges anew.
+      expect((await call()).steps).toContain('tall: a first look at 01_thread_per_row');
+      vi.unstubAllEnvs();
+    },
+  );
 
   it.each([
     ['missing-file', ['--kernels', 'nothere.json'], undefined],

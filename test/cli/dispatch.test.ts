@@ -2,6 +2,7 @@ import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { exitCodeOfStops } from '../../src/cli/exit-code.ts';
+import { narrowFolder } from '../support/narrowed.ts';
 import { type Json, repository, runCli, runJson, temporaryFolder } from './run-cli.ts';
 
 const DEVICE = ['--device', 'virtual:l4', '--threads', '1'];
@@ -19,6 +20,7 @@ beforeAll(async () => {
   store = ['--store', join(place, 'store')];
   const problem = join(place, 'row-sum');
   cpSync(join(repository, 'examples/row-sum'), problem, { recursive: true });
+  narrowFolder(problem, ['rows * columns <= 20000']);
   const file = join(problem, 'problem.json');
   const declared = JSON.parse(readFileSync(file, 'utf8')) as Json;
   declared.workloads = [

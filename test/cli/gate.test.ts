@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { EXIT } from '../../src/core/errors.ts';
 import { findExecutable } from '../../src/process/find-executable.ts';
+import { interrupted } from '../support/sampling/long-tests.ts';
 import { sampled } from '../support/sampling/matrix.ts';
 import { COALESCED, type GateRepository, gateRepository, STRIDED, slowerBy, wrong } from './gate-repository.ts';
 import { type CliOutcome, type Json, repository, runCli, runInProcess, runJson, temporaryFolder } from './run-cli.ts';
@@ -366,21 +367,22 @@ describe.skipIf(!findExecutable('git'))(
       });
     });
 
-    test.each(['SIGINT', 'SIGTERM'] as const)('leaves nothing behind when it gets %s', async (signal) => {
-      const repository = changed(COALESCED, slowerBy(2), false);
-      const room = join(temporaryFolder(), 'tmp');
-      mkdirSync(room);
-      const before = [repository.git('status', '--porcelain'), repository.git('worktree', 'list')];
-      const { code } = await runInProcess(['gate', '--base', 'main', ...ON_L4], {
-        cwd: repository.folder,
-        env: { TMPDIR: room, WARPSMITH_CACHE: temporaryFolder() },
-        interruptAt: 'judging it',
-        interruptSignals: [signal],
+    for (const signal of ['SIGINT', 'SIGTERM'] as const)
+      interrupted(`a gate, by ${signal}`)(`leaves nothing behind when it gets ${signal}`, async () => {
+        const repository = changed(COALESCED, slowerBy(2), false);
+        const room = join(temporaryFolder(), 'tmp');
+        mkdirSync(room);
+        const before = [repository.git('status', '--porcelain'), repository.git('worktree', 'list')];
+        const { code } = await runInProcess(['gate', '--base', 'main', ...ON_L4], {
+          cwd: repository.folder,
+          env: { TMPDIR: room, WARPSMITH_CACHE: temporaryFolder() },
+          interruptAt: 'judging it',
+          interruptSignals: [signal],
+        });
+        expect(code).toBe(EXIT.interrupted);
+        expect(readdirSync(room).filter((name) => name.startsWith('warpsmith-'))).toEqual([]);
+        expect([repository.git('status', '--porcelain'), repository.git('worktree', 'list')]).toEqual(before);
       });
-      expect(code).toBe(EXIT.interrupted);
-      expect(readdirSync(room).filter((name) => name.startsWith('warpsmith-'))).toEqual([]);
-      expect([repository.git('status', '--porcelain'), repository.git('worktree', 'list')]).toEqual(before);
-    });
   },
   60_000,
 );

@@ -27,7 +27,7 @@ describe('what no command can use is refused by name', () => {
     ['a name that is none', 2, 'bad-option-value', ['evaluate', SCALE, '--set', '__proto__=3']],
     ['a dimension that is none', 2, 'unknown-dimension', ['check', SCALE, '--workload', 'N=4,__proto__=3']],
   ];
-  sampled('hostile words', words, { oneIn: 5 })('%s', async (_name, exitCode, code, args) => {
+  sampled('hostile words', words, { oneIn: 8 })('%s', async (_name, exitCode, code, args) => {
     const outcome = await runJson(args, SMALL_HEAP);
     expect(outcome.json.error).toMatchObject({ code, hint: expect.any(String) });
     expect(outcome).toMatchObject({ code: exitCode, stderr: expect.not.stringContaining('    at ') });
@@ -45,7 +45,7 @@ describe('what no command can use is refused by name', () => {
       (path) => writeFileSync(path, '{"schemaVersion":2,"sequence":1,"type":"run-started"}\n'),
     ],
   ];
-  sampled('hostile logs', logs, { oneIn: 5 })('a log that is %s', async (_name, code, create) => {
+  sampled('hostile logs', logs, { oneIn: 8 })('a log that is %s', async (_name, code, create) => {
     const outcome = await runJson(['report', '--store', storeWithLog(create)], SMALL_HEAP);
     expect(outcome.json.error.code).toBe(code);
     expect(outcome.code).toBe(2);
@@ -98,7 +98,7 @@ describe('a problem whose folder holds', () => {
     ['a pipe that a reference might import', 'table.json', 'not-a-file', pipe],
     ['a file that no memory takes', 'table.json', 'file-too-large', large],
   ];
-  sampled('hostile files', files, { oneIn: 5 })('%s', async (_name, file, code, create) => {
+  sampled('hostile files', files, { oneIn: 8 })('%s', async (_name, file, code, create) => {
     const { problem, kernel } = scaleCopy({ problem: file === 'x.npy' ? npy : undefined });
     create(join(problem, file));
     const outcome = await runJson(['evaluate', kernel, '--device', 'virtual:l4'], SMALL_HEAP);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readEventLog } from '../../src/store/event-log.ts';
 import { NARROWEST, narrowAttention } from '../support/attention-problem.ts';
+import { interrupted } from '../support/sampling/long-tests.ts';
 import { runCli, runJson, SCALE, scaleCopy, temporaryFolder } from './run-cli.ts';
 
 const optimize = (store: string, ...more: string[]) => [
@@ -129,16 +130,19 @@ describe('Ctrl-C', () => {
     ...options,
   ];
 
-  test('in the middle of a kernel that never ends: 130 at once, one JSON error', async () => {
-    const { kernel } = scaleCopy({
-      source: (text) =>
-        text.replace('const int first', 'for (volatile int spin = 0; spin == 0;) {}\n  const int first'),
-    });
-    const args = ['evaluate', kernel, '--json', '--run-timeout', '50'];
-    const { code, stdout } = await runCli(args, { interruptAt: 'No --device given', interruptAfterMs: 1500 });
-    expect(code).toBe(130);
-    expect(JSON.parse(stdout)).toMatchObject({ schemaVersion: 1, error: { code: 'interrupted' } });
-  });
+  interrupted('a kernel that never ends')(
+    'in the middle of a kernel that never ends: 130 at once, one JSON error',
+    async () => {
+      const { kernel } = scaleCopy({
+        source: (text) =>
+          text.replace('const int first', 'for (volatile int spin = 0; spin == 0;) {}\n  const int first'),
+      });
+      const args = ['evaluate', kernel, '--json', '--run-timeout', '50'];
+      const { code, stdout } = await runCli(args, { interruptAt: 'No --device given', interruptAfterMs: 1500 });
+      expect(code).toBe(130);
+      expect(JSON.parse(stdout)).toMatchObject({ schemaVersion: 1, error: { code: 'interrupted' } });
+    },
+  );
 
   test('ends with 130, the best so far on disk, and no process left', async () => {
     const store = temporaryFolder();
@@ -156,13 +160,16 @@ describe('Ctrl-C', () => {
     expect(stdout.trimEnd().split('\n').at(-1)).toBe(`Best kernel: ${join(run, 'best/kernel.cu')}`);
   });
 
-  test('prints its result when `timeout` ends it, which signals the process and then its group', async () => {
-    const store = temporaryFolder();
-    const args = smallRun(store, '--json');
-    // Different signals, since the kernel makes one of two equal ones that wait.
-    const signals = ['SIGTERM', 'SIGHUP'] as const;
-    const { code, stdout } = await runCli(args, { interruptAt: '[1] trying', interruptSignals: signals });
-    expect(code).toBe(130);
-    expect(JSON.parse(stdout)).toMatchObject({ kind: 'run-report', stop: { reason: 'interrupted' } });
-  });
+  interrupted('a search, by timeout')(
+    'prints its result when `timeout` ends it, which signals the process and then its group',
+    async () => {
+      const store = temporaryFolder();
+      const args = smallRun(store, '--json');
+      // Different signals, since the kernel makes one of two equal ones that wait.
+      const signals = ['SIGTERM', 'SIGHUP'] as const;
+      const { code, stdout } = await runCli(args, { interruptAt: '[1] trying', interruptSignals: signals });
+      expect(code).toBe(130);
+      expect(JSON.parse(stdout)).toMatchObject({ kind: 'run-report', stop: { reason: 'interrupted' } });
+    },
+  );
 });

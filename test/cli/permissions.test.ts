@@ -97,7 +97,7 @@ describe.skipIf(!canDrop)('what may not be read or written (needs setpriv where 
     ],
     ['a store', 'store', 'EACCES', () => ['optimize', SCALE, ...ON_L4, '--store', at('store')]],
   ];
-  sampled('what may not be read or written', closed, { oneIn: 5 })('%s (%s): %s', (_, file, received, args) => {
+  sampled('what may not be read or written', closed, { oneIn: 8 })('%s (%s): %s', (_, file, received, args) => {
     const { status, error, stderr } = asNobody(args());
     expect({ status, error }).toMatchObject({
       status: 2,

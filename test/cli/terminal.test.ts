@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { findExecutable } from '../../src/process/find-executable.ts';
+import { interrupted } from '../support/sampling/long-tests.ts';
 import { SCALE, temporaryFolder } from './run-cli.ts';
 
 const python = findExecutable('python3');
@@ -47,13 +48,17 @@ describe.skipIf(python === undefined)('a run at a terminal (needs python3)', () 
     expect(text, 'colours').not.toMatch(/\[(?:1|2|22|3\d|39)m/);
   });
 
-  test('Ctrl-C: the lines are gone, the end is printed, the code is 130', { timeout: TIMEOUT_MS }, async () => {
-    const { code, text } = await atTerminal('elapsed', '\u0003', optimize());
-    expect({ code, text }).toMatchObject({ code: 130 });
-    expect(text).toContain('Stopping; press Ctrl-C again');
-    const rest = afterLastFrame(text);
-    expect(rest).toContain('Stopped: interrupted');
-    expect(rest).toContain('Go on: warpsmith resume');
-    expect(rest).not.toContain('elapsed');
-  });
+  interrupted('a run at a terminal')(
+    'Ctrl-C: the lines are gone, the end is printed, the code is 130',
+    { timeout: TIMEOUT_MS },
+    async () => {
+      const { code, text } = await atTerminal('elapsed', '\u0003', optimize());
+      expect({ code, text }).toMatchObject({ code: 130 });
+      expect(text).toContain('Stopping; press Ctrl-C again');
+      const rest = afterLastFrame(text);
+      expect(rest).toContain('Stopped: interrupted');
+      expect(rest).toContain('Go on: warpsmith resume');
+      expect(rest).not.toContain('elapsed');
+    },
+  );
 });

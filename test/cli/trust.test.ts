@@ -2,6 +2,7 @@ import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { unwrapped } from '../support/printed.ts';
+import { interrupted } from '../support/sampling/long-tests.ts';
 import { runCli, runJson, scaleCopy, temporaryFolder } from './run-cli.ts';
 
 const ON_L4 = ['--device', 'virtual:l4'];
@@ -56,7 +57,7 @@ describe('a problem from outside the repository', () => {
   });
 });
 
-test('Ctrl-C ends a reference at once', async () => {
+interrupted('a reference')('Ctrl-C ends a reference at once', async () => {
   const { kernel } = hanging();
   const { code, stderr } = await runCli(['evaluate', kernel, ...ON_L4], { interruptAt: 's so far' });
   expect(code).toBe(130);

@@ -90,6 +90,8 @@ test('an old Node is told what is needed instead of failing on syntax', async ()
 });
 
 describe('what a command loads', () => {
+  /** In a build, modules are parts of larger files. */
+  const FROM_SOURCES = { WARPSMITH_BUILD: '' };
   const TELL = `
     import { registerHooks } from 'node:module';
     registerHooks({
@@ -105,7 +107,7 @@ describe('what a command loads', () => {
     ['export', [join(SCALE, '01_strided'), '-o', join(temporaryFolder(), 'out')], false],
     ['evaluate', [join(SCALE, '01_strided'), '--device', 'virtual:l4', '--quick'], true],
   ])('%s: the virtual GPU only where a kernel runs', async (command, args, runs) => {
-    const { stderr } = await runCli([command, ...args], { nodeOptions });
+    const { stderr } = await runCli([command, ...args], { nodeOptions, env: FROM_SOURCES });
     expect(stderr.includes('loads file://')).toBe(runs);
   });
 });

@@ -64,7 +64,7 @@ describe.each(LESSONS)('$file.name', ({ file, folder }) => {
 const MEMBERS = LESSONS.flatMap(({ file: { name } }) => [[name, 'start'] as const, [name, 'solution'] as const]);
 
 sampled('lessons of the course', MEMBERS, {
-  oneIn: 6,
+  oneIn: 8,
   kindOf: ([, which]) => which,
   placeOf: ([name]) => `course/${name}`,
 })('%s: the %s is judged as recorded', { timeout: 120_000 }, async (name, which) => {

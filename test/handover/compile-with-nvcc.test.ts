@@ -7,9 +7,9 @@ import { workloadOf } from '../../src/core/plan/resolve-workload.ts';
 import { exportKernel } from '../../src/handover/export-kernel.ts';
 import { launchHeader } from '../../src/handover/launch-header/launch-header.ts';
 import { nvccFlags } from '../../src/handover/readme.ts';
+import { nvccBuild } from '../support/sampling/long-tests.ts';
 import { hardCandidate, hardProblem } from './support/everything.ts';
 import { inFolder, nvcc, runTool } from './support/host-compiler.ts';
-import { nvccBuild } from './support/nvcc-builds.ts';
 
 const problemsFolder = new URL('../../problems/', import.meta.url).pathname;
 const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;

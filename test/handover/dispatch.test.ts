@@ -8,9 +8,9 @@ import type { Dimensions, ProblemFile } from '../../src/core/problem.ts';
 import { dispatchHeader } from '../../src/handover/dispatch-header.ts';
 import { dispatchTable } from '../../src/handover/dispatch-table.ts';
 import { writeDispatch } from '../../src/handover/write-dispatch.ts';
+import { nvccBuild } from '../support/sampling/long-tests.ts';
 import { chooseEntry } from './support/choose-entry.ts';
 import { hostCompiler, inFolder, nvcc, runHostProgram, runTool, STUB_DEFINITIONS } from './support/host-compiler.ts';
-import { nvccBuild } from './support/nvcc-builds.ts';
 import { randomDimensions } from './support/random-dimensions.ts';
 
 const attention = new URL('../../problems/attention/', import.meta.url).pathname;

@@ -54,7 +54,7 @@ const check = (cases: readonly PlanCase[]): { planned: number; refused: number }
 };
 
 describe.skipIf(!hostCompiler)('the launch header plans what the launch planner plans (needs g++)', () => {
-  sampled('launch headers', PROBLEMS, { oneIn: 4, placeOf: (problem) => `problems/${problem}` })(
+  sampled('launch headers', PROBLEMS, { oneIn: 8, placeOf: (problem) => `problems/${problem}` })(
     'for every shipped kernel of %s',
     { timeout: 120_000 },
     async (problem) => {

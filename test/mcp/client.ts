@@ -12,6 +12,7 @@ export const ENVIRONMENT = {
   WARPSMITH_THREADS: process.env.WARPSMITH_THREADS ?? '',
   WARPSMITH_CACHE: process.env.WARPSMITH_CACHE ?? '',
   NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? '',
+  WARPSMITH_BUILD: process.env.WARPSMITH_BUILD ?? '',
 };
 
 export interface Answer {

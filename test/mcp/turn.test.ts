@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
+import { overMcp } from '../support/sampling/long-tests.ts';
 import { smallRowSum } from '../support/small-row-sum.ts';
 import { connect } from './client.ts';
 
@@ -97,7 +98,7 @@ describe('an author over stdio', () => {
     expect(again.data).toMatchObject({ id: best, isNew: false, budget: { evaluationsLeft: 2 } });
   });
 
-  it('finds its attempts again after a restart, and can’t spend more than it is given', async () => {
+  overMcp('a restart')('finds its attempts again after a restart, and can’t spend more than it is given', async () => {
     await using agent = await connect([...serve, '--max-evaluations', '1']);
     const history = await agent.call('history');
     expect(history.data).toMatchObject({ best });
@@ -118,29 +119,32 @@ describe('an author over stdio', () => {
     expect((await agent.call('cancel', { id: 'start' })).data).toMatchObject({ cancelled: false });
   });
 
-  it('is spared a search that would end at once, because the kernel is as fast as the bound', async () => {
-    const words = [
-      smallRowSum(join(folder, 'large'), 140_000),
-      '--device',
-      'virtual:l4',
-      '--workload',
-      'rows=1024,columns=128',
-      '--store',
-      STORE,
-    ];
-    await using agent = await connect([...words, '--max-evaluations', '5']);
-    const declared =
-      '"limits": ["rows <= 1024", "columns <= 128"], "parameters": { "T": { "values": [1, 2], "default": 1 } }';
-    const edits = JSON_EDITS.with(1, { file: 'kernel.json', search: '"steps"', replace: `${declared}, "steps"` });
-    const { id, text } = await agent.judge({ files: { 'kernel.cu': WARP }, edits, hypothesis: 'a parameter' });
-    expect(text).toContain('passed');
-    const refused = await agent.call('start', { id, evaluations: 4 });
-    expect(refused).toMatchObject({ isError: true });
-    expect(refused.text).toMatch(/\[near-attainable\] A search from \w+ would end at once and cost evaluations/);
-    expect((await agent.call('history')).text).toContain('left: 4 evaluations');
-  });
+  overMcp('a search that would end at once')(
+    'is spared a search that would end at once, because the kernel is as fast as the bound',
+    async () => {
+      const words = [
+        smallRowSum(join(folder, 'large'), 140_000),
+        '--device',
+        'virtual:l4',
+        '--workload',
+        'rows=1024,columns=128',
+        '--store',
+        STORE,
+      ];
+      await using agent = await connect([...words, '--max-evaluations', '5']);
+      const declared =
+        '"limits": ["rows <= 1024", "columns <= 128"], "parameters": { "T": { "values": [1, 2], "default": 1 } }';
+      const edits = JSON_EDITS.with(1, { file: 'kernel.json', search: '"steps"', replace: `${declared}, "steps"` });
+      const { id, text } = await agent.judge({ files: { 'kernel.cu': WARP }, edits, hypothesis: 'a parameter' });
+      expect(text).toContain('passed');
+      const refused = await agent.call('start', { id, evaluations: 4 });
+      expect(refused).toMatchObject({ isError: true });
+      expect(refused.text).toMatch(/\[near-attainable\] A search from \w+ would end at once and cost evaluations/);
+      expect((await agent.call('history')).text).toContain('left: 4 evaluations');
+    },
+  );
 
-  it('is served by an older revision of the protocol, too', async () => {
+  overMcp('an older revision')('is served by an older revision of the protocol, too', async () => {
     await using agent = await connect(serve, { options: { versionNegotiation: { mode: 'legacy' } } });
     expect(agent.client.getNegotiatedProtocolVersion()).toMatch(/^2025-/);
     expect((await agent.call('history')).data).toMatchObject({ best });
@@ -152,7 +156,7 @@ describe('an author over stdio', () => {
     hypothesis: how,
   });
 
-  it('ends with its processes when it is told to', async () => {
+  overMcp('told to end')('ends with its processes when it is told to', async () => {
     const agent = await connect(serve);
     await agent.call('submit', submission('SIGTERM'));
     const all = [agent.pid, ...descendants(agent.pid)];
@@ -160,7 +164,7 @@ describe('an author over stdio', () => {
     expect(await allEnd(all)).toEqual([]);
   });
 
-  it('ends with its processes when its client is killed', async () => {
+  overMcp('killed')('ends with its processes when its client is killed', async () => {
     const script = fileURLToPath(new URL('client-to-kill.ts', import.meta.url));
     const client = spawn(process.execPath, [script, JSON.stringify(serve), JSON.stringify(submission('SIGKILL'))], {
       stdio: ['ignore', 'pipe', 'inherit'],

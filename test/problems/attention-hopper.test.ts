@@ -14,7 +14,8 @@ import { deviceRefusal } from '../../src/core/plan/runs-on.ts';
 import type { Problem } from '../../src/core/problem.ts';
 import { DEVICE_SPECS } from '../../src/hardware/device-specs.ts';
 import { attentionShape, narrowAttention } from '../support/attention-problem.ts';
-import { sampled, sampledOne } from '../support/sampling/matrix.ts';
+import { nvccBuild } from '../support/sampling/long-tests.ts';
+import { sampledOne } from '../support/sampling/matrix.ts';
 
 // Rungs for sm_90a. What can be said without a GPU is said here.
 const RUNGS = ['10_wgmma', '10_resident', '11_sums_first'];
@@ -28,16 +29,21 @@ const hasNvcc = spawnSync('nvcc', ['--version']).status === 0;
 /** The sources are the same for both dtypes but for the instructions' names: one rung stands for bf16. */
 const compiledTypes = (rung: string) => (rung === '11_sums_first' ? ['half', '__nv_bfloat16'] : ['half']);
 
-const COMPILED = [
-  ...RUNGS.flatMap((rung) => compiledTypes(rung).map((type) => `${rung} ${type}`)),
-  '13_decode_cluster',
-  '14_decode_registers',
-  '15_decode_words half',
-  '15_decode_words __nv_bfloat16',
-];
-const compileTest = sampledOne('rungs for Hopper by nvcc', COMPILED, {
-  oneIn: COMPILED.length,
-  placeOf: (rung) => `problems/attention/${rung.split(' ')[0]}`,
+/** What is judged on a virtual GPU takes seconds. */
+const judged = sampledOne(
+  'rungs for Hopper, judged',
+  [
+    ...RUNGS,
+    ...['13_decode_cluster', '14_decode_registers', '11_sums_first'].map((rung) => `${rung} in clusters`),
+    '09_lean on another device',
+  ],
+  { oneIn: 7, placeOf: (member) => `problems/attention/${member.split(' ')[0]}` },
+);
+
+/** Plans of every setting take a second for each rung. */
+const planned = sampledOne('rungs for Hopper, planned', RUNGS, {
+  oneIn: RUNGS.length,
+  placeOf: (rung) => `problems/attention/${rung}`,
 });
 
 describe.each(RUNGS)('%s', (rung) => {
@@ -64,7 +70,7 @@ describe.each(RUNGS)('%s', (rung) => {
     expect(refusalOn('h200', 'cuda')).toBeUndefined();
   });
 
-  it('plans one launch within what an H200 has for every valid configuration', () => {
+  planned(rung)('plans one launch within what an H200 has for every valid configuration', () => {
     for (const D of headDims) {
       const assignments = validAssignments(kernel.file, shape(D));
       expect(assignments.length, `D = ${D}`).toBeGreaterThan(1);
@@ -83,7 +89,7 @@ describe.each(RUNGS)('%s', (rung) => {
   });
 
   for (const type of compiledTypes(rung))
-    compileTest(`${rung} ${type}`)(
+    nvccBuild(`${rung} ${type}`)(
       `compiles with nvcc, for ${type}, without spills and with products that stay asynchronous`,
       { skip: !hasNvcc },
       async () => {
@@ -124,7 +130,7 @@ describe.each([
     }
   });
 
-  compileTest(rung)('compiles with nvcc without spills', { skip: !hasNvcc }, async () => {
+  nvccBuild(rung)('compiles with nvcc without spills', { skip: !hasNvcc }, async () => {
     const { kernel } = await loadKernel(`problems/attention/${rung}`);
     const report = await ptxasReport(kernel, completeParameters(kernel.file, {}), ['-DDTYPE=half']);
     const bytes = [...report.matchAll(/(\d+) bytes spill stores/g)].map(([, number]) => Number(number));
@@ -166,7 +172,7 @@ describe('15_decode_words', () => {
   });
 
   for (const type of ['half', '__nv_bfloat16'])
-    compileTest(`15_decode_words ${type}`)(
+    nvccBuild(`15_decode_words ${type}`)(
       `compiles with nvcc for ${type} without spills`,
       { skip: !hasNvcc },
       async () => {
@@ -185,10 +191,8 @@ describe('on a virtual H200', () => {
   });
   afterAll(() => rm(place, { recursive: true }));
 
-  sampled('rungs with wgmma on a virtual H200', RUNGS, { oneIn: RUNGS.length })(
-    '%s is verified, races and all, and counted',
-    { timeout: 180_000 },
-    async (rung) => {
+  for (const rung of RUNGS)
+    judged(rung)(`${rung} is verified, races and all, and counted`, { timeout: 180_000 }, async () => {
       const { evaluation } = await diagnoseKernel({
         target: join(narrowAttention(place), rung),
         device: 'virtual:h200',
@@ -202,8 +206,7 @@ describe('on a virtual H200', () => {
       expect(counters!.flop.tensor).toBeGreaterThanOrEqual(2 * 2 * 64 * 64 * 64);
       // Every byte of Q, K and V comes by bulk copies.
       expect(counters!.globalLoadSectors).toBeGreaterThanOrEqual((3 * 64 * 64 * 2) / 32);
-    },
-  );
+    });
 
   const SECTORS_PER_ROW = (64 * 2) / 32;
   const CLUSTERED = [
@@ -224,23 +227,24 @@ describe('on a virtual H200', () => {
       most: (100 + 36 + 2 * 100) * SECTORS_PER_ROW,
     },
   ];
-  sampled('rungs with clusters on a virtual H200', CLUSTERED, { oneIn: CLUSTERED.length })(
-    '$rung is verified, races and all, and counted',
-    { timeout: 180_000 },
-    async ({ rung, parameters, workload, least, most }) => {
-      const { evaluation } = await diagnoseKernel({
-        target: join(narrowAttention(place), rung),
-        device: 'virtual:h200',
-        workload,
-        parameters,
-        seed: 5,
-      });
-      expect(evaluation.status).toBe('passed');
-      const [counters] = evaluation.counters!.launches;
-      expect(counters!.globalLoadSectors).toBeGreaterThanOrEqual(least);
-      expect(counters!.globalLoadSectors).toBeLessThanOrEqual(most);
-    },
-  );
+  for (const { rung, parameters, workload, least, most } of CLUSTERED)
+    judged(`${rung} in clusters`)(
+      `${rung} in clusters is verified, races and all, and counted`,
+      { timeout: 180_000 },
+      async () => {
+        const { evaluation } = await diagnoseKernel({
+          target: join(narrowAttention(place), rung),
+          device: 'virtual:h200',
+          workload,
+          parameters,
+          seed: 5,
+        });
+        expect(evaluation.status).toBe('passed');
+        const [counters] = evaluation.counters!.launches;
+        expect(counters!.globalLoadSectors).toBeGreaterThanOrEqual(least);
+        expect(counters!.globalLoadSectors).toBeLessThanOrEqual(most);
+      },
+    );
 });
 
 // Without a word they would be proposed first: they answer what 09_lean waits for.
@@ -251,7 +255,7 @@ describe('on a device that cannot run them', () => {
   });
   afterAll(() => rm(place, { recursive: true }));
 
-  it('no diagnosis proposes one', async () => {
+  judged('09_lean on another device')('no diagnosis proposes one', { timeout: 180_000 }, async () => {
     const { evaluation, moves } = await diagnoseKernel({
       target: join(narrowAttention(place), '09_lean'),
       device: 'virtual:l4',
@@ -263,7 +267,7 @@ describe('on a device that cannot run them', () => {
     expect(evaluation.status).toBe('passed');
     expect(moves.length).toBeGreaterThan(0);
     expect(moves.map(({ move }) => move).filter(({ kind }) => kind === 'rung')).toEqual([]);
-  }, 180_000);
+  });
 });
 
 async function ptxasReport(

@@ -13,7 +13,7 @@ import { failedLimit } from '../../src/core/plan/limits.ts';
 import { completeParameters, validAssignments } from '../../src/core/plan/parameters.ts';
 import type { Problem } from '../../src/core/problem.ts';
 import { narrowAttention } from '../support/attention-problem.ts';
-import { sampled } from '../support/sampling/matrix.ts';
+import { sampledOne } from '../support/sampling/matrix.ts';
 
 const RUNGS = [
   ...['01_minimal', '02_tiled', '03_rows', '04_warp'],
@@ -225,6 +225,13 @@ const place = mkdtempSync(join(tmpdir(), 'warpsmith-attention-'));
 afterAll(() => rmSync(place, { recursive: true }));
 const narrow = (...limits: string[]): string => narrowAttention(mkdtempSync(join(place, 'of-')), limits);
 
+/** Rungs for shapes that the others do not take, in both dtypes. */
+const wide = sampledOne(
+  'dtypes of rungs of attention',
+  ['12_decode', GENERAL].flatMap((rung) => [`${rung} f16`, `${rung} bf16`]),
+  { oneIn: 4, placeOf: (member) => `problems/attention/${member.split(' ')[0]}` },
+);
+
 describe('the decode rung', () => {
   const FOLDER = 'problems/attention/12_decode';
 
@@ -240,40 +247,39 @@ describe('the decode rung', () => {
     expect(validAssignments(kernel.file, shape(1, 256)).length).toBeGreaterThan(10);
   });
 
-  sampled('dtypes of the decode rung', ['f16', 'bf16'] as const, { oneIn: 2, placeOf: () => FOLDER })(
-    'is right in %s, also where keys are split over CTAs and a group has 16 heads',
-    async (dtype) => {
-      const { status, reason, coverage } = await evaluateKernel({
-        target: join(narrow('S <= 64', 'Skv <= 700', 'B * H <= 32', 'D <= 128'), '12_decode'),
-        dtype,
-        device: 'virtual:l4',
-        checks: 'usual',
-        workload: 'B=2,H=16,Hkv=1,S=1,Skv=700,D=64,lse=1,bshd=1',
-        parameters: { SPLIT_KEYS: 128, WARPS: 2 },
-        seed: 10,
-        threads: 1,
-      });
-      expect({ status, reason }).toEqual({ status: 'passed', reason: undefined });
-      expect(coverage!.checkShapes).toBeGreaterThanOrEqual(2);
-    },
-  );
+  for (const dtype of ['f16', 'bf16'] as const)
+    wide(`12_decode ${dtype}`)(
+      `is right in ${dtype}, also where keys are split over CTAs and a group has 16 heads`,
+      async () => {
+        const { status, reason, coverage } = await evaluateKernel({
+          target: join(narrow('S <= 64', 'Skv <= 700', 'B * H <= 32', 'D <= 128'), '12_decode'),
+          dtype,
+          device: 'virtual:l4',
+          checks: 'usual',
+          workload: 'B=2,H=16,Hkv=1,S=1,Skv=700,D=64,lse=1,bshd=1',
+          parameters: { SPLIT_KEYS: 128, WARPS: 2 },
+          seed: 10,
+          threads: 1,
+        });
+        expect({ status, reason }).toEqual({ status: 'passed', reason: undefined });
+        expect(coverage!.checkShapes).toBeGreaterThanOrEqual(2);
+      },
+    );
 });
 
 describe('the general rung', () => {
-  sampled('dtypes of the general rung', ['f16', 'bf16'] as const, {
-    oneIn: 2,
-    placeOf: () => `problems/attention/${GENERAL}`,
-  })('is right at D = 256 in %s', async (dtype) => {
-    const { status, reason } = await evaluateKernel({
-      target: join(narrow('S <= 64', 'Skv <= 64', 'B * H <= 4'), GENERAL),
-      dtype,
-      device: 'virtual:l4',
-      checks: 'usual',
-      workload: 'H=2,Hkv=1,S=17,Skv=40,D=256,causal=1,bottomRight=1,bshd=1,lse=1',
-      parameters: { WARPS: 4, STAGES: 2 },
-      seed: 1,
-      threads: 1,
+  for (const dtype of ['f16', 'bf16'] as const)
+    wide(`${GENERAL} ${dtype}`)(`is right at D = 256 in ${dtype}`, async () => {
+      const { status, reason } = await evaluateKernel({
+        target: join(narrow('S <= 64', 'Skv <= 64', 'B * H <= 4'), GENERAL),
+        dtype,
+        device: 'virtual:l4',
+        checks: 'usual',
+        workload: 'H=2,Hkv=1,S=17,Skv=40,D=256,causal=1,bottomRight=1,bshd=1,lse=1',
+        parameters: { WARPS: 4, STAGES: 2 },
+        seed: 1,
+        threads: 1,
+      });
+      expect({ status, reason }).toEqual({ status: 'passed', reason: undefined });
     });
-    expect({ status, reason }).toEqual({ status: 'passed', reason: undefined });
-  });
 });

@@ -10,7 +10,7 @@ import { EVALUATION_STATUSES } from '../../src/core/status.ts';
 import { openDevice } from '../../src/devices/open-device.ts';
 import { createLiveEvaluator } from '../../src/evaluation/live-evaluator.ts';
 import { createClangToolchain } from '../../src/toolchains/clang.ts';
-import { sampled } from '../support/sampling/matrix.ts';
+import { sampled, sampledOne } from '../support/sampling/matrix.ts';
 import { ATTENTION, expectedOf, RED_TEAM, redTeamKernels, STAGES } from './expected.ts';
 import { STAGED_VARIANTS } from './honest.ts';
 
@@ -163,37 +163,44 @@ describe('the red team', () => {
  */
 const RMS_OF_SUBNORMALS = 0.6;
 
+// Not only within the limits: fp32 weights stay below half of them. Tensor cores take weights rounded to fp16, which is as
+// good as a rounding of the output. The other rungs share one of these's arithmetic, and each takes seconds. Rungs with tiles get
+// seeds that draw small shapes. Many more seeds: bench/referee/honest.ts.
+const HONEST_RUNGS = [
+  ['01_minimal', 1, 0.5],
+  ['01_minimal', 2, 0.5],
+  ['02_tiled', 3, 0.5],
+  ['03_rows', 4, 0.5],
+  ['04_warp', 7, 0.5],
+  ['05_mma', 8, 0.7],
+  ['08_key_split', 10, 0.7],
+] as const;
+
+/** Rungs, and variants of a pipelined kernel. */
+const honest = sampledOne(
+  'honest kernels for attention',
+  [...HONEST_RUNGS.map(([rung, seed]) => `${rung} ${seed}`), ...STAGED_VARIANTS.map(({ title }) => title)],
+  {
+    oneIn: 8,
+    placeOf: (member) =>
+      /^\d/.test(member) ? `problems/attention/${member.split(' ')[0]}` : 'test/honest/staged-tiles',
+  },
+);
+
 describe('an honest rung', () => {
-  // Not only within the limits: fp32 weights stay below half of them. Tensor cores take weights rounded to fp16, which is as
-  // good as a rounding of the output. The other rungs share one of these's arithmetic, and each takes seconds. Rungs with tiles get
-  // seeds that draw small shapes. Many more seeds: bench/referee/honest.ts.
-  const rungs = [
-    ['01_minimal', 1, 0.5],
-    ['01_minimal', 2, 0.5],
-    ['02_tiled', 3, 0.5],
-    ['03_rows', 4, 0.5],
-    ['04_warp', 7, 0.5],
-    ['05_mma', 8, 0.7],
-    ['08_key_split', 10, 0.7],
-  ] as const;
-  sampled('honest rungs of attention', rungs, { oneIn: 7, placeOf: ([rung]) => `problems/attention/${rung}` })(
-    '%s raises no alarm with seed %i',
-    { timeout: 120_000 },
-    async (rung, seed, most) => {
+  for (const [rung, seed, most] of HONEST_RUNGS)
+    honest(`${rung} ${seed}`)(`${rung} raises no alarm with seed ${seed}`, { timeout: 120_000 }, async () => {
       const { status, reason, failedCheck, correctness } = await judge(path.join(ATTENTION, rung), seed);
       expect({ status, reason, failedCheck }).toEqual({ status: 'passed' });
       expect(correctness?.worstErrorRatio).toBeLessThan(most);
       expect(correctness?.rmsErrorRatio).toBeLessThan(Math.max(most, RMS_OF_SUBNORMALS));
-    },
-  );
+    });
 });
 
 describe('an honest pipeline', () => {
-  sampled('staged variants', STAGED_VARIANTS, { oneIn: 4, placeOf: () => 'test/honest/staged-tiles' })(
-    '$title raises no alarm',
-    async ({ folder, parameters }) => {
+  for (const { title, folder, parameters } of STAGED_VARIANTS)
+    honest(title)(`${title} raises no alarm`, async () => {
       const { status, reason, failedCheck } = await judge(folder, SEED, WORKLOAD, parameters);
       expect({ status, reason, failedCheck }).toEqual({ status: 'passed' });
-    },
-  );
+    });
 });

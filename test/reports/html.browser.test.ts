@@ -11,6 +11,7 @@ import { printHtml } from '../../src/reports/print/html.ts';
 import { buildRunView } from '../../src/reports/run-view.ts';
 import { NOTHING_KEPT, UNLIMITED } from '../../src/store/events.ts';
 import { NARROWEST, narrowAttention } from '../support/attention-problem.ts';
+import { sampled } from '../support/sampling/matrix.ts';
 import { fullRun, hostileRun, readHostileSource, readSource } from './full-run.ts';
 import { RECORDED_SPEEDUP, readRecordedSource, recordedRun } from './recorded-run.ts';
 
@@ -114,18 +115,6 @@ describe.skipIf(!CHROMIUM)('the HTML report in a browser (needs Chromium in /usr
 
   beforeAll(async () => {
     folder = await mkdtemp(path.join(tmpdir(), 'warpsmith-html-'));
-    const virtual = await optimizeProblem({
-      target: narrowAttention(folder, NARROWEST),
-      workloads: ['b1h1s32d64'],
-      parameters: {},
-      // Draws small shapes.
-      seed: 14,
-      budgets: { ...UNLIMITED, allowance: NOTHING_KEPT, maximumEvaluations: 3 },
-      store: folder,
-      device: 'virtual:l4',
-      threads: 1,
-    });
-    files.virtual = path.join(virtual.runFolder, 'report.html');
     const written = {
       recorded: printHtml(runDocument(buildRunView('recorded', recordedRun, { readSource: readRecordedSource }))),
       full: printHtml(runDocument(buildRunView('full', fullRun, { readSource }))),
@@ -142,6 +131,22 @@ describe.skipIf(!CHROMIUM)('the HTML report in a browser (needs Chromium in /usr
     await rm(folder, { recursive: true, force: true });
   });
 
+  /** Of a search on a virtual GPU. */
+  async function virtualReport(): Promise<string> {
+    const { runFolder } = await optimizeProblem({
+      target: narrowAttention(folder, NARROWEST),
+      workloads: ['b1h1s32d64'],
+      parameters: {},
+      // Draws small shapes.
+      seed: 14,
+      budgets: { ...UNLIMITED, allowance: NOTHING_KEPT, maximumEvaluations: 3 },
+      store: folder,
+      device: 'virtual:l4',
+      threads: 1,
+    });
+    return path.join(runFolder, 'report.html');
+  }
+
   /** Opens a report, and collects everything it should not do. */
   async function open(name: string, viewport: typeof PHONE): Promise<{ page: Page; complaints: string[] }> {
     const page = await browser.newPage({ viewport, colorScheme: 'light' });
@@ -157,9 +162,11 @@ describe.skipIf(!CHROMIUM)('the HTML report in a browser (needs Chromium in /usr
     return { page, complaints };
   }
 
-  test.each(['virtual', 'recorded', 'full', 'hostile'])(
+  sampled('reports in a browser', Object.keys(ABSENT), { oneIn: 4, placeOf: () => 'src/reports/print' })(
     '%s: quiet and whole; on a phone and in a window, light and dark, folded and open: no wider than the page, and readable',
+    { timeout: 120_000 },
     async (name) => {
+      if (name === 'virtual') files.virtual = await virtualReport();
       const { page, complaints } = await open(name, WINDOW);
       expect(await page.evaluate(SECTION_IDS)).toEqual(SECTIONS.filter((id) => !ABSENT[name]!.includes(id)));
       for (const state of ['folded', 'open']) {

@@ -1,14 +1,12 @@
 import { WarpsmithError } from '../../core/errors.ts';
+import { entryFile } from '../../process/entry-file.ts';
 import { minimalEnvironment } from '../../process/minimal-environment.ts';
 import { startWorkerProcess, type WorkerProcess, WorkerProcessEnded } from '../../process/worker-process.ts';
 import type { InspectView } from '../../reports/inspect-view.ts';
 import type { Draft, DraftOfLesson, DraftTrace, JudgedDraft, Look, NamedCandidate } from './workshop.ts';
 import type { WorkshopAnswer, WorkshopRequest } from './workshop-worker.ts';
 
-const ENTRY = new URL(
-  import.meta.url.endsWith('.ts') ? './workshop-worker.ts' : './workshop-worker.js',
-  import.meta.url,
-);
+const ENTRY = entryFile(new URL('./workshop-worker.ts', import.meta.url));
 
 /** The child interrupts its work between steps; a kernel that takes longer is ended with its process. */
 const PATIENCE_MS = 2_000;

@@ -2,6 +2,7 @@ import type { DeviceIdentity } from '../../core/device.ts';
 import type { Evaluation, EvaluationRequest } from '../../core/evaluation.ts';
 import { type Answer, type Job, jobOf, unpack } from '../../evaluation/pool/job.ts';
 import type { Seat } from '../../evaluation/pool/local-pool.ts';
+import { entryFile } from '../../process/entry-file.ts';
 import { minimalEnvironment } from '../../process/minimal-environment.ts';
 import { startWorkerProcess, type WorkerProcess } from '../../process/worker-process.ts';
 import { hashOfFiles } from './problem-files.ts';
@@ -14,8 +15,7 @@ import {
   type WorkerOptions,
 } from './protocol.ts';
 
-/** The sources run unbuilt; a built package has JavaScript beside this file. */
-const ENTRY = new URL(import.meta.url.endsWith('.ts') ? './local-worker.ts' : './local-worker.js', import.meta.url);
+const ENTRY = entryFile(new URL('./local-worker.ts', import.meta.url));
 
 /** What a session looks for in the environment. No keys. */
 const PASSED_ON = [

@@ -1,14 +1,11 @@
 import { Tally } from '../../core/device-tally.ts';
 import { EXIT, WarpsmithError } from '../../core/errors.ts';
+import { entryFile } from '../../process/entry-file.ts';
 import { gpuEnvironment } from '../../process/gpu-environment.ts';
 import { startWorkerProcess, type WorkerProcess, WorkerProcessEnded } from '../../process/worker-process.ts';
 import type { CommandName, CommandReply, Commands, OpenedGpu } from './worker/protocol.ts';
 
-/** The sources run unbuilt; a built package has JavaScript beside this file. */
-const ENTRY = new URL(
-  import.meta.url.endsWith('.ts') ? './worker/worker-main.ts' : './worker/worker-main.js',
-  import.meta.url,
-);
+const ENTRY = entryFile(new URL('./worker/worker-main.ts', import.meta.url));
 
 /** Time limit for commands that run no candidate's code. Only a hung driver takes that long. */
 const HOUSEKEEPING_TIMEOUT_MS = 120_000;

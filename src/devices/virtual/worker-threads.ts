@@ -1,9 +1,9 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
+import { entryFile } from '../../process/entry-file.ts';
 import type { WorkerRequest } from './protocol.ts';
 
-/** The sources run unbuilt; a built package has JavaScript beside this file. */
-const WORKER_URL = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
+const WORKER_URL = entryFile(new URL('./worker.ts', import.meta.url));
 
 /** A thread that waits for its next device may keep the memory of the last one for a while. */
 const MOST_BYTES_HELD = 256 * 1024 ** 2;

@@ -1,9 +1,9 @@
+import { entryFile } from '../../process/entry-file.ts';
 import { groupResidentBytes } from '../../process/process-group.ts';
 import { startWorkerProcess, type WorkerProcess, WorkerProcessEnded } from '../../process/worker-process.ts';
 import type { NvrtcDescription, NvrtcOutcome, NvrtcProgram } from './protocol.ts';
 
-/** The sources run as they are; a built package has JavaScript beside this file. */
-const ENTRY = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
+const ENTRY = entryFile(new URL('./worker.ts', import.meta.url));
 
 const MEMORY_POLL_MS = 50;
 

@@ -1,10 +1,11 @@
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import { judgeWorkload } from '../../../src/app/gate/judge-workload.ts';
 import { createLiveEvaluator } from '../../../src/evaluation/live-evaluator.ts';
 import { createExpectationCache } from '../../../src/evaluation/oracle/expectation-cache.ts';
 import { createFakeDevice } from '../../support/fake-device.ts';
 import { createFakeToolchain } from '../../support/fake-toolchain.ts';
 import { withMeasuring } from '../../support/measuring-device.ts';
+import { sampled } from '../../support/sampling/matrix.ts';
 import { honest, toyCandidate, toyProblem, toyWorkload } from '../../support/toy-problem.ts';
 
 /* The gate with the real protocol of a measurement, on a device whose clock is set here. */
@@ -32,14 +33,18 @@ async function judged(ns: number) {
   return row;
 }
 
-it.each([
+const BLOCKS = [
   ['a twentieth slower', 21_000, 'slower', 'slower'],
   ['slower within what is allowed', 20_400, 'passes', 'slower'],
   ['a fifth faster', 16_000, 'passes', 'faster'],
-] as const)('in shared blocks, a kernel that is %s', async (_, ns, outcome, verdict) => {
-  const row = await judged(ns);
-  expect(row).toMatchObject({ outcome, verdict, after: { status: 'passed', timing: { kind: 'measured' } } });
-  expect(row.ratio).toBeCloseTo(20_000 / ns, 2);
-  expect(row.blockCount).toBeGreaterThanOrEqual(10);
-  expect(row.why).toBe(outcome === 'slower' ? 'measured 5.0 % slower; 3 % are allowed' : undefined);
-});
+] as const;
+sampled('gates by blocks', BLOCKS, { oneIn: 3, placeOf: () => 'src/app/gate' })(
+  'in shared blocks, a kernel that is %s',
+  async (_, ns, outcome, verdict) => {
+    const row = await judged(ns);
+    expect(row).toMatchObject({ outcome, verdict, after: { status: 'passed', timing: { kind: 'measured' } } });
+    expect(row.ratio).toBeCloseTo(20_000 / ns, 2);
+    expect(row.blockCount).toBeGreaterThanOrEqual(10);
+    expect(row.why).toBe(outcome === 'slower' ? 'measured 5.0 % slower; 3 % are allowed' : undefined);
+  },
+);

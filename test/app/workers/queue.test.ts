@@ -12,6 +12,7 @@ import { ofType, type RecordedEvent } from '../../../src/store/events.ts';
 import { eventsPath, findRun, listRuns } from '../../../src/store/run-folder.ts';
 import { repository } from '../../cli/run-cli.ts';
 import { type RedisServer, redis, startRedis } from '../../support/redis.ts';
+import { interrupted } from '../../support/sampling/long-tests.ts';
 import { smallRowSum } from '../../support/small-row-sum.ts';
 
 const EVALUATIONS = 6;
@@ -54,29 +55,33 @@ describe.skipIf(!redis.isThere)(`a run that asks workers of a queue, ${redis.tit
     await once(child, 'exit');
   };
 
-  it('goes on when coordinator and worker are killed: nothing is lost, and nothing counted twice', async () => {
-    const first = worker();
-    const where = ['--queue', server.address, '--workers', 'virtual:l4', '--store', store(), '--trust'];
-    const how = ['--max-evaluations', `${EVALUATIONS}`, '--no-ablation', '--seed', '5'];
-    const coordinator = warpsmith('optimize', smallRowSum(folder), ...where, ...how);
-    await expect.poll(() => finished().length, { timeout: 60_000 }).toBeGreaterThan(1);
-    await killed(coordinator);
-    await killed(first);
-    const before = finished().length;
-    expect(before).toBeLessThan(EVALUATIONS);
-    worker();
-    const { result } = await resumeRun({ store: store(), trust: true });
-    expect(result.evaluationsUsed).toBe(EVALUATIONS);
-    const evaluations = finished().map(({ evaluation }) => evaluation);
-    expect(evaluations.map(({ id }) => id)).toEqual(Array.from({ length: EVALUATIONS }, (_, i) => `e${i + 1}`));
-    expect(evaluations.map(({ status }) => status)).not.toContain('device-failed');
-    const searched = evaluations.slice(0, -1).map(({ candidate }) => candidate.id);
-    expect(new Set(searched).size).toBe(searched.length);
-    // Neither password nor key is kept, nor a place of the worker's machine.
-    const text = JSON.stringify(logged());
-    for (const secret of Object.values(server.environment)) expect(text).not.toContain(secret);
-    expect(evaluations[0]!.candidate.folder.startsWith(folder)).toBe(true);
-  }, 180_000);
+  interrupted('coordinator and worker of a queue')(
+    'goes on when coordinator and worker are killed: nothing is lost, and nothing counted twice',
+    { timeout: 180_000 },
+    async () => {
+      const first = worker();
+      const where = ['--queue', server.address, '--workers', 'virtual:l4', '--store', store(), '--trust'];
+      const how = ['--max-evaluations', `${EVALUATIONS}`, '--no-ablation', '--seed', '5'];
+      const coordinator = warpsmith('optimize', smallRowSum(folder), ...where, ...how);
+      await expect.poll(() => finished().length, { timeout: 60_000 }).toBeGreaterThan(1);
+      await killed(coordinator);
+      await killed(first);
+      const before = finished().length;
+      expect(before).toBeLessThan(EVALUATIONS);
+      worker();
+      const { result } = await resumeRun({ store: store(), trust: true });
+      expect(result.evaluationsUsed).toBe(EVALUATIONS);
+      const evaluations = finished().map(({ evaluation }) => evaluation);
+      expect(evaluations.map(({ id }) => id)).toEqual(Array.from({ length: EVALUATIONS }, (_, i) => `e${i + 1}`));
+      expect(evaluations.map(({ status }) => status)).not.toContain('device-failed');
+      const searched = evaluations.slice(0, -1).map(({ candidate }) => candidate.id);
+      expect(new Set(searched).size).toBe(searched.length);
+      // Neither password nor key is kept, nor a place of the worker's machine.
+      const text = JSON.stringify(logged());
+      for (const secret of Object.values(server.environment)) expect(text).not.toContain(secret);
+      expect(evaluations[0]!.candidate.folder.startsWith(folder)).toBe(true);
+    },
+  );
 
   it('ends a worker that has nothing to do, and releases its GPU at once', async () => {
     vi.stubEnv('XDG_STATE_HOME', folder);

@@ -6,6 +6,7 @@ import { optimizeProblem } from '../../../src/app/optimize.ts';
 import { chosenDevices } from '../../../src/app/workers/chosen-devices.ts';
 import { ofType, type RecordedEvent } from '../../../src/store/events.ts';
 import { eventually } from '../../process/processes.ts';
+import { interrupted } from '../../support/sampling/long-tests.ts';
 import { smallRowSum } from '../../support/small-row-sum.ts';
 
 let folder: string;
@@ -36,29 +37,33 @@ const request = () => ({
 
 describe('a run with two worker processes', () => {
   // test/app/workers/queue.test.ts resumes one that was killed.
-  it('survives that one is killed, and leaves no process when it is stopped', async () => {
-    const stop = new AbortController();
-    const events: RecordedEvent[] = [];
-    let killed: number | undefined;
-    const onEvent = (event: RecordedEvent): void => {
-      events.push(event);
-      // Two are being judged by then.
-      if (ofType(events, 'move-proposed').length === 2 && killed === undefined) {
-        killed = workers()[0]!;
-        process.kill(killed, 'SIGKILL');
-      }
-      if (ofType(events, 'evaluation-finished').length === 4) stop.abort(new Error('Ctrl-C'));
-    };
-    const { result } = await optimizeProblem({ ...request(), signal: stop.signal, onEvent });
-    expect(result.stopReason).toBe('interrupted');
-    expect(killed).toBeDefined();
-    const finished = ofType(events, 'evaluation-finished').map(({ evaluation }) => evaluation);
-    expect(finished.map(({ id, status }) => [id, status])).toEqual(
-      ['e1', 'e2', 'e3', 'e4'].map((id) => [id, 'passed']),
-    );
-    expect(new Set(finished.map(({ candidate }) => candidate.id)).size).toBe(finished.length);
-    await eventually(() => workers().length === 0);
-  }, 120_000);
+  interrupted('one of two workers')(
+    'survives that one is killed, and leaves no process when it is stopped',
+    { timeout: 120_000 },
+    async () => {
+      const stop = new AbortController();
+      const events: RecordedEvent[] = [];
+      let killed: number | undefined;
+      const onEvent = (event: RecordedEvent): void => {
+        events.push(event);
+        // Two are being judged by then.
+        if (ofType(events, 'move-proposed').length === 2 && killed === undefined) {
+          killed = workers()[0]!;
+          process.kill(killed, 'SIGKILL');
+        }
+        if (ofType(events, 'evaluation-finished').length === 4) stop.abort(new Error('Ctrl-C'));
+      };
+      const { result } = await optimizeProblem({ ...request(), signal: stop.signal, onEvent });
+      expect(result.stopReason).toBe('interrupted');
+      expect(killed).toBeDefined();
+      const finished = ofType(events, 'evaluation-finished').map(({ evaluation }) => evaluation);
+      expect(finished.map(({ id, status }) => [id, status])).toEqual(
+        ['e1', 'e2', 'e3', 'e4'].map((id) => [id, 'passed']),
+      );
+      expect(new Set(finished.map(({ candidate }) => candidate.id)).size).toBe(finished.length);
+      await eventually(() => workers().length === 0);
+    },
+  );
 });
 
 describe('the devices of a run', () => {

@@ -7,6 +7,7 @@ import type { Evaluation } from '../../../src/core/evaluation.ts';
 import type { KernelFile, StepDeclaration } from '../../../src/core/kernel.ts';
 import { resolveWorkload } from '../../../src/core/plan/resolve-workload.ts';
 import { checkKernel, checkKernelAgainstProblem } from '../../../src/core/schemas/kernel-checks.ts';
+import { narrowed } from '../../support/narrowed.ts';
 
 let session: Session;
 beforeAll(async () => {
@@ -22,7 +23,7 @@ async function judge(source: string, changes: Partial<KernelFile>): Promise<Eval
   const filled = fillConstants(written, problem.file, 'kernel.json');
   checkKernelAgainstProblem(filled.file, problem.file, 'kernel.json');
   return session.evaluator.evaluate({
-    problem,
+    problem: { ...problem, file: narrowed(problem.file, ['rows * columns <= 20000']) },
     candidate: makeCandidate({ folder: kernel.folder, ...filled }, {}),
     workload: resolveWorkload(problem.file, 'rows=200,columns=6'),
     seed: 1,

@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { sampled, sampledOne } from '../../support/sampling/matrix.ts';
 
+const PROBLEMS = join(import.meta.dirname, '../../../problems');
 const BOTH = ['virtual:l4', 'virtual:h200'] as const;
 
 /** Problem and device of each search through a whole ladder. */
@@ -31,6 +34,24 @@ const AGREEING = ['gemm', 'histogram', 'layernorm', 'reduction', 'scan', 'softma
 /** Registers the test that a problem's reference on the device agrees with reference.ts. */
 export const agreementOf = sampledOne('device references', AGREEING, { oneIn: 6, placeOf });
 
-/** Registers a test for each rung of a ladder. */
-export const rungsOf = (problem: string, rungs: readonly string[], dtype = '') =>
-  sampled(`rungs of ${problem} ${dtype}`, rungs, { oneIn: 8, placeOf: (rung) => `problems/${problem}/${rung}` });
+/** Problem, rung and dtype of every rung of a ladder; the dtype of a problem with one is not named. */
+const RUNGS = [...AGREEING, 'transpose'].flatMap((problem) => {
+  const { rungs } = JSON.parse(readFileSync(join(PROBLEMS, problem, 'problem.json'), 'utf8')) as { rungs: string[] };
+  const dtypes = problem === 'gemm' ? ['f32', 'f16', 'bf16'] : [''];
+  return dtypes.flatMap((dtype) =>
+    // Tensor cores take no f32.
+    rungs.filter((rung) => dtype !== 'f32' || rung !== '05_tensor_cores').map((rung) => `${problem} ${rung} ${dtype}`),
+  );
+});
+
+const rungOf = sampledOne('rungs of ladders', RUNGS, {
+  oneIn: 8,
+  placeOf: (member) => `problems/${member.split(' ').slice(0, 2).join('/')}`,
+});
+
+/** Registers a test for each rung of a ladder, all ladders being one matrix. `%s` of the title is the rung. */
+export const rungsOf =
+  (problem: string, rungs: readonly string[], dtype = '') =>
+  (title: string, body: (rung: string) => Promise<void>): void => {
+    for (const rung of rungs) rungOf(`${problem} ${rung} ${dtype}`)(title.replace('%s', rung), () => body(rung));
+  };

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sampled } from '../../support/sampling/matrix.ts';
 import { type Argument, type KernelRunner, openKernelRunner } from './kernel-runner.ts';
 import { roundToBfloat16, ulpError } from './ulp.ts';
 
@@ -161,28 +162,34 @@ describe.each([HALF, BFLOAT16])('$name', (type) => {
     return Number.isNaN(value) ? 'NaN' : Object.is(value, -0) ? '-0' : String(value);
   };
 
-  it.each(Object.entries(BINARY))('%s', async (name, reference) => {
-    const [a, b] = pairs(type);
-    const out = new Uint16Array(a.length);
-    await run(`${name}_kernel`, [a, b, out, int(a.length)], a.length);
-    const wanted = Array.from(a, (bits, i) => type.encode(reference(type.decode(bits), type.decode(b[i]!))));
-    const spell = (bits: number, i: number) => `${shown(a[i]!)}, ${shown(b[i]!)} -> ${shown(bits)}`;
-    expect(Array.from(out, spell)).toEqual(wanted.map(spell));
-  });
+  sampled(`binary functions of ${type.name}`, Object.entries(BINARY), { oneIn: 4, placeOf: () => 'headers' })(
+    '%s',
+    async (name, reference) => {
+      const [a, b] = pairs(type);
+      const out = new Uint16Array(a.length);
+      await run(`${name}_kernel`, [a, b, out, int(a.length)], a.length);
+      const wanted = Array.from(a, (bits, i) => type.encode(reference(type.decode(bits), type.decode(b[i]!))));
+      const spell = (bits: number, i: number) => `${shown(a[i]!)}, ${shown(b[i]!)} -> ${shown(bits)}`;
+      expect(Array.from(out, spell)).toEqual(wanted.map(spell));
+    },
+  );
 
-  it.each(Object.entries(UNARY))('%s of every number there is', async (name, [reference, bound]) => {
-    const out = new Uint16Array(65536);
-    await run(`${name}_kernel`, [ALL_PATTERNS, out, int(65536)], 65536);
-    const wrong: string[] = [];
-    for (let bits = 0; bits < 65536 && wrong.length < 5; bits++) {
-      const wanted = reference(type.decode(bits));
-      const got = type.decode(out[bits]!);
-      const right =
-        bound === 0 ? shown(out[bits]!) === shown(type.encode(wanted)) : ulpError(got, wanted, type.format) <= bound;
-      if (!right) wrong.push(`${shown(bits)}: got ${got}, wanted ${wanted}`);
-    }
-    expect(wrong).toEqual([]);
-  });
+  sampled(`unary functions of ${type.name}`, Object.entries(UNARY), { oneIn: 4, placeOf: () => 'headers' })(
+    '%s of every number there is',
+    async (name, [reference, bound]) => {
+      const out = new Uint16Array(65536);
+      await run(`${name}_kernel`, [ALL_PATTERNS, out, int(65536)], 65536);
+      const wrong: string[] = [];
+      for (let bits = 0; bits < 65536 && wrong.length < 5; bits++) {
+        const wanted = reference(type.decode(bits));
+        const got = type.decode(out[bits]!);
+        const right =
+          bound === 0 ? shown(out[bits]!) === shown(type.encode(wanted)) : ulpError(got, wanted, type.format) <= bound;
+        if (!right) wrong.push(`${shown(bits)}: got ${got}, wanted ${wanted}`);
+      }
+      expect(wrong).toEqual([]);
+    },
+  );
 
   it('moves halves of pairs', async () => {
     const [a, b] = pairs(type);

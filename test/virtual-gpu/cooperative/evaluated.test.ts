@@ -9,7 +9,7 @@ import { narrowed } from '../../support/narrowed.ts';
 
 let session: Session;
 beforeAll(async () => {
-  session = await openSession({ device: 'virtual:l4', threads: 2 });
+  session = await openSession({ device: 'virtual:l4', threads: 1 });
 });
 afterAll(() => session[Symbol.asyncDispose]());
 
@@ -33,7 +33,7 @@ __global__ void row_sum(const float* x, float* y, float* halves, int rows, int c
 
 async function judge(source: string, changes: { cooperative?: boolean; grid?: string } = {}): Promise<Evaluation> {
   const { kernel, problem } = await loadKernel('examples/row-sum/01_thread_per_row');
-  const { cooperative = true, grid = 'device.smCount * kernel.ctasPerSm' } = changes;
+  const { cooperative = true, grid = 'device.smCount' } = changes;
   const file: KernelFile = {
     ...kernel.file,
     workspaces: { halves: { bytes: '8 * rows', init: 'undefined' } },

@@ -3,6 +3,7 @@ import type { Device } from '../../../src/core/device.ts';
 import { openDevice } from '../../../src/devices/open-device.ts';
 import { launchCode } from '../../support/launch/launch-kernel.ts';
 import { entry, moduleText } from '../../support/launch/ptx-text.ts';
+import { sampled } from '../../support/sampling/matrix.ts';
 import {
   ACCESS_FORMS,
   type AccessForm,
@@ -109,27 +110,30 @@ describe('loads', () => {
     ),
   );
 
-  it.each(cases)('$space memory, $way address, $mode lanes: every type, vector and register width', async (c) => {
-    const { contents } = await launchCode(
-      device,
-      moduleText(VARIABLES[c.space], loadKernel(c.space, c.way === 'generic', c.mode)),
-      { arguments: ['in', 'out'], buffers: { in: input, out: allForms.length * LANES * 8 } },
-    );
-    const got = new BigUint64Array(contents.out!.buffer);
-    const wrong: string[] = [];
-    allForms.forEach(({ form, element }, slot) => {
-      for (let lane = 0; lane < LANES; lane++) {
-        const bytes = new DataView(input.buffer, lane * LANE_BYTES, LANE_BYTES);
-        const wanted = MODES[c.mode](lane) ? loadedValue(form, bytes, element) : POISON;
-        const value = got[slot * LANES + lane]!;
-        if (value !== wanted)
-          wrong.push(
-            `${formName(form)}, element ${element}, lane ${lane}: ${value.toString(16)} ≠ ${wanted.toString(16)}`,
-          );
-      }
-    });
-    expect(wrong.slice(0, 5)).toEqual([]);
-  });
+  sampled('loads', cases, { oneIn: 3, kindOf: ({ space }) => space, placeOf: () => 'src/virtual-gpu/codegen' })(
+    '$space memory, $way address, $mode lanes: every type, vector and register width',
+    async (c) => {
+      const { contents } = await launchCode(
+        device,
+        moduleText(VARIABLES[c.space], loadKernel(c.space, c.way === 'generic', c.mode)),
+        { arguments: ['in', 'out'], buffers: { in: input, out: allForms.length * LANES * 8 } },
+      );
+      const got = new BigUint64Array(contents.out!.buffer);
+      const wrong: string[] = [];
+      allForms.forEach(({ form, element }, slot) => {
+        for (let lane = 0; lane < LANES; lane++) {
+          const bytes = new DataView(input.buffer, lane * LANE_BYTES, LANE_BYTES);
+          const wanted = MODES[c.mode](lane) ? loadedValue(form, bytes, element) : POISON;
+          const value = got[slot * LANES + lane]!;
+          if (value !== wanted)
+            wrong.push(
+              `${formName(form)}, element ${element}, lane ${lane}: ${value.toString(16)} ≠ ${wanted.toString(16)}`,
+            );
+        }
+      });
+      expect(wrong.slice(0, 5)).toEqual([]);
+    },
+  );
 
   it('one address for the whole warp, from a parameter, a constant and a variable', async () => {
     const forms = ACCESS_FORMS.filter((form) => accessBytes(form) <= 16);
@@ -215,21 +219,24 @@ describe('stores', () => {
     ),
   );
 
-  it.each(cases)('$space memory, $way address, $mode lanes: every type, vector and register width', async (c) => {
-    const { contents } = await launchCode(
-      device,
-      moduleText(VARIABLES[c.space], storeKernel(c.space, c.way === 'generic', c.mode)),
-      { arguments: ['out'], buffers: { out: ACCESS_FORMS.length * SPACE_BYTES } },
-    );
-    const wrong: string[] = [];
-    ACCESS_FORMS.forEach((form, index) => {
-      for (let lane = 0; lane < LANES; lane++) {
-        const at = index * SPACE_BYTES + lane * LANE_BYTES;
-        const got = [...contents.out!.slice(at, at + LANE_BYTES)];
-        const wanted = wantedBytes(form, index, lane, c.mode);
-        if (got.join() !== wanted.join()) wrong.push(`${formName(form)}, lane ${lane}: ${got} ≠ ${wanted}`);
-      }
-    });
-    expect(wrong.slice(0, 5)).toEqual([]);
-  });
+  sampled('stores', cases, { oneIn: 3, kindOf: ({ space }) => space, placeOf: () => 'src/virtual-gpu/codegen' })(
+    '$space memory, $way address, $mode lanes: every type, vector and register width',
+    async (c) => {
+      const { contents } = await launchCode(
+        device,
+        moduleText(VARIABLES[c.space], storeKernel(c.space, c.way === 'generic', c.mode)),
+        { arguments: ['out'], buffers: { out: ACCESS_FORMS.length * SPACE_BYTES } },
+      );
+      const wrong: string[] = [];
+      ACCESS_FORMS.forEach((form, index) => {
+        for (let lane = 0; lane < LANES; lane++) {
+          const at = index * SPACE_BYTES + lane * LANE_BYTES;
+          const got = [...contents.out!.slice(at, at + LANE_BYTES)];
+          const wanted = wantedBytes(form, index, lane, c.mode);
+          if (got.join() !== wanted.join()) wrong.push(`${formName(form)}, lane ${lane}: ${got} ≠ ${wanted}`);
+        }
+      });
+      expect(wrong.slice(0, 5)).toEqual([]);
+    },
+  );
 });

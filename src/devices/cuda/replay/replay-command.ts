@@ -1,14 +1,12 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { entryFile } from '../../../process/entry-file.ts';
 import { gpuEnvironment } from '../../../process/gpu-environment.ts';
 import { writeTemporaryFile } from '../../../process/temporary-file.ts';
 import { type ReplayRequest, type ReplayResult, readResult, toFile } from './replay-request.ts';
 
-/** The sources run unbuilt; a built package has JavaScript beside this file. */
-const ENTRY = fileURLToPath(
-  new URL(import.meta.url.endsWith('.ts') ? './replay-main.ts' : './replay-main.js', import.meta.url),
-);
+const ENTRY = fileURLToPath(entryFile(new URL('./replay-main.ts', import.meta.url)));
 
 /** A replay made ready in a temporary folder. */
 export interface ReplayCommand {

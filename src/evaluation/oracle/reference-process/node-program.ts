@@ -1,12 +1,12 @@
 import { fileURLToPath } from 'node:url';
 import { WarpsmithError } from '../../../core/errors.ts';
+import { entryFile, entryFolder } from '../../../process/entry-file.ts';
 import { REFUSED } from './confine.ts';
 import type { ReferenceLimits, ReferenceProgram } from './reference-program.ts';
 
-const SUFFIX = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-const ENTRY = fileURLToPath(new URL(`./reference-main.${SUFFIX}`, import.meta.url));
+const ENTRY = fileURLToPath(entryFile(new URL('./reference-main.ts', import.meta.url)));
 /** Everything that the child imports of ours lies below. */
-const OWN_FOLDER = fileURLToPath(new URL('../../..', import.meta.url));
+const OWN_FOLDER = fileURLToPath(entryFolder());
 
 /** reference.ts, under Node's permission model: with access to its folder only. */
 export const nodeProgram: ReferenceProgram = {

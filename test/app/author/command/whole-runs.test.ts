@@ -12,6 +12,7 @@ import { showDocument } from '../../../../src/reports/documents/show.ts';
 import { printMarkdown } from '../../../../src/reports/print/markdown.ts';
 import { readEventLog } from '../../../../src/store/event-log.ts';
 import { type EventType, ofType, type RecordedEvent } from '../../../../src/store/events.ts';
+import { authorRun } from '../../../support/sampling/long-tests.ts';
 import { smallRowSum } from '../../../support/small-row-sum.ts';
 
 const AGENT = fileURLToPath(new URL('agent.mjs', import.meta.url));
@@ -181,49 +182,69 @@ describe('an agent that does not do its work', () => {
     expect(readFileSync(join(outcome.runFolder, 'steps/1/output.txt'), 'utf8')).toContain('no credit left');
   }, 60_000);
 
-  it('ends it after four sessions in which nothing was submitted', async () => {
-    const outcome = await optimizeProblem({ ...request('silent'), ...FEW });
-    expect(outcome.result.stopReason).toBe('author-failed');
-    expect(all(outcome, 'author-step-began')).toHaveLength(4);
-  }, 60_000);
+  authorRun('is silent')(
+    'ends it after four sessions in which nothing was submitted',
+    { timeout: 60_000 },
+    async () => {
+      const outcome = await optimizeProblem({ ...request('silent'), ...FEW });
+      expect(outcome.result.stopReason).toBe('author-failed');
+      expect(all(outcome, 'author-step-began')).toHaveLength(4);
+    },
+  );
 
-  it('leaves no process behind that went to a group of its own', async () => {
-    const outcome = await optimizeProblem({ ...request('forks'), ...FEW });
-    const pid = Number(/child (\d+)/.exec(notesOf(outcome))?.[1]);
-    expect(pid).toBeGreaterThan(0);
-    expect(isAlive(pid)).toBe(false);
-    expect(all(outcome, 'author-step-ended')[0]!.survivors).toBe(1);
-  }, 60_000);
+  authorRun('leaves a process')(
+    'leaves no process behind that went to a group of its own',
+    { timeout: 60_000 },
+    async () => {
+      const outcome = await optimizeProblem({ ...request('forks'), ...FEW });
+      const pid = Number(/child (\d+)/.exec(notesOf(outcome))?.[1]);
+      expect(pid).toBeGreaterThan(0);
+      expect(isAlive(pid)).toBe(false);
+      expect(all(outcome, 'author-step-ended')[0]!.survivors).toBe(1);
+    },
+  );
 });
 
 describe('an agent that does too much', () => {
-  it('may write as much as it likes: only the last of it is kept', async () => {
-    const outcome = await optimizeProblem({ ...request('floods'), maximumEvaluations: 4 });
-    expect(outcome.view.best?.candidate.kernel).toMatch(/^warp_row/);
-    expect(readFileSync(join(outcome.runFolder, 'steps/1/output.txt')).length).toBeLessThanOrEqual(64 * 1024);
-  }, 60_000);
+  authorRun('writes much')(
+    'may write as much as it likes: only the last of it is kept',
+    { timeout: 60_000 },
+    async () => {
+      const outcome = await optimizeProblem({ ...request('floods'), maximumEvaluations: 4 });
+      expect(outcome.view.best?.candidate.kernel).toMatch(/^warp_row/);
+      expect(readFileSync(join(outcome.runFolder, 'steps/1/output.txt')).length).toBeLessThanOrEqual(64 * 1024);
+    },
+  );
 
-  it('gets no evaluation beyond its share, whatever it asks', async () => {
-    const outcome = await optimizeProblem({ ...request('greedy'), stepEvaluations: 2, maximumEvaluations: 5 });
-    const answers = JSON.parse(notesOf(outcome)) as [boolean, string][];
-    expect(answers.slice(0, 2).every(([isError]) => !isError)).toBe(true);
-    expect(answers.slice(2).map(([isError, text]) => [isError, /\[budget-spent\]/.test(text)])).toEqual([
-      [true, true],
-      [true, true],
-    ]);
-    expect(all(outcome, 'author-step-ended')[0]).toMatchObject({ submissions: 2 });
-    expect(outcome.result.evaluationsUsed).toBeLessThanOrEqual(5);
-  }, 90_000);
+  authorRun('asks beyond its share')(
+    'gets no evaluation beyond its share, whatever it asks',
+    { timeout: 90_000 },
+    async () => {
+      const outcome = await optimizeProblem({ ...request('greedy'), stepEvaluations: 2, maximumEvaluations: 5 });
+      const answers = JSON.parse(notesOf(outcome)) as [boolean, string][];
+      expect(answers.slice(0, 2).every(([isError]) => !isError)).toBe(true);
+      expect(answers.slice(2).map(([isError, text]) => [isError, /\[budget-spent\]/.test(text)])).toEqual([
+        [true, true],
+        [true, true],
+      ]);
+      expect(all(outcome, 'author-step-ended')[0]).toMatchObject({ submissions: 2 });
+      expect(outcome.result.evaluationsUsed).toBeLessThanOrEqual(5);
+    },
+  );
 
-  it('can’t change what is right: the run ends with nothing of it', async () => {
-    const target = join(folder, 'changed');
-    cpSync('examples/row-sum', target, { recursive: true });
-    const path = join(target, 'problem.json');
-    const asked = { ...request('cheats', path), target };
-    await expect(optimizeProblem({ ...asked, trust: true })).rejects.toMatchObject({
-      details: { code: 'problem-changed', file: path },
-    });
-  }, 60_000);
+  authorRun('changes the problem')(
+    'can’t change what is right: the run ends with nothing of it',
+    { timeout: 60_000 },
+    async () => {
+      const target = join(folder, 'changed');
+      cpSync('examples/row-sum', target, { recursive: true });
+      const path = join(target, 'problem.json');
+      const asked = { ...request('cheats', path), target };
+      await expect(optimizeProblem({ ...asked, trust: true })).rejects.toMatchObject({
+        details: { code: 'problem-changed', file: path },
+      });
+    },
+  );
 });
 
 describe('an agent in bubblewrap', () => {

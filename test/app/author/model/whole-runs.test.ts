@@ -10,6 +10,7 @@ import { printMarkdown } from '../../../../src/reports/print/markdown.ts';
 import { readEventLog } from '../../../../src/store/event-log.ts';
 import type { RecordedEvent } from '../../../../src/store/events.ts';
 import { type FakeModel, fakeModel, type Reply } from '../../../support/fake-model.ts';
+import { authorRun } from '../../../support/sampling/long-tests.ts';
 import { smallRowSum } from '../../../support/small-row-sum.ts';
 import { answer, edit, file, KEY } from './runs.ts';
 
@@ -184,47 +185,55 @@ describe('a run whose kernels a model writes', () => {
 });
 
 describe('a run whose tokens are spent', () => {
-  it('sends nothing more, and goes on with a larger budget where it was', async () => {
-    await using model = await fakeModel([SCRIPT[1]!, { text: 'Enough.' }]);
-    // Room for one request: a second one would be about as large.
-    const { runFolder, result } = await optimizeProblem({ ...request(model.url), maximumTokens: 9000 });
-    expect(result.stopReason).toBe('tokens-spent');
-    const sent = model.sent.length;
-    const run = runFolder.split('/').at(-1)!;
-    await expect(resumeRun({ run, store, maximumTokens: 9000 })).rejects.toMatchObject({
-      details: { code: 'budget-not-larger', path: '--max-tokens' },
-    });
-    const resumed = await resumeRun({ run, store, maximumTokens: 20_000 });
-    expect(model.sent.length).toBeGreaterThan(sent);
-    expect(['tokens-spent', 'author-stuck']).toContain(resumed.result.stopReason);
-    const asked = eventsOf({ runFolder }).filter((event) => event.type === 'author-asked');
-    expect(asked.map((event) => event.request)).toEqual(asked.map((_, index) => index + 1));
-    expect(asked.at(-1)!.tokensUsed).toBeLessThanOrEqual(20_000);
-  }, 60_000);
+  authorRun('has spent its tokens')(
+    'sends nothing more, and goes on with a larger budget where it was',
+    { timeout: 60_000 },
+    async () => {
+      await using model = await fakeModel([SCRIPT[1]!, { text: 'Enough.' }]);
+      // Room for one request: a second one would be about as large.
+      const { runFolder, result } = await optimizeProblem({ ...request(model.url), maximumTokens: 9000 });
+      expect(result.stopReason).toBe('tokens-spent');
+      const sent = model.sent.length;
+      const run = runFolder.split('/').at(-1)!;
+      await expect(resumeRun({ run, store, maximumTokens: 9000 })).rejects.toMatchObject({
+        details: { code: 'budget-not-larger', path: '--max-tokens' },
+      });
+      const resumed = await resumeRun({ run, store, maximumTokens: 20_000 });
+      expect(model.sent.length).toBeGreaterThan(sent);
+      expect(['tokens-spent', 'author-stuck']).toContain(resumed.result.stopReason);
+      const asked = eventsOf({ runFolder }).filter((event) => event.type === 'author-asked');
+      expect(asked.map((event) => event.request)).toEqual(asked.map((_, index) => index + 1));
+      expect(asked.at(-1)!.tokensUsed).toBeLessThanOrEqual(20_000);
+    },
+  );
 });
 
 describe('with no model configured', () => {
-  it('the loop is the offline one, whatever the environment holds: nothing is asked, logged or written of a model', async () => {
-    const sent = fake.sent.length;
-    const { target, device, threads, workloads } = request(fake.url);
-    const run = () => optimizeProblem({ target, device, threads, workloads, store, seed: 5, maximumEvaluations: 3 });
-    const withKey = await run();
-    delete process.env.WARPSMITH_MODEL_KEY;
-    const without = await run();
-    process.env.WARPSMITH_MODEL_KEY = KEY;
-    const [one, other] = [withKey, without].map(eventsOf);
-    // What earlier runs of the store tell differs from run to run.
-    const kinds = (events: readonly RecordedEvent[]) => events.map(({ type }) => type);
-    expect(kinds(one!)).toEqual(kinds(other!));
-    expect(kinds(one!).filter((type) => type.startsWith('author'))).toEqual([]);
-    const [started] = one!;
-    expect(Object.keys(started?.type === 'run-started' ? started.request : {}).sort()).toEqual(
-      ['ablation', 'diagnosis', 'exploring', 'problemFiles', 'target', 'threads'].sort(),
-    );
-    expect(readdirSync(withKey.runFolder)).not.toContain('transcript.jsonl');
-    expect(withKey.view.authored).toBeUndefined();
-    expect(fake.sent).toHaveLength(sent);
-  }, 60_000);
+  authorRun('has no model')(
+    'the loop is the offline one, whatever the environment holds: nothing is asked, logged or written of a model',
+    { timeout: 60_000 },
+    async () => {
+      const sent = fake.sent.length;
+      const { target, device, threads, workloads } = request(fake.url);
+      const run = () => optimizeProblem({ target, device, threads, workloads, store, seed: 5, maximumEvaluations: 3 });
+      const withKey = await run();
+      delete process.env.WARPSMITH_MODEL_KEY;
+      const without = await run();
+      process.env.WARPSMITH_MODEL_KEY = KEY;
+      const [one, other] = [withKey, without].map(eventsOf);
+      // What earlier runs of the store tell differs from run to run.
+      const kinds = (events: readonly RecordedEvent[]) => events.map(({ type }) => type);
+      expect(kinds(one!)).toEqual(kinds(other!));
+      expect(kinds(one!).filter((type) => type.startsWith('author'))).toEqual([]);
+      const [started] = one!;
+      expect(Object.keys(started?.type === 'run-started' ? started.request : {}).sort()).toEqual(
+        ['ablation', 'diagnosis', 'exploring', 'problemFiles', 'target', 'threads'].sort(),
+      );
+      expect(readdirSync(withKey.runFolder)).not.toContain('transcript.jsonl');
+      expect(withKey.view.authored).toBeUndefined();
+      expect(fake.sent).toHaveLength(sent);
+    },
+  );
 });
 
 describe('options of an author', () => {
