@@ -19,6 +19,7 @@ import { figures, hardwareBlocks, resultBlocks } from './results/result-blocks.t
 import { searchBlocks, searchFigures } from './results/search-blocks.ts';
 import { readSearchRecordings } from './results/search-recording.ts';
 import { throughputBlocks } from './results/throughput.ts';
+import { timeAccuracyBlocks } from './results/time-accuracy.ts';
 import { unrollingBlocks } from './results/unrolling.ts';
 import { speedBlocks } from './results/virtual-gpu-speed.ts';
 
@@ -53,6 +54,7 @@ export const generate = async (): Promise<{ files: Map<string, string>; unusedBl
     ...(await unrollingBlocks()),
     ...(await speedBlocks()),
     ...(await throughputBlocks()),
+    ...(await timeAccuracyBlocks()),
     ...(await courseBlocks()),
   };
   const files = new Map(

@@ -11,6 +11,13 @@ const MOST_BYTES = 512 * 1024 ** 2;
 const REPLAYS = 7;
 const TIMEOUT_MS = 10_000;
 
+/** As many as one graph has, each in buffers of its own. */
+export function sequencesInGraph({ buffers }: LaunchPlan): { readonly count: number; readonly bytes: number } {
+  const bytes = buffers.reduce((sum, buffer) => sum + buffer.bytes, 1);
+  const count = Math.max(1, Math.min(MOST_SEQUENCES, Math.floor(MOST_BYTES / bytes)));
+  return { count, bytes: count * bytes };
+}
+
 /**
  * Device time of one launch sequence among several in a graph, with what L2 then holds, in ns: the median of some replays.
  * Inputs are written anew before each. Results are not looked at.
@@ -25,8 +32,7 @@ export async function timeSequence(
 ): Promise<number> {
   const { measuring } = device;
   if (!measuring) throw new Error(`${device.identity.id} predicts times; it can't measure them`);
-  const bytes = plan.buffers.reduce((sum, buffer) => sum + buffer.bytes, 1);
-  const count = Math.max(1, Math.min(MOST_SEQUENCES, Math.floor(MOST_BYTES / bytes)));
+  const { count } = sequencesInGraph(plan);
   const memories: CheckMemory[] = [];
   try {
     for (let slot = 0; slot < count; slot++) memories.push(await allocateCheckMemory(device, plan, inputs));

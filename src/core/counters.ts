@@ -118,6 +118,11 @@ const launchCounters = z
       'Distinct sectors touched, the least DRAM traffic a cold cache allows. An estimate when CTAs were sampled.',
     ),
     distinctSectorsWritten: count,
+    globalAtomicLanes: count
+      .describe(
+        'Lanes of the atomics in device memory. Absent in a profile of a real GPU, which counts requests alone.',
+      )
+      .optional(),
     sampledCache: sampledCache
       .describe(
         'Absent if nothing was simulated: with a sample of the CTAs, a profile of a real GPU, or too few lines.',

@@ -72,7 +72,10 @@ export type RunOutcome =
     }
   | DeviceFailure;
 
-/** Seam 1: a GPU, real or virtual. One caller at a time. Failures of a kernel are values; only misuse throws. */
+/**
+ * Seam 1: a GPU, real or virtual. One caller at a time; it may make requests together that do not depend on one another, and they are
+ * served in its order. Failures of a kernel are values; only misuse throws.
+ */
 export interface Device {
   readonly identity: DeviceIdentity;
   readonly spec: DeviceSpec;

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { aboutRequest } from '../core/about-request.ts';
+import { type Beside, beside } from '../core/beside.ts';
 import type { CompileOutcome } from '../core/compiled-code.ts';
 import type { Device } from '../core/device.ts';
 import type { LoadedModule } from '../core/device-values.ts';
@@ -11,6 +12,7 @@ import { failedLimit } from '../core/plan/limits.ts';
 import { completeParameters, failedConstraint } from '../core/plan/parameters.ts';
 import { deviceRefusal } from '../core/plan/runs-on.ts';
 import type { Dimensions } from '../core/problem.ts';
+import type { FailureStatus } from '../core/status.ts';
 import { valuesKey } from '../core/values.ts';
 import { createStream } from '../stats/random.ts';
 import type { Toolchain } from '../toolchains/toolchain.ts';
@@ -31,6 +33,8 @@ export interface LiveEvaluatorOptions {
   readonly toolchain: Toolchain;
   /** Shared between evaluators of one process, to save reference runs; a new one if absent. */
   readonly oracle?: ExpectationCache;
+  /** Checks whose expectations are worked out ahead; see {@link VerifyRequest}. */
+  readonly checksAhead?: number | undefined;
   /** Wall-clock limit of one run of a launch sequence, in ms. By default 20,000, and more for large workloads. */
   readonly runTimeoutMs?: number;
   /** Warp instructions one CTA may execute; the device's own limit when absent. */
@@ -64,6 +68,7 @@ const LONGEST_RUN_MS = 24 * 3_600_000;
 export function createLiveEvaluator(options: LiveEvaluatorOptions): Evaluator {
   const oracle = options.oracle ?? createExpectationCache();
   const known: KnownVerified = new Map();
+  const knownNs: KnownTimes = new Map();
   const secret = options.secret ?? randomInt(2 ** 32);
   let evaluationCount = 0;
   let queue: Promise<unknown> = Promise.resolve();
@@ -76,15 +81,18 @@ export function createLiveEvaluator(options: LiveEvaluatorOptions): Evaluator {
     evaluate(request) {
       // Reasons reveal addresses and numbers of one measurement, so the next one uses others.
       const own = createStream(secret, 'evaluation', evaluationCount++).bits(0);
-      const tools = { ...options, oracle, known, secret: own };
+      const tools = { ...options, oracle, known, knownNs, secret: own };
       return inTurn(() => new LiveEvaluation(tools, request).run());
     },
-    estimate: (request) => inTurn(() => new LiveEvaluation({ ...options, oracle, known, secret }, request).estimate()),
+    estimate: (request) =>
+      inTurn(() => new LiveEvaluation({ ...options, oracle, known, knownNs, secret }, request).estimate()),
     prepare(candidates) {
       const { device, toolchain } = options;
-      // A compile error is reported when the candidate is judged.
-      for (const candidate of candidates)
-        toolchain.compile({ candidate, architecture: device.spec.architecture }).catch(() => {});
+      const { architecture } = device.spec;
+      // After a candidate that is being asked for. A compile error is reported when one is judged.
+      setImmediate(() => {
+        for (const candidate of candidates) toolchain.compile({ candidate, architecture }).catch(() => {});
+      });
     },
     close: async () => {
       await queue;
@@ -95,10 +103,17 @@ export function createLiveEvaluator(options: LiveEvaluatorOptions): Evaluator {
 /** Verification results by code, so that a longer measurement of a candidate does not verify it again. */
 type KnownVerified = Map<string, Pick<Verified, 'correctness' | 'coverage'>>;
 
+/** Measured times by candidate and shape, in ns: how many sequences a sanitizer can run is known before the next measurement. */
+type KnownTimes = Map<string, number>;
+
+/** How a verification may end only because sanitizers used the GPU as well. */
+const MAY_COME_OF_SHARING: readonly FailureStatus[] = ['timed-out', 'device-failed'];
+
 /** What the evaluations of one evaluator share. */
 interface EvaluationTools extends LiveEvaluatorOptions {
   readonly oracle: ExpectationCache;
   readonly known: KnownVerified;
+  readonly knownNs: KnownTimes;
   readonly secret: number;
 }
 
@@ -107,6 +122,8 @@ class LiveEvaluation {
   readonly #options: EvaluationTools;
   readonly #request: EvaluationRequest;
   readonly #elapsedMs = { compile: 0, verify: 0, time: 0, total: 0 };
+  /** Nothing else of this evaluation uses the GPU while the candidate is verified. */
+  #isAlone = false;
 
   constructor(options: EvaluationTools, request: EvaluationRequest) {
     this.#options = options;
@@ -177,15 +194,54 @@ class LiveEvaluation {
     ];
     const diagnostics = told.length > 0 && { diagnostics: told };
     if (!loaded.ok) return { ...refusalOutcome(kernel, { ...loaded, reason: loaded.message }), ...diagnostics };
+    let outcome: Outcome | 'judge alone';
     try {
-      const profiled = await this.#profileAgain(loaded.module);
-      if (profiled) return { ...profiled, ...diagnostics };
-      const verified = await this.#timed('verify', () => this.#verify(loaded.module));
-      const outcome = verified.ok ? await this.#judgeTime(loaded.module, verified) : refusalOutcome(kernel, verified);
-      return { ...outcome, ...diagnostics };
+      outcome = (await this.#profileAgain(loaded.module)) ?? (await this.#judgeLoaded(loaded.module));
     } finally {
       await this.#options.device.unload(loaded.module);
     }
+    if (outcome !== 'judge alone') return { ...outcome, ...diagnostics };
+    this.#isAlone = true;
+    return this.#judge();
+  }
+
+  /** Verifies, beside the sanitizer if that can be; then times, with the GPU for itself. */
+  async #judgeLoaded(module: LoadedModule): Promise<Outcome | 'judge alone'> {
+    const { device, instruments } = this.#options;
+    const reference = device.measuring && instruments?.deviceReference?.prepare?.(this.#request.problem);
+    const sanitizing = this.#sanitizeBeside(module);
+    try {
+      const verified = await this.#timed('verify', () => this.#verify(module));
+      if (verified.ok) {
+        const sanitized = await this.#timed('verify', async () => sanitizing?.result());
+        await this.#timed('verify', async () => reference);
+        return await this.#judgeTime(module, verified, sanitized);
+      }
+      if (sanitizing && MAY_COME_OF_SHARING.includes(verified.status)) return 'judge alone';
+      return refusalOutcome(this.#request.candidate.kernel, verified);
+    } finally {
+      await sanitizing?.end();
+    }
+  }
+
+  /**
+   * The sanitizer's processes, started before the verification, during which nothing is timed. Undefined if no sanitizer is asked for,
+   * or if it is not known how long the candidate takes: then they run after the measurement.
+   */
+  #sanitizeBeside(module: LoadedModule): Beside<Pick<Evaluation, 'sanitizer'>> | undefined {
+    const { device, oracle, instruments, knownNs } = this.#options;
+    const { problem, candidate, workload, seed, sanitize, signal } = this.#request;
+    const sequenceNs = knownNs.get(this.#timeKey());
+    const work = instruments?.sanitize;
+    if (!sanitize || !work || sequenceNs === undefined || this.#isAlone) return undefined;
+    const plan = this.#planFor(workload.dimensions, module);
+    const subject = { device, module, plan, problem, candidate, workload, seed, oracle, sequenceNs };
+    return beside((ending) => work({ ...subject, signal: ending }), signal);
+  }
+
+  #timeKey(): string {
+    const { problem, candidate, workload } = this.#request;
+    return JSON.stringify([problem.folder, candidate.id, valuesKey(workload.dimensions)]);
   }
 
   /** Someone waits for a quick look: what its checks expect is worked out while the candidate is compiled. */
@@ -206,8 +262,12 @@ class LiveEvaluation {
     return profileOutcome(options, module, this.#planFor(workload.dimensions, module), found);
   }
 
-  #judgeTime(module: LoadedModule, verified: Verified): Promise<Outcome> {
-    const { device, oracle, instruments, secret } = this.#options;
+  #judgeTime(
+    module: LoadedModule,
+    verified: Verified,
+    sanitized: Pick<Evaluation, 'sanitizer'> | undefined,
+  ): Promise<Outcome> {
+    const { device, oracle, instruments, secret, knownNs } = this.#options;
     const request = this.#request;
     request.onStage?.({ stage: 'time', kind: device.measuring ? 'measured' : 'predicted' });
     return this.#timed('time', async () => {
@@ -218,7 +278,10 @@ class LiveEvaluation {
       const timeoutMs = this.#runTimeoutMs();
       const loadBeside = (candidate: Candidate) => this.#loadBeside(candidate);
       const { measureOutcome } = await measuring();
-      return measureOutcome({ device, request, oracle, instruments, secret, timeoutMs, loadBeside }, module, verified);
+      const options = { device, request, oracle, instruments, secret, timeoutMs, loadBeside, sanitized };
+      const outcome = await measureOutcome(options, module, verified);
+      if (outcome.status === 'passed' && outcome.timing) knownNs.set(this.#timeKey(), outcome.timing.medianNs);
+      return outcome;
     });
   }
 
@@ -293,7 +356,7 @@ class LiveEvaluation {
   }
 
   #verifyAnew(module: LoadedModule): Promise<Verified | Refused> {
-    const { device, instructionsPerCta, oracle } = this.#options;
+    const { device, instructionsPerCta, oracle, checksAhead } = this.#options;
     const { problem, candidate, workload, seed, thorough, large, suites, quick, passedBefore, signal, onStage } =
       this.#request;
     const verifying: VerifyRequest = {
@@ -311,6 +374,7 @@ class LiveEvaluation {
       planFor: (dimensions, multiprocessors) => this.#planFor(dimensions, module, candidate, multiprocessors),
       timeoutMs: this.#runTimeoutMs(),
       instructionsPerCta,
+      checksAhead,
       signal,
       onCheck: (check) => onStage?.({ stage: 'verify', ...check }),
     };

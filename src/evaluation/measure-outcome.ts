@@ -31,6 +31,8 @@ export interface MeasureOutcomeOptions {
   readonly timeoutMs: number;
   /** Compiles and loads a baseline kernel; returns a text if that failed. */
   readonly loadBeside: (candidate: Candidate) => Promise<Omit<LoadedKernel, 'name'> | string>;
+  /** What the sanitizer found while the candidate was verified; it runs after the measurement if absent. */
+  readonly sanitized?: Pick<Evaluation, 'sanitizer'> | undefined;
 }
 
 /** Name of the candidate among the contenders. */
@@ -75,7 +77,7 @@ export async function measureOutcome(
 
 /** Profiles a candidate that passed before, without measuring. A profile needs no oracle. */
 export const profileOutcome = async (
-  options: Pick<MeasureOutcomeOptions, 'device' | 'request' | 'oracle' | 'instruments'>,
+  options: Pick<MeasureOutcomeOptions, 'device' | 'request' | 'oracle' | 'instruments' | 'sanitized'>,
   module: LoadedModule,
   plan: LaunchPlan,
   { timing, ...evidence }: Pick<Verified, 'correctness' | 'coverage'> & { readonly timing: Timing },
@@ -149,21 +151,21 @@ async function measuredTiming({ device, request }: MeasureOutcomeOptions, measur
 
 /** Profile, counters, findings and the sanitizer's result, as far as they were requested and are available. */
 async function instrument(
-  { device, request, oracle, instruments }: Parameters<typeof profileOutcome>[0],
-  measured: { module: LoadedModule; plan: LaunchPlan; timing: Timing },
+  { device, request, oracle, instruments, sanitized }: Parameters<typeof profileOutcome>[0],
+  { timing, ...loaded }: { module: LoadedModule; plan: LaunchPlan; timing: Timing },
   comparisons: readonly Comparison[],
 ): Promise<Partial<Evaluation>> {
   const { problem, candidate, workload, seed, profile = 'none', sanitize = false, keep, signal } = request;
   const subject = {
-    ...{ device, problem, candidate, workload, seed, oracle, ...measured },
-    keepReportIn: keep?.store,
+    ...{ device, problem, candidate, workload, seed, oracle, ...loaded },
     signal,
   };
+  const sequenceNs = timing.medianNs;
   return {
     ...(profile !== 'none' &&
       isWorthProfiling(request, comparisons) &&
-      (await instruments?.diagnose?.({ ...subject, level: profile }))),
-    ...(sanitize && (await instruments?.sanitize?.(subject))),
+      (await instruments?.diagnose?.({ ...subject, timing, level: profile, keepReportIn: keep?.store }))),
+    ...(sanitize && (sanitized ?? (await instruments?.sanitize?.({ ...subject, sequenceNs })))),
   };
 }
 

@@ -11,6 +11,7 @@ import { decide, isTimed, type TimedEvaluation } from './decision.ts';
 import { announceFailure, isHistoryDiffering } from './failure.ts';
 import { refuseGoalBelowBound } from './goal.ts';
 import { allTimed, decideObjective, meanNs, type ObjectiveDecision } from './objective.ts';
+import { preparedAtStart } from './prepared-ahead.ts';
 import type { ProposedMove } from './propose-moves.ts';
 import type { Turn } from './proposers/proposer.ts';
 import { announceEnd, type RunResult, resultOf } from './result.ts';
@@ -117,6 +118,8 @@ async function baseline(run: Run): Promise<Phase> {
   const { options } = run;
   const spent = spentBudget(run, options.workloads.length);
   if (spent) return finish(run, spent.reason, `the budget is too small to evaluate the start: ${spent.detail}`);
+  const ahead = run.history.isOver ? preparedAtStart(options) : [];
+  if (ahead.length > 0) options.evaluator.prepare?.(ahead);
   for (const workload of options.workloads) {
     const measuring = { tier: 'accept', profile: workload === options.workloads[0] ? 'light' : 'none' } as const;
     const evaluation = await evaluateOnce(run, { candidate: options.start, workload, measuring });
@@ -185,8 +188,8 @@ async function propose(run: Run): Promise<Phase> {
   const { move, exhausted } = turn;
   if (exhausted) return endOrLand(run, exhausted);
   if (!move) return 'propose';
-  if (run.history.isOver) run.options.evaluator.prepare?.((turn.upcoming ?? []).map(({ candidate }) => candidate));
   beginMove(run, move);
+  if (run.history.isOver) run.options.evaluator.prepare?.((turn.upcoming ?? []).map(({ candidate }) => candidate));
   return 'propose';
 }
 

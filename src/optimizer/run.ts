@@ -61,6 +61,8 @@ export interface OptimizeOptions {
   energy?: boolean | undefined;
   /** Undo the winner's changes one by one at the end; true by default. */
   ablation?: boolean;
+  /** Compile more ahead than the next candidates: what would follow a new best. By default on a GPU whose machine has many cores. */
+  preparesMore?: boolean;
   /** Guided runs: continue with a blind strategy if no finding suggests another move; true by default. */
   exploring?: boolean;
   budgets: Budgets;

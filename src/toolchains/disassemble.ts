@@ -30,13 +30,18 @@ const MAXIMUM_OUTPUT_BYTES = 64 << 20;
  * PTX and machine code of compiled code, as far as the tools of this machine allow: nvdisasm or cuobjdump print the
  * machine code, and for code that is PTX ptxas assembles it first. Never fails; `notes` say what is missing.
  */
-export async function disassemble(code: CompiledCode, search: CudaSearch = {}): Promise<Disassembly> {
+export async function disassemble(
+  code: CompiledCode,
+  search: CudaSearch = {},
+  signal?: AbortSignal,
+): Promise<Disassembly> {
   const notes: string[] = [];
   const ptx = code.kind === 'ptx' ? code.text : code.ptx;
   if (ptx === undefined) notes.push(WITHOUT_PTX);
   const sass = await withTemporaryFolder(async (folder) => {
-    const cubin = await cubinOf(code, folder, search);
-    return 'note' in cubin ? cubin : printCubin(cubin.path, folder, search);
+    const where = { folder, search, signal };
+    const cubin = await cubinOf(code, where);
+    return 'note' in cubin ? cubin : printCubin(cubin.path, where);
   });
   if ('note' in sass) notes.push(`SASS: ${sass.note}`);
   return { ptx, sass: 'text' in sass ? sass.text : undefined, notes };
@@ -44,7 +49,15 @@ export async function disassemble(code: CompiledCode, search: CudaSearch = {}): 
 
 type Note = { note: string };
 
-async function cubinOf(code: CompiledCode, folder: string, search: CudaSearch): Promise<{ path: string } | Note> {
+interface Where {
+  readonly folder: string;
+  readonly search: CudaSearch;
+  /** Ends the tool. */
+  readonly signal: AbortSignal | undefined;
+}
+
+async function cubinOf(code: CompiledCode, where: Where): Promise<{ path: string } | Note> {
+  const { folder, search } = where;
   const path = join(folder, 'code.cubin');
   if (code.kind === 'cubin') {
     await writeFile(path, Buffer.from(code.text, 'base64'));
@@ -54,23 +67,24 @@ async function cubinOf(code: CompiledCode, folder: string, search: CudaSearch): 
   if (ptxas === undefined) return { note: 'ptxas of the CUDA toolkit is needed to assemble PTX, and was not found.' };
   await writeFile(join(folder, 'code.ptx'), code.text);
   const args = [`--gpu-name=${code.architecture}`, '--generate-line-info', '-o', path, 'code.ptx'];
-  const failure = failureOf(await run(ptxas, args, folder), 'ptxas');
+  const failure = failureOf(await run(ptxas, args, where), 'ptxas');
   return failure === undefined ? { path } : { note: `${failure} The driver's own assembler may differ.` };
 }
 
-async function printCubin(path: string, folder: string, search: CudaSearch): Promise<{ text: string } | Note> {
+async function printCubin(path: string, where: Where): Promise<{ text: string } | Note> {
+  const { folder, search } = where;
   for (const [tool, args] of DISASSEMBLERS) {
     const command = findCudaTool(tool, search);
     if (command === undefined) continue;
-    const outcome = await run(command, [...args, path], folder);
+    const outcome = await run(command, [...args, path], where);
     const failure = failureOf(outcome, tool);
     return failure === undefined ? { text: outcome.stdout.replaceAll(folder, '') } : { note: failure };
   }
   return { note: 'nvdisasm or cuobjdump of the CUDA toolkit is needed to print machine code; neither was found.' };
 }
 
-const run = (command: string, args: readonly string[], cwd: string) =>
-  runProcess({ command, args, cwd, timeoutMs: TIMEOUT_MS, maximumOutputBytes: MAXIMUM_OUTPUT_BYTES });
+const run = (command: string, args: readonly string[], { folder, signal }: Where) =>
+  runProcess({ command, args, cwd: folder, signal, timeoutMs: TIMEOUT_MS, maximumOutputBytes: MAXIMUM_OUTPUT_BYTES });
 
 function failureOf(outcome: Awaited<ReturnType<typeof run>>, tool: string): string | undefined {
   if (outcome.end === 'exited' && outcome.exitCode === 0) return undefined;

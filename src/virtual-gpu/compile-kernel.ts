@@ -12,7 +12,9 @@ import { type Imports, KernelContext } from './codegen/kernel-context.ts';
 import { Helpers } from './codegen/lane/helpers.ts';
 import { registerKind } from './codegen/state/register-kinds.ts';
 import { layOutSymbols } from './codegen/state/symbols.ts';
-import { defineWatch } from './codegen/watch/watch-functions.ts';
+import { defineDeviceWatch } from './codegen/watch/device-watch.ts';
+import { defineLanesMeet } from './codegen/watch/lanes-meet.ts';
+import { defineSharedWatch } from './codegen/watch/shared-watch.ts';
 import type { BlockPlace, KernelImage } from './kernel-image.ts';
 import { DEVICE_START, TABLES, WRITE_PAGE_BYTES } from './layout.ts';
 import { OriginTracer } from './pointer-origins.ts';
@@ -66,7 +68,13 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
     helpers: new Helpers(module, options.fusedMultiplyAdd),
     imports,
     runtime: defineRuntime(module, imports, tables),
-    watch: watching ? defineWatch(module, imports, sharedUnitBytes) : undefined,
+    watch: watching
+      ? {
+          shared: defineSharedWatch(module, imports, sharedUnitBytes),
+          global: defineDeviceWatch(module, imports),
+          lanesMeet: defineLanesMeet(module),
+        }
+      : undefined,
     counting: options.counting,
     symbols: symbols.addresses,
     polls: pollsOf(fn),
@@ -119,7 +127,9 @@ function importMemories(module: ModuleBuilder, counting: boolean, watching: bool
   module.importMemory({ name: 'writes', minimumPages: DEVICE_START / WRITE_PAGE_BYTES });
   if (counting)
     module.importMemory({ name: 'reads', minimumPages: 1, sharedMaximumPages: DEVICE_MEMORY_MAXIMUM_PAGES });
-  if (watching) module.importMemory({ name: 'shadow', minimumPages: 1 });
+  if (!watching) return;
+  module.importMemory({ name: 'shadow', minimumPages: 1 });
+  module.importMemory({ name: 'cells', minimumPages: 1 });
 }
 
 function importFunctions(module: ModuleBuilder): Imports {
@@ -131,7 +141,7 @@ function importFunctions(module: ModuleBuilder): Imports {
     samplesFull: module.importFunction('samplesFull', taking(0)),
     watchGroup: module.importFunction('watchGroup', taking(4)),
     watchUniform: module.importFunction('watchUniform', taking(5)),
-    watchLanes: module.importFunction('watchLanes', taking(1)),
+    newCellPage: module.importFunction('newCellPage', { ...taking(1), results: ['i32'] }),
   };
 }
 

@@ -35,7 +35,7 @@ export function launchCounters(
   const ctaCount = launch.grid[0] * launch.grid[1] * launch.grid[2];
   const countedCtas = sum(workers.map((w) => w.ctas));
   const collector = new Collector(image, workers);
-  const { totals, lines, histogram } = collector.collect();
+  const { totals, lines, histogram, globalAtomicLanes } = collector.collect();
   const distinct = distinctSectors(workers);
   const scale = countedCtas === 0 ? 0 : ctaCount / countedCtas;
   if (scale !== 1) scaleSums(totals, lines, histogram, scale);
@@ -58,6 +58,7 @@ export function launchCounters(
     longestCtaInstructions: Math.max(0, ...workers.map((w) => w.longestCta)),
     distinctSectorsRead: distinct.read * scale,
     distinctSectorsWritten: distinct.written * scale,
+    globalAtomicLanes: Math.round(globalAtomicLanes * scale),
     lines,
   };
 }
@@ -99,6 +100,7 @@ class Collector {
   #workers: readonly WorkerCounts[];
   #runs: BlockRuns[];
   #totals = emptyTotals();
+  #globalAtomicLanes = 0;
   #lines = new Map<string, LineCounters>();
   #histogram = new Array<number>(HISTOGRAM_CELLS).fill(0);
 
@@ -108,7 +110,7 @@ class Collector {
     this.#runs = Array.from({ length: image.blockCount }, (_, block) => this.#blockRuns(block));
   }
 
-  collect(): { totals: CounterTotals; lines: LineCounters[]; histogram: number[] } {
+  collect(): { totals: CounterTotals; lines: LineCounters[]; histogram: number[]; globalAtomicLanes: number } {
     this.#image.blockInstructions.forEach((instructions, block) => {
       for (const instruction of instructions) this.#addInstruction(instruction, this.#runs[block]!);
       const last = instructions.at(-1);
@@ -124,7 +126,8 @@ class Collector {
     });
     const lines = [...this.#lines.values()].filter((line) => line.instructions > 0);
     lines.sort((a, b) => a.location.file.localeCompare(b.location.file) || a.location.line - b.location.line);
-    return { totals: this.#totals, lines, histogram: this.#histogram };
+    const globalAtomicLanes = this.#globalAtomicLanes;
+    return { totals: this.#totals, lines, histogram: this.#histogram, globalAtomicLanes };
   }
 
   #blockRuns(block: number): BlockRuns {
@@ -238,6 +241,7 @@ class Collector {
     this.#totals.localStoreRequests += requests['local-store'].requests;
     const [globalAtomics, sharedAtomics] = [requests['global-atomic'].requests, requests['shared-atomic'].requests];
     this.#totals.globalAtomicRequests += globalAtomics;
+    this.#globalAtomicLanes += requests['global-atomic'].lanes;
     this.#totals.sharedAtomicRequests += sharedAtomics;
     this.#line(instruction).atomics += globalAtomics + sharedAtomics;
   }

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { inProcess } from '../../src/core/call-reference.ts';
 import type { CompiledCode } from '../../src/core/compiled-code.ts';
@@ -23,10 +24,12 @@ const evaluate = (
     toolchain?: ReturnType<typeof createFakeToolchain>;
     device?: Parameters<typeof createFakeDevice>[1];
     signal?: AbortSignal;
+    checksAhead?: number;
   } = {},
 ): Promise<Evaluation> => {
   device = createFakeDevice({ kernel }, changes.device);
-  const evaluator = createLiveEvaluator({ device, toolchain: changes.toolchain ?? createFakeToolchain() });
+  const { toolchain = createFakeToolchain(), checksAhead } = changes;
+  const evaluator = createLiveEvaluator({ device, toolchain, checksAhead });
   return evaluator.evaluate({
     problem: { ...toyProblem(changes.problem), ...(changes.reference && { reference: changes.reference }) },
     candidate: toyCandidate(changes.kernel, changes.parameters),
@@ -39,6 +42,37 @@ const evaluate = (
 afterEach(() => {
   expect(device.liveBuffers.size, 'buffers left allocated').toBe(0);
   expect(device.liveModules.size, 'modules left loaded').toBe(0);
+});
+
+describe('what checks expect', () => {
+  /** Most shapes that a reference was asked for at a time, and what came of it all. */
+  const shapesAtATime = async (checksAhead: number) => {
+    const asked = new Map<string, number>();
+    let most = 0;
+    const { reference } = toyProblem();
+    const evaluation = await evaluate(honest, {
+      checksAhead,
+      reference: async (run) => {
+        const shape = JSON.stringify(run.dimensions);
+        asked.set(shape, (asked.get(shape) ?? 0) + 1);
+        most = Math.max(most, asked.size);
+        await setImmediate();
+        asked.set(shape, asked.get(shape)! - 1);
+        if (asked.get(shape) === 0) asked.delete(shape);
+        return reference(run);
+      },
+    });
+    const { status, correctness, coverage } = evaluation;
+    return { most, found: { status, correctness, coverage } };
+  };
+
+  it('is worked out ahead for some, and comes out the same', async () => {
+    const [ahead, inTurn] = [await shapesAtATime(3), await shapesAtATime(0)];
+    expect(inTurn.most).toBe(1);
+    expect(ahead.most).toBeGreaterThan(1);
+    expect(ahead.most).toBeLessThanOrEqual(4);
+    expect(ahead.found).toEqual(inTurn.found);
+  });
 });
 
 const WORKSPACE = { workspaces: { scratch: { bytes: 64, init: 'undefined' as const } } };

@@ -111,6 +111,32 @@ describe('candidates that compile ahead', () => {
     expect(await preparedWith(3)).toEqual([1, 0]);
     expect(await preparedWith(2)).toEqual([0]);
   });
+
+  it('are more where many cores are idle: what follows the start on later rungs, and what follows a candidate if it is kept', async () => {
+    const prepared: string[][] = [];
+    const evaluator = scriptedEvaluator({ '*': { ns: 1000 }, '02_second': { ns: 500 } });
+    const { events } = await runLoop({
+      evaluator: {
+        ...evaluator,
+        prepare: (candidates) =>
+          prepared.push(candidates.map(({ kernel, parameters }) => `${kernel.file.name} ${Object.values(parameters)}`)),
+      },
+      rungs,
+      patterns: [tiles, depths, climb],
+      preparesMore: true,
+    });
+    expect(ofType(events, 'move-proposed')[0]!.candidate).toMatchObject({ kernel: '02_second' });
+    expect(prepared.slice(0, 2)).toEqual([
+      ['02_second 32,1'],
+      [
+        ...['01_first 16,1', '01_first 32,2'],
+        ...['02_second 16,1', '02_second 32,2', '02_second 64,1', '02_second 128,1'],
+      ],
+    ]);
+    // It was kept, and what follows was compiled.
+    const next = ofType(events, 'move-proposed')[1]!.candidate;
+    expect(prepared[1]).toContain(`${next.kernel} ${Object.values(next.parameters)}`);
+  });
 });
 
 describe('a move that is given up', () => {

@@ -11,7 +11,7 @@ import type { LibraryContender } from '../measure/measure-candidate.ts';
 import type { ExpectationCache } from '../oracle/expectation-cache.ts';
 import type { DeviceReference } from '../oracle/expectations.ts';
 
-/** A candidate that was verified and measured. */
+/** A candidate that is loaded. */
 export interface InstrumentSubject {
   readonly device: Device;
   readonly module: LoadedModule;
@@ -22,22 +22,33 @@ export interface InstrumentSubject {
   readonly workload: Workload;
   readonly seed: number;
   readonly oracle: ExpectationCache;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** One that was verified and measured, to be profiled. */
+export interface ProfileSubject extends InstrumentSubject {
+  readonly level: ProfileLevel;
   readonly timing: Timing;
   /** Keeps the profiler's own report. */
-  readonly keepReportIn?: ArtifactStore;
-  readonly signal?: AbortSignal;
+  readonly keepReportIn?: ArtifactStore | undefined;
+}
+
+/** One to be sanitized. */
+export interface SanitizerSubject extends InstrumentSubject {
+  /** Time of one launch sequence, now or in an earlier measurement. */
+  readonly sequenceNs: number;
 }
 
 /** What a real GPU's evaluations can be asked for beside a time. Each may be missing. */
 export interface Instruments {
   /** Counters, where they come from, the profile and the findings. */
   readonly diagnose?: (
-    subject: InstrumentSubject & { readonly level: ProfileLevel },
+    subject: ProfileSubject,
   ) => Promise<
     Pick<Evaluation, 'findings'> &
       Partial<Pick<Evaluation, 'counters' | 'countersSource' | 'profile' | 'hiddenFindings'>>
   >;
-  readonly sanitize?: (subject: InstrumentSubject) => Promise<Pick<Evaluation, 'sanitizer'>>;
+  readonly sanitize?: (subject: SanitizerSubject) => Promise<Pick<Evaluation, 'sanitizer'>>;
   /** A library's implementation of the problem, ready to be measured; a text says why not. */
   readonly baseline?: (request: {
     readonly name: string;

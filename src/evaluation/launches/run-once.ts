@@ -1,3 +1,4 @@
+import { allEnded } from '../../core/all-ended.ts';
 import type { LaunchCounters } from '../../core/counters.ts';
 import type { Device, RunOptions } from '../../core/device.ts';
 import type { DeviceBuffer, DeviceFailure, LoadedModule, PlacedWrites } from '../../core/device-values.ts';
@@ -19,6 +20,11 @@ export interface CheckMemory {
   close(): Promise<void>;
 }
 
+/*
+ * A GPU's process answers one request after the other, and a small check is a few dozen of them. So requests that do not depend on one
+ * another are made together, and nobody waits for an answer before the next one.
+ */
+
 /**
  * Allocates the plan's buffers, fills the inputs, and the workspaces with `init: once`.
  *
@@ -32,18 +38,20 @@ export async function allocateCheckMemory(
 ): Promise<CheckMemory> {
   const buffers = new Map<string, DeviceBuffer>();
   const close = async (): Promise<void> => {
-    for (const buffer of buffers.values()) await device.free(buffer);
+    const all = [...buffers.values()];
     buffers.clear();
+    await allEnded(all.map((buffer) => device.free(buffer)));
+  };
+  const place = async (planned: PlannedBuffer): Promise<void> => {
+    const { name, role, bytes, alignmentBytes } = planned;
+    const buffer = await device.allocate({ name, bytes, alignmentBytes, minimumAlignment });
+    buffers.set(name, buffer);
+    if (role === 'in') await device.write(buffer, contents.get(name)!);
+    const pattern = startingPattern(planned);
+    if (pattern) await device.fill(buffer, pattern);
   };
   try {
-    for (const planned of plan.buffers) {
-      const { name, role, bytes, alignmentBytes } = planned;
-      const buffer = await device.allocate({ name, bytes, alignmentBytes, minimumAlignment });
-      buffers.set(name, buffer);
-      if (role === 'in') await device.write(buffer, contents.get(name)!);
-      const pattern = startingPattern(planned);
-      if (pattern) await device.fill(buffer, pattern);
-    }
+    await allEnded(plan.buffers.map(place));
   } catch (error) {
     await close();
     throw error;
@@ -56,9 +64,8 @@ export async function replaceInputs(
   memory: CheckMemory,
   contents: ReadonlyMap<string, Uint8Array>,
 ): Promise<CheckMemory> {
-  for (const { name, role } of memory.plan.buffers) {
-    if (role === 'in') await memory.device.write(memory.buffers.get(name)!, contents.get(name)!);
-  }
+  const inputs = memory.plan.buffers.filter(({ role }) => role === 'in');
+  await allEnded(inputs.map(({ name }) => memory.device.write(memory.buffers.get(name)!, contents.get(name)!)));
   return { ...memory, contents };
 }
 
@@ -111,6 +118,17 @@ export interface RunResult {
   readonly printed?: Printed;
 }
 
+/** What a run left in one buffer; nobody reads workspaces. */
+async function look({ device, buffers }: CheckMemory, { name, role }: PlannedBuffer) {
+  const buffer = buffers.get(name)!;
+  const contents = role === 'workspace' ? undefined : device.read(buffer);
+  const [damaged, bytes] = await Promise.all([device.damagedGuardBytes(buffer), contents]);
+  return { damaged, bytes };
+}
+
+/** Larger buffers are read one at a time, so that the host need not hold them all. */
+const READ_TOGETHER_BYTES = 64 * 1024 ** 2;
+
 /**
  * Poisons, runs the launch sequence, then checks for damage: guard zones, inputs, and the gaps between an output's
  * elements. Damage is `unsafe` for any outputs.
@@ -121,7 +139,7 @@ export async function runOnce(
   conditions: RunConditions,
 ): Promise<RunResult | DeviceFailure> {
   const { device, plan, buffers } = memory;
-  for (const buffer of plan.buffers) await prepareBuffer(memory, buffer, conditions);
+  await allEnded(plan.buffers.map((buffer) => prepareBuffer(memory, buffer, conditions)));
   const { orderSeed, count, timeoutMs, instructionsPerCta, cache, findsRaces, privateMemory, watch, trace } =
     conditions;
   const options = {
@@ -137,11 +155,12 @@ export async function runOnce(
   if (!outcome.ok) return outcome;
 
   const outputs = new Map<string, Uint8Array>();
-  for (const buffer of plan.buffers) {
-    const damaged = await device.damagedGuardBytes(buffers.get(buffer.name)!);
+  const bytesInAll = plan.buffers.reduce((sum, { bytes }) => sum + bytes, 0);
+  const looks = bytesInAll <= READ_TOGETHER_BYTES ? await allEnded(plan.buffers.map((one) => look(memory, one))) : [];
+  for (const [i, buffer] of plan.buffers.entries()) {
+    const { damaged, bytes } = looks[i] ?? (await look(memory, buffer));
     if (damaged > 0) return unsafe(`wrote outside buffer '${buffer.name}': ${damaged} guard bytes changed`);
-    if (buffer.role === 'workspace') continue;
-    const bytes = await device.read(buffers.get(buffer.name)!);
+    if (!bytes) continue;
     if (buffer.role === 'in') {
       const problem = inputChange(buffer, memory.contents.get(buffer.name)!, bytes);
       if (problem) return unsafe(problem);

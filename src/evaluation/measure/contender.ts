@@ -67,12 +67,15 @@ export interface ContenderBlock {
   sample(seed: number): Promise<{ ok: true; ns: number } | ContenderFailure>;
   /** Kernels: a checked replay, then the same replay again and again for at least `leastMs`, with the energy of those. */
   energy?(seed: number, leastMs: number): Promise<{ ok: true; window: EnergyWindow } | ContenderFailure>;
-  /** Number of slots compared with the oracle, including those that `close` compares. */
+  /** Number of slots compared with the oracle, including those that `judge` compares. */
   readonly checkedSlotCount: number;
   /** Kernels: number of launch sequences that ran again alone and were compared with the replay's results. */
   readonly rerunCount?: number;
-  /** Runs the checks that were postponed until after all timing, then frees everything in any case. */
-  close(): Promise<{ ok: true } | ContenderFailure>;
+  /**
+   * Runs what was postponed until after all timing, then frees everything in any case. `judge` compares what was kept with the oracle,
+   * and needs no memory of the block.
+   */
+  close(): Promise<{ ok: true; judge?: () => Promise<{ ok: true } | ContenderFailure> } | ContenderFailure>;
   /** Frees everything without checks, for a block that no longer counts. */
   discard(): Promise<void>;
 }

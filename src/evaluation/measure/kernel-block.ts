@@ -148,7 +148,7 @@ export class KernelBlock implements ContenderBlock {
     return { ok: true, window: { joules, seconds, sequences: replays * ring.sequencesPerReplay } };
   }
 
-  async close(): Promise<{ ok: true } | ContenderFailure> {
+  async close(): ReturnType<ContenderBlock['close']> {
     try {
       const cut = await this.#remainingCuts();
       if (!cut.ok) return cut;
@@ -156,7 +156,7 @@ export class KernelBlock implements ContenderBlock {
         const last = await this.#replayOnce({ seed: this.#secret.bits(2), keeps: true });
         if (!last.ok) return last;
       }
-      return await this.#judgeKept();
+      return { ok: true, judge: () => this.#judgeKept() };
     } finally {
       await this.discard();
     }

@@ -1,3 +1,4 @@
+import { allEnded } from '../../core/all-ended.ts';
 import type { GpuState, MeasuredBlock, Measurement, MeasurementConditions, Tier } from '../../core/measurement.ts';
 import type { FailureStatus } from '../../core/status.ts';
 import { assessBlock } from '../../stats/assess-block.ts';
@@ -257,7 +258,7 @@ class Measuring {
         else await this.#abandon(name, outcome, open);
       }
       const after = await state();
-      for (const name of [...open.keys()]) if (this.#goesOn()) await this.#close(name, open);
+      await this.#closeAll(open);
       if (this.#goesOn()) this.#record(samples, before, after);
     } finally {
       // Frees blocks that an error, or the end of the candidate or the device, left open.
@@ -324,15 +325,30 @@ class Measuring {
     await orDeviceTrouble(block.discard());
   }
 
-  async #close(name: string, open: Map<string, ContenderBlock>): Promise<void> {
-    const block = open.get(name)!;
-    open.delete(name);
-    const closed = await orDeviceTrouble(block.close());
+  /**
+   * Ends the blocks, then judges what they kept, side by side: while the reference of one is worked out in its process, another's is
+   * compared here.
+   */
+  async #closeAll(open: Map<string, ContenderBlock>): Promise<void> {
+    const ended: { name: string; block: ContenderBlock; judge: () => Promise<{ ok: true } | ContenderFailure> }[] = [];
+    for (const [name, block] of [...open]) {
+      if (!this.#goesOn()) return;
+      open.delete(name);
+      const closed = await orDeviceTrouble(block.close());
+      if (closed.ok) ended.push({ name, block, judge: closed.judge ?? NOTHING_KEPT });
+      else this.#closed(name, block, closed);
+    }
+    if (!this.#goesOn()) return;
+    const judged = await allEnded(ended.map(({ judge }) => orDeviceTrouble(judge())));
+    for (const [i, { name, block }] of ended.entries()) this.#closed(name, block, judged[i]!);
+  }
+
+  #closed(name: string, block: ContenderBlock, outcome: { ok: true } | ContenderFailure): void {
     const entrant = this.#entrants.find(({ contender }) => contender.name === name)!;
     entrant.conditions = { replayOverheadNs: block.replayOverheadNs, inputs: block.inputs };
     entrant.checkedSlotCount += block.checkedSlotCount;
     entrant.rerunCount += block.rerunCount ?? 0;
-    if (!closed.ok) this.#leave(name, closed);
+    if (!outcome.ok) this.#leave(name, outcome);
   }
 
   #record(samples: ReadonlyMap<string, number[]>, before: GpuState, after: GpuState): void {
@@ -383,6 +399,8 @@ class Measuring {
     };
   }
 }
+
+const NOTHING_KEPT = async (): Promise<{ ok: true }> => ({ ok: true });
 
 /** Before it is known how long anything takes. */
 const NO_RING: RingPlan = {

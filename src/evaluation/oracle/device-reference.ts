@@ -31,6 +31,8 @@ export interface DeviceReferenceOptions {
 
 const DEFAULT_TIMEOUT_MS = 120_000;
 
+const NOTHING = (): void => {};
+
 /** A problem's reference, compiled and loaded. */
 interface LoadedReference {
   readonly candidate: Candidate;
@@ -49,9 +51,14 @@ export function createDeviceReference(options: DeviceReferenceOptions): DeviceRe
     loading.catch(() => loaded.delete(problem));
     return loading;
   };
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const outcome = queue.then(work);
+    queue = outcome.catch(() => undefined);
+    return outcome;
+  };
   return {
-    run(request) {
-      const outcome = queue.then(async () => {
+    run: (request) =>
+      inTurn(async () => {
         const { problem, dimensions } = request;
         const { deviceReference } = problem;
         if (!deviceReference || failedLimit(deviceReference.file, dimensions) !== undefined) return undefined;
@@ -64,10 +71,9 @@ export function createDeviceReference(options: DeviceReferenceOptions): DeviceRe
           await options.device.unload(reference.module).catch(() => {});
           throw error;
         }
-      });
-      queue = outcome.catch(() => undefined);
-      return outcome;
-    },
+      }),
+    // Why it can't be loaded is said when it is run.
+    prepare: (problem) => inTurn(() => loadedFor(problem)).then(NOTHING, NOTHING),
     async close() {
       await queue;
       for (const loading of loaded.values()) await options.device.unload((await loading).module);
@@ -103,7 +109,7 @@ async function runReferences(
     const relative = devicePerturbation(buffers);
     for (let i = 0; i < needed.perturbedRuns; i++) {
       const changed = encodeInputs(buffers, perturbInputs(buffers, tensors, i, relative));
-      const { oracle: outputs } = await runOnDevice(options, reference, { ...request, inputs: changed });
+      const { oracle: outputs } = await runOnDevice(options, reference, { ...request, inputs: changed }, ['oracle']);
       perturbed.push({ relative, outputs });
     }
   }
@@ -114,6 +120,7 @@ async function runOnDevice(
   { device, timeoutMs = DEFAULT_TIMEOUT_MS }: DeviceReferenceOptions,
   { candidate, module }: LoadedReference,
   { problem, dimensions, inputs }: ReferenceRequest,
+  wanted: readonly ('oracle' | 'naive')[] = ['oracle', 'naive'],
 ): Promise<{ oracle: ReferenceTensors; naive: ReferenceTensors }> {
   const plan = planLaunches({ problem, candidate, dimensions, spec: device.spec, module });
   const memory = await allocateCheckMemory(device, plan, inputs);
@@ -126,7 +133,7 @@ async function runOnDevice(
     if (!outcome.ok) throw failed(problem, `fails on ${device.identity.id}`, outcome.message);
     const runs = { oracle: {} as Record<string, Float64Array>, naive: {} as Record<string, Float64Array> };
     for (const { name, output, run, dtype } of deviceReferenceWorkspaces(problem.file)) {
-      if (!plan.buffers.some((buffer) => buffer.name === output)) continue;
+      if (!wanted.includes(run) || !plan.buffers.some((buffer) => buffer.name === output)) continue;
       const bytes = await device.read(memory.buffers.get(name)!);
       runs[run][output] = decode(bytes, dtype);
       checkSize(problem, plan, name, output, runs[run][output].length);
@@ -177,6 +184,10 @@ export function lazyDeviceReference(options: {
     async run(request) {
       if (!request.problem.deviceReference) return undefined;
       return (await opened.get('reference')).reference.run(request);
+    },
+    async prepare(problem) {
+      if (problem.deviceReference)
+        await opened.get('reference').then(({ reference }) => reference.prepare?.(problem), NOTHING);
     },
     async close() {
       for (const { device, reference } of await opened.started()) {

@@ -33,6 +33,8 @@ export interface ReferenceRequest {
 export interface DeviceReference {
   /** `undefined` if the problem has none, or it does not take these dimensions. */
   run(request: ReferenceRequest): Promise<ReferenceRuns | undefined>;
+  /** Opens the GPU, compiles and loads, so that a run need not. Uses the GPU until it is fulfilled; never rejects. */
+  prepare?(problem: Problem): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -18,6 +18,7 @@ export const VARIANT_KINDS = [
   'secret:samples',
   'secret:groups',
   'secret:depths',
+  'secret:copies',
 ] as const;
 export type VariantKind = (typeof VARIANT_KINDS)[number];
 
@@ -77,6 +78,7 @@ export function variantsOf(problem: ProblemFile, freedom: Freedom): string[] {
     'secret:samples': Object.keys(problem.inputs).some(isFree) ? SAMPLED_AS.length : 0,
     'secret:depths': Object.keys(problem.inputs).some((name) => isDeep(name, freedom)) ? DEPTHS.length : 0,
     'secret:groups': Object.keys(problem.inputs).some((name) => repeating(name, freedom)) ? GROUPED.length : 0,
+    'secret:copies': Object.keys(problem.inputs).some(isFree) ? COPIED.length : 0,
   };
   return VARIANT_KINDS.flatMap((kind) =>
     Array.from({ length: counts[kind] }, (_, index) => variantName({ kind, index })),
@@ -207,6 +209,7 @@ const CHANGES: Readonly<Record<VariantKind, (values: Float64Array, request: Trea
   'secret:samples': samples,
   'secret:groups': groups,
   'secret:depths': depths,
+  'secret:copies': copies,
 };
 
 /** First everywhere, then only where kernels look that take a few elements for all. */
@@ -232,8 +235,11 @@ function atSampledPlaces(
   return values;
 }
 
-/** What such elements become, unlike the others: whole numbers, or zeros where the input has them; or every so many elements are small. */
-const SAMPLED_AS = ['whole', 'zero', 'strided'] as const;
+/**
+ * What such elements become, unlike the others: whole numbers, or zeros where the input has them; or every so many elements are small; or the last
+ * one of each row is the first one again.
+ */
+const SAMPLED_AS = ['whole', 'zero', 'strided', 'closed'] as const;
 
 /** One stride for each stretch, which is as long as several tiles; and what small whole numbers are below. */
 const STRIDED = { strides: [2, 4, 8, 16, 32], stretch: 8192, small: 100 } as const;
@@ -250,12 +256,19 @@ function atStridedPlaces(values: Float64Array, stream: RandomStream, largest: nu
   return values;
 }
 
+function closed(values: Float64Array, { shape }: Pick<PlannedBuffer, 'shape'>): Float64Array {
+  const columns = shape.at(-1) ?? 1;
+  for (let row = 0; row < values.length; row += columns) values[row + columns - 1] = values[row]!;
+  return values;
+}
+
 function samples(values: Float64Array, { buffer, stream, index, freedom }: Treated): Float64Array {
   if (!freedom.isFree(buffer.name)) return values;
   if (SAMPLED_AS[index] === 'strided')
     return isFloating(buffer.dtype) || wideRangeOf(buffer.name, freedom) !== undefined
       ? atStridedPlaces(values, stream, isFloating(buffer.dtype) ? undefined : wideRangeOf(buffer.name, freedom))
       : values;
+  if (SAMPLED_AS[index] === 'closed') return closed(values, buffer);
   if (SAMPLED_AS[index] === 'whole')
     return isFloating(buffer.dtype)
       ? atSampledPlaces(values, buffer, (value) => Math.sign(value || 1) * Math.ceil(Math.abs(value) || 1))
@@ -265,9 +278,10 @@ function samples(values: Float64Array, { buffer, stream, index, freedom }: Treat
 
 /**
  * Neighbours that are equal, as in a picture that was made larger; a row that repeats its beginning; one value everywhere, but for pairs that lie as
- * far above and below it; a sorted row in which one element in 64 is another; one value up to some place.
+ * far above and below it; a sorted row in which one element in 64 is another; one value up to some place; zeros but for such pairs; the second half is the first
+ * one backwards, with the first element or without it, as in a spectrum.
  */
-const GROUPED = ['neighbours', 'period', 'pairs', 'rising', 'prefix'] as const;
+const GROUPED = ['neighbours', 'period', 'pairs', 'rising', 'prefix', 'quiet', 'mirrored'] as const;
 
 /**
  * Sizes of groups, and of periods, in powers of two, each for a stretch; of so many elements two are a pair, in long rows of more, so that few
@@ -297,6 +311,21 @@ type Grouping = (row: Float64Array, bits: (place: number) => number) => void;
 const sizeAt = (place: number, bits: (place: number) => number, most: number): number =>
   2 ** (1 + (bits(place - (place % GROUPS.stretch)) % most));
 
+/** One value everywhere, but for pairs that lie as far above and below it. */
+function pairsBeside(middle: number, row: Float64Array, bits: (place: number) => number): void {
+  const [low, high] = [row.reduce((a, b) => Math.min(a, b)), row.reduce((a, b) => Math.max(a, b))];
+  const step = Math.min(1, high - middle, middle - low);
+  row.fill(middle);
+  const distance = Math.max(GROUPS.paired, Math.floor(row.length / GROUPS.pairs));
+  // Of long rows, not at the beginning, where kernels look.
+  const start = distance > GROUPS.paired ? Math.floor(distance / 2) : 0;
+  for (let from = start; from + GROUPS.tile <= row.length; from += distance) {
+    const place = from + GROUPS.alike + (bits(from) % (GROUPS.tile - 2 * GROUPS.alike));
+    row[place]! += step;
+    row[place + GROUPS.alike / 2]! -= step;
+  }
+}
+
 const GROUPINGS: Readonly<Record<(typeof GROUPED)[number], Grouping>> = {
   neighbours: (row, bits) => {
     for (let i = 0; i < row.length; i++) row[i] = row[i - (i % sizeAt(i, bits, GROUPS.neighbours))]!;
@@ -311,19 +340,11 @@ const GROUPINGS: Readonly<Record<(typeof GROUPED)[number], Grouping>> = {
     const end = Math.floor((row.length * (1 + (bits(0) % 3))) / 4);
     row.fill(row[bits(1) % row.length]!, 0, end);
   },
-  pairs: (row, bits) => {
-    const [low, high] = [row.reduce((a, b) => Math.min(a, b)), row.reduce((a, b) => Math.max(a, b))];
-    const middle = row[bits(0) % row.length]!;
-    const step = Math.min(1, high - middle, middle - low);
-    row.fill(middle);
-    const distance = Math.max(GROUPS.paired, Math.floor(row.length / GROUPS.pairs));
-    // Of long rows, not at the beginning, where kernels look.
-    const start = distance > GROUPS.paired ? Math.floor(distance / 2) : 0;
-    for (let from = start; from + GROUPS.tile <= row.length; from += distance) {
-      const place = from + GROUPS.alike + (bits(from) % (GROUPS.tile - 2 * GROUPS.alike));
-      row[place]! += step;
-      row[place + GROUPS.alike / 2]! -= step;
-    }
+  pairs: (row, bits) => pairsBeside(row[bits(0) % row.length]!, row, bits),
+  quiet: (row, bits) => pairsBeside(row.some((value) => value < 0) ? 0 : row[0]!, row, bits),
+  mirrored: (row, bits) => {
+    const first = bits(0) % 2;
+    for (let i = 1; i + i <= row.length; i++) row[row.length - i] = row[i - 1 + first]!;
   },
   rising: (row, bits) => {
     row.sort();
@@ -393,7 +414,13 @@ const POOLS = [
   [0, 0, 0, 1],
 ] as const;
 
-/** Each row holds a few whole numbers, at random places: some of its elements say nothing about the others. */
+/** Lengths of patterns, and of the stretches that have one. */
+const PATTERN = { least: 2, lengths: 4, stretch: 64 } as const;
+
+/**
+ * Each row holds a few whole numbers, at random places, so that some of its elements say nothing about the others; or, in every second stretch,
+ * a pattern of two to five of them again and again.
+ */
 function fewIntegers(values: Float64Array, { buffer, stream, freedom }: Treated): Float64Array {
   const columns = buffer.shape.at(-1) ?? 1;
   if (isFloating(buffer.dtype) && columns > freedom.longestRepeated(buffer.name)) return values;
@@ -401,7 +428,10 @@ function fewIntegers(values: Float64Array, { buffer, stream, freedom }: Treated)
   const fitting = POOLS.filter((pool) => pool.every((value) => value > 0 || (value < 0 ? isSigned : hasZero)));
   for (let i = 0; i < values.length; i++) {
     const pool = fitting[stream.bits(values.length + Math.floor(i / columns)) % fitting.length]!;
-    values[i] = pool[stream.bits(i) % pool.length]!;
+    const [within, stretch] = [i % PATTERN.stretch, Math.floor(i / PATTERN.stretch)];
+    const period = PATTERN.least + (stream.bits(2 * values.length + stretch) % PATTERN.lengths);
+    const repeats = stretch % 2 === 1 && within >= period;
+    values[i] = repeats ? values[i - period]! : pool[stream.bits(i) % pool.length]!;
   }
   return values;
 }
@@ -459,18 +489,21 @@ const matrices = ({ inputs }: ProblemFile, { isFree, longestRepeated }: Freedom)
 /**
  * Matrices with a structure that a few of their elements, or their sums, show in vain: zeros but for some diagonals, on one side or on both;
  * symmetric but for one element in 64; every second element of a row as large as the one before it, and of the other sign; the first row and
- * column zeros.
+ * column zeros; ones on the diagonal and zeros beside it, but for one value.
  */
-const BANDS = ['upper', 'both', 'symmetric', 'balanced', 'border'] as const;
+const BANDS = ['upper', 'both', 'symmetric', 'balanced', 'border', 'unit'] as const;
 
 /** Diagonals beside the main one, and every so many elements of a symmetric matrix that are not. */
-const BAND = { widest: 3, asymmetric: 64 } as const;
+const BAND = { widest: 3, asymmetric: 64, besideUnit: 1 } as const;
 
 function bands(values: Float64Array, { problem, buffer, stream, index, freedom }: Treated): Float64Array {
   if (!matrices(problem, freedom).includes(buffer.name)) return values;
   const kind = BANDS[index]!;
   const [columns, rows] = [buffer.shape.at(-1)!, buffer.shape.at(-2)!];
-  if ((kind === 'upper' || kind === 'both') && columns > freedom.longestRepeated(buffer.name)) return values;
+  const isSparse = kind === 'upper' || kind === 'both' || kind === 'unit';
+  if (isSparse && columns > freedom.longestRepeated(buffer.name)) return values;
+  const lots = Array.from({ length: BAND.besideUnit }, (_, lot) => stream.bits(1 + lot) % values.length);
+  const beside = new Set(kind === 'unit' ? lots : []);
   const width = 1 + (stream.bits(0) % BAND.widest);
   for (let i = 0; i < values.length; i++) {
     const [row, column] = [Math.floor(i / columns) % rows, i % columns];
@@ -478,6 +511,7 @@ function bands(values: Float64Array, { problem, buffer, stream, index, freedom }
     const isMirrored = row > column && column < rows && row < columns && stream.bits(1 + i) % BAND.asymmetric !== 0;
     if (kind === 'symmetric') values[i] = isMirrored ? values[across]! : values[i]!;
     else if (kind === 'balanced') values[i] = column % 2 === 0 ? values[i]! : -values[i - 1]!;
+    else if (kind === 'unit') values[i] = row === column ? 1 : beside.has(i) ? values[i]! : 0;
     else if (kind === 'border') values[i] = row === 0 || column === 0 ? 0 : values[i]!;
     else if (column - row > width || column - row < (kind === 'both' ? -width : 0)) values[i] = 0;
   }
@@ -512,6 +546,55 @@ function depths(values: Float64Array, { buffer, stream, index, freedom }: Treate
     if ((part + row) % 2 === 0) values[i]! -= DEPTH.from + share * (DEPTH.to - DEPTH.from);
   }
   return values;
+}
+
+/**
+ * Copies that are none at a few places, for kernels that compare some places and take the rest for equal: every slice of the first axis is like the
+ * first slice; most rows are like the first one of their tile; every part of a vector is like its first part.
+ */
+const COPIED = ['slices', 'rows', 'parts'] as const;
+
+/** One row, or of matrices and vectors one element, in so many is its own; sizes of tiles as powers of two; and the parts. */
+const COPY = { ownRow: 16, ownElement: 64, ownRowOfTile: 4, least: 3, sizes: 4, parts: [8, 4, 2, 3, 5] } as const;
+
+function copies(values: Float64Array, { buffer, stream, index, freedom }: Treated): Float64Array {
+  const { name, shape } = buffer;
+  if (!freedom.isFree(name)) return values;
+  const kind = COPIED[index]!;
+  // What repeats within a sum makes roundings add up.
+  if (kind !== 'slices' && freedom.longestRepeated(name) === 0) return values;
+  const isOwn = (unit: number, one: number): boolean => stream.bits(1 + unit) % one === 0;
+  const columns = shape.at(-1) ?? 1;
+  if (kind === 'parts') {
+    const part = values.length / (COPY.parts.find((parts) => values.length % parts === 0) ?? 1);
+    if (shape.length === 1)
+      copyUnlessOwn(
+        values,
+        (i) => i % part,
+        (i) => isOwn(i, COPY.ownElement),
+      );
+  } else if (shape.length > 1 && kind === 'slices') {
+    const axis = shape.findIndex((extent) => extent > 1);
+    const slice = shape.slice(axis + 1).reduce((product, extent) => product * extent, 1);
+    const isMatrix = axis + 2 >= shape.length;
+    copyUnlessOwn(
+      values,
+      (i) => i % slice,
+      (i) => (isMatrix ? isOwn(i, COPY.ownElement) : isOwn(Math.floor(i / columns), COPY.ownRow)),
+    );
+  } else if (shape.length > 1) {
+    const tile = columns * 2 ** (COPY.least + (stream.bits(0) % COPY.sizes));
+    copyUnlessOwn(
+      values,
+      (i) => i - (i % tile) + (i % columns),
+      (i) => isOwn(Math.floor(i / columns), COPY.ownRowOfTile),
+    );
+  }
+  return values;
+}
+
+function copyUnlessOwn(values: Float64Array, source: (i: number) => number, isOwn: (i: number) => boolean): void {
+  for (let i = 0; i < values.length; i++) if (!isOwn(i)) values[i] = values[source(i)]!;
 }
 
 /**

@@ -18,7 +18,7 @@ import {
   refused,
   type Verdicts,
 } from './judged-check.ts';
-import { blaming, neverWritten } from './who-wrote.ts';
+import { blaming, namingRace, neverWritten } from './who-wrote.ts';
 
 /** A check that all runs so far have passed. */
 export interface PassedCheck {
@@ -78,13 +78,14 @@ async function judgeRuns(judged: JudgedCheck, first: RunResult, second: RunResul
   }
   const older = allPass && !cameOutOtherwise(judged, first, second) ? undefined : await refuseOlder(judged, first);
   if (older) return older;
-  if (cameOutOtherwise(judged, first, second)) return explainDifference(judged, first, second);
+  if (cameOutOtherwise(judged, first, second))
+    return namingRace(await explainDifference(judged, first, second), runs, first);
   for (const [run, verdicts] of [
     [first, firstVerdicts],
     [second, secondVerdicts],
   ] as const) {
     tally.add(verdicts);
-    if (!passes(verdicts)) return refuseWrong(judged, run, verdicts);
+    if (!passes(verdicts)) return namingRace(await refuseWrong(judged, run, verdicts), runs, first);
   }
   return { ok: true, judged, first, verdicts: firstVerdicts };
 }

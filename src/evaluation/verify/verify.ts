@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { isDeepStrictEqual } from 'node:util';
 import { type ComparedSizes, sizesOfShape, unionOfSizes } from '../../core/compared-sizes.ts';
 import type { LaunchCounters } from '../../core/counters.ts';
@@ -37,7 +38,7 @@ import {
 import { type ChecksRequest, threadsOf } from '../oracle/checks-request.ts';
 import { shapesForConditions } from '../oracle/condition-shapes.ts';
 import { hasSeveralTiles } from '../oracle/drawn-shapes.ts';
-import type { CheckKey, ExpectationCache } from '../oracle/expectation-cache.ts';
+import { type CheckKey, type ExpectationCache, isLarge } from '../oracle/expectation-cache.ts';
 import { outputsOf } from '../oracle/reference-runs.ts';
 import {
   isStorable,
@@ -82,6 +83,11 @@ export interface VerifyRequest {
    * WarpsmithError, which makes the candidate `invalid`.
    */
   readonly planFor: (dimensions: Dimensions, multiprocessors?: number) => LaunchPlan;
+  /**
+   * What so many of the next checks expect is worked out while one is judged. By default, as many as idle cores can work out; none on a
+   * virtual device, which uses all cores itself.
+   */
+  readonly checksAhead?: number | undefined;
   /** Wall-clock limit of each run, in ms. */
   readonly timeoutMs: number;
   /** Warp instructions one CTA may execute; the device's own limit when absent. */
@@ -137,6 +143,7 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
   // In turns, so that a shape with several generator sets meets both contents of memory.
   const firstOverZeros = createStream(seed, 'memory of second runs').bits(0) % 2;
   const launched = new Set<string>();
+  const begun = new Set<Check>();
   let [index, remembers, isSlowWhenLarge] = [0, false, false];
   const memory = (): Check[] =>
     checksOfMemory(choice, coverage.drawnShapes).slice(0, remembers ? undefined : Number(thorough));
@@ -149,6 +156,7 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
     request.signal?.throwIfAborted();
     index += 1;
     request.onCheck?.({ check: describeCheck(chosen), index, count: index + queue.length });
+    workOutAhead(request, queue, begun);
     const check = chosen.isLarge && isSlowWhenLarge ? undefined : await bearable(request, chosen);
     if (!check) continue;
     const trouble = check.isDrawn && !isSecret(check) ? await troubleWithDrawn(request, check) : undefined;
@@ -179,6 +187,33 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
     coverage.leftOut.push({ check: `steps that launch ${name}`, reason: NEVER_RAN });
   coverage.conditions = conditionsOf(request);
   return { ok: true, correctness: tally.summary()!, coverage, ...main! };
+}
+
+/** A reference's process keeps one core busy, and so do compilers. */
+const CHECKS_AHEAD = Math.min(8, Math.floor(availableParallelism() / 4));
+
+/** Inputs and results of larger checks take memory, and a GPU works out what takes a host long. */
+const MOST_BYTES_AHEAD = 16 * 1024 ** 2;
+
+/** Begins what the next checks expect, once. A mistake of the problem is told when it is their turn. */
+function workOutAhead(request: VerifyRequest, next: readonly Check[], begun: Set<Check>): void {
+  const { device, oracle, problem, seed, checksAhead = device.measuring ? CHECKS_AHEAD : 0 } = request;
+  for (const check of next.slice(0, checksAhead)) {
+    if (begun.has(check)) continue;
+    begun.add(check);
+    const { dimensions, generatorSet, isOnce } = check;
+    const bytes = expandBuffers(problem.file, dimensions).reduce((sum, buffer) => sum + buffer.bytes, 0);
+    if (bytes > MOST_BYTES_AHEAD || isLarge(problem, dimensions)) continue;
+    const secret = secretSetOf(generatorSet);
+    const [first = generatorSet] = secret ? levelsOf(secret) : [];
+    try {
+      const prepared = oracle.check({ problem, seed, dimensions, generatorSet: first });
+      const expected: Promise<unknown> = isOnce ? prepared.sample() : prepared.expectations();
+      expected.catch(() => {});
+    } catch (error) {
+      if (!(error instanceof WarpsmithError)) throw error;
+    }
+  }
 }
 
 /** A kernel that is slow for large sizes is not wrong there, and one that never ends is seen at smaller ones. */

@@ -13,6 +13,21 @@ const MOST_THREADS = 1 << 18;
 
 type Writer = NonNullable<Evaluation['writer']>;
 
+/** Whether a run may be repeated with every access watched. */
+const mayBeWatched = (runs: CheckRuns): boolean => runs.choosesPrivateMemory && threadsOf(runs.plan) <= MOST_THREADS;
+
+/**
+ * A refusal, and the race that may be its cause: a run that does not look for races only shows what came of one. It looks for one only once
+ * the kernel has failed.
+ */
+export async function namingRace(refusal: Refused, runs: CheckRuns, run: RunResult): Promise<Refused> {
+  if (run.conditions.findsRaces || !mayBeWatched(runs)) return refusal;
+  const watched = await runs.runAfresh({ ...NATURAL, name: 'natural order, races looked for', findsRaces: true });
+  const race = watched.ok ? undefined : RACE.exec(watched.reason);
+  return race ? { ...refusal, reason: `${refusal.reason}; ${race[0]}` } : refusal;
+}
+const RACE = /\brace: [^\n]*/;
+
 /** A refusal, with who wrote the first element that is wrong in a run. */
 export async function blaming(
   refusal: Refused,
@@ -48,7 +63,7 @@ async function withWriter(
   buffer: PlannedBuffer,
   index: readonly number[],
 ): Promise<Refused> {
-  if (!runs.choosesPrivateMemory || threadsOf(runs.plan) > MOST_THREADS) return refusal;
+  if (!mayBeWatched(runs)) return refusal;
   const bytes = sizeOfDType(buffer.dtype);
   const offsetBytes = index.reduce((sum, at, axis) => sum + at * buffer.strides[axis]!, 0) * bytes;
   const trial = run.conditions.orderSeed === 0 ? NATURAL : runs.reordered;

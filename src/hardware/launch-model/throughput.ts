@@ -4,7 +4,7 @@ import { figure } from '../../core/values.ts';
 import type { InstructionClass } from '../../core/vocabulary.ts';
 import { INSTRUCTION_CLASSES } from '../../core/vocabulary.ts';
 import { machineInstructions, type Pipe, pipeOf } from './class-costs.ts';
-import { ATOMIC_CLOCKS, LANES_PER_WARP } from './constants.ts';
+import { ATOMIC_CLOCKS, LANES_PER_WARP, SECTOR_BYTES } from './constants.ts';
 import type { Schedule } from './schedule.ts';
 import { LINE_BYTES, type Traffic } from './traffic.ts';
 
@@ -78,21 +78,21 @@ function smResources(launch: LaunchCounters, traffic: Traffic, schedule: Schedul
 }
 
 /**
- * Clocks of all global atomics. Their addresses are not counted; the distinct sectors written bound how far they can be
- * spread, and each sector is served on its own.
+ * Clocks of all global atomics. Their addresses are not counted; the lines that hold the sectors written bound how far they can
+ * be spread. The lanes of a line take turns, whether they are of one request or of several.
  */
 function atomicsDemand(launch: LaunchCounters): Demand {
-  const perRequest = Math.max(
-    ATOMIC_CLOCKS.spread,
-    ATOMIC_CLOCKS.oneAddress / Math.max(1, launch.distinctSectorsWritten),
-  );
+  const requests = launch.globalAtomicRequests;
+  const lanes = launch.globalAtomicLanes ?? requests * LANES_PER_WARP;
+  const lines = Math.max(1, launch.distinctSectorsWritten / (LINE_BYTES / SECTOR_BYTES));
+  const perLane = ATOMIC_CLOCKS.oneAddress / LANES_PER_WARP;
   return {
     resource: 'atomics',
     scope: 'chip',
-    clocks: launch.globalAtomicRequests * perRequest,
+    clocks: Math.max(requests * ATOMIC_CLOCKS.spread, (lanes * perLane) / lines),
     arithmetic:
-      `${figure(launch.globalAtomicRequests)} requests on at most ${figure(launch.distinctSectorsWritten)} sectors` +
-      ` × ${figure(perRequest)} clocks`,
+      `${figure(requests)} requests × ${ATOMIC_CLOCKS.spread} clocks, or ${figure(lanes)} lanes × ${figure(perLane)} clocks` +
+      ` on at most ${figure(lines)} lines`,
   };
 }
 

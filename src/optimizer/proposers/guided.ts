@@ -1,6 +1,7 @@
 import type { Kernel } from '../../core/kernel.ts';
 import { takesWorkload } from '../../core/plan/takes-workload.ts';
 import { randomSource } from '../../stats/random.ts';
+import { preparedIfKept } from '../prepared-ahead.ts';
 import { type Advice, type ProposedMove, proposeMoves } from '../propose-moves.ts';
 import { type Ranking, rankOptions } from '../rank-options.ts';
 import type { Run } from '../run.ts';
@@ -25,7 +26,9 @@ export function createGuided(rungs?: readonly Kernel[]): Proposer<Run> {
       const ranking = rankOptions(open, contextOf(run));
       for (const { moveKey } of ranking.overspent) run.ledger.abandon(moveKey);
       const [move] = ranking.moves;
-      return { advice, ...turnOf(run, ranking), ...(move ? { move, upcoming: upcoming(run, ranking) } : EXHAUSTED) };
+      if (!move) return { advice, ...turnOf(run, ranking), ...EXHAUSTED };
+      const next = [...upcoming(run, ranking), ...ifKept(run, rungs ?? run.options.rungs, move)];
+      return { advice, ...turnOf(run, ranking), move, upcoming: next };
     },
     note() {},
   };
@@ -85,6 +88,25 @@ function turnOf(run: Run, { share, options, overspent }: Ranking): Pick<Turn, 'r
 function upcoming({ budget }: Run, { moves }: Ranking): ProposedMove[] {
   const left = budget.searchEvaluationsLeft ?? Number.POSITIVE_INFINITY;
   return moves.slice(1, Math.min(1 + PREPARED_AHEAD, left));
+}
+
+/**
+ * What would probably follow if the move is kept: what the findings of the best suggest for its candidate. Its own findings are not
+ * known yet.
+ */
+function ifKept(run: Run, rungs: readonly Kernel[], { candidate }: ProposedMove): ProposedMove[] {
+  const { options, budget, best } = run;
+  // The move, its longer measurement, and one that follows.
+  const left = (budget.searchEvaluationsLeft ?? Number.POSITIVE_INFINITY) - 2;
+  const count = Math.min(preparedIfKept(options), left);
+  if (!(count > 0) || options.request.diagnosis === false) return [];
+  const { patterns, spec } = options;
+  const { dimensions } = options.workloads[0]!;
+  const imagined = { candidate, evaluation: best!.evaluation };
+  const { moves } = proposeMoves({ dimensions, rungs, patterns, spec, best: imagined });
+  const open = openMoves(run, moves);
+  // The first candidate of every move, then their others.
+  return [...new Set([...rankOptions(open, contextOf(run)).moves, ...open])].slice(0, count);
 }
 
 const EXHAUSTED: Pick<Turn, 'exhausted'> = {

@@ -72,7 +72,7 @@ function emitLaneMeeting(frame: BlockFrame, instruction: PtxInstruction): void {
   const meeting = synchronisationOf(instruction);
   if (meeting !== 'warp' && meeting !== 'warpgroup') return;
   if (meeting === 'warp') emitMaskCheck(frame, instruction);
-  if (kernel.watching) b.get(locals.warp).call(kernel.imports.watchLanes);
+  if (kernel.watch) b.get(locals.warp).call(kernel.watch.lanesMeet);
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { PtxFunction, PtxInstruction } from '../../ptx/ast.ts';
 import { type EarlyRead, earlyReads } from '../../ptx/early-reads.ts';
+import { definitionsAndUses } from '../../ptx/instructions/properties.ts';
 import type { Liveness } from '../../ptx/liveness.ts';
 import type { DecisionSites } from '../decisions/decision-sites.ts';
 import { DECISION, TABLE_BYTES, TABLES } from '../layout.ts';
@@ -19,6 +20,8 @@ export interface WarpSite {
   block: number;
   /** What the addresses it accesses come from. */
   origins: Origins;
+  /** Whether anything reads what it leaves in registers: clang gives each atomic a register. */
+  isResultUsed: boolean;
 }
 
 /** Function indices of the imports. */
@@ -29,7 +32,16 @@ export interface Imports {
   samplesFull: number;
   watchGroup: number;
   watchUniform: number;
-  watchLanes: number;
+  newCellPage: number;
+}
+
+/** Functions of watched code. */
+export interface WatchFunctions {
+  /** They note accesses to shared and to device memory: (group, place, warp, how). */
+  shared: number;
+  global: number;
+  /** (warp) */
+  lanesMeet: number;
 }
 
 /** Functions written once per module that blocks call. */
@@ -55,8 +67,8 @@ export class KernelContext {
   readonly runtime: Runtime;
   readonly counting: boolean;
   readonly watching: boolean;
-  /** Index of the function that notes accesses to shared memory, in watched code. */
-  readonly watch: number | undefined;
+  /** In watched code. */
+  readonly watch: WatchFunctions | undefined;
   readonly symbols: ReadonlyMap<string, SymbolAddress>;
   readonly origins: OriginTracer;
   /** With which the kernel waits for other CTAs. */
@@ -69,6 +81,8 @@ export class KernelContext {
   /** Address of the decisions' records. */
   readonly decisionTable: number;
   #tableEnd: number = TABLES;
+  /** Registers that instructions read. */
+  readonly #used: ReadonlySet<string>;
 
   constructor(parts: {
     fn: PtxFunction;
@@ -81,7 +95,7 @@ export class KernelContext {
     imports: Imports;
     runtime: Runtime;
     counting: boolean;
-    watch: number | undefined;
+    watch: WatchFunctions | undefined;
     symbols: ReadonlyMap<string, SymbolAddress>;
     origins: OriginTracer;
     polls: ReadonlySet<PtxInstruction>;
@@ -90,6 +104,9 @@ export class KernelContext {
   }) {
     this.fn = parts.fn;
     this.blocks = parts.blocks;
+    this.#used = new Set(
+      parts.blocks.flatMap(({ instructions }) => instructions.flatMap((i) => definitionsAndUses(i).uses)),
+    );
     this.liveness = parts.liveness;
     this.uniform = parts.uniform;
     this.slots = parts.slots;
@@ -115,7 +132,9 @@ export class KernelContext {
       instruction.operands.flatMap((operand) => (operand.kind === 'address' ? [...this.origins.of(operand)] : [])),
     );
     const resolved = resolveSymbols(instruction, this.symbols);
-    const site = { index: this.warpSites.length, instruction: resolved, block, origins };
+    const { definitions } = definitionsAndUses(instruction);
+    const isResultUsed = definitions.some((register) => this.#used.has(register));
+    const site = { index: this.warpSites.length, instruction: resolved, block, origins, isResultUsed };
     this.warpSites.push(site);
     return site;
   }

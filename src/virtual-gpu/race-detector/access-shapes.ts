@@ -48,7 +48,6 @@ export class AccessShapes {
     this.#shadow = shadow;
     this.#shift = Math.log2(unitBytes);
     this.#end = shadow.shapes;
-    shadow.reserve(shadow.blocks);
   }
 
   /** Adds the shape of an execution, if it can have one. */

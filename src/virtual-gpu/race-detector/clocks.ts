@@ -32,14 +32,17 @@ export class WarpClocks {
   /** Row w: for each warp, the time up to which its work happened before the current access of warp w. */
   readonly rows: Int32Array;
   readonly #others: GridClock[];
-  /** What {@link snapshot} gave last, until the clock changes. */
-  readonly #snapshots: (GridClock | undefined)[];
+  /** What {@link snapshot} gave last, until the clock changes: null for nothing; and the warp's own time then. */
+  readonly #snapshots: (GridClock | null | undefined)[];
+  readonly #snapshotTimes: Int32Array;
 
-  constructor(warps: number) {
+  /** @param rows where warps' own times may change, too. */
+  constructor(warps: number, rows = new Int32Array(warps * warps)) {
     this.#warps = warps;
-    this.rows = new Int32Array(warps * warps);
+    this.rows = rows;
+    this.#snapshotTimes = new Int32Array(warps);
     this.#others = new Array<GridClock>(warps).fill(NOTHING_BEFORE);
-    this.#snapshots = new Array<GridClock | undefined>(warps).fill(undefined);
+    this.#snapshots = new Array<GridClock | null | undefined>(warps).fill(undefined);
   }
 
   reset(): void {
@@ -54,10 +57,18 @@ export class WarpClocks {
     return times !== undefined && times[otherWarp]! >= time;
   }
 
+  /** Whether `warp` knows of warps of other CTAs at all. */
+  knowsOthers(warp: number): boolean {
+    return this.#others[warp]!.size > 0;
+  }
+
   /** The clock of `warp`, for others to merge; undefined if it is empty. */
   snapshot(warp: number, cta: number): GridClock | undefined {
-    this.#snapshots[warp] ??= this.#takeSnapshot(warp, cta);
-    return this.#snapshots[warp];
+    const time = this.rows[warp * (this.#warps + 1)]!;
+    if (this.#snapshots[warp] === undefined || this.#snapshotTimes[warp] !== time)
+      this.#snapshots[warp] = this.#takeSnapshot(warp, cta) ?? null;
+    this.#snapshotTimes[warp] = time;
+    return this.#snapshots[warp] ?? undefined;
   }
 
   #takeSnapshot(warp: number, cta: number): GridClock | undefined {
@@ -85,7 +96,6 @@ export class WarpClocks {
 
   /** Sets the time of a warp's own. */
   tick(warp: number, time: number): void {
-    this.#snapshots[warp] = undefined;
     this.rows[warp * (this.#warps + 1)] = time;
   }
 

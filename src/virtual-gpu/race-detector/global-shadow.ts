@@ -1,6 +1,8 @@
+import type { CellsOfOneWarp, LoneAccess } from './cells-of-one-warp.ts';
 import type { WarpClocks } from './clocks.ts';
 import type { EarlierAccess } from './earlier-access.ts';
 import { type LaneAccess, LaneAccesses } from './lane-accesses.ts';
+import type { SharedCell } from './shared-shadow.ts';
 
 const PAGE_CELLS = 4096;
 const WARPS_PER_CTA = 32;
@@ -58,6 +60,7 @@ export type LaneSurroundings = Pick<LaneAccess, 'met' | 'execution' | 'otherLane
  */
 export class GlobalShadow {
   readonly #warps: number;
+  readonly #unitBytes: number;
   readonly #shift: number;
   readonly #acrossCtas: boolean;
   /** A cell's contents are compared in words of its size, or of 4 bytes. */
@@ -74,16 +77,28 @@ export class GlobalShadow {
   #recentNumber = -1;
   /** Of the access at hand. */
   readonly #lane: LaneAccess = { owner: 0, time: 0, met: 0, execution: 0, where: 0, otherLane: 0 };
+  /** Of most cells all is known there. */
+  readonly #lone: CellsOfOneWarp | undefined;
   #crossed = false;
 
   /**
    * @param acrossCtas whether to compare CTAs, too; otherwise records only that several wrote to one place.
    * @param ctasTakeTurns whether a CTA may go on after another has run; otherwise each runs whole.
    * @param spare what another shadow has released.
+   * @param lone where compiled code notes accesses, too.
    */
-  constructor(warps: number, unitBytes: number, acrossCtas: boolean, ctasTakeTurns: boolean, spare: Page[] = []) {
+  constructor(
+    warps: number,
+    unitBytes: number,
+    acrossCtas: boolean,
+    ctasTakeTurns: boolean,
+    spare: Page[] = [],
+    lone?: CellsOfOneWarp,
+  ) {
     this.#spare = spare;
+    this.#lone = lone;
     this.#warps = warps;
+    this.#unitBytes = unitBytes;
     this.#shift = Math.log2(unitBytes);
     this.#acrossCtas = acrossCtas;
     this.#WordArray = unitBytes === 1 ? Uint8Array : unitBytes === 2 ? Uint16Array : Uint32Array;
@@ -100,6 +115,8 @@ export class GlobalShadow {
   lastWriteOf(address: number, bytes: number): EarlierAccess | undefined {
     const end = (address + bytes) >>> this.#shift;
     for (let cell = address >>> this.#shift; cell < end; cell++) {
+      const lone = this.#lone?.look(cell);
+      if (lone?.write) return earlier(lone.owner, lone.write.where, true);
       const page = this.#pages.get(Math.floor(cell / PAGE_CELLS));
       const at = cell % PAGE_CELLS;
       for (const writes of [page?.plain, page?.strong])
@@ -113,8 +130,10 @@ export class GlobalShadow {
     const end = (address + bytes) >>> this.#shift;
     const lane = this.#laneAccess(where, isStrong, by);
     for (let cell = address >>> this.#shift; cell < end; cell++) {
+      if (this.#lone && lane && this.#lone.note(cell, lane, undefined)) continue;
       const page = this.#page(cell);
       const at = cell % PAGE_CELLS;
+      if (this.#lone) this.#takeOver(this.#lone, cell, page, by);
       if (page.isAgreed[at] === 0 && this.#isUnordered(page.plain, at, by)) return lastWrite(page.plain, at);
       const written = lane ? lanesOf(page).read(at, lane) : -1;
       if (written !== -1) return earlier(ownerOf(by), written, true);
@@ -138,8 +157,10 @@ export class GlobalShadow {
     const end = (address + bytes) >>> this.#shift;
     const lane = this.#laneAccess(where, isStrong, by);
     for (let cell = address >>> this.#shift; cell < end; cell++) {
+      if (this.#lone && lane && this.#lone.note(cell, lane, memory)) continue;
       const page = this.#page(cell);
       const at = cell % PAGE_CELLS;
+      if (this.#lone) this.#takeOver(this.#lone, cell, page, by);
       if (!isStrong && isUntouched(page, at)) {
         this.#takeValue(page, cell, memory);
         if (lane) lanesOf(page).firstWrite(at, lane);
@@ -170,6 +191,49 @@ export class GlobalShadow {
       if (page.readers) page.readers[at] = undefined;
     }
     return undefined;
+  }
+
+  /** A cell that one warp alone has accessed so far becomes one of others, too. */
+  #takeOver(lone: CellsOfOneWarp, cell: number, page: Page, by: Accessor): void {
+    const known = lone.take(cell, by.time);
+    if (!known) return;
+    const at = cell % PAGE_CELLS;
+    const { owner, write, read, contents } = known;
+    const lanes = lanesOf(page);
+    const access = (one: LoneAccess): LaneAccess => ({ ...one, owner, met: one.time, otherLane: 0 });
+    if (read) {
+      page.readers ??= new Array<Reader[] | undefined>(PAGE_CELLS).fill(undefined);
+      // After a write of the same warp, whoever is ordered after that is ordered after the read.
+      page.readers[at] = [{ owner, time: read.time, where: read.where, hasSeenStrong: false }];
+      lanes.read(at, access(read));
+    }
+    if (!write) return;
+    lanes.firstWrite(at, access(write));
+    page.plain.owner[at] = owner;
+    page.plain.time[at] = write.time;
+    page.plain.where[at] = write.where;
+    this.#keepValue(page, at, contents);
+  }
+
+  /** Takes over what is known of a cell that one CTA alone has accessed. */
+  adopt(cell: number, cta: number, { write, isAgreed, strong, readers, contents }: SharedCell): void {
+    const page = this.#page(cell);
+    const at = cell % PAGE_CELLS;
+    if (write) setLast(page.plain, at, write.where, { cta, ...write });
+    page.isAgreed[at] = isAgreed ? 1 : 0;
+    if (strong) {
+      page.strong ??= noWrites();
+      setLast(page.strong, at, strong.where, { cta, ...strong });
+    }
+    page.values.set(contents, at * this.#wordsPerCell);
+    if (readers.length === 0) return;
+    page.readers ??= new Array<Reader[] | undefined>(PAGE_CELLS).fill(undefined);
+    page.readers[at] = readers.map(({ warp, ...reader }) => ({ owner: ownerOf({ cta, warp }), ...reader }));
+  }
+
+  #keepValue(page: Page, at: number, contents: Uint8Array): void {
+    const { values } = page;
+    new Uint8Array(values.buffer, values.byteOffset).set(contents, at * this.#unitBytes);
   }
 
   /** The last write of each cell, and who has read it since, as far as they were not of this CTA. */
@@ -225,8 +289,9 @@ export class GlobalShadow {
     };
   }
 
-  /** Pages of a shadow that is not needed any more, for another of the same unit. */
-  release(): Page[] {
+  /** Pages of a shadow that is not needed any more, for another of this unit. */
+  release(unitBytes: number): Page[] {
+    if (unitBytes !== this.#unitBytes) return [];
     for (const page of this.#pages.values()) {
       page.plain.owner.fill(0);
       page.isAgreed.fill(0);
@@ -325,7 +390,8 @@ function lanesOf(page: Page): LaneAccesses {
   return page.lanes;
 }
 
-const ownerOf = ({ cta, warp }: Accessor): number => cta * WARPS_PER_CTA + warp + 1;
+/** Identifies a warp among those of the launch: 0 is none. */
+export const ownerOf = ({ cta, warp }: Pick<Accessor, 'cta' | 'warp'>): number => cta * WARPS_PER_CTA + warp + 1;
 const ctaOf = (owner: number): number => Math.floor((owner - 1) / WARPS_PER_CTA);
 const isOfOther = (owner: number, cta: number): boolean => owner !== 0 && ctaOf(owner) !== cta;
 const warpOf = (owner: number): number => (owner - 1) % WARPS_PER_CTA;
@@ -336,7 +402,7 @@ const noWrites = (): LastWrites => ({
   where: new Int32Array(PAGE_CELLS),
 });
 
-function setLast(writes: LastWrites, at: number, where: number, by: Accessor): void {
+function setLast(writes: LastWrites, at: number, where: number, by: Pick<Accessor, 'cta' | 'warp' | 'time'>): void {
   writes.owner[at] = ownerOf(by);
   writes.time[at] = by.time;
   writes.where[at] = where;

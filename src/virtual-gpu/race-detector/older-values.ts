@@ -1,37 +1,55 @@
 import type { GridClock } from './clocks.ts';
-import type { Accessor } from './global-shadow.ts';
+import { type Accessor, ownerOf } from './global-shadow.ts';
 
 /** A moment in a warp's work. */
-interface Moment {
+export interface Moment {
   readonly cta: number;
   readonly warp: number;
   readonly time: number;
 }
 
+/** Bytes somewhere in memory. */
+export interface BytesAt {
+  readonly view: DataView;
+  readonly offset: number;
+  readonly bytes: number;
+}
+
 /** What a strong write left at a place. */
 interface Version {
   readonly number: number;
-  readonly bytes: Uint8Array;
+  readonly bytes: number;
+  /** Words of four bytes; the last may be shorter. No buffer of their own: V8 keeps small arrays in its heap. */
+  readonly words: Int32Array;
   /** Absent for what was there before the first write. */
   readonly writer: Moment | undefined;
   /** What a reader of it takes over. */
   clock: GridClock | undefined;
-  readonly readers: Moment[];
-  /** Too many warps have read it to remember all. */
-  isKnownToAll: boolean;
+  /** When each warp read it first; and how often it was read. */
+  readonly readers: Progress[];
+  reads: number;
 }
 
 interface Place {
   readonly versions: Version[];
   /** By reader: the version that it got last, and how often. */
-  readonly progress: Map<string, { number: number; reads: number }>;
+  readonly progress: Map<number, Progress>;
+  /** Operation whose lanes read the place last, and what they got: all the same. */
+  operation: number;
+  given: Version | undefined;
+}
+
+/** When a reader got a version first, and how often since. */
+interface Progress extends Moment {
+  readonly number: number;
+  reads: number;
 }
 
 /** A value that was there, and what a reader of it takes over. */
-export type OlderValue = Pick<Version, 'bytes' | 'clock'>;
+export type OlderValue = Pick<Version, 'words' | 'bytes' | 'clock'>;
 
-/** Versions of a place that are kept, and readers of each. */
-const MOST = { versions: 4, readers: 64 } as const;
+/** Versions of a place that are kept, and reads of each after which it counts as known to all. */
+const MOST = { versions: 4, reads: 64 } as const;
 
 /** How often the same warp reads the same older version; one warp of a launch, at one place, as often as a wait that gives up too early polls. */
 const PATIENCE = { usual: 1, once: 4000, onceInTurns: 16 } as const;
@@ -51,16 +69,19 @@ export class OlderValues {
   readonly #isBefore: (moment: Moment, by: Accessor) => boolean;
   /** How often one warp of the launch reads the oldest value at one place. */
   readonly #patience: number;
+  readonly #ctasTakeTurns: boolean;
   readonly #places = new Map<number, Place>();
   #reads = 0;
-  #patient: { readonly place: Place; readonly reader: string } | undefined;
+  #patient: { readonly place: Place; readonly reader: number } | undefined;
 
   /**
    * @param isBefore whether a moment is ordered before the current access of a warp.
    * @param inTurns each read that waits takes a turn of all CTAs, and other CTAs are as late as on a GPU.
+   * @param ctasTakeTurns whether a CTA may go on after another has run; otherwise each runs whole.
    */
-  constructor(isBefore: (moment: Moment, by: Accessor) => boolean, inTurns: boolean) {
+  constructor(isBefore: (moment: Moment, by: Accessor) => boolean, inTurns: boolean, ctasTakeTurns: boolean) {
     this.#isBefore = isBefore;
+    this.#ctasTakeTurns = ctasTakeTurns;
     this.#patience = inTurns ? PATIENCE.onceInTurns : PATIENCE.once;
   }
 
@@ -69,98 +90,123 @@ export class OlderValues {
   }
 
   /** Remembers what lies at a place before its first strong write. */
-  beforeWrite(address: number, contents: Uint8Array): void {
+  beforeWrite(address: number, latest: BytesAt): void {
     const known = this.#places.get(address);
-    if (known && isSame(known.versions.at(-1)!.bytes, contents)) return;
-    this.#places.set(address, { versions: [version(0, contents.slice(), undefined)], progress: new Map() });
+    if (known && isSame(known.versions.at(-1)!, latest)) return;
+    const versions = [version(0, latest, undefined)];
+    this.#places.set(address, { versions, progress: new Map(), operation: -1, given: undefined });
   }
 
   /** Remembers what a strong write has left. */
-  wrote(address: number, contents: Uint8Array, by: Accessor, clock: GridClock | undefined): void {
+  wrote(address: number, latest: BytesAt, by: Accessor, clock: GridClock | undefined): void {
     const place = this.#places.get(address);
     const last = place?.versions.at(-1);
-    if (!place || !last || last.bytes.length !== contents.length) return;
-    if (isSame(last.bytes, contents)) {
+    if (!place || !last || last.bytes !== latest.bytes) return;
+    if (isSame(last, latest)) {
       last.clock = clock;
       return;
     }
     const { cta, warp, time } = by;
-    place.versions.push(version(last.number + 1, contents.slice(), { cta, warp, time }));
-    place.versions.at(-1)!.clock = clock;
+    place.versions.push({ ...version(last.number + 1, latest, { cta, warp, time }), clock });
     if (place.versions.length > MOST.versions) place.versions.shift();
   }
 
   /**
    * An older value that a strong read may give; undefined if it gets the latest.
    * @param latest what lies there now.
+   * @param operation to which the read belongs: lanes that read a place by one operation get the same.
    * @param suits whether a value can be given: not to an atomic that would change it.
    */
   read(
     address: number,
-    latest: Uint8Array,
+    latest: BytesAt,
     by: Accessor,
-    suits: (bytes: Uint8Array) => boolean = () => true,
+    operation: number,
+    suits?: (older: OlderValue) => boolean,
   ): OlderValue | undefined {
     const place = this.#places.get(address);
-    const last = place?.versions.at(-1);
-    if (!place || !last) return undefined;
-    if (!isSame(last.bytes, latest)) {
+    if (!place) return undefined;
+    if (suits === undefined && place.operation === operation) return place.given;
+    const last = place.versions.at(-1)!;
+    if (!isSame(last, latest)) {
       // A plain write, or one of another size.
       this.#places.delete(address);
       return undefined;
     }
     const chosen = this.#choose(place, by, suits);
-    if (!chosen.isKnownToAll) {
-      chosen.readers.push({ cta: by.cta, warp: by.warp, time: by.time });
-      chosen.isKnownToAll = chosen.readers.length >= MOST.readers;
+    if (chosen !== last) this.#reads++;
+    place.operation = operation;
+    place.given = chosen === last ? undefined : chosen;
+    return place.given;
+  }
+
+  /** Who has got the latest gets no older one. Of what was there before the first write nobody needs to know who has read it. */
+  #choose(place: Place, by: Accessor, suits: ((older: OlderValue) => boolean) | undefined): Version {
+    const { versions, progress } = place;
+    const last = versions.at(-1)!;
+    if (versions.length === 1) return last;
+    const reader = ownerOf(by);
+    const before = progress.get(reader);
+    const isOver = this.#reads >= MOST_READS || before?.number === last.number;
+    const chosen = isOver ? last : this.#oldest(place, by, before, suits ?? isAnything);
+    if (chosen !== last) this.#patient ??= { place, reader };
+    chosen.reads++;
+    if (before?.number === chosen.number) before.reads++;
+    else {
+      const { cta, warp, time } = by;
+      const first = { cta, warp, time, number: chosen.number, reads: 1 };
+      chosen.readers.push(first);
+      progress.set(reader, first);
     }
-    if (chosen === last) return undefined;
-    this.#reads++;
     return chosen;
   }
 
-  #choose(place: Place, by: Accessor, suits: (bytes: Uint8Array) => boolean): Version {
-    const { versions, progress } = place;
+  /** The oldest version that a reader may get, as far as its patience goes. */
+  #oldest(place: Place, by: Accessor, before: Progress | undefined, suits: (older: OlderValue) => boolean): Version {
+    const { versions } = place;
     const last = versions.at(-1)!;
-    if (versions.length === 1 || this.#reads >= MOST_READS) return last;
-    const reader = `${by.cta} ${by.warp}`;
-    const before = progress.get(reader);
-    let least = versions.findLastIndex((one) => this.#isKnown(one, by));
+    let least = versions.length - 1;
+    while (least > 0 && !this.#isKnown(versions[least]!, by)) least--;
     if (before) {
-      const isPatient = this.#patient?.place === place && this.#patient.reader === reader;
+      const isPatient = this.#patient?.place === place && this.#patient.reader === ownerOf(by);
       const patience = isPatient ? this.#patience : PATIENCE.usual;
       const next = before.reads < patience ? before.number : before.number + 1;
-      least = Math.max(
-        least,
-        versions.findIndex(({ number }) => number >= next),
-      );
+      while (versions[least]!.number < next) least++;
     }
-    const chosen = versions.slice(Math.max(0, least)).find((one) => one === last || suits(one.bytes)) ?? last;
-    if (chosen !== last) this.#patient ??= { place, reader };
-    progress.set(reader, {
-      number: chosen.number,
-      reads: before?.number === chosen.number ? before.reads + 1 : 1,
-    });
-    return chosen;
+    while (versions[least] !== last && !suits(versions[least]!)) least++;
+    return versions[least]!;
   }
 
   /** Whether the current access must get this version or a later one. */
-  #isKnown({ writer, readers, isKnownToAll }: Version, by: Accessor): boolean {
-    return (
-      writer === undefined ||
-      isKnownToAll ||
-      this.#isBefore(writer, by) ||
-      readers.some((reader) => this.#isBefore(reader, by))
-    );
+  #isKnown({ writer, readers, reads }: Version, by: Accessor): boolean {
+    if (writer === undefined || reads >= MOST.reads || this.#isBefore(writer, by)) return true;
+    const knowsOthers = by.clocks.knowsOthers(by.warp);
+    for (let i = readers.length - 1; i >= 0; i--) {
+      const isOfOther = readers[i]!.cta !== by.cta;
+      // Those of a CTA that runs whole come last.
+      if (isOfOther && !knowsOthers && !this.#ctasTakeTurns) return false;
+      if ((!isOfOther || knowsOthers) && this.#isBefore(readers[i]!, by)) return true;
+    }
+    return false;
   }
 }
 
-const version = (number: number, bytes: Uint8Array, writer: Moment | undefined): Version => ({
-  ...{ number, bytes, writer, clock: undefined, readers: [], isKnownToAll: false },
-});
+const isAnything = (): boolean => true;
 
-function isSame(a: Uint8Array, b: Uint8Array): boolean {
-  if (a.length !== b.length) return false;
-  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+function version(number: number, latest: BytesAt, writer: Moment | undefined): Version {
+  const { bytes } = latest;
+  const words = new Int32Array((bytes + 3) >> 2);
+  for (let word = 0; word < words.length; word++) words[word] = wordAt(latest, word);
+  return { number, bytes, words, writer, clock: undefined, readers: [], reads: 0 };
+}
+
+function isSame({ bytes, words }: Version, latest: BytesAt): boolean {
+  if (bytes !== latest.bytes) return false;
+  for (let word = 0; word < words.length; word++) if (words[word] !== wordAt(latest, word)) return false;
   return true;
+}
+
+function wordAt({ view, offset, bytes }: BytesAt, word: number): number {
+  if (bytes >= 4) return view.getInt32(offset + word * 4, true);
+  return bytes === 2 ? view.getUint16(offset, true) : view.getUint8(offset);
 }

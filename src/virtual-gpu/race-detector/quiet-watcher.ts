@@ -31,11 +31,16 @@ export abstract class QuietWatcher implements AccessWatcher {
   clusterWait(): void {}
   barrier(): void {}
   arrive(): void {}
-  lanesMeet(): void {}
   fence(): void {}
   proxyFence(): void {}
   released(): void {}
   acquired(): void {}
+  remembers(): boolean {
+    return false;
+  }
+  ignores(): boolean {
+    return false;
+  }
   beforeWrite(): void {}
   landed(): void {}
   landedPieces(): void {}

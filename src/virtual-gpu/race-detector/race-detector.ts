@@ -1,4 +1,5 @@
 import type { Dim3 } from '../../core/launch-plan.ts';
+import { synchronisationOf } from '../../ptx/instructions/properties.ts';
 import type { AccessGroup } from '../codegen/memory/access-groups.ts';
 import type { RunnableImage } from '../kernel-image.ts';
 import { CLUSTER_RANK_SHIFT, LANES, OFFSET_IN_CTA, PATTERN, SHARED, WARP, WARPS, WINDOW } from '../layout.ts';
@@ -8,16 +9,17 @@ import { atSource, KernelFault } from '../runtime/fault.ts';
 import type { DeviceRange, PrivateMemory } from '../runtime/memories.ts';
 import type { MemoryRequest } from '../runtime/site-requests.ts';
 import { AccessShapes, phasesOf, type ShapedAccess } from './access-shapes.ts';
+import type { CellsOfOneWarp } from './cells-of-one-warp.ts';
 import { type GridClock, later } from './clocks.ts';
 import type { ClusterShadow } from './cluster-shadow.ts';
 import type { EarlierAccess } from './earlier-access.ts';
-import { type Accessor, GlobalShadow } from './global-shadow.ts';
-import { type OlderValue, OlderValues } from './older-values.ts';
-import { blockBytes, cellsOf, SHADOW, strideOf } from './shadow-layout.ts';
+import { type Accessor, GlobalShadow, ownerOf } from './global-shadow.ts';
+import { type BytesAt, type Moment, type OlderValue, OlderValues } from './older-values.ts';
+import { ACCESS, blockBytes, cellsOf, DEVICE_HEAD, SHADOW, strideOf } from './shadow-layout.ts';
 import type { ShadowMemory } from './shadow-memory.ts';
 import type { LaneAddresses } from './shared-shadow.ts';
 import { smallestAccess, type WatchedAccess, watchedAccess, writesDeviceMemory } from './watched-access.ts';
-import { ClusterClock, WatchedCta } from './watched-cta.ts';
+import { ClusterClock, type LaneAccessor, WatchedCta } from './watched-cta.ts';
 
 /** A launch whose accesses are watched. */
 export interface WatchedLaunch {
@@ -79,6 +81,7 @@ function partsOf(access: WatchedAccess): CopyParts {
 }
 
 type Space = 'global' | 'shared';
+const OTHER_SPACE: Readonly<Record<Space, Space>> = { global: 'shared', shared: 'global' };
 
 /** Times start again beyond it: a launch adds less than what is left. */
 const LATEST_TIME = 2 ** 30;
@@ -97,7 +100,13 @@ export class RaceDetector {
   readonly #groups: { number: number; offset: number; access: WatchedAccess }[][];
   readonly #sites: ((NumberedAccess & { parts: CopyParts }) | undefined)[];
   readonly #accesses: WatchedAccess[] = [];
-  readonly #units: Record<Space, number>;
+  /** Whether anything reads a value that strong writes leave, so that it might get an older one; and what such writes release. */
+  readonly #hasValueReads: Record<Space, boolean>;
+  readonly #hasAcquires: Record<Space, boolean>;
+  /** Cells of device memory that compiled code notes. */
+  readonly #cells: CellsOfOneWarp;
+  /** By group: its list of accesses for compiled code. */
+  readonly #lists: readonly number[];
   /** What compiled code notes; by group: its accesses, and where its reads or writes begin. */
   readonly #shadow: ShadowMemory;
   readonly #shapes: AccessShapes;
@@ -106,6 +115,7 @@ export class RaceDetector {
   /** Warps and cells of the launch before. */
   #layout = '';
   #launch!: WatchedLaunch;
+  #deviceView!: DataView;
   /** By group and by site: whether the launch may both read and write the touched device memory. */
   #isTrackedGroup: boolean[] = [];
   #isTrackedSite: boolean[] = [];
@@ -117,10 +127,9 @@ export class RaceDetector {
   readonly #cluster = new ClusterClock();
   #global: GlobalShadow;
   #olderGlobal!: OlderValues;
-  /** Lanes of the operation at hand that got an older value. */
-  readonly #gotOlder = new Set<number>();
-  /** What the operation's lanes get at each address: all the same. */
-  readonly #given = new Map<number, OlderValue | undefined>();
+  /** Operations that JavaScript executes are counted; bits of the lanes of the one at hand that got an older value. */
+  #operation = 0;
+  #gotOlder = 0;
   /** The launch's first such read. */
   olderRead: OlderRead | undefined;
   /** What whoever reads an address takes over, by address. */
@@ -128,13 +137,13 @@ export class RaceDetector {
   /** Of the group at hand; and one lane's alone. */
   readonly #together: LaneAddresses = laneAddresses();
   readonly #alone: LaneAddresses = { ...laneAddresses(), count: 1 };
-  #time = 0;
-  /** Counts instructions, so that what lanes do by one of them is known to belong together. */
-  #execution = 0;
+  /** The first words of the shadow memory. */
+  #header!: Int32Array;
 
-  constructor(image: RunnableImage, memory: PrivateMemory, shadow: ShadowMemory) {
+  constructor(image: RunnableImage, memory: PrivateMemory, shadow: ShadowMemory, cells: CellsOfOneWarp) {
     this.#image = image;
     this.#memory = memory;
+    this.#cells = cells;
     const number = (access: WatchedAccess): number => this.#accesses.push(access) - 1;
     this.#groups = image.groups.map((group) =>
       group.accesses.map(({ instruction, offset }) => {
@@ -146,19 +155,50 @@ export class RaceDetector {
       const access = watchedAccess(site.instruction);
       return access && { number: number(access), access, parts: partsOf(access) };
     });
-    this.#units = { global: smallestAccess('global', this.#accesses), shared: image.sharedUnitBytes };
-    this.#global = new GlobalShadow(0, this.#units.global, false, false);
+    const isAtomicForItself = new Set(
+      this.#sites.flatMap((site, i) =>
+        site?.access.isAtomic && !image.warpSites[i]!.isResultUsed ? [site.access] : [],
+      ),
+    );
+    const reads = this.#accesses.filter(({ isStrong, isRead }) => isStrong && isRead);
+    const inBoth = (has: (space: Space) => boolean) => ({ global: has('global'), shared: has('shared') });
+    const mayBeIn = (space: Space, access: WatchedAccess) => access.space !== OTHER_SPACE[space];
+    this.#hasValueReads = inBoth((space) => reads.some((one) => mayBeIn(space, one) && !isAtomicForItself.has(one)));
+    this.#hasAcquires = inBoth(
+      (space) => mayRelease(image, this.#accesses) && reads.some((one) => mayBeIn(space, one)),
+    );
+    this.#global = new GlobalShadow(0, 4, false, false);
     this.#shadow = shadow;
     this.#shapes = new AccessShapes(shadow, image.sharedUnitBytes);
     this.#shaped = this.#groups.map((accesses) =>
       accesses.map(({ number, offset, access: { bytes, isWrite } }) => ({ number, offset, bytes, isWrite })),
     );
     this.#phases = this.#shaped.map(phasesOf);
+    this.#lists = this.#writeLists();
+  }
+
+  /** Tells compiled code of the accesses of groups to device memory. Returns where, by group. */
+  #writeLists(): number[] {
+    const { i32, lists } = this.#shadow;
+    let end = lists;
+    return this.#groups.map((accesses) => {
+      const list = end;
+      i32[list >> 2] = accesses.length;
+      end += ACCESS.list;
+      for (const { number, offset, access } of accesses) {
+        i32[(end + ACCESS.offset) >> 2] = offset;
+        i32[(end + ACCESS.bytes) >> 2] = access.bytes;
+        i32[(end + ACCESS.where) >> 2] = number * LANES;
+        i32[(end + ACCESS.isWrite) >> 2] = access.isWrite ? 1 : 0;
+        end += ACCESS.size;
+      }
+      return list;
+    });
   }
 
   begin(launch: WatchedLaunch): void {
     this.#launch = launch;
-    const { warps, acrossCtas, bounds, isCooperative, hasClusters } = launch;
+    const { bounds } = launch;
     const written = new Set<DeviceRange>();
     const rangesOfGroup = (group: AccessGroup) => (group.space === 'global' ? bounds.rangesOfGroup(group.index) : []);
     for (const group of this.#image.groups)
@@ -170,25 +210,53 @@ export class RaceDetector {
     this.#isTrackedGroup = this.#image.groups.map((group) => rangesOfGroup(group).some((range) => written.has(range)));
     this.#isTrackedSite = this.#sites.map((_, index) => bounds.rangesOfSite(index).some((range) => written.has(range)));
     this.#ctas = [];
-    const takeTurns = isCooperative || hasClusters;
-    this.#global = new GlobalShadow(warps, this.#units.global, acrossCtas, takeTurns, this.#global.release());
-    this.#olderGlobal = this.#newOlderValues();
+    this.#deviceView = new DataView(launch.device.buffer, launch.device.byteOffset);
     this.olderRead = undefined;
     this.#globalReleases.clear();
     this.#layOutShadow();
+    this.#watchDevice();
+    this.#olderGlobal = this.#newOlderValues();
+  }
+
+  /** Cells are as large as the launch's smallest access to device memory that it both reads and writes. */
+  #watchDevice(): void {
+    const { warps, acrossCtas, isCooperative, hasClusters, device, leavesAll } = this.#launch;
+    const unit = smallestAccess('global', [
+      ...this.#groups.flatMap((accesses, group) => (this.#isTrackedGroup[group] ? accesses : [])).map((a) => a.access),
+      ...this.#sites.map((site, index) => (this.#isTrackedSite[index] ? site?.access : undefined)),
+    ]);
+    const spare = this.#global.release(unit);
+    const lone = leavesAll ? undefined : this.#cells;
+    lone?.begin(device.length, unit, this.#now());
+    this.#global = new GlobalShadow(warps, unit, acrossCtas, isCooperative || hasClusters, spare, lone);
+    this.#header[SHADOW.launchStart >> 2] = this.#now();
+    this.#header[SHADOW.deviceShift >> 2] = Math.log2(unit);
+    for (const { index, space } of this.#image.groups)
+      if (space === 'global') this.#header[(SHADOW.heads >> 2) + index] = this.#headOf(index);
+  }
+
+  #headOf(group: number): number {
+    if (this.#launch.leavesAll) return DEVICE_HEAD.leftToJavaScript;
+    if (!this.#isTrackedGroup[group]) return DEVICE_HEAD.unwatched;
+    const isUsual = this.#groups[group]!.every(
+      ({ access: { isStrong, isNonCoherent, bytes } }) => !isStrong && !isNonCoherent && bytes <= 16,
+    );
+    return isUsual && this.#readOnly.length === 0 ? this.#lists[group]! : DEVICE_HEAD.leftToJavaScript;
   }
 
   /** Times go on from launch to launch, so that the shadow needs no clearing. */
   #layOutShadow(): void {
     const { warps, sharedBytes, cluster } = this.#launch;
-    const cells = cellsOf(sharedBytes, this.#units.shared);
+    const cells = cellsOf(sharedBytes, this.#image.sharedUnitBytes);
     const end = this.#blockOf(cluster.length);
     this.#shadow.reserve(end);
+    this.#header = this.#shadow.i32.subarray(0, this.#shadow.lists >> 2);
     const layout = `${warps} ${cells}`;
     const { i32 } = this.#shadow;
-    if (layout !== this.#layout || this.#time > LATEST_TIME) {
+    if (layout !== this.#layout || this.#now() > LATEST_TIME) {
       i32.fill(0, this.#shadow.blocks >> 2);
-      this.#time = 0;
+      this.#cells.forget();
+      this.#header[SHADOW.time >> 2] = 0;
     }
     this.#layout = layout;
     i32[SHADOW.warps >> 2] = warps;
@@ -198,14 +266,26 @@ export class RaceDetector {
   /** Address of a CTA's block. */
   #blockOf(index: number): number {
     const { warps, sharedBytes } = this.#launch;
-    const unit = this.#units.shared;
+    const unit = this.#image.sharedUnitBytes;
     return this.#shadow.blocks + index * blockBytes(warps, cellsOf(sharedBytes, unit), unit);
   }
 
-  /** Has compiled code note accesses to the shared memory of the CTA that runs. */
+  /** Has compiled code note accesses of the CTA that runs. */
   #useShadow(): void {
-    const { leavesAll, hasClusters } = this.#launch;
-    this.#shadow.i32[SHADOW.cta >> 2] = leavesAll || hasClusters ? 0 : this.#cta.shared.block;
+    const { leavesAll } = this.#launch;
+    const { linear, shared, across } = this.#cta;
+    this.#header[SHADOW.cta >> 2] = leavesAll || across?.hasForeign ? 0 : shared.block;
+    this.#header[SHADOW.block >> 2] = shared.block;
+    this.#header[SHADOW.owner >> 2] = ownerOf({ cta: linear, warp: 0 });
+  }
+
+  /** The latest time of any warp: compiled code, too, lets it pass. No getter, since V8 calls its runtime for a private one. */
+  #now(): number {
+    return this.#header[SHADOW.time >> 2]!;
+  }
+
+  #countExecution(): void {
+    this.#header[SHADOW.execution >> 2]!++;
   }
 
   /** The launch's first read of shared memory that no thread of the CTA had written. */
@@ -228,7 +308,7 @@ export class RaceDetector {
     if (index === 0) this.#cluster.forget();
     this.#ctas[index] ??= this.#newCta(index);
     this.#cta = this.#ctas[index];
-    this.#cta.begin(linear, this.#time);
+    this.#cta.begin(linear, this.#now());
     this.#useShadow();
     for (let warp = 0; warp < warps; warp++) this.#tick(warp);
   }
@@ -237,11 +317,13 @@ export class RaceDetector {
     const { warps, sharedBytes, hasClusters } = this.#launch;
     const shared = this.#memory.u8.subarray(SHARED, SHARED + sharedBytes);
     const place = { shadow: this.#shadow, block: this.#blockOf(index) };
-    return new WatchedCta(warps, shared, this.#units.shared, place, this.#newOlderValues(), hasClusters);
+    return new WatchedCta(warps, shared, this.#image.sharedUnitBytes, place, this.#newOlderValues(), hasClusters);
   }
 
   #newOlderValues(): OlderValues {
-    return new OlderValues((moment, by) => this.#global.isBefore(moment, by), this.#launch.isCooperative);
+    const { isCooperative, hasClusters } = this.#launch;
+    const isBefore = (moment: Moment, by: Accessor): boolean => this.#global.isBefore(moment, by);
+    return new OlderValues(isBefore, isCooperative, isCooperative || hasClusters);
   }
 
   /** Another of the CTAs that run together has its turn. */
@@ -269,7 +351,7 @@ export class RaceDetector {
 
   /** Advances the time of `warp`: others have not seen its accesses from now on. */
   #tick(warp: number): void {
-    this.#cta.clocks.tick(warp, ++this.#time);
+    this.#cta.clocks.tick(warp, ++this.#header[SHADOW.time >> 2]!);
     this.#cta.shared.clockChanged(warp);
   }
 
@@ -279,7 +361,7 @@ export class RaceDetector {
     this.#cta.arrived.delete(id);
     this.#cta.clocks.join(warps, this.#cta.linear, arrived);
     this.#cta.fenced.join(warps, this.#cta.linear, undefined);
-    this.#cta.shared.learned(warps, this.#time);
+    this.#cta.shared.learned(warps, this.#now());
     for (const warp of warps) this.#lanesOf(warp);
   }
 
@@ -295,14 +377,10 @@ export class RaceDetector {
     this.#lanesOf(warp);
   }
 
-  /** Lanes of a warp meet at an instruction with `.sync`: what they did before is ordered with what others do after. */
-  lanesMeet(warpAddress: number): void {
-    this.#lanesOf(this.#warpOf(warpAddress));
-  }
-
+  /** Lanes of a warp meet: what they did before is ordered with what others do after. Compiled code sees to instructions with `.sync`. */
   #lanesOf(warp: number): void {
-    this.#cta.met[warp] = this.#time + 1;
-    this.#cta.shared.lanesMet(warp, this.#time + 1);
+    this.#cta.shared.lanesMet(warp, this.#now() + 1);
+    this.#cta.shared.lanesMetForDevice(warp, this.#now() + 1);
     this.#tick(warp);
   }
 
@@ -323,7 +401,7 @@ export class RaceDetector {
     const warp = this.#warpOf(warpAddress);
     const released = this.#cta.mbarriers.get(mbarrier);
     if (released) this.#cta.clocks.acquire(warp, this.#cta.linear, released);
-    this.#cta.shared.learned([warp], this.#time);
+    this.#cta.shared.learned([warp], this.#now());
     this.#lanesOf(warp);
   }
 
@@ -335,36 +413,38 @@ export class RaceDetector {
 
   /** `fence.proxy.async`: what was written before is there for wgmma and bulk copies. */
   proxyFence(warpAddress: number): void {
-    this.#cta.proxyFence = this.#time;
+    this.#cta.proxyFence = this.#now();
     this.#tick(this.#warpOf(warpAddress));
   }
 
   /**
    * One execution of a group whose lanes have recorded their addresses.
-   * @param phase the first that compiled code has not noted; −1 if it knows no shape of the group that fits.
+   * @param left what compiled code has not noted. Of shared memory: the first phase, or −1 if it knows no shape of the group that fits. Of
+   *   device memory: the first access × 32 + the first lane.
    */
-  group(groupIndex: number, warpAddress: number, masked: boolean, phase: number): void {
-    this.#execution++;
+  group(groupIndex: number, warpAddress: number, masked: boolean, left: number): void {
     const group = this.#image.groups[groupIndex]!;
-    if (group.space === 'global' && !this.#isTrackedGroup[groupIndex]) return;
+    if (group.space === 'global') {
+      if (this.#isTrackedGroup[groupIndex]) this.#deviceGroup(group, warpAddress, masked, left);
+      return;
+    }
     this.#collectLanes(group, warpAddress, masked);
-    const space = group.space as Space;
-    if (phase < 0 && space === 'shared') this.#rememberLanes(group, warpAddress, masked);
+    if (left < 0) this.#rememberLanes(group, warpAddress, masked);
     const warp = this.#warpOf(warpAddress);
-    const { addresses, lanes, otherLanes, count } = this.#together;
-    for (const { number, offset, access } of this.#from(phase, groupIndex)) {
-      const { bytes, isStrong, isWrite } = access;
-      if (space === 'shared' && !isStrong) {
-        if (!isWrite && this.#cta.shared.knowsReads(this.#together, offset, bytes, warp)) continue;
-        this.#noteShared(this.#together, offset, access, number, warp);
-        continue;
-      }
-      if (space === 'global' && !isStrong) {
-        this.#noteGlobal(this.#together, offset, { number, access }, warp);
-        continue;
-      }
-      for (let i = 0; i < count; i++)
-        this.#note(space, (addresses[i]! + offset) >>> 0, number, access, warpAddress, lanes[i]!, otherLanes[i]!);
+    for (const { number, offset, access } of this.#from(left, groupIndex)) {
+      if (!access.isWrite && this.#cta.shared.knowsReads(this.#together, offset, access.bytes, warp)) continue;
+      this.#noteShared(this.#together, offset, access, number, warp);
+    }
+  }
+
+  #deviceGroup(group: AccessGroup, warpAddress: number, masked: boolean, left: number): void {
+    const warp = this.#warpOf(warpAddress);
+    const [first, lane] = [Math.floor(left / LANES), left % LANES];
+    this.#collectLanes(group, warpAddress, masked, lane);
+    const accesses = this.#groups[group.index]!;
+    for (let i = first; i < accesses.length; i++) {
+      if (i === first + 1 && lane > 0) this.#collectLanes(group, warpAddress, masked);
+      this.#noteGlobal(this.#together, accesses[i]!.offset, accesses[i]!, warp);
     }
   }
 
@@ -381,12 +461,11 @@ export class RaceDetector {
     warp: number,
   ): void {
     const { bytes, isStrong, isWrite, isNonCoherent } = access;
-    const surroundings = { met: this.#cta.met[warp]!, execution: this.#execution, otherLane: 0 };
-    const by = { ...this.#accessor(warp), lanes: surroundings };
+    const by = this.#laneAccessor(warp, 0);
     for (let i = 0; i < count; i++) {
       const address = (addresses[i]! + offset) >>> 0;
       const where = number * LANES + lanes[i]!;
-      surroundings.otherLane = otherLanes[i]!;
+      by.lanes.otherLane = otherLanes[i]!;
       const input = this.#inputAt(address);
       if (input) {
         // Nothing can race with a read of what nobody may write, and to list all who read an input costs the square of their number.
@@ -426,15 +505,15 @@ export class RaceDetector {
     return bits;
   }
 
-  /** Collects the group's active lanes and their addresses, without equal neighbours. */
-  #collectLanes(group: AccessGroup, warpAddress: number, masked: boolean): void {
+  /** Collects the group's active lanes from one on and their addresses, without equal neighbours. */
+  #collectLanes(group: AccessGroup, warpAddress: number, masked: boolean, firstLane = 0): void {
     const { i32 } = this.#memory;
     const { addresses, lanes, otherLanes } = this.#together;
     const recorded = (group.pattern + PATTERN.addresses) >> 2;
     const ownMask = group.guarded ? (group.pattern + PATTERN.mask) >> 2 : -1;
     const warpMask = masked ? (warpAddress + WARP.mask) >> 2 : -1;
     let count = 0;
-    for (let lane = 0; lane < LANES; lane++) {
+    for (let lane = firstLane; lane < LANES; lane++) {
       if (warpMask >= 0 && i32[warpMask + lane] === 0) continue;
       if (ownMask >= 0 && i32[ownMask + lane] === 0) continue;
       const address = i32[recorded + lane]!;
@@ -457,7 +536,7 @@ export class RaceDetector {
       ? this.#cta.shared.writes(lanes, offset, noted)
       : this.#cta.shared.reads(lanes, offset, noted);
     if (!racing) {
-      if (this.#cta.across) this.#noteOwn(lanes, offset, access, number, warp);
+      if (this.#cta.across?.hasForeign) this.#noteOwn(lanes, offset, access, number, warp);
       return;
     }
     const address = (lanes.addresses[racing.index]! + offset) >>> 0;
@@ -473,8 +552,14 @@ export class RaceDetector {
     number: number,
     warp: number,
   ): void {
-    const at = { ...this.#placeOf(this.#cta), by: this.#accessor(warp) };
-    for (let i = 0; i < count; i++) this.#noteAt(at, (addresses[i]! + offset) >>> 0, { number, access }, lanes[i]!);
+    const { across, memory } = this.#placeOf(this.#cta);
+    const by = this.#accessor(warp);
+    for (let i = 0; i < count; i++) {
+      const address = (addresses[i]! + offset) >>> 0;
+      const racing = across.noteOwn(address, number * LANES + lanes[i]!, access, by, memory);
+      if (racing)
+        this.#report(racing, 'shared', address, access, access.isWrite, lanes[i]!, missingBetween(racing, warp));
+    }
   }
 
   /** An access to the shared memory of a CTA of the cluster. @throws KernelFault */
@@ -485,6 +570,7 @@ export class RaceDetector {
     lane: number,
   ): void {
     const racing = across.note(address, number * LANES + lane, access, by, memory);
+    this.#useShadow();
     if (!racing) return;
     this.#report(racing, 'shared', address, access, access.isWrite, lane, missingBetween(racing, by.warp));
   }
@@ -532,7 +618,7 @@ export class RaceDetector {
     const [sender, receiver] = [this.#ctas[from]!, this.#cta];
     const warp = this.#warpOf(warpAddress);
     const write = { ...access, bytes, isRead: false, isWrite: true };
-    this.#execution++;
+    this.#countExecution();
     const at = { ...this.#placeOf(receiver), by: this.#laneAccessor(warp, 0, sender) };
     this.#noteAt(at, address, { number, access: write }, lane);
     receiver.shared.filled(address, bytes);
@@ -553,7 +639,6 @@ export class RaceDetector {
 
   /** One execution of a group with one address for all lanes. */
   uniformGroup(groupIndex: number, address: number, warpAddress: number, masked: boolean, phase: number): void {
-    this.#execution++;
     const group = this.#image.groups[groupIndex]!;
     if (group.space === 'global' && !this.#isTrackedGroup[groupIndex]) return;
     const [first = 0, other = 0] = masked ? this.#activeLanes(warpAddress) : [0, 1];
@@ -579,9 +664,14 @@ export class RaceDetector {
     return space === 'shared' ? this.#cta.older : this.#olderGlobal;
   }
 
+  /** Whether {@link beforeWrite} wants to know of strong writes. */
+  remembers(space: string): boolean {
+    return (space === 'global' || space === 'shared') && this.#hasValueReads[space];
+  }
+
   /** A lane is about to write by a strong access. */
-  beforeWrite(space: string, address: number, contents: Uint8Array): void {
-    if (space === 'global' || space === 'shared') this.#olderOf(space).beforeWrite(address, contents);
+  beforeWrite(space: string, address: number, latest: BytesAt): void {
+    if (space === 'global' || space === 'shared') this.#olderOf(space).beforeWrite(address, latest);
   }
 
   /**
@@ -591,42 +681,51 @@ export class RaceDetector {
   olderValue(
     site: number,
     warpAddress: number,
-    { space, address, lane, latest }: { space: string; address: number; lane: number; latest: Uint8Array },
-    suits?: (bytes: Uint8Array) => boolean,
-  ): Uint8Array | undefined {
+    space: string,
+    address: number,
+    lane: number,
+    latest: BytesAt,
+    suits?: (contents: DataView) => boolean,
+  ): DataView | undefined {
     if ((space !== 'global' && space !== 'shared') || (space === 'global' && !this.#launch.acrossCtas))
       return undefined;
     const warp = this.#warpOf(warpAddress);
-    const older =
-      suits === undefined && this.#given.has(address)
-        ? this.#given.get(address)
-        : this.#olderOf(space).read(address, latest, this.#accessor(warp), suits);
-    this.#given.set(address, older);
+    const suitsHere = suits && ((older: OlderValue) => suits(given(older)));
+    const older = this.#olderOf(space).read(address, latest, this.#accessor(warp), this.#operation, suitsHere);
     if (!older) return undefined;
     if (older.clock) this.#takeOver(warp, older.clock);
-    this.#gotOlder.add(lane);
-    this.olderRead ??= {
-      ...{ access: this.#sites[site]!.access, space, address },
-      ...{ cta: this.#cta.linear, thread: warp * LANES + lane },
-    };
-    return older.bytes;
+    this.#gotOlder |= 1 << lane;
+    if (this.olderRead) return given(older);
+    const { access } = this.#sites[site]!;
+    this.olderRead = { access, space, address, cta: this.#cta.linear, thread: warp * LANES + lane };
+    return given(older);
+  }
+
+  /** Whether requests of a site to a space are of no interest: it touches only device memory that the launch does not write. */
+  ignores(site: number, space: Space): boolean {
+    return space === 'global' && !this.#isTrackedSite[site];
   }
 
   /** One request that JavaScript executed. A copy to shared memory lands later. */
   request(site: number, warpAddress: number, { space, addresses, lanes, kind }: MemoryRequest): void {
-    this.#execution++;
+    this.#countExecution();
     const { number, access, parts } = this.#sites[site]!;
     if (space === 'cluster')
       for (const [i, address] of addresses.entries())
         if (access.isAtomic || address !== addresses[i - 1])
           this.#noteRemote(address, { number, access }, warpAddress, lanes[i]!, otherLaneAt(addresses, lanes, i));
     if (space === 'local' || space === 'cluster' || (space === 'global' && !this.#isTrackedSite[site])) {
-      this.#forgetGiven();
+      this.#endOperation();
       return;
     }
     if (space === 'shared' && kind === 'load' && !access.isStrong) {
       if (access.isAsync) this.#refuseUnfenced(addresses, lanes, access);
       this.#noteSharedReads(addresses, lanes, site, this.#warpOf(warpAddress));
+      return;
+    }
+    if (access.instruction.opcode !== 'cp' && !this.#takesTurns(space, access)) {
+      this.#noteAtOnce(space, addresses, lanes, { number, access }, this.#warpOf(warpAddress));
+      this.#endOperation();
       return;
     }
     const isSimple = !access.isAtomic && access.instruction.opcode !== 'cp';
@@ -638,6 +737,7 @@ export class RaceDetector {
         this.#note(space, address, number, access, warpAddress, lane, otherLaneAt(addresses, lanes, i));
         return;
       }
+      if (access.isAtomic && isBetweenEquals(addresses, i) && this.#gotOlder === 0) return;
       if (access.instruction.opcode !== 'cp') this.#note(space, address, number, access, warpAddress, lane);
       else if (kind === 'load') this.#note(space, address, number, parts.read, warpAddress, lane);
       else if (space === 'global') this.#note(space, address, number, parts.write, warpAddress, lane);
@@ -646,7 +746,33 @@ export class RaceDetector {
         if (racing) this.#report(racing, space, address, access, true, lane);
       }
     });
-    this.#forgetGiven();
+    this.#endOperation();
+  }
+
+  /** Whether what a lane reads or leaves matters to the lanes after it. */
+  #takesTurns(space: Space, { isStrong, isWrite }: WatchedAccess): boolean {
+    return isStrong && (this.#hasAcquires[space] || (isWrite && this.#hasValueReads[space]));
+  }
+
+  /** Lanes that do the same count as one; of atomics at one address, the first and the last. */
+  #noteAtOnce(
+    space: Space,
+    addresses: readonly number[],
+    lanes: readonly number[],
+    { number, access }: NumberedAccess,
+    warp: number,
+  ): void {
+    const together = this.#together;
+    let count = 0;
+    for (let i = 0; i < addresses.length; i++) {
+      if (access.isAtomic ? isBetweenEquals(addresses, i) : i > 0 && addresses[i] === addresses[i - 1]) continue;
+      together.addresses[count] = addresses[i]!;
+      together.lanes[count] = lanes[i]!;
+      together.otherLanes[count++] = access.isAtomic ? 0 : otherLaneAt(addresses, lanes, i);
+    }
+    together.count = count;
+    if (space === 'shared') this.#noteShared(together, 0, access, number, warp);
+    else this.#noteGlobal(together, 0, { number, access }, warp);
   }
 
   /**
@@ -687,9 +813,9 @@ export class RaceDetector {
     this.#noteShared(together, 0, parts.read, number, warp);
   }
 
-  #forgetGiven(): void {
-    this.#gotOlder.clear();
-    this.#given.clear();
+  #endOperation(): void {
+    this.#operation++;
+    this.#gotOlder = 0;
   }
 
   /** A copy of an earlier request has reached shared memory. */
@@ -725,36 +851,42 @@ export class RaceDetector {
   ): void {
     const warp = this.#warpOf(warpAddress);
     const { isStrong, isRead, isWrite, bytes } = access;
-    if (isStrong && isRead && !this.#gotOlder.has(lane)) this.#acquire(space, address, warp);
+    if (isStrong && isRead && this.#hasAcquires[space] && ((this.#gotOlder >>> lane) & 1) === 0)
+      this.#acquire(space, address, warp);
     this.#alone.addresses[0] = address;
     this.#alone.lanes[0] = lane;
     this.#alone.otherLanes[0] = otherLane;
     if (space === 'shared') this.#noteShared(this.#alone, 0, access, number, warp);
     else this.#noteGlobal(this.#alone, 0, { number, access }, warp);
-    if (access.releases !== 'nothing') {
+    if (access.releases !== 'nothing' && this.#hasAcquires[space]) {
       const releases = space === 'shared' ? this.#cta.releases : this.#globalReleases;
       this.#releaseTo(releases, address, warp, access.releases);
     }
-    if (isStrong && isWrite) {
+    if (isStrong && isWrite && this.#hasValueReads[space]) {
       const releases = space === 'shared' ? this.#cta.releases : this.#globalReleases;
-      const [from, start] = space === 'shared' ? [this.#memory.u8, SHARED + address] : [this.#launch.device, address];
-      this.#olderOf(space).wrote(
-        address,
-        from.subarray(start, start + bytes),
-        this.#accessor(warp),
-        releases.get(address),
-      );
+      const latest =
+        space === 'shared'
+          ? { view: this.#memory.view, offset: SHARED + address, bytes }
+          : { view: this.#deviceView, offset: address, bytes };
+      this.#olderOf(space).wrote(address, latest, this.#accessor(warp), releases.get(address));
     }
   }
 
-  #accessor(warp: number, { linear, clocks } = this.#cta): Accessor {
-    return { cta: linear, warp, time: clocks.rows[warp * (this.#launch.warps + 1)]!, clocks };
+  #accessor(warp: number, cta = this.#cta): Accessor {
+    const accessor = cta.accessors[warp]!;
+    accessor.time = cta.timeOf(warp);
+    return accessor;
   }
 
   /** As {@link #accessor}, for an access that may race with those of other lanes of its warp. */
-  #laneAccessor(warp: number, otherLane: number, cta = this.#cta): Accessor {
-    const lanes = { met: cta.met[warp]!, execution: this.#execution, otherLane };
-    return { ...this.#accessor(warp, cta), lanes };
+  #laneAccessor(warp: number, otherLane: number, cta = this.#cta): LaneAccessor {
+    const accessor = cta.laneAccessors[warp]!;
+    accessor.time = cta.timeOf(warp);
+    const { lanes } = accessor;
+    lanes.met = cta.shared.metForDevice(warp);
+    lanes.execution = this.#header[SHADOW.execution >> 2]!;
+    lanes.otherLane = otherLane;
+    return accessor;
   }
 
   #acquire(space: Space, address: number, warp: number): void {
@@ -767,12 +899,12 @@ export class RaceDetector {
    * lanes had met there.
    */
   #takeOver(warp: number, released: GridClock): void {
-    const { clocks, linear, met } = this.#cta;
+    const { clocks, linear, shared } = this.#cta;
     clocks.acquire(warp, linear, released);
-    this.#cta.shared.learned([warp], this.#time);
-    this.#cta.shared.clockChanged(warp);
+    shared.learned([warp], this.#now());
+    shared.clockChanged(warp);
     const own = released.get(linear)?.[warp];
-    if (own !== undefined) met[warp] = Math.max(met[warp]!, own + 1);
+    if (own !== undefined) shared.lanesMetForDevice(warp, Math.max(shared.metForDevice(warp), own + 1));
   }
 
   #releaseTo(releases: Map<number, GridClock>, address: number, warp: number, what: 'fenced' | 'everything'): void {
@@ -830,6 +962,11 @@ export class RaceDetector {
   }
 }
 
+/** Whether a strong write of the kernel may release anything. */
+const mayRelease = ({ warpSites }: RunnableImage, accesses: readonly WatchedAccess[]): boolean =>
+  accesses.some(({ releases }) => releases === 'everything') ||
+  warpSites.some(({ instruction }) => synchronisationOf(instruction) === 'memory');
+
 const laneAddresses = (): LaneAddresses => ({
   addresses: new Int32Array(LANES),
   lanes: new Uint8Array(LANES),
@@ -844,6 +981,17 @@ const missingBetween = (earlier: EarlierAccess, warp: number): string =>
 /** The next lane, if it has the same address. */
 const otherLaneAt = (addresses: readonly number[], lanes: readonly number[], i: number): number =>
   addresses[i + 1] === addresses[i] ? lanes[i + 1]! : 0;
+
+/** Of atomics at one address, the first meets others, and the last stays. */
+const isBetweenEquals = (addresses: readonly number[], i: number): boolean =>
+  addresses[i] === addresses[i - 1] && addresses[i] === addresses[i + 1];
+
+/** An older value, until the next: no atomic and no element that may be older has more bytes. */
+function given({ words }: OlderValue): DataView {
+  for (let i = 0; i < words.length; i++) GIVEN.setInt32(i * 4, words[i]!, true);
+  return GIVEN;
+}
+const GIVEN = new DataView(new ArrayBuffer(64));
 
 const addressOf = (space: Space, address: number): bigint =>
   BigInt(address) | (space === 'global' ? BigInt(WINDOW.global) << 32n : 0n);

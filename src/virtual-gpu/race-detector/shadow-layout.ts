@@ -1,6 +1,6 @@
 /**
- * Layout of the memory in which a worker keeps what the race detector knows of shared memory: compiled code compares and notes the
- * usual accesses there, JavaScript all others. All figures in bytes.
+ * Layout of the memories in which a worker keeps what the race detector knows of shared and device memory: compiled code compares and
+ * notes the usual accesses there, JavaScript all others. All figures in bytes.
  */
 import { LANES } from '../layout.ts';
 
@@ -11,9 +11,32 @@ export const SHADOW = {
   /** Warps of a CTA, and from one array of a block to the next. */
   warps: 4,
   stride: 8,
-  /** By access group: address of its first {@link SHAPE}, or 0. */
+  /** Address of the {@link BLOCK} of the CTA that runs; and of its first warp among the owners of {@link CELL}. */
+  block: 12,
+  owner: 16,
+  /** The latest time of any warp; and that when the launch began. */
+  time: 20,
+  launchStart: 32,
+  /** Counts executions of groups and of requests, so that what lanes do by one of them is known to belong together. */
+  execution: 24,
+  /** Binary logarithm of a cell's bytes in device memory. */
+  deviceShift: 28,
+  /** By access group. Of shared memory: address of its first {@link SHAPE}, or 0. Of device memory: see {@link DEVICE_HEAD}. */
   heads: 1024,
 } as const;
+
+/** What the head of a group of accesses to device memory says, if it is not the address of its {@link ACCESS} list. */
+export const DEVICE_HEAD = {
+  /** The launch does not both read and write what it touches. */
+  unwatched: 0,
+  leftToJavaScript: 1,
+} as const;
+
+/**
+ * A list of a group's accesses to device memory: their number, then for each its distance from the address that the group records, its
+ * bytes, the number of the access × 32, and whether it writes.
+ */
+export const ACCESS = { list: 16, offset: 0, bytes: 4, where: 8, isWrite: 12, size: 16 } as const;
 
 /** For shapes of all groups; groups that find it full are left to JavaScript. */
 export const SHAPE_BYTES = 4 << 20;
@@ -25,12 +48,17 @@ export const BLOCK = {
   /** Not 0 after a strong access: then writes are left to JavaScript. */
   hasStrong: 4,
   states: 16,
-  stateBytes: 16,
-  arrays: 16 + LANES * 16,
+  stateBytes: 32,
+  /** By warp a row: for each warp, the time up to which its work happened before the current access of the row's warp. */
+  rows: 16 + LANES * 32,
+  arrays: 16 + LANES * 32 + LANES * LANES * 4,
 } as const;
 
-/** State of one warp: its time; the latest writes that are ordered before its reads, and before its writes; when its lanes met. */
-export const STATE = { time: 0, readsAfter: 4, writesAfter: 8, met: 12 } as const;
+/**
+ * State of one warp: its time; the latest writes that are ordered before its reads, and before its writes; when its lanes met; and when
+ * they did as far as device memory is concerned.
+ */
+export const STATE = { time: 0, readsAfter: 4, writesAfter: 8, met: 12, metForDevice: 16 } as const;
 
 /**
  * Arrays of a block. Each cell's last plain write: time, {@link META}, access × 32 + lane; one bit for each warp that has read the cell
@@ -64,6 +92,30 @@ export const PHASE_FLAGS = {
 
 /** A step: distance of its first cell from that of the first active lane, in bytes of an array; what is noted; the cells touched. */
 export const STEP = { delta: 0, where: 16, meta: 32, mask: 48, bytes: 64 } as const;
+
+/**
+ * A cell of device memory that one warp alone has accessed in this launch, by plain accesses: the warp (its CTA's linear index × 32 + warp,
+ * plus 1; or {@link SHARED_CELL}), then of its last write and of its last read the time, the execution and access × 32 + lane. Times up to
+ * the launch's start: none. A read may be older than the write.
+ */
+export const CELL = { owner: 0, writeTime: 4, writeExecution: 8, writeWhere: 12, bytes: 16 } as const;
+export const CELL_READ = { time: 0, execution: 4, where: 8 } as const;
+
+/** Owner of a cell of which JavaScript keeps what is known. */
+export const SHARED_CELL = -1;
+
+/**
+ * A page of device memory: whether any cell has been read; then its cells, what is known of their reads, and the contents after the last
+ * write. Pages' addresses, or 0, are at the beginning of the memory.
+ */
+export const CELL_PAGE = {
+  cells: 4096,
+  hasReads: 0,
+  writes: 64,
+  reads: 64 + 4096 * CELL.bytes,
+  values: 64 + 2 * 4096 * CELL.bytes,
+  bytes: 64 + 4096 * (2 * CELL.bytes + 16),
+} as const;
 
 export const cellsOf = (bytes: number, unitBytes: number): number => Math.ceil(bytes / unitBytes);
 

@@ -30,6 +30,28 @@ export interface RacingLane {
   earlier: EarlierAccess;
 }
 
+/** An access to a cell. */
+export interface AccessOfCell {
+  readonly warp: number;
+  readonly time: number;
+  readonly where: number;
+}
+
+export interface ReaderOfCell extends AccessOfCell {
+  /** It has read the cell by a strong access since its last strong write. */
+  readonly hasSeenStrong: boolean;
+}
+
+/** What is known of a cell: its last plain write and whether several warps agree on it, its last strong write, readers since the former. */
+export interface SharedCell {
+  readonly write: AccessOfCell | undefined;
+  readonly isAgreed: boolean;
+  readonly strong: AccessOfCell | undefined;
+  readonly readers: readonly ReaderOfCell[];
+  /** After the last write. */
+  readonly contents: Words;
+}
+
 /**
  * The last writer of each cell of a CTA's shared memory, and its readers since. A cell is as large as the kernel's smallest
  * access. Times only grow from CTA to CTA, so entries of earlier CTAs count as empty. Compiled code notes the usual accesses in the same
@@ -38,7 +60,6 @@ export interface RacingLane {
 export class SharedShadow {
   readonly #warps: number;
   readonly #shift: number;
-  /** Row w: for each warp, the time up to which its work happened before the current access of warp w. */
   readonly #rows: Int32Array;
   /** Address of its block in the shadow memory. */
   readonly block: number;
@@ -63,10 +84,9 @@ export class SharedShadow {
   readonly #memory: Words;
   readonly #values: Words;
   readonly #wordsPerCell: number;
-  /** By warp: when its lanes met last. And by cell: whether several lanes made the last strong write. */
-  readonly #met: Int32Array;
   /** By warp: everything in the CTA up to this time happened before what it does now. */
   readonly #known: Int32Array;
+  /** By cell: whether several lanes made the last strong write. */
   readonly #isStrongByMany: Uint8Array;
   /** Cells that another CTA of the cluster has written to. */
   #filled: Uint8Array | undefined;
@@ -112,7 +132,6 @@ export class SharedShadow {
     this.#strongWarp = new Uint8Array(cells);
     this.#strongWhere = new Int32Array(cells);
     this.#strongReaders = new Int32Array(cells);
-    this.#met = new Int32Array(warps);
     this.#known = new Int32Array(warps);
     this.#isStrongByMany = new Uint8Array(cells);
   }
@@ -124,9 +143,16 @@ export class SharedShadow {
     this.#words[BLOCK.hasStrong >> 2] = 0;
     this.#readers.fill(0);
     this.#strongReaders.fill(0);
-    this.#met.fill(start);
     this.#known.fill(start);
     this.#filled?.fill(0);
+    for (let warp = 0; warp < this.#warps; warp++) {
+      this.lanesMet(warp, start + 1);
+      this.lanesMetForDevice(warp, start + 1);
+    }
+  }
+
+  #state(warp: number, field: number): number {
+    return (BLOCK.states + warp * BLOCK.stateBytes + field) >> 2;
   }
 
   /**
@@ -147,12 +173,23 @@ export class SharedShadow {
   /** The clock of a warp has changed: compiled code compares with that. */
   clockChanged(warp: number): void {
     const known = this.#known[warp]!;
-    const met = Math.max(this.#met[warp]!, this.#start + 1);
-    const state = (BLOCK.states + warp * BLOCK.stateBytes) >> 2;
-    this.#words[state + (STATE.time >> 2)] = this.#rows[warp * (this.#warps + 1)]!;
-    this.#words[state + (STATE.readsAfter >> 2)] = Math.min(known, met - 1);
-    this.#words[state + (STATE.writesAfter >> 2)] = known;
-    this.#words[state + (STATE.met >> 2)] = met;
+    this.#words[this.#state(warp, STATE.time)] = this.#rows[warp * (this.#warps + 1)]!;
+    this.#words[this.#state(warp, STATE.readsAfter)] = Math.min(known, this.#met(warp) - 1);
+    this.#words[this.#state(warp, STATE.writesAfter)] = known;
+  }
+
+  /** When the lanes of a warp met last. */
+  #met(warp: number): number {
+    return this.#words[this.#state(warp, STATE.met)]!;
+  }
+
+  /** The same as far as device memory and that of other CTAs are concerned. */
+  metForDevice(warp: number): number {
+    return this.#words[this.#state(warp, STATE.metForDevice)]!;
+  }
+
+  lanesMetForDevice(warp: number, time: number): void {
+    this.#words[this.#state(warp, STATE.metForDevice)] = time;
   }
 
   /** Another CTA of the cluster has written there. */
@@ -163,7 +200,7 @@ export class SharedShadow {
 
   /** Lanes of the warp meet at this time of its clock: its accesses from now on are ordered after those before. */
   lanesMet(warp: number, time: number): void {
-    this.#met[warp] = time;
+    this.#words[this.#state(warp, STATE.met)] = time;
   }
 
   /** Whether the warp has made all of these plain reads since it last synchronised. Then they add nothing. */
@@ -203,7 +240,7 @@ export class SharedShadow {
     const own = warp * this.#cellsPerWarp;
     const time = rows[row + warp]!;
     const bit = 1 << warp;
-    const met = Math.max(this.#met[warp]!, start + 1);
+    const met = this.#met(warp);
     for (let i = 0; i < count; i++) {
       const address = (addresses[i]! + offset) >>> 0;
       const where = number * LANES + numbers[i]!;
@@ -252,7 +289,7 @@ export class SharedShadow {
     const others = ~(1 << warp);
     const own = warp * this.#cellsPerWarp;
     if (isStrong) this.#words[BLOCK.hasStrong >> 2] = 1;
-    const met = Math.max(this.#met[warp]!, start + 1);
+    const met = this.#met(warp);
     for (let i = 0; i < count; i++) {
       const address = (addresses[i]! + offset) >>> 0;
       const where = number * LANES + numbers[i]!;
@@ -291,6 +328,28 @@ export class SharedShadow {
       }
     }
     return undefined;
+  }
+
+  /** All that is known of a cell. */
+  look(cell: number): SharedCell {
+    const readers: ReaderOfCell[] = [];
+    for (let warp = 0; warp < this.#warps; warp++) {
+      if (((this.#readers[cell]! >>> warp) & 1) === 0) continue;
+      const at = warp * this.#cellsPerWarp + cell;
+      const hasSeenStrong = ((this.#strongReaders[cell]! >>> warp) & 1) !== 0;
+      readers.push({ warp, time: this.#readTime[at]!, where: this.#readWhere[at]!, hasSeenStrong });
+    }
+    const meta = this.#writeMeta[cell]!;
+    const write = { warp: meta & META.warp, time: this.#writeTime[cell]!, where: this.#writeWhere[cell]! };
+    const strong = { warp: this.#strongWarp[cell]!, time: this.#strongTime[cell]!, where: this.#strongWhere[cell]! };
+    const isThere = ({ time }: AccessOfCell): boolean => time > this.#start;
+    return {
+      write: isThere(write) ? write : undefined,
+      isAgreed: isThere(write) && (meta & META.agreed) !== 0,
+      strong: isThere(strong) ? strong : undefined,
+      readers,
+      contents: this.#values.subarray(cell * this.#wordsPerCell, (cell + 1) * this.#wordsPerCell),
+    };
   }
 
   /** Whether one lane made the cell's last plain write, and not that of `where`. */

@@ -1,8 +1,13 @@
 import { type GridClock, later, NOTHING_BEFORE, WarpClocks } from './clocks.ts';
 import { ClusterShadow } from './cluster-shadow.ts';
+import type { Accessor, LaneSurroundings } from './global-shadow.ts';
 import type { OlderValues } from './older-values.ts';
+import { BLOCK } from './shadow-layout.ts';
 import type { ShadowMemory } from './shadow-memory.ts';
 import { SharedShadow } from './shared-shadow.ts';
+
+/** A warp whose lanes are compared, too. */
+export type LaneAccessor = Accessor & { lanes: LaneSurroundings };
 
 /** What the race detector knows of a CTA that runs, beyond device memory. */
 export class WatchedCta {
@@ -10,8 +15,6 @@ export class WatchedCta {
   /** Each warp's clock now, and at its last fence. */
   readonly clocks: WarpClocks;
   readonly fenced: WarpClocks;
-  /** By warp: when its lanes met last, as far as device memory and that of other CTAs are concerned. */
-  readonly met: Int32Array;
   readonly shared: SharedShadow;
   /** The same beside what is sent to it, in a launch with clusters. */
   readonly across: ClusterShadow | undefined;
@@ -24,6 +27,9 @@ export class WatchedCta {
   readonly mbarriers = new Map<number, GridClock>();
   /** Time of the last `fence.proxy.async` of any thread. */
   proxyFence = 0;
+  /** Its warps, with the times of their last accesses: one object for each, since there are millions of accesses. */
+  readonly accessors: readonly Accessor[];
+  readonly laneAccessors: readonly LaneAccessor[];
 
   /** @param unitBytes the kernel's smallest access to shared memory. */
   constructor(
@@ -34,20 +40,28 @@ export class WatchedCta {
     older: OlderValues,
     hasClusters: boolean,
   ) {
-    this.clocks = new WarpClocks(warps);
+    const rows = new Int32Array(place.shadow.memory.buffer, place.block + BLOCK.rows, warps * warps);
+    this.clocks = new WarpClocks(warps, rows);
     this.fenced = new WarpClocks(warps);
-    this.met = new Int32Array(warps);
-    this.shared = new SharedShadow(warps, shared, unitBytes, this.clocks.rows, place);
-    this.across = hasClusters ? new ClusterShadow(warps, unitBytes) : undefined;
+    this.shared = new SharedShadow(warps, shared, unitBytes, rows, place);
+    this.across = hasClusters ? new ClusterShadow(warps, shared.length, unitBytes, this.shared) : undefined;
     this.older = older;
+    const accessor = (_: unknown, warp: number): Accessor => ({ cta: 0, warp, time: 0, clocks: this.clocks });
+    this.accessors = Array.from({ length: warps }, accessor);
+    this.laneAccessors = this.accessors.map((one) => ({ ...one, lanes: { met: 0, execution: 0, otherLane: 0 } }));
+  }
+
+  /** Now, of a warp. */
+  timeOf(warp: number): number {
+    return this.clocks.rows[warp * (this.accessors.length + 1)]!;
   }
 
   /** All times of the CTA lie after `time`. */
   begin(linear: number, time: number): void {
     this.linear = linear;
-    this.met.fill(time);
+    for (const one of [...this.accessors, ...this.laneAccessors]) one.cta = linear;
     this.shared.begin(time);
-    this.across?.begin();
+    this.across?.begin(linear);
     this.older.forget();
     this.releases.clear();
     this.arrived.clear();

@@ -211,7 +211,7 @@ export function performAtomic(context: WarpContext): void {
     const address = context.address(operands[first]!, lane);
     const place = context.resolve(address, space, size, true, lane, size);
     accesses.push({ lane, address, space: place.space });
-    if (context.watcher) {
+    if (context.watcher?.remembers(place.space)) {
       context.beforeStrongWrite(place, address, size);
       if (first > 0 && takesOlderValue(context, place, { address, lane, size, turn })) continue;
     }
@@ -236,7 +236,6 @@ function takesOlderValue(
     for (let at = 0; at < size; at++) if (COPY.getUint8(at) !== view.getUint8(offset + at)) return false;
     return true;
   };
-  const keeps = (bytes: Uint8Array): boolean =>
-    keepsAt(new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), 0);
+  const keeps = (contents: DataView): boolean => keepsAt(contents, 0);
   return keepsAt(place.view, place.offset) && context.olderValue(place, address, size, lane, keeps) !== undefined;
 }

@@ -19,6 +19,7 @@ import {
   WARPS,
   WINDOW,
 } from '../layout.ts';
+import { CellsOfOneWarp } from '../race-detector/cells-of-one-warp.ts';
 import type { AccessWatcher } from '../race-detector/quiet-watcher.ts';
 import { type OlderRead, RaceDetector, type UninitialisedRead } from '../race-detector/race-detector.ts';
 import { ShadowMemory } from '../race-detector/shadow-memory.ts';
@@ -141,6 +142,7 @@ export class CtaRunner {
   #sampler: AccessSampler | undefined;
   #watcher: AccessWatcher | undefined;
   readonly #shadow: ShadowMemory | undefined;
+  readonly #cells: CellsOfOneWarp | undefined;
   #tracer: WarpTracer | undefined;
   readonly #races: RaceDetector | undefined;
   #leftovers: Leftovers;
@@ -184,8 +186,9 @@ export class CtaRunner {
     this.#memory.reserve(WARPS);
     this.#counts = emptyCounts(image);
     this.#meetsInCluster = [...image.barriers.values()].some(isClusterWait);
-    this.#shadow = image.watching ? new ShadowMemory(image.groups.length) : undefined;
-    this.#races = this.#shadow && new RaceDetector(image, this.#memory, this.#shadow);
+    this.#shadow = image.watching ? new ShadowMemory(image.groups) : undefined;
+    this.#cells = image.watching ? new CellsOfOneWarp() : undefined;
+    this.#races = this.#shadow && this.#cells && new RaceDetector(image, this.#memory, this.#shadow, this.#cells);
   }
 
   /** What `image.wasm` imports. */
@@ -200,12 +203,12 @@ export class CtaRunner {
         patternMiss: (group: number, warp: number, masked: number) => this.#patterns!.miss(group, warp, masked !== 0),
         warpOperation: (site: number, warp: number, masked: number) => this.#warpOperation(site, warp, masked !== 0),
         samplesFull: () => this.#sampler!.makeRoom(),
-        ...(this.#shadow && { shadow: this.#shadow.memory }),
-        watchGroup: (group: number, warp: number, masked: number, phase: number) =>
-          this.#watcher!.group(group, warp, masked !== 0, phase),
+        ...(this.#shadow && { shadow: this.#shadow.memory, cells: this.#cells!.memory }),
+        newCellPage: (cell: number) => this.#cells!.newPage(cell),
+        watchGroup: (group: number, warp: number, masked: number, left: number) =>
+          this.#watcher!.group(group, warp, masked !== 0, left),
         watchUniform: (group: number, address: number, warp: number, masked: number, phase: number) =>
           this.#watcher!.uniformGroup(group, address, warp, masked !== 0, phase),
-        watchLanes: (warp: number) => this.#watcher!.lanesMeet(warp),
       },
     };
   }

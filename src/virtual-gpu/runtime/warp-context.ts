@@ -18,6 +18,7 @@ import {
   WARP,
   WINDOW,
 } from '../layout.ts';
+import type { BytesAt } from '../race-detector/older-values.ts';
 import type { AccessWatcher } from '../race-detector/quiet-watcher.ts';
 import { unsupported } from '../unsupported.ts';
 import type { ArrivedThreads } from './barriers.ts';
@@ -50,6 +51,23 @@ export function advance({ low, high }: Address, bytes: number): Address {
 }
 
 const ZERO: Address = { low: 0, high: 0 };
+
+/** What lies at the place at hand: one object, since a wait reads thousands of times. */
+const LATEST: { -readonly [Field in keyof BytesAt]: BytesAt[Field] } = {
+  view: new DataView(new ArrayBuffer(0)),
+  ...{ offset: 0, bytes: 0 },
+};
+
+/** Offset of a space's first byte in its view. */
+export const originOf = (space: string): number => (space === 'shared' ? SHARED : 0);
+
+/** Addresses of all lanes, in halves. */
+export interface LaneHalves {
+  readonly low: Uint32Array;
+  readonly high: Uint32Array;
+}
+
+export const laneHalves = (): LaneHalves => ({ low: new Uint32Array(LANES), high: new Uint32Array(LANES) });
 
 /** A loop, since it is asked for every lane of a copy. */
 function isWithin(ranges: readonly DeviceRange[], offset: number, bytes: number): boolean {
@@ -159,6 +177,8 @@ export class WarpContext {
   readonly #memory: PrivateMemory;
   readonly #bounds: BoundsChecker;
   readonly #site: number | undefined;
+  /** Device memory that the operation may touch. */
+  readonly #reachable: readonly DeviceRange[];
 
   /** @param site of the operation; absent where a barrier's operands are read. */
   constructor(
@@ -174,17 +194,13 @@ export class WarpContext {
     this.#memory = around.memory;
     this.#bounds = around.bounds;
     this.#site = site;
+    this.#reachable = site === undefined ? NOWHERE : around.bounds.rangesOfSite(site);
     this.copies = copies;
     this.instruction = instruction;
     this.warp = warp;
     this.operands = operandsOf(instruction);
     if (masked || instruction.guard) [this.lanes, this.bits] = this.#activeLanes(masked);
     else [this.lanes, this.bits] = [ALL_LANES, 0xffffffff];
-  }
-
-  /** Device memory that the operation may touch. */
-  get #reachable(): readonly DeviceRange[] {
-    return this.#site === undefined ? NOWHERE : this.#bounds.rangesOfSite(this.#site);
   }
 
   get arrived(): ArrivedThreads {
@@ -337,32 +353,50 @@ export class WarpContext {
     return result;
   }
 
-  bytesAt({ view, offset }: ResolvedAddress, bytes: number): Uint8Array {
-    return new Uint8Array(view.buffer, view.byteOffset + offset, bytes);
-  }
-
   /** Of a watched launch: a value that a strong read gives instead of the latest. */
   olderValue(
     place: ResolvedAddress,
     address: Address,
     bytes: number,
     lane: number,
-    suits?: (bytes: Uint8Array) => boolean,
-  ): Uint8Array | undefined {
-    const latest = this.bytesAt(place, bytes);
-    const read = { space: place.space, address: addressIn(place, address), lane, latest };
-    return this.watcher?.olderValue(this.#site!, this.warp, read, suits);
+    suits?: (contents: DataView) => boolean,
+  ): DataView | undefined {
+    const { space, view, offset } = place;
+    return this.#olderValue(space, addressIn(place, address), lane, view, offset, bytes, suits);
+  }
+
+  #olderValue(
+    space: string,
+    address: number,
+    lane: number,
+    view: DataView,
+    offset: number,
+    bytes: number,
+    suits?: (contents: DataView) => boolean,
+  ): DataView | undefined {
+    LATEST.view = view;
+    LATEST.offset = offset;
+    LATEST.bytes = bytes;
+    return this.watcher!.olderValue(this.#site!, this.warp, space, address, lane, LATEST, suits);
+  }
+
+  /** The same for a strong read that {@link areDirectLoads} has checked. */
+  olderDirectValue(space: string, address: number, bytes: number, lane: number): DataView | undefined {
+    return this.#olderValue(space, address, lane, this.viewOf(space), originOf(space) + address, bytes);
   }
 
   /** Where a strong read finds its value: at its place, or in a copy of what lay there earlier. */
   withOlderValue(place: ResolvedAddress, address: Address, bytes: number, lane: number): ResolvedAddress {
     const older = this.olderValue(place, address, bytes, lane);
-    return older ? { ...place, view: new DataView(older.slice().buffer), offset: 0 } : place;
+    return older ? { ...place, view: older, offset: 0 } : place;
   }
 
   /** Of a watched launch: a lane is about to write by a strong access. */
   beforeStrongWrite(place: ResolvedAddress, address: Address, bytes: number): void {
-    this.watcher?.beforeWrite(place.space, addressIn(place, address), this.bytesAt(place, bytes));
+    const { watcher } = this;
+    if (!watcher?.remembers(place.space)) return;
+    const { space, view, offset } = place;
+    watcher.beforeWrite(space, addressIn(place, address), { view, offset, bytes });
   }
 
   /** Reports uncounted requests to the race detector. */
@@ -583,6 +617,14 @@ export class WarpContext {
     for (let lane = 0; lane < LANES; lane++) to[start + lane] = values[first + lane]!;
   }
 
+  /** As {@link setDouble}, in halves. */
+  setHalves(operand: PtxOperand, lane: number, low: number, high: number): void {
+    if (operand.kind !== 'register') return;
+    const at = (this.warp + this.#register(operand.name).offset + lane * 8) >> 2;
+    this.#memory.u32[at] = low;
+    this.#memory.u32[at + 1] = high;
+  }
+
   setDouble(operand: PtxOperand, lane: number, value: bigint): void {
     if (operand.kind !== 'register') return;
     const { offset } = this.#register(operand.name);
@@ -627,26 +669,26 @@ export class WarpContext {
     return advance({ low: u32[at]!, high: u32[at + 1]! }, Number(offset));
   }
 
-  /** As {@link address}, of all lanes: the halves of each. */
-  addresses(operand: PtxOperand): { low: Uint32Array; high: Uint32Array } {
-    const [low, high] = [new Uint32Array(LANES), new Uint32Array(LANES)];
+  /** As {@link address}, of all lanes that take part: the halves of each. */
+  addresses(operand: PtxOperand, into: LaneHalves = laneHalves()): LaneHalves {
+    const { low, high } = into;
     const base = operand.kind === 'address' ? operand.base : null;
     const register = base?.kind === 'register' ? this.#register(base.name) : undefined;
     if (operand.kind !== 'address' || !register) {
-      for (let lane = 0; lane < LANES; lane++) ({ low: low[lane], high: high[lane] } = this.address(operand, lane));
-      return { low, high };
+      for (const lane of this.lanes) ({ low: low[lane], high: high[lane] } = this.address(operand, lane));
+      return into;
     }
     const words = register.kind === 'double-word' ? 2 : 1;
     const { u32 } = this.#memory;
     const displacement = Number(operand.offset);
-    let at = (this.warp + register.offset) >> 2;
-    for (let lane = 0; lane < LANES; lane++) {
+    const first = (this.warp + register.offset) >> 2;
+    for (const lane of this.lanes) {
+      const at = register.uniform ? first : first + lane * words;
       const sum = u32[at]! + displacement;
       low[lane] = sum; // Typed arrays keep it modulo 2^32.
-      high[lane] = (words === 2 ? u32[at + 1]! : 0) + Math.floor(sum / TWO_TO_32);
-      if (!register.uniform) at += words;
+      high[lane] = (words === 2 ? u32[at + 1]! : 0) + (sum >= TWO_TO_32 ? 1 : sum < 0 ? -1 : 0);
     }
-    return { low, high };
+    return into;
   }
 
   /** @throws as {@link resolve}, for a store to shared memory. */
@@ -660,6 +702,26 @@ export class WarpContext {
     if (high === WINDOW.global && low % bytes === 0 && isWithin(this.#reachable, low, bytes))
       this.#around.reads?.mark(low, readBytes);
     else this.resolve({ low, high }, 'global', bytes, false, lane, readBytes);
+  }
+
+  /** Whether all lanes load what the operation may touch, in device memory or the own shared memory, and no bytes that are read are counted. */
+  areDirectLoads({ low, high }: LaneHalves, space: string, bytes: number): boolean {
+    if (this.#around.reads || (space !== 'global' && space !== 'shared')) return false;
+    const { shared } = this.#bounds.limits;
+    for (const lane of this.lanes) {
+      const at = low[lane]!;
+      const isInside =
+        space === 'global'
+          ? high[lane] === WINDOW.global && isWithin(this.#reachable, at, bytes)
+          : at + bytes <= shared;
+      if (!isInside || at % bytes !== 0) return false;
+    }
+    return true;
+  }
+
+  /** Where loads from a space find their bytes. */
+  viewOf(space: string): DataView {
+    return space === 'global' ? this.#around.device : this.#memory.view;
   }
 
   /** @throws as {@link resolve}, for a stretch of device memory that need not be aligned. */

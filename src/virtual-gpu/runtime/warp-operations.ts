@@ -16,7 +16,7 @@ import { matrixMultiply } from './matrix-multiply.ts';
 import { mbarrierOperation } from './mbarriers/operations.ts';
 import { failAssertion, print } from './printing/print.ts';
 import { scalarOperation } from './scalar-operations.ts';
-import type { Address, WarpContext } from './warp-context.ts';
+import { type Address, laneHalves, originOf, type WarpContext } from './warp-context.ts';
 import { warpgroupMultiply } from './warpgroups/multiply.ts';
 
 export type WarpOperation = (context: WarpContext) => void;
@@ -115,17 +115,15 @@ function trap(context: WarpContext): void {
   });
 }
 
-/** Reads an element of a memory access into a register, extending signed types. */
-function readElement(view: DataView, offset: number, type: string): number | bigint {
+/** An element of up to four bytes as a register holds it: signed types are extended, but for those of two bytes. */
+function readElement(view: DataView, offset: number, type: string): number {
   switch (sizeOfPtxType(type)) {
     case 1:
       return type === 's8' ? view.getInt8(offset) : view.getUint8(offset);
     case 2:
-      return type === 's16' ? view.getInt16(offset, true) : view.getUint16(offset, true);
-    case 4:
-      return view.getInt32(offset, true);
+      return view.getUint16(offset, true);
     default:
-      return view.getBigUint64(offset, true);
+      return view.getInt32(offset, true);
   }
 }
 
@@ -169,30 +167,67 @@ function accessFormOf(instruction: PtxInstruction): AccessForm {
   return form;
 }
 
+/** Addresses of the load, or store, at hand: one object, since there may be thousands of a wait. */
+const [LOADS, STORES] = [laneHalves(), laneHalves()];
+
 /** Loads and stores through generic addresses, which may point to different spaces in different lanes. */
 function genericLoad(context: WarpContext): void {
   const { instruction, operands, lanes, watcher } = context;
-  const { type, count, size, space, isStrong } = accessFormOf(instruction);
-  const { low, high } = context.addresses(operands[count]!);
+  const form = accessFormOf(instruction);
+  const { count, space, isStrong } = form;
+  const bytes = form.size * count;
+  const addresses = context.addresses(operands[count]!, LOADS);
+  if (context.areDirectLoads(addresses, space, bytes)) {
+    loadDirectly(context, form, addresses.low, bytes);
+    return;
+  }
   const accesses: { lane: number; address: Address; space: string }[] = [];
   for (const lane of lanes) {
-    const address = { low: low[lane]!, high: high[lane]! };
-    const place = context.resolve(address, space, size * count, false, lane);
-    const { view, offset } = watcher && isStrong ? context.withOlderValue(place, address, size * count, lane) : place;
-    for (let element = 0; element < count; element++) {
-      const value = readElement(view, offset + element * size, type);
-      if (typeof value === 'bigint') context.setDouble(operands[element]!, lane, value);
-      else context.setWord(operands[element]!, lane, size === 2 ? value & 0xffff : value);
-    }
+    const address = { low: addresses.low[lane]!, high: addresses.high[lane]! };
+    const place = context.resolve(address, space, bytes, false, lane);
+    const { view, offset } = watcher && isStrong ? context.withOlderValue(place, address, bytes, lane) : place;
+    loadElements(context, form, view, offset, lane);
     if (context.listens) accesses.push({ lane, address, space: place.space });
   }
-  context.countRequest(accesses, size * count, 'load');
+  context.countRequest(accesses, bytes, 'load');
+}
+
+/** The same where all places have been checked: a wait for others reads thousands of times. */
+function loadDirectly(context: WarpContext, form: AccessForm, addresses: Uint32Array, bytes: number): void {
+  const { lanes, watcher } = context;
+  const space = form.space as 'global' | 'shared';
+  const [view, origin] = [context.viewOf(space), originOf(space)];
+  const mayBeOlder = form.isStrong && watcher?.remembers(space) === true;
+  const read: number[] = [];
+  for (const lane of lanes) {
+    const address = addresses[lane]!;
+    read.push(address);
+    const older = mayBeOlder ? context.olderDirectValue(space, address, bytes, lane) : undefined;
+    if (older) loadElements(context, form, older, 0, lane);
+    else loadElements(context, form, view, origin + address, lane);
+  }
+  context.countRequestIn(space, read, lanes, bytes, 'load');
+}
+
+function loadElements(
+  context: WarpContext,
+  { type, count, size }: AccessForm,
+  view: DataView,
+  offset: number,
+  lane: number,
+): void {
+  for (let element = 0; element < count; element++) {
+    const at = offset + element * size;
+    const to = context.operands[element]!;
+    if (size === 8) context.setHalves(to, lane, view.getUint32(at, true), view.getUint32(at + 4, true));
+    else context.setWord(to, lane, readElement(view, at, type));
+  }
 }
 
 function genericStore(context: WarpContext): void {
   const { instruction, operands, lanes, watcher } = context;
   const { type, count, size, space, isStrong } = accessFormOf(instruction);
-  const { low, high } = context.addresses(operands[0]!);
+  const { low, high } = context.addresses(operands[0]!, STORES);
   const accesses: { lane: number; address: Address; space: string }[] = [];
   for (const lane of lanes) {
     const address = { low: low[lane]!, high: high[lane]! };

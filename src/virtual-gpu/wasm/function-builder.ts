@@ -8,7 +8,7 @@ export const VALUE_TYPE: Record<ValueType, number> = { i32: 0x7f, i64: 0x7e, v12
 export type Local = number;
 
 /** Which of the module's memories an access goes to. */
-export type MemoryIndex = 0 | 1 | 2 | 3;
+export type MemoryIndex = 0 | 1 | 2 | 3 | 4;
 
 const BLOCK_VOID = 0x40;
 

@@ -1,3 +1,4 @@
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { inProcess } from '../../../src/core/call-reference.ts';
 import type { EvaluationRequest } from '../../../src/core/evaluation.ts';
@@ -5,6 +6,7 @@ import type { GpuState } from '../../../src/core/measurement.ts';
 import { createLiveEvaluator } from '../../../src/evaluation/live-evaluator.ts';
 import { DECLARED } from '../../../src/evaluation/oracle/check.ts';
 import { createExpectationCache } from '../../../src/evaluation/oracle/expectation-cache.ts';
+import type { DeviceReference } from '../../../src/evaluation/oracle/expectations.ts';
 import { createFakeDevice, type FakeKernel, type FakeLaunch } from '../../support/fake-device.ts';
 import { createFakeToolchain } from '../../support/fake-toolchain.ts';
 import { type MeasuringOptions, withMeasuring } from '../../support/measuring-device.ts';
@@ -123,6 +125,40 @@ describe('an honest kernel', () => {
     expect(summary).toMatchObject({ sampleCount: 3 * blocks.length, blockCount: blocks.length });
     expect(checkedSlotCount).toBe(1);
     expect(eagerNs).toBe(SEQUENCE_NS + 1300);
+  });
+
+  it('is compared with the reference beside what it was timed beside', async () => {
+    let [now, most, isReady, timedTooEarly] = [0, 0, false, false];
+    const deviceReference: DeviceReference = {
+      // Until after the verification.
+      async prepare() {
+        await sleep(2000);
+        isReady = true;
+      },
+      run: async () => {
+        now += 1;
+        most = Math.max(most, now);
+        await setImmediate();
+        now -= 1;
+        return undefined;
+      },
+      close: async () => {},
+    };
+    const device = withMeasuring(createFakeDevice({ kernel: honest }), { sequenceNs: () => SEQUENCE_NS });
+    const instruments = { deviceReference };
+    const evaluator = createLiveEvaluator({ device, toolchain: createFakeToolchain(), oracle, instruments, secret: 1 });
+    const against = [{ name: 'best', candidate: toyCandidate() }];
+    const { status, baselines, timing } = await evaluator.evaluate({
+      ...{ problem: toy, candidate: toyCandidate(), workload: toyWorkload, seed: 1, against },
+      blocks: 2,
+      onStage: ({ stage }) => {
+        if (stage === 'time') timedTooEarly = !isReady;
+      },
+    });
+    expect(status).toBe('passed');
+    expect([timing!.measurement, baselines![0]!.measurement].map((each) => each!.checkedSlotCount)).toEqual([2, 2]);
+    expect(most).toBe(2);
+    expect(timedTooEarly, 'timed while the reference was being loaded').toBe(false);
   });
 
   it('whose launches are long is warmed up once, and sampled without a replay that does not count', async () => {

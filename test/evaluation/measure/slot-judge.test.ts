@@ -70,6 +70,9 @@ describe('slots compared with the oracle', () => {
     expect(verdict).toBe(
       await createSlotJudge({ problem, dimensions }).whole({ inputs, outputs: await outputsOff(0.5) }),
     );
+    // The next slot needs them at once.
+    expect(await judge.whole({ inputs, outputs: await outputsOff(0) })).toBeUndefined();
+    expect(runs).toEqual([false, true, true]);
   });
 });
 
@@ -169,7 +172,9 @@ describe('parts of a slot', () => {
     const opened = await contender.openBlock(ring, 1, comparesSlot, { cuts: [1], sampleCount: 5 });
     if (!opened.ok) throw new Error(opened.reason);
     for (let sample = 0; sample < 5; sample++) await opened.block.sample(sample);
-    expect(await opened.block.close()).toEqual({ ok: true });
+    const closed = await opened.block.close();
+    if (!closed.ok) throw new Error(closed.reason);
+    expect(await closed.judge!()).toEqual({ ok: true });
     expect(compared).toEqual(wanted);
   });
 });

@@ -81,6 +81,8 @@ describe('the device reference of attention', () => {
     });
     const reference = createDeviceReference({ device: failing, toolchain: await createClangToolchain() });
     const request = { problem, dimensions, inputs: inputs.bytes };
+    await reference.prepare!(problem);
+    expect(loads).toBe(1);
     await expect(reference.run(request)).rejects.toThrow('too slow, once');
     expect((await reference.run(request))!.oracle.O).toBeDefined();
     expect(loads).toBe(2);

@@ -62,7 +62,7 @@ describe('inputs in variants', () => {
   });
 
   it('make every so many elements small whole numbers, in stretches', () => {
-    const strided = of(norm, 'secret:samples').at(-1)!;
+    const strided = of(norm, 'secret:samples')[2]!;
     const values = drawn(norm, 'X', strided);
     const stride = values.findIndex((value, i) => i > 0 && Number.isInteger(value));
     expect([2, 4, 8, 16, 32]).toContain(stride);
@@ -170,6 +170,23 @@ describe('inputs in variants', () => {
     expect(parts.slice(0, 8).every((value) => value < -6) && parts.slice(8).every((value) => value > -2)).toBe(true);
     const ranged = problemOf({ X: input(['R', 'N'], { scaling: false }) }, { kind: 'ulp', maximumUlps: 8 });
     expect(of(ranged, 'secret:depths')).toEqual([]);
+  });
+
+  it('give copies that differ at a few places: slices, rows of a tile, parts of a vector', () => {
+    const product = problemOf({ X: input(['R', 'N']), v: input(['N']) }, { kind: 'exact' });
+    const [slices, rows, parts] = of(product, 'secret:copies') as [string, string, string];
+    const own = (values: number[], source: (i: number) => number): number =>
+      values.filter((value, i) => value !== values[source(i)]).length;
+    const slicesOwn = own(drawn(product, 'X', slices), (i) => i % 16);
+    expect(slicesOwn).toBeGreaterThan(0);
+    expect(slicesOwn).toBeLessThan(16);
+    const rowsOwn = own(drawn(product, 'X', rows), (i) => i % 16);
+    expect(rowsOwn % 16).toBe(0);
+    expect(rowsOwn).toBeLessThan(7 * 16);
+    expect(new Set(drawn(product, 'v', parts)).size).toBeLessThan(8);
+    // Equal terms of one sum round alike.
+    const calibrated = problemOf({ X: input(['R', 'N']) }, { kind: 'calibrated' } as ProblemFile['comparison']);
+    expect(drawn(calibrated, 'X', rows)).toEqual(Array.from({ length: 128 }, (_, i) => Math.sin(i + 1)));
   });
 
   it('give decimals of one or two digits', () => {

@@ -43,13 +43,16 @@ const SASS = 'IMAD.MOV.U32';
 let folder: string;
 let store: ContentStore;
 let printed: CompiledCode[];
+/** How often the kernel had been timed when its code was printed. */
+let timedWhenPrinted: number;
+let timedCount: number;
 let compileCount: number;
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'warpsmith-keeping-'));
   store = openContentStore(join(folder, 'objects'));
   printed = [];
-  compileCount = 0;
+  [compileCount, timedCount] = [0, 0];
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -65,7 +68,12 @@ interface Setting {
 
 const evaluate = async (setting: Setting = {}): Promise<Evaluation> => {
   const { kernel = honest, disassembly = { ptx: PTX, sass: SASS, notes: [] }, isCubin = false } = setting;
-  const device = withMeasuring(createFakeDevice({ kernel }), { sequenceNs: () => 20_000 });
+  const device = withMeasuring(createFakeDevice({ kernel }), {
+    sequenceNs: () => {
+      timedCount += 1;
+      return 20_000;
+    },
+  });
   const fake = createFakeToolchain(undefined, PTX);
   const toolchain: typeof fake = {
     ...fake,
@@ -95,6 +103,7 @@ const evaluate = async (setting: Setting = {}): Promise<Evaluation> => {
         );
   const disassemble = async (code: CompiledCode) => {
     printed.push(code);
+    timedWhenPrinted = timedCount;
     return disassembly;
   };
   const { architecture } = device.spec;
@@ -130,6 +139,8 @@ describe('an evaluation that is to keep', () => {
     expect(stored(artifacts?.sass)).toBe(SASS);
     expect(artifacts!.notes).toBeUndefined();
     expect(printed.map(({ kind }) => kind)).toEqual([isCubin ? 'cubin' : 'ptx']);
+    // A tool prints it meanwhile.
+    expect(timedWhenPrinted).toBeLessThan(timedCount);
   });
 
   it('machine code where nothing prints it: why it is missing', async () => {

@@ -76,6 +76,17 @@ describe('who wrote the first wrong element', () => {
     expect(printMarkdown(evaluationDocument(evaluation))).toContain(before);
   }, 60_000);
 
+  it('is told with the race, where that came out in a run that does not look for any', async () => {
+    const { status, reason, failedCheck } = await judge([
+      STORE,
+      'y[row] = sum;\n  if (rows == 300 && row % 16 == 3) y[row - 1] = 0;',
+    ]);
+    expect([status, failedCheck]).toEqual(['wrong', expect.stringContaining('rows=300, columns=8')]);
+    expect(reason).toMatch(
+      /wanted .*; race: a global write of 4 bytes and a write of thread \(2, 0, 0\) at kernel\.cu:12 have no __syncwarp/,
+    );
+  }, 60_000);
+
   it('costs one run where an element is wrong, and nothing elsewhere', async () => {
     const run = vi.spyOn(session.device as Device, 'run');
     const evaluation = await judge();

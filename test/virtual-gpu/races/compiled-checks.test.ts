@@ -3,18 +3,29 @@ import { parsePtx } from '../../../src/ptx/parse.ts';
 import { mulberry32 } from '../../../src/stats/random.ts';
 import { compileKernel } from '../../../src/virtual-gpu/compile-kernel.ts';
 import type { KernelImage } from '../../../src/virtual-gpu/kernel-image.ts';
+import { DEVICE_START, WINDOW } from '../../../src/virtual-gpu/layout.ts';
 import { CtaRunner } from '../../../src/virtual-gpu/runtime/cta-runner.ts';
 import { KernelFault } from '../../../src/virtual-gpu/runtime/fault.ts';
 import { WriteMap } from '../../../src/virtual-gpu/runtime/write-map.ts';
 
 /**
- * Compiled code notes most accesses to shared memory, JavaScript the others. Random kernels must come out the same when JavaScript notes
- * all of them: the same fault, with the same two accesses, or none, and the same first read of what nobody wrote.
+ * Compiled code notes most accesses to shared and device memory, JavaScript the others. Random kernels must come out the same when
+ * JavaScript notes all of them: the same fault, with the same two accesses, or none, and the same first read of what nobody wrote.
  */
 const WARPS = 3;
 const THREADS = WARPS * 32;
 const ROUNDS = 6;
-const SHARED_BYTES = 4096;
+/** Of shared memory, and of each CTA's part of the buffer. */
+const BYTES = 4096;
+const CTAS = 3;
+const BUFFER = { name: 'y', start: DEVICE_START, bytes: CTAS * BYTES };
+const SPACES = ['shared', 'global'] as const;
+type Space = (typeof SPACES)[number];
+/** In device memory its place in the buffer is added: see `randomKernel`. */
+const PLACES: Readonly<Record<Space, { register: string; from: string }>> = {
+  shared: { register: '%r9', from: '' },
+  global: { register: '%rd2', from: 'cvt.u64.u32 %rd2, %r9; add.u64 %rd2, %rd2, %rd1;' },
+};
 
 interface Outcome {
   readonly fault: string | undefined;
@@ -38,19 +49,26 @@ const ADDRESSES: readonly string[] = [
   'mov.u32 %r9, 512;',
 ];
 
+/** Share of the accesses of kernels without a fault. In device memory JavaScript compares those of several warps. */
+const MOST_TOLD: Readonly<Record<Space, number>> = { shared: 0.5, global: 0.75 };
+
 type Draw = (bound: number) => number;
 
-/** An access. What several warps store may be the same for all: that is no race. */
-function access(draw: Draw): string {
+/** An access, now and then an atomic one. What several warps store may be the same for all: that is no race. */
+function access(draw: Draw, space: Space): string {
   const isOneOf = (parts: number): boolean => draw(parts) === 0;
   const address = ADDRESSES[draw(ADDRESSES.length)]!;
   const guard = isOneOf(4) ? '@%p1 ' : '';
   const isWide = address === WIDE && isOneOf(2);
-  const place = `[%r9+${draw(3) * 16}]`;
-  const load = isWide ? `ld.shared.v4.u32 {%r4, %r5, %r6, %r7}, ${place};` : `ld.shared.u32 %r4, ${place};`;
+  const { register, from } = PLACES[space];
+  const place = `[${register}+${draw(3) * 16}]`;
+  const load = isWide ? `ld.${space}.v4.u32 {%r4, %r5, %r6, %r7}, ${place};` : `ld.${space}.u32 %r4, ${place};`;
   const value = ['%r1', '%r2', '%r4', '7'][draw(4)]!;
-  const store = isWide ? `st.shared.v4.u32 ${place}, {%r4, %r5, ${value}, %r7};` : `st.shared.u32 ${place}, ${value};`;
-  return `${address}\n${guard}${isOneOf(3) ? store : load}`;
+  const store = isWide
+    ? `st.${space}.v4.u32 ${place}, {%r4, %r5, ${value}, %r7};`
+    : `st.${space}.u32 ${place}, ${value};`;
+  const add = `red.${space}.add.u32 ${place}, ${value};`;
+  return `${address}${from}\n${guard}${isOneOf(3) ? store : isOneOf(12) ? add : load}`;
 }
 
 /** What orders accesses: perhaps only in the first rounds, when compiled code has not seen them often. */
@@ -60,25 +78,33 @@ function meeting(draw: Draw, label: string): string {
 }
 
 /** @param unit a byte is accessed, too, so that cells are smaller than what most accesses touch. */
-function randomKernel(seed: number): string {
+function randomKernel(seed: number, space: Space): string {
   const random = mulberry32(seed);
   const draw: Draw = (bound) => Math.floor(random() * bound);
   const isOrdered = draw(4) > 0;
   const body = Array.from({ length: 3 + draw(6) }, (_, i) => [
-    access(draw),
+    access(draw, space),
     ...(isOrdered || draw(2) === 0 ? [meeting(draw, `MET${i}`)] : []),
   ]).flat();
-  const unit = ['', 'ld.shared.u8 %r4, [%r3];', 'ld.shared.u16 %r4, [%r3];'][draw(3)]!;
+  const { register, from } = PLACES[space];
+  const own = `mov.u32 %r9, %r3; ${from}`;
+  const unit = ['', `${own} ld.${space}.u8 %r4, [${register}];`, `${own} ld.${space}.u16 %r4, [${register}];`][
+    draw(3)
+  ]!;
   const filled = Array.from(
-    { length: draw(5) === 0 ? 2 : 10 },
-    (_, i) => `st.shared.u32 [%r3+${i * THREADS * 4}], %r1;`,
+    { length: draw(3) === 0 ? 1 : 10 },
+    (_, i) => `st.${space}.u32 [${register}+${i * THREADS * 4}], %r1;`,
   );
+  // CTAs that share a part race.
+  const partBytes = draw(8) === 0 ? 0 : BYTES;
   return [
     '.version 8.0\n.target sm_89\n.address_size 64',
-    `.visible .entry random() {\n.reg .b32 %r<10>; .reg .pred %p<4>;`,
+    `.visible .entry random(.param .u64 y) {\n.reg .b32 %r<10>; .reg .b64 %rd<3>; .reg .pred %p<4>;`,
+    `ld.param.u64 %rd1, [y]; mov.u32 %r9, %ctaid.x; mul.wide.u32 %rd2, %r9, ${partBytes}; add.u64 %rd1, %rd1, %rd2;`,
     'mov.u32 %r1, %tid.x; shl.b32 %r3, %r1, 2; mov.u32 %r2, 0; setp.lt.u32 %p1, %r1, 40;',
     'mov.u32 %r4, 0; mov.u32 %r5, 1; mov.u32 %r6, 2; mov.u32 %r7, 3;',
-    ...filled,
+    own,
+    ...(space === 'global' && draw(2) === 0 ? [] : filled),
     'bar.sync 0;',
     unit,
     `ROUND:\nsetp.ge.u32 %p2, %r2, ${ROUNDS / 2};`,
@@ -89,6 +115,7 @@ function randomKernel(seed: number): string {
 
 function run(image: KernelImage, watchesSlowly: boolean, orderSeed: number): Outcome {
   const device = new WebAssembly.Memory({ initial: 4, maximum: 4, shared: true });
+  const parameters = new Uint8Array(BigUint64Array.of((BigInt(WINDOW.global) << 32n) | BigInt(BUFFER.start)).buffer);
   const runner = new CtaRunner(image, device, new WriteMap());
   const { env } = runner.imports as { env: Record<string, WebAssembly.ImportValue> };
   let told = 0;
@@ -104,13 +131,13 @@ function run(image: KernelImage, watchesSlowly: boolean, orderSeed: number): Out
   runner.attach(new WebAssembly.Instance(new WebAssembly.Module(image.wasm), { env: { ...env, ...telling } }));
   runner.begin({
     ...{
-      grid: [3, 1, 1],
+      grid: [CTAS, 1, 1],
       cluster: [1, 1, 1],
       hasClusters: false,
       block: [THREADS, 1, 1],
-      dynamicSharedBytes: SHARED_BYTES,
+      dynamicSharedBytes: BYTES,
     },
-    ...{ parameters: new Uint8Array(), ranges: [], rangesByName: {}, orderSeed, instructionsPerCta: 1e6 },
+    ...{ parameters, ranges: [BUFFER], rangesByName: { y: [0] }, orderSeed, instructionsPerCta: 1e6 },
     ...{
       deviceBytes: 4 * 65536,
       smCount: 2,
@@ -122,7 +149,7 @@ function run(image: KernelImage, watchesSlowly: boolean, orderSeed: number): Out
   });
   let fault: string | undefined;
   try {
-    for (let cta = 0; cta < 3; cta++) runner.runCluster(cta);
+    for (let cta = 0; cta < CTAS; cta++) runner.runCluster(cta);
   } catch (error) {
     if (!(error instanceof KernelFault)) throw error;
     fault = `${error.message} ${error.instruction?.ptxLine} ${error.lane} ${error.address} in ${error.cta}`;
@@ -132,11 +159,11 @@ function run(image: KernelImage, watchesSlowly: boolean, orderSeed: number): Out
   return { fault, uninitialised, told };
 }
 
-describe('compiled code and JavaScript find the same', () => {
+describe.each(SPACES)('of %s memory compiled code and JavaScript find the same', (space) => {
   const outcomes: Outcome[] = [];
 
   it.each(Array.from({ length: 60 }, (_, i) => i))('in random kernel %i', (seed) => {
-    const module = parsePtx(randomKernel(seed));
+    const module = parsePtx(randomKernel(seed, space));
     const image = compileKernel({
       ...{ module, functionName: 'random', globals: new Map(), counting: false, watching: true },
       fusedMultiplyAdd: true,
@@ -155,7 +182,8 @@ describe('compiled code and JavaScript find the same', () => {
       list.filter(({ fault }) => fault === undefined).reduce((sum, one) => sum + one.told, 0);
     expect(quick.filter(({ fault }) => fault !== undefined).length).toBeGreaterThan(10);
     expect(quick.filter(({ fault }) => fault === undefined).length).toBeGreaterThan(10);
-    expect(quick.filter(({ uninitialised }) => uninitialised !== undefined).length).toBeGreaterThan(2);
-    expect(told(quick)).toBeLessThan(told(slow) / 2);
+    if (space === 'shared')
+      expect(quick.filter(({ uninitialised }) => uninitialised !== undefined).length).toBeGreaterThan(2);
+    expect(told(quick)).toBeLessThan(told(slow) * MOST_TOLD[space]);
   });
 });

@@ -1,12 +1,12 @@
 import type { LaunchCounters } from '../../../core/counters.ts';
 import type { Evaluation } from '../../../core/evaluation.ts';
 import type { Finding } from '../../../core/finding.ts';
-import type { CountersSource, ProfileLevel } from '../../../core/profile.ts';
+import type { CountersSource } from '../../../core/profile.ts';
 import { sumCounters } from '../../../core/sum-counters.ts';
 import { diagnoseWhole } from '../../../diagnosis/diagnose.ts';
 import { DECLARED } from '../../oracle/check.ts';
 import { hasHalfPrecisionMatrixWork } from '../half-precision-matrix-work.ts';
-import type { InstrumentSubject } from '../instruments.ts';
+import type { ProfileSubject } from '../instruments.ts';
 import { type ProfileOutcome, profile } from './profile.ts';
 import { resourceFindings } from './resource-findings.ts';
 import { virtualCounters } from './virtual-counters.ts';
@@ -15,15 +15,13 @@ import { virtualCounters } from './virtual-counters.ts';
 export type Diagnosed = Pick<Evaluation, 'findings'> &
   Partial<Pick<Evaluation, 'counters' | 'countersSource' | 'profile' | 'hiddenFindings'>>;
 
-export type DiagnoseSubject = InstrumentSubject & { readonly level: ProfileLevel };
-
 /**
  * Finds what limits a measured candidate: from hardware counters and the profiler's own rules; without them, from a virtual
  * GPU's counters of the same source; if that can't run it, from resources and occupancy alone.
  *
  * @param ordinal number of the GPU in the driver's order.
  */
-export async function diagnoseOnGpu(subject: DiagnoseSubject, ordinal: number): Promise<Diagnosed> {
+export async function diagnoseOnGpu(subject: ProfileSubject, ordinal: number): Promise<Diagnosed> {
   const profiled = await profileSubject(subject, ordinal);
   if (profiled.ok) {
     const { report, counters, countersSource, findings } = profiled;
@@ -52,7 +50,7 @@ export async function diagnoseOnGpu(subject: DiagnoseSubject, ordinal: number): 
   };
 }
 
-function profileSubject(subject: DiagnoseSubject, ordinal: number): Promise<ProfileOutcome> {
+function profileSubject(subject: ProfileSubject, ordinal: number): Promise<ProfileOutcome> {
   const { oracle, problem, workload, seed, module, plan, level, candidate, keepReportIn, signal } = subject;
   const { dimensions, cache } = workload;
   return profile({
@@ -70,7 +68,7 @@ function profileSubject(subject: DiagnoseSubject, ordinal: number): Promise<Prof
 }
 
 function fromCounters(
-  { problem, workload, timing, device, module }: DiagnoseSubject,
+  { problem, workload, timing, device, module }: ProfileSubject,
   launches: LaunchCounters[],
   countersSource: CountersSource,
   others: readonly Finding[],

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type { Evaluation } from '../../../core/evaluation.ts';
 import { planLaunches } from '../../launches/plan-launches.ts';
-import type { InstrumentSubject } from '../instruments.ts';
+import type { SanitizerSubject } from '../instruments.ts';
 import { sanitize } from './sanitize.ts';
 import { sanitizerBurst, sanitizerChecks } from './sanitizer-checks.ts';
 
@@ -14,7 +14,7 @@ const SHARE_STEPS = 2 ** 32;
  * @param ordinal number of the GPU in the driver's order.
  */
 export async function sanitizeOnGpu(
-  { device, module, plan, problem, candidate, workload, seed, timing, signal }: InstrumentSubject,
+  { device, module, plan, problem, candidate, workload, seed, sequenceNs, signal }: SanitizerSubject,
   ordinal: number,
 ): Promise<Required<Pick<Evaluation, 'sanitizer'>>> {
   const { spec } = device;
@@ -28,6 +28,6 @@ export async function sanitizeOnGpu(
   });
   const { dimensions } = workload;
   const share = randomInt(SHARE_STEPS) / SHARE_STEPS;
-  const burst = sanitizerBurst({ problem, plan, dimensions, seed, sequenceNs: timing.medianNs, share });
+  const burst = sanitizerBurst({ problem, plan, dimensions, seed, sequenceNs, share });
   return { sanitizer: await sanitize({ ordinal, code: module.code, checks: [...checks, burst], signal }) };
 }

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { allEnded } from '../../../core/all-ended.ts';
 import type { CompiledCode } from '../../../core/compiled-code.ts';
 import type { LaunchPlan } from '../../../core/launch-plan.ts';
 import type { SanitizerReport, SanitizerToolReport } from '../../../core/profile.ts';
@@ -19,17 +20,15 @@ export interface SanitizeRequest {
   readonly checks: readonly ReplayRun[];
   /** All four when absent. */
   readonly tools?: readonly SanitizerTool[];
-  /** Wall-clock limit of each tool; 120 s when absent. */
+  /** Wall-clock limit of each tool; 240 s when absent. */
   readonly timeoutMs?: number;
-  /** Tools that run at the same time on the GPU; 2 by default. */
-  readonly parallelCount?: number;
   readonly signal?: AbortSignal | undefined;
   /** Path of compute-sanitizer; searched if absent; treated as missing if null. */
   readonly sanitizer?: string | null;
 }
 
-const DEFAULT_TIMEOUT_MS = 120_000;
-const DEFAULT_PARALLEL_COUNT = 2;
+/** They share the GPU with one another, and perhaps with a verification. */
+const DEFAULT_TIMEOUT_MS = 240_000;
 const MAXIMUM_OUTPUT_BYTES = 16 * 1024 ** 2;
 /** Most complaints that a tool prints, and most that are described. */
 const PRINT_LIMIT = 20;
@@ -47,7 +46,7 @@ const TOOL_ARGUMENTS: Readonly<Record<SanitizerTool, readonly string[]>> = {
 };
 
 /**
- * Runs a candidate's check shapes under compute-sanitizer's tools, in processes of their own. Every buffer is an allocation
+ * Runs a candidate's check shapes under compute-sanitizer's tools, all at once, in processes of their own. Every buffer is an allocation
  * of its exact size; outputs and workspaces are unwritten. A tool is clean only if it ran to its end and found nothing.
  */
 export async function sanitize(request: SanitizeRequest): Promise<SanitizerReport> {
@@ -55,9 +54,7 @@ export async function sanitize(request: SanitizeRequest): Promise<SanitizerRepor
   const sanitizer = request.sanitizer === undefined ? findCudaTool('compute-sanitizer') : request.sanitizer;
   if (!sanitizer) return { outcome: 'unsanitized', version: null, tools: tools.map(absent) };
   const version = await toolVersion(sanitizer);
-  const reports = await inTurns(tools, request.parallelCount ?? DEFAULT_PARALLEL_COUNT, (tool) =>
-    runTool(tool, sanitizer, request),
-  );
+  const reports = await allEnded(tools.map((tool) => runTool(tool, sanitizer, request)));
   return { outcome: overall(reports), version, tools: reports };
 }
 
@@ -73,20 +70,6 @@ const absent = (tool: SanitizerTool): SanitizerToolReport => ({
 function overall(reports: readonly SanitizerToolReport[]): SanitizerReport['outcome'] {
   if (reports.some(({ outcome }) => outcome === 'errors')) return 'errors';
   return reports.length > 0 && reports.every(({ outcome }) => outcome === 'clean') ? 'clean' : 'unsanitized';
-}
-
-/** Works on at most `count` items at a time; results in the items' order. */
-async function inTurns<T, R>(items: readonly T[], count: number, work: (item: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = [];
-  let next = 0;
-  const take = async (): Promise<void> => {
-    while (next < items.length) {
-      const index = next++;
-      results[index] = await work(items[index]!);
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(count, items.length) }, take));
-  return results;
 }
 
 function runTool(tool: SanitizerTool, sanitizer: string, request: SanitizeRequest): Promise<SanitizerToolReport> {

@@ -28,12 +28,15 @@ export const specialValue = (value: SpecialValue, dtype: DType): number => VALUE
 
 const DEFAULT_RATIO = 0.1;
 
-/** How many rows have special values side by side: masks and padding come so, and fill whole tiles. */
+/** How many rows have special values side by side at one end: masks and padding come so, and fill whole tiles. */
 const RUN_RATIO = 0.4;
+
+/** Every second one of such rows has whole tiles of them between other values: masks of blocks come so. */
+const ROWS_OF_TILES = { least: 4096, fewestTiles: 4, smallest: 64, apart: 2 ** 31 } as const;
 
 /**
  * Another generator's values, in place, a share of them replaced by special ones: at random places, and in two of five rows
- * (last axis) from the first element on or up to the last, for half of a row on average. In every row of two and more elements at
+ * (last axis) from the first element on or up to the last, for half of a row on average; in every second long row, whole tiles in between. In every row of two and more elements at
  * least one stays, unless all are to be replaced: a row of masked logits alone has no right answer.
  */
 export function special(
@@ -61,10 +64,23 @@ function runsIn(rowLength: number, runs: RandomStream): (i: number) => boolean {
     const row = Math.floor(i / rowLength);
     if (row !== current) {
       current = row;
+      if (rowLength >= ROWS_OF_TILES.least && row % 2 === 0) {
+        [from, to] = tilesIn(rowLength, (place) => runs.bits(ROWS_OF_TILES.apart + 3 * row + place));
+        return i % rowLength >= from && i % rowLength < to;
+      }
       const length = runs.uniform(3 * row) < RUN_RATIO ? Math.floor(runs.uniform(3 * row + 1) * rowLength) : 0;
       [from, to] = runs.uniform(3 * row + 2) < 0.5 ? [0, length] : [rowLength - length, rowLength];
     }
     const place = i % rowLength;
     return place >= from && place < to;
   };
+}
+
+/** Some whole tiles of a power of two, neither the first nor the last ones. */
+function tilesIn(rowLength: number, bits: (place: number) => number): [from: number, to: number] {
+  const sizes = Math.floor(Math.log2(rowLength / ROWS_OF_TILES.fewestTiles / ROWS_OF_TILES.smallest)) + 1;
+  const tile = ROWS_OF_TILES.smallest * 2 ** (bits(0) % sizes);
+  const between = Math.floor(rowLength / tile) - 2;
+  const first = 1 + (bits(1) % between);
+  return [first * tile, (first + 1 + (bits(2) % (between + 1 - first))) * tile];
 }

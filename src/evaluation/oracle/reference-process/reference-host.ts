@@ -24,11 +24,14 @@ const MIB = 1024 ** 2;
 export const referenceMemoryBytes = (machineBytes: number, containerBytes: number): number =>
   Math.max(1024 * MIB, (containerBytes > 0 ? Math.min(machineBytes, containerBytes) : machineBytes) / 2);
 
+/** Each keeps a core busy; of many cores, half are for compilers and for what a verification compares. */
+const MOST_PROCESSES = Math.min(8, Math.max(4, Math.floor(availableParallelism() / 2)));
+
 /** Of processes that run host code of a problem. */
 export const referenceLimits: Omit<ReferenceLimits, 'loadTimeoutMs'> = {
   timeoutMs: 30 * 60_000,
   memoryBytes: referenceMemoryBytes(totalmem(), process.constrainedMemory()),
-  processes: Math.min(4, availableParallelism()),
+  processes: Math.min(MOST_PROCESSES, availableParallelism()),
 };
 
 /** A run that waits this long for one that computes justifies another process; starting one takes half as long. */

@@ -4,7 +4,7 @@
 import { LAUNCH, PATTERN, PATTERN_PHASE, WRITE_FLAGS, WRITE_PAGE_BYTES } from '../../layout.ts';
 import type { FunctionBuilder, Local, MemoryIndex } from '../../wasm/function-builder.ts';
 import type { BlockFrame } from '../block-frame.ts';
-import { HOW } from '../watch/watch-functions.ts';
+import { HOW } from '../watch/active-lanes.ts';
 import { type AccessGroup, SECTOR_SAMPLED, sectorMarks } from './access-groups.ts';
 import type { PlannedGroup } from './plan.ts';
 import type { Transfer } from './transfers.ts';
@@ -90,30 +90,20 @@ function markBytes(b: FunctionBuilder, address: Local, offset: number, bytes: nu
 
 /** After the chunk loop: hands each group's addresses to the race detector. */
 export function emitWatches(frame: BlockFrame, planned: readonly PlannedGroup[]): void {
+  const { watch } = frame.kernel;
   for (const each of planned) {
-    if (each.group.space === 'shared') emitSharedWatch(frame, each);
-    if (each.group.space === 'global') emitGlobalWatch(frame, each);
+    const { space } = each.group;
+    if (space === 'shared' || space === 'global') emitWatch(frame, each, watch![space]);
   }
 }
 
-const FIRST_PHASE = 0;
-
-function emitGlobalWatch({ b, kernel, locals, masked }: BlockFrame, { group, baseLocal }: PlannedGroup): void {
-  b.i32(group.index);
-  if (group.uniform) b.get(baseLocal!);
-  b.get(locals.warp)
-    .i32(masked ? 1 : 0)
-    .i32(FIRST_PHASE);
-  b.call(group.uniform ? kernel.imports.watchUniform : kernel.imports.watchGroup);
-}
-
-function emitSharedWatch({ b, kernel, locals, masked }: BlockFrame, { group, baseLocal }: PlannedGroup): void {
+function emitWatch({ b, locals, masked }: BlockFrame, { group, baseLocal }: PlannedGroup, watch: number): void {
   const how =
     (masked ? HOW.masked : 0) | (group.guarded && !group.uniform ? HOW.guarded : 0) | (group.uniform ? HOW.uniform : 0);
   b.i32(group.index);
   if (group.uniform) b.get(baseLocal!);
   else b.i32(group.pattern);
-  b.get(locals.warp).i32(how).call(kernel.watch!);
+  b.get(locals.warp).i32(how).call(watch);
 }
 
 /** After the chunk loop: counts each group by the pattern of its addresses. */

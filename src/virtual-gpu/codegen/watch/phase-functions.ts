@@ -48,7 +48,7 @@ class PhaseFunction {
   state(field: number): Local {
     const { b } = this;
     const local = b.local('v128');
-    b.get(THE_BLOCK).get(WARP_INDEX).i32(4).op('i32.shl').op('i32.add');
+    b.get(THE_BLOCK).get(WARP_INDEX).i32(BLOCK.stateBytes).op('i32.mul').op('i32.add');
     b.memory('v128.load32_splat', BLOCK.states + field, SHADOW_MEMORY).set(local);
     return local;
   }

@@ -86,7 +86,7 @@ function landLater(copy: BulkCopy, target: CtaState, barrier: number): void {
   const land = (): void => {
     for (const part of copy.parts) context.landPart(part, copy.swizzleBytes, copy.fill);
     if (isOwn) {
-      context.watcher?.landedPieces(context.site, context.warp, [...chunksOf(copy)], lane);
+      context.watcher?.landedPieces(context.site, context.warp, chunksOf(copy), lane);
       context.watcher?.released(barrier, context.warp, target.rank);
     } else for (const chunk of chunksOf(copy)) context.reportLanded(chunk, CHUNK_BYTES, barrier, lane);
     completeBytes(context, lane, target, barrier, copy.bytes);
@@ -272,18 +272,19 @@ function checkGlobal({ context, lane }: BulkCopy, { global, bytes }: Part, isSto
 }
 
 /** Addresses of all chunks in shared memory. */
-function* chunksOf({ parts }: BulkCopy): Generator<number> {
-  const first = parts[0]?.shared ?? 0;
+function chunksOf({ parts }: BulkCopy): number[] {
+  const chunks: number[] = [];
   const last = parts.at(-1);
   const end = last ? last.shared + last.bytes : 0;
-  for (let at = first; at < end; at += CHUNK_BYTES) yield at;
+  for (let at = parts[0]?.shared ?? 0; at < end; at += CHUNK_BYTES) chunks.push(at);
+  return chunks;
 }
 
 /** Tells who counts or watches, in pieces of as many chunks as a warp has lanes. */
 function report(copy: BulkCopy, kind: RequestKind, space: 'global' | 'shared'): void {
   const { context, lane } = copy;
-  if (!context.listens) return;
-  const addresses = space === 'shared' ? [...chunksOf(copy)] : copy.parts.flatMap(globalChunks);
+  if (!context.listens || context.watcher?.ignores(context.site, space)) return;
+  const addresses = space === 'shared' ? chunksOf(copy) : copy.parts.flatMap(globalChunks);
   context.countChunks(space, addresses, CHUNK_BYTES, kind, lane);
 }
 

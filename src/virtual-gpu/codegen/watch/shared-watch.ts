@@ -4,17 +4,8 @@ import type { FunctionBuilder, Local } from '../../wasm/function-builder.ts';
 import type { ModuleBuilder } from '../../wasm/module-builder.ts';
 import { chunkOffsets } from '../control/runtime-functions.ts';
 import type { Imports } from '../kernel-context.ts';
+import { emitActiveLanes, GROUP, HOW, ifHow, PLACE, pushMasked, WARP_STATE, WATCH_PARAMETERS } from './active-lanes.ts';
 import { definePhaseFunctions, SHADOW_MEMORY } from './phase-functions.ts';
-
-/** How a group's lanes are given: which bits of `how` say what. */
-export const HOW = {
-  /** Only the warp's active lanes. */
-  masked: 1,
-  /** Only the lanes of the group's own mask. */
-  guarded: 2,
-  /** One address for all, and not a pattern that says where each lane's is. */
-  uniform: 4,
-} as const;
 
 const words = (count: number) => new Array<'i32'>(count).fill('i32');
 
@@ -50,16 +41,14 @@ function defineNote(module: ModuleBuilder, unitBytes: number): number {
   return b.index;
 }
 
-const [GROUP, PLACE, WARP_STATE, THE_HOW] = [0, 1, 2, 3] as const;
-
 /**
  * (group, place, warp, how): notes a group's accesses to shared memory, or leaves them to JavaScript. One function for all ways: V8 copies
  * small ones into each block that calls them, which takes it longer than to compile the block.
  * @param unitBytes the kernel's smallest access to shared memory.
  */
-export function defineWatch(module: ModuleBuilder, imports: Imports, unitBytes: number): number {
+export function defineSharedWatch(module: ModuleBuilder, imports: Imports, unitBytes: number): number {
   const note = defineNote(module, unitBytes);
-  return new WatchFunction(module.defineFunction({ parameters: words(4), results: [] }), imports, note).emit();
+  return new WatchFunction(module.defineFunction({ parameters: WATCH_PARAMETERS, results: [] }), imports, note).emit();
 }
 
 class WatchFunction {
@@ -87,7 +76,8 @@ class WatchFunction {
 
   emit(): number {
     const b = this.#b;
-    this.#if(
+    ifHow(
+      b,
       HOW.uniform,
       () => this.#placeOne(),
       () => this.#placeLanes(),
@@ -102,22 +92,17 @@ class WatchFunction {
     return b.index;
   }
 
-  #if(how: number, then: () => void, otherwise?: () => void): void {
-    this.#b.get(THE_HOW).i32(how).op('i32.and');
-    this.#b.if(then, otherwise);
-  }
-
   #placeOne(): void {
     const b = this.#b;
     b.get(PLACE).set(this.#first);
     b.i32(-1).set(this.#bits);
-    this.#if(HOW.masked, () => b.get(WARP_STATE).memory('i32.load', WARP.activeBits).set(this.#bits));
+    ifHow(b, HOW.masked, () => b.get(WARP_STATE).memory('i32.load', WARP.activeBits).set(this.#bits));
   }
 
   /** Finds the lanes' distances from the first, 0 of those that are not active. */
   #placeLanes(): void {
     const b = this.#b;
-    const masks = chunkOffsets.map((offset, chunk) => this.#emitMask(offset, chunk));
+    const masks = emitActiveLanes(b, this.#bits);
     b.get(this.#bits).op('i32.eqz');
     b.if(() => b.op('return'));
     const all = b.local('v128');
@@ -131,25 +116,6 @@ class WatchFunction {
         .get(masks[chunk]!)
         .op('v128.and')
         .set(this.#deltas[chunk]!);
-  }
-
-  /** A local with the active lanes of a chunk, whose bits are added to those of all. */
-  #emitMask(offset: number, chunk: number): Local {
-    const b = this.#b;
-    const mask = b.local('v128');
-    b.i32x4(-1).set(mask);
-    const narrow = (how: number, base: Local, field: number) =>
-      this.#if(how, () => b.get(mask).get(base).memory('v128.load', field).op('v128.and').set(mask));
-    narrow(HOW.masked, WARP_STATE, WARP.mask + offset);
-    narrow(HOW.guarded, PLACE, PATTERN.mask + offset);
-    b.get(mask)
-      .op('i32x4.bitmask')
-      .i32(chunk * 4)
-      .op('i32.shl')
-      .get(this.#bits)
-      .op('i32.or')
-      .set(this.#bits);
-    return mask;
   }
 
   /** In the loop over shapes. */
@@ -180,16 +146,16 @@ class WatchFunction {
 
   #leave(): void {
     const b = this.#b;
-    const pushMasked = () => b.get(THE_HOW).i32(HOW.masked).op('i32.and');
-    this.#if(
+    ifHow(
+      b,
       HOW.uniform,
       () => {
         b.get(GROUP).get(PLACE).get(WARP_STATE);
-        pushMasked().get(this.#left).call(this.#imports.watchUniform);
+        pushMasked(b).get(this.#left).call(this.#imports.watchUniform);
       },
       () => {
         b.get(GROUP).get(WARP_STATE);
-        pushMasked().get(this.#left).call(this.#imports.watchGroup);
+        pushMasked(b).get(this.#left).call(this.#imports.watchGroup);
       },
     );
   }

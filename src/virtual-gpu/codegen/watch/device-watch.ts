@@ -1,0 +1,312 @@
+import { LANES, PATTERN, WARP } from '../../layout.ts';
+import {
+  ACCESS,
+  BLOCK,
+  CELL,
+  CELL_PAGE,
+  CELL_READ,
+  DEVICE_HEAD,
+  SHADOW,
+  STATE,
+} from '../../race-detector/shadow-layout.ts';
+import type { FunctionBuilder, Local, MemoryIndex } from '../../wasm/function-builder.ts';
+import type { ModuleBuilder } from '../../wasm/module-builder.ts';
+import type { Imports } from '../kernel-context.ts';
+import {
+  emitActiveLanes,
+  GROUP,
+  HOW,
+  ifHow,
+  PLACE,
+  pushMasked,
+  THE_HOW,
+  WARP_STATE,
+  WATCH_PARAMETERS,
+} from './active-lanes.ts';
+import { SHADOW_MEMORY } from './phase-functions.ts';
+
+const DEVICE_MEMORY: MemoryIndex = 1;
+/** The memory that holds {@link CELL}. */
+const CELL_MEMORY: MemoryIndex = 4;
+const { writes: WRITES, reads: READS } = CELL_PAGE;
+
+/** (group, place, warp, how): notes a group's accesses to device memory, or leaves them to JavaScript. */
+export function defineDeviceWatch(module: ModuleBuilder, imports: Imports): number {
+  const note = new NoteFunction(
+    module.defineFunction({ parameters: [...WATCH_PARAMETERS, 'i32', 'i32'], results: [] }),
+    imports,
+  );
+  note.emit();
+  const b = module.defineFunction({ parameters: WATCH_PARAMETERS, results: [] });
+  const head = b.local('i32');
+  b.get(GROUP).i32(2).op('i32.shl').memory('i32.load', SHADOW.heads, SHADOW_MEMORY).tee(head).op('i32.eqz');
+  b.if(() => b.op('return'));
+  const execution = b.local('i32');
+  b.i32(0).i32(0).memory('i32.load', SHADOW.execution, SHADOW_MEMORY).i32(1).op('i32.add').tee(execution);
+  b.memory('i32.store', SHADOW.execution, SHADOW_MEMORY);
+  ifHow(b, HOW.uniform, () => {
+    b.get(GROUP).get(PLACE).get(WARP_STATE);
+    pushMasked(b).i32(0).call(imports.watchUniform).op('return');
+  });
+  b.get(head).i32(DEVICE_HEAD.leftToJavaScript).op('i32.eq');
+  b.if(() => {
+    b.get(GROUP).get(WARP_STATE);
+    pushMasked(b).i32(0).call(imports.watchGroup).op('return');
+  });
+  b.get(GROUP).get(PLACE).get(WARP_STATE).get(THE_HOW).get(head).get(execution).call(note.index);
+  return b.index;
+}
+
+const [ACCESSES, EXECUTION] = [4, 5] as const;
+
+/** Where nobody but one warp has accessed a cell, and each of its lanes for itself since they met, the next access is only noted. */
+class NoteFunction {
+  readonly #b: FunctionBuilder;
+  readonly #imports: Imports;
+  /** Of the warp. */
+  readonly #owner: Local;
+  readonly #time: Local;
+  readonly #met: Local;
+  readonly #start: Local;
+  readonly #shift: Local;
+  /** The access at hand: its place in the list, how many come before it, its fields, and what it notes of a lane. */
+  readonly #access: Local;
+  readonly #before: Local;
+  readonly #offset: Local;
+  readonly #bytes: Local;
+  readonly #number: Local;
+  readonly #isWrite: Local;
+  readonly #noted: Local;
+  /** The lane at hand and those after it, its address and place. */
+  readonly #lane: Local;
+  readonly #rest: Local;
+  readonly #address: Local;
+  readonly #where: Local;
+  /** The cell at hand, where the access ends, and address of what is known of the cell. */
+  readonly #cell: Local;
+  readonly #end: Local;
+  readonly #at: Local;
+  /** The page at hand: its number, its address, and whether any of its cells has been read. */
+  readonly #pageNumber: Local;
+  readonly #page: Local;
+  readonly #hasReads: Local;
+
+  constructor(b: FunctionBuilder, imports: Imports) {
+    this.#b = b;
+    this.#imports = imports;
+    const word = (): Local => b.local('i32');
+    [this.#owner, this.#time, this.#met, this.#start, this.#shift] = [word(), word(), word(), word(), word()];
+    [this.#access, this.#before, this.#noted] = [word(), word(), b.local('v128')];
+    [this.#offset, this.#bytes, this.#number, this.#isWrite] = [word(), word(), word(), word()];
+    [this.#lane, this.#rest, this.#address, this.#where] = [word(), word(), word(), word()];
+    [this.#cell, this.#end, this.#at] = [word(), word(), word()];
+    [this.#pageNumber, this.#page, this.#hasReads] = [word(), word(), word()];
+  }
+
+  get index(): number {
+    return this.#b.index;
+  }
+
+  emit(): void {
+    const b = this.#b;
+    const bits = b.local('i32');
+    emitActiveLanes(b, bits);
+    b.get(bits).op('i32.eqz');
+    b.if(() => b.op('return'));
+    this.#loadState();
+    b.i32(-1).set(this.#pageNumber);
+    b.get(ACCESSES).i32(ACCESS.list).op('i32.add').set(this.#access);
+    b.loop(() => {
+      b.get(bits).set(this.#rest);
+      this.#takeAccess();
+      b.loop(() => this.#noteLane());
+      b.get(this.#access).i32(ACCESS.size).op('i32.add').set(this.#access);
+      b.get(this.#before).i32(1).op('i32.add').tee(this.#before);
+      b.get(ACCESSES).memory('i32.load', 0, SHADOW_MEMORY).op('i32.lt_s').brIf(0);
+    });
+  }
+
+  #loadState(): void {
+    const b = this.#b;
+    const state = b.local('i32');
+    const header = (field: number): FunctionBuilder => b.i32(0).memory('i32.load', field, SHADOW_MEMORY);
+    const warp = (): FunctionBuilder => b.get(WARP_STATE).memory('i32.load', WARP.warpIndex);
+    header(SHADOW.block);
+    warp().i32(BLOCK.stateBytes).op('i32.mul').op('i32.add').set(state);
+    b.get(state)
+      .memory('i32.load', BLOCK.states + STATE.time, SHADOW_MEMORY)
+      .set(this.#time);
+    b.get(state)
+      .memory('i32.load', BLOCK.states + STATE.metForDevice, SHADOW_MEMORY)
+      .set(this.#met);
+    header(SHADOW.owner);
+    warp().op('i32.add').set(this.#owner);
+    header(SHADOW.launchStart).set(this.#start);
+    header(SHADOW.deviceShift).set(this.#shift);
+  }
+
+  /** Notes owner, time and execution of a write; or time and execution of a read. The lane's place comes last. */
+  #takeAccess(): void {
+    const b = this.#b;
+    for (const [field, local] of [
+      [ACCESS.offset, this.#offset],
+      [ACCESS.bytes, this.#bytes],
+      [ACCESS.where, this.#number],
+      [ACCESS.isWrite, this.#isWrite],
+    ] as const)
+      b.get(this.#access).memory('i32.load', field, SHADOW_MEMORY).set(local);
+    const put = (local: Local, lane: number): FunctionBuilder =>
+      b.get(this.#noted).get(local).lane('i32x4.replace_lane', lane).set(this.#noted);
+    b.get(this.#isWrite);
+    b.if(
+      () => {
+        put(this.#owner, 0);
+        put(this.#time, 1);
+        put(EXECUTION, 2);
+      },
+      () => {
+        put(this.#time, 0);
+        put(EXECUTION, 1);
+      },
+    );
+  }
+
+  /** In the loop over lanes. */
+  #noteLane(): void {
+    const b = this.#b;
+    const recorded = (lane: Local): FunctionBuilder =>
+      b
+        .get(this.#rest)
+        .op('i32.ctz')
+        .tee(lane)
+        .i32(2)
+        .op('i32.shl')
+        .get(PLACE)
+        .op('i32.add')
+        .memory('i32.load', PATTERN.addresses);
+    recorded(this.#lane).set(this.#address);
+    b.get(this.#rest).get(this.#rest).i32(1).op('i32.sub').op('i32.and').tee(this.#rest);
+    b.if(() => {
+      // Neighbours that do the same count as one.
+      recorded(b.local('i32')).get(this.#address).op('i32.eq');
+      b.if(() => this.#leave());
+    });
+    b.get(this.#number).get(this.#lane).op('i32.add').set(this.#where);
+    b.get(this.#address).get(this.#offset).op('i32.add').tee(this.#address);
+    b.get(this.#shift).op('i32.shr_u').set(this.#cell);
+    b.get(this.#address).get(this.#bytes).op('i32.add').get(this.#shift).op('i32.shr_u').set(this.#end);
+    b.loop(() => {
+      this.#noteCell();
+      b.get(this.#cell).i32(1).op('i32.add').tee(this.#cell).get(this.#end).op('i32.ne').brIf(0);
+    });
+    b.get(this.#isWrite);
+    b.if(() => this.#keepContents());
+    b.get(this.#rest).brIf(0);
+  }
+
+  #noteCell(): void {
+    const b = this.#b;
+    this.#findCell();
+    const field = (at: number): FunctionBuilder => b.get(this.#at).memory('i32.load', at, CELL_MEMORY);
+    const isTouched = (time: number): FunctionBuilder => field(time).get(this.#start).op('i32.gt_s');
+    const touched = b.local('i32');
+    isTouched(WRITES + CELL.writeTime).set(touched);
+    b.get(this.#hasReads);
+    b.if(() =>
+      isTouched(READS + CELL_READ.time)
+        .get(touched)
+        .op('i32.or')
+        .set(touched),
+    );
+    b.get(touched);
+    b.if(() => {
+      field(WRITES + CELL.owner)
+        .get(this.#owner)
+        .op('i32.ne');
+      for (const [when, where] of [
+        [WRITES + CELL.writeTime, WRITES + CELL.writeWhere],
+        [READS + CELL_READ.time, READS + CELL_READ.where],
+      ] as const) {
+        field(when).get(this.#met).op('i32.ge_s');
+        field(where)
+          .get(this.#where)
+          .op('i32.xor')
+          .i32(LANES - 1)
+          .op('i32.and');
+        b.i32(0).op('i32.ne').op('i32.and').op('i32.or');
+      }
+      b.if(() => this.#leave());
+    });
+    const noted = (lane: number): FunctionBuilder =>
+      b.get(this.#at).get(this.#noted).get(this.#where).lane('i32x4.replace_lane', lane);
+    b.get(this.#isWrite);
+    b.if(
+      () => noted(3).memory('v128.store', WRITES + CELL.owner, CELL_MEMORY),
+      () => {
+        b.get(this.#at)
+          .get(this.#owner)
+          .memory('i32.store', WRITES + CELL.owner, CELL_MEMORY);
+        noted(2).memory('v128.store', READS + CELL_READ.time, CELL_MEMORY);
+        b.get(this.#page).i32(1).tee(this.#hasReads).memory('i32.store', CELL_PAGE.hasReads, CELL_MEMORY);
+      },
+    );
+  }
+
+  #findCell(): void {
+    const b = this.#b;
+    const number = b.local('i32');
+    b.get(this.#cell).i32(Math.log2(CELL_PAGE.cells)).op('i32.shr_u').tee(number).get(this.#pageNumber).op('i32.ne');
+    b.if(() => {
+      b.get(number).i32(2).op('i32.shl').memory('i32.load', 0, CELL_MEMORY).tee(this.#page).op('i32.eqz');
+      b.if(() => {
+        b.get(this.#cell).call(this.#imports.newCellPage).tee(this.#page).op('i32.eqz');
+        b.if(() => this.#leave());
+      });
+      b.get(number).set(this.#pageNumber);
+      b.get(this.#page).memory('i32.load', CELL_PAGE.hasReads, CELL_MEMORY).set(this.#hasReads);
+    });
+    b.get(this.#cell)
+      .i32(CELL_PAGE.cells - 1)
+      .op('i32.and')
+      .i32(Math.log2(CELL.bytes))
+      .op('i32.shl');
+    b.get(this.#page).op('i32.add').set(this.#at);
+  }
+
+  /** What an access has written lies in one page, since it is aligned. */
+  #keepContents(): void {
+    const b = this.#b;
+    const to = b.local('i32');
+    b.get(this.#address).i32(CELL_PAGE.cells).get(this.#shift).op('i32.shl').i32(1).op('i32.sub').op('i32.and');
+    b.get(this.#page).op('i32.add').set(to);
+    const copy = (index: number): void => {
+      const [bytes, load, store] = COPIES[index]!;
+      const move = () =>
+        b.get(to).get(this.#address).memory(load, 0, DEVICE_MEMORY).memory(store, CELL_PAGE.values, CELL_MEMORY);
+      if (index === COPIES.length - 1) {
+        move();
+        return;
+      }
+      b.get(this.#bytes).i32(bytes).op('i32.eq');
+      b.if(move, () => copy(index + 1));
+    };
+    copy(0);
+  }
+
+  /** JavaScript goes on from this lane of this access. */
+  #leave(): void {
+    const b = this.#b;
+    b.get(GROUP).get(WARP_STATE);
+    pushMasked(b).get(this.#before).i32(Math.log2(LANES)).op('i32.shl').get(this.#lane).op('i32.or');
+    b.call(this.#imports.watchGroup).op('return');
+  }
+}
+
+/** By bytes: the usual first. */
+const COPIES: readonly (readonly [bytes: number, load: string, store: string])[] = [
+  [4, 'i32.load', 'i32.store'],
+  [16, 'v128.load', 'v128.store'],
+  [8, 'i64.load', 'i64.store'],
+  [2, 'i32.load16_u', 'i32.store16'],
+  [1, 'i32.load8_u', 'i32.store8'],
+];

@@ -1,0 +1,170 @@
+import type { LaneAccess } from './lane-accesses.ts';
+import { CELL, CELL_PAGE, CELL_READ, SHARED_CELL } from './shadow-layout.ts';
+
+type Bytes = Uint8Array;
+
+/** Pages that a launch gets: some 150 KiB each. What lies beyond them is left to JavaScript. */
+const MOST_PAGES = 2048;
+
+/** The last access of a kind to a cell; undefined where there is none. */
+export interface LoneAccess {
+  readonly time: number;
+  readonly execution: number;
+  /** Number of the access × 32 + lane. */
+  readonly where: number;
+}
+
+/** What is known of a cell that one warp alone has accessed. */
+export interface LoneCell {
+  readonly owner: number;
+  readonly write: LoneAccess | undefined;
+  readonly read: LoneAccess | undefined;
+  /** Contents after the last write. */
+  readonly contents: Bytes;
+}
+
+/** From a cell's first word to the time of its last write, and of its last read. */
+const WRITE = CELL.writeTime >> 2;
+const READ = (CELL_PAGE.reads - CELL_PAGE.writes + CELL_READ.time) >> 2;
+
+const placeIn = (page: number, cell: number): number =>
+  (page + CELL_PAGE.writes + (cell % CELL_PAGE.cells) * CELL.bytes) >> 2;
+
+/**
+ * Cells of device memory that one warp alone has accessed in this launch, by plain accesses, each lane for itself: most of them. Compiled
+ * code notes these in {@link CELL}; so does JavaScript, where an access comes another way. A cell that anything else happens to is
+ * taken out, and is JavaScript's from then on.
+ */
+export class CellsOfOneWarp {
+  readonly memory = new WebAssembly.Memory({ initial: 1 });
+  #i32 = new Int32Array(this.memory.buffer);
+  #u8 = new Uint8Array(this.memory.buffer);
+  /** Where pages begin, behind the table of their addresses; pages that are there, and how many of them the launch uses. */
+  #tableBytes = 0;
+  #pages = 0;
+  #used = 0;
+  #start = 0;
+  #shift = 2;
+
+  /**
+   * @param deviceBytes end of device memory.
+   * @param unitBytes size of a cell.
+   * @param start all times of the launch lie after it, and all earlier ones up to it.
+   */
+  begin(deviceBytes: number, unitBytes: number, start: number): void {
+    this.#start = start;
+    this.#shift = Math.log2(unitBytes);
+    const tableBytes = (Math.ceil(deviceBytes / (CELL_PAGE.cells * unitBytes)) * 4 + 65535) & ~65535;
+    if (tableBytes > this.#tableBytes) this.#moveBehind(tableBytes);
+    this.#i32.fill(0, 0, this.#tableBytes >> 2);
+    this.#used = 0;
+  }
+
+  /** Times start again. */
+  forget(): void {
+    this.#i32.fill(0);
+  }
+
+  #moveBehind(tableBytes: number): void {
+    this.forget();
+    this.#tableBytes = tableBytes;
+    this.#pages = 0;
+    this.#reserve(tableBytes);
+  }
+
+  #reserve(end: number): void {
+    const missing = Math.ceil((end - this.memory.buffer.byteLength) / 65536);
+    if (missing <= 0) return;
+    this.memory.grow(missing);
+    this.#i32 = new Int32Array(this.memory.buffer);
+    this.#u8 = new Uint8Array(this.memory.buffer);
+  }
+
+  /** Gives the page of a cell to the launch. Returns its address, or 0 if there is no room for it. */
+  newPage(cell: number): number {
+    if (this.#used === MOST_PAGES) return 0;
+    const page = this.#tableBytes + this.#used++ * CELL_PAGE.bytes;
+    if (this.#used > this.#pages) this.#reserve(page + CELL_PAGE.bytes);
+    this.#pages = Math.max(this.#pages, this.#used);
+    this.#i32[(page + CELL_PAGE.hasReads) >> 2] = 0;
+    this.#i32[Math.floor(cell / CELL_PAGE.cells)] = page;
+    return page;
+  }
+
+  /** Index of a cell's words; −1 if there is no room for them. */
+  #at(cell: number): number {
+    const page = this.#i32[Math.floor(cell / CELL_PAGE.cells)]! || this.newPage(cell);
+    return page === 0 ? -1 : placeIn(page, cell);
+  }
+
+  /**
+   * Notes an access, as compiled code does, if only this warp has accessed the cell, and each of its lanes for itself since they met.
+   * @param written device memory, if it writes.
+   */
+  note(cell: number, by: LaneAccess, written: Bytes | undefined): boolean {
+    const at = this.#at(cell);
+    if (at < 0 || by.otherLane !== 0 || !this.#isOwn(at, by)) return false;
+    const words = this.#i32;
+    words[at] = by.owner;
+    const to = at + (written ? WRITE : READ);
+    words[to] = by.time;
+    words[to + 1] = by.execution;
+    words[to + 2] = by.where;
+    if (!written) {
+      words[(words[Math.floor(cell / CELL_PAGE.cells)]! + CELL_PAGE.hasReads) >> 2] = 1;
+      return true;
+    }
+    const size = 1 << this.#shift;
+    this.#u8.set(written.subarray(cell * size, cell * size + size), this.#contentsAt(cell));
+    return true;
+  }
+
+  #contentsAt(cell: number): number {
+    const page = this.#i32[Math.floor(cell / CELL_PAGE.cells)]!;
+    return page + CELL_PAGE.values + ((cell % CELL_PAGE.cells) << this.#shift);
+  }
+
+  #isOwn(at: number, { owner, met, where }: LaneAccess): boolean {
+    const words = this.#i32;
+    const [write, read] = [at + WRITE, at + READ];
+    if (words[write]! <= this.#start && words[read]! <= this.#start) return true;
+    const isOrdered = (access: number): boolean => words[access]! < met || ((words[access + 2]! ^ where) & 31) === 0;
+    return words[at] === owner && isOrdered(write) && isOrdered(read);
+  }
+
+  /**
+   * Takes a cell out, so that it is JavaScript's for the rest of the launch. Returns what was known of it; undefined if that was nothing,
+   * or if it was taken out before.
+   * @param time of the access at hand.
+   */
+  take(cell: number, time: number): LoneCell | undefined {
+    const at = this.#at(cell);
+    if (at < 0) return undefined;
+    const isTaken = this.#i32[at]! === SHARED_CELL && this.#i32[at + WRITE]! > this.#start;
+    if (isTaken) return undefined;
+    const known = this.#known(cell, at);
+    this.#i32[at] = SHARED_CELL;
+    this.#i32[at + WRITE] = time;
+    return known;
+  }
+
+  /** What is known of a cell; undefined if that is nothing, or if it was taken out. */
+  look(cell: number): LoneCell | undefined {
+    const page = this.#i32[Math.floor(cell / CELL_PAGE.cells)]!;
+    return page === 0 ? undefined : this.#known(cell, placeIn(page, cell));
+  }
+
+  #known(cell: number, at: number): LoneCell | undefined {
+    const owner = this.#i32[at]!;
+    if (owner === SHARED_CELL) return undefined;
+    const [write, read] = [this.#accessAt(at + WRITE), this.#accessAt(at + READ)];
+    if (!write && !read) return undefined;
+    const from = this.#contentsAt(cell);
+    return { owner, write, read, contents: this.#u8.subarray(from, from + (1 << this.#shift)) };
+  }
+
+  #accessAt(at: number): LoneAccess | undefined {
+    const time = this.#i32[at]!;
+    return time <= this.#start ? undefined : { time, execution: this.#i32[at + 1]!, where: this.#i32[at + 2]! };
+  }
+}
