@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { EXIT, WarpsmithError } from '../core/errors.ts';
+import { entryFile } from './entry-file.ts';
 import { withoutGuardMark } from './guard.ts';
 import { isHeld, type LeaseState, leasePath, readLeaseFile, removeLeaseFile } from './lease-file.ts';
 import type { LeaseEnded, LeaseMessage, LeaseTerms } from './lease-main.ts';
 
-/** The sources run as they are; a built package has JavaScript beside this file. */
-const ENTRY = new URL(import.meta.url.endsWith('.ts') ? './lease-main.ts' : './lease-main.js', import.meta.url);
+const ENTRY = entryFile(new URL('./lease-main.ts', import.meta.url));
 
 /** How a release ended: `failed` says what the command did instead of exiting with 0. */
 export interface Release {

@@ -1,8 +1,8 @@
-import { existsSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterEach, expect, it, vi } from 'vitest';
 import { entryFile, entryFolder } from '../../src/process/entry-file.ts';
-import { runInProcess, SCALE } from '../cli/run-cli.ts';
+import { repository, runInProcess, SCALE } from '../cli/run-cli.ts';
 
 const SOURCES = new URL('../../src/', import.meta.url);
 const SOURCE = new URL('process/guard-main.ts', SOURCES);
@@ -23,6 +23,13 @@ it('is what was built from it, where a build is named', () => {
 
 it.skipIf(!process.env.WARPSMITH_BUILD)('is in the build that tests start processes from', () => {
   expect(existsSync(entryFile(SOURCE))).toBe(true);
+});
+
+it('is asked for by all that start processes and threads: the build would not have others', () => {
+  const deciding = globSync('src/**/*.ts', { cwd: repository }).filter((file) =>
+    /import\.meta\.url\.endsWith/.test(readFileSync(`${repository}/${file}`, 'utf8')),
+  );
+  expect(deciding).toEqual(['src/process/entry-file.ts']);
 });
 
 it('judges alike from the sources, with the processes and threads of a command', async () => {
