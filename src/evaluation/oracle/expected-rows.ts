@@ -6,6 +6,7 @@ import { createStream, type RandomStream } from '../../stats/random.ts';
 import { elementCountOf } from '../launches/layout.ts';
 import { type Expectations, expectationsFrom, hasSignificantParts } from './expectations.ts';
 import { outputsOf, runHostReference } from './reference-runs.ts';
+import { rowCount, rowLength } from './row-parts.ts';
 import { areValuesPlaced, areValuesRepeated, areValuesTried } from './secret-sets.ts';
 
 /** Expected values of some rows of every output, or of all rows if `rows` is absent. */
@@ -69,10 +70,6 @@ function chooseRowsOf(
     }),
   );
 }
-
-const rowLength = ({ shape }: PlannedBuffer): number => shape.at(-1) ?? 1;
-
-const rowCount = (buffer: PlannedBuffer): number => elementCountOf(buffer) / rowLength(buffer);
 
 /** The buffer as if it had only so many rows. */
 const withRows = (buffer: PlannedBuffer, count: number): PlannedBuffer => ({

@@ -145,6 +145,10 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
     while (queue.length === 0 && further.length > 0) queue.push(...further.shift()!(request, choice, coverage));
     return queue.shift();
   };
+  const addSeeing = async (tolerances: 'least' | 'all'): Promise<void> => {
+    const seeing = await seeingAtTimedShape(request, coverage, tolerances);
+    if (seeing && !queue.some((other) => isSameCheck(other, seeing))) queue.push(seeing);
+  };
   for (let chosen = next(); chosen; chosen = next()) {
     request.signal?.throwIfAborted();
     index += 1;
@@ -156,8 +160,7 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
       coverage.leftOut.push({ check: describeCheck(check), ...trouble });
       continue;
     }
-    const seeing = check.isMain && (await seeingAtTimedShape(request, coverage));
-    if (seeing && !queue.some((other) => isSameCheck(other, seeing))) queue.push(seeing);
+    if (check.isMain) await addSeeing('least');
     const isRepeated = chosen === cheapest || (check.isMain && isCheapToRepeat(request));
     const repeatWith = isRepeated ? otherInputs(problem.file, check, { checks, seed }) : undefined;
     const overZeros = check.isMain || index % 2 === firstOverZeros;
@@ -170,6 +173,7 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
       continue;
     }
     if (!result.ok) return { ...result, coverage, correctness };
+    if (check.isMain && result.neededMore) await addSeeing('all');
     coverage.compared = withShape(coverage.compared, problem.file, check.dimensions);
     if (check.isMain) main = result;
     remembers ||= result.remembers;
@@ -447,13 +451,17 @@ async function isBearable(request: VerifyRequest, check: Check, secret: SecretSe
  *
  * @throws WarpsmithError `blind-check` if all generator sets are blind.
  */
-async function seeingAtTimedShape(request: VerifyRequest, coverage: Coverage): Promise<Check | undefined> {
+async function seeingAtTimedShape(
+  request: VerifyRequest,
+  coverage: Coverage,
+  tolerances: 'least' | 'all',
+): Promise<Check | undefined> {
   const { problem, dimensions, seed, oracle, signal } = request;
-  const whyBlind = (generatorSet: string): Promise<string | undefined> => {
+  const whyBlind = (generatorSet: string, withLeast = false): Promise<string | undefined> => {
     const prepared = oracle.check({ problem, seed, dimensions, generatorSet });
-    return knownBlindnessOf({ problem, check: { dimensions, generatorSet }, prepared, seed, signal });
+    return knownBlindnessOf({ problem, check: { dimensions, generatorSet }, prepared, seed, withLeast, signal });
   };
-  const why = await whyBlind(DECLARED);
+  const why = await whyBlind(DECLARED, tolerances === 'least');
   if (why === undefined) return undefined;
   const declared = describeCheck({ dimensions, generatorSet: DECLARED });
   for (const generatorSet of furtherGeneratorSets(problem.file, seed)) {
@@ -543,8 +551,12 @@ function largerToWatch(request: VerifyRequest, checks: readonly Check[]): Check[
     .map(({ check }) => ({ ...check, isOnce: false }));
 }
 
-/** `remembers`: the kernel may find something of earlier launches. */
-type CheckResult = ({ ok: true; remembers: boolean } & Pick<Verified, 'plan' | 'counters' | 'printed'>) | Refused;
+/**
+ * `remembers`: the kernel may find something of earlier launches. `neededMore`: the check's least tolerances were not enough for it.
+ */
+type CheckResult =
+  | ({ ok: true; remembers: boolean; neededMore: boolean } & Pick<Verified, 'plan' | 'counters' | 'printed'>)
+  | Refused;
 
 /** A thorough verification has larger shapes beyond all others: a run there may take so many times as long. */
 const EXTREME_PATIENCE = 3;
@@ -581,7 +593,7 @@ async function verifyCheck(
   const judge = async (): Promise<CheckResult> => {
     if (check.isOnce) {
       const refusal = await judgeOnce({ runs, prepared, tally, seed });
-      return refusal ?? { ok: true, plan, counters: [], remembers: runs.remembers };
+      return refusal ?? { ok: true, plan, counters: [], remembers: runs.remembers, neededMore: false };
     }
     const isBitwise = problem.file.determinism === 'bitwise';
     const passed = await judgeCheck({ runs, prepared, tally, isBitwise });
@@ -598,6 +610,7 @@ async function verifyCheck(
         ok: true,
         plan,
         counters: passed.first.counters,
+        neededMore: passed.neededMore,
         printed: passed.first.printed,
         remembers: runs.remembers || readsLeftovers(passed.first),
       }
