@@ -40,6 +40,14 @@ export interface Address {
   high: number;
 }
 
+/** The halves of all lanes' addresses. */
+export interface AddressHalves {
+  readonly low: Uint32Array;
+  readonly high: Uint32Array;
+}
+
+export const addressHalves = (): AddressHalves => ({ low: new Uint32Array(LANES), high: new Uint32Array(LANES) });
+
 const TWO_TO_32 = 2 ** 32;
 
 /** `address` + `bytes`, modulo 2^64. */
@@ -82,8 +90,8 @@ export interface PendingCopy {
   /** How many of `bytes` come from there; zeros follow. */
   readonly taken: readonly number[];
   readonly bytes: number;
-  /** Lanes whose part is there. */
-  readonly landed: Set<number>;
+  /** Bit per lane whose part is there. */
+  landed: number;
 }
 
 /** Copies of one warp that have been issued but not waited for: closed groups, oldest first, then the open one. */
@@ -492,8 +500,8 @@ export class WarpContext {
   }
 
   /**
-   * Byte offsets of the operands' 32-bit registers from the warp's state, 32 lanes each, in `registerMemory`; undefined if
-   * an operand is not a register, or is uniform.
+   * Byte offsets of the operands' registers from the warp's state, 32 lanes each, in `registerMemory`; of an address, those of its
+   * 32-bit base. Undefined if there is another operand, or a uniform one.
    */
   registerPlaces(): Int32Array | undefined {
     let known = placesByImage.get(this.#image);
@@ -507,10 +515,17 @@ export class WarpContext {
 
   #findPlaces(): Int32Array | undefined {
     const places = this.operands.map((operand) => {
-      const register = operand.kind === 'register' ? this.#register(operand.name) : undefined;
-      return register && !register.uniform ? register.offset : -1;
+      if (operand.kind === 'register') return this.#placeOf(operand.name);
+      const base = operand.kind === 'address' ? operand.base : null;
+      const isNarrow = base?.kind === 'register' && this.#register(base.name).kind !== 'double-word';
+      return isNarrow ? this.#placeOf(base.name) : -1;
     });
     return places.includes(-1) ? undefined : Int32Array.from(places);
+  }
+
+  #placeOf(name: string): number {
+    const { offset, uniform } = this.#register(name);
+    return uniform ? -1 : offset;
   }
 
   /** Byte addresses of `count` registers, which are not uniform, from operand `first` on. */
@@ -627,14 +642,14 @@ export class WarpContext {
     return advance({ low: u32[at]!, high: u32[at + 1]! }, Number(offset));
   }
 
-  /** As {@link address}, of all lanes: the halves of each. */
-  addresses(operand: PtxOperand): { low: Uint32Array; high: Uint32Array } {
-    const [low, high] = [new Uint32Array(LANES), new Uint32Array(LANES)];
+  /** As {@link address}, of all lanes, into arrays that are used again: making some takes as long as filling them. */
+  addresses(operand: PtxOperand, into: AddressHalves): AddressHalves {
+    const { low, high } = into;
     const base = operand.kind === 'address' ? operand.base : null;
     const register = base?.kind === 'register' ? this.#register(base.name) : undefined;
     if (operand.kind !== 'address' || !register) {
       for (let lane = 0; lane < LANES; lane++) ({ low: low[lane], high: high[lane] } = this.address(operand, lane));
-      return { low, high };
+      return into;
     }
     const words = register.kind === 'double-word' ? 2 : 1;
     const { u32 } = this.#memory;
@@ -646,7 +661,7 @@ export class WarpContext {
       high[lane] = (words === 2 ? u32[at + 1]! : 0) + Math.floor(sum / TWO_TO_32);
       if (!register.uniform) at += words;
     }
-    return { low, high };
+    return into;
   }
 
   /** @throws as {@link resolve}, for a store to shared memory. */
@@ -660,6 +675,24 @@ export class WarpContext {
     if (high === WINDOW.global && low % bytes === 0 && isWithin(this.#reachable, low, bytes))
       this.#around.reads?.mark(low, readBytes);
     else this.resolve({ low, high }, 'global', bytes, false, lane, readBytes);
+  }
+
+  /** Whether the loads of all 32 lanes are valid, by one look at the least and the largest address. */
+  areGlobalLoads({ low, high }: AddressHalves, bytes: number): boolean {
+    let [least, most, bits] = [low[0]!, low[0]!, 0];
+    for (let lane = 0; lane < LANES; lane++) {
+      const address = low[lane]!;
+      if (high[lane] !== WINDOW.global) return false;
+      if (address < least) least = address;
+      if (address > most) most = address;
+      bits |= address;
+    }
+    return (bits & (bytes - 1)) === 0 && isWithin(this.#reachable, least, most - least + bytes);
+  }
+
+  /** Bytes of device memory that were read. */
+  markRead(low: number, bytes: number): void {
+    if (bytes > 0) this.#around.reads?.mark(low, bytes);
   }
 
   /** @throws as {@link resolve}, for a stretch of device memory that need not be aligned. */
@@ -772,6 +805,22 @@ export class WarpContext {
     }
     if (accesses.length > 0) this.countRequest(accesses, bytes, 'load');
     return rows;
+  }
+
+  /**
+   * Offsets in shared memory of the rows of `bytes` whose addresses lie in a register, as {@link registerPlaces} says, plus `displacement`.
+   * False if one is not aligned or not within: {@link sharedRows} says why.
+   */
+  plainRows(place: number, displacement: number, bytes: number, rows: Int32Array, count: number): boolean {
+    const { u32 } = this.#memory;
+    const first = (this.warp + place) >> 2;
+    const last = this.#bounds.limits.shared - bytes;
+    for (let i = 0; i < count; i++) {
+      const low = u32[first + i]! + displacement;
+      if (!(low >= 0 && low <= last) || low % bytes !== 0) return false;
+      rows[i] = low;
+    }
+    return true;
   }
 
   /** A warp's private memory in halves. */
