@@ -80,6 +80,8 @@ export interface RunConditions {
   readonly watch?: RunOptions['watch'];
   /** Follow a warp, on devices that can. */
   readonly trace?: RunOptions['trace'];
+  /** Run only about so many CTAs of each launch, on devices that can. */
+  readonly sampleCtas?: number;
   /** What the caches hold when the sequence starts. */
   readonly cache?: 'hot' | 'cold';
   /** Fill the workspaces with `init: once` again, as if no run had come before. */
@@ -124,6 +126,7 @@ export async function runOnce(
   for (const buffer of plan.buffers) await prepareBuffer(memory, buffer, conditions);
   const { orderSeed, count, timeoutMs, instructionsPerCta, cache, findsRaces, privateMemory, watch, trace } =
     conditions;
+  const { sampleCtas } = conditions;
   const options = {
     timeoutMs,
     instructionsPerCta,
@@ -132,6 +135,7 @@ export async function runOnce(
     privateMemory,
     watch,
     trace,
+    sampleCtas,
   };
   const outcome = await device.run(module, plan, buffers, { orderSeed, count, ...options });
   if (!outcome.ok) return outcome;

@@ -17,10 +17,11 @@ import { planScope } from '../../core/plan/scope.ts';
 import type { Printed } from '../../core/printed.ts';
 import type { Dimensions, Problem, ProblemFile } from '../../core/problem.ts';
 import type { Suite } from '../../core/suites.ts';
+import { valuesKey } from '../../core/values.ts';
 import { createStream } from '../../stats/random.ts';
 import { knownBlindnessOf, refuseBlindCheck, refuseBlindWorkload } from '../audit/blind-checks.ts';
 import { fitsSharedMemory } from '../launches/fits-shared-memory.ts';
-import { planRefusal } from '../launches/plan-refusal.ts';
+import { planOrRefusal } from '../launches/plan-refusal.ts';
 import type { Refused } from '../launches/refusal.ts';
 import type { RunResult } from '../launches/run-once.ts';
 import { type UnwaitedLaunch, unwaitedLaunch } from '../launches/unwaited-launch.ts';
@@ -94,7 +95,8 @@ export interface VerifyRequest {
 /** A candidate that passed every check, with the main workload's plan and counters. */
 export interface Verified {
   readonly ok: true;
-  readonly correctness: Correctness;
+  /** Absent if nothing was compared, which only a sample of CTAs allows. */
+  readonly correctness: Correctness | undefined;
   readonly coverage: Coverage;
   readonly plan: LaunchPlan;
   readonly counters: LaunchCounters[];
@@ -111,8 +113,25 @@ export interface Verified {
  * @throws the signal's reason when aborted; WarpsmithError if the problem itself is at fault.
  */
 export async function verify(request: VerifyRequest): Promise<Verified | Refused> {
+  const verified = await runChecks(request);
+  if (!verified.ok) return verified;
+  const { correctness, coverage, main } = verified;
+  return { ok: true, correctness, coverage, ...main! };
+}
+
+/** What all checks show, or all but those of the main workload's shape, which need not leave any. */
+type ChecksPassed = {
+  readonly ok: true;
+  readonly coverage: Coverage;
+  readonly correctness: Correctness | undefined;
+} & {
+  readonly main: Pick<Verified, 'plan' | 'counters' | 'printed'> | undefined;
+};
+
+/** As {@link verify}; optionally without the main workload's shape. */
+export async function runChecks(request: VerifyRequest, withoutMain = false): Promise<ChecksPassed | Refused> {
   const tally = new CorrectnessTally();
-  let main: Pick<Verified, 'plan' | 'counters' | 'printed'> | undefined;
+  let main: ChecksPassed['main'];
   const { problem, candidate, dimensions, seed, thorough = false, large = false, suites } = request;
   const { kernel, parameters } = candidate;
   const { spec } = request.device;
@@ -151,6 +170,7 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
   };
   for (let chosen = next(); chosen; chosen = next()) {
     request.signal?.throwIfAborted();
+    if (withoutMain && isSameShape(chosen.dimensions, dimensions)) continue;
     index += 1;
     request.onCheck?.({ check: describeCheck(chosen), index, count: index + queue.length });
     const check = chosen.isLarge && isSlowWhenLarge ? undefined : await bearable(request, chosen);
@@ -182,8 +202,10 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
   for (const name of launchedBy(request).filter((one) => !launched.has(one)))
     coverage.leftOut.push({ check: `steps that launch ${name}`, reason: NEVER_RAN });
   coverage.conditions = conditionsOf(request);
-  return { ok: true, correctness: tally.summary()!, coverage, ...main! };
+  return { ok: true, correctness: tally.summary(), coverage, main };
 }
+
+const isSameShape = (one: Dimensions, other: Dimensions): boolean => valuesKey(one) === valuesKey(other);
 
 /** A kernel that is slow for large sizes is not wrong there, and one that never ends is seen at smaller ones. */
 const TOO_LONG = 'a simulator takes too long for it';
@@ -627,20 +649,6 @@ async function verifyCheck(
 const describeUnwaited = ({ functionName, earlier, buffer }: UnwaitedLaunch): string =>
   `race: ${functionName} may start before ${earlier} has ended (programmaticDependent) and never executes griddepcontrol.wait ` +
   `(cudaGridDependencySynchronize), but both get ${buffer}`;
-
-export function planOrRefusal(
-  request: VerifyRequest,
-  dimensions: Dimensions,
-  failedCheck: string,
-  multiprocessors?: number,
-): LaunchPlan | Refused {
-  try {
-    return request.planFor(dimensions, multiprocessors);
-  } catch (error) {
-    if (!(error instanceof WarpsmithError)) throw error;
-    return { ok: false, ...planRefusal(error), failedCheck };
-  }
-}
 
 /**
  * Refuses a kernel that read fewer distinct bytes of its inputs than the problem requires: it samples, or knows the answer.
