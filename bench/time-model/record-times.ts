@@ -1,14 +1,14 @@
 import type { Device } from '../../src/core/device.ts';
-import type { Toolchain } from '../../src/toolchains/toolchain.ts';
 import { digestOf, type OpenRecording } from '../recording-file.ts';
+import type { CodeSource } from './compiled-ahead.ts';
 import type { RecordedTime, TimeRecording } from './recorded-times.ts';
 import { keyOf, type Subject } from './subjects.ts';
 import { timeSequence } from './time-subject.ts';
 
 export interface RecordRequest {
   readonly device: Device;
-  /** Compiles PTX, so that a virtual GPU can count the same code. */
-  readonly toolchain: Toolchain;
+  /** Gives PTX, so that a virtual GPU can count the same code. */
+  readonly code: CodeSource;
   readonly subjects: readonly Subject[];
   readonly open: OpenRecording<TimeRecording>;
   /** Whether to begin another one. */
@@ -21,13 +21,12 @@ const AHEAD = 8;
 const BETWEEN_SAVES = 10;
 
 /** Records every subject that the recording does not hold yet. A subject that fails is recorded with its reason. */
-export async function recordTimes({ device, toolchain, subjects, open, hasTime, onRecorded }: RecordRequest) {
+export async function recordTimes({ device, code, subjects, open, hasTime, onRecorded }: RecordRequest) {
   const { recording, save } = open;
   const missing = subjects.filter((subject) => !(keyOf(subject) in recording.entries));
-  const { architecture } = device.spec;
   const compiling = new Map<Subject, ReturnType<Subject['compile']>>();
   const compile = (subject: Subject): ReturnType<Subject['compile']> => {
-    const begun = compiling.get(subject) ?? subject.compile(toolchain, architecture);
+    const begun = compiling.get(subject) ?? code.compile(subject);
     begun.catch(() => undefined); // Told when it is its turn.
     compiling.set(subject, begun);
     return begun;

@@ -4,14 +4,14 @@
  * What the recording holds already is left out, so that limited time on a machine can be used in parts.
  *
  *     node bench/time-model/record.ts [--device cuda:0] [--output docs/results/h200-times.json] [--minutes 9]
- *       [--per-problem 32]
+ *       [--per-problem 32] [--compiled FILE.json.gz]
  *
- * Then, on any machine: count.ts, and fit.ts.
+ * Where there is no clang, compile.ts compiles on another machine. Then, on any machine: count.ts, and fit.ts.
  */
 import { parseArgs } from 'node:util';
 import { openDevice } from '../../src/devices/open-device.ts';
-import { createClangToolchain } from '../../src/toolchains/clang.ts';
 import { openRecording } from '../recording-file.ts';
+import { openCodeSource } from './compiled-ahead.ts';
 import { recordTimes } from './record-times.ts';
 import type { TimeRecording } from './recorded-times.ts';
 import { allSubjects } from './subjects.ts';
@@ -22,24 +22,25 @@ const { values: options } = parseArgs({
     output: { type: 'string', default: 'docs/results/h200-times.json' },
     minutes: { type: 'string', default: '9' },
     'per-problem': { type: 'string', default: '32' },
+    compiled: { type: 'string' },
   },
 });
 
 const endMs = performance.now() + Number(options.minutes) * 60_000;
 const device = await openDevice(options.device);
 try {
-  const toolchain = await createClangToolchain({ driverVersion: device.identity.driver });
+  const code = await openCodeSource(device, options.compiled);
   const open = await openRecording<TimeRecording>(options.output, () => ({
     schemaVersion: 1,
     device: device.identity.name,
     driver: device.identity.driver ?? 'none',
-    compiler: `clang ${toolchain.identity.version}`,
+    compiler: code.compiler,
     recordedAt: new Date().toISOString(),
     entries: {},
   }));
   await recordTimes({
     device,
-    toolchain,
+    code,
     subjects: await allSubjects(Number(options['per-problem'])),
     open,
     hasTime: () => performance.now() < endMs,

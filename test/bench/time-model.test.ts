@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { digestOf, openRecording } from '../../bench/recording-file.ts';
 import { accuracyOf, predictAll, withinGroups } from '../../bench/time-model/accuracy.ts';
+import { compileAhead, openCodeSource } from '../../bench/time-model/compiled-ahead.ts';
 import { countSubject } from '../../bench/time-model/count-subject.ts';
 import { fitConstants } from '../../bench/time-model/fit-constants.ts';
 import { recordTimes } from '../../bench/time-model/record-times.ts';
@@ -39,18 +40,25 @@ describe('recording times', () => {
   it('times each subject once, keeps why one failed, and goes on where it stopped', async () => {
     const file = join(folder, 'times.json');
     const device = withMeasuring(await openDevice('virtual:h200', { threads: 1 }), { sequenceNs: () => SEQUENCE_NS });
-    const toolchain = await createClangToolchain();
+    const ahead = join(folder, 'compiled.json.gz');
     const [first, second] = corpusSubjects().filter(({ kernel }) => /saxpy|transpose|argmax/.test(kernel)) as Subject[];
     const broken: Subject = {
       ...first!,
       kernel: 'corpus/broken',
       compile: () => Promise.reject(new Error('no such file')),
     };
+    expect(await compileAhead([first!, second!, broken], device, ahead)).toEqual(
+      new Map([[keyOf(broken), 'no such file']]),
+    );
+    const code = await openCodeSource(device, ahead);
+    await expect(openCodeSource({ ...device, spec: { ...device.spec, architecture: 'sm_89' } }, ahead)).rejects.toThrow(
+      /has code for sm_90a; this GPU is sm_89/,
+    );
     const record = async (subjects: readonly Subject[]): Promise<string[]> => {
       const timed: string[] = [];
       const open = await openRecording<TimeRecording>(file, begin);
       const onRecorded = ({ kernel }: { kernel: string }): unknown => timed.push(kernel);
-      await recordTimes({ device, toolchain, subjects, open, hasTime: () => true, onRecorded });
+      await recordTimes({ device, code, subjects, open, hasTime: () => true, onRecorded });
       return timed;
     };
     try {

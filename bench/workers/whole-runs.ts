@@ -1,0 +1,115 @@
+/**
+ * Evaluations a minute of whole runs of `optimize`, from the first event to the last: search, confirmation, ablation and reports.
+ * One run of each problem, as a user starts it, with the same budget.
+ *
+ *     node bench/workers/whole-runs.ts --device cuda:0 [--evaluations 40] [--output docs/results/h200-whole-runs.json]
+ *       [--keep FOLDER] [PROBLEM[@WORKLOAD] …]
+ *
+ * A problem that the recording holds is left out, so that limited time on a machine can be used in parts.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { optimizeProblem } from '../../src/app/optimize.ts';
+import { packageVersion } from '../../src/app/package-version.ts';
+import type { Evaluation } from '../../src/core/evaluation.ts';
+import { ofType, type RecordedEvent } from '../../src/store/events.ts';
+import { openRecording } from '../recording-file.ts';
+import { problemNames } from '../search/problem-space.ts';
+
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    device: { type: 'string', default: 'cuda:0' },
+    evaluations: { type: 'string', default: '40' },
+    output: { type: 'string', default: 'docs/results/h200-whole-runs.json' },
+    /** Where the runs' logs stay. */
+    keep: { type: 'string' },
+  },
+});
+
+interface WholeRun {
+  readonly problem: string;
+  readonly workload: string;
+  readonly device: string;
+  readonly seconds: number;
+  readonly evaluations: number;
+  readonly evaluationsPerMinute: number;
+  readonly stopReason: string;
+  /** Sums over its evaluations, in seconds. A candidate that was compiled ahead waits for no compiler. */
+  readonly spent: Readonly<Record<'compile' | 'verify' | 'time', number>>;
+  readonly statuses: Readonly<Record<string, number>>;
+}
+
+interface Recording {
+  readonly schemaVersion: 1;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly budget: number;
+  readonly recordedAt: string;
+  readonly runs: WholeRun[];
+}
+
+const budget = Number(options.evaluations);
+const { recording, save } = await openRecording<Recording>(options.output, () => ({
+  schemaVersion: 1,
+  environment: { warpsmith: packageVersion(), node: process.versions.node },
+  budget,
+  recordedAt: new Date().toISOString(),
+  runs: [],
+}));
+
+const MS = 1000;
+const rounded = (value: number): number => Number(value.toFixed(2));
+
+const spentIn = (evaluations: readonly Evaluation[], stage: 'compile' | 'verify' | 'time'): number =>
+  rounded(evaluations.reduce((sum, { elapsedMs }) => sum + elapsedMs[stage], 0) / MS);
+
+async function wholeRun(target: string, workload: string | undefined): Promise<WholeRun> {
+  const store = options.keep ?? (await mkdtemp(join(tmpdir(), 'warpsmith-whole-run-')));
+  const events: RecordedEvent[] = [];
+  const startMs = performance.now();
+  try {
+    const { result } = await optimizeProblem({
+      ...{ target, store, seed: 1, fresh: true, trust: true, device: options.device, maximumEvaluations: budget },
+      ...(workload === undefined ? {} : { workloads: [workload] }),
+      onEvent: (event) => void events.push(event),
+    });
+    const seconds = (performance.now() - startMs) / MS;
+    const evaluations = ofType(events, 'evaluation-finished').map(({ evaluation }) => evaluation);
+    const [first] = evaluations;
+    return {
+      problem: target,
+      workload: first!.workload.name,
+      device: first!.device.name,
+      seconds: rounded(seconds),
+      evaluations: evaluations.length,
+      evaluationsPerMinute: rounded((60 * evaluations.length) / seconds),
+      stopReason: result.stopReason,
+      spent: {
+        compile: spentIn(evaluations, 'compile'),
+        verify: spentIn(evaluations, 'verify'),
+        time: spentIn(evaluations, 'time'),
+      },
+      statuses: Object.fromEntries(
+        [...Map.groupBy(evaluations, ({ status }) => status)].map(([status, { length }]) => [status, length]),
+      ),
+    };
+  } finally {
+    if (options.keep === undefined) await rm(store, { recursive: true, force: true });
+  }
+}
+
+// What is recorded here is found here.
+process.env.WARPSMITH_REPEATS = 'off';
+for (const asked of positionals.length > 0 ? positionals : problemNames()) {
+  const [problem, workload] = asked.split('@') as [string, string | undefined];
+  if (recording.runs.some((run) => run.problem === problem && (workload ?? run.workload) === run.workload)) continue;
+  try {
+    recording.runs.push(await wholeRun(problem, workload));
+    process.stderr.write(`${JSON.stringify(recording.runs.at(-1))}\n`);
+  } catch (error) {
+    process.stderr.write(`${asked}: ${error instanceof Error ? error.message : String(error)}\n`);
+  }
+  await save();
+}
