@@ -56,7 +56,7 @@ export async function samplingBlocks(): Promise<Record<string, string>> {
     ]),
   );
   const summary =
-    `Times predicted from a sample are off by ${geometricMean(factors).toFixed(2)}× in the geometric mean from those of the whole, ` +
-    `at most ${Math.max(...factors).toFixed(2)}×, ${date}.`;
+    `Times predicted from a sample are off by ${geometricMean(factors).toFixed(3)}× in the geometric mean from those of the whole, ` +
+    `at most ${Math.max(...factors).toFixed(3)}×, ${date}.`;
   return { sampling: `${table}\n\n${summary}` };
 }
