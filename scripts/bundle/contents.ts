@@ -47,6 +47,7 @@ const SOURCES: readonly Source[] = [
   // Learners get a copy of reference.ts.
   folder('course', (path) => !/(^|\/)(__pycache__|\.warpsmith|reference\.js$)/.test(path)),
   folder('python', (path) => !/(^|\/)(__pycache__|\.venv)(\/|$)/.test(path)),
+  folder('prices'),
   folder('schemas'),
   folder('examples', (path) => !/(^|\/)(__pycache__|\.warpsmith)(\/|$)/.test(path)),
   dependency('commander', runtimeOnly),

@@ -26,6 +26,7 @@ import {
   requireAttemptOptions,
 } from './journal.ts';
 import { ensureTrustedFor } from './loading/trust.ts';
+import { refuseEnergyWithoutGpu } from './refuse-energy.ts';
 import { type OnDevice, openSession, type Session } from './session.ts';
 import { chooseWorkloads } from './workload.ts';
 
@@ -41,6 +42,7 @@ type CompareOptions = OnDevice<RequestOf<'compare'>>;
 export async function compareCandidates(request: CompareOptions): Promise<CompareView> {
   const options = completeRequest('compare', request);
   const { store, dtype, failOn = null } = options;
+  refuseEnergyWithoutGpu(options.energy, options.device);
   const baseline = await candidateTarget(options.baseline, {
     store,
     dtype,
@@ -171,12 +173,14 @@ async function compareOn(pair: Pair): Promise<ComparedWorkload> {
     ...requestOf(pair, pair.candidate, 'candidate'),
     thorough: true,
     tier: 'accept',
+    energy: options.energy,
     against: [{ name: BASELINE, candidate: pair.baseline }],
   });
   const beside = evaluation.comparisons?.find((comparison) => comparison.baseline === BASELINE);
   const missing = evaluation.missingBaselines?.find(({ name }) => name === BASELINE);
   const measured: ComparedSide = missing ? { status: 'device-failed', reason: missing.reason } : baseline;
-  return comparedWorkload(named, measured, comparedSide(evaluation), beside);
+  const row = comparedWorkload(named, measured, comparedSide(evaluation), beside);
+  return evaluation.energy ? { ...row, energy: evaluation.energy } : row;
 }
 
 const requestOf = (

@@ -16,6 +16,7 @@ import { resolveBaselines } from './baselines.ts';
 import { attemptCandidate, attemptResult, keepAttempt, requireAttemptOptions } from './journal.ts';
 import { loadSuites } from './loading/load-suites.ts';
 import { ensureTrustedFor } from './loading/trust.ts';
+import { refuseEnergyWithoutGpu } from './refuse-energy.ts';
 import { type OnDevice, openSession, type Session } from './session.ts';
 import { loadKernelTarget } from './target.ts';
 import { chooseWorkload } from './workload.ts';
@@ -112,6 +113,7 @@ function requireVirtual({ quick, sampleCtas }: EvaluateOptions, { kind, id }: De
 export async function judge(asked: EvaluateOptions, command: 'evaluate' | 'diagnose' = 'evaluate'): Promise<Judged> {
   const options = completeRequest('evaluate', asked);
   refuseConflicts(options);
+  refuseEnergyWithoutGpu(options.energy, options.device);
   const { kernel, problem } = await loadKernelTarget(options.target, options.dtype);
   const workload = chooseWorkload(problem.file, options.workload, options.cache);
   const candidate = makeCandidate(kernel, completeParameters(kernel.file, options.parameters ?? {}));
@@ -173,12 +175,20 @@ const judgingProblem = ({ folder, file: { name } }: Problem, kernel: Kernel): Ju
   elsewhere: dirname(resolve(kernel.folder)) !== resolve(folder),
 });
 
-const measuringOf = ({ tier, profile, sanitize, quick, sampleCtas }: EvaluateOptions): Partial<EvaluationRequest> => ({
+const measuringOf = ({
+  tier,
+  profile,
+  sanitize,
+  energy,
+  quick,
+  sampleCtas,
+}: EvaluateOptions): Partial<EvaluationRequest> => ({
   quick,
   sampleCtas,
   tier,
   profile,
   sanitize,
+  energy,
 });
 
 /** Only what there is. */

@@ -1,8 +1,9 @@
 import { WarpsmithError } from '../core/errors.ts';
 import type { Evaluation } from '../core/evaluation.ts';
 import { suggestName } from '../core/nearest-name.ts';
-import { COMMANDS, type CommandName } from '../core/requests/commands.ts';
-import { completeRequest, type RequestOf } from '../core/requests/request.ts';
+import type { CommandName } from '../core/requests/commands.ts';
+import type { RELEASE } from '../core/requests/options.ts';
+import { completeRequest, fieldsOf, type RequestOf } from '../core/requests/request.ts';
 import type { CompareView } from '../reports/documents/compare.ts';
 import type { GateView } from '../reports/documents/gate.ts';
 import type { InspectView } from '../reports/inspect-view.ts';
@@ -18,14 +19,14 @@ import { type OptimizeOutcome, type OptimizeRequest, optimizeProblem } from './o
 import type { OnDevice, Surroundings } from './session.ts';
 
 /** What a command is asked, with what surrounds it: an `AbortSignal`, a question for trust, a listener for steps. */
-export type Asked<N extends CommandName> = RequestOf<N> & Surroundings;
+export type Asked<N extends CommandName> = Omit<RequestOf<N>, keyof typeof RELEASE> & Surroundings;
 
 /** Fields of every request that are no options of its command. */
 const SURROUNDING: readonly string[] = ['signal', 'askTrust', 'onStep', 'onEvent', 'onStage'];
 
 /** JavaScript does not look at types: a misspelt field would be left out in silence. @throws WarpsmithError `unknown-field`. */
 function refuseUnknown(name: CommandName, request: object, others: readonly string[] = []): void {
-  const all = [...Object.keys(COMMANDS[name].arguments), ...Object.keys(COMMANDS[name].options), ...SURROUNDING];
+  const all = [...fieldsOf(name), ...SURROUNDING];
   const known = all.filter((field) => !others.includes(field));
   const unknown = Object.keys(request).find((field) => !known.includes(field));
   if (unknown === undefined) return;

@@ -159,7 +159,7 @@ function rowOf(
   kernels: readonly NamedCandidate[],
   libraries: readonly string[],
   sorted: Sorted,
-  { measurements, baselines, failed, missing }: Collected,
+  { measurements, baselines, failed, missing, energy }: Collected,
 ): MeasuredRow {
   const versions = new Map(baselines.map((baseline) => [baseline.name, baseline.versions]));
   const contenders: LadderContender[] = [
@@ -181,6 +181,7 @@ function rowOf(
     notApplicable: new Map([...sorted.notApplicable, ...missing]),
     gpuKernels: new Map(baselines.flatMap(({ name, gpuKernels }) => (gpuKernels ? [[name, gpuKernels] as const] : []))),
     seed: options.seed,
+    energy,
   });
   return { row, contenders };
 }

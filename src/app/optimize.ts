@@ -37,10 +37,12 @@ import { refuseAuthorConflicts } from './author/author-options.ts';
 import type { ServeTurn } from './author/command/command-author.ts';
 import { openAuthors } from './author/open-authors.ts';
 import { rooflineOf, vetoBoundFor } from './bounds.ts';
+import { type GpuPriceOfRun, gpuPriceOf } from './gpu-price.ts';
 import { hashProblemFiles } from './loading/hash-problem-files.ts';
 import { ensureTrustedFor } from './loading/trust.ts';
 import { askedPrior } from './prior/asked-prior.ts';
 import { priorOfStore } from './prior/prior-of-store.ts';
+import { refuseEnergyWithoutGpu } from './refuse-energy.ts';
 import { writeReport } from './report.ts';
 import type { DrawSeed } from './seed.ts';
 import type { OnDevice, Session } from './session.ts';
@@ -176,12 +178,13 @@ export async function prepareRun(asked: OptimizeRequest): Promise<PreparedRun> {
   refuseUselessPrior(request);
   refuseAuthorConflicts(request);
   refuseSeveralWorkers({ ...request, device: asked.device });
+  refuseEnergyWithoutGpu(request.energy, request.queue === undefined ? asked.device : (request.workers ?? ''));
   const goal = request.goal === undefined ? undefined : parseGoal(request.goal);
   const { folder, problem, start, rungs } = await loadProblemTarget(request.target, request.dtype);
   await ensureTrustedFor(request, problem);
   return {
     request: { ...request, target: folder, queueScope: request.queueScope ?? queueScopeOf(request) },
-    budgets: request.budgets ?? budgetsOf(request),
+    budgets: request.budgets ?? budgetsOf(request, await gpuPriceOf({ ...request, device: asked.device })),
     problem,
     workloads: chooseObjective(problem.file, request.workloads, request.cache),
     start: makeCandidate(start, completeParameters(start.file, request.parameters)),
@@ -249,7 +252,7 @@ export async function runLoop(
   past: { priors: Priors; history?: readonly RecordedEvent[]; extendedBudgets?: Budgets },
 ): Promise<OptimizeOutcome> {
   const { request, problem, workloads, start, rungs, goal } = prepared;
-  const { signal, strategy, exploring, ablation, requireSanitizer, patience } = request;
+  const { signal, strategy, exploring, ablation, requireSanitizer, energy, patience } = request;
   const drawn = seedsOf(prepared, session);
   const seed = request.seed ?? drawn();
   // Whatever an author's run draws follows from its seed, so that a transcript gives the same run again.
@@ -294,6 +297,7 @@ export async function runLoop(
         exploring,
         ablation,
         requireSanitizer,
+        energy,
         patience,
         goal,
         signal,
@@ -364,8 +368,9 @@ function bestPaths(run: RunFolder, result: RunResult): { bestFolder?: string; be
 const DEFAULT_MAXIMUM_EVALUATIONS = 30;
 
 /** @throws WarpsmithError `money-needs-a-price`. */
-function budgetsOf(request: RequestOf<'optimize'>): Budgets {
-  const { maximumMinutes = null, maximumGpuMinutes = null, maximumMoney = null, gpuPricePerHour = null } = request;
+function budgetsOf(request: RequestOf<'optimize'>, price: GpuPriceOfRun): Budgets {
+  const { maximumMinutes = null, maximumGpuMinutes = null, maximumMoney = null } = request;
+  const { gpuPricePerHour } = price;
   if (maximumMoney !== null && gpuPricePerHour === null) {
     throw new WarpsmithError({
       code: 'money-needs-a-price',
@@ -373,10 +378,10 @@ function budgetsOf(request: RequestOf<'optimize'>): Budgets {
       path: '--max-money',
       received: String(maximumMoney),
       expected: '--gpu-price as well, per hour and in the same currency',
-      hint: 'For example --max-money 5 --gpu-price 3.50.',
+      hint: 'For example --max-money 5 --gpu-price 3.50, or --gpu-price auto for a listed price.',
     });
   }
   const isOtherwiseLimited = maximumMinutes !== null || maximumGpuMinutes !== null || maximumMoney !== null;
   const maximumEvaluations = request.maximumEvaluations ?? (isOtherwiseLimited ? null : DEFAULT_MAXIMUM_EVALUATIONS);
-  return { maximumEvaluations, allowance: null, maximumMinutes, maximumGpuMinutes, maximumMoney, gpuPricePerHour };
+  return { maximumEvaluations, allowance: null, maximumMinutes, maximumGpuMinutes, maximumMoney, ...price };
 }

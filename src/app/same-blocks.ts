@@ -1,3 +1,4 @@
+import type { Energy } from '../core/energy.ts';
 import type { BaselineMeasurement, Evaluation, EvaluationRequest } from '../core/evaluation.ts';
 import type { Candidate } from '../core/kernel.ts';
 import type { Measurement, Tier } from '../core/measurement.ts';
@@ -13,7 +14,12 @@ export interface NamedCandidate {
 
 /** One workload at which kernels are verified, and measured in the same blocks. */
 export interface BlocksRequest {
-  readonly options: Surroundings & { readonly seed: number; readonly tier: Tier; readonly blocks?: number };
+  readonly options: Surroundings & {
+    readonly seed: number;
+    readonly tier: Tier;
+    readonly blocks?: number;
+    readonly energy?: boolean;
+  };
   readonly session: Pick<Session, 'evaluator'>;
   readonly problem: Problem;
   readonly workload: Workload;
@@ -55,6 +61,7 @@ export function measureBeside(
     ...evaluationOf(request, first),
     tier: options.tier,
     blocks: options.blocks,
+    energy: options.energy,
     against: others.length === 0 ? undefined : others,
     libraryBaselines: libraryBaselines.length === 0 ? undefined : libraryBaselines,
   });
@@ -65,6 +72,7 @@ export interface Collected {
   readonly measurements: Map<string, Measurement>;
   readonly baselines: readonly BaselineMeasurement[];
   readonly failed: FailedKernel[];
+  readonly energy?: Energy | undefined;
   readonly missing: ReadonlyMap<string, string>;
 }
 
@@ -84,6 +92,7 @@ export function collect(first: NamedCandidate, evaluation: Evaluation): Collecte
     measurements: new Map([...own, ...baselines].map(({ name, measurement }) => [name, measurement])),
     baselines,
     failed,
+    energy: evaluation.energy,
     missing: new Map(missingBaselines.map((missing) => [missing.name, missing.reason])),
   };
 }

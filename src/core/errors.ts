@@ -23,6 +23,8 @@ export const EXIT = {
   usage: 2,
   deviceOrToolMissing: 3,
   unverified: 4,
+  /** A rented GPU that was to be released was not. */
+  notReleased: 5,
   interrupted: 130,
 } as const;
 

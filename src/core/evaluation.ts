@@ -5,6 +5,7 @@ import { diagnosticSchema, sourceLocation } from './compiled-code.ts';
 import { countersSchema } from './counters.ts';
 import { deviceIdentitySchema } from './device.ts';
 import { faultSchema, placedWriteSchema } from './device-values.ts';
+import { energySchema } from './energy.ts';
 import type { ErrorDetails } from './errors.ts';
 import { findingSchema } from './finding.ts';
 import type { Candidate } from './kernel.ts';
@@ -252,6 +253,7 @@ export const evaluationSchema = z.strictObject({
     .array(z.strictObject({ name: z.string(), reason: z.string() }))
     .describe('Baselines asked for that could not be measured, and why.')
     .optional(),
+  energy: energySchema.describe('Real GPUs, if asked for. Never part of a verdict on times.').optional(),
   findings: z.array(findingSchema),
   hiddenFindings: z
     .array(findingSchema)
@@ -328,6 +330,8 @@ export interface EvaluationRequest {
   profile?: ProfileLevel | 'none';
   /** Real GPUs: run the sanitizer as well. */
   sanitize?: boolean;
+  /** Real GPUs: also measure energy, of the candidate and of the kernels in `against`. */
+  energy?: boolean;
   /** Keep the code and the profiler's report. Never changes a result. */
   keep?: KeepRequest;
   /** Told before each stage. Never changes a result. */

@@ -128,6 +128,12 @@ export type RoundOutcome =
     }
   | DeviceFailure;
 
+/** What was done between two ticks of the board's energy counter, or why there is no such counter. */
+export type EnergyOutcome =
+  | { ok: true; joules: number; seconds: number; replays: number }
+  | { ok: true; why: string }
+  | DeviceFailure;
+
 /**
  * The additional abilities of a real GPU: memory for many slots, graphs, an event clock, and trusted device code that draws
  * inputs, poisons outputs and detects changes.
@@ -180,6 +186,13 @@ export interface MeasuringDevice {
     slot: Slot,
     limits: { runs: number; longNs: number; timeoutMs: number },
   ): Promise<{ ok: true; times: readonly number[] } | DeviceFailure>;
+  /**
+   * Runs a replay again and again on what lies in its buffers, for at least `leastMs`, and counts the board's energy
+   * meanwhile. Nothing is drawn or checked between the runs; module variables are restored. Without a replay: of an idle GPU.
+   *
+   * @param timeoutMs of one run.
+   */
+  energyOf?(replay: Replay | undefined, limits: { leastMs: number; timeoutMs: number }): Promise<EnergyOutcome>;
   /** NVML's current readings; fields that it does not report are absent. */
   state(): Promise<GpuState>;
   /** Peak rates of this board, measured once and cached. */

@@ -8,7 +8,12 @@ import type { Timing } from '../core/timing.ts';
 import { attainableBoundNs, type ProblemWork, vetoBoundNs } from '../hardware/bounds.ts';
 import { type Instruments, librariesFor } from './instruments/instruments.ts';
 import type { Refused } from './launches/refusal.ts';
-import { type LoadedKernel, type MeasuredCandidate, measureCandidate } from './measure/measure-candidate.ts';
+import {
+  energyBeside,
+  type LoadedKernel,
+  type MeasuredCandidate,
+  measureCandidate,
+} from './measure/measure-candidate.ts';
 import type { ExpectationCache } from './oracle/expectation-cache.ts';
 import { implausibility, type Outcome, refusalOutcome } from './outcome.ts';
 import { peaksOf } from './peaks-of.ts';
@@ -56,7 +61,13 @@ export async function measureOutcome(
     };
     const implausible = implausibility(timing, vetoBoundNs(workOf(request, measurement), device.spec).arithmetic);
     if (implausible) return { status: 'implausible', reason: implausible, ...evidence };
-    return { status: 'passed', ...evidence, ...(await instrument(options, { module, plan, timing }, comparisons)) };
+    const energy = request.energy
+      ? await energyBeside(measuringOf(options, { name: CANDIDATE, module, plan }, against))
+      : undefined;
+    return {
+      ...{ status: 'passed', ...evidence, energy },
+      ...(await instrument(options, { module, plan, timing }, comparisons)),
+    };
   } finally {
     for (const kernel of against) await device.unload(kernel.module);
   }
@@ -93,26 +104,28 @@ async function timeBeside(
   candidate: LoadedKernel,
   against: readonly LoadedKernel[],
 ): Promise<MeasuredCandidate | Refused> {
-  const { problem, workload, tier = 'screen', blocks, seed, libraryBaselines = [], signal } = request;
+  const { problem, workload, seed, libraryBaselines = [] } = request;
   const libraries = await librariesFor(instruments, libraryBaselines, problem, workload, seed);
-  const measured = await measureCandidate({
-    device,
-    problem,
-    workload,
-    candidate,
-    against,
-    libraries: libraries.found,
-    tier,
-    blocks,
-    seed,
-    secret,
-    timeoutMs,
-    deviceReference: instruments?.deviceReference,
-    signal,
-  });
+  const asked = measuringOf({ device, request, instruments, secret, timeoutMs }, candidate, against);
+  const measured = await measureCandidate({ ...asked, libraries: libraries.found });
   if (!measured.ok) return measured;
   return { ...measured, missingBaselines: [...libraries.missing, ...measured.missingBaselines] };
 }
+
+const measuringOf = (
+  { device, request, instruments, secret, timeoutMs }: Omit<MeasureOutcomeOptions, 'oracle' | 'loadBeside'>,
+  candidate: LoadedKernel,
+  against: readonly LoadedKernel[],
+) => ({
+  ...{ device, candidate, against, libraries: [], secret, timeoutMs },
+  problem: request.problem,
+  workload: request.workload,
+  tier: request.tier ?? ('screen' as const),
+  blocks: request.blocks,
+  seed: request.seed,
+  deviceReference: instruments?.deviceReference,
+  signal: request.signal,
+});
 
 /** The problem's costs. L2 may serve bytes that stay in it from one round of the ring to the next. */
 const workOf = ({ problem, workload }: EvaluationRequest, { conditions }: Measurement): ProblemWork => ({

@@ -90,7 +90,8 @@ async function judgeOn(request: {
   const { run, workload, winner, start, seed, sanitize } = request;
   const { candidate } = winner;
   const against = [{ name: 'start', candidate: start.candidate }];
-  const measuring = { tier: 'accept', blocks: CONFIRMATION_BLOCKS, against, sanitize } as const;
+  const { energy } = run.options;
+  const measuring = { tier: 'accept', blocks: CONFIRMATION_BLOCKS, against, sanitize, energy } as const;
   const judge = () => evaluateOnce(run, { candidate, workload, measuring, seed, thorough: true });
   const evaluation = await judge();
   return evaluation?.status === 'device-failed' && run.budget.evaluationsLeft !== 0 ? judge() : evaluation;

@@ -57,6 +57,8 @@ export interface OptimizeOptions {
   request: RunRequest;
   /** Measured runs: refuse a winner that the sanitizer has not cleared. */
   requireSanitizer?: boolean;
+  /** Measured runs: a confirmation also measures the energy of the winner and the start. */
+  energy?: boolean | undefined;
   /** Undo the winner's changes one by one at the end; true by default. */
   ablation?: boolean;
   /** Guided runs: continue with a blind strategy if no finding suggests another move; true by default. */
@@ -173,7 +175,7 @@ export interface Run {
 }
 
 /** What an evaluation is to measure. */
-export type Measuring = Pick<EvaluationRequest, 'tier' | 'against' | 'blocks' | 'profile' | 'sanitize'>;
+export type Measuring = Pick<EvaluationRequest, 'tier' | 'against' | 'blocks' | 'profile' | 'sanitize' | 'energy'>;
 
 export const reference = (candidate: Candidate): CandidateReference => ({
   id: candidate.id,

@@ -18,6 +18,10 @@ const ENTRY = new URL(import.meta.url.endsWith('.ts') ? './guard-main.ts' : './g
 const MARK_NAME = 'WARPSMITH_GUARD';
 const mark = randomUUID();
 
+/** For a process that is to outlive this one, and whatever started this one. */
+export const withoutGuardMark = ({ [MARK_NAME]: _, ...environment }: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
+  environment;
+
 const watched = new Map<string, GuardLine>();
 let guard: ChildProcess | undefined;
 

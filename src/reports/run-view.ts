@@ -1,8 +1,10 @@
+import type { Energy } from '../core/energy.ts';
 import type { Evaluation } from '../core/evaluation.ts';
 import type { Finding } from '../core/finding.ts';
 import {
   type Budgets,
   type CandidateReference,
+  type EvaluationFinishedEvent,
   type EventType,
   type Goal,
   ofType,
@@ -86,6 +88,8 @@ export interface RunView {
   objective: Objective;
   /** Measured only: in the order made; a refused winner gives way to the best before it. */
   confirmations: Said<'confirmation'>[];
+  /** If asked for: of the best and the start, by workload, measured when the best was confirmed. */
+  energy?: { workload: string; energy: Energy }[];
   bounds: { vetoNs: number; attainableNs: number } | null;
   roofline: RooflineView | null;
   progression: ProgressionRow[];
@@ -202,6 +206,20 @@ export function countAfterSearch(events: readonly RecordedEvent[]): number {
   return count;
 }
 
+/** What the last confirmation measured beside times. */
+function energyOf(
+  joined: readonly { readonly finished: EvaluationFinishedEvent }[],
+  confirmation: Said<'confirmation'> | undefined,
+): Pick<RunView, 'energy'> {
+  const ids = confirmation?.perWorkload?.map(({ evaluationId }) => evaluationId) ?? [confirmation?.evaluationId];
+  const found = joined.flatMap(({ finished: { evaluation } }) =>
+    evaluation.energy && ids.includes(evaluation.id)
+      ? [{ workload: evaluation.workload.name, energy: evaluation.energy }]
+      : [],
+  );
+  return found.length === 0 ? {} : { energy: found };
+}
+
 /** Builds the one view model of a run from its events; every format of report shows nothing else. */
 export function buildRunView(
   runId: string,
@@ -245,6 +263,7 @@ export function buildRunView(
     speedup: speedupOf(start, best, confirmations, objectiveRatio(started, kept)),
     objective: objectiveOf({ started, joined, rows, bestCandidateId, confirmation: confirmations.at(-1) }),
     confirmations,
+    ...energyOf(joined, confirmations.at(-1)),
     bounds: startEvaluation?.timing
       ? { vetoNs: startEvaluation.timing.vetoNs, attainableNs: startEvaluation.timing.attainableNs }
       : null,

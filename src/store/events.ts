@@ -159,6 +159,8 @@ const budgets = z.object({
   maximumMoney: orNull(number),
   /** Price of an hour of the GPU. `null`: no price was given, so money is neither counted nor limited. */
   gpuPricePerHour: orNull(number),
+  /** Where the price comes from, in words, unless the user gave it. */
+  gpuPriceSource: text.optional(),
 });
 
 /** What a run may spend. `null` means no limit. */

@@ -43,6 +43,7 @@ export interface RequestDescription {
   readonly profile: ProfileLevel | 'none';
   readonly sanitize: boolean;
   readonly suites?: readonly string[] | undefined;
+  readonly energy?: true | undefined;
 }
 
 export interface RecordedEvaluation {

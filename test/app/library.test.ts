@@ -6,6 +6,8 @@ type Loose = (request: never) => Promise<unknown>;
 const CALLS: [name: string, call: Loose, request: object][] = [
   ['evaluate', evaluate, { target: 'softmax', paramters: {} }],
   ['optimize', optimize, { target: 'softmax', maxEvaluations: 3 }],
+  // Of the process that runs a command.
+  ['optimize', optimize, { target: 'softmax', releaseCommand: ['true'] }],
   ['compare', compare, { baseline: 'softmax', candidate: 'softmax', seeds: 1 }],
   ['gate', gate, { base: 'main', markdown: 'unused.md' }],
   ['inspect', inspect, { target: 'softmax', lines: 3 }],

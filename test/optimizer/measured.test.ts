@@ -53,6 +53,12 @@ describe('a measured run', () => {
     expect(new Set(evaluator.requests.map(({ seed }) => seed)).size).toBe(2);
   });
 
+  it('asks for energy beside the start when it confirms, and never while it searches', async () => {
+    const { evaluator } = await run({ ns: { [START]: 1000, [LARGER]: 500 }, sanitizer: 'clean' }, { energy: true });
+    const asked = evaluator.requests.filter(({ energy }) => energy);
+    expect(asked.map(({ against, blocks }) => [against?.[0]?.name, blocks])).toEqual([['start', 20]]);
+  });
+
   it('reverts what a screen shows to be slower, without measuring it longer', async () => {
     const { evaluator, decisions } = await run({ ns: { [START]: 1000, [LARGER]: 1500, [LARGEST]: 1500 } });
     expect(evaluator.requests.slice(0, 3).map(({ tier }) => tier)).toEqual(['accept', 'screen', 'screen']);

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { keptChanges } from '../../src/handover/kept-changes.ts';
+import { runEndDocument } from '../../src/reports/documents/run-end.ts';
 import { buildRunView } from '../../src/reports/run-view.ts';
 import type { RecordedEvent } from '../../src/store/events.ts';
 import { rowsOf } from '../../src/store/index/rows.ts';
-import { unwrapped } from '../support/printed.ts';
+import { onTerminal, unwrapped } from '../support/printed.ts';
 import { measuredEvaluation } from './measured-evaluation.ts';
 import { measuredRun } from './measured-run.ts';
 import { progressionSvg, runMarkdown, runTerminal } from './printed-run.ts';
@@ -48,6 +49,34 @@ describe('a measured run', () => {
     expect(texts[2]).toContain('screened, measured longer after this');
     expect(texts[2]).toContain('faster, confirmation');
   });
+});
+
+test('energy of the confirmation is told in the report and at the end, apart from times', () => {
+  const contender = (name: string, joules: number) => ({
+    ...{ contender: name, joules, intervalJoules: [joules, joules] as [number, number], watts: 400, windows: [] },
+  });
+  const energy = {
+    contenders: [contender('candidate', 0.012), contender('start', 0.018)],
+    comparisons: [
+      {
+        ...{ candidate: 'candidate', baseline: 'start', verdict: 'less' as const, ratio: 1.5, blockCount: 10 },
+        intervalRatio: [1.49, 1.51] as [number, number],
+      },
+    ],
+    ...{ idleW: 80, blockCount: 10, discardedBlockCount: 0, disturbances: [] },
+  };
+  const events = measuredRun('accepted').map((event) =>
+    event.type === 'evaluation-finished' && event.evaluation.id === 'e4'
+      ? { ...event, evaluation: { ...event.evaluation, energy } }
+      : event,
+  );
+  const withEnergy = buildRunView('run-1', events);
+  expect(withEnergy.energy).toEqual([{ workload: expect.any(String), energy }]);
+  expect(runMarkdown(withEnergy)).toContain('candidate needs less energy beside start: 1.500× [1.490, 1.510]');
+  expect(onTerminal(runEndDocument(withEnergy))).toContain(
+    'measured 12 mJ a launch sequence; start 18 mJ, less: 1.500× [1.490, 1.510]',
+  );
+  expect(view.energy).toBeUndefined();
 });
 
 describe('a winner', () => {

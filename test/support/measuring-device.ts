@@ -13,6 +13,8 @@ export interface MeasuringOptions {
   /** Relative noise of one replay, drawn per replay; 0 by default. */
   noise?: () => number;
   state?: () => GpuState;
+  /** Energy of one launch sequence; without it the device counts none. */
+  joules?: (plan: LaunchPlan, module: LoadedModule) => number;
   /** Module variables outlive launches; `forget` gives them their initial values. */
   moduleState?: { forget: () => void };
   /** What launches leave on the chip; `scrub` overwrites it. */
@@ -21,6 +23,7 @@ export interface MeasuringOptions {
 }
 
 const OVERHEAD_NS = 1300;
+export const IDLE_W = 70;
 const L2_BYTES = 64 * 1024;
 
 interface PreparedReplay extends Replay {
@@ -56,7 +59,15 @@ export const withMeasuring = <D extends Device>(
   device: D,
   options: MeasuringOptions,
 ): D & { measuring: MeasuringDevice } => {
-  const { sequenceNs, noise = () => 0, state = () => ({}), moduleState, chipState, l2Bytes = L2_BYTES } = options;
+  const {
+    sequenceNs,
+    noise = () => 0,
+    state = () => ({}),
+    joules,
+    moduleState,
+    chipState,
+    l2Bytes = L2_BYTES,
+  } = options;
   const runSequences = async (
     { module, plan, slots }: Omit<PreparedReplay, 'alone' | 'sequenceCount'>,
     timeoutMs: number,
@@ -140,6 +151,17 @@ export const withMeasuring = <D extends Device>(
       }
       return { ok: true, times };
     },
+    ...(joules && {
+      energyOf: async (replay, { leastMs }) => {
+        const seconds = leastMs / 1000;
+        if (!replay) return { ok: true, joules: IDLE_W * seconds, seconds, replays: 0 };
+        const { plan, module, slots } = replay as PreparedReplay;
+        const eachNs = slots.length * sequenceNs(plan, module);
+        const replays = Math.ceil((seconds * 1e9) / eachNs);
+        const spent = replays * slots.length * joules(plan, module) * (1 + noise());
+        return { ok: true, joules: spent, seconds: (replays * eachNs) / 1e9, replays };
+      },
+    }),
     state: async () => state(),
   };
   return Object.assign(device, { measuring });

@@ -53,9 +53,10 @@ static_assert(kBlockN % kMmaK == 0, "the keys of a tile are the terms of P V");
 
 constexpr unsigned kAllLanes = 0xffffffffu;
 constexpr float kLog2E = 1.4426950408889634f;
-// Weights are 2^14 times as large as they are called, largest 2^14: fp16 then rounds none to a multiple of 2^-24 or to 0 that is
-// not below 2^-38 of the largest. Sums of weights are as much larger, so outputs are not.
-constexpr float kLog2WeightUnit = 14.0f;
+// Weights that meet V are 2^14 times as large as they are called, largest 2^14: fp16 then rounds none to a multiple of 2^-24, or
+// to 0, that is not below 2^-38 of the largest. Outputs are as much larger until they are divided.
+constexpr float kLog2WeightScale = 14.0f;
+constexpr float kWeightScale = 16384.0f;
 
 // The operands of one mma.sync, as a lane holds them; a register is two halves.
 struct FragmentA {
@@ -302,7 +303,8 @@ __device__ void softmax_tile(Accumulator (&score)[kKeyTiles], RowState& state, A
     // While a row has seen none of its keys, its weights are exp2(-infinity - 0).
     origin[h] = new_max == -INFINITY ? 0.0f : new_max * scale_log2;
     correction[h] = fast_exp2(state.max[h] * scale_log2 - origin[h]);
-    origin[h] -= kLog2WeightUnit;
+    // The sums that an LSE is made of bear no rounding of such an exponent, so there the weights grow afterwards.
+    if (!kAddsUp) origin[h] -= kLog2WeightScale;
     grows = grows || new_max > state.max[h];
     state.max[h] = new_max;
   }
@@ -323,7 +325,10 @@ __device__ void softmax_tile(Accumulator (&score)[kKeyTiles], RowState& state, A
 #pragma unroll
   for (int n = 0; n < kKeyTiles; ++n) {
 #pragma unroll
-    for (int i = 0; i < 4; ++i) sum.value[i / 2 * 2] += score[n].value[i];
+    for (int i = 0; i < 4; ++i) {
+      sum.value[i / 2 * 2] += score[n].value[i];
+      score[n].value[i] *= kWeightScale;
+    }
   }
 }
 
@@ -355,9 +360,10 @@ __device__ void merge(const GroupMemory<kHeadDim>* groups, Element* __restrict__
     }
     if (first_row + row >= shape.S) continue;
     if (!Shape::kIsOrdinary && LSE != nullptr && column == 0) {
-      LSE[first_row + row] = sum == 0.0f ? -INFINITY : (max * scale_log2 - kLog2WeightUnit) / kLog2E + logf(sum);
+      LSE[first_row + row] = sum == 0.0f ? -INFINITY : max * scale_log2 / kLog2E + logf(sum);
     }
-    const float inverse_sum = !Shape::kIsOrdinary && sum == 0.0f ? 0.0f : 1.0f / sum;
+    const float unit = Shape::kIsOrdinary ? 1.0f : kWeightScale;
+    const float inverse_sum = !Shape::kIsOrdinary && sum == 0.0f ? 0.0f : 1.0f / (sum * unit);
     const uint2 halves = make_uint2(pack(output.x * inverse_sum, output.y * inverse_sum),
                                     pack(output.z * inverse_sum, output.w * inverse_sum));
     *reinterpret_cast<uint2*>(O + static_cast<size_t>(first_row + row) * shape.row_of_Q() + column) = halves;

@@ -85,6 +85,13 @@ async function checkWall(): Promise<Diagnosis> {
   };
 }
 
+/** When a command releases this machine's rented GPUs, or why one could not. */
+async function checkRelease(): Promise<Diagnosis> {
+  const { describeLease } = await import('../../process/lease-file.ts');
+  const { failed, said, hint } = describeLease();
+  return { verdict: failed ? 'failed' : 'ok', detail: said, hint };
+}
+
 /** What runs without a GPU. */
 export const HOST_CHECKS: readonly Check[] = [
   { id: 'platform', title: 'Platform', run: checkPlatform },
@@ -94,5 +101,6 @@ export const HOST_CHECKS: readonly Check[] = [
   { id: 'fused-multiply-add', title: 'Fused multiply-add', run: checkFusedMultiplyAdd },
   { id: 'temporary-folder', title: 'Temporary folder', run: checkTemporaryFolder },
   { id: 'reference-wall', title: 'Wall around references', run: checkWall },
+  { id: 'release', title: 'Release of rented GPUs', run: checkRelease },
   { id: 'virtual-device', title: 'Virtual GPU and worker threads', run: checkVirtualDevice },
 ];

@@ -24,9 +24,9 @@ const MS_PER_MINUTE = 60_000;
 /**
  * Takes candidates from a queue and judges them, until it is told to end or has had nothing to do for long enough.
  *
- * @throws WarpsmithError `option-missing`; as `queueAccess`, `checkQueue` and `openSession`.
+ * @returns how long it had nothing to do before it ended, in ms. @throws WarpsmithError `option-missing`; as `queueAccess`, `checkQueue` and `openSession`.
  */
-export async function runWorker(request: WorkerRequest): Promise<void> {
+export async function runWorker(request: WorkerRequest): Promise<number> {
   if (request.queue === undefined) throw queueMissing();
   const access = queueAccess(request.queue, process.env);
   const devices = chosenDevices({ device: request.device, workers: request.workers }) ?? [request.device];
@@ -38,7 +38,7 @@ export async function runWorker(request: WorkerRequest): Promise<void> {
   const workers: JobWorker[] = [];
   try {
     for (const seat of seats) workers.push(await takeJobs(seat, access, fetchProblem, request));
-    await untilOver(workers, request);
+    return await untilOver(workers, request);
   } finally {
     await Promise.all(workers.map((worker) => worker.close(signal?.aborted ? GRACE_MS : 0)));
     await Promise.all(seats.map((seat) => seat.close()));
@@ -111,15 +111,26 @@ function describeSent(body: string, sent: SentAnswer): string {
   return `${what}: ${sent.ok ? sent.answer.evaluation.status : sent.error.message}`;
 }
 
-async function untilOver(workers: readonly JobWorker[], { signal, idleMinutes, onStep }: WorkerRequest): Promise<void> {
+async function untilOver(
+  workers: readonly JobWorker[],
+  { signal, onStep, ...request }: WorkerRequest,
+): Promise<number> {
+  const mostMinutes = longestIdle(request);
+  const idleMs = () => Math.min(...workers.map(({ isBusy, busyAtMs }) => (isBusy ? 0 : performance.now() - busyAtMs)));
   while (!signal?.aborted) {
-    const idleMs = Math.min(...workers.map(({ isBusy, busyAtMs }) => (isBusy ? 0 : performance.now() - busyAtMs)));
-    if (idleMinutes !== undefined && idleMs >= idleMinutes * MS_PER_MINUTE) {
-      onStep?.(`nothing to do for ${idleMinutes} minutes: the worker ends`);
-      return;
+    if (idleMs() >= mostMinutes * MS_PER_MINUTE) {
+      onStep?.(`nothing to do for ${mostMinutes} minutes: the worker ends`);
+      break;
     }
     await sleep(LOOK_MS, undefined, { signal }).catch(() => {});
   }
+  return idleMs();
+}
+
+/** A worker that is to release its GPU ends for that. */
+function longestIdle({ idleMinutes, releaseAfterMinutes }: Partial<WorkerRequest>): number {
+  const given = [idleMinutes, releaseAfterMinutes].filter((minutes) => minutes !== undefined);
+  return Math.min(...given, Number.POSITIVE_INFINITY);
 }
 
 const queueMissing = (): WarpsmithError =>

@@ -2,13 +2,17 @@ import { optimizePerWorkload } from '../../app/dispatch.ts';
 import { optimizeProblem } from '../../app/optimize.ts';
 import type { RequestOf } from '../../core/requests/request.ts';
 import { serveAgents } from '../../mcp/serve-agents.ts';
-import type { Run } from '../context.ts';
+import type { CommandContext, Run } from '../context.ts';
 import { exitCodeOfStop, exitCodeOfStops } from '../exit-code.ts';
 import { onDevice } from '../judging-request.ts';
 import { printOutcome, printPerWorkload } from '../print-outcome.ts';
 import { createProgress } from '../progress.ts';
+import { withLease } from '../with-lease.ts';
 
-export const run: Run<RequestOf<'optimize'>> = async (request, context) => {
+export const run: Run<RequestOf<'optimize'>> = (request, context) =>
+  withLease(request, context, async () => ({ exitCode: await search(request, context) }));
+
+async function search(request: RequestOf<'optimize'>, context: CommandContext): Promise<number> {
   const { streams, verbose } = context;
   const onStep = (text: string): void => void streams.err.write(`${text}\n`);
   const { onEvent, onStage, end } = createProgress(streams.err, { verbose });
@@ -27,4 +31,4 @@ export const run: Run<RequestOf<'optimize'>> = async (request, context) => {
   } finally {
     end();
   }
-};
+}

@@ -1,18 +1,22 @@
 import { type ResumeOutcome, resumeRun } from '../../app/resume.ts';
 import type { RequestOf } from '../../core/requests/request.ts';
 import { serveAgents } from '../../mcp/serve-agents.ts';
-import type { Run } from '../context.ts';
+import type { CommandContext, Run } from '../context.ts';
 import { exitCodeOfStop } from '../exit-code.ts';
 import { surroundings } from '../judging-request.ts';
 import { printOutcome } from '../print-outcome.ts';
 import { createProgress } from '../progress.ts';
+import { withLease } from '../with-lease.ts';
 
 function describeFinished({ result: { stopReason, detail } }: ResumeOutcome): string {
   const more = stopReason.endsWith('-spent') ? ' It continues with a larger budget, e.g. --max-evaluations 60.' : '';
   return `The run has ended: ${stopReason}: ${detail}. Nothing was done.${more}\n`;
 }
 
-export const run: Run<RequestOf<'resume'>> = async (request, context) => {
+export const run: Run<RequestOf<'resume'>> = (request, context) =>
+  withLease(request, context, async () => ({ exitCode: await goOn(request, context) }));
+
+async function goOn(request: RequestOf<'resume'>, context: CommandContext): Promise<number> {
   const { streams, verbose } = context;
   const onStep = (text: string): void => void streams.err.write(`${text}\n`);
   const { onEvent, onStage, onHistory, end } = createProgress(streams.err, { verbose });
@@ -29,4 +33,4 @@ export const run: Run<RequestOf<'resume'>> = async (request, context) => {
   } finally {
     end();
   }
-};
+}

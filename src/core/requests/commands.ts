@@ -2,6 +2,7 @@ import {
   choice,
   choices,
   FLAG,
+  GPU_PRICE,
   IDENTIFIER,
   integer,
   NAME,
@@ -24,6 +25,7 @@ import {
   DEVICE_OF_RUN,
   dtype,
   EVIDENCE,
+  energy,
   FAIL_ON,
   GUIDED,
   HANDED_OVER,
@@ -35,6 +37,7 @@ import {
   option,
   output,
   parameters,
+  RELEASE,
   RUN_FILTER,
   RUN_STRATEGIES,
   SPREADING,
@@ -189,6 +192,7 @@ export const COMMANDS = {
       ...DEVICE,
       ...JUDGING,
       ...EVIDENCE,
+      energy,
       quick: option(
         '--quick',
         FLAG,
@@ -251,6 +255,7 @@ export const COMMANDS = {
       ...MEASURING,
       tier: { ...tier, help: 'how long to measure: screen or accept', onlyOnGpus: undefined, default: 'accept' },
       blocks: option('--blocks <count>', integer(1, 10_000), 'a fixed number of blocks'),
+      energy,
       ...BASELINES,
     },
   },
@@ -305,7 +310,15 @@ export const COMMANDS = {
         isLogged: true,
       }),
       ...BUDGETS,
-      gpuPricePerHour: option('--gpu-price <price>', positive(), 'price of a GPU hour, for the ledger'),
+      gpuPricePerHour: option(
+        '--gpu-price <price>',
+        GPU_PRICE,
+        'price of a GPU hour, for the ledger; or a listed one: auto, a GPU such as h200, or one of a provider: h100-sxm@lambda',
+      ),
+      prices: option('--prices <file>', PATH, 'a list of prices, for --gpu-price by name', {
+        completes: 'file',
+        defaultHelp: "warpsmith's own list, each price with its date",
+      }),
       goal: option('--goal <goal>', TEXT, 'stop at this speed-up (2x) or time (50us)'),
       patience: option(
         '--patience <count>',
@@ -313,6 +326,10 @@ export const COMMANDS = {
         'stop the search after so many evaluations in a row without a faster kernel',
         { isLogged: true },
       ),
+      energy: {
+        ...energy,
+        help: 'also measure joules per launch sequence of the confirmed best and the start; GPUs only',
+      },
       requireSanitizer: option(
         '--require-sanitizer',
         FLAG,
@@ -321,6 +338,7 @@ export const COMMANDS = {
       ),
       ...AUTHOR,
       ...AGENTS,
+      ...RELEASE,
       ...STORE,
     },
   },
@@ -346,6 +364,11 @@ export const COMMANDS = {
       idleMinutes: option('--idle-minutes <minutes>', positive(), 'end after this long without a candidate', {
         defaultHelp: 'never',
       }),
+      ...RELEASE,
+      releaseAfterMinutes: {
+        ...RELEASE.releaseAfterMinutes,
+        help: 'end after this long without a candidate, and release the GPU; however it ends, so long after the last one',
+      },
     },
   },
   slurm: {
@@ -375,7 +398,7 @@ export const COMMANDS = {
     summary: 'continue a run that was interrupted or killed',
     group: 'optimise',
     arguments: { run: runOrLatest },
-    options: { trust, ...LARGER_BUDGETS, ...LARGER_AUTHOR_BUDGETS, ...STORE },
+    options: { trust, ...LARGER_BUDGETS, ...LARGER_AUTHOR_BUDGETS, ...RELEASE, ...STORE },
   },
   report: {
     summary: 'print the report of a run, or compare two',
@@ -574,6 +597,7 @@ export const COMMANDS = {
         { default: {} },
       ),
       ...MEASURING,
+      energy,
       failOn: option('--fail-on <what>', choice(FAIL_ON), 'exit with 1 if the candidate is slower, or not-faster'),
       note: ATTEMPT.note,
       journal: ATTEMPT.journal,

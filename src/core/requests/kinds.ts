@@ -1,4 +1,5 @@
 import { WarpsmithError } from '../errors.ts';
+import { GPU_PRICE_PATTERN } from '../gpu-prices.ts';
 import type { ParameterValues } from '../kernel.ts';
 import { assignments } from '../values.ts';
 
@@ -64,6 +65,25 @@ export const positive = (maximum = Number.MAX_VALUE): Kind<number> =>
     const expected = maximum === Number.MAX_VALUE ? 'a positive number' : `a positive number, at most ${maximum}`;
     throw badValue(flag, text, expected, `For example ${flag} 5`);
   });
+
+export const zeroOrMore = (maximum: number): Kind<number> =>
+  once({ type: 'number', minimum: 0, maximum }, (flag, text) => {
+    const value = text.trim() === '' ? Number.NaN : Number(text);
+    if (value >= 0 && value <= maximum) return value;
+    throw badValue(flag, text, `a number from 0 to ${maximum}`, `For example ${flag} 5`);
+  });
+
+/** A price, or whose price is to be looked up. */
+export const GPU_PRICE: Kind<number | string> = {
+  schema: { type: ['number', 'string'], exclusiveMinimum: 0, examples: [3.5, 'auto', 'h200', 'h100-sxm@lambda'] },
+  read(flag, text) {
+    const value = text.trim() === '' ? Number.NaN : Number(text);
+    if (value > 0 && value < Number.POSITIVE_INFINITY) return value;
+    if (Number.isNaN(value) && GPU_PRICE_PATTERN.test(text)) return text;
+    throw badValue(flag, text, 'a positive number, auto, or a GPU such as h200', `For example ${flag} 3.50`);
+  },
+  write: (flag, value) => [flag, String(value)],
+};
 
 /** A share in percent; the sign may be left out. */
 export const percent = (maximum: number): Kind<number> => ({
@@ -142,3 +162,24 @@ export const NAME: Kind<string> = once({ type: 'string' }, (flag, text) => {
   if (/^[A-Za-z0-9][\w.@-]{0,63}$/.test(text)) return text;
   throw badValue(flag, text, 'at most 64 letters, digits and . _ - @', `For example ${flag} claude-code`);
 });
+
+/** An executable and its arguments: one word, or a JSON array of words. No shell ever reads it. */
+export const COMMAND_WORDS: Kind<readonly string[]> = {
+  schema: { type: 'array', items: { type: 'string' }, minItems: 1 },
+  read(flag, text) {
+    const words = text.trimStart().startsWith('[') ? jsonOf(text) : /\s/.test(text) ? undefined : [text];
+    if (Array.isArray(words) && words.length > 0 && words.every((word) => typeof word === 'string') && words[0] !== '')
+      return words as string[];
+    const expected = 'an executable, or a JSON array of an executable and its arguments';
+    throw badValue(flag, text, expected, `For example ${flag} '["runpodctl", "stop", "pod", "abc123"]'`);
+  },
+  write: (flag, value) => [flag, JSON.stringify(value)],
+};
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

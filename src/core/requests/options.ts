@@ -1,5 +1,18 @@
 import { DTYPES } from '../dtype.ts';
-import { choice, FLAG, integer, type Kind, PARAMETERS, PATH, positive, TEXT, TEXTS, WORKERS } from './kinds.ts';
+import {
+  COMMAND_WORDS,
+  choice,
+  FLAG,
+  integer,
+  type Kind,
+  PARAMETERS,
+  PATH,
+  positive,
+  TEXT,
+  TEXTS,
+  WORKERS,
+  zeroOrMore,
+} from './kinds.ts';
 
 /** Completions that a shell offers for a value, besides the words of a {@link choice}. */
 export type Completed =
@@ -31,6 +44,8 @@ export interface Option<T = unknown> {
   readonly isLogged?: true;
   /** Set if only real GPUs use the option: why a virtual one does not. */
   readonly onlyOnGpus?: string;
+  /** Whether it is about the process that runs the command, so that a program that calls warpsmith has no use for it. */
+  readonly isOfProcess?: true;
   /** Whether a replay excludes it, because the recording fixes its value or can't answer it. */
   readonly notInReplays?: true;
 }
@@ -203,6 +218,10 @@ export const BASELINES = {
   ),
 } as const satisfies Options;
 
+export const energy = option('--energy', FLAG, 'also measure joules per launch sequence, by NVML; GPUs only', {
+  isLogged: true,
+});
+
 /** Options for evidence beside a time, on real GPUs. */
 export const EVIDENCE = {
   ...BASELINES,
@@ -252,6 +271,35 @@ export const BUDGETS = {
   }),
   maximumMoney: option('--max-money <amount>', positive(), 'budget in money, with --gpu-price', {
     onlyOnGpus: `${NO_GPU_TIME}, which is what costs money`,
+  }),
+} as const satisfies Options;
+
+/** Two weeks, which a timer takes. */
+const LONGEST_LEASE_MINUTES = 20_160;
+
+/** How a rented GPU is given back. */
+export const RELEASE = {
+  releaseCommand: option(
+    '--release-command <words>',
+    COMMAND_WORDS,
+    'what gives a rented GPU back, run once at the end: an executable, or a JSON array of it and its arguments',
+    { isOfProcess: true },
+  ),
+  releaseAfterMinutes: option(
+    '--release-after <minutes>',
+    zeroOrMore(LONGEST_LEASE_MINUTES),
+    'from the end of the work, however it ends, to the release',
+    { defaultHelp: '5', isOfProcess: true },
+  ),
+  deadlineMinutes: option(
+    '--deadline <minutes>',
+    positive(LONGEST_LEASE_MINUTES),
+    'from the start to the release at the latest, whatever hangs',
+    { defaultHelp: 'none', isOfProcess: true },
+  ),
+  releaseTimeoutSeconds: option('--release-timeout <seconds>', positive(3600), 'limit of the release command', {
+    defaultHelp: '120',
+    isOfProcess: true,
   }),
 } as const satisfies Options;
 

@@ -75,6 +75,16 @@ export function commandLine<N extends CommandName>(name: N, request: RequestOf<N
   return ['warpsmith', name, ...positional, ...options];
 }
 
+/** The options that a caller who is no command line has, too. */
+const optionsOfCallers = (name: CommandName): [string, Option][] =>
+  optionsOf(name).filter(([, { isOfProcess }]) => !isOfProcess);
+
+/** Names of a request's fields, as a caller who is no command line may give them. */
+export const fieldsOf = (name: CommandName): string[] => [
+  ...Object.keys(argumentsOf(name)),
+  ...optionsOfCallers(name).map(([field]) => field),
+];
+
 /** JSON Schema of what a command is asked. */
 export function requestSchema(name: CommandName): object {
   const positional = Object.entries(argumentsOf(name)).map(([field, { shown, help, choices, default: value }]) => {
@@ -82,7 +92,7 @@ export function requestSchema(name: CommandName): object {
     const schema = shown.includes('...') ? { type: 'array', items: one } : one;
     return [field, { ...schema, description: help, default: value }] as const;
   });
-  const options = optionsOf(name).map(([field, { kind, help, default: value, defaultHelp }]) => {
+  const options = optionsOfCallers(name).map(([field, { kind, help, default: value, defaultHelp }]) => {
     const description = defaultHelp === undefined ? help : `${help} (default: ${defaultHelp})`;
     return [field, { ...kind.schema, description, default: value }] as const;
   });

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { contendersFileSchema } from '../contenders-file.ts';
 import { evaluationSchema } from '../evaluation.ts';
 import { gateBaselineSchema } from '../gate-baseline.ts';
+import { gpuPricesSchema } from '../gpu-prices.ts';
 import { kernelFileSchema } from '../kernel.ts';
 import { lessonFileSchema } from '../lessons/lesson.ts';
 import { problemFileSchema } from '../problem.ts';
@@ -36,6 +37,11 @@ export const jsonSchemas = (): Readonly<Record<string, object>> => ({
     gateBaselineSchema,
     'warpsmith gate baseline',
     'The best times of kernels so far, which `warpsmith gate --baseline` holds them to.',
+  ),
+  'gpu-prices.schema.json': described(
+    gpuPricesSchema,
+    'warpsmith prices',
+    'What GPUs cost an hour, with source and date, for `warpsmith optimize --prices`.',
   ),
   'lesson.schema.json': described(
     lessonFileSchema,

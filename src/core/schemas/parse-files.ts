@@ -4,6 +4,7 @@ import { type ContendersFile, contendersFileSchema } from '../contenders-file.ts
 import type { DType } from '../dtype.ts';
 import { WarpsmithError } from '../errors.ts';
 import { type GateBaseline, gateBaselineSchema } from '../gate-baseline.ts';
+import { type GpuPrices, gpuPricesSchema } from '../gpu-prices.ts';
 import { parseJson } from '../json/parse-json.ts';
 import type { KernelFile, KernelSource } from '../kernel.ts';
 import { kernelFileSchema } from '../kernel.ts';
@@ -54,6 +55,14 @@ export const parseKernelFile = (text: string, file: string): KernelSource => par
  */
 export const parseContendersFile = (text: string, file: string): ContendersFile =>
   parseWith(contendersFileSchema, text, file);
+
+/**
+ * Parses a list of prices of GPUs.
+ *
+ * @param file - its name in messages.
+ * @throws WarpsmithError with file, JSON path, value received, expected value, and a hint.
+ */
+export const parseGpuPrices = (text: string, file: string): GpuPrices => parseWith(gpuPricesSchema, text, file);
 
 /**
  * Parses the file that `warpsmith gate` holds kernels to.

@@ -4,6 +4,7 @@ import type { MeasuredPeaks } from '../../core/measured-peaks.ts';
 import type { GpuState } from '../../core/measurement.ts';
 import type {
   Draw,
+  EnergyOutcome,
   Fill,
   MeasuringDevice,
   ReadRange,
@@ -17,6 +18,7 @@ import { endedWhileRunning } from './ended-while-running.ts';
 import type { Handles } from './handles.ts';
 import { cudaLibraryFolders, knownPeaks, type PeakSubject } from './peaks/peaks-cache.ts';
 import { Transfers } from './transfers.ts';
+import { LONGEST_TICK_MS } from './worker/energy-window.ts';
 import { mapRound, type RoundRequest } from './worker/protocol.ts';
 import type { WorkerClient } from './worker-client.ts';
 
@@ -133,6 +135,20 @@ export class CudaMeasuringDevice implements MeasuringDevice {
       this.#client.housekeeping('measurePeaks', { libraryFolders: cudaLibraryFolders() }),
     );
     return this.#peaks;
+  }
+
+  async energyOf(
+    replay: Replay | undefined,
+    { leastMs, timeoutMs }: { leastMs: number; timeoutMs: number },
+  ): Promise<EnergyOutcome> {
+    if (!replay) return this.#client.housekeeping('energyOf', { replay: null, leastMs });
+    // Until the first tick, from there on, and until the last one; and the runs that are under way by then.
+    const limitMs = leastMs + 2 * LONGEST_TICK_MS + 4 * timeoutMs;
+    try {
+      return await this.#client.command('energyOf', { replay: this.#handles.replay(replay), leastMs }, limitMs);
+    } catch (error) {
+      return endedWhileRunning(error, this.#plans.get(replay)!, limitMs);
+    }
   }
 
   async state(): Promise<GpuState> {

@@ -1,3 +1,4 @@
+import type { EnergyWindow } from '../../core/energy.ts';
 import type { MeasurementConditions } from '../../core/measurement.ts';
 import type { FailureStatus } from '../../core/status.ts';
 
@@ -64,6 +65,8 @@ export interface ContenderBlock {
    * device time of one sequence in ns.
    */
   sample(seed: number): Promise<{ ok: true; ns: number } | ContenderFailure>;
+  /** Kernels: a checked replay, then the same replay again and again for at least `leastMs`, with the energy of those. */
+  energy?(seed: number, leastMs: number): Promise<{ ok: true; window: EnergyWindow } | ContenderFailure>;
   /** Number of slots compared with the oracle, including those that `close` compares. */
   readonly checkedSlotCount: number;
   /** Kernels: number of launch sequences that ran again alone and were compared with the replay's results. */

@@ -1,4 +1,5 @@
 import type { LoadedModule } from '../../core/device-values.ts';
+import type { EnergyWindow } from '../../core/energy.ts';
 import type { LaunchPlan } from '../../core/launch-plan.ts';
 import type { MeasurementConditions } from '../../core/measurement.ts';
 import type { MeasuringDevice, Replay } from '../../core/measuring-device.ts';
@@ -48,6 +49,8 @@ interface ReplayPurpose {
   /** Number of sequences after which the replay ends; all by default. */
   readonly cut?: number;
 }
+
+const noEnergy = (reason: string): ContenderFailure => ({ ok: false, status: 'unsupported', reason });
 
 /** One block of a kernel: fresh memory, one graph, and samples with all their checks. */
 export class KernelBlock implements ContenderBlock {
@@ -130,6 +133,19 @@ export class KernelBlock implements ContenderBlock {
       totalNs += outcome.ns;
     }
     return { ok: true, ns: totalNs / (ring.replaysPerSample * ring.sequencesPerReplay) };
+  }
+
+  async energy(seed: number, leastMs: number): Promise<{ ok: true; window: EnergyWindow } | ContenderFailure> {
+    const { measuring, plan, ring, timeoutMs } = this.#options;
+    if (plan.buffers.some(({ role }) => role === 'inout'))
+      return noEnergy('it overwrites its inputs, so that launches in a row would not do the same');
+    const checked = await this.#replayOnce({ seed });
+    if (!checked.ok) return checked;
+    const outcome = await measuring.energyOf!(this.#replay, { leastMs, timeoutMs });
+    if (!outcome.ok) return contenderFailure(outcome);
+    if ('why' in outcome) return noEnergy(outcome.why);
+    const { joules, seconds, replays } = outcome;
+    return { ok: true, window: { joules, seconds, sequences: replays * ring.sequencesPerReplay } };
   }
 
   async close(): Promise<{ ok: true } | ContenderFailure> {

@@ -1,5 +1,6 @@
 import type { Device } from '../../core/device.ts';
 import type { LoadedModule } from '../../core/device-values.ts';
+import type { Energy } from '../../core/energy.ts';
 import { type BaselineMeasurement, type Evaluation, WHILE_TIMED } from '../../core/evaluation.ts';
 import type { LaunchPlan } from '../../core/launch-plan.ts';
 import type { Comparison, Measurement, Tier } from '../../core/measurement.ts';
@@ -11,6 +12,7 @@ import type { DeviceReference } from '../oracle/expectations.ts';
 import type { Contender } from './contender.ts';
 import { createKernelContender } from './kernel-contender.ts';
 import { type FailedContender, type MeasuredContenders, measureContenders } from './measure-contenders.ts';
+import { measureEnergy } from './measure-energy.ts';
 import { createSlotJudge } from './slot-judge.ts';
 
 /** A kernel that is loaded and known to be right. */
@@ -81,6 +83,17 @@ export async function measureCandidate(request: MeasureCandidateRequest): Promis
     missingBaselines: measured.failed.map(asMissing),
   };
 }
+
+/** The energy of a candidate that was timed just now, beside that of the same baseline kernels. */
+export const energyBeside = (request: MeasureCandidateRequest & { readonly secret: number }): Promise<Energy> =>
+  measureEnergy({
+    measuring: request.device.measuring!,
+    contenders: [request.candidate, ...request.against].map((kernel) => kernelContender(request, kernel)),
+    cache: request.workload.cache,
+    seed: request.seed,
+    secret: request.secret,
+    signal: request.signal,
+  });
 
 function kernelContender(request: MeasureCandidateRequest, { name, module, plan }: LoadedKernel): Contender {
   const { device, problem, workload, timeoutMs, deviceReference, signal } = request;

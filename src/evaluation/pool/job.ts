@@ -25,6 +25,7 @@ const OPTIONS = [
   'libraryBaselines',
   'profile',
   'sanitize',
+  'energy',
 ] as const satisfies readonly (keyof EvaluationRequest)[];
 
 /** Where a job may be worked on. Elsewhere its result would be another. */

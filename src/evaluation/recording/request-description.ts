@@ -27,6 +27,8 @@ export function describeRequest(request: EvaluationRequest): RequestDescription 
     profile: request.profile ?? 'none',
     sanitize: request.sanitize ?? false,
     suites: request.suites?.map(({ name }) => name),
+    // Absent, not false, as in recordings of older versions.
+    energy: request.energy || undefined,
   };
 }
 

@@ -1,4 +1,5 @@
 import type { DeviceIdentity } from '../../core/device.ts';
+import type { Energy } from '../../core/energy.ts';
 import type { Correctness, Evaluation, JournalMark } from '../../core/evaluation.ts';
 import type { Comparison } from '../../core/measurement.ts';
 import type { Dimensions } from '../../core/problem.ts';
@@ -10,6 +11,7 @@ import type { CandidateReference } from '../../store/events.ts';
 import type { Document, Inline } from '../document.ts';
 import * as doc from '../document.ts';
 import { formatKindAndTime, formatParameters, formatRatioInterval } from '../format.ts';
+import { energySection } from '../sections/energy.ts';
 import { journalLine } from '../sections/run-words.ts';
 
 /** One side of a comparison. */
@@ -36,6 +38,8 @@ export interface ComparedWorkload extends Partial<Pick<Comparison, 'verdict' | '
   baseline: ComparedSide;
   candidate: ComparedSide;
   ratio: number | null;
+  /** If asked for: of both, from blocks of their own. */
+  energy?: Energy;
 }
 
 export interface CompareView {
@@ -182,5 +186,6 @@ export const compareDocument = (view: CompareView): Document =>
         ]),
         doc.list(conclusion(view)),
       ]),
+      energySection(view.workloads.flatMap(({ workload, energy }) => (energy ? [{ workload, energy }] : []))),
     ],
   );

@@ -24,6 +24,7 @@ import {
   shortKernelNames,
 } from '../format.ts';
 import { oneWaySentences } from '../sections/conditions.ts';
+import { energySection } from '../sections/energy.ts';
 import { findingsInShort, HIDDEN_TITLE, hiddenFindings } from '../sections/findings.ts';
 import { measurementLines } from '../sections/measurement.ts';
 import { profileLines, profilerRuleLines, sanitizerLines } from '../sections/outside-tools.ts';
@@ -307,7 +308,7 @@ const countersTable = ({ counters }: Evaluation): Part =>
 
 /** Everything about one evaluation but what it is of. Counters of a real GPU never come without their source. */
 function evaluationSections(evaluation: Evaluation): Section[] {
-  const { correctness, timing, profile, sanitizer, findings, countersSource } = evaluation;
+  const { correctness, timing, profile, sanitizer, findings, countersSource, energy } = evaluation;
   const sampled = evaluation.coverage?.sampledCtas;
   const source = countersSource
     ? ` (${countersSource.detail})`
@@ -322,6 +323,7 @@ function evaluationSections(evaluation: Evaluation): Section[] {
     doc.section('coverage', 'Verified on', [coverageList(evaluation)]),
     doc.section('time', timed, [timing && timingList(timing)]),
     doc.section('beside', 'Baselines, measured in the same blocks', [besideParts(evaluation)]),
+    energySection(energy ? [{ energy }] : []),
     doc.section('launches', 'Launches', [launchesTable(evaluation)]),
     doc.section('counters', `Counters${source}`, [countersTable(evaluation)]),
     doc.section('profile', 'Profile', [profile && doc.list(profileLines(profile))]),

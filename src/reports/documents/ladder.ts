@@ -1,4 +1,5 @@
 import type { DeviceIdentity } from '../../core/device.ts';
+import type { Energy } from '../../core/energy.ts';
 import type { Comparison, MeasuredBlock, Measurement } from '../../core/measurement.ts';
 import type { Dimensions } from '../../core/problem.ts';
 import type { FailureStatus } from '../../core/status.ts';
@@ -7,6 +8,7 @@ import { compareContenders } from '../../stats/compare-contenders.ts';
 import type { Block, Document } from '../document.ts';
 import * as doc from '../document.ts';
 import { formatMeasuredNs, formatPercent, formatRatioInterval, formatVersions, shortKernelNames } from '../format.ts';
+import { energySection } from '../sections/energy.ts';
 
 /** A column of the ladder: what was measured beside what. */
 export interface LadderContender {
@@ -47,6 +49,8 @@ export interface LadderRow {
   /** What every other contender is compared with: the fastest library, or the first contender where there is none. */
   peer: string | null;
   cells: LadderCell[];
+  /** If asked for: of the kernels, beside the first. */
+  energy?: Energy | undefined;
 }
 
 /** Several kernels beside several library baselines at several workloads, all measured. `measure --json` prints it. */
@@ -110,10 +114,10 @@ function cellOf(input: LadderRowInput, name: string, peer: string | null): Ladde
 
 /** One workload's row, from what was measured in the same blocks. */
 export function buildLadderRow(input: LadderRowInput): LadderRow {
-  const { workload, dimensions, cache, flop, vetoNs, attainableNs } = input;
+  const { workload, dimensions, cache, flop, vetoNs, attainableNs, energy } = input;
   const peer = peerOf(input);
   const cells = input.contenders.map(({ name }) => cellOf(input, name, peer));
-  return { workload, dimensions, cache, flop, vetoNs, attainableNs, peer, cells };
+  return { workload, dimensions, cache, flop, vetoNs, attainableNs, peer, cells, ...(energy && { energy }) };
 }
 
 interface DetailRow {
@@ -214,6 +218,7 @@ export function ladderDocument(view: LadderView): Document {
       // A terminal prints each contender's row in detail, and the same by workload only when asked for more.
       doc.detail('contenders', 'Contenders by workload', [ladderTable(view)]),
       doc.section('detail', 'In detail', [ladderDetail(view)]),
+      energySection(rows.flatMap(({ workload, energy }) => (energy ? [{ workload, energy }] : []))),
       doc.section('notes', 'Notes', [ladderNotes(view)]),
       doc.section('versions', 'Versions', [ladderVersions(view)]),
     ],

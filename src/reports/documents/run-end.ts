@@ -2,6 +2,7 @@ import type { StopReason } from '../../store/events.ts';
 import { type Document, documentOf, figures, type Inline, list, type Part, table, text, words } from '../document.ts';
 import { formatCandidate, formatElapsed, formatFigure, formatNs, formatPercent, formatRatio } from '../format.ts';
 import type { RunView } from '../run-view.ts';
+import { energyInShort } from '../sections/energy.ts';
 import { becauseOf, describeEvaluations, headline } from '../sections/run-words.ts';
 
 /** The kept changes with the largest gains; the report has all. */
@@ -60,11 +61,13 @@ function bestChanges(view: RunView): Part {
 export function runEndDocument(view: RunView): Document {
   const { problem, workload, device, stop } = view;
   const best = bestLine(view);
+  const energy = energyInShort(view.energy ?? []);
   const isDetailed = stop !== null && !SPENT.has(stop.reason);
   return documentOf(`${problem.name} on ${device.name}, ${workload.name}`, [
     text(headline(view).sentence),
     list([
       best && { term: 'Best', text: best },
+      energy !== undefined && { term: 'Energy', text: energy },
       { term: 'Took', text: [used(view), stopped(view)] },
       isDetailed && { term: 'Stopped', text: `${stop.reason}: ${stop.detail}` },
       { term: 'Changes', text: described(view) },

@@ -18,6 +18,7 @@ import type { RunView } from '../run-view.ts';
 import type { WorkloadOutcome } from '../view/objective.ts';
 import type { RooflineView } from '../view/roofline.ts';
 import { changeLines, diffParts } from './changes.ts';
+import { energySection } from './energy.ts';
 import { cited, describeConfirmation, evaluationColumns, evaluationLink, kindOf } from './run-words.ts';
 
 /** Sections about the result: how it came about, what each change is worth, how near to the bounds it lies. */
@@ -196,6 +197,7 @@ export const RESULT_SECTIONS: readonly ((view: RunView) => Section[])[] = [
   progression,
   ablation,
   changes,
+  ({ energy = [] }) => energySection(energy),
   roofline,
   workloads,
 ];

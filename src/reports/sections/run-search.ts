@@ -169,7 +169,7 @@ const evaluations = (view: RunView): Section[] =>
   ]);
 
 function ledger(view: RunView): Section[] {
-  const { lines, gpuPricePerHour, phases } = view.ledger;
+  const { lines, gpuPricePerHour, gpuPriceSource, phases } = view.ledger;
   const { used: count, beyond } = describeEvaluations(view);
   return doc.section('ledger', 'Ledger', [
     doc.table('Budgets and expenses', lines, [
@@ -188,6 +188,7 @@ function ledger(view: RunView): Section[] {
       ),
       doc.figures('Share', ({ used, limit }) => (limit === null ? '–' : `${Math.round((100 * used) / limit)} %`)),
     ]),
+    gpuPriceSource !== undefined && doc.note(`Price of the GPU: ${gpuPriceSource}.`),
     doc.note(
       `Wall time of the evaluations: compiling ${formatNs(phases.compileMs * 1e6)}, verifying ${formatNs(phases.verifyMs * 1e6)}, timing ${formatNs(phases.timeMs * 1e6)}.`,
     ),

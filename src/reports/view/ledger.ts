@@ -20,6 +20,8 @@ export interface LedgerView {
   phases: { compileMs: number; verifyMs: number; timeMs: number };
   /** Price of an hour of the GPU; `null`: money was not counted. */
   gpuPricePerHour: number | null;
+  /** Where the price comes from; absent if the user gave it. */
+  gpuPriceSource?: string;
 }
 
 /** Sums over the evaluations: right at every event, also where a run died between an evaluation and its ledger. */
@@ -49,7 +51,12 @@ export function ledgerView(events: readonly RecordedEvent[], budgets: Budgets): 
     lines.push({ name: 'GPU time', used: gpuMs / MS_PER_MINUTE, limit: budgets.maximumGpuMinutes, unit: 'min' });
   if (price !== null)
     lines.push({ name: 'money', used: (gpuMs / MS_PER_HOUR) * price, limit: budgets.maximumMoney, unit: '' });
-  return { lines: [...lines, ...tokenLines(events)], phases, gpuPricePerHour: price };
+  return {
+    lines: [...lines, ...tokenLines(events)],
+    phases,
+    gpuPricePerHour: price,
+    gpuPriceSource: budgets.gpuPriceSource,
+  };
 }
 
 /** Of a run in which a model wrote. */

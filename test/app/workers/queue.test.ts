@@ -78,6 +78,23 @@ describe.skipIf(!redis.isThere)(`a run that asks workers of a queue, ${redis.tit
     expect(evaluations[0]!.candidate.folder.startsWith(folder)).toBe(true);
   }, 180_000);
 
+  it('ends a worker that has nothing to do, and releases its GPU at once', async () => {
+    vi.stubEnv('XDG_STATE_HOME', folder);
+    const mark = join(folder, 'released');
+    const release = ['--release-after', '0.02', '--release-command', JSON.stringify(['touch', mark])];
+    const child = warpsmith('worker', '--queue', server.address, '--device', 'virtual:l4', ...release);
+    let said = '';
+    child.stderr!.setEncoding('utf8').on('data', (text: string) => {
+      said += text;
+    });
+    const [exitCode] = await once(child, 'close');
+    // The idle time has passed already: nothing more is waited for.
+    expect(said).toMatch(
+      /nothing to do for 0\.02 minutes: the worker ends\nThe GPU is released: touch exited with 0\./,
+    );
+    expect([exitCode, existsSync(mark)]).toEqual([0, true]);
+  }, 60_000);
+
   const refused = async (changes: object, code: string): Promise<void> => {
     const request = { target: smallRowSum(folder), store: join(folder, 'refused'), trust: true, device: 'queue' };
     const asked = { ...request, queue: server.address, workers: 'virtual:l4', ...changes };

@@ -662,6 +662,19 @@ describe.skipIf(noStub)(`a CUDA device over a stub driver${noStub ? ` (${noStub}
       expect(await launch('add_one', ADD_ONE)).toMatchObject({ ok: true });
     });
 
+    it('energy: a replay that hangs is a failure; without NVML there is a reason', async () => {
+      const of = async (steps: LaunchPlan['steps'], timeoutMs: number) => {
+        const plan: LaunchPlan = { buffers: [], steps };
+        const prepared = await device.measuring.prepareReplay(await loadCode(device, STUB_PTX), plan, [new Map()]);
+        if (!prepared.ok) throw new Error(prepared.message);
+        return device.measuring.energyOf(prepared.replay, { leastMs: 1, timeoutMs });
+      };
+      expect(await of([], 1000)).toEqual({ ok: true, why: 'NVML has no energy counter for this GPU' });
+      const idle = await device.measuring.energyOf(undefined, { leastMs: 1, timeoutMs: 0 });
+      expect(idle).toEqual({ ok: true, why: 'NVML has no energy counter for this GPU' });
+      expect(await of([planLaunch({ functionName: 'hang' })], 1)).toMatchObject({ ok: false, status: 'timed-out' });
+    });
+
     it('state is empty where there is no NVML', async () => {
       if (existsSync('/proc/driver/nvidia/version')) return;
       expect(await device.measuring.state()).toEqual({});

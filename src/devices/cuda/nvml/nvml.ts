@@ -12,6 +12,8 @@ export interface Nvml {
   state(ownPids: ReadonlySet<number>): GpuState;
   /** Highest SM clock that the board can be set to, in MHz. No kernel runs faster. */
   maximumSmClockMhz(): number | undefined;
+  /** Energy of the whole board since the driver was loaded. Ticks every 20 to 100 ms; absent before Volta. */
+  energyMillijoules(): number | undefined;
   close(): void;
 }
 
@@ -71,6 +73,7 @@ export function useNvml(library: NativeLibrary, uuid: string): Nvml | undefined 
   return {
     state: (ownPids) => stateOf(queries, ownPids),
     maximumSmClockMhz: () => queries.maximumClockMhz(CLOCK.sm),
+    energyMillijoules: () => queries.energyMillijoules(),
     close: () => void shutdown(),
   };
 }
@@ -103,6 +106,7 @@ function bindQueries(library: NativeLibrary, device: bigint) {
     temperatureC: query(['nvmlDeviceGetTemperature'], ['u32']),
     powerMilliwatt: query(['nvmlDeviceGetPowerUsage'], []),
     powerLimitMilliwatt: query(['nvmlDeviceGetEnforcedPowerLimit'], []),
+    energyMillijoules: query(['nvmlDeviceGetTotalEnergyConsumption'], [], 8),
     reasons: query(['nvmlDeviceGetCurrentClocksEventReasons', 'nvmlDeviceGetCurrentClocksThrottleReasons'], [], 8),
     processIds: () => (processes === undefined ? undefined : listProcesses(processes, device)),
   };

@@ -144,6 +144,8 @@ const HANDLERS: Handlers = {
     session.measuring.timeEager(session.modules.get(module), plan, session.slot(slot), limits),
   measurePeaks: ({ context, measuring }, { libraryFolders }) =>
     context.guarded(() => measurePeaks(peakMachineOf(context, measuring), libraryFolders)),
+  energyOf: ({ measuring, nvml, replays }, { replay, leastMs }) =>
+    measuring.energyOf(replay === null ? undefined : replays.get(replay), leastMs, () => nvml?.energyMillijoules()),
   tally: ({ context }) => context.driver.tally.entries,
   // The parent and all its child processes are ours, including the process of baselines.
   state: ({ nvml }) => nvml?.state(processTree(process.ppid)) ?? {},

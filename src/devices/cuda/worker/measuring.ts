@@ -1,11 +1,12 @@
 import type { AllocationRequest, DeviceFailure } from '../../../core/device-values.ts';
 import type { LaunchPlan } from '../../../core/launch-plan.ts';
-import type { Draw, Fill, RoundOutcome } from '../../../core/measuring-device.ts';
+import type { Draw, EnergyOutcome, Fill, RoundOutcome } from '../../../core/measuring-device.ts';
 import { NativeMemory } from '../../../ffi/native-memory.ts';
 import { CAPTURE_MODE_THREAD_LOCAL, EVENT_DEFAULT } from '../driver/constants.ts';
 import { changedElements, damagedBytes, packDrawJobs, packFillJobs } from '../harness/harness.ts';
 import { type Arena, allocateArena } from './arena.ts';
 import type { CudaContext } from './cuda-context.ts';
+import { energyWindow } from './energy-window.ts';
 import { HarnessRunner, type Staged } from './harness-runner.ts';
 import { Hold } from './hold.ts';
 import { enqueueSequence, localBytesOf, type PreparedSequence } from './launch.ts';
@@ -27,6 +28,8 @@ import {
 } from './replays.ts';
 import { enqueueRestore } from './saved-variables.ts';
 
+/** Work between two looks at the energy counter: short beside its ticks, long beside the gap that looking leaves. */
+const ENERGY_BATCH_MS = 5;
 const OVERHEAD_SAMPLES = 101;
 const MORE_EMPTY_KERNELS = 32;
 
@@ -313,6 +316,42 @@ export class CudaMeasuring {
     }
   }
 
+  /**
+   * The board's energy while a replay runs again and again, or while nothing runs.
+   *
+   * @param readMillijoules the board's counter.
+   */
+  energyOf(replay: CudaReplay | undefined, leastMs: number, readMillijoules: () => number | undefined): EnergyOutcome {
+    if (replay && !replay.ready)
+      return { ok: true, why: 'its variables can only be restored by loading its code again' };
+    const nowMs = () => performance.now();
+    try {
+      const work = replay?.ready ? this.#batchesOf(replay.ready) : pause;
+      const window = energyWindow({ readMillijoules, work, nowMs }, leastMs);
+      return typeof window === 'string' ? { ok: true, why: window } : { ok: true, ...window };
+    } catch (error) {
+      if (!replay) throw error;
+      return this.#context.failureOf(error, replay.plan);
+    }
+  }
+
+  /** Runs a graph so often that {@link ENERGY_BATCH_MS} pass, but at least once. */
+  #batchesOf(ready: NonNullable<CudaReplay['ready']>): () => number {
+    const startMs = performance.now();
+    this.#runBatch(ready, 1);
+    const count = Math.max(1, Math.ceil(ENERGY_BATCH_MS / (performance.now() - startMs)));
+    return () => this.#runBatch(ready, count);
+  }
+
+  #runBatch({ prepared, exec }: NonNullable<CudaReplay['ready']>, count: number): number {
+    for (let i = 0; i < count; i++) {
+      this.#restore(prepared.module);
+      this.#launchGraph(exec);
+    }
+    this.#context.driver.call('cuStreamSynchronize', this.#context.stream);
+    return count;
+  }
+
   /** Runs one sequence several times between two events, without a graph. */
   timeEager(
     module: CudaModule,
@@ -414,6 +453,12 @@ export class CudaMeasuring {
       }),
     );
   }
+}
+
+/** Leaves GPU and processor idle for {@link ENERGY_BATCH_MS}. @returns that nothing was run. */
+function pause(): number {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ENERGY_BATCH_MS);
+  return 0;
 }
 
 /** In the order in which their jobs lie on the device. */

@@ -6,7 +6,7 @@ import type { AllocationRequest, DeviceFailure } from '../../../core/device-valu
 import type { ErrorDetails } from '../../../core/errors.ts';
 import type { LaunchPlan } from '../../../core/launch-plan.ts';
 import type { GpuState } from '../../../core/measurement.ts';
-import type { Draw, Fill, ReplayRound, RoundOutcome } from '../../../core/measuring-device.ts';
+import type { Draw, EnergyOutcome, Fill, ReplayRound, RoundOutcome } from '../../../core/measuring-device.ts';
 import type { ModuleState } from '../../../toolchains/module-policy.ts';
 import type { PeakFigures } from '../peaks/measure-peaks.ts';
 import type { CudaInfo } from './device-info.ts';
@@ -93,6 +93,7 @@ export interface Commands {
     give: { ok: true; times: readonly number[] } | DeviceFailure;
   };
   measurePeaks: { take: { libraryFolders: readonly string[] }; give: PeakFigures };
+  energyOf: { take: { replay: ReplayId | null; leastMs: number }; give: EnergyOutcome };
   state: { take: Record<never, never>; give: GpuState };
   /** What was asked of the driver so far. */
   tally: { take: Record<never, never>; give: DeviceTally['driver'] };

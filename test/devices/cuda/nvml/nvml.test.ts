@@ -50,6 +50,7 @@ function board(pids: number[], overrides: Record<string, Call | undefined> = {})
     nvmlDeviceGetMaxClockInfo: (_: bigint, clock: number, out: Uint8Array) => put(out, clock === 1 ? 1980 : 0),
     nvmlDeviceGetTemperature: (_: bigint, sensor: number, out: Uint8Array) => put(out, sensor === 0 ? 41 : 99),
     nvmlDeviceGetPowerUsage: (_: bigint, out: Uint8Array) => put(out, 123_456),
+    nvmlDeviceGetTotalEnergyConsumption: (_: bigint, out: Uint8Array) => put(out, 0x12_3456_789an),
     nvmlDeviceGetEnforcedPowerLimit: (_: bigint, out: Uint8Array) => put(out, 700_000),
     nvmlDeviceGetCurrentClocksEventReasons: (_: bigint, out: Uint8Array) => put(out, 0x45n),
     nvmlDeviceGetComputeRunningProcesses_v3: (_: bigint, count: Uint8Array, infos: Uint8Array) => {
@@ -131,6 +132,12 @@ describe('opening', () => {
     expect(calls).not.toContain('nvmlShutdown');
     nvml.close();
     expect(calls.at(-1)).toBe('nvmlShutdown');
+  });
+
+  it('tells the energy counter, of 64 bits, where the GPU has one', () => {
+    expect(useNvml(library(board([])).library, UUID)!.energyMillijoules()).toBe(0x12_3456_789a);
+    const without = board([], { nvmlDeviceGetTotalEnergyConsumption: () => NOT_SUPPORTED });
+    expect(useNvml(library(without).library, UUID)!.energyMillijoules()).toBeUndefined();
   });
 
   it('is undefined for a GPU that NVML does not know, or when NVML does not start', () => {

@@ -1,0 +1,43 @@
+import type { ContenderEnergy, EnergyComparison, EnergyVerdict, EnergyWindow } from '../core/energy.ts';
+import type { Verdict } from '../core/vocabulary.ts';
+import { bootstrapMean, bootstrapMedian } from './bootstrap.ts';
+import { median } from './quantile.ts';
+import { verdictOf } from './verdict.ts';
+
+/** The same limits and margins as those of times. */
+const VERDICT: Readonly<Record<Verdict, EnergyVerdict>> = {
+  faster: 'less',
+  slower: 'more',
+  same: 'equal',
+  ambiguous: 'ambiguous',
+};
+
+const joulesEach = ({ joules, sequences }: EnergyWindow): number => joules / sequences;
+
+export function summariseEnergy(contender: string, windows: readonly EnergyWindow[], seed: number): ContenderEnergy {
+  const each = windows.map(joulesEach);
+  return {
+    contender,
+    joules: median(each),
+    intervalJoules: bootstrapMedian(each, seed),
+    watts: median(windows.map(({ joules, seconds }) => joules / seconds)),
+    windows: [...windows],
+  };
+}
+
+/** Windows of the same block are divided, so that what a block does to both (temperature, clock) cancels. */
+export function compareEnergy(candidate: ContenderEnergy, baseline: ContenderEnergy, seed: number): EnergyComparison {
+  const logRatios = baseline.windows.map((window, i) =>
+    Math.log(joulesEach(window) / joulesEach(candidate.windows[i]!)),
+  );
+  const [low, high] = bootstrapMean(logRatios, seed);
+  const intervalRatio: [number, number] = [Math.exp(low), Math.exp(high)];
+  return {
+    candidate: candidate.contender,
+    baseline: baseline.contender,
+    verdict: VERDICT[verdictOf(intervalRatio, logRatios.length)],
+    ratio: Math.exp(logRatios.reduce((sum, value) => sum + value, 0) / logRatios.length),
+    intervalRatio,
+    blockCount: logRatios.length,
+  };
+}
