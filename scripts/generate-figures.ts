@@ -5,6 +5,7 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { attentionThroughputBlocks } from './results/attention-throughput.ts';
 import { courseBlocks } from './results/course-blocks.ts';
 import { escapeChances } from './results/escape-chances.ts';
 import { instructionBlocks } from './results/instructions.ts';
@@ -16,6 +17,7 @@ import { refereeBlocks } from './results/referee-blocks.ts';
 import { referenceBlocks } from './results/reference-blocks.ts';
 import { registerBlocks } from './results/registers.ts';
 import { figures, hardwareBlocks, resultBlocks } from './results/result-blocks.ts';
+import { samplingBlocks } from './results/sampling.ts';
 import { searchBlocks, searchFigures } from './results/search-blocks.ts';
 import { readSearchRecordings } from './results/search-recording.ts';
 import { throughputBlocks } from './results/throughput.ts';
@@ -53,6 +55,8 @@ export const generate = async (): Promise<{ files: Map<string, string>; unusedBl
     ...(await registerBlocks()),
     ...(await unrollingBlocks()),
     ...(await speedBlocks()),
+    ...(await samplingBlocks()),
+    ...(await attentionThroughputBlocks()),
     ...(await throughputBlocks()),
     ...(await timeAccuracyBlocks()),
     ...(await courseBlocks()),

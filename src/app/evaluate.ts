@@ -1,5 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import { makeCandidate } from '../core/candidate.ts';
+import type { DeviceIdentity } from '../core/device.ts';
 import type { DeviceSpec } from '../core/device-spec.ts';
 import { EXIT, WarpsmithError } from '../core/errors.ts';
 import type { Evaluation, EvaluationRequest, JudgingProblem } from '../core/evaluation.ts';
@@ -64,28 +65,43 @@ async function requirePassing(
 }
 
 /** What is only looked at leaves nothing that could be taken for a verdict. @throws WarpsmithError `conflicting-options`. */
-function refuseConflicts({ quick, keep, record }: EvaluateOptions): void {
-  const other = keep !== undefined ? '--keep' : record !== undefined ? '--record' : undefined;
-  if (!quick || other === undefined) return;
+function refuseConflicts({ quick, sampleCtas, keep, record }: EvaluateOptions): void {
+  const partial = quick ? '--quick' : sampleCtas !== undefined ? '--sample-ctas' : undefined;
+  const other =
+    keep !== undefined
+      ? '--keep'
+      : record !== undefined
+        ? '--record'
+        : quick && sampleCtas !== undefined
+          ? '--sample-ctas'
+          : undefined;
+  if (partial === undefined || other === undefined) return;
   throw new WarpsmithError({
     code: 'conflicting-options',
-    message: `${other} is for kernels that are verified; --quick verifies none.`,
+    message:
+      other === '--sample-ctas'
+        ? '--quick runs all CTAs of the workload.'
+        : `${other} is for kernels that are verified; ${partial} verifies none at the workload.`,
     path: other,
-    received: `--quick and ${other}`,
+    received: `${partial} and ${other}`,
     expected: 'one of them',
-    hint: `Leave --quick out, or ${other}.`,
+    hint: `Leave ${partial} out, or ${other}.`,
   });
 }
 
-const quickNeedsVirtual = (device: string): WarpsmithError =>
-  new WarpsmithError({
-    code: 'quick-needs-a-virtual-device',
-    message: `A quick look predicts a time; ${device} measures times of verified kernels only.`,
-    path: '--quick',
-    received: device,
+/** @throws WarpsmithError if an option that leaves checks out is given for a GPU, which measures verified kernels only. */
+function requireVirtual({ quick, sampleCtas }: EvaluateOptions, { kind, id }: DeviceIdentity): void {
+  const option = quick ? '--quick' : sampleCtas !== undefined ? '--sample-ctas' : undefined;
+  if (option === undefined || kind === 'virtual') return;
+  throw new WarpsmithError({
+    code: quick ? 'quick-needs-a-virtual-device' : 'sample-needs-a-virtual-device',
+    message: `${quick ? 'A quick look' : 'A sample of CTAs'} predicts a time; ${id} measures times of verified kernels only.`,
+    path: option,
+    received: id,
     expected: 'a virtual device',
-    hint: 'Leave --quick out, or choose a virtual device such as --device virtual:h200.',
+    hint: `Leave ${option} out, or choose a virtual device such as --device virtual:h200.`,
   });
+}
 
 /**
  * Judges one kernel on one workload: compiles, verifies, counts, times, diagnoses.
@@ -106,10 +122,10 @@ export async function judge(asked: EvaluateOptions, command: 'evaluate' | 'diagn
   await ensureTrustedFor(options, problem);
   await using session = await openSession(options);
   const judged = { problem, candidate, workload, spec: session.device.spec };
-  if (options.quick && session.device.identity.kind !== 'virtual') throw quickNeedsVirtual(session.device.identity.id);
+  requireVirtual(options, session.device.identity);
   refuseUnusablePlan(judged);
   const beside = await resolveBaselines(options.baselines ?? [], { session, problem, workload });
-  const repeats = options.quick ? undefined : session.repeats;
+  const repeats = options.quick || options.sampleCtas !== undefined ? undefined : session.repeats;
   const seeds = repeats?.seedsFor({ problem, judged: [candidate], asked: workload }) ?? session.drawSeed;
   const request: EvaluationRequest = {
     problem,
@@ -159,8 +175,16 @@ const judgingProblem = ({ folder, file: { name } }: Problem, kernel: Kernel): Ju
   elsewhere: dirname(resolve(kernel.folder)) !== resolve(folder),
 });
 
-const measuringOf = ({ tier, profile, sanitize, energy, quick }: EvaluateOptions): Partial<EvaluationRequest> => ({
+const measuringOf = ({
+  tier,
+  profile,
+  sanitize,
+  energy,
   quick,
+  sampleCtas,
+}: EvaluateOptions): Partial<EvaluationRequest> => ({
+  quick,
+  sampleCtas,
   tier,
   profile,
   sanitize,

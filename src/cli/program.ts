@@ -11,7 +11,7 @@ Examples:
   warpsmith report latest -o report.html
 
 Exit codes: 0 fine, 1 the judged thing failed, 2 usage or bad file,
-3 device or tool missing, 4 unverified (--quick), 5 GPU not released
+3 device or tool missing, 4 unverified, 5 GPU not released
 (--release-command), 130 interrupted.`;
 
 /** Options of every command. They say how to print, so requests do not hold them. */

@@ -47,7 +47,7 @@ export interface RunOptions {
   trace?: TracedPlace;
   /** Cache state at the start of the sequence, for estimated traffic; `cold` by default. */
   cache?: 'hot' | 'cold';
-  /** Count only about this many CTAs of each launch (the others are not executed). Never for verification. */
+  /** Run only about this many CTAs of each launch; all where they may depend on each other. Never for verification. */
   sampleCtas?: number;
 }
 

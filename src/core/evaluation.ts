@@ -135,6 +135,18 @@ const coverage = z
       .array(z.strictObject({ name: z.string(), shapes: count.describe('How many of its shapes the kernel takes.') }))
       .describe('Suites of shapes that were verified, too.')
       .optional(),
+    sampledCtas: z
+      .strictObject({
+        run: count.describe('CTAs that ran, of all launches together.'),
+        of: count,
+        comparedElements: count.describe(
+          'Output elements, of those that these CTAs wrote, that were compared with the reference and right.',
+        ),
+      })
+      .describe(
+        'Virtual devices, `--sample-ctas`: only so many CTAs of the timed workload ran. Counters are scaled up from them, and nothing is verified at its size.',
+      )
+      .optional(),
     timedShapeOnly: z.boolean().describe('Verified at no other shape than the timed one: nothing is known of others.'),
     compared: comparedSizesSchema
       .describe('Where results were compared and right. Absent in evaluations of older versions and after quick looks.')
@@ -288,6 +300,11 @@ export interface EvaluationRequest {
   seed: number;
   /** Virtual devices: only two checks, then counters and a prediction. The result is at best `unverified`. */
   quick?: boolean;
+  /**
+   * Virtual devices: of the workload itself only about so many CTAs are run, for counters and a prediction; smaller shapes are verified.
+   * The result is at best `unverified`.
+   */
+  sampleCtas?: number;
   /** Verify as a winner: on more drawn shapes, with every generator set. */
   thorough?: boolean;
   /** Also at some shapes as large as users' own, which takes seconds each; of a thorough verification. */

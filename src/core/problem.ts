@@ -370,7 +370,11 @@ export interface ReferenceRun {
  * Runs a problem's reference, in any process. Rejects with a WarpsmithError if the reference is at fault, and with the
  * signal's reason if aborted.
  */
-export type RunReference = (run: ReferenceRun) => Promise<ReferenceTensors>;
+export interface RunReference {
+  (run: ReferenceRun): Promise<ReferenceTensors>;
+  /** How many runs of some rows each go on side by side; 1 if the reference can't compute single rows. Absent: 1. */
+  readonly sideBySide?: (signal?: AbortSignal) => Promise<number>;
+}
 
 /** A loaded problem folder. */
 export interface Problem {

@@ -22,9 +22,10 @@ import { planLaunches } from './launches/plan-launches.ts';
 import { planRefusal } from './launches/plan-refusal.ts';
 import type { Refused } from './launches/refusal.ts';
 import { createExpectationCache, type ExpectationCache } from './oracle/expectation-cache.ts';
-import { compileRefusal, type Outcome, refusalOutcome, unverified } from './outcome.ts';
+import { compileRefusal, type Outcome, QUICK, refusalOutcome, unverified, whySampled } from './outcome.ts';
 import { predictionCaveats, predictOutcome } from './predict-outcome.ts';
 import { problemWork } from './problem-work.ts';
+import { verifyBesideSample } from './verify/count-sample.ts';
 import { countOnly, type Verified, type VerifyRequest, verify } from './verify/verify.ts';
 import { anticipateQuickly, verifyQuickly } from './verify/verify-quickly.ts';
 
@@ -273,7 +274,7 @@ class LiveEvaluation {
     return this.#timed('time', async () => {
       if (!device.measuring) {
         const predicted = predictOutcome({ device, ...request }, verified);
-        return request.quick ? unverified(predicted) : predicted;
+        return unverified(predicted, request.quick ? QUICK : whySampled(verified.coverage));
       }
       const timeoutMs = this.#runTimeoutMs();
       const loadBeside = (candidate: Candidate) => this.#loadBeside(candidate);
@@ -359,6 +360,7 @@ class LiveEvaluation {
     const { device, instructionsPerCta, oracle, checksAhead } = this.#options;
     const { problem, candidate, workload, seed, thorough, large, suites, quick, passedBefore, signal, onStage } =
       this.#request;
+    const { sampleCtas } = this.#request;
     const verifying: VerifyRequest = {
       device,
       module,
@@ -379,6 +381,7 @@ class LiveEvaluation {
       onCheck: (check) => onStage?.({ stage: 'verify', ...check }),
     };
     if (quick) return verifyQuickly(verifying);
+    if (sampleCtas !== undefined) return verifyBesideSample({ ...verifying, sampleCtas });
     return passedBefore && !device.measuring ? countOnly(verifying, passedBefore) : verify(verifying);
   }
 

@@ -1,7 +1,7 @@
 import type { CompileOutcome } from '../core/compiled-code.ts';
 import type { ArgumentMismatch } from '../core/device-values.ts';
 import type { ErrorDetails } from '../core/errors.ts';
-import type { Evaluation } from '../core/evaluation.ts';
+import type { Coverage, Evaluation } from '../core/evaluation.ts';
 import type { Kernel } from '../core/kernel.ts';
 import { placedLaunches } from '../core/plan/declared-steps.ts';
 import type { Timing } from '../core/timing.ts';
@@ -47,11 +47,22 @@ function mismatchError(kernel: Kernel, mismatch: ArgumentMismatch, message: stri
   };
 }
 
-/** What only a quick look was taken at is never `passed`: nothing may be kept, confirmed or handed over for it. */
-export const unverified = (outcome: Outcome): Outcome =>
-  outcome.status === 'passed'
-    ? { ...outcome, status: 'unverified', reason: 'two checks were run; leave --quick out to verify it' }
-    : outcome;
+/** What was not verified at the workload is never `passed`: nothing may be kept, confirmed or handed over for it. */
+export const unverified = (outcome: Outcome, reason: string | undefined): Outcome =>
+  outcome.status === 'passed' && reason !== undefined ? { ...outcome, status: 'unverified', reason } : outcome;
+
+/** Of a quick look. */
+export const QUICK = 'two checks were run; leave --quick out to verify it';
+
+/** Why what a sample of the workload's CTAs shows is not verified; undefined if there was no sample. */
+export function whySampled({ sampledCtas, compared }: Coverage): string | undefined {
+  if (!sampledCtas) return undefined;
+  const [run, of] = [sampledCtas.run, sampledCtas.of].map((count) => count.toLocaleString('en-US'));
+  const others = compared
+    ? 'only other shapes were verified'
+    : 'the kernel takes no other shape, so nothing was verified';
+  return `${run} of ${of} CTAs of the workload ran, and ${others}; leave --sample-ctas out to verify it`;
+}
 
 /** A time below that of the minimum work on the fastest pipe is implausible. */
 export const implausibility = ({ medianNs, vetoNs }: Timing, arithmetic: string): string | undefined =>

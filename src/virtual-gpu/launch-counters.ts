@@ -31,13 +31,14 @@ export function launchCounters(
   image: KernelImage,
   launch: { functionName: string; grid: Dim3; block: Dim3; dynamicSharedBytes: number },
   workers: readonly WorkerCounts[],
+  buffers: readonly Stretch[],
 ): LaunchCounters {
   const ctaCount = launch.grid[0] * launch.grid[1] * launch.grid[2];
   const countedCtas = sum(workers.map((w) => w.ctas));
   const collector = new Collector(image, workers);
   const { totals, lines, histogram, globalAtomicLanes } = collector.collect();
-  const distinct = distinctSectors(workers);
   const scale = countedCtas === 0 ? 0 : ctaCount / countedCtas;
+  const distinct = distinctSectors(workers, buffers, scale);
   if (scale !== 1) scaleSums(totals, lines, histogram, scale);
   return {
     ...totals,
@@ -56,18 +57,47 @@ export function launchCounters(
     activeLaneHistogram: histogram,
     criticalPathInstructions: countedCtas === 0 ? 0 : sum(workers.map((w) => w.criticalPath)) / countedCtas,
     longestCtaInstructions: Math.max(0, ...workers.map((w) => w.longestCta)),
-    distinctSectorsRead: distinct.read * scale,
-    distinctSectorsWritten: distinct.written * scale,
+    distinctSectorsRead: distinct.read,
+    distinctSectorsWritten: distinct.written,
     globalAtomicLanes: Math.round(globalAtomicLanes * scale),
     lines,
   };
 }
 
-function distinctSectors(workers: readonly WorkerCounts[]): { read: number; written: number } {
+/** A buffer's place in device memory. */
+interface Stretch {
+  readonly start: number;
+  readonly bytes: number;
+}
+
+const SECTOR_BYTES = 32;
+
+/** Sectors that were touched; of a sample of CTAs, so many times as many, but in no buffer more than it has. */
+function distinctSectors(
+  workers: readonly WorkerCounts[],
+  buffers: readonly Stretch[],
+  scale: number,
+): { read: number; written: number } {
   const first = workers[0];
   if (!first) return { read: 0, written: 0 };
+  if (scale === 1) return sectorsBetween(workers, 0, first.sectorMap.length);
+  const sums = { read: 0, written: 0 };
+  for (const { start, bytes } of buffers) {
+    const [from, end] = [Math.floor(start / SECTOR_BYTES), Math.ceil((start + bytes) / SECTOR_BYTES)];
+    const touched = sectorsBetween(workers, from, end);
+    sums.read += Math.min(Math.round(touched.read * scale), end - from);
+    sums.written += Math.min(Math.round(touched.written * scale), end - from);
+  }
+  return sums;
+}
+
+function sectorsBetween(
+  workers: readonly WorkerCounts[],
+  from: number,
+  end: number,
+): { read: number; written: number } {
   let [read, written] = [0, 0];
-  for (let i = 0; i < first.sectorMap.length; i++) {
+  for (let i = from; i < end; i++) {
     let bits = 0;
     for (const worker of workers) bits |= worker.sectorMap[i]!;
     if (bits & SECTOR_READ) read++;

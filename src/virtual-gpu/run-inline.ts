@@ -144,7 +144,7 @@ async function runLaunch(
     }
   }
   const counts = runner.counts();
-  const counters = launchCounters(image, { functionName, grid, block, dynamicSharedBytes }, [counts]);
+  const counters = launchCounters(image, { functionName, grid, block, dynamicSharedBytes }, [counts], ranges);
   return { counters, ranges, samples: [counts.samples] };
 }
 

@@ -109,6 +109,40 @@ describe('an honest kernel', () => {
     expect(await evaluate(honest, { kernel: { steps, limits } })).toMatchObject({ status: 'passed' });
   });
 
+  describe('whose timed shape takes the reference long', () => {
+    const file = {
+      flop: 'R == 16 && C == 64 ? 1e9 : R * C',
+      comparison: { kind: 'conditioned', constant: 1, unit: 'f16', terms: 1 },
+    } as const;
+    /** How often the reference computes all rows for the declared inputs, or for those that are nearly the same. */
+    const runsWith = async (error: number): Promise<{ evaluation: Evaluation; wholeRuns: number }> => {
+      let wholeRuns = 0;
+      const { reference } = toyProblem();
+      const evaluation = await evaluate(
+        (launch) =>
+          launch.store(
+            'Y',
+            'f16',
+            product(launch).map((y) => (launch.launch.grid[0] === 16 ? y * (1 + error) : y)),
+          ),
+        {
+          problem: file,
+          reference: (run) => {
+            if (run.dimensions.R === 16 && run.dimensions.C === 64 && !run.rows) wholeRuns += 1;
+            return reference(run);
+          },
+        },
+      );
+      return { evaluation, wholeRuns };
+    };
+
+    it('needs no runs on perturbed inputs if it passes without', async () => {
+      const [near, far, wrong] = [await runsWith(0), await runsWith(0.75 * 2 ** -10), await runsWith(2 ** -6)];
+      expect([near, far, wrong].map(({ evaluation }) => evaluation.status)).toEqual(['passed', 'passed', 'wrong']);
+      expect(far.wholeRuns).toBe(near.wholeRuns + 2);
+    });
+  });
+
   const firstSeeds = Array.from({ length: 10 }, (_, part) => 5 * part);
   sampled('seeds of an honest kernel', firstSeeds, { oneIn: 10 })(
     'passes for every seed of the five from %i',

@@ -120,7 +120,7 @@ export const createFakeDevice = (
           },
         });
         if (isFailure(failure)) return failure;
-        if (options.count) counters.push(fakeCounters(step));
+        if (options.count) counters.push(fakeCounters(step, options.sampleCtas));
       }
       return { ok: true, counters, elapsedMs: 0 };
     },
@@ -149,7 +149,10 @@ const isFailure = (value: unknown): value is DeviceFailure =>
   typeof value === 'object' && value !== null && 'ok' in value && value.ok === false;
 
 /** One warp instruction per warp, nothing else. */
-const fakeCounters = ({ functionName, grid, block, dynamicSharedBytes }: PlannedLaunch): LaunchCounters => {
+const fakeCounters = (
+  { functionName, grid, block, dynamicSharedBytes }: PlannedLaunch,
+  sampleCtas = Number.POSITIVE_INFINITY,
+): LaunchCounters => {
   const ctaCount = grid[0] * grid[1] * grid[2];
   const threads = block[0] * block[1] * block[2];
   const instructions = ctaCount * Math.ceil(threads / 32);
@@ -158,7 +161,7 @@ const fakeCounters = ({ functionName, grid, block, dynamicSharedBytes }: Planned
     grid,
     block,
     ctaCount,
-    countedCtas: ctaCount,
+    countedCtas: Math.min(ctaCount, sampleCtas),
     resources: { ...RESOURCES, dynamicSharedBytes },
     ...emptyTotals(),
     instructions,

@@ -199,6 +199,12 @@ export const COMMANDS = {
         'two checks only, then counters and a prediction, on a virtual device: unverified, exit code 4',
         { notInReplays: true },
       ),
+      sampleCtas: option(
+        '--sample-ctas <count>',
+        integer(1, 2 ** 31 - 1),
+        'for a workload too large to be simulated: run about this many of its CTAs, verify smaller shapes only: unverified, exit code 4',
+        { notInReplays: true },
+      ),
       checks,
       suites: option(
         '--suite <name>',

@@ -32,7 +32,7 @@ import { inlineCalls } from '../../ptx/inline-calls.ts';
 import { pollsOf } from '../../ptx/waits.ts';
 import { seededOrder } from '../../stats/random.ts';
 import { analysisOf, functionResources } from '../../virtual-gpu/analyse-function.ts';
-import { type SampledLaunch, simulateCache } from '../../virtual-gpu/cache-model/simulate.ts';
+import { type SampledLaunch, simulateCache, simulateCacheOfPart } from '../../virtual-gpu/cache-model/simulate.ts';
 import { constantsOf } from '../../virtual-gpu/decisions/code-constants.ts';
 import { DecisionLog } from '../../virtual-gpu/decisions/decision-log.ts';
 import { relaxedMaddIsFused } from '../../virtual-gpu/fma-probe.ts';
@@ -276,11 +276,12 @@ export class VirtualDevice implements Device {
     return new Map([...buffers].map(([name, buffer]) => [name, count(buffer)]));
   }
 
-  /** Adds the traffic from the simulated sets of L2, if every CTA was counted. */
+  /** Adds the traffic from the simulated sets of L2. */
   #withCacheTraffic(launches: readonly SampledLaunch[], start: 'hot' | 'cold'): LaunchCounters[] {
     const counters = launches.map((launch) => launch.counters);
-    if (counters.length === 0 || counters.some(({ countedCtas, ctaCount }) => countedCtas < ctaCount)) return counters;
-    const traffic = simulateCache(launches, this.spec, start);
+    if (counters.length === 0) return counters;
+    const isWhole = counters.every(({ countedCtas, ctaCount }) => countedCtas === ctaCount);
+    const traffic = (isWhole ? simulateCache : simulateCacheOfPart)(launches, this.spec, start);
     return counters.map((launch, i) => ({ ...launch, sampledCache: traffic[i] ?? launch.sampledCache }));
   }
 
@@ -531,11 +532,13 @@ export class VirtualDevice implements Device {
     const order = this.#clusterOrder(launch, options, inOrder);
     const shape = `${launch.grid} ${launch.cluster} ${launch.block}`;
     const serial = inOrder || order.length === 1 || kernel.overlapping.has(shape);
-    const outcome = await this.#pool.run(handle, launch, order, { serial, timeoutMs: options.timeoutMs });
+    const isPart = options.sampleCtas !== undefined && launch.gridBarrier === undefined;
+    const part = { ...launch, share: isPart ? order.length / clusterCount(launch) : 1 };
+    const outcome = await this.#pool.run(handle, part, order, { serial, timeoutMs: options.timeoutMs });
     if (outcome.kind !== 'finished' || !outcome.overlapping) return outcome;
     kernel.overlapping.add(shape);
     const timeoutMs = Math.max(1, options.timeoutMs - (performance.now() - startMs));
-    return this.#pool.run(handle, launch, order, { serial: true, timeoutMs });
+    return this.#pool.run(handle, part, order, { serial: true, timeoutMs });
   }
 
   /** All clusters (most are one CTA; a cooperative grid counts as one) in the seeded order, or an evenly spread sample of them if that is allowed. */
@@ -547,13 +550,25 @@ export class VirtualDevice implements Device {
     if (gridBarrier !== undefined) return Int32Array.of(0);
     if (trace) return Int32Array.of(clusterOf(trace.cta, grid, cluster));
     const ctas = cluster[0] * cluster[1] * cluster[2];
-    const count = (grid[0] * grid[1] * grid[2]) / ctas;
+    const count = clusterCount({ grid, cluster });
     const wanted = options.sampleCtas === undefined ? count : Math.ceil(options.sampleCtas / ctas);
     if (wanted >= count || serial) return seededOrder(count, options.orderSeed);
-    const stride = count / wanted;
-    return Int32Array.from({ length: wanted }, (_, i) => Math.floor((i + 0.5) * stride));
+    return evenlySpread(count, wanted);
   }
 }
+
+const clusterCount = ({ grid, cluster }: Pick<LaunchRequest, 'grid' | 'cluster'>): number =>
+  (grid[0] * grid[1] * grid[2]) / (cluster[0] * cluster[1] * cluster[2]);
+
+/** The golden ratio's fractional part, whose multiples never come near a fraction of few places. */
+const GOLDEN = (Math.sqrt(5) - 1) / 2;
+
+/**
+ * One of each of `wanted` stretches, at ever other places in them: where every 64th CTA has the least to do, as under a causal mask,
+ * a sample with one step would take the same ones again and again.
+ */
+const evenlySpread = (count: number, wanted: number): Int32Array =>
+  Int32Array.from({ length: wanted }, (_, i) => Math.floor((i + (((i + 0.5) * GOLDEN) % 1)) * (count / wanted)));
 
 /** Index of the cluster that a CTA belongs to. */
 function clusterOf(cta: number, [x, y, z]: Dim3, cluster: Dim3): number {
@@ -645,7 +660,7 @@ const sampledLaunch = (
   ranges: readonly DeviceRange[],
   counts: readonly WorkerCounts[],
 ): SampledLaunch => ({
-  counters: launchCounters(image, step, counts),
+  counters: launchCounters(image, step, counts, ranges),
   ranges,
   samples: counts.map(({ samples }) => samples),
 });

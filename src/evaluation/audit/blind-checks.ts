@@ -2,7 +2,9 @@ import { WarpsmithError } from '../../core/errors.ts';
 import type { Problem } from '../../core/problem.ts';
 import { figure } from '../../core/values.ts';
 import { type Check, describeCheck } from '../oracle/check.ts';
-import { isLarge, type PreparedCheck } from '../oracle/expectation-cache.ts';
+import type { PreparedCheck } from '../oracle/expectation-cache.ts';
+import type { Expectations } from '../oracle/expectations.ts';
+import { isLarge } from '../oracle/reference-runs.ts';
 import type { Expectation } from '../oracle/tolerances/tolerance.ts';
 import { mutantsOfAnyProblem } from './mutants/index.ts';
 import { acceptedErrorRatio, mutantContext } from './play-mutant.ts';
@@ -89,6 +91,8 @@ export interface BlindCheckRequest {
   readonly check: Pick<Check, 'dimensions' | 'generatorSet'>;
   readonly prepared: PreparedCheck;
   readonly seed: number;
+  /** By the check's least tolerances, if it has such: with the others it sees no more. */
+  readonly withLeast?: boolean;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -97,11 +101,10 @@ export interface BlindCheckRequest {
  * kernel whose outputs differ from the right ones. `undefined` if it is not blind. Needs the expected outputs and one more
  * run of the reference, on other inputs, unless that takes long.
  *
- * @throws as `prepared.expectations()`.
+ * @throws as the reference.
  */
-async function blindnessOf(request: BlindCheckRequest): Promise<string | undefined> {
-  const { problem, check, prepared } = request;
-  const expectations = await prepared.expectations();
+async function blindnessOf(request: BlindCheckRequest, expectations: Expectations): Promise<string | undefined> {
+  const { problem, check } = request;
   // Where no error is allowed, whatever differs is caught.
   if ([...expectations.values()].every(({ tolerances }) => tolerances.every((tolerance) => tolerance === 0)))
     return undefined;
@@ -109,7 +112,7 @@ async function blindnessOf(request: BlindCheckRequest): Promise<string | undefin
   const hidden = hiddenSignals(problem, sights);
   if (hidden.length > 0) return `its tolerance hides the signal: ${hidden.join('; ')}`;
   const right = Object.fromEntries([...expectations].map(([output, { want }]) => [output, want]));
-  const context = await mutantContext({ ...request, right });
+  const context = await mutantContext({ ...request, right, expectations });
   const runsLong = isLarge(problem, check.dimensions);
   for (const mutant of mutantsOfAnyProblem) {
     if (runsLong && mutant.runsReference) continue;
@@ -120,14 +123,16 @@ async function blindnessOf(request: BlindCheckRequest): Promise<string | undefin
   return undefined;
 }
 
-/** Computes once per check whether it is blind, because the candidates of a run share their checks. */
-const known = new WeakMap<PreparedCheck, string | null>();
+/** Computes once whether a check is blind, because the candidates of a run share their checks. */
+const known = new WeakMap<Expectations, string | null>();
 
 /** As {@link blindnessOf}, remembered. */
 export async function knownBlindnessOf(request: BlindCheckRequest): Promise<string | undefined> {
-  const { prepared } = request;
-  if (!known.has(prepared)) known.set(prepared, (await blindnessOf(request)) ?? null);
-  return known.get(prepared) ?? undefined;
+  const { prepared, withLeast = false } = request;
+  const least = withLeast ? prepared.leastExpectations : undefined;
+  const expectations = await (least ?? prepared.expectations)();
+  if (!known.has(expectations)) known.set(expectations, (await blindnessOf(request, expectations)) ?? null);
+  return known.get(expectations) ?? undefined;
 }
 
 /** @throws WarpsmithError `blind-check` with the arithmetic if a check is blind; as {@link blindnessOf}. */

@@ -31,6 +31,7 @@ export interface MutantResult {
  * The data for the mutants of one check: right outputs, and right outputs for other inputs.
  *
  * @param request.right - the right outputs if they are known; otherwise the reference computes them.
+ * @param request.expectations - those of the check if they are known.
  */
 export async function mutantContext(request: {
   problem: Problem;
@@ -38,6 +39,7 @@ export async function mutantContext(request: {
   prepared: PreparedCheck;
   seed: number;
   right?: ReferenceTensors;
+  expectations?: Expectations;
   signal?: AbortSignal | undefined;
 }): Promise<MutantContext> {
   const { problem, check, prepared, seed, signal } = request;
@@ -50,7 +52,7 @@ export async function mutantContext(request: {
     problem,
     dimensions,
     prepared,
-    expectations: await prepared.expectations(),
+    expectations: request.expectations ?? (await prepared.expectations()),
     outputs: outputsOf(buffers),
     inputs,
     right: request.right ?? (await run(inputs)),

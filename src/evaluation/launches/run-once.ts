@@ -87,6 +87,8 @@ export interface RunConditions {
   readonly watch?: RunOptions['watch'];
   /** Follow a warp, on devices that can. */
   readonly trace?: RunOptions['trace'];
+  /** Run only about so many CTAs of each launch, on devices that can. */
+  readonly sampleCtas?: number;
   /** What the caches hold when the sequence starts. */
   readonly cache?: 'hot' | 'cold';
   /** Fill the workspaces with `init: once` again, as if no run had come before. */
@@ -142,6 +144,7 @@ export async function runOnce(
   await allEnded(plan.buffers.map((buffer) => prepareBuffer(memory, buffer, conditions)));
   const { orderSeed, count, timeoutMs, instructionsPerCta, cache, findsRaces, privateMemory, watch, trace } =
     conditions;
+  const { sampleCtas } = conditions;
   const options = {
     timeoutMs,
     instructionsPerCta,
@@ -150,6 +153,7 @@ export async function runOnce(
     privateMemory,
     watch,
     trace,
+    sampleCtas,
   };
   const outcome = await device.run(module, plan, buffers, { orderSeed, count, ...options });
   if (!outcome.ok) return outcome;

@@ -1,5 +1,4 @@
 import { totalmem } from 'node:os';
-import { evaluateExpression } from '../../core/expressions/evaluate.ts';
 import type { PlannedBuffer } from '../../core/launch-plan.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import type { Dimensions, Problem } from '../../core/problem.ts';
@@ -8,7 +7,7 @@ import { elementCountOf } from '../launches/layout.ts';
 import { type DrawnInputs, drawInputs } from './draw-inputs.ts';
 import { type DeviceReference, type Expectations, expectationsFor, expectationsFrom } from './expectations.ts';
 import { type ExpectedRows, expectedRows } from './expected-rows.ts';
-import { outputsOf, runHostReference } from './reference-runs.ts';
+import { isLarge, outputsOf, type ReferenceRuns, runPerturbed, runsNeeded, runUnperturbed } from './reference-runs.ts';
 import { areValuesPlaced, areValuesRepeated, areValuesTried } from './secret-sets.ts';
 
 /** Names the inputs of one check. */
@@ -27,18 +26,14 @@ export interface PreparedCheck {
   readonly inputs: DrawnInputs;
   /** Worked out when first asked for. Rejects as `expectationsFor` does. */
   expectations(): Promise<Expectations>;
+  /**
+   * The same with the least tolerances that there can be, where the whole ones take a host seconds more: what passes these passes
+   * those. Absent elsewhere.
+   */
+  leastExpectations?(): Promise<Expectations>;
   /** Expected values of rows that the seed chooses, if the whole reference takes long; otherwise of all rows. */
   sample(): Promise<ExpectedRows>;
 }
-
-/**
- * From this many floating-point operations on, a device reference is used; reference.ts takes about a second for this many.
- */
-const LEAST_FLOP_ON_DEVICE = 1e9;
-
-/** Whether reference.ts takes a host seconds at this shape. */
-export const isLarge = ({ file }: Problem, dimensions: Dimensions): boolean =>
-  evaluateExpression(file.flop, dimensions) >= LEAST_FLOP_ON_DEVICE;
 
 /** Computes the expectations. */
 export interface OracleTools {
@@ -56,39 +51,47 @@ export function prepareCheck(key: CheckKey, { deviceReference, signal }: OracleT
   const repeats = areValuesRepeated(problem.file, key.generatorSet);
   const tried = areValuesTried(problem.file, key.generatorSet);
   const onDevice = deviceReference !== undefined && isLarge(problem, dimensions);
-  let expectations: Promise<Expectations> | undefined;
-  let sample: Promise<ExpectedRows | undefined> | undefined;
-  const workOut = async (): Promise<Expectations> =>
-    onDevice
-      ? expectationsFor({ problem, dimensions, inputs: inputs.bytes, placed, repeats, tried, deviceReference, signal })
-      : expectationsFrom(problem, buffers, dimensions, {
-          ...(await runHostReference(problem, buffers, inputs.tensors, dimensions, { signal, placed, tried })),
-          inputs: inputs.tensors,
-          repeats,
-        });
-  const workOutAll = (): Promise<Expectations> => {
-    expectations ??= workOut().catch((error: unknown) => {
-      // Not cached: another device or process may succeed next time.
-      expectations = undefined;
-      throw error;
-    });
-    return expectations;
-  };
-  const workOutSome = (): Promise<ExpectedRows | undefined> => {
-    sample ??= expectedRows({ ...key, buffers, inputs: inputs.tensors, signal }).catch((error: unknown) => {
-      sample = undefined;
-      throw error;
-    });
-    return sample;
-  };
+  const request = { problem, buffers, inputs: inputs.tensors, dimensions, signal, placed, tried };
+  const isDivided =
+    !onDevice && !tried && isLarge(problem, dimensions) && runsNeeded(problem, buffers, request).perturbedRuns > 0;
+  const unperturbed = remembered(() => runUnperturbed(request));
+  const toExpectations = (runs: ReferenceRuns): Expectations =>
+    expectationsFrom(problem, buffers, dimensions, { ...runs, inputs: inputs.tensors, repeats });
+  const all = remembered(async () => {
+    if (onDevice)
+      return expectationsFor({
+        ...{ problem, dimensions, inputs: inputs.bytes, placed, repeats, tried, deviceReference, signal },
+      });
+    // Asked for at once: they may run side by side.
+    const [runs, perturbed] = await Promise.all([unperturbed.get(), runPerturbed(request)]);
+    return toExpectations({ ...runs, perturbed });
+  });
+  const least = remembered(async () => toExpectations(await unperturbed.get()));
+  const sample = remembered(() => expectedRows({ ...key, buffers, inputs: inputs.tensors, signal }));
   return {
     buffers,
     inputs,
-    expectations: workOutAll,
+    expectations: all.get,
+    leastExpectations: isDivided ? least.get : undefined,
     async sample() {
-      const isQuick = expectations !== undefined || onDevice;
-      return (isQuick ? undefined : await workOutSome()) ?? { expectations: await workOutAll() };
+      const isQuick = all.isKnown() || onDevice;
+      return (isQuick ? undefined : await sample.get()) ?? { expectations: await all.get() };
     },
+  };
+}
+
+/** Asks once; again only after a failure, since another device or process may succeed next time. */
+function remembered<T>(ask: () => Promise<T>): { get: () => Promise<T>; isKnown: () => boolean } {
+  let answer: Promise<T> | undefined;
+  return {
+    get() {
+      answer ??= ask().catch((error: unknown) => {
+        answer = undefined;
+        throw error;
+      });
+      return answer;
+    },
+    isKnown: () => answer !== undefined,
   };
 }
 

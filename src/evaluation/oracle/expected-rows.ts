@@ -6,6 +6,7 @@ import { createStream, type RandomStream } from '../../stats/random.ts';
 import { elementCountOf } from '../launches/layout.ts';
 import { type Expectations, expectationsFrom, hasSignificantParts } from './expectations.ts';
 import { outputsOf, runHostReference } from './reference-runs.ts';
+import { rowCount, rowLength } from './row-parts.ts';
 import { areValuesPlaced, areValuesRepeated, areValuesTried } from './secret-sets.ts';
 
 /** Expected values of some rows of every output, or of all rows if `rows` is absent. */
@@ -15,10 +16,20 @@ export interface ExpectedRows {
   readonly expectations: Expectations;
 }
 
+/** What rows are wanted of. */
+interface RowsRequest {
+  readonly problem: Problem;
+  readonly dimensions: Dimensions;
+  readonly generatorSet: string;
+  readonly buffers: readonly PlannedBuffer[];
+  readonly inputs: ReferenceTensors;
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** Floating-point operations of a host for a sample of rows: some tens of milliseconds. */
 export const SAMPLE_FLOP = 4e7;
 /** Smallest number of rows in a sample, at any cost. */
-const LEAST_ROWS = 64;
+export const LEAST_ROWS = 64;
 
 /**
  * Expected values of rows that the seed chooses, always including the first and the last; of all rows if the reference
@@ -26,21 +37,24 @@ const LEAST_ROWS = 64;
  *
  * @throws as `runHostReference`.
  */
-export async function expectedRows(request: {
-  problem: Problem;
-  dimensions: Dimensions;
-  seed: number;
-  generatorSet: string;
-  buffers: readonly PlannedBuffer[];
-  inputs: ReferenceTensors;
-  signal?: AbortSignal | undefined;
-}): Promise<ExpectedRows | undefined> {
-  const { problem, dimensions, buffers, inputs, signal } = request;
+export async function expectedRows(
+  request: RowsRequest & { readonly seed: number },
+): Promise<ExpectedRows | undefined> {
+  const { problem, dimensions, buffers } = request;
   const flop = evaluateExpression(problem.file.flop, dimensions);
   // Lengths of some rows are not those of all.
   if (flop <= SAMPLE_FLOP || hasSignificantParts(buffers)) return undefined;
+  return expectationsOfRows({ ...request, rows: chooseRowsOf(outputsOf(buffers), flop, request) });
+}
+
+/**
+ * Expected values of these rows, which may be none of some outputs; of all rows if the reference can't compute single rows.
+ *
+ * @throws as `runHostReference`.
+ */
+export async function expectationsOfRows(request: RowsRequest & { readonly rows: Rows }): Promise<ExpectedRows> {
+  const { problem, dimensions, buffers, inputs, signal, rows } = request;
   const outputs = outputsOf(buffers);
-  const rows = chooseRowsOf(outputs, flop, request);
   const runs = {
     ...(await runHostReference(problem, buffers, inputs, dimensions, {
       ...{ signal, rows },
@@ -70,10 +84,6 @@ function chooseRowsOf(
   );
 }
 
-const rowLength = ({ shape }: PlannedBuffer): number => shape.at(-1) ?? 1;
-
-const rowCount = (buffer: PlannedBuffer): number => elementCountOf(buffer) / rowLength(buffer);
-
 /** The buffer as if it had only so many rows. */
 const withRows = (buffer: PlannedBuffer, count: number): PlannedBuffer => ({
   ...buffer,
@@ -87,9 +97,13 @@ function chooseRows(count: number, wanted: number, stream: RandomStream): Uint32
   return Uint32Array.from(chosen).sort();
 }
 
+/** So many of these rows, always including the first and the last. */
+export const chooseFrom = (rows: readonly number[], wanted: number, stream: RandomStream): Uint32Array =>
+  chooseRows(rows.length, wanted, stream).map((i) => rows[i]!);
+
 /** The chosen rows of a whole output, one after the other. */
-export function gatherRows(values: Float64Array, rows: Uint32Array, length: number): Float64Array {
-  const gathered = new Float64Array(rows.length * length);
+export function gatherRows<T extends Float64Array | Uint8Array>(values: T, rows: Uint32Array, length: number): T {
+  const gathered = new (values.constructor as new (length: number) => T)(rows.length * length);
   rows.forEach((row, i) => {
     gathered.set(values.subarray(row * length, (row + 1) * length), i * length);
   });

@@ -1,5 +1,6 @@
 import { type DType, isFloating } from '../../core/dtype.ts';
 import { WarpsmithError } from '../../core/errors.ts';
+import { evaluateExpression } from '../../core/expressions/evaluate.ts';
 import type { PlannedBuffer } from '../../core/launch-plan.ts';
 import type {
   Dimensions,
@@ -13,6 +14,7 @@ import type {
 import { type Rounding, roundAll } from '../../core/rounding.ts';
 import { elementCountOf } from '../launches/layout.ts';
 import { HOST_PERTURBATION, perturbInputs } from './perturbed-inputs.ts';
+import { joinParts, rowLength, rowParts } from './row-parts.ts';
 import { toleranceRule } from './tolerances/index.ts';
 
 /** All runs of the reference on some inputs that a comparison may need. */
@@ -85,6 +87,14 @@ export interface ReferenceOptions {
   readonly tried?: boolean;
 }
 
+/** A problem's reference on some inputs. */
+export interface HostReferenceRequest extends ReferenceOptions {
+  readonly problem: Problem;
+  readonly buffers: readonly PlannedBuffer[];
+  readonly inputs: ReferenceTensors;
+  readonly dimensions: Dimensions;
+}
+
 /**
  * Runs the reference as oracle (float64) and, if the comparison needs it, as naive run (named results and outputs rounded)
  * and on perturbed inputs.
@@ -96,29 +106,43 @@ export async function runHostReference(
   buffers: readonly PlannedBuffer[],
   inputs: ReferenceTensors,
   dimensions: Dimensions,
-  { signal, rows, placed = false, tried = false }: ReferenceOptions = {},
+  options: ReferenceOptions = {},
 ): Promise<ReferenceRuns> {
-  const needed = runsNeeded(problem, buffers, { placed, tried });
-  const run = (tensors: ReferenceTensors, rounding: Rounding): Promise<ReferenceTensors> =>
-    runReference(problem, buffers, { inputs: tensors, dimensions, rounding, rows, signal });
-  const runPerturbed = async (_: unknown, i: number): Promise<PerturbedRun> => {
-    const outputs = await run(perturbInputs(buffers, inputs, i, HOST_PERTURBATION), 'exact');
-    return { relative: HOST_PERTURBATION, outputs };
-  };
+  const request = { problem, buffers, inputs, dimensions, ...options };
   // Asked for at once: they may run side by side.
-  const [oracle, naive, perturbed] = await Promise.all([
-    run(inputs, 'exact'),
-    needed.naive ? run(inputs, namedRounding(problem)) : undefined,
-    Promise.all(Array.from({ length: needed.perturbedRuns }, runPerturbed)),
-  ]);
-  return {
-    oracle,
-    naive: naive ? roundedOutputs(buffers, naive) : undefined,
-    perturbed: perturbed.length > 0 ? perturbed : undefined,
-    placed,
-    tried,
-  };
+  const [unperturbed, perturbed] = await Promise.all([runUnperturbed(request), runPerturbed(request)]);
+  return { ...unperturbed, perturbed };
 }
+
+/** The oracle and, if the comparison needs it, the naive run. @throws as {@link runHostReference}. */
+export async function runUnperturbed(request: HostReferenceRequest): Promise<Omit<ReferenceRuns, 'perturbed'>> {
+  const { problem, buffers, inputs, placed = false, tried = false } = request;
+  const needed = runsNeeded(problem, buffers, { placed, tried });
+  const [oracle, naive] = await Promise.all([
+    runOnce(request, inputs, 'exact'),
+    needed.naive ? runOnce(request, inputs, namedRounding(problem)) : undefined,
+  ]);
+  return { oracle, naive: naive ? roundedOutputs(buffers, naive) : undefined, placed, tried };
+}
+
+/** The oracles of perturbed inputs, if the comparison needs them. @throws as {@link runHostReference}. */
+export async function runPerturbed(request: HostReferenceRequest): Promise<PerturbedRun[] | undefined> {
+  const { problem, buffers, inputs } = request;
+  const { perturbedRuns: count } = runsNeeded(problem, buffers, request);
+  if (count === 0) return undefined;
+  return Promise.all(
+    Array.from({ length: count }, async (_, i) => {
+      const outputs = await runOnce(request, perturbInputs(buffers, inputs, i, HOST_PERTURBATION), 'exact');
+      return { relative: HOST_PERTURBATION, outputs };
+    }),
+  );
+}
+
+const runOnce = (
+  { problem, buffers, dimensions, rows, signal }: HostReferenceRequest,
+  inputs: ReferenceTensors,
+  rounding: Rounding,
+): Promise<ReferenceTensors> => runReference(problem, buffers, { inputs, dimensions, rounding, rows, signal });
 
 /** Of all comparisons together: one run of the reference gives every output. */
 const namedRounding = ({ file: { comparison, outputs } }: Problem): Rounding => ({
@@ -131,13 +155,52 @@ const roundingsOf = (comparison: Tolerance | undefined): Readonly<Record<string,
 const roundedOutputs = (buffers: readonly PlannedBuffer[], outputs: ReferenceTensors): ReferenceTensors =>
   Object.fromEntries(outputsOf(buffers).map(({ name, dtype }) => [name, roundAll(outputs[name]!, dtype)]));
 
+/** From so many floating-point operations on, reference.ts takes about a second. */
+const MANY_FLOP = 1e9;
+
+/** Whether reference.ts takes a host seconds at this shape. */
+export const isLarge = ({ file }: Problem, dimensions: Dimensions): boolean =>
+  evaluateExpression(file.flop, dimensions) >= MANY_FLOP;
+
 /**
- * Runs the reference and checks what it returns.
+ * Runs the reference and checks what it returns. A long run is computed in parts, by several processes, if the reference can compute
+ * single rows.
  *
  * @throws WarpsmithError `reference-output` when an output is missing or has the wrong number of elements; as
  * {@link RunReference}.
  */
 export async function runReference(
+  problem: Problem,
+  buffers: readonly PlannedBuffer[],
+  run: ReferenceRun,
+): Promise<ReferenceTensors> {
+  const isDivisible = run.rows === undefined && run.mistake === undefined && isLarge(problem, run.dimensions);
+  const count = isDivisible ? ((await problem.reference.sideBySide?.(run.signal)) ?? 1) : 1;
+  return count > 1 ? runInParts(problem, buffers, run, count) : runAtOnce(problem, buffers, run);
+}
+
+/** If one part fails, the others end. */
+async function runInParts(
+  problem: Problem,
+  buffers: readonly PlannedBuffer[],
+  run: ReferenceRun,
+  count: number,
+): Promise<ReferenceTensors> {
+  const outputs = outputsOf(buffers);
+  const failure = new AbortController();
+  const signal = run.signal ? AbortSignal.any([run.signal, failure.signal]) : failure.signal;
+  try {
+    const parts = rowParts(outputs, count).map(async (rows) => {
+      return { rows, tensors: await runAtOnce(problem, buffers, { ...run, rows, signal }) };
+    });
+    return joinParts(outputs, await Promise.all(parts));
+  } catch (error) {
+    failure.abort();
+    throw error;
+  }
+}
+
+async function runAtOnce(
   problem: Problem,
   buffers: readonly PlannedBuffer[],
   run: ReferenceRun,
@@ -161,4 +224,4 @@ export async function runReference(
 }
 
 /** How many elements the chosen rows of an output have. */
-const elementsIn = (rows: Rows, { name, shape }: PlannedBuffer): number => rows[name]!.length * (shape.at(-1) ?? 1);
+const elementsIn = (rows: Rows, buffer: PlannedBuffer): number => rows[buffer.name]!.length * rowLength(buffer);

@@ -11,7 +11,7 @@ export const createRecordingEvaluator = (evaluator: Evaluator, recording: Record
   async evaluate(request) {
     const evaluation = await evaluator.evaluate(request);
     // Whatever it says then, it says of the interruption.
-    if (request.signal?.aborted || request.quick) return evaluation;
+    if (request.signal?.aborted || request.quick || request.sampleCtas !== undefined) return evaluation;
     recording.append({
       kind: 'evaluation',
       request: describeRequest(request),

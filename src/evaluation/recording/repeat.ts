@@ -39,9 +39,10 @@ export function repeatKey(request: EvaluationRequest, context: RepeatContext): s
     large = false,
     suites = [],
     quick = false,
+    sampleCtas,
     passedBefore,
   } = request;
-  if (quick || passedBefore) return undefined;
+  if (quick || sampleCtas !== undefined || passedBefore) return undefined;
   return keyOf({
     kind: 'evaluation',
     evaluator: context.evaluatorDigest,

@@ -57,6 +57,7 @@ export interface Trial {
    * order.
    */
   readonly privateMemory?: RunConditions['privateMemory'];
+  readonly sampleCtas?: number | undefined;
 }
 
 export const NATURAL = { name: 'run 1 (natural order, NaN poison)', poison: NAN_POISON } as const satisfies Trial;
@@ -135,6 +136,11 @@ export class CheckRuns {
   natural(): Promise<RunResult | Refused> {
     const { isMain, findsRaces = false } = this.#options;
     return this.#run({ ...NATURAL, count: isMain, findsRaces: findsRaces && !isMain });
+  }
+
+  /** About so many CTAs of each launch, counted, over NaN poison. */
+  sample(sampleCtas: number): Promise<RunResult | Refused> {
+    return this.#run({ ...NATURAL, name: `a sample of ${sampleCtas} CTAs`, count: true, sampleCtas });
   }
 
   /** Natural order over zeros, as the first run: if both poisons break a kernel in the same way, zeros may not. */
@@ -240,6 +246,7 @@ export class CheckRuns {
       findsRaces: trial.findsRaces,
       watch: trial.watch,
       leftovers: trial.leftovers,
+      sampleCtas: trial.sampleCtas,
     };
     const outcome = await runOnce(memory, module, conditions);
     this.#printed ??= outcome.printed;

@@ -1,6 +1,7 @@
 import type { Coverage } from '../../core/evaluation.ts';
 import type { Dimensions } from '../../core/problem.ts';
 import { fitsSharedMemory } from '../launches/fits-shared-memory.ts';
+import { planOrRefusal } from '../launches/plan-refusal.ts';
 import type { Refused } from '../launches/refusal.ts';
 import { type Check, DECLARED, describeCheck } from '../oracle/check.ts';
 import { cheapestToRepeat, listedChecks } from '../oracle/checks.ts';
@@ -11,7 +12,7 @@ import { CorrectnessTally } from './correctness-tally.ts';
 import { meanwhile } from './judge-check.ts';
 import { judgeOnce } from './judge-once.ts';
 import { describeWrong, passes, refused } from './judged-check.ts';
-import { planOrRefusal, type Verified, type VerifyRequest } from './verify.ts';
+import type { Verified, VerifyRequest } from './verify.ts';
 import { blaming } from './who-wrote.ts';
 
 /** How much a quick look leaves out, for who reads its coverage. */

@@ -18,10 +18,11 @@ import { planScope } from '../../core/plan/scope.ts';
 import type { Printed } from '../../core/printed.ts';
 import type { Dimensions, Problem, ProblemFile } from '../../core/problem.ts';
 import type { Suite } from '../../core/suites.ts';
+import { valuesKey } from '../../core/values.ts';
 import { createStream } from '../../stats/random.ts';
 import { knownBlindnessOf, refuseBlindCheck, refuseBlindWorkload } from '../audit/blind-checks.ts';
 import { fitsSharedMemory } from '../launches/fits-shared-memory.ts';
-import { planRefusal } from '../launches/plan-refusal.ts';
+import { planOrRefusal } from '../launches/plan-refusal.ts';
 import type { Refused } from '../launches/refusal.ts';
 import type { RunResult } from '../launches/run-once.ts';
 import { type UnwaitedLaunch, unwaitedLaunch } from '../launches/unwaited-launch.ts';
@@ -38,8 +39,8 @@ import {
 import { type ChecksRequest, threadsOf } from '../oracle/checks-request.ts';
 import { shapesForConditions } from '../oracle/condition-shapes.ts';
 import { hasSeveralTiles } from '../oracle/drawn-shapes.ts';
-import { type CheckKey, type ExpectationCache, isLarge } from '../oracle/expectation-cache.ts';
-import { outputsOf } from '../oracle/reference-runs.ts';
+import type { CheckKey, ExpectationCache } from '../oracle/expectation-cache.ts';
+import { isLarge, outputsOf } from '../oracle/reference-runs.ts';
 import {
   isStorable,
   levelsOf,
@@ -100,7 +101,8 @@ export interface VerifyRequest {
 /** A candidate that passed every check, with the main workload's plan and counters. */
 export interface Verified {
   readonly ok: true;
-  readonly correctness: Correctness;
+  /** Absent if nothing was compared, which only a sample of CTAs allows. */
+  readonly correctness: Correctness | undefined;
   readonly coverage: Coverage;
   readonly plan: LaunchPlan;
   readonly counters: LaunchCounters[];
@@ -117,8 +119,25 @@ export interface Verified {
  * @throws the signal's reason when aborted; WarpsmithError if the problem itself is at fault.
  */
 export async function verify(request: VerifyRequest): Promise<Verified | Refused> {
+  const verified = await runChecks(request);
+  if (!verified.ok) return verified;
+  const { correctness, coverage, main } = verified;
+  return { ok: true, correctness, coverage, ...main! };
+}
+
+/** What all checks show, or all but those of the main workload's shape, which need not leave any. */
+type ChecksPassed = {
+  readonly ok: true;
+  readonly coverage: Coverage;
+  readonly correctness: Correctness | undefined;
+} & {
+  readonly main: Pick<Verified, 'plan' | 'counters' | 'printed'> | undefined;
+};
+
+/** As {@link verify}; optionally without the main workload's shape. */
+export async function runChecks(request: VerifyRequest, withoutMain = false): Promise<ChecksPassed | Refused> {
   const tally = new CorrectnessTally();
-  let main: Pick<Verified, 'plan' | 'counters' | 'printed'> | undefined;
+  let main: ChecksPassed['main'];
   const { problem, candidate, dimensions, seed, thorough = false, large = false, suites } = request;
   const { kernel, parameters } = candidate;
   const { spec } = request.device;
@@ -152,8 +171,13 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
     while (queue.length === 0 && further.length > 0) queue.push(...further.shift()!(request, choice, coverage));
     return queue.shift();
   };
+  const addSeeing = async (tolerances: 'least' | 'all'): Promise<void> => {
+    const seeing = await seeingAtTimedShape(request, coverage, tolerances);
+    if (seeing && !queue.some((other) => isSameCheck(other, seeing))) queue.push(seeing);
+  };
   for (let chosen = next(); chosen; chosen = next()) {
     request.signal?.throwIfAborted();
+    if (withoutMain && isSameShape(chosen.dimensions, dimensions)) continue;
     index += 1;
     request.onCheck?.({ check: describeCheck(chosen), index, count: index + queue.length });
     workOutAhead(request, queue, begun);
@@ -164,8 +188,7 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
       coverage.leftOut.push({ check: describeCheck(check), ...trouble });
       continue;
     }
-    const seeing = check.isMain && (await seeingAtTimedShape(request, coverage));
-    if (seeing && !queue.some((other) => isSameCheck(other, seeing))) queue.push(seeing);
+    if (check.isMain) await addSeeing('least');
     const isRepeated = chosen === cheapest || (check.isMain && isCheapToRepeat(request));
     const repeatWith = isRepeated ? otherInputs(problem.file, check, { checks, seed }) : undefined;
     const overZeros = check.isMain || index % 2 === firstOverZeros;
@@ -178,6 +201,7 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
       continue;
     }
     if (!result.ok) return { ...result, coverage, correctness };
+    if (check.isMain && result.neededMore) await addSeeing('all');
     coverage.compared = withShape(coverage.compared, problem.file, check.dimensions);
     if (check.isMain) main = result;
     remembers ||= result.remembers;
@@ -186,8 +210,10 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
   for (const name of launchedBy(request).filter((one) => !launched.has(one)))
     coverage.leftOut.push({ check: `steps that launch ${name}`, reason: NEVER_RAN });
   coverage.conditions = conditionsOf(request);
-  return { ok: true, correctness: tally.summary()!, coverage, ...main! };
+  return { ok: true, correctness: tally.summary(), coverage, main };
 }
+
+const isSameShape = (one: Dimensions, other: Dimensions): boolean => valuesKey(one) === valuesKey(other);
 
 /** A reference's process keeps one core busy, and so do compilers. */
 const CHECKS_AHEAD = Math.min(8, Math.floor(availableParallelism() / 4));
@@ -208,7 +234,9 @@ function workOutAhead(request: VerifyRequest, next: readonly Check[], begun: Set
     const [first = generatorSet] = secret ? levelsOf(secret) : [];
     try {
       const prepared = oracle.check({ problem, seed, dimensions, generatorSet: first });
-      const expected: Promise<unknown> = isOnce ? prepared.sample() : prepared.expectations();
+      const expected: Promise<unknown> = isOnce
+        ? prepared.sample()
+        : (prepared.leastExpectations ?? prepared.expectations)();
       expected.catch(() => {});
     } catch (error) {
       if (!(error instanceof WarpsmithError)) throw error;
@@ -482,13 +510,17 @@ async function isBearable(request: VerifyRequest, check: Check, secret: SecretSe
  *
  * @throws WarpsmithError `blind-check` if all generator sets are blind.
  */
-async function seeingAtTimedShape(request: VerifyRequest, coverage: Coverage): Promise<Check | undefined> {
+async function seeingAtTimedShape(
+  request: VerifyRequest,
+  coverage: Coverage,
+  tolerances: 'least' | 'all',
+): Promise<Check | undefined> {
   const { problem, dimensions, seed, oracle, signal } = request;
-  const whyBlind = (generatorSet: string): Promise<string | undefined> => {
+  const whyBlind = (generatorSet: string, withLeast = false): Promise<string | undefined> => {
     const prepared = oracle.check({ problem, seed, dimensions, generatorSet });
-    return knownBlindnessOf({ problem, check: { dimensions, generatorSet }, prepared, seed, signal });
+    return knownBlindnessOf({ problem, check: { dimensions, generatorSet }, prepared, seed, withLeast, signal });
   };
-  const why = await whyBlind(DECLARED);
+  const why = await whyBlind(DECLARED, tolerances === 'least');
   if (why === undefined) return undefined;
   const declared = describeCheck({ dimensions, generatorSet: DECLARED });
   for (const generatorSet of furtherGeneratorSets(problem.file, seed)) {
@@ -578,8 +610,12 @@ function largerToWatch(request: VerifyRequest, checks: readonly Check[]): Check[
     .map(({ check }) => ({ ...check, isOnce: false }));
 }
 
-/** `remembers`: the kernel may find something of earlier launches. */
-type CheckResult = ({ ok: true; remembers: boolean } & Pick<Verified, 'plan' | 'counters' | 'printed'>) | Refused;
+/**
+ * `remembers`: the kernel may find something of earlier launches. `neededMore`: the check's least tolerances were not enough for it.
+ */
+type CheckResult =
+  | ({ ok: true; remembers: boolean; neededMore: boolean } & Pick<Verified, 'plan' | 'counters' | 'printed'>)
+  | Refused;
 
 /** A thorough verification has larger shapes beyond all others: a run there may take so many times as long. */
 const EXTREME_PATIENCE = 3;
@@ -616,7 +652,7 @@ async function verifyCheck(
   const judge = async (): Promise<CheckResult> => {
     if (check.isOnce) {
       const refusal = await judgeOnce({ runs, prepared, tally, seed });
-      return refusal ?? { ok: true, plan, counters: [], remembers: runs.remembers };
+      return refusal ?? { ok: true, plan, counters: [], remembers: runs.remembers, neededMore: false };
     }
     const isBitwise = problem.file.determinism === 'bitwise';
     const passed = await judgeCheck({ runs, prepared, tally, isBitwise });
@@ -633,6 +669,7 @@ async function verifyCheck(
         ok: true,
         plan,
         counters: passed.first.counters,
+        neededMore: passed.neededMore,
         printed: passed.first.printed,
         remembers: runs.remembers || readsLeftovers(passed.first),
       }
@@ -649,20 +686,6 @@ async function verifyCheck(
 const describeUnwaited = ({ functionName, earlier, buffer }: UnwaitedLaunch): string =>
   `race: ${functionName} may start before ${earlier} has ended (programmaticDependent) and never executes griddepcontrol.wait ` +
   `(cudaGridDependencySynchronize), but both get ${buffer}`;
-
-export function planOrRefusal(
-  request: VerifyRequest,
-  dimensions: Dimensions,
-  failedCheck: string,
-  multiprocessors?: number,
-): LaunchPlan | Refused {
-  try {
-    return request.planFor(dimensions, multiprocessors);
-  } catch (error) {
-    if (!(error instanceof WarpsmithError)) throw error;
-    return { ok: false, ...planRefusal(error), failedCheck };
-  }
-}
 
 /**
  * Refuses a kernel that read fewer distinct bytes of its inputs than the problem requires: it samples, or knows the answer.

@@ -131,6 +131,14 @@ const conditionsInShort = ({ count, oneWay, libraryDecisions }: ConditionCoverag
   `${count - oneWay.length} of ${formatCount(count, 'condition')} went both ways` +
   (libraryDecisions > 0 ? `; ${libraryDecisions} in library functions not looked at` : '');
 
+/** `128 of 4,096 CTAs`. */
+const describeSampled = ({ run, of }: NonNullable<Coverage['sampledCtas']>): string =>
+  `${[run, of].map((count) => count.toLocaleString('en-US')).join(' of ')} CTAs`;
+
+const sampleInShort = (sampled: NonNullable<Coverage['sampledCtas']>): string =>
+  `not at the timed shape: ${describeSampled(sampled)} ran; of what they wrote, ` +
+  `${formatCount(sampled.comparedElements, 'element')} compared`;
+
 /** Of verdicts without a reference. */
 const SAME_AS_ORIGINAL = 'compared with the original kernel, not with a reference: the same as it, right or wrong';
 
@@ -151,6 +159,7 @@ function coverageList({ seed, coverage }: Evaluation): Part {
     suites = [],
     conditions,
     reference,
+    sampledCtas,
   }: Coverage = coverage;
   const shapes = (count: number) => formatCount(count, 'check shape');
   return doc.list([
@@ -158,7 +167,9 @@ function coverageList({ seed, coverage }: Evaluation): Part {
     timedShapeOnly && 'no other shape than the timed one: the kernel takes none',
     compared && `compared for ${describeSizes(compared)}`,
     `seed ${seed}: ${shapes(coverage.checkShapes)}, ${drawnShapes.length} drawn`,
-    `the timed shape with ${['its own', ...generatorSets].join(', ')} inputs`,
+    sampledCtas
+      ? sampleInShort(sampledCtas)
+      : `the timed shape with ${['its own', ...generatorSets].join(', ')} inputs`,
     ...suites.map(({ name, shapes: taken }) => `suite ${name}: ${formatCount(taken, 'shape')}`),
     ...drawnShapes.slice(0, NAMED_SHAPES).map((shape) => `drawn: ${formatParameters(shape).replaceAll(',', '')}`),
     ...(drawnShapes.length > NAMED_SHAPES ? [`and ${drawnShapes.length - NAMED_SHAPES} more; --json names them`] : []),
@@ -298,13 +309,19 @@ const countersTable = ({ counters }: Evaluation): Part =>
 /** Everything about one evaluation but what it is of. Counters of a real GPU never come without their source. */
 function evaluationSections(evaluation: Evaluation): Section[] {
   const { correctness, timing, profile, sanitizer, findings, countersSource, energy } = evaluation;
-  const source = countersSource ? ` (${countersSource.detail})` : '';
+  const sampled = evaluation.coverage?.sampledCtas;
+  const source = countersSource
+    ? ` (${countersSource.detail})`
+    : sampled
+      ? ` (scaled up from ${describeSampled(sampled)})`
+      : '';
+  const timed = sampled ? `Time, from ${describeSampled(sampled)}` : 'Time';
   return [
     doc.section('compiler', 'Compiler', [doc.list(compilerLines(evaluation))]),
     doc.section('printed', 'Printed, by CTA and thread', [printedParts(evaluation)]),
     doc.section('correctness', 'Correctness', [correctness && correctnessList(correctness)]),
     doc.section('coverage', 'Verified on', [coverageList(evaluation)]),
-    doc.section('time', 'Time', [timing && timingList(timing)]),
+    doc.section('time', timed, [timing && timingList(timing)]),
     doc.section('beside', 'Baselines, measured in the same blocks', [besideParts(evaluation)]),
     energySection(energy ? [{ energy }] : []),
     doc.section('launches', 'Launches', [launchesTable(evaluation)]),

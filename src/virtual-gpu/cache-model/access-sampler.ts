@@ -52,13 +52,14 @@ export class AccessSampler {
   /**
    * @param map address of the sector map, all zero.
    * @param buffer address of `bufferBytes` bytes, aligned to 4.
+   * @param share of the CTAs that runs, so that there are more lines to begin with where it touches few of them.
    */
-  constructor(memory: PrivateMemory, map: number, buffer: number, ranges: readonly DeviceRange[]) {
+  constructor(memory: PrivateMemory, map: number, buffer: number, ranges: readonly DeviceRange[], share: number) {
     this.#memory = memory;
     this.#map = map;
     this.#buffer = buffer + SAMPLE.bytes;
     this.#places = new LinePlaces(ranges);
-    this.#level = Math.max(0, Math.ceil(Math.log2(this.#places.count / WANTED_LINES)));
+    this.#level = Math.max(0, Math.ceil(Math.log2((this.#places.count * share) / WANTED_LINES)));
     memory.i32[buffer >> 2] = -1;
     memory.i32[LAUNCH.sampleEnd >> 2] = this.#buffer + BUFFER_ENTRIES * SAMPLE.bytes;
     this.#cursor = this.#buffer;

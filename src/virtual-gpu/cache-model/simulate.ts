@@ -1,5 +1,6 @@
 import type { LaunchCounters, SampledCache } from '../../core/counters.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
+import { sum } from '../../core/values.ts';
 import { SECTOR_BYTES } from '../../hardware/launch-model/constants.ts';
 import { occupancy } from '../../hardware/occupancy.ts';
 import type { DeviceRange } from '../runtime/memories.ts';
@@ -95,5 +96,40 @@ export function simulateCache(
         written * scale(counters.distinctSectorsWritten, touched.sectorsWritten) * SECTOR_BYTES,
       ),
     };
+  });
+}
+
+/**
+ * The same of launches of which only a part of the CTAs ran. They run side by side in a part of L2, as large beside it as they are beside
+ * the CTAs that the GPU holds at once: so what a CTA reads again it finds again as in the whole. What the sequence finds from the last
+ * time follows from the buffers' size, all or nothing, since of the others' data nothing is known.
+ */
+export function simulateCacheOfPart(
+  launches: readonly SampledLaunch[],
+  spec: DeviceSpec,
+  start: 'hot' | 'cold',
+): (SampledCache | undefined)[] {
+  const share = Math.min(
+    1,
+    ...launches.map(({ counters }) => counters.countedCtas / Math.min(counters.ctaCount, residentCtas(counters, spec))),
+  );
+  const { l2Bytes } = spec;
+  const part = { ...spec, l2Bytes: { ...l2Bytes, value: l2Bytes.value * share } };
+  const bytesByPlace = new Map(
+    launches.flatMap(({ ranges }) => ranges.map(({ start: at, bytes }) => [at, bytes] as const)),
+  );
+  const isKept = start === 'hot' && sum([...bytesByPlace.values()]) <= l2Bytes.value;
+  return simulateCache(launches, part, 'cold').map((traffic, i) => {
+    const { distinctSectorsRead } = launches[i]!.counters;
+    return (
+      traffic && {
+        ...traffic,
+        start,
+        ...(isKept && {
+          dramReadBytes: Math.max(0, traffic.dramReadBytes - distinctSectorsRead * SECTOR_BYTES),
+          dramWriteBytes: 0,
+        }),
+      }
+    );
   });
 }

@@ -6,41 +6,73 @@ export const SECTOR_BYTES = 32;
 const BANKS = 32;
 const BANK_BYTES = 4;
 
+/** Chains of numbers that were met, by their last bits. Counting a request takes some tens of nanoseconds so, and microseconds with a Set. */
+const CHAINS = 32;
+const chainStarts = new Int32Array(CHAINS);
+const chainLengths = new Int32Array(CHAINS);
+/** Not typed arrays, since a copied piece may touch any number of sectors. */
+const met: number[] = [];
+const nextInChain: number[] = [];
+let metCount = 0;
+
+function forgetMet(): void {
+  chainStarts.fill(-1);
+  chainLengths.fill(0);
+  metCount = 0;
+}
+
+/** Notes a number, once, in its one of so many chains. */
+function meet(value: number, chains: number): void {
+  const chain = value % chains;
+  const start = chainStarts[chain]!;
+  for (let at = start; at >= 0; at = nextInChain[at]!) if (met[at] === value) return;
+  met[metCount] = value;
+  nextInChain[metCount] = start;
+  chainStarts[chain] = metCount++;
+  chainLengths[chain]!++;
+}
+
 /** Distinct 32-byte sectors that `addresses` (each `bytes` long) touch. */
 export function countSectors(addresses: readonly number[], bytes: number): number {
-  const sectors = new Set<number>();
-  for (const address of addresses) {
+  forgetMet();
+  for (let i = 0; i < addresses.length; i++) {
+    const address = addresses[i]!;
     const last = Math.floor((address + bytes - 1) / SECTOR_BYTES);
-    for (let sector = Math.floor(address / SECTOR_BYTES); sector <= last; sector++) sectors.add(sector);
+    for (let sector = Math.floor(address / SECTOR_BYTES); sector <= last; sector++) meet(sector, CHAINS);
   }
-  return sectors.size;
+  return metCount;
 }
 
-/** Words (4 bytes) that accesses of `bytes` at `addresses` touch, each once. */
-function distinctWords(addresses: readonly number[], bytes: number): Set<number> {
-  const words = new Set<number>();
-  for (const address of addresses)
-    for (let byte = 0; byte < Math.max(bytes, 1); byte += BANK_BYTES)
-      words.add(Math.floor((address + byte) / BANK_BYTES));
-  return words;
-}
-
-/** Most distinct words any one bank must deliver. */
-function wordsPerBank(addresses: readonly number[], bytes: number): number {
-  const perBank = new Array<number>(BANKS).fill(0);
-  for (const word of distinctWords(addresses, bytes)) perBank[word % BANKS]!++;
-  return Math.max(...perBank);
+/**
+ * Most distinct words that any one bank must deliver to the lanes of `mask`. Accesses are aligned to their width, so those of 8 or 16
+ * bytes always take the same two or four banks together: these count as one, which has wider words.
+ */
+function wordsPerBank(mask: number, bytes: number): number {
+  forgetMet();
+  const wordBytes = Math.max(bytes, BANK_BYTES);
+  const banks = (BANKS * BANK_BYTES) / wordBytes;
+  for (let lane = 0; lane < LANES; lane++)
+    if ((mask >>> lane) & 1) meet(Math.floor(addressOfLane[lane]! / wordBytes), banks);
+  let most = 0;
+  for (let bank = 0; bank < banks; bank++) most = Math.max(most, chainLengths[bank]!);
+  return most;
 }
 
 /** Number of lanes that are served together, by bytes per lane. */
 const lanesServedTogether = (bytes: number): number => (bytes > 8 ? 8 : bytes > 4 ? 16 : 32);
 
-/** Whether every active lane of a group requests the same address as its partner at distance `step`. */
-const pairsAgree = (addressOf: ReadonlyMap<number, number>, lanes: readonly number[], step: 1 | 2): boolean =>
-  lanes.every((lane) => {
-    const partner = addressOf.get(lane ^ step);
-    return partner === undefined || partner === addressOf.get(lane);
-  });
+/** Addresses of the request at hand. */
+const addressOfLane = new Float64Array(LANES);
+
+/** Whether every lane of `mask` requests the same address as its partner at distance `step`, if that is active, too. */
+function pairsAgree(mask: number, step: 1 | 2): boolean {
+  for (let lane = 0; lane < LANES; lane++) {
+    const partner = lane ^ step;
+    if (((mask >>> lane) & 1) === 0 || ((mask >>> partner) & 1) === 0) continue;
+    if (addressOfLane[lane] !== addressOfLane[partner]) return false;
+  }
+  return true;
+}
 
 /** What one request costs the shared memory. */
 export interface SharedCost {
@@ -62,31 +94,32 @@ export function sharedCost(
   bytes: number,
   isStore: boolean,
 ): SharedCost {
-  const parts = partsServedTogether(addresses, lanes, bytes, isStore);
-  let wavefronts = 0;
-  for (const part of parts) wavefronts += wordsPerBank(part, bytes);
-  // A part requests at most 32 words, which take one wavefront without conflicts.
-  return { wavefronts, conflicts: wavefronts - parts.length };
-}
-
-/** Addresses of the lanes that are served together, part by part. */
-function partsServedTogether(
-  addresses: readonly number[],
-  lanes: readonly number[],
-  bytes: number,
-  isStore: boolean,
-): number[][] {
-  const addressOf = new Map(lanes.map((lane, i) => [lane, addresses[i]!]));
-  const size = lanesServedTogether(bytes);
-  const parts: number[][] = [];
-  for (let first = 0; first < LANES; first += 2 * size) {
-    const pair = lanes.filter((lane) => lane >= first && lane < first + 2 * size);
-    const agree = pairsAgree(addressOf, pair, 1) || pairsAgree(addressOf, pair, 2);
-    const joined = size === LANES || (agree && !isStore);
-    const own = joined ? [pair] : [pair.filter((l) => l < first + size), pair.filter((l) => l >= first + size)];
-    for (const part of own) if (part.length > 0) parts.push(part.map((lane) => addressOf.get(lane)!));
+  let active = 0;
+  for (let i = 0; i < lanes.length; i++) {
+    active |= 1 << lanes[i]!;
+    addressOfLane[lanes[i]!] = addresses[i]!;
   }
-  return parts;
+  const size = lanesServedTogether(bytes);
+  const part = size === LANES ? -1 : (1 << size) - 1;
+  let [wavefronts, parts] = [0, 0];
+  const serve = (mask: number): void => {
+    if (mask === 0) return;
+    wavefronts += wordsPerBank(mask, bytes);
+    parts++;
+  };
+  if (size === LANES) serve(active);
+  else
+    for (let first = 0; first < LANES; first += 2 * size) {
+      const [own, other] = [active & (part << first), active & (part << (first + size))];
+      const joined = !isStore && (pairsAgree(own | other, 1) || pairsAgree(own | other, 2));
+      if (joined) serve(own | other);
+      else {
+        serve(own);
+        serve(other);
+      }
+    }
+  // A part requests at most 32 words, which take one wavefront without conflicts.
+  return { wavefronts, conflicts: wavefronts - parts };
 }
 
 /** Wavefronts of a full warp's request to one address. */

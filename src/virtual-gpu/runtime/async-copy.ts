@@ -6,9 +6,12 @@ import { bulkCopyStep } from './bulk-copies/bulk-copies.ts';
 import { bulkPrefetch } from './cache-hints.ts';
 import type { Mbarrier } from './mbarriers/mbarriers.ts';
 import { atMbarrier, mbarrierAt } from './mbarriers/operations.ts';
-import type { PendingCopy, WarpContext } from './warp-context.ts';
+import { addressHalves, type PendingCopy, type WarpContext } from './warp-context.ts';
 
 type Step = (context: WarpContext) => void;
+
+const TARGETS = addressHalves();
+const SOURCES = addressHalves();
 
 /**
  * cp.async. A copy lands when the kernel waits for it, not before. Code that forgets the wait reads the old contents of
@@ -34,41 +37,47 @@ function issue(context: WarpContext): void {
   if (!destination || !source || size?.kind !== 'immediate' || has(instruction, 'L2::cache_hint'))
     throw unsupported(instruction);
   const bytes = Number(size.value);
-  const [to, from] = [context.addresses(destination), context.addresses(source)];
-  const targets: number[] = [];
-  const sources: number[] = [];
-  const taken: number[] = [];
-  for (const lane of lanes) {
+  const to = context.addresses(destination, TARGETS);
+  const from = context.addresses(source, SOURCES);
+  // Of their length from the start: growing them takes longer than filling them.
+  const targets = new Array<number>(lanes.length);
+  const sources = new Array<number>(lanes.length);
+  const taken = new Array<number>(lanes.length);
+  const isPlain = context.areGlobalLoads(from, bytes);
+  for (let i = 0; i < lanes.length; i++) {
+    const lane = lanes[i]!;
     const wanted = sourceSize ? Math.min(bytes, context.word(sourceSize, lane)) : bytes;
     context.checkSharedStore(to.low[lane]!, to.high[lane]!, bytes, lane);
-    if (wanted > 0) context.checkGlobalLoad(from.low[lane]!, from.high[lane]!, bytes, lane, wanted);
-    targets.push(to.low[lane]! & OFFSET_IN_CTA);
-    sources.push(from.low[lane]!);
-    taken.push(wanted);
+    if (isPlain) context.markRead(from.low[lane]!, wanted);
+    else if (wanted > 0) context.checkGlobalLoad(from.low[lane]!, from.high[lane]!, bytes, lane, wanted);
+    targets[i] = to.low[lane]! & OFFSET_IN_CTA;
+    sources[i] = from.low[lane]!;
+    taken[i] = wanted;
   }
-  const loading = lanes.filter((_, i) => taken[i]! > 0);
-  const copy = { issuedBy: context, lanes, targets, sources, taken, bytes, landed: new Set<number>() };
+  const copy = { issuedBy: context, lanes, targets, sources, taken, bytes, landed: 0 };
   context.copies.open.push(copy);
   if (context.cta.landsAtOnce()) land(copy);
-  context.countRequestIn(
-    'global',
-    sources.filter((_, i) => taken[i]! > 0),
-    loading,
-    bytes,
-    'load',
-  );
+  if (!context.listens) return;
+  const isTaken = (_: number, i: number): boolean => taken[i]! > 0;
+  context.countRequestIn('global', sources.filter(isTaken), lanes.filter(isTaken), bytes, 'load');
   context.countRequestIn('shared', targets, lanes, bytes, 'store');
 }
 
 function land(copy: PendingCopy): void {
-  for (const lane of copy.lanes) landLane(copy, lane);
+  for (let i = 0; i < copy.lanes.length; i++) landPart(copy, i);
+}
+
+function landLane(copy: PendingCopy, lane: number): void {
+  const i = copy.lanes.indexOf(lane);
+  if (i >= 0) landPart(copy, i);
 }
 
 /** A lane's part lands once: at the wait of its thread, or at that of another one at an mbarrier. */
-function landLane({ issuedBy, lanes, targets, sources, taken, bytes, landed }: PendingCopy, lane: number): void {
-  const i = lanes.indexOf(lane);
-  if (i < 0 || landed.has(lane)) return;
-  landed.add(lane);
+function landPart(copy: PendingCopy, i: number): void {
+  const { issuedBy, lanes, targets, sources, taken, bytes } = copy;
+  const lane = lanes[i]!;
+  if ((copy.landed >>> lane) & 1) return;
+  copy.landed |= 1 << lane;
   issuedBy.land(targets[i]!, sources[i]!, taken[i]!, bytes, lane);
 }
 

@@ -71,6 +71,8 @@ export interface LaunchRequest {
   deviceBytes: number;
   /** The device's multiprocessors: CTA i reads i modulo this count as its multiprocessor. */
   smCount: number;
+  /** Share of the CTAs that runs, where it is not all: the cache's sample begins with more lines then. */
+  share?: number;
   warpsPerSm: number;
   /** What shared and local memory hold when a CTA begins. */
   privateContents: PrivateContents;
@@ -281,7 +283,7 @@ export class CtaRunner {
     });
     this.#patterns = image.counting ? new PatternCounter(memory, image.groups) : undefined;
     this.#sampler = image.counting
-      ? new AccessSampler(memory, this.#sectorMap, sampleBuffer, request.ranges)
+      ? new AccessSampler(memory, this.#sectorMap, sampleBuffer, request.ranges, request.share ?? 1)
       : undefined;
     this.#counts = emptyCounts(image);
     this.#totalShared = totalShared;

@@ -41,6 +41,14 @@ export interface Address {
   high: number;
 }
 
+/** The halves of all lanes' addresses. */
+export interface AddressHalves {
+  readonly low: Uint32Array;
+  readonly high: Uint32Array;
+}
+
+export const addressHalves = (): AddressHalves => ({ low: new Uint32Array(LANES), high: new Uint32Array(LANES) });
+
 const TWO_TO_32 = 2 ** 32;
 
 /** `address` + `bytes`, modulo 2^64. */
@@ -60,14 +68,6 @@ const LATEST: { -readonly [Field in keyof BytesAt]: BytesAt[Field] } = {
 
 /** Offset of a space's first byte in its view. */
 export const originOf = (space: string): number => (space === 'shared' ? SHARED : 0);
-
-/** Addresses of all lanes, in halves. */
-export interface LaneHalves {
-  readonly low: Uint32Array;
-  readonly high: Uint32Array;
-}
-
-export const laneHalves = (): LaneHalves => ({ low: new Uint32Array(LANES), high: new Uint32Array(LANES) });
 
 /** A loop, since it is asked for every lane of a copy. */
 function isWithin(ranges: readonly DeviceRange[], offset: number, bytes: number): boolean {
@@ -100,8 +100,8 @@ export interface PendingCopy {
   /** How many of `bytes` come from there; zeros follow. */
   readonly taken: readonly number[];
   readonly bytes: number;
-  /** Lanes whose part is there. */
-  readonly landed: Set<number>;
+  /** Bit per lane whose part is there. */
+  landed: number;
 }
 
 /** Copies of one warp that have been issued but not waited for: closed groups, oldest first, then the open one. */
@@ -526,8 +526,8 @@ export class WarpContext {
   }
 
   /**
-   * Byte offsets of the operands' 32-bit registers from the warp's state, 32 lanes each, in `registerMemory`; undefined if
-   * an operand is not a register, or is uniform.
+   * Byte offsets of the operands' registers from the warp's state, 32 lanes each, in `registerMemory`; of an address, those of its
+   * 32-bit base. Undefined if there is another operand, or a uniform one.
    */
   registerPlaces(): Int32Array | undefined {
     let known = placesByImage.get(this.#image);
@@ -541,10 +541,17 @@ export class WarpContext {
 
   #findPlaces(): Int32Array | undefined {
     const places = this.operands.map((operand) => {
-      const register = operand.kind === 'register' ? this.#register(operand.name) : undefined;
-      return register && !register.uniform ? register.offset : -1;
+      if (operand.kind === 'register') return this.#placeOf(operand.name);
+      const base = operand.kind === 'address' ? operand.base : null;
+      const isNarrow = base?.kind === 'register' && this.#register(base.name).kind !== 'double-word';
+      return isNarrow ? this.#placeOf(base.name) : -1;
     });
     return places.includes(-1) ? undefined : Int32Array.from(places);
+  }
+
+  #placeOf(name: string): number {
+    const { offset, uniform } = this.#register(name);
+    return uniform ? -1 : offset;
   }
 
   /** Byte addresses of `count` registers, which are not uniform, from operand `first` on. */
@@ -669,8 +676,8 @@ export class WarpContext {
     return advance({ low: u32[at]!, high: u32[at + 1]! }, Number(offset));
   }
 
-  /** As {@link address}, of all lanes that take part: the halves of each. */
-  addresses(operand: PtxOperand, into: LaneHalves = laneHalves()): LaneHalves {
+  /** As {@link address}, of all lanes that take part, into arrays that are used again: making some takes as long as filling them. */
+  addresses(operand: PtxOperand, into: AddressHalves): AddressHalves {
     const { low, high } = into;
     const base = operand.kind === 'address' ? operand.base : null;
     const register = base?.kind === 'register' ? this.#register(base.name) : undefined;
@@ -705,7 +712,7 @@ export class WarpContext {
   }
 
   /** Whether all lanes load what the operation may touch, in device memory or the own shared memory, and no bytes that are read are counted. */
-  areDirectLoads({ low, high }: LaneHalves, space: string, bytes: number): boolean {
+  areDirectLoads({ low, high }: AddressHalves, space: string, bytes: number): boolean {
     if (this.#around.reads || (space !== 'global' && space !== 'shared')) return false;
     const { shared } = this.#bounds.limits;
     for (const lane of this.lanes) {
@@ -722,6 +729,25 @@ export class WarpContext {
   /** Where loads from a space find their bytes. */
   viewOf(space: string): DataView {
     return space === 'global' ? this.#around.device : this.#memory.view;
+  }
+
+  /** Whether the loads of all lanes that take part are valid, by one look at the least and the largest address. */
+  areGlobalLoads({ low, high }: AddressHalves, bytes: number): boolean {
+    const first = low[this.lanes[0]!]!;
+    let [least, most, bits] = [first, first, 0];
+    for (const lane of this.lanes) {
+      const address = low[lane]!;
+      if (high[lane] !== WINDOW.global) return false;
+      if (address < least) least = address;
+      if (address > most) most = address;
+      bits |= address;
+    }
+    return (bits & (bytes - 1)) === 0 && isWithin(this.#reachable, least, most - least + bytes);
+  }
+
+  /** Bytes of device memory that were read. */
+  markRead(low: number, bytes: number): void {
+    if (bytes > 0) this.#around.reads?.mark(low, bytes);
   }
 
   /** @throws as {@link resolve}, for a stretch of device memory that need not be aligned. */
@@ -834,6 +860,22 @@ export class WarpContext {
     }
     if (accesses.length > 0) this.countRequest(accesses, bytes, 'load');
     return rows;
+  }
+
+  /**
+   * Offsets in shared memory of the rows of `bytes` whose addresses lie in a register, as {@link registerPlaces} says, plus `displacement`.
+   * False if one is not aligned or not within: {@link sharedRows} says why.
+   */
+  plainRows(place: number, displacement: number, bytes: number, rows: Int32Array, count: number): boolean {
+    const { u32 } = this.#memory;
+    const first = (this.warp + place) >> 2;
+    const last = this.#bounds.limits.shared - bytes;
+    for (let i = 0; i < count; i++) {
+      const low = u32[first + i]! + displacement;
+      if (!(low >= 0 && low <= last) || low % bytes !== 0) return false;
+      rows[i] = low;
+    }
+    return true;
   }
 
   /** A warp's private memory in halves. */

@@ -3,7 +3,7 @@ import { DRIVER_OPCODES } from '../../ptx/driver-functions.ts';
 import { has, spaceOf, typeOf, vectorLength } from '../../ptx/instruction-parts.ts';
 import { namedLanesOf } from '../../ptx/instructions/properties.ts';
 import { sizeOfPtxType } from '../../ptx/types.ts';
-import { LANES } from '../layout.ts';
+import { LANES, SHARED } from '../layout.ts';
 import { isMarkedStrong } from '../race-detector/watched-access.ts';
 import { unsupported } from '../unsupported.ts';
 import { asyncCopy } from './async-copy.ts';
@@ -16,7 +16,7 @@ import { matrixMultiply } from './matrix-multiply.ts';
 import { mbarrierOperation } from './mbarriers/operations.ts';
 import { failAssertion, print } from './printing/print.ts';
 import { scalarOperation } from './scalar-operations.ts';
-import { type Address, laneHalves, originOf, type WarpContext } from './warp-context.ts';
+import { type Address, addressHalves, originOf, type WarpContext } from './warp-context.ts';
 import { warpgroupMultiply } from './warpgroups/multiply.ts';
 
 export type WarpOperation = (context: WarpContext) => void;
@@ -168,7 +168,7 @@ function accessFormOf(instruction: PtxInstruction): AccessForm {
 }
 
 /** Addresses of the load, or store, at hand: one object, since there may be thousands of a wait. */
-const [LOADS, STORES] = [laneHalves(), laneHalves()];
+const [LOADS, STORES] = [addressHalves(), addressHalves()];
 
 /** Loads and stores through generic addresses, which may point to different spaces in different lanes. */
 function genericLoad(context: WarpContext): void {
@@ -259,6 +259,7 @@ function loadMatrix(context: WarpContext): void {
   const count = MATRIX_COUNTS.get(instruction.modifiers.find((m) => MATRIX_COUNTS.has(m)) ?? '');
   if (count === undefined || lanes.length !== LANES || !has(instruction, 'b16')) throw unsupported(instruction);
   const transposed = has(instruction, 'trans');
+  if (loadPlainMatrices(context, count, transposed)) return;
   const words = new Int32Array(LANES);
   for (let matrix = 0; matrix < count; matrix++) {
     const rows = context.sharedRows(operands[count]!, matrix * ROWS, ROWS, ROW_BYTES);
@@ -271,6 +272,56 @@ function loadMatrix(context: WarpContext): void {
         : halves[rows[row]! + column]! | (halves[rows[row]! + column + 1]! << 16);
     }
     context.setWords(operands[matrix]!, words);
+  }
+}
+
+/** Offsets in shared memory. */
+const plainRows = new Int32Array(LANES);
+const MATRIX_LANES = Array.from({ length: LANES / ROWS }, (_, matrix) =>
+  Array.from({ length: ROWS }, (_, row) => matrix * ROWS + row),
+);
+
+/** False if registers or addresses are not the usual ones. */
+function loadPlainMatrices(context: WarpContext, count: number, transposed: boolean): boolean {
+  const places = context.registerPlaces();
+  const address = context.operands[count]!;
+  if (!places || address.kind !== 'address') return false;
+  if (!context.plainRows(places[count]!, Number(address.offset), ROW_BYTES, plainRows, count * ROWS)) return false;
+  const { privateWords: words, sharedHalves: halves, warp } = context;
+  for (let matrix = 0; matrix < count; matrix++) {
+    const to = (warp + places[matrix]!) >> 2;
+    if (transposed) transposeRows(halves, matrix * ROWS, words, to);
+    else copyRows(words, matrix * ROWS, to);
+  }
+  if (context.listens)
+    for (let matrix = 0; matrix < count; matrix++) {
+      const lanes = MATRIX_LANES[matrix]!;
+      context.countRequestIn(
+        'shared',
+        lanes.map((lane) => plainRows[lane]!),
+        lanes,
+        ROW_BYTES,
+        'load',
+      );
+    }
+  return true;
+}
+
+/** Row r goes to lanes 4r … 4r + 3. */
+function copyRows(words: Uint32Array, first: number, to: number): void {
+  for (let row = 0; row < ROWS; row++) {
+    const from = (SHARED + plainRows[first + row]!) >> 2;
+    for (let word = 0; word < ROW_BYTES / 4; word++) words[to + row * 4 + word] = words[from + word]!;
+  }
+}
+
+/** Column c of two neighbouring rows goes to lane 4c + half of the first. */
+function transposeRows(halves: Uint16Array, first: number, words: Uint32Array, to: number): void {
+  for (let row = 0; row < ROWS; row += 2) {
+    const upper = (SHARED + plainRows[first + row]!) >> 1;
+    const lower = (SHARED + plainRows[first + row + 1]!) >> 1;
+    for (let column = 0; column < ROWS; column++)
+      words[to + column * 4 + row / 2] = halves[upper + column]! | (halves[lower + column]! << 16);
   }
 }
 

@@ -105,6 +105,26 @@ describe('the oracle', () => {
     expect(calls()).toBe(1 + 4);
   });
 
+  it('has the least tolerances after one run where more would take long, and the others if asked', async () => {
+    const { problem, calls } = counted({ flop: '1e9' });
+    const prepared = createExpectationCache().check({ problem, dimensions: { R: 3, C: 64 }, ...GENERATORS });
+    const least = (await prepared.leastExpectations!()).get('Y')!;
+    expect(calls()).toBe(1);
+    const all = (await prepared.expectations()).get('Y')!;
+    expect(calls()).toBe(1 + 2);
+    expect(all.want).toEqual(least.want);
+    expect(all.tolerances.every((tolerance, i) => tolerance > least.tolerances[i]!)).toBe(true);
+    expect(await prepared.leastExpectations!()).not.toBe(await prepared.expectations());
+  });
+
+  it.each([
+    ['little is to be done', { flop: '1e9 - 1' }],
+    ['no others are needed', { flop: '1e9', comparison: { kind: 'allclose', atol: 0, rtol: 0 } }],
+  ] as const)('has no such tolerances where %s', (_, changes) => {
+    const prepared = prepareCheck({ problem: toyProblem(changes), dimensions: DIMENSIONS, ...GENERATORS });
+    expect(prepared.leastExpectations).toBeUndefined();
+  });
+
   it('runs it once more where problem.json names roundings', async () => {
     const comparison = { kind: 'calibrated', storage: 'f16', accumulate: 'f32', roundings: { scaled: 'f16' } } as const;
     const { problem, calls } = counted({ comparison });

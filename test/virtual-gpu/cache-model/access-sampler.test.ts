@@ -26,7 +26,7 @@ describe('the sample of accesses', () => {
     const memory = new PrivateMemory();
     memory.reserve(BUFFER + AccessSampler.bufferBytes + 65536);
     memory.u8.fill(MARK, BUFFER + AccessSampler.bufferBytes);
-    const sampler = new AccessSampler(memory, MAP, BUFFER, ranges);
+    const sampler = new AccessSampler(memory, MAP, BUFFER, ranges, 1);
     const sector = keptLine() * SECTORS_PER_LINE;
     for (let i = 0; i < 3 * MAXIMUM_ENTRIES; i++) {
       sampler.record(sector + (i % 2), READ);

@@ -29,6 +29,7 @@ export const nodeProgram: ReferenceProgram = {
         ? 'Let it compute from its arguments alone.'
         : 'Correct the reference; the mistake is the problem’s, not a kernel’s.',
     }),
+  rowsFunction: 'referenceRows',
   declaration: 'export const reference: ReferenceFunction = (inputs, dimensions, round) => …',
   example: 'problems/attention/reference.ts is an example.',
   isOutOfMemory: (stderr) => stderr.includes('JavaScript heap out of memory'),

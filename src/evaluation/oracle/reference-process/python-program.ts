@@ -19,6 +19,7 @@ export const pythonProgram: ReferenceProgram = {
     answer.missingModule === undefined
       ? cannotLoad(place, answer.message, answer.stack && pythonProgram.placeIn(answer.stack, place.file))
       : moduleMissing(place, answer.missingModule),
+  rowsFunction: 'reference_rows',
   declaration: 'def reference(inputs, dimensions, round)',
   example: 'docs/reference/problem-json.md shows an example.',
   isOutOfMemory: (stderr) => /MemoryError|can't allocate memory/.test(stderr),

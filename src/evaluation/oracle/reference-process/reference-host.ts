@@ -48,7 +48,9 @@ const MEMORY_POLL_MS = 100;
  */
 export function hostReference(options: ReferenceHostOptions): RunReference {
   const host = new ReferenceHost(options);
-  return (run) => host.run(run);
+  return Object.assign((run: ReferenceRun) => host.run(run), {
+    sideBySide: (signal?: AbortSignal) => host.sideBySide(signal),
+  });
 }
 
 class ReferenceHost {
@@ -57,18 +59,31 @@ class ReferenceHost {
   readonly #idle: ReferenceChild[] = [];
   readonly #waiting: ((child: ReferenceChild) => void)[] = [];
   readonly #children = new Set<ReferenceChild>();
+  #computesRows: boolean | undefined;
 
   constructor(options: ReferenceHostOptions) {
     this.#options = options;
     this.#limits = { ...referenceLimits, loadTimeoutMs: options.program.loadTimeoutMs, ...options.limits };
   }
 
-  async run(run: ReferenceRun): Promise<ReferenceTensors> {
-    run.signal?.throwIfAborted();
+  run(run: ReferenceRun): Promise<ReferenceTensors> {
+    return this.#withChild(run.signal, (child) => child.run(run));
+  }
+
+  /** @throws as {@link run}, if the module can't be loaded. */
+  async sideBySide(signal: AbortSignal | undefined): Promise<number> {
+    const { processes } = this.#limits;
+    if (processes === 1) return 1;
+    this.#computesRows ??= await this.#withChild(signal, (child) => child.computesRows(signal));
+    return this.#computesRows ? processes : 1;
+  }
+
+  async #withChild<T>(signal: AbortSignal | undefined, work: (child: ReferenceChild) => Promise<T>): Promise<T> {
+    signal?.throwIfAborted();
     const command = await this.#command();
     const child = await this.#take(command);
     try {
-      return await child.run(run);
+      return await work(child);
     } finally {
       this.#giveBack(child, command);
     }
@@ -140,7 +155,7 @@ class ReferenceChild {
   readonly #options: ReferenceHostOptions;
   readonly #limits: ReferenceLimits;
   readonly #process: LineProcess;
-  #loaded: Promise<void> | undefined;
+  #loaded: Promise<readonly string[]> | undefined;
   #idle: NodeJS.Timeout | undefined;
   #outOfMemory = false;
   /** When its module was there, or could not be; in the future until then. */
@@ -164,16 +179,19 @@ class ReferenceChild {
     this.#idle = setTimeout(act, milliseconds).unref();
   }
 
-  async run({ inputs, dimensions, rounding, rows, mistake, signal }: ReferenceRun): Promise<ReferenceTensors> {
-    clearTimeout(this.#idle);
+  /** Whether the module has a function for single rows. */
+  computesRows(signal: AbortSignal | undefined): Promise<boolean> {
+    return this.#untilAborted(signal, async () => {
+      const { rowsFunction } = this.#options.program;
+      return (await this.#load()).includes(rowsFunction);
+    });
+  }
+
+  run({ inputs, dimensions, rounding, rows, mistake, signal }: ReferenceRun): Promise<ReferenceTensors> {
     const { problem, program, shapes } = this.#options;
-    const onAbort = () => void this.close();
-    const unwatch = watchRun({ problem, dimensions });
-    signal?.addEventListener('abort', onAbort, { once: true });
-    try {
-      signal?.throwIfAborted();
-      this.#loaded ??= this.#load();
-      await this.#loaded;
+    return this.#untilAborted(signal, async () => {
+      using _ = watchRun({ problem, dimensions });
+      await this.#load();
       const names = Object.keys(inputs);
       const { answer, message } = await this.#ask(
         {
@@ -189,21 +207,39 @@ class ReferenceChild {
       );
       if (answer.kind === 'done') return tensorsOf(answer.names, message);
       throw this.#faultError((answer as Answer & { kind: 'fault' }).fault);
+    });
+  }
+
+  /** Ends the process when the signal comes. @throws its reason then. */
+  async #untilAborted<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
+    clearTimeout(this.#idle);
+    const onAbort = () => void this.close();
+    signal?.addEventListener('abort', onAbort, { once: true });
+    try {
+      signal?.throwIfAborted();
+      return await work();
     } catch (error) {
       signal?.throwIfAborted();
       throw error;
     } finally {
-      unwatch();
       signal?.removeEventListener('abort', onAbort);
     }
   }
 
-  async #load(): Promise<void> {
+  /** What the module exports. Loads it once. */
+  #load(): Promise<readonly string[]> {
+    this.#loaded ??= this.#loadModule();
+    return this.#loaded;
+  }
+
+  async #loadModule(): Promise<readonly string[]> {
     const { answer } = await this.#ask({ command: 'load' }, [], this.#limits.loadTimeoutMs).finally(() => {
       this.loadedAtMs = performance.now();
     });
     if (answer.kind === 'not-loaded') throw this.#options.program.notLoaded(this.#options, answer);
-    if (answer.kind === 'loaded' && !answer.hasReference) throw this.#missing(answer.exports);
+    const { exports, hasReference } = answer as Answer & { kind: 'loaded' };
+    if (!hasReference) throw this.#missing(exports);
+    return exports;
   }
 
   async #ask(question: Question, tensors: readonly Float64Array[], timeoutMs = this.#limits.timeoutMs) {

@@ -45,6 +45,8 @@ export interface ReferenceProgram {
   /** @throws WarpsmithError if the machine lacks what runs it. */
   command(place: ReferencePlace, limits: ReferenceLimits): Promise<ReferenceCommand>;
   notLoaded(place: ReferencePlace, answer: NotLoaded): WarpsmithError;
+  /** Name of the optional function that computes single rows. */
+  readonly rowsFunction: string;
   /** How a module declares its `reference`. */
   readonly declaration: string;
   readonly example: string;

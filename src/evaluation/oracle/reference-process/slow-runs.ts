@@ -21,8 +21,26 @@ export function onSlowRun(listener: Listener): () => void {
 
 const FIRST_MS = 5_000;
 
-/** Watches a run until the returned function is called. */
-export function watchRun(run: Omit<SlowRun, 'elapsedMs'>, firstMs = FIRST_MS): () => void {
+/** What is computed now, by problem and dimensions: its runs and parts together are one for who waits. */
+const watched = new Map<string, { runs: number; readonly unwatch: () => void }>();
+
+/** Watches a run until it is disposed of. */
+export function watchRun(run: Omit<SlowRun, 'elapsedMs'>, firstMs = FIRST_MS): Disposable {
+  const key = JSON.stringify([run.problem, run.dimensions]);
+  const together = watched.get(key) ?? { runs: 0, unwatch: tellAgainAndAgain(run, firstMs) };
+  watched.set(key, together);
+  together.runs += 1;
+  return {
+    [Symbol.dispose]() {
+      together.runs -= 1;
+      if (together.runs > 0) return;
+      together.unwatch();
+      watched.delete(key);
+    },
+  };
+}
+
+function tellAgainAndAgain(run: Omit<SlowRun, 'elapsedMs'>, firstMs: number): () => void {
   const startMs = performance.now();
   let timer: NodeJS.Timeout;
   const waitFor = (milliseconds: number): void => {

@@ -170,6 +170,32 @@ describe('a run that has to wait', () => {
   });
 });
 
+describe('runs of some rows', () => {
+  const ROWS = 'export const referenceRows = ({ X }, { N }, round, { Y }) => ({ Y: Y.map((row) => X[row]) });';
+
+  it('go on in all processes, if the reference can compute single rows', async () => {
+    const whole = 'export const reference = ({ X }) => ({ Y: X });';
+    const [able, unable] = await Promise.all([
+      host(whole + ROWS, { limits: { processes: 3 } }),
+      host(whole, { limits: { processes: 3 } }),
+    ]);
+    expect(await Promise.all([able.sideBySide!(), unable.sideBySide!()])).toEqual([3, 1]);
+    // Asking starts no second process for the run that follows.
+    await run(unable);
+    expect(processesOf(`reference-${count - 1}.ts`).filter(isNode)).toHaveLength(1);
+  });
+
+  it('go on in one process where there is one only, which is not asked', async () => {
+    const reference = await host('throw new Error();', { limits: { processes: 1 } });
+    expect(await reference.sideBySide!()).toBe(1);
+  });
+
+  it('tell of a module that cannot be loaded', async () => {
+    const reference = await host('throw new Error("no");', { limits: { processes: 2 } });
+    expect((await errorOf(reference.sideBySide!())).code).toBe('reference-failed');
+  });
+});
+
 describe('a reference behind a network wall', () => {
   it('has a network of its own', async (context) => {
     if ((await networkWall()).name === 'none') context.skip('this system offers no wall');
