@@ -3,7 +3,7 @@ import { formatCount } from '../../src/reports/format.ts';
 import { markdownTable } from '../../src/reports/print/markdown.ts';
 import { ROOT } from './recordings.ts';
 
-/** docs/results/virtual-workers.json, by bench/workers/throughput.ts. */
+/** docs/results/virtual-workers.json and h200-workers.json, by bench/workers/throughput.ts. */
 interface ThroughputRecording {
   readonly problem: string;
   readonly workload: string;
@@ -22,10 +22,68 @@ interface ThroughputRecording {
 
 const right = (title: string) => ({ title, align: 'right' as const });
 
+/** docs/results/h200-whole-runs.json, by bench/workers/whole-runs.ts. */
+interface WholeRunsRecording {
+  readonly recordedAt: string;
+  readonly budget: number;
+  readonly runs: readonly {
+    readonly problem: string;
+    readonly workload: string;
+    readonly device: string;
+    readonly seconds: number;
+    readonly evaluations: number;
+    readonly evaluationsPerMinute: number;
+    readonly spent: Readonly<Record<'compile' | 'verify' | 'time', number>>;
+  }[];
+}
+
+async function recorded<T>(name: string): Promise<T> {
+  return JSON.parse(await readFile(new URL(`docs/results/${name}.json`, ROOT), 'utf8')) as T;
+}
+
+const seconds = (value: number): string => value.toFixed(0);
+
+/** Whole runs on a GPU, with what their evaluations took. */
+async function wholeRuns(): Promise<string> {
+  const { runs, budget, recordedAt } = await recorded<WholeRunsRecording>('h200-whole-runs');
+  const columns = [
+    { title: 'problem' },
+    { title: 'workload' },
+    ...['evaluations', 'seconds', 'a minute', 'compile, s', 'verify, s', 'measure and profile, s'].map(right),
+  ];
+  const cells = runs.map(({ problem, workload, evaluations, evaluationsPerMinute, spent, ...run }) => [
+    problem,
+    workload,
+    String(evaluations),
+    seconds(run.seconds),
+    evaluationsPerMinute.toFixed(1),
+    ...[spent.compile, spent.verify, spent.time].map(seconds),
+  ]);
+  return `${markdownTable(columns, cells)}
+
+${runs[0]!.device}, ${recordedAt.slice(0, 10)}: runs of \`optimize\` with a budget of ${budget} evaluations, from the first file read to the last report, while runs on other GPUs of the
+same host went on. What waits for a compiler, verifies and measures is summed over the evaluations.`;
+}
+
+/** Evaluations a minute with several GPUs, beside those with one. */
+async function gpuWorkers(): Promise<string> {
+  const { problem, workload, cores, rounds } = await recorded<ThroughputRecording>('h200-workers');
+  const alone = rounds.find(({ workers }) => workers === 1)!.evaluationsPerMinute;
+  const columns = [right('GPUs'), right('evaluations a minute'), right('÷ one GPU'), right('load')];
+  const cells = rounds.map(({ workers, evaluationsPerMinute, load }) => [
+    String(workers),
+    evaluationsPerMinute.toFixed(1),
+    `${(evaluationsPerMinute / alone).toFixed(2)}×`,
+    load.toFixed(1),
+  ]);
+  return `${markdownTable(columns, cells)}
+
+${problem}, ${workload}, on H200s of one host with ${cores} cores: ${rounds[0]!.evaluations} evaluations a search, once each, while runs on other GPUs went on.`;
+}
+
 /** Evaluations a minute by the number of workers; several counts beside each other, in their order. */
 export async function throughputBlocks(): Promise<Record<string, string>> {
-  const text = await readFile(new URL('docs/results/virtual-workers.json', ROOT), 'utf8');
-  const { problem, workload, cores, rounds, sameAsAlone } = JSON.parse(text) as ThroughputRecording;
+  const { problem, workload, cores, rounds, sameAsAlone } = await recorded<ThroughputRecording>('virtual-workers');
   const cells = [...Map.groupBy(rounds, ({ workers }) => workers)].map(([workers, of]) => [
     workers === 1 ? "1, in the run's own process" : `${workers} processes`,
     of.map((round) => round.cpuSecondsPerEvaluation.toFixed(2)).join(' and '),
@@ -37,6 +95,8 @@ export async function throughputBlocks(): Promise<Record<string, string>> {
   const searched = [...new Set(rounds.map(({ evaluations }) => evaluations))].join(' or ');
   const { same, different } = sameAsAlone;
   return {
+    'whole-runs': await wholeRuns(),
+    'gpu-worker-throughput': await gpuWorkers(),
     'worker-throughput': `${markdownTable(columns, cells)}
 
 ${problem}, ${workload}, on ${devices}: ${searched} evaluations a search, on ${formatCount(cores, 'core')}. Load: processes that wanted a core, in the minute before the end.

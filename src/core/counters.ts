@@ -118,7 +118,7 @@ const launchCounters = z
       'Distinct sectors touched, the least DRAM traffic a cold cache allows. An estimate when CTAs were sampled.',
     ),
     distinctSectorsWritten: count,
-    globalAtomicLanes: count
+    globalAtomicTurns: count
       .describe(
         'Lanes of the atomics in device memory. Absent in a profile of a real GPU, which counts requests alone.',
       )

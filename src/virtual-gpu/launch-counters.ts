@@ -36,7 +36,7 @@ export function launchCounters(
   const ctaCount = launch.grid[0] * launch.grid[1] * launch.grid[2];
   const countedCtas = sum(workers.map((w) => w.ctas));
   const collector = new Collector(image, workers);
-  const { totals, lines, histogram, globalAtomicLanes } = collector.collect();
+  const { totals, lines, histogram, globalAtomicTurns } = collector.collect();
   const scale = countedCtas === 0 ? 0 : ctaCount / countedCtas;
   const distinct = distinctSectors(workers, buffers, scale);
   if (scale !== 1) scaleSums(totals, lines, histogram, scale);
@@ -59,7 +59,7 @@ export function launchCounters(
     longestCtaInstructions: Math.max(0, ...workers.map((w) => w.longestCta)),
     distinctSectorsRead: distinct.read,
     distinctSectorsWritten: distinct.written,
-    globalAtomicLanes: Math.round(globalAtomicLanes * scale),
+    globalAtomicTurns: Math.round(globalAtomicTurns * scale),
     lines,
   };
 }
@@ -130,7 +130,7 @@ class Collector {
   #workers: readonly WorkerCounts[];
   #runs: BlockRuns[];
   #totals = emptyTotals();
-  #globalAtomicLanes = 0;
+  #globalAtomicTurns = 0;
   #lines = new Map<string, LineCounters>();
   #histogram = new Array<number>(HISTOGRAM_CELLS).fill(0);
 
@@ -140,7 +140,7 @@ class Collector {
     this.#runs = Array.from({ length: image.blockCount }, (_, block) => this.#blockRuns(block));
   }
 
-  collect(): { totals: CounterTotals; lines: LineCounters[]; histogram: number[]; globalAtomicLanes: number } {
+  collect(): { totals: CounterTotals; lines: LineCounters[]; histogram: number[]; globalAtomicTurns: number } {
     this.#image.blockInstructions.forEach((instructions, block) => {
       for (const instruction of instructions) this.#addInstruction(instruction, this.#runs[block]!);
       const last = instructions.at(-1);
@@ -156,8 +156,8 @@ class Collector {
     });
     const lines = [...this.#lines.values()].filter((line) => line.instructions > 0);
     lines.sort((a, b) => a.location.file.localeCompare(b.location.file) || a.location.line - b.location.line);
-    const globalAtomicLanes = this.#globalAtomicLanes;
-    return { totals: this.#totals, lines, histogram: this.#histogram, globalAtomicLanes };
+    const globalAtomicTurns = this.#globalAtomicTurns;
+    return { totals: this.#totals, lines, histogram: this.#histogram, globalAtomicTurns };
   }
 
   #blockRuns(block: number): BlockRuns {
@@ -271,7 +271,7 @@ class Collector {
     this.#totals.localStoreRequests += requests['local-store'].requests;
     const [globalAtomics, sharedAtomics] = [requests['global-atomic'].requests, requests['shared-atomic'].requests];
     this.#totals.globalAtomicRequests += globalAtomics;
-    this.#globalAtomicLanes += requests['global-atomic'].lanes;
+    this.#globalAtomicTurns += requests['global-atomic'].turns;
     this.#totals.sharedAtomicRequests += sharedAtomics;
     this.#line(instruction).atomics += globalAtomics + sharedAtomics;
   }

@@ -28,7 +28,7 @@ function fewerAtomics(item: ModelledLaunch, ctaCount: number): LaunchCounters {
   return {
     ...replaceInstructions(item, { atomic: launch.instructionsByClass.atomic * remaining }),
     globalAtomicRequests: launch.globalAtomicRequests * remaining,
-    ...(launch.globalAtomicLanes !== undefined && { globalAtomicLanes: launch.globalAtomicLanes * remaining }),
+    ...(launch.globalAtomicTurns !== undefined && { globalAtomicTurns: launch.globalAtomicTurns * remaining }),
     sharedAtomicRequests: launch.sharedAtomicRequests * remaining,
   };
 }

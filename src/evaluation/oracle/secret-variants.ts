@@ -554,8 +554,11 @@ function depths(values: Float64Array, { buffer, stream, index, freedom }: Treate
  */
 const COPIED = ['slices', 'rows', 'parts'] as const;
 
-/** One row, or of matrices and vectors one element, in so many is its own; sizes of tiles as powers of two; and the parts. */
-const COPY = { ownRow: 16, ownElement: 64, ownRowOfTile: 4, least: 3, sizes: 4, parts: [8, 4, 2, 3, 5] } as const;
+/**
+ * One row in so many is its own, or about so many elements of a matrix or a vector, which hundreds of samples miss; sizes of tiles as powers of two;
+ * and the parts.
+ */
+const COPY = { ownRow: 16, ownElements: 8, ownRowOfTile: 4, least: 3, sizes: 4, parts: [8, 4, 2, 3, 5] } as const;
 
 function copies(values: Float64Array, { buffer, stream, index, freedom }: Treated): Float64Array {
   const { name, shape } = buffer;
@@ -564,6 +567,7 @@ function copies(values: Float64Array, { buffer, stream, index, freedom }: Treate
   // What repeats within a sum makes roundings add up.
   if (kind !== 'slices' && freedom.longestRepeated(name) === 0) return values;
   const isOwn = (unit: number, one: number): boolean => stream.bits(1 + unit) % one === 0;
+  const ownElement = Math.max(COPY.ownRow, Math.ceil(values.length / COPY.ownElements));
   const columns = shape.at(-1) ?? 1;
   if (kind === 'parts') {
     const part = values.length / (COPY.parts.find((parts) => values.length % parts === 0) ?? 1);
@@ -571,7 +575,7 @@ function copies(values: Float64Array, { buffer, stream, index, freedom }: Treate
       copyUnlessOwn(
         values,
         (i) => i % part,
-        (i) => isOwn(i, COPY.ownElement),
+        (i) => isOwn(i, ownElement),
       );
   } else if (shape.length > 1 && kind === 'slices') {
     const axis = shape.findIndex((extent) => extent > 1);
@@ -580,7 +584,7 @@ function copies(values: Float64Array, { buffer, stream, index, freedom }: Treate
     copyUnlessOwn(
       values,
       (i) => i % slice,
-      (i) => (isMatrix ? isOwn(i, COPY.ownElement) : isOwn(Math.floor(i / columns), COPY.ownRow)),
+      (i) => (isMatrix ? isOwn(i, ownElement) : isOwn(Math.floor(i / columns), COPY.ownRow)),
     );
   } else if (shape.length > 1) {
     const tile = columns * 2 ** (COPY.least + (stream.bits(0) % COPY.sizes));

@@ -78,20 +78,20 @@ function smResources(launch: LaunchCounters, traffic: Traffic, schedule: Schedul
 }
 
 /**
- * Clocks of all global atomics. Their addresses are not counted; the lines that hold the sectors written bound how far they can
- * be spread. The lanes of a line take turns, whether they are of one request or of several.
+ * Clocks of all global atomics. The lines that hold the sectors written bound how far they can be spread; the turns of a line are
+ * taken one after the other, whether they are of one request or of several.
  */
 function atomicsDemand(launch: LaunchCounters): Demand {
   const requests = launch.globalAtomicRequests;
-  const lanes = launch.globalAtomicLanes ?? requests * LANES_PER_WARP;
+  const turns = launch.globalAtomicTurns ?? requests * LANES_PER_WARP;
   const lines = Math.max(1, launch.distinctSectorsWritten / (LINE_BYTES / SECTOR_BYTES));
-  const perLane = ATOMIC_CLOCKS.oneAddress / LANES_PER_WARP;
+  const perTurn = ATOMIC_CLOCKS.oneAddress / LANES_PER_WARP;
   return {
     resource: 'atomics',
     scope: 'chip',
-    clocks: Math.max(requests * ATOMIC_CLOCKS.spread, (lanes * perLane) / lines),
+    clocks: Math.max(requests * ATOMIC_CLOCKS.spread, (turns * perTurn) / lines),
     arithmetic:
-      `${figure(requests)} requests × ${ATOMIC_CLOCKS.spread} clocks, or ${figure(lanes)} lanes × ${figure(perLane)} clocks` +
+      `${figure(requests)} requests × ${ATOMIC_CLOCKS.spread} clocks, or ${figure(turns)} turns × ${figure(perTurn)} clocks` +
       ` on at most ${figure(lines)} lines`,
   };
 }

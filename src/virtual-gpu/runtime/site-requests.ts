@@ -1,4 +1,4 @@
-import { countSectors, sharedCost } from './access-costs.ts';
+import { countSectors, SECTOR_BYTES, sharedCost } from './access-costs.ts';
 import type { AccessCounts } from './pattern-counter.ts';
 
 /** `cluster`: shared memory of another CTA of the cluster. */
@@ -24,12 +24,15 @@ const DESTINATION_OF = Object.fromEntries(
   REQUEST_SPACES.map((space) => [space, Object.fromEntries(KINDS.map((kind) => [kind, `${space}-${kind}`]))]),
 ) as Record<MemoryRequest['space'], Record<RequestKind, Destination>>;
 
-/** Requests of one warp-level instruction, by destination. `bytes` sums the requested bytes of all lanes. */
-export type SiteRequests = Record<Destination, AccessCounts & { bytes: number }>;
+/**
+ * Requests of one warp-level instruction, by destination. `bytes` sums the requested bytes of all lanes, `turns` those that atomics in device
+ * memory take.
+ */
+export type SiteRequests = Record<Destination, AccessCounts & { bytes: number; turns: number }>;
 
 export const noSiteRequests = (): SiteRequests =>
   Object.fromEntries(
-    DESTINATIONS.map((destination) => [destination, { requests: 0, lanes: 0, units: 0, conflicts: 0, bytes: 0 }]),
+    DESTINATIONS.map((destination) => [destination, { requests: 0, lanes: 0, units: 0, conflicts: 0, bytes: 0, turns: 0 }]),
   ) as SiteRequests;
 
 /** Adds one request's sectors, or wavefronts and conflicts. */
@@ -39,8 +42,24 @@ export function addRequest(sums: SiteRequests, { space, kind, addresses, lanes, 
   counts.lanes += lanes.length;
   counts.bytes += lanes.length * bytes;
   if (space === 'global') counts.units += countSectors(addresses, bytes);
+  if (space === 'global' && kind === 'atomic') counts.turns += atomicTurns(addresses);
   if (space !== 'shared') return;
   const { wavefronts, conflicts } = sharedCost(addresses, lanes, bytes, kind === 'store');
   counts.units += wavefronts;
   counts.conflicts += conflicts;
+}
+
+/** Lanes on one address take turns; the addresses of a sector are served at once, its sectors one after the other: the sum of the most. */
+function atomicTurns(addresses: readonly number[]): number {
+  const most = new Map<number, number>();
+  const lanes = new Map<number, number>();
+  for (const address of addresses) {
+    const count = (lanes.get(address) ?? 0) + 1;
+    lanes.set(address, count);
+    const sector = Math.floor(address / SECTOR_BYTES);
+    most.set(sector, Math.max(most.get(sector) ?? 0, count));
+  }
+  let turns = 0;
+  for (const count of most.values()) turns += count;
+  return turns;
 }
