@@ -3,7 +3,7 @@
  * One run of each problem, as a user starts it, with the same budget.
  *
  *     node bench/workers/whole-runs.ts --device cuda:0 [--evaluations 40] [--output docs/results/h200-whole-runs.json]
- *       [--keep FOLDER] [PROBLEM[@WORKLOAD] …]
+ *       [--keep FOLDER] [--beside 'what else the machine does'] [PROBLEM[@WORKLOAD] …]
  *
  * A problem that the recording holds is left out, so that limited time on a machine can be used in parts.
  */
@@ -24,6 +24,7 @@ const { values: options, positionals } = parseArgs({
     device: { type: 'string', default: 'cuda:0' },
     evaluations: { type: 'string', default: '40' },
     output: { type: 'string', default: 'docs/results/h200-whole-runs.json' },
+    beside: { type: 'string', default: 'nothing' },
     /** Where the runs' logs stay. */
     keep: { type: 'string' },
   },
@@ -33,6 +34,8 @@ interface WholeRun {
   readonly problem: string;
   readonly workload: string;
   readonly device: string;
+  /** What else the machine did, as said by `--beside`. */
+  readonly beside: string;
   readonly seconds: number;
   readonly evaluations: number;
   readonly evaluationsPerMinute: number;
@@ -82,6 +85,7 @@ async function wholeRun(target: string, workload: string | undefined): Promise<W
       problem: target,
       workload: first!.workload.name,
       device: first!.device.name,
+      beside: options.beside,
       seconds: rounded(seconds),
       evaluations: evaluations.length,
       evaluationsPerMinute: rounded((60 * evaluations.length) / seconds),

@@ -30,6 +30,8 @@ interface WholeRunsRecording {
     readonly problem: string;
     readonly workload: string;
     readonly device: string;
+    /** What else the machine did; each run had a GPU of its own. */
+    readonly beside: string;
     readonly seconds: number;
     readonly evaluations: number;
     readonly evaluationsPerMinute: number;
@@ -49,11 +51,13 @@ async function wholeRuns(): Promise<string> {
   const columns = [
     { title: 'problem' },
     { title: 'workload' },
+    { title: 'beside' },
     ...['evaluations', 'seconds', 'a minute', 'compile, s', 'verify, s', 'measure and profile, s'].map(right),
   ];
-  const cells = runs.map(({ problem, workload, evaluations, evaluationsPerMinute, spent, ...run }) => [
+  const cells = runs.map(({ problem, workload, beside, evaluations, evaluationsPerMinute, spent, ...run }) => [
     problem,
     workload,
+    beside,
     String(evaluations),
     seconds(run.seconds),
     evaluationsPerMinute.toFixed(1),
@@ -61,8 +65,8 @@ async function wholeRuns(): Promise<string> {
   ]);
   return `${markdownTable(columns, cells)}
 
-${runs[0]!.device}, ${recordedAt.slice(0, 10)}: runs of \`optimize\` with a budget of ${budget} evaluations, from the first file read to the last report, while runs on other GPUs of the
-same host went on. What waits for a compiler, verifies and measures is summed over the evaluations.`;
+${runs[0]!.device}, ${recordedAt.slice(0, 10)}: runs of \`optimize\` with a budget of ${budget} evaluations, from the first file read to the last report,
+each on a GPU of its own. What waits for a compiler, verifies and measures is summed over the evaluations.`;
 }
 
 /** Evaluations a minute with several GPUs, beside those with one. */

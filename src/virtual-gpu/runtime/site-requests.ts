@@ -32,7 +32,10 @@ export type SiteRequests = Record<Destination, AccessCounts & { bytes: number; t
 
 export const noSiteRequests = (): SiteRequests =>
   Object.fromEntries(
-    DESTINATIONS.map((destination) => [destination, { requests: 0, lanes: 0, units: 0, conflicts: 0, bytes: 0, turns: 0 }]),
+    DESTINATIONS.map((destination) => [
+      destination,
+      { requests: 0, lanes: 0, units: 0, conflicts: 0, bytes: 0, turns: 0 },
+    ]),
   ) as SiteRequests;
 
 /** Adds one request's sectors, or wavefronts and conflicts. */
