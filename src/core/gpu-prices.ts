@@ -31,14 +31,12 @@ export const gpuPricesSchema = z.strictObject({
 export type GpuPrices = z.infer<typeof gpuPricesSchema>;
 export type GpuPrice = z.infer<typeof price>;
 
-/** A GPU, or `auto` for the run's own, and from whom: `h200`, `auto@lambda`, `h100-sxm@marketplace`. */
-export const GPU_PRICE_PATTERN = /^[a-z0-9][a-z0-9-]*(@[a-z0-9][a-z0-9-]*)?$/;
 export const AUTO = 'auto';
 
 /**
  * The first price that fits.
  *
- * @param asked as {@link GPU_PRICE_PATTERN}. @param driverName the run's GPU, for `auto`.
+ * @param asked a GPU, or `auto` for the run's own, and from whom: `h200`, `auto@lambda`. @param driverName the run's GPU, for `auto`.
  * @throws WarpsmithError `no-gpu-price`, naming those that there are.
  */
 export function findGpuPrice(

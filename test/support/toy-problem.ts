@@ -32,7 +32,8 @@ const toyFile: ProblemFile = {
 /** Y = X · W by rows: small, but with two inputs, two axes, ragged shapes and two generator sets. */
 export const toyProblem = (changes: Partial<ProblemFile> = {}): Problem => ({
   folder: 'toy',
-  file: { ...toyFile, ...changes },
+  // A problem of other dimensions has other costs.
+  file: { ...toyFile, ...(changes.dimensions && { flop: Object.keys(changes.dimensions).join(' * ') }), ...changes },
   reference: inProcess(({ X, W }, { C }, round) => ({ Y: scaledRows(X!, W!, C!, round) })),
 });
 

@@ -1,7 +1,9 @@
 import { WarpsmithError } from '../errors.ts';
-import { GPU_PRICE_PATTERN } from '../gpu-prices.ts';
 import type { ParameterValues } from '../kernel.ts';
 import { assignments } from '../values.ts';
+
+/** A GPU, or `auto` for the run's own, and from whom: `h200`, `auto@lambda`, `h100-sxm@marketplace`. */
+const GPU_PRICE_PATTERN = /^[a-z0-9][a-z0-9-]*(@[a-z0-9][a-z0-9-]*)?$/;
 
 /** The values of an option: how command-line words become a value, how a value becomes words, and its schema. */
 export interface Kind<T> {

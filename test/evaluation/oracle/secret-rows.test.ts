@@ -13,7 +13,6 @@ const problemOf = (reduce: (row: Float64Array) => number, comparison: Tolerance,
   });
   const { file, folder } = toyProblem({
     dimensions: { M: { description: 'Rows.', minimum: 1 } },
-    flop: 'M',
     inputs: { X: { dtype: 'f32', shape: ['M', N], access: 'in', ...x } },
     outputs: { Y: { dtype: 'f32', shape: ['M'], access: 'out' } },
     comparison,

@@ -9,7 +9,6 @@ const [ROWS, COLUMNS, SEEDS] = [192, 200, 60];
 const drawn = (generatorSet: string, x: Partial<ProblemFile['inputs'][string]>): Float64Array[] => {
   const problem = toyProblem({
     dimensions: { M: { description: 'Rows.', minimum: 1 } },
-    flop: 'M',
     inputs: { X: { dtype: 'f32', shape: ['M', COLUMNS], access: 'in', ...x } },
     outputs: { Y: { dtype: 'f32', shape: ['M', COLUMNS], access: 'out' } },
     comparison: { kind: 'exact' },
