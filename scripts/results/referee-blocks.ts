@@ -201,6 +201,12 @@ const twoProcesses = (recording: TwoProcessRecording): string =>
 
 const passedOf = (entries: readonly FreshEntry[]): FreshEntry[] => entries.filter(({ status }) => status === 'passed');
 
+/** Of those that passed at first, the ones that nothing has refused since: one that was not judged again passes. */
+function stillPassing({ first, again }: Pick<FreshRecording['batches'][number], 'first' | 'again'>): FreshEntry[] {
+  const refused = new Set(again.filter(({ status }) => status !== 'passed').map(({ name }) => name));
+  return passedOf(first).filter(({ name }) => !refused.has(name));
+}
+
 /** How many passed, batch by batch, and what still passes. */
 function freshKernels(recording: FreshRecording): string {
   const batches = markdownTable(
@@ -209,15 +215,11 @@ function freshKernels(recording: FreshRecording): string {
       name,
       String(first.length),
       String(passedOf(first).length),
-      again.length === 0 ? 'not judged again' : String(passedOf(again).length),
+      again.length === 0 ? 'not judged again' : String(stillPassing({ first, again }).length),
     ]),
   );
   const left = recording.batches.flatMap(({ name, first, again }) =>
-    passedOf(again.length > 0 ? again : first).map((entry) => [
-      `${name} ${entry.name}`,
-      entry.kind,
-      shorten(entry.wrongWhen),
-    ]),
+    stillPassing({ first, again }).map((entry) => [`${name} ${entry.name}`, entry.kind, shorten(entry.wrongWhen)]),
   );
   const titles = [{ title: 'What passes' }, { title: 'Kind' }, { title: 'It is wrong when' }];
   const { device, versions, recordedAt } = recording;
