@@ -140,8 +140,8 @@ const atomicWork = (atomics: number): LaunchCounters =>
     ...full,
     classes: { fp32: WARPS * 100, atomic: atomics },
     globalAtomicRequests: atomics,
-    // Spread over 512 lines, so that they don't queue for one.
-    distinctSectorsWritten: 2048,
+    // Spread, so that they don't queue for one address.
+    distinctSectorsWritten: 512,
   });
 
 const occupied = (dynamicSharedBytes: number, ctaCount: number): LaunchCounters =>

@@ -4,7 +4,7 @@ import { figure } from '../../core/values.ts';
 import type { InstructionClass } from '../../core/vocabulary.ts';
 import { INSTRUCTION_CLASSES } from '../../core/vocabulary.ts';
 import { machineInstructions, type Pipe, pipeOf } from './class-costs.ts';
-import { ATOMIC_CLOCKS, LANES_PER_WARP, SECTOR_BYTES } from './constants.ts';
+import { ATOMIC_CLOCKS, LANES_PER_WARP } from './constants.ts';
 import type { Schedule } from './schedule.ts';
 import { LINE_BYTES, type Traffic } from './traffic.ts';
 
@@ -78,21 +78,21 @@ function smResources(launch: LaunchCounters, traffic: Traffic, schedule: Schedul
 }
 
 /**
- * Clocks of all global atomics. The lines that hold the sectors written bound how far they can be spread; the turns of a line are
- * taken one after the other, whether they are of one request or of several.
+ * Clocks of all global atomics. Their addresses are not counted; the distinct sectors written bound how far they can be
+ * spread, and each sector is served on its own.
  */
 function atomicsDemand(launch: LaunchCounters): Demand {
-  const requests = launch.globalAtomicRequests;
-  const turns = launch.globalAtomicTurns ?? requests * LANES_PER_WARP;
-  const lines = Math.max(1, launch.distinctSectorsWritten / (LINE_BYTES / SECTOR_BYTES));
-  const perTurn = ATOMIC_CLOCKS.oneAddress / LANES_PER_WARP;
+  const perRequest = Math.max(
+    ATOMIC_CLOCKS.spread,
+    ATOMIC_CLOCKS.oneAddress / Math.max(1, launch.distinctSectorsWritten),
+  );
   return {
     resource: 'atomics',
     scope: 'chip',
-    clocks: Math.max(requests * ATOMIC_CLOCKS.spread, (turns * perTurn) / lines),
+    clocks: launch.globalAtomicRequests * perRequest,
     arithmetic:
-      `${figure(requests)} requests × ${ATOMIC_CLOCKS.spread} clocks, or ${figure(turns)} turns × ${figure(perTurn)} clocks` +
-      ` on at most ${figure(lines)} lines`,
+      `${figure(launch.globalAtomicRequests)} requests on at most ${figure(launch.distinctSectorsWritten)} sectors` +
+      ` × ${figure(perRequest)} clocks`,
   };
 }
 

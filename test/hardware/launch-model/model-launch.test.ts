@@ -134,13 +134,13 @@ describe('memory traffic', () => {
     });
   });
 
-  it('makes atomics on one line take turns, and lets spread ones flow', () => {
+  it('makes atomics on one sector take turns, and lets spread ones flow', () => {
     const atomics = (distinctSectorsWritten: number) =>
       makeLaunch({ ctaCount: 58, classes: { atomic: 1000 }, globalAtomicRequests: 1000, distinctSectorsWritten });
     expect(boundOf(atomics(1), 'atomics').ns).toBeCloseTo(ns(111_000), 6);
-    expect(boundOf(atomics(8), 'atomics').ns).toBeCloseTo(ns(55_500), 6);
+    expect(boundOf(atomics(10), 'atomics').ns).toBeCloseTo(ns(11_100), 6);
     expect(boundOf(atomics(100_000), 'atomics').ns).toBeCloseTo(ns(260), 6);
-    expect(boundOf(atomics(8), 'atomics').arithmetic).toContain('32000 turns × 3.469 clocks on at most 2 lines');
+    expect(boundOf(atomics(10), 'atomics').arithmetic).toContain('1000 requests on at most 10 sectors × 11.1 clocks');
   });
 
   it('finds less L1 where the resident CTAs claim shared memory', () => {
