@@ -10,7 +10,13 @@ import { createClangToolchain } from '../../src/toolchains/clang.ts';
 import { openRecording } from '../recording-file.ts';
 import { countSubject } from '../time-model/count-subject.ts';
 import { allSubjects, keyOf } from '../time-model/subjects.ts';
-import { agreementBySite, agreementOf, type CounterAgreement, type CounterRecording } from './counter-recording.ts';
+import {
+  agreementBySite,
+  agreementOf,
+  type CounterAgreement,
+  type CounterRecording,
+  comparedPart,
+} from './counter-recording.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -31,7 +37,7 @@ try {
     const entry = recording.entries[keyOf(subject)];
     if (performance.now() > endMs || !entry?.ncu || entry.virtual) continue;
     try {
-      entry.virtual = await countSubject(device, toolchain, subject, entry.ptx);
+      entry.virtual = (await countSubject(device, toolchain, subject, entry.ptx)).map(comparedPart);
       await save();
     } catch (error) {
       process.stderr.write(`${entry.kernel}: ${error instanceof Error ? error.message : String(error)}\n`);

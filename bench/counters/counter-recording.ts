@@ -1,4 +1,4 @@
-import type { LaunchCounters } from '../../src/core/counters.ts';
+import type { LaunchCounters, LineCounters } from '../../src/core/counters.ts';
 
 /** Counters of one launch sequence, by a GPU's own and by the virtual GPU, of the same PTX. */
 export interface CountedKernel {
@@ -7,12 +7,12 @@ export interface CountedKernel {
   readonly workload: string;
   readonly ptx: string;
   /** By ncu, a launch each; absent if it failed. */
-  readonly ncu?: readonly LaunchCounters[];
+  readonly ncu?: readonly ComparedLaunch[];
   /** Counters that this ncu did not have. */
   readonly detail?: string;
   readonly failure?: string;
   /** Filled in by bench/counters/compare.ts, on any machine. */
-  virtual?: readonly LaunchCounters[];
+  virtual?: readonly ComparedLaunch[];
 }
 
 /** docs/results/h200-counters.json */
@@ -40,6 +40,33 @@ export const COMPARED = [
 ] as const;
 export type Compared = (typeof COMPARED)[number];
 
+/** What both sides count by source line. */
+const COMPARED_BY_SITE = [
+  'globalLoadSectors',
+  'globalStoreSectors',
+  'sharedLoadWavefronts',
+  'sharedStoreWavefronts',
+] as const;
+
+/** The counters of a source line that are compared. */
+type ComparedLine = Pick<LineCounters, 'location' | (typeof COMPARED_BY_SITE)[number]>;
+
+/** The counters of a launch that are compared: a recording holds no others. */
+export interface ComparedLaunch extends Pick<LaunchCounters, 'functionName' | Compared> {
+  /** Those on which one of them is not 0. */
+  readonly lines: readonly ComparedLine[];
+}
+
+const pick = <T, K extends keyof T>(whole: T, names: readonly K[]): Pick<T, K> =>
+  Object.fromEntries(names.map((name) => [name, whole[name]])) as Pick<T, K>;
+
+export const comparedPart = (launch: LaunchCounters): ComparedLaunch => ({
+  ...pick(launch, ['functionName', ...COMPARED]),
+  lines: launch.lines
+    .filter((line) => COMPARED_BY_SITE.some((name) => line[name] > 0))
+    .map((line) => pick(line, ['location', ...COMPARED_BY_SITE])),
+});
+
 export interface CounterAgreement {
   readonly counter: string;
   /** Launches, or source lines, in which either counts something. */
@@ -50,14 +77,10 @@ export interface CounterAgreement {
   readonly ratio: number;
 }
 
-type Counts = Readonly<Record<Compared, number>>;
-
 /** Launch by launch. */
 export function agreementOf(kernels: readonly CountedKernel[]): CounterAgreement[] {
   const pairs = kernels.flatMap(({ ncu = [], virtual = [] }) =>
-    ncu.flatMap((launch, index) =>
-      virtual[index] ? [{ real: launch as Counts, counted: virtual[index] as Counts }] : [],
-    ),
+    ncu.flatMap((launch, index) => (virtual[index] ? [{ real: launch, counted: virtual[index] }] : [])),
   );
   return COMPARED.map((counter) =>
     agreement(
@@ -66,14 +89,6 @@ export function agreementOf(kernels: readonly CountedKernel[]): CounterAgreement
     ),
   );
 }
-
-/** What both sides count by source line. */
-const COMPARED_BY_SITE = [
-  'globalLoadSectors',
-  'globalStoreSectors',
-  'sharedLoadWavefronts',
-  'sharedStoreWavefronts',
-] as const;
 
 /** Sites are source lines. */
 export function agreementBySite(kernels: readonly CountedKernel[]): CounterAgreement[] {
@@ -89,8 +104,7 @@ export function agreementBySite(kernels: readonly CountedKernel[]): CounterAgree
 }
 
 /** ncu may tell the path of a file, and the virtual GPU its name. */
-const siteOf = ({ location }: LaunchCounters['lines'][number]): string =>
-  `${location.file.split('/').at(-1)}:${location.line}`;
+const siteOf = ({ location }: ComparedLine): string => `${location.file.split('/').at(-1)}:${location.line}`;
 
 function agreement(counter: string, pairs: readonly (readonly [number, number])[]): CounterAgreement {
   const counting = pairs.filter(([real, counted]) => real > 0 || counted > 0);

@@ -14,7 +14,7 @@ import { profile } from '../../src/evaluation/instruments/profilers/profile.ts';
 import { digestOf, openRecording } from '../recording-file.ts';
 import { type CodeSource, openCodeSource } from '../time-model/compiled-ahead.ts';
 import { allSubjects, keyOf, type Subject } from '../time-model/subjects.ts';
-import type { CountedKernel, CounterRecording } from './counter-recording.ts';
+import { type CountedKernel, type CounterRecording, comparedPart } from './counter-recording.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -43,7 +43,7 @@ async function countByNcu(device: Device, source: CodeSource, subject: Subject):
     const contents = subject.inputs(plan);
     const counted = await profile({ ordinal, code, plan, contents, level: 'full', cacheControl: 'none', resources });
     if (!counted.ok) return { ...named, ptx, failure: `${counted.reason}: ${counted.detail}` };
-    return { ...named, ptx, ncu: counted.counters, detail: counted.countersSource.detail };
+    return { ...named, ptx, ncu: counted.counters.map(comparedPart), detail: counted.countersSource.detail };
   } catch (error) {
     return { ...named, ptx: '', failure: error instanceof Error ? error.message : String(error) };
   }
