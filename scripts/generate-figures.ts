@@ -6,6 +6,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { attentionThroughputBlocks } from './results/attention-throughput.ts';
+import { counterAgreementBlocks } from './results/counter-agreement.ts';
 import { courseBlocks } from './results/course-blocks.ts';
 import { escapeChances } from './results/escape-chances.ts';
 import { instructionBlocks } from './results/instructions.ts';
@@ -59,6 +60,7 @@ export const generate = async (): Promise<{ files: Map<string, string>; unusedBl
     ...(await attentionThroughputBlocks()),
     ...(await throughputBlocks()),
     ...(await timeAccuracyBlocks()),
+    ...(await counterAgreementBlocks()),
     ...(await courseBlocks()),
   };
   const files = new Map(

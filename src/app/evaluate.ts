@@ -64,17 +64,19 @@ async function requirePassing(
   }
 }
 
+/** The option that leaves checks out, if one is given. */
+const partialLook = ({ quick, sampleCtas }: EvaluateOptions): '--quick' | '--sample-ctas' | undefined =>
+  quick ? '--quick' : sampleCtas !== undefined ? '--sample-ctas' : undefined;
+
 /** What is only looked at leaves nothing that could be taken for a verdict. @throws WarpsmithError `conflicting-options`. */
-function refuseConflicts({ quick, sampleCtas, keep, record }: EvaluateOptions): void {
-  const partial = quick ? '--quick' : sampleCtas !== undefined ? '--sample-ctas' : undefined;
-  const other =
-    keep !== undefined
-      ? '--keep'
-      : record !== undefined
-        ? '--record'
-        : quick && sampleCtas !== undefined
-          ? '--sample-ctas'
-          : undefined;
+function refuseConflicts(options: EvaluateOptions): void {
+  const partial = partialLook(options);
+  const others = {
+    '--keep': options.keep !== undefined,
+    '--record': options.record !== undefined,
+    '--sample-ctas': partial === '--quick' && options.sampleCtas !== undefined,
+  };
+  const [other] = Object.entries(others).find(([, isGiven]) => isGiven) ?? [];
   if (partial === undefined || other === undefined) return;
   throw new WarpsmithError({
     code: 'conflicting-options',
@@ -90,8 +92,9 @@ function refuseConflicts({ quick, sampleCtas, keep, record }: EvaluateOptions): 
 }
 
 /** @throws WarpsmithError if an option that leaves checks out is given for a GPU, which measures verified kernels only. */
-function requireVirtual({ quick, sampleCtas }: EvaluateOptions, { kind, id }: DeviceIdentity): void {
-  const option = quick ? '--quick' : sampleCtas !== undefined ? '--sample-ctas' : undefined;
+function requireVirtual(options: EvaluateOptions, { kind, id }: DeviceIdentity): void {
+  const option = partialLook(options);
+  const { quick } = options;
   if (option === undefined || kind === 'virtual') return;
   throw new WarpsmithError({
     code: quick ? 'quick-needs-a-virtual-device' : 'sample-needs-a-virtual-device',
@@ -125,7 +128,7 @@ export async function judge(asked: EvaluateOptions, command: 'evaluate' | 'diagn
   requireVirtual(options, session.device.identity);
   refuseUnusablePlan(judged);
   const beside = await resolveBaselines(options.baselines ?? [], { session, problem, workload });
-  const repeats = options.quick || options.sampleCtas !== undefined ? undefined : session.repeats;
+  const repeats = partialLook(options) === undefined ? session.repeats : undefined;
   const seeds = repeats?.seedsFor({ problem, judged: [candidate], asked: workload }) ?? session.drawSeed;
   const request: EvaluationRequest = {
     problem,

@@ -19,6 +19,7 @@ describe('sassClass', () => {
     ['LDSM.16.M88.4', 'shared-load'],
     ['LDC.64', 'constant-load'],
     ['RED.E.ADD.F32.FTZ.RN', 'atomic'],
+    ['REDG.E.ADD.F32.FTZ.RN.STRONG.GPU', 'atomic'],
     ['SHFL.BFLY', 'shuffle'],
     ['BAR.SYNC.DEFER_BLOCKING', 'barrier'],
     ['ISETP.GE.AND', 'predicate'],
