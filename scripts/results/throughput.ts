@@ -22,21 +22,29 @@ interface ThroughputRecording {
 
 const right = (title: string) => ({ title, align: 'right' as const });
 
+/** A run of `optimize`, from the first event to the last. */
+export interface WholeRun {
+  readonly problem: string;
+  readonly workload: string;
+  readonly device: string;
+  /** What else the machine did, as said by `--beside`; each run had a GPU of its own. */
+  readonly beside: string;
+  readonly seconds: number;
+  readonly evaluations: number;
+  readonly evaluationsPerMinute: number;
+  readonly stopReason: string;
+  /** Sums over its evaluations, in seconds. A candidate that was compiled ahead waits for no compiler. */
+  readonly spent: Readonly<Record<'compile' | 'verify' | 'time', number>>;
+  readonly statuses: Readonly<Record<string, number>>;
+}
+
 /** docs/results/h200-whole-runs.json, by bench/workers/whole-runs.ts. */
-interface WholeRunsRecording {
-  readonly recordedAt: string;
+export interface WholeRunsRecording {
+  readonly schemaVersion: 1;
+  readonly environment: Readonly<Record<string, string>>;
   readonly budget: number;
-  readonly runs: readonly {
-    readonly problem: string;
-    readonly workload: string;
-    readonly device: string;
-    /** What else the machine did; each run had a GPU of its own. */
-    readonly beside: string;
-    readonly seconds: number;
-    readonly evaluations: number;
-    readonly evaluationsPerMinute: number;
-    readonly spent: Readonly<Record<'compile' | 'verify' | 'time', number>>;
-  }[];
+  readonly recordedAt: string;
+  readonly runs: WholeRun[];
 }
 
 async function recorded<T>(name: string): Promise<T> {
