@@ -31,7 +31,7 @@ export async function verifyBesideSample(request: SampleRequest): Promise<Verifi
   if (!others.ok) return others;
   const sample = await countSample(request);
   const coverage = withSample(others.coverage, request, sample.ok ? sample.sampledCtas : undefined);
-  if (!sample.ok) return { ...sample, coverage };
+  if (!sample.ok) return { correctness: others.correctness, ...sample, coverage };
   const { plan, counters, printed } = sample;
   return { ok: true, correctness: others.correctness, coverage, plan, counters, printed };
 }
