@@ -12,6 +12,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import type { WorkersRecording, WorkersRound } from '../../scripts/results/throughput.ts';
 import { optimizeProblem } from '../../src/app/optimize.ts';
 import { packageVersion } from '../../src/app/package-version.ts';
 import { loadProblemTarget } from '../../src/app/target.ts';
@@ -37,38 +38,6 @@ const { values } = parseArgs({
   },
 });
 
-interface Round {
-  readonly workers: number;
-  readonly devices: readonly string[];
-  /** From the first proposal to the end of the search. */
-  readonly seconds: number;
-  readonly evaluations: number;
-  readonly evaluationsPerMinute: number;
-  /** Of the whole run, for each evaluation of its search: this process and those that it waited for. */
-  readonly cpuSecondsPerEvaluation: number;
-  /** Processes that wanted a core, on average over the last minute, at the end. */
-  readonly load: number;
-}
-
-interface Beside {
-  readonly device: string;
-  readonly verdict: string | null;
-  readonly ratio: number | null;
-}
-
-interface Recording {
-  readonly problem: string;
-  readonly workload: string;
-  readonly evaluations: number;
-  readonly environment: Readonly<Record<string, string>>;
-  readonly cores: number;
-  readonly rounds: Round[];
-  /** Virtual devices: candidates that several workers judged as one did, and those that they did not. */
-  readonly sameAsAlone: { same: number; different: string[] };
-  /** GPUs: the start beside itself. */
-  readonly besideItself: Beside[];
-}
-
 const isVirtual = values.device.startsWith('virtual:');
 const gpus = isVirtual ? [] : (chosenDevices({ device: values.device }) ?? [values.device]);
 const { problem, start } = await loadProblemTarget(values.problem);
@@ -76,16 +45,19 @@ const workload = chooseWorkload(problem.file, values.workload);
 /** As many GPUs as workers, or a virtual one with as many processes. */
 const placeOf = (workers: number) =>
   isVirtual ? { device: values.device, workers: `${workers}` } : { device: gpus.slice(0, workers).join(',') };
-const { recording, save } = await openRecording<Recording>(values.output ?? join(tmpdir(), 'workers.json'), () => ({
-  problem: problem.file.name,
-  workload: workload.name,
-  evaluations: Number(values.evaluations),
-  environment: { warpsmith: packageVersion(), node: process.versions.node },
-  cores: cpus().length,
-  rounds: [],
-  sameAsAlone: { same: 0, different: [] },
-  besideItself: [],
-}));
+const { recording, save } = await openRecording<WorkersRecording>(
+  values.output ?? join(tmpdir(), 'workers.json'),
+  () => ({
+    problem: problem.file.name,
+    workload: workload.name,
+    evaluations: Number(values.evaluations),
+    environment: { warpsmith: packageVersion(), node: process.versions.node },
+    cores: cpus().length,
+    rounds: [],
+    sameAsAlone: { same: 0, different: [] },
+    besideItself: [],
+  }),
+);
 
 /** What a virtual device found, without what depends on the moment. */
 const findingOf = ({ status, timing, seed }: Evaluation): string => JSON.stringify([status, timing?.medianNs, seed]);
@@ -100,7 +72,7 @@ function cpuSeconds(): number {
   return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) / CLOCK_TICKS_PER_SECOND;
 }
 
-async function search(workers: number): Promise<Round> {
+async function search(workers: number): Promise<WorkersRound> {
   const before = cpuSeconds();
   const store = await mkdtemp(join(tmpdir(), 'warpsmith-throughput-'));
   const events: RecordedEvent[] = [];

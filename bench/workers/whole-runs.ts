@@ -11,6 +11,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import type { WholeRun, WholeRunsRecording } from '../../scripts/results/throughput.ts';
 import { optimizeProblem } from '../../src/app/optimize.ts';
 import { packageVersion } from '../../src/app/package-version.ts';
 import type { Evaluation } from '../../src/core/evaluation.ts';
@@ -30,31 +31,8 @@ const { values: options, positionals } = parseArgs({
   },
 });
 
-interface WholeRun {
-  readonly problem: string;
-  readonly workload: string;
-  readonly device: string;
-  /** What else the machine did, as said by `--beside`. */
-  readonly beside: string;
-  readonly seconds: number;
-  readonly evaluations: number;
-  readonly evaluationsPerMinute: number;
-  readonly stopReason: string;
-  /** Sums over its evaluations, in seconds. A candidate that was compiled ahead waits for no compiler. */
-  readonly spent: Readonly<Record<'compile' | 'verify' | 'time', number>>;
-  readonly statuses: Readonly<Record<string, number>>;
-}
-
-interface Recording {
-  readonly schemaVersion: 1;
-  readonly environment: Readonly<Record<string, string>>;
-  readonly budget: number;
-  readonly recordedAt: string;
-  readonly runs: WholeRun[];
-}
-
 const budget = Number(options.evaluations);
-const { recording, save } = await openRecording<Recording>(options.output, () => ({
+const { recording, save } = await openRecording<WholeRunsRecording>(options.output, () => ({
   schemaVersion: 1,
   environment: { warpsmith: packageVersion(), node: process.versions.node },
   budget,

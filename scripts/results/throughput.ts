@@ -3,40 +3,66 @@ import { formatCount } from '../../src/reports/format.ts';
 import { markdownTable } from '../../src/reports/print/markdown.ts';
 import { ROOT } from './recordings.ts';
 
+/** A search by so many workers. */
+export interface WorkersRound {
+  readonly workers: number;
+  readonly devices: readonly string[];
+  /** From the first proposal to the end of the search. */
+  readonly seconds: number;
+  readonly evaluations: number;
+  readonly evaluationsPerMinute: number;
+  /** Of the whole run, for each evaluation of its search: this process and those that it waited for. */
+  readonly cpuSecondsPerEvaluation: number;
+  /** Processes that wanted a core, on average over the last minute, at the end. */
+  readonly load: number;
+}
+
+/** A kernel measured beside itself. */
+interface BesideItself {
+  readonly device: string;
+  readonly verdict: string | null;
+  readonly ratio: number | null;
+}
+
 /** docs/results/virtual-workers.json and h200-workers.json, by bench/workers/throughput.ts. */
-interface ThroughputRecording {
+export interface WorkersRecording {
   readonly problem: string;
   readonly workload: string;
+  readonly evaluations: number;
+  readonly environment: Readonly<Record<string, string>>;
   readonly cores: number;
-  readonly rounds: readonly {
-    readonly workers: number;
-    readonly devices: readonly string[];
-    readonly evaluations: number;
-    readonly evaluationsPerMinute: number;
-    readonly cpuSecondsPerEvaluation: number;
-    /** Processes that wanted a core. */
-    readonly load: number;
-  }[];
-  readonly sameAsAlone: { readonly same: number; readonly different: readonly string[] };
+  readonly rounds: WorkersRound[];
+  /** Virtual devices: candidates that several workers judged as one did, and those that they did not. */
+  readonly sameAsAlone: { same: number; different: string[] };
+  /** GPUs: the start beside itself. */
+  readonly besideItself: BesideItself[];
 }
 
 const right = (title: string) => ({ title, align: 'right' as const });
 
+/** A run of `optimize`, from the first event to the last. */
+export interface WholeRun {
+  readonly problem: string;
+  readonly workload: string;
+  readonly device: string;
+  /** What else the machine did, as said by `--beside`; each run had a GPU of its own. */
+  readonly beside: string;
+  readonly seconds: number;
+  readonly evaluations: number;
+  readonly evaluationsPerMinute: number;
+  readonly stopReason: string;
+  /** Sums over its evaluations, in seconds. A candidate that was compiled ahead waits for no compiler. */
+  readonly spent: Readonly<Record<'compile' | 'verify' | 'time', number>>;
+  readonly statuses: Readonly<Record<string, number>>;
+}
+
 /** docs/results/h200-whole-runs.json, by bench/workers/whole-runs.ts. */
-interface WholeRunsRecording {
-  readonly recordedAt: string;
+export interface WholeRunsRecording {
+  readonly schemaVersion: 1;
+  readonly environment: Readonly<Record<string, string>>;
   readonly budget: number;
-  readonly runs: readonly {
-    readonly problem: string;
-    readonly workload: string;
-    readonly device: string;
-    /** What else the machine did; each run had a GPU of its own. */
-    readonly beside: string;
-    readonly seconds: number;
-    readonly evaluations: number;
-    readonly evaluationsPerMinute: number;
-    readonly spent: Readonly<Record<'compile' | 'verify' | 'time', number>>;
-  }[];
+  readonly recordedAt: string;
+  readonly runs: WholeRun[];
 }
 
 async function recorded<T>(name: string): Promise<T> {
@@ -71,7 +97,7 @@ each on a GPU of its own. What waits for a compiler, verifies and measures is su
 
 /** Evaluations a minute with several GPUs, beside those with one. */
 async function gpuWorkers(): Promise<string> {
-  const { problem, workload, cores, rounds } = await recorded<ThroughputRecording>('h200-workers');
+  const { problem, workload, cores, rounds } = await recorded<WorkersRecording>('h200-workers');
   const alone = rounds.find(({ workers }) => workers === 1)!.evaluationsPerMinute;
   const columns = [right('GPUs'), right('evaluations a minute'), right('÷ one GPU'), right('load')];
   const cells = rounds.map(({ workers, evaluationsPerMinute, load }) => [
@@ -87,7 +113,7 @@ ${problem}, ${workload}, on H200s of one host with ${cores} cores: ${rounds[0]!.
 
 /** Evaluations a minute by the number of workers; several counts beside each other, in their order. */
 export async function throughputBlocks(): Promise<Record<string, string>> {
-  const { problem, workload, cores, rounds, sameAsAlone } = await recorded<ThroughputRecording>('virtual-workers');
+  const { problem, workload, cores, rounds, sameAsAlone } = await recorded<WorkersRecording>('virtual-workers');
   const cells = [...Map.groupBy(rounds, ({ workers }) => workers)].map(([workers, of]) => [
     workers === 1 ? "1, in the run's own process" : `${workers} processes`,
     of.map((round) => round.cpuSecondsPerEvaluation.toFixed(2)).join(' and '),

@@ -110,7 +110,7 @@ function untilReleased(
   return new Promise((resolve) => {
     const onInterrupt = (): void => {
       // The other listeners may exit.
-      lease.keep();
+      if (!lease.keep()) return say('The release has begun, and goes on.');
       say('Kept: nothing releases the GPU now.');
       resolve('kept');
     };

@@ -72,6 +72,7 @@ export function createLiveEvaluator(options: LiveEvaluatorOptions): Evaluator {
   const knownNs: KnownTimes = new Map();
   const secret = options.secret ?? randomInt(2 ** 32);
   let evaluationCount = 0;
+  let isClosed = false;
   let queue: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const result = queue.then(work);
@@ -92,10 +93,12 @@ export function createLiveEvaluator(options: LiveEvaluatorOptions): Evaluator {
       const { architecture } = device.spec;
       // After a candidate that is being asked for. A compile error is reported when one is judged.
       setImmediate(() => {
+        if (isClosed) return;
         for (const candidate of candidates) toolchain.compile({ candidate, architecture }).catch(() => {});
       });
     },
     close: async () => {
+      isClosed = true;
       await queue;
     },
   };

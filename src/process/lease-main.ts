@@ -38,6 +38,8 @@ export type LeaseMessage =
   /** Another process has the lease of this machine. */
   | { readonly kind: 'refused' }
   | { readonly kind: 'waiting'; readonly releaseAtMs: number }
+  /** The release command starts. */
+  | { readonly kind: 'releasing' }
   | { readonly kind: 'released'; readonly failed: string | null };
 
 const MAXIMUM_OUTPUT_BYTES = 1 << 20;
@@ -118,6 +120,7 @@ class Lease {
   async #release(): Promise<void> {
     if (this.#isReleased) return;
     this.#isReleased = true;
+    tell({ kind: 'releasing' });
     const failed = await this.#run().catch((error: Error) => ({ how: 'not-started', said: error.message }));
     // Where the parent is gone, `doctor` tells it. What the command printed may hold a key, and stays out of the file.
     this.#note({ failed: failed?.how ?? null });

@@ -78,12 +78,18 @@ export class Lease {
     return answer?.kind === 'released' ? answer : undefined;
   }
 
-  /** Ends the lease without a release. At once: this process may be about to exit. */
-  keep(): void {
+  /**
+   * Ends the lease without a release. At once: this process may be about to exit.
+   *
+   * @returns false if the release command has started: what it has done by then is unknown, so that it goes on.
+   */
+  keep(): boolean {
+    if (this.#heard.has('releasing')) return false;
     this.#isGone = true;
     this.#child.kill('SIGKILL');
     removeLeaseFile(this.#file);
     for (const tell of this.#waiting.values()) tell(undefined);
+    return true;
   }
 
   #say(message: LeaseTerms | LeaseEnded): void {

@@ -206,11 +206,12 @@ export function countAfterSearch(events: readonly RecordedEvent[]): number {
   return count;
 }
 
-/** What the last confirmation measured beside times. */
+/** What the last confirmation measured beside times. A refused winner is not the best. */
 function energyOf(
   joined: readonly { readonly finished: EvaluationFinishedEvent }[],
   confirmation: Said<'confirmation'> | undefined,
 ): Pick<RunView, 'energy'> {
+  if (confirmation?.outcome === 'refused') return {};
   const ids = confirmation?.perWorkload?.map(({ evaluationId }) => evaluationId) ?? [confirmation?.evaluationId];
   const found = joined.flatMap(({ finished: { evaluation } }) =>
     evaluation.energy && ids.includes(evaluation.id)

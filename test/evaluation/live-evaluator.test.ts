@@ -75,6 +75,27 @@ describe('what checks expect', () => {
   });
 });
 
+it('compiles ahead, but nothing once it is closed: nobody would end the compiler', async () => {
+  device = createFakeDevice({ kernel: honest });
+  let compileCount = 0;
+  const toolchain = createFakeToolchain();
+  const counting: typeof toolchain = {
+    ...toolchain,
+    compile(request) {
+      compileCount += 1;
+      return toolchain.compile(request);
+    },
+  };
+  const evaluator = createLiveEvaluator({ device, toolchain: counting });
+  evaluator.prepare!([toyCandidate()]);
+  await setImmediate();
+  expect(compileCount).toBe(1);
+  evaluator.prepare!([toyCandidate()]);
+  await evaluator.close();
+  await setImmediate();
+  expect(compileCount).toBe(1);
+});
+
 const WORKSPACE = { workspaces: { scratch: { bytes: 64, init: 'undefined' as const } } };
 
 describe('an honest kernel', () => {

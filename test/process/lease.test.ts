@@ -4,8 +4,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, onTestFinished, test } from 'vitest';
-import type { AskedTerms } from '../../src/process/lease.ts';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { type AskedTerms, Lease } from '../../src/process/lease.ts';
 import { describeLease, readLeaseFile } from '../../src/process/lease-file.ts';
 import { runCli } from '../cli/run-cli.ts';
 import { eventually, fixture, isRunning } from './processes.ts';
@@ -119,6 +119,21 @@ test('Ctrl-C keeps the GPU while the release is waited for', async () => {
   expect(code).toBe(2);
   await sleep(TWICE_MS * 3);
   expect([releases(), existsSync(file)]).toEqual([[], false]);
+});
+
+test('a release that has begun is not stopped halfway', async () => {
+  const { env, command, releases } = rented();
+  onTestFinished(() => void vi.unstubAllEnvs());
+  for (const [name, value] of Object.entries({ KEY: 'secret', ...env })) vi.stubEnv(name, value);
+  const [shell, flag, once] = command as [string, string, string];
+  const slowly = [shell, flag, `${once}; sleep 0.5; ${once}`];
+  const terms = { command: slowly, commandTimeoutMs: 10_000, afterMs: 0, deadlineMs: null, graceMs: 0 };
+  const lease = await Lease.take(terms, () => {});
+  await lease.end({ idleMs: 0 });
+  await eventually(() => releases().length > 0);
+  expect(lease.keep()).toBe(false);
+  expect(await lease.released()).toMatchObject({ failed: null });
+  expect(releases()).toEqual(['secret', 'secret']);
 });
 
 test.each([

@@ -65,18 +65,24 @@ test('energy of the confirmation is told in the report and at the end, apart fro
     ],
     ...{ idleW: 80, blockCount: 10, discardedBlockCount: 0, disturbances: [] },
   };
-  const events = measuredRun('accepted').map((event) =>
-    event.type === 'evaluation-finished' && event.evaluation.id === 'e4'
-      ? { ...event, evaluation: { ...event.evaluation, energy } }
-      : event,
-  );
-  const withEnergy = buildRunView('run-1', events);
+  const viewOf = (outcome: Parameters<typeof measuredRun>[0]) =>
+    buildRunView(
+      'run-1',
+      measuredRun(outcome).map((event) =>
+        event.type === 'evaluation-finished' && event.evaluation.id === 'e4'
+          ? { ...event, evaluation: { ...event.evaluation, energy } }
+          : event,
+      ),
+    );
+  const withEnergy = viewOf('accepted');
   expect(withEnergy.energy).toEqual([{ workload: expect.any(String), energy }]);
   expect(runMarkdown(withEnergy)).toContain('candidate needs less energy beside start: 1.500× [1.490, 1.510]');
   expect(onTerminal(runEndDocument(withEnergy))).toContain(
     'measured 12 mJ a launch sequence; start 18 mJ, less: 1.500× [1.490, 1.510]',
   );
   expect(view.energy).toBeUndefined();
+  // It is not that of the best.
+  expect(viewOf('refused').energy).toBeUndefined();
 });
 
 describe('a winner', () => {

@@ -48,7 +48,9 @@ function stateOfSources(): string {
 function removeOldBuilds(): void {
   for (const name of readdirSync(BUILDS)) {
     const folder = join(BUILDS, name);
-    if (Date.now() - statSync(folder).mtimeMs > KEPT_MS) rmSync(folder, { recursive: true, force: true });
+    // Another run may just have renamed or removed it.
+    const state = statSync(folder, { throwIfNoEntry: false });
+    if (state && Date.now() - state.mtimeMs > KEPT_MS) rmSync(folder, { recursive: true, force: true });
   }
 }
 

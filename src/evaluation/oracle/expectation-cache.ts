@@ -54,7 +54,8 @@ export function prepareCheck(key: CheckKey, { deviceReference, signal }: OracleT
   const request = { problem, buffers, inputs: inputs.tensors, dimensions, signal, placed, tried };
   const isDivided =
     !onDevice && !tried && isLarge(problem, dimensions) && runsNeeded(problem, buffers, request).perturbedRuns > 0;
-  const unperturbed = remembered(() => runUnperturbed(request));
+  // Kept only where two kinds of expectations follow from them: they take as much memory as an expectation.
+  const unperturbed = isDivided ? remembered(() => runUnperturbed(request)).get : () => runUnperturbed(request);
   const toExpectations = (runs: ReferenceRuns): Expectations =>
     expectationsFrom(problem, buffers, dimensions, { ...runs, inputs: inputs.tensors, repeats });
   const all = remembered(async () => {
@@ -63,10 +64,10 @@ export function prepareCheck(key: CheckKey, { deviceReference, signal }: OracleT
         ...{ problem, dimensions, inputs: inputs.bytes, placed, repeats, tried, deviceReference, signal },
       });
     // Asked for at once: they may run side by side.
-    const [runs, perturbed] = await Promise.all([unperturbed.get(), runPerturbed(request)]);
+    const [runs, perturbed] = await Promise.all([unperturbed(), runPerturbed(request)]);
     return toExpectations({ ...runs, perturbed });
   });
-  const least = remembered(async () => toExpectations(await unperturbed.get()));
+  const least = remembered(async () => toExpectations(await unperturbed()));
   const sample = remembered(() => expectedRows({ ...key, buffers, inputs: inputs.tensors, signal }));
   return {
     buffers,
@@ -142,12 +143,18 @@ export function createExpectationCache(options: OracleTools & { limitBytes?: num
   };
 }
 
-/** Bytes that a prepared check keeps in memory, with an expected value and a tolerance (float64) per output element. */
+/** Float64 numbers that a prepared check keeps per output element: an expected value and a tolerance. */
+const KEPT_NUMBERS = 2;
+/** Both twice where there are least tolerances, and the oracle and the naive run. */
+const KEPT_NUMBERS_WITH_LEAST = 6;
+
+/** Bytes that a prepared check keeps in memory. */
 function withBytes(prepared: PreparedCheck): { prepared: PreparedCheck; bytes: number } {
-  const { inputs, buffers } = prepared;
+  const { inputs, buffers, leastExpectations } = prepared;
+  const numbers = leastExpectations ? KEPT_NUMBERS_WITH_LEAST : KEPT_NUMBERS;
   let bytes = 0;
   for (const content of inputs.bytes.values()) bytes += content.byteLength;
   for (const tensor of Object.values(inputs.tensors)) bytes += tensor.byteLength;
-  for (const buffer of outputsOf(buffers)) bytes += elementCountOf(buffer) * 2 * Float64Array.BYTES_PER_ELEMENT;
+  for (const buffer of outputsOf(buffers)) bytes += elementCountOf(buffer) * numbers * Float64Array.BYTES_PER_ELEMENT;
   return { prepared, bytes };
 }

@@ -4,19 +4,18 @@ import type { LaunchPlan, PlannedBuffer } from '../../core/launch-plan.ts';
 import type { Rows } from '../../core/problem.ts';
 import { assignments, sum, valuesKey } from '../../core/values.ts';
 import { createStream } from '../../stats/random.ts';
-import { planOrRefusal } from '../launches/plan-refusal.ts';
 import { NAN_POISON } from '../launches/poison.ts';
 import type { Refused } from '../launches/refusal.ts';
 import type { RunResult } from '../launches/run-once.ts';
-import { DECLARED, describeCheck } from '../oracle/check.ts';
+import { DECLARED } from '../oracle/check.ts';
 import { compareRows } from '../oracle/compare-rows.ts';
 import type { PreparedCheck } from '../oracle/expectation-cache.ts';
 import { chooseFrom, expectationsOfRows, gatherRows, LEAST_ROWS } from '../oracle/expected-rows.ts';
 import { isLarge, outputsOf } from '../oracle/reference-runs.ts';
 import { rowCount, rowLength } from '../oracle/row-parts.ts';
-import { CheckRuns } from './check-runs.ts';
 import { CorrectnessTally } from './correctness-tally.ts';
 import { describeWrong, passes, refused } from './judged-check.ts';
+import { openCheck } from './open-check.ts';
 import { runChecks, type Verified, type VerifyRequest } from './verify.ts';
 
 /** Of a workload of which only about so many CTAs are run. */
@@ -32,7 +31,7 @@ export async function verifyBesideSample(request: SampleRequest): Promise<Verifi
   if (!others.ok) return others;
   const sample = await countSample(request);
   const coverage = withSample(others.coverage, request, sample.ok ? sample.sampledCtas : undefined);
-  if (!sample.ok) return { ...sample, coverage };
+  if (!sample.ok) return { correctness: others.correctness, ...sample, coverage };
   const { plan, counters, printed } = sample;
   return { ok: true, correctness: others.correctness, coverage, plan, counters, printed };
 }
@@ -60,12 +59,10 @@ type CountedSample = { readonly ok: true } & Pick<Verified, 'plan' | 'counters' 
  * but no right ones: most of the output was not computed.
  */
 async function countSample(request: SampleRequest): Promise<CountedSample | Refused> {
-  const { problem, dimensions, seed, oracle, sampleCtas } = request;
-  const name = describeCheck({ dimensions, generatorSet: DECLARED });
-  const plan = planOrRefusal(request, dimensions, name);
-  if ('ok' in plan) return plan;
-  const prepared = oracle.check({ problem, seed, dimensions, generatorSet: DECLARED });
-  const runs = await CheckRuns.open({ ...request, name, plan, contents: prepared.inputs.bytes, isMain: true });
+  const { dimensions, sampleCtas } = request;
+  const opened = await openCheck(request, { dimensions, generatorSet: DECLARED, isMain: true });
+  if (!opened.ok) return opened;
+  const { name, plan, prepared, runs } = opened;
   try {
     const run = await runs.sample(sampleCtas);
     if (!run.ok) return hasLaterLaunches(plan) ? fedByPart(run) : run;

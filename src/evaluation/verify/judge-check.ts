@@ -50,13 +50,23 @@ export async function judgeCheck(request: {
   if (!second.ok) return second;
 
   const outputs = outputsOf(prepared.buffers);
-  const isMet = (expectations: Expectations): boolean =>
-    [first, second].every((run) => passes(compareOutputs(outputs, expectations, run.outputs)));
+  const isSame = differingElements(outputs, first.outputs, second.outputs) === undefined;
+  const compareRuns = (expectations: Expectations): TwoRuns => {
+    const verdicts = compareOutputs(outputs, expectations, first.outputs);
+    return {
+      ...{ first, second, verdicts },
+      secondVerdicts: isSame ? verdicts : compareOutputs(outputs, expectations, second.outputs),
+    };
+  };
   let expectations = runs.allowed(expected.value);
-  const neededMore = prepared.leastExpectations !== undefined && !isMet(expectations);
-  if (neededMore) expectations = runs.allowed(await prepared.expectations());
+  let two = compareRuns(expectations);
+  const neededMore = prepared.leastExpectations !== undefined && !bothPass(two);
+  if (neededMore) {
+    expectations = runs.allowed(await prepared.expectations());
+    two = compareRuns(expectations);
+  }
   const judged: JudgedCheck = { runs, outputs, tally, isBitwise, expectations };
-  const passed = await judgeRuns(judged, first, second);
+  const passed = await judgeRuns(judged, two);
   const repeated = passed.ok && runs.keepsWorkspace && (await judgeRepetition(judged, first));
   return repeated || (passed.ok ? { ...passed, neededMore } : passed);
 }
@@ -74,16 +84,20 @@ export async function meanwhile<T>(work: () => Promise<T>): Promise<{ value: T }
   }
 }
 
-async function judgeRuns(
-  judged: JudgedCheck,
-  first: RunResult,
-  second: RunResult,
-): Promise<Omit<PassedCheck, 'neededMore'> | Refused> {
-  const { runs, outputs, expectations, tally } = judged;
-  const isSame = differingElements(outputs, first.outputs, second.outputs) === undefined;
-  const firstVerdicts = compareOutputs(outputs, expectations, first.outputs);
-  const secondVerdicts = isSame ? firstVerdicts : compareOutputs(outputs, expectations, second.outputs);
-  const allPass = passes(firstVerdicts) && passes(secondVerdicts);
+/** The runs of a check, compared with what it expects. */
+interface TwoRuns {
+  readonly first: RunResult;
+  readonly verdicts: Verdicts;
+  readonly second: RunResult;
+  readonly secondVerdicts: Verdicts;
+}
+
+const bothPass = ({ verdicts, secondVerdicts }: TwoRuns): boolean => passes(verdicts) && passes(secondVerdicts);
+
+async function judgeRuns(judged: JudgedCheck, two: TwoRuns): Promise<Omit<PassedCheck, 'neededMore'> | Refused> {
+  const { runs, tally } = judged;
+  const { first, second, verdicts: firstVerdicts, secondVerdicts } = two;
+  const allPass = bothPass(two);
   const unwritten = allPass ? undefined : unwrittenElements(judged, first, second);
   if (unwritten) {
     const reason = `${countOf(unwritten)} never written, first ${placeOf(unwritten)}`;

@@ -1,17 +1,17 @@
 import type { Coverage } from '../../core/evaluation.ts';
 import type { Dimensions } from '../../core/problem.ts';
 import { fitsSharedMemory } from '../launches/fits-shared-memory.ts';
-import { planOrRefusal } from '../launches/plan-refusal.ts';
 import type { Refused } from '../launches/refusal.ts';
-import { type Check, DECLARED, describeCheck } from '../oracle/check.ts';
+import { type Check, DECLARED } from '../oracle/check.ts';
 import { cheapestToRepeat, listedChecks } from '../oracle/checks.ts';
 import { compareRows } from '../oracle/compare-rows.ts';
 import { outputsOf } from '../oracle/reference-runs.ts';
-import { CheckRuns, NATURAL } from './check-runs.ts';
+import { NATURAL } from './check-runs.ts';
 import { CorrectnessTally } from './correctness-tally.ts';
 import { meanwhile } from './judge-check.ts';
 import { judgeOnce } from './judge-once.ts';
 import { describeWrong, passes, refused } from './judged-check.ts';
+import { openCheck } from './open-check.ts';
 import type { Verified, VerifyRequest } from './verify.ts';
 import { blaming } from './who-wrote.ts';
 
@@ -52,7 +52,7 @@ export async function anticipateQuickly(asked: Asked): Promise<void> {
  * @throws as `verify`.
  */
 export async function verifyQuickly(request: VerifyRequest): Promise<Verified | Refused> {
-  const { problem, dimensions, seed, oracle, signal } = request;
+  const { dimensions, signal } = request;
   const { spec } = request.device;
   const { resources } = request.module;
   const { small, excludedShapes } = chooseChecks(request, (shape) =>
@@ -64,11 +64,9 @@ export async function verifyQuickly(request: VerifyRequest): Promise<Verified | 
   if (refusal) return { ...refusal, coverage, correctness: tally.summary() };
   signal?.throwIfAborted();
 
-  const name = describeCheck({ dimensions, generatorSet: DECLARED });
-  const plan = planOrRefusal(request, dimensions, name);
-  if ('ok' in plan) return plan;
-  const prepared = oracle.check({ problem, seed, dimensions, generatorSet: DECLARED });
-  const runs = await CheckRuns.open({ ...request, name, plan, contents: prepared.inputs.bytes, isMain: true });
+  const opened = await openCheck(request, { dimensions, generatorSet: DECLARED, isMain: true });
+  if (!opened.ok) return opened;
+  const { name, plan, prepared, runs } = opened;
   try {
     const [run, expected] = await Promise.all([runs.natural(), meanwhile(() => prepared.sample())]);
     if ('error' in expected) throw expected.error;
@@ -88,16 +86,12 @@ export async function verifyQuickly(request: VerifyRequest): Promise<Verified | 
 }
 
 async function smallCheck(request: VerifyRequest, check: Check, tally: CorrectnessTally): Promise<Refused | undefined> {
-  const { problem, seed, oracle } = request;
-  const { dimensions, generatorSet } = check;
-  const name = describeCheck(check);
-  const plan = planOrRefusal(request, dimensions, name);
-  if ('ok' in plan) return plan;
-  const prepared = oracle.check({ problem, seed, dimensions, generatorSet });
-  const runs = await CheckRuns.open({ ...request, name, plan, contents: prepared.inputs.bytes, isMain: false });
+  const opened = await openCheck(request, { ...check, isMain: false });
+  if (!opened.ok) return opened;
+  const { prepared, runs } = opened;
   try {
     // The counted run needs the counting code anyway, and compiling a second variant takes longer than counting here.
-    return await judgeOnce({ runs, prepared, tally, seed, isCounted: true });
+    return await judgeOnce({ runs, prepared, tally, seed: request.seed, isCounted: true });
   } finally {
     await runs.close();
   }

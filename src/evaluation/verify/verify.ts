@@ -234,9 +234,7 @@ function workOutAhead(request: VerifyRequest, next: readonly Check[], begun: Set
     const [first = generatorSet] = secret ? levelsOf(secret) : [];
     try {
       const prepared = oracle.check({ problem, seed, dimensions, generatorSet: first });
-      const expected: Promise<unknown> = isOnce
-        ? prepared.sample()
-        : (prepared.leastExpectations ?? prepared.expectations)();
+      const expected: Promise<unknown> = isOnce ? prepared.sample() : prepared.expectations();
       expected.catch(() => {});
     } catch (error) {
       if (!(error instanceof WarpsmithError)) throw error;

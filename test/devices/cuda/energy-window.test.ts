@@ -36,3 +36,10 @@ test('a counter that is missing, or stands still, is told instead of zero joules
   );
   expect(energyWindow(meter({ readMillijoules: () => 7 }), 1000)).toBe('the energy counter stood still for 1000 ms');
 });
+
+test('a reading that fails makes no tick', () => {
+  let readings = 0;
+  // Every second reading fails: no two neighbours tell a tick.
+  const readMillijoules = () => (readings++ % 2 === 0 ? 7 : undefined);
+  expect(energyWindow(meter({ readMillijoules }), 1000)).toBe('the energy counter stood still for 1000 ms');
+});

@@ -149,4 +149,18 @@ describe('the oracle', () => {
     await check(2);
     expect(calls()).toBe(before + 4);
   });
+
+  it('counts what it keeps for two kinds of tolerances: three times as much', async () => {
+    const kept = (flop: string) => {
+      const oracle = createExpectationCache({ limitBytes: 12_000 });
+      const { problem } = counted({ flop });
+      const check = (seed: number) =>
+        oracle.check({ problem, dimensions: { R: 3, C: 64 }, seed, generatorSet: 'normal' });
+      const first = check(1);
+      check(2);
+      return check(1) === first;
+    };
+    // 192 outputs keep 3 KiB, or 9.
+    expect([kept('1e9 - 1'), kept('1e9')]).toEqual([true, false]);
+  });
 });

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { aboutRequest } from '../../../src/core/about-request.ts';
 import type { Evaluation, EvaluationRequest, Evaluator } from '../../../src/core/evaluation.ts';
 import type { Candidate } from '../../../src/core/kernel.ts';
 import { createRecordingEvaluator } from '../../../src/evaluation/recording/record.ts';
@@ -37,19 +38,11 @@ const request: EvaluationRequest = {
 const judge = (): Evaluator => {
   let calls = 0;
   return {
-    async evaluate({ id = 'e0', candidate, workload, problem }) {
+    async evaluate(asked) {
+      const { candidate, problem } = asked;
       calls += 1;
       return {
-        schemaVersion: 1,
-        id,
-        candidate: {
-          id: candidate.id,
-          kernel: candidate.kernel.file.name,
-          folder: candidate.kernel.folder,
-          parameters: candidate.parameters,
-        },
-        device,
-        workload: { name: workload.name, dimensions: workload.dimensions },
+        ...aboutRequest(asked, device),
         status: 'compile-failed',
         reason: `call ${calls}: see ${candidate.kernel.folder}/kernel.cu and ${problem.folder}/problem.json`,
         findings: [],

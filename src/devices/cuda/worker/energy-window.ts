@@ -51,7 +51,9 @@ function untilTick({ readMillijoules, work, nowMs }: EnergyMeter, leastMs: numbe
     const millijoules = readMillijoules();
     const atMs = nowMs();
     const sinceMs = atMs - startMs;
-    if (millijoules !== undefined && millijoules !== last && sinceMs >= leastMs) return { millijoules, atMs, replays };
+    // After a reading that failed, it is not known when the counter ticked.
+    const hasTicked = millijoules !== undefined && last !== undefined && millijoules !== last;
+    if (hasTicked && sinceMs >= leastMs) return { millijoules, atMs, replays };
     if (sinceMs > leastMs + LONGEST_TICK_MS) return undefined;
     last = millijoules;
   }
