@@ -15,7 +15,7 @@ import type { ClusterShadow } from './cluster-shadow.ts';
 import type { EarlierAccess } from './earlier-access.ts';
 import { type Accessor, GlobalShadow, ownerOf } from './global-shadow.ts';
 import { type BytesAt, type Moment, type OlderValue, OlderValues } from './older-values.ts';
-import { ACCESS, blockBytes, cellsOf, DEVICE_HEAD, SHADOW, strideOf } from './shadow-layout.ts';
+import { ACCESS, blockBytes, cellsOf, DEVICE_HEAD, MOST_CELL_BYTES, SHADOW, strideOf } from './shadow-layout.ts';
 import type { ShadowMemory } from './shadow-memory.ts';
 import type { LaneAddresses } from './shared-shadow.ts';
 import { smallestAccess, type WatchedAccess, watchedAccess, writesDeviceMemory } from './watched-access.ts';
@@ -218,13 +218,14 @@ export class RaceDetector {
     this.#olderGlobal = this.#newOlderValues();
   }
 
-  /** Cells are as large as the launch's smallest access to device memory that it both reads and writes. */
+  /** Cells are as large as the launch's smallest access to device memory that it both reads and writes, up to a limit. */
   #watchDevice(): void {
     const { warps, acrossCtas, isCooperative, hasClusters, device, leavesAll } = this.#launch;
-    const unit = smallestAccess('global', [
+    const tracked = [
       ...this.#groups.flatMap((accesses, group) => (this.#isTrackedGroup[group] ? accesses : [])).map((a) => a.access),
       ...this.#sites.map((site, index) => (this.#isTrackedSite[index] ? site?.access : undefined)),
-    ]);
+    ];
+    const unit = Math.min(smallestAccess('global', tracked), MOST_CELL_BYTES);
     const spare = this.#global.release(unit);
     const lone = leavesAll ? undefined : this.#cells;
     lone?.begin(device.length, unit, this.#now());
