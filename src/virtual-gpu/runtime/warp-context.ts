@@ -711,38 +711,31 @@ export class WarpContext {
     else this.resolve({ low, high }, 'global', bytes, false, lane, readBytes);
   }
 
-  /** Whether all lanes load what the operation may touch, in device memory or the own shared memory, and no bytes that are read are counted. */
-  areDirectLoads({ low, high }: AddressHalves, space: string, bytes: number): boolean {
-    if (this.#around.reads || (space !== 'global' && space !== 'shared')) return false;
-    const { shared } = this.#bounds.limits;
+  /**
+   * Whether all lanes that take part load what the operation may touch, from device memory or the own shared memory: one look at the least
+   * and the largest address.
+   */
+  areDirectLoads({ low, high }: AddressHalves, space: string, bytes: number): space is 'global' | 'shared' {
+    const isGlobal = space === 'global';
+    if (!isGlobal && space !== 'shared') return false;
+    const first = low[this.lanes[0]!]!;
+    let [least, most, bits] = [first, first, 0];
     for (const lane of this.lanes) {
-      const at = low[lane]!;
-      const isInside =
-        space === 'global'
-          ? high[lane] === WINDOW.global && isWithin(this.#reachable, at, bytes)
-          : at + bytes <= shared;
-      if (!isInside || at % bytes !== 0) return false;
+      const address = low[lane]!;
+      if (isGlobal && high[lane] !== WINDOW.global) return false;
+      if (address < least) least = address;
+      if (address > most) most = address;
+      bits |= address;
     }
-    return true;
+    if ((bits & (bytes - 1)) !== 0) return false;
+    return isGlobal
+      ? isWithin(this.#reachable, least, most - least + bytes)
+      : most + bytes <= this.#bounds.limits.shared;
   }
 
   /** Where loads from a space find their bytes. */
   viewOf(space: string): DataView {
     return space === 'global' ? this.#around.device : this.#memory.view;
-  }
-
-  /** Whether the loads of all lanes that take part are valid, by one look at the least and the largest address. */
-  areGlobalLoads({ low, high }: AddressHalves, bytes: number): boolean {
-    const first = low[this.lanes[0]!]!;
-    let [least, most, bits] = [first, first, 0];
-    for (const lane of this.lanes) {
-      const address = low[lane]!;
-      if (high[lane] !== WINDOW.global) return false;
-      if (address < least) least = address;
-      if (address > most) most = address;
-      bits |= address;
-    }
-    return (bits & (bytes - 1)) === 0 && isWithin(this.#reachable, least, most - least + bytes);
   }
 
   /** Bytes of device memory that were read. */
