@@ -65,6 +65,8 @@ interface NumberedAccess {
   readonly access: WatchedAccess;
 }
 
+type LanesOfRequest = Pick<MemoryRequest, 'addresses' | 'lanes'>;
+
 /** A copy reads when it is issued, and writes when it lands. */
 interface CopyParts {
   readonly read: WatchedAccess;
@@ -708,46 +710,29 @@ export class RaceDetector {
   }
 
   /** One request that JavaScript executed. A copy to shared memory lands later. */
-  request(site: number, warpAddress: number, { space, addresses, lanes, kind }: MemoryRequest): void {
+  request(site: number, warpAddress: number, request: MemoryRequest): void {
     this.#countExecution();
+    const { space, kind, addresses, lanes } = request;
     const { number, access, parts } = this.#sites[site]!;
-    if (space === 'cluster')
-      for (const [i, address] of addresses.entries())
-        if (access.isAtomic || address !== addresses[i - 1])
-          this.#noteRemote(address, { number, access }, warpAddress, lanes[i]!, otherLaneAt(addresses, lanes, i));
-    if (space === 'local' || space === 'cluster' || (space === 'global' && !this.#isTrackedSite[site])) {
-      this.#endOperation();
-      return;
-    }
     if (space === 'shared' && kind === 'load' && !access.isStrong) {
       if (access.isAsync) this.#refuseUnfenced(addresses, lanes, access);
-      this.#noteSharedReads(addresses, lanes, site, this.#warpOf(warpAddress));
+      this.#noteSharedReads(request, { number, access: parts.read }, this.#warpOf(warpAddress));
       return;
     }
-    if (access.instruction.opcode !== 'cp' && !this.#takesTurns(space, access)) {
-      this.#noteAtOnce(space, addresses, lanes, { number, access }, this.#warpOf(warpAddress));
-      this.#endOperation();
-      return;
+    if (space === 'cluster') this.#noteRemotes(request, { number, access }, warpAddress);
+    else if (space !== 'local' && !this.ignores(site, space)) {
+      if (access.instruction.opcode === 'cp') this.#noteCopies(space, request, site, warpAddress);
+      else if (this.#takesTurns(space, access)) this.#noteInTurns(space, request, { number, access }, warpAddress);
+      else this.#noteAtOnce(space, request, { number, access }, this.#warpOf(warpAddress));
     }
-    const isSimple = !access.isAtomic && access.instruction.opcode !== 'cp';
-    addresses.forEach((address, i) => {
-      const lane = lanes[i]!;
-      if (isSimple) {
-        // Lanes that do the same count as one.
-        if (i > 0 && address === addresses[i - 1]) return;
-        this.#note(space, address, number, access, warpAddress, lane, otherLaneAt(addresses, lanes, i));
-        return;
-      }
-      if (access.isAtomic && isBetweenEquals(addresses, i) && this.#gotOlder === 0) return;
-      if (access.instruction.opcode !== 'cp') this.#note(space, address, number, access, warpAddress, lane);
-      else if (kind === 'load') this.#note(space, address, number, parts.read, warpAddress, lane);
-      else if (space === 'global') this.#note(space, address, number, parts.write, warpAddress, lane);
-      else {
-        const racing = this.#cta.shared.overwritten(address, access.bytes, this.#warpOf(warpAddress));
-        if (racing) this.#report(racing, space, address, access, true, lane);
-      }
-    });
-    this.#endOperation();
+    this.#operation++;
+    this.#gotOlder = 0;
+  }
+
+  #noteRemotes({ addresses, lanes }: LanesOfRequest, { number, access }: NumberedAccess, warpAddress: number): void {
+    for (const [i, address] of addresses.entries())
+      if (access.isAtomic || address !== addresses[i - 1])
+        this.#noteRemote(address, { number, access }, warpAddress, lanes[i]!, otherLaneAt(addresses, lanes, i));
   }
 
   /** Whether what a lane reads or leaves matters to the lanes after it. */
@@ -755,25 +740,61 @@ export class RaceDetector {
     return isStrong && (this.#hasAcquires[space] || (isWrite && this.#hasValueReads[space]));
   }
 
-  /** Lanes that do the same count as one; of atomics at one address, the first and the last. */
-  #noteAtOnce(
+  /** Lanes that do the same count as one; of atomics at one address, the first, which meets others, and the last, which stays. */
+  #isRepeated(access: WatchedAccess, addresses: readonly number[], i: number): boolean {
+    const isRepeated = i > 0 && addresses[i] === addresses[i - 1];
+    return access.isAtomic ? isRepeated && addresses[i] === addresses[i + 1] && this.#gotOlder === 0 : isRepeated;
+  }
+
+  #noteInTurns(
     space: Space,
-    addresses: readonly number[],
-    lanes: readonly number[],
+    { addresses, lanes }: LanesOfRequest,
     { number, access }: NumberedAccess,
-    warp: number,
+    warpAddress: number,
   ): void {
+    for (let i = 0; i < addresses.length; i++) {
+      if (this.#isRepeated(access, addresses, i)) continue;
+      const other = access.isAtomic ? 0 : otherLaneAt(addresses, lanes, i);
+      this.#note(space, addresses[i]!, number, access, warpAddress, lanes[i]!, other);
+    }
+  }
+
+  #noteAtOnce(space: Space, request: LanesOfRequest, { number, access }: NumberedAccess, warp: number): void {
+    this.#collectRequest(request, access);
+    if (space === 'shared') this.#noteShared(this.#together, 0, access, number, warp);
+    else this.#noteGlobal(this.#together, 0, { number, access }, warp);
+  }
+
+  #noteSharedReads(request: LanesOfRequest, { number, access }: NumberedAccess, warp: number): void {
+    this.#collectRequest(request, access);
+    if (this.#cta.shared.knowsReads(this.#together, 0, access.bytes, warp)) return;
+    this.#noteShared(this.#together, 0, access, number, warp);
+  }
+
+  /** Collects the lanes of a request, as {@link #collectLanes} does those of a group. */
+  #collectRequest({ addresses, lanes }: LanesOfRequest, access: WatchedAccess): void {
     const together = this.#together;
     let count = 0;
     for (let i = 0; i < addresses.length; i++) {
-      if (access.isAtomic ? isBetweenEquals(addresses, i) : i > 0 && addresses[i] === addresses[i - 1]) continue;
+      if (this.#isRepeated(access, addresses, i)) continue;
       together.addresses[count] = addresses[i]!;
       together.lanes[count] = lanes[i]!;
       together.otherLanes[count++] = access.isAtomic ? 0 : otherLaneAt(addresses, lanes, i);
     }
     together.count = count;
-    if (space === 'shared') this.#noteShared(together, 0, access, number, warp);
-    else this.#noteGlobal(together, 0, { number, access }, warp);
+  }
+
+  /** @throws KernelFault for what a copy to shared memory, which lands later, would overwrite too early. */
+  #noteCopies(space: Space, { kind, addresses, lanes }: MemoryRequest, site: number, warpAddress: number): void {
+    const { number, access, parts } = this.#sites[site]!;
+    for (const [i, address] of addresses.entries()) {
+      if (kind === 'load' || space === 'global') {
+        this.#note(space, address, number, kind === 'load' ? parts.read : parts.write, warpAddress, lanes[i]!);
+        continue;
+      }
+      const racing = this.#cta.shared.overwritten(address, access.bytes, this.#warpOf(warpAddress));
+      if (racing) this.#report(racing, space, address, access, true, lanes[i]!);
+    }
   }
 
   /**
@@ -794,29 +815,6 @@ export class RaceDetector {
         { ...{ instruction, lane: lanes[i]!, address: BigInt(address) }, accessBytes: bytes, space: 'shared' },
       );
     }
-  }
-
-  /** Lanes that do the same count as one. */
-  #noteSharedReads(addresses: readonly number[], lanes: readonly number[], site: number, warp: number): void {
-    const { number, parts } = this.#sites[site]!;
-    const together = this.#together;
-    let count = 0;
-    for (let i = 0; i < addresses.length; i++) {
-      const isRepeated = i > 0 && addresses[i] === addresses[i - 1];
-      if (isRepeated) together.otherLanes[count - 1] = lanes[i]!;
-      if (isRepeated) continue;
-      together.addresses[count] = addresses[i]!;
-      together.lanes[count] = lanes[i]!;
-      together.otherLanes[count++] = 0;
-    }
-    together.count = count;
-    if (this.#cta.shared.knowsReads(together, 0, parts.read.bytes, warp)) return;
-    this.#noteShared(together, 0, parts.read, number, warp);
-  }
-
-  #endOperation(): void {
-    this.#operation++;
-    this.#gotOlder = 0;
   }
 
   /** A copy of an earlier request has reached shared memory. */
@@ -982,10 +980,6 @@ const missingBetween = (earlier: EarlierAccess, warp: number): string =>
 /** The next lane, if it has the same address. */
 const otherLaneAt = (addresses: readonly number[], lanes: readonly number[], i: number): number =>
   addresses[i + 1] === addresses[i] ? lanes[i + 1]! : 0;
-
-/** Of atomics at one address, the first meets others, and the last stays. */
-const isBetweenEquals = (addresses: readonly number[], i: number): boolean =>
-  addresses[i] === addresses[i - 1] && addresses[i] === addresses[i + 1];
 
 /** An older value, until the next: no atomic and no element that may be older has more bytes. */
 function given({ words }: OlderValue): DataView {
