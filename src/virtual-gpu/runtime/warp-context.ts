@@ -833,25 +833,13 @@ export class WarpContext {
   sharedRows(operand: PtxOperand, firstLane: number, count: number, bytes: number): Int32Array {
     const rows = new Int32Array(count);
     const accesses: { lane: number; address: Address; space: string }[] = [];
-    const base = operand.kind === 'address' ? operand.base : null;
-    const register = base?.kind === 'register' ? this.#register(base.name) : undefined;
-    const start = register && register.kind !== 'double-word' ? (this.warp + register.offset) >> 2 : -1;
-    const step = register?.uniform ? 0 : 1;
-    const displacement = operand.kind === 'address' ? operand.offset : 0;
-    const listens = this.listens;
     for (let i = 0; i < count; i++) {
       const lane = firstLane + i;
-      const low = start < 0 ? -1 : this.#memory.u32[start + step * lane]! + displacement;
-      const isPlain = low >= 0 && low % bytes === 0 && low + bytes <= this.#bounds.limits.shared;
-      if (isPlain && !listens) {
-        rows[i] = (SHARED + low) / 2;
-        continue;
-      }
       const address = this.address(operand, lane);
       rows[i] = this.resolve(address, 'shared', bytes, false, lane).offset / 2;
       accesses.push({ lane, address, space: 'shared' });
     }
-    if (accesses.length > 0) this.countRequest(accesses, bytes, 'load');
+    this.countRequest(accesses, bytes, 'load');
     return rows;
   }
 
