@@ -120,12 +120,14 @@ const launchCounters = z
     distinctSectorsWritten: count,
     globalAtomicTurns: count
       .describe(
-        'Lanes of the atomics in device memory. Absent in a profile of a real GPU, which counts requests alone.',
+        'Turns that atomics in device memory take: over the sectors of each request, the most lanes on one address. ' +
+          'Absent in a profile of a real GPU, which counts requests alone.',
       )
       .optional(),
     sampledCache: sampledCache
       .describe(
-        'Absent if nothing was simulated: with a sample of the CTAs, a profile of a real GPU, or too few lines.',
+        'Absent if nothing was simulated: in a profile of a real GPU, or with too few lines. Of a sample of the CTAs it is ' +
+          'simulated in a part of L2.',
       )
       .optional(),
     activity: activity.describe('Absent on virtual GPUs.').optional(),

@@ -9,8 +9,9 @@ import { controlOf, flopPerLane, instructionClass, synchronisationOf } from '../
 import { type Access, type AccessGroup, SECTOR_READ, SECTOR_WRITTEN } from './codegen/memory/access-groups.ts';
 import type { KernelImage } from './kernel-image.ts';
 import { LANES } from './layout.ts';
-import { broadcastWavefronts } from './runtime/access-costs.ts';
+import { broadcastWavefronts, SECTOR_BYTES } from './runtime/access-costs.ts';
 import type { WorkerCounts } from './runtime/cta-runner.ts';
+import type { DeviceRange } from './runtime/memories.ts';
 import type { AccessCounts } from './runtime/pattern-counter.ts';
 import type { SiteRequests } from './runtime/site-requests.ts';
 
@@ -31,12 +32,12 @@ export function launchCounters(
   image: KernelImage,
   launch: { functionName: string; grid: Dim3; block: Dim3; dynamicSharedBytes: number },
   workers: readonly WorkerCounts[],
-  buffers: readonly Stretch[],
+  buffers: readonly DeviceRange[],
 ): LaunchCounters {
   const ctaCount = launch.grid[0] * launch.grid[1] * launch.grid[2];
   const countedCtas = sum(workers.map((w) => w.ctas));
   const collector = new Collector(image, workers);
-  const { totals, lines, histogram, globalAtomicTurns } = collector.collect();
+  const { totals, lines, histogram } = collector.collect();
   const scale = countedCtas === 0 ? 0 : ctaCount / countedCtas;
   const distinct = distinctSectors(workers, buffers, scale);
   if (scale !== 1) scaleSums(totals, lines, histogram, scale);
@@ -59,23 +60,18 @@ export function launchCounters(
     longestCtaInstructions: Math.max(0, ...workers.map((w) => w.longestCta)),
     distinctSectorsRead: distinct.read,
     distinctSectorsWritten: distinct.written,
-    globalAtomicTurns: Math.round(globalAtomicTurns * scale),
+    globalAtomicTurns: Math.round(turnsOfGlobalAtomics(workers) * scale),
     lines,
   };
 }
 
-/** A buffer's place in device memory. */
-interface Stretch {
-  readonly start: number;
-  readonly bytes: number;
-}
-
-const SECTOR_BYTES = 32;
+const turnsOfGlobalAtomics = (workers: readonly WorkerCounts[]): number =>
+  sum(workers.flatMap(({ siteRequests }) => siteRequests.map((site) => site['global-atomic'].turns)));
 
 /** Sectors that were touched; of a sample of CTAs, so many times as many, but in no buffer more than it has. */
 function distinctSectors(
   workers: readonly WorkerCounts[],
-  buffers: readonly Stretch[],
+  buffers: readonly DeviceRange[],
   scale: number,
 ): { read: number; written: number } {
   const first = workers[0];
@@ -130,7 +126,6 @@ class Collector {
   #workers: readonly WorkerCounts[];
   #runs: BlockRuns[];
   #totals = emptyTotals();
-  #globalAtomicTurns = 0;
   #lines = new Map<string, LineCounters>();
   #histogram = new Array<number>(HISTOGRAM_CELLS).fill(0);
 
@@ -140,7 +135,7 @@ class Collector {
     this.#runs = Array.from({ length: image.blockCount }, (_, block) => this.#blockRuns(block));
   }
 
-  collect(): { totals: CounterTotals; lines: LineCounters[]; histogram: number[]; globalAtomicTurns: number } {
+  collect(): { totals: CounterTotals; lines: LineCounters[]; histogram: number[] } {
     this.#image.blockInstructions.forEach((instructions, block) => {
       for (const instruction of instructions) this.#addInstruction(instruction, this.#runs[block]!);
       const last = instructions.at(-1);
@@ -156,8 +151,7 @@ class Collector {
     });
     const lines = [...this.#lines.values()].filter((line) => line.instructions > 0);
     lines.sort((a, b) => a.location.file.localeCompare(b.location.file) || a.location.line - b.location.line);
-    const globalAtomicTurns = this.#globalAtomicTurns;
-    return { totals: this.#totals, lines, histogram: this.#histogram, globalAtomicTurns };
+    return { totals: this.#totals, lines, histogram: this.#histogram };
   }
 
   #blockRuns(block: number): BlockRuns {
@@ -271,7 +265,6 @@ class Collector {
     this.#totals.localStoreRequests += requests['local-store'].requests;
     const [globalAtomics, sharedAtomics] = [requests['global-atomic'].requests, requests['shared-atomic'].requests];
     this.#totals.globalAtomicRequests += globalAtomics;
-    this.#globalAtomicTurns += requests['global-atomic'].turns;
     this.#totals.sharedAtomicRequests += sharedAtomics;
     this.#line(instruction).atomics += globalAtomics + sharedAtomics;
   }

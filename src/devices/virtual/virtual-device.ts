@@ -567,8 +567,13 @@ const GOLDEN = (Math.sqrt(5) - 1) / 2;
  * One of each of `wanted` stretches, at ever other places in them: where every 64th CTA has the least to do, as under a causal mask,
  * a sample with one step would take the same ones again and again.
  */
-const evenlySpread = (count: number, wanted: number): Int32Array =>
-  Int32Array.from({ length: wanted }, (_, i) => Math.floor((i + (((i + 0.5) * GOLDEN) % 1)) * (count / wanted)));
+function evenlySpread(count: number, wanted: number): Int32Array {
+  const startOf = (stretch: number): number => Math.floor((stretch * count) / wanted);
+  return Int32Array.from({ length: wanted }, (_, i) => {
+    const [start, end] = [startOf(i), startOf(i + 1)];
+    return start + Math.floor((((i + 0.5) * GOLDEN) % 1) * (end - start));
+  });
+}
 
 /** Index of the cluster that a CTA belongs to. */
 function clusterOf(cta: number, [x, y, z]: Dim3, cluster: Dim3): number {

@@ -1,8 +1,6 @@
 import type { LaneAccess } from './lane-accesses.ts';
 import { CELL, CELL_PAGE, CELL_READ, SHARED_CELL } from './shadow-layout.ts';
 
-type Bytes = Uint8Array;
-
 /** Pages that a launch gets: some 150 KiB each. What lies beyond them is left to JavaScript. */
 const MOST_PAGES = 2048;
 
@@ -20,7 +18,7 @@ export interface LoneCell {
   readonly write: LoneAccess | undefined;
   readonly read: LoneAccess | undefined;
   /** Contents after the last write. */
-  readonly contents: Bytes;
+  readonly contents: Uint8Array;
 }
 
 /** From a cell's first word to the time of its last write, and of its last read. */
@@ -101,7 +99,7 @@ export class CellsOfOneWarp {
    * Notes an access, as compiled code does, if only this warp has accessed the cell, and each of its lanes for itself since they met.
    * @param written device memory, if it writes.
    */
-  note(cell: number, by: LaneAccess, written: Bytes | undefined): boolean {
+  note(cell: number, by: LaneAccess, written: Uint8Array | undefined): boolean {
     const at = this.#at(cell);
     if (at < 0 || by.otherLane !== 0 || !this.#isOwn(at, by)) return false;
     const words = this.#i32;

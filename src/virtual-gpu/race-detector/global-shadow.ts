@@ -212,7 +212,8 @@ export class GlobalShadow {
     page.plain.owner[at] = owner;
     page.plain.time[at] = write.time;
     page.plain.where[at] = write.where;
-    this.#keepValue(page, at, contents);
+    const { values } = page;
+    new Uint8Array(values.buffer, values.byteOffset).set(contents, at * this.#unitBytes);
   }
 
   /** Takes over what is known of a cell that one CTA alone has accessed. */
@@ -229,11 +230,6 @@ export class GlobalShadow {
     if (readers.length === 0) return;
     page.readers ??= new Array<Reader[] | undefined>(PAGE_CELLS).fill(undefined);
     page.readers[at] = readers.map(({ warp, ...reader }) => ({ owner: ownerOf({ cta, warp }), ...reader }));
-  }
-
-  #keepValue(page: Page, at: number, contents: Uint8Array): void {
-    const { values } = page;
-    new Uint8Array(values.buffer, values.byteOffset).set(contents, at * this.#unitBytes);
   }
 
   /** The last write of each cell, and who has read it since, as far as they were not of this CTA. */

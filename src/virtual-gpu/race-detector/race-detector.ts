@@ -2,20 +2,19 @@ import type { Dim3 } from '../../core/launch-plan.ts';
 import { synchronisationOf } from '../../ptx/instructions/properties.ts';
 import type { AccessGroup } from '../codegen/memory/access-groups.ts';
 import type { RunnableImage } from '../kernel-image.ts';
-import { CLUSTER_RANK_SHIFT, LANES, OFFSET_IN_CTA, PATTERN, SHARED, WARP, WARPS, WINDOW } from '../layout.ts';
+import { CLUSTER_RANK_SHIFT, LANES, OFFSET_IN_CTA, PATTERN, SHARED, WARP, WARPS } from '../layout.ts';
 import type { BoundsChecker } from '../runtime/bounds.ts';
 import type { Neighbour } from '../runtime/cta-state.ts';
-import { atSource, KernelFault } from '../runtime/fault.ts';
 import type { DeviceRange, PrivateMemory } from '../runtime/memories.ts';
 import type { MemoryRequest } from '../runtime/site-requests.ts';
 import { AccessShapes, phasesOf, type ShapedAccess } from './access-shapes.ts';
 import type { CellsOfOneWarp } from './cells-of-one-warp.ts';
 import { type GridClock, later } from './clocks.ts';
 import type { ClusterShadow } from './cluster-shadow.ts';
-import type { EarlierAccess } from './earlier-access.ts';
 import { type Accessor, GlobalShadow, ownerOf } from './global-shadow.ts';
 import { type BytesAt, type Moment, type OlderValue, OlderValues } from './older-values.ts';
-import { ACCESS, blockBytes, cellsOf, DEVICE_HEAD, SHADOW, strideOf } from './shadow-layout.ts';
+import { RaceFaults, writeToInput } from './race-faults.ts';
+import { ACCESS, blockBytes, cellsOf, DEVICE_HEAD, MOST_CELL_BYTES, SHADOW, strideOf } from './shadow-layout.ts';
 import type { ShadowMemory } from './shadow-memory.ts';
 import type { LaneAddresses } from './shared-shadow.ts';
 import { smallestAccess, type WatchedAccess, watchedAccess, writesDeviceMemory } from './watched-access.ts';
@@ -65,6 +64,8 @@ interface NumberedAccess {
   readonly access: WatchedAccess;
 }
 
+type LanesOfRequest = Pick<MemoryRequest, 'addresses' | 'lanes'>;
+
 /** A copy reads when it is issued, and writes when it lands. */
 interface CopyParts {
   readonly read: WatchedAccess;
@@ -100,6 +101,7 @@ export class RaceDetector {
   readonly #groups: { number: number; offset: number; access: WatchedAccess }[][];
   readonly #sites: ((NumberedAccess & { parts: CopyParts }) | undefined)[];
   readonly #accesses: WatchedAccess[] = [];
+  readonly #faults = new RaceFaults(this.#accesses, () => ({ ...this.#launch, cta: this.#cta.linear }));
   /** Whether anything reads a value that strong writes leave, so that it might get an older one; and what such writes release. */
   readonly #hasValueReads: Record<Space, boolean>;
   readonly #hasAcquires: Record<Space, boolean>;
@@ -218,13 +220,14 @@ export class RaceDetector {
     this.#olderGlobal = this.#newOlderValues();
   }
 
-  /** Cells are as large as the launch's smallest access to device memory that it both reads and writes. */
+  /** Cells are as large as the launch's smallest access to device memory that it both reads and writes, up to a limit. */
   #watchDevice(): void {
     const { warps, acrossCtas, isCooperative, hasClusters, device, leavesAll } = this.#launch;
-    const unit = smallestAccess('global', [
+    const tracked = [
       ...this.#groups.flatMap((accesses, group) => (this.#isTrackedGroup[group] ? accesses : [])).map((a) => a.access),
       ...this.#sites.map((site, index) => (this.#isTrackedSite[index] ? site?.access : undefined)),
-    ]);
+    ];
+    const unit = Math.min(smallestAccess('global', tracked), MOST_CELL_BYTES);
     const spare = this.#global.release(unit);
     const lone = leavesAll ? undefined : this.#cells;
     lone?.begin(device.length, unit, this.#now());
@@ -469,15 +472,15 @@ export class RaceDetector {
       const input = this.#inputAt(address);
       if (input) {
         // Nothing can race with a read of what nobody may write, and to list all who read an input costs the square of their number.
-        if (isWrite) refuseWrite(input, address, access, lanes[i]!);
+        if (isWrite) throw writeToInput(input, { space: 'global', address, access, lane: lanes[i]! });
         continue;
       }
       const stale = isNonCoherent ? this.#global.lastWriteOf(address, bytes) : undefined;
-      if (stale) this.#reportStale(stale, address, access, lanes[i]!);
+      if (stale) throw this.#faults.stale(stale, { space: 'global', address, access, lane: lanes[i]! });
       const racing = isWrite
         ? this.#global.write(address, bytes, where, isStrong, by, this.#launch.device)
         : this.#global.read(address, bytes, where, isStrong, by);
-      if (racing) this.#report(racing, 'global', address, access, isWrite, lanes[i]!, missingBetween(racing, warp));
+      if (racing) throw this.#faults.race(racing, { space: 'global', address, access, lane: lanes[i]! }, warp);
     }
   }
 
@@ -540,8 +543,11 @@ export class RaceDetector {
       return;
     }
     const address = (lanes.addresses[racing.index]! + offset) >>> 0;
-    const between = missingBetween(racing.earlier, warp);
-    this.#report(racing.earlier, 'shared', address, access, isWrite, lanes.lanes[racing.index]!, between);
+    throw this.#faults.race(
+      racing.earlier,
+      { space: 'shared', address, access, lane: lanes.lanes[racing.index]! },
+      warp,
+    );
   }
 
   /** Compares accesses to the own shared memory with those of other CTAs. @throws KernelFault */
@@ -557,8 +563,7 @@ export class RaceDetector {
     for (let i = 0; i < count; i++) {
       const address = (addresses[i]! + offset) >>> 0;
       const racing = across.noteOwn(address, number * LANES + lanes[i]!, access, by, memory);
-      if (racing)
-        this.#report(racing, 'shared', address, access, access.isWrite, lanes[i]!, missingBetween(racing, warp));
+      if (racing) throw this.#faults.race(racing, { space: 'shared', address, access, lane: lanes[i]! }, warp);
     }
   }
 
@@ -571,8 +576,7 @@ export class RaceDetector {
   ): void {
     const racing = across.note(address, number * LANES + lane, access, by, memory);
     this.#useShadow();
-    if (!racing) return;
-    this.#report(racing, 'shared', address, access, access.isWrite, lane, missingBetween(racing, by.warp));
+    if (racing) throw this.#faults.race(racing, { space: 'shared', address, access, lane }, by.warp);
   }
 
   #placeOf(cta: WatchedCta): { across: ClusterShadow; memory: Uint8Array } {
@@ -629,12 +633,7 @@ export class RaceDetector {
   endCta(): void {
     const { warps } = this.#launch;
     const open = this.#cta.across?.openAtEnd(Array.from({ length: warps }, (_, warp) => this.#accessor(warp)));
-    if (!open) return;
-    throw new KernelFault(
-      'race',
-      `race: the ${this.#describeEarlier(open)} to shared memory of this CTA may come after the CTA has exited: nothing that the ` +
-        'CTA waits for follows it',
-    );
+    if (open) throw this.#faults.afterEnd(open);
   }
 
   /** One execution of a group with one address for all lanes. */
@@ -707,46 +706,29 @@ export class RaceDetector {
   }
 
   /** One request that JavaScript executed. A copy to shared memory lands later. */
-  request(site: number, warpAddress: number, { space, addresses, lanes, kind }: MemoryRequest): void {
+  request(site: number, warpAddress: number, request: MemoryRequest): void {
     this.#countExecution();
+    const { space, kind, addresses, lanes } = request;
     const { number, access, parts } = this.#sites[site]!;
-    if (space === 'cluster')
-      for (const [i, address] of addresses.entries())
-        if (access.isAtomic || address !== addresses[i - 1])
-          this.#noteRemote(address, { number, access }, warpAddress, lanes[i]!, otherLaneAt(addresses, lanes, i));
-    if (space === 'local' || space === 'cluster' || (space === 'global' && !this.#isTrackedSite[site])) {
-      this.#endOperation();
-      return;
-    }
     if (space === 'shared' && kind === 'load' && !access.isStrong) {
       if (access.isAsync) this.#refuseUnfenced(addresses, lanes, access);
-      this.#noteSharedReads(addresses, lanes, site, this.#warpOf(warpAddress));
+      this.#noteSharedReads(request, { number, access: parts.read }, this.#warpOf(warpAddress));
       return;
     }
-    if (access.instruction.opcode !== 'cp' && !this.#takesTurns(space, access)) {
-      this.#noteAtOnce(space, addresses, lanes, { number, access }, this.#warpOf(warpAddress));
-      this.#endOperation();
-      return;
+    if (space === 'cluster') this.#noteRemotes(request, { number, access }, warpAddress);
+    else if (space !== 'local' && !this.ignores(site, space)) {
+      if (access.instruction.opcode === 'cp') this.#noteCopies(space, request, site, warpAddress);
+      else if (this.#takesTurns(space, access)) this.#noteInTurns(space, request, { number, access }, warpAddress);
+      else this.#noteAtOnce(space, request, { number, access }, this.#warpOf(warpAddress));
     }
-    const isSimple = !access.isAtomic && access.instruction.opcode !== 'cp';
-    addresses.forEach((address, i) => {
-      const lane = lanes[i]!;
-      if (isSimple) {
-        // Lanes that do the same count as one.
-        if (i > 0 && address === addresses[i - 1]) return;
-        this.#note(space, address, number, access, warpAddress, lane, otherLaneAt(addresses, lanes, i));
-        return;
-      }
-      if (access.isAtomic && isBetweenEquals(addresses, i) && this.#gotOlder === 0) return;
-      if (access.instruction.opcode !== 'cp') this.#note(space, address, number, access, warpAddress, lane);
-      else if (kind === 'load') this.#note(space, address, number, parts.read, warpAddress, lane);
-      else if (space === 'global') this.#note(space, address, number, parts.write, warpAddress, lane);
-      else {
-        const racing = this.#cta.shared.overwritten(address, access.bytes, this.#warpOf(warpAddress));
-        if (racing) this.#report(racing, space, address, access, true, lane);
-      }
-    });
-    this.#endOperation();
+    this.#operation++;
+    this.#gotOlder = 0;
+  }
+
+  #noteRemotes({ addresses, lanes }: LanesOfRequest, { number, access }: NumberedAccess, warpAddress: number): void {
+    for (const [i, address] of addresses.entries())
+      if (access.isAtomic || address !== addresses[i - 1])
+        this.#noteRemote(address, { number, access }, warpAddress, lanes[i]!, otherLaneAt(addresses, lanes, i));
   }
 
   /** Whether what a lane reads or leaves matters to the lanes after it. */
@@ -754,25 +736,61 @@ export class RaceDetector {
     return isStrong && (this.#hasAcquires[space] || (isWrite && this.#hasValueReads[space]));
   }
 
-  /** Lanes that do the same count as one; of atomics at one address, the first and the last. */
-  #noteAtOnce(
+  /** Lanes that do the same count as one; of atomics at one address, the first, which meets others, and the last, which stays. */
+  #isRepeated(access: WatchedAccess, addresses: readonly number[], i: number): boolean {
+    const isRepeated = i > 0 && addresses[i] === addresses[i - 1];
+    return access.isAtomic ? isRepeated && addresses[i] === addresses[i + 1] && this.#gotOlder === 0 : isRepeated;
+  }
+
+  #noteInTurns(
     space: Space,
-    addresses: readonly number[],
-    lanes: readonly number[],
+    { addresses, lanes }: LanesOfRequest,
     { number, access }: NumberedAccess,
-    warp: number,
+    warpAddress: number,
   ): void {
+    for (let i = 0; i < addresses.length; i++) {
+      if (this.#isRepeated(access, addresses, i)) continue;
+      const other = access.isAtomic ? 0 : otherLaneAt(addresses, lanes, i);
+      this.#note(space, addresses[i]!, number, access, warpAddress, lanes[i]!, other);
+    }
+  }
+
+  #noteAtOnce(space: Space, request: LanesOfRequest, { number, access }: NumberedAccess, warp: number): void {
+    this.#collectRequest(request, access);
+    if (space === 'shared') this.#noteShared(this.#together, 0, access, number, warp);
+    else this.#noteGlobal(this.#together, 0, { number, access }, warp);
+  }
+
+  #noteSharedReads(request: LanesOfRequest, { number, access }: NumberedAccess, warp: number): void {
+    this.#collectRequest(request, access);
+    if (this.#cta.shared.knowsReads(this.#together, 0, access.bytes, warp)) return;
+    this.#noteShared(this.#together, 0, access, number, warp);
+  }
+
+  /** Collects the lanes of a request, as {@link #collectLanes} does those of a group. */
+  #collectRequest({ addresses, lanes }: LanesOfRequest, access: WatchedAccess): void {
     const together = this.#together;
     let count = 0;
     for (let i = 0; i < addresses.length; i++) {
-      if (access.isAtomic ? isBetweenEquals(addresses, i) : i > 0 && addresses[i] === addresses[i - 1]) continue;
+      if (this.#isRepeated(access, addresses, i)) continue;
       together.addresses[count] = addresses[i]!;
       together.lanes[count] = lanes[i]!;
       together.otherLanes[count++] = access.isAtomic ? 0 : otherLaneAt(addresses, lanes, i);
     }
     together.count = count;
-    if (space === 'shared') this.#noteShared(together, 0, access, number, warp);
-    else this.#noteGlobal(together, 0, { number, access }, warp);
+  }
+
+  /** @throws KernelFault for what a copy to shared memory, which lands later, would overwrite too early. */
+  #noteCopies(space: Space, { kind, addresses, lanes }: MemoryRequest, site: number, warpAddress: number): void {
+    const { number, access, parts } = this.#sites[site]!;
+    for (const [i, address] of addresses.entries()) {
+      if (kind === 'load' || space === 'global') {
+        this.#note(space, address, number, kind === 'load' ? parts.read : parts.write, warpAddress, lanes[i]!);
+        continue;
+      }
+      const racing = this.#cta.shared.overwritten(address, access.bytes, this.#warpOf(warpAddress));
+      if (racing) throw this.#faults.race(racing, { space, address, access, lane: lanes[i]! });
+    }
   }
 
   /**
@@ -780,42 +798,13 @@ export class RaceDetector {
    * followed.
    * @throws KernelFault for a write by an ordinary store that no fence follows.
    */
-  #refuseUnfenced(addresses: readonly number[], lanes: readonly number[], { instruction, bytes }: WatchedAccess): void {
+  #refuseUnfenced(addresses: readonly number[], lanes: readonly number[], access: WatchedAccess): void {
     const isGeneric = (where: number): boolean =>
       this.#accesses[Math.floor(where / LANES)]!.instruction.opcode !== 'cp';
     for (const [i, address] of addresses.entries()) {
-      const earlier = this.#cta.shared.writtenSince(address, bytes, this.#cta.proxyFence, isGeneric);
-      if (!earlier) continue;
-      throw new KernelFault(
-        'race',
-        `race: ${instruction.text} may read what lay in shared memory before the ${this.#describeEarlier(earlier)}: no ` +
-          'fence.proxy.async is between them:',
-        { ...{ instruction, lane: lanes[i]!, address: BigInt(address) }, accessBytes: bytes, space: 'shared' },
-      );
+      const earlier = this.#cta.shared.writtenSince(address, access.bytes, this.#cta.proxyFence, isGeneric);
+      if (earlier) throw this.#faults.unfenced(earlier, { space: 'shared', address, access, lane: lanes[i]! });
     }
-  }
-
-  /** Lanes that do the same count as one. */
-  #noteSharedReads(addresses: readonly number[], lanes: readonly number[], site: number, warp: number): void {
-    const { number, parts } = this.#sites[site]!;
-    const together = this.#together;
-    let count = 0;
-    for (let i = 0; i < addresses.length; i++) {
-      const isRepeated = i > 0 && addresses[i] === addresses[i - 1];
-      if (isRepeated) together.otherLanes[count - 1] = lanes[i]!;
-      if (isRepeated) continue;
-      together.addresses[count] = addresses[i]!;
-      together.lanes[count] = lanes[i]!;
-      together.otherLanes[count++] = 0;
-    }
-    together.count = count;
-    if (this.#cta.shared.knowsReads(together, 0, parts.read.bytes, warp)) return;
-    this.#noteShared(together, 0, parts.read, number, warp);
-  }
-
-  #endOperation(): void {
-    this.#operation++;
-    this.#gotOlder = 0;
   }
 
   /** A copy of an earlier request has reached shared memory. */
@@ -919,47 +908,6 @@ export class RaceDetector {
   #warpOf(address: number): number {
     return (address - WARPS) / this.#image.warpBytes;
   }
-
-  /** @throws KernelFault that names the write, however it is ordered. */
-  #reportStale(earlier: EarlierAccess, address: number, { instruction, bytes }: WatchedAccess, lane: number): never {
-    throw new KernelFault(
-      'race',
-      `race: a read of ${bytes} bytes through the non-coherent path (ld.global.nc: __ldg, or const __restrict__) may miss the ` +
-        `${this.#describeEarlier(earlier)} in the same launch:`,
-      { instruction, lane, address: addressOf('global', address), accessBytes: bytes, space: 'global' },
-    );
-  }
-
-  /** `write of thread (0, 0, 0) of CTA (1, 0, 0) at kernel.cu:7`. */
-  #describeEarlier(earlier: EarlierAccess): string {
-    const [x, y, z] = this.#launch.block;
-    const thread = coordinates(earlier.warp * LANES + (earlier.where % LANES), [x, y, z]);
-    const isOther = earlier.cta !== undefined && earlier.cta !== this.#cta.linear;
-    const cta = isOther ? ` of CTA (${coordinates(earlier.cta!, this.#launch.grid)})` : '';
-    const { source } = this.#accesses[Math.floor(earlier.where / LANES)]!.instruction;
-    return `${verb(earlier.isWrite)} of thread (${thread})${cta}${atSource(source)}`;
-  }
-
-  /** @throws KernelFault that names both accesses. */
-  #report(
-    earlier: EarlierAccess,
-    space: Space,
-    address: number,
-    access: WatchedAccess,
-    isWrite: boolean,
-    lane: number,
-    orderedBy = 'no barrier',
-  ): never {
-    const { instruction, bytes } = access;
-    const isOther = earlier.cta !== undefined && earlier.cta !== this.#cta.linear;
-    const between = !isOther ? orderedBy : space === 'shared' ? 'no barrier of the cluster' : 'no fence and flag';
-    throw new KernelFault(
-      'race',
-      `race: a ${space} ${verb(isWrite)} of ${bytes} bytes and a ${this.#describeEarlier(earlier)} ` +
-        `have ${between} between them:`,
-      { instruction, lane, address: addressOf(space, address), accessBytes: bytes, space },
-    );
-  }
 }
 
 /** Whether a strong write of the kernel may release anything. */
@@ -974,17 +922,9 @@ const laneAddresses = (): LaneAddresses => ({
   count: 0,
 });
 
-/** What would order an access of `warp` after an earlier one in the same CTA. */
-const missingBetween = (earlier: EarlierAccess, warp: number): string =>
-  earlier.warp === warp ? 'no __syncwarp' : 'no barrier';
-
 /** The next lane, if it has the same address. */
 const otherLaneAt = (addresses: readonly number[], lanes: readonly number[], i: number): number =>
   addresses[i + 1] === addresses[i] ? lanes[i + 1]! : 0;
-
-/** Of atomics at one address, the first meets others, and the last stays. */
-const isBetweenEquals = (addresses: readonly number[], i: number): boolean =>
-  addresses[i] === addresses[i - 1] && addresses[i] === addresses[i + 1];
 
 /** An older value, until the next: no atomic and no element that may be older has more bytes. */
 function given({ words }: OlderValue): DataView {
@@ -992,20 +932,3 @@ function given({ words }: OlderValue): DataView {
   return GIVEN;
 }
 const GIVEN = new DataView(new ArrayBuffer(64));
-
-const addressOf = (space: Space, address: number): bigint =>
-  BigInt(address) | (space === 'global' ? BigInt(WINDOW.global) << 32n : 0n);
-
-const verb = (isWrite: boolean): string => (isWrite ? 'write' : 'read');
-
-const coordinates = (index: number, [x, y]: Dim3): string =>
-  [index % x, Math.floor(index / x) % y, Math.floor(index / (x * y))].join(', ');
-
-/** @throws KernelFault whatever is written. */
-function refuseWrite(input: DeviceRange, address: number, { instruction, bytes }: WatchedAccess, lane: number): never {
-  const { start, bytes: sizeBytes, name } = input;
-  throw new KernelFault('read-only', `writes to input '${name}', which others may be reading:`, {
-    ...{ instruction, lane, address: addressOf('global', address), accessBytes: bytes, space: 'global' },
-    buffer: { name, offsetBytes: address - start, sizeBytes },
-  });
-}

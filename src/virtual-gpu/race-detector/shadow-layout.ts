@@ -104,6 +104,9 @@ export const CELL_READ = { time: 0, execution: 4, where: 8 } as const;
 /** Owner of a cell of which JavaScript keeps what is known. */
 export const SHARED_CELL = -1;
 
+/** Of device memory: wider accesses touch several cells. */
+export const MOST_CELL_BYTES = 16;
+
 /**
  * A page of device memory: whether any cell has been read; then its cells, what is known of their reads, and the contents after the last
  * write. Pages' addresses, or 0, are at the beginning of the memory.
@@ -114,7 +117,7 @@ export const CELL_PAGE = {
   writes: 64,
   reads: 64 + 4096 * CELL.bytes,
   values: 64 + 2 * 4096 * CELL.bytes,
-  bytes: 64 + 4096 * (2 * CELL.bytes + 16),
+  bytes: 64 + 4096 * (2 * CELL.bytes + MOST_CELL_BYTES),
 } as const;
 
 export const cellsOf = (bytes: number, unitBytes: number): number => Math.ceil(bytes / unitBytes);

@@ -43,6 +43,21 @@ export function countSectors(addresses: readonly number[], bytes: number): numbe
   return metCount;
 }
 
+/** Lanes on one address take turns; the addresses of a sector are served at once, its sectors one after the other: the sum of the most. */
+export function atomicTurns(addresses: readonly number[]): number {
+  const most = new Map<number, number>();
+  const lanes = new Map<number, number>();
+  for (const address of addresses) {
+    const count = (lanes.get(address) ?? 0) + 1;
+    lanes.set(address, count);
+    const sector = Math.floor(address / SECTOR_BYTES);
+    most.set(sector, Math.max(most.get(sector) ?? 0, count));
+  }
+  let turns = 0;
+  for (const count of most.values()) turns += count;
+  return turns;
+}
+
 /**
  * Most distinct words that any one bank must deliver to the lanes of `mask`. Accesses are aligned to their width, so those of 8 or 16
  * bytes always take the same two or four banks together: these count as one, which has wider words.

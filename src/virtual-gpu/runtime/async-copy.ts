@@ -43,7 +43,7 @@ function issue(context: WarpContext): void {
   const targets = new Array<number>(lanes.length);
   const sources = new Array<number>(lanes.length);
   const taken = new Array<number>(lanes.length);
-  const isPlain = context.areGlobalLoads(from, bytes);
+  const isPlain = context.areDirectLoads(from, 'global', bytes);
   for (let i = 0; i < lanes.length; i++) {
     const lane = lanes[i]!;
     const wanted = sourceSize ? Math.min(bytes, context.word(sourceSize, lane)) : bytes;

@@ -1,4 +1,4 @@
-import { countSectors, SECTOR_BYTES, sharedCost } from './access-costs.ts';
+import { atomicTurns, countSectors, sharedCost } from './access-costs.ts';
 import type { AccessCounts } from './pattern-counter.ts';
 
 /** `cluster`: shared memory of another CTA of the cluster. */
@@ -50,19 +50,4 @@ export function addRequest(sums: SiteRequests, { space, kind, addresses, lanes, 
   const { wavefronts, conflicts } = sharedCost(addresses, lanes, bytes, kind === 'store');
   counts.units += wavefronts;
   counts.conflicts += conflicts;
-}
-
-/** Lanes on one address take turns; the addresses of a sector are served at once, its sectors one after the other: the sum of the most. */
-function atomicTurns(addresses: readonly number[]): number {
-  const most = new Map<number, number>();
-  const lanes = new Map<number, number>();
-  for (const address of addresses) {
-    const count = (lanes.get(address) ?? 0) + 1;
-    lanes.set(address, count);
-    const sector = Math.floor(address / SECTOR_BYTES);
-    most.set(sector, Math.max(most.get(sector) ?? 0, count));
-  }
-  let turns = 0;
-  for (const count of most.values()) turns += count;
-  return turns;
 }

@@ -711,38 +711,31 @@ export class WarpContext {
     else this.resolve({ low, high }, 'global', bytes, false, lane, readBytes);
   }
 
-  /** Whether all lanes load what the operation may touch, in device memory or the own shared memory, and no bytes that are read are counted. */
-  areDirectLoads({ low, high }: AddressHalves, space: string, bytes: number): boolean {
-    if (this.#around.reads || (space !== 'global' && space !== 'shared')) return false;
-    const { shared } = this.#bounds.limits;
+  /**
+   * Whether all lanes that take part load what the operation may touch, from device memory or the own shared memory: one look at the least
+   * and the largest address.
+   */
+  areDirectLoads({ low, high }: AddressHalves, space: string, bytes: number): space is 'global' | 'shared' {
+    const isGlobal = space === 'global';
+    if (!isGlobal && space !== 'shared') return false;
+    const first = low[this.lanes[0]!]!;
+    let [least, most, bits] = [first, first, 0];
     for (const lane of this.lanes) {
-      const at = low[lane]!;
-      const isInside =
-        space === 'global'
-          ? high[lane] === WINDOW.global && isWithin(this.#reachable, at, bytes)
-          : at + bytes <= shared;
-      if (!isInside || at % bytes !== 0) return false;
+      const address = low[lane]!;
+      if (isGlobal && high[lane] !== WINDOW.global) return false;
+      if (address < least) least = address;
+      if (address > most) most = address;
+      bits |= address;
     }
-    return true;
+    if ((bits & (bytes - 1)) !== 0) return false;
+    return isGlobal
+      ? isWithin(this.#reachable, least, most - least + bytes)
+      : most + bytes <= this.#bounds.limits.shared;
   }
 
   /** Where loads from a space find their bytes. */
   viewOf(space: string): DataView {
     return space === 'global' ? this.#around.device : this.#memory.view;
-  }
-
-  /** Whether the loads of all lanes that take part are valid, by one look at the least and the largest address. */
-  areGlobalLoads({ low, high }: AddressHalves, bytes: number): boolean {
-    const first = low[this.lanes[0]!]!;
-    let [least, most, bits] = [first, first, 0];
-    for (const lane of this.lanes) {
-      const address = low[lane]!;
-      if (high[lane] !== WINDOW.global) return false;
-      if (address < least) least = address;
-      if (address > most) most = address;
-      bits |= address;
-    }
-    return (bits & (bytes - 1)) === 0 && isWithin(this.#reachable, least, most - least + bytes);
   }
 
   /** Bytes of device memory that were read. */
@@ -840,25 +833,13 @@ export class WarpContext {
   sharedRows(operand: PtxOperand, firstLane: number, count: number, bytes: number): Int32Array {
     const rows = new Int32Array(count);
     const accesses: { lane: number; address: Address; space: string }[] = [];
-    const base = operand.kind === 'address' ? operand.base : null;
-    const register = base?.kind === 'register' ? this.#register(base.name) : undefined;
-    const start = register && register.kind !== 'double-word' ? (this.warp + register.offset) >> 2 : -1;
-    const step = register?.uniform ? 0 : 1;
-    const displacement = operand.kind === 'address' ? operand.offset : 0;
-    const listens = this.listens;
     for (let i = 0; i < count; i++) {
       const lane = firstLane + i;
-      const low = start < 0 ? -1 : this.#memory.u32[start + step * lane]! + displacement;
-      const isPlain = low >= 0 && low % bytes === 0 && low + bytes <= this.#bounds.limits.shared;
-      if (isPlain && !listens) {
-        rows[i] = (SHARED + low) / 2;
-        continue;
-      }
       const address = this.address(operand, lane);
       rows[i] = this.resolve(address, 'shared', bytes, false, lane).offset / 2;
       accesses.push({ lane, address, space: 'shared' });
     }
-    if (accesses.length > 0) this.countRequest(accesses, bytes, 'load');
+    this.countRequest(accesses, bytes, 'load');
     return rows;
   }
 

@@ -178,7 +178,7 @@ function genericLoad(context: WarpContext): void {
   const bytes = form.size * count;
   const addresses = context.addresses(operands[count]!, LOADS);
   if (context.areDirectLoads(addresses, space, bytes)) {
-    loadDirectly(context, form, addresses.low, bytes);
+    loadDirectly(context, form, space, addresses.low, bytes);
     return;
   }
   const accesses: { lane: number; address: Address; space: string }[] = [];
@@ -193,15 +193,21 @@ function genericLoad(context: WarpContext): void {
 }
 
 /** The same where all places have been checked: a wait for others reads thousands of times. */
-function loadDirectly(context: WarpContext, form: AccessForm, addresses: Uint32Array, bytes: number): void {
+function loadDirectly(
+  context: WarpContext,
+  form: AccessForm,
+  space: 'global' | 'shared',
+  addresses: Uint32Array,
+  bytes: number,
+): void {
   const { lanes, watcher } = context;
-  const space = form.space as 'global' | 'shared';
   const [view, origin] = [context.viewOf(space), originOf(space)];
   const mayBeOlder = form.isStrong && watcher?.remembers(space) === true;
   const read: number[] = [];
   for (const lane of lanes) {
     const address = addresses[lane]!;
     read.push(address);
+    if (space === 'global') context.markRead(address, bytes);
     const older = mayBeOlder ? context.olderDirectValue(space, address, bytes, lane) : undefined;
     if (older) loadElements(context, form, older, 0, lane);
     else loadElements(context, form, view, origin + address, lane);

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { LaunchCounters } from '../../../src/core/counters.ts';
 import type { Device } from '../../../src/core/device.ts';
 import type { LoadedModule } from '../../../src/core/device-values.ts';
+import { atomicTurns } from '../../../src/virtual-gpu/runtime/access-costs.ts';
 import { type KernelLaunch, launchKernel } from '../../support/launch/launch-kernel.ts';
 import { openKernels } from '../../support/launch/open-kernels.ts';
 
@@ -226,11 +227,20 @@ describe('shared memory: requests, wavefronts, bank conflicts (32 banks of 4 byt
 });
 
 describe('atomics and barriers', () => {
+  it('turns of an atomic: the most lanes on one address, summed over sectors', () => {
+    const lanes = Array.from({ length: 32 }, (_, lane) => lane);
+    expect(atomicTurns(lanes.map((lane) => lane * 4))).toBe(4);
+    expect(atomicTurns(lanes.map((lane) => lane * 32))).toBe(32);
+    // Half of the lanes on two addresses of one sector, 12 and 4; half on one of another.
+    expect(atomicTurns(lanes.map((lane) => (lane < 12 ? 0 : lane < 16 ? 8 : 64)))).toBe(12 + 16);
+  });
+
   it('atomics: one request per warp, by space', async () => {
     const launch = { arguments: ['total', 'perCta'], buffers: { total: 4, perCta: 12 }, grid: 3, block: 64 };
     const c = await count('count_up', launch);
     // 3 CTAs × 2 warps.
-    expect([c.sharedAtomicRequests, c.globalAtomicRequests]).toEqual([6, 6]);
+    // All lanes of a warp add to one address.
+    expect([c.sharedAtomicRequests, c.globalAtomicRequests, c.globalAtomicTurns]).toEqual([6, 6, 6 * 32]);
     // Two __syncthreads per warp.
     expect(c.barriers).toBe(12);
     // Thread 0's: a divergent branch twice in warp 0 of every CTA; warp 1 skips together.

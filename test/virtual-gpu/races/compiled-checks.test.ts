@@ -113,6 +113,21 @@ function randomKernel(seed: number, space: Space): string {
   ].join('\n');
 }
 
+/** The only accesses are of 128 bytes each, by a lane and its neighbour. */
+const WIDE_KERNEL = [
+  '.version 8.0\n.target sm_89\n.address_size 64',
+  '.visible .entry random(.param .u64 y) {\n.reg .b32 %r<3>; .reg .b64 %rd<4>;',
+  'ld.param.u64 %rd1, [y]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 128; add.u64 %rd2, %rd2, %rd1;',
+  'xor.b32 %r2, %r1, 1; mul.wide.u32 %rd3, %r2, 128; add.u64 %rd3, %rd3, %rd1;',
+  'discard.global.L2 [%rd2], 128; discard.global.L2 [%rd3], 128;\nret;\n}',
+].join('\n');
+
+const compiled = (ptx: string): KernelImage =>
+  compileKernel({
+    ...{ module: parsePtx(ptx), functionName: 'random', globals: new Map(), counting: false, watching: true },
+    fusedMultiplyAdd: true,
+  });
+
 function run(image: KernelImage, watchesSlowly: boolean, orderSeed: number): Outcome {
   const device = new WebAssembly.Memory({ initial: 4, maximum: 4, shared: true });
   const parameters = new Uint8Array(BigUint64Array.of((BigInt(WINDOW.global) << 32n) | BigInt(BUFFER.start)).buffer);
@@ -163,11 +178,7 @@ describe.each(SPACES)('of %s memory compiled code and JavaScript find the same',
   const outcomes: Outcome[] = [];
 
   it.each(Array.from({ length: 60 }, (_, i) => i))('in random kernel %i', (seed) => {
-    const module = parsePtx(randomKernel(seed, space));
-    const image = compileKernel({
-      ...{ module, functionName: 'random', globals: new Map(), counting: false, watching: true },
-      fusedMultiplyAdd: true,
-    });
+    const image = compiled(randomKernel(seed, space));
     const orderSeed = seed % 2 === 0 ? 0 : seed;
     const [slow, quick] = [run(image, true, orderSeed), run(image, false, orderSeed)];
     expect({ ...quick, told: 0 }).toEqual({ ...slow, told: 0 });
@@ -186,4 +197,10 @@ describe.each(SPACES)('of %s memory compiled code and JavaScript find the same',
       expect(quick.filter(({ uninitialised }) => uninitialised !== undefined).length).toBeGreaterThan(2);
     expect(told(quick)).toBeLessThan(told(slow) * MOST_TOLD[space]);
   });
+});
+
+it('accesses that are wider than any cell are noted cell by cell', () => {
+  const image = compiled(WIDE_KERNEL);
+  const [slow, quick] = [run(image, true, 0), run(image, false, 0)];
+  expect({ ...quick, told: 0 }).toEqual({ ...slow, told: 0 });
 });
