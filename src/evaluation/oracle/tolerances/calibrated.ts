@@ -56,8 +56,8 @@ export const calibrated: ToleranceRule<'calibrated'> = {
   },
 };
 
-/** Of the finite ones; the others count as 0. */
-function rmsOf(values: Float64Array): number {
+/** Root of the mean square of the finite ones; the others count as 0. */
+export function rmsOf(values: Float64Array): number {
   let squares = 0;
   for (let i = 0; i < values.length; i++) {
     const value = values[i]!;
