@@ -89,8 +89,8 @@ export function variantsOf(problem: ProblemFile, freedom: Freedom): string[] {
   );
 }
 
-/** Whether a set is one for problems only whose results it does not change. */
-export const leavesResults = (kind: string): boolean => kind === 'secret:lopsided';
+/** Whether a set is one for problems only whose results stay as large, as those of products do. */
+export const leavesSizes = (kind: string): boolean => kind === 'secret:lopsided';
 
 /** Of the sets of a problem, those whose mistakes show in long sums only. */
 export const variantsForLongSums = (sets: readonly string[]): string[] =>
@@ -497,8 +497,11 @@ function oneSided(values: Float64Array, { buffer, stream }: Treated): Float64Arr
 
 const INTEGER_VARIANTS = [largeIntegers, progressions, fewIntegers, decimals, oneSided] as const;
 
-/** Exponents of two by which one input is larger and the others smaller, so that products stay as large. */
-const LOPSIDED: { readonly [D in DType]?: number } = { f16: 12, bf16: 64, f32: 64, f64: 64 };
+/**
+ * Exponents of two by which one input is larger and the other one smaller, so that products stay as large. Squares and cubes of such values fit fp32: where
+ * results are normalised, they stay as large, too.
+ */
+const LOPSIDED: { readonly [D in DType]?: number } = { f16: 12, bf16: 40, f32: 40, f64: 40 };
 
 /** Two factors. */
 function lopsided(problem: ProblemFile, { isFree, unscaled }: Freedom): string[] {
@@ -506,7 +509,7 @@ function lopsided(problem: ProblemFile, { isFree, unscaled }: Freedom): string[]
   return names.length === 2 ? names : [];
 }
 
-/** One factor is very large, the other one as much smaller: only where results stay the same, as those of products do. */
+/** One factor is very large, the other one as much smaller. */
 function makeLopsided(values: Float64Array, { problem, buffer, index, strength, freedom }: Treated): Float64Array {
   const names = lopsided(problem, freedom);
   const exponent = Math.round(strength * (LOPSIDED[buffer.dtype] ?? 0));

@@ -50,7 +50,8 @@ import {
   setsOfExactly,
   setsOfIntegersAbout,
 } from '../oracle/secret-sets.ts';
-import { leavesResults } from '../oracle/secret-variants.ts';
+import { leavesSizes } from '../oracle/secret-variants.ts';
+import { rmsOf } from '../oracle/tolerances/calibrated.ts';
 import { aimedShapes, firstOf, foreseen, functionsIn } from './aimed-shapes.ts';
 import { CheckRuns } from './check-runs.ts';
 import { CorrectnessTally } from './correctness-tally.ts';
@@ -503,7 +504,7 @@ async function isBearable(request: VerifyRequest, check: Check, secret: SecretSe
     const prepared = oracle.check({ problem, seed, dimensions, generatorSet });
     const { expectations } = await prepared.sample();
     if (!isStorable(problem.file, { buffers: prepared.buffers, expectations, secret })) return false;
-    if (leavesResults(secret.kind) && !(await givesDeclaredResults(request, check))) return false;
+    if (leavesSizes(secret.kind) && !(await givesResultsAsLarge(request, check))) return false;
   } catch (error) {
     if (error instanceof WarpsmithError) return false;
     throw error;
@@ -511,11 +512,11 @@ async function isBearable(request: VerifyRequest, check: Check, secret: SecretSe
   return !check.isDrawn || (await troubleWithDrawn(request, check)) === undefined;
 }
 
-/** Of the results' size: by how much rounded inputs change them. */
-const SAME_RESULTS = 1 / 64;
+/** Results of other inputs from the same distribution are as large, give or take so much. */
+const SAME_SIZE = 2;
 
-/** Whether the inputs of a check give the results of the declared ones at its shape; not asked where only some rows are computed. */
-async function givesDeclaredResults(
+/** Whether the inputs of a check give results as large as those of the declared ones at its shape; not asked where only some rows are computed. */
+async function givesResultsAsLarge(
   { problem, seed, oracle }: VerifyRequest,
   { dimensions, generatorSet }: Check,
 ): Promise<boolean> {
@@ -524,13 +525,8 @@ async function givesDeclaredResults(
   );
   if (ours!.rows || declared!.rows) return false;
   return [...declared!.expectations].every(([name, { want }]) => {
-    const other = ours!.expectations.get(name)!.want;
-    let [difference, size] = [0, 0];
-    for (let i = 0; i < want.length; i++) {
-      difference += (want[i]! - other[i]!) ** 2;
-      size += want[i]! ** 2;
-    }
-    return Math.sqrt(difference) <= SAME_RESULTS * Math.sqrt(size);
+    const ratio = rmsOf(ours!.expectations.get(name)!.want) / rmsOf(want);
+    return ratio >= 1 / SAME_SIZE && ratio <= SAME_SIZE;
   });
 }
 

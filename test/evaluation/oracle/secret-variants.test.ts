@@ -40,8 +40,8 @@ describe('inputs in variants', () => {
     const product = problemOf({ A: input(['R', 'N']), B: input(['R', 'N']) }, CONDITIONED);
     const [first] = of(product, 'secret:lopsided') as [string];
     expect([drawn(product, 'A', first)[0], drawn(product, 'B', first)[0]]).toEqual([
-      Math.sin(1) * 2 ** 64,
-      Math.sin(1) * 2 ** -64,
+      Math.sin(1) * 2 ** 40,
+      Math.sin(1) * 2 ** -40,
     ]);
     const scaled = { ...product, inputs: { ...product.inputs, A: input(['R', 'N'], { scaling: false }) } };
     expect(of(scaled, 'secret:lopsided')).toEqual([]);

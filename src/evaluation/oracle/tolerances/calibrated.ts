@@ -30,7 +30,7 @@ const ROUNDED_ONCE = 1.1;
  *   RMS(got − oracle) ≤ √( max(ru · RMS(oracle), ½ ulp(0))² + (rmsFactor · RMS(naive − oracle))² + RMS(arithmetic)² )
  *
  * `naive` is the reference with the named results and the outputs rounded; without names there is no such term.
- * r is 1; where fewer than 10 rows make up the sum of squares, up to 1.15, and up to 2 if terms nearly cancel ({@link fewRows}).
+ * r is 1; where fewer than 10 rows make up the sum of squares, up to 1.31, and up to 2 if terms nearly cancel ({@link fewRows}).
  * Accumulating in the storage dtype errs by √n roundings instead of one, everywhere: the second line finds it. 2 ulp(m) is
  * FlashAttention's 2 · max |(ref + 0.3 − 0.3) − ref| with the row's m in place of 0.3: ½ for rounding the result, the rest
  * for one unnamed intermediate of the same size (softmax weights in the input precision of tensor cores). With
@@ -56,8 +56,8 @@ export const calibrated: ToleranceRule<'calibrated'> = {
   },
 };
 
-/** Of the finite ones; the others count as 0. */
-function rmsOf(values: Float64Array): number {
+/** Root of the mean square of the finite ones; the others count as 0. */
+export function rmsOf(values: Float64Array): number {
   let squares = 0;
   for (let i = 0; i < values.length; i++) {
     const value = values[i]!;
@@ -109,8 +109,11 @@ function withSlack(comparison: Calibrated, facts: OutputFacts, arithmetic: Float
 
 /** Standard deviations of a mean by which an honest kernel's may exceed its expectation. */
 const DEVIATIONS = 3.5;
-/** Of δ², for δ uniform in [−1, 1]. */
-const SQUARE = { mean: 1 / 3, standardDeviation: Math.sqrt(4 / 45), most: 1 };
+/**
+ * Of δ², for δ uniform in [−1, 1]. A row that is a single value of the storage dtype times a weight just below 1 becomes the next smaller one
+ * everywhere: with the rounding of the result, 4 ÷ (mean of m²) = 12/7 for mantissas m from 1 to 2.
+ */
+const SQUARE = { mean: 1 / 3, standardDeviation: Math.sqrt(4 / 45), most: 12 / 7 - 1 / 3 };
 
 /** Of the RMS limit, where errors of roundings do not average out. */
 const MOST_FACTOR = 2;

@@ -87,7 +87,7 @@ describe('one rounding of a whole row, and that of the result', () => {
   };
 
   it('passes where the sum of squares is that of one row', () => {
-    expect(judgeRows(1)).toMatchObject({ passed: true, rmsErrorRatio: expect.closeTo(1.1 / Math.sqrt(4 / 3), 2) });
+    expect(judgeRows(1)).toMatchObject({ passed: true, rmsErrorRatio: expect.closeTo(1.1 / Math.sqrt(12 / 7), 2) });
   });
 
   it('passes where the terms of one row nearly cancel, up to twice a rounding', () => {
@@ -167,8 +167,10 @@ describe('the tolerance', () => {
     expect(tolerances[0]).toBeCloseTo(2 * 0.25 + first, 12);
     expect(tolerances[127]).toBeCloseTo(second, 12);
     expect(expectFor(these, { roundings, factor: 3, group: 'all' }).tolerances[127]).toBeCloseTo(3 * 0.25 + second, 12);
-    // Floor ru · RMS(values) = √(4/3) · 2^-11 · √(½ · (1 + 16)), for two rows; RMS(naive error) = √(½ · 0.25²).
-    const floor = 2 ** -11 * Math.sqrt((4 / 3) * 8.5);
+    // Floor ru · RMS(values) = r · 2^-11 · √(½ · (1 + 16)), for two rows; RMS(naive error) = √(½ · 0.25²).
+    // The sums of squares, 1 and 16, are as unequal as those of 17² ÷ 257 = 1.12 equal ones.
+    const square = 2 / 3 + 3.5 * Math.sqrt(4 / 45 / (17 ** 2 / 257));
+    const floor = 2 ** -11 * Math.sqrt(square * 8.5);
     const naive = 0.25 * Math.SQRT1_2;
     expect(expectFor(these, { roundings }).rmsLimit).toBeCloseTo(Math.hypot(floor, 1.5 * naive), 6);
     expect(expectFor(these, { roundings, rmsFactor: 4 }).rmsLimit).toBeCloseTo(Math.hypot(floor, 4 * naive), 6);
