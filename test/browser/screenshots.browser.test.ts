@@ -12,7 +12,7 @@ import { fixedFonts, HAS_FIXED_FONTS } from './support/fixed-fonts.ts';
 import { fillStore } from './support/page-store.ts';
 import { VIEWS } from './support/page-views.ts';
 import type { Means } from './support/screenshot.ts';
-import { LOOKS, type Look, openScreenshotTab, type ScreenshotTab } from './support/screenshot-tab.ts';
+import { DESK, LOOKS, type Look, openScreenshotTab, PHONE, type ScreenshotTab } from './support/screenshot-tab.ts';
 import { openServedPage, type ServedPage } from './support/served-page.ts';
 
 /** Set to anything, it renews the screenshots of all views. */
@@ -108,7 +108,6 @@ describe.skipIf(CHROMIUM === undefined || !HAS_FIXED_FONTS)(
     });
 
     describe('a comparison', () => {
-      const [desk, phone] = LOOKS as [Look, Look];
       /** For the view that is shown; the policy of the page has nothing against style sheets of scripts. */
       const restyle = (style: string) =>
         tab.page.evaluate(`(() => {
@@ -118,8 +117,8 @@ describe.skipIf(CHROMIUM === undefined || !HAS_FIXED_FONTS)(
         })()`);
       const see = async (style: string) => {
         await restyle(style);
-        await tab.look(phone);
-        return tab.means(await tab.take(phone), phone);
+        await tab.look(PHONE);
+        return tab.means(await tab.take(PHONE), PHONE);
       };
       let plain: Means;
 
@@ -157,7 +156,7 @@ describe.skipIf(CHROMIUM === undefined || !HAS_FIXED_FONTS)(
         try {
           const beside = await openScreenshotTab(other, { address: served.address, store });
           await beside.show(VIEWS.run);
-          for (const look of [desk, phone]) {
+          for (const look of [DESK, PHONE]) {
             await Promise.all([tab, beside].map((one) => one.look(look)));
             const [ours, theirs] = await Promise.all([tab, beside].map((one) => one.take(look)));
             expect(ours!.equals(theirs!)).toBe(false);

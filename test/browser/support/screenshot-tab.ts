@@ -12,10 +12,16 @@ export interface Look {
   readonly colorScheme: 'light' | 'dark';
 }
 
-export const LOOKS: readonly Look[] = (['light', 'dark'] as const).flatMap((colorScheme) => [
-  { width: 1400, scale: 0.5, colorScheme },
-  { width: 390, scale: 1, colorScheme },
-]);
+export const DESK: Look = { width: 1400, scale: 0.5, colorScheme: 'light' };
+export const PHONE: Look = { width: 390, scale: 1, colorScheme: 'light' };
+
+/** In this order the window changes its size once. */
+export const LOOKS: readonly Look[] = [
+  DESK,
+  { ...DESK, colorScheme: 'dark' },
+  { ...PHONE, colorScheme: 'dark' },
+  PHONE,
+];
 
 const HEIGHT = 900;
 
