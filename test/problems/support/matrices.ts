@@ -27,7 +27,7 @@ export const effectOfRungs = sampledOne('effects of rungs', ['layernorm', 'softm
 
 /** Registers a test for each wrong kernel that the checks of a problem must refuse. */
 export const mistakesOf = <T>(problem: string, mistakes: readonly T[]) =>
-  sampled(`mistakes in ${problem}`, mistakes, { oneIn: 6, placeOf: () => `problems/${problem}` });
+  sampled(`mistakes in ${problem}`, mistakes, { oneIn: 12, placeOf: () => `problems/${problem}` });
 
 const AGREEING = ['gemm', 'histogram', 'layernorm', 'reduction', 'scan', 'softmax'];
 
@@ -45,7 +45,7 @@ const RUNGS = [...AGREEING, 'transpose'].flatMap((problem) => {
 });
 
 const rungOf = sampledOne('rungs of ladders', RUNGS, {
-  oneIn: 8,
+  oneIn: 16,
   placeOf: (member) => `problems/${member.split(' ').slice(0, 2).join('/')}`,
 });
 

@@ -28,7 +28,7 @@ export const interrupted = sampledOne(
     'one of two workers',
     'coordinator and worker of a queue',
   ],
-  { oneIn: 6, placeOf: () => 'src/process' },
+  { oneIn: 8, placeOf: () => 'src/process' },
 );
 
 /** What an author does over MCP. Always: a turn over stdio, in mcp/turn. */
@@ -48,7 +48,7 @@ export const authorRun = sampledOne(
     ...['writes much', 'asks beyond its share', 'changes the problem', 'leaves a process', 'is silent'],
     ...['has no model', 'has spent its tokens'],
   ],
-  { oneIn: 4, placeOf: () => 'src/app/author' },
+  { oneIn: 7, placeOf: () => 'src/app/author' },
 );
 
 /** What nvcc builds, each for many seconds. Always: what it compiles and refuses, of which toolchains/gpu-compilers has a sample of its own. */
