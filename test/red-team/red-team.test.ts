@@ -186,7 +186,7 @@ const honest = sampledOne(
   'honest kernels for attention',
   [...HONEST_RUNGS.map(([rung, seed]) => `${rung} ${seed}`), ...STAGED_VARIANTS.map(({ title }) => title)],
   {
-    oneIn: 8,
+    oneIn: HONEST_RUNGS.length + STAGED_VARIANTS.length,
     placeOf: (member) =>
       /^\d/.test(member) ? `problems/attention/${member.split(' ')[0]}` : 'test/honest/staged-tiles',
   },
