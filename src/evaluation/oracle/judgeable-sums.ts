@@ -8,8 +8,8 @@ import { comparisonOf } from './reference-runs.ts';
 export const NORMAL: Generator = { kind: 'normal' };
 
 /**
- * Sums of so many terms are judged although they are longer than all others, and no longer ones of an unknown length; longer
- * ones up to so many times as long as a workload of the problem, whose author wants those judged.
+ * Sums of so many terms are judged although they are longer than all others, and no longer ones of an unknown length. Where units in the last
+ * place are counted, longer ones up to so many times as long as a workload of the problem, whose author wants those judged.
  */
 const LONG_SUM = 2 ** 17;
 const BEYOND_WORKLOADS = 2.5;
@@ -25,6 +25,8 @@ export function canJudgeSums(problem: ProblemFile, shape: Dimensions, others: re
   if (longestSum(problem, shape) > longest && !isContinuous(problem)) return false;
   if (followsLongSums(problem)) return true;
   const lengthOf = namesItsTerms(problem) ? longestSum : longestReduced;
+  if (comparisonsOf(problem).some(({ kind }) => kind !== 'exact' && kind !== 'ulp'))
+    return lengthOf(problem, shape) <= LONG_SUM;
   const wanted = problem.workloads.map(({ dimensions }) =>
     lengthOf(problem, completeDimensions(problem.dimensions, dimensions)),
   );
