@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { ServerError } from './api.ts';
 
 /** What is asked of the server: not here yet, here, or refused. */
@@ -32,7 +32,8 @@ function readRoute(): Route {
 
 export function useRoute(): Route {
   const [route, setRoute] = useState(readRoute);
-  useEffect(() => {
+  // Before the first paint: an address that changes until then would be missed.
+  useLayoutEffect(() => {
     const onChange = (): void => setRoute(readRoute());
     addEventListener('hashchange', onChange);
     return () => removeEventListener('hashchange', onChange);

@@ -5,15 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { bundlePage } from '../../scripts/build-page.ts';
-import { pageFile } from '../../src/server/page-files.ts';
-import { servePage } from '../../src/server/page-server.ts';
 import { sampledOne } from '../support/sampling/matrix.ts';
 import { smallRowSum } from '../support/small-row-sum.ts';
 import { CHROMIUM, launchChromium } from './support/chromium.ts';
+import { openServedPage, type ServedPage } from './support/served-page.ts';
 
-/** How far the page is wider than the window, and its colour. The project has no types of a browser. */
-const OVERFLOW = '[document.documentElement.scrollWidth - innerWidth, getComputedStyle(document.body).backgroundColor]';
 const POLL = { timeout: 50_000, interval: 100 };
 
 /** One thread per row, as the example's first kernel, that reads each row twice. */
@@ -32,31 +28,24 @@ const SOLUTION = join(import.meta.dirname, '../course/solutions/03_bank_conflict
 const TOKEN = 'a-token-of-this-test';
 const folder = mkdtempSync(join(tmpdir(), 'warpsmith-page-'));
 const store = join(folder, 'store');
-const ending = new AbortController();
 
+let served: ServedPage;
 let address = '';
-let served: Promise<void>;
 
 beforeAll(async () => {
   // Where solved lessons are noted.
   process.env.XDG_STATE_HOME = join(folder, 'state');
-  const files = new Map([...(await bundlePage())].map(([name, text]) => pageFile(name, text)));
-  const listening = Promise.withResolvers<string>();
-  served = servePage(
-    { store, port: 0, token: TOKEN, files },
-    { signal: ending.signal, onListening: (url) => listening.resolve(url) },
-  );
-  address = await Promise.race([listening.promise, served.then(() => '')]);
+  served = await openServedPage(store, TOKEN);
+  address = served.address;
 }, 60_000);
 
 afterAll(async () => {
-  ending.abort();
-  await served;
+  await served?.close();
   rmSync(folder, { recursive: true, force: true });
 });
 
 /** Parts of the page that need no more than a run, which the first tests make. */
-const part = sampledOne('parts of the page', ['compares', 'predicts', 'draws many', 'teaches', 'fits'], {
+const part = sampledOne('parts of the page', ['compares', 'predicts', 'draws many', 'teaches'], {
   oneIn: 3,
   placeOf: () => 'web',
 });
@@ -200,34 +189,6 @@ describe.skipIf(CHROMIUM === undefined)('the page in Chromium (skipped where the
     await page.getByRole('button', { name: 'Check' }).click();
     await page.getByRole('status').filter({ hasText: 'Solved.' }).waitFor({ timeout: 110_000 });
     expect(await page.getByText('not yet').count()).toBe(0);
-  });
-
-  part('fits')('fits a desk and a phone, by day and by night', { timeout: 60_000 }, async () => {
-    const id = firstRun;
-    const wide: string[] = [];
-    for (const [width, colorScheme] of [
-      [1400, 'light'],
-      [390, 'dark'],
-    ] as const) {
-      await page.setViewportSize({ width, height: 900 });
-      await page.emulateMedia({ colorScheme });
-      for (const place of [
-        'runs',
-        `run/${id}`,
-        `candidate/${id}/e1`,
-        'playground?target=examples/row-sum/01_thread_per_row',
-        'course',
-        'patterns',
-        'devices',
-      ]) {
-        await page.goto(`${new URL(address).origin}/#/${place}`);
-        await page.locator('main > :nth-child(2)').waitFor();
-        const [over, background] = await page.evaluate<[number, string]>(OVERFLOW);
-        if (over > 0) wide.push(`${place} at ${width}: ${over} px too wide`);
-        expect(background).toBe(colorScheme === 'dark' ? 'rgb(20, 22, 26)' : 'rgb(253, 253, 251)');
-      }
-    }
-    expect(wide).toEqual([]);
   });
 
   it('is reached by keyboard', async () => {

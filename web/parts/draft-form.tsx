@@ -25,7 +25,9 @@ export function DraftForm({ opened, draft, change, reset }: DraftFormProps) {
           }}
         >
           {(kernels.includes(opened.target) ? kernels : [opened.target, ...kernels]).map((target) => (
-            <option key={target}>{target}</option>
+            <option key={target} value={target}>
+              {target.split('/').slice(-2).join('/')}
+            </option>
           ))}
         </select>
       </label>

@@ -13,6 +13,9 @@ for (const tag of ['th', 'td'])
 markdown.renderer.rules.link_open = () => '<em>';
 markdown.renderer.rules.link_close = () => '</em>';
 
+/** What follows is for a terminal: the goals, which the panel below the page shows, and the command that checks them. */
+const GOAL_HEADING = /^## Goal$/m;
+
 interface LessonPanelProps {
   readonly lesson: OpenedLesson['lesson'];
   readonly files: Readonly<Record<string, string>>;
@@ -23,7 +26,7 @@ export function LessonPanel({ lesson, files }: LessonPanelProps) {
   const [judged, setJudged] = useState<JudgedDraft>();
   const [error, setError] = useState('');
   const [isBusy, setIsBusy] = useState(false);
-  const html = useMemo(() => markdown.render(lesson.page), [lesson.page]);
+  const html = useMemo(() => markdown.render(lesson.page.split(GOAL_HEADING)[0]!), [lesson.page]);
   const check = async (): Promise<void> => {
     setIsBusy(true);
     setError('');

@@ -60,12 +60,13 @@ function roofLine(className: string, roof: Roof, { x, y }: Plot): Markup {
 function boundMark(kind: 'veto' | 'attainable', view: RooflineView, { x, y, frame }: Plot): Markup[] {
   const ns = view[`${kind}Ns`];
   if (!(ns > 0)) return [];
-  const [words, label, below] = kind === 'veto' ? ['lower bound:', 'provable', -7] : ['attainable:', 'attainable', 16];
+  const [words, label] = kind === 'veto' ? ['lower bound:', 'provable'] : ['attainable:', 'attainable'];
   const [intensity = x.high] = leastIntensity(view);
   const center = x.at(intensity);
   const height = y.at(view.flop / (ns / 1e9));
   const isAtEdge = frame.right + MARGINS.right - center < BOUND_LABEL_WIDTH;
-  const place: svg.Point = [isAtEdge ? frame.right + MARGINS.right - 2 : center, height + below];
+  // Above, since candidates, whose names stand beside them, are below.
+  const place: svg.Point = [isAtEdge ? frame.right + MARGINS.right - 2 : center, height - 7];
   return [
     svg.told(`${words} ${formatNs(ns)}`, [
       svg.line(`${kind} bound`, [center - 16, height], [center + 16, height]),

@@ -13,4 +13,16 @@ const ARGUMENTS = [
   '--disable-sync',
 ];
 
-export const launchChromium = (): Promise<Browser> => chromium.launch({ executablePath: CHROMIUM!, args: ARGUMENTS });
+interface LaunchOptions {
+  /** Further arguments of its command line. */
+  readonly args?: readonly string[];
+  /** Beside the environment of this process. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export const launchChromium = ({ args = [], env = {} }: LaunchOptions = {}): Promise<Browser> =>
+  chromium.launch({
+    executablePath: CHROMIUM!,
+    args: [...ARGUMENTS, ...args],
+    env: { ...(process.env as Record<string, string>), ...env },
+  });
