@@ -4,15 +4,16 @@ import type { MachineCode } from '../../src/hardware/launch-model/constants.ts';
 import { predictAll } from './accuracy.ts';
 import type { TimedKernel } from './recorded-times.ts';
 
+type NumberName = Exclude<keyof MachineCode, 'overlap' | 'overlapUnscheduled'>;
+
 /** What is physically possible: beyond these a better fit would explain nothing. */
-const RANGES: Readonly<Record<keyof MachineCode, readonly [number, number]>> = {
+const RANGES: Readonly<Record<NumberName, readonly [number, number]>> = {
   independentArithmetic: [1, 4],
   independentSharedLoads: [1, 16],
   independentExchanges: [1, 4],
   globalBytesInFlight: [4, 64],
   mostGlobalLoadsInFlight: [1, 16],
   clocksPerLineOfOneWarp: [1, 8],
-  overlapExponent: [1, 16],
 };
 
 /** Factors by which a constant moves; the next is tried when no constant improves with the one before. */
@@ -41,7 +42,7 @@ export function fitConstants(times: readonly TimedKernel[], spec: DeviceSpec, st
 }
 
 const neighbours = (code: MachineCode, stride: number): MachineCode[] =>
-  (Object.keys(RANGES) as (keyof MachineCode)[]).flatMap((name) => {
+  (Object.keys(RANGES) as NumberName[]).flatMap((name) => {
     const [low, high] = RANGES[name];
     return [code[name] * stride, code[name] / stride].map((value) => ({
       ...code,

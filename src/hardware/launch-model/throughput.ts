@@ -4,7 +4,7 @@ import { figure } from '../../core/values.ts';
 import type { InstructionClass } from '../../core/vocabulary.ts';
 import { INSTRUCTION_CLASSES } from '../../core/vocabulary.ts';
 import { machineInstructions, type Pipe, pipeOf } from './class-costs.ts';
-import { ATOMIC_CLOCKS, LANES_PER_WARP } from './constants.ts';
+import { ATOMIC_CLOCKS, LANES_PER_WARP, SECTORS_PER_LINE } from './constants.ts';
 import type { Schedule } from './schedule.ts';
 import { LINE_BYTES, type Traffic } from './traffic.ts';
 
@@ -21,7 +21,10 @@ const machineInstructionsOf = (launch: LaunchCounters, classes: readonly Instruc
   classes.reduce((sum, name) => sum + launch.instructionsByClass[name] * machineInstructions(name), 0);
 
 /** Warp instructions that the machine code is estimated to issue. */
-const issuedInstructions = (launch: LaunchCounters): number => machineInstructionsOf(launch, INSTRUCTION_CLASSES);
+const issuedInstructions = (launch: LaunchCounters): number =>
+  launch.warpTime
+    ? launch.warpTime.wide.issued + launch.warpTime.narrow.issued
+    : machineInstructionsOf(launch, INSTRUCTION_CLASSES);
 
 /** Those of them that one pipe executes. */
 const onPipe = (launch: LaunchCounters, pipe: Pipe): number =>
@@ -77,22 +80,37 @@ function smResources(launch: LaunchCounters, traffic: Traffic, schedule: Schedul
   ];
 }
 
-/**
- * Clocks of all global atomics. Their addresses are not counted; the distinct sectors written bound how far they can be
- * spread, and each sector is served on its own.
- */
-function atomicsDemand(launch: LaunchCounters): Demand {
-  const perRequest = Math.max(
-    ATOMIC_CLOCKS.spread,
-    ATOMIC_CLOCKS.oneAddress / Math.max(1, launch.distinctSectorsWritten),
-  );
+/** Clocks of all global atomics: what the lines' turns take, and at least what spread ones take. */
+function atomicsDemand(launch: LaunchCounters, traffic: Traffic, spec: DeviceSpec): Demand {
+  const { globalAtomicRequests: requests, globalAtomicTurns: turns, globalAtomicSectors: sectors } = launch;
+  const scattered = requests * ATOMIC_CLOCKS.spread;
+  const lines = Math.max(1, launch.distinctSectorsWritten / SECTORS_PER_LINE);
+  if (turns === undefined) {
+    const perRequest = Math.max(
+      ATOMIC_CLOCKS.spread,
+      ATOMIC_CLOCKS.oneAddress / Math.max(1, launch.distinctSectorsWritten),
+    );
+    return {
+      resource: 'atomics',
+      scope: 'chip',
+      clocks: requests * perRequest,
+      arithmetic:
+        `${figure(requests)} requests on at most ${figure(launch.distinctSectorsWritten)} sectors` +
+        ` × ${figure(perRequest)} clocks`,
+    };
+  }
+  const others = Math.max(0, (sectors ?? 0) - requests);
+  const fetch = requests > 0 ? traffic.dramShare * spec.latencyClocks.dram.value : 0;
+  const inTurn = (turns * ATOMIC_CLOCKS.turn + others * ATOMIC_CLOCKS.anotherSector) / lines;
   return {
     resource: 'atomics',
     scope: 'chip',
-    clocks: launch.globalAtomicRequests * perRequest,
+    clocks: Math.max(inTurn, scattered) + fetch,
     arithmetic:
-      `${figure(launch.globalAtomicRequests)} requests on at most ${figure(launch.distinctSectorsWritten)} sectors` +
-      ` × ${figure(perRequest)} clocks`,
+      `(${figure(turns)} turns × ${ATOMIC_CLOCKS.turn} + ${figure(others)} other sectors × ${ATOMIC_CLOCKS.anotherSector}` +
+      ` clocks) ÷ ${figure(lines)} lines` +
+      (inTurn < scattered ? `, at least ${figure(scattered)} clocks for ${figure(requests)} requests` : '') +
+      (fetch > 0 ? ` + ${figure(fetch)} clocks for the first` : ''),
   };
 }
 
@@ -100,7 +118,7 @@ function chipDemands(launch: LaunchCounters, traffic: Traffic, spec: DeviceSpec)
   const clockHz = spec.sustainedClockHz.value;
   const dramRate = spec.dramBytesPerSecond.value * spec.dramAttainableRatio.value;
   return [
-    atomicsDemand(launch),
+    atomicsDemand(launch, traffic, spec),
     {
       resource: 'l2',
       scope: 'chip',

@@ -202,7 +202,7 @@ describe('latency', () => {
   it('of one warp of shuffles is half the shuffle latency each: two chains interleave', () => {
     const launch = makeLaunch({ ctaCount: 1, block: [32, 1, 1], classes: { shuffle: 1000 } });
     const model = modelLaunch(launch, l4);
-    expect(model.latency.clocksPerInstruction).toBeCloseTo(12, 6);
+    expect(model.latency.clocksPerInstruction.wide).toBeCloseTo(12, 6);
     expect(model.bindingResource).toBe('latency');
     expect(model.ns).toBeCloseTo(ns(12_000) + 1500, -2);
   });
@@ -228,7 +228,7 @@ describe('latency', () => {
     const after = modelLaunch(serial, l4).latency;
     expect(before.path).toEqual({ balanced: 1000, serial: 0 });
     expect(after.path).toEqual({ balanced: 1000, serial: 4000 });
-    expect(after.totalClocks - before.totalClocks).toBeCloseTo(4000 * after.clocksPerInstruction, 6);
+    expect(after.totalClocks - before.totalClocks).toBeCloseTo(4000 * after.clocksPerInstruction.wide, 6);
   });
 
   /** 4 warps per CTA, 200 instructions per warp in the mean; `few` of a CTA's by one lane. */
@@ -256,7 +256,7 @@ describe('latency', () => {
 
   it('covers arithmetic by two chains and shared loads by eight', () => {
     // fp32: 4 ÷ 2; shared load: 30 ÷ 8.
-    expect(walk(0, 200).clocksPerInstruction).toBeCloseTo((2 + 3.75) / 2, 6);
+    expect(walk(0, 200).clocksPerInstruction.wide).toBeCloseTo((2 + 3.75) / 2, 6);
   });
 
   it('covers four 2-byte global loads, two 4-byte ones, one of 8 bytes or more', () => {
@@ -270,7 +270,7 @@ describe('latency', () => {
           globalLoadBytes: 58 * 4 * 100 * 32 * bytesPerLane,
         }),
         l4,
-      ).latency.clocksPerInstruction;
+      ).latency.clocksPerInstruction.wide;
     // Nothing is counted as distinct: every load is a re-read that hits L1, 43 clocks.
     expect(loads(2)).toBeCloseTo(43 / 4, 6);
     expect(loads(4)).toBeCloseTo(43 / 2, 6);
@@ -286,12 +286,12 @@ describe('latency', () => {
       globalLoadSectors: 58 * 4 * 100 * 32,
       globalLoadBytes: 58 * 4 * 100 * 64,
     });
-    expect(modelLaunch(scattered, l4).latency.clocksPerInstruction).toBeCloseTo(31 * 3.5, 6);
+    expect(modelLaunch(scattered, l4).latency.clocksPerInstruction.wide).toBeCloseTo(31 * 3.5, 6);
   });
 
   it('lets fp64 wait for the two units of an Ada SM: 64 clocks, two chains', () => {
     const launch = makeLaunch({ ctaCount: 58, classes: { fp64: 58 * 4 * 100 } });
-    expect(modelLaunch(launch, l4).latency.clocksPerInstruction).toBeCloseTo(32, 6);
+    expect(modelLaunch(launch, l4).latency.clocksPerInstruction.wide).toBeCloseTo(32, 6);
   });
 
   it('says in words whether latency or throughput sets the time of a CTA', () => {
@@ -313,7 +313,7 @@ describe('latency', () => {
     const loads = { 'shared-load': 58 * 4 * 100, barrier: 58 * 4 * 10 };
     const launch = makeLaunch({ ctaCount: 58, classes: loads });
     // (100 × 30 ÷ 8 + 10 × (25 + 30)) ÷ 110.
-    expect(modelLaunch(launch, l4).latency.clocksPerInstruction).toBeCloseTo((375 + 550) / 110, 6);
+    expect(modelLaunch(launch, l4).latency.clocksPerInstruction.wide).toBeCloseTo((375 + 550) / 110, 6);
     // One global load (L1, 43 clocks) to ten barriers: a tenth of it drains at each.
     const few = makeLaunch({
       ctaCount: 58,
@@ -322,7 +322,7 @@ describe('latency', () => {
       globalLoadSectors: 58 * 4 * 4,
       globalLoadBytes: 58 * 4 * 128,
     });
-    expect(modelLaunch(few, l4).latency.clocksPerInstruction).toBeCloseTo((43 / 2 + 10 * (25 + 4.3)) / 11, 6);
+    expect(modelLaunch(few, l4).latency.clocksPerInstruction.wide).toBeCloseTo((43 / 2 + 10 * (25 + 4.3)) / 11, 6);
   });
 });
 
@@ -362,20 +362,31 @@ describe('combining resources', () => {
   const bound = (resource: string, time: number) => ({ resource, ns: time, arithmetic: '' });
 
   it('is the slowest alone when the others are small', () => {
-    expect(combineBounds([bound('fp32', 100), bound('dram', 1)])).toBeCloseTo(100, 3);
+    expect(combineBounds([bound('fp32', 100), bound('dram', 1)], 1e9)).toBeCloseTo(100, 3);
   });
 
   it('lies between the slowest and the sum', () => {
-    const both = combineBounds([bound('fp32', 100), bound('dram', 100)]);
-    expect(both).toBeCloseTo(100 * 2 ** 0.25, 6);
+    const both = [bound('fp32', 100), bound('dram', 100)];
+    expect(combineBounds(both, 1e9)).toBeCloseTo(100 * 2 ** (1 / 3), 6);
+    expect(combineBounds([bound('fp32', 100), bound('lsu', 100)], 2)).toBeCloseTo(100 * 2 ** 0.4, 6);
+  });
+
+  it('overlaps SMs and chip less where all CTAs are resident at once: first all load, then all compute', () => {
+    const both = [bound('fp32', 100), bound('dram', 100)];
+    expect(combineBounds(both, 1)).toBeCloseTo(100 * 2 ** (1 / 1.2), 6);
+  });
+
+  it('adds atomics, with which kernels end, and the starts of CTAs', () => {
+    const work = [bound('fp32', 100), bound('atomics', 50), bound('starts', 7)];
+    expect(combineBounds(work, 2)).toBeCloseTo(157, 6);
   });
 
   it('adds shared memory and L1, which take turns on one data pipe', () => {
-    expect(combineBounds([bound('shared', 100), bound('l1', 50)])).toBe(150);
+    expect(combineBounds([bound('shared', 100), bound('l1', 50)], 1)).toBe(150);
   });
 
   it('counts one pipe of a group: issue slots contain fp32 instructions', () => {
-    expect(combineBounds([bound('issue', 100), bound('fp32', 90)])).toBe(100);
+    expect(combineBounds([bound('issue', 100), bound('fp32', 90)], 1)).toBe(100);
   });
 });
 
