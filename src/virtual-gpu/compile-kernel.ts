@@ -4,7 +4,7 @@ import { synchronisationOf } from '../ptx/instructions/properties.ts';
 import { issueTimes } from '../ptx/issue-times.ts';
 import { registersAtStart } from '../ptx/registers.ts';
 import { bitsOfPtxType } from '../ptx/types.ts';
-import { pollsOf } from '../ptx/waits.ts';
+import { pollsOf, spinsOf } from '../ptx/waits.ts';
 import { type Analysis, analysisOf } from './analyse-function.ts';
 import { BlockEmitter } from './codegen/block-emitter.ts';
 import { type JitBlock, readsClock } from './codegen/control/blocks.ts';
@@ -80,6 +80,7 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
     counting: options.counting,
     symbols: symbols.addresses,
     polls: pollsOf(fn),
+    spins: spinsOf(fn),
     origins: new OriginTracer(fn, new Set(options.globals.keys())),
     tableStart: end,
     decisions,
@@ -201,7 +202,7 @@ function emitBlocks(kernel: KernelContext, weights: number, tables: CountTables 
   });
   const keepsClock = blocks.some((block) => block.instructions.some(readsClock));
   const mayYield = blocks.some(({ instructions }) =>
-    instructions.some((i) => synchronisationOf(i) === 'object' || kernel.polls.has(i)),
+    instructions.some((i) => synchronisationOf(i) === 'object' || kernel.polls.has(i) || kernel.spins.has(i)),
   );
   const run = defineRun(module, { blockCount: blocks.length, weights, tables, keepsClock, mayYield });
   module.setTable([...converged, ...masked]);

@@ -88,3 +88,9 @@ export const SECTORS_PER_LINE = 4;
  * kernels with thousands of small CTAs in docs/results/h200-times.json.
  */
 export const CTA_START_CLOCKS = 45;
+
+/**
+ * Clocks from a branch to the instruction after it, for a warp alone. Set on half of the kernels in docs/results/h200-times.json; more
+ * would fit them a little better still.
+ */
+export const BRANCH_CLOCKS = 16;

@@ -74,7 +74,8 @@ function neighbourHitRatio(launch: LaunchCounters, residentWarps: number, cacheB
 
 /**
  * Share of load sectors that hit L1. What the CTAs of an SM read together is known of a virtual GPU, and follows from
- * sectors and capacities otherwise.
+ * sectors and capacities otherwise. CTAs read again soon what they share, so hits fall with the root of the part that L1
+ * holds (the rule of thumb for caches: Hartstein et al., On the nature of cache miss behavior, 2006).
  */
 function l1Hits(launch: LaunchCounters, schedule: Schedule, spec: DeviceSpec): number {
   const cacheBytes = l1Bytes(launch, schedule.residentCtas, spec);
@@ -83,7 +84,8 @@ function l1Hits(launch: LaunchCounters, schedule: Schedule, spec: DeviceSpec): n
   if (sampledCache?.sectorsReadBySms !== undefined) {
     const read = Math.min(sectors, Math.max(sampledCache.sectorsReadBySms, launch.distinctSectorsRead));
     const turns = Math.max(1, schedule.activeSms) * Math.max(1, schedule.rounds);
-    return (1 - read / sectors) * Math.min(1, cacheBytes / Math.max(1, (read * SECTOR_BYTES) / turns));
+    const heldShare = Math.min(1, cacheBytes / Math.max(1, (read * SECTOR_BYTES) / turns));
+    return (1 - read / sectors) * Math.sqrt(heldShare);
   }
   const loadBytes = sectors * SECTOR_BYTES;
   const neighbourHits = neighbourHitRatio(launch, schedule.residentCtas * schedule.warpsPerCta, cacheBytes);

@@ -38,3 +38,9 @@ export const inHalves: ExpansionOf = (instruction) =>
 /** Three products of 32 bits. */
 export const multiplied: ExpansionOf = (instruction) =>
   isWide(instruction) ? { instructions: 3, extraClocks: 8 } : undefined;
+
+/**
+ * The driver's vprintf writes to a queue in the host's memory: 24.6 µs for one line on an H200 of 1.98 GHz (`prints` in
+ * docs/results/h200-times.json), in which its warp does nothing else.
+ */
+export const printed: ExpansionOf = () => ({ instructions: 48_700, extraClocks: 0 });

@@ -2,7 +2,7 @@ import type { InstructionClass } from '../../core/vocabulary.ts';
 import type { PtxInstruction } from '../ast.ts';
 import { DRIVER_OPCODES } from '../driver-functions.ts';
 import { byType, divide, loadBySpace, logic, specialUnlessF64, storeBySpace, wgmma, wmma } from './classes.ts';
-import { divided, inHalves, multiplied, rooted, scaled } from './expansions.ts';
+import { divided, inHalves, multiplied, printed, rooted, scaled } from './expansions.ts';
 import type {
   Control,
   InstructionRow,
@@ -315,7 +315,11 @@ const ROWS: Readonly<Record<string, InstructionRow>> = {
   pmevent: requests('warp', anything),
 
   // What calls of the driver's functions become: format and arguments; condition, file, line, function, bytes of a character.
-  [DRIVER_OPCODES.print]: { ...requests('warp', word, ...Array<Place>(2).fill(anything)), result: 'operands' },
+  [DRIVER_OPCODES.print]: {
+    ...requests('warp', word, ...Array<Place>(2).fill(anything)),
+    result: 'operands',
+    expansion: printed,
+  },
   [DRIVER_OPCODES.failAssertion]: requests('warp', ...Array<Place>(5).fill(anything)),
 };
 

@@ -18,6 +18,7 @@ const LATENCY: Readonly<Partial<Record<InstructionClass, number>>> = {
   special: 23,
   fp64: 16,
   vote: 12,
+  control: 16,
   conversion: 10,
   predicate: 5,
   integer: 5,
@@ -45,8 +46,8 @@ interface Result {
 /** A warp that issues instructions in order, each when its operands are there. */
 class Warp {
   readonly #results = new Map<number, Result>();
-  /** Where the last barrier opens. */
-  #barrier: Result | undefined;
+  /** When the instructions after the last barrier or branch can be issued. */
+  #next: Result | undefined;
   #clock = 0;
   #issued = 0;
   #waits = new Map<InstructionClass, number>();
@@ -72,11 +73,12 @@ class Warp {
     this.#issued += instructions;
     for (const place of step.writes) this.#results.set(place, { at: ready, by: name });
     if (name === 'barrier' || synchronisationOf(step.instruction) === 'cta')
-      this.#barrier = { at: this.#clock + latencyOf('barrier'), by: 'barrier' };
+      this.#next = { at: this.#clock + latencyOf('barrier'), by: 'barrier' };
+    else if (name === 'control') this.#next = { at: this.#clock + latencyOf('control'), by: 'control' };
   }
 
   #waitFor(places: Iterable<number>): void {
-    let last = this.#barrier;
+    let last = this.#next;
     for (const place of places) {
       const result = this.#results.get(place);
       if (result && result.at > (last?.at ?? this.#clock)) last = result;
