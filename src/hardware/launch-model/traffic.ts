@@ -130,7 +130,7 @@ export function estimateTraffic(launch: LaunchCounters, schedule: Schedule, spec
   const distinctWritten = Math.min(launch.distinctSectorsWritten * SECTOR_BYTES, storeBytes);
   const dramWriteBytes = launch.sampledCache?.dramWriteBytes ?? distinctWritten;
   const l2HitRatio = l2LoadBytes > 0 ? 1 - dramReadBytes / l2LoadBytes : 0;
-  const dramShare = launch.sampledCache ? Math.min(1, dramReadBytes / Math.max(1, distinctRead)) : 1 - l2HitRatio;
+  const dramShare = Math.min(1, dramReadBytes / Math.max(1, launch.sampledCache ? distinctRead : l2LoadBytes));
   const latency = spec.latencyClocks;
   const l2Latency = (1 - dramShare) * latency.l2.value + dramShare * latency.dram.value;
   return {

@@ -143,6 +143,59 @@ describe('memory traffic', () => {
     expect(boundOf(atomics(10), 'atomics').arithmetic).toContain('1000 requests on at most 10 sectors × 11.1 clocks');
   });
 
+  it('makes counted atomics take turns: 3.47 clocks each, and 1.4 more for another sector; lines side by side', () => {
+    const atomics = (globalAtomicTurns: number, globalAtomicSectors: number, distinctSectorsWritten: number) =>
+      boundOf(
+        makeLaunch({
+          ...{ ctaCount: 58, classes: { atomic: 1000 }, globalAtomicRequests: 1000, globalAtomicTurns },
+          ...{ globalAtomicSectors, distinctSectorsWritten },
+        }),
+        'atomics',
+      );
+    // One lane of each request on one address; then 32.
+    expect(atomics(1000, 1000, 1).ns).toBeCloseTo(ns(3470), 6);
+    expect(atomics(32_000, 1000, 1).ns).toBeCloseTo(ns(111_040), 6);
+    // 32 neighbours: four sectors of one of two lines.
+    expect(atomics(4000, 4000, 8).ns).toBeCloseTo(ns((4000 * 3.47 + 3000 * 1.4) / 2), 6);
+    expect(atomics(4000, 4000, 8).arithmetic).toContain(
+      '(4000 turns × 3.47 + 3000 other sectors × 1.4 clocks) ÷ 2 lines',
+    );
+    expect(atomics(1000, 1000, 1e6).ns).toBeCloseTo(ns(260), 6);
+  });
+
+  it('gives each stored line one turn of L2, be it whole or a single sector', () => {
+    const stores = (sectorsPerRequest: number, bytesPerRequest: number) =>
+      modelLaunch(
+        makeLaunch({
+          ...{ ctaCount: 58, classes: { 'global-store': 1000 }, globalStoreRequests: 1000 },
+          globalStoreSectors: 1000 * sectorsPerRequest,
+          globalStoreBytes: 1000 * bytesPerRequest,
+        }),
+        l4,
+      ).traffic.l2Bytes;
+    expect(stores(4, 128)).toBe(1000 * 128);
+    expect(stores(32, 128)).toBe(1000 * 32 * 128);
+  });
+
+  it('takes L1 hits from what the CTAs of an SM read together, and DRAM latency from what no SM has read', () => {
+    const sampledCache = { sampledRatio: 1, sampledLines: 100, start: 'cold', dramWriteBytes: 0 } as const;
+    const loads = (sectorsReadBySms: number, dramReadBytes: number) =>
+      modelLaunch(
+        makeLaunch({
+          ...{ ctaCount: 58, classes: { 'global-load': 1000 }, globalLoadRequests: 1000, globalLoadSectors: 4000 },
+          ...{ globalLoadBytes: 128_000, distinctSectorsRead: 500 },
+          sampledCache: { ...sampledCache, sectorsReadBySms, dramReadBytes },
+        }),
+        l4,
+      ).traffic;
+    const { l1, l2, dram } = l4.latencyClocks;
+    expect(loads(1000, 0)).toMatchObject({ l1HitRatio: 0.75, dramShare: 0, l2Bytes: 32_000 });
+    expect(loads(4000, 0).globalLoadLatencyClocks).toBe(l2.value);
+    // Each sector comes from DRAM once, and eight SMs wait for it.
+    expect(loads(4000, 500 * 32)).toMatchObject({ l1HitRatio: 0, dramShare: 1, globalLoadLatencyClocks: dram.value });
+    expect(loads(1000, 500 * 32).globalLoadLatencyClocks).toBeCloseTo(0.75 * l1.value + 0.25 * dram.value, 6);
+  });
+
   it('finds less L1 where the resident CTAs claim shared memory', () => {
     const resources = (dynamicSharedBytes: number) => ({
       ...makeLaunch({ classes: {} }).resources,
@@ -292,6 +345,48 @@ describe('latency', () => {
   it('lets fp64 wait for the two units of an Ada SM: 64 clocks, two chains', () => {
     const launch = makeLaunch({ ctaCount: 58, classes: { fp64: 58 * 4 * 100 } });
     expect(modelLaunch(launch, l4).latency.clocksPerInstruction.wide).toBeCloseTo(32, 6);
+  });
+
+  it('is what the schedule issues and waits for, where it is known', () => {
+    const schedule = {
+      wide: { issued: 58 * 4 * 100, waits: { 'shared-load': 58 * 4 * 10, shuffle: 58 * 4 * 5 } },
+      narrow: { issued: 0, waits: {} },
+    };
+    const launch = makeLaunch({
+      ...{ ctaCount: 58, classes: { fp32: 58 * 4 * 150, 'shared-load': 58 * 4 * 50 }, warpTime: schedule },
+      ...{ sharedLoadRequests: 58 * 4 * 50, sharedLoadWavefronts: 58 * 4 * 50 },
+    });
+    const { shared, shuffle } = l4.latencyClocks;
+    const clocks = 100 + 10 * shared.value + 5 * shuffle.value;
+    const { latency, bounds } = modelLaunch(launch, l4);
+    expect(latency.clocksPerInstruction.wide).toBeCloseTo(clocks / 200, 9);
+    expect(latency.totalClocks).toBeCloseTo(clocks, 6);
+    expect(bounds.find(({ resource }) => resource === 'issue')!.ns).toBeCloseTo(ns(100), 6);
+  });
+
+  it('prices the walk of few lanes by what they wait for', () => {
+    const activeLaneHistogram = new Array<number>(33).fill(0);
+    activeLaneHistogram[1] = 58 * 100;
+    activeLaneHistogram[32] = 58 * 4 * 100;
+    const launch = makeLaunch({
+      ...{ ctaCount: 58, classes: { fp32: 58 * 500 }, activeLaneHistogram, criticalPathInstructions: 200 },
+      warpTime: {
+        wide: { issued: 58 * 4 * 100, waits: {} },
+        narrow: { issued: 58 * 100, waits: { 'shared-load': 58 * 100 } },
+      },
+    });
+    const { latency } = modelLaunch(launch, l4);
+    expect(latency.path).toEqual({ balanced: 100, serial: 100 });
+    expect(latency.serialClocks).toBeCloseTo(100 * (1 + l4.latencyClocks.shared.value), 6);
+  });
+
+  it('is at least the way of a warp’s requests, one line after the other', () => {
+    const launch = makeLaunch({
+      ...{ ctaCount: 58, block: [32, 1, 1], classes: { 'global-load': 58 * 100 }, globalLoadRequests: 58 * 100 },
+      ...{ globalLoadSectors: 58 * 3200, globalLoadBytes: 58 * 12_800 },
+      warpTime: { wide: { issued: 58 * 100, waits: {} }, narrow: { issued: 0, waits: {} } },
+    });
+    expect(modelLaunch(launch, l4).latency.arithmetic).toContain('its memory requests, 10850 clocks');
   });
 
   it('says in words whether latency or throughput sets the time of a CTA', () => {
