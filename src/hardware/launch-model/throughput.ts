@@ -80,8 +80,11 @@ function smResources(launch: LaunchCounters, traffic: Traffic, schedule: Schedul
   ];
 }
 
+/** Of the norm of a line's turns and its queue: the queue matters where turns are few. */
+const QUEUE_EXPONENT = 3;
+
 /** Clocks of all global atomics: what the lines' turns take, and at least what spread ones take. */
-function atomicsDemand(launch: LaunchCounters, traffic: Traffic, spec: DeviceSpec): Demand {
+function atomicsDemand(launch: LaunchCounters): Demand {
   const { globalAtomicRequests: requests, globalAtomicTurns: turns, globalAtomicSectors: sectors } = launch;
   const scattered = requests * ATOMIC_CLOCKS.spread;
   const lines = Math.max(1, launch.distinctSectorsWritten / SECTORS_PER_LINE);
@@ -100,17 +103,18 @@ function atomicsDemand(launch: LaunchCounters, traffic: Traffic, spec: DeviceSpe
     };
   }
   const others = Math.max(0, (sectors ?? 0) - requests);
-  const fetch = requests > 0 ? traffic.dramShare * spec.latencyClocks.dram.value : 0;
-  const inTurn = (turns * ATOMIC_CLOCKS.turn + others * ATOMIC_CLOCKS.anotherSector) / lines;
+  const { turn, anotherSector, queued, mostQueued } = ATOMIC_CLOCKS;
+  const inTurn = (turns * turn + others * anotherSector) / lines;
+  const waiting = Math.min((requests / lines) * queued, mostQueued);
+  const contended = (inTurn ** QUEUE_EXPONENT + waiting ** QUEUE_EXPONENT) ** (1 / QUEUE_EXPONENT);
   return {
     resource: 'atomics',
     scope: 'chip',
-    clocks: Math.max(inTurn, scattered) + fetch,
+    clocks: Math.max(contended, scattered),
     arithmetic:
-      `(${figure(turns)} turns × ${ATOMIC_CLOCKS.turn} + ${figure(others)} other sectors × ${ATOMIC_CLOCKS.anotherSector}` +
-      ` clocks) ÷ ${figure(lines)} lines` +
-      (inTurn < scattered ? `, at least ${figure(scattered)} clocks for ${figure(requests)} requests` : '') +
-      (fetch > 0 ? ` + ${figure(fetch)} clocks for the first` : ''),
+      `(${figure(turns)} turns × ${turn} + ${figure(others)} other sectors × ${anotherSector} clocks) ÷ ${figure(lines)} lines` +
+      `, beside a queue of ${figure(waiting)} clocks` +
+      (contended < scattered ? `; at least ${figure(scattered)} clocks for ${figure(requests)} requests` : ''),
   };
 }
 
@@ -118,7 +122,7 @@ function chipDemands(launch: LaunchCounters, traffic: Traffic, spec: DeviceSpec)
   const clockHz = spec.sustainedClockHz.value;
   const dramRate = spec.dramBytesPerSecond.value * spec.dramAttainableRatio.value;
   return [
-    atomicsDemand(launch, traffic, spec),
+    atomicsDemand(launch),
     {
       resource: 'l2',
       scope: 'chip',

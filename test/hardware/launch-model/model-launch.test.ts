@@ -143,24 +143,31 @@ describe('memory traffic', () => {
     expect(boundOf(atomics(10), 'atomics').arithmetic).toContain('1000 requests on at most 10 sectors × 11.1 clocks');
   });
 
+  /** 58 CTAs; whatever is not given is one request of one lane for each. */
+  const atomicsNs = (given: Parameters<typeof makeLaunch>[0]) =>
+    boundOf(makeLaunch({ ctaCount: 58, ...given }), 'atomics');
+  const onOneLine = (requests: number, turns: number, sectors: number, lines = 1) =>
+    atomicsNs({
+      ...{ classes: { atomic: requests }, globalAtomicRequests: requests, globalAtomicTurns: turns },
+      ...{ globalAtomicSectors: sectors, distinctSectorsWritten: 4 * lines },
+    });
+
   it('makes counted atomics take turns: 3.47 clocks each, and 1.4 more for another sector; lines side by side', () => {
-    const atomics = (globalAtomicTurns: number, globalAtomicSectors: number, distinctSectorsWritten: number) =>
-      boundOf(
-        makeLaunch({
-          ...{ ctaCount: 58, classes: { atomic: 1000 }, globalAtomicRequests: 1000, globalAtomicTurns },
-          ...{ globalAtomicSectors, distinctSectorsWritten },
-        }),
-        'atomics',
-      );
-    // One lane of each request on one address; then 32.
-    expect(atomics(1000, 1000, 1).ns).toBeCloseTo(ns(3470), 6);
-    expect(atomics(32_000, 1000, 1).ns).toBeCloseTo(ns(111_040), 6);
+    // So many turns that the queue adds nothing.
+    expect(onOneLine(1e6, 1e6, 1e6).ns / ns(3.47e6)).toBeCloseTo(1, 6);
+    expect(onOneLine(1e6, 32e6, 1e6).ns / ns(3.47 * 32e6)).toBeCloseTo(1, 6);
     // 32 neighbours: four sectors of one of two lines.
-    expect(atomics(4000, 4000, 8).ns).toBeCloseTo(ns((4000 * 3.47 + 3000 * 1.4) / 2), 6);
-    expect(atomics(4000, 4000, 8).arithmetic).toContain(
-      '(4000 turns × 3.47 + 3000 other sectors × 1.4 clocks) ÷ 2 lines',
-    );
-    expect(atomics(1000, 1000, 1e6).ns).toBeCloseTo(ns(260), 6);
+    const neighbours = onOneLine(1e6, 4e6, 4e6, 2);
+    expect(neighbours.ns / ns((4e6 * 3.47 + 3e6 * 1.4) / 2)).toBeCloseTo(1, 6);
+    expect(neighbours.arithmetic).toContain('4000000 turns × 3.47 + 3000000 other sectors × 1.4 clocks) ÷ 2 lines');
+    expect(onOneLine(1000, 1000, 1000, 1e6).ns).toBeCloseTo(ns(260), 6);
+  });
+
+  it('lets few atomics wait for each other, up to 5500 clocks', () => {
+    expect(onOneLine(10, 10, 10).ns).toBeCloseTo(ns((34.7 ** 3 + 450 ** 3) ** (1 / 3)), 6);
+    expect(onOneLine(1000, 1000, 1000).ns).toBeCloseTo(ns((3470 ** 3 + 5500 ** 3) ** (1 / 3)), 6);
+    // Requests to ten lines queue for each of them.
+    expect(onOneLine(100, 100, 100, 10).ns).toBeCloseTo(onOneLine(10, 10, 10).ns, 6);
   });
 
   it('gives each stored line one turn of L2, be it whole or a single sector', () => {
