@@ -1,4 +1,4 @@
-import { workerData } from 'node:worker_threads';
+import { parentPort } from 'node:worker_threads';
 import { type StreamKeys, streamOf } from '../stats/random.ts';
 
 /** One thread's share of a long array. */
@@ -14,8 +14,10 @@ export interface FillTask {
   readonly finished: SharedArrayBuffer;
 }
 
-const { target, from, to, keys, mean, standardDeviation, finished } = workerData as FillTask;
 const bytes = Float64Array.BYTES_PER_ELEMENT;
-streamOf(keys).fillNormal(new Float64Array(target, from * bytes, to - from), mean, standardDeviation, from);
-Atomics.add(new Int32Array(finished), 0, 1);
-Atomics.notify(new Int32Array(finished), 0);
+
+parentPort?.on('message', ({ target, from, to, keys, mean, standardDeviation, finished }: FillTask) => {
+  streamOf(keys).fillNormal(new Float64Array(target, from * bytes, to - from), mean, standardDeviation, from);
+  Atomics.add(new Int32Array(finished), 0, 1);
+  Atomics.notify(new Int32Array(finished), 0);
+});

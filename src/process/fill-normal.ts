@@ -4,14 +4,18 @@ import type { RandomStream } from '../stats/random.ts';
 import { entryFile } from './entry-file.ts';
 import type { FillTask } from './fill-normal-thread.ts';
 
-/** Elements from which threads pay: starting them takes 50 ms, drawing so many takes 200. */
-const LEAST_SHARED = 2 ** 22;
+/** Elements from which threads pay, if they have to be started (50 ms) and if they wait for work (0.1 ms). */
+const LEAST_FOR_NEW_THREADS = 2 ** 22;
+const LEAST_FOR_WAITING_THREADS = 2 ** 18;
 /** Memory bandwidth is the limit beyond. */
 const MOST_THREADS = 16;
 /** Longest wait for threads; each draws 30 million values a second. */
 const PATIENCE_MS = 60_000;
 
 const THREAD_URL = entryFile(new URL('./fill-normal-thread.ts', import.meta.url));
+
+/** Threads that wait for work. They never keep the process alive. */
+const team: Worker[] = [];
 
 /**
  * `count` values `mean + standardDeviation · normal(i)` of a stream. Long arrays are drawn by several threads, while this one
@@ -29,7 +33,8 @@ export function fillNormal(
     stream.fillNormal(values, mean, standardDeviation);
     return values;
   };
-  if (count < LEAST_SHARED || threads < 2) return drawHere();
+  const least = team.length < threads ? LEAST_FOR_NEW_THREADS : LEAST_FOR_WAITING_THREADS;
+  if (count < least || threads < 2) return drawHere();
   return drawInThreads(stream, count, mean, standardDeviation, threads) ?? drawHere();
 }
 
@@ -44,19 +49,30 @@ function drawInThreads(
   const target = new SharedArrayBuffer(count * Float64Array.BYTES_PER_ELEMENT);
   const finished = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
   const share = 2 * Math.ceil(count / threads / 2);
-  const workers: Worker[] = [];
-  try {
-    for (let from = 0; from < count; from += share) {
-      const to = Math.min(count, from + share);
-      const task: FillTask = { target, from, to, keys, mean, standardDeviation, finished };
-      const worker = new Worker(THREAD_URL, { workerData: task });
-      worker.on('error', () => {}); // The wait below notices.
-      workers.push(worker);
-    }
-    return allFinish(new Int32Array(finished), workers.length) ? new Float64Array(target) : undefined;
-  } finally {
-    for (const worker of workers) void worker.terminate();
+  let asked = 0;
+  for (let from = 0; from < count; from += share) {
+    const to = Math.min(count, from + share);
+    const task: FillTask = { target, from, to, keys, mean, standardDeviation, finished };
+    threadOf(asked++).postMessage(task);
   }
+  if (allFinish(new Int32Array(finished), asked)) return new Float64Array(target);
+  for (const thread of team.splice(0)) void thread.terminate();
+  return undefined;
+}
+
+function threadOf(index: number): Worker {
+  const waiting = team[index];
+  if (waiting) return waiting;
+  const thread = new Worker(THREAD_URL);
+  thread.unref();
+  const leave = () => {
+    const at = team.indexOf(thread);
+    if (at >= 0) team.splice(at, 1);
+  };
+  thread.on('error', leave); // The wait for it notices.
+  thread.on('exit', leave);
+  team.push(thread);
+  return thread;
 }
 
 function allFinish(finished: Int32Array, count: number): boolean {

@@ -462,8 +462,8 @@ function extremeChecks(
   });
 }
 
-/** Multiprocessors of GPUs: a part of one, up to more than any has. */
-const MULTIPROCESSORS = { least: 1, most: 192 } as const;
+/** Multiprocessors of GPUs: a part of one, up to more than any has; more than an H200 has in every second shape. */
+const MULTIPROCESSORS = { least: 1, many: 133, most: 192 } as const;
 
 /**
  * A kernel whose launches depend on the number of multiprocessors is to be right on other GPUs, too: a number by lot. All CTAs of a
@@ -471,9 +471,11 @@ const MULTIPROCESSORS = { least: 1, most: 192 } as const;
  */
 function otherGpu({ kernel, isEmulated, smCount, seed }: ChecksRequest, index: number): number | undefined {
   if (!isEmulated || !JSON.stringify(kernel.steps).includes('device.smCount')) return undefined;
-  const { least } = MULTIPROCESSORS;
+  const least = index % 2 === 0 ? MULTIPROCESSORS.many : MULTIPROCESSORS.least;
   const isCooperative = launchesOf(kernel.steps).some(({ cooperative }) => cooperative);
-  const most = isCooperative ? Math.min(smCount ?? least, MULTIPROCESSORS.most) : MULTIPROCESSORS.most;
+  if (isCooperative)
+    return 1 + (createStream(seed, 'multiprocessors').bits(index) % Math.min(smCount ?? 1, MULTIPROCESSORS.most));
+  const { most } = MULTIPROCESSORS;
   return least + (createStream(seed, 'multiprocessors').bits(index) % (most - least + 1));
 }
 

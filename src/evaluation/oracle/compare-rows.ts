@@ -1,3 +1,4 @@
+import { sizeOfDType } from '../../core/dtype.ts';
 import type { PlannedBuffer } from '../../core/launch-plan.ts';
 import { decode } from '../../core/rounding.ts';
 import { multiIndexOf } from '../launches/layout.ts';
@@ -13,12 +14,13 @@ export const compareRows = (
   new Map(
     outputs.map((buffer) => {
       const { name, dtype, shape } = buffer;
-      const values = decode(got.get(name)!, dtype);
+      const bytes = got.get(name)!;
       const chosen = rows?.[name];
-      if (!chosen) return [name, compareOutput(buffer, expectations.get(name)!, values)];
+      if (!chosen) return [name, compareOutput(buffer, expectations.get(name)!, decode(bytes, dtype))];
       const length = shape.at(-1) ?? 1;
       const cut = { name, shape: [chosen.length, length] };
-      const verdict = compareOutput(cut, expectations.get(name)!, gatherRows(values, chosen, length));
+      const values = decode(gatherRows(bytes, chosen, length * sizeOfDType(dtype)), dtype);
+      const verdict = compareOutput(cut, expectations.get(name)!, values);
       return [name, inPlace(verdict, buffer, chosen)];
     }),
   );

@@ -1,5 +1,5 @@
 import { evaluateExpression } from '../../core/expressions/evaluate.ts';
-import { defaultOf } from '../../core/plan/dimensions.ts';
+import { completeDimensions, defaultOf } from '../../core/plan/dimensions.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import type { DimensionDeclaration, Dimensions, ProblemFile } from '../../core/problem.ts';
 import { createStream, shuffle } from '../../stats/random.ts';
@@ -84,7 +84,7 @@ const EDGE = { ratio: 0.75, tiles: [16, 32, 64, 128, 256, 512, 1024] } as const;
 const ODD_MULTIPLE_RATIO = 0.5;
 
 /**
- * A large size is one above 65,536, sometimes above 2²⁰, and above all others: just above in a quarter of the draws, of any
+ * A large size is one above 65,536 and all others, above those of all workloads where that is cheap, sometimes above 2²⁰: just above in a quarter of the draws, of any
  * order of magnitude up to the cost in the rest. If that is too dear: above a smaller power of two, but more than
  * `leastFactor` times all others.
  */
@@ -210,6 +210,10 @@ export function largestShapes(draw: Pick<ShapeDraw, 'problem' | 'takes' | 'timed
     return [];
   });
 }
+
+/** The largest size of a dimension in the problem's workloads. */
+const largestWorkload = (problem: ProblemFile, name: string): number =>
+  Math.max(...problem.workloads.map(({ dimensions }) => completeDimensions(problem.dimensions, dimensions)[name]!));
 
 const sameShape = (a: Dimensions, b: Dimensions): boolean => Object.keys(a).every((name) => a[name] === b[name]);
 
@@ -421,7 +425,12 @@ class ShapeSampler {
   ): Dimensions | undefined {
     const { problem, takes } = this.#draw;
     const { maximum = Number.MAX_SAFE_INTEGER } = problem.dimensions[name]!;
-    const levels = [...(isFar ? [Math.max(LARGE.farAbove, known)] : []), Math.max(LARGE.above, known)];
+    const wanted = largestWorkload(problem, name);
+    const levels = [
+      ...(wanted > Math.max(LARGE.above, known) ? [wanted] : []),
+      ...(isFar ? [Math.max(LARGE.farAbove, known)] : []),
+      Math.max(LARGE.above, known),
+    ];
     for (let level = LARGE.above / 2; level > LARGE.leastFactor * known; level /= 2) levels.push(level);
     if (LARGE.leastFactor * known < LARGE.above) levels.push(LARGE.leastFactor * known);
     for (const level of levels) {

@@ -1,13 +1,18 @@
 import { isFloating } from '../../core/dtype.ts';
 import { evaluateExpression } from '../../core/expressions/evaluate.ts';
+import { completeDimensions } from '../../core/plan/dimensions.ts';
 import type { Dimensions, Generator, ProblemFile } from '../../core/problem.ts';
 import { followsLongSums, summedOver } from './large-shapes.ts';
 import { comparisonOf } from './reference-runs.ts';
 
 export const NORMAL: Generator = { kind: 'normal' };
 
-/** Sums of so many terms are judged although they are longer than all others, and no longer ones of an unknown length. */
+/**
+ * Sums of so many terms are judged although they are longer than all others, and no longer ones of an unknown length. Where units in the last
+ * place are counted, longer ones up to so many times as long as a workload of the problem, whose author wants those judged.
+ */
 const LONG_SUM = 2 ** 17;
+const BEYOND_WORKLOADS = 2.5;
 
 /**
  * Whether a tolerance holds for honest kernels where sums get longer than in the other shapes. Beside a large dimension the
@@ -19,7 +24,13 @@ export function canJudgeSums(problem: ProblemFile, shape: Dimensions, others: re
   const longest = Math.max(...others.map((other) => longestSum(problem, other)));
   if (longestSum(problem, shape) > longest && !isContinuous(problem)) return false;
   if (followsLongSums(problem)) return true;
-  return (namesItsTerms(problem) ? longestSum(problem, shape) : longestReduced(problem, shape)) <= LONG_SUM;
+  const lengthOf = namesItsTerms(problem) ? longestSum : longestReduced;
+  if (comparisonsOf(problem).some(({ kind }) => kind !== 'exact' && kind !== 'ulp'))
+    return lengthOf(problem, shape) <= LONG_SUM;
+  const wanted = problem.workloads.map(({ dimensions }) =>
+    lengthOf(problem, completeDimensions(problem.dimensions, dimensions)),
+  );
+  return lengthOf(problem, shape) <= Math.max(LONG_SUM, BEYOND_WORKLOADS * Math.max(...wanted));
 }
 
 /** The largest dimension that is summed over, as far as the problem says; otherwise the largest of all. */

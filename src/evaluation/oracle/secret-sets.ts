@@ -217,6 +217,11 @@ function freedomOf(problem: ProblemFile): Freedom {
     contrasts: (name) => contrasts(name).rowContrast > 1,
     // Their tolerance grows with the largest term.
     outliers: () => [...comparisonKinds(problem)].every((kind) => kind === 'conditioned'),
+    unscaled: (name) => {
+      const { dtype, scaling, generator = NORMAL } = problem.inputs[name]!;
+      const follows = [...comparisonKinds(problem)].every((kind) => kind === 'conditioned' || kind === 'calibrated');
+      return follows && isFloating(dtype) && scaling === undefined && UNBOUNDED.has(generator.kind);
+    },
     sorts: (name) => contrasts(name).sorts,
     most: (name) => scalingOf(problem, name)?.most ?? 1,
     isExact: isExact(problem),

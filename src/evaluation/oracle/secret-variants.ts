@@ -19,6 +19,7 @@ export const VARIANT_KINDS = [
   'secret:groups',
   'secret:depths',
   'secret:copies',
+  'secret:lopsided',
 ] as const;
 export type VariantKind = (typeof VARIANT_KINDS)[number];
 
@@ -53,6 +54,8 @@ export interface Freedom {
   readonly contrasts: Asked;
   /** Values far larger than all others, beside which these still count. */
   readonly outliers: Asked;
+  /** Values as large as the dtype holds, where the tolerance follows the values and problem.json names no scaling. */
+  readonly unscaled: Asked;
   /** Rows may be sorted. */
   readonly sorts: Asked;
   /** By how much values may grow. */
@@ -79,11 +82,15 @@ export function variantsOf(problem: ProblemFile, freedom: Freedom): string[] {
     'secret:depths': Object.keys(problem.inputs).some((name) => isDeep(name, freedom)) ? DEPTHS.length : 0,
     'secret:groups': Object.keys(problem.inputs).some((name) => repeating(name, freedom)) ? GROUPED.length : 0,
     'secret:copies': Object.keys(problem.inputs).some(isFree) ? COPIED.length : 0,
+    'secret:lopsided': lopsided(problem, freedom).length,
   };
   return VARIANT_KINDS.flatMap((kind) =>
     Array.from({ length: counts[kind] }, (_, index) => variantName({ kind, index })),
   );
 }
+
+/** Whether a set is one for problems only whose results stay as large, as those of products do. */
+export const leavesSizes = (kind: string): boolean => kind === 'secret:lopsided';
 
 /** Of the sets of a problem, those whose mistakes show in long sums only. */
 export const variantsForLongSums = (sets: readonly string[]): string[] =>
@@ -210,14 +217,34 @@ const CHANGES: Readonly<Record<VariantKind, (values: Float64Array, request: Trea
   'secret:groups': groups,
   'secret:depths': depths,
   'secret:copies': copies,
+  'secret:lopsided': makeLopsided,
 };
 
-/** First everywhere, then only where kernels look that take a few elements for all. */
+/** First everywhere, then everywhere but at places that kernels pass over which take some elements for all. */
 function neutral(values: Float64Array, { problem, buffer, index, freedom }: Treated): Float64Array {
   const all = neutralConstants(problem, freedom);
   const constant = all[index % all.length]?.get(buffer.name);
   if (constant === undefined) return values;
-  return index < all.length ? values.fill(constant) : atSampledPlaces(values, buffer, () => constant);
+  return index < all.length ? values.fill(constant) : unlessPassedOver(values, buffer, constant);
+}
+
+/** The part of a row, and the places in it, where no sample is taken: behind the first half, before the end, and in between. */
+const PASSED_OVER = { from: 1 / 2, to: 7 / 8, stride: 4 } as const;
+
+/** One value everywhere, but for such places; so samples of the beginning, of the end and at strides see nothing else. */
+function unlessPassedOver(
+  values: Float64Array,
+  { shape }: Pick<PlannedBuffer, 'shape'>,
+  constant: number,
+): Float64Array {
+  const columns = shape.at(-1) ?? 1;
+  for (let i = 0; i < values.length; i++) {
+    const share = (i % columns) / columns;
+    const isPassedOver =
+      share >= PASSED_OVER.from && share < PASSED_OVER.to && (i % columns) % PASSED_OVER.stride !== 0;
+    if (!isPassedOver) values[i] = constant;
+  }
+  return values;
 }
 
 /** Changes the first elements of every row, those in its middle and at its quarters, and the last ones, in place. */
@@ -448,7 +475,49 @@ function decimals(values: Float64Array, { buffer, stream, strength }: Treated): 
   return values;
 }
 
-const INTEGER_VARIANTS = [largeIntegers, progressions, fewIntegers, decimals] as const;
+/** Bytes, signed ones and 16-bit numbers of one sign, which in sums of a few hundred leave the range of their size. */
+const ONE_SIDED = [
+  [129, 255],
+  [-128, -65],
+  [65, 127],
+  [32_769, 65_535],
+] as const;
+const ONE_SIDED_STRETCH = 2048;
+
+/** In each stretch, whole numbers of one sign from the upper half of what a byte or a 16-bit number holds; in inputs of integers. */
+function oneSided(values: Float64Array, { buffer, stream }: Treated): Float64Array {
+  if (isFloating(buffer.dtype)) return values;
+  const ranges = values.some((value) => value < 0) ? ONE_SIDED : ONE_SIDED.filter(([low]) => low > 0);
+  for (let i = 0; i < values.length; i++) {
+    const [low, high] = ranges[Math.floor(i / ONE_SIDED_STRETCH + stream.bits(0)) % ranges.length]!;
+    values[i] = low + (stream.bits(1 + i) % (high - low + 1));
+  }
+  return values;
+}
+
+const INTEGER_VARIANTS = [largeIntegers, progressions, fewIntegers, decimals, oneSided] as const;
+
+/**
+ * Exponents of two by which one input is larger and the other one smaller, so that products stay as large. Squares and cubes of such values fit fp32: where
+ * results are normalised, they stay as large, too.
+ */
+const LOPSIDED: { readonly [D in DType]?: number } = { f16: 12, bf16: 40, f32: 40, f64: 40 };
+
+/** Two factors. */
+function lopsided(problem: ProblemFile, { isFree, unscaled }: Freedom): string[] {
+  const names = Object.keys(problem.inputs).filter((name) => isFree(name) && unscaled(name));
+  return names.length === 2 ? names : [];
+}
+
+/** One factor is very large, the other one as much smaller. */
+function makeLopsided(values: Float64Array, { problem, buffer, index, strength, freedom }: Treated): Float64Array {
+  const names = lopsided(problem, freedom);
+  const exponent = Math.round(strength * (LOPSIDED[buffer.dtype] ?? 0));
+  if (!names.includes(buffer.name)) return values;
+  const factor = 2 ** (names[index] === buffer.name ? exponent : -exponent);
+  for (let i = 0; i < values.length; i++) values[i]! *= factor;
+  return values;
+}
 
 function masks(values: Float64Array, { problem, buffer, stream, freedom }: Treated): Float64Array {
   const numbers = [...(MASKS[buffer.dtype] ?? []), ...(freedom.isExact ? [-Number.MAX_VALUE] : [])];

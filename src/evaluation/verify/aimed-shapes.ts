@@ -34,7 +34,7 @@ interface Target {
 }
 
 /** Of how many shapes a CPU works out the conditions: some tenths of a second. */
-const MOST_FORESEEN = 400;
+export const MOST_FORESEEN = 400;
 
 const WAYS = ['wasTrue', 'wasFalse'] as const satisfies (keyof Ways)[];
 
@@ -77,29 +77,14 @@ export function aimedShapes(aim: Aim): Dimensions[] {
   return chosen;
 }
 
-/** In how many shapes that the seed chose every function should be launched: one may be a lucky one. */
-const SHAPES_OF_FUNCTION = 3;
-
-/** Shapes in which steps run that run in few drawn shapes, because of their `when`. */
-export function shapesForSteps(
-  aim: Pick<Aim, 'planFor' | 'pool' | 'isFit' | 'drawn' | 'most'> & { readonly functions: readonly string[] },
-): Dimensions[] {
-  const ran = new Map(aim.functions.map((name) => [name, 0]));
-  const launched = (shape: Dimensions): string[] => functionsIn(() => aim.planFor(shape));
-  const count = (names: readonly string[]): void => {
-    for (const name of names) ran.set(name, (ran.get(name) ?? 0) + 1);
-  };
-  for (const shape of aim.drawn) count(launched(shape));
-  const missing = new Set(aim.functions.filter((name) => ran.get(name)! < SHAPES_OF_FUNCTION));
-  const chosen: Dimensions[] = [];
-  for (const shape of missing.size > 0 ? aim.pool().slice(0, MOST_FORESEEN) : []) {
-    if (chosen.length === aim.most) break;
-    const names = launched(shape);
-    if (!names.some((name) => missing.has(name) && ran.get(name)! < SHAPES_OF_FUNCTION) || !aim.isFit(shape)) continue;
-    chosen.push(shape);
-    count(names);
+/** The first of them that fit, so many at most; no more are asked. */
+export function firstOf<T>(all: readonly T[], fits: (one: T) => boolean, most: number): T[] {
+  const found: T[] = [];
+  for (const one of all) {
+    if (found.length === most) break;
+    if (fits(one)) found.push(one);
   }
-  return chosen;
+  return found;
 }
 
 /** Names of the functions that a plan launches; none where the plan has a mistake, which is reported elsewhere. */

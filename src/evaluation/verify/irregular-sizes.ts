@@ -20,7 +20,8 @@ const FURTHER = 1 / 16;
 /**
  * Sizes at which a kernel is not launched as at the sizes beside them, by the expressions of kernel.json. First, the sizes from which a grid stops
  * growing, as with `min(ceilDiv(M, 32), 65535)`: there the code has to do the rest. Second, sizes at which an expression is smaller than at the
- * size before, if there are few, as with `ceilDiv(N, 1024) - (N % 9973 == 1234)`.
+ * size before, if there are few, as with `ceilDiv(N, 1024) - (N % 9973 == 1234)`. Third, sizes from which an expression is another than the
+ * quotient that it is at small ones, as with `ceil(N * 0.0156249)`.
  *
  * @param scope names and values of the timed launch.
  * @param sizes names of dimensions that may have any size.
@@ -34,7 +35,9 @@ export function irregularSizes(kernel: Pick<KernelFile, 'steps'>, scope: Scope, 
       .flatMap((name) => {
         const at = (size: number): number => valueAt(expression, { ...scope, [name]: size });
         // Every candidate comes here: the sizes are gone through only where an expression can fall at all.
-        return [...endsOf(at), ...(mayFall(parseExpression(expression)) ? fallsOf(at) : [])];
+        const ends = endsOf(at);
+        const strays = ends.length > 0 ? [] : straysOf(at);
+        return [...ends, ...strays, ...(mayFall(parseExpression(expression)) ? fallsOf(at) : [])];
       }),
   );
   return [...new Set(found)];
@@ -57,6 +60,48 @@ function endsOf(at: (size: number) => number): number[] {
   // A quotient that is rounded up reaches its bound before it exceeds it: by as many sizes as the value before had.
   const beyond = ended + (ended - firstWith(at, at(ended - 1), ended - 1));
   return [beyond, beyond + Math.ceil(beyond * FURTHER)];
+}
+
+/** So many whole steps of a quotient show what it is. */
+const STEPS_SEEN = 16;
+
+/**
+ * The first size one beyond a whole step, of those looked at, at which an expression leaves the quotient that it follows at small sizes, and one
+ * further on; none if it follows none, or always.
+ */
+function straysOf(at: (size: number) => number): number[] {
+  const first = at(1);
+  const step = firstOther(at, first);
+  if (step === undefined) return [];
+  const rise = at(step + 1) - first;
+  const strays = (steps: number): boolean =>
+    at(steps * step) !== first + (steps - 1) * rise || at(steps * step + 1) !== first + steps * rise;
+  for (let steps = 1; steps <= STEPS_SEEN; steps++) if (strays(steps)) return [];
+  let [follows, strayed] = [STEPS_SEEN, 2 * STEPS_SEEN];
+  while (strayed * step < LOOKED_AT.most && !strays(strayed)) [follows, strayed] = [strayed, 2 * strayed];
+  if (strayed * step >= LOOKED_AT.most) return [];
+  while (follows + 1 < strayed) {
+    const middle = Math.floor((follows + strayed) / 2);
+    if (strays(middle)) strayed = middle;
+    else follows = middle;
+  }
+  const size = strayed * step + 1;
+  return [size, size + Math.ceil((strayed * FURTHER) / 2) * step];
+}
+
+/** The last size before an expression changes from its value at 1; undefined if it does not at the sizes looked at one by one. */
+function firstOther(at: (size: number) => number, first: number): number | undefined {
+  for (let size = 2; size <= LOOKED_AT.each; size *= 2)
+    if (at(size) !== first) {
+      let [same, other] = [size / 2, size];
+      while (same + 1 < other) {
+        const middle = Math.floor((same + other) / 2);
+        if (at(middle) === first) same = middle;
+        else other = middle;
+      }
+      return same;
+    }
+  return undefined;
 }
 
 /** The least size with the value that `known` has, of an expression that does not fall. */

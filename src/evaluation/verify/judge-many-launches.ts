@@ -10,6 +10,10 @@ const ENDS = [8, 9, 10, 12, 15, 16].map((bits) => 2 ** bits);
 /** What real launches may cost that confirm what counters showed. */
 const CONFIRMATION = { launches: 2 ** 14, ms: 60_000 } as const;
 
+/** Of more launches: numbers after which one is made, and how many in a row before the one that went wrong. */
+const HOPS = { spread: 48, inRow: 128 } as const;
+const GOLDEN = (Math.sqrt(5) - 1) / 2;
+
 /** Launches in a row that show whether a counter counts on. */
 const WATCHED = 3;
 
@@ -31,7 +35,8 @@ interface Counter {
  * A workspace that is zeroed once may count launches, and a kernel may do something else from the five hundredth on: because its author means
  * it, or because a count of arrivals ends at 16 bits. So words that grow by as much in every launch are set to what they would be just
  * before such a number, and two launches follow. If one goes wrong, as many launches are made from the beginning, because the words may hold what
- * no launch leaves there: only what these show is refused. The inputs are the check's own.
+ * no launch leaves there: only what these show is refused. Where they are too many, launches after dozens of other numbers must each leave exactly
+ * what the next number asks for. The inputs are the check's own.
  */
 export async function judgeManyLaunches(
   runs: CheckRuns,
@@ -42,12 +47,13 @@ export async function judgeManyLaunches(
   const watched = await watch(runs);
   if (!Array.isArray(watched)) return watched;
   const counters = countersIn(watched);
+  const after = (launches: number): Contents => setForward(watched.at(-1)!, counters, launches - WATCHED);
   for (const launches of launchesBeforeEnds(counters)) {
-    await runs.setKept(setForward(watched.at(-1)!, counters, launches - WATCHED));
+    await runs.setKept(after(launches));
     for (const launch of [launches + 1, launches + 2]) {
       const run = await runs.run(NATURAL);
       const isGood = run.ok && (await isRight(run));
-      const refusal = isGood ? undefined : await confirm(runs, launch, isRight);
+      const refusal = isGood ? undefined : await confirm(runs, launch, isRight, after);
       if (refusal) return refusal;
       if (!isGood) break;
     }
@@ -108,19 +114,48 @@ async function confirm(
   runs: CheckRuns,
   launch: number,
   isRight: (run: RunResult) => Promise<boolean>,
+  after: (launches: number) => Contents,
 ): Promise<Refused | undefined> {
-  if (launch > CONFIRMATION.launches) return undefined;
+  if (launch > CONFIRMATION.launches) return confirmByHops(runs, launch, isRight, after);
   const end = performance.now() + CONFIRMATION.ms;
   for (let made = 1; made <= launch; made++) {
     const run = made === 1 ? await runs.run({ ...NATURAL, forgetsEarlierRuns: true }) : await runs.run(NATURAL);
     if (!run.ok) return { ...run, reason: `launch ${made} in a row: ${run.reason}` };
-    if (!(await isRight(run)))
-      return refused(
-        'wrong',
-        `launch ${made} in a row gives other results than the first, of the same inputs`,
-        runs.name,
-      );
+    if (!(await isRight(run))) return otherResults(runs, made, '');
     if (performance.now() > end) return undefined;
   }
   return undefined;
 }
+
+/**
+ * Launches after numbers spread over all that come before, each of which must be right and leave in the workspaces, to the byte, what the counters
+ * foretell; then the last ones in a row.
+ */
+async function confirmByHops(
+  runs: CheckRuns,
+  launch: number,
+  isRight: (run: RunResult) => Promise<boolean>,
+  after: (launches: number) => Contents,
+): Promise<Refused | undefined> {
+  const isAsForetold = async (launches: number): Promise<boolean> => {
+    const run = await runs.run(NATURAL);
+    return run.ok && (await isRight(run)) && isSame(await runs.kept(), after(launches));
+  };
+  const spread = Array.from({ length: HOPS.spread }, (_, i) => Math.floor(((i * GOLDEN) % 1) * (launch - 1)));
+  for (const launches of spread.filter((number) => number >= WATCHED)) {
+    await runs.setKept(after(launches));
+    if (!(await isAsForetold(launches + 1))) return undefined;
+  }
+  const first = launch - HOPS.inRow;
+  await runs.setKept(after(first));
+  for (let launches = first + 1; launches < launch; launches++) if (!(await isAsForetold(launches))) return undefined;
+  const run = await runs.run(NATURAL);
+  const how = ', according to its workspaces, which count on alike after dozens of other numbers of launches';
+  return run.ok && (await isRight(run)) ? undefined : otherResults(runs, launch, how);
+}
+
+const isSame = (a: Contents, b: Contents): boolean =>
+  [...a].every(([name, bytes]) => Buffer.compare(bytes, b.get(name)!) === 0);
+
+const otherResults = (runs: CheckRuns, launch: number, how: string): Refused =>
+  refused('wrong', `launch ${launch} in a row gives other results than the first, of the same inputs${how}`, runs.name);

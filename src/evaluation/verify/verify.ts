@@ -50,7 +50,9 @@ import {
   setsOfExactly,
   setsOfIntegersAbout,
 } from '../oracle/secret-sets.ts';
-import { aimedShapes, foreseen, functionsIn, shapesForSteps } from './aimed-shapes.ts';
+import { leavesSizes } from '../oracle/secret-variants.ts';
+import { rmsOf } from '../oracle/tolerances/calibrated.ts';
+import { aimedShapes, firstOf, foreseen, functionsIn } from './aimed-shapes.ts';
 import { CheckRuns } from './check-runs.ts';
 import { CorrectnessTally } from './correctness-tally.ts';
 import { irregularSizes } from './irregular-sizes.ts';
@@ -60,6 +62,7 @@ import { judgeOnce } from './judge-once.ts';
 import { judgeMemory, judgeRepeatedLaunches } from './judge-repeated-launches.ts';
 import { refused } from './judged-check.ts';
 import { conditionCoverage } from './one-way-conditions.ts';
+import { raggedShapesForSteps, shapesForSteps } from './step-shapes.ts';
 import { numbersOfSteps, shapesAtThresholds } from './threshold-shapes.ts';
 
 export interface VerifyRequest {
@@ -253,6 +256,7 @@ const AIMED_SHAPES = {
   cheap: { most: 3, ofEach: { least: 1, most: 3 } },
   dear: { most: 1, ofEach: { least: 1, most: 1 } },
   ofSteps: 4,
+  ragged: 4,
 } as const;
 
 /** Names of the functions that the candidate's steps launch. */
@@ -265,7 +269,7 @@ const launchedBy = ({ candidate }: VerifyRequest): string[] => functionsOf(candi
 function aimedChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Coverage): Check[] {
   const { device, module, planFor } = request;
   if (!device.decisions || isLong(request)) return [];
-  const { cheap, ample, dear, varied, poolAround, isFit, checksAt } = shapesForConditions(
+  const { cheap, ample, dear, varied, poolAround, isFit, isCheap, checksAt } = shapesForConditions(
     choice,
     device.constants?.(module).sizes ?? [],
   );
@@ -278,6 +282,21 @@ function aimedChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Co
   const ofSteps = { planFor, isFit, drawn, functions: launchedBy(request), most: AIMED_SHAPES.ofSteps };
   const ofConditions = numbersOfSteps(request.candidate.kernel.file).flatMap((size) => [size, 2 * size, 3 * size]);
   drawn.push(...shapesForSteps({ ...ofSteps, pool: () => [...poolAround(ofConditions), ...varied()] }));
+  const { candidate, dimensions: timed, seed } = request;
+  const { file: problem } = request.problem;
+  const scopeOf = (dimensions: Dimensions) =>
+    planScope({
+      problem,
+      parameters: candidate.parameters,
+      dimensions,
+      device: { smCount: device.spec.smCount.value },
+    });
+  drawn.push(
+    ...raggedShapesForSteps({
+      ...{ problem, kernel: candidate.kernel.file, timed, seed, scopeOf, isCheap, isFit, drawn },
+      most: AIMED_SHAPES.ragged,
+    }),
+  );
   const found = drawn.slice(coverage.drawnShapes.length);
   coverage.drawnShapes = drawn;
   return found.flatMap(checksAt);
@@ -302,16 +321,6 @@ function irregularChecks(request: VerifyRequest, choice: ChecksRequest, coverage
   const found = firstOf(poolAround(sizes, thorough ? 'whole' : 'cheap'), isFit, MOST_IRREGULAR);
   coverage.drawnShapes = [...coverage.drawnShapes, ...found];
   return found.map(extremeCheck);
-}
-
-/** The first of them that fit, so many at most; no more are asked. */
-function firstOf<T>(all: readonly T[], fits: (one: T) => boolean, most: number): T[] {
-  const found: T[] = [];
-  for (const one of all) {
-    if (found.length === most) break;
-    if (fits(one)) found.push(one);
-  }
-  return found;
 }
 
 /** Of shapes beside numbers with which the candidate compares sizes. */
@@ -495,11 +504,30 @@ async function isBearable(request: VerifyRequest, check: Check, secret: SecretSe
     const prepared = oracle.check({ problem, seed, dimensions, generatorSet });
     const { expectations } = await prepared.sample();
     if (!isStorable(problem.file, { buffers: prepared.buffers, expectations, secret })) return false;
+    if (leavesSizes(secret.kind) && !(await givesResultsAsLarge(request, check))) return false;
   } catch (error) {
     if (error instanceof WarpsmithError) return false;
     throw error;
   }
   return !check.isDrawn || (await troubleWithDrawn(request, check)) === undefined;
+}
+
+/** Results of other inputs from the same distribution are as large, give or take so much. */
+const SAME_SIZE = 2;
+
+/** Whether the inputs of a check give results as large as those of the declared ones at its shape; not asked where only some rows are computed. */
+async function givesResultsAsLarge(
+  { problem, seed, oracle }: VerifyRequest,
+  { dimensions, generatorSet }: Check,
+): Promise<boolean> {
+  const [ours, declared] = await Promise.all(
+    [generatorSet, DECLARED].map((set) => oracle.check({ problem, seed, dimensions, generatorSet: set }).sample()),
+  );
+  if (ours!.rows || declared!.rows) return false;
+  return [...declared!.expectations].every(([name, { want }]) => {
+    const ratio = rmsOf(ours!.expectations.get(name)!.want) / rmsOf(want);
+    return ratio >= 1 / SAME_SIZE && ratio <= SAME_SIZE;
+  });
 }
 
 /**

@@ -1,5 +1,5 @@
 import { entryFile } from '../../process/entry-file.ts';
-import { groupResidentBytes } from '../../process/process-group.ts';
+import { residentBytes } from '../../process/process-group.ts';
 import { startWorkerProcess, type WorkerProcess, WorkerProcessEnded } from '../../process/worker-process.ts';
 import type { NvrtcDescription, NvrtcOutcome, NvrtcProgram } from './protocol.ts';
 
@@ -70,7 +70,7 @@ export class NvrtcProcess {
     const worker = this.#start();
     let tooLarge = false;
     const poll = setInterval(() => {
-      if (worker.pid === undefined || groupResidentBytes(worker.pid) <= maximumMemoryBytes) return;
+      if (worker.pid === undefined || residentBytes(worker.pid) <= maximumMemoryBytes) return;
       tooLarge = true;
       void worker.close();
     }, MEMORY_POLL_MS);

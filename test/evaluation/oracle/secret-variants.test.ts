@@ -36,6 +36,26 @@ const of = (problem: ProblemFile, kind: string): string[] =>
 const only = (values: number[]): number | undefined => (new Set(values).size === 1 ? values[0] : undefined);
 
 describe('inputs in variants', () => {
+  it('make one of two factors very large, and the other one as much smaller', () => {
+    const product = problemOf({ A: input(['R', 'N']), B: input(['R', 'N']) }, CONDITIONED);
+    const [first] = of(product, 'secret:lopsided') as [string];
+    expect([drawn(product, 'A', first)[0], drawn(product, 'B', first)[0]]).toEqual([
+      Math.sin(1) * 2 ** 40,
+      Math.sin(1) * 2 ** -40,
+    ]);
+    const scaled = { ...product, inputs: { ...product.inputs, A: input(['R', 'N'], { scaling: false }) } };
+    expect(of(scaled, 'secret:lopsided')).toEqual([]);
+  });
+
+  it('are bytes and 16-bit numbers of one sign, whose sums leave their range', () => {
+    const x = input(['N'], { dtype: 'i32', generator: { kind: 'index-range', low: -100, high: 2 ** 30 } });
+    const sums = problemOf({ x }, { kind: 'exact' });
+    const values = drawn(sums, 'x', of(sums, 'secret:integers').at(-1)!);
+    const least = Math.min(...values.map(Math.abs));
+    expect(new Set(values.map(Math.sign)).size).toBe(1);
+    expect(least).toBeGreaterThanOrEqual(65);
+  });
+
   it('make parameters neutral, in every combination, and leave the others', () => {
     const variants = of(norm, 'secret:neutral').map((set) =>
       ['X', 'factor', 'shift'].map((name) => only(drawn(norm, name, set))),
@@ -156,7 +176,7 @@ describe('inputs in variants', () => {
     );
     expect([whole[1]![0], whole[1]![15]]).toEqual([0, 0]);
     const neutral = of(norm, 'secret:neutral').map((set) => drawn(norm, 'factor', set));
-    expect(neutral.some((values) => values[0] === 1 && values[15] === 1 && values[5] !== 1)).toBe(true);
+    expect(neutral.some((values) => values[0] === 1 && values[15] === 1 && values[9] !== 1)).toBe(true);
   });
 
   it('put rows below zero, where values may be large', () => {

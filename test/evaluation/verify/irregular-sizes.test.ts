@@ -27,12 +27,25 @@ describe('sizes at which launches are irregular', () => {
     expect(sizesOf('ceilDiv(N, 1024) - (N % 9973 == 1234)')).toEqual([1234, 11_207]);
   });
 
-  it.each(['ceilDiv(N, 128)', 'N', '7', 'max(1, N / 1024)', 'N % 4 == 0 ? 1 : 2', 'ceilDiv(TILE, N)'])(
-    'are none where launches grow with the size, or change all the time: %s',
-    (expression) => {
-      expect(sizesOf(expression)).toEqual([]);
-    },
-  );
+  it('are those from which an expression is no more the quotient that it is at small ones', () => {
+    const [first, further] = sizesOf('ceil(N * 0.0156249)') as [number, number];
+    expect(first % 64).toBe(1);
+    expect([Math.ceil(first * 0.0156249) < Math.ceil(first / 64), further % 64]).toEqual([true, 1]);
+    expect(Math.ceil((first - 64) * 0.0156249)).toBe(Math.ceil((first - 64) / 64));
+  });
+
+  it.each([
+    'floor((N + 127) / 128)',
+    '2 * ceilDiv(N, 96) + 1',
+    'ceilDiv(N, 128)',
+    'N',
+    '7',
+    'max(1, N / 1024)',
+    'N % 4 == 0 ? 1 : 2',
+    'ceilDiv(TILE, N)',
+  ])('are none where launches grow with the size, or change all the time: %s', (expression) => {
+    expect(sizesOf(expression)).toEqual([]);
+  });
 
   it('come from every dimension, and none from names that are no sizes', () => {
     expect(sizesOf('min(N, 50000)', 'min(M, 60000)').filter((_, i) => i % 2 === 0)).toEqual([50_001, 60_001]);

@@ -3,7 +3,7 @@ import type { Evaluation } from '../../../core/evaluation.ts';
 import { planLaunches } from '../../launches/plan-launches.ts';
 import type { SanitizerSubject } from '../instruments.ts';
 import { sanitize } from './sanitize.ts';
-import { sanitizerBurst, sanitizerChecks } from './sanitizer-checks.ts';
+import { sanitizerBursts, sanitizerChecks } from './sanitizer-checks.ts';
 
 const SHARE_STEPS = 2 ** 32;
 
@@ -28,6 +28,6 @@ export async function sanitizeOnGpu(
   });
   const { dimensions } = workload;
   const share = randomInt(SHARE_STEPS) / SHARE_STEPS;
-  const burst = sanitizerBurst({ problem, plan, dimensions, seed, sequenceNs, share });
-  return { sanitizer: await sanitize({ ordinal, code: module.code, checks: [...checks, burst], signal }) };
+  const timed = sanitizerBursts({ problem, plan, dimensions, seed, sequenceNs, share });
+  return { sanitizer: await sanitize({ ordinal, code: module.code, checks, timed, signal }) };
 }

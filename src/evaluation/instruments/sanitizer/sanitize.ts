@@ -18,6 +18,8 @@ export interface SanitizeRequest {
   readonly code: CompiledCode;
   /** Check shapes, each with its plan and inputs; see `sanitizerChecks`. */
   readonly checks: readonly ReplayRun[];
+  /** The workload as it is timed. */
+  readonly timed?: TimedRuns;
   /** All four when absent. */
   readonly tools?: readonly SanitizerTool[];
   /** Wall-clock limit of each tool; 240 s when absent. */
@@ -25,6 +27,12 @@ export interface SanitizeRequest {
   readonly signal?: AbortSignal | undefined;
   /** Path of compute-sanitizer; searched if absent; treated as missing if null. */
   readonly sanitizer?: string | null;
+}
+
+/** The same launch sequence, many times in a row and a few times; see `sanitizerBursts`. */
+export interface TimedRuns {
+  readonly many: ReplayRun;
+  readonly few: ReplayRun;
 }
 
 /** They share the GPU with one another, and perhaps with a verification. */
@@ -75,7 +83,7 @@ function overall(reports: readonly SanitizerToolReport[]): SanitizerReport['outc
 function runTool(tool: SanitizerTool, sanitizer: string, request: SanitizeRequest): Promise<SanitizerToolReport> {
   return withTemporaryFolder(async (folder) => {
     const timeoutMs = request.timeoutMs ?? DEFAULT_TIMEOUT_MS;
-    const runs = runsOf(tool, request.checks);
+    const runs = RUNS_OF[tool](request.checks, request.timed);
     const replay = prepareReplay(
       {
         ordinal: request.ordinal,
@@ -105,14 +113,23 @@ function runTool(tool: SanitizerTool, sanitizer: string, request: SanitizeReques
   });
 }
 
-/** Accesses that need more than the declared alignment fail only at addresses with no more than that. */
-const runsOf = (tool: SanitizerTool, checks: readonly ReplayRun[]): readonly ReplayRun[] =>
-  tool === 'memcheck'
-    ? checks.flatMap((check) => [
-        check,
-        { ...check, name: `${check.name}, at the declared alignment`, minimumAlignment: true },
-      ])
-    : checks;
+type RunsOfTool = (checks: readonly ReplayRun[], timed: TimedRuns | undefined) => readonly ReplayRun[];
+
+const checksAndMany: RunsOfTool = (checks, timed) => [...checks, ...(timed ? [timed.many] : [])];
+
+/** What each tool runs. */
+const RUNS_OF: Readonly<Record<SanitizerTool, RunsOfTool>> = {
+  // Accesses that need more than the declared alignment fail only at addresses with no more than that.
+  memcheck: (checks, timed) =>
+    checksAndMany(checks, timed).flatMap((check) => [
+      check,
+      { ...check, name: `${check.name}, at the declared alignment`, minimumAlignment: true },
+    ]),
+  // A race in shared memory lies within one CTA of one launch, and racecheck takes many times as long as the other tools.
+  racecheck: (checks, timed) => [...checks, ...(timed ? [timed.few] : [])],
+  initcheck: checksAndMany,
+  synccheck: checksAndMany,
+};
 
 const toolArguments = (tool: SanitizerTool, logPath: string): string[] => [
   '--tool',

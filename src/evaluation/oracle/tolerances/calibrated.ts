@@ -3,6 +3,7 @@ import { WarpsmithError } from '../../../core/errors.ts';
 import { evaluateExpression } from '../../../core/expressions/evaluate.ts';
 import type { Tolerance } from '../../../core/problem.ts';
 import { ulpAt, unitRoundoff } from '../ulp.ts';
+import { conditionOf } from './condition.ts';
 import { arithmeticErrors } from './conditioned.ts';
 import { exact } from './exact.ts';
 import { groupSizeOf, maximumPerGroup } from './groups.ts';
@@ -29,7 +30,7 @@ const ROUNDED_ONCE = 1.1;
  *   RMS(got − oracle) ≤ √( max(ru · RMS(oracle), ½ ulp(0))² + (rmsFactor · RMS(naive − oracle))² + RMS(arithmetic)² )
  *
  * `naive` is the reference with the named results and the outputs rounded; without names there is no such term.
- * r is 1, and up to 1.15 where fewer than 10 rows make up the sum of squares ({@link fewRows}).
+ * r is 1; where fewer than 10 rows make up the sum of squares, up to 1.31, and up to 2 if terms nearly cancel ({@link fewRows}).
  * Accumulating in the storage dtype errs by √n roundings instead of one, everywhere: the second line finds it. 2 ulp(m) is
  * FlashAttention's 2 · max |(ref + 0.3 − 0.3) − ref| with the row's m in place of 0.3: ½ for rounding the result, the rest
  * for one unnamed intermediate of the same size (softmax weights in the input precision of tensor cores). With
@@ -55,8 +56,8 @@ export const calibrated: ToleranceRule<'calibrated'> = {
   },
 };
 
-/** Of the finite ones; the others count as 0. */
-function rmsOf(values: Float64Array): number {
+/** Root of the mean square of the finite ones; the others count as 0. */
+export function rmsOf(values: Float64Array): number {
   let squares = 0;
   for (let i = 0; i < values.length; i++) {
     const value = values[i]!;
@@ -86,7 +87,7 @@ function withSlack(comparison: Calibrated, facts: OutputFacts, arithmetic: Float
   const largestError = maximumPerGroup(naiveErrors, groupSize);
   const largestValue = maximumPerGroup(want, groupSize);
   // Of equal weights, one rounding shows in every whole row, with that of the result.
-  const roundings = facts.placed ? 2 : fewRows(want, facts.shape);
+  const roundings = facts.placed ? MOST_FACTOR : fewRows(want, facts);
   const tolerances = arithmetic.slice();
   for (const [group, error] of largestError.entries()) {
     const slack = factor * error + 2 * ulpAt(largestValue[group]!, storage);
@@ -108,15 +109,34 @@ function withSlack(comparison: Calibrated, facts: OutputFacts, arithmetic: Float
 
 /** Standard deviations of a mean by which an honest kernel's may exceed its expectation. */
 const DEVIATIONS = 3.5;
-/** Of δ², for δ uniform in [−1, 1]. */
-const SQUARE = { mean: 1 / 3, standardDeviation: Math.sqrt(4 / 45), most: 1 };
+/**
+ * Of δ², for δ uniform in [−1, 1]. A row that is a single value of the storage dtype times a weight just below 1 becomes the next smaller one
+ * everywhere: with the rounding of the result, 4 ÷ (mean of m²) = 12/7 for mantissas m from 1 to 2.
+ */
+const SQUARE = { mean: 1 / 3, standardDeviation: Math.sqrt(4 / 45), most: 12 / 7 - 1 / 3 };
+
+/** Of the RMS limit, where errors of roundings do not average out. */
+const MOST_FACTOR = 2;
+/** Of so many rows, they do. */
+const ENOUGH_ROWS = 10;
 
 /**
  * Factor on the RMS limit where few rows make up the sum of squares. Of two roundings of relative size up to u, that of a
  * row's weights may err the whole row by the same δ, if the row has one key only; that of the result errs each element by its
- * own. So the mean of δ² is taken over as many values as there are rows: n = (Σ s)² / Σ s² of their sums of squares s.
+ * own. So the mean of δ² is taken over as many values as there are rows: n = (Σ s)² / Σ s² of their sums of squares s. Where the
+ * values of two keys nearly cancel, errors of weights stay as large as the terms, which the condition says.
  */
-function fewRows(want: Float64Array, shape: readonly number[]): number {
+function fewRows(want: Float64Array, facts: OutputFacts): number {
+  const rows = effectiveRows(want, facts.shape);
+  if (!(rows < ENOUGH_ROWS)) return 1;
+  const ofWeights = SQUARE.mean + (DEVIATIONS * SQUARE.standardDeviation) / Math.sqrt(rows);
+  const terms = Math.max(1, rmsOf(conditionOf(facts)) / rmsOf(want));
+  const square = SQUARE.mean + Math.min(SQUARE.most, ofWeights) * terms * terms;
+  return Math.min(MOST_FACTOR, Math.sqrt(Math.max(1, square)));
+}
+
+/** NaN where squares overflow or vanish. */
+function effectiveRows(want: Float64Array, shape: readonly number[]): number {
   const rowLength = Math.max(1, shape.at(-1) ?? 1);
   let [total, squares] = [0, 0];
   for (let start = 0; start < want.length; start += rowLength) {
@@ -127,11 +147,7 @@ function fewRows(want: Float64Array, shape: readonly number[]): number {
     total += row;
     squares += row * row;
   }
-  // Also where squares overflow or vanish.
-  if (!(squares > 0 && Number.isFinite(squares))) return 1;
-  const rows = (total * total) / squares;
-  const ofWeights = SQUARE.mean + (DEVIATIONS * SQUARE.standardDeviation) / Math.sqrt(rows);
-  return Math.sqrt(Math.max(1, SQUARE.mean + Math.min(SQUARE.most, ofWeights)));
+  return squares > 0 && Number.isFinite(squares) ? (total * total) / squares : Number.NaN;
 }
 
 /** Roundings to the storage dtype say nothing about errors of the accumulator itself. */

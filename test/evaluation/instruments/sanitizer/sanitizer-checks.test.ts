@@ -4,7 +4,7 @@ import { makeCandidate } from '../../../../src/core/candidate.ts';
 import type { KernelFile } from '../../../../src/core/kernel.ts';
 import { completeParameters } from '../../../../src/core/plan/parameters.ts';
 import { resolveWorkload } from '../../../../src/core/plan/resolve-workload.ts';
-import { sanitizerBurst, sanitizerChecks } from '../../../../src/evaluation/instruments/sanitizer/sanitizer-checks.ts';
+import { sanitizerBursts, sanitizerChecks } from '../../../../src/evaluation/instruments/sanitizer/sanitizer-checks.ts';
 import { planLaunches } from '../../../../src/evaluation/launches/plan-launches.ts';
 import { DEVICE_SPECS } from '../../../../src/hardware/device-specs.ts';
 
@@ -54,12 +54,13 @@ describe('sanitizerChecks', () => {
   });
 });
 
-describe('sanitizerBurst', () => {
+describe('sanitizerBursts', () => {
   const burstOf = (share: number, sequenceNs = 20_000, workload = 'b1h8s512d64') => {
     const candidate = makeCandidate(kernel, completeParameters(kernel.file, {}));
     const { dimensions } = resolveWorkload(problem.file, workload);
     const plan = planLaunches({ problem, candidate, dimensions, spec });
-    return { plan, burst: sanitizerBurst({ problem, plan, dimensions, seed: 1, sequenceNs, share }) };
+    const { many, few } = sanitizerBursts({ problem, plan, dimensions, seed: 1, sequenceNs, share });
+    return { plan, burst: many, few };
   };
   const sequencesOf = (...request: Parameters<typeof burstOf>): number => {
     const { plan, burst } = burstOf(...request);
@@ -73,6 +74,11 @@ describe('sanitizerBurst', () => {
     expect(new Set(burst.plan.buffers.map(({ name }) => name)).size).toBe(24 * plan.buffers.length);
     for (const { name, role, bytes } of burst.plan.buffers)
       expect(burst.contents.get(name)?.length, name).toBe(role === 'in' ? bytes : undefined);
+  });
+
+  it('is short for racecheck, which looks at each launch alone', () => {
+    expect(burstOf(0).few.name).toBe('the workload, 2 launch sequences in a row');
+    expect(burstOf(0.5, 30e6).few.name).toBe('the workload, one launch sequence');
   });
 
   it('is short where sequences are long or large', () => {

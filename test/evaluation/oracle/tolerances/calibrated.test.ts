@@ -65,7 +65,7 @@ describe('low-precision accumulation', () => {
 
 describe('one rounding of a whole row, and that of the result', () => {
   // Weights relative to 0, not to their maximum: the only weight of a causal row 0 is not 1.
-  const judgeRows = (rows: number) => {
+  const judgeRows = (rows: number, { condition = 1, error = 1.1 } = {}) => {
     const row = Float64Array.from({ length: 64 }, (_, i) => 1 + (i % 32) / 32 + 2 ** -11.01);
     const oracle = Float64Array.from({ length: rows * 64 }, (_, i) => row[i % 64]!);
     const shape = [rows, 64];
@@ -76,17 +76,25 @@ describe('one rounding of a whole row, and that of the result', () => {
       dimensions: {},
       oracle,
       rounded: oracle.map(Math.f16round),
+      perturbed: [{ relative: 2 ** -20, values: oracle.map((value) => value * (1 + condition * 2 ** -20)) }],
     } as const;
     const expectation = calibrated.expect({ kind: 'calibrated', storage: 'f16', accumulate: 'f32' }, facts as never);
     return compareOutput(
       { name: 'O', shape },
       expectation,
-      oracle.map((value) => value * (1 + 1.1 * 2 ** -11)),
+      oracle.map((value) => value * (1 + error * 2 ** -11)),
     );
   };
 
   it('passes where the sum of squares is that of one row', () => {
-    expect(judgeRows(1)).toMatchObject({ passed: true, rmsErrorRatio: expect.closeTo(1.1 / Math.sqrt(4 / 3), 2) });
+    expect(judgeRows(1)).toMatchObject({ passed: true, rmsErrorRatio: expect.closeTo(1.1 / Math.sqrt(12 / 7), 2) });
+  });
+
+  it('passes where the terms of one row nearly cancel, up to twice a rounding', () => {
+    const cancelled = { condition: 4, error: 1.4 };
+    expect(judgeRows(1, { ...cancelled, condition: 1 }).passed).toBe(false);
+    expect(judgeRows(1, cancelled)).toMatchObject({ passed: true, rmsErrorRatio: expect.closeTo(0.7, 2) });
+    expect(judgeRows(64, cancelled).passed).toBe(false);
   });
 
   it('fails where so many rows cannot all err alike by chance', () => {
@@ -159,8 +167,10 @@ describe('the tolerance', () => {
     expect(tolerances[0]).toBeCloseTo(2 * 0.25 + first, 12);
     expect(tolerances[127]).toBeCloseTo(second, 12);
     expect(expectFor(these, { roundings, factor: 3, group: 'all' }).tolerances[127]).toBeCloseTo(3 * 0.25 + second, 12);
-    // Floor ru · RMS(values) = √(4/3) · 2^-11 · √(½ · (1 + 16)), for two rows; RMS(naive error) = √(½ · 0.25²).
-    const floor = 2 ** -11 * Math.sqrt((4 / 3) * 8.5);
+    // Floor ru · RMS(values) = r · 2^-11 · √(½ · (1 + 16)), for two rows; RMS(naive error) = √(½ · 0.25²).
+    // The sums of squares, 1 and 16, are as unequal as those of 17² ÷ 257 = 1.12 equal ones.
+    const square = 2 / 3 + 3.5 * Math.sqrt(4 / 45 / (17 ** 2 / 257));
+    const floor = 2 ** -11 * Math.sqrt(square * 8.5);
     const naive = 0.25 * Math.SQRT1_2;
     expect(expectFor(these, { roundings }).rmsLimit).toBeCloseTo(Math.hypot(floor, 1.5 * naive), 6);
     expect(expectFor(these, { roundings, rmsFactor: 4 }).rmsLimit).toBeCloseTo(Math.hypot(floor, 4 * naive), 6);

@@ -6,8 +6,9 @@ import type { KernelFile } from '../../../../src/core/kernel.ts';
 import type { LaunchPlan } from '../../../../src/core/launch-plan.ts';
 import type { Dimensions, ProblemFile } from '../../../../src/core/problem.ts';
 import { openDevice } from '../../../../src/devices/open-device.ts';
-import { type Aim, aimedShapes, shapesForSteps } from '../../../../src/evaluation/verify/aimed-shapes.ts';
+import { type Aim, aimedShapes } from '../../../../src/evaluation/verify/aimed-shapes.ts';
 import { jointShapes } from '../../../../src/evaluation/verify/joint-shapes.ts';
+import { raggedShapesForSteps, shapesForSteps } from '../../../../src/evaluation/verify/step-shapes.ts';
 import { shapesAtThresholds } from '../../../../src/evaluation/verify/threshold-shapes.ts';
 import { createClangToolchain } from '../../../../src/toolchains/clang.ts';
 import { compileCuda } from '../../../support/launch/compile-cuda.ts';
@@ -134,6 +135,41 @@ describe('shapes in which steps run', () => {
     const pool = (): Dimensions[] => shapes(4, 6, 8, 10, 14, 18);
     expect(shapesForSteps({ ...aim, pool, drawn: shapes(8, 12, 5) })).toEqual(shapes(6, 10, 14));
     expect(shapesForSteps({ ...aim, pool, drawn: shapes(8, 12, 5, 2, 22, 26) })).toEqual([]);
+  });
+});
+
+describe('shapes with odd factors', () => {
+  const ragged = (when: string) =>
+    raggedShapesForSteps({
+      problem: { dimensions: { M: {}, N: {} } } as unknown as ProblemFile,
+      kernel: { steps: [{ function: 'whole', grid: [1], block: [1], arguments: [], when }] },
+      timed: { M: 64, N: 64 },
+      drawn: [
+        { M: 64, N: 128 },
+        { M: 65, N: 33 },
+      ],
+      ...{
+        seed: 1,
+        most: 4,
+        scopeOf: (shape: Dimensions) => shape,
+        isCheap: ({ M, N }) => M! * N! < 3e5,
+        isFit: () => true,
+      },
+    });
+
+  it('meet a condition about a product that sizes of whole tiles meet, too', () => {
+    const found = ragged('M >= 64 && N >= 64 && M * N % 4096 == 0');
+    expect(found.length).toBeGreaterThan(0);
+    for (const { M, N } of found) {
+      expect((M! * N!) % 4096).toBe(0);
+      expect(Math.min(M! % 64, N! % 64), `${M} x ${N}`).toBe(0);
+      expect(Math.max(M! % 64, N! % 64), `${M} x ${N}`).toBeGreaterThan(0);
+    }
+  });
+
+  it('are drawn for such conditions only', () => {
+    expect(ragged('M % 64 == 0 && N % 64 == 0')).toEqual([]);
+    expect(ragged('M * N > 4096')).toEqual([]);
   });
 });
 
