@@ -2,7 +2,7 @@
  * Evaluations a minute with one worker and with several, in turns, so that what else the machine does affects all alike.
  *
  *     node bench/workers/throughput.ts --device virtual:l4 --workers 1,2 --output docs/results/virtual-workers.json
- *     node bench/workers/throughput.ts --device cuda:all --workers 1,2,4 --output docs/results/h200-workers.json
+ *     node bench/workers/throughput.ts --device cuda:all --workers 1,2,4 --output docs/results/gpu-workers.json
  *
  * Every run searches the same problem at random, with the same seed and budget. On virtual devices, what each candidate gave with
  * several workers is compared with what it gave with one. On GPUs, the start is also measured beside itself on each of them.
@@ -21,6 +21,7 @@ import { openRunSession } from '../../src/app/workers/open-run-session.ts';
 import { chooseWorkload } from '../../src/app/workload.ts';
 import { makeCandidate } from '../../src/core/candidate.ts';
 import type { Evaluation } from '../../src/core/evaluation.ts';
+import { listGpus } from '../../src/devices/cuda/list-gpus.ts';
 import { ofType, type RecordedEvent } from '../../src/store/events.ts';
 import { openRecording } from '../recording-file.ts';
 
@@ -50,6 +51,7 @@ const { recording, save } = await openRecording<WorkersRecording>(
   () => ({
     problem: problem.file.name,
     workload: workload.name,
+    device: isVirtual ? undefined : listGpus()[0]?.name,
     evaluations: Number(values.evaluations),
     environment: { warpsmith: packageVersion(), node: process.versions.node },
     cores: cpus().length,

@@ -2,7 +2,7 @@
  * Evaluations a minute of whole runs of `optimize`, from the first event to the last: search, confirmation, ablation and reports.
  * One run of each problem, as a user starts it, with the same budget.
  *
- *     node bench/workers/whole-runs.ts --device cuda:0 [--evaluations 40] [--output docs/results/h200-whole-runs.json]
+ *     node bench/workers/whole-runs.ts --device cuda:0 [--evaluations 40] [--output docs/results/gpu-whole-runs.json]
  *       [--keep FOLDER] [--beside 'what else the machine does'] [PROBLEM[@WORKLOAD] …]
  *
  * A problem that the recording holds is left out, so that limited time on a machine can be used in parts.
@@ -24,7 +24,7 @@ const { values: options, positionals } = parseArgs({
   options: {
     device: { type: 'string', default: 'cuda:0' },
     evaluations: { type: 'string', default: '40' },
-    output: { type: 'string', default: 'docs/results/h200-whole-runs.json' },
+    output: { type: 'string', default: 'docs/results/gpu-whole-runs.json' },
     beside: { type: 'string', default: 'nothing' },
     /** Where the runs' logs stay. */
     keep: { type: 'string' },

@@ -24,10 +24,12 @@ interface BesideItself {
   readonly ratio: number | null;
 }
 
-/** docs/results/virtual-workers.json and h200-workers.json, by bench/workers/throughput.ts. */
+/** docs/results/virtual-workers.json and gpu-workers.json, by bench/workers/throughput.ts. */
 export interface WorkersRecording {
   readonly problem: string;
   readonly workload: string;
+  /** Name of the GPUs. */
+  readonly device?: string | undefined;
   readonly evaluations: number;
   readonly environment: Readonly<Record<string, string>>;
   readonly cores: number;
@@ -56,7 +58,7 @@ export interface WholeRun {
   readonly statuses: Readonly<Record<string, number>>;
 }
 
-/** docs/results/h200-whole-runs.json, by bench/workers/whole-runs.ts. */
+/** docs/results/gpu-whole-runs.json, by bench/workers/whole-runs.ts. */
 export interface WholeRunsRecording {
   readonly schemaVersion: 1;
   readonly environment: Readonly<Record<string, string>>;
@@ -73,7 +75,7 @@ const seconds = (value: number): string => value.toFixed(0);
 
 /** Whole runs on a GPU, with what their evaluations took. */
 async function wholeRuns(): Promise<string> {
-  const { runs, budget, recordedAt } = await recorded<WholeRunsRecording>('h200-whole-runs');
+  const { runs, budget, recordedAt } = await recorded<WholeRunsRecording>('gpu-whole-runs');
   const columns = [
     { title: 'problem' },
     { title: 'workload' },
@@ -97,7 +99,7 @@ each on a GPU of its own. What waits for a compiler, verifies and measures is su
 
 /** Evaluations a minute with several GPUs, beside those with one. */
 async function gpuWorkers(): Promise<string> {
-  const { problem, workload, cores, rounds } = await recorded<WorkersRecording>('h200-workers');
+  const { problem, workload, device, cores, rounds, besideItself } = await recorded<WorkersRecording>('gpu-workers');
   const alone = rounds.find(({ workers }) => workers === 1)!.evaluationsPerMinute;
   const columns = [right('GPUs'), right('evaluations a minute'), right('÷ one GPU'), right('load')];
   const cells = rounds.map(({ workers, evaluationsPerMinute, load }) => [
@@ -108,7 +110,8 @@ async function gpuWorkers(): Promise<string> {
   ]);
   return `${markdownTable(columns, cells)}
 
-${problem}, ${workload}, on H200s of one host with ${cores} cores: ${rounds[0]!.evaluations} evaluations a search, once each, while runs on other GPUs went on.`;
+${problem}, ${workload}, ${device}, GPUs of one host with ${cores} cores: ${rounds[0]!.evaluations} evaluations of a random search, once each.
+The start beside itself took ${besideItself.map(({ ratio }) => `${ratio!.toFixed(3)}×`).join(' and ')} as long on each GPU.`;
 }
 
 /** Evaluations a minute by the number of workers; several counts beside each other, in their order. */

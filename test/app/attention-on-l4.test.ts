@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { openSession, type Session } from '../../src/app/session.ts';
 import { loadKernelTarget } from '../../src/app/target.ts';
 import { makeCandidate } from '../../src/core/candidate.ts';
@@ -10,6 +10,7 @@ import { resolveWorkload } from '../../src/core/plan/resolve-workload.ts';
 import type { ProblemFile } from '../../src/core/problem.ts';
 import { NARROW } from '../support/attention-problem.ts';
 import { narrowed } from '../support/narrowed.ts';
+import { longTestOf } from '../support/sampling/long-tests.ts';
 import { onlyInAll } from '../support/sampling/matrix.ts';
 
 const ATTENTION = fileURLToPath(new URL('../../problems/attention', import.meta.url));
@@ -58,7 +59,7 @@ describe('the attention ladder on virtual:l4', () => {
     },
   );
 
-  test('B1 H1 S128 in tiles of 64 rows: 2 CTAs on 58 SMs come first', async () => {
+  longTestOf(import.meta.filename)('B1 H1 S128 in tiles of 64 rows: 2 CTAs on 58 SMs come first', async () => {
     const { counters, findings } = await evaluate('02_tiled', 'b1h1s128d64', { BLOCK_M: 64 }, (file) =>
       narrowed(file, NARROW),
     );

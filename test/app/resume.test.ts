@@ -24,7 +24,9 @@ import type { Session } from '../../src/app/session.ts';
 import type { Evaluation, EvaluationRequest } from '../../src/core/evaluation.ts';
 import type { RecordedEvent } from '../../src/store/events.ts';
 import { createRunFolder, eventsPath, findRun, openRunFolder } from '../../src/store/run-folder.ts';
-import { sampled } from '../support/sampling/matrix.ts';
+import { longTests, sampled } from '../support/sampling/matrix.ts';
+
+const long = longTests(import.meta.filename, { oneIn: 2 });
 
 const EVALUATIONS = 20;
 
@@ -122,7 +124,7 @@ describe('a run that was interrupted', () => {
     expect(log()).toEqual(await uninterrupted(name));
   });
 
-  test('again and again, down to the confirmation', async () => {
+  long('again and again, down to the confirmation', async () => {
     const whole = await uninterrupted('guided-measured');
     const last = (whole.filter((event) => (event as RecordedEvent).type === 'evaluation-finished') as unknown[]).length;
     await interrupted('guided-measured', 3);
@@ -395,7 +397,7 @@ describe('a store that fails in mid-run', () => {
     });
   }
 
-  test('full: a clear error, every event whole, nothing half-written; it goes on when there is room', async () => {
+  long('full: a clear error, every event whole, nothing half-written; it goes on when there is room', async () => {
     const { exitCode, stderr } = await startLimited(40);
     expect(exitCode).toBe(1);
     expect(stderr).toContain('is over the limit on the size of files (EFBIG)');

@@ -4,8 +4,8 @@ import { slope, soak } from '../../bench/soak/soak-run.ts';
 // bench/soak/memory.ts does 500 evaluations and looks at memory, too.
 test('a run leaves no process, no temporary file and no open file behind', { timeout: 120_000 }, async () => {
   await soak(2, () => {}, false);
-  const { statuses, childProcesses, temporaryFiles, openFiles } = await soak(5);
-  expect(statuses).toEqual({ passed: 5 });
+  const { statuses, childProcesses, temporaryFiles, openFiles } = await soak(3);
+  expect(statuses).toEqual({ passed: 3 });
   expect(childProcesses).toEqual([]);
   expect(temporaryFiles).toEqual([]);
   expect(openFiles[1]).toBeLessThanOrEqual(openFiles[0]);

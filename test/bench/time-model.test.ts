@@ -15,6 +15,7 @@ import { DEVICE_SPECS } from '../../src/hardware/device-specs.ts';
 import { MACHINE_CODE } from '../../src/hardware/launch-model/constants.ts';
 import { createClangToolchain } from '../../src/toolchains/clang.ts';
 import { withMeasuring } from '../support/measuring-device.ts';
+import { longTestOf } from '../support/sampling/long-tests.ts';
 
 const SEQUENCE_NS = 4200;
 const spec = DEVICE_SPECS.get('h200')!;
@@ -37,46 +38,51 @@ const begin = (): TimeRecording => ({
 });
 
 describe('recording times', () => {
-  it('times each subject once, keeps why one failed, and goes on where it stopped', async () => {
-    const file = join(folder, 'times.json');
-    const device = withMeasuring(await openDevice('virtual:h200', { threads: 1 }), { sequenceNs: () => SEQUENCE_NS });
-    const ahead = join(folder, 'compiled.json.gz');
-    const [first, second] = corpusSubjects().filter(({ kernel }) => /saxpy|transpose|argmax/.test(kernel)) as Subject[];
-    const broken: Subject = {
-      ...first!,
-      kernel: 'corpus/broken',
-      compile: () => Promise.reject(new Error('no such file')),
-    };
-    expect(await compileAhead([first!, second!, broken], device, ahead)).toEqual(
-      new Map([[keyOf(broken), 'no such file']]),
-    );
-    const code = await openCodeSource(device, ahead);
-    await expect(openCodeSource({ ...device, spec: { ...device.spec, architecture: 'sm_89' } }, ahead)).rejects.toThrow(
-      /has code for sm_90a; this GPU is sm_89/,
-    );
-    const record = async (subjects: readonly Subject[]): Promise<string[]> => {
-      const timed: string[] = [];
-      const open = await openRecording<TimeRecording>(file, begin);
-      const onRecorded = ({ kernel }: { kernel: string }): unknown => timed.push(kernel);
-      await recordTimes({ device, code, subjects, open, hasTime: () => true, onRecorded });
-      return timed;
-    };
-    try {
-      expect(await record([first!, broken])).toEqual([first!.kernel, 'corpus/broken']);
-      expect(await record([first!, broken, second!])).toEqual([second!.kernel]);
-    } finally {
-      await device.close();
-    }
-    const { entries } = JSON.parse(await readFile(file, 'utf8')) as TimeRecording;
-    expect(entries[keyOf(first!)]!.measuredNs).toBeCloseTo(SEQUENCE_NS, 6);
-    expect(Object.values(entries[keyOf(first!)]!.registers)).toEqual([expect.any(Number)]);
-    expect(entries[keyOf(broken)]).toMatchObject({ failure: 'no such file' });
-    // Without counters there is nothing to predict.
-    expect(await readTimes(file)).toEqual([]);
-    const counted = { ...entries[keyOf(first!)]!, counters: fixture[0]!.counters };
-    await writeFile(file, JSON.stringify({ ...begin(), entries: { [keyOf(first!)]: counted } }));
-    expect(await readTimes(file)).toHaveLength(1);
-  });
+  longTestOf(import.meta.filename)(
+    'times each subject once, keeps why one failed, and goes on where it stopped',
+    async () => {
+      const file = join(folder, 'times.json');
+      const device = withMeasuring(await openDevice('virtual:h200', { threads: 1 }), { sequenceNs: () => SEQUENCE_NS });
+      const ahead = join(folder, 'compiled.json.gz');
+      const [first, second] = corpusSubjects().filter(({ kernel }) =>
+        /saxpy|transpose|argmax/.test(kernel),
+      ) as Subject[];
+      const broken: Subject = {
+        ...first!,
+        kernel: 'corpus/broken',
+        compile: () => Promise.reject(new Error('no such file')),
+      };
+      expect(await compileAhead([first!, second!, broken], device, ahead)).toEqual(
+        new Map([[keyOf(broken), 'no such file']]),
+      );
+      const code = await openCodeSource(device, ahead);
+      await expect(
+        openCodeSource({ ...device, spec: { ...device.spec, architecture: 'sm_89' } }, ahead),
+      ).rejects.toThrow(/has code for sm_90a; this GPU is sm_89/);
+      const record = async (subjects: readonly Subject[]): Promise<string[]> => {
+        const timed: string[] = [];
+        const open = await openRecording<TimeRecording>(file, begin);
+        const onRecorded = ({ kernel }: { kernel: string }): unknown => timed.push(kernel);
+        await recordTimes({ device, code, subjects, open, hasTime: () => true, onRecorded });
+        return timed;
+      };
+      try {
+        expect(await record([first!, broken])).toEqual([first!.kernel, 'corpus/broken']);
+        expect(await record([first!, broken, second!])).toEqual([second!.kernel]);
+      } finally {
+        await device.close();
+      }
+      const { entries } = JSON.parse(await readFile(file, 'utf8')) as TimeRecording;
+      expect(entries[keyOf(first!)]!.measuredNs).toBeCloseTo(SEQUENCE_NS, 6);
+      expect(Object.values(entries[keyOf(first!)]!.registers)).toEqual([expect.any(Number)]);
+      expect(entries[keyOf(broken)]).toMatchObject({ failure: 'no such file' });
+      // Without counters there is nothing to predict.
+      expect(await readTimes(file)).toEqual([]);
+      const counted = { ...entries[keyOf(first!)]!, counters: fixture[0]!.counters };
+      await writeFile(file, JSON.stringify({ ...begin(), entries: { [keyOf(first!)]: counted } }));
+      expect(await readTimes(file)).toHaveLength(1);
+    },
+  );
 });
 
 describe('counting', () => {

@@ -1,14 +1,17 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { narrowAttention } from '../support/attention-problem.ts';
+import { longTests } from '../support/sampling/matrix.ts';
 import { runCli, runJson, SCALE, scaleCopy, temporaryFolder } from './run-cli.ts';
+
+const long = longTests(import.meta.filename, { oneIn: 3 });
 
 const STRIDED = join(SCALE, '01_strided');
 const COALESCED = join(SCALE, '02_coalesced');
 const ON_L4 = ['--device', 'virtual:l4'];
 
 describe('the contract of evaluate --json', () => {
-  test('attention: one object with everything it promises', async () => {
+  long('attention: one object with everything it promises', async () => {
     const { code, json, stderr } = await runJson([
       'evaluate',
       join(narrowAttention(temporaryFolder()), '01_minimal'),
@@ -70,7 +73,7 @@ describe('the contract of evaluate --json', () => {
     expect(json.counters.launches).toHaveLength(1);
   });
 
-  test('--set changes the candidate; --threads changes nothing but the time it takes', async () => {
+  long('--set changes the candidate; --threads changes nothing but the time it takes', async () => {
     const plain = await runJson(['evaluate', STRIDED, ...ON_L4, '--seed', '1', '--threads', '1']);
     const set = await runJson(['evaluate', STRIDED, ...ON_L4, '--set', 'BLOCK=64', '--set', 'PER_THREAD=8']);
     const threads = await runJson(['evaluate', STRIDED, ...ON_L4, '--seed', '1', '--threads', '2']);
@@ -81,7 +84,7 @@ describe('the contract of evaluate --json', () => {
     expect(two).toEqual(one);
   });
 
-  test('draws a seed that nobody knows, and says it; --seed does it again', async () => {
+  long('draws a seed that nobody knows, and says it; --seed does it again', async () => {
     const drawn = [await runJson(['evaluate', STRIDED, ...ON_L4]), await runJson(['evaluate', STRIDED, ...ON_L4])];
     const [first, second] = drawn.map(({ json }) => json);
     expect(first.seed).not.toBe(second.seed);
@@ -131,7 +134,7 @@ describe('a kernel that is judged and fails: exit code 1, the reason on stdout',
     expect(json.diagnostics[0]).toMatchObject({ severity: 'error', location: { file: 'kernel.cu', line: 3 } });
   });
 
-  test('an endless loop is stopped', async () => {
+  long('an endless loop is stopped', async () => {
     const { kernel } = scaleCopy({
       // Volatile, since a loop without side effects may be assumed to end.
       source: (text) =>

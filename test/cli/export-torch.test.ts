@@ -3,14 +3,17 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { findExecutable } from '../../src/process/find-executable.ts';
 import { runTool } from '../handover/support/host-compiler.ts';
+import { longTests } from '../support/sampling/matrix.ts';
 import { repository, runCli, runJson, temporaryFolder } from './run-cli.ts';
+
+const long = longTests(import.meta.filename, { oneIn: 2 });
 
 const KERNEL = join(repository, 'examples/row-sum/02_warp_per_row');
 const python = findExecutable('python3');
 const nvcc = findExecutable('nvcc');
 
 describe.skipIf(!nvcc || !python)('export --torch (needs nvcc and python3)', () => {
-  it('writes a package that Python reads, and replaces it', { timeout: 120_000 }, async () => {
+  long('writes a package that Python reads, and replaces it', { timeout: 120_000 }, async () => {
     const folder = join(temporaryFolder(), 'package');
     const words = ['export', KERNEL, '--set', 'WARPS=8', '--torch', folder, '--toolchain', 'nvcc', '--arch', 'sm_90'];
     const { code, json } = await runJson([...words, '--name', 'sums']);
@@ -58,7 +61,7 @@ describe.skipIf(!nvcc || !python)('export --torch (needs nvcc and python3)', () 
     expect([existsSync(join(folder, 'sums/_op.py')), existsSync(join(folder, 'others/_op.py'))]).toEqual([false, true]);
   });
 
-  it('says which architectures a kernel is not for', { timeout: 60_000 }, async () => {
+  long('says which architectures a kernel is not for', { timeout: 60_000 }, async () => {
     const folder = join(temporaryFolder(), 'package');
     const { code, json } = await runJson([
       'export',

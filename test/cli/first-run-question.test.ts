@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { findExecutable } from '../../src/process/find-executable.ts';
-import { sampled } from '../support/sampling/matrix.ts';
+import { longTests, sampled } from '../support/sampling/matrix.ts';
 import { runCli, scaleCopy, temporaryFolder } from './run-cli.ts';
+
+const long = longTests(import.meta.filename, { oneIn: 2 });
 
 const python = findExecutable('python3');
 const BIN = join(import.meta.dirname, '../../bin/warpsmith.mjs');
@@ -35,7 +37,7 @@ const typing = (answer: string, args: readonly string[], env: Record<string, str
 describe.skipIf(python === undefined)(
   'asked at a terminal whether a problem from elsewhere may run (needs python3)',
   () => {
-    test('yes: it runs, now and later, without another question', async () => {
+    long('yes: it runs, now and later, without another question', async () => {
       const { kernel } = scaleCopy();
       const env = stranger();
       const { code, text } = await typing('y\n', ['evaluate', kernel, ...ON_L4], env);
@@ -59,7 +61,7 @@ describe.skipIf(python === undefined)(
       expect({ code, text }).toMatchObject({ code: 2, text: expect.stringContaining('problem-not-trusted') });
     });
 
-    test('Ctrl-C: interrupted', async () => {
+    long('Ctrl-C: interrupted', async () => {
       const { kernel } = scaleCopy();
       const { code, text } = await typing('\u0003', ['evaluate', kernel, ...ON_L4], stranger());
       expect({ code, text }).toMatchObject({ code: 130, text: expect.stringContaining('Interrupted') });

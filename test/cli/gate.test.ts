@@ -4,9 +4,11 @@ import { describe, expect, test } from 'vitest';
 import { EXIT } from '../../src/core/errors.ts';
 import { findExecutable } from '../../src/process/find-executable.ts';
 import { interrupted } from '../support/sampling/long-tests.ts';
-import { sampled } from '../support/sampling/matrix.ts';
+import { longTests, sampled } from '../support/sampling/matrix.ts';
 import { COALESCED, type GateRepository, gateRepository, STRIDED, slowerBy, wrong } from './gate-repository.ts';
 import { type CliOutcome, type Json, repository, runCli, runInProcess, runJson, temporaryFolder } from './run-cli.ts';
+
+const long = longTests(import.meta.filename, { oneIn: 3 });
 
 const KERNEL = 'scale/02_coalesced';
 const ON_L4 = ['--trust', '--device', 'virtual:l4', '--seed', '1'];
@@ -60,7 +62,7 @@ describe.skipIf(!findExecutable('git'))(
         expect(stdout).toContain('passes: 1 file changed, no kernel among them');
       });
 
-      test('what is slower by less than was allowed, and what is slower than a wrong kernel', async () => {
+      long('what is slower by less than was allowed, and what is slower than a wrong kernel', async () => {
         const slower = await gate(changed(COALESCED, slowerBy(2)), '--max-slowdown', '8%');
         expect(slower.code).toBe(EXIT.ok);
         expect(only(slower).row.ratio).toBeLessThan(0.97);
@@ -109,24 +111,27 @@ describe.skipIf(!findExecutable('git'))(
         expect(region.startLine).toBe(4);
       });
 
-      test('a mistake in kernel.json, and one that does not compile, each in its place; others are judged', async () => {
-        const repository = changed(STRIDED, (text) => text.replace('min(n,', 'minimum(n,'));
-        repository.edit('02_coalesced/kernel.json', (text) => text.replace('"BLOCK"]', '"NO_SUCH"]'));
-        const sarif = join(temporaryFolder(), 'gate.sarif');
-        const { code, json } = await gate(repository, '--sarif', sarif);
-        expect(code).toBe(EXIT.judgedFailed);
-        expect(json.failing).toEqual(['scale/01_strided n65536', KERNEL]);
-        expect(json.kernels[0].workloads[0].after.status).toBe('compile-failed');
-        expect(json.kernels[1].error).toMatchObject({ status: 'invalid', file: `${KERNEL}/kernel.json` });
-        expect(JSON.stringify(json)).not.toContain(repository.folder);
-        const { results } = JSON.parse(readFileSync(sarif, 'utf8')).runs[0];
-        const places = results.map((result: Json) => {
-          const { artifactLocation, region } = result.locations[0].physicalLocation;
-          return `${result.ruleId} ${artifactLocation.uri}:${region.startLine}`;
-        });
-        expect(places).toContain('gate/wrong scale/01_strided/kernel.cu:4');
-        expect(places).toContain(`gate/invalid ${KERNEL}/kernel.json:1`);
-      });
+      long(
+        'a mistake in kernel.json, and one that does not compile, each in its place; others are judged',
+        async () => {
+          const repository = changed(STRIDED, (text) => text.replace('min(n,', 'minimum(n,'));
+          repository.edit('02_coalesced/kernel.json', (text) => text.replace('"BLOCK"]', '"NO_SUCH"]'));
+          const sarif = join(temporaryFolder(), 'gate.sarif');
+          const { code, json } = await gate(repository, '--sarif', sarif);
+          expect(code).toBe(EXIT.judgedFailed);
+          expect(json.failing).toEqual(['scale/01_strided n65536', KERNEL]);
+          expect(json.kernels[0].workloads[0].after.status).toBe('compile-failed');
+          expect(json.kernels[1].error).toMatchObject({ status: 'invalid', file: `${KERNEL}/kernel.json` });
+          expect(JSON.stringify(json)).not.toContain(repository.folder);
+          const { results } = JSON.parse(readFileSync(sarif, 'utf8')).runs[0];
+          const places = results.map((result: Json) => {
+            const { artifactLocation, region } = result.locations[0].physicalLocation;
+            return `${result.ruleId} ${artifactLocation.uri}:${region.startLine}`;
+          });
+          expect(places).toContain('gate/wrong scale/01_strided/kernel.cu:4');
+          expect(places).toContain(`gate/invalid ${KERNEL}/kernel.json:1`);
+        },
+      );
 
       test('a kernel that no longer takes a workload', async () => {
         const narrowed = changed('02_coalesced/kernel.json', (text) => text.replace('N <= 131072', 'N <= 1000'));
@@ -146,7 +151,7 @@ describe.skipIf(!findExecutable('git'))(
         ['an output of which every element is a thousandth too large', 'wrong', ['= 1.0f / whole', '= 1.001f / whole']],
       ];
 
-      sampled('refused rungs', CASES, { oneIn: 2 })('refuses %s: %s', async (_, outcome, [before, after]) => {
+      sampled('refused rungs', CASES, { oneIn: 4 })('refuses %s: %s', async (_, outcome, [before, after]) => {
         const rungs = gateRepository(undefined, join(repository, 'problems/softmax'));
         rungs.edit('04_vectorised/kernel.cu', (text) => text.replace(before, after));
         const refused = await gate(rungs);
@@ -169,7 +174,7 @@ describe.skipIf(!findExecutable('git'))(
     });
 
     describe('finds', () => {
-      test('a new kernel, which is judged alone, and one that is gone', async () => {
+      long('a new kernel, which is judged alone, and one that is gone', async () => {
         const repository = gateRepository();
         repository.git('switch', '-q', '-c', 'change');
         repository.git('mv', 'scale/02_coalesced', 'scale/03_new');
@@ -182,7 +187,7 @@ describe.skipIf(!findExecutable('git'))(
         expect(json).toMatchObject({ deleted: [KERNEL], problems: ['scale'], leftOut: ['scale/01_strided'] });
       });
 
-      test('all kernels of a problem that changed; its description does not matter', async () => {
+      long('all kernels of a problem that changed; its description does not matter', async () => {
         const described = changed('problem.json', (text) => text.replace('Y = 2 X for', 'Twice'));
         expect((await gate(described)).json).toMatchObject({ kernels: [], problems: [], fileCount: 1 });
         described.edit('problem.json', (text) => text.replace('"N": 1000', '"N": 1001'));
@@ -196,7 +201,7 @@ describe.skipIf(!findExecutable('git'))(
           expect(workloads[0]).toMatchObject({ outcome: 'passes', before: null });
       });
 
-      test('a kernel whose problem changed as well: as it was, by the problem as it is, if it fits', async () => {
+      long('a kernel whose problem changed as well: as it was, by the problem as it is, if it fits', async () => {
         const repository = changed('problem.json', (text) => text.replace('"N": 1000', '"N": 1001'));
         repository.edit(COALESCED, (text) => `// Comment.\n${text}`);
         repository.edit(STRIDED, (text) => text.replace('int i = first', 'int i = 0 + first'));
@@ -216,7 +221,7 @@ describe.skipIf(!findExecutable('git'))(
         expect(JSON.stringify(json)).not.toMatch(/warpsmith-\d+-/);
       });
 
-      test('what the device does not run: not refused, and not passed', async () => {
+      long('what the device does not run: not refused, and not passed', async () => {
         const file = '02_coalesced/kernel.json';
         const elsewhere = changed(file, (text) =>
           text.replace('["kernel.cu"]', '["kernel.cu"], "architectures": ["sm_90a"]'),
@@ -227,24 +232,27 @@ describe.skipIf(!findExecutable('git'))(
         expect(only(outcome).row).toMatchObject({ outcome: 'not-judged', after: { status: 'unsupported' } });
       });
 
-      test('workloads by their names, each for the problems that have it', async () => {
+      long('workloads by their names, each for the problems that have it', async () => {
         const outcome = await gate(changed(COALESCED, slowerBy(8)), '--workload', 'N=256', '--workload', 'b1h8');
         expect(outcome.code).toBe(EXIT.ok);
         expect(only(outcome).kernel.workloads.map(({ workload }: Json) => workload)).toEqual(['n256']);
         expect(outcome.json.unknownWorkloads).toEqual(['b1h8']);
       });
 
-      test('only kernels below the folder; what others did to the base meanwhile is no part of the change', async () => {
-        const repository = changed(COALESCED, slowerBy(1));
-        repository.git('switch', '-q', 'main');
-        repository.edit(STRIDED, (text) => text.replace('2.0f', '3.0f'));
-        repository.commit();
-        repository.git('switch', '-q', 'change');
-        const { json } = await gate({ folder: join(repository.folder, 'scale/01_strided') });
-        expect(json).toMatchObject({ passes: true, kernels: [], fileCount: 0 });
-      });
+      long(
+        'only kernels below the folder; what others did to the base meanwhile is no part of the change',
+        async () => {
+          const repository = changed(COALESCED, slowerBy(1));
+          repository.git('switch', '-q', 'main');
+          repository.edit(STRIDED, (text) => text.replace('2.0f', '3.0f'));
+          repository.commit();
+          repository.git('switch', '-q', 'change');
+          const { json } = await gate({ folder: join(repository.folder, 'scale/01_strided') });
+          expect(json).toMatchObject({ passes: true, kernels: [], fileCount: 0 });
+        },
+      );
 
-      test('the kernel as it was, without touching the work tree or the repository', async () => {
+      long('the kernel as it was, without touching the work tree or the repository', async () => {
         const repository = changed(COALESCED, slowerBy(2), false);
         const state = (): string[] => [
           repository.git('status', '--porcelain', '--ignored'),
@@ -261,7 +269,7 @@ describe.skipIf(!findExecutable('git'))(
     describe('holds kernels to the best so far', () => {
       const best = (file: string): Json[] => JSON.parse(readFileSync(file, 'utf8')).best;
 
-      test('which it writes when asked, and only ever better', async () => {
+      long('which it writes when asked, and only ever better', async () => {
         const repository = changed(COALESCED, slowerBy(8));
         const file = join(repository.folder, 'best.json');
         const held = (...options: string[]) => gate(repository, '--baseline', file, ...options);
@@ -294,7 +302,7 @@ describe.skipIf(!findExecutable('git'))(
         expect(best(file)[0].ns).toBeLessThan(first.ns / 1.02);
       });
 
-      test('but not to what another version predicted, and forgets kernels that are gone', async () => {
+      long('but not to what another version predicted, and forgets kernels that are gone', async () => {
         const repository = changed(COALESCED, slowerBy(8));
         const file = join(repository.folder, 'best.json');
         await gate(repository, '--baseline', file, '--update');

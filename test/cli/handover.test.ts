@@ -4,8 +4,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { findExecutable } from '../../src/process/find-executable.ts';
 import { unwrapped } from '../support/printed.ts';
+import { longTests } from '../support/sampling/matrix.ts';
 import { smallRowSum } from '../support/small-row-sum.ts';
 import { type Json, repository, runCli, runJson, temporaryFolder } from './run-cli.ts';
+
+const long = longTests(import.meta.filename, { oneIn: 3 });
 
 const JUDGED = ['--threads', '1', '--seed', '1'];
 const DEVICE = ['--device', 'virtual:l4', ...JUDGED];
@@ -224,40 +227,48 @@ describe('export', () => {
 describe('compare', () => {
   const kernels = () => [join(problem, START), join(problem, WINNER)];
 
-  it('compares predictions as predictions', async () => {
-    const [start, winner] = kernels();
-    const { code, stdout } = await runCli(['compare', start!, winner!, ...DEVICE, ...store]);
-    expect(code).toBe(0);
-    expect(stdout).toContain('Both are right on every check.');
-    expect(stdout).toMatch(/square +predicted \d.* µs +predicted .* µs +predicted \d+\.\d{3}× faster/);
-    expect(stdout).not.toContain('measured');
-  }, 60_000);
+  long(
+    'compares predictions as predictions',
+    async () => {
+      const [start, winner] = kernels();
+      const { code, stdout } = await runCli(['compare', start!, winner!, ...DEVICE, ...store]);
+      expect(code).toBe(0);
+      expect(stdout).toContain('Both are right on every check.');
+      expect(stdout).toMatch(/square +predicted \d.* µs +predicted .* µs +predicted \d+\.\d{3}× faster/);
+      expect(stdout).not.toContain('measured');
+    },
+    60_000,
+  );
 
-  it('--fail-on slower tells a script', async () => {
-    const [start, winner] = kernels();
-    const options = [...DEVICE, ...store, '--workload', 'all', '--fail-on', 'slower'];
-    const better = await runJson(['compare', start!, 'latest', ...options]);
-    expect(better).toMatchObject({ code: 0, json: { kind: 'compare', failing: [], failOn: 'slower' } });
-    expect(better.json.geometricMean).toMatchObject({ kind: 'predicted' });
-    const ratios = better.json.workloads.map(({ ratio }: Json) => Math.log(ratio));
-    const mean = ratios.reduce((sum: number, value: number) => sum + value, 0) / ratios.length;
-    expect(better.json.geometricMean.ratio).toBeCloseTo(Math.exp(mean), 9);
-    const worse = await runJson(['compare', 'latest', start!, ...options]);
-    expect(worse.code).toBe(1);
-    expect(worse.json.failing).toContain('square');
-    const same = await runJson([
-      'compare',
-      winner!,
-      winner!,
-      ...DEVICE,
-      ...store,
-      '--fail-on',
-      'not-faster',
-      '--set-candidate',
-      'WARPS=4',
-    ]);
-    expect({ code: same.code, ratio: same.json.workloads[0].ratio }).toEqual({ code: 1, ratio: 1 });
-  }, 120_000);
+  long(
+    '--fail-on slower tells a script',
+    async () => {
+      const [start, winner] = kernels();
+      const options = [...DEVICE, ...store, '--workload', 'all', '--fail-on', 'slower'];
+      const better = await runJson(['compare', start!, 'latest', ...options]);
+      expect(better).toMatchObject({ code: 0, json: { kind: 'compare', failing: [], failOn: 'slower' } });
+      expect(better.json.geometricMean).toMatchObject({ kind: 'predicted' });
+      const ratios = better.json.workloads.map(({ ratio }: Json) => Math.log(ratio));
+      const mean = ratios.reduce((sum: number, value: number) => sum + value, 0) / ratios.length;
+      expect(better.json.geometricMean.ratio).toBeCloseTo(Math.exp(mean), 9);
+      const worse = await runJson(['compare', 'latest', start!, ...options]);
+      expect(worse.code).toBe(1);
+      expect(worse.json.failing).toContain('square');
+      const same = await runJson([
+        'compare',
+        winner!,
+        winner!,
+        ...DEVICE,
+        ...store,
+        '--fail-on',
+        'not-faster',
+        '--set-candidate',
+        'WARPS=4',
+      ]);
+      expect({ code: same.code, ratio: same.json.workloads[0].ratio }).toEqual({ code: 1, ratio: 1 });
+    },
+    120_000,
+  );
 
   it('fails for a kernel that is wrong, whatever its time', async () => {
     const wrong = join(problem, '03_wrong');
@@ -314,13 +325,17 @@ describe('inspect', () => {
     expect(json.attributedShare).toBeGreaterThan(0.95);
   }, 60_000);
 
-  it('judges on the workload of the run, which need not be declared', async () => {
-    const other = ['--store', join(place, 'undeclared')];
-    const options = ['--workload', 'rows=32,columns=64', '--cache', 'cold', '--max-evaluations', '1'];
-    await runCli(['optimize', problem, ...DEVICE, ...other, ...options]);
-    const { code, json } = await runJson(['inspect', 'latest', ...DEVICE, ...other]);
-    expect({ code, workload: json.workload }).toEqual({ code: 0, workload: 'rows32columns64' });
-  }, 60_000);
+  long(
+    'judges on the workload of the run, which need not be declared',
+    async () => {
+      const other = ['--store', join(place, 'undeclared')];
+      const options = ['--workload', 'rows=32,columns=64', '--cache', 'cold', '--max-evaluations', '1'];
+      await runCli(['optimize', problem, ...DEVICE, ...other, ...options]);
+      const { code, json } = await runJson(['inspect', 'latest', ...DEVICE, ...other]);
+      expect({ code, workload: json.workload }).toEqual({ code: 0, workload: 'rows32columns64' });
+    },
+    60_000,
+  );
 });
 
 describe('the device of a run', () => {
@@ -334,25 +349,33 @@ describe('the device of a run', () => {
     cpSync(join(store[1]!, 'runs', run!), join(place, 'other/runs', `2020-${run}`), { recursive: true });
   }, 60_000);
 
-  it('is where compare, inspect and dispatch judge, unless another one is asked for', async () => {
-    const said = /^No --device given: using virtual:h200 \(that of run 2\S+\)\.$/m;
-    const compared = await runJson(['compare', join(problem, START), 'latest', ...other(), ...cheap, ...JUDGED]);
-    expect(compared).toMatchObject({ code: 0, json: { device: { id: 'virtual:h200' } } });
-    expect(compared.stderr).toMatch(said);
-    const inspected = await runJson(['inspect', 'latest', ...other(), ...JUDGED]);
-    expect(inspected).toMatchObject({ code: 0, json: { device: { id: 'virtual:h200' } } });
-    expect(inspected.stderr).toMatch(said);
-    const table = await runJson(['dispatch', 'latest', ...other(), ...JUDGED, '-o', join(place, 'table')]);
-    expect(table).toMatchObject({ code: 0, json: { device: { id: 'virtual:h200' } } });
-    expect(table.stderr).toMatch(said);
-  }, 60_000);
+  long(
+    'is where compare, inspect and dispatch judge, unless another one is asked for',
+    async () => {
+      const said = /^No --device given: using virtual:h200 \(that of run 2\S+\)\.$/m;
+      const compared = await runJson(['compare', join(problem, START), 'latest', ...other(), ...cheap, ...JUDGED]);
+      expect(compared).toMatchObject({ code: 0, json: { device: { id: 'virtual:h200' } } });
+      expect(compared.stderr).toMatch(said);
+      const inspected = await runJson(['inspect', 'latest', ...other(), ...JUDGED]);
+      expect(inspected).toMatchObject({ code: 0, json: { device: { id: 'virtual:h200' } } });
+      expect(inspected.stderr).toMatch(said);
+      const table = await runJson(['dispatch', 'latest', ...other(), ...JUDGED, '-o', join(place, 'table')]);
+      expect(table).toMatchObject({ code: 0, json: { device: { id: 'virtual:h200' } } });
+      expect(table.stderr).toMatch(said);
+    },
+    60_000,
+  );
 
-  it('has to be chosen where two runs differ', async () => {
-    const pair = ['2020', 'latest', ...other(), ...cheap, ...JUDGED];
-    const refused = await runJson(['compare', ...pair]);
-    expect(refused).toMatchObject({ code: 2, json: { error: { code: 'different-devices', path: '--device' } } });
-    expect(await runJson(['compare', ...pair, '--device', 'virtual:l4'])).toMatchObject({ code: 0 });
-    const table = await runJson(['dispatch', '2020', 'latest', ...other(), '-o', join(place, 'refused')]);
-    expect(table).toMatchObject({ code: 2, json: { error: { code: 'dispatch-needs-one-device' } } });
-  }, 60_000);
+  long(
+    'has to be chosen where two runs differ',
+    async () => {
+      const pair = ['2020', 'latest', ...other(), ...cheap, ...JUDGED];
+      const refused = await runJson(['compare', ...pair]);
+      expect(refused).toMatchObject({ code: 2, json: { error: { code: 'different-devices', path: '--device' } } });
+      expect(await runJson(['compare', ...pair, '--device', 'virtual:l4'])).toMatchObject({ code: 0 });
+      const table = await runJson(['dispatch', '2020', 'latest', ...other(), '-o', join(place, 'refused')]);
+      expect(table).toMatchObject({ code: 2, json: { error: { code: 'dispatch-needs-one-device' } } });
+    },
+    60_000,
+  );
 });

@@ -2,8 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { sampled } from '../support/sampling/matrix.ts';
+import { longTests, sampled } from '../support/sampling/matrix.ts';
 import { type Json, runCli, runJson, SCALE, scaleCopy, temporaryFolder } from './run-cli.ts';
+
+const longTest = longTests(import.meta.filename, { oneIn: 2 });
 
 /** What is refused must not fill the memory first. */
 const SMALL_HEAP = { nodeOptions: ['--max-old-space-size=400'] };
@@ -63,7 +65,7 @@ describe('what no command can use is refused by name', () => {
     expect(stdout).not.toContain('null');
   });
 
-  test('a launch sequence of fifty million steps', async () => {
+  longTest('a launch sequence of fifty million steps', async () => {
     const { kernel } = scaleCopy({
       kernel: (file) => {
         file.steps = Array.from({ length: 5000 }, () => ({ ...file.steps[0], repeat: 10_000 }));
@@ -107,7 +109,7 @@ describe('a problem whose folder holds', () => {
   });
 });
 
-test('a time limit is that of the whole launch sequence', async () => {
+longTest('a time limit is that of the whole launch sequence', async () => {
   const { kernel } = scaleCopy({
     kernel: (file) => {
       file.steps = [{ ...file.steps[0], repeat: 9_000 }];

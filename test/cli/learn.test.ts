@@ -1,7 +1,10 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { longTests } from '../support/sampling/matrix.ts';
 import { runCli, runJson, temporaryFolder } from './run-cli.ts';
+
+const long = longTests(import.meta.filename, { oneIn: 2 });
 
 const home = temporaryFolder();
 const state = join(home, 'state', 'warpsmith', 'course');
@@ -70,7 +73,7 @@ describe('warpsmith learn', () => {
 });
 
 describe('warpsmith learn check', () => {
-  it('judges by the goals, not by what the copy says: an edited problem changes nothing', async () => {
+  long('judges by the goals, not by what the copy says: an edited problem changes nothing', async () => {
     const folder = await begun();
     const file = join(folder, 'lesson.json');
     const lesson = JSON.parse(readFileSync(file, 'utf8'));
@@ -94,7 +97,7 @@ describe('warpsmith learn check', () => {
     expect(stdout).toMatch(/kernel\.cu:\d+/);
   });
 
-  it('does not take a kernel that turns check shapes away', async () => {
+  long('does not take a kernel that turns check shapes away', async () => {
     const folder = await begun();
     const file = join(folder, 'kernel/kernel.json');
     const kernel = JSON.parse(readFileSync(file, 'utf8'));

@@ -4,7 +4,10 @@ import { describe, expect, test } from 'vitest';
 import { readEventLog } from '../../src/store/event-log.ts';
 import { NARROWEST, narrowAttention } from '../support/attention-problem.ts';
 import { interrupted } from '../support/sampling/long-tests.ts';
+import { longTests } from '../support/sampling/matrix.ts';
 import { runCli, runJson, SCALE, scaleCopy, temporaryFolder } from './run-cli.ts';
+
+const long = longTests(import.meta.filename, { oneIn: 2 });
 
 const optimize = (store: string, ...more: string[]) => [
   'optimize',
@@ -24,7 +27,7 @@ function onlyRun(store: string): string {
 }
 
 describe('optimize', () => {
-  test('finds the coalesced rung through its finding, and leaves a run folder that explains it', async () => {
+  long('finds the coalesced rung through its finding, and leaves a run folder that explains it', async () => {
     const store = temporaryFolder();
     const { code, stdout, stderr } = await runCli(optimize(store, '--max-evaluations', '6'));
     expect(code).toBe(0);
@@ -73,7 +76,7 @@ describe('optimize', () => {
     expect((await runCli(['report', run])).stdout).toContain('What failed or was reverted, and why');
   });
 
-  test('the same seed gives the same events apart from times; --json prints the report with its paths', async () => {
+  long('the same seed gives the same events apart from times; --json prints the report with its paths', async () => {
     const stores = [temporaryFolder(), temporaryFolder()];
     const withoutTimes = (text: string): unknown => {
       const { time: _time, minutesUsed: _used, ledger: _ledger, ...event } = JSON.parse(text);

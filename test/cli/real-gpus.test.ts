@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readRecording } from '../../src/store/recording.ts';
+import { longTestOf } from '../support/sampling/long-tests.ts';
 import { runCli, runJson, SCALE, scaleCopy, temporaryFolder } from './run-cli.ts';
 
 const ON_L4 = ['--device', 'virtual:l4'];
@@ -60,30 +61,33 @@ describe('options for real GPUs where there is none', () => {
 });
 
 describe('a recorded run', () => {
-  test('optimize is replayed with no device: the same decisions and the same report', async () => {
-    const [store, again, third] = [temporaryFolder(), temporaryFolder(), temporaryFolder()];
-    const file = join(store, 'run.jsonl.gz');
-    const optimize = ['optimize', SCALE, '--max-evaluations', '5', '--seed', '3'];
-    const recorded = await runJson([...optimize, ...ON_L4, '--store', store, '--record', file]);
-    expect(recorded.code).toBe(0);
-    const finished = (events(store) as { type: string }[]).filter(({ type }) => type === 'evaluation-finished');
-    expect(readRecording(file).evaluations).toHaveLength(finished.length);
+  longTestOf(import.meta.filename)(
+    'optimize is replayed with no device: the same decisions and the same report',
+    async () => {
+      const [store, again, third] = [temporaryFolder(), temporaryFolder(), temporaryFolder()];
+      const file = join(store, 'run.jsonl.gz');
+      const optimize = ['optimize', SCALE, '--max-evaluations', '5', '--seed', '3'];
+      const recorded = await runJson([...optimize, ...ON_L4, '--store', store, '--record', file]);
+      expect(recorded.code).toBe(0);
+      const finished = (events(store) as { type: string }[]).filter(({ type }) => type === 'evaluation-finished');
+      expect(readRecording(file).evaluations).toHaveLength(finished.length);
 
-    const noCompiler = { env: { PATH: '/nonexistent' } };
-    const replayed = await runJson([...optimize, '--store', again, '--replay', file], noCompiler);
-    expect(replayed).toMatchObject({ code: 0, stderr: expect.not.stringContaining('No --device') });
-    expect(comparable(replayed.json)).toEqual(comparable(recorded.json));
-    expect(events(again)).toEqual(events(store));
-    const report = await runJson(['report', '--store', again]);
-    expect(comparable(report.json)).toEqual(comparable(recorded.json));
-    expect(existsSync(replayed.json.bestKernelPath)).toBe(true);
+      const noCompiler = { env: { PATH: '/nonexistent' } };
+      const replayed = await runJson([...optimize, '--store', again, '--replay', file], noCompiler);
+      expect(replayed).toMatchObject({ code: 0, stderr: expect.not.stringContaining('No --device') });
+      expect(comparable(replayed.json)).toEqual(comparable(recorded.json));
+      expect(events(again)).toEqual(events(store));
+      const report = await runJson(['report', '--store', again]);
+      expect(comparable(report.json)).toEqual(comparable(recorded.json));
+      expect(existsSync(replayed.json.bestKernelPath)).toBe(true);
 
-    // Asked for more than was recorded, it says so and blames no candidate.
-    const other = await runJson(['optimize', SCALE, '--store', third, '--replay', file, '--seed', '4']);
-    expect(other.code).toBe(3);
-    expect(other.json.stop).toMatchObject({ reason: 'device-failed' });
-    expect(other.json.stop.detail).toMatch(/was not recorded like this; the nearest .* with seed: 3 instead of 4/);
-  });
+      // Asked for more than was recorded, it says so and blames no candidate.
+      const other = await runJson(['optimize', SCALE, '--store', third, '--replay', file, '--seed', '4']);
+      expect(other.code).toBe(3);
+      expect(other.json.stop).toMatchObject({ reason: 'device-failed' });
+      expect(other.json.stop.detail).toMatch(/was not recorded like this; the nearest .* with seed: 3 instead of 4/);
+    },
+  );
 
   test('an edited kernel is another candidate, which the recording knows nothing about', async () => {
     const file = join(temporaryFolder(), 'evaluations.jsonl.gz');

@@ -1,7 +1,10 @@
 import { appendFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { longTests } from '../support/sampling/matrix.ts';
 import { runCli, runJson, scaleCopy, temporaryFolder } from './run-cli.ts';
+
+const long = longTests(import.meta.filename, { oneIn: 2 });
 
 const before = { ...process.env };
 let cache: string;
@@ -56,7 +59,7 @@ test('a recording holds what was evaluated, so nothing in it is repeated', async
   expect((await runJson(given)).json.repeated).toBeDefined();
 });
 
-test('nothing is repeated or kept where repeats are off', async () => {
+long('nothing is repeated or kept where repeats are off', async () => {
   const { kernel } = scaleCopy();
   process.env.WARPSMITH_REPEATS = 'off';
   const given = ['evaluate', kernel, ...DEVICE, '--seed', '8'];
@@ -65,21 +68,24 @@ test('nothing is repeated or kept where repeats are off', async () => {
   expect((await runJson(given)).json.repeated).toBeUndefined();
 });
 
-test('the second run of the same files takes the evaluations of the first, whatever the store has learned', async () => {
-  const { problem } = scaleCopy();
-  const store = temporaryFolder();
-  const optimize = async (...more: string[]) =>
-    (await runJson(['optimize', problem, ...DEVICE, '--store', store, '--max-evaluations', '5', ...more])).json;
-  const first = await optimize();
-  const second = await optimize();
-  expect(first.repeats).toBeNull();
-  expect(second.repeats.count).toBe(second.evaluationsUsed);
-  expect(second.seed).toBe(first.seed);
-  const tried = ({ progression }: typeof first) =>
-    progression.map(({ candidate, time, decision }: typeof first) => ({ candidate, time, decision }));
-  expect(tried(second)).toEqual(tried(first));
-  const { stdout } = await runCli(['report', '--store', store]);
-  expect(stdout).toMatch(/Repeats: 5 of 5|Repeats: \d of \d evaluations were made before/);
-  rmSync(join(store, 'runs'), { recursive: true });
-  expect((await optimize('--fresh')).repeats).toBeNull();
-});
+long(
+  'the second run of the same files takes the evaluations of the first, whatever the store has learned',
+  async () => {
+    const { problem } = scaleCopy();
+    const store = temporaryFolder();
+    const optimize = async (...more: string[]) =>
+      (await runJson(['optimize', problem, ...DEVICE, '--store', store, '--max-evaluations', '5', ...more])).json;
+    const first = await optimize();
+    const second = await optimize();
+    expect(first.repeats).toBeNull();
+    expect(second.repeats.count).toBe(second.evaluationsUsed);
+    expect(second.seed).toBe(first.seed);
+    const tried = ({ progression }: typeof first) =>
+      progression.map(({ candidate, time, decision }: typeof first) => ({ candidate, time, decision }));
+    expect(tried(second)).toEqual(tried(first));
+    const { stdout } = await runCli(['report', '--store', store]);
+    expect(stdout).toMatch(/Repeats: 5 of 5|Repeats: \d of \d evaluations were made before/);
+    rmSync(join(store, 'runs'), { recursive: true });
+    expect((await optimize('--fresh')).repeats).toBeNull();
+  },
+);

@@ -153,13 +153,13 @@ async function holdToTexts(name: string, args: readonly string[]): Promise<void>
 describe.skipIf(!isLongEnough)('what a terminal shows', () => {
   test.each(Object.keys(HELP))('%s', (name) => holdToTexts(name, HELP[name]!));
 
-  sampled('screens', Object.keys(KEPT), { oneIn: 8, placeOf: (name) => `test/cli/screens/${name}.80.txt` })(
+  sampled('screens', Object.keys(KEPT), { oneIn: 12, placeOf: (name) => `test/cli/screens/${name}.80.txt` })(
     '%s',
     { timeout: 120_000 },
     (name) => holdToTexts(name, KEPT[name]!),
   );
 
-  sampled('long screens', Object.keys(LONG), { oneIn: 8 })(
+  sampled('long screens', Object.keys(LONG), { oneIn: 12 })(
     '%s: no line too wide, no word cut',
     { timeout: 120_000 },
     async (name) => {

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { findExecutable } from '../../src/process/find-executable.ts';
-import { interrupted } from '../support/sampling/long-tests.ts';
+import { interrupted, longTestOf } from '../support/sampling/long-tests.ts';
 import { SCALE, temporaryFolder } from './run-cli.ts';
 
 const python = findExecutable('python3');
@@ -37,16 +37,20 @@ const optimize = () => ['optimize', SCALE, '--device', 'virtual:l4', '--store', 
 const afterLastFrame = (text: string): string => text.slice(text.lastIndexOf(`${ESCAPE}J`) + `${ESCAPE}J`.length);
 
 describe.skipIf(python === undefined)('a run at a terminal (needs python3)', () => {
-  test('shows its four lines, and nothing of them is left at its end', { timeout: TIMEOUT_MS }, async () => {
-    const { code, text } = await atTerminal('never shown', '', [...optimize(), '--max-evaluations', '2']);
-    expect({ code, text }).toMatchObject({ code: 0 });
-    expect(text).toMatch(/check \d+ of \d+: /);
-    expect(text).toContain('elapsed');
-    const rest = afterLastFrame(text);
-    expect(rest).toMatch(/^scale on NVIDIA L4/);
-    expect(rest).not.toContain(ESCAPE);
-    expect(text, 'colours').not.toMatch(/\[(?:1|2|22|3\d|39)m/);
-  });
+  longTestOf(import.meta.filename)(
+    'shows its four lines, and nothing of them is left at its end',
+    { timeout: TIMEOUT_MS },
+    async () => {
+      const { code, text } = await atTerminal('never shown', '', [...optimize(), '--max-evaluations', '2']);
+      expect({ code, text }).toMatchObject({ code: 0 });
+      expect(text).toMatch(/check \d+ of \d+: /);
+      expect(text).toContain('elapsed');
+      const rest = afterLastFrame(text);
+      expect(rest).toMatch(/^scale on NVIDIA L4/);
+      expect(rest).not.toContain(ESCAPE);
+      expect(text, 'colours').not.toMatch(/\[(?:1|2|22|3\d|39)m/);
+    },
+  );
 
   interrupted('a run at a terminal')(
     'Ctrl-C: the lines are gone, the end is printed, the code is 130',

@@ -3,7 +3,10 @@ import { join, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { unwrapped } from '../support/printed.ts';
 import { interrupted } from '../support/sampling/long-tests.ts';
+import { longTests } from '../support/sampling/matrix.ts';
 import { runCli, runJson, scaleCopy, temporaryFolder } from './run-cli.ts';
+
+const long = longTests(import.meta.filename, { oneIn: 2 });
 
 const ON_L4 = ['--device', 'virtual:l4'];
 /** Nobody has agreed to anything. */
@@ -27,7 +30,7 @@ describe('a problem from outside the repository', () => {
     expect((await runCli(['evaluate', kernel, ...ON_L4], options)).code).toBe(0);
   });
 
-  test('is checked and exported without being run', async () => {
+  long('is checked and exported without being run', async () => {
     const { problem, kernel } = hanging();
     const options = stranger();
     expect((await runCli(['check', problem], options)).code).toBe(0);
@@ -36,7 +39,7 @@ describe('a problem from outside the repository', () => {
     expect(readdirSync(output)).toContain('kernel.cu');
   });
 
-  test('that the log of a run names is asked about, too', async () => {
+  long('that the log of a run names is asked about, too', async () => {
     const { problem } = scaleCopy();
     const store = temporaryFolder();
     const search = ['--max-evaluations', '1', '--no-ablation', '--store', store];
@@ -65,7 +68,7 @@ interrupted('a reference')('Ctrl-C ends a reference at once', async () => {
   expect(stderr).toContain('Interrupted before there was a result.');
 });
 
-test('evaluate names the problem that judged, and says when a kernel chose another than that above it', async () => {
+long('evaluate names the problem that judged, and says when a kernel chose another than that above it', async () => {
   const { problem, kernel } = scaleCopy();
   const inLadder = await runJson(['evaluate', kernel, ...ON_L4]);
   expect(inLadder.json.problem).toEqual({ name: 'scale', folder: problem, elsewhere: false });

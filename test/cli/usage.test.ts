@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { sampled } from '../support/sampling/matrix.ts';
 import { runCli, runJson, SCALE, temporaryFolder } from './run-cli.ts';
 
 /** Every error has all of these, null where one does not apply. */
@@ -102,12 +103,16 @@ describe('what a command loads', () => {
     });`;
   const nodeOptions = ['--import', `data:text/javascript,${encodeURIComponent(TELL)}`];
 
-  test.each([
+  const LOADING: [string, string[], boolean][] = [
     ['check', [SCALE], false],
     ['export', [join(SCALE, '01_strided'), '-o', join(temporaryFolder(), 'out')], false],
     ['evaluate', [join(SCALE, '01_strided'), '--device', 'virtual:l4', '--quick'], true],
-  ])('%s: the virtual GPU only where a kernel runs', async (command, args, runs) => {
-    const { stderr } = await runCli([command, ...args], { nodeOptions, env: FROM_SOURCES });
-    expect(stderr.includes('loads file://')).toBe(runs);
-  });
+  ];
+  sampled('what commands load', LOADING, { oneIn: 3 })(
+    '%s: the virtual GPU only where a kernel runs',
+    async (command, args, runs) => {
+      const { stderr } = await runCli([command, ...args], { nodeOptions, env: FROM_SOURCES });
+      expect(stderr.includes('loads file://')).toBe(runs);
+    },
+  );
 });

@@ -86,12 +86,15 @@ describe('kernels as people write them', () => {
   sampled(
     'kernels as people write them',
     ENTRIES.map((entry) => [entry.kernel, entry] as const),
-    { oneIn: 12, kindOf: ([, entry]) => entry.file },
+    { oneIn: 12 },
   )('%s is right', (_name, entry) => run(entry));
 
-  it.each(REFUSED)('$kernel is unsupported by name', async ({ file, kernel, reason }) => {
-    const failure = await compileFails(toolchain, { source: { [file]: textOf(file) }, functions: [kernel] });
-    expect(failure.status).toBe('unsupported');
-    expect(failure.message).toContain(reason);
-  });
+  sampled('kernels that are not supported', REFUSED, { oneIn: 4 })(
+    '$kernel is unsupported by name',
+    async ({ file, kernel, reason }) => {
+      const failure = await compileFails(toolchain, { source: { [file]: textOf(file) }, functions: [kernel] });
+      expect(failure.status).toBe('unsupported');
+      expect(failure.message).toContain(reason);
+    },
+  );
 });

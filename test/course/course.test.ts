@@ -64,7 +64,7 @@ describe.each(LESSONS)('$file.name', ({ file, folder }) => {
 const MEMBERS = LESSONS.flatMap(({ file: { name } }) => [[name, 'start'] as const, [name, 'solution'] as const]);
 
 sampled('lessons of the course', MEMBERS, {
-  oneIn: 8,
+  oneIn: 16,
   kindOf: ([, which]) => which,
   placeOf: ([name]) => `course/${name}`,
 })('%s: the %s is judged as recorded', { timeout: 120_000 }, async (name, which) => {

@@ -49,7 +49,10 @@ describe('docs/reference/api.md', () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'warpsmith-api-'));
     // A folder of this name is taken for the bundled problem: the examples are not about shapes.
-    narrowCopy(join(ROOT, 'problems/softmax'), folder, ['R * N <= 65536']);
+    narrowCopy(join(ROOT, 'problems/softmax'), folder, ['R * N <= 20000'], {
+      name: 'r8n256',
+      dimensions: { R: 8, N: 256 },
+    });
     await writeFile(join(folder, 'hook.mjs'), HOOK);
     await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
     for (const [index, { code }] of examples.entries()) await writeFile(join(folder, `example-${index}.ts`), code);

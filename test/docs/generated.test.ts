@@ -7,6 +7,9 @@ import { loadKernel } from '../../src/app/loading/load-kernel.ts';
 import { makeCandidate } from '../../src/core/candidate.ts';
 import { evaluationSchema } from '../../src/core/evaluation.ts';
 import { locateClang } from '../../src/toolchains/locate-clang.ts';
+import { longTests } from '../support/sampling/matrix.ts';
+
+const long = longTests(import.meta.filename, { oneIn: 2 });
 
 describe('generated blocks and figures', () => {
   it('are what the recordings and the program give: npm run figures', async () => {
@@ -62,7 +65,7 @@ describe('recordings', () => {
     }
   });
 
-  it('are of the rungs as they are: npm run results', async () => {
+  long('are of the rungs as they are: npm run results', async () => {
     const { entries } = (await readAllRecordings())['attention-ladder'];
     for (const { command, result } of entries) {
       const { kernel } = await loadKernel(result.candidate.folder);
@@ -70,7 +73,7 @@ describe('recordings', () => {
     }
   });
 
-  it('are what warpsmith says today, by the same compiler: npm run results', async ({ skip }) => {
+  long('are what warpsmith says today, by the same compiler: npm run results', async ({ skip }) => {
     const { recordedWith, entries } = (await readAllRecordings())['attention-ladder'];
     const { version } = await locateClang();
     if (recordedWith.compiler !== `clang ${version}`)

@@ -7,6 +7,9 @@ import { isShapeOf } from '../../src/core/plan/dimensions.ts';
 import { parseProblemFile } from '../../src/core/schemas/parse-files.ts';
 import { type AuditReport, auditProblem } from '../../src/evaluation/audit/audit.ts';
 import { drawShapes } from '../../src/evaluation/oracle/drawn-shapes.ts';
+import { longTests } from '../support/sampling/matrix.ts';
+
+const long = longTests(import.meta.filename, { oneIn: 2 });
 
 /** The worked example of docs/guides/writing-a-problem.md: reference.ts, a first problem.json, and what replaces some of it. */
 const guide = readFileSync(path.resolve(import.meta.dirname, '../../docs/guides/writing-a-problem.md'), 'utf8');
@@ -28,14 +31,14 @@ const auditWith = async (replaced: object): Promise<AuditReport> => {
 };
 
 describe('the worked example of writing a problem', () => {
-  it('lets through at first just what the guide says', async () => {
+  long('lets through at first just what the guide says', async () => {
     const { letThrough, falseAlarms } = await auditWith({});
     expect(letThrough).toEqual(['gain', 'low-precision', 'no-epsilon', 'timed:no-epsilon']);
     for (const id of letThrough) expect(example).toContain(`- \`${id}\``);
     expect(falseAlarms).toEqual([]);
   });
 
-  it('lets nothing through in the end', async () => {
+  long('lets nothing through in the end', async () => {
     const report = await auditWith(JSON.parse(changes!) as object);
     expect(report).toMatchObject({ ok: true, letThrough: [], falseAlarms: [], blindChecks: [] });
   });

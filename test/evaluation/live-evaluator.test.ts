@@ -9,8 +9,10 @@ import type { ProblemFile, RunReference } from '../../src/core/problem.ts';
 import { createLiveEvaluator } from '../../src/evaluation/live-evaluator.ts';
 import { createFakeDevice, type FakeDevice, type FakeKernel, type FakeLaunch } from '../support/fake-device.ts';
 import { createFakeToolchain } from '../support/fake-toolchain.ts';
-import { sampled } from '../support/sampling/matrix.ts';
+import { longTests, sampled } from '../support/sampling/matrix.ts';
 import { honest, product, toyCandidate, toyProblem, toyWorkload } from '../support/toy-problem.ts';
+
+const long = longTests(import.meta.filename, { oneIn: 3 });
 
 let device: FakeDevice;
 
@@ -66,7 +68,7 @@ describe('what checks expect', () => {
     return { most, found: { status, correctness, coverage } };
   };
 
-  it('is worked out ahead for some, and comes out the same', async () => {
+  long('is worked out ahead for some, and comes out the same', async () => {
     const [ahead, inTurn] = [await shapesAtATime(3), await shapesAtATime(0)];
     expect(inTurn.most).toBe(1);
     expect(ahead.most).toBeGreaterThan(1);
@@ -157,7 +159,7 @@ describe('an honest kernel', () => {
       return { evaluation, wholeRuns };
     };
 
-    it('needs no runs on perturbed inputs if it passes without', async () => {
+    long('needs no runs on perturbed inputs if it passes without', async () => {
       const [near, far, wrong] = [await runsWith(0), await runsWith(0.75 * 2 ** -10), await runsWith(2 ** -6)];
       expect([near, far, wrong].map(({ evaluation }) => evaluation.status)).toEqual(['passed', 'passed', 'wrong']);
       expect(far.wholeRuns).toBe(near.wholeRuns + 2);
@@ -360,39 +362,42 @@ describe('a wrong kernel', () => {
     });
   });
 
-  it('that is wrong from the 512th launch on is found by its counter, and confirmed by as many launches', async () => {
-    const counting =
-      (isWrong: (launches: number) => boolean): Parameters<typeof evaluate>[0] =>
-      (launch) => {
-        const launches = launch.load('count', 'i32')[0]!;
-        launch.store('count', 'i32', [launches + 1]);
+  long(
+    'that is wrong from the 512th launch on is found by its counter, and confirmed by as many launches',
+    async () => {
+      const counting =
+        (isWrong: (launches: number) => boolean): Parameters<typeof evaluate>[0] =>
+        (launch) => {
+          const launches = launch.load('count', 'i32')[0]!;
+          launch.store('count', 'i32', [launches + 1]);
+          launch.store(
+            'Y',
+            'f16',
+            product(launch).map((value) => (isWrong(launches) ? 2 * value : value)),
+          );
+        };
+      const kernel = { workspaces: { count: { bytes: 4, init: 'once' } } } as const;
+      const wrong = await evaluate(
+        counting((launches) => (launches & 512) !== 0),
+        { kernel },
+      );
+      expect(wrong).toMatchObject({
+        status: 'wrong',
+        reason: 'launch 513 in a row gives other results than the first, of the same inputs',
+      });
+      // Nothing that a launch leaves there.
+      const ring: Parameters<typeof evaluate>[0] = (launch) => {
+        const place = launch.load('count', 'i32')[0]!;
+        launch.store('count', 'i32', [(place + 1) % 5]);
         launch.store(
           'Y',
           'f16',
-          product(launch).map((value) => (isWrong(launches) ? 2 * value : value)),
+          product(launch).map((value) => (place >= 5 ? 0 : value)),
         );
       };
-    const kernel = { workspaces: { count: { bytes: 4, init: 'once' } } } as const;
-    const wrong = await evaluate(
-      counting((launches) => (launches & 512) !== 0),
-      { kernel },
-    );
-    expect(wrong).toMatchObject({
-      status: 'wrong',
-      reason: 'launch 513 in a row gives other results than the first, of the same inputs',
-    });
-    // Nothing that a launch leaves there.
-    const ring: Parameters<typeof evaluate>[0] = (launch) => {
-      const place = launch.load('count', 'i32')[0]!;
-      launch.store('count', 'i32', [(place + 1) % 5]);
-      launch.store(
-        'Y',
-        'f16',
-        product(launch).map((value) => (place >= 5 ? 0 : value)),
-      );
-    };
-    expect((await evaluate(ring, { kernel })).status).toBe('passed');
-  });
+      expect((await evaluate(ring, { kernel })).status).toBe('passed');
+    },
+  );
 
   it('that does not keep its once-zeroed workspace valid is told so', async () => {
     const evaluation = await evaluate(
@@ -824,7 +829,7 @@ describe('a persistent kernel', () => {
     );
   };
 
-  it('gets as many CTAs as are resident at once', async () => {
+  long('gets as many CTAs as are resident at once', async () => {
     const evaluation = await evaluate(flat, { kernel: { steps: [step] } });
     // 64 registers × 256 threads = 16,384: four CTAs fill the 65,536 registers of each of the L4's 58 SMs.
     expect(evaluation).toMatchObject({ status: 'passed', counters: { launches: [{ grid: [58 * 4, 1, 1] }] } });

@@ -8,6 +8,7 @@ import { createExpectationCache } from '../../src/evaluation/oracle/expectation-
 import { createFakeDevice, type FakeKernel } from '../support/fake-device.ts';
 import { createFakeToolchain } from '../support/fake-toolchain.ts';
 import { withMeasuring } from '../support/measuring-device.ts';
+import { longTestOf } from '../support/sampling/long-tests.ts';
 import { honest, toyCandidate, toyProblem, toyWorkload } from '../support/toy-problem.ts';
 
 const problem = toyProblem();
@@ -60,15 +61,18 @@ async function measuredBefore(later: { kernel?: FakeKernel; sanitize?: (signal: 
 }
 
 describe('the sanitizer of a candidate that was measured before', () => {
-  it('runs while the candidate is verified, and has ended before anything is timed', async () => {
-    const { evaluation, happened, subjects } = await measuredBefore({
-      // Until after the whole verification.
-      sanitize: () => new Promise((resolve) => setTimeout(resolve, 300)),
-    });
-    expect(evaluation).toMatchObject({ status: 'passed', sanitizer: CLEAN });
-    expect(happened).toEqual(['sanitizer starts', 'runs', 'sanitizer ends', 'is timed']);
-    expect(subjects).toMatchObject([{ sequenceNs: SEQUENCE_NS, seed: 2 }]);
-  });
+  longTestOf(import.meta.filename)(
+    'runs while the candidate is verified, and has ended before anything is timed',
+    async () => {
+      const { evaluation, happened, subjects } = await measuredBefore({
+        // Until after the whole verification.
+        sanitize: () => new Promise((resolve) => setTimeout(resolve, 300)),
+      });
+      expect(evaluation).toMatchObject({ status: 'passed', sanitizer: CLEAN });
+      expect(happened).toEqual(['sanitizer starts', 'runs', 'sanitizer ends', 'is timed']);
+      expect(subjects).toMatchObject([{ sequenceNs: SEQUENCE_NS, seed: 2 }]);
+    },
+  );
 
   it('is ended, and waited for, when the candidate is refused', async () => {
     const { evaluation, happened } = await measuredBefore({

@@ -7,7 +7,9 @@ import { audit } from '../../src/app/audit.ts';
 import { evaluateKernel } from '../../src/app/evaluate.ts';
 import { optimizeProblem } from '../../src/app/optimize.ts';
 import { NOTHING_KEPT, UNLIMITED } from '../../src/store/events.ts';
-import { sampled } from '../support/sampling/matrix.ts';
+import { longTests, sampled } from '../support/sampling/matrix.ts';
+
+const long = longTests(import.meta.filename, { oneIn: 2 });
 
 const FOLDER = 'examples/row-sum';
 const RUNGS = ['01_thread_per_row', '02_warp_per_row'];
@@ -24,7 +26,7 @@ describe('the row-sum example', () => {
     expect({ status, reason }).toEqual({ status: 'passed', reason: undefined });
   });
 
-  it('has 32 sectors per request where a thread owns a row, and 4 where a warp does', async () => {
+  long('has 32 sectors per request where a thread owns a row, and 4 where a warp does', async () => {
     // 32 lanes one row apart: a sector each. 32 lanes side by side: 128 bytes, four sectors.
     const sectorsPerRequest = async (rung: string): Promise<number> => {
       const { counters } = await evaluateKernel({ ...ON_L4, target: join(FOLDER, rung), checks: 'usual' });
@@ -49,7 +51,7 @@ describe('optimising the row-sum example', () => {
   });
   afterAll(async () => rm(store, { recursive: true, force: true }));
 
-  it('goes to the second rung because of a finding that the rung answers', async () => {
+  long('goes to the second rung because of a finding that the rung answers', async () => {
     const { result, view } = await optimizeProblem({
       ...ON_L4,
       target: FOLDER,

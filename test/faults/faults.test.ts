@@ -6,7 +6,7 @@ import { aftermathDisagreements, faultDisagreements, faults, judgeFault, verdict
 let session: Session;
 
 beforeAll(async () => {
-  session = await openSession({ device: 'virtual:h200', threads: 1, runTimeoutSeconds: 2 });
+  session = await openSession({ device: 'virtual:h200', threads: 1, runTimeoutSeconds: 1 });
 });
 
 afterAll(async () => {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { cppExpression } from '../../src/handover/launch-header/cpp-expression.ts';
+import { longTestOf } from '../support/sampling/long-tests.ts';
 import { evaluateHere, expressionText, NAMES, SCOPES } from './support/drawn-expressions.ts';
 import { hostCompiler, runHostProgram } from './support/host-compiler.ts';
 
@@ -47,7 +48,7 @@ const evaluateInCpp = (expressions: readonly string[]): number[][] => {
 };
 
 describe.skipIf(!hostCompiler)('expressions in C++ (needs g++)', () => {
-  it('have the values that they have here, or none where these are errors', () => {
+  longTestOf(import.meta.filename)('have the values that they have here, or none where these are errors', () => {
     const expressions = fc.sample(expressionText, { numRuns: 500, seed: 20 });
     const here = SCOPES.map((scope) => expressions.map((text) => evaluateHere(text, scope)));
     const there = evaluateInCpp(expressions);

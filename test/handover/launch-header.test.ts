@@ -1,6 +1,6 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { loadKernel } from '../../src/app/loading/load-kernel.ts';
 import { makeCandidate } from '../../src/core/candidate.ts';
 import type { ContentsDeclaration, KernelFile } from '../../src/core/kernel.ts';
@@ -8,11 +8,13 @@ import { expandPlan } from '../../src/core/plan/expand-plan.ts';
 import type { Dimensions } from '../../src/core/problem.ts';
 import { launchHeader } from '../../src/handover/launch-header/launch-header.ts';
 import { smallKernel, smallProblem } from '../core/support/small-problem.ts';
-import { sampled } from '../support/sampling/matrix.ts';
+import { longTests, sampled } from '../support/sampling/matrix.ts';
 import { hardCandidate, hardProblem } from './support/everything.ts';
 import { hostCompiler, runHostProgram, STUB_DEFINITIONS } from './support/host-compiler.ts';
 import { type PlanCase, plansHere, plansInCpp } from './support/plan-program.ts';
 import { randomDimensions } from './support/random-dimensions.ts';
+
+const long = longTests(import.meta.filename, { oneIn: 2 });
 
 const problemsFolder = new URL('../../problems/', import.meta.url).pathname;
 const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
@@ -65,7 +67,7 @@ describe.skipIf(!hostCompiler)('the launch header plans what the launch planner 
     },
   );
 
-  it('for a kernel with one of everything, and names that C++ has other uses for', { timeout: 60_000 }, () => {
+  long('for a kernel with one of everything, and names that C++ has other uses for', { timeout: 60_000 }, () => {
     const dimensions: Dimensions[] = [
       { N: 16, class: 16, floor: 2, step: 1 },
       { N: 5, class: 8, floor: 1, step: 3 },
@@ -130,7 +132,7 @@ describe.skipIf(!hostCompiler)('prepare() of the launch header (needs g++)', () 
     return { printed: runHostProgram({ 'main.cpp': main.join('\n'), 'small_launch.hpp': header }), file };
   }
 
-  it('writes the contents that the launch planner plans', () => {
+  long('writes the contents that the launch planner plans', () => {
     const { printed, file } = prepare(CONTENTS);
     const { buffers } = expandPlan({
       problem: smallProblem,
@@ -149,7 +151,7 @@ describe.skipIf(!hostCompiler)('prepare() of the launch header (needs g++)', () 
     expect(printed.trim().split('\n')).toEqual(wanted);
   });
 
-  it('refuses a value that its dtype does not hold', () => {
+  long('refuses a value that its dtype does not hold', () => {
     expect(prepare({ list: { dtype: 'u8', values: ['D', '-N'] } }).printed).toContain(
       'workspaces.list.contents.values[1]: -N is -5; expected a value within the range of its type',
     );

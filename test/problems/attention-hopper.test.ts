@@ -30,15 +30,15 @@ const hasNvcc = spawnSync('nvcc', ['--version']).status === 0;
 const compiledTypes = (rung: string) => (rung === '11_sums_first' ? ['half', '__nv_bfloat16'] : ['half']);
 
 /** What is judged on a virtual GPU takes seconds. */
-const judged = sampledOne(
-  'rungs for Hopper, judged',
-  [
-    ...RUNGS,
-    ...['13_decode_cluster', '14_decode_registers', '11_sums_first'].map((rung) => `${rung} in clusters`),
-    '09_lean on another device',
-  ],
-  { oneIn: 7, placeOf: (member) => `problems/attention/${member.split(' ')[0]}` },
-);
+const JUDGED = [
+  ...RUNGS,
+  ...['13_decode_cluster', '14_decode_registers', '11_sums_first'].map((rung) => `${rung} in clusters`),
+  '09_lean on another device',
+];
+const judged = sampledOne('rungs for Hopper, judged', JUDGED, {
+  oneIn: JUDGED.length,
+  placeOf: (member) => `problems/attention/${member.split(' ')[0]}`,
+});
 
 /** Plans of every setting take a second for each rung. */
 const planned = sampledOne('rungs for Hopper, planned', RUNGS, {

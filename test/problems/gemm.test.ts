@@ -15,6 +15,7 @@ import { validAssignments } from '../../src/core/plan/parameters.ts';
 import { NOTHING_KEPT, UNLIMITED } from '../../src/store/events.ts';
 import { type Edit, judgeRung } from '../support/judge-rung.ts';
 import { narrowCopy } from '../support/narrowed.ts';
+import { longTestOf } from '../support/sampling/long-tests.ts';
 import { climb, mistakesOf, rungsOf } from './support/matrices.ts';
 
 const exact = (value: number): number => value;
@@ -145,7 +146,7 @@ describe('the checks', () => {
     expect((await tampered(dtype, expression, replacement)).status).toBe('wrong');
   });
 
-  it('of fp32 products leave honest sums a margin', async () => {
+  longTestOf(import.meta.filename)('of fp32 products leave honest sums a margin', async () => {
     const { correctness } = await judge(join(FOLDER, '02_tiled'), 'f32');
     expect(correctness!.worstErrorRatio).toBeLessThan(0.5);
   });

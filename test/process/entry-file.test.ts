@@ -3,6 +3,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterEach, expect, it, vi } from 'vitest';
 import { entryFile, entryFolder } from '../../src/process/entry-file.ts';
 import { repository, runInProcess, SCALE } from '../cli/run-cli.ts';
+import { longTestOf } from '../support/sampling/long-tests.ts';
 
 const SOURCES = new URL('../../src/', import.meta.url);
 const SOURCE = new URL('process/guard-main.ts', SOURCES);
@@ -32,18 +33,21 @@ it('is asked for by all that start processes and threads: the build would not ha
   expect(deciding).toEqual(['src/process/entry-file.ts']);
 });
 
-it('judges alike from the sources, with the processes and threads of a command', async () => {
-  const words = [
-    'evaluate',
-    `${SCALE}/01_strided`,
-    '--device',
-    'virtual:l4',
-    '--checks',
-    'usual',
-    '--json',
-    '--seed',
-    '1',
-  ];
-  const outcome = await runInProcess(words, { env: { WARPSMITH_BUILD: '' } });
-  expect(JSON.parse(outcome.stdout)).toMatchObject({ status: 'passed' });
-});
+longTestOf(import.meta.filename)(
+  'judges alike from the sources, with the processes and threads of a command',
+  async () => {
+    const words = [
+      'evaluate',
+      `${SCALE}/01_strided`,
+      '--device',
+      'virtual:l4',
+      '--checks',
+      'usual',
+      '--json',
+      '--seed',
+      '1',
+    ];
+    const outcome = await runInProcess(words, { env: { WARPSMITH_BUILD: '' } });
+    expect(JSON.parse(outcome.stdout)).toMatchObject({ status: 'passed' });
+  },
+);

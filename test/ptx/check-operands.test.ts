@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { checkOperands } from '../../src/ptx/check-operands.ts';
 import { inlineCalls } from '../../src/ptx/inline-calls.ts';
 import { parsePtx } from '../../src/ptx/parse.ts';
+import { longTestOf } from '../support/sampling/long-tests.ts';
 import { LANE_FORMS, WARP_FORMS } from '../virtual-gpu/opcodes/forms.ts';
 import { kernelText, MODES, moduleText } from '../virtual-gpu/opcodes/kernel.ts';
 
@@ -24,7 +25,7 @@ const kernel = (body: string): string => `.version 7.8
 `;
 
 describe('operands that fit their instruction', () => {
-  it('are every form the virtual GPU is tested with', () => {
+  longTestOf(import.meta.filename)('are every form the virtual GPU is tested with', () => {
     for (const form of [...LANE_FORMS, ...WARP_FORMS])
       expect(() => check(moduleText([kernelText('k', form, MODES)])), form.text).not.toThrow();
   });

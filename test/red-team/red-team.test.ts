@@ -128,11 +128,9 @@ describe('the red team', () => {
   });
 
   const sample = { oneIn: 8, kindOf: verdictOf, placeOf: (name: string) => `test/red-team/${name}` };
-  sampled(
-    'the red team',
-    kernels.filter(caught),
-    sample,
-  )('%s is refused with the right status and reason', async (name) => {
+  const isThorough = (name: string): boolean => expectedOf(name, 'virtual').thorough;
+  const thorough = kernels.filter((name) => caught(name) && isThorough(name));
+  const refusal = async (name: string): Promise<void> => {
     const expected = expectedOf(name, 'virtual');
     const { status, reason, failedCheck } = await judge(
       path.join(RED_TEAM, name),
@@ -146,7 +144,14 @@ describe('the red team', () => {
       reason: expect.stringMatching(expected.reason),
       failedCheck: expected.caughtBy.includes('compilation') ? undefined : expect.stringContaining(' inputs'),
     });
-  });
+  };
+  const usual = kernels.filter((name) => caught(name) && !isThorough(name));
+  sampled('the red team', usual, sample)('%s is refused with the right status and reason', refusal);
+  // Each takes as long as ten of the others.
+  sampled('the red team, thoroughly', thorough, { oneIn: thorough.length, placeOf: sample.placeOf })(
+    '%s is refused with the right status and reason, by a thorough verification',
+    refusal,
+  );
 
   sampled(
     'what only timed launches show',
@@ -181,7 +186,7 @@ const honest = sampledOne(
   'honest kernels for attention',
   [...HONEST_RUNGS.map(([rung, seed]) => `${rung} ${seed}`), ...STAGED_VARIANTS.map(({ title }) => title)],
   {
-    oneIn: 8,
+    oneIn: HONEST_RUNGS.length + STAGED_VARIANTS.length,
     placeOf: (member) =>
       /^\d/.test(member) ? `problems/attention/${member.split(' ')[0]}` : 'test/honest/staged-tiles',
   },

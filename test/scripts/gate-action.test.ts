@@ -6,6 +6,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findExecutable } from '../../src/process/find-executable.ts';
 import { COALESCED, gateRepository, slowerBy } from '../cli/gate-repository.ts';
 import { repository as ROOT } from '../cli/run-cli.ts';
+import { longTests } from '../support/sampling/matrix.ts';
+
+const long = longTests(import.meta.filename, { oneIn: 2 });
 
 /* The steps of action.yml as a runner of GitHub makes them, with its variables and files, and no network. */
 
@@ -72,7 +75,7 @@ describe.skipIf(!findExecutable('git') || !findExecutable('bash'))('the action (
     for (const step of steps) expect(step).not.toContain('${{');
   });
 
-  it('refuses a slower rung, and tells so in the summary, in Markdown and in SARIF', { timeout: 60_000 }, () => {
+  long('refuses a slower rung, and tells so in the summary, in Markdown and in SARIF', { timeout: 60_000 }, () => {
     const { folder, git, edit, commit } = gateRepository();
     git('switch', '-q', '-c', 'change');
     edit(COALESCED, slowerBy(2));
@@ -89,15 +92,19 @@ describe.skipIf(!findExecutable('git') || !findExecutable('bash'))('the action (
     expect(passed).toMatchObject({ code: 0, outputs: { 'exit-code': '0' } });
   });
 
-  it('takes an input for one word, whatever it holds, and leaves nothing of an earlier run', {
-    timeout: 60_000,
-  }, () => {
-    const { folder } = gateRepository();
-    const mark = join(runner, 'ran');
-    const { code, summary, outputs } = make(folder, { base: `main"; touch ${mark}; $(touch ${mark}) #` });
-    expect(code).toBe(2);
-    expect([summary, outputs]).toEqual(['', { 'exit-code': '2' }]);
-    expect(make(folder, { base: 'main', folder: '--help' }).code).toBe(2);
-    expect(existsSync(mark)).toBe(false);
-  });
+  long(
+    'takes an input for one word, whatever it holds, and leaves nothing of an earlier run',
+    {
+      timeout: 60_000,
+    },
+    () => {
+      const { folder } = gateRepository();
+      const mark = join(runner, 'ran');
+      const { code, summary, outputs } = make(folder, { base: `main"; touch ${mark}; $(touch ${mark}) #` });
+      expect(code).toBe(2);
+      expect([summary, outputs]).toEqual(['', { 'exit-code': '2' }]);
+      expect(make(folder, { base: 'main', folder: '--help' }).code).toBe(2);
+      expect(existsSync(mark)).toBe(false);
+    },
+  );
 });

@@ -4,7 +4,10 @@ import { priorMeanOf } from '../../src/search/prior.ts';
 import { weighPrior } from '../../src/search/prior-weight.ts';
 import type { Outcome, SearchPrior } from '../../src/search/strategy.ts';
 import { randomSource, shuffle } from '../../src/stats/random.ts';
+import { longTests } from '../support/sampling/matrix.ts';
 import { drive, evaluationsUntil, type KnownSpace, knownSpace, product, tiles } from './support/spaces.ts';
+
+const long = longTests(import.meta.filename, { oneIn: 2 });
 
 const SEEDS = [1, 2, 3, 4];
 const known = tiles();
@@ -42,11 +45,11 @@ describe('a search that knows another device', () => {
     expect(bayesian({ space: known.space, seed: 1, prior: sibling }).ask()).toBe(fastest);
   });
 
-  it('loses little to a prior that misleads', () => {
+  long('loses little to a prior that misleads', () => {
     expect(total(known, shuffled)).toBeLessThan(without * 1.2);
   });
 
-  it('goes on after old answers as if it had not stopped', () => {
+  long('goes on after old answers as if it had not stopped', () => {
     const options = { space: known.space, seed: 3, prior: sibling };
     const asked = drive(bayesian(options), known.outcomeOf, 12);
     const again = bayesian(options);

@@ -3,7 +3,10 @@ import { randomSearch } from '../../src/search/random-search.ts';
 import { createStrategy } from '../../src/search/strategies.ts';
 import type { Outcome } from '../../src/search/strategy.ts';
 import { median } from '../../src/stats/quantile.ts';
+import { longTests } from '../support/sampling/matrix.ts';
 import { drive, evaluationsUntil, type KnownSpace, knownSpace, product, tiles, valley } from './support/spaces.ts';
+
+const long = longTests(import.meta.filename, { oneIn: 2 });
 
 const SEEDS = Array.from({ length: 11 }, (_, index) => index + 1);
 const space = tiles();
@@ -27,8 +30,9 @@ describe('where times follow from the parameters', () => {
     expect(medianEvaluations(name, valley())).toBeLessThanOrEqual(share * randomMedian(valley()));
   });
 
-  it('bayesian sees through cliffs and alignment', () =>
-    expect(medianEvaluations('bayesian', space, SEEDS.slice(0, 5))).toBeLessThanOrEqual(0.3 * randomMedian(space)));
+  long('bayesian sees through cliffs and alignment', () =>
+    expect(medianEvaluations('bayesian', space, SEEDS.slice(0, 5))).toBeLessThanOrEqual(0.3 * randomMedian(space)),
+  );
 });
 
 const differing = (of: typeof space.space, a: number, b: number): number =>
@@ -101,7 +105,7 @@ it('bayesian keeps away from where everything fails', () => {
   expect(left(asked)).toBeLessThan(5);
 });
 
-it('bayesian finds what is near the best of a space too large to predict whole', () => {
+long('bayesian finds what is near the best of a space too large to predict whole', () => {
   const values = [1, 2, 4, 8, 16, 32, 64, 128];
   const large = knownSpace(
     product({ a: values, b: values, c: values, d: values, e: values }),

@@ -3,6 +3,7 @@ import { STRATEGY_NAMES } from '../../src/core/requests/options.ts';
 import { listSpace } from '../../src/search/list-space.ts';
 import { createStrategy, DEFAULT_BLIND_STRATEGY } from '../../src/search/strategies.ts';
 import type { Outcome } from '../../src/search/strategy.ts';
+import { sampled } from '../support/sampling/matrix.ts';
 import { drive, knownSpace, product, tiles } from './support/spaces.ts';
 
 const FAILED: Outcome = { kind: 'failed' };
@@ -76,21 +77,24 @@ describe.each(STRATEGY_NAMES)('%s', (name) => {
   });
 });
 
-it.each(STRATEGY_NAMES)('%s takes a range of thousands of values in its stride', (name) => {
-  const long = knownSpace(
-    product({ a: Array.from({ length: 4096 }, (_, index) => index + 1), b: [1, 2] }),
-    ({ a, b }) => 5 + Math.abs(Number(a) - 80) + Number(b),
-  );
-  const asked = drive(createStrategy(name, { space: long.space, seed: 1 }), long.outcomeOf, 40);
-  expect(new Set(asked).size).toBe(40);
-});
+sampled('strategies in ranges', STRATEGY_NAMES, { oneIn: 2 })(
+  '%s takes a range of thousands of values in its stride',
+  (name) => {
+    const long = knownSpace(
+      product({ a: Array.from({ length: 4096 }, (_, index) => index + 1), b: [1, 2] }),
+      ({ a, b }) => 5 + Math.abs(Number(a) - 80) + Number(b),
+    );
+    const asked = drive(createStrategy(name, { space: long.space, seed: 1 }), long.outcomeOf, 40);
+    expect(new Set(asked).size).toBe(40);
+  },
+);
 
 it.each(seeded)('%s asks otherwise for another seed', (name) => {
   const asked = [1, 2].map((seed) => drive(createStrategy(name, { space: space.space, seed }), space.outcomeOf, 10));
   expect(asked[0]).not.toEqual(asked[1]);
 });
 
-it.each(seeded)('%s takes large spaces', (name) => {
+sampled('strategies in large spaces', seeded, { oneIn: 2 })('%s takes large spaces', (name) => {
   const values = [1, 2, 4, 8, 16, 32, 64, 128];
   const large = listSpace(product({ a: values, b: values, c: values, d: values, e: values, f: [1, 2] }));
   expect(large.size).toBe(65_536);
@@ -125,9 +129,12 @@ describe('what is asked for and not told yet', () => {
   };
   const SEEDS = 6;
 
-  it.each(['bayesian', 'tpe'])('%s seldom asks for a neighbour of it', (name) => {
-    // If it forgot what it asked for, these would be 2.4 of 6.
-    const counts = Array.from({ length: SEEDS }, (_, seed) => alike(name, seed));
-    expect(counts.reduce((sum, count) => sum + count, 0) / SEEDS).toBeLessThan(1.6);
-  });
+  sampled('strategies and neighbours', ['bayesian', 'tpe'], { oneIn: 2 })(
+    '%s seldom asks for a neighbour of it',
+    (name) => {
+      // If it forgot what it asked for, these would be 2.4 of 6.
+      const counts = Array.from({ length: SEEDS }, (_, seed) => alike(name, seed));
+      expect(counts.reduce((sum, count) => sum + count, 0) / SEEDS).toBeLessThan(1.6);
+    },
+  );
 });

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { type NoiseModel, QUIET_GPU, simulateComparison } from '../../bench/measuring/simulated-noise.ts';
 import type { Verdict } from '../../src/core/vocabulary.ts';
+import { longTestOf } from '../support/sampling/long-tests.ts';
 import { sampled } from '../support/sampling/matrix.ts';
 
 const COUNT = 200;
@@ -39,6 +40,6 @@ sampled('ratios', RATIOS, { oneIn: 2 })(
   },
 );
 
-test('3 % are never called the same', () => {
+longTestOf(import.meta.filename)('3 % are never called the same', () => {
   expect(shares(1.03, { ownBlockDeviation: 0.02 })('same')).toBe(0);
 });

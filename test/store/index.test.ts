@@ -23,6 +23,7 @@ import { INDEX_VERSION } from '../../src/store/index/tables.ts';
 import { createRunFolder, runFolderPath } from '../../src/store/run-folder.ts';
 import { openDatabase } from '../../src/store/sqlite.ts';
 import { kernel, runLoop, scriptedAuthor, scriptedEvaluator } from '../optimizer/fakes.ts';
+import { longTestOf } from '../support/sampling/long-tests.ts';
 
 let store: string;
 beforeEach(() => {
@@ -312,26 +313,29 @@ describe('the index', () => {
     ]);
   });
 
-  test('processes that fill it at the same time all get the right answer, and leave it whole', async () => {
-    for (let run = 0; run < 20; run += 1) writeRun(`run-${run}`, { attempts: [{ pattern: 'p', ratio: 2 }] });
-    const module = new URL('../../src/store/index/run-index.ts', import.meta.url).href;
-    const code = `import { withRunIndex } from ${JSON.stringify(module)};
+  longTestOf(import.meta.filename)(
+    'processes that fill it at the same time all get the right answer, and leave it whole',
+    async () => {
+      for (let run = 0; run < 20; run += 1) writeRun(`run-${run}`, { attempts: [{ pattern: 'p', ratio: 2 }] });
+      const module = new URL('../../src/store/index/run-index.ts', import.meta.url).href;
+      const code = `import { withRunIndex } from ${JSON.stringify(module)};
       console.log(withRunIndex(${JSON.stringify(store)}, (index) => index.moves().length));`;
-    const answers = await Promise.all(
-      [1, 2, 3].map(
-        () =>
-          new Promise<string>((resolve, reject) => {
-            const child = spawn(process.execPath, ['--input-type=module', '-e', code]);
-            let output = '';
-            for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));
-            child.on('error', reject);
-            child.on('close', () => resolve(output));
-          }),
-      ),
-    );
-    expect(answers).toEqual(['20\n', '20\n', '20\n']);
-    expect(listed()).toHaveLength(20);
-  });
+      const answers = await Promise.all(
+        [1, 2, 3].map(
+          () =>
+            new Promise<string>((resolve, reject) => {
+              const child = spawn(process.execPath, ['--input-type=module', '-e', code]);
+              let output = '';
+              for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));
+              child.on('error', reject);
+              child.on('close', () => resolve(output));
+            }),
+        ),
+      );
+      expect(answers).toEqual(['20\n', '20\n', '20\n']);
+      expect(listed()).toHaveLength(20);
+    },
+  );
 });
 
 describe('priors', () => {

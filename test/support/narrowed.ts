@@ -32,12 +32,21 @@ export function narrowFolder(folder: string, limits: readonly string[], workload
   );
 }
 
-/** A private copy of a problem's folder within `place`, narrowed: a confirmation is thorough, and takes a third of the time for small shapes. */
-export function narrowCopy(folder: string, place: string, limits: readonly string[]): string {
+/**
+ * A private copy of a problem's folder within `place`, narrowed: a confirmation is thorough, and takes a third of the time for small shapes.
+ *
+ * @param workload the only one, where the problem's own are all too large.
+ */
+export function narrowCopy(
+  folder: string,
+  place: string,
+  limits: readonly string[],
+  workload?: Omit<Workload, 'cache'>,
+): string {
   const copy = join(place, basename(folder));
   cpSync(folder, copy, { recursive: true });
   const suites = join(copy, 'suites.json');
   if (existsSync(suites)) rmSync(suites);
-  narrowFolder(copy, limits);
+  narrowFolder(copy, limits, workload);
   return copy;
 }

@@ -6,7 +6,10 @@ import { createClangToolchain } from '../../src/toolchains/clang.ts';
 import { findHeaderFolder, openHeaderPack } from '../../src/toolchains/header-pack.ts';
 import { type ClangCompiler, locateClang } from '../../src/toolchains/locate-clang.ts';
 import type { Toolchain } from '../../src/toolchains/toolchain.ts';
+import { longTests, sampled } from '../support/sampling/matrix.ts';
 import { candidateOf, compiles, type KernelDescription } from './support.ts';
+
+const long = longTests(import.meta.filename, { oneIn: 3 });
 
 let compiler: ClangCompiler;
 beforeAll(async () => {
@@ -54,12 +57,15 @@ describe('the key', () => {
     ['the architecture', BASE, 'sm_90'],
   ];
 
-  it.each(changed)('changes with %s', async (_what, description, architecture = 'sm_89') => {
-    const base = await compiles(toolchain, BASE);
-    const other = await compiles(toolchain, description, architecture);
-    expect(other.key).not.toBe(base.key);
-    expect(base.key).toMatch(/^[0-9a-f]{64}$/);
-  });
+  sampled('what a key changes with', changed, { oneIn: 3 })(
+    'changes with %s',
+    async (_what, description, architecture = 'sm_89') => {
+      const base = await compiles(toolchain, BASE);
+      const other = await compiles(toolchain, description, architecture);
+      expect(other.key).not.toBe(base.key);
+      expect(base.key).toMatch(/^[0-9a-f]{64}$/);
+    },
+  );
 
   it('changes with the compiler', async () => {
     const other = { ...compiler, fingerprint: `${compiler.fingerprint} rebuilt` };
@@ -68,7 +74,7 @@ describe('the key', () => {
     expect(second.key).not.toBe(first.key);
   });
 
-  it('changes with a header of the pack, even while running', () =>
+  long('changes with a header of the pack, even while running', () =>
     withTemporaryFolder(async (folder) => {
       cpSync(findHeaderFolder(), folder, { recursive: true });
       const withHeaders = await createClangToolchain({ compiler, headers: openHeaderPack(folder) });
@@ -82,7 +88,8 @@ describe('the key', () => {
       const second = await compiles(withHeaders, description);
       expect(second.key).not.toBe(first.key);
       expect(second.text).not.toBe(first.text);
-    }));
+    }),
+  );
 
   it('does not change with what has no influence', async () => {
     const first = await compiles(toolchain, BASE);
@@ -111,7 +118,7 @@ describe('the cache', () => {
       expect(files(cacheFolder)).toHaveLength(1); // no temporary files left
     }));
 
-  it('does not believe a damaged or a moved entry', () =>
+  long('does not believe a damaged or a moved entry', () =>
     withTemporaryFolder(async (cacheFolder) => {
       const first = await compile({ cacheFolder });
       const [entry] = files(cacheFolder);
@@ -123,15 +130,17 @@ describe('the cache', () => {
         expect(again).toMatchObject({ ok: true, cached: false });
         expect(again.ok && again.code).toEqual(first.ok && first.code);
       }
-    }));
+    }),
+  );
 
-  it('compiles without a cache when the folder cannot be written', () =>
+  long('compiles without a cache when the folder cannot be written', () =>
     withTemporaryFolder(async (folder) => {
       writeFileSync(join(folder, 'file'), '');
       const cacheFolder = join(folder, 'file', 'cache');
       expect(await compile({ cacheFolder })).toMatchObject({ ok: true, cached: false });
       expect(await compile({ cacheFolder })).toMatchObject({ ok: true, cached: false });
-    }));
+    }),
+  );
 
   it('compiles once for two requests at the same time', async () => {
     const toolchain = await createClangToolchain({ compiler });

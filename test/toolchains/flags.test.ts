@@ -2,7 +2,10 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { createClangToolchain } from '../../src/toolchains/clang.ts';
 import type { Toolchain } from '../../src/toolchains/toolchain.ts';
 import { parseFlags } from '../../src/toolchains/user-flags.ts';
+import { longTests } from '../support/sampling/matrix.ts';
 import { compileFails, compiles } from './support.ts';
+
+const long = longTests(import.meta.filename, { oneIn: 2 });
 
 describe('parseFlags', () => {
   const settingsOf = (...flags: string[]) => {
@@ -95,13 +98,13 @@ describe('what flags do to the code', () => {
     expect(ptx).not.toMatch(/fma\.rn\.f32/);
   });
 
-  it('takes each part of fast math alone', async () => {
+  long('takes each part of fast math alone', async () => {
     expect(await ptxWith('--prec-div=false')).toContain('div.full.f32');
     expect(await ptxWith('--prec-sqrt=false')).toContain('sqrt.approx.f32');
     expect(await ptxWith('--ftz=true')).toMatch(/div\.rn\.ftz\.f32/);
   });
 
-  it('does not fuse products with sums under --fmad=false', async () => {
+  long('does not fuse products with sums under --fmad=false', async () => {
     const sum = 'extern "C" __global__ void run(float* o) { o[9] = o[10] * o[11] + o[12]; }';
     const fused = await compiles(toolchain, { source: sum });
     const apart = await compiles(toolchain, { source: sum, flags: ['--fmad=false'] });

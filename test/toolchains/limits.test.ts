@@ -3,7 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { withTemporaryFolder } from '../../src/process/temporary-folder.ts';
 import { createClangToolchain } from '../../src/toolchains/clang.ts';
 import type { CompileLimits } from '../../src/toolchains/compile-stage.ts';
+import { longTests } from '../support/sampling/matrix.ts';
 import { candidateOf, compileFails } from './support.ts';
+
+const long = longTests(import.meta.filename, { oneIn: 2 });
 
 /** 3^15 instantiations: minutes of work and gigabytes of memory, if it were let. */
 const ENDLESS = `template <int N, int M> struct Tree { static constexpr int value = Tree<N - 1, 3 * M>::value + Tree<N - 1, 3 * M + 1>::value + Tree<N - 1, 3 * M + 2>::value; };
@@ -28,7 +31,7 @@ describe('compiling is bounded', () => {
     expect(failure).toMatchObject({ status: 'timed-out', message: 'Compiling took longer than 0.7 s.' });
   });
 
-  it('in memory', async () => {
+  long('in memory', async () => {
     const failure = await compileFails(await limited({ maximumMemoryBytes: 256 << 20 }), { source: HUGE });
     expect(failure).toMatchObject({ status: 'compile-failed', message: 'Compiling took more than 256 MiB of memory.' });
   });
@@ -41,7 +44,7 @@ describe('compiling is bounded', () => {
     expect(failure).toMatchObject({ status: 'compile-failed', message: expect.stringContaining('wrote more than') });
   });
 
-  it('in recursion: the compiler says so or crashes, and either is the fault of the kernel', async () => {
+  long('in recursion: the compiler says so or crashes, and either is the fault of the kernel', async () => {
     const source =
       'template <int N> struct Deep { static constexpr int value = Deep<N + 1>::value; };\nextern "C" __global__ void run(int* o) { o[0] = Deep<0>::value; }';
     const failure = await compileFails(await limited({}), { source });

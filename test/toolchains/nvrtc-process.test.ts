@@ -1,6 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { type NvrtcLimits, NvrtcProcess } from '../../src/toolchains/nvrtc/nvrtc-process.ts';
 import type { NvrtcProgram } from '../../src/toolchains/nvrtc/protocol.ts';
+import { longTests } from '../support/sampling/matrix.ts';
+
+const long = longTests(import.meta.filename, { oneIn: 3 });
 
 const ENTRY = new URL('./fixtures/misbehaving-nvrtc.ts', import.meta.url);
 const LIMITS: NvrtcLimits = { timeoutMs: 20_000, maximumMemoryBytes: 1 << 30 };
@@ -39,14 +42,14 @@ describe('the NVRTC process', () => {
     expect(after).not.toBe(before);
   });
 
-  it('a program that never ends is timed out', async () => {
+  long('a program that never ends is timed out', async () => {
     nvrtc = new NvrtcProcess('library', ENTRY);
     await nvrtc.describe(20_000);
     expect(await compile('hang', { timeoutMs: 300 })).toEqual({ end: 'timed-out' });
     expect(await pidOf()).toMatch(/^\d+$/);
   });
 
-  it('memory is bounded', async () => {
+  long('memory is bounded', async () => {
     nvrtc = new NvrtcProcess('library', ENTRY);
     expect(await compile('grow', { maximumMemoryBytes: 300 << 20 })).toEqual({ end: 'memory-exceeded' });
     expect(await pidOf()).toMatch(/^\d+$/);
@@ -63,7 +66,7 @@ describe('the NVRTC process', () => {
     expect(await waiting).toMatchObject({ end: 'finished' });
   });
 
-  it('a limit counts from when a program begins, not from when it waits', async () => {
+  long('a limit counts from when a program begins, not from when it waits', async () => {
     nvrtc = new NvrtcProcess('library', ENTRY);
     await nvrtc.describe(20_000);
     const [first, second] = await Promise.all([

@@ -4,8 +4,10 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { withTemporaryFolder } from '../../src/process/temporary-folder.ts';
 import { createClangToolchain } from '../../src/toolchains/clang.ts';
 import { type ClangCompiler, locateClang } from '../../src/toolchains/locate-clang.ts';
-import { sampled } from '../support/sampling/matrix.ts';
+import { longTests, sampled } from '../support/sampling/matrix.ts';
 import { candidateOf, type KernelDescription } from './support.ts';
+
+const long = longTests(import.meta.filename, { oneIn: 3 });
 
 let compiler: ClangCompiler;
 beforeAll(async () => {
@@ -43,25 +45,27 @@ describe('parsed headers', () => {
       expect(readFileSync(join(folder, name!)).equals(before)).toBe(true);
     }));
 
-  it('do not lend a kernel what it does not include', () =>
+  long('do not lend a kernel what it does not include', () =>
     withTemporaryFolder(async (folder) => {
       expect(await compile(HALF, folder)).toMatchObject({ ok: true });
       const without = { ...HALF, source: BODY };
       const outcome = await compile(without, folder);
       expect(outcome).toMatchObject({ ok: false, status: 'compile-failed' });
       expect(outcome).toEqual(await compile(without));
-    }));
+    }),
+  );
 
-  it('leave messages and warnings as they are', () =>
+  long('leave messages and warnings as they are', () =>
     withTemporaryFolder(async (folder) => {
       const source = `#include <cuda_fp16.h>\n#warning "look here"\n${BODY}`;
       for (const text of [source, `${source}\nint broken = nothing;`]) {
         const description = { ...HALF, source: text };
         expect(await compile(description, folder)).toEqual(await compile(description));
       }
-    }));
+    }),
+  );
 
-  it('are made anew when damaged', () =>
+  long('are made anew when damaged', () =>
     withTemporaryFolder(async (folder) => {
       const plain = await compile(HALF, folder);
       const path = join(folder, parsed(folder)[0]!);
@@ -71,13 +75,15 @@ describe('parsed headers', () => {
         expect(await compile(HALF, folder)).toEqual(plain);
         expect(readFileSync(path).length).toBe(whole.length);
       }
-    }));
+    }),
+  );
 
-  it('are done without in a folder that cannot be written', () =>
+  long('are done without in a folder that cannot be written', () =>
     withTemporaryFolder(async (folder) => {
       writeFileSync(join(folder, 'file'), '');
       expect(await compile(HALF, join(folder, 'file', 'headers'))).toEqual(await compile(HALF));
-    }));
+    }),
+  );
 
   const WITH_A_SAY: [string, KernelDescription][] = [
     [
@@ -104,7 +110,7 @@ describe('parsed headers', () => {
       }),
   );
 
-  it('are of what stands at the top of the kernel', () =>
+  long('are of what stands at the top of the kernel', () =>
     withTemporaryFolder(async (folder) => {
       const sources = [
         HALF.source,
@@ -120,5 +126,6 @@ describe('parsed headers', () => {
         counts.push(parsed(folder).length);
       }
       expect(counts).toEqual([1, 2, 3, 3, 3]);
-    }));
+    }),
+  );
 });

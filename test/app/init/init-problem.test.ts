@@ -251,12 +251,15 @@ describe('files as people publish them', () => {
     }
   });
 
-  it.each(Object.entries(REFUSED))('%s is refused by name', async (name, [code, path]) => {
-    const details = await failureOf(join(FIXTURES, `${name}.cu`));
-    expect([details.code, details.path]).toEqual([code, path]);
-    expect(details.hint).toBeTruthy();
-    expect(details.expected).toBeTruthy();
-  });
+  sampled('files that are refused', Object.entries(REFUSED), { oneIn: 2 })(
+    '%s is refused by name',
+    async (name, [code, path]) => {
+      const details = await failureOf(join(FIXTURES, `${name}.cu`));
+      expect([details.code, details.path]).toEqual([code, path]);
+      expect(details.hint).toBeTruthy();
+      expect(details.expected).toBeTruthy();
+    },
+  );
 });
 
 describe('what a file does not say', () => {

@@ -9,7 +9,9 @@ import { WarpsmithError } from '../../../src/core/errors.ts';
 import { printAmount } from '../../../src/cuda-source/amounts.ts';
 import { runJson } from '../../cli/run-cli.ts';
 import { narrowFolder } from '../../support/narrowed.ts';
-import { sampled } from '../../support/sampling/matrix.ts';
+import { longTests, sampled } from '../../support/sampling/matrix.ts';
+
+const long = longTests(import.meta.filename, { oneIn: 2 });
 
 const PUBLISHED = join(import.meta.dirname, 'published');
 const FIXTURES = join(import.meta.dirname, '../../cuda-source/fixtures');
@@ -161,7 +163,7 @@ describe('numbers of published files', () => {
 const valuesIn = (kernel: { parameters?: Record<string, { values: number[] }> }) =>
   Object.entries(kernel.parameters ?? {}).map(([name, { values }]) => [name, values] as const);
 
-it('lets optimize find a faster setting at once', { timeout: 180_000 }, async () => {
+long('lets optimize find a faster setting at once', { timeout: 180_000 }, async () => {
   const { folder } = await initProblem(
     pathOf('published/histogram-coarse'),
     { kernels: [], values: {}, buffers: [], parameters: ['BLOCK_SIZE=256,512'], reference: 'original' },
@@ -181,7 +183,7 @@ it('lets optimize find a faster setting at once', { timeout: 180_000 }, async ()
 describe('--parameter', () => {
   const HISTOGRAM = pathOf('published/histogram-coarse');
 
-  it('takes those that are named, with their values, and cuts their definitions', { timeout: 60_000 }, async () => {
+  long('takes those that are named, with their values, and cuts their definitions', { timeout: 60_000 }, async () => {
     const { kernel, text } = await init(HISTOGRAM, ['COARSE_FACTOR=2,3,4']);
     expect(valuesIn(kernel)).toEqual([['COARSE_FACTOR', [2, 3, 4]]]);
     expect(text).not.toContain('#define COARSE_FACTOR');

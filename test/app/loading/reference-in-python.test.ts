@@ -7,6 +7,7 @@ import { checkTarget } from '../../../src/app/check.ts';
 import { evaluateKernel } from '../../../src/app/evaluate.ts';
 import { hashProblemFiles } from '../../../src/app/loading/hash-problem-files.ts';
 import { findExecutable } from '../../../src/process/find-executable.ts';
+import { longTestOf } from '../../support/sampling/long-tests.ts';
 
 const PLAIN = `
 def reference(inputs, dimensions, round):
@@ -45,17 +46,20 @@ describe.skipIf(findExecutable('python3') === undefined)('a problem with a refer
       ...{ workload: 'rows=21,columns=40', journal: false },
     });
 
-  it('is asked about like any other, judges kernels, and audits like the same in TypeScript', async () => {
-    await expect(evaluate(false)).rejects.toMatchObject({
-      details: { code: 'problem-not-trusted', received: expect.stringContaining('reference.py') },
-    });
-    expect((await evaluate(true)).status).toBe('passed');
-    const inPython = await audit({ target: problem, trust: true });
-    const inTypeScript = await audit({ target: 'examples/row-sum', trust: true });
-    expect(inPython).toEqual(inTypeScript);
-    expect(inPython.ok).toBe(true);
-    expect(Object.keys(hashProblemFiles(problem))).toEqual(['problem.json', 'reference.py']);
-  });
+  longTestOf(import.meta.filename)(
+    'is asked about like any other, judges kernels, and audits like the same in TypeScript',
+    async () => {
+      await expect(evaluate(false)).rejects.toMatchObject({
+        details: { code: 'problem-not-trusted', received: expect.stringContaining('reference.py') },
+      });
+      expect((await evaluate(true)).status).toBe('passed');
+      const inPython = await audit({ target: problem, trust: true });
+      const inTypeScript = await audit({ target: 'examples/row-sum', trust: true });
+      expect(inPython).toEqual(inTypeScript);
+      expect(inPython.ok).toBe(true);
+      expect(Object.keys(hashProblemFiles(problem))).toEqual(['problem.json', 'reference.py']);
+    },
+  );
 
   it('that rounds nothing leaves out the wrong kernel that rounds everything', async () => {
     await writeFile(join(problem, 'reference.py'), ROUNDS_NOTHING);

@@ -5,6 +5,7 @@ import type { Problem } from '../../../src/core/problem.ts';
 import { parseProblemFile } from '../../../src/core/schemas/parse-files.ts';
 import { type AuditReport, auditProblem } from '../../../src/evaluation/audit/audit.ts';
 import { attentionProblem, attentionShape } from '../../support/attention-problem.ts';
+import { longTestOf } from '../../support/sampling/long-tests.ts';
 import { sampled } from '../../support/sampling/matrix.ts';
 import { toyProblem } from '../../support/toy-problem.ts';
 
@@ -78,7 +79,7 @@ describe('bundled problems', () => {
 });
 
 describe('attention', () => {
-  it('lets no wrong kernel through', async () => {
+  longTestOf(import.meta.filename)('lets no wrong kernel through', async () => {
     const report = await auditProblem({ problem: attentionProblem(), seed: 1 });
     expect(report).toMatchObject({ ok: true, letThrough: [], falseAlarms: [] });
     expect(report.mutants.map(({ id }) => id)).toEqual([

@@ -8,6 +8,9 @@ import type { KernelFile, StepDeclaration } from '../../../src/core/kernel.ts';
 import { resolveWorkload } from '../../../src/core/plan/resolve-workload.ts';
 import { checkKernel, checkKernelAgainstProblem } from '../../../src/core/schemas/kernel-checks.ts';
 import { narrowed } from '../../support/narrowed.ts';
+import { longTests } from '../../support/sampling/matrix.ts';
+
+const long = longTests(import.meta.filename, { oneIn: 3 });
 
 let session: Session;
 beforeAll(async () => {
@@ -59,10 +62,14 @@ const counting = (steps: StepDeclaration[], value = 7): Partial<KernelFile> => (
 });
 
 describe('workspaces with contents, and copies', () => {
-  it('let every launch sequence begin from the same values', async () => {
-    const evaluation = await judge(COUNTING, counting([COPY, COUNT]));
-    expect(evaluation).toMatchObject({ status: 'passed' });
-  }, 60_000);
+  long(
+    'let every launch sequence begin from the same values',
+    async () => {
+      const evaluation = await judge(COUNTING, counting([COPY, COUNT]));
+      expect(evaluation).toMatchObject({ status: 'passed' });
+    },
+    60_000,
+  );
 
   it('a kernel whose copy is left out is found out', async () => {
     expect((await judge(COUNTING, counting([COUNT]))).status).toBe('unsafe');
@@ -72,14 +79,18 @@ describe('workspaces with contents, and copies', () => {
     expect((await judge(COUNTING, counting([COPY, COUNT], 8))).status).toBe('wrong');
   }, 60_000);
 
-  it('a part of a buffer is copied where the plan says', async () => {
-    const half = (offsetBytes: string, bytes: string): StepDeclaration => ({
-      copy: { from: { buffer: 'start', offsetBytes }, to: { buffer: 'used', offsetBytes }, bytes },
-    });
-    const halves = [half('0', '4 * floor(rows / 2)'), half('4 * floor(rows / 2)', '4 * (rows - floor(rows / 2))')];
-    expect((await judge(COUNTING, counting([...halves, COUNT]))).status).toBe('passed');
-    expect((await judge(COUNTING, counting([halves[0]!, COUNT]))).status).toBe('unsafe');
-  }, 60_000);
+  long(
+    'a part of a buffer is copied where the plan says',
+    async () => {
+      const half = (offsetBytes: string, bytes: string): StepDeclaration => ({
+        copy: { from: { buffer: 'start', offsetBytes }, to: { buffer: 'used', offsetBytes }, bytes },
+      });
+      const halves = [half('0', '4 * floor(rows / 2)'), half('4 * floor(rows / 2)', '4 * (rows - floor(rows / 2))')];
+      expect((await judge(COUNTING, counting([...halves, COUNT]))).status).toBe('passed');
+      expect((await judge(COUNTING, counting([halves[0]!, COUNT]))).status).toBe('unsafe');
+    },
+    60_000,
+  );
 
   it('a wrong element that a copy wrote is traced to the copy', async () => {
     const over: StepDeclaration = { copy: { from: { buffer: 'start' }, to: { buffer: 'y' } } };
@@ -119,9 +130,13 @@ const adding = (column: string): Partial<KernelFile> => ({
 });
 
 describe('repeated steps', () => {
-  it('know the numbers of all repetitions around them, in counts, too', async () => {
-    expect((await judge(ADDING, adding('4 * quad + repeat.index'))).status).toBe('passed');
-  }, 60_000);
+  long(
+    'know the numbers of all repetitions around them, in counts, too',
+    async () => {
+      expect((await judge(ADDING, adding('4 * quad + repeat.index'))).status).toBe('passed');
+    },
+    60_000,
+  );
 
   it('where the outer number is left out, the sums are wrong', async () => {
     expect((await judge(ADDING, adding('repeat.index'))).status).toBe('wrong');
@@ -151,10 +166,14 @@ const weighted = (values: (string | number)[]): Partial<KernelFile> => ({
 });
 
 describe('constants with values', () => {
-  it('are arrays of numbers, and single numbers of the dimensions', async () => {
-    expect((await judge(WEIGHTED, weighted([1, 'rows / rows', 1]))).status).toBe('passed');
-    expect((await judge(WEIGHTED, weighted([1, 2, 1]))).status).toBe('wrong');
-  }, 60_000);
+  long(
+    'are arrays of numbers, and single numbers of the dimensions',
+    async () => {
+      expect((await judge(WEIGHTED, weighted([1, 'rows / rows', 1]))).status).toBe('passed');
+      expect((await judge(WEIGHTED, weighted([1, 2, 1]))).status).toBe('wrong');
+    },
+    60_000,
+  );
 
   it('too short a list is a read outside of it', async () => {
     const evaluation = await judge(WEIGHTED, weighted([1, 1]));

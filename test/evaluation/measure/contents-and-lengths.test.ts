@@ -6,7 +6,10 @@ import { createLiveEvaluator } from '../../../src/evaluation/live-evaluator.ts';
 import { createFakeDevice, type FakeKernel } from '../../support/fake-device.ts';
 import { createFakeToolchain } from '../../support/fake-toolchain.ts';
 import { withMeasuring } from '../../support/measuring-device.ts';
+import { longTests, sampled } from '../../support/sampling/matrix.ts';
 import { product, toyCandidate, toyProblem, toyWorkload } from '../../support/toy-problem.ts';
+
+const long = longTests(import.meta.filename, { oneIn: 3 });
 
 const evaluate = (problem: Problem, candidate: Candidate, kernel: FakeKernel): Promise<Evaluation> => {
   const device = withMeasuring(createFakeDevice({ kernel }), { sequenceNs: () => 20_000 });
@@ -35,7 +38,7 @@ const storingHalf = (wrongFrom = Number.POSITIVE_INFINITY): FakeKernel => {
 };
 
 describe('an output of which not all elements matter', () => {
-  it('is measured though the others are never written', async () => {
+  long('is measured though the others are never written', async () => {
     const { status, timing, reason } = await evaluate(half, toyCandidate(), storingHalf());
     expect([status, reason]).toEqual(['passed', undefined]);
     expect(timing).toMatchObject({ kind: 'measured' });
@@ -55,22 +58,25 @@ describe('an output of which not all elements matter', () => {
     return count;
   };
 
-  it('is compared where it matters while it is timed', async () => {
+  long('is compared where it matters while it is timed', async () => {
     const { status, reason } = await evaluate(half, toyCandidate(), storingHalf(Math.ceil((await launchCount()) / 2)));
     expect(status).toBe('wrong');
     expect(reason).toMatch(/right when verified, (?:wrong|not) when timed/);
   });
 
-  it.each(['leaves out', 'is wrong in'])('a kernel that %s every fifth launch while it is timed', async (what) => {
-    const from = Math.ceil((await launchCount()) / 2);
-    let launches = 0;
-    const { status, reason } = await evaluate(half, toyCandidate(), (launch) => {
-      if (++launches < from || launches % 5 !== 0) return storingHalf()(launch);
-      return what === 'leaves out' ? undefined : storingHalf(0)(launch);
-    });
-    expect(status).toBe('wrong');
-    expect(reason).toMatch(/right when verified, (?:wrong|not) when timed/);
-  });
+  sampled('wrong while timed', ['leaves out', 'is wrong in'], { oneIn: 2 })(
+    'a kernel that %s every fifth launch while it is timed',
+    async (what) => {
+      const from = Math.ceil((await launchCount()) / 2);
+      let launches = 0;
+      const { status, reason } = await evaluate(half, toyCandidate(), (launch) => {
+        if (++launches < from || launches % 5 !== 0) return storingHalf()(launch);
+        return what === 'leaves out' ? undefined : storingHalf(0)(launch);
+      });
+      expect(status).toBe('wrong');
+      expect(reason).toMatch(/right when verified, (?:wrong|not) when timed/);
+    },
+  );
 });
 
 describe('a workspace with contents', () => {
@@ -96,7 +102,7 @@ describe('a workspace with contents', () => {
     return undefined;
   };
 
-  it('holds them in every slot', async () => {
+  long('holds them in every slot', async () => {
     const { status, timing, reason } = await evaluate(toyProblem(), withContents(1), multiplied);
     expect([status, reason]).toEqual(['passed', undefined]);
     expect(timing).toMatchObject({ kind: 'measured' });

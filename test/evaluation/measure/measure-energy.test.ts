@@ -12,7 +12,10 @@ import { createFakeDevice, type FakeKernel } from '../../support/fake-device.ts'
 import { createFakeToolchain } from '../../support/fake-toolchain.ts';
 import { IDLE_W, type MeasuringOptions, withMeasuring } from '../../support/measuring-device.ts';
 import { onTerminal, unwrapped } from '../../support/printed.ts';
+import { longTests } from '../../support/sampling/matrix.ts';
 import { honest, toyCandidate, toyProblem, toyWorkload } from '../../support/toy-problem.ts';
+
+const long = longTests(import.meta.filename, { oneIn: 2 });
 
 const toy = toyProblem();
 const oracle = createExpectationCache();
@@ -46,7 +49,7 @@ const evaluate = async (
   return evaluation;
 };
 
-test('energy is that of one launch sequence, in ten blocks, beside a baseline and with idle power', async () => {
+long('energy is that of one launch sequence, in ten blocks, beside a baseline and with idle power', async () => {
   const noises = [0.004, -0.004, 0.002, -0.002];
   let turn = 0;
   const noise = () => noises[turn++ % noises.length]!;
@@ -90,7 +93,7 @@ test('blocks of a throttled GPU are discarded and repeated; other processes are 
   });
 });
 
-test('a kernel that overwrites its inputs has none: a launch in a row would find other ones', async () => {
+long('a kernel that overwrites its inputs has none: a launch in a row would find other ones', async () => {
   const problem = {
     ...toyProblem({ inputs: { Y: { dtype: 'f16', shape: ['R', 'C'], access: 'inout' } }, outputs: {} }),
     reference: inProcess(({ Y }) => ({ Y: Y!.map((y) => 2 * y) })),

@@ -10,8 +10,10 @@ import type { DeviceReference } from '../../../src/evaluation/oracle/expectation
 import { createFakeDevice, type FakeKernel, type FakeLaunch } from '../../support/fake-device.ts';
 import { createFakeToolchain } from '../../support/fake-toolchain.ts';
 import { type MeasuringOptions, withMeasuring } from '../../support/measuring-device.ts';
-import { sampled } from '../../support/sampling/matrix.ts';
+import { longTests, sampled } from '../../support/sampling/matrix.ts';
 import { honest, product, toyCandidate, toyProblem, toyWorkload } from '../../support/toy-problem.ts';
+
+const long = longTests(import.meta.filename, { oneIn: 3 });
 
 /** The same inputs are judged again and again: what is expected of them is worked out once. */
 const toy = toyProblem();
@@ -174,7 +176,7 @@ describe('an honest kernel', () => {
     expect(timed.length).toBeLessThanOrEqual(2 + 30);
   });
 
-  it('has one slot for each sequence of a cold ring of three times L2', async () => {
+  long('has one slot for each sequence of a cold ring of three times L2', async () => {
     const { timing } = await evaluate(honest, {}, { workload: { ...toyWorkload, cache: 'cold' } });
     const { conditions } = timing!.measurement!;
     expect(conditions.slotCount).toBe(conditions.sequencesPerReplay);
@@ -182,7 +184,7 @@ describe('an honest kernel', () => {
     expect(conditions.replaysPerSample).toBe(1);
   });
 
-  it('is compared with itself and found the same', async () => {
+  long('is compared with itself and found the same', async () => {
     const against = [{ name: 'itself', candidate: toyCandidate() }];
     const { comparisons, baselines } = await evaluate(honest, {}, { tier: 'accept', against });
     expect(comparisons).toMatchObject([
@@ -191,13 +193,13 @@ describe('an honest kernel', () => {
     expect(baselines).toMatchObject([{ name: 'itself', kind: 'kernel' }]);
   });
 
-  it('gets exactly the blocks it asks for', async () => {
+  long('gets exactly the blocks it asks for', async () => {
     const { timing } = await evaluate(honest, {}, { tier: 'accept', blocks: 13 });
     expect(timing!.measurement!.blocks).toHaveLength(13);
     expect(timing!.measurement!.checkedSlotCount).toBe(13);
   });
 
-  it('gets inputs when it is timed that its author cannot know', async () => {
+  long('gets inputs when it is timed that its author cannot know', async () => {
     const firstInputs = async (secret?: number): Promise<string[]> => {
       const seen: string[] = [];
       const kernel: FakeKernel = (launch) => {
@@ -221,7 +223,7 @@ describe('an honest kernel', () => {
     expect(await firstInputs()).not.toEqual(await firstInputs());
   });
 
-  it('may take long for a ring of slow sequences', async () => {
+  long('may take long for a ring of slow sequences', async () => {
     const device = withMeasuring(createFakeDevice({ kernel: honest }), { sequenceNs: () => 1e9 });
     const evaluator = createLiveEvaluator({
       device,
@@ -461,7 +463,7 @@ describe('a kernel that cheats when it is timed', () => {
     expect(blocks.map(({ discarded }) => discarded)).toEqual(['estimates were off', undefined, undefined, undefined]);
   });
 
-  it('slows down what it is compared with, and is not called faster for that', async () => {
+  long('slows down what it is compared with, and is not called faster for that', async () => {
     const other = toyCandidate({
       name: 'other',
       steps: [

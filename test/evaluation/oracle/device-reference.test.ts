@@ -12,6 +12,7 @@ import { type DeviceReference, expectationsFor } from '../../../src/evaluation/o
 import { runHostReference } from '../../../src/evaluation/oracle/reference-runs.ts';
 import { createClangToolchain } from '../../../src/toolchains/clang.ts';
 import { attentionProblem } from '../../support/attention-problem.ts';
+import { longTestOf } from '../../support/sampling/long-tests.ts';
 import { sampled } from '../../support/sampling/matrix.ts';
 import { toyProblem } from '../../support/toy-problem.ts';
 
@@ -50,7 +51,7 @@ describe('the device reference of attention', () => {
     expect(error).toBeLessThanOrEqual(1e-13 * largest);
   });
 
-  it('gives the same tolerances', async () => {
+  longTestOf(import.meta.filename)('gives the same tolerances', async () => {
     const { dimensions, generatorSet } = checks.at(-1)!;
     const { inputs } = prepareCheck({ problem, dimensions, generatorSet, seed: 1 });
     const request = { problem, dimensions, inputs: inputs.bytes };

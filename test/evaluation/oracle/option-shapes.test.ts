@@ -3,7 +3,10 @@ import { isShapeOf } from '../../../src/core/plan/dimensions.ts';
 import type { Dimensions, ProblemFile } from '../../../src/core/problem.ts';
 import { drawShapes } from '../../../src/evaluation/oracle/drawn-shapes.ts';
 import { drawOptions } from '../../../src/evaluation/oracle/option-shapes.ts';
+import { longTests } from '../../support/sampling/matrix.ts';
 import { copying } from '../../support/toy-problem.ts';
+
+const long = longTests(import.meta.filename, { oneIn: 3 });
 
 describe('shapes that bring listed values together', () => {
   const flags = ['a', 'b', 'c'];
@@ -27,7 +30,7 @@ describe('shapes that bring listed values together', () => {
     return [...others, ...drawOptions({ problem, takes, known: others, together: 2, most: 8, seed })];
   };
 
-  it('have each two of them in some shape for nearly every seed', () => {
+  long('have each two of them in some shape for nearly every seed', () => {
     const pairs = listed.flatMap(({ W }) => flags.flatMap((flag) => [0, 1].map((value) => ({ W, flag, value }))));
     const seeds = Array.from({ length: 40 }, (_, seed) => seed);
     const complete = seeds.filter((seed) => {
@@ -67,7 +70,7 @@ describe('shapes that bring relations together', () => {
   const seeds = Array.from({ length: 12 }, (_, seed) => seed);
   const shapesOf = (seed: number): Dimensions[] => drawOptions({ problem, takes, known, together: 3, most: 32, seed });
 
-  it('have fewer and more than what they follow from, and divisors, with each two flags', () => {
+  long('have fewer and more than what they follow from, and divisors, with each two flags', () => {
     const wanted: ((shape: Dimensions) => boolean)[] = [
       ({ keys, S, masked }) => keys! < S! && masked === 1,
       ({ keys, S, masked, swapped }) => keys! > S! && masked === 1 && swapped === 1,
@@ -78,7 +81,7 @@ describe('shapes that bring relations together', () => {
     expect(complete.length).toBeGreaterThan(10);
   });
 
-  it('are shapes of the problem, each once, and others for another seed', () => {
+  long('are shapes of the problem, each once, and others for another seed', () => {
     for (const seed of seeds) {
       const shapes = shapesOf(seed);
       expect(shapes.every(takes)).toBe(true);

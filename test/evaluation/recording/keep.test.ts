@@ -18,7 +18,10 @@ import { type Disassembly, WITHOUT_PTX } from '../../../src/toolchains/disassemb
 import { createFakeDevice, type FakeKernel } from '../../support/fake-device.ts';
 import { createFakeToolchain } from '../../support/fake-toolchain.ts';
 import { withMeasuring } from '../../support/measuring-device.ts';
+import { longTests } from '../../support/sampling/matrix.ts';
 import { honest, toyCandidate, toyProblem, toyWorkload } from '../../support/toy-problem.ts';
+
+const long = longTests(import.meta.filename, { oneIn: 2 });
 
 /** The same inputs are judged again and again: what is expected of them is worked out once. */
 const problem = toyProblem();
@@ -124,7 +127,7 @@ const withDisposal = <T extends { close(): Promise<void> }>(closed: T): T & Asyn
 const stored = (hash: string | undefined) => Buffer.from(store.get(hash!)).toString();
 
 describe('an evaluation that is to keep', () => {
-  it('PTX: names it, and prints no machine code', async () => {
+  long('PTX: names it, and prints no machine code', async () => {
     const evaluation = await evaluate({ request: { keep: { store, sass: false } } });
     expect(evaluation.status).toBe('passed');
     expect(evaluation.artifacts).toEqual({ ptx: expect.any(String) });
@@ -188,7 +191,7 @@ it('nothing is kept where nothing is to be', async () => {
   expect(printed).toEqual([]);
 });
 
-it('the judgement is the same either way', async () => {
+long('the judgement is the same either way', async () => {
   const parts = ({ status, correctness, timing }: Evaluation) => ({ status, correctness, medianNs: timing?.medianNs });
   const keeping = await evaluate({ request: { keep: { store, sass: true } } });
   expect(parts(keeping)).toEqual(parts(await evaluate()));

@@ -7,6 +7,9 @@ import type { KernelFile } from '../../../src/core/kernel.ts';
 import type { Problem, ProblemFile, ReferenceFunction } from '../../../src/core/problem.ts';
 import { checkProblem } from '../../../src/core/schemas/problem-checks.ts';
 import { detailsOf } from '../../core/support/expect-error.ts';
+import { longTests } from '../../support/sampling/matrix.ts';
+
+const long = longTests(import.meta.filename, { oneIn: 3 });
 
 let session: Session;
 beforeAll(async () => {
@@ -122,14 +125,18 @@ describe('elements behind a length that is an output', () => {
     return judge(problem, source, COMPACTION_STEPS);
   };
 
-  it('may hold anything', async () => {
-    expect(await compact()).toMatchObject({ status: 'passed' });
-    expect(
-      await compact(['*count = kept;', '*count = kept;\n  for (int i = kept; i < n; i++) y[i] = x[i];']),
-    ).toMatchObject({
-      status: 'passed',
-    });
-  }, 60_000);
+  long(
+    'may hold anything',
+    async () => {
+      expect(await compact()).toMatchObject({ status: 'passed' });
+      expect(
+        await compact(['*count = kept;', '*count = kept;\n  for (int i = kept; i < n; i++) y[i] = x[i];']),
+      ).toMatchObject({
+        status: 'passed',
+      });
+    },
+    60_000,
+  );
 
   it('those before it may not', async () => {
     const evaluation = await compact(['*count = kept;', '*count = kept;\n  if (kept > 0) y[kept - 1] = 7.0f;']);
@@ -152,21 +159,29 @@ describe('elements behind a length that is an output', () => {
 
 describe('elements behind lengths that are an input, row by row', () => {
   const problem = problemOf(ragged, doubled);
-  it('may hold anything, and those before may not', async () => {
-    expect(await judge(problem, DOUBLE, RAGGED_STEPS)).toMatchObject({ status: 'passed' });
-    const short = DOUBLE.replace('c < lengths[row]', 'c < lengths[row] - 1');
-    expect((await judge(problem, short, RAGGED_STEPS)).status).toBe('wrong');
-  }, 60_000);
+  long(
+    'may hold anything, and those before may not',
+    async () => {
+      expect(await judge(problem, DOUBLE, RAGGED_STEPS)).toMatchObject({ status: 'passed' });
+      const short = DOUBLE.replace('c < lengths[row]', 'c < lengths[row] - 1');
+      expect((await judge(problem, short, RAGGED_STEPS)).status).toBe('wrong');
+    },
+    60_000,
+  );
 });
 
 describe('a number of elements', () => {
-  it('is an expression of the dimensions', async () => {
-    const outputs = { y: { ...ragged.outputs.y!, significant: { first: 'floor(N / 2)', axis: 1 } } };
-    const problem = problemOf({ ...ragged, outputs }, doubled);
-    const halved = (bound: string): string => DOUBLE.replace('c < lengths[row]', `c < ${bound}`);
-    expect(await judge(problem, halved('columns / 2'), RAGGED_STEPS)).toMatchObject({ status: 'passed' });
-    expect((await judge(problem, halved('columns / 2 - 1'), RAGGED_STEPS)).status).toBe('wrong');
-  }, 60_000);
+  long(
+    'is an expression of the dimensions',
+    async () => {
+      const outputs = { y: { ...ragged.outputs.y!, significant: { first: 'floor(N / 2)', axis: 1 } } };
+      const problem = problemOf({ ...ragged, outputs }, doubled);
+      const halved = (bound: string): string => DOUBLE.replace('c < lengths[row]', `c < ${bound}`);
+      expect(await judge(problem, halved('columns / 2'), RAGGED_STEPS)).toMatchObject({ status: 'passed' });
+      expect((await judge(problem, halved('columns / 2 - 1'), RAGGED_STEPS)).status).toBe('wrong');
+    },
+    60_000,
+  );
 });
 
 describe('mistakes in `significant`', () => {

@@ -7,6 +7,9 @@ import { describeWriter, evaluationDocument } from '../../../src/reports/documen
 import { feedbackOf, feedbackText } from '../../../src/reports/feedback.ts';
 import { printMarkdown } from '../../../src/reports/print/markdown.ts';
 import { type Edit, judgeRung } from '../../support/judge-rung.ts';
+import { longTests } from '../../support/sampling/matrix.ts';
+
+const long = longTests(import.meta.filename, { oneIn: 2 });
 
 let session: Session;
 beforeAll(async () => {
@@ -22,22 +25,26 @@ const judge = (...edits: Edit[]): Promise<Evaluation> =>
 const ownerOf = (row: number) => ({ cta: [Math.floor(row / 128), 0, 0], thread: [row % 128, 0, 0] });
 
 describe('who wrote the first wrong element', () => {
-  it('is the thread that took the wrong index, with its line', async () => {
-    const evaluation = await judge([STORE, 'y[rows - 1 - row] = sum;']);
-    const { status, writer, correctness } = evaluation;
-    expect(status).toBe('wrong');
-    const { index, elementCount } = correctness!.firstWrong!;
-    expect(writer).toMatchObject({
-      ...{ output: 'y', index, count: 1 },
-      last: {
-        ...{ step: 0, functionName: 'row_sum', source: { file: 'kernel.cu', line: 12 } },
-        ...ownerOf(elementCount - 1 - index[0]!),
-      },
-    });
-    expect(writer!.last!.instruction).toMatch(/^st\.global/);
-    expect(writer!.earlier).toBeUndefined();
-    expect(evaluationSchema.parse(JSON.parse(JSON.stringify(evaluation)))).toEqual(evaluation);
-  }, 60_000);
+  long(
+    'is the thread that took the wrong index, with its line',
+    async () => {
+      const evaluation = await judge([STORE, 'y[rows - 1 - row] = sum;']);
+      const { status, writer, correctness } = evaluation;
+      expect(status).toBe('wrong');
+      const { index, elementCount } = correctness!.firstWrong!;
+      expect(writer).toMatchObject({
+        ...{ output: 'y', index, count: 1 },
+        last: {
+          ...{ step: 0, functionName: 'row_sum', source: { file: 'kernel.cu', line: 12 } },
+          ...ownerOf(elementCount - 1 - index[0]!),
+        },
+      });
+      expect(writer!.last!.instruction).toMatch(/^st\.global/);
+      expect(writer!.earlier).toBeUndefined();
+      expect(evaluationSchema.parse(JSON.parse(JSON.stringify(evaluation)))).toEqual(evaluation);
+    },
+    60_000,
+  );
 
   it('is the thread itself where its value is wrong', async () => {
     const { writer, correctness } = await judge([STORE, 'y[row] = row % 16 == 9 ? sum + 1 : sum;']);
@@ -87,14 +94,18 @@ describe('who wrote the first wrong element', () => {
     );
   }, 60_000);
 
-  it('costs one run where an element is wrong, and nothing elsewhere', async () => {
-    const run = vi.spyOn(session.device as Device, 'run');
-    const evaluation = await judge();
-    expect(run.mock.calls.length).toBeGreaterThan(10);
-    expect(run.mock.calls.some(([, , , { watch }]) => watch)).toBe(false);
-    await judge([STORE, 'y[rows - 1 - row] = sum;']);
-    expect(run.mock.calls.filter(([, , , { watch }]) => watch)).toHaveLength(1);
-    expect(evaluation.status).toBe('passed');
-    expect(evaluation.writer).toBeUndefined();
-  }, 60_000);
+  long(
+    'costs one run where an element is wrong, and nothing elsewhere',
+    async () => {
+      const run = vi.spyOn(session.device as Device, 'run');
+      const evaluation = await judge();
+      expect(run.mock.calls.length).toBeGreaterThan(10);
+      expect(run.mock.calls.some(([, , , { watch }]) => watch)).toBe(false);
+      await judge([STORE, 'y[rows - 1 - row] = sum;']);
+      expect(run.mock.calls.filter(([, , , { watch }]) => watch)).toHaveLength(1);
+      expect(evaluation.status).toBe('passed');
+      expect(evaluation.writer).toBeUndefined();
+    },
+    60_000,
+  );
 });

@@ -2,9 +2,12 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type PythonStyle, pythonCondition, pythonExpression } from '../../../src/handover/torch/python-expression.ts';
+import { longTests } from '../../support/sampling/matrix.ts';
 import { evaluateHere, expressionText, NAMES, SCOPES } from '../support/drawn-expressions.ts';
 import { inFolder } from '../support/host-compiler.ts';
 import { python, runPython } from './support.ts';
+
+const long = longTests(import.meta.filename, { oneIn: 2 });
 
 const RUNTIME = ['_numbers.py', '_sizes.py'].map((name) => [
   name,
@@ -39,7 +42,7 @@ const evaluateInPython = (
 };
 
 describe.skipIf(!python)('expressions in Python (needs python3)', () => {
-  it('have the values that they have here, or none where these are errors', () => {
+  long('have the values that they have here, or none where these are errors', () => {
     const expressions = fc.sample(expressionText, { numRuns: 3000, seed: 41 });
     const texts = expressions.map((text) => pythonExpression(text, numbers));
     const there = evaluateInPython(texts, SCOPES, { imports: 'from _numbers import *', convert: 'float' });
@@ -56,7 +59,7 @@ describe.skipIf(!python)('expressions in Python (needs python3)', () => {
     expect(errors).toBeLessThan(0.7 * SCOPES.length * expressions.length);
   });
 
-  it('over sizes, in integers: the same, as long as shapes are made with them', () => {
+  long('over sizes, in integers: the same, as long as shapes are made with them', () => {
     const node = fc.letrec<{ node: string }>((tie) => ({
       node: fc.oneof(
         { depthSize: 'small' },

@@ -8,10 +8,13 @@ import { completeDimensions, isShapeOf } from '../../../src/core/plan/dimensions
 import { takesWorkload } from '../../../src/core/plan/takes-workload.ts';
 import type { Dimensions, ProblemFile } from '../../../src/core/problem.ts';
 import { detailsOf } from '../../core/support/expect-error.ts';
+import { longTests } from '../../support/sampling/matrix.ts';
 import { hardCandidate, hardProblem } from '../support/everything.ts';
 import { inFolder } from '../support/host-compiler.ts';
 import { randomDimensions } from '../support/random-dimensions.ts';
 import { callOf, expectedEvents, packageOf, python, runCalls } from './support.ts';
+
+const long = longTests(import.meta.filename, { oneIn: 2 });
 
 const problems = new URL('../../../problems/', import.meta.url).pathname;
 
@@ -111,14 +114,14 @@ const compare = (subjects: readonly Subject[]): number => {
 };
 
 describe.skipIf(!python)('a package for PyTorch launches what the launch planner plans', () => {
-  it('for kernels of every kind', { timeout: 60_000 }, async () => {
+  long('for kernels of every kind', { timeout: 60_000 }, async () => {
     const subjects = await shipped();
     for (const { name, dimensions } of subjects)
       expect({ name, count: dimensions.length > 5 }).toEqual({ name, count: true });
     expect(compare(subjects)).toBeGreaterThan(300);
   });
 
-  it('for a kernel with one of everything, and names that Python has other uses for', { timeout: 60_000 }, () => {
+  long('for a kernel with one of everything, and names that Python has other uses for', { timeout: 60_000 }, () => {
     const { kernel, parameters } = hardCandidate();
     // The fake driver knows a function by the parameters it has, so that no two steps may launch one differently.
     const steps = kernel.file.steps.map((step) =>

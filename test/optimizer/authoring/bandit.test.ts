@@ -2,6 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { bestOf, type Left, reasonFor, standingsOf } from '../../../src/optimizer/authoring/bandit.ts';
 import { randomSource } from '../../../src/stats/random.ts';
 import type { ArmPrior, ArmPull, Spending } from '../../../src/store/events.ts';
+import { longTests } from '../../support/sampling/matrix.ts';
+
+const long = longTests(import.meta.filename, { oneIn: 2 });
 
 const NOTHING: Spending = { evaluations: 0, seconds: 0, gpuSeconds: 0, money: 0, tokens: 0, tokenMoney: 0 };
 const UNLIMITED: Left = {
@@ -219,12 +222,12 @@ describe('over many simulated runs', () => {
     return sum(totals) / sum(alone);
   }
 
-  it('one run before spares a small budget dear first looks, and does a larger one no harm', () => {
+  long('one run before spares a small budget dear first looks, and does a larger one no harm', () => {
     expect(worth(20, 0)).toBeGreaterThan(1.3);
     for (const budget of [30, 60]) expect(worth(budget, 0)).toBeGreaterThan(0.97);
   });
 
-  it('one run before that was of another kind costs an eighth at most', () => {
+  long('one run before that was of another kind costs an eighth at most', () => {
     for (const shift of [1, 2, 3, 4]) expect(worth(60, shift)).toBeGreaterThan(0.875);
   });
 });

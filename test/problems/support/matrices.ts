@@ -14,20 +14,22 @@ const CLIMBS = [
   ),
 ];
 
-const placeOf = (member: string): string => `problems/${member.split(' ')[0]!}`;
+const placeOf = (member: string): string => `problems/${member.split(/[ ,]/)[0]!}`;
+
+/** Problems whose every rung is timed. */
+const TIMED = ['layernorm', 'softmax', 'transpose'].map((name) => `${name}, rung by rung`);
+
+const ladder = sampledOne('whole ladders', [...CLIMBS, ...TIMED], { oneIn: CLIMBS.length + TIMED.length, placeOf });
 
 /** Registers the test of one search through a ladder, on one of the devices. */
-export const climb = sampledOne('climbs', CLIMBS, { oneIn: CLIMBS.length, placeOf });
+export const climb = ladder;
 
 /** Registers the test of the effect of every rung of a ladder. */
-export const effectOfRungs = sampledOne('effects of rungs', ['layernorm', 'softmax', 'transpose'], {
-  oneIn: 3,
-  placeOf,
-});
+export const effectOfRungs = (problem: string) => ladder(`${problem}, rung by rung`);
 
 /** Registers a test for each wrong kernel that the checks of a problem must refuse. */
 export const mistakesOf = <T>(problem: string, mistakes: readonly T[]) =>
-  sampled(`mistakes in ${problem}`, mistakes, { oneIn: 6, placeOf: () => `problems/${problem}` });
+  sampled(`mistakes in ${problem}`, mistakes, { oneIn: 12, placeOf: () => `problems/${problem}` });
 
 const AGREEING = ['gemm', 'histogram', 'layernorm', 'reduction', 'scan', 'softmax'];
 
@@ -45,7 +47,7 @@ const RUNGS = [...AGREEING, 'transpose'].flatMap((problem) => {
 });
 
 const rungOf = sampledOne('rungs of ladders', RUNGS, {
-  oneIn: 8,
+  oneIn: 16,
   placeOf: (member) => `problems/${member.split(' ').slice(0, 2).join('/')}`,
 });
 

@@ -20,6 +20,13 @@ export interface SampleOptions<T> {
   readonly placeOf?: (member: T) => string;
 }
 
+/** Whether the last commit or the work tree changed what lies there. */
+export const touches = (place: string, { changed }: Turn): boolean => changed.some((file) => liesAt(place, file));
+
+/** Of `step` members in a row, which one runs: the next one with the next seed. Undefined where all run. */
+export const startOf = (matrix: string, step: number, { seed }: Turn): number | undefined =>
+  seed === 'all' ? undefined : (deriveSeed(0, matrix) + seed) % step;
+
 const liesAt = (place: string, file: string): boolean => file === place || file.startsWith(`${place}/`);
 
 /**
@@ -30,18 +37,18 @@ export function chooseMembers<T>(
   matrix: string,
   members: readonly T[],
   { oneIn, kindOf = () => '', always, placeOf }: SampleOptions<T>,
-  { seed, changed }: Turn,
+  turn: Turn,
 ): boolean[] {
-  if (seed === 'all') return members.map(() => true);
   const kinds = Map.groupBy(members.keys(), (index) => kindOf(members[index]!));
   const chosen = members.map((member) => {
     const place = placeOf?.(member);
-    return (always?.(member) ?? false) || (place !== undefined && changed.some((file) => liesAt(place, file)));
+    return (always?.(member) ?? false) || (place !== undefined && touches(place, turn));
   });
   for (const [kind, indices] of kinds) {
     const step = Math.min(oneIn, indices.length);
-    const start = (deriveSeed(0, `${matrix}/${kind}`) + seed) % step;
-    for (const [rank, index] of indices.entries()) if (rank % step === start) chosen[index] = true;
+    const start = startOf(`${matrix}/${kind}`, step, turn);
+    for (const [rank, index] of indices.entries())
+      if (start === undefined || rank % step === start) chosen[index] = true;
   }
   return chosen;
 }

@@ -27,10 +27,13 @@ function seedFrom(text: string): number | 'all' {
   throw new Error(`${SAMPLE_VARIABLE} is "${text}". It must be "all" or the seed of a sample: a whole number.`);
 }
 
+/** Of a merge, what differs from all of its parents: the rest was the last commit's of some branch. */
 function changedFiles(root: string): string[] {
-  const diff = (base: string) => gitLines(root, ['diff', '--name-only', '--relative', base]);
+  const names = ['--name-only', '--relative'];
+  const committed = gitLines(root, ['diff-tree', '-r', '-c', '--no-commit-id', ...names, 'HEAD']) ?? [];
+  const edited = gitLines(root, ['diff', ...names, 'HEAD']) ?? [];
   const untracked = gitLines(root, ['ls-files', '--others', '--exclude-standard']) ?? [];
-  return [...(diff('HEAD~1') ?? diff('HEAD') ?? []), ...untracked];
+  return [...new Set([...committed, ...edited, ...untracked])];
 }
 
 /** The turn of this run: as the environment says, else that of the commit, else, without git, that of the day. */

@@ -1,4 +1,6 @@
-import { sampledOne } from './matrix.ts';
+import { inject } from 'vitest';
+import { chooseMembers } from './choose-members.ts';
+import { itUnless, type Long, placeOfTest, sampledOne } from './matrix.ts';
 
 /*
  * Long tests of one kind, in several files: each kind is a matrix. Where the code changes that they are about, all members
@@ -26,7 +28,7 @@ export const interrupted = sampledOne(
     'one of two workers',
     'coordinator and worker of a queue',
   ],
-  { oneIn: 6, placeOf: () => 'src/process' },
+  { oneIn: 8, placeOf: () => 'src/process' },
 );
 
 /** What an author does over MCP. Always: a turn over stdio, in mcp/turn. */
@@ -46,7 +48,7 @@ export const authorRun = sampledOne(
     ...['writes much', 'asks beyond its share', 'changes the problem', 'leaves a process', 'is silent'],
     ...['has no model', 'has spent its tokens'],
   ],
-  { oneIn: 4, placeOf: () => 'src/app/author' },
+  { oneIn: 7, placeOf: () => 'src/app/author' },
 );
 
 /** What nvcc builds, each for many seconds. Always: what it compiles and refuses, of which toolchains/gpu-compilers has a sample of its own. */
@@ -62,3 +64,41 @@ export const nvccBuild = sampledOne(
     placeOf: (member) => (/^\d/.test(member) ? `problems/attention/${member.split(' ')[0]}` : 'src/handover'),
   },
 );
+
+/** Files with a long test that no other of the file resembles. */
+const FILES = [
+  'app/attention-on-l4',
+  'app/loading/reference-in-python',
+  'bench/time-model',
+  'cli/control-characters',
+  'cli/log',
+  'cli/real-gpus',
+  'cli/terminal',
+  'devices/cuda/harness/draw',
+  'devices/cuda/harness/generated',
+  'evaluation/audit/audit',
+  'evaluation/instruments/profilers/without-counters',
+  'evaluation/oracle/device-reference',
+  'evaluation/sanitized-while-verified',
+  'evaluation/verify/printed',
+  'handover/dispatch',
+  'handover/expressions',
+  'problems/gemm',
+  'process/entry-file',
+  'ptx/check-operands',
+  'stats/operating-characteristics',
+  'store/index',
+  'virtual-gpu/cooperative/evaluated',
+].map((name) => `test/${name}.test.ts`);
+const takes = chooseMembers('long tests of a file each', FILES, { oneIn: 3, placeOf: (file) => file }, inject('turn'));
+
+/**
+ * `it` for such a test: the files are one matrix.
+ *
+ * @param file `import.meta.filename` of the test file.
+ */
+export function longTestOf(file: string): Long {
+  const index = FILES.indexOf(placeOfTest(file));
+  if (index < 0) throw new Error(`${file} is no file with a long test.`);
+  return itUnless(!takes[index]);
+}

@@ -1,5 +1,6 @@
-import { inject, it, type TestOptions } from 'vitest';
-import { chooseMembers, type SampleOptions, type Turn } from './choose-members.ts';
+import { join, relative, sep } from 'node:path';
+import { afterAll, inject, it, type TestFunction, type TestOptions } from 'vitest';
+import { chooseMembers, type SampleOptions, startOf, type Turn, touches } from './choose-members.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -47,6 +48,47 @@ export function sampledOne<T>(matrix: string, members: readonly T[], options: Sa
     const index = members.indexOf(member);
     if (index < 0) throw new Error(`The matrix ${matrix} has no member ${member}.`);
     return register<[]>([[]], [runs[index]!]);
+  };
+}
+
+/** Like `it`. */
+export interface Long {
+  (title: string, body: TestFunction, timeoutMs?: number): void;
+  (title: string, options: TestOptions, body: TestFunction): void;
+}
+
+/** Registers a test that is a member of a matrix, and that this run takes or leaves out. */
+export const itUnless =
+  (isLeftOut: boolean): Long =>
+  (title: string, ...[first, second]: [TestFunction, number?] | [TestOptions, TestFunction]) => {
+    const [options, body] = typeof first === 'function' ? [{}, first] : [first, second as TestFunction];
+    const timeout = typeof second === 'number' ? { timeout: second } : {};
+    it(title, { ...options, ...timeout, skip: isLeftOut || options.skip, meta: { isLeftOut } }, body);
+  };
+
+const ROOT = join(import.meta.dirname, '../../..');
+
+/** A test file's path from the repository's root, the same on every machine. */
+export const placeOfTest = (file: string): string => relative(ROOT, file).replaceAll(sep, '/');
+
+/**
+ * `it` for long tests of one file that show one thing in several ways: a matrix whose members are counted as they are registered.
+ * Where the file changed, all of them run.
+ *
+ * @param file `import.meta.filename` of the test file, which has as many of them at least.
+ */
+export function longTests(file: string, { oneIn }: { readonly oneIn: number }): Long {
+  const turn = inject('turn');
+  const place = placeOfTest(file);
+  const start = touches(place, turn) ? undefined : startOf(place, oneIn, turn);
+  let count = 0;
+  afterAll(() => {
+    if (count < oneIn) throw new Error(`${place} has ${count} long tests. One in ${oneIn} runs: in some runs none.`);
+  });
+  return (title: string, ...rest: [TestFunction, number?] | [TestOptions, TestFunction]) => {
+    const isLeftOut = start !== undefined && count % oneIn !== start;
+    count++;
+    itUnless(isLeftOut)(title, ...(rest as [TestFunction, number?]));
   };
 }
 

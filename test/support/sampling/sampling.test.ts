@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { findExecutable } from '../../../src/process/find-executable.ts';
-import { chooseMembers, type SampleOptions } from './choose-members.ts';
+import { chooseMembers, type SampleOptions, startOf } from './choose-members.ts';
 import { findTurn } from './find-turn.ts';
-import { sampled, sampledOne } from './matrix.ts';
+import { longTests, sampled, sampledOne } from './matrix.ts';
 import { describeSample } from './report-sample.ts';
 
 const range = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
@@ -105,7 +105,27 @@ describe.skipIf(!findExecutable('git'))('the turn of a run (needs git)', () => {
     write('c/d');
     write('a');
     writeFileSync(join(root, 'a'), 'other');
-    expect(findTurn(root, '')).toEqual({ seed: 2, changed: ['a', 'b', 'c/d'] });
+    expect(findTurn(root, '')).toEqual({ seed: 2, changed: ['b', 'a', 'c/d'] });
+  });
+
+  it('has of a merge what both branches did not have', () => {
+    git('init', '-q', '-b', 'trunk');
+    commit('a');
+    git('switch', '-q', '-c', 'branch');
+    commit('b');
+    git('switch', '-q', 'trunk');
+    commit('c');
+    git('merge', '-q', '--no-commit', 'branch');
+    git('commit', '-q', '-m', 'merge');
+    expect(findTurn(root, '')).toEqual({ seed: 4, changed: [] });
+    commit('a2');
+    git('switch', '-q', 'branch');
+    git('merge', '-q', '--no-commit', 'trunk');
+    write('a');
+    writeFileSync(join(root, 'b'), 'mended for the other branch');
+    git('add', '.');
+    git('commit', '-q', '-m', 'merge');
+    expect(findTurn(root, '').changed).toEqual(['b']);
   });
 
   it('differs between shallow clones of different commits', () => {
@@ -146,6 +166,10 @@ describe('a matrix', () => {
   const own = sampledOne('itself, by name', names, { oneIn: 3 });
   for (const name of names) own(name)(`runs ${name}`, { timeout: 1000, skip: false }, () => void named.push(name));
 
+  const counted: number[] = [];
+  const long = longTests(join(import.meta.dirname, 'nowhere.test.ts'), { oneIn: 3 });
+  for (const i of range(7)) long(`runs member ${i} of those that come`, () => void counted.push(i), 1000);
+
   it('knows its members', () => expect(() => own('four')).toThrow('The matrix itself, by name has no member four.'));
 
   afterAll(() => {
@@ -153,6 +177,8 @@ describe('a matrix', () => {
     expect(ran).toEqual(range(12).filter((i) => run[i]));
     const runs = chooseMembers('itself, by name', names, { oneIn: 3 }, turn);
     expect(named).toEqual(names.filter((_, i) => runs[i]));
+    const first = startOf('test/support/sampling/nowhere.test.ts', 3, turn);
+    expect(counted).toEqual(range(7).filter((i) => first === undefined || i % 3 === first));
   });
 });
 

@@ -1,5 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { type KernelBench, type KernelRun, openKernelBench } from '../../diagnosis/support/diagnose-kernel.ts';
+import { longTests } from '../../support/sampling/matrix.ts';
+
+const long = longTests(import.meta.filename, { oneIn: 3 });
 
 const MIB = 2 ** 20;
 /** `passes` over `mebibytes` by 54 CTAs of 1024 threads, on an L4 with 48 MiB of L2. */
@@ -21,15 +24,19 @@ describe('traffic beyond L2, on kernels whose traffic is known', () => {
 
   const traffic = async (run: KernelRun) => (await bench.diagnose(run)).counters.sampledCache!;
 
-  it('is what must be read once, where it fits: exactly, cold; nothing, hot', async () => {
-    const cold = await traffic(passes(27, 2, 'cold'));
-    expect(cold).toMatchObject({ start: 'cold', dramReadBytes: 27 * MIB, dramWriteBytes: 54 * 4096 });
-    expect(cold.sampledRatio).toBeLessThan(0.05);
-    const hot = await traffic(passes(27, 2, 'hot'));
-    expect(hot).toMatchObject({ start: 'hot', dramWriteBytes: 0 });
-    // Lines are not spread evenly over sets: a few sets hold more than their ways.
-    expect(hot.dramReadBytes).toBeLessThan(0.05 * 27 * MIB);
-  }, 20_000);
+  long(
+    'is what must be read once, where it fits: exactly, cold; nothing, hot',
+    async () => {
+      const cold = await traffic(passes(27, 2, 'cold'));
+      expect(cold).toMatchObject({ start: 'cold', dramReadBytes: 27 * MIB, dramWriteBytes: 54 * 4096 });
+      expect(cold.sampledRatio).toBeLessThan(0.05);
+      const hot = await traffic(passes(27, 2, 'hot'));
+      expect(hot).toMatchObject({ start: 'hot', dramWriteBytes: 0 });
+      // Lines are not spread evenly over sets: a few sets hold more than their ways.
+      expect(hot.dramReadBytes).toBeLessThan(0.05 * 27 * MIB);
+    },
+    20_000,
+  );
 
   it('tells L1 how much the CTAs of an SM read: each of 54 the same, in both passes', async () => {
     const { counters } = await bench.diagnose(passes(27, 2, 'cold'));
@@ -39,13 +46,21 @@ describe('traffic beyond L2, on kernels whose traffic is known', () => {
     expect(counters.globalLoadSectors).toBe(2 * counters.distinctSectorsRead);
   }, 20_000);
 
-  it('is most of every pass, where it does not fit', async () => {
-    const { dramReadBytes } = await traffic(passes(108, 2, 'cold'));
-    expect(dramReadBytes).toBeGreaterThan(1.9 * 108 * MIB);
-    expect(dramReadBytes).toBeLessThanOrEqual(2 * 108 * MIB);
-  }, 30_000);
+  long(
+    'is most of every pass, where it does not fit',
+    async () => {
+      const { dramReadBytes } = await traffic(passes(108, 2, 'cold'));
+      expect(dramReadBytes).toBeGreaterThan(1.9 * 108 * MIB);
+      expect(dramReadBytes).toBeLessThanOrEqual(2 * 108 * MIB);
+    },
+    30_000,
+  );
 
-  it('is the same again', async () => {
-    expect(await traffic(passes(54, 2, 'cold'))).toEqual(await traffic(passes(54, 2, 'cold')));
-  }, 20_000);
+  long(
+    'is the same again',
+    async () => {
+      expect(await traffic(passes(54, 2, 'cold'))).toEqual(await traffic(passes(54, 2, 'cold')));
+    },
+    20_000,
+  );
 });

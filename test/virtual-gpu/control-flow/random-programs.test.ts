@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
 import type { Device } from '../../../src/core/device.ts';
 import { openDevice } from '../../../src/devices/open-device.ts';
 import { parsePtx } from '../../../src/ptx/parse.ts';
 import { launchKernel, loadCode, words } from '../../support/launch/launch-kernel.ts';
 import { entry, moduleText } from '../../support/launch/ptx-text.ts';
+import { sampled } from '../../support/sampling/matrix.ts';
 import { randomProgram } from './random-programs.ts';
 import { runThread } from './scalar-thread.ts';
 
@@ -25,7 +26,7 @@ describe('random control flow: each lane ends as if its thread had run alone', (
     entry({ name: `program${seed}`, parameters: ['u64 out'], body: randomProgram(seed) }),
   );
 
-  it.each([1, 2, 3])('part %i of the programs', async (part) => {
+  sampled('random programs', [1, 2, 3], { oneIn: 3 })('part %i of the programs', async (part) => {
     const text = moduleText(...entries);
     const parsed = parsePtx(text);
     const module = await loadCode(device, text);

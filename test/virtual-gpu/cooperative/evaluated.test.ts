@@ -6,6 +6,7 @@ import type { Evaluation } from '../../../src/core/evaluation.ts';
 import type { KernelFile } from '../../../src/core/kernel.ts';
 import { resolveWorkload } from '../../../src/core/plan/resolve-workload.ts';
 import { narrowed } from '../../support/narrowed.ts';
+import { longTestOf } from '../../support/sampling/long-tests.ts';
 
 let session: Session;
 beforeAll(async () => {
@@ -62,11 +63,15 @@ async function judge(source: string, changes: { cooperative?: boolean; grid?: st
 }
 
 describe('a kernel with grid.sync()', () => {
-  it('passes, with a prediction that says what it leaves out', async () => {
-    const evaluation = await judge(HALVES);
-    expect(evaluation).toMatchObject({ status: 'passed' });
-    expect(evaluation.diagnostics!.map(({ message }) => message).join()).toContain('the prediction leaves out');
-  }, 120_000);
+  longTestOf(import.meta.filename)(
+    'passes, with a prediction that says what it leaves out',
+    async () => {
+      const evaluation = await judge(HALVES);
+      expect(evaluation).toMatchObject({ status: 'passed' });
+      expect(evaluation.diagnostics!.map(({ message }) => message).join()).toContain('the prediction leaves out');
+    },
+    120_000,
+  );
 
   it('is unsafe without it: the halves race', async () => {
     const evaluation = await judge(HALVES.replace('cg::this_grid().sync();', ''));

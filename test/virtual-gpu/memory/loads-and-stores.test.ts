@@ -110,7 +110,7 @@ describe('loads', () => {
     ),
   );
 
-  sampled('loads', cases, { oneIn: 3, kindOf: ({ space }) => space, placeOf: () => 'src/virtual-gpu/codegen' })(
+  sampled('loads', cases, { oneIn: 6, kindOf: ({ space }) => space, placeOf: () => 'src/virtual-gpu/codegen' })(
     '$space memory, $way address, $mode lanes: every type, vector and register width',
     async (c) => {
       const { contents } = await launchCode(
@@ -219,7 +219,7 @@ describe('stores', () => {
     ),
   );
 
-  sampled('stores', cases, { oneIn: 3, kindOf: ({ space }) => space, placeOf: () => 'src/virtual-gpu/codegen' })(
+  sampled('stores', cases, { oneIn: 6, kindOf: ({ space }) => space, placeOf: () => 'src/virtual-gpu/codegen' })(
     '$space memory, $way address, $mode lanes: every type, vector and register width',
     async (c) => {
       const { contents } = await launchCode(

@@ -26,7 +26,7 @@ function failuresOfAll(
 }
 
 describe('lane-wise instructions give the interpreter’s bits on full, divergent, guarded and uniform warps', () => {
-  sampled('lane-wise opcodes', formsByOpcode(LANE_FORMS), { oneIn: 8, placeOf: () => 'src/virtual-gpu/codegen' })(
+  sampled('lane-wise opcodes', formsByOpcode(LANE_FORMS), { oneIn: 16, placeOf: () => 'src/virtual-gpu/codegen' })(
     '%s',
     (_, forms) => {
       expect(failuresOfAll(forms, MODES)).toEqual({});

@@ -63,7 +63,7 @@ const launch = (functionName: string, device: number, options: object) => {
 const orders = FUNCTIONS.filter((name) => !name.startsWith('racy_')).flatMap((name) =>
   (name.startsWith('turns') ? [0] : [0, 5]).map((seed) => [name, seed] as const),
 );
-sampled('orders of CTAs', orders, { oneIn: 2, kindOf: ([name]) => name })(
+sampled('orders of CTAs', orders, { oneIn: 4, kindOf: ([name]) => name })(
   '%s raises no alarm, order seed %i',
   async (name, orderSeed) => {
     for (const device of [0, 1]) {

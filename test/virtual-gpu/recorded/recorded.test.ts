@@ -125,7 +125,7 @@ describe.skipIf(recording === undefined)(
       );
     });
 
-    sampled('recorded cases', named(compared.filter((test) => !ofForms.has(test))), { oneIn: 5, kindOf: familyOf })(
+    sampled('recorded cases', named(compared.filter((test) => !ofForms.has(test))), { oneIn: 10, kindOf: familyOf })(
       'virtual:h200 gives the same bits: %s',
       async (_, test) => {
         expect(differences(test, bitsOf(test), await outOf(test))).toEqual([]);

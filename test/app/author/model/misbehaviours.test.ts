@@ -4,6 +4,7 @@ import { hashProblemFiles } from '../../../../src/app/loading/hash-problem-files
 import type { RunEvent } from '../../../../src/store/events.ts';
 import { ofType } from '../../../optimizer/fakes.ts';
 import type { Reply } from '../../../support/fake-model.ts';
+import { sampled } from '../../../support/sampling/matrix.ts';
 import {
   answer,
   edit,
@@ -183,8 +184,9 @@ const MISBEHAVIOURS: Readonly<Record<string, Misbehaviour>> = {
 const asked = (events: readonly RunEvent[]) => ofType(events, 'author-asked');
 
 describe('what a model may do wrong is recorded, and the run goes on', () => {
-  it.concurrent.each(Object.entries(MISBEHAVIOURS))(
+  sampled('misbehaviours', Object.entries(MISBEHAVIOURS), { oneIn: 3, kindOf: ([, { outcome }]) => outcome })(
     '%s',
+    { concurrent: true },
     async (_name, { reply, outcome, code, reason, request, isEstimate = false }) => {
       const { events, result } = await modelRun({
         script: [reply, kernelAnswer('2.0f'), { text: 'Enough.' }],

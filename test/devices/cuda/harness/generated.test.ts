@@ -3,10 +3,11 @@ import { expect, it } from 'vitest';
 import { generateHarness } from '../../../../scripts/build-harness.ts';
 import { HARNESS_FUNCTIONS } from '../../../../src/devices/cuda/harness/harness.ts';
 import { HARNESS_PTX } from '../../../../src/devices/cuda/harness/harness-ptx.ts';
+import { longTestOf } from '../../../support/sampling/long-tests.ts';
 
 const ASSET = new URL('../../../../src/devices/cuda/harness/harness.ptx', import.meta.url);
 
-it('harness.ptx is what `npm run harness` makes of harness.cu', async (context) => {
+longTestOf(import.meta.filename)('harness.ptx is what `npm run harness` makes of harness.cu', async (context) => {
   const checkedIn = await readFile(ASSET, 'utf8');
   const { text, compiler } = await generateHarness();
   const made = /^\/\/ Compiler: (.*), sm_80$/m.exec(checkedIn)?.[1];

@@ -7,6 +7,7 @@ import { resourceFindings } from '../../../../src/evaluation/instruments/profile
 import { virtualCounters } from '../../../../src/evaluation/instruments/profilers/virtual-counters.ts';
 import { DEVICE_SPECS } from '../../../../src/hardware/device-specs.ts';
 import { createFakeToolchain } from '../../../support/fake-toolchain.ts';
+import { longTestOf } from '../../../support/sampling/long-tests.ts';
 import { PLAN } from './fixtures.ts';
 
 const spec = DEVICE_SPECS.get('h200')!;
@@ -57,7 +58,7 @@ describe('virtualCounters', async () => {
   const workload = resolveWorkload(problem.file, 'b1h8s512d64');
   const request = { problem, candidate, workload, seed: 1, spec, because: 'ncu is missing' };
 
-  it('counts the same candidate on the virtual GPU, and says so', async () => {
+  longTestOf(import.meta.filename)('counts the same candidate on the virtual GPU, and says so', async () => {
     const outcome = await virtualCounters(request);
     if (!outcome.ok) throw new Error(outcome.detail);
     expect(outcome.countersSource).toEqual({

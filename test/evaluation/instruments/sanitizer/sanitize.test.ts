@@ -5,8 +5,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readRequest } from '../../../../src/devices/cuda/replay/replay-request.ts';
 import { type SanitizeRequest, sanitize } from '../../../../src/evaluation/instruments/sanitizer/sanitize.ts';
 import { writeFakeTool } from '../../../support/fake-tool.ts';
+import { longTests } from '../../../support/sampling/matrix.ts';
 import { CODE, PLAN } from '../profilers/fixtures.ts';
 import * as logs from './fixtures.ts';
+
+const long = longTests(import.meta.filename, { oneIn: 3 });
 
 let folder: string;
 let temporary: string | undefined;
@@ -68,7 +71,7 @@ describe('sanitize', () => {
     expect(leftBehind()).toEqual([]);
   });
 
-  it('gives each buffer an allocation of its exact size and leaves outputs unwritten', async () => {
+  long('gives each buffer an allocation of its exact size and leaves outputs unwritten', async () => {
     await run(toolThatSays(ALL_CLEAN));
     const request = readRequest(join(folder, 'request-initcheck'));
     expect(request).toMatchObject({ exactAllocations: true, leaveUnwritten: true, repeatCount: 1 });
@@ -78,13 +81,13 @@ describe('sanitize', () => {
     expect(args[args.indexOf('--error-exitcode') + 1]).toBe('86');
   });
 
-  it('looks for bad accesses at the declared alignment as well', async () => {
+  long('looks for bad accesses at the declared alignment as well', async () => {
     await run(toolThatSays(ALL_CLEAN));
     const { runs } = readRequest(join(folder, 'request-memcheck'));
     expect(runs.map(({ minimumAlignment }) => minimumAlignment ?? false)).toEqual([false, true]);
   });
 
-  it('puts the first error into words, and is not clean whatever the other tools say', async () => {
+  long('puts the first error into words, and is not clean whatever the other tools say', async () => {
     const report = await run(toolThatSays({ ...ALL_CLEAN, racecheck: logs.RACECHECK }, { exitCode: 0 }));
     expect(report.outcome).toBe('errors');
     expect(report.tools[1]).toMatchObject({ tool: 'racecheck', outcome: 'errors', errorCount: 1 });
