@@ -38,13 +38,17 @@ describe('traffic beyond L2, on kernels whose traffic is known', () => {
     20_000,
   );
 
-  it('tells L1 how much the CTAs of an SM read: each of 54 the same, in both passes', async () => {
-    const { counters } = await bench.diagnose(passes(27, 2, 'cold'));
-    const { sectorsReadBySms } = counters.sampledCache!;
-    // Each CTA reads a part of its own; a second pass adds nothing.
-    expect(sectorsReadBySms).toBe(counters.distinctSectorsRead);
-    expect(counters.globalLoadSectors).toBe(2 * counters.distinctSectorsRead);
-  }, 20_000);
+  long(
+    'tells L1 how much the CTAs of an SM read: a part each, the same in both passes',
+    async () => {
+      const { counters } = await bench.diagnose(passes(27, 2, 'cold'));
+      const { sectorsReadBySms } = counters.sampledCache!;
+      // Each CTA reads a part of its own; a second pass adds nothing.
+      expect(sectorsReadBySms).toBe(counters.distinctSectorsRead);
+      expect(counters.globalLoadSectors).toBe(2 * counters.distinctSectorsRead);
+    },
+    20_000,
+  );
 
   long(
     'is most of every pass, where it does not fit',
