@@ -30,8 +30,9 @@ export async function countSubject(
   const memory = await allocateCheckMemory(device, plan, subject.inputs(plan));
   try {
     const conditions = { name: 'count', orderSeed: 0, poison: NAN_POISON, count: true, timeoutMs: TIMEOUT_MS };
-    // L2 holds a sequence's data from its last replay only if it holds those of all sequences in the graph.
-    const isHot = sequencesInGraph(plan).bytes <= device.spec.l2Bytes.value;
+    // L2 holds a sequence's data from its last replay only if it holds those of all sequences in the graph. Each of its two
+    // halves caches what the SMs on its side read (NVIDIA A100 whitepaper, L2), so both hold what SMs of both sides read.
+    const isHot = sequencesInGraph(plan).bytes <= device.spec.l2Bytes.value / 2;
     const outcome = await runOnce(memory, module, { ...conditions, cache: isHot ? 'hot' : 'cold' });
     if (!outcome.ok) throw new Error(outcome.message);
     return outcome.counters;

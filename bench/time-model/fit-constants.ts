@@ -1,19 +1,46 @@
 import { errorFactor, geometricMean } from '../../scripts/results/model-accuracy.ts';
 import type { DeviceSpec } from '../../src/core/device-spec.ts';
-import type { MachineCode } from '../../src/hardware/launch-model/constants.ts';
+import type { MachineCode, Overlap } from '../../src/hardware/launch-model/constants.ts';
 import { predictAll } from './accuracy.ts';
 import type { TimedKernel } from './recorded-times.ts';
 
-/** What is physically possible: beyond these a better fit would explain nothing. */
-const RANGES: Readonly<Record<keyof MachineCode, readonly [number, number]>> = {
-  independentArithmetic: [1, 4],
-  independentSharedLoads: [1, 16],
-  independentExchanges: [1, 4],
-  globalBytesInFlight: [4, 64],
-  mostGlobalLoadsInFlight: [1, 16],
-  clocksPerLineOfOneWarp: [1, 8],
-  overlapExponent: [1, 16],
-};
+type Name = Exclude<keyof MachineCode, 'overlap' | 'overlapUnscheduled'>;
+
+/** A constant that is set. */
+interface Constant {
+  readonly name: string;
+  /** What is physically possible: beyond it a better fit would explain nothing. */
+  readonly range: readonly [number, number];
+  read(code: MachineCode): number;
+  write(code: MachineCode, value: number): MachineCode;
+}
+
+const constant = (name: Name, low: number, high: number): Constant => ({
+  name,
+  range: [low, high],
+  read: (code) => code[name],
+  write: (code, value) => ({ ...code, [name]: value }),
+});
+
+const exponent = (name: keyof Overlap): Constant => ({
+  name: `overlap.${name}`,
+  range: [1, 16],
+  read: ({ overlap }) => overlap[name],
+  write: (code, value) => ({ ...code, overlap: { ...code.overlap, [name]: value } }),
+});
+
+export const CONSTANTS: readonly Constant[] = [
+  constant('independentArithmetic', 1, 4),
+  constant('independentSharedLoads', 1, 16),
+  constant('independentExchanges', 1, 4),
+  constant('globalBytesInFlight', 4, 64),
+  constant('mostGlobalLoadsInFlight', 1, 16),
+  constant('clocksPerLineOfOneWarp', 1, 8),
+  exponent('withinSm'),
+  exponent('oneRound'),
+  exponent('manyRounds'),
+  exponent('atomics'),
+];
 
 /** Factors by which a constant moves; the next is tried when no constant improves with the one before. */
 const STRIDES = [1.5, 1.15, 1.04];
@@ -41,10 +68,6 @@ export function fitConstants(times: readonly TimedKernel[], spec: DeviceSpec, st
 }
 
 const neighbours = (code: MachineCode, stride: number): MachineCode[] =>
-  (Object.keys(RANGES) as (keyof MachineCode)[]).flatMap((name) => {
-    const [low, high] = RANGES[name];
-    return [code[name] * stride, code[name] / stride].map((value) => ({
-      ...code,
-      [name]: Math.min(high, Math.max(low, value)),
-    }));
-  });
+  CONSTANTS.flatMap(({ range: [low, high], read, write }) =>
+    [read(code) * stride, read(code) / stride].map((value) => write(code, Math.min(high, Math.max(low, value)))),
+  );

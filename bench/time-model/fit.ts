@@ -11,7 +11,7 @@ import { DEVICE_SPECS } from '../../src/hardware/device-specs.ts';
 import { MACHINE_CODE } from '../../src/hardware/launch-model/constants.ts';
 import { halfOf } from '../kernels-and-settings.ts';
 import { accuracyOf, type Prediction, predictAll, withinGroups } from './accuracy.ts';
-import { fitConstants } from './fit-constants.ts';
+import { CONSTANTS, fitConstants } from './fit-constants.ts';
 import { readTimes, type TimedKernel } from './recorded-times.ts';
 
 const RECORDING = 'docs/results/h200-times.json';
@@ -68,5 +68,5 @@ reportGroups(predictAll(times, spec, MACHINE_CODE));
 
 const constants = fitConstants(fitted, spec, MACHINE_CODE);
 write('Set anew on the first set:');
-for (const [name, value] of Object.entries(constants)) write(`  ${name.padEnd(24)} ${value.toFixed(2)}`);
+for (const { name, read } of CONSTANTS) write(`  ${name.padEnd(24)} ${read(constants).toFixed(2)}`);
 for (const [title, set] of sets) report(title, predictAll(set, spec, constants));

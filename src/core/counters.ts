@@ -76,6 +76,12 @@ const sampledCache = z
     start: z
       .enum(['hot', 'cold'])
       .describe('L2 before the sequence. cold: none of its data; hot: the data that the same sequence leaves.'),
+    sectorsReadBySms: count
+      .describe(
+        'Distinct sectors that the CTAs of an SM read while they are resident together, summed over SMs and turns: what even an L1 ' +
+          'of any size would miss.',
+      )
+      .optional(),
     dramReadBytes: count.describe('Bytes that L2 reads from DRAM.'),
     dramWriteBytes: count.describe('Bytes that L2 writes back to DRAM.'),
   })
@@ -96,6 +102,20 @@ const activity = z
 
 /** Each part is absent where it was not measured. */
 export type LaunchActivity = z.infer<typeof activity>;
+
+const warpTime = z
+  .strictObject({
+    issued: z.number().nonnegative().describe('Machine instructions that are issued, summed over warps.'),
+    waits: z
+      .partialRecord(z.enum(INSTRUCTION_CLASSES), z.number().nonnegative())
+      .describe(
+        'Latencies that warps wait out, summed over warps, by the class of the instruction whose result they wait for.',
+      ),
+  })
+  .meta({ id: 'WarpTime', description: 'An estimate from PTX: ptxas decides which latencies its schedule covers.' });
+
+/** What keeps warps busy, and what they wait for, if each has a scheduler to itself. */
+export interface WarpTime extends z.infer<typeof warpTime> {}
 
 const launchCounters = z
   .strictObject({
@@ -118,11 +138,21 @@ const launchCounters = z
       'Distinct sectors touched, the least DRAM traffic a cold cache allows. An estimate when CTAs were sampled.',
     ),
     distinctSectorsWritten: count,
+    warpTime: z
+      .strictObject({
+        wide: warpTime.describe('Of code that warps run with more than four active lanes.'),
+        narrow: warpTime.describe('Of code that they run with at most four.'),
+      })
+      .describe('Absent in a profile of a real GPU.')
+      .optional(),
     globalAtomicTurns: count
       .describe(
         'Turns that atomics in device memory take: over the sectors of each request, the most lanes on one address. ' +
           'Absent in a profile of a real GPU, which counts requests alone.',
       )
+      .optional(),
+    globalAtomicSectors: count
+      .describe('Sectors that atomics in device memory touch, request by request. Absent in a profile of a real GPU.')
       .optional(),
     sampledCache: sampledCache
       .describe(

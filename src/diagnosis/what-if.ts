@@ -1,7 +1,8 @@
-import type { LaunchCounters } from '../core/counters.ts';
+import type { LaunchCounters, WarpTime } from '../core/counters.ts';
 import { figure } from '../core/values.ts';
 import type { InstructionClass } from '../core/vocabulary.ts';
 import { INSTRUCTION_CLASSES } from '../core/vocabulary.ts';
+import { SERIAL_LANES } from '../hardware/launch-model/constants.ts';
 import { modelLaunch } from '../hardware/launch-model/model-launch.ts';
 import type { ScheduleAssumptions } from '../hardware/launch-model/schedule.ts';
 import { nanoseconds } from './format.ts';
@@ -65,12 +66,33 @@ export function packInstructions(launch: LaunchCounters, factor: number): Launch
     ),
     criticalPathInstructions: launch.criticalPathInstructions * factor,
     longestCtaInstructions: launch.longestCtaInstructions * factor,
+    ...(launch.warpTime && { warpTime: packedTime(launch, launch.warpTime, factor) }),
     globalLoadRequests: launch.globalLoadRequests * factor,
     globalStoreRequests: launch.globalStoreRequests * factor,
     sharedLoadRequests: launch.sharedLoadRequests * factor,
     sharedLoadWavefronts: launch.sharedLoadWavefronts * factor,
     sharedStoreRequests: launch.sharedStoreRequests * factor,
     sharedStoreWavefronts: launch.sharedStoreWavefronts * factor,
+  };
+}
+
+type WarpTimes = NonNullable<LaunchCounters['warpTime']>;
+
+/** All warps with many lanes, which wait between two instructions as those that had many do. */
+function packedTime({ instructions, activeLaneHistogram }: LaunchCounters, time: WarpTimes, factor: number): WarpTimes {
+  const narrow = activeLaneHistogram.slice(1, SERIAL_LANES + 1).reduce((sum, count) => sum + count, 0);
+  const hasWide = instructions > narrow;
+  const source = hasWide ? time.wide : time.narrow;
+  const scale = (instructions * factor) / (hasWide ? instructions - narrow : instructions);
+  return { wide: mapTime(source, () => scale), narrow: { issued: 0, waits: {} } };
+}
+
+/** @param scaleOf factor of what is issued (no name) and of the waits for a class. */
+function mapTime({ issued, waits }: WarpTime, scaleOf: (name?: InstructionClass) => number): WarpTime {
+  const entries = Object.entries(waits) as [InstructionClass, number][];
+  return {
+    issued: issued * scaleOf(),
+    waits: Object.fromEntries(entries.map(([name, count]) => [name, count * scaleOf(name)])),
   };
 }
 
@@ -86,8 +108,16 @@ export function replaceInstructions(
   const instructions = INSTRUCTION_CLASSES.reduce((sum, name) => sum + instructionsByClass[name], 0);
   const changePerCta = (instructions - launch.instructions) / launch.ctaCount;
   const changePerWarp = changePerCta / model.schedule.warpsPerCta;
+  const scaleOf = (name?: InstructionClass): number => {
+    const [before, after] = name
+      ? [launch.instructionsByClass[name], instructionsByClass[name]]
+      : [launch.instructions, instructions];
+    return before > 0 ? after / before : 1;
+  };
+  const { warpTime } = launch;
   return {
     ...launch,
+    ...(warpTime && { warpTime: { wide: mapTime(warpTime.wide, scaleOf), narrow: mapTime(warpTime.narrow, scaleOf) } }),
     instructionsByClass,
     instructions,
     criticalPathInstructions: Math.max(0, launch.criticalPathInstructions + changePerWarp),

@@ -1,10 +1,10 @@
 import { roundUp } from '../core/values.ts';
 import type { ControlFlowGraph, PtxFunction } from './ast.ts';
-import { followLives, type Lives, peakInOrder } from './register-pressure/lives.ts';
-import { type Economy, findPlaces } from './register-pressure/places.ts';
-import { formRegions, type Region } from './register-pressure/regions.ts';
-import { peakWhenScheduled } from './register-pressure/schedule.ts';
-import { unrollLoops } from './register-pressure/unroll.ts';
+import { followLives, type Lives, peakInOrder } from './scheduling/lives.ts';
+import { peakWhenScheduled } from './scheduling/peak.ts';
+import { type Economy, findPlaces } from './scheduling/places.ts';
+import { formRegions, type Region } from './scheduling/regions.ts';
+import { unrollLoops } from './scheduling/unroll.ts';
 
 /*
  * Three figures were set on half of the kernels in docs/results/registers.json, by bench/virtual-gpu/registers.ts. The other

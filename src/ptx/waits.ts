@@ -52,6 +52,21 @@ export function pollsOf({ body }: Pick<PtxFunction, 'body'>): ReadonlySet<PtxIns
   );
 }
 
+/**
+ * Reads with which a warp may wait for other warps: made anew in each round of a loop that changes no memory. In whatever space,
+ * since an address that compilers know nothing of may be one of shared memory.
+ */
+export function spinsOf({ body }: Pick<PtxFunction, 'body'>): ReadonlySet<PtxInstruction> {
+  const instructionsOf = ({ first, last }: { first: number; last: number }): PtxInstruction[] =>
+    body
+      .slice(first, last + 1)
+      .flatMap((statement) => (statement.kind === 'instruction' ? [statement.instruction] : []));
+  const waiting = loopsOf(body)
+    .map(instructionsOf)
+    .filter((instructions) => instructions.every((one) => ['none', 'load'].includes(memoryActionOf(one))));
+  return new Set(waiting.flat().filter((one) => memoryActionOf(one) === 'load' && isAnew(one)));
+}
+
 const isOfCta = ({ modifiers }: PtxInstruction): boolean =>
   modifiers.some((part) => part.startsWith('shared') || part === 'local');
 
@@ -66,10 +81,14 @@ function waitOf(instruction: PtxInstruction, isInLoop: boolean): Wait['kind'] | 
   if (!isInLoop || isOfCta(instruction)) return undefined;
   const action = memoryActionOf(instruction);
   const polls =
-    (action === 'load' && modifiers.some((part) => ['volatile', 'acquire', 'relaxed', 'mmio'].includes(part))) ||
+    (action === 'load' && isAnew(instruction)) ||
     (action === 'atomic' && modifiers.some((part) => part === 'cas' || part === 'exch'));
   return polls ? 'poll' : undefined;
 }
+
+/** A read that no register and no cache may answer. */
+const isAnew = ({ modifiers }: PtxInstruction): boolean =>
+  modifiers.some((part) => ['volatile', 'acquire', 'relaxed', 'mmio'].includes(part));
 
 /** The instructions between a label and a branch back to it. Compilers keep the blocks of a loop together. */
 function loopsOf(body: PtxFunction['body']): { first: number; last: number }[] {

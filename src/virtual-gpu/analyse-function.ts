@@ -15,6 +15,9 @@ import { type DecisionSites, decisionSites } from './decisions/decision-sites.ts
 
 /** What a function's code says, whatever is made of it. */
 export interface Analysis {
+  /** As the compiler made it, with its calls inlined. */
+  inlined: PtxFunction;
+  /** The same in the forms that are executed. */
   fn: PtxFunction;
   blocks: JitBlock[];
   uniform: ReadonlySet<string>;
@@ -60,7 +63,7 @@ function analyse(module: PtxModule, functionName: string): Analysis {
   const slots = assignSlots(blocks, liveness, (register) => registerKind(fn.registers.get(register)!));
   const decisions = decisionSites(blocks.flatMap(({ instructions }) => instructions));
   const registersPerThread = registersOf(module, functionName);
-  return { fn, blocks, uniform, liveness, slots, registersPerThread, decisions };
+  return { inlined, fn, blocks, uniform, liveness, slots, registersPerThread, decisions };
 }
 
 function asGraph(blocks: JitBlock[]): ControlFlowGraph {

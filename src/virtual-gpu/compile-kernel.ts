@@ -1,8 +1,10 @@
 import type { PtxModule } from '../ptx/ast.ts';
+import { buildControlFlowGraph } from '../ptx/control-flow.ts';
 import { synchronisationOf } from '../ptx/instructions/properties.ts';
+import { issueTimes } from '../ptx/issue-times.ts';
 import { registersAtStart } from '../ptx/registers.ts';
 import { bitsOfPtxType } from '../ptx/types.ts';
-import { pollsOf } from '../ptx/waits.ts';
+import { pollsOf, spinsOf } from '../ptx/waits.ts';
 import { type Analysis, analysisOf } from './analyse-function.ts';
 import { BlockEmitter } from './codegen/block-emitter.ts';
 import { type JitBlock, readsClock } from './codegen/control/blocks.ts';
@@ -15,7 +17,7 @@ import { layOutSymbols } from './codegen/state/symbols.ts';
 import { defineDeviceWatch } from './codegen/watch/device-watch.ts';
 import { defineLanesMeet } from './codegen/watch/lanes-meet.ts';
 import { defineSharedWatch } from './codegen/watch/shared-watch.ts';
-import type { BlockPlace, KernelImage } from './kernel-image.ts';
+import type { BlockIssueTime, BlockPlace, KernelImage } from './kernel-image.ts';
 import { DEVICE_START, TABLES, WRITE_PAGE_BYTES } from './layout.ts';
 import { OriginTracer } from './pointer-origins.ts';
 import { smallestAccess, watchedAccess } from './race-detector/watched-access.ts';
@@ -78,6 +80,7 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
     counting: options.counting,
     symbols: symbols.addresses,
     polls: pollsOf(fn),
+    spins: spinsOf(fn),
     origins: new OriginTracer(fn, new Set(options.globals.keys())),
     tableStart: end,
     decisions,
@@ -117,7 +120,19 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
     registersPerThread: analysis.registersPerThread,
     registersAtStart: registersAtStart(fn),
     blockInstructions: blocks.map((block) => block.instructions),
+    issueTimes: options.counting ? issueTimesByBlock(analysis) : [],
   };
+}
+
+/** Pieces of the code as the compiler made it, by the block that begins them. */
+function issueTimesByBlock({ inlined, blocks }: Analysis): BlockIssueTime[] {
+  const blockOf = new Map(
+    blocks.flatMap(({ index, instructions }) => instructions.map((one) => [one.countedAs ?? one, index] as const)),
+  );
+  return issueTimes(inlined, buildControlFlowGraph(inlined)).flatMap(({ instructions, time }) => {
+    const first = instructions.find((one) => blockOf.has(one));
+    return first ? [{ block: blockOf.get(first)!, ...time }] : [];
+  });
 }
 
 function importMemories(module: ModuleBuilder, counting: boolean, watching: boolean): void {
@@ -187,7 +202,7 @@ function emitBlocks(kernel: KernelContext, weights: number, tables: CountTables 
   });
   const keepsClock = blocks.some((block) => block.instructions.some(readsClock));
   const mayYield = blocks.some(({ instructions }) =>
-    instructions.some((i) => synchronisationOf(i) === 'object' || kernel.polls.has(i)),
+    instructions.some((i) => synchronisationOf(i) === 'object' || kernel.polls.has(i) || kernel.spins.has(i)),
   );
   const run = defineRun(module, { blockCount: blocks.length, weights, tables, keepsClock, mayYield });
   module.setTable([...converged, ...masked]);

@@ -1,5 +1,6 @@
 import type { SourceLocation } from '../core/compiled-code.ts';
 import type { PtxInstruction, PtxParameter } from '../ptx/ast.ts';
+import type { IssueTime } from '../ptx/scheduling/issue.ts';
 import type { CountTables } from './codegen/control/runtime-functions.ts';
 import type { WarpSite } from './codegen/kernel-context.ts';
 import type { AccessGroup } from './codegen/memory/access-groups.ts';
@@ -13,6 +14,14 @@ export interface KernelImage extends RunnableImage {
   /** Instructions of each block, for attributing counts to lines. */
   blockInstructions: PtxInstruction[][];
   decisions: DecisionSites;
+  /** Of a kernel that is counted: how long warps take for each piece of its code. */
+  issueTimes: readonly BlockIssueTime[];
+}
+
+/** How long one run of a piece of code keeps a warp. */
+export interface BlockIssueTime extends IssueTime {
+  /** It runs as often as this block. */
+  readonly block: number;
 }
 
 /** Where a block lies in the source, for messages. */

@@ -1,13 +1,14 @@
 import type { SourceLocation } from '../core/compiled-code.ts';
-import type { CounterTotals, LaunchCounters, LineCounters } from '../core/counters.ts';
+import type { CounterTotals, LaunchCounters, LineCounters, WarpTime } from '../core/counters.ts';
 import { emptyLineCounters } from '../core/empty-line-counters.ts';
 import { emptyTotals } from '../core/empty-totals.ts';
 import type { Dim3 } from '../core/launch-plan.ts';
 import { sum } from '../core/values.ts';
+import { SERIAL_LANES } from '../hardware/launch-model/constants.ts';
 import type { PtxInstruction } from '../ptx/ast.ts';
 import { controlOf, flopPerLane, instructionClass, synchronisationOf } from '../ptx/instructions/properties.ts';
 import { type Access, type AccessGroup, SECTOR_READ, SECTOR_WRITTEN } from './codegen/memory/access-groups.ts';
-import type { KernelImage } from './kernel-image.ts';
+import type { BlockIssueTime, KernelImage } from './kernel-image.ts';
 import { LANES } from './layout.ts';
 import { broadcastWavefronts, SECTOR_BYTES } from './runtime/access-costs.ts';
 import type { WorkerCounts } from './runtime/cta-runner.ts';
@@ -27,6 +28,14 @@ interface BlockRuns {
   histogram: number[];
 }
 
+const emptyWarpTime = (): WarpTime => ({ issued: 0, waits: {} });
+
+function addWarpTime(total: WarpTime, { issued, waits }: BlockIssueTime, runs: number): void {
+  if (runs === 0) return;
+  total.issued += issued * runs;
+  for (const [name, count] of waits) total.waits[name] = (total.waits[name] ?? 0) + count * runs;
+}
+
 /** Turns the workers' raw sums into the counters of one launch. */
 export function launchCounters(
   image: KernelImage,
@@ -38,6 +47,7 @@ export function launchCounters(
   const countedCtas = sum(workers.map((w) => w.ctas));
   const collector = new Collector(image, workers);
   const { totals, lines, histogram } = collector.collect();
+  const warpTime = collector.warpTime();
   const scale = countedCtas === 0 ? 0 : ctaCount / countedCtas;
   const distinct = distinctSectors(workers, buffers, scale);
   if (scale !== 1) scaleSums(totals, lines, histogram, scale);
@@ -60,13 +70,15 @@ export function launchCounters(
     longestCtaInstructions: Math.max(0, ...workers.map((w) => w.longestCta)),
     distinctSectorsRead: distinct.read,
     distinctSectorsWritten: distinct.written,
-    globalAtomicTurns: Math.round(turnsOfGlobalAtomics(workers) * scale),
+    warpTime: { wide: scaledTime(warpTime.wide, scale), narrow: scaledTime(warpTime.narrow, scale) },
+    globalAtomicTurns: Math.round(sumOfGlobalAtomics(workers, 'turns') * scale),
+    globalAtomicSectors: Math.round(sumOfGlobalAtomics(workers, 'units') * scale),
     lines,
   };
 }
 
-const turnsOfGlobalAtomics = (workers: readonly WorkerCounts[]): number =>
-  sum(workers.flatMap(({ siteRequests }) => siteRequests.map((site) => site['global-atomic'].turns)));
+const sumOfGlobalAtomics = (workers: readonly WorkerCounts[], key: 'turns' | 'units'): number =>
+  sum(workers.flatMap(({ siteRequests }) => siteRequests.map((site) => site['global-atomic'][key])));
 
 /** Sectors that were touched; of a sample of CTAs, so many times as many, but in no buffer more than it has. */
 function distinctSectors(
@@ -118,6 +130,14 @@ function scaleSums(totals: CounterTotals, lines: LineCounters[], histogram: numb
   });
 }
 
+/** To hundredths: it is an estimate, and recordings hold many. */
+const toHundredths = (value: number): number => Math.round(value * 100) / 100;
+
+const scaledTime = ({ issued, waits }: WarpTime, scale: number): WarpTime => ({
+  issued: toHundredths(issued * scale),
+  waits: Object.fromEntries(Object.entries(waits).map(([name, count]) => [name, toHundredths(count * scale)])),
+});
+
 /** Where an access's counts go. */
 type Side = 'load' | 'store';
 
@@ -152,6 +172,17 @@ class Collector {
     const lines = [...this.#lines.values()].filter((line) => line.instructions > 0);
     lines.sort((a, b) => a.location.file.localeCompare(b.location.file) || a.location.line - b.location.line);
     return { totals: this.#totals, lines, histogram: this.#histogram };
+  }
+
+  /** By how often each piece of the code ran, with many lanes and with few. */
+  warpTime(): { wide: WarpTime; narrow: WarpTime } {
+    const [wide, narrow] = [emptyWarpTime(), emptyWarpTime()];
+    for (const time of this.#image.issueTimes) {
+      const { histogram } = this.#runs[time.block]!;
+      addWarpTime(narrow, time, sum(histogram.slice(1, SERIAL_LANES + 1)));
+      addWarpTime(wide, time, sum(histogram.slice(SERIAL_LANES + 1)));
+    }
+    return { wide, narrow };
   }
 
   #blockRuns(block: number): BlockRuns {

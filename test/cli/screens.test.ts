@@ -172,7 +172,7 @@ describe.skipIf(!isLongEnough)('what a terminal shows', () => {
     expect((await lines('optimize-end')).length).toBeLessThanOrEqual(20);
     expect(await lines('doctor')).toHaveLength(1);
     const moves = (await lines('diagnose')).join('\n').split('What to try')[1]!;
-    expect(moves.match(/01_strided → 02_coalesced/g)).toHaveLength(1);
+    expect(moves.match(/01_strided: PER_THREAD 16 → 8/g)).toHaveLength(1);
   });
 });
 

@@ -30,12 +30,13 @@ describe('each rule, on a kernel that has the defect and one that has not', () =
     expect(counters.flop.tensor).toBe(116 * 4 * 40 * 4096);
   });
 
-  it('names the defect first where nothing else is wrong: one thread walking while 127 wait', async () => {
+  it('names the defect before all other defects: one thread walking while 127 wait', async () => {
     const { findings } = await bench.diagnose({
       ...KERNEL_CASES.find(({ id }) => id === 'serial-sections')!.shared,
       functionName: 'one_thread',
       grid: 58,
     });
-    expect(findings[0]!.id).toBe('serial-sections');
+    // That latency binds is no defect of its own.
+    expect(findings.find(({ id }) => id !== 'latency-bound')!.id).toBe('serial-sections');
   });
 });

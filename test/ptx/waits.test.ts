@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { predictionCaveats } from '../../src/evaluation/predict-outcome.ts';
-import { waitsIn } from '../../src/ptx/waits.ts';
+import { parsePtx } from '../../src/ptx/parse.ts';
+import { spinsOf, waitsIn } from '../../src/ptx/waits.ts';
 
 const module = (...lines: string[]): string =>
   [
@@ -37,5 +38,21 @@ describe('code that waits', () => {
       expect.stringContaining('leaves out __nanosleep'),
       expect.stringContaining('leaves out waiting for other CTAs'),
     ]);
+  });
+});
+
+describe('reads with which a warp waits for others of its CTA', () => {
+  it.each([
+    ['are made anew in a loop', loop('ld.volatile.shared.u32 %r1, [%r2];'), 1],
+    ['may have any address', loop('ld.relaxed.cta.u32 %r1, [%rd1];'), 1],
+    [
+      'are none where the loop changes memory',
+      loop('ld.volatile.shared.u32 %r1, [%r2];', 'st.shared.u32 [%r2], 1;'),
+      0,
+    ],
+    ['are none outside loops', module('ld.volatile.shared.u32 %r1, [%r2];'), 0],
+    ['are none that registers may answer', loop('ld.shared.u32 %r1, [%r2];'), 0],
+  ])('%s', (_, ptx, count) => {
+    expect(spinsOf(parsePtx(ptx).functions[0]!).size).toBe(count);
   });
 });

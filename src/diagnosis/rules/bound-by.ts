@@ -1,5 +1,6 @@
 import { figure } from '../../core/values.ts';
-import { combineBounds } from '../../hardware/launch-model/model-launch.ts';
+import { combineBounds, overlapOf } from '../../hardware/launch-model/model-launch.ts';
+import { overlappingRounds } from '../../hardware/launch-model/schedule.ts';
 import { nanoseconds, percent } from '../format.ts';
 import type { DiagnosisContext, ModelledLaunch, Observation, Rule } from '../rule.ts';
 
@@ -15,11 +16,11 @@ interface BoundKind {
   readonly advice: (resource: string) => string;
 }
 
-function halvedNs({ model }: ModelledLaunch, resources: ReadonlySet<string>): number {
+function halvedNs({ launch, model }: ModelledLaunch, resources: ReadonlySet<string>): number {
   const bounds = model.bounds.map((bound) =>
     resources.has(bound.resource) ? { ...bound, ns: bound.ns * HALVED } : bound,
   );
-  return combineBounds(bounds) + model.launchOverheadNs;
+  return combineBounds(bounds, overlappingRounds(model.schedule), overlapOf(launch)) + model.launchOverheadNs;
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { DeviceSpec } from '../../core/device-spec.ts';
 import type { InstructionClass } from '../../core/vocabulary.ts';
-import { LANES_PER_WARP, type MachineCode } from './constants.ts';
+import { BRANCH_CLOCKS, LANES_PER_WARP, type MachineCode } from './constants.ts';
 
 /** Latencies of memory instructions as this launch's access pattern makes them, in clocks. */
 export interface MemoryLatencies {
@@ -77,7 +77,7 @@ const COSTS: Readonly<Record<InstructionClass, ClassCost>> = {
   shuffle: cost('shuffle', exchange, { cover: 'exchange' }),
   vote: cost('integer', exchange, { cover: 'exchange' }),
   barrier: cost('none', (_, memory) => memory.barrier, { cover: 'none' }),
-  control: cost('none', integer),
+  control: cost('none', () => BRANCH_CLOCKS),
   'async-copy': cost('none', retires),
 };
 

@@ -8,6 +8,18 @@ export const LANES_PER_WARP = 32;
 /** Bytes of a sector, the unit of L1, L2 and DRAM traffic. */
 export const SECTOR_BYTES = 32;
 
+/** How far the times of resources overlap. */
+export interface Overlap {
+  /** The resources of an SM with each other, and those of the chip. */
+  readonly withinSm: number;
+  /** An SM's time with L2 and DRAM, if its CTAs are all resident at once: all load, then all compute. */
+  readonly oneRound: number;
+  /** The same in the limit of many rounds: some CTAs load while others compute. */
+  readonly manyRounds: number;
+  /** Atomics with all else: most kernels end with them. */
+  readonly atomics: number;
+}
+
 /**
  * What measurements set: `bench/time-model/fit.ts` sets them anew. Independent instructions are those in flight at once in one
  * warp, which cover each other's latency; atomics and barriers have none, because nothing after them starts before. Calibrated
@@ -30,10 +42,12 @@ export interface MachineCode {
    */
   readonly clocksPerLineOfOneWarp: number;
   /**
-   * Exponent of the norm that combines resources: 1 would be no overlap at all (times add), infinity perfect overlap
-   * (the slowest alone counts). At 4 two equally slow resources cost 19 % more than one, three 32 %.
+   * Exponents of the norms that combine resources: 1 would be no overlap at all (times add), infinity perfect overlap (the
+   * slowest alone counts). At 4 two equally slow resources cost 19 % more than one, at 2.5 32 %.
    */
-  readonly overlapExponent: number;
+  readonly overlap: Overlap;
+  /** Without `warpTime`: set together with the instructions in flight above, whose error it evens out. */
+  readonly overlapUnscheduled: Overlap;
 }
 
 export const MACHINE_CODE: MachineCode = {
@@ -43,7 +57,8 @@ export const MACHINE_CODE: MachineCode = {
   globalBytesInFlight: 8,
   mostGlobalLoadsInFlight: 4,
   clocksPerLineOfOneWarp: 3.5,
-  overlapExponent: 4,
+  overlap: { withinSm: 2.5, oneRound: 1.2, manyRounds: 3, atomics: 1 },
+  overlapUnscheduled: { withinSm: 4, oneRound: 4, manyRounds: 4, atomics: 4 },
 };
 
 /** Global loads in flight at once in one warp, from the bytes each lane loads. */
@@ -57,7 +72,33 @@ export const globalLoadsInFlight = (bytesPerLane: number, code: MachineCode): nu
 export const SERIAL_LANES = 4;
 
 /**
- * Clocks that L2 takes for one warp's global atomics: 32 lanes on one address take turns, spread ones flow.
- * Source: own measurement on one H200, float atomicAdd: 17.8 and 7570 warp requests per µs at 1.98 GHz.
+ * Clocks that L2 takes for global atomics. One line's take turns: a lane after the other on one address, and a little more
+ * where a request goes on to another sector. Lines are served side by side. Requests that do not yet come thick and fast wait
+ * longer for each other, up to what some 120 wait. Where turns were not counted, 32 lanes on one address make one request.
+ * Source: own measurements on one H200. One address, float: 17.8 requests of 32 lanes per µs at 1.98 GHz. Spread: 7570 requests
+ * per µs. 256 counters (docs/results/h200-times.json): 18.4 clocks for 32 lanes on the four sectors of a line; 128 to 1024
+ * requests to a line take 2.8 to 3.3 µs, in reductions as in histograms, 4096 again 3.5 clocks each.
  */
-export const ATOMIC_CLOCKS = { oneAddress: 111, spread: 0.26 } as const;
+export const ATOMIC_CLOCKS = {
+  turn: 3.47,
+  anotherSector: 1.4,
+  queued: 45,
+  mostQueued: 5500,
+  oneAddress: 111,
+  spread: 0.26,
+} as const;
+
+/** Sectors of a line. */
+export const SECTORS_PER_LINE = 4;
+
+/**
+ * Clocks between the starts of two CTAs on one SM: their number, registers, shared memory and parameters are set up. From the
+ * kernels with thousands of small CTAs in docs/results/h200-times.json.
+ */
+export const CTA_START_CLOCKS = 45;
+
+/**
+ * Clocks from a branch to the instruction after it, for a warp alone. Set on half of the kernels in docs/results/h200-times.json; more
+ * would fit them a little better still.
+ */
+export const BRANCH_CLOCKS = 16;

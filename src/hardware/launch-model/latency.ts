@@ -1,4 +1,4 @@
-import type { LaunchCounters } from '../../core/counters.ts';
+import type { LaunchCounters, WarpTime } from '../../core/counters.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
 import { figure } from '../../core/values.ts';
 import type { InstructionClass } from '../../core/vocabulary.ts';
@@ -16,11 +16,17 @@ export interface CriticalPath {
   readonly serial: number;
 }
 
+/** Mean clocks between two instructions of one warp, with many active lanes and with few. */
+export interface ClocksPerInstruction {
+  readonly wide: number;
+  readonly narrow: number;
+}
+
 /** The time one CTA takes with an SM to itself, from its critical path. */
 export interface CtaLatency {
   readonly path: CriticalPath;
-  /** Mean clocks between two instructions of one warp at this instruction mix. */
-  readonly clocksPerInstruction: number;
+  /** Mean clocks between two instructions of one warp. */
+  readonly clocksPerInstruction: ClocksPerInstruction;
   readonly balancedClocks: number;
   readonly serialClocks: number;
   readonly totalClocks: number;
@@ -37,11 +43,23 @@ const linesPerLoad = ({ globalLoadRequests, globalLoadSectors, globalLoadBytes }
  * Latencies as the launch's accesses make them: a load waits for all its wavefronts or lines, and a barrier for the
  * last loads before it, whose latency nothing after the barrier can hide.
  */
-function memoryLatencies(launch: LaunchCounters, traffic: Traffic, spec: DeviceSpec): MemoryLatencies {
+function memoryLatencies(
+  launch: LaunchCounters,
+  traffic: Traffic,
+  spec: DeviceSpec,
+  code: MachineCode,
+): MemoryLatencies {
   const byClass = launch.instructionsByClass;
   const extraWavefronts = Math.max(0, ratio(launch.sharedLoadWavefronts, launch.sharedLoadRequests) - 1);
   const sharedLoad = spec.latencyClocks.shared.value + extraWavefronts;
-  const globalLoad = traffic.globalLoadLatencyClocks + Math.max(0, linesPerLoad(launch) - 1);
+  const extraLines = Math.max(0, linesPerLoad(launch) - 1);
+  if (launch.warpTime)
+    return {
+      globalLoad: traffic.globalLoadLatencyClocks + extraLines * code.clocksPerLineOfOneWarp,
+      sharedLoad,
+      barrier: spec.latencyClocks.barrier.value,
+    };
+  const globalLoad = traffic.globalLoadLatencyClocks + extraLines;
   const drained =
     Math.min(1, ratio(byClass['global-load'], byClass.barrier)) * globalLoad +
     Math.min(1, ratio(byClass['shared-load'], byClass.barrier)) * sharedLoad;
@@ -56,7 +74,8 @@ function occupiedClocks(launch: LaunchCounters, instructionClass: InstructionCla
 }
 
 /**
- * Mean clocks from one instruction of a warp to its next: at least one issue slot, at least the request's own way to
+ * Mean clocks from one instruction of a warp to its next. Of a virtual GPU's counters it is what the schedule of the code issues
+ * and waits for, at this launch's latencies. Without them: at least one issue slot, at least the request's own way to
  * memory, and the class's latency divided by the independent instructions that cover it (Little's law inside a warp).
  */
 export function clocksPerInstruction(
@@ -64,10 +83,31 @@ export function clocksPerInstruction(
   traffic: Traffic,
   spec: DeviceSpec,
   code: MachineCode = MACHINE_CODE,
-): number {
-  if (launch.instructions <= 0) return 0;
-  return sumOf(classClocks(launch, traffic, spec, code)) / launch.instructions;
+): ClocksPerInstruction {
+  const { warpTime, instructions } = launch;
+  if (!warpTime) {
+    const mean = ratio(sumOf(classClocks(launch, traffic, spec, code)), instructions);
+    return { wide: mean, narrow: mean };
+  }
+  const memory = memoryLatencies(launch, traffic, spec, code);
+  const narrowInstructions = fewLaneInstructions(launch);
+  const perInstruction = (time: WarpTime, count: number): number =>
+    ratio(time.issued + sumOf(waitClocks(time, memory, spec)), count);
+  const wide = perInstruction(warpTime.wide, instructions - narrowInstructions);
+  return { wide, narrow: narrowInstructions > 0 ? perInstruction(warpTime.narrow, narrowInstructions) : wide };
 }
+
+/** Clocks that warps wait for results of each class. */
+const waitClocks = (
+  { waits }: WarpTime,
+  memory: MemoryLatencies,
+  spec: DeviceSpec,
+): ReadonlyMap<InstructionClass, number> =>
+  new Map(INSTRUCTION_CLASSES.map((name) => [name, (waits[name] ?? 0) * latencyClocks(name, memory, spec)]));
+
+/** Instructions of serial walks. */
+const fewLaneInstructions = ({ activeLaneHistogram }: LaunchCounters): number =>
+  activeLaneHistogram.slice(1, SERIAL_LANES + 1).reduce((sum, count) => sum + count, 0);
 
 /** Clocks that all warps together spend on the instructions of each class, waits included. */
 function classClocks(
@@ -76,7 +116,7 @@ function classClocks(
   spec: DeviceSpec,
   code: MachineCode,
 ): ReadonlyMap<InstructionClass, number> {
-  const memory = memoryLatencies(launch, traffic, spec);
+  const memory = memoryLatencies(launch, traffic, spec, code);
   const globalLoads = globalLoadsInFlight(
     ratio(launch.globalLoadBytes, launch.globalLoadRequests * LANES_PER_WARP),
     code,
@@ -95,8 +135,12 @@ const sumOf = (clocks: ReadonlyMap<InstructionClass, number>): number =>
 
 /** Share of a warp's time that it waits for global loads, and at the barriers that these hold up: 0…1, modelled. */
 export function copyWaitRatio(launch: LaunchCounters, traffic: Traffic, spec: DeviceSpec): number {
-  const clocks = classClocks(launch, traffic, spec, MACHINE_CODE);
-  return ratio(clocks.get('global-load')! + clocks.get('barrier')!, sumOf(clocks));
+  const { warpTime } = launch;
+  const clocks = warpTime
+    ? waitClocks(warpTime.wide, memoryLatencies(launch, traffic, spec, MACHINE_CODE), spec)
+    : classClocks(launch, traffic, spec, MACHINE_CODE);
+  const issued = warpTime?.wide.issued ?? 0;
+  return ratio(clocks.get('global-load')! + clocks.get('barrier')!, issued + sumOf(clocks));
 }
 
 /**
@@ -106,15 +150,20 @@ export function copyWaitRatio(launch: LaunchCounters, traffic: Traffic, spec: De
  */
 export function criticalPath(launch: LaunchCounters, schedule: Schedule): CriticalPath {
   const warps = Math.max(1, launch.ctaCount) * schedule.warpsPerCta;
-  const fewLanes = launch.activeLaneHistogram.slice(1, SERIAL_LANES + 1).reduce((sum, count) => sum + count, 0);
-  const balanced = Math.max(0, launch.instructions - fewLanes) / warps;
+  const balanced = Math.max(0, launch.instructions - fewLaneInstructions(launch)) / warps;
   const mean = launch.instructions / warps;
   return { balanced, serial: Math.max(mean, launch.criticalPathInstructions) - balanced };
 }
 
+/** Clocks in which one warp's memory requests pass, one line or wavefront after the other, whatever else it does. */
+function requestClocks(launch: LaunchCounters, schedule: Schedule, code: MachineCode): number {
+  const lines = launch.globalLoadRequests * Math.max(0, linesPerLoad(launch) - 1) * code.clocksPerLineOfOneWarp;
+  return (lines + launch.sharedLoadWavefronts) / (Math.max(1, launch.ctaCount) * schedule.warpsPerCta);
+}
+
 /**
- * Time of one CTA alone. Its balanced part takes the longer of its latency and its own throughput demand. Work of one warp
- * or a few lanes is added, because the others wait at the next barrier.
+ * Time of one CTA alone. Its balanced part takes the longer of its latency, its requests' way and its own throughput demand. Work of
+ * one warp or a few lanes is added, because the others wait at the next barrier.
  */
 export function ctaLatency(
   launch: LaunchCounters,
@@ -125,20 +174,30 @@ export function ctaLatency(
   code: MachineCode = MACHINE_CODE,
 ): CtaLatency {
   const perInstruction = clocksPerInstruction(launch, traffic, spec, code);
+  const { wide, narrow } = perInstruction;
   const path = criticalPath(launch, schedule);
-  const balancedClocks = Math.max(path.balanced * perInstruction, throughputClocksPerCta);
-  const serialClocks = path.serial * perInstruction;
-  const balancedText =
-    balancedClocks > throughputClocksPerCta
-      ? `${figure(path.balanced)} instructions per warp × ${figure(perInstruction)} clocks`
-      : `its throughput, ${figure(throughputClocksPerCta)} clocks`;
-  const serialText = path.serial > 0 ? ` + ${figure(path.serial)} serial × ${figure(perInstruction)}` : '';
+  const perWarp = Math.max(path.balanced * wide, launch.warpTime ? requestClocks(launch, schedule, code) : 0);
+  const balancedClocks = Math.max(perWarp, throughputClocksPerCta);
+  const narrowSerial = Math.min(path.serial, fewLaneInstructions(launch) / Math.max(1, launch.ctaCount));
+  const wideSerial = path.serial - narrowSerial;
+  const serialClocks = narrowSerial * narrow + wideSerial * wide;
+  const serialText = (count: number, clocks: number): string =>
+    count > 0 ? ` + ${figure(count)} serial × ${figure(clocks)}` : '';
   return {
     path,
     clocksPerInstruction: perInstruction,
     balancedClocks,
     serialClocks,
     totalClocks: balancedClocks + serialClocks,
-    arithmetic: `one CTA alone: ${balancedText}${serialText}`,
+    arithmetic:
+      `one CTA alone: ${balancedText(path.balanced, wide, perWarp, throughputClocksPerCta)}` +
+      serialText(wideSerial, wide) +
+      serialText(narrowSerial, narrow),
   };
+}
+
+function balancedText(instructions: number, clocks: number, perWarp: number, throughput: number): string {
+  if (throughput >= perWarp) return `its throughput, ${figure(throughput)} clocks`;
+  if (perWarp > instructions * clocks) return `its memory requests, ${figure(perWarp)} clocks`;
+  return `${figure(instructions)} instructions per warp × ${figure(clocks)} clocks`;
 }

@@ -1,9 +1,9 @@
 import type { LaunchCounters } from '../../core/counters.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
 import { figure } from '../../core/values.ts';
-import { MACHINE_CODE, type MachineCode } from './constants.ts';
+import { CTA_START_CLOCKS, MACHINE_CODE, type MachineCode, type Overlap } from './constants.ts';
 import { type CtaLatency, ctaLatency } from './latency.ts';
-import { type Schedule, type ScheduleAssumptions, scheduleLaunch } from './schedule.ts';
+import { overlappingRounds, type Schedule, type ScheduleAssumptions, scheduleLaunch } from './schedule.ts';
 import { type Demand, throughputDemands } from './throughput.ts';
 import { estimateTraffic, type Traffic } from './traffic.ts';
 
@@ -26,8 +26,8 @@ export interface LaunchModel {
   readonly launchOverheadNs: number;
 }
 
-/** Resources that work at the same time as those of another group. */
-const OVERLAP_GROUP: Readonly<Record<string, string>> = {
+/** Resources that are not the vector pipes or the schedulers. */
+const GROUP: Readonly<Record<string, string>> = {
   latency: 'latency',
   shared: 'on-chip memory',
   l1: 'on-chip memory',
@@ -36,35 +36,55 @@ const OVERLAP_GROUP: Readonly<Record<string, string>> = {
   l2: 'l2',
   dram: 'dram',
   atomics: 'atomics',
+  starts: 'starts',
 };
-
+/** Groups of the whole chip. */
+const OF_CHIP: ReadonlySet<string> = new Set(['l2', 'dram']);
 /** Groups whose members take turns, so that their times add: shared memory and L1 are one array with one data pipe. */
 const TAKE_TURNS: ReadonlySet<string> = new Set(['on-chip memory']);
 
 /** Time of each group: the sum of members that take turns, else the slowest member. */
-function groupTimes(bounds: readonly ResourceBound[]): number[] {
+function groupTimes(bounds: readonly ResourceBound[]): Map<string, number> {
   const times = new Map<string, number>();
   for (const bound of bounds) {
-    const group = OVERLAP_GROUP[bound.resource] ?? 'instructions';
+    const group = GROUP[bound.resource] ?? 'instructions';
     const before = times.get(group) ?? 0;
     times.set(group, TAKE_TURNS.has(group) ? before + bound.ns : Math.max(before, bound.ns));
   }
-  return [...times.values()];
+  return times;
+}
+
+/** A norm: never below the longest time, nor above the sum. */
+function overlapped(times: readonly number[], exponent: number): number {
+  const longest = Math.max(0, ...times);
+  if (longest === 0) return 0;
+  return longest * times.reduce((total, ns) => total + (ns / longest) ** exponent, 0) ** (1 / exponent);
 }
 
 /**
- * Time of resources that overlap imperfectly: a norm over the groups, never below the slowest and never above the sum.
+ * Time of resources that overlap imperfectly: those of the SMs with each other, these with L2 and DRAM, and all with atomics. The
+ * starts of CTAs are added.
+ *
+ * @param rounds `overlappingRounds`: with one, all CTAs load at the same time, and then all compute.
  */
 export function combineBounds(
   bounds: readonly ResourceBound[],
-  { overlapExponent }: MachineCode = MACHINE_CODE,
+  rounds: number,
+  overlap: Overlap = MACHINE_CODE.overlap,
 ): number {
-  const times = groupTimes(bounds);
-  const longest = Math.max(0, ...times);
-  if (longest === 0) return 0;
-  const sum = times.reduce((total, ns) => total + (ns / longest) ** overlapExponent, 0);
-  return longest * sum ** (1 / overlapExponent);
+  const { atomics = 0, starts = 0, ...groups } = Object.fromEntries(groupTimes(bounds));
+  const timesOf = (ofChip: boolean): number[] =>
+    Object.entries(groups).flatMap(([group, ns]) => (OF_CHIP.has(group) === ofChip ? [ns] : []));
+  const sms = overlapped(timesOf(false), overlap.withinSm);
+  const chip = overlapped(timesOf(true), overlap.withinSm);
+  const desynchronised = 1 - 1 / rounds;
+  const both = overlapped([sms, chip], overlap.oneRound + (overlap.manyRounds - overlap.oneRound) * desynchronised);
+  return overlapped([both, atomics], overlap.atomics) + starts;
 }
+
+/** How far the bounds of a launch overlap. */
+export const overlapOf = ({ warpTime }: LaunchCounters, code: MachineCode = MACHINE_CODE): Overlap =>
+  warpTime ? code.overlap : code.overlapUnscheduled;
 
 /** CTAs' worth of work on the busiest SM, a long last CTA included. */
 const ctaShares = (count: number, schedule: Schedule): number =>
@@ -86,6 +106,16 @@ function latencyBound(latency: CtaLatency, schedule: Schedule, clockHz: number):
     arithmetic:
       `${latency.arithmetic} = ${figure(latency.totalClocks)} clocks, × ${figure(turns)} turns of` +
       ` ${schedule.residentCtas} resident CTAs at ${figure(clockHz / 1e9)} GHz = ${figure(ns)} ns`,
+  };
+}
+
+/** CTAs start one after the other. */
+function startBound({ ctasOnBusiestSm }: Schedule, clockHz: number): ResourceBound {
+  const ns = ((ctasOnBusiestSm * CTA_START_CLOCKS) / clockHz) * 1e9;
+  return {
+    resource: 'starts',
+    ns,
+    arithmetic: `${figure(ctasOnBusiestSm)} CTAs on the busiest SM × ${CTA_START_CLOCKS} clocks = ${figure(ns)} ns`,
   };
 }
 
@@ -111,9 +141,10 @@ export function modelLaunch(
   const bounds = [
     ...demands.map((demand) => demandBound(demand, schedule, clockHz)),
     latencyBound(latency, schedule, clockHz),
+    startBound(schedule, clockHz),
   ].sort((a, b) => b.ns - a.ns);
   const launchOverheadNs = spec.launchOverheadNs.value;
-  const workNs = combineBounds(bounds, code);
+  const workNs = combineBounds(bounds, overlappingRounds(schedule), overlapOf(launch, code));
   return {
     ns: workNs + launchOverheadNs,
     bindingResource: workNs < launchOverheadNs ? 'launch' : (bounds[0]?.resource ?? 'launch'),

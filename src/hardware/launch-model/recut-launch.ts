@@ -1,6 +1,7 @@
 import type { DeviceSpec } from '../../core/device-spec.ts';
 import type { LaunchTiming } from '../../core/timing.ts';
 import { combineBounds } from './model-launch.ts';
+import { overlappingRounds } from './schedule.ts';
 
 /** How a launch's work is cut into CTAs. */
 export interface LaunchCut {
@@ -39,16 +40,19 @@ export function recutLaunchNs(
   const change = (amount: (cut: LaunchCut) => number): number => amount(to) / amount(from);
   const busiest = change((cut) => ctasOnBusiestSm(cut, spec) / cut.filledCtas);
   const schedulers = change((cut) => Math.min(spec.schedulersPerSm.value, residentCtas(cut, spec) * cut.warpsPerCta));
-  const turns = change(
-    (cut) => Math.ceil(ctasOnBusiestSm(cut, spec) / residentCtas(cut, spec)) / (cut.filledCtas * cut.warpsPerCta),
-  );
+  const turns = change((cut) => roundsOf(cut, spec) / (cut.filledCtas * cut.warpsPerCta));
   const scaleOf = (resource: string): number => {
     if (OF_CHIP.has(resource)) return 1;
     if (resource === 'latency') return turns;
+    if (resource === 'starts') return change((cut) => ctasOnBusiestSm(cut, spec));
     return OF_SM.has(resource) ? busiest : busiest / schedulers;
   };
   const bounds = launch.bounds.map((bound) => ({ ...bound, ns: bound.ns * scaleOf(bound.resource) }));
-  return combineBounds(bounds) + launch.launchOverheadNs;
+  const overlapping = overlappingRounds({ residentCtas: residentCtas(to, spec), rounds: roundsOf(to, spec) });
+  return combineBounds(bounds, overlapping) + launch.launchOverheadNs;
 }
 
 const residentCtas = (cut: LaunchCut, spec: DeviceSpec): number => Math.min(cut.ctasPerSm, ctasOnBusiestSm(cut, spec));
+
+const roundsOf = (cut: LaunchCut, spec: DeviceSpec): number =>
+  Math.ceil(ctasOnBusiestSm(cut, spec) / residentCtas(cut, spec));

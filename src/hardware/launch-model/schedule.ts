@@ -60,3 +60,7 @@ export function scheduleLaunch(
     activeSms: Math.min(spec.smCount.value, launch.ctaCount),
   };
 }
+
+/** Turns in which some CTAs of an SM load while others compute: none where a CTA has the SM to itself. */
+export const overlappingRounds = ({ residentCtas, rounds }: Pick<Schedule, 'residentCtas' | 'rounds'>): number =>
+  residentCtas > 1 ? Math.max(1, rounds) : 1;

@@ -4,7 +4,7 @@ import { figure } from '../../core/values.ts';
 import type { InstructionClass } from '../../core/vocabulary.ts';
 import { INSTRUCTION_CLASSES } from '../../core/vocabulary.ts';
 import { machineInstructions, type Pipe, pipeOf } from './class-costs.ts';
-import { ATOMIC_CLOCKS, LANES_PER_WARP } from './constants.ts';
+import { ATOMIC_CLOCKS, LANES_PER_WARP, SECTORS_PER_LINE } from './constants.ts';
 import type { Schedule } from './schedule.ts';
 import { LINE_BYTES, type Traffic } from './traffic.ts';
 
@@ -21,7 +21,10 @@ const machineInstructionsOf = (launch: LaunchCounters, classes: readonly Instruc
   classes.reduce((sum, name) => sum + launch.instructionsByClass[name] * machineInstructions(name), 0);
 
 /** Warp instructions that the machine code is estimated to issue. */
-const issuedInstructions = (launch: LaunchCounters): number => machineInstructionsOf(launch, INSTRUCTION_CLASSES);
+const issuedInstructions = (launch: LaunchCounters): number =>
+  launch.warpTime
+    ? launch.warpTime.wide.issued + launch.warpTime.narrow.issued
+    : machineInstructionsOf(launch, INSTRUCTION_CLASSES);
 
 /** Those of them that one pipe executes. */
 const onPipe = (launch: LaunchCounters, pipe: Pipe): number =>
@@ -77,22 +80,41 @@ function smResources(launch: LaunchCounters, traffic: Traffic, schedule: Schedul
   ];
 }
 
-/**
- * Clocks of all global atomics. Their addresses are not counted; the distinct sectors written bound how far they can be
- * spread, and each sector is served on its own.
- */
+/** Of the norm of a line's turns and its queue: the queue matters where turns are few. */
+const QUEUE_EXPONENT = 3;
+
+/** Clocks of all global atomics: what the lines' turns take, and at least what spread ones take. */
 function atomicsDemand(launch: LaunchCounters): Demand {
-  const perRequest = Math.max(
-    ATOMIC_CLOCKS.spread,
-    ATOMIC_CLOCKS.oneAddress / Math.max(1, launch.distinctSectorsWritten),
-  );
+  const { globalAtomicRequests: requests, globalAtomicTurns: turns, globalAtomicSectors: sectors } = launch;
+  const scattered = requests * ATOMIC_CLOCKS.spread;
+  const lines = Math.max(1, launch.distinctSectorsWritten / SECTORS_PER_LINE);
+  if (turns === undefined) {
+    const perRequest = Math.max(
+      ATOMIC_CLOCKS.spread,
+      ATOMIC_CLOCKS.oneAddress / Math.max(1, launch.distinctSectorsWritten),
+    );
+    return {
+      resource: 'atomics',
+      scope: 'chip',
+      clocks: requests * perRequest,
+      arithmetic:
+        `${figure(requests)} requests on at most ${figure(launch.distinctSectorsWritten)} sectors` +
+        ` × ${figure(perRequest)} clocks`,
+    };
+  }
+  const others = Math.max(0, (sectors ?? 0) - requests);
+  const { turn, anotherSector, queued, mostQueued } = ATOMIC_CLOCKS;
+  const inTurn = (turns * turn + others * anotherSector) / lines;
+  const waiting = Math.min((requests / lines) * queued, mostQueued);
+  const contended = (inTurn ** QUEUE_EXPONENT + waiting ** QUEUE_EXPONENT) ** (1 / QUEUE_EXPONENT);
   return {
     resource: 'atomics',
     scope: 'chip',
-    clocks: launch.globalAtomicRequests * perRequest,
+    clocks: Math.max(contended, scattered),
     arithmetic:
-      `${figure(launch.globalAtomicRequests)} requests on at most ${figure(launch.distinctSectorsWritten)} sectors` +
-      ` × ${figure(perRequest)} clocks`,
+      `(${figure(turns)} turns × ${turn} + ${figure(others)} other sectors × ${anotherSector} clocks) ÷ ${figure(lines)} lines` +
+      `, beside a queue of ${figure(waiting)} clocks` +
+      (contended < scattered ? `; at least ${figure(scattered)} clocks for ${figure(requests)} requests` : ''),
   };
 }
 

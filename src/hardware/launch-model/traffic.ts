@@ -1,7 +1,7 @@
 import type { LaunchCounters } from '../../core/counters.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
 import { sharedBytesPerCta } from '../occupancy.ts';
-import { LANES_PER_WARP, SECTOR_BYTES } from './constants.ts';
+import { LANES_PER_WARP, SECTOR_BYTES, SECTORS_PER_LINE } from './constants.ts';
 import type { Schedule } from './schedule.ts';
 
 /** Estimated bytes each level of the memory hierarchy moves for one launch, chip-wide. */
@@ -17,6 +17,11 @@ export interface Traffic {
   readonly l1HitRatio: number;
   /** Estimated share of L2 accesses that hit. */
   readonly l2HitRatio: number;
+  /**
+   * Share of the sectors loaded that come from DRAM: the first SM that wants one waits for it, and so do the others, since
+   * CTAs that share data run side by side and want it at the same time.
+   */
+  readonly dramShare: number;
   /** Mean latency of a global load at those hit ratios, in clocks. */
   readonly globalLoadLatencyClocks: number;
 }
@@ -44,7 +49,6 @@ function hitRatio(requestedBytes: number, workingSetBytes: number, cacheBytes: n
 
 /** L1 looks up and delivers one line of 128 bytes per clock, and allocates it whole even when one sector is wanted. */
 export const LINE_BYTES = 128;
-const SECTORS_PER_LINE = LINE_BYTES / SECTOR_BYTES;
 
 /**
  * Lines that requests touch, estimated: lanes that fill their sectors lie side by side, four sectors to a line; lanes
@@ -69,14 +73,48 @@ function neighbourHitRatio(launch: LaunchCounters, residentWarps: number, cacheB
 }
 
 /**
+ * Share of load sectors that hit L1. What the CTAs of an SM read together is known of a virtual GPU, and follows from
+ * sectors and capacities otherwise. CTAs read again soon what they share, so hits fall with the root of the part that L1
+ * holds (the rule of thumb for caches: Hartstein et al., On the nature of cache miss behavior, 2006).
+ */
+function l1Hits(launch: LaunchCounters, schedule: Schedule, spec: DeviceSpec): number {
+  const cacheBytes = l1Bytes(launch, schedule.residentCtas, spec);
+  const { sampledCache, globalLoadSectors: sectors } = launch;
+  if (sectors <= 0) return 0;
+  if (sampledCache?.sectorsReadBySms !== undefined) {
+    const read = Math.min(sectors, Math.max(sampledCache.sectorsReadBySms, launch.distinctSectorsRead));
+    const turns = Math.max(1, schedule.activeSms) * Math.max(1, schedule.rounds);
+    const heldShare = Math.min(1, cacheBytes / Math.max(1, (read * SECTOR_BYTES) / turns));
+    return (1 - read / sectors) * Math.sqrt(heldShare);
+  }
+  const loadBytes = sectors * SECTOR_BYTES;
+  const neighbourHits = neighbourHitRatio(launch, schedule.residentCtas * schedule.warpsPerCta, cacheBytes);
+  const beyondNeighboursPerSm = (loadBytes * (1 - neighbourHits)) / Math.max(1, schedule.activeSms);
+  const workingSetPerSm = Math.min(distinctReadBytes(launch), beyondNeighboursPerSm);
+  const rereadHits = hitRatio(beyondNeighboursPerSm, workingSetPerSm, cacheBytes);
+  return 1 - (1 - neighbourHits) * (1 - rereadHits);
+}
+
+const distinctReadBytes = (launch: LaunchCounters): number =>
+  Math.min(launch.distinctSectorsRead, launch.globalLoadSectors) * SECTOR_BYTES;
+
+/**
+ * Bytes that stores take from L2's rate: it takes one line per turn, whole or in part. Measured on one H200: 33 stores of
+ * single sectors per clock, and whole lines at the rate of loads.
+ */
+const storedBytes = (launch: LaunchCounters): number =>
+  Math.max(
+    launch.globalStoreSectors * SECTOR_BYTES,
+    lineAccesses(launch.globalStoreRequests, launch.globalStoreSectors, launch.globalStoreBytes) * LINE_BYTES,
+  );
+
+/**
  * Estimates the traffic of one launch from its sectors and distinct sectors; beyond L2 from the simulated sets, if there
  * are any.
  */
 export function estimateTraffic(launch: LaunchCounters, schedule: Schedule, spec: DeviceSpec): Traffic {
   const loadBytes = launch.globalLoadSectors * SECTOR_BYTES;
   const storeBytes = launch.globalStoreSectors * SECTOR_BYTES;
-  const distinctReadBytes = Math.min(launch.distinctSectorsRead * SECTOR_BYTES, loadBytes);
-  const distinctWrittenBytes = Math.min(launch.distinctSectorsWritten * SECTOR_BYTES, storeBytes);
   const l1Wavefronts =
     lineAccesses(launch.globalLoadRequests, launch.globalLoadSectors, launch.globalLoadBytes) +
     lineAccesses(launch.globalStoreRequests, launch.globalStoreSectors, launch.globalStoreBytes) +
@@ -84,27 +122,26 @@ export function estimateTraffic(launch: LaunchCounters, schedule: Schedule, spec
     launch.localLoadRequests +
     launch.localStoreRequests;
 
-  const cacheBytes = l1Bytes(launch, schedule.residentCtas, spec);
-  const neighbourHits = neighbourHitRatio(launch, schedule.residentCtas * schedule.warpsPerCta, cacheBytes);
-  const beyondNeighboursPerSm = (loadBytes * (1 - neighbourHits)) / Math.max(1, schedule.activeSms);
-  const workingSetPerSm = Math.min(distinctReadBytes, beyondNeighboursPerSm);
-  const rereadHits = hitRatio(beyondNeighboursPerSm, workingSetPerSm, cacheBytes);
-  const l1HitRatio = 1 - (1 - neighbourHits) * (1 - rereadHits);
+  const distinctRead = distinctReadBytes(launch);
+  const l1HitRatio = l1Hits(launch, schedule, spec);
   const l2LoadBytes = loadBytes * (1 - l1HitRatio);
-  const estimatedHits = hitRatio(l2LoadBytes, Math.min(distinctReadBytes, l2LoadBytes), spec.l2Bytes.value);
+  const estimatedHits = hitRatio(l2LoadBytes, Math.min(distinctRead, l2LoadBytes), spec.l2Bytes.value);
   const dramReadBytes = Math.min(l2LoadBytes, launch.sampledCache?.dramReadBytes ?? l2LoadBytes * (1 - estimatedHits));
-  const dramWriteBytes = launch.sampledCache?.dramWriteBytes ?? distinctWrittenBytes;
+  const distinctWritten = Math.min(launch.distinctSectorsWritten * SECTOR_BYTES, storeBytes);
+  const dramWriteBytes = launch.sampledCache?.dramWriteBytes ?? distinctWritten;
   const l2HitRatio = l2LoadBytes > 0 ? 1 - dramReadBytes / l2LoadBytes : 0;
+  const dramShare = Math.min(1, dramReadBytes / Math.max(1, launch.sampledCache ? distinctRead : l2LoadBytes));
   const latency = spec.latencyClocks;
-  const l2Latency = l2HitRatio * latency.l2.value + (1 - l2HitRatio) * latency.dram.value;
+  const l2Latency = (1 - dramShare) * latency.l2.value + dramShare * latency.dram.value;
   return {
     l1Wavefronts,
-    l2Bytes: l2LoadBytes + storeBytes + launch.globalAtomicRequests * ATOMIC_REQUEST_BYTES,
+    l2Bytes: l2LoadBytes + storedBytes(launch) + launch.globalAtomicRequests * ATOMIC_REQUEST_BYTES,
     dramReadBytes,
     dramWriteBytes,
     dramBytes: dramReadBytes + dramWriteBytes,
     l1HitRatio,
     l2HitRatio,
+    dramShare,
     globalLoadLatencyClocks: l1HitRatio * latency.l1.value + (1 - l1HitRatio) * l2Latency,
   };
 }

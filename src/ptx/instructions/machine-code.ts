@@ -2,7 +2,8 @@
 import type { InstructionClass } from '../../core/vocabulary.ts';
 import type { PtxInstruction } from '../ast.ts';
 import { bitsOfPtxType } from '../types.ts';
-import { instructionClass, resultOf, synchronisationOf } from './properties.ts';
+import { expansionOf, instructionClass, resultOf, synchronisationOf } from './properties.ts';
+import type { MachineCode } from './row.ts';
 
 const typeOf = ({ modifiers }: PtxInstruction): string => modifiers.at(-1) ?? '';
 const FLOAT = /^b?f(?:16|32|64)/;
@@ -53,3 +54,16 @@ const ROUTINE_REGISTERS = 8;
 /** Registers that the machine code of an instruction needs for itself. */
 export const scratchRegisters = (instruction: PtxInstruction): number =>
   instructionClass(instruction) === 'special' && instruction.modifiers.includes('rn') ? ROUTINE_REGISTERS : 0;
+
+/** How many machine instructions ptxas makes of a PTX instruction, and what that adds to its latency. */
+export function machineCodeOf(instruction: PtxInstruction): MachineCode {
+  const kind = instructionClass(instruction) ?? 'move';
+  return FOLDED[kind] ?? expansionOf(instruction) ?? AS_IT_IS;
+}
+
+const AS_IT_IS: MachineCode = { instructions: 1, extraClocks: 0 };
+/** It folds half of the copies and nearly all parameters into operands. */
+const FOLDED: Partial<Record<InstructionClass, MachineCode>> = {
+  move: { instructions: 0.5, extraClocks: 0 },
+  'constant-load': { instructions: 0.1, extraClocks: 0 },
+};

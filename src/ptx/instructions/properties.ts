@@ -3,7 +3,7 @@ import type { InstructionClass } from '../../core/vocabulary.ts';
 import type { PtxInstruction, PtxOperand } from '../ast.ts';
 import { collectRegisters } from '../operands.ts';
 import { floatOf } from '../types.ts';
-import type { Control, MemoryAction, OrRule, Result, Runs, Synchronisation } from './row.ts';
+import type { Control, MachineCode, MemoryAction, OrRule, Result, Runs, Synchronisation } from './row.ts';
 import { INSTRUCTIONS } from './table.ts';
 
 const resolve = <T>(property: OrRule<T>, instruction: PtxInstruction): T =>
@@ -14,6 +14,10 @@ export function instructionClass(instruction: PtxInstruction): InstructionClass 
   const row = INSTRUCTIONS.get(instruction.opcode);
   return row && resolve(row.class, instruction);
 }
+
+/** What it becomes in machine code, if that is not one instruction. */
+export const expansionOf = (instruction: PtxInstruction): MachineCode | undefined =>
+  INSTRUCTIONS.get(instruction.opcode)?.expansion(instruction);
 
 /** How a warp runs it, or undefined for an opcode that is not in the table. */
 export function runsAs(instruction: PtxInstruction): Runs | undefined {

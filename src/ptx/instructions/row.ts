@@ -79,6 +79,14 @@ export type MemoryAction =
 /** Where control goes afterwards. */
 export type Control = 'next' | 'branch' | 'switch' | 'call' | 'leave' | 'trap';
 
+/** What ptxas makes of one PTX instruction. */
+export interface MachineCode {
+  /** Machine instructions that are issued. */
+  readonly instructions: number;
+  /** Clocks until the result, beyond the latency of the instruction's class. */
+  readonly extraClocks: number;
+}
+
 /** Everything warpsmith knows about a PTX opcode, except how to execute it. */
 export interface InstructionRow {
   readonly class: OrRule<InstructionClass>;
@@ -94,4 +102,6 @@ export interface InstructionRow {
   readonly control: Control;
   /** Floating-point operations per element when the type is a floating-point one; `matrix`: by the shape. */
   readonly flop: number | 'matrix';
+  /** What its forms become that are not one machine instruction; undefined for the others. */
+  readonly expansion: (instruction: PtxInstruction) => MachineCode | undefined;
 }

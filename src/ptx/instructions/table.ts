@@ -2,6 +2,7 @@ import type { InstructionClass } from '../../core/vocabulary.ts';
 import type { PtxInstruction } from '../ast.ts';
 import { DRIVER_OPCODES } from '../driver-functions.ts';
 import { byType, divide, loadBySpace, logic, specialUnlessF64, storeBySpace, wgmma, wmma } from './classes.ts';
+import { divided, inHalves, multiplied, printed, rooted, scaled } from './expansions.ts';
 import type {
   Control,
   InstructionRow,
@@ -17,7 +18,14 @@ import * as operands from './signatures.ts';
 import { address, alike, anything, fixed, into, perhaps, perhapsWord, predicate, varied, word } from './signatures.ts';
 
 /** Common properties of rows that access no memory and involve no other lanes. */
-const ALONE = { synchronises: 'none', namesLanes: false, memory: 'none', namesSpace: false, control: 'next' } as const;
+const ALONE = {
+  synchronises: 'none',
+  namesLanes: false,
+  memory: 'none',
+  namesSpace: false,
+  control: 'next',
+  expansion: () => undefined,
+} as const;
 
 /** Each lane computes its own result. */
 const computes = (
@@ -26,6 +34,12 @@ const computes = (
   flop: number,
   result: Result = 'operands',
 ): InstructionRow => ({ ...ALONE, class: instructionClass, operands: signature, result, runs: 'lane', flop });
+
+/** Some forms of it become several machine instructions. */
+const expands = (expansion: InstructionRow['expansion'], row: InstructionRow): InstructionRow => ({
+  ...row,
+  expansion,
+});
 
 /** Integer and bit instructions, some of which also work on predicates. */
 const bits = (signature: Signature): InstructionRow => computes(logic, signature, 0);
@@ -146,24 +160,24 @@ const WMMA_RESULTS: Readonly<Record<string, Result>> = { load: 'memory', store: 
  */
 const ROWS: Readonly<Record<string, InstructionRow>> = {
   // Arithmetic: class, operands, FLOP.
-  add: computes(byType, alike(3), 1),
-  sub: computes(byType, alike(3), 1),
-  mul: computes(byType, operands.multiply(0), 1),
-  mad: computes(byType, operands.multiply(1), 2),
+  add: expands(inHalves, computes(byType, alike(3), 1)),
+  sub: expands(inHalves, computes(byType, alike(3), 1)),
+  mul: expands(multiplied, computes(byType, operands.multiply(0), 1)),
+  mad: expands(inHalves, computes(byType, operands.multiply(1), 2)),
   fma: computes(byType, alike(4), 2),
-  min: computes(byType, alike(3, perhaps), 1),
-  max: computes(byType, alike(3, perhaps), 1),
+  min: expands(inHalves, computes(byType, alike(3, perhaps), 1)),
+  max: expands(inHalves, computes(byType, alike(3, perhaps), 1)),
   abs: computes(byType, alike(2), 0),
   neg: computes(byType, alike(2), 0),
   copysign: computes(byType, alike(3), 0),
-  div: computes(divide, alike(3), 1),
-  rcp: computes(specialUnlessF64, alike(2), 1),
-  sqrt: computes(specialUnlessF64, alike(2), 1),
-  rsqrt: computes(specialUnlessF64, alike(2), 1),
+  div: expands(divided, computes(divide, alike(3), 1)),
+  rcp: expands(rooted, computes(specialUnlessF64, alike(2), 1)),
+  sqrt: expands(rooted, computes(specialUnlessF64, alike(2), 1)),
+  rsqrt: expands(rooted, computes(specialUnlessF64, alike(2), 1)),
   sin: computes('special', alike(2), 1),
   cos: computes('special', alike(2), 1),
-  lg2: computes('special', alike(2), 1),
-  ex2: computes('special', alike(2), 1),
+  lg2: expands(scaled, computes('special', alike(2), 1)),
+  ex2: expands(scaled, computes('special', alike(2), 1)),
   tanh: computes('special', alike(2), 1),
 
   // Integers and bits: operands.
@@ -173,17 +187,17 @@ const ROWS: Readonly<Record<string, InstructionRow>> = {
   mul24: bits(alike(3)),
   mad24: bits(alike(4)),
   sad: bits(alike(4)),
-  rem: bits(alike(3)),
+  rem: expands(divided, bits(alike(3))),
   dp4a: bits(alike(4)),
   dp2a: bits(alike(4)),
-  and: bits(alike(3)),
-  or: bits(alike(3)),
-  xor: bits(alike(3)),
+  and: expands(inHalves, bits(alike(3))),
+  or: expands(inHalves, bits(alike(3))),
+  xor: expands(inHalves, bits(alike(3))),
   not: bits(alike(2)),
   cnot: bits(alike(2)),
   lop3: bits(alike(4, word, perhaps)),
-  shl: bits(alike(2, word)),
-  shr: bits(alike(2, word)),
+  shl: expands(inHalves, bits(alike(2, word))),
+  shr: expands(inHalves, bits(alike(2, word))),
   shf: bits(alike(4)),
   prmt: bits(alike(4)),
   brev: bits(alike(2)),
@@ -220,10 +234,10 @@ const ROWS: Readonly<Record<string, InstructionRow>> = {
   vset4: video,
 
   // Comparisons, choices, moves and conversions: class, operands, FLOP, where the result comes from.
-  setp: computes('predicate', operands.compare, 0),
+  setp: expands(inHalves, computes('predicate', operands.compare, 0)),
   set: computes('predicate', operands.set, 0),
   testp: computes('predicate', into(1, 1), 0),
-  selp: computes('move', alike(3, predicate), 0, 'choice'),
+  selp: expands(inHalves, computes('move', alike(3, predicate), 0, 'choice')),
   slct: computes('move', operands.chooseBySign, 0, 'choice'),
   mov: computes('move', alike(2), 0, 'copy'),
   cvt: computes('conversion', operands.convert, 0, 'copy'),
@@ -301,7 +315,11 @@ const ROWS: Readonly<Record<string, InstructionRow>> = {
   pmevent: requests('warp', anything),
 
   // What calls of the driver's functions become: format and arguments; condition, file, line, function, bytes of a character.
-  [DRIVER_OPCODES.print]: { ...requests('warp', word, ...Array<Place>(2).fill(anything)), result: 'operands' },
+  [DRIVER_OPCODES.print]: {
+    ...requests('warp', word, ...Array<Place>(2).fill(anything)),
+    result: 'operands',
+    expansion: printed,
+  },
   [DRIVER_OPCODES.failAssertion]: requests('warp', ...Array<Place>(5).fill(anything)),
 };
 

@@ -8,6 +8,8 @@ export interface AccessStream {
   readonly entries: Int32Array;
   /** Hash of each entry's line. */
   readonly hashes: Uint32Array;
+  /** Number of each entry's CTA. */
+  readonly ctas: Int32Array;
 }
 
 /** End times of running CTAs, the earliest first: a binary heap. */
@@ -114,7 +116,11 @@ export function interleave(
   const byCta = sortedBy(count, (row) => ctas[row]!);
   const byTime = sortedBy(count, (rank) => times[byCta[rank]!]! + starts.get(ctas[byCta[rank]!]!)!);
   const order = byTime.map((rank) => byCta[rank]!);
-  return { entries: order.map((row) => entries[row]!), hashes: Uint32Array.from(order, (row) => hashes[row]!) };
+  return {
+    entries: order.map((row) => entries[row]!),
+    hashes: Uint32Array.from(order, (row) => hashes[row]!),
+    ctas: order.map((row) => ctas[row]!),
+  };
 }
 
 /** 0 … count − 1, sorted by integer keys of at most 2^39; stable. */

@@ -27,6 +27,22 @@ function residentCtas({ resources, block }: LaunchCounters, spec: DeviceSpec): n
   return Math.max(1, occupancy(resources, threads, spec).ctasPerSm) * spec.smCount.value;
 }
 
+/**
+ * Times that a sector is read by CTAs of different SMs, or in different turns of an SM, ÷ sectors read. CTAs go to the SMs in
+ * turns, as in the prediction of times.
+ */
+function readersPerSector({ entries, ctas }: AccessStream, resident: number, smCount: number): number {
+  const readers = new Map<number, Set<number>>();
+  entries.forEach((entry, i) => {
+    if (!(entry & READ)) return;
+    const sector = sectorOfEntry(entry);
+    const known = readers.get(sector) ?? new Set();
+    readers.set(sector, known.add(Math.floor(ctas[i]! / resident) * smCount + (ctas[i]! % smCount)));
+  });
+  const pairs = sum([...readers.values()].map(({ size }) => size));
+  return readers.size > 0 ? pairs / readers.size : 0;
+}
+
 /** What the sample holds of a launch. */
 interface Touched {
   readonly lines: number;
@@ -91,6 +107,10 @@ export function simulateCache(
       sampledRatio,
       sampledLines: touched.lines,
       start,
+      sectorsReadBySms: Math.round(
+        counters.distinctSectorsRead *
+          readersPerSector(streams[launch]!, residentCtas(counters, spec), spec.smCount.value),
+      ),
       dramReadBytes: Math.round(read * scale(counters.distinctSectorsRead, touched.sectorsRead) * SECTOR_BYTES),
       dramWriteBytes: Math.round(
         written * scale(counters.distinctSectorsWritten, touched.sectorsWritten) * SECTOR_BYTES,

@@ -152,9 +152,13 @@ export class BlockEmitter {
     emitTerminator(this.frame);
   }
 
-  /** In a cooperative launch, CTAs that wait for others let them run. */
+  /** A warp that waits for others of its CTA lets them run; in a cooperative launch, so does a CTA that waits for others. */
   #giveWay(): void {
     const { b, block, kernel, locals } = this.frame;
+    if (block.instructions.some((instruction) => kernel.spins.has(instruction))) {
+      b.get(locals.warp).i32(1).memory('i32.store', WARP.yields);
+      return;
+    }
     if (!block.instructions.some((instruction) => kernel.polls.has(instruction))) return;
     b.get(locals.warp).i32(0).memory('i32.load', LAUNCH.givesWay).memory('i32.store', WARP.yields);
   }

@@ -73,6 +73,7 @@ export class KernelContext {
   readonly origins: OriginTracer;
   /** With which the kernel waits for other CTAs. */
   readonly polls: ReadonlySet<PtxInstruction>;
+  readonly spins: ReadonlySet<PtxInstruction>;
   /** Reads of accumulators that the code may not have waited for. */
   readonly earlyReads: ReadonlyMap<PtxInstruction, EarlyRead>;
   readonly groups: AccessGroup[] = [];
@@ -99,6 +100,7 @@ export class KernelContext {
     symbols: ReadonlyMap<string, SymbolAddress>;
     origins: OriginTracer;
     polls: ReadonlySet<PtxInstruction>;
+    spins: ReadonlySet<PtxInstruction>;
     tableStart: number;
     decisions: DecisionSites;
   }) {
@@ -120,6 +122,7 @@ export class KernelContext {
     this.symbols = parts.symbols;
     this.origins = parts.origins;
     this.polls = parts.polls;
+    this.spins = parts.spins;
     this.#tableEnd = parts.tableStart;
     this.earlyReads = earlyReads(parts.blocks);
     this.decisions = parts.decisions;

@@ -143,6 +143,66 @@ describe('memory traffic', () => {
     expect(boundOf(atomics(10), 'atomics').arithmetic).toContain('1000 requests on at most 10 sectors × 11.1 clocks');
   });
 
+  /** 58 CTAs; whatever is not given is one request of one lane for each. */
+  const atomicsNs = (given: Parameters<typeof makeLaunch>[0]) =>
+    boundOf(makeLaunch({ ctaCount: 58, ...given }), 'atomics');
+  const onOneLine = (requests: number, turns: number, sectors: number, lines = 1) =>
+    atomicsNs({
+      ...{ classes: { atomic: requests }, globalAtomicRequests: requests, globalAtomicTurns: turns },
+      ...{ globalAtomicSectors: sectors, distinctSectorsWritten: 4 * lines },
+    });
+
+  it('makes counted atomics take turns: 3.47 clocks each, and 1.4 more for another sector; lines side by side', () => {
+    // So many turns that the queue adds nothing.
+    expect(onOneLine(1e6, 1e6, 1e6).ns / ns(3.47e6)).toBeCloseTo(1, 6);
+    expect(onOneLine(1e6, 32e6, 1e6).ns / ns(3.47 * 32e6)).toBeCloseTo(1, 6);
+    // 32 neighbours: four sectors of one of two lines.
+    const neighbours = onOneLine(1e6, 4e6, 4e6, 2);
+    expect(neighbours.ns / ns((4e6 * 3.47 + 3e6 * 1.4) / 2)).toBeCloseTo(1, 6);
+    expect(neighbours.arithmetic).toContain('4000000 turns × 3.47 + 3000000 other sectors × 1.4 clocks) ÷ 2 lines');
+    expect(onOneLine(1000, 1000, 1000, 1e6).ns).toBeCloseTo(ns(260), 6);
+  });
+
+  it('lets few atomics wait for each other, up to 5500 clocks', () => {
+    expect(onOneLine(10, 10, 10).ns).toBeCloseTo(ns((34.7 ** 3 + 450 ** 3) ** (1 / 3)), 6);
+    expect(onOneLine(1000, 1000, 1000).ns).toBeCloseTo(ns((3470 ** 3 + 5500 ** 3) ** (1 / 3)), 6);
+    // Requests to ten lines queue for each of them.
+    expect(onOneLine(100, 100, 100, 10).ns).toBeCloseTo(onOneLine(10, 10, 10).ns, 6);
+  });
+
+  it('gives each stored line one turn of L2, be it whole or a single sector', () => {
+    const stores = (sectorsPerRequest: number, bytesPerRequest: number) =>
+      modelLaunch(
+        makeLaunch({
+          ...{ ctaCount: 58, classes: { 'global-store': 1000 }, globalStoreRequests: 1000 },
+          globalStoreSectors: 1000 * sectorsPerRequest,
+          globalStoreBytes: 1000 * bytesPerRequest,
+        }),
+        l4,
+      ).traffic.l2Bytes;
+    expect(stores(4, 128)).toBe(1000 * 128);
+    expect(stores(32, 128)).toBe(1000 * 32 * 128);
+  });
+
+  it('takes L1 hits from what the CTAs of an SM read together, and DRAM latency from what no SM has read', () => {
+    const sampledCache = { sampledRatio: 1, sampledLines: 100, start: 'cold', dramWriteBytes: 0 } as const;
+    const loads = (sectorsReadBySms: number, dramReadBytes: number) =>
+      modelLaunch(
+        makeLaunch({
+          ...{ ctaCount: 58, classes: { 'global-load': 1000 }, globalLoadRequests: 1000, globalLoadSectors: 4000 },
+          ...{ globalLoadBytes: 128_000, distinctSectorsRead: 500 },
+          sampledCache: { ...sampledCache, sectorsReadBySms, dramReadBytes },
+        }),
+        l4,
+      ).traffic;
+    const { l1, l2, dram } = l4.latencyClocks;
+    expect(loads(1000, 0)).toMatchObject({ l1HitRatio: 0.75, dramShare: 0, l2Bytes: 32_000 });
+    expect(loads(4000, 0).globalLoadLatencyClocks).toBe(l2.value);
+    // Each sector comes from DRAM once, and eight SMs wait for it.
+    expect(loads(4000, 500 * 32)).toMatchObject({ l1HitRatio: 0, dramShare: 1, globalLoadLatencyClocks: dram.value });
+    expect(loads(1000, 500 * 32).globalLoadLatencyClocks).toBeCloseTo(0.75 * l1.value + 0.25 * dram.value, 6);
+  });
+
   it('finds less L1 where the resident CTAs claim shared memory', () => {
     const resources = (dynamicSharedBytes: number) => ({
       ...makeLaunch({ classes: {} }).resources,
@@ -202,7 +262,7 @@ describe('latency', () => {
   it('of one warp of shuffles is half the shuffle latency each: two chains interleave', () => {
     const launch = makeLaunch({ ctaCount: 1, block: [32, 1, 1], classes: { shuffle: 1000 } });
     const model = modelLaunch(launch, l4);
-    expect(model.latency.clocksPerInstruction).toBeCloseTo(12, 6);
+    expect(model.latency.clocksPerInstruction.wide).toBeCloseTo(12, 6);
     expect(model.bindingResource).toBe('latency');
     expect(model.ns).toBeCloseTo(ns(12_000) + 1500, -2);
   });
@@ -228,7 +288,7 @@ describe('latency', () => {
     const after = modelLaunch(serial, l4).latency;
     expect(before.path).toEqual({ balanced: 1000, serial: 0 });
     expect(after.path).toEqual({ balanced: 1000, serial: 4000 });
-    expect(after.totalClocks - before.totalClocks).toBeCloseTo(4000 * after.clocksPerInstruction, 6);
+    expect(after.totalClocks - before.totalClocks).toBeCloseTo(4000 * after.clocksPerInstruction.wide, 6);
   });
 
   /** 4 warps per CTA, 200 instructions per warp in the mean; `few` of a CTA's by one lane. */
@@ -256,7 +316,7 @@ describe('latency', () => {
 
   it('covers arithmetic by two chains and shared loads by eight', () => {
     // fp32: 4 ÷ 2; shared load: 30 ÷ 8.
-    expect(walk(0, 200).clocksPerInstruction).toBeCloseTo((2 + 3.75) / 2, 6);
+    expect(walk(0, 200).clocksPerInstruction.wide).toBeCloseTo((2 + 3.75) / 2, 6);
   });
 
   it('covers four 2-byte global loads, two 4-byte ones, one of 8 bytes or more', () => {
@@ -270,7 +330,7 @@ describe('latency', () => {
           globalLoadBytes: 58 * 4 * 100 * 32 * bytesPerLane,
         }),
         l4,
-      ).latency.clocksPerInstruction;
+      ).latency.clocksPerInstruction.wide;
     // Nothing is counted as distinct: every load is a re-read that hits L1, 43 clocks.
     expect(loads(2)).toBeCloseTo(43 / 4, 6);
     expect(loads(4)).toBeCloseTo(43 / 2, 6);
@@ -286,12 +346,54 @@ describe('latency', () => {
       globalLoadSectors: 58 * 4 * 100 * 32,
       globalLoadBytes: 58 * 4 * 100 * 64,
     });
-    expect(modelLaunch(scattered, l4).latency.clocksPerInstruction).toBeCloseTo(31 * 3.5, 6);
+    expect(modelLaunch(scattered, l4).latency.clocksPerInstruction.wide).toBeCloseTo(31 * 3.5, 6);
   });
 
   it('lets fp64 wait for the two units of an Ada SM: 64 clocks, two chains', () => {
     const launch = makeLaunch({ ctaCount: 58, classes: { fp64: 58 * 4 * 100 } });
-    expect(modelLaunch(launch, l4).latency.clocksPerInstruction).toBeCloseTo(32, 6);
+    expect(modelLaunch(launch, l4).latency.clocksPerInstruction.wide).toBeCloseTo(32, 6);
+  });
+
+  it('is what the schedule issues and waits for, where it is known', () => {
+    const schedule = {
+      wide: { issued: 58 * 4 * 100, waits: { 'shared-load': 58 * 4 * 10, shuffle: 58 * 4 * 5 } },
+      narrow: { issued: 0, waits: {} },
+    };
+    const launch = makeLaunch({
+      ...{ ctaCount: 58, classes: { fp32: 58 * 4 * 150, 'shared-load': 58 * 4 * 50 }, warpTime: schedule },
+      ...{ sharedLoadRequests: 58 * 4 * 50, sharedLoadWavefronts: 58 * 4 * 50 },
+    });
+    const { shared, shuffle } = l4.latencyClocks;
+    const clocks = 100 + 10 * shared.value + 5 * shuffle.value;
+    const { latency, bounds } = modelLaunch(launch, l4);
+    expect(latency.clocksPerInstruction.wide).toBeCloseTo(clocks / 200, 9);
+    expect(latency.totalClocks).toBeCloseTo(clocks, 6);
+    expect(bounds.find(({ resource }) => resource === 'issue')!.ns).toBeCloseTo(ns(100), 6);
+  });
+
+  it('prices the walk of few lanes by what they wait for', () => {
+    const activeLaneHistogram = new Array<number>(33).fill(0);
+    activeLaneHistogram[1] = 58 * 100;
+    activeLaneHistogram[32] = 58 * 4 * 100;
+    const launch = makeLaunch({
+      ...{ ctaCount: 58, classes: { fp32: 58 * 500 }, activeLaneHistogram, criticalPathInstructions: 200 },
+      warpTime: {
+        wide: { issued: 58 * 4 * 100, waits: {} },
+        narrow: { issued: 58 * 100, waits: { 'shared-load': 58 * 100 } },
+      },
+    });
+    const { latency } = modelLaunch(launch, l4);
+    expect(latency.path).toEqual({ balanced: 100, serial: 100 });
+    expect(latency.serialClocks).toBeCloseTo(100 * (1 + l4.latencyClocks.shared.value), 6);
+  });
+
+  it('is at least the way of a warp’s requests, one line after the other', () => {
+    const launch = makeLaunch({
+      ...{ ctaCount: 58, block: [32, 1, 1], classes: { 'global-load': 58 * 100 }, globalLoadRequests: 58 * 100 },
+      ...{ globalLoadSectors: 58 * 3200, globalLoadBytes: 58 * 12_800 },
+      warpTime: { wide: { issued: 58 * 100, waits: {} }, narrow: { issued: 0, waits: {} } },
+    });
+    expect(modelLaunch(launch, l4).latency.arithmetic).toContain('its memory requests, 10850 clocks');
   });
 
   it('says in words whether latency or throughput sets the time of a CTA', () => {
@@ -313,7 +415,7 @@ describe('latency', () => {
     const loads = { 'shared-load': 58 * 4 * 100, barrier: 58 * 4 * 10 };
     const launch = makeLaunch({ ctaCount: 58, classes: loads });
     // (100 × 30 ÷ 8 + 10 × (25 + 30)) ÷ 110.
-    expect(modelLaunch(launch, l4).latency.clocksPerInstruction).toBeCloseTo((375 + 550) / 110, 6);
+    expect(modelLaunch(launch, l4).latency.clocksPerInstruction.wide).toBeCloseTo((375 + 550) / 110, 6);
     // One global load (L1, 43 clocks) to ten barriers: a tenth of it drains at each.
     const few = makeLaunch({
       ctaCount: 58,
@@ -322,7 +424,7 @@ describe('latency', () => {
       globalLoadSectors: 58 * 4 * 4,
       globalLoadBytes: 58 * 4 * 128,
     });
-    expect(modelLaunch(few, l4).latency.clocksPerInstruction).toBeCloseTo((43 / 2 + 10 * (25 + 4.3)) / 11, 6);
+    expect(modelLaunch(few, l4).latency.clocksPerInstruction.wide).toBeCloseTo((43 / 2 + 10 * (25 + 4.3)) / 11, 6);
   });
 });
 
@@ -362,20 +464,31 @@ describe('combining resources', () => {
   const bound = (resource: string, time: number) => ({ resource, ns: time, arithmetic: '' });
 
   it('is the slowest alone when the others are small', () => {
-    expect(combineBounds([bound('fp32', 100), bound('dram', 1)])).toBeCloseTo(100, 3);
+    expect(combineBounds([bound('fp32', 100), bound('dram', 1)], 1e9)).toBeCloseTo(100, 3);
   });
 
   it('lies between the slowest and the sum', () => {
-    const both = combineBounds([bound('fp32', 100), bound('dram', 100)]);
-    expect(both).toBeCloseTo(100 * 2 ** 0.25, 6);
+    const both = [bound('fp32', 100), bound('dram', 100)];
+    expect(combineBounds(both, 1e9)).toBeCloseTo(100 * 2 ** (1 / 3), 6);
+    expect(combineBounds([bound('fp32', 100), bound('lsu', 100)], 2)).toBeCloseTo(100 * 2 ** 0.4, 6);
+  });
+
+  it('overlaps SMs and chip less where all CTAs are resident at once: first all load, then all compute', () => {
+    const both = [bound('fp32', 100), bound('dram', 100)];
+    expect(combineBounds(both, 1)).toBeCloseTo(100 * 2 ** (1 / 1.2), 6);
+  });
+
+  it('adds atomics, with which kernels end, and the starts of CTAs', () => {
+    const work = [bound('fp32', 100), bound('atomics', 50), bound('starts', 7)];
+    expect(combineBounds(work, 2)).toBeCloseTo(157, 6);
   });
 
   it('adds shared memory and L1, which take turns on one data pipe', () => {
-    expect(combineBounds([bound('shared', 100), bound('l1', 50)])).toBe(150);
+    expect(combineBounds([bound('shared', 100), bound('l1', 50)], 1)).toBe(150);
   });
 
   it('counts one pipe of a group: issue slots contain fp32 instructions', () => {
-    expect(combineBounds([bound('issue', 100), bound('fp32', 90)])).toBe(100);
+    expect(combineBounds([bound('issue', 100), bound('fp32', 90)], 1)).toBe(100);
   });
 });
 

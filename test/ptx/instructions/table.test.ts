@@ -31,6 +31,7 @@ const PROPERTIES = [
   'namesSpace',
   'control',
   'flop',
+  'expansion',
 ] as const;
 
 describe('the table of instructions', () => {

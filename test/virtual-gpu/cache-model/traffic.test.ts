@@ -39,6 +39,18 @@ describe('traffic beyond L2, on kernels whose traffic is known', () => {
   );
 
   long(
+    'tells L1 how much the CTAs of an SM read: a part each, the same in both passes',
+    async () => {
+      const { counters } = await bench.diagnose(passes(27, 2, 'cold'));
+      const { sectorsReadBySms } = counters.sampledCache!;
+      // Each CTA reads a part of its own; a second pass adds nothing.
+      expect(sectorsReadBySms).toBe(counters.distinctSectorsRead);
+      expect(counters.globalLoadSectors).toBe(2 * counters.distinctSectorsRead);
+    },
+    20_000,
+  );
+
+  long(
     'is most of every pass, where it does not fit',
     async () => {
       const { dramReadBytes } = await traffic(passes(108, 2, 'cold'));

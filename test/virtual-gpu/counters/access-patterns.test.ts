@@ -241,6 +241,12 @@ describe('atomics and barriers', () => {
     // 3 CTAs × 2 warps.
     // All lanes of a warp add to one address.
     expect([c.sharedAtomicRequests, c.globalAtomicRequests, c.globalAtomicTurns]).toEqual([6, 6, 6 * 32]);
+    expect(c.globalAtomicSectors).toBe(6);
+    // What thread 0 does alone is short: a guard, not a branch.
+    expect(c.warpTime!.narrow).toEqual({ issued: 0, waits: {} });
+    // Two barriers of six warps, each with a little to do before it opens.
+    expect(c.warpTime!.wide.waits.barrier).toBeGreaterThan(6);
+    expect(c.warpTime!.wide.waits.barrier).toBeLessThanOrEqual(12);
     // Two __syncthreads per warp.
     expect(c.barriers).toBe(12);
     // Thread 0's: a divergent branch twice in warp 0 of every CTA; warp 1 skips together.

@@ -1,4 +1,6 @@
+import { sum } from '../../core/values.ts';
 import type { ControlFlowGraph, PtxInstruction } from '../ast.ts';
+import { machineCodeOf } from '../instructions/machine-code.ts';
 import { controlOf, definitionsAndUses, synchronisationOf } from '../instructions/properties.ts';
 
 /**
@@ -135,7 +137,8 @@ function guardOne(
 function canBeGuarded(drafts: readonly Draft[], index: number): boolean {
   const { instructions, successors } = drafts[index]!;
   if (successors.length !== 1 || predecessorCount(drafts, index) !== 1) return false;
-  if (instructions.length > MOST_GUARDED + 1) return false;
+  const length = sum(instructions.map(({ instruction }) => Math.max(1, machineCodeOf(instruction).instructions)));
+  if (length > MOST_GUARDED + 1) return false;
   return instructions.every(
     (placed) =>
       isBranch(placed) ||

@@ -1,6 +1,7 @@
 import type { PtxInstruction } from '../ast.ts';
 import { spaceOf } from '../instruction-parts.ts';
-import { controlOf, memoryActionOf, synchronisationOf } from '../instructions/properties.ts';
+import { controlOf, definitionsAndUses, memoryActionOf, synchronisationOf } from '../instructions/properties.ts';
+import { sizeOfPtxType } from '../types.ts';
 import type { Step } from './lives.ts';
 
 /** What must come after a step. */
@@ -16,7 +17,7 @@ export interface Dependences {
   readonly predecessorCounts: Int32Array;
 }
 
-/** Order that registers, memory and barriers demand. Loads may change places with each other, not with stores of their space. */
+/** Order that registers, memory and barriers demand. Loads may change places with each other, not with stores that may meet them. */
 export function findDependences(steps: readonly Step[]): Dependences {
   const order = new Order(steps.length);
   const registers = new RegisterOrder(order);
@@ -73,12 +74,35 @@ class RegisterOrder {
 const PASSABLE: ReadonlySet<string> = new Set(['none', 'active-lanes', 'warp']);
 const READS: ReadonlySet<string> = new Set(['load', 'matrix-load', 'matrix']);
 
+/** Bytes at a register's value, as long as nothing writes the register. */
+interface MemoryPlace {
+  readonly base: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+interface MemoryAccess {
+  readonly index: number;
+  readonly isRead: boolean;
+  /** Undefined: anywhere in its space. */
+  readonly place: MemoryPlace | undefined;
+}
+
+const mayMeet = (a: MemoryPlace | undefined, b: MemoryPlace | undefined): boolean =>
+  !a || !b || a.base !== b.base || (a.start < b.end && b.start < a.end);
+
+/** Nothing may pass: it orders memory, or ends the region. ptxas moves no access past an atomic, whatever its space. */
+const isFence = (instruction: PtxInstruction): boolean =>
+  controlOf(instruction) !== 'next' ||
+  !PASSABLE.has(synchronisationOf(instruction)) ||
+  memoryActionOf(instruction) === 'atomic';
+
 class MemoryOrder {
   readonly #order: Order;
+  readonly #writes = new Map<string, number>();
   #fence: number | undefined;
   #sinceFence: number[] = [];
-  #lastWrite = new Map<string, number>();
-  #reads = new Map<string, number[]>();
+  #accesses = new Map<string, MemoryAccess[]>();
 
   constructor(order: Order) {
     this.#order = order;
@@ -86,29 +110,44 @@ class MemoryOrder {
 
   add(instruction: PtxInstruction, index: number): void {
     this.#order.precede(this.#fence, index);
-    if (controlOf(instruction) !== 'next' || !PASSABLE.has(synchronisationOf(instruction))) {
+    if (isFence(instruction)) {
       for (const earlier of this.#sinceFence) this.#order.precede(earlier, index);
       this.#fence = index;
       this.#sinceFence = [];
-      this.#lastWrite = new Map();
-      this.#reads = new Map();
-      return;
+      this.#accesses = new Map();
+    } else {
+      this.#sinceFence.push(index);
+      const isRead = READS.has(memoryActionOf(instruction));
+      for (const space of spacesOf(instruction))
+        this.#access(space, { index, isRead, place: this.#placeOf(instruction) });
     }
-    this.#sinceFence.push(index);
-    for (const space of spacesOf(instruction)) this.#access(space, READS.has(memoryActionOf(instruction)), index);
+    for (const name of definitionsAndUses(instruction).definitions) this.#writes.set(name, index);
   }
 
-  #access(space: string, isRead: boolean, index: number): void {
-    this.#order.precede(this.#lastWrite.get(space), index);
-    const reads = this.#reads.get(space) ?? [];
-    if (isRead) {
-      this.#reads.set(space, [...reads, index]);
-      return;
-    }
-    for (const read of reads) this.#order.precede(read, index);
-    this.#lastWrite.set(space, index);
-    this.#reads.set(space, []);
+  #access(space: string, access: MemoryAccess): void {
+    const earlier = this.#accesses.get(space) ?? [];
+    for (const other of earlier)
+      if (!(access.isRead && other.isRead) && mayMeet(access.place, other.place))
+        this.#order.precede(other.index, access.index);
+    this.#accesses.set(space, earlier);
+    earlier.push(access);
   }
+
+  #placeOf(instruction: PtxInstruction): MemoryPlace | undefined {
+    if (!['load', 'store'].includes(memoryActionOf(instruction))) return undefined;
+    const address = instruction.operands.find(({ kind }) => kind === 'address');
+    if (address?.kind !== 'address' || address.base?.kind !== 'register') return undefined;
+    const { name } = address.base;
+    const bytes = bytesOf(instruction);
+    if (bytes === 0) return undefined;
+    return { base: `${name} ${this.#writes.get(name)}`, start: address.offset, end: address.offset + bytes };
+  }
+}
+
+/** Bytes that a load or store of plain values moves per lane; 0 for others. */
+function bytesOf({ modifiers }: PtxInstruction): number {
+  const elements = modifiers.find((modifier) => /^v[248]$/.test(modifier));
+  return sizeOfPtxType(modifiers.at(-1) ?? '') * Number(elements?.slice(1) ?? 1);
 }
 
 /** State spaces that change, or are read while they may change. */

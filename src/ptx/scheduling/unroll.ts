@@ -1,3 +1,5 @@
+import type { PtxInstruction } from '../ast.ts';
+import { isIntegerSum } from '../instructions/machine-code.ts';
 import { controlOf, instructionClass } from '../instructions/properties.ts';
 import type { LiveRegion, Lives, Step } from './lives.ts';
 
@@ -6,8 +8,20 @@ const COPIES = 4;
 /** Longest loop that it repeats, in instructions. Among 24, 48, 96 and 200 the first three hardly differ on the fit half. */
 const MOST_INSTRUCTIONS = 96;
 
+/** A loop as ptxas repeats it. */
+export interface RepeatedLoop {
+  /** Indices of its first and last region. */
+  readonly header: number;
+  readonly latch: number;
+  readonly copies: number;
+  readonly region: LiveRegion;
+  readonly widths: readonly number[];
+  /** Whether the number of rounds is a constant. Otherwise each copy may be the last, and loads can't move up past that test. */
+  readonly isCounted: boolean;
+}
+
 /** Each short innermost loop without barriers as one region of several rounds, and the widths of its places. */
-export function unrollLoops({ regions, widths }: Lives): { region: LiveRegion; widths: readonly number[] }[] {
+export function unrollLoops({ regions, widths }: Lives): RepeatedLoop[] {
   const lastRound = regions.map((_, header) =>
     regions.findLastIndex(({ successors }, index) => index >= header && successors.includes(header)),
   );
@@ -16,8 +30,23 @@ export function unrollLoops({ regions, widths }: Lives): { region: LiveRegion; w
     if (latch < 0 || lastRound.slice(header + 1, latch + 1).some((inner) => inner >= 0)) return [];
     const steps = bodyOf(regions.slice(header, latch + 1));
     const canRepeat = steps.length > 0 && steps.length <= MOST_INSTRUCTIONS && !steps.some(isFence);
-    return canRepeat ? [repeat(steps, regions[header]!, regions[latch]!, widths)] : [];
+    if (!canRepeat) return [];
+    const isCounted = countsToConstant(regions.slice(header, latch + 1));
+    return [{ header, latch, copies: COPIES, isCounted, ...repeat(steps, regions[header]!, regions[latch]!, widths) }];
   });
+}
+
+/** Whether the last branch compares a register that grows by a constant with a constant. */
+function countsToConstant(regions: readonly LiveRegion[]): boolean {
+  const instructions = regions.flatMap(({ steps }) => steps.map(({ instruction }) => instruction));
+  const exit = instructions.findLast((one) => one.guard && controlOf(one) === 'branch');
+  const names = ({ operands }: PtxInstruction, index: number): string | undefined =>
+    operands[index]?.kind === 'register' ? operands[index].name : undefined;
+  const test = instructions.find((one) => one.opcode === 'setp' && names(one, 0) === exit?.guard?.register);
+  if (!exit || test?.operands[2]?.kind !== 'immediate') return false;
+  return instructions.some(
+    (one) => isIntegerSum(one) && names(one, 0) === names(test, 1) && one.operands[2]?.kind === 'immediate',
+  );
 }
 
 const isFence = ({ instruction }: Step): boolean =>
