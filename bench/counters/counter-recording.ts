@@ -15,7 +15,7 @@ export interface CountedKernel {
   virtual?: readonly ComparedLaunch[];
 }
 
-/** docs/results/h200-counters.json */
+/** docs/results/h200-counters.json and h100-counters.json. */
 export interface CounterRecording {
   readonly schemaVersion: 1;
   readonly device: string;
