@@ -36,7 +36,7 @@ import { drawOptions } from './option-shapes.ts';
 import { drawPartlyAligned } from './partly-aligned-shapes.ts';
 import { outputsOf } from './reference-runs.ts';
 import { isPlacement, type SecretKind, secretSetOf, secretSetsOf, variantSetsOf } from './secret-sets.ts';
-import { needsSquare, variantsForLongRows, variantsForLongSums } from './secret-variants.ts';
+import { needsEvenSizes, needsSquare, variantsForLongRows, variantsForLongSums } from './secret-variants.ts';
 
 /** All generator sets a problem names; the declared generators when it names none. */
 export function generatorSetNames(problem: ProblemFile): string[] {
@@ -363,11 +363,27 @@ function shapesForVariant(request: ChecksRequest, drawn: readonly Dimensions[], 
   const smaller = drawn
     .filter((shape) => costsLittle(problem, shape) && elementsIn(problem, shape) <= most)
     .toSorted((a, b) => elementsIn(problem, b) - elementsIn(problem, a))[0];
-  return smaller ? [largest, smaller] : [largest];
+  const shapes = smaller ? [largest, smaller] : [largest];
+  return needsEvenSizes(generatorSet) ? shapes.map((shape) => evenShape(request, shape) ?? shape) : shapes;
 }
 
 /** So many times fewer elements. */
 const SMALLER = 4;
+
+/** Sizes from here on become multiples of this. */
+const EVEN = 64;
+
+/** Like this shape, but with large sizes that parts divide; `undefined` if the kernel does not take it. */
+function evenShape(request: ChecksRequest, like: Dimensions): Dimensions | undefined {
+  const { dimensions } = request.problem;
+  const shape = Object.fromEntries(
+    Object.entries(like).map(([name, size]) => [
+      name,
+      size < EVEN || dimensions[name]?.values ? size : size - (size % EVEN),
+    ]),
+  );
+  return takesShape(request)(shape) ? shape : undefined;
+}
 
 /** Sides of square matrices: a kernel takes one of them, or none. */
 const SIDES = [96, 64, 128, 48, 32, 16] as const;

@@ -105,6 +105,12 @@ export const variantsForLongSums = (sets: readonly string[]): string[] =>
 /** Whether a set's structure shows in square matrices only. */
 export const needsSquare = (generatorSet: string): boolean => variantOf(generatorSet)?.kind === 'secret:bands';
 
+/** Whether a set's structure shows only where sizes are divisible. */
+export function needsEvenSizes(generatorSet: string): boolean {
+  const variant = variantOf(generatorSet);
+  return variant?.kind === 'secret:copies' && COPIED[variant.index] === 'parts';
+}
+
 const NEUTRAL = [1, 0] as const;
 const MOST_NEUTRAL = 8;
 
@@ -454,11 +460,17 @@ function fewIntegers(values: Float64Array, { buffer, stream, freedom }: Treated)
   const [isSigned, hasZero] = [values.some((value) => value < 0), values.some((value) => value <= 0)];
   const fitting = POOLS.filter((pool) => pool.every((value) => value > 0 || (value < 0 ? isSigned : hasZero)));
   for (let i = 0; i < values.length; i++) {
-    const pool = fitting[stream.bits(values.length + Math.floor(i / columns)) % fitting.length]!;
     const [within, stretch] = [i % PATTERN.stretch, Math.floor(i / PATTERN.stretch)];
-    const period = PATTERN.least + (stream.bits(2 * values.length + stretch) % PATTERN.lengths);
+    // A pattern has numbers of its own, so that long rows have patterns of each.
+    const group = stretch % 2 === 1 ? 3 * values.length + stretch : values.length + Math.floor(i / columns);
+    const pool = fitting[stream.bits(group) % fitting.length]!;
+    const kind = stream.bits(2 * values.length + stretch);
+    // In every second pattern two numbers take turns, in either order.
+    const alternates = stretch % 2 === 1 && (kind >> 8) % 2 === 0;
+    const period = alternates ? 2 : PATTERN.least + (kind % PATTERN.lengths);
     const repeats = stretch % 2 === 1 && within >= period;
-    values[i] = repeats ? values[i - period]! : pool[stream.bits(i) % pool.length]!;
+    const drawn = alternates ? (within + (kind >> 9)) % 2 : stream.bits(i) % pool.length;
+    values[i] = repeats ? values[i - period]! : pool[drawn === 1 && alternates ? pool.length - 1 : drawn]!;
   }
   return values;
 }
@@ -627,9 +639,17 @@ const COPIED = ['slices', 'rows', 'parts'] as const;
  * One row in so many is its own, or about so many elements of a matrix or a vector, which hundreds of samples miss; sizes of tiles as powers of two;
  * and the parts.
  */
-const COPY = { ownRow: 16, ownElements: 8, ownRowOfTile: 4, least: 3, sizes: 4, parts: [8, 4, 2, 3, 5] } as const;
+const COPY = {
+  ownRow: 16,
+  ownElements: 8,
+  ownSize: 64,
+  ownRowOfTile: 4,
+  least: 3,
+  sizes: 4,
+  parts: [8, 4, 2, 3, 5],
+} as const;
 
-function copies(values: Float64Array, { buffer, stream, index, freedom }: Treated): Float64Array {
+function copies(values: Float64Array, { buffer, stream, index, freedom, strength }: Treated): Float64Array {
   const { name, shape } = buffer;
   if (!freedom.isFree(name)) return values;
   const kind = COPIED[index]!;
@@ -645,6 +665,8 @@ function copies(values: Float64Array, { buffer, stream, index, freedom }: Treate
         values,
         (i) => i % part,
         (i) => isOwn(i, ownElement),
+        // So few show in a sum only if they are large.
+        Math.max(1, Math.min(freedom.most(name), COPY.ownSize) * strength),
       );
   } else if (shape.length > 1 && kind === 'slices') {
     const axis = shape.findIndex((extent) => extent > 1);
@@ -666,8 +688,13 @@ function copies(values: Float64Array, { buffer, stream, index, freedom }: Treate
   return values;
 }
 
-function copyUnlessOwn(values: Float64Array, source: (i: number) => number, isOwn: (i: number) => boolean): void {
-  for (let i = 0; i < values.length; i++) if (!isOwn(i)) values[i] = values[source(i)]!;
+function copyUnlessOwn(
+  values: Float64Array,
+  source: (i: number) => number,
+  isOwn: (i: number) => boolean,
+  ownFactor = 1,
+): void {
+  for (let i = 0; i < values.length; i++) values[i] = isOwn(i) ? values[i]! * ownFactor : values[source(i)]!;
 }
 
 /**
