@@ -3,9 +3,8 @@
  * worker, no network. Bundled by `npm run build:browser` into dist/browser/warpsmith.js.
  */
 
-export { STRATEGY_NAMES } from './core/requests/options.ts';
 export { sumCounters } from './core/sum-counters.ts';
-export { FINDING_IDS } from './core/vocabulary.ts';
+export { FINDING_IDS, STRATEGY_NAMES } from './core/vocabulary.ts';
 export { diagnose } from './diagnosis/diagnose.ts';
 export { PATTERNS } from './diagnosis/patterns/index.ts';
 export { DEVICE_SPECS } from './hardware/device-specs.ts';

@@ -88,3 +88,7 @@ export type SanitizerTool = (typeof SANITIZER_TOOLS)[number];
 
 export const SPECIAL_VALUES = ['subnormal', '-infinity', 'infinity', 'nan', 'zero'] as const;
 export type SpecialValue = (typeof SPECIAL_VALUES)[number];
+
+/** Strategies that know only the space and the times they are told. */
+export const STRATEGY_NAMES = ['exhaustive', 'random', 'tpe', 'evolutionary', 'bayesian'] as const;
+export type StrategyName = (typeof STRATEGY_NAMES)[number];

@@ -1,6 +1,6 @@
 import { WarpsmithError } from '../core/errors.ts';
 import { suggestName } from '../core/nearest-name.ts';
-import { STRATEGY_NAMES, type StrategyName } from '../core/requests/options.ts';
+import { STRATEGY_NAMES, type StrategyName } from '../core/vocabulary.ts';
 import { bayesian } from './bayesian.ts';
 import { evolutionary } from './evolutionary.ts';
 import { exhaustive } from './exhaustive.ts';

@@ -59,7 +59,7 @@ describe('optimising the row-sum example', () => {
       budgets: { ...UNLIMITED, allowance: NOTHING_KEPT, maximumEvaluations: 4 },
     });
     expect(result.best?.candidate.kernel.file.name).toBe('02_warp_per_row');
-    expect(view.progression[1]?.why?.finding).toBe('parallelism');
+    expect(view.progression[1]?.why?.finding).toBe('uncoalesced-access');
     expect(result.speedup).toBeGreaterThan(3);
   });
 });

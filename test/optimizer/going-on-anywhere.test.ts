@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { makeCandidate } from '../../src/core/candidate.ts';
 import type { Evaluation, EvaluationRequest, Evaluator } from '../../src/core/evaluation.ts';
-import { STRATEGY_NAMES } from '../../src/core/requests/options.ts';
+import { STRATEGY_NAMES } from '../../src/core/vocabulary.ts';
 import type { OptimizeOptions } from '../../src/optimizer/optimize.ts';
 import { type RunEvent, type StopReason, UNLIMITED, type WeightedWorkload } from '../../src/store/events.ts';
 import { sampled } from '../support/sampling/matrix.ts';

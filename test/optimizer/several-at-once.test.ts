@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Evaluator } from '../../src/core/evaluation.ts';
 import type { Measurement } from '../../src/core/measurement.ts';
-import { STRATEGY_NAMES } from '../../src/core/requests/options.ts';
+import { STRATEGY_NAMES } from '../../src/core/vocabulary.ts';
 import type { OptimizeOptions } from '../../src/optimizer/optimize.ts';
 import { integerBelow } from '../../src/search/draw.ts';
 import { randomSource } from '../../src/stats/random.ts';

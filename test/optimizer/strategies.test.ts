@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { makeCandidate } from '../../src/core/candidate.ts';
-import { RUN_STRATEGIES, STRATEGY_NAMES } from '../../src/core/requests/options.ts';
+import { RUN_STRATEGIES } from '../../src/core/requests/options.ts';
+import { STRATEGY_NAMES } from '../../src/core/vocabulary.ts';
 import type { OptimizeOptions } from '../../src/optimizer/optimize.ts';
 import { NOTHING_KEPT, UNLIMITED } from '../../src/store/events.ts';
 import { CUDA, fakeGpu } from './fake-gpu.ts';

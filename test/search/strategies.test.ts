@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { STRATEGY_NAMES } from '../../src/core/requests/options.ts';
+import { STRATEGY_NAMES } from '../../src/core/vocabulary.ts';
 import { listSpace } from '../../src/search/list-space.ts';
 import { createStrategy, DEFAULT_BLIND_STRATEGY } from '../../src/search/strategies.ts';
 import type { Outcome } from '../../src/search/strategy.ts';

@@ -1,3 +1,4 @@
+import { STRATEGY_NAMES } from '../vocabulary.ts';
 import {
   choice,
   choices,
@@ -42,7 +43,6 @@ import {
   RUN_STRATEGIES,
   SPREADING,
   STORE,
-  STRATEGY_NAMES,
   seed,
   tier,
   trust,

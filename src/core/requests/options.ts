@@ -1,4 +1,5 @@
 import { DTYPES } from '../dtype.ts';
+import { STRATEGY_NAMES } from '../vocabulary.ts';
 import {
   COMMAND_WORDS,
   choice,
@@ -69,10 +70,6 @@ const CACHES = ['hot', 'cold'] as const;
 export type Cache = (typeof CACHES)[number];
 
 const TOOLCHAIN_NAMES = ['nvrtc', 'nvcc', 'clang'] as const;
-
-/** Strategies that know only the space and the times they are told. */
-export const STRATEGY_NAMES = ['exhaustive', 'random', 'tpe', 'evolutionary', 'bayesian'] as const;
-export type StrategyName = (typeof STRATEGY_NAMES)[number];
 
 /** The strategy that findings and patterns guide. */
 export const GUIDED = 'guided';
