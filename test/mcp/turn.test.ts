@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -122,15 +122,12 @@ describe('an author over stdio', () => {
   overMcp('a search that would end at once')(
     'is spared a search that would end at once, because the kernel is as fast as the bound',
     async () => {
-      const words = [
-        smallRowSum(join(folder, 'large'), 140_000),
-        '--device',
-        'virtual:l4',
-        '--workload',
-        'rows=1024,columns=128',
-        '--store',
-        STORE,
-      ];
+      const problem = smallRowSum(join(folder, 'large'), 140_000);
+      // As if it were bound by arithmetic: what is predicted then is the bound.
+      const file = join(problem, 'problem.json');
+      const { flop, ...others } = JSON.parse(readFileSync(file, 'utf8'));
+      writeFileSync(file, JSON.stringify({ ...others, flop: `4000 * (${flop})` }));
+      const words = [problem, '--device', 'virtual:l4', '--workload', 'rows=1024,columns=128', '--store', STORE];
       await using agent = await connect([...words, '--max-evaluations', '5']);
       const declared =
         '"limits": ["rows <= 1024", "columns <= 128"], "parameters": { "T": { "values": [1, 2], "default": 1 } }';

@@ -460,17 +460,11 @@ function fewIntegers(values: Float64Array, { buffer, stream, freedom }: Treated)
   const [isSigned, hasZero] = [values.some((value) => value < 0), values.some((value) => value <= 0)];
   const fitting = POOLS.filter((pool) => pool.every((value) => value > 0 || (value < 0 ? isSigned : hasZero)));
   for (let i = 0; i < values.length; i++) {
+    const pool = fitting[stream.bits(values.length + Math.floor(i / columns)) % fitting.length]!;
     const [within, stretch] = [i % PATTERN.stretch, Math.floor(i / PATTERN.stretch)];
-    // A pattern has numbers of its own, so that long rows have patterns of each.
-    const group = stretch % 2 === 1 ? 3 * values.length + stretch : values.length + Math.floor(i / columns);
-    const pool = fitting[stream.bits(group) % fitting.length]!;
-    const kind = stream.bits(2 * values.length + stretch);
-    // In every second pattern two numbers take turns, in either order.
-    const alternates = stretch % 2 === 1 && (kind >> 8) % 2 === 0;
-    const period = alternates ? 2 : PATTERN.least + (kind % PATTERN.lengths);
+    const period = PATTERN.least + (stream.bits(2 * values.length + stretch) % PATTERN.lengths);
     const repeats = stretch % 2 === 1 && within >= period;
-    const drawn = alternates ? (within + (kind >> 9)) % 2 : stream.bits(i) % pool.length;
-    values[i] = repeats ? values[i - period]! : pool[drawn === 1 && alternates ? pool.length - 1 : drawn]!;
+    values[i] = repeats ? values[i - period]! : pool[stream.bits(i) % pool.length]!;
   }
   return values;
 }
