@@ -78,7 +78,7 @@ export function aimedShapes(aim: Aim): Dimensions[] {
 }
 
 /** The first of them that fit, so many at most; no more are asked. */
-export function firstOf<T>(all: readonly T[], fits: (one: T) => boolean, most: number): T[] {
+export function firstFitting<T>(all: readonly T[], fits: (one: T) => boolean, most: number): T[] {
   const found: T[] = [];
   for (const one of all) {
     if (found.length === most) break;

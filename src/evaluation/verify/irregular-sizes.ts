@@ -80,39 +80,31 @@ function straysOf(at: (size: number) => number): number[] {
   let [follows, strayed] = [STEPS_SEEN, 2 * STEPS_SEEN];
   while (strayed * step < LOOKED_AT.most && !strays(strayed)) [follows, strayed] = [strayed, 2 * strayed];
   if (strayed * step >= LOOKED_AT.most) return [];
-  while (follows + 1 < strayed) {
-    const middle = Math.floor((follows + strayed) / 2);
-    if (strays(middle)) strayed = middle;
-    else follows = middle;
-  }
-  const size = strayed * step + 1;
-  return [size, size + Math.ceil((strayed * FURTHER) / 2) * step];
+  const steps = leastWhere(strays, follows, strayed);
+  const size = steps * step + 1;
+  return [size, size + Math.ceil((steps * FURTHER) / 2) * step];
 }
 
 /** The last size before an expression changes from its value at 1; undefined if it does not at the sizes looked at one by one. */
 function firstOther(at: (size: number) => number, first: number): number | undefined {
+  const isOther = (size: number): boolean => at(size) !== first;
   for (let size = 2; size <= LOOKED_AT.each; size *= 2)
-    if (at(size) !== first) {
-      let [same, other] = [size / 2, size];
-      while (same + 1 < other) {
-        const middle = Math.floor((same + other) / 2);
-        if (at(middle) === first) same = middle;
-        else other = middle;
-      }
-      return same;
-    }
+    if (isOther(size)) return leastWhere(isOther, size / 2, size) - 1;
   return undefined;
 }
 
 /** The least size with the value that `known` has, of an expression that does not fall. */
-function firstWith(at: (size: number) => number, value: number, known: number): number {
-  let [below, found] = [0, known];
-  while (below + 1 < found) {
-    const middle = Math.floor((below + found) / 2);
-    if (at(middle) === value) found = middle;
+const firstWith = (at: (size: number) => number, value: number, known: number): number =>
+  leastWhere((size) => at(size) === value, 0, known);
+
+/** The least number that has a property, which `below` has not, `known` has, and all above it have. */
+function leastWhere(holds: (number: number) => boolean, below: number, known: number): number {
+  while (below + 1 < known) {
+    const middle = Math.floor((below + known) / 2);
+    if (holds(middle)) known = middle;
     else below = middle;
   }
-  return found;
+  return known;
 }
 
 const RISING_OPERATORS: ReadonlySet<string> = new Set(['+', '*', '/', '<<', '>>']);

@@ -7,7 +7,7 @@ import { defaultOf } from '../../core/plan/dimensions.ts';
 import type { Scope } from '../../core/plan/scope.ts';
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
 import { createStream } from '../../stats/random.ts';
-import { type Aim, firstOf, functionsIn, MOST_FORESEEN } from './aimed-shapes.ts';
+import { type Aim, firstFitting, functionsIn, MOST_FORESEEN } from './aimed-shapes.ts';
 
 /** In how many shapes that the seed chose every function should be launched: one may be a lucky one. */
 const SHAPES_OF_FUNCTION = 3;
@@ -82,7 +82,7 @@ export function raggedShapesForSteps(aim: RaggedAim): Dimensions[] {
   const isRun = (shape: Dimensions): boolean => aim.isCheap(shape) && aim.isFit(shape);
   return [...found.values()]
     .flatMap((shapes) =>
-      firstOf(
+      firstFitting(
         shapes.sort((a, b) => evenness(a) - evenness(b)),
         isRun,
         RAGGED.ofEach,

@@ -52,7 +52,7 @@ import {
 } from '../oracle/secret-sets.ts';
 import { leavesSizes } from '../oracle/secret-variants.ts';
 import { rmsOf } from '../oracle/tolerances/calibrated.ts';
-import { aimedShapes, firstOf, foreseen, functionsIn } from './aimed-shapes.ts';
+import { aimedShapes, firstFitting, foreseen, functionsIn } from './aimed-shapes.ts';
 import { CheckRuns } from './check-runs.ts';
 import { CorrectnessTally } from './correctness-tally.ts';
 import { irregularSizes } from './irregular-sizes.ts';
@@ -318,7 +318,7 @@ function irregularChecks(request: VerifyRequest, choice: ChecksRequest, coverage
   const sizes = irregularSizes(candidate.kernel.file, scope, open);
   if (sizes.length === 0) return [];
   const { poolAround, isFit } = shapesForConditions(choice, []);
-  const found = firstOf(poolAround(sizes, thorough ? 'whole' : 'cheap'), isFit, MOST_IRREGULAR);
+  const found = firstFitting(poolAround(sizes, thorough ? 'whole' : 'cheap'), isFit, MOST_IRREGULAR);
   coverage.drawnShapes = [...coverage.drawnShapes, ...found];
   return found.map(extremeCheck);
 }
