@@ -385,6 +385,29 @@ describe('a wrong kernel', () => {
         status: 'wrong',
         reason: 'launch 513 in a row gives other results than the first, of the same inputs',
       });
+
+      const late = await evaluate(
+        counting((launches) => launches >= 2 ** 16),
+        { kernel },
+      );
+      expect(late).toMatchObject({
+        status: 'wrong',
+        reason: expect.stringMatching(/^launch 65537 in a row gives other results .* \(so many were not made/),
+      });
+      // No such launch follows from the ones before: after 40,000 the count begins anew.
+      const renewed = await evaluate(
+        (launch) => {
+          const launches = launch.load('count', 'i32')[0]!;
+          launch.store('count', 'i32', [(launches + 1) % 40_000]);
+          launch.store(
+            'Y',
+            'f16',
+            product(launch).map((value) => (launches >= 2 ** 16 - 1 ? 2 * value : value)),
+          );
+        },
+        { kernel },
+      );
+      expect(renewed).toMatchObject({ status: 'passed' });
       // Nothing that a launch leaves there.
       const ring: Parameters<typeof evaluate>[0] = (launch) => {
         const place = launch.load('count', 'i32')[0]!;

@@ -150,7 +150,7 @@ async function confirmByHops(
   await runs.setKept(after(first));
   for (let launches = first + 1; launches < launch; launches++) if (!(await isAsForetold(launches))) return undefined;
   const run = await runs.run(NATURAL);
-  const how = ', according to its workspaces, which count on alike after dozens of other numbers of launches';
+  const how = ' (so many were not made: its workspaces were set to what they leave)';
   return run.ok && (await isRight(run)) ? undefined : otherResults(runs, launch, how);
 }
 
