@@ -37,6 +37,8 @@ export interface MutationRequest {
   readonly stream: RandomStream;
   /** Longest run in which values may be the same; 0: none. */
   readonly longestRepeated: number;
+  /** Whether callers' values may be larger or smaller than drawn ones. */
+  readonly scales: boolean;
   /** Whether values may be the negative of what they were. */
   readonly takesNegatives: boolean;
 }
@@ -52,10 +54,10 @@ const at = ({ from, step }: Stretch, index: number): number => from + index * st
 
 type Change = (values: Float64Array, stretch: Stretch, request: MutationRequest) => void;
 
-/** Adds values of the usual size, so that nothing stands out of what the set allows. */
-const redraw: Change = (values, stretch, { fresh }) => {
+/** Other values, as large as the set's, so that none stands out. */
+const redraw: Change = (values, stretch, { fresh, scales }) => {
   const others = fresh();
-  const factor = 2 ** Math.round(Math.log2(sizeOf(values) / sizeOf(others)));
+  const factor = scales ? 2 ** Math.round(Math.log2(sizeOf(values) / sizeOf(others))) : 1;
   for (let i = 0; i < stretch.count; i++) values[at(stretch, i)] = factor * others[at(stretch, i)]!;
 };
 

@@ -357,8 +357,11 @@ export function change(values: Float64Array, changes: readonly number[], request
   for (const one of changes) {
     const chosen = free[streamOf(one, 'shared').bits(0) % (free.length + 1)] ?? buffer.name;
     if (chosen !== buffer.name || !free.includes(chosen)) continue;
-    const takesNegatives = fresh().some((value) => value < 0);
-    mutate(values, { buffer, fresh, stream: streamOf(one, 'own'), longestRepeated, takesNegatives });
+    mutate(values, {
+      ...{ buffer, fresh, stream: streamOf(one, 'own'), longestRepeated },
+      scales: scalingOf(problem, buffer.name) !== undefined,
+      takesNegatives: fresh().some((value) => value < 0),
+    });
   }
   return clampTo(buffer.dtype, values);
 }

@@ -32,6 +32,7 @@ import {
   checksFor,
   checksOfMemory,
   furtherGeneratorSets,
+  hugeShapes,
   otherInputs,
   shapeForValues,
   shapesToPlan,
@@ -61,6 +62,7 @@ import { jointShapes } from './joint-shapes.ts';
 import { judgeCheck } from './judge-check.ts';
 import { judgeOnce } from './judge-once.ts';
 import { judgeMemory, judgeRepeatedLaunches } from './judge-repeated-launches.ts';
+import { judgeSamples } from './judge-samples.ts';
 import { refused } from './judged-check.ts';
 import { conditionCoverage } from './one-way-conditions.ts';
 import { raggedShapesForSteps, shapesForSteps } from './step-shapes.ts';
@@ -171,6 +173,7 @@ export async function runChecks(request: VerifyRequest, withoutMain = false): Pr
   const memory = (): Check[] =>
     checksOfMemory(choice, coverage.drawnShapes).slice(0, remembers ? undefined : Number(thorough));
   const further = [aimedChecks, irregularChecks, thresholdChecks, jointChecks, constantChecks, memory];
+  const isSampled = thorough && large && !request.device.measuring && !isLong(request);
   const guide = new InputGuide(seed, () => placesOfValues(request));
   const next = (): Check | undefined => {
     while (queue.length === 0 && further.length > 0) queue.push(...further.shift()!(request, choice, coverage));
@@ -214,6 +217,9 @@ export async function runChecks(request: VerifyRequest, withoutMain = false): Pr
     const ways = request.device.recentWays?.(request.module);
     if (ways && canBeChanged(problem.file, check)) guide.learn(check, ways);
   }
+  const samples = isSampled ? await judgeSamples(request, hugeShapes(choice)) : undefined;
+  if (samples && !samples.ok) return { ...samples, coverage, correctness: tally.summary() };
+  if (samples) coverage.sampledShapes = [...samples.sampled];
   for (const name of launchedBy(request).filter((one) => !launched.has(one)))
     coverage.leftOut.push({ check: `steps that launch ${name}`, reason: NEVER_RAN });
   coverage.conditions = conditionsOf(request);
