@@ -1,5 +1,7 @@
+import type { Device } from '../../core/device.ts';
+import type { LoadedModule } from '../../core/device-values.ts';
 import type { LaunchPlan } from '../../core/launch-plan.ts';
-import type { Dimensions } from '../../core/problem.ts';
+import type { Dimensions, Problem } from '../../core/problem.ts';
 import { elementCountOf } from '../launches/layout.ts';
 import { planOrRefusal } from '../launches/plan-refusal.ts';
 import type { Refused } from '../launches/refusal.ts';
@@ -8,7 +10,19 @@ import { prepareCheck } from '../oracle/expectation-cache.ts';
 import { CheckRuns, NATURAL } from './check-runs.ts';
 import { compareWritten } from './compare-written.ts';
 import { refused } from './judged-check.ts';
-import type { VerifyRequest } from './verify.ts';
+
+interface SamplesRequest {
+  readonly device: Device;
+  readonly module: LoadedModule;
+  readonly problem: Problem;
+  readonly seed: number;
+  /** Wall-clock limit of a run, in ms. */
+  readonly timeoutMs: number;
+  readonly instructionsPerCta?: number;
+  readonly signal?: AbortSignal;
+  readonly planFor: (dimensions: Dimensions) => LaunchPlan;
+  readonly onCheck?: (check: { readonly check: string; readonly index: number; readonly count: number }) => void;
+}
 
 /** How many CTAs are run, and how many elements they may bear on if all CTAs bear on as many. */
 const SAMPLE = { ctas: 64, elements: 2 ** 22, timeoutMs: 10_000 } as const;
@@ -23,7 +37,7 @@ const TELLS_OTHERS = /\b(?:(?:atom|red|multimem)\.|ld\.(?:volatile|relaxed|acqui
  * @returns the shape of which something was compared.
  */
 export async function judgeSamples(
-  request: VerifyRequest,
+  request: SamplesRequest,
   shapes: readonly Dimensions[],
 ): Promise<{ readonly ok: true; readonly sampled: readonly Dimensions[] } | Refused> {
   for (const dimensions of shapes) {
@@ -35,7 +49,7 @@ export async function judgeSamples(
 }
 
 /** `undefined` if a sample says nothing. */
-async function judgeSample(request: VerifyRequest, dimensions: Dimensions): Promise<Refused | 'right' | undefined> {
+async function judgeSample(request: SamplesRequest, dimensions: Dimensions): Promise<Refused | 'right' | undefined> {
   const { problem, seed, signal, timeoutMs } = request;
   signal?.throwIfAborted();
   const name = describeCheck({ dimensions, generatorSet: DECLARED });
@@ -63,7 +77,7 @@ async function judgeSample(request: VerifyRequest, dimensions: Dimensions): Prom
 }
 
 /** 0 if a sample says nothing of this launch, or if its CTAs do too much. */
-function ctasToRun({ module: { code } }: VerifyRequest, { steps, buffers }: LaunchPlan): number {
+function ctasToRun({ module: { code } }: SamplesRequest, { steps, buffers }: LaunchPlan): number {
   const [step, ...others] = steps;
   const ptx = code.kind === 'ptx' ? code.text : code.ptx;
   if (step?.kind !== 'launch' || others.length > 0 || step.cooperative || ptx === undefined) return 0;
