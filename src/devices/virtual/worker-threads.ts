@@ -8,8 +8,8 @@ const WORKER_URL = entryFile(new URL('./worker.ts', import.meta.url));
 /** A thread that waits for its next device may keep the memory of the last one for a while. */
 const MOST_BYTES_HELD = 256 * 1024 ** 2;
 
-/** How long a thread waits for its next device: the next kernel of a session may have to be compiled first. */
-const IDLE_MS = 5000;
+/** How long a thread waits for its next device. */
+const IDLE_MS = 1000;
 
 /** Threads without a device. Starting a thread takes as long as judging a small kernel, so devices reuse them. */
 const idle: { readonly worker: Worker; readonly timer: NodeJS.Timeout }[] = [];
