@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { CompiledCode } from './compiled-code.ts';
 import type { LaunchCounters } from './counters.ts';
-import type { CodeConstants, ForeseenWays, ObservedDecisions } from './decisions.ts';
+import type { CodeConstants, ForeseenWays, ObservedDecisions, Ways } from './decisions.ts';
 import type { DeviceSpec } from './device-spec.ts';
 import type { DeviceTally } from './device-tally.ts';
 import type { AllocationRequest, DeviceBuffer, DeviceFailure, LoadedModule, PlacedWrites } from './device-values.ts';
@@ -103,6 +103,8 @@ export interface Device {
   ): Promise<RunOutcome>;
   /** Which ways the module's code decided in all its launches so far. Virtual devices only. */
   decisions?(module: LoadedModule): ObservedDecisions;
+  /** The same, each of `decisions(module)` in its place, of the launches since this was asked last. Virtual devices only. */
+  recentWays?(module: LoadedModule): readonly Ways[];
   /** Numbers in the module's own code. Virtual devices only. */
   constants?(module: LoadedModule): CodeConstants;
   /**

@@ -147,6 +147,12 @@ const coverage = z
         'Virtual devices, `--sample-ctas`: only so many CTAs of the timed workload ran. Counters are scaled up from them, and nothing is verified at its size.',
       )
       .optional(),
+    sampledShapes: z
+      .array(dimensionsSchema)
+      .describe(
+        'Virtual devices: of shapes so large only some CTAs ran, and what they wrote was right. No results are claimed there.',
+      )
+      .optional(),
     timedShapeOnly: z.boolean().describe('Verified at no other shape than the timed one: nothing is known of others.'),
     compared: comparedSizesSchema
       .describe('Where results were compared and right. Absent in evaluations of older versions and after quick looks.')

@@ -1,7 +1,13 @@
 import { availableParallelism } from 'node:os';
 import type { CompiledCode } from '../../core/compiled-code.ts';
 import type { KernelResources, LaunchCounters } from '../../core/counters.ts';
-import { type CodeConstants, eitherWay, type ForeseenWays, type ObservedDecisions } from '../../core/decisions.ts';
+import {
+  type CodeConstants,
+  eitherWay,
+  type ForeseenWays,
+  type ObservedDecisions,
+  type Ways,
+} from '../../core/decisions.ts';
 import type { Device, DeviceIdentity, RunOptions, RunOutcome } from '../../core/device.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
 import type {
@@ -291,6 +297,10 @@ export class VirtualDevice implements Device {
       decisions: logs.flatMap((log) => log.observed()),
       leftOut: logs.reduce((sum, { leftOut }) => sum + leftOut, 0),
     };
+  }
+
+  recentWays(module: LoadedModule): Ways[] {
+    return decisionLogs(module as VirtualModule).flatMap(({ log }) => log.takeRecent());
   }
 
   constants(module: LoadedModule): CodeConstants {

@@ -1,14 +1,15 @@
 import { WarpsmithError } from '../../core/errors.ts';
 import type { PlannedBuffer } from '../../core/launch-plan.ts';
 import { generatorSetsOf } from '../../core/plan/generator-sets.ts';
-import type { Dimensions, Problem, ReferenceTensors } from '../../core/problem.ts';
+import type { Dimensions, Generator, Problem, ReferenceTensors } from '../../core/problem.ts';
 import { decode, encode } from '../../core/rounding.ts';
 import { valuesKey } from '../../core/values.ts';
 import { createStream } from '../../stats/random.ts';
 import { elementCountOf, packElements, spreadElements } from '../launches/layout.ts';
 import { NAN_POISON } from '../launches/poison.ts';
 import { generate } from './generators/index.ts';
-import { disguise, secretSetOf } from './secret-sets.ts';
+import { mutatedSetOf } from './mutated-inputs.ts';
+import { change, disguise, secretSetOf } from './secret-sets.ts';
 
 /** Initial contents of the input buffers: as bytes for the device, and as the reference sees them. */
 export interface DrawnInputs {
@@ -31,30 +32,42 @@ export function drawInputs(request: {
   generatorSet: string;
 }): DrawnInputs {
   const { problem, buffers, dimensions, seed, generatorSet } = request;
-  const overrides = generatorSetsOf(problem.file)[generatorSet] ?? {};
-  const secret = secretSetOf(generatorSet);
-  const check = `${valuesKey(dimensions)} ${generatorSet}`;
+  const { base, changes } = mutatedSetOf(generatorSet) ?? { base: generatorSet, changes: [] };
+  const overrides = generatorSetsOf(problem.file)[base] ?? {};
+  const secret = secretSetOf(base);
+  const check = `${valuesKey(dimensions)} ${base}`;
   const bytes = new Map<string, Uint8Array>();
   const tensors: Record<string, Float64Array> = {};
   for (const buffer of buffers) {
     if (buffer.role !== 'in' && buffer.role !== 'inout') continue;
-    const drawn = generate(overrides[buffer.name] ?? buffer.generator ?? { kind: 'normal' }, {
-      input: buffer.name,
-      dtype: buffer.dtype,
-      shape: buffer.shape,
-      elementCount: elementCountOf(buffer),
-      dimensions,
-      folder: problem.folder,
-      stream: createStream(seed, check, 'input', buffer.name),
-      sharedStream: (label) => createStream(seed, check, 'shared', label),
-    });
-    const values = secret
+    const draw = (generator: Generator = { kind: 'normal' }, label = 'input'): Float64Array =>
+      generate(generator, {
+        input: buffer.name,
+        dtype: buffer.dtype,
+        shape: buffer.shape,
+        elementCount: elementCountOf(buffer),
+        dimensions,
+        folder: problem.folder,
+        stream: createStream(seed, check, label, buffer.name),
+        sharedStream: (shared) => createStream(seed, check, 'shared', shared),
+      });
+    const drawn = draw(overrides[buffer.name] ?? buffer.generator);
+    const disguised = secret
       ? disguise(drawn, secret, {
           ...{ problem: problem.file, buffer },
           stream: createStream(seed, check, 'disguise', buffer.name),
           shared: createStream(seed, check, 'disguise of all'),
         })
       : drawn;
+    const values =
+      changes.length === 0
+        ? disguised
+        : change(disguised, changes, {
+            ...{ problem: problem.file, buffer },
+            streamOf: (number, whose) =>
+              createStream(seed, check, 'change', number, whose === 'own' ? buffer.name : ''),
+            fresh: () => draw(buffer.generator, 'fresh'),
+          });
     const laidOut = spreadElements(buffer, encode(values, buffer.dtype), NAN_POISON.byteValue);
     bytes.set(buffer.name, laidOut);
     tensors[buffer.name] = decode(packElements(buffer, laidOut), buffer.dtype);

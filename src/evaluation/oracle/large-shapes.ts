@@ -25,19 +25,43 @@ export interface LargeDraw {
 const MOST: Cost = { flop: 1e9, elements: 2 ** 25.5 };
 const MOST_TOGETHER: Cost = { flop: 2e9, elements: 2 ** 26.5 };
 
+/** How large shapes are drawn. */
+interface Draw {
+  readonly least: number;
+  readonly smaller: readonly number[];
+  readonly spread: number;
+  readonly mostBeside: number;
+  readonly others: { readonly least: number; readonly spread: number };
+  readonly shapes: number;
+  readonly tries: number;
+  readonly most: Cost;
+}
+
 /**
  * The largest buffer has more than 2²⁴ elements, by so much that it shows if the rest is left out, or fewer where that is too dear and there is no other dimension; most of them along one dimension.
  * Unless that is summed over, another one is up to 4,096; all others are up to three.
  */
-const LARGE = {
+const LARGE: Draw = {
   least: 2 ** 24,
   smaller: [1, 1 / 2, 1 / 4, 1 / 8],
   spread: 3 / 4,
   mostBeside: 4096,
-  others: 3,
+  others: { least: 1, spread: 3 },
   shapes: 2,
   tries: 8,
-} as const;
+  most: MOST,
+};
+
+/**
+ * Of these a virtual GPU runs a few CTAs, so that only the host's work limits their size: some hundred megabytes. One dimension alone exceeds 2²⁴, and none
+ * is 1, because what is multiplied with 0 shows no mistake.
+ */
+const SAMPLED: Draw = {
+  ...LARGE,
+  ...{ least: 2 ** 25, smaller: [1], spread: 1 / 8, mostBeside: 2, others: { least: 2, spread: 1 } },
+  shapes: Number.POSITIVE_INFINITY,
+  most: { flop: 1e9, elements: 2 ** 26.5 },
+};
 
 /**
  * Shapes as large as users' own that are still verified: two that the seed draws, and the problem's other workloads, as many as fit, by
@@ -62,11 +86,15 @@ export function largeShapes(draw: LargeDraw): { readonly drawn: Dimensions[]; re
     };
     return true;
   };
-  return { drawn: drawLarge(draw).filter(fits), workloads: inLot.filter(fits) };
+  return { drawn: drawLarge(draw, LARGE).filter(fits), workloads: inLot.filter(fits) };
 }
 
+/** Shapes of which a sample of CTAs is run, one for each dimension, at secret sizes. `isFit` need not ask what a run of all would take. */
+export const shapesToSample = (draw: LargeDraw): Dimensions[] =>
+  drawLarge({ ...draw, seed: createStream(draw.seed, 'shapes to sample').bits(0) }, SAMPLED);
+
 /** One with most of its elements along one dimension for each of two: the summed one and another by lot; none where that is too dear. */
-function drawLarge({ problem, timed, isFit, seed }: LargeDraw): Dimensions[] {
+function drawLarge({ problem, timed, isFit, seed }: LargeDraw, how: Draw): Dimensions[] {
   const stream = createStream(seed, 'large shapes');
   let index = 0;
   const next = (): number => stream.uniform(index++);
@@ -80,12 +108,13 @@ function drawLarge({ problem, timed, isFit, seed }: LargeDraw): Dimensions[] {
     const second = inTurn.filter((name) => name !== first)[Math.floor(next() * (inTurn.length - 1))];
     const small = Object.entries(problem.dimensions).map(([name, { values, minimum = 1 }]) => [
       name,
-      values ? timed[name]! : aligned(Math.max(minimum, 1 + Math.floor(LARGE.others * next()))),
+      values ? timed[name]! : aligned(Math.max(minimum, how.others.least + Math.floor(how.others.spread * next()))),
     ]);
     const isLong = summed.includes(first);
-    const beside = second && !isLong && { [second]: aligned(Math.floor(LARGE.mostBeside ** next())) };
+    const beside = second &&
+      !isLong && { [second]: aligned(Math.max(how.others.least, Math.floor(how.mostBeside ** next()))) };
     const shape: Dimensions = { ...Object.fromEntries(small), ...beside };
-    const wanted = least * (1 + LARGE.spread * next());
+    const wanted = least * (1 + how.spread * next());
     for (let size = alignment; size <= wanted; size *= 2) {
       const most = largestBuffer(problem, { ...shape, [first]: 2 * size });
       if (most < wanted) continue;
@@ -95,13 +124,13 @@ function drawLarge({ problem, timed, isFit, seed }: LargeDraw): Dimensions[] {
   };
   const found: Dimensions[] = [];
   for (const first of inTurn) {
-    if (found.length === LARGE.shapes) break;
-    const tries = (sizes.length === 1 ? LARGE.smaller : [1]).flatMap((share) =>
-      ALIGNMENTS.flatMap((alignment) => Array.from({ length: LARGE.tries }, () => ({ alignment, share }))),
+    if (found.length === how.shapes) break;
+    const tries = (sizes.length === 1 ? how.smaller : [1]).flatMap((share) =>
+      ALIGNMENTS.flatMap((alignment) => Array.from({ length: how.tries }, () => ({ alignment, share }))),
     );
     for (const { alignment, share } of tries) {
-      const shape = draw(first, alignment, share * LARGE.least);
-      if (!shape || !isWithin(MOST, problem, shape, 1) || !hasUsualSums(problem, shape) || !isFit(shape)) continue;
+      const shape = draw(first, alignment, share * how.least);
+      if (!shape || !isWithin(how.most, problem, shape, 1) || !hasUsualSums(problem, shape) || !isFit(shape)) continue;
       found.push(shape);
       break;
     }

@@ -4,6 +4,7 @@ import { generatorSetsOf } from '../../core/plan/generator-sets.ts';
 import type { BufferDeclaration, Generator, ProblemFile, Scaling, Tolerance } from '../../core/problem.ts';
 import type { RandomStream } from '../../stats/random.ts';
 import type { Expectations } from './expectations.ts';
+import { type Mutated, mutate, mutatedName, mutatedSetOf } from './mutated-inputs.ts';
 import { comparisonOf, outputsOf } from './reference-runs.ts';
 import { type Arrangement, arrangeRows } from './secret-rows.ts';
 import {
@@ -33,9 +34,12 @@ const CONSTANTS = 'secret:constants';
 /** Some values are exactly a number that a kernel's code asks for. Only for kernels that do. */
 const EXACT = 'secret:exactly';
 
+/** Inputs of another set with changes at a few places. Only for kernels whose decisions follow from values. */
+const MUTATED = 'secret:mutated';
+
 /** Those that place values in secret ways, rather than scale them all alike. */
 export const isPlacement = (kind: SecretSet['kind']): boolean =>
-  kind === 'secret:rows' || kind === 'secret:zeros' || isVariant(kind);
+  kind === 'secret:rows' || kind === 'secret:zeros' || kind === MUTATED || isVariant(kind);
 
 const isVariant = (kind: SecretSet['kind']): kind is VariantKind => (VARIANT_KINDS as readonly string[]).includes(kind);
 
@@ -43,13 +47,15 @@ const isVariant = (kind: SecretSet['kind']): kind is VariantKind => (VARIANT_KIN
 const LEVELS = 3;
 
 export interface SecretSet {
-  readonly kind: SecretKind | VariantKind | typeof CONSTANTS | typeof EXACT;
+  readonly kind: SecretKind | VariantKind | typeof CONSTANTS | typeof EXACT | typeof MUTATED;
   /** Of `secret:constants`: the size that values should have. */
   readonly about?: number | undefined;
   /** Of `secret:exactly`: the numbers, and which of the ways to give them to inputs. */
   readonly among?: { readonly numbers: readonly number[]; readonly turn: number } | undefined;
   /** Of sets that come in variants: which of them. */
   readonly index?: number | undefined;
+  /** Of `secret:mutated`: whose inputs are changed, and how. */
+  readonly mutated?: Mutated | undefined;
   /** 0 is the strongest. Each level halves the exponents of scales, and the offsets. */
   readonly level: number;
 }
@@ -58,6 +64,8 @@ export interface SecretSet {
 export function secretSetOf(generatorSet: string): SecretSet | undefined {
   const variant = variantOf(generatorSet);
   if (variant) return variant;
+  const mutated = mutatedSetOf(generatorSet);
+  if (mutated) return { kind: MUTATED, mutated, level: 0 };
   const [, numbers, turn] = EXACT_NAME.exec(generatorSet) ?? [];
   if (numbers !== undefined)
     return { kind: EXACT, among: { numbers: numbers.split(',').map(Number), turn: Number(turn) }, level: 0 };
@@ -81,11 +89,15 @@ const REPEATING: ReadonlySet<Generator['kind']> = new Set(['one-hot', 'sparse', 
 
 /** Whether an input of this set of the problem holds one value nearly everywhere. */
 export const areValuesRepeated = (problem: ProblemFile, generatorSet: string): boolean =>
-  Object.values(generatorSetsOf(problem)[generatorSet] ?? {}).some(({ kind }) => REPEATING.has(kind));
+  Object.values(generatorSetsOf(problem)[baseOf(generatorSet)] ?? {}).some(({ kind }) => REPEATING.has(kind));
+
+/** The set itself, or the one whose inputs it changes. */
+const baseOf = (generatorSet: string): string => mutatedSetOf(generatorSet)?.base ?? generatorSet;
 
 /** Names of a secret set and its milder variants, strongest first. */
-export function levelsOf({ kind, about, among, index }: Omit<SecretSet, 'level'>): string[] {
+export function levelsOf({ kind, about, among, index, mutated }: Omit<SecretSet, 'level'>): string[] {
   if (among) return [exactName(among)];
+  if (mutated) return [mutatedName(mutated)];
   const plain = isVariant(kind) ? variantName({ kind, index: index ?? 0 }) : kind;
   const name = about === undefined ? plain : `${plain} about ${about}`;
   return Array.from({ length: LEVELS }, (_, level) => (level === 0 ? name : `${name}, milder (${level})`));
@@ -320,9 +332,38 @@ const TRIED_PEAK = 1024;
 
 /** Whether the inputs of this set are to be tried: does the tolerance bear them? */
 export function areValuesTried(problem: ProblemFile, generatorSet: string): boolean {
-  const secret = secretSetOf(generatorSet);
+  const secret = secretSetOf(baseOf(generatorSet));
   if (secret?.kind !== 'secret:rows' || secret.level > 0) return false;
   return Object.keys(problem.inputs).some((input) => isTried(problem, input));
+}
+
+/** What changes to inputs follow from. */
+interface ChangesRequest {
+  readonly problem: ProblemFile;
+  readonly buffer: PlannedBuffer;
+  /** Of a change: this input's own stream, and the one that all inputs share. */
+  readonly streamOf: (change: number, whose: 'own' | 'shared') => RandomStream;
+  /** As many values as the problem draws for this input. */
+  readonly fresh: () => Float64Array;
+}
+
+/** Makes the changes to an input, in place: each to one of the inputs that have values of their own, or to all of them. */
+export function change(values: Float64Array, changes: readonly number[], request: ChangesRequest): Float64Array {
+  const { problem, buffer, streamOf, fresh } = request;
+  const { isFree } = freedomOf(problem);
+  const free = Object.keys(problem.inputs).filter(isFree);
+  const kinds = [...comparisonKinds(problem)];
+  const { longestRepeated } = contrastsOf(problem, buffer.name, kinds);
+  for (const one of changes) {
+    const chosen = free[streamOf(one, 'shared').bits(0) % (free.length + 1)] ?? buffer.name;
+    if (chosen !== buffer.name || !free.includes(chosen)) continue;
+    mutate(values, {
+      ...{ buffer, fresh, stream: streamOf(one, 'own'), longestRepeated },
+      scales: scalingOf(problem, buffer.name) !== undefined,
+      takesNegatives: fresh().some((value) => value < 0),
+    });
+  }
+  return clampTo(buffer.dtype, values);
 }
 
 /** How an input may be arranged. */

@@ -4,8 +4,8 @@ import { type CheckRuns, NATURAL } from './check-runs.ts';
 import { refused } from './judged-check.ts';
 import type { Contents } from './resembling-inputs.ts';
 
-/** Where numbers of launches, or of arriving CTAs, may end: 8, 9, 10, 12, 15 and 16 bits. */
-const ENDS = [8, 9, 10, 12, 15, 16].map((bits) => 2 ** bits);
+/** Where numbers of launches, or of arriving CTAs, may end: 8, 9, 10, 12, 15, 16, 24, 31 and 32 bits. */
+const ENDS = [8, 9, 10, 12, 15, 16, 24, 31, 32].map((bits) => 2 ** bits);
 
 /** What real launches may cost that confirm what counters showed. */
 const CONFIRMATION = { launches: 2 ** 14, ms: 60_000 } as const;

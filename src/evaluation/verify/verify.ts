@@ -32,13 +32,14 @@ import {
   checksFor,
   checksOfMemory,
   furtherGeneratorSets,
+  hugeShapes,
   otherInputs,
   shapeForValues,
   shapesToPlan,
 } from '../oracle/checks.ts';
 import { type ChecksRequest, threadsOf } from '../oracle/checks-request.ts';
 import { shapesForConditions } from '../oracle/condition-shapes.ts';
-import { hasSeveralTiles } from '../oracle/drawn-shapes.ts';
+import { costsLittle, hasSeveralTiles } from '../oracle/drawn-shapes.ts';
 import type { CheckKey, ExpectationCache } from '../oracle/expectation-cache.ts';
 import { isLarge, outputsOf } from '../oracle/reference-runs.ts';
 import {
@@ -55,11 +56,13 @@ import { rmsOf } from '../oracle/tolerances/calibrated.ts';
 import { aimedShapes, firstFitting, foreseen, functionsIn } from './aimed-shapes.ts';
 import { CheckRuns } from './check-runs.ts';
 import { CorrectnessTally } from './correctness-tally.ts';
+import { InputGuide } from './input-guide.ts';
 import { irregularSizes } from './irregular-sizes.ts';
 import { jointShapes } from './joint-shapes.ts';
 import { judgeCheck } from './judge-check.ts';
 import { judgeOnce } from './judge-once.ts';
 import { judgeMemory, judgeRepeatedLaunches } from './judge-repeated-launches.ts';
+import { judgeSamples } from './judge-samples.ts';
 import { refused } from './judged-check.ts';
 import { conditionCoverage } from './one-way-conditions.ts';
 import { raggedShapesForSteps, shapesForSteps } from './step-shapes.ts';
@@ -169,10 +172,12 @@ export async function runChecks(request: VerifyRequest, withoutMain = false): Pr
   let [index, remembers, isSlowWhenLarge] = [0, false, false];
   const memory = (): Check[] =>
     checksOfMemory(choice, coverage.drawnShapes).slice(0, remembers ? undefined : Number(thorough));
-  const further = [aimedChecks, irregularChecks, thresholdChecks, jointChecks, constantChecks, memory, () => dear];
+  const further = [aimedChecks, irregularChecks, thresholdChecks, jointChecks, constantChecks, memory];
+  const isSampled = thorough && large && !request.device.measuring && !isLong(request);
+  const guide = new InputGuide(seed, () => placesOfValues(request));
   const next = (): Check | undefined => {
     while (queue.length === 0 && further.length > 0) queue.push(...further.shift()!(request, choice, coverage));
-    return queue.shift();
+    return queue.shift() ?? (thorough ? guide.next() : undefined) ?? dear.shift();
   };
   const addSeeing = async (tolerances: 'least' | 'all'): Promise<void> => {
     const seeing = await seeingAtTimedShape(request, coverage, tolerances);
@@ -209,7 +214,12 @@ export async function runChecks(request: VerifyRequest, withoutMain = false): Pr
     if (check.isMain) main = result;
     remembers ||= result.remembers;
     for (const name of functionsIn(() => result.plan)) launched.add(name);
+    const ways = request.device.recentWays?.(request.module);
+    if (ways && canBeChanged(problem.file, check)) guide.learn(check, ways);
   }
+  const samples = isSampled ? await judgeSamples(request, hugeShapes(choice)) : undefined;
+  if (samples && !samples.ok) return { ...samples, coverage, correctness: tally.summary() };
+  if (samples) coverage.sampledShapes = [...samples.sampled];
   for (const name of launchedBy(request).filter((one) => !launched.has(one)))
     coverage.leftOut.push({ check: `steps that launch ${name}`, reason: NEVER_RAN });
   coverage.conditions = conditionsOf(request);
@@ -413,6 +423,20 @@ function valueDecisions({
     const isOfValues = isFloat || (!isSettled && !ofLaunch.has(place));
     return isOfValues && constant !== undefined && Number.isFinite(constant) ? [{ ...decision, constant }] : [];
   });
+}
+
+/** Inputs of cheap shapes, without special values, whose results are of the usual size. */
+const canBeChanged = (problem: ProblemFile, { dimensions, generatorSet, isExtreme }: Check): boolean =>
+  !isExtreme &&
+  costsLittle(problem, dimensions) &&
+  !isDomainSet(problem, generatorSet) &&
+  !leavesSizes(secretSetOf(generatorSet)?.kind ?? '');
+
+/** Places of the decisions that do not follow from the launch. */
+function placesOfValues({ device, module, planFor, dimensions }: VerifyRequest): number[] {
+  const all = device.decisions?.(module).decisions ?? [];
+  const ofLaunch = foreseen({ device, module, planFor }, dimensions, [...all.keys()]);
+  return all.flatMap(({ isSettled }, place) => (isSettled || ofLaunch.has(place) ? [] : [place]));
 }
 
 /** Which ways the candidate's conditions went in all runs so far; `undefined` where the device can't see them. */

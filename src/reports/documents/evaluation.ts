@@ -160,6 +160,7 @@ function coverageList({ seed, coverage }: Evaluation): Part {
     conditions,
     reference,
     sampledCtas,
+    sampledShapes = [],
   }: Coverage = coverage;
   const shapes = (count: number) => formatCount(count, 'check shape');
   return doc.list([
@@ -173,6 +174,7 @@ function coverageList({ seed, coverage }: Evaluation): Part {
     ...suites.map(({ name, shapes: taken }) => `suite ${name}: ${formatCount(taken, 'shape')}`),
     ...drawnShapes.slice(0, NAMED_SHAPES).map((shape) => `drawn: ${formatParameters(shape).replaceAll(',', '')}`),
     ...(drawnShapes.length > NAMED_SHAPES ? [`and ${drawnShapes.length - NAMED_SHAPES} more; --json names them`] : []),
+    ...sampledShapes.map((shape) => `some CTAs only: ${formatParameters(shape).replaceAll(',', '')}`),
     excludedShapes.length > 0 && `${shapes(excludedShapes.length)} that the kernel does not take left out`,
     fixedDimensions.length > 0 &&
       !timedShapeOnly &&

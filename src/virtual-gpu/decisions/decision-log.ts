@@ -1,4 +1,4 @@
-import type { ForeseenWays, ObservedDecision } from '../../core/decisions.ts';
+import type { ForeseenWays, ObservedDecision, Ways } from '../../core/decisions.ts';
 import type { PlannedLaunch } from '../../core/launch-plan.ts';
 import type { Analysis } from '../analyse-function.ts';
 import { DECISION } from '../layout.ts';
@@ -9,12 +9,15 @@ import { LaunchConditions } from './launch-conditions.ts';
 export class DecisionLog {
   readonly #function: Pick<Analysis, 'fn' | 'decisions'>;
   readonly #records: Uint8Array;
+  /** Of the launches since they were last taken. */
+  readonly #recent: Uint8Array;
   readonly #blocks = new Set<string>();
   #conditions: LaunchConditions | undefined;
 
   constructor(analysis: Pick<Analysis, 'fn' | 'decisions'>) {
     this.#function = analysis;
     this.#records = new Uint8Array(analysis.decisions.sites.length * DECISION.bytes);
+    this.#recent = this.#records.slice();
   }
 
   get count(): number {
@@ -28,15 +31,25 @@ export class DecisionLog {
   /** @param records of each worker's CTAs, as the image lays them out. */
   add({ block }: Pick<PlannedLaunch, 'block'>, records: readonly Uint8Array[]): void {
     this.#blocks.add(block.join());
-    for (const record of records) for (let i = 0; i < record.length; i++) this.#records[i]! |= record[i]!;
+    for (const record of records)
+      for (let i = 0; i < record.length; i++) {
+        this.#records[i]! |= record[i]!;
+        this.#recent[i]! |= record[i]!;
+      }
+  }
+
+  /** Which ways each decision went in the launches since this was asked last. */
+  takeRecent(): Ways[] {
+    const ways = this.#function.decisions.sites.map((_, index) => waysIn(this.#recent, index));
+    this.#recent.fill(0);
+    return ways;
   }
 
   observed(): ObservedDecision[] {
     const conditions = this.#launchConditions();
     return this.#function.decisions.sites.map((site, index) => ({
       ...site,
-      wasTrue: this.#records[index * DECISION.bytes + DECISION.wasTrue] !== 0,
-      wasFalse: this.#records[index * DECISION.bytes + DECISION.wasFalse] !== 0,
+      ...waysIn(this.#records, index),
       isSettled: this.#blocks.size === 1 && conditions.followsFromBlock(index),
     }));
   }
@@ -61,6 +74,11 @@ export class DecisionLog {
     return this.#conditions;
   }
 }
+
+const waysIn = (records: Uint8Array, site: number): Ways => ({
+  wasTrue: records[site * DECISION.bytes + DECISION.wasTrue] !== 0,
+  wasFalse: records[site * DECISION.bytes + DECISION.wasFalse] !== 0,
+});
 
 /** Where every buffer is taken to lie: nothing is known of addresses before memory is allocated. */
 const SOME_BUFFER = 1 << 20;

@@ -25,7 +25,11 @@ export function conditionOf(facts: OutputFacts): Float64Array {
   // Sums of squares first.
   for (const { relative, values } of runs) {
     for (let i = 0; i < conditions.length; i++) {
-      if (!Number.isFinite(rounded[i])) continue;
+      // No condition, rather than the best one: its neighbours' may come of few elements.
+      if (!Number.isFinite(rounded[i])) {
+        conditions[i] = Number.NaN;
+        continue;
+      }
       const change = (values[i]! - oracle[i]!) / relative;
       if (!Number.isFinite(change)) throw notFinite(facts, values, i);
       conditions[i] = conditions[i]! + (change * change) / runs.length;
@@ -36,7 +40,10 @@ export function conditionOf(facts: OutputFacts): Float64Array {
   const usual = (facts.placed ? maximumPerGroup : medianPerGroup)(conditions, groupSize);
   for (const [group, value] of usual.entries()) {
     const [start, end] = [group * groupSize, Math.min(conditions.length, (group + 1) * groupSize)];
-    for (let i = start; i < end; i++) conditions[i] = Math.max(conditions[i]!, LEAST_SHARE * value);
+    for (let i = start; i < end; i++) {
+      const own = conditions[i]!;
+      conditions[i] = Number.isNaN(own) ? 0 : Math.max(own, LEAST_SHARE * value);
+    }
   }
   return conditions;
 }

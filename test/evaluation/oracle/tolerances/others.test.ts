@@ -114,6 +114,13 @@ describe('conditioned', () => {
     expect(tolerances[2]! / tolerances[0]!).toBeCloseTo(1 / 2, 6);
   });
 
+  it('grants it where most of the neighbours are infinite, too', () => {
+    const oracle = Array.from({ length: 64 }, (_, i) => (i < 23 ? 1 : Number.POSITIVE_INFINITY));
+    const changes = oracle.map((value, i) => (value === 1 && i > 0 ? 8 : 0));
+    const { tolerances } = conditioned.expect(rule, facts(oracle, changes));
+    expect(tolerances[0]).toBeGreaterThan(tolerances[1]! / 3);
+  });
+
   it('allows twice what the naive run loses in the row, where problem.json names roundings', () => {
     const shape = [2, 256];
     const oracle = new Array<number>(512).fill(1);

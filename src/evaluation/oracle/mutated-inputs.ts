@@ -1,0 +1,147 @@
+import type { PlannedBuffer } from '../../core/launch-plan.ts';
+import type { RandomStream } from '../../stats/random.ts';
+
+/**
+ * Inputs that are bred, as a fuzzer breeds them: those of another generator set, changed in one place after the other. The name of such a set
+ * says whose inputs it changes and by which draws, so that its inputs can be drawn again.
+ */
+export interface Mutated {
+  /** The generator set whose inputs are changed. */
+  readonly base: string;
+  /** Numbers of the changes, in their order. */
+  readonly changes: readonly number[];
+}
+
+const NAME = /^secret:mutated (\d+(?:\.\d+)*) of (.+)$/;
+
+/** `secret:mutated 3.17 of secret:bands (1)` → what it is; `undefined` of any other generator set. */
+export function mutatedSetOf(generatorSet: string): Mutated | undefined {
+  const [, changes, base] = NAME.exec(generatorSet) ?? [];
+  return base === undefined ? undefined : { base, changes: changes!.split('.').map(Number) };
+}
+
+export const mutatedName = ({ base, changes }: Mutated): string => `secret:mutated ${changes.join('.')} of ${base}`;
+
+/** The set with one more change. */
+export function mutationOf(generatorSet: string, change: number): string {
+  const { base, changes } = mutatedSetOf(generatorSet) ?? { base: generatorSet, changes: [] };
+  return mutatedName({ base, changes: [...changes, change] });
+}
+
+/** One input to change. */
+export interface MutationRequest {
+  readonly buffer: Pick<PlannedBuffer, 'shape'>;
+  /** As many values as problem.json draws for this input. */
+  readonly fresh: () => Float64Array;
+  /** Of the change and this input. */
+  readonly stream: RandomStream;
+  /** Longest run in which values may be the same; 0: none. */
+  readonly longestRepeated: number;
+  /** Whether callers' values may be larger or smaller than drawn ones. */
+  readonly scales: boolean;
+  /** Whether values may be the negative of what they were. */
+  readonly takesNegatives: boolean;
+}
+
+/** Some values of an input: every `step`-th one of a stretch, at places that the draw chooses. */
+interface Stretch {
+  readonly from: number;
+  readonly count: number;
+  readonly step: number;
+}
+
+const at = ({ from, step }: Stretch, index: number): number => from + index * step;
+
+type Change = (values: Float64Array, stretch: Stretch, request: MutationRequest) => void;
+
+/** Other values, as large as the set's, so that none stands out. */
+const redraw: Change = (values, stretch, { fresh, scales }) => {
+  const others = fresh();
+  const factor = scales ? 2 ** Math.round(Math.log2(sizeOf(values) / sizeOf(others))) : 1;
+  for (let i = 0; i < stretch.count; i++) values[at(stretch, i)] = factor * others[at(stretch, i)]!;
+};
+
+/** Copies what lies somewhere else. */
+const copy: Change = (values, stretch, { stream }) => {
+  const shift = 1 + (stream.bits(COPIED_FROM) % Math.max(1, values.length - 1));
+  const before = values.slice();
+  for (let i = 0; i < stretch.count; i++) values[at(stretch, i)] = before[(at(stretch, i) + shift) % values.length]!;
+};
+
+const exchange: Change = (values, stretch, { stream }) => {
+  const shift = 1 + (stream.bits(COPIED_FROM) % Math.max(1, values.length - 1));
+  for (let i = 0; i < stretch.count; i++) {
+    const [one, other] = [at(stretch, i), (at(stretch, i) + shift) % values.length];
+    [values[one], values[other]] = [values[other]!, values[one]!];
+  }
+};
+
+const negate: Change = (values, stretch) => {
+  for (let i = 0; i < stretch.count; i++) values[at(stretch, i)] = -values[at(stretch, i)]!;
+};
+
+const reverse: Change = (values, stretch) => {
+  for (let i = 0, j = stretch.count - 1; i < j; i++, j--) {
+    const [one, other] = [at(stretch, i), at(stretch, j)];
+    [values[one], values[other]] = [values[other]!, values[one]!];
+  }
+};
+
+/** One value everywhere: the first of the stretch. */
+const fill: Change = (values, stretch) => {
+  const value = values[stretch.from]!;
+  for (let i = 0; i < stretch.count; i++) values[at(stretch, i)] = value;
+};
+
+const COPIED_FROM = 8;
+
+/** The root mean square of finite values; 1 if there is nothing else than zeros. */
+function sizeOf(values: Float64Array): number {
+  let [sum, count] = [0, 0];
+  for (const value of values) {
+    if (!Number.isFinite(value)) continue;
+    sum += value * value;
+    count += 1;
+  }
+  return Math.sqrt(sum / Math.max(1, count)) || 1;
+}
+
+/** In which of the draws each is chosen: what leaves all other values as they are comes most often. */
+const CHANGES: readonly Change[] = [redraw, redraw, redraw, exchange, exchange, copy, negate, reverse, fill];
+
+const repeats = (change: Change): boolean => change === copy || change === fill;
+
+/** Changes some values of an input, in place. */
+export function mutate(values: Float64Array, request: MutationRequest): Float64Array {
+  const { stream, longestRepeated, takesNegatives } = request;
+  if (values.length === 0) return values;
+  const drawn = CHANGES[stream.bits(0) % CHANGES.length]!;
+  const stretch = stretchOf(values.length, request);
+  const isAllowed = drawn === negate ? takesNegatives : !repeats(drawn) || stretch.count <= longestRepeated;
+  (isAllowed ? drawn : redraw)(values, stretch, request);
+  return values;
+}
+
+/**
+ * One value, or a power of two of them: neighbours, half of the time beginning at a multiple of their number; or a row, a column or another slice along
+ * one axis; or single ones far apart.
+ */
+function stretchOf(length: number, { buffer, stream }: MutationRequest): Stretch {
+  const kind = stream.bits(1) % 4;
+  if (kind === 0) return sliceOf(length, buffer.shape, stream);
+  const count = Math.min(length, 2 ** (stream.bits(2) % (1 + Math.floor(Math.log2(length)))));
+  if (kind === 1) {
+    const step = Math.max(1, Math.floor(length / count));
+    return { from: stream.bits(3) % step, count: Math.min(count, Math.floor(length / step)), step };
+  }
+  const from = stream.bits(3) % (length - count + 1);
+  return { from: stream.bits(4) % 2 === 0 ? from - (from % count) : from, count, step: 1 };
+}
+
+/** All values with one index along the last axis, or along all other axes. */
+function sliceOf(length: number, shape: readonly number[], stream: RandomStream): Stretch {
+  const columns = shape.at(-1) ?? 1;
+  const rows = length / columns;
+  if (stream.bits(2) % 2 === 0) return { from: columns * (stream.bits(3) % rows), count: columns, step: 1 };
+  return { from: stream.bits(3) % columns, count: rows, step: columns };
+}

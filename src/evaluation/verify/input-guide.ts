@@ -1,0 +1,103 @@
+import type { Ways } from '../../core/decisions.ts';
+import { valuesKey } from '../../core/values.ts';
+import { createStream } from '../../stats/random.ts';
+import { type Check, onceAt } from '../oracle/check.ts';
+import { mutatedSetOf, mutationOf } from '../oracle/mutated-inputs.ts';
+
+/** How many inputs are bred for each rare way, and in all. */
+const BRED = { ofEach: 16, most: 192 } as const;
+
+/** A way is rare that no more than this share of the checks has. */
+const RARE = 1 / 4;
+
+type Inputs = Pick<Check, 'dimensions' | 'generatorSet'>;
+
+/** One check that passed, and how each decision went in it. */
+interface Met {
+  readonly inputs: Inputs;
+  readonly ways: readonly Ways[];
+  children: number;
+}
+
+/**
+ * Breeds inputs as a fuzzer guided by coverage does. A shortcut that looks at a few values ("this tile is empty", "this vector repeats") is right for
+ * inputs that are wholly so. So what made a decision go a rare way is changed at some places, and judged: where the decision still goes that
+ * way, results must follow the change. Inputs that show a way of their own are bred on.
+ */
+export class InputGuide {
+  readonly #seed: number;
+  readonly #places: () => readonly number[];
+  readonly #met: Met[] = [];
+  readonly #bredFor = new Map<string, number>();
+  #bred = 0;
+
+  /** @param places of the decisions that do not follow from the launch; asked when inputs are bred. */
+  constructor(seed: number, places: () => readonly number[]) {
+    this.#seed = seed;
+    this.#places = places;
+  }
+
+  /** Takes in how decisions went in a check that passed. */
+  learn(inputs: Inputs, ways: readonly Ways[]): void {
+    this.#met.push({ inputs, ways, children: 0 });
+  }
+
+  /** A check with inputs bred from those of a check with a rare way; `undefined` if there is none, or all had their turns. */
+  next(): Check | undefined {
+    if (this.#bred === BRED.most) return undefined;
+    const feature = this.#nextFeature();
+    if (!feature) return undefined;
+    const parent = feature.met.toSorted((a, b) => a.children - b.children || depthOf(a) - depthOf(b))[0]!;
+    parent.children += 1;
+    this.#bred += 1;
+    this.#bredFor.set(feature.name, this.#bredForOf(feature.name) + 1);
+    const { dimensions, generatorSet } = parent.inputs;
+    const change = createStream(this.#seed, 'changes of inputs').bits(this.#bred) % MOST_CHANGES;
+    return onceAt(dimensions, mutationOf(generatorSet, change));
+  }
+
+  /** The rare way for which the fewest inputs have been bred; of those, the rarest. */
+  #nextFeature(): Feature | undefined {
+    const rare = featuresOf(this.#met, this.#places()).filter(
+      ({ name, met }) => met.length <= RARE * this.#met.length && this.#bredForOf(name) < BRED.ofEach,
+    );
+    return rare.sort(
+      (a, b) =>
+        this.#bredForOf(a.name) - this.#bredForOf(b.name) ||
+        Number(b.isOfValues) - Number(a.isOfValues) ||
+        a.met.length - b.met.length,
+    )[0];
+  }
+
+  #bredForOf(feature: string): number {
+    return this.#bredFor.get(feature) ?? 0;
+  }
+}
+
+const MOST_CHANGES = 1e6;
+
+const depthOf = ({ inputs }: Met): number => mutatedSetOf(inputs.generatorSet)?.changes.length ?? 0;
+
+/** A way in which a decision went, and the checks in which it did: `3 only true`. */
+interface Feature {
+  readonly name: string;
+  readonly met: readonly Met[];
+  /** Of one shape, the decision went in more than one way; elsewhere, sizes may explain it. */
+  readonly isOfValues: boolean;
+}
+
+function featuresOf(met: readonly Met[], places: readonly number[]): Feature[] {
+  const byShape = [...Map.groupBy(met, ({ inputs }) => valuesKey(inputs.dimensions)).values()];
+  return places.flatMap((place) => {
+    const isOfValues = byShape.some((alike) => new Set(alike.map(({ ways }) => wayOf(ways[place]))).size > 1);
+    const byWay = Map.groupBy(met, ({ ways }) => wayOf(ways[place]));
+    byWay.delete('never');
+    return [...byWay].map(([way, alike]) => ({ name: `${place} ${way}`, met: alike, isOfValues }));
+  });
+}
+
+/** A decision that always went one way says as much as one that went both. */
+function wayOf({ wasTrue, wasFalse }: Ways = { wasTrue: false, wasFalse: false }): string {
+  if (wasTrue && wasFalse) return 'both ways';
+  return wasTrue ? 'only true' : wasFalse ? 'only false' : 'never';
+}

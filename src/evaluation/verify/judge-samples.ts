@@ -1,0 +1,88 @@
+import type { Device } from '../../core/device.ts';
+import type { LoadedModule } from '../../core/device-values.ts';
+import type { LaunchPlan } from '../../core/launch-plan.ts';
+import type { Dimensions, Problem } from '../../core/problem.ts';
+import { elementCountOf } from '../launches/layout.ts';
+import { planOrRefusal } from '../launches/plan-refusal.ts';
+import type { Refused } from '../launches/refusal.ts';
+import { DECLARED, describeCheck } from '../oracle/check.ts';
+import { prepareCheck } from '../oracle/expectation-cache.ts';
+import { CheckRuns, NATURAL } from './check-runs.ts';
+import { compareWritten } from './compare-written.ts';
+import { refused } from './judged-check.ts';
+
+interface SamplesRequest {
+  readonly device: Device;
+  readonly module: LoadedModule;
+  readonly problem: Problem;
+  readonly seed: number;
+  /** Wall-clock limit of a run, in ms. */
+  readonly timeoutMs: number;
+  readonly instructionsPerCta?: number;
+  readonly signal?: AbortSignal;
+  readonly planFor: (dimensions: Dimensions) => LaunchPlan;
+  readonly onCheck?: (check: { readonly check: string; readonly index: number; readonly count: number }) => void;
+}
+
+/** How many CTAs are run, and how many elements they may bear on if all CTAs bear on as many. */
+const SAMPLE = { ctas: 64, elements: 2 ** 22, timeoutMs: 10_000 } as const;
+
+/** What CTAs tell one another by: a sample lacks what the others would have said. */
+const TELLS_OTHERS = /\b(?:(?:atom|red|multimem)\.|ld\.(?:volatile|relaxed|acquire)\.)(?!(?:[\w:]+\.)*shared)/;
+
+/**
+ * Runs a few CTAs of a launch that is too large to be run whole, at the first of these shapes of which that says something, and compares what they
+ * wrote: indices that end at 2²⁴ or at 2³¹ bytes go wrong there. Only for kernels of one launch whose CTAs do not depend on one another.
+ *
+ * @returns the shape of which something was compared.
+ */
+export async function judgeSamples(
+  request: SamplesRequest,
+  shapes: readonly Dimensions[],
+): Promise<{ readonly ok: true; readonly sampled: readonly Dimensions[] } | Refused> {
+  for (const dimensions of shapes) {
+    const result = await judgeSample(request, dimensions);
+    if (result === undefined) continue;
+    return result === 'right' ? { ok: true, sampled: [dimensions] } : result;
+  }
+  return { ok: true, sampled: [] };
+}
+
+/** `undefined` if a sample says nothing. */
+async function judgeSample(request: SamplesRequest, dimensions: Dimensions): Promise<Refused | 'right' | undefined> {
+  const { problem, seed, signal, timeoutMs } = request;
+  signal?.throwIfAborted();
+  const name = describeCheck({ dimensions, generatorSet: DECLARED });
+  request.onCheck?.({ check: name, index: 0, count: 0 });
+  const plan = planOrRefusal(request, dimensions, name);
+  // Plans of sizes that nobody timed are refused elsewhere.
+  const ctas = 'ok' in plan ? 0 : ctasToRun(request, plan);
+  if ('ok' in plan || ctas === 0) return undefined;
+  // Not kept: no other candidate needs its hundreds of megabytes soon.
+  const prepared = prepareCheck({ problem, dimensions, seed, generatorSet: DECLARED }, { signal });
+  const limits = { timeoutMs: Math.min(timeoutMs, SAMPLE.timeoutMs) };
+  const runs = await CheckRuns.open({
+    ...{ ...request, ...limits, name, plan, contents: prepared.inputs.bytes },
+    isMain: false,
+  });
+  try {
+    const run = await runs.run({ ...NATURAL, name: `a sample of ${ctas} CTAs`, sampleCtas: ctas });
+    if (!run.ok) return run.status === 'timed-out' ? undefined : run;
+    const { elements, wrong } = await compareWritten({ problem, dimensions, seed, prepared, run, signal });
+    if (wrong) return { ...refused('wrong', wrong.reason, `${name} · ${run.conditions.name}`), ...wrong };
+    return elements > 0 ? 'right' : undefined;
+  } finally {
+    await runs.close();
+  }
+}
+
+/** 0 if a sample says nothing of this launch, or if its CTAs do too much. */
+function ctasToRun({ module: { code } }: SamplesRequest, { steps, buffers }: LaunchPlan): number {
+  const [step, ...others] = steps;
+  const ptx = code.kind === 'ptx' ? code.text : code.ptx;
+  if (step?.kind !== 'launch' || others.length > 0 || step.cooperative || ptx === undefined) return 0;
+  if (TELLS_OTHERS.test(ptx) || buffers.some(({ role }) => role === 'workspace' || role === 'inout')) return 0;
+  const count = step.grid.reduce((product, extent) => product * extent, 1);
+  const elements = buffers.reduce((sum, buffer) => sum + elementCountOf(buffer), 0);
+  return Math.min(SAMPLE.ctas, Math.floor((count * SAMPLE.elements) / elements));
+}

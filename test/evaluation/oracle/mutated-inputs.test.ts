@@ -1,0 +1,45 @@
+import { expect, it } from 'vitest';
+import { prepareCheck } from '../../../src/evaluation/oracle/expectation-cache.ts';
+import { mutationOf } from '../../../src/evaluation/oracle/mutated-inputs.ts';
+import { areValuesPlaced } from '../../../src/evaluation/oracle/secret-sets.ts';
+import { toyProblem } from '../../support/toy-problem.ts';
+
+const problem = toyProblem({
+  inputs: {
+    X: { dtype: 'f32', shape: ['R', 16], access: 'in', generator: { kind: 'positive', high: 2 } },
+    order: { dtype: 'i32', shape: ['R'], access: 'in', generator: { kind: 'permutation' } },
+  },
+});
+const CHANGES = Array.from({ length: 40 }, (_, i) => i);
+const PLACES = Array.from({ length: 64 }, (_, i) => i);
+
+const drawn = (generatorSet: string): { X: number[]; order: number[] } => {
+  const { X, order } = prepareCheck({ problem, dimensions: { R: 64, C: 1 }, seed: 1, generatorSet }).inputs.tensors;
+  return { X: [...X!], order: [...order!] };
+};
+
+const changed = (one: readonly number[], other: readonly number[]): number =>
+  one.filter((value, i) => value !== other[i]).length;
+
+it('changes of inputs follow from the name of their set', () => {
+  const once = mutationOf('secret:rows', 5);
+  expect(mutationOf(once, 7)).toBe('secret:mutated 5.7 of secret:rows');
+  expect(drawn(mutationOf(once, 7))).toEqual(drawn(mutationOf(once, 7)));
+  expect(areValuesPlaced(once)).toBe(true);
+});
+
+it('changes few values or many, each time others', () => {
+  const usual = drawn('declared').X;
+  const counts = CHANGES.map((change) => changed(usual, drawn(mutationOf('declared', change)).X));
+  expect(counts.filter((count) => count > 0 && count <= 8).length).toBeGreaterThan(5);
+  expect(counts.filter((count) => count > 100).length).toBeGreaterThan(5);
+  expect(new Set(CHANGES.map((change) => drawn(mutationOf('declared', change)).X.join())).size).toBeGreaterThan(30);
+});
+
+it('leaves the domain of an input, and inputs whose values depend on one another', () => {
+  for (const change of CHANGES) {
+    const { X, order } = drawn(mutationOf('declared', change));
+    expect(X.every((value) => value > 0 && value <= 2)).toBe(true);
+    expect(order.toSorted((a, b) => a - b)).toEqual(PLACES);
+  }
+});
