@@ -24,13 +24,13 @@ export interface Register<T> {
 }
 
 /**
- * Matrices of which one member takes five to thirteen seconds of processor time. Each third run has members of the same ones. Every
+ * Matrices of which a run's members take five to thirteen seconds of processor time. Each third run has members of the same ones. Every
  * run searches another ladder (cli/demo, cli/optimize), refuses and passes other kernels of the red team and honest ones, judges
- * other rungs, and runs the instructions of Hopper's.
+ * other rungs and a lesson (cli/learn), and runs the instructions of Hopper's rungs.
  */
 const TAKING_TURNS = [
   ['whole ladders'],
-  ['the red team, thoroughly', 'honest kernels for attention'],
+  ['the red team, thoroughly', 'honest kernels for attention', 'lessons of the course'],
   ['dtypes of rungs of attention', 'rungs for Hopper, judged'],
 ];
 
