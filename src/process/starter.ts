@@ -21,8 +21,9 @@ let idle: NodeJS.Timeout | undefined;
 let running = 0;
 let nextRun = 1;
 
-/** Whether a small process had better start a program than this one. */
-export const isStarterWorthwhile = (residentBytes = process.memoryUsage.rss()): boolean => residentBytes >= LEAST_BYTES;
+/** Whether a small process had better start a program than this one. macOS starts programs without copying page tables. */
+export const isStarterWorthwhile = (residentBytes = process.memoryUsage.rss(), platform = process.platform): boolean =>
+  platform === 'linux' && residentBytes >= LEAST_BYTES;
 
 /**
  * Runs a program, started by the small process. Aborting and limits do what they do here.

@@ -63,7 +63,8 @@ describe('a program that a small process starts', () => {
   });
 });
 
-it('pays in a large process only', () => {
-  expect(isStarterWorthwhile(200 * 1024 ** 2)).toBe(false);
-  expect(isStarterWorthwhile(800 * 1024 ** 2)).toBe(true);
+it('pays in a large process only, and on Linux', () => {
+  expect(isStarterWorthwhile(200 * 1024 ** 2, 'linux')).toBe(false);
+  expect(isStarterWorthwhile(800 * 1024 ** 2, 'linux')).toBe(true);
+  expect(isStarterWorthwhile(800 * 1024 ** 2, 'darwin')).toBe(false);
 });
