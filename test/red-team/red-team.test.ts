@@ -85,7 +85,7 @@ beforeAll(async () => {
   device = await openDevice('virtual:l4');
   const toolchain = await createClangToolchain();
   // No honest kernel needs as many here, and those that never end do not burn the default's thousands of millions.
-  evaluator = createLiveEvaluator({ device, toolchain, instructionsPerCta: 1_000_000_000 });
+  evaluator = createLiveEvaluator({ device, toolchain, instructionsPerCta: 100_000_000 });
   impatient = createLiveEvaluator({ device, toolchain, instructionsPerCta: 100_000 });
 });
 
