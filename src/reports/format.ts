@@ -1,3 +1,4 @@
+import { byKind } from '../core/by-kind.ts';
 import type { Diagnostic } from '../core/compiled-code.ts';
 import type { ParameterValues } from '../core/kernel.ts';
 import type { Timing } from '../core/timing.ts';
@@ -125,16 +126,14 @@ type Change = { parameter: string; from: number; to: number };
 const formatChanges = (kernel: string, changes: readonly Change[]): string =>
   `${kernel}: ${changes.map(({ parameter, from, to }) => `${parameter} ${from} → ${to}`).join(', ')}`;
 
-const MOVES: { [K in MoveRecord['kind']]: (move: Extract<MoveRecord, { kind: K }>) => string } = {
+/** `02_tiled → 03_rows`, or `04_warp: BLOCK_M 32 → 64, PAD 0 → 8`, or of a whole setting `04_warp: BLOCK_M=64, PAD=8`. */
+export const formatMove = byKind<MoveRecord, string>({
   parameter: (move) => formatChanges(move.kernel, [move]),
   parameters: ({ kernel, changes }) => formatChanges(kernel, changes),
   rung: ({ from, to }) => `${from} → ${to}`,
   configuration: ({ kernel, parameters }) => `${kernel}: ${formatParameters(parameters) || 'no parameters'}`,
   written: ({ kernel, parent, author }) => `${parent.kernel} → ${kernel}, written by ${author}`,
-};
-
-/** `02_tiled → 03_rows`, or `04_warp: BLOCK_M 32 → 64, PAD 0 → 8`, or of a whole setting `04_warp: BLOCK_M=64, PAD=8`. */
-export const formatMove = (move: MoveRecord): string => (MOVES[move.kind] as (move: MoveRecord) => string)(move);
+});
 
 const ANONYMOUS = '(anonymous namespace)::';
 

@@ -1,3 +1,4 @@
+import { byKind } from '../../core/by-kind.ts';
 import type { Evaluation } from '../../core/evaluation.ts';
 import type { ParameterValues } from '../../core/kernel.ts';
 import type { Timing } from '../../core/timing.ts';
@@ -163,11 +164,9 @@ function oneCandidate({ id, kernel, parameters, evaluations, sources: stored }: 
   return doc.documentOf(`Candidate ${id}: ${kernel}${values && ` (${values})`}`, [judged], [sources(stored)]);
 }
 
-const DOCUMENTS: { [K in Shown['kind']]: (shown: Extract<Shown, { kind: K }>) => Document } = {
+/** What `warpsmith show` prints of a run, an evaluation or a candidate. */
+export const showDocument = byKind<Shown, Document>({
   run: runDocument,
   evaluation: oneEvaluation,
   candidate: oneCandidate,
-};
-
-/** What `warpsmith show` prints of a run, an evaluation or a candidate. */
-export const showDocument = (shown: Shown): Document => (DOCUMENTS[shown.kind] as (shown: Shown) => Document)(shown);
+});

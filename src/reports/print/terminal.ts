@@ -1,3 +1,4 @@
+import { byKind } from '../../core/by-kind.ts';
 import {
   type Block,
   type BlockOf,
@@ -192,7 +193,7 @@ function foldLines({ summary, blocks }: BlockOf<'fold'>, terminal: Terminal): st
   return [...prose(summary, terminal, { style: 'bold' }), ...indented(blockLines(blocks, within(terminal)))];
 }
 
-const PRINT: { [K in Block['kind']]: (block: BlockOf<K>, terminal: Terminal) => string[] } = {
+const linesOfBlock: (block: Block, terminal: Terminal) => string[] = byKind<Block, string[], [terminal: Terminal]>({
   heading: ({ text }, terminal) => prose(text, terminal, { style: 'bold' }),
   text: ({ text }, terminal) => prose(text, terminal),
   list: ({ items }, terminal) =>
@@ -205,10 +206,7 @@ const PRINT: { [K in Block['kind']]: (block: BlockOf<K>, terminal: Terminal) => 
     return isFile ? lines : lines.flatMap((line) => wrappedCode(line, width));
   },
   fold: foldLines,
-};
-
-const linesOfBlock = (block: Block, terminal: Terminal): string[] =>
-  (PRINT[block.kind] as (block: Block, terminal: Terminal) => string[])(block, terminal);
+});
 
 /** Blocks with an empty line between them; none after a heading, and no heading without anything below it. */
 function blockLines(blocks: readonly Block[], terminal: Terminal): string[] {

@@ -1,5 +1,4 @@
-import { bestBySpentChart } from '../charts/best-so-far-chart.ts';
-import type { LegendItem } from '../charts/chart.ts';
+import { bestSoFarChart } from '../charts/best-so-far-chart.ts';
 import { lineageChart, nodeLine } from '../charts/lineage-chart.ts';
 import * as doc from '../document.ts';
 import { formatFigure, formatTime } from '../format.ts';
@@ -7,14 +6,6 @@ import type { RunView } from '../run-view.ts';
 import type { AuthoredView } from '../view/authored.ts';
 import type { LineageNode, SpentPoint } from '../view/lineage.ts';
 import { evaluationLink, kindOf } from './run-words.ts';
-
-const LEGEND: readonly LegendItem[] = [
-  ['start', 'start'],
-  ['best', 'best'],
-  ['kept', 'kept'],
-  ['reverted', 'not faster'],
-  ['failed', 'no valid time'],
-];
 
 /** What was made from what, and how fast the best was after what had been spent. */
 export function storyParts(view: RunView, { lineage, spent }: AuthoredView): doc.Part {
@@ -24,7 +15,7 @@ export function storyParts(view: RunView, { lineage, spent }: AuthoredView): doc
     nodes.length > 1 && doc.heading('Lineage'),
     kind &&
       doc.figure('lineage', `Kernels and what they were made from, ${kind}`, lineageChart(nodes, omitted, kind), {
-        legend: LEGEND,
+        legend: {},
         data: doc.codeBlock('text', treeText(nodes, omitted)),
       }),
     spentParts(view, spent),
@@ -42,13 +33,18 @@ function spentParts(view: RunView, spent: readonly SpentPoint[]): doc.Part {
   const kind = kindOf(view);
   if (!kind || spent.length === 0) return null;
   const total = (name: string): number => view.ledger.lines.find((line) => line.name === name)?.used ?? 0;
-  const drawn = (what: string, all: number, of: (point: SpentPoint) => number) =>
-    bestBySpentChart({
-      points: spent.map((point) => ({ spent: of(point), medianNs: point.medianNs })),
-      total: all,
-      what,
-      kind,
-      workload: view.workload.name,
+  const drawn = (by: string, all: number, of: (point: SpentPoint) => number) =>
+    bestSoFarChart({
+      ...{ kind, workload: view.workload.name, by, from: 0, mostTicks: 6 },
+      remark: `by ${by}`,
+      description: `${spent.length} times kept; the table has the same figures.`,
+      searches: [
+        {
+          points: spent.map((point) => ({ spent: of(point), medianNs: point.medianNs })),
+          total: all,
+          style: 'best-so-far',
+        },
+      ],
     });
   const hasMoney = spent.some(({ money }) => money !== null && money > 0);
   const table = doc.table('Best so far by what was spent', spent, [
