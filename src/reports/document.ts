@@ -145,6 +145,10 @@ export const note = (content: Inline): Block => ({ kind: 'text', text: content, 
 
 export const heading = (content: Inline): Block => ({ kind: 'heading', text: content });
 
+/** An item of a list, or nothing if there is no text. */
+export const fact = (term: string, content: Inline | null | undefined | false): Item | null =>
+  content ? { term, text: content } : null;
+
 /** Empty items are left out. */
 type Listed = Inline | Item | null | undefined | false;
 

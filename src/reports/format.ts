@@ -36,9 +36,11 @@ export const formatTime = (kind: Timing['kind'], ns: number): string => FORMATS[
 export const formatInterval = (kind: Timing['kind'], [low, high]: readonly [number, number]): string =>
   `[${formatTime(kind, low)} … ${formatTime(kind, high)}]`;
 
+type PerhapsTime = { kind: Timing['kind'] | null; medianNs: number | null } | null | undefined;
+
 /** `predicted 870 µs`. */
-export const formatKindAndTime = (time: Pick<Timing, 'kind' | 'medianNs'> | null | undefined): string =>
-  time ? `${time.kind} ${formatTime(time.kind, time.medianNs)}` : '–';
+export const formatKindAndTime = (time: PerhapsTime): string =>
+  time?.kind && time.medianNs !== null ? `${time.kind} ${formatTime(time.kind, time.medianNs)}` : '–';
 
 /** `predicted 870 µs [610 µs … 1.2 ms]`: a time never comes without its kind. */
 export const formatTiming = ({

@@ -1,4 +1,4 @@
-import type { CounterTotals, LaunchCounters } from '../counters.ts';
+import { type CounterTotals, type LaunchCounters, sharedBytes } from '../counters.ts';
 import type { Evaluation } from '../evaluation.ts';
 
 /** Names of the figures that goals of lessons are about. */
@@ -127,7 +127,7 @@ export const FIGURE_ROWS: Readonly<Record<LessonFigure, FigureRow>> = {
     label: 'shared memory of a CTA',
     unit: ' B',
     of: ofLaunches((launches) =>
-      Math.max(...launches.map(({ resources }) => resources.staticSharedBytes + resources.dynamicSharedBytes)),
+      Math.max(...launches.map(({ resources }) => sharedBytes(resources))),
     ),
   },
 };

@@ -1,5 +1,5 @@
 import { describeSizes } from '../../core/compared-sizes.ts';
-import type { CounterTotals, LaunchCounters } from '../../core/counters.ts';
+import { type CounterName, type CounterTotals, type LaunchCounters, sharedBytes } from '../../core/counters.ts';
 import type { DeviceFault, PlacedWrite } from '../../core/device-values.ts';
 import type { ConditionCoverage, Correctness, Coverage, Evaluation, Writer } from '../../core/evaluation.ts';
 import type { Comparison } from '../../core/measurement.ts';
@@ -244,7 +244,7 @@ function launchesTable({ counters, timing }: Evaluation): Part {
     doc.figures('registers', ({ resources: { registersPerThread, registersSource } }) => {
       return `${registersPerThread}${registersSource === 'estimated' ? ' est.' : ''}`;
     }),
-    doc.figures('shared B', ({ resources }) => resources.staticSharedBytes + resources.dynamicSharedBytes, 3),
+    doc.figures('shared B', ({ resources }) => sharedBytes(resources), 3),
     ...(models ? modelColumns(models) : []),
   ]);
 }
@@ -260,9 +260,6 @@ const occupancyOf = ({ occupancy: { ratio, limiter } }: LaunchTiming): string =>
 
 /** What makes a count telling: `2 per request`. */
 type Relation = (totals: CounterTotals) => string | false;
-
-/** The names of totals that are one number. */
-type CounterName = { [N in keyof CounterTotals]: CounterTotals[N] extends number ? N : never }[keyof CounterTotals];
 
 const perRequest =
   (count: CounterName, requests: CounterName): Relation =>

@@ -286,17 +286,14 @@ function attemptDocument(attempt: LoggedAttempt): Document {
   const diff = unifiedDiff(parent ?? '', id, change?.files ?? []);
   return doc.documentOf(`Attempt ${id} of ${problem} on ${device.name}, ${formatInstant(time)}`, [
     doc.list([
-      note !== undefined && { term: 'Note', text: note },
-      {
-        term: 'Kernel',
-        text: [settingOf(attempt), ', candidate ', doc.code(candidate.id), `, in ${candidate.folder}`],
-      },
-      { term: 'Judged by', text: `${command}${seed === undefined ? '' : `, seed ${seed}`}` },
-      { term: 'Parent', text: parent ?? 'none' },
-      change && { term: 'Change', text: describeChange(change) },
-      change && { term: 'Than its parent', text: describeRatio(attempt) ?? 'no ratio' },
+      doc.fact('Note', note),
+      doc.fact('Kernel', [settingOf(attempt), ', candidate ', doc.code(candidate.id), `, in ${candidate.folder}`]),
+      doc.fact('Judged by', `${command}${seed === undefined ? '' : `, seed ${seed}`}`),
+      doc.fact('Parent', parent ?? 'none'),
+      doc.fact('Change', change && describeChange(change)),
+      doc.fact('Than its parent', change && (describeRatio(attempt) ?? 'no ratio')),
     ]),
     doc.list(results.map(describeResult)),
-    diff !== '' && [doc.heading('Difference'), { kind: 'code', language: 'diff', text: diff }],
+    diff !== '' && [doc.heading('Difference'), doc.codeBlock('diff', diff)],
   ]);
 }

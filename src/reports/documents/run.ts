@@ -1,4 +1,5 @@
-import { code, type Document, documentOf, type Inline, type Item, list, note, type Part, strong } from '../document.ts';
+import type { Document, Inline, Item, Part } from '../document.ts';
+import { code, documentOf, fact, list, note, strong } from '../document.ts';
 import {
   describeBounds,
   formatCandidate,
@@ -87,14 +88,13 @@ function describeRepeats({ repeats, evaluationsUsed }: RunView): string | null {
   return `${count} of ${evaluationsUsed} evaluations were made before (${when}, in ${formatSeconds(elapsedMs)}): ${SAME}; --fresh evaluates again`;
 }
 
-function facts(view: RunView): (Item | false)[] {
+function facts(view: RunView): (Item | null)[] {
   const { problem, workload, device, stop, goal, seed, start, best, bounds, changes, repository, tornLastLine } = view;
   const steps = (changes?.steps ?? []).map(({ change, ratio, evaluationId }, index) =>
     cited(`${index > 0 ? '; ' : ''}${change} ${formatRatio(ratio)}`, evaluationId),
   );
   const isFaster = best && best.evaluationId !== start?.evaluationId;
   const reached = best && bounds && ` (${formatPercent(bounds.attainableNs / best.medianNs)} reached, ${best.kind})`;
-  const fact = (term: string, text: Inline | null | undefined | false): Item | false => (text ? { term, text } : false);
   return [
     fact(
       'Problem',

@@ -2,7 +2,7 @@ import type { RankedOption } from '../../store/events.ts';
 import { parameterChart } from '../charts/parameter-chart.ts';
 import type { Part, Section } from '../document.ts';
 import * as doc from '../document.ts';
-import { formatCount, formatFigure, formatNs, formatPercent, formatTime } from '../format.ts';
+import { formatCount, formatFigure, formatKindAndTime, formatNs, formatPercent, formatTime } from '../format.ts';
 import type { FindingsPart, OptionsTable, RunView } from '../run-view.ts';
 import { type TriedSettings, triedSettings } from '../view/tried-settings.ts';
 import { authoredSection } from './authored.ts';
@@ -136,7 +136,7 @@ const fillTable = ({ dimensions, rows, text: advised }: WorkloadAdvice): Part =>
     doc.figures(dimensions.join('·'), ({ product }) => product),
     doc.words('Workload', ({ workload }) => workload),
     doc.names('Evaluation', ({ evaluationId }) => evaluationLink(evaluationId), 2),
-    doc.figures('Time', ({ kind, medianNs }) => (medianNs === null ? '–' : `${kind} ${formatTime(kind, medianNs)}`)),
+    doc.figures('Time', formatKindAndTime),
     doc.figures('Attainable', ({ attainableNs }) => (attainableNs === null ? null : formatNs(attainableNs)), 1),
     doc.figures('Of attainable', ({ attainedRatio }) => (attainedRatio === null ? '–' : formatPercent(attainedRatio))),
   ]);

@@ -1,7 +1,7 @@
 import { bestSoFarChart } from '../charts/best-so-far-chart.ts';
 import { lineageChart, nodeLine } from '../charts/lineage-chart.ts';
 import * as doc from '../document.ts';
-import { formatFigure, formatTime } from '../format.ts';
+import { formatFigure, formatKindAndTime } from '../format.ts';
 import type { RunView } from '../run-view.ts';
 import type { AuthoredView } from '../view/authored.ts';
 import type { LineageNode, SpentPoint } from '../view/lineage.ts';
@@ -50,7 +50,7 @@ function spentParts(view: RunView, spent: readonly SpentPoint[]): doc.Part {
   const table = doc.table('Best so far by what was spent', spent, [
     doc.names('Evaluation', ({ evaluationId }) => evaluationLink(evaluationId)),
     doc.names('Kernel', ({ kernel }) => kernel),
-    doc.figures('Time', ({ medianNs }) => `${kind} ${formatTime(kind, medianNs)}`),
+    doc.figures('Time', ({ medianNs }) => formatKindAndTime({ kind, medianNs })),
     doc.figures('Evaluations', ({ evaluations }) => evaluations),
     doc.figures('Minutes', ({ minutes }) => formatFigure(minutes)),
     hasMoney && doc.figures('Money', ({ money }) => (money === null ? '–' : money.toFixed(4))),
