@@ -186,6 +186,6 @@ export const compareDocument = (view: CompareView): Document =>
         ]),
         doc.list(conclusion(view)),
       ]),
-      energySection(view.workloads.flatMap(({ workload, energy }) => (energy ? [{ workload, energy }] : []))),
+      energySection(view.workloads),
     ],
   );

@@ -49,7 +49,7 @@ const present = (parts: readonly (string | null | undefined | false)[]): string[
   parts.filter((part): part is string => typeof part === 'string');
 
 /** Where a launch was stopped, as one line. */
-export const describeFault = ({ functionName, cta, thread, address, buffer, source }: DeviceFault): string =>
+const describeFault = ({ functionName, cta, thread, address, buffer, source }: DeviceFault): string =>
   present([
     `in ${functionName}`,
     cta && `CTA (${cta.join(', ')})`,
@@ -73,6 +73,10 @@ export function describeWriter({ output, index, count, last, earlier }: Writer):
   return `${element} was last written by ${describeWrite(last)}${before}; ${formatCount(count, 'write')}`;
 }
 
+/** Which check found it, where it was stopped, and who wrote the first wrong element. */
+export const troubleLines = ({ failedCheck, fault, writer }: Evaluation): string[] =>
+  present([failedCheck && `found by: ${failedCheck}`, fault && describeFault(fault), writer && describeWriter(writer)]);
+
 /** When the result was found, and why it was not evaluated again. */
 const describeRepeat = ({ evaluatedAt, elapsedMs }: NonNullable<Evaluation['repeated']>): string =>
   `repeated: found at ${formatInstant(evaluatedAt)} in ${formatSeconds(elapsedMs)}; ${SAME}; --fresh evaluates again`;
@@ -82,16 +86,14 @@ const describeRepeat = ({ evaluatedAt, elapsedMs }: NonNullable<Evaluation['repe
  * that belong to it.
  */
 function statusList(evaluation: Evaluation): Part {
-  const { problem, coverage, failedCheck, fault, writer, repeated, journal } = evaluation;
+  const { problem, coverage, repeated, journal } = evaluation;
   return doc.list([
     problem && `judged by problem ${problem.name} in ${problem.folder}`,
     problem?.elsewhere && doc.warn('which kernel.json names; it is not that of the folder above the kernel'),
     statusText(evaluation),
     coverage?.timedShapeOnly && doc.warn(ONE_SHAPE),
     ...oneWaySentences(coverage?.conditions).map((sentence, i) => (i === 0 ? doc.warn(sentence) : sentence)),
-    failedCheck && `found by: ${failedCheck}`,
-    fault && describeFault(fault),
-    writer && describeWriter(writer),
+    ...troubleLines(evaluation),
     repeated && describeRepeat(repeated),
     journal && journalLine(journal),
   ]);
@@ -322,7 +324,7 @@ function evaluationSections(evaluation: Evaluation): Section[] {
     doc.section('coverage', 'Verified on', [coverageList(evaluation)]),
     doc.section('time', timed, [timing && timingList(timing)]),
     doc.section('beside', 'Baselines, measured in the same blocks', [besideParts(evaluation)]),
-    energySection(energy ? [{ energy }] : []),
+    energySection([{ energy }]),
     doc.section('launches', 'Launches', [launchesTable(evaluation)]),
     doc.section('counters', `Counters${source}`, [countersTable(evaluation)]),
     doc.section('profile', 'Profile', [profile && doc.list(profileLines(profile))]),

@@ -218,7 +218,7 @@ export function ladderDocument(view: LadderView): Document {
       // A terminal prints each contender's row in detail, and the same by workload only when asked for more.
       doc.detail('contenders', 'Contenders by workload', [ladderTable(view)]),
       doc.section('detail', 'In detail', [ladderDetail(view)]),
-      energySection(rows.flatMap(({ workload, energy }) => (energy ? [{ workload, energy }] : []))),
+      energySection(rows),
       doc.section('notes', 'Notes', [ladderNotes(view)]),
       doc.section('versions', 'Versions', [ladderVersions(view)]),
     ],

@@ -2,7 +2,8 @@ import type { Said } from '../../store/events.ts';
 import type { Item, Part, Section } from '../document.ts';
 import * as doc from '../document.ts';
 import { describeWriter } from '../documents/evaluation.ts';
-import { formatFigure, formatRatio } from '../format.ts';
+import { describePrediction } from '../feedback.ts';
+import { formatCount, formatFigure, formatRatio } from '../format.ts';
 import type { RunView } from '../run-view.ts';
 import type { AuthoredView, WrittenRow } from '../view/authored.ts';
 import { armsParts } from './arms.ts';
@@ -21,15 +22,10 @@ export function describeTokens(cost: Pick<AuthoredView, 'tokens' | 'money' | 're
   const about = tokens.isEstimate ? 'about ' : '';
   const cached = tokens.cacheRead > 0 ? `, ${formatFigure(tokens.cacheRead)} of them from a cache` : '';
   const price = money === null ? '' : `, ${money.toFixed(4)} in money`;
-  const asked = requests === 1 ? '1 request' : `${requests} requests`;
   const agents =
     seconds === undefined ? '' : `; agents worked ${formatFigure(seconds)} s, and their tokens are not known`;
-  return `${about}${formatFigure(tokens.input)} tokens sent${cached}, ${formatFigure(tokens.output)} answered, in ${asked}${price}${agents}`;
+  return `${about}${formatFigure(tokens.input)} tokens sent${cached}, ${formatFigure(tokens.output)} answered, in ${formatCount(requests, 'request')}${price}${agents}`;
 }
-
-const hoped = ({ predictedRatio }: WrittenRow): string => (predictedRatio === null ? '–' : formatRatio(predictedRatio));
-const got = ({ ratioToParent, status }: WrittenRow): string =>
-  ratioToParent === null ? status : formatRatio(ratioToParent);
 
 /** `step 2 of command: my-agent: from 3f9a…, on bank-conflicts; bubblewrap, network open; at most 10 evaluations, 20 min`. */
 export function describeStepBegan(began: Said<'author-step-began'>): string {
@@ -48,9 +44,8 @@ export function describeStepEnded({
   submissions,
   survivors,
 }: Said<'author-step-ended'>): string {
-  const made = submissions === 1 ? '1 submission' : `${submissions} submissions`;
   const left = survivors > 0 ? `; ended ${survivors} processes that it left` : '';
-  return `step ${step} ended: ${end}, ${detail}, after ${made} and ${formatFigure(seconds)} s${left}`;
+  return `step ${step} ended: ${end}, ${detail}, after ${formatCount(submissions, 'submission')} and ${formatFigure(seconds)} s${left}`;
 }
 
 /** What an author wrote, hoped and got; nothing where nobody wrote. */
@@ -140,24 +135,10 @@ function afterwards({ evidenceAfter, findingsAfter }: WrittenRow): string {
   return `${left}; largest now: ${findingsAfter.slice(0, 3).join(', ') || 'none'}`;
 }
 
-/** `hoped 3.00×, got 2.25×: short by 1.33×`. */
-function scored(row: WrittenRow): string {
-  const { predictedRatio, ratioToParent } = row;
-  if (predictedRatio === null || ratioToParent === null) return `hoped ${hoped(row)}, got ${got(row)}`;
-  const off = ratioToParent / predictedRatio;
-  const word = off >= 1 ? `more by ${formatRatio(off)}` : `short by ${formatRatio(1 / off)}`;
-  return `hoped ${hoped(row)}, got ${got(row)}: ${word}`;
+function scored({ predictedRatio: hoped, ratioToParent: got, status }: WrittenRow): string {
+  if (hoped !== null && got !== null) return describePrediction(hoped, got);
+  return `hoped ${formatRatio(hoped)}, got ${got === null ? status : formatRatio(got)}`;
 }
 
 /** The same of one evaluation, for `show`. */
-export function writtenParts(row: WrittenRow): Part {
-  return [
-    doc.list([
-      `hypothesis: ${row.hypothesis || 'none'}`,
-      row.levers.length > 0 && `changes: ${row.levers.join('; ')}`,
-      `hoped ${hoped(row)} the speed of ${row.parent}, got ${got(row)}`,
-      `cost: ${describeTokens(row.cost)}`,
-    ]),
-    diffOf(row),
-  ];
-}
+export const writtenParts = (row: WrittenRow): Part => [doc.list(attemptItems(row)), diffOf(row)];
