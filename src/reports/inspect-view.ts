@@ -4,7 +4,7 @@ import { emptyLineCounters } from '../core/empty-line-counters.ts';
 import type { Evaluation } from '../core/evaluation.ts';
 import type { ParameterValues } from '../core/kernel.ts';
 import type { EvaluationStatus } from '../core/status.ts';
-import { figure } from '../core/values.ts';
+import { figure, sum } from '../core/values.ts';
 import type { PtxInstruction } from '../ptx/ast.ts';
 import { parsePtx } from '../ptx/parse.ts';
 import type { Joined } from './view/progression.ts';
@@ -92,7 +92,7 @@ export function buildInspectView(request: {
       inspectLine({ file, line: index + 1 }, line, counted, byLine, { ...all, ptxInstructions: instructions.length }),
     ),
   );
-  const attributed = lines.reduce((sum, line) => sum + line.instructions, 0);
+  const attributed = sum(lines.map(({ instructions: own }) => own));
   const { candidate } = evaluation;
   return {
     schemaVersion: 1,

@@ -139,7 +139,7 @@ function oneEvaluation(shown: ShownEvaluation): Document {
         doc.list(proposal ? proposalLines(proposal) : ['the start, or a confirmation']),
         choice && doc.list([choiceLine(choice)]),
       ]),
-      written ? doc.section('written', 'What its author said', [writtenParts(written)]) : [],
+      written ? doc.section('written', 'What its author said, and what came of it', [writtenParts(written)]) : [],
       doc.section('decision', 'Decision', [decision && doc.text(`${decision.decision}: ${decision.reason}`)]),
       doc.section('result', 'Result', [doc.text(title), lead]),
       sections,

@@ -1,3 +1,4 @@
+import { sum } from '../../core/values.ts';
 import type { Column } from '../document.ts';
 
 /** How a table fits a width: which columns are shown, and how wide each is. */
@@ -13,8 +14,7 @@ export const GAP = 2;
 const READABLE = 18;
 const LEAST = 10;
 
-export const columnsWidth = (widths: readonly number[]): number =>
-  widths.reduce((sum, width) => sum + width, 0) + GAP * Math.max(0, widths.length - 1);
+export const columnsWidth = (widths: readonly number[]): number => sum(widths) + GAP * Math.max(0, widths.length - 1);
 
 interface Placed {
   readonly index: number;

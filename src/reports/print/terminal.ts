@@ -145,12 +145,12 @@ function tableLines(block: BlockOf<'table'>, terminal: Terminal): string[] {
   const body = rows.map(({ cells, isStrong }: Row) =>
     cells.map((cell) => cellPieces(cell, isStrong ? 'bold' : undefined)),
   );
-  const natural = columns.map((_, index) =>
-    Math.max(...[head, ...body].map((cells) => lengthOf(plainOf(cells[index] ?? [])))),
-  );
-  const firstWords = columns.map((_, index) =>
-    Math.max(...[head, ...body].map((cells) => lengthOf(/^\S*/u.exec(plainOf(cells[index] ?? []))![0]))),
-  );
+  const widest = (measured: (text: string) => string): number[] =>
+    columns.map((_, index) =>
+      Math.max(...[head, ...body].map((cells) => lengthOf(measured(plainOf(cells[index] ?? []))))),
+    );
+  const natural = widest((text) => text);
+  const firstWords = widest((text) => /^\S*/u.exec(text)![0]);
   const layout =
     columnsWidth(natural) <= terminal.width
       ? { columns: natural.map((width, index) => ({ index, width })), isCut: false }
@@ -237,20 +237,19 @@ function leftOut({ missing: { titles, isCut }, width }: Terminal): string[] {
   ];
 }
 
+const terminalOf = ({ paint = plainPaint, width, isVerbose = false }: TerminalOptions): Terminal => ({
+  ...{ paint, width: width ?? TERMINAL_WIDTH, isVerbose, isFile: width === undefined },
+  missing: { titles: new Set(), isFolded: false, isCut: false },
+});
+
 /** A document as a terminal shows it. */
-export function printTerminal(
-  document: Document,
-  { paint = plainPaint, width, isVerbose = false }: TerminalOptions = {},
-): string {
-  const terminal: Terminal = {
-    ...{ paint, width: width ?? TERMINAL_WIDTH, isVerbose, isFile: width === undefined },
-    missing: { titles: new Set(), isFolded: false, isCut: false },
-  };
+export function printTerminal(document: Document, options: TerminalOptions = {}): string {
+  const terminal = terminalOf(options);
   const parts = [prose(document.title, terminal, { style: 'bold' }), blockLines(document.lead, terminal)];
   // What the lead folds is named by its own summary, where that is wanted.
   terminal.missing.isFolded = false;
   for (const { title, blocks, isDetail } of document.sections) {
-    const isShown = isVerbose || !isDetail;
+    const isShown = terminal.isVerbose || !isDetail;
     const lines = isShown ? blockLines(blocks, within(terminal)) : [];
     if (!isShown || terminal.missing.isFolded) terminal.missing.titles.add(plainText(title));
     terminal.missing.isFolded = false;
@@ -265,10 +264,4 @@ export function printTerminal(
 
 /** A table alone, without colours, in lines of at most `width`. */
 export const printTable = (block: BlockOf<'table'>, width: number): string[] =>
-  tableLines(block, {
-    paint: plainPaint,
-    width,
-    isVerbose: false,
-    isFile: false,
-    missing: { titles: new Set(), isFolded: false, isCut: false },
-  });
+  tableLines(block, terminalOf({ width }));
