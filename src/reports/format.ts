@@ -24,13 +24,8 @@ export const formatNs = (ns: number): string => withDigits(ns, 3);
 /** The same with four digits, for times known to a per mille: `69.13 µs`. */
 export const formatMeasuredNs = (ns: number): string => withDigits(ns, 4);
 
-const FORMATS: Readonly<Record<Timing['kind'], (ns: number) => string>> = {
-  measured: formatMeasuredNs,
-  predicted: formatNs,
-};
-
 /** A time: four digits if measured, three if predicted. */
-export const formatTime = (kind: Timing['kind'], ns: number): string => FORMATS[kind](ns);
+export const formatTime = (kind: Timing['kind'], ns: number): string => withDigits(ns, kind === 'measured' ? 4 : 3);
 
 /** `[610 µs … 1.2 ms]`. */
 export const formatInterval = (kind: Timing['kind'], [low, high]: readonly [number, number]): string =>

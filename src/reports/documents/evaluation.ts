@@ -114,8 +114,6 @@ function printedParts({ printed, counters }: Evaluation): Part {
   ];
 }
 
-const compilerLines = ({ diagnostics = [] }: Evaluation): string[] => diagnostics.map(describeDiagnostic);
-
 function correctnessList({ maxAbsoluteError, checksRun, nearest, rmsErrorRatio, firstWrong }: Correctness): Part {
   const at = ({ output, index }: { output: string; index: readonly number[] }) => `${output}[${index.join(', ')}]`;
   return doc.list([
@@ -150,20 +148,8 @@ const NAMED_SHAPES = 5;
 /** The shapes and inputs of the verification, and those left out. */
 function coverageList({ seed, coverage }: Evaluation): Part {
   if (!coverage) return doc.list([seed !== undefined && `seed ${seed}`]);
-  const {
-    timedShapeOnly,
-    compared,
-    drawnShapes,
-    excludedShapes,
-    fixedDimensions,
-    generatorSets,
-    leftOut,
-    suites = [],
-    conditions,
-    reference,
-    sampledCtas,
-    sampledShapes = [],
-  }: Coverage = coverage;
+  const { timedShapeOnly, compared, drawnShapes, excludedShapes, fixedDimensions, generatorSets } = coverage;
+  const { leftOut, suites = [], conditions, reference, sampledCtas, sampledShapes = [] } = coverage;
   const shapes = (count: number) => formatCount(count, 'check shape');
   return doc.list([
     reference === 'original' && SAME_AS_ORIGINAL,
@@ -309,7 +295,7 @@ const countersTable = ({ counters }: Evaluation): Part =>
 
 /** Everything about one evaluation but what it is of. Counters of a real GPU never come without their source. */
 function evaluationSections(evaluation: Evaluation): Section[] {
-  const { correctness, timing, profile, sanitizer, findings, countersSource, energy } = evaluation;
+  const { correctness, timing, profile, sanitizer, findings, countersSource, energy, diagnostics = [] } = evaluation;
   const sampled = evaluation.coverage?.sampledCtas;
   const source = countersSource
     ? ` (${countersSource.detail})`
@@ -318,7 +304,7 @@ function evaluationSections(evaluation: Evaluation): Section[] {
       : '';
   const timed = sampled ? `Time, from ${describeSampled(sampled)}` : 'Time';
   return [
-    doc.section('compiler', 'Compiler', [doc.list(compilerLines(evaluation))]),
+    doc.section('compiler', 'Compiler', [doc.list(diagnostics.map(describeDiagnostic))]),
     doc.section('printed', 'Printed, by CTA and thread', [printedParts(evaluation)]),
     doc.section('correctness', 'Correctness', [correctness && correctnessList(correctness)]),
     doc.section('coverage', 'Verified on', [coverageList(evaluation)]),

@@ -17,7 +17,15 @@ import type { RunView } from '../run-view.ts';
 import { EVIDENCE_SECTIONS } from '../sections/run-evidence.ts';
 import { RESULT_SECTIONS } from '../sections/run-result.ts';
 import { SEARCH_SECTIONS } from '../sections/run-search.ts';
-import { cited, describeEvaluations, evaluationLink, headline, kindOf, SAME } from '../sections/run-words.ts';
+import {
+  cited,
+  describeEvaluations,
+  evaluationLink,
+  formatAmount,
+  headline,
+  kindOf,
+  SAME,
+} from '../sections/run-words.ts';
 
 /** `guided by findings`, or what else chose the candidates. */
 function describeStrategy({ objective: { strategy, diagnosis } }: RunView): string {
@@ -33,9 +41,7 @@ function describeBudget(view: RunView): string {
       if (name === 'evaluations') return [`${figure} evaluations${beyond && `, ${beyond}`}`];
       return limit === null
         ? []
-        : [
-            `${name} ${name === 'tokens' ? formatFigure(used) : used.toFixed(2)} of ${formatFigure(limit)}${unit && ` ${unit}`}`,
-          ];
+        : [`${name} ${formatAmount(name, used)} of ${formatFigure(limit)}${unit && ` ${unit}`}`];
     })
     .join('; ');
 }

@@ -7,7 +7,15 @@ import type { FindingsPart, OptionsTable, RunView } from '../run-view.ts';
 import { type TriedSettings, triedSettings } from '../view/tried-settings.ts';
 import { authoredSection } from './authored.ts';
 import { findingsInShort } from './findings.ts';
-import { cited, describeEvaluations, evaluationColumns, evaluationLink, kindOf, revertedLine } from './run-words.ts';
+import {
+  cited,
+  describeEvaluations,
+  evaluationColumns,
+  evaluationLink,
+  formatAmount,
+  kindOf,
+  revertedLine,
+} from './run-words.ts';
 
 /** Sections about the search: what it found and tried, what it spent, and how to do it again. */
 
@@ -179,9 +187,7 @@ function ledger(view: RunView): Section[] {
       doc.figures('Used', ({ name, used, unit }) =>
         name === 'evaluations'
           ? `${count}${beyond && `, ${beyond}`}`
-          : name === 'tokens'
-            ? formatFigure(used)
-            : `${used.toFixed(2)}${unit && ` ${unit}`}`,
+          : `${formatAmount(name, used)}${unit && ` ${unit}`}`,
       ),
       doc.figures('Limit', ({ limit, unit }) =>
         limit === null ? 'none' : `${formatFigure(limit)}${unit && ` ${unit}`}`,

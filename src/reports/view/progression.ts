@@ -16,11 +16,8 @@ import {
 import { formatMove } from '../format.ts';
 
 /** A time as reports show it, with the evaluation it comes from. */
-export interface TimeFigure {
+export interface TimeFigure extends Pick<Timing, 'kind' | 'medianNs' | 'intervalNs'> {
   evaluationId: string;
-  kind: Timing['kind'];
-  medianNs: number;
-  intervalNs: [low: number, high: number];
 }
 
 /**
