@@ -193,7 +193,7 @@ export function feedbackText(feedback: Feedback): string {
   const ratio = (value: number | null, of: string): string | undefined =>
     value === null ? undefined : `${value.toFixed(2)}× the speed of ${of}`;
   const lines = [
-    present([`${status}${why ? `: ${why}` : ''}`]),
+    `${status}${why ? `: ${why}` : ''}`,
     present([time, ratio(ratioToParent, 'its parent'), ratio(ratioToStart, 'the start'), feedback.verdict]),
     ...listed('where', feedback.where),
     ...listed('compiler', feedback.compiler),
@@ -209,7 +209,7 @@ export function feedbackText(feedback: Feedback): string {
     `cost: ${cost}`,
   ];
   return within(
-    lines.filter((line) => line !== undefined && line !== ''),
+    lines.filter((line) => line !== undefined),
     LONGEST_FEEDBACK,
   );
 }
@@ -218,11 +218,11 @@ const listed = (title: string, lines: readonly string[] = []): string[] => lines
 
 const LONGEST_LINE = 700;
 
-function within(lines: readonly (string | undefined)[], most: number): string {
+function within(lines: readonly string[], most: number): string {
   const kept: string[] = [];
   let length = 0;
   for (const line of lines) {
-    const shown = line!.length > LONGEST_LINE ? `${line!.slice(0, LONGEST_LINE)}…` : line!;
+    const shown = line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE)}…` : line;
     length += shown.length + 1;
     if (length > most) return [...kept, '… (more: `diagnose`)'].join('\n');
     kept.push(shown);

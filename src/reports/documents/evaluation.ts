@@ -247,17 +247,17 @@ const occupancyOf = ({ occupancy: { ratio, limiter } }: LaunchTiming): string =>
   `${(ratio * 100).toFixed(0)} % (${limiter})`;
 
 /** What makes a count telling: `2 per request`. */
-type Relation = (totals: CounterTotals) => string | false;
+type Relation = (totals: CounterTotals, counter: CounterName) => string | false;
 
 const perRequest =
-  (count: CounterName, requests: CounterName): Relation =>
-  (totals) =>
-    totals[count] > 0 && totals[requests] > 0 && `${formatFigure(totals[count] / totals[requests])} per request`;
+  (requests: CounterName): Relation =>
+  (totals, counter) =>
+    totals[counter] > 0 && totals[requests] > 0 && `${formatFigure(totals[counter] / totals[requests])} per request`;
 
-const share =
-  (count: CounterName, of: CounterName, nouns: string): Relation =>
-  (totals) =>
-    totals[of] > 0 && `${formatPercent(totals[count] / totals[of])} of ${nouns}`;
+const shareOf =
+  (whole: CounterName, nouns: string): Relation =>
+  (totals, counter) =>
+    totals[whole] > 0 && `${formatPercent(totals[counter] / totals[whole])} of ${nouns}`;
 
 const lanes: Relation = ({ instructions, threadInstructions }) =>
   threadInstructions > 0 && `${formatFigure(threadInstructions / instructions)} of 32 lanes active`;
@@ -266,23 +266,15 @@ const lanes: Relation = ({ instructions, threadInstructions }) =>
 const COUNTERS: readonly (readonly [name: string, counter: CounterName, relation?: Relation])[] = [
   ['warp instructions', 'instructions', lanes],
   ['global load requests', 'globalLoadRequests'],
-  ['global load sectors', 'globalLoadSectors', perRequest('globalLoadSectors', 'globalLoadRequests')],
+  ['global load sectors', 'globalLoadSectors', perRequest('globalLoadRequests')],
   ['global store requests', 'globalStoreRequests'],
-  ['global store sectors', 'globalStoreSectors', perRequest('globalStoreSectors', 'globalStoreRequests')],
-  ['shared load wavefronts', 'sharedLoadWavefronts', perRequest('sharedLoadWavefronts', 'sharedLoadRequests')],
-  [
-    'shared load bank conflicts',
-    'sharedLoadBankConflicts',
-    share('sharedLoadBankConflicts', 'sharedLoadWavefronts', 'wavefronts'),
-  ],
-  ['shared store wavefronts', 'sharedStoreWavefronts', perRequest('sharedStoreWavefronts', 'sharedStoreRequests')],
-  [
-    'shared store bank conflicts',
-    'sharedStoreBankConflicts',
-    share('sharedStoreBankConflicts', 'sharedStoreWavefronts', 'wavefronts'),
-  ],
+  ['global store sectors', 'globalStoreSectors', perRequest('globalStoreRequests')],
+  ['shared load wavefronts', 'sharedLoadWavefronts', perRequest('sharedLoadRequests')],
+  ['shared load bank conflicts', 'sharedLoadBankConflicts', shareOf('sharedLoadWavefronts', 'wavefronts')],
+  ['shared store wavefronts', 'sharedStoreWavefronts', perRequest('sharedStoreRequests')],
+  ['shared store bank conflicts', 'sharedStoreBankConflicts', shareOf('sharedStoreWavefronts', 'wavefronts')],
   ['barriers', 'barriers'],
-  ['divergent branches', 'divergentBranches', share('divergentBranches', 'branches', 'branches')],
+  ['divergent branches', 'divergentBranches', shareOf('branches', 'branches')],
 ];
 
 const countersTable = ({ counters }: Evaluation): Part =>
@@ -290,7 +282,7 @@ const countersTable = ({ counters }: Evaluation): Part =>
   doc.table('Counters', COUNTERS, [
     doc.names('counter', ([name]) => name),
     doc.figures('in all', ([, counter]) => Math.round(counters.totals[counter]).toLocaleString('en-US')),
-    doc.words('', ([, , relation]) => relation?.(counters.totals) || ''),
+    doc.words('', ([, counter, relation]) => relation?.(counters.totals, counter) || ''),
   ]);
 
 /** Everything about one evaluation but what it is of. Counters of a real GPU never come without their source. */

@@ -10,7 +10,7 @@ import {
   spansOf,
 } from '../document.ts';
 import { plainText } from '../plain-text.ts';
-import { columnsWidth, GAP, layoutTable, type TableLayout } from './table-layout.ts';
+import { GAP, layoutTable, type TableLayout } from './table-layout.ts';
 import { cutLength, TERMINAL_WIDTH, wrapRanges, wrapText } from './wrap.ts';
 
 /** Styles of terminal text. */
@@ -145,16 +145,12 @@ function tableLines(block: BlockOf<'table'>, terminal: Terminal): string[] {
   const body = rows.map(({ cells, isStrong }: Row) =>
     cells.map((cell) => cellPieces(cell, isStrong ? 'bold' : undefined)),
   );
-  const widest = (measured: (text: string) => string): number[] =>
-    columns.map((_, index) =>
-      Math.max(...[head, ...body].map((cells) => lengthOf(measured(plainOf(cells[index] ?? []))))),
-    );
-  const natural = widest((text) => text);
-  const firstWords = widest((text) => /^\S*/u.exec(text)![0]);
-  const layout =
-    columnsWidth(natural) <= terminal.width
-      ? { columns: natural.map((width, index) => ({ index, width })), isCut: false }
-      : layoutTable(columns, { natural, firstWords }, terminal.width);
+  const sizes = columns.map((_, index) => {
+    const texts = [head, ...body].map((cells) => plainOf(cells[index] ?? []));
+    const widest = (parts: readonly string[]): number => Math.max(...parts.map(lengthOf));
+    return { natural: widest(texts), firstWord: widest(texts.map((text) => /^\S*/u.exec(text)![0])) };
+  });
+  const layout = layoutTable(columns, sizes, terminal.width);
   if (!layout) return records(block, terminal);
   if (layout.isCut) terminal.missing.isCut = true;
   return [head, ...body].map((cells) => tableLine(cells, columns, layout, terminal.paint));
