@@ -101,14 +101,10 @@ function cellOf(input: LadderRowInput, name: string, peer: string | null): Ladde
   return {
     contender: name,
     outcome: 'measured',
-    summary,
-    conditions,
+    ...{ summary, conditions, discardedBlockCount, powerCapped, disturbances },
     flopPerSecond: (input.flop / summary.medianNs) * 1e9,
     comparison: names ? compareContenders(input.blocks, names, input.seed) : undefined,
     gpuKernels: input.gpuKernels.get(name),
-    discardedBlockCount,
-    powerCapped,
-    disturbances,
   };
 }
 

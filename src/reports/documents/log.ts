@@ -59,12 +59,8 @@ export interface LogView {
   unreadable: number;
 }
 
-export interface LogOptions {
-  readonly store: string;
+export interface LogOptions extends Pick<LogView, 'store' | 'problem' | 'attempt' | 'unreadable'> {
   readonly attempts: readonly Attempt[];
-  readonly unreadable: number;
-  readonly problem: string | null;
-  readonly attempt: string | null;
   readonly last: number;
   readonly readSource: ReadSource;
 }
