@@ -182,21 +182,14 @@ const reasonsOf = ({ kernel, error, notCompared, workloads }: GatedKernel) => [
 ];
 
 const countersOf = ({ kernel, workloads }: GatedKernel): Part =>
-  workloads
-    .filter(({ changes }) => changes.length > 0)
-    .map(({ workload, changes }) => doc.titledList(`${kernel}, ${workload}`, changes));
+  workloads.map(({ workload, changes }) => doc.titledList(`${kernel}, ${workload}`, changes));
 
 const findingsOf = ({ kernel, workloads }: GatedKernel): Part =>
-  workloads
-    .filter(({ findings }) => findings.length > 0)
-    .map(({ workload, findings, findingsBefore, before }) =>
-      doc.titledList(
-        `${kernel}, ${workload}`,
-        findings.map(
-          (finding) => `${titleOf(finding)}${before && !findingsBefore.includes(finding.id) ? ', new' : ''}`,
-        ),
-      ),
-    );
+  workloads.map(({ workload, findings, findingsBefore, before }) => {
+    const isNew = ({ id }: Finding): boolean => before !== null && !findingsBefore.includes(id);
+    const lines = findings.map((finding) => `${titleOf(finding)}${isNew(finding) ? ', new' : ''}`);
+    return doc.titledList(`${kernel}, ${workload}`, lines);
+  });
 
 const about = ({ base, head, device, checks, maximumSlowdown, baseline }: GateView) => [
   `base ${shortCommit(base.commit)} (where the change left ${base.ref}), head ${shortCommit(head.commit)}${head.isDirty ? ' with files that are not committed' : ''}`,
