@@ -67,6 +67,9 @@ export function formatFigure(value: number): string {
   return figure(value, 3);
 }
 
+/** Of tokens and GPU time, in the currency of their price. */
+export const formatMoney = (money: number | null): string => (money === null ? '–' : money.toFixed(4));
+
 /** A count with its noun: `1 block`, `1,200 samples`. */
 export const formatCount = (count: number, noun: string): string =>
   `${formatFigure(count)} ${noun}${count === 1 ? '' : 's'}`;

@@ -3,7 +3,7 @@ import type { Item, Part, Section } from '../document.ts';
 import * as doc from '../document.ts';
 import { describeWriter } from '../documents/evaluation.ts';
 import { describePrediction } from '../feedback.ts';
-import { formatCount, formatFigure, formatRatio } from '../format.ts';
+import { formatCount, formatFigure, formatMoney, formatRatio } from '../format.ts';
 import type { RunView } from '../run-view.ts';
 import type { AuthoredView, WrittenRow } from '../view/authored.ts';
 import { armsParts } from './arms.ts';
@@ -21,7 +21,7 @@ export function describeTokens(cost: Pick<AuthoredView, 'tokens' | 'money' | 're
   }
   const about = tokens.isEstimate ? 'about ' : '';
   const cached = tokens.cacheRead > 0 ? `, ${formatFigure(tokens.cacheRead)} of them from a cache` : '';
-  const price = money === null ? '' : `, ${money.toFixed(4)} in money`;
+  const price = money === null ? '' : `, ${formatMoney(money)} in money`;
   const agents =
     seconds === undefined ? '' : `; agents worked ${formatFigure(seconds)} s, and their tokens are not known`;
   return `${about}${formatFigure(tokens.input)} tokens sent${cached}, ${formatFigure(tokens.output)} answered, in ${formatCount(requests, 'request')}${price}${agents}`;
