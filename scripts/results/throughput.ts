@@ -73,19 +73,19 @@ async function recorded<T>(name: string): Promise<T> {
 
 const seconds = (value: number): string => value.toFixed(0);
 
-/** Whole runs on a GPU, with what their evaluations took. */
+/** Whole runs on each GPU, with what their evaluations took. */
 async function wholeRuns(): Promise<string> {
   const { runs, budget, recordedAt } = await recorded<WholeRunsRecording>('gpu-whole-runs');
   const columns = [
     { title: 'problem' },
     { title: 'workload' },
-    { title: 'beside' },
+    { title: 'on' },
     ...['evaluations', 'seconds', 'a minute', 'compile, s', 'verify, s', 'measure and profile, s'].map(right),
   ];
-  const cells = runs.map(({ problem, workload, beside, evaluations, evaluationsPerMinute, spent, ...run }) => [
+  const cells = runs.map(({ problem, workload, device, evaluations, evaluationsPerMinute, spent, ...run }) => [
     problem,
     workload,
-    beside,
+    device.replace(/^NVIDIA (\S+).*/, '$1'),
     String(evaluations),
     seconds(run.seconds),
     evaluationsPerMinute.toFixed(1),
@@ -93,8 +93,8 @@ async function wholeRuns(): Promise<string> {
   ]);
   return `${markdownTable(columns, cells)}
 
-${runs[0]!.device}, ${recordedAt.slice(0, 10)}: runs of \`optimize\` with a budget of ${budget} evaluations, from the first file read to the last report,
-each on a GPU of its own. What waits for a compiler, verifies and measures is summed over the evaluations.`;
+${recordedAt.slice(0, 10)}: runs of \`optimize\` with a budget of ${budget} evaluations, from the first file read to the last report, with nothing else on
+the GPU. What waits for a compiler, verifies and measures is summed over the evaluations.`;
 }
 
 /** Evaluations a minute with several GPUs, beside those with one. */

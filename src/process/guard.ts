@@ -16,11 +16,21 @@ const ENTRY = entryFile(new URL('./guard-main.ts', import.meta.url));
 
 /** Every child has it in its environment, so that none is missed that was started a moment before the end. */
 const MARK_NAME = 'WARPSMITH_GUARD';
-const mark = randomUUID();
+let mark: string = randomUUID();
+let isLeftToParent = false;
 
 /** For a process that is to outlive this one, and whatever started this one. */
 export const withoutGuardMark = ({ [MARK_NAME]: _, ...environment }: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
   environment;
+
+/**
+ * For a process that starts programs in its parent's stead: they carry the parent's mark, by which the parent's guard finds
+ * them, and this process needs no guard of its own.
+ */
+export function leaveToParentsGuard(): void {
+  mark = process.env[MARK_NAME] ?? mark;
+  isLeftToParent = true;
+}
 
 const watched = new Map<string, GuardLine>();
 let guard: ChildProcess | undefined;
@@ -74,7 +84,7 @@ function tell(line: GuardLine): void {
 
 /** Starts the guard if it does not run. Without one, what ends in order is cleaned up all the same. */
 function startGuard(): void {
-  if (guard) return;
+  if (guard || isLeftToParent) return;
   const started = spawn(process.execPath, [fileURLToPath(ENTRY), `${MARK_NAME}=${mark}`], {
     cwd: '/',
     // Where this process keeps compiled modules: types are then not stripped anew at each start.

@@ -16,10 +16,13 @@ export type WorkerReply =
   | { kind: 'failed'; id: number; error: WorkerFailure };
 
 /**
- * The child's side of a worker process: answers each message with what `handler` returns, one after the other. Its signal
- * fires once nobody waits for the answer. The process ends when its parent is gone.
+ * The child's side of a worker process: answers each message with what `handler` returns, one after the other unless asked to
+ * work on them side by side. Its signal fires once nobody waits for the answer. The process ends when its parent is gone.
  */
-export function serveWorker(handler: (message: never, signal: AbortSignal) => unknown): void {
+export function serveWorker(
+  handler: (message: never, signal: AbortSignal) => unknown,
+  { sideBySide = false }: { readonly sideBySide?: boolean } = {},
+): void {
   let previous: Promise<void> = Promise.resolve();
   const wanted = new Map<number, AbortController>();
   const reply = (message: WorkerReply): void => {
@@ -41,7 +44,8 @@ export function serveWorker(handler: (message: never, signal: AbortSignal) => un
     }
     const controller = new AbortController();
     wanted.set(sent.id, controller);
-    previous = previous.then(() => answer(sent.id, sent.message, controller));
+    const before = sideBySide ? Promise.resolve() : previous;
+    previous = before.then(() => answer(sent.id, sent.message, controller));
   });
   process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
   reply({ kind: 'ready' });

@@ -88,7 +88,7 @@ describe.skipIf(CHROMIUM === undefined || !HAS_FIXED_FONTS)(
     }
 
     sampled('screenshots of the page', viewNames, {
-      oneIn: 4,
+      oneIn: 8,
       placeOf: () => 'web',
       always: () => isUpdate,
     })('shows %s as in its screenshots, and nothing beyond the right edge', { timeout: 120_000 }, async (view) => {

@@ -4,7 +4,7 @@ import { narrowAttention } from '../support/attention-problem.ts';
 import { longTests } from '../support/sampling/matrix.ts';
 import { runCli, runJson, SCALE, scaleCopy, temporaryFolder } from './run-cli.ts';
 
-const long = longTests(import.meta.filename, { oneIn: 3 });
+const long = longTests(import.meta.filename, { oneIn: 4 });
 
 const STRIDED = join(SCALE, '01_strided');
 const COALESCED = join(SCALE, '02_coalesced');

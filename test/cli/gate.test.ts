@@ -8,7 +8,7 @@ import { longTests, sampled } from '../support/sampling/matrix.ts';
 import { COALESCED, type GateRepository, gateRepository, STRIDED, slowerBy, wrong } from './gate-repository.ts';
 import { type CliOutcome, type Json, repository, runCli, runInProcess, runJson, temporaryFolder } from './run-cli.ts';
 
-const long = longTests(import.meta.filename, { oneIn: 3 });
+const long = longTests(import.meta.filename, { oneIn: 5 });
 
 const KERNEL = 'scale/02_coalesced';
 const ON_L4 = ['--trust', '--device', 'virtual:l4', '--seed', '1'];

@@ -8,7 +8,7 @@ import { longTests } from '../support/sampling/matrix.ts';
 import { smallRowSum } from '../support/small-row-sum.ts';
 import { type Json, repository, runCli, runJson, temporaryFolder } from './run-cli.ts';
 
-const long = longTests(import.meta.filename, { oneIn: 3 });
+const long = longTests(import.meta.filename, { oneIn: 5 });
 
 const JUDGED = ['--threads', '1', '--seed', '1'];
 const DEVICE = ['--device', 'virtual:l4', ...JUDGED];

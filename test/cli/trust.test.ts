@@ -6,7 +6,7 @@ import { interrupted } from '../support/sampling/long-tests.ts';
 import { longTests } from '../support/sampling/matrix.ts';
 import { runCli, runJson, scaleCopy, temporaryFolder } from './run-cli.ts';
 
-const long = longTests(import.meta.filename, { oneIn: 2 });
+const long = longTests(import.meta.filename, { oneIn: 3 });
 
 const ON_L4 = ['--device', 'virtual:l4'];
 /** Nobody has agreed to anything. */

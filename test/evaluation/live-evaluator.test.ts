@@ -12,7 +12,7 @@ import { createFakeToolchain } from '../support/fake-toolchain.ts';
 import { longTests, sampled } from '../support/sampling/matrix.ts';
 import { honest, product, toyCandidate, toyProblem, toyWorkload } from '../support/toy-problem.ts';
 
-const long = longTests(import.meta.filename, { oneIn: 3 });
+const long = longTests(import.meta.filename, { oneIn: 4 });
 
 let device: FakeDevice;
 

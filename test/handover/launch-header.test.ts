@@ -14,7 +14,7 @@ import { hostCompiler, runHostProgram, STUB_DEFINITIONS } from './support/host-c
 import { type PlanCase, plansHere, plansInCpp } from './support/plan-program.ts';
 import { randomDimensions } from './support/random-dimensions.ts';
 
-const long = longTests(import.meta.filename, { oneIn: 2 });
+const long = longTests(import.meta.filename, { oneIn: 3 });
 
 const problemsFolder = new URL('../../problems/', import.meta.url).pathname;
 const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;

@@ -40,7 +40,7 @@ const judged = sampledOne('rungs for Hopper, judged', JUDGED, {
   placeOf: (member) => `problems/attention/${member.split(' ')[0]}`,
 });
 
-/** Plans of every setting take a second for each rung. */
+/** Plans of every setting take half a second for each rung. */
 const planned = sampledOne('rungs for Hopper, planned', RUNGS, {
   oneIn: RUNGS.length,
   placeOf: (rung) => `problems/attention/${rung}`,

@@ -47,6 +47,14 @@ describe('when the parent is killed outright, the guard ends and removes what it
     await eventually(() => !isRunning(childId) && !existsSync(folder));
   });
 
+  it('a program that another process started for it, also where it ends in order', async () => {
+    for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
+      const { parent, folder, childId } = await startParent('by a starter');
+      parent.kill(signal);
+      await eventually(() => !isRunning(childId) && !existsSync(folder));
+    }
+  });
+
   it('a grandchild that has left the process group of the child', async () => {
     const { parent, folder, childId } = await startParent('away');
     const grandchildId = Number(await contentOf(join(folder, 'grandchild')));

@@ -85,7 +85,7 @@ beforeAll(async () => {
   device = await openDevice('virtual:l4');
   const toolchain = await createClangToolchain();
   // No honest kernel needs as many here, and those that never end do not burn the default's thousands of millions.
-  evaluator = createLiveEvaluator({ device, toolchain, instructionsPerCta: 10_000_000 });
+  evaluator = createLiveEvaluator({ device, toolchain, instructionsPerCta: 100_000_000 });
   impatient = createLiveEvaluator({ device, toolchain, instructionsPerCta: 100_000 });
 });
 
@@ -127,7 +127,7 @@ describe('the red team', () => {
     }
   });
 
-  const sample = { oneIn: 8, kindOf: verdictOf, placeOf: (name: string) => `test/red-team/${name}` };
+  const sample = { oneIn: 12, kindOf: verdictOf, placeOf: (name: string) => `test/red-team/${name}` };
   const isThorough = (name: string): boolean => expectedOf(name, 'virtual').thorough;
   const thorough = kernels.filter((name) => caught(name) && isThorough(name));
   const refusal = async (name: string): Promise<void> => {
@@ -156,7 +156,7 @@ describe('the red team', () => {
   sampled(
     'what only timed launches show',
     kernels.filter((name) => !caught(name)),
-    { ...sample, oneIn: 10 },
+    sample,
   )('%s shows in timed launches only', async (name) => {
     expect((await judge(path.join(RED_TEAM, name), SEED)).status).toBe('passed');
   });

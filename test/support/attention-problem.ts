@@ -8,10 +8,18 @@ import { narrowCopy } from './narrowed.ts';
 
 const folder = new URL('../../problems/attention', import.meta.url).pathname;
 
+/** Parsed once: some tests ask for thousands of shapes. */
+let parsed: ProblemFile | undefined;
+
+function problemFile(): ProblemFile {
+  const path = `${folder}/problem.json`;
+  parsed ??= parseProblemFile(readFileSync(path, 'utf8'), path);
+  return parsed;
+}
+
 /** The real attention problem, without going through the loader; with changes where a test needs them. */
 export const attentionProblem = (changes: Partial<ProblemFile> = {}): Problem => {
-  const path = `${folder}/problem.json`;
-  const file = parseProblemFile(readFileSync(path, 'utf8'), path);
+  const file = structuredClone(problemFile());
   return { folder, file: { ...file, ...changes }, reference: inProcess(reference, { referenceRows, mistakes }) };
 };
 
@@ -26,5 +34,4 @@ export const narrowAttention = (place: string, limits: readonly string[] = NARRO
   narrowCopy(folder, place, limits);
 
 /** A shape of attention, what is left out as problem.json says. */
-export const attentionShape = (given: Dimensions): Dimensions =>
-  completeDimensions(attentionProblem().file.dimensions, given);
+export const attentionShape = (given: Dimensions): Dimensions => completeDimensions(problemFile().dimensions, given);

@@ -7,7 +7,7 @@ import { type ClangCompiler, locateClang } from '../../src/toolchains/locate-cla
 import { longTests, sampled } from '../support/sampling/matrix.ts';
 import { candidateOf, type KernelDescription } from './support.ts';
 
-const long = longTests(import.meta.filename, { oneIn: 3 });
+const long = longTests(import.meta.filename, { oneIn: 5 });
 
 let compiler: ClangCompiler;
 beforeAll(async () => {

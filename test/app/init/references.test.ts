@@ -62,7 +62,7 @@ def softmax(inp, V, scale=1.0):
 
 import { longTests } from '../../support/sampling/matrix.ts';
 
-const long = longTests(import.meta.filename, { oneIn: 2 });
+const long = longTests(import.meta.filename, { oneIn: 4 });
 
 describe.skipIf(findExecutable('python3') === undefined)('init with a reference in Python', () => {
   long(

@@ -10,7 +10,7 @@ import { checkKernel, checkKernelAgainstProblem } from '../../../src/core/schema
 import { narrowed } from '../../support/narrowed.ts';
 import { longTests } from '../../support/sampling/matrix.ts';
 
-const long = longTests(import.meta.filename, { oneIn: 3 });
+const long = longTests(import.meta.filename, { oneIn: 4 });
 
 let session: Session;
 beforeAll(async () => {

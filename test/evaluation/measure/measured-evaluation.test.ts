@@ -13,7 +13,7 @@ import { type MeasuringOptions, withMeasuring } from '../../support/measuring-de
 import { longTests, sampled } from '../../support/sampling/matrix.ts';
 import { honest, product, toyCandidate, toyProblem, toyWorkload } from '../../support/toy-problem.ts';
 
-const long = longTests(import.meta.filename, { oneIn: 3 });
+const long = longTests(import.meta.filename, { oneIn: 6 });
 
 /** The same inputs are judged again and again: what is expected of them is worked out once. */
 const toy = toyProblem();

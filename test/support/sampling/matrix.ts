@@ -23,6 +23,25 @@ export interface Register<T> {
   (title: string, options: TestOptions, body: Body<T>): void;
 }
 
+/**
+ * Matrices of which a run's members take five to thirteen seconds of processor time. Each third run has members of the same ones. Every
+ * run searches another ladder (cli/demo, cli/optimize), refuses and passes other kernels of the red team and honest ones, judges
+ * other rungs and a lesson (cli/learn), and runs the instructions of Hopper's rungs.
+ */
+const TAKING_TURNS = [
+  ['whole ladders'],
+  ['the red team, thoroughly', 'honest kernels for attention', 'lessons of the course'],
+  ['dtypes of rungs of attention', 'rungs for Hopper, judged'],
+];
+
+const turnsOf = (matrix: string): SampleOptions<unknown>['inTurn'] => {
+  const place = TAKING_TURNS.findIndex((names) => names.includes(matrix));
+  return place < 0 ? undefined : { place, of: TAKING_TURNS.length };
+};
+
+const choose = <T>(matrix: string, members: readonly T[], options: SampleOptions<T>): boolean[] =>
+  chooseMembers(matrix, members, { inTurn: turnsOf(matrix), ...options }, inject('turn'));
+
 function register<T>(members: readonly T[], runs: readonly boolean[]): Register<T> {
   return (title: string, ...[first, second]: [Body<T>] | [TestOptions, Body<T>]) => {
     const [options, body] = second === undefined ? [{}, first as Body<T>] : [first as TestOptions, second];
@@ -39,11 +58,11 @@ function register<T>(members: readonly T[], runs: readonly boolean[]): Register<
  * commit, and skips the others; `npm run test:all` runs every member.
  */
 export const sampled = <T>(matrix: string, members: readonly T[], options: SampleOptions<T>): Register<T> =>
-  register(members, chooseMembers(matrix, members, options, inject('turn')));
+  register(members, choose(matrix, members, options));
 
 /** The same for a matrix whose members have tests of their own: what registers the one of a member. */
 export function sampledOne<T>(matrix: string, members: readonly T[], options: SampleOptions<T>) {
-  const runs = chooseMembers(matrix, members, options, inject('turn'));
+  const runs = choose(matrix, members, options);
   return (member: T): Register<[]> => {
     const index = members.indexOf(member);
     if (index < 0) throw new Error(`The matrix ${matrix} has no member ${member}.`);

@@ -34,6 +34,25 @@ describe('a sample', () => {
     );
   });
 
+  it('of matrices that take turns has members of one, and leaves none of theirs out either', () => {
+    fc.assert(
+      fc.property(matrices, fc.integer({ min: 1, max: 4 }), ({ kinds, oneIn, first }, of) => {
+        const members = kinds.map((kind, index) => ({ kind, index }));
+        const samples = range(oneIn * of).map((i) =>
+          range(of).map((place) =>
+            chosen(members, { oneIn, kindOf: ({ kind }) => kind, inTurn: { place, of } }, first + i),
+          ),
+        );
+        for (const place of range(of))
+          expect(new Set(samples.flatMap((sample) => sample[place]!))).toEqual(new Set(members));
+        for (const sample of samples)
+          expect(sample.filter(({ length }) => length > 0)).toHaveLength(Math.min(1, members.length));
+      }),
+    );
+    expect(chosen(range(3), { oneIn: 3, inTurn: { place: 1, of: 2 } }, 'all')).toEqual(range(3));
+    expect(chosen(['a'], { oneIn: 1, placeOf: (name) => name, inTurn: { place: 1, of: 2 } }, 2, ['a'])).toEqual(['a']);
+  });
+
   it('has one in so many of each kind, and at least one', () => {
     fc.assert(
       fc.property(matrices, ({ kinds, oneIn, first }) => {

@@ -69,7 +69,7 @@ async function run(name: string, operands: Float64Array[]): Promise<Float64Array
 }
 
 describe('double functions stay within their stated error', () => {
-  sampled('unary functions of doubles', Object.entries(REFERENCES.unary), { oneIn: 8, placeOf: () => 'headers' })(
+  sampled('unary functions of doubles', Object.entries(REFERENCES.unary), { oneIn: 12, placeOf: () => 'headers' })(
     '%s',
     async (name, rows) => {
       const x = Float64Array.from(rows, ([at]) => at);
@@ -79,7 +79,7 @@ describe('double functions stay within their stated error', () => {
     },
   );
 
-  sampled('binary functions of doubles', Object.entries(REFERENCES.binary), { oneIn: 8, placeOf: () => 'headers' })(
+  sampled('binary functions of doubles', Object.entries(REFERENCES.binary), { oneIn: 12, placeOf: () => 'headers' })(
     '%s',
     async (name, rows) => {
       const [x, y] = [Float64Array.from(rows, ([at]) => at), Float64Array.from(rows, ([, at]) => at)];

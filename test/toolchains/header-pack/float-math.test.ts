@@ -144,7 +144,7 @@ async function run(name: string, operands: Float32Array[]): Promise<Float32Array
 }
 
 describe('float functions of one argument stay within their stated error', () => {
-  sampled('unary functions of floats', UNARY, { oneIn: 8, placeOf: () => 'headers' })(
+  sampled('unary functions of floats', UNARY, { oneIn: 12, placeOf: () => 'headers' })(
     '%s',
     async (name, reference, bound, [low, high], restrict) => {
       const x = inputs(low, high).map(restrict ?? ((value) => value));
@@ -155,7 +155,7 @@ describe('float functions of one argument stay within their stated error', () =>
 });
 
 describe('float functions of two arguments stay within their stated error', () => {
-  sampled('binary functions of floats', BINARY, { oneIn: 8, placeOf: () => 'headers' })(
+  sampled('binary functions of floats', BINARY, { oneIn: 12, placeOf: () => 'headers' })(
     '%s',
     async (name, reference, bound, first, second) => {
       const [x, y] = [inputs(...first), inputs(...second).toReversed()];

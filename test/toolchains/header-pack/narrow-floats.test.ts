@@ -162,7 +162,7 @@ describe.each([HALF, BFLOAT16])('$name', (type) => {
     return Number.isNaN(value) ? 'NaN' : Object.is(value, -0) ? '-0' : String(value);
   };
 
-  sampled(`binary functions of ${type.name}`, Object.entries(BINARY), { oneIn: 8, placeOf: () => 'headers' })(
+  sampled(`binary functions of ${type.name}`, Object.entries(BINARY), { oneIn: 12, placeOf: () => 'headers' })(
     '%s',
     async (name, reference) => {
       const [a, b] = pairs(type);
@@ -174,7 +174,7 @@ describe.each([HALF, BFLOAT16])('$name', (type) => {
     },
   );
 
-  sampled(`unary functions of ${type.name}`, Object.entries(UNARY), { oneIn: 8, placeOf: () => 'headers' })(
+  sampled(`unary functions of ${type.name}`, Object.entries(UNARY), { oneIn: 12, placeOf: () => 'headers' })(
     '%s of every number there is',
     async (name, [reference, bound]) => {
       const out = new Uint16Array(65536);

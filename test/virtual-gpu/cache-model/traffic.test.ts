@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { type KernelBench, type KernelRun, openKernelBench } from '../../diagnosis/support/diagnose-kernel.ts';
 import { longTests } from '../../support/sampling/matrix.ts';
 
-const long = longTests(import.meta.filename, { oneIn: 3 });
+const long = longTests(import.meta.filename, { oneIn: 4 });
 
 const MIB = 2 ** 20;
 /** `passes` over `mebibytes` by 54 CTAs of 1024 threads, on an L4 with 48 MiB of L2. */

@@ -15,8 +15,10 @@ const FORMATS: Readonly<Record<string, string>> = {
 /**
  * Confines a module to computing: it may import files beside it, but no module of Node and no package, and it has no
  * `process` and no `fetch`.
+ *
+ * @param texts JavaScript that stands in for what lies at these URLs.
  */
-export function confine(url: string): void {
+export function confine(url: string, texts: ReadonlyMap<string, string>): void {
   const folder = new URL('.', url).href;
   registerHooks({
     resolve(specifier, context, next) {
@@ -29,6 +31,8 @@ export function confine(url: string): void {
     load(from, context, next) {
       const format = FORMATS[/\.(\w+)(?:\?.*)?$/.exec(from)?.[1] ?? ''];
       if (format === undefined) throw refused(from);
+      const source = texts.get(from);
+      if (source !== undefined) return { format: 'module', source, shortCircuit: true };
       return next(from, { ...context, format });
     },
   });

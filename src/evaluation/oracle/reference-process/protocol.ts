@@ -6,7 +6,10 @@ import type { NotLoaded } from './reference-program.ts';
 
 /** From parent to child; tensors follow as payloads in the order of `names`. */
 export type Question =
-  | { readonly command: 'load' }
+  /** Take the types out of this text. Nothing of the module has run then. */
+  | { readonly command: 'strip'; readonly text: string }
+  /** Load the module: this JavaScript instead of its file, if there is one. */
+  | { readonly command: 'load'; readonly javaScript?: string | undefined }
   | {
       readonly command: 'run';
       readonly dimensions: Dimensions;
@@ -22,6 +25,7 @@ export type Question =
 
 /** From child to parent. */
 export type Answer =
+  | { readonly kind: 'stripped' /** Absent if they can't be taken out. */; readonly javaScript?: string }
   | { readonly kind: 'loaded'; readonly exports: readonly string[]; readonly hasReference: boolean }
   | ({ readonly kind: 'not-loaded' } & NotLoaded)
   | { readonly kind: 'done'; readonly names: readonly string[] }

@@ -5,6 +5,7 @@ import type { Dimensions, ReferenceRun, ReferenceTensors, RunReference } from '.
 import { LineProcess, type LineProcessEnd } from '../../../process/line-process.ts';
 import { networkWall } from '../../../process/network-wall.ts';
 import { residentBytes } from '../../../process/process-group.ts';
+import { keptJavaScript } from './kept-javascript.ts';
 import { type Answer, type Question, tensorsOf, withTensors } from './protocol.ts';
 import type { ReferenceCommand, ReferenceLimits, ReferencePlace, ReferenceProgram } from './reference-program.ts';
 import { watchRun } from './slow-runs.ts';
@@ -233,13 +234,22 @@ class ReferenceChild {
   }
 
   async #loadModule(): Promise<readonly string[]> {
-    const { answer } = await this.#ask({ command: 'load' }, [], this.#limits.loadTimeoutMs).finally(() => {
+    const answer = await this.#askToLoad().finally(() => {
       this.loadedAtMs = performance.now();
     });
     if (answer.kind === 'not-loaded') throw this.#options.program.notLoaded(this.#options, answer);
     const { exports, hasReference } = answer as Answer & { kind: 'loaded' };
     if (!hasReference) throw this.#missing(exports);
     return exports;
+  }
+
+  async #askToLoad(): Promise<Answer> {
+    const { loadTimeoutMs } = this.#limits;
+    const ask = async (question: Question) => (await this.#ask(question, [], loadTimeoutMs)).answer;
+    const javaScript = await keptJavaScript(this.#options.file, async (text) => {
+      return ((await ask({ command: 'strip', text })) as Answer & { kind: 'stripped' }).javaScript;
+    });
+    return ask({ command: 'load', javaScript });
   }
 
   async #ask(question: Question, tensors: readonly Float64Array[], timeoutMs = this.#limits.timeoutMs) {

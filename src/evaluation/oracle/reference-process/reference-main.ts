@@ -1,3 +1,4 @@
+import { stripTypeScriptTypes } from 'node:module';
 import process from 'node:process';
 import { callReference, type ReferenceModule } from '../../../core/call-reference.ts';
 import type { ReferenceFunction, ReferenceRowsFunction, Rows } from '../../../core/problem.ts';
@@ -12,11 +13,21 @@ import { type Answer, type Question, tensorsOf, withTensors } from './protocol.t
  */
 
 const url = process.argv[2]!;
+const texts = new Map<string, string>();
 let loaded: ReferenceModule | undefined;
 
 const answer = (header: Answer): LineMessage => withTensors(header, {});
 
-async function load(): Promise<Answer> {
+function strip(text: string): Answer {
+  try {
+    return { kind: 'stripped', javaScript: stripTypeScriptTypes(text) };
+  } catch {
+    return { kind: 'stripped' };
+  }
+}
+
+async function load(javaScript: string | undefined): Promise<Answer> {
+  if (javaScript !== undefined) texts.set(url, javaScript);
   try {
     const module: Record<string, unknown> = await import(/* @vite-ignore */ url);
     const { reference, referenceRows, mistakes } = module;
@@ -53,6 +64,7 @@ function run(question: Question & { command: 'run' }, message: LineMessage): Lin
 
 serveLines(async (message) => {
   const question = message.header as unknown as Question;
-  return question.command === 'load' ? answer(await load()) : run(question, message);
+  if (question.command === 'run') return run(question, message);
+  return answer(question.command === 'strip' ? strip(question.text) : await load(question.javaScript));
 });
-confine(url);
+confine(url, texts);
