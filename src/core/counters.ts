@@ -36,7 +36,9 @@ const totalsSchema = z.strictObject(totals);
 export interface CounterTotals extends z.infer<typeof totalsSchema> {}
 
 /** The names of totals that are one number. */
-export type CounterName = { [N in keyof CounterTotals]: CounterTotals[N] extends number ? N : never }[keyof CounterTotals];
+export type CounterName = {
+  [N in keyof CounterTotals]: CounterTotals[N] extends number ? N : never;
+}[keyof CounterTotals];
 
 const lineCounters = z
   .strictObject({

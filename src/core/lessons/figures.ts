@@ -126,8 +126,6 @@ export const FIGURE_ROWS: Readonly<Record<LessonFigure, FigureRow>> = {
   'shared-bytes': {
     label: 'shared memory of a CTA',
     unit: ' B',
-    of: ofLaunches((launches) =>
-      Math.max(...launches.map(({ resources }) => sharedBytes(resources))),
-    ),
+    of: ofLaunches((launches) => Math.max(...launches.map(({ resources }) => sharedBytes(resources)))),
   },
 };
