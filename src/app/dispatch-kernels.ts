@@ -1,7 +1,6 @@
 import { join, resolve } from 'node:path';
 import { makeCandidate } from '../core/candidate.ts';
 import type { ComparedSizes } from '../core/compared-sizes.ts';
-import type { DeviceIdentity } from '../core/device.ts';
 import { EXIT, WarpsmithError } from '../core/errors.ts';
 import type { Candidate } from '../core/kernel.ts';
 import { takesWorkload } from '../core/plan/takes-workload.ts';
@@ -11,10 +10,11 @@ import { untilAborted } from '../core/until-aborted.ts';
 import { chooseKernels } from '../handover/choose-kernels.ts';
 import { type DispatchTable, dispatchTable } from '../handover/dispatch-table.ts';
 import { refuseForTable } from '../handover/write-dispatch.ts';
+import type { ContenderOutcome, DispatchRow, JudgedKernels } from '../reports/documents/kernel-dispatch.ts';
 import { requireFreeFolder } from '../store/write-folder.ts';
 import { workAndBounds } from './bounds.ts';
 import { passedSizes, unionOfAll } from './compared-sizes.ts';
-import { type Contender, type ContenderOutcome, type JudgedRow, judgeRow } from './dispatch-row.ts';
+import { type Contender, type JudgedRow, judgeRow } from './dispatch-row.ts';
 import { type KeptRows, openKeptRows } from './kept-rows.ts';
 import { loadContenders } from './loading/load-contenders.ts';
 import { loadKernel } from './loading/load-kernel.ts';
@@ -28,40 +28,18 @@ import { oneForEachCall, TABLE_FOLDER, writeTable } from './write-table.ts';
 
 type Options = OnDevice<CompleteRequest<'dispatch'>> & { readonly kernels: string };
 
-/** The kernel that the table takes for a workload, beside the fastest one there. */
-export interface ChosenKernel {
-  readonly candidate: string;
-  readonly medianNs: number;
-  readonly fastest: string;
-  readonly fastestNs: number;
-  /** Its time ÷ the fastest one's − 1. */
-  readonly loss: number;
-}
-
-export interface DispatchRow extends Omit<JudgedRow, 'compared'> {
-  /** `null` if no contender passed. */
-  readonly chosen: ChosenKernel | null;
-}
-
 /** A dispatch table made of given kernels, with what became of each contender. */
-export interface KernelDispatch {
-  readonly device: DeviceIdentity;
+export interface KernelDispatch extends JudgedKernels {
   readonly problem: string;
   /** Absent if no workload has a kernel, or if the call was interrupted: nothing was written then. */
   readonly table?: DispatchTable;
   readonly folder: string;
   readonly files: readonly string[];
-  /** Whether every workload was judged before an interruption. */
-  readonly complete: boolean;
   readonly tier: Options['tier'];
   readonly blocks?: number | undefined;
   /** ISO 8601, UTC. */
   readonly recordedAt: string;
   readonly versions: Readonly<Record<string, string>>;
-  readonly kernels: readonly { readonly id: string; readonly kernel: string; readonly parameters: object }[];
-  readonly rows: readonly DispatchRow[];
-  /** The row that loses most by the table; `null` without rows. */
-  readonly largestLoss: { readonly workload: string; readonly loss: number } | null;
   readonly notes: readonly string[];
 }
 

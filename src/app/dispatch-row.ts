@@ -1,9 +1,9 @@
 import type { ComparedSizes } from '../core/compared-sizes.ts';
 import type { Evaluation, RoughTime } from '../core/evaluation.ts';
 import { whyNotTaken } from '../core/plan/takes-workload.ts';
-import type { Dimensions } from '../core/problem.ts';
 import type { FailureStatus } from '../core/status.ts';
 import { figure } from '../core/values.ts';
+import type { ContenderOutcome, DispatchRow } from '../reports/documents/kernel-dispatch.ts';
 import { type BlocksRequest, collect, measureBeside, type NamedCandidate, verifyBefore } from './same-blocks.ts';
 
 /** A contender is ruled out if its rough time exceeds that of the quickest one that passes by this factor. */
@@ -17,37 +17,10 @@ export interface Contender extends NamedCandidate {
   readonly workloads?: ReadonlySet<string> | undefined;
 }
 
-/** What became of a contender at a workload. */
-export type ContenderOutcome = {
-  readonly candidate: string;
-  /** Of a few unverified runs. It rules a contender out and is no result. */
-  readonly roughNs?: number | undefined;
-} & (
-  | {
-      readonly outcome: 'timed';
-      readonly kind: 'measured' | 'predicted';
-      readonly medianNs: number;
-      /** Measured: 95 %. */
-      readonly intervalNs?: readonly [number, number] | undefined;
-      readonly blockCount?: number | undefined;
-    }
-  | { readonly outcome: 'ruled-out' | 'not-applicable'; readonly reason: string }
-  | { readonly outcome: 'failed'; readonly status: FailureStatus; readonly reason: string }
-);
-
-/** One workload: what became of each contender there. */
-export interface JudgedRow {
-  readonly workload: string;
-  readonly dimensions: Dimensions;
-  readonly cache: 'hot' | 'cold';
-  readonly seed: number;
-  /** ISO 8601, UTC. */
-  readonly judgedAt: string;
-  readonly contenders: readonly ContenderOutcome[];
+/** A row before a kernel is chosen. */
+export interface JudgedRow extends Omit<DispatchRow, 'chosen'> {
   /** Candidate's id → where its results were compared at this workload's verification. */
   readonly compared: Readonly<Record<string, ComparedSizes>>;
-  /** Why the workload as a whole could not be judged. */
-  readonly failure?: string;
 }
 
 export interface DispatchRowRequest extends BlocksRequest {

@@ -1,5 +1,5 @@
 import { names, table, words } from '../reports/document.ts';
-import { formatMove } from '../reports/format.ts';
+import { formatCount, formatMove } from '../reports/format.ts';
 import { printTable } from '../reports/print/terminal.ts';
 import type { OptionsRankedEvent } from '../store/events.ts';
 
@@ -24,7 +24,7 @@ export function optionsTable({ iteration, options, omitted, share }: OptionsRank
     ),
   ]);
   return [
-    `[${iteration}] ${count} open ${count === 1 ? 'move' : 'moves'}${ofShare}`,
+    `[${iteration}] ${formatCount(count, 'open move')}${ofShare}`,
     ...(shown ? printTable(shown, 76) : []).map((line) => `    ${line}`),
     ...(count > listed.length ? [`    and ${count - listed.length} more`] : []),
   ];

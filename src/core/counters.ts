@@ -35,6 +35,11 @@ const totalsSchema = z.strictObject(totals);
 /** Exact sums over a launch. Requests and instructions are per warp; sectors are 32 bytes. */
 export interface CounterTotals extends z.infer<typeof totalsSchema> {}
 
+/** The names of totals that are one number. */
+export type CounterName = {
+  [N in keyof CounterTotals]: CounterTotals[N] extends number ? N : never;
+}[keyof CounterTotals];
+
 const lineCounters = z
   .strictObject({
     location: sourceLocation,
@@ -68,6 +73,10 @@ const resources = z.strictObject({
 
 /** Resources of one CTA of a function. Estimated from PTX, unless a real compiler reported them. */
 export interface KernelResources extends z.infer<typeof resources> {}
+
+/** Shared memory of a CTA. */
+export const sharedBytes = ({ staticSharedBytes, dynamicSharedBytes }: KernelResources): number =>
+  staticSharedBytes + dynamicSharedBytes;
 
 const sampledCache = z
   .strictObject({

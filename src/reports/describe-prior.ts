@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import { sum } from '../core/values.ts';
 import type { KnownTimes } from '../store/events.ts';
 import { formatCount } from './format.ts';
 
@@ -11,10 +12,7 @@ const KINDS: Readonly<Record<KnownTimes['kind'], (source: string) => string>> = 
 
 /** What a search begins with and where that comes from, in one line. */
 export function describePrior({ source, kind, device, workload, kernels }: KnownTimes): string {
-  const settings = formatCount(
-    kernels.reduce((sum, { rows }) => sum + rows.length, 0),
-    'setting',
-  );
+  const settings = formatCount(sum(kernels.map(({ rows }) => rows.length)), 'setting');
   const where = [kind === 'predictions' ? null : device, workload].filter((part) => part !== null).join(', ');
   return `Prior of the search: ${settings}, ${KINDS[kind](source)}${where === '' ? '' : ` (${where})`}`;
 }

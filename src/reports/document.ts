@@ -1,4 +1,4 @@
-import type { Chart, LegendItem } from './charts/chart.ts';
+import type { Chart, LegendWords } from './charts/chart.ts';
 import { formatFigure } from './format.ts';
 
 /**
@@ -67,13 +67,13 @@ export type Block =
       readonly columns: readonly Column[];
       readonly rows: readonly Row[];
     }
-  /** `data`: the same in words, for formats that can't draw. */
+  /** `legend`: marks that mean something else than usual; absent: no legend. `data`: the same in words, for formats that can't draw. */
   | {
       readonly kind: 'figure';
       readonly id: string;
       readonly alt: string;
       readonly chart: Chart;
-      readonly legend: readonly LegendItem[];
+      readonly legend: LegendWords | undefined;
       readonly data?: Block;
     }
   /** Lines that printers do not wrap. */
@@ -145,6 +145,10 @@ export const note = (content: Inline): Block => ({ kind: 'text', text: content, 
 
 export const heading = (content: Inline): Block => ({ kind: 'heading', text: content });
 
+/** An item of a list, or nothing if there is no text. */
+export const fact = (term: string, content: Inline | null | undefined | false): Item | null =>
+  content ? { term, text: content } : null;
+
 /** Empty items are left out. */
 type Listed = Inline | Item | null | undefined | false;
 
@@ -198,12 +202,12 @@ export function table<R>(
   };
 }
 
-/** A chart with its legend; nothing if there is no chart. `data`: see {@link Block}. */
+/** A chart; nothing if there is none. `legend` and `data`: see {@link Block}. */
 export const figure = (
   id: string,
   alt: string,
   chart: Chart | undefined,
-  { legend = [], data }: { legend?: readonly LegendItem[]; data?: Block | null } = {},
+  { legend, data }: { legend?: LegendWords; data?: Block | null } = {},
 ): Block | null => (chart ? { kind: 'figure', id, alt, chart, legend, data: data ?? undefined } : null);
 
 export const codeBlock = (language: BlockOf<'code'>['language'], lines: string): Block => ({

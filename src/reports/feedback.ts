@@ -3,7 +3,7 @@ import { describeSizes } from '../core/compared-sizes.ts';
 import type { WarpsmithError } from '../core/errors.ts';
 import type { Evaluation } from '../core/evaluation.ts';
 import type { Timing } from '../core/timing.ts';
-import { describeFault, describeWriter } from './documents/evaluation.ts';
+import { troubleLines } from './documents/evaluation.ts';
 import {
   describeBounds,
   describeDiagnostic,
@@ -11,6 +11,7 @@ import {
   formatCount,
   formatFigure,
   formatParameters,
+  formatRatio,
   formatSeconds,
 } from './format.ts';
 import { oneWaySentences } from './sections/conditions.ts';
@@ -71,6 +72,7 @@ export function feedbackOf(parts: FeedbackParts): Feedback {
   const { evaluation, ratioToParent = null, ratioToStart = null } = parts;
   const { status, reason, timing, findings, error } = evaluation;
   const isTimed = status === 'passed' && timing !== undefined;
+  const where = troubleLines(evaluation);
   const counters = isTimed && parts.parent ? counterChanges(parts.parent, evaluation) : [];
   return {
     status,
@@ -79,7 +81,7 @@ export function feedbackOf(parts: FeedbackParts): Feedback {
       error?.path && `at ${error.path} of kernel.json`,
       error?.expected && `expected ${error.expected}`,
     ]),
-    where: whereOf(evaluation),
+    where: where.length > 0 ? where : undefined,
     compiler: diagnosticsOf(evaluation),
     time: isTimed ? describeTiming(timing) : undefined,
     ratioToParent,
@@ -106,15 +108,6 @@ function present(parts: readonly (string | undefined | false)[]): string | undef
   return given.length > 0 ? given.join('; ') : undefined;
 }
 
-function whereOf({ failedCheck, fault, writer }: Evaluation): string[] | undefined {
-  const lines = [
-    ...(failedCheck ? [`found by: ${failedCheck}`] : []),
-    ...(fault ? [describeFault(fault)] : []),
-    ...(writer ? [describeWriter(writer)] : []),
-  ];
-  return lines.length > 0 ? lines : undefined;
-}
-
 const SEVERITIES = ['error', 'warning', 'note'] as const;
 
 /** Errors first: the others seldom matter beside them. */
@@ -137,19 +130,24 @@ function boundsOf(timing: Timing): string[] {
 /** A prediction is right if its logarithm is off by at most a quarter of what was hoped, or by what no screen tells apart. */
 const RIGHT = { share: 1 / 4, least: 0.02 } as const;
 
+/** `hoped 3.00×, got 2.25×: short by 1.33×`. */
+export function describePrediction(hoped: number, got: number): string {
+  const off = got / hoped;
+  const allowed = Math.max(RIGHT.least, RIGHT.share * Math.abs(Math.log(hoped)));
+  const missed = off > 1 ? `better by ${formatRatio(off)}` : `short by ${formatRatio(1 / off)}`;
+  const judged = Math.abs(Math.log(off)) <= allowed ? 'right' : missed;
+  return `hoped ${formatRatio(hoped)}, got ${formatRatio(got)}: ${judged}`;
+}
+
 function predictionOf(
   { predictedRatio, ratioToParent }: FeedbackParts,
-  counters: readonly string[],
+  [mostChanged]: readonly string[],
 ): string | undefined {
   if (predictedRatio === null || predictedRatio === undefined) return undefined;
-  const hoped = `hoped ${predictedRatio.toFixed(2)}×`;
-  if (ratioToParent === null || ratioToParent === undefined) return `${hoped}; there is no ratio to hold it against`;
-  const off = ratioToParent / predictedRatio;
-  const allowed = Math.max(RIGHT.least, RIGHT.share * Math.abs(Math.log(predictedRatio)));
-  const missed = off > 1 ? `better by ${off.toFixed(2)}×` : `short by ${(1 / off).toFixed(2)}×`;
-  const judged = Math.abs(Math.log(off)) <= allowed ? 'right' : missed;
-  const moved = counters[0] === undefined ? 'no counter moved' : `most changed: ${counters[0]}`;
-  return `${hoped}, got ${ratioToParent.toFixed(2)}×: ${judged}; ${moved}`;
+  if (ratioToParent === null || ratioToParent === undefined)
+    return `hoped ${formatRatio(predictedRatio)}; there is no ratio to hold it against`;
+  const moved = mostChanged === undefined ? 'no counter moved' : `most changed: ${mostChanged}`;
+  return `${describePrediction(predictedRatio, ratioToParent)}; ${moved}`;
 }
 
 /** Share of a tolerance above which other inputs may exceed it. */
@@ -195,7 +193,7 @@ export function feedbackText(feedback: Feedback): string {
   const ratio = (value: number | null, of: string): string | undefined =>
     value === null ? undefined : `${value.toFixed(2)}× the speed of ${of}`;
   const lines = [
-    present([`${status}${why ? `: ${why}` : ''}`]),
+    `${status}${why ? `: ${why}` : ''}`,
     present([time, ratio(ratioToParent, 'its parent'), ratio(ratioToStart, 'the start'), feedback.verdict]),
     ...listed('where', feedback.where),
     ...listed('compiler', feedback.compiler),
@@ -211,7 +209,7 @@ export function feedbackText(feedback: Feedback): string {
     `cost: ${cost}`,
   ];
   return within(
-    lines.filter((line) => line !== undefined && line !== ''),
+    lines.filter((line) => line !== undefined),
     LONGEST_FEEDBACK,
   );
 }
@@ -220,11 +218,11 @@ const listed = (title: string, lines: readonly string[] = []): string[] => lines
 
 const LONGEST_LINE = 700;
 
-function within(lines: readonly (string | undefined)[], most: number): string {
+function within(lines: readonly string[], most: number): string {
   const kept: string[] = [];
   let length = 0;
   for (const line of lines) {
-    const shown = line!.length > LONGEST_LINE ? `${line!.slice(0, LONGEST_LINE)}…` : line!;
+    const shown = line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE)}…` : line;
     length += shown.length + 1;
     if (length > most) return [...kept, '… (more: `diagnose`)'].join('\n');
     kept.push(shown);

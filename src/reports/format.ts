@@ -1,3 +1,4 @@
+import { byKind } from '../core/by-kind.ts';
 import type { Diagnostic } from '../core/compiled-code.ts';
 import type { ParameterValues } from '../core/kernel.ts';
 import type { Timing } from '../core/timing.ts';
@@ -23,21 +24,18 @@ export const formatNs = (ns: number): string => withDigits(ns, 3);
 /** The same with four digits, for times known to a per mille: `69.13 µs`. */
 export const formatMeasuredNs = (ns: number): string => withDigits(ns, 4);
 
-const FORMATS: Readonly<Record<Timing['kind'], (ns: number) => string>> = {
-  measured: formatMeasuredNs,
-  predicted: formatNs,
-};
-
 /** A time: four digits if measured, three if predicted. */
-export const formatTime = (kind: Timing['kind'], ns: number): string => FORMATS[kind](ns);
+export const formatTime = (kind: Timing['kind'], ns: number): string => withDigits(ns, kind === 'measured' ? 4 : 3);
 
 /** `[610 µs … 1.2 ms]`. */
 export const formatInterval = (kind: Timing['kind'], [low, high]: readonly [number, number]): string =>
   `[${formatTime(kind, low)} … ${formatTime(kind, high)}]`;
 
+type PerhapsTime = { kind: Timing['kind'] | null; medianNs: number | null } | null | undefined;
+
 /** `predicted 870 µs`. */
-export const formatKindAndTime = (time: Pick<Timing, 'kind' | 'medianNs'> | null | undefined): string =>
-  time ? `${time.kind} ${formatTime(time.kind, time.medianNs)}` : '–';
+export const formatKindAndTime = (time: PerhapsTime): string =>
+  time?.kind && time.medianNs !== null ? `${time.kind} ${formatTime(time.kind, time.medianNs)}` : '–';
 
 /** `predicted 870 µs [610 µs … 1.2 ms]`: a time never comes without its kind. */
 export const formatTiming = ({
@@ -68,6 +66,9 @@ export function formatFigure(value: number): string {
   if (Math.abs(value) >= 1000) return Math.round(value).toLocaleString('en-US');
   return figure(value, 3);
 }
+
+/** Of tokens and GPU time, in the currency of their price. */
+export const formatMoney = (money: number | null): string => (money === null ? '–' : money.toFixed(4));
 
 /** A count with its noun: `1 block`, `1,200 samples`. */
 export const formatCount = (count: number, noun: string): string =>
@@ -125,16 +126,14 @@ type Change = { parameter: string; from: number; to: number };
 const formatChanges = (kernel: string, changes: readonly Change[]): string =>
   `${kernel}: ${changes.map(({ parameter, from, to }) => `${parameter} ${from} → ${to}`).join(', ')}`;
 
-const MOVES: { [K in MoveRecord['kind']]: (move: Extract<MoveRecord, { kind: K }>) => string } = {
+/** `02_tiled → 03_rows`, or `04_warp: BLOCK_M 32 → 64, PAD 0 → 8`, or of a whole setting `04_warp: BLOCK_M=64, PAD=8`. */
+export const formatMove = byKind<MoveRecord, string>({
   parameter: (move) => formatChanges(move.kernel, [move]),
   parameters: ({ kernel, changes }) => formatChanges(kernel, changes),
   rung: ({ from, to }) => `${from} → ${to}`,
   configuration: ({ kernel, parameters }) => `${kernel}: ${formatParameters(parameters) || 'no parameters'}`,
   written: ({ kernel, parent, author }) => `${parent.kernel} → ${kernel}, written by ${author}`,
-};
-
-/** `02_tiled → 03_rows`, or `04_warp: BLOCK_M 32 → 64, PAD 0 → 8`, or of a whole setting `04_warp: BLOCK_M=64, PAD=8`. */
-export const formatMove = (move: MoveRecord): string => (MOVES[move.kind] as (move: MoveRecord) => string)(move);
+});
 
 const ANONYMOUS = '(anonymous namespace)::';
 

@@ -1,12 +1,13 @@
-import type { LineCounters } from '../core/counters.ts';
+import type { Counters, LineCounters } from '../core/counters.ts';
 import type { DeviceIdentity } from '../core/device.ts';
 import { emptyLineCounters } from '../core/empty-line-counters.ts';
 import type { Evaluation } from '../core/evaluation.ts';
 import type { ParameterValues } from '../core/kernel.ts';
 import type { EvaluationStatus } from '../core/status.ts';
-import { figure } from '../core/values.ts';
+import { sum } from '../core/values.ts';
 import type { PtxInstruction } from '../ptx/ast.ts';
 import { parsePtx } from '../ptx/parse.ts';
+import { formatFigure } from './format.ts';
 import type { Joined } from './view/progression.ts';
 import type { ReadSource } from './view/source-diffs.ts';
 
@@ -85,14 +86,14 @@ export function buildInspectView(request: {
   const { evaluation, label, sources, ptx } = request;
   const counted = sumByLine(evaluation);
   const instructions = ptx === undefined ? [] : ptxInstructions(ptx, sources);
-  const all = totals(evaluation);
+  const all = evaluation.counters ? totals(evaluation.counters) : { instructions: 0, sectors: 0, wavefronts: 0 };
   const byLine = Map.groupBy(instructions, ({ place }) => keyOf(place));
   const lines = Object.entries(sources).flatMap(([file, text]) =>
     textLines(text).map((line, index) =>
       inspectLine({ file, line: index + 1 }, line, counted, byLine, { ...all, ptxInstructions: instructions.length }),
     ),
   );
-  const attributed = lines.reduce((sum, line) => sum + line.instructions, 0);
+  const attributed = sum(lines.map(({ instructions: own }) => own));
   const { candidate } = evaluation;
   return {
     schemaVersion: 1,
@@ -118,16 +119,12 @@ function sourceOfCounters({ counters, countersSource, device }: Evaluation): Ins
   return { kind: 'virtual', detail: countersSource?.detail ?? `counted on ${device.id}` };
 }
 
-/** Sectors and wavefronts of the launch sequence. */
-function totals({ counters }: Evaluation): { instructions: number; sectors: number; wavefronts: number } {
-  if (!counters) return { instructions: 0, sectors: 0, wavefronts: 0 };
-  const { instructions, globalLoadSectors, globalStoreSectors, sharedLoadWavefronts, sharedStoreWavefronts } = counters;
-  return {
-    instructions,
-    sectors: globalLoadSectors + globalStoreSectors,
-    wavefronts: sharedLoadWavefronts + sharedStoreWavefronts,
-  };
-}
+/** What a line, or the launch sequence, issues and moves. */
+const totals = (counters: LineCounters | Counters) => ({
+  instructions: counters.instructions,
+  sectors: counters.globalLoadSectors + counters.globalStoreSectors,
+  wavefronts: counters.sharedLoadWavefronts + counters.sharedStoreWavefronts,
+});
 
 function sumByLine({ counters }: Evaluation): Map<string, LineCounters> {
   const sums = new Map<string, LineCounters>();
@@ -174,18 +171,14 @@ function inspectLine(
   const ptx = byLine.get(keyOf(place)) ?? [];
   const access = (requests: number, units: number): InspectedAccess | null =>
     requests > 0 ? { requests, units, unitsPerRequest: units / requests } : null;
-  const transactions =
-    counters.globalLoadSectors +
-    counters.globalStoreSectors +
-    counters.sharedLoadWavefronts +
-    counters.sharedStoreWavefronts;
+  const { sectors, wavefronts } = totals(counters);
   const line: Omit<InspectedLine, 'flags'> = {
     ...place,
     text,
     instructions: counters.instructions,
     instructionShare: all.instructions > 0 ? counters.instructions / all.instructions : null,
     lanesPerInstruction: counters.instructions > 0 ? counters.threadInstructions / counters.instructions : null,
-    transactionShare: all.sectors + all.wavefronts > 0 ? transactions / (all.sectors + all.wavefronts) : null,
+    transactionShare: all.sectors + all.wavefronts > 0 ? (sectors + wavefronts) / (all.sectors + all.wavefronts) : null,
     globalLoad: access(counters.globalLoadRequests, counters.globalLoadSectors),
     globalStore: access(counters.globalStoreRequests, counters.globalStoreSectors),
     sharedLoad: access(counters.sharedLoadRequests, counters.sharedLoadWavefronts),
@@ -203,17 +196,15 @@ function inspectLine(
   return { ...line, flags: flagsOf(line, ptx) };
 }
 
-const digits = (value: number): string => figure(value, 3);
-
 function flagsOf(line: Omit<InspectedLine, 'flags'>, ptx: readonly PlacedInstruction[]): string[] {
   const conflicts = line.bankConflicts / ((line.sharedLoad?.requests ?? 0) + (line.sharedStore?.requests ?? 0));
   return [
     ...scattered(line.globalLoad, 'load', sectorsNeeded(ptx, 'ld')),
     ...scattered(line.globalStore, 'store', sectorsNeeded(ptx, 'st')),
-    ...(line.bankConflicts > 0 ? [`bank conflicts: ${digits(conflicts)} extra wavefronts per request`] : []),
+    ...(line.bankConflicts > 0 ? [`bank conflicts: ${formatFigure(conflicts)} extra wavefronts per request`] : []),
     ...(line.divergentBranches > 0 ? [`divergence: ${line.divergentBranches} branches on which lanes part`] : []),
     ...(line.lanesPerInstruction !== null && line.lanesPerInstruction < FEW_LANES
-      ? [`few lanes: ${digits(line.lanesPerInstruction)} of 32 active`]
+      ? [`few lanes: ${formatFigure(line.lanesPerInstruction)} of 32 active`]
       : []),
   ];
 }
@@ -221,7 +212,9 @@ function flagsOf(line: Omit<InspectedLine, 'flags'>, ptx: readonly PlacedInstruc
 /** Without PTX of the line, what 16 bytes a lane would need: then only what no width explains is called scattered. */
 function scattered(access: InspectedAccess | null, name: string, needed: number): string[] {
   if (!access || !(access.unitsPerRequest > EXCESS * needed)) return [];
-  return [`scattered ${name}: ${digits(access.unitsPerRequest)} sectors per request, ${digits(needed)} would do`];
+  return [
+    `scattered ${name}: ${formatFigure(access.unitsPerRequest)} sectors per request, ${formatFigure(needed)} would do`,
+  ];
 }
 
 const WIDEST_BYTES = 16;

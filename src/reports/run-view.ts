@@ -1,6 +1,7 @@
 import type { Energy } from '../core/energy.ts';
 import type { Evaluation } from '../core/evaluation.ts';
 import type { Finding } from '../core/finding.ts';
+import { sum } from '../core/values.ts';
 import {
   type Budgets,
   type CandidateReference,
@@ -164,9 +165,7 @@ function candidateTime(evaluation: Evaluation | undefined): RunView['start'] {
 /** Predicted, over several workloads: the product of the ratios that were kept; measured ones are confirmed instead. */
 function objectiveRatio(started: RunStartedEvent, kept: readonly ProgressionRow[]): number | null {
   if (started.workloads.length === 1) return null;
-  return kept
-    .filter(({ ratioToPreviousBest }) => ratioToPreviousBest !== null)
-    .reduce((product, { ratioToPreviousBest }) => product * ratioToPreviousBest!, 1);
+  return kept.reduce((product, { ratioToPreviousBest }) => product * (ratioToPreviousBest ?? 1), 1);
 }
 
 /** What a run did not evaluate again. */
@@ -187,7 +186,7 @@ function repeatsOf(evaluations: readonly Evaluation[]): Repeats | null {
     count: times.length,
     firstAt: times[0]!,
     lastAt: times.at(-1)!,
-    elapsedMs: repeated.reduce((sum, { elapsedMs }) => sum + elapsedMs, 0),
+    elapsedMs: sum(repeated.map(({ elapsedMs }) => elapsedMs)),
   };
 }
 

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import type { Finding } from '../core/finding.ts';
 import { placeIn } from '../diagnosis/where.ts';
-import { type GatedKernel, type GatedWorkload, type GateView, isRefused } from './documents/gate.ts';
+import { type GatedKernel, type GatedWorkload, type GatePlace, type GateView, isRefused } from './documents/gate.ts';
 import { describeEvidence } from './sections/findings.ts';
 
 /*
@@ -11,19 +11,13 @@ import { describeEvidence } from './sections/findings.ts';
 
 const SCHEMA = 'https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json';
 
-interface Place {
-  readonly file: string;
-  readonly line: number;
-  readonly column?: number;
-}
-
 interface Reported {
   readonly ruleId: string;
   /** What the rule is about, in a few words. */
   readonly about: string;
   readonly level: 'error' | 'warning' | 'note';
   readonly message: string;
-  readonly place: Place;
+  readonly place: Omit<GatePlace, 'message'>;
   /** Against the base, where the kernel was compared with one. */
   readonly baselineState?: 'new' | 'unchanged';
   /** The same in every run of the same trouble. */

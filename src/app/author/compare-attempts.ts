@@ -1,8 +1,7 @@
 import { feedbackOf } from '../../reports/feedback.ts';
 import { drawSeed } from '../seed.ts';
-import { attemptOf } from './lineage.ts';
-import { namedCandidate } from './list-kernels.ts';
-import { notJudged, type Turn } from './turn.ts';
+import { judgedCandidate } from './list-kernels.ts';
+import type { Turn } from './turn.ts';
 
 /** One attempt against another. */
 export interface AttemptComparison {
@@ -27,13 +26,8 @@ export async function compareAttempts(
   turn: Turn,
   of: { baseline: string; candidate: string },
 ): Promise<AttemptComparison> {
-  const [left, right] = [namedCandidate(turn, of.baseline), namedCandidate(turn, of.candidate)];
-  const [before, after] = [left, right].map(({ id }) => {
-    const attempt = attemptOf(turn.lineage(), id);
-    return attempt && turn.evaluationOf(attempt);
-  });
-  if (!before) throw notJudged(of.baseline);
-  if (!after) throw notJudged(of.candidate);
+  const { candidate: left, evaluation: before } = judgedCandidate(turn, of.baseline);
+  const { candidate: right, evaluation: after } = judgedCandidate(turn, of.candidate);
   const { counters } = feedbackOf({ evaluation: after, parent: before });
   const named = { baseline: left.id, candidate: right.id, counters };
   if (before.status !== 'passed' || after.status !== 'passed' || !before.timing || !after.timing) {

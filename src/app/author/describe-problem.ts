@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { byKind } from '../../core/by-kind.ts';
 import { evaluateExpression } from '../../core/expressions/evaluate.ts';
 import type { BufferDeclaration, DimensionDeclaration, Problem, ProblemFile, Tolerance } from '../../core/problem.ts';
 import { unitRoundoff } from '../../evaluation/oracle/ulp.ts';
@@ -146,7 +147,7 @@ function describeBuffer([name, buffer]: [string, BufferDeclaration], { workload 
     .join('; ');
 }
 
-const TOLERANCES: { [K in Tolerance['kind']]: (rule: Extract<Tolerance, { kind: K }>) => string } = {
+const describeTolerance = byKind<Tolerance, string>({
   exact: () => 'every element equal to the reference',
   ulp: ({ maximumUlps }) => `every element within ${maximumUlps} units in the last place`,
   calibrated: ({ storage, accumulate, factor = 2, rmsFactor = 1.5 }) =>
@@ -154,9 +155,7 @@ const TOLERANCES: { [K in Tolerance['kind']]: (rule: Extract<Tolerance, { kind: 
   allclose: ({ atol, rtol }) => `|got − want| ≤ ${atol} + ${rtol} · |want|`,
   conditioned: ({ constant, unit, terms, roundings = {} }) =>
     `errors at most ${constant} · ${unitRoundoff(unit)} · √n · (|y| + 3 · c) for n = ${terms} operations in ${unit}, y the element, c the root of the sum of its squared terms; long sums of one sign get more${Object.keys(roundings).length > 0 ? ', and so do rows in which the reference loses more where it rounds' : ''}`,
-};
-
-const describeTolerance = (rule: Tolerance): string => (TOLERANCES[rule.kind] as (rule: Tolerance) => string)(rule);
+});
 
 const tolerances = ({ comparison, outputs, originalKernel }: ProblemFile): string[] => [
   `Against ${originalKernel === undefined ? 'a float64 reference' : 'the results of the original kernel, in its own precision'}: ${describeTolerance(comparison)}. NaN fails where a number is right.`,

@@ -4,9 +4,8 @@ import { proposeMoves } from '../../optimizer/propose-moves.ts';
 import { formatMove } from '../../reports/format.ts';
 import { oneWaySentences } from '../../reports/sections/conditions.ts';
 import { describeEvidence } from '../../reports/sections/findings.ts';
-import { attemptOf } from './lineage.ts';
-import { namedCandidate } from './list-kernels.ts';
-import { notJudged, type Turn } from './turn.ts';
+import { judgedCandidate } from './list-kernels.ts';
+import type { Turn } from './turn.ts';
 
 /** What limits an attempt, in full. */
 export interface AttemptDiagnosis {
@@ -26,10 +25,7 @@ const MOST_CONDITIONS = 40;
 
 /** The findings of an attempt, and what known remedies say to them. Runs nothing. @throws WarpsmithError `not-judged`. */
 export async function diagnoseAttempt(turn: Turn, id: string): Promise<AttemptDiagnosis> {
-  const candidate = namedCandidate(turn, id);
-  const attempt = attemptOf(turn.lineage(), candidate.id);
-  const evaluation = attempt && turn.evaluationOf(attempt);
-  if (!evaluation) throw notJudged(id);
+  const { candidate, evaluation } = judgedCandidate(turn, id);
   const { device } = await turn.session();
   const rungs = turn.showsRungs ? turn.rungs.filter(({ file }) => deviceRefusal(file, device) === undefined) : [];
   const { moves, advice } = proposeMoves({

@@ -1,8 +1,8 @@
+import { sharedBytes } from '../../core/counters.ts';
 import { formatFigure, formatPercent } from '../../reports/format.ts';
-import { buildInspectView, type InspectedLine } from '../../reports/inspect-view.ts';
-import { attemptOf } from './lineage.ts';
-import { namedCandidate } from './list-kernels.ts';
-import { notJudged, type Turn } from './turn.ts';
+import { buildInspectView, hottestFirst, type InspectedLine } from '../../reports/inspect-view.ts';
+import { judgedCandidate } from './list-kernels.ts';
+import type { Turn } from './turn.ts';
 
 /** What the lines of an attempt cost. */
 export interface AttemptLines {
@@ -16,25 +16,18 @@ export interface AttemptLines {
 
 /** The costliest lines of an attempt, from the counters of its evaluation. Runs nothing. @throws WarpsmithError `not-judged`. */
 export function inspectAttempt(turn: Turn, id: string, count: number): AttemptLines {
-  const candidate = namedCandidate(turn, id);
-  const attempt = attemptOf(turn.lineage(), candidate.id);
-  const evaluation = attempt && turn.evaluationOf(attempt);
-  if (!evaluation) throw notJudged(id);
+  const { candidate, evaluation } = judgedCandidate(turn, id);
   const { sources } = candidate.kernel;
   const view = buildInspectView({ evaluation, label: id, sources, ptx: undefined });
-  const byPlace = new Map(view.lines.map((line) => [`${line.file}:${line.line}`, line]));
   return {
     id: candidate.id,
     counted: view.counters?.detail ?? `nothing was counted: ${evaluation.status}`,
     launches: (evaluation.counters?.launches ?? []).map(
       ({ functionName, grid, block, instructions, resources }) =>
         `${functionName} grid (${grid.join(', ')}) block (${block.join(', ')}): ${formatFigure(instructions)} warp instructions, ` +
-        `${resources.registersPerThread} registers per thread, ${resources.staticSharedBytes + resources.dynamicSharedBytes} B shared`,
+        `${resources.registersPerThread} registers per thread, ${sharedBytes(resources)} B shared`,
     ),
-    hot: view.hot.slice(0, count).flatMap(({ file, line }) => {
-      const found = byPlace.get(`${file}:${line}`);
-      return found ? [describeLine(found)] : [];
-    }),
+    hot: hottestFirst(view.lines).slice(0, count).map(describeLine),
   };
 }
 

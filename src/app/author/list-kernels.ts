@@ -1,7 +1,9 @@
 import { makeCandidate } from '../../core/candidate.ts';
+import type { Evaluation } from '../../core/evaluation.ts';
 import type { Candidate, ParameterValues } from '../../core/kernel.ts';
 import { kernelTexts } from './kernel-texts.ts';
-import type { Turn } from './turn.ts';
+import { attemptOf } from './lineage.ts';
+import { notJudged, type Turn } from './turn.ts';
 
 /** A kernel that an author may read and make others from. */
 export interface ListedKernel {
@@ -39,6 +41,15 @@ const listed = (id: string, { kernel: { file }, parameters }: Candidate): Listed
 export function namedCandidate(turn: Turn, id: string): Candidate {
   const rung = turn.showsRungs ? turn.rungs.find(({ file }) => file.name === id) : undefined;
   return rung ? makeCandidate(rung, {}) : turn.candidate(id);
+}
+
+/** The same with its verdict. @throws WarpsmithError also `not-judged`. */
+export function judgedCandidate(turn: Turn, id: string): { candidate: Candidate; evaluation: Evaluation } {
+  const candidate = namedCandidate(turn, id);
+  const attempt = attemptOf(turn.lineage(), candidate.id);
+  const evaluation = attempt && turn.evaluationOf(attempt);
+  if (!evaluation) throw notJudged(id);
+  return { candidate, evaluation };
 }
 
 /** The files of a kernel, exactly as edits find them. */

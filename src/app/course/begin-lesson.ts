@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { RequestOf } from '../../core/requests/request.ts';
-import type { LessonView } from '../../reports/documents/lesson.ts';
+import type { LessonView } from '../../reports/documents/course.ts';
 import { writeFolder } from '../../store/write-folder.ts';
 import { agreeToOwn } from '../loading/trust.ts';
 import { readOwnFiles } from '../own-files.ts';

@@ -1,4 +1,4 @@
-import type { CounterTotals, LaunchCounters } from '../counters.ts';
+import { type CounterTotals, type LaunchCounters, sharedBytes } from '../counters.ts';
 import type { Evaluation } from '../evaluation.ts';
 
 /** Names of the figures that goals of lessons are about. */
@@ -126,8 +126,6 @@ export const FIGURE_ROWS: Readonly<Record<LessonFigure, FigureRow>> = {
   'shared-bytes': {
     label: 'shared memory of a CTA',
     unit: ' B',
-    of: ofLaunches((launches) =>
-      Math.max(...launches.map(({ resources }) => resources.staticSharedBytes + resources.dynamicSharedBytes)),
-    ),
+    of: ofLaunches((launches) => Math.max(...launches.map(({ resources }) => sharedBytes(resources)))),
   },
 };

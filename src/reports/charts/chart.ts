@@ -121,19 +121,36 @@ export const SERIES = ['blue', 'amber', 'teal', 'magenta', 'muted'] as const;
 export const dot = (className: string, [x, y]: Point, radius = 3.5): Markup =>
   markup`<circle class="dot ${className}" cx="${x}" cy="${y}" r="${radius}"/>`;
 
-/** What a mark or a line of a chart means, in words. */
-export type LegendItem = readonly [mark: MarkKind | 'best-so-far' | 'attainable' | 'veto', words: string];
+type Explained = MarkKind | 'best-so-far' | 'veto' | 'attainable';
 
-const isMark = (kind: LegendItem[0]): kind is MarkKind => Object.hasOwn(SHAPES, kind);
+/** What marks and lines of charts mean, in the order of legends. */
+const MEANINGS: Readonly<Record<Explained, string>> = {
+  start: 'start',
+  kept: 'kept',
+  best: 'best',
+  reverted: 'reverted',
+  tried: 'tried',
+  uncounted: 'tried, bytes not counted: at the least the problem reads',
+  confirmed: 'confirmation',
+  failed: 'no valid time',
+  'best-so-far': 'best so far',
+  veto: 'provable bound',
+  attainable: 'attainable bound',
+};
+
+/** What they mean in one chart, where that is something else. */
+export type LegendWords = Readonly<Partial<Record<Explained, string>>>;
+
+const isMark = (kind: string): kind is MarkKind => Object.hasOwn(SHAPES, kind);
 
 /** Explains the marks and lines that the chart really has. */
-export function legend(items: readonly LegendItem[], { markup: svg }: Markup): Markup {
-  const glyph = (kind: LegendItem[0]): Markup => {
+export function legend(words: LegendWords, { markup: svg }: Markup): Markup {
+  const glyph = (kind: string): Markup => {
     const width = isMark(kind) ? 20 : 28;
     const body = isMark(kind) ? SHAPES[kind](10, 10) : line(kind, [1, 10], [27, 10]);
     return markup`<svg class="chart glyph" viewBox="0 0 ${width} 20" width="${width}" height="20" aria-hidden="true">${body}</svg>`;
   };
-  return markup`<ul class="legend">${items
+  return markup`<ul class="legend">${Object.entries({ ...MEANINGS, ...words })
     .filter(([kind]) => svg.includes(`data-mark="${kind}"`) || svg.includes(`class="${kind}"`))
-    .map(([kind, words]) => markup`<li>${glyph(kind)}${words}</li>`)}</ul>`;
+    .map(([kind, meaning]) => markup`<li>${glyph(kind)}${meaning}</li>`)}</ul>`;
 }

@@ -1,20 +1,12 @@
 import type { Timing } from '../../core/timing.ts';
 import { formatRatio } from '../format.ts';
 import type { LineageNode } from '../view/lineage.ts';
-import { type Chart, chart, line, type MarkKind, mark, type Point, text } from './chart.ts';
+import { type Chart, chart, line, mark, type Point, text } from './chart.ts';
 
 const MARGINS = { left: 14, top: 44, bottom: 12 };
 const INDENT = 26;
 /** Rows stay this far apart where there is room. */
 const ROW = 24;
-
-const KINDS: Readonly<Record<LineageNode['outcome'], MarkKind>> = {
-  start: 'start',
-  best: 'best',
-  kept: 'kept',
-  reverted: 'reverted',
-  failed: 'failed',
-};
 
 /** The kernels of a run as a tree: a child below its parent, and further right. Undefined where nothing was written. */
 export function lineageChart(nodes: readonly LineageNode[], omitted: number, kind: Timing['kind']): Chart | undefined {
@@ -40,7 +32,7 @@ export function lineageChart(nodes: readonly LineageNode[], omitted: number, kin
       text(`what was made from what; ${kind} × start`, [4, 16]),
       ...(omitted > 0 ? [text(`${omitted} more that led nowhere`, [4, 34])] : []),
       ...edges,
-      ...nodes.map((node, index) => mark(KINDS[node.outcome], at(node, index), nodeLine(node))),
+      ...nodes.map((node, index) => mark(node.outcome, at(node, index), nodeLine(node))),
       ...nodes.map((node, index) => {
         const [x, y] = at(node, index);
         return text(nodeLine(node), [x + 14, y + 4], { className: node.outcome === 'best' ? 'value' : 'label' });

@@ -113,9 +113,8 @@ function keptLabels({ rows, x, y }: Plot): Markup[] {
       const time = formatTime(row.time.kind, row.time.medianNs);
       const height = y.at(row.time.medianNs) + 18;
       const isAtEdge = x(index) - MARGINS.left < VALUE_WIDTH;
-      return isAtEdge
-        ? [svg.text(time, [x(index) + 10, height], { className: 'value' })]
-        : [svg.text(time, [x(index) - 8, height], { anchor: 'end', className: 'value' })];
+      const [beside, anchor] = isAtEdge ? ([10, 'start'] as const) : ([-8, 'end'] as const);
+      return [svg.text(time, [x(index) + beside, height], { anchor, className: 'value' })];
     });
 }
 
@@ -132,12 +131,8 @@ function markOf(row: ProgressionRow, index: number, bestId: string | undefined, 
   const kind = kindOfMark(row, bestId);
   if (!hasTime(row)) return svg.mark(kind, [x(index), failedY], describe(row));
   const [low, high] = row.time.intervalNs.map(y.at) as [number, number];
-  return svg.mark(
-    kind,
-    [x(index), y.at(row.time.medianNs)],
-    describe(row),
-    svg.whisker([x(index), low], [x(index), high]),
-  );
+  const interval = svg.whisker([x(index), low], [x(index), high]);
+  return svg.mark(kind, [x(index), y.at(row.time.medianNs)], describe(row), interval);
 }
 
 /** Time by evaluation with intervals and decisions, and the best so far. Undefined where nothing has a time. */

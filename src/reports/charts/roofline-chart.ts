@@ -24,15 +24,16 @@ const ridgeOf = ({ flopPerSecond, bytesPerSecond }: Roof): number[] =>
   bytesPerSecond === null ? [] : [flopPerSecond / bytesPerSecond];
 
 /** The intensity of the least bytes that must be read; none where nothing must be. */
-const leastIntensity = ({ flop, minimumReadBytes }: Pick<RooflineView, 'flop' | 'minimumReadBytes'>): number[] =>
+const leastIntensity = ({ flop, minimumReadBytes }: RooflineView): number[] =>
   minimumReadBytes > 0 ? [flop / minimumReadBytes] : [];
 
-function plotOf({ points, veto, attainable, flop, minimumReadBytes, vetoNs }: RooflineView, frame: svg.Frame): Plot {
+function plotOf(view: RooflineView, frame: svg.Frame): Plot {
+  const { points, veto, attainable, flop, vetoNs } = view;
   const intensities = [
     ...points.map(({ intensity }) => intensity),
     ...ridgeOf(veto),
     ...ridgeOf(attainable),
-    ...leastIntensity({ flop, minimumReadBytes }),
+    ...leastIntensity(view),
   ];
   // Where no FLOP must be done and no byte must come from DRAM, the provable bound is 0 ns: no height to draw it at.
   const vetoRates = vetoNs > 0 ? [flop / (vetoNs / 1e9)] : [];
@@ -60,7 +61,7 @@ function roofLine(className: string, roof: Roof, { x, y }: Plot): Markup {
 function boundMark(kind: 'veto' | 'attainable', view: RooflineView, { x, y, frame }: Plot): Markup[] {
   const ns = view[`${kind}Ns`];
   if (!(ns > 0)) return [];
-  const [words, label] = kind === 'veto' ? ['lower bound:', 'provable'] : ['attainable:', 'attainable'];
+  const [words, label] = kind === 'veto' ? ['lower bound', 'provable'] : [kind, kind];
   const [intensity = x.high] = leastIntensity(view);
   const center = x.at(intensity);
   const height = y.at(view.flop / (ns / 1e9));
@@ -68,7 +69,7 @@ function boundMark(kind: 'veto' | 'attainable', view: RooflineView, { x, y, fram
   // Above, since candidates, whose names stand beside them, are below.
   const place: svg.Point = [isAtEdge ? frame.right + MARGINS.right - 2 : center, height - 7];
   return [
-    svg.told(`${words} ${formatNs(ns)}`, [
+    svg.told(`${words}: ${formatNs(ns)}`, [
       svg.line(`${kind} bound`, [center - 16, height], [center + 16, height]),
       svg.text(`${label} ${formatNs(ns)}`, place, { anchor: isAtEdge ? 'end' : 'middle', className: `${kind}-text` }),
     ]),

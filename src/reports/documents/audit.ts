@@ -62,17 +62,15 @@ const checkTable = ({ sight }: AuditReport) =>
     doc.words('', ({ blind, isTimed }) => (blind !== null ? 'blind' : isTimed ? 'timed' : '')),
   ]);
 
-const remarks = ({ mutants, sight, blindChecks }: AuditReport): string[] => [
-  ...mutants.flatMap(({ id, title, verdict }) => {
-    if (verdict === 'slipped') return [`${id}: ${title}.`];
-    return verdict === 'equivalent'
-      ? [`${id}: ${title}; on every check its results are right, or err no more than honest additions may.`]
-      : [];
-  }),
-  ...sight.flatMap(({ check, blind }) => {
-    if (blind === null) return [];
+const ON_EQUIVALENT = 'on every check its results are right, or err no more than honest additions may';
+
+const remarks = ({ mutants, sight, blindChecks }: AuditReport) => [
+  ...mutants.map(({ id, title, verdict }) =>
+    verdict === 'slipped' ? `${id}: ${title}.` : verdict === 'equivalent' && `${id}: ${title}; ${ON_EQUIVALENT}.`,
+  ),
+  ...sight.map(({ check, blind }) => {
     const words = blindChecks.includes(check) ? 'Blind' : 'Blind, though other inputs see there';
-    return [`${words}, ${shortName(check)}: ${blind}.`];
+    return blind !== null && `${words}, ${shortName(check)}: ${blind}.`;
   }),
 ];
 

@@ -1,3 +1,4 @@
+import { byKind } from '../../core/by-kind.ts';
 import type { ParameterValues } from '../../core/kernel.ts';
 import type { LaunchPlan, PlannedArgument, PlannedLaunch, PlannedPlace, PlannedStep } from '../../core/launch-plan.ts';
 import type { Dimensions } from '../../core/problem.ts';
@@ -32,17 +33,14 @@ export interface CheckReport {
   kernels: CheckedKernel[];
 }
 
-const ARGUMENT_TEXT: { [K in PlannedArgument['kind']]: (argument: Extract<PlannedArgument, { kind: K }>) => string } = {
+const argumentText = byKind<PlannedArgument, string>({
   buffer: ({ buffer, offsetBytes }) => (offsetBytes === 0 ? buffer : `${buffer} + ${offsetBytes} B`),
   null: () => 'null',
   scalar: ({ dtype, value }) => `${dtype} ${formatFigure(value)}`,
   bytes: ({ bytes }) => `${bytes.length} bytes by value`,
   pointers: ({ targets }) => `pointers [${targets.map(({ buffer }) => buffer).join(', ')}]`,
   'tensor-map': ({ buffer, boxDim }) => `tensor map of ${buffer}, box ${boxDim.join('×')}`,
-};
-
-const argumentText = (argument: PlannedArgument): string =>
-  (ARGUMENT_TEXT[argument.kind] as (argument: PlannedArgument) => string)(argument);
+});
 
 const dim3 = (dim: readonly number[]): string => `(${dim.join(', ')})`;
 

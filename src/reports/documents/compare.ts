@@ -8,7 +8,7 @@ import type { EvaluationStatus } from '../../core/status.ts';
 import type { Timing } from '../../core/timing.ts';
 import { combineRatios } from '../../stats/combine-ratios.ts';
 import type { CandidateReference } from '../../store/events.ts';
-import type { Document, Inline } from '../document.ts';
+import type { Document } from '../document.ts';
 import * as doc from '../document.ts';
 import { formatKindAndTime, formatParameters, formatRatioInterval } from '../format.ts';
 import { energySection } from '../sections/energy.ts';
@@ -152,16 +152,15 @@ const reasons = ({ workloads }: CompareView): string[] =>
     ),
   );
 
-function conclusion({ geometricMean, workloads, failOn, failing }: CompareView): Inline[] {
-  const mean =
-    geometricMean && workloads.length > 1
-      ? [
-          `Geometric mean over ${workloads.length} workloads, weighted: ${describeRatio(geometricMean.kind, geometricMean.ratio)}.`,
-        ]
-      : [];
+function conclusion({ geometricMean, workloads, failOn, failing }: CompareView) {
   const asked = failOn === null ? 'No ratio for' : `--fail-on ${failOn} fails on`;
-  if (failing.length > 0) return [...mean, doc.bad(`${asked} ${failing.join(', ')}.`)];
-  return failOn === null ? mean : [...mean, doc.good(`--fail-on ${failOn}: no workload fails it.`)];
+  const passes = failOn !== null && doc.good(`--fail-on ${failOn}: no workload fails it.`);
+  return [
+    geometricMean &&
+      workloads.length > 1 &&
+      `Geometric mean over ${workloads.length} workloads, weighted: ${describeRatio(geometricMean.kind, geometricMean.ratio)}.`,
+    failing.length > 0 ? doc.bad(`${asked} ${failing.join(', ')}.`) : passes,
+  ];
 }
 
 /** A comparison of two candidates. */
@@ -186,6 +185,6 @@ export const compareDocument = (view: CompareView): Document =>
         ]),
         doc.list(conclusion(view)),
       ]),
-      energySection(view.workloads.flatMap(({ workload, energy }) => (energy ? [{ workload, energy }] : []))),
+      energySection(view.workloads),
     ],
   );

@@ -10,6 +10,20 @@ export interface LessonAbout {
   idea: string;
 }
 
+/** A lesson that begins. */
+export interface LessonView {
+  schemaVersion: 1;
+  kind: 'lesson';
+  lesson: LessonAbout;
+  /** Where the learner works. */
+  folder: string;
+  files: readonly string[];
+  /** The folder held the lesson already, and was left as it is. */
+  wasThere: boolean;
+  /** Markdown. */
+  page: string;
+}
+
 export interface CourseView {
   schemaVersion: 1;
   kind: 'course';

@@ -1,5 +1,5 @@
 import { describeSizes } from '../../core/compared-sizes.ts';
-import type { CounterTotals, LaunchCounters } from '../../core/counters.ts';
+import { type CounterName, type CounterTotals, type LaunchCounters, sharedBytes } from '../../core/counters.ts';
 import type { DeviceFault, PlacedWrite } from '../../core/device-values.ts';
 import type { ConditionCoverage, Correctness, Coverage, Evaluation, Writer } from '../../core/evaluation.ts';
 import type { Comparison } from '../../core/measurement.ts';
@@ -49,7 +49,7 @@ const present = (parts: readonly (string | null | undefined | false)[]): string[
   parts.filter((part): part is string => typeof part === 'string');
 
 /** Where a launch was stopped, as one line. */
-export const describeFault = ({ functionName, cta, thread, address, buffer, source }: DeviceFault): string =>
+const describeFault = ({ functionName, cta, thread, address, buffer, source }: DeviceFault): string =>
   present([
     `in ${functionName}`,
     cta && `CTA (${cta.join(', ')})`,
@@ -73,6 +73,10 @@ export function describeWriter({ output, index, count, last, earlier }: Writer):
   return `${element} was last written by ${describeWrite(last)}${before}; ${formatCount(count, 'write')}`;
 }
 
+/** Which check found it, where it was stopped, and who wrote the first wrong element. */
+export const troubleLines = ({ failedCheck, fault, writer }: Evaluation): string[] =>
+  present([failedCheck && `found by: ${failedCheck}`, fault && describeFault(fault), writer && describeWriter(writer)]);
+
 /** When the result was found, and why it was not evaluated again. */
 const describeRepeat = ({ evaluatedAt, elapsedMs }: NonNullable<Evaluation['repeated']>): string =>
   `repeated: found at ${formatInstant(evaluatedAt)} in ${formatSeconds(elapsedMs)}; ${SAME}; --fresh evaluates again`;
@@ -82,16 +86,14 @@ const describeRepeat = ({ evaluatedAt, elapsedMs }: NonNullable<Evaluation['repe
  * that belong to it.
  */
 function statusList(evaluation: Evaluation): Part {
-  const { problem, coverage, failedCheck, fault, writer, repeated, journal } = evaluation;
+  const { problem, coverage, repeated, journal } = evaluation;
   return doc.list([
     problem && `judged by problem ${problem.name} in ${problem.folder}`,
     problem?.elsewhere && doc.warn('which kernel.json names; it is not that of the folder above the kernel'),
     statusText(evaluation),
     coverage?.timedShapeOnly && doc.warn(ONE_SHAPE),
     ...oneWaySentences(coverage?.conditions).map((sentence, i) => (i === 0 ? doc.warn(sentence) : sentence)),
-    failedCheck && `found by: ${failedCheck}`,
-    fault && describeFault(fault),
-    writer && describeWriter(writer),
+    ...troubleLines(evaluation),
     repeated && describeRepeat(repeated),
     journal && journalLine(journal),
   ]);
@@ -111,8 +113,6 @@ function printedParts({ printed, counters }: Evaluation): Part {
     moreCalls > 0 && doc.text(`and ${formatCount(moreCalls, 'more call')} of printf`),
   ];
 }
-
-const compilerLines = ({ diagnostics = [] }: Evaluation): string[] => diagnostics.map(describeDiagnostic);
 
 function correctnessList({ maxAbsoluteError, checksRun, nearest, rmsErrorRatio, firstWrong }: Correctness): Part {
   const at = ({ output, index }: { output: string; index: readonly number[] }) => `${output}[${index.join(', ')}]`;
@@ -148,20 +148,8 @@ const NAMED_SHAPES = 5;
 /** The shapes and inputs of the verification, and those left out. */
 function coverageList({ seed, coverage }: Evaluation): Part {
   if (!coverage) return doc.list([seed !== undefined && `seed ${seed}`]);
-  const {
-    timedShapeOnly,
-    compared,
-    drawnShapes,
-    excludedShapes,
-    fixedDimensions,
-    generatorSets,
-    leftOut,
-    suites = [],
-    conditions,
-    reference,
-    sampledCtas,
-    sampledShapes = [],
-  }: Coverage = coverage;
+  const { timedShapeOnly, compared, drawnShapes, excludedShapes, fixedDimensions, generatorSets } = coverage;
+  const { leftOut, suites = [], conditions, reference, sampledCtas, sampledShapes = [] } = coverage;
   const shapes = (count: number) => formatCount(count, 'check shape');
   return doc.list([
     reference === 'original' && SAME_AS_ORIGINAL,
@@ -244,7 +232,7 @@ function launchesTable({ counters, timing }: Evaluation): Part {
     doc.figures('registers', ({ resources: { registersPerThread, registersSource } }) => {
       return `${registersPerThread}${registersSource === 'estimated' ? ' est.' : ''}`;
     }),
-    doc.figures('shared B', ({ resources }) => resources.staticSharedBytes + resources.dynamicSharedBytes, 3),
+    doc.figures('shared B', ({ resources }) => sharedBytes(resources), 3),
     ...(models ? modelColumns(models) : []),
   ]);
 }
@@ -259,20 +247,17 @@ const occupancyOf = ({ occupancy: { ratio, limiter } }: LaunchTiming): string =>
   `${(ratio * 100).toFixed(0)} % (${limiter})`;
 
 /** What makes a count telling: `2 per request`. */
-type Relation = (totals: CounterTotals) => string | false;
-
-/** The names of totals that are one number. */
-type CounterName = { [N in keyof CounterTotals]: CounterTotals[N] extends number ? N : never }[keyof CounterTotals];
+type Relation = (totals: CounterTotals, counter: CounterName) => string | false;
 
 const perRequest =
-  (count: CounterName, requests: CounterName): Relation =>
-  (totals) =>
-    totals[count] > 0 && totals[requests] > 0 && `${formatFigure(totals[count] / totals[requests])} per request`;
+  (requests: CounterName): Relation =>
+  (totals, counter) =>
+    totals[counter] > 0 && totals[requests] > 0 && `${formatFigure(totals[counter] / totals[requests])} per request`;
 
-const share =
-  (count: CounterName, of: CounterName, nouns: string): Relation =>
-  (totals) =>
-    totals[of] > 0 && `${formatPercent(totals[count] / totals[of])} of ${nouns}`;
+const shareOf =
+  (whole: CounterName, nouns: string): Relation =>
+  (totals, counter) =>
+    totals[whole] > 0 && `${formatPercent(totals[counter] / totals[whole])} of ${nouns}`;
 
 const lanes: Relation = ({ instructions, threadInstructions }) =>
   threadInstructions > 0 && `${formatFigure(threadInstructions / instructions)} of 32 lanes active`;
@@ -281,23 +266,15 @@ const lanes: Relation = ({ instructions, threadInstructions }) =>
 const COUNTERS: readonly (readonly [name: string, counter: CounterName, relation?: Relation])[] = [
   ['warp instructions', 'instructions', lanes],
   ['global load requests', 'globalLoadRequests'],
-  ['global load sectors', 'globalLoadSectors', perRequest('globalLoadSectors', 'globalLoadRequests')],
+  ['global load sectors', 'globalLoadSectors', perRequest('globalLoadRequests')],
   ['global store requests', 'globalStoreRequests'],
-  ['global store sectors', 'globalStoreSectors', perRequest('globalStoreSectors', 'globalStoreRequests')],
-  ['shared load wavefronts', 'sharedLoadWavefronts', perRequest('sharedLoadWavefronts', 'sharedLoadRequests')],
-  [
-    'shared load bank conflicts',
-    'sharedLoadBankConflicts',
-    share('sharedLoadBankConflicts', 'sharedLoadWavefronts', 'wavefronts'),
-  ],
-  ['shared store wavefronts', 'sharedStoreWavefronts', perRequest('sharedStoreWavefronts', 'sharedStoreRequests')],
-  [
-    'shared store bank conflicts',
-    'sharedStoreBankConflicts',
-    share('sharedStoreBankConflicts', 'sharedStoreWavefronts', 'wavefronts'),
-  ],
+  ['global store sectors', 'globalStoreSectors', perRequest('globalStoreRequests')],
+  ['shared load wavefronts', 'sharedLoadWavefronts', perRequest('sharedLoadRequests')],
+  ['shared load bank conflicts', 'sharedLoadBankConflicts', shareOf('sharedLoadWavefronts', 'wavefronts')],
+  ['shared store wavefronts', 'sharedStoreWavefronts', perRequest('sharedStoreRequests')],
+  ['shared store bank conflicts', 'sharedStoreBankConflicts', shareOf('sharedStoreWavefronts', 'wavefronts')],
   ['barriers', 'barriers'],
-  ['divergent branches', 'divergentBranches', share('divergentBranches', 'branches', 'branches')],
+  ['divergent branches', 'divergentBranches', shareOf('branches', 'branches')],
 ];
 
 const countersTable = ({ counters }: Evaluation): Part =>
@@ -305,12 +282,12 @@ const countersTable = ({ counters }: Evaluation): Part =>
   doc.table('Counters', COUNTERS, [
     doc.names('counter', ([name]) => name),
     doc.figures('in all', ([, counter]) => Math.round(counters.totals[counter]).toLocaleString('en-US')),
-    doc.words('', ([, , relation]) => relation?.(counters.totals) || ''),
+    doc.words('', ([, counter, relation]) => relation?.(counters.totals, counter) || ''),
   ]);
 
 /** Everything about one evaluation but what it is of. Counters of a real GPU never come without their source. */
 function evaluationSections(evaluation: Evaluation): Section[] {
-  const { correctness, timing, profile, sanitizer, findings, countersSource, energy } = evaluation;
+  const { correctness, timing, profile, sanitizer, findings, countersSource, energy, diagnostics = [] } = evaluation;
   const sampled = evaluation.coverage?.sampledCtas;
   const source = countersSource
     ? ` (${countersSource.detail})`
@@ -319,13 +296,13 @@ function evaluationSections(evaluation: Evaluation): Section[] {
       : '';
   const timed = sampled ? `Time, from ${describeSampled(sampled)}` : 'Time';
   return [
-    doc.section('compiler', 'Compiler', [doc.list(compilerLines(evaluation))]),
+    doc.section('compiler', 'Compiler', [doc.list(diagnostics.map(describeDiagnostic))]),
     doc.section('printed', 'Printed, by CTA and thread', [printedParts(evaluation)]),
     doc.section('correctness', 'Correctness', [correctness && correctnessList(correctness)]),
     doc.section('coverage', 'Verified on', [coverageList(evaluation)]),
     doc.section('time', timed, [timing && timingList(timing)]),
     doc.section('beside', 'Baselines, measured in the same blocks', [besideParts(evaluation)]),
-    energySection(energy ? [{ energy }] : []),
+    energySection([{ energy }]),
     doc.section('launches', 'Launches', [launchesTable(evaluation)]),
     doc.section('counters', `Counters${source}`, [countersTable(evaluation)]),
     doc.section('profile', 'Profile', [profile && doc.list(profileLines(profile))]),

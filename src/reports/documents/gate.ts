@@ -173,47 +173,31 @@ function changeText({ ratio, verdict }: GatedWorkload): string | undefined {
   return verdict === undefined ? text : `${text} (${verdict})`;
 }
 
-const bestText = ({ best }: GatedWorkload): string | undefined => best && formatNs(best.ns);
-
-const reasonsOf = ({ kernel, error, notCompared, workloads }: GatedKernel): Inline[] => [
-  ...(error ? [`${kernel}: ${error.message}`] : []),
-  ...(notCompared ? [`${kernel}: not compared with the base: ${notCompared}`] : []),
-  ...workloads.flatMap(({ workload, why, best }) => [
-    ...(why === undefined ? [] : [`${kernel}, ${workload}: ${why}`]),
-    ...(best?.note === undefined ? [] : [`${kernel}, ${workload}: ${best.note}`]),
-  ]),
+const reasonsOf = ({ kernel, error, notCompared, workloads }: GatedKernel) => [
+  error && `${kernel}: ${error.message}`,
+  notCompared && `${kernel}: not compared with the base: ${notCompared}`,
+  ...workloads.flatMap(({ workload, why, best }) =>
+    [why, best?.note].map((said) => said && `${kernel}, ${workload}: ${said}`),
+  ),
 ];
 
 const countersOf = ({ kernel, workloads }: GatedKernel): Part =>
-  workloads
-    .filter(({ changes }) => changes.length > 0)
-    .map(({ workload, changes }) => doc.titledList(`${kernel}, ${workload}`, changes));
+  workloads.map(({ workload, changes }) => doc.titledList(`${kernel}, ${workload}`, changes));
 
 const findingsOf = ({ kernel, workloads }: GatedKernel): Part =>
-  workloads
-    .filter(({ findings }) => findings.length > 0)
-    .map(({ workload, findings, findingsBefore, before }) =>
-      doc.titledList(
-        `${kernel}, ${workload}`,
-        findings.map(
-          (finding) => `${titleOf(finding)}${before && !findingsBefore.includes(finding.id) ? ', new' : ''}`,
-        ),
-      ),
-    );
+  workloads.map(({ workload, findings, findingsBefore, before }) => {
+    const isNew = ({ id }: Finding): boolean => before !== null && !findingsBefore.includes(id);
+    const lines = findings.map((finding) => `${titleOf(finding)}${isNew(finding) ? ', new' : ''}`);
+    return doc.titledList(`${kernel}, ${workload}`, lines);
+  });
 
-const about = ({ base, head, device, checks, maximumSlowdown, baseline }: GateView): Inline[] => [
+const about = ({ base, head, device, checks, maximumSlowdown, baseline }: GateView) => [
   `base ${shortCommit(base.commit)} (where the change left ${base.ref}), head ${shortCommit(head.commit)}${head.isDirty ? ' with files that are not committed' : ''}`,
-  ...(device
-    ? [
-        `on ${device.name} (${device.id}), ${checks} checks; times are ${device.kind === 'virtual' ? 'predicted' : 'measured in the same blocks'}`,
-      ]
-    : []),
+  device &&
+    `on ${device.name} (${device.id}), ${checks} checks; times are ${device.kind === 'virtual' ? 'predicted' : 'measured in the same blocks'}`,
   `a kernel may become ${maximumSlowdown} % slower`,
-  ...(baseline
-    ? [
-        `best so far: ${baseline.file}${baseline.written === null ? '' : `, ${formatCount(baseline.written, 'row')} written`}`,
-      ]
-    : []),
+  baseline &&
+    `best so far: ${baseline.file}${baseline.written === null ? '' : `, ${formatCount(baseline.written, 'row')} written`}`,
 ];
 
 /** What a change does to the kernels that it touches. */
@@ -237,7 +221,7 @@ export function gateDocument(view: GateView): Document {
           doc.figures(`${kind} before`, ({ row }) => sideText(row?.before), 2),
           doc.figures(`${kind} after`, ({ row }) => sideText(row?.after)),
           isMeasured && doc.words('95 % interval', ({ row }) => formatRatioInterval(row?.intervalRatio), 4),
-          hasBest && doc.figures('best so far', ({ row }) => row && bestText(row), 3),
+          hasBest && doc.figures('best so far', ({ row }) => row?.best && formatNs(row.best.ns), 3),
         ]),
         doc.list(kernels.flatMap(reasonsOf)),
       ]),

@@ -9,21 +9,19 @@ function percent(share: number | null): string {
   return share < 0.001 ? '<0.1 %' : `${(100 * share).toFixed(1)} %`;
 }
 
-const describeAccess = (name: string, unit: string, access: InspectedAccess | null): string[] =>
-  access
-    ? [`${name}: ${formatFigure(access.requests)} requests, ${formatFigure(access.unitsPerRequest)} ${unit} each`]
-    : [];
+const describeAccess = (name: string, unit: string, access: InspectedAccess | null): string | null =>
+  access && `${name}: ${formatFigure(access.requests)} requests, ${formatFigure(access.unitsPerRequest)} ${unit} each`;
 
-function counts({ instructions, lanesPerInstruction, barriers, atomics, ...line }: InspectedLine): string[] {
+function counts({ instructions, lanesPerInstruction, barriers, atomics, ...line }: InspectedLine) {
   const lanes = lanesPerInstruction === null ? '' : `, ${formatFigure(lanesPerInstruction)} of 32 lanes active`;
   return [
     `${formatFigure(instructions)} warp instructions${lanes}`,
-    ...describeAccess('global loads', 'sectors', line.globalLoad),
-    ...describeAccess('global stores', 'sectors', line.globalStore),
-    ...describeAccess('shared loads', 'wavefronts', line.sharedLoad),
-    ...describeAccess('shared stores', 'wavefronts', line.sharedStore),
-    ...(barriers > 0 ? [`${formatFigure(barriers)} barriers`] : []),
-    ...(atomics > 0 ? [`${formatFigure(atomics)} atomics`] : []),
+    describeAccess('global loads', 'sectors', line.globalLoad),
+    describeAccess('global stores', 'sectors', line.globalStore),
+    describeAccess('shared loads', 'wavefronts', line.sharedLoad),
+    describeAccess('shared stores', 'wavefronts', line.sharedStore),
+    barriers > 0 && `${formatFigure(barriers)} barriers`,
+    atomics > 0 && `${formatFigure(atomics)} atomics`,
   ];
 }
 

@@ -1,39 +1,67 @@
-import { assignments } from '../../core/values.ts';
+import type { DeviceIdentity } from '../../core/device.ts';
+import type { ParameterValues } from '../../core/kernel.ts';
+import type { Dimensions } from '../../core/problem.ts';
+import type { FailureStatus } from '../../core/status.ts';
 import * as doc from '../document.ts';
-import { formatCount, formatNs, formatPercent } from '../format.ts';
+import { formatCount, formatNs, formatParameters, formatPercent } from '../format.ts';
 
-/** A table made of given kernels, structurally. */
-export interface KernelDispatchSummary {
-  readonly device: { readonly name: string };
+/** What became of a contender at a workload. */
+export type ContenderOutcome = {
+  readonly candidate: string;
+  /** Of a few unverified runs. It rules a contender out and is no result. */
+  readonly roughNs?: number | undefined;
+} & (
+  | {
+      readonly outcome: 'timed';
+      readonly kind: 'measured' | 'predicted';
+      readonly medianNs: number;
+      /** Measured: 95 %. */
+      readonly intervalNs?: readonly [number, number] | undefined;
+      readonly blockCount?: number | undefined;
+    }
+  | { readonly outcome: 'ruled-out' | 'not-applicable'; readonly reason: string }
+  | { readonly outcome: 'failed'; readonly status: FailureStatus; readonly reason: string }
+);
+
+/** The kernel that the table takes for a workload, beside the fastest one there. */
+export interface ChosenKernel {
+  readonly candidate: string;
+  readonly medianNs: number;
+  readonly fastest: string;
+  readonly fastestNs: number;
+  /** Its time ÷ the fastest one's − 1. */
+  readonly loss: number;
+}
+
+/** One workload: what became of each contender there. */
+export interface DispatchRow {
+  readonly workload: string;
+  readonly dimensions: Dimensions;
+  readonly cache: 'hot' | 'cold';
+  readonly seed: number;
+  /** ISO 8601, UTC. */
+  readonly judgedAt: string;
+  readonly contenders: readonly ContenderOutcome[];
+  /** Why the workload as a whole could not be judged. */
+  readonly failure?: string;
+  /** `null` if no contender passed. */
+  readonly chosen: ChosenKernel | null;
+}
+
+/** What came of making a table of given kernels. */
+export interface JudgedKernels {
+  readonly device: DeviceIdentity;
+  /** Whether every workload was judged before an interruption. */
   readonly complete: boolean;
-  readonly kernels: readonly { readonly id: string; readonly kernel: string; readonly parameters: object }[];
-  readonly rows: readonly DispatchRowSummary[];
+  readonly kernels: readonly { readonly id: string; readonly kernel: string; readonly parameters: ParameterValues }[];
+  readonly rows: readonly DispatchRow[];
+  /** The row that loses most by the table; `null` without rows. */
   readonly largestLoss: { readonly workload: string; readonly loss: number } | null;
 }
 
-interface DispatchRowSummary {
-  readonly workload: string;
-  readonly cache: 'hot' | 'cold';
-  readonly failure?: string;
-  readonly chosen: {
-    readonly candidate: string;
-    readonly medianNs: number;
-    readonly fastest: string;
-    readonly fastestNs: number;
-    readonly loss: number;
-  } | null;
-  readonly contenders: readonly ContenderSummary[];
-}
-
-type ContenderSummary = { readonly candidate: string } & (
-  | { readonly outcome: 'timed'; readonly kind: 'measured' | 'predicted'; readonly medianNs: number }
-  | { readonly outcome: 'ruled-out' | 'not-applicable'; readonly reason: string }
-  | { readonly outcome: 'failed'; readonly status: string; readonly reason: string }
-);
-
 /** Which kernel the table takes at each workload, and what that costs beside the fastest one there. */
-export function kernelDispatchDocument(summary: KernelDispatchSummary): doc.Document {
-  const { device, rows, kernels, largestLoss, complete } = summary;
+export function kernelDispatchDocument(judged: JudgedKernels): doc.Document {
+  const { device, rows, kernels, largestLoss, complete } = judged;
   const taken = new Set(rows.flatMap(({ chosen }) => (chosen ? [chosen.candidate] : [])));
   const nameOf = (id: string): string => `${kernels.find((one) => one.id === id)?.kernel ?? '?'} (${id.slice(0, 4)})`;
   const kind = rows.flatMap((row) => row.contenders.flatMap((one) => (one.outcome === 'timed' ? [one.kind] : [])))[0];
@@ -57,10 +85,7 @@ export function kernelDispatchDocument(summary: KernelDispatchSummary): doc.Docu
     [
       doc.section('kernels', 'Kernels', [
         doc.list(
-          kernels.map(({ id, parameters }) => {
-            const settings = assignments(parameters as Readonly<Record<string, number>>).join(', ');
-            return `${nameOf(id)}: ${settings === '' ? 'no parameters' : settings}`;
-          }),
+          kernels.map(({ id, parameters }) => `${nameOf(id)}: ${formatParameters(parameters) || 'no parameters'}`),
         ),
       ]),
       doc.detail('left-out', 'Left out', [
@@ -70,7 +95,7 @@ export function kernelDispatchDocument(summary: KernelDispatchSummary): doc.Docu
   );
 }
 
-const leftOut = ({ contenders }: DispatchRowSummary): (readonly [string, string])[] =>
+const leftOut = ({ contenders }: DispatchRow): (readonly [string, string])[] =>
   contenders.flatMap((one): (readonly [string, string])[] => {
     if (one.outcome === 'timed') return [];
     return [[one.candidate, one.outcome === 'failed' ? `${one.status}: ${one.reason}` : one.reason]];

@@ -101,14 +101,10 @@ function cellOf(input: LadderRowInput, name: string, peer: string | null): Ladde
   return {
     contender: name,
     outcome: 'measured',
-    summary,
-    conditions,
+    ...{ summary, conditions, discardedBlockCount, powerCapped, disturbances },
     flopPerSecond: (input.flop / summary.medianNs) * 1e9,
     comparison: names ? compareContenders(input.blocks, names, input.seed) : undefined,
     gpuKernels: input.gpuKernels.get(name),
-    discardedBlockCount,
-    powerCapped,
-    disturbances,
   };
 }
 
@@ -218,7 +214,7 @@ export function ladderDocument(view: LadderView): Document {
       // A terminal prints each contender's row in detail, and the same by workload only when asked for more.
       doc.detail('contenders', 'Contenders by workload', [ladderTable(view)]),
       doc.section('detail', 'In detail', [ladderDetail(view)]),
-      energySection(rows.flatMap(({ workload, energy }) => (energy ? [{ workload, energy }] : []))),
+      energySection(rows),
       doc.section('notes', 'Notes', [ladderNotes(view)]),
       doc.section('versions', 'Versions', [ladderVersions(view)]),
     ],

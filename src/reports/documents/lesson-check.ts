@@ -7,7 +7,7 @@ import * as doc from '../document.ts';
 import { describeDiagnostic, formatFigure, formatNs } from '../format.ts';
 import { describeEvidence } from '../sections/findings.ts';
 import type { LessonAbout } from './course.ts';
-import { describeFault, describeWriter, statusText } from './evaluation.ts';
+import { statusText, troubleLines } from './evaluation.ts';
 
 /** What the referee says of a learner's kernel. */
 export interface LessonCheckView {
@@ -72,15 +72,13 @@ export const hintsOf = ({ goal, finding }: JudgedGoal): string[] => [
 
 /** Why a kernel is not right, and where: a line each. */
 export function mistakeLines(evaluation: Evaluation): string[] {
-  const { status, failedCheck, fault, writer, diagnostics = [], coverage } = evaluation;
+  const { status, diagnostics = [], coverage } = evaluation;
   const turnedAway = coverage?.excludedShapes.length ?? 0;
   return [
     status === 'passed'
       ? `The \`limits\` in kernel.json turn ${turnedAway} check shapes away. The kernel has to take them.`
       : doc.plainOf(statusText(evaluation)),
-    ...(failedCheck ? [`found by: ${failedCheck}`] : []),
-    ...(fault ? [describeFault(fault)] : []),
-    ...(writer ? [describeWriter(writer)] : []),
+    ...troubleLines(evaluation),
     ...diagnostics.filter(({ severity }) => severity === 'error').map(describeDiagnostic),
   ];
 }

@@ -59,12 +59,8 @@ export interface LogView {
   unreadable: number;
 }
 
-export interface LogOptions {
-  readonly store: string;
+export interface LogOptions extends Pick<LogView, 'store' | 'problem' | 'attempt' | 'unreadable'> {
   readonly attempts: readonly Attempt[];
-  readonly unreadable: number;
-  readonly problem: string | null;
-  readonly attempt: string | null;
   readonly last: number;
   readonly readSource: ReadSource;
 }
@@ -127,19 +123,15 @@ function against(
   readSource: ReadSource,
 ): Pick<LoggedAttempt, 'change' | 'versusParent' | 'whyNoRatio'> {
   if (!parent) return { change: null, versusParent: null, whyNoRatio: null };
-  const ratio = ratioTo(parent, one);
-  const isText = typeof ratio === 'string';
-  return {
-    change: changeOf(parent, one, readSource),
-    versusParent: isText ? null : ratio,
-    whyNoRatio: isText ? ratio : null,
+  const change = {
+    ...settingChanges(parent.candidate, one.candidate),
+    ...compareSources(parent.sources, one.sources, readSource),
   };
+  const ratio = ratioTo(parent, one);
+  return typeof ratio === 'string'
+    ? { change, versusParent: null, whyNoRatio: ratio }
+    : { change, versusParent: ratio, whyNoRatio: null };
 }
-
-const changeOf = (parent: Attempt, one: Attempt, readSource: ReadSource): AttemptChange => ({
-  ...settingChanges(parent.candidate, one.candidate),
-  ...compareSources(parent.sources, one.sources, readSource),
-});
 
 /** Statuses whose times may be compared. */
 const TIMED: readonly AttemptResult['status'][] = ['passed', 'unverified'];
@@ -152,11 +144,7 @@ function ratioTo(parent: Attempt, one: Attempt): AttemptRatio | string {
     const { ratio, verdict, intervalRatio } = first.beside;
     return { kind: 'measured', ratio, intervalRatio, verdict, workloads: 1 };
   }
-  if (beside.length > 1)
-    return meanOf(
-      'measured',
-      beside.map(({ ratio }) => ratio),
-    );
+  if (beside.length > 1) return meanOf('measured', beside);
   if (parent.device.id !== one.device.id) return `another device than ${parent.id}`;
   const pairs = one.results.flatMap((result) => {
     const before = parent.results.find((other) => isSameWorkload(result, other));
@@ -170,10 +158,8 @@ function ratioTo(parent: Attempt, one: Attempt): AttemptRatio | string {
   }
   if (timed.some(({ before, result }) => [before, result].some(({ timing }) => timing!.kind === 'measured')))
     return 'measured apart: use warpsmith compare';
-  return meanOf(
-    'predicted',
-    timed.map(({ before, result }) => before.timing!.medianNs / result.timing!.medianNs),
-  );
+  const ratios = timed.map(({ before, result }) => ({ ratio: before.timing!.medianNs / result.timing!.medianNs }));
+  return meanOf('predicted', ratios);
 }
 
 const isTimed = ({ status, timing }: AttemptResult): boolean =>
@@ -182,9 +168,9 @@ const isTimed = ({ status, timing }: AttemptResult): boolean =>
 const isSameWorkload = (a: AttemptResult, b: AttemptResult): boolean =>
   a.cache === b.cache && valuesKey(a.dimensions) === valuesKey(b.dimensions);
 
-const meanOf = (kind: AttemptRatio['kind'], ratios: readonly number[]): AttemptRatio => ({
+const meanOf = (kind: AttemptRatio['kind'], ratios: readonly Pick<AttemptRatio, 'ratio'>[]): AttemptRatio => ({
   kind,
-  ratio: combineRatios(ratios.map((ratio) => ({ ratio, weight: 1 }))).ratio,
+  ratio: combineRatios(ratios.map(({ ratio }) => ({ ratio, weight: 1 }))).ratio,
   intervalRatio: null,
   verdict: null,
   workloads: ratios.length,
@@ -286,17 +272,14 @@ function attemptDocument(attempt: LoggedAttempt): Document {
   const diff = unifiedDiff(parent ?? '', id, change?.files ?? []);
   return doc.documentOf(`Attempt ${id} of ${problem} on ${device.name}, ${formatInstant(time)}`, [
     doc.list([
-      note !== undefined && { term: 'Note', text: note },
-      {
-        term: 'Kernel',
-        text: [settingOf(attempt), ', candidate ', doc.code(candidate.id), `, in ${candidate.folder}`],
-      },
-      { term: 'Judged by', text: `${command}${seed === undefined ? '' : `, seed ${seed}`}` },
-      { term: 'Parent', text: parent ?? 'none' },
-      change && { term: 'Change', text: describeChange(change) },
-      change && { term: 'Than its parent', text: describeRatio(attempt) ?? 'no ratio' },
+      doc.fact('Note', note),
+      doc.fact('Kernel', [settingOf(attempt), ', candidate ', doc.code(candidate.id), `, in ${candidate.folder}`]),
+      doc.fact('Judged by', `${command}${seed === undefined ? '' : `, seed ${seed}`}`),
+      doc.fact('Parent', parent ?? 'none'),
+      doc.fact('Change', change && describeChange(change)),
+      doc.fact('Than its parent', change && (describeRatio(attempt) ?? 'no ratio')),
     ]),
     doc.list(results.map(describeResult)),
-    diff !== '' && [doc.heading('Difference'), { kind: 'code', language: 'diff', text: diff }],
+    diff !== '' && [doc.heading('Difference'), doc.codeBlock('diff', diff)],
   ]);
 }

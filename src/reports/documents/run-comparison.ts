@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Timing } from '../../core/timing.ts';
 import { ofType, type RecordedEvent, type RunStartedEvent, type WeightedWorkload } from '../../store/events.ts';
-import { bestSoFarChart, type SearchProgress } from '../charts/best-so-far-chart.ts';
+import { bestSoFarChart, type Steps } from '../charts/best-so-far-chart.ts';
+import type { Chart } from '../charts/chart.ts';
 import type { Document, Inline, Part } from '../document.ts';
 import * as doc from '../document.ts';
 import {
@@ -20,7 +21,11 @@ import { shellCommand } from '../view/reproduction.ts';
 import { diffBetween, type ReadSource, type SourceDiff } from '../view/source-diffs.ts';
 
 /** One of two runs; its speed-up is against its own start. */
-export interface ComparedRun extends SearchProgress, Pick<RunView, 'device' | 'best' | 'speedup' | 'repository'> {
+export interface ComparedRun extends Pick<RunView, 'runId' | 'device' | 'best' | 'speedup' | 'repository'> {
+  /** How many were made. */
+  evaluations: number;
+  /** Best time so far on the first workload, each with how many evaluations were made by then. */
+  progress: { evaluations: number; medianNs: number }[];
   /** How many evaluations it had made when it had its best. */
   evaluationsToBest: number | null;
 }
@@ -228,6 +233,22 @@ const runsTable = ({ run, against }: RunComparisonView): Part =>
     ],
   );
 
+/** Best times so far of both runs by evaluations made. Undefined where they are of different things. */
+function progressChart({ run, against, reached }: RunComparisonView): Chart | undefined {
+  if (!reached) return undefined;
+  const stepsOf = ({ progress, evaluations }: ComparedRun, style: Steps['style']): Steps => ({
+    points: progress.map((kept) => ({ spent: kept.evaluations, medianNs: kept.medianNs })),
+    total: evaluations,
+    style,
+  });
+  return bestSoFarChart({
+    ...{ kind: reached.kind, workload: reached.workload, by: 'evaluation of both runs', from: 1, mostTicks: 8 },
+    remark: `solid: ${A}; dashed: ${B}`,
+    description: [run, against].map((one) => `${one.runId}: ${one.progress.length} times kept`).join('; '),
+    searches: [stepsOf(against, 'reference'), stepsOf(run, 'best-so-far')],
+  });
+}
+
 /** Two runs of a problem, best against best. */
 export function runComparisonDocument(view: RunComparisonView): Document {
   const { problem, run, against, times, compareCommand, differences, changes, sources } = view;
@@ -252,7 +273,7 @@ export function runComparisonDocument(view: RunComparisonView): Document {
     ],
     [
       doc.section('times', 'Times of the bests', [
-        doc.figure('progress', 'Best time so far of both runs by evaluation', bestSoFarChart(view)),
+        doc.figure('progress', 'Best time so far of both runs by evaluation', progressChart(view)),
         doc.table('Times of the bests', times, [
           doc.words('workload', ({ workload, cache }) => `${workload} (${cache})`),
           doc.figures(A, ({ run: time }) => formatKindAndTime(time)),

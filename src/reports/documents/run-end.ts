@@ -1,5 +1,6 @@
 import type { StopReason } from '../../store/events.ts';
-import { type Document, documentOf, figures, type Inline, list, type Part, table, text, words } from '../document.ts';
+import type { Document, Inline, Part } from '../document.ts';
+import * as doc from '../document.ts';
 import { formatCandidate, formatElapsed, formatFigure, formatNs, formatPercent, formatRatio } from '../format.ts';
 import type { RunView } from '../run-view.ts';
 import { energyInShort } from '../sections/energy.ts';
@@ -50,27 +51,24 @@ function described({ changes, reverted, failed }: RunView): string {
 function bestChanges(view: RunView): Part {
   const steps = (view.changes?.steps ?? []).toSorted((a, b) => (b.ratio ?? 0) - (a.ratio ?? 0));
   const rows = new Map(view.progression.map((row) => [row.evaluationId, row]));
-  return table('Best changes', steps.slice(0, CHANGES_SHOWN), [
-    words('kept change', ({ change }) => change),
-    figures('gain', ({ ratio }) => formatRatio(ratio)),
-    words('because of', ({ evaluationId }) => rows.get(evaluationId) && becauseOf(rows.get(evaluationId)!), 1),
+  return doc.table('Best changes', steps.slice(0, CHANGES_SHOWN), [
+    doc.words('kept change', ({ change }) => change),
+    doc.figures('gain', ({ ratio }) => formatRatio(ratio)),
+    doc.words('because of', ({ evaluationId }) => rows.get(evaluationId) && becauseOf(rows.get(evaluationId)!), 1),
   ]);
 }
 
 /** How a run ended, on a screen: result, what it took, the best changes. `report` has everything else. */
 export function runEndDocument(view: RunView): Document {
   const { problem, workload, device, stop } = view;
-  const best = bestLine(view);
-  const energy = energyInShort(view.energy ?? []);
-  const isDetailed = stop !== null && !SPENT.has(stop.reason);
-  return documentOf(`${problem.name} on ${device.name}, ${workload.name}`, [
-    text(headline(view).sentence),
-    list([
-      best && { term: 'Best', text: best },
-      energy !== undefined && { term: 'Energy', text: energy },
-      { term: 'Took', text: [used(view), stopped(view)] },
-      isDetailed && { term: 'Stopped', text: `${stop.reason}: ${stop.detail}` },
-      { term: 'Changes', text: described(view) },
+  return doc.documentOf(`${problem.name} on ${device.name}, ${workload.name}`, [
+    doc.text(headline(view).sentence),
+    doc.list([
+      doc.fact('Best', bestLine(view)),
+      doc.fact('Energy', energyInShort(view.energy ?? [])),
+      doc.fact('Took', [used(view), stopped(view)]),
+      doc.fact('Stopped', stop !== null && !SPENT.has(stop.reason) && `${stop.reason}: ${stop.detail}`),
+      doc.fact('Changes', described(view)),
     ]),
     bestChanges(view),
   ]);

@@ -1,4 +1,5 @@
-import { code, type Document, documentOf, type Inline, type Item, list, note, type Part, strong } from '../document.ts';
+import type { Document, Inline, Item, Part } from '../document.ts';
+import { code, documentOf, fact, list, note, strong } from '../document.ts';
 import {
   describeBounds,
   formatCandidate,
@@ -16,7 +17,15 @@ import type { RunView } from '../run-view.ts';
 import { EVIDENCE_SECTIONS } from '../sections/run-evidence.ts';
 import { RESULT_SECTIONS } from '../sections/run-result.ts';
 import { SEARCH_SECTIONS } from '../sections/run-search.ts';
-import { cited, describeEvaluations, evaluationLink, headline, kindOf, SAME } from '../sections/run-words.ts';
+import {
+  cited,
+  describeEvaluations,
+  evaluationLink,
+  formatAmount,
+  headline,
+  kindOf,
+  SAME,
+} from '../sections/run-words.ts';
 
 /** `guided by findings`, or what else chose the candidates. */
 function describeStrategy({ objective: { strategy, diagnosis } }: RunView): string {
@@ -32,9 +41,7 @@ function describeBudget(view: RunView): string {
       if (name === 'evaluations') return [`${figure} evaluations${beyond && `, ${beyond}`}`];
       return limit === null
         ? []
-        : [
-            `${name} ${name === 'tokens' ? formatFigure(used) : used.toFixed(2)} of ${formatFigure(limit)}${unit && ` ${unit}`}`,
-          ];
+        : [`${name} ${formatAmount(name, used)} of ${formatFigure(limit)}${unit && ` ${unit}`}`];
     })
     .join('; ');
 }
@@ -87,14 +94,13 @@ function describeRepeats({ repeats, evaluationsUsed }: RunView): string | null {
   return `${count} of ${evaluationsUsed} evaluations were made before (${when}, in ${formatSeconds(elapsedMs)}): ${SAME}; --fresh evaluates again`;
 }
 
-function facts(view: RunView): (Item | false)[] {
+function facts(view: RunView): (Item | null)[] {
   const { problem, workload, device, stop, goal, seed, start, best, bounds, changes, repository, tornLastLine } = view;
   const steps = (changes?.steps ?? []).map(({ change, ratio, evaluationId }, index) =>
     cited(`${index > 0 ? '; ' : ''}${change} ${formatRatio(ratio)}`, evaluationId),
   );
   const isFaster = best && best.evaluationId !== start?.evaluationId;
   const reached = best && bounds && ` (${formatPercent(bounds.attainableNs / best.medianNs)} reached, ${best.kind})`;
-  const fact = (term: string, text: Inline | null | undefined | false): Item | false => (text ? { term, text } : false);
   return [
     fact(
       'Problem',

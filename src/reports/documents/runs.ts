@@ -49,9 +49,6 @@ export function describeSpeedup({ kind, speedup, best, state }: ListedRun): stri
   return `${kind} ${speedup.toFixed(2)}×${state === 'finished' ? '' : ' so far'}`;
 }
 
-const describeTime = ({ bestNs, kind }: ListedRun): string =>
-  bestNs === null || kind === null ? '–' : formatKindAndTime({ kind, medianNs: bestNs });
-
 const describeWorkloads = ({ workload, workloads }: ListedRun): string =>
   workloads > 1 ? `${workload} and ${workloads - 1} more` : (workload ?? '–');
 
@@ -68,7 +65,7 @@ export function runsDocument({ runs, store }: RunsReport, now: Date): Document {
       words('state', ({ state, stopReason }) => (state === 'finished' ? stopReason : state)),
       figures('evaluations', ({ evaluations }) => evaluations, 6),
       words('best', ({ bestKernel }) => bestKernel, 4),
-      figures('time', describeTime, 1),
+      figures('time', ({ kind, bestNs }) => formatKindAndTime({ kind, medianNs: bestNs }), 1),
       names('speed-up', describeSpeedup),
       figures('age', ({ startedAt }) => startedAt && formatAge(now.getTime() - Date.parse(startedAt)), 2),
     ]),

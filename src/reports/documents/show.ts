@@ -1,3 +1,4 @@
+import { byKind } from '../../core/by-kind.ts';
 import type { Evaluation } from '../../core/evaluation.ts';
 import type { ParameterValues } from '../../core/kernel.ts';
 import type { Timing } from '../../core/timing.ts';
@@ -83,19 +84,16 @@ function keptLine(
   return { term: evaluation, text: `${move}: ${kind} ${formatRatio(ratio)} faster than the best before, ${why}` };
 }
 
-const timeOf = (kind: Timing['kind'] | null, medianNs: number | null): string =>
-  kind === null || medianNs === null ? '' : formatKindAndTime({ kind, medianNs });
-
 /** What a run did; of one whose log cannot be read, only why. */
 function summaryOf({ run, kept, revertedCount }: ShownRun): string[] {
   if (run.error !== null) return [`unreadable: ${run.error}`];
-  const [start, best] = [timeOf(run.kind, run.startNs), timeOf(run.kind, run.bestNs)];
+  const { kind, startNs, bestNs } = run;
   const further = run.workloads > 1 ? ` and ${run.workloads - 1} more` : '';
   return [
     `${run.problem}, ${run.workload}${further}, on ${run.device}; ${run.strategy ?? 'guided'}, seed ${run.seed}`,
     run.stopReason === null ? run.state : `${run.state}: ${run.stopReason}: ${run.detail}`,
-    `start: ${[run.startKernel, start].filter(Boolean).join(', ')}`,
-    `best: ${run.best === null || best === '' ? 'none' : `${run.best}, ${run.bestKernel}, candidate ${run.bestCandidate}, ${best}`}`,
+    `start: ${run.startKernel}${startNs === null ? '' : `, ${formatKindAndTime({ kind, medianNs: startNs })}`}`,
+    `best: ${run.best === null || bestNs === null ? 'none' : `${run.best}, ${run.bestKernel}, candidate ${run.bestCandidate}, ${formatKindAndTime({ kind, medianNs: bestNs })}`}`,
     `speed-up: ${describeSpeedup(run)}`,
     `${run.evaluations} evaluations; ${kept.length} changes kept, ${revertedCount} reverted`,
   ];
@@ -141,7 +139,7 @@ function oneEvaluation(shown: ShownEvaluation): Document {
         doc.list(proposal ? proposalLines(proposal) : ['the start, or a confirmation']),
         choice && doc.list([choiceLine(choice)]),
       ]),
-      written ? doc.section('written', 'What its author said', [writtenParts(written)]) : [],
+      written ? doc.section('written', 'What its author said, and what came of it', [writtenParts(written)]) : [],
       doc.section('decision', 'Decision', [decision && doc.text(`${decision.decision}: ${decision.reason}`)]),
       doc.section('result', 'Result', [doc.text(title), lead]),
       sections,
@@ -157,17 +155,15 @@ function oneCandidate({ id, kernel, parameters, evaluations, sources: stored }: 
     doc.names('evaluation', (row) => row.id),
     doc.words('workload', ({ workload }) => workload, 1),
     doc.words('result', ({ status }) => status),
-    doc.figures('time', ({ kind, medianNs }) => timeOf(kind, medianNs) || '–'),
+    doc.figures('time', formatKindAndTime),
     doc.words('decision', ({ decision }) => decision),
   ]);
   return doc.documentOf(`Candidate ${id}: ${kernel}${values && ` (${values})`}`, [judged], [sources(stored)]);
 }
 
-const DOCUMENTS: { [K in Shown['kind']]: (shown: Extract<Shown, { kind: K }>) => Document } = {
+/** What `warpsmith show` prints of a run, an evaluation or a candidate. */
+export const showDocument = byKind<Shown, Document>({
   run: runDocument,
   evaluation: oneEvaluation,
   candidate: oneCandidate,
-};
-
-/** What `warpsmith show` prints of a run, an evaluation or a candidate. */
-export const showDocument = (shown: Shown): Document => (DOCUMENTS[shown.kind] as (shown: Shown) => Document)(shown);
+});

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { byKind } from '../../core/by-kind.ts';
 import { legend } from '../charts/chart.ts';
 import { CHART_STYLE, THEME_STYLE } from '../charts/chart-style.ts';
 import {
@@ -82,11 +83,11 @@ const WIDE = { width: 860, height: 400 };
 const NARROW = { width: 345, height: 320 };
 
 /** The same chart for a wide and for a narrow page: scaled text would not be read on a phone. */
-function figureMarkup({ id, chart, legend: items }: BlockOf<'figure'>): Markup {
+function figureMarkup({ id, chart, legend: words }: BlockOf<'figure'>): Markup {
   const wide = chart({ ...WIDE, id: `${id}-wide` });
   const narrow = chart({ ...NARROW, id: `${id}-narrow` });
   return markup`<div class="wide">${wide}</div><div class="narrow">${narrow}</div>
-${items.length > 0 && legend(items, wide)}\n`;
+${words && legend(words, wide)}\n`;
 }
 
 /** The first characters that make a line of a diff something else than context. */
@@ -109,7 +110,7 @@ const codeMarkup = ({ language, text }: BlockOf<'code'>): Markup =>
     ? scrollBox('Sources compared', markup`<pre class="diff">${text.split('\n').map(diffLine)}</pre>`)
     : scrollBox('Code', markup`<pre class="${language === 'sh' ? 'command' : 'lines'}"><code>${text}</code></pre>`);
 
-const PRINT: { [K in Block['kind']]: (block: BlockOf<K>, targets: Targets) => Markup } = {
+const blockMarkup = byKind<Block, Markup, [targets: Targets]>({
   heading: ({ text }, targets) => markup`<h3>${inlineMarkup(text, targets)}</h3>\n`,
   text: ({ text, isNote, large }, targets) => {
     const paragraph = markup`<p${isNote && markup` class="note"`}>${inlineMarkup(text, targets)}</p>\n`;
@@ -123,10 +124,10 @@ const PRINT: { [K in Block['kind']]: (block: BlockOf<K>, targets: Targets) => Ma
   code: codeMarkup,
   fold: ({ summary, blocks }, targets) =>
     markup`<details><summary>${inlineMarkup(summary, targets)}</summary><div class="inside">${blocksMarkup(blocks, targets)}</div></details>\n`,
-};
+});
 
 const blocksMarkup = (blocks: readonly Block[], targets: Targets): Markup[] =>
-  blocks.map((block) => (PRINT[block.kind] as (block: Block, targets: Targets) => Markup)(block, targets));
+  blocks.map((block) => blockMarkup(block, targets));
 
 const sectionMarkup = ({ id, title, blocks }: Section, targets: Targets): Markup =>
   markup`<section class="section" id="${id}" aria-labelledby="${id}-heading">

@@ -1,3 +1,4 @@
+import { byKind } from '../../core/by-kind.ts';
 import { type Block, type BlockOf, type Document, type Inline, plainOf, type Section, spansOf } from '../document.ts';
 import { escapeMarkup } from '../markup.ts';
 import { plainText } from '../plain-text.ts';
@@ -61,7 +62,7 @@ function fenced({ language, text }: BlockOf<'code'>): string {
   return `${fence}${language === 'text' ? '' : language}\n${plain}\n${fence}`;
 }
 
-const PRINT: { [K in Block['kind']]: (block: BlockOf<K>, options: MarkdownOptions) => string } = {
+const markdownBlock: (block: Block, options: MarkdownOptions) => string = byKind<Block, string, [MarkdownOptions]>({
   heading: ({ text }) => `### ${inlineText(text)}`,
   text: ({ text }) => lineText(text),
   list: ({ items }) =>
@@ -81,10 +82,7 @@ const PRINT: { [K in Block['kind']]: (block: BlockOf<K>, options: MarkdownOption
   code: fenced,
   fold: ({ summary, blocks }, options) =>
     `<details>\n<summary>${escapeMarkup(plainOf(summary))}</summary>\n\n${markdownBlocks(blocks, options)}\n\n</details>`,
-};
-
-const markdownBlock = (block: Block, options: MarkdownOptions): string =>
-  (PRINT[block.kind] as (block: Block, options: MarkdownOptions) => string)(block, options);
+});
 
 /** Blocks without a document around them. */
 export const markdownBlocks = (blocks: readonly Block[], options: MarkdownOptions = {}): string =>

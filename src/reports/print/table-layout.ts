@@ -1,3 +1,4 @@
+import { sum } from '../../core/values.ts';
 import type { Column } from '../document.ts';
 
 /** How a table fits a width: which columns are shown, and how wide each is. */
@@ -13,14 +14,16 @@ export const GAP = 2;
 const READABLE = 18;
 const LEAST = 10;
 
-export const columnsWidth = (widths: readonly number[]): number =>
-  widths.reduce((sum, width) => sum + width, 0) + GAP * Math.max(0, widths.length - 1);
+const columnsWidth = (widths: readonly number[]): number => sum(widths) + GAP * Math.max(0, widths.length - 1);
 
-interface Placed {
-  readonly index: number;
+/** How wide a column would be, and the length of the longest word that a cell begins with, which is never broken. */
+export interface ColumnSize {
   readonly natural: number;
-  /** Length of the longest first word, which is never broken. */
   readonly firstWord: number;
+}
+
+interface Placed extends ColumnSize {
+  readonly index: number;
   width: number;
 }
 
@@ -38,27 +41,21 @@ function shrink(placed: Placed[], columns: readonly Column[], width: number, lea
   return true;
 }
 
-/** Of each column: how wide it would be, and the longest word that one of its cells begins with. */
-export interface ColumnSizes {
-  readonly natural: readonly number[];
-  readonly firstWords: readonly number[];
-}
-
 /**
  * Fits columns of the given sizes into `width`: words are shortened while they stay readable, then columns left
  * out by their `drop`, then words shortened further. Undefined where even that is too wide.
  */
 export function layoutTable(
   columns: readonly Column[],
-  { natural, firstWords }: ColumnSizes,
+  sizes: readonly ColumnSize[],
   width: number,
 ): TableLayout | undefined {
   const drops = [...new Set(columns.map(({ drop = 0 }) => drop))].sort((a, b) => a - b);
   // From all columns to those that are never left out; then these again, shorter.
   const attempts = [...drops.toReversed().map((most) => [most, READABLE] as const), [0, LEAST] as const];
   for (const [most, least] of attempts) {
-    const placed = natural
-      .map((size, index): Placed => ({ index, natural: size, firstWord: firstWords[index]!, width: size }))
+    const placed = sizes
+      .map((size, index): Placed => ({ ...size, index, width: size.natural }))
       .filter(({ index }) => (columns[index]!.drop ?? 0) <= most);
     if (placed.length === 0 || !shrink(placed, columns, width, least)) continue;
     const isCut = placed.length < columns.length || placed.some((one) => one.width < one.natural);

@@ -1,3 +1,4 @@
+import { byKind } from '../../core/by-kind.ts';
 import {
   type Block,
   type BlockOf,
@@ -9,7 +10,7 @@ import {
   spansOf,
 } from '../document.ts';
 import { plainText } from '../plain-text.ts';
-import { columnsWidth, GAP, layoutTable, type TableLayout } from './table-layout.ts';
+import { GAP, layoutTable, type TableLayout } from './table-layout.ts';
 import { cutLength, TERMINAL_WIDTH, wrapRanges, wrapText } from './wrap.ts';
 
 /** Styles of terminal text. */
@@ -144,16 +145,12 @@ function tableLines(block: BlockOf<'table'>, terminal: Terminal): string[] {
   const body = rows.map(({ cells, isStrong }: Row) =>
     cells.map((cell) => cellPieces(cell, isStrong ? 'bold' : undefined)),
   );
-  const natural = columns.map((_, index) =>
-    Math.max(...[head, ...body].map((cells) => lengthOf(plainOf(cells[index] ?? [])))),
-  );
-  const firstWords = columns.map((_, index) =>
-    Math.max(...[head, ...body].map((cells) => lengthOf(/^\S*/u.exec(plainOf(cells[index] ?? []))![0]))),
-  );
-  const layout =
-    columnsWidth(natural) <= terminal.width
-      ? { columns: natural.map((width, index) => ({ index, width })), isCut: false }
-      : layoutTable(columns, { natural, firstWords }, terminal.width);
+  const sizes = columns.map((_, index) => {
+    const texts = [head, ...body].map((cells) => plainOf(cells[index] ?? []));
+    const widest = (parts: readonly string[]): number => Math.max(...parts.map(lengthOf));
+    return { natural: widest(texts), firstWord: widest(texts.map((text) => /^\S*/u.exec(text)![0])) };
+  });
+  const layout = layoutTable(columns, sizes, terminal.width);
   if (!layout) return records(block, terminal);
   if (layout.isCut) terminal.missing.isCut = true;
   return [head, ...body].map((cells) => tableLine(cells, columns, layout, terminal.paint));
@@ -192,7 +189,7 @@ function foldLines({ summary, blocks }: BlockOf<'fold'>, terminal: Terminal): st
   return [...prose(summary, terminal, { style: 'bold' }), ...indented(blockLines(blocks, within(terminal)))];
 }
 
-const PRINT: { [K in Block['kind']]: (block: BlockOf<K>, terminal: Terminal) => string[] } = {
+const linesOfBlock: (block: Block, terminal: Terminal) => string[] = byKind<Block, string[], [terminal: Terminal]>({
   heading: ({ text }, terminal) => prose(text, terminal, { style: 'bold' }),
   text: ({ text }, terminal) => prose(text, terminal),
   list: ({ items }, terminal) =>
@@ -205,10 +202,7 @@ const PRINT: { [K in Block['kind']]: (block: BlockOf<K>, terminal: Terminal) => 
     return isFile ? lines : lines.flatMap((line) => wrappedCode(line, width));
   },
   fold: foldLines,
-};
-
-const linesOfBlock = (block: Block, terminal: Terminal): string[] =>
-  (PRINT[block.kind] as (block: Block, terminal: Terminal) => string[])(block, terminal);
+});
 
 /** Blocks with an empty line between them; none after a heading, and no heading without anything below it. */
 function blockLines(blocks: readonly Block[], terminal: Terminal): string[] {
@@ -239,20 +233,19 @@ function leftOut({ missing: { titles, isCut }, width }: Terminal): string[] {
   ];
 }
 
+const terminalOf = ({ paint = plainPaint, width, isVerbose = false }: TerminalOptions): Terminal => ({
+  ...{ paint, width: width ?? TERMINAL_WIDTH, isVerbose, isFile: width === undefined },
+  missing: { titles: new Set(), isFolded: false, isCut: false },
+});
+
 /** A document as a terminal shows it. */
-export function printTerminal(
-  document: Document,
-  { paint = plainPaint, width, isVerbose = false }: TerminalOptions = {},
-): string {
-  const terminal: Terminal = {
-    ...{ paint, width: width ?? TERMINAL_WIDTH, isVerbose, isFile: width === undefined },
-    missing: { titles: new Set(), isFolded: false, isCut: false },
-  };
+export function printTerminal(document: Document, options: TerminalOptions = {}): string {
+  const terminal = terminalOf(options);
   const parts = [prose(document.title, terminal, { style: 'bold' }), blockLines(document.lead, terminal)];
   // What the lead folds is named by its own summary, where that is wanted.
   terminal.missing.isFolded = false;
   for (const { title, blocks, isDetail } of document.sections) {
-    const isShown = isVerbose || !isDetail;
+    const isShown = terminal.isVerbose || !isDetail;
     const lines = isShown ? blockLines(blocks, within(terminal)) : [];
     if (!isShown || terminal.missing.isFolded) terminal.missing.titles.add(plainText(title));
     terminal.missing.isFolded = false;
@@ -267,10 +260,4 @@ export function printTerminal(
 
 /** A table alone, without colours, in lines of at most `width`. */
 export const printTable = (block: BlockOf<'table'>, width: number): string[] =>
-  tableLines(block, {
-    paint: plainPaint,
-    width,
-    isVerbose: false,
-    isFile: false,
-    missing: { titles: new Set(), isFolded: false, isCut: false },
-  });
+  tableLines(block, terminalOf({ width }));

@@ -1,5 +1,5 @@
 import * as doc from '../document.ts';
-import { formatFigure, formatRatio } from '../format.ts';
+import { formatFigure, formatMoney, formatRatio } from '../format.ts';
 import type { ArmsView, ChoiceRow } from '../view/arms.ts';
 
 const ARMS_NOTE =
@@ -21,8 +21,7 @@ export const armsParts = ({ rows, choices }: ArmsView): doc.Part => [
     doc.figures('Gain', ({ gain }) => formatRatio(gain)),
     doc.figures('Seconds', ({ seconds }) => formatFigure(seconds), 1),
     doc.figures('Tokens', ({ tokens }) => tokens, 2),
-    rows.some(({ money }) => money !== null) &&
-      doc.figures('Money', ({ money }) => (money === null ? '–' : money.toFixed(4)), 2),
+    rows.some(({ money }) => money !== null) && doc.figures('Money', ({ money }) => formatMoney(money), 2),
     doc.words('Ended', ({ ended }) => ended ?? '–', 3),
   ]),
   doc.fold(`Who was asked when, ${choices.length} choices`, [doc.list(choices.map(choiceLine))]),

@@ -1,19 +1,9 @@
 import type { Said } from '../../store/events.ts';
-import {
-  codeBlock,
-  fold,
-  heading,
-  type Inline,
-  type Item,
-  list,
-  note,
-  type Part,
-  type Section,
-  section,
-  titledList,
-} from '../document.ts';
+import type { Item, Part, Section } from '../document.ts';
+import * as doc from '../document.ts';
 import { describeWriter } from '../documents/evaluation.ts';
-import { formatFigure, formatRatio } from '../format.ts';
+import { describePrediction } from '../feedback.ts';
+import { formatCount, formatFigure, formatMoney, formatRatio } from '../format.ts';
 import type { RunView } from '../run-view.ts';
 import type { AuthoredView, WrittenRow } from '../view/authored.ts';
 import { armsParts } from './arms.ts';
@@ -31,16 +21,11 @@ export function describeTokens(cost: Pick<AuthoredView, 'tokens' | 'money' | 're
   }
   const about = tokens.isEstimate ? 'about ' : '';
   const cached = tokens.cacheRead > 0 ? `, ${formatFigure(tokens.cacheRead)} of them from a cache` : '';
-  const price = money === null ? '' : `, ${money.toFixed(4)} in money`;
-  const asked = requests === 1 ? '1 request' : `${requests} requests`;
+  const price = money === null ? '' : `, ${formatMoney(money)} in money`;
   const agents =
     seconds === undefined ? '' : `; agents worked ${formatFigure(seconds)} s, and their tokens are not known`;
-  return `${about}${formatFigure(tokens.input)} tokens sent${cached}, ${formatFigure(tokens.output)} answered, in ${asked}${price}${agents}`;
+  return `${about}${formatFigure(tokens.input)} tokens sent${cached}, ${formatFigure(tokens.output)} answered, in ${formatCount(requests, 'request')}${price}${agents}`;
 }
-
-const hoped = ({ predictedRatio }: WrittenRow): string => (predictedRatio === null ? '–' : formatRatio(predictedRatio));
-const got = ({ ratioToParent, status }: WrittenRow): string =>
-  ratioToParent === null ? status : formatRatio(ratioToParent);
 
 /** `step 2 of command: my-agent: from 3f9a…, on bank-conflicts; bubblewrap, network open; at most 10 evaluations, 20 min`. */
 export function describeStepBegan(began: Said<'author-step-began'>): string {
@@ -59,9 +44,8 @@ export function describeStepEnded({
   submissions,
   survivors,
 }: Said<'author-step-ended'>): string {
-  const made = submissions === 1 ? '1 submission' : `${submissions} submissions`;
   const left = survivors > 0 ? `; ended ${survivors} processes that it left` : '';
-  return `step ${step} ended: ${end}, ${detail}, after ${made} and ${formatFigure(seconds)} s${left}`;
+  return `step ${step} ended: ${end}, ${detail}, after ${formatCount(submissions, 'submission')} and ${formatFigure(seconds)} s${left}`;
 }
 
 /** What an author wrote, hoped and got; nothing where nobody wrote. */
@@ -69,22 +53,22 @@ export function authoredSection(view: RunView): Section[] {
   const { authored } = view;
   if (!authored) return [];
   const { author, written, refused, redirections } = authored;
-  return section('authored', 'What the author wrote', [
-    note(
+  return doc.section('authored', 'What the author wrote', [
+    doc.note(
       `${author}: ${describeTokens(authored)}. Hypotheses and hoped ratios are the author's; the other columns are not.`,
     ),
     storyParts(view, authored),
     authored.arms && armsParts(authored.arms),
-    written.length > 0 && heading('The attempts, one after the other'),
+    written.length > 0 && doc.heading('The attempts, one after the other'),
     written.map(attemptParts),
-    titledList(
+    doc.titledList(
       'Steps',
       authored.steps.map(({ began, ended }) =>
         [describeStepBegan(began), ended ? describeStepEnded(ended) : 'it was cut off'].join('; '),
       ),
     ),
-    titledList('Refused without an evaluation', refusedLines(refused)),
-    titledList(
+    doc.titledList('Refused without an evaluation', refusedLines(refused)),
+    doc.titledList(
       'No further',
       redirections.map(({ step, reason }) => `${reason}: ${step}`),
     ),
@@ -106,7 +90,9 @@ const MOST_NUMBERS = 6;
 
 function diffOf({ evaluationId, kernel, parent, diff }: WrittenRow): Part {
   if (!diff || diff.files.length === 0) return null;
-  return fold(`${evaluationId}: ${parent} → ${kernel}`, [codeBlock('diff', unifiedDiff(parent, kernel, diff.files))]);
+  return doc.fold(`${evaluationId}: ${parent} → ${kernel}`, [
+    doc.codeBlock('diff', unifiedDiff(parent, kernel, diff.files)),
+  ]);
 }
 
 /** What it was, hoped, got, rests on and cost. */
@@ -114,12 +100,12 @@ function attemptParts(row: WrittenRow): Part {
   const { iteration, kernel, parent, decision, status, author } = row;
   const gain = row.ratioToParent === null ? status : `${formatRatio(row.ratioToParent)} the speed of ${parent}`;
   return [
-    heading([
+    doc.heading([
       `${iteration}. ${kernel}, from ${parent}: ${gain}, ${decision ?? 'no decision'} (`,
       evaluationLink(row.evaluationId),
       ')',
     ]),
-    list([{ term: 'by', text: `${author}, ${row.mode}` }, ...attemptItems(row)]),
+    doc.list([{ term: 'by', text: `${author}, ${row.mode}` }, ...attemptItems(row)]),
     diffOf(row),
   ];
 }
@@ -128,24 +114,19 @@ function attemptParts(row: WrittenRow): Part {
 export function attemptItems(row: WrittenRow): Item[] {
   const { finding, evidence, hypothesis, levers, reason, writer, settings, cost, status, counters } = row;
   const after = status === 'passed' ? `; after it: ${afterwards(row)}` : '';
-  const said: [term: string, text: Inline | false][] = [
-    ['worked on', finding !== 'none' && `${finding}: ${evidence}${after}`],
-    ['hypothesis', hypothesis || 'none'],
-    ['changes', levers.length > 0 && levers.join('; ')],
-    ['prediction', scored(row)],
-    ['outcome', reason !== '' && reason],
-    ['evidence', status === 'passed' && counters.length > 0 && `against ${row.parent}: ${counters.join('; ')}`],
-    ['who wrote it', writer !== undefined && describeWriter(writer)],
-    [
-      'settings',
-      settings.count > 0 && [
-        `${settings.count} tried then`,
-        settings.best === null ? ', none was kept' : [', kept: ', evaluationLink(settings.best)],
-      ],
-    ],
-    ['cost', describeTokens(cost)],
-  ];
-  return said.flatMap(([term, text]) => (text ? [{ term, text }] : []));
+  const { count, best } = settings;
+  const kept: doc.Inline = best === null ? ', none was kept' : [', kept: ', evaluationLink(best)];
+  return [
+    doc.fact('worked on', finding !== 'none' && `${finding}: ${evidence}${after}`),
+    doc.fact('hypothesis', hypothesis || 'none'),
+    doc.fact('changes', levers.join('; ')),
+    doc.fact('prediction', scored(row)),
+    doc.fact('outcome', reason),
+    doc.fact('evidence', status === 'passed' && counters.length > 0 && `against ${row.parent}: ${counters.join('; ')}`),
+    doc.fact('who wrote it', writer && describeWriter(writer)),
+    doc.fact('settings', count > 0 && [`${count} tried then`, kept]),
+    doc.fact('cost', describeTokens(cost)),
+  ].filter((item) => item !== null);
 }
 
 /** What is left of the finding, and what limits the kernel then: `CTAs ÷ SMs 0.55 (below 1); largest now: narrow-loads`. */
@@ -154,24 +135,10 @@ function afterwards({ evidenceAfter, findingsAfter }: WrittenRow): string {
   return `${left}; largest now: ${findingsAfter.slice(0, 3).join(', ') || 'none'}`;
 }
 
-/** `hoped 3.00×, got 2.25×: short by 1.33×`. */
-function scored(row: WrittenRow): string {
-  const { predictedRatio, ratioToParent } = row;
-  if (predictedRatio === null || ratioToParent === null) return `hoped ${hoped(row)}, got ${got(row)}`;
-  const off = ratioToParent / predictedRatio;
-  const word = off >= 1 ? `more by ${formatRatio(off)}` : `short by ${formatRatio(1 / off)}`;
-  return `hoped ${hoped(row)}, got ${got(row)}: ${word}`;
+function scored({ predictedRatio: hoped, ratioToParent: got, status }: WrittenRow): string {
+  if (hoped !== null && got !== null) return describePrediction(hoped, got);
+  return `hoped ${formatRatio(hoped)}, got ${got === null ? status : formatRatio(got)}`;
 }
 
 /** The same of one evaluation, for `show`. */
-export function writtenParts(row: WrittenRow): Part {
-  return [
-    list([
-      `hypothesis: ${row.hypothesis || 'none'}`,
-      row.levers.length > 0 && `changes: ${row.levers.join('; ')}`,
-      `hoped ${hoped(row)} the speed of ${row.parent}, got ${got(row)}`,
-      `cost: ${describeTokens(row.cost)}`,
-    ]),
-    diffOf(row),
-  ];
-}
+export const writtenParts = (row: WrittenRow): Part => [doc.list(attemptItems(row)), diffOf(row)];

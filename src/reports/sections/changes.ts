@@ -1,3 +1,4 @@
+import { FILE_HEADERS_ONLY, formatPatch } from 'diff';
 import { codeBlock, fold, type Inline, list, type Part } from '../document.ts';
 import type { BestChanges } from '../view/outcome.ts';
 import type { FileDiff, SourceDiff } from '../view/source-diffs.ts';
@@ -17,15 +18,10 @@ function diffSummary({ files, missing }: SourceDiff): string {
 /** A diff as `diff -u` prints it, between the folders `from` and `to`. */
 export const unifiedDiff = (from: string, to: string, files: readonly FileDiff[]): string =>
   files
-    .flatMap(({ file, hunks }) => [
-      `--- ${from}/${file}`,
-      `+++ ${to}/${file}`,
-      ...hunks.flatMap(({ oldStart, oldLines, newStart, newLines, lines }) => [
-        `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@`,
-        ...lines,
-      ]),
-    ])
-    .join('\n');
+    .map(({ file, hunks }) => ({ oldFileName: `${from}/${file}`, newFileName: `${to}/${file}`, hunks }))
+    .map((patch) => formatPatch({ ...patch, oldHeader: undefined, newHeader: undefined }, FILE_HEADERS_ONLY))
+    .join('')
+    .slice(0, -1);
 
 /** A line for each diff, then the diffs, folded. */
 export const diffParts = (diffs: readonly (readonly [title: Inline, diff: SourceDiff])[]): Part => [

@@ -7,7 +7,8 @@ import { formatRatioInterval } from '../format.ts';
 /** An energy with the name that its table gives it, if it is one of several. */
 export interface NamedEnergy {
   readonly workload?: string;
-  readonly energy: Energy;
+  /** Absent if it was not asked for. */
+  readonly energy?: Energy | undefined;
 }
 
 const UNITS = [
@@ -43,6 +44,7 @@ const describeEnergies = ({ candidate, baseline, verdict, ratio, intervalRatio }
   `${candidate} needs ${VERDICT[verdict]} beside ${baseline}: ${ratio.toFixed(3)}× ${formatRatioInterval(intervalRatio)}, the joules of ${baseline} ÷ its own`;
 
 function partsOf({ workload, energy }: NamedEnergy): Part[] {
+  if (!energy) return [];
   const of = workload === undefined ? '' : ` of ${workload}`;
   if ('unavailable' in energy) return [doc.list([`energy${of} was not measured: ${energy.unavailable}`])];
   return [
@@ -59,7 +61,7 @@ function partsOf({ workload, energy }: NamedEnergy): Part[] {
 
 /** The first comparison in few words: `less: 1.931× [1.920, 1.942]`; undefined where none was measured. */
 export function energyInShort([first]: readonly NamedEnergy[]): string | undefined {
-  if (!first) return undefined;
+  if (!first?.energy) return undefined;
   if ('unavailable' in first.energy) return `not measured: ${first.energy.unavailable}`;
   const [own, other] = first.energy.contenders;
   const [comparison] = first.energy.comparisons;

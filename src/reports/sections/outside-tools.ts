@@ -1,4 +1,5 @@
 import type { ProfileReport, ProfilerRule, SanitizerReport } from '../../core/profile.ts';
+import { sum } from '../../core/values.ts';
 import { formatCount, formatFigure } from '../format.ts';
 
 /** What outside tools said, in lines. */
@@ -21,16 +22,9 @@ export const profilerRuleLines = ({ rules }: ProfileReport): string[] =>
   rules.toSorted((a, b) => shareOf(b) - shareOf(a)).map(describeRule);
 
 /** How the profile was taken; its times are left out on purpose. */
-export function profileLines({
-  tool,
-  version,
-  level,
-  clockControl,
-  cacheControl,
-  launches,
-  reportObject,
-}: ProfileReport): string[] {
-  const metrics = launches.reduce((sum, launch) => sum + Object.keys(launch.metrics).length, 0);
+export function profileLines({ tool, version, level, launches, reportObject, ...controls }: ProfileReport): string[] {
+  const { clockControl, cacheControl } = controls;
+  const metrics = sum(launches.map((launch) => Object.keys(launch.metrics).length));
   const of = launches.length === 1 ? 'launch' : 'launches';
   return [
     `${tool} ${version}, level ${level}, clock control ${clockControl}, cache control ${cacheControl}; ${metrics} metrics of ${launches.length} ${of}`,

@@ -1,5 +1,5 @@
 import { barChart } from '../charts/bar-chart.ts';
-import type { Chart, LegendItem } from '../charts/chart.ts';
+import type { Chart } from '../charts/chart.ts';
 import { progressionChart } from '../charts/progression-chart.ts';
 import { rooflineChart } from '../charts/roofline-chart.ts';
 import { logScale } from '../charts/scale.ts';
@@ -23,18 +23,6 @@ import { cited, describeConfirmation, evaluationColumns, evaluationLink, kindOf 
 
 /** Sections about the result: how it came about, what each change is worth, how near to the bounds it lies. */
 
-const PROGRESSION_LEGEND: readonly LegendItem[] = [
-  ['start', 'start'],
-  ['kept', 'kept'],
-  ['best', 'best'],
-  ['reverted', 'reverted'],
-  ['tried', 'screened'],
-  ['confirmed', 'confirmation'],
-  ['failed', 'no valid time'],
-  ['best-so-far', 'best so far'],
-  ['attainable', 'attainable'],
-];
-
 function progression(view: RunView): Section[] {
   const { problem, workload, device, confirmations } = view;
   const kind = kindOf(view);
@@ -47,10 +35,7 @@ function progression(view: RunView): Section[] {
       'progression',
       `${kind} time by evaluation of ${problem.name} ${workload.name} on ${device.name}`,
       chart,
-      {
-        legend: PROGRESSION_LEGEND,
-        data,
-      },
+      { legend: { tried: 'screened' }, data },
     ),
     !chart && [doc.note('No evaluation has a valid time.'), data],
     doc.titledList('Confirmation', confirmations.map(describeConfirmation)),
@@ -113,16 +98,6 @@ const changes = ({ changes: made, sources: { startToBest, kept } }: RunView): Se
     ],
   ]);
 
-const ROOFLINE_LEGEND: readonly LegendItem[] = [
-  ['start', 'start'],
-  ['tried', 'tried'],
-  ['uncounted', 'tried, bytes not counted: at the least the problem reads'],
-  ['kept', 'kept'],
-  ['best', 'best'],
-  ['veto', 'provable bound'],
-  ['attainable', 'attainable bound'],
-];
-
 /** Work, roofs and bounds in lines. */
 function rooflineLines({
   workload,
@@ -158,7 +133,7 @@ function roofline({ roofline: view }: RunView): Section[] {
     doc.note(
       `Height is the problem’s FLOP ÷ ${view.kind} time: redundant work does not count as speed. Position is the problem’s FLOP ÷ bytes (${sources.join('; ')}).${aboveRoof}`,
     ),
-    doc.figure('roofline', `Roofline of ${view.workload}`, rooflineChart(view), { legend: ROOFLINE_LEGEND }),
+    doc.figure('roofline', `Roofline of ${view.workload}`, rooflineChart(view), { legend: {} }),
     doc.list(rooflineLines(view)),
   ]);
 }

@@ -2,12 +2,20 @@ import type { RankedOption } from '../../store/events.ts';
 import { parameterChart } from '../charts/parameter-chart.ts';
 import type { Part, Section } from '../document.ts';
 import * as doc from '../document.ts';
-import { formatCount, formatFigure, formatNs, formatPercent, formatTime } from '../format.ts';
+import { formatCount, formatFigure, formatKindAndTime, formatNs, formatPercent, formatTime } from '../format.ts';
 import type { FindingsPart, OptionsTable, RunView } from '../run-view.ts';
 import { type TriedSettings, triedSettings } from '../view/tried-settings.ts';
 import { authoredSection } from './authored.ts';
 import { findingsInShort } from './findings.ts';
-import { cited, describeEvaluations, evaluationColumns, evaluationLink, kindOf, revertedLine } from './run-words.ts';
+import {
+  cited,
+  describeEvaluations,
+  evaluationColumns,
+  evaluationLink,
+  formatAmount,
+  kindOf,
+  revertedLine,
+} from './run-words.ts';
 
 /** Sections about the search: what it found and tried, what it spent, and how to do it again. */
 
@@ -136,7 +144,7 @@ const fillTable = ({ dimensions, rows, text: advised }: WorkloadAdvice): Part =>
     doc.figures(dimensions.join('·'), ({ product }) => product),
     doc.words('Workload', ({ workload }) => workload),
     doc.names('Evaluation', ({ evaluationId }) => evaluationLink(evaluationId), 2),
-    doc.figures('Time', ({ kind, medianNs }) => (medianNs === null ? '–' : `${kind} ${formatTime(kind, medianNs)}`)),
+    doc.figures('Time', formatKindAndTime),
     doc.figures('Attainable', ({ attainableNs }) => (attainableNs === null ? null : formatNs(attainableNs)), 1),
     doc.figures('Of attainable', ({ attainedRatio }) => (attainedRatio === null ? '–' : formatPercent(attainedRatio))),
   ]);
@@ -179,9 +187,7 @@ function ledger(view: RunView): Section[] {
       doc.figures('Used', ({ name, used, unit }) =>
         name === 'evaluations'
           ? `${count}${beyond && `, ${beyond}`}`
-          : name === 'tokens'
-            ? formatFigure(used)
-            : `${used.toFixed(2)}${unit && ` ${unit}`}`,
+          : `${formatAmount(name, used)}${unit && ` ${unit}`}`,
       ),
       doc.figures('Limit', ({ limit, unit }) =>
         limit === null ? 'none' : `${formatFigure(limit)}${unit && ` ${unit}`}`,

@@ -11,6 +11,7 @@ import {
   formatTiming,
 } from '../format.ts';
 import type { ProgressionRow, RunView, Stage, TimeFigure } from '../run-view.ts';
+import type { LedgerLine } from '../view/ledger.ts';
 import { NO_FINDING } from './findings.ts';
 
 /** Why a virtual device does not repeat an evaluation. */
@@ -107,6 +108,10 @@ export function headline(view: RunView): { large: string; sentence: Inline } {
     sentence: [describeSpeedup(view), ': ', describeTime(start), ' → ', describeTime(best), '.'],
   };
 }
+
+/** What was used of a budget, in its unit: tokens are counted, everything else is measured. */
+export const formatAmount = (budget: LedgerLine['name'], used: number): string =>
+  budget === 'tokens' ? formatFigure(used) : used.toFixed(2);
 
 type EvaluationCounts = Pick<RunView, 'evaluationsUsed' | 'evaluationsAfterSearch' | 'budgets'>;
 

@@ -1,4 +1,4 @@
-import type { ArmStanding, RecordedEvent } from '../../store/events.ts';
+import type { RecordedEvent, Said } from '../../store/events.ts';
 
 /** One of those who share a run: what it was asked for, took and gave. */
 export interface ArmRow {
@@ -18,12 +18,7 @@ export interface ArmRow {
 }
 
 /** Who was asked, and what that rested on. */
-export interface ChoiceRow {
-  iteration: number;
-  arm: string;
-  reason: string;
-  arms: ArmStanding[];
-}
+export type ChoiceRow = Omit<Said<'arm-chosen'>, 'last'>;
 
 export interface ArmsView {
   rows: ArmRow[];

@@ -1,5 +1,6 @@
 import type { Evaluation } from '../../core/evaluation.ts';
 import type { Finding } from '../../core/finding.ts';
+import { sum } from '../../core/values.ts';
 import {
   type AuthorAskedEvent,
   type MoveProposedEvent,
@@ -75,20 +76,19 @@ export function authoredView(events: readonly RecordedEvent[], readSource?: Read
   const arms = armsView(events);
   if (names.length === 0 && !arms) return undefined;
   const ended = said(events, 'author-step-ended');
-  const sum = (name: keyof Omit<Tokens, 'isEstimate'>): number =>
-    asked.reduce((total, { tokens }) => total + tokens[name], 0);
+  const total = (name: keyof Omit<Tokens, 'isEstimate'>): number => sum(asked.map(({ tokens }) => tokens[name]));
   return {
     author: names.join(', ') || 'nobody was asked',
     requests: asked.length,
     tokens: {
-      input: sum('input'),
-      cacheRead: sum('cacheRead'),
-      cacheWrite: sum('cacheWrite'),
-      output: sum('output'),
+      input: total('input'),
+      cacheRead: total('cacheRead'),
+      cacheWrite: total('cacheWrite'),
+      output: total('output'),
       isEstimate: asked.some(({ tokens }) => tokens.isEstimate),
     },
     money: asked.findLast(({ moneyUsed }) => moneyUsed !== null)?.moneyUsed ?? null,
-    ...(began.length > 0 && { seconds: ended.reduce((total, { seconds }) => total + seconds, 0) }),
+    ...(began.length > 0 && { seconds: sum(ended.map(({ seconds }) => seconds)) }),
     written: ofType(events, 'move-proposed').flatMap((event) => writtenRow(event, events, readSource) ?? []),
     refused: asked
       .filter(({ outcome }) => outcome !== 'candidate')

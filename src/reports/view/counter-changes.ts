@@ -1,63 +1,47 @@
-import type { Counters } from '../../core/counters.ts';
+import { type CounterName, type Counters, sharedBytes } from '../../core/counters.ts';
 import type { Evaluation } from '../../core/evaluation.ts';
-import type { Timing } from '../../core/timing.ts';
+import type { LaunchTiming } from '../../core/timing.ts';
 import { sum } from '../../core/values.ts';
 import { formatFigure } from '../format.ts';
 
-/** Figures that tell what a change did. */
-const FIGURES: readonly (readonly [name: string, value: (counters: Counters, timing: Timing | undefined) => number])[] =
-  [
-    ['warp instructions', ({ instructions }) => instructions],
-    ['global load requests', ({ globalLoadRequests }) => globalLoadRequests],
-    ['global load sectors', ({ globalLoadSectors }) => globalLoadSectors],
-    ['global store sectors', ({ globalStoreSectors }) => globalStoreSectors],
-    [
-      'shared wavefronts',
-      ({ sharedLoadWavefronts, sharedStoreWavefronts }) => sharedLoadWavefronts + sharedStoreWavefronts,
-    ],
-    [
-      'bank conflicts',
-      ({ sharedLoadBankConflicts, sharedStoreBankConflicts }) => sharedLoadBankConflicts + sharedStoreBankConflicts,
-    ],
-    [
-      'local memory requests (spills)',
-      ({ localLoadRequests, localStoreRequests }) => localLoadRequests + localStoreRequests,
-    ],
-    ['barriers', ({ barriers }) => barriers],
-    ['divergent branches', ({ divergentBranches }) => divergentBranches],
-    [
-      'atomic requests',
-      ({ globalAtomicRequests, sharedAtomicRequests }) => globalAtomicRequests + sharedAtomicRequests,
-    ],
-    ['fp32 FLOP', ({ flop }) => flop.fp32],
-    ['tensor FLOP', ({ flop }) => flop.tensor],
-    ['registers per thread', ({ launches }) => largest(launches.map(({ resources }) => resources.registersPerThread))],
-    [
-      'shared bytes per CTA',
-      ({ launches }) =>
-        largest(
-          launches.map(
-            ({ resources: { staticSharedBytes, dynamicSharedBytes } }) => staticSharedBytes + dynamicSharedBytes,
-          ),
-        ),
-    ],
-    ['CTAs', ({ launches }) => sum(launches.map(({ ctaCount }) => ctaCount))],
-    ['launches', ({ launches }) => launches.length],
-    ['warps per SM', (_, timing) => largest((timing?.launches ?? []).map(({ occupancy }) => occupancy.warpsPerSm))],
-    [
-      'DRAM bytes (estimate)',
-      (_, timing) => sum((timing?.launches ?? []).map(({ dramBytesEstimate }) => dramBytesEstimate)),
-    ],
-  ];
+type FigureOf = (counters: Counters, modelled: readonly LaunchTiming[]) => number;
 
-const largest = (values: readonly number[]): number => values.reduce((most, value) => Math.max(most, value), 0);
+const all =
+  (...names: readonly CounterName[]): FigureOf =>
+  (counters) =>
+    sum(names.map((name) => counters[name]));
+
+const largest = (values: readonly number[]): number => Math.max(0, ...values);
+
+/** Figures that tell what a change did. */
+const FIGURES: readonly (readonly [name: string, value: FigureOf])[] = [
+  ['warp instructions', all('instructions')],
+  ['global load requests', all('globalLoadRequests')],
+  ['global load sectors', all('globalLoadSectors')],
+  ['global store sectors', all('globalStoreSectors')],
+  ['shared wavefronts', all('sharedLoadWavefronts', 'sharedStoreWavefronts')],
+  ['bank conflicts', all('sharedLoadBankConflicts', 'sharedStoreBankConflicts')],
+  ['local memory requests (spills)', all('localLoadRequests', 'localStoreRequests')],
+  ['barriers', all('barriers')],
+  ['divergent branches', all('divergentBranches')],
+  ['atomic requests', all('globalAtomicRequests', 'sharedAtomicRequests')],
+  ['fp32 FLOP', ({ flop }) => flop.fp32],
+  ['tensor FLOP', ({ flop }) => flop.tensor],
+  ['registers per thread', ({ launches }) => largest(launches.map(({ resources }) => resources.registersPerThread))],
+  ['shared bytes per CTA', ({ launches }) => largest(launches.map(({ resources }) => sharedBytes(resources)))],
+  ['CTAs', ({ launches }) => sum(launches.map(({ ctaCount }) => ctaCount))],
+  ['launches', ({ launches }) => launches.length],
+  ['warps per SM', (_, modelled) => largest(modelled.map(({ occupancy }) => occupancy.warpsPerSm))],
+  ['DRAM bytes (estimate)', (_, modelled) => sum(modelled.map(({ dramBytesEstimate }) => dramBytesEstimate))],
+];
+
 const MOST_COUNTERS = 8;
 /** Below this change a figure is not worth attention. */
 const LEAST_CHANGE = 1.02;
 
 /** Every figure of an evaluation, by its name; undefined where nothing was counted. */
 export const countedFigures = ({ counters, timing }: Evaluation): Readonly<Record<string, number>> | undefined =>
-  counters && Object.fromEntries(FIGURES.map(([name, value]) => [name, value(counters, timing)]));
+  counters && Object.fromEntries(FIGURES.map(([name, value]) => [name, value(counters, timing?.launches ?? [])]));
 
 /** What moved from one evaluation to another, most first: `barriers 12 → 3 (×0.25)`. Nothing where one was not counted. */
 export const counterChanges = (from: Evaluation, to: Evaluation): string[] =>

@@ -1,4 +1,4 @@
-import type { RunStartedEvent, Said, WeightedWorkload } from '../../store/events.ts';
+import type { RunStartedEvent, Said, WeightedWorkload, WorkloadRatio } from '../../store/events.ts';
 import { type Joined, type ProgressionRow, type TimeFigure, timeFigure } from './progression.ts';
 
 /** How the best does on one workload, against the start. */
@@ -12,11 +12,8 @@ export interface WorkloadOutcome extends WeightedWorkload {
 }
 
 /** A candidate that was reverted because one workload got more than 2 % slower, or did not pass. */
-export interface WorkloadVeto {
-  evaluationId: string;
+export interface WorkloadVeto extends Pick<WorkloadRatio, 'evaluationId' | 'workload' | 'ratio'> {
   change: string;
-  workload: string;
-  ratio: number | null;
 }
 
 /** What the run was after: the weighted geometric mean of speed-ups over its workloads, and how it searched. */

@@ -16,11 +16,8 @@ import {
 import { formatMove } from '../format.ts';
 
 /** A time as reports show it, with the evaluation it comes from. */
-export interface TimeFigure {
+export interface TimeFigure extends Pick<Timing, 'kind' | 'medianNs' | 'intervalNs'> {
   evaluationId: string;
-  kind: Timing['kind'];
-  medianNs: number;
-  intervalNs: [low: number, high: number];
 }
 
 /**
@@ -137,11 +134,7 @@ function comparisonOf({ finished, decided, confirmed, ablated, advises }: Joined
   const { id, comparisons } = finished.evaluation;
   const ofWorkload =
     decided && decided.evaluationId !== id && decided.perWorkload?.find((one) => one.evaluationId === id);
-  if (ofWorkload) {
-    const { ratio, intervalRatio = null } = ofWorkload;
-    return { ratioToPreviousBest: ratio, intervalRatio, verdict: null };
-  }
-  const measured = decided ?? comparisons?.[0];
+  const measured = ofWorkload ? { ...ofWorkload, verdict: null } : (decided ?? comparisons?.[0]);
   return {
     ratioToPreviousBest: measured?.ratio ?? null,
     intervalRatio: measured?.intervalRatio ?? null,

@@ -3,14 +3,12 @@ import type { Timing } from '../../core/timing.ts';
 import { predictTime } from '../../hardware/launch-model/predict-time.ts';
 import { boardNamed } from '../../hardware/spec-from-attributes.ts';
 
+type Bound = NonNullable<Timing['bounds']>[number];
+
 /** How long one resource alone would need for an evaluation's work, at the best rate the time model grants it. */
-export interface ResourceUse {
-  /** e.g. `dram`, `l2`, `shared`, `fp32`, `tensor`, `issue`. */
-  resource: string;
-  ns: number;
+export interface ResourceUse extends Bound {
   /** `ns` ÷ time of the evaluation: how near the resource is to its limit; 1 is the limit. */
   share: number;
-  arithmetic: string;
 }
 
 /** Every resource's demand against the time that the evaluation took, largest first. */

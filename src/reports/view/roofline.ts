@@ -77,12 +77,11 @@ export function rooflineView({ roofline, cache, joined, rows, bestId }: Roofline
   const start = joined[0]?.finished.evaluation;
   const timing = start?.timing;
   if (!roofline || !start || !timing || start.status !== 'passed' || !(roofline.flop > 0)) return null;
-  const points = joined.flatMap(({ finished: { evaluation } }, index): RooflinePoint[] => {
+  const points = joined.flatMap(({ finished: { evaluation } }, index) => {
     const row = rows[index]!;
     const isCandidate = row.stage === 'judge' || row.stage === 'screen';
     if (!row.time || row.time.kind !== timing.kind || row.workload !== roofline.workload || !isCandidate) return [];
-    const point = pointOf(evaluation, roofline, cache);
-    return point ? [{ ...point, role: roleOf(row, start.id, bestId) }] : [];
+    return pointOf(evaluation, roleOf(row, start.id, bestId), roofline, cache) ?? [];
   });
   const { vetoNs, attainableNs } = timing;
   return { ...roofline, kind: timing.kind, vetoNs, attainableNs, points };
@@ -91,9 +90,10 @@ export function rooflineView({ roofline, cache, joined, rows, bestId }: Roofline
 /** Neither counted nor known from the problem: such a candidate has no place along the axis of intensities. */
 function pointOf(
   evaluation: Evaluation,
+  role: RooflinePoint['role'],
   roofline: Roofline,
   cache: 'hot' | 'cold',
-): Omit<RooflinePoint, 'role'> | undefined {
+): RooflinePoint | undefined {
   const { timing } = evaluation;
   const traffic = trafficOf(evaluation, cache, roofline);
   if (!timing || !(traffic.bytes > 0)) return undefined;
@@ -104,6 +104,7 @@ function pointOf(
     intensity: roofline.flop / traffic.bytes,
     flopPerSecond: roofline.flop / (timing.medianNs / 1e9),
     ...traffic,
+    role,
   };
 }
 
@@ -114,8 +115,8 @@ export function rooflineOfOne(
   cache: 'hot' | 'cold',
 ): RooflineView | null {
   const { timing } = evaluation;
-  const point = roofline && roofline.flop > 0 ? pointOf(evaluation, roofline, cache) : undefined;
+  const point = roofline && roofline.flop > 0 ? pointOf(evaluation, 'best', roofline, cache) : undefined;
   if (!roofline || !timing || !point) return null;
   const { kind, vetoNs, attainableNs } = timing;
-  return { ...roofline, kind, vetoNs, attainableNs, points: [{ ...point, role: 'best' }] };
+  return { ...roofline, kind, vetoNs, attainableNs, points: [point] };
 }

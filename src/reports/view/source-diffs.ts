@@ -1,4 +1,4 @@
-import { structuredPatch } from 'diff';
+import { type StructuredPatchHunk, structuredPatch } from 'diff';
 import type { CandidateReference } from '../../store/events.ts';
 import { candidateOf, type Joined, type ProgressionRow } from './progression.ts';
 
@@ -8,21 +8,13 @@ export type ReadSource = (hash: string) => string | undefined;
 /** Lines around a change that are shown. */
 const CONTEXT_LINES = 3;
 
-/** One changed place; lines begin with ` `, `+` or `-`. Line numbers count from 1. */
-export interface DiffHunk {
-  oldStart: number;
-  oldLines: number;
-  newStart: number;
-  newLines: number;
-  lines: string[];
-}
-
 export interface FileDiff {
   file: string;
   status: 'added' | 'removed' | 'changed';
   addedLines: number;
   removedLines: number;
-  hunks: DiffHunk[];
+  /** The changed places. */
+  hunks: StructuredPatchHunk[];
 }
 
 /** What the sources of one evaluation changed against another's. */
