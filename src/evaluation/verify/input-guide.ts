@@ -26,7 +26,8 @@ interface Met {
  */
 export class InputGuide {
   readonly #seed: number;
-  readonly #places: () => readonly number[];
+  readonly #findPlaces: () => readonly number[];
+  #places: readonly number[] | undefined;
   readonly #met: Met[] = [];
   readonly #bredFor = new Map<string, number>();
   #bred = 0;
@@ -34,7 +35,7 @@ export class InputGuide {
   /** @param places of the decisions that do not follow from the launch; asked when inputs are bred. */
   constructor(seed: number, places: () => readonly number[]) {
     this.#seed = seed;
-    this.#places = places;
+    this.#findPlaces = places;
   }
 
   /** Takes in how decisions went in a check that passed. */
@@ -44,7 +45,7 @@ export class InputGuide {
 
   /** A check with inputs bred from those of a check with a rare way; `undefined` if there is none, or all had their turns. */
   next(): Check | undefined {
-    if (this.#bred === BRED.most) return undefined;
+    if (this.#bred === BRED.most || this.#met.length === 0) return undefined;
     const feature = this.#nextFeature();
     if (!feature) return undefined;
     const parent = feature.met.toSorted((a, b) => a.children - b.children || depthOf(a) - depthOf(b))[0]!;
@@ -58,7 +59,8 @@ export class InputGuide {
 
   /** The rare way for which the fewest inputs have been bred; of those, the rarest. */
   #nextFeature(): Feature | undefined {
-    const rare = featuresOf(this.#met, this.#places()).filter(
+    this.#places ??= this.#findPlaces();
+    const rare = featuresOf(this.#met, this.#places).filter(
       ({ name, met }) => met.length <= RARE * this.#met.length && this.#bredForOf(name) < BRED.ofEach,
     );
     return rare.sort(

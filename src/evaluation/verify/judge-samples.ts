@@ -1,12 +1,13 @@
 import type { Device } from '../../core/device.ts';
 import type { LoadedModule } from '../../core/device-values.ts';
+import { WarpsmithError } from '../../core/errors.ts';
 import type { LaunchPlan } from '../../core/launch-plan.ts';
 import type { Dimensions, Problem } from '../../core/problem.ts';
 import { elementCountOf } from '../launches/layout.ts';
 import { planOrRefusal } from '../launches/plan-refusal.ts';
 import type { Refused } from '../launches/refusal.ts';
 import { DECLARED, describeCheck } from '../oracle/check.ts';
-import { prepareCheck } from '../oracle/expectation-cache.ts';
+import { type PreparedCheck, prepareCheck } from '../oracle/expectation-cache.ts';
 import { CheckRuns, NATURAL } from './check-runs.ts';
 import { compareWritten } from './compare-written.ts';
 import { refused } from './judged-check.ts';
@@ -58,8 +59,8 @@ async function judgeSample(request: SamplesRequest, dimensions: Dimensions): Pro
   // Plans of sizes that nobody timed are refused elsewhere.
   const ctas = 'ok' in plan ? 0 : ctasToRun(request, plan);
   if ('ok' in plan || ctas === 0) return undefined;
-  // Not kept: no other candidate needs its hundreds of megabytes soon.
-  const prepared = prepareCheck({ problem, dimensions, seed, generatorSet: DECLARED }, { signal });
+  const prepared = prepareOrNothing(request, dimensions);
+  if (!prepared) return undefined;
   const limits = { timeoutMs: Math.min(timeoutMs, SAMPLE.timeoutMs) };
   const runs = await CheckRuns.open({
     ...{ ...request, ...limits, name, plan, contents: prepared.inputs.bytes },
@@ -71,8 +72,24 @@ async function judgeSample(request: SamplesRequest, dimensions: Dimensions): Pro
     const { elements, wrong } = await compareWritten({ problem, dimensions, seed, prepared, run, signal });
     if (wrong) return { ...refused('wrong', wrong.reason, `${name} · ${run.conditions.name}`), ...wrong };
     return elements > 0 ? 'right' : undefined;
+  } catch (error) {
+    if (error instanceof WarpsmithError) return undefined; // Its author never saw this shape, nor did the problem's.
+    throw error;
   } finally {
     await runs.close();
+  }
+}
+
+/** Not kept: no other candidate needs its hundreds of megabytes soon. Nothing where the problem's inputs can't be drawn. */
+function prepareOrNothing(
+  { problem, seed, signal }: SamplesRequest,
+  dimensions: Dimensions,
+): PreparedCheck | undefined {
+  try {
+    return prepareCheck({ problem, dimensions, seed, generatorSet: DECLARED }, { signal });
+  } catch (error) {
+    if (error instanceof WarpsmithError) return undefined;
+    throw error;
   }
 }
 
