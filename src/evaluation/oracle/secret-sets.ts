@@ -135,6 +135,13 @@ export function setsOfExactly(problem: ProblemFile, numbers: readonly number[]):
   return Array.from({ length: turns }, (_, turn) => exactName({ numbers: some, turn }));
 }
 
+/** The same, of whole numbers, where an input has such: also of numbers that several narrow elements make up, as four bytes do. */
+export function setsOfExactIntegers(problem: ProblemFile, numbers: readonly number[]): string[] {
+  const some = [...new Set(numbers)].filter((number) => Math.abs(number) >= LEAST_INTEGER).slice(0, EXACTLY.numbers);
+  const hasIntegers = Object.values(problem.inputs).some((input) => isArrangeable(input) && !isFloating(input.dtype));
+  return some.length > 0 && hasIntegers ? [exactName({ numbers: some, turn: 0 })] : [];
+}
+
 /** As {@link setsAbout}, of a whole number with which a kernel compares values. */
 export function setsOfIntegersAbout(problem: ProblemFile, constant: number): string[] {
   const most = Math.max(...Object.keys(problem.inputs).map((name) => largestInteger(problem, name) ?? 0));
@@ -272,6 +279,8 @@ function disguised(
   const { name, dtype, shape, generator = NORMAL } = buffer;
   const scaling = milder(scalingOf(problem, name), level);
   const rowLength = shape.at(-1) ?? 1;
+  if (among && !isFloating(dtype))
+    return isArrangeable({ generator }) ? plantWords(values, among, dtype, stream) : values;
   if (among)
     return scaling
       ? plant(values, among, { place: Object.keys(problem.inputs).indexOf(name), stream, shared })
@@ -481,6 +490,36 @@ function plant(
     else if (draw() < PLANTED.share) values[i] = mixed();
   }
   return values;
+}
+
+const WORD_BYTES = 4;
+
+/** One in so many words becomes a number. */
+const WORDS_BESIDE = 16;
+
+/** Some words of an input of whole numbers become one of these: elements, or as many narrower neighbours as make up a word. None beyond the values drawn. */
+function plantWords(
+  values: Float64Array,
+  { numbers }: NonNullable<SecretSet['among']>,
+  dtype: DType,
+  stream: RandomStream,
+): Float64Array {
+  const bytes = sizeOfDType(dtype);
+  const parts = Math.max(1, WORD_BYTES / bytes);
+  const [least, most] = values.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [0, 0]);
+  const wordOf = (number: number): number[] =>
+    parts === 1 ? [number] : Array.from({ length: parts }, (_, i) => partOf(number, i, bytes, dtype));
+  const words = numbers.map(wordOf).filter((word) => word.every((part) => part >= least && part <= most));
+  for (let start = 0; words.length > 0 && start + parts <= values.length; start += parts)
+    if (stream.bits(start) % WORDS_BESIDE === 0) values.set(words[stream.bits(start + 1) % words.length]!, start);
+  return values;
+}
+
+/** The i-th element of a word, least significant first. */
+function partOf(number: number, i: number, bytes: number, dtype: DType): number {
+  const [bits, span] = [Math.floor((number >>> 0) / 2 ** (8 * bytes * i)), 2 ** (8 * bytes)];
+  const part = bits % span;
+  return dtype.startsWith('i') && part >= span / 2 ? part - span : part;
 }
 
 /** The second half consists of stretches of so many whole numbers that are unlike one another. */

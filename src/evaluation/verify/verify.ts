@@ -48,6 +48,7 @@ import {
   type SecretSet,
   secretSetOf,
   setsAbout,
+  setsOfExactIntegers,
   setsOfExactly,
   setsOfIntegersAbout,
 } from '../oracle/secret-sets.ts';
@@ -395,16 +396,23 @@ function constantChecks(request: VerifyRequest, choice: ChecksRequest, coverage:
   ) as [string[], string[]];
   const about = [...new Set([...oneWay, ...bothWays.slice(0, SETS_OF_CONSTANTS.bothWays)])];
   const exactly = floats.filter(({ comparison }) => EQUALITY.test(comparison)).map(({ constant }) => constant);
-  const integers = decisions
-    .filter(({ isFloat }) => !isFloat)
-    .flatMap(({ constant }) => setsOfIntegersAbout(problem.file, constant));
+  const whole = decisions.filter(({ isFloat }) => !isFloat);
+  const integers = whole.flatMap(({ constant }) => setsOfIntegersAbout(problem.file, constant));
+  const exactIntegers = whole.filter(({ comparison }) => EQUALITY.test(comparison)).map(({ constant }) => constant);
+  const exactSets = setsOfExactIntegers(problem.file, exactIntegers);
   const sets = [
     ...about.slice(0, SETS_OF_CONSTANTS.all),
     ...setsOfExactly(problem.file, exactly),
+    ...exactSets,
     ...[...new Set(integers)].slice(0, MOST_INTEGERS),
   ];
   const dimensions = shapeForValues(choice, coverage.drawnShapes);
-  return sets.map((generatorSet) => onceAt(dimensions, generatorSet));
+  const atTimed = costsLittle(problem.file, request.dimensions) ? exactSets : [];
+  return [
+    ...sets.map((generatorSet) => onceAt(dimensions, generatorSet)),
+    // Sizes may bound whole numbers, and the timed ones are usual.
+    ...atTimed.map((generatorSet) => onceAt(request.dimensions, generatorSet)),
+  ];
 }
 
 const EQUALITY = /^(?:eq|ne)u?$/;

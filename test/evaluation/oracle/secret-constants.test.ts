@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { expandBuffers } from '../../../src/core/plan/expand-buffers.ts';
 import type { ProblemFile, Scaling } from '../../../src/core/problem.ts';
-import { disguise, levelsOf, secretSetOf, setsAbout } from '../../../src/evaluation/oracle/secret-sets.ts';
+import {
+  disguise,
+  levelsOf,
+  secretSetOf,
+  setsAbout,
+  setsOfExactIntegers,
+} from '../../../src/evaluation/oracle/secret-sets.ts';
 import { createStream } from '../../../src/stats/random.ts';
 import { toyProblem } from '../../support/toy-problem.ts';
 
@@ -52,5 +58,39 @@ describe('inputs about as large as a number of the code', () => {
     for (const size of sizesOf('secret:constants about 600', problemWith({ ...WIDE, most: 16 })))
       expect(size).toBeLessThan(20);
     expect(sizesOf('secret:constants about 600', problemWith(false)).every((size) => size < 1.2)).toBe(true);
+  });
+});
+
+describe('inputs that hold whole numbers with which the code asks whether values are the same', () => {
+  const withBytes = (dtype: 'u8' | 'i32'): ProblemFile => ({
+    ...toyProblem().file,
+    inputs: { X: { dtype, shape: ['R', 'C'], access: 'in', generator: { kind: 'index-range', low: 0, high: 256 } } },
+  });
+
+  /** Words of X, whose elements are drawn from 0 to `most`. */
+  function wordsOf(dtype: 'u8' | 'i32', most: number, number: number): Set<number> {
+    const problem = withBytes(dtype);
+    const [set] = setsOfExactIntegers(problem, [number]) as [string];
+    const [buffer] = expandBuffers(problem, { R: 8, C: 128 });
+    const [stream, shared] = [createStream(1, 'own'), createStream(1, 'shared')];
+    const drawn = Float64Array.from({ length: 1024 }, (_, i) => i % (most + 1));
+    const values = disguise(drawn, secretSetOf(set)!, { problem, buffer: buffer!, stream, shared });
+    if (dtype === 'i32') return new Set(values);
+    return new Set(new Uint32Array(Uint8Array.from(values).buffer));
+  }
+
+  it('hold them in four neighbouring bytes, or in one element', () => {
+    expect(wordsOf('u8', 255, 0x474e5089)).toContain(0x474e5089);
+    expect(wordsOf('i32', 255, 200)).toContain(200);
+  });
+
+  it('hold none beyond what the problem draws', () => {
+    expect(wordsOf('u8', 100, 0x474e5089)).not.toContain(0x474e5089);
+    expect(wordsOf('i32', 100, 200)).not.toContain(200);
+  });
+
+  it('are none for small numbers, and none where all inputs are fractions', () => {
+    expect(setsOfExactIntegers(withBytes('u8'), [0, 1, 15])).toEqual([]);
+    expect(setsOfExactIntegers(toyProblem().file, [200])).toEqual([]);
   });
 });
