@@ -31,14 +31,12 @@ export function mutationOf(generatorSet: string, change: number): string {
 /** One input to change. */
 export interface MutationRequest {
   readonly buffer: Pick<PlannedBuffer, 'shape'>;
-  /** As many values as problem.json draws for this input. */
+  /** As many other values, about as large as these, so that none stands out. */
   readonly fresh: () => Float64Array;
   /** Of the change and this input. */
   readonly stream: RandomStream;
   /** Longest run in which values may be the same; 0: none. */
   readonly longestRepeated: number;
-  /** Whether callers' values may be larger or smaller than drawn ones. */
-  readonly scales: boolean;
   /** Whether values may be the negative of what they were. */
   readonly takesNegatives: boolean;
 }
@@ -54,11 +52,9 @@ const at = ({ from, step }: Stretch, index: number): number => from + index * st
 
 type Change = (values: Float64Array, stretch: Stretch, request: MutationRequest) => void;
 
-/** Other values, as large as the set's, so that none stands out. */
-const redraw: Change = (values, stretch, { fresh, scales }) => {
+const redraw: Change = (values, stretch, { fresh }) => {
   const others = fresh();
-  const factor = scales ? 2 ** Math.round(Math.log2(sizeOf(values) / sizeOf(others))) : 1;
-  for (let i = 0; i < stretch.count; i++) values[at(stretch, i)] = factor * others[at(stretch, i)]!;
+  for (let i = 0; i < stretch.count; i++) values[at(stretch, i)] = others[at(stretch, i)]!;
 };
 
 /** Copies what lies somewhere else. */
@@ -94,17 +90,6 @@ const fill: Change = (values, stretch) => {
 };
 
 const COPIED_FROM = 8;
-
-/** The root mean square of finite values; 1 if there is nothing else than zeros. */
-function sizeOf(values: Float64Array): number {
-  let [sum, count] = [0, 0];
-  for (const value of values) {
-    if (!Number.isFinite(value)) continue;
-    sum += value * value;
-    count += 1;
-  }
-  return Math.sqrt(sum / Math.max(1, count)) || 1;
-}
 
 /** In which of the draws each is chosen: what leaves all other values as they are comes most often. */
 const CHANGES: readonly Change[] = [redraw, redraw, redraw, exchange, exchange, copy, negate, reverse, fill];

@@ -367,12 +367,19 @@ export function change(values: Float64Array, changes: readonly number[], request
     const chosen = free[streamOf(one, 'shared').bits(0) % (free.length + 1)] ?? buffer.name;
     if (chosen !== buffer.name || !free.includes(chosen)) continue;
     mutate(values, {
-      ...{ buffer, fresh, stream: streamOf(one, 'own'), longestRepeated },
-      scales: scalingOf(problem, buffer.name) !== undefined,
+      ...{ buffer, stream: streamOf(one, 'own'), longestRepeated },
+      fresh: () => (scalingOf(problem, buffer.name) ? asLargeAs(values, fresh()) : fresh()),
       takesNegatives: fresh().some((value) => value < 0),
     });
   }
   return clampTo(buffer.dtype, values);
+}
+
+/** The others by a power of two, in place. */
+function asLargeAs(values: Float64Array, others: Float64Array): Float64Array {
+  const factor = 2 ** Math.round(Math.log2(rootMeanSquare(values) / rootMeanSquare(others)));
+  for (let i = 0; i < others.length; i++) others[i]! *= factor;
+  return others;
 }
 
 /** How an input may be arranged. */
