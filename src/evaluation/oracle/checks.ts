@@ -31,7 +31,7 @@ import {
   wideShapes,
 } from './drawn-shapes.ts';
 import { canJudgeSums, NORMAL } from './judgeable-sums.ts';
-import { largeShapes, shapesToSample, summedOver } from './large-shapes.ts';
+import { drawShapesToSample, largeShapes, summedOver } from './large-shapes.ts';
 import { drawOptions } from './option-shapes.ts';
 import { drawPartlyAligned } from './partly-aligned-shapes.ts';
 import { outputsOf } from './reference-runs.ts';
@@ -183,12 +183,12 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
 }
 
 /** Shapes so large that only a sample of their CTAs can be run. */
-export function hugeShapes(request: ChecksRequest): Dimensions[] {
+export function shapesToSample(request: ChecksRequest): Dimensions[] {
   const { problem, dimensions: timed, seed } = request;
   const { known } = listedChecks(request);
   const takes = takesShape(request);
   const isFit = (shape: Dimensions): boolean => takes(shape) && canJudgeSums(problem, shape, [timed, ...known]);
-  return shapesToSample({ problem, timed, seed, isFit });
+  return drawShapesToSample({ problem, timed, seed, isFit });
 }
 
 /** Shapes beside the listed ones, by why they are there. */

@@ -90,7 +90,7 @@ export function largeShapes(draw: LargeDraw): { readonly drawn: Dimensions[]; re
 }
 
 /** Shapes of which a sample of CTAs is run, one for each dimension, at secret sizes. `isFit` need not ask what a run of all would take. */
-export const shapesToSample = (draw: LargeDraw): Dimensions[] =>
+export const drawShapesToSample = (draw: LargeDraw): Dimensions[] =>
   drawLarge({ ...draw, seed: createStream(draw.seed, 'shapes to sample').bits(0) }, SAMPLED);
 
 /** One with most of its elements along one dimension for each of two: the summed one and another by lot; none where that is too dear. */

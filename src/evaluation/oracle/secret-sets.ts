@@ -34,6 +34,9 @@ const CONSTANTS = 'secret:constants';
 /** Some values are exactly a number that a kernel's code asks for. Only for kernels that do. */
 const EXACT = 'secret:exactly';
 
+/** Some whole numbers are exactly one that a kernel's code asks for, or make it up, as four bytes do. Only for kernels that ask. */
+const WORDS = 'secret:words';
+
 /** Inputs of another set with changes at a few places. Only for kernels whose decisions follow from values. */
 const MUTATED = 'secret:mutated';
 
@@ -47,10 +50,10 @@ const isVariant = (kind: SecretSet['kind']): kind is VariantKind => (VARIANT_KIN
 const LEVELS = 3;
 
 export interface SecretSet {
-  readonly kind: SecretKind | VariantKind | typeof CONSTANTS | typeof EXACT | typeof MUTATED;
+  readonly kind: SecretKind | VariantKind | typeof CONSTANTS | typeof EXACT | typeof WORDS | typeof MUTATED;
   /** Of `secret:constants`: the size that values should have. */
   readonly about?: number | undefined;
-  /** Of `secret:exactly`: the numbers, and which of the ways to give them to inputs. */
+  /** Of `secret:exactly` and `secret:words`: the numbers, and which of the ways to give them to inputs. */
   readonly among?: { readonly numbers: readonly number[]; readonly turn: number } | undefined;
   /** Of sets that come in variants: which of them. */
   readonly index?: number | undefined;
@@ -66,9 +69,13 @@ export function secretSetOf(generatorSet: string): SecretSet | undefined {
   if (variant) return variant;
   const mutated = mutatedSetOf(generatorSet);
   if (mutated) return { kind: MUTATED, mutated, level: 0 };
-  const [, numbers, turn] = EXACT_NAME.exec(generatorSet) ?? [];
+  const [, exact, numbers, turn] = EXACT_NAME.exec(generatorSet) ?? [];
   if (numbers !== undefined)
-    return { kind: EXACT, among: { numbers: numbers.split(',').map(Number), turn: Number(turn) }, level: 0 };
+    return {
+      kind: exact === WORDS ? WORDS : EXACT,
+      among: { numbers: numbers.split(',').map(Number), turn: Number(turn) },
+      level: 0,
+    };
   const [, kind, about, level = '0'] = SECRET_NAME.exec(generatorSet) ?? [];
   const known = [...SECRET_SETS, CONSTANTS].find((name) => name === kind) as SecretSet['kind'] | undefined;
   return known && { kind: known, about: about === undefined ? undefined : Number(about), level: Number(level) };
@@ -76,7 +83,7 @@ export function secretSetOf(generatorSet: string): SecretSet | undefined {
 
 const SECRET_NAME = /^(secret:\w+)(?: about (\S+?))?(?:, milder \((\d)\))?$/;
 
-const EXACT_NAME = /^secret:exactly (\S+) \((\d+)\)$/;
+const EXACT_NAME = /^(secret:exactly|secret:words) (\S+) \((\d+)\)$/;
 
 /** Whether values repeat, or rows differ in size. */
 export function areValuesPlaced(generatorSet: string): boolean {
@@ -96,7 +103,7 @@ const baseOf = (generatorSet: string): string => mutatedSetOf(generatorSet)?.bas
 
 /** Names of a secret set and its milder variants, strongest first. */
 export function levelsOf({ kind, about, among, index, mutated }: Omit<SecretSet, 'level'>): string[] {
-  if (among) return [exactName(among)];
+  if (among) return [exactName(kind, among)];
   if (mutated) return [mutatedName(mutated)];
   const plain = isVariant(kind) ? variantName({ kind, index: index ?? 0 }) : kind;
   const name = about === undefined ? plain : `${plain} about ${about}`;
@@ -120,8 +127,8 @@ export function setsAbout(problem: ProblemFile, constant: number): string[] {
   );
 }
 
-const exactName = ({ numbers, turn }: NonNullable<SecretSet['among']>): string =>
-  `${EXACT} ${numbers.join()} (${turn})`;
+const exactName = (kind: string, { numbers, turn }: NonNullable<SecretSet['among']>): string =>
+  `${kind} ${numbers.join()} (${turn})`;
 
 /** Most numbers, and most ways to give them to the inputs. */
 const EXACTLY = { numbers: 4, turns: 6 } as const;
@@ -132,14 +139,14 @@ export function setsOfExactly(problem: ProblemFile, numbers: readonly number[]):
   const some = [...new Set(numbers)].slice(0, EXACTLY.numbers);
   if (some.length === 0 || inputs === 0) return [];
   const turns = Math.min(EXACTLY.turns, Math.max(2, some.length ** inputs));
-  return Array.from({ length: turns }, (_, turn) => exactName({ numbers: some, turn }));
+  return Array.from({ length: turns }, (_, turn) => exactName(EXACT, { numbers: some, turn }));
 }
 
 /** The same, of whole numbers, where an input has such: also of numbers that several narrow elements make up, as four bytes do. */
-export function setsOfExactIntegers(problem: ProblemFile, numbers: readonly number[]): string[] {
+export function setsOfWords(problem: ProblemFile, numbers: readonly number[]): string[] {
   const some = [...new Set(numbers)].filter((number) => Math.abs(number) >= LEAST_INTEGER).slice(0, EXACTLY.numbers);
   const hasIntegers = Object.values(problem.inputs).some((input) => isArrangeable(input) && !isFloating(input.dtype));
-  return some.length > 0 && hasIntegers ? [exactName({ numbers: some, turn: 0 })] : [];
+  return some.length > 0 && hasIntegers ? [exactName(WORDS, { numbers: some, turn: 0 })] : [];
 }
 
 /** As {@link setsAbout}, of a whole number with which a kernel compares values. */
@@ -279,8 +286,8 @@ function disguised(
   const { name, dtype, shape, generator = NORMAL } = buffer;
   const scaling = milder(scalingOf(problem, name), level);
   const rowLength = shape.at(-1) ?? 1;
-  if (among && !isFloating(dtype))
-    return isArrangeable({ generator }) ? plantWords(values, among, dtype, stream) : values;
+  if (among && kind === WORDS)
+    return !isFloating(dtype) && isArrangeable({ generator }) ? plantWords(values, among, dtype, stream) : values;
   if (among)
     return scaling
       ? plant(values, among, { place: Object.keys(problem.inputs).indexOf(name), stream, shared })

@@ -22,7 +22,8 @@ interface SamplesRequest {
   readonly instructionsPerCta?: number;
   readonly signal?: AbortSignal;
   readonly planFor: (dimensions: Dimensions) => LaunchPlan;
-  readonly onCheck?: (check: { readonly check: string; readonly index: number; readonly count: number }) => void;
+  /** Told before each sample. */
+  readonly onSample?: (check: string) => void;
 }
 
 /** How many CTAs are run, and how many elements they may bear on if all CTAs bear on as many. */
@@ -33,7 +34,7 @@ const TELLS_OTHERS = /\b(?:(?:atom|red|multimem)\.|ld\.(?:volatile|relaxed|acqui
 
 /**
  * Runs a few CTAs of a launch that is too large to be run whole, at the first of these shapes of which that says something, and compares what they
- * wrote: indices that end at 2²⁴ or at 2³¹ bytes go wrong there. Only for kernels of one launch whose CTAs do not depend on one another.
+ * wrote: indices in 24 bits or in fp32 go wrong there. Only for kernels of one launch whose CTAs do not depend on one another.
  *
  * @returns the shape of which something was compared.
  */
@@ -54,11 +55,11 @@ async function judgeSample(request: SamplesRequest, dimensions: Dimensions): Pro
   const { problem, seed, signal, timeoutMs } = request;
   signal?.throwIfAborted();
   const name = describeCheck({ dimensions, generatorSet: DECLARED });
-  request.onCheck?.({ check: name, index: 0, count: 0 });
   const plan = planOrRefusal(request, dimensions, name);
   // Plans of sizes that nobody timed are refused elsewhere.
   const ctas = 'ok' in plan ? 0 : ctasToRun(request, plan);
   if ('ok' in plan || ctas === 0) return undefined;
+  request.onSample?.(name);
   const prepared = prepareOrNothing(request, dimensions);
   if (!prepared) return undefined;
   const limits = { timeoutMs: Math.min(timeoutMs, SAMPLE.timeoutMs) };

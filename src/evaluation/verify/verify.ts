@@ -32,10 +32,10 @@ import {
   checksFor,
   checksOfMemory,
   furtherGeneratorSets,
-  hugeShapes,
   otherInputs,
   shapeForValues,
   shapesToPlan,
+  shapesToSample,
 } from '../oracle/checks.ts';
 import { type ChecksRequest, threadsOf } from '../oracle/checks-request.ts';
 import { shapesForConditions } from '../oracle/condition-shapes.ts';
@@ -48,9 +48,9 @@ import {
   type SecretSet,
   secretSetOf,
   setsAbout,
-  setsOfExactIntegers,
   setsOfExactly,
   setsOfIntegersAbout,
+  setsOfWords,
 } from '../oracle/secret-sets.ts';
 import { leavesSizes } from '../oracle/secret-variants.ts';
 import { rmsOf } from '../oracle/tolerances/calibrated.ts';
@@ -218,7 +218,8 @@ export async function runChecks(request: VerifyRequest, withoutMain = false): Pr
     const ways = request.device.recentWays?.(request.module);
     if (ways && canBeChanged(problem.file, check)) guide.learn(check, ways);
   }
-  const samples = isSampled ? await judgeSamples(request, hugeShapes(choice)) : undefined;
+  const onSample = (check: string): void => request.onCheck?.({ check, index: index + 1, count: index + 1 });
+  const samples = isSampled ? await judgeSamples({ ...request, onSample }, shapesToSample(choice)) : undefined;
   if (samples && !samples.ok) return { ...samples, coverage, correctness: tally.summary() };
   if (samples) coverage.sampledShapes = [...samples.sampled];
   for (const name of launchedBy(request).filter((one) => !launched.has(one)))
@@ -399,19 +400,19 @@ function constantChecks(request: VerifyRequest, choice: ChecksRequest, coverage:
   const whole = decisions.filter(({ isFloat }) => !isFloat);
   const integers = whole.flatMap(({ constant }) => setsOfIntegersAbout(problem.file, constant));
   const exactIntegers = whole.filter(({ comparison }) => EQUALITY.test(comparison)).map(({ constant }) => constant);
-  const exactSets = setsOfExactIntegers(problem.file, exactIntegers);
+  const words = setsOfWords(problem.file, exactIntegers);
   const sets = [
     ...about.slice(0, SETS_OF_CONSTANTS.all),
     ...setsOfExactly(problem.file, exactly),
-    ...exactSets,
+    ...words,
     ...[...new Set(integers)].slice(0, MOST_INTEGERS),
   ];
   const dimensions = shapeForValues(choice, coverage.drawnShapes);
-  const atTimed = costsLittle(problem.file, request.dimensions) ? exactSets : [];
+  // Sizes may bound whole numbers, and the timed ones are usual.
+  const isBesideTimed = costsLittle(problem.file, request.dimensions) && !isSameShape(dimensions, request.dimensions);
   return [
     ...sets.map((generatorSet) => onceAt(dimensions, generatorSet)),
-    // Sizes may bound whole numbers, and the timed ones are usual.
-    ...atTimed.map((generatorSet) => onceAt(request.dimensions, generatorSet)),
+    ...(isBesideTimed ? words : []).map((generatorSet) => onceAt(request.dimensions, generatorSet)),
   ];
 }
 

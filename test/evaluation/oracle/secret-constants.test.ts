@@ -1,13 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { expandBuffers } from '../../../src/core/plan/expand-buffers.ts';
 import type { ProblemFile, Scaling } from '../../../src/core/problem.ts';
-import {
-  disguise,
-  levelsOf,
-  secretSetOf,
-  setsAbout,
-  setsOfExactIntegers,
-} from '../../../src/evaluation/oracle/secret-sets.ts';
+import { disguise, levelsOf, secretSetOf, setsAbout, setsOfWords } from '../../../src/evaluation/oracle/secret-sets.ts';
 import { createStream } from '../../../src/stats/random.ts';
 import { toyProblem } from '../../support/toy-problem.ts';
 
@@ -70,7 +64,7 @@ describe('inputs that hold whole numbers with which the code asks whether values
   /** Words of X, whose elements are drawn from 0 to `most`. */
   function wordsOf(dtype: 'u8' | 'i32', most: number, number: number): Set<number> {
     const problem = withBytes(dtype);
-    const [set] = setsOfExactIntegers(problem, [number]) as [string];
+    const [set] = setsOfWords(problem, [number]) as [string];
     const [buffer] = expandBuffers(problem, { R: 8, C: 128 });
     const [stream, shared] = [createStream(1, 'own'), createStream(1, 'shared')];
     const drawn = Float64Array.from({ length: 1024 }, (_, i) => i % (most + 1));
@@ -90,7 +84,7 @@ describe('inputs that hold whole numbers with which the code asks whether values
   });
 
   it('are none for small numbers, and none where all inputs are fractions', () => {
-    expect(setsOfExactIntegers(withBytes('u8'), [0, 1, 15])).toEqual([]);
-    expect(setsOfExactIntegers(toyProblem().file, [200])).toEqual([]);
+    expect(setsOfWords(withBytes('u8'), [0, 1, 15])).toEqual([]);
+    expect(setsOfWords(toyProblem().file, [200])).toEqual([]);
   });
 });
