@@ -3,6 +3,7 @@ import { LongestFirst } from './test/support/longest-first.ts';
 import { RENEWED_FORKS } from './test/support/renewed-forks.ts';
 import { findTurn } from './test/support/sampling/find-turn.ts';
 import { SampleReporter } from './test/support/sampling/report-sample.ts';
+import { STRIPPED_SOURCES, strippedSources } from './test/support/stripped-sources.ts';
 
 /**
  * Tests that leave nothing behind in their process (no environment, no working folder, no listener), run no kernel and fill
@@ -90,7 +91,9 @@ const ALONE = [
 const turn = findTurn(import.meta.dirname);
 
 export default defineConfig({
+  plugins: [strippedSources(import.meta.dirname)],
   test: {
+    ...STRIPPED_SOURCES,
     pool: 'forks',
     // One more than the cores of CI, because tests wait for processes that they start and for limits of time: 599 s instead of 649.
     maxWorkers: 3,
