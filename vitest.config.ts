@@ -20,6 +20,7 @@ const SHARING_ROOMS = [
 const SHARING_FILES: Readonly<Record<string, readonly string[]>> = {
   app: ['choose-objective', 'dispatch-row', 'inspect', 'nearest-attempt', 'repeats'],
   'app/author': ['apply-edits', 'submission', 'model/misbehaviours', 'model/model-author', 'model/virtual-check'],
+  bench: ['counters', 'record-on-gpu'],
   cli: ['best-so-far', 'request-words'],
   'cuda-source': ['amounts', 'cut', 'translate'],
   'devices/cuda': ['arena', 'list-gpus', 'results', 'transfers'],
@@ -46,6 +47,8 @@ const SHARING_FILES: Readonly<Record<string, readonly string[]>> = {
     'secret-rows',
   ],
   'evaluation/verify': ['leftovers', 'resembling-inputs', 'verify-quickly'],
+  process: ['cache-file', 'fill-normal', 'network-wall', 'process-tree', 'temporary-folder'],
+  'red-team': ['judge-on-gpu'],
   toolchains: [
     'code-cache',
     'compile',
