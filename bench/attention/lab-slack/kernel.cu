@@ -1,5 +1,9 @@
 // 11_sums_first with switches that give its warpgroups slack at D = 64. All switches 0: the rung's own machine code.
 //
+// SUMS           1: weights are added in fp16, in pairs and by eight, before they are added in fp32; 2: on the tensor cores, as
+//                a product with ones. Both leave out fp32 additions, one for each weight.
+// PRESCALE       1: queries are multiplied by the scale, and rounded to fp16, where they lie; where the maximum is 0, nothing
+//                then comes between a score and its exponential. Less accurate.
 // POLY           So many of each 16 weights of a thread come from FMA pipes instead of MUFU: the range is clamped, so that
 //                2^x can't wrap and the sum still shows a score that is too high. Hidden keys weigh 2^-125: 0 in fp16, and
 //                lost in the rounding of any sum that a visible key is in. A NaN score becomes 2^-125, too.
@@ -31,6 +35,8 @@ constexpr int kPolynomials = POLY;         // of each 16 weights of a thread
 constexpr bool kTwoWeights = TWO_WEIGHTS;  // softmax beside the product of the weights before
 constexpr bool kQRegisters = Q_REGISTERS;
 constexpr bool kTurns = !NO_TURNS;
+constexpr int kSums = SUMS;            // of weights: 0: fp32 additions, 1: fp16 ones in pairs, by eight; 2: a product with ones
+constexpr bool kPrescaled = PRESCALE;  // queries are multiplied by the scale, and rounded, in shared memory
 constexpr int kThreads = 128 * (kConsumers + 1);
 // setmaxnreg: a CTA starts with 65536 / kThreads registers per thread and may redistribute these.
 constexpr int kProducerRegisters = kConsumers == 2 ? 24 : 32;
@@ -299,6 +305,36 @@ __device__ unsigned pack(float low, float high) {
   return pair;
 }
 
+// The sum of `kCount` pairs that lie `kStep` apart, in fp16 where they meet: a tree of depth 3 over eight of them.
+template <int kCount, int kStep>
+__device__ float sum_of_pairs(const unsigned* pairs) {
+  static_assert(kCount % 4 == 0);
+  constexpr int kTogether = kCount % 8 == 0 ? 8 : 4;
+  float sum = 0.0f;
+#pragma unroll
+  for (int first = 0; first < kCount; first += kTogether) {
+    half2 tree[kTogether];
+#pragma unroll
+    for (int i = 0; i < kTogether; ++i) tree[i] = *reinterpret_cast<const half2*>(&pairs[(first + i) * kStep]);
+#pragma unroll
+    for (int width = kTogether / 2; width > 0; width /= 2) {
+#pragma unroll
+      for (int i = 0; i < width; ++i) tree[i] = __hadd2(tree[i], tree[i + width]);
+    }
+    const float2 both = __half22float2(tree[0]);
+    sum += both.x + both.y;
+  }
+  return sum;
+}
+
+// sums + the rows of 16 x 16 weights, in every column.
+__device__ void add_rows(float (&sums)[4], const unsigned* weights) {
+  constexpr unsigned kOnes = 0x3c003c00u;
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %8}, {%0, %1, %2, %3};"
+      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+      : "r"(weights[0]), "r"(weights[1]), "r"(weights[2]), "r"(weights[3]), "r"(kOnes));
+}
+
 // Over the 4 lanes that share a row.
 __device__ float quad_max(float value) {
   value = fmaxf(value, __shfl_xor_sync(kAllLanes, value, 1));
@@ -306,6 +342,7 @@ __device__ float quad_max(float value) {
 }
 
 __device__ float quad_sum(float value) {
+  if constexpr (kSums == 2) return value;  // of the whole row already
   value += __shfl_xor_sync(kAllLanes, value, 1);
   return value + __shfl_xor_sync(kAllLanes, value, 2);
 }
@@ -527,7 +564,28 @@ __global__ void __launch_bounds__(kThreads, 1)
     const int lane = threadIdx.x % 32;
     const int quad_lane = lane % 4;
     const int row_in_tile = 64 * warpgroup + (threadIdx.x % 128) / 32 * 16 + lane / 4;  // and + 8
-    const float scale = softmax_scale * kLog2E;  // weights are powers of 2
+    const float scale = kPrescaled ? 1.0f : softmax_scale * kLog2E;  // weights are powers of 2
+    // The warpgroup's queries, multiplied where they lie. Swizzled or not, every word is multiplied once.
+    const auto scale_queries = [&](int place) {
+      const half2 factor = __float2half2_rn(softmax_scale * kLog2E);
+      const unsigned tile = base + Tiles::Q + (place * kConsumers + warpgroup) * kQueryBytes;
+#pragma unroll
+      for (int byte = threadIdx.x % 128 * 16; byte < kQueryBytes; byte += 128 * 16) {
+        uint4 words;
+        asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w)
+                     : "r"(tile + byte)
+                     : "memory");
+        half2* pairs = reinterpret_cast<half2*>(&words);
+#pragma unroll
+        for (int i = 0; i < 4; ++i) pairs[i] = __hmul2(pairs[i], factor);
+        asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(tile + byte), "r"(words.x), "r"(words.y),
+                     "r"(words.z), "r"(words.w)
+                     : "memory");
+      }
+      asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+      asm volatile("bar.sync %0, 128;" ::"r"(1 + kConsumers + warpgroup) : "memory");
+    };
 
     unsigned step = 0;  // counts key tiles: the one whose scores come next. Its V comes a step later
     unsigned turn = 0;  // counts query tiles: the one that comes next
@@ -653,10 +711,38 @@ __global__ void __launch_bounds__(kThreads, 1)
     };
 
     // Weights relative to the maximum as it is, and their sums.
+    const auto sum_pairs = [&](float (&part)[2], const unsigned (&pairs)[kBlockN / 4]) {
+      if constexpr (kSums == 1) {
+        part[0] = sum_of_pairs<kBlockN / 8, 2>(pairs);
+        part[1] = sum_of_pairs<kBlockN / 8, 2>(pairs + 1);
+      } else if constexpr (kSums == 2) {
+        float sums[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+#pragma unroll
+        for (int i = 0; i < kBlockN / 4; i += 4) add_rows(sums, pairs + i);
+        part[0] = sums[0];
+        part[1] = sums[2];
+      }
+    };
     const auto exponentials = [&](float (&part)[2], unsigned (&pairs)[kBlockN / 4]) {
       const float offset[2] = {maximum[0] * scale, maximum[1] * scale};
       const float shift[2] = {fmaf(-maximum[0], scale / kPowers, -kLowestPower / kPowers),
                               fmaf(-maximum[1], scale / kPowers, -kLowestPower / kPowers)};
+      const bool is_plain = kPrescaled && __all_sync(kAllLanes, offset[0] == 0.0f && offset[1] == 0.0f);
+      if (is_plain) {
+        part[0] = part[1] = 0.0f;
+#pragma unroll
+        for (int i = 0; i < kBlockN / 2; i += 2) {
+          const float low = exp2_approximately(scores[i]);
+          const float high = exp2_approximately(scores[i + 1]);
+          if constexpr (kSums == 0) {
+            part[i >> 1 & 1] += low;
+            part[i >> 1 & 1] += high;
+          }
+          pairs[i / 2] = pack(low, high);
+        }
+        sum_pairs(part, pairs);
+        return;
+      }
       const auto weight_of = [&](int i, int r) {
         return is_polynomial(i) ? exp2_by_polynomial(place_of_power(scores[i], scale / kPowers, shift[r]))
                                 : exp2_approximately(fmaf(scores[i], scale, -offset[r]));
@@ -667,10 +753,13 @@ __global__ void __launch_bounds__(kThreads, 1)
         const int r = i >> 1 & 1;
         const float low = weight_of(i, r);
         const float high = weight_of(i + 1, r);
-        part[r] += low;
-        part[r] += high;
+        if constexpr (kSums == 0) {
+          part[r] += low;
+          part[r] += high;
+        }
         pairs[i / 2] = pack(low, high);
       }
+      sum_pairs(part, pairs);
     };
     const auto scale_output = [&](const float (&factor)[2]) {
 #pragma unroll
@@ -781,6 +870,7 @@ __global__ void __launch_bounds__(kThreads, 1)
           if (first_row >= next.end_row) first_row = S;  // has no rows
           row = next.first_row + row_in_tile;
           tile = next.key_tiles - 1;
+          if constexpr (kPrescaled) scale_queries(turn & 1);
           if constexpr (kQRegisters) load_queries(turn & 1);
         }
         ++turn;

@@ -101,7 +101,7 @@ export class InputSolver {
     );
     const reached = (place: number): Dimensions[] =>
       unique(
-        largest.filter(({ ways }) => ways[place]!.wasTrue || ways[place]!.wasFalse).map(({ dimensions }) => dimensions),
+        largest.filter(({ ways }) => ways[place]?.wasTrue || ways[place]?.wasFalse).map(({ dimensions }) => dimensions),
       ).slice(0, SOLVED.shapes);
     const isOfConstant = (place: number): boolean => decisions[place]!.constant !== undefined;
     const groups = [
