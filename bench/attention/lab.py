@@ -5,7 +5,8 @@ lab.py time SPEC.json FOLDER OUT.json SECONDS
 
 SPEC: {"root": folder of kernels, "workloads": {name: dimensions}, "entries": [{"kernel", "set": {parameter: [values]}, "workloads": [...]}]}
 With "one": true each setting is launched three times and nothing is timed: for ncu and compute-sanitizer. With "precision": true, too, its
-errors and the libraries' are printed beside fp64, for inputs of three scales. "rounds": replays of each graph (12); "shown": settings printed (9).
+errors and the libraries' are printed beside fp64, for inputs of three scales. "rounds": replays of each graph (12); "shown": settings printed (9). "pause_ms": after each replay, so that power
+does not lower the clock.
 A kernel with "unchecked": true in its kernel.json may be wrong: one that leaves parts out, say.
 OUT: {workload: {contender: [median us, largest error, least us]}}. Every setting is checked before it is timed, and afterwards again: each slot
 right, and the same bits from three replays over NaN.
@@ -409,8 +410,8 @@ def time_all(spec, folder, out, seconds):
                 b.synchronize()
                 if r:
                     times[n].append(a.elapsed_time(b) * 1000.0 / count)
-                if flop > 50000000000.0:
-                    time.sleep(0.003)
+                if flop > 50000000000.0 or 'pause_ms' in spec:
+                    time.sleep(spec.get('pause_ms', 3) / 1000)
         for tag, graph in contenders.items():
             if tag not in errors or jobs[w][tag][0].get('unchecked'):
                 continue

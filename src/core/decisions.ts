@@ -41,6 +41,22 @@ export interface ForeseenWays extends Ways {
   readonly distance?: number | undefined;
 }
 
+/** What two operands of a comparison held for some thread, as bit patterns of its type. */
+export interface OperandPair {
+  readonly a: bigint;
+  readonly b: bigint;
+}
+
+/** What a comparison that asks whether two values are equal found unequal. */
+export interface UnequalOperands {
+  /** The decision's place among those of its module. */
+  readonly place: number;
+  /** PTX type of the operands, e.g. `f32`. */
+  readonly type: string;
+  /** Of its first threads; each pair once. */
+  readonly pairs: readonly OperandPair[];
+}
+
 /** Numbers in a module's own code that a size or a value may be compared with. */
 export interface CodeConstants {
   /** Whole numbers that bear on sizes: bounds, tiles, strides, masks. */

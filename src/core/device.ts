@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { CompiledCode } from './compiled-code.ts';
 import type { LaunchCounters } from './counters.ts';
-import type { CodeConstants, ForeseenWays, ObservedDecisions, Ways } from './decisions.ts';
+import type { CodeConstants, ForeseenWays, ObservedDecisions, UnequalOperands, Ways } from './decisions.ts';
 import type { DeviceSpec } from './device-spec.ts';
 import type { DeviceTally } from './device-tally.ts';
 import type { AllocationRequest, DeviceBuffer, DeviceFailure, LoadedModule, PlacedWrites } from './device-values.ts';
@@ -72,6 +72,14 @@ export type RunOutcome =
     }
   | DeviceFailure;
 
+/** What a copy of a module keeps about its comparisons. */
+export interface OperandLog {
+  /** To be run in the module's place, and unloaded. */
+  readonly module: LoadedModule;
+  /** What was found unequal since this was asked last. */
+  take(): UnequalOperands[];
+}
+
 /**
  * Seam 1: a GPU, real or virtual. One caller at a time; it may make requests together that do not depend on one another, and they are
  * served in its order. Failures of a kernel are values; only misuse throws.
@@ -105,6 +113,11 @@ export interface Device {
   decisions?(module: LoadedModule): ObservedDecisions;
   /** The same, each of `decisions(module)` in its place, of the launches since this was asked last. Virtual devices only. */
   recentWays?(module: LoadedModule): readonly Ways[];
+  /**
+   * A copy of the module that computes the same and keeps what those of its decisions find unequal that ask whether two values are equal. By their places in
+   * `decisions(module)`; `undefined` if none of these asks. Virtual devices only.
+   */
+  logOperands?(module: LoadedModule, places: readonly number[]): OperandLog | undefined;
   /** Numbers in the module's own code. Virtual devices only. */
   constants?(module: LoadedModule): CodeConstants;
   /**

@@ -8,7 +8,7 @@ import {
   type ObservedDecisions,
   type Ways,
 } from '../../core/decisions.ts';
-import type { Device, DeviceIdentity, RunOptions, RunOutcome } from '../../core/device.ts';
+import type { Device, DeviceIdentity, OperandLog, RunOptions, RunOutcome } from '../../core/device.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
 import type {
   AllocationRequest,
@@ -32,15 +32,17 @@ import type { Printed } from '../../core/printed.ts';
 import type { Timing } from '../../core/timing.ts';
 import type { WarpTrace } from '../../core/warp-trace.ts';
 import { predictTime } from '../../hardware/launch-model/predict-time.ts';
-import type { PtxModule } from '../../ptx/ast.ts';
+import type { PtxFunction, PtxInstruction, PtxModule } from '../../ptx/ast.ts';
 import { PtxSyntaxError, UnsupportedPtxError } from '../../ptx/errors.ts';
 import { inlineCalls } from '../../ptx/inline-calls.ts';
+import { typeOf } from '../../ptx/instruction-parts.ts';
 import { pollsOf } from '../../ptx/waits.ts';
 import { seededOrder } from '../../stats/random.ts';
 import { analysisOf, functionResources } from '../../virtual-gpu/analyse-function.ts';
 import { type SampledLaunch, simulateCache, simulateCacheOfPart } from '../../virtual-gpu/cache-model/simulate.ts';
 import { constantsOf } from '../../virtual-gpu/decisions/code-constants.ts';
 import { DecisionLog } from '../../virtual-gpu/decisions/decision-log.ts';
+import { asksForEquality, pairsIn, withOperandLog } from '../../virtual-gpu/decisions/operand-log.ts';
 import { relaxedMaddIsFused } from '../../virtual-gpu/fma-probe.ts';
 import type { KernelImage } from '../../virtual-gpu/kernel-image.ts';
 import { launchCounters } from '../../virtual-gpu/launch-counters.ts';
@@ -301,6 +303,37 @@ export class VirtualDevice implements Device {
 
   recentWays(module: LoadedModule): Ways[] {
     return decisionLogs(module as VirtualModule).flatMap(({ log }) => log.takeRecent());
+  }
+
+  logOperands(module: LoadedModule, places: readonly number[]): OperandLog | undefined {
+    const { code, kept } = module as VirtualModule;
+    const wanted = new Set(places);
+    let start = 0;
+    const sites: { readonly place: number; readonly comparison: PtxInstruction }[] = [];
+    const functions: PtxFunction[] = [];
+    for (const { symbol, log } of decisionLogs(module as VirtualModule)) {
+      const { fn, decisions } = analysisOf(kept.ptx, symbol);
+      const own = [...decisions.indexOf]
+        .map(([comparison, index]) => ({ comparison, place: start + index }))
+        .filter(({ comparison, place }) => wanted.has(place) && asksForEquality(comparison));
+      if (own.length > 0) functions.push(fn);
+      sites.push(...own);
+      start += log.count;
+    }
+    if (sites.length === 0) return undefined;
+    const comparisons = sites.map(({ comparison }) => comparison);
+    const { ptx, variable } = withOperandLog(kept.ptx, functions, comparisons);
+    const logging = this.#allocateModule(code, { ptx, kernels: new Map() });
+    const buffer = logging.globalBuffers.find(({ name }) => name === variable)!;
+    return {
+      module: logging,
+      take: () => {
+        const contents = this.#memory.contents(buffer);
+        const pairs = pairsIn(contents, sites.length);
+        contents.fill(0);
+        return sites.map(({ place, comparison }, i) => ({ place, type: typeOf(comparison), pairs: pairs[i]! }));
+      },
+    };
   }
 
   constants(module: LoadedModule): CodeConstants {

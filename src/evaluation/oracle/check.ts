@@ -1,5 +1,6 @@
 import type { Dimensions } from '../../core/problem.ts';
 import { assignments } from '../../core/values.ts';
+import { readableSet } from './mutated-inputs.ts';
 
 /** Name of the generator set in which every input uses its own declared generator. */
 export const DECLARED = 'declared';
@@ -42,6 +43,6 @@ export const describeCheck = ({
 }: Pick<Check, 'dimensions' | 'generatorSet' | 'multiprocessors'>): string =>
   [
     assignments(dimensions).join(', '),
-    `${generatorSet} inputs`,
+    `${readableSet(generatorSet)} inputs`,
     ...(multiprocessors === undefined ? [] : [`${multiprocessors} multiprocessors`]),
   ].join(' · ');

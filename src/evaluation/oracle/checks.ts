@@ -30,8 +30,8 @@ import {
   shapesAtPowers,
   wideShapes,
 } from './drawn-shapes.ts';
-import { canJudgeSums, NORMAL } from './judgeable-sums.ts';
-import { drawShapesToSample, largeShapes, summedOver } from './large-shapes.ts';
+import { canJudgeSums, NORMAL, summedOver } from './judgeable-sums.ts';
+import { drawShapesToSample, largeShapes } from './large-shapes.ts';
 import { drawOptions } from './option-shapes.ts';
 import { drawPartlyAligned } from './partly-aligned-shapes.ts';
 import { outputsOf } from './reference-runs.ts';
@@ -397,18 +397,26 @@ function evenShape(request: ChecksRequest, like: Dimensions): Dimensions | undef
 /** Sides of square matrices: a kernel takes one of them, or none. */
 const SIDES = [96, 64, 128, 48, 32, 16] as const;
 
-/** Like this shape, but the last two axes of an input are of one size. */
+/** Like this shape, but the last two axes of all inputs, or of one at least, are of one size. */
 function squareShape(request: ChecksRequest, like: Dimensions): Dimensions | undefined {
   const { problem } = request;
   const takes = takesShape(request);
   const free = (name: string | number | undefined): name is string =>
     typeof name === 'string' && problem.dimensions[name] !== undefined && !problem.dimensions[name].values;
-  const candidates = Object.values(problem.inputs).flatMap(({ shape }) => {
+  const matrices = Object.values(problem.inputs)
+    .map(({ shape }) => shape)
+    .filter((shape) => shape.length > 1);
+  const ofOne = matrices.flatMap((shape) => {
     const [rows, columns] = shape.slice(-2);
     const sides = free(columns) ? SIDES : typeof columns === 'string' && columns in like ? [like[columns]!] : [];
-    if (shape.length < 2 || !free(rows)) return [];
+    if (!free(rows)) return [];
     return sides.map((side) => ({ ...like, [rows]: side, ...(free(columns) && { [columns]: side }) }));
   });
+  const axes = matrices.flatMap((shape) => shape.slice(-2));
+  const ofAll = axes.every(free)
+    ? SIDES.map((side) => ({ ...like, ...Object.fromEntries(axes.map((axis) => [axis, side])) }))
+    : [];
+  const candidates = [...ofAll, ...ofOne];
   return candidates.find((shape) => costsLittle(problem, shape) && takes(shape));
 }
 
@@ -491,17 +499,17 @@ function extremeChecks(
 const MULTIPROCESSORS = { least: 1, many: 133, most: 192 } as const;
 
 /**
- * A kernel whose launches depend on the number of multiprocessors is to be right on other GPUs, too: a number by lot. All CTAs of a
- * cooperative launch must be resident on the device, so it is at most the device's own.
+ * A kernel whose launches depend on the number of multiprocessors is to be right on other GPUs, too: a number by lot, few as often as many, because a
+ * CTA of few has so much to do that its counters end. All CTAs of a cooperative launch must be resident on the device, so it is at most the device's own.
  */
 function otherGpu({ kernel, isEmulated, smCount, seed }: ChecksRequest, index: number): number | undefined {
   if (!isEmulated || !JSON.stringify(kernel.steps).includes('device.smCount')) return undefined;
-  const least = index % 2 === 0 ? MULTIPROCESSORS.many : MULTIPROCESSORS.least;
+  const { least, many, most } = MULTIPROCESSORS;
+  const stream = createStream(seed, 'multiprocessors');
   const isCooperative = launchesOf(kernel.steps).some(({ cooperative }) => cooperative);
-  if (isCooperative)
-    return 1 + (createStream(seed, 'multiprocessors').bits(index) % Math.min(smCount ?? 1, MULTIPROCESSORS.most));
-  const { most } = MULTIPROCESSORS;
-  return least + (createStream(seed, 'multiprocessors').bits(index) % (most - least + 1));
+  if (isCooperative) return least + (stream.bits(index) % Math.min(smCount ?? 1, most));
+  if (index % 2 === 0) return many + (stream.bits(index) % (most - many + 1));
+  return Math.floor(least * (many / least) ** stream.uniform(index));
 }
 
 /** Of a shape whose values are arranged, fewest elements: others are arranged in drawn shapes. */

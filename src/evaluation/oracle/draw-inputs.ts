@@ -1,7 +1,7 @@
 import { WarpsmithError } from '../../core/errors.ts';
 import type { PlannedBuffer } from '../../core/launch-plan.ts';
 import { generatorSetsOf } from '../../core/plan/generator-sets.ts';
-import type { Dimensions, Generator, Problem, ReferenceTensors } from '../../core/problem.ts';
+import type { Dimensions, Generator, Problem, ProblemFile, ReferenceTensors } from '../../core/problem.ts';
 import { decode, encode } from '../../core/rounding.ts';
 import { valuesKey } from '../../core/values.ts';
 import { createStream } from '../../stats/random.ts';
@@ -51,7 +51,9 @@ export function drawInputs(request: {
         stream: createStream(seed, check, label, buffer.name),
         sharedStream: (shared) => createStream(seed, check, 'shared', shared),
       });
-    const drawn = draw(overrides[buffer.name] ?? buffer.generator);
+    const isOfBothSigns = secret && createStream(seed, check, 'signs').bits(0) % 2 === 0;
+    const ofBothSigns = isOfBothSigns ? generatorOfBothSigns(problem.file, buffer) : undefined;
+    const drawn = draw(overrides[buffer.name] ?? ofBothSigns ?? buffer.generator);
     const disguised = secret
       ? disguise(drawn, secret, {
           ...{ problem: problem.file, buffer },
@@ -74,6 +76,14 @@ export function drawInputs(request: {
     refuseOverflow(buffer, values, tensors[buffer.name]!, generatorSet);
   }
   return { bytes, tensors };
+}
+
+/** Of an input that is positive by declaration: what fills it in a generator set of the problem that has negative values, too. */
+function generatorOfBothSigns(problem: ProblemFile, { name, generator }: PlannedBuffer): Generator | undefined {
+  if (generator?.kind !== 'positive') return undefined;
+  return Object.values(problem.generatorSets ?? {})
+    .map((set) => set[name])
+    .find((other) => other?.kind === 'normal');
 }
 
 /** Refuses an input that is infinite only because its dtype is too small; it would test nothing. */

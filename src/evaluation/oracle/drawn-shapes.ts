@@ -4,6 +4,7 @@ import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import type { DimensionDeclaration, Dimensions, ProblemFile } from '../../core/problem.ts';
 import { createStream, shuffle } from '../../stats/random.ts';
 import { elementCountOf } from '../launches/layout.ts';
+import { summedOver } from './judgeable-sums.ts';
 
 /** What shapes are drawn from, and how many. */
 export interface ShapeDraw {
@@ -158,7 +159,9 @@ function drawExtremes(
   for (const [i, name] of inTurn.entries()) {
     if (i === extremes.count) break;
     const isFar = inTurn.length > 1 && stream.uniform(inTurn.length + i) < LARGE.farRatio;
-    addBoth(sampler.drawLarge(name, { known: known(name), isFar }, extremes));
+    const shape = sampler.drawLarge(name, { known: known(name), isFar }, extremes);
+    addBoth(shape);
+    if (shape && summedOver(draw.problem).includes(name)) addBoth(sampler.alone(name, shape, extremes));
     if (inTurn.length === 1 && known(name) <= LARGE.farAbove)
       add(sampler.drawLarge(name, { known: known(name), isFar: true }, extremes));
   }
@@ -514,6 +517,17 @@ class ShapeSampler {
       }
     }
     return undefined;
+  }
+
+  /** Like a shape with one large dimension, but all others at their minimum: one query of very many keys. `undefined` if the kernel does not take it. */
+  alone(name: string, like: Dimensions, { most, isFit }: ExtremeDraw): Dimensions | undefined {
+    const { problem, takes } = this.#draw;
+    const shape = { ...like };
+    for (const [other, { values, minimum = 1, default: otherwise }] of Object.entries(problem.dimensions))
+      if (other !== name && !values)
+        shape[other] =
+          typeof otherwise === 'string' ? (defaultOf(other, problem.dimensions[other]!, shape) ?? minimum) : minimum;
+    return isWithin(most, problem, shape, 1) && takes(shape) && isFit(shape) ? shape : undefined;
   }
 
   /** Each size at its minimum or the least multiple of a usual tile; what the problem lists as in the timed shape. */

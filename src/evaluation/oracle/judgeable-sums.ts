@@ -1,8 +1,7 @@
 import { isFloating } from '../../core/dtype.ts';
-import { evaluateExpression } from '../../core/expressions/evaluate.ts';
+import { evaluateExpression, namesInExpression } from '../../core/expressions/evaluate.ts';
 import { completeDimensions } from '../../core/plan/dimensions.ts';
 import type { Dimensions, Generator, ProblemFile } from '../../core/problem.ts';
-import { followsLongSums, summedOver } from './large-shapes.ts';
 import { comparisonOf } from './reference-runs.ts';
 
 export const NORMAL: Generator = { kind: 'normal' };
@@ -61,3 +60,17 @@ const longestSum = (problem: ProblemFile, dimensions: Dimensions): number =>
       .map((comparison) => ('terms' in comparison && comparison.terms !== undefined ? comparison.terms : 0))
       .map((terms) => evaluateExpression(terms, dimensions)),
   );
+
+const FOLLOWS_LONG_SUMS: ReadonlySet<string> = new Set(['exact', 'conditioned']);
+
+/** Whether every tolerance allows for what a running sum loses. */
+export const followsLongSums = (problem: ProblemFile): boolean =>
+  Object.keys({ ...problem.inputs, ...problem.outputs }).every((name) =>
+    FOLLOWS_LONG_SUMS.has(comparisonOf(problem, name).kind),
+  );
+
+/** Dimensions of the axis that the operation reduces over: what is split, capped and merged in most kernels. */
+export function summedOver({ reducedAxis, inputs }: ProblemFile): string[] {
+  const extent = reducedAxis && inputs[reducedAxis.input]?.shape[reducedAxis.axis];
+  return typeof extent === 'string' ? namesInExpression(extent) : [];
+}

@@ -1,4 +1,4 @@
-import { evaluateExpression, namesInExpression } from '../../core/expressions/evaluate.ts';
+import { evaluateExpression } from '../../core/expressions/evaluate.ts';
 import { completeDimensions } from '../../core/plan/dimensions.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
@@ -6,7 +6,7 @@ import { valuesKey } from '../../core/values.ts';
 import { createStream, shuffle } from '../../stats/random.ts';
 import { elementCountOf } from '../launches/layout.ts';
 import { ALIGNMENTS, type Cost, elementsOf, isWithin } from './drawn-shapes.ts';
-import { comparisonOf } from './reference-runs.ts';
+import { followsLongSums, summedOver } from './judgeable-sums.ts';
 
 /** What shapes are drawn from that are as large as users' own. */
 export interface LargeDraw {
@@ -140,23 +140,9 @@ function drawLarge({ problem, timed, isFit, seed }: LargeDraw, how: Draw): Dimen
 
 /** A running sum of fp32 numbers loses what it adds where there are many millions, which only some tolerances allow for. */
 const LONGEST_SUM = 2 ** 13;
-const FOLLOWS_LONG_SUMS: ReadonlySet<string> = new Set(['exact', 'conditioned']);
-
-/** Whether every tolerance allows for what a running sum loses. */
-export const followsLongSums = (problem: ProblemFile): boolean =>
-  Object.keys({ ...problem.inputs, ...problem.outputs }).every((name) =>
-    FOLLOWS_LONG_SUMS.has(comparisonOf(problem, name).kind),
-  );
-
 /** Whether sums are so short that an honest running one is right. */
 const hasUsualSums = (problem: ProblemFile, shape: Dimensions): boolean =>
   followsLongSums(problem) || summedOver(problem).every((name) => shape[name]! <= LONGEST_SUM);
-
-/** Dimensions of the axis that the operation reduces over: what is split, capped and merged in most kernels. */
-export function summedOver({ reducedAxis, inputs }: ProblemFile): string[] {
-  const extent = reducedAxis && inputs[reducedAxis.input]?.shape[reducedAxis.axis];
-  return typeof extent === 'string' ? namesInExpression(extent) : [];
-}
 
 /** Elements of the largest buffer; 0 if these dimensions are no shape of the problem. */
 function largestBuffer(problem: ProblemFile, shape: Dimensions): number {

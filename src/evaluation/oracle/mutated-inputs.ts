@@ -1,32 +1,71 @@
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { PlannedBuffer } from '../../core/launch-plan.ts';
 import type { RandomStream } from '../../stats/random.ts';
 
+/** A change of inputs: the number of a draw, or values that were worked out, as {@link solutionOf} writes them. */
+export type Change = number | string;
+
 /**
  * Inputs that are bred, as a fuzzer breeds them: those of another generator set, changed in one place after the other. The name of such a set
- * says whose inputs it changes and by which draws, so that its inputs can be drawn again.
+ * says whose inputs it changes and how, so that its inputs can be drawn again.
  */
 export interface Mutated {
   /** The generator set whose inputs are changed. */
   readonly base: string;
-  /** Numbers of the changes, in their order. */
-  readonly changes: readonly number[];
+  /** In their order. */
+  readonly changes: readonly Change[];
 }
 
-const NAME = /^secret:mutated (\d+(?:\.\d+)*) of (.+)$/;
+const NAME = /^secret:mutated ((?:\d+|=[\w-]+)(?:\.(?:\d+|=[\w-]+))*) of (.+)$/;
 
 /** `secret:mutated 3.17 of secret:bands (1)` → what it is; `undefined` of any other generator set. */
 export function mutatedSetOf(generatorSet: string): Mutated | undefined {
   const [, changes, base] = NAME.exec(generatorSet) ?? [];
-  return base === undefined ? undefined : { base, changes: changes!.split('.').map(Number) };
+  if (base === undefined) return undefined;
+  return { base, changes: changes!.split('.').map((change) => (change.startsWith('=') ? change : Number(change))) };
 }
 
 export const mutatedName = ({ base, changes }: Mutated): string => `secret:mutated ${changes.join('.')} of ${base}`;
 
 /** The set with one more change. */
-export function mutationOf(generatorSet: string, change: number): string {
+export function mutationOf(generatorSet: string, change: Change): string {
   const { base, changes } = mutatedSetOf(generatorSet) ?? { base: generatorSet, changes: [] };
   return mutatedName({ base, changes: [...changes, change] });
 }
+
+/** A value that an element of an input gets. */
+export interface AssignedValue {
+  /** The input's place among those of the problem. */
+  readonly input: number;
+  readonly element: number;
+  readonly value: number;
+}
+
+const ASSIGNED_BYTES = 16;
+
+/** Values as the name of a generator set holds them. */
+export function solutionOf(values: readonly AssignedValue[]): string {
+  const bytes = Buffer.alloc(values.length * ASSIGNED_BYTES);
+  for (const [i, { input, element, value }] of values.entries()) {
+    bytes.writeUInt32LE(input, i * ASSIGNED_BYTES);
+    bytes.writeUInt32LE(element, i * ASSIGNED_BYTES + 4);
+    bytes.writeDoubleLE(value, i * ASSIGNED_BYTES + 8);
+  }
+  return `=${deflateRawSync(bytes).toString('base64url')}`;
+}
+
+export function valuesOfSolution(solution: string): AssignedValue[] {
+  const bytes = inflateRawSync(Buffer.from(solution.slice(1), 'base64url'));
+  return Array.from({ length: bytes.length / ASSIGNED_BYTES }, (_, i) => ({
+    input: bytes.readUInt32LE(i * ASSIGNED_BYTES),
+    element: bytes.readUInt32LE(i * ASSIGNED_BYTES + 4),
+    value: bytes.readDoubleLE(i * ASSIGNED_BYTES + 8),
+  }));
+}
+
+/** The name of a generator set as people read it: with the number of values that were worked out in place of the values. */
+export const readableSet = (generatorSet: string): string =>
+  generatorSet.replaceAll(/=[\w-]{8,}/g, (solution) => `${valuesOfSolution(solution).length} solved`);
 
 /** One input to change. */
 export interface MutationRequest {
@@ -50,21 +89,21 @@ interface Stretch {
 
 const at = ({ from, step }: Stretch, index: number): number => from + index * step;
 
-type Change = (values: Float64Array, stretch: Stretch, request: MutationRequest) => void;
+type Alteration = (values: Float64Array, stretch: Stretch, request: MutationRequest) => void;
 
-const redraw: Change = (values, stretch, { fresh }) => {
+const redraw: Alteration = (values, stretch, { fresh }) => {
   const others = fresh();
   for (let i = 0; i < stretch.count; i++) values[at(stretch, i)] = others[at(stretch, i)]!;
 };
 
 /** Copies what lies somewhere else. */
-const copy: Change = (values, stretch, { stream }) => {
+const copy: Alteration = (values, stretch, { stream }) => {
   const shift = 1 + (stream.bits(COPIED_FROM) % Math.max(1, values.length - 1));
   const before = values.slice();
   for (let i = 0; i < stretch.count; i++) values[at(stretch, i)] = before[(at(stretch, i) + shift) % values.length]!;
 };
 
-const exchange: Change = (values, stretch, { stream }) => {
+const exchange: Alteration = (values, stretch, { stream }) => {
   const shift = 1 + (stream.bits(COPIED_FROM) % Math.max(1, values.length - 1));
   for (let i = 0; i < stretch.count; i++) {
     const [one, other] = [at(stretch, i), (at(stretch, i) + shift) % values.length];
@@ -72,11 +111,11 @@ const exchange: Change = (values, stretch, { stream }) => {
   }
 };
 
-const negate: Change = (values, stretch) => {
+const negate: Alteration = (values, stretch) => {
   for (let i = 0; i < stretch.count; i++) values[at(stretch, i)] = -values[at(stretch, i)]!;
 };
 
-const reverse: Change = (values, stretch) => {
+const reverse: Alteration = (values, stretch) => {
   for (let i = 0, j = stretch.count - 1; i < j; i++, j--) {
     const [one, other] = [at(stretch, i), at(stretch, j)];
     [values[one], values[other]] = [values[other]!, values[one]!];
@@ -84,7 +123,7 @@ const reverse: Change = (values, stretch) => {
 };
 
 /** One value everywhere: the first of the stretch. */
-const fill: Change = (values, stretch) => {
+const fill: Alteration = (values, stretch) => {
   const value = values[stretch.from]!;
   for (let i = 0; i < stretch.count; i++) values[at(stretch, i)] = value;
 };
@@ -92,9 +131,9 @@ const fill: Change = (values, stretch) => {
 const COPIED_FROM = 8;
 
 /** In which of the draws each is chosen: what leaves all other values as they are comes most often. */
-const CHANGES: readonly Change[] = [redraw, redraw, redraw, exchange, exchange, copy, negate, reverse, fill];
+const CHANGES: readonly Alteration[] = [redraw, redraw, redraw, exchange, exchange, copy, negate, reverse, fill];
 
-const repeats = (change: Change): boolean => change === copy || change === fill;
+const repeats = (change: Alteration): boolean => change === copy || change === fill;
 
 /** Changes some values of an input, in place. */
 export function mutate(values: Float64Array, request: MutationRequest): Float64Array {

@@ -4,12 +4,13 @@ import { generatorSetsOf } from '../../core/plan/generator-sets.ts';
 import type { BufferDeclaration, Generator, ProblemFile, Scaling, Tolerance } from '../../core/problem.ts';
 import type { RandomStream } from '../../stats/random.ts';
 import type { Expectations } from './expectations.ts';
-import { type Mutated, mutate, mutatedName, mutatedSetOf } from './mutated-inputs.ts';
+import { type Change, type Mutated, mutate, mutatedName, mutatedSetOf, valuesOfSolution } from './mutated-inputs.ts';
 import { comparisonOf, outputsOf } from './reference-runs.ts';
 import { type Arrangement, arrangeRows } from './secret-rows.ts';
 import {
   applyVariant,
   type Freedom,
+  hasFewerAxes,
   VARIANT_KINDS,
   type VariantKind,
   variantName,
@@ -234,6 +235,16 @@ export function secretSetsOf(problem: ProblemFile): SecretKind[] {
 /** Whether nothing is computed with values. */
 const isExact = (problem: ProblemFile): boolean => [...comparisonKinds(problem)].every((kind) => kind === 'exact');
 
+/** Inputs of which single values may be chosen, and how many of them may be the same. */
+export function choosableInputs(problem: ProblemFile): ReadonlyMap<string, number> {
+  const { isFree, longestRepeated } = freedomOf(problem);
+  return new Map(
+    Object.keys(problem.inputs)
+      .filter(isFree)
+      .map((name) => [name, hasFewerAxes(problem, name) ? Number.POSITIVE_INFINITY : longestRepeated(name)]),
+  );
+}
+
 /** What sets that come in variants may make of the inputs. */
 function freedomOf(problem: ProblemFile): Freedom {
   const contrasts = (name: string): Contrasts => contrastsOf(problem, name, [...comparisonKinds(problem)]);
@@ -364,13 +375,17 @@ interface ChangesRequest {
 }
 
 /** Makes the changes to an input, in place: each to one of the inputs that have values of their own, or to all of them. */
-export function change(values: Float64Array, changes: readonly number[], request: ChangesRequest): Float64Array {
+export function change(values: Float64Array, changes: readonly Change[], request: ChangesRequest): Float64Array {
   const { problem, buffer, streamOf, fresh } = request;
   const { isFree } = freedomOf(problem);
   const free = Object.keys(problem.inputs).filter(isFree);
   const kinds = [...comparisonKinds(problem)];
   const { longestRepeated } = contrastsOf(problem, buffer.name, kinds);
   for (const one of changes) {
+    if (typeof one === 'string') {
+      if (free.includes(buffer.name)) assign(values, one, Object.keys(problem.inputs).indexOf(buffer.name));
+      continue;
+    }
     const chosen = free[streamOf(one, 'shared').bits(0) % (free.length + 1)] ?? buffer.name;
     if (chosen !== buffer.name || !free.includes(chosen)) continue;
     mutate(values, {
@@ -380,6 +395,11 @@ export function change(values: Float64Array, changes: readonly number[], request
     });
   }
   return clampTo(buffer.dtype, values);
+}
+
+function assign(values: Float64Array, solution: string, input: number): void {
+  for (const assigned of valuesOfSolution(solution))
+    if (assigned.input === input) values[assigned.element] = assigned.value;
 }
 
 /** The others by a power of two, in place. */

@@ -111,6 +111,12 @@ export function needsEvenSizes(generatorSet: string): boolean {
   return variant?.kind === 'secret:copies' && COPIED[variant.index] === 'parts';
 }
 
+/** Parameters have fewer axes than other inputs. They are not what sums go over, so that equal ones do not add up roundings. */
+export function hasFewerAxes({ inputs }: ProblemFile, input: string): boolean {
+  const most = Math.max(...Object.values(inputs).map(({ shape }) => shape.length));
+  return inputs[input]!.shape.length < most;
+}
+
 const NEUTRAL = [1, 0] as const;
 const MOST_NEUTRAL = 8;
 
@@ -119,10 +125,7 @@ const MOST_NEUTRAL = 8;
  * then each input alone.
  */
 function neutralConstants(problem: ProblemFile, { isFree, longestRepeated }: Freedom): ReadonlyMap<string, number>[] {
-  const rank = (name: string): number => problem.inputs[name]!.shape.length;
-  const most = Math.max(...Object.keys(problem.inputs).map(rank));
-  // Parameters are not what sums go over, so that equal ones do not add up roundings.
-  const isParameter = (name: string): boolean => rank(name) < most;
+  const isParameter = (name: string): boolean => hasFewerAxes(problem, name);
   const names = Object.keys(problem.inputs).filter(
     (name) =>
       isFree(name) && (isParameter(name) || longestRepeated(name) > 0) && isFloating(problem.inputs[name]!.dtype),
@@ -447,11 +450,11 @@ const POOLS = [
   [0, 0, 0, 1],
 ] as const;
 
-/** Lengths of patterns, and of the stretches that have one. */
-const PATTERN = { least: 2, lengths: 4, stretch: 64 } as const;
+/** Lengths of patterns, of the stretches that have one, and of the parts of a long row that hold other numbers each. */
+const PATTERN = { least: 2, lengths: 4, stretch: 64, part: 1024 } as const;
 
 /**
- * Each row holds a few whole numbers, at random places, so that some of its elements say nothing about the others; or, in every second stretch,
+ * Each row, or each part of a long one, holds a few whole numbers, at random places, so that some of its elements say nothing about the others; or, in every second stretch,
  * a pattern of two to five of them again and again.
  */
 function fewIntegers(values: Float64Array, { buffer, stream, freedom }: Treated): Float64Array {
@@ -459,8 +462,9 @@ function fewIntegers(values: Float64Array, { buffer, stream, freedom }: Treated)
   if (isFloating(buffer.dtype) && columns > freedom.longestRepeated(buffer.name)) return values;
   const [isSigned, hasZero] = [values.some((value) => value < 0), values.some((value) => value <= 0)];
   const fitting = POOLS.filter((pool) => pool.every((value) => value > 0 || (value < 0 ? isSigned : hasZero)));
+  const together = Math.min(columns, PATTERN.part);
   for (let i = 0; i < values.length; i++) {
-    const pool = fitting[stream.bits(values.length + Math.floor(i / columns)) % fitting.length]!;
+    const pool = fitting[stream.bits(values.length + Math.floor(i / together)) % fitting.length]!;
     const [within, stretch] = [i % PATTERN.stretch, Math.floor(i / PATTERN.stretch)];
     const period = PATTERN.least + (stream.bits(2 * values.length + stretch) % PATTERN.lengths);
     const repeats = stretch % 2 === 1 && within >= period;

@@ -58,6 +58,7 @@ import { aimedShapes, firstFitting, foreseen, functionsIn } from './aimed-shapes
 import { CheckRuns } from './check-runs.ts';
 import { CorrectnessTally } from './correctness-tally.ts';
 import { InputGuide } from './input-guide.ts';
+import { InputSolver } from './input-solver.ts';
 import { irregularSizes } from './irregular-sizes.ts';
 import { jointShapes } from './joint-shapes.ts';
 import { judgeCheck } from './judge-check.ts';
@@ -143,6 +144,19 @@ type ChecksPassed = {
 
 /** As {@link verify}; optionally without the main workload's shape. */
 export async function runChecks(request: VerifyRequest, withoutMain = false): Promise<ChecksPassed | Refused> {
+  const solver = new InputSolver(request, () => placesOfValues(request));
+  try {
+    return await runEach(request, withoutMain, solver);
+  } finally {
+    await solver.close();
+  }
+}
+
+async function runEach(
+  request: VerifyRequest,
+  withoutMain: boolean,
+  solver: InputSolver,
+): Promise<ChecksPassed | Refused> {
   const tally = new CorrectnessTally();
   let main: ChecksPassed['main'];
   const { problem, candidate, dimensions, seed, thorough = false, large = false, suites } = request;
@@ -176,15 +190,15 @@ export async function runChecks(request: VerifyRequest, withoutMain = false): Pr
   const further = [aimedChecks, irregularChecks, thresholdChecks, jointChecks, constantChecks, memory];
   const isSampled = thorough && large && !request.device.measuring && !isLong(request);
   const guide = new InputGuide(seed, () => placesOfValues(request));
-  const next = (): Check | undefined => {
+  const next = async (): Promise<Check | undefined> => {
     while (queue.length === 0 && further.length > 0) queue.push(...further.shift()!(request, choice, coverage));
-    return queue.shift() ?? (thorough ? guide.next() : undefined) ?? dear.shift();
+    return queue.shift() ?? (thorough ? ((await solver.next()) ?? guide.next()) : undefined) ?? dear.shift();
   };
   const addSeeing = async (tolerances: 'least' | 'all'): Promise<void> => {
     const seeing = await seeingAtTimedShape(request, coverage, tolerances);
     if (seeing && !queue.some((other) => isSameCheck(other, seeing))) queue.push(seeing);
   };
-  for (let chosen = next(); chosen; chosen = next()) {
+  for (let chosen = await next(); chosen; chosen = await next()) {
     request.signal?.throwIfAborted();
     if (withoutMain && isSameShape(chosen.dimensions, dimensions)) continue;
     index += 1;
@@ -216,7 +230,9 @@ export async function runChecks(request: VerifyRequest, withoutMain = false): Pr
     remembers ||= result.remembers;
     for (const name of functionsIn(() => result.plan)) launched.add(name);
     const ways = request.device.recentWays?.(request.module);
-    if (ways && canBeChanged(problem.file, check)) guide.learn(check, ways);
+    if (!ways || !canBeChanged(problem.file, check)) continue;
+    guide.learn(check, ways);
+    solver.learn(check, ways);
   }
   const onSample = (check: string): void => request.onCheck?.({ check, index: index + 1, count: index + 1 });
   const samples = isSampled ? await judgeSamples({ ...request, onSample }, shapesToSample(choice)) : undefined;

@@ -81,6 +81,8 @@ describe('the shapes beyond all others', () => {
       'secret:rows',
       '-infinity:X',
       'secret:depths (1)',
+      // The same length in one row alone.
+      'secret:rows',
     ]);
   });
 });

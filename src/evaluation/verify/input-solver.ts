@@ -1,0 +1,176 @@
+import type { ObservedDecision, UnequalOperands, Ways } from '../../core/decisions.ts';
+import type { Device, OperandLog } from '../../core/device.ts';
+import type { LoadedModule } from '../../core/device-values.ts';
+import { WarpsmithError } from '../../core/errors.ts';
+import type { LaunchPlan } from '../../core/launch-plan.ts';
+import type { Dimensions, Problem } from '../../core/problem.ts';
+import { encode } from '../../core/rounding.ts';
+import { valuesKey } from '../../core/values.ts';
+import { type Check, DECLARED, describeCheck, onceAt } from '../oracle/check.ts';
+import { elementsOf, hasSeveralTiles } from '../oracle/drawn-shapes.ts';
+import type { ExpectationCache } from '../oracle/expectation-cache.ts';
+import { mutationOf, solutionOf } from '../oracle/mutated-inputs.ts';
+import { choosableInputs } from '../oracle/secret-sets.ts';
+import { solveEqualities } from '../oracle/solve-equalities.ts';
+import { CheckRuns } from './check-runs.ts';
+
+/** Shapes at which a comparison's operands are looked at, how often what was solved is looked at again, and solved checks in all. */
+const SOLVED = { shapes: 2, rounds: 3, most: 32 } as const;
+
+const EQUALITY = /^(?:eq|ne)u?$/;
+
+export interface SolverRequest {
+  readonly device: Device;
+  readonly module: LoadedModule;
+  readonly problem: Problem;
+  readonly seed: number;
+  readonly oracle: ExpectationCache;
+  readonly timeoutMs: number;
+  readonly planFor: (dimensions: Dimensions, multiprocessors?: number) => LaunchPlan;
+}
+
+/** Comparisons whose operands are to be the same, in a check with these inputs. */
+interface Attempt {
+  readonly places: readonly number[];
+  readonly inputs: Pick<Check, 'dimensions' | 'generatorSet'>;
+  readonly round: number;
+}
+
+/**
+ * Works out inputs with which the candidate's comparisons find equal what they found unequal. A shortcut for inputs of some kind ("these quarters
+ * are alike", "the diagonal is all ones") asks for it at some places. So its comparisons are watched, and the elements that they compared get each other's
+ * values. Whether results are right then, a check says as for any other inputs; and where they are, changes elsewhere are
+ * {@link InputGuide bred}.
+ */
+export class InputSolver {
+  readonly #request: SolverRequest;
+  readonly #findPlaces: () => readonly number[];
+  readonly #met: { readonly dimensions: Dimensions; readonly ways: readonly Ways[] }[] = [];
+  readonly #tried = new Set<string>();
+  #attempts: Attempt[] | undefined;
+  #log: OperandLog | undefined;
+  #solved = 0;
+
+  /** @param places of the decisions that do not follow from the launch; asked when inputs are solved. */
+  constructor(request: SolverRequest, places: () => readonly number[]) {
+    this.#request = request;
+    this.#findPlaces = places;
+  }
+
+  /** Takes in how decisions went in a check that passed. */
+  learn({ dimensions }: Pick<Check, 'dimensions'>, ways: readonly Ways[]): void {
+    this.#met.push({ dimensions, ways });
+  }
+
+  /** A check with inputs that were worked out; `undefined` if there is none any more. */
+  async next(): Promise<Check | undefined> {
+    this.#attempts ??= this.#firstAttempts();
+    while (this.#solved < SOLVED.most) {
+      const attempt = this.#attempts.shift();
+      if (!attempt) return undefined;
+      const generatorSet = await this.#solve(attempt);
+      if (generatorSet === undefined || this.#tried.has(generatorSet)) continue;
+      this.#tried.add(generatorSet);
+      this.#solved += 1;
+      const check = onceAt(attempt.inputs.dimensions, generatorSet);
+      if (attempt.round < SOLVED.rounds)
+        this.#attempts.unshift({ ...attempt, inputs: check, round: attempt.round + 1 });
+      return check;
+    }
+    return undefined;
+  }
+
+  async close(): Promise<void> {
+    if (this.#log) await this.#request.device.unload(this.#log.module);
+  }
+
+  /**
+   * Comparisons of values with one another together, those with constants, all, and each by itself, those first that never found anything equal; at
+   * the largest shapes where they were reached.
+   */
+  #firstAttempts(): Attempt[] {
+    const { device, module, problem } = this.#request;
+    const decisions = device.decisions?.(module).decisions ?? [];
+    const places = this.#findPlaces().filter((place) => asksForEquality(decisions[place]!));
+    this.#log = places.length > 0 ? device.logOperands?.(module, places) : undefined;
+    if (!this.#log) return [];
+    const largest = this.#met.toSorted(
+      (a, b) =>
+        Number(hasSeveralTiles(problem.file, b.dimensions)) - Number(hasSeveralTiles(problem.file, a.dimensions)) ||
+        elementsOf(problem.file, b.dimensions) - elementsOf(problem.file, a.dimensions),
+    );
+    const reached = (place: number): Dimensions[] =>
+      unique(
+        largest.filter(({ ways }) => ways[place]?.wasTrue || ways[place]?.wasFalse).map(({ dimensions }) => dimensions),
+      ).slice(0, SOLVED.shapes);
+    const isOfConstant = (place: number): boolean => decisions[place]!.constant !== undefined;
+    const groups = [
+      places.filter((place) => !isOfConstant(place)),
+      places.filter(isOfConstant),
+      places,
+      ...places
+        .toSorted((a, b) => Number(wasEqual(decisions[a]!)) - Number(wasEqual(decisions[b]!)))
+        .map((place) => [place]),
+    ];
+    const attempts = groups.flatMap((group) =>
+      unique(group.flatMap(reached)).map((dimensions) => ({
+        places: group,
+        inputs: { dimensions, generatorSet: DECLARED },
+        round: 1,
+      })),
+    );
+    return [...new Map(attempts.map((one) => [`${one.places} ${valuesKey(one.inputs.dimensions)}`, one])).values()];
+  }
+
+  /** The generator set in which values are as the comparisons want them; `undefined` if none of those was found among the inputs. */
+  async #solve({ places, inputs: { dimensions, generatorSet } }: Attempt): Promise<string | undefined> {
+    const { device, module, problem, seed, oracle } = this.#request;
+    const { tensors, bytes } = oracle.check({ problem, seed, dimensions, generatorSet }).inputs;
+    const unequal = await this.#compare(dimensions, bytes, describeCheck({ dimensions, generatorSet }));
+    const decisions = device.decisions?.(module).decisions ?? [];
+    const comparisons = unequal
+      .filter(({ place }) => places.includes(place))
+      .map((one) => ({ ...one, constant: decisions[one.place]?.constant }));
+    const names = Object.keys(problem.file.inputs);
+    const inputs = [...choosableInputs(problem.file)].map(([name, longestRepeated]) => {
+      const { dtype } = problem.file.inputs[name]!;
+      return { place: names.indexOf(name), dtype, longestRepeated, bytes: encode(tensors[name]!, dtype) };
+    });
+    const values = solveEqualities(comparisons, inputs);
+    return values.length === 0 ? undefined : mutationOf(generatorSet, solutionOf(values));
+  }
+
+  /** What comparisons find unequal in a run with these inputs; nothing if it fails. */
+  async #compare(
+    dimensions: Dimensions,
+    contents: ReadonlyMap<string, Uint8Array>,
+    name: string,
+  ): Promise<UnequalOperands[]> {
+    try {
+      const plan = this.#request.planFor(dimensions);
+      const { module } = this.#log!;
+      const runs = await CheckRuns.open({ ...this.#request, module, name, plan, contents, isMain: false });
+      try {
+        const result = await runs.natural();
+        const unequal = this.#log!.take();
+        return result.ok ? unequal : [];
+      } finally {
+        await runs.close();
+      }
+    } catch (error) {
+      if (error instanceof WarpsmithError) return [];
+      throw error;
+    }
+  }
+}
+
+const unique = (shapes: readonly Dimensions[]): Dimensions[] => [
+  ...new Map(shapes.map((shape) => [valuesKey(shape), shape])).values(),
+];
+
+const asksForEquality = ({ kind, comparison }: ObservedDecision): boolean =>
+  kind === 'comparison' && EQUALITY.test(comparison);
+
+/** Whether it found two values equal for some thread. */
+const wasEqual = ({ comparison, wasTrue, wasFalse }: ObservedDecision): boolean =>
+  comparison.startsWith('eq') ? wasTrue : wasFalse;
