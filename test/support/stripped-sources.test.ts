@@ -46,6 +46,11 @@ it('follow the sources: what changed is written, what stayed is left, what went 
   expect(existsSync(moduleOf('src/a.mjs'))).toBe(false);
 });
 
+it('have no folder of their own to ask for', () => {
+  write('src/a.ts', 'export const folder = import.meta.dirname;\n');
+  expect(() => stripSources(root)).toThrow(`${join(root, 'src/a.ts')} asks import.meta for more than its url`);
+});
+
 it.skipIf(process.env.WARPSMITH_BUILD === '')('are what tests of a run import, line by line like the sources', () => {
   const { stack } = (() => {
     try {

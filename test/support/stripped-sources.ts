@@ -25,10 +25,13 @@ function withoutWarning<T>(body: () => T): T {
 }
 
 /** A source without its types, each line and column where it was. It finds what lies beside it from where the source lies. */
-const stripped = (file: string, text: string): string =>
-  withoutWarning(() => stripTypeScriptTypes(text, { mode: 'strip' }))
+function stripped(file: string, text: string): string {
+  if (/\bimport\.meta\.(?!url\b)/.test(text))
+    throw new Error(`${file} asks import.meta for more than its url, which would not be the source's in tests.`);
+  return withoutWarning(() => stripTypeScriptTypes(text, { mode: 'strip' }))
     .replaceAll(OWN_MODULE, '$<quote>$<path>.mjs$<quote>')
     .replaceAll('import.meta.url', JSON.stringify(pathToFileURL(file).href));
+}
 
 /**
  * Brings `root`/.vitest/sources up to the state of `root`/src: each module of it without its types. Those whose sources are as they were
