@@ -28,6 +28,7 @@ import {
   largestShapes,
   middleShapes,
   shapesAtPowers,
+  thinShapes,
   wideShapes,
 } from './drawn-shapes.ts';
 import { canJudgeSums, NORMAL, summedOver } from './judgeable-sums.ts';
@@ -86,6 +87,9 @@ const MIDDLE_SHAPES = 2;
 
 /** The same beside several tiles of every other dimension. */
 const WIDE_SHAPES = 2;
+
+/** Shapes with one dimension very long beside few of each other one; one for each dimension where there are many. */
+const THIN_SHAPES = 3;
 
 /** In how many dimensions, at most, a shape is drawn that is much larger than all others. */
 const EXTREME_SHAPES = { usual: 2, thorough: 8 } as const;
@@ -244,6 +248,7 @@ function chooseShapes(request: ChecksRequest, known: readonly Dimensions[]): Cho
       ? [
           ...middleShapes({ problem, takes, timed, seed, most, isFit }, MIDDLE_SHAPES),
           ...wideShapes({ problem, takes, timed, seed, most, isFit }, WIDE_SHAPES),
+          ...thinShapes({ problem, takes, timed, seed, most, isFit }, THIN_SHAPES),
         ]
       : [],
   };
@@ -297,8 +302,8 @@ const shapesIn = (checks: readonly Check[]): Dimensions[] => [
 const MOST_LARGE_WORK = 2 ** 26;
 
 /**
- * Checks of shapes as large as users' own: each drawn shape with the declared inputs, then by lot the workloads, and further inputs of
- * those shapes, as many as fit.
+ * Checks of shapes as large as users' own: each drawn shape with the declared inputs, then one with inputs for long sums, then by lot the workloads, and
+ * further inputs of those shapes, as many as fit.
  */
 function largeChecks(
   request: ChecksRequest,
@@ -308,9 +313,14 @@ function largeChecks(
   const further = [...ordinary.slice(0, LARGE_SETS), ...special.slice(0, SPECIAL_SETS)];
   const filled = (dimensions: Dimensions, sets: readonly string[]) =>
     sets.map((generatorSet) => ({ dimensions, generatorSet }));
+  const [longest, ...otherLongSums] = byLot(
+    large.slice(0, 1).flatMap((shape) => filled(shape, variantsForLongSums(variants))),
+    seed,
+    'long sums',
+  );
   const others = [
     ...workloads.flatMap((shape) => filled(shape, [DECLARED])),
-    ...large.slice(0, 1).flatMap((shape) => filled(shape, variantsForLongSums(variants))),
+    ...otherLongSums,
     ...large.flatMap((shape, i) =>
       filled(
         shape,
@@ -320,7 +330,8 @@ function largeChecks(
   ];
   const declared = large.flatMap((shape) => filled(shape, [DECLARED]));
   let left = isEmulated ? MOST_LARGE_WORK : Number.POSITIVE_INFINITY;
-  return [...declared, ...byLot(others, seed, 'checks of large shapes')].flatMap((check, i) => {
+  const first = longest ? [...declared, longest] : declared;
+  return [...first, ...byLot(others, seed, 'checks of large shapes')].flatMap((check, i) => {
     const work = Math.max(
       elementsIn(problem, check.dimensions),
       isEmulated ? threadsOf(launches(check.dimensions)) : 0,
@@ -551,12 +562,12 @@ function setsThatFit(problem: ProblemFile, dimensions: Dimensions, isEmulated: b
   );
 }
 
-/** Fewest output elements for repeated launches, so that several warps have work. */
+/** Fewest output elements for repeated launches, so that several warps have work; if there are fewer, fewest of all. */
 const LEAST_REPEATED_ELEMENTS = 1000;
 
 /**
  * The check whose launches are cheapest to repeat: the one with the fewest operations among those with enough outputs for
- * several warps, otherwise the one with the most outputs. Not one with a domain's special values, if there is another: NaNs in
+ * several warps, or enough inputs, otherwise the one with the most outputs. Not one with a domain's special values, if there is another: NaNs in
  * whole rows look the same whatever else the inputs hold.
  */
 export function cheapestToRepeat(problem: ProblemFile, checks: readonly Check[]): Check {
@@ -571,8 +582,10 @@ export function cheapestToRepeat(problem: ProblemFile, checks: readonly Check[])
     ),
   }));
   const large = costs.filter(({ elements }) => elements >= LEAST_REPEATED_ELEMENTS);
+  const wide = costs.filter(({ check }) => elementsIn(problem, check.dimensions) >= LEAST_REPEATED_ELEMENTS);
+  const enough = large.length > 0 ? large : wide;
   const [best] =
-    large.length > 0 ? large.sort((a, b) => a.flop - b.flop) : costs.sort((a, b) => b.elements - a.elements);
+    enough.length > 0 ? enough.sort((a, b) => a.flop - b.flop) : costs.sort((a, b) => b.elements - a.elements);
   return best!.check;
 }
 

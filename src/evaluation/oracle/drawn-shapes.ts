@@ -358,6 +358,24 @@ export function wideShapes(draw: SizesAround, each: number): Dimensions[] {
   );
 }
 
+/** Sizes of the dimensions beside a long one: above one and two, which the shapes beyond all others have; and elements of a whole shape. */
+const THIN = { least: 3, most: 33, elements: 2 ** 20 } as const;
+const MANY = 3;
+
+/**
+ * Shapes with one dimension so long that there are about a million elements, beside few of each other one: paths for narrow matrices, and rows that are found by a
+ * reciprocal. `each` for every dimension; none where there is only one.
+ */
+export function thinShapes(draw: SizesAround, each: number): Dimensions[] {
+  const sampler = new ShapeSampler({ ...draw, known: [], count: 0 }, 'thin shapes');
+  const open = Object.entries(draw.problem.dimensions).filter(([, { values }]) => !values);
+  return (open.length < 2 ? [] : open).flatMap(([name]) =>
+    Array.from({ length: open.length > MANY ? 1 : each }, () => sampler.thin(name, draw.most)).filter(
+      (shape) => shape !== undefined && draw.isFit(shape),
+    ),
+  ) as Dimensions[];
+}
+
 /** Dimensions from this size on have more than one tile of many kernels. */
 const SEVERAL_TILES = 33;
 
@@ -466,6 +484,20 @@ class ShapeSampler {
       }
       return [];
     });
+  }
+
+  /** With this dimension as long as is cheap, and few of each other one; `undefined` if the kernel does not take it. */
+  thin(name: string, most: Cost): Dimensions | undefined {
+    const { problem, takes } = this.#draw;
+    const beside = { least: THIN.least, most: Math.round(THIN.least * (THIN.most / THIN.least) ** this.#next()) + 1 };
+    const shape = this.#beside(name, 1, { ...beside, alignment: 1 });
+    const { maximum = Number.MAX_SAFE_INTEGER } = problem.dimensions[name]!;
+    const longest = Math.min(maximum, Math.floor(THIN.elements * (1 - this.#next() / 4)));
+    for (let size = longest; size > ABOUT.most; size = Math.floor(size / 2)) {
+      const long = { ...shape, [name]: size };
+      if (isWithin({ ...most, elements: 2 * THIN.elements }, problem, long, 1)) return takes(long) ? long : undefined;
+    }
+    return undefined;
   }
 
   /** Shapes with all of these dimensions alike: squares and cubes, of the given sizes and of some ragged ones. */

@@ -75,8 +75,10 @@ export function variantsOf(problem: ProblemFile, freedom: Freedom): string[] {
     'secret:integers': Object.keys(problem.inputs).some((name) => isFree(name) && takesIntegers(problem, name, freedom))
       ? INTEGER_VARIANTS.length
       : 0,
-    'secret:masks': Object.values(problem.inputs).some(({ domain }) => domain?.includes('-infinity')) ? 1 : 0,
-    'secret:outliers': withOutliers(problem, freedom).length > 0 ? 1 : 0,
+    'secret:masks': Object.values(problem.inputs).some(({ domain }) => domain?.includes('-infinity'))
+      ? MASKS.length
+      : 0,
+    'secret:outliers': withOutliers(problem, freedom).length > 0 ? STANDING_OUT.length : 0,
     'secret:bands': matrices(problem, freedom).length > 0 ? BANDS.length : 0,
     'secret:samples': Object.keys(problem.inputs).some(isFree) ? SAMPLED_AS.length : 0,
     'secret:depths': Object.keys(problem.inputs).some((name) => isDeep(name, freedom)) ? DEPTHS.length : 0,
@@ -98,6 +100,7 @@ export const variantsForLongSums = (sets: readonly string[]): string[] =>
     const { kind, index } = variantOf(set)!;
     return (
       (kind === 'secret:integers' && index === 0) ||
+      (kind === 'secret:outliers' && STANDING_OUT[index] === 'none') ||
       (kind === 'secret:trends' && PROFILES[index % PROFILES.length] === 'steep')
     );
   });
@@ -141,14 +144,16 @@ function neutralConstants(problem: ProblemFile, { isFree, longestRepeated }: Fre
   return all.slice(0, MOST_NEUTRAL);
 }
 
-/** How values go along the rows of an input: they rise from very low to very high, or the first row stands out. */
-const PROFILES = ['steep', 'sink'] as const;
+/**
+ * How values go along the rows of an input: they rise from very low to very high, the first row stands out, or they fall from just below zero to very low.
+ */
+const PROFILES = ['steep', 'sink', 'falling'] as const;
 
 /**
  * Sums of products of such a row and a positive one, divided by the root of its length: in all; and of the row that stands out, so far above n
  * others that all of their exponentials together weigh between a tenth and a 150th of its own: ln n and some more.
  */
-const TREND = { steep: 200, sink: { least: 2.3, spread: 2.7, first: 1 / 32 }, noise: 0.02 } as const;
+const TREND = { steep: 200, highest: 0.05, sink: { least: 2.3, spread: 2.7, first: 1 / 32 }, noise: 0.02 } as const;
 
 const trending = ({ inputs }: ProblemFile, { isFree }: Pick<Freedom, 'isFree'>): string[] =>
   Object.keys(inputs).filter(
@@ -174,22 +179,27 @@ const INTEGERS = {
   progression: { length: 64, step: 3 },
 } as const;
 
+/** Rows end in what people write instead of −∞, or hold −∞ at their beginning, at their end or in between, as padding and windows do. */
+const MASKS = ['numbers', 'stretches'] as const;
+
 /** What people write into masked places; where nothing is computed with them, also the dtype's lowest number. */
-const MASKS: { readonly [D in DType]?: readonly number[] } = {
+const MASK_NUMBERS: { readonly [D in DType]?: readonly number[] } = {
   f16: [-1e4, -65_504],
   bf16: [-1e4, -1e9, -1e30],
   f32: [-1e4, -1e9, -1e30],
   f64: [-1e4, -1e9, -1e30],
 };
 
-/** How many rows hold nothing but one such number, and how many end in it. */
-const MASKED = { whole: 1 / 4, end: 1 / 2 } as const;
+/** How many rows hold nothing but one such number, and how many end in it; which share of a row a stretch of −∞ takes. */
+const MASKED = { whole: 1 / 4, end: 1 / 2, stretch: { least: 1 / 4, most: 7 / 8 } } as const;
+
+/** What stands out among positive values in a row: some, or none, and all lie just below a power of two. */
+const STANDING_OUT = ['some', 'none'] as const;
 
 /**
- * Values that stand out among positive ones in a row: how many, and by which powers of two. From 2²⁴ on, fp32 loses what lies beside
- * them.
+ * How many stand out, and by which powers of two: from 2²⁴ on, fp32 loses what lies beside them; by how much of it values lie below a power of two.
  */
-const OUTLIERS = { most: 2, from: 19, to: 22 } as const;
+const OUTLIERS = { most: 2, from: 19, to: 22, below: 1 / 64 } as const;
 
 const withOutliers = ({ inputs }: ProblemFile, { isFree, outliers }: Freedom): string[] =>
   Object.keys(inputs).filter((name) => isFree(name) && outliers(name) && inputs[name]!.dtype === 'f32');
@@ -405,6 +415,8 @@ function trends(values: Float64Array, { problem, buffer, stream, index, strength
     const row = Math.floor(i / columns) % rows;
     if (!isOwn) values[i] = (row === 0 ? first : 1) * (0.5 + stream.uniform(i));
     else if (profile === 'steep') values[i] = unit * TREND.steep * ((row + stream.uniform(i)) / rows - 0.5);
+    else if (profile === 'falling')
+      values[i] = -unit * TREND.steep * ((row + stream.uniform(i)) / rows + TREND.highest);
     else values[i] = row === 0 ? unit * sink : TREND.noise * (stream.uniform(i) - 0.5);
   }
   return values;
@@ -529,6 +541,23 @@ const SUMS = [[-1], [-1, 0], [-1, 0, 1]] as const;
 
 const INTEGER_VARIANTS = [largeIntegers, progressions, fewIntegers, decimals, oneSided, differences] as const;
 
+/** The first row begins with as many −∞ as may be. */
+function maskStretches(
+  values: Float64Array,
+  { shape }: Pick<PlannedBuffer, 'shape'>,
+  stream: RandomStream,
+): Float64Array {
+  const columns = shape.at(-1) ?? 1;
+  const { least, most } = MASKED.stretch;
+  for (let row = 0; row * columns < values.length; row++) {
+    const [where, share] = [stream.bits(2 * row) % 3, stream.uniform(2 * row + 1)];
+    const length = Math.floor(columns * (row === 0 ? most : least + share * (most - least)));
+    const from = row === 0 ? 0 : Math.floor(((columns - length) * where) / 2);
+    values.fill(Number.NEGATIVE_INFINITY, row * columns + from, row * columns + from + length);
+  }
+  return values;
+}
+
 /**
  * Exponents of two by which one input is larger and the other one smaller, so that products stay as large. Squares and cubes of such values fit fp32: where
  * results are normalised, they stay as large, too.
@@ -551,8 +580,10 @@ function makeLopsided(values: Float64Array, { problem, buffer, index, strength, 
   return values;
 }
 
-function masks(values: Float64Array, { problem, buffer, stream, freedom }: Treated): Float64Array {
-  const numbers = [...(MASKS[buffer.dtype] ?? []), ...(freedom.isExact ? [-Number.MAX_VALUE] : [])];
+function masks(values: Float64Array, { problem, buffer, stream, index, freedom }: Treated): Float64Array {
+  if (MASKS[index] === 'stretches')
+    return problem.inputs[buffer.name]?.domain?.includes('-infinity') ? maskStretches(values, buffer, stream) : values;
+  const numbers = [...(MASK_NUMBERS[buffer.dtype] ?? []), ...(freedom.isExact ? [-Number.MAX_VALUE] : [])];
   if (numbers.length === 0 || !problem.inputs[buffer.name]?.domain?.includes('-infinity')) return values;
   const columns = buffer.shape.at(-1) ?? 1;
   for (let row = 0; row * columns < values.length; row++) {
@@ -566,8 +597,15 @@ function masks(values: Float64Array, { problem, buffer, stream, freedom }: Treat
   return values;
 }
 
-function addOutliers(values: Float64Array, { problem, buffer, stream, strength, freedom }: Treated): Float64Array {
+function addOutliers(
+  values: Float64Array,
+  { problem, buffer, stream, index, strength, freedom }: Treated,
+): Float64Array {
   if (!withOutliers(problem, freedom).includes(buffer.name)) return values;
+  if (STANDING_OUT[index] === 'none') {
+    for (let i = 0; i < values.length; i++) values[i] = 1 - OUTLIERS.below * (1 - stream.uniform(i) / 2);
+    return values;
+  }
   const columns = buffer.shape.at(-1) ?? 1;
   for (let i = 0; i < values.length; i++) values[i] = 0.5 + stream.uniform(i + 4 * values.length);
   for (let row = 0; row * columns < values.length; row++) {
@@ -726,6 +764,7 @@ export function variantsForLongRows(problem: ProblemFile, sets: readonly string[
   return sets.filter((set) => {
     const { kind, index } = variantOf(set)!;
     if (kind === 'secret:trends') return isProduct && PROFILES[index % PROFILES.length] === 'sink';
+    if (kind === 'secret:masks') return MASKS[index] === 'stretches';
     return kind === 'secret:depths' && DEPTHS[index] === 'parts';
   });
 }

@@ -43,6 +43,47 @@ export function irregularSizes(kernel: Pick<KernelFile, 'steps'>, scope: Scope, 
   return [...new Set(found)];
 }
 
+/** What the other sizes are where an expression of several is looked at. */
+const BESIDE = 96;
+
+/** How many shapes of an expression and dimension are taken in which it has a rare value. */
+const MOST_RARE = 2;
+
+/**
+ * Sizes, of all dimensions that may have any, with which an expression of kernel.json has a value that it has at few sizes beside one that it has at all
+ * others, as `1 + floor((M * N + 3 * M) % 509 / 508)`. Scalars that kernels get are among the expressions.
+ *
+ * @param scope as for {@link irregularSizes}
+ */
+export function rareShapes(
+  kernel: Pick<KernelFile, 'steps'>,
+  scope: Scope,
+  sizes: readonly string[],
+): Record<string, number>[] {
+  const written = launchesOf(kernel.steps).flatMap(expressionsOfLaunch);
+  const expressions = [...new Set(written.filter((one) => typeof one === 'string'))];
+  const beside = Object.fromEntries(sizes.map((name) => [name, BESIDE]));
+  return expressions
+    .filter((one) => mayFall(parseExpression(one)))
+    .flatMap((expression) =>
+      namesInExpression(expression)
+        .filter((name) => sizes.includes(name))
+        .flatMap((name) => {
+          const at = (size: number): number => valueAt(expression, { ...scope, ...beside, [name]: size });
+          return rareOf(at).map((size) => ({ ...beside, [name]: size }));
+        }),
+    );
+}
+
+/** The first sizes at which an expression has another value than at nearly all; none if it changes more often. */
+function rareOf(at: (size: number) => number): number[] {
+  const values = Array.from({ length: LOOKED_AT.each }, (_, i) => at(i + 1));
+  const usual = values.toSorted((a, b) => a - b)[values.length / 2];
+  const rare = values.flatMap((value, i) => (value === usual ? [] : [i + 1]));
+  // The first and the last sizes may be a bound's.
+  return rare.length <= RARELY ? rare.filter((size) => values[size] === usual && size > 1).slice(0, MOST_RARE) : [];
+}
+
 /** NaN where the expression has no value, which is reported elsewhere. */
 function valueAt(expression: Expression, scope: Scope): number {
   try {

@@ -29,6 +29,7 @@ import {
   mayChange,
   mixed,
   RESEMBLANCES,
+  type Resemblance,
   resembling,
   withNeighboursExchanged,
   withOneOther,
@@ -263,6 +264,9 @@ async function judgeResemblingInputs(repetition: Repetition): Promise<Refused | 
   return judgeOneOther(repetition, base);
 }
 
+/** Large inputs are recognised by samples, or by checksums. */
+const CHECKSUMS: readonly Resemblance[] = ['have the same sums', 'have the same exclusive or'];
+
 /**
  * A check of a larger shape. A kernel may look at its output, or use what it kept, for large inputs only; and one that knows inputs by samples
  * knows all that a small check has.
@@ -277,11 +281,13 @@ export async function judgeMemory(repeated: Repeated, remembers: boolean): Promi
   const over = await judgeOver(own, first, exchanged, 'have neighbours exchanged');
   if (!over.ok) return over;
   if (!remembers) return undefined;
-  const how = 'have the same sums';
-  const same = resembling(runs.contents, how, { buffers, problem: repeated.problem.file, streamOf: streams(how) });
   const again = (): Promise<RunResult | Refused> => judgeResembling(own, runs.contents, 'are the last ones', first);
+  const alike = CHECKSUMS.map((how) => () => {
+    const request = { buffers, problem: repeated.problem.file, streamOf: streams(how) };
+    return judgeResembling(own, resembling(runs.contents, how, request), how);
+  });
   // What is remembered is that of the check's own inputs, before each of the others.
-  for (const step of [again, () => judgeOneOther(own, runs.contents), again, () => judgeResembling(own, same, how)]) {
+  for (const step of [again, () => judgeOneOther(own, runs.contents), ...alike.flatMap((one) => [again, one])]) {
     const result = await step();
     if (result?.ok === false) return result;
   }

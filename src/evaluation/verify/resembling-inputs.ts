@@ -1,4 +1,4 @@
-import { isFloating, sizeOfDType } from '../../core/dtype.ts';
+import { type DType, isFloating, sizeOfDType } from '../../core/dtype.ts';
 import type { PlannedBuffer } from '../../core/launch-plan.ts';
 import type { ProblemFile } from '../../core/problem.ts';
 import { decode, encode } from '../../core/rounding.ts';
@@ -58,6 +58,7 @@ interface Changing {
   /** By how much values may grow; 1: not at all. */
   readonly most: number;
   readonly isFloat: boolean;
+  readonly dtype: DType;
 }
 
 /** The next secret number in [0, 1). */
@@ -119,11 +120,47 @@ function sameSums(values: Float64Array, { isFloat }: Changing, draw: Draw): void
 /** One such pair for so many values. */
 const PAIRED = 8;
 
+/**
+ * The same bit of both values of some pairs is set, so that all words together have the same exclusive or. Values only become larger by it, or else
+ * sums would stay within their tolerance.
+ */
+function sameParity(values: Float64Array, { dtype }: Changing, draw: Draw): void {
+  const [, most] = extentOf(values);
+  for (let pairs = values.length; pairs > 0; pairs--) {
+    const [a, b] = [below(draw, values.length), below(draw, values.length)];
+    const [one, other] = [turned(values[a]!, dtype), turned(values[b]!, dtype)];
+    const grow = Math.abs(one) > Math.abs(values[a]!) && Math.abs(other) > Math.abs(values[b]!);
+    if (a === b || !grow || (!isFloating(dtype) && Math.max(one, other) > most)) continue;
+    values[a] = one;
+    values[b] = other;
+  }
+}
+
+/** The least and the greatest one; a loop, because there are too many for arguments. */
+function extentOf(values: Float64Array): [number, number] {
+  let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const value of values) [least, most] = [Math.min(least, value), Math.max(most, value)];
+  return [least, most];
+}
+
+/** A number whose second bit after the leading one, or whose last bit if it is whole, is another one; itself if it is not finite. */
+function turned(value: number, dtype: DType): number {
+  if (!Number.isFinite(value)) return value;
+  const bytes = encode([value], dtype);
+  const bit = isFloating(dtype) ? MANTISSA_BITS[dtype]! - TURNED : 0;
+  bytes[bit >> 3]! ^= 1 << (bit & 7);
+  return decode(bytes, dtype)[0]!;
+}
+
+const MANTISSA_BITS: { readonly [D in DType]?: number } = { f16: 10, bf16: 7, f32: 23, f64: 52 };
+const TURNED = 2;
+
 /** The ways in which inputs may resemble those of the last launch, and how a refusal names them. */
 const CHANGES = {
   'differ in the greatest values only': otherMaxima,
   'are the same values in another order': otherOrder,
   'have the same sums': sameSums,
+  'have the same exclusive or': sameParity,
   'have some rows and columns of zeros': zeroRows,
 } as const satisfies Record<string, Change>;
 
@@ -148,7 +185,7 @@ export function resembling(
     const stream = request.streamOf(buffer.name);
     let count = 0;
     const most = scalingOf(request.problem, buffer.name)?.most ?? 1;
-    const input = { rowLength: buffer.shape.at(-1) ?? 1, most, isFloat: isFloating(buffer.dtype) };
+    const input = { rowLength: buffer.shape.at(-1) ?? 1, most, isFloat: isFloating(buffer.dtype), dtype: buffer.dtype };
     CHANGES[how](values, input, () => stream.uniform(count++));
     changed.set(buffer.name, spreadElements(buffer, encode(values, buffer.dtype), NAN_POISON.byteValue));
   }

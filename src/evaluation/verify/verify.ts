@@ -59,7 +59,7 @@ import { CheckRuns } from './check-runs.ts';
 import { CorrectnessTally } from './correctness-tally.ts';
 import { InputGuide } from './input-guide.ts';
 import { InputSolver } from './input-solver.ts';
-import { irregularSizes } from './irregular-sizes.ts';
+import { irregularSizes, rareShapes } from './irregular-sizes.ts';
 import { jointShapes } from './joint-shapes.ts';
 import { judgeCheck } from './judge-check.ts';
 import { judgeOnce } from './judge-once.ts';
@@ -344,9 +344,11 @@ function irregularChecks(request: VerifyRequest, choice: ChecksRequest, coverage
   });
   const open = Object.keys(problem.dimensions).filter((name) => !problem.dimensions[name]!.values);
   const sizes = irregularSizes(candidate.kernel.file, scope, open);
-  if (sizes.length === 0) return [];
+  const rare = rareShapes(candidate.kernel.file, scope, open).map((shape) => ({ ...dimensions, ...shape }));
+  if (sizes.length === 0 && rare.length === 0) return [];
   const { poolAround, isFit } = shapesForConditions(choice, []);
-  const found = firstFitting(poolAround(sizes, thorough ? 'whole' : 'cheap'), isFit, MOST_IRREGULAR);
+  const beside = sizes.length === 0 ? [] : poolAround(sizes, thorough ? 'whole' : 'cheap');
+  const found = [...firstFitting(rare, isFit, MOST_IRREGULAR), ...firstFitting(beside, isFit, MOST_IRREGULAR)];
   coverage.drawnShapes = [...coverage.drawnShapes, ...found];
   return found.map(extremeCheck);
 }

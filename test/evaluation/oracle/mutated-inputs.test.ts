@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { prepareCheck } from '../../../src/evaluation/oracle/expectation-cache.ts';
-import { mutationOf } from '../../../src/evaluation/oracle/mutated-inputs.ts';
+import { mutationOf, readableSet, solutionOf } from '../../../src/evaluation/oracle/mutated-inputs.ts';
 import { areValuesPlaced } from '../../../src/evaluation/oracle/secret-sets.ts';
 import { toyProblem } from '../../support/toy-problem.ts';
 
@@ -42,4 +42,19 @@ it('leaves the domain of an input, and inputs whose values depend on one another
     expect(X.every((value) => value > 0 && value <= 2)).toBe(true);
     expect(order.toSorted((a, b) => a - b)).toEqual(PLACES);
   }
+});
+
+it('gives elements the values that a set names, rounded, but none to an input whose values depend on one another', () => {
+  const values = [
+    { input: 0, element: 17, value: 0.3 },
+    { input: 0, element: 1000, value: 1.5 },
+    { input: 1, element: 3, value: 99 },
+  ];
+  const name = mutationOf('declared', solutionOf(values));
+  const [usual, { X, order }] = [drawn('declared'), drawn(name)];
+  expect(changed(usual.X, X)).toBe(2);
+  expect([X[17], X[1000]]).toEqual([Math.fround(0.3), 1.5]);
+  expect(order).toEqual(usual.order);
+  expect(drawn(mutationOf(name, 7))).not.toEqual(drawn(name));
+  expect(readableSet(mutationOf(name, 7))).toBe('secret:mutated 3 solved.7 of declared');
 });

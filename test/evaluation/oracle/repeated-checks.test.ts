@@ -80,6 +80,7 @@ describe('the shapes beyond all others', () => {
     expect(setsOf(true).filter((set) => set !== 'declared')).toEqual([
       'secret:rows',
       '-infinity:X',
+      'secret:masks (1)',
       'secret:depths (1)',
       // The same length in one row alone.
       'secret:rows',

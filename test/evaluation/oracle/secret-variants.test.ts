@@ -134,6 +134,27 @@ describe('inputs in variants', () => {
     expect(of({ ...sum, comparison: { kind: 'ulp', maximumUlps: 8 } }, 'secret:outliers')).toEqual([]);
   });
 
+  it('let none of them stand out: all lie just below a power of two', () => {
+    const sum = problemOf({ X: input(['R', 'N']) }, CONDITIONED);
+    const values = drawn(sum, 'X', of(sum, 'secret:outliers')[1]!);
+    expect(Math.min(...values)).toBeGreaterThan(0.98);
+    expect(Math.max(...values)).toBeLessThan(1);
+    expect(new Set(values).size).toBeGreaterThan(100);
+  });
+
+  it('hold minus infinity in a stretch of every row, the first one at its beginning', () => {
+    const masked = problemOf({ X: input(['R', 'N'], { domain: ['-infinity'] }) }, { kind: 'ulp', maximumUlps: 8 });
+    const values = drawn(masked, 'X', of(masked, 'secret:masks')[1]!);
+    const rows = Array.from({ length: 8 }, (_, row) => values.slice(row * 16, row * 16 + 16));
+    const masks = rows.map((row) => row.map((value) => value === Number.NEGATIVE_INFINITY));
+    expect(masks[0]!.slice(0, 14).every(Boolean)).toBe(true);
+    for (const row of masks) {
+      expect(row.filter(Boolean).length).toBeGreaterThan(3);
+      expect(row.filter(Boolean).length).toBeLessThan(15);
+      expect(row.lastIndexOf(true) - row.indexOf(true) + 1).toBe(row.filter(Boolean).length);
+    }
+  });
+
   it('mask rows, some of them whole, by numbers that people take for minus infinity', () => {
     const masked = problemOf({ X: input(['R', 'N'], { domain: ['-infinity'] }) }, { kind: 'ulp', maximumUlps: 8 });
     const values = drawn(masked, 'X', of(masked, 'secret:masks')[0]!);

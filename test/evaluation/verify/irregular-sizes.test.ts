@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { KernelFile } from '../../../src/core/kernel.ts';
-import { irregularSizes } from '../../../src/evaluation/verify/irregular-sizes.ts';
+import { irregularSizes, rareShapes } from '../../../src/evaluation/verify/irregular-sizes.ts';
 
 const SCOPE = { N: 1000, M: 64, TILE: 32, 'device.smCount': 58 };
 
@@ -50,5 +50,22 @@ describe('sizes at which launches are irregular', () => {
   it('come from every dimension, and none from names that are no sizes', () => {
     expect(sizesOf('min(N, 50000)', 'min(M, 60000)').filter((_, i) => i % 2 === 0)).toEqual([50_001, 60_001]);
     expect(sizesOf('min(TILE, 8)')).toEqual([]);
+  });
+});
+
+describe('shapes in which an expression has a rare value', () => {
+  const shapesOf = (argument: string) => {
+    const step = { function: 'f', grid: [1], block: [256], arguments: [{ scalar: argument, dtype: 'i32' }] };
+    return rareShapes({ steps: [step] } as unknown as Pick<KernelFile, 'steps'>, SCOPE, ['N', 'M']);
+  };
+
+  it('are found though the sizes of two dimensions decide', () => {
+    const shapes = shapesOf('1 + floor((M * N + 3 * M) % 509 / 508)');
+    expect(shapes.length).toBeGreaterThan(1);
+    expect(shapes.every(({ M, N }) => (M! * N! + 3 * M!) % 509 === 508)).toBe(true);
+  });
+
+  it.each(['N % 2', 'min(N, 65535)', 'N', 'N <= 1 ? 4 : 8', 'softmaxScale'])('are none of %s', (argument) => {
+    expect(shapesOf(argument)).toEqual([]);
   });
 });

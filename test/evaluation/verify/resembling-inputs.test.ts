@@ -71,6 +71,22 @@ describe('inputs that resemble the last ones', () => {
     expect([...others].sort()).not.toEqual([...whole].sort());
   });
 
+  it('have the same exclusive or, and other values', () => {
+    const parity = (values: ArrayLike<number>): number =>
+      [...new Uint32Array(Float32Array.from(values).buffer)].reduce((all, word) => all ^ word, 0);
+    const after = changed('have the same exclusive or', WIDE);
+    expect(parity(after)).toBe(parity(drawn));
+    expect(after.filter((value, i) => value !== drawn[i]).length).toBeGreaterThan(ROWS);
+    expect(after.every((value, i) => Math.abs(value) >= Math.abs(drawn[i]!))).toBe(true);
+    expect(after.every((value, i) => Math.abs(value - drawn[i]!) <= Math.abs(drawn[i]!) / 2)).toBe(true);
+    const whole = drawn.map((_, i) => (7 * i) % 23);
+    const bins = { ...buffer, dtype: 'i32', generator: { kind: 'index-range' } } as unknown as PlannedBuffer;
+    const others = changed('have the same exclusive or', {}, whole, bins);
+    expect(others.reduce((all, value) => all ^ value, 0)).toBe(whole.reduce((all, value) => all ^ value, 0));
+    expect(others.every((value) => value >= 0 && value < 23)).toBe(true);
+    expect([...others].sort()).not.toEqual([...whole].sort());
+  });
+
   it('have whole rows and columns of zeros, and others without', () => {
     const after = changed('have some rows and columns of zeros', WIDE);
     const isZero = (row: Float64Array): boolean => row.every((value) => value === 0);
