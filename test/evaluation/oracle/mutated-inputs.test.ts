@@ -58,3 +58,21 @@ it('gives elements the values that a set names, rounded, but none to an input wh
   expect(drawn(mutationOf(name, 7))).not.toEqual(drawn(name));
   expect(readableSet(mutationOf(name, 7))).toBe('secret:mutated 3 solved.7 of declared');
 });
+
+it('mixes no long row of zeros with other values where equal terms round in one direction', () => {
+  const softmax = toyProblem({
+    inputs: { X: { dtype: 'f32', shape: ['R', 64], access: 'in', generator: { kind: 'normal' } } },
+    generatorSets: { zeros: { X: { kind: 'constant', value: 0 } } },
+    comparison: { kind: 'ulp', maximumUlps: 32 },
+  });
+  const rowsOf = (change: number): number[][] => {
+    const generatorSet = mutationOf('zeros', change);
+    const values = prepareCheck({ problem: softmax, dimensions: { R: 4, C: 1 }, seed: 1, generatorSet }).inputs.tensors
+      .X!;
+    return Array.from({ length: 4 }, (_, row) => [...values.slice(64 * row, 64 * row + 64)]);
+  };
+  const rows = CHANGES.flatMap(rowsOf);
+  const zeros = (row: number[]): number => row.filter((value) => value === 0).length;
+  expect(rows.every((row) => zeros(row) === 64 || zeros(row) <= 32)).toBe(true);
+  expect(rows.some((row) => zeros(row) < 64)).toBe(true);
+});
