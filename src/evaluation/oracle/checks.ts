@@ -31,7 +31,7 @@ import {
   thinShapes,
   wideShapes,
 } from './drawn-shapes.ts';
-import { canJudgeSums, NORMAL, summedOver } from './judgeable-sums.ts';
+import { canJudgeSums, followsLongSums, NORMAL, summedOver } from './judgeable-sums.ts';
 import { drawShapesToSample, largeShapes } from './large-shapes.ts';
 import { drawOptions } from './option-shapes.ts';
 import { drawPartlyAligned } from './partly-aligned-shapes.ts';
@@ -152,7 +152,7 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
     ...placedChecks(problem, listed, sets.placements),
     ...shapes.drawn.flatMap((shape, i) => drawnChecks(problem, shape, setsOfDrawn(sets, i, thorough))),
     ...[...shapes.options, ...shapes.partlyAligned, ...shapes.powers].map((shape) => onceAt(shape, DECLARED)),
-    ...extremeChecks(problem, shapes, { ...sets, thorough }).map((check, i) => ({
+    ...extremeChecks(problem, shapes, { ...sets, thorough, takes }).map((check, i) => ({
       ...check,
       multiprocessors: otherGpu(request, i),
     })),
@@ -479,31 +479,38 @@ function setsOfMain(
 
 /**
  * Rows of the greatest length show what only long rows do: a chunk that is left out because its values are small. So the shape with
- * the longest rows gets arranged ones in place of the declared inputs; a thorough verification has both, in every such shape, and further
+ * the longest rows of which tolerances bear it gets arranged ones in place of the declared inputs; a thorough verification has both, in every such shape, and further
  * sets in the longest rows.
  */
 function extremeChecks(
   problem: ProblemFile,
   { extremes, middle }: Pick<ChosenShapes, 'extremes' | 'middle'>,
-  { placements, special, variants, thorough }: ChosenSets & { readonly thorough: boolean },
+  {
+    placements,
+    special,
+    variants,
+    thorough,
+    takes,
+  }: ChosenSets & { readonly thorough: boolean; readonly takes: (shape: Dimensions) => boolean },
 ): Check[] {
-  const further = [...special, ...variantsForLongRows(problem, variants)];
+  const ofLongRows = [...special, ...variantsForLongRows(problem, variants)];
   const arranged = placements.filter((kind) => kind === 'secret:rows');
   const shapes = [...middle, ...extremes];
   const large = shapes.filter((shape) => elementsIn(problem, shape) >= LEAST_ARRANGED);
-  // Of shapes as long, the one with most to compute: a causal mask leaves a lone query one key.
-  const longest = large.toSorted(
-    (a, b) =>
-      longestRow(problem, b) - longestRow(problem, a) ||
-      evaluateExpression(problem.flop, b) - evaluateExpression(problem.flop, a),
-  )[0];
-  return shapes.flatMap((shape) => {
+  const longest = longestOf(problem, large);
+  const shorter = longest && shorterToArrange(problem, longest);
+  const arrangeable = large.filter((shape) => shorterToArrange(problem, shape) === shape);
+  const ofShorter = shorter && shorter !== longest && takes(shorter) ? arranged : [];
+  const longestArranged = ofShorter.length > 0 ? undefined : longestOf(problem, arrangeable);
+  const ofShapes = shapes.flatMap((shape) => {
     const check = extremeCheck(shape);
     const filled = (sets: readonly string[]): Check[] => sets.map((generatorSet) => ({ ...check, generatorSet }));
-    if (shape === longest && thorough) return [check, ...filled([...arranged, ...further])];
-    if (shape === longest && arranged.length > 0) return filled(arranged);
-    return thorough && large.includes(shape) && extremes.includes(shape) ? [check, ...filled(arranged)] : [check];
+    const isArranged = shape === longestArranged && arranged.length > 0;
+    if (!thorough) return isArranged ? filled(arranged) : [check];
+    const isLarge = isArranged || (arrangeable.includes(shape) && extremes.includes(shape));
+    return [check, ...filled([...(isLarge ? arranged : []), ...(shape === longest ? ofLongRows : [])])];
   });
+  return [...ofShapes, ...ofShorter.map((generatorSet) => ({ ...extremeCheck(shorter!), generatorSet }))];
 }
 
 /** Multiprocessors of GPUs: a part of one, up to more than any has; more than an H200 has in every second shape. */
@@ -523,8 +530,26 @@ function otherGpu({ kernel, isEmulated, smCount, seed }: ChecksRequest, index: n
   return Math.floor(least * (many / least) ** stream.uniform(index));
 }
 
+/** The shape with the longest rows; of shapes as long, the one with most to compute: a causal mask leaves a lone query one key. */
+const longestOf = (problem: ProblemFile, shapes: readonly Dimensions[]): Dimensions | undefined =>
+  shapes.toSorted(
+    (a, b) =>
+      longestRow(problem, b) - longestRow(problem, a) ||
+      evaluateExpression(problem.flop, b) - evaluateExpression(problem.flop, a),
+  )[0];
+
+/** The shape, or the same with a reduced axis halved until rows are no longer than tolerances bear arranged values. */
+function shorterToArrange(problem: ProblemFile, shape: Dimensions): Dimensions {
+  if (followsLongSums(problem) || longestRow(problem, shape) <= LONGEST_ARRANGED) return shape;
+  const halved = Object.fromEntries(summedOver(problem).map((name) => [name, Math.ceil(shape[name]! / 2)]));
+  return Object.keys(halved).length === 0 ? shape : shorterToArrange(problem, { ...shape, ...halved });
+}
+
 /** Of a shape whose values are arranged, fewest elements: others are arranged in drawn shapes. */
 const LEAST_ARRANGED = 10_000;
+
+/** Longest rows that are arranged where tolerances do not follow long sums: of 14 sorted rows of a million values, serial sums of two were beyond it. */
+const LONGEST_ARRANGED = 2 ** 17;
 
 /** How long the axis is that is summed over, as far as the problem says; otherwise the longest row of an input. */
 function longestRow(problem: ProblemFile, dimensions: Dimensions): number {

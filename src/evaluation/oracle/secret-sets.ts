@@ -486,14 +486,16 @@ const MODERATE_CONTRAST = 16;
 
 /**
  * In rows of up to so many values, tolerances that grow with the root of their number bear any contrast. In longer ones tens of thousands of like terms, each
- * of a few units in the last place of the sum, all round in one direction: a serial sum of squares was 0.5 % off at 130,000.
+ * of a few units in the last place of the sum, all round in one direction (a serial sum of squares was 0.5 % off at 130,000), and a sum loses tens of thousands of terms far smaller than
+ * it (one of exponentials of values four times as large was 1,500 units off at 65,600).
  */
 const LONGEST_CONTRASTED = 2 ** 15;
 
-const inRowsOf = (rowLength: number, kinds: readonly string[], contrasts: Contrasts): Contrasts =>
-  rowLength > LONGEST_CONTRASTED && kinds.includes('calibrated')
-    ? { ...contrasts, contrast: Math.min(contrasts.contrast, MODERATE_CONTRAST) }
-    : contrasts;
+function inRowsOf(rowLength: number, kinds: readonly string[], contrasts: Contrasts): Contrasts {
+  if (rowLength <= LONGEST_CONTRASTED) return contrasts;
+  if (kinds.includes('calibrated')) return { ...contrasts, contrast: Math.min(contrasts.contrast, MODERATE_CONTRAST) };
+  return kinds.includes('ulp') ? { ...contrasts, rowContrast: 1 } : contrasts;
+}
 
 const milder = (scaling: Scaling | undefined, level: number): Scaling | undefined =>
   scaling && {

@@ -72,18 +72,16 @@ describe('the shapes beyond all others', () => {
         dimensions: { R: 32, N: 2048 },
       };
       const { checks } = checksFor({ ...request, seed: 1, thorough });
-      return checks
-        .filter(({ isExtreme, dimensions }) => isExtreme && dimensions.N! > 65_536)
-        .map(({ generatorSet }) => generatorSet);
+      return checks.filter(({ isExtreme, dimensions }) => isExtreme && dimensions.N! > 65_536);
     };
-    expect(setsOf(false)).toEqual(['secret:rows']);
-    expect(setsOf(true).filter((set) => set !== 'declared')).toEqual([
-      'secret:rows',
-      '-infinity:X',
-      'secret:masks (1)',
-      'secret:depths (1)',
-      // The same length in one row alone.
-      'secret:rows',
-    ]);
+    const namesOf = (thorough: boolean) => new Set(setsOf(thorough).map(({ generatorSet }) => generatorSet));
+    expect(namesOf(false)).toEqual(new Set(['declared', 'secret:rows']));
+    expect(namesOf(true)).toEqual(
+      new Set(['declared', '-infinity:X', 'secret:masks (1)', 'secret:depths (1)', 'secret:rows']),
+    );
+    // Of longer rows, tolerances do not bear sorted ones.
+    const arranged = setsOf(true).filter(({ generatorSet }) => generatorSet === 'secret:rows');
+    expect(arranged.every(({ dimensions }) => dimensions.N! <= 2 ** 17)).toBe(true);
+    expect(setsOf(true).some(({ dimensions }) => dimensions.N! > 2 ** 17)).toBe(true);
   });
 });
