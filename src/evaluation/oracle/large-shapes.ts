@@ -140,6 +140,7 @@ function drawLarge({ problem, timed, isFit, seed }: LargeDraw, how: Draw): Dimen
 
 /** A running sum of fp32 numbers loses what it adds where there are many millions, which only some tolerances allow for. */
 const LONGEST_SUM = 2 ** 13;
+
 /** Whether sums are so short that an honest running one is right. */
 const hasUsualSums = (problem: ProblemFile, shape: Dimensions): boolean =>
   followsLongSums(problem) || summedOver(problem).every((name) => shape[name]! <= LONGEST_SUM);

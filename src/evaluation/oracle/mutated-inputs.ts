@@ -64,8 +64,14 @@ export function valuesOfSolution(solution: string): AssignedValue[] {
 }
 
 /** The name of a generator set as people read it: with the number of values that were worked out in place of the values. */
-export const readableSet = (generatorSet: string): string =>
-  generatorSet.replaceAll(/=[\w-]{8,}/g, (solution) => `${valuesOfSolution(solution).length} solved`);
+export function readableSet(generatorSet: string): string {
+  const mutated = mutatedSetOf(generatorSet);
+  if (!mutated) return generatorSet;
+  const changes = mutated.changes.map((change) =>
+    typeof change === 'number' ? change : `${valuesOfSolution(change).length} solved`,
+  );
+  return mutatedName({ ...mutated, changes });
+}
 
 /** One input to change. */
 export interface MutationRequest {

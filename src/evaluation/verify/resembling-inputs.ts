@@ -125,31 +125,29 @@ const PAIRED = 8;
  * sums would stay within their tolerance.
  */
 function sameParity(values: Float64Array, { dtype }: Changing, draw: Draw): void {
-  const [, most] = extentOf(values);
+  const most = isFloating(dtype) ? Number.POSITIVE_INFINITY : greatestOf(values);
+  const turned = turnedOf(values, dtype);
+  const grows = (place: number): boolean => Math.abs(turned[place]!) > Math.abs(values[place]!) && turned[place]! <= most;
   for (let pairs = values.length; pairs > 0; pairs--) {
     const [a, b] = [below(draw, values.length), below(draw, values.length)];
-    const [one, other] = [turned(values[a]!, dtype), turned(values[b]!, dtype)];
-    const grow = Math.abs(one) > Math.abs(values[a]!) && Math.abs(other) > Math.abs(values[b]!);
-    if (a === b || !grow || (!isFloating(dtype) && Math.max(one, other) > most)) continue;
-    values[a] = one;
-    values[b] = other;
+    if (a === b || !grows(a) || !grows(b)) continue;
+    for (const place of [a, b]) [values[place], turned[place]] = [turned[place]!, values[place]!];
   }
 }
 
-/** The least and the greatest one; a loop, because there are too many for arguments. */
-function extentOf(values: Float64Array): [number, number] {
-  let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-  for (const value of values) [least, most] = [Math.min(least, value), Math.max(most, value)];
-  return [least, most];
+/** A loop, because there are too many values for arguments. */
+function greatestOf(values: Float64Array): number {
+  let most = Number.NEGATIVE_INFINITY;
+  for (const value of values) most = Math.max(most, value);
+  return most;
 }
 
-/** A number whose second bit after the leading one, or whose last bit if it is whole, is another one; itself if it is not finite. */
-function turned(value: number, dtype: DType): number {
-  if (!Number.isFinite(value)) return value;
-  const bytes = encode([value], dtype);
+/** The numbers with another second bit after the leading one, or, if they are whole, another last bit. */
+function turnedOf(values: Float64Array, dtype: DType): Float64Array {
+  const bytes = encode(values, dtype);
   const bit = isFloating(dtype) ? MANTISSA_BITS[dtype]! - TURNED : 0;
-  bytes[bit >> 3]! ^= 1 << (bit & 7);
-  return decode(bytes, dtype)[0]!;
+  for (let at = bit >> 3; at < bytes.length; at += sizeOfDType(dtype)) bytes[at]! ^= 1 << (bit & 7);
+  return decode(bytes, dtype);
 }
 
 const MANTISSA_BITS: { readonly [D in DType]?: number } = { f16: 10, bf16: 7, f32: 23, f64: 52 };

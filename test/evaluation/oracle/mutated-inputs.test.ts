@@ -57,6 +57,7 @@ it('gives elements the values that a set names, rounded, but none to an input wh
   expect(order).toEqual(usual.order);
   expect(drawn(mutationOf(name, 7))).not.toEqual(drawn(name));
   expect(readableSet(mutationOf(name, 7))).toBe('secret:mutated 3 solved.7 of declared');
+  expect(readableSet('sigma=very_large')).toBe('sigma=very_large');
 });
 
 it('mixes no long row of zeros with other values where equal terms round in one direction', () => {
