@@ -17,6 +17,9 @@ export interface DecisionSite {
   readonly isInherited: boolean;
 }
 
+/** Whether a comparison of this PTX name asks if two values are equal, or unequal. */
+export const isEquality = (comparison: string): boolean => /^(?:eq|ne)u?$/.test(comparison);
+
 /** Which ways a decision went for any thread so far. A bound that limited a value was true. */
 export interface ObservedDecision extends DecisionSite, Ways {
   /** It follows from the extents of a CTA, which were the same in all launches: no shape and no input changes it. */

@@ -1,7 +1,15 @@
 import { type DType, isFloating, sizeOfDType } from '../../core/dtype.ts';
 import type { PlannedBuffer } from '../../core/launch-plan.ts';
 import { generatorSetsOf } from '../../core/plan/generator-sets.ts';
-import type { BufferDeclaration, Generator, ProblemFile, Scaling, Tolerance } from '../../core/problem.ts';
+import type {
+  BufferDeclaration,
+  Generator,
+  ProblemFile,
+  ReferenceTensors,
+  Scaling,
+  Tolerance,
+} from '../../core/problem.ts';
+import { encode } from '../../core/rounding.ts';
 import type { RandomStream } from '../../stats/random.ts';
 import type { Expectations } from './expectations.ts';
 import { type Change, type Mutated, mutate, mutatedName, mutatedSetOf, valuesOfSolution } from './mutated-inputs.ts';
@@ -18,6 +26,7 @@ import {
   variantsOf,
 } from './secret-variants.ts';
 import { drawZeros } from './secret-zeros.ts';
+import type { ChoosableInput } from './solve-equalities.ts';
 import { unitRoundoff } from './ulp.ts';
 
 /**
@@ -235,14 +244,38 @@ export function secretSetsOf(problem: ProblemFile): SecretKind[] {
 /** Whether nothing is computed with values. */
 const isExact = (problem: ProblemFile): boolean => [...comparisonKinds(problem)].every((kind) => kind === 'exact');
 
-/** Inputs of which single values may be chosen, and how many of them may be the same. */
-export function choosableInputs(problem: ProblemFile): ReadonlyMap<string, number> {
+/** Inputs of which single values may be chosen, with what they hold. */
+export function choosableInputs(problem: ProblemFile, tensors: ReferenceTensors): ChoosableInput[] {
   const { isFree, longestRepeated } = freedomOf(problem);
-  return new Map(
-    Object.keys(problem.inputs)
-      .filter(isFree)
-      .map((name) => [name, hasFewerAxes(problem, name) ? Number.POSITIVE_INFINITY : longestRepeated(name)]),
-  );
+  return Object.entries(problem.inputs).flatMap(([name, input], place) => {
+    if (!isFree(name)) return [];
+    const values = tensors[name]!;
+    return {
+      ...{ place, dtype: input.dtype, bytes: encode(values, input.dtype), takes: valuesTakenBy(input, values) },
+      longestRepeated: hasFewerAxes(problem, name) ? Number.POSITIVE_INFINITY : longestRepeated(name),
+    };
+  });
+}
+
+/**
+ * Whether an input may hold a value. Whole numbers may be indices, so they stay between those drawn; other numbers have a sign that was drawn. Infinities
+ * must be in the domain.
+ */
+function valuesTakenBy(
+  { dtype, domain = [] }: Pick<BufferDeclaration, 'dtype' | 'domain'>,
+  drawn: Float64Array,
+): (value: number) => boolean {
+  let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const value of drawn) {
+    if (value < least) least = value;
+    if (value > most) most = value;
+  }
+  if (!isFloating(dtype)) return (value) => value >= least && value <= most;
+  return (value) => {
+    if (Number.isNaN(value)) return false;
+    if (!Number.isFinite(value)) return domain.includes(value > 0 ? 'infinity' : '-infinity');
+    return value > 0 || least < 0 || value === least;
+  };
 }
 
 /** What sets that come in variants may make of the inputs. */

@@ -13,6 +13,8 @@ export interface ChoosableInput {
   readonly bytes: Uint8Array;
   /** How many values may be the same. */
   readonly longestRepeated: number;
+  /** Whether it may hold this value. */
+  takes(value: number): boolean;
 }
 
 /** A comparison, and the number that it compares with if that is one. */
@@ -56,7 +58,9 @@ export function solveEqualities(
 function bestView(views: readonly View[], { pairs, type, constant }: UnequalValues): View | undefined {
   const isIn = (view: View, bits: bigint): boolean => {
     const key = view.keyOf(bits, type);
-    return key !== undefined && view.places.has(key) && !(constant !== undefined && numberOf(bits, type) === constant);
+    return (
+      key !== undefined && view.places().has(key) && !(constant !== undefined && numberOf(bits, type) === constant)
+    );
   };
   const found = views.map((view) => pairs.filter(({ a, b }) => isIn(view, a) || isIn(view, b)).length);
   const most = Math.max(...found);
@@ -70,8 +74,8 @@ interface View {
   readonly input: ChoosableInput;
   /** What an operand of this type would be here; `undefined` if it can't be found. */
   readonly keyOf: (bits: bigint, type: string) => number | bigint | undefined;
-  /** Places by value. */
-  readonly places: ReadonlyMap<number | bigint, readonly number[]>;
+  /** By value. Worked out when first asked for: most views are of no operand's type. */
+  readonly places: () => ReadonlyMap<number | bigint, readonly number[]>;
   /** What the elements at a place become, to hold this value. */
   readonly elements: (place: number, key: number | bigint) => { readonly element: number; readonly value: number }[];
 }
@@ -83,7 +87,7 @@ const asNumbers: ViewOf = (input) => [
   {
     input,
     keyOf: (bits, type) => (isFloatType(type) === isFloating(input.dtype) ? numberOf(bits, type) : undefined),
-    places: placesOf(decode(input.bytes, input.dtype)),
+    places: once(() => placesOf(decode(input.bytes, input.dtype))),
     elements: (place, key) => [{ element: place, value: Number(key) }],
   },
 ];
@@ -95,7 +99,7 @@ const asBits: ViewOf = (input) => {
   return WIDTHS.filter((width) => (isFloating(dtype) ? width >= size : width > size)).map((width) => ({
     input,
     keyOf: (bits, type) => (!isFloatType(type) && sizeOf(type) === width ? bits : undefined),
-    places: placesOf(wordsOf(bytes, width)),
+    places: once(() => placesOf(wordsOf(bytes, width))),
     elements: (place, key) => {
       const word = new Uint8Array(BigUint64Array.of(BigInt(key)).buffer).slice(0, width);
       return [...decode(word, dtype)].map((value, i) => ({ element: (place * width) / size + i, value }));
@@ -110,6 +114,14 @@ const WIDTHS = [2, 4, 8] as const;
 const isFloatType = (type: string): boolean => /^b?f\d/.test(type);
 
 const sizeOf = (type: string): number => Number(/\d+$/.exec(type)?.[0] ?? 64) / 8;
+
+function once<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
 
 function wordsOf(bytes: Uint8Array, width: number): bigint[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -141,7 +153,7 @@ function numberOf(bits: bigint, type: string): number {
 function solveIn(view: View, comparisons: readonly UnequalValues[]): AssignedValue[] {
   const input = view.input.place;
   const classes = new Classes((key) => {
-    const { length } = view.places.get(key) ?? [];
+    const { length } = view.places().get(key) ?? [];
     return length === 0 || length > MOST_ALIKE;
   });
   for (const { pairs, type, constant } of comparisons)
@@ -149,8 +161,12 @@ function solveIn(view: View, comparisons: readonly UnequalValues[]): AssignedVal
   return classes
     .changed()
     .flatMap(({ key, becomes }) =>
-      view.places.get(key)!.flatMap((place) => view.elements(place, becomes).map((one) => ({ input, ...one }))),
-    );
+      view
+        .places()
+        .get(key)!
+        .flatMap((place) => view.elements(place, becomes).map((one) => ({ input, ...one }))),
+    )
+    .filter(({ value }) => view.input.takes(value));
 }
 
 function join(classes: Classes, view: View, { a, b }: OperandPair, type: string, constant: number | undefined): void {

@@ -1,10 +1,9 @@
-import type { ObservedDecision, UnequalOperands, Ways } from '../../core/decisions.ts';
+import { isEquality, type ObservedDecision, type UnequalOperands, type Ways } from '../../core/decisions.ts';
 import type { Device, OperandLog } from '../../core/device.ts';
 import type { LoadedModule } from '../../core/device-values.ts';
 import { WarpsmithError } from '../../core/errors.ts';
 import type { LaunchPlan } from '../../core/launch-plan.ts';
 import type { Dimensions, Problem } from '../../core/problem.ts';
-import { encode } from '../../core/rounding.ts';
 import { valuesKey } from '../../core/values.ts';
 import { type Check, DECLARED, describeCheck, onceAt } from '../oracle/check.ts';
 import { elementsOf, hasSeveralTiles } from '../oracle/drawn-shapes.ts';
@@ -16,8 +15,6 @@ import { CheckRuns } from './check-runs.ts';
 
 /** Shapes at which a comparison's operands are looked at, how often what was solved is looked at again, and solved checks in all. */
 const SOLVED = { shapes: 2, rounds: 3, most: 32 } as const;
-
-const EQUALITY = /^(?:eq|ne)u?$/;
 
 export interface SolverRequest {
   readonly device: Device;
@@ -47,6 +44,8 @@ export class InputSolver {
   readonly #findPlaces: () => readonly number[];
   readonly #met: { readonly dimensions: Dimensions; readonly ways: readonly Ways[] }[] = [];
   readonly #tried = new Set<string>();
+  /** Of runs with the declared inputs, by shape. */
+  readonly #unequal = new Map<string, readonly UnequalOperands[]>();
   #attempts: Attempt[] | undefined;
   #log: OperandLog | undefined;
   #solved = 0;
@@ -91,7 +90,7 @@ export class InputSolver {
   #firstAttempts(): Attempt[] {
     const { device, module, problem } = this.#request;
     const decisions = device.decisions?.(module).decisions ?? [];
-    const places = this.#findPlaces().filter((place) => asksForEquality(decisions[place]!));
+    const places = this.#findPlaces().filter((place) => isEquality(decisions[place]!.comparison));
     this.#log = places.length > 0 ? device.logOperands?.(module, places) : undefined;
     if (!this.#log) return [];
     const largest = this.#met.toSorted(
@@ -126,18 +125,28 @@ export class InputSolver {
   async #solve({ places, inputs: { dimensions, generatorSet } }: Attempt): Promise<string | undefined> {
     const { device, module, problem, seed, oracle } = this.#request;
     const { tensors, bytes } = oracle.check({ problem, seed, dimensions, generatorSet }).inputs;
-    const unequal = await this.#compare(dimensions, bytes, describeCheck({ dimensions, generatorSet }));
+    const unequal = await this.#unequalIn({ dimensions, generatorSet }, bytes);
     const decisions = device.decisions?.(module).decisions ?? [];
     const comparisons = unequal
-      .filter(({ place }) => places.includes(place))
+      .filter(({ place, pairs }) => places.includes(place) && pairs.length > 0)
       .map((one) => ({ ...one, constant: decisions[one.place]?.constant }));
-    const names = Object.keys(problem.file.inputs);
-    const inputs = [...choosableInputs(problem.file)].map(([name, longestRepeated]) => {
-      const { dtype } = problem.file.inputs[name]!;
-      return { place: names.indexOf(name), dtype, longestRepeated, bytes: encode(tensors[name]!, dtype) };
-    });
-    const values = solveEqualities(comparisons, inputs);
+    if (comparisons.length === 0) return undefined;
+    const values = solveEqualities(comparisons, choosableInputs(problem.file, tensors));
     return values.length === 0 ? undefined : mutationOf(generatorSet, solutionOf(values));
+  }
+
+  /** As {@link #compare}. All first attempts at a shape start from the same inputs, which run once. */
+  async #unequalIn(
+    inputs: Attempt['inputs'],
+    contents: ReadonlyMap<string, Uint8Array>,
+  ): Promise<readonly UnequalOperands[]> {
+    const { dimensions, generatorSet } = inputs;
+    const shape = valuesKey(dimensions);
+    const known = generatorSet === DECLARED ? this.#unequal.get(shape) : undefined;
+    if (known) return known;
+    const unequal = await this.#compare(dimensions, contents, describeCheck(inputs));
+    if (generatorSet === DECLARED) this.#unequal.set(shape, unequal);
+    return unequal;
   }
 
   /** What comparisons find unequal in a run with these inputs; nothing if it fails. */
@@ -167,9 +176,6 @@ export class InputSolver {
 const unique = (shapes: readonly Dimensions[]): Dimensions[] => [
   ...new Map(shapes.map((shape) => [valuesKey(shape), shape])).values(),
 ];
-
-const asksForEquality = ({ kind, comparison }: ObservedDecision): boolean =>
-  kind === 'comparison' && EQUALITY.test(comparison);
 
 /** Whether it found two values equal for some thread. */
 const wasEqual = ({ comparison, wasTrue, wasFalse }: ObservedDecision): boolean =>

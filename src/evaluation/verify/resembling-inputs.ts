@@ -127,7 +127,8 @@ const PAIRED = 8;
 function sameParity(values: Float64Array, { dtype }: Changing, draw: Draw): void {
   const most = isFloating(dtype) ? Number.POSITIVE_INFINITY : greatestOf(values);
   const turned = turnedOf(values, dtype);
-  const grows = (place: number): boolean => Math.abs(turned[place]!) > Math.abs(values[place]!) && turned[place]! <= most;
+  const grows = (place: number): boolean =>
+    Math.abs(turned[place]!) > Math.abs(values[place]!) && turned[place]! <= most;
   for (let pairs = values.length; pairs > 0; pairs--) {
     const [a, b] = [below(draw, values.length), below(draw, values.length)];
     if (a === b || !grows(a) || !grows(b)) continue;

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { isDeepStrictEqual } from 'node:util';
 import { type ComparedSizes, sizesOfShape, unionOfSizes } from '../../core/compared-sizes.ts';
 import type { LaunchCounters } from '../../core/counters.ts';
-import type { ObservedDecision } from '../../core/decisions.ts';
+import { isEquality, type ObservedDecision } from '../../core/decisions.ts';
 import type { Device } from '../../core/device.ts';
 import type { LoadedModule } from '../../core/device-values.ts';
 import { WarpsmithError } from '../../core/errors.ts';
@@ -414,10 +414,10 @@ function constantChecks(request: VerifyRequest, choice: ChecksRequest, coverage:
       .flatMap(({ constant }) => setsAbout(problem.file, constant)),
   ) as [string[], string[]];
   const about = [...new Set([...oneWay, ...bothWays.slice(0, SETS_OF_CONSTANTS.bothWays)])];
-  const exactly = floats.filter(({ comparison }) => EQUALITY.test(comparison)).map(({ constant }) => constant);
+  const exactly = floats.filter(({ comparison }) => isEquality(comparison)).map(({ constant }) => constant);
   const whole = decisions.filter(({ isFloat }) => !isFloat);
   const integers = whole.flatMap(({ constant }) => setsOfIntegersAbout(problem.file, constant));
-  const exactIntegers = whole.filter(({ comparison }) => EQUALITY.test(comparison)).map(({ constant }) => constant);
+  const exactIntegers = whole.filter(({ comparison }) => isEquality(comparison)).map(({ constant }) => constant);
   const words = setsOfWords(problem.file, exactIntegers);
   const sets = [
     ...about.slice(0, SETS_OF_CONSTANTS.all),
@@ -433,8 +433,6 @@ function constantChecks(request: VerifyRequest, choice: ChecksRequest, coverage:
     ...(isBesideTimed ? words : []).map((generatorSet) => onceAt(request.dimensions, generatorSet)),
   ];
 }
-
-const EQUALITY = /^(?:eq|ne)u?$/;
 
 /** Comparisons with a number that do not follow from the launch. */
 function valueDecisions({

@@ -1,4 +1,4 @@
-import type { OperandPair } from '../../core/decisions.ts';
+import { isEquality, type OperandPair } from '../../core/decisions.ts';
 import type { PtxFunction, PtxGuard, PtxInstruction, PtxModule, PtxOperand, PtxStatement } from '../../ptx/ast.ts';
 import { typeOf } from '../../ptx/instruction-parts.ts';
 import { sizeOfPtxType } from '../../ptx/types.ts';
@@ -11,11 +11,9 @@ const PAIR_BYTES = 16;
 const COUNTER_BYTES = 16;
 const SITE_BYTES = COUNTER_BYTES + MOST_PAIRS * PAIR_BYTES;
 
-/** Comparisons whose operands can be kept, and which ask whether they are equal. */
-const EQUALITY: ReadonlySet<string> = new Set(['eq', 'ne', 'equ', 'neu']);
-
+/** Whether it is a comparison that asks if its operands are equal. */
 export const asksForEquality = ({ opcode, modifiers }: PtxInstruction): boolean =>
-  opcode === 'setp' && EQUALITY.has(modifiers[0]!);
+  opcode === 'setp' && isEquality(modifiers[0]!);
 
 /** A module whose comparisons leave what they compared in a variable of its own. */
 export interface ModuleWithLog {

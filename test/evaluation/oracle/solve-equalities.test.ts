@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { DTYPES, type DType } from '../../../src/core/dtype.ts';
 import { encode } from '../../../src/core/rounding.ts';
+import { choosableInputs } from '../../../src/evaluation/oracle/secret-sets.ts';
 import { type ChoosableInput, solveEqualities } from '../../../src/evaluation/oracle/solve-equalities.ts';
+import { toyProblem } from '../../support/toy-problem.ts';
 
 const input = (dtype: DType, values: number[], more: Partial<ChoosableInput> = {}): ChoosableInput => ({
-  ...{ place: 0, dtype, bytes: encode(values, dtype), longestRepeated: Number.POSITIVE_INFINITY },
+  ...{ place: 0, dtype, bytes: encode(values, dtype), longestRepeated: Number.POSITIVE_INFINITY, takes: () => true },
   ...more,
 });
 
@@ -74,8 +76,33 @@ describe('what comparisons found unequal', () => {
     expect(solveEqualities([comparison], [input('f32', [100, 200])])).toEqual([]);
   });
 
+  it('stays where the input takes no such value', () => {
+    const comparison = { type: 'f32', constant: -1, pairs: pairsOf('f32', [0.5, -1]) };
+    expect(solveEqualities([comparison], [input('f32', VALUES, { takes: (value) => value > 0 })])).toEqual([]);
+  });
+
   it.each(DTYPES)('is none of NaN in %s', (dtype) => {
     const nan = { type: 'f32', constant: undefined, pairs: [{ a: 0x7fc00000n, b: 0x3f800000n }] };
     expect(solveEqualities([nan], [input(dtype, [1, 2, 3, 4])]).filter(({ value }) => Number.isNaN(value))).toEqual([]);
   });
+});
+
+it('inputs take values of a sign that they have, whole numbers within those drawn, and infinities of their domain', () => {
+  const { file } = toyProblem({
+    inputs: {
+      X: { dtype: 'f32', shape: ['R', 'C'], access: 'in', domain: ['-infinity'] },
+      W: { dtype: 'f32', shape: ['R'], access: 'in', generator: { kind: 'positive' } },
+      indices: { dtype: 'i32', shape: ['R'], access: 'in', generator: { kind: 'index-range', low: 0, high: 8 } },
+      order: { dtype: 'i32', shape: ['R'], access: 'in', generator: { kind: 'permutation' } },
+    },
+  });
+  const drawn = { X: [-1, 2], W: [0.5, 3], indices: [7, 0], order: [1, 0] };
+  const tensors = Object.fromEntries(Object.entries(drawn).map(([name, values]) => [name, Float64Array.from(values)]));
+  const { NEGATIVE_INFINITY, POSITIVE_INFINITY, NaN: nan } = Number;
+  const asked = [NEGATIVE_INFINITY, -1, 0, 5, 8, POSITIVE_INFINITY, nan];
+  expect(choosableInputs(file, tensors).map(({ place, takes }) => [place, asked.filter(takes)])).toEqual([
+    [0, [NEGATIVE_INFINITY, -1, 0, 5, 8]],
+    [1, [5, 8]],
+    [2, [0, 5]],
+  ]);
 });
