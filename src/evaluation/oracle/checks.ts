@@ -479,8 +479,8 @@ function setsOfMain(
 
 /**
  * Rows of the greatest length show what only long rows do: a chunk that is left out because its values are small. So the shape with
- * the longest rows of which tolerances bear it gets arranged ones in place of the declared inputs; a thorough verification has both, in every such shape, and further
- * sets in the longest rows.
+ * the longest rows gets arranged ones in place of the declared inputs; where tolerances do not bear that, a copy of it with shorter rows gets them, beside its
+ * declared inputs. A thorough verification has both in every shape whose rows tolerances bear, and further sets in the longest rows.
  */
 function extremeChecks(
   problem: ProblemFile,
@@ -587,7 +587,7 @@ function setsThatFit(problem: ProblemFile, dimensions: Dimensions, isEmulated: b
   );
 }
 
-/** Fewest output elements for repeated launches, so that several warps have work; if there are fewer, fewest of all. */
+/** Fewest output elements for repeated launches, so that several warps have work; if no check has as many, fewest elements of the inputs. */
 const LEAST_REPEATED_ELEMENTS = 1000;
 
 /**

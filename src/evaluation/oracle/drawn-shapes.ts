@@ -358,19 +358,21 @@ export function wideShapes(draw: SizesAround, each: number): Dimensions[] {
   );
 }
 
-/** Sizes of the dimensions beside a long one: above one and two, which the shapes beyond all others have; and elements of a whole shape. */
-const THIN = { least: 3, most: 33, elements: 2 ** 20 } as const;
-const MANY = 3;
+/**
+ * Sizes of the dimensions beside a long one: above one and two, which the shapes beyond all others have; elements of a whole shape; and the number of
+ * dimensions above which each one is long in one shape only.
+ */
+const THIN = { least: 3, most: 33, elements: 2 ** 20, dimensions: 3 } as const;
 
 /**
- * Shapes with one dimension so long that there are about a million elements, beside few of each other one: paths for narrow matrices, and rows that are found by a
- * reciprocal. `each` for every dimension; none where there is only one.
+ * Shapes in which one dimension is so long that there are about a million elements, and every other one is short: for kernels that treat narrow matrices
+ * in another way, or divide by a reciprocal to find a row. `each` for every dimension; none where there is only one.
  */
 export function thinShapes(draw: SizesAround, each: number): Dimensions[] {
   const sampler = new ShapeSampler({ ...draw, known: [], count: 0 }, 'thin shapes');
   const open = Object.entries(draw.problem.dimensions).filter(([, { values }]) => !values);
   return (open.length < 2 ? [] : open).flatMap(([name]) =>
-    Array.from({ length: open.length > MANY ? 1 : each }, () => sampler.thin(name, draw.most)).filter(
+    Array.from({ length: open.length > THIN.dimensions ? 1 : each }, () => sampler.thin(name, draw.most)).filter(
       (shape) => shape !== undefined && draw.isFit(shape),
     ),
   ) as Dimensions[];

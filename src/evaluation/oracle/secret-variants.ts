@@ -541,7 +541,7 @@ const SUMS = [[-1], [-1, 0], [-1, 0, 1]] as const;
 
 const INTEGER_VARIANTS = [largeIntegers, progressions, fewIntegers, decimals, oneSided, differences] as const;
 
-/** The first row begins with as many −∞ as may be. */
+/** Each row holds −∞ in one stretch; the first row begins with the longest one. */
 function maskStretches(
   values: Float64Array,
   { shape }: Pick<PlannedBuffer, 'shape'>,

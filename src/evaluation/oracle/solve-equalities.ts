@@ -214,6 +214,12 @@ class Classes {
   #rootOf(key: number | bigint): number | bigint {
     let root = key;
     for (let parent = this.#parents.get(root); parent !== undefined; parent = this.#parents.get(root)) root = parent;
+    // Neighbours that are compared make long chains, which are gone through once.
+    for (let at = key; at !== root; ) {
+      const next = this.#parents.get(at)!;
+      this.#parents.set(at, root);
+      at = next;
+    }
     return root;
   }
 }

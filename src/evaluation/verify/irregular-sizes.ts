@@ -27,9 +27,7 @@ const FURTHER = 1 / 16;
  * @param sizes names of dimensions that may have any size.
  */
 export function irregularSizes(kernel: Pick<KernelFile, 'steps'>, scope: Scope, sizes: readonly string[]): number[] {
-  const written = launchesOf(kernel.steps).flatMap(expressionsOfLaunch);
-  const expressions = new Set(written.filter((one) => typeof one === 'string'));
-  const found = [...expressions].flatMap((expression) =>
+  const found = expressionsIn(kernel).flatMap((expression) =>
     namesInExpression(expression)
       .filter((name) => sizes.includes(name))
       .flatMap((name) => {
@@ -43,15 +41,15 @@ export function irregularSizes(kernel: Pick<KernelFile, 'steps'>, scope: Scope, 
   return [...new Set(found)];
 }
 
-/** What the other sizes are where an expression of several is looked at. */
+/** The size of all other dimensions, while an expression is looked at along one. */
 const BESIDE = 96;
 
 /** How many shapes of an expression and dimension are taken in which it has a rare value. */
 const MOST_RARE = 2;
 
 /**
- * Sizes, of all dimensions that may have any, with which an expression of kernel.json has a value that it has at few sizes beside one that it has at all
- * others, as `1 + floor((M * N + 3 * M) % 509 / 508)`. Scalars that kernels get are among the expressions.
+ * Shapes in which an expression of kernel.json has a rare value: it has one value at nearly all sizes, and another one at these, as
+ * `1 + floor((M * N + 3 * M) % 509 / 508)`. Each shape has a size for every dimension that may have any. Scalar arguments are among the expressions.
  *
  * @param scope as for {@link irregularSizes}
  */
@@ -60,10 +58,8 @@ export function rareShapes(
   scope: Scope,
   sizes: readonly string[],
 ): Record<string, number>[] {
-  const written = launchesOf(kernel.steps).flatMap(expressionsOfLaunch);
-  const expressions = [...new Set(written.filter((one) => typeof one === 'string'))];
   const beside = Object.fromEntries(sizes.map((name) => [name, BESIDE]));
-  return expressions
+  return expressionsIn(kernel)
     .filter((one) => mayFall(parseExpression(one)))
     .flatMap((expression) =>
       namesInExpression(expression)
@@ -74,6 +70,15 @@ export function rareShapes(
         }),
     );
 }
+
+/** Those of its launches, arguments among them, each once. */
+const expressionsIn = ({ steps }: Pick<KernelFile, 'steps'>): string[] => [
+  ...new Set(
+    launchesOf(steps)
+      .flatMap(expressionsOfLaunch)
+      .filter((one) => typeof one === 'string'),
+  ),
+];
 
 /** The first sizes at which an expression has another value than at nearly all; none if it changes more often. */
 function rareOf(at: (size: number) => number): number[] {
