@@ -43,7 +43,9 @@ export function solveEqualities(
   comparisons: readonly UnequalValues[],
   inputs: readonly ChoosableInput[],
 ): AssignedValue[] {
-  const views = inputs.flatMap((input) => VIEWS.flatMap((viewOf) => viewOf(input)));
+  const views = inputs
+    .flatMap((input) => WAYS_TO_READ.flatMap((read) => read(input)))
+    .map((reading) => ({ ...reading, places: placesOf(reading, comparisons) }));
   const byView = Map.groupBy(comparisons, (comparison) => bestView(views, comparison));
   return [...byView].flatMap(([view, own]) => {
     const values = view ? solveIn(view, own) : [];
@@ -58,9 +60,7 @@ export function solveEqualities(
 function bestView(views: readonly View[], { pairs, type, constant }: UnequalValues): View | undefined {
   const isIn = (view: View, bits: bigint): boolean => {
     const key = view.keyOf(bits, type);
-    return (
-      key !== undefined && view.places().has(key) && !(constant !== undefined && numberOf(bits, type) === constant)
-    );
+    return key !== undefined && view.places.has(key) && !(constant !== undefined && numberOf(bits, type) === constant);
   };
   const found = views.map((view) => pairs.filter(({ a, b }) => isIn(view, a) || isIn(view, b)).length);
   const most = Math.max(...found);
@@ -69,37 +69,41 @@ function bestView(views: readonly View[], { pairs, type, constant }: UnequalValu
     .toSorted((a, b) => a.input.bytes.length - b.input.bytes.length)[0];
 }
 
-/** One way to find operands among the values of an input. */
-interface View {
+/** One way to read the values of an input. */
+interface Reading {
   readonly input: ChoosableInput;
   /** What an operand of this type would be here; `undefined` if it can't be found. */
   readonly keyOf: (bits: bigint, type: string) => number | bigint | undefined;
-  /** By value. Worked out when first asked for: most views are of no operand's type. */
-  readonly places: () => ReadonlyMap<number | bigint, readonly number[]>;
+  readonly values: () => ArrayLike<number | bigint>;
   /** What the elements at a place become, to hold this value. */
   readonly elements: (place: number, key: number | bigint) => { readonly element: number; readonly value: number }[];
 }
 
-type ViewOf = (input: ChoosableInput) => View[];
+/** Where operands lie in an input that is read so. */
+interface View extends Reading {
+  readonly places: ReadonlyMap<number | bigint, readonly number[]>;
+}
+
+type ReadAs = (input: ChoosableInput) => Reading[];
 
 /** Numbers are found as elements of the same value, whatever their dtypes. */
-const asNumbers: ViewOf = (input) => [
+const asNumbers: ReadAs = (input) => [
   {
     input,
     keyOf: (bits, type) => (isFloatType(type) === isFloating(input.dtype) ? numberOf(bits, type) : undefined),
-    places: once(() => placesOf(decode(input.bytes, input.dtype))),
+    values: () => decode(input.bytes, input.dtype),
     elements: (place, key) => [{ element: place, value: Number(key) }],
   },
 ];
 
 /** Whole numbers as wide as an element of a floating-point input are its bits; wider ones several neighbours. */
-const asBits: ViewOf = (input) => {
+const asBits: ReadAs = (input) => {
   const { dtype, bytes } = input;
   const size = sizeOfDType(dtype);
   return WIDTHS.filter((width) => (isFloating(dtype) ? width >= size : width > size)).map((width) => ({
     input,
     keyOf: (bits, type) => (!isFloatType(type) && sizeOf(type) === width ? bits : undefined),
-    places: once(() => placesOf(wordsOf(bytes, width))),
+    values: () => wordsOf(bytes, width),
     elements: (place, key) => {
       const word = new Uint8Array(BigUint64Array.of(BigInt(key)).buffer).slice(0, width);
       return [...decode(word, dtype)].map((value, i) => ({ element: (place * width) / size + i, value }));
@@ -107,21 +111,13 @@ const asBits: ViewOf = (input) => {
   }));
 };
 
-const VIEWS = [asNumbers, asBits] as const;
+const WAYS_TO_READ = [asNumbers, asBits] as const;
 
 const WIDTHS = [2, 4, 8] as const;
 
 const isFloatType = (type: string): boolean => /^b?f\d/.test(type);
 
 const sizeOf = (type: string): number => Number(/\d+$/.exec(type)?.[0] ?? 64) / 8;
-
-function once<T>(make: () => T): () => T {
-  let made: T | undefined;
-  return () => {
-    made ??= make();
-    return made;
-  };
-}
 
 function wordsOf(bytes: Uint8Array, width: number): bigint[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -133,11 +129,19 @@ function wordsOf(bytes: Uint8Array, width: number): bigint[] {
   return Array.from({ length: Math.floor(bytes.length / width) }, (_, i) => read(i * width));
 }
 
-function placesOf(values: ArrayLike<number | bigint>): Map<number | bigint, number[]> {
+/** Where each operand lies that is there. There are few operands and millions of values, so that only places of operands are kept. */
+function placesOf({ keyOf, values }: Reading, comparisons: readonly UnequalValues[]): Map<number | bigint, number[]> {
+  const operands = new Set<number | bigint | undefined>(
+    comparisons.flatMap(({ pairs, type }) => pairs.flatMap(({ a, b }) => [keyOf(a, type), keyOf(b, type)])),
+  );
+  operands.delete(undefined);
   const places = new Map<number | bigint, number[]>();
-  for (let i = 0; i < values.length; i++) {
-    const known = places.get(values[i]!);
-    if (!known) places.set(values[i]!, [i]);
+  if (operands.size === 0) return places;
+  const all = values();
+  for (let i = 0; i < all.length; i++) {
+    if (!operands.has(all[i]!)) continue;
+    const known = places.get(all[i]!);
+    if (!known) places.set(all[i]!, [i]);
     else if (known.length <= MOST_ALIKE) known.push(i);
   }
   return places;
@@ -153,7 +157,7 @@ function numberOf(bits: bigint, type: string): number {
 function solveIn(view: View, comparisons: readonly UnequalValues[]): AssignedValue[] {
   const input = view.input.place;
   const classes = new Classes((key) => {
-    const { length } = view.places().get(key) ?? [];
+    const { length } = view.places.get(key) ?? [];
     return length === 0 || length > MOST_ALIKE;
   });
   for (const { pairs, type, constant } of comparisons)
@@ -161,10 +165,7 @@ function solveIn(view: View, comparisons: readonly UnequalValues[]): AssignedVal
   return classes
     .changed()
     .flatMap(({ key, becomes }) =>
-      view
-        .places()
-        .get(key)!
-        .flatMap((place) => view.elements(place, becomes).map((one) => ({ input, ...one }))),
+      view.places.get(key)!.flatMap((place) => view.elements(place, becomes).map((one) => ({ input, ...one }))),
     )
     .filter(({ value }) => view.input.takes(value));
 }
