@@ -138,6 +138,16 @@ export class VirtualDevice implements Device {
         return resources;
       },
     };
+    try {
+      this.#allocateVariables(ptx, module);
+    } catch (error) {
+      for (const buffer of module.globalBuffers) this.#memory.free(buffer);
+      throw error;
+    }
+    return module;
+  }
+
+  #allocateVariables(ptx: PtxModule, module: VirtualModule): void {
     for (const variable of ptx.variables) {
       if (variable.space !== 'global' || variable.external) continue;
       const block = this.#memory.allocate({
@@ -151,7 +161,6 @@ export class VirtualDevice implements Device {
       if (variable.initialBytes) contents.set(variable.initialBytes);
     }
     for (const variable of ptx.variables) this.#relocate(variable, module);
-    return module;
   }
 
   #relocate(variable: PtxModule['variables'][number], module: VirtualModule): void {

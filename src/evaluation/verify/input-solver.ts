@@ -91,7 +91,7 @@ export class InputSolver {
     const { device, module, problem } = this.#request;
     const decisions = device.decisions?.(module).decisions ?? [];
     const places = this.#findPlaces().filter((place) => isEquality(decisions[place]!.comparison));
-    this.#log = places.length > 0 ? device.logOperands?.(module, places) : undefined;
+    this.#log = places.length > 0 ? openLog(device, module, places) : undefined;
     if (!this.#log) return [];
     const largest = this.#met.toSorted(
       (a, b) =>
@@ -170,6 +170,16 @@ export class InputSolver {
       if (error instanceof WarpsmithError) return [];
       throw error;
     }
+  }
+}
+
+/** `undefined` if no comparison asks for equality, or the device has no memory left for a copy of the module. */
+function openLog(device: Device, module: LoadedModule, places: readonly number[]): OperandLog | undefined {
+  try {
+    return device.logOperands?.(module, places);
+  } catch (error) {
+    if (error instanceof WarpsmithError) return undefined;
+    throw error;
   }
 }
 

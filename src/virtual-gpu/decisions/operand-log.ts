@@ -45,7 +45,7 @@ export function withOperandLog(
         ...ptx.variables,
         {
           ...{ name: variable, space: 'global', type: 'b8', alignmentBytes: 16, external: false },
-          sizeBytes: Math.max(1, sites.length) * SITE_BYTES,
+          sizeBytes: sites.length * SITE_BYTES,
         },
       ],
       functions: ptx.functions.map((fn) => {
@@ -128,6 +128,7 @@ function logOf(
     make('st.global.b64', [within(address, offset), value], ifUnequal),
   ];
   return [
+    // Not unequal, as long as the comparison's own guard leaves it out.
     make('mov.u32', [index, integer(0)]),
     make('setp.ne.u32', [isUnequal, index, integer(0)]),
     make(`setp.ne.${type}`, [isUnequal, a, b], comparison.guard),
