@@ -47,10 +47,11 @@ const children = (): number[] => [...processTree(process.pid)].filter((pid) => p
 /** The guard stays as long as this process. */
 const staysWithUs = (pid: number): boolean => commandOf(pid).includes('guard-main');
 
-/** A reference's process ends 10 s after its last use. */
-const referencesEnded = async (): Promise<void> => {
-  for (let i = 0; i < 200 && children().some((pid) => commandOf(pid).includes('reference-main')); i++)
-    await setTimeout(100);
+/** A reference's process, and the one that starts programs, end 10 s after their last use. */
+const endsByItself = (pid: number): boolean => /reference-main|starter-main/.test(commandOf(pid));
+
+const othersEnded = async (): Promise<void> => {
+  for (let i = 0; i < 200 && children().some(endsByItself); i++) await setTimeout(100);
 };
 
 /**
@@ -91,7 +92,7 @@ export async function soak(
         onEvaluation(rssBytes.length);
       },
     });
-    if (settles) await referencesEnded();
+    if (settles) await othersEnded();
     return {
       evaluations: rssBytes.length,
       statuses,

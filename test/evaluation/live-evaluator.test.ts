@@ -217,12 +217,13 @@ describe('an honest kernel', () => {
     const overOthers = [2, 3, 0, 0, 0, 0];
     // Inputs that resemble the last ones, each beside a launch that remembers nothing; each kind of them, and the earlier ones again;
     // one other element of X and of W; over results of almost the same inputs, twice.
-    const resembling = [4, 0, ...[1, 0, 1], ...[2, 0, 1], ...[2, 0, 1], ...[2, 0, 1], ...[2, 0, 1, 0], ...[1, 0, 1, 0]];
+    const ofEachKind = [...[1, 0, 1], ...[2, 0, 1], ...[2, 0, 1], ...[2, 0, 1], ...[2, 0, 1], ...[2, 0, 1, 0]];
+    const resembling = [4, 0, ...ofEachKind, ...[1, 0, 1, 0]];
     const repeated = [...overOthers, ...resembling];
     const main = [0, 0, 1];
     const runs = [...twoChecks, ...main, ...repeated];
     expect(seen.slice(0, runs.length)).toEqual(runs.map((run) => [run, 0]));
-    // Drawn shapes and further inputs come last, and two larger shapes, each with four launches that may remember.
+    // Drawn shapes and further inputs come last, and two larger shapes, each with six launches that may remember.
     expect(seen.slice(runs.length).every(([run, zeroed]) => run! <= 3 && zeroed === 0)).toBe(true);
   });
 });
