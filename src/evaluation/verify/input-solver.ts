@@ -11,19 +11,16 @@ import type { ExpectationCache } from '../oracle/expectation-cache.ts';
 import { mutationOf, solutionOf } from '../oracle/mutated-inputs.ts';
 import { choosableInputs } from '../oracle/secret-sets.ts';
 import { solveEqualities } from '../oracle/solve-equalities.ts';
-import { CheckRuns } from './check-runs.ts';
+import { CheckRuns, type CheckRunsOptions } from './check-runs.ts';
 
 /** Shapes at which a comparison's operands are looked at, how often what was solved is looked at again, and solved checks in all. */
 const SOLVED = { shapes: 2, rounds: 3, most: 32 } as const;
 
-export interface SolverRequest {
-  readonly device: Device;
-  readonly module: LoadedModule;
+export interface SolverRequest
+  extends Pick<CheckRunsOptions, 'device' | 'module' | 'seed' | 'timeoutMs' | 'instructionsPerCta' | 'signal'> {
   readonly problem: Problem;
-  readonly seed: number;
   readonly oracle: ExpectationCache;
-  readonly timeoutMs: number;
-  readonly planFor: (dimensions: Dimensions, multiprocessors?: number) => LaunchPlan;
+  readonly planFor: (dimensions: Dimensions) => LaunchPlan;
 }
 
 /** Comparisons whose operands are to be the same, in a check with these inputs. */
@@ -79,7 +76,7 @@ export class InputSolver {
     return undefined;
   }
 
-  async close(): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     if (this.#log) await this.#request.device.unload(this.#log.module);
   }
 

@@ -57,7 +57,6 @@ interface Changing {
   readonly rowLength: number;
   /** By how much values may grow; 1: not at all. */
   readonly most: number;
-  readonly isFloat: boolean;
   readonly dtype: DType;
 }
 
@@ -107,11 +106,11 @@ function zeroRows(values: Float64Array, { rowLength }: Changing, draw: Draw): vo
 const ZERO_SHARE = 1 / 4;
 
 /** Pairs of values move towards each other by as much: their sum stays, what else is known of them does not. */
-function sameSums(values: Float64Array, { isFloat }: Changing, draw: Draw): void {
+function sameSums(values: Float64Array, { dtype }: Changing, draw: Draw): void {
   for (let pairs = Math.ceil(values.length / PAIRED); pairs > 0; pairs--) {
     const [a, b] = [below(draw, values.length), below(draw, values.length)];
     const half = (values[b]! - values[a]!) / 2;
-    const step = isFloat ? half / 2 : Math.sign(half) * Math.min(1, Math.floor(Math.abs(half)));
+    const step = isFloating(dtype) ? half / 2 : Math.sign(half) * Math.min(1, Math.floor(Math.abs(half)));
     values[a]! += step;
     values[b]! -= step;
   }
@@ -184,7 +183,7 @@ export function resembling(
     const stream = request.streamOf(buffer.name);
     let count = 0;
     const most = scalingOf(request.problem, buffer.name)?.most ?? 1;
-    const input = { rowLength: buffer.shape.at(-1) ?? 1, most, isFloat: isFloating(buffer.dtype), dtype: buffer.dtype };
+    const input = { rowLength: buffer.shape.at(-1) ?? 1, most, dtype: buffer.dtype };
     CHANGES[how](values, input, () => stream.uniform(count++));
     changed.set(buffer.name, spreadElements(buffer, encode(values, buffer.dtype), NAN_POISON.byteValue));
   }

@@ -144,19 +144,7 @@ type ChecksPassed = {
 
 /** As {@link verify}; optionally without the main workload's shape. */
 export async function runChecks(request: VerifyRequest, withoutMain = false): Promise<ChecksPassed | Refused> {
-  const solver = new InputSolver(request, () => placesOfValues(request));
-  try {
-    return await runEach(request, withoutMain, solver);
-  } finally {
-    await solver.close();
-  }
-}
-
-async function runEach(
-  request: VerifyRequest,
-  withoutMain: boolean,
-  solver: InputSolver,
-): Promise<ChecksPassed | Refused> {
+  await using solver = new InputSolver(request, () => placesOfValues(request));
   const tally = new CorrectnessTally();
   let main: ChecksPassed['main'];
   const { problem, candidate, dimensions, seed, thorough = false, large = false, suites } = request;

@@ -20,5 +20,5 @@ it('works out no inputs where a device has no memory left for a copy of the modu
   solver.learn({ dimensions: { R: 4, C: 4 } }, [{ wasTrue: false, wasFalse: true }]);
   expect(await solver.next()).toBeUndefined();
   expect(asked).toBe(1);
-  await solver.close();
+  await solver[Symbol.asyncDispose]();
 });
