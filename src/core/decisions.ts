@@ -50,8 +50,11 @@ export interface OperandPair {
   readonly b: bigint;
 }
 
-/** What a comparison that asks whether two values are equal found unequal. */
-export interface UnequalOperands {
+/** Which operands are kept. */
+export type LoggedPairs = 'all' | 'unequal';
+
+/** What a decision compared. */
+export interface LoggedOperands {
   /** The decision's place among those of its module. */
   readonly place: number;
   /** PTX type of the operands, e.g. `f32`. */

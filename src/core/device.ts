@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { CompiledCode } from './compiled-code.ts';
 import type { LaunchCounters } from './counters.ts';
-import type { CodeConstants, ForeseenWays, ObservedDecisions, UnequalOperands, Ways } from './decisions.ts';
+import type { CodeConstants, ForeseenWays, LoggedOperands, LoggedPairs, ObservedDecisions, Ways } from './decisions.ts';
 import type { DeviceSpec } from './device-spec.ts';
 import type { DeviceTally } from './device-tally.ts';
 import type { AllocationRequest, DeviceBuffer, DeviceFailure, LoadedModule, PlacedWrites } from './device-values.ts';
@@ -72,12 +72,12 @@ export type RunOutcome =
     }
   | DeviceFailure;
 
-/** What a copy of a module keeps about its comparisons. */
+/** What a copy of a module keeps about its decisions. */
 export interface OperandLog {
   /** To be run in the module's place, and unloaded. */
   readonly module: LoadedModule;
-  /** What was found unequal since this was asked last. */
-  take(): UnequalOperands[];
+  /** What was compared since this was asked last. */
+  take(): LoggedOperands[];
 }
 
 /**
@@ -114,10 +114,12 @@ export interface Device {
   /** The same, each of `decisions(module)` in its place, of the launches since this was asked last. Virtual devices only. */
   recentWays?(module: LoadedModule): readonly Ways[];
   /**
-   * A copy of the module that computes the same and keeps what those of its decisions find unequal that ask whether two values are equal. By their places in
-   * `decisions(module)`; `undefined` if none of these asks. Virtual devices only.
+   * A copy of the module that computes the same and keeps what these of its decisions compare, by their places in `decisions(module)`; `undefined` if none of
+   * these has operands. Virtual devices only.
+   *
+   * @param which - `unequal`: only operands that are not equal.
    */
-  logOperands?(module: LoadedModule, places: readonly number[]): OperandLog | undefined;
+  logOperands?(module: LoadedModule, places: readonly number[], which: LoggedPairs): OperandLog | undefined;
   /** Numbers in the module's own code. Virtual devices only. */
   constants?(module: LoadedModule): CodeConstants;
   /**

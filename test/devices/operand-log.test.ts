@@ -39,7 +39,7 @@ it('a copy of a module computes the same and keeps what its comparisons find une
   const module = await loadCode(device, code);
   const { contents } = await launchKernel(device, module, launch);
   const { decisions } = device.decisions!(module);
-  const log = device.logOperands!(module, [...decisions.keys()])!;
+  const log = device.logOperands!(module, [...decisions.keys()], 'unequal')!;
   expect((await launchKernel(device, log.module, launch)).contents).toEqual(contents);
   const unequal = log.take();
   const of = (constant: number | undefined) => unequal.find(({ place }) => decisions[place]!.constant === constant)!;
@@ -54,18 +54,31 @@ it('a copy of a module computes the same and keeps what its comparisons find une
   );
   expect(of(9).type).toMatch(/32$/);
   expect(of(9).pairs.length).toBeGreaterThanOrEqual(16);
-  expect(unequal.some(({ place }) => decisions[place]!.comparison === 'gt')).toBe(false);
+  const greater = unequal.find(({ place }) => decisions[place]!.comparison === 'gt')!;
+  expect(greater.pairs).toEqual([five, six]);
   expect(log.take().every(({ pairs }) => pairs.length === 0)).toBe(true);
   await device.unload(log.module);
   await device.unload(module);
 });
 
-it('there is no log where nothing asks whether values are equal', async () => {
+it('keeps operands that are equal, too, where all are asked for', async () => {
   const module = await loadCode(device, code);
   await launchKernel(device, module, launch);
   const { decisions } = device.decisions!(module);
   const places = [...decisions.keys()].filter((place) => decisions[place]!.comparison === 'gt');
   expect(places).toHaveLength(1);
-  expect(device.logOperands!(module, places)).toBeUndefined();
+  const log = device.logOperands!(module, places, 'all')!;
+  await launchKernel(device, log.module, launch);
+  expect(log.take()[0]!.pairs).toHaveLength(32);
+  await device.unload(log.module);
+  await device.unload(module);
+});
+
+it('there is no log of decisions that combine others', async () => {
+  const module = await loadCode(device, code);
+  await launchKernel(device, module, launch);
+  const { decisions } = device.decisions!(module);
+  const places = [...decisions.keys()].filter((place) => decisions[place]!.kind === 'combination');
+  expect(device.logOperands!(module, places, 'all')).toBeUndefined();
   await device.unload(module);
 });

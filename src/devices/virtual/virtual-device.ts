@@ -5,6 +5,7 @@ import {
   type CodeConstants,
   eitherWay,
   type ForeseenWays,
+  type LoggedPairs,
   type ObservedDecisions,
   type Ways,
 } from '../../core/decisions.ts';
@@ -42,7 +43,7 @@ import { analysisOf, functionResources } from '../../virtual-gpu/analyse-functio
 import { type SampledLaunch, simulateCache, simulateCacheOfPart } from '../../virtual-gpu/cache-model/simulate.ts';
 import { constantsOf } from '../../virtual-gpu/decisions/code-constants.ts';
 import { DecisionLog } from '../../virtual-gpu/decisions/decision-log.ts';
-import { asksForEquality, pairsIn, withOperandLog } from '../../virtual-gpu/decisions/operand-log.ts';
+import { hasOperands, pairsIn, withOperandLog } from '../../virtual-gpu/decisions/operand-log.ts';
 import { relaxedMaddIsFused } from '../../virtual-gpu/fma-probe.ts';
 import type { KernelImage } from '../../virtual-gpu/kernel-image.ts';
 import { launchCounters } from '../../virtual-gpu/launch-counters.ts';
@@ -314,7 +315,7 @@ export class VirtualDevice implements Device {
     return decisionLogs(module as VirtualModule).flatMap(({ log }) => log.takeRecent());
   }
 
-  logOperands(module: LoadedModule, places: readonly number[]): OperandLog | undefined {
+  logOperands(module: LoadedModule, places: readonly number[], which: LoggedPairs): OperandLog | undefined {
     const { code, kept } = module as VirtualModule;
     const wanted = new Set(places);
     let start = 0;
@@ -324,14 +325,14 @@ export class VirtualDevice implements Device {
       const { fn, decisions } = analysisOf(kept.ptx, symbol);
       const own = [...decisions.indexOf]
         .map(([comparison, index]) => ({ comparison, place: start + index }))
-        .filter(({ comparison, place }) => wanted.has(place) && asksForEquality(comparison));
+        .filter(({ comparison, place }) => wanted.has(place) && hasOperands(comparison));
       if (own.length > 0) functions.push(fn);
       sites.push(...own);
       start += log.count;
     }
     if (sites.length === 0) return undefined;
     const comparisons = sites.map(({ comparison }) => comparison);
-    const { ptx, variable } = withOperandLog(kept.ptx, functions, comparisons);
+    const { ptx, variable } = withOperandLog(kept.ptx, functions, comparisons, which);
     const logging = this.#allocateModule(code, { ptx, kernels: new Map() });
     const buffer = logging.globalBuffers.find(({ name }) => name === variable)!;
     return {

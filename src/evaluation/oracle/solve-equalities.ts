@@ -1,4 +1,4 @@
-import type { OperandPair, UnequalOperands } from '../../core/decisions.ts';
+import type { LoggedOperands, OperandPair } from '../../core/decisions.ts';
 import type { DType } from '../../core/dtype.ts';
 import { isFloating, sizeOfDType } from '../../core/dtype.ts';
 import { decode } from '../../core/rounding.ts';
@@ -18,7 +18,7 @@ export interface ChoosableInput {
 }
 
 /** A comparison, and the number that it compares with if that is one. */
-export interface UnequalValues extends Pick<UnequalOperands, 'type' | 'pairs'> {
+export interface UnequalValues extends Pick<LoggedOperands, 'type' | 'pairs'> {
   readonly constant: number | undefined;
 }
 

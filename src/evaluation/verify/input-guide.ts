@@ -3,21 +3,13 @@ import { valuesKey } from '../../core/values.ts';
 import { createStream } from '../../stats/random.ts';
 import { type Check, onceAt } from '../oracle/check.ts';
 import { mutatedSetOf, mutationOf } from '../oracle/mutated-inputs.ts';
+import type { Met, MetInputs } from './met-inputs.ts';
 
 /** How many inputs are bred for each rare way, and in all. */
 const BRED = { ofEach: 16, most: 192 } as const;
 
 /** A way is rare that no more than this share of the checks has. */
 const RARE = 1 / 4;
-
-type Inputs = Pick<Check, 'dimensions' | 'generatorSet'>;
-
-/** One check that passed, and how each decision went in it. */
-interface Met {
-  readonly inputs: Inputs;
-  readonly ways: readonly Ways[];
-  children: number;
-}
 
 /**
  * Breeds inputs as a fuzzer guided by coverage does. A shortcut that looks at a few values ("this tile is empty", "this vector repeats") is right for
@@ -26,30 +18,26 @@ interface Met {
  */
 export class InputGuide {
   readonly #seed: number;
-  readonly #findPlaces: () => readonly number[];
-  #places: readonly number[] | undefined;
-  readonly #met: Met[] = [];
+  readonly #met: MetInputs;
+  /** How many inputs were bred from those of a check. */
+  readonly #children = new Map<Met, number>();
   readonly #bredFor = new Map<string, number>();
   #bred = 0;
 
-  /** @param places of the decisions that do not follow from the launch; asked when inputs are bred. */
-  constructor(seed: number, places: () => readonly number[]) {
+  constructor(seed: number, met: MetInputs) {
     this.#seed = seed;
-    this.#findPlaces = places;
-  }
-
-  /** Takes in how decisions went in a check that passed. */
-  learn(inputs: Inputs, ways: readonly Ways[]): void {
-    this.#met.push({ inputs, ways, children: 0 });
+    this.#met = met;
   }
 
   /** A check with inputs bred from those of a check with a rare way; `undefined` if there is none, or all had their turns. */
   next(): Check | undefined {
-    if (this.#bred === BRED.most || this.#met.length === 0) return undefined;
+    if (this.#bred === BRED.most || this.#met.all.length === 0) return undefined;
     const feature = this.#nextFeature();
     if (!feature) return undefined;
-    const parent = feature.met.toSorted((a, b) => a.children - b.children || depthOf(a) - depthOf(b))[0]!;
-    parent.children += 1;
+    const parent = feature.met.toSorted(
+      (a, b) => this.#childrenOf(a) - this.#childrenOf(b) || depthOf(a) - depthOf(b),
+    )[0]!;
+    this.#children.set(parent, this.#childrenOf(parent) + 1);
     this.#bred += 1;
     this.#bredFor.set(feature.name, this.#bredForOf(feature.name) + 1);
     const { dimensions, generatorSet } = parent.inputs;
@@ -59,9 +47,9 @@ export class InputGuide {
 
   /** The rare way for which the fewest inputs have been bred; of those, the rarest. */
   #nextFeature(): Feature | undefined {
-    this.#places ??= this.#findPlaces();
-    const rare = featuresOf(this.#met, this.#places).filter(
-      ({ name, met }) => met.length <= RARE * this.#met.length && this.#bredForOf(name) < BRED.ofEach,
+    const { all, places } = this.#met;
+    const rare = featuresOf(all, places).filter(
+      ({ name, met }) => met.length <= RARE * all.length && this.#bredForOf(name) < BRED.ofEach,
     );
     return rare.sort(
       (a, b) =>
@@ -69,6 +57,10 @@ export class InputGuide {
         Number(b.isOfValues) - Number(a.isOfValues) ||
         a.met.length - b.met.length,
     )[0];
+  }
+
+  #childrenOf(met: Met): number {
+    return this.#children.get(met) ?? 0;
   }
 
   #bredForOf(feature: string): number {

@@ -1,8 +1,4 @@
-import { isEquality, type ObservedDecision, type UnequalOperands, type Ways } from '../../core/decisions.ts';
-import type { Device, OperandLog } from '../../core/device.ts';
-import type { LoadedModule } from '../../core/device-values.ts';
-import { WarpsmithError } from '../../core/errors.ts';
-import type { LaunchPlan } from '../../core/launch-plan.ts';
+import { isEquality, type LoggedOperands, type ObservedDecision } from '../../core/decisions.ts';
 import type { Dimensions, Problem } from '../../core/problem.ts';
 import { valuesKey } from '../../core/values.ts';
 import { type Check, DECLARED, describeCheck, onceAt } from '../oracle/check.ts';
@@ -11,22 +7,21 @@ import type { ExpectationCache } from '../oracle/expectation-cache.ts';
 import { mutationOf, solutionOf } from '../oracle/mutated-inputs.ts';
 import { choosableInputs } from '../oracle/secret-sets.ts';
 import { solveEqualities } from '../oracle/solve-equalities.ts';
-import { CheckRuns, type CheckRunsOptions } from './check-runs.ts';
+import { isReached, type Met, type MetInputs } from './met-inputs.ts';
+import { OperandWatch, type WatchRequest } from './operand-watch.ts';
 
 /** Shapes at which a comparison's operands are looked at, how often what was solved is looked at again, and solved checks in all. */
 const SOLVED = { shapes: 2, rounds: 3, most: 32 } as const;
 
-export interface SolverRequest
-  extends Pick<CheckRunsOptions, 'device' | 'module' | 'seed' | 'timeoutMs' | 'instructionsPerCta' | 'signal'> {
+export interface SolverRequest extends WatchRequest {
   readonly problem: Problem;
   readonly oracle: ExpectationCache;
-  readonly planFor: (dimensions: Dimensions) => LaunchPlan;
 }
 
 /** Comparisons whose operands are to be the same, in a check with these inputs. */
 interface Attempt {
   readonly places: readonly number[];
-  readonly inputs: Pick<Check, 'dimensions' | 'generatorSet'>;
+  readonly inputs: Met['inputs'];
   readonly round: number;
 }
 
@@ -38,24 +33,17 @@ interface Attempt {
  */
 export class InputSolver {
   readonly #request: SolverRequest;
-  readonly #findPlaces: () => readonly number[];
-  readonly #met: { readonly dimensions: Dimensions; readonly ways: readonly Ways[] }[] = [];
+  readonly #met: MetInputs;
   readonly #tried = new Set<string>();
   /** Of runs with the declared inputs, by shape. */
-  readonly #unequal = new Map<string, readonly UnequalOperands[]>();
+  readonly #unequal = new Map<string, readonly LoggedOperands[]>();
   #attempts: Attempt[] | undefined;
-  #log: OperandLog | undefined;
+  #watch: OperandWatch | undefined;
   #solved = 0;
 
-  /** @param places of the decisions that do not follow from the launch; asked when inputs are solved. */
-  constructor(request: SolverRequest, places: () => readonly number[]) {
+  constructor(request: SolverRequest, met: MetInputs) {
     this.#request = request;
-    this.#findPlaces = places;
-  }
-
-  /** Takes in how decisions went in a check that passed. */
-  learn({ dimensions }: Pick<Check, 'dimensions'>, ways: readonly Ways[]): void {
-    this.#met.push({ dimensions, ways });
+    this.#met = met;
   }
 
   /** A check with inputs that were worked out; `undefined` if there is none any more. */
@@ -77,7 +65,7 @@ export class InputSolver {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#log) await this.#request.device.unload(this.#log.module);
+    await this.#watch?.[Symbol.asyncDispose]();
   }
 
   /**
@@ -87,18 +75,19 @@ export class InputSolver {
   #firstAttempts(): Attempt[] {
     const { device, module, problem } = this.#request;
     const decisions = device.decisions?.(module).decisions ?? [];
-    const places = this.#findPlaces().filter((place) => isEquality(decisions[place]!.comparison));
-    this.#log = places.length > 0 ? openLog(device, module, places) : undefined;
-    if (!this.#log) return [];
-    const largest = this.#met.toSorted(
-      (a, b) =>
+    const places = this.#met.places.filter((place) => isEquality(decisions[place]?.comparison ?? ''));
+    this.#watch = OperandWatch.open(this.#request, places, 'unequal');
+    if (!this.#watch) return [];
+    const largest = this.#met.all.toSorted(
+      ({ inputs: a }, { inputs: b }) =>
         Number(hasSeveralTiles(problem.file, b.dimensions)) - Number(hasSeveralTiles(problem.file, a.dimensions)) ||
         elementsOf(problem.file, b.dimensions) - elementsOf(problem.file, a.dimensions),
     );
     const reached = (place: number): Dimensions[] =>
-      unique(
-        largest.filter(({ ways }) => ways[place]?.wasTrue || ways[place]?.wasFalse).map(({ dimensions }) => dimensions),
-      ).slice(0, SOLVED.shapes);
+      unique(largest.filter((met) => isReached(met, place)).map(({ inputs }) => inputs.dimensions)).slice(
+        0,
+        SOLVED.shapes,
+      );
     const isOfConstant = (place: number): boolean => decisions[place]!.constant !== undefined;
     const groups = [
       places.filter((place) => !isOfConstant(place)),
@@ -132,51 +121,18 @@ export class InputSolver {
     return values.length === 0 ? undefined : mutationOf(generatorSet, solutionOf(values));
   }
 
-  /** As {@link #compare}. All first attempts at a shape start from the same inputs, which run once. */
+  /** All first attempts at a shape start from the same inputs, which run once. */
   async #unequalIn(
     inputs: Attempt['inputs'],
     contents: ReadonlyMap<string, Uint8Array>,
-  ): Promise<readonly UnequalOperands[]> {
+  ): Promise<readonly LoggedOperands[]> {
     const { dimensions, generatorSet } = inputs;
     const shape = valuesKey(dimensions);
     const known = generatorSet === DECLARED ? this.#unequal.get(shape) : undefined;
     if (known) return known;
-    const unequal = await this.#compare(dimensions, contents, describeCheck(inputs));
+    const unequal = await this.#watch!.run(dimensions, contents, describeCheck(inputs));
     if (generatorSet === DECLARED) this.#unequal.set(shape, unequal);
     return unequal;
-  }
-
-  /** What comparisons find unequal in a run with these inputs; nothing if it fails. */
-  async #compare(
-    dimensions: Dimensions,
-    contents: ReadonlyMap<string, Uint8Array>,
-    name: string,
-  ): Promise<UnequalOperands[]> {
-    try {
-      const plan = this.#request.planFor(dimensions);
-      const { module } = this.#log!;
-      const runs = await CheckRuns.open({ ...this.#request, module, name, plan, contents, isMain: false });
-      try {
-        const result = await runs.natural();
-        const unequal = this.#log!.take();
-        return result.ok ? unequal : [];
-      } finally {
-        await runs.close();
-      }
-    } catch (error) {
-      if (error instanceof WarpsmithError) return [];
-      throw error;
-    }
-  }
-}
-
-/** `undefined` if no comparison asks for equality, or the device has no memory left for a copy of the module. */
-function openLog(device: Device, module: LoadedModule, places: readonly number[]): OperandLog | undefined {
-  try {
-    return device.logOperands?.(module, places);
-  } catch (error) {
-    if (error instanceof WarpsmithError) return undefined;
-    throw error;
   }
 }
 

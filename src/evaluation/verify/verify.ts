@@ -57,6 +57,7 @@ import { rmsOf } from '../oracle/tolerances/calibrated.ts';
 import { aimedShapes, firstFitting, foreseen, functionsIn } from './aimed-shapes.ts';
 import { CheckRuns } from './check-runs.ts';
 import { CorrectnessTally } from './correctness-tally.ts';
+import { InputDescent } from './input-descent.ts';
 import { InputGuide } from './input-guide.ts';
 import { InputSolver } from './input-solver.ts';
 import { irregularSizes, rareShapes } from './irregular-sizes.ts';
@@ -66,6 +67,7 @@ import { judgeOnce } from './judge-once.ts';
 import { judgeMemory, judgeRepeatedLaunches } from './judge-repeated-launches.ts';
 import { judgeSamples } from './judge-samples.ts';
 import { refused } from './judged-check.ts';
+import { MetInputs } from './met-inputs.ts';
 import { conditionCoverage } from './one-way-conditions.ts';
 import { raggedShapesForSteps, shapesForSteps } from './step-shapes.ts';
 import { numbersOfSteps, shapesAtThresholds } from './threshold-shapes.ts';
@@ -144,7 +146,9 @@ type ChecksPassed = {
 
 /** As {@link verify}; optionally without the main workload's shape. */
 export async function runChecks(request: VerifyRequest, withoutMain = false): Promise<ChecksPassed | Refused> {
-  await using solver = new InputSolver(request, () => placesOfValues(request));
+  const met = new MetInputs(() => placesOfValues(request));
+  await using solver = new InputSolver(request, met);
+  await using descent = new InputDescent(request, met);
   const tally = new CorrectnessTally();
   let main: ChecksPassed['main'];
   const { problem, candidate, dimensions, seed, thorough = false, large = false, suites } = request;
@@ -177,10 +181,12 @@ export async function runChecks(request: VerifyRequest, withoutMain = false): Pr
     checksOfMemory(choice, coverage.drawnShapes).slice(0, remembers ? undefined : Number(thorough));
   const further = [aimedChecks, irregularChecks, thresholdChecks, jointChecks, constantChecks, memory];
   const isSampled = thorough && large && !request.device.measuring && !isLong(request);
-  const guide = new InputGuide(seed, () => placesOfValues(request));
+  const guide = new InputGuide(seed, met);
+  const followingFromOthers = async (): Promise<Check | undefined> =>
+    (await solver.next()) ?? (await descent.next()) ?? guide.next();
   const next = async (): Promise<Check | undefined> => {
     while (queue.length === 0 && further.length > 0) queue.push(...further.shift()!(request, choice, coverage));
-    return queue.shift() ?? (thorough ? ((await solver.next()) ?? guide.next()) : undefined) ?? dear.shift();
+    return queue.shift() ?? (thorough ? await followingFromOthers() : undefined) ?? dear.shift();
   };
   const addSeeing = async (tolerances: 'least' | 'all'): Promise<void> => {
     const seeing = await seeingAtTimedShape(request, coverage, tolerances);
@@ -218,9 +224,7 @@ export async function runChecks(request: VerifyRequest, withoutMain = false): Pr
     remembers ||= result.remembers;
     for (const name of functionsIn(() => result.plan)) launched.add(name);
     const ways = request.device.recentWays?.(request.module);
-    if (!ways || !canBeChanged(problem.file, check)) continue;
-    guide.learn(check, ways);
-    solver.learn(check, ways);
+    if (ways && canBeChanged(problem.file, check)) met.learn(check, ways);
   }
   const onSample = (check: string): void => request.onCheck?.({ check, index: index + 1, count: index + 1 });
   const samples = isSampled ? await judgeSamples({ ...request, onSample }, shapesToSample(choice)) : undefined;

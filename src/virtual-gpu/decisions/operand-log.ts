@@ -1,4 +1,4 @@
-import { isEquality, type OperandPair } from '../../core/decisions.ts';
+import type { LoggedPairs, OperandPair } from '../../core/decisions.ts';
 import type { PtxFunction, PtxGuard, PtxInstruction, PtxModule, PtxOperand, PtxStatement } from '../../ptx/ast.ts';
 import { typeOf } from '../../ptx/instruction-parts.ts';
 import { sizeOfPtxType } from '../../ptx/types.ts';
@@ -11,11 +11,12 @@ const PAIR_BYTES = 16;
 const COUNTER_BYTES = 16;
 const SITE_BYTES = COUNTER_BYTES + MOST_PAIRS * PAIR_BYTES;
 
-/** Whether it is a comparison that asks if its operands are equal. */
-export const asksForEquality = ({ opcode, modifiers }: PtxInstruction): boolean =>
-  opcode === 'setp' && isEquality(modifiers[0]!);
+const COMPARING: ReadonlySet<string> = new Set(['setp', 'min', 'max']);
 
-/** A module whose comparisons leave what they compared in a variable of its own. */
+/** Whether a decision compares two operands: a comparison, or a bound. */
+export const hasOperands = ({ opcode }: PtxInstruction): boolean => COMPARING.has(opcode);
+
+/** A module whose decisions leave what they compared in a variable of its own. */
 export interface ModuleWithLog {
   readonly ptx: PtxModule;
   /** Name of the variable. */
@@ -23,16 +24,17 @@ export interface ModuleWithLog {
 }
 
 /**
- * A copy of the module in which each of these comparisons first stores its operands, if they are unequal, to a variable in device memory. It computes
- * what the module computes.
+ * A copy of the module in which each of these decisions first stores its operands to a variable in device memory. It computes what the module
+ * computes.
  *
- * @param functions - those with such comparisons, their calls inlined, in the forms that are executed.
+ * @param functions - those with such decisions, their calls inlined, in the forms that are executed.
  * @param sites - instructions of theirs, in the order of their parts of the variable.
  */
 export function withOperandLog(
   ptx: PtxModule,
   functions: readonly PtxFunction[],
   sites: readonly PtxInstruction[],
+  which: LoggedPairs,
 ): ModuleWithLog {
   const names = new Set([...ptx.variables, ...ptx.functions].map(({ name }) => name));
   const variable = uniqueName(names, 'warpsmith_operands');
@@ -50,7 +52,7 @@ export function withOperandLog(
       ],
       functions: ptx.functions.map((fn) => {
         const logging = functions.find(({ name }) => name === fn.name);
-        return logging ? logIn(logging, variable, places) : fn;
+        return logging ? logIn(logging, { variable, places, which }) : fn;
       }),
     },
   };
@@ -72,7 +74,14 @@ export function pairsIn(contents: Uint8Array, sites: number): OperandPair[][] {
   });
 }
 
-function logIn(fn: PtxFunction, variable: string, places: ReadonlyMap<PtxInstruction, number>): PtxFunction {
+interface Logged {
+  readonly variable: string;
+  /** Where a decision's part of the variable begins, in bytes. */
+  readonly places: ReadonlyMap<PtxInstruction, number>;
+  readonly which: LoggedPairs;
+}
+
+function logIn(fn: PtxFunction, { variable, places, which }: Logged): PtxFunction {
   const used = new Set([...fn.registers.keys(), ...fn.variables.map(({ name }) => name)]);
   const registers = new Map(fn.registers);
   const register = (name: string, type: string): Register => {
@@ -81,7 +90,7 @@ function logIn(fn: PtxFunction, variable: string, places: ReadonlyMap<PtxInstruc
     return { kind: 'register', name: unique };
   };
   const scratch: Scratch = {
-    isUnequal: register('%log_p', 'pred'),
+    isLogged: register('%log_p', 'pred'),
     index: register('%log_i', 'b32'),
     address: register('%log_a', 'b64'),
     start: register('%log_s', 'b64'),
@@ -91,7 +100,7 @@ function logIn(fn: PtxFunction, variable: string, places: ReadonlyMap<PtxInstruc
   const body = fn.body.flatMap((statement): PtxStatement[] => {
     const place = statement.kind === 'instruction' ? places.get(statement.instruction) : undefined;
     if (statement.kind !== 'instruction' || place === undefined) return [statement];
-    const log = logOf(statement.instruction, { variable, place, scratch });
+    const log = logOf(statement.instruction, { variable, place, which, scratch });
     return [...log.map((instruction) => ({ kind: 'instruction' as const, instruction })), statement];
   });
   return { ...fn, registers, body };
@@ -101,7 +110,7 @@ type Register = Extract<PtxOperand, { kind: 'register' }>;
 
 /** Registers that each log uses anew. */
 interface Scratch {
-  readonly isUnequal: Register;
+  readonly isLogged: Register;
   readonly index: Register;
   readonly address: Register;
   readonly start: Register;
@@ -111,30 +120,32 @@ interface Scratch {
 
 function logOf(
   comparison: PtxInstruction,
-  { variable, place, scratch }: { variable: string; place: number; scratch: Scratch },
+  { variable, place, which, scratch }: Pick<Logged, 'variable' | 'which'> & { place: number; scratch: Scratch },
 ): PtxInstruction[] {
-  const { isUnequal, index, address, start, bits, value } = scratch;
+  const { isLogged, index, address, start, bits, value } = scratch;
   const type = typeOf(comparison);
   const [, a, b] = comparison.operands as [PtxOperand, PtxOperand, PtxOperand];
   const make = (text: string, operands: PtxOperand[], guard?: PtxGuard): PtxInstruction => {
     const [opcode, ...modifiers] = text.split('.') as [string, ...string[]];
     return { opcode, modifiers, text, operands, ptxLine: comparison.ptxLine, ...(guard && { guard }) };
   };
-  const ifUnequal: PtxGuard = { register: isUnequal.name, negated: false };
+  const ifLogged: PtxGuard = { register: isLogged.name, negated: false };
   const within = (base: PtxOperand, offset: number): PtxOperand => ({ kind: 'address', base, offset });
   const symbol: PtxOperand = { kind: 'symbol', name: variable, offset: 0 };
   const store = (operand: PtxOperand, offset: number): PtxInstruction[] => [
     ...widened(make, operand, type, { bits, value }),
-    make('st.global.b64', [within(address, offset), value], ifUnequal),
+    make('st.global.b64', [within(address, offset), value], ifLogged),
   ];
   return [
-    // Not unequal, as long as the comparison's own guard leaves it out.
+    // Not logged, as long as the decision's own guard leaves it out.
     make('mov.u32', [index, integer(0)]),
-    make('setp.ne.u32', [isUnequal, index, integer(0)]),
-    make(`setp.ne.${type}`, [isUnequal, a, b], comparison.guard),
+    make('setp.ne.u32', [isLogged, index, integer(0)]),
+    which === 'unequal'
+      ? make(`setp.ne.${type}`, [isLogged, a, b], comparison.guard)
+      : make('setp.eq.u32', [isLogged, index, integer(0)], comparison.guard),
     make('mov.u64', [start, symbol]),
-    make('atom.global.add.u32', [index, within(start, place), integer(1)], ifUnequal),
-    make('setp.lt.u32', [isUnequal, index, integer(MOST_PAIRS)], ifUnequal),
+    make('atom.global.add.u32', [index, within(start, place), integer(1)], ifLogged),
+    make('setp.lt.u32', [isLogged, index, integer(MOST_PAIRS)], ifLogged),
     make('mul.wide.u32', [address, index, integer(PAIR_BYTES)]),
     make('add.s64', [address, address, start]),
     ...store(a, place + COUNTER_BYTES),

@@ -3,6 +3,7 @@ import type { Ways } from '../../../src/core/decisions.ts';
 import type { Check } from '../../../src/evaluation/oracle/check.ts';
 import { mutatedSetOf } from '../../../src/evaluation/oracle/mutated-inputs.ts';
 import { InputGuide } from '../../../src/evaluation/verify/input-guide.ts';
+import { MetInputs } from '../../../src/evaluation/verify/met-inputs.ts';
 
 const WAYS = {
   T: { wasTrue: true, wasFalse: false },
@@ -17,21 +18,26 @@ const waysOf = (text: string): Ways[] => [...text].map((way) => WAYS[way as keyo
 const SMALL = { N: 8 };
 
 /** A guide that has met `usual` seven times, and others once. */
-function guideOf(usual: string, others: Record<string, string>, places = [...usual].keys()): InputGuide {
+function guideOf(usual: string, others: Record<string, string>, places = [...usual].keys()): Guided {
   const all = [...places];
-  const guide = new InputGuide(1, () => all);
-  for (let i = 0; i < 7; i++) guide.learn({ dimensions: SMALL, generatorSet: `usual ${i}` }, waysOf(usual));
+  const met = new MetInputs(() => all);
+  for (let i = 0; i < 7; i++) met.learn({ dimensions: SMALL, generatorSet: `usual ${i}` }, waysOf(usual));
   for (const [generatorSet, ways] of Object.entries(others))
-    guide.learn({ dimensions: SMALL, generatorSet }, waysOf(ways));
-  return guide;
+    met.learn({ dimensions: SMALL, generatorSet }, waysOf(ways));
+  return { guide: new InputGuide(1, met), met };
+}
+
+interface Guided {
+  readonly guide: InputGuide;
+  readonly met: MetInputs;
 }
 
 /** All that it breeds, where each child goes the ways that `waysOfChild` says. */
-function bred(guide: InputGuide, waysOfChild: (check: Check) => string): Check[] {
+function bred({ guide, met }: Guided, waysOfChild: (check: Check) => string): Check[] {
   const all: Check[] = [];
   for (let check = guide.next(); check; check = guide.next()) {
     all.push(check);
-    guide.learn(check, waysOf(waysOfChild(check)));
+    met.learn(check, waysOf(waysOfChild(check)));
   }
   return all;
 }
@@ -49,9 +55,9 @@ describe('inputs bred for rare ways of decisions', () => {
   });
 
   it('are none where every decision goes its usual way, follows from the launch or is not made', () => {
-    expect(guideOf('FB', { tiles: 'FB' }).next()).toBeUndefined();
-    expect(guideOf('FB', { tiles: 'TB' }, [1][Symbol.iterator]()).next()).toBeUndefined();
-    expect(guideOf('F', { tiles: '-' }).next()).toBeUndefined();
+    expect(guideOf('FB', { tiles: 'FB' }).guide.next()).toBeUndefined();
+    expect(guideOf('FB', { tiles: 'TB' }, [1][Symbol.iterator]()).guide.next()).toBeUndefined();
+    expect(guideOf('F', { tiles: '-' }).guide.next()).toBeUndefined();
   });
 
   it('are bred on where they show a way of their own', () => {
