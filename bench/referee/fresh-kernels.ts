@@ -15,8 +15,10 @@ import type { FreshEntry, FreshRecording } from '../../scripts/results/referee-r
 import { loadKernel } from '../../src/app/loading/load-kernel.ts';
 import { openSession } from '../../src/app/session.ts';
 import { makeCandidate } from '../../src/core/candidate.ts';
+import { completeDimensions } from '../../src/core/plan/dimensions.ts';
 import { completeParameters } from '../../src/core/plan/parameters.ts';
 import { resolveWorkload } from '../../src/core/plan/resolve-workload.ts';
+import { takesWorkload } from '../../src/core/plan/takes-workload.ts';
 import { measuredWith } from '../measuring/open-bench.ts';
 import { openRecording } from '../recording-file.ts';
 import { recordedVerdict } from './recorded-verdict.ts';
@@ -52,7 +54,10 @@ async function judge(folder: string): Promise<FreshEntry> {
   const truth = JSON.parse(readFileSync(join(folder, 'truth.json'), 'utf8'));
   const { kernel, problem } = await loadKernel(folder);
   const candidate = makeCandidate(kernel, completeParameters(kernel.file, {}));
-  const workload = resolveWorkload(problem.file, problem.file.workloads[0]!.name);
+  const taken = problem.file.workloads.find(({ dimensions }) =>
+    takesWorkload(candidate, completeDimensions(problem.file.dimensions, dimensions)),
+  );
+  const workload = resolveWorkload(problem.file, (taken ?? problem.file.workloads[0]!).name);
   const seed = randomInt(MOST_SEED);
   const request = { problem, candidate, workload, seed, thorough: true, large: true };
   const evaluation = await session.evaluator.evaluate(request);

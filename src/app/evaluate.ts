@@ -9,6 +9,7 @@ import { completeParameters } from '../core/plan/parameters.ts';
 import { takesWorkload } from '../core/plan/takes-workload.ts';
 import type { Problem, Workload } from '../core/problem.ts';
 import { completeRequest, type RequestOf } from '../core/requests/request.ts';
+import { refusingUnreached } from '../core/unreached.ts';
 import { untilAborted } from '../core/until-aborted.ts';
 import { planLaunches } from '../evaluation/launches/plan-launches.ts';
 import { holdKeptFiles } from '../store/kept-files.ts';
@@ -156,7 +157,8 @@ export async function judge(asked: EvaluateOptions, command: 'evaluate' | 'diagn
     });
   };
   // Returning closes the session, which ends all running work.
-  const evaluation = await untilAborted(work(), options.signal);
+  const found = await untilAborted(work(), options.signal);
+  const evaluation = options.unreached === 'refuse' ? refusingUnreached(found) : found;
   if (evaluation.error) throw new WarpsmithError(evaluation.error);
   const journal = keepAttempt(options, {
     command,

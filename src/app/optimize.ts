@@ -252,7 +252,7 @@ export async function runLoop(
   past: { priors: Priors; history?: readonly RecordedEvent[]; extendedBudgets?: Budgets },
 ): Promise<OptimizeOutcome> {
   const { request, problem, workloads, start, rungs, goal } = prepared;
-  const { signal, strategy, exploring, ablation, requireSanitizer, energy, patience } = request;
+  const { signal, strategy, exploring, ablation, unreached, requireSanitizer, energy, patience } = request;
   const drawn = seedsOf(prepared, session);
   const seed = request.seed ?? drawn();
   // Whatever an author's run draws follows from its seed, so that a transcript gives the same run again.
@@ -296,6 +296,7 @@ export async function runLoop(
         ...authors,
         exploring,
         ablation,
+        unreached,
         requireSanitizer,
         energy,
         patience,

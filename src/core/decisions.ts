@@ -24,6 +24,8 @@ export const isEquality = (comparison: string): boolean => /^(?:eq|ne)u?$/.test(
 export interface ObservedDecision extends DecisionSite, Ways {
   /** It follows from the extents of a CTA, which were the same in all launches: no shape and no input changes it. */
   readonly isSettled: boolean;
+  /** It depends on values that the kernel loads. */
+  readonly isOfValues: boolean;
 }
 
 /** Which ways a decision went, or would go, for some thread. */

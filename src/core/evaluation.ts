@@ -89,6 +89,7 @@ const oneWayCondition = z
         'bound: a minimum or maximum with a constant, true where the constant is the result; combination: && or ||.',
       ),
     constant: z.number().describe('That it compares with, if the compiled code has one.').optional(),
+    isOfValues: z.boolean().describe('It depends on values that the kernel loads.').optional(),
     was: z
       .enum(['never-true', 'never-false', 'never-reached', 'one-way'])
       .describe('one-way: the compiled code does not tell which of both.'),

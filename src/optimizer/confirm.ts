@@ -92,7 +92,8 @@ async function judgeOn(request: {
   const against = [{ name: 'start', candidate: start.candidate }];
   const { energy } = run.options;
   const measuring = { tier: 'accept', blocks: CONFIRMATION_BLOCKS, against, sanitize, energy } as const;
-  const judge = () => evaluateOnce(run, { candidate, workload, measuring, seed, thorough: true });
+  const isWritten = ![run.options.start.kernel, ...run.options.rungs].includes(candidate.kernel);
+  const judge = () => evaluateOnce(run, { candidate, workload, measuring, seed, thorough: true, isWritten });
   const evaluation = await judge();
   return evaluation?.status === 'device-failed' && run.budget.evaluationsLeft !== 0 ? judge() : evaluation;
 }

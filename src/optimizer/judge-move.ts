@@ -88,8 +88,9 @@ function besideOf(
 }
 
 /** Whoever writes a kernel can't have known its inputs: its seed follows from the kernel and from the run's secret one. */
-function secrecy({ options }: Run, { move }: Trial, workload: string): { seed?: number; thorough?: boolean } {
+function secrecy({ options }: Run, { move }: Trial, workload: string): Pick<Asked, 'seed' | 'thorough' | 'isWritten'> {
   if (!move.written) return {};
   const seed = deriveSeed(options.seed, `${move.candidate.id} on ${workload}`);
-  return { seed, thorough: !move.written.isSetting };
+  const isThorough = !move.written.isSetting;
+  return { seed, thorough: isThorough, isWritten: isThorough };
 }

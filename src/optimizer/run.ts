@@ -5,6 +5,7 @@ import type { Evaluation, EvaluationRequest, EvaluationStage, Evaluator } from '
 import type { Candidate, Kernel } from '../core/kernel.ts';
 import type { Problem } from '../core/problem.ts';
 import type { Roofline } from '../core/roofline.ts';
+import { refusingUnreached, type Unreached } from '../core/unreached.ts';
 import { untilAborted } from '../core/until-aborted.ts';
 import type { Pattern } from '../diagnosis/pattern.ts';
 import type {
@@ -55,6 +56,8 @@ export interface OptimizeOptions {
   priors?: Priors;
   /** Logged, so that the run can be resumed. */
   request: RunRequest;
+  /** What becomes of kernels that were written during the run, if a condition on loaded values went one way in every check. */
+  unreached?: Unreached | undefined;
   /** Measured runs: refuse a winner that the sanitizer has not cleared. */
   requireSanitizer?: boolean;
   /** Measured runs: a confirmation also measures the energy of the winner and the start. */
@@ -205,6 +208,8 @@ export interface Asked {
   readonly seed?: number;
   /** Verify it as a winner is. */
   readonly thorough?: boolean;
+  /** Whether it was written during the run, and is verified thoroughly. */
+  readonly isWritten?: boolean;
 }
 
 /** Judges a candidate and logs it. Undefined if the user interrupted. */
@@ -230,7 +235,7 @@ export function finishEvaluation(run: Run, { candidate, workload }: Asked, evalu
 export async function judge(
   { options, budget }: Run,
   id: string,
-  { candidate, workload = options.workloads[0]!, measuring = {}, seed, thorough }: Asked,
+  { candidate, workload = options.workloads[0]!, measuring = {}, seed, thorough, isWritten }: Asked,
 ): Promise<Evaluation | undefined> {
   const { signal } = options;
   if (signal?.aborted) return undefined;
@@ -248,7 +253,8 @@ export async function judge(
       signal,
       onStage: options.onStage,
     });
-    return await untilAborted(work, signal);
+    const evaluation = await untilAborted(work, signal);
+    return isWritten && options.unreached === 'refuse' ? refusingUnreached(evaluation) : evaluation;
   } catch (error) {
     if (signal?.aborted) return undefined;
     throw error;

@@ -98,7 +98,7 @@ export const rung = (name: string, expectedGain = 2, confidence = 0.5): PatternM
 });
 
 /** What the scripted evaluator says about a candidate. */
-export type Verdict = Partial<Pick<Evaluation, 'status' | 'reason' | 'failedCheck' | 'findings'>> & {
+export type Verdict = Partial<Pick<Evaluation, 'status' | 'reason' | 'failedCheck' | 'findings' | 'coverage'>> & {
   ns?: number;
   attainableNs?: number;
 };
@@ -145,6 +145,7 @@ function evaluationOf(request: EvaluationRequest, verdict: Verdict): Evaluation 
     findings: verdict.findings ?? (status === 'passed' ? [finding('bank-conflicts')] : []),
     elapsedMs: { compile: 0, verify: 0, time: 0, total: 0 },
     ...(verdict.reason === undefined ? {} : { reason: verdict.reason }),
+    ...(verdict.coverage === undefined ? {} : { coverage: verdict.coverage }),
     ...(verdict.failedCheck === undefined ? {} : { failedCheck: verdict.failedCheck }),
     ...(status === 'passed'
       ? {

@@ -4,6 +4,7 @@ import { type Evaluation, isWrongWhenTimed } from '../../core/evaluation.ts';
 import type { Candidate, Kernel } from '../../core/kernel.ts';
 import type { Problem, Workload } from '../../core/problem.ts';
 import { completeRequest, type RequestOf } from '../../core/requests/request.ts';
+import { refusingUnreached } from '../../core/unreached.ts';
 import { untilAborted } from '../../core/until-aborted.ts';
 import { MOST_CAUGHT } from '../../optimizer/authoring/author.ts';
 import { reasonToStop } from '../../optimizer/stopping.ts';
@@ -203,18 +204,22 @@ export class JournalTurn implements Turn {
     const { store } = this.#options;
     const session = await this.session();
     const { candidate: start } = search;
-    const result = await searchParameters({ session, store, problem, workload, start, evaluations, signal });
+    // The last one judges the best as what is handed in: a parameter may choose code that no other setting has.
+    const most = Math.max(1, evaluations - 1);
+    const result = await searchParameters({ session, store, problem, workload, start, evaluations: most, signal });
     const { best, evaluationsUsed } = result;
+    const isNew = best !== undefined && !attemptOf(this.lineage(), best.candidate.id);
+    if (isNew && !signal.aborted) {
+      const hypothesis = `the best of ${evaluationsUsed} evaluations over the parameters of ${start.id}`;
+      const said = { hypothesis, predictedRatio: null, parent: start.id };
+      this.#keep(best.candidate, said, await this.#judge(best.candidate, said, signal));
+    }
     Object.assign(search, {
       state: signal.aborted ? 'cancelled' : 'finished',
       reason: `${evaluationsUsed} evaluations: ${result.detail}`,
       best: best?.candidate.id,
     });
-    if (best && !attemptOf(this.lineage(), best.candidate.id)) {
-      const hypothesis = `the best of ${evaluationsUsed} evaluations over the parameters of ${start.id}`;
-      this.#keep(best.candidate, { hypothesis, predictedRatio: null, parent: start.id }, best.evaluation);
-    }
-    return evaluationsUsed;
+    return Math.min(evaluations, evaluationsUsed + Number(isNew));
   }
 
   cancel(id: string): boolean {
@@ -286,7 +291,9 @@ export class JournalTurn implements Turn {
       signal,
       ...(measures && { tier: 'accept', profile: 'light', ...(beside.length > 0 && { against: beside }) }),
     });
-    return untilAborted(work, signal);
+    const evaluation = await untilAborted(work, signal);
+    const isRefused = candidate !== this.start && this.#options.unreached === 'refuse';
+    return isRefused ? refusingUnreached(evaluation) : evaluation;
   }
 
   /** On a real GPU only times of the same blocks give a ratio. */

@@ -18,6 +18,7 @@ import {
   AGENTS,
   ATTEMPT,
   AUTHOR,
+  authorsUnreached,
   BASELINES,
   BUDGETS,
   type Completed,
@@ -46,6 +47,7 @@ import {
   seed,
   tier,
   trust,
+  unreached,
   workload,
   workloads,
 } from './options.ts';
@@ -127,6 +129,7 @@ const SERVING = {
   maximumEvaluations: { ...BUDGETS.maximumEvaluations, help: 'how many kernels are judged', defaultHelp: '30' },
   maximumMinutes: { ...BUDGETS.maximumMinutes, help: 'wall time in which kernels are taken' },
   author: option('--author <name>', NAME, 'who writes the kernels, for the journal', { default: 'agent' }),
+  unreached: authorsUnreached,
   showRungs: option('--show-rungs', FLAG, 'show the author every rung of the ladder, not only the start'),
   ...STORE,
 } as const satisfies Options;
@@ -206,6 +209,7 @@ export const COMMANDS = {
         { notInReplays: true },
       ),
       checks,
+      unreached,
       suites: option(
         '--suite <name>',
         TEXTS,

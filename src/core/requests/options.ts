@@ -1,4 +1,5 @@
 import { DTYPES } from '../dtype.ts';
+import { UNREACHED } from '../unreached.ts';
 import { STRATEGY_NAMES } from '../vocabulary.ts';
 import {
   COMMAND_WORDS,
@@ -121,6 +122,20 @@ export const checks = option(
   'thorough, as for a winner, or usual, as in a search: fewer shapes and inputs, in less time',
   { default: 'thorough' },
 );
+
+export const unreached = option(
+  '--unreached <what>',
+  choice(UNREACHED),
+  'a condition on loaded values that went one way in every check: name it, or refuse the kernel as unverified; virtual devices see conditions',
+  { default: 'name' },
+);
+
+/** The same, of the kernels that an author hands in. */
+export const authorsUnreached = {
+  ...unreached,
+  help: "a condition on loaded values that went one way in every check of an author's kernel: name it, or refuse the kernel as unverified; virtual devices see conditions",
+  default: 'refuse',
+} as const;
 
 export const tier = option(
   '--tier <tier>',
@@ -356,6 +371,7 @@ export const AGENTS = {
     default: 20,
     isLogged: true,
   }),
+  unreached: { ...authorsUnreached, isLogged: true },
   showRungs: option('--show-rungs', FLAG, "let authors see the problem's other rungs, and those be tried that choose", {
     isLogged: true,
   }),

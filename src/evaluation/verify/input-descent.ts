@@ -89,7 +89,7 @@ export class InputDescent {
     const decisions = device.decisions?.(module).decisions ?? [];
     const alone = new Map(
       this.#met.places
-        .filter((place) => decisions[place] && hasOperands(decisions[place]) && !wentBothWays(decisions[place]))
+        .filter((place) => isPlanted(decisions[place]))
         .map((place) => [sourceOf(decisions[place]!), place]),
     );
     const places = [...alone.values()].slice(0, DESCENT.decisions);
@@ -188,9 +188,9 @@ const nameOf = ({ from, values }: Solution): string => mutationOf(from.generator
 
 const checkOf = (solution: Solution): Check => onceAt(solution.from.dimensions, nameOf(solution));
 
-const hasOperands = ({ kind }: ObservedDecision): boolean => kind !== 'combination';
-
-const wentBothWays = ({ wasTrue, wasFalse }: ObservedDecision): boolean => wasTrue && wasFalse;
+/** Whether it compares something of loaded values, and has not gone both ways. */
+const isPlanted = (decision: ObservedDecision | undefined): boolean =>
+  decision?.isOfValues === true && decision.kind !== 'combination' && !(decision.wasTrue && decision.wasFalse);
 
 const wentOneWay = ({ wasTrue, wasFalse }: ObservedDecision): boolean => wasTrue !== wasFalse;
 

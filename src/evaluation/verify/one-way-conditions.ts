@@ -70,7 +70,8 @@ function conditionOf(copies: readonly PlacedDecision[]): OneWayCondition | undef
   const was = ORDER.find((way) => went.includes(way))!;
   if (isLoopTest(line, place.column, decision) && (was === 'one-way' || was === 'never-false')) return undefined;
   const isNear = decision.isInherited || undefined;
-  return { place, text: excerpt(line, place.column), isNear, kind, constant: finite(constant), was };
+  const isOfValues = copies.some((copy) => copy.decision.isOfValues) || undefined;
+  return { place, text: excerpt(line, place.column), isNear, kind, constant: finite(constant), isOfValues, was };
 }
 
 /** What is told of several copies: the first of these that any of them did. */

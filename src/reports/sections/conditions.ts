@@ -1,5 +1,6 @@
 import type { ConditionCoverage, OneWayCondition } from '../../core/evaluation.ts';
-import { formatCount, formatFigure } from '../format.ts';
+import { describeOneWay } from '../../core/unreached.ts';
+import { formatCount } from '../format.ts';
 
 /** How many conditions a verdict names. */
 const NAMED = 4;
@@ -22,7 +23,7 @@ export function oneWaySentences(
   const what = oneWay.length === 1 ? 'What it guards was' : 'What they guard was';
   return [
     `${oneWay.length} of ${formatCount(count, 'condition')} went one way in every check. ${what} not verified:`,
-    ...named.map(describe),
+    ...named.map(describeOneWay),
     ...(rest > 0 ? [`and on ${formatCount(rest, 'more line')}${others}`] : []),
   ];
 }
@@ -31,24 +32,4 @@ export function oneWaySentences(
 function byLine(conditions: readonly OneWayCondition[]): OneWayCondition[] {
   const lines = Map.groupBy(conditions, ({ place }) => `${place.file}:${place.line}`);
   return [...lines.values()].map((all) => all.find(({ was }) => was.startsWith('never')) ?? all[0]!);
-}
-
-const COMPARED: Readonly<Record<OneWayCondition['was'], string>> = {
-  'never-true': 'was never true',
-  'never-false': 'was never false',
-  'never-reached': 'was never reached',
-  'one-way': 'went one way only',
-};
-
-const BOUNDED: Readonly<Record<OneWayCondition['was'], string>> = {
-  ...COMPARED,
-  'never-true': 'never applied',
-  'never-false': 'always applied',
-};
-
-/** ``kernel.cu:31 `if (v > 1e6f)` was never true``. */
-function describe({ place, text, isNear, kind, constant, was }: OneWayCondition): string {
-  const at = `${place.file}:${place.line} \`${text}\``;
-  if (kind === 'bound') return `${at}: the bound ${formatFigure(constant ?? Number.NaN)} ${BOUNDED[was]}`;
-  return isNear ? `a condition near ${at} ${COMPARED[was]}` : `${at} ${COMPARED[was]}`;
 }

@@ -1,9 +1,12 @@
 import type { ForeseenWays, ObservedDecision, Ways } from '../../core/decisions.ts';
 import type { PlannedLaunch } from '../../core/launch-plan.ts';
+import type { PtxInstruction } from '../../ptx/ast.ts';
+import { definitionsAndUses } from '../../ptx/instructions/properties.ts';
 import type { Analysis } from '../analyse-function.ts';
 import { DECISION } from '../layout.ts';
 import { packParameters } from '../pack-parameters.ts';
 import { LaunchConditions } from './launch-conditions.ts';
+import { registersOfLoadedValues } from './loaded-values.ts';
 
 /** Which ways the decisions of one function went, over all its launches. */
 export class DecisionLog {
@@ -13,6 +16,7 @@ export class DecisionLog {
   readonly #recent: Uint8Array;
   readonly #blocks = new Set<string>();
   #conditions: LaunchConditions | undefined;
+  #ofValues: ReadonlySet<number> | undefined;
 
   constructor(analysis: Pick<Analysis, 'fn' | 'decisions'>) {
     this.#function = analysis;
@@ -47,10 +51,12 @@ export class DecisionLog {
 
   observed(): ObservedDecision[] {
     const conditions = this.#launchConditions();
+    this.#ofValues ??= this.#decisionsOfValues();
     return this.#function.decisions.sites.map((site, index) => ({
       ...site,
       ...waysIn(this.#records, index),
       isSettled: this.#blocks.size === 1 && conditions.followsFromBlock(index),
+      isOfValues: this.#ofValues!.has(index),
     }));
   }
 
@@ -65,6 +71,16 @@ export class DecisionLog {
         const ways = foresight(site);
         return ways ? [[site, ways]] : [];
       }),
+    );
+  }
+
+  #decisionsOfValues(): ReadonlySet<number> {
+    const { fn, decisions } = this.#function;
+    const registers = registersOfLoadedValues(fn);
+    const dependsOnThem = (instruction: PtxInstruction): boolean =>
+      definitionsAndUses(instruction).uses.some((register) => registers.has(register));
+    return new Set(
+      [...decisions.indexOf].flatMap(([instruction, index]) => (dependsOnThem(instruction) ? [index] : [])),
     );
   }
 

@@ -72,6 +72,29 @@ describe('a written structure with parameters', () => {
   });
 });
 
+describe('a written kernel with a condition on values that no check made true', () => {
+  const oneWay = [
+    { place: { file: 'kernel.cu', line: 3 }, text: 'if (h == 7) {', isOfValues: true, was: 'never-true' },
+  ];
+  const coverage = { drawnShapes: [], conditions: { count: 2, libraryDecisions: 0, oneWay } } as never;
+  const evaluator = () => scriptedEvaluator((name) => ({ ns: name.startsWith('b') ? 500 : 1000, coverage }));
+
+  it('is refused, and its author is told why', async () => {
+    const { author, tasks } = watched(scriptedAuthor(written('b', 2), END));
+    const { result } = await runLoop({ evaluator: evaluator(), author, budgets, unreached: 'refuse' });
+    expect(nameOf(result.best!.candidate)).toBe('01_first TILE=32');
+    expect(JSON.stringify(tasks[1]!.attempts)).toContain('kernel.cu:3 `if (h == 7) {` was never true');
+  });
+
+  it('is kept where such conditions are only named; kernels of the problem always are', async () => {
+    const named = await runLoop({ evaluator: evaluator(), author: scriptedAuthor(written('b', 2), END), budgets });
+    expect(nameOf(named.result.best!.candidate)).toContain('b TILE');
+    const rungs = [kernel('01_first', { parameters: {} }), kernel('b', { parameters: {} })];
+    const own = await runLoop({ evaluator: evaluator(), rungs, budgets, exploring: true, unreached: 'refuse' });
+    expect(own.result.best!.candidate.kernel.file.name).toBe('b');
+  });
+});
+
 describe('what an author is sent to', () => {
   it('is another finding, another parent, another mode, a fresh context, in this order', async () => {
     const findings = [finding('bank-conflicts'), finding('parallelism')];

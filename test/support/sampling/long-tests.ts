@@ -37,6 +37,7 @@ export const overMcp = sampledOne(
   [
     ...['attention', 'a restart', 'a search that would end at once', 'an older revision', 'told to end', 'killed'],
     'caught twice',
+    'a planted condition',
   ],
   { oneIn: 6, placeOf: () => 'src/mcp' },
 );

@@ -48,6 +48,14 @@ async function coverageOf(
 const told = ({ oneWay }: ConditionCoverage): string[] => oneWay.map(({ text, was }) => `${text.split(';')[0]} ${was}`);
 
 describe('conditions of a source', () => {
+  it('that depend on loaded values say so; those of arguments and threads do not', async () => {
+    const { oneWay } = await coverageOf('guards');
+    const ofValues = oneWay.filter(({ isOfValues }) => isOfValues).map(({ text }) => text);
+    expect(ofValues.length).toBeGreaterThanOrEqual(3);
+    for (const text of ofValues) expect(text).toMatch(/\bv\b/);
+    expect(oneWay.some(({ text, isOfValues }) => text.includes('limit <= 7') && !isOfValues)).toBe(true);
+  });
+
   it.each([{}, { count: true }, { findRaces: true }, { orderSeed: 3 }])(
     'that went one way, with %o',
     async (options) => {
