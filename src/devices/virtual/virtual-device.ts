@@ -705,6 +705,7 @@ const decisionLogs = ({ kernels }: VirtualModule): { symbol: string; log: Decisi
 const union = (a: ForeseenWays | undefined, b: ForeseenWays): ForeseenWays => ({
   ...eitherWay(a, b),
   distance: a?.distance === undefined ? b.distance : Math.min(a.distance, b.distance ?? a.distance),
+  gap: [a?.gap, b.gap].filter((gap) => gap !== undefined).sort((one, other) => Math.abs(one) - Math.abs(other))[0],
 });
 
 function privateContents({ privateMemory, orderSeed }: RunOptions): PrivateContents {

@@ -2,7 +2,7 @@ import { defaultOf, isShapeOf } from '../../core/plan/dimensions.ts';
 import type { DimensionDeclaration, Dimensions, ProblemFile } from '../../core/problem.ts';
 import { valuesKey } from '../../core/values.ts';
 import { createStream } from '../../stats/random.ts';
-import { type Aim, foreseen, functionsIn } from './aimed-shapes.ts';
+import { type Aim, firstFitting, foreseen, functionsIn } from './aimed-shapes.ts';
 
 /** What shapes in which rare ways come together are chosen from. */
 export interface JointAim extends Pick<Aim, 'device' | 'module' | 'planFor' | 'isFit' | 'drawn' | 'most'> {
@@ -39,6 +39,17 @@ interface Tried {
   readonly ways: WayNumbers;
 }
 
+/** One of a dimension's sizes. */
+interface Sized extends Tried {
+  readonly size: number;
+}
+
+/** A way goes at `first`, and at every size a multiple of the period beyond it. */
+interface Rhythm {
+  readonly period: number;
+  readonly first: number;
+}
+
 /**
  * Cheap shapes in which rare ways of conditions come together: `M % 16 == 9` beside `N % 32 == 1` beside `K % 8 == 5`, a mask beside a
  * remainder. Each may have been met alone, and a mistake needs them all. Conditions are worked out for neighbouring sizes of each dimension;
@@ -57,6 +68,8 @@ class JointSearch {
   readonly #next: () => number;
   /** In how many of the shapes tried each way goes. */
   readonly #counts = new Map<number, number>();
+  /** Of each dimension: the rare ways that come round with its size. */
+  readonly #rhythmsOf = new Map<string, readonly Rhythm[]>();
   #tried = 0;
 
   constructor(aim: JointAim) {
@@ -90,10 +103,37 @@ class JointSearch {
       // Of shapes that are as telling, the largest.
       (a, b) => volumeOf(b) - volumeOf(a),
     );
-    return this.#covering(
+    const chosen = this.#covering(
       unlike.map((shape) => this.#try(shape)),
       met,
     );
+    return [...chosen, ...this.#inSeveralTiles([...chosen, ...met.map(({ shape }) => shape)])];
+  }
+
+  /**
+   * Shapes like these with one dimension of several tiles, where the same rare ways go: `N % 1000 == 0` at 1,000 is less than a tile, and a mistake may lie in the tiles beyond the first.
+   */
+  #inSeveralTiles(small: readonly Dimensions[]): Dimensions[] {
+    const found = new Map<string, { readonly shape: Dimensions; readonly rarity: number }>();
+    for (const shape of small) {
+      const rare = this.#rareWays(this.#waysIn(shape, this.#places));
+      for (const [name, rhythms] of this.#rhythmsOf)
+        for (const { period, first } of rhythms) {
+          const size = shape[name]!;
+          if (size >= SEVERAL_TILES || size % period !== first) continue;
+          const larger = this.#with(shape, name, size + Math.ceil((SEVERAL_TILES - size) / period) * period);
+          const ways = larger && this.#waysIn(larger, this.#places);
+          if (rare.length === 0 || !ways || !rare.every((way) => ways.includes(way))) continue;
+          const rarity = rare.reduce((sum, way) => sum - Math.log2(this.#shareOf(way)), 0);
+          found.set(valuesKey(larger), { shape: larger, rarity });
+        }
+    }
+    const inTurn = [...found.values()].toSorted((a, b) => b.rarity - a.rarity).map(({ shape }) => shape);
+    return firstFitting(inTurn, this.#aim.isFit, MOST_IN_SEVERAL_TILES);
+  }
+
+  #rareWays(ways: WayNumbers): number[] {
+    return ways.filter((way) => this.#shareOf(way) < RARE.one);
   }
 
   /** Whether a mistake shows: of one key, one column or one term it often does not. */
@@ -194,7 +234,7 @@ class JointSearch {
     const isIndependent = problem.independentDimensions?.includes(name) ?? false;
     const first = isIndependent ? 1 : RUN.from + Math.floor(this.#next() * RUN.spread);
     const start = Math.max(minimum, Math.ceil(first / stride) * stride);
-    const tried: (Tried & { size: number })[] = [];
+    const tried: Sized[] = [];
     const look = (size: number, unmet?: ReadonlySet<number>): void => {
       for (const listed of size >= minimum && size <= maximum ? variants : []) {
         const shape = this.#with({ ...base, ...listed }, name, size);
@@ -205,9 +245,12 @@ class JointSearch {
     for (let i = 1; i <= RUN.least; i++) look(i * stride);
     for (let i = 0; i < RUN.usual; i++) look(start + i * stride);
     for (const size of sizes) look(size);
-    const unmet = new Set(this.#unmet());
+    const unmet = new Set(this.#scarcelyMet(tried));
     const most = unmet.size > 0 ? RUN.ofUnmet / (variants.length * openIn(problem).length) : 0;
     for (let i = RUN.usual; i < most; i++) look(start + i * stride, unmet);
+    const rhythms = this.#rhythms(tried);
+    this.#rhythmsOf.set(name, rhythms);
+    for (const size of coincidences(rhythms)) look(size);
     const covered = new Set<number>();
     const kept: number[] = [];
     const newsOf = ({ ways }: Tried): number =>
@@ -224,12 +267,23 @@ class JointSearch {
     return [...new Set([...kept, base[name]!])];
   }
 
-  /** Ways of conditions that follow from the launch and that have gone in no shape tried. */
-  #unmet(): number[] {
+  /** Ways of conditions that follow from the launch and that none of the sizes tried shows, or one: how often it comes round can't be told of one. */
+  #scarcelyMet(tried: readonly Sized[]): number[] {
+    const sizes = sizesByWay(tried);
     return this.#places
       .filter((place) => !this.#oneWay.has(place))
       .flatMap((place) => [2 * place, 2 * place + 1])
-      .filter((way) => !this.#counts.has(way) && this.#counts.has(way ^ 1));
+      .filter((way) => (sizes.get(way)?.length ?? 0) <= 1 && sizes.has(way ^ 1));
+  }
+
+  /**
+   * Of rare ways that come round with the size, as remainders do: how often, and from which size on. What one size alone shows may come round with its multiples.
+   */
+  #rhythms(tried: readonly Sized[]): Rhythm[] {
+    return [...sizesByWay(tried)].flatMap(([way, [first, ...others]]) => {
+      const period = others.reduce((divisor, size) => greatestDivisor(divisor, size - first!), 0) || first!;
+      return period > 1 && this.#shareOf(way) < RARE.one ? { period, first: first! % period } : [];
+    });
   }
 
   /** Sizes and listed values by lot; `undefined` if that is no cheap shape that the kernel takes. */
@@ -285,8 +339,7 @@ class JointSearch {
 
   /** Each two ways of a shape that come together rarely, one of which is rare by itself; a way beside itself is that way. */
   #rarePairs(ways: WayNumbers): { key: number; weight: number }[] {
-    const rare = ways.filter((way) => this.#shareOf(way) < RARE.one);
-    return rare.flatMap((a) =>
+    return this.#rareWays(ways).flatMap((a) =>
       ways.flatMap((b) => {
         const share = this.#shareOf(a) * (a === b ? 1 : this.#shareOf(b));
         return share < RARE.two
@@ -295,6 +348,39 @@ class JointSearch {
       }),
     );
   }
+}
+
+/** The sizes at which each way goes, ascending. */
+function sizesByWay(tried: readonly Sized[]): Map<number, number[]> {
+  const sizes = new Map<number, Set<number>>();
+  for (const { size, ways } of tried) for (const way of ways) sizes.set(way, (sizes.get(way) ?? new Set()).add(size));
+  return new Map([...sizes].map(([way, all]) => [way, [...all].sort((a, b) => a - b)]));
+}
+
+const greatestDivisor = (a: number, b: number): number => (b === 0 ? a : greatestDivisor(b, a % b));
+
+/** The least size at which one of these ways goes, or two go together; the rarest first. */
+function coincidences(rhythms: readonly Rhythm[]): number[] {
+  const unlike = [...new Map(rhythms.map((rhythm) => [`${rhythm.period} ${rhythm.first}`, rhythm])).values()];
+  const pairs = unlike.flatMap((one, i) => unlike.slice(i + 1).flatMap((other) => coincidence(one, other) ?? []));
+  return [...unlike, ...pairs]
+    .toSorted((a, b) => b.period - a.period)
+    .slice(0, MOST_COINCIDENCES)
+    .map(({ period, first }) => first || period);
+}
+
+const MOST_COINCIDENCES = 12;
+const MOST_IN_SEVERAL_TILES = 4;
+const SEVERAL_TILES = 4096;
+
+/** `undefined` if the two never go together. */
+function coincidence(one: Rhythm, other: Rhythm): Rhythm | undefined {
+  const divisor = greatestDivisor(one.period, other.period);
+  for (let round = 0; round < other.period / divisor; round++) {
+    const first = one.first + round * one.period;
+    if (first % other.period === other.first) return { first, period: (one.period / divisor) * other.period };
+  }
+  return undefined;
 }
 
 const openIn = ({ dimensions }: ProblemFile): string[] =>

@@ -57,6 +57,7 @@ import { rmsOf } from '../oracle/tolerances/calibrated.ts';
 import { aimedShapes, firstFitting, foreseen, functionsIn } from './aimed-shapes.ts';
 import { CheckRuns } from './check-runs.ts';
 import { CorrectnessTally } from './correctness-tally.ts';
+import { shapesOfEqualSizes } from './equal-sizes.ts';
 import { InputDescent } from './input-descent.ts';
 import { InputGuide } from './input-guide.ts';
 import { InputSolver } from './input-solver.ts';
@@ -277,7 +278,12 @@ const AIMED_SHAPES = {
   dear: { most: 1, ofEach: { least: 1, most: 1 } },
   ofSteps: 4,
   ragged: 4,
+  equal: 4,
 } as const;
+
+/** Sizes that are whole tiles of any kernel, and how many shapes with one are looked at where sizes are to be equal. */
+const WHOLE_TILES = [64, 128, 192, 256, 320];
+const MOST_OF_WHOLE_TILES = 24;
 
 /** Names of the functions that the candidate's steps launch. */
 const launchedBy = ({ candidate }: VerifyRequest): string[] => functionsOf(candidate.kernel.file.steps);
@@ -299,6 +305,9 @@ function aimedChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Co
   drawn.push(...aimedShapes({ ...aim, pool: ample, drawn: drawn.filter(isAmple), ...AIMED_SHAPES.ample }));
   drawn.push(...aimedShapes({ ...aim, pool: cheap, drawn, ...AIMED_SHAPES.cheap }));
   drawn.push(...aimedShapes({ ...aim, pool: dear, drawn, ...AIMED_SHAPES.dear }));
+  const wholeTiles = (): readonly Dimensions[] => poolAround(WHOLE_TILES).slice(0, MOST_OF_WHOLE_TILES);
+  const equal = { ...aim, problem: request.problem.file, pool: () => [...wholeTiles(), ...ample()], isCheap };
+  drawn.push(...shapesOfEqualSizes({ ...equal, drawn: drawn.filter(isAmple), most: AIMED_SHAPES.equal }));
   const ofSteps = { planFor, isFit, drawn, functions: launchedBy(request), most: AIMED_SHAPES.ofSteps };
   const ofConditions = numbersOfSteps(request.candidate.kernel.file).flatMap((size) => [size, 2 * size, 3 * size]);
   drawn.push(...shapesForSteps({ ...ofSteps, pool: () => [...poolAround(ofConditions), ...varied()] }));

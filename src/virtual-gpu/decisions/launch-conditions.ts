@@ -1,4 +1,4 @@
-import type { DecisionSite, ForeseenWays, Ways } from '../../core/decisions.ts';
+import { type DecisionSite, type ForeseenWays, isEquality, type Ways } from '../../core/decisions.ts';
 import type { Dim3 } from '../../core/launch-plan.ts';
 import type { PtxFunction, PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
 import { has, typeOf } from '../../ptx/instruction-parts.ts';
@@ -51,6 +51,8 @@ export class LaunchConditions {
   readonly #usesOnlyLaunch = new Set<number>();
   /** Of bounds, and of comparisons that are not of equality: what is compared with a constant, if it is the same for all threads. */
   readonly #thresholds = new Map<number, Threshold>();
+  /** Of comparisons that ask whether two sizes are equal: the sizes. */
+  readonly #equations = new Map<number, Equation>();
   /** Of combinations with parts that can't be foreseen: whether the others allow the rarer outcome. */
   readonly #parts: ReadonlyMap<number, { isAll: boolean; formulas: readonly Formula[] }>;
 
@@ -68,6 +70,8 @@ export class LaunchConditions {
       const [register] = definitionsAndUses(instruction).definitions;
       const threshold = this.#thresholdOf(instruction, sites[index]!);
       if (threshold) this.#thresholds.set(index, threshold);
+      const equation = this.#equationOf(instruction, sites[index]!);
+      if (equation) this.#equations.set(index, equation);
       if (sites[index]!.kind === 'bound' || register === undefined) continue;
       if (sites[index]!.kind === 'combination') {
         const { opcode } = instruction;
@@ -100,6 +104,8 @@ export class LaunchConditions {
       const threshold = this.#thresholds.get(site);
       const excess = threshold && excessOf(threshold, launch, threads[0]!);
       const ways = threshold?.isBound ? waysOfBound(threshold, excess!) : this.#waysOf(site, launch, threads);
+      const equation = this.#equations.get(site);
+      if (ways && equation) return { ...ways, gap: gapOf(equation, launch, threads[0]!) };
       return ways && (excess === undefined ? ways : { ...ways, distance: Math.abs(excess) });
     };
   }
@@ -118,13 +124,24 @@ export class LaunchConditions {
     const { operands, guard } = instruction;
     const type = typeOf(instruction);
     const isBound = kind === 'bound';
-    if (guard || !INTEGERS.test(type) || kind === 'combination' || EQUALITIES.has(comparison)) return undefined;
+    if (guard || !INTEGERS.test(type) || kind === 'combination' || isEquality(comparison)) return undefined;
     const at = isBound ? boundIn(instruction) : operands[2]?.kind === 'immediate' ? 2 : 1;
     const [constant, size] = [operands[at], operands[3 - at]];
     if (constant?.kind !== 'immediate' || size?.kind !== 'register' || !this.#followsFrom(size.name, OF_LAUNCH))
       return undefined;
     const value = this.#formulaOf(size.name);
     return value && { value, constant: constant.value, type, isBound, isLeast: comparison === 'min' };
+  }
+
+  #equationOf(instruction: PtxInstruction, { kind, comparison }: DecisionSite): Equation | undefined {
+    const { operands, guard } = instruction;
+    const type = typeOf(instruction);
+    if (guard || kind !== 'comparison' || !isEquality(comparison) || !/^[bsu](?:32|64)$/.test(type)) return undefined;
+    const sizes = operands.slice(1).flatMap((operand) => {
+      const isOfLaunch = operand.kind === 'register' && this.#followsFrom(operand.name, OF_LAUNCH);
+      return isOfLaunch ? (this.#formulaOf(operand.name) ?? []) : [];
+    });
+    return sizes.length === 2 ? { sizes: sizes as [Formula, Formula], type } : undefined;
   }
 
   #formulaOf(register: string): Formula | undefined {
@@ -218,14 +235,24 @@ interface Threshold {
 }
 
 const INTEGERS = /^[su](?:32|64)$/;
-const EQUALITIES: ReadonlySet<string> = new Set(['eq', 'ne']);
-
 /** By how much the size exceeds the constant. */
 function excessOf({ value, constant, type }: Threshold, launch: LaunchFacts, thread: Thread): number {
   const bits = 8 * sizeOfPtxType(type);
   const wrap = (number: bigint): bigint =>
     type.startsWith('s') ? BigInt.asIntN(bits, number) : BigInt.asUintN(bits, number);
   return Number(wrap(value(launch, thread)) - wrap(constant));
+}
+
+/** Two sizes that a comparison asks to be equal. */
+interface Equation {
+  readonly sizes: readonly [Formula, Formula];
+  readonly type: string;
+}
+
+/** By how much the first size exceeds the second. */
+function gapOf({ sizes: [one, other], type }: Equation, launch: LaunchFacts, thread: Thread): number {
+  const bits = 8 * sizeOfPtxType(type);
+  return Number(BigInt.asIntN(bits, one(launch, thread)) - BigInt.asIntN(bits, other(launch, thread)));
 }
 
 /** A bound is true where it limits the value. */
