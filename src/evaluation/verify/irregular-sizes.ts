@@ -11,7 +11,7 @@ const LOOKED_AT = { each: 2 ** 14, most: 2 ** 22 } as const;
 /** At how few of those sizes an expression may fall that counts as one that rises. */
 const RARELY = LOOKED_AT.each / 100;
 
-/** Of one expression and dimension: sizes at which it falls. */
+/** Of one expression and dimension: sizes at which it falls, and before which it leaps. */
 const MOST_FALLS = 2;
 
 /** A second size beyond the end of a grid: larger by this share, so that more is left over. */
@@ -20,7 +20,7 @@ const FURTHER = 1 / 16;
 /**
  * Sizes at which a kernel is not launched as at the sizes beside them, by the expressions of kernel.json. First, the sizes from which a grid stops
  * growing, as with `min(ceilDiv(M, 32), 65535)`: there the code has to do the rest. Second, sizes at which an expression is smaller than at the
- * size before, if there are few, as with `ceilDiv(N, 1024) - (N % 9973 == 1234)`. Third, sizes from which an expression is another than the
+ * size before, if there are few, as with `ceilDiv(N, 1024) - (N % 9973 == 1234)`, and the last ones before it grows by more than it usually does. Third, sizes from which an expression is another than the
  * quotient that it is at small ones, as with `ceil(N * 0.0156249)`.
  *
  * @param scope names and values of the timed launch.
@@ -35,7 +35,7 @@ export function irregularSizes(kernel: Pick<KernelFile, 'steps'>, scope: Scope, 
         // Every candidate comes here: the sizes are gone through only where an expression can fall at all.
         const ends = endsOf(at);
         const strays = ends.length > 0 ? [] : straysOf(at);
-        return [...ends, ...strays, ...(mayFall(parseExpression(expression)) ? fallsOf(at) : [])];
+        return [...ends, ...strays, ...(mayFall(parseExpression(expression)) ? unusualStepsOf(at) : [])];
       }),
   );
   return [...new Set(found)];
@@ -164,15 +164,28 @@ function mayFall(node: ExpressionNode): boolean {
   return childrenOf(node).some(mayFall);
 }
 
-function fallsOf(at: (size: number) => number): number[] {
-  const falls: number[] = [];
-  let [before, rises] = [at(1), 0];
+/** Sizes at which an expression that rises falls, and those before it rises by more than it usually does; none where that is no rarity. */
+function unusualStepsOf(at: (size: number) => number): number[] {
+  const [falls, rises]: [number[], Step[]] = [[], []];
+  let before = at(1);
   for (let size = 2; size <= LOOKED_AT.each; size++) {
     const value = at(size);
     if (value < before) falls.push(size);
-    if (value > before) rises += 1;
+    if (value > before) rises.push({ size, by: value - before });
     if (falls.length > RARELY) return [];
     before = value;
   }
-  return rises > falls.length ? falls.slice(0, MOST_FALLS) : [];
+  if (rises.length <= falls.length) return [];
+  const usual = rises.toSorted((a, b) => a.by - b.by)[Math.floor(rises.length / 2)]!.by;
+  const leaps = rises.filter(({ by }) => by > usual).map(({ size }) => size - 1);
+  return [
+    ...falls.slice(0, MOST_FALLS),
+    ...(leaps.length <= Math.min(RARELY, rises.length / 4) ? leaps.slice(0, MOST_FALLS) : []),
+  ];
+}
+
+/** A size at which an expression is greater than at the size before. */
+interface Step {
+  readonly size: number;
+  readonly by: number;
 }

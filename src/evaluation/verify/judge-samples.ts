@@ -1,6 +1,7 @@
 import type { Device } from '../../core/device.ts';
 import type { LoadedModule } from '../../core/device-values.ts';
 import { WarpsmithError } from '../../core/errors.ts';
+import { evaluateExpression } from '../../core/expressions/evaluate.ts';
 import type { LaunchPlan } from '../../core/launch-plan.ts';
 import type { Dimensions, Problem } from '../../core/problem.ts';
 import { elementCountOf } from '../launches/layout.ts';
@@ -26,28 +27,34 @@ interface SamplesRequest {
   readonly onSample?: (check: string) => void;
 }
 
-/** How many CTAs are run, and how many elements they may bear on if all CTAs bear on as many. */
-const SAMPLE = { ctas: 64, elements: 2 ** 22, timeoutMs: 10_000 } as const;
+/** How many CTAs are run, and on how many elements they may bear and how much they may compute if all CTAs do as much. */
+const SAMPLE = { ctas: 64, elements: 2 ** 22, flop: 4e9, timeoutMs: 10_000 } as const;
 
 /** What CTAs tell one another by: a sample lacks what the others would have said. */
 const TELLS_OTHERS = /\b(?:(?:atom|red|multimem)\.|ld\.(?:volatile|relaxed|acquire)\.)(?!(?:[\w:]+\.)*shared)/;
 
 /**
- * Runs a few CTAs of a launch that is too large to be run whole, at the first of these shapes of which that says something, and compares what they
- * wrote: indices in 24 bits or in fp32 go wrong there. Only for kernels of one launch whose CTAs do not depend on one another.
+ * Runs a few CTAs of launches that are too large to be run whole, and compares what they wrote. Only for kernels of one launch whose CTAs do not depend on one
+ * another.
  *
- * @returns the shape of which something was compared.
+ * @param shapes - of each list, the first shape of which a sample says something is judged.
+ * @returns the shapes of which something was compared.
  */
 export async function judgeSamples(
   request: SamplesRequest,
-  shapes: readonly Dimensions[],
+  shapes: readonly (readonly Dimensions[])[],
 ): Promise<{ readonly ok: true; readonly sampled: readonly Dimensions[] } | Refused> {
-  for (const dimensions of shapes) {
-    const result = await judgeSample(request, dimensions);
-    if (result === undefined) continue;
-    return result === 'right' ? { ok: true, sampled: [dimensions] } : result;
+  const sampled: Dimensions[] = [];
+  for (const list of shapes) {
+    for (const dimensions of list) {
+      const result = await judgeSample(request, dimensions);
+      if (result === undefined) continue;
+      if (result !== 'right') return result;
+      sampled.push(dimensions);
+      break;
+    }
   }
-  return { ok: true, sampled: [] };
+  return { ok: true, sampled };
 }
 
 /** `undefined` if a sample says nothing. */
@@ -57,7 +64,7 @@ async function judgeSample(request: SamplesRequest, dimensions: Dimensions): Pro
   const name = describeCheck({ dimensions, generatorSet: DECLARED });
   const plan = planOrRefusal(request, dimensions, name);
   // Plans of sizes that nobody timed are refused elsewhere.
-  const ctas = 'ok' in plan ? 0 : ctasToRun(request, plan);
+  const ctas = 'ok' in plan ? 0 : ctasToRun(request, plan, dimensions);
   if ('ok' in plan || ctas === 0) return undefined;
   request.onSample?.(name);
   const prepared = prepareOrNothing(request, dimensions);
@@ -95,12 +102,21 @@ function prepareOrNothing(
 }
 
 /** 0 if a sample says nothing of this launch, or if its CTAs do too much. */
-function ctasToRun({ module: { code } }: SamplesRequest, { steps, buffers }: LaunchPlan): number {
+function ctasToRun(
+  { module: { code }, problem }: SamplesRequest,
+  { steps, buffers }: LaunchPlan,
+  dimensions: Dimensions,
+): number {
   const [step, ...others] = steps;
   const ptx = code.kind === 'ptx' ? code.text : code.ptx;
   if (step?.kind !== 'launch' || others.length > 0 || step.cooperative || ptx === undefined) return 0;
   if (TELLS_OTHERS.test(ptx) || buffers.some(({ role }) => role === 'workspace' || role === 'inout')) return 0;
   const count = step.grid.reduce((product, extent) => product * extent, 1);
   const elements = buffers.reduce((sum, buffer) => sum + elementCountOf(buffer), 0);
-  return Math.min(SAMPLE.ctas, Math.floor((count * SAMPLE.elements) / elements));
+  const flop = Math.max(1, evaluateExpression(problem.file.flop, dimensions));
+  return Math.min(
+    SAMPLE.ctas,
+    Math.floor((count * SAMPLE.elements) / elements),
+    Math.floor((count * SAMPLE.flop) / flop),
+  );
 }

@@ -37,7 +37,7 @@ import {
   shapesToPlan,
   shapesToSample,
 } from '../oracle/checks.ts';
-import { type ChecksRequest, threadsOf } from '../oracle/checks-request.ts';
+import { type ChecksRequest, takesShape, threadsOf } from '../oracle/checks-request.ts';
 import { shapesForConditions } from '../oracle/condition-shapes.ts';
 import { costsLittle, hasSeveralTiles } from '../oracle/drawn-shapes.ts';
 import type { CheckKey, ExpectationCache } from '../oracle/expectation-cache.ts';
@@ -70,6 +70,7 @@ import { judgeSamples } from './judge-samples.ts';
 import { refused } from './judged-check.ts';
 import { MetInputs } from './met-inputs.ts';
 import { conditionCoverage } from './one-way-conditions.ts';
+import { shapesBeyondReach } from './shapes-beyond-reach.ts';
 import { raggedShapesForSteps, shapesForSteps } from './step-shapes.ts';
 import { numbersOfSteps, shapesAtThresholds } from './threshold-shapes.ts';
 
@@ -228,7 +229,9 @@ export async function runChecks(request: VerifyRequest, withoutMain = false): Pr
     if (ways && canBeChanged(problem.file, check)) met.learn(check, ways);
   }
   const onSample = (check: string): void => request.onCheck?.({ check, index: index + 1, count: index + 1 });
-  const samples = isSampled ? await judgeSamples({ ...request, onSample }, shapesToSample(choice)) : undefined;
+  const samples = isSampled
+    ? await judgeSamples({ ...request, onSample }, [...dearShapes(request, choice), shapesToSample(choice)])
+    : undefined;
   if (samples && !samples.ok) return { ...samples, coverage, correctness: tally.summary() };
   if (samples) coverage.sampledShapes = [...samples.sampled];
   for (const name of launchedBy(request).filter((one) => !launched.has(one)))
@@ -329,6 +332,14 @@ function aimedChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Co
   const found = drawn.slice(coverage.drawnShapes.length);
   coverage.drawnShapes = drawn;
   return found.flatMap(checksAt);
+}
+
+/** Shapes too dear to be run whole in which conditions go the way that they have gone in no check, a list for each. */
+function dearShapes(request: VerifyRequest, choice: ChecksRequest): Dimensions[][] {
+  const { device, module, planFor, problem } = request;
+  const takes = takesShape(choice);
+  const sizes = device.constants?.(module).sizes ?? [];
+  return shapesBeyondReach({ device, module, planFor, problem: problem.file, sizes, takes });
 }
 
 /** How many shapes of irregular sizes are run. */

@@ -72,6 +72,7 @@ export class LaunchConditions {
       if (threshold) this.#thresholds.set(index, threshold);
       const equation = this.#equationOf(instruction, sites[index]!);
       if (equation) this.#equations.set(index, equation);
+      if (sites[index]!.kind === 'bound' && !threshold) conditions[index] = this.#boundOf(instruction, sites[index]!);
       if (sites[index]!.kind === 'bound' || register === undefined) continue;
       if (sites[index]!.kind === 'combination') {
         const { opcode } = instruction;
@@ -131,6 +132,19 @@ export class LaunchConditions {
       return undefined;
     const value = this.#formulaOf(size.name);
     return value && { value, constant: constant.value, type, isBound, isLeast: comparison === 'min' };
+  }
+
+  /** Whether a bound limits a value that the launch and the thread determine. */
+  #boundOf(instruction: PtxInstruction, { comparison }: DecisionSite): Formula | undefined {
+    const { operands, guard } = instruction;
+    const type = typeOf(instruction);
+    if (guard || !INTEGERS.test(type)) return undefined;
+    const at = boundIn(instruction);
+    const [constant, bounded] = [operands[at], operands[3 - at]];
+    if (constant?.kind !== 'immediate' || bounded?.kind !== 'register') return undefined;
+    const value = this.#followsFrom(bounded.name, OF_THREAD) ? undefined : this.#formulaOf(bounded.name);
+    const bound = value && { value, constant: constant.value, type, isBound: true, isLeast: comparison === 'min' };
+    return bound && ((launch, thread) => BigInt(waysOfBound(bound, excessOf(bound, launch, thread)).wasTrue));
   }
 
   #equationOf(instruction: PtxInstruction, { kind, comparison }: DecisionSite): Equation | undefined {

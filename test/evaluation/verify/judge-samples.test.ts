@@ -37,7 +37,7 @@ async function judge(
   const { module } = loaded;
   const planFor = (dimensions: Dimensions) =>
     planLaunches({ problem, candidate, dimensions, spec: device.spec, module });
-  const result = await judgeSamples({ device, module, problem, seed: 7, timeoutMs: 1000, planFor }, shapes);
+  const result = await judgeSamples({ device, module, problem, seed: 7, timeoutMs: 1000, planFor }, [shapes]);
   expect(device.liveBuffers.size).toBe(0);
   return { result, device };
 }
