@@ -6,10 +6,11 @@ import type { LaunchPlan } from '../../core/launch-plan.ts';
 import type { Dimensions, Problem } from '../../core/problem.ts';
 import { valuesKey } from '../../core/values.ts';
 import { type Check, DECLARED, describeCheck, onceAt } from '../oracle/check.ts';
-import { elementsOf, hasSeveralTiles } from '../oracle/drawn-shapes.ts';
 import type { ExpectationCache } from '../oracle/expectation-cache.ts';
 import { mutationOf, solutionOf } from '../oracle/mutated-inputs.ts';
-import { choosableInputs } from '../oracle/secret-sets.ts';
+import { choosableInputs } from '../oracle/secret/choosable-inputs.ts';
+import { elementsOf } from '../oracle/shapes/cost.ts';
+import { hasSeveralTiles } from '../oracle/shapes/drawing.ts';
 import { solveEqualities } from '../oracle/solve-equalities.ts';
 import { CheckRuns, type CheckRunsOptions } from './check-runs.ts';
 
