@@ -8,6 +8,14 @@ export const assignments = (values: Values): string[] =>
 /** The same text for equal values, whatever the order of their names. Seeds depend on it, so it may never change. */
 export const valuesKey = (values: Values): string => JSON.stringify(Object.entries(values).sort());
 
+/** Whether these are the same, whatever the order of their names. */
+export const isSame = (one: Values, other: Values): boolean => valuesKey(one) === valuesKey(other);
+
+/** Each once: the last of equal ones, where the first one was. */
+export const distinctValues = <V extends Values>(all: readonly V[]): V[] => [
+  ...new Map(all.map((values) => [valuesKey(values), values])).values(),
+];
+
 /** A figure in so many significant digits, without zeros at its end: `3.142`. */
 export const figure = (value: number, digits = 4): string => String(Number(value.toPrecision(digits)));
 

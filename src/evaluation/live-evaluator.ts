@@ -26,8 +26,9 @@ import { compileRefusal, type Outcome, QUICK, refusalOutcome, unverified, whySam
 import { predictionCaveats, predictOutcome } from './predict-outcome.ts';
 import { problemWork } from './problem-work.ts';
 import { verifyBesideSample } from './verify/count-sample.ts';
-import { countOnly, type Verified, type VerifyRequest, verify } from './verify/verify.ts';
+import { countOnly, verify } from './verify/verify.ts';
 import { anticipateQuickly, verifyQuickly } from './verify/verify-quickly.ts';
+import type { Verified, VerifyRequest } from './verify/verify-request.ts';
 
 export interface LiveEvaluatorOptions {
   readonly device: Device;

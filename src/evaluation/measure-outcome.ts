@@ -18,7 +18,7 @@ import type { ExpectationCache } from './oracle/expectation-cache.ts';
 import { implausibility, type Outcome, refusalOutcome } from './outcome.ts';
 import { peaksOf } from './peaks-of.ts';
 import { problemWork } from './problem-work.ts';
-import type { Verified } from './verify/verify.ts';
+import type { Verified } from './verify/verify-request.ts';
 
 export interface MeasureOutcomeOptions {
   readonly device: Device;

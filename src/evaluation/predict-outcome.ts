@@ -8,7 +8,7 @@ import { type Wait, waitsIn } from '../ptx/waits.ts';
 import { hasHalfPrecisionMatrixWork } from './instruments/half-precision-matrix-work.ts';
 import { implausibility, type Outcome } from './outcome.ts';
 import { problemWork } from './problem-work.ts';
-import type { Verified } from './verify/verify.ts';
+import type { Verified } from './verify/verify-request.ts';
 
 /** Predicts the time of a verified candidate from its counters, and diagnoses it. */
 export function predictOutcome(

@@ -171,6 +171,36 @@ export function streamOf(keys: StreamKeys): RandomStream {
   return { bits, uniform, normal, fillNormal, keys };
 }
 
+/** The next random number in [0, 1). */
+export type Draw = () => number;
+
+/** A stream's numbers, one after another. */
+export function inOrder({ uniform }: RandomStream): Draw {
+  let index = 0;
+  return () => uniform(index++);
+}
+
+/** A whole number from 0 to `bound` − 1, each as likely. */
+export const below = (draw: Draw, bound: number): number => Math.floor(draw() * bound);
+
+/** Whole numbers of every order of magnitude alike, from 1 up to the bound. */
+export const logBelow = (draw: Draw, bound: number): number => Math.max(1, Math.floor((bound + 1) ** draw()));
+
+/** As {@link shuffle} asks for them: one draw after another. */
+export function belowInOrder({ bits }: RandomStream): (bound: number) => number {
+  let index = 0;
+  return (bound) => bits(index++) % bound;
+}
+
+/** In a secret order that follows from the seed. */
+export function byLot<T>(all: readonly T[], seed: number, what: string): T[] {
+  const stream = createStream(seed, what);
+  return all
+    .map((one, i) => ({ one, place: stream.bits(i) }))
+    .sort((a, b) => a.place - b.place)
+    .map(({ one }) => one);
+}
+
 /** As {@link shuffle} asks for them: one draw for each place. */
 export const belowOf =
   ({ bits }: RandomStream) =>

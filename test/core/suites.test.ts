@@ -3,7 +3,7 @@ import { loadProblem } from '../../src/app/loading/load-problem.ts';
 import { loadSuites } from '../../src/app/loading/load-suites.ts';
 import { parseSuitesFile } from '../../src/core/schemas/parse-files.ts';
 import { combinationsOf } from '../../src/core/suites.ts';
-import { checksFor } from '../../src/evaluation/oracle/checks.ts';
+import { checksFor } from '../../src/evaluation/oracle/checks/choose.ts';
 import { toyCandidate, toyProblem } from '../support/toy-problem.ts';
 
 const file = (suite: object) => JSON.stringify({ schemaVersion: 1, suites: { mine: { description: 'x', ...suite } } });

@@ -6,7 +6,7 @@ import { inProcess, type ReferenceModule } from '../../src/core/call-reference.t
 import { isShapeOf } from '../../src/core/plan/dimensions.ts';
 import { parseProblemFile } from '../../src/core/schemas/parse-files.ts';
 import { type AuditReport, auditProblem } from '../../src/evaluation/audit/audit.ts';
-import { drawShapes } from '../../src/evaluation/oracle/drawn-shapes.ts';
+import { drawShapes } from '../../src/evaluation/oracle/shapes/drawn.ts';
 import { longTests } from '../support/sampling/matrix.ts';
 
 const long = longTests(import.meta.filename, { oneIn: 2 });

@@ -1,7 +1,7 @@
 import { loadProblem } from '../../src/app/loading/load-problem.ts';
 import { openDevice } from '../../src/devices/open-device.ts';
 import { describeCheck } from '../../src/evaluation/oracle/check.ts';
-import { shapeChecks } from '../../src/evaluation/oracle/checks.ts';
+import { shapeChecks } from '../../src/evaluation/oracle/checks/listed.ts';
 import { createDeviceReference } from '../../src/evaluation/oracle/device-reference.ts';
 import { prepareCheck } from '../../src/evaluation/oracle/expectation-cache.ts';
 import { runHostReference } from '../../src/evaluation/oracle/reference-runs.ts';

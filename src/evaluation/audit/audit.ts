@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { WarpsmithError } from '../../core/errors.ts';
 import type { Problem } from '../../core/problem.ts';
 import { type Check, describeCheck } from '../oracle/check.ts';
-import { shapeChecks } from '../oracle/checks.ts';
+import { shapeChecks } from '../oracle/checks/listed.ts';
 import { prepareCheck } from '../oracle/expectation-cache.ts';
 import { hiddenSignals, type Sight, sightOf } from './blind-checks.ts';
 import { mutantsOf, mutantsOfAnyProblem } from './mutants/index.ts';

@@ -3,8 +3,8 @@ import { completeDimensions, isShapeOf } from '../../core/plan/dimensions.ts';
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
 import { valuesKey } from '../../core/values.ts';
 import type { Check } from '../oracle/check.ts';
-import { generatorSetNames, shapeChecks } from '../oracle/checks.ts';
-import { isWithin } from '../oracle/drawn-shapes.ts';
+import { generatorSetNames, shapeChecks } from '../oracle/checks/listed.ts';
+import { isWithin } from '../oracle/shapes/cost.ts';
 
 /** What the host computes some hundred times in seconds. */
 const AFFORDABLE = { flop: 2 ** 23, elements: 2 ** 18 };

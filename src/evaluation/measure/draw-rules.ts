@@ -3,6 +3,7 @@ import type { PlannedBuffer } from '../../core/launch-plan.ts';
 import type { DrawRule } from '../../core/measuring-device.ts';
 import type { Dimensions, Generator } from '../../core/problem.ts';
 import { isDense } from '../launches/layout.ts';
+import { NORMAL } from '../oracle/generators/generator.ts';
 
 type RuleOf<K extends Generator['kind']> = (
   generator: Extract<Generator, { kind: K }>,
@@ -28,7 +29,7 @@ const RULES: { readonly [K in Generator['kind']]?: RuleOf<K> } = {
 /** The rule by which a device draws this input; undefined if only the host can draw it. */
 export function drawRuleOf(buffer: PlannedBuffer, dimensions: Dimensions): DrawRule | undefined {
   if (!isDense(buffer)) return undefined;
-  const generator: Generator = buffer.generator ?? { kind: 'normal' };
+  const generator: Generator = buffer.generator ?? NORMAL;
   const rule = RULES[generator.kind] as RuleOf<Generator['kind']> | undefined;
   return rule?.(generator as never, buffer, dimensions);
 }

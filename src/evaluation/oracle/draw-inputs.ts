@@ -7,9 +7,12 @@ import { valuesKey } from '../../core/values.ts';
 import { createStream } from '../../stats/random.ts';
 import { elementCountOf, packElements, spreadElements } from '../launches/layout.ts';
 import { NAN_POISON } from '../launches/poison.ts';
+import { NORMAL } from './generators/generator.ts';
 import { generate } from './generators/index.ts';
-import { mutatedSetOf } from './mutated-inputs.ts';
-import { change, disguise, secretSetOf } from './secret-sets.ts';
+import { mutatedSetOf, readableSet } from './mutated-inputs.ts';
+import { change } from './secret/change.ts';
+import { disguise } from './secret/disguise.ts';
+import { secretSetOf } from './secret/secret-set.ts';
 
 /** Initial contents of the input buffers: as bytes for the device, and as the reference sees them. */
 export interface DrawnInputs {
@@ -40,7 +43,7 @@ export function drawInputs(request: {
   const tensors: Record<string, Float64Array> = {};
   for (const buffer of buffers) {
     if (buffer.role !== 'in' && buffer.role !== 'inout') continue;
-    const draw = (generator: Generator = { kind: 'normal' }, label = 'input'): Float64Array =>
+    const draw = (generator: Generator = NORMAL, label = 'input'): Float64Array =>
       generate(generator, {
         input: buffer.name,
         dtype: buffer.dtype,
@@ -97,7 +100,7 @@ function refuseOverflow(
   if (element < 0) return;
   throw new WarpsmithError({
     code: 'generator-overflow',
-    message: `the ${generatorSet} inputs overflow: ${dtype} can't hold a value drawn for '${name}'`,
+    message: `the ${readableSet(generatorSet)} inputs overflow: ${dtype} can't hold a value drawn for '${name}'`,
     path: `generatorSets.${generatorSet}.${name}`,
     received: String(drawn[element]),
     expected: `a finite ${dtype}`,

@@ -8,7 +8,8 @@ import { type DrawnInputs, drawInputs } from './draw-inputs.ts';
 import { type DeviceReference, type Expectations, expectationsFor, expectationsFrom } from './expectations.ts';
 import { type ExpectedRows, expectedRows } from './expected-rows.ts';
 import { isLarge, outputsOf, type ReferenceRuns, runPerturbed, runsNeeded, runUnperturbed } from './reference-runs.ts';
-import { areValuesPlaced, areValuesRepeated, areValuesTried } from './secret-sets.ts';
+import { areValuesPlaced } from './secret/secret-set.ts';
+import { areValuesRepeated, areValuesTried } from './secret/sets-of-problem.ts';
 
 /** Names the inputs of one check. */
 export interface CheckKey {

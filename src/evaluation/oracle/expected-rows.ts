@@ -7,7 +7,8 @@ import { elementCountOf } from '../launches/layout.ts';
 import { type Expectations, expectationsFrom, hasSignificantParts } from './expectations.ts';
 import { outputsOf, runHostReference } from './reference-runs.ts';
 import { rowCount, rowLength } from './row-parts.ts';
-import { areValuesPlaced, areValuesRepeated, areValuesTried } from './secret-sets.ts';
+import { areValuesPlaced } from './secret/secret-set.ts';
+import { areValuesRepeated, areValuesTried } from './secret/sets-of-problem.ts';
 
 /** Expected values of some rows of every output, or of all rows if `rows` is absent. */
 export interface ExpectedRows {

@@ -1,10 +1,9 @@
 import { isFloating } from '../../core/dtype.ts';
 import { evaluateExpression, namesInExpression } from '../../core/expressions/evaluate.ts';
 import { completeDimensions } from '../../core/plan/dimensions.ts';
-import type { Dimensions, Generator, ProblemFile } from '../../core/problem.ts';
+import type { Dimensions, ProblemFile } from '../../core/problem.ts';
+import { NORMAL } from './generators/generator.ts';
 import { comparisonOf } from './reference-runs.ts';
-
-export const NORMAL: Generator = { kind: 'normal' };
 
 /**
  * Sums of so many terms are judged although they are longer than all others, and no longer ones of an unknown length. Where units in the last

@@ -6,7 +6,8 @@ import { DECLARED } from '../oracle/check.ts';
 import { compareWritten, NOTHING_WRITTEN } from './compare-written.ts';
 import { refused } from './judged-check.ts';
 import { openCheck } from './open-check.ts';
-import { runChecks, type Verified, type VerifyRequest } from './verify.ts';
+import { runChecks } from './verify.ts';
+import type { Verified, VerifyRequest } from './verify-request.ts';
 
 /** Of a workload of which only about so many CTAs are run. */
 type SampleRequest = VerifyRequest & { readonly sampleCtas: number };

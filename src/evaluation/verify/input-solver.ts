@@ -2,10 +2,11 @@ import { isEquality, type LoggedOperands, type ObservedDecision } from '../../co
 import type { Dimensions, Problem } from '../../core/problem.ts';
 import { valuesKey } from '../../core/values.ts';
 import { type Check, DECLARED, describeCheck, onceAt } from '../oracle/check.ts';
-import { elementsOf, hasSeveralTiles } from '../oracle/drawn-shapes.ts';
 import type { ExpectationCache } from '../oracle/expectation-cache.ts';
 import { mutationOf, solutionOf } from '../oracle/mutated-inputs.ts';
-import { choosableInputs } from '../oracle/secret-sets.ts';
+import { choosableInputs } from '../oracle/secret/choosable-inputs.ts';
+import { elementsOf } from '../oracle/shapes/cost.ts';
+import { hasSeveralTiles } from '../oracle/shapes/drawing.ts';
 import { solveEqualities } from '../oracle/solve-equalities.ts';
 import { isReached, type Met, type MetInputs } from './met-inputs.ts';
 import { OperandWatch, type WatchRequest } from './operand-watch.ts';

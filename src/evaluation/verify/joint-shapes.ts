@@ -1,7 +1,7 @@
 import { defaultOf, isShapeOf } from '../../core/plan/dimensions.ts';
 import type { DimensionDeclaration, Dimensions, ProblemFile } from '../../core/problem.ts';
-import { valuesKey } from '../../core/values.ts';
-import { createStream } from '../../stats/random.ts';
+import { distinctValues, valuesKey } from '../../core/values.ts';
+import { createStream, inOrder } from '../../stats/random.ts';
 import { type Aim, firstFitting, foreseen, functionsIn } from './aimed-shapes.ts';
 
 /** What shapes in which rare ways come together are chosen from. */
@@ -82,9 +82,7 @@ class JointSearch {
         (place) => Math.abs(observed[place]!.constant ?? 2) <= 1 && !EQUALITY.test(observed[place]!.comparison),
       ),
     );
-    const stream = createStream(aim.seed, 'shapes in which rare ways come together');
-    let index = 0;
-    this.#next = () => stream.uniform(index++);
+    this.#next = inOrder(createStream(aim.seed, 'shapes in which rare ways come together'));
   }
 
   choose(): Dimensions[] {
@@ -99,7 +97,7 @@ class JointSearch {
     const combined = Array.from({ length: COMBINED }, () => this.#combine(base, sizes)).filter(
       (shape) => shape !== undefined,
     );
-    const unlike = [...new Map(combined.map((shape) => [valuesKey(shape), shape])).values()].sort(
+    const unlike = distinctValues(combined).sort(
       // Of shapes that are as telling, the largest.
       (a, b) => volumeOf(b) - volumeOf(a),
     );

@@ -4,7 +4,7 @@ import type { Refused } from '../launches/refusal.ts';
 import { describeCheck } from '../oracle/check.ts';
 import type { PreparedCheck } from '../oracle/expectation-cache.ts';
 import { CheckRuns } from './check-runs.ts';
-import type { VerifyRequest } from './verify.ts';
+import type { VerifyRequest } from './verify-request.ts';
 
 /** A check whose inputs lie in the device's memory. */
 export interface OpenedCheck {

@@ -2,10 +2,10 @@ import { type DType, isFloating, sizeOfDType } from '../../core/dtype.ts';
 import type { PlannedBuffer } from '../../core/launch-plan.ts';
 import type { ProblemFile } from '../../core/problem.ts';
 import { decode, encode } from '../../core/rounding.ts';
-import { type RandomStream, shuffle } from '../../stats/random.ts';
+import { inOrder, type RandomStream, shuffle } from '../../stats/random.ts';
 import { packElements, spreadElements } from '../launches/layout.ts';
 import { NAN_POISON } from '../launches/poison.ts';
-import { scalingOf } from '../oracle/secret-sets.ts';
+import { scalingOf } from '../oracle/secret/scaling.ts';
 
 /** Buffer name → its bytes, laid out with its strides. */
 export type Contents = ReadonlyMap<string, Uint8Array>;
@@ -181,10 +181,9 @@ export function resembling(
     if (!bytes || !mayChange(buffer)) continue;
     const values = decode(packElements(buffer, bytes), buffer.dtype);
     const stream = request.streamOf(buffer.name);
-    let count = 0;
     const most = scalingOf(request.problem, buffer.name)?.most ?? 1;
     const input = { rowLength: buffer.shape.at(-1) ?? 1, most, dtype: buffer.dtype };
-    CHANGES[how](values, input, () => stream.uniform(count++));
+    CHANGES[how](values, input, inOrder(stream));
     changed.set(buffer.name, spreadElements(buffer, encode(values, buffer.dtype), NAN_POISON.byteValue));
   }
   return changed;

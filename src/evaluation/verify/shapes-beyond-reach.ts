@@ -2,7 +2,7 @@ import type { ObservedDecision, Ways } from '../../core/decisions.ts';
 import { WarpsmithError } from '../../core/errors.ts';
 import { completeDimensions } from '../../core/plan/dimensions.ts';
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
-import { elementsOf } from '../oracle/drawn-shapes.ts';
+import { elementsOf } from '../oracle/shapes/cost.ts';
 import { type Aim, foreseen } from './aimed-shapes.ts';
 
 export interface BeyondReach extends Pick<Aim, 'device' | 'module' | 'planFor'> {

@@ -6,7 +6,7 @@ import { placedSteps } from '../../core/plan/declared-steps.ts';
 import { defaultOf } from '../../core/plan/dimensions.ts';
 import type { Scope } from '../../core/plan/scope.ts';
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
-import { createStream } from '../../stats/random.ts';
+import { createStream, inOrder } from '../../stats/random.ts';
 import { type Aim, firstFitting, functionsIn, MOST_FORESEEN } from './aimed-shapes.ts';
 
 /** In how many shapes that the seed chose every function should be launched: one may be a lucky one. */
@@ -113,9 +113,7 @@ const factorsOfTwo = (size: number): number => Math.min(RAGGED.powers, 31 - Math
 
 /** By lot, sizes even in every degree alike. */
 function raggedPool({ problem, timed, seed }: RaggedAim, sizes: readonly string[]): Dimensions[] {
-  const stream = createStream(seed, 'shapes with odd factors');
-  let index = 0;
-  const next = (): number => stream.uniform(index++);
+  const next = inOrder(createStream(seed, 'shapes with odd factors'));
   const draw = (): number => (1 + 2 * Math.floor(RAGGED.odd * next())) * 2 ** Math.floor(RAGGED.powers * next());
   return Array.from({ length: RAGGED.tries }, () => {
     const shape: Record<string, number> = {};

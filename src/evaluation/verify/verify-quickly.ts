@@ -3,7 +3,8 @@ import type { Dimensions } from '../../core/problem.ts';
 import { fitsSharedMemory } from '../launches/fits-shared-memory.ts';
 import type { Refused } from '../launches/refusal.ts';
 import { type Check, DECLARED } from '../oracle/check.ts';
-import { cheapestToRepeat, listedChecks } from '../oracle/checks.ts';
+import { listedChecks } from '../oracle/checks/listed.ts';
+import { cheapestToRepeat } from '../oracle/checks/repeated.ts';
 import { compareRows } from '../oracle/compare-rows.ts';
 import { outputsOf } from '../oracle/reference-runs.ts';
 import { NATURAL } from './check-runs.ts';
@@ -12,7 +13,7 @@ import { meanwhile } from './judge-check.ts';
 import { judgeOnce } from './judge-once.ts';
 import { describeWrong, passes, refused } from './judged-check.ts';
 import { openCheck } from './open-check.ts';
-import type { Verified, VerifyRequest } from './verify.ts';
+import type { Verified, VerifyRequest } from './verify-request.ts';
 import { blaming } from './who-wrote.ts';
 
 /** How much a quick look leaves out, for who reads its coverage. */

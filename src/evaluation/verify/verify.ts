@@ -1,126 +1,41 @@
 import { availableParallelism } from 'node:os';
 import { isDeepStrictEqual } from 'node:util';
 import { type ComparedSizes, sizesOfShape, unionOfSizes } from '../../core/compared-sizes.ts';
-import type { LaunchCounters } from '../../core/counters.ts';
-import { isEquality, type ObservedDecision } from '../../core/decisions.ts';
-import type { Device } from '../../core/device.ts';
-import type { LoadedModule } from '../../core/device-values.ts';
 import { WarpsmithError } from '../../core/errors.ts';
 import type { ConditionCoverage, Correctness, Coverage } from '../../core/evaluation.ts';
-import { evaluateExpression } from '../../core/expressions/evaluate.ts';
-import type { Candidate } from '../../core/kernel.ts';
-import type { LaunchPlan, PlannedLaunch } from '../../core/launch-plan.ts';
-import { functionsOf } from '../../core/plan/declared-steps.ts';
-import { completeDimensions } from '../../core/plan/dimensions.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import { isDomainSet } from '../../core/plan/generator-sets.ts';
-import { planScope } from '../../core/plan/scope.ts';
-import type { Printed } from '../../core/printed.ts';
-import type { Dimensions, Problem, ProblemFile } from '../../core/problem.ts';
-import type { Suite } from '../../core/suites.ts';
-import { valuesKey } from '../../core/values.ts';
+import type { Dimensions, ProblemFile } from '../../core/problem.ts';
+import { isSame } from '../../core/values.ts';
 import { createStream } from '../../stats/random.ts';
-import { knownBlindnessOf, refuseBlindCheck, refuseBlindWorkload } from '../audit/blind-checks.ts';
+import { knownBlindnessOf, refuseBlindWorkload } from '../audit/blind-checks.ts';
 import { fitsSharedMemory } from '../launches/fits-shared-memory.ts';
 import { planOrRefusal } from '../launches/plan-refusal.ts';
 import type { Refused } from '../launches/refusal.ts';
-import type { RunResult } from '../launches/run-once.ts';
-import { type UnwaitedLaunch, unwaitedLaunch } from '../launches/unwaited-launch.ts';
-import { type Check, DECLARED, describeCheck, extremeCheck, onceAt } from '../oracle/check.ts';
-import {
-  cheapestToRepeat,
-  checksFor,
-  checksOfMemory,
-  furtherGeneratorSets,
-  otherInputs,
-  shapeForValues,
-  shapesToPlan,
-  shapesToSample,
-} from '../oracle/checks.ts';
-import { type ChecksRequest, takesShape, threadsOf } from '../oracle/checks-request.ts';
-import { shapesForConditions } from '../oracle/condition-shapes.ts';
-import { costsLittle, hasSeveralTiles } from '../oracle/drawn-shapes.ts';
-import type { CheckKey, ExpectationCache } from '../oracle/expectation-cache.ts';
+import { type Check, DECLARED, describeCheck } from '../oracle/check.ts';
+import { checksFor } from '../oracle/checks/choose.ts';
+import { cheapestToRepeat, checksOfMemory, otherInputs } from '../oracle/checks/repeated.ts';
+import type { ChecksRequest } from '../oracle/checks/request.ts';
+import { furtherGeneratorSets } from '../oracle/checks/sets.ts';
+import { shapesToPlan, shapesToSample } from '../oracle/checks/shapes.ts';
 import { isLarge, outputsOf } from '../oracle/reference-runs.ts';
-import {
-  isStorable,
-  levelsOf,
-  type SecretSet,
-  secretSetOf,
-  setsAbout,
-  setsOfExactly,
-  setsOfIntegersAbout,
-  setsOfWords,
-} from '../oracle/secret-sets.ts';
-import { leavesSizes } from '../oracle/secret-variants.ts';
-import { rmsOf } from '../oracle/tolerances/calibrated.ts';
-import { aimedShapes, firstFitting, foreseen, functionsIn } from './aimed-shapes.ts';
-import { CheckRuns } from './check-runs.ts';
+import { levelsOf, secretSetOf } from '../oracle/secret/secret-set.ts';
+import { leavesSizes } from '../oracle/secret/variants/index.ts';
+import { costsLittle } from '../oracle/shapes/cost.ts';
+import { foreseen, functionsIn } from './aimed-shapes.ts';
+import { bearable, troubleWithDrawn } from './bearable.ts';
+import { CHECKS_OF_CODE, dearShapes, launchedBy } from './checks-of-code.ts';
 import { CorrectnessTally } from './correctness-tally.ts';
-import { shapesOfEqualSizes } from './equal-sizes.ts';
 import { InputDescent } from './input-descent.ts';
 import { InputGuide } from './input-guide.ts';
 import { InputSolver } from './input-solver.ts';
-import { irregularSizes, rareShapes } from './irregular-sizes.ts';
-import { jointShapes } from './joint-shapes.ts';
-import { judgeCheck } from './judge-check.ts';
-import { judgeOnce } from './judge-once.ts';
-import { judgeMemory, judgeRepeatedLaunches } from './judge-repeated-launches.ts';
 import { judgeSamples } from './judge-samples.ts';
-import { refused } from './judged-check.ts';
 import { MetInputs } from './met-inputs.ts';
 import { conditionCoverage } from './one-way-conditions.ts';
-import { shapesBeyondReach } from './shapes-beyond-reach.ts';
-import { raggedShapesForSteps, shapesForSteps } from './step-shapes.ts';
-import { numbersOfSteps, shapesAtThresholds } from './threshold-shapes.ts';
-
-export interface VerifyRequest {
-  readonly device: Device;
-  readonly module: LoadedModule;
-  readonly problem: Problem;
-  readonly candidate: Candidate;
-  /** The main workload's. */
-  readonly dimensions: Dimensions;
-  /** Cache state at the start of the counted run; `cold` by default. */
-  readonly cache?: 'hot' | 'cold';
-  readonly seed: number;
-  /** On more shapes, with every generator set. */
-  readonly thorough?: boolean;
-  /** Also on shapes as large as users' own; of a thorough verification. */
-  readonly large?: boolean;
-  /** Shapes to verify besides, once each. */
-  readonly suites?: readonly Suite[] | undefined;
-  readonly oracle: ExpectationCache;
-  /**
-   * The launch sequence for these dimensions, on a device with the device's own number of multiprocessors unless another is given. May throw
-   * WarpsmithError, which makes the candidate `invalid`.
-   */
-  readonly planFor: (dimensions: Dimensions, multiprocessors?: number) => LaunchPlan;
-  /**
-   * What so many of the next checks expect is worked out while one is judged. By default, as many as idle cores can work out; none on a
-   * virtual device, which uses all cores itself.
-   */
-  readonly checksAhead?: number | undefined;
-  /** Wall-clock limit of each run, in ms. */
-  readonly timeoutMs: number;
-  /** Warp instructions one CTA may execute; the device's own limit when absent. */
-  readonly instructionsPerCta?: number;
-  readonly signal?: AbortSignal;
-  /** Told before each check. */
-  readonly onCheck?: (check: { readonly check: string; readonly index: number; readonly count: number }) => void;
-}
-
-/** A candidate that passed every check, with the main workload's plan and counters. */
-export interface Verified {
-  readonly ok: true;
-  /** Absent if nothing was compared, which only a sample of CTAs allows. */
-  readonly correctness: Correctness | undefined;
-  readonly coverage: Coverage;
-  readonly plan: LaunchPlan;
-  readonly counters: LaunchCounters[];
-  /** What the kernels printed in the counted run. */
-  readonly printed?: Printed;
-}
+import { openCheck } from './open-check.ts';
+import { verifyCheck } from './verify-check.ts';
+import { isLong, launchesOf, type Verified, type VerifyRequest } from './verify-request.ts';
+import { largerToWatch, watchedChecks } from './watched-checks.ts';
 
 /**
  * Runs a candidate on every check, usually twice: natural order over NaN poison, then a seeded CTA and warp order over
@@ -181,7 +96,7 @@ export async function runChecks(request: VerifyRequest, withoutMain = false): Pr
   let [index, remembers, isSlowWhenLarge] = [0, false, false];
   const memory = (): Check[] =>
     checksOfMemory(choice, coverage.drawnShapes).slice(0, remembers ? undefined : Number(thorough));
-  const further = [aimedChecks, irregularChecks, thresholdChecks, jointChecks, constantChecks, memory];
+  const further = [...CHECKS_OF_CODE, memory];
   const isSampled = thorough && large && !request.device.measuring && !isLong(request);
   const guide = new InputGuide(seed, met);
   const followingFromOthers = async (): Promise<Check | undefined> =>
@@ -196,7 +111,7 @@ export async function runChecks(request: VerifyRequest, withoutMain = false): Pr
   };
   for (let chosen = await next(); chosen; chosen = await next()) {
     request.signal?.throwIfAborted();
-    if (withoutMain && isSameShape(chosen.dimensions, dimensions)) continue;
+    if (withoutMain && isSame(chosen.dimensions, dimensions)) continue;
     index += 1;
     request.onCheck?.({ check: describeCheck(chosen), index, count: index + queue.length });
     workOutAhead(request, queue, begun);
@@ -240,8 +155,6 @@ export async function runChecks(request: VerifyRequest, withoutMain = false): Pr
   return { ok: true, correctness: tally.summary(), coverage, main };
 }
 
-const isSameShape = (one: Dimensions, other: Dimensions): boolean => valuesKey(one) === valuesKey(other);
-
 /** A reference's process keeps one core busy, and so do compilers. */
 const CHECKS_AHEAD = Math.min(8, Math.floor(availableParallelism() / 4));
 
@@ -274,194 +187,6 @@ const TOO_LONG = 'a simulator takes too long for it';
 
 const NEVER_RAN = 'their `when` was 0 in every check, so what they compute was not verified';
 
-/** How many shapes are drawn for conditions that went one way: cheap ones, and those that take some seconds. */
-const AIMED_SHAPES = {
-  ample: { most: 4, ofEach: { least: 2, most: 3 } },
-  cheap: { most: 3, ofEach: { least: 1, most: 3 } },
-  dear: { most: 1, ofEach: { least: 1, most: 1 } },
-  ofSteps: 4,
-  ragged: 4,
-  equal: 4,
-} as const;
-
-/** Sizes that are whole tiles of any kernel, and how many shapes with one are looked at where sizes are to be equal. */
-const WHOLE_TILES = [64, 128, 192, 256, 320];
-const MOST_OF_WHOLE_TILES = 24;
-
-/** Names of the functions that the candidate's steps launch. */
-const launchedBy = ({ candidate }: VerifyRequest): string[] => functionsOf(candidate.kernel.file.steps);
-
-/**
- * Checks of shapes in which conditions of the candidate's code go the way that they have not gone. Only for candidates that have such
- * conditions.
- */
-function aimedChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Coverage): Check[] {
-  const { device, module, planFor } = request;
-  if (!device.decisions || isLong(request)) return [];
-  const { cheap, ample, dear, varied, poolAround, isFit, isCheap, checksAt } = shapesForConditions(
-    choice,
-    device.constants?.(module).sizes ?? [],
-  );
-  const aim = { device, module, planFor, isFit };
-  const drawn = [...coverage.drawnShapes];
-  const isAmple = (shape: Dimensions): boolean => hasSeveralTiles(request.problem.file, shape);
-  drawn.push(...aimedShapes({ ...aim, pool: ample, drawn: drawn.filter(isAmple), ...AIMED_SHAPES.ample }));
-  drawn.push(...aimedShapes({ ...aim, pool: cheap, drawn, ...AIMED_SHAPES.cheap }));
-  drawn.push(...aimedShapes({ ...aim, pool: dear, drawn, ...AIMED_SHAPES.dear }));
-  const wholeTiles = (): readonly Dimensions[] => poolAround(WHOLE_TILES).slice(0, MOST_OF_WHOLE_TILES);
-  const equal = { ...aim, problem: request.problem.file, pool: () => [...wholeTiles(), ...ample()], isCheap };
-  drawn.push(...shapesOfEqualSizes({ ...equal, drawn: drawn.filter(isAmple), most: AIMED_SHAPES.equal }));
-  const ofSteps = { planFor, isFit, drawn, functions: launchedBy(request), most: AIMED_SHAPES.ofSteps };
-  const ofConditions = numbersOfSteps(request.candidate.kernel.file).flatMap((size) => [size, 2 * size, 3 * size]);
-  drawn.push(...shapesForSteps({ ...ofSteps, pool: () => [...poolAround(ofConditions), ...varied()] }));
-  const { candidate, dimensions: timed, seed } = request;
-  const { file: problem } = request.problem;
-  const scopeOf = (dimensions: Dimensions) =>
-    planScope({
-      problem,
-      parameters: candidate.parameters,
-      dimensions,
-      device: { smCount: device.spec.smCount.value },
-    });
-  drawn.push(
-    ...raggedShapesForSteps({
-      ...{ problem, kernel: candidate.kernel.file, timed, seed, scopeOf, isCheap, isFit, drawn },
-      most: AIMED_SHAPES.ragged,
-    }),
-  );
-  const found = drawn.slice(coverage.drawnShapes.length);
-  coverage.drawnShapes = drawn;
-  return found.flatMap(checksAt);
-}
-
-/** Shapes too dear to be run whole in which conditions go the way that they have gone in no check, a list for each. */
-function dearShapes(request: VerifyRequest, choice: ChecksRequest): Dimensions[][] {
-  const { device, module, planFor, problem } = request;
-  const takes = takesShape(choice);
-  const sizes = device.constants?.(module).sizes ?? [];
-  return shapesBeyondReach({ device, module, planFor, problem: problem.file, sizes, takes });
-}
-
-/** How many shapes of irregular sizes are run. */
-const MOST_IRREGULAR = 4;
-
-/** Checks of sizes at which the launches are not as at the sizes beside them: about sizes, not inputs. Only for candidates that have such. */
-function irregularChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Coverage): Check[] {
-  const { candidate, dimensions, device, thorough } = request;
-  const problem = request.problem.file;
-  if (isLong(request)) return [];
-  const scope = planScope({
-    ...{ problem, parameters: candidate.parameters, dimensions },
-    device: { smCount: device.spec.smCount.value },
-  });
-  const open = Object.keys(problem.dimensions).filter((name) => !problem.dimensions[name]!.values);
-  const sizes = irregularSizes(candidate.kernel.file, scope, open);
-  const rare = rareShapes(candidate.kernel.file, scope, open).map((shape) => ({ ...dimensions, ...shape }));
-  if (sizes.length === 0 && rare.length === 0) return [];
-  const { poolAround, isFit } = shapesForConditions(choice, []);
-  const beside = sizes.length === 0 ? [] : poolAround(sizes, thorough ? 'whole' : 'cheap');
-  const found = [...firstFitting(rare, isFit, MOST_IRREGULAR), ...firstFitting(beside, isFit, MOST_IRREGULAR)];
-  coverage.drawnShapes = [...coverage.drawnShapes, ...found];
-  return found.map(extremeCheck);
-}
-
-/** Of shapes beside numbers with which the candidate compares sizes. */
-const MOST_AT_THRESHOLDS = 8;
-
-/** Checks of shapes beside the numbers with which the candidate's code compares sizes. Only for candidates that do. */
-function thresholdChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Coverage): Check[] {
-  const { device, module, planFor, dimensions: timed, candidate } = request;
-  if (!device.decisions || isLong(request)) return [];
-  const { poolAround, isFit, checksAtThreshold } = shapesForConditions(choice, []);
-  const shapes = shapesAtThresholds({
-    ...{ device, module, planFor, isFit, poolAround, timed, kernel: candidate.kernel.file },
-    drawn: coverage.drawnShapes,
-    most: MOST_AT_THRESHOLDS,
-  });
-  coverage.drawnShapes = [...coverage.drawnShapes, ...shapes.map(({ dimensions }) => dimensions)];
-  let untimed = 0;
-  return shapes.flatMap(({ dimensions, isUntimed }) =>
-    checksAtThreshold(dimensions, isUntimed, isUntimed ? untimed++ : untimed),
-  );
-}
-
-/** Shapes in which rare ways of conditions come together. */
-const MOST_JOINT = { usual: 6, thorough: 16 } as const;
-
-/** Checks of shapes in which rare ways of several conditions of the candidate's code come together. */
-function jointChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Coverage): Check[] {
-  const { device, module, planFor, problem, dimensions: timed, seed, thorough = false } = request;
-  if (!device.decisions || isLong(request)) return [];
-  const { isFit, isCheap, sizes } = shapesForConditions(choice, device.constants?.(module).sizes ?? []);
-  const shapes = jointShapes({
-    ...{ device, module, planFor, isFit, isCheap, sizes, timed, seed },
-    problem: problem.file,
-    drawn: [
-      ...problem.file.checkShapes.map(({ dimensions }) => completeDimensions(problem.file.dimensions, dimensions)),
-      ...coverage.drawnShapes,
-    ].filter((shape) => isCheap(shape)),
-    most: MOST_JOINT[thorough ? 'thorough' : 'usual'],
-  });
-  coverage.drawnShapes = [...coverage.drawnShapes, ...shapes];
-  return shapes.map((dimensions) => onceAt(dimensions, DECLARED));
-}
-
-/** How many generator sets are tried for numbers of the code, and for how many of those whose conditions went both ways. */
-const SETS_OF_CONSTANTS = { all: 6, bothWays: 2 } as const;
-
-/** Of whole numbers that values are compared with: most of them. */
-const MOST_INTEGERS = 6;
-
-/**
- * Checks with inputs about as large as what the candidate's code compares values with, and with inputs that are exactly what it asks for.
- * Only for code that does.
- */
-function constantChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Coverage): Check[] {
-  const { problem } = request;
-  const decisions = valueDecisions(request);
-  const floats = decisions.filter(({ isFloat }) => isFloat);
-  const [oneWay, bothWays] = [true, false].map((isOneWay) =>
-    floats
-      .filter(({ wasTrue, wasFalse }) => (wasTrue && wasFalse) !== isOneWay)
-      .flatMap(({ constant }) => setsAbout(problem.file, constant)),
-  ) as [string[], string[]];
-  const about = [...new Set([...oneWay, ...bothWays.slice(0, SETS_OF_CONSTANTS.bothWays)])];
-  const exactly = floats.filter(({ comparison }) => isEquality(comparison)).map(({ constant }) => constant);
-  const whole = decisions.filter(({ isFloat }) => !isFloat);
-  const integers = whole.flatMap(({ constant }) => setsOfIntegersAbout(problem.file, constant));
-  const exactIntegers = whole.filter(({ comparison }) => isEquality(comparison)).map(({ constant }) => constant);
-  const words = setsOfWords(problem.file, exactIntegers);
-  const sets = [
-    ...about.slice(0, SETS_OF_CONSTANTS.all),
-    ...setsOfExactly(problem.file, exactly),
-    ...words,
-    ...[...new Set(integers)].slice(0, MOST_INTEGERS),
-  ];
-  const dimensions = shapeForValues(choice, coverage.drawnShapes);
-  // Sizes may bound whole numbers, and the timed ones are usual.
-  const isBesideTimed = costsLittle(problem.file, request.dimensions) && !isSameShape(dimensions, request.dimensions);
-  return [
-    ...sets.map((generatorSet) => onceAt(dimensions, generatorSet)),
-    ...(isBesideTimed ? words : []).map((generatorSet) => onceAt(request.dimensions, generatorSet)),
-  ];
-}
-
-/** Comparisons with a number that do not follow from the launch. */
-function valueDecisions({
-  device,
-  module,
-  planFor,
-  dimensions,
-}: VerifyRequest): (ObservedDecision & { constant: number })[] {
-  const all = device.decisions?.(module).decisions ?? [];
-  const ofLaunch = foreseen({ device, module, planFor }, dimensions, [...all.keys()]);
-  return all.flatMap((decision, place) => {
-    const { constant, isSettled, isFloat } = decision;
-    const isOfValues = isFloat || (!isSettled && !ofLaunch.has(place));
-    return isOfValues && constant !== undefined && Number.isFinite(constant) ? [{ ...decision, constant }] : [];
-  });
-}
-
 /** Inputs of cheap shapes, without special values, whose results are of the usual size. */
 const canBeChanged = (problem: ProblemFile, { dimensions, generatorSet, isExtreme }: Check): boolean =>
   !isExtreme &&
@@ -488,22 +213,6 @@ function withShape(sizes: ComparedSizes | undefined, problem: ProblemFile, dimen
   return sizes ? unionOfSizes(sizes, added) : added;
 }
 
-/** Drawing shapes plans hundreds of them, so that longer sequences would take longer to plan than to run. */
-const MOST_PLANNED_LAUNCHES = 256;
-
-const isLong = ({ planFor, dimensions }: VerifyRequest): boolean =>
-  launchesOf(() => planFor(dimensions)).length > MOST_PLANNED_LAUNCHES;
-
-/** All launches of the sequence; none if the plan has a mistake, which is reported elsewhere. */
-function launchesOf(plan: () => LaunchPlan): PlannedLaunch[] {
-  try {
-    return plan().steps.filter((step) => step.kind === 'launch');
-  } catch (error) {
-    if (error instanceof WarpsmithError) return [];
-    throw error;
-  }
-}
-
 /**
  * The check whose launches are repeated comes before others of its shape. So a kernel that keeps results in a variable meets its
  * first other inputs where they are known for such, and is told why it is wrong.
@@ -513,83 +222,7 @@ function repeatedFirst(checks: readonly Check[], repeated: Check): Check[] {
   return [...checks.slice(0, at), repeated, ...checks.slice(at).filter((check) => check !== repeated)];
 }
 
-/**
- * Why the problem's own inputs or reference fail for a drawn shape. Its author never saw that shape, and the kernel is not
- * to blame, so the check is skipped.
- */
-async function troubleWithDrawn(
-  request: VerifyRequest,
-  check: Check,
-): Promise<{ reason: string; code: string } | undefined> {
-  const { problem, seed, oracle, signal } = request;
-  const { dimensions, generatorSet } = check;
-  try {
-    const prepared = oracle.check({ problem, seed, dimensions, generatorSet });
-    if (check.isExtreme) {
-      const { expectations } = await prepared.sample();
-      // Infinity is right where the inputs have it.
-      if (isDomainSet(problem.file, generatorSet)) return undefined;
-      return isStorable(problem.file, { buffers: prepared.buffers, expectations }) ? undefined : TOO_GREAT;
-    }
-    await refuseBlindCheck({ problem, check, prepared, seed, signal });
-    return undefined;
-  } catch (error) {
-    if (error instanceof WarpsmithError) return { reason: error.message, code: error.details.code };
-    throw error;
-  }
-}
-
-const TOO_GREAT = { reason: 'right results come near the largest value of their dtype', code: 'not-storable' };
-
 const isSecret = ({ generatorSet }: Check): boolean => secretSetOf(generatorSet) !== undefined;
-
-/**
- * A check with secret inputs, made milder until the right results are numbers that every honest kernel can compute and store,
- * and the tolerance shows wrong ones. If none is mild enough: the declared inputs at a drawn shape, nothing where those run
- * anyway. Other checks stay as they are.
- */
-async function bearable(request: VerifyRequest, check: Check): Promise<Check | undefined> {
-  const secret = secretSetOf(check.generatorSet);
-  if (!secret) return check;
-  for (const generatorSet of levelsOf(secret)) {
-    const milder = { ...check, generatorSet };
-    if (await isBearable(request, milder, secretSetOf(generatorSet)!)) return milder;
-  }
-  return check.isOnce && !check.isExtreme ? undefined : { ...check, generatorSet: DECLARED };
-}
-
-async function isBearable(request: VerifyRequest, check: Check, secret: SecretSet): Promise<boolean> {
-  const { problem, seed, oracle } = request;
-  const { dimensions, generatorSet } = check;
-  try {
-    const prepared = oracle.check({ problem, seed, dimensions, generatorSet });
-    const { expectations } = await prepared.sample();
-    if (!isStorable(problem.file, { buffers: prepared.buffers, expectations, secret })) return false;
-    if (leavesSizes(secret.kind) && !(await givesResultsAsLarge(request, check))) return false;
-  } catch (error) {
-    if (error instanceof WarpsmithError) return false;
-    throw error;
-  }
-  return !check.isDrawn || (await troubleWithDrawn(request, check)) === undefined;
-}
-
-/** Results of other inputs from the same distribution are as large, give or take so much. */
-const SAME_SIZE = 2;
-
-/** Whether the inputs of a check give results as large as those of the declared ones at its shape; not asked where only some rows are computed. */
-async function givesResultsAsLarge(
-  { problem, seed, oracle }: VerifyRequest,
-  { dimensions, generatorSet }: Check,
-): Promise<boolean> {
-  const [ours, declared] = await Promise.all(
-    [generatorSet, DECLARED].map((set) => oracle.check({ problem, seed, dimensions, generatorSet: set }).sample()),
-  );
-  if (ours!.rows || declared!.rows) return false;
-  return [...declared!.expectations].every(([name, { want }]) => {
-    const ratio = rmsOf(ours!.expectations.get(name)!.want) / rmsOf(want);
-    return ratio >= 1 / SAME_SIZE && ratio <= SAME_SIZE;
-  });
-}
 
 /**
  * If the declared inputs are blind at the timed shape, as in a very long sum of values of one sign: a check of that shape
@@ -634,13 +267,13 @@ export async function countOnly(
   request: VerifyRequest,
   passedBefore: Pick<Verified, 'correctness' | 'coverage'>,
 ): Promise<Verified | Refused> {
-  const { problem, dimensions, seed, oracle } = request;
-  const check: Check = { dimensions, generatorSet: DECLARED, isMain: true, isOnce: true, isDrawn: false };
-  const name = describeCheck(check);
-  const plan = planOrRefusal(request, dimensions, name);
-  if ('ok' in plan) return plan;
-  const { inputs } = oracle.check({ problem, seed, dimensions, generatorSet: DECLARED });
-  const runs = await CheckRuns.open({ ...request, name, plan, contents: inputs.bytes, isMain: true });
+  const opened = await openCheck(request, {
+    dimensions: request.dimensions,
+    generatorSet: DECLARED,
+    isMain: true,
+  });
+  if (!opened.ok) return opened;
+  const { plan, runs } = opened;
   try {
     const first = await runs.natural();
     return first.ok ? { ok: true, ...passedBefore, plan, counters: first.counters, printed: first.printed } : first;
@@ -656,150 +289,4 @@ const MOST_REPEATED_BYTES = 8 * 1024 ** 2;
 function isCheapToRepeat({ device, problem, dimensions }: VerifyRequest): boolean {
   const bytes = outputsOf(expandBuffers(problem.file, dimensions)).reduce((sum, output) => sum + output.bytes, 0);
   return device.measuring !== undefined && bytes <= MOST_REPEATED_BYTES;
-}
-
-/**
- * The checks on which to look for races: of those that run twice, one of every shape except the timed one. It
- * takes up to seven times as long.
- */
-function watchedChecks(checks: readonly Check[], timed: Dimensions, seed: number): ReadonlySet<Check> {
-  const byShape = Map.groupBy(
-    checks.filter(({ dimensions, isOnce }) => dimensions !== timed && !isOnce),
-    ({ dimensions }) => JSON.stringify(dimensions),
-  );
-  const draws = createStream(seed, 'checks on which races are looked for');
-  return new Set([...byShape.values()].map((all, i) => all[draws.bits(i) % all.length]!));
-}
-
-/** Such launches are watched where CTAs tell one another: of dozens of CTAs, and no more than some seconds. */
-const WATCHED = { threads: { least: 2 ** 12, most: 2 ** 17 }, flop: 2e7 } as const;
-
-/** Reads from device memory that may find what another CTA has written. */
-const READS_OTHERS = /\b(?:ld\.(?:volatile|relaxed|acquire)|atom)\.(?!(?:[\w:]+\.)*shared)/;
-
-/**
- * Of a kernel whose CTAs tell one another something, the largest such shape, again: a look-back goes beyond the first few CTAs only where there are
- * many.
- */
-function largerToWatch(request: VerifyRequest, checks: readonly Check[]): Check[] {
-  const { code } = request.module;
-  const ptx = code.kind === 'ptx' ? code.text : code.ptx;
-  if (!request.thorough || request.device.measuring || ptx === undefined || !READS_OTHERS.test(ptx)) return [];
-  if (isLong(request)) return [];
-  const threads = (check: Check): number => threadsOf(launchesOf(() => request.planFor(check.dimensions)));
-  return checks
-    .filter(({ isExtreme, isLarge, generatorSet }) => isExtreme && !isLarge && generatorSet === DECLARED)
-    .filter(({ dimensions }) => evaluateExpression(request.problem.file.flop, dimensions) <= WATCHED.flop)
-    .map((check) => ({ check, threads: threads(check) }))
-    .filter((one) => one.threads >= WATCHED.threads.least && one.threads <= WATCHED.threads.most)
-    .toSorted((a, b) => b.threads - a.threads)
-    .slice(0, 1)
-    .map(({ check }) => ({ ...check, isOnce: false }));
-}
-
-/**
- * `remembers`: the kernel may find something of earlier launches. `neededMore`: the check's least tolerances were not enough for it.
- */
-type CheckResult =
-  | ({ ok: true; remembers: boolean; neededMore: boolean } & Pick<Verified, 'plan' | 'counters' | 'printed'>)
-  | Refused;
-
-/** A thorough verification has larger shapes beyond all others: a run there may take so many times as long. */
-const EXTREME_PATIENCE = 3;
-
-/** Whether it read shared memory that it had not written. */
-const readsLeftovers = ({ uninitialisedRead }: RunResult): boolean => uninitialisedRead !== undefined;
-
-async function verifyCheck(
-  request: VerifyRequest,
-  check: Check,
-  tally: CorrectnessTally,
-  options: {
-    findsRaces: boolean;
-    overZeros: boolean;
-    repeatWith: Pick<CheckKey, 'generatorSet' | 'seed'> | undefined;
-    /** The kernel may find something of earlier launches. */
-    remembers: boolean;
-  },
-): Promise<CheckResult> {
-  const { findsRaces, overZeros, repeatWith, remembers } = options;
-  const { problem, seed, oracle } = request;
-  const { dimensions, generatorSet, isMain } = check;
-  const name = describeCheck(check);
-  const plan = planOrRefusal(request, dimensions, name, check.multiprocessors);
-  if ('ok' in plan) return plan;
-  const unwaited = unwaitedLaunch(plan, request.module.code, request.candidate.kernel.sources);
-  if (unwaited) return refused('unsafe', describeUnwaited(unwaited), name);
-  const prepared = oracle.check({ problem, seed, dimensions, generatorSet });
-  if (!check.isOnce && !isMain && !check.isExtreme)
-    await refuseBlindCheck({ problem, check, prepared, seed, signal: request.signal });
-  const memory = { contents: prepared.inputs.bytes, overZeros };
-  const timeoutMs = request.timeoutMs * (request.thorough && check.isExtreme ? EXTREME_PATIENCE : 1);
-  const runs = await CheckRuns.open({ ...request, timeoutMs, name, plan, ...memory, isMain, findsRaces });
-  const judge = async (): Promise<CheckResult> => {
-    if (check.isOnce) {
-      const refusal = await judgeOnce({ runs, prepared, tally, seed });
-      return refusal ?? { ok: true, plan, counters: [], remembers: runs.remembers, neededMore: false };
-    }
-    const isBitwise = problem.file.determinism === 'bitwise';
-    const passed = await judgeCheck({ runs, prepared, tally, isBitwise });
-    if (!passed.ok) return passed;
-    const unread = isMain && refuseUnread(problem, dimensions, plan, passed.first, name);
-    if (unread) return unread;
-    const other = repeatWith && oracle.check({ problem, dimensions, ...repeatWith });
-    const repeated = { problem, dimensions, passed, seed };
-    const refusal = check.isForMemory
-      ? await judgeMemory(repeated, remembers)
-      : other && (await judgeRepeatedLaunches({ ...repeated, other }));
-    return (
-      refusal ?? {
-        ok: true,
-        plan,
-        counters: passed.first.counters,
-        neededMore: passed.neededMore,
-        printed: passed.first.printed,
-        remembers: runs.remembers || readsLeftovers(passed.first),
-      }
-    );
-  };
-  try {
-    const result = await judge();
-    return result.ok ? result : { ...result, printed: result.printed ?? runs.printed };
-  } finally {
-    await runs.close();
-  }
-}
-
-const describeUnwaited = ({ functionName, earlier, buffer }: UnwaitedLaunch): string =>
-  `race: ${functionName} may start before ${earlier} has ended (programmaticDependent) and never executes griddepcontrol.wait ` +
-  `(cudaGridDependencySynchronize), but both get ${buffer}`;
-
-/**
- * Refuses a kernel that read fewer distinct bytes of its inputs than the problem requires: it samples, or knows the answer.
- * The requirement never exceeds the size of the inputs. Only a virtual device counts read bytes.
- */
-function refuseUnread(
-  { file }: Problem,
-  dimensions: Dimensions,
-  { buffers }: LaunchPlan,
-  { readBytes, conditions }: RunResult,
-  check: string,
-): Refused | undefined {
-  if (!readBytes) return undefined;
-  const inputs = buffers.filter(({ role }) => role === 'in' || role === 'inout');
-  const sum = (bytesOf: (input: LaunchPlan['buffers'][number]) => number): number =>
-    inputs.reduce((total, input) => total + bytesOf(input), 0);
-  const needed = Math.min(
-    evaluateExpression(file.minimumReadBytes, dimensions),
-    sum(({ bytes }) => bytes),
-  );
-  const read = sum(({ name }) => readBytes.get(name) ?? 0);
-  if (read >= needed) return undefined;
-  const each = inputs.map(({ name, bytes }) => `${name}: ${readBytes.get(name) ?? 0} of ${bytes}`).join(', ');
-  return refused(
-    'wrong',
-    `reads ${read} distinct bytes of its inputs (${each}); at least ${needed} must be read ` +
-      `(minimumReadBytes = ${file.minimumReadBytes})`,
-    `${check} · ${conditions.name}`,
-  );
 }

@@ -5,7 +5,7 @@ import type { Device } from '../../../src/core/device.ts';
 import type { BufferDeclaration, Problem } from '../../../src/core/problem.ts';
 import { openDevice } from '../../../src/devices/open-device.ts';
 import { describeCheck } from '../../../src/evaluation/oracle/check.ts';
-import { shapeChecks } from '../../../src/evaluation/oracle/checks.ts';
+import { shapeChecks } from '../../../src/evaluation/oracle/checks/listed.ts';
 import { createDeviceReference } from '../../../src/evaluation/oracle/device-reference.ts';
 import { createExpectationCache, prepareCheck } from '../../../src/evaluation/oracle/expectation-cache.ts';
 import { type DeviceReference, expectationsFor } from '../../../src/evaluation/oracle/expectations.ts';

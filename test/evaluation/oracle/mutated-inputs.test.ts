@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { prepareCheck } from '../../../src/evaluation/oracle/expectation-cache.ts';
 import { mutationOf, readableSet, solutionOf } from '../../../src/evaluation/oracle/mutated-inputs.ts';
-import { areValuesPlaced } from '../../../src/evaluation/oracle/secret-sets.ts';
+import { areValuesPlaced } from '../../../src/evaluation/oracle/secret/secret-set.ts';
 import { toyProblem } from '../../support/toy-problem.ts';
 
 const problem = toyProblem({

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { DTYPES, type DType } from '../../../src/core/dtype.ts';
 import { encode } from '../../../src/core/rounding.ts';
-import { choosableInputs } from '../../../src/evaluation/oracle/secret-sets.ts';
+import { choosableInputs } from '../../../src/evaluation/oracle/secret/choosable-inputs.ts';
 import { type ChoosableInput, solveEqualities } from '../../../src/evaluation/oracle/solve-equalities.ts';
 import { toyProblem } from '../../support/toy-problem.ts';
 

@@ -13,7 +13,7 @@ import { validAssignments } from '../../../src/core/plan/parameters.ts';
 import type { Dimensions, Problem } from '../../../src/core/problem.ts';
 import { openDevice } from '../../../src/devices/open-device.ts';
 import { describeCheck } from '../../../src/evaluation/oracle/check.ts';
-import { shapeChecks } from '../../../src/evaluation/oracle/checks.ts';
+import { shapeChecks } from '../../../src/evaluation/oracle/checks/listed.ts';
 import { createDeviceReference } from '../../../src/evaluation/oracle/device-reference.ts';
 import { prepareCheck } from '../../../src/evaluation/oracle/expectation-cache.ts';
 import type { DeviceReference } from '../../../src/evaluation/oracle/expectations.ts';

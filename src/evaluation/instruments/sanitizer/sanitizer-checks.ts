@@ -6,7 +6,7 @@ import type { ReplayRun } from '../../../devices/cuda/replay/replay-request.ts';
 import { fitsSharedMemory } from '../../launches/fits-shared-memory.ts';
 import { nameInSlot, repeatPlan } from '../../launches/repeat-plan.ts';
 import { type Check, DECLARED, describeCheck } from '../../oracle/check.ts';
-import { checksFor } from '../../oracle/checks.ts';
+import { checksFor } from '../../oracle/checks/choose.ts';
 import { drawInputs } from '../../oracle/draw-inputs.ts';
 import type { TimedRuns } from './sanitize.ts';
 

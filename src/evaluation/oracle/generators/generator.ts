@@ -20,6 +20,9 @@ export interface GeneratorContext {
   readonly sharedStream: (label: string) => RandomStream;
 }
 
+/** What fills an input that declares no generator. */
+export const NORMAL: Generator = { kind: 'normal' };
+
 /** Draws all elements of one input, row-major. */
 export type Generate<K extends Generator['kind']> = (
   generator: Extract<Generator, { kind: K }>,

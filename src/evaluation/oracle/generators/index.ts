@@ -2,7 +2,7 @@ import type { Generator } from '../../../core/problem.ts';
 import { alternating, oneHot, permutation, ramp, sparse } from './arrangements.ts';
 import { csr } from './csr.ts';
 import { constant, indexRange, large, normal, offGrid, positive, uniform, zipf } from './distributions.ts';
-import type { Generate, GeneratorContext } from './generator.ts';
+import { type Generate, type GeneratorContext, NORMAL } from './generator.ts';
 import { npy } from './npy.ts';
 import { special } from './special.ts';
 
@@ -18,7 +18,7 @@ const GENERATORS: { readonly [K in Generator['kind']]: Generate<K> } = {
   permutation,
   csr,
   npy,
-  special: (generator, context) => special(generate(generator.of ?? { kind: 'normal' }, context), generator, context),
+  special: (generator, context) => special(generate(generator.of ?? NORMAL, context), generator, context),
   sparse,
   'off-grid': offGrid,
   alternating,

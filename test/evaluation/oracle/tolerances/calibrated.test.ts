@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Dimensions } from '../../../../src/core/problem.ts';
-import { generatorSetNames } from '../../../../src/evaluation/oracle/checks.ts';
+import { generatorSetNames } from '../../../../src/evaluation/oracle/checks/listed.ts';
 import { compareOutput, type OutputVerdict } from '../../../../src/evaluation/oracle/compare.ts';
 import { prepareCheck } from '../../../../src/evaluation/oracle/expectation-cache.ts';
 import { calibrated } from '../../../../src/evaluation/oracle/tolerances/calibrated.ts';

@@ -1,0 +1,65 @@
+import type { Dimensions } from '../../../core/problem.ts';
+import { byLot } from '../../../stats/random.ts';
+import { type Check, DECLARED, extremeCheck } from '../check.ts';
+import { variantsForLongSums } from '../secret/variants/index.ts';
+import { elementsIn } from '../shapes/cost.ts';
+import { otherGpu } from './other-gpu.ts';
+import { type ChecksRequest, threadsOf } from './request.ts';
+import type { ChosenSets } from './sets.ts';
+import type { ChosenShapes } from './shapes.ts';
+
+/** Generator sets, by lot, that large shapes share, beside some with special values: in a long sum some inputs show what others hide. */
+const LARGE_SETS = 3;
+
+const SPECIAL_SETS = 2;
+
+/** Threads of launches, or elements, of all checks of shapes as large as users' own together, where a CPU runs them: some 20 s. */
+const MOST_LARGE_WORK = 2 ** 26;
+
+/**
+ * Checks of shapes as large as users' own: each drawn shape with the declared inputs, then one with inputs for long sums, then by lot the workloads, and
+ * further inputs of those shapes, as many as fit.
+ */
+export function largeChecks(
+  request: ChecksRequest,
+  { large, workloads, extremes, variants, ordinary, special }: ChosenShapes & ChosenSets,
+): Check[] {
+  const { problem, seed, isEmulated, launches = () => [] } = request;
+  const further = [...ordinary.slice(0, LARGE_SETS), ...special.slice(0, SPECIAL_SETS)];
+  const filled = (dimensions: Dimensions, sets: readonly string[]) =>
+    sets.map((generatorSet) => ({ dimensions, generatorSet }));
+  const [longest, ...otherLongSums] = byLot(
+    large.slice(0, 1).flatMap((shape) => filled(shape, variantsForLongSums(variants))),
+    seed,
+    'long sums',
+  );
+  const others = [
+    ...workloads.flatMap((shape) => filled(shape, [DECLARED])),
+    ...otherLongSums,
+    ...large.flatMap((shape, i) =>
+      filled(
+        shape,
+        further.filter((_, place) => place % large.length === i),
+      ),
+    ),
+  ];
+  const declared = large.flatMap((shape) => filled(shape, [DECLARED]));
+  let left = isEmulated ? MOST_LARGE_WORK : Number.POSITIVE_INFINITY;
+  const first = longest ? [...declared, longest] : declared;
+  return [...first, ...byLot(others, seed, 'checks of large shapes')].flatMap((check, i) => {
+    const work = Math.max(
+      elementsIn(problem, check.dimensions),
+      isEmulated ? threadsOf(launches(check.dimensions)) : 0,
+    );
+    if (work > left) return [];
+    left -= work;
+    return [
+      {
+        ...extremeCheck(check.dimensions),
+        isLarge: true,
+        generatorSet: check.generatorSet,
+        multiprocessors: otherGpu(request, extremes.length + i),
+      },
+    ];
+  });
+}

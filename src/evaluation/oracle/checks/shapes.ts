@@ -1,0 +1,120 @@
+import type { Dimensions } from '../../../core/problem.ts';
+import { canJudgeSums } from '../judgeable-sums.ts';
+import { shapesAtPowers } from '../shapes/around.ts';
+import { drawShapes } from '../shapes/drawn.ts';
+import { largestShapes } from '../shapes/extremes.ts';
+import { drawShapesToSample, largeShapes } from '../shapes/large.ts';
+import { middleShapes } from '../shapes/middle.ts';
+import { drawOptions } from '../shapes/options.ts';
+import { drawPartlyAligned } from '../shapes/partly-aligned.ts';
+import { thinShapes } from '../shapes/thin.ts';
+import { wideShapes } from '../shapes/wide.ts';
+import { listedChecks } from './listed.ts';
+import {
+  type ChecksRequest,
+  extremeCost,
+  hasOneSize,
+  isQuickToRun,
+  MOST_EMULATED_THREADS,
+  takesShape,
+  threadsOf,
+} from './request.ts';
+
+/** Number of drawn shapes of every verification, and of a thorough one. */
+const DRAWN_SHAPES = { usual: 3, thorough: 5 } as const;
+
+/** How many options of a problem come together in small shapes, and in how many shapes at most. */
+const OPTIONS = { usual: { together: 2, most: 8 }, thorough: { together: 3, most: 32 } } as const;
+
+/** In how many shapes some sizes are whole tiles and the others are not. */
+const PARTLY_ALIGNED_SHAPES = { usual: 3, thorough: 14 } as const;
+
+/** Of a thorough verification: shapes with a dimension at a power of two or beside one. */
+const POWERS_OF_TWO = 40;
+
+/** Of a thorough verification: shapes of middle sizes, for each dimension. */
+const MIDDLE_SHAPES = 2;
+
+/** The same beside several tiles of every other dimension. */
+const WIDE_SHAPES = 2;
+
+/** Shapes with one dimension very long beside few of each other one; one for each dimension where there are many. */
+const THIN_SHAPES = 3;
+
+/** In how many dimensions, at most, a shape is drawn that is much larger than all others. */
+const EXTREME_SHAPES = { usual: 2, thorough: 8 } as const;
+
+/** Shapes beside the listed ones, by why they are there. */
+export interface ChosenShapes {
+  readonly drawn: readonly Dimensions[];
+  readonly extremes: readonly Dimensions[];
+  /** Dimensions that the kernel leaves no choice. */
+  readonly fixed: string[];
+  /** Options that come together. */
+  readonly options: readonly Dimensions[];
+  /** Whole tiles in some dimensions. */
+  readonly partlyAligned: readonly Dimensions[];
+  /** Sizes at powers of two. */
+  readonly powers: readonly Dimensions[];
+  /** Sizes between the usual and the largest ones. */
+  readonly middle: readonly Dimensions[];
+  /** As large as users' own: drawn ones, and the problem's workloads. */
+  readonly large: readonly Dimensions[];
+  readonly workloads: readonly Dimensions[];
+}
+
+export function chooseShapes(request: ChecksRequest, known: readonly Dimensions[]): ChosenShapes {
+  const { problem, dimensions: timed, seed, thorough = false, large = false } = request;
+  const { isEmulated = false, launches = () => [] } = request;
+  const extent = thorough ? 'thorough' : 'usual';
+  const takes = takesShape(request);
+  const emulatedThreads = isEmulated ? (shape: Dimensions) => threadsOf(launches(shape)) : undefined;
+  const isJudged = (shape: Dimensions): boolean => canJudgeSums(problem, shape, [timed, ...known]);
+  const isQuick = (shape: Dimensions): boolean => isQuickToRun(request, shape);
+  const ample = thorough || hasOneSize(problem) ? 'ample' : 'usual';
+  const isFit = (shape: Dimensions): boolean => isQuickToRun(request, shape, ample) && isJudged(shape);
+  const most = extremeCost(problem, isEmulated, extent);
+  const { shapes, extremes, fixed } = drawShapes({
+    ...{ problem, takes, timed, known, seed, emulatedThreads, count: DRAWN_SHAPES[extent] },
+    extremes: { count: EXTREME_SHAPES[extent], most, isFit },
+  });
+  const largest = (): ReturnType<typeof largeShapes> =>
+    largeShapes({
+      ...{ problem, timed, seed },
+      isFit: (shape) =>
+        takes(shape) && (emulatedThreads?.(shape) ?? 0) <= MOST_EMULATED_THREADS.large && isJudged(shape),
+    });
+  const { drawn, workloads } = thorough && large ? largest() : { drawn: [], workloads: [] };
+  return {
+    ...{ drawn: shapes, extremes, fixed, large: drawn, workloads },
+    options: drawOptions({
+      ...{ problem, takes, seed, emulatedThreads, ...OPTIONS[extent] },
+      known: [timed, ...known, ...shapes],
+    }),
+    partlyAligned: drawPartlyAligned({ problem, takes, timed, seed, isQuick, most: PARTLY_ALIGNED_SHAPES[extent] }),
+    powers: thorough ? shapesAtPowers({ problem, takes, timed, seed }, POWERS_OF_TWO).filter(isQuick) : [],
+    middle: thorough
+      ? [
+          ...middleShapes({ problem, takes, timed, seed, most, isFit }, MIDDLE_SHAPES),
+          ...wideShapes({ problem, takes, timed, seed, most, isFit }, WIDE_SHAPES),
+          ...thinShapes({ problem, takes, timed, seed, most, isFit }, THIN_SHAPES),
+        ]
+      : [],
+  };
+}
+
+/** Shapes so large that only a sample of their CTAs can be run. */
+export function shapesToSample(request: ChecksRequest): Dimensions[] {
+  const { problem, dimensions: timed, seed } = request;
+  const { known } = listedChecks(request);
+  const takes = takesShape(request);
+  const isFit = (shape: Dimensions): boolean => takes(shape) && canJudgeSums(problem, shape, [timed, ...known]);
+  return drawShapesToSample({ problem, timed, seed, isFit });
+}
+
+/** The largest shapes that a thorough verification may draw on a GPU, on any device: a plan that fails there fails at once, and not by lot. */
+export const shapesToPlan = (request: ChecksRequest): Dimensions[] =>
+  largestShapes(
+    { problem: request.problem, takes: takesShape(request), timed: request.dimensions },
+    extremeCost(request.problem, false, 'thorough'),
+  );

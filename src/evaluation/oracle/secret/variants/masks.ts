@@ -1,0 +1,54 @@
+import type { DType } from '../../../../core/dtype.ts';
+import type { PlannedBuffer } from '../../../../core/launch-plan.ts';
+import type { RandomStream } from '../../../../stats/random.ts';
+import { columnsOf, type Treated, type Treatment } from './treatment.ts';
+
+/** Rows end in what people write instead of −∞, or hold −∞ at their beginning, at their end or in between, as padding and windows do. */
+const MASKS = ['numbers', 'stretches'] as const;
+
+/** What people write into masked places; where nothing is computed with them, also the dtype's lowest number. */
+const MASK_NUMBERS: { readonly [D in DType]?: readonly number[] } = {
+  f16: [-1e4, -65_504],
+  bf16: [-1e4, -1e9, -1e30],
+  f32: [-1e4, -1e9, -1e30],
+  f64: [-1e4, -1e9, -1e30],
+};
+
+/** How many rows hold nothing but one such number, and how many end in it; which share of a row a stretch of −∞ takes. */
+const MASKED = { whole: 1 / 4, end: 1 / 2, stretch: { least: 1 / 4, most: 7 / 8 } } as const;
+
+function mask(values: Float64Array, { problem, buffer, stream, index, freedom }: Treated): Float64Array {
+  if (MASKS[index] === 'stretches')
+    return problem.inputs[buffer.name]?.domain?.includes('-infinity') ? maskStretches(values, buffer, stream) : values;
+  const numbers = [...(MASK_NUMBERS[buffer.dtype] ?? []), ...(freedom.isExact ? [-Number.MAX_VALUE] : [])];
+  if (numbers.length === 0 || !problem.inputs[buffer.name]?.domain?.includes('-infinity')) return values;
+  const columns = columnsOf(buffer);
+  for (let row = 0; row * columns < values.length; row++) {
+    const [lot, which, where] = [0, 1, 2].map((at) => stream.uniform(3 * row + at)) as [number, number, number];
+    const number = row === 0 ? numbers.at(-1)! : numbers[Math.floor(which * numbers.length)]!;
+    // A few rows show what whole rows of the lowest number do in any case.
+    const from =
+      row === 0 || lot < MASKED.whole ? 0 : lot < MASKED.whole + MASKED.end ? Math.ceil(where * columns) : columns;
+    values.fill(number, row * columns + from, Math.min(values.length, (row + 1) * columns));
+  }
+  return values;
+}
+
+/** Each row holds −∞ in one stretch; the first row begins with the longest one. */
+function maskStretches(values: Float64Array, buffer: Pick<PlannedBuffer, 'shape'>, stream: RandomStream): Float64Array {
+  const columns = columnsOf(buffer);
+  const { least, most } = MASKED.stretch;
+  for (let row = 0; row * columns < values.length; row++) {
+    const [where, share] = [stream.bits(2 * row) % 3, stream.uniform(2 * row + 1)];
+    const length = Math.floor(columns * (row === 0 ? most : least + share * (most - least)));
+    const from = row === 0 ? 0 : Math.floor(((columns - length) * where) / 2);
+    values.fill(Number.NEGATIVE_INFINITY, row * columns + from, row * columns + from + length);
+  }
+  return values;
+}
+
+export const masks: Treatment = {
+  count: ({ inputs }) => (Object.values(inputs).some(({ domain }) => domain?.includes('-infinity')) ? MASKS.length : 0),
+  treat: mask,
+  isForLongRows: (index) => MASKS[index] === 'stretches',
+};

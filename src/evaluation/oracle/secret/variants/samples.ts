@@ -1,0 +1,65 @@
+import { isFloating } from '../../../../core/dtype.ts';
+import type { PlannedBuffer } from '../../../../core/launch-plan.ts';
+import type { RandomStream } from '../../../../stats/random.ts';
+import { wideRangeOf } from '../freedom.ts';
+import { columnsOf, inputsThat, type Treated, type Treatment } from './treatment.ts';
+
+/**
+ * What such elements become, unlike the others: whole numbers, or zeros where the input has them; or every so many elements are small; or the last
+ * one of each row is the first one again.
+ */
+const SAMPLED_AS = ['whole', 'zero', 'strided', 'closed'] as const;
+
+/** One stride for each stretch, which is as long as several tiles; and what small whole numbers are below. */
+const STRIDED = { strides: [2, 4, 8, 16, 32], stretch: 8192, small: 100 } as const;
+
+function changeSamples(values: Float64Array, { buffer, stream, index, freedom }: Treated): Float64Array {
+  if (!freedom.isFree(buffer.name)) return values;
+  const range = isFloating(buffer.dtype) ? undefined : wideRangeOf(buffer.name, freedom);
+  if (SAMPLED_AS[index] === 'strided')
+    return isFloating(buffer.dtype) || range !== undefined ? atStridedPlaces(values, stream, range) : values;
+  if (SAMPLED_AS[index] === 'closed') return closed(values, buffer);
+  if (SAMPLED_AS[index] === 'whole')
+    return isFloating(buffer.dtype)
+      ? atSampledPlaces(values, buffer, (value) => Math.sign(value || 1) * Math.ceil(Math.abs(value) || 1))
+      : values;
+  return values.some((value) => value <= 0) ? atSampledPlaces(values, buffer, () => 0) : values;
+}
+
+/** Changes the first elements of every row, those in its middle and at its quarters, and the last ones, in place. */
+function atSampledPlaces(
+  values: Float64Array,
+  buffer: Pick<PlannedBuffer, 'shape'>,
+  change: (value: number) => number,
+): Float64Array {
+  const columns = columnsOf(buffer);
+  const middle = [1 / 4, 1 / 2, 3 / 4].map((share) => Math.floor(share * columns));
+  const places = [0, 1, 2, 3, ...middle, middle[1]! - 1, columns - 2, columns - 1];
+  const within = [...new Set(places)].filter((place) => place >= 0 && place < columns);
+  for (let row = 0; row < values.length; row += columns)
+    for (const place of within) values[row + place] = change(values[row + place]!);
+  return values;
+}
+
+/** Small whole numbers at every so many places, where kernels look that test one element of a vector, or one thread's, for all. */
+function atStridedPlaces(values: Float64Array, stream: RandomStream, largest: number | undefined): Float64Array {
+  for (let i = 0; i < values.length; i++) {
+    const stretch = Math.floor(i / STRIDED.stretch);
+    const stride = STRIDED.strides[stream.bits(stretch) % STRIDED.strides.length]!;
+    const share = stream.uniform(values.length + i);
+    if (i % stride === 0) values[i] = Math.sign(values[i]! || 1) * (1 + Math.floor(STRIDED.small * share));
+    else if (largest !== undefined) values[i] = Math.floor(largest * (1 - share / 2)) - 1;
+  }
+  return values;
+}
+
+function closed(values: Float64Array, buffer: Pick<PlannedBuffer, 'shape'>): Float64Array {
+  const columns = columnsOf(buffer);
+  for (let row = 0; row < values.length; row += columns) values[row + columns - 1] = values[row]!;
+  return values;
+}
+
+export const samples: Treatment = {
+  count: (problem, { isFree }) => (inputsThat(problem, isFree).length > 0 ? SAMPLED_AS.length : 0),
+  treat: changeSamples,
+};

@@ -1,0 +1,41 @@
+import type { PlannedBuffer } from '../../../../core/launch-plan.ts';
+import type { ProblemFile } from '../../../../core/problem.ts';
+import type { RandomStream } from '../../../../stats/random.ts';
+import type { Freedom } from '../freedom.ts';
+
+export interface VariantRequest {
+  readonly problem: ProblemFile;
+  readonly buffer: Pick<PlannedBuffer, 'name' | 'dtype' | 'shape'>;
+  readonly stream: RandomStream;
+  readonly freedom: Freedom;
+}
+
+export interface Treated extends VariantRequest {
+  /** Which of the kind's variants. */
+  readonly index: number;
+  /** 1 is the strongest; milder ones halve it. */
+  readonly strength: number;
+}
+
+/** A kind of secret set that comes in several variants, each of which treats the inputs in another way. */
+export interface Treatment {
+  /** How many of its variants change some input of a problem. */
+  readonly count: (problem: ProblemFile, freedom: Freedom) => number;
+  /** Changes an input's drawn values, in place. */
+  readonly treat: (values: Float64Array, input: Treated) => Float64Array;
+  /** Whether a variant's mistakes show in long sums only. */
+  readonly isForLongSums?: (index: number) => boolean;
+  /** Whether a variant's mistakes show in very long rows only. */
+  readonly isForLongRows?: (index: number, problem: ProblemFile) => boolean;
+  /** In which shapes alone a variant's structure shows: of square matrices, or of divisible sizes. */
+  readonly needs?: (index: number) => 'square' | 'even' | undefined;
+  /** Whether it is one for problems only whose results stay as large, as those of products do. */
+  readonly leavesSizes?: true;
+}
+
+/** Rows of an input go along its last axis. */
+export const columnsOf = ({ shape }: Pick<PlannedBuffer, 'shape'>): number => shape.at(-1) ?? 1;
+
+/** Names of the inputs of which something holds. */
+export const inputsThat = ({ inputs }: ProblemFile, is: (name: string) => boolean): string[] =>
+  Object.keys(inputs).filter(is);

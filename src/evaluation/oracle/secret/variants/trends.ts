@@ -1,0 +1,53 @@
+import { isFloating } from '../../../../core/dtype.ts';
+import type { ProblemFile } from '../../../../core/problem.ts';
+import type { Freedom } from '../freedom.ts';
+import { inputsThat, type Treated, type Treatment } from './treatment.ts';
+
+/**
+ * How values go along the rows of an input: they rise from very low to very high, the first row stands out, or they fall from just below zero to very low.
+ */
+const PROFILES = ['steep', 'sink', 'falling'] as const;
+
+/**
+ * Sums of products of such a row and a positive one, divided by the root of its length: in all; and of the row that stands out, so far above n
+ * others that all of their exponentials together weigh between a tenth and a 150th of its own: ln n and some more.
+ */
+const TREND = { steep: 200, highest: 0.05, sink: { least: 2.3, spread: 2.7, first: 1 / 32 }, noise: 0.02 } as const;
+
+const trending = (problem: ProblemFile, { isFree }: Pick<Freedom, 'isFree'>): string[] =>
+  inputsThat(problem, (name) => {
+    const { dtype, shape } = problem.inputs[name]!;
+    return isFree(name) && isFloating(dtype) && shape.length > 1;
+  });
+
+/** All inputs that can become positive, so that sums of products have a sign; one of them follows a profile, row after row. */
+function follow(values: Float64Array, { problem, buffer, stream, index, strength, freedom }: Treated): Float64Array {
+  const names = trending(problem, freedom);
+  if (!names.includes(buffer.name)) return values;
+  const [columns, rows] = [buffer.shape.at(-1)!, buffer.shape.at(-2)!];
+  const isOwn = names.filter(freedom.contrasts)[Math.floor(index / PROFILES.length)] === buffer.name;
+  const profile = PROFILES[index % PROFILES.length]!;
+  const unit = strength / Math.sqrt(columns);
+  const sink = Math.log(rows) + TREND.sink.least + TREND.sink.spread * stream.uniform(values.length);
+  // What the others of the first row are multiplied with is next to nothing, so that it can't hide them.
+  const first = profile === 'sink' && rows > 1 ? TREND.sink.first : 1;
+  for (let i = 0; i < values.length; i++) {
+    const row = Math.floor(i / columns) % rows;
+    if (!isOwn) values[i] = (row === 0 ? first : 1) * (0.5 + stream.uniform(i));
+    else if (profile === 'steep') values[i] = unit * TREND.steep * ((row + stream.uniform(i)) / rows - 0.5);
+    else if (profile === 'falling')
+      values[i] = -unit * TREND.steep * ((row + stream.uniform(i)) / rows + TREND.highest);
+    else values[i] = row === 0 ? unit * sink : TREND.noise * (stream.uniform(i) - 0.5);
+  }
+  return values;
+}
+
+export const trends: Treatment = {
+  count: (problem, freedom) => PROFILES.length * trending(problem, freedom).filter(freedom.contrasts).length,
+  treat: follow,
+  isForLongSums: (index) => PROFILES[index % PROFILES.length] === 'steep',
+  // A row that stands out is one of many terms where inputs are multiplied with one another; elsewhere its neighbours are long rows of nearly
+  // equal values, whose serial sums err by more than tolerances allow.
+  isForLongRows: (index, problem) =>
+    PROFILES[index % PROFILES.length] === 'sink' && trending(problem, { isFree: () => true }).length > 1,
+};

@@ -1,0 +1,150 @@
+import { evaluateExpression } from '../../../core/expressions/evaluate.ts';
+import { completeDimensions } from '../../../core/plan/dimensions.ts';
+import { expandBuffers } from '../../../core/plan/expand-buffers.ts';
+import type { Dimensions, ProblemFile } from '../../../core/problem.ts';
+import { distinctValues, isSame, roundUp } from '../../../core/values.ts';
+import { below, belowInOrder, createStream, inOrder, shuffle } from '../../../stats/random.ts';
+import { elementCountOf } from '../../launches/layout.ts';
+import { followsLongSums, summedOver } from '../judgeable-sums.ts';
+import { type Cost, elementsOf, isWithin } from './cost.ts';
+import { ALIGNMENTS, openNames } from './drawing.ts';
+
+/** What shapes are drawn from that are as large as users' own. */
+export interface LargeDraw {
+  readonly problem: ProblemFile;
+  /** The main workload's. */
+  readonly timed: Dimensions;
+  /** Whether the kernel takes a shape, its sums can be judged, and it is run in some seconds. */
+  readonly isFit: (dimensions: Dimensions) => boolean;
+  readonly seed: number;
+}
+
+/**
+ * Largest shape, and all of them together: some ten seconds of a CPU that runs the kernel, too. Above 2²⁴ elements counters in fp32 and
+ * grids of 1,024 × 1,024 threads end, and persistent CTAs have several rounds.
+ */
+const MOST: Cost = { flop: 1e9, elements: 2 ** 25.5 };
+const MOST_TOGETHER: Cost = { flop: 2e9, elements: 2 ** 26.5 };
+
+/** How large shapes are drawn. */
+interface Draw {
+  readonly least: number;
+  readonly smaller: readonly number[];
+  readonly spread: number;
+  readonly mostBeside: number;
+  readonly others: { readonly least: number; readonly spread: number };
+  readonly shapes: number;
+  readonly tries: number;
+  readonly most: Cost;
+}
+
+/**
+ * The largest buffer has more than 2²⁴ elements, by so much that it shows if the rest is left out, or fewer where that is too dear and there is no other dimension; most of them along one dimension.
+ * Unless that is summed over, another one is up to 4,096; all others are up to three.
+ */
+const LARGE: Draw = {
+  least: 2 ** 24,
+  smaller: [1, 1 / 2, 1 / 4, 1 / 8],
+  spread: 3 / 4,
+  mostBeside: 4096,
+  others: { least: 1, spread: 3 },
+  shapes: 2,
+  tries: 8,
+  most: MOST,
+};
+
+/**
+ * Of these a virtual GPU runs a few CTAs, so that only the host's work limits their size: some hundred megabytes. One dimension alone exceeds 2²⁴, and none
+ * is 1, because what is multiplied with 0 shows no mistake.
+ */
+const SAMPLED: Draw = {
+  ...LARGE,
+  ...{ least: 2 ** 25, smaller: [1], spread: 1 / 8, mostBeside: 2, others: { least: 2, spread: 1 } },
+  shapes: Number.POSITIVE_INFINITY,
+  most: { flop: 1e9, elements: 2 ** 26.5 },
+};
+
+/**
+ * Shapes as large as users' own that are still verified: two that the seed draws, and the problem's other workloads, as many as fit, by
+ * lot.
+ */
+export function largeShapes(draw: LargeDraw): { readonly drawn: Dimensions[]; readonly workloads: Dimensions[] } {
+  const { problem, timed, isFit, seed } = draw;
+  const workloads = problem.workloads.map(({ dimensions }) => completeDimensions(problem.dimensions, dimensions));
+  const others = distinctValues(workloads).filter((shape) => !isSame(shape, timed));
+  const inLot = shuffle(others, belowInOrder(createStream(seed, 'order of workloads')));
+  let left = MOST_TOGETHER;
+  const fits = (shape: Dimensions): boolean => {
+    if (!isWithin(MOST, problem, shape) || !isWithin(left, problem, shape)) return false;
+    if (!hasUsualSums(problem, shape) || !isFit(shape)) return false;
+    left = {
+      flop: left.flop - evaluateExpression(problem.flop, shape),
+      elements: left.elements - elementsOf(problem, shape),
+    };
+    return true;
+  };
+  return { drawn: drawLarge(draw, LARGE).filter(fits), workloads: inLot.filter(fits) };
+}
+
+/** Shapes of which a sample of CTAs is run, one for each dimension, at secret sizes. `isFit` need not ask what a run of all would take. */
+export const drawShapesToSample = (draw: LargeDraw): Dimensions[] =>
+  drawLarge({ ...draw, seed: createStream(draw.seed, 'shapes to sample').bits(0) }, SAMPLED);
+
+/** One with most of its elements along one dimension for each of two: the summed one and another by lot; none where that is too dear. */
+function drawLarge({ problem, timed, isFit, seed }: LargeDraw, how: Draw): Dimensions[] {
+  const next = inOrder(createStream(seed, 'large shapes'));
+  const sizes = openNames(problem);
+  const summed = summedOver(problem);
+  const inTurn = shuffle(sizes, (bound) => below(next, bound)).sort(
+    (a, b) => Number(summed.includes(b)) - Number(summed.includes(a)),
+  );
+  const draw = (first: string, alignment: number, least: number): Dimensions | undefined => {
+    const aligned = (size: number): number => roundUp(size, alignment);
+    const second = inTurn.filter((name) => name !== first)[Math.floor(next() * (inTurn.length - 1))];
+    const small = Object.entries(problem.dimensions).map(([name, { values, minimum = 1 }]) => [
+      name,
+      values ? timed[name]! : aligned(Math.max(minimum, how.others.least + Math.floor(how.others.spread * next()))),
+    ]);
+    const isLong = summed.includes(first);
+    const beside = second &&
+      !isLong && { [second]: aligned(Math.max(how.others.least, Math.floor(how.mostBeside ** next()))) };
+    const shape: Dimensions = { ...Object.fromEntries(small), ...beside };
+    const wanted = least * (1 + how.spread * next());
+    for (let size = alignment; size <= wanted; size *= 2) {
+      const most = largestBuffer(problem, { ...shape, [first]: 2 * size });
+      if (most < wanted) continue;
+      return { ...shape, [first]: aligned(Math.ceil(((2 * size) / most) * wanted)) };
+    }
+    return undefined;
+  };
+  const found: Dimensions[] = [];
+  for (const first of inTurn) {
+    if (found.length === how.shapes) break;
+    const tries = (sizes.length === 1 ? how.smaller : [1]).flatMap((share) =>
+      ALIGNMENTS.flatMap((alignment) => Array.from({ length: how.tries }, () => ({ alignment, share }))),
+    );
+    for (const { alignment, share } of tries) {
+      const shape = draw(first, alignment, share * how.least);
+      if (!shape || !isWithin(how.most, problem, shape) || !hasUsualSums(problem, shape) || !isFit(shape)) continue;
+      found.push(shape);
+      break;
+    }
+  }
+  return found;
+}
+
+/** A running sum of fp32 numbers loses what it adds where there are many millions, which only some tolerances allow for. */
+const LONGEST_SUM = 2 ** 13;
+
+/** Whether sums are so short that an honest running one is right. */
+const hasUsualSums = (problem: ProblemFile, shape: Dimensions): boolean =>
+  followsLongSums(problem) || summedOver(problem).every((name) => shape[name]! <= LONGEST_SUM);
+
+/** Elements of the largest buffer; 0 if these dimensions are no shape of the problem. */
+function largestBuffer(problem: ProblemFile, shape: Dimensions): number {
+  try {
+    return Math.max(...expandBuffers(problem, shape).map((buffer) => elementCountOf(buffer)));
+  } catch {
+    return 0;
+  }
+}

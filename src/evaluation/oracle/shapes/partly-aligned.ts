@@ -1,0 +1,60 @@
+import { isShapeOf } from '../../../core/plan/dimensions.ts';
+import type { Dimensions } from '../../../core/problem.ts';
+import { below, createStream, inOrder, shuffle } from '../../../stats/random.ts';
+import { type Cost, isWithin } from './cost.ts';
+import { openNames, type ShapeSource } from './drawing.ts';
+
+/** What shapes are drawn from in which some sizes are whole tiles. */
+export interface PartlyAlignedDraw extends ShapeSource {
+  /** Whether a CPU runs the launches in little time; always on a GPU. */
+  readonly isQuick: (dimensions: Dimensions) => boolean;
+  readonly most: number;
+  readonly seed: number;
+}
+
+/** Tiles of kernels, the largest that is cheap; and how many tiles a size has at most. */
+const TILES = [256, 128, 64, 32, 16] as const;
+const MOST_TILES = 2;
+
+/** Sizes that are no multiple of anything usual: odd, of every order of magnitude up to this power of two. */
+const RAGGED_BITS = 6;
+
+const TRIES = 12;
+
+const MOST: Cost = { flop: 4e7, elements: 4e5 };
+
+/**
+ * Shapes in which some sizes are whole tiles and the others are odd: a path without bounds checks is often chosen by all sizes but one. Each
+ * proper part of the sizes in turn, in a secret order, is whole. Listed values are as in the timed shape in half of them.
+ */
+export function drawPartlyAligned({ problem, takes, isQuick, timed, most, seed }: PartlyAlignedDraw): Dimensions[] {
+  const next = inOrder(createStream(seed, 'whole tiles in some dimensions'));
+  const lot = (bound: number): number => below(next, bound);
+  const isFit = (shape: Dimensions): boolean =>
+    isShapeOf(problem, shape) && isWithin(MOST, problem, shape) && takes(shape) && isQuick(shape);
+  const drawWith = (whole: ReadonlySet<string>): Dimensions | undefined => {
+    for (const tile of TILES)
+      for (let attempt = 0; attempt < TRIES; attempt++) {
+        const shape = Object.entries(problem.dimensions).map(([name, { values }]) => {
+          if (values) return [name, lot(2) === 0 ? timed[name]! : values[lot(values.length)]!];
+          return [name, whole.has(name) ? tile * (1 + lot(MOST_TILES)) : 1 + 2 * lot(2 ** lot(RAGGED_BITS))];
+        });
+        const dimensions: Dimensions = Object.fromEntries(shape);
+        if (isFit(dimensions)) return dimensions;
+      }
+    return undefined;
+  };
+  const found: Dimensions[] = [];
+  for (const whole of shuffle(properParts(openNames(problem)), lot)) {
+    if (found.length === most) break;
+    const shape = drawWith(new Set(whole));
+    if (shape) found.push(shape);
+  }
+  return found;
+}
+
+/** All parts but none and all. */
+function properParts<T>(all: readonly T[]): T[][] {
+  const parts = all.reduce<T[][]>((some, one) => some.flatMap((part) => [part, [...part, one]]), [[]]);
+  return parts.filter(({ length }) => length > 0 && length < all.length);
+}

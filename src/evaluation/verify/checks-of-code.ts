@@ -1,0 +1,216 @@
+import { isEquality, type ObservedDecision } from '../../core/decisions.ts';
+import type { Coverage } from '../../core/evaluation.ts';
+import { functionsOf } from '../../core/plan/declared-steps.ts';
+import { completeDimensions } from '../../core/plan/dimensions.ts';
+import { planScope } from '../../core/plan/scope.ts';
+import type { Dimensions } from '../../core/problem.ts';
+import { isSame } from '../../core/values.ts';
+import { type Check, DECLARED, extremeCheck, onceAt } from '../oracle/check.ts';
+import { shapesForConditions } from '../oracle/checks/for-conditions.ts';
+import { type ChecksRequest, takesShape } from '../oracle/checks/request.ts';
+import { shapeForValues } from '../oracle/checks/variants.ts';
+import { setsAbout, setsOfIntegersAbout } from '../oracle/secret/kinds/constants.ts';
+import { setsOfExactly } from '../oracle/secret/kinds/exactly.ts';
+import { setsOfWords } from '../oracle/secret/kinds/words.ts';
+import { costsLittle } from '../oracle/shapes/cost.ts';
+import { hasSeveralTiles } from '../oracle/shapes/drawing.ts';
+import { aimedShapes, firstFitting, foreseen } from './aimed-shapes.ts';
+import { shapesOfEqualSizes } from './equal-sizes.ts';
+import { irregularSizes, rareShapes } from './irregular-sizes.ts';
+import { jointShapes } from './joint-shapes.ts';
+import { shapesBeyondReach } from './shapes-beyond-reach.ts';
+import { raggedShapesForSteps, shapesForSteps } from './step-shapes.ts';
+import { numbersOfSteps, shapesAtThresholds } from './threshold-shapes.ts';
+
+import { isLong, type VerifyRequest } from './verify-request.ts';
+
+/** How many shapes are drawn for conditions that went one way: cheap ones, and those that take some seconds. */
+const AIMED_SHAPES = {
+  ample: { most: 4, ofEach: { least: 2, most: 3 } },
+  cheap: { most: 3, ofEach: { least: 1, most: 3 } },
+  dear: { most: 1, ofEach: { least: 1, most: 1 } },
+  ofSteps: 4,
+  ragged: 4,
+  equal: 4,
+} as const;
+
+/** Sizes that are whole tiles of any kernel, and how many shapes with one are looked at where sizes are to be equal. */
+const WHOLE_TILES = [64, 128, 192, 256, 320];
+const MOST_OF_WHOLE_TILES = 24;
+
+/** Names of the functions that the candidate's steps launch. */
+export const launchedBy = ({ candidate }: VerifyRequest): string[] => functionsOf(candidate.kernel.file.steps);
+
+/**
+ * Checks of shapes in which conditions of the candidate's code go the way that they have not gone. Only for candidates that have such
+ * conditions.
+ */
+function aimedChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Coverage): Check[] {
+  const { device, module, planFor } = request;
+  if (!device.decisions || isLong(request)) return [];
+  const { cheap, ample, dear, varied, poolAround, isFit, isCheap, checksAt } = shapesForConditions(
+    choice,
+    device.constants?.(module).sizes ?? [],
+  );
+  const aim = { device, module, planFor, isFit };
+  const drawn = [...coverage.drawnShapes];
+  const isAmple = (shape: Dimensions): boolean => hasSeveralTiles(request.problem.file, shape);
+  drawn.push(...aimedShapes({ ...aim, pool: ample, drawn: drawn.filter(isAmple), ...AIMED_SHAPES.ample }));
+  drawn.push(...aimedShapes({ ...aim, pool: cheap, drawn, ...AIMED_SHAPES.cheap }));
+  drawn.push(...aimedShapes({ ...aim, pool: dear, drawn, ...AIMED_SHAPES.dear }));
+  const wholeTiles = (): readonly Dimensions[] => poolAround(WHOLE_TILES).slice(0, MOST_OF_WHOLE_TILES);
+  const equal = { ...aim, problem: request.problem.file, pool: () => [...wholeTiles(), ...ample()], isCheap };
+  drawn.push(...shapesOfEqualSizes({ ...equal, drawn: drawn.filter(isAmple), most: AIMED_SHAPES.equal }));
+  const ofSteps = { planFor, isFit, drawn, functions: launchedBy(request), most: AIMED_SHAPES.ofSteps };
+  const ofConditions = numbersOfSteps(request.candidate.kernel.file).flatMap((size) => [size, 2 * size, 3 * size]);
+  drawn.push(...shapesForSteps({ ...ofSteps, pool: () => [...poolAround(ofConditions), ...varied()] }));
+  const { candidate, dimensions: timed, seed } = request;
+  const { file: problem } = request.problem;
+  const scopeOf = (dimensions: Dimensions) =>
+    planScope({
+      problem,
+      parameters: candidate.parameters,
+      dimensions,
+      device: { smCount: device.spec.smCount.value },
+    });
+  drawn.push(
+    ...raggedShapesForSteps({
+      ...{ problem, kernel: candidate.kernel.file, timed, seed, scopeOf, isCheap, isFit, drawn },
+      most: AIMED_SHAPES.ragged,
+    }),
+  );
+  const found = drawn.slice(coverage.drawnShapes.length);
+  coverage.drawnShapes = drawn;
+  return found.flatMap(checksAt);
+}
+
+/** Shapes too dear to be run whole in which conditions go the way that they have gone in no check, a list for each. */
+export function dearShapes(request: VerifyRequest, choice: ChecksRequest): Dimensions[][] {
+  const { device, module, planFor, problem } = request;
+  const takes = takesShape(choice);
+  const sizes = device.constants?.(module).sizes ?? [];
+  return shapesBeyondReach({ device, module, planFor, problem: problem.file, sizes, takes });
+}
+
+/** How many shapes of irregular sizes are run. */
+const MOST_IRREGULAR = 4;
+
+/** Checks of sizes at which the launches are not as at the sizes beside them: about sizes, not inputs. Only for candidates that have such. */
+function irregularChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Coverage): Check[] {
+  const { candidate, dimensions, device, thorough } = request;
+  const problem = request.problem.file;
+  if (isLong(request)) return [];
+  const scope = planScope({
+    ...{ problem, parameters: candidate.parameters, dimensions },
+    device: { smCount: device.spec.smCount.value },
+  });
+  const open = Object.keys(problem.dimensions).filter((name) => !problem.dimensions[name]!.values);
+  const sizes = irregularSizes(candidate.kernel.file, scope, open);
+  const rare = rareShapes(candidate.kernel.file, scope, open).map((shape) => ({ ...dimensions, ...shape }));
+  if (sizes.length === 0 && rare.length === 0) return [];
+  const { poolAround, isFit } = shapesForConditions(choice, []);
+  const beside = sizes.length === 0 ? [] : poolAround(sizes, thorough ? 'whole' : 'cheap');
+  const found = [...firstFitting(rare, isFit, MOST_IRREGULAR), ...firstFitting(beside, isFit, MOST_IRREGULAR)];
+  coverage.drawnShapes = [...coverage.drawnShapes, ...found];
+  return found.map(extremeCheck);
+}
+
+/** Of shapes beside numbers with which the candidate compares sizes. */
+const MOST_AT_THRESHOLDS = 8;
+
+/** Checks of shapes beside the numbers with which the candidate's code compares sizes. Only for candidates that do. */
+function thresholdChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Coverage): Check[] {
+  const { device, module, planFor, dimensions: timed, candidate } = request;
+  if (!device.decisions || isLong(request)) return [];
+  const { poolAround, isFit, checksAtThreshold } = shapesForConditions(choice, []);
+  const shapes = shapesAtThresholds({
+    ...{ device, module, planFor, isFit, poolAround, timed, kernel: candidate.kernel.file },
+    drawn: coverage.drawnShapes,
+    most: MOST_AT_THRESHOLDS,
+  });
+  coverage.drawnShapes = [...coverage.drawnShapes, ...shapes.map(({ dimensions }) => dimensions)];
+  let untimed = 0;
+  return shapes.flatMap(({ dimensions, isUntimed }) =>
+    checksAtThreshold(dimensions, isUntimed, isUntimed ? untimed++ : untimed),
+  );
+}
+
+/** Shapes in which rare ways of conditions come together. */
+const MOST_JOINT = { usual: 6, thorough: 16 } as const;
+
+/** Checks of shapes in which rare ways of several conditions of the candidate's code come together. */
+function jointChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Coverage): Check[] {
+  const { device, module, planFor, problem, dimensions: timed, seed, thorough = false } = request;
+  if (!device.decisions || isLong(request)) return [];
+  const { isFit, isCheap, sizes } = shapesForConditions(choice, device.constants?.(module).sizes ?? []);
+  const shapes = jointShapes({
+    ...{ device, module, planFor, isFit, isCheap, sizes, timed, seed },
+    problem: problem.file,
+    drawn: [
+      ...problem.file.checkShapes.map(({ dimensions }) => completeDimensions(problem.file.dimensions, dimensions)),
+      ...coverage.drawnShapes,
+    ].filter((shape) => isCheap(shape)),
+    most: MOST_JOINT[thorough ? 'thorough' : 'usual'],
+  });
+  coverage.drawnShapes = [...coverage.drawnShapes, ...shapes];
+  return shapes.map((dimensions) => onceAt(dimensions, DECLARED));
+}
+
+/** How many generator sets are tried for numbers of the code, and for how many of those whose conditions went both ways. */
+const SETS_OF_CONSTANTS = { all: 6, bothWays: 2 } as const;
+
+/** Of whole numbers that values are compared with: most of them. */
+const MOST_INTEGERS = 6;
+
+/**
+ * Checks with inputs about as large as what the candidate's code compares values with, and with inputs that are exactly what it asks for.
+ * Only for code that does.
+ */
+function constantChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Coverage): Check[] {
+  const { problem } = request;
+  const decisions = valueDecisions(request);
+  const floats = decisions.filter(({ isFloat }) => isFloat);
+  const [oneWay, bothWays] = [true, false].map((isOneWay) =>
+    floats
+      .filter(({ wasTrue, wasFalse }) => (wasTrue && wasFalse) !== isOneWay)
+      .flatMap(({ constant }) => setsAbout(problem.file, constant)),
+  ) as [string[], string[]];
+  const about = [...new Set([...oneWay, ...bothWays.slice(0, SETS_OF_CONSTANTS.bothWays)])];
+  const exactly = floats.filter(({ comparison }) => isEquality(comparison)).map(({ constant }) => constant);
+  const whole = decisions.filter(({ isFloat }) => !isFloat);
+  const integers = whole.flatMap(({ constant }) => setsOfIntegersAbout(problem.file, constant));
+  const exactIntegers = whole.filter(({ comparison }) => isEquality(comparison)).map(({ constant }) => constant);
+  const words = setsOfWords(problem.file, exactIntegers);
+  const sets = [
+    ...about.slice(0, SETS_OF_CONSTANTS.all),
+    ...setsOfExactly(problem.file, exactly),
+    ...words,
+    ...[...new Set(integers)].slice(0, MOST_INTEGERS),
+  ];
+  const dimensions = shapeForValues(choice, coverage.drawnShapes);
+  // Sizes may bound whole numbers, and the timed ones are usual.
+  const isBesideTimed = costsLittle(problem.file, request.dimensions) && !isSame(dimensions, request.dimensions);
+  return [
+    ...sets.map((generatorSet) => onceAt(dimensions, generatorSet)),
+    ...(isBesideTimed ? words : []).map((generatorSet) => onceAt(request.dimensions, generatorSet)),
+  ];
+}
+
+/** Comparisons with a number that do not follow from the launch. */
+function valueDecisions({
+  device,
+  module,
+  planFor,
+  dimensions,
+}: VerifyRequest): (ObservedDecision & { constant: number })[] {
+  const all = device.decisions?.(module).decisions ?? [];
+  const ofLaunch = foreseen({ device, module, planFor }, dimensions, [...all.keys()]);
+  return all.flatMap((decision, place) => {
+    const { constant, isSettled, isFloat } = decision;
+    const isOfValues = isFloat || (!isSettled && !ofLaunch.has(place));
+    return isOfValues && constant !== undefined && Number.isFinite(constant) ? [{ ...decision, constant }] : [];
+  });
+}
+
+/** Checks that follow from the candidate's own code, each kind after the runs of those before. */
+export const CHECKS_OF_CODE = [aimedChecks, irregularChecks, thresholdChecks, jointChecks, constantChecks] as const;

@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest';
+import { expandBuffers } from '../../../../src/core/plan/expand-buffers.ts';
+import type { ProblemFile, Scaling } from '../../../../src/core/problem.ts';
+import { disguise } from '../../../../src/evaluation/oracle/secret/disguise.ts';
+import { setsAbout } from '../../../../src/evaluation/oracle/secret/kinds/constants.ts';
+import { setsOfWords } from '../../../../src/evaluation/oracle/secret/kinds/words.ts';
+import { levelsOf, secretSetOf } from '../../../../src/evaluation/oracle/secret/secret-set.ts';
+import { createStream } from '../../../../src/stats/random.ts';
+import { toyProblem } from '../../../support/toy-problem.ts';
+
+const problemWith = (scaling: Scaling | false): ProblemFile => {
+  const { file } = toyProblem();
+  const { X, W } = file.inputs;
+  return { ...file, inputs: { X: { ...X!, scaling }, W: { ...W!, scaling: false } } };
+};
+
+const WIDE: Scaling = { least: 2 ** -6, most: 2 ** 10, offset: 0 };
+
+/** Root mean square of X, made from values between -√3 and √3, over several seeds. */
+function sizesOf(generatorSet: string, problem = problemWith(WIDE)): number[] {
+  const [buffer] = expandBuffers(problem, { R: 8, C: 32 });
+  return [1, 2, 3, 4, 5].map((seed) => {
+    const drawn = createStream(seed, 'values');
+    const values = Float64Array.from({ length: 256 }, (_, i) => Math.sqrt(3) * (2 * drawn.uniform(i) - 1));
+    const [stream, shared] = [createStream(seed, 'own'), createStream(seed, 'shared')];
+    disguise(values, secretSetOf(generatorSet)!, { problem, buffer: buffer!, stream, shared });
+    return Math.sqrt(values.reduce((sum, value) => sum + value * value, 0) / values.length);
+  });
+}
+
+describe('inputs about as large as a number of the code', () => {
+  it('are for the number, twice that, its roots and its square, as far as inputs reach', () => {
+    const sets = (constant: number, scaling: Scaling | false = WIDE) =>
+      setsAbout(problemWith(scaling), constant).map((name) => name.replace('secret:constants about ', ''));
+    expect(sets(-600)).toEqual(['1200', '600', '49', '24.5']);
+    expect(sets(30)).toEqual(['60', '30', '11', '5.48', '900']);
+    expect(sets(1e8)).toEqual([]);
+    expect(sets(1e6)).toEqual(['2000', '1000']);
+    expect(sets(600, false)).toEqual([]);
+  });
+
+  it('are called so, milder ones too', () => {
+    const names = levelsOf({ kind: 'secret:constants', about: 24.5 });
+    expect(names[1]).toBe('secret:constants about 24.5, milder (1)');
+    expect(names.map((name) => secretSetOf(name))).toEqual(
+      [0, 1, 2].map((level) => ({ kind: 'secret:constants', about: 24.5, level })),
+    );
+  });
+
+  it('are of that size, within a factor of two, and never beyond what the problem declares', () => {
+    for (const size of sizesOf('secret:constants about 600')) {
+      expect(size).toBeGreaterThan(300);
+      expect(size).toBeLessThan(1200);
+    }
+    for (const size of sizesOf('secret:constants about 600', problemWith({ ...WIDE, most: 16 })))
+      expect(size).toBeLessThan(20);
+    expect(sizesOf('secret:constants about 600', problemWith(false)).every((size) => size < 1.2)).toBe(true);
+  });
+});
+
+describe('inputs that hold whole numbers with which the code asks whether values are the same', () => {
+  const withBytes = (dtype: 'u8' | 'i32'): ProblemFile => ({
+    ...toyProblem().file,
+    inputs: { X: { dtype, shape: ['R', 'C'], access: 'in', generator: { kind: 'index-range', low: 0, high: 256 } } },
+  });
+
+  /** Words of X, whose elements are drawn from 0 to `most`. */
+  function wordsOf(dtype: 'u8' | 'i32', most: number, number: number): Set<number> {
+    const problem = withBytes(dtype);
+    const [set] = setsOfWords(problem, [number]) as [string];
+    const [buffer] = expandBuffers(problem, { R: 8, C: 128 });
+    const [stream, shared] = [createStream(1, 'own'), createStream(1, 'shared')];
+    const drawn = Float64Array.from({ length: 1024 }, (_, i) => i % (most + 1));
+    const values = disguise(drawn, secretSetOf(set)!, { problem, buffer: buffer!, stream, shared });
+    if (dtype === 'i32') return new Set(values);
+    return new Set(new Uint32Array(Uint8Array.from(values).buffer));
+  }
+
+  it('hold them in four neighbouring bytes, or in one element', () => {
+    expect(wordsOf('u8', 255, 0x474e5089)).toContain(0x474e5089);
+    expect(wordsOf('i32', 255, 200)).toContain(200);
+  });
+
+  it('hold none beyond what the problem draws', () => {
+    expect(wordsOf('u8', 100, 0x474e5089)).not.toContain(0x474e5089);
+    expect(wordsOf('i32', 100, 200)).not.toContain(200);
+  });
+
+  it('are none for small numbers, and none where all inputs are fractions', () => {
+    expect(setsOfWords(withBytes('u8'), [0, 1, 15])).toEqual([]);
+    expect(setsOfWords(toyProblem().file, [200])).toEqual([]);
+  });
+});

@@ -1,0 +1,277 @@
+import { describe, expect, it } from 'vitest';
+import type { BufferDeclaration, ProblemFile } from '../../../../src/core/problem.ts';
+import { disguise } from '../../../../src/evaluation/oracle/secret/disguise.ts';
+import { secretSetOf } from '../../../../src/evaluation/oracle/secret/secret-set.ts';
+import { variantSetsOf } from '../../../../src/evaluation/oracle/secret/sets-of-problem.ts';
+import { createStream } from '../../../../src/stats/random.ts';
+import { toyProblem } from '../../../support/toy-problem.ts';
+
+const input = (shape: (string | number)[], more: Partial<BufferDeclaration> = {}): BufferDeclaration => ({
+  ...{ description: '', dtype: 'f32', access: 'in', generator: { kind: 'normal' } },
+  shape,
+  ...more,
+});
+
+const problemOf = (inputs: ProblemFile['inputs'], comparison: ProblemFile['comparison']): ProblemFile => ({
+  ...toyProblem().file,
+  inputs,
+  outputs: { Y: { ...input(['R', 'N']), access: 'out' } },
+  comparison,
+});
+
+const CONDITIONED = { kind: 'conditioned', constant: 2, unit: 'f32', terms: 'N' } as const;
+const norm = problemOf({ X: input(['R', 'N']), factor: input(['N']), shift: input(['N']) }, CONDITIONED);
+
+/** What a set makes of an input of 8 rows of 16 columns, or of 16 elements. */
+function drawn(problem: ProblemFile, name: string, set: string): number[] {
+  const { shape: axes, dtype } = problem.inputs[name]!;
+  const shape = axes.length === 2 ? [8, 16] : [16];
+  const size = shape.reduce((product, extent) => product * extent, 1);
+  const values = Float64Array.from({ length: size }, (_, i) => Math.sin(i + 1));
+  const buffer = { name, dtype, shape, generator: problem.inputs[name]!.generator } as never;
+  const streams = { stream: createStream(1, name), shared: createStream(1, 'shared') };
+  return [...disguise(values, secretSetOf(set)!, { problem, buffer, ...streams })];
+}
+
+const of = (problem: ProblemFile, kind: string): string[] =>
+  variantSetsOf(problem).filter((set) => set.startsWith(kind));
+const only = (values: number[]): number | undefined => (new Set(values).size === 1 ? values[0] : undefined);
+
+describe('inputs in variants', () => {
+  it('make one of two factors very large, and the other one as much smaller', () => {
+    const product = problemOf({ A: input(['R', 'N']), B: input(['R', 'N']) }, CONDITIONED);
+    const [first] = of(product, 'secret:lopsided') as [string];
+    expect([drawn(product, 'A', first)[0], drawn(product, 'B', first)[0]]).toEqual([
+      Math.sin(1) * 2 ** 40,
+      Math.sin(1) * 2 ** -40,
+    ]);
+    const scaled = { ...product, inputs: { ...product.inputs, A: input(['R', 'N'], { scaling: false }) } };
+    expect(of(scaled, 'secret:lopsided')).toEqual([]);
+  });
+
+  it('are differences of small numbers, whose sums stay small', () => {
+    const generator = { kind: 'index-range', low: -(2 ** 31), high: 2 ** 31 } as const;
+    const scanned = problemOf({ x: input(['N'], { dtype: 'i32', generator }) }, { kind: 'exact' });
+    let sum = 0;
+    const sums = drawn(scanned, 'x', of(scanned, 'secret:integers').at(-1)!).map((value) => (sum += value));
+    expect(new Set(sums)).toContain(-1);
+    expect(sums.every((value) => value >= -1 && value <= 1)).toBe(true);
+  });
+
+  it('are bytes and 16-bit numbers of one sign, whose sums leave their range', () => {
+    const x = input(['N'], { dtype: 'i32', generator: { kind: 'index-range', low: -100, high: 2 ** 30 } });
+    const sums = problemOf({ x }, { kind: 'exact' });
+    const values = drawn(sums, 'x', of(sums, 'secret:integers').at(-2)!);
+    const least = Math.min(...values.map(Math.abs));
+    expect(new Set(values.map(Math.sign)).size).toBe(1);
+    expect(least).toBeGreaterThanOrEqual(65);
+  });
+
+  it('make parameters neutral, in every combination, and leave the others', () => {
+    const variants = of(norm, 'secret:neutral').map((set) =>
+      ['X', 'factor', 'shift'].map((name) => only(drawn(norm, name, set))),
+    );
+    for (const factor of [1, 0])
+      for (const shift of [1, 0]) expect(variants).toContainEqual([undefined, factor, shift]);
+    expect(variants.every((constants) => constants.includes(undefined))).toBe(true);
+  });
+
+  it('make one input rise row by row, or its first row stand out, while the others are positive', () => {
+    const product = problemOf({ A: input(['R', 'N']), B: input(['R', 'N']) }, CONDITIONED);
+    const [steep, sink] = of(product, 'secret:trends') as [string, string];
+    const rows = (values: number[]): number[] =>
+      Array.from({ length: 8 }, (_, row) => values.slice(row * 16, row * 16 + 16).reduce((sum, value) => sum + value));
+    const risen = rows(drawn(product, 'A', steep));
+    expect(risen).toEqual(risen.toSorted((a, b) => a - b));
+    expect(Math.min(...drawn(product, 'B', steep))).toBeGreaterThan(0);
+    const [first, ...others] = rows(drawn(product, 'A', sink));
+    // Beside it, the exponentials of all eight together weigh between a tenth and a 150th.
+    expect(first! / 4 - Math.log(8)).toBeGreaterThanOrEqual(2.3);
+    expect(first! / 4 - Math.log(8)).toBeLessThan(5);
+    expect(Math.max(...drawn(product, 'B', sink).slice(0, 16))).toBeLessThan(0.05);
+    for (const other of others) expect(Math.abs(other)).toBeLessThan(0.2);
+  });
+
+  it('make every so many elements small whole numbers, in stretches', () => {
+    const strided = of(norm, 'secret:samples')[2]!;
+    const values = drawn(norm, 'X', strided);
+    const stride = values.findIndex((value, i) => i > 0 && Number.isInteger(value));
+    expect([2, 4, 8, 16, 32]).toContain(stride);
+    values.forEach((value, i) => void expect(Number.isInteger(value)).toBe(i % stride === 0));
+  });
+
+  it('give whole numbers, most of them within a byte, some beyond', () => {
+    const values = drawn(norm, 'X', of(norm, 'secret:integers')[0]!);
+    expect(values.every((value) => Number.isInteger(value) && value !== 0)).toBe(true);
+    expect(values.filter((value) => Math.abs(value) <= 100).length).toBeGreaterThan(100);
+    const wide = problemOf(
+      { x: input(['N'], { dtype: 'i32', generator: { kind: 'index-range', low: -100, high: 2 ** 31 } }) },
+      { kind: 'exact' },
+    );
+    const large = drawn(wide, 'x', of(wide, 'secret:integers')[0]!);
+    expect(Math.min(...large)).toBeGreaterThan(2 ** 30);
+    expect(Math.max(...large)).toBeLessThan(2 ** 31);
+  });
+
+  it('give progressions of whole numbers, each with a step of its own', () => {
+    const wide = problemOf(
+      { x: input(['N'], { dtype: 'i32', generator: { kind: 'index-range', low: -100, high: 2 ** 31 } }) },
+      { kind: 'exact' },
+    );
+    const values = drawn(wide, 'x', of(wide, 'secret:integers')[1]!);
+    const steps = values.slice(1).map((value, i) => value - values[i]!);
+    expect(values.every(Number.isInteger)).toBe(true);
+    expect(new Set(steps).size).toBe(1);
+  });
+
+  it('let a few values stand out among positive ones, where tolerances grow with the largest term', () => {
+    const sum = problemOf({ X: input(['R', 'N']) }, CONDITIONED);
+    const values = drawn(sum, 'X', of(sum, 'secret:outliers')[0]!);
+    const outliers = values.filter((value) => value > 2 ** 16);
+    expect(Math.min(...values)).toBeGreaterThan(0);
+    expect(outliers.length).toBeGreaterThan(7);
+    expect(outliers.length).toBeLessThan(17);
+    // Two that fall on one place are one.
+    expect(Math.max(...values)).toBeLessThan(1.5 * 2 ** 22);
+    expect(of({ ...sum, comparison: { kind: 'ulp', maximumUlps: 8 } }, 'secret:outliers')).toEqual([]);
+  });
+
+  it('let none of them stand out: all lie just below a power of two', () => {
+    const sum = problemOf({ X: input(['R', 'N']) }, CONDITIONED);
+    const values = drawn(sum, 'X', of(sum, 'secret:outliers')[1]!);
+    expect(Math.min(...values)).toBeGreaterThan(0.98);
+    expect(Math.max(...values)).toBeLessThan(1);
+    expect(new Set(values).size).toBeGreaterThan(100);
+  });
+
+  it('hold minus infinity in a stretch of every row, the first one at its beginning', () => {
+    const masked = problemOf({ X: input(['R', 'N'], { domain: ['-infinity'] }) }, { kind: 'ulp', maximumUlps: 8 });
+    const values = drawn(masked, 'X', of(masked, 'secret:masks')[1]!);
+    const rows = Array.from({ length: 8 }, (_, row) => values.slice(row * 16, row * 16 + 16));
+    const masks = rows.map((row) => row.map((value) => value === Number.NEGATIVE_INFINITY));
+    expect(masks[0]!.slice(0, 14).every(Boolean)).toBe(true);
+    for (const row of masks) {
+      expect(row.filter(Boolean).length).toBeGreaterThan(3);
+      expect(row.filter(Boolean).length).toBeLessThan(15);
+      expect(row.lastIndexOf(true) - row.indexOf(true) + 1).toBe(row.filter(Boolean).length);
+    }
+  });
+
+  it('mask rows, some of them whole, by numbers that people take for minus infinity', () => {
+    const masked = problemOf({ X: input(['R', 'N'], { domain: ['-infinity'] }) }, { kind: 'ulp', maximumUlps: 8 });
+    const values = drawn(masked, 'X', of(masked, 'secret:masks')[0]!);
+    const rows = Array.from({ length: 8 }, (_, row) => values.slice(row * 16, row * 16 + 16));
+    const isMask = (value: number): boolean => value <= -1e4;
+    expect(rows.some((row) => row.every(isMask))).toBe(true);
+    expect(rows.some((row) => row.some(isMask) && !row.every(isMask))).toBe(true);
+    expect(of(norm, 'secret:masks')).toEqual([]);
+  });
+
+  it('mask by the lowest number there is, where nothing is computed with it', () => {
+    const copy = problemOf({ X: input(['R', 'N'], { domain: ['-infinity'] }) }, { kind: 'exact' });
+    expect(Math.min(...drawn(copy, 'X', of(copy, 'secret:masks')[0]!))).toBe(-(2 ** 128) * (1 - 2 ** -24));
+  });
+
+  it('give few whole numbers, of any sign where the input has it, in rows that may repeat one', () => {
+    const few = of(norm, 'secret:integers')[2]!;
+    const rows = Array.from({ length: 8 }, (_, row) => drawn(norm, 'X', few).slice(row * 16, row * 16 + 16));
+    for (const row of rows) expect(new Set(row).size).toBeLessThanOrEqual(5);
+    expect(rows.flat().every(Number.isInteger)).toBe(true);
+    const calibrated = problemOf({ X: input(['R', 'N']) }, { kind: 'calibrated' } as ProblemFile['comparison']);
+    expect(drawn(calibrated, 'X', few).some((value) => !Number.isInteger(value))).toBe(true);
+  });
+
+  it('give equal neighbours, periods, pairs beside one value, and rows that rise by most of their values', () => {
+    const copy = problemOf({ X: input(['R', 'N']) }, { kind: 'exact' });
+    const values = (set: string): number[] => {
+      const buffer = { name: 'X', dtype: 'f32', shape: [1, 1024], generator: { kind: 'normal' } } as never;
+      const streams = { stream: createStream(1, 'X'), shared: createStream(1, 'shared') };
+      const filled = Float64Array.from({ length: 1024 }, (_, i) => Math.fround(Math.sin(i + 1)));
+      return [...disguise(filled, secretSetOf(set)!, { problem: copy, buffer, ...streams })];
+    };
+    const [neighbours, period, pairs, rising] = of(copy, 'secret:groups').map(values) as number[][];
+    expect(neighbours!.every((value, i) => i % 2 === 0 || value === neighbours![i - 1])).toBe(true);
+    expect(new Set(period).size).toBeLessThanOrEqual(256);
+    const middle = pairs![0]!;
+    const others = pairs!.filter((value) => value !== middle);
+    expect(others).toHaveLength(4);
+    expect(others.reduce((sum, value) => sum + value - middle, 0)).toBeCloseTo(0, 6);
+    const falls = rising!.filter((value, i) => value < rising![i - 1]!).length;
+    expect(falls).toBeGreaterThan(5);
+    expect(falls).toBeLessThan(40);
+  });
+
+  it('make what kernels sample unlike the rest: neutral, whole or zero', () => {
+    const whole = of(norm, 'secret:samples').map((set) => drawn(norm, 'factor', set));
+    expect(Number.isInteger(whole[0]![0]) && Number.isInteger(whole[0]![15]) && !Number.isInteger(whole[0]![5])).toBe(
+      true,
+    );
+    expect([whole[1]![0], whole[1]![15]]).toEqual([0, 0]);
+    const neutral = of(norm, 'secret:neutral').map((set) => drawn(norm, 'factor', set));
+    expect(neutral.some((values) => values[0] === 1 && values[15] === 1 && values[9] !== 1)).toBe(true);
+  });
+
+  it('put rows below zero, where values may be large', () => {
+    const logits = problemOf(
+      { X: input(['R', 'N'], { scaling: { least: 1, most: 1024, offset: 0 } }) },
+      { kind: 'ulp', maximumUlps: 8 },
+    );
+    const values = drawn(logits, 'X', of(logits, 'secret:depths')[0]!);
+    expect(Math.max(...values)).toBeLessThan(0);
+    const parts = drawn(logits, 'X', of(logits, 'secret:depths')[1]!).slice(0, 16);
+    expect(parts.slice(0, 8).every((value) => value < -6) && parts.slice(8).every((value) => value > -2)).toBe(true);
+    const ranged = problemOf({ X: input(['R', 'N'], { scaling: false }) }, { kind: 'ulp', maximumUlps: 8 });
+    expect(of(ranged, 'secret:depths')).toEqual([]);
+  });
+
+  it('give copies that differ at a few places: slices, rows of a tile, parts of a vector', () => {
+    const product = problemOf({ X: input(['R', 'N']), v: input(['N']) }, { kind: 'exact' });
+    const [slices, rows, parts] = of(product, 'secret:copies') as [string, string, string];
+    const own = (values: number[], source: (i: number) => number): number =>
+      values.filter((value, i) => value !== values[source(i)]).length;
+    const slicesOwn = own(drawn(product, 'X', slices), (i) => i % 16);
+    expect(slicesOwn).toBeGreaterThan(0);
+    expect(slicesOwn).toBeLessThan(16);
+    const rowsOwn = own(drawn(product, 'X', rows), (i) => i % 16);
+    expect(rowsOwn % 16).toBe(0);
+    expect(rowsOwn).toBeLessThan(7 * 16);
+    expect(new Set(drawn(product, 'v', parts)).size).toBeLessThan(8);
+    // Equal terms of one sum round alike.
+    const calibrated = problemOf({ X: input(['R', 'N']) }, { kind: 'calibrated' } as ProblemFile['comparison']);
+    expect(drawn(calibrated, 'X', rows)).toEqual(Array.from({ length: 128 }, (_, i) => Math.sin(i + 1)));
+  });
+
+  it('give decimals of one or two digits', () => {
+    const values = drawn(norm, 'X', of(norm, 'secret:integers')[3]!);
+    expect(values.every((value) => Math.abs(100 * value - Math.round(100 * value)) < 1e-9 && value !== 0)).toBe(true);
+    expect(values.some((value) => value < 0) && values.some((value) => value > 0)).toBe(true);
+  });
+
+  it('make matrices zero but for some diagonals, nearly symmetric, or of pairs that cancel', () => {
+    const copy = problemOf({ X: input(['N', 'N']) }, { kind: 'exact' });
+    const side = 64;
+    const matrix = (set: string): number[] => {
+      const values = Float64Array.from({ length: side * side }, (_, i) => Math.sin(i + 1));
+      const buffer = { name: 'X', dtype: 'f32', shape: [side, side], generator: { kind: 'normal' } } as never;
+      const streams = { stream: createStream(1, 'X'), shared: createStream(1, 'shared') };
+      return [...disguise(values, secretSetOf(set)!, { problem: copy, buffer, ...streams })];
+    };
+    const made = of(copy, 'secret:bands').map(matrix);
+    const [upper, both, symmetric, balanced, border] = made as [number[], number[], number[], number[], number[]];
+    const isZero = (values: number[], row: number, column: number): boolean => values[row * side + column] === 0;
+    expect(isZero(upper, 5, 4) && !isZero(upper, 4, 5) && isZero(upper, 4, 20)).toBe(true);
+    expect(isZero(both, 5, 4) || isZero(both, 20, 4)).toBe(true);
+    expect(!isZero(both, 5, 4) && isZero(both, 20, 4)).toBe(true);
+    const unlike = symmetric.filter((value, i) => value !== symmetric[(i % side) * side + Math.floor(i / side)]);
+    expect(unlike.length).toBeGreaterThan(10);
+    expect(unlike.length).toBeLessThan(200);
+    expect(isZero(border, 0, 9) && isZero(border, 9, 0) && !isZero(border, 9, 9)).toBe(true);
+    const rows = Array.from({ length: side }, (_, row) => balanced.slice(row * side, (row + 1) * side));
+    expect(rows.every((row) => row.reduce((sum, value) => sum + value) === 0 && row[0] !== 0)).toBe(true);
+  });
+
+  it('are none where errors are absolute, and none of rows in which sizes may not differ', () => {
+    expect(variantSetsOf({ ...norm, comparison: { kind: 'allclose', atol: 1e-3, rtol: 1e-3 } })).toEqual([]);
+    expect(of({ ...norm, comparison: { kind: 'ulp', maximumUlps: 8 } }, 'secret:trends')).toEqual([]);
+  });
+});

@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest';
+import { checksFor } from '../../../../src/evaluation/oracle/checks/choose.ts';
+import { shapesAtPowers } from '../../../../src/evaluation/oracle/shapes/around.ts';
+import { largeShapes } from '../../../../src/evaluation/oracle/shapes/large.ts';
+import { middleShapes } from '../../../../src/evaluation/oracle/shapes/middle.ts';
+import { wideShapes } from '../../../../src/evaluation/oracle/shapes/wide.ts';
+import { copying } from '../../../support/toy-problem.ts';
+
+const seeds = Array.from({ length: 10 }, (_, seed) => seed);
+
+describe('shapes as large as users’ own', () => {
+  const timed = { R: 32, C: 64 };
+  const fit = { timed, isFit: () => true };
+
+  it('have more than 2²⁴ places, along each dimension', () => {
+    for (const seed of seeds) {
+      const { drawn } = largeShapes({ problem: copying('R', 'C'), ...fit, seed });
+      expect(drawn).toHaveLength(2);
+      for (const { R, C } of drawn) expect(R! * C!).toBeGreaterThan(2 ** 24);
+      expect(drawn.some(({ R }) => R! >= 4096) && drawn.some(({ C }) => C! >= 4096)).toBe(true);
+    }
+  });
+
+  it('are the other workloads, too, as many as fit', () => {
+    const sizes = [2 ** 22, 2 ** 23, 2 ** 23 + 1, 2 ** 28];
+    const workloads = sizes.map((C) => ({ name: `c${C}`, dimensions: { R: 1, C } }) as never);
+    const found = largeShapes({ problem: { ...copying('R', 'C'), workloads }, ...fit, seed: 1 }).workloads;
+    expect(found).toContainEqual({ R: 1, C: 2 ** 22 });
+    expect(found).not.toContainEqual({ R: 1, C: 2 ** 28 });
+  });
+
+  it('are as large as fits where that is too dear and there is one size', () => {
+    const isFit = ({ R }: Record<string, number>): boolean => R! < 2 ** 22;
+    const { drawn } = largeShapes({ problem: copying('R'), timed: { R: 32 }, isFit, seed: 1 });
+    expect(drawn).toHaveLength(1);
+    for (const { R } of drawn) expect(R).toBeGreaterThan(2 ** 21);
+  });
+
+  it('are none for a kernel that takes small ones only', () => {
+    const isFit = ({ R, C }: Record<string, number>): boolean => R! * C! < 10_000;
+    expect(largeShapes({ problem: copying('R', 'C'), timed, isFit, seed: 1 })).toEqual({ drawn: [], workloads: [] });
+  });
+});
+
+it('shapes at powers of two lie at most one beside', () => {
+  const shapes = shapesAtPowers({ problem: copying('R', 'C'), takes: () => true, timed: { R: 1, C: 1 }, seed: 3 }, 40);
+  const isNear = (size: number): boolean => Math.abs(size - 2 ** Math.round(Math.log2(size))) <= 1;
+  expect(shapes.length).toBe(40);
+  for (const { R, C } of shapes) expect(isNear(R!) || isNear(C!)).toBe(true);
+});
+
+it('shapes of middle sizes are of every order of magnitude from 1,024 on, more of them where there is one size', () => {
+  const most = { flop: 1e9, elements: 2 ** 21 };
+  const draw = { takes: () => true, timed: { R: 1, C: 1 }, isFit: () => true, most };
+  const one = seeds.flatMap((seed) => middleShapes({ ...draw, problem: copying('R'), seed }, 2)).map(({ R }) => R!);
+  expect(one.length).toBeGreaterThan(70);
+  for (let least = 1024; least < 2 ** 19; least *= 4)
+    expect(one.some((size) => size >= least && size < 4 * least)).toBe(true);
+  const two = middleShapes({ ...draw, problem: copying('R', 'C'), seed: 1 }, 2);
+  expect(two).toHaveLength(4);
+  for (const { R, C } of two) expect(Math.max(R!, C!)).toBeGreaterThanOrEqual(1024);
+});
+
+it('shapes of middle sizes are the largest that fit where two dimensions are one', () => {
+  const most = { flop: 1e9, elements: 2 ** 21 };
+  const takes = ({ R, C }: Record<string, number>): boolean => R === C;
+  const isFit = ({ R, C }: Record<string, number>): boolean => R! * C! <= 600 ** 2;
+  const problem = copying('R', 'C');
+  problem.dimensions.C!.default = 'R';
+  const shapes = seeds.flatMap((seed) => middleShapes({ problem, takes, isFit, most, timed: { R: 1, C: 1 }, seed }, 2));
+  expect(shapes.length).toBeGreaterThan(10);
+  for (const { R, C } of shapes) {
+    expect(R).toBe(C);
+    expect(R).toBeGreaterThanOrEqual(256);
+  }
+});
+
+it('wide shapes have dozens of tiles along one dimension and several along the others', () => {
+  const draw = { takes: () => true, timed: { R: 1, C: 1 }, isFit: () => true, most: { flop: 1e9, elements: 2 ** 22 } };
+  const shapes = wideShapes({ ...draw, problem: copying('R', 'C'), seed: 4 }, 2);
+  expect(shapes).toHaveLength(4);
+  for (const { R, C } of shapes) {
+    expect(Math.max(R!, C!)).toBeGreaterThanOrEqual(600);
+    expect(Math.min(R!, C!)).toBeGreaterThanOrEqual(33);
+  }
+  expect(wideShapes({ ...draw, problem: copying('R'), seed: 4 }, 2)).toEqual([]);
+});
+
+it('a kernel that asks for the number of multiprocessors is verified as on other GPUs', () => {
+  const numbersOf = (grid: string, cooperative = false): (number | undefined)[] =>
+    checksFor({
+      ...{ problem: copying('R', 'C'), dimensions: { R: 32, C: 32 }, parameters: {}, seed: 5, isEmulated: true },
+      smCount: 20,
+      kernel: {
+        limits: [],
+        steps: [{ function: 'copy', grid: [grid], block: [32], cooperative, arguments: [] }],
+      } as never,
+    })
+      .checks.filter(({ isExtreme }) => isExtreme)
+      .map(({ multiprocessors }) => multiprocessors);
+  expect(new Set(numbersOf('R'))).toEqual(new Set([undefined]));
+  const others = numbersOf('device.smCount');
+  expect(new Set(others).size).toBeGreaterThan(1);
+  for (const count of others) expect(count).toBeGreaterThan(0);
+  expect(Math.max(...others.map((count) => count!))).toBeGreaterThan(20);
+  // More CTAs than the device holds could not meet.
+  for (const count of numbersOf('device.smCount', true)) expect(count).toBeLessThanOrEqual(20);
+});
