@@ -17,7 +17,7 @@ const SPECIAL_SETS = 2;
 const MOST_LARGE_WORK = 2 ** 26;
 
 /**
- * Checks of shapes as large as users' own: each drawn shape with the declared inputs, then one with inputs for long sums, then by lot the workloads, and
+ * Checks of shapes as large as users' own: each drawn shape with the declared inputs, then one with inputs for long sums, some always and one by lot, then by lot the workloads, and
  * further inputs of those shapes, as many as fit.
  */
 export function largeChecks(
@@ -29,7 +29,7 @@ export function largeChecks(
   const filled = (dimensions: Dimensions, sets: readonly string[]) =>
     sets.map((generatorSet) => ({ dimensions, generatorSet }));
   const [longest, ...otherLongSums] = byLot(
-    large.slice(0, 1).flatMap((shape) => filled(shape, variantsForLongSums(variants))),
+    large.slice(0, 1).flatMap((shape) => filled(shape, variantsForLongSums(variants, 'by lot'))),
     seed,
     'long sums',
   );
@@ -45,7 +45,8 @@ export function largeChecks(
   ];
   const declared = large.flatMap((shape) => filled(shape, [DECLARED]));
   let left = isEmulated ? MOST_LARGE_WORK : Number.POSITIVE_INFINITY;
-  const first = longest ? [...declared, longest] : declared;
+  const always = large.slice(0, 1).flatMap((shape) => filled(shape, variantsForLongSums(variants, 'always')));
+  const first = [...declared, ...always, ...(longest ? [longest] : [])];
   return [...first, ...byLot(others, seed, 'checks of large shapes')].flatMap((check, i) => {
     const work = Math.max(
       elementsIn(problem, check.dimensions),

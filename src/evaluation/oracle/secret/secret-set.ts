@@ -1,5 +1,5 @@
 import { type Mutated, mutatedName, mutatedSetOf } from '../mutated-inputs.ts';
-import { isVariantKind, type VariantKind, variantName, variantOf } from './variants/index.ts';
+import { areAsDrawn, isVariantKind, type VariantKind, variantName, variantOf } from './variants/index.ts';
 
 /**
  * Generator sets that warpsmith adds to those of a problem: the declared inputs, made much larger, much smaller, each row of
@@ -74,7 +74,7 @@ const EXACT_NAME = /^(secret:exactly|secret:words) (\S+) \((\d+)\)$/;
 /** Whether values repeat, or rows differ in size. */
 export function areValuesPlaced(generatorSet: string): boolean {
   const secret = secretSetOf(generatorSet);
-  return secret !== undefined && isPlacement(secret.kind);
+  return secret !== undefined && isPlacement(secret.kind) && !areAsDrawn(secret.kind);
 }
 
 /** Names of a secret set and its milder variants, strongest first. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { BufferDeclaration, ProblemFile } from '../../../../src/core/problem.ts';
 import { disguise } from '../../../../src/evaluation/oracle/secret/disguise.ts';
-import { secretSetOf } from '../../../../src/evaluation/oracle/secret/secret-set.ts';
+import { areValuesPlaced, secretSetOf } from '../../../../src/evaluation/oracle/secret/secret-set.ts';
 import { variantSetsOf } from '../../../../src/evaluation/oracle/secret/sets-of-problem.ts';
 import { createStream } from '../../../../src/stats/random.ts';
 import { toyProblem } from '../../../support/toy-problem.ts';
@@ -268,6 +268,52 @@ describe('inputs in variants', () => {
     expect(isZero(border, 0, 9) && isZero(border, 9, 0) && !isZero(border, 9, 9)).toBe(true);
     const rows = Array.from({ length: side }, (_, row) => balanced.slice(row * side, (row + 1) * side));
     expect(rows.every((row) => row.reduce((sum, value) => sum + value) === 0 && row[0] !== 0)).toBe(true);
+  });
+
+  it('begin with small whole numbers and go on with others, or the other way round', () => {
+    const wide = problemOf(
+      { x: input(['N'], { dtype: 'i32', generator: { kind: 'index-range', low: -(2 ** 31), high: 2 ** 31 } }) },
+      { kind: 'exact' },
+    );
+    const sizes = of(wide, 'secret:beginnings').map((set) => {
+      const values = Float64Array.from({ length: 4096 }, (_, i) => (i % 2 === 0 ? i : -i));
+      const buffer = { name: 'x', dtype: 'i32', shape: [4096], generator: wide.inputs.x!.generator } as never;
+      const streams = { stream: createStream(1, 'x'), shared: createStream(1, 'shared') };
+      return [...disguise(values, secretSetOf(set)!, { problem: wide, buffer, ...streams })].map(Math.abs);
+    });
+    expect(sizes).toHaveLength(4);
+    const isSmall = (value: number): boolean => value <= 100;
+    for (const [i, values] of sizes.entries()) {
+      const end = values.findIndex((value) => isSmall(value) !== isSmall(values[0]!));
+      expect(Math.log2(end) % 1).toBe(0);
+      expect(isSmall(values[0]!)).toBe(i < 2);
+      const others = values.slice(end).filter((value) => isSmall(value) === i < 2);
+      expect(others.length).toBeLessThan(5);
+    }
+    const whole = drawn(norm, 'X', of(norm, 'secret:beginnings')[0]!).map(Number.isInteger);
+    expect([whole[0], whole.at(-1)]).toEqual([true, false]);
+  });
+
+  it('leave a few values among zeros, most of which have an opposite, in one input of which sums are formed', () => {
+    const sum: ProblemFile = {
+      ...problemOf({ X: input(['R', 'N']) }, CONDITIONED),
+      reducedAxis: { input: 'X', axis: 1 },
+    };
+    const [set, ...others] = of(sum, 'secret:specks') as [string];
+    expect(others).toEqual([]);
+    const values = Float64Array.from({ length: 2 * 8192 }, (_, i) => Math.sin(i + 1));
+    const buffer = { name: 'X', dtype: 'f32', shape: [2, 8192], generator: { kind: 'normal' } } as never;
+    const streams = { stream: createStream(1, 'X'), shared: createStream(1, 'shared') };
+    disguise(values, secretSetOf(set)!, { problem: sum, buffer, ...streams });
+    for (const row of [values.subarray(0, 8192), values.subarray(8192)]) {
+      const specks = row.filter((value) => value !== 0);
+      expect(specks.length).toBeGreaterThan(110);
+      expect(specks.length).toBeLessThanOrEqual(128);
+      expect(specks.filter((value) => value < 0).length).toBeGreaterThan(50);
+      expect(specks.every((value) => Math.abs(value) >= 0.5 && Math.abs(value) <= 1)).toBe(true);
+    }
+    expect(areValuesPlaced(set)).toBe(false);
+    expect(of(norm, 'secret:specks')).toEqual([]);
   });
 
   it('are none where errors are absolute, and none of rows in which sizes may not differ', () => {

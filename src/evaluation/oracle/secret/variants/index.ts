@@ -1,6 +1,7 @@
 import type { ProblemFile } from '../../../../core/problem.ts';
 import type { Freedom } from '../freedom.ts';
 import { bands } from './bands.ts';
+import { beginnings } from './beginnings.ts';
 import { copies } from './copies.ts';
 import { depths } from './depths.ts';
 import { groups } from './groups.ts';
@@ -10,6 +11,7 @@ import { masks } from './masks.ts';
 import { neutral } from './neutral.ts';
 import { outliers } from './outliers.ts';
 import { samples } from './samples.ts';
+import { specks } from './specks.ts';
 import type { Treatment, VariantRequest } from './treatment.ts';
 import { trends } from './trends.ts';
 
@@ -30,6 +32,8 @@ const TREATMENTS = {
   'secret:depths': depths,
   'secret:copies': copies,
   'secret:lopsided': lopsided,
+  'secret:beginnings': beginnings,
+  'secret:specks': specks,
 } as const satisfies Readonly<Record<string, Treatment>>;
 
 export type VariantKind = keyof typeof TREATMENTS;
@@ -71,11 +75,11 @@ export const applyVariant = (
   request: VariantRequest,
 ): Float64Array => treatmentOf(kind).treat(values, { ...request, index, strength: 2 ** -level });
 
-/** Of the sets of a problem, those whose mistakes show in long sums only. */
-export const variantsForLongSums = (sets: readonly string[]): string[] =>
+/** Of the sets of a problem, those whose mistakes show in long sums only; `always`: that every long sum gets. */
+export const variantsForLongSums = (sets: readonly string[], which: 'always' | 'by lot'): string[] =>
   sets.filter((set) => {
     const { kind, index } = variantOf(set)!;
-    return treatmentOf(kind).isForLongSums?.(index);
+    return treatmentOf(kind).isForLongSums?.(index) === which;
   });
 
 /** Of the sets of a problem, those whose mistakes show in very long rows only. */
@@ -90,6 +94,9 @@ export function shapesNeeded(generatorSet: string): 'square' | 'even' | undefine
   const variant = variantOf(generatorSet);
   return variant && treatmentOf(variant.kind).needs?.(variant.index);
 }
+
+/** Whether errors average out with a set's values as with drawn ones. */
+export const areAsDrawn = (kind: string): boolean => isVariantKind(kind) && treatmentOf(kind).isAsDrawn === true;
 
 /** Whether a set is one for problems only whose results stay as large, as those of products do. */
 export const leavesSizes = (kind: string): boolean => isVariantKind(kind) && treatmentOf(kind).leavesSizes === true;

@@ -139,5 +139,5 @@ export const integers: Treatment = {
       ? VARIANTS.length
       : 0,
   treat: makeIntegers,
-  isForLongSums: (index) => VARIANTS[index] === largeIntegers,
+  isForLongSums: (index) => (VARIANTS[index] === largeIntegers ? 'by lot' : undefined),
 };

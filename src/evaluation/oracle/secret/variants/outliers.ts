@@ -41,5 +41,5 @@ function addOutliers(
 export const outliers: Treatment = {
   count: (problem, freedom) => (withOutliers(problem, freedom).length > 0 ? STANDING_OUT.length : 0),
   treat: addOutliers,
-  isForLongSums: (index) => STANDING_OUT[index] === 'none',
+  isForLongSums: (index) => (STANDING_OUT[index] === 'none' ? 'by lot' : undefined),
 };

@@ -23,12 +23,14 @@ export interface Treatment {
   readonly count: (problem: ProblemFile, freedom: Freedom) => number;
   /** Changes an input's drawn values, in place. */
   readonly treat: (values: Float64Array, input: Treated) => Float64Array;
-  /** Whether a variant's mistakes show in long sums only. */
-  readonly isForLongSums?: (index: number) => boolean;
+  /** Of a variant whose mistakes show in long sums only: whether every long sum gets it. */
+  readonly isForLongSums?: (index: number) => 'always' | 'by lot' | undefined;
   /** Whether a variant's mistakes show in very long rows only. */
   readonly isForLongRows?: (index: number, problem: ProblemFile) => boolean;
   /** In which shapes alone a variant's structure shows: of square matrices, or of divisible sizes. */
   readonly needs?: (index: number) => 'square' | 'even' | undefined;
+  /** Values that are no zeros do not repeat, and rows are about as large, so that errors average out as those of drawn values do. */
+  readonly isAsDrawn?: true;
   /** Whether it is one for problems only whose results stay as large, as those of products do. */
   readonly leavesSizes?: true;
 }

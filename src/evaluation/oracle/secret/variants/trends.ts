@@ -45,7 +45,7 @@ function follow(values: Float64Array, { problem, buffer, stream, index, strength
 export const trends: Treatment = {
   count: (problem, freedom) => PROFILES.length * trending(problem, freedom).filter(freedom.contrasts).length,
   treat: follow,
-  isForLongSums: (index) => PROFILES[index % PROFILES.length] === 'steep',
+  isForLongSums: (index) => (PROFILES[index % PROFILES.length] === 'steep' ? 'by lot' : undefined),
   // A row that stands out is one of many terms where inputs are multiplied with one another; elsewhere its neighbours are long rows of nearly
   // equal values, whose serial sums err by more than tolerances allow.
   isForLongRows: (index, problem) =>
