@@ -2,22 +2,23 @@ import { isEquality, type ObservedDecision } from '../../core/decisions.ts';
 import type { Coverage } from '../../core/evaluation.ts';
 import { functionsOf } from '../../core/plan/declared-steps.ts';
 import { completeDimensions } from '../../core/plan/dimensions.ts';
-import { planScope } from '../../core/plan/scope.ts';
+import { planScope, type Scope } from '../../core/plan/scope.ts';
 import type { Dimensions } from '../../core/problem.ts';
 import { isSame } from '../../core/values.ts';
 import { type Check, DECLARED, extremeCheck, onceAt } from '../oracle/check.ts';
 import { shapesForConditions } from '../oracle/checks/for-conditions.ts';
-import { type ChecksRequest, takesShape } from '../oracle/checks/request.ts';
+import { type ChecksRequest, extremeCost, takesShape } from '../oracle/checks/request.ts';
 import { shapeForValues } from '../oracle/checks/variants.ts';
 import { setsAbout, setsOfIntegersAbout } from '../oracle/secret/kinds/constants.ts';
 import { setsOfExactly } from '../oracle/secret/kinds/exactly.ts';
 import { setsOfWords } from '../oracle/secret/kinds/words.ts';
-import { costsLittle } from '../oracle/shapes/cost.ts';
+import { costsLittle, isWithin } from '../oracle/shapes/cost.ts';
 import { hasSeveralTiles } from '../oracle/shapes/drawing.ts';
 import { aimedShapes, firstFitting, foreseen } from './aimed-shapes.ts';
 import { shapesOfEqualSizes } from './equal-sizes.ts';
 import { irregularSizes, rareShapes } from './irregular-sizes.ts';
 import { jointShapes } from './joint-shapes.ts';
+import { shapesOfManyParts } from './many-parts.ts';
 import { shapesBeyondReach } from './shapes-beyond-reach.ts';
 import { raggedShapesForSteps, shapesForSteps } from './step-shapes.ts';
 import { numbersOfSteps, shapesAtThresholds } from './threshold-shapes.ts';
@@ -37,6 +38,13 @@ const AIMED_SHAPES = {
 /** Sizes that are whole tiles of any kernel, and how many shapes with one are looked at where sizes are to be equal. */
 const WHOLE_TILES = [64, 128, 192, 256, 320];
 const MOST_OF_WHOLE_TILES = 24;
+
+/** What the expressions of the candidate's kernel.json may name. */
+const scopeAt = ({ problem, candidate, device }: VerifyRequest, dimensions: Dimensions): Scope =>
+  planScope({
+    ...{ problem: problem.file, parameters: candidate.parameters, dimensions },
+    device: { smCount: device.spec.smCount.value },
+  });
 
 /** Names of the functions that the candidate's steps launch. */
 export const launchedBy = ({ candidate }: VerifyRequest): string[] => functionsOf(candidate.kernel.file.steps);
@@ -66,13 +74,7 @@ function aimedChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Co
   drawn.push(...shapesForSteps({ ...ofSteps, pool: () => [...poolAround(ofConditions), ...varied()] }));
   const { candidate, dimensions: timed, seed } = request;
   const { file: problem } = request.problem;
-  const scopeOf = (dimensions: Dimensions) =>
-    planScope({
-      problem,
-      parameters: candidate.parameters,
-      dimensions,
-      device: { smCount: device.spec.smCount.value },
-    });
+  const scopeOf = (dimensions: Dimensions): Scope => scopeAt(request, dimensions);
   drawn.push(
     ...raggedShapesForSteps({
       ...{ problem, kernel: candidate.kernel.file, timed, seed, scopeOf, isCheap, isFit, drawn },
@@ -97,13 +99,10 @@ const MOST_IRREGULAR = 4;
 
 /** Checks of sizes at which the launches are not as at the sizes beside them: about sizes, not inputs. Only for candidates that have such. */
 function irregularChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Coverage): Check[] {
-  const { candidate, dimensions, device, thorough } = request;
+  const { candidate, dimensions, thorough } = request;
   const problem = request.problem.file;
   if (isLong(request)) return [];
-  const scope = planScope({
-    ...{ problem, parameters: candidate.parameters, dimensions },
-    device: { smCount: device.spec.smCount.value },
-  });
+  const scope = scopeAt(request, dimensions);
   const open = Object.keys(problem.dimensions).filter((name) => !problem.dimensions[name]!.values);
   const sizes = irregularSizes(candidate.kernel.file, scope, open);
   const rare = rareShapes(candidate.kernel.file, scope, open).map((shape) => ({ ...dimensions, ...shape }));
@@ -111,6 +110,27 @@ function irregularChecks(request: VerifyRequest, choice: ChecksRequest, coverage
   const { poolAround, isFit } = shapesForConditions(choice, []);
   const beside = sizes.length === 0 ? [] : poolAround(sizes, thorough ? 'whole' : 'cheap');
   const found = [...firstFitting(rare, isFit, MOST_IRREGULAR), ...firstFitting(beside, isFit, MOST_IRREGULAR)];
+  coverage.drawnShapes = [...coverage.drawnShapes, ...found];
+  return found.map(extremeCheck);
+}
+
+/** Shapes in which a grid has very many CTAs. */
+const MOST_OF_MANY_PARTS = 12;
+
+/** Of a thorough verification: checks of shapes in which there is more to merge than a warp or a CTA merges at once. Only for candidates that merge. */
+function manyPartsChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Coverage): Check[] {
+  const { candidate, thorough = false, seed } = request;
+  const problem = request.problem.file;
+  if (!thorough || isLong(request)) return [];
+  const { file: kernel } = candidate.kernel;
+  const parts = shapesOfManyParts({ problem, kernel, scope: scopeAt(request, request.dimensions), seed });
+  const most = extremeCost(problem, true, 'thorough');
+  const { isFit } = shapesForConditions(choice, []);
+  const found = firstFitting(
+    parts.filter((shape) => isWithin(most, problem, shape)),
+    isFit,
+    MOST_OF_MANY_PARTS,
+  );
   coverage.drawnShapes = [...coverage.drawnShapes, ...found];
   return found.map(extremeCheck);
 }
@@ -213,4 +233,7 @@ function valueDecisions({
 }
 
 /** Checks that follow from the candidate's own code, each kind after the runs of those before. */
-export const CHECKS_OF_CODE = [aimedChecks, irregularChecks, thresholdChecks, jointChecks, constantChecks] as const;
+export const CHECKS_OF_CODE = [
+  ...[aimedChecks, irregularChecks, manyPartsChecks],
+  ...[thresholdChecks, jointChecks, constantChecks],
+] as const;

@@ -1,9 +1,8 @@
 import type { ObservedDecision, Ways } from '../../core/decisions.ts';
-import { WarpsmithError } from '../../core/errors.ts';
-import { completeDimensions } from '../../core/plan/dimensions.ts';
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
 import { elementsOf } from '../oracle/shapes/cost.ts';
 import { type Aim, foreseen } from './aimed-shapes.ts';
+import { leastShapeWith } from './least-shape.ts';
 
 export interface BeyondReach extends Pick<Aim, 'device' | 'module' | 'planFor'> {
   readonly problem: ProblemFile;
@@ -59,26 +58,13 @@ function poolOf({ problem, sizes, takes }: BeyondReach): Dimensions[] {
   const shapes = open.flatMap((name) =>
     large.flatMap((size) =>
       listedIn(problem)
-        .map((listed) => shapeWith(problem, { ...listed, [name]: size }))
+        .map((listed) => leastShapeWith(problem, { ...listed, [name]: size }))
         .filter((shape) => shape !== undefined),
     ),
   );
   return shapes
     .filter((shape) => takes(shape) && elementsOf(problem, shape) <= BEYOND.elements)
     .toSorted((a, b) => elementsOf(problem, a) - elementsOf(problem, b));
-}
-
-/** Every dimension as small as it may be, but for these, and what follows from them; `undefined` if that is no shape. */
-function shapeWith(problem: ProblemFile, given: Readonly<Record<string, number>>): Dimensions | undefined {
-  const least = Object.entries(problem.dimensions).flatMap(([name, { minimum = 1, values, default: usual }]) =>
-    values || usual !== undefined ? [] : [[name, minimum] as const],
-  );
-  try {
-    return completeDimensions(problem.dimensions, { ...Object.fromEntries(least), ...given });
-  } catch (error) {
-    if (error instanceof WarpsmithError) return undefined;
-    throw error;
-  }
 }
 
 /** Combinations of listed values. */

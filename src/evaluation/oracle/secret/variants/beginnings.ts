@@ -1,7 +1,6 @@
 import { isFloating } from '../../../../core/dtype.ts';
 import type { ProblemFile } from '../../../../core/problem.ts';
-import type { Freedom } from '../freedom.ts';
-import { wideRangeOf } from '../freedom.ts';
+import { type Freedom, wideRangeOf } from '../freedom.ts';
 import { columnsOf, inputsThat, type Treated, type Treatment } from './treatment.ts';
 
 /** What is divided into two parts, and which of them is plain. */

@@ -1,15 +1,19 @@
+import { isFloating } from '../../../../core/dtype.ts';
 import { generatorSetsOf } from '../../../../core/plan/generator-sets.ts';
 import type { ProblemFile } from '../../../../core/problem.ts';
 import { summedOver } from '../../judgeable-sums.ts';
-import type { Freedom } from '../freedom.ts';
+import { type Freedom, wideRangeOf } from '../freedom.ts';
 import { columnsOf, inputsThat, type Treated, type Treatment } from './treatment.ts';
 
 /** Values of a row that are no zeros: so many, but one of so many at most. */
 const SPECKS = { most: 128, oneIn: 32 } as const;
 
-/** Of two factors, the product would be nothing but zeros. */
-function takesSpecks(problem: ProblemFile, { isFree, outliers, isExact }: Freedom): string[] {
-  const names = inputsThat(problem, (name) => isFree(name) && (isExact || outliers(name)));
+/** Of two factors, the product would be nothing but zeros. Whole numbers of a narrow range may be indices. */
+function takesSpecks(problem: ProblemFile, freedom: Freedom): string[] {
+  const { isFree, outliers, isExact } = freedom;
+  const isNumber = (name: string): boolean =>
+    isFloating(problem.inputs[name]!.dtype) || wideRangeOf(name, freedom) !== undefined;
+  const names = inputsThat(problem, (name) => isFree(name) && isNumber(name) && (isExact || outliers(name)));
   return names.length === 1 && summedOver(problem).length > 0 ? names : [];
 }
 

@@ -1,0 +1,68 @@
+import { evaluateExpression, namesInExpression } from '../../core/expressions/evaluate.ts';
+import type { KernelFile } from '../../core/kernel.ts';
+import { launchesOf } from '../../core/plan/declared-steps.ts';
+import type { Scope } from '../../core/plan/scope.ts';
+import type { Dimensions, ProblemFile } from '../../core/problem.ts';
+import { createStream } from '../../stats/random.ts';
+import { leastShapeWith } from './least-shape.ts';
+
+/** Numbers of parts that a merge often takes as the most there can be: lanes of a warp, two a lane, threads of a CTA. */
+const PARTS = [32, 64, 256, 1024] as const;
+
+/** By up to this share of it, the number is exceeded. */
+const BEYOND = 1 / 8;
+
+const LARGEST_SIZE = 2 ** 24;
+
+export interface ManyParts {
+  readonly problem: ProblemFile;
+  readonly kernel: Pick<KernelFile, 'steps' | 'workspaces'>;
+  /** Names and values of the timed launch. */
+  readonly scope: Scope;
+  readonly seed: number;
+}
+
+/**
+ * Shapes in which a grid has just more CTAs along one axis than a merge of their results may bear: "one warp merges up to 32 parts". One dimension is large and all others are as small
+ * as they may be. Only of kernels that launch more than once or keep something in a workspace, since others merge nothing.
+ */
+export function shapesOfManyParts({ problem, kernel, scope, seed }: ManyParts): Dimensions[] {
+  const launches = launchesOf(kernel.steps);
+  if (launches.length < 2 && Object.keys(kernel.workspaces ?? {}).length === 0) return [];
+  const extents = launches.flatMap(({ grid }) => grid).filter((extent) => typeof extent === 'string');
+  const open = Object.keys(problem.dimensions).filter((name) => !problem.dimensions[name]!.values);
+  const stream = createStream(seed, 'numbers of parts');
+  let index = 0;
+  const sizes = new Map<string, { readonly name: string; readonly size: number }>();
+  for (const extent of new Set(extents))
+    for (const name of namesInExpression(extent).filter((one) => open.includes(one)))
+      for (const parts of PARTS) {
+        const wanted = parts + 1 + Math.floor(stream.uniform(index++) * BEYOND * parts);
+        const size = leastWith(wanted, (value) => valueAt(extent, { ...scope, [name]: value }));
+        if (size !== undefined) sizes.set(`${name} ${size}`, { name, size });
+      }
+  return [...sizes.values()]
+    .map(({ name, size }) => leastShapeWith(problem, { [name]: size }, scope))
+    .filter((shape) => shape !== undefined);
+}
+
+/** The least size at which an expression that does not fall reaches a value. */
+function leastWith(wanted: number, at: (size: number) => number): number | undefined {
+  if (!(at(LARGEST_SIZE) >= wanted)) return undefined;
+  let [below, reached] = [0, LARGEST_SIZE];
+  while (below + 1 < reached) {
+    const middle = Math.floor((below + reached) / 2);
+    if (at(middle) >= wanted) reached = middle;
+    else below = middle;
+  }
+  return reached;
+}
+
+/** NaN where the expression has no value, which is reported elsewhere. */
+function valueAt(expression: string, scope: Scope): number {
+  try {
+    return evaluateExpression(expression, scope);
+  } catch {
+    return Number.NaN;
+  }
+}
