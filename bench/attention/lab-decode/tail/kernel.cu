@@ -271,6 +271,7 @@ template <int kColumnTiles>
 __device__ void softmax_tile(Accumulator (&score)[kKeyTiles], RowState& state, Accumulator (&output)[kColumnTiles],
                              float (&sum)[2], float scale_log2, bool upper) {
   float correction[2] = {1.0f, 1.0f};
+  float tile_sum[2] = {};
   bool grows = false;
 #pragma unroll
   for (int h = 0; h < 2; ++h) {  // row g, row g + 8
@@ -286,13 +287,12 @@ __device__ void softmax_tile(Accumulator (&score)[kKeyTiles], RowState& state, A
     correction[h] = fast_exp2(state.max[h] * scale_log2 - origin);
     grows = grows || new_max > state.max[h];
     state.max[h] = new_max;
-    sum[h] *= correction[h];
 #pragma unroll
     for (int n = 0; n < kKeyTiles; ++n) {
 #pragma unroll
       for (int i = 2 * h; i < 2 * h + 2; ++i) {
         score[n].value[i] = fast_exp2(score[n].value[i] * scale_log2 - origin);
-        sum[h] += score[n].value[i];
+        tile_sum[h] += score[n].value[i];
       }
     }
   }
@@ -302,7 +302,12 @@ __device__ void softmax_tile(Accumulator (&score)[kKeyTiles], RowState& state, A
 #pragma unroll
       for (int d = 0; d < kColumnTiles; ++d) output[d].value[i] *= correction[i / 2];
     }
+    // Never without the outputs: of large scores, a correction is not quite 1 where the maximum is as before.
+    sum[0] *= correction[0];
+    sum[1] *= correction[1];
   }
+  sum[0] += tile_sum[0];
+  sum[1] += tile_sum[1];
 }
 
 template <int kHeadDim>
