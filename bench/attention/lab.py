@@ -418,7 +418,7 @@ def time_all(spec, folder, out, seconds):
                     random.shuffle(pieces)
                     for piece in pieces:
                         torch.sum(piece)
-                    torch.cuda._sleep(100000)  # until the replay has been asked for
+                    torch.cuda._sleep(300000)  # until the replay has been asked for
                 a.record()
                 g.replay()
                 b.record()
