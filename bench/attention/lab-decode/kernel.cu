@@ -1,7 +1,7 @@
 // One query of each head: warps share out keys for the scores, columns of V for the values. A draft with switches.
 //
-// PARTS = 0: K and V are only copied; 1: and multiplied, each CTA keeps its part; 2: all of it.
-// COPY = 0: bulk copies of a group of rows; 1: cp.async of 16 bytes a lane.
+// PARTS = 0: K and V are only copied; 1: and multiplied, each CTA keeping its part; 2: all of it. PREFETCH = 1: the places of
+// words are brought to L2 first.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 

@@ -1,20 +1,5 @@
-// 12_decode: one query of each head against many keys.
-//
-// Idea      A decoding step has one query, so that tiles of queries are empty but for one row, and one CTA a head leaves most
-//           SMs without work. The queries of the heads that share keys become the rows of one tile of mma.sync: K and V are
-//           read once for the group. The keys are shared out over CTAs, and within a CTA over warps; what the warps have is
-//           merged in shared memory, what the CTAs have by a second launch, in a fixed order: results are the same bits.
-// Change    From 09_lean: rows are heads, not queries; no two warps share keys; a second launch, which on Hopper may start when
-//           every CTA of the first has its copies on their way, and waits for their end before it reads what they wrote.
-// Layouts   Q, O: fp16 or bf16 (DTYPE) [B, H, 1, D]; K, V: [B, Hkv, Skv, D], or with heads inside positions (bshd);
-//           LSE: fp32 [B, H] or null. split: grid = (ceil(keys / SPLIT_KEYS), B * Hkv), block = 32 * WARPS.
-//           merge: grid = B * H, block = max(32, D / 4); parts fp32 [splits, B * H, D], their maxima and sums [splits, B * H, 2].
-//           mma.sync m16n8k16, with g = lane / 4 and t = lane % 4: row g or g + 8 is head g or g + 8 of the group.
-// Tile      H / Hkv of 16 rows; BLOCK_N keys per warp, SPLIT_KEYS per CTA.
-// Resources Shared bytes per warp: the larger of 4 STAGES BLOCK_N D and 64 (D + 8), + 128.
-// Bound     Reading K and V: B1 H32/8 S8192 D128 is 33.6 MB, 9.3 us at an H200's 3.6 TB/s when they come from DRAM; then the
-//           second launch, 1 us, and its trip to L2. 64 CTAs for each head of K and V at SPLIT_KEYS = 128: 512 on 132 SMs.
-// Limits    One query (S = 1); H / Hkv <= 16; B * Hkv <= 65535 (grid.y); D in {32, 64, 96, 128, 256}.
+// 12_decode as it was, with switches: its merge (MERGE, GATE, MERGE_THREADS, AT_ONCE), when that may start (EARLY), rows that are
+// no head (SKIP_ROWS), two chains of products for a score (CHAINS), and nothing multiplied (PARTS = 0). See its kernel.json.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_pipeline_primitives.h>
