@@ -6,13 +6,14 @@ lab.py time SPEC.json FOLDER OUT.json SECONDS
 SPEC: {"root": folder of kernels, "workloads": {name: dimensions}, "entries": [{"kernel", "set": {parameter: [values]}, "workloads": [...]}]}
 With "one": true each setting is launched three times and nothing is timed: for ncu and compute-sanitizer. With "precision": true, too, its
 errors and the libraries' are printed beside fp64, for inputs of three scales. "rounds": replays of each graph (12); "shown": settings printed (9). "pause_ms": after each replay, so that power
-does not lower the clock.
-A kernel with "unchecked": true in its kernel.json may be wrong: one that leaves parts out, say.
+does not lower the clock. "fresh": a graph is one call; before each replay its inputs are written and read again in pieces of 1 MiB in any order, as in warpsmith's
+blocks where inputs fill more than half of L2. Times then contain that of the contender "nothing", an empty graph.
+A kernel with "unchecked": true in its kernel.json, or an entry's, may be wrong: one that leaves parts out, say.
 OUT: {workload: {contender: [median us, largest error, least us]}}. Every setting is checked before it is timed, and afterwards again: each slot
 right, and the same bits from three replays over NaN.
 What is launched follows kernel.json: grid, block, cluster, shared bytes, arguments, tensor maps and workspaces.
 """
-import concurrent.futures, ctypes, itertools, json, os, re, statistics, subprocess, sys, time
+import concurrent.futures, ctypes, itertools, json, os, random, re, statistics, subprocess, sys, time
 
 
 T0 = time.time()
@@ -80,6 +81,7 @@ def settings(spec):
     """Every (entry, kernel.json, values, D) that some workload of the entry allows."""
     for entry in spec['entries']:
         kernel = json.load(open(f"{spec['root']}/{entry['kernel']}/kernel.json"))
+        kernel['unchecked'] = entry.get('unchecked', kernel.get('unchecked', False))
         names = list(kernel['parameters'])
         grid = [entry.get('set', {}).get(n, [kernel['parameters'][n]['default']]) for n in names]
         chosen = entry.get('workloads', list(spec['workloads']))
@@ -324,6 +326,7 @@ def time_all(spec, folder, out, seconds):
     for entry, kernel, values, D, fits in settings(spec):
         for w in fits:
             jobs.setdefault(w, {})[tag_of(kernel, values, D)] = (kernel, values, D)
+    fresh = spec.get('fresh', False)
     loaded, results = ({}, {})
     order = [w for w in spec['workloads'] if w in jobs]
     for at, w in enumerate(order):
@@ -336,6 +339,8 @@ def time_all(spec, folder, out, seconds):
         slots = max(1, min(4, int(40000000.0 / bytes_)))
         count = max(1, min(20, int(0.0002 / max(4e-06, flop / 450000000000000.0, bytes_ / 4000000000000.0)) // slots)) * slots
         count = min(count, 20) // slots * slots or slots
+        if fresh:
+            slots = count = 1
         g = torch.Generator(device='cuda')
         g.manual_seed(1)
         data = [(torch.randn(B, H, S, D, device='cuda', generator=g).half(), torch.randn(B, Hkv, Skv, D, device='cuda', generator=g).half(), torch.randn(B, Hkv, Skv, D, device='cuda', generator=g).half()) for _ in range(slots)]
@@ -399,11 +404,21 @@ def time_all(spec, folder, out, seconds):
                 contenders[tag].outs = (outs, calls)
             except Exception as e:
                 print('FAILED', w, tag, str(e)[:200], flush=True)
+        if fresh:
+            contenders['nothing'] = graph_of([])
+            pieces = [p for x in data[0] for p in x.view(torch.int64).flatten().split(2 ** 17)]
         times = {n: [] for n in contenders}
         rounds = spec.get('rounds', 12)
         for r in range(rounds + 1):
             for n, g in contenders.items():
                 a, b = (torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True))
+                if fresh:
+                    for x in data[0]:
+                        x.mul_(1)
+                    random.shuffle(pieces)
+                    for piece in pieces:
+                        torch.sum(piece)
+                    torch.cuda._sleep(300000)  # until the replay has been asked for
                 a.record()
                 g.replay()
                 b.record()

@@ -3,17 +3,20 @@
 // Idea      A decoding step has one query, so that tiles of queries are empty but for one row, and one CTA a head leaves most
 //           SMs without work. The queries of the heads that share keys become the rows of one tile of mma.sync: K and V are
 //           read once for the group. The keys are shared out over CTAs, and within a CTA over warps; what the warps have is
-//           merged in shared memory, what the CTAs have by a second launch, in a fixed order: results are the same bits.
+//           merged in shared memory, what the CTAs have by a second launch, in a fixed order: results are the same bits. That
+//           launch has a CTA of 256 threads a head, so that it reads all parts at once: they are one trip to L2, not many.
 // Change    From 09_lean: rows are heads, not queries; no two warps share keys; a second launch, which on Hopper may start when
 //           every CTA of the first has its copies on their way, and waits for their end before it reads what they wrote.
 // Layouts   Q, O: fp16 or bf16 (DTYPE) [B, H, 1, D]; K, V: [B, Hkv, Skv, D], or with heads inside positions (bshd);
 //           LSE: fp32 [B, H] or null. split: grid = (ceil(keys / SPLIT_KEYS), B * Hkv), block = 32 * WARPS.
-//           merge: grid = B * H, block = max(32, D / 4); parts fp32 [splits, B * H, D], their maxima and sums [splits, B * H, 2].
+//           merge: grid = B * H, block = 256 (D = 96: 240), D / 4 threads for each share of the parts.
+//           Parts: fp32 [splits, B * H, D], their maxima and sums [splits, B * H, 2].
 //           mma.sync m16n8k16, with g = lane / 4 and t = lane % 4: row g or g + 8 is head g or g + 8 of the group.
 // Tile      H / Hkv of 16 rows; BLOCK_N keys per warp, SPLIT_KEYS per CTA.
 // Resources Shared bytes per warp: the larger of 4 STAGES BLOCK_N D and 64 (D + 8), + 128.
-// Bound     Reading K and V: B1 H32/8 S8192 D128 is 33.6 MB, 9.3 us at an H200's 3.6 TB/s when they come from DRAM; then the
-//           second launch, 1 us, and its trip to L2. 64 CTAs for each head of K and V at SPLIT_KEYS = 128: 512 on 132 SMs.
+// Bound     Reading K and V: B1 H32/8 S8192 D128 is 33.6 MB. From L2, a kernel that only reads them takes 5.5 us on an H200, in a
+//           graph of many; the last tile's products and the CTA's merge come after it, and the second launch takes 1.5 us.
+//           256 keys a CTA are 256 CTAs, two on an SM.
 // Limits    One query (S = 1); H / Hkv <= 16; B * Hkv <= 65535 (grid.y); D in {32, 64, 96, 128, 256}.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -240,15 +243,16 @@ __device__ void load_q(FragmentA (&a)[kHeadSteps], const Element* __restrict__ Q
 }
 
 // Softmax of one tile of scores, in place: scores become weights, and what was summed up before is rescaled where a row
-// has a new maximum. The sums are this lane's, of weights before they are rounded.
+// has a new maximum. The sums are this lane's, of weights before they are rounded. Rows g + 8 are left alone unless `upper`.
 template <int kColumnTiles>
 __device__ void softmax_tile(Accumulator (&score)[kKeyTiles], RowState& state, Accumulator (&output)[kColumnTiles],
-                             float (&sum)[2], float scale_log2) {
-  float origin[2];
-  float correction[2];
+                             float (&sum)[2], float scale_log2, bool upper) {
+  float correction[2] = {1.0f, 1.0f};
+  float tile_sum[2] = {};
   bool grows = false;
 #pragma unroll
   for (int h = 0; h < 2; ++h) {  // row g, row g + 8
+    if (h == 1 && !upper) break;
     float tile_max = -INFINITY;
 #pragma unroll
     for (int n = 0; n < kKeyTiles; ++n) {
@@ -256,15 +260,18 @@ __device__ void softmax_tile(Accumulator (&score)[kKeyTiles], RowState& state, A
     }
     const float new_max = fmaxf(state.max[h], quad_max(tile_max));
     // While a row has seen none of its keys, its weights are exp2(-infinity - 0).
-    origin[h] = new_max == -INFINITY ? 0.0f : new_max * scale_log2;
-    correction[h] = fast_exp2(state.max[h] * scale_log2 - origin[h]);
+    const float origin = new_max == -INFINITY ? 0.0f : new_max * scale_log2;
+    correction[h] = fast_exp2(state.max[h] * scale_log2 - origin);
     grows = grows || new_max > state.max[h];
     state.max[h] = new_max;
-  }
 #pragma unroll
-  for (int n = 0; n < kKeyTiles; ++n) {
+    for (int n = 0; n < kKeyTiles; ++n) {
 #pragma unroll
-    for (int i = 0; i < 4; ++i) score[n].value[i] = fast_exp2(score[n].value[i] * scale_log2 - origin[i / 2]);
+      for (int i = 2 * h; i < 2 * h + 2; ++i) {
+        score[n].value[i] = fast_exp2(score[n].value[i] * scale_log2 - origin);
+        tile_sum[h] += score[n].value[i];
+      }
+    }
   }
   if (__any_sync(kAllLanes, grows)) {
 #pragma unroll
@@ -272,14 +279,12 @@ __device__ void softmax_tile(Accumulator (&score)[kKeyTiles], RowState& state, A
 #pragma unroll
       for (int d = 0; d < kColumnTiles; ++d) output[d].value[i] *= correction[i / 2];
     }
+    // Never without the outputs: of large scores, a correction is not quite 1 where the maximum is as before.
     sum[0] *= correction[0];
     sum[1] *= correction[1];
   }
-#pragma unroll
-  for (int n = 0; n < kKeyTiles; ++n) {
-#pragma unroll
-    for (int i = 0; i < 4; ++i) sum[i / 2] += score[n].value[i];
-  }
+  sum[0] += tile_sum[0];
+  sum[1] += tile_sum[1];
 }
 
 template <int kHeadDim>
@@ -362,7 +367,7 @@ __global__ void __launch_bounds__(kThreads)
     __syncwarp();                            // and the warp's; and all are done with the slot that is filled next
     start_tile(refill_bytes);
 
-    Accumulator score[kKeyTiles] = {};
+    Accumulator score[2][kKeyTiles] = {};  // the terms of even and of odd k, two chains of half the length
 #pragma unroll
     for (int k = 0; k < kHeadSteps; ++k) {
       const unsigned address = step_address<kHeadDim>(K_address + slot_bytes, k);
@@ -370,20 +375,25 @@ __global__ void __launch_bounds__(kThreads)
       for (int n = 0; n < kKeyTiles; n += 2) {
         FragmentB left, right;  // keys 8n ... 8n + 7, and the next 8
         load_k(left, right, address + n * kMmaN * kRowBytes);
-        multiply_add(score[n], Q_rmem[k], left);
-        multiply_add(score[n + 1], Q_rmem[k], right);
+        multiply_add(score[k % 2][n], Q_rmem[k], left);
+        multiply_add(score[k % 2][n + 1], Q_rmem[k], right);
       }
+    }
+#pragma unroll
+    for (int n = 0; n < kKeyTiles; ++n) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) score[0][n].value[i] += score[1][n].value[i];
     }
     if (first_key + kBlockN > key_end) {
 #pragma unroll
       for (int n = 0; n < kKeyTiles; ++n) {
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
-          if (first_key + n * kMmaN + 2 * t + i % 2 >= key_end) score[n].value[i] = -INFINITY;
+          if (first_key + n * kMmaN + 2 * t + i % 2 >= key_end) score[0][n].value[i] = -INFINITY;
         }
       }
     }
-    softmax_tile(score, state, output, sum, scale_log2);
+    softmax_tile(score[0], state, output, sum, scale_log2, rows > 8);
 
     __pipeline_wait_prior(2 * kStages - 2);  // this lane's copies of V
     __syncwarp();                            // and the warp's
@@ -392,7 +402,7 @@ __global__ void __launch_bounds__(kThreads)
       FragmentA weight;
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        const float* pair = &score[n + i / 2].value[i % 2 * 2];
+        const float* pair = &score[0][n + i / 2].value[i % 2 * 2];
         weight.registers[i] = pack(pair[0], pair[1]);
       }
 #pragma unroll
@@ -411,11 +421,13 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     const int row = g + h * 8;
+    if (h * 8 >= rows) break;
     const float row_sum = quad_sum(sum[h]);
     if (t == 0) {
       memory.max[row] = state.max[h];
       memory.sum[row] = row_sum;
     }
+    if (row >= rows) continue;  // no head
 #pragma unroll
     for (int d = 0; d < kColumnTiles; ++d) {
       const float* pair = &output[d].value[2 * h];
@@ -451,39 +463,96 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// Of one head, four columns a thread.
+constexpr int kMergeThreads = 256;  // at most
+constexpr int kAtOnce = 4;          // parts of a thread on their way
+
+// Four neighbouring columns are a piece, and a thread takes its share of the parts of one.
 template <int kHeadDim>
-__global__ void __launch_bounds__(kHeadDim < 128 ? 32 : kHeadDim / 4)
+struct MergeShape {
+  static constexpr int kPieces = kHeadDim / 4;
+  static constexpr int kShares = kMergeThreads / kPieces;
+  static constexpr int kThreads = kShares * kPieces;
+};
+
+// Of one head. Threads merge their shares of the parts, then the shares are merged in shared memory.
+template <int kHeadDim>
+__global__ void __launch_bounds__(MergeShape<kHeadDim>::kThreads)
     merge(const float* __restrict__ parts,     // [splits, B * H, kHeadDim]
           const float2* __restrict__ states,   // [splits, B * H]
           Element* __restrict__ O,             // [B * H, kHeadDim]
           float* __restrict__ LSE,             // [B * H], or null
           int splits, float softmax_scale) {
-  const int column = threadIdx.x * 4;
-  if (column >= kHeadDim) return;
-  wait_for_launch_before();
+  constexpr int kPieces = MergeShape<kHeadDim>::kPieces;
+  constexpr int kShares = MergeShape<kHeadDim>::kShares;
+  __shared__ float4 share_part[kShares][kPieces];
+  __shared__ float2 share_state[kShares];
+  const int piece = threadIdx.x % kPieces;
+  const int share = threadIdx.x / kPieces;
   const size_t heads = gridDim.x;
   const float scale_log2 = softmax_scale * kLog2E;
+  wait_for_launch_before();
+
   float max = -INFINITY;
-  for (int i = 0; i < splits; ++i) max = fmaxf(max, states[i * heads + blockIdx.x].x);
   float sum = 0.0f;
   float4 output = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-  for (int i = 0; i < splits; ++i) {
-    const size_t place = i * heads + blockIdx.x;
-    const float2 state = states[place];
-    const float4 part = *reinterpret_cast<const float4*>(parts + place * kHeadDim + column);
-    const float weight = fast_exp2((state.x - max) * scale_log2);
-    sum += weight * state.y;
-    output.x += weight * part.x;
-    output.y += weight * part.y;
-    output.z += weight * part.z;
-    output.w += weight * part.w;
+#pragma unroll 1
+  for (int first = share; first < splits; first += kShares * kAtOnce) {
+    float4 part[kAtOnce];
+    float2 state[kAtOnce];
+    float new_max = max;
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      const int at = first + i * kShares;
+      const size_t place = at * heads + blockIdx.x;
+      const bool is_part = at < splits;
+      part[i] = is_part ? reinterpret_cast<const float4*>(parts + place * kHeadDim)[piece] : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+      state[i] = is_part ? states[place] : make_float2(-INFINITY, 0.0f);
+    }
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) new_max = fmaxf(new_max, state[i].x);
+    const float correction = fast_exp2((max - new_max) * scale_log2);
+    max = new_max;
+    sum *= correction;
+    output.x *= correction;
+    output.y *= correction;
+    output.z *= correction;
+    output.w *= correction;
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      const float weight = fast_exp2((state[i].x - max) * scale_log2);
+      sum += weight * state[i].y;
+      output.x += weight * part[i].x;
+      output.y += weight * part[i].y;
+      output.z += weight * part[i].z;
+      output.w += weight * part[i].w;
+    }
   }
-  const float inverse_sum = 1.0f / sum;
+  share_part[share][piece] = output;
+  if (piece == 0) share_state[share] = make_float2(max, sum);
+  __syncthreads();
+  if (threadIdx.x >= kPieces) return;
+
+  // Finite: share 0 has part 0. A share without a part has a sum of 0 and a maximum of -infinity.
+  float row_max = -INFINITY;
+#pragma unroll
+  for (int i = 0; i < kShares; ++i) row_max = fmaxf(row_max, share_state[i].x);
+  float total = 0.0f;
+  output = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+#pragma unroll
+  for (int i = 0; i < kShares; ++i) {
+    const float weight = fast_exp2((share_state[i].x - row_max) * scale_log2);
+    const float4 own = share_part[i][piece];
+    total += weight * share_state[i].y;
+    output.x += weight * own.x;
+    output.y += weight * own.y;
+    output.z += weight * own.z;
+    output.w += weight * own.w;
+  }
+  const float inverse_sum = 1.0f / total;
   const uint2 pairs = make_uint2(pack(output.x * inverse_sum, output.y * inverse_sum),
                                  pack(output.z * inverse_sum, output.w * inverse_sum));
-  *reinterpret_cast<uint2*>(O + static_cast<size_t>(blockIdx.x) * kHeadDim + column) = pairs;
-  if (LSE != nullptr && column == 0) LSE[blockIdx.x] = max * softmax_scale + logf(sum);
+  *reinterpret_cast<uint2*>(O + static_cast<size_t>(blockIdx.x) * kHeadDim + piece * 4) = pairs;
+  if (LSE != nullptr && piece == 0) LSE[blockIdx.x] = row_max * softmax_scale + logf(total);
 }
 
 template __global__ void split<32>(const Element*, const Element*, const Element*, float*, float2*, int, int, int, int, int,
