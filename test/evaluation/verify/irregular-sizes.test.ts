@@ -27,6 +27,11 @@ describe('sizes at which launches are irregular', () => {
     expect(sizesOf('ceilDiv(N, 1024) - (N % 9973 == 1234)')).toEqual([1234, 11_207]);
   });
 
+  it('are those after which it grows by more than it usually does', () => {
+    const tiles = 'ceilDiv(N, 16)';
+    expect(sizesOf(`${tiles} - (${tiles} % 192 == 0 && ${tiles} / 192 % 2 == 1 ? 1 : 0)`)).toEqual([3072, 9216]);
+  });
+
   it('are those from which an expression is no more the quotient that it is at small ones', () => {
     const [first, further] = sizesOf('ceil(N * 0.0156249)') as [number, number];
     expect(first % 64).toBe(1);

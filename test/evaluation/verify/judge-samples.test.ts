@@ -27,7 +27,12 @@ const [SMALL, LARGE]: Dimensions[] = [
 
 async function judge(
   kernel: FakeKernel,
-  { shapes = [LARGE!], ptx = '', ...changes }: Partial<KernelFile> & { shapes?: Dimensions[]; ptx?: string } = {},
+  {
+    shapes = [LARGE!],
+    lists = [],
+    ptx = '',
+    ...changes
+  }: Partial<KernelFile> & { shapes?: Dimensions[]; lists?: Dimensions[][]; ptx?: string } = {},
 ): Promise<{ result: Awaited<ReturnType<typeof judgeSamples>>; device: FakeDevice }> {
   const device = createFakeDevice({ kernel, later: () => undefined });
   const [problem, candidate] = [toyProblem(), toyCandidate(changes)];
@@ -37,7 +42,7 @@ async function judge(
   const { module } = loaded;
   const planFor = (dimensions: Dimensions) =>
     planLaunches({ problem, candidate, dimensions, spec: device.spec, module });
-  const result = await judgeSamples({ device, module, problem, seed: 7, timeoutMs: 1000, planFor }, [shapes]);
+  const result = await judgeSamples({ device, module, problem, seed: 7, timeoutMs: 1000, planFor }, [shapes, ...lists]);
   expect(device.liveBuffers.size).toBe(0);
   return { result, device };
 }
@@ -47,6 +52,11 @@ describe('a few CTAs of a launch that is too large to be run whole', () => {
     const { result, device } = await judge(honest);
     expect(result).toEqual({ ok: true, sampled: [LARGE] });
     expect(device.runs).toMatchObject([{ sampleCtas: 64, count: false }]);
+  });
+
+  it('are of the first shape of each list', async () => {
+    const { result } = await judge(honest, { shapes: [SMALL!, LARGE!], lists: [[LARGE!]] });
+    expect(result).toEqual({ ok: true, sampled: [SMALL, LARGE] });
   });
 
   it('show indices that end before the rows do, and only there', async () => {
