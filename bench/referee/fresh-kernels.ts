@@ -1,6 +1,6 @@
 /**
  * Judges wrong kernels from outside of the repository that were written without knowing the referee, thoroughly, as `evaluate` does. Beside each
- * kernel.json lies a truth.json: { "kind": "bug" | "gaming" | "sabotage", "wrong_when": "…" }.
+ * kernel.json lies a truth.json: { "kind": "bug" | "gaming" | "sabotage", "wrong_when": "…", "example": { dimensions at which it is wrong } }.
  *
  *     node bench/referee/fresh-kernels.ts --batch NAME --pass first|again [--output …] [--device virtual:l4] FOLDER…
  *
@@ -15,10 +15,15 @@ import type { FreshEntry, FreshRecording } from '../../scripts/results/referee-r
 import { loadKernel } from '../../src/app/loading/load-kernel.ts';
 import { openSession } from '../../src/app/session.ts';
 import { makeCandidate } from '../../src/core/candidate.ts';
+import { conditionsOf } from '../../src/core/compared-sizes.ts';
+import type { Evaluation } from '../../src/core/evaluation.ts';
+import { evaluateExpression } from '../../src/core/expressions/evaluate.ts';
 import { completeDimensions } from '../../src/core/plan/dimensions.ts';
 import { completeParameters } from '../../src/core/plan/parameters.ts';
 import { resolveWorkload } from '../../src/core/plan/resolve-workload.ts';
 import { takesWorkload } from '../../src/core/plan/takes-workload.ts';
+import type { Dimensions, ProblemFile } from '../../src/core/problem.ts';
+import { refusingUnreached } from '../../src/core/unreached.ts';
 import { measuredWith } from '../measuring/open-bench.ts';
 import { openRecording } from '../recording-file.ts';
 import { recordedVerdict } from './recorded-verdict.ts';
@@ -50,6 +55,21 @@ const { recording, save } = await openRecording<FreshRecording>(output, () => ({
 if (!recording.batches.some((one) => one.name === name)) recording.batches.push({ name, first: [], again: [] });
 const batch = recording.batches.find((one) => one.name === name)!;
 
+/** What a verdict that passed says itself: that it is not about the sizes at which the kernel is wrong, or that a condition on loaded values went one way. */
+function reservationOf(
+  evaluation: Evaluation,
+  file: ProblemFile,
+  example: Dimensions | undefined,
+): FreshEntry['reservation'] {
+  if (evaluation.status !== 'passed') return undefined;
+  const compared = evaluation.coverage?.compared;
+  const shape = example && completeDimensions(file.dimensions, example);
+  const isClaimed = (): boolean =>
+    conditionsOf(file, compared!).every(({ condition }) => evaluateExpression(condition, shape!) !== 0);
+  if (shape && compared && !isClaimed()) return 'sizes';
+  return refusingUnreached(evaluation).status === 'unverified' ? 'condition' : undefined;
+}
+
 async function judge(folder: string): Promise<FreshEntry> {
   const truth = JSON.parse(readFileSync(join(folder, 'truth.json'), 'utf8'));
   const { kernel, problem } = await loadKernel(folder);
@@ -68,6 +88,7 @@ async function judge(folder: string): Promise<FreshEntry> {
     wrongWhen: truth.wrong_when,
     seed,
     ...recordedVerdict(evaluation),
+    reservation: reservationOf(evaluation, problem.file, truth.example),
     totalMs: Math.round(evaluation.elapsedMs.total),
   };
 }

@@ -207,6 +207,9 @@ function stillPassing({ first, again }: Pick<FreshRecording['batches'][number], 
   return passedOf(first).filter(({ name }) => !refused.has(name));
 }
 
+/** What a verdict that passed says itself. Of batches before k nobody wrote down where their kernels are wrong. */
+const RESERVED = { sizes: 'not about such sizes', condition: 'names the condition', none: '' } as const;
+
 /** How many passed, batch by batch, and what still passes. */
 function freshKernels(recording: FreshRecording): string {
   const batches = markdownTable(
@@ -219,9 +222,15 @@ function freshKernels(recording: FreshRecording): string {
     ]),
   );
   const left = recording.batches.flatMap(({ name, first, again }) =>
-    stillPassing({ first, again }).map((entry) => [`${name} ${entry.name}`, entry.kind, shorten(entry.wrongWhen)]),
+    stillPassing({ first, again }).map((entry) => {
+      const { reservation } = again.find((one) => one.name === entry.name) ?? entry;
+      return [`${name} ${entry.name}`, entry.kind, shorten(entry.wrongWhen), RESERVED[reservation ?? 'none']];
+    }),
   );
-  const titles = [{ title: 'What passes' }, { title: 'Kind' }, { title: 'It is wrong when' }];
+  const titles = [
+    ...[{ title: 'What passes' }, { title: 'Kind' }, { title: 'It is wrong when' }],
+    { title: 'What the verdict says' },
+  ];
   const { device, versions, recordedAt } = recording;
   const where = `${device}, ${versions.compiler}, ${recordedAt.slice(0, 10)}`;
   return `${batches}\n\n${markdownTable(titles, left)}\n\n${where}.`;

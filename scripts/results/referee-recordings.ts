@@ -40,6 +40,11 @@ export interface FreshEntry extends RecordedVerdict {
   /** By its author. */
   wrongWhen: string;
   seed: number;
+  /**
+   * Of one that passed, what its verdict says itself: `sizes`: it is not about those at which the kernel is wrong; `condition`: one on loaded values went one way in every check, which
+   * is refused of an author. From batch k on, when judged again.
+   */
+  reservation?: 'sizes' | 'condition' | undefined;
   /** Wall time of the evaluation, on a machine that others used as well. */
   totalMs: number;
 }

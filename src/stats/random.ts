@@ -2,6 +2,9 @@
  * Every random number of warpsmith that a seed repeats. Recordings and resumed runs depend on the streams: none may change.
  */
 
+/** The golden ratio's fractional part. Its multiples, modulo 1, are spread evenly for any count, and never come near a fraction of few places. */
+export const GOLDEN_FRACTION = (Math.sqrt(5) - 1) / 2;
+
 /** Uniform 32-bit integers, one after another. */
 export interface RandomSource {
   next(): number;

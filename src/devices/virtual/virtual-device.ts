@@ -38,7 +38,7 @@ import { PtxSyntaxError, UnsupportedPtxError } from '../../ptx/errors.ts';
 import { inlineCalls } from '../../ptx/inline-calls.ts';
 import { typeOf } from '../../ptx/instruction-parts.ts';
 import { pollsOf } from '../../ptx/waits.ts';
-import { seededOrder } from '../../stats/random.ts';
+import { GOLDEN_FRACTION, seededOrder } from '../../stats/random.ts';
 import { analysisOf, functionResources } from '../../virtual-gpu/analyse-function.ts';
 import { type SampledLaunch, simulateCache, simulateCacheOfPart } from '../../virtual-gpu/cache-model/simulate.ts';
 import { constantsOf } from '../../virtual-gpu/decisions/code-constants.ts';
@@ -613,9 +613,6 @@ export class VirtualDevice implements Device {
 const clusterCount = ({ grid, cluster }: Pick<LaunchRequest, 'grid' | 'cluster'>): number =>
   (grid[0] * grid[1] * grid[2]) / (cluster[0] * cluster[1] * cluster[2]);
 
-/** The golden ratio's fractional part, whose multiples never come near a fraction of few places. */
-const GOLDEN = (Math.sqrt(5) - 1) / 2;
-
 /**
  * One of each of `wanted` stretches, at ever other places in them: where every 64th CTA has the least to do, as under a causal mask,
  * a sample with one step would take the same ones again and again.
@@ -624,7 +621,7 @@ function evenlySpread(count: number, wanted: number): Int32Array {
   const startOf = (stretch: number): number => Math.floor((stretch * count) / wanted);
   return Int32Array.from({ length: wanted }, (_, i) => {
     const [start, end] = [startOf(i), startOf(i + 1)];
-    return start + Math.floor((((i + 0.5) * GOLDEN) % 1) * (end - start));
+    return start + Math.floor((((i + 0.5) * GOLDEN_FRACTION) % 1) * (end - start));
   });
 }
 

@@ -124,7 +124,7 @@ export interface RunResult {
 async function look({ device, buffers }: CheckMemory, { name, role }: PlannedBuffer) {
   const buffer = buffers.get(name)!;
   const contents = role === 'workspace' ? undefined : device.read(buffer);
-  const [damaged, bytes] = await Promise.all([device.damagedGuardBytes(buffer), contents]);
+  const [damaged, bytes] = await allEnded([device.damagedGuardBytes(buffer), contents]);
   return { damaged, bytes };
 }
 

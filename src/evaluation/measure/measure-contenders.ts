@@ -5,7 +5,7 @@ import { assessBlock } from '../../stats/assess-block.ts';
 import { unsteadyBaselines } from '../../stats/baseline-steadiness.ts';
 import { compareContenders } from '../../stats/compare-contenders.ts';
 import { median } from '../../stats/quantile.ts';
-import { belowOf, createStream, shuffle } from '../../stats/random.ts';
+import { belowOf, createStream, GOLDEN_FRACTION, shuffle } from '../../stats/random.ts';
 import { summarise } from '../../stats/summarise.ts';
 import { orDeviceTrouble } from '../launches/device-trouble.ts';
 import type { Contender, ContenderBlock, ContenderFailure } from './contender.ts';
@@ -76,8 +76,6 @@ interface Entrant {
 const MOST_ESTIMATE_RATIO = 1.5;
 /** Most times that rings are planned again, so that a kernel with an unsteady time is measured, too. */
 const MOST_PLANS = 3;
-/** Multiples of it, modulo 1, are spread evenly for any count. */
-const GOLDEN_SECTION = (Math.sqrt(5) - 1) / 2;
 /** Reason of a discarded block after which the rings were planned again. */
 const REPLANNED = 'estimates were off';
 
@@ -292,7 +290,7 @@ class Measuring {
   #cuts(number: number, name: string, slotCount: number): number[] {
     const places = Math.max(1, slotCount - 1);
     const start = createStream(this.#secret, 'cuts', name).uniform(0);
-    const first = Math.floor(((start + number * GOLDEN_SECTION) % 1) * places);
+    const first = Math.floor(((start + number * GOLDEN_FRACTION) % 1) * places);
     return [first, first + 1].map((cut) => 1 + (cut % places));
   }
 

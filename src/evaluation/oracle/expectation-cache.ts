@@ -1,4 +1,5 @@
 import { totalmem } from 'node:os';
+import { allEnded } from '../../core/all-ended.ts';
 import type { PlannedBuffer } from '../../core/launch-plan.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import type { Dimensions, Problem } from '../../core/problem.ts';
@@ -65,7 +66,7 @@ export function prepareCheck(key: CheckKey, { deviceReference, signal }: OracleT
         ...{ problem, dimensions, inputs: inputs.bytes, placed, repeats, tried, deviceReference, signal },
       });
     // Asked for at once: they may run side by side.
-    const [runs, perturbed] = await Promise.all([unperturbed(), runPerturbed(request)]);
+    const [runs, perturbed] = await allEnded([unperturbed(), runPerturbed(request)]);
     return toExpectations({ ...runs, perturbed });
   });
   const least = remembered(async () => toExpectations(await unperturbed()));

@@ -1,3 +1,4 @@
+import { allEnded } from '../../core/all-ended.ts';
 import { type DType, isFloating } from '../../core/dtype.ts';
 import { WarpsmithError } from '../../core/errors.ts';
 import { evaluateExpression } from '../../core/expressions/evaluate.ts';
@@ -130,7 +131,7 @@ export async function runPerturbed(request: HostReferenceRequest): Promise<Pertu
   const { problem, buffers, inputs } = request;
   const { perturbedRuns: count } = runsNeeded(problem, buffers, request);
   if (count === 0) return undefined;
-  return Promise.all(
+  return allEnded(
     Array.from({ length: count }, async (_, i) => {
       const outputs = await runOnce(request, perturbInputs(buffers, inputs, i, HOST_PERTURBATION), 'exact');
       return { relative: HOST_PERTURBATION, outputs };
@@ -179,7 +180,7 @@ export async function runReference(
   return count > 1 ? runInParts(problem, buffers, run, count) : runAtOnce(problem, buffers, run);
 }
 
-/** If one part fails, the others end. */
+/** If one part fails, the others are ended, and nothing still goes on when that is told. */
 async function runInParts(
   problem: Problem,
   buffers: readonly PlannedBuffer[],
@@ -189,15 +190,19 @@ async function runInParts(
   const outputs = outputsOf(buffers);
   const failure = new AbortController();
   const signal = run.signal ? AbortSignal.any([run.signal, failure.signal]) : failure.signal;
-  try {
-    const parts = rowParts(outputs, count).map(async (rows) => {
+  const failures: unknown[] = [];
+  const parts = rowParts(outputs, count).map(async (rows) => {
+    try {
       return { rows, tensors: await runAtOnce(problem, buffers, { ...run, rows, signal }) };
-    });
-    return joinParts(outputs, await Promise.all(parts));
-  } catch (error) {
-    failure.abort();
-    throw error;
-  }
+    } catch (error) {
+      failures.push(error);
+      failure.abort();
+      throw error;
+    }
+  });
+  await Promise.allSettled(parts);
+  if (failures.length > 0) throw failures[0];
+  return joinParts(outputs, await Promise.all(parts));
 }
 
 async function runAtOnce(

@@ -1,3 +1,4 @@
+import { GOLDEN_FRACTION } from '../../stats/random.ts';
 import type { Refused } from '../launches/refusal.ts';
 import type { RunResult } from '../launches/run-once.ts';
 import { type CheckRuns, NATURAL } from './check-runs.ts';
@@ -12,7 +13,6 @@ const CONFIRMATION = { launches: 2 ** 14, ms: 60_000 } as const;
 
 /** Of more launches: numbers after which one is made, and how many in a row before the one that went wrong. */
 const HOPS = { spread: 48, inRow: 128 } as const;
-const GOLDEN = (Math.sqrt(5) - 1) / 2;
 
 /** Launches in a row that show whether a counter counts on. */
 const WATCHED = 3;
@@ -141,7 +141,7 @@ async function confirmByHops(
     const run = await runs.run(NATURAL);
     return run.ok && (await isRight(run)) && isSame(await runs.kept(), after(launches));
   };
-  const spread = Array.from({ length: HOPS.spread }, (_, i) => Math.floor(((i * GOLDEN) % 1) * (launch - 1)));
+  const spread = Array.from({ length: HOPS.spread }, (_, i) => Math.floor(((i * GOLDEN_FRACTION) % 1) * (launch - 1)));
   for (const launches of spread.filter((number) => number >= WATCHED)) {
     await runs.setKept(after(launches));
     if (!(await isAsForetold(launches + 1))) return undefined;

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { inProcess } from '../../../src/core/call-reference.ts';
 import { expandBuffers } from '../../../src/core/plan/expand-buffers.ts';
@@ -67,16 +68,22 @@ describe('a reference that takes long', () => {
     ]);
   });
 
-  it('ends the other parts if one fails', async () => {
+  it('ends the other parts if one fails, and tells it once they have ended', async () => {
+    let hasEnded = false;
     const { problem, runs, buffers } = dividedProblem(2, ({ rows, signal }) =>
       rows!.Y![0] === 0
         ? Promise.reject(new Error('no such row'))
         : new Promise((_, reject) => {
-            signal!.addEventListener('abort', () => reject(signal!.reason));
+            signal!.addEventListener('abort', async () => {
+              await setImmediate();
+              hasEnded = true;
+              reject(signal!.reason);
+            });
           }),
     );
     await expect(runReference(problem, buffers, request)).rejects.toThrow('no such row');
     expect(runs.map(({ signal }) => signal!.aborted)).toEqual([true, true]);
+    expect(hasEnded).toBe(true);
   });
 
   it('is computed at once where little is to be done', async () => {
