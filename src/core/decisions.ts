@@ -67,6 +67,19 @@ export interface LoggedOperands {
   readonly pairs: readonly OperandPair[];
 }
 
+/** What a result was in all runs that were logged. */
+export type LoggedResult = 'never computed' | 'several' | { readonly always: bigint };
+
+/** A result of arithmetic on loaded values. */
+export interface ObservedResult {
+  /** Its number among those of the module. */
+  readonly site: number;
+  readonly result: LoggedResult;
+  readonly place: SourceLocation;
+  /** Results among its operands. */
+  readonly of: readonly number[];
+}
+
 /** Numbers in a module's own code that a size or a value may be compared with. */
 export interface CodeConstants {
   /** Whole numbers that bear on sizes: bounds, tiles, strides, masks. */

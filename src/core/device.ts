@@ -1,7 +1,15 @@
 import { z } from 'zod';
 import type { CompiledCode } from './compiled-code.ts';
 import type { LaunchCounters } from './counters.ts';
-import type { CodeConstants, ForeseenWays, LoggedOperands, LoggedPairs, ObservedDecisions, Ways } from './decisions.ts';
+import type {
+  CodeConstants,
+  ForeseenWays,
+  LoggedOperands,
+  LoggedPairs,
+  ObservedDecisions,
+  ObservedResult,
+  Ways,
+} from './decisions.ts';
 import type { DeviceSpec } from './device-spec.ts';
 import type { DeviceTally } from './device-tally.ts';
 import type { AllocationRequest, DeviceBuffer, DeviceFailure, LoadedModule, PlacedWrites } from './device-values.ts';
@@ -80,6 +88,14 @@ export interface OperandLog {
   take(): LoggedOperands[];
 }
 
+/** What a copy of a module keeps about results. */
+export interface ResultLog {
+  /** To be run in the module's place, and unloaded. */
+  readonly module: LoadedModule;
+  /** Of all runs so far. */
+  observed(): ObservedResult[];
+}
+
 /**
  * Seam 1: a GPU, real or virtual. One caller at a time; it may make requests together that do not depend on one another, and they are
  * served in its order. Failures of a kernel are values; only misuse throws.
@@ -120,6 +136,12 @@ export interface Device {
    * @param which - `unequal`: only operands that are not equal.
    */
   logOperands?(module: LoadedModule, places: readonly number[], which: LoggedPairs): OperandLog | undefined;
+  /**
+   * A copy of the module that computes the same and keeps which results of arithmetic on loaded values are always the same. `undefined` if there are none. Virtual devices only.
+   *
+   * @param among - only these, by their numbers.
+   */
+  logResults?(module: LoadedModule, among?: ReadonlySet<number>): ResultLog | undefined;
   /** Numbers in the module's own code. Virtual devices only. */
   constants?(module: LoadedModule): CodeConstants;
   /**

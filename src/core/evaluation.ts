@@ -99,12 +99,29 @@ const oneWayCondition = z
 /** A condition that went one way in every check, so that what it guards was not verified. */
 export type OneWayCondition = z.infer<typeof oneWayCondition>;
 
+const constantResult = z
+  .strictObject({
+    place: sourceLocation,
+    text: z.string().describe('The source line, or the part of it around the result.'),
+    always: z.string().describe('The number in every check, hexadecimal.'),
+  })
+  .meta({ id: 'ConstantResult' });
+
+/** A whole number that a kernel computes of loaded values and that was the same in every check: a condition may be hidden in it. */
+export type ConstantResult = z.infer<typeof constantResult>;
+
 const conditionCoverage = z.strictObject({
   count: count.describe(
     'Comparisons, their combinations, and minima and maxima with a constant, in the kernel’s own files.',
   ),
   libraryDecisions: count.describe('Decisions of the compiled code that lie in library functions: left out.'),
   oneWay: z.array(oneWayCondition),
+  constantResults: z
+    .array(constantResult)
+    .describe(
+      'Thorough verifications: whole numbers computed of values loaded from device memory that were the same for all threads and inputs looked at.',
+    )
+    .optional(),
 });
 
 /** The conditions of the kernel’s source, over all threads of all checks. */

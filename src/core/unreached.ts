@@ -1,4 +1,4 @@
-import type { Evaluation, OneWayCondition } from './evaluation.ts';
+import type { ConstantResult, Evaluation, OneWayCondition } from './evaluation.ts';
 
 /** What becomes of a kernel with a condition on loaded values that went one way in every check. */
 export const UNREACHED = ['name', 'refuse'] as const;
@@ -24,20 +24,24 @@ export function describeOneWay({ place, text, isNear, kind, constant, was }: One
   return isNear ? `a condition near ${at} ${COMPARED[was]}` : `${at} ${COMPARED[was]}`;
 }
 
+/** ``kernel.cu:19 `y[i] += __clz(h) >> 5;` gave 0x0 of all inputs``. */
+export const describeConstant = ({ place, text, always }: ConstantResult): string =>
+  `${place.file}:${place.line} \`${text}\` gave ${always} for all inputs`;
+
 /**
- * A kernel that passed is `unverified` if a condition on values that it loads went one way in every check: what it guards may be anything. For kernels of authors, who have a reason to
+ * A kernel that passed is `unverified` if a condition on values that it loads went one way in every check, or a whole number that it computes of them was always the same: what that guards may be anything. For kernels of authors, who have a reason to
  * plant such a condition and can do without. Other evaluations stay as they are; a real GPU sees no conditions.
  */
 export function refusingUnreached(evaluation: Evaluation): Evaluation {
-  const planted = evaluation.coverage?.conditions?.oneWay.filter(isUnreached) ?? [];
+  const { oneWay = [], constantResults = [] } = evaluation.coverage?.conditions ?? {};
+  const planted = [...oneWay.filter(isUnreached).map(describeOneWay), ...constantResults.map(describeConstant)];
   if (evaluation.status !== 'passed' || planted.length === 0) return evaluation;
-  const [first] = planted as [OneWayCondition];
   const others = planted.length === 1 ? '' : ` (and ${planted.length - 1} more)`;
   return {
     ...evaluation,
     status: 'unverified',
     reason:
-      `a condition on loaded values went one way in every check, so what it guards was not verified: ${describeOneWay(first)}${others}; ` +
+      `a condition on loaded values went one way in every check, so what it guards was not verified: ${planted[0]}${others}; ` +
       'do without it, or add a generator set that meets it to problem.json',
   };
 }

@@ -21,6 +21,18 @@ it('a kernel that passed is unverified if a condition on loaded values went one 
   );
 });
 
+it('so it is if a number that is computed of loaded values never varied', () => {
+  const constantResults = [{ place: { file: 'kernel.cu', line: 19 }, text: 'y[i] += __clz(h) >> 5;', always: '0x0' }];
+  const evaluation = {
+    status: 'passed',
+    coverage: { conditions: { count: 9, libraryDecisions: 0, oneWay: [], constantResults } },
+  } as unknown as Evaluation;
+  expect(refusingUnreached(evaluation)).toMatchObject({
+    status: 'unverified',
+    reason: expect.stringContaining('kernel.cu:19 `y[i] += __clz(h) >> 5;` gave 0x0 for all inputs'),
+  });
+});
+
 it('a condition of sizes, one behind another, and what did not pass change nothing', () => {
   const ofSizes = passed(condition({}));
   const behind = passed(condition({ isOfValues: true, was: 'never-reached' }));

@@ -36,6 +36,14 @@ describe('a verdict about conditions', () => {
     ]);
   });
 
+  it('names numbers that never varied', () => {
+    const constantResults = [{ place: { file: 'kernel.cu', line: 19 }, text: 'y[i] += __clz(h) >> 5;', always: '0x0' }];
+    expect(oneWaySentences({ count: 3, libraryDecisions: 0, oneWay: [], constantResults })).toEqual([
+      '1 number computed of loaded values never varied. What depends on that was not verified:',
+      'kernel.cu:19 `y[i] += __clz(h) >> 5;` gave 0x0 for all inputs',
+    ]);
+  });
+
   it('names a line once, and at most a handful of lines', () => {
     const many = Array.from({ length: 9 }, (_, i) => at(i + 1));
     const told = sentences(at(1, { was: 'one-way' }), ...many, at(20, { was: 'never-reached' }));

@@ -9,7 +9,7 @@ import {
   type ObservedDecisions,
   type Ways,
 } from '../../core/decisions.ts';
-import type { Device, DeviceIdentity, OperandLog, RunOptions, RunOutcome } from '../../core/device.ts';
+import type { Device, DeviceIdentity, OperandLog, ResultLog, RunOptions, RunOutcome } from '../../core/device.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
 import type {
   AllocationRequest,
@@ -37,13 +37,16 @@ import type { PtxFunction, PtxInstruction, PtxModule } from '../../ptx/ast.ts';
 import { PtxSyntaxError, UnsupportedPtxError } from '../../ptx/errors.ts';
 import { inlineCalls } from '../../ptx/inline-calls.ts';
 import { typeOf } from '../../ptx/instruction-parts.ts';
+import { definitionsAndUses } from '../../ptx/instructions/properties.ts';
 import { pollsOf } from '../../ptx/waits.ts';
 import { GOLDEN_FRACTION, seededOrder } from '../../stats/random.ts';
 import { analysisOf, functionResources } from '../../virtual-gpu/analyse-function.ts';
 import { type SampledLaunch, simulateCache, simulateCacheOfPart } from '../../virtual-gpu/cache-model/simulate.ts';
 import { constantsOf } from '../../virtual-gpu/decisions/code-constants.ts';
 import { DecisionLog } from '../../virtual-gpu/decisions/decision-log.ts';
+import { registersOfLoadedValues } from '../../virtual-gpu/decisions/loaded-values.ts';
 import { hasOperands, pairsIn, withOperandLog } from '../../virtual-gpu/decisions/operand-log.ts';
+import { resultSites, resultsIn, withResultLog } from '../../virtual-gpu/decisions/result-log.ts';
 import { relaxedMaddIsFused } from '../../virtual-gpu/fma-probe.ts';
 import type { KernelImage } from '../../virtual-gpu/kernel-image.ts';
 import { launchCounters } from '../../virtual-gpu/launch-counters.ts';
@@ -342,6 +345,33 @@ export class VirtualDevice implements Device {
         const pairs = pairsIn(contents, sites.length);
         contents.fill(0);
         return sites.map(({ place, comparison }, i) => ({ place, type: typeOf(comparison), pairs: pairs[i]! }));
+      },
+    };
+  }
+
+  logResults(module: LoadedModule, among?: ReadonlySet<number>): ResultLog | undefined {
+    const { code, kept } = module as VirtualModule;
+    const functions = decisionLogs(module as VirtualModule).map(({ symbol }) => analysisOf(kept.ptx, symbol).fn);
+    const all = functions.flatMap((fn) =>
+      resultSites(fn, registersOfLoadedValues(fn, 'device memory')).map((site) => ({ ...site, fn })),
+    );
+    const chosen = all.flatMap((site, number) => ((among?.has(number) ?? true) ? [{ ...site, number }] : []));
+    if (chosen.length === 0) return undefined;
+    const logging = new Set(chosen.map(({ fn }) => fn));
+    const { ptx, variable } = withResultLog(kept.ptx, [...logging], chosen);
+    const copy = this.#allocateModule(code, { ptx, kernels: new Map() });
+    const buffer = copy.globalBuffers.find(({ name }) => name === variable)!;
+    const numberOf = new Map(all.map(({ fn, register }, number) => [`${fn.name} ${register}`, number]));
+    return {
+      module: copy,
+      observed: () => {
+        const results = resultsIn(this.#memory.contents(buffer), chosen.length);
+        return chosen.map(({ number, fn, instruction }, i) => ({
+          site: number,
+          result: results[i]!,
+          place: instruction.place!.own,
+          of: definitionsAndUses(instruction).uses.flatMap((used) => numberOf.get(`${fn.name} ${used}`) ?? []),
+        }));
       },
     };
   }

@@ -150,7 +150,11 @@ export class InputDescent {
 
   async #operandsOf(inputs: Met['inputs'], { bytes }: DrawnInputs): Promise<readonly LoggedOperands[]> {
     this.#runs += 1;
-    return this.#watch!.operands!.run(inputs.dimensions, bytes, describeCheck(inputs));
+    return this.#watch!.operands!.run({
+      dimensions: inputs.dimensions,
+      contents: bytes,
+      name: describeCheck(inputs),
+    });
   }
 
   #inputsOf(from: Met['inputs']): DescentInput[] {

@@ -131,7 +131,7 @@ export class InputSolver {
     const shape = valuesKey(dimensions);
     const known = generatorSet === DECLARED ? this.#unequal.get(shape) : undefined;
     if (known) return known;
-    const unequal = await this.#watch!.run(dimensions, contents, describeCheck(inputs));
+    const unequal = await this.#watch!.run({ dimensions, contents, name: describeCheck(inputs) });
     if (generatorSet === DECLARED) this.#unequal.set(shape, unequal);
     return unequal;
   }

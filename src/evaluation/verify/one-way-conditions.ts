@@ -1,5 +1,5 @@
-import type { ObservedDecision, ObservedDecisions } from '../../core/decisions.ts';
-import type { ConditionCoverage, OneWayCondition } from '../../core/evaluation.ts';
+import type { ObservedDecision, ObservedDecisions, ObservedResult } from '../../core/decisions.ts';
+import type { ConditionCoverage, ConstantResult, OneWayCondition } from '../../core/evaluation.ts';
 
 /**
  * The conditions of a kernel's source, and those that went one way only. Decisions of one place count as one condition: unrolled and
@@ -14,6 +14,21 @@ export function conditionCoverage(
   const conditions = groupByCondition(decisions, sources);
   const oneWay = conditions.map(conditionOf).filter((condition) => condition !== undefined);
   return { count: conditions.length, libraryDecisions: leftOut, oneWay: oneWay.sort(byPlace) };
+}
+
+/** Results that never varied, as they are told: of each line one. */
+export function describeResults(
+  results: readonly ObservedResult[],
+  sources: Readonly<Record<string, string>>,
+): ConstantResult[] {
+  const byLine = new Map<string, ConstantResult>();
+  for (const { place, result } of results) {
+    if (typeof result !== 'object') continue;
+    const line = sources[place.file]?.split('\n')[place.line - 1] ?? '';
+    const text = excerpt(line, place.column);
+    byLine.set(`${place.file}:${place.line}`, { place, text, always: `0x${result.always.toString(16)}` });
+  }
+  return [...byLine.values()].sort(byPlace);
 }
 
 function groupByCondition(
@@ -56,7 +71,7 @@ function conditionKey({ decision, written }: PlacedDecision): string {
   return JSON.stringify([place, calledFrom, kind, isTold ? written.operator : [comparison, constant, isInherited]]);
 }
 
-const byPlace = (a: OneWayCondition, b: OneWayCondition): number =>
+const byPlace = (a: Pick<OneWayCondition, 'place'>, b: Pick<OneWayCondition, 'place'>): number =>
   a.place.file.localeCompare(b.place.file) ||
   a.place.line - b.place.line ||
   (a.place.column ?? 0) - (b.place.column ?? 0);

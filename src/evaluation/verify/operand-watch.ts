@@ -1,13 +1,11 @@
 import type { LoggedOperands, LoggedPairs } from '../../core/decisions.ts';
 import type { OperandLog } from '../../core/device.ts';
+import type { LoadedModule } from '../../core/device-values.ts';
 import { WarpsmithError } from '../../core/errors.ts';
-import type { LaunchPlan } from '../../core/launch-plan.ts';
-import type { Dimensions } from '../../core/problem.ts';
-import { CheckRuns, type CheckRunsOptions } from './check-runs.ts';
+import { type CopyRequest, type CopyRun, runCopy } from './run-copy.ts';
 
-export interface WatchRequest
-  extends Pick<CheckRunsOptions, 'device' | 'module' | 'seed' | 'timeoutMs' | 'instructionsPerCta' | 'signal'> {
-  readonly planFor: (dimensions: Dimensions) => LaunchPlan;
+export interface WatchRequest extends CopyRequest {
+  readonly module: LoadedModule;
 }
 
 /** Runs a copy of the candidate's module that keeps what some of its decisions compared. */
@@ -32,27 +30,11 @@ export class OperandWatch {
     }
   }
 
-  /** What the decisions compared in a run of this shape with these inputs; nothing if the run fails. */
-  async run(
-    dimensions: Dimensions,
-    contents: ReadonlyMap<string, Uint8Array>,
-    name: string,
-  ): Promise<readonly LoggedOperands[]> {
-    try {
-      const plan = this.#request.planFor(dimensions);
-      const { module } = this.#log;
-      const runs = await CheckRuns.open({ ...this.#request, module, name, plan, contents, isMain: false });
-      try {
-        const result = await runs.natural();
-        const operands = this.#log.take();
-        return result.ok ? operands : [];
-      } finally {
-        await runs.close();
-      }
-    } catch (error) {
-      if (error instanceof WarpsmithError) return [];
-      throw error;
-    }
+  /** What the decisions compared in a run; nothing if it fails. */
+  async run(run: CopyRun): Promise<readonly LoggedOperands[]> {
+    const hasEnded = await runCopy(this.#request, this.#log.module, run);
+    const operands = this.#log.take();
+    return hasEnded ? operands : [];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

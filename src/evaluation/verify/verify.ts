@@ -25,13 +25,14 @@ import { costsLittle } from '../oracle/shapes/cost.ts';
 import { foreseen, functionsIn } from './aimed-shapes.ts';
 import { bearable, troubleWithDrawn } from './bearable.ts';
 import { CHECKS_OF_CODE, dearShapes, launchedBy } from './checks-of-code.ts';
+import { constantResults } from './constant-results.ts';
 import { CorrectnessTally } from './correctness-tally.ts';
 import { InputDescent } from './input-descent.ts';
 import { InputGuide } from './input-guide.ts';
 import { InputSolver } from './input-solver.ts';
 import { judgeSamples } from './judge-samples.ts';
 import { MetInputs } from './met-inputs.ts';
-import { conditionCoverage } from './one-way-conditions.ts';
+import { conditionCoverage, describeResults } from './one-way-conditions.ts';
 import { openCheck } from './open-check.ts';
 import { verifyCheck } from './verify-check.ts';
 import { isLong, launchesOf, type Verified, type VerifyRequest } from './verify-request.ts';
@@ -152,6 +153,10 @@ export async function runChecks(request: VerifyRequest, withoutMain = false): Pr
   for (const name of launchedBy(request).filter((one) => !launched.has(one)))
     coverage.leftOut.push({ check: `steps that launch ${name}`, reason: NEVER_RAN });
   coverage.conditions = conditionsOf(request);
+  if (coverage.conditions && thorough) {
+    const results = describeResults(await constantResults(request, met), kernel.sources);
+    if (results.length > 0) coverage.conditions.constantResults = results;
+  }
   return { ok: true, correctness: tally.summary(), coverage, main };
 }
 

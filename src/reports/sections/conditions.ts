@@ -1,5 +1,5 @@
 import type { ConditionCoverage, OneWayCondition } from '../../core/evaluation.ts';
-import { describeOneWay } from '../../core/unreached.ts';
+import { describeConstant, describeOneWay } from '../../core/unreached.ts';
 import { formatCount } from '../format.ts';
 
 /** How many conditions a verdict names. */
@@ -14,8 +14,17 @@ export function oneWaySentences(
   conditions: ConditionCoverage | undefined,
   { shown = NAMED, others = '; --json names them' } = {},
 ): string[] {
-  if (!conditions || conditions.oneWay.length === 0) return [];
-  const { count, oneWay } = conditions;
+  if (!conditions) return [];
+  return [...oneWayLines(conditions, { shown, others }), ...resultLines(conditions, { shown, others })];
+}
+
+interface Shown {
+  readonly shown: number;
+  readonly others: string;
+}
+
+function oneWayLines({ count, oneWay }: ConditionCoverage, { shown, others }: Shown): string[] {
+  if (oneWay.length === 0) return [];
   const reached = byLine(oneWay.filter(({ was }) => was !== 'never-reached'));
   const unreached = byLine(oneWay.filter(({ was }) => was === 'never-reached'));
   const named = reached.slice(0, shown);
@@ -24,6 +33,16 @@ export function oneWaySentences(
   return [
     `${oneWay.length} of ${formatCount(count, 'condition')} went one way in every check. ${what} not verified:`,
     ...named.map(describeOneWay),
+    ...(rest > 0 ? [`and on ${formatCount(rest, 'more line')}${others}`] : []),
+  ];
+}
+
+function resultLines({ constantResults = [] }: ConditionCoverage, { shown, others }: Shown): string[] {
+  if (constantResults.length === 0) return [];
+  const rest = constantResults.length - shown;
+  return [
+    `${formatCount(constantResults.length, 'number')} computed of loaded values never varied. What depends on that was not verified:`,
+    ...constantResults.slice(0, shown).map(describeConstant),
     ...(rest > 0 ? [`and on ${formatCount(rest, 'more line')}${others}`] : []),
   ];
 }

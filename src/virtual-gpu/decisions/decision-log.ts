@@ -76,7 +76,7 @@ export class DecisionLog {
 
   #decisionsOfValues(): ReadonlySet<number> {
     const { fn, decisions } = this.#function;
-    const registers = registersOfLoadedValues(fn);
+    const registers = registersOfLoadedValues(fn, 'anywhere');
     const dependsOnThem = (instruction: PtxInstruction): boolean =>
       definitionsAndUses(instruction).uses.some((register) => registers.has(register));
     return new Set(

@@ -1,0 +1,90 @@
+import type { LoggedResult, ObservedResult } from '../../core/decisions.ts';
+import type { ResultLog } from '../../core/device.ts';
+import { WarpsmithError } from '../../core/errors.ts';
+import type { Problem } from '../../core/problem.ts';
+import { describeCheck } from '../oracle/check.ts';
+import type { ExpectationCache } from '../oracle/expectation-cache.ts';
+import { elementsOf } from '../oracle/shapes/cost.ts';
+import type { Met, MetInputs } from './met-inputs.ts';
+import type { WatchRequest } from './operand-watch.ts';
+import { runCopy } from './run-copy.ts';
+
+/** Inputs with which results are looked at, and how many of these share a copy of the module, the first of them all results. */
+const LOOKED_AT = { inputs: 40, together: [1, 3, 36] } as const;
+
+interface ResultsRequest extends WatchRequest {
+  readonly problem: Problem;
+  readonly oracle: ExpectationCache;
+}
+
+/**
+ * Results of arithmetic on loaded values that are the same number for all threads and all inputs that were looked at. A condition can be hidden in arithmetic: `__clz(x ^ 1234) >> 5` is 0 unless
+ * x is one number of 2³², and no decision is seen. Only the first of several that follow from one another is among them.
+ */
+export async function constantResults(request: ResultsRequest, met: MetInputs): Promise<readonly ObservedResult[]> {
+  const inputs = inputsToLookAt(request.problem, met.all);
+  let open: ReadonlyMap<number, ObservedResult> | undefined;
+  for (const count of LOOKED_AT.together) {
+    const log = openLog(request, open && new Set(open.keys()));
+    if (!log) return [];
+    try {
+      for (const one of inputs.splice(0, count)) await look(request, log, one);
+      open = stillConstant(log.observed(), open);
+    } finally {
+      await request.device.unload(log.module);
+    }
+    if (open.size === 0 || inputs.length === 0) break;
+  }
+  const constant = [...(open ?? new Map<number, ObservedResult>()).values()];
+  const known = new Set(constant.filter(({ result }) => isOne(result)).map(({ site }) => site));
+  return constant.filter(({ result, of }) => isOne(result) && !of.some((site) => known.has(site)));
+}
+
+const isOne = (result: LoggedResult): boolean => typeof result === 'object';
+
+/** Of each generator set those of a small shape first, then others. */
+function inputsToLookAt(problem: Problem, met: readonly Met[]): Met[] {
+  const inTurn = met.toSorted(
+    ({ inputs: a }, { inputs: b }) => elementsOf(problem.file, a.dimensions) - elementsOf(problem.file, b.dimensions),
+  );
+  const bySet = [...Map.groupBy(inTurn, ({ inputs }) => inputs.generatorSet).values()];
+  const firsts = bySet.map((alike) => alike[Math.floor(alike.length / 2)]!);
+  return [...new Set([...firsts, ...inTurn])].slice(0, LOOKED_AT.inputs);
+}
+
+async function look(request: ResultsRequest, log: ResultLog, { inputs }: Met): Promise<void> {
+  const { problem, seed, oracle } = request;
+  const { dimensions, generatorSet } = inputs;
+  const contents = oracle.check({ problem, seed, dimensions, generatorSet }).inputs.bytes;
+  await runCopy(request, log.module, { dimensions, contents, name: describeCheck(inputs) });
+}
+
+/** Of results that had one value in earlier copies, those that have it still. */
+function stillConstant(
+  observed: readonly ObservedResult[],
+  before: ReadonlyMap<number, ObservedResult> | undefined,
+): ReadonlyMap<number, ObservedResult> {
+  return new Map(
+    observed.flatMap((one): [number, ObservedResult][] => {
+      const earlier = before?.get(one.site)?.result ?? 'never computed';
+      const result = joined(earlier, one.result);
+      return result === 'several' ? [] : [[one.site, { ...one, result }]];
+    }),
+  );
+}
+
+function joined(one: LoggedResult, other: LoggedResult): LoggedResult {
+  if (one === 'never computed') return other;
+  if (other === 'never computed' || one === 'several') return one;
+  return other !== 'several' && one.always === other.always ? one : 'several';
+}
+
+/** `undefined` if there is nothing to look at, or the device has no memory left for a copy of the module. */
+function openLog({ device, module }: ResultsRequest, among: ReadonlySet<number> | undefined): ResultLog | undefined {
+  try {
+    return device.logResults?.(module, among);
+  } catch (error) {
+    if (error instanceof WarpsmithError) return undefined;
+    throw error;
+  }
+}
