@@ -100,7 +100,9 @@ export default defineConfig({
     pool: 'forks',
     // One more than the cores of CI, because tests wait for processes that they start and for limits of time: 599 s instead of 649.
     maxWorkers: 3,
-    globalSetup: ['test/support/shared-code-cache.ts', 'test/support/build-for-processes.ts'],
+    globalSetup: ['files-in-memory', 'shared-code-cache', 'build-for-processes'].map(
+      (name) => `test/support/${name}.ts`,
+    ),
     provide: { turn },
     reporters: [...configDefaults.reporters, new SampleReporter(turn.seed)],
     sequence: { sequencer: LongestFirst },
