@@ -4,8 +4,8 @@ import { join } from 'node:path';
 /** Where Linux has a file system in memory. */
 const IN_MEMORY = '/dev/shm';
 
-/** A run keeps some 150 MB there at once. */
-const LEAST_FREE_BYTES = 2 * 1024 ** 3;
+/** At most 61 MB lay there at once while a third of all files ran. */
+const LEAST_FREE_BYTES = 1024 ** 3;
 
 /**
  * Temporary files of a run lie in memory where the system has room for them. Tests make and remove thousands: on ext4 a new file looks for an
