@@ -78,20 +78,25 @@ const V8_FLAGS = ['--external-memory-accounted-in-global-limit', '--initial-old-
 /** Tests that judge small kernels, and start hundreds of processes: the page tables of theirs stay small without the second flag. */
 const STARTING = ['test/cli/gate.test.ts'];
 
-/** Tests that compile so many kernels, or fill so large arrays, that each file needs a process of its own. */
-const ALONE = [
+/** Of large matrices of tests a sample runs, another one with every commit (docs/decisions/a-sample-of-the-matrices.md). */
+const turn = findTurn(import.meta.dirname);
+
+/** Tests that compile so many kernels, where all members of their matrices run, that each file needs a process of its own. */
+const COMPILING = [
   ...['bench', 'corpus', 'course', 'fuzz', 'honest', 'problems', 'red-team'].map((room) => `test/${room}/**/*.test.ts`),
   ...['opcodes/opcodes', 'control-flow/random-programs', 'recorded/recorded'].map(
     (name) => `test/virtual-gpu/${name}.test.ts`,
   ),
+];
+
+/** Each file has a process of its own. */
+const ALONE = [
+  ...(turn.seed === 'all' ? COMPILING : []),
   // They start processes that load sources, or ask what this one has open.
-  ...['browser/*.browser', 'reports/html.browser', 'app/killed-runs', 'process/*'].map(
+  ...['browser/*.browser', 'reports/html.browser', 'app/killed-runs', 'bench/soak', 'process/*'].map(
     (name) => `test/${name}.test.ts`,
   ),
 ];
-
-/** Of large matrices of tests a sample runs, another one with every commit (docs/decisions/a-sample-of-the-matrices.md). */
-const turn = findTurn(import.meta.dirname);
 
 export default defineConfig({
   plugins: [strippedSources(import.meta.dirname)],
@@ -100,7 +105,9 @@ export default defineConfig({
     pool: 'forks',
     // One more than the cores of CI, because tests wait for processes that they start and for limits of time: 599 s instead of 649.
     maxWorkers: 3,
-    globalSetup: ['test/support/shared-code-cache.ts', 'test/support/build-for-processes.ts'],
+    globalSetup: ['files-in-memory', 'shared-code-cache', 'build-for-processes'].map(
+      (name) => `test/support/${name}.ts`,
+    ),
     provide: { turn },
     reporters: [...configDefaults.reporters, new SampleReporter(turn.seed)],
     sequence: { sequencer: LongestFirst },

@@ -81,8 +81,8 @@ describe('show', () => {
     expect(unwrapped(stdout)).toMatch(
       /e\d+: .* → .*: predicted [\d.]+× faster than the best before, because of \S+ of e\d+/,
     );
-    expect(stdout).toContain(`events: ${join(store, 'runs/1-predicted/events.jsonl')}`);
-    expect(stdout).toContain(`report: ${join(store, 'runs/1-predicted/report.html')}\n`);
+    expect(unwrapped(stdout)).toContain(`events: ${join(store, 'runs/1-predicted/events.jsonl')} `);
+    expect(unwrapped(stdout)).toContain(`report: ${join(store, 'runs/1-predicted/report.html')} `);
     expect((await runCli(['show', '3-died', '--store', store])).stdout).toContain('warpsmith resume 3-died');
   });
 

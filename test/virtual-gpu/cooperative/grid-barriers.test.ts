@@ -113,13 +113,13 @@ describe('what a cooperative launch is refused for', () => {
   });
 
   it('a barrier that one CTA never reaches: it waits for ever', async () => {
-    const outcome = await launch('one_leaves', 1, { options: { timeoutMs: 1500 } });
+    const outcome = await launch('one_leaves', 1, { options: { timeoutMs: 400 } });
     expect(outcome).toMatchObject({ ok: false, status: 'timed-out' });
     expect(!outcome.ok && outcome.message).toContain('all 7 CTAs had begun');
   });
 
   it('a barrier by hand in an ordinary launch: no CTA behind the first one begins', async () => {
-    const outcome = await launch('by_hand', 1, { cooperative: false, options: { timeoutMs: 1500 } });
+    const outcome = await launch('by_hand', 1, { cooperative: false, options: { timeoutMs: 400 } });
     expect(outcome).toMatchObject({ ok: false, status: 'timed-out' });
     expect(!outcome.ok && outcome.message).toContain('1 of 7 CTAs had begun; it polls device memory');
     expect(!outcome.ok && outcome.message).toContain('"cooperative": true');
