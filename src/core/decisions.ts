@@ -44,7 +44,7 @@ export const eitherWay = (a: Ways | undefined, b: Ways): Ways => ({
 export interface ForeseenWays extends Ways {
   /** Of a comparison of a size with a constant, such as `N < 32`, and of a bound of a size: how far the two are apart. */
   readonly distance?: number | undefined;
-  /** Of a comparison that asks whether two sizes are equal, such as `N / 3 == M`: by how much the first exceeds the second. */
+  /** Of a comparison that asks whether two sizes are equal, or a size and a constant, such as `N / 3 == M`: by how much the first exceeds the second. */
   readonly gap?: number | undefined;
 }
 

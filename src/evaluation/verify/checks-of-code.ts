@@ -12,11 +12,12 @@ import { shapeForValues } from '../oracle/checks/variants.ts';
 import { setsAbout, setsOfIntegersAbout } from '../oracle/secret/kinds/constants.ts';
 import { setsOfExactly } from '../oracle/secret/kinds/exactly.ts';
 import { setsOfWords } from '../oracle/secret/kinds/words.ts';
+import { secretSetsOf } from '../oracle/secret/sets-of-problem.ts';
 import { costsLittle, isWithin } from '../oracle/shapes/cost.ts';
 import { hasSeveralTiles } from '../oracle/shapes/drawing.ts';
 import { aimedShapes, firstFitting, foreseen } from './aimed-shapes.ts';
 import { shapesOfEqualSizes } from './equal-sizes.ts';
-import { irregularSizes, rareShapes } from './irregular-sizes.ts';
+import { irregularSizes, numbersOfExpressions, rareShapes } from './irregular-sizes.ts';
 import { jointShapes } from './joint-shapes.ts';
 import { shapesOfManyParts } from './many-parts.ts';
 import { shapesBeyondReach } from './shapes-beyond-reach.ts';
@@ -36,8 +37,10 @@ const AIMED_SHAPES = {
 } as const;
 
 /** Sizes that are whole tiles of any kernel, and how many shapes with one are looked at where sizes are to be equal. */
-const WHOLE_TILES = [64, 128, 192, 256, 320];
+const WHOLE_TILES = [64, 128, 192, 256, 320, 768];
 const MOST_OF_WHOLE_TILES = 24;
+/** Shapes of few elements, and dear ones, that are looked at there first: one size may be large. */
+const FEW = 4;
 
 /** What the expressions of the candidate's kernel.json may name. */
 const scopeAt = ({ problem, candidate, device }: VerifyRequest, dimensions: Dimensions): Scope =>
@@ -67,7 +70,13 @@ function aimedChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Co
   drawn.push(...aimedShapes({ ...aim, pool: cheap, drawn, ...AIMED_SHAPES.cheap }));
   drawn.push(...aimedShapes({ ...aim, pool: dear, drawn, ...AIMED_SHAPES.dear }));
   const wholeTiles = (): readonly Dimensions[] => poolAround(WHOLE_TILES).slice(0, MOST_OF_WHOLE_TILES);
-  const equal = { ...aim, problem: request.problem.file, pool: () => [...wholeTiles(), ...ample()], isCheap };
+  const most = extremeCost(request.problem.file, true, request.thorough ? 'thorough' : 'usual');
+  const equal = {
+    ...aim,
+    problem: request.problem.file,
+    pool: () => [...cheap().slice(0, FEW), ...dear().slice(0, FEW), ...wholeTiles(), ...ample()],
+    isCheap: (shape: Dimensions) => isWithin(most, request.problem.file, shape),
+  };
   drawn.push(...shapesOfEqualSizes({ ...equal, drawn: drawn.filter(isAmple), most: AIMED_SHAPES.equal }));
   const ofSteps = { planFor, isFit, drawn, functions: launchedBy(request), most: AIMED_SHAPES.ofSteps };
   const ofConditions = numbersOfSteps(request.candidate.kernel.file).flatMap((size) => [size, 2 * size, 3 * size]);
@@ -104,18 +113,23 @@ function irregularChecks(request: VerifyRequest, choice: ChecksRequest, coverage
   if (isLong(request)) return [];
   const scope = scopeAt(request, dimensions);
   const open = Object.keys(problem.dimensions).filter((name) => !problem.dimensions[name]!.values);
-  const sizes = irregularSizes(candidate.kernel.file, scope, open);
-  const rare = rareShapes(candidate.kernel.file, scope, open).map((shape) => ({ ...dimensions, ...shape }));
+  const { file: kernel } = candidate.kernel;
+  const sizes = [...new Set([...irregularSizes(kernel, scope, open), ...numbersOfExpressions(kernel)])];
+  const rare = rareShapes(kernel, scope, open).map((shape) => ({ ...dimensions, ...shape }));
   if (sizes.length === 0 && rare.length === 0) return [];
   const { poolAround, isFit } = shapesForConditions(choice, []);
   const beside = sizes.length === 0 ? [] : poolAround(sizes, thorough ? 'whole' : 'cheap');
   const found = [...firstFitting(rare, isFit, MOST_IRREGULAR), ...firstFitting(beside, isFit, MOST_IRREGULAR)];
   coverage.drawnShapes = [...coverage.drawnShapes, ...found];
-  return found.map(extremeCheck);
+  // What is left out at such a size is often a few elements of a row, which weigh little among those of the declared inputs.
+  const inRows = thorough && secretSetsOf(problem).includes('secret:rows') ? ['secret:rows'] : [];
+  return found.flatMap((shape) =>
+    [DECLARED, ...inRows].map((generatorSet) => ({ ...extremeCheck(shape), generatorSet })),
+  );
 }
 
 /** Shapes in which a grid has very many CTAs. */
-const MOST_OF_MANY_PARTS = 12;
+const MOST_OF_MANY_PARTS = 16;
 
 /** Of a thorough verification: checks of shapes in which there is more to merge than a warp or a CTA merges at once. Only for candidates that merge. */
 function manyPartsChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Coverage): Check[] {

@@ -1,5 +1,6 @@
 import { isEquality, type Ways } from '../../core/decisions.ts';
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
+import { elementsOf } from '../oracle/shapes/cost.ts';
 import { type Aim, firstFitting, foreseen } from './aimed-shapes.ts';
 
 /** What shapes in which two sizes are equal are worked out from. */
@@ -10,14 +11,14 @@ export interface EqualSizesAim extends Pick<Aim, 'device' | 'module' | 'planFor'
   readonly isCheap: (dimensions: Dimensions) => boolean;
 }
 
-/** Shapes of which one dimension is changed, and how often it is. */
-const SEARCH = { bases: 48, steps: 6, step: 48 } as const;
+/** Shapes of which one dimension is changed, fewer where a size is compared with a constant; and how often it is. */
+const SEARCH = { bases: 48, ofConstants: 8, steps: 6, step: 48 } as const;
 
 /** Sizes beside a root: a quotient is the same for several. */
 const BESIDE = [0, 1, -1, 2, -2, 3, -3] as const;
 
 /**
- * Shapes in which two sizes are equal that the code compares: `N == 3 * M`, `N / 4 == K`. The secant's way leads there, since what is compared is mostly linear in a dimension. Only
+ * Shapes in which two sizes are equal that the code compares, or a size and a constant: `N == 3 * M`, `ceilDiv(K, 16) == 896`. The secant's way leads there, since what is compared is mostly linear in a dimension. Only
  * those in which more comparisons hold that ask for equality than in any drawn shape in which these two sizes are equal: `N == 3 * M && M % 64 == 0`. Found by working the
  * conditions out, without running anything.
  */
@@ -33,12 +34,14 @@ export function shapesOfEqualSizes(aim: EqualSizesAim): Dimensions[] {
   const open = Object.entries(aim.problem.dimensions).flatMap(([name, { values }]) => (values ? [] : [name]));
   const found = new Map<string, { readonly shape: Dimensions; readonly held: number }>();
   for (const [place, mostHeld] of mostHeldWhere(aim, asking, heldIn))
-    for (const base of aim.pool().slice(0, SEARCH.bases))
+    for (const base of aim.pool().slice(0, observed[place]!.constant === undefined ? SEARCH.bases : SEARCH.ofConstants))
       for (const shape of open.flatMap((name) => rootsBeside(aim, { place, base, name }))) {
         const held = heldIn(shape);
         if (held > mostHeld) found.set(JSON.stringify(shape), { shape, held });
       }
-  const inTurn = [...found.values()].toSorted((a, b) => b.held - a.held).map(({ shape }) => shape);
+  const inTurn = [...found.values()]
+    .toSorted((a, b) => b.held - a.held || elementsOf(aim.problem, b.shape) - elementsOf(aim.problem, a.shape))
+    .map(({ shape }) => shape);
   return firstFitting(inTurn, aim.isFit, aim.most);
 }
 
@@ -49,10 +52,13 @@ function mostHeldWhere(
   heldIn: (shape: Dimensions) => number,
 ): Map<number, number> {
   const most = new Map<number, number>();
+  const constantOf = (place: number): number | undefined =>
+    aim.device.decisions?.(aim.module).decisions[place]?.constant;
   for (const shape of aim.drawn)
     for (const [place, { gap }] of foreseen(aim, shape, asking))
       if (gap !== undefined) most.set(place, Math.max(most.get(place) ?? -1, gap === 0 ? heldIn(shape) : -1));
-  return most;
+  // A remainder equals its constant in many shapes, and each by itself says little.
+  return new Map([...most].filter(([place, held]) => held < 0 || constantOf(place) === undefined));
 }
 
 interface Root {

@@ -89,9 +89,7 @@ export class InputDescent {
     const { device, module } = this.#request;
     const decisions = device.decisions?.(module).decisions ?? [];
     const alone = new Map(
-      this.#met.places
-        .filter((place) => isPlanted(decisions[place]))
-        .map((place) => [sourceOf(decisions[place]!), place]),
+      this.#met.places.filter((place) => isOpen(decisions[place])).map((place) => [sourceOf(decisions[place]!), place]),
     );
     const places = [...alone.values()].slice(0, DESCENT.decisions);
     return { places, operands: OperandWatch.open(this.#request, places, 'all') };
@@ -193,9 +191,9 @@ const nameOf = ({ from, values }: Solution): string => mutationOf(from.generator
 
 const checkOf = (solution: Solution): Check => onceAt(solution.from.dimensions, nameOf(solution));
 
-/** Whether it compares something of loaded values, and has not gone both ways. */
-const isPlanted = (decision: ObservedDecision | undefined): boolean =>
-  decision?.isOfValues === true && decision.kind !== 'combination' && !(decision.wasTrue && decision.wasFalse);
+/** Whether it compares something, and has not gone both ways. */
+const isOpen = (decision: ObservedDecision | undefined): boolean =>
+  decision !== undefined && decision.kind !== 'combination' && !(decision.wasTrue && decision.wasFalse);
 
 const wentOneWay = ({ wasTrue, wasFalse }: ObservedDecision): boolean => wasTrue !== wasFalse;
 

@@ -4,6 +4,7 @@ import { childrenOf, type Expression, type ExpressionNode } from '../../core/exp
 import type { KernelFile } from '../../core/kernel.ts';
 import { expressionsOfLaunch, launchesOf } from '../../core/plan/declared-steps.ts';
 import type { Scope } from '../../core/plan/scope.ts';
+import { numbersIn } from './threshold-shapes.ts';
 
 /** Sizes that are looked at one by one, and the largest. */
 const LOOKED_AT = { each: 2 ** 14, most: 2 ** 22 } as const;
@@ -69,6 +70,19 @@ export function rareShapes(
           return rareOf(at).map((size) => ({ ...beside, [name]: size }));
         }),
     );
+}
+
+/** Sizes beside the numbers of expressions that may fall, as in `N - (N % 50257 == 0)`, and a second multiple: how many of them are taken, and the least. */
+const NUMBERS = { most: 6, least: 32 } as const;
+
+/** Numbers that such expressions name, and twice these. Small ones and powers of two are in every expression. */
+export function numbersOfExpressions(kernel: Pick<KernelFile, 'steps'>): number[] {
+  const numbers = expressionsIn(kernel)
+    .map((one) => parseExpression(one))
+    .filter(mayFall)
+    .flatMap(numbersIn)
+    .filter((number) => number >= NUMBERS.least && number <= LOOKED_AT.most && Math.log2(number) % 1 !== 0);
+  return [...new Set(numbers.flatMap((number) => [number, 2 * number]))].slice(0, NUMBERS.most);
 }
 
 /** Those of its launches, arguments among them, each once. */

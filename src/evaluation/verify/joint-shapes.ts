@@ -68,6 +68,8 @@ class JointSearch {
   readonly #next: () => number;
   /** In how many of the shapes tried each way goes. */
   readonly #counts = new Map<number, number>();
+  /** In how many of them each condition is reached, by its place. */
+  readonly #reached = new Map<number, number>();
   /** Of each dimension: the rare ways that come round with its size. */
   readonly #rhythmsOf = new Map<string, readonly Rhythm[]>();
   #tried = 0;
@@ -105,7 +107,62 @@ class JointSearch {
       unlike.map((shape) => this.#try(shape)),
       met,
     );
-    return [...chosen, ...this.#inSeveralTiles([...chosen, ...met.map(({ shape }) => shape)])];
+    const small = [...chosen, ...met.map(({ shape }) => shape)];
+    return [...chosen, ...this.#inSeveralTiles(small), ...this.#climb({ base, variants, sizes }, small)];
+  }
+
+  /**
+   * Shapes in which as many rare ways as possible go at once: `D == 96 && H / Hkv >= 4 && Hkv >= 2 && Skv > 2048`. From sizes by lot on, for each function that is launched, one dimension after the other takes the size with which
+   * the ways are rarest together. Only those with more at once than any shape had.
+   */
+  #climb({ base, variants, sizes }: Climb, known: readonly Dimensions[]): Dimensions[] {
+    const rareIn = (shape: Dimensions): number[] => this.#rareWays(this.#waysIn(shape, this.#places));
+    const rarityOf = (rare: readonly number[]): number =>
+      rare.reduce((sum, way) => sum - Math.log2(this.#shareOf(way) || 1 / this.#tried), 0);
+    const had = known.map((shape) => new Set(rareIn(shape)));
+    const tops: { readonly shape: Dimensions; readonly rare: readonly number[] }[] = [];
+    const starts = Array.from({ length: Math.max(CLIMB.starts, variants.length) }, (_, i) => ({
+      ...(this.#combine(base, sizes) ?? base),
+      ...variants[i % variants.length],
+    }));
+    for (const start of starts) {
+      let top: Dimensions =
+        isShapeOf(this.#aim.problem, start) && this.#aim.isCheap(start)
+          ? start
+          : { ...base, ...listedOf(this.#aim.problem, start) };
+      let most = rarityOf(rareIn(top));
+      for (let round = 0; round < CLIMB.rounds; round++)
+        for (const name of Object.keys(top))
+          for (const size of [...this.#choicesOf(name, base, sizes), ...this.#factorsOf(name)]) {
+            const shape = { ...top, [name]: size };
+            if (size === top[name] || !isShapeOf(this.#aim.problem, shape) || !this.#aim.isCheap(shape)) continue;
+            const rarity = rarityOf(rareIn(shape));
+            if (rarity > most) [top, most] = [shape, rarity];
+          }
+      tops.push({ shape: top, rare: rareIn(top) });
+    }
+    const news = tops.filter(
+      ({ rare }) => rare.length >= CLIMB.leastRare && !had.some((all) => rare.every((way) => all.has(way))),
+    );
+    const inTurn = distinctValues(
+      news.toSorted((a, b) => rarityOf(b.rare) - rarityOf(a.rare)).map(({ shape }) => shape),
+    );
+    return firstFitting(inTurn, this.#aim.isFit, CLIMB.most);
+  }
+
+  /** Small sizes of a dimension that another one follows, or that follows one: heads, and groups of them. Along with one another they show nothing. */
+  #factorsOf(name: string): readonly number[] {
+    const { dimensions } = this.#aim.problem;
+    const follows = typeof dimensions[name]!.default === 'string';
+    return follows || Object.values(dimensions).some((other) => other.default === name) ? SMALL_FACTORS : [];
+  }
+
+  /** Listed values that the kernel takes, or the telling sizes. */
+  #choicesOf(name: string, base: Dimensions, sizes: ReadonlyMap<string, readonly number[]>): readonly number[] {
+    const { problem, timed, drawn } = this.#aim;
+    // Values that the kernel takes: others have no place in any shape.
+    if (problem.dimensions[name]!.values) return [...new Set([timed, ...drawn].map((shape) => shape[name]!))];
+    return sizes.get(name) ?? [base[name]!];
   }
 
   /**
@@ -154,11 +211,14 @@ class JointSearch {
     const ways = this.#waysIn(shape, this.#places);
     this.#tried += 1;
     for (const way of ways) this.#counts.set(way, (this.#counts.get(way) ?? 0) + 1);
+    for (const place of new Set(ways.map((way) => way >> 1)))
+      this.#reached.set(place, (this.#reached.get(place) ?? 0) + 1);
     return { shape, ways };
   }
 
+  /** Of the shapes in which its condition is reached: an instance of a template is launched for some shapes only. */
   #shareOf(way: number): number {
-    return (this.#counts.get(way) ?? 0) / this.#tried;
+    return (this.#counts.get(way) ?? 0) / (this.#reached.get(way >> 1) ?? this.#tried);
   }
 
   /** Every size about as large as is cheap. */
@@ -203,7 +263,7 @@ class JointSearch {
       );
     const wide = follow({ ...base, [name]: size });
     if (isCheap(wide)) return wide;
-    const listed = Object.fromEntries(Object.entries(base).filter(([other]) => problem.dimensions[other]!.values));
+    const listed = listedOf(problem, base);
     const narrow = follow({ ...this.#shape((_, declared) => aligned(2, declared, 1), 1), ...listed, [name]: size });
     return isCheap(narrow) ? narrow : undefined;
   }
@@ -213,7 +273,7 @@ class JointSearch {
     const { drawn, problem, planFor, isCheap } = this.#aim;
     const byFunctions = new Map<string, Dimensions>();
     for (const shape of [base, ...drawn]) {
-      const listed = Object.fromEntries(Object.entries(shape).filter(([name]) => problem.dimensions[name]!.values));
+      const listed = listedOf(problem, shape);
       if (!isCheap({ ...base, ...listed })) continue;
       const functions = functionsIn(() => planFor({ ...base, ...listed })).join();
       if (!byFunctions.has(functions)) byFunctions.set(functions, listed);
@@ -286,14 +346,12 @@ class JointSearch {
 
   /** Sizes and listed values by lot; `undefined` if that is no cheap shape that the kernel takes. */
   #combine(base: Dimensions, sizes: ReadonlyMap<string, readonly number[]>): Dimensions | undefined {
-    const { problem, isCheap, timed, drawn } = this.#aim;
-    // Values that the kernel takes: others have no place in any shape.
-    const listed = (name: string): number[] => [...new Set([timed, ...drawn].map((shape) => shape[name]!))];
+    const { problem, isCheap } = this.#aim;
     const shape: Record<string, number> = {};
     const alike = this.#next() < ALIKE_RATIO ? [...sizes.values()].flat() : undefined;
     const size = alike?.[Math.floor(this.#next() * alike.length)];
     for (const [name, declared] of Object.entries(problem.dimensions)) {
-      const choices = declared.values ? listed(name) : size === undefined ? (sizes.get(name) ?? [base[name]!]) : [size];
+      const choices = size !== undefined && !declared.values ? [size] : this.#choicesOf(name, base, sizes);
       const follows = typeof declared.default === 'string' && this.#next() < FOLLOWING_RATIO;
       const following = follows ? defaultOf(name, declared, shape) : undefined;
       shape[name] = following ?? choices[Math.floor(this.#next() * choices.length)]!;
@@ -348,6 +406,19 @@ class JointSearch {
   }
 }
 
+/** What shapes are climbed from. */
+interface Climb {
+  readonly base: Dimensions;
+  /** Listed values with which other functions are launched. */
+  readonly variants: readonly Dimensions[];
+  /** Telling ones, by dimension. */
+  readonly sizes: ReadonlyMap<string, readonly number[]>;
+}
+
+/** The values of dimensions that list theirs. */
+const listedOf = ({ dimensions }: ProblemFile, shape: Dimensions): Dimensions =>
+  Object.fromEntries(Object.entries(shape).filter(([name]) => dimensions[name]!.values));
+
 /** The sizes at which each way goes, ascending. */
 function sizesByWay(tried: readonly Sized[]): Map<number, number[]> {
   const sizes = new Map<number, Set<number>>();
@@ -366,6 +437,11 @@ function coincidences(rhythms: readonly Rhythm[]): number[] {
     .slice(0, MOST_COINCIDENCES)
     .map(({ period, first }) => first || period);
 }
+
+/** How many shapes are climbed from, how often each dimension has its turn, how many rare ways have to come together, and shapes kept. */
+const CLIMB = { starts: 6, rounds: 2, leastRare: 3, most: 3 } as const;
+
+const SMALL_FACTORS = [1, 2, 4, 8] as const;
 
 const MOST_COINCIDENCES = 12;
 const MOST_IN_SEVERAL_TILES = 4;

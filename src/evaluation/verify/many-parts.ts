@@ -9,7 +9,7 @@ import { leastShapeWith } from './least-shape.ts';
 /** Numbers of parts that a merge often takes as the most there can be: lanes of a warp, two a lane, threads of a CTA. */
 const PARTS = [32, 64, 256, 1024] as const;
 
-/** By up to this share of it, the number is exceeded. */
+/** It is exceeded by one, and by up to this share of it. */
 const BEYOND = 1 / 8;
 
 const LARGEST_SIZE = 2 ** 24;
@@ -36,11 +36,11 @@ export function shapesOfManyParts({ problem, kernel, scope, seed }: ManyParts): 
   const sizes = new Map<string, { readonly name: string; readonly size: number }>();
   for (const extent of new Set(extents))
     for (const name of namesInExpression(extent).filter((one) => open.includes(one)))
-      for (const parts of PARTS) {
-        const wanted = parts + 1 + Math.floor(stream.uniform(index++) * BEYOND * parts);
-        const size = leastWith(wanted, (value) => valueAt(extent, { ...scope, [name]: value }));
-        if (size !== undefined) sizes.set(`${name} ${size}`, { name, size });
-      }
+      for (const parts of PARTS)
+        for (const wanted of [parts + 1, parts + 2 + Math.floor(stream.uniform(index++) * BEYOND * parts)]) {
+          const size = leastWith(wanted, (value) => valueAt(extent, { ...scope, [name]: value }));
+          if (size !== undefined) sizes.set(`${name} ${size}`, { name, size });
+        }
   return [...sizes.values()]
     .map(({ name, size }) => leastShapeWith(problem, { [name]: size }, scope))
     .filter((shape) => shape !== undefined);

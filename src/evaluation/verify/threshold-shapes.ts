@@ -125,7 +125,7 @@ export const numbersOfSteps = ({ steps }: Pick<KernelFile, 'steps'>): number[] =
   ),
 ];
 
-const numbersIn = (node: ExpressionNode): number[] =>
+export const numbersIn = (node: ExpressionNode): number[] =>
   node.kind === 'number' ? [node.value] : childrenOf(node).flatMap(numbersIn);
 
 /** Comparisons of a dimension with a number in the expressions of a launch: `K >= 1024`. */

@@ -6,6 +6,9 @@ import { numberOfBits } from '../../ptx/literals.ts';
 /** Sizes that a constant may bear on; smaller ones are everywhere, larger ones can't be verified. */
 const SIZES = { least: 8, most: 2 ** 22 } as const;
 
+/** Smaller numbers are subtracted everywhere. */
+const LEAST_SUBTRACTED = 256;
+
 /** What a value is held against. */
 const BOUND_OF: Readonly<Record<string, (constant: number) => number>> = {
   setp: (constant) => constant,
@@ -21,6 +24,8 @@ const SIZE_OF: Readonly<Record<string, (constant: number) => number>> = {
   mul: (constant) => constant,
   mad: (constant) => constant,
   and: (mask) => (mask > 0 ? mask + 1 : -mask),
+  // `K - 14321 < 16` is what compilers make of a quotient that equals a number.
+  add: (constant) => (constant <= -LEAST_SUBTRACTED ? -constant : 0),
   shr: (bits) => 2 ** bits,
   shl: (bits) => 2 ** bits,
 };

@@ -51,7 +51,7 @@ export class LaunchConditions {
   readonly #usesOnlyLaunch = new Set<number>();
   /** Of bounds, and of comparisons that are not of equality: what is compared with a constant, if it is the same for all threads. */
   readonly #thresholds = new Map<number, Threshold>();
-  /** Of comparisons that ask whether two sizes are equal: the sizes. */
+  /** Of comparisons that ask whether two sizes are equal, or a size and a constant: both. */
   readonly #equations = new Map<number, Equation>();
   /** Of combinations with parts that can't be foreseen: whether the others allow the rarer outcome. */
   readonly #parts: ReadonlyMap<number, { isAll: boolean; formulas: readonly Formula[] }>;
@@ -151,9 +151,11 @@ export class LaunchConditions {
     const { operands, guard } = instruction;
     const type = typeOf(instruction);
     if (guard || kind !== 'comparison' || !isEquality(comparison) || !/^[bsu](?:32|64)$/.test(type)) return undefined;
-    const sizes = operands.slice(1).flatMap((operand) => {
+    const sizes = operands.slice(1).flatMap((operand): Formula[] => {
+      if (operand.kind === 'immediate') return [() => operand.value];
       const isOfLaunch = operand.kind === 'register' && this.#followsFrom(operand.name, OF_LAUNCH);
-      return isOfLaunch ? (this.#formulaOf(operand.name) ?? []) : [];
+      const formula = isOfLaunch ? this.#formulaOf(operand.name) : undefined;
+      return formula ? [formula] : [];
     });
     return sizes.length === 2 ? { sizes: sizes as [Formula, Formula], type } : undefined;
   }

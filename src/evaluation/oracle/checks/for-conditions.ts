@@ -4,7 +4,7 @@ import { type Check, DECLARED, extremeCheck, onceAt, USUAL } from '../check.ts';
 import { canJudgeSums } from '../judgeable-sums.ts';
 import { isPlacement } from '../secret/secret-set.ts';
 import { shapesAround } from '../shapes/around.ts';
-import { costsLittle, elementsIn, isWithin } from '../shapes/cost.ts';
+import { type Cost, costsLittle, elementsIn, isWithin, SMALL_COST } from '../shapes/cost.ts';
 import { hasSeveralTiles } from '../shapes/drawing.ts';
 import { shapesOf } from './listed.ts';
 import { type ChecksRequest, extremeCost, isQuickToRun, takesShape } from './request.ts';
@@ -27,7 +27,7 @@ export interface ShapesForConditions {
   /** Whether the kernel takes a shape, and a CPU runs and judges it in little time. Not asked for all, because it plans launches. */
   readonly isFit: (dimensions: Dimensions) => boolean;
   readonly checksAt: (dimensions: Dimensions) => Check[];
-  /** Whether the kernel takes a shape that takes a host milliseconds. */
+  /** Whether the kernel takes a shape that takes a host milliseconds; some tens of them in a thorough verification. */
   readonly isCheap: (dimensions: Dimensions) => boolean;
   /** Sizes beside those of the code. */
   readonly sizes: readonly number[];
@@ -41,6 +41,9 @@ const MOST_VARIED = 150;
 
 /** How many shapes whose path the timed shape does not take run with every generator set. */
 const WHOLE_UNTIMED = 3;
+
+/** Of a shape of a thorough verification in which conditions come together: some ten milliseconds. */
+const SOME_COST: Cost = { flop: 5e7, elements: 2 ** 20 };
 
 /** A shape drawn for a condition with so few elements, of which one draw shows little, runs with every generator set of the problem. */
 const FEW_ELEMENTS = 1000;
@@ -77,7 +80,7 @@ export function shapesForConditions(request: ChecksRequest, constants: readonly 
   const placements = secrets.filter(isPlacement);
   const allSets = [...furtherGeneratorSets(problem, seed), ...secrets];
   return {
-    isCheap: (shape) => takes(shape) && costsLittle(problem, shape),
+    isCheap: (shape) => takes(shape) && isWithin(request.thorough ? SOME_COST : SMALL_COST, problem, shape),
     sizes,
     cheap: () => all().filter((shape) => isCheap(shape) && !hasSeveralTiles(problem, shape)),
     ample: () => all().filter((shape) => isCheap(shape) && hasSeveralTiles(problem, shape)),

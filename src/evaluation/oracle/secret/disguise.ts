@@ -28,7 +28,11 @@ export function disguise(values: Float64Array, secret: SecretSet, request: Disgu
   const { problem, buffer, stream } = request;
   const { kind, index = 0, level } = secret;
   const disguised = isVariantKind(kind)
-    ? applyVariant(values, { kind, index, level }, { problem, buffer, stream, freedom: freedomOf(problem) })
+    ? applyVariant(
+        values,
+        { kind, index, level },
+        { problem, buffer, stream, shared: request.shared, freedom: freedomOf(problem) },
+      )
     : DISGUISES[kind](values, secret, request);
   return clampTo(buffer.dtype, disguised);
 }

@@ -6,7 +6,7 @@ import { type Freedom, wideRangeOf } from '../freedom.ts';
 import { columnsOf, inputsThat, type Treated, type Treatment } from './treatment.ts';
 
 /** Values of a row that are no zeros: so many, but one of so many at most. */
-const SPECKS = { most: 128, oneIn: 32 } as const;
+const SPECKS = { most: 16_384, oneIn: 32 } as const;
 
 /** Of two factors, the product would be nothing but zeros. Whole numbers of a narrow range may be indices. */
 function takesSpecks(problem: ProblemFile, freedom: Freedom): string[] {

@@ -7,6 +7,8 @@ export interface VariantRequest {
   readonly problem: ProblemFile;
   readonly buffer: Pick<PlannedBuffer, 'name' | 'dtype' | 'shape'>;
   readonly stream: RandomStream;
+  /** The same for all inputs of the check. */
+  readonly shared: RandomStream;
   readonly freedom: Freedom;
 }
 

@@ -4,14 +4,16 @@ import type { Freedom } from '../freedom.ts';
 import { inputsThat, type Treated, type Treatment } from './treatment.ts';
 
 /**
- * How values go along the rows of an input: they rise from very low to very high, the first row stands out, or they fall from just below zero to very low.
+ * How values go along the rows of an input: they rise from very low to very high, the first row stands out, they fall from just below zero to very low, or all of them lie so deep that sums of
+ * products reach what kernels write where nothing is to be seen: −10,000, or the least number of half precision.
  */
-const PROFILES = ['steep', 'sink', 'falling'] as const;
+const PROFILES = ['steep', 'sink', 'falling', 'deep'] as const;
 
 /**
  * Sums of products of such a row and a positive one, divided by the root of its length: in all; and of the row that stands out, so far above n
  * others that all of their exponentials together weigh between a tenth and a 150th of its own: ln n and some more.
  */
+const DEEP = { least: 2 ** 8, most: 2 ** 16.5, noise: 2 ** -9 } as const;
 const TREND = { steep: 200, highest: 0.05, sink: { least: 2.3, spread: 2.7, first: 1 / 32 }, noise: 0.02 } as const;
 
 const trending = (problem: ProblemFile, { isFree }: Pick<Freedom, 'isFree'>): string[] =>
@@ -21,7 +23,10 @@ const trending = (problem: ProblemFile, { isFree }: Pick<Freedom, 'isFree'>): st
   });
 
 /** All inputs that can become positive, so that sums of products have a sign; one of them follows a profile, row after row. */
-function follow(values: Float64Array, { problem, buffer, stream, index, strength, freedom }: Treated): Float64Array {
+function follow(
+  values: Float64Array,
+  { problem, buffer, stream, shared, index, strength, freedom }: Treated,
+): Float64Array {
   const names = trending(problem, freedom);
   if (!names.includes(buffer.name)) return values;
   const [columns, rows] = [buffer.shape.at(-1)!, buffer.shape.at(-2)!];
@@ -31,15 +36,23 @@ function follow(values: Float64Array, { problem, buffer, stream, index, strength
   const sink = Math.log(rows) + TREND.sink.least + TREND.sink.spread * stream.uniform(values.length);
   // What the others of the first row are multiplied with is next to nothing, so that it can't hide them.
   const first = profile === 'sink' && rows > 1 ? TREND.sink.first : 1;
+  const depth = profile === 'deep' ? factorOfDepth(names, columns, freedom, shared.uniform(0)) * strength : 0;
   for (let i = 0; i < values.length; i++) {
     const row = Math.floor(i / columns) % rows;
-    if (!isOwn) values[i] = (row === 0 ? first : 1) * (0.5 + stream.uniform(i));
+    if (profile === 'deep') values[i] = (isOwn ? -depth : depth) * (1 + DEEP.noise * (2 * stream.uniform(i) - 1));
+    else if (!isOwn) values[i] = (row === 0 ? first : 1) * (0.5 + stream.uniform(i));
     else if (profile === 'steep') values[i] = unit * TREND.steep * ((row + stream.uniform(i)) / rows - 0.5);
     else if (profile === 'falling')
       values[i] = -unit * TREND.steep * ((row + stream.uniform(i)) / rows + TREND.highest);
     else values[i] = row === 0 ? unit * sink : TREND.noise * (stream.uniform(i) - 0.5);
   }
   return values;
+}
+
+/** The size of both factors of which sums of products, divided by the root of their length, are so deep; as large as all inputs may be. */
+function factorOfDepth(names: readonly string[], columns: number, { most }: Freedom, share: number): number {
+  const factor = Math.sqrt((DEEP.least * (DEEP.most / DEEP.least) ** share) / Math.sqrt(columns));
+  return Math.min(factor, ...names.map(most));
 }
 
 export const trends: Treatment = {
