@@ -1,6 +1,7 @@
 import type { EnergyWindow } from '../../core/energy.ts';
 import type { MeasurementConditions } from '../../core/measurement.ts';
 import type { FailureStatus } from '../../core/status.ts';
+import type { Kept } from './kept-slots.ts';
 
 /** Why a contender could not be measured. Statuses such as `unsafe` and `wrong` come from the checks after a sample. */
 export interface ContenderFailure {
@@ -67,15 +68,14 @@ export interface ContenderBlock {
   sample(seed: number): Promise<{ ok: true; ns: number } | ContenderFailure>;
   /** Kernels: a checked replay, then the same replay again and again for at least `leastMs`, with the energy of those. */
   energy?(seed: number, leastMs: number): Promise<{ ok: true; window: EnergyWindow } | ContenderFailure>;
-  /** Number of slots compared with the oracle, including those that `judge` compares. */
+  /** Number of slots compared with the oracle, including what was kept, once that is judged. */
   readonly checkedSlotCount: number;
   /** Kernels: number of launch sequences that ran again alone and were compared with the replay's results. */
   readonly rerunCount?: number;
   /**
-   * Runs what was postponed until after all timing, then frees everything in any case. `judge` compares what was kept with the oracle,
-   * and needs no memory of the block.
+   * Runs what was postponed until after all timing, then frees everything in any case. What was `kept` for the oracle lies on the host.
    */
-  close(): Promise<{ ok: true; judge?: () => Promise<{ ok: true } | ContenderFailure> } | ContenderFailure>;
+  close(): Promise<{ ok: true; kept?: Omit<Kept, 'contender'> } | ContenderFailure>;
   /** Frees everything without checks, for a block that no longer counts. */
   discard(): Promise<void>;
 }
