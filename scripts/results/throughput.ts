@@ -15,6 +15,10 @@ export interface WorkersRound {
   readonly cpuSecondsPerEvaluation: number;
   /** Processes that wanted a core, on average over the last minute, at the end. */
   readonly load: number;
+  /** Where the workers' seconds went: sums over the evaluations of the search, and what no evaluation took. */
+  readonly spent?: Readonly<Record<'compile' | 'verify' | 'time' | 'other' | 'idle', number>>;
+  /** Its evaluations by tier; accepted candidates are measured longer, and profiled if they are faster. */
+  readonly tiers?: Readonly<Record<string, number>>;
 }
 
 /** A kernel measured beside itself. */

@@ -1,7 +1,6 @@
 import type { EnergyWindow } from '../../core/energy.ts';
 import type { MeasurementConditions } from '../../core/measurement.ts';
 import type { FailureStatus } from '../../core/status.ts';
-import type { Kept } from './kept-slots.ts';
 
 /** Why a contender could not be measured. Statuses such as `unsafe` and `wrong` come from the checks after a sample. */
 export interface ContenderFailure {
@@ -57,6 +56,13 @@ export interface Contender {
   ): Promise<{ ok: true; block: ContenderBlock } | ContenderFailure>;
 }
 
+/** Slots that a block kept for the oracle, in the host's memory. */
+export interface KeptOfBlock {
+  readonly bytes: number;
+  /** Compares them. */
+  judge(): Promise<{ ok: true } | ContenderFailure>;
+}
+
 export interface ContenderBlock {
   /** Device time of a replay beyond its launches, subtracted from every sample's replays. */
   readonly replayOverheadNs: number;
@@ -73,9 +79,9 @@ export interface ContenderBlock {
   /** Kernels: number of launch sequences that ran again alone and were compared with the replay's results. */
   readonly rerunCount?: number;
   /**
-   * Runs what was postponed until after all timing, then frees everything in any case. What was `kept` for the oracle lies on the host.
+   * Runs what was postponed until after all timing, then frees everything in any case. What it `kept` is compared later.
    */
-  close(): Promise<{ ok: true; kept?: Omit<Kept, 'contender'> } | ContenderFailure>;
+  close(): Promise<{ ok: true; kept?: KeptOfBlock } | ContenderFailure>;
   /** Frees everything without checks, for a block that no longer counts. */
   discard(): Promise<void>;
 }

@@ -1,13 +1,10 @@
 import { allEnded } from '../../core/all-ended.ts';
 import { orDeviceTrouble } from '../launches/device-trouble.ts';
-import type { ContenderFailure } from './contender.ts';
+import type { ContenderFailure, KeptOfBlock } from './contender.ts';
 
-/** Slots that a block of a contender kept. */
-export interface Kept {
+/** Of one contender. */
+export interface Kept extends KeptOfBlock {
   readonly contender: string;
-  readonly bytes: number;
-  /** Compares them with the oracle. */
-  judge(): Promise<{ ok: true } | ContenderFailure>;
 }
 
 /** Memory of the host that may wait for the end of a measurement. */
