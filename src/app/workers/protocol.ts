@@ -16,7 +16,10 @@ export interface WorkerDescription {
 }
 
 /** What of a session's options a worker needs. */
-export type WorkerOptions = Pick<SessionOptions, 'device' | 'threads' | 'toolchain' | 'runTimeoutSeconds' | 'fresh'>;
+export type WorkerOptions = Pick<
+  SessionOptions,
+  'device' | 'threads' | 'toolchain' | 'runTimeoutSeconds' | 'fresh' | 'codeFolder'
+>;
 
 /** What a worker process is asked, by command, with its answers. */
 export interface WorkerCommands {
