@@ -4,8 +4,9 @@
  *     node bench/workers/throughput.ts --device virtual:l4 --workers 1,2 --output docs/results/virtual-workers.json
  *     node bench/workers/throughput.ts --device cuda:all --workers 1,2,4 --output docs/results/gpu-workers.json
  *
- * Every run searches the same problem with the same seed and budget, at random unless `--strategy` says otherwise, and ends with the search. On virtual devices, what each candidate gave with
- * several workers is compared with what it gave with one. On GPUs, the start is also measured beside itself on each of them.
+ * Every run searches the same problem with the same seed and budget, at random unless `--strategy` says otherwise, and ends with the
+ * search. On virtual devices, what each candidate gave with several workers is compared with what it gave with one. On GPUs, the start is
+ * also measured beside itself on each of them.
  */
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
