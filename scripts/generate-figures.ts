@@ -18,6 +18,7 @@ import { refereeBlocks } from './results/referee-blocks.ts';
 import { referenceBlocks } from './results/reference-blocks.ts';
 import { registerBlocks } from './results/registers.ts';
 import { figures, hardwareBlocks, resultBlocks } from './results/result-blocks.ts';
+import { runStagesBlocks } from './results/run-stages.ts';
 import { samplingBlocks } from './results/sampling.ts';
 import { searchBlocks, searchFigures } from './results/search-blocks.ts';
 import { readSearchRecordings } from './results/search-recording.ts';
@@ -59,6 +60,7 @@ export const generate = async (): Promise<{ files: Map<string, string>; unusedBl
     ...(await samplingBlocks()),
     ...(await attentionThroughputBlocks()),
     ...(await throughputBlocks()),
+    ...(await runStagesBlocks()),
     ...(await timeAccuracyBlocks()),
     ...(await counterAgreementBlocks()),
     ...(await courseBlocks()),

@@ -6,7 +6,7 @@
 import type { HonestRecording } from '../../scripts/results/referee-recordings.ts';
 import { openSession } from '../../src/app/session.ts';
 import type { EvaluationRequest } from '../../src/core/evaluation.ts';
-import { PREPARED_AHEAD } from '../../src/optimizer/proposers/guided.ts';
+import { PREPARED_AHEAD } from '../../src/optimizer/proposers/proposer.ts';
 import { HONEST_CANDIDATES } from '../../test/red-team/honest.ts';
 import { HONEST_WORKLOAD, requestFor } from '../../test/red-team/judge-on-gpu.ts';
 import { measuredWith } from '../measuring/open-bench.ts';

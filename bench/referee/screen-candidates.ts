@@ -2,7 +2,7 @@ import type { ScreenRun, TimedEvaluation } from '../../scripts/results/referee-r
 import { type DeviceTally, tallyBetween } from '../../src/core/device-tally.ts';
 import type { Evaluation, EvaluationRequest, Evaluator } from '../../src/core/evaluation.ts';
 import type { Candidate } from '../../src/core/kernel.ts';
-import { PREPARED_AHEAD } from '../../src/optimizer/proposers/guided.ts';
+import { PREPARED_AHEAD } from '../../src/optimizer/proposers/proposer.ts';
 import { recordedMs, recordedVerdict, roundMs } from './recorded-verdict.ts';
 
 /** What of an evaluation a recording of durations keeps. */

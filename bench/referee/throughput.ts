@@ -8,7 +8,7 @@
 import type { ThroughputRecording } from '../../scripts/results/referee-recordings.ts';
 import { openSession } from '../../src/app/session.ts';
 import type { Tier } from '../../src/core/measurement.ts';
-import { PREPARED_AHEAD } from '../../src/optimizer/proposers/guided.ts';
+import { PREPARED_AHEAD } from '../../src/optimizer/proposers/proposer.ts';
 import { measuredWith } from '../measuring/open-bench.ts';
 import { openRecording } from '../recording-file.ts';
 import { costsOfOne } from './costs-of-one.ts';

@@ -4,8 +4,9 @@
  *     node bench/workers/throughput.ts --device virtual:l4 --workers 1,2 --output docs/results/virtual-workers.json
  *     node bench/workers/throughput.ts --device cuda:all --workers 1,2,4 --output docs/results/gpu-workers.json
  *
- * Every run searches the same problem at random, with the same seed and budget. On virtual devices, what each candidate gave with
- * several workers is compared with what it gave with one. On GPUs, the start is also measured beside itself on each of them.
+ * Every run searches the same problem with the same seed and budget, at random unless `--strategy` says otherwise, and ends with the
+ * search. On virtual devices, what each candidate gave with several workers is compared with what it gave with one. On GPUs, the start is
+ * also measured beside itself on each of them.
  */
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -13,7 +14,7 @@ import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { WorkersRecording, WorkersRound } from '../../scripts/results/throughput.ts';
-import { optimizeProblem } from '../../src/app/optimize.ts';
+import { type OptimizeRequest, optimizeProblem } from '../../src/app/optimize.ts';
 import { packageVersion } from '../../src/app/package-version.ts';
 import { loadProblemTarget } from '../../src/app/target.ts';
 import { chosenDevices } from '../../src/app/workers/chosen-devices.ts';
@@ -35,6 +36,7 @@ const { values } = parseArgs({
     workload: { type: 'string' },
     evaluations: { type: 'string', default: '16' },
     rounds: { type: 'string', default: '2' },
+    strategy: { type: 'string', default: 'random' },
     output: { type: 'string' },
   },
 });
@@ -78,12 +80,26 @@ async function search(workers: number): Promise<WorkersRound> {
   const before = cpuSeconds();
   const store = await mkdtemp(join(tmpdir(), 'warpsmith-throughput-'));
   const events: RecordedEvent[] = [];
+  // What follows the search is not counted.
+  const over = new AbortController();
+  const onEvent = (event: RecordedEvent): void => {
+    events.push(event);
+    if (event.type === 'search-ended') over.abort(new Error('the search has ended'));
+  };
   try {
     await optimizeProblem({
-      ...{ target: values.problem, store, seed: SEED, strategy: 'random', fresh: true, ablation: false, trust: true },
+      ...{
+        target: values.problem,
+        store,
+        seed: SEED,
+        strategy: values.strategy as OptimizeRequest['strategy'],
+        fresh: true,
+        ablation: false,
+        trust: true,
+      },
       ...{ workloads: [workload.name], maximumEvaluations: recording.evaluations },
       ...placeOf(workers),
-      onEvent: (event) => void events.push(event),
+      ...{ onEvent, signal: over.signal },
     });
   } finally {
     await rm(store, { recursive: true, force: true });
@@ -106,8 +122,33 @@ async function search(workers: number): Promise<WorkersRound> {
     evaluationsPerMinute: Number(((searched.length / (to - from)) * MS_PER_MINUTE).toFixed(2)),
     cpuSecondsPerEvaluation: Number(((cpuSeconds() - before) / searched.length).toFixed(2)),
     load: Number(loadavg()[0]!.toFixed(1)),
+    spent: spentBy(searched, (workers * (to - from)) / 1000),
+    tiers: tiersOf(searched),
   };
 }
+
+const STAGES = ['compile', 'verify', 'time'] as const;
+
+/** @param seconds of all workers. */
+function spentBy(searched: readonly { evaluation: Evaluation }[], seconds: number): NonNullable<WorkersRound['spent']> {
+  const sum = (stage: keyof Evaluation['elapsedMs']): number =>
+    searched.reduce((all, { evaluation }) => all + evaluation.elapsedMs[stage], 0) / 1000;
+  const [compile, verify, time] = STAGES.map(sum) as [number, number, number];
+  const spent = { compile, verify, time, other: sum('total') - compile - verify - time, idle: seconds - sum('total') };
+  return Object.fromEntries(
+    Object.entries(spent).map(([name, value]) => [name, Number(value.toFixed(1))]),
+  ) as typeof spent;
+}
+
+const tiersOf = (searched: readonly { evaluation: Evaluation }[]): Record<string, number> =>
+  Object.fromEntries(
+    [
+      ...Map.groupBy(
+        searched,
+        ({ evaluation }) => evaluation.timing?.measurement?.conditions.tier ?? evaluation.status,
+      ),
+    ].map(([tier, { length }]) => [tier, length]),
+  );
 
 function compare(workers: number, evaluations: readonly Evaluation[]): void {
   for (const evaluation of evaluations) {

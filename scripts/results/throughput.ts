@@ -15,6 +15,10 @@ export interface WorkersRound {
   readonly cpuSecondsPerEvaluation: number;
   /** Processes that wanted a core, on average over the last minute, at the end. */
   readonly load: number;
+  /** Where the workers' seconds went: sums over the evaluations of the search, and what no evaluation took. */
+  readonly spent?: Readonly<Record<'compile' | 'verify' | 'time' | 'other' | 'idle', number>>;
+  /** Its evaluations by tier; accepted candidates are measured longer, and profiled if they are faster. */
+  readonly tiers?: Readonly<Record<string, number>>;
 }
 
 /** A kernel measured beside itself. */
@@ -24,7 +28,7 @@ interface BesideItself {
   readonly ratio: number | null;
 }
 
-/** docs/results/virtual-workers.json and gpu-workers.json, by bench/workers/throughput.ts. */
+/** docs/results/virtual-workers.json, gpu-workers.json and gpu-workers-four.json, by bench/workers/throughput.ts. */
 export interface WorkersRecording {
   readonly problem: string;
   readonly workload: string;
@@ -114,6 +118,22 @@ ${problem}, ${workload}, ${device}, GPUs of one host with ${cores} cores: ${roun
 The start beside itself took ${besideItself.map(({ ratio }) => `${ratio!.toFixed(3)}×`).join(' and ')} as long on each GPU.`;
 }
 
+/** Where the seconds of several GPUs went, by their number. */
+async function gpuWorkerSeconds(): Promise<string> {
+  const { problem, workload, device, cores, rounds } = await recorded<WorkersRecording>('gpu-workers-four');
+  const columns = ['GPUs', 'evaluations a minute', 'screens', 'longer measurements'].map(right);
+  const spent = ['compile, s', 'verify, s', 'measure and profile, s', 'idle, s', 'in all, s'].map(right);
+  const cells = [...rounds]
+    .sort((a, b) => a.workers - b.workers)
+    .map(({ workers, evaluationsPerMinute, seconds: long, spent: by, tiers }) => [
+      ...[String(workers), evaluationsPerMinute.toFixed(1), String(tiers!.screen), String(tiers!.accept)],
+      ...[by!.compile, by!.verify, by!.time, by!.idle, workers * long].map(seconds),
+    ]);
+  return `${markdownTable([...columns, ...spent], cells)}
+
+${problem}, ${workload}, ${device}, GPUs of one host with ${cores} cores: ${rounds[0]!.evaluations} evaluations of a random search. Seconds are sums over the GPUs.`;
+}
+
 /** Evaluations a minute by the number of workers; several counts beside each other, in their order. */
 export async function throughputBlocks(): Promise<Record<string, string>> {
   const { problem, workload, cores, rounds, sameAsAlone } = await recorded<WorkersRecording>('virtual-workers');
@@ -130,6 +150,7 @@ export async function throughputBlocks(): Promise<Record<string, string>> {
   return {
     'whole-runs': await wholeRuns(),
     'gpu-worker-throughput': await gpuWorkers(),
+    'gpu-worker-seconds': await gpuWorkerSeconds(),
     'worker-throughput': `${markdownTable(columns, cells)}
 
 ${problem}, ${workload}, on ${devices}: ${searched} evaluations a search, on ${formatCount(cores, 'core')}. Load: processes that wanted a core, in the minute before the end.

@@ -44,7 +44,10 @@ export type OnDevice<R> = Omit<R, 'device'> & { readonly device: string } & Surr
 /** Where kernels are judged. */
 export type SessionOptions = OnDevice<
   Pick<RequestOf<'evaluate'>, 'threads' | 'toolchain' | 'runTimeoutSeconds' | 'record' | 'replay' | 'trust' | 'fresh'>
->;
+> & {
+  /** Folder in which processes of one run share machine code. */
+  readonly codeFolder?: string | undefined;
+};
 
 /** How what is evaluated on a virtual device begins: as the last time, if nothing has changed since. */
 export interface Repeats {
@@ -123,6 +126,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     target: kind,
     kind: options.toolchain,
     driverVersion: driver,
+    codeFolder: options.codeFolder,
   });
   stack.defer(async () => toolchain.close?.());
   const environment = describeEnvironment({ device, toolchain });

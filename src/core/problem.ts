@@ -353,6 +353,15 @@ export type ReferenceRowsFunction = (
   rows: Rows,
 ) => ReferenceTensors;
 
+/** Small relative changes of some inputs, the same for the same `run`. */
+export interface Perturbation {
+  /** Of the inputs that change, in the problem's order. */
+  readonly names: readonly string[];
+  readonly run: number;
+  /** Their standard deviation. */
+  readonly relative: number;
+}
+
 /** One run of a problem's reference. */
 export interface ReferenceRun {
   readonly inputs: ReferenceTensors;
@@ -362,6 +371,8 @@ export interface ReferenceRun {
   readonly rows?: Rows | undefined;
   /** One of problem.json's `mistakes` instead of the reference. */
   readonly mistake?: string | undefined;
+  /** Only for references that `perturbs`: change the inputs so before the run. */
+  readonly perturbation?: Perturbation | undefined;
   /** Aborting ends the run at once. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -374,6 +385,8 @@ export interface RunReference {
   (run: ReferenceRun): Promise<ReferenceTensors>;
   /** How many runs of some rows each go on side by side; 1 if the reference can't compute single rows. Absent: 1. */
   readonly sideBySide?: (signal?: AbortSignal) => Promise<number>;
+  /** Whether it perturbs inputs itself, in its own process. Absent: whoever asks does. */
+  readonly perturbs?: boolean;
 }
 
 /** A loaded problem folder. */

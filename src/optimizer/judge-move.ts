@@ -19,7 +19,7 @@ export function* judgeMove(run: Run, trial: Trial, known?: Evaluation): Generato
   if (known ? run.options.workloads.length > 1 : isPromising(run, trial, evaluation)) yield* accept(run, trial);
 }
 
-function isPromising(run: Run, trial: Trial, evaluation: Evaluation): boolean {
+export function isPromising(run: Run, trial: Trial, evaluation: Evaluation): boolean {
   if (!isTimed(evaluation)) return false;
   if (evaluation.timing.kind === 'measured') return isWorthAccepting(evaluation, gainMeanwhile(run, trial));
   const { workloads } = run.options;

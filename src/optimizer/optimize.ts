@@ -118,6 +118,7 @@ async function baseline(run: Run): Promise<Phase> {
   const { options } = run;
   const spent = spentBudget(run, options.workloads.length);
   if (spent) return finish(run, spent.reason, `the budget is too small to evaluate the start: ${spent.detail}`);
+  if (run.history.isOver) rehearse(options);
   const ahead = run.history.isOver ? preparedAtStart(options) : [];
   if (ahead.length > 0) options.evaluator.prepare?.(ahead);
   for (const workload of options.workloads) {
@@ -142,6 +143,13 @@ async function baseline(run: Run): Promise<Phase> {
   refuseGoal(run, evaluations);
   const evaluation = run.start as TimedEvaluation;
   return afterNewBest(run, { candidate: options.start, evaluation, evaluations, ratioToStart: 1 });
+}
+
+/** The start on the first workload, as candidates are screened. */
+function rehearse({ evaluator, problem, start: candidate, workloads, seed, signal }: OptimizeOptions): void {
+  const { name, dimensions, cache } = workloads[0]!;
+  const workload = { name, dimensions, cache };
+  evaluator.rehearse?.({ problem, candidate, workload, seed, tier: 'screen', signal });
 }
 
 function startFailed(run: Run, { status, reason, workload }: Evaluation): Phase {

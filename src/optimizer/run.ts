@@ -125,10 +125,14 @@ export interface Trial {
   work?: Promise<Landed>;
   /** Evaluations that it may still take, at most. */
   mostLeft: number;
+  /** Start's time ÷ the candidate's by its screen, once it is being measured longer. */
+  promise?: number;
 }
 
 /** A trial with what it does next. */
 export interface RunningTrial extends Trial {
+  /** Its screen, which is not looked at before a more promising trial is decided on. */
+  held?: Landed;
   readonly steps: Generator<Asked, void, Evaluation>;
 }
 

@@ -1,6 +1,7 @@
+import type { Evaluation } from '../core/evaluation.ts';
 import { evaluationsOfMove } from './allowance.ts';
 import { isTimed, type TimedEvaluation } from './decision.ts';
-import { judgeMove } from './judge-move.ts';
+import { isPromising, judgeMove } from './judge-move.ts';
 import type { ProposedMove } from './propose-moves.ts';
 import {
   type Asked,
@@ -18,7 +19,8 @@ import {
  * time depended on the machine.
  */
 export function hasRoom({ history, options, trials }: Run): boolean {
-  if (history.isOver) return trials.size < Math.max(1, options.evaluator.capacity ?? 1);
+  const judged = [...trials.values()].filter(({ held }) => !held);
+  if (history.isOver) return judged.length < Math.max(1, options.evaluator.capacity ?? 1);
   return trials.size === 0 || history.next()!.type !== 'evaluation-finished';
 }
 
@@ -69,6 +71,7 @@ export async function nextLanded(run: Run): Promise<Trial | 'room' | undefined> 
   // Numbers count what is finished, so that a log holds them in their order.
   const numbered = { ...evaluation, id: `e${run.budget.evaluationsUsed + 1}` };
   finishEvaluation(run, trial.asked!, numbered, trial.iteration);
+  if (trial.judged.size === 0) trial.promise = promiseOf(trial, evaluation);
   advance(run, trial, trial.steps.next(numbered));
   return trial;
 }
@@ -80,14 +83,45 @@ function loggedLanding({ history, trials, budget }: Run): Landed | undefined {
   return { trial: trials.get(logged.iteration) ?? history.refuse('no move of that iteration'), evaluation };
 }
 
+/** By a screen, which measured it beside the best; both relative to the start. */
+const promiseOf = ({ beside }: Trial, { timing, comparisons }: Evaluation): number | undefined =>
+  timing?.kind === 'measured' && comparisons?.[0] ? comparisons[0].ratio * beside.ratioToStart : undefined;
+
+/**
+ * Whether a promising screen should wait: a candidate that promises as much or more is being measured longer. If that is kept, this one
+ * is seen to be slower, or would have to be measured beside it once more.
+ */
+function mustWait(run: Run, { trial, evaluation }: Landed): boolean {
+  if (!evaluation || trial.judged.size > 0) return false;
+  const promise = promiseOf(trial, evaluation);
+  if (promise === undefined || !isPromising(run, trial, evaluation)) return false;
+  return [...run.trials.values()].some((other) => other !== trial && other.promise! >= promise);
+}
+
+/** One that waits no longer. */
+function released(run: Run): Landed | undefined {
+  for (const trial of run.trials.values()) {
+    const { held } = trial;
+    if (!held || mustWait(run, held)) continue;
+    trial.held = undefined;
+    return held;
+  }
+  return undefined;
+}
+
 async function landing(run: Run): Promise<Landed | 'room'> {
+  const ready = released(run);
+  if (ready) return ready;
   const { evaluator } = run.options;
-  const trials = [...run.trials.values()];
+  const trials = [...run.trials.values()].filter(({ held }) => !held);
   for (const trial of trials) if (!trial.work) start(run, trial);
   const room = Promise.withResolvers<'room'>();
   const stop = evaluator.onCapacity?.(() => room.resolve('room'));
   try {
-    return await Promise.race([...trials.map(({ work }) => work!), room.promise]);
+    const landed = await Promise.race([...trials.map(({ work }) => work!), room.promise]);
+    if (landed === 'room' || !mustWait(run, landed)) return landed;
+    landed.trial.held = landed;
+    return 'room';
   } finally {
     stop?.();
   }

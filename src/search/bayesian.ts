@@ -5,7 +5,7 @@ import { distance } from './geometry.ts';
 import { priorMeanOf } from './prior.ts';
 import type { SearchSpace, Strategy, StrategyOptions } from './strategy.ts';
 import { createSurrogate, type Prediction } from './surrogate.ts';
-import { type Unvisited, unvisitedOf } from './unvisited.ts';
+import { askedFor, type Unvisited, unvisitedOf } from './unvisited.ts';
 
 /** Configurations far from each other, told before the surrogate is believed; of these, how many must have a time. */
 const START_COUNT = 15;
@@ -72,6 +72,23 @@ export function bayesian({ space, seed, prior }: StrategyOptions): Strategy {
       take(index);
       pending.add(index);
       return index;
+    },
+    /** Only the beginning follows from nothing but what was asked for. */
+    foresee(count) {
+      const begun = taken.length;
+      const open = Math.min(count, START_COUNT - timedCount - failedCount - pending.size);
+      if (known || !(open > 0)) return [];
+      try {
+        return unvisited.trying(() =>
+          askedFor(open, () => {
+            const index = farthest(space, taken, unvisited, sourceOf(taken.length));
+            if (index !== undefined) take(index);
+            return index;
+          }),
+        );
+      } finally {
+        taken.length = begun;
+      }
     },
     tell(index, outcome) {
       take(index);

@@ -11,6 +11,12 @@ export function exhaustive({ space }: StrategyOptions): Strategy {
       taken[next] = 1;
       return next;
     },
+    foresee(count) {
+      const foreseen: number[] = [];
+      for (let index = next; index < space.size && foreseen.length < count; index += 1)
+        if (taken[index] !== 1) foreseen.push(index);
+      return foreseen;
+    },
     tell(index) {
       taken[index] = 1;
     },

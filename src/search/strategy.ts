@@ -37,6 +37,11 @@ export type Outcome =
 export interface Strategy {
   /** A configuration that was never asked for or told before; undefined when none is left. */
   ask(): number | undefined;
+  /**
+   * What it would ask for next, at most so many, if nothing were told meanwhile; changes nothing. So that they compile ahead. Absent or
+   * empty where that depends on the answers.
+   */
+  foresee?(count: number): readonly number[];
   /** Also takes configurations it never asked for, such as the start. */
   tell(index: number, outcome: Outcome): void;
 }

@@ -12,6 +12,8 @@ export interface Unvisited {
   take(index: number): void;
   /** One of them, each as likely. */
   draw(random: RandomSource): number | undefined;
+  /** Does the work, and gives back what it took: as if nothing had been done. */
+  trying<T>(work: () => T): T;
   /** All of them, in an order that follows from which were taken, and when. Shared storage. */
   list(): Readonly<Uint32Array>;
 }
@@ -22,6 +24,17 @@ export function unvisitedOf(size: number): Unvisited {
   const placeOf = members.slice();
   let count = size;
   const has = (index: number): boolean => placeOf[index]! < count;
+  /** While something is tried: the places of what was taken, in that order. */
+  let tried: number[] | undefined;
+  const giveBack = (place: number): void => {
+    const index = members[count]!;
+    const moved = members[place]!;
+    members[count] = moved;
+    placeOf[moved] = count;
+    members[place] = index;
+    placeOf[index] = place;
+    count += 1;
+  };
   return {
     get count() {
       return count;
@@ -35,12 +48,33 @@ export function unvisitedOf(size: number): Unvisited {
       count -= 1;
       const last = members[count]!;
       const place = placeOf[index]!;
+      tried?.push(place);
       members[place] = last;
       placeOf[last] = place;
       members[count] = index;
       placeOf[index] = count;
     },
+    trying(work) {
+      tried = [];
+      try {
+        return work();
+      } finally {
+        for (const place of tried.reverse()) giveBack(place);
+        tried = undefined;
+      }
+    },
     draw: (random) => (count === 0 ? undefined : members[integerBelow(random, count)]),
     list: () => members.subarray(0, count),
   };
+}
+
+/** What asking so often gives, up to the last configuration. */
+export function askedFor(count: number, ask: () => number | undefined): number[] {
+  const asked: number[] = [];
+  while (asked.length < count) {
+    const index = ask();
+    if (index === undefined) break;
+    asked.push(index);
+  }
+  return asked;
 }

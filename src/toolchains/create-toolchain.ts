@@ -15,9 +15,11 @@ export interface ToolchainOptions {
   target: 'virtual' | 'cuda';
   /** Of a real GPU, e.g. `580.159.04`: the driver loads the result and may compile it. */
   driverVersion?: string;
+  /** Machine code is kept here, too, for other processes that get the same folder; in memory only when absent. */
+  codeFolder?: string | undefined;
 }
 
-type Settings = { driverVersion?: string };
+type Settings = { driverVersion?: string; codeFolder?: string | undefined };
 
 /** Loaded when asked for, so that a command pays for one compiler only. */
 const CREATE: Readonly<Record<ToolchainKind, (settings: Settings) => Promise<Toolchain>>> = {
@@ -33,12 +35,12 @@ const CREATE: Readonly<Record<ToolchainKind, (settings: Settings) => Promise<Too
  * `no-compiler` (exit code 3), with what was searched and how to get it, when the one asked for is missing or none is there.
  */
 export async function createToolchain(options: ToolchainOptions): Promise<Toolchain> {
-  const { kind, target, driverVersion } = options;
+  const { kind, target, driverVersion, codeFolder } = options;
   if (target === 'virtual') {
     if (kind !== undefined && kind !== 'clang') throw unsuitable(kind);
     return CREATE.clang({});
   }
-  const settings = { driverVersion: driverVersion ?? 'unknown' };
+  const settings = { driverVersion: driverVersion ?? 'unknown', codeFolder };
   return kind === undefined ? withNvcc(await firstOf(TOOLCHAIN_KINDS, settings), settings) : CREATE[kind](settings);
 }
 

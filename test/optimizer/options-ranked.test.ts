@@ -112,6 +112,21 @@ describe('candidates that compile ahead', () => {
     expect(await preparedWith(2)).toEqual([0]);
   });
 
+  it('are what a blind strategy asks for next, where that depends on no answer', async () => {
+    const prepared: string[][] = [];
+    const evaluator = scriptedEvaluator({ '*': { ns: 1000 } });
+    const { events } = await runLoop({
+      evaluator: { ...evaluator, prepare: (candidates) => prepared.push(candidates.map(({ id }) => id)) },
+      rungs: [wide],
+      patterns: [],
+      strategy: 'random',
+      budgets: { ...UNLIMITED, allowance: NOTHING_KEPT, maximumEvaluations: 6 },
+    });
+    const proposed = ofType(events, 'move-proposed').map(({ candidate }) => candidate.id);
+    expect(proposed).toHaveLength(5);
+    expect(prepared).toEqual(proposed.map((_, at) => proposed.slice(at + 1)));
+  });
+
   it('are more where many cores are idle: what follows the start on later rungs, and what follows a candidate if it is kept', async () => {
     const prepared: string[][] = [];
     const evaluator = scriptedEvaluator({ '*': { ns: 1000 }, '02_second': { ns: 500 } });

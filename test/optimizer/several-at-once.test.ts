@@ -120,8 +120,13 @@ describe.each(Object.entries(SITUATIONS))('several candidates at a time: %s', (_
 const SLOW = { ...CUDA, id: 'cuda:1', name: CUDA.name };
 
 /** Judges two at a time; `order` says which of the running requests ends next, by the candidate's name. */
-function twoGpus(ns: (name: string) => number, order: readonly string[], slow: readonly string[] = []) {
-  const gpu = fakeGpu({ ns, findings, sanitizer: 'clean' });
+function twoGpus(
+  ns: (name: string) => number,
+  order: readonly string[],
+  slow: readonly string[] = [],
+  screened: Readonly<Record<string, number>> = {},
+) {
+  const gpu = fakeGpu({ ns, findings, sanitizer: 'clean', screened });
   const ends = [...order];
   const running = new Map<string, () => void>();
   const next = (): void => {
@@ -194,6 +199,42 @@ describe('two GPUs', () => {
       ...{ decision: 'revert', comparedWith: 'e1', verdict: 'faster' },
       reason: expect.stringContaining('it was not measured beside e4, which was kept meanwhile'),
     });
+  });
+
+  it('do not measure longer what a candidate that promises more may make pointless', async () => {
+    // TILE=128 is being measured longer when the screen of TILE=64 has ended.
+    const { evaluator, requests } = twoGpus(ns, [B128, B64, B128]);
+    const { events } = await runLoop({ evaluator, ...options });
+    const tiers = requests.filter(({ candidate }) => nameOf(candidate) === B64).map(({ tier }) => tier);
+    expect(tiers).toEqual(['screen']);
+    // It is looked at once TILE=128 is kept, and then too slow.
+    const ended = ofType(events, 'evaluation-finished').map(({ evaluation }) => evaluation.candidate.parameters.TILE);
+    expect(ended.slice(0, 4)).toEqual([32, 128, 128, 64]);
+    expect(ofType(events, 'decision').slice(1, 3)).toMatchObject([
+      { decision: 'keep', evaluationId: 'e3' },
+      {
+        decision: 'revert',
+        evaluationId: 'e4',
+        comparedWith: 'e1',
+        reason: expect.stringContaining('e3, which was kept meanwhile'),
+      },
+    ]);
+  });
+
+  it('measure it all the same if the other is not kept', async () => {
+    const misread = { [B128]: 2 };
+    const { evaluator, requests } = twoGpus(
+      (name) => (name === B128 ? 1100 : ns(name)),
+      [B128, B64, B128],
+      [],
+      misread,
+    );
+    const { events } = await runLoop({ evaluator, ...options });
+    const tiers = requests.filter(({ candidate }) => nameOf(candidate) === B64).map(({ tier }) => tier);
+    expect(tiers.slice(0, 2)).toEqual(['screen', 'accept']);
+    expect(
+      ofType(events, 'decision').find(({ decision, iteration }) => iteration > 0 && decision === 'keep'),
+    ).toBeDefined();
   });
 
   it('are compared only through the start measured on each: a goal is a time on the first', async () => {

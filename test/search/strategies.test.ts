@@ -38,6 +38,25 @@ describe.each(STRATEGY_NAMES)('%s', (name) => {
     expect(drive(create(2), space.outcomeOf, 60)).toEqual(drive(create(2), space.outcomeOf, 60));
   });
 
+  it('foresees what it asks for next while it is told nothing, and asks for the same as if it had not looked', () => {
+    const [looking, other] = [create(6), create(6)];
+    for (let step = 0; step < 40; step += 1) {
+      const foreseen = looking.foresee?.(6) ?? [];
+      if (name === 'random' || name === 'exhaustive') expect(foreseen).toHaveLength(6);
+      const asked = looking.ask()!;
+      expect(asked).toBe(other.ask());
+      if (foreseen.length > 0) expect(foreseen[0]).toBe(asked);
+      if (step % 3 > 0) for (const each of [looking, other]) each.tell(asked, space.outcomeOf(asked));
+    }
+    const last = create(7, small.space);
+    for (let index = 0; index < 10; index += 1) last.tell(index, FAILED);
+    const foreseen = last.foresee?.(6) ?? [];
+    expect([10, 11]).toEqual(expect.arrayContaining([...foreseen]));
+    const several = create(8);
+    const next = several.foresee?.(5) ?? [];
+    expect(next.map(() => several.ask())).toEqual(next);
+  });
+
   it.each([1, 7, 22, 61])('goes on as before after being told %i old answers in order', (told) => {
     const asked = drive(create(4), space.outcomeOf, told + 25);
     const resumed = create(4);

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadKernel } from '../../src/app/loading/load-kernel.ts';
 import { makeCandidate } from '../../src/core/candidate.ts';
 import type { CompiledCode } from '../../src/core/compiled-code.ts';
+import { withTemporaryFolder } from '../../src/process/temporary-folder.ts';
 import { createToolchain, type ToolchainKind } from '../../src/toolchains/create-toolchain.ts';
 import { readCubin } from '../../src/toolchains/cubin.ts';
 import { findCudaTool } from '../../src/toolchains/cuda-toolkit.ts';
@@ -43,6 +44,21 @@ describe.each(['nvrtc', 'nvcc'] as const)('%s', (kind: ToolchainKind & ('nvrtc' 
     afterAll(async () => toolchain.close?.());
 
     const fails = (description: KernelDescription) => compileFails(toolchain, description, 'sm_90a');
+
+    it('gives another process its code through a folder that they share', () =>
+      withTemporaryFolder(async (codeFolder) => {
+        const outcomes = [];
+        for (const _ of ['one', 'another']) {
+          const own = await createToolchain({ target: 'cuda', kind, driverVersion: '580.1', codeFolder });
+          outcomes.push(await own.compile({ candidate: candidateOf(PLAIN), architecture: 'sm_90a' }));
+          await own.close?.();
+        }
+        expect(outcomes).toMatchObject([
+          { ok: true, cached: false },
+          { ok: true, cached: true },
+        ]);
+        expect(outcomes.map((outcome) => outcome.ok && outcome.code)).toEqual([plain, plain]);
+      }));
 
     sampled(`attention by ${kind}`, RUNGS, { oneIn: 16 })(
       'attention rung %s, with the symbols of its template instantiations',

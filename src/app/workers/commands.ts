@@ -1,5 +1,5 @@
 import { WarpsmithError } from '../../core/errors.ts';
-import { answerJob, requestOf } from '../../evaluation/pool/job.ts';
+import { answerJob, candidateHere, requestOf } from '../../evaluation/pool/job.ts';
 import { loadProblem } from '../loading/load-problem.ts';
 import { agreeTo } from '../loading/trust.ts';
 import { openSession, type Session } from '../session.ts';
@@ -23,6 +23,10 @@ export function createCommandHandler(): <C extends WorkerCommand>(asked: {
       return describeWorker(session);
     },
     peaks: async () => (await session?.peaks?.()) ?? null,
+    async prepare({ candidates, folder }) {
+      session?.evaluator.prepare?.(candidates.map((candidate) => candidateHere(candidate, folder)));
+      return null;
+    },
     async judge({ job, folder }) {
       const problem = await loadProblem(folder, { dtype: job.problem.dtype ?? undefined });
       refuseOtherFiles(job, hashOfFiles(problem), folder);

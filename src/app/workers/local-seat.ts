@@ -1,6 +1,8 @@
 import type { DeviceIdentity } from '../../core/device.ts';
 import type { Evaluation, EvaluationRequest } from '../../core/evaluation.ts';
-import { type Answer, type Job, jobOf, unpack } from '../../evaluation/pool/job.ts';
+import type { Candidate } from '../../core/kernel.ts';
+import type { Problem } from '../../core/problem.ts';
+import { type Answer, type Job, jobOf, unpack, whole } from '../../evaluation/pool/job.ts';
 import type { Seat } from '../../evaluation/pool/local-pool.ts';
 import { entryFile } from '../../process/entry-file.ts';
 import { minimalEnvironment } from '../../process/minimal-environment.ts';
@@ -58,6 +60,12 @@ export class LocalSeat implements Seat {
     const { offers } = await this.open();
     const job = jobOf(request, hashOfFiles(request.problem), offers);
     return unpack(await this.answer(job, request.problem.folder, request.signal), request);
+  }
+
+  /** A virtual device uses the cores itself. */
+  prepare(candidates: readonly Candidate[], { folder }: Problem): void {
+    if (this.#description?.device.kind !== 'cuda' || !this.#process?.isRunning) return;
+    this.#ask('prepare', { candidates: candidates.map(whole), folder }).catch(() => {});
   }
 
   /** @param folder where the job's problem lies. @throws WarpsmithError as the worker met it. */

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { EXIT, WarpsmithError } from '../../core/errors.ts';
 import { LocalPool } from '../../evaluation/pool/local-pool.ts';
+import { openTemporaryFolder } from '../../process/temporary-folder.ts';
 import { drawSeed } from '../seed.ts';
 import type { Session, SessionOptions } from '../session.ts';
 import { LocalSeat } from './local-seat.ts';
@@ -15,8 +16,15 @@ import type { WorkerDescription } from './protocol.ts';
 export async function openLocalPool(devices: readonly string[], options: SessionOptions): Promise<Session> {
   const { toolchain, runTimeoutSeconds, fresh } = options;
   const threads = options.threads ?? Math.max(1, Math.floor(availableParallelism() / devices.length));
-  const seats = devices.map((device) => new LocalSeat({ device, threads, toolchain, runTimeoutSeconds, fresh }));
+  // Every GPU measures candidates beside the best, which another one's process has compiled.
+  const shared = openTemporaryFolder();
+  const worker = { threads, toolchain, runTimeoutSeconds, fresh, codeFolder: shared.path };
+  const seats = devices.map((device) => new LocalSeat({ ...worker, device }));
   const pool = new LocalPool(seats);
+  const close = async (): Promise<void> => {
+    await pool.close();
+    await shared[Symbol.asyncDispose]();
+  };
   try {
     const descriptions = await Promise.all(seats.map((seat) => seat.open()));
     refuseMixed(descriptions);
@@ -28,10 +36,10 @@ export async function openLocalPool(devices: readonly string[], options: Session
       environment,
       drawSeed,
       ...(identity.kind === 'cuda' && { peaks: async () => (await seats[0]!.peaks()) ?? undefined }),
-      [Symbol.asyncDispose]: () => pool.close(),
+      [Symbol.asyncDispose]: close,
     };
   } catch (error) {
-    await pool.close();
+    await close();
     throw error;
   }
 }

@@ -2,7 +2,7 @@ import type { DeviceIdentity } from '../../core/device.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
 import { type ErrorDetails, WarpsmithError } from '../../core/errors.ts';
 import type { MeasuredPeaks } from '../../core/measured-peaks.ts';
-import type { Answer, Job, Requirements } from '../../evaluation/pool/job.ts';
+import type { Answer, Job, Requirements, WholeCandidate } from '../../evaluation/pool/job.ts';
 import type { Session, SessionOptions } from '../session.ts';
 
 /** What a worker says of itself. */
@@ -16,12 +16,17 @@ export interface WorkerDescription {
 }
 
 /** What of a session's options a worker needs. */
-export type WorkerOptions = Pick<SessionOptions, 'device' | 'threads' | 'toolchain' | 'runTimeoutSeconds' | 'fresh'>;
+export type WorkerOptions = Pick<
+  SessionOptions,
+  'device' | 'threads' | 'toolchain' | 'runTimeoutSeconds' | 'fresh' | 'codeFolder'
+>;
 
 /** What a worker process is asked, by command, with its answers. */
 export interface WorkerCommands {
   open: { message: WorkerOptions; reply: WorkerDescription };
   peaks: { message: null; reply: MeasuredPeaks | null };
+  /** Begins to compile these, beside what is judged. `folder`: where their problem lies on this machine. */
+  prepare: { message: { readonly candidates: readonly WholeCandidate[]; readonly folder: string }; reply: null };
   /** `folder`: where the job's problem lies on this machine. */
   judge: { message: { readonly job: Job; readonly folder: string }; reply: Answer };
 }

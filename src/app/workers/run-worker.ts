@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WarpsmithError } from '../../core/errors.ts';
 import type { RequestOf } from '../../core/requests/request.ts';
@@ -34,7 +35,9 @@ export async function runWorker(request: WorkerRequest): Promise<number> {
   await using folder = openTemporaryFolder();
   const fetchProblem = createProblemFetcher(folder.path);
   const { threads, toolchain, runTimeoutSeconds, fresh, signal } = request;
-  const seats = devices.map((device) => new LocalSeat({ device, threads, toolchain, runTimeoutSeconds, fresh }));
+  const codeFolder = join(folder.path, 'code');
+  const worker = { threads, toolchain, runTimeoutSeconds, fresh, codeFolder };
+  const seats = devices.map((device) => new LocalSeat({ ...worker, device }));
   const workers: JobWorker[] = [];
   try {
     for (const seat of seats) workers.push(await takeJobs(seat, access, fetchProblem, request));

@@ -56,6 +56,13 @@ export interface Contender {
   ): Promise<{ ok: true; block: ContenderBlock } | ContenderFailure>;
 }
 
+/** Slots that a block kept for the oracle, in the host's memory. */
+export interface KeptOfBlock {
+  readonly bytes: number;
+  /** Compares them. */
+  judge(): Promise<{ ok: true } | ContenderFailure>;
+}
+
 export interface ContenderBlock {
   /** Device time of a replay beyond its launches, subtracted from every sample's replays. */
   readonly replayOverheadNs: number;
@@ -67,15 +74,14 @@ export interface ContenderBlock {
   sample(seed: number): Promise<{ ok: true; ns: number } | ContenderFailure>;
   /** Kernels: a checked replay, then the same replay again and again for at least `leastMs`, with the energy of those. */
   energy?(seed: number, leastMs: number): Promise<{ ok: true; window: EnergyWindow } | ContenderFailure>;
-  /** Number of slots compared with the oracle, including those that `judge` compares. */
+  /** Number of slots compared with the oracle, including what was kept, once that is judged. */
   readonly checkedSlotCount: number;
   /** Kernels: number of launch sequences that ran again alone and were compared with the replay's results. */
   readonly rerunCount?: number;
   /**
-   * Runs what was postponed until after all timing, then frees everything in any case. `judge` compares what was kept with the oracle,
-   * and needs no memory of the block.
+   * Runs what was postponed until after all timing, then frees everything in any case. What it `kept` is compared later.
    */
-  close(): Promise<{ ok: true; judge?: () => Promise<{ ok: true } | ContenderFailure> } | ContenderFailure>;
+  close(): Promise<{ ok: true; kept?: KeptOfBlock } | ContenderFailure>;
   /** Frees everything without checks, for a block that no longer counts. */
   discard(): Promise<void>;
 }

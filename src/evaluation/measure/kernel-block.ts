@@ -39,6 +39,18 @@ const MOST_SUSPECTS = 2;
 /** Most sequences of a replay that run again: all, or a secret selection in very long rings. */
 const MOST_RERUNS = 1024;
 
+/** Contents of a slot, or of a part of it, and the sequence that it belongs to. */
+interface KeptSlot {
+  readonly where: string;
+  readonly contents: SlotContents;
+  readonly part?: SlotPart | undefined;
+}
+
+const bytesOf = (kept: readonly KeptSlot[]): number =>
+  kept
+    .flatMap(({ contents: { inputs, outputs } }) => [...inputs.values(), ...outputs.values()])
+    .reduce((sum, { byteLength }) => sum + byteLength, 0);
+
 type Timed = { ok: true; ns: number } | ContenderFailure;
 
 /** What one replay is for. */
@@ -64,7 +76,7 @@ export class KernelBlock implements ContenderBlock {
   #suspectCount = 0;
   replayOverheadNs = 0;
   /** Contents of secret slots, with the sequence that each belongs to. */
-  readonly #kept: { where: string; contents: SlotContents; part?: SlotPart }[] = [];
+  readonly #kept: KeptSlot[] = [];
   readonly #part: SlotPart | undefined;
   checkedSlotCount = 0;
   rerunCount = 0;
@@ -156,7 +168,9 @@ export class KernelBlock implements ContenderBlock {
         const last = await this.#replayOnce({ seed: this.#secret.bits(2), keeps: true });
         if (!last.ok) return last;
       }
-      return { ok: true, judge: () => this.#judgeKept() };
+      return this.#kept.length === 0
+        ? { ok: true }
+        : { ok: true, kept: { bytes: bytesOf(this.#kept), judge: () => this.#judgeKept() } };
     } finally {
       await this.discard();
     }
@@ -179,7 +193,7 @@ export class KernelBlock implements ContenderBlock {
 
   async #judgeKept(): Promise<{ ok: true } | ContenderFailure> {
     const { judge, seed } = this.#options;
-    for (const { where, contents, part } of this.#kept) {
+    for (const { where, contents, part } of this.#kept.splice(0)) {
       const wrong = await (part ? judge.part(part, contents, seed) : judge.whole(contents));
       this.checkedSlotCount += 1;
       if (wrong)

@@ -1,4 +1,3 @@
-import { allEnded } from '../../core/all-ended.ts';
 import type { GpuState, MeasuredBlock, Measurement, MeasurementConditions, Tier } from '../../core/measurement.ts';
 import type { FailureStatus } from '../../core/status.ts';
 import { assessBlock } from '../../stats/assess-block.ts';
@@ -9,6 +8,7 @@ import { belowOf, createStream, GOLDEN_FRACTION, shuffle } from '../../stats/ran
 import { summarise } from '../../stats/summarise.ts';
 import { orDeviceTrouble } from '../launches/device-trouble.ts';
 import type { Contender, ContenderBlock, ContenderFailure } from './contender.ts';
+import { KeptSlots } from './kept-slots.ts';
 import { planRings, type RingPlan, ringOfBlock } from './plan-ring.ts';
 import { BLOCK_BUDGET_NS, fixedTier, LARGE_SLOT_BYTES, TIERS, type TierLimits } from './tiers.ts';
 
@@ -68,7 +68,8 @@ interface Entrant {
   ring: RingPlan;
   readonly eagerNs?: number;
   conditions?: Pick<MeasurementConditions, 'replayOverheadNs' | 'inputs'>;
-  checkedSlotCount: number;
+  /** Those that ended. */
+  readonly blocks: ContenderBlock[];
   rerunCount: number;
 }
 
@@ -87,6 +88,8 @@ class Measuring {
   readonly #failed: FailedContender[] = [];
   readonly #blocks: MeasuredBlock[] = [];
   readonly #disturbances = new Set<string>();
+  /** What blocks kept for the oracle and nobody has compared yet. */
+  readonly #kept = new KeptSlots();
   #deviceIsLost = false;
   #planCount = 0;
 
@@ -111,7 +114,9 @@ class Measuring {
       if (counted >= this.#limits.fewestBlocks && performance.now() - startMs > this.#limits.capMs) break;
       this.#request.signal?.throwIfAborted();
       await this.#block(attempt);
+      if (this.#kept.isFull) await this.#judgeKept();
     }
+    await this.#judgeKept();
     const aloneNs = await this.#spotChecks();
     return {
       measurements: new Map(this.#entrants.map((entrant) => [entrant.contender.name, this.#measurement(entrant)])),
@@ -200,7 +205,7 @@ class Measuring {
       sequenceNs: estimate.ns,
       ring,
       ...eager,
-      checkedSlotCount: 0,
+      blocks: [],
       rerunCount: 0,
     });
   }
@@ -323,30 +328,35 @@ class Measuring {
     await orDeviceTrouble(block.discard());
   }
 
-  /**
-   * Ends the blocks, then judges what they kept, side by side: while the reference of one is worked out in its process, another's is
-   * compared here.
-   */
+  /** Ends the blocks. What they kept is compared later, when nothing is timed any more. */
   async #closeAll(open: Map<string, ContenderBlock>): Promise<void> {
-    const ended: { name: string; block: ContenderBlock; judge: () => Promise<{ ok: true } | ContenderFailure> }[] = [];
     for (const [name, block] of [...open]) {
       if (!this.#goesOn()) return;
       open.delete(name);
       const closed = await orDeviceTrouble(block.close());
-      if (closed.ok) ended.push({ name, block, judge: closed.judge ?? NOTHING_KEPT });
-      else this.#closed(name, block, closed);
+      this.#closed(name, block);
+      if (!closed.ok) this.#leave(name, closed);
+      else if (closed.kept) this.#kept.add({ contender: name, ...closed.kept });
     }
-    if (!this.#goesOn()) return;
-    const judged = await allEnded(ended.map(({ judge }) => orDeviceTrouble(judge())));
-    for (const [i, { name, block }] of ended.entries()) this.#closed(name, block, judged[i]!);
   }
 
-  #closed(name: string, block: ContenderBlock, outcome: { ok: true } | ContenderFailure): void {
+  #closed(name: string, block: ContenderBlock): void {
     const entrant = this.#entrants.find(({ contender }) => contender.name === name)!;
     entrant.conditions = { replayOverheadNs: block.replayOverheadNs, inputs: block.inputs };
-    entrant.checkedSlotCount += block.checkedSlotCount;
     entrant.rerunCount += block.rerunCount ?? 0;
-    if (!outcome.ok) this.#leave(name, outcome);
+    entrant.blocks.push(block);
+  }
+
+  /**
+   * Compares what the blocks kept with the oracle. A wrong slot came before whatever ended the measurement, so it is what the contender
+   * fails with.
+   */
+  async #judgeKept(): Promise<void> {
+    for (const [name, failure] of await this.#kept.judge()) {
+      const at = this.#failed.findIndex(({ contender }) => contender === name);
+      if (at < 0) this.#leave(name, failure);
+      else this.#failed[at] = { contender: name, status: failure.status, reason: failure.reason };
+    }
   }
 
   #record(samples: ReadonlyMap<string, number[]>, before: GpuState, after: GpuState): void {
@@ -369,7 +379,7 @@ class Measuring {
     this.#blocks.push({ ...block, unsteadyBaselines: unsteady.length > 0 ? unsteady : undefined });
   }
 
-  #measurement({ contender, ring, eagerNs, conditions, checkedSlotCount, rerunCount }: Entrant): Measurement {
+  #measurement({ contender, ring, eagerNs, conditions, blocks, rerunCount }: Entrant): Measurement {
     const { tier, l2Bytes, seed } = this.#request;
     const own = this.#blocks.map((block) => ({
       ...block,
@@ -392,13 +402,11 @@ class Measuring {
       discardedBlockCount: own.filter(({ discarded }) => discarded !== undefined).length,
       powerCapped: own.some((block) => block.powerCapped === true),
       disturbances: [...this.#disturbances],
-      checkedSlotCount,
+      checkedSlotCount: blocks.reduce((sum, block) => sum + block.checkedSlotCount, 0),
       rerunCount: rerunCount > 0 ? rerunCount : undefined,
     };
   }
 }
-
-const NOTHING_KEPT = async (): Promise<{ ok: true }> => ({ ok: true });
 
 /** Before it is known how long anything takes. */
 const NO_RING: RingPlan = {

@@ -16,7 +16,7 @@ import { planLaunches } from '../launches/plan-launches.ts';
 import { allocateCheckMemory } from '../launches/run-once.ts';
 import { startOnDemand } from '../launches/start-on-demand.ts';
 import { type DeviceReference, decodeInputs, type ReferenceRequest } from './expectations.ts';
-import { devicePerturbation, perturbInputs } from './perturbed-inputs.ts';
+import { devicePerturbation, perturbationOf, perturbInputs } from './perturbed-inputs.ts';
 import { type PerturbedRun, type ReferenceRuns, runsNeeded } from './reference-runs.ts';
 
 export interface DeviceReferenceOptions {
@@ -108,7 +108,7 @@ async function runReferences(
     const tensors = decodeInputs(buffers, inputs);
     const relative = devicePerturbation(buffers);
     for (let i = 0; i < needed.perturbedRuns; i++) {
-      const changed = encodeInputs(buffers, perturbInputs(buffers, tensors, i, relative));
+      const changed = encodeInputs(buffers, perturbInputs(tensors, perturbationOf(buffers, i, relative)));
       const { oracle: outputs } = await runOnDevice(options, reference, { ...request, inputs: changed }, ['oracle']);
       perturbed.push({ relative, outputs });
     }

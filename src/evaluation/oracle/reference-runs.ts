@@ -5,6 +5,7 @@ import { evaluateExpression } from '../../core/expressions/evaluate.ts';
 import type { PlannedBuffer } from '../../core/launch-plan.ts';
 import type {
   Dimensions,
+  Perturbation,
   Problem,
   ProblemFile,
   ReferenceRun,
@@ -14,7 +15,7 @@ import type {
 } from '../../core/problem.ts';
 import { type Rounding, roundAll } from '../../core/rounding.ts';
 import { elementCountOf } from '../launches/layout.ts';
-import { HOST_PERTURBATION, perturbInputs } from './perturbed-inputs.ts';
+import { HOST_PERTURBATION, perturbationOf, perturbInputs } from './perturbed-inputs.ts';
 import { joinParts, rowLength, rowParts } from './row-parts.ts';
 import { toleranceRule } from './tolerances/index.ts';
 
@@ -133,7 +134,10 @@ export async function runPerturbed(request: HostReferenceRequest): Promise<Pertu
   if (count === 0) return undefined;
   return allEnded(
     Array.from({ length: count }, async (_, i) => {
-      const outputs = await runOnce(request, perturbInputs(buffers, inputs, i, HOST_PERTURBATION), 'exact');
+      const perturbation = perturbationOf(buffers, i, HOST_PERTURBATION);
+      const outputs = problem.reference.perturbs
+        ? await runOnce(request, inputs, 'exact', perturbation)
+        : await runOnce(request, perturbInputs(inputs, perturbation), 'exact');
       return { relative: HOST_PERTURBATION, outputs };
     }),
   );
@@ -143,7 +147,9 @@ const runOnce = (
   { problem, buffers, dimensions, rows, signal }: HostReferenceRequest,
   inputs: ReferenceTensors,
   rounding: Rounding,
-): Promise<ReferenceTensors> => runReference(problem, buffers, { inputs, dimensions, rounding, rows, signal });
+  perturbation?: Perturbation,
+): Promise<ReferenceTensors> =>
+  runReference(problem, buffers, { inputs, dimensions, rounding, rows, perturbation, signal });
 
 /** Of all comparisons together: one run of the reference gives every output. */
 const namedRounding = ({ file: { comparison, outputs } }: Problem): Rounding => ({

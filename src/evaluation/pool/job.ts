@@ -7,7 +7,7 @@ import { sha256 } from '../../process/sha256.ts';
 import { fromPortable, withoutFolders } from '../recording/portable-evaluation.ts';
 
 /** A candidate with all that it is made of. */
-interface WholeCandidate {
+export interface WholeCandidate {
   readonly id: string;
   readonly file: KernelFile;
   readonly sources: Readonly<Record<string, string>>;
@@ -63,7 +63,7 @@ export interface Answer {
   readonly contents: readonly (string | Uint8Array)[];
 }
 
-const whole = ({ id, kernel, parameters }: Candidate): WholeCandidate => ({
+export const whole = ({ id, kernel, parameters }: Candidate): WholeCandidate => ({
   id,
   file: kernel.file,
   sources: kernel.sources,
@@ -88,13 +88,16 @@ export function jobOf(request: EvaluationRequest, files: Job['problem']['files']
 /** SHA-256 of a job: jobs of the same contents are the same job. */
 export const hashJob = (job: Job): string => sha256(JSON.stringify(job));
 
-/** The request that a job stands for, with the problem as it lies on this machine. @throws Error if a candidate is not what it says. */
+/** The candidate on this machine, where its problem has another folder. @throws Error if it is not what it says. */
+export function candidateHere({ id, file, sources, parameters }: WholeCandidate, problemFolder: string): Candidate {
+  const candidate = makeCandidate({ folder: `${problemFolder}/${file.name}`, file, sources }, parameters);
+  if (candidate.id === id) return candidate;
+  throw new Error(`candidate ${id} of a job is ${candidate.id} here`);
+}
+
+/** The request that a job stands for, with the problem as it lies on this machine. @throws as {@link candidateHere}. */
 export function requestOf(job: Job, problem: Problem): EvaluationRequest {
-  const here = ({ id, file, sources, parameters }: WholeCandidate): Candidate => {
-    const candidate = makeCandidate({ folder: `${problem.folder}/${file.name}`, file, sources }, parameters);
-    if (candidate.id === id) return candidate;
-    throw new Error(`candidate ${id} of a job is ${candidate.id} here`);
-  };
+  const here = (candidate: WholeCandidate): Candidate => candidateHere(candidate, problem.folder);
   return {
     problem,
     candidate: here(job.candidate),

@@ -1,5 +1,7 @@
 import type { DeviceIdentity } from '../../core/device.ts';
 import type { Evaluation, EvaluationRequest, Evaluator } from '../../core/evaluation.ts';
+import type { Candidate } from '../../core/kernel.ts';
+import type { Problem } from '../../core/problem.ts';
 import { WorkerProcessEnded } from '../../process/worker-process.ts';
 import { notJudged } from '../recording/not-judged.ts';
 
@@ -8,6 +10,8 @@ export interface Seat {
   readonly device: DeviceIdentity;
   /** Rejects with a {@link WorkerProcessEnded} if its process ended. The next request starts another one. */
   evaluate(request: EvaluationRequest): Promise<Evaluation>;
+  /** Compiles ahead, beside what it judges. Absent where that would take cores from what is judged. Never fails. */
+  prepare?(candidates: readonly Candidate[], problem: Problem): void;
   close(): Promise<void>;
 }
 
@@ -35,6 +39,8 @@ export class LocalPool implements Evaluator {
   readonly #failures = new Map<Seat, number>();
   readonly #waiting: Waiting[] = [];
   #isClosed = false;
+  /** All requests are about one. */
+  #problem: Problem | undefined;
 
   constructor(seats: readonly Seat[]) {
     this.#seats = seats;
@@ -46,10 +52,34 @@ export class LocalPool implements Evaluator {
 
   evaluate(request: EvaluationRequest): Promise<Evaluation> {
     if (this.#isClosed) return Promise.reject(new Error('the pool of workers is closed'));
+    this.#problem ??= request.problem;
     return new Promise((resolve, reject) => {
       this.#waiting.push({ request, lost: 0, resolve, reject });
       this.#assign();
     });
+  }
+
+  /** Virtual devices share the cores with the first. */
+  rehearse(request: EvaluationRequest): void {
+    this.#problem ??= request.problem;
+    for (const seat of this.#seats.slice(1)) {
+      if (seat.device.kind === 'virtual' || this.#busy.has(seat)) continue;
+      this.#busy.add(seat);
+      const over = (): void => {
+        this.#busy.delete(seat);
+        this.#assign();
+      };
+      // A failure is told by the request that meets it next.
+      seat.evaluate(request).then(over, over);
+    }
+  }
+
+  /** In turns: what one has compiled, the others find. */
+  prepare(candidates: readonly Candidate[]): void {
+    const able = this.#seats.filter((seat) => seat.prepare && !this.#retired.has(seat));
+    if (!this.#problem || able.length === 0) return;
+    const shares = Map.groupBy(candidates, (_, i) => able[i % able.length]!);
+    for (const [seat, share] of shares) seat.prepare!(share, this.#problem);
   }
 
   async close(): Promise<void> {

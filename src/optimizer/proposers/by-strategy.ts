@@ -5,7 +5,7 @@ import { createStrategy } from '../../search/strategies.ts';
 import type { Outcome } from '../../search/strategy.ts';
 import type { ProposedMove } from '../propose-moves.ts';
 import type { OptimizeOptions, Run } from '../run.ts';
-import type { Judged, Proposer, Turn } from './proposer.ts';
+import { type Judged, PREPARED_AHEAD, type Proposer, type Turn } from './proposer.ts';
 import { searchPriorOf } from './search-prior.ts';
 
 /**
@@ -39,6 +39,15 @@ export function createByStrategy(options: OptimizeOptions, name: string): Propos
     }
     return undefined;
   };
+  /** No more than the evaluations that are left could ask for. */
+  const upcoming = (run: Run): ProposedMove[] => {
+    const left = (run.budget.searchEvaluationsLeft ?? Number.POSITIVE_INFINITY) - 1;
+    const foreseen = strategy.foresee?.(Math.max(0, Math.min(PREPARED_AHEAD, left))) ?? [];
+    return foreseen
+      .map((index) => candidateAt(index))
+      .filter(isPossible)
+      .map((candidate) => moveTo(candidate, name, run));
+  };
   /** Asked for but not yet judged, by id. After a device failure it is tried again. */
   const unjudged = new Map<string, Candidate>();
   return {
@@ -47,7 +56,7 @@ export function createByStrategy(options: OptimizeOptions, name: string): Propos
       const candidate = again ?? ask(run);
       if (!candidate) return exhausted(space.size, skipped);
       unjudged.set(candidate.id, candidate);
-      return { move: moveTo(candidate, name, run) };
+      return { move: moveTo(candidate, name, run), upcoming: upcoming(run) };
     },
     note(move, judged) {
       unjudged.delete(move.candidate.id);

@@ -5,13 +5,11 @@ import { preparedIfKept } from '../prepared-ahead.ts';
 import { type Advice, type ProposedMove, proposeMoves } from '../propose-moves.ts';
 import { type Ranking, rankOptions } from '../rank-options.ts';
 import type { Run } from '../run.ts';
-import type { Proposer, Turn } from './proposer.ts';
+import { PREPARED_AHEAD, type Proposer, type Turn } from './proposer.ts';
 import { undirectedMoves } from './undirected-moves.ts';
 
 /** Lines of the options table that are logged. */
 const LISTED_OPTIONS = 20;
-/** Most next candidates that compile while one is judged. An H200 judged 72 a minute with six (docs/measuring.md). */
-export const PREPARED_AHEAD = 6;
 
 /**
  * Findings of the best candidate trigger patterns. Ranks their moves by expected gain and cost.

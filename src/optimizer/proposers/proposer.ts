@@ -1,6 +1,9 @@
 import type { MoveAbandonedEvent, OptionsRankedEvent, StopReason } from '../../store/events.ts';
 import type { Advice, ProposedMove } from '../propose-moves.ts';
 
+/** Most next candidates that compile while one is judged. An H200 judged 72 a minute with six (docs/measuring.md). */
+export const PREPARED_AHEAD = 6;
+
 /** Events of one turn, logged in this order: advice, moves given up, options. */
 export interface Turn {
   readonly advice?: readonly Advice[];

@@ -16,6 +16,8 @@ export interface NvccToolchainOptions {
   compiler?: NvccCompiler;
   /** Of the driver that loads the result. */
   driverVersion?: string;
+  /** Shared with other processes; the code is kept in memory only when absent. */
+  codeFolder?: string | undefined;
 }
 
 /** Architectures known to nvcc of CUDA 12 and 13. nvcc itself reports those that its version lacks. */
@@ -39,7 +41,7 @@ export async function createNvccToolchain(options: NvccToolchainOptions = {}): P
   // nvcc has the host compiler's headers, but not those of a project that stayed behind.
   const hasHeader = (name: string) =>
     !name.includes('.') || compiler.headerFolders.some((folder) => existsSync(join(folder, name)));
-  const compile = compileOnce(undefined, (prepared: NvccCompile) =>
+  const compile = compileOnce(options.codeFolder, (prepared: NvccCompile) =>
     leaveOutHostCode(prepared, hasHeader, compileWithNvcc),
   );
   return {

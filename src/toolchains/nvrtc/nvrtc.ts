@@ -36,6 +36,8 @@ export interface NvrtcToolchainOptions {
   installation?: NvrtcInstallation;
   /** Of the driver that loads the result. */
   driverVersion?: string;
+  /** Shared with other processes; the code is kept in memory only when absent. */
+  codeFolder?: string | undefined;
 }
 
 interface NvrtcCompile extends CheckedRequest {
@@ -85,7 +87,7 @@ export async function createNvrtcToolchain(options: NvrtcToolchainOptions = {}):
     loadsCubins: true,
   };
   const hasHeader = (name: string) => isHeaderFor(installation.includeFolders, name);
-  const compile = compileOnce(undefined, (request: NvrtcCompile) =>
+  const compile = compileOnce(options.codeFolder, (request: NvrtcCompile) =>
     leaveOutHostCode(request, hasHeader, (wanted) => compileProgram(wanted, compiler)),
   );
   return {

@@ -106,3 +106,46 @@ it('lets a mistake of the user through', async () => {
   };
   await expect(new LocalPool([seat('cuda:0', mistake)]).evaluate(request('a'))).rejects.toThrow('problem-changed');
 });
+
+it('lets all workers but the first rehearse: nothing comes of it, and what waits goes to who is idle first', async () => {
+  const begun: (() => void)[] = [];
+  const hangs = async (of: EvaluationRequest) => {
+    await new Promise<void>((resolve) => begun.push(resolve));
+    return passed(of, device('cuda:1'));
+  };
+  const [one, other, third] = [seat('cuda:0'), seat('cuda:1', hangs), seat('cuda:2', dies)];
+  const pool = new LocalPool([one, other, third]);
+  pool.rehearse(request('start'));
+  expect((await pool.evaluate(request('start'))).device.id).toBe('cuda:0');
+  const answers = await all(pool, 'a', 'b', 'c');
+  // The one that died starts again with what it is asked next; the one that still rehearses gets nothing.
+  expect(answers.map(({ status }) => status)).toEqual(['passed', 'passed', 'passed']);
+  expect(other.asked).toEqual(['start']);
+  expect(third.asked.slice(0, 1)).toEqual(['start']);
+  for (const end of begun) end();
+  await new Promise(setImmediate);
+  await all(pool, 'd', 'e');
+  expect(other.asked).toEqual(['start', 'e']);
+});
+
+it('lets no virtual worker rehearse: they share the cores', async () => {
+  const virtual = { ...seat('virtual:l4'), device: { ...device('virtual:l4'), kind: 'virtual' as const } };
+  new LocalPool([seat('virtual:l4'), virtual]).rehearse(request('start'));
+  expect(virtual.asked).toEqual([]);
+});
+
+it('shares out what compiles ahead, and leaves out who can not', async () => {
+  const prepared: string[] = [];
+  const able = (id: string): Seat => ({
+    ...seat(id),
+    prepare: (candidates) => void prepared.push(...candidates.map((one) => `${id} ${one.id}`)),
+  });
+  const pool = new LocalPool([able('cuda:0'), seat('cuda:1'), able('cuda:2')]);
+  const candidates = ['x', 'y', 'z'].map((id) => ({ id }) as unknown as EvaluationRequest['candidate']);
+  // Nobody knows of which problem they are.
+  pool.prepare(candidates);
+  expect(prepared).toEqual([]);
+  await pool.evaluate({ ...request('a'), problem: { folder: 'p' } as unknown as EvaluationRequest['problem'] });
+  pool.prepare(candidates);
+  expect(prepared).toEqual(['cuda:0 x', 'cuda:0 z', 'cuda:2 y']);
+});

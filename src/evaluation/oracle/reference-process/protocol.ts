@@ -1,5 +1,5 @@
 import type { ReferenceFault } from '../../../core/call-reference.ts';
-import type { Dimensions, ReferenceTensors } from '../../../core/problem.ts';
+import type { Dimensions, Perturbation, ReferenceTensors } from '../../../core/problem.ts';
 import type { Rounding } from '../../../core/rounding.ts';
 import type { LineMessage } from '../../../process/line-messages.ts';
 import type { NotLoaded } from './reference-program.ts';
@@ -19,6 +19,8 @@ export type Question =
       readonly shapes?: Readonly<Record<string, readonly number[]>> | undefined;
       /** One of the module's mistakes instead of the reference. */
       readonly mistake?: string;
+      /** Change the inputs before the run. */
+      readonly perturbation?: Perturbation | undefined;
       /** Outputs of which only some rows are wanted; their numbers follow the inputs as tensors. */
       readonly rowsOf?: readonly string[];
     };

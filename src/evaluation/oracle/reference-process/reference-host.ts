@@ -51,6 +51,7 @@ export function hostReference(options: ReferenceHostOptions): RunReference {
   const host = new ReferenceHost(options);
   return Object.assign((run: ReferenceRun) => host.run(run), {
     sideBySide: (signal?: AbortSignal) => host.sideBySide(signal),
+    perturbs: options.program.perturbs,
   });
 }
 
@@ -188,7 +189,7 @@ class ReferenceChild {
     });
   }
 
-  run({ inputs, dimensions, rounding, rows, mistake, signal }: ReferenceRun): Promise<ReferenceTensors> {
+  run({ inputs, dimensions, rounding, rows, mistake, perturbation, signal }: ReferenceRun): Promise<ReferenceTensors> {
     const { problem, program, shapes } = this.#options;
     return this.#untilAborted(signal, async () => {
       using _ = watchRun({ problem, dimensions });
@@ -203,6 +204,7 @@ class ReferenceChild {
           shapes: program.takesShapes ? shapes?.(dimensions) : undefined,
           rowsOf: rows ? Object.keys(rows) : undefined,
           mistake,
+          perturbation,
         },
         [...Object.values(inputs), ...Object.values(rows ?? {}).map((numbers) => Float64Array.from(numbers))],
       );

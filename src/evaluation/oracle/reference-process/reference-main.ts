@@ -4,6 +4,7 @@ import { callReference, type ReferenceModule } from '../../../core/call-referenc
 import type { ReferenceFunction, ReferenceRowsFunction, Rows } from '../../../core/problem.ts';
 import type { LineMessage } from '../../../process/line-messages.ts';
 import { serveLines } from '../../../process/serve-lines.ts';
+import { perturbInputs } from '../perturbed-inputs.ts';
 import { confine } from './confine.ts';
 import { type Answer, type Question, tensorsOf, withTensors } from './protocol.ts';
 
@@ -54,8 +55,9 @@ const rowsFrom = (names: readonly string[], message: LineMessage): Rows =>
   Object.fromEntries(Object.entries(tensorsOf(names, message)).map(([name, rows]) => [name, Uint32Array.from(rows)]));
 
 function run(question: Question & { command: 'run' }, message: LineMessage): LineMessage {
-  const { names, rowsOf } = question;
-  const inputs = tensorsOf(names, message);
+  const { names, rowsOf, perturbation } = question;
+  const given = tensorsOf(names, message);
+  const inputs = perturbation ? perturbInputs(given, perturbation) : given;
   const rows = rowsOf && rowsFrom(rowsOf, { ...message, payloads: message.payloads.slice(names.length) });
   const outcome = callReference(loaded!, { ...question, inputs, rows });
   if (!outcome.ok) return answer({ kind: 'fault', fault: outcome.fault });

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WarpsmithError } from '../../../../src/core/errors.ts';
 import type { ReferenceTensors, RunReference } from '../../../../src/core/problem.ts';
+import { perturbInputs } from '../../../../src/evaluation/oracle/perturbed-inputs.ts';
 import { nodeProgram } from '../../../../src/evaluation/oracle/reference-process/node-program.ts';
 import {
   hostReference,
@@ -52,6 +53,21 @@ const oneOf = async (bodies: readonly string[]): Promise<(place: number) => Prom
 };
 
 describe('a reference in a process of its own', () => {
+  it('perturbs inputs as would be done here, to the bit', async () => {
+    const reference = await host('export const reference = ({ X, I }) => ({ Y: X.slice(), J: I.slice() });');
+    expect(reference.perturbs).toBe(true);
+    // Beyond the number of multipliers, after which they come again.
+    const values = Float64Array.from({ length: 140_000 }, (_, i) => (i % 100 === 0 ? 0 : Math.sin(i)));
+    const given = { X: values, I: Float64Array.of(3, 4) };
+    for (const run of [0, 1]) {
+      const perturbation = { names: ['X'], run, relative: 2 ** -20 };
+      const { Y, J } = await reference({ inputs: given, dimensions: { N: 1 }, rounding: 'exact', perturbation });
+      expect(Y).toEqual(perturbInputs(given, perturbation).X);
+      expect(Y).not.toEqual(values);
+      expect(J).toEqual(given.I);
+    }
+  });
+
   it('gives what it would give here, to the bit, under every rounding', async () => {
     const reference = await host(`
       export const reference = ({ X }, { N }, round) => ({ Y: X.map((x) => round(Math.exp(x / N) / 3)), Z: X });`);
