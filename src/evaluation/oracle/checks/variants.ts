@@ -15,8 +15,8 @@ export function shapeForValues(request: ChecksRequest, drawn: readonly Dimension
 }
 
 /**
- * The largest cheap shape and a smaller one, where sums have fewer terms and tolerances are tighter; for structured matrices one in which
- * they are square.
+ * The largest cheap shape and a smaller one, where sums have fewer terms and tolerances are tighter, with the other value of each flag that the kernel takes; for structured
+ * matrices one in which they are square.
  */
 export function shapesForVariant(
   request: ChecksRequest,
@@ -31,8 +31,20 @@ export function shapesForVariant(
   const smaller = drawn
     .filter((shape) => costsLittle(problem, shape) && elementsIn(problem, shape) <= most)
     .toSorted((a, b) => elementsIn(problem, b) - elementsIn(problem, a))[0];
-  const shapes = smaller ? [largest, smaller] : [largest];
+  const shapes = smaller ? [largest, withOtherFlags(request, smaller, largest)] : [largest];
   return needed === 'even' ? shapes.map((shape) => evenShape(request, shape) ?? shape) : shapes;
+}
+
+/** The shape with another value than `than` has in each dimension with two values, such as a mask, as far as the kernel takes it. */
+function withOtherFlags(request: ChecksRequest, shape: Dimensions, than: Dimensions): Dimensions {
+  const takes = takesShape(request);
+  let changed = shape;
+  for (const [name, { values }] of Object.entries(request.problem.dimensions)) {
+    const other = values?.length === 2 ? values.find((value) => value !== than[name]) : undefined;
+    const flipped = other === undefined ? changed : { ...changed, [name]: other };
+    if (takes(flipped)) changed = flipped;
+  }
+  return changed;
 }
 
 /** So many times fewer elements. */

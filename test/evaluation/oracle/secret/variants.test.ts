@@ -307,9 +307,9 @@ describe('inputs in variants', () => {
     disguise(values, secretSetOf(set)!, { problem: sum, buffer, ...streams });
     for (const row of [values.subarray(0, 8192), values.subarray(8192)]) {
       const specks = row.filter((value) => value !== 0);
-      expect(specks.length).toBeGreaterThan(110);
-      expect(specks.length).toBeLessThanOrEqual(128);
-      expect(specks.filter((value) => value < 0).length).toBeGreaterThan(50);
+      expect(specks.length).toBeGreaterThan(220);
+      expect(specks.length).toBeLessThanOrEqual(256);
+      expect(specks.filter((value) => value < 0).length).toBeGreaterThan(100);
       expect(specks.every((value) => Math.abs(value) >= 0.5 && Math.abs(value) <= 1)).toBe(true);
     }
     expect(areValuesPlaced(set)).toBe(false);

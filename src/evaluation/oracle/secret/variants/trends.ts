@@ -13,7 +13,7 @@ const PROFILES = ['steep', 'sink', 'falling', 'deep'] as const;
  * Sums of products of such a row and a positive one, divided by the root of its length: in all; and of the row that stands out, so far above n
  * others that all of their exponentials together weigh between a tenth and a 150th of its own: ln n and some more.
  */
-const DEEP = { least: 2 ** 8, most: 2 ** 16.5, noise: 2 ** -9 } as const;
+const DEEP = { least: 2 ** 13.5, most: 2 ** 16.5, noise: 2 ** -9 } as const;
 const TREND = { steep: 200, highest: 0.05, sink: { least: 2.3, spread: 2.7, first: 1 / 32 }, noise: 0.02 } as const;
 
 const trending = (problem: ProblemFile, { isFree }: Pick<Freedom, 'isFree'>): string[] =>
