@@ -45,7 +45,7 @@ import { type SampledLaunch, simulateCache, simulateCacheOfPart } from '../../vi
 import { constantsOf } from '../../virtual-gpu/decisions/code-constants.ts';
 import { DecisionLog } from '../../virtual-gpu/decisions/decision-log.ts';
 import { registersOfLoadedValues } from '../../virtual-gpu/decisions/loaded-values.ts';
-import { hasOperands, pairsIn, withOperandLog } from '../../virtual-gpu/decisions/operand-log.ts';
+import { pairsIn, withOperandLog } from '../../virtual-gpu/decisions/operand-log.ts';
 import { resultSites, resultsIn, withResultLog } from '../../virtual-gpu/decisions/result-log.ts';
 import { relaxedMaddIsFused } from '../../virtual-gpu/fma-probe.ts';
 import type { KernelImage } from '../../virtual-gpu/kernel-image.ts';
@@ -328,7 +328,7 @@ export class VirtualDevice implements Device {
       const { fn, decisions } = analysisOf(kept.ptx, symbol);
       const own = [...decisions.indexOf]
         .map(([comparison, index]) => ({ comparison, place: start + index }))
-        .filter(({ comparison, place }) => wanted.has(place) && hasOperands(comparison));
+        .filter(({ place }) => wanted.has(place) && decisions.sites[place - start]!.kind !== 'combination');
       if (own.length > 0) functions.push(fn);
       sites.push(...own);
       start += log.count;

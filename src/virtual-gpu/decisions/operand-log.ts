@@ -10,11 +10,6 @@ const PAIR_BYTES = 16;
 const COUNTER_BYTES = 16;
 const SITE_BYTES = COUNTER_BYTES + MOST_PAIRS * PAIR_BYTES;
 
-const COMPARING: ReadonlySet<string> = new Set(['setp', 'min', 'max']);
-
-/** Whether a decision compares two operands: a comparison, or a bound. */
-export const hasOperands = ({ opcode }: PtxInstruction): boolean => COMPARING.has(opcode);
-
 /**
  * A copy of the module in which each of these decisions first stores its operands to a variable in device memory.
  *

@@ -34,7 +34,6 @@ export function resultSites(fn: PtxFunction, ofValues: ReadonlySet<string>): Res
     const isArithmetic =
       !guard &&
       place?.headerDepth === 0 &&
-      opcode !== 'setp' &&
       runsAs(instruction) === 'lane' &&
       memoryActionOf(instruction) === 'none' &&
       (resultOf(instruction) === 'operands' || opcode === 'cvt') &&
