@@ -104,7 +104,7 @@ function rareOf(at: (size: number) => number): number[] {
 }
 
 /** NaN where the expression has no value, which is reported elsewhere. */
-function valueAt(expression: Expression, scope: Scope): number {
+export function valueAt(expression: Expression, scope: Scope): number {
   try {
     return evaluateExpression(expression, scope);
   } catch {
@@ -158,7 +158,7 @@ const firstWith = (at: (size: number) => number, value: number, known: number): 
   leastWhere((size) => at(size) === value, 0, known);
 
 /** The least number that has a property, which `below` has not, `known` has, and all above it have. */
-function leastWhere(holds: (number: number) => boolean, below: number, known: number): number {
+export function leastWhere(holds: (number: number) => boolean, below: number, known: number): number {
   while (below + 1 < known) {
     const middle = Math.floor((below + known) / 2);
     if (holds(middle)) known = middle;

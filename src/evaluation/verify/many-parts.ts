@@ -1,9 +1,10 @@
-import { evaluateExpression, namesInExpression } from '../../core/expressions/evaluate.ts';
+import { namesInExpression } from '../../core/expressions/evaluate.ts';
 import type { KernelFile } from '../../core/kernel.ts';
 import { launchesOf } from '../../core/plan/declared-steps.ts';
 import type { Scope } from '../../core/plan/scope.ts';
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
 import { createStream } from '../../stats/random.ts';
+import { leastWhere, valueAt } from './irregular-sizes.ts';
 import { leastShapeWith } from './least-shape.ts';
 
 /** Numbers of parts that a merge often takes as the most there can be: lanes of a warp, two a lane, threads of a CTA. */
@@ -48,21 +49,6 @@ export function shapesOfManyParts({ problem, kernel, scope, seed }: ManyParts): 
 
 /** The least size at which an expression that does not fall reaches a value. */
 function leastWith(wanted: number, at: (size: number) => number): number | undefined {
-  if (!(at(LARGEST_SIZE) >= wanted)) return undefined;
-  let [below, reached] = [0, LARGEST_SIZE];
-  while (below + 1 < reached) {
-    const middle = Math.floor((below + reached) / 2);
-    if (at(middle) >= wanted) reached = middle;
-    else below = middle;
-  }
-  return reached;
-}
-
-/** NaN where the expression has no value, which is reported elsewhere. */
-function valueAt(expression: string, scope: Scope): number {
-  try {
-    return evaluateExpression(expression, scope);
-  } catch {
-    return Number.NaN;
-  }
+  const reaches = (size: number): boolean => at(size) >= wanted;
+  return reaches(LARGEST_SIZE) ? leastWhere(reaches, 0, LARGEST_SIZE) : undefined;
 }
