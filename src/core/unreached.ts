@@ -34,15 +34,24 @@ export const describeConstant = ({ place, text, always }: ConstantResult): strin
  */
 export function refusingUnreached(evaluation: Evaluation): Evaluation {
   const { oneWay = [], constantResults = [] } = evaluation.coverage?.conditions ?? {};
-  const planted = [...oneWay.filter(isUnreached).map(describeOneWay), ...constantResults.map(describeConstant)];
+  const planted = [
+    ...oneWay
+      .filter(isUnreached)
+      .map(
+        (one) =>
+          `a condition on loaded values went one way in every check, so what it guards was not verified: ${describeOneWay(one)}`,
+      ),
+    ...constantResults.map(
+      (one) =>
+        `a number computed of loaded values never varied, so what depends on it was not verified: ${describeConstant(one)}`,
+    ),
+  ];
   if (evaluation.status !== 'passed' || planted.length === 0) return evaluation;
   const others = planted.length === 1 ? '' : ` (and ${planted.length - 1} more)`;
   return {
     ...evaluation,
     status: 'unverified',
-    reason:
-      `a condition on loaded values went one way in every check, so what it guards was not verified: ${planted[0]}${others}; ` +
-      'do without it, or add a generator set that meets it to problem.json',
+    reason: `${planted[0]}${others}; do without it, or add a generator set that meets it to problem.json`,
   };
 }
 

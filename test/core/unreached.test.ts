@@ -29,7 +29,9 @@ it('so it is if a number that is computed of loaded values never varied', () => 
   } as unknown as Evaluation;
   expect(refusingUnreached(evaluation)).toMatchObject({
     status: 'unverified',
-    reason: expect.stringContaining('kernel.cu:19 `y[i] += __clz(h) >> 5;` gave 0x0 for all inputs'),
+    reason: expect.stringMatching(
+      /^a number computed of loaded values never varied, .*: kernel\.cu:19 `y\[i\] \+= __clz\(h\) >> 5;` gave 0x0 for all inputs;/,
+    ),
   });
 });
 

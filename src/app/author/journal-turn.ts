@@ -208,18 +208,30 @@ export class JournalTurn implements Turn {
     const most = Math.max(1, evaluations - 1);
     const result = await searchParameters({ session, store, problem, workload, start, evaluations: most, signal });
     const { best, evaluationsUsed } = result;
-    const isNew = best !== undefined && !attemptOf(this.lineage(), best.candidate.id);
-    if (isNew && !signal.aborted) {
-      const hypothesis = `the best of ${evaluationsUsed} evaluations over the parameters of ${start.id}`;
-      const said = { hypothesis, predictedRatio: null, parent: start.id };
-      this.#keep(best.candidate, said, await this.#judge(best.candidate, said, signal));
-    }
+    const hypothesis = `the best of ${evaluationsUsed} evaluations over the parameters of ${start.id}`;
+    const said = { hypothesis, predictedRatio: null, parent: start.id };
+    const isJudged = best !== undefined && !signal.aborted && (await this.#judgeBest(best.candidate, said, signal));
+    const isKnown = best !== undefined && attemptOf(this.lineage(), best.candidate.id) !== undefined;
     Object.assign(search, {
       state: signal.aborted ? 'cancelled' : 'finished',
-      reason: `${evaluationsUsed} evaluations: ${result.detail}`,
-      best: best?.candidate.id,
+      reason: `${evaluationsUsed} evaluations: ${result.detail}${best && !isKnown ? '; its best was not judged by itself' : ''}`,
+      best: isKnown ? best.candidate.id : undefined,
     });
-    return Math.min(evaluations, evaluationsUsed + Number(isNew));
+    return Math.min(evaluations, evaluationsUsed + Number(isJudged));
+  }
+
+  /** Judges the best of a search as what is handed in, unless that was done before. @returns whether it took an evaluation. */
+  async #judgeBest(candidate: Candidate, said: Said, signal: AbortSignal): Promise<boolean> {
+    if (attemptOf(this.lineage(), candidate.id)) return false;
+    try {
+      const evaluation = await this.#judge(candidate, said, signal);
+      if (evaluation.status === 'device-failed') return false;
+      this.#keep(candidate, said, evaluation);
+    } catch (error) {
+      // Cancelled while it ran, it has used the device.
+      if (!signal.aborted) throw error;
+    }
+    return true;
   }
 
   cancel(id: string): boolean {

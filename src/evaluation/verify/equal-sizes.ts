@@ -32,9 +32,11 @@ export function shapesOfEqualSizes(aim: EqualSizesAim): Dimensions[] {
   const heldIn = (shape: Dimensions): number =>
     [...foreseen(aim, shape, asking)].filter(([place, ways]) => isEqual(place, ways)).length;
   const open = Object.entries(aim.problem.dimensions).flatMap(([name, { values }]) => (values ? [] : [name]));
+  const equations = mostHeldWhere(aim, asking, heldIn);
+  const pool = equations.size === 0 ? [] : aim.pool();
   const found = new Map<string, { readonly shape: Dimensions; readonly held: number }>();
-  for (const [place, mostHeld] of mostHeldWhere(aim, asking, heldIn))
-    for (const base of aim.pool().slice(0, observed[place]!.constant === undefined ? SEARCH.bases : SEARCH.ofConstants))
+  for (const [place, mostHeld] of equations)
+    for (const base of pool.slice(0, observed[place]!.constant === undefined ? SEARCH.bases : SEARCH.ofConstants))
       for (const shape of open.flatMap((name) => rootsBeside(aim, { place, base, name }))) {
         const held = heldIn(shape);
         if (held > mostHeld) found.set(JSON.stringify(shape), { shape, held });

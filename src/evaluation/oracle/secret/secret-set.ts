@@ -20,7 +20,7 @@ export const EXACT = 'secret:exactly';
 export const WORDS = 'secret:words';
 
 /** Inputs of another set with changes at a few places. Only for kernels whose decisions follow from values. */
-export const MUTATED = 'secret:mutated';
+const MUTATED = 'secret:mutated';
 
 /** Those that place values in secret ways, rather than scale them all alike. */
 export const isPlacement = (kind: SecretSet['kind']): boolean =>
