@@ -55,7 +55,7 @@ const { recording, save } = await openRecording<FreshRecording>(output, () => ({
 if (!recording.batches.some((one) => one.name === name)) recording.batches.push({ name, first: [], again: [] });
 const batch = recording.batches.find((one) => one.name === name)!;
 
-/** What a verdict that passed says itself: that it is not about the sizes at which the kernel is wrong, or that a condition on loaded values went one way. */
+/** What a verdict that passed says itself: that it is not about the sizes at which the kernel is wrong. */
 function reservationOf(
   evaluation: Evaluation,
   file: ProblemFile,
@@ -66,8 +66,7 @@ function reservationOf(
   const shape = example && completeDimensions(file.dimensions, example);
   const isClaimed = (): boolean =>
     conditionsOf(file, compared!).every(({ condition }) => evaluateExpression(condition, shape!) !== 0);
-  if (shape && compared && !isClaimed()) return 'sizes';
-  return refusingUnreached(evaluation).status === 'unverified' ? 'condition' : undefined;
+  return shape && compared && !isClaimed() ? 'sizes' : undefined;
 }
 
 async function judge(folder: string): Promise<FreshEntry> {
@@ -80,7 +79,7 @@ async function judge(folder: string): Promise<FreshEntry> {
   const workload = resolveWorkload(problem.file, (taken ?? problem.file.workloads[0]!).name);
   const seed = randomInt(MOST_SEED);
   const request = { problem, candidate, workload, seed, thorough: true, large: true };
-  const evaluation = await session.evaluator.evaluate(request);
+  const evaluation = refusingUnreached(await session.evaluator.evaluate(request));
   return {
     name: basename(folder),
     problem: problem.file.name,

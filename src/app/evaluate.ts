@@ -158,7 +158,8 @@ export async function judge(asked: EvaluateOptions, command: 'evaluate' | 'diagn
   };
   // Returning closes the session, which ends all running work.
   const found = await untilAborted(work(), options.signal);
-  const evaluation = options.unreached === 'refuse' ? refusingUnreached(found) : found;
+  const { unreached = thorough ? 'refuse' : 'name' } = options;
+  const evaluation = unreached === 'refuse' ? refusingUnreached(found) : found;
   if (evaluation.error) throw new WarpsmithError(evaluation.error);
   const journal = keepAttempt(options, {
     command,

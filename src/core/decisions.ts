@@ -15,6 +15,10 @@ export interface DecisionSite {
   readonly calledFrom: readonly SourceLocation[];
   /** The compiler gave the instruction no line: the place is that of the code before. */
   readonly isInherited: boolean;
+  /** Of a combination: a longer one of the same place goes on with it, as `a && b && c` does with `a && b`. */
+  readonly isPart: boolean;
+  /** It asks whether a loop has another round. */
+  readonly isLoopTest: boolean;
 }
 
 /** Whether a comparison of this PTX name asks if two values are equal, or unequal. */
@@ -24,9 +28,12 @@ export const isEquality = (comparison: string): boolean => /^(?:eq|ne)u?$/.test(
 export interface ObservedDecision extends DecisionSite, Ways {
   /** It follows from the extents of a CTA, which were the same in all launches: no shape and no input changes it. */
   readonly isSettled: boolean;
-  /** It depends on values that the kernel loads. */
-  readonly isOfValues: boolean;
+  /** What it depends on beside numbers of the code. */
+  readonly dependsOn: DependsOn;
 }
+
+/** Values that the kernel loads; or else what other threads have done so far, or a clock; or else sizes, other arguments and the thread's place alone. */
+export type DependsOn = 'values' | 'other threads' | 'launch';
 
 /** Which ways a decision went, or would go, for some thread. */
 export interface Ways {
@@ -46,6 +53,11 @@ export interface ForeseenWays extends Ways {
   readonly distance?: number | undefined;
   /** Of a comparison that asks whether two sizes are equal, or a size and a constant, such as `N / 3 == M`: by how much the first exceeds the second. */
   readonly gap?: number | undefined;
+  /**
+   * Of a comparison of whole numbers that are sums and products of what the launch and the thread say: by how much the first exceeds the second in the
+   * thread, among a few, where they are closest.
+   */
+  readonly margin?: number | undefined;
 }
 
 /** What two operands of a comparison held for some thread, as bit patterns of its type. */
@@ -76,6 +88,8 @@ export interface ObservedResult {
   readonly site: number;
   readonly result: LoggedResult;
   readonly place: SourceLocation;
+  /** Its place and what it computes, without registers: the same for all copies that a compiler makes of it. */
+  readonly operation: string;
   /** Results among its operands. */
   readonly of: readonly number[];
 }

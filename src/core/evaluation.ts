@@ -90,6 +90,11 @@ const oneWayCondition = z
       ),
     constant: z.number().describe('That it compares with, if the compiled code has one.').optional(),
     isOfValues: z.boolean().describe('It depends on values that the kernel loads.').optional(),
+    isOfLaunch: z
+      .boolean()
+      .describe('It follows from sizes, other arguments and the place of a thread alone.')
+      .optional(),
+    isLoopTest: z.boolean().describe('It asks whether a loop has another round.').optional(),
     was: z
       .enum(['never-true', 'never-false', 'never-reached', 'one-way'])
       .describe('one-way: the compiled code does not tell which of both.'),
@@ -138,7 +143,10 @@ const coverage = z
         z.strictObject({
           check: z.string(),
           reason: z.string(),
-          code: z.string().describe('Of the error that kept the check from being run.').optional(),
+          code: z
+            .string()
+            .describe('Of the error that kept the check from being run, or never-ran: a step whose `when` was 0.')
+            .optional(),
         }),
       )
       .describe('Checks that did not run.'),

@@ -1,6 +1,6 @@
 import type { ConstantResult, Evaluation, OneWayCondition } from './evaluation.ts';
 
-/** What becomes of a kernel with a condition on loaded values that went one way in every check. */
+/** What becomes of a kernel of which something was never seen that may change its results. */
 export const UNREACHED = ['name', 'refuse'] as const;
 export type Unreached = (typeof UNREACHED)[number];
 
@@ -28,32 +28,37 @@ export function describeOneWay({ place, text, isNear, kind, constant, was }: One
 export const describeConstant = ({ place, text, always }: ConstantResult): string =>
   `${place.file}:${place.line} \`${text}\` gave ${always} for all inputs`;
 
+/** Code of a step that ran in no check. */
+export const NEVER_RAN = 'never-ran';
+
 /**
- * A kernel that passed is `unverified` if a condition on values that it loads went one way in every check, or a whole number that it computes of them was always the same: what that guards may be anything. For kernels of authors, who have a reason to
- * plant such a condition and can do without. Other evaluations stay as they are; a real GPU sees no conditions.
+ * A kernel that passed is `unverified` if something was never seen that may change its results: a condition on loaded values, or on sizes and other arguments, that went one way in every check; a whole number computed of loaded
+ * values that was always the same; a step that never ran. Whatever lies behind it may be wrong. Conditions that the compiler moved, of another round of a loop, and about how far other threads are do not count: honest kernels
+ * have such. A real GPU sees no conditions.
  */
 export function refusingUnreached(evaluation: Evaluation): Evaluation {
-  const { oneWay = [], constantResults = [] } = evaluation.coverage?.conditions ?? {};
-  const planted = [
-    ...oneWay
-      .filter(isUnreached)
-      .map(
-        (one) =>
-          `a condition on loaded values went one way in every check, so what it guards was not verified: ${describeOneWay(one)}`,
-      ),
-    ...constantResults.map(
-      (one) =>
-        `a number computed of loaded values never varied, so what depends on it was not verified: ${describeConstant(one)}`,
-    ),
+  const { leftOut = [], conditions: { oneWay = [], constantResults = [] } = {} } = evaluation.coverage ?? {};
+  const unseen = [
+    ...oneWay.filter(isUnreached).map((one) => `${whichOf(one)} went one way in every check: ${describeOneWay(one)}`),
+    ...constantResults.map((one) => `a number computed of loaded values never varied: ${describeConstant(one)}`),
+    ...leftOut.filter(({ code }) => code === NEVER_RAN).map(({ check, reason }) => `${check}: ${reason}`),
   ];
-  if (evaluation.status !== 'passed' || planted.length === 0) return evaluation;
-  const others = planted.length === 1 ? '' : ` (and ${planted.length - 1} more)`;
+  if (evaluation.status !== 'passed' || unseen.length === 0) return evaluation;
+  const others = unseen.length === 1 ? '' : ` (and ${unseen.length - 1} more)`;
   return {
     ...evaluation,
     status: 'unverified',
-    reason: `${planted[0]}${others}; do without it, or add a generator set that meets it to problem.json`,
+    reason: `${unseen[0]}${others}, so what depends on it was not verified; ${NEXT_STEP}`,
   };
 }
 
+const NEXT_STEP = 'do without it, or let problem.json have a check shape or a generator set that meets it';
+
+const whichOf = ({ isOfValues }: OneWayCondition): string =>
+  isOfValues ? 'a condition on loaded values' : 'a condition on sizes or other arguments';
+
 /** What lies behind another condition that was never true counts with that one. */
-const isUnreached = ({ isOfValues, was }: OneWayCondition): boolean => isOfValues === true && was !== 'never-reached';
+function isUnreached({ isOfValues, isOfLaunch, isNear, isLoopTest, was }: OneWayCondition): boolean {
+  if (was === 'never-reached') return false;
+  return isOfValues === true || (isOfLaunch === true && was !== 'one-way' && !isNear && !isLoopTest);
+}

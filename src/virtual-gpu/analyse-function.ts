@@ -61,7 +61,7 @@ function analyse(module: PtxModule, functionName: string): Analysis {
   const blocks = splitBlocks(cfg, divergentBlocks);
   const liveness = analyseLiveness(asGraph(blocks));
   const slots = assignSlots(blocks, liveness, (register) => registerKind(fn.registers.get(register)!));
-  const decisions = decisionSites(blocks.flatMap(({ instructions }) => instructions));
+  const decisions = decisionSites(blocks);
   const registersPerThread = registersOf(module, functionName);
   return { inlined, fn, blocks, uniform, liveness, slots, registersPerThread, decisions };
 }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Evaluation, OneWayCondition } from '../../src/core/evaluation.ts';
-import { refusingUnreached } from '../../src/core/unreached.ts';
+import { NEVER_RAN, refusingUnreached } from '../../src/core/unreached.ts';
 
 const condition = (more: Partial<OneWayCondition>): OneWayCondition => ({
   ...{ place: { file: 'kernel.cu', line: 31 }, text: 'if (variance > 1e8f) {', kind: 'comparison', was: 'never-true' },
@@ -16,8 +16,8 @@ it('a kernel that passed is unverified if a condition on loaded values went one 
   );
   expect(status).toBe('unverified');
   expect(reason).toBe(
-    'a condition on loaded values went one way in every check, so what it guards was not verified: kernel.cu:31 `if (variance > 1e8f) {` was never true (and 1 more); ' +
-      'do without it, or add a generator set that meets it to problem.json',
+    'a condition on loaded values went one way in every check: kernel.cu:31 `if (variance > 1e8f) {` was never true (and 1 more), ' +
+      'so what depends on it was not verified; do without it, or let problem.json have a check shape or a generator set that meets it',
   );
 });
 
@@ -30,15 +30,32 @@ it('so it is if a number that is computed of loaded values never varied', () => 
   expect(refusingUnreached(evaluation)).toMatchObject({
     status: 'unverified',
     reason: expect.stringMatching(
-      /^a number computed of loaded values never varied, .*: kernel\.cu:19 `y\[i\] \+= __clz\(h\) >> 5;` gave 0x0 for all inputs;/,
+      /^a number computed of loaded values never varied: kernel\.cu:19 `y\[i\] \+= __clz\(h\) >> 5;` gave 0x0 for all inputs, so /,
     ),
   });
 });
 
-it('a condition of sizes, one behind another, and what did not pass change nothing', () => {
-  const ofSizes = passed(condition({}));
+it('so it is if a condition on sizes went one way, and if a step never ran', () => {
+  const ofSizes = refusingUnreached(passed(condition({ isOfLaunch: true })));
+  expect(ofSizes.status).toBe('unverified');
+  expect(ofSizes.reason).toMatch(
+    /^a condition on sizes or other arguments went one way in every check: kernel\.cu:31 /,
+  );
+  const leftOut = [{ check: 'steps that launch tail', reason: 'their `when` was 0 in every check', code: NEVER_RAN }];
+  const neverRan = refusingUnreached({ status: 'passed', coverage: { leftOut } } as unknown as Evaluation);
+  expect(neverRan).toMatchObject({
+    status: 'unverified',
+    reason: expect.stringMatching(/^steps that launch tail: their `when` was 0 in every check, so /),
+  });
+});
+
+it('what honest kernels have changes nothing: what the compiler moved, another round, other threads, what lies behind', () => {
+  const near = passed(condition({ isOfLaunch: true, isNear: true }));
+  const round = passed(condition({ isOfLaunch: true, isLoopTest: true }));
+  const untold = passed(condition({ isOfLaunch: true, was: 'one-way' }));
+  const ofOthers = passed(condition({}));
   const behind = passed(condition({ isOfValues: true, was: 'never-reached' }));
   const wrong = { ...passed(condition({ isOfValues: true })), status: 'wrong' } as Evaluation;
-  for (const evaluation of [ofSizes, behind, wrong, passed(), { status: 'passed' } as Evaluation])
+  for (const evaluation of [near, round, untold, ofOthers, behind, wrong, passed(), { status: 'passed' } as Evaluation])
     expect(refusingUnreached(evaluation)).toBe(evaluation);
 });

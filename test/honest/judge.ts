@@ -1,4 +1,5 @@
 import type { Evaluation } from '../../src/core/evaluation.ts';
+import { refusingUnreached } from '../../src/core/unreached.ts';
 import { openDevice } from '../../src/devices/open-device.ts';
 import { createLiveEvaluator } from '../../src/evaluation/live-evaluator.ts';
 import { createClangToolchain } from '../../src/toolchains/clang.ts';
@@ -14,11 +15,12 @@ export const openJudge = async (): Promise<Judge> => {
   const device = await openDevice('virtual:l4');
   const evaluator = createLiveEvaluator({ device, toolchain: await createClangToolchain() });
   return {
-    judge(kernel, edits) {
+    async judge(kernel, edits) {
       const problem = problemOf(kernel);
       const { name, dimensions } = problem.file.workloads[0]!;
       const workload = { name, dimensions, cache: 'hot' } as const;
-      return evaluator.evaluate({ problem, candidate: candidateOf(kernel, edits), workload, seed: 1 });
+      const request = { problem, candidate: candidateOf(kernel, edits), workload, seed: 1, thorough: true };
+      return refusingUnreached(await evaluator.evaluate(request));
     },
     async close() {
       await evaluator.close();

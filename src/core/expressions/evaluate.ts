@@ -101,6 +101,24 @@ function unknownName(
   );
 }
 
+/**
+ * Whether an expression may be other than 0 where only some of its names have values: `WIDTH == 2 && N % 2 == 0` may not if WIDTH is 4.
+ *
+ * @throws WarpsmithError as `evaluateExpression`, of parts whose names all have values.
+ */
+export function canHold(expression: Expression, known: ExpressionScope): boolean {
+  if (typeof expression === 'number') return expression !== 0;
+  const evaluation = new Evaluation(expression, known, undefined);
+  const isKnown = (node: ExpressionNode): boolean =>
+    node.kind === 'name' ? Object.hasOwn(known, node.name) : childrenOf(node).every(isKnown);
+  const visit = (node: ExpressionNode): boolean => {
+    if (node.kind === 'binary' && node.operator === '&&') return visit(node.left) && visit(node.right);
+    if (node.kind === 'binary' && node.operator === '||') return visit(node.left) || visit(node.right);
+    return !isKnown(node) || evaluation.value(node) !== 0;
+  };
+  return visit(cachedParse(expression));
+}
+
 class Evaluation {
   readonly #text: string;
   readonly #scope: ExpressionScope;

@@ -126,15 +126,16 @@ export const checks = option(
 export const unreached = option(
   '--unreached <what>',
   choice(UNREACHED),
-  'a condition on loaded values that went one way in every check: name it, or refuse the kernel as unverified; virtual devices see conditions',
-  { default: 'name' },
+  'what no check saw, such as a condition that went one way: name it, or refuse the kernel as unverified; only virtual devices tell',
+  { defaultHelp: 'refuse; with --checks usual, name' },
 );
 
 /** The same, of the kernels that an author hands in. */
 export const authorsUnreached = {
   ...unreached,
-  help: "a condition on loaded values that went one way in every check of an author's kernel: name it, or refuse the kernel as unverified; virtual devices see conditions",
+  help: "what no check of an author's kernel saw, such as a condition that went one way: name it, or refuse the kernel as unverified; only virtual devices tell",
   default: 'refuse',
+  defaultHelp: undefined,
 } as const;
 
 export const tier = option(

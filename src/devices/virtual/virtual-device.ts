@@ -44,9 +44,9 @@ import { analysisOf, functionResources } from '../../virtual-gpu/analyse-functio
 import { type SampledLaunch, simulateCache, simulateCacheOfPart } from '../../virtual-gpu/cache-model/simulate.ts';
 import { constantsOf } from '../../virtual-gpu/decisions/code-constants.ts';
 import { DecisionLog } from '../../virtual-gpu/decisions/decision-log.ts';
-import { registersOfLoadedValues } from '../../virtual-gpu/decisions/loaded-values.ts';
 import { pairsIn, withOperandLog } from '../../virtual-gpu/decisions/operand-log.ts';
-import { resultSites, resultsIn, withResultLog } from '../../virtual-gpu/decisions/result-log.ts';
+import { provenanceOf } from '../../virtual-gpu/decisions/provenance.ts';
+import { operationOf, resultSites, resultsIn, withResultLog } from '../../virtual-gpu/decisions/result-log.ts';
 import { relaxedMaddIsFused } from '../../virtual-gpu/fma-probe.ts';
 import type { KernelImage } from '../../virtual-gpu/kernel-image.ts';
 import { launchCounters } from '../../virtual-gpu/launch-counters.ts';
@@ -353,7 +353,7 @@ export class VirtualDevice implements Device {
     const { code, kept } = module as VirtualModule;
     const functions = decisionLogs(module as VirtualModule).map(({ symbol }) => analysisOf(kept.ptx, symbol).fn);
     const all = functions.flatMap((fn) =>
-      resultSites(fn, registersOfLoadedValues(fn, 'device memory')).map((site) => ({ ...site, fn })),
+      resultSites(fn, provenanceOf(fn, 'device memory').values).map((site) => ({ ...site, fn })),
     );
     const chosen = all.flatMap((site, number) => ((among?.has(number) ?? true) ? [{ ...site, number }] : []));
     if (chosen.length === 0) return undefined;
@@ -370,6 +370,7 @@ export class VirtualDevice implements Device {
           site: number,
           result: results[i]!,
           place: instruction.place!.own,
+          operation: operationOf(instruction),
           of: definitionsAndUses(instruction).uses.flatMap((used) => numberOf.get(`${fn.name} ${used}`) ?? []),
         }));
       },
@@ -732,8 +733,12 @@ const decisionLogs = ({ kernels }: VirtualModule): { symbol: string; log: Decisi
 const union = (a: ForeseenWays | undefined, b: ForeseenWays): ForeseenWays => ({
   ...eitherWay(a, b),
   distance: a?.distance === undefined ? b.distance : Math.min(a.distance, b.distance ?? a.distance),
-  gap: [a?.gap, b.gap].filter((gap) => gap !== undefined).sort((one, other) => Math.abs(one) - Math.abs(other))[0],
+  gap: closerOf(a?.gap, b.gap),
+  margin: closerOf(a?.margin, b.margin),
 });
+
+const closerOf = (...gaps: readonly (number | undefined)[]): number | undefined =>
+  gaps.filter((gap) => gap !== undefined).sort((one, other) => Math.abs(one) - Math.abs(other))[0];
 
 function privateContents({ privateMemory, orderSeed }: RunOptions): PrivateContents {
   if (privateMemory === 'zeros' || privateMemory === 'leftovers') return { kind: privateMemory };

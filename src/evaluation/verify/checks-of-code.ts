@@ -1,6 +1,7 @@
 import { isEquality, type ObservedDecision } from '../../core/decisions.ts';
 import type { Coverage } from '../../core/evaluation.ts';
-import { functionsOf } from '../../core/plan/declared-steps.ts';
+import { canHold, evaluateExpression } from '../../core/expressions/evaluate.ts';
+import { functionsOf, placedLaunches } from '../../core/plan/declared-steps.ts';
 import { completeDimensions } from '../../core/plan/dimensions.ts';
 import { planScope, type Scope } from '../../core/plan/scope.ts';
 import type { Dimensions } from '../../core/problem.ts';
@@ -50,7 +51,40 @@ const scopeAt = ({ problem, candidate, device }: VerifyRequest, dimensions: Dime
   });
 
 /** Names of the functions that the candidate's steps launch. */
-export const launchedBy = ({ candidate }: VerifyRequest): string[] => functionsOf(candidate.kernel.file.steps);
+const launchedBy = ({ candidate }: VerifyRequest): string[] => functionsOf(candidate.kernel.file.steps);
+
+/** Functions that some shape may launch: a parameter may leave steps out for all of them. */
+export const mayBeLaunched = ({ candidate: { kernel, parameters } }: VerifyRequest): string[] => [
+  ...new Set(
+    placedLaunches(kernel.file.steps).flatMap(({ step, within }) =>
+      [step, ...within].every(({ when = 1 }) => canHold(when, parameters)) ? [step.function] : [],
+    ),
+  ),
+];
+
+/** Functions that other listed values, such as a head dimension, would launch with more shared memory than the device has. */
+export function functionsThatDoNotFit(
+  request: VerifyRequest,
+  shapes: readonly Dimensions[],
+  fits: (shape: Dimensions) => boolean,
+): ReadonlySet<string> {
+  const listed = Object.entries(request.problem.file.dimensions).flatMap(([name, { values = [] }]) =>
+    values.map((value) => ({ [name]: value })),
+  );
+  const others = listed.flatMap((value) => shapes.slice(0, FEW).map((shape) => ({ ...shape, ...value })));
+  const launches = placedLaunches(request.candidate.kernel.file.steps);
+  return new Set(
+    others
+      .filter((shape) => !fits(shape))
+      .flatMap((shape) => {
+        const scope = scopeAt(request, shape);
+        const run = launches.filter(({ step, within }) =>
+          [step, ...within].every(({ when = 1 }) => evaluateExpression(when, scope) !== 0),
+        );
+        return run.map(({ step }) => step.function);
+      }),
+  );
+}
 
 /**
  * Checks of shapes in which conditions of the candidate's code go the way that they have not gone. Only for candidates that have such

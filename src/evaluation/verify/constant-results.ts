@@ -9,8 +9,8 @@ import type { Met, MetInputs } from './met-inputs.ts';
 import type { WatchRequest } from './operand-watch.ts';
 import { runCopy } from './run-copy.ts';
 
-/** Inputs with which results are looked at, and how many of these share a copy of the module, the first of them all results. */
-const LOOKED_AT = { inputs: 40, together: [1, 3, 36] } as const;
+/** Inputs with which results are looked at, and how many of these share a copy of the module, the first of them all results; the largest come last. */
+const LOOKED_AT = { inputs: 43, largest: 3, together: [1, 3, 36, 3] } as const;
 
 interface ResultsRequest extends WatchRequest {
   readonly problem: Problem;
@@ -19,37 +19,51 @@ interface ResultsRequest extends WatchRequest {
 
 /**
  * Results of arithmetic on loaded values that are the same number for all threads and all inputs that were looked at. A condition can be hidden in arithmetic: `__clz(x ^ 1234) >> 5` is 0 unless
- * x is one number of 2³², and no decision is seen. Only the first of several that follow from one another is among them.
+ * x is one number of 2³², and no decision is seen. Only the first of several that follow from one another is among them, and none of which a copy that the compiler made of it varied: some copies serve only places that small
+ * shapes lack.
  */
 export async function constantResults(request: ResultsRequest, met: MetInputs): Promise<readonly ObservedResult[]> {
   const inputs = inputsToLookAt(request.problem, met.all);
+  const varied = new Set<string>();
   let open: ReadonlyMap<number, ObservedResult> | undefined;
   for (const count of LOOKED_AT.together) {
     const log = openLog(request, open && new Set(open.keys()));
     if (!log) return [];
     try {
       for (const one of inputs.splice(0, count)) await look(request, log, one);
-      open = stillConstant(log.observed(), open);
+      const observed = log.observed();
+      for (const operation of variedOperations(observed)) varied.add(operation);
+      open = stillConstant(observed, open);
     } finally {
       await request.device.unload(log.module);
     }
     if (open.size === 0 || inputs.length === 0) break;
   }
-  const constant = [...(open ?? new Map<number, ObservedResult>()).values()];
+  const constant = [...(open?.values() ?? [])].filter(({ operation }) => !varied.has(operation));
   const known = new Set(constant.filter(({ result }) => isOne(result)).map(({ site }) => site));
   return constant.filter(({ result, of }) => isOne(result) && !of.some((site) => known.has(site)));
 }
 
 const isOne = (result: LoggedResult): boolean => typeof result === 'object';
 
-/** Of each generator set those of a small shape first, then others. */
+/** Operations of which one copy varied, or two were different numbers. */
+const variedOperations = (observed: readonly ObservedResult[]): string[] =>
+  [...Map.groupBy(observed, ({ operation }) => operation)].flatMap(([operation, copies]) =>
+    copies.reduce<LoggedResult>((all, { result }) => joined(all, result), 'never computed') === 'several'
+      ? [operation]
+      : [],
+  );
+
+/** Of each generator set those of a small shape first, then others; in the end those of the largest shapes, for what small ones do not reach. */
 function inputsToLookAt(problem: Problem, met: readonly Met[]): Met[] {
   const inTurn = met.toSorted(
     ({ inputs: a }, { inputs: b }) => elementsOf(problem.file, a.dimensions) - elementsOf(problem.file, b.dimensions),
   );
   const bySet = [...Map.groupBy(inTurn, ({ inputs }) => inputs.generatorSet).values()];
   const firsts = bySet.map((alike) => alike[Math.floor(alike.length / 2)]!);
-  return [...new Set([...firsts, ...inTurn])].slice(0, LOOKED_AT.inputs);
+  const largest = inTurn.slice(-LOOKED_AT.largest);
+  const others = [...new Set([...firsts, ...inTurn])].filter((one) => !largest.includes(one));
+  return [...others.slice(0, LOOKED_AT.inputs - largest.length), ...largest];
 }
 
 async function look(request: ResultsRequest, log: ResultLog, { inputs }: Met): Promise<void> {

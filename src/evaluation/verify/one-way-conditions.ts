@@ -1,4 +1,4 @@
-import type { ObservedDecision, ObservedDecisions, ObservedResult } from '../../core/decisions.ts';
+import type { DependsOn, ObservedDecision, ObservedDecisions, ObservedResult } from '../../core/decisions.ts';
 import type { ConditionCoverage, ConstantResult, OneWayCondition } from '../../core/evaluation.ts';
 
 /**
@@ -37,7 +37,7 @@ function groupByCondition(
 ): PlacedDecision[][] {
   const lines = Object.fromEntries(Object.entries(sources).map(([file, text]) => [file, text.split('\n')]));
   const own = decisions
-    .filter(({ isSettled }) => !isSettled)
+    .filter(({ isSettled, isPart }) => !isSettled && !isPart)
     .map((decision) => placed(decision, lines[decision.place.file]?.[decision.place.line - 1] ?? ''))
     .filter(({ written }) => written?.operator !== 'loop' && written?.operator !== 'division');
   return [...Map.groupBy(own, conditionKey).values()];
@@ -57,8 +57,29 @@ function placed(decision: ObservedDecision, line: string): PlacedDecision {
   const found = kind === 'bound' ? undefined : operatorAt(line, place.column);
   const isCompilers = found?.operator === 'loop' || found?.operator === 'division';
   const written = isInherited && !isCompilers ? undefined : found;
-  const isNegated = kind === 'bound' ? false : kind === 'comparison' ? isNegation(decision, written) : undefined;
+  const isNegated = ORIENT[kind](decision, written, line);
   return { decision, line, written, isNegated };
+}
+
+const ORIENT = {
+  bound: () => false,
+  comparison: isNegation,
+  combination: isNegatedCombination,
+} satisfies Record<
+  ObservedDecision['kind'],
+  (decision: ObservedDecision, written: Written | undefined, line: string) => boolean | undefined
+>;
+
+/** Compilers turn `!(a && b)` into `!a || !b`. If the line has only one of the two operators, it is that one. */
+function isNegatedCombination(
+  { comparison }: ObservedDecision,
+  written: Written | undefined,
+  line: string,
+): boolean | undefined {
+  const inLine = ['&&', '||'].filter((operator) => line.includes(operator));
+  const operator =
+    written && inLine.includes(written.operator) ? written.operator : inLine.length === 1 ? inLine[0] : undefined;
+  return operator === undefined ? undefined : (operator === '&&') !== (comparison === 'and');
 }
 
 /**
@@ -85,8 +106,14 @@ function conditionOf(copies: readonly PlacedDecision[]): OneWayCondition | undef
   const was = ORDER.find((way) => went.includes(way))!;
   if (isLoopTest(line, place.column, decision) && (was === 'one-way' || was === 'never-false')) return undefined;
   const isNear = decision.isInherited || undefined;
-  const isOfValues = copies.some((copy) => copy.decision.isOfValues) || undefined;
-  return { place, text: excerpt(line, place.column), isNear, kind, constant: finite(constant), isOfValues, was };
+  const isOf = (what: DependsOn): boolean => copies.some((copy) => copy.decision.dependsOn === what);
+  const isOfValues = isOf('values') || undefined;
+  const isOfLaunch = (!isOfValues && !isOf('other threads')) || undefined;
+  const asksForMore = copies.every((copy) => copy.decision.isLoopTest) || undefined;
+  return {
+    ...{ place, text: excerpt(line, place.column), isNear, kind, constant: finite(constant), isOfValues, isOfLaunch },
+    ...{ isLoopTest: asksForMore, was },
+  };
 }
 
 /** What is told of several copies: the first of these that any of them did. */
@@ -97,12 +124,21 @@ const ORDER = ['one-way', 'never-true', 'never-false', 'never-reached'] as const
  * only that it is always entered.
  */
 function isLoopTest(line: string, column: number | undefined, { kind, isInherited }: ObservedDecision): boolean {
-  if (kind !== 'comparison' || isInherited || column === undefined) return false;
+  return (
+    kind === 'comparison' &&
+    !isInherited &&
+    column !== undefined &&
+    isInParentheses(line, column, /\b(?:for|while)\s*$/)
+  );
+}
+
+/** Whether a place lies in parentheses behind such a word. */
+function isInParentheses(line: string, column: number, behind: RegExp): boolean {
   let depth = 0;
   for (let at = column - 2; at >= 0; at--) {
     if (line[at] === ')') depth += 1;
     else if (line[at] === '(' && depth > 0) depth -= 1;
-    else if (line[at] === '(' && /\b(?:for|while)\s*$/.test(line.slice(0, at))) return true;
+    else if (line[at] === '(' && behind.test(line.slice(0, at))) return true;
   }
   return false;
 }
@@ -153,8 +189,14 @@ function operatorAt(line: string, column: number | undefined): Written | undefin
   const [, operator] = OPERATOR.exec(line.slice(column - 1)) ?? [];
   if (LOOP.test(line.slice(column - 1))) return { operator: 'loop' };
   if (DIVISION.test(line.slice(column - 1))) return { operator: 'division' };
-  if (operator === undefined) return { operator: 'truth' };
+  if (operator === undefined) return asksForTruth(line, column) ? { operator: 'truth' } : undefined;
   return { operator, number: numberBeside(line, column - 1, column - 1 + operator.length) };
+}
+
+/** `if (causal)`, `causal ? a : b`, `if (n & 16)`. A compiler's own comparisons have the places of arithmetic: `a + b`, `a = b`. */
+function asksForTruth(line: string, column: number): boolean {
+  const rest = line.slice(column - 1);
+  return /^[\w(]/.test(rest) || rest.includes('?') || isInParentheses(line, column, /\bif\s*(?:constexpr\s*)?$/);
 }
 
 function numberBeside(line: string, from: number, to: number): Written['number'] {

@@ -44,8 +44,8 @@ const flagsOf = ({ dimensions }: ProblemFile, shape: Dimensions): string =>
     .flatMap((name) => (dimensions[name]!.values?.length === 2 ? [shape[name]] : []))
     .join();
 
-const isOneWay = ({ wasTrue, wasFalse, isSettled, isOfValues }: ObservedDecision): boolean =>
-  wasTrue !== wasFalse && !isSettled && !isOfValues;
+const isOneWay = ({ wasTrue, wasFalse, isSettled, dependsOn }: ObservedDecision): boolean =>
+  wasTrue !== wasFalse && !isSettled && dependsOn !== 'values';
 
 const goesOtherWay = ({ wasTrue }: Ways, ways: Ways): boolean => (wasTrue ? ways.wasFalse : ways.wasTrue);
 

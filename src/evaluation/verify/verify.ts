@@ -6,6 +6,7 @@ import type { ConditionCoverage, Correctness, Coverage } from '../../core/evalua
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import { isDomainSet } from '../../core/plan/generator-sets.ts';
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
+import { NEVER_RAN } from '../../core/unreached.ts';
 import { isSame } from '../../core/values.ts';
 import { createStream } from '../../stats/random.ts';
 import { knownBlindnessOf, refuseBlindWorkload } from '../audit/blind-checks.ts';
@@ -24,7 +25,8 @@ import { leavesSizes } from '../oracle/secret/variants/index.ts';
 import { costsLittle } from '../oracle/shapes/cost.ts';
 import { foreseen, functionsIn } from './aimed-shapes.ts';
 import { bearable, troubleWithDrawn } from './bearable.ts';
-import { CHECKS_OF_CODE, dearShapes, launchedBy } from './checks-of-code.ts';
+import { boundsOfLaunches } from './bounds-of-launches.ts';
+import { CHECKS_OF_CODE, dearShapes, functionsThatDoNotFit, mayBeLaunched } from './checks-of-code.ts';
 import { constantResults } from './constant-results.ts';
 import { CorrectnessTally } from './correctness-tally.ts';
 import { InputDescent } from './input-descent.ts';
@@ -150,9 +152,14 @@ export async function runChecks(request: VerifyRequest, withoutMain = false): Pr
     : undefined;
   if (samples && !samples.ok) return { ...samples, coverage, correctness: tally.summary() };
   if (samples) coverage.sampledShapes = [...samples.sampled];
-  for (const name of launchedBy(request).filter((one) => !launched.has(one)))
-    coverage.leftOut.push({ check: `steps that launch ${name}`, reason: NEVER_RAN });
-  coverage.conditions = conditionsOf(request);
+  const never = mayBeLaunched(request).filter((one) => !launched.has(one));
+  const tooLarge = never.length > 0 ? functionsThatDoNotFit(request, coverage.drawnShapes, fits) : new Set<string>();
+  for (const name of never)
+    coverage.leftOut.push({
+      check: `steps that launch ${name}`,
+      ...(tooLarge.has(name) ? { reason: WHY_TOO_LARGE } : { reason: WHY_NEVER_RAN, code: NEVER_RAN }),
+    });
+  coverage.conditions = conditionsOf(request, coverage.drawnShapes);
   if (coverage.conditions && thorough) {
     const results = describeResults(await constantResults(request, met), kernel.sources);
     if (results.length > 0) coverage.conditions.constantResults = results;
@@ -190,7 +197,8 @@ function workOutAhead(request: VerifyRequest, next: readonly Check[], begun: Set
 /** A kernel that is slow for large sizes is not wrong there, and one that never ends is seen at smaller ones. */
 const TOO_LONG = 'a simulator takes too long for it';
 
-const NEVER_RAN = 'their `when` was 0 in every check, so what they compute was not verified';
+const WHY_TOO_LARGE = 'they need more shared memory than the device has';
+const WHY_NEVER_RAN = 'their `when` was 0 in every check';
 
 /** Inputs of cheap shapes, without special values, whose results are of the usual size. */
 const canBeChanged = (problem: ProblemFile, { dimensions, generatorSet, isExtreme }: Check): boolean =>
@@ -207,9 +215,13 @@ function placesOfValues({ device, module, planFor, dimensions }: VerifyRequest):
 }
 
 /** Which ways the candidate's conditions went in all runs so far; `undefined` where the device can't see them. */
-function conditionsOf({ device, module, candidate }: VerifyRequest): ConditionCoverage | undefined {
+function conditionsOf(request: VerifyRequest, shapes: readonly Dimensions[]): ConditionCoverage | undefined {
+  const { device, module, planFor, candidate, problem } = request;
   const observed = device.decisions?.(module);
-  return observed && conditionCoverage(observed, candidate.kernel.sources);
+  if (!observed) return undefined;
+  const bounds = boundsOfLaunches({ device, module, planFor, problem: problem.file }, shapes);
+  const decisions = observed.decisions.filter((_, place) => !bounds.has(place));
+  return conditionCoverage({ ...observed, decisions }, candidate.kernel.sources);
 }
 
 /** Sizes that were compared, with those of one more shape. */

@@ -1,12 +1,11 @@
-import type { ForeseenWays, ObservedDecision, Ways } from '../../core/decisions.ts';
+import type { DependsOn, ForeseenWays, ObservedDecision, Ways } from '../../core/decisions.ts';
 import type { PlannedLaunch } from '../../core/launch-plan.ts';
-import type { PtxInstruction } from '../../ptx/ast.ts';
 import { definitionsAndUses } from '../../ptx/instructions/properties.ts';
 import type { Analysis } from '../analyse-function.ts';
 import { DECISION } from '../layout.ts';
 import { packParameters } from '../pack-parameters.ts';
 import { LaunchConditions } from './launch-conditions.ts';
-import { registersOfLoadedValues } from './loaded-values.ts';
+import { provenanceOf } from './provenance.ts';
 
 /** Which ways the decisions of one function went, over all its launches. */
 export class DecisionLog {
@@ -16,7 +15,7 @@ export class DecisionLog {
   readonly #recent: Uint8Array;
   readonly #blocks = new Set<string>();
   #conditions: LaunchConditions | undefined;
-  #ofValues: ReadonlySet<number> | undefined;
+  #dependsOn: readonly DependsOn[] | undefined;
 
   constructor(analysis: Pick<Analysis, 'fn' | 'decisions'>) {
     this.#function = analysis;
@@ -51,12 +50,12 @@ export class DecisionLog {
 
   observed(): ObservedDecision[] {
     const conditions = this.#launchConditions();
-    this.#ofValues ??= this.#decisionsOfValues();
+    this.#dependsOn ??= this.#whatDecisionsDependOn();
     return this.#function.decisions.sites.map((site, index) => ({
       ...site,
       ...waysIn(this.#records, index),
       isSettled: this.#blocks.size === 1 && conditions.followsFromBlock(index),
-      isOfValues: this.#ofValues!.has(index),
+      dependsOn: this.#dependsOn![index]!,
     }));
   }
 
@@ -74,14 +73,16 @@ export class DecisionLog {
     );
   }
 
-  #decisionsOfValues(): ReadonlySet<number> {
+  #whatDecisionsDependOn(): DependsOn[] {
     const { fn, decisions } = this.#function;
-    const registers = registersOfLoadedValues(fn, 'anywhere');
-    const dependsOnThem = (instruction: PtxInstruction): boolean =>
-      definitionsAndUses(instruction).uses.some((register) => registers.has(register));
-    return new Set(
-      [...decisions.indexOf].flatMap(([instruction, index]) => (dependsOnThem(instruction) ? [index] : [])),
-    );
+    const { values, progress } = provenanceOf(fn, 'anywhere');
+    const dependsOn = decisions.sites.map((): DependsOn => 'launch');
+    for (const [instruction, index] of decisions.indexOf) {
+      const uses = [...definitionsAndUses(instruction).uses];
+      if (uses.some((register) => values.has(register))) dependsOn[index] = 'values';
+      else if (uses.some((register) => progress.has(register))) dependsOn[index] = 'other threads';
+    }
+    return dependsOn;
   }
 
   #launchConditions(): LaunchConditions {

@@ -1,7 +1,9 @@
 import type { DecisionSite } from '../../core/decisions.ts';
-import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
+import type { BasicBlock, PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
 import { typeOf } from '../../ptx/instruction-parts.ts';
+import { definitionsAndUses } from '../../ptx/instructions/properties.ts';
 import { numberOfBits } from '../../ptx/literals.ts';
+import type { SourcePlace } from '../../ptx/source-locations.ts';
 import { bf16ToNumber, f16ToNumber } from '../runtime/half-numbers.ts';
 
 /** The decisions of a function's code that its author wrote. */
@@ -17,8 +19,12 @@ export interface DecisionSites {
  * Finds comparisons, their combinations, and minima and maxima with a constant. Those of library functions are left out, but not a bound that a library
  * function only passes on: `fminf(x, 600.0f)` is the author's.
  */
-export function decisionSites(instructions: readonly PtxInstruction[]): DecisionSites {
+export function decisionSites(blocks: readonly BasicBlock[]): DecisionSites {
+  const instructions = blocks.flatMap((block) => block.instructions);
   const numbers = numbersIn(instructions);
+  const repeating = predicatesOfLoops(blocks);
+  const parts = partsOfCombinations(instructions);
+  const ofLibraries = boundsOfLibraries(instructions, numbers);
   const sites: DecisionSite[] = [];
   const indexOf = new Map<PtxInstruction, number>();
   let leftOut = 0;
@@ -26,16 +32,63 @@ export function decisionSites(instructions: readonly PtxInstruction[]): Decision
     const kind = KINDS.get(instruction.opcode)?.(instruction, numbers);
     if (!kind) continue;
     const { place } = instruction;
-    if (!place || place.headerDepth > (kind.kind === 'bound' ? 1 : 0)) {
+    if (!place || isOfLibrary(kind, place) || (place.isInherited && ofLibraries.has(boundKey(kind)))) {
       leftOut += 1;
       continue;
     }
     indexOf.set(instruction, sites.length);
     const { own, calledFrom, isInherited } = place;
-    sites.push({ ...kind, place: own, calledFrom, isInherited });
+    const [result] = definitionsAndUses(instruction).definitions;
+    const isLoopTest = result !== undefined && repeating.has(result);
+    sites.push({ ...kind, place: own, calledFrom, isInherited, isPart: parts.has(instruction), isLoopTest });
   }
   return { sites, indexOf, leftOut };
 }
+
+const isOfLibrary = ({ kind }: Kind, { headerDepth }: SourcePlace): boolean => headerDepth > (kind === 'bound' ? 1 : 0);
+
+/** Bounds inside of library functions. Copies of them that the compiler moved have lost where they come from. */
+function boundsOfLibraries(instructions: readonly PtxInstruction[], numbers: Numbers): ReadonlySet<string> {
+  return new Set(
+    instructions.flatMap((instruction) => {
+      const kind = KINDS.get(instruction.opcode)?.(instruction, numbers);
+      const isBound = kind?.kind === 'bound' && instruction.place && isOfLibrary(kind, instruction.place);
+      return isBound ? [boundKey(kind)] : [];
+    }),
+  );
+}
+
+const boundKey = ({ kind, comparison, constant }: Kind): string => `${kind} ${comparison} ${constant}`;
+
+/** Predicates with which a branch goes back. */
+function predicatesOfLoops(blocks: readonly BasicBlock[]): ReadonlySet<string> {
+  return new Set(
+    blocks.flatMap(({ index, instructions, successors }) => {
+      const last = instructions.at(-1);
+      return last?.guard && last.opcode === 'bra' && successors[0]! <= index ? [last.guard.register] : [];
+    }),
+  );
+}
+
+/** Combinations with which a longer one of the same place goes on, by the same operation. */
+function partsOfCombinations(instructions: readonly PtxInstruction[]): ReadonlySet<PtxInstruction> {
+  const makers = new Map<string, PtxInstruction>();
+  for (const instruction of instructions.filter(isCombination)) {
+    const [register] = definitionsAndUses(instruction).definitions;
+    if (register !== undefined) makers.set(register, instruction);
+  }
+  const parts = instructions.filter(isCombination).flatMap((longer) =>
+    definitionsAndUses(longer).uses.flatMap((register) => {
+      const shorter = makers.get(register);
+      const goesOn =
+        shorter?.opcode === longer.opcode && JSON.stringify(shorter.place) === JSON.stringify(longer.place);
+      return goesOn ? [shorter] : [];
+    }),
+  );
+  return new Set(parts);
+}
+
+const isCombination = (instruction: PtxInstruction): boolean => combinationOf(instruction) !== undefined;
 
 type Kind = Pick<DecisionSite, 'kind' | 'comparison' | 'constant' | 'isFloat'>;
 

@@ -53,6 +53,8 @@ export class LaunchConditions {
   readonly #thresholds = new Map<number, Threshold>();
   /** Of comparisons that ask whether two sizes are equal, or a size and a constant: both. */
   readonly #equations = new Map<number, Equation>();
+  /** Of comparisons of whole numbers that are sums and products of what a launch says: both. */
+  readonly #compared = new Map<number, Compared>();
   /** Of combinations with parts that can't be foreseen: whether the others allow the rarer outcome. */
   readonly #parts: ReadonlyMap<number, { isAll: boolean; formulas: readonly Formula[] }>;
 
@@ -72,6 +74,8 @@ export class LaunchConditions {
       if (threshold) this.#thresholds.set(index, threshold);
       const equation = this.#equationOf(instruction, sites[index]!);
       if (equation) this.#equations.set(index, equation);
+      const compared = this.#comparedIn(instruction, sites[index]!);
+      if (compared) this.#compared.set(index, compared);
       if (sites[index]!.kind === 'bound' && !threshold) conditions[index] = this.#boundOf(instruction, sites[index]!);
       if (sites[index]!.kind === 'bound' || register === undefined) continue;
       if (sites[index]!.kind === 'combination') {
@@ -106,9 +110,38 @@ export class LaunchConditions {
       const excess = threshold && excessOf(threshold, launch, threads[0]!);
       const ways = threshold?.isBound ? waysOfBound(threshold, excess!) : this.#waysOf(site, launch, threads);
       const equation = this.#equations.get(site);
-      if (ways && equation) return { ...ways, gap: gapOf(equation, launch, threads[0]!) };
-      return ways && (excess === undefined ? ways : { ...ways, distance: Math.abs(excess) });
+      const compared = this.#compared.get(site);
+      return (
+        ways && {
+          ...ways,
+          ...(equation && { gap: gapOf(equation, launch, threads[0]!) }),
+          ...(excess !== undefined && !equation && { distance: Math.abs(excess) }),
+          ...(compared && { margin: closest(threads.map((thread) => gapOf(compared, launch, thread))) }),
+        }
+      );
     };
+  }
+
+  #comparedIn(instruction: PtxInstruction, { kind }: DecisionSite): Compared | undefined {
+    const type = typeOf(instruction);
+    if (instruction.guard || kind !== 'comparison' || !/^[bsu](?:32|64)$/.test(type)) return undefined;
+    const operands = instruction.operands.slice(1);
+    if (!operands.every((operand) => operand.kind !== 'register' || this.#isPolynomial(operand.name))) return undefined;
+    const both = operands.flatMap((operand) => this.#operand(operand, instruction) ?? []);
+    return both.length === 2 ? { sizes: both as [Formula, Formula], type } : undefined;
+  }
+
+  /** Whether a register is made of sums and products of what the launch says; what follows from the thread alone may be anything. */
+  #isPolynomial(register: string, seen = new Set<string>()): boolean {
+    if (seen.has(register)) return true;
+    seen.add(register);
+    const instruction = this.#definitions.get(register);
+    if (!instruction) return false;
+    if (memoryActionOf(instruction) === 'load') return has(instruction, 'param');
+    if (!POLYNOMIAL.has(instruction.opcode)) return this.#followsFrom(register, OF_THREAD);
+    return instruction.operands
+      .slice(1)
+      .every((operand) => operand.kind !== 'register' || this.#isPolynomial(operand.name, seen));
   }
 
   #waysOf(site: number, launch: LaunchFacts, threads: readonly Thread[]): Ways | undefined {
@@ -265,6 +298,12 @@ interface Equation {
   readonly type: string;
 }
 
+/** Two numbers that a comparison asks about. */
+type Compared = Equation;
+
+const closest = (gaps: readonly number[]): number =>
+  gaps.reduce((best, gap) => (Math.abs(gap) < Math.abs(best) ? gap : best));
+
 /** By how much the first size exceeds the second. */
 function gapOf({ sizes: [one, other], type }: Equation, launch: LaunchFacts, thread: Thread): number {
   const bits = 8 * sizeOfPtxType(type);
@@ -293,6 +332,8 @@ function possible(
     ? { wasTrue: holds.every((one) => one), wasFalse: true }
     : { wasTrue: true, wasFalse: !holds.some((one) => one) };
 }
+
+const POLYNOMIAL: ReadonlySet<string> = new Set(['add', 'sub', 'mul', 'mad', 'shl', 'mov', 'cvt']);
 
 const BITWISE: Readonly<Record<string, (a: bigint, b: bigint) => bigint>> = {
   and: (a, b) => a & b,

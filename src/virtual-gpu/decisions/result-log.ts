@@ -44,6 +44,13 @@ export function resultSites(fn: PtxFunction, ofValues: ReadonlySet<string>): Res
   });
 }
 
+/** An instruction's place and what it computes, without registers. Unrolled and specialised copies are alike in it. */
+export function operationOf({ text, operands, place }: PtxInstruction): string {
+  const numbers = operands.map((operand) => (operand.kind === 'immediate' ? String(operand.value) : operand.kind));
+  const { file, line, column } = place!.own;
+  return [file, line, column, text, ...numbers].join(' ');
+}
+
 /**
  * A copy of the module in which each of these instructions says afterwards whether its result is what it was before.
  *

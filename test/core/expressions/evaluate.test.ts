@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkExpression, evaluateExpression, namesInExpression } from '../../../src/core/expressions/evaluate.ts';
+import {
+  canHold,
+  checkExpression,
+  evaluateExpression,
+  namesInExpression,
+} from '../../../src/core/expressions/evaluate.ts';
 import { detailsOf } from '../support/expect-error.ts';
 
 const scope = { S: 512, D: 64, BLOCK_M: 96, causal: 1, 'device.smCount': 58 };
@@ -246,5 +251,20 @@ describe('names', () => {
       code: 'unknown-name',
       expected: 'one of S, D',
     });
+  });
+});
+
+describe('whether an expression may be other than 0 where only some names have values', () => {
+  it.each([
+    ['WIDTH == 2 && N % 2 == 0', false],
+    ['N % 2 == 0 && WIDTH == 2', false],
+    ['WIDTH == 4 && N % 4 == 0', true],
+    ['WIDTH == 2 || N > 9', true],
+    ['WIDTH == 2 || WIDTH == 8', false],
+    ['N % WIDTH == 0', true],
+    ['min(WIDTH, 3) == 3', true],
+    ['0', false],
+  ])('%s: %s', (text, holds) => {
+    expect(canHold(text, { WIDTH: 4 })).toBe(holds);
   });
 });

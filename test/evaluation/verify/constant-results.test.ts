@@ -6,8 +6,8 @@ import { constantResults } from '../../../src/evaluation/verify/constant-results
 import { MetInputs } from '../../../src/evaluation/verify/met-inputs.ts';
 import { toyProblem } from '../../support/toy-problem.ts';
 
-const site = (number: number, result: LoggedResult, of: number[] = []): ObservedResult => ({
-  ...{ site: number, result, of },
+const site = (number: number, result: LoggedResult, of: number[] = [], operation = `${number}`): ObservedResult => ({
+  ...{ site: number, result, of, operation },
   place: { file: 'kernel.cu', line: number },
 });
 
@@ -53,4 +53,12 @@ it('of results that follow from one another the first is told; what was never co
 it('nothing more is looked at once every result has varied', async () => {
   const { lines, asked } = await constantOf([[site(1, 'several')]]);
   expect([lines, asked]).toEqual([[], [undefined]]);
+});
+
+it('of a result with several copies none is told if one varied, or two were different numbers', async () => {
+  const copies = [site(1, 'several', [], 'a'), site(2, ZERO, [], 'a'), site(3, ZERO, [], 'b'), site(4, ZERO, [], 'b')];
+  const unlike = [site(5, ZERO, [], 'c'), site(6, { always: 1n }, [], 'c')];
+  const copy = [...copies, ...unlike];
+  const { lines } = await constantOf([copy, copy, copy]);
+  expect(lines).toEqual([3, 4]);
 });

@@ -19,7 +19,15 @@ const inputOf = (dtype: DType, most: number): DescentInput => ({
 
 const decisionOf = (more: Partial<ObservedDecision>): ObservedDecision => ({
   ...{ kind: 'comparison', comparison: 'eq', constant: undefined, isFloat: false, calledFrom: [], isInherited: false },
-  ...{ place: { file: 'kernel.cu', line: 1 }, wasTrue: false, wasFalse: true, isSettled: false, isOfValues: true },
+  ...{
+    place: { file: 'kernel.cu', line: 1 },
+    wasTrue: false,
+    wasFalse: true,
+    isSettled: false,
+    dependsOn: 'values',
+    isPart: false,
+    isLoopTest: false,
+  },
   ...more,
 });
 

@@ -67,3 +67,27 @@ extern "C" __global__ void unbounded(const float* x, float* y, int n, int limit)
   for (int i = 0; i < 4; ++i) most = fmaxf(most, x[(threadIdx.x + i) % 64]);
   y[threadIdx.x] = most;
 }
+
+// The last condition of three never holds together with both others, though any two of them do.
+extern "C" __global__ void together(const float* x, float* y, int n, int limit) {
+  const int i = threadIdx.x, tiles = (n + 7) / 8;
+  const bool aside = i / 8 == tiles - 1 && i % 8 == 1 && limit > 9;
+  y[i] = x[i - aside];
+}
+
+// What a volatile load of an input gives is a value; of what the kernel counts, it says how far others are.
+extern "C" __global__ void strong(const float* x, float* y, int n, int limit) {
+  const volatile float* sight = x;
+  if (sight[threadIdx.x] > 1e6f) y[0] = 1.0f;
+  unsigned* arrived = reinterpret_cast<unsigned*>(y + n);
+  if (threadIdx.x == 0) atomicAdd(arrived, 1u);
+  if (*reinterpret_cast<volatile unsigned*>(arrived) > 9u) y[1] = 2.0f;
+}
+
+// A volatile place through which values go.
+extern "C" __global__ void passed_on(const float* x, float* y, int n, int limit) {
+  __shared__ volatile float place[64];
+  place[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  if (place[63 - threadIdx.x] > 1e6f) y[threadIdx.x] = 1.0f;
+}

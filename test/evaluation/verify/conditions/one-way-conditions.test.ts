@@ -86,6 +86,23 @@ describe('conditions of a source', () => {
     expect(coverage.oneWay[0]!.constant).toBe(1e4);
   });
 
+  it('of several parts are one: some of the parts may hold together', async () => {
+    const { oneWay } = await coverageOf('together');
+    const kinds = oneWay.map(({ kind, was, isOfLaunch }) => ({ kind, was, isOfLaunch }));
+    expect(kinds).toContainEqual({ kind: 'combination', was: 'never-true', isOfLaunch: true });
+  });
+
+  it('on volatile loads depend on values, unless only the kernel itself counts there', async () => {
+    const { oneWay } = await coverageOf('strong');
+    const dependence = oneWay.map(({ text, isOfValues, isOfLaunch }) => [text, isOfValues, isOfLaunch]);
+    expect(dependence).toEqual([
+      [expect.stringContaining('sight['), true, undefined],
+      [expect.stringContaining('arrived)'), undefined, undefined],
+    ]);
+    const through = await coverageOf('passed_on');
+    expect(through.oneWay).toMatchObject([{ text: expect.stringContaining('place[63'), isOfValues: true }]);
+  });
+
   it('that nothing reached are said to be so, and those of library functions are left out', async () => {
     const coverage = await coverageOf('unreached');
     expect(told(coverage)).toEqual(['if (limit > 100) { never-true', 'if (v > 3.0f) atomicAdd(y, v) never-reached']);

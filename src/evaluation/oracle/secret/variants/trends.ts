@@ -30,13 +30,16 @@ function follow(
   const names = trending(problem, freedom);
   if (!names.includes(buffer.name)) return values;
   const [columns, rows] = [buffer.shape.at(-1)!, buffer.shape.at(-2)!];
-  const isOwn = names.filter(freedom.contrasts)[Math.floor(index / PROFILES.length)] === buffer.name;
+  const contrasting = names.filter(freedom.contrasts);
+  const isOwn = contrasting[Math.floor(index / PROFILES.length)] === buffer.name;
   const profile = PROFILES[index % PROFILES.length]!;
+  // What sums are weighted with stays as it is: of nearly equal values any weights give the same.
+  if (profile === 'deep' && contrasting.length > 1 && !contrasting.includes(buffer.name)) return values;
   const unit = strength / Math.sqrt(columns);
   const sink = Math.log(rows) + TREND.sink.least + TREND.sink.spread * stream.uniform(values.length);
   // What the others of the first row are multiplied with is next to nothing, so that it can't hide them.
   const first = profile === 'sink' && rows > 1 ? TREND.sink.first : 1;
-  const depth = profile === 'deep' ? factorOfDepth(names, columns, freedom, shared.uniform(0)) * strength : 0;
+  const depth = profile === 'deep' ? factorOfDepth(contrasting, columns, freedom, shared.uniform(0)) * strength : 0;
   for (let i = 0; i < values.length; i++) {
     const row = Math.floor(i / columns) % rows;
     if (profile === 'deep') values[i] = (isOwn ? -depth : depth) * (1 + DEEP.noise * (2 * stream.uniform(i) - 1));
