@@ -26,7 +26,7 @@ export const isEquality = (comparison: string): boolean => /^(?:eq|ne)u?$/.test(
 
 /** Which ways a decision went for any thread so far. A bound that limited a value was true. */
 export interface ObservedDecision extends DecisionSite, Ways {
-  /** It follows from the extents of a CTA, which were the same in all launches: no shape and no input changes it. */
+  /** It follows from the place of a thread in its CTA, whose extents were the same in all launches: no shape and no input changes it. */
   readonly isSettled: boolean;
   /** What it depends on beside numbers of the code. */
   readonly dependsOn: DependsOn;

@@ -89,7 +89,7 @@ export class LaunchConditions {
       }
       const formula = this.#formulaOf(register);
       if (!formula) continue;
-      if (this.#followsFrom(register, OF_BLOCK)) this.#usesOnlyBlock.add(index);
+      if (this.#followsFrom(register, OF_THREAD)) this.#usesOnlyBlock.add(index);
       if (this.#followsFrom(register, OF_LAUNCH)) this.#usesOnlyLaunch.add(index);
       if (!this.#followsFrom(register, OF_THREAD)) conditions[index] = formula;
     }
@@ -97,7 +97,7 @@ export class LaunchConditions {
     this.#parts = parts;
   }
 
-  /** Whether a decision follows from the extents of a CTA alone. */
+  /** Whether a decision follows from the place of a thread in its CTA alone: of all threads of a CTA the same go each way in every launch. */
   followsFromBlock(site: number): boolean {
     return this.#usesOnlyBlock.has(site);
   }
@@ -316,7 +316,6 @@ function waysOfBound({ isLeast }: Threshold, excess: number): Ways {
   return { wasTrue: limits, wasFalse: !limits };
 }
 
-const OF_BLOCK = /^%ntid/;
 /** And arguments. */
 const OF_LAUNCH = /^%n(?:tid|ctaid)/;
 const OF_THREAD = /^%(?:ntid|tid|laneid)/;
