@@ -32,10 +32,15 @@ const AIMED_SHAPES = {
   ample: { most: 4, ofEach: { least: 2, most: 3 } },
   cheap: { most: 3, ofEach: { least: 1, most: 3 } },
   dear: { most: 1, ofEach: { least: 1, most: 1 } },
-  ofSteps: 4,
   ragged: 4,
   equal: 4,
 } as const;
+
+/**
+ * In how many shapes every function should be launched, and shapes for that. A winner's are cheap ones, which run with every generator set: a path for two bins is right for most sizes and
+ * most values.
+ */
+const OF_STEPS = { usual: { ofEach: 3, most: 4 }, thorough: { ofEach: 6, most: 10 } } as const;
 
 /** Sizes that are whole tiles of any kernel, and how many shapes with one are looked at where sizes are to be equal. */
 const WHOLE_TILES = [64, 128, 192, 256, 320, 768];
@@ -112,7 +117,11 @@ function aimedChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Co
     isCheap: (shape: Dimensions) => isWithin(most, request.problem.file, shape),
   };
   drawn.push(...shapesOfEqualSizes({ ...equal, drawn: drawn.filter(isAmple), most: AIMED_SHAPES.equal }));
-  const ofSteps = { planFor, isFit, drawn, functions: launchedBy(request), most: AIMED_SHAPES.ofSteps };
+  const ofSteps = {
+    ...{ planFor, isFit, drawn, functions: launchedBy(request) },
+    ...OF_STEPS[request.thorough ? 'thorough' : 'usual'],
+    counts: request.thorough ? isCheap : () => true,
+  };
   const ofConditions = numbersOfSteps(request.candidate.kernel.file).flatMap((size) => [size, 2 * size, 3 * size]);
   drawn.push(...shapesForSteps({ ...ofSteps, pool: () => [...poolAround(ofConditions), ...varied()] }));
   const { candidate, dimensions: timed, seed } = request;

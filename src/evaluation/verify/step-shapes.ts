@@ -9,25 +9,28 @@ import type { Dimensions, ProblemFile } from '../../core/problem.ts';
 import { createStream, inOrder } from '../../stats/random.ts';
 import { type Aim, firstFitting, functionsIn, MOST_FORESEEN } from './aimed-shapes.ts';
 
-/** In how many shapes that the seed chose every function should be launched: one may be a lucky one. */
-const SHAPES_OF_FUNCTION = 3;
+export interface StepAim extends Pick<Aim, 'planFor' | 'pool' | 'isFit' | 'drawn' | 'most'> {
+  readonly functions: readonly string[];
+  /** In how many of the shapes that count every function should be launched: one may be a lucky one. */
+  readonly ofEach: number;
+  /** Whether a drawn shape counts. */
+  readonly counts: (dimensions: Dimensions) => boolean;
+}
 
 /** Shapes in which steps run that run in few drawn shapes, because of their `when`. */
-export function shapesForSteps(
-  aim: Pick<Aim, 'planFor' | 'pool' | 'isFit' | 'drawn' | 'most'> & { readonly functions: readonly string[] },
-): Dimensions[] {
+export function shapesForSteps(aim: StepAim): Dimensions[] {
   const ran = new Map(aim.functions.map((name) => [name, 0]));
   const launched = (shape: Dimensions): string[] => functionsIn(() => aim.planFor(shape));
   const count = (names: readonly string[]): void => {
     for (const name of names) ran.set(name, (ran.get(name) ?? 0) + 1);
   };
-  for (const shape of aim.drawn) count(launched(shape));
-  const missing = new Set(aim.functions.filter((name) => ran.get(name)! < SHAPES_OF_FUNCTION));
+  for (const shape of aim.drawn.filter(aim.counts)) count(launched(shape));
+  const missing = new Set(aim.functions.filter((name) => ran.get(name)! < aim.ofEach));
   const chosen: Dimensions[] = [];
   for (const shape of missing.size > 0 ? aim.pool().slice(0, MOST_FORESEEN) : []) {
     if (chosen.length === aim.most) break;
     const names = launched(shape);
-    if (!names.some((name) => missing.has(name) && ran.get(name)! < SHAPES_OF_FUNCTION) || !aim.isFit(shape)) continue;
+    if (!names.some((name) => missing.has(name) && ran.get(name)! < aim.ofEach) || !aim.isFit(shape)) continue;
     chosen.push(shape);
     count(names);
   }

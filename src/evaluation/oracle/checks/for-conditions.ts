@@ -46,7 +46,7 @@ const WHOLE_UNTIMED = 3;
 const SOME_COST: Cost = { flop: 5e7, elements: 2 ** 20 };
 
 /** A shape drawn for a condition with so few elements, of which one draw shows little, runs with every generator set of the problem. */
-const FEW_ELEMENTS = 1000;
+const FEW_ELEMENTS = { usual: 1000, thorough: 8192 } as const;
 
 /** @param constants whole numbers of the kernel's code. */
 export function shapesForConditions(request: ChecksRequest, constants: readonly number[]): ShapesForConditions {
@@ -102,7 +102,10 @@ export function shapesForConditions(request: ChecksRequest, constants: readonly 
       takesWhole(shape) && isQuickToRun(request, shape, 'ample') && canJudgeSums(problem, shape, [timed, ...known]),
     checksAt: (dimensions) => {
       if (!costsLittle(problem, dimensions)) return [extremeCheck(dimensions)];
-      const further = elementsIn(problem, dimensions) <= FEW_ELEMENTS ? furtherGeneratorSets(problem, seed) : [];
+      const further =
+        elementsIn(problem, dimensions) <= FEW_ELEMENTS[request.thorough ? 'thorough' : 'usual']
+          ? furtherGeneratorSets(problem, seed)
+          : [];
       return [DECLARED, ...placements.slice(0, 1), ...further].map((generatorSet) => onceAt(dimensions, generatorSet));
     },
     poolAround: (around, extent = 'cheap') =>

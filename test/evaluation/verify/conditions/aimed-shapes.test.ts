@@ -131,10 +131,20 @@ describe('shapes in which steps run', () => {
   });
 
   it('are enough for each function that few drawn shapes launch', () => {
-    const aim = { planFor: planOf, isFit: () => true, most: 4, functions: ['pairs', 'single'] };
+    const aim = {
+      planFor: planOf,
+      isFit: () => true,
+      most: 4,
+      functions: ['pairs', 'single'],
+      ofEach: 3,
+      counts: () => true,
+    };
     const pool = (): Dimensions[] => shapes(4, 6, 8, 10, 14, 18);
     expect(shapesForSteps({ ...aim, pool, drawn: shapes(8, 12, 5) })).toEqual(shapes(6, 10, 14));
-    expect(shapesForSteps({ ...aim, pool, drawn: shapes(8, 12, 5, 2, 22, 26) })).toEqual([]);
+    const drawn = shapes(8, 12, 5, 2, 22, 26);
+    expect(shapesForSteps({ ...aim, pool, drawn })).toEqual([]);
+    // Dear ones show less.
+    expect(shapesForSteps({ ...aim, pool, drawn, counts: ({ n }) => n! < 25 })).toEqual(shapes(6));
   });
 });
 
