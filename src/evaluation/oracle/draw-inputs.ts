@@ -1,4 +1,5 @@
 import { WarpsmithError } from '../../core/errors.ts';
+import { evaluateExpression } from '../../core/expressions/evaluate.ts';
 import type { PlannedBuffer } from '../../core/launch-plan.ts';
 import { generatorSetsOf } from '../../core/plan/generator-sets.ts';
 import type { Dimensions, Generator, Problem, ProblemFile, ReferenceTensors } from '../../core/problem.ts';
@@ -54,9 +55,9 @@ export function drawInputs(request: {
         stream: createStream(seed, check, label, buffer.name),
         sharedStream: (shared) => createStream(seed, check, 'shared', shared),
       });
-    const isOfBothSigns = secret && createStream(seed, check, 'signs').bits(0) % 2 === 0;
-    const ofBothSigns = isOfBothSigns ? generatorOfBothSigns(problem.file, buffer) : undefined;
-    const drawn = draw(overrides[buffer.name] ?? ofBothSigns ?? buffer.generator);
+    const isWider = secret && createStream(seed, check, 'signs').bits(0) % 2 === 0;
+    const wider = isWider ? widerGenerator(problem.file, buffer, dimensions) : undefined;
+    const drawn = draw(overrides[buffer.name] ?? wider ?? buffer.generator);
     const disguised = secret
       ? disguise(drawn, secret, {
           ...{ problem: problem.file, buffer },
@@ -81,12 +82,22 @@ export function drawInputs(request: {
   return { bytes, tensors };
 }
 
-/** Of an input that is positive by declaration: what fills it in a generator set of the problem that has negative values, too. */
-function generatorOfBothSigns(problem: ProblemFile, { name, generator }: PlannedBuffer): Generator | undefined {
-  if (generator?.kind !== 'positive') return undefined;
-  return Object.values(problem.generatorSets ?? {})
-    .map((set) => set[name])
-    .find((other) => other?.kind === 'normal');
+/**
+ * What fills an input in another generator set of the problem, where that has values which the declared inputs lack: negative ones, or whole numbers of a wider
+ * range. A workload may say that all values fall into one bin.
+ */
+function widerGenerator(
+  problem: ProblemFile,
+  { name, generator }: PlannedBuffer,
+  dimensions: Dimensions,
+): Generator | undefined {
+  const others = Object.values(problem.generatorSets ?? {}).flatMap((set) => set[name] ?? []);
+  if (generator?.kind === 'positive') return others.find(({ kind }) => kind === 'normal');
+  if (generator?.kind !== 'index-range') return undefined;
+  const widthOf = (one: Generator): number =>
+    one.kind === 'index-range' ? evaluateExpression(one.high, dimensions) - evaluateExpression(one.low, dimensions) : 0;
+  const [widest] = others.toSorted((a, b) => widthOf(b) - widthOf(a));
+  return widest && widthOf(widest) > widthOf(generator) ? widest : undefined;
 }
 
 /** Refuses an input that is infinite only because its dtype is too small; it would test nothing. */

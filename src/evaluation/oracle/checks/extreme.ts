@@ -24,11 +24,12 @@ export function extremeChecks(
     takes,
   }: ChosenSets & { readonly thorough: boolean; readonly takes: (shape: Dimensions) => boolean },
 ): Check[] {
-  const ofLongRows = [...special, ...variantsForLongRows(problem, variants)];
+  const ofLongRows = variantsForLongRows(problem, variants);
   const arranged = placements.filter((kind) => kind === 'secret:rows');
   const shapes = [...middle, ...extremes];
   const large = shapes.filter((shape) => elementsIn(problem, shape) >= LEAST_ARRANGED);
   const longest = longestOf(problem, large);
+  const varied = longest && mostVariedOf(problem, large, longest);
   const shorter = longest && shorterToArrange(problem, longest);
   const arrangeable = large.filter((shape) => shorterToArrange(problem, shape) === shape);
   const ofShorter = shorter && shorter !== longest && takes(shorter) ? arranged : [];
@@ -39,7 +40,14 @@ export function extremeChecks(
     const isArranged = shape === longestArranged && arranged.length > 0;
     if (!thorough) return isArranged ? filled(arranged) : [check];
     const isLarge = isArranged || (arrangeable.includes(shape) && extremes.includes(shape));
-    return [check, ...filled([...(isLarge ? arranged : []), ...(shape === longest ? ofLongRows : [])])];
+    return [
+      check,
+      ...filled([
+        ...(isLarge ? arranged : []),
+        ...(shape === longest ? special : []),
+        ...(shape === varied ? ofLongRows : []),
+      ]),
+    ];
   });
   return [...ofShapes, ...ofShorter.map((generatorSet) => ({ ...extremeCheck(shorter!), generatorSet }))];
 }
@@ -51,6 +59,21 @@ const longestOf = (problem: ProblemFile, shapes: readonly Dimensions[]): Dimensi
       longestRow(problem, b) - longestRow(problem, a) ||
       evaluateExpression(problem.flop, b) - evaluateExpression(problem.flop, a),
   )[0];
+
+/** Of shapes whose rows are nearly as long, the one with most of everything else: with a single bin, all values are the same. */
+const mostVariedOf = (
+  problem: ProblemFile,
+  shapes: readonly Dimensions[],
+  longest: Dimensions,
+): Dimensions | undefined =>
+  shapes
+    .filter((shape) => longestRow(problem, shape) >= longestRow(problem, longest) / NEARLY_AS_LONG)
+    .toSorted((a, b) => varietyOf(b) - varietyOf(a))[0];
+
+const NEARLY_AS_LONG = 8;
+
+const varietyOf = (shape: Dimensions): number =>
+  Object.values(shape).reduce((product, size) => product * Math.max(1, size), 1);
 
 /** The shape, or the same with a reduced axis halved until rows are no longer than tolerances bear arranged values. */
 function shorterToArrange(problem: ProblemFile, shape: Dimensions): Dimensions {

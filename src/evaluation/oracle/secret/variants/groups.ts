@@ -1,3 +1,4 @@
+import { isFloating } from '../../../../core/dtype.ts';
 import type { Freedom } from '../freedom.ts';
 import { columnsOf, inputsThat, type Treated, type Treatment } from './treatment.ts';
 
@@ -83,4 +84,7 @@ export const groups: Treatment = {
   count: (problem, freedom) =>
     inputsThat(problem, (name) => repeating(name, freedom)).length > 0 ? GROUPED.length : 0,
   treat: group,
+  // Where samples are a small share of a row, they miss a few values of whole numbers that are alike.
+  isForLongRows: (index, problem) =>
+    GROUPED[index] === 'pairs' && Object.values(problem.inputs).some(({ dtype }) => !isFloating(dtype)),
 };
