@@ -11,6 +11,8 @@ export interface TallyEntry {
 export interface DeviceTally {
   /** Messages to the process, by command. */
   readonly messages: Readonly<Record<string, TallyEntry>>;
+  /** Commands that went together in messages named `together`. Absent in older recordings. */
+  readonly together?: Readonly<Record<string, TallyEntry>>;
   /** What the process asked of the driver, by function. */
   readonly driver: Readonly<Record<string, TallyEntry>>;
 }
@@ -18,6 +20,7 @@ export interface DeviceTally {
 /** The difference of two tallies, without entries that did not change. */
 export const tallyBetween = (before: DeviceTally, after: DeviceTally): DeviceTally => ({
   messages: between(before.messages, after.messages),
+  together: between(before.together ?? {}, after.together ?? {}),
   driver: between(before.driver, after.driver),
 });
 

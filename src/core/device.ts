@@ -118,6 +118,11 @@ export interface Device {
   read(buffer: DeviceBuffer): Promise<Uint8Array>;
   /** Bytes of the buffer's guard zones that no longer hold the guard pattern; 0 if they are intact. */
   damagedGuardBytes(buffer: DeviceBuffer): Promise<number>;
+  /**
+   * Whether the buffer still holds what was written last, where that was all of it; undefined if that is not known. Absent where reading
+   * the buffer is as quick.
+   */
+  isUnchanged?(buffer: DeviceBuffer): Promise<boolean | undefined>;
   /** Checks arguments against the function's parameters, then runs every step of the plan in order. */
   run(
     module: LoadedModule,

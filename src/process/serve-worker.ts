@@ -51,7 +51,8 @@ export function serveWorker(
   reply({ kind: 'ready' });
 }
 
-function failureOf(error: unknown): WorkerFailure {
+/** An exception as it travels. */
+export function failureOf(error: unknown): WorkerFailure {
   if (!(error instanceof Error)) return { name: 'Error', message: String(error) };
   const { code } = error as NodeJS.ErrnoException;
   return {

@@ -186,7 +186,8 @@ function endOf({ error, exitCode, signal, stderr }: ChildEnd, limit: WorkerEnd['
 /** Starts a worker process. It fails, if it does, at the first request. */
 export const startWorkerProcess = (options: WorkerProcessOptions): WorkerProcess => new WorkerProcess(options);
 
-function restoreError({ name, message, code, stack }: WorkerFailure): Error {
+/** The exception that travelled. */
+export function restoreError({ name, message, code, stack }: WorkerFailure): Error {
   const error = new Error(message);
   error.name = name;
   if (code !== undefined) (error as NodeJS.ErrnoException).code = code;

@@ -95,6 +95,10 @@ export class CudaDevice implements Device {
     return this.#client.housekeeping('damagedGuardBytes', { buffer: this.#handles.buffer(buffer) });
   }
 
+  isUnchanged(buffer: DeviceBuffer): Promise<boolean | undefined> {
+    return this.#client.housekeeping('isUnchanged', { buffer: this.#handles.buffer(buffer) });
+  }
+
   async run(
     module: LoadedModule,
     plan: LaunchPlan,
@@ -117,7 +121,7 @@ export class CudaDevice implements Device {
   async tally(): Promise<DeviceTally> {
     const driver = await this.#client.housekeeping('tally', {});
     const { tally: _, ...messages } = this.#client.tally.entries;
-    return { messages, driver };
+    return { messages, together: this.#client.together.entries, driver };
   }
 
   async close(): Promise<void> {

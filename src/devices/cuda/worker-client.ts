@@ -2,13 +2,29 @@ import { Tally } from '../../core/device-tally.ts';
 import { EXIT, WarpsmithError } from '../../core/errors.ts';
 import { entryFile } from '../../process/entry-file.ts';
 import { gpuEnvironment } from '../../process/gpu-environment.ts';
-import { startWorkerProcess, type WorkerProcess, WorkerProcessEnded } from '../../process/worker-process.ts';
-import type { CommandName, CommandReply, Commands, OpenedGpu } from './worker/protocol.ts';
+import {
+  restoreError,
+  startWorkerProcess,
+  type WorkerProcess,
+  WorkerProcessEnded,
+} from '../../process/worker-process.ts';
+import type { CommandMessage, CommandName, CommandReply, Commands, OpenedGpu } from './worker/protocol.ts';
 
 const ENTRY = entryFile(new URL('./worker/worker-main.ts', import.meta.url));
 
 /** Time limit for commands that run no candidate's code. Only a hung driver takes that long. */
 const HOUSEKEEPING_TIMEOUT_MS = 120_000;
+
+/** A command that waits to be sent, and who waits for it. */
+interface Gathered {
+  readonly message: CommandMessage;
+  readonly worker: WorkerProcess;
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+}
+
+/** More goes alone: the worker copies it while the next message is packed. */
+const MOST_BYTES_TOGETHER = 2 ** 20;
 
 /** A running worker, distinguishable from earlier and later ones. */
 export interface Generation {
@@ -25,8 +41,12 @@ export class WorkerClient {
   #opening: Promise<OpenedGpu> | undefined;
   #generation: Generation = { number: 0 };
   #isClosed = false;
+  /** What the next message will ask for. */
+  readonly #gathered: Gathered[] = [];
   /** Messages by their command. */
   readonly tally = new Tally();
+  /** What went together in messages, by command. */
+  readonly together = new Tally();
 
   constructor(ordinal: number) {
     this.#ordinal = ordinal;
@@ -78,15 +98,54 @@ export class WorkerClient {
     timeoutMs: number = HOUSEKEEPING_TIMEOUT_MS,
   ): Promise<Commands[C]['give']> {
     await this.open();
+    this.#sendGathered();
     return this.#send(command, take, timeoutMs);
   }
 
-  /** The same for commands that run no candidate's code. If the worker ends, the device has failed. */
+  /**
+   * The same for commands that run no candidate's code. If the worker ends, the device has failed. Those that are asked for at once go
+   * together in one message, before whatever is asked for after them.
+   */
   async housekeeping<C extends CommandName>(command: C, take: Commands[C]['take']): Promise<Commands[C]['give']> {
     try {
-      return await this.command(command, take);
+      await this.open();
+      return (await this.#gather({ command, take } as CommandMessage)) as Commands[C]['give'];
     } catch (error) {
       throw asUserError(error, command);
+    }
+  }
+
+  #gather(message: CommandMessage): Promise<unknown> {
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    this.#gathered.push({ message, worker: this.#process!, resolve, reject });
+    // When nothing more is asked for without waiting for an answer.
+    if (this.#gathered.length === 1) process.nextTick(() => this.#sendGathered());
+    return promise;
+  }
+
+  #sendGathered(): void {
+    for (const group of groupsOf(this.#gathered.splice(0))) void this.#sendGroup(group);
+  }
+
+  /** Never rejects. */
+  async #sendGroup(group: readonly Gathered[]): Promise<void> {
+    const [{ message, worker, resolve, reject }] = group as [Gathered];
+    const { command, take } = message;
+    if (group.length === 1) return this.#sendTo(worker, command, take, HOUSEKEEPING_TIMEOUT_MS).then(resolve, reject);
+    const startMs = performance.now();
+    try {
+      const messages = group.map((one) => one.message);
+      const replies = await this.#sendTo(worker, 'together', { messages }, HOUSEKEEPING_TIMEOUT_MS);
+      for (const [i, one] of group.entries()) {
+        this.together.add(one.message.command, performance.now() - startMs);
+        try {
+          one.resolve(givenIn(replies[i]!, one.message.command));
+        } catch (error) {
+          one.reject(error);
+        }
+      }
+    } catch (error) {
+      for (const one of group) one.reject(error);
     }
   }
 
@@ -95,12 +154,16 @@ export class WorkerClient {
     await this.#discard(this.#process);
   }
 
-  async #send<C extends CommandName>(
+  #send<C extends CommandName>(command: C, take: Commands[C]['take'], timeoutMs: number): Promise<Commands[C]['give']> {
+    return this.#sendTo(this.#process!, command, take, timeoutMs);
+  }
+
+  async #sendTo<C extends CommandName>(
+    worker: WorkerProcess,
     command: C,
     take: Commands[C]['take'],
     timeoutMs: number,
   ): Promise<Commands[C]['give']> {
-    const worker = this.#process!;
     const startMs = performance.now();
     let reply: CommandReply<C>;
     try {
@@ -112,14 +175,7 @@ export class WorkerClient {
       this.tally.add(command, performance.now() - startMs);
     }
     if (reply.isLost) await this.#replace(worker, command);
-    switch (reply.kind) {
-      case 'done':
-        return reply.give;
-      case 'user-error':
-        throw new WarpsmithError(reply.details, reply.exitCode);
-      case 'driver-error':
-        throw deviceFailed(`The driver failed at ${command}: ${reply.message}.`);
-    }
+    return givenIn(reply, command);
   }
 
   /** Ends the worker and starts another one that opens the GPU meanwhile. The next command waits for it. */
@@ -146,6 +202,45 @@ export class WorkerClient {
     this.#opening = undefined;
     this.#generation = { number: this.#generation.number + 1 };
   }
+}
+
+/** What a reply gives. @throws what it says instead. */
+function givenIn<C extends CommandName>(reply: CommandReply<C>, command: CommandName): Commands[C]['give'] {
+  switch (reply.kind) {
+    case 'done':
+      return reply.give;
+    case 'user-error':
+      throw new WarpsmithError(reply.details, reply.exitCode);
+    case 'driver-error':
+      throw deviceFailed(`The driver failed at ${command}: ${reply.message}.`);
+    case 'failed':
+      throw restoreError(reply.error);
+  }
+}
+
+/** In their order: those of one worker, as long as they are few bytes. */
+function groupsOf(gathered: readonly Gathered[]): Gathered[][] {
+  const groups: Gathered[][] = [];
+  let bytes = 0;
+  for (const one of gathered) {
+    const own = bytesMoved(one.message);
+    const group = groups.at(-1);
+    if (group && group[0]!.worker === one.worker && bytes + own <= MOST_BYTES_TOGETHER) {
+      group.push(one);
+      bytes += own;
+    } else {
+      groups.push([one]);
+      bytes = own;
+    }
+  }
+  return groups;
+}
+
+/** Of buffers, there or back. */
+function bytesMoved(message: CommandMessage): number {
+  if (message.command === 'write') return message.take.writes.reduce((sum, { bytes }) => sum + bytes.length, 0);
+  if (message.command === 'read') return message.take.ranges.reduce((sum, { bytes }) => sum + bytes, 0);
+  return 0;
 }
 
 const deviceFailed = (message: string): WarpsmithError =>

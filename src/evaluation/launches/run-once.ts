@@ -120,11 +120,14 @@ export interface RunResult {
   readonly printed?: Printed;
 }
 
-/** What a run left in one buffer; nobody reads workspaces. */
+/** What a run left in one buffer; nobody reads workspaces, nor inputs that are as they were. */
 async function look({ device, buffers }: CheckMemory, { name, role }: PlannedBuffer) {
   const buffer = buffers.get(name)!;
-  const contents = role === 'workspace' ? undefined : device.read(buffer);
-  const [damaged, bytes] = await allEnded([device.damagedGuardBytes(buffer), contents]);
+  const contents = async (): Promise<Uint8Array | undefined> => {
+    if (role === 'workspace') return undefined;
+    return role === 'in' && (await device.isUnchanged?.(buffer)) ? undefined : device.read(buffer);
+  };
+  const [damaged, bytes] = await allEnded([device.damagedGuardBytes(buffer), contents()]);
   return { damaged, bytes };
 }
 

@@ -1,5 +1,6 @@
 import { WarpsmithError } from '../../../core/errors.ts';
 import { processTree } from '../../../process/process-tree.ts';
+import { failureOf } from '../../../process/serve-worker.ts';
 import { CudaError } from '../driver/results.ts';
 import { type Nvml, openNvml } from '../nvml/nvml.ts';
 import { measurePeaks } from '../peaks/measure-peaks.ts';
@@ -19,6 +20,7 @@ import {
   type SlotIds,
 } from './protocol.ts';
 import type { CudaReplay, CudaRound } from './replays.ts';
+import { WrittenContents } from './written-contents.ts';
 
 /** Things the parent knows by number. */
 class Registry<T> {
@@ -56,6 +58,7 @@ class Session {
   readonly buffers = new Registry<CudaBuffer>('buffer');
   readonly modules = new Registry<CudaModule>('module');
   readonly replays = new Registry<CudaReplay>('replay');
+  readonly written = new WrittenContents();
 
   constructor(ordinal: number) {
     this.context = CudaContext.open({ ordinal });
@@ -79,7 +82,7 @@ class Session {
 }
 
 type Handlers = {
-  readonly [C in Exclude<CommandName, 'identify' | 'open'>]: (
+  readonly [C in Exclude<CommandName, 'identify' | 'open' | 'together'>]: (
     session: Session,
     take: Commands[C]['take'],
   ) => Commands[C]['give'];
@@ -96,22 +99,29 @@ const HANDLERS: Handlers = {
     context.unload(modules.take(module));
     return undefined;
   },
-  allocate: ({ context, buffers }, request) => buffers.add(context.allocate(request)),
-  free({ context, buffers }, { buffer }) {
-    context.free(buffers.take(buffer));
+  allocate: ({ context, buffers, written }, request) => buffers.add(written.follow(context.allocate(request))),
+  free({ context, buffers, written }, { buffer }) {
+    context.free(written.forget(buffers.take(buffer)));
     return undefined;
   },
-  write({ context, buffers }, { writes }) {
-    for (const { buffer, bytes, offsetBytes } of writes) context.write(buffers.get(buffer), bytes, offsetBytes);
+  write({ context, buffers, written }, { writes }) {
+    for (const { buffer: id, bytes, offsetBytes } of writes) {
+      const buffer = buffers.get(id);
+      context.write(buffer, bytes, offsetBytes);
+      written.note(buffer, bytes);
+    }
     return undefined;
   },
-  fill({ context, buffers }, { buffer, pattern }) {
-    context.fill(buffers.get(buffer), pattern);
+  fill({ context, buffers, written }, { buffer: id, pattern }) {
+    const buffer = buffers.get(id);
+    context.fill(buffer, pattern);
+    written.note(buffer, undefined);
     return undefined;
   },
   read: ({ context, buffers }, { ranges }) =>
     ranges.map(({ buffer, offsetBytes, bytes }) => context.read(buffers.get(buffer), offsetBytes, bytes)),
   damagedGuardBytes: ({ context, buffers }, { buffer }) => context.damagedGuardBytes(buffers.get(buffer)),
+  isUnchanged: ({ context, buffers, written }, { buffer }) => written.isHeld(context, buffers.get(buffer)),
   run: (session, { module, plan, slot, timeoutMs }) =>
     session.context.run(session.modules.get(module), plan, session.slot(slot), { timeoutMs }),
   allocateArena: ({ measuring, buffers }, { requests, seed }) =>
@@ -162,17 +172,21 @@ export function createCommandHandler(): (message: CommandMessage) => CommandRepl
       return { info: session.context.info, maximumSmClockMhz: session.nvml?.maximumSmClockMhz() };
     }
     if (!session) throw new Error('the worker has no context yet');
-    return (HANDLERS[message.command] as (session: Session, take: unknown) => unknown)(session, message.take);
+    return (HANDLERS[message.command as keyof Handlers] as (session: Session, take: unknown) => unknown)(
+      session,
+      message.take,
+    );
   };
-  return (message) => {
+  const answer = (message: CommandMessage): CommandReply => {
     try {
-      const give = act(message) as CommandReply extends { give: infer G } ? G : never;
-      return { kind: 'done', give, isLost: isLost() };
+      const give = message.command === 'together' ? message.take.messages.map(answer) : act(message);
+      return { kind: 'done', give: give as Extract<CommandReply, { kind: 'done' }>['give'], isLost: isLost() };
     } catch (error) {
       if (error instanceof WarpsmithError)
         return { kind: 'user-error', details: error.details, exitCode: error.exitCode, isLost: isLost() };
       if (error instanceof CudaError) return { kind: 'driver-error', message: error.message, isLost: isLost() };
-      throw error;
+      return { kind: 'failed', error: failureOf(error), isLost: isLost() };
     }
   };
+  return answer;
 }

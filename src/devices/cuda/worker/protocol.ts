@@ -7,6 +7,7 @@ import type { ErrorDetails } from '../../../core/errors.ts';
 import type { LaunchPlan } from '../../../core/launch-plan.ts';
 import type { GpuState } from '../../../core/measurement.ts';
 import type { Draw, EnergyOutcome, Fill, ReplayRound, RoundOutcome } from '../../../core/measuring-device.ts';
+import type { WorkerFailure } from '../../../process/serve-worker.ts';
 import type { ModuleState } from '../../../toolchains/module-policy.ts';
 import type { PeakFigures } from '../peaks/measure-peaks.ts';
 import type { CudaInfo } from './device-info.ts';
@@ -76,6 +77,8 @@ export interface Commands {
     give: Uint8Array[];
   };
   damagedGuardBytes: { take: { buffer: BufferId }; give: number };
+  /** Undefined where the worker does not know any more what was written. */
+  isUnchanged: { take: { buffer: BufferId }; give: boolean | undefined };
   run: { take: { module: ModuleId; plan: LaunchPlan; slot: SlotIds; timeoutMs: number }; give: RunOutcome };
   allocateArena: { take: { requests: readonly AllocationRequest[]; seed: number }; give: BufferId[] };
   freeArena: { take: { buffers: readonly BufferId[] }; give: undefined };
@@ -95,6 +98,8 @@ export interface Commands {
   measurePeaks: { take: { libraryFolders: readonly string[] }; give: PeakFigures };
   energyOf: { take: { replay: ReplayId | null; leastMs: number }; give: EnergyOutcome };
   state: { take: Record<never, never>; give: GpuState };
+  /** Several that run no candidate's code, one after the other: a message costs more than most of them. */
+  together: { take: { messages: readonly CommandMessage[] }; give: readonly CommandReply[] };
   /** What was asked of the driver so far. */
   tally: { take: Record<never, never>; give: DeviceTally['driver'] };
 }
@@ -107,4 +112,6 @@ export type CommandReply<C extends CommandName = CommandName> =
   /** Something the user can act on. */
   | { kind: 'user-error'; details: ErrorDetails; exitCode: number; isLost: boolean }
   /** The driver failed for a reason outside the candidate. */
-  | { kind: 'driver-error'; message: string; isLost: boolean };
+  | { kind: 'driver-error'; message: string; isLost: boolean }
+  /** A mistake of ours, or misuse. */
+  | { kind: 'failed'; error: WorkerFailure; isLost: boolean };
