@@ -110,12 +110,14 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     { createToolchain },
     { createLiveEvaluator },
     { createExpectationCache },
+    { createOracleThreads },
     { createKeepingEvaluator },
   ] = await Promise.all([
     import('../devices/open-device.ts'),
     import('../toolchains/create-toolchain.ts'),
     import('../evaluation/live-evaluator.ts'),
     import('../evaluation/oracle/expectation-cache.ts'),
+    import('../evaluation/oracle/threads/oracle-threads.ts'),
     import('../evaluation/recording/keep.ts'),
   ]);
   await using stack = new AsyncDisposableStack();
@@ -133,7 +135,9 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   const deviceReference = kind === 'cuda' ? await openReference(device, toolchain) : undefined;
   if (deviceReference) stack.defer(() => deviceReference.close());
   const ending = new AbortController();
-  const oracle = createExpectationCache({ deviceReference, signal: ending.signal });
+  const threads = kind === 'cuda' ? createOracleThreads() : undefined;
+  if (threads) stack.defer(() => threads.close());
+  const oracle = createExpectationCache({ deviceReference, signal: ending.signal, threads });
   const instruments = deviceReference && (await openInstruments(device, oracle, deviceReference));
   if (instruments) stack.defer(() => instruments.close());
   const live = createLiveEvaluator({

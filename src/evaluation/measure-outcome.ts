@@ -102,20 +102,21 @@ async function loadAgainst(
 }
 
 async function timeBeside(
-  { device, request, instruments, secret, timeoutMs }: MeasureOutcomeOptions,
+  options: MeasureOutcomeOptions,
   candidate: LoadedKernel,
   against: readonly LoadedKernel[],
 ): Promise<MeasuredCandidate | Refused> {
+  const { request, instruments } = options;
   const { problem, workload, seed, libraryBaselines = [] } = request;
   const libraries = await librariesFor(instruments, libraryBaselines, problem, workload, seed);
-  const asked = measuringOf({ device, request, instruments, secret, timeoutMs }, candidate, against);
+  const asked = measuringOf(options, candidate, against);
   const measured = await measureCandidate({ ...asked, libraries: libraries.found });
   if (!measured.ok) return measured;
   return { ...measured, missingBaselines: [...libraries.missing, ...measured.missingBaselines] };
 }
 
 const measuringOf = (
-  { device, request, instruments, secret, timeoutMs }: Omit<MeasureOutcomeOptions, 'oracle' | 'loadBeside'>,
+  { device, request, oracle, instruments, secret, timeoutMs }: Omit<MeasureOutcomeOptions, 'loadBeside'>,
   candidate: LoadedKernel,
   against: readonly LoadedKernel[],
 ) => ({
@@ -126,6 +127,7 @@ const measuringOf = (
   blocks: request.blocks,
   seed: request.seed,
   deviceReference: instruments?.deviceReference,
+  expect: oracle.expect,
   signal: request.signal,
 });
 

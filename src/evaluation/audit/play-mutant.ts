@@ -5,7 +5,6 @@ import { areSame, roundAll, roundTo } from '../../core/rounding.ts';
 import { createStream } from '../../stats/random.ts';
 import { type Check, describeCheck } from '../oracle/check.ts';
 import { agrees, compareOutput, type OutputVerdict } from '../oracle/compare.ts';
-import { drawInputs } from '../oracle/draw-inputs.ts';
 import type { PreparedCheck } from '../oracle/expectation-cache.ts';
 import { type Expectations, expectationsFrom } from '../oracle/expectations.ts';
 import { outputsOf, runHostReference, runReference } from '../oracle/reference-runs.ts';
@@ -43,7 +42,7 @@ export async function mutantContext(request: {
   signal?: AbortSignal | undefined;
 }): Promise<MutantContext> {
   const { problem, check, prepared, seed, signal } = request;
-  const { dimensions, generatorSet } = check;
+  const { dimensions } = check;
   const { buffers } = prepared;
   const inputs = prepared.inputs.tensors;
   const run = (tensors: ReferenceTensors): Promise<ReferenceTensors> =>
@@ -56,7 +55,7 @@ export async function mutantContext(request: {
     outputs: outputsOf(buffers),
     inputs,
     right: request.right ?? (await run(inputs)),
-    stale: () => run(drawInputs({ problem, buffers, dimensions, generatorSet, seed: seed + 1 }).tensors),
+    stale: async () => run((await prepared.drawAgain(seed + 1)).tensors),
     stream: createStream(seed, describeCheck(check), 'mutants'),
     async additions() {
       const summing = { ...problem, file: comparedAsSums(problem.file) };

@@ -13,6 +13,7 @@ import {
   type Expectations,
   expectationsFor,
   expectationsFrom,
+  type WorkOutExpectations,
 } from '../oracle/expectations.ts';
 import { type ExpectedRows, expectedRows } from '../oracle/expected-rows.ts';
 import { outputsOf, runHostReference } from '../oracle/reference-runs.ts';
@@ -41,6 +42,7 @@ export function createSlotJudge(request: {
   problem: Problem;
   dimensions: Dimensions;
   deviceReference?: DeviceReference | undefined;
+  expect?: WorkOutExpectations | undefined;
   signal?: AbortSignal | undefined;
 }): SlotJudge {
   const { problem, dimensions } = request;

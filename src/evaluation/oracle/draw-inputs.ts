@@ -28,7 +28,7 @@ export interface DrawnInputs {
  * that a kernel gets.
  */
 export function drawInputs(request: {
-  problem: Problem;
+  problem: Pick<Problem, 'folder' | 'file'>;
   buffers: readonly PlannedBuffer[];
   dimensions: Dimensions;
   seed: number;

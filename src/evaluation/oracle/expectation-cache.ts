@@ -1,16 +1,19 @@
 import { totalmem } from 'node:os';
 import { allEnded } from '../../core/all-ended.ts';
+import { WarpsmithError } from '../../core/errors.ts';
 import type { PlannedBuffer } from '../../core/launch-plan.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import type { Dimensions, Problem } from '../../core/problem.ts';
 import { valuesKey } from '../../core/values.ts';
 import { elementCountOf } from '../launches/layout.ts';
 import { type DrawnInputs, drawInputs } from './draw-inputs.ts';
-import { type DeviceReference, type Expectations, expectationsFor, expectationsFrom } from './expectations.ts';
+import { type DeviceReference, type Expectations, expectationsFor, type WorkOutExpectations } from './expectations.ts';
 import { type ExpectedRows, expectedRows } from './expected-rows.ts';
 import { isLarge, outputsOf, type ReferenceRuns, runPerturbed, runsNeeded, runUnperturbed } from './reference-runs.ts';
 import { areValuesPlaced } from './secret/secret-set.ts';
 import { areValuesRepeated, areValuesTried } from './secret/sets-of-problem.ts';
+import { drawBeside, expectBeside } from './threads/beside.ts';
+import type { OracleThreads } from './threads/oracle-threads.ts';
 
 /** Names the inputs of one check. */
 export interface CheckKey {
@@ -33,6 +36,8 @@ export interface PreparedCheck {
    * those. Absent elsewhere.
    */
   leastExpectations?(): Promise<Expectations>;
+  /** The inputs with another seed. */
+  drawAgain(seed: number): Promise<DrawnInputs>;
   /** Expected values of rows that the seed chooses, if the whole reference takes long; otherwise of all rows. */
   sample(): Promise<ExpectedRows>;
 }
@@ -42,13 +47,23 @@ export interface OracleTools {
   readonly deviceReference?: DeviceReference | undefined;
   /** Aborting ends every run of a reference at once. */
   readonly signal?: AbortSignal | undefined;
+  /** Draw inputs and work out tolerances beside this thread. */
+  readonly threads?: OracleThreads | undefined;
 }
 
-/** Draws the inputs of a check. It computes the expectations of the outputs on the first request. */
-export function prepareCheck(key: CheckKey, { deviceReference, signal }: OracleTools = {}): PreparedCheck {
+/**
+ * Draws the inputs of a check. It computes the expectations of the outputs on the first request.
+ *
+ * @param drawn the inputs, if they are drawn already.
+ */
+export function prepareCheck(
+  key: CheckKey,
+  { deviceReference, signal, threads }: OracleTools = {},
+  drawn?: DrawnInputs,
+): PreparedCheck {
   const { problem, dimensions } = key;
   const buffers = expandBuffers(problem.file, dimensions);
-  const inputs = drawInputs({ ...key, buffers });
+  const inputs = drawn ?? drawInputs({ ...key, buffers });
   const placed = areValuesPlaced(key.generatorSet);
   const repeats = areValuesRepeated(problem.file, key.generatorSet);
   const tried = areValuesTried(problem.file, key.generatorSet);
@@ -58,12 +73,13 @@ export function prepareCheck(key: CheckKey, { deviceReference, signal }: OracleT
     !onDevice && !tried && isLarge(problem, dimensions) && runsNeeded(problem, buffers, request).perturbedRuns > 0;
   // Kept only where two kinds of expectations follow from them: they take as much memory as an expectation.
   const unperturbed = isDivided ? remembered(() => runUnperturbed(request)).get : () => runUnperturbed(request);
-  const toExpectations = (runs: ReferenceRuns): Expectations =>
-    expectationsFrom(problem, buffers, dimensions, { ...runs, inputs: inputs.tensors, repeats });
+  const expect: WorkOutExpectations = (...request) => expectBeside(threads, ...request);
+  const toExpectations = (runs: ReferenceRuns): Promise<Expectations> =>
+    expect(problem, dimensions, { ...runs, inputs: inputs.tensors, repeats });
   const all = remembered(async () => {
     if (onDevice)
       return expectationsFor({
-        ...{ problem, dimensions, inputs: inputs.bytes, placed, repeats, tried, deviceReference, signal },
+        ...{ problem, dimensions, inputs: inputs.bytes, placed, repeats, tried, deviceReference, signal, expect },
       });
     // Asked for at once: they may run side by side.
     const [runs, perturbed] = await allEnded([unperturbed(), runPerturbed(request)]);
@@ -76,6 +92,7 @@ export function prepareCheck(key: CheckKey, { deviceReference, signal }: OracleT
     inputs,
     expectations: all.get,
     leastExpectations: isDivided ? least.get : undefined,
+    drawAgain: (seed) => drawBeside(threads, { ...key, seed }),
     async sample() {
       const isQuick = all.isKnown() || onDevice;
       return (isQuick ? undefined : await sample.get()) ?? { expectations: await all.get() };
@@ -103,6 +120,10 @@ function remembered<T>(ask: () => Promise<T>): { get: () => Promise<T>; isKnown:
  */
 export interface ExpectationCache {
   check(key: CheckKey): PreparedCheck;
+  /** Draws a check's inputs beside this thread, so that it is known soon. Never rejects: a mistake of the problem is told when it is asked for. */
+  ahead(key: CheckKey): Promise<void>;
+  /** As `expectationsFrom`, beside this thread. */
+  readonly expect: WorkOutExpectations;
 }
 
 /** An eighth of the host's memory. On machines that run large workloads, this holds both checks of one. */
@@ -131,16 +152,26 @@ export function createExpectationCache(options: OracleTools & { limitBytes?: num
     }
   };
 
+  const check = (key: CheckKey, drawn?: DrawnInputs): PreparedCheck => {
+    const name = nameOf(key);
+    const known = remembered.get(name);
+    const entry = known ?? withBytes(prepareCheck(key, tools, drawn));
+    remembered.delete(name);
+    remembered.set(name, entry);
+    if (!known) usedBytes += entry.bytes;
+    forgetOldest();
+    return entry.prepared;
+  };
   return {
-    check(key) {
-      const name = nameOf(key);
-      const known = remembered.get(name);
-      const entry = known ?? withBytes(prepareCheck(key, tools));
-      remembered.delete(name);
-      remembered.set(name, entry);
-      if (!known) usedBytes += entry.bytes;
-      forgetOldest();
-      return entry.prepared;
+    check: (key) => check(key),
+    expect: (problem, dimensions, runs) => expectBeside(tools.threads, problem, dimensions, runs),
+    async ahead(key) {
+      if (!tools.threads || remembered.has(nameOf(key))) return;
+      try {
+        check(key, await drawBeside(tools.threads, key));
+      } catch (error) {
+        if (!(error instanceof WarpsmithError)) throw error;
+      }
     },
   };
 }

@@ -38,6 +38,13 @@ export interface DeviceReference {
   close(): Promise<void>;
 }
 
+/** As {@link expectationsFrom} of all buffers, perhaps elsewhere. */
+export type WorkOutExpectations = (
+  problem: Problem,
+  dimensions: Dimensions,
+  runs: ReferenceRuns,
+) => Promise<Expectations>;
+
 /**
  * The expected outputs for these inputs, from the device reference if there is one that takes them, else from the reference on the host.
  *
@@ -47,16 +54,19 @@ export async function expectationsFor(
   request: ReferenceRequest & {
     readonly deviceReference?: DeviceReference | undefined;
     readonly signal?: AbortSignal | undefined;
+    /** Works out the expectations from the runs; this thread does if absent. */
+    readonly expect?: WorkOutExpectations | undefined;
   },
 ): Promise<Expectations> {
-  const { problem, dimensions, inputs, leastTolerances = false, deviceReference, signal } = request;
+  const { problem, dimensions, inputs, leastTolerances = false, deviceReference, signal, expect } = request;
   const { placed = false, repeats = false, tried = false } = request;
   const buffers = expandBuffers(problem.file, dimensions);
   const runs =
     (await deviceReference?.run({ problem, dimensions, inputs, leastTolerances })) ??
     (await runHostReference(problem, buffers, decodeInputs(buffers, inputs), dimensions, { signal, placed, tried }));
   const given = hasSignificantParts(buffers) && { inputs: decodeInputs(buffers, inputs) };
-  return expectationsFrom(problem, buffers, dimensions, { ...runs, ...given, placed, repeats, tried });
+  const all = { ...runs, ...given, placed, repeats, tried };
+  return expect ? expect(problem, dimensions, all) : expectationsFrom(problem, buffers, dimensions, all);
 }
 
 /** Whether not every element of every output matters. */
@@ -76,7 +86,7 @@ export const decodeInputs = (
 
 /** Each output's tolerances, by the problem's comparison. */
 export function expectationsFrom(
-  problem: Problem,
+  problem: Pick<Problem, 'file'>,
   buffers: readonly PlannedBuffer[],
   dimensions: Dimensions,
   { oracle: given, naive, perturbed, inputs, placed = false, repeats = false, tried = false }: ReferenceRuns,

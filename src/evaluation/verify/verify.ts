@@ -95,7 +95,7 @@ export async function runChecks(request: VerifyRequest, withoutMain = false): Pr
   // In turns, so that a shape with several generator sets meets both contents of memory.
   const firstOverZeros = createStream(seed, 'memory of second runs').bits(0) % 2;
   const launched = new Set<string>();
-  const begun = new Set<Check>();
+  const begun = new Map<Check, Promise<void>>();
   let [index, remembers, isSlowWhenLarge] = [0, false, false];
   const memory = (): Check[] =>
     checksOfMemory(choice, coverage.drawnShapes).slice(0, remembers ? undefined : Number(thorough));
@@ -118,6 +118,7 @@ export async function runChecks(request: VerifyRequest, withoutMain = false): Pr
     index += 1;
     request.onCheck?.({ check: describeCheck(chosen), index, count: index + queue.length });
     workOutAhead(request, queue, begun);
+    await begun.get(chosen);
     const check = chosen.isLarge && isSlowWhenLarge ? undefined : await bearable(request, chosen);
     if (!check) continue;
     const trouble = check.isDrawn && !isSecret(check) ? await troubleWithDrawn(request, check) : undefined;
@@ -171,26 +172,33 @@ export async function runChecks(request: VerifyRequest, withoutMain = false): Pr
 const CHECKS_AHEAD = Math.min(8, Math.floor(availableParallelism() / 4));
 
 /** Inputs and results of larger checks take memory, and a GPU works out what takes a host long. */
-const MOST_BYTES_AHEAD = 16 * 1024 ** 2;
+const MOST_BYTES_AHEAD = 32 * 1024 ** 2;
 
-/** Begins what the next checks expect, once. A mistake of the problem is told when it is their turn. */
-function workOutAhead(request: VerifyRequest, next: readonly Check[], begun: Set<Check>): void {
-  const { device, oracle, problem, seed, checksAhead = device.measuring ? CHECKS_AHEAD : 0 } = request;
+/** Begins to draw the next checks' inputs, and to work out what they expect, once. */
+function workOutAhead(request: VerifyRequest, next: readonly Check[], begun: Map<Check, Promise<void>>): void {
+  const { device, problem, checksAhead = device.measuring ? CHECKS_AHEAD : 0 } = request;
   for (const check of next.slice(0, checksAhead)) {
     if (begun.has(check)) continue;
-    begun.add(check);
-    const { dimensions, generatorSet, isOnce } = check;
+    const { dimensions } = check;
     const bytes = expandBuffers(problem.file, dimensions).reduce((sum, buffer) => sum + buffer.bytes, 0);
-    if (bytes > MOST_BYTES_AHEAD || isLarge(problem, dimensions)) continue;
-    const secret = secretSetOf(generatorSet);
-    const [first = generatorSet] = secret ? levelsOf(secret) : [];
-    try {
-      const prepared = oracle.check({ problem, seed, dimensions, generatorSet: first });
-      const expected: Promise<unknown> = isOnce ? prepared.sample() : prepared.expectations();
-      expected.catch(() => {});
-    } catch (error) {
-      if (!(error instanceof WarpsmithError)) throw error;
-    }
+    const isTooLarge = bytes > MOST_BYTES_AHEAD || isLarge(problem, dimensions);
+    begun.set(check, isTooLarge ? Promise.resolve() : begin(request, check));
+  }
+}
+
+/** Fulfilled when the inputs are drawn. A mistake of the problem is told when it is the check's turn. */
+async function begin({ oracle, problem, seed }: VerifyRequest, check: Check): Promise<void> {
+  const { dimensions, generatorSet, isOnce } = check;
+  const secret = secretSetOf(generatorSet);
+  const [first = generatorSet] = secret ? levelsOf(secret) : [];
+  const key = { problem, seed, dimensions, generatorSet: first };
+  await oracle.ahead(key);
+  try {
+    const prepared = oracle.check(key);
+    const expected: Promise<unknown> = isOnce ? prepared.sample() : prepared.expectations();
+    expected.catch(() => {});
+  } catch (error) {
+    if (!(error instanceof WarpsmithError)) throw error;
   }
 }
 
