@@ -1,6 +1,5 @@
 import { deriveSeed } from '../core/derive-seed.ts';
 import type { Evaluation, EvaluationRequest } from '../core/evaluation.ts';
-import { ANCHOR } from './at-home.ts';
 import { isTimed, isWorthAccepting, SCREEN_RATIO } from './decision.ts';
 import { decideObjective, VETO_RATIO } from './objective.ts';
 import { type Asked, evaluationsOfTrials, type Run, type Trial } from './run.ts';
@@ -62,7 +61,7 @@ function askFor(
   workload = run.options.workloads[0]!,
 ): Asked {
   const { candidate } = trial.move;
-  const against = besideOf(run, trial, measuring.tier === 'accept');
+  const against = besideOf(trial);
   return { candidate, workload, measuring: { ...measuring, against }, ...secrecy(run, trial, workload.name) };
 }
 
@@ -75,16 +74,11 @@ function isWithinVeto(run: Run, workload: string, evaluation: Evaluation): boole
   return ratio !== undefined && ratio >= VETO_RATIO;
 }
 
-/** The best first: decisions compare with it. Where there are several GPUs, a time is comparable through the start's beside it. */
-function besideOf(
-  { options: { evaluator, start } }: Run,
-  { beside: { candidate }, move }: Trial,
-  isAnchored: boolean,
-): NonNullable<EvaluationRequest['against']> {
+/** The best first: decisions compare with it. */
+function besideOf({ beside: { candidate }, move }: Trial): NonNullable<EvaluationRequest['against']> {
   const parent = move.written?.parent;
   const others = parent && parent.id !== candidate.id ? [{ name: 'parent', candidate: parent }] : [];
-  const anchor = isAnchored && evaluator.capacity !== undefined ? [{ name: ANCHOR, candidate: start }] : [];
-  return [{ name: 'best', candidate }, ...others, ...anchor];
+  return [{ name: 'best', candidate }, ...others];
 }
 
 /** Whoever writes a kernel can't have known its inputs: its seed follows from the kernel and from the run's secret one. */

@@ -4,7 +4,7 @@ import type { StopReason } from '../store/events.ts';
 import { ablateBest, type Improvement } from './ablate.ts';
 import { adviseWorkload } from './advise-workload.ts';
 import { evaluationsOfMove } from './allowance.ts';
-import { atHome } from './at-home.ts';
+import { timeAtHomeNs } from './at-home.ts';
 import type { ResolvedBudgets } from './budget.ts';
 import { confirmBest } from './confirm.ts';
 import { decide, isTimed, type TimedEvaluation } from './decision.ts';
@@ -107,7 +107,7 @@ function afterNewBest(run: Run, best: Best): Phase {
   onBest?.(best);
   const time = {
     kind: best.evaluation.timing.kind,
-    medianNs: meanNs(workloads, atHome(best.evaluations, run.bests[0]!), 'medianNs'),
+    medianNs: timeAtHomeNs(workloads, best, run.bests[0]!),
     attainableNs: meanNs(workloads, best.evaluations, 'attainableNs'),
   };
   const stop = reasonToStop(time, best.ratioToStart, goal);
