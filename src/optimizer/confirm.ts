@@ -69,7 +69,7 @@ async function judgeAgain(run: Run, winner: Best, start: Best, seed: number): Pr
   const evaluations: Evaluation[] = [];
   const isMeasured = start.evaluation.timing.kind === 'measured';
   for (const [index, workload] of run.options.workloads.entries()) {
-    const evaluation = await judgeOn({ run, workload, winner, start, seed, sanitize: index === 0 });
+    const evaluation = await judgeOn({ run, workload, winner, start, seed, isFirst: index === 0 });
     if (!evaluation) return undefined;
     evaluations.push(evaluation);
     if (!isTimed(evaluation) || (isMeasured && !evaluation.comparisons?.[0])) break;
@@ -84,14 +84,16 @@ async function judgeOn(request: {
   winner: Best;
   start: Best;
   seed: number;
-  /** Once is enough, because the sanitizer runs the check shapes for any workload. */
-  sanitize: boolean;
+  /** Once is enough for the sanitizer, which runs the check shapes for any workload, and for a profile, where the search made none. */
+  isFirst: boolean;
 }): Promise<Evaluation | undefined> {
-  const { run, workload, winner, start, seed, sanitize } = request;
+  const { run, workload, winner, start, seed, isFirst } = request;
   const { candidate } = winner;
   const against = [{ name: 'start', candidate: start.candidate }];
   const { energy } = run.options;
-  const measuring = { tier: 'accept', blocks: CONFIRMATION_BLOCKS, against, sanitize, energy } as const;
+  const profile = isFirst && run.proposer.asksNoFindings ? 'light' : 'none';
+  const measured = { tier: 'accept', blocks: CONFIRMATION_BLOCKS, against, energy } as const;
+  const measuring = { ...measured, sanitize: isFirst, profile } as const;
   const isWritten = ![run.options.start.kernel, ...run.options.rungs].includes(candidate.kernel);
   const judge = () => evaluateOnce(run, { candidate, workload, measuring, seed, thorough: true, isWritten });
   const evaluation = await judge();

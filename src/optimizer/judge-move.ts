@@ -2,12 +2,13 @@ import { deriveSeed } from '../core/derive-seed.ts';
 import type { Evaluation, EvaluationRequest } from '../core/evaluation.ts';
 import { isTimed, isWorthAccepting, SCREEN_RATIO } from './decision.ts';
 import { decideObjective, VETO_RATIO } from './objective.ts';
+import { profilesApart } from './profile-kept.ts';
 import { type Asked, evaluationsOfTrials, type Run, type Trial } from './run.ts';
 
 /**
  * The evaluations that one move takes, one after the other. First its candidate is judged on the first workload; if times are
  * measured, in a screen beside the best. A promising candidate is then judged on every workload, up to the first that vetoes it.
- * If times are measured, long enough for a verdict, and a faster candidate is profiled for the next move.
+ * If times are measured, long enough for a verdict, and a faster candidate is profiled if its findings decide on the next move.
  *
  * @param known the candidate on the first workload, where that was judged before.
  */
@@ -34,7 +35,8 @@ function* accept(run: Run, trial: Trial): Generator<Asked, void, Evaluation> {
   trial.beside = run.best!;
   for (const [index, workload] of workloads.entries()) {
     if (index === 0 && !isMeasured) continue;
-    const evaluation = yield askFor(run, trial, { tier: 'accept', profile: index === 0 ? 'light' : 'none' }, workload);
+    const isProfiled = index === 0 && !run.proposer.asksNoFindings && !profilesApart(run);
+    const evaluation = yield askFor(run, trial, { tier: 'accept', profile: isProfiled ? 'light' : 'none' }, workload);
     trial.judged.set(workload.name, evaluation);
     if (workloads.length > 1 && !isWithinVeto(run, workload.name, evaluation)) break;
   }

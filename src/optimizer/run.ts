@@ -133,6 +133,8 @@ export interface Trial {
 export interface RunningTrial extends Trial {
   /** Its screen, which is not looked at before a more promising trial is decided on. */
   held?: Landed;
+  /** What was measured last is being profiled, or was. */
+  isProfiled?: boolean;
   readonly steps: Generator<Asked, void, Evaluation>;
 }
 
@@ -259,6 +261,29 @@ export async function judge(
     });
     const evaluation = await untilAborted(work, signal);
     return isWritten && options.unreached === 'refuse' ? refusingUnreached(evaluation) : evaluation;
+  } catch (error) {
+    if (signal?.aborted) return undefined;
+    throw error;
+  }
+}
+
+/** Profiles a candidate that passed, without measuring it again. Undefined if the user interrupted. */
+export async function profileOf(
+  { options }: Run,
+  { candidate, workload = options.workloads[0]!, measuring = {}, seed }: Asked,
+  { id, correctness, coverage, timing }: Evaluation,
+): Promise<Evaluation | undefined> {
+  const { problem, signal, evaluator } = options;
+  if (signal?.aborted) return undefined;
+  const { name, dimensions, cache } = workload;
+  const work = evaluator.evaluate({
+    ...{ problem, candidate, workload: { name, dimensions, cache }, seed: seed ?? options.seed, id },
+    ...{ tier: measuring.tier, profile: 'light', ...keeping(options, measuring), signal, onStage: options.onStage },
+    // No samples: only the time decides what findings are worth.
+    passedBefore: { correctness: correctness!, coverage: coverage!, timing: { ...timing!, measurement: undefined } },
+  });
+  try {
+    return await untilAborted(work, signal);
   } catch (error) {
     if (signal?.aborted) return undefined;
     throw error;

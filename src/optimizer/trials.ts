@@ -2,6 +2,7 @@ import type { Evaluation } from '../core/evaluation.ts';
 import { evaluationsOfMove } from './allowance.ts';
 import { isTimed, type TimedEvaluation } from './decision.ts';
 import { isPromising, judgeMove } from './judge-move.ts';
+import { deservesProfile, startProfile } from './profile-kept.ts';
 import type { ProposedMove } from './propose-moves.ts';
 import {
   type Asked,
@@ -52,6 +53,7 @@ function advance(run: Run, trial: RunningTrial, { done, value }: IteratorResult<
 }
 
 function start(run: Run, trial: RunningTrial): void {
+  trial.isProfiled = false;
   const id = `e${run.budget.evaluationsUsed + run.trials.size}`;
   trial.work = judge(run, id, trial.asked!).then((evaluation) => ({ trial, evaluation }));
   // Where one fails, nobody waits for the others.
@@ -119,8 +121,11 @@ async function landing(run: Run): Promise<Landed | 'room'> {
   const stop = evaluator.onCapacity?.(() => room.resolve('room'));
   try {
     const landed = await Promise.race([...trials.map(({ work }) => work!), room.promise]);
-    if (landed === 'room' || !mustWait(run, landed)) return landed;
-    landed.trial.held = landed;
+    if (landed === 'room') return landed;
+    const { trial, evaluation } = landed;
+    if (mustWait(run, landed)) trial.held = landed;
+    else if (deservesProfile(run, landed)) startProfile(run, trial, evaluation!);
+    else return landed;
     return 'room';
   } finally {
     stop?.();

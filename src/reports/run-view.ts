@@ -32,6 +32,7 @@ import {
   progressionRow,
   type TimeFigure,
   timeFigure,
+  withConfirmedProfiles,
 } from './view/progression.ts';
 import { reproductionCommand } from './view/reproduction.ts';
 import { type ResourcesView, resourcesOf } from './view/resources.ts';
@@ -154,8 +155,13 @@ const adviceOf = (events: readonly RecordedEvent[]): RunView['advice'] =>
     text,
   }));
 
-const findingsOf = (evaluation: Evaluation | undefined): FindingsPart | null =>
-  evaluation ? { evaluationId: evaluation.id, findings: evaluation.findings } : null;
+/** `null` if nobody looked: it was not evaluated, or measured and not profiled. */
+function findingsOf(evaluation: Evaluation | undefined): FindingsPart | null {
+  if (!evaluation) return null;
+  const { id, findings, timing, countersSource } = evaluation;
+  const isUnseen = timing?.kind === 'measured' && !countersSource && findings.length === 0;
+  return isUnseen ? null : { evaluationId: id, findings };
+}
 
 function candidateTime(evaluation: Evaluation | undefined): RunView['start'] {
   const time = evaluation ? timeFigure(evaluation) : null;
@@ -229,7 +235,7 @@ export function buildRunView(
   const started = ofType(events, 'run-started')[0];
   if (!started) throw new Error(`the log of run ${runId} has no run-started event`);
   const finished = ofType(events, 'run-finished').at(-1);
-  const joined = joinEvaluations(events);
+  const joined = withConfirmedProfiles(joinEvaluations(events));
   const startEvaluation = joined[0]?.finished.evaluation;
   const start = candidateTime(startEvaluation);
   const first = { workload: started.workload.name, startNs: start?.medianNs ?? null };

@@ -59,6 +59,20 @@ describe('a measured run', () => {
     expect(asked.map(({ against, blocks }) => [against?.[0]?.name, blocks])).toEqual([['start', 20]]);
   });
 
+  it('profiles what it keeps, for the next move; where a strategy asks no findings, only the winner', async () => {
+    const profiled = async (strategy?: string) => {
+      const { evaluator } = await run({ ns: { [START]: 1000, [LARGER]: 500 }, sanitizer: 'clean' }, { strategy });
+      const asked = evaluator.requests.slice(1).filter(({ tier }) => tier === 'accept');
+      return asked.map(({ profile, blocks }) => [profile ?? 'none', blocks]);
+    };
+    const guided = await profiled();
+    expect(guided[0]).toEqual(['light', undefined]);
+    expect(guided.at(-1)).toEqual(['none', 20]);
+    const blind = await profiled('exhaustive');
+    expect(blind.filter(([, blocks]) => blocks === undefined).every(([profile]) => profile === 'none')).toBe(true);
+    expect(blind.filter(([, blocks]) => blocks === 20)).toEqual([['light', 20]]);
+  });
+
   it('reverts what a screen shows to be slower, without measuring it longer', async () => {
     const { evaluator, decisions } = await run({ ns: { [START]: 1000, [LARGER]: 1500, [LARGEST]: 1500 } });
     expect(evaluator.requests.slice(0, 3).map(({ tier }) => tier)).toEqual(['accept', 'screen', 'screen']);

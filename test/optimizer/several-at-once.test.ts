@@ -40,7 +40,8 @@ function pooled(evaluator: Evaluator, capacity: number, seed: number): Pool {
     most: 0,
     asked: [],
     async evaluate(request) {
-      pool.asked.push(`${nameOf(request.candidate)} on ${request.workload.name}`);
+      // Not to judge a candidate, but to profile one that was judged.
+      if (!request.passedBefore) pool.asked.push(`${nameOf(request.candidate)} on ${request.workload.name}`);
       running += 1;
       pool.most = Math.max(pool.most, running);
       for (let turn = integerBelow(random, 8); turn > 0; turn -= 1) await new Promise(setImmediate);
@@ -171,7 +172,7 @@ describe('two GPUs', () => {
     const { evaluator, requests } = twoGpus(ns, [B64, B128, B64, B128]);
     const { events } = await runLoop({ evaluator, ...options });
     const beside = requests
-      .filter(({ candidate, tier, blocks }) => nameOf(candidate) === B128 && tier === 'accept' && !blocks)
+      .filter((one) => nameOf(one.candidate) === B128 && one.tier === 'accept' && !one.blocks && !one.passedBefore)
       .map(({ against }) => nameOf(against![0]!.candidate));
     expect(beside).toEqual(['01_first TILE=32', B64]);
     expect(ofType(events, 'decision').slice(1, 3)).toMatchObject([
@@ -189,6 +190,50 @@ describe('two GPUs', () => {
       ...{ decision: 'revert', comparedWith: 'e1', verdict: 'faster' },
       reason: expect.stringContaining('it was not measured beside e4, which was kept meanwhile'),
     });
+  });
+
+  it('profile only what would be kept, apart and while the other goes on, and keep it with its findings', async () => {
+    // TILE=64 is kept, and profiled for that, while TILE=128 is measured beside the start; so that is measured again before it is profiled.
+    const { evaluator, requests } = twoGpus(ns, [B64, B128, B64, B64, B128]);
+    const asking: Evaluator = {
+      ...evaluator,
+      async evaluate(request) {
+        const evaluation = await evaluator.evaluate(request);
+        return request.profile === 'light' ? evaluation : { ...evaluation, findings: [] };
+      },
+    };
+    const { events } = await runLoop({ evaluator: asking, ...options });
+    const asked = requests.slice(1).filter(({ tier, blocks }) => tier === 'accept' && !blocks);
+    expect(asked.map((one) => [nameOf(one.candidate), one.profile, one.passedBefore !== undefined])).toEqual([
+      [B64, 'none', false],
+      [B64, 'light', true],
+      [B128, 'none', false],
+      [B128, 'none', false],
+      [B128, 'light', true],
+    ]);
+    expect(asked[1]!.passedBefore!.timing).toMatchObject({ medianNs: 900, measurement: undefined });
+    const [, ...kept] = ofType(events, 'decision').filter(({ decision }) => decision === 'keep');
+    expect(kept).toHaveLength(2);
+    for (const { evaluationId } of kept) {
+      const { evaluation } = ofType(events, 'evaluation-finished').find((one) => one.evaluation.id === evaluationId)!;
+      // It is the measurement, with what the profile found.
+      expect(evaluation.findings).toEqual(findings);
+      expect(evaluation.comparisons![0]!.verdict).toBe('faster');
+    }
+  });
+
+  it('keep what could not be profiled all the same', async () => {
+    const { evaluator, requests } = twoGpus(ns, [B64, B128]);
+    const failing: Evaluator = {
+      ...evaluator,
+      async evaluate(request) {
+        const evaluation = await evaluator.evaluate(request);
+        return request.passedBefore ? { ...evaluation, status: 'device-failed', findings: [] } : evaluation;
+      },
+    };
+    const { events } = await runLoop({ evaluator: failing, ...options });
+    expect(requests.some(({ passedBefore }) => passedBefore)).toBe(true);
+    expect(ofType(events, 'decision')[1]).toMatchObject({ decision: 'keep' });
   });
 
   it('do not measure longer what a candidate that promises more may make pointless', async () => {

@@ -139,3 +139,28 @@ describe('a winner', () => {
     expect(runTerminal(unconfirmed)).toContain('measured, but not confirmed on fresh blocks');
   });
 });
+
+test('a winner that was profiled with its confirmation alone is told as profiled; one that never was is not said to have no findings', () => {
+  const bare = { findings: [], counters: undefined, countersSource: undefined, profile: undefined };
+  const profiledIn = (found: object): RecordedEvent[] =>
+    measuredRun('accepted').map((event) => {
+      if (event.type !== 'evaluation-finished' || !['e3', 'e4'].includes(event.evaluation.id)) return event;
+      const { evaluation } = event;
+      const candidate = { ...evaluation.candidate, id: 'hash-of-e3' };
+      return { ...event, evaluation: { ...evaluation, ...bare, candidate, ...(evaluation.id === 'e4' ? found : {}) } };
+    });
+  const finding = {
+    id: 'bank-conflicts',
+    title: 'Bank conflicts',
+    estimatedSpeedup: 2,
+    arithmetic: '1 + 1',
+    evidence: [],
+    advice: '',
+  };
+  const found = { findings: [finding], countersSource: { kind: 'ncu', detail: 'counted' } };
+  const { findings } = buildRunView('run-1', profiledIn(found));
+  expect(findings.after).toEqual({ evaluationId: 'e3', findings: [finding] });
+  const unseen = buildRunView('run-1', profiledIn({}));
+  expect(unseen.findings.after).toBeNull();
+  expect(runMarkdown(unseen)).toContain('it was not profiled');
+});

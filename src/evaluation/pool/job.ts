@@ -26,6 +26,7 @@ const OPTIONS = [
   'profile',
   'sanitize',
   'energy',
+  'passedBefore',
 ] as const satisfies readonly (keyof EvaluationRequest)[];
 
 /** Where a job may be worked on. Elsewhere its result would be another. */

@@ -51,6 +51,7 @@ export function createByStrategy(options: OptimizeOptions, name: string): Propos
   /** Asked for but not yet judged, by id. After a device failure it is tried again. */
   const unjudged = new Map<string, Candidate>();
   return {
+    asksNoFindings: true,
     next(run) {
       const again = [...unjudged.values()].find(({ id }) => !run.ledger.isPending(id));
       const candidate = again ?? ask(run);

@@ -30,6 +30,8 @@ export interface Judged {
 /** Chooses the next change to the best candidate. `R` is the part of a run that it sees. */
 export interface Proposer<R> {
   next(run: R): Turn | Promise<Turn>;
+  /** It never looks at findings: only the winner is profiled, with its confirmation. */
+  readonly asksNoFindings?: true;
   /** Called for every judged move, also those of other proposers. */
   note(move: ProposedMove, judged: Judged): void;
   /** The search has ended, if only for now: ends what still runs. */

@@ -21,7 +21,7 @@ import {
 
 const findingsOf = (title: string, part: FindingsPart | null): Part => [
   doc.heading(part ? cited(title, part.evaluationId) : title),
-  part ? findingsInShort(part.findings, 'No rule fired.') : doc.text('Nothing was evaluated.'),
+  part ? findingsInShort(part.findings, 'No rule fired.') : doc.text('Nothing was evaluated, or it was not profiled.'),
 ];
 
 const findings = ({ findings: { before, after } }: RunView): Section[] =>

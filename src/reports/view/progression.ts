@@ -115,6 +115,25 @@ export function joinEvaluations(events: readonly RecordedEvent[]): Joined[] {
   });
 }
 
+/**
+ * A search that asks no findings has only its winner profiled, with the confirmation. What that shows is told of the evaluation that was kept, too.
+ */
+export function withConfirmedProfiles(joined: readonly Joined[]): Joined[] {
+  const profiled = new Map(
+    joined.flatMap(({ confirmed, finished: { evaluation } }) =>
+      confirmed && evaluation.countersSource ? [[evaluation.candidate.id, evaluation] as const] : [],
+    ),
+  );
+  return joined.map((one) => {
+    const { evaluation } = one.finished;
+    const found = profiled.get(evaluation.candidate.id);
+    if (!found || evaluation.countersSource || one.decided?.decision !== 'keep') return one;
+    const { counters, countersSource, profile, findings, hiddenFindings } = found;
+    const explained = { ...evaluation, counters, countersSource, profile, findings, hiddenFindings };
+    return { ...one, finished: { ...one.finished, evaluation: explained } };
+  });
+}
+
 function stageOf({ finished: { evaluation }, decided, confirmed, ablated, advises }: Joined): Stage {
   if (confirmed) return 'confirm';
   if (ablated) return 'ablation';
