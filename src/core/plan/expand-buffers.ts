@@ -10,7 +10,7 @@ const DEFAULT_ALIGNMENT_BYTES = 16;
 
 /** Whoever chooses among shapes asks several times about each: for its cost, its checks, its launches. */
 const expanded = new WeakMap<ProblemFile, Map<string, readonly PlannedBuffer[]>>();
-const MOST_EXPANDED = 512;
+const MOST_EXPANDED = 4096;
 
 /**
  * The problem's buffers for one binding of the dimensions, inputs before outputs, without workspaces.

@@ -7,9 +7,9 @@ import { type ArgumentType, type NativeFunction, type NativeLibrary, openLibrary
 export interface Nvml {
   /**
    * The GPU's current state. Values that board, driver or permissions do not reveal are absent.
-   * @param ownPids our processes that may have a context on the GPU, by the ids that this process sees.
+   * @param ownPids gives our processes that may have a context on the GPU, by the ids that this process sees. It is told which have one.
    */
-  state(ownPids: ReadonlySet<number>): GpuState;
+  state(ownPids: (listed: readonly number[]) => ReadonlySet<number>): GpuState;
   /** Highest SM clock that the board can be set to, in MHz. No kernel runs faster. */
   maximumSmClockMhz(): number | undefined;
   /** Energy of the whole board since the driver was loaded. Ticks every 20 to 100 ms; absent before Volta. */
@@ -145,7 +145,7 @@ function listProcesses(list: ProcessList, device: bigint): number[] | undefined 
 const processIdsIn = (infos: Uint8Array<ArrayBuffer>, count: number): number[] =>
   Array.from({ length: count }, (_, i) => new DataView(infos.buffer).getUint32(i * PROCESS_INFO_BYTES, true));
 
-function stateOf(queries: Queries, ownPids: ReadonlySet<number>): GpuState {
+function stateOf(queries: Queries, ownPids: Parameters<Nvml['state']>[0]): GpuState {
   const reasons = queries.reasons();
   const processIds = queries.processIds();
   const told: { [F in keyof GpuState]: GpuState[F] | undefined } = {
@@ -155,7 +155,7 @@ function stateOf(queries: Queries, ownPids: ReadonlySet<number>): GpuState {
     powerW: watts(queries.powerMilliwatt()),
     powerLimitW: watts(queries.powerLimitMilliwatt()),
     throttleReasons: reasons === undefined ? undefined : reasonsIn(BigInt(reasons)),
-    otherProcessCount: processIds === undefined ? undefined : countOthers(processIds, ownPids),
+    otherProcessCount: processIds === undefined ? undefined : countOthers(processIds, ownPids(processIds)),
   };
   return Object.fromEntries(Object.entries(told).filter(([, value]) => value !== undefined)) as GpuState;
 }

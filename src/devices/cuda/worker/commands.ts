@@ -1,5 +1,4 @@
 import { WarpsmithError } from '../../../core/errors.ts';
-import { processTree } from '../../../process/process-tree.ts';
 import { failureOf } from '../../../process/serve-worker.ts';
 import { CudaError } from '../driver/results.ts';
 import { type Nvml, openNvml } from '../nvml/nvml.ts';
@@ -8,6 +7,7 @@ import { CudaContext, identifyGpu } from './cuda-context.ts';
 import { CudaMeasuring } from './measuring.ts';
 import type { CudaBuffer } from './memory.ts';
 import type { CudaModule } from './module.ts';
+import { OwnProcesses } from './own-processes.ts';
 import { peakMachineOf } from './peak-machine.ts';
 import {
   type BufferId,
@@ -59,6 +59,7 @@ class Session {
   readonly modules = new Registry<CudaModule>('module');
   readonly replays = new Registry<CudaReplay>('replay');
   readonly written = new WrittenContents();
+  readonly ownProcesses = new OwnProcesses();
 
   constructor(ordinal: number) {
     this.context = CudaContext.open({ ordinal });
@@ -157,8 +158,7 @@ const HANDLERS: Handlers = {
   energyOf: ({ measuring, nvml, replays }, { replay, leastMs }) =>
     measuring.energyOf(replay === null ? undefined : replays.get(replay), leastMs, () => nvml?.energyMillijoules()),
   tally: ({ context }) => context.driver.tally.entries,
-  // The parent and all its child processes are ours, including the process of baselines.
-  state: ({ nvml }) => nvml?.state(processTree(process.ppid)) ?? {},
+  state: ({ nvml, ownProcesses }) => nvml?.state((listed) => ownProcesses.among(listed)) ?? {},
 };
 
 /** Answers the parent's commands. `open` is the first that needs a context. */

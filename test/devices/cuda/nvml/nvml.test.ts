@@ -69,7 +69,7 @@ function board(pids: number[], overrides: Record<string, Call | undefined> = {})
 }
 
 const stateOf = (functions: Record<string, Call>, own: number[] = []) =>
-  useNvml(library(functions).library, UUID)!.state(new Set(own));
+  useNvml(library(functions).library, UUID)!.state(() => new Set(own));
 
 describe('the state of a GPU', () => {
   it('has clocks, temperature, power in watts, reasons without idle, and other processes', () => {
@@ -154,7 +154,7 @@ describe('opening', () => {
   it('never calls anything that sets', () => {
     const { library: fake, calls } = library(board([1]));
     const nvml = useNvml(fake, UUID)!;
-    nvml.state(new Set());
+    nvml.state(() => new Set());
     nvml.close();
     expect(calls.filter((name) => /Set|Reset|Clear/.test(name))).toEqual([]);
     expect(calls.length).toBeGreaterThan(8);
