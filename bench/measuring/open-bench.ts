@@ -16,7 +16,9 @@ import { createKernelContender } from '../../src/evaluation/measure/kernel-conte
 import { measureContenders } from '../../src/evaluation/measure/measure-contenders.ts';
 import { createSlotJudge } from '../../src/evaluation/measure/slot-judge.ts';
 import { createDeviceReference } from '../../src/evaluation/oracle/device-reference.ts';
-import type { DeviceReference } from '../../src/evaluation/oracle/expectations.ts';
+import { createExpectationCache } from '../../src/evaluation/oracle/expectation-cache.ts';
+import type { DeviceReference, WorkOutExpectations } from '../../src/evaluation/oracle/expectations.ts';
+import { createOracleThreads } from '../../src/evaluation/oracle/threads/oracle-threads.ts';
 import { compareContenders } from '../../src/stats/compare-contenders.ts';
 import { createToolchain } from '../../src/toolchains/create-toolchain.ts';
 import type { Toolchain } from '../../src/toolchains/toolchain.ts';
@@ -28,6 +30,8 @@ export interface Bench extends AsyncDisposable {
   readonly device: Device;
   readonly toolchain: Toolchain;
   readonly deviceReference: DeviceReference;
+  /** Works out what slots should hold, as in evaluations. */
+  readonly expect: WorkOutExpectations;
 }
 
 /** What is compared, and how. */
@@ -46,11 +50,14 @@ export async function openBench(deviceId: string): Promise<Bench> {
     driverVersion: device.identity.driver,
   });
   const deviceReference = createDeviceReference({ device, toolchain });
+  const threads = createOracleThreads();
   return {
     device,
     toolchain,
     deviceReference,
+    expect: createExpectationCache({ threads }).expect,
     async [Symbol.asyncDispose]() {
+      await threads?.close();
       await deviceReference.close();
       await toolchain.close?.();
       await device.close();
@@ -90,12 +97,12 @@ export async function openKernel(
 
 /** The kernel as a contender whose outputs are compared with the reference on the device. */
 export function contenderOf(
-  { device, deviceReference }: Bench,
+  { device, deviceReference, expect }: Bench,
   name: string,
   { problem, workload, module, plan }: OpenKernel,
 ): Contender {
   const { dimensions } = workload;
-  const judge = createSlotJudge({ problem, dimensions, deviceReference });
+  const judge = createSlotJudge({ problem, dimensions, deviceReference, expect });
   return createKernelContender({ name, device, module, plan, problem, dimensions, judge, timeoutMs: TIMEOUT_MS });
 }
 
