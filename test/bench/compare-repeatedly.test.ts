@@ -9,6 +9,7 @@ import type { SelfComparisons } from '../../scripts/results/measuring-recordings
 import type { LaunchPlan } from '../../src/core/launch-plan.ts';
 import { openDevice } from '../../src/devices/open-device.ts';
 import { createDeviceReference } from '../../src/evaluation/oracle/device-reference.ts';
+import { createExpectationCache } from '../../src/evaluation/oracle/expectation-cache.ts';
 import { createToolchain } from '../../src/toolchains/create-toolchain.ts';
 import { withMeasuring } from '../support/measuring-device.ts';
 
@@ -32,7 +33,8 @@ beforeAll(async () => {
   });
   const toolchain = await createToolchain({ target: 'virtual' });
   const deviceReference = createDeviceReference({ device, toolchain });
-  bench = { device, toolchain, deviceReference, [Symbol.asyncDispose]: () => device.close() };
+  const { expect } = createExpectationCache();
+  bench = { device, toolchain, deviceReference, expect, [Symbol.asyncDispose]: () => device.close() };
 });
 
 afterAll(async () => {

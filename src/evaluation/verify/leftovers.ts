@@ -18,6 +18,9 @@ export function altered(elements: Uint8Array, dtype: DType, stream: RandomStream
 export const shuffled = (elements: Uint8Array, dtype: DType, stream: RandomStream): Uint8Array =>
   displaced(elements, sizeOfDType(dtype), stream, () => true);
 
+/** Elements of so many bytes as whole numbers: byte by byte takes half as long again. */
+const WORDS = { 1: Uint8Array, 2: Uint16Array, 4: Uint32Array } as const;
+
 /** Takes the chosen elements from a secret distance further on. */
 function displaced(
   elements: Uint8Array,
@@ -26,20 +29,25 @@ function displaced(
   isChosen: (element: number) => boolean,
 ): Uint8Array {
   const count = elements.length / size;
-  const distance = (1 + (stream.bits(0) % Math.max(1, count - 1))) * size;
-  const result = elements.slice();
+  const distance = 1 + (stream.bits(0) % Math.max(1, count - 1));
+  // Eight bytes as two words: they change if one of them does.
+  const wordBytes = size === 8 ? 4 : (size as keyof typeof WORDS);
+  const perElement = size / wordBytes;
+  const source = new WORDS[wordBytes](elements.slice().buffer);
+  const result = source.slice();
+  const changedBits = CHANGED_BITS * 2 ** (8 * (wordBytes - 1));
   for (let i = 0; i < count; i++) {
     if (!isChosen(i)) continue;
-    const offset = i * size;
-    const from = (offset + distance) % elements.length;
+    const from = ((i + distance) % count) * perElement;
+    const to = i * perElement;
     let changed = false;
-    for (let byte = 0; byte < size; byte++) {
-      result[offset + byte] = elements[from + byte]!;
-      changed ||= elements[from + byte] !== elements[offset + byte];
+    for (let word = 0; word < perElement; word++) {
+      result[to + word] = source[from + word]!;
+      changed ||= source[from + word] !== source[to + word];
     }
-    if (!changed) result[offset + size - 1]! ^= CHANGED_BITS;
+    if (!changed) result[to + perElement - 1]! ^= changedBits;
   }
-  return result;
+  return new Uint8Array(result.buffer);
 }
 
 /** In an element's top byte: a high exponent bit of every floating-point dtype, a high bit of every integer one. */
