@@ -5,6 +5,7 @@ import type { PlannedBuffer } from '../../core/launch-plan.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import type { Dimensions, Problem } from '../../core/problem.ts';
 import { valuesKey } from '../../core/values.ts';
+import { ThreadLost } from '../../process/task-threads.ts';
 import { elementCountOf } from '../launches/layout.ts';
 import { type DrawnInputs, drawInputs } from './draw-inputs.ts';
 import { type DeviceReference, type Expectations, expectationsFor, type WorkOutExpectations } from './expectations.ts';
@@ -12,7 +13,7 @@ import { type ExpectedRows, expectedRows } from './expected-rows.ts';
 import { isLarge, outputsOf, type ReferenceRuns, runPerturbed, runsNeeded, runUnperturbed } from './reference-runs.ts';
 import { areValuesPlaced } from './secret/secret-set.ts';
 import { areValuesRepeated, areValuesTried } from './secret/sets-of-problem.ts';
-import { drawBeside, expectBeside } from './threads/beside.ts';
+import { drawAhead, drawBeside, expectBeside } from './threads/beside.ts';
 import type { OracleThreads } from './threads/oracle-threads.ts';
 
 /** Names the inputs of one check. */
@@ -168,9 +169,10 @@ export function createExpectationCache(options: OracleTools & { limitBytes?: num
     async ahead(key) {
       if (!tools.threads || remembered.has(nameOf(key))) return;
       try {
-        check(key, await drawBeside(tools.threads, key));
+        check(key, await drawAhead(tools.threads, key));
       } catch (error) {
-        if (!(error instanceof WarpsmithError)) throw error;
+        // Then it is drawn when it is asked for.
+        if (!(error instanceof WarpsmithError) && !(error instanceof ThreadLost)) throw error;
       }
     },
   };

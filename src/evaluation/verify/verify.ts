@@ -182,7 +182,10 @@ function workOutAhead(request: VerifyRequest, next: readonly Check[], begun: Map
     const { dimensions } = check;
     const bytes = expandBuffers(problem.file, dimensions).reduce((sum, buffer) => sum + buffer.bytes, 0);
     const isTooLarge = bytes > MOST_BYTES_AHEAD || isLarge(problem, dimensions);
-    begun.set(check, isTooLarge ? Promise.resolve() : begin(request, check));
+    const drawn = isTooLarge ? Promise.resolve() : begin(request, check);
+    // Whoever waits for it is told.
+    drawn.catch(() => {});
+    begun.set(check, drawn);
   }
 }
 

@@ -15,11 +15,15 @@ export async function drawBeside(
   threads: OracleThreads | undefined,
   key: { problem: Problem; dimensions: Dimensions; seed: number; generatorSet: string },
 ): Promise<DrawnInputs> {
-  const { problem, dimensions, seed, generatorSet } = key;
-  const drawHere = (): DrawnInputs => drawInputs({ ...key, buffers: expandBuffers(problem.file, dimensions) });
-  if (!threads) return drawHere();
-  const { folder, file } = problem;
-  return orHere(threads.ask('draw', { folder, file, dimensions, seed, generatorSet }), drawHere);
+  const drawHere = (): DrawnInputs => drawInputs({ ...key, buffers: expandBuffers(key.problem.file, key.dimensions) });
+  return threads ? orHere(drawAhead(threads, key), drawHere) : drawHere();
+}
+
+/** The same by a thread alone. @throws ThreadLost; as `drawInputs`. */
+export function drawAhead(threads: OracleThreads, key: Parameters<typeof drawBeside>[1]): Promise<DrawnInputs> {
+  const { dimensions, seed, generatorSet } = key;
+  const { folder, file } = key.problem;
+  return threads.ask('draw', { folder, file, dimensions, seed, generatorSet });
 }
 
 /** As `expectationsFrom`, by a thread if there is one. @throws as that. */
