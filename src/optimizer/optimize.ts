@@ -118,9 +118,7 @@ async function baseline(run: Run): Promise<Phase> {
   const { options } = run;
   const spent = spentBudget(run, options.workloads.length);
   if (spent) return finish(run, spent.reason, `the budget is too small to evaluate the start: ${spent.detail}`);
-  if (run.history.isOver) rehearse(options);
-  const ahead = run.history.isOver ? preparedAtStart(options) : [];
-  if (ahead.length > 0) options.evaluator.prepare?.(ahead);
+  if (run.history.isOver) prepareFirst(run);
   for (const workload of options.workloads) {
     const measuring = { tier: 'accept', profile: workload === options.workloads[0] ? 'light' : 'none' } as const;
     const evaluation = await evaluateOnce(run, { candidate: options.start, workload, measuring });
@@ -145,11 +143,20 @@ async function baseline(run: Run): Promise<Phase> {
   return afterNewBest(run, { candidate: options.start, evaluation, evaluations, ratioToStart: 1 });
 }
 
-/** The start on the first workload, as candidates are screened. */
-function rehearse({ evaluator, problem, start: candidate, workloads, seed, signal }: OptimizeOptions): void {
+/**
+ * While the start is judged, what may be asked for first compiles, and other GPUs rehearse: they judge the start, too, and then those, as candidates are
+ * screened.
+ */
+function prepareFirst({ options, proposer }: Run): void {
+  const { evaluator, problem, start, workloads, seed, signal } = options;
+  const ahead = preparedAtStart(options, proposer.first?.());
+  if (ahead.length > 0) evaluator.prepare?.(ahead);
   const { name, dimensions, cache } = workloads[0]!;
   const workload = { name, dimensions, cache };
-  evaluator.rehearse?.({ problem, candidate, workload, seed, tier: 'screen', signal });
+  const rehearsed = [start, ...ahead];
+  evaluator.rehearse?.(
+    rehearsed.map((candidate) => ({ problem, candidate, workload, seed, tier: 'screen' as const, signal })),
+  );
 }
 
 function startFailed(run: Run, { status, reason, workload }: Evaluation): Phase {

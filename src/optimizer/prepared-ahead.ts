@@ -18,14 +18,19 @@ const AT_START = 12;
 export const preparedIfKept = ({ device, preparesMore }: OptimizeOptions): number =>
   (preparesMore ?? (device.kind === 'cuda' && availableParallelism() >= LEAST_CORES)) ? IF_KEPT : 0;
 
-/** What compiles while the start is judged: its successors on the next rungs. */
-export function preparedAtStart(options: OptimizeOptions): Candidate[] {
-  const { start, rungs, workloads, budgets } = options;
+/**
+ * What compiles while the start is judged: what a proposer asks for first where it knows that, else the start's successors on the next rungs.
+ */
+export function preparedAtStart(options: OptimizeOptions, first?: readonly Candidate[]): Candidate[] {
   if (preparedIfKept(options) === 0) return [];
+  const { workloads, budgets } = options;
+  const left = Math.max(0, (budgets.maximumEvaluations ?? Number.POSITIVE_INFINITY) - workloads.length);
+  return (first ?? successors(options).slice(0, AT_START)).slice(0, left);
+}
+
+function successors({ start, rungs, workloads }: OptimizeOptions): Candidate[] {
   const own = rungs.findIndex(({ file }) => file.name === start.kernel.file.name);
   const later = own < 0 ? [] : rungs.slice(own + 1);
-  const successors = later.flatMap((rung) => onRung(start, rung, workloads[0]!.dimensions) ?? []);
   const isTaken = (candidate: Candidate) => workloads.every(({ dimensions }) => takesWorkload(candidate, dimensions));
-  const left = (budgets.maximumEvaluations ?? Number.POSITIVE_INFINITY) - workloads.length;
-  return successors.filter(isTaken).slice(0, Math.max(0, Math.min(AT_START, left)));
+  return later.flatMap((rung) => onRung(start, rung, workloads[0]!.dimensions) ?? []).filter(isTaken);
 }

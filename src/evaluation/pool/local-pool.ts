@@ -59,19 +59,27 @@ export class LocalPool implements Evaluator {
     });
   }
 
-  /** Virtual devices share the cores with the first. */
-  rehearse(request: EvaluationRequest): void {
-    this.#problem ??= request.problem;
+  /** All but the first: virtual devices share the cores with it. Each goes on until a request waits. */
+  rehearse(requests: readonly EvaluationRequest[]): void {
+    this.#problem ??= requests[0]?.problem;
     for (const seat of this.#seats.slice(1)) {
       if (seat.device.kind === 'virtual' || this.#busy.has(seat)) continue;
       this.#busy.add(seat);
-      const over = (): void => {
-        this.#busy.delete(seat);
-        this.#assign();
-      };
-      // A failure is told by the request that meets it next.
-      seat.evaluate(request).then(over, over);
+      void this.#rehearseOn(seat, requests);
     }
+  }
+
+  async #rehearseOn(seat: Seat, requests: readonly EvaluationRequest[]): Promise<void> {
+    for (const request of requests) {
+      // A failure is told by the request that meets it next.
+      const isJudged = await seat.evaluate(request).then(
+        () => true,
+        () => false,
+      );
+      if (!isJudged || this.#waiting.length > 0 || this.#isClosed) break;
+    }
+    this.#busy.delete(seat);
+    this.#assign();
   }
 
   /** In turns: what one has compiled, the others find. */

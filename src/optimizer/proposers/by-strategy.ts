@@ -5,7 +5,7 @@ import { createStrategy } from '../../search/strategies.ts';
 import type { Outcome } from '../../search/strategy.ts';
 import type { ProposedMove } from '../propose-moves.ts';
 import type { OptimizeOptions, Run } from '../run.ts';
-import { type Judged, PREPARED_AHEAD, type Proposer, type Turn } from './proposer.ts';
+import { type Judged, type Proposer, preparedAheadOf, type Turn } from './proposer.ts';
 import { searchPriorOf } from './search-prior.ts';
 
 /**
@@ -42,16 +42,16 @@ export function createByStrategy(options: OptimizeOptions, name: string): Propos
   /** No more than the evaluations that are left could ask for. */
   const upcoming = (run: Run): ProposedMove[] => {
     const left = (run.budget.searchEvaluationsLeft ?? Number.POSITIVE_INFINITY) - 1;
-    const foreseen = strategy.foresee?.(Math.max(0, Math.min(PREPARED_AHEAD, left))) ?? [];
-    return foreseen
-      .map((index) => candidateAt(index))
-      .filter(isPossible)
-      .map((candidate) => moveTo(candidate, name, run));
+    const foreseen = foresee(Math.min(preparedAheadOf(options.evaluator), left));
+    return foreseen.map((candidate) => moveTo(candidate, name, run));
   };
+  const foresee = (count: number): Candidate[] =>
+    (strategy.foresee?.(Math.max(0, count)) ?? []).map((index) => candidateAt(index)).filter(isPossible);
   /** Asked for but not yet judged, by id. After a device failure it is tried again. */
   const unjudged = new Map<string, Candidate>();
   return {
     asksNoFindings: true,
+    first: () => foresee(preparedAheadOf(options.evaluator)),
     next(run) {
       const again = [...unjudged.values()].find(({ id }) => !run.ledger.isPending(id));
       const candidate = again ?? ask(run);

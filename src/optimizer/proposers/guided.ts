@@ -5,7 +5,7 @@ import { preparedIfKept } from '../prepared-ahead.ts';
 import { type Advice, type ProposedMove, proposeMoves } from '../propose-moves.ts';
 import { type Ranking, rankOptions } from '../rank-options.ts';
 import type { Run } from '../run.ts';
-import { PREPARED_AHEAD, type Proposer, type Turn } from './proposer.ts';
+import { type Proposer, preparedAheadOf, type Turn } from './proposer.ts';
 import { undirectedMoves } from './undirected-moves.ts';
 
 /** Lines of the options table that are logged. */
@@ -83,9 +83,9 @@ function turnOf(run: Run, { share, options, overspent }: Ranking): Pick<Turn, 'r
 }
 
 /** No more than the evaluations that are left after this move could ask for: compiling takes as long as judging a small kernel. */
-function upcoming({ budget }: Run, { moves }: Ranking): ProposedMove[] {
+function upcoming({ budget, options }: Run, { moves }: Ranking): ProposedMove[] {
   const left = budget.searchEvaluationsLeft ?? Number.POSITIVE_INFINITY;
-  return moves.slice(1, Math.min(1 + PREPARED_AHEAD, left));
+  return moves.slice(1, Math.min(1 + preparedAheadOf(options.evaluator), left));
 }
 
 /**

@@ -1,8 +1,13 @@
+import type { Evaluator } from '../../core/evaluation.ts';
+import type { Candidate } from '../../core/kernel.ts';
 import type { MoveAbandonedEvent, OptionsRankedEvent, StopReason } from '../../store/events.ts';
 import type { Advice, ProposedMove } from '../propose-moves.ts';
 
-/** Most next candidates that compile while one is judged. An H200 judged 72 a minute with six (docs/measuring.md). */
+/** Most next candidates that compile while one is judged, for each GPU. An H200 judged 72 a minute with six (docs/measuring.md). */
 export const PREPARED_AHEAD = 6;
+
+/** The same for all GPUs of an evaluator. */
+export const preparedAheadOf = ({ capacity = 1 }: Pick<Evaluator, 'capacity'>): number => PREPARED_AHEAD * capacity;
 
 /** Events of one turn, logged in this order: advice, moves given up, options. */
 export interface Turn {
@@ -30,6 +35,8 @@ export interface Judged {
 /** Chooses the next change to the best candidate. `R` is the part of a run that it sees. */
 export interface Proposer<R> {
   next(run: R): Turn | Promise<Turn>;
+  /** What it will ask for first, whatever becomes of the start; absent where that depends on it. */
+  first?(): readonly Candidate[];
   /** It never looks at findings: only the winner is profiled, with its confirmation. */
   readonly asksNoFindings?: true;
   /** Called for every judged move, also those of other proposers. */
