@@ -390,10 +390,10 @@ export interface Evaluator {
   /** Tells whenever `capacity` has grown, until the returned function is called. Absent where it never does. */
   onCapacity?(listener: () => void): () => void;
   /**
-   * The first request takes one worker. Lets the others judge these, one after the other until a request waits, for nothing: then they have loaded what they
-   * need and know what the checks expect. Never changes a result, never fails. Absent where there is one worker.
+   * The first request takes one worker. Lets the others judge this one, for nothing: then they have loaded what they need and know what
+   * the checks expect. Never changes a result, never fails. Absent where there is one worker.
    */
-  rehearse?(requests: readonly EvaluationRequest[]): void;
+  rehearse?(request: EvaluationRequest): void;
   /** Starts work ahead (compiling) for candidates that may be requested soon. Never changes a result, never fails. */
   prepare?(candidates: readonly Candidate[]): void;
   close(): Promise<void>;

@@ -143,20 +143,14 @@ async function baseline(run: Run): Promise<Phase> {
   return afterNewBest(run, { candidate: options.start, evaluation, evaluations, ratioToStart: 1 });
 }
 
-/**
- * While the start is judged, what may be asked for first compiles, and other GPUs rehearse: they judge the start, too, and then those, as candidates are
- * screened.
- */
+/** While the start is judged, what may be asked for first compiles, and other GPUs rehearse: they judge the start, too, as candidates are screened. */
 function prepareFirst({ options, proposer }: Run): void {
-  const { evaluator, problem, start, workloads, seed, signal } = options;
-  const ahead = preparedAtStart(options, proposer.first?.());
-  if (ahead.length > 0) evaluator.prepare?.(ahead);
+  const { evaluator, problem, start: candidate, workloads, seed, signal } = options;
   const { name, dimensions, cache } = workloads[0]!;
   const workload = { name, dimensions, cache };
-  const rehearsed = [start, ...ahead];
-  evaluator.rehearse?.(
-    rehearsed.map((candidate) => ({ problem, candidate, workload, seed, tier: 'screen' as const, signal })),
-  );
+  evaluator.rehearse?.({ problem, candidate, workload, seed, tier: 'screen', signal });
+  const ahead = preparedAtStart(options, proposer.first?.());
+  if (ahead.length > 0) evaluator.prepare?.(ahead);
 }
 
 function startFailed(run: Run, { status, reason, workload }: Evaluation): Phase {

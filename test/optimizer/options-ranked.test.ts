@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { WHILE_TIMED } from '../../src/core/evaluation.ts';
+import type { OptimizeOptions } from '../../src/optimizer/optimize.ts';
 import { NOTHING_KEPT, type OptionsRankedEvent, UNLIMITED } from '../../src/store/events.ts';
 import { finding, kernel, ofType, pattern, rung, runLoop, scriptedEvaluator, tile } from './fakes.ts';
 
@@ -113,18 +114,36 @@ describe('candidates that compile ahead', () => {
   });
 
   it('are what a blind strategy asks for next, where that depends on no answer', async () => {
-    const prepared: string[][] = [];
-    const evaluator = scriptedEvaluator({ '*': { ns: 1000 } });
-    const { events } = await runLoop({
-      evaluator: { ...evaluator, prepare: (candidates) => prepared.push(candidates.map(({ id }) => id)) },
-      rungs: [wide],
-      patterns: [],
-      strategy: 'random',
-      budgets: { ...UNLIMITED, allowance: NOTHING_KEPT, maximumEvaluations: 6 },
-    });
-    const proposed = ofType(events, 'move-proposed').map(({ candidate }) => candidate.id);
+    const searched = async (
+      maximumEvaluations: number,
+      more: Partial<OptimizeOptions> & { capacity?: number } = {},
+    ) => {
+      const prepared: string[][] = [];
+      const evaluator = scriptedEvaluator({ '*': { ns: 1000 } });
+      const { capacity, ...options } = more;
+      const { events } = await runLoop({
+        evaluator: {
+          ...evaluator,
+          ...(capacity !== undefined && { capacity }),
+          prepare: (candidates) => prepared.push(candidates.map(({ id }) => id)),
+        },
+        rungs: [wide],
+        patterns: [],
+        strategy: 'random',
+        budgets: { ...UNLIMITED, allowance: NOTHING_KEPT, maximumEvaluations },
+        ...options,
+      });
+      return { prepared, proposed: ofType(events, 'move-proposed').map(({ candidate }) => candidate.id) };
+    };
+    const { prepared, proposed } = await searched(6);
     expect(proposed).toHaveLength(5);
     expect(prepared).toEqual(proposed.map((_, at) => proposed.slice(at + 1)));
+    // Where cores are idle, while the start is judged, too: six for each worker.
+    const more = await searched(9, { preparesMore: true });
+    expect(more.prepared[0]).toEqual(more.proposed.slice(0, 6));
+    const ofTwo = await searched(9, { preparesMore: true, capacity: 2 });
+    expect(ofTwo.prepared[0]).toEqual(ofTwo.proposed);
+    expect(ofTwo.proposed).toHaveLength(8);
   });
 
   it('are more where many cores are idle: what follows the start on later rungs, and what follows a candidate if it is kept', async () => {

@@ -38,6 +38,8 @@ export class LocalPool implements Evaluator {
   readonly #retired = new Set<Seat>();
   readonly #failures = new Map<Seat, number>();
   readonly #waiting: Waiting[] = [];
+  /** Candidates that a worker compiles ahead, or has compiled: they are named again as long as they are not asked for. */
+  readonly #prepared = new Set<string>();
   #isClosed = false;
   /** All requests are about one. */
   #problem: Problem | undefined;
@@ -59,34 +61,32 @@ export class LocalPool implements Evaluator {
     });
   }
 
-  /** All but the first: virtual devices share the cores with it. Each goes on until a request waits. */
-  rehearse(requests: readonly EvaluationRequest[]): void {
-    this.#problem ??= requests[0]?.problem;
+  /** Virtual devices share the cores with the first. */
+  rehearse(request: EvaluationRequest): void {
+    this.#problem ??= request.problem;
     for (const seat of this.#seats.slice(1)) {
       if (seat.device.kind === 'virtual' || this.#busy.has(seat)) continue;
       this.#busy.add(seat);
-      void this.#rehearseOn(seat, requests);
-    }
-  }
-
-  async #rehearseOn(seat: Seat, requests: readonly EvaluationRequest[]): Promise<void> {
-    for (const request of requests) {
+      const over = (): void => {
+        this.#busy.delete(seat);
+        this.#assign();
+      };
       // A failure is told by the request that meets it next.
-      const isJudged = await seat.evaluate(request).then(
-        () => true,
-        () => false,
-      );
-      if (!isJudged || this.#waiting.length > 0 || this.#isClosed) break;
+      seat.evaluate(request).then(over, over);
     }
-    this.#busy.delete(seat);
-    this.#assign();
   }
 
-  /** In turns: what one has compiled, the others find. */
+  /** In turns, each once: what one has compiled, the others find. */
   prepare(candidates: readonly Candidate[]): void {
     const able = this.#seats.filter((seat) => seat.prepare && !this.#retired.has(seat));
     if (!this.#problem || able.length === 0) return;
-    const shares = Map.groupBy(candidates, (_, i) => able[i % able.length]!);
+    const shares = new Map<Seat, Candidate[]>();
+    for (const candidate of candidates) {
+      if (this.#prepared.has(candidate.id)) continue;
+      const seat = able[this.#prepared.size % able.length]!;
+      this.#prepared.add(candidate.id);
+      shares.set(seat, [...(shares.get(seat) ?? []), candidate]);
+    }
     for (const [seat, share] of shares) seat.prepare!(share, this.#problem);
   }
 
