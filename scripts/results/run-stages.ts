@@ -58,13 +58,14 @@ export async function runStagesBlocks(): Promise<Record<string, string>> {
   const columns = [
     { title: 'problem' },
     { title: 'code' },
-    ...[...STAGES, 'in all', 'a block of a longer measurement'].map(right),
+    ...[...STAGES, 'in all', 'evaluations a minute', 'a block of a longer measurement'].map(right),
   ];
-  const cells = runs.map(({ problem, code, stages, seconds, isWhole, secondsOfABlock }) => [
+  const cells = runs.map(({ problem, code, stages, seconds, evaluations, isWhole, secondsOfABlock }) => [
     problem,
     code,
     ...STAGES.map((stage) => cell(stages[stage])),
     isWhole ? seconds.toFixed(0) : `${seconds.toFixed(0)}, cut off`,
+    isWhole ? ((60 * evaluations) / seconds).toFixed(1) : '',
     secondsOfABlock?.toFixed(2) ?? '',
   ]);
   return { 'gpu-run-stages': markdownTable(columns, cells) };

@@ -28,7 +28,7 @@ interface BesideItself {
   readonly ratio: number | null;
 }
 
-/** docs/results/virtual-workers.json, gpu-workers.json and gpu-workers-four.json, by bench/workers/throughput.ts. */
+/** docs/results/virtual-workers.json, gpu-workers.json, gpu-workers-four.json and those beside it, by bench/workers/throughput.ts. */
 export interface WorkersRecording {
   readonly problem: string;
   readonly workload: string;
@@ -118,18 +118,30 @@ ${problem}, ${workload}, ${device}, GPUs of one host with ${cores} cores: ${roun
 The start beside itself took ${besideItself.map(({ ratio }) => `${ratio!.toFixed(3)}×`).join(' and ')} as long on each GPU.`;
 }
 
+/** Recordings of one search on the GPUs of several hosts, and what ran there. */
+const ON_FOUR_GPUS = [
+  ['gpu-workers-before', 'before'],
+  ['gpu-workers-four', 'now'],
+  ['gpu-workers-busy-host', 'now, another host'],
+] as const;
+
 /** Where the seconds of several GPUs went, by their number. */
 async function gpuWorkerSeconds(): Promise<string> {
-  const { problem, workload, device, cores, rounds } = await recorded<WorkersRecording>('gpu-workers-four');
-  const columns = ['GPUs', 'evaluations a minute', 'screens', 'longer measurements'].map(right);
+  const columns = ['GPUs', 'evaluations a minute', '÷ one GPU', 'screens', 'longer measurements'].map(right);
   const spent = ['compile, s', 'verify, s', 'measure and profile, s', 'idle, s', 'in all, s'].map(right);
-  const cells = [...rounds]
-    .sort((a, b) => a.workers - b.workers)
-    .map(({ workers, evaluationsPerMinute, seconds: long, spent: by, tiers }) => [
-      ...[String(workers), evaluationsPerMinute.toFixed(1), String(tiers!.screen), String(tiers!.accept)],
+  const recordings = await Promise.all(ON_FOUR_GPUS.map(([name]) => recorded<WorkersRecording>(name)));
+  const cells = recordings.flatMap(({ rounds }, i) => {
+    const alone = rounds.find(({ workers }) => workers === 1)?.evaluationsPerMinute;
+    const sorted = [...rounds].sort((a, b) => a.workers - b.workers);
+    return sorted.map(({ workers, evaluationsPerMinute, seconds: long, spent: by, tiers }) => [
+      ...[ON_FOUR_GPUS[i]![1], String(workers), evaluationsPerMinute.toFixed(1)],
+      alone === undefined ? '' : `${(evaluationsPerMinute / alone).toFixed(2)}×`,
+      ...[String(tiers!.screen), String(tiers!.accept)],
       ...[by!.compile, by!.verify, by!.time, by!.idle, workers * long].map(seconds),
     ]);
-  return `${markdownTable([...columns, ...spent], cells)}
+  });
+  const { problem, workload, device, cores, rounds } = recordings[0]!;
+  return `${markdownTable([{ title: 'code' }, ...columns, ...spent], cells)}
 
 ${problem}, ${workload}, ${device}, GPUs of one host with ${cores} cores: ${rounds[0]!.evaluations} evaluations of a random search. Seconds are sums over the GPUs.`;
 }
