@@ -106,7 +106,7 @@ def build(spec, folder, workers):
         path = f'{folder}/{tag}'
         if os.path.exists(f'{path}.cubin'):
             return (tag, 'kept')
-        text = open(f"{spec['root']}/{entry['kernel']}/kernel.cu").read()
+        text = open(os.path.join(spec['root'], entry['kernel'], kernel['source']['files'][0])).read()
         text = re.sub('template __global__ void \\w+<(?!%d>)\\d+>[^;]*;' % D, '', text)
         text = re.sub('template __global__ void attention_general<\\d+>[^;]*;', '', text)
         text = re.sub('^INSTANTIATE\\((?!%d\\))\\d+\\)$' % D, '', text, flags=re.M)
