@@ -8,6 +8,11 @@
 //           as they are, thread to thread: 16-byte vectors without bank conflicts, and nobody writes or reads what it keeps.
 //           Stores complete the receiver's mbarrier themselves, so no barrier of the cluster is waited for at the end; a CTA
 //           can't leave before all that is sent to it has come. Parts are added in the order of their keys: same bits always.
+//           TRY_ZERO, as in 11_sums_first: weights are taken relative to 0, so that exponentials of a chunk of keys run beside
+//           the products of the others, and no maximum is looked for. Where the sum of a row then lies outside of what fp16
+//           holds well, its warpgroup does all of it again, with a maximum; the keys are still there.
+//           COPY = 1: all threads copy, without waiting for a tensor map or a barrier; that pays for few bytes per CTA. With
+//           COPY = 2 they copy what is needed first, and the copy engine the rest.
 // Change    From 10_wgmma: no ring, no producer warpgroup, no setmaxnreg; keys split over warpgroups (as 08_key_split does
 //           over warps) and CTAs; the first tile finds nothing to rescale; P V's first half runs beside the exponentials
 //           of the second.
@@ -16,13 +21,16 @@
 //           Parties: P = SPLIT KEY_GROUPS; CTA r of the cluster has r, r + SPLIT, .... Tile i of BLOCK_N keys belongs to
 //           party i % P. A party's tiles lie side by side in shared memory: K's, then V's; behind all tiles, what each
 //           party receives: a slot for each of the P - 1 others.
-// Tile      64 rows x BLOCK_N keys per warpgroup: a thread has 2 rows, BLOCK_N / 4 keys of each.
+// Tile      64 rows x BLOCK_N keys per warpgroup: a thread has 2 rows, BLOCK_N / 4 keys of each. CHUNKS of a tile are copied,
+//           multiplied and, with TRY_ZERO, exponentiated on their own.
 // Resources Shared bytes: 2048 + 128 ceil(D / 64) (64 ROW_GROUPS + 2 S') with S' = S / SPLIT rounded up to KEY_GROUPS BLOCK_N, and
 //           ROW_GROUPS KEY_GROUPS (P - 1) (256 D / P + 1024): 83 KiB for S = 512, D = 64, SPLIT = KEY_GROUPS = 2.
 //           Registers: D / 2 output + BLOCK_N / 2 scores, which become BLOCK_N / 4 weights.
 // Bound     H200, B32 H8 S128 D64: 12.6 MB from L2 and 4.2 MB to it are 3.1 us at 5.5 TB/s; products are 1 us, exponentials
 //           as much; with launch and first copy 4.5 us. B1 H8 S512 D64 in 128 CTAs: 72 KiB per SM at 64 B/clk are 0.6 us,
 //           exponentials (16 per clock) 0.55 us, each product 0.14 us; latencies of launch, copies and merge 2.5 us.
+// Accuracy  TRY_ZERO: a row's weights are kept if their sum lies between 1 / 16 and 2^15. fp16 loses places of weights below
+//           2^-14, of which a row has 768 at most. The one weight of a row that sees one key is divided by itself.
 // Limits    sm_90a; D in {32, 64, 96, 128}; S as far as shared memory holds it; B * H <= 65535 (grid.y).
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -40,7 +48,14 @@ constexpr int kSplit = SPLIT;             // CTAs with different keys of the sam
 constexpr int kParties = kSplit * kKeyGroups;
 constexpr int kBlockM = 64 * kRowGroups;  // query rows per CTA
 constexpr int kBlockN = BLOCK_N;          // keys per tile
+constexpr int kChunks = CHUNKS;           // of a tile
+constexpr int kChunk = kBlockN / kChunks;  // keys of a chunk
+constexpr bool kTriesZero = TRY_ZERO;     // weights are tried relative to 0 before a maximum is looked for
 constexpr int kThreads = 128 * kRowGroups * kKeyGroups;
+constexpr bool kThreadsCopyAll = COPY == 1;
+constexpr bool kThreadsCopyFirst = COPY == 2;  // Q and the first chunk of K
+constexpr bool kThreadsCopy = kThreadsCopyAll || kThreadsCopyFirst;
+static_assert(!kThreadsCopy || kKeyGroups == 1, "all threads copy the same keys");
 constexpr int kMostTiles = 32;  // of a CTA
 
 constexpr int kPanelColumns = 64;  // of one 128-byte swizzled row
@@ -49,6 +64,8 @@ constexpr int kSwizzleBytes = 1024;  // the pattern repeats every 8 rows
 constexpr unsigned kAllLanes = 0xffffffffu;
 constexpr float kLog2E = 1.4426950408889634f;
 constexpr float kLowest = -1e30f;  // below every score; finite, so that differences are no NaN
+constexpr float kLargestSum = 32768.0f;  // of a row's weights relative to 0: fp16 holds 65504
+constexpr float kSmallestSum = 0.0625f;
 
 // ---- mbarriers and TMA ----
 
@@ -97,6 +114,50 @@ __device__ void copy_box(void* tile, const TensorMap& map, int column, int row, 
           shared_address(tile)),
       "l"(&map), "r"(column), "r"(row), "r"(head), "r"(shared_address(&barrier))
       : "memory");
+}
+
+// ---- copies by threads ----
+
+// Starts to copy rows first_row ..., at most `rows`, of [S, kHeadDim] to panels that are panel_rows apart, swizzled as the copy
+// engine does it; zeros from row S on.
+template <int kHeadDim, int kRows>
+__device__ void start_copy(unsigned char* tile, int panel_rows, const Element* from, int first_row, int S) {
+  constexpr int kPieces = kHeadDim / 8;  // 16 bytes each, of a row
+  const unsigned to = shared_address(tile);
+#pragma unroll
+  for (int i = 0; i < kRows * kPieces; i += kThreads) {
+    const int place = i + threadIdx.x;
+    if (kRows * kPieces % kThreads != 0 && place >= kRows * kPieces) break;
+    const int row = place / kPieces;
+    const int piece = place % kPieces;
+    const int bytes = first_row + row < S ? 16 : 0;
+    const Element* source = from + (bytes ? (first_row + row) * kHeadDim + piece * 8 : 0);
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to + (piece / 8 * panel_rows + row) * kRowBytes +
+                                                                         (piece % 8 ^ row % 8) * 16),
+                 "l"(__cvta_generic_to_global(source)), "r"(bytes)
+                 : "memory");
+  }
+}
+
+__device__ void end_group() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+
+#define WAIT_FOR_GROUPS(pending) \
+  case pending: asm volatile("cp.async.wait_group " #pending ";" ::: "memory"); break
+
+// All threads': all but the last `pending` groups of copies are there, for products too. A constant, once loops are unrolled.
+__device__ void wait_for_groups(int pending) {
+  switch (pending) {
+    WAIT_FOR_GROUPS(0);
+    WAIT_FOR_GROUPS(1);
+    WAIT_FOR_GROUPS(2);
+    WAIT_FOR_GROUPS(3);
+    WAIT_FOR_GROUPS(4);
+    WAIT_FOR_GROUPS(5);
+    WAIT_FOR_GROUPS(6);
+    WAIT_FOR_GROUPS(7);
+  }
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  __syncthreads();
 }
 
 // ---- wgmma: 64 x N accumulators in registers, 16 terms per instruction ----
@@ -190,9 +251,10 @@ __device__ __forceinline__ void begin(float (&accumulators)[kCount]) {
 
 __device__ void commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 
-template <int kCount>
+// All but the last kPending groups of products are complete, that of `accumulators` among them.
+template <int kPending = 0, int kCount>
 __device__ __forceinline__ void finish(float (&accumulators)[kCount]) {
-  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
 #pragma unroll
   for (int i = 0; i < kCount; ++i) asm volatile("" : "+f"(accumulators[i])::"memory");
 }
@@ -231,6 +293,19 @@ __device__ float quad_sum(float value) {
   value += __shfl_xor_sync(kAllLanes, value, 1);
   return value + __shfl_xor_sync(kAllLanes, value, 2);
 }
+
+// Is it so for any thread of the warpgroup?
+__device__ bool anyone_of_warpgroup(int warpgroup, bool value) {
+  int result;
+  asm volatile("{\n.reg .pred in, out;\nsetp.ne.s32 in, %1, 0;\nbar.red.or.pred out, %2, 128, in;\nselp.s32 %0, 1, 0, out;\n}\n"
+               : "=r"(result)
+               : "r"(static_cast<int>(value)), "r"(kThreads == 128 ? 1 : 1 + warpgroup)  // 0 is __syncthreads
+               : "memory");
+  return __any_sync(kAllLanes, result != 0);  // which the compiler knows to be the same in a warp
+}
+
+// As products take it.
+__device__ float rounded(float weight) { return static_cast<float>(static_cast<Element>(weight)); }
 
 // Lane j of a quad has piece i of its row's chunk i = 0 ... 3; afterwards it has all 4 pieces of chunk j.
 __device__ void transpose_in_quad(unsigned (&piece)[4]) {
@@ -312,7 +387,7 @@ __device__ void send(unsigned address, unsigned barrier, float a, float b, float
 // ---- the kernel ----
 
 struct Barriers {
-  unsigned long long Q_full[kRowGroups], K_full[kMostTiles], V_full[kMostTiles];
+  unsigned long long Q_full[kRowGroups], K_full[kMostTiles * kChunks], V_full[kMostTiles * kChunks];
   unsigned long long received[kRowGroups][kKeyGroups];
 };
 
@@ -338,19 +413,23 @@ struct Places {
 // After barriers are initialised: before copies to them start and other CTAs use them.
 __device__ void publish_barriers() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
 
-// Starts to copy all panels of a tile of `rows` rows.
+// Starts to copy `rows` rows of all panels, which are panel_rows apart.
 template <int kPanels>
-__device__ void copy_tile(unsigned char* tile, const TensorMap& map, int rows, int row, int head, unsigned long long& barrier) {
+__device__ void copy_rows(unsigned char* tile, int panel_rows, const TensorMap& map, int rows, int row, int head,
+                          unsigned long long& barrier) {
   expect(barrier, kPanels * rows * kRowBytes);
 #pragma unroll
-  for (int p = 0; p < kPanels; ++p) copy_box(tile + p * rows * kRowBytes, map, p * kPanelColumns, row, head, barrier);
+  for (int p = 0; p < kPanels; ++p) copy_box(tile + p * panel_rows * kRowBytes, map, p * kPanelColumns, row, head, barrier);
 }
 
 template <int kHeadDim>
 __global__ void __launch_bounds__(kThreads, CTAS)
     attention(const __grid_constant__ TensorMap Q,  // boxes of 64 rows x 64 columns
-              const __grid_constant__ TensorMap K,  // kBlockN rows x 64 columns
-              const __grid_constant__ TensorMap V,  // kBlockN rows x 64 columns
+              const __grid_constant__ TensorMap K,  // kChunk rows x 64 columns
+              const __grid_constant__ TensorMap V,  // kChunk rows x 64 columns
+              const Element* __restrict__ Q_rows,   // [B * H, S, kHeadDim], the same Q
+              const Element* __restrict__ K_rows,   // and K
+              const Element* __restrict__ V_rows,   // and V
               Element* __restrict__ O,              // [B * H, S, kHeadDim]
               int S, int causal, float softmax_scale) {
   constexpr int kPanels = Places<kHeadDim>::kPanels;
@@ -371,19 +450,34 @@ __global__ void __launch_bounds__(kThreads, CTAS)
   const int keys = causal ? min(S, first_row + kBlockM) : S;  // that any row of the CTA sees
   const int key_tiles = (keys + kBlockN - 1) / kBlockN;
   const int own_tiles = (key_tiles - party + kParties - 1) / kParties;  // party, party + kParties, ...
-  unsigned long long* K_full = barriers.K_full + key_group * smem.tiles_per_party;
-  unsigned long long* V_full = barriers.V_full + key_group * smem.tiles_per_party;
+  unsigned long long* K_full = barriers.K_full + key_group * smem.tiles_per_party * kChunks;
+  unsigned long long* V_full = barriers.V_full + key_group * smem.tiles_per_party * kChunks;
 
+  if constexpr (kThreadsCopy) {  // a CTA has one tile. Groups: Q with the first chunk of K, then chunk by chunk
+    const size_t head_start = static_cast<size_t>(head) * S * kHeadDim;
+#pragma unroll
+    for (int g = 0; g < kRowGroups; ++g) {
+      start_copy<kHeadDim, 64>(smem.Q(g), 64, Q_rows + head_start, first_row + 64 * g, S);
+    }
+    const auto copy_chunk = [&](unsigned char* tile, const Element* rows, int c) {
+      start_copy<kHeadDim, kChunk>(tile + c * kChunk * kRowBytes, kBlockN, rows + head_start, party * kBlockN + c * kChunk, S);
+      end_group();
+    };
+#pragma unroll
+    for (int c = 0; c < (kThreadsCopyAll ? kChunks : 1); ++c) copy_chunk(smem.K(0, 0), K_rows, c);
+#pragma unroll
+    for (int c = 0; c < (kThreadsCopyAll ? kChunks : 0); ++c) copy_chunk(smem.V(0, 0), V_rows, c);
+  }
   // Whoever initialises a barrier starts its copy, and waits for nobody.
   if (lane == 0) {
-    if (warp % 4 == 0 && key_group == 0) {
+    if (!kThreadsCopy && warp % 4 == 0 && key_group == 0) {
       init(barriers.Q_full[row_group], 1);
       publish_barriers();
-      copy_tile<kPanels>(smem.Q(row_group), Q, 64, first_row + 64 * row_group, head, barriers.Q_full[row_group]);
+      copy_rows<kPanels>(smem.Q(row_group), 64, Q, 64, first_row + 64 * row_group, head, barriers.Q_full[row_group]);
     }
-    if (warp % 4 == 1 && row_group == 0) {
+    if (!kThreadsCopyAll && warp % 4 == 1 && row_group == 0) {
 #pragma unroll 1
-      for (int i = 0; i < own_tiles; ++i) {
+      for (int i = 0; i < own_tiles * kChunks; ++i) {
         init(K_full[i], 1);
         init(V_full[i], 1);
       }
@@ -391,11 +485,16 @@ __global__ void __launch_bounds__(kThreads, CTAS)
 #pragma unroll 1
       for (int i = 0; i < own_tiles; ++i) {
         const int first_key = (party + i * kParties) * kBlockN;
-        copy_tile<kPanels>(smem.K(key_group, i), K, kBlockN, first_key, head, K_full[i]);
-        copy_tile<kPanels>(smem.V(key_group, i), V, kBlockN, first_key, head, V_full[i]);
+        const auto copy_chunk = [&](unsigned char* tile, const TensorMap& map, int c, unsigned long long& barrier) {
+          copy_rows<kPanels>(tile + c * kChunk * kRowBytes, kBlockN, map, kChunk, first_key + c * kChunk, head, barrier);
+        };
+#pragma unroll
+        for (int c = kThreadsCopyFirst; c < kChunks; ++c) copy_chunk(smem.K(key_group, i), K, c, K_full[i * kChunks + c]);
+#pragma unroll
+        for (int c = 0; c < kChunks; ++c) copy_chunk(smem.V(key_group, i), V, c, V_full[i * kChunks + c]);
       }
     }
-    if (warp == 3) {
+    if (!kThreadsCopy && warp == 3) {
       prefetch(K);
       prefetch(Q);
       prefetch(V);
@@ -408,7 +507,7 @@ __global__ void __launch_bounds__(kThreads, CTAS)
   }
   __syncwarp();
   if (kSplit > 1) asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
-  __syncthreads();  // barriers exist
+  if (!kThreadsCopyAll || kParties > 1) __syncthreads();  // barriers exist
 
   const float scale = softmax_scale * kLog2E;  // weights are powers of 2
   const int quad_lane = lane % 4;
@@ -417,85 +516,197 @@ __global__ void __launch_bounds__(kThreads, CTAS)
   const int keys_of_all = causal ? min(S, first_row + 64 * row_group + 1) : S;
 
   float output[kHeadDim / 2];
+  float maximum[2];  // what weights are relative to
+  float sum[2];      // of this thread's weights; in the end, of the row's
+  const auto start = [&]() {
 #pragma unroll
-  for (float& value : output) value = 0.0f;
-  float maximum[2] = {kLowest, kLowest};
-  float sum[2] = {0.0f, 0.0f};  // of this thread's keys
+    for (float& value : output) value = 0.0f;
+    maximum[0] = maximum[1] = kLowest;
+    sum[0] = sum[1] = 0.0f;
+  };
 
-  wait(barriers.Q_full[row_group]);
-#pragma unroll 1
-  for (int own = 0; own < own_tiles; ++own) {
-    const int tile = party + own * kParties;
-    float scores[kBlockN / 2];
-    wait(K_full[own]);
-    const unsigned long long Q_operand = operand(smem.Q(row_group));
-    const unsigned long long K_operand = operand(smem.K(key_group, own));
-    begin(scores);
+  // Each returns once these copies are there. Called once: the others of the CTA may have nothing to do again.
+  const auto wait_for_queries = [&]() {
+    if (!kThreadsCopy) {
+      wait(barriers.Q_full[row_group]);
+    } else if (own_tiles == 0) {
+      wait_for_groups(0);
+    }
+  };
+  const auto wait_for_keys = [&](int own, int c) {
+    if (kThreadsCopyAll) {
+      wait_for_groups(2 * kChunks - 1 - c);
+    } else if (kThreadsCopyFirst && c == 0) {
+      wait_for_groups(0);
+    } else {
+      wait(K_full[own * kChunks + c]);
+    }
+  };
+  const auto wait_for_values = [&](int own, int c) {
+    if (kThreadsCopyAll) {
+      wait_for_groups(kChunks - 1 - c);
+    } else {
+      wait(V_full[own * kChunks + c]);
+    }
+  };
+
+  const unsigned long long Q_operand = operand(smem.Q(row_group));
+  const auto issue_scores = [&](float (&scores)[kChunk / 2], int own, int c) {
+    const unsigned long long K_operand = operand(smem.K(key_group, own) + c * kChunk * kRowBytes);
 #pragma unroll
     for (int d = 0; d < kHeadDim; d += 16) {
       const int panel = d / kPanelColumns;
       const int bytes = d % kPanelColumns * 2;
-      Wgmma<kBlockN>::shared(scores, further(Q_operand, panel * 64 * kRowBytes + bytes),
-                             further(K_operand, panel * kBlockN * kRowBytes + bytes), d > 0);
+      Wgmma<kChunk>::shared(scores, further(Q_operand, panel * 64 * kRowBytes + bytes),
+                            further(K_operand, panel * kBlockN * kRowBytes + bytes), d > 0);
     }
     commit();
-    finish(scores);
-
-    if ((tile + 1) * kBlockN > keys_of_all) {
-      const int first_key = tile * kBlockN + quad_lane * 2;
+  };
+  // Keys of a tile from `first` on.
+  const auto issue_output = [&](const unsigned* weights, int own, int first, int keys) {
+    const unsigned long long V_operand = operand(smem.V(key_group, own), kBlockN * kRowBytes);
 #pragma unroll
-      for (int i = 0; i < kBlockN / 2; ++i) {
-        const int hidden_from = causal ? min(S, row + (i & 2 ? 9 : 1)) : S;
-        if (i / 4 * 8 + i % 2 >= hidden_from - first_key) scores[i] = -INFINITY;
-      }
+    for (int key = 0; key < keys; key += 16) {
+      Wgmma<kHeadDim>::registers(output, weights + key / 4, further(V_operand, (first + key) * kRowBytes), true);
     }
-
-    float largest[2] = {kLowest, kLowest};
+    commit();
+  };
+  const auto hide_keys = [&](float (&scores)[kChunk / 2], int first) {
+    if (first + kChunk <= keys_of_all) return;
+    const int first_key = first + quad_lane * 2;
 #pragma unroll
-    for (int i = 0; i < kBlockN / 2; ++i) largest[i / 2 % 2] = fmaxf(largest[i / 2 % 2], scores[i]);
-    float offset[2];
+    for (int i = 0; i < kChunk / 2; ++i) {
+      const int hidden_from = causal ? min(S, row + (i & 2 ? 9 : 1)) : S;
+      if (i / 4 * 8 + i % 2 >= hidden_from - first_key) scores[i] = -INFINITY;
+    }
+  };
+  // Accumulators 8 j ... 8 j + 7 are keys 16 j ... 16 j + 15: in pairs, the A operand of the second product.
+  const auto exponentials = [&](const float (&scores)[kChunk / 2], unsigned* weights, int from, int to,
+                                const float (&offset)[2]) {
+#pragma unroll
+    for (int i = from; i < to; i += 2) {
+      const int r = i / 2 % 2;
+      const float low = exp2_approximately(fmaf(scores[i], scale, offset[r]));
+      const float high = exp2_approximately(fmaf(scores[i + 1], scale, offset[r]));
+      sum[r] += low + high;
+      weights[i / 2] = pack(low, high);
+    }
+  };
+
+  // With weights relative to 0: is a row's sum out of range?
+  const auto misses = [&]() {
+    bool fits = true;
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      const float old = maximum[r];
-      maximum[r] = fmaxf(old, quad_max(largest[r]));
-      offset[r] = -maximum[r] * scale;
-      if (own == 0) continue;  // nothing to rescale
-      // The difference first: with both at kLowest, what the product lost in rounding would be infinitely large.
-      const float factor = exp2_approximately((old - maximum[r]) * scale);
-      sum[r] *= factor;
-#pragma unroll
-      for (int i = 0; i < kHeadDim / 2; ++i) {
-        if (i / 2 % 2 == r) output[i] *= factor;
-      }
+      sum[r] = quad_sum(sum[r]);
+      const int seen = (causal ? min(S, row + 8 * r + 1) : S) - party * kBlockN;  // from the party's first key on
+      if (seen == 1) sum[r] = rounded(sum[r]);
+      if (seen <= 0) continue;  // has no part in the output: relative to kLowest
+      maximum[r] = 0.0f;
+      fits = fits && sum[r] >= kSmallestSum && sum[r] <= kLargestSum;
     }
+    return anyone_of_warpgroup(warp / 4, !fits);
+  };
+  // ptxas puts products one after the other unless every way from here on waits for the last of them.
+  const auto try_zero = [&]() {
+    start();
+    wait_for_queries();
+    const float offset[2] = {0.0f, 0.0f};
+    bool fails = false;
+#pragma unroll 1
+    for (int own = 0; own < own_tiles; ++own) {
+      const int first_key = (party + own * kParties) * kBlockN;
+      float scores[kChunks][kChunk / 2];
+      unsigned weights[kChunks][kChunk / 4];
+#pragma unroll
+      for (int c = 0; c < kChunks; ++c) {
+        wait_for_keys(own, c);
+        begin(scores[c]);
+        issue_scores(scores[c], own, c);
+      }
+#pragma unroll
+      for (int c = 0; c < kChunks; ++c) {
+        finish<kChunks - 1>(scores[c]);  // what comes after it: the other chunks' scores, or as many outputs
+        hide_keys(scores[c], first_key + c * kChunk);
+        exponentials(scores[c], weights[c], 0, kChunk / 2, offset);
+        wait_for_values(own, c);
+        if (c == 0) {
+          begin(output);
+        } else {
+          fence();
+        }
+        issue_output(weights[c], own, c * kChunk, kChunk);
+      }
+      if (own + 1 == own_tiles) fails = misses();  // beside the last product
+      finish(output);
+    }
+    return !fails;
+  };
 
-    // Accumulators 8 j ... 8 j + 7 are keys 16 j ... 16 j + 15: in pairs, the A operand of the second product. That of the
-    // first keys runs beside the exponentials of the others.
-    const unsigned long long V_operand = operand(smem.V(key_group, own), kBlockN * kRowBytes);
-    unsigned weights[kBlockN / 4];
+  const auto with_maximum = [&](bool is_first) {
+    start();
+    if (is_first) wait_for_queries();
+#pragma unroll 1
+    for (int own = 0; own < own_tiles; ++own) {
+      const int first_key = (party + own * kParties) * kBlockN;
+      float scores[kChunks][kChunk / 2];
 #pragma unroll
-    for (int part = 0; part < kBlockN; part += kBlockN / 2) {
-#pragma unroll
-      for (int i = part / 2; i < part / 2 + kBlockN / 4; i += 2) {
-        const int r = i / 2 % 2;
-        const float low = exp2_approximately(fmaf(scores[i], scale, offset[r]));
-        const float high = exp2_approximately(fmaf(scores[i + 1], scale, offset[r]));
-        sum[r] += low + high;
-        weights[i / 2] = pack(low, high);
-      }
-      if (part == 0) {
-        wait(V_full[own]);
-        begin(output);
-      } else {
-        fence();
+      for (int c = 0; c < kChunks; ++c) {
+        if (is_first) wait_for_keys(own, c);
+        begin(scores[c]);
+        issue_scores(scores[c], own, c);
       }
 #pragma unroll
-      for (int key = part; key < part + kBlockN / 2; key += 16) {
-        Wgmma<kHeadDim>::registers(output, weights + key / 4, further(V_operand, key * kRowBytes), true);
+      for (int c = 0; c < kChunks; ++c) finish(scores[c]);
+      float largest[2] = {kLowest, kLowest};
+#pragma unroll
+      for (int c = 0; c < kChunks; ++c) {
+        hide_keys(scores[c], first_key + c * kChunk);
+#pragma unroll
+        for (int i = 0; i < kChunk / 2; ++i) largest[i / 2 % 2] = fmaxf(largest[i / 2 % 2], scores[c][i]);
       }
-      commit();
+      float offset[2];
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        const float old = maximum[r];
+        maximum[r] = fmaxf(old, quad_max(largest[r]));
+        offset[r] = -maximum[r] * scale;
+        if (own == 0) continue;  // nothing to rescale
+        // The difference first: with both at kLowest, what the product lost in rounding would be infinitely large.
+        const float factor = exp2_approximately((old - maximum[r]) * scale);
+        sum[r] *= factor;
+#pragma unroll
+        for (int i = 0; i < kHeadDim / 2; ++i) {
+          if (i / 2 % 2 == r) output[i] *= factor;
+        }
+      }
+
+      // The product of the first keys runs beside the exponentials of the others.
+      unsigned weights[kChunks][kChunk / 4];
+      constexpr int kPart = kChunks == 1 ? kChunk / 2 : kChunk;
+#pragma unroll
+      for (int key = 0; key < kBlockN; key += kPart) {
+        const int c = key / kChunk;
+        const int first = key % kChunk;
+        exponentials(scores[c], weights[c], first / 2, (first + kPart) / 2, offset);
+        if (is_first && first == 0) wait_for_values(own, c);
+        if (key == 0) {
+          begin(output);
+        } else {
+          fence();
+        }
+        issue_output(weights[c] + first / 4, own, key, kPart);
+        if (!is_first) finish(output);  // registers are short, and it is rare
+      }
+      finish(output);
     }
-    finish(output);
+    sum[0] = quad_sum(sum[0]);
+    sum[1] = quad_sum(sum[1]);
+  };
+  if constexpr (kTriesZero) {
+    if (!try_zero()) with_maximum(false);
+  } else {
+    with_maximum(true);
   }
 
   Element* O_rows = O + (static_cast<size_t>(head) * S + row) * kHeadDim;  // row's, and 8 rows on that of row + 8
@@ -505,7 +716,7 @@ __global__ void __launch_bounds__(kThreads, CTAS)
       float values[kHeadDim / 4];
 #pragma unroll
       for (int i = 0; i < kHeadDim / 4; ++i) values[i] = output[i / 2 * 4 + 2 * r + i % 2];
-      store<kHeadDim / 8>(O_rows + 8 * r * kHeadDim, values, reciprocal_approximately(quad_sum(sum[r])), row + 8 * r < S);
+      store<kHeadDim / 8>(O_rows + 8 * r * kHeadDim, values, reciprocal_approximately(sum[r]), row + 8 * r < S);
     }
   } else {
     using Own = Share<kHeadDim>;
@@ -569,13 +780,14 @@ __global__ void __launch_bounds__(kThreads, CTAS)
       for (int i = 0; i < Own::kValues; ++i) values[i] = fmaf(weight, part[i], values[i]);
     }
     store<Own::kChunks>(O_rows + 8 * r * kHeadDim + party / 2 * Own::kChunks * 8, values,
-                        reciprocal_approximately(quad_sum(total)), row + 8 * r < S);
+                        reciprocal_approximately(total), row + 8 * r < S);
   }
 }
 
 #define INSTANTIATE(D)                                                                                         \
   template __global__ void attention<D>(const __grid_constant__ TensorMap, const __grid_constant__ TensorMap, \
-                                        const __grid_constant__ TensorMap, Element*, int, int, float);
+                                        const __grid_constant__ TensorMap, const Element*, const Element*,      \
+                                        const Element*, Element*, int, int, float);
 INSTANTIATE(32)
 INSTANTIATE(64)
 INSTANTIATE(96)
