@@ -56,7 +56,7 @@ constexpr bool kThreadsCopyAll = COPY == 1;
 constexpr bool kThreadsCopyFirst = COPY == 2;  // Q and the first chunk of K
 constexpr bool kThreadsCopy = kThreadsCopyAll || kThreadsCopyFirst;
 static_assert(!kThreadsCopy || kKeyGroups == 1, "all threads copy the same keys");
-constexpr int kMostTiles = 32;  // of a CTA
+constexpr int kMostChunks = 32;  // of a CTA: each takes 8 KiB at least, of K and V together
 
 constexpr int kPanelColumns = 64;  // of one 128-byte swizzled row
 constexpr int kRowBytes = 128;
@@ -387,7 +387,7 @@ __device__ void send(unsigned address, unsigned barrier, float a, float b, float
 // ---- the kernel ----
 
 struct Barriers {
-  unsigned long long Q_full[kRowGroups], K_full[kMostTiles * kChunks], V_full[kMostTiles * kChunks];
+  unsigned long long Q_full[kRowGroups], K_full[kMostChunks], V_full[kMostChunks];
   unsigned long long received[kRowGroups][kKeyGroups];
 };
 
