@@ -217,7 +217,15 @@ describe('on a virtual H200', () => {
     });
 
   const SECTORS_PER_ROW = (64 * 2) / 32;
-  const CLUSTERED = [
+  interface Clustered {
+    readonly rung: string;
+    readonly parameters: ParameterValues;
+    readonly workload: string;
+    /** Sectors that are loaded. */
+    readonly least: number;
+    readonly most: number;
+  }
+  const CLUSTERED: readonly Clustered[] = [
     // K and V are read once.
     ...['13_decode_cluster', '14_decode_registers'].map((rung) => ({
       rung,
