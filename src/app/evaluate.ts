@@ -159,7 +159,7 @@ export async function judge(asked: EvaluateOptions, command: 'evaluate' | 'diagn
   // Returning closes the session, which ends all running work.
   const found = await untilAborted(work(), options.signal);
   const { unreached = thorough ? 'refuse' : 'name' } = options;
-  const evaluation = unreached === 'refuse' ? refusingUnreached(found) : found;
+  const evaluation = unreached === 'refuse' ? refusingUnreached(found, 'accept it: --unreached name') : found;
   if (evaluation.error) throw new WarpsmithError(evaluation.error);
   const journal = keepAttempt(options, {
     command,

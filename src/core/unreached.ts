@@ -35,8 +35,10 @@ export const NEVER_RAN = 'never-ran';
  * A kernel that passed is `unverified` if something was never seen that may change its results: a condition on loaded values, or on sizes and other arguments, that went one way in every check; a whole number computed of loaded
  * values that was always the same; a step that never ran. Whatever lies behind it may be wrong. Conditions that the compiler moved, of another round of a loop, and about how far other threads are do not count: honest kernels
  * have such. A real GPU sees no conditions.
+ *
+ * @param orElse what else may be done about it.
  */
-export function refusingUnreached(evaluation: Evaluation): Evaluation {
+export function refusingUnreached(evaluation: Evaluation, orElse?: string): Evaluation {
   const { leftOut = [], conditions: { oneWay = [], constantResults = [] } = {} } = evaluation.coverage ?? {};
   const unseen = [
     ...oneWay.filter(isUnreached).map((one) => `${whichOf(one)} went one way in every check: ${describeOneWay(one)}`),
@@ -48,11 +50,11 @@ export function refusingUnreached(evaluation: Evaluation): Evaluation {
   return {
     ...evaluation,
     status: 'unverified',
-    reason: `${unseen[0]}${others}, so what depends on it was not verified; ${NEXT_STEP}`,
+    reason: `${unseen[0]}${others}, so what depends on it was not verified; ${NEXT_STEPS.concat(orElse ?? []).join(', or ')}`,
   };
 }
 
-const NEXT_STEP = 'do without it, or let problem.json have a check shape or a generator set that meets it';
+const NEXT_STEPS = ['do without it', 'let problem.json have a check shape or a generator set that meets it'];
 
 const whichOf = ({ isOfValues }: OneWayCondition): string =>
   isOfValues ? 'a condition on loaded values' : 'a condition on sizes or other arguments';
