@@ -1,4 +1,4 @@
-import { type DType, isFloating, sizeOfDType } from '../core/dtype.ts';
+import { DTYPES, type DType, isFloating, sizeOfDType } from '../core/dtype.ts';
 import type { PlannedArgument } from '../core/launch-plan.ts';
 
 export type TensorMapArgument = Extract<PlannedArgument, { kind: 'tensor-map' }>;
@@ -7,6 +7,7 @@ export type TensorMapArgument = Extract<PlannedArgument, { kind: 'tensor-map' }>
 export interface TensorMap {
   /** Offset in device memory. */
   readonly start: number;
+  readonly dtype: DType;
   readonly elementBytes: number;
   readonly dimensions: readonly number[];
   /** From one index to the next, in bytes; the innermost is an element's size. */
@@ -33,7 +34,9 @@ const NANS: Partial<Record<DType, readonly number[]>> = {
 };
 
 /** Alignment of addresses and strides, in bytes. Source: CUDA Driver API, cuTensorMapEncodeTiled. */
-const ALIGNMENT = 16;
+const ALIGNMENT: Readonly<Record<string, number>> = { none: 16, '16B': 16, '32B': 32 };
+/** A row of a box that is not interleaved consists of pieces of so many bytes. */
+const ROW_PIECE = 16;
 
 /** Why the driver would not encode a map. Source: CUDA Driver API, cuTensorMapEncodeTiled. */
 export function refuseTensorMap(map: TensorMapArgument, start: number): string | undefined {
@@ -41,21 +44,28 @@ export function refuseTensorMap(map: TensorMapArgument, start: number): string |
   const rank = map.globalDim.length;
   const row = map.boxDim[0]! * bytes;
   const swizzle = SWIZZLE_BYTES[map.swizzle]!;
+  const alignment = ALIGNMENT[map.interleave]!;
+  const isPlain = map.interleave === 'none';
   const problems: [boolean, string][] = [
     [rank < 1 || rank > 5, `it has ${rank} axes, not 1 to 5`],
-    [start % ALIGNMENT !== 0, `its buffer lies at a multiple of ${start & -start}, not of ${ALIGNMENT}`],
+    [!isPlain && rank < 3, `it has ${rank} axes, and interleave ${map.interleave} takes 3 to 5`],
+    [start % alignment !== 0, `its buffer lies at a multiple of ${start & -start}, not of ${alignment}`],
     [
-      map.globalStridesBytes.some((stride) => stride % ALIGNMENT !== 0),
-      `globalStridesBytes [${map.globalStridesBytes.join(', ')}] are not multiples of ${ALIGNMENT}`,
+      map.globalStridesBytes.some((stride) => stride % alignment !== 0),
+      `globalStridesBytes [${map.globalStridesBytes.join(', ')}] are not multiples of ${alignment}`,
     ],
-    [row % ALIGNMENT !== 0, `a row of its box has ${row} bytes, not a multiple of ${ALIGNMENT}`],
-    [swizzle > 0 && row > swizzle, `a row of its box has ${row} bytes, more than the swizzle's ${swizzle}`],
+    [isPlain && row % ROW_PIECE !== 0, `a row of its box has ${row} bytes, not a multiple of ${ROW_PIECE}`],
+    [isPlain && swizzle > 0 && row > swizzle, `a row of its box has ${row} bytes, more than the swizzle's ${swizzle}`],
+    [map.interleave === '32B' && swizzle !== 32, `its swizzle is ${map.swizzle}, and interleave 32B takes 32B`],
     [map.fill === 'nan' && !isFloating(map.dtype), `${map.dtype} has no NaN to fill with`],
   ];
   return problems.find(([holds]) => holds)?.[1];
 }
 
-/** A part of the interface that virtual GPUs lack. */
+/**
+ * A part of the interface that virtual GPUs lack. What the axes of an interleaved map are is not documented: two recorded boxes
+ * (docs/results/h200-instructions.json) fit several orders of axes and strides.
+ */
 export function unsupportedTensorMap({ interleave, swizzle, boxDim, dtype }: TensorMapArgument): string | undefined {
   if (interleave !== 'none') return `interleave ${interleave}`;
   const row = boxDim[0]! * sizeOfDType(dtype);
@@ -64,7 +74,7 @@ export function unsupportedTensorMap({ interleave, swizzle, boxDim, dtype }: Ten
 }
 
 /** Fields of an encoded map, in bytes: our own, since NVIDIA publishes none. */
-const AT = { magic: 0, check: 4, start: 8, rank: 12, elementBytes: 13, swizzle: 14, fill: 15, dimensions: 16 } as const;
+const AT = { magic: 0, check: 4, start: 8, rank: 12, dtype: 13, swizzle: 14, fill: 15, dimensions: 16 } as const;
 const STRIDES = AT.dimensions + 5 * 4;
 const BOX = STRIDES + 4 * 6;
 const ELEMENT_STRIDES = BOX + 5 * 2;
@@ -78,7 +88,7 @@ export function encodeTensorMap(map: TensorMapArgument, start: number): Uint8Arr
   view.setUint32(AT.magic, MAGIC, true);
   view.setUint32(AT.start, start, true);
   view.setUint8(AT.rank, map.globalDim.length);
-  view.setUint8(AT.elementBytes, sizeOfDType(map.dtype));
+  view.setUint8(AT.dtype, DTYPES.indexOf(map.dtype));
   view.setUint8(AT.swizzle, SWIZZLE_BYTES[map.swizzle]!);
   view.setUint8(AT.fill, nan.length);
   bytes.set(nan, FILL);
@@ -103,12 +113,14 @@ export function decodeTensorMap(bytes: Uint8Array): TensorMap | undefined {
   const view = new DataView(bytes.buffer, bytes.byteOffset, TENSOR_MAP_BYTES);
   if (view.getUint32(AT.magic, true) !== MAGIC || view.getUint32(AT.check, true) !== checksum(bytes)) return undefined;
   const axes = Array.from({ length: view.getUint8(AT.rank) }, (_, axis) => axis);
-  const elementBytes = view.getUint8(AT.elementBytes);
+  const dtype = DTYPES[view.getUint8(AT.dtype)]!;
+  const elementBytes = sizeOfDType(dtype);
   const strideOf = (axis: number): number =>
     view.getUint32(STRIDES + 6 * axis, true) + view.getUint16(STRIDES + 6 * axis + 4, true) * 2 ** 32;
   const fillBytes = view.getUint8(AT.fill);
   return {
     start: view.getUint32(AT.start, true),
+    dtype,
     elementBytes,
     dimensions: axes.map((axis) => view.getUint32(AT.dimensions + 4 * axis, true) + 1),
     strides: axes.map((axis) => (axis === 0 ? elementBytes : strideOf(axis - 1))),

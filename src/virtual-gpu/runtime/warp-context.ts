@@ -501,12 +501,13 @@ export class WarpContext {
   }
 
   /** Combines a part of a bulk copy from shared memory with what lies in device memory. */
-  reducePart({ global, shared, bytes }: Part, { elementBytes, apply }: ElementReduction): void {
+  reducePart({ global, shared, bytes }: Part, swizzleBytes: number, { elementBytes, apply }: ElementReduction): void {
     if (global === undefined) return;
     const { device, writes, reads } = this.#around;
     reads?.mark(global, bytes);
     writes.mark(global, bytes);
-    for (let i = 0; i < bytes; i += elementBytes) apply(device, global + i, this.#memory.view, SHARED + shared + i);
+    for (let i = 0; i < bytes; i += elementBytes)
+      apply(device, global + i, this.#memory.view, SHARED + swizzled(shared + i, swizzleBytes));
   }
 
   /** Operand as an unsigned 32-bit number. */

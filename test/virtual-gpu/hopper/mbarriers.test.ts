@@ -357,7 +357,7 @@ describe('bulk copies', () => {
     const kernel = send('cp.async.bulk.wait_group 0;');
     const text = kernel.body.replace(
       'cp.async.bulk.global.shared::cta.bulk_group',
-      'cp.reduce.async.bulk.global.shared::cta.bulk_group.min.f16',
+      'cp.reduce.async.bulk.global.shared::cta.bulk_group.min.f32',
     );
     expect(await refusalOf(device, { ...kernel, body: text }, launch()).catch(String)).toMatch(
       /unsupported: .*cp\.reduce\.async\.bulk/,

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../../../src/core/device.ts';
+import { sizeOfDType } from '../../../src/core/dtype.ts';
 import { openDevice } from '../../../src/devices/open-device.ts';
 import {
   byThread0,
@@ -167,6 +168,92 @@ describe('a box of a tensor', () => {
   });
 });
 
+/** Combines a box with what the tensor holds, in each of the CTAs. */
+const reducing = (operation: string, axes: number, at: readonly number[], boxBytes: number): HopperKernel => ({
+  parameters: [MAP_PARAMETER('map'), POINTER('in')],
+  body: `
+  ${loadShared(boxBytes)}
+  mov.u32 %r10, smem;
+  mov.b64 %rd1, map;
+  cvta.param.u64 %rd2, %rd1;
+  ${byThread0(`
+  cp.reduce.async.bulk.tensor.${axes}d.global.shared::cta.${operation}.tile.bulk_group [%rd2, ${coordinates(at)}], [%r10];
+  cp.async.bulk.commit_group;
+  cp.async.bulk.wait_group 0;`)}`,
+});
+
+describe('a reduction into a tensor', () => {
+  const sum = (map: TensorMapArgument, at: number[], input: Int32Array, out: Int32Array, grid = 1) =>
+    outputOf(device, reducing('add', at.length, at, volume(map.boxDim) * 4), {
+      ...{ grid, arguments: [map, 'in'], buffers: { in: input, out } },
+    }).then((bytes) => [...new Int32Array(bytes.buffer, bytes.byteOffset, out.length)]);
+
+  it('adds what lies within the tensor, and nothing beyond', async () => {
+    const map = tensorMap(
+      { dtype: 'i32', globalDim: [6, 3], boxDim: [4, 4], buffer: 'out', globalStridesBytes: [32] },
+      4,
+    );
+    const out = await sum(map, [4, 1], words(16), new Int32Array(24).fill(100));
+    const row = (...values: number[]) => [...values, ...new Array(8 - values.length).fill(100)];
+    expect(out).toEqual([...row(), ...row(100, 100, 100, 100, 101, 102), ...row(100, 100, 100, 100, 105, 106)]);
+  });
+
+  it('takes a swizzled tile in the order of the tensor', async () => {
+    const map = tensorMap({ dtype: 'i32', globalDim: [32, 8], boxDim: [32, 8], swizzle: '128B', buffer: 'out' }, 4);
+    const out = await sum(map, [0, 0], words(256), new Int32Array(256));
+    for (let row = 0; row < 8; row++)
+      for (let column = 0; column < 32; column++)
+        expect(out[row * 32 + column]).toBe(row * 32 + ((Math.floor(column / 4) ^ row) * 4 + (column % 4)) + 1);
+  });
+
+  it('of several CTAs into one place is no race, and none is lost', async () => {
+    const map = tensorMap({ dtype: 'i32', globalDim: [8, 2], boxDim: [8, 2], buffer: 'out' }, 4);
+    const bytes = await outputOf(device, reducing('add', 2, [0, 0], 64), {
+      ...{ grid: 5, arguments: [map, 'in'], buffers: { in: words(16 * 5), out: new Int32Array(16) } },
+      options: { findRaces: true, orderSeed: 3 },
+    });
+    const sums = Array.from({ length: 16 }, (_, i) => 5 * (i + 1) + 16 * (1 + 2 + 3 + 4));
+    expect([...new Int32Array(bytes.buffer, bytes.byteOffset, 16)]).toEqual(sums);
+  });
+
+  it('keeps a number beside NaN, a zero’s sign, and makes two NaNs one', async () => {
+    const [one, nan, other, zero, minusZero] = [0x3c00, 0x7e01, 0xfe00, 0, 0x8000];
+    const map = tensorMap({ dtype: 'f16', globalDim: [8], boxDim: [8], buffer: 'out' }, 2);
+    const bounds = async (operation: string) => {
+      const bytes = await outputOf(device, reducing(operation, 1, [0], 16), {
+        arguments: [map, 'in'],
+        buffers: {
+          in: Uint16Array.of(one, nan, other, zero, minusZero, zero, minusZero, one),
+          out: Uint16Array.of(nan, one, nan, minusZero, zero, zero, minusZero, 0xbc00),
+        },
+      });
+      return [...new Uint16Array(bytes.buffer, bytes.byteOffset, 8)];
+    };
+    expect(await bounds('min')).toEqual([one, one, 0x7fff, minusZero, minusZero, zero, minusZero, 0xbc00]);
+    expect(await bounds('max')).toEqual([one, one, 0x7fff, zero, zero, zero, minusZero, one]);
+  });
+
+  it.each([
+    ['u16', 'add'],
+    ['u8', 'or'],
+    ['f32', 'min'],
+    ['f64', 'max'],
+    ['i32', 'inc'],
+    ['f16', 'xor'],
+  ] as const)('of %s by %s is refused with its line', async (dtype, operation) => {
+    const bytes = sizeOfDType(dtype);
+    const map = tensorMap({ dtype, globalDim: [64 / bytes], boxDim: [64 / bytes], buffer: 'out' }, bytes);
+    const refusal = await refusalOf(device, reducing(operation, 1, [0], 64), {
+      arguments: [map, 'in'],
+      buffers: { in: 64, out: 64 },
+    });
+    expect(refusal).toMatch(
+      new RegExp(`^unsupported: .*cp\\.reduce\\.async\\.bulk\\.tensor.*${operation}.*through a tensor map of ${dtype}`),
+    );
+    expect(refusal).toMatch(/line \d+/);
+  });
+});
+
 describe('what the device refuses', () => {
   const run = (map: TensorMapArgument, kernel: HopperKernel) =>
     refusalOf(device, kernel, { arguments: [map, OUT], buffers: { in: words(64), out: 256 } });
@@ -179,7 +266,27 @@ describe('what the device refuses', () => {
     [{ boxDim: [3, 4] }, 'launch-failed: argument 0 of kernel: no tensor map of in: a row of its box has 12 bytes'],
     [{ boxDim: [16, 4], swizzle: '32B' }, 'a row of its box has 64 bytes, more than the swizzle'],
     [{ fill: 'nan' }, 'i32 has no NaN to fill with'],
-    [{ interleave: '16B' }, 'unsupported: argument 0 of kernel: virtual GPUs have no tensor maps with interleave 16B'],
+    [{ interleave: '16B' }, 'it has 2 axes, and interleave 16B takes 3 to 5'],
+    [
+      {
+        interleave: '16B',
+        globalDim: [16, 2, 2],
+        globalStridesBytes: [64, 128],
+        boxDim: [8, 1, 1],
+        elementStrides: [1, 1, 1],
+      },
+      'unsupported: argument 0 of kernel: virtual GPUs have no tensor maps with interleave 16B',
+    ],
+    [
+      {
+        interleave: '32B',
+        globalDim: [16, 2, 2],
+        globalStridesBytes: [64, 128],
+        boxDim: [8, 1, 1],
+        elementStrides: [1, 1, 1],
+      },
+      'its swizzle is none, and interleave 32B takes 32B',
+    ],
   ] as const)('%o', async (part, message) => {
     expect(await run(map(part as Partial<TensorMapArgument>), fetching(2, [0, 0], 128))).toContain(message);
   });

@@ -45,7 +45,6 @@ const SHARED: readonly Reduction[] = [
 ];
 
 const UNSUPPORTED = /^unsupported: .*cp\.reduce\.async\.bulk/;
-const HALF_BOUNDS = /^(?:min|max) of b?f16$/;
 
 function reducing({ operation, type }: Reduction): RecordedCase {
   const name = `${operation} of ${type}`;
@@ -64,7 +63,6 @@ function reducing({ operation, type }: Reduction): RecordedCase {
     buffers: () => ({ in: drawOf(type, `${name} in`), out: drawOf(type, `${name} out`) }),
     launches: [{ block: THREADS, dynamicSharedBytes: BYTES, arguments: ['in', 'out'] }],
     parts: [{ name: 'device memory', bytes: BYTES }],
-    ...(HALF_BOUNDS.test(name) && { refusal: UNSUPPORTED }),
   };
 }
 

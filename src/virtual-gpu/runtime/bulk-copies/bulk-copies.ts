@@ -1,14 +1,15 @@
+import type { DType } from '../../../core/dtype.ts';
 import type { PtxInstruction, PtxOperand } from '../../../ptx/ast.ts';
 import { has } from '../../../ptx/instruction-parts.ts';
 import { decodeTensorMap, TENSOR_MAP_BYTES, type TensorMap } from '../../tensor-map.ts';
 import { unsupported } from '../../unsupported.ts';
-import { bulkReduction } from '../atomics.ts';
 import type { CtaState } from '../cta-state.ts';
 import { KernelFault } from '../fault.ts';
 import { atMbarrier, completeBytes, mbarrierBeside } from '../mbarriers/operations.ts';
 import type { RequestKind } from '../site-requests.ts';
 import type { WarpContext } from '../warp-context.ts';
 import { boxBytes, CHUNK_BYTES, type ElementReduction, type Part, partsOfBox } from './parts.ts';
+import { bulkReduction, isTensorReduction, tensorReduction } from './reductions.ts';
 
 /** One thread's copy between device memory and the shared memory of its CTA. */
 interface BulkCopy {
@@ -16,6 +17,8 @@ interface BulkCopy {
   readonly lane: number;
   readonly parts: readonly Part[];
   readonly bytes: number;
+  /** Of the elements of a tensor. */
+  readonly dtype?: DType;
   readonly swizzleBytes: number;
   /** What stands where the tensor does not. */
   readonly fill: Uint8Array;
@@ -47,9 +50,20 @@ export function bulkCopyStep(instruction: PtxInstruction): ((context: WarpContex
 
 /** cp.reduce.async.bulk to device memory. */
 function bulkReductionStep(instruction: PtxInstruction): ((context: WarpContext) => void) | undefined {
-  const isKnown = has(instruction, 'global') && has(instruction, 'bulk_group') && !has(instruction, 'tensor');
-  const reduction = isKnown ? bulkReduction(instruction) : undefined;
-  return reduction && ((context) => copyOut(context, reduction));
+  const { modifiers } = instruction;
+  const isKnown = has(instruction, 'global') && has(instruction, 'bulk_group');
+  if (!isKnown || modifiers.some((modifier) => UNSUPPORTED.test(modifier))) return undefined;
+  if (isTensorReduction(instruction)) return (context) => copyOut(context, ofTensor);
+  const reduction = bulkReduction(instruction);
+  return reduction && ((context) => copyOut(context, () => reduction));
+}
+
+/** The map says what the elements are. @throws Error for a reduction that virtual GPUs lack. */
+function ofTensor({ context, dtype }: BulkCopy): ElementReduction {
+  const { instruction } = context;
+  const reduction = tensorReduction(instruction, dtype!);
+  if (reduction) return reduction;
+  throw unsupported(instruction, `through a tensor map of ${dtype} is not implemented on the virtual GPU`);
 }
 
 /**
@@ -133,9 +147,9 @@ function copyAcross(context: WarpContext): void {
 
 /**
  * From shared to device memory. It reads and writes when its thread waits for it, not before; in a seeded order, some do at once.
- * @param reduction what to do with the elements that lie there.
+ * @param reductionOf what to do with the elements that lie there.
  */
-function copyOut(context: WarpContext, reduction?: ElementReduction): void {
+function copyOut(context: WarpContext, reductionOf?: (copy: BulkCopy) => ElementReduction): void {
   const { instruction, operands, lanes } = context;
   const isTensor = has(instruction, 'tensor');
   const [destination, source] = operands as [PtxOperand, PtxOperand];
@@ -144,11 +158,12 @@ function copyOut(context: WarpContext, reduction?: ElementReduction): void {
     const copy = isTensor
       ? tensorCopy(context, lane, destination, shared)
       : plainCopy(context, lane, { global: globalStart(context, destination, lane), shared }, operands[2]!);
+    const reduction = reductionOf?.(copy);
     checkShared(copy, shared, false);
     for (const part of copy.parts) checkGlobal(copy, part, true);
     const read = (): void => {
       for (const part of copy.parts) {
-        if (reduction) context.reducePart(part, reduction);
+        if (reduction) context.reducePart(part, copy.swizzleBytes, reduction);
         else context.sendPart(part, copy.swizzleBytes);
       }
       report(copy, 'load', 'shared');
@@ -237,7 +252,7 @@ function tensorCopy(context: WarpContext, lane: number, operand: PtxOperand, sha
       { instruction: context.instruction, lane },
     );
   return {
-    ...{ context, lane, bytes: boxBytes(map), swizzleBytes: map.swizzleBytes, fill: map.fill },
+    ...{ context, lane, bytes: boxBytes(map), dtype: map.dtype, swizzleBytes: map.swizzleBytes, fill: map.fill },
     parts: [...partsOfBox(map, at, shared)],
   };
 }
