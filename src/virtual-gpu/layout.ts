@@ -44,7 +44,7 @@ export const LAUNCH = {
   clustersZ: 1152,
   clusterRank: 1156,
   clusterCtas: 1160,
-  /** 1 in a cooperative launch: a warp that polls device memory, or sleeps, gives way. */
+  /** 1 where CTAs take turns: a warp that polls device memory, or sleeps, gives way. */
   givesWay: 1164,
   /** What the driver keeps for the barrier of a cooperative grid: upper and lower half of its address, 0 in other launches. */
   gridBarrierHigh: 1168,

@@ -11,6 +11,8 @@ export interface SpinLoop {
   readonly instruction: PtxInstruction;
   /** Blocks of the loop. */
   readonly blocks: readonly number[];
+  /** Whether anything in it writes to memory, be it an atomic that reads. */
+  readonly changesMemory: boolean;
 }
 
 const POLLED: ReadonlySet<string> = new Set(['global', 'shared', 'generic']);
@@ -30,9 +32,15 @@ export function spinLoopsOf(
     const polls = block.instructions.filter(mayPoll);
     const around = polls.length > 0 ? loopAround(block.index, blocks) : [];
     if (around.length === 0) return [];
-    return polls.map((instruction) => ({ instruction: resolveSymbols(instruction, symbols), blocks: around }));
+    const changesMemory = around.some((at) => blocks[at]!.instructions.some(mayWrite));
+    return polls.map((instruction) => ({
+      instruction: resolveSymbols(instruction, symbols),
+      ...{ blocks: around, changesMemory },
+    }));
   });
 }
+
+const mayWrite = (instruction: PtxInstruction): boolean => !['none', 'load'].includes(memoryActionOf(instruction));
 
 /** Blocks that a block leads to and that lead back to it; none if there is no way back. */
 function loopAround(index: number, blocks: readonly JitBlock[]): readonly number[] {

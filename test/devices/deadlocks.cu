@@ -19,6 +19,23 @@ extern "C" __global__ void waits_for_later_ctas(int* flag, int* out) {
   out[blockIdx.x * blockDim.x + threadIdx.x] = 1;
 }
 
+// Each waits for a word of the next one, which writes it when its own has come.
+extern "C" __global__ void wait_in_a_ring(volatile int* flag, int* out) {
+  if (threadIdx.x == 0) {
+    while (flag[blockIdx.x] == 0) {}
+    flag[(blockIdx.x + 1) % gridDim.x] = 1;
+  }
+  __syncthreads();
+  out[blockIdx.x * blockDim.x + threadIdx.x] = 1;
+}
+
+// Nobody ever raises the flag.
+extern "C" __global__ void gives_up(volatile int* flag, int* out) {
+  int looks = 0;
+  while (flag[0] == 0 && looks < 100000) looks++;
+  if (threadIdx.x == 0) out[blockIdx.x] = looks;
+}
+
 extern "C" __global__ void leaves_its_grid(int* flag, int* out) {
   if (blockIdx.x == 2) return;
   cg::this_grid().sync();

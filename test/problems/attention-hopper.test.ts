@@ -38,7 +38,8 @@ const compiledSettings = (rung: string): readonly ParameterValues[] =>
 /** What is judged on a virtual GPU takes seconds. */
 const JUDGED = [
   ...RUNGS,
-  ...['10_resident', '13_decode_cluster', '14_decode_registers', '11_sums_first'].map((rung) => `${rung} in clusters`),
+...['10_resident', '13_decode_cluster', '14_decode_registers', '11_sums_first'].map((rung) => `${rung} in clusters`),
+  '15_decode_words beside each other',
   '09_lean on another device',
 ];
 const judged = sampledOne('rungs for Hopper, judged', JUDGED, {
@@ -215,6 +216,22 @@ describe('on a virtual H200', () => {
       // Every byte of Q, K and V comes by bulk copies.
       expect(counters!.globalLoadSectors).toBeGreaterThanOrEqual((3 * 64 * 64 * 2) / 32);
     });
+
+  judged('15_decode_words beside each other')(
+    '15_decode_words is verified, races and all, though its CTAs wait for later ones in an ordinary launch',
+    { timeout: 180_000 },
+    async () => {
+      const { evaluation } = await diagnoseKernel({
+        target: join(narrowAttention(place), '15_decode_words'),
+        device: 'virtual:h200',
+        workload: 'B=1,H=2,Hkv=1,S=1,Skv=100,D=64',
+        parameters: { SPLIT: 4 },
+        seed: 5,
+      });
+      expect(evaluation.status).toBe('passed');
+      expect(evaluation.counters!.launches[0]).toMatchObject({ ctaCount: 4 });
+    },
+  );
 
   const SECTORS_PER_ROW = (64 * 2) / 32;
   interface Clustered {

@@ -3,11 +3,11 @@ import type { DeviceSpec } from '../../core/device-spec.ts';
 import type { DeviceFailure } from '../../core/device-values.ts';
 import { GRID_LIMITS, type PlannedLaunch } from '../../core/launch-plan.ts';
 import type { Occupancy } from '../../core/timing.ts';
-import { occupancy } from '../../hardware/occupancy.ts';
 import { synchronisationOf } from '../../ptx/instructions/properties.ts';
 import type { KernelImage } from '../../virtual-gpu/kernel-image.ts';
 import { failure } from '../failure.ts';
 import { refuseLaunch } from '../refuse-launch.ts';
+import { occupancyOf } from './most-resident.ts';
 
 /** Source: CUDA C++ Programming Guide, technical specifications per compute capability. */
 const MAXIMUM_BLOCK = [1024, 1024, 64] as const;
@@ -55,8 +55,7 @@ function refuseCooperative(
   const meetsInCluster = [...barriers.values()].some((barrier) => synchronisationOf(barrier) === 'cluster');
   if (cluster || requiredCluster || meetsInCluster)
     return failure('unsupported', `${name}: virtual GPUs run no cooperative launches of thread-block clusters`);
-  const threads = block[0] * block[1] * block[2];
-  const { ctasPerSm, limiter } = occupancy({ ...resources(), dynamicSharedBytes }, threads, spec);
+  const { ctasPerSm, limiter } = occupancyOf({ block, dynamicSharedBytes }, resources(), spec);
   const [ctas, sms] = [grid[0] * grid[1] * grid[2], spec.smCount.value];
   if (ctas <= ctasPerSm * sms) return undefined;
   return failure(

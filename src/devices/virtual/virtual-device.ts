@@ -38,7 +38,6 @@ import { PtxSyntaxError, UnsupportedPtxError } from '../../ptx/errors.ts';
 import { inlineCalls } from '../../ptx/inline-calls.ts';
 import { typeOf } from '../../ptx/instruction-parts.ts';
 import { definitionsAndUses } from '../../ptx/instructions/properties.ts';
-import { pollsOf } from '../../ptx/waits.ts';
 import { GOLDEN_FRACTION, seededOrder } from '../../stats/random.ts';
 import { analysisOf, functionResources } from '../../virtual-gpu/analyse-function.ts';
 import { type SampledLaunch, simulateCache, simulateCacheOfPart } from '../../virtual-gpu/cache-model/simulate.ts';
@@ -63,6 +62,7 @@ import { describeFault, describePrint, describeReport, placeOfStore } from './de
 import { describeTrace } from './describe-trace.ts';
 import { buildOnce, type KeptCode, parseOnce } from './kept-code.ts';
 import { launchBuffers, packArguments } from './launch-buffers.ts';
+import { mostResident } from './most-resident.ts';
 import type { StoreReport, WriteReport } from './protocol.ts';
 import { refuseConfiguration } from './refuse-configuration.ts';
 import { type PoolOutcome, WorkerPool } from './worker-pool.ts';
@@ -463,6 +463,9 @@ export class VirtualDevice implements Device {
           cluster,
           hasClusters: asked !== undefined,
           gridBarrier: gridBarrier && this.#memory.block(gridBarrier).offset,
+          mostResident: traced
+            ? undefined
+            : mostResident(step, { image, resources }, analysisOf(module.kept.ptx, symbol).fn, this.spec),
           block: step.block,
           dynamicSharedBytes: step.dynamicSharedBytes,
           parameters: packed.bytes,
@@ -487,7 +490,7 @@ export class VirtualDevice implements Device {
         case 'timed-out':
           return failure(
             'timed-out',
-            `${step.functionName} did not finish within ${Math.round(options.timeoutMs)} ms: ${begunText(step, cluster, outcome)}${waitText(step, module.kept.ptx, symbol)}${outcome.waits ? `; ${outcome.waits}` : ''}`,
+            `${step.functionName} did not finish within ${Math.round(options.timeoutMs)} ms: ${begunText(step, cluster, outcome)}${outcome.waits ? `; ${outcome.waits}` : ''}`,
           );
         case 'crashed':
           return failure(
@@ -673,12 +676,6 @@ function begunText(
   if (!cooperative) return `${begun} of ${count} ${what} had begun`;
   return `all ${grid[0] * grid[1] * grid[2]} CTAs had begun, and may wait for one that never arrives`;
 }
-
-/** CTAs run one after the other, unless the launch says that all must be resident. */
-const waitText = ({ cooperative, grid }: PlannedLaunch, ptx: PtxModule, symbol: string): string =>
-  !cooperative && grid.some((extent) => extent > 1) && pollsOf(analysisOf(ptx, symbol).fn).size > 0
-    ? '; it polls device memory: CTAs that wait for ones behind them need "cooperative": true in their step'
-    : '';
 
 /** `grid.sync()` ends a kernel whose grid has no barrier. */
 const explainMissingBarrier = (

@@ -62,7 +62,9 @@ function run(request: WorkerRequest & { kind: 'run' }, runner: CtaRunner, writes
     if (position >= order.length || position > Atomics.load(queue, QUEUE.faultedAt)) break;
     try {
       const isPointless = (): boolean => position > Atomics.load(queue, QUEUE.faultedAt);
-      runner.runCluster(order[position]!, isPointless, () => Atomics.load(queue, QUEUE.isLate) !== 0);
+      const isLate = (): boolean => Atomics.load(queue, QUEUE.isLate) !== 0;
+      const next = (): number | undefined => order[Atomics.add(queue, QUEUE.next, 1)];
+      runner.runCluster(order[position]!, isPointless, isLate, next);
       uninitialisedRead ??= reportRead(runner.uninitialisedRead, position);
       olderRead ??= reportOlder(runner.olderRead, position);
       printed = withPrint(printed, runner.takePrinted(), position);

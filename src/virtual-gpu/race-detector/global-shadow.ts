@@ -69,7 +69,7 @@ export class GlobalShadow {
   /** The memory at hand. */
   #memoryBytes: Uint8Array | undefined;
   #memory: Words | undefined;
-  readonly #ctasTakeTurns: boolean;
+  #ctasTakeTurns: boolean;
   readonly #pages = new Map<number, Page>();
   readonly #spare: Page[];
   /** The page that was needed last, and its number. */
@@ -104,6 +104,11 @@ export class GlobalShadow {
     this.#WordArray = unitBytes === 1 ? Uint8Array : unitBytes === 2 ? Uint16Array : Uint32Array;
     this.#wordsPerCell = unitBytes / this.#WordArray.BYTES_PER_ELEMENT;
     this.#ctasTakeTurns = ctasTakeTurns;
+  }
+
+  /** From now on a CTA may go on after another has run. */
+  takeTurns(): void {
+    this.#ctasTakeTurns = true;
   }
 
   /** Whether several CTAs wrote to one place, without a check for races. */

@@ -68,8 +68,8 @@ const MOST_READS = PATIENCE.once + 8192;
 export class OlderValues {
   readonly #isBefore: (moment: Moment, by: Accessor) => boolean;
   /** How often one warp of the launch reads the oldest value at one place. */
-  readonly #patience: number;
-  readonly #ctasTakeTurns: boolean;
+  #patience: number;
+  #ctasTakeTurns: boolean;
   readonly #places = new Map<number, Place>();
   #reads = 0;
   #patient: { readonly place: Place; readonly reader: number } | undefined;
@@ -87,6 +87,17 @@ export class OlderValues {
 
   forget(): void {
     this.#places.clear();
+  }
+
+  /** From now on a CTA may go on after another has run. */
+  takeTurns(): void {
+    this.#ctasTakeTurns = true;
+    this.#patience = PATIENCE.onceInTurns;
+  }
+
+  /** How many reads got an older value. */
+  get given(): number {
+    return this.#reads;
   }
 
   /** Remembers what lies at a place before its first strong write. */

@@ -1,7 +1,7 @@
 import type { RaceDetector } from './race-detector.ts';
 
 /** What watched code reports to: the race detector, or a watcher of one place or one warp. */
-export type AccessWatcher = Pick<RaceDetector, Exclude<keyof RaceDetector, 'begin'>>;
+export type AccessWatcher = Pick<RaceDetector, Exclude<keyof RaceDetector, 'begin' | 'roomFor'>>;
 
 /** Looks for nothing, and keeps nothing but which CTA runs. */
 export abstract class QuietWatcher implements AccessWatcher {
@@ -10,6 +10,7 @@ export abstract class QuietWatcher implements AccessWatcher {
   protected cta = 0;
   readonly uninitialisedRead = undefined;
   readonly olderRead = undefined;
+  readonly olderReads = 0;
   readonly crossed = false;
 
   abstract group(...asked: Parameters<AccessWatcher['group']>): void;

@@ -30,8 +30,9 @@ export interface WatchedLaunch {
   acrossCtas: boolean;
   /** All CTAs take turns. */
   isCooperative: boolean;
-  /** The CTAs that run together, by their index. */
+  /** The CTAs of the cluster that runs, by their rank; and how many may run together. */
   cluster: readonly Neighbour[];
+  mostTogether: number;
   /** Launched as clusters, be they of one CTA each: only then something is sent to shared memory. */
   hasClusters: boolean;
   bounds: BoundsChecker;
@@ -84,6 +85,9 @@ function partsOf(access: WatchedAccess): CopyParts {
 type Space = 'global' | 'shared';
 const OTHER_SPACE: Readonly<Record<Space, Space>> = { global: 'shared', shared: 'global' };
 
+/** Of blocks that may be needed: addresses have 32 bits. */
+const MOST_BLOCKS_BYTES = 3 * 2 ** 30;
+
 /** Times start again beyond it: a launch adds less than what is left. */
 const LATEST_TIME = 2 ** 30;
 
@@ -114,8 +118,9 @@ export class RaceDetector {
   readonly #shapes: AccessShapes;
   readonly #shaped: readonly (readonly ShapedAccess[])[];
   readonly #phases: readonly (readonly number[])[];
-  /** Warps and cells of the launch before. */
+  /** Warps and cells of the launch before; and the end of all blocks that were ever used. */
   #layout = '';
+  #usedEnd = 0;
   #launch!: WatchedLaunch;
   #deviceView!: DataView;
   /** By group and by site: whether the launch may both read and write the touched device memory. */
@@ -249,15 +254,14 @@ export class RaceDetector {
 
   /** Times go on from launch to launch, so that the shadow needs no clearing. */
   #layOutShadow(): void {
-    const { warps, sharedBytes, cluster } = this.#launch;
+    const { warps, sharedBytes, mostTogether } = this.#launch;
     const cells = cellsOf(sharedBytes, this.#image.sharedUnitBytes);
-    const end = this.#blockOf(cluster.length);
-    this.#shadow.reserve(end);
+    this.#shadow.reserve(this.#blockOf(mostTogether));
     this.#header = this.#shadow.i32.subarray(0, this.#shadow.lists >> 2);
     const layout = `${warps} ${cells}`;
     const { i32 } = this.#shadow;
     if (layout !== this.#layout || this.#now() > LATEST_TIME) {
-      i32.fill(0, this.#shadow.blocks >> 2);
+      i32.fill(0, this.#shadow.blocks >> 2, this.#usedEnd >> 2);
       this.#cells.forget();
       this.#header[SHADOW.time >> 2] = 0;
     }
@@ -268,9 +272,17 @@ export class RaceDetector {
 
   /** Address of a CTA's block. */
   #blockOf(index: number): number {
-    const { warps, sharedBytes } = this.#launch;
+    return this.#shadow.blocks + index * this.#blockBytes(this.#launch);
+  }
+
+  #blockBytes({ warps, sharedBytes }: Pick<WatchedLaunch, 'warps' | 'sharedBytes'>): number {
     const unit = this.#image.sharedUnitBytes;
-    return this.#shadow.blocks + index * blockBytes(warps, cellsOf(sharedBytes, unit), unit);
+    return blockBytes(warps, cellsOf(sharedBytes, unit), unit);
+  }
+
+  /** How many CTAs of a launch can be watched together. */
+  roomFor(launch: Pick<WatchedLaunch, 'warps' | 'sharedBytes'>): number {
+    return Math.floor(MOST_BLOCKS_BYTES / this.#blockBytes(launch));
   }
 
   /** Has compiled code note accesses of the CTA that runs. */
@@ -309,6 +321,7 @@ export class RaceDetector {
   beginCta(linear: number, index: number): void {
     const { warps } = this.#launch;
     if (index === 0) this.#cluster.forget();
+    else if (!this.#launch.hasClusters) this.#takeTurns();
     this.#ctas[index] ??= this.#newCta(index);
     this.#cta = this.#ctas[index];
     this.#cta.begin(linear, this.#now());
@@ -316,10 +329,22 @@ export class RaceDetector {
     for (let warp = 0; warp < warps; warp++) this.#tick(warp);
   }
 
+  /** A CTA begins before another has ended. */
+  #takeTurns(): void {
+    this.#global.takeTurns();
+    this.#olderGlobal.takeTurns();
+  }
+
+  /** How many reads of device memory, and of the CTA's shared memory, got an older value. */
+  get olderReads(): number {
+    return this.#olderGlobal.given + this.#cta.older.given;
+  }
+
   #newCta(index: number): WatchedCta {
     const { warps, sharedBytes, hasClusters } = this.#launch;
     const shared = this.#memory.u8.subarray(SHARED, SHARED + sharedBytes);
     const place = { shadow: this.#shadow, block: this.#blockOf(index) };
+    this.#usedEnd = Math.max(this.#usedEnd, this.#blockOf(index + 1));
     return new WatchedCta(warps, shared, this.#image.sharedUnitBytes, place, this.#newOlderValues(), hasClusters);
   }
 

@@ -44,6 +44,8 @@ import {
   type RequestKind,
   type SiteRequests,
 } from './site-requests.ts';
+import { hasStopped, Standstill } from './standstill.ts';
+import { type Spinning, spinningBlocks, stateOf } from './vain-rounds.ts';
 import { tellWaits, type Wait, waitAtBarrier, waitInLoop } from './waits.ts';
 import { type OperationSurroundings, WarpContext } from './warp-context.ts';
 import { type WarpOperation, warpOperation } from './warp-operations.ts';
@@ -58,6 +60,8 @@ export interface LaunchRequest {
   hasClusters: boolean;
   /** Offset in device memory of what the driver keeps for the grid's barrier, if all CTAs are resident at once. */
   gridBarrier?: number;
+  /** How many CTAs may run beside each other if they wait for others; absent where none does. */
+  mostResident?: number;
   block: Dim3;
   dynamicSharedBytes: number;
   parameters: Uint8Array;
@@ -115,6 +119,9 @@ interface RunExports {
  */
 const SLICE = { usual: 1 << 18, watched: 1 << 14, cooperative: 1 << 14, followed: 1 } as const;
 
+/** A CTA that does more than wait goes on for so many, beside others that wait: a turn moves the memory of two CTAs. */
+const ROUNDS_OF_TURN = 64;
+
 const ALL_LANES: number[] = Array.from({ length: LANES }, (_, lane) => lane);
 /** A CTA has at most 1024 threads. */
 const ALL_WARPS = ALL_LANES;
@@ -154,9 +161,11 @@ export class CtaRunner {
   #rubbishSeed = 0;
   #request!: LaunchRequest;
   #warpCount = 0;
-  /** The CTAs that run together: of a cluster, by rank, or of a cooperative grid; and the one whose warps run. */
+  /** The CTAs that run together: of a cluster, by rank, of a cooperative grid, or those that wait for others; and the one whose warps run. */
   #residents: ResidentCta[] = [];
   #cta!: ResidentCta;
+  /** By block: what {@link spinningBlocks} says. */
+  readonly #spinning: Uint8Array;
   /** What operations of each of them share. */
   #around: OperationSurroundings[] = [];
   readonly #meetsInCluster: boolean;
@@ -187,6 +196,7 @@ export class CtaRunner {
     this.#operations = image.warpSites.map((site) => warpOperation(site.instruction));
     this.#memory.reserve(WARPS);
     this.#counts = emptyCounts(image);
+    this.#spinning = spinningBlocks(image.spinLoops, image.blockCount);
     this.#meetsInCluster = [...image.barriers.values()].some(isClusterWait);
     this.#shadow = image.watching ? new ShadowMemory(image.groups) : undefined;
     this.#cells = image.watching ? new CellsOfOneWarp() : undefined;
@@ -261,13 +271,11 @@ export class CtaRunner {
     const ofPlace = this.#races && request.watch && new WriteWatcher(image, memory, request.watch);
     this.#watcher = this.#tracer ?? ofPlace ?? this.#races;
     const isCooperative = request.gridBarrier !== undefined;
-    this.#residents = Array.from(
-      { length: extentOf(isCooperative ? request.grid : request.cluster) },
-      (_, index) =>
-        new ResidentCta({ index, rank: isCooperative ? 0 : index }, memory, {
-          ...{ warps: this.#warpCount, threads: x * y * z, sharedBytes: totalShared, warpsEnd: this.#sectorMap },
-        }),
-    );
+    this.#totalShared = totalShared;
+    this.#residents = [];
+    this.#around = [];
+    const together = extentOf(isCooperative ? request.grid : request.cluster);
+    for (let index = 0; index < together; index++) this.#addResident();
     this.#races?.begin({
       grid: request.grid,
       block: request.block,
@@ -277,6 +285,7 @@ export class CtaRunner {
       hasClusters: request.hasClusters,
       isCooperative,
       cluster: this.#residents,
+      mostTogether: Math.min(request.mostResident ?? together, this.#room()),
       leavesAll: this.#watcher !== this.#races || request.watchesSlowly === true,
       bounds: this.#bounds,
       device: new Uint8Array(this.#device.buffer),
@@ -286,9 +295,29 @@ export class CtaRunner {
       ? new AccessSampler(memory, this.#sectorMap, sampleBuffer, request.ranges, request.share ?? 1)
       : undefined;
     this.#counts = emptyCounts(image);
-    this.#totalShared = totalShared;
     this.#around = this.#residents.map((resident) => this.#surroundings(resident));
     this.#freshWarps = this.#warpsAtStart();
+  }
+
+  /** For CTAs that are watched together. */
+  #room(): number {
+    return this.#races?.roomFor({ warps: this.#warpCount, sharedBytes: this.#totalShared }) ?? Infinity;
+  }
+
+  #addResident(): ResidentCta {
+    const { block, gridBarrier, mostResident } = this.#request;
+    const index = this.#residents.length;
+    const isAlone = gridBarrier !== undefined || mostResident !== undefined;
+    const resident = new ResidentCta({ index, rank: isAlone ? 0 : index }, this.#memory, {
+      ...{
+        warps: this.#warpCount,
+        threads: extentOf(block),
+        sharedBytes: this.#totalShared,
+        warpsEnd: this.#sectorMap,
+      },
+    });
+    this.#residents.push(resident);
+    return resident;
   }
 
   #totalShared = 0;
@@ -318,20 +347,39 @@ export class CtaRunner {
     i32[LAUNCH.smCount >> 2] = this.#request.smCount;
     i32[LAUNCH.warpsPerSm >> 2] = this.#request.warpsPerSm;
     const { gridBarrier } = this.#request;
-    i32[LAUNCH.givesWay >> 2] = gridBarrier === undefined ? 0 : 1;
+    this.#givesWay = gridBarrier !== undefined;
     i32[LAUNCH.gridBarrierHigh >> 2] = gridBarrier === undefined ? 0 : WINDOW.global;
     i32[LAUNCH.gridBarrierLow >> 2] = gridBarrier ?? 0;
+  }
+
+  /** Whether warps that poll device memory, or sleep, give way, in whatever loop. */
+  get #givesWay(): boolean {
+    return this.#memory.i32[LAUNCH.givesWay >> 2] !== 0;
+  }
+
+  set #givesWay(value: boolean) {
+    this.#memory.i32[LAUNCH.givesWay >> 2] = value ? 1 : 0;
   }
 
   /**
    * Runs the CTAs of one cluster, or of a cooperative grid, to their ends. Asks `isPointless` from time to time, and stops if they are.
    * @param index of the cluster: of the CTA, where a cluster is one; 0 for a cooperative grid.
    * @param isLate whether the time limit has passed: the fault `late` says who waits for what.
+   * @param next gives the CTA to begin while others wait for it; undefined if there is none.
    * @throws KernelFault with `cta` and `warpIndex` set.
    */
-  runCluster(index: number, isPointless: () => boolean = () => false, isLate: () => boolean = () => false): void {
+  runCluster(
+    index: number,
+    isPointless: () => boolean = () => false,
+    isLate: () => boolean = () => false,
+    next: () => number | undefined = () => undefined,
+  ): void {
     this.#isLate = isLate;
     try {
+      if (this.#request.mostResident !== undefined) {
+        this.#runBeside(index, isPointless, next);
+        return;
+      }
       for (const resident of this.#residents) {
         if (resident.index > 0) this.#cta.leave();
         this.#beginCta(resident, this.#placeOf(index, resident.index));
@@ -435,6 +483,7 @@ export class CtaRunner {
       seededOrder(this.#residents.length, this.#seedOf(index)),
       (among) => this.#residents[among]!,
     );
+    const standstill = new Standstill();
     for (;;) {
       let hasMoved = false;
       for (const resident of turns) {
@@ -445,29 +494,149 @@ export class CtaRunner {
       }
       if (this.#residents.every(({ hasEnded }) => hasEnded)) return;
       const completed = this.#completeClusterBarrier();
-      if (!hasMoved && !completed) this.#endStuckCluster();
+      if (!hasMoved && !completed) this.#endStuckCtas(this.#residents.filter(({ hasEnded }) => !hasEnded));
+      if (this.#mayWait) this.#endStandstill(standstill);
     }
+  }
+
+  /** Whether CTAs may wait for others that are in no cluster with them. */
+  get #mayWait(): boolean {
+    return this.#request.gridBarrier !== undefined || this.#request.mostResident !== undefined;
+  }
+
+  /**
+   * Runs a CTA to its end. While it waits for others, those after it run beside it, as many as the device holds: on a GPU they would have
+   * begun with it.
+   */
+  #runBeside(first: number, isPointless: () => boolean, next: () => number | undefined): void {
+    const [slot] = this.#residents as [ResidentCta];
+    this.#beginCta(slot, this.#placeOf(first, 0));
+    const standstill = new Standstill();
+    for (;;) {
+      for (const resident of this.#residents) {
+        if (resident.hasEnded) continue;
+        if (isPointless()) return;
+        this.#enter(resident);
+        this.#advanceAlone(isPointless);
+      }
+      if (isPointless() || this.#residents.every(({ hasEnded }) => hasEnded)) return;
+      if (!this.#beginOthers(isPointless, next)) this.#endStandstill(standstill);
+    }
+  }
+
+  /** Begins further CTAs while all that have begun wait. Returns whether one has begun. */
+  #beginOthers(isPointless: () => boolean, next: () => number | undefined): boolean {
+    const most = this.#request.mostResident!;
+    let hasBegun = false;
+    const room = this.#room();
+    while (this.#residents.every(hasStopped) && !isPointless()) {
+      const isFull = this.#residents.length === most && !this.#residents.some(({ hasEnded }) => hasEnded);
+      const index = isFull ? undefined : next();
+      if (index === undefined) return hasBegun;
+      const free = this.#residents.find(({ hasEnded }) => hasEnded);
+      if (!free && this.#residents.length >= room)
+        throw new KernelFault('unsupported', `${room} CTAs wait for others, and no more can be watched together`);
+      const slot = free ?? this.#addResident();
+      this.#around[slot.index] ??= this.#surroundings(slot);
+      this.#cta.leave();
+      this.#beginCta(slot, this.#placeOf(index, 0));
+      this.#advanceAlone(isPointless);
+      hasBegun = true;
+    }
+    return hasBegun;
+  }
+
+  /** @throws KernelFault if threads of the CTA wait for each other, which no other CTA can end. */
+  #advanceAlone(isPointless: () => boolean): void {
+    if (!this.#advance(isPointless) && !isPointless()) this.#endStuckCtas([this.#cta]);
+  }
+
+  /** @throws KernelFault if all wait, and nothing can change that: they come back to a state in which they all were. */
+  #endStandstill(standstill: Standstill): void {
+    const live = this.#residents.filter(({ hasEnded }) => !hasEnded);
+    if (!live.every(hasStopped)) standstill.forget();
+    else if (
+      standstill.isCertain(
+        () => live.map((one) => one.memoryState).join(),
+        () => stateOf(this.#deviceRanges()),
+      )
+    )
+      throw new KernelFault('barrier', `no thread can go on: ${this.#waits()}${this.#whoHasNotBegun(live.length)};`);
+  }
+
+  #whoHasNotBegun(live: number): string {
+    const { mostResident, grid } = this.#request;
+    const left = extentOf(grid) - this.#counts.ctas - live;
+    if (mostResident === undefined || left === 0) return '';
+    return `; ${left} of ${extentOf(grid)} CTAs have not begun, and the device holds ${mostResident} at once`;
+  }
+
+  /** Device memory of the launch. */
+  #deviceRanges(): Uint8Array[] {
+    return this.#request.ranges.map(({ start, bytes }) => new Uint8Array(this.#device.buffer, start, bytes));
   }
 
   /** Runs the current CTA until it needs others that run with it, or has had its turn. Returns whether anything happened. */
   #advance(isPointless: () => boolean): boolean {
     const cta = this.#cta;
+    let rounds = 0;
     for (let hasMoved = false; ; hasMoved = true) {
       if (isPointless()) return hasMoved;
+      const older = this.#watcher?.olderReads;
       const hasRun = this.#runWarps();
       if (cta.states.every((state) => state === 'exited')) {
         this.#finishCta();
         return true;
       }
-      if (this.#resumePolls()) continue;
-      if (this.#releaseAll() || this.#releaseBarriers() || this.#releaseClusterWaits()) {
-        cta.endPhase();
+      const hasResumed = this.#resumePolls();
+      if (hasResumed || this.#releaseAll() || this.#releaseBarriers() || this.#releaseClusterWaits()) {
+        if (!hasResumed) cta.endPhase();
+        cta.vain.forget();
         continue;
       }
       if (this.#meetsInCluster) cta.hasArrived = this.#haveAllArrived();
+      if (this.#mayWait) this.#noteRound(older);
       const isStuck = !hasRun || cta.suspended.isStuck;
-      if (isStuck || this.#residents.length > 1) return hasMoved || !isStuck;
+      if (isStuck || this.#givesTurn(++rounds)) return hasMoved || !isStuck;
     }
+  }
+
+  /** Whether the CTA that runs lets others have their turn, after so many rounds of slices. */
+  #givesTurn(rounds: number): boolean {
+    if (this.#request.mostResident === undefined) return this.#residents.length > 1;
+    if (this.#cta.vain.waits) return true;
+    return rounds >= ROUNDS_OF_TURN && this.#residents.some((other) => other !== this.#cta && !other.hasEnded);
+  }
+
+  /** @param olderReads before the round: a read that gives an older value is not in vain, since the next one gives a later. */
+  #noteRound(olderReads: number | undefined): void {
+    const { vain } = this.#cta;
+    const spinning = this.#spinningOfAll();
+    if (spinning === 'changes' && !this.#givesWay) this.#givesWay = true;
+    else if (olderReads !== this.#watcher?.olderReads) vain.forget();
+    else if (this.#request.mostResident === undefined) vain.add(spinning);
+    else vain.add(spinning, () => this.#cta.memoryState);
+  }
+
+  /** What all warps do that can run. */
+  #spinningOfAll(): Spinning {
+    let kind = 1;
+    for (let warp = 0; warp < this.#warpCount; warp++) {
+      if (this.#cta.states[warp] !== 'ready') continue;
+      const own = this.#spinningOf(WARPS + warp * this.image.warpBytes);
+      if (own === 0) return undefined;
+      kind = Math.max(kind, own);
+    }
+    return kind === 1 ? 'reads' : 'changes';
+  }
+
+  /** Of the warp at this address: {@link spinningBlocks} of the block that runs next, for which lanes elsewhere wait. */
+  #spinningOf(at: number): number {
+    const { i32 } = this.#memory;
+    if (i32[(at + WARP.converged) >> 2] !== 0) return this.#spinning[i32[(at + WARP.nextBlock) >> 2]!]!;
+    let lowest: number = PC.exited;
+    for (let lane = 0; lane < LANES; lane++) lowest = Math.min(lowest, i32[(at + WARP.programCounters) / 4 + lane]!);
+    return this.#spinning[lowest & PC.blockMask] ?? 0;
   }
 
   /** Gives every warp that can run a slice. Returns whether one could. */
@@ -731,8 +900,7 @@ export class CtaRunner {
   }
 
   /** @throws KernelFault that says who waits for what. */
-  #endStuckCluster(): void {
-    const live = this.#residents.filter(({ hasEnded }) => !hasEnded);
+  #endStuckCtas(live: readonly ResidentCta[]): void {
     for (const resident of live) {
       this.#enter(resident);
       if (this.#wake(resident.suspended.endTimeLimits())) return;
@@ -752,7 +920,7 @@ export class CtaRunner {
     const waits = this.#residents.flatMap((resident) => {
       if (resident.hasEnded) return [];
       this.#enter(resident);
-      return [...this.#waitsAtBarriers(), ...this.#waitsForPhases(), ...this.#waitsOfRunning()];
+      return [...this.#waitsOfRunning(), ...this.#waitsForPhases(), ...this.#waitsAtBarriers()];
     });
     this.#enter(current);
     const ended = this.#residents.filter(({ hasEnded }) => hasEnded);
@@ -804,12 +972,14 @@ export class CtaRunner {
     });
   }
 
+  /** By block. Not those for whom a warp-synchronous instruction waits until others of their warp come. */
   #runningLanes(warp: number): ReadonlyMap<number, number[]> {
     const { i32 } = this.#memory;
     const place = WARPS + warp * this.image.warpBytes;
     if (i32[(place + WARP.converged) >> 2] !== 0) return new Map([[i32[(place + WARP.nextBlock) >> 2]!, ALL_LANES]]);
     const counterOf = (lane: number): number => i32[(place + WARP.programCounters) / 4 + lane]!;
-    const running = ALL_LANES.filter((lane) => counterOf(lane) < PC.waiting);
+    const lowest = Math.min(...ALL_LANES.map(counterOf));
+    const running = ALL_LANES.filter((lane) => counterOf(lane) < (lowest < PC.convergent ? PC.convergent : PC.waiting));
     return Map.groupBy(running, (lane) => counterOf(lane) & PC.blockMask);
   }
 
@@ -877,8 +1047,8 @@ export class CtaRunner {
       bounds: this.#bounds,
       arrived,
       cta: state,
-      // CTAs of a cooperative grid are no neighbours: each is a cluster of its own.
-      cluster: this.#request.gridBarrier === undefined ? this.#residents : [resident],
+      // CTAs that wait for each other are no neighbours: each is a cluster of its own.
+      cluster: this.#mayWait ? [resident] : this.#residents,
       hasClusters: this.#request.hasClusters,
       watcher: this.#watcher,
       rubbish: this.#rubbish,

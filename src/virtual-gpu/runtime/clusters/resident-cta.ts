@@ -4,6 +4,7 @@ import type { ArrivedThreads } from '../barriers.ts';
 import { CLUSTER_PHASE, CtaState, type Neighbour, type SharedPlace } from '../cta-state.ts';
 import { SuspendedLanes } from '../mbarriers/suspended-lanes.ts';
 import type { PrivateMemory } from '../memories.ts';
+import { stateOf, VainRounds } from '../vain-rounds.ts';
 import { noPendingCopies, type PendingCopies } from '../warp-context.ts';
 
 export type WarpState = 'ready' | 'waiting' | 'polling' | 'exited';
@@ -28,8 +29,8 @@ export interface CtaPlace {
 }
 
 /**
- * A CTA that runs, and what it has beyond its memory. CTAs of a cluster, and of a cooperative grid, take turns: the memory of one is where compiled code expects it,
- * that of the others is kept here.
+ * A CTA that runs, and what it has beyond its memory. CTAs of a cluster, of a cooperative grid, and those that wait for others, take turns: the memory of one is where
+ * compiled code expects it, that of the others is kept here.
  */
 export class ResidentCta implements Neighbour {
   /** Among those that run together. */
@@ -51,6 +52,7 @@ export class ResidentCta implements Neighbour {
   readonly clusterPhases: Uint8Array;
   /** Whether every thread that has not exited has arrived at the cluster's barrier. */
   hasArrived = false;
+  readonly vain = new VainRounds();
   instructions = 0;
   criticalPath = 0;
   hasEnded = false;
@@ -92,6 +94,7 @@ export class ResidentCta implements Neighbour {
     this.phaseInstructions.fill(0);
     this.clusterPhases.fill(CLUSTER_PHASE.outside);
     this.hasArrived = false;
+    this.vain.forget();
     this.instructions = 0;
     this.criticalPath = 0;
     this.hasEnded = false;
@@ -102,6 +105,11 @@ export class ResidentCta implements Neighbour {
   /** Where its shared memory is now. */
   get shared(): SharedPlace {
     return this.#isLive ? { view: this.#memory.view, start: SHARED } : { view: this.#kept!.view, start: 0 };
+  }
+
+  /** Of its memory and registers. */
+  get memoryState(): string {
+    return stateOf(this.#isLive ? this.#live() : [this.#kept!.shared, this.#kept!.warps]);
   }
 
   /** Its memory makes room for another CTA's. */

@@ -1,0 +1,31 @@
+import type { KernelResources } from '../../core/counters.ts';
+import type { DeviceSpec } from '../../core/device-spec.ts';
+import type { PlannedLaunch } from '../../core/launch-plan.ts';
+import type { Occupancy } from '../../core/timing.ts';
+import { occupancy } from '../../hardware/occupancy.ts';
+import type { PtxFunction } from '../../ptx/ast.ts';
+import { pollsOf } from '../../ptx/waits.ts';
+import type { KernelImage } from '../../virtual-gpu/kernel-image.ts';
+
+/** What limits how many CTAs of a launch an SM holds, and to how many. */
+export const occupancyOf = (
+  { block, dynamicSharedBytes }: Pick<PlannedLaunch, 'block' | 'dynamicSharedBytes'>,
+  resources: KernelResources,
+  spec: DeviceSpec,
+): Occupancy => occupancy({ ...resources, dynamicSharedBytes }, block[0] * block[1] * block[2], spec);
+
+/**
+ * How many CTAs of an ordinary launch run beside each other if they wait for others, as many as the device holds. Undefined where
+ * none waits for another CTA, as far as the code tells, and for clusters.
+ */
+export function mostResident(
+  step: PlannedLaunch,
+  { image, resources }: { image: KernelImage; resources: () => KernelResources },
+  fn: PtxFunction,
+  spec: DeviceSpec,
+): number | undefined {
+  const { cooperative, grid, cluster } = step;
+  const ctas = grid[0] * grid[1] * grid[2];
+  if (cooperative || cluster || image.requiredCluster || ctas === 1 || pollsOf(fn).size === 0) return undefined;
+  return Math.min(ctas, occupancyOf(step, resources(), spec).ctasPerSm * spec.smCount.value);
+}
