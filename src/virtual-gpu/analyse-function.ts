@@ -6,6 +6,7 @@ import { buildControlFlowGraph } from '../ptx/control-flow.ts';
 import { inlineCalls } from '../ptx/inline-calls.ts';
 import { analyseLiveness, type Liveness } from '../ptx/liveness.ts';
 import { estimateRegisters } from '../ptx/registers.ts';
+import { pollsOf } from '../ptx/waits.ts';
 import { type JitBlock, splitBlocks } from './codegen/control/blocks.ts';
 import { analyseUniformity } from './codegen/control/uniformity.ts';
 import { registerKind } from './codegen/state/register-kinds.ts';
@@ -75,7 +76,12 @@ function asGraph(blocks: JitBlock[]): ControlFlowGraph {
  * asks: a module may have many functions, and most are asked for their shared memory alone.
  * @throws UnsupportedPtxError for calls that can't be inlined.
  */
-export function functionResources(module: PtxModule, functionName: string): KernelResources {
+export const functionResources = oncePerFunction(estimateResources);
+
+/** Instructions with which a function waits for other CTAs. */
+export const pollsOfFunction = oncePerFunction((module, functionName) => pollsOf(analysisOf(module, functionName).fn));
+
+function estimateResources(module: PtxModule, functionName: string): KernelResources {
   const fn = inlineCalls(module, functionName);
   const { staticSharedBytes, localBytesPerThread } = layOutSymbols(module, fn, new Map());
   return {

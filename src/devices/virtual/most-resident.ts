@@ -3,8 +3,7 @@ import type { DeviceSpec } from '../../core/device-spec.ts';
 import type { PlannedLaunch } from '../../core/launch-plan.ts';
 import type { Occupancy } from '../../core/timing.ts';
 import { occupancy } from '../../hardware/occupancy.ts';
-import type { PtxFunction } from '../../ptx/ast.ts';
-import { pollsOf } from '../../ptx/waits.ts';
+import type { PtxInstruction } from '../../ptx/ast.ts';
 import type { KernelImage } from '../../virtual-gpu/kernel-image.ts';
 
 /** What limits how many CTAs of a launch an SM holds, and to how many. */
@@ -17,15 +16,16 @@ export const occupancyOf = (
 /**
  * How many CTAs of an ordinary launch run beside each other if they wait for others, as many as the device holds. Undefined where
  * none waits for another CTA, as far as the code tells, and for clusters.
+ * @param polls instructions with which it waits.
  */
 export function mostResident(
   step: PlannedLaunch,
   { image, resources }: { image: KernelImage; resources: () => KernelResources },
-  fn: PtxFunction,
+  polls: ReadonlySet<PtxInstruction>,
   spec: DeviceSpec,
 ): number | undefined {
   const { cooperative, grid, cluster } = step;
   const ctas = grid[0] * grid[1] * grid[2];
-  if (cooperative || cluster || image.requiredCluster || ctas === 1 || pollsOf(fn).size === 0) return undefined;
+  if (cooperative || cluster || image.requiredCluster || ctas === 1 || polls.size === 0) return undefined;
   return Math.min(ctas, occupancyOf(step, resources(), spec).ctasPerSm * spec.smCount.value);
 }

@@ -54,8 +54,8 @@ const MOST = { versions: 4, reads: 64 } as const;
 /** How often the same warp reads the same older version; one warp of a launch, at one place, as often as a wait that gives up too early polls. */
 const PATIENCE = { usual: 1, once: 4000, onceInTurns: 16 } as const;
 
-/** Reads of a launch that get an older value: walks back over many places would take as long as the square of their number. */
-const MOST_READS = PATIENCE.once + 8192;
+/** Reads of a launch that get an older value, beside those of the patient one: walks back over many places would take as long as the square of their number. */
+const MOST_FURTHER_READS = 8192;
 
 /**
  * Values that a volatile, relaxed or atomic read may give though a later one has been written: nothing orders the later write before
@@ -72,6 +72,7 @@ export class OlderValues {
   #ctasTakeTurns: boolean;
   readonly #places = new Map<number, Place>();
   #reads = 0;
+  #mostReads = PATIENCE.once + MOST_FURTHER_READS;
   #patient: { readonly place: Place; readonly reader: number } | undefined;
 
   /**
@@ -93,6 +94,12 @@ export class OlderValues {
   takeTurns(): void {
     this.#ctasTakeTurns = true;
     this.#patience = PATIENCE.onceInTurns;
+  }
+
+  /** Whoever reads an older value over and over is in the state in which it was: it counts no reads, and more of them show nothing. */
+  endPatience(): void {
+    this.#patience = PATIENCE.usual;
+    this.#mostReads = MOST_FURTHER_READS;
   }
 
   /** How many reads got an older value. */
@@ -158,7 +165,7 @@ export class OlderValues {
     if (versions.length === 1) return last;
     const reader = ownerOf(by);
     const before = progress.get(reader);
-    const isOver = this.#reads >= MOST_READS || before?.number === last.number;
+    const isOver = this.#reads >= this.#mostReads || before?.number === last.number;
     const chosen = isOver ? last : this.#oldest(place, by, before, suits ?? isAnything);
     if (chosen !== last) this.#patient ??= { place, reader };
     chosen.reads++;

@@ -27,6 +27,7 @@ export abstract class QuietWatcher implements AccessWatcher {
   }
 
   endCta(): void {}
+  endPatience(): void {}
   clusterArrive(): void {}
   clusterComplete(): void {}
   clusterWait(): void {}

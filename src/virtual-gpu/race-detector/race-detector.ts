@@ -340,6 +340,12 @@ export class RaceDetector {
     return this.#olderGlobal.given + this.#cta.older.given;
   }
 
+  /** See {@link OlderValues.endPatience}. */
+  endPatience(): void {
+    this.#olderGlobal.endPatience();
+    this.#cta.older.endPatience();
+  }
+
   #newCta(index: number): WatchedCta {
     const { warps, sharedBytes, hasClusters } = this.#launch;
     const shared = this.#memory.u8.subarray(SHARED, SHARED + sharedBytes);

@@ -511,7 +511,7 @@ export class CtaRunner {
   #runBeside(first: number, isPointless: () => boolean, next: () => number | undefined): void {
     const [slot] = this.#residents as [ResidentCta];
     this.#beginCta(slot, this.#placeOf(first, 0));
-    const standstill = new Standstill();
+    let standstill: Standstill | undefined;
     for (;;) {
       for (const resident of this.#residents) {
         if (resident.hasEnded) continue;
@@ -520,7 +520,9 @@ export class CtaRunner {
         this.#advanceAlone(isPointless);
       }
       if (isPointless() || this.#residents.every(({ hasEnded }) => hasEnded)) return;
-      if (!this.#beginOthers(isPointless, next)) this.#endStandstill(standstill);
+      if (this.#beginOthers(isPointless, next)) continue;
+      standstill ??= new Standstill();
+      this.#endStandstill(standstill);
     }
   }
 
@@ -583,22 +585,29 @@ export class CtaRunner {
     for (let hasMoved = false; ; hasMoved = true) {
       if (isPointless()) return hasMoved;
       const older = this.#watcher?.olderReads;
-      const hasRun = this.#runWarps();
+      const { hasRun, hasStopped } = this.#runWarps();
       if (cta.states.every((state) => state === 'exited')) {
         this.#finishCta();
         return true;
       }
       const hasResumed = this.#resumePolls();
-      if (hasResumed || this.#releaseAll() || this.#releaseBarriers() || this.#releaseClusterWaits()) {
+      if (hasResumed || this.#releaseWaits(hasStopped)) {
         if (!hasResumed) cta.endPhase();
         cta.vain.forget();
+        cta.olderRounds.forget();
         continue;
       }
       if (this.#meetsInCluster) cta.hasArrived = this.#haveAllArrived();
-      if (this.#mayWait) this.#noteRound(older);
+      if (this.#mayWait || this.#watcher) this.#noteRound(older);
       const isStuck = !hasRun || cta.suspended.isStuck;
       if (isStuck || this.#givesTurn(++rounds)) return hasMoved || !isStuck;
     }
+  }
+
+  /** Lets go on who waits at a complete barrier. Only a warp that stops, or arrives without waiting, can complete one of the CTA. */
+  #releaseWaits(hasStopped: boolean): boolean {
+    const mayRelease = hasStopped || this.#cta.arrived.size > 0;
+    return (mayRelease && (this.#releaseAll() || this.#releaseBarriers())) || this.#releaseClusterWaits();
   }
 
   /** Whether the CTA that runs lets others have their turn, after so many rounds of slices. */
@@ -612,10 +621,23 @@ export class CtaRunner {
   #noteRound(olderReads: number | undefined): void {
     const { vain } = this.#cta;
     const spinning = this.#spinningOfAll();
+    if (olderReads !== this.#watcher?.olderReads) {
+      vain.forget();
+      this.#noteOlderRound(spinning);
+      return;
+    }
+    this.#cta.olderRounds.forget();
+    if (!this.#mayWait) return;
     if (spinning === 'changes' && !this.#givesWay) this.#givesWay = true;
-    else if (olderReads !== this.#watcher?.olderReads) vain.forget();
     else if (this.#request.mostResident === undefined) vain.add(spinning);
     else vain.add(spinning, () => this.#cta.memoryState);
+  }
+
+  /** All that happened in a round is that reads got older values. */
+  #noteOlderRound(spinning: Spinning): void {
+    const { olderRounds } = this.#cta;
+    if (spinning !== 'reads') olderRounds.forget();
+    else if (olderRounds.isSame(() => this.#cta.memoryState)) this.#watcher!.endPatience();
   }
 
   /** What all warps do that can run. */
@@ -639,16 +661,18 @@ export class CtaRunner {
     return this.#spinning[lowest & PC.blockMask] ?? 0;
   }
 
-  /** Gives every warp that can run a slice. Returns whether one could. */
-  #runWarps(): boolean {
+  /** Gives every warp that can run a slice. Returns whether one could, and whether one has come to where it cannot. */
+  #runWarps(): { hasRun: boolean; hasStopped: boolean } {
     const { instructionsPerCta } = this.#request;
     const cta = this.#cta;
     let hasRun = false;
+    let hasStopped = false;
     for (let i = 0; i < this.#warpCount; i++) {
       const warp = cta.order[i]!;
       if (cta.states[warp] !== 'ready') continue;
       hasRun = true;
       const executed = this.#runSlice(warp);
+      hasStopped ||= cta.states[warp] !== 'ready';
       this.#sampler?.endSlice(cta.place.linear, cta.criticalPath + cta.phaseInstructions[warp]!, this.#slice);
       cta.instructions += executed;
       cta.phaseInstructions[warp]! += executed;
@@ -659,7 +683,7 @@ export class CtaRunner {
         );
       if (this.#isLate()) throw new KernelFault('late', this.#waits());
     }
-    return hasRun;
+    return { hasRun, hasStopped };
   }
 
   get #slice(): number {

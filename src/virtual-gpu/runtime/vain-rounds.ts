@@ -17,6 +17,7 @@ export class VainRounds {
 
   /** Something happened. */
   forget(): void {
+    if (this.#rounds === 0) return;
     this.#rounds = 0;
     this.#states.length = 0;
     this.waits = false;
@@ -37,6 +38,29 @@ export class VainRounds {
     this.waits = this.#states.includes(now);
     this.#states.push(now);
     if (this.#states.length > STATES) this.#states.shift();
+  }
+}
+
+/** Rounds whose states are compared: two in a row, every so often. Few CTAs have as many. */
+const isCompared = (round: number): boolean => round % 256 === 16 || round % 256 === 17;
+
+/** Tells whether a CTA whose reads get older values, round after round, is in the state in which it was: then it does not count them. */
+export class OlderRounds {
+  #rounds = 0;
+  #before = '';
+
+  /** Something else happened. */
+  forget(): void {
+    this.#rounds = 0;
+  }
+
+  /** @param state of the CTA, asked for when it is compared. */
+  isSame(state: () => string): boolean {
+    if (!isCompared(++this.#rounds)) return false;
+    const now = state();
+    const isSame = now === this.#before;
+    this.#before = now;
+    return isSame;
   }
 }
 

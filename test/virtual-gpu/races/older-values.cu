@@ -38,6 +38,54 @@ extern "C" __global__ void gives_up(volatile unsigned* value, unsigned* flag, un
   }
 }
 
+// The same by reads, with the count in a register, in shared memory, in device memory behind the value, and by the clock.
+__device__ void announce(volatile unsigned* value, unsigned* flag) {
+  *value = 42;
+  __threadfence();
+  atomicExch(flag, 1);
+}
+__device__ unsigned seen(unsigned* flag) { return *static_cast<volatile unsigned*>(flag); }
+
+extern "C" __global__ void gives_up_reading(volatile unsigned* value, unsigned* flag, unsigned* y) {
+  if (blockIdx.x == 0) {
+    announce(value, flag);
+  } else {
+    int polls = 0;
+    while (seen(flag) == 0 && polls < 1000) ++polls;
+    *y = polls < 1000 ? *value : 7;
+  }
+}
+
+extern "C" __global__ void gives_up_counting_in_shared_memory(volatile unsigned* value, unsigned* flag, unsigned* y) {
+  __shared__ volatile int polls;
+  polls = 0;
+  if (blockIdx.x == 0) {
+    announce(value, flag);
+  } else {
+    while (seen(flag) == 0 && polls < 1000) polls = polls + 1;
+    *y = polls < 1000 ? *value : 7;
+  }
+}
+
+extern "C" __global__ void gives_up_counting_in_device_memory(volatile unsigned* value, unsigned* flag, unsigned* y) {
+  if (blockIdx.x == 0) {
+    announce(value, flag);
+  } else {
+    while (seen(flag) == 0 && value[1] < 1000) value[1] = value[1] + 1;
+    *y = value[1] < 1000 ? *value : 7;
+  }
+}
+
+extern "C" __global__ void gives_up_by_the_clock(volatile unsigned* value, unsigned* flag, unsigned* y) {
+  if (blockIdx.x == 0) {
+    announce(value, flag);
+  } else {
+    const long long start = clock64();
+    while (seen(flag) == 0 && clock64() - start < 5000) {}
+    *y = clock64() - start < 5000 ? *value : 7;
+  }
+}
+
 // A word that says by itself that it has come needs no fence.
 extern "C" __global__ void complete_words(volatile unsigned* value, unsigned* flag, unsigned* y) {
   if (blockIdx.x == 0) {

@@ -24,7 +24,7 @@ const launch = (functionName: string, findRaces: boolean) =>
   tryLaunch(device, module, {
     ...{ functionName, grid: 2, arguments: ['value', 'flag', 'y'] },
     block: functionName === 'in_shared_memory' ? 64 : 1,
-    buffers: { value: 4, flag: 4, y: 4 },
+    buffers: { value: 8, flag: 4, y: 4 },
     options: { findRaces },
   });
 
@@ -38,6 +38,10 @@ describe('a watched launch', () => {
   it.each([
     ['announces_unfenced', 0, 'the flag comes before the value'],
     ['gives_up', 7, 'a wait takes longer than it polls'],
+    ['gives_up_reading', 7, 'the same by reads'],
+    ['gives_up_counting_in_shared_memory', 7, 'with the count in shared memory'],
+    ['gives_up_counting_in_device_memory', 7, 'with the count in device memory'],
+    ['gives_up_by_the_clock', 7, 'the same after a time'],
     ['in_shared_memory', 40, 'warps do not see each other’s better value'],
   ])('shows a mistake of %s', async (name, wrong) => {
     expect(await resultOf(name, false)).not.toBe(wrong);

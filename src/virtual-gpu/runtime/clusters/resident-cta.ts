@@ -4,7 +4,7 @@ import type { ArrivedThreads } from '../barriers.ts';
 import { CLUSTER_PHASE, CtaState, type Neighbour, type SharedPlace } from '../cta-state.ts';
 import { SuspendedLanes } from '../mbarriers/suspended-lanes.ts';
 import type { PrivateMemory } from '../memories.ts';
-import { stateOf, VainRounds } from '../vain-rounds.ts';
+import { OlderRounds, stateOf, VainRounds } from '../vain-rounds.ts';
 import { noPendingCopies, type PendingCopies } from '../warp-context.ts';
 
 export type WarpState = 'ready' | 'waiting' | 'polling' | 'exited';
@@ -53,6 +53,7 @@ export class ResidentCta implements Neighbour {
   /** Whether every thread that has not exited has arrived at the cluster's barrier. */
   hasArrived = false;
   readonly vain = new VainRounds();
+  readonly olderRounds = new OlderRounds();
   instructions = 0;
   criticalPath = 0;
   hasEnded = false;
@@ -95,6 +96,7 @@ export class ResidentCta implements Neighbour {
     this.clusterPhases.fill(CLUSTER_PHASE.outside);
     this.hasArrived = false;
     this.vain.forget();
+    this.olderRounds.forget();
     this.instructions = 0;
     this.criticalPath = 0;
     this.hasEnded = false;

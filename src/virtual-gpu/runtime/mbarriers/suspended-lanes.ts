@@ -14,6 +14,7 @@ interface Suspension extends Poll {
 const ROUNDS_IN_VAIN = 2000;
 /** So many waits are described. */
 const MOST_DESCRIBED = 3;
+const NO_WARPS: ReadonlySet<number> = new Set();
 
 /**
  * Lanes that wait for mbarriers. A `try_wait` that fails suspends them, as the ISA allows. Its time limit never ends, unless
@@ -78,6 +79,7 @@ export class SuspendedLanes {
     this.#changes = barriers.changes;
     this.#rounds = isMoving || this.#inVain.length === 0 ? 0 : this.#rounds + 1;
     if (isMoving) this.#hasEnded = false;
+    if (this.#suspended.length === 0) return NO_WARPS;
     for (const address of new Set(this.#suspended.map(({ barrier }) => barrier.address))) this.#cta.land(address);
     // A converged warp goes on when all of its lanes can.
     const isHeld = new Set(
