@@ -46,6 +46,7 @@ export class InputDescent {
   readonly #request: SolverRequest;
   readonly #met: MetInputs;
   readonly #tried = new Set<string>();
+  readonly #spreads = new Map<string, number>();
   readonly #solutions: Solution[] = [];
   #watch: Watched | undefined;
   #areJoined = false;
@@ -119,9 +120,12 @@ export class InputDescent {
     return [...new Map(bases.map((base) => [baseKey(base), base])).values()].slice(0, DESCENT.bases);
   }
 
-  /** The greatest magnitude among all inputs: where values are widely spread, more may be chosen. */
+  /** The greatest magnitude among all inputs: where values are widely spread, more may be chosen. Kept, since it is asked for again for every decision. */
   #spreadOf(inputs: Met['inputs']): number {
-    return Math.max(...Object.values(this.#draw(inputs).tensors).map(greatest));
+    const key = baseKey(inputs);
+    const spread = this.#spreads.get(key) ?? Math.max(...Object.values(this.#draw(inputs).tensors).map(greatest));
+    this.#spreads.set(key, spread);
+    return spread;
   }
 
   async #descend({ place, from }: Attempt): Promise<AssignedValue[] | undefined> {

@@ -22,6 +22,7 @@ export class InputGuide {
   /** How many inputs were bred from those of a check. */
   readonly #children = new Map<Met, number>();
   readonly #bredFor = new Map<string, number>();
+  readonly #features = new Features();
   #bred = 0;
 
   constructor(seed: number, met: MetInputs) {
@@ -48,9 +49,9 @@ export class InputGuide {
   /** The rare way for which the fewest inputs have been bred; of those, the rarest. */
   #nextFeature(): Feature | undefined {
     const { all, places } = this.#met;
-    const rare = featuresOf(all, places).filter(
-      ({ name, met }) => met.length <= RARE * all.length && this.#bredForOf(name) < BRED.ofEach,
-    );
+    const rare = this.#features
+      .of(all, places)
+      .filter(({ name, met }) => met.length <= RARE * all.length && this.#bredForOf(name) < BRED.ofEach);
     return rare.sort(
       (a, b) =>
         this.#bredForOf(a.name) - this.#bredForOf(b.name) ||
@@ -80,14 +81,49 @@ interface Feature {
   readonly isOfValues: boolean;
 }
 
-function featuresOf(met: readonly Met[], places: readonly number[]): Feature[] {
-  const byShape = [...Map.groupBy(met, ({ inputs }) => valuesKey(inputs.dimensions)).values()];
-  return places.flatMap((place) => {
-    const isOfValues = byShape.some((alike) => new Set(alike.map(({ ways }) => wayOf(ways[place]))).size > 1);
-    const byWay = Map.groupBy(met, ({ ways }) => wayOf(ways[place]));
-    byWay.delete('never');
-    return [...byWay].map(([way, alike]) => ({ name: `${place} ${way}`, met: alike, isOfValues }));
-  });
+/** What the checks showed of one decision. */
+interface OfPlace {
+  readonly byWay: Map<string, Met[]>;
+  /** By shape: the first way. */
+  readonly firstWays: Map<string, string>;
+  isOfValues: boolean;
+}
+
+/** The features of all checks so far. Each check is taken in once: there are hundreds, and the features are asked for after each. */
+class Features {
+  readonly #places = new Map<number, OfPlace>();
+  #known = 0;
+
+  /** @param met checks: those of before, and further ones. */
+  of(met: readonly Met[], places: readonly number[]): Feature[] {
+    for (const one of met.slice(this.#known)) this.#add(one, places);
+    this.#known = met.length;
+    return places.flatMap((place) => {
+      const { byWay, isOfValues } = this.#of(place);
+      return [...byWay].map(([way, alike]) => ({ name: `${place} ${way}`, met: alike, isOfValues }));
+    });
+  }
+
+  #add(met: Met, places: readonly number[]): void {
+    const shape = valuesKey(met.inputs.dimensions);
+    for (const place of places) {
+      const way = wayOf(met.ways[place]);
+      const known = this.#of(place);
+      const first = known.firstWays.get(shape);
+      if (first === undefined) known.firstWays.set(shape, way);
+      else known.isOfValues ||= first !== way;
+      if (way === 'never') continue;
+      const alike = known.byWay.get(way);
+      if (alike) alike.push(met);
+      else known.byWay.set(way, [met]);
+    }
+  }
+
+  #of(place: number): OfPlace {
+    const known = this.#places.get(place) ?? { byWay: new Map(), firstWays: new Map(), isOfValues: false };
+    this.#places.set(place, known);
+    return known;
+  }
 }
 
 /** A decision that always went one way says as much as one that went both. */
