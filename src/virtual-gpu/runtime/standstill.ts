@@ -1,11 +1,12 @@
 import type { ResidentCta } from './clusters/resident-cta.ts';
+import { isAfterPowerOfTwo } from './vain-rounds.ts';
 
 /** A CTA that has ended, or waits for others. */
 export const hasStopped = ({ hasEnded, vain }: Pick<ResidentCta, 'hasEnded' | 'vain'>): boolean =>
   hasEnded || vain.waits;
 
-/** Rounds in which all CTAs waited, after which their states are compared: a few in a row, then ever fewer. */
-const isCompared = (round: number): boolean => round > 2 && (round < 8 || (round & (round - 1)) < 4);
+/** Rounds in which all CTAs waited, before their states are compared. */
+const FIRST_COMPARED = 3;
 /** States that are remembered. */
 const STATES = 16;
 
@@ -29,7 +30,7 @@ export class Standstill {
    * @param ofMemory what device memory holds: asked for when the CTAs are as they were.
    */
   isCertain(ofCtas: () => string, ofMemory: () => string): boolean {
-    if (!isCompared(++this.#rounds)) return false;
+    if (++this.#rounds < FIRST_COMPARED || !isAfterPowerOfTwo(this.#rounds)) return false;
     const state = ofCtas();
     if (!this.#states.has(state)) {
       if (this.#states.size === STATES) this.#states.clear();

@@ -3,10 +3,16 @@ import type { SpinLoop } from '../spin-loops.ts';
 /** What the warps of a CTA do that can run: poll in loops that change no memory, or in others; `undefined` if one does something else. */
 export type Spinning = 'reads' | 'changes' | undefined;
 
-/** A CTA waits for others once it has polled so often and done nothing else; in a loop that changes memory, once it comes back to a state. */
-const WAITS_AFTER = 8;
+/**
+ * Rounds in which all of a CTA's warps polled, before its states are compared; and after which it counts as waiting whatever its state is, if it
+ * changes no memory: it may count how often it has looked.
+ */
+const ROUNDS = { compared: 8, over: 1024 } as const;
 /** States that are remembered: a loop may read several places in turn. */
 const STATES = 4;
+
+/** Four in a row from each power of two on: ever fewer, since a walk over many places is no wait. */
+export const isAfterPowerOfTwo = (round: number): boolean => round - 2 ** (31 - Math.clz32(round)) < STATES;
 
 /** Tells whether a CTA only waits for what others will write: each of its warps has had a slice in a round. */
 export class VainRounds {
@@ -29,14 +35,24 @@ export class VainRounds {
       this.forget();
       return;
     }
-    if (++this.#rounds < WAITS_AFTER) return;
-    if (spinning === 'reads' || state === undefined) {
-      this.waits = true;
+    if (++this.#rounds < ROUNDS.compared) return;
+    if (state === undefined) this.waits = true;
+    else if (this.#isCompared(spinning)) this.#compare(spinning, state());
+  }
+
+  /** Whoever waited and changes no memory does no harm by giving way once more: its state is compared every so often. */
+  #isCompared(spinning: 'reads' | 'changes'): boolean {
+    return isAfterPowerOfTwo(this.#rounds) || (this.waits && spinning === 'changes');
+  }
+
+  #compare(spinning: 'reads' | 'changes', state: string): void {
+    const waits = this.#states.includes(state) || (spinning === 'reads' && this.#rounds >= ROUNDS.over);
+    if (this.waits && !waits) {
+      this.forget();
       return;
     }
-    const now = state();
-    this.waits = this.#states.includes(now);
-    this.#states.push(now);
+    this.waits = waits;
+    this.#states.push(state);
     if (this.#states.length > STATES) this.#states.shift();
   }
 }
@@ -72,17 +88,27 @@ export function spinningBlocks(loops: readonly SpinLoop[], blockCount: number): 
   return kinds;
 }
 
-/** 64 bits that differ where the bytes do. */
+const PRIME = 0x01000193;
+
+/** 128 bits that differ where the bytes do: four sums of FNV's kind over every fourth word, so that a host need not wait for one after the other. */
 export function stateOf(memories: readonly Uint8Array[]): string {
-  let [a, b] = [0x811c9dc5, 0x9e3779b9];
+  let [a, b, c, d] = [0x811c9dc5, 0x9e3779b9, 0x85ebca6b, 0xc2b2ae35];
   for (const bytes of memories) {
-    const start = bytes.byteOffset;
-    const isAligned = (start & 3) === 0 && (bytes.length & 3) === 0;
-    const words = isAligned ? new Int32Array(bytes.buffer, start, bytes.length >> 2) : bytes;
-    for (let i = 0; i < words.length; i++) {
-      a = Math.imul(a ^ words[i]!, 0x01000193);
-      b = Math.imul(b + words[i]!, 0x85ebca6b) ^ (b >>> 15);
+    const words = wordsOf(bytes);
+    const whole = words.length - (words.length % 4);
+    for (let i = 0; i < whole; i += 4) {
+      a = Math.imul(a ^ words[i]!, PRIME);
+      b = Math.imul(b ^ words[i + 1]!, PRIME);
+      c = Math.imul(c ^ words[i + 2]!, PRIME);
+      d = Math.imul(d ^ words[i + 3]!, PRIME);
     }
+    for (let i = whole; i < words.length; i++) a = Math.imul(a ^ words[i]!, PRIME);
   }
-  return `${a >>> 0} ${b >>> 0}`;
+  return `${a} ${b} ${c} ${d}`;
+}
+
+/** Words of four bytes, where memory is made of them. */
+function wordsOf(bytes: Uint8Array): Int32Array | Uint8Array {
+  const isAligned = ((bytes.byteOffset | bytes.length) & 3) === 0;
+  return isAligned ? new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length >> 2) : bytes;
 }
