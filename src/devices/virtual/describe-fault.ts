@@ -20,6 +20,8 @@ const STATUS_OF_FAULT: Record<string, FailureStatus> = {
   trap: 'crashed',
   budget: 'timed-out',
   late: 'timed-out',
+  // A GPU might get further where lanes of one warp wait for each other: here they advance together.
+  standstill: 'timed-out',
   unsupported: 'unsupported',
 };
 

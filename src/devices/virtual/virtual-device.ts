@@ -620,7 +620,12 @@ export class VirtualDevice implements Device {
     const shape = `${launch.grid} ${launch.cluster} ${launch.block}`;
     const serial = inOrder || order.length === 1 || kernel.overlapping.has(shape);
     const isPart = options.sampleCtas !== undefined && launch.gridBarrier === undefined;
-    const part = { ...launch, share: isPart ? order.length / clusterCount(launch) : 1 };
+    const part = {
+      ...launch,
+      // CTAs that cannot influence each other do not wait for each other.
+      mostResident: serial ? launch.mostResident : undefined,
+      share: isPart ? order.length / clusterCount(launch) : 1,
+    };
     const outcome = await this.#pool.run(handle, part, order, { serial, timeoutMs: options.timeoutMs });
     if (outcome.kind !== 'finished' || !outcome.overlapping) return outcome;
     kernel.overlapping.add(shape);

@@ -563,7 +563,7 @@ export class CtaRunner {
         () => stateOf(this.#deviceRanges()),
       )
     )
-      throw new KernelFault('barrier', `no thread can go on: ${this.#waits()}${this.#whoHasNotBegun(live.length)};`);
+      throw new KernelFault('standstill', `no thread can go on: ${this.#waits()}${this.#whoHasNotBegun(live.length)};`);
   }
 
   #whoHasNotBegun(live: number): string {

@@ -13,6 +13,8 @@ export type FaultKind =
   | 'budget'
   /** The launch's time limit has passed. */
   | 'late'
+  /** All CTAs that run wait for ever. */
+  | 'standstill'
   | 'unsupported';
 
 /** ` at kernel.cu:7`; nothing where the place is not known. */

@@ -114,7 +114,7 @@ describe('what a cooperative launch is refused for', () => {
 
   it('a barrier that one CTA never reaches', async () => {
     const outcome = await launch('one_leaves', 1);
-    expect(outcome).toMatchObject({ ok: false, status: 'unsafe' });
+    expect(outcome).toMatchObject({ ok: false, status: 'timed-out' });
     expect(!outcome.ok && outcome.message).toContain('no thread can go on');
     expect(!outcome.ok && outcome.message).toContain('CTA (1, 0, 0) has ended');
   });
