@@ -38,7 +38,7 @@ const compiledSettings = (rung: string): readonly ParameterValues[] =>
 /** What is judged on a virtual GPU takes seconds. */
 const JUDGED = [
   ...RUNGS,
-...['10_resident', '13_decode_cluster', '14_decode_registers', '11_sums_first'].map((rung) => `${rung} in clusters`),
+  ...['10_resident', '13_decode_cluster', '14_decode_registers', '11_sums_first'].map((rung) => `${rung} in clusters`),
   '15_decode_words beside each other',
   '09_lean on another device',
 ];
