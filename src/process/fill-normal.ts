@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { Worker } from 'node:worker_threads';
+import { isMainThread, Worker } from 'node:worker_threads';
 import type { RandomStream } from '../stats/random.ts';
 import { entryFile } from './entry-file.ts';
 import type { FillTask } from './fill-normal-thread.ts';
@@ -9,6 +9,8 @@ const LEAST_FOR_NEW_THREADS = 2 ** 22;
 const LEAST_FOR_WAITING_THREADS = 2 ** 18;
 /** Memory bandwidth is the limit beyond. */
 const MOST_THREADS = 16;
+/** A thread that draws may be one of several, and threads of each would be more than there are cores. */
+const DEFAULT_THREADS = isMainThread ? Math.min(MOST_THREADS, availableParallelism()) : 1;
 /** Longest wait for threads; each draws 30 million values a second. */
 const PATIENCE_MS = 60_000;
 
@@ -18,7 +20,7 @@ const THREAD_URL = entryFile(new URL('./fill-normal-thread.ts', import.meta.url)
 const team: Worker[] = [];
 
 /**
- * `count` values `mean + standardDeviation · normal(i)` of a stream. Long arrays are drawn by several threads, while this one
+ * `count` values `mean + standardDeviation · normal(i)` of a stream. For the main thread several threads draw long arrays, while it
  * waits: a value depends on its index only, so the result is the same for any number of threads.
  */
 export function fillNormal(
@@ -26,7 +28,7 @@ export function fillNormal(
   count: number,
   mean: number,
   standardDeviation: number,
-  threads = Math.min(MOST_THREADS, availableParallelism()),
+  threads = DEFAULT_THREADS,
 ): Float64Array {
   const drawHere = () => {
     const values = new Float64Array(count);

@@ -32,6 +32,8 @@ export class LocalSeat implements Seat {
   #process: WorkerProcess | undefined;
   #opened: Promise<WorkerDescription> | undefined;
   #description: WorkerDescription | undefined;
+  /** Whether the process has opened its device. Before that it would forget what it should compile ahead. */
+  #isOpen = false;
 
   constructor(options: WorkerOptions) {
     this.#options = options;
@@ -42,9 +44,11 @@ export class LocalSeat implements Seat {
     if (!this.#process?.isRunning) {
       this.#process = startWorkerProcess({ entry: ENTRY, environment: minimalEnvironment(PASSED_ON) });
       this.#opened = undefined;
+      this.#isOpen = false;
     }
     this.#opened ??= this.#ask('open', this.#options);
     this.#description = await this.#opened;
+    this.#isOpen = true;
     return this.#description;
   }
 
@@ -63,9 +67,10 @@ export class LocalSeat implements Seat {
   }
 
   /** A virtual device uses the cores itself. */
-  prepare(candidates: readonly Candidate[], { folder }: Problem): void {
-    if (this.#description?.device.kind !== 'cuda' || !this.#process?.isRunning) return;
+  prepare(candidates: readonly Candidate[], { folder }: Problem): boolean {
+    if (this.#description?.device.kind !== 'cuda' || !this.#process?.isRunning || !this.#isOpen) return false;
     this.#ask('prepare', { candidates: candidates.map(whole), folder }).catch(() => {});
+    return true;
   }
 
   /** @param folder where the job's problem lies. @throws WarpsmithError as the worker met it. */

@@ -10,8 +10,8 @@ export interface Seat {
   readonly device: DeviceIdentity;
   /** Rejects with a {@link WorkerProcessEnded} if its process ended. The next request starts another one. */
   evaluate(request: EvaluationRequest): Promise<Evaluation>;
-  /** Compiles ahead, beside what it judges. Absent where that would take cores from what is judged. Never fails. */
-  prepare?(candidates: readonly Candidate[], problem: Problem): void;
+  /** Compiles ahead, beside what it judges; false if it can't, as where its process has ended or would lack the cores. Never fails. */
+  prepare?(candidates: readonly Candidate[], problem: Problem): boolean;
   close(): Promise<void>;
 }
 
@@ -38,8 +38,8 @@ export class LocalPool implements Evaluator {
   readonly #retired = new Set<Seat>();
   readonly #failures = new Map<Seat, number>();
   readonly #waiting: Waiting[] = [];
-  /** Candidates that a worker compiles ahead, or has compiled: they are named again as long as they are not asked for. */
-  readonly #prepared = new Set<string>();
+  /** Ids of candidates, and who compiles them ahead or has compiled them. If its process ends, nobody knows how far it came. */
+  readonly #prepared = new Map<string, Seat>();
   #isClosed = false;
   /** All requests are about one. */
   #problem: Problem | undefined;
@@ -67,16 +67,17 @@ export class LocalPool implements Evaluator {
     for (const seat of this.#seats.slice(1)) {
       if (seat.device.kind === 'virtual' || this.#busy.has(seat)) continue;
       this.#busy.add(seat);
-      const over = (): void => {
+      const over = (error?: unknown): void => {
+        if (error instanceof WorkerProcessEnded) this.#forgetPrepared(seat);
         this.#busy.delete(seat);
         this.#assign();
       };
       // A failure is told by the request that meets it next.
-      seat.evaluate(request).then(over, over);
+      seat.evaluate(request).then(() => over(), over);
     }
   }
 
-  /** In turns, each once: what one has compiled, the others find. */
+  /** In turns: what one has compiled, the others find. Callers name a candidate until they ask for it; it is compiled ahead once. */
   prepare(candidates: readonly Candidate[]): void {
     const able = this.#seats.filter((seat) => seat.prepare && !this.#retired.has(seat));
     if (!this.#problem || able.length === 0) return;
@@ -84,16 +85,20 @@ export class LocalPool implements Evaluator {
     for (const candidate of candidates) {
       if (this.#prepared.has(candidate.id)) continue;
       const seat = able[this.#prepared.size % able.length]!;
-      this.#prepared.add(candidate.id);
+      this.#prepared.set(candidate.id, seat);
       shares.set(seat, [...(shares.get(seat) ?? []), candidate]);
     }
-    for (const [seat, share] of shares) seat.prepare!(share, this.#problem);
+    for (const [seat, share] of shares) if (!seat.prepare!(share, this.#problem)) this.#forgetPrepared(seat);
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const { reject } of this.#waiting.splice(0)) reject(new Error('the pool of workers was closed'));
     await Promise.all(this.#seats.map((seat) => seat.close()));
+  }
+
+  #forgetPrepared(seat: Seat): void {
+    for (const [id, by] of this.#prepared) if (by === seat) this.#prepared.delete(id);
   }
 
   #assign(): void {
@@ -119,6 +124,7 @@ export class LocalPool implements Evaluator {
 
   #lose(seat: Seat, waiting: Waiting, error: unknown): void {
     const { request } = waiting;
+    if (error instanceof WorkerProcessEnded) this.#forgetPrepared(seat);
     if (!(error instanceof WorkerProcessEnded) || request.signal?.aborted || this.#isClosed) {
       waiting.reject(error);
       return;

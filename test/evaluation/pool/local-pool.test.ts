@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { DeviceIdentity } from '../../../src/core/device.ts';
 import type { Evaluation, EvaluationRequest } from '../../../src/core/evaluation.ts';
 import { LocalPool, type Seat } from '../../../src/evaluation/pool/local-pool.ts';
@@ -134,21 +134,62 @@ it('lets no virtual worker rehearse: they share the cores', async () => {
   expect(virtual.asked).toEqual([]);
 });
 
-it('shares out what compiles ahead, and leaves out who can not', async () => {
-  const prepared: string[] = [];
-  const able = (id: string): Seat => ({
-    ...seat(id),
-    prepare: (candidates) => void prepared.push(...candidates.map((one) => `${id} ${one.id}`)),
+describe('what compiles ahead', () => {
+  const named = (...ids: string[]) => ids.map((id) => ({ id }) as unknown as EvaluationRequest['candidate']);
+  const ofProblem = { ...request('a'), problem: { folder: 'p' } as unknown as EvaluationRequest['problem'] };
+  /** Takes all that it is given while its process runs. */
+  const able = (scripted: Scripted, prepared: string[], isRunning = () => true): Seat => ({
+    ...scripted,
+    prepare(candidates) {
+      if (isRunning()) prepared.push(...candidates.map((one) => `${scripted.device.id} ${one.id}`));
+      return isRunning();
+    },
   });
-  const pool = new LocalPool([able('cuda:0'), seat('cuda:1'), able('cuda:2')]);
-  const candidates = ['x', 'y', 'z'].map((id) => ({ id }) as unknown as EvaluationRequest['candidate']);
-  // Nobody knows of which problem they are.
-  pool.prepare(candidates);
-  expect(prepared).toEqual([]);
-  await pool.evaluate({ ...request('a'), problem: { folder: 'p' } as unknown as EvaluationRequest['problem'] });
-  pool.prepare(candidates);
-  expect(prepared).toEqual(['cuda:0 x', 'cuda:0 z', 'cuda:2 y']);
-  // Who looks ahead names most of them again, in other places: none compiles twice.
-  pool.prepare(['y', 'z', 'v', 'w'].map((id) => ({ id }) as unknown as EvaluationRequest['candidate']));
-  expect(prepared.slice(3)).toEqual(['cuda:2 v', 'cuda:0 w']);
+
+  it('is shared out, and those that can not are left out', async () => {
+    const prepared: string[] = [];
+    const pool = new LocalPool([able(seat('cuda:0'), prepared), seat('cuda:1'), able(seat('cuda:2'), prepared)]);
+    // Nobody knows of which problem they are.
+    pool.prepare(named('x', 'y', 'z'));
+    expect(prepared).toEqual([]);
+    await pool.evaluate(ofProblem);
+    pool.prepare(named('x', 'y', 'z'));
+    expect(prepared).toEqual(['cuda:0 x', 'cuda:0 z', 'cuda:2 y']);
+    // Who looks ahead names most of them again, in other places: none compiles twice.
+    pool.prepare(named('y', 'z', 'v', 'w'));
+    expect(prepared.slice(3)).toEqual(['cuda:2 v', 'cuda:0 w']);
+  });
+
+  it('is given again if a worker did not take it', async () => {
+    const prepared: string[] = [];
+    let isRunning = false;
+    const pool = new LocalPool([able(seat('cuda:0'), prepared), able(seat('cuda:1'), prepared, () => isRunning)]);
+    await pool.evaluate(ofProblem);
+    pool.prepare(named('x', 'y'));
+    expect(prepared).toEqual(['cuda:0 x']);
+    isRunning = true;
+    pool.prepare(named('x', 'y'));
+    expect(prepared.slice(1)).toEqual(['cuda:1 y']);
+  });
+
+  it.each(['judges', 'rehearses'])(
+    'is given again if a worker ends while it %s, without what others have',
+    async (how) => {
+      const prepared: string[] = [];
+      const [one, other] = [seat('cuda:0'), seat('cuda:1', dies)];
+      const pool = new LocalPool([able(one, prepared), able(other, prepared)]);
+      await pool.evaluate(ofProblem);
+      pool.prepare(named('x', 'y'));
+      expect(prepared).toEqual(['cuda:0 x', 'cuda:1 y']);
+      if (how === 'judges') await all(pool, 'b', 'c');
+      else {
+        pool.rehearse(ofProblem);
+        await new Promise(setImmediate);
+        await new Promise(setImmediate);
+      }
+      expect(other.asked).toHaveLength(1);
+      pool.prepare(named('x', 'y'));
+      expect(prepared.slice(2)).toEqual(['cuda:1 y']);
+    },
+  );
 });
