@@ -1,7 +1,5 @@
-import { availableParallelism } from 'node:os';
 import { isDeepStrictEqual } from 'node:util';
 import { type ComparedSizes, sizesOfShape, unionOfSizes } from '../../core/compared-sizes.ts';
-import { WarpsmithError } from '../../core/errors.ts';
 import type { ConditionCoverage, Correctness, Coverage } from '../../core/evaluation.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import { isDomainSet } from '../../core/plan/generator-sets.ts';
@@ -19,8 +17,8 @@ import { cheapestToRepeat, checksOfMemory, otherInputs } from '../oracle/checks/
 import type { ChecksRequest } from '../oracle/checks/request.ts';
 import { furtherGeneratorSets } from '../oracle/checks/sets.ts';
 import { shapesToPlan, shapesToSample } from '../oracle/checks/shapes.ts';
-import { isLarge, outputsOf } from '../oracle/reference-runs.ts';
-import { levelsOf, secretSetOf } from '../oracle/secret/secret-set.ts';
+import { outputsOf } from '../oracle/reference-runs.ts';
+import { secretSetOf } from '../oracle/secret/secret-set.ts';
 import { leavesSizes } from '../oracle/secret/variants/index.ts';
 import { costsLittle } from '../oracle/shapes/cost.ts';
 import { foreseen, functionsIn } from './aimed-shapes.ts';
@@ -33,6 +31,7 @@ import { InputDescent } from './input-descent.ts';
 import { InputGuide } from './input-guide.ts';
 import { InputSolver } from './input-solver.ts';
 import { judgeSamples } from './judge-samples.ts';
+import { LookAhead } from './look-ahead.ts';
 import { MetInputs } from './met-inputs.ts';
 import { conditionCoverage, describeResults } from './one-way-conditions.ts';
 import { openCheck } from './open-check.ts';
@@ -95,7 +94,7 @@ export async function runChecks(request: VerifyRequest, withoutMain = false): Pr
   // In turns, so that a shape with several generator sets meets both contents of memory.
   const firstOverZeros = createStream(seed, 'memory of second runs').bits(0) % 2;
   const launched = new Set<string>();
-  const begun = new Map<Check, Promise<void>>();
+  const ahead = new LookAhead(request);
   let [index, remembers, isSlowWhenLarge] = [0, false, false];
   const memory = (): Check[] =>
     checksOfMemory(choice, coverage.drawnShapes).slice(0, remembers ? undefined : Number(thorough));
@@ -117,8 +116,8 @@ export async function runChecks(request: VerifyRequest, withoutMain = false): Pr
     if (withoutMain && isSame(chosen.dimensions, dimensions)) continue;
     index += 1;
     request.onCheck?.({ check: describeCheck(chosen), index, count: index + queue.length });
-    workOutAhead(request, queue, begun);
-    await begun.get(chosen);
+    ahead.begin(queue);
+    await ahead.drawn(chosen);
     const check = chosen.isLarge && isSlowWhenLarge ? undefined : await bearable(request, chosen);
     if (!check) continue;
     const trouble = check.isDrawn && !isSecret(check) ? await troubleWithDrawn(request, check) : undefined;
@@ -166,43 +165,6 @@ export async function runChecks(request: VerifyRequest, withoutMain = false): Pr
     if (results.length > 0) coverage.conditions.constantResults = results;
   }
   return { ok: true, correctness: tally.summary(), coverage, main };
-}
-
-/** A reference's process keeps one core busy, and so do compilers. */
-const CHECKS_AHEAD = Math.min(8, Math.floor(availableParallelism() / 4));
-
-/** Inputs and results of larger checks take memory, and a GPU works out what takes a host long. */
-const MOST_BYTES_AHEAD = 32 * 1024 ** 2;
-
-/** Begins to draw the next checks' inputs, and to work out what they expect, once. */
-function workOutAhead(request: VerifyRequest, next: readonly Check[], begun: Map<Check, Promise<void>>): void {
-  const { device, problem, checksAhead = device.measuring ? CHECKS_AHEAD : 0 } = request;
-  for (const check of next.slice(0, checksAhead)) {
-    if (begun.has(check)) continue;
-    const { dimensions } = check;
-    const bytes = expandBuffers(problem.file, dimensions).reduce((sum, buffer) => sum + buffer.bytes, 0);
-    const isTooLarge = bytes > MOST_BYTES_AHEAD || isLarge(problem, dimensions);
-    const drawn = isTooLarge ? Promise.resolve() : begin(request, check);
-    // Whoever waits for it is told.
-    drawn.catch(() => {});
-    begun.set(check, drawn);
-  }
-}
-
-/** Fulfilled when the inputs are drawn. A mistake of the problem is told when it is the check's turn. */
-async function begin({ oracle, problem, seed }: VerifyRequest, check: Check): Promise<void> {
-  const { dimensions, generatorSet, isOnce } = check;
-  const secret = secretSetOf(generatorSet);
-  const [first = generatorSet] = secret ? levelsOf(secret) : [];
-  const key = { problem, seed, dimensions, generatorSet: first };
-  await oracle.ahead(key);
-  try {
-    const prepared = oracle.check(key);
-    const expected: Promise<unknown> = isOnce ? prepared.sample() : prepared.expectations();
-    expected.catch(() => {});
-  } catch (error) {
-    if (!(error instanceof WarpsmithError)) throw error;
-  }
 }
 
 /** A kernel that is slow for large sizes is not wrong there, and one that never ends is seen at smaller ones. */

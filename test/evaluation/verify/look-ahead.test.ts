@@ -1,0 +1,75 @@
+import { expect, it } from 'vitest';
+import type { Dimensions } from '../../../src/core/problem.ts';
+import { type Check, DECLARED } from '../../../src/evaluation/oracle/check.ts';
+import type { PreparedCheck } from '../../../src/evaluation/oracle/expectation-cache.ts';
+import { LookAhead } from '../../../src/evaluation/verify/look-ahead.ts';
+import { toyProblem } from '../../support/toy-problem.ts';
+
+/** Inputs that are being drawn, in the order in which that began, and what ends the first of them. */
+function looking(checksAhead: number) {
+  const drawing: { rows: number; end: () => void; fail: (error: unknown) => void }[] = [];
+  const expected: number[] = [];
+  const rowsOf = ({ R }: Dimensions): number => R!;
+  const ahead = new LookAhead({
+    ...{ problem: toyProblem(), seed: 1, checksAhead, device: {} as never },
+    oracle: {
+      ahead: ({ dimensions }) =>
+        new Promise((end, fail) => drawing.push({ rows: rowsOf(dimensions), end, fail })) as Promise<void>,
+      check: ({ dimensions }) => {
+        const note = async () => expected.push(rowsOf(dimensions));
+        return { expectations: note, sample: note } as unknown as PreparedCheck;
+      },
+      expect: () => Promise.reject(new Error('nobody asks for it')),
+    },
+  });
+  return { ahead, drawing, expected, rows: () => drawing.map(({ rows }) => rows) };
+}
+
+/** 4 bytes for each element, of X and Y together, and 2 for each row: 8 MiB for 1,024 rows. */
+const checkOf = (R: number): Check => ({
+  ...{ dimensions: { R, C: 2048 }, generatorSet: DECLARED },
+  ...{ isMain: false, isOnce: false, isDrawn: false },
+});
+
+it('draws as many checks ahead as it is told to, each once', async () => {
+  const { ahead, drawing, expected, rows } = looking(2);
+  const [one, other, third] = [checkOf(1), checkOf(2), checkOf(3)];
+  ahead.begin([one, other, third]);
+  ahead.begin([one, other, third]);
+  expect(rows()).toEqual([1, 2]);
+  let isDrawn = false;
+  const drawn = ahead.drawn(one).then(() => {
+    isDrawn = true;
+  });
+  await new Promise(setImmediate);
+  expect(isDrawn).toBe(false);
+  drawing[0]!.end();
+  await drawn;
+  expect(expected).toEqual([1]);
+  // Nobody has begun with it: it is drawn when it is asked for.
+  await ahead.drawn(third);
+});
+
+it('draws no more at once than 32 MiB of them, and goes on when some are drawn', async () => {
+  const { ahead, drawing, rows } = looking(8);
+  const checks = [1024, 1025, 1026, 1027, 1028].map(checkOf);
+  ahead.begin(checks);
+  expect(rows()).toEqual([1024, 1025, 1026]);
+  ahead.begin(checks.slice(1));
+  expect(rows()).toHaveLength(3);
+  drawing[1]!.end();
+  await ahead.drawn(checks[1]!);
+  ahead.begin(checks.slice(1));
+  expect(rows().slice(3)).toEqual([1027]);
+  // One that failed takes no room either, and whoever waits for it is told.
+  drawing[0]!.fail(new Error('a mistake of ours'));
+  await expect(ahead.drawn(checks[0]!)).rejects.toThrow('a mistake of ours');
+  ahead.begin(checks.slice(1));
+  expect(rows().slice(4)).toEqual([1028]);
+});
+
+it('leaves out those that are too large by themselves', () => {
+  const { ahead, rows } = looking(8);
+  ahead.begin([checkOf(2 ** 13), checkOf(5)]);
+  expect(rows()).toEqual([5]);
+});
