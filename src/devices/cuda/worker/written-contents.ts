@@ -1,8 +1,8 @@
 import type { CudaContext } from './cuda-context.ts';
 import type { CudaBuffer } from './memory.ts';
 
-/** Larger contents are not kept: they would fill this process's memory as well. */
-const MOST_BYTES = 64 * 1024 ** 2;
+/** Of this process's memory, for all buffers together. Contents for which there is no room are not kept. */
+const MOST_BYTES = 128 * 1024 ** 2;
 
 /**
  * What was written last into whole buffers of checks. So whoever asks whether a buffer still holds it need not be sent all of it. Arenas are left
@@ -10,6 +10,7 @@ const MOST_BYTES = 64 * 1024 ** 2;
  */
 export class WrittenContents {
   readonly #contents = new Map<CudaBuffer, Uint8Array | undefined>();
+  #bytes = 0;
 
   /** From now on what is written into it is kept. */
   follow(buffer: CudaBuffer): CudaBuffer {
@@ -19,11 +20,15 @@ export class WrittenContents {
 
   note(buffer: CudaBuffer, bytes: Uint8Array | undefined): void {
     if (!this.#contents.has(buffer)) return;
-    const isKept = bytes !== undefined && bytes.length === buffer.bytes && bytes.length <= MOST_BYTES;
-    this.#contents.set(buffer, isKept ? bytes : undefined);
+    this.#drop(buffer);
+    if (bytes?.length !== buffer.bytes || this.#bytes + memoryOf(bytes) > MOST_BYTES) return;
+    const kept = isSmallPart(bytes) ? bytes.slice() : bytes;
+    this.#bytes += kept.buffer.byteLength;
+    this.#contents.set(buffer, kept);
   }
 
   forget(buffer: CudaBuffer): CudaBuffer {
+    this.#drop(buffer);
     this.#contents.delete(buffer);
     return buffer;
   }
@@ -33,4 +38,14 @@ export class WrittenContents {
     const written = this.#contents.get(buffer);
     return written && Buffer.compare(written, context.read(buffer)) === 0;
   }
+
+  #drop(buffer: CudaBuffer): void {
+    this.#bytes -= this.#contents.get(buffer)?.buffer.byteLength ?? 0;
+    this.#contents.set(buffer, undefined);
+  }
 }
+
+/** Arrays of a message may be views of it all, which would stay in memory with the smallest of them. */
+const isSmallPart = (bytes: Uint8Array): boolean => bytes.buffer.byteLength > 2 * bytes.length;
+
+const memoryOf = (bytes: Uint8Array): number => (isSmallPart(bytes) ? bytes.length : bytes.buffer.byteLength);
