@@ -69,9 +69,10 @@ class Thread {
   ask(task: string, take: unknown): Promise<unknown> {
     const id = this.#nextId++;
     return new Promise((resolve, reject) => {
+      // Throws if it can't be sent: then there is nothing to wait for.
+      this.#worker.postMessage({ id, task, take });
       this.#pending.set(id, { resolve, reject });
       this.#worker.ref();
-      this.#worker.postMessage({ id, task, take });
     });
   }
 

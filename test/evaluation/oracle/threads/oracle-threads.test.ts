@@ -1,4 +1,6 @@
-import { afterAll, describe, expect, it, vi } from 'vitest';
+import { setImmediate } from 'node:timers/promises';
+import type { Worker } from 'node:worker_threads';
+import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { loadProblemTarget } from '../../../../src/app/target.ts';
 import { expandBuffers } from '../../../../src/core/plan/expand-buffers.ts';
 import { DECLARED } from '../../../../src/evaluation/oracle/check.ts';
@@ -11,6 +13,15 @@ import { toyProblem } from '../../../support/toy-problem.ts';
 
 const threads = createOracleThreads(2)!;
 afterAll(() => threads.close());
+
+/** Threads that are started from now on, until the test ends. */
+function startedThreads(): Worker[] {
+  const started: Worker[] = [];
+  const note = (thread: Worker): void => void started.push(thread);
+  process.on('worker', note);
+  onTestFinished(() => void process.off('worker', note));
+  return started;
+}
 
 const { problem } = await loadProblemTarget('softmax');
 const dimensions = { R: 5, N: 2048 };
@@ -32,10 +43,44 @@ describe('threads that work on checks', () => {
     expect(await beside.drawAgain(4)).toEqual(await here.drawAgain(4));
   });
 
-  it('work side by side', async () => {
-    const key = { problem, dimensions, generatorSet: DECLARED };
-    const drawn = await Promise.all([1, 2, 3, 4, 5].map((seed) => drawBeside(threads, { ...key, seed })));
-    expect(new Set(drawn.map(({ bytes }) => Buffer.from([...bytes.values()][0]!).toString('hex'))).size).toBe(5);
+  it('work side by side: what is quick does not wait for what is slow', async () => {
+    const started = startedThreads();
+    const two = createOracleThreads(2)!;
+    const ended: string[] = [];
+    const draw = async (name: string, seed: number, R = 5): Promise<void> => {
+      await drawBeside(two, { problem, dimensions: { R, N: 2048 }, seed, generatorSet: DECLARED });
+      ended.push(name);
+    };
+    // Both have started then.
+    await Promise.all([draw('first', 1), draw('second', 2)]);
+    const answers = started.map((thread) => {
+      const answered: unknown[] = [];
+      thread.on('message', (reply) => answered.push(reply));
+      return answered;
+    });
+    await Promise.all([draw('slow', 3, 2000), draw('quick', 4)]);
+    await two.close();
+    expect(ended.slice(2)).toEqual(['quick', 'slow']);
+    expect(answers.map((answered) => answered.length)).toEqual([1, 1]);
+  });
+
+  it('one that dies while it works has its work done here; another one takes what is asked next', async () => {
+    const started = startedThreads();
+    const two = createOracleThreads(2)!;
+    const key = { problem, dimensions: { R: 2000, N: 2048 }, seed: 3, generatorSet: DECLARED };
+    await drawBeside(two, { ...key, dimensions });
+    const asked = vi.spyOn(two, 'ask');
+    const drawing = drawBeside(two, key);
+    await setImmediate();
+    expect(started).toHaveLength(1);
+    await started[0]!.terminate();
+    await expect(asked.mock.results[0]!.value).rejects.toThrow(ThreadLost);
+    const { bytes } = drawInputs({ ...key, buffers: expandBuffers(problem.file, key.dimensions) });
+    expect(Buffer.compare((await drawing).bytes.get('X')!, bytes.get('X')!)).toBe(0);
+    await drawBeside(two, { ...key, dimensions });
+    expect(started).toHaveLength(2);
+    await expect(asked.mock.results[1]!.value).resolves.toBeDefined();
+    await two.close();
   });
 
   it('a mistake of the problem comes back as it is', async () => {
