@@ -22,12 +22,15 @@ export function deservesProfile(run: Run, { trial, evaluation }: Landed): boolea
   );
 }
 
-/** Lets an idle GPU profile what would be kept. It is looked at after that, as if its measurement had profiled it. */
+/**
+ * Lets an idle GPU profile what would be kept. It is looked at after that, as if its measurement had profiled it; without a profile if the
+ * user interrupts that: the measurement is paid for.
+ */
 export function startProfile(run: Run, trial: RunningTrial, evaluation: Evaluation): void {
   trial.isProfiled = true;
   trial.work = profileOf(run, trial.asked!, evaluation).then((profiled) => ({
     trial,
-    evaluation: profiled && withProfile(evaluation, profiled),
+    evaluation: profiled ? withProfile(evaluation, profiled) : evaluation,
   }));
   trial.work.catch(() => {});
 }

@@ -123,14 +123,19 @@ async function landing(run: Run): Promise<Landed | 'room'> {
     const landed = await Promise.race([...trials.map(({ work }) => work!), room.promise]);
     if (landed === 'room') return landed;
     const { trial, evaluation } = landed;
+    if (!evaluation) return (await measuredBefore(trials)) ?? landed;
     if (mustWait(run, landed)) trial.held = landed;
-    else if (deservesProfile(run, landed)) startProfile(run, trial, evaluation!);
+    else if (deservesProfile(run, landed)) startProfile(run, trial, evaluation);
     else return landed;
     return 'room';
   } finally {
     stop?.();
   }
 }
+
+/** When the user interrupts: a measurement that was only being profiled, if there is one. */
+const measuredBefore = (trials: readonly RunningTrial[]): Promise<Landed> | undefined =>
+  trials.find(({ isProfiled }) => isProfiled)?.work;
 
 /** What a move is compared with. A prediction depends on the kernel alone; a measurement holds for its own blocks. */
 export const standardOf = ({ best }: Run, { beside, judged }: Trial): Best =>

@@ -236,6 +236,33 @@ describe('two GPUs', () => {
     expect(ofType(events, 'decision')[1]).toMatchObject({ decision: 'keep' });
   });
 
+  it.each([
+    ['nothing', [B64, B64], [pattern('tiles', 'bank-conflicts', [tile(64, 3)])]],
+    ['another candidate', [B64, B128, B64], moves],
+  ])('keep what is being profiled when the user interrupts, beside %s', async (_beside, order, ask) => {
+    const { evaluator, requests } = twoGpus(ns, order);
+    const controller = new AbortController();
+    const stopping: Evaluator = {
+      ...evaluator,
+      evaluate(request) {
+        const goesOn = nameOf(request.candidate) === B128 && request.tier === 'accept';
+        if (request.passedBefore) setImmediate(() => controller.abort());
+        return request.passedBefore || goesOn ? new Promise(() => {}) : evaluator.evaluate(request);
+      },
+    };
+    const search = { ...options, patterns: ask, evaluator: stopping };
+    const { events, result } = await runLoop({ ...search, signal: controller.signal });
+    expect(result).toMatchObject({ stopReason: 'interrupted', best: { candidate: { parameters: { TILE: 64 } } } });
+    const [, kept] = ofType(events, 'decision');
+    expect(kept).toMatchObject({ decision: 'keep', verdict: 'faster' });
+    const measured = () =>
+      requests.filter((one) => nameOf(one.candidate) === B64 && one.tier === 'accept' && !one.passedBefore);
+    expect(measured()).toHaveLength(1);
+    // A run that goes on from the log does not measure it again, but for its confirmation.
+    await runLoop({ ...search, evaluator, history: record(events.slice(0, -1)) });
+    expect(measured().filter(({ blocks }) => !blocks)).toHaveLength(1);
+  });
+
   it('do not measure longer what a candidate that promises more may make pointless', async () => {
     // TILE=128 is being measured longer when the screen of TILE=64 has ended.
     const { evaluator, requests } = twoGpus(ns, [B128, B64, B128]);
