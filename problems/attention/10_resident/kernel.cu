@@ -144,6 +144,8 @@ __device__ void end_group() { asm volatile("cp.async.commit_group;" ::: "memory"
 #define WAIT_FOR_GROUPS(pending) \
   case pending: asm volatile("cp.async.wait_group " #pending ";" ::: "memory"); break
 
+static_assert(2 * kChunks - 1 <= 7, "wait_for_groups has no case for more groups");
+
 // All threads': all but the last `pending` groups of copies are there, for products too. A constant, once loops are unrolled.
 __device__ void wait_for_groups(int pending) {
   switch (pending) {
