@@ -1,3 +1,4 @@
+import type { DeviceIdentity } from '../core/device.ts';
 import type { Evaluation } from '../core/evaluation.ts';
 import { combineRatios } from '../stats/combine-ratios.ts';
 import { verdictOf } from '../stats/verdict.ts';
@@ -99,6 +100,22 @@ export const meanNs = (
   figure: 'medianNs' | 'vetoNs' | 'attainableNs',
 ): number =>
   combineRatios(workloads.map(({ name, weight }) => ({ ratio: evaluations.get(name)!.timing[figure], weight }))).ratio;
+
+/**
+ * A best's time over all workloads on the GPU that measured the start, in ns. Where another GPU measured it, its own time says little: boards of one
+ * model differ by some per cent. So it is the start's time ÷ how many times as fast the best is, by ratios of which each comes from blocks of one GPU.
+ */
+export function timeAtHomeNs(workloads: readonly WeightedWorkload[], best: Best, start: Best): number {
+  const isAway = [...best.evaluations].some(
+    ([workload, { device, timing }]) =>
+      timing.kind === 'measured' && boardOf(device) !== boardOf(start.evaluations.get(workload)!.device),
+  );
+  return isAway
+    ? meanNs(workloads, start.evaluations, 'medianNs') / best.ratioToStart
+    : meanNs(workloads, best.evaluations, 'medianNs');
+}
+
+const boardOf = ({ uuid, id }: DeviceIdentity): string => uuid ?? id;
 
 /** The evaluations of all workloads, if all passed and have a time. */
 export function allTimed(
