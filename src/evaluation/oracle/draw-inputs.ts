@@ -15,6 +15,15 @@ import { change } from './secret/change.ts';
 import { disguise } from './secret/disguise.ts';
 import { secretSetOf } from './secret/secret-set.ts';
 
+/** Names the inputs of one check. */
+export interface CheckKey {
+  readonly problem: Problem;
+  readonly dimensions: Dimensions;
+  readonly seed: number;
+  /** Name of a generator set, a secret one included, or `declared` for each input's own generator. */
+  readonly generatorSet: string;
+}
+
 /** Initial contents of the input buffers: as bytes for the device, and as the reference sees them. */
 export interface DrawnInputs {
   /** Every `in` and `inout` buffer's bytes, laid out with its strides; gaps between elements hold NaN. */
@@ -27,14 +36,12 @@ export interface DrawnInputs {
  * Draws all inputs of a check. The reference sees the values after rounding to the buffer's dtype, decoded from the bytes
  * that a kernel gets.
  */
-export function drawInputs(request: {
-  problem: Pick<Problem, 'folder' | 'file'>;
-  buffers: readonly PlannedBuffer[];
-  dimensions: Dimensions;
-  seed: number;
-  /** Name of a generator set, a secret one included, or `declared` for each input's own generator. */
-  generatorSet: string;
-}): DrawnInputs {
+export function drawInputs(
+  request: Omit<CheckKey, 'problem'> & {
+    problem: Pick<Problem, 'folder' | 'file'>;
+    buffers: readonly PlannedBuffer[];
+  },
+): DrawnInputs {
   const { problem, buffers, dimensions, seed, generatorSet } = request;
   const { base, changes } = mutatedSetOf(generatorSet) ?? { base: generatorSet, changes: [] };
   const overrides = generatorSetsOf(problem.file)[base] ?? {};

@@ -3,11 +3,11 @@ import { allEnded } from '../../core/all-ended.ts';
 import { WarpsmithError } from '../../core/errors.ts';
 import type { PlannedBuffer } from '../../core/launch-plan.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
-import type { Dimensions, Problem } from '../../core/problem.ts';
+import type { Problem } from '../../core/problem.ts';
 import { valuesKey } from '../../core/values.ts';
 import { ThreadLost } from '../../process/task-threads.ts';
 import { elementCountOf } from '../launches/layout.ts';
-import { type DrawnInputs, drawInputs } from './draw-inputs.ts';
+import { type CheckKey, type DrawnInputs, drawInputs } from './draw-inputs.ts';
 import { type DeviceReference, type Expectations, expectationsFor, type WorkOutExpectations } from './expectations.ts';
 import { type ExpectedRows, expectedRows } from './expected-rows.ts';
 import { isLarge, outputsOf, type ReferenceRuns, runPerturbed, runsNeeded, runUnperturbed } from './reference-runs.ts';
@@ -16,14 +16,7 @@ import { areValuesRepeated, areValuesTried } from './secret/sets-of-problem.ts';
 import { drawAhead, drawBeside, expectBeside } from './threads/beside.ts';
 import type { OracleThreads } from './threads/oracle-threads.ts';
 
-/** Names the inputs of one check. */
-export interface CheckKey {
-  readonly problem: Problem;
-  readonly dimensions: Dimensions;
-  readonly seed: number;
-  /** A generator set of problem.json, or `declared`. */
-  readonly generatorSet: string;
-}
+export type { CheckKey };
 
 /** Data to judge one check: the contents of the inputs, and the expectation of each output. */
 export interface PreparedCheck {

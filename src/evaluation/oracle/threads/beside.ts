@@ -2,7 +2,7 @@ import { expandBuffers } from '../../../core/plan/expand-buffers.ts';
 import type { Dimensions, Problem } from '../../../core/problem.ts';
 import { ThreadLost } from '../../../process/task-threads.ts';
 import { elementCountOf } from '../../launches/layout.ts';
-import { type DrawnInputs, drawInputs } from '../draw-inputs.ts';
+import { type CheckKey, type DrawnInputs, drawInputs } from '../draw-inputs.ts';
 import { type Expectations, expectationsFrom, hasSignificantParts } from '../expectations.ts';
 import { outputsOf, type ReferenceRuns } from '../reference-runs.ts';
 import type { OracleThreads } from './oracle-threads.ts';
@@ -11,16 +11,13 @@ import type { OracleThreads } from './oracle-threads.ts';
 const LEAST_ELEMENTS = 4096;
 
 /** Inputs of a check, drawn by a thread if there is one. @throws as `drawInputs`. */
-export async function drawBeside(
-  threads: OracleThreads | undefined,
-  key: { problem: Problem; dimensions: Dimensions; seed: number; generatorSet: string },
-): Promise<DrawnInputs> {
+export async function drawBeside(threads: OracleThreads | undefined, key: CheckKey): Promise<DrawnInputs> {
   const drawHere = (): DrawnInputs => drawInputs({ ...key, buffers: expandBuffers(key.problem.file, key.dimensions) });
   return threads ? orHere(drawAhead(threads, key), drawHere) : drawHere();
 }
 
 /** The same by a thread alone. @throws ThreadLost; as `drawInputs`. */
-export function drawAhead(threads: OracleThreads, key: Parameters<typeof drawBeside>[1]): Promise<DrawnInputs> {
+export function drawAhead(threads: OracleThreads, key: CheckKey): Promise<DrawnInputs> {
   const { dimensions, seed, generatorSet } = key;
   const { folder, file } = key.problem;
   return threads.ask('draw', { folder, file, dimensions, seed, generatorSet });

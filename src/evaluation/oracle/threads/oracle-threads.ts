@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { entryFile } from '../../../process/entry-file.ts';
 import { createTaskThreads, type TaskThreads } from '../../../process/task-threads.ts';
-import type { OracleTasks } from './oracle-tasks.ts';
+import type { OracleTasks } from './oracle-thread.ts';
 
 /** Threads that work on checks beside the main one. */
 export type OracleThreads = TaskThreads<OracleTasks>;
