@@ -94,6 +94,10 @@ const oneWayCondition = z
       .boolean()
       .describe('It follows from sizes, other arguments and the place of a thread alone.')
       .optional(),
+    isOfInfinity: z
+      .boolean()
+      .describe('It asks whether a value is infinite, which no value of the problem’s inputs is.')
+      .optional(),
     isLoopTest: z.boolean().describe('It asks whether a loop has another round.').optional(),
     was: z
       .enum(['never-true', 'never-false', 'never-reached', 'one-way'])

@@ -33,7 +33,7 @@ export const NEVER_RAN = 'never-ran';
 
 /**
  * A kernel that passed is `unverified` if something was never seen that may change its results: a condition on loaded values, or on sizes and other arguments, that went one way in every check; a whole number computed of loaded
- * values that was always the same; a step that never ran. Whatever lies behind it may be wrong. Conditions that the compiler moved, of another round of a loop, and about how far other threads are do not count: honest kernels
+ * values that was always the same; a step that never ran. Whatever lies behind it may be wrong. Conditions that the compiler moved, of another round of a loop, about how far other threads are, and on infinities that inputs do not have do not count: honest kernels
  * have such. A real GPU sees no conditions.
  *
  * @param orElse what else may be done about it.
@@ -60,7 +60,7 @@ const whichOf = ({ isOfValues }: OneWayCondition): string =>
   isOfValues ? 'a condition on loaded values' : 'a condition on sizes or other arguments';
 
 /** What lies behind another condition that was never true counts with that one. */
-function isUnreached({ isOfValues, isOfLaunch, isNear, isLoopTest, was }: OneWayCondition): boolean {
-  if (was === 'never-reached') return false;
+function isUnreached({ isOfValues, isOfLaunch, isOfInfinity, isNear, isLoopTest, was }: OneWayCondition): boolean {
+  if (was === 'never-reached' || isOfInfinity) return false;
   return isOfValues === true || (isOfLaunch === true && was !== 'one-way' && !isNear && !isLoopTest);
 }

@@ -54,8 +54,19 @@ it('what honest kernels have changes nothing: what the compiler moved, another r
   const round = passed(condition({ isOfLaunch: true, isLoopTest: true }));
   const untold = passed(condition({ isOfLaunch: true, was: 'one-way' }));
   const ofOthers = passed(condition({}));
+  const infinite = passed(condition({ isOfValues: true, isOfInfinity: true }));
   const behind = passed(condition({ isOfValues: true, was: 'never-reached' }));
   const wrong = { ...passed(condition({ isOfValues: true })), status: 'wrong' } as Evaluation;
-  for (const evaluation of [near, round, untold, ofOthers, behind, wrong, passed(), { status: 'passed' } as Evaluation])
+  for (const evaluation of [
+    near,
+    round,
+    untold,
+    ofOthers,
+    infinite,
+    behind,
+    wrong,
+    passed(),
+    { status: 'passed' } as Evaluation,
+  ])
     expect(refusingUnreached(evaluation)).toBe(evaluation);
 });

@@ -5,14 +5,15 @@ import type { ConditionCoverage, ConstantResult, OneWayCondition } from '../../c
  * The conditions of a kernel's source, and those that went one way only. Decisions of one place count as one condition: unrolled and
  * specialised copies, a loop's test before its first round and after each.
  *
- * @param sources the kernel's files by their names.
+ * @param sources the kernel's files by their names. @param inputsAreFinite - no generator set of the problem has infinities or NaN.
  */
 export function conditionCoverage(
   { decisions, leftOut }: ObservedDecisions,
   sources: Readonly<Record<string, string>>,
+  { inputsAreFinite = false } = {},
 ): ConditionCoverage {
   const conditions = groupByCondition(decisions, sources);
-  const oneWay = conditions.map(conditionOf).filter((condition) => condition !== undefined);
+  const oneWay = conditions.flatMap((copies) => conditionOf(copies, inputsAreFinite) ?? []);
   return { count: conditions.length, libraryDecisions: leftOut, oneWay: oneWay.sort(byPlace) };
 }
 
@@ -98,7 +99,7 @@ const byPlace = (a: Pick<OneWayCondition, 'place'>, b: Pick<OneWayCondition, 'pl
   (a.place.column ?? 0) - (b.place.column ?? 0);
 
 /** What all copies of a condition have in common; `undefined` if it went both ways. */
-function conditionOf(copies: readonly PlacedDecision[]): OneWayCondition | undefined {
+function conditionOf(copies: readonly PlacedDecision[], inputsAreFinite: boolean): OneWayCondition | undefined {
   const [{ decision, line }] = copies as readonly [PlacedDecision];
   const { kind, place, constant } = decision;
   const went = copies.map(({ decision: copy, isNegated }): Way => wayOf(copy, isNegated));
@@ -109,10 +110,11 @@ function conditionOf(copies: readonly PlacedDecision[]): OneWayCondition | undef
   const isOf = (what: DependsOn): boolean => copies.some((copy) => copy.decision.dependsOn === what);
   const isOfValues = isOf('values') || undefined;
   const isOfLaunch = (!isOfValues && !isOf('other threads')) || undefined;
+  const isOfInfinity = (inputsAreFinite && Math.abs(constant ?? 0) === Number.POSITIVE_INFINITY) || undefined;
   const asksForMore = copies.every((copy) => copy.decision.isLoopTest) || undefined;
   return {
     ...{ place, text: excerpt(line, place.column), isNear, kind, constant: finite(constant), isOfValues, isOfLaunch },
-    ...{ isLoopTest: asksForMore, was },
+    ...{ isOfInfinity, isLoopTest: asksForMore, was },
   };
 }
 
@@ -193,10 +195,13 @@ function operatorAt(line: string, column: number | undefined): Written | undefin
   return { operator, number: numberBeside(line, column - 1, column - 1 + operator.length) };
 }
 
+/** A name, or a call, that is all of a condition or of a part of one. */
+const TRUTH = /^[\w.:>-]+(?:\([^()]*\))?\s*(?:[);,?]|&&|\|\||$)/;
+
 /** `if (causal)`, `causal ? a : b`, `if (n & 16)`. A compiler's own comparisons have the places of arithmetic: `a + b`, `a = b`. */
 function asksForTruth(line: string, column: number): boolean {
   const rest = line.slice(column - 1);
-  return /^[\w(]/.test(rest) || rest.includes('?') || isInParentheses(line, column, /\bif\s*(?:constexpr\s*)?$/);
+  return TRUTH.test(rest) || rest.includes('?') || isInParentheses(line, column, /\bif\s*(?:constexpr\s*)?$/);
 }
 
 function numberBeside(line: string, from: number, to: number): Written['number'] {

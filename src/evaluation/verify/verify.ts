@@ -194,7 +194,10 @@ function conditionsOf(request: VerifyRequest, shapes: readonly Dimensions[]): Co
   if (!observed) return undefined;
   const bounds = boundsOfLaunches({ device, module, planFor, problem: problem.file }, shapes);
   const decisions = observed.decisions.filter((_, place) => !bounds.has(place));
-  return conditionCoverage({ ...observed, decisions }, candidate.kernel.sources);
+  const inputsAreFinite = !Object.values(problem.file.inputs).some(({ domain = [] }) =>
+    domain.some((special) => /infinity|nan/.test(special)),
+  );
+  return conditionCoverage({ ...observed, decisions }, candidate.kernel.sources, { inputsAreFinite });
 }
 
 /** Sizes that were compared, with those of one more shape. */

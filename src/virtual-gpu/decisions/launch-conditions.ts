@@ -63,8 +63,11 @@ export class LaunchConditions {
     for (const statement of fn.body) {
       if (statement.kind !== 'instruction') continue;
       const { instruction } = statement;
-      for (const register of definitionsAndUses(instruction).definitions)
-        this.#definitions.set(register, this.#definitions.has(register) ? undefined : instruction);
+      for (const register of definitionsAndUses(instruction).definitions) {
+        const isFirst = !this.#definitions.has(register);
+        if (isFirst || !readsSameSpecial(this.#definitions.get(register), instruction))
+          this.#definitions.set(register, isFirst ? instruction : undefined);
+      }
     }
     const parts = new Map<number, { isAll: boolean; formulas: readonly Formula[] }>();
     const conditions = new Array<Formula | undefined>(sites.length).fill(undefined);
@@ -272,6 +275,19 @@ export class LaunchConditions {
       return operand.kind === 'immediate';
     });
   }
+}
+
+/** Whether two instructions give the same: compilers read `%tid.x` on each of two ways. */
+function readsSameSpecial(one: PtxInstruction | undefined, other: PtxInstruction): boolean {
+  const [[, a], [, b]] = [one?.operands ?? [], other.operands];
+  return (
+    !one?.guard &&
+    !other.guard &&
+    one?.text === other.text &&
+    a?.kind === 'special' &&
+    b?.kind === 'special' &&
+    a.name === b.name
+  );
 }
 
 /** A size beside the constant with which it is compared, or by which it is bounded. */

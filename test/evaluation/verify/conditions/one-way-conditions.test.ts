@@ -33,6 +33,7 @@ async function coverageOf(
   options: object = {},
   device = devices[0]!,
   grid = 1,
+  of: { inputsAreFinite?: boolean } = {},
 ): Promise<ConditionCoverage> {
   const module = await loadCode(device, code);
   await launchKernel(device, module, {
@@ -40,7 +41,7 @@ async function coverageOf(
     arguments: ['x', 'y', { i32: 40 }, { i32: 7 }],
     buffers: { x, y: 65 * 4 },
   });
-  const coverage = conditionCoverage(device.decisions!(module), { [FILE]: SOURCE });
+  const coverage = conditionCoverage(device.decisions!(module), { [FILE]: SOURCE }, of);
   await device.unload(module);
   return coverage;
 }
@@ -101,6 +102,12 @@ describe('conditions of a source', () => {
     ]);
     const through = await coverageOf('passed_on');
     expect(through.oneWay).toMatchObject([{ text: expect.stringContaining('place[63'), isOfValues: true }]);
+  });
+
+  it('on infinities say so where inputs have none', async () => {
+    const found = (inputsAreFinite: boolean) => coverageOf('infinities', {}, devices[0]!, 1, { inputsAreFinite });
+    expect((await found(true)).oneWay).toMatchObject([{ isOfValues: true, isOfInfinity: true, was: 'never-true' }]);
+    expect((await found(false)).oneWay[0]).not.toHaveProperty('isOfInfinity', true);
   });
 
   it('that nothing reached are said to be so, and those of library functions are left out', async () => {
