@@ -19,6 +19,8 @@ export interface DecisionSite {
   readonly isPart: boolean;
   /** It asks whether a loop has another round. */
   readonly isLoopTest: boolean;
+  /** Of a combination: two nested selections make it, so that it is true where both conditions of the source hold. */
+  readonly isOfSelections: boolean;
 }
 
 /** Whether a comparison of this PTX name asks if two values are equal, or unequal. */

@@ -13,6 +13,7 @@ import { registerKind } from './codegen/state/register-kinds.ts';
 import { assignSlots, type RegisterSlots } from './codegen/state/register-slots.ts';
 import { layOutSymbols } from './codegen/state/symbols.ts';
 import { type DecisionSites, decisionSites } from './decisions/decision-sites.ts';
+import { withCombinedSelections } from './decisions/nested-selections.ts';
 
 /** What a function's code says, whatever is made of it. */
 export interface Analysis {
@@ -56,7 +57,7 @@ const registersOf = oncePerFunction((module, functionName) => {
 function analyse(module: PtxModule, functionName: string): Analysis {
   const inlined = inlineCalls(module, functionName);
   checkOperands(inlined, module);
-  const fn = canonicalForm(inlined);
+  const fn = withCombinedSelections(canonicalForm(inlined));
   const cfg = buildControlFlowGraph(fn);
   const { uniform, divergentBlocks } = analyseUniformity(fn, cfg);
   const blocks = splitBlocks(cfg, divergentBlocks);

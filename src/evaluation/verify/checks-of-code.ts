@@ -1,6 +1,6 @@
 import { isEquality, type ObservedDecision } from '../../core/decisions.ts';
 import type { Coverage } from '../../core/evaluation.ts';
-import { canHold, evaluateExpression } from '../../core/expressions/evaluate.ts';
+import { canHold, namesInExpression } from '../../core/expressions/evaluate.ts';
 import { functionsOf, placedLaunches } from '../../core/plan/declared-steps.ts';
 import { completeDimensions } from '../../core/plan/dimensions.ts';
 import { planScope, type Scope } from '../../core/plan/scope.ts';
@@ -67,28 +67,34 @@ export const mayBeLaunched = ({ candidate: { kernel, parameters } }: VerifyReque
   ),
 ];
 
-/** Functions that other listed values, such as a head dimension, would launch with more shared memory than the device has. */
+/** Whether CTAs have other extents in other shapes, or on other GPUs. */
+export const blocksFollowSizes = ({ problem, candidate }: VerifyRequest): boolean =>
+  placedLaunches(candidate.kernel.file.steps).some(({ step }) =>
+    step.block.some((extent) =>
+      namesInExpression(extent).some((name) => name in problem.file.dimensions || name.startsWith('device.')),
+    ),
+  );
+
+/** Functions that run with some values of a listed dimension only, such as a head dimension, all of which take more shared memory than the device has. */
 export function functionsThatDoNotFit(
-  request: VerifyRequest,
+  { problem, candidate: { kernel, parameters } }: VerifyRequest,
   shapes: readonly Dimensions[],
   fits: (shape: Dimensions) => boolean,
 ): ReadonlySet<string> {
-  const listed = Object.entries(request.problem.file.dimensions).flatMap(([name, { values = [] }]) =>
-    values.map((value) => ({ [name]: value })),
+  const listed = Object.entries(problem.file.dimensions).flatMap(([name, { values }]) =>
+    values ? [{ name, values }] : [],
   );
-  const others = listed.flatMap((value) => shapes.slice(0, FEW).map((shape) => ({ ...shape, ...value })));
-  const launches = placedLaunches(request.candidate.kernel.file.steps);
-  return new Set(
-    others
-      .filter((shape) => !fits(shape))
-      .flatMap((shape) => {
-        const scope = scopeAt(request, shape);
-        const run = launches.filter(({ step, within }) =>
-          [step, ...within].every(({ when = 1 }) => evaluateExpression(when, scope) !== 0),
-        );
-        return run.map(({ step }) => step.function);
-      }),
+  const fitting = ({ name, value }: { name: string; value: number }): boolean =>
+    shapes.slice(0, FEW).some((shape) => fits({ ...shape, [name]: value }));
+  const tooLarge = placedLaunches(kernel.file.steps).filter(({ step, within }) =>
+    listed.some(({ name, values }) => {
+      const open = values.filter((value) =>
+        [step, ...within].every(({ when = 1 }) => canHold(when, { ...parameters, [name]: value })),
+      );
+      return open.length > 0 && open.length < values.length && open.every((value) => !fitting({ name, value }));
+    }),
   );
+  return new Set(tooLarge.map(({ step }) => step.function));
 }
 
 /**

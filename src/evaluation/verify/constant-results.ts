@@ -32,7 +32,7 @@ export async function constantResults(request: ResultsRequest, met: MetInputs): 
     try {
       for (const one of inputs.splice(0, count)) await look(request, log, one);
       const observed = log.observed();
-      for (const operation of variedOperations(observed)) varied.add(operation);
+      for (const { operation, result } of observed) if (result === 'several') varied.add(operation);
       open = stillConstant(observed, open);
     } finally {
       await request.device.unload(log.module);
@@ -45,14 +45,6 @@ export async function constantResults(request: ResultsRequest, met: MetInputs): 
 }
 
 const isOne = (result: LoggedResult): boolean => typeof result === 'object';
-
-/** Operations of which one copy varied, or two were different numbers. */
-const variedOperations = (observed: readonly ObservedResult[]): string[] =>
-  [...Map.groupBy(observed, ({ operation }) => operation)].flatMap(([operation, copies]) =>
-    copies.reduce<LoggedResult>((all, { result }) => joined(all, result), 'never computed') === 'several'
-      ? [operation]
-      : [],
-  );
 
 /** Of each generator set those of a small shape first, then others; in the end those of the largest shapes, for what small ones do not reach. */
 function inputsToLookAt(problem: Problem, met: readonly Met[]): Met[] {

@@ -40,7 +40,9 @@ function groupByCondition(
   const own = decisions
     .filter(({ isSettled, isPart }) => !isSettled && !isPart)
     .map((decision) => placed(decision, lines[decision.place.file]?.[decision.place.line - 1] ?? ''))
-    .filter(({ written }) => written?.operator !== 'loop' && written?.operator !== 'division');
+    .filter(
+      ({ decision, written }) => !isCompilers(written) || (decision.isInherited && decision.dependsOn === 'values'),
+    );
   return [...Map.groupBy(own, conditionKey).values()];
 }
 
@@ -56,11 +58,14 @@ interface PlacedDecision {
 function placed(decision: ObservedDecision, line: string): PlacedDecision {
   const { kind, place, isInherited } = decision;
   const found = kind === 'bound' ? undefined : operatorAt(line, place.column);
-  const isCompilers = found?.operator === 'loop' || found?.operator === 'division';
-  const written = isInherited && !isCompilers ? undefined : found;
+  const written = isInherited && !isCompilers(found) ? undefined : found;
   const isNegated = ORIENT[kind](decision, written, line);
   return { decision, line, written, isNegated };
 }
+
+/** About how often an unrolled copy runs, or whether 32 bits suffice for a division. What has no line of its own inherits such a place, and may be anything. */
+const isCompilers = (written: Written | undefined): boolean =>
+  written?.operator === 'loop' || written?.operator === 'division';
 
 const ORIENT = {
   bound: () => false,
@@ -73,10 +78,11 @@ const ORIENT = {
 
 /** Compilers turn `!(a && b)` into `!a || !b`. If the line has only one of the two operators, it is that one. */
 function isNegatedCombination(
-  { comparison }: ObservedDecision,
+  { comparison, isOfSelections }: ObservedDecision,
   written: Written | undefined,
   line: string,
 ): boolean | undefined {
+  if (isOfSelections) return false;
   const inLine = ['&&', '||'].filter((operator) => line.includes(operator));
   const operator =
     written && inLine.includes(written.operator) ? written.operator : inLine.length === 1 ? inLine[0] : undefined;

@@ -24,7 +24,13 @@ import { costsLittle } from '../oracle/shapes/cost.ts';
 import { foreseen, functionsIn } from './aimed-shapes.ts';
 import { bearable, troubleWithDrawn } from './bearable.ts';
 import { boundsOfLaunches } from './bounds-of-launches.ts';
-import { CHECKS_OF_CODE, dearShapes, functionsThatDoNotFit, mayBeLaunched } from './checks-of-code.ts';
+import {
+  blocksFollowSizes,
+  CHECKS_OF_CODE,
+  dearShapes,
+  functionsThatDoNotFit,
+  mayBeLaunched,
+} from './checks-of-code.ts';
 import { constantResults } from './constant-results.ts';
 import { CorrectnessTally } from './correctness-tally.ts';
 import { InputDescent } from './input-descent.ts';
@@ -193,7 +199,10 @@ function conditionsOf(request: VerifyRequest, shapes: readonly Dimensions[]): Co
   const observed = device.decisions?.(module);
   if (!observed) return undefined;
   const bounds = boundsOfLaunches({ device, module, planFor, problem: problem.file }, shapes);
-  const decisions = observed.decisions.filter((_, place) => !bounds.has(place));
+  const isBlockFixed = !blocksFollowSizes(request);
+  const decisions = observed.decisions
+    .filter((_, place) => !bounds.has(place))
+    .map((decision) => ({ ...decision, isSettled: decision.isSettled && isBlockFixed }));
   const inputsAreFinite = !Object.values(problem.file.inputs).some(({ domain = [] }) =>
     domain.some((special) => /infinity|nan/.test(special)),
   );

@@ -40,7 +40,15 @@ export function decisionSites(blocks: readonly BasicBlock[]): DecisionSites {
     const { own, calledFrom, isInherited } = place;
     const [result] = definitionsAndUses(instruction).definitions;
     const isLoopTest = result !== undefined && repeating.has(result);
-    sites.push({ ...kind, place: own, calledFrom, isInherited, isPart: parts.has(instruction), isLoopTest });
+    sites.push({
+      ...kind,
+      place: own,
+      calledFrom,
+      isInherited,
+      isPart: parts.has(instruction),
+      isLoopTest,
+      isOfSelections: instruction.countedAs === null && kind.kind === 'combination',
+    });
   }
   return { sites, indexOf, leftOut };
 }

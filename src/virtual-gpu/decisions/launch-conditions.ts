@@ -118,8 +118,10 @@ export class LaunchConditions {
         ways && {
           ...ways,
           ...(equation && { gap: gapOf(equation, launch, threads[0]!) }),
-          ...(excess !== undefined && !equation && { distance: Math.abs(excess) }),
-          ...(compared && { margin: closest(threads.map((thread) => gapOf(compared, launch, thread))) }),
+          ...(excess !== undefined && { distance: Math.abs(excess) }),
+          ...(compared && {
+            margin: closest([...threads, ...within(launch)].map((thread) => gapOf(compared, launch, thread))),
+          }),
         }
       );
     };
@@ -403,6 +405,20 @@ const SPECIALS: ReadonlyMap<string, Formula> = new Map<string, Formula>([
 function corners({ grid, block }: LaunchFacts): Thread[] {
   const [ctas, threads] = [ends(grid), ends(block)];
   return ctas.flatMap((cta) => threads.map((thread) => ({ cta, thread, known: new Map() })));
+}
+
+/** Threads in the middle of CTAs in the middle. A product may be 0 at both ends. */
+function within({ grid, block }: LaunchFacts): Thread[] {
+  const parts: [number, number][] = [
+    [1 / 2, 1 / 2],
+    [1 / 3, 2 / 3],
+  ];
+  const at = ([x, y, z]: Dim3, part: number): Dim3 => [
+    Math.floor(x * part),
+    Math.floor(y * part),
+    Math.floor(z * part),
+  ];
+  return parts.map(([cta, thread]) => ({ cta: at(grid, cta), thread: at(block, thread), known: new Map() }));
 }
 
 const ends = ([x, y, z]: Dim3): Dim3[] => (x * y * z === 1 ? [FIRST] : [FIRST, [x - 1, y - 1, z - 1]]);

@@ -44,11 +44,10 @@ export function resultSites(fn: PtxFunction, ofValues: ReadonlySet<string>): Res
   });
 }
 
-/** An instruction's place and what it computes, without registers. Unrolled and specialised copies are alike in it. */
+/** An instruction's place, where its function was inlined, and what it computes, without registers. Unrolled and specialised copies are alike in it. */
 export function operationOf({ text, operands, place }: PtxInstruction): string {
   const numbers = operands.map((operand) => (operand.kind === 'immediate' ? String(operand.value) : operand.kind));
-  const { file, line, column } = place!.own;
-  return [file, line, column, text, ...numbers].join(' ');
+  return [JSON.stringify([place!.own, place!.calledFrom]), text, ...numbers].join(' ');
 }
 
 /**

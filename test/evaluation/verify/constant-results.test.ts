@@ -55,10 +55,8 @@ it('nothing more is looked at once every result has varied', async () => {
   expect([lines, asked]).toEqual([[], [undefined]]);
 });
 
-it('of a result with several copies none is told if one varied, or two were different numbers', async () => {
+it('of a result with several copies none is told if one varied', async () => {
   const copies = [site(1, 'several', [], 'a'), site(2, ZERO, [], 'a'), site(3, ZERO, [], 'b'), site(4, ZERO, [], 'b')];
-  const unlike = [site(5, ZERO, [], 'c'), site(6, { always: 1n }, [], 'c')];
-  const copy = [...copies, ...unlike];
-  const { lines } = await constantOf([copy, copy, copy]);
+  const { lines } = await constantOf([copies, copies, copies]);
   expect(lines).toEqual([3, 4]);
 });

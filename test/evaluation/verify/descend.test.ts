@@ -26,6 +26,7 @@ const decisionOf = (more: Partial<ObservedDecision>): ObservedDecision => ({
     isSettled: false,
     dependsOn: 'values',
     isPart: false,
+    isOfSelections: false,
     isLoopTest: false,
   },
   ...more,

@@ -1,0 +1,42 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { smallRowSum } from '../support/small-row-sum.ts';
+import { runCli, runJson } from './run-cli.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'warpsmith-unreached-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A kernel that is wrong for one width in some thousands, where the search for shapes does not get: rows times columns are 20,000 at most. */
+const kernel = join(smallRowSum(folder), '01_thread_per_row');
+const source = join(kernel, 'kernel.cu');
+writeFileSync(
+  source,
+  readFileSync(source, 'utf8').replace(
+    '  y[row] = sum;',
+    '  if (rows == 3 && columns > 50000) sum *= 2.0f;\n  y[row] = sum;',
+  ),
+);
+
+const EVALUATE = ['evaluate', kernel, '--device', 'virtual:l4', '--seed', '3'];
+
+test('a condition on sizes that no check makes true leaves a kernel unverified, in words and by its exit code', async () => {
+  const { code, stdout } = await runCli([...EVALUATE, '--checks', 'thorough']);
+  expect(code).toBe(4);
+  const text = stdout.replaceAll(/\s+/g, ' ');
+  expect(text).toContain('unverified: a condition on sizes or other arguments went one way in every check: kernel.cu:');
+  expect(text).toContain('`if (rows == 3 && columns > 50000) sum *= 2.0f;` was never true');
+  expect(text).toContain('or accept it: --unreached name');
+});
+
+test('it passes where it is to be named only, and with the checks of a search', async () => {
+  for (const more of [
+    ['--checks', 'thorough', '--unreached', 'name'],
+    ['--checks', 'usual'],
+  ]) {
+    const { code, json } = await runJson([...EVALUATE, ...more]);
+    expect([code, json.status]).toEqual([0, 'passed']);
+    expect(json.coverage.conditions.oneWay).toContainEqual(expect.objectContaining({ isOfLaunch: true }));
+  }
+});
