@@ -49,6 +49,10 @@ export const eitherWay = (a: Ways | undefined, b: Ways): Ways => ({
   wasFalse: b.wasFalse || (a?.wasFalse ?? false),
 });
 
+/** Of differences, the one that is closest to 0. */
+export const closestToZero = (differences: readonly number[]): number | undefined =>
+  differences.toSorted((a, b) => Math.abs(a) - Math.abs(b))[0];
+
 /** Which ways a decision would go in a launch, as far as that follows from the launch alone. */
 export interface ForeseenWays extends Ways {
   /** Of a comparison of a size with a constant, such as `N < 32`, and of a bound of a size: how far the two are apart. */

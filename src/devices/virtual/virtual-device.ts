@@ -3,6 +3,7 @@ import type { CompiledCode } from '../../core/compiled-code.ts';
 import type { KernelResources, LaunchCounters } from '../../core/counters.ts';
 import {
   type CodeConstants,
+  closestToZero,
   eitherWay,
   type ForeseenWays,
   type LoggedPairs,
@@ -739,8 +740,8 @@ const union = (a: ForeseenWays | undefined, b: ForeseenWays): ForeseenWays => ({
   margin: closerOf(a?.margin, b.margin),
 });
 
-const closerOf = (...gaps: readonly (number | undefined)[]): number | undefined =>
-  gaps.filter((gap) => gap !== undefined).sort((one, other) => Math.abs(one) - Math.abs(other))[0];
+const closerOf = (...differences: readonly (number | undefined)[]): number | undefined =>
+  closestToZero(differences.filter((one) => one !== undefined));
 
 function privateContents({ privateMemory, orderSeed }: RunOptions): PrivateContents {
   if (privateMemory === 'zeros' || privateMemory === 'leftovers') return { kind: privateMemory };

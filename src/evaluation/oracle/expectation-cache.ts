@@ -16,8 +16,6 @@ import { areValuesRepeated, areValuesTried } from './secret/sets-of-problem.ts';
 import { drawAhead, drawBeside, expectBeside } from './threads/beside.ts';
 import type { OracleThreads } from './threads/oracle-threads.ts';
 
-export type { CheckKey };
-
 /** Data to judge one check: the contents of the inputs, and the expectation of each output. */
 export interface PreparedCheck {
   /** The problem's buffers, without workspaces. */

@@ -75,26 +75,25 @@ export const blocksFollowSizes = ({ problem, candidate }: VerifyRequest): boolea
     ),
   );
 
-/** Functions that run with some values of a listed dimension only, such as a head dimension, all of which take more shared memory than the device has. */
-export function functionsThatDoNotFit(
+/** Functions that run with some values of a listed dimension only, such as a head dimension, none of which the kernel takes with its parameters on this device. */
+export function functionsNotTaken(
   { problem, candidate: { kernel, parameters } }: VerifyRequest,
   shapes: readonly Dimensions[],
-  fits: (shape: Dimensions) => boolean,
+  takes: (shape: Dimensions) => boolean,
 ): ReadonlySet<string> {
   const listed = Object.entries(problem.file.dimensions).flatMap(([name, { values }]) =>
     values ? [{ name, values }] : [],
   );
-  const fitting = ({ name, value }: { name: string; value: number }): boolean =>
-    shapes.slice(0, FEW).some((shape) => fits({ ...shape, [name]: value }));
-  const tooLarge = placedLaunches(kernel.file.steps).filter(({ step, within }) =>
+  const isTaken = (name: string, value: number): boolean => shapes.some((shape) => takes({ ...shape, [name]: value }));
+  const others = placedLaunches(kernel.file.steps).filter(({ step, within }) =>
     listed.some(({ name, values }) => {
       const open = values.filter((value) =>
         [step, ...within].every(({ when = 1 }) => canHold(when, { ...parameters, [name]: value })),
       );
-      return open.length > 0 && open.length < values.length && open.every((value) => !fitting({ name, value }));
+      return open.length > 0 && open.length < values.length && !open.some((value) => isTaken(name, value));
     }),
   );
-  return new Set(tooLarge.map(({ step }) => step.function));
+  return new Set(others.map(({ step }) => step.function));
 }
 
 /**

@@ -7,7 +7,7 @@ import type { Refused } from '../launches/refusal.ts';
 import type { RunResult } from '../launches/run-once.ts';
 import { type UnwaitedLaunch, unwaitedLaunch } from '../launches/unwaited-launch.ts';
 import { type Check, describeCheck } from '../oracle/check.ts';
-import type { CheckKey } from '../oracle/expectation-cache.ts';
+import type { CheckKey } from '../oracle/draw-inputs.ts';
 import { CheckRuns } from './check-runs.ts';
 import type { CorrectnessTally } from './correctness-tally.ts';
 import { judgeCheck } from './judge-check.ts';

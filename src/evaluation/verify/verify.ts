@@ -14,7 +14,7 @@ import type { Refused } from '../launches/refusal.ts';
 import { type Check, DECLARED, describeCheck } from '../oracle/check.ts';
 import { checksFor } from '../oracle/checks/choose.ts';
 import { cheapestToRepeat, checksOfMemory, otherInputs } from '../oracle/checks/repeated.ts';
-import type { ChecksRequest } from '../oracle/checks/request.ts';
+import { type ChecksRequest, takesShape } from '../oracle/checks/request.ts';
 import { furtherGeneratorSets } from '../oracle/checks/sets.ts';
 import { shapesToPlan, shapesToSample } from '../oracle/checks/shapes.ts';
 import { outputsOf } from '../oracle/reference-runs.ts';
@@ -24,13 +24,7 @@ import { costsLittle } from '../oracle/shapes/cost.ts';
 import { foreseen, functionsIn } from './aimed-shapes.ts';
 import { bearable, troubleWithDrawn } from './bearable.ts';
 import { boundsOfLaunches } from './bounds-of-launches.ts';
-import {
-  blocksFollowSizes,
-  CHECKS_OF_CODE,
-  dearShapes,
-  functionsThatDoNotFit,
-  mayBeLaunched,
-} from './checks-of-code.ts';
+import { blocksFollowSizes, CHECKS_OF_CODE, dearShapes, functionsNotTaken, mayBeLaunched } from './checks-of-code.ts';
 import { constantResults } from './constant-results.ts';
 import { CorrectnessTally } from './correctness-tally.ts';
 import { InputDescent } from './input-descent.ts';
@@ -159,11 +153,12 @@ export async function runChecks(request: VerifyRequest, withoutMain = false): Pr
   if (samples && !samples.ok) return { ...samples, coverage, correctness: tally.summary() };
   if (samples) coverage.sampledShapes = [...samples.sampled];
   const never = mayBeLaunched(request).filter((one) => !launched.has(one));
-  const tooLarge = never.length > 0 ? functionsThatDoNotFit(request, coverage.drawnShapes, fits) : new Set<string>();
+  const notTaken =
+    never.length > 0 ? functionsNotTaken(request, coverage.drawnShapes, takesShape(choice)) : new Set<string>();
   for (const name of never)
     coverage.leftOut.push({
       check: `steps that launch ${name}`,
-      ...(tooLarge.has(name) ? { reason: WHY_TOO_LARGE } : { reason: WHY_NEVER_RAN, code: NEVER_RAN }),
+      ...(notTaken.has(name) ? { reason: WHY_NOT_TAKEN } : { reason: WHY_NEVER_RAN, code: NEVER_RAN }),
     });
   coverage.conditions = conditionsOf(request, coverage.drawnShapes);
   if (coverage.conditions && thorough) {
@@ -176,7 +171,7 @@ export async function runChecks(request: VerifyRequest, withoutMain = false): Pr
 /** A kernel that is slow for large sizes is not wrong there, and one that never ends is seen at smaller ones. */
 const TOO_LONG = 'a simulator takes too long for it';
 
-const WHY_TOO_LARGE = 'they need more shared memory than the device has';
+const WHY_NOT_TAKEN = 'the kernel takes no shape in which they run, with these parameters on this device';
 const WHY_NEVER_RAN = 'their `when` was 0 in every check';
 
 /** Inputs of cheap shapes, without special values, whose results are of the usual size. */

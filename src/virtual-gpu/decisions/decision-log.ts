@@ -54,7 +54,7 @@ export class DecisionLog {
     return this.#function.decisions.sites.map((site, index) => ({
       ...site,
       ...waysIn(this.#records, index),
-      isSettled: this.#blocks.size === 1 && conditions.followsFromBlock(index),
+      isSettled: this.#blocks.size === 1 && conditions.followsFromThread(index),
       dependsOn: this.#dependsOn![index]!,
     }));
   }

@@ -1,4 +1,4 @@
-import { type DecisionSite, type ForeseenWays, isEquality, type Ways } from '../../core/decisions.ts';
+import { closestToZero, type DecisionSite, type ForeseenWays, isEquality, type Ways } from '../../core/decisions.ts';
 import type { Dim3 } from '../../core/launch-plan.ts';
 import type { PtxFunction, PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
 import { has, typeOf } from '../../ptx/instruction-parts.ts';
@@ -46,13 +46,13 @@ export class LaunchConditions {
   readonly #formulas = new Map<string, Formula | undefined>();
   /** By the place of a decision among the sites. */
   readonly #conditions: readonly (Formula | undefined)[];
-  readonly #usesOnlyBlock = new Set<number>();
+  readonly #usesOnlyThread = new Set<number>();
   /** Decisions that go the same way in all threads. */
   readonly #usesOnlyLaunch = new Set<number>();
   /** Of bounds, and of comparisons that are not of equality: what is compared with a constant, if it is the same for all threads. */
   readonly #thresholds = new Map<number, Threshold>();
   /** Of comparisons that ask whether two sizes are equal, or a size and a constant: both. */
-  readonly #equations = new Map<number, Equation>();
+  readonly #equations = new Map<number, Compared>();
   /** Of comparisons of whole numbers that are sums and products of what a launch says: both. */
   readonly #compared = new Map<number, Compared>();
   /** Of combinations with parts that can't be foreseen: whether the others allow the rarer outcome. */
@@ -92,7 +92,7 @@ export class LaunchConditions {
       }
       const formula = this.#formulaOf(register);
       if (!formula) continue;
-      if (this.#followsFrom(register, OF_THREAD)) this.#usesOnlyBlock.add(index);
+      if (this.#followsFrom(register, OF_THREAD)) this.#usesOnlyThread.add(index);
       if (this.#followsFrom(register, OF_LAUNCH)) this.#usesOnlyLaunch.add(index);
       if (!this.#followsFrom(register, OF_THREAD)) conditions[index] = formula;
     }
@@ -101,8 +101,8 @@ export class LaunchConditions {
   }
 
   /** Whether a decision follows from the place of a thread in its CTA alone: of all threads of a CTA the same go each way in every launch. */
-  followsFromBlock(site: number): boolean {
-    return this.#usesOnlyBlock.has(site);
+  followsFromThread(site: number): boolean {
+    return this.#usesOnlyThread.has(site);
   }
 
   /** Looks at the first and last threads of the first and last CTAs. */
@@ -120,7 +120,7 @@ export class LaunchConditions {
           ...(equation && { gap: gapOf(equation, launch, threads[0]!) }),
           ...(excess !== undefined && { distance: Math.abs(excess) }),
           ...(compared && {
-            margin: closest([...threads, ...within(launch)].map((thread) => gapOf(compared, launch, thread))),
+            margin: closestToZero([...threads, ...within(launch)].map((thread) => gapOf(compared, launch, thread))),
           }),
         }
       );
@@ -185,7 +185,7 @@ export class LaunchConditions {
     return bound && ((launch, thread) => BigInt(waysOfBound(bound, excessOf(bound, launch, thread)).wasTrue));
   }
 
-  #equationOf(instruction: PtxInstruction, { kind, comparison }: DecisionSite): Equation | undefined {
+  #equationOf(instruction: PtxInstruction, { kind, comparison }: DecisionSite): Compared | undefined {
     const { operands, guard } = instruction;
     const type = typeOf(instruction);
     if (guard || kind !== 'comparison' || !isEquality(comparison) || !/^[bsu](?:32|64)$/.test(type)) return undefined;
@@ -310,20 +310,14 @@ function excessOf({ value, constant, type }: Threshold, launch: LaunchFacts, thr
   return Number(wrap(value(launch, thread)) - wrap(constant));
 }
 
-/** Two sizes that a comparison asks to be equal. */
-interface Equation {
+/** Two numbers that a comparison asks about. */
+interface Compared {
   readonly sizes: readonly [Formula, Formula];
   readonly type: string;
 }
 
-/** Two numbers that a comparison asks about. */
-type Compared = Equation;
-
-const closest = (gaps: readonly number[]): number =>
-  gaps.reduce((best, gap) => (Math.abs(gap) < Math.abs(best) ? gap : best));
-
 /** By how much the first size exceeds the second. */
-function gapOf({ sizes: [one, other], type }: Equation, launch: LaunchFacts, thread: Thread): number {
+function gapOf({ sizes: [one, other], type }: Compared, launch: LaunchFacts, thread: Thread): number {
   const bits = 8 * sizeOfPtxType(type);
   return Number(BigInt.asIntN(bits, one(launch, thread)) - BigInt.asIntN(bits, other(launch, thread)));
 }
