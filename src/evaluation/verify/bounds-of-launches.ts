@@ -2,8 +2,8 @@ import type { ObservedDecision } from '../../core/decisions.ts';
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
 import { type Aim, foreseen, functionsIn } from './aimed-shapes.ts';
 
-/** Bits of the sizes that are tried, shapes that are varied for each choice of functions, and choices. */
-const SIZES = { leastBits: 1, mostBits: 30 } as const;
+/** Bits of the sizes that are tried, shapes that are varied for each choice of functions, and choices. Planning larger ones may fill memory with a workspace's contents, and says nothing more of sums and products. */
+const SIZES = { leastBits: 1, mostBits: 20 } as const;
 const BASES = 2;
 const MOST_FUNCTIONS = 8;
 

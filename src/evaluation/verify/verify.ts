@@ -193,7 +193,9 @@ function conditionsOf(request: VerifyRequest, shapes: readonly Dimensions[]): Co
   const { device, module, planFor, candidate, problem } = request;
   const observed = device.decisions?.(module);
   if (!observed) return undefined;
-  const bounds = boundsOfLaunches({ device, module, planFor, problem: problem.file }, shapes);
+  const bounds = isLong(request)
+    ? new Set<number>()
+    : boundsOfLaunches({ device, module, planFor, problem: problem.file }, shapes);
   const isBlockFixed = !blocksFollowSizes(request);
   const decisions = observed.decisions
     .filter((_, place) => !bounds.has(place))
