@@ -13,6 +13,5 @@ export { predictTime } from './hardware/launch-model/predict-time.ts';
 export { occupancy } from './hardware/occupancy.ts';
 export { parsePtx } from './ptx/parse.ts';
 export { createStrategy } from './search/strategies.ts';
-export { summarise } from './stats/summarise.ts';
 export { compileKernel } from './virtual-gpu/compile-kernel.ts';
 export { type InlineLaunch, type InlineOutcome, type InlineRequest, runInline } from './virtual-gpu/run-inline.ts';

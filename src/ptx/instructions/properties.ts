@@ -1,6 +1,7 @@
 /** Looks up an instruction's properties in the table. An opcode without a row is assumed to compute. */
 import type { InstructionClass } from '../../core/vocabulary.ts';
 import type { PtxInstruction, PtxOperand } from '../ast.ts';
+import { has, typesOf } from '../instruction-parts.ts';
 import { collectRegisters } from '../operands.ts';
 import { floatOf } from '../types.ts';
 import type { Control, MachineCode, MemoryAction, OrRule, Result, Runs, Synchronisation } from './row.ts';
@@ -38,6 +39,12 @@ export const namedLanesOf = (instruction: PtxInstruction): PtxOperand | undefine
     : undefined;
 
 export const memoryActionOf = ({ opcode }: PtxInstruction): MemoryAction => INSTRUCTIONS.get(opcode)?.memory ?? 'none';
+
+/** Whether its result is a sum or a product of whole numbers, or a copy of one: no bits of it are lost but by overflow. */
+export const isSumOrProduct = (instruction: PtxInstruction): boolean =>
+  (INSTRUCTIONS.get(instruction.opcode)?.isSumOrProduct ?? false) &&
+  typesOf(instruction).every((type) => /^[bsu]\d+$/.test(type)) &&
+  !has(instruction, 'hi');
 
 export const controlOf = ({ opcode }: PtxInstruction): Control => INSTRUCTIONS.get(opcode)?.control ?? 'next';
 

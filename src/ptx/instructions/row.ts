@@ -100,6 +100,8 @@ export interface InstructionRow {
   /** Modifiers name the state space, where it is not the generic one. */
   readonly namesSpace: boolean;
   readonly control: Control;
+  /** Of whole numbers, it is a sum or a product of its operands, or a copy. */
+  readonly isSumOrProduct: boolean;
   /** Floating-point operations per element when the type is a floating-point one; `matrix`: by the shape. */
   readonly flop: number | 'matrix';
   /** What its forms become that are not one machine instruction; undefined for the others. */

@@ -24,6 +24,7 @@ const ALONE = {
   memory: 'none',
   namesSpace: false,
   control: 'next',
+  isSumOrProduct: false,
   expansion: () => undefined,
 } as const;
 
@@ -34,6 +35,9 @@ const computes = (
   flop: number,
   result: Result = 'operands',
 ): InstructionRow => ({ ...ALONE, class: instructionClass, operands: signature, result, runs: 'lane', flop });
+
+/** Of whole numbers, a sum or a product of its operands, or a copy. */
+const sums = (row: InstructionRow): InstructionRow => ({ ...row, isSumOrProduct: true });
 
 /** Some forms of it become several machine instructions. */
 const expands = (expansion: InstructionRow['expansion'], row: InstructionRow): InstructionRow => ({
@@ -160,10 +164,10 @@ const WMMA_RESULTS: Readonly<Record<string, Result>> = { load: 'memory', store: 
  */
 const ROWS: Readonly<Record<string, InstructionRow>> = {
   // Arithmetic: class, operands, FLOP.
-  add: expands(inHalves, computes(byType, alike(3), 1)),
-  sub: expands(inHalves, computes(byType, alike(3), 1)),
-  mul: expands(multiplied, computes(byType, operands.multiply(0), 1)),
-  mad: expands(inHalves, computes(byType, operands.multiply(1), 2)),
+  add: sums(expands(inHalves, computes(byType, alike(3), 1))),
+  sub: sums(expands(inHalves, computes(byType, alike(3), 1))),
+  mul: sums(expands(multiplied, computes(byType, operands.multiply(0), 1))),
+  mad: sums(expands(inHalves, computes(byType, operands.multiply(1), 2))),
   fma: computes(byType, alike(4), 2),
   min: expands(inHalves, computes(byType, alike(3, perhaps), 1)),
   max: expands(inHalves, computes(byType, alike(3, perhaps), 1)),
@@ -196,7 +200,7 @@ const ROWS: Readonly<Record<string, InstructionRow>> = {
   not: bits(alike(2)),
   cnot: bits(alike(2)),
   lop3: bits(alike(4, word, perhaps)),
-  shl: expands(inHalves, bits(alike(2, word))),
+  shl: sums(expands(inHalves, bits(alike(2, word)))),
   shr: expands(inHalves, bits(alike(2, word))),
   shf: bits(alike(4)),
   prmt: bits(alike(4)),
@@ -239,8 +243,8 @@ const ROWS: Readonly<Record<string, InstructionRow>> = {
   testp: computes('predicate', into(1, 1), 0),
   selp: expands(inHalves, computes('move', alike(3, predicate), 0, 'choice')),
   slct: computes('move', operands.chooseBySign, 0, 'choice'),
-  mov: computes('move', alike(2), 0, 'copy'),
-  cvt: computes('conversion', operands.convert, 0, 'copy'),
+  mov: sums(computes('move', alike(2), 0, 'copy')),
+  cvt: sums(computes('conversion', operands.convert, 0, 'copy')),
   createpolicy: addresses('move', varied, 'operands'),
   cvta: addresses('move', alike(2), 'copy'),
   isspacep: addresses('predicate', fixed(predicate, anything), 'operands'),

@@ -1,7 +1,7 @@
 import type { DecisionSite } from '../../core/decisions.ts';
 import type { BasicBlock, PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
 import { typeOf } from '../../ptx/instruction-parts.ts';
-import { definitionsAndUses } from '../../ptx/instructions/properties.ts';
+import { controlOf, definitionsAndUses } from '../../ptx/instructions/properties.ts';
 import { numberOfBits } from '../../ptx/literals.ts';
 import type { SourcePlace } from '../../ptx/source-locations.ts';
 import { bf16ToNumber, f16ToNumber } from '../runtime/half-numbers.ts';
@@ -73,7 +73,7 @@ function predicatesOfLoops(blocks: readonly BasicBlock[]): ReadonlySet<string> {
   return new Set(
     blocks.flatMap(({ index, instructions, successors }) => {
       const last = instructions.at(-1);
-      return last?.guard && last.opcode === 'bra' && successors[0]! <= index ? [last.guard.register] : [];
+      return last?.guard && controlOf(last) === 'branch' && successors[0]! <= index ? [last.guard.register] : [];
     }),
   );
 }

@@ -5,6 +5,7 @@ import { has, typeOf } from '../../ptx/instruction-parts.ts';
 import {
   definitionsAndUses,
   instructionClass,
+  isSumOrProduct,
   memoryActionOf,
   resultOf,
   runsAs,
@@ -143,7 +144,7 @@ export class LaunchConditions {
     const instruction = this.#definitions.get(register);
     if (!instruction) return false;
     if (memoryActionOf(instruction) === 'load') return has(instruction, 'param');
-    if (!POLYNOMIAL.has(instruction.opcode)) return this.#followsFrom(register, OF_THREAD);
+    if (!isSumOrProduct(instruction)) return this.#followsFrom(register, OF_THREAD);
     return instruction.operands
       .slice(1)
       .every((operand) => operand.kind !== 'register' || this.#isPolynomial(operand.name, seen));
@@ -343,8 +344,6 @@ function possible(
     ? { wasTrue: holds.every((one) => one), wasFalse: true }
     : { wasTrue: true, wasFalse: !holds.some((one) => one) };
 }
-
-const POLYNOMIAL: ReadonlySet<string> = new Set(['add', 'sub', 'mul', 'mad', 'shl', 'mov', 'cvt']);
 
 const BITWISE: Readonly<Record<string, (a: bigint, b: bigint) => bigint>> = {
   and: (a, b) => a & b,

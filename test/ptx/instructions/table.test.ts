@@ -30,6 +30,7 @@ const PROPERTIES = [
   'memory',
   'namesSpace',
   'control',
+  'isSumOrProduct',
   'flop',
   'expansion',
 ] as const;
