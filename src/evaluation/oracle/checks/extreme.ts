@@ -45,7 +45,7 @@ export function extremeChecks(
       ...filled([
         ...(isLarge ? arranged : []),
         ...(shape === longest ? special : []),
-        ...(shape === varied ? ofLongRows : []),
+        ...(shape === longest || shape === varied ? ofLongRows : []),
       ]),
     ];
   });
