@@ -50,8 +50,8 @@ export const eitherWay = (a: Ways | undefined, b: Ways): Ways => ({
 });
 
 /** Of differences, the one that is closest to 0. */
-export const closestToZero = (differences: readonly number[]): number | undefined =>
-  differences.toSorted((a, b) => Math.abs(a) - Math.abs(b))[0];
+export const closestToZero = (first: number, ...others: readonly number[]): number =>
+  others.reduce((best, one) => (Math.abs(one) < Math.abs(best) ? one : best), first);
 
 /** Which ways a decision would go in a launch, as far as that follows from the launch alone. */
 export interface ForeseenWays extends Ways {
@@ -60,10 +60,10 @@ export interface ForeseenWays extends Ways {
   /** Of a comparison that asks whether two sizes are equal, or a size and a constant, such as `N / 3 == M`: by how much the first exceeds the second. */
   readonly gap?: number | undefined;
   /**
-   * Of a comparison of whole numbers that are sums and products of what the launch and the thread say: by how much the first exceeds the second in the
-   * thread, among a few, where they are closest.
+   * Of a comparison of whole numbers that are sums and products of what the launch and the thread say: works out by how much the first exceeds the
+   * second in the thread, among a few, where they are closest.
    */
-  readonly margin?: number | undefined;
+  readonly margin?: (() => number) | undefined;
 }
 
 /** What two operands of a comparison held for some thread, as bit patterns of its type. */

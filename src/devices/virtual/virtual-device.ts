@@ -736,12 +736,14 @@ const decisionLogs = ({ kernels }: VirtualModule): { symbol: string; log: Decisi
 const union = (a: ForeseenWays | undefined, b: ForeseenWays): ForeseenWays => ({
   ...eitherWay(a, b),
   distance: a?.distance === undefined ? b.distance : Math.min(a.distance, b.distance ?? a.distance),
-  gap: closerOf(a?.gap, b.gap),
-  margin: closerOf(a?.margin, b.margin),
+  gap: a?.gap === undefined ? b.gap : closestToZero(a.gap, b.gap ?? a.gap),
+  margin: a?.margin && b.margin ? closerMargin(a.margin, b.margin) : (a?.margin ?? b.margin),
 });
 
-const closerOf = (...differences: readonly (number | undefined)[]): number | undefined =>
-  closestToZero(differences.filter((one) => one !== undefined));
+const closerMargin =
+  (one: () => number, other: () => number): (() => number) =>
+  () =>
+    closestToZero(one(), other());
 
 function privateContents({ privateMemory, orderSeed }: RunOptions): PrivateContents {
   if (privateMemory === 'zeros' || privateMemory === 'leftovers') return { kind: privateMemory };

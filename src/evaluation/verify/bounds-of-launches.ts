@@ -23,17 +23,29 @@ export function boundsOfLaunches(
   const observed = device.decisions?.(module).decisions ?? [];
   const open = observed.flatMap((decision, place) => (isOneWay(decision) ? [place] : []));
   if (open.length === 0) return new Set();
-  const margins = new Map<number, number[]>();
-  for (const shape of [...shapes, ...shapesOfEverySize({ planFor, problem }, shapes)])
-    for (const [place, { margin }] of foreseen({ device, module, planFor }, shape, open))
-      if (margin !== undefined) margins.set(place, [...(margins.get(place) ?? []), margin]);
+  const margins = new Map<number, Margin>();
+  for (const shape of [...shapes, ...shapesOfEverySize({ planFor, problem }, shapes)]) {
+    const asked = open.filter((place) => !margins.get(place)?.varies);
+    for (const [place, { margin }] of foreseen({ device, module, planFor }, shape, asked))
+      if (margin) margins.set(place, withOneMore(margins.get(place), margin()));
+  }
   return new Set(
-    open.filter((place) => {
-      const found = margins.get(place) ?? [];
-      return found.length >= LEAST_FORESEEN && new Set(found).size === 1;
-    }),
+    [...margins].flatMap(([place, { count, varies }]) => (count >= LEAST_FORESEEN && !varies ? [place] : [])),
   );
 }
+
+/** By how much what is compared differs where it is closest, in so many shapes. */
+interface Margin {
+  readonly value: number;
+  readonly count: number;
+  readonly varies: boolean;
+}
+
+const withOneMore = (known: Margin | undefined, value: number): Margin => ({
+  value,
+  count: (known?.count ?? 0) + 1,
+  varies: known !== undefined && known.value !== value,
+});
 
 const isOneWay = ({ kind, wasTrue, wasFalse, isSettled, dependsOn }: ObservedDecision): boolean =>
   kind === 'comparison' && wasTrue !== wasFalse && !isSettled && dependsOn === 'launch';

@@ -1,7 +1,5 @@
 import { isEquality, type ObservedDecision } from '../../core/decisions.ts';
 import type { Coverage } from '../../core/evaluation.ts';
-import { canHold, namesInExpression } from '../../core/expressions/evaluate.ts';
-import { functionsOf, placedLaunches } from '../../core/plan/declared-steps.ts';
 import { completeDimensions } from '../../core/plan/dimensions.ts';
 import { planScope, type Scope } from '../../core/plan/scope.ts';
 import type { Dimensions } from '../../core/problem.ts';
@@ -21,10 +19,10 @@ import { shapesOfEqualSizes } from './equal-sizes.ts';
 import { irregularSizes, numbersOfExpressions, rareShapes } from './irregular-sizes.ts';
 import { jointShapes } from './joint-shapes.ts';
 import { shapesOfManyParts } from './many-parts.ts';
+import { mayBeLaunched } from './reachable-steps.ts';
 import { shapesBeyondReach } from './shapes-beyond-reach.ts';
 import { raggedShapesForSteps, shapesForSteps } from './step-shapes.ts';
 import { numbersOfSteps, shapesAtThresholds } from './threshold-shapes.ts';
-
 import { isLong, type VerifyRequest } from './verify-request.ts';
 
 /** How many shapes are drawn for conditions that went one way: cheap ones, and those that take some seconds. */
@@ -55,47 +53,6 @@ const scopeAt = ({ problem, candidate, device }: VerifyRequest, dimensions: Dime
     device: { smCount: device.spec.smCount.value },
   });
 
-/** Names of the functions that the candidate's steps launch. */
-const launchedBy = ({ candidate }: VerifyRequest): string[] => functionsOf(candidate.kernel.file.steps);
-
-/** Functions that some shape may launch: a parameter may leave steps out for all of them. */
-export const mayBeLaunched = ({ candidate: { kernel, parameters } }: VerifyRequest): string[] => [
-  ...new Set(
-    placedLaunches(kernel.file.steps).flatMap(({ step, within }) =>
-      [step, ...within].every(({ when = 1 }) => canHold(when, parameters)) ? [step.function] : [],
-    ),
-  ),
-];
-
-/** Whether CTAs have other extents in other shapes, or on other GPUs. */
-export const blocksFollowSizes = ({ problem, candidate }: VerifyRequest): boolean =>
-  placedLaunches(candidate.kernel.file.steps).some(({ step }) =>
-    step.block.some((extent) =>
-      namesInExpression(extent).some((name) => name in problem.file.dimensions || name.startsWith('device.')),
-    ),
-  );
-
-/** Functions that run with some values of a listed dimension only, such as a head dimension, none of which the kernel takes with its parameters on this device. */
-export function functionsNotTaken(
-  { problem, candidate: { kernel, parameters } }: VerifyRequest,
-  shapes: readonly Dimensions[],
-  takes: (shape: Dimensions) => boolean,
-): ReadonlySet<string> {
-  const listed = Object.entries(problem.file.dimensions).flatMap(([name, { values }]) =>
-    values ? [{ name, values }] : [],
-  );
-  const isTaken = (name: string, value: number): boolean => shapes.some((shape) => takes({ ...shape, [name]: value }));
-  const others = placedLaunches(kernel.file.steps).filter(({ step, within }) =>
-    listed.some(({ name, values }) => {
-      const open = values.filter((value) =>
-        [step, ...within].every(({ when = 1 }) => canHold(when, { ...parameters, [name]: value })),
-      );
-      return open.length > 0 && open.length < values.length && !open.some((value) => isTaken(name, value));
-    }),
-  );
-  return new Set(others.map(({ step }) => step.function));
-}
-
 /**
  * Checks of shapes in which conditions of the candidate's code go the way that they have not gone. Only for candidates that have such
  * conditions.
@@ -123,7 +80,7 @@ function aimedChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Co
   };
   drawn.push(...shapesOfEqualSizes({ ...equal, drawn: drawn.filter(isAmple), most: AIMED_SHAPES.equal }));
   const ofSteps = {
-    ...{ planFor, isFit, drawn, functions: launchedBy(request) },
+    ...{ planFor, isFit, drawn, functions: mayBeLaunched(request) },
     ...OF_STEPS[request.thorough ? 'thorough' : 'usual'],
     counts: request.thorough ? isCheap : () => true,
   };

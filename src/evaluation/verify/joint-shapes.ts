@@ -2,6 +2,7 @@ import { defaultOf, isShapeOf } from '../../core/plan/dimensions.ts';
 import type { DimensionDeclaration, Dimensions, ProblemFile } from '../../core/problem.ts';
 import { distinctValues, valuesKey } from '../../core/values.ts';
 import { createStream, inOrder } from '../../stats/random.ts';
+import { volumeOf } from '../oracle/shapes/cost.ts';
 import { type Aim, firstFitting, foreseen, functionsIn } from './aimed-shapes.ts';
 
 /** What shapes in which rare ways come together are chosen from. */
@@ -480,9 +481,6 @@ const FOLLOWING_RATIO = 0.75;
 
 /** How often all sizes are alike. */
 const ALIKE_RATIO = 0.125;
-
-const volumeOf = (shape: Dimensions): number =>
-  Object.values(shape).reduce((product, size) => product * Math.max(1, size), 1);
 
 function largest<T>(all: readonly T[], scoreOf: (one: T) => number): T | undefined {
   let [best, most]: [T | undefined, number] = [undefined, Number.NEGATIVE_INFINITY];

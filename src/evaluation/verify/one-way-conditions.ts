@@ -116,13 +116,16 @@ function conditionOf(copies: readonly PlacedDecision[], inputsAreFinite: boolean
   const isOf = (what: DependsOn): boolean => copies.some((copy) => copy.decision.dependsOn === what);
   const isOfValues = isOf('values') || undefined;
   const isOfLaunch = (!isOfValues && !isOf('other threads')) || undefined;
-  const isOfInfinity = (inputsAreFinite && Math.abs(constant ?? 0) === Number.POSITIVE_INFINITY) || undefined;
+  const isOfInfinity = (inputsAreFinite && copies.every(comparesInfinity)) || undefined;
   const asksForMore = copies.every((copy) => copy.decision.isLoopTest) || undefined;
   return {
     ...{ place, text: excerpt(line, place.column), isNear, kind, constant: finite(constant), isOfValues, isOfLaunch },
     ...{ isOfInfinity, isLoopTest: asksForMore, was },
   };
 }
+
+const comparesInfinity = ({ decision: { constant } }: PlacedDecision): boolean =>
+  Math.abs(constant ?? 0) === Number.POSITIVE_INFINITY;
 
 /** What is told of several copies: the first of these that any of them did. */
 const ORDER = ['one-way', 'never-true', 'never-false', 'never-reached'] as const satisfies OneWayCondition['was'][];

@@ -22,15 +22,17 @@ export interface DecisionSites {
 export function decisionSites(blocks: readonly BasicBlock[]): DecisionSites {
   const instructions = blocks.flatMap((block) => block.instructions);
   const numbers = numbersIn(instructions);
+  const deciding = instructions.flatMap((instruction): Deciding[] => {
+    const kind = KINDS.get(instruction.opcode)?.(instruction, numbers);
+    return kind ? [{ instruction, kind }] : [];
+  });
   const repeating = predicatesOfLoops(blocks);
-  const parts = partsOfCombinations(instructions);
-  const ofLibraries = boundsOfLibraries(instructions, numbers);
+  const parts = partsOfCombinations(deciding);
+  const ofLibraries = boundsOfLibraries(deciding);
   const sites: DecisionSite[] = [];
   const indexOf = new Map<PtxInstruction, number>();
   let leftOut = 0;
-  for (const instruction of instructions) {
-    const kind = KINDS.get(instruction.opcode)?.(instruction, numbers);
-    if (!kind) continue;
+  for (const { instruction, kind } of deciding) {
     const { place } = instruction;
     if (!place || isOfLibrary(kind, place) || (place.isInherited && ofLibraries.has(boundKey(kind)))) {
       leftOut += 1;
@@ -55,16 +57,18 @@ export function decisionSites(blocks: readonly BasicBlock[]): DecisionSites {
 
 const isOfLibrary = ({ kind }: Kind, { headerDepth }: SourcePlace): boolean => headerDepth > (kind === 'bound' ? 1 : 0);
 
-/** Bounds inside of library functions. Copies of them that the compiler moved have lost where they come from. */
-function boundsOfLibraries(instructions: readonly PtxInstruction[], numbers: Numbers): ReadonlySet<string> {
-  return new Set(
-    instructions.flatMap((instruction) => {
-      const kind = KINDS.get(instruction.opcode)?.(instruction, numbers);
-      const isBound = kind?.kind === 'bound' && instruction.place && isOfLibrary(kind, instruction.place);
-      return isBound ? [boundKey(kind)] : [];
-    }),
-  );
+interface Deciding {
+  readonly instruction: PtxInstruction;
+  readonly kind: Kind;
 }
+
+/** Bounds inside of library functions. Copies of them that the compiler moved have lost where they come from. */
+const boundsOfLibraries = (deciding: readonly Deciding[]): ReadonlySet<string> =>
+  new Set(
+    deciding.flatMap(({ instruction: { place }, kind }) =>
+      kind.kind === 'bound' && place && isOfLibrary(kind, place) ? [boundKey(kind)] : [],
+    ),
+  );
 
 const boundKey = ({ kind, comparison, constant }: Kind): string => `${kind} ${comparison} ${constant}`;
 
@@ -79,24 +83,22 @@ function predicatesOfLoops(blocks: readonly BasicBlock[]): ReadonlySet<string> {
 }
 
 /** Combinations with which a longer one of the same place goes on, by the same operation. */
-function partsOfCombinations(instructions: readonly PtxInstruction[]): ReadonlySet<PtxInstruction> {
-  const makers = new Map<string, PtxInstruction>();
-  for (const instruction of instructions.filter(isCombination)) {
-    const [register] = definitionsAndUses(instruction).definitions;
-    if (register !== undefined) makers.set(register, instruction);
-  }
-  const parts = instructions.filter(isCombination).flatMap((longer) =>
-    definitionsAndUses(longer).uses.flatMap((register) => {
-      const shorter = makers.get(register);
-      const goesOn =
-        shorter?.opcode === longer.opcode && JSON.stringify(shorter.place) === JSON.stringify(longer.place);
-      return goesOn ? [shorter] : [];
-    }),
+function partsOfCombinations(deciding: readonly Deciding[]): ReadonlySet<PtxInstruction> {
+  const combinations = deciding.filter(({ kind }) => kind.kind === 'combination').map(({ instruction }) => instruction);
+  const makers = new Map(
+    combinations.flatMap((one) => [...definitionsAndUses(one).definitions].map((register) => [register, one] as const)),
   );
-  return new Set(parts);
+  const goesOn = (shorter: PtxInstruction | undefined, longer: PtxInstruction): boolean =>
+    shorter?.opcode === longer.opcode && JSON.stringify(shorter.place) === JSON.stringify(longer.place);
+  return new Set(
+    combinations.flatMap((longer) =>
+      definitionsAndUses(longer).uses.flatMap((register) => {
+        const shorter = makers.get(register);
+        return shorter && goesOn(shorter, longer) ? [shorter] : [];
+      }),
+    ),
+  );
 }
-
-const isCombination = (instruction: PtxInstruction): boolean => combinationOf(instruction) !== undefined;
 
 type Kind = Pick<DecisionSite, 'kind' | 'comparison' | 'constant' | 'isFloat'>;
 

@@ -120,12 +120,15 @@ export class LaunchConditions {
           ...ways,
           ...(equation && { gap: gapOf(equation, launch, threads[0]!) }),
           ...(excess !== undefined && { distance: Math.abs(excess) }),
-          ...(compared && {
-            margin: closestToZero([...threads, ...within(launch)].map((thread) => gapOf(compared, launch, thread))),
-          }),
+          ...(compared && { margin: () => this.#marginOf(compared, launch, threads) }),
         }
       );
     };
+  }
+
+  #marginOf(compared: Compared, launch: LaunchFacts, threads: readonly Thread[]): number {
+    const [first, ...others] = [...threads, ...within(launch)].map((thread) => gapOf(compared, launch, thread));
+    return closestToZero(first!, ...others);
   }
 
   #comparedIn(instruction: PtxInstruction, { kind }: DecisionSite): Compared | undefined {

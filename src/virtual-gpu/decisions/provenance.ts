@@ -26,8 +26,8 @@ export interface Provenance {
 }
 
 /**
- * Finds what depends on loaded values, and what on other threads. Volatile, relaxed and acquiring loads, and atomics, say how far other threads are if they read what the function writes, and never writes values to: a flag, a
- * count. Any other load is one of values. What only decides whether a value is computed is not followed.
+ * Finds what depends on loaded values, and what on other threads. Volatile, relaxed and acquiring loads, and atomics, say how far other threads are if they read memory to which the function writes only numbers that do not
+ * depend on loaded values: a flag, a count. Any other load is one of values. What only decides whether a value is computed is not followed.
  */
 export function provenanceOf(fn: PtxFunction, from: LoadedFrom): Provenance {
   const instructions = fn.body.flatMap((one) => (one.kind === 'instruction' ? [one.instruction] : []));

@@ -4,7 +4,7 @@ import type { Dimensions, ProblemFile } from '../../../core/problem.ts';
 import { type Check, extremeCheck } from '../check.ts';
 import { followsLongSums, summedOver } from '../judgeable-sums.ts';
 import { variantsForLongRows } from '../secret/variants/index.ts';
-import { elementsIn } from '../shapes/cost.ts';
+import { elementsIn, volumeOf } from '../shapes/cost.ts';
 import type { ChosenSets } from './sets.ts';
 import type { ChosenShapes } from './shapes.ts';
 
@@ -68,12 +68,9 @@ const mostVariedOf = (
 ): Dimensions | undefined =>
   shapes
     .filter((shape) => longestRow(problem, shape) >= longestRow(problem, longest) / NEARLY_AS_LONG)
-    .toSorted((a, b) => varietyOf(b) - varietyOf(a))[0];
+    .toSorted((a, b) => volumeOf(b) - volumeOf(a))[0];
 
 const NEARLY_AS_LONG = 8;
-
-const varietyOf = (shape: Dimensions): number =>
-  Object.values(shape).reduce((product, size) => product * Math.max(1, size), 1);
 
 /** The shape, or the same with a reduced axis halved until rows are no longer than tolerances bear arranged values. */
 function shorterToArrange(problem: ProblemFile, shape: Dimensions): Dimensions {

@@ -31,6 +31,10 @@ export const elementsOf = (problem: ProblemFile, dimensions: Dimensions): number
 export const elementsIn = (problem: ProblemFile, dimensions: Dimensions): number =>
   countElements(expandBuffers(problem, dimensions).filter(({ role }) => role !== 'out'));
 
+/** Product of all sizes. */
+export const volumeOf = (shape: Dimensions): number =>
+  Object.values(shape).reduce((product, size) => product * Math.max(1, size), 1);
+
 export const countElements = (buffers: readonly PlannedBuffer[]): number =>
   buffers.reduce((sum, buffer) => sum + elementCountOf(buffer), 0);
 
