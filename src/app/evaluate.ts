@@ -150,6 +150,7 @@ export async function judge(asked: EvaluateOptions, command: 'evaluate' | 'diagn
       ...request,
       thorough,
       large: thorough,
+      watched: thorough,
       id: 'e0',
       ...measuringOf(options),
       ...given(beside),

@@ -112,6 +112,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     { createExpectationCache },
     { createOracleThreads },
     { createKeepingEvaluator },
+    { createWatchingEvaluator },
   ] = await Promise.all([
     import('../devices/open-device.ts'),
     import('../toolchains/create-toolchain.ts'),
@@ -119,6 +120,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     import('../evaluation/oracle/expectation-cache.ts'),
     import('../evaluation/oracle/threads/oracle-threads.ts'),
     import('../evaluation/recording/keep.ts'),
+    import('../evaluation/watch.ts'),
   ]);
   await using stack = new AsyncDisposableStack();
   const device = await openDevice(options.device, options.threads === undefined ? {} : { threads: options.threads });
@@ -147,8 +149,11 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     instruments,
     runTimeoutMs: options.runTimeoutSeconds === undefined ? undefined : options.runTimeoutSeconds * 1000,
   });
+  const watched = kind === 'cuda' ? createWatchingEvaluator(live, () => openWatcher(options, device.spec)) : live;
   const recorded =
-    options.record === undefined ? live : await recordTo(options.record, live, { device, toolchain, environment });
+    options.record === undefined
+      ? watched
+      : await recordTo(options.record, watched, { device, toolchain, environment });
   // Outside the recorder, because kept code lies in one store only.
   const repeats = await openRepeatsOf(options, { device, toolchain, environment });
   const repeating = repeats ? repeats.wrap(recorded) : recorded;
@@ -240,6 +245,36 @@ async function openReference(device: Device, toolchain: Toolchain): Promise<Devi
     import('../devices/open-device.ts'),
   ]);
   return lazyDeviceReference({ toolchain, openDevice: () => openReferenceDevice(device.identity.id) });
+}
+
+/** A virtual GPU with the spec of a real one, and what judges on it; a text says why there is none. */
+async function openWatcher(
+  { threads, runTimeoutSeconds }: SessionOptions,
+  spec: Device['spec'],
+): Promise<Evaluator | string> {
+  const [{ openVirtualDevice }, { createToolchain }, { createLiveEvaluator }] = await Promise.all([
+    import('../devices/open-device.ts'),
+    import('../toolchains/create-toolchain.ts'),
+    import('../evaluation/live-evaluator.ts'),
+  ]);
+  try {
+    const toolchain = await createToolchain({ target: 'virtual' });
+    const device = openVirtualDevice(spec, { threads });
+    const runTimeoutMs = runTimeoutSeconds === undefined ? undefined : runTimeoutSeconds * 1000;
+    const evaluator = createLiveEvaluator({ device, toolchain, runTimeoutMs });
+    return {
+      ...evaluator,
+      async close() {
+        const idle = evaluator.close();
+        await device.close();
+        await idle;
+        await toolchain.close?.();
+      },
+    };
+  } catch (error) {
+    if (error instanceof WarpsmithError) return error.message;
+    throw error;
+  }
 }
 
 /** Profiler, sanitizer and library baselines. Each starts when first needed. */

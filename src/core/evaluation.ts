@@ -125,6 +125,7 @@ const conditionCoverage = z.strictObject({
   ),
   libraryDecisions: count.describe('Decisions of the compiled code that lie in library functions: left out.'),
   oneWay: z.array(oneWayCondition),
+  seenOn: z.string().describe('Real GPUs: the virtual one on which they were seen.').optional(),
   constantResults: z
     .array(constantResult)
     .describe(
@@ -149,7 +150,9 @@ const coverage = z
           reason: z.string(),
           code: z
             .string()
-            .describe('Of the error that kept the check from being run, or never-ran: a step whose `when` was 0.')
+            .describe(
+              'Of the error that kept the check from being run; never-ran: a step whose `when` was 0; not-watched: a virtual GPU does not run the kernel, so that nobody saw its conditions.',
+            )
             .optional(),
         }),
       )
@@ -187,7 +190,7 @@ const coverage = z
     compared: comparedSizesSchema
       .describe('Where results were compared and right. Absent in evaluations of older versions and after quick looks.')
       .optional(),
-    conditions: conditionCoverage.describe('Virtual devices: which ways the kernel’s conditions went.').optional(),
+    conditions: conditionCoverage.describe('Which ways the kernel’s conditions went, on a virtual device.').optional(),
   })
   .meta({ id: 'Coverage' });
 
@@ -345,6 +348,8 @@ export interface EvaluationRequest {
   thorough?: boolean;
   /** Also at some shapes as large as users' own, which takes seconds each; of a thorough verification. */
   large?: boolean;
+  /** Real GPUs: also verify thoroughly on a virtual GPU with the same spec, which sees the ways that conditions go. */
+  watched?: boolean;
   /** Shapes to verify beside the problem's own checks, once each. */
   suites?: readonly Suite[];
   id?: string;

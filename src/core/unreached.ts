@@ -31,10 +31,14 @@ export const describeConstant = ({ place, text, always }: ConstantResult): strin
 /** Code of a step that ran in no check. */
 export const NEVER_RAN = 'never-ran';
 
+/** Name and code of what is left out if a virtual GPU does not run a kernel that a real one does: nobody saw its conditions. */
+export const CONDITIONS = "which ways the source's conditions go";
+export const NOT_WATCHED = 'not-watched';
+
 /**
  * A kernel that passed is `unverified` if something was never seen that may change its results: a condition on loaded values, or on sizes and other arguments, that went one way in every check; a whole number computed of loaded
- * values that was always the same; a step that never ran. Whatever lies behind it may be wrong. Conditions that the compiler moved, of another round of a loop, about how far other threads are, and on infinities that inputs do not have do not count: honest kernels
- * have such. A real GPU sees no conditions.
+ * values that was always the same; a step that never ran; all of these, if a virtual GPU does not run the kernel. Whatever lies behind it may be wrong. Conditions that the compiler moved, of another round of a loop, about how far other threads are, and on infinities that inputs do not have do not count: honest kernels
+ * have such.
  *
  * @param orElse what else may be done about it.
  */
@@ -43,7 +47,7 @@ export function refusingUnreached(evaluation: Evaluation, orElse?: string): Eval
   const unseen = [
     ...oneWay.filter(isUnreached).map((one) => `${whichOf(one)} went one way in every check: ${describeOneWay(one)}`),
     ...constantResults.map((one) => `a number computed of loaded values never varied: ${describeConstant(one)}`),
-    ...leftOut.filter(({ code }) => code === NEVER_RAN).map(({ check, reason }) => `${check}: ${reason}`),
+    ...leftOut.filter(({ code = '' }) => UNSEEN.includes(code)).map(({ check, reason }) => `${check}: ${reason}`),
   ];
   if (evaluation.status !== 'passed' || unseen.length === 0) return evaluation;
   const others = unseen.length === 1 ? '' : ` (and ${unseen.length - 1} more)`;
@@ -53,6 +57,8 @@ export function refusingUnreached(evaluation: Evaluation, orElse?: string): Eval
     reason: `${unseen[0]}${others}, so what depends on it was not verified; ${NEXT_STEPS.concat(orElse ?? []).join(', or ')}`,
   };
 }
+
+const UNSEEN: readonly string[] = [NEVER_RAN, NOT_WATCHED];
 
 const NEXT_STEPS = ['do without it', 'let problem.json have a check shape or a generator set that meets it'];
 

@@ -1,4 +1,5 @@
 import type { Device } from '../core/device.ts';
+import type { DeviceSpec } from '../core/device-spec.ts';
 import { EXIT, WarpsmithError } from '../core/errors.ts';
 import { suggestName } from '../core/nearest-name.ts';
 import { DEVICE_SPECS } from '../hardware/device-specs.ts';
@@ -60,7 +61,7 @@ export async function openDevice(id: string, options: { threads?: number } = {})
   // If the kernel module does not list the GPUs, the driver itself decides whether the GPU exists.
   if (ordinal !== undefined) return openGpu(Number(ordinal));
   const spec = id.startsWith('virtual:') ? DEVICE_SPECS.get(id.slice('virtual:'.length)) : undefined;
-  if (spec) return new VirtualDevice(spec, { threads: options.threads ?? usualThreads() });
+  if (spec) return openVirtualDevice(spec, options);
   const ids = listDevices().map((device) => device.id);
   throw new WarpsmithError(
     {
@@ -73,6 +74,10 @@ export async function openDevice(id: string, options: { threads?: number } = {})
     EXIT.deviceOrToolMissing,
   );
 }
+
+/** A virtual GPU of any spec, such as a real one's. Threads as {@link openDevice}. */
+export const openVirtualDevice = (spec: DeviceSpec, { threads }: { threads?: number | undefined } = {}): Device =>
+  new VirtualDevice(spec, { threads: threads ?? usualThreads() });
 
 /**
  * The GPU that this process has already opened, in a second worker with its own context. Trusted references use it, because

@@ -254,6 +254,7 @@ export async function judge(
       workload: { name, dimensions, cache },
       seed: seed ?? options.seed,
       thorough,
+      watched: isWritten && options.unreached === 'refuse',
       id,
       ...(options.device.kind === 'cuda' && { ...measuring, ...keeping(options, measuring) }),
       signal,

@@ -300,6 +300,7 @@ export class JournalTurn implements Turn {
       id: 'e0',
       // As a winner is verified: whoever writes kernels until one passes is not to pass by chance.
       thorough: candidate !== this.start,
+      watched: candidate !== this.start && this.#options.unreached === 'refuse',
       signal,
       ...(measures && { tier: 'accept', profile: 'light', ...(beside.length > 0 && { against: beside }) }),
     });

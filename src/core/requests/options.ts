@@ -126,14 +126,14 @@ export const checks = option(
 export const unreached = option(
   '--unreached <what>',
   choice(UNREACHED),
-  'what no check saw, such as a condition that went one way: name it, or refuse the kernel as unverified; only virtual devices tell',
+  'what no check saw, such as a condition that went one way: name it, or refuse the kernel as unverified; for a GPU, a virtual one looks',
   { defaultHelp: 'refuse; with --checks usual, name' },
 );
 
 /** The same, of the kernels that an author hands in. */
 export const authorsUnreached = {
   ...unreached,
-  help: "what no check of an author's kernel saw, such as a condition that went one way: name it, or refuse the kernel as unverified; only virtual devices tell",
+  help: "what no check of an author's kernel saw, such as a condition that went one way: name it, or refuse the kernel as unverified; for a GPU, a virtual one looks",
   default: 'refuse',
   defaultHelp: undefined,
 } as const;

@@ -19,6 +19,7 @@ const OPTIONS = [
   'seed',
   'thorough',
   'large',
+  'watched',
   'suites',
   'tier',
   'blocks',
