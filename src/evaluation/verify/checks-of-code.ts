@@ -7,6 +7,7 @@ import { isSame } from '../../core/values.ts';
 import { type Check, DECLARED, extremeCheck, onceAt } from '../oracle/check.ts';
 import { shapesForConditions } from '../oracle/checks/for-conditions.ts';
 import { type ChecksRequest, extremeCost, takesShape } from '../oracle/checks/request.ts';
+import { furtherGeneratorSets, secretSetsInTurn } from '../oracle/checks/sets.ts';
 import { shapeForValues } from '../oracle/checks/variants.ts';
 import { setsAbout, setsOfIntegersAbout } from '../oracle/secret/kinds/constants.ts';
 import { setsOfExactly } from '../oracle/secret/kinds/exactly.ts';
@@ -20,6 +21,7 @@ import { irregularSizes, numbersOfExpressions, rareShapes } from './irregular-si
 import { jointShapes } from './joint-shapes.ts';
 import { shapesOfManyParts } from './many-parts.ts';
 import { mayBeLaunched } from './reachable-steps.ts';
+import { scarceWayChecks } from './scarce-ways.ts';
 import { shapesBeyondReach } from './shapes-beyond-reach.ts';
 import { raggedShapesForSteps, shapesForSteps } from './step-shapes.ts';
 import { numbersOfSteps, shapesAtThresholds } from './threshold-shapes.ts';
@@ -193,6 +195,24 @@ function jointChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Co
   });
   coverage.drawnShapes = [...coverage.drawnShapes, ...shapes];
   return shapes.map((dimensions) => onceAt(dimensions, DECLARED));
+}
+
+/** Shapes in which scarce ways of conditions are met with other inputs. */
+const MOST_SCARCE = 8;
+
+/** Of a thorough verification: checks with which each way of a condition of sizes is met with every generator set. */
+export function scarceChecks(request: VerifyRequest, choice: ChecksRequest, ran: readonly Check[]): Check[] {
+  const { device, module, planFor, problem, seed, thorough = false } = request;
+  if (!thorough || !device.decisions || isLong(request)) return [];
+  const { isFit, isCheap } = shapesForConditions(choice, []);
+  const sets = [DECLARED, ...furtherGeneratorSets(problem.file, seed), ...secretSetsInTurn(problem.file, seed)];
+  return scarceWayChecks({
+    ...{ device, module, planFor, isFit, ran, sets },
+    problem: problem.file,
+    takes: takesShape(choice),
+    isCheap: (shape) => isCheap(shape) && costsLittle(problem.file, shape),
+    most: MOST_SCARCE,
+  });
 }
 
 /** How many generator sets are tried for numbers of the code, and for how many of those whose conditions went both ways. */

@@ -24,7 +24,7 @@ import { costsLittle } from '../oracle/shapes/cost.ts';
 import { foreseen, functionsIn } from './aimed-shapes.ts';
 import { bearable, troubleWithDrawn } from './bearable.ts';
 import { boundsOfLaunches } from './bounds-of-launches.ts';
-import { CHECKS_OF_CODE, dearShapes } from './checks-of-code.ts';
+import { CHECKS_OF_CODE, dearShapes, scarceChecks } from './checks-of-code.ts';
 import { constantResults } from './constant-results.ts';
 import { CorrectnessTally } from './correctness-tally.ts';
 import { InputDescent } from './input-descent.ts';
@@ -99,7 +99,8 @@ export async function runChecks(request: VerifyRequest, withoutMain = false): Pr
   let [index, remembers, isSlowWhenLarge] = [0, false, false];
   const memory = (): Check[] =>
     checksOfMemory(choice, coverage.drawnShapes).slice(0, remembers ? undefined : Number(thorough));
-  const further = [...CHECKS_OF_CODE, memory];
+  const ran: Check[] = [];
+  const further = [...CHECKS_OF_CODE, () => scarceChecks(request, choice, ran), memory];
   const isSampled = thorough && large && !request.device.measuring && !isLong(request);
   const guide = new InputGuide(seed, met);
   const followingFromOthers = async (): Promise<Check | undefined> =>
@@ -140,6 +141,7 @@ export async function runChecks(request: VerifyRequest, withoutMain = false): Pr
     }
     if (!result.ok) return { ...result, coverage, correctness };
     if (check.isMain && result.neededMore) await addSeeing('all');
+    ran.push(check);
     coverage.compared = withShape(coverage.compared, problem.file, check.dimensions);
     if (check.isMain) main = result;
     remembers ||= result.remembers;

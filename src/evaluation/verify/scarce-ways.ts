@@ -1,0 +1,103 @@
+import type { Dimensions, ProblemFile } from '../../core/problem.ts';
+import { valuesKey } from '../../core/values.ts';
+import { type Check, onceAt } from '../oracle/check.ts';
+import { volumeOf } from '../oracle/shapes/cost.ts';
+import { type Aim, foreseen } from './aimed-shapes.ts';
+import { divisibleShapes, type WaysIn } from './divisible-sizes.ts';
+
+/** What is known when checks for scarce ways are chosen. */
+export interface ScarceAim extends Pick<Aim, 'device' | 'module' | 'planFor' | 'isFit'> {
+  readonly problem: ProblemFile;
+  /** Checks that ran. */
+  readonly ran: readonly Check[];
+  /** Generator sets with which every way should be met. */
+  readonly sets: readonly string[];
+  /** Whether the kernel takes a shape, and one that costs little. */
+  readonly takes: (dimensions: Dimensions) => boolean;
+  readonly isCheap: (dimensions: Dimensions) => boolean;
+  /** Of shapes. */
+  readonly most: number;
+}
+
+/** Sizes to which a dimension is reduced, the first with which the way still goes. Of independent parts two show as much as many; few terms of a sum hide mistakes. */
+const REDUCED = { independent: [2], other: [24, 130] } as const;
+
+/**
+ * Checks with which conditions of sizes go each way with every generator set. `N % 1280 == 0` holds at one shape of a hundred, which runs with its
+ * declared inputs; what it guards may be wrong for others only, as an epsilon is that small variances show. Each way is met in a small copy of a
+ * shape in which it goes, or in one that is found by its divisors.
+ */
+export function scarceWayChecks(aim: ScarceAim): Check[] {
+  const waysIn = waysOf(aim);
+  const shapes = Map.groupBy(aim.ran, ({ dimensions }) => valuesKey(dimensions));
+  const known = [...shapes.values()]
+    .map((checks) => ({ checks, shape: checks[0]!.dimensions, ways: waysIn(checks[0]!.dimensions) }))
+    .toSorted((a, b) => volumeOf(a.shape) - volumeOf(b.shape));
+  if (known.length === 0) return [];
+  const met = new Set(known.flatMap(({ ways }) => [...ways]));
+  const bases = [known[0]!.shape];
+  for (const shape of divisibleShapes({ ...aim, waysIn, bases, met }))
+    known.push({ checks: [], shape, ways: waysIn(shape) });
+  const missing = new Map<number, Set<string>>();
+  for (const { checks, ways } of known)
+    for (const way of ways) {
+      if (!missing.has(way)) missing.set(way, new Set(aim.sets));
+      for (const { generatorSet } of checks) missing.get(way)!.delete(generatorSet);
+    }
+  const chosen: Check[] = [];
+  for (let left = aim.most; left > 0 && missing.size > 0; ) {
+    const [way, sets] = [...missing].reduce((a, b) => (b[1].size > a[1].size ? b : a));
+    missing.delete(way);
+    const shape = sets.size === 0 ? undefined : smallShapeOf(way, { aim, waysIn, shapes: known });
+    if (!shape) continue;
+    left -= 1;
+    chosen.push(...[...sets].map((set) => onceAt(shape, set)));
+    for (const other of waysIn(shape)) for (const set of sets) missing.get(other)?.delete(set);
+  }
+  return chosen;
+}
+
+/** Twice the place of a condition, and 1 more for `true`. */
+function waysOf(aim: ScarceAim): WaysIn {
+  const observed = aim.device.decisions?.(aim.module).decisions ?? [];
+  const places = observed.flatMap(({ isSettled, kind }, place) => (isSettled || kind === 'bound' ? [] : [place]));
+  if (places.length === 0) return () => new Set();
+  return (shape) =>
+    new Set(
+      [...foreseen(aim, shape, places)].flatMap(([place, { wasTrue, wasFalse }]) => [
+        ...(wasFalse ? [2 * place] : []),
+        ...(wasTrue ? [2 * place + 1] : []),
+      ]),
+    );
+}
+
+/** `undefined` if the way goes in no shape that costs little. */
+function smallShapeOf(
+  way: number,
+  from: { aim: ScarceAim; waysIn: WaysIn; shapes: readonly { shape: Dimensions; ways: ReadonlySet<number> }[] },
+): Dimensions | undefined {
+  const { aim, waysIn, shapes } = from;
+  for (const { shape, ways } of shapes) {
+    if (!ways.has(way)) continue;
+    const copy = smallCopy(aim.problem, shape, (reduced) => waysIn(reduced).has(way));
+    if (aim.isCheap(copy) && aim.isFit(copy)) return copy;
+  }
+  return undefined;
+}
+
+/** The shape with sizes that are reduced as long as `goes`. */
+function smallCopy(
+  { dimensions, independentDimensions = [] }: ProblemFile,
+  shape: Dimensions,
+  goes: (shape: Dimensions) => boolean,
+): Dimensions {
+  let copy = shape;
+  for (const [name, { values, minimum = 1 }] of Object.entries(dimensions)) {
+    if (values) continue;
+    const smaller = REDUCED[independentDimensions.includes(name) ? 'independent' : 'other']
+      .filter((size) => size >= minimum && size < copy[name]!)
+      .map((size) => ({ ...copy, [name]: size }));
+    copy = smaller.find(goes) ?? copy;
+  }
+  return copy;
+}
