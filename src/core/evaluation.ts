@@ -119,12 +119,29 @@ const constantResult = z
 /** A whole number that a kernel computes of loaded values and that was the same in every check: a condition may be hidden in it. */
 export type ConstantResult = z.infer<typeof constantResult>;
 
+const launchChoice = z
+  .strictObject({
+    path: z.string().describe('Of the expression, such as steps[0].grid[0].'),
+    text: z.string().describe('The condition, minimum or maximum in it.'),
+    never: z
+      .string()
+      .describe('What it never was: true, false, or the argument of a minimum or maximum that was never its value.'),
+  })
+  .meta({ id: 'LaunchChoice' });
+
+/** A condition, minimum or maximum in an expression of kernel.json that came out one way in every check. */
+export type LaunchChoice = z.infer<typeof launchChoice>;
+
 const conditionCoverage = z.strictObject({
   count: count.describe(
     'Comparisons, their combinations, and minima and maxima with a constant, in the kernel’s own files.',
   ),
   libraryDecisions: count.describe('Decisions of the compiled code that lie in library functions: left out.'),
   oneWay: z.array(oneWayCondition),
+  ofLaunches: z
+    .array(launchChoice)
+    .describe('Conditions, minima and maxima in expressions of kernel.json that came out one way in every check.')
+    .optional(),
   seenOn: z.string().describe('Real GPUs: the virtual one on which they were seen.').optional(),
   constantResults: z
     .array(constantResult)

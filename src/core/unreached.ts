@@ -1,4 +1,4 @@
-import type { ConstantResult, Evaluation, OneWayCondition } from './evaluation.ts';
+import type { ConditionCoverage, ConstantResult, Evaluation, LaunchChoice, OneWayCondition } from './evaluation.ts';
 
 /** What becomes of a kernel of which something was never seen that may change its results. */
 export const UNREACHED = ['name', 'refuse'] as const;
@@ -28,6 +28,10 @@ export function describeOneWay({ place, text, isNear, kind, constant, was }: One
 export const describeConstant = ({ place, text, always }: ConstantResult): string =>
   `${place.file}:${place.line} \`${text}\` gave ${always} for all inputs`;
 
+/** ``kernel.json steps[0].grid[0]: `min(N, 4096)` was never 4096``. */
+export const describeChoice = ({ path, text, never }: LaunchChoice): string =>
+  `kernel.json ${path}: \`${text}\` was never ${never}`;
+
 /** Code of a step that ran in no check. */
 export const NEVER_RAN = 'never-ran';
 
@@ -36,16 +40,19 @@ export const CONDITIONS = "which ways the source's conditions go";
 export const NOT_WATCHED = 'not-watched';
 
 /**
- * A kernel that passed is `unverified` if something was never seen that may change its results: a condition on loaded values, or on sizes and other arguments, that went one way in every check; a whole number computed of loaded
+ * A kernel that passed is `unverified` if something was never seen that may change its results: a condition on loaded values, or on sizes and other arguments, that went one way in every check; an expression of
+ * kernel.json that came out one way; a whole number computed of loaded
  * values that was always the same; a step that never ran; all of these, if a virtual GPU does not run the kernel. Whatever lies behind it may be wrong. Conditions that the compiler moved, of another round of a loop, about how far other threads are, and on infinities that inputs do not have do not count: honest kernels
  * have such.
  *
  * @param orElse what else may be done about it.
  */
 export function refusingUnreached(evaluation: Evaluation, orElse?: string): Evaluation {
-  const { leftOut = [], conditions: { oneWay = [], constantResults = [] } = {} } = evaluation.coverage ?? {};
+  const { leftOut = [], conditions = NOTHING } = evaluation.coverage ?? {};
+  const { oneWay, ofLaunches = [], constantResults = [] } = conditions;
   const unseen = [
     ...oneWay.filter(isUnreached).map((one) => `${whichOf(one)} went one way in every check: ${describeOneWay(one)}`),
+    ...ofLaunches.map((one) => `a launch came out one way in every check: ${describeChoice(one)}`),
     ...constantResults.map((one) => `a number computed of loaded values never varied: ${describeConstant(one)}`),
     ...leftOut.filter(({ code = '' }) => UNSEEN.includes(code)).map(({ check, reason }) => `${check}: ${reason}`),
   ];
@@ -57,6 +64,8 @@ export function refusingUnreached(evaluation: Evaluation, orElse?: string): Eval
     reason: `${unseen[0]}${others}, so what depends on it was not verified; ${NEXT_STEPS.concat(orElse ?? []).join(', or ')}`,
   };
 }
+
+const NOTHING: ConditionCoverage = { count: 0, libraryDecisions: 0, oneWay: [] };
 
 const UNSEEN: readonly string[] = [NEVER_RAN, NOT_WATCHED];
 

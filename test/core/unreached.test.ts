@@ -49,6 +49,20 @@ it('so it is if a condition on sizes went one way, and if a step never ran', () 
   });
 });
 
+it('so it is if an expression of kernel.json came out one way', () => {
+  const ofLaunches = [{ path: 'steps[0].grid[0]', text: 'min(N, 4096)', never: '4096' }];
+  const evaluation = {
+    status: 'passed',
+    coverage: { conditions: { count: 0, libraryDecisions: 0, oneWay: [], ofLaunches } },
+  };
+  expect(refusingUnreached(evaluation as unknown as Evaluation)).toMatchObject({
+    status: 'unverified',
+    reason: expect.stringMatching(
+      /^a launch came out one way in every check: kernel\.json steps\[0\]\.grid\[0\]: `min\(N, 4096\)` was never 4096, so /,
+    ),
+  });
+});
+
 it('what honest kernels have changes nothing: what the compiler moved, another round, other threads, what lies behind', () => {
   const near = passed(condition({ isOfLaunch: true, isNear: true }));
   const round = passed(condition({ isOfLaunch: true, isLoopTest: true }));

@@ -119,6 +119,35 @@ export function canHold(expression: Expression, known: ExpressionScope): boolean
   return visit(cachedParse(expression));
 }
 
+/** A part of an expression that may come out in several ways, and the way that it came out. */
+export interface ObservedChoice {
+  readonly place: ExpressionPlace | undefined;
+  readonly node: ExpressionNode;
+  /** `true` or `false`, or the number of the argument that a minimum or maximum takes, from 0. */
+  readonly way: string;
+}
+
+type Observer = (choice: ObservedChoice) => void;
+
+/** Set while {@link observingChoices} works; nothing is awaited meanwhile. */
+let observer: Observer | undefined;
+
+/**
+ * Tells `observe` of every condition, minimum and maximum that is evaluated while `work` runs, in whatever expression: a list of places where
+ * expressions stand would miss the next one.
+ */
+export function observingChoices<T>(observe: Observer, work: () => T): T {
+  const before = observer;
+  observer = observe;
+  try {
+    return work();
+  } finally {
+    observer = before;
+  }
+}
+
+const CONDITIONS: ReadonlySet<string> = new Set(['==', '!=', '<', '<=', '>', '>=', '&&', '||']);
+
 class Evaluation {
   readonly #text: string;
   readonly #scope: ExpressionScope;
@@ -152,7 +181,7 @@ class Evaluation {
         if (Object.hasOwn(this.#scope, node.name)) return this.#scope[node.name]!;
         throw unknownName(node, this.#text, Object.keys(this.#scope), this.#where);
       case 'conditional':
-        return this.value(this.value(node.condition) !== 0 ? node.whenTrue : node.whenFalse);
+        return this.value(this.#truth(node.condition) ? node.whenTrue : node.whenFalse);
       case 'unary':
         return this.#unary(node);
       case 'binary':
@@ -162,18 +191,29 @@ class Evaluation {
     }
   }
 
+  /** Whether a node holds where a condition is asked for, of a number such as a flag, too. */
+  #truth(node: ExpressionNode): boolean {
+    const holds = this.value(node) !== 0;
+    const isTold = node.kind === 'binary' && CONDITIONS.has(node.operator);
+    if (!isTold) this.#tell(node, String(holds));
+    return holds;
+  }
+
+  #tell(node: ExpressionNode, way: string): void {
+    observer?.({ place: this.#where, node, way });
+  }
+
   #unary(node: ExpressionNode & { kind: 'unary' }): number {
     const operator = UNARY_OPERATORS.get(node.operator)!;
-    const operand = this.value(node.operand);
+    const operand = node.operator === '!' ? Number(this.#truth(node.operand)) : this.value(node.operand);
     if (operator.integer) this.#requireInteger(node, operand);
     return operator.apply(operand);
   }
 
   #binary(node: ExpressionNode & { kind: 'binary' }): number {
     const operator = BINARY_OPERATORS.get(node.operator)!;
+    if (node.operator === '&&' || node.operator === '||') return this.#logical(node);
     const left = this.value(node.left);
-    if (node.operator === '&&' && left === 0) return 0;
-    if (node.operator === '||' && left !== 0) return 1;
     const right = this.value(node.right);
     if (operator.divides && right === 0) throw this.#divisionByZero(node);
     if (operator.integer) {
@@ -184,14 +224,27 @@ class Evaluation {
       const message = `\`${node.operator}\` got a negative count, ${right}`;
       throw this.#error('negative-shift', node, message, 'a count of at least 0');
     }
-    return operator.apply(left, right);
+    const value = operator.apply(left, right);
+    if (CONDITIONS.has(node.operator)) this.#tell(node, String(value !== 0));
+    return value;
+  }
+
+  #logical(node: ExpressionNode & { kind: 'binary' }): number {
+    const isAnd = node.operator === '&&';
+    const left = this.#truth(node.left);
+    const holds = left === isAnd ? this.#truth(node.right) : left;
+    this.#tell(node, String(holds));
+    return Number(holds);
   }
 
   #call(node: ExpressionNode & { kind: 'call' }): number {
     const fn = EXPRESSION_FUNCTIONS.get(node.functionName)!;
     const values = node.arguments.map((argument) => this.value(argument));
     if (fn.divisor !== undefined && values[fn.divisor] === 0) throw this.#divisionByZero(node);
-    return (this.#instead[node.functionName] ?? fn.apply)(...values);
+    const value = (this.#instead[node.functionName] ?? fn.apply)(...values);
+    if (fn.chooses && observer)
+      for (const [index, one] of values.entries()) if (one === value) this.#tell(node, String(index));
+    return value;
   }
 
   #requireInteger(node: { operator: string; column: number }, value: number): void {

@@ -6,6 +6,8 @@ export interface ExpressionFunction {
   readonly apply: (...values: number[]) => number;
   /** Index of the argument that must not be zero. */
   readonly divisor?: number;
+  /** Its value is one of its arguments. */
+  readonly chooses?: boolean;
 }
 
 const unary = (name: string, apply: (value: number) => number): [string, ExpressionFunction] => [
@@ -14,7 +16,7 @@ const unary = (name: string, apply: (value: number) => number): [string, Express
 ];
 const variadic = (name: string, apply: (...values: number[]) => number): [string, ExpressionFunction] => [
   name,
-  { minimumArity: 1, maximumArity: Number.POSITIVE_INFINITY, usage: `${name}(x, …)`, apply },
+  { minimumArity: 1, maximumArity: Number.POSITIVE_INFINITY, usage: `${name}(x, …)`, apply, chooses: true },
 ];
 
 /** Every function of the expression language. */

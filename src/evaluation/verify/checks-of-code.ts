@@ -19,6 +19,7 @@ import { aimedShapes, firstFitting, foreseen } from './aimed-shapes.ts';
 import { shapesOfEqualSizes } from './equal-sizes.ts';
 import { irregularSizes, numbersOfExpressions, rareShapes } from './irregular-sizes.ts';
 import { jointShapes } from './joint-shapes.ts';
+import { choicesIn } from './launch-expressions.ts';
 import { shapesOfManyParts } from './many-parts.ts';
 import { mayBeLaunched } from './reachable-steps.ts';
 import { scarceWayChecks } from './scarce-ways.ts';
@@ -209,6 +210,7 @@ export function scarceChecks(request: VerifyRequest, choice: ChecksRequest, ran:
   return scarceWayChecks({
     ...{ device, module, planFor, isFit, ran, sets },
     problem: problem.file,
+    choicesIn: (shape) => choicesIn(request, { dimensions: shape }).keys(),
     takes: takesShape(choice),
     isCheap: (shape) => isCheap(shape) && costsLittle(problem.file, shape),
     most: MOST_SCARCE,

@@ -1,7 +1,10 @@
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
 
+/** A way of a condition: of the code, or of an expression of kernel.json. */
+export type Way = number | string;
+
 /** Ways that conditions of sizes go in a shape. */
-export type WaysIn = (shape: Dimensions) => ReadonlySet<number>;
+export type WaysIn = (shape: Dimensions) => ReadonlySet<Way>;
 
 /** Sizes with many divisors: 2^10·3^2·5·7, 2^4·3^4·5^2·7, 2^5·3^2·5^3·11, 2^6·3·5^2·7·13 and a power of two; and how far beside them is looked. */
 const SIZES = [322_560, 226_800, 396_000, 436_800, 65_536] as const;
@@ -16,7 +19,7 @@ export interface DivisibleAim {
   readonly takes: (dimensions: Dimensions) => boolean;
   /** Shapes in which one size after the other is replaced. */
   readonly bases: readonly Dimensions[];
-  readonly met: ReadonlySet<number>;
+  readonly met: ReadonlySet<Way>;
 }
 
 /**

@@ -3,11 +3,13 @@ import { valuesKey } from '../../core/values.ts';
 import { type Check, onceAt } from '../oracle/check.ts';
 import { volumeOf } from '../oracle/shapes/cost.ts';
 import { type Aim, foreseen } from './aimed-shapes.ts';
-import { divisibleShapes, type WaysIn } from './divisible-sizes.ts';
+import { divisibleShapes, type Way, type WaysIn } from './divisible-sizes.ts';
 
 /** What is known when checks for scarce ways are chosen. */
 export interface ScarceAim extends Pick<Aim, 'device' | 'module' | 'planFor' | 'isFit'> {
   readonly problem: ProblemFile;
+  /** Ways that expressions of kernel.json come out. */
+  readonly choicesIn: (dimensions: Dimensions) => Iterable<string>;
   /** Checks that ran. */
   readonly ran: readonly Check[];
   /** Generator sets with which every way should be met. */
@@ -38,7 +40,7 @@ export function scarceWayChecks(aim: ScarceAim): Check[] {
   const bases = [known[0]!.shape];
   for (const shape of divisibleShapes({ ...aim, waysIn, bases, met }))
     known.push({ checks: [], shape, ways: waysIn(shape) });
-  const missing = new Map<number, Set<string>>();
+  const missing = new Map<Way, Set<string>>();
   for (const { checks, ways } of known)
     for (const way of ways) {
       if (!missing.has(way)) missing.set(way, new Set(aim.sets));
@@ -57,24 +59,24 @@ export function scarceWayChecks(aim: ScarceAim): Check[] {
   return chosen;
 }
 
-/** Twice the place of a condition, and 1 more for `true`. */
+/** Of the code's: twice the place of a condition, and 1 more for `true`. */
 function waysOf(aim: ScarceAim): WaysIn {
   const observed = aim.device.decisions?.(aim.module).decisions ?? [];
   const places = observed.flatMap(({ isSettled, kind }, place) => (isSettled || kind === 'bound' ? [] : [place]));
-  if (places.length === 0) return () => new Set();
   return (shape) =>
-    new Set(
-      [...foreseen(aim, shape, places)].flatMap(([place, { wasTrue, wasFalse }]) => [
+    new Set<Way>([
+      ...aim.choicesIn(shape),
+      ...[...foreseen(aim, shape, places)].flatMap(([place, { wasTrue, wasFalse }]) => [
         ...(wasFalse ? [2 * place] : []),
         ...(wasTrue ? [2 * place + 1] : []),
       ]),
-    );
+    ]);
 }
 
 /** `undefined` if the way goes in no shape that costs little. */
 function smallShapeOf(
-  way: number,
-  from: { aim: ScarceAim; waysIn: WaysIn; shapes: readonly { shape: Dimensions; ways: ReadonlySet<number> }[] },
+  way: Way,
+  from: { aim: ScarceAim; waysIn: WaysIn; shapes: readonly { shape: Dimensions; ways: ReadonlySet<Way> }[] },
 ): Dimensions | undefined {
   const { aim, waysIn, shapes } = from;
   for (const { shape, ways } of shapes) {

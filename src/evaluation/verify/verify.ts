@@ -31,6 +31,7 @@ import { InputDescent } from './input-descent.ts';
 import { InputGuide } from './input-guide.ts';
 import { InputSolver } from './input-solver.ts';
 import { judgeSamples } from './judge-samples.ts';
+import { oneWayChoices } from './launch-expressions.ts';
 import { LookAhead } from './look-ahead.ts';
 import { MetInputs } from './met-inputs.ts';
 import { conditionCoverage, describeResults } from './one-way-conditions.ts';
@@ -164,6 +165,10 @@ export async function runChecks(request: VerifyRequest, withoutMain = false): Pr
       ...(notTaken.has(name) ? { reason: WHY_NOT_TAKEN } : { reason: WHY_NEVER_RAN, code: NEVER_RAN }),
     });
   coverage.conditions = conditionsOf(request, coverage.drawnShapes);
+  if (coverage.conditions && !isLong(request)) {
+    const ofLaunches = oneWayChoices(request, ran, takesShape(choice));
+    if (ofLaunches.length > 0) coverage.conditions.ofLaunches = ofLaunches;
+  }
   if (coverage.conditions && thorough) {
     const results = describeResults(await constantResults(request, met), kernel.sources);
     if (results.length > 0) coverage.conditions.constantResults = results;

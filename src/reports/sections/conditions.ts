@@ -1,5 +1,5 @@
 import type { ConditionCoverage, OneWayCondition } from '../../core/evaluation.ts';
-import { describeConstant, describeOneWay } from '../../core/unreached.ts';
+import { describeChoice, describeConstant, describeOneWay } from '../../core/unreached.ts';
 import { formatCount } from '../format.ts';
 
 /** How many conditions a verdict names. */
@@ -15,7 +15,8 @@ export function oneWaySentences(
   { shown = NAMED, others = '; --json names them' } = {},
 ): string[] {
   if (!conditions) return [];
-  return [...oneWayLines(conditions, { shown, others }), ...resultLines(conditions, { shown, others })];
+  const how = { shown, others };
+  return [...oneWayLines(conditions, how), ...choiceLines(conditions, how), ...resultLines(conditions, how)];
 }
 
 interface Shown {
@@ -34,6 +35,16 @@ function oneWayLines({ count, oneWay }: ConditionCoverage, { shown, others }: Sh
     `${oneWay.length} of ${formatCount(count, 'condition')} went one way in every check. ${what} not verified:`,
     ...named.map(describeOneWay),
     ...(rest > 0 ? [`and on ${formatCount(rest, 'more line')}${others}`] : []),
+  ];
+}
+
+function choiceLines({ ofLaunches = [] }: ConditionCoverage, { shown, others }: Shown): string[] {
+  if (ofLaunches.length === 0) return [];
+  const rest = ofLaunches.length - shown;
+  return [
+    'Expressions of kernel.json came out one way in every check. Launches of the other way were not verified:',
+    ...ofLaunches.slice(0, shown).map(describeChoice),
+    ...(rest > 0 ? [`and ${formatCount(rest, 'more')}${others}`] : []),
   ];
 }
 

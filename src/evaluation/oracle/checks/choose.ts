@@ -1,6 +1,7 @@
 import type { Coverage } from '../../../core/evaluation.ts';
 import type { Dimensions, ProblemFile } from '../../../core/problem.ts';
 import { distinctValues, isSame } from '../../../core/values.ts';
+import { createStream } from '../../../stats/random.ts';
 import { type Check, DECLARED, describeCheck, onceAt, USUAL } from '../check.ts';
 import type { SecretKind } from '../secret/secret-set.ts';
 import { costsLittle, elementsIn } from '../shapes/cost.ts';
@@ -51,11 +52,12 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
       multiprocessors: otherGpu(request, i),
     })),
     ...sets.variants.flatMap((set) => shapesForVariant(request, shapes.drawn, set).map((shape) => onceAt(shape, set))),
+    ...manyChecks(shapes.many, { ...sets, seed: request.seed }),
     ...largeRuns,
     ...onMain.map((generatorSet) => ({ dimensions, generatorSet, ...USUAL, isOnce: !timedShapeOnly })),
     ...(suites ?? []).flatMap((suite) => suiteChecks(suite, takes)),
   ];
-  const { drawn, options, partlyAligned, powers, middle, extremes } = shapes;
+  const { drawn, options, partlyAligned, powers, many, middle, extremes } = shapes;
   return {
     checks,
     coverage: {
@@ -69,6 +71,7 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
         ...options,
         ...partlyAligned,
         ...powers,
+        ...many,
         ...middle,
         ...extremes,
         ...distinctValues(largeRuns.map((check) => check.dimensions)),
@@ -86,6 +89,18 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
       timedShapeOnly,
     },
   };
+}
+
+/** Every second shape has its declared inputs, the others any. */
+function manyChecks(
+  shapes: readonly Dimensions[],
+  { others, placements, sizes, seed }: ChosenSets & { readonly seed: number },
+): Check[] {
+  const sets = [...others, ...placements, ...sizes];
+  const lot = createStream(seed, 'inputs of many small shapes');
+  return shapes.map((shape, i) =>
+    onceAt(shape, i % 2 === 0 ? DECLARED : (sets[lot.bits(i) % sets.length] ?? DECLARED)),
+  );
 }
 
 /** Which sets the drawn shape of this number gets. */

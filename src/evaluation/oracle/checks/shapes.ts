@@ -4,6 +4,7 @@ import { shapesAtPowers } from '../shapes/around.ts';
 import { drawShapes } from '../shapes/drawn.ts';
 import { largestShapes } from '../shapes/extremes.ts';
 import { drawShapesToSample, largeShapes } from '../shapes/large.ts';
+import { drawMany } from '../shapes/many.ts';
 import { middleShapes } from '../shapes/middle.ts';
 import { drawOptions } from '../shapes/options.ts';
 import { drawPartlyAligned } from '../shapes/partly-aligned.ts';
@@ -38,6 +39,9 @@ const MIDDLE_SHAPES = 2;
 /** The same beside several tiles of every other dimension. */
 const WIDE_SHAPES = 2;
 
+/** Of a thorough verification: small shapes that have nothing else in common. */
+const MANY_SHAPES = 600;
+
 /** Shapes with one dimension very long beside few of each other one; one for each dimension where there are many. */
 const THIN_SHAPES = 3;
 
@@ -58,6 +62,8 @@ export interface ChosenShapes {
   readonly powers: readonly Dimensions[];
   /** Sizes between the usual and the largest ones. */
   readonly middle: readonly Dimensions[];
+  /** Small ones, without any aim. */
+  readonly many: readonly Dimensions[];
   /** As large as users' own: drawn ones, and the problem's workloads. */
   readonly large: readonly Dimensions[];
   readonly workloads: readonly Dimensions[];
@@ -93,6 +99,7 @@ export function chooseShapes(request: ChecksRequest, known: readonly Dimensions[
     }),
     partlyAligned: drawPartlyAligned({ problem, takes, timed, seed, isQuick, most: PARTLY_ALIGNED_SHAPES[extent] }),
     powers: thorough ? shapesAtPowers({ problem, takes, timed, seed }, POWERS_OF_TWO).filter(isQuick) : [],
+    many: thorough ? drawMany({ problem, takes, timed, seed, isQuick, count: MANY_SHAPES }) : [],
     middle: thorough
       ? [
           ...middleShapes({ problem, takes, timed, seed, most, isFit }, MIDDLE_SHAPES),

@@ -5,6 +5,7 @@ import { roundUp } from '../../../core/values.ts';
 import { createStream, inOrder } from '../../../stats/random.ts';
 import { elementsOf, isWithin, SMALL_EMULATED_COST } from './cost.ts';
 import { ALIGNMENTS } from './drawing.ts';
+import { relatedSize } from './relations.ts';
 
 /** What small shapes are drawn from that bring options together. */
 export interface OptionDraw {
@@ -26,23 +27,6 @@ const DRAWS = 100;
 
 /** Sizes: one dimension of some tens, so that mistakes show; few of the others. What others follow from has divisors. */
 const SIZES = { about: { least: 10, most: 40 }, followed: [4, 6, 8, 12], beside: [1, 2, 3] } as const;
-
-/**
- * How a dimension relates to what it follows from unless something else is asked for, as keys follow from queries: the first one
- * whose `below` is above a lot from 0 to 1. A divisor is what groups of heads are.
- */
-const RELATIONS = [
-  { below: 0.35, of: (whole: number) => whole },
-  { below: 0.6, of: divisorOf },
-  { below: 0.8, of: (whole: number, lot: number) => Math.max(1, Math.floor(lot * whole)) },
-  { below: 1, of: (whole: number, lot: number) => whole + 1 + Math.floor(lot * (whole + SIZES.about.least)) },
-] as const;
-
-/** A divisor below the number itself. */
-function divisorOf(whole: number, lot: number): number {
-  const divisors = Array.from({ length: whole - 1 }, (_, i) => i + 1).filter((one) => whole % one === 0);
-  return divisors[Math.floor(lot * divisors.length)] ?? 1;
-}
 
 /**
  * Small shapes in which each two, or three, options of a problem come together. Options are listed values (a head dimension, a flag, a
@@ -134,11 +118,7 @@ function samplerOf({ problem, known, seed }: OptionDraw): (alignment: number) =>
   const sizes = Object.keys(problem.dimensions).filter((name) => !isOption(problem.dimensions[name]!));
   const isFollowed = (name: string): boolean =>
     Object.values(problem.dimensions).some(({ default: otherwise }) => otherwise === name);
-  const related = (whole: number): number => {
-    const lot = next();
-    const relation = RELATIONS.find(({ below }) => lot < below) ?? RELATIONS[0];
-    return relation.of(whole, next());
-  };
+  const related = (whole: number): number => relatedSize(whole, [next(), next()], SIZES.about.least);
   return (alignment) => {
     const aligned = (size: number): number => roundUp(size, alignment);
     const { least, most } = SIZES.about;

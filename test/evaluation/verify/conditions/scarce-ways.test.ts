@@ -38,6 +38,7 @@ const chosen = (...ran: [Dimensions, ...string[]][]): Record<string, string[]> =
     ...{ device, module, planFor, sets: ['declared', 'small', 'large'], most: 8 },
     problem: { dimensions: { r: {}, n: {} }, independentDimensions: ['r'] } as unknown as ProblemFile,
     ran: ran.flatMap(([shape, ...sets]) => sets.map((set) => onceAt(shape, set))),
+    choicesIn: () => [],
     ...{ isFit: () => true, takes: () => true, isCheap: ({ r, n }) => r! * n! <= 5000 },
   };
   const checks = scarceWayChecks(aim);

@@ -14,7 +14,13 @@ const PROFILES = ['steep', 'sink', 'falling', 'deep'] as const;
  * others that all of their exponentials together weigh between a tenth and a 150th of its own: ln n and some more.
  */
 const DEEP = { least: 2 ** 13.5, most: 2 ** 16.5, noise: 2 ** -9 } as const;
-const TREND = { steep: 200, highest: 0.05, sink: { least: 2.3, spread: 2.7, first: 1 / 32 }, noise: 0.02 } as const;
+const TREND = { steep: 200, highest: 0.05, sink: { least: 2.3, spread: 2.7, first: 1 / 32 } } as const;
+
+/**
+ * How far values beside one that stands out are from 0: alone, and where products of rows are summed, whose exponentials are then unlike. Added one by one to the weight of the row
+ * that stands out, 33,000 nearly equal ones are all rounded alike, which fp32 does not bear.
+ */
+const NOISE = { alone: 0.02, ofProducts: 1.7 } as const;
 
 const trending = (problem: ProblemFile, { isFree }: Pick<Freedom, 'isFree'>): string[] =>
   inputsThat(problem, (name) => {
@@ -40,6 +46,7 @@ function follow(
   // What the others of the first row are multiplied with is next to nothing, so that it can't hide them.
   const first = profile === 'sink' && rows > 1 ? TREND.sink.first : 1;
   const depth = profile === 'deep' ? factorOfDepth(contrasting, columns, freedom, shared.uniform(0)) * strength : 0;
+  const noise = names.length > 1 ? NOISE.ofProducts : NOISE.alone;
   for (let i = 0; i < values.length; i++) {
     const row = Math.floor(i / columns) % rows;
     if (profile === 'deep') values[i] = (isOwn ? -depth : depth) * (1 + DEEP.noise * (2 * stream.uniform(i) - 1));
@@ -47,7 +54,7 @@ function follow(
     else if (profile === 'steep') values[i] = unit * TREND.steep * ((row + stream.uniform(i)) / rows - 0.5);
     else if (profile === 'falling')
       values[i] = -unit * TREND.steep * ((row + stream.uniform(i)) / rows + TREND.highest);
-    else values[i] = row === 0 ? unit * sink : TREND.noise * (stream.uniform(i) - 0.5);
+    else values[i] = row === 0 ? unit * sink : noise * (stream.uniform(i) - 0.5);
   }
   return values;
 }

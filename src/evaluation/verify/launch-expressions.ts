@@ -1,0 +1,109 @@
+import type { LaunchChoice } from '../../core/evaluation.ts';
+import { type ObservedChoice, observingChoices } from '../../core/expressions/evaluate.ts';
+import { childrenOf, type ExpressionNode } from '../../core/expressions/syntax-tree.ts';
+import { textOf } from '../../core/expressions/to-text.ts';
+import type { Dimensions, ProblemFile } from '../../core/problem.ts';
+import { firstFitting, functionsIn } from './aimed-shapes.ts';
+import type { VerifyRequest } from './verify-request.ts';
+
+/** A shape that was planned, on a GPU with the device's own number of multiprocessors unless another is given. */
+export interface Planned {
+  readonly dimensions: Dimensions;
+  readonly multiprocessors?: number | undefined;
+}
+
+type Request = Pick<VerifyRequest, 'problem' | 'candidate' | 'planFor'>;
+
+/** A condition, minimum or maximum of kernel.json and the ways that it may come out. */
+interface Choice {
+  readonly path: string;
+  readonly node: ExpressionNode;
+  readonly ways: readonly string[];
+}
+
+/** One way of one choice. */
+export const wayKey = ({ path, node }: Pick<Choice, 'path' | 'node'>, way: string): string =>
+  `${path} ${node.column} ${node.kind} ${way}`;
+
+/** Ways that choices of kernel.json's expressions come out where a launch is planned. Only those that sizes decide. */
+export function choicesIn({ candidate, planFor }: Request, planned: Planned): Map<string, Choice> {
+  const fixed = new Set(Object.keys(candidate.kernel.file.parameters ?? {}));
+  const found = new Map<string, Choice>();
+  const observe = ({ place, node, way }: ObservedChoice): void => {
+    const path = place?.path;
+    if (path === undefined || !/^(?:steps|workspaces)\b/.test(path) || isFixed(node, fixed)) return;
+    const choice = { path, node, ways: waysOf(node) };
+    found.set(wayKey(choice, way), choice);
+  };
+  observingChoices(observe, () => functionsIn(() => planFor(planned.dimensions, planned.multiprocessors)));
+  return found;
+}
+
+/** Whether parameters and the GPU decide it, and no size. */
+function isFixed(node: ExpressionNode, fixed: ReadonlySet<string>): boolean {
+  if (node.kind === 'name') return fixed.has(node.name) || node.name.includes('.');
+  return childrenOf(node).every((child) => isFixed(child, fixed));
+}
+
+/** A guard against nothing, `max(1, …)`, chooses its number only where there is nothing to do. */
+const isGuard = (node: ExpressionNode, { kind, value }: { kind: string; value?: number }): boolean =>
+  node.kind === 'call' && node.functionName === 'max' && kind === 'number' && value! <= 1;
+
+const waysOf = (node: ExpressionNode): string[] =>
+  node.kind === 'call'
+    ? node.arguments.flatMap((argument, index) => (isGuard(node, argument) ? [] : [String(index)]))
+    : ['true', 'false'];
+
+/**
+ * Choices of kernel.json's expressions that came out one way in all of these shapes, although the kernel takes others: `min(N, 4096)` that was
+ * never 4096. What listed dimensions alone decide counts only if the kernel takes a shape in which it comes out otherwise.
+ */
+export function oneWayChoices(
+  request: Request,
+  planned: readonly Planned[],
+  takes: (shape: Dimensions) => boolean,
+): LaunchChoice[] {
+  const seen = new Map<string, Choice>();
+  for (const one of planned) for (const [key, choice] of choicesIn(request, one)) seen.set(key, choice);
+  const choices = [...new Map([...seen.values()].map((one) => [wayKey(one, ''), one])).values()];
+  const open = choices.flatMap((choice) =>
+    choice.ways.filter((way) => !seen.has(wayKey(choice, way))).map((way) => ({ choice, way })),
+  );
+  if (open.length === 0) return [];
+  const listed = variantsOf(request.problem.file, planned, takes);
+  const possible = new Set(listed.flatMap((shape) => [...choicesIn(request, { dimensions: shape }).keys()]));
+  return open
+    .filter(({ choice, way }) => !isOfListed(choice.node, request.problem.file) || possible.has(wayKey(choice, way)))
+    .map(({ choice: { path, node }, way }) => ({ path, text: textOf(node), never: outcomeOf(node, way) }));
+}
+
+const outcomeOf = (node: ExpressionNode, way: string): string =>
+  node.kind === 'call' ? textOf(node.arguments[Number(way)]!) : way;
+
+function isOfListed(node: ExpressionNode, problem: ProblemFile): boolean {
+  if (node.kind === 'name') return problem.dimensions[node.name]?.values !== undefined;
+  return childrenOf(node).every((child) => isOfListed(child, problem));
+}
+
+/** A part may be reached at some sizes only. */
+const OF_EACH_COMBINATION = 8;
+
+/** These shapes with every combination of listed values that the kernel takes, a few for each. */
+function variantsOf(
+  { dimensions }: ProblemFile,
+  planned: readonly Planned[],
+  takes: (shape: Dimensions) => boolean,
+): Dimensions[] {
+  const combinations = Object.entries(dimensions).reduce<Record<string, number>[]>(
+    (all, [name, { values }]) =>
+      values ? all.flatMap((one) => values.map((value) => ({ ...one, [name]: value }))) : all,
+    [{}],
+  );
+  return combinations.flatMap((listed) =>
+    firstFitting(
+      planned.map((one) => ({ ...one.dimensions, ...listed })),
+      takes,
+      OF_EACH_COMBINATION,
+    ),
+  );
+}

@@ -1,0 +1,24 @@
+import { expect, it } from 'vitest';
+import { elementsOf } from '../../../../src/evaluation/oracle/shapes/cost.ts';
+import { drawMany } from '../../../../src/evaluation/oracle/shapes/many.ts';
+import { copying } from '../../../support/toy-problem.ts';
+
+const problem = copying('R', 'C');
+const draw = (seed: number, takes = (_: Record<string, number>): boolean => true) =>
+  drawMany({ problem, takes, isQuick: () => true, count: 300, seed, timed: { R: 32, C: 32 } });
+
+it('many small shapes are cheap, all different, follow from the seed, and have sizes of every remainder', () => {
+  const shapes = draw(1);
+  expect(shapes.length).toBeGreaterThan(250);
+  expect(new Set(shapes.map(({ R, C }) => `${R}x${C}`)).size).toBe(shapes.length);
+  for (const shape of shapes) expect(elementsOf(problem, shape)).toBeLessThanOrEqual(4e5);
+  expect(draw(1)).toEqual(shapes);
+  expect(draw(2)).not.toEqual(shapes);
+  const remainders = new Set(shapes.filter(({ C }) => C! > 32).map(({ C }) => C! % 32));
+  expect(remainders.size).toBeGreaterThan(28);
+});
+
+it('they are multiples for a kernel that takes nothing else', () => {
+  const shapes = draw(1, ({ R, C }) => R! % 8 === 0 && C! % 8 === 0);
+  expect(shapes.length).toBeGreaterThan(20);
+});

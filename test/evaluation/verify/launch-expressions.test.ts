@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import type { KernelFile } from '../../../src/core/kernel.ts';
+import type { Dimensions, ProblemFile } from '../../../src/core/problem.ts';
+import { planLaunches } from '../../../src/evaluation/launches/plan-launches.ts';
+import { oneWayChoices, type Planned } from '../../../src/evaluation/verify/launch-expressions.ts';
+import { H200 } from '../../../src/hardware/specs/h200.ts';
+import { copying, toyCandidate, toyProblem } from '../../support/toy-problem.ts';
+
+const file: ProblemFile = {
+  ...copying('R', 'C'),
+  dimensions: {
+    R: { description: '' },
+    C: { description: '' },
+    flag: { description: '', values: [0, 1], default: 0 },
+  },
+};
+const problem = toyProblem(file);
+
+/** What came out one way, of a kernel with such steps, in these shapes. */
+function found(
+  steps: KernelFile['steps'],
+  planned: readonly Planned[],
+  takes: (shape: Dimensions) => boolean = () => true,
+): string[] {
+  const candidate = toyCandidate({ steps, workspaces: {} });
+  const planFor = (dimensions: Dimensions, multiprocessors?: number) =>
+    planLaunches({ problem, candidate, dimensions, spec: H200, multiprocessors });
+  return oneWayChoices({ problem, candidate, planFor }, planned, takes).map(
+    ({ path, text, never }) => `${path} ${text}: never ${never}`,
+  );
+}
+
+const launching = (grid: string, more: object = {}): KernelFile['steps'] => [
+  { function: 'copy', grid: [grid], block: [32], arguments: [], ...more },
+];
+const at = (R: number, C = 8, flag = 0): Planned => ({ dimensions: { R, C, flag } });
+
+describe('expressions of kernel.json that came out one way', () => {
+  it('are conditions, and the arguments of minima and maxima', () => {
+    expect(found(launching('min(R, 4096) + (C % 1280 == 0 ? 1 : 0)'), [at(5), at(4096)])).toEqual([
+      'steps[0].grid[0] C % 1280 == 0: never true',
+    ]);
+    expect(found(launching('min(R, 4096)'), [at(5), at(300)])).toEqual(['steps[0].grid[0] min(R, 4096): never 4096']);
+    expect(found(launching('min(R, 4096)'), [at(5), at(5000)])).toEqual([]);
+  });
+
+  it('are parts of conditions, each, and numbers that are taken for conditions', () => {
+    const steps = launching('R', { when: 'R > 2 && (C % 8 == 0 || flag)' });
+    expect(found(steps, [at(5, 8), at(1, 8), at(5, 9)])).toEqual(['steps[0].when flag: never true']);
+    expect(found(steps, [at(5, 8), at(1, 8), at(5, 9), at(5, 9, 1)])).toEqual([]);
+  });
+
+  it('are none that only parameters or the GPU decide, no guard against nothing, and no flag that the kernel does not take', () => {
+    expect(found(launching('max(1, R) * (device.smCount > 100 ? 1 : 2)'), [at(5)])).toEqual([]);
+    expect(found(launching('flag ? R : R + 1'), [at(5)], ({ flag }) => flag === 0)).toEqual([]);
+    expect(found(launching('flag ? R : R + 1'), [at(5)])).toEqual(['steps[0].grid[0] flag: never true']);
+  });
+
+  it('come out otherwise on a GPU with another number of multiprocessors', () => {
+    const steps = launching('min(device.smCount, R)');
+    expect(found(steps, [at(5)])).toEqual(['steps[0].grid[0] min(device.smCount, R): never device.smCount']);
+    expect(found(steps, [at(5), { ...at(5), multiprocessors: 3 }])).toEqual([]);
+  });
+});
