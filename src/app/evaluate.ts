@@ -17,6 +17,7 @@ import { resolveBaselines } from './baselines.ts';
 import { attemptCandidate, attemptResult, keepAttempt, requireAttemptOptions } from './journal.ts';
 import { loadSuites } from './loading/load-suites.ts';
 import { ensureTrustedFor } from './loading/trust.ts';
+import { judgeOtherDtypes, otherDtypes, withOtherDtypes } from './other-dtypes.ts';
 import { refuseEnergyWithoutGpu } from './refuse-energy.ts';
 import { type OnDevice, openSession, type Session } from './session.ts';
 import { loadKernelTarget } from './target.ts';
@@ -160,7 +161,13 @@ export async function judge(asked: EvaluateOptions, command: 'evaluate' | 'diagn
   // Returning closes the session, which ends all running work.
   const found = await untilAborted(work(), options.signal);
   const { unreached = thorough ? 'refuse' : 'name' } = options;
-  const evaluation = unreached === 'refuse' ? refusingUnreached(found, 'accept it: --unreached name') : found;
+  const judgedFirst = unreached === 'refuse' ? refusingUnreached(found, 'accept it: --unreached name') : found;
+  const dtypes = thorough && speaksOfAllDtypes(options) ? otherDtypes(problem, kernel) : [];
+  const others =
+    judgedFirst.status === 'passed' &&
+    dtypes.length > 0 &&
+    judgeOtherDtypes(options, { session, dtypes, seed: request.seed, unreached });
+  const evaluation = others ? withOtherDtypes(judgedFirst, await untilAborted(others, options.signal)) : judgedFirst;
   if (evaluation.error) throw new WarpsmithError(evaluation.error);
   const journal = keepAttempt(options, {
     command,
@@ -175,6 +182,10 @@ export async function judge(asked: EvaluateOptions, command: 'evaluate' | 'diagn
   const told = { ...evaluation, problem: judgingProblem(problem, kernel), journal };
   return { ...judged, evaluation: told, kept: held ? held.write(options.keep!, evaluation) : undefined };
 }
+
+/** A recording holds one evaluation, and whoever names a dtype means that one. */
+const speaksOfAllDtypes = ({ dtype, record, replay, sampleCtas, quick }: EvaluateOptions): boolean =>
+  [dtype, record, replay, sampleCtas].every((one) => one === undefined) && !quick;
 
 const judgingProblem = ({ folder, file: { name } }: Problem, kernel: Kernel): JudgingProblem => ({
   name,

@@ -5,6 +5,7 @@ import { diagnosticSchema, sourceLocation } from './compiled-code.ts';
 import { countersSchema } from './counters.ts';
 import { deviceIdentitySchema } from './device.ts';
 import { faultSchema, placedWriteSchema } from './device-values.ts';
+import { DTYPES } from './dtype.ts';
 import { energySchema } from './energy.ts';
 import type { ErrorDetails } from './errors.ts';
 import { findingSchema } from './finding.ts';
@@ -244,6 +245,18 @@ const journalMark = z
 /** The attempt's place in the store's journal, or why it has none. */
 export type JournalMark = z.infer<typeof journalMark>;
 
+const dtypeVerdict = z
+  .strictObject({
+    dtype: z.enum(DTYPES),
+    status: z.enum(EVALUATION_STATUSES),
+    reason: z.string().optional(),
+    failedCheck: z.string().optional(),
+  })
+  .meta({ id: 'DTypeVerdict' });
+
+/** What came of a kernel in another dtype than the one that the evaluation tells of. */
+export type DTypeVerdict = z.infer<typeof dtypeVerdict>;
+
 const errorDetails: z.ZodType<ErrorDetails> = z.strictObject({
   code: z.string(),
   message: z.string(),
@@ -285,6 +298,12 @@ export const evaluationSchema = z.strictObject({
     .optional(),
   writer: writer
     .describe('Virtual devices, status wrong: who wrote the first wrong element, in a further run of the check.')
+    .optional(),
+  otherDtypes: z
+    .array(dtypeVerdict)
+    .describe(
+      'Without --dtype: verdicts in the other dtypes that the kernel takes. The status is passed only if all passed.',
+    )
     .optional(),
   error: errorDetails.describe('The mistake in kernel.json that made the candidate invalid.').optional(),
   diagnostics: z.array(diagnosticSchema).optional(),

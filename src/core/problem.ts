@@ -393,6 +393,8 @@ export interface RunReference {
 export interface Problem {
   readonly folder: string;
   readonly file: ProblemFile;
+  /** Those that problem.json lists, of which `file` is bound to one; absent if each buffer has a fixed one. */
+  readonly dtypes?: readonly DType[];
   readonly reference: RunReference;
   /** Where the reference lies; absent if it is the caller's own function. */
   readonly referenceFile?: string;

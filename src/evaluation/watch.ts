@@ -73,11 +73,14 @@ function withSeen(found: Evaluation, seen: Evaluation): Evaluation {
       correctness,
     };
   }
-  // Conditions are told once all checks have passed, but for the sample of the workload's CTAs.
-  const conditions = seen.coverage?.conditions;
+  const conditions = passedAllChecks(seen) && seen.coverage?.conditions;
   if (!conditions) return withUnseen(found, { reason: `${on} says ${status}: ${reason}`, code: NOT_WATCHED });
   return { ...found, coverage: { ...found.coverage!, conditions: { ...conditions, seenOn: on } } };
 }
+
+/** Whether all checks passed on a virtual GPU, if the sample of the workload's CTAs is left aside: only then are conditions told. */
+export const passedAllChecks = ({ status, coverage }: Evaluation): boolean =>
+  coverage?.conditions !== undefined && !(SHOWN_WRONG as readonly string[]).includes(status);
 
 const withUnseen = (found: Evaluation, why: { reason: string; code?: string }): Evaluation => ({
   ...found,

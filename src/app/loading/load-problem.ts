@@ -44,7 +44,11 @@ export async function loadProblem(path: string, { dtype, among }: DTypeChoice = 
     expected: `a problem folder with ${PROBLEM_FILE}`,
     hint: 'A kernel folder (kernel.json) is not a problem folder; the problem is usually its parent.',
   });
-  const choose = (dtypes: readonly DType[]) => dtype ?? dtypes.find((one) => among?.includes(one)) ?? dtypes[0];
+  let listed: readonly DType[] = [];
+  const choose = (dtypes: readonly DType[]): DType | undefined => {
+    listed = dtypes;
+    return dtype ?? dtypes.find((one) => among?.includes(one)) ?? dtypes[0];
+  };
   const problemFile = parseProblemFile(text.toString('utf8'), file, choose);
   const original =
     problemFile.originalKernel === undefined
@@ -69,6 +73,7 @@ export async function loadProblem(path: string, { dtype, among }: DTypeChoice = 
   const problem: Problem = {
     folder,
     file: problemFile,
+    ...(listed.length > 0 && { dtypes: listed }),
     // An original runs on a virtual GPU, which no other problem pays for.
     reference: found
       ? hostReference({

@@ -111,7 +111,7 @@ export const dtype = option(
   '--dtype <dtype>',
   choice(DTYPES),
   'element type, of a problem that takes several, such as bf16',
-  { defaultHelp: "the problem's first that the kernel computes in", isLogged: true },
+  { defaultHelp: "the problem's first that the kernel computes in; evaluate judges the others, too", isLogged: true },
 );
 
 export const parameters = option('--set <name=value>', PARAMETERS, 'set a parameter; repeatable', { default: {} });

@@ -86,11 +86,13 @@ const describeRepeat = ({ evaluatedAt, elapsedMs }: NonNullable<Evaluation['repe
  * that belong to it.
  */
 function statusList(evaluation: Evaluation): Part {
-  const { problem, coverage, repeated, journal } = evaluation;
+  const { problem, coverage, repeated, journal, otherDtypes = [] } = evaluation;
   return doc.list([
     problem && `judged by problem ${problem.name} in ${problem.folder}`,
     problem?.elsewhere && doc.warn('which kernel.json names; it is not that of the folder above the kernel'),
     statusText(evaluation),
+    otherDtypes.length > 0 &&
+      `in other dtypes: ${otherDtypes.map(({ dtype, status }) => `${dtype} ${status}`).join(', ')}`,
     coverage?.timedShapeOnly && doc.warn(ONE_SHAPE),
     ...oneWaySentences(coverage?.conditions).map((sentence, i) => (i === 0 ? doc.warn(sentence) : sentence)),
     ...troubleLines(evaluation),
