@@ -13,6 +13,7 @@ import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { FreshEntry, FreshRecording } from '../../scripts/results/referee-recordings.ts';
 import { loadKernel } from '../../src/app/loading/load-kernel.ts';
+import { judgeOtherDtypes, otherDtypes, withOtherDtypes } from '../../src/app/other-dtypes.ts';
 import { openSession } from '../../src/app/session.ts';
 import { makeCandidate } from '../../src/core/candidate.ts';
 import { conditionsOf } from '../../src/core/compared-sizes.ts';
@@ -79,7 +80,11 @@ async function judge(folder: string): Promise<FreshEntry> {
   const workload = resolveWorkload(problem.file, (taken ?? problem.file.workloads[0]!).name);
   const seed = randomInt(MOST_SEED);
   const request = { problem, candidate, workload, seed, thorough: true, large: true };
-  const evaluation = refusingUnreached(await session.evaluator.evaluate(request));
+  const first = refusingUnreached(await session.evaluator.evaluate(request));
+  const dtypes = first.status === 'passed' ? otherDtypes(problem, kernel) : [];
+  const others = { session, dtypes, seed, unreached: 'refuse' } as const;
+  const asked = { target: folder, device, workload: workload.name };
+  const evaluation = withOtherDtypes(first, await judgeOtherDtypes(asked, others));
   return {
     name: basename(folder),
     problem: problem.file.name,

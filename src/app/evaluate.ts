@@ -162,12 +162,10 @@ export async function judge(asked: EvaluateOptions, command: 'evaluate' | 'diagn
   const found = await untilAborted(work(), options.signal);
   const { unreached = thorough ? 'refuse' : 'name' } = options;
   const judgedFirst = unreached === 'refuse' ? refusingUnreached(found, 'accept it: --unreached name') : found;
-  const dtypes = thorough && speaksOfAllDtypes(options) ? otherDtypes(problem, kernel) : [];
-  const others =
-    judgedFirst.status === 'passed' &&
-    dtypes.length > 0 &&
-    judgeOtherDtypes(options, { session, dtypes, seed: request.seed, unreached });
-  const evaluation = others ? withOtherDtypes(judgedFirst, await untilAborted(others, options.signal)) : judgedFirst;
+  const speaksOfOthers = judgedFirst.status === 'passed' && thorough && speaksOfAllDtypes(options);
+  const dtypes = speaksOfOthers ? otherDtypes(problem, kernel) : [];
+  const others = judgeOtherDtypes(options, { session, dtypes, seed: request.seed, unreached });
+  const evaluation = withOtherDtypes(judgedFirst, await untilAborted(others, options.signal));
   if (evaluation.error) throw new WarpsmithError(evaluation.error);
   const journal = keepAttempt(options, {
     command,

@@ -18,6 +18,11 @@ export function otherDtypes({ dtypes = [], file }: Problem, kernel: Kernel): DTy
   return dtypes.filter((dtype) => dtype !== file.dtype && taken.includes(dtype));
 }
 
+type Asked = Pick<
+  OnDevice<RequestOf<'evaluate'>>,
+  'target' | 'parameters' | 'workload' | 'cache' | 'signal' | 'onStep' | 'onStage'
+>;
+
 /** Of the workload in another dtype, so many CTAs are run on a virtual GPU. */
 const SAMPLED_CTAS = 32;
 
@@ -26,7 +31,7 @@ const SAMPLED_CTAS = 32;
  * workload's, of which some CTAs run; a real one measures it shortly, too.
  */
 export async function judgeOtherDtypes(
-  options: OnDevice<RequestOf<'evaluate'>>,
+  options: Asked,
   {
     session,
     dtypes,
@@ -44,7 +49,7 @@ export async function judgeOtherDtypes(
 
 async function judgeIn(
   dtype: DType,
-  options: OnDevice<RequestOf<'evaluate'>>,
+  options: Asked,
   { session, seed, unreached }: { session: Session; seed: number; unreached: Unreached },
 ): Promise<Pick<Evaluation, 'status' | 'reason' | 'failedCheck'>> {
   try {
@@ -67,6 +72,7 @@ async function judgeIn(
 
 /** A verdict with those in other dtypes: passed only if all passed. */
 export function withOtherDtypes(evaluation: Evaluation, verdicts: readonly DTypeVerdict[]): Evaluation {
+  if (verdicts.length === 0) return evaluation;
   const otherDtypes = [...verdicts];
   const failed = verdicts.find(({ status }) => status !== 'passed');
   if (!failed || evaluation.status !== 'passed') return { ...evaluation, otherDtypes };

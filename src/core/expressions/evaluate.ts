@@ -102,21 +102,24 @@ function unknownName(
 }
 
 /**
- * Whether an expression may be other than 0 where only some of its names have values: `WIDTH == 2 && N % 2 == 0` may not if WIDTH is 4.
+ * Whether an expression may be other than 0, or 0, where only some of its names have values: `WIDTH == 2 && N % 2 == 0` may be 0 only if WIDTH is 4.
  *
  * @throws WarpsmithError as `evaluateExpression`, of parts whose names all have values.
  */
-export function canHold(expression: Expression, known: ExpressionScope): boolean {
-  if (typeof expression === 'number') return expression !== 0;
+export function canBe(wanted: boolean, expression: Expression, known: ExpressionScope): boolean {
+  if (typeof expression === 'number') return (expression !== 0) === wanted;
   const evaluation = new Evaluation(expression, known, undefined);
   const isKnown = (node: ExpressionNode): boolean =>
     node.kind === 'name' ? Object.hasOwn(known, node.name) : childrenOf(node).every(isKnown);
-  const visit = (node: ExpressionNode): boolean => {
-    if (node.kind === 'binary' && node.operator === '&&') return visit(node.left) && visit(node.right);
-    if (node.kind === 'binary' && node.operator === '||') return visit(node.left) || visit(node.right);
-    return !isKnown(node) || evaluation.value(node) !== 0;
+  const visit = (node: ExpressionNode, as: boolean): boolean => {
+    if (node.kind === 'unary' && node.operator === '!') return visit(node.operand, !as);
+    if (node.kind === 'binary' && (node.operator === '&&' || node.operator === '||')) {
+      const needsBoth = (node.operator === '&&') === as;
+      return needsBoth ? visit(node.left, as) && visit(node.right, as) : visit(node.left, as) || visit(node.right, as);
+    }
+    return !isKnown(node) || (evaluation.value(node) !== 0) === as;
   };
-  return visit(cachedParse(expression));
+  return visit(cachedParse(expression), wanted);
 }
 
 /** A part of an expression that may come out in several ways, and the way that it came out. */

@@ -1,5 +1,5 @@
 import type { LaunchChoice } from '../../core/evaluation.ts';
-import { type ObservedChoice, observingChoices } from '../../core/expressions/evaluate.ts';
+import { canBe, type ObservedChoice, observingChoices } from '../../core/expressions/evaluate.ts';
 import { childrenOf, type ExpressionNode } from '../../core/expressions/syntax-tree.ts';
 import { textOf } from '../../core/expressions/to-text.ts';
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
@@ -63,6 +63,7 @@ export function oneWayChoices(
   planned: readonly Planned[],
   takes: (shape: Dimensions) => boolean,
 ): LaunchChoice[] {
+  const { parameters } = request.candidate;
   const seen = new Map<string, Choice>();
   for (const one of planned) for (const [key, choice] of choicesIn(request, one)) seen.set(key, choice);
   const choices = [...new Map([...seen.values()].map((one) => [wayKey(one, ''), one])).values()];
@@ -73,6 +74,7 @@ export function oneWayChoices(
   const listed = variantsOf(request.problem.file, planned, takes);
   const possible = new Set(listed.flatMap((shape) => [...choicesIn(request, { dimensions: shape }).keys()]));
   return open
+    .filter(({ choice: { node }, way }) => node.kind === 'call' || canBe(way === 'true', textOf(node), parameters))
     .filter(({ choice, way }) => !isOfListed(choice.node, request.problem.file) || possible.has(wayKey(choice, way)))
     .map(({ choice: { path, node }, way }) => ({ path, text: textOf(node), never: outcomeOf(node, way) }));
 }

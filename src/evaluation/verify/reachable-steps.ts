@@ -1,4 +1,4 @@
-import { canHold, type ExpressionScope, namesInExpression } from '../../core/expressions/evaluate.ts';
+import { canBe, type ExpressionScope, namesInExpression } from '../../core/expressions/evaluate.ts';
 import type { LaunchStepDeclaration } from '../../core/kernel.ts';
 import { type PlacedStep, placedLaunches } from '../../core/plan/declared-steps.ts';
 import type { Dimensions } from '../../core/problem.ts';
@@ -8,7 +8,7 @@ type Steps = Pick<VerifyRequest, 'problem' | 'candidate'>;
 
 /** Whether a step may run where these names have these values. */
 const mayRun = ({ step, within }: PlacedStep<LaunchStepDeclaration>, known: ExpressionScope): boolean =>
-  [step, ...within].every(({ when = 1 }) => canHold(when, known));
+  [step, ...within].every(({ when = 1 }) => canBe(true, when, known));
 
 /** Functions that some shape may launch: a parameter may leave steps out for all of them. */
 export function mayBeLaunched({ candidate: { kernel, parameters } }: Steps): string[] {

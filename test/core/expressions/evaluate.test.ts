@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  canHold,
+  canBe,
   checkExpression,
   evaluateExpression,
   namesInExpression,
@@ -254,7 +254,17 @@ describe('names', () => {
   });
 });
 
-describe('whether an expression may be other than 0 where only some names have values', () => {
+describe('whether an expression may be 0, or other than 0, where only some names have values', () => {
+  it.each([
+    ['WIDTH == 4 || N % 4 == 0', false],
+    ['!(WIDTH == 2 && N % 2 == 0)', false],
+    ['WIDTH == 4 && N % 4 == 0', true],
+    ['N % WIDTH == 0', true],
+    ['3', false],
+  ])('%s may be 0: %s', (text, may) => {
+    expect(canBe(false, text, { WIDTH: 4 })).toBe(may);
+  });
+
   it.each([
     ['WIDTH == 2 && N % 2 == 0', false],
     ['N % 2 == 0 && WIDTH == 2', false],
@@ -264,7 +274,7 @@ describe('whether an expression may be other than 0 where only some names have v
     ['N % WIDTH == 0', true],
     ['min(WIDTH, 3) == 3', true],
     ['0', false],
-  ])('%s: %s', (text, holds) => {
-    expect(canHold(text, { WIDTH: 4 })).toBe(holds);
+  ])('%s may be other than 0: %s', (text, holds) => {
+    expect(canBe(true, text, { WIDTH: 4 })).toBe(holds);
   });
 });

@@ -22,7 +22,8 @@ function found(
   planned: readonly Planned[],
   takes: (shape: Dimensions) => boolean = () => true,
 ): string[] {
-  const candidate = toyCandidate({ steps, workspaces: {} });
+  const parameters = { WIDTH: { values: [1, 2, 4], default: 4 } };
+  const candidate = toyCandidate({ steps, workspaces: {}, parameters }, { WIDTH: 4 });
   const planFor = (dimensions: Dimensions, multiprocessors?: number) =>
     planLaunches({ problem, candidate, dimensions, spec: H200, multiprocessors });
   return oneWayChoices({ problem, candidate, planFor }, planned, takes).map(
@@ -53,6 +54,8 @@ describe('expressions of kernel.json that came out one way', () => {
   it('are none that only parameters or the GPU decide, no guard against nothing, and no flag that the kernel does not take', () => {
     expect(found(launching('max(1, R) * (device.smCount > 100 ? 1 : 2)'), [at(5)])).toEqual([]);
     expect(found(launching('flag ? R : R + 1'), [at(5)], ({ flag }) => flag === 0)).toEqual([]);
+    expect(found(launching('WIDTH == 2 && R % 2 == 0 ? 1 : R'), [at(5)])).toEqual([]);
+    expect(found(launching('!(WIDTH == 4) || R % 4 == 0 ? 1 : R'), [at(4), at(5)])).toEqual([]);
     expect(found(launching('flag ? R : R + 1'), [at(5)])).toEqual(['steps[0].grid[0] flag: never true']);
   });
 
