@@ -7,7 +7,7 @@ SPEC: {"root": folder of kernels, "workloads": {name: dimensions}, "entries": [{
 With "one": true each setting is launched three times and nothing is timed: for ncu and compute-sanitizer. With "precision": true, too, its
 errors and the libraries' are printed beside fp64, for inputs of three scales. "rounds": replays of each graph (12); "shown": settings printed (9). "pause_ms": after each replay, so that power
 does not lower the clock. "fresh": a graph is one call; before each replay its inputs are written and read again in pieces of 1 MiB in any order, as in warpsmith's
-blocks where inputs fill more than half of L2. Times then contain that of the contender "nothing", an empty graph.
+blocks where inputs fill more than half of L2. "flushed" instead of true: 1 GiB of other memory is read there. Times then contain that of the contender "nothing", an empty graph.
 A kernel with "unchecked": true in its kernel.json, or an entry's, may be wrong: one that leaves parts out, say.
 OUT: {workload: {contender: [median us, largest error, least us]}}. Every setting is checked before it is timed, and afterwards again: each slot
 right, and the same bits from three replays over NaN.
@@ -407,13 +407,15 @@ def time_all(spec, folder, out, seconds):
         if fresh:
             contenders['nothing'] = graph_of([])
             pieces = [p for x in data[0] for p in x.view(torch.int64).flatten().split(2 ** 17)]
+            if fresh == 'flushed':
+                pieces = [torch.zeros(2 ** 27, dtype=torch.int64, device='cuda')]
         times = {n: [] for n in contenders}
         rounds = spec.get('rounds', 12)
         for r in range(rounds + 1):
             for n, g in contenders.items():
                 a, b = (torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True))
                 if fresh:
-                    for x in data[0]:
+                    for x in data[0] if fresh != 'flushed' else []:
                         x.mul_(1)
                     random.shuffle(pieces)
                     for piece in pieces:

@@ -141,23 +141,30 @@ function attainableReadRate(
   peaks: MeasuredPeaks | undefined,
 ): ReadRate {
   if (cache === 'hot') return { bytesPerSecond: spec.l2BytesPerClock.value * spec.sustainedClockHz.value, level: 'L2' };
-  if (peaks === undefined) {
-    const bytesPerSecond = spec.dramBytesPerSecond.value * spec.dramAttainableRatio.value;
-    return { bytesPerSecond, level: 'attainable DRAM' };
-  }
+  if (peaks === undefined) return attainableDram(spec);
   const datasheet = figure(peaks.datasheet.dramBytesPerSecond / 1e9);
   return { bytesPerSecond: peaks.copyBytesPerSecond, level: `measured copy; datasheet ${datasheet}` };
 }
 
+const attainableDram = (spec: DeviceSpec): ReadRate => ({
+  bytesPerSecond: spec.dramBytesPerSecond.value * spec.dramAttainableRatio.value,
+  level: 'attainable DRAM',
+});
+
+/** Hot reads come from L2, and from DRAM what L2 can't hold. A copy's rate is no bound there: reads alone are faster than it. */
 function attainableRead(work: ProblemWork, spec: DeviceSpec, peaks: MeasuredPeaks | undefined): TimeBound {
   const { bytesPerSecond, level } = attainableReadRate(work, spec, peaks);
-  return readBound(work.minimumReadBytes, bytesPerSecond, level);
+  const read = readBound(work.minimumReadBytes, bytesPerSecond, level);
+  const bytesBeyondL2 = work.minimumReadBytes - spec.l2Bytes.value;
+  if (work.cache === 'cold' || bytesBeyondL2 <= 0) return read;
+  const dram = attainableDram(spec);
+  return larger(read, readBound(bytesBeyondL2, dram.bytesPerSecond, `${dram.level}, what L2 can't hold`));
 }
 
 /**
  * Time in ns at realistic rates. It is the larger of two, plus one launch: the usual algorithm's FLOP at the measured
  * matrix rate (or a realistic share of the peak at the sustained clock), and the reads at the rate of DRAM (cold; measured
- * if possible) or L2 (hot). Never below the lower bound, which does not use measured peaks.
+ * if possible) or L2 (hot; DRAM for what it can't hold). Never below the lower bound, which does not use measured peaks.
  */
 export function attainableBoundNs(work: ProblemWork, spec: DeviceSpec, peaks?: MeasuredPeaks): TimeBound {
   const pipe = fastestPipe(work.comparison, spec);

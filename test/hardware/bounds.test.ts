@@ -77,8 +77,12 @@ describe('attainable bound', () => {
     const copy = { ...attention, flop: 1, minimumFlop: 1, minimumReadBytes: 300e6 };
     // 300 MB ÷ (300 GB/s × 0.92) = 1.087 ms.
     expect(attainableBoundNs({ ...copy, cache: 'cold' }, l4).ns).toBeCloseTo(1_086_957 + 1500, -1);
-    // 300 MB ÷ (854 B × 1.7 GHz) = 206.6 µs.
-    expect(attainableBoundNs(copy, l4).ns).toBeCloseTo(206_640 + 1500, -2);
+    // 40 MB, which L2 holds, ÷ (854 B × 1.7 GHz) = 27.55 µs.
+    expect(attainableBoundNs({ ...copy, minimumReadBytes: 40e6 }, l4).ns).toBeCloseTo(27_552 + 1500, -2);
+    // 300 MB less the 50.3 MB of L2 ÷ (300 GB/s × 0.92) = 904.6 µs, of which all from L2 would be 206.6.
+    const beyond = attainableBoundNs(copy, l4);
+    expect(beyond.ns).toBeCloseTo((300e6 - l4.l2Bytes.value) / 276 + 1500, -2);
+    expect(beyond.arithmetic).toContain("what L2 can't hold");
   });
 
   it('never lies below the veto bound', () => {

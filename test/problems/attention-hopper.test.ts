@@ -40,6 +40,7 @@ const JUDGED = [
   ...RUNGS,
   ...['10_resident', '13_decode_cluster', '14_decode_registers', '11_sums_first'].map((rung) => `${rung} in clusters`),
   '15_decode_words beside each other',
+  '16_decode_stream',
   '09_lean on another device',
 ];
 const judged = sampledOne('rungs for Hopper, judged', JUDGED, {
@@ -193,6 +194,40 @@ describe('15_decode_words', () => {
     );
 });
 
+describe('16_decode_stream', () => {
+  const dimensions = attentionShape({ B: 2, H: 8, Hkv: 2, S: 1, Skv: 700, D: 128 });
+
+  it('plans what several CTAs have as parts that a second launch merges, within what an H200 has', async () => {
+    const { problem, kernel } = await loadKernel('problems/attention/16_decode_stream');
+    const assignments = validAssignments(kernel.file, dimensions);
+    expect(new Set(assignments.map(({ SPLIT }) => SPLIT))).toContain(1);
+    for (const parameters of assignments) {
+      const { steps } = expandPlan({
+        problem: problem.file,
+        kernel: kernel.file,
+        parameters,
+        dimensions,
+        device: H200,
+      });
+      const decode = { functionName: 'decode<128>', grid: [parameters.SPLIT! * 4, 1, 1], cluster: undefined };
+      expect(steps).toMatchObject(
+        parameters.SPLIT === 1 ? [decode] : [decode, { functionName: 'merge<128>', grid: [16, 1, 1] }],
+      );
+      expect(steps[0]).toHaveProperty(
+        'dynamicSharedBytes',
+        expect.toSatisfy((bytes) => bytes <= H200.sharedBytesPerCta),
+      );
+    }
+  });
+
+  nvccBuild('16_decode_stream')('compiles with nvcc without spills', { skip: !hasNvcc }, async () => {
+    const { kernel } = await loadKernel('problems/attention/16_decode_stream');
+    const report = await ptxasReport(kernel, completeParameters(kernel.file, {}), ['-DDTYPE=half']);
+    const bytes = [...report.matchAll(/(\d+) bytes spill stores/g)].map(([, number]) => Number(number));
+    expect(bytes).toEqual([0, 0, 0, 0]);
+  });
+});
+
 describe('on a virtual H200', () => {
   let place: string;
   beforeAll(async () => {
@@ -234,6 +269,27 @@ describe('on a virtual H200', () => {
   );
 
   const SECTORS_PER_ROW = (64 * 2) / 32;
+
+  judged('16_decode_stream')(
+    '16_decode_stream is verified, races and all, and reads each key once',
+    { timeout: 180_000 },
+    async () => {
+      const { evaluation } = await diagnoseKernel({
+        target: join(narrowAttention(place), '16_decode_stream'),
+        device: 'virtual:h200',
+        workload: 'B=1,H=2,Hkv=1,S=1,Skv=100,D=64',
+        parameters: { WARPS: 2, STAGES: 2 },
+        seed: 5,
+      });
+      expect(evaluation.status).toBe('passed');
+      const [counters] = evaluation.counters!.launches;
+      const sectorsOfKeys = 2 * 100 * SECTORS_PER_ROW;
+      const sectorsOfQueries = counters!.globalLoadSectors - sectorsOfKeys;
+      expect(sectorsOfQueries).toBeGreaterThanOrEqual(2 * SECTORS_PER_ROW);
+      // Each of two warps reads both, the last one for the six rows that are no head, too.
+      expect(sectorsOfQueries).toBeLessThanOrEqual(2 * 8 * SECTORS_PER_ROW);
+    },
+  );
   interface Clustered {
     readonly rung: string;
     readonly parameters: ParameterValues;

@@ -61,11 +61,14 @@ struct RowState {
   float max[2];
 };
 
-// What depends on the 16-bit format: the instruction, and two neighbours in a register.
+// What depends on the 16-bit format: the instruction, two neighbours in a register, and how many times as large as they are weights
+// are where they meet V. Of 10^5 keys that weigh the same beside one that outweighs them, fp16 would round each to a multiple of
+// 2^-24, by up to an eighth; their largest is 2^14 instead of 1.
 template <typename T>
 struct Format;
 template <>
 struct Format<half> {
+  static constexpr float kWeightScale = 16384.0f;
   __device__ static void multiply_add(Accumulator& d, const FragmentA& a, const FragmentB& b) {
     asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
         : "+f"(d.value[0]), "+f"(d.value[1]), "+f"(d.value[2]), "+f"(d.value[3])
@@ -79,6 +82,7 @@ struct Format<half> {
 };
 template <>
 struct Format<__nv_bfloat16> {
+  static constexpr float kWeightScale = 1.0f;
   __device__ static void multiply_add(Accumulator& d, const FragmentA& a, const FragmentB& b) {
     asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
         : "+f"(d.value[0]), "+f"(d.value[1]), "+f"(d.value[2]), "+f"(d.value[3])
@@ -90,6 +94,8 @@ struct Format<__nv_bfloat16> {
     return *reinterpret_cast<const unsigned*>(&pair);
   }
 };
+
+constexpr float kWeightScale = Format<Element>::kWeightScale;
 
 __device__ void multiply_add(Accumulator& d, const FragmentA& a, const FragmentB& b) {
   Format<Element>::multiply_add(d, a, b);
@@ -292,7 +298,7 @@ __global__ void __launch_bounds__(kThreads)
     split(const Element* __restrict__ Q,  // [B * H, kHeadDim]
           const Element* __restrict__ K,  // [B, Hkv, Skv, kHeadDim]
           const Element* __restrict__ V,  // [B, Hkv, Skv, kHeadDim]
-          float* __restrict__ parts,      // [gridDim.x, B * H, kHeadDim], not divided by the sums
+          float* __restrict__ parts,      // [gridDim.x, B * H, kHeadDim], kWeightScale times the weighted values
           float2* __restrict__ states,    // [gridDim.x, B * H]: maximum of the scores, sum of the weights
           int keys,                       // that a query sees
           int Skv, int Hkv, int rows,     // heads of a group
@@ -403,7 +409,7 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const float* pair = &score[0][n + i / 2].value[i % 2 * 2];
-        weight.registers[i] = pack(pair[0], pair[1]);
+        weight.registers[i] = pack(pair[0] * kWeightScale, pair[1] * kWeightScale);
       }
 #pragma unroll
       for (int d = 0; d < kColumnTiles; d += 2) {
@@ -548,7 +554,7 @@ __global__ void __launch_bounds__(MergeShape<kHeadDim>::kThreads)
     output.z += weight * own.z;
     output.w += weight * own.w;
   }
-  const float inverse_sum = 1.0f / total;
+  const float inverse_sum = 1.0f / (total * kWeightScale);
   const uint2 pairs = make_uint2(pack(output.x * inverse_sum, output.y * inverse_sum),
                                  pack(output.z * inverse_sum, output.w * inverse_sum));
   *reinterpret_cast<uint2*>(O + static_cast<size_t>(blockIdx.x) * kHeadDim + piece * 4) = pairs;

@@ -43,11 +43,14 @@ struct Accumulator {
   float value[4];  // rows g, g, g + 8, g + 8; columns 2t, 2t + 1, 2t, 2t + 1
 };
 
-// What depends on the 16-bit format: the instruction, and two neighbours in a register.
+// What depends on the 16-bit format: the instruction, two neighbours in a register, and how many times as large as they are weights
+// are where they meet V. Of 10^5 keys that weigh the same beside one that outweighs them, fp16 would round each to a multiple of
+// 2^-24, by up to an eighth; their largest is 2^14 instead of 1.
 template <typename T>
 struct Format;
 template <>
 struct Format<half> {
+  static constexpr float kWeightScale = 16384.0f;
   __device__ static void multiply_add(Accumulator& d, const FragmentA& a, unsigned b0, unsigned b1) {
     asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
         : "+f"(d.value[0]), "+f"(d.value[1]), "+f"(d.value[2]), "+f"(d.value[3])
@@ -60,6 +63,7 @@ struct Format<half> {
 };
 template <>
 struct Format<__nv_bfloat16> {
+  static constexpr float kWeightScale = 1.0f;
   __device__ static void multiply_add(Accumulator& d, const FragmentA& a, unsigned b0, unsigned b1) {
     asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
         : "+f"(d.value[0]), "+f"(d.value[1]), "+f"(d.value[2]), "+f"(d.value[3])
@@ -70,6 +74,8 @@ struct Format<__nv_bfloat16> {
     return *reinterpret_cast<const unsigned*>(&pair);
   }
 };
+
+constexpr float kWeightScale = Format<Element>::kWeightScale;
 
 // Lane (g, t) has elements 2t, 2t + 1 of row g of an 8 x 8 matrix, and gets those of the transposed one.
 __device__ unsigned transpose(unsigned pair) {
@@ -301,8 +307,8 @@ __global__ void __launch_bounds__(kThreads)
         weight[i] = fast_exp2(weight[i] * scale_log2 - origin[i % 2]);
         sum[i % 2] += weight[i];
       }
-      const unsigned low = transpose(Format<Element>::pack(weight[0], weight[1]));
-      const unsigned high = transpose(Format<Element>::pack(weight[2], weight[3]));
+      const unsigned low = transpose(Format<Element>::pack(weight[0] * kWeightScale, weight[1] * kWeightScale));
+      const unsigned high = transpose(Format<Element>::pack(weight[2] * kWeightScale, weight[3] * kWeightScale));
 #pragma unroll
       for (int e = 0; e < kOutputChunks; ++e) {
         const Vector(&keys_of)[4][kOutputChunks] = value[m];
@@ -384,7 +390,7 @@ __global__ void __launch_bounds__(kThreads)
       part.z += weight * own.z;
       part.w += weight * own.w;
     }
-    const float inverse_sum = 1.0f / total;
+    const float inverse_sum = 1.0f / (total * kWeightScale);
     const uint2 pairs = make_uint2(Format<Element>::pack(part.x * inverse_sum, part.y * inverse_sum),
                                    Format<Element>::pack(part.z * inverse_sum, part.w * inverse_sum));
     *reinterpret_cast<uint2*>(O + first_head * kHeadDim + piece * 4) = pairs;

@@ -245,7 +245,7 @@ const ROWS: Readonly<Record<string, InstructionRow>> = {
   slct: computes('move', operands.chooseBySign, 0, 'choice'),
   mov: sums(computes('move', alike(2), 0, 'copy')),
   cvt: sums(computes('conversion', operands.convert, 0, 'copy')),
-  createpolicy: addresses('move', varied, 'operands'),
+  createpolicy: { ...addresses('move', varied, 'operands'), runs: 'warp' },
   cvta: addresses('move', alike(2), 'copy'),
   isspacep: addresses('predicate', fixed(predicate, anything), 'operands'),
   mapa: { ...addresses('move', alike(1, anything, word), 'operands'), runs: 'warp' },

@@ -5,6 +5,9 @@ import { advance, type WarpContext } from './warp-context.ts';
 /** What discard and applypriority work on. */
 const LINE_BYTES = 128;
 
+/** No policy of a GPU, so that a kernel that computes with it is wrong. */
+const OPAQUE_POLICY = 0x5eed_0f_b175n;
+
 /** prefetch, prefetchu: brings nothing, but must point into a buffer. */
 export function prefetch(context: WarpContext): void {
   if (context.instruction.modifiers.includes('tensormap')) return;
@@ -26,6 +29,11 @@ export function bulkPrefetch(context: WarpContext): void {
     if (bytes > 0) context.resolve(address, 'global', 1, false, lane, 0);
     if (bytes > 1) context.resolve(advance(address, bytes - 1), 'global', 1, false, lane, 0);
   }
+}
+
+/** createpolicy: a number for `.L2::cache_hint`, whose bits mean nothing to a program. A virtual L2 keeps lines as if there were none. */
+export function createPolicy(context: WarpContext): void {
+  for (const lane of context.lanes) context.setInteger(context.operands[0]!, lane, OPAQUE_POLICY);
 }
 
 /** discard: the line's contents are undefined afterwards, so it is filled with meaningless bytes. */

@@ -8,7 +8,7 @@ import { isMarkedStrong } from '../race-detector/watched-access.ts';
 import { unsupported } from '../unsupported.ts';
 import { asyncCopy } from './async-copy.ts';
 import { performAtomic } from './atomics.ts';
-import { applyPriority, discard, prefetch } from './cache-hints.ts';
+import { applyPriority, createPolicy, discard, prefetch } from './cache-hints.ts';
 import { clusterArrive, mapAddress, rankOfAddress, storeAsync } from './clusters/operations.ts';
 import { KernelFault } from './fault.ts';
 import { checkMask, MASK_CHECK } from './lane-masks.ts';
@@ -386,6 +386,7 @@ export const WARP_OPERATIONS: ReadonlyMap<string, WarpOperation> = new Map<strin
   ['prefetchu', prefetch],
   ['applypriority', applyPriority],
   ['discard', discard],
+  ['createpolicy', createPolicy],
   ['trap', trap],
   ['brkpt', trap],
   [DRIVER_OPCODES.print, print],

@@ -58,7 +58,13 @@ export const nvccBuild = sampledOne(
   [
     ...['dispatch table', 'export', 'hard header'],
     ...['10_wgmma half', '10_resident half', '11_sums_first half', '11_sums_first __nv_bfloat16'],
-    ...['13_decode_cluster', '14_decode_registers', '15_decode_words half', '15_decode_words __nv_bfloat16'],
+    ...[
+      '13_decode_cluster',
+      '14_decode_registers',
+      '15_decode_words half',
+      '15_decode_words __nv_bfloat16',
+      '16_decode_stream',
+    ],
   ],
   {
     oneIn: 8,
