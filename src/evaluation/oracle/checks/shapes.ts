@@ -40,7 +40,7 @@ const MIDDLE_SHAPES = 2;
 const WIDE_SHAPES = 2;
 
 /** Of a thorough verification: small shapes that have nothing else in common. */
-const MANY_SHAPES = 600;
+const MANY_SHAPES = 1000;
 
 /** Shapes with one dimension very long beside few of each other one; one for each dimension where there are many. */
 const THIN_SHAPES = 3;
