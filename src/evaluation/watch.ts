@@ -40,15 +40,15 @@ export function createWatchingEvaluator(evaluator: Evaluator, openWatcher: OpenW
   };
 }
 
-const keyOf = ({ problem, candidate, workload, seed, large }: EvaluationRequest): string =>
-  JSON.stringify([problem.folder, candidate.id, valuesKey(workload.dimensions), seed, large]);
+const keyOf = ({ problem, candidate, workload, seed }: EvaluationRequest): string =>
+  JSON.stringify([problem.folder, candidate.id, valuesKey(workload.dimensions), seed]);
 
 /** Of the workload itself, whose shape may be far too large for a virtual GPU, it runs about so many CTAs. */
 const SAMPLED_CTAS = 32;
 
-/** What a virtual GPU can be asked: nothing about times, profiles and baselines. */
-const watchedPart = ({ problem, candidate, workload, seed, large, id, signal, onStage }: EvaluationRequest) => ({
-  ...{ problem, candidate, workload, seed, large, id, onStage },
+/** What a virtual GPU is asked: nothing about times, profiles and baselines, and no shapes as large as users' own, which the GPU ran. */
+const watchedPart = ({ problem, candidate, workload, seed, id, signal, onStage }: EvaluationRequest) => ({
+  ...{ problem, candidate, workload, seed, id, onStage },
   ...(signal && { signal }),
   thorough: true,
   sampleCtas: SAMPLED_CTAS,

@@ -162,11 +162,11 @@ const MOST_AT_THRESHOLDS = 8;
 
 /** Checks of shapes beside the numbers with which the candidate's code compares sizes. Only for candidates that do. */
 function thresholdChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Coverage): Check[] {
-  const { device, module, planFor, dimensions: timed, candidate } = request;
+  const { device, module, planFor, dimensions: timed, candidate, seed } = request;
   if (!device.decisions || isLong(request)) return [];
   const { poolAround, isFit, checksAtThreshold } = shapesForConditions(choice, []);
   const shapes = shapesAtThresholds({
-    ...{ device, module, planFor, isFit, poolAround, timed, kernel: candidate.kernel.file },
+    ...{ device, module, planFor, isFit, poolAround, timed, seed, kernel: candidate.kernel.file },
     drawn: coverage.drawnShapes,
     most: MOST_AT_THRESHOLDS,
   });

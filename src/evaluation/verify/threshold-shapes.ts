@@ -3,12 +3,14 @@ import { childrenOf, type ExpressionNode } from '../../core/expressions/syntax-t
 import type { KernelFile, LaunchStepDeclaration } from '../../core/kernel.ts';
 import { expressionsOfLaunch, launchesOf, placedSteps } from '../../core/plan/declared-steps.ts';
 import type { Dimensions } from '../../core/problem.ts';
+import { createStream } from '../../stats/random.ts';
 import { type Aim, foreseen } from './aimed-shapes.ts';
 
 /** What shapes at thresholds are chosen from. */
 export interface ThresholdAim extends Pick<Aim, 'device' | 'module' | 'planFor' | 'isFit' | 'drawn' | 'most'> {
   readonly kernel: KernelFile;
   readonly timed: Dimensions;
+  readonly seed: number;
   /** Shapes with a dimension of one of these sizes, the most telling ones first. */
   readonly poolAround: (sizes: readonly number[]) => readonly Dimensions[];
 }
@@ -31,10 +33,10 @@ const MOST_THRESHOLDS = 8;
 
 /**
  * The last sizes of one way and the first of the other, up to two of each, so that one is odd; and two sizes far beyond, where much
- * of the work lies beyond the number.
+ * of the work lies beyond the number, and more than a few elements of it in a last tile: of a long sum, one element less is no matter.
  */
 const NEAR = { distance: 2, ofEachWay: 2, offsets: [-2, -1, 0, 1, 2, 3] } as const;
-const FAR = { share: 0.5, factors: [0.25, 0.5, 2, 3], most: 2 } as const;
+const FAR = { share: 0.5, factors: [0.25, 0.5, 2, 3], ragged: 1 / 8, most: 2 } as const;
 
 const MOST_FORESEEN = 300;
 
@@ -59,7 +61,7 @@ export function shapesAtThresholds(aim: ThresholdAim): ShapeAtThreshold[] {
   const count = (key: string): void => void counts.set(key, (counts.get(key) ?? 0) + 1);
   for (const shape of aim.drawn) for (const { key } of keysOf(sidesOf(shape))) if (!key.endsWith('far')) count(key);
   const chosen: ShapeAtThreshold[] = [];
-  for (const dimensions of aim.poolAround(sizesAround(thresholds)).slice(0, MOST_FORESEEN)) {
+  for (const dimensions of aim.poolAround(sizesAround(thresholds, aim.seed)).slice(0, MOST_FORESEEN)) {
     if (chosen.length === aim.most) break;
     const sides = sidesOf(dimensions);
     const keys = keysOf(sides);
@@ -70,14 +72,16 @@ export function shapesAtThresholds(aim: ThresholdAim): ShapeAtThreshold[] {
   return chosen;
 }
 
-const sizesAround = (thresholds: readonly Threshold[]): number[] => [
-  ...new Set(
-    thresholds.flatMap(({ constant }) => [
-      ...NEAR.offsets.map((offset) => constant + offset),
-      ...FAR.factors.map((factor) => Math.floor(constant * factor) + 1),
-    ]),
-  ),
-];
+function sizesAround(thresholds: readonly Threshold[], seed: number): number[] {
+  const lot = createStream(seed, 'sizes far beyond thresholds');
+  const far = (constant: number, factor: number, i: number): number =>
+    Math.floor(constant * (factor + FAR.ragged * lot.uniform(i))) | 1;
+  const sizes = thresholds.flatMap(({ constant }, i) => [
+    ...NEAR.offsets.map((offset) => constant + offset),
+    ...FAR.factors.map((factor, k) => far(constant, factor, FAR.factors.length * i + k)),
+  ]);
+  return [...new Set(sizes)];
+}
 
 /** Which way a comparison goes, and how far from the number. */
 interface Side {

@@ -78,6 +78,8 @@ export function shapesForConditions(request: ChecksRequest, constants: readonly 
   };
   const secrets = secretSetsInTurn(problem, seed);
   const placements = secrets.filter(isPlacement);
+  // What is left out beyond a threshold is often a few elements of a row, which weigh little among those of the declared inputs.
+  const arranged = request.thorough ? secrets.filter((kind) => kind === 'secret:rows') : [];
   const allSets = [...furtherGeneratorSets(problem, seed), ...secrets];
   return {
     isCheap: (shape) => takes(shape) && isWithin(request.thorough ? SOME_COST : SMALL_COST, problem, shape),
@@ -113,7 +115,8 @@ export function shapesForConditions(request: ChecksRequest, constants: readonly 
         (a, b) => elementsIn(problem, b) - elementsIn(problem, a),
       ),
     checksAtThreshold: (dimensions, isUntimed, untimed) => {
-      if (!costsLittle(problem, dimensions)) return [extremeCheck(dimensions)];
+      if (!costsLittle(problem, dimensions))
+        return [DECLARED, ...arranged].map((generatorSet) => ({ ...extremeCheck(dimensions), generatorSet }));
       const check = { dimensions, ...USUAL, isDrawn: true };
       const further = isUntimed && untimed < WHOLE_UNTIMED ? allSets : placements.slice(0, 1);
       return [

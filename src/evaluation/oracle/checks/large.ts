@@ -1,6 +1,7 @@
 import type { Dimensions } from '../../../core/problem.ts';
 import { byLot } from '../../../stats/random.ts';
 import { type Check, DECLARED, extremeCheck } from '../check.ts';
+import { followsLongSums } from '../judgeable-sums.ts';
 import { variantsForLongSums } from '../secret/variants/index.ts';
 import { elementsIn } from '../shapes/cost.ts';
 import { otherGpu } from './other-gpu.ts';
@@ -22,7 +23,7 @@ const MOST_LARGE_WORK = 2 ** 26;
  */
 export function largeChecks(
   request: ChecksRequest,
-  { large, workloads, extremes, variants, ordinary, special }: ChosenShapes & ChosenSets,
+  { large, workloads, extremes, variants, placements, ordinary, special }: ChosenShapes & ChosenSets,
 ): Check[] {
   const { problem, seed, isEmulated, launches = () => [] } = request;
   const further = [...ordinary.slice(0, LARGE_SETS), ...special.slice(0, SPECIAL_SETS)];
@@ -46,7 +47,10 @@ export function largeChecks(
   const declared = large.flatMap((shape) => filled(shape, [DECLARED]));
   let left = isEmulated ? MOST_LARGE_WORK : Number.POSITIVE_INFINITY;
   const always = large.slice(0, 1).flatMap((shape) => filled(shape, variantsForLongSums(variants, 'always')));
-  const first = [...declared, ...always, ...(longest ? [longest] : [])];
+  // A tail that is forgotten is a few thousand of millions of terms: it shows where the others are small or zeros.
+  const arranged = followsLongSums(problem) ? placements.filter((kind) => kind === 'secret:rows') : [];
+  const rows = large.slice(0, 1).flatMap((shape) => filled(shape, arranged));
+  const first = [...declared, ...always, ...rows, ...(longest ? [longest] : [])];
   return [...first, ...byLot(others, seed, 'checks of large shapes')].flatMap((check, i) => {
     const work = Math.max(
       elementsIn(problem, check.dimensions),

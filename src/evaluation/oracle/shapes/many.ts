@@ -21,10 +21,26 @@ const COSTS: readonly Cost[] = [
   { flop: 8e6, elements: 4e5 },
 ];
 
+/** Sizes of every order of magnitude alike. */
+interface Bounds {
+  readonly least: number;
+  readonly most: number;
+}
+
 /** Sizes of the dimension that a shape is about, and of others, some of which are large, too. */
-const LARGE = { least: 8, most: 4000 } as const;
-const BESIDE = { least: 1, most: 12 } as const;
+const LARGE: Bounds = { least: 8, most: 4000 };
+const BESIDE: Bounds = { least: 1, most: 12 };
 const ALSO_LARGE_RATIO = 0.4;
+
+/**
+ * Where a shape is about independent parts, such as heads: how many there are of them, of other parts, and how little there is in each. A place worked out by a rounded
+ * reciprocal is another one among some hundreds of parts.
+ */
+const PARTS = {
+  large: { least: 8, most: 600 },
+  beside: { least: 1, most: 16 },
+  within: { least: 1, most: 3 },
+} as const;
 
 /** Most draws for each shape. */
 const TRIES = 60;
@@ -38,37 +54,49 @@ export function drawMany(draw: ManyDraw): Dimensions[] {
   const { problem, takes, isQuick, count } = draw;
   const { next } = drawingOf(draw, 'many small shapes');
   const { independentDimensions = [] } = problem;
-  const open = openNames(problem).filter((name) => !independentDimensions.includes(name));
-  const sizeOf = (name: string, declared: DimensionDeclaration, isLarge: boolean, before: Dimensions): number => {
+  const open = openNames(problem);
+  const sizeOf = (name: string, declared: DimensionDeclaration, bounds: Bounds, before: Dimensions): number => {
     const { minimum = 1, maximum = LARGE.most } = declared;
-    const { least, most } = isLarge ? LARGE : BESIDE;
     const whole = followingSize(name, declared, before);
     const size =
-      whole === undefined ? logUniform(least, most, next) : relatedSize(whole, [next(), next()], LARGE.least);
+      whole === undefined
+        ? logUniform(bounds.least, bounds.most, next)
+        : relatedSize(whole, [next(), next()], LARGE.least);
     return Math.min(Math.max(minimum, size), maximum);
   };
-  const sample = (alignment: number): Dimensions => {
-    const chosen = open[below(next, open.length)];
+  const isOfParts = (name: string): boolean => independentDimensions.includes(name);
+  const boundsOfParts = (name: string, chosen: string): Bounds =>
+    name === chosen ? PARTS.large : isOfParts(name) ? PARTS.beside : PARTS.within;
+  const boundsOf = (name: string, chosen: string): Bounds =>
+    name === chosen || (!isOfParts(name) && next() < ALSO_LARGE_RATIO) ? LARGE : BESIDE;
+  const sample = (chosen: string, alignment: number): Dimensions => {
     const shape: Record<string, number> = {};
     for (const [name, declared] of Object.entries(problem.dimensions)) {
       const { values } = declared;
-      const isLarge = name === chosen || (open.includes(name) && next() < ALSO_LARGE_RATIO);
+      const bounds = isOfParts(chosen) ? boundsOfParts(name, chosen) : boundsOf(name, chosen);
       shape[name] = values
         ? values[below(next, values.length)]!
-        : roundUp(sizeOf(name, declared, isLarge, shape), alignment);
+        : roundUp(sizeOf(name, declared, bounds, shape), alignment);
     }
     return shape;
   };
   const isFit = (shape: Dimensions, cost: Cost): boolean =>
     isShapeOf(problem, shape) && isWithin(cost, problem, shape) && takes(shape) && isQuick(shape);
-  const found: Dimensions[] = [];
+  const about = (chosen: string, cost: Cost, alignment: number): Dimensions | undefined => {
+    for (let i = 0; i < TRIES; i++) {
+      const shape = sample(chosen, alignment);
+      if (isFit(shape, cost)) return shape;
+    }
+    return undefined;
+  };
   // Multiples are only for kernels that take nothing else.
   for (const alignment of ALIGNMENTS) {
-    for (let i = 0; i < count * TRIES && found.length < count; i++) {
-      const shape = sample(alignment);
-      if (isFit(shape, COSTS[found.length % COSTS.length]!)) found.push(shape);
-    }
-    if (found.length > 0) break;
+    const found = Array.from({ length: count }, (_, i) => {
+      const chosen = open[i % open.length]!;
+      const cost = isOfParts(chosen) ? COSTS[1]! : COSTS[Math.floor(i / open.length) % COSTS.length]!;
+      return about(chosen, cost, alignment) ?? [];
+    }).flat();
+    if (found.length > 0) return distinctValues(found);
   }
-  return distinctValues(found);
+  return [];
 }

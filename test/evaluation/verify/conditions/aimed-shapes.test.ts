@@ -96,6 +96,7 @@ describe('shapes for conditions that went one way', () => {
 describe('shapes beside numbers with which sizes are compared', () => {
   const beside = (steps: object[], drawn = shapes(100)): { n: number; isUntimed: boolean }[] =>
     shapesAtThresholds({
+      seed: 1,
       ...{ device, module, planFor, drawn, isFit: () => true, most: 20, timed: { n: 100 } },
       kernel: { steps } as unknown as KernelFile,
       poolAround: (sizes) => shapes(...sizes.toSorted((a, b) => a - b)),
@@ -107,8 +108,9 @@ describe('shapes beside numbers with which sizes are compared', () => {
       { n: 299, isUntimed: false },
       { n: 301, isUntimed: true },
       { n: 302, isUntimed: true },
-      { n: 601, isUntimed: true },
-      { n: 901, isUntimed: true },
+      // Two and three times as large, and some more.
+      { n: 627, isUntimed: true },
+      { n: 907, isUntimed: true },
     ]);
   });
 
@@ -120,7 +122,7 @@ describe('shapes beside numbers with which sizes are compared', () => {
   });
 
   it('are none that drawn shapes have met', () => {
-    expect(beside([], shapes(299, 300, 301, 302)).map(({ n }) => n)).toEqual([601, 901]);
+    expect(beside([], shapes(299, 300, 301, 302)).map(({ n }) => n)).toEqual([627, 907]);
   });
 });
 

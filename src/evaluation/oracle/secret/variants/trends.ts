@@ -13,7 +13,7 @@ const PROFILES = ['steep', 'sink', 'falling', 'deep'] as const;
  * Sums of products of such a row and a positive one, divided by the root of its length: in all; and of the row that stands out, so far above n
  * others that all of their exponentials together weigh between a tenth and a 150th of its own: ln n and some more.
  */
-const DEEP = { least: 2 ** 13.5, most: 2 ** 16.5, noise: 2 ** -9 } as const;
+const DEEP = { octaves: [[13.5, 16] as const, [16, 16.5] as const], noise: 2 ** -9, beyondUsual: 3 } as const;
 const TREND = { steep: 200, highest: 0.05, sink: { least: 2.3, spread: 2.7, first: 1 / 32 } } as const;
 
 /**
@@ -59,10 +59,14 @@ function follow(
   return values;
 }
 
-/** The size of both factors of which sums of products, divided by the root of their length, are so deep; as large as all inputs may be. */
+/**
+ * The size of both factors of which sums of products, divided by the root of their length, are so deep: half of the time deeper than the least number of half precision. As large as
+ * single values of an input are where it is scaled.
+ */
 function factorOfDepth(names: readonly string[], columns: number, { most }: Freedom, share: number): number {
-  const factor = Math.sqrt((DEEP.least * (DEEP.most / DEEP.least) ** share) / Math.sqrt(columns));
-  return Math.min(factor, ...names.map(most));
+  const [least, deepest] = DEEP.octaves[share < 0.5 ? 0 : 1]!;
+  const depth = 2 ** (least + (deepest - least) * ((2 * share) % 1));
+  return Math.min(Math.sqrt(depth / Math.sqrt(columns)), ...names.map((name) => DEEP.beyondUsual * most(name)));
 }
 
 export const trends: Treatment = {
