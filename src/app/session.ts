@@ -1,4 +1,4 @@
-import { cpus, release } from 'node:os';
+import { availableParallelism, cpus, release } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CompileOutcome } from '../core/compiled-code.ts';
 import type { KernelResources } from '../core/counters.ts';
@@ -247,6 +247,9 @@ async function openReference(device: Device, toolchain: Toolchain): Promise<Devi
   return lazyDeviceReference({ toolchain, openDevice: () => openReferenceDevice(device.identity.id) });
 }
 
+/** Most threads of a virtual GPU beside a real one: it runs small shapes, which more of them share out at the price of messages. */
+const MOST_WATCHING_THREADS = 4;
+
 /** A virtual GPU with the spec of a real one, and what judges on it; a text says why there is none. */
 async function openWatcher(
   { threads, runTimeoutSeconds }: SessionOptions,
@@ -259,7 +262,9 @@ async function openWatcher(
   ]);
   try {
     const toolchain = await createToolchain({ target: 'virtual' });
-    const device = openVirtualDevice(spec, { threads });
+    const device = openVirtualDevice(spec, {
+      threads: threads ?? Math.min(MOST_WATCHING_THREADS, availableParallelism()),
+    });
     const runTimeoutMs = runTimeoutSeconds === undefined ? undefined : runTimeoutSeconds * 1000;
     const evaluator = createLiveEvaluator({ device, toolchain, runTimeoutMs });
     return {

@@ -39,8 +39,11 @@ const MIDDLE_SHAPES = 2;
 /** The same beside several tiles of every other dimension. */
 const WIDE_SHAPES = 2;
 
-/** Of a thorough verification: small shapes that have nothing else in common. */
-const MANY_SHAPES = 1000;
+/**
+ * Of a thorough verification: small shapes that have nothing else in common. On a virtual GPU they take some seconds; a real one needs as many messages for
+ * each as for a large one, and a virtual one looks besides.
+ */
+const MANY_SHAPES = { emulated: 1000, measured: 200 } as const;
 
 /** Shapes with one dimension very long beside few of each other one; one for each dimension where there are many. */
 const THIN_SHAPES = 3;
@@ -99,7 +102,9 @@ export function chooseShapes(request: ChecksRequest, known: readonly Dimensions[
     }),
     partlyAligned: drawPartlyAligned({ problem, takes, timed, seed, isQuick, most: PARTLY_ALIGNED_SHAPES[extent] }),
     powers: thorough ? shapesAtPowers({ problem, takes, timed, seed }, POWERS_OF_TWO).filter(isQuick) : [],
-    many: thorough ? drawMany({ problem, takes, timed, seed, isQuick, count: MANY_SHAPES }) : [],
+    many: thorough
+      ? drawMany({ problem, takes, timed, seed, isQuick, count: MANY_SHAPES[isEmulated ? 'emulated' : 'measured'] })
+      : [],
     middle: thorough
       ? [
           ...middleShapes({ problem, takes, timed, seed, most, isFit }, MIDDLE_SHAPES),
