@@ -30,10 +30,9 @@ struct Moments {
   float mean;
   float squares;
 
-  // Chan, Golub and LeVeque 1979; Welford 1962 where the other is a single element.
+  // Chan, Golub and LeVeque 1979; Welford 1962 where the other is a single element. One of both has elements.
   __device__ void combine(const Moments& other) {
     const float total = count + other.count;
-    if (total == 0.0f) return;
     const float share = other.count / total;
     const float difference = other.mean - mean;
     mean += difference * share;
@@ -49,7 +48,7 @@ __device__ Moments combine_lanes(Moments moments) {
     other.count = __shfl_xor_sync(kAllLanes, moments.count, offset);
     other.mean = __shfl_xor_sync(kAllLanes, moments.mean, offset);
     other.squares = __shfl_xor_sync(kAllLanes, moments.squares, offset);
-    moments.combine(other);
+    if (other.count > 0.0f) moments.combine(other);
   }
   return moments;
 }

@@ -19,7 +19,7 @@ import { aimedShapes, firstFitting, foreseen } from './aimed-shapes.ts';
 import { shapesOfEqualSizes } from './equal-sizes.ts';
 import { irregularSizes, numbersOfExpressions, rareShapes } from './irregular-sizes.ts';
 import { jointShapes } from './joint-shapes.ts';
-import { choicesIn } from './launch-expressions.ts';
+import { choicesIn, withFewerMultiprocessors } from './launch-expressions.ts';
 import { shapesOfManyParts } from './many-parts.ts';
 import { mayBeLaunched } from './reachable-steps.ts';
 import { scarceWayChecks } from './scarce-ways.ts';
@@ -207,14 +207,20 @@ export function scarceChecks(request: VerifyRequest, choice: ChecksRequest, ran:
   if (!thorough || !device.decisions || isLong(request)) return [];
   const { isFit, isCheap } = shapesForConditions(choice, []);
   const sets = [DECLARED, ...furtherGeneratorSets(problem.file, seed), ...secretSetsInTurn(problem.file, seed)];
-  return scarceWayChecks({
+  const isSmall = (shape: Dimensions): boolean => isCheap(shape) && costsLittle(problem.file, shape);
+  const onOtherGpus = withFewerMultiprocessors(request, ran, isSmall).map(({ dimensions, multiprocessors }) => ({
+    ...onceAt(dimensions, DECLARED),
+    multiprocessors,
+  }));
+  const ofWays = scarceWayChecks({
     ...{ device, module, planFor, isFit, ran, sets },
     problem: problem.file,
     choicesIn: (shape) => choicesIn(request, { dimensions: shape }).keys(),
     takes: takesShape(choice),
-    isCheap: (shape) => isCheap(shape) && costsLittle(problem.file, shape),
+    isCheap: isSmall,
     most: MOST_SCARCE,
   });
+  return [...onOtherGpus, ...ofWays];
 }
 
 /** How many generator sets are tried for numbers of the code, and for how many of those whose conditions went both ways. */

@@ -3,6 +3,8 @@ import { canBe, type ObservedChoice, observingChoices } from '../../core/express
 import { childrenOf, type ExpressionNode } from '../../core/expressions/syntax-tree.ts';
 import { textOf } from '../../core/expressions/to-text.ts';
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
+import { distinctValues } from '../../core/values.ts';
+import { volumeOf } from '../oracle/shapes/cost.ts';
 import { firstFitting, functionsIn } from './aimed-shapes.ts';
 import type { VerifyRequest } from './verify-request.ts';
 
@@ -77,6 +79,38 @@ export function oneWayChoices(
     .filter(({ choice: { node }, way }) => node.kind === 'call' || canBe(way === 'true', textOf(node), parameters))
     .filter(({ choice, way }) => !isOfListed(choice.node, request.problem.file) || possible.has(wayKey(choice, way)))
     .map(({ choice: { path, node }, way }) => ({ path, text: textOf(node), never: outcomeOf(node, way) }));
+}
+
+/** Numbers of multiprocessors that are tried, the least with which a choice comes out otherwise. */
+const FEWER = [1, 2, 4, 8] as const;
+
+/**
+ * Choices that come out otherwise on a GPU with fewer multiprocessors: `min(device.smCount * 4, tiles)` is the first only where there are very many
+ * tiles, or few multiprocessors. The smallest of these shapes for each.
+ */
+export function withFewerMultiprocessors(
+  request: Request,
+  planned: readonly Planned[],
+  isCheap: (shape: Dimensions) => boolean,
+): Required<Planned>[] {
+  if (!JSON.stringify(request.candidate.kernel.file.steps).includes('device.smCount')) return [];
+  const seen = new Map<string, Choice>();
+  for (const one of planned) for (const [key, choice] of choicesIn(request, one)) seen.set(key, choice);
+  const open = new Set([...seen.values()].flatMap((one) => one.ways.map((way) => wayKey(one, way))));
+  for (const key of seen.keys()) open.delete(key);
+  const small = distinctValues(planned.map(({ dimensions }) => dimensions))
+    .filter(isCheap)
+    .sort((a, b) => volumeOf(a) - volumeOf(b));
+  const found: Required<Planned>[] = [];
+  for (const dimensions of open.size === 0 ? [] : small)
+    for (const multiprocessors of FEWER) {
+      const keys = [...choicesIn(request, { dimensions, multiprocessors }).keys()].filter((key) => open.has(key));
+      const isPlanned = (): boolean => functionsIn(() => request.planFor(dimensions, multiprocessors)).length > 0;
+      if (keys.length === 0 || !isPlanned()) continue;
+      found.push({ dimensions, multiprocessors });
+      for (const key of keys) open.delete(key);
+    }
+  return found;
 }
 
 const outcomeOf = (node: ExpressionNode, way: string): string =>

@@ -2,7 +2,11 @@ import { describe, expect, it } from 'vitest';
 import type { KernelFile } from '../../../src/core/kernel.ts';
 import type { Dimensions, ProblemFile } from '../../../src/core/problem.ts';
 import { planLaunches } from '../../../src/evaluation/launches/plan-launches.ts';
-import { oneWayChoices, type Planned } from '../../../src/evaluation/verify/launch-expressions.ts';
+import {
+  oneWayChoices,
+  type Planned,
+  withFewerMultiprocessors,
+} from '../../../src/evaluation/verify/launch-expressions.ts';
 import { H200 } from '../../../src/hardware/specs/h200.ts';
 import { copying, toyCandidate, toyProblem } from '../../support/toy-problem.ts';
 
@@ -16,20 +20,21 @@ const file: ProblemFile = {
 };
 const problem = toyProblem(file);
 
-/** What came out one way, of a kernel with such steps, in these shapes. */
-function found(
-  steps: KernelFile['steps'],
-  planned: readonly Planned[],
-  takes: (shape: Dimensions) => boolean = () => true,
-): string[] {
+function requestOf(steps: KernelFile['steps']) {
   const parameters = { WIDTH: { values: [1, 2, 4], default: 4 } };
   const candidate = toyCandidate({ steps, workspaces: {}, parameters }, { WIDTH: 4 });
   const planFor = (dimensions: Dimensions, multiprocessors?: number) =>
     planLaunches({ problem, candidate, dimensions, spec: H200, multiprocessors });
-  return oneWayChoices({ problem, candidate, planFor }, planned, takes).map(
-    ({ path, text, never }) => `${path} ${text}: never ${never}`,
-  );
+  return { problem, candidate, planFor };
 }
+
+/** What came out one way, of a kernel with such steps, in these shapes. */
+const found = (
+  steps: KernelFile['steps'],
+  planned: readonly Planned[],
+  takes: (shape: Dimensions) => boolean = () => true,
+): string[] =>
+  oneWayChoices(requestOf(steps), planned, takes).map(({ path, text, never }) => `${path} ${text}: never ${never}`);
 
 const launching = (grid: string, more: object = {}): KernelFile['steps'] => [
   { function: 'copy', grid: [grid], block: [32], arguments: [], ...more },
@@ -63,5 +68,15 @@ describe('expressions of kernel.json that came out one way', () => {
     const steps = launching('min(device.smCount, R)');
     expect(found(steps, [at(5)])).toEqual(['steps[0].grid[0] min(device.smCount, R): never device.smCount']);
     expect(found(steps, [at(5), { ...at(5), multiprocessors: 3 }])).toEqual([]);
+  });
+
+  it('are looked for on GPUs with fewer multiprocessors, at the smallest shape', () => {
+    const few = (grid: string) =>
+      withFewerMultiprocessors(requestOf(launching(grid)), [at(9), at(5), at(300)], ({ R }) => R! < 100);
+    expect(few('min(400 * device.smCount, 100 * R)')).toEqual([{ ...at(5), multiprocessors: 1 }]);
+    // One multiprocessor would leave no CTA.
+    expect(few('min(800 * floor(device.smCount / 2), 100 * R)')).toEqual([{ ...at(9), multiprocessors: 2 }]);
+    expect(few('min(200 * device.smCount, 100 * R)')).toEqual([]);
+    expect(few('min(70000, 100 * R)')).toEqual([]);
   });
 });

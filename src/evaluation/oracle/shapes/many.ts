@@ -29,6 +29,8 @@ interface Bounds {
 
 /** Sizes of the dimension that a shape is about, and of others, some of which are large, too. */
 const LARGE: Bounds = { least: 8, most: 4000 };
+/** Every so many of them, it is longer: from a size on, persistent CTAs have several rounds, or a path of their own. */
+const LONGER: Bounds & { readonly every: number } = { least: 4000, most: 300_000, every: 8 };
 const BESIDE: Bounds = { least: 1, most: 12 };
 const ALSO_LARGE_RATIO = 0.4;
 
@@ -56,7 +58,7 @@ export function drawMany(draw: ManyDraw): Dimensions[] {
   const { independentDimensions = [] } = problem;
   const open = openNames(problem);
   const sizeOf = (name: string, declared: DimensionDeclaration, bounds: Bounds, before: Dimensions): number => {
-    const { minimum = 1, maximum = LARGE.most } = declared;
+    const { minimum = 1, maximum = LONGER.most } = declared;
     const whole = followingSize(name, declared, before);
     const size =
       whole === undefined
@@ -67,13 +69,15 @@ export function drawMany(draw: ManyDraw): Dimensions[] {
   const isOfParts = (name: string): boolean => independentDimensions.includes(name);
   const boundsOfParts = (name: string, chosen: string): Bounds =>
     name === chosen ? PARTS.large : isOfParts(name) ? PARTS.beside : PARTS.within;
-  const boundsOf = (name: string, chosen: string): Bounds =>
-    name === chosen || (!isOfParts(name) && next() < ALSO_LARGE_RATIO) ? LARGE : BESIDE;
-  const sample = (chosen: string, alignment: number): Dimensions => {
+  const boundsOf = (name: string, chosen: string, of: Bounds): Bounds => {
+    if (name === chosen) return of;
+    return !isOfParts(name) && next() < ALSO_LARGE_RATIO ? LARGE : BESIDE;
+  };
+  const sample = (chosen: string, of: Bounds, alignment: number): Dimensions => {
     const shape: Record<string, number> = {};
     for (const [name, declared] of Object.entries(problem.dimensions)) {
       const { values } = declared;
-      const bounds = isOfParts(chosen) ? boundsOfParts(name, chosen) : boundsOf(name, chosen);
+      const bounds = isOfParts(chosen) ? boundsOfParts(name, chosen) : boundsOf(name, chosen, of);
       shape[name] = values
         ? values[below(next, values.length)]!
         : roundUp(sizeOf(name, declared, bounds, shape), alignment);
@@ -82,9 +86,9 @@ export function drawMany(draw: ManyDraw): Dimensions[] {
   };
   const isFit = (shape: Dimensions, cost: Cost): boolean =>
     isShapeOf(problem, shape) && isWithin(cost, problem, shape) && takes(shape) && isQuick(shape);
-  const about = (chosen: string, cost: Cost, alignment: number): Dimensions | undefined => {
+  const about = (chosen: string, of: Bounds, cost: Cost, alignment: number): Dimensions | undefined => {
     for (let i = 0; i < TRIES; i++) {
-      const shape = sample(chosen, alignment);
+      const shape = sample(chosen, of, alignment);
       if (isFit(shape, cost)) return shape;
     }
     return undefined;
@@ -93,8 +97,10 @@ export function drawMany(draw: ManyDraw): Dimensions[] {
   for (const alignment of ALIGNMENTS) {
     const found = Array.from({ length: count }, (_, i) => {
       const chosen = open[i % open.length]!;
-      const cost = isOfParts(chosen) ? COSTS[1]! : COSTS[Math.floor(i / open.length) % COSTS.length]!;
-      return about(chosen, cost, alignment) ?? [];
+      const round = Math.floor(i / open.length);
+      const isLonger = round % LONGER.every === 0;
+      const cost = isOfParts(chosen) ? COSTS[1]! : isLonger ? COSTS.at(-1)! : COSTS[round % COSTS.length]!;
+      return about(chosen, isLonger ? LONGER : LARGE, cost, alignment) ?? [];
     }).flat();
     if (found.length > 0) return distinctValues(found);
   }
