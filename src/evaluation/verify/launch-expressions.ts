@@ -56,6 +56,19 @@ const waysOf = (node: ExpressionNode): string[] =>
     ? node.arguments.flatMap((argument, index) => (isGuard(node, argument) ? [] : [String(index)]))
     : ['true', 'false'];
 
+/** Ways in which no choice came out where these shapes were planned, by their keys. */
+function openWays(
+  request: Request,
+  planned: readonly Planned[],
+): Map<string, { readonly choice: Choice; readonly way: string }> {
+  const seen = new Map<string, Choice>();
+  for (const one of planned) for (const [key, choice] of choicesIn(request, one)) seen.set(key, choice);
+  const all = [...seen.values()].flatMap((choice) =>
+    choice.ways.map((way) => [wayKey(choice, way), { choice, way }] as const),
+  );
+  return new Map(all.filter(([key]) => !seen.has(key)));
+}
+
 /**
  * Choices of kernel.json's expressions that came out one way in all of these shapes, although the kernel takes others: `min(N, 4096)` that was
  * never 4096. What listed dimensions alone decide counts only if the kernel takes a shape in which it comes out otherwise.
@@ -66,12 +79,7 @@ export function oneWayChoices(
   takes: (shape: Dimensions) => boolean,
 ): LaunchChoice[] {
   const { parameters } = request.candidate;
-  const seen = new Map<string, Choice>();
-  for (const one of planned) for (const [key, choice] of choicesIn(request, one)) seen.set(key, choice);
-  const choices = [...new Map([...seen.values()].map((one) => [wayKey(one, ''), one])).values()];
-  const open = choices.flatMap((choice) =>
-    choice.ways.filter((way) => !seen.has(wayKey(choice, way))).map((way) => ({ choice, way })),
-  );
+  const open = [...openWays(request, planned).values()];
   if (open.length === 0) return [];
   const listed = variantsOf(request.problem.file, planned, takes);
   const possible = new Set(listed.flatMap((shape) => [...choicesIn(request, { dimensions: shape }).keys()]));
@@ -94,10 +102,7 @@ export function withFewerMultiprocessors(
   isCheap: (shape: Dimensions) => boolean,
 ): Required<Planned>[] {
   if (!JSON.stringify(request.candidate.kernel.file.steps).includes('device.smCount')) return [];
-  const seen = new Map<string, Choice>();
-  for (const one of planned) for (const [key, choice] of choicesIn(request, one)) seen.set(key, choice);
-  const open = new Set([...seen.values()].flatMap((one) => one.ways.map((way) => wayKey(one, way))));
-  for (const key of seen.keys()) open.delete(key);
+  const open = openWays(request, planned);
   const small = distinctValues(planned.map(({ dimensions }) => dimensions))
     .filter(isCheap)
     .sort((a, b) => volumeOf(a) - volumeOf(b));
