@@ -740,10 +740,24 @@ const union = (a: ForeseenWays | undefined, b: ForeseenWays): ForeseenWays => ({
   margin: a?.margin && b.margin ? closerMargin(a.margin, b.margin) : (a?.margin ?? b.margin),
 });
 
-const closerMargin =
-  (one: () => number, other: () => number): (() => number) =>
-  () =>
-    closestToZero(one(), other());
+/** The margins of which one is made. */
+const joinedMargins = new WeakMap<() => number, readonly [() => number, () => number]>();
+
+/** Of a plan with thousands of launches, thousands of margins are joined: no function may call the next. */
+function closerMargin(one: () => number, other: () => number): () => number {
+  const margin = (): number => {
+    let closest: number | undefined;
+    const open = [margin];
+    for (let next = open.pop(); next; next = open.pop()) {
+      const pair = joinedMargins.get(next);
+      if (pair) open.push(...pair);
+      else closest = closest === undefined ? next() : closestToZero(closest, next());
+    }
+    return closest!;
+  };
+  joinedMargins.set(margin, [one, other]);
+  return margin;
+}
 
 function privateContents({ privateMemory, orderSeed }: RunOptions): PrivateContents {
   if (privateMemory === 'zeros' || privateMemory === 'leftovers') return { kind: privateMemory };
