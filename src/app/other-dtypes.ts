@@ -6,8 +6,9 @@ import type { Kernel } from '../core/kernel.ts';
 import { completeParameters } from '../core/plan/parameters.ts';
 import type { Problem } from '../core/problem.ts';
 import type { RequestOf } from '../core/requests/request.ts';
+import type { EvaluationStatus } from '../core/status.ts';
 import { refusingUnreached, type Unreached } from '../core/unreached.ts';
-import { passedAllChecks } from '../evaluation/watch.ts';
+import { passedAllChecks, SAMPLED_CTAS } from '../evaluation/watch.ts';
 import type { OnDevice, Session } from './session.ts';
 import { loadKernelTarget } from './target.ts';
 import { chooseWorkload } from './workload.ts';
@@ -22,9 +23,6 @@ type Asked = Pick<
   OnDevice<RequestOf<'evaluate'>>,
   'target' | 'parameters' | 'workload' | 'cache' | 'signal' | 'onStep' | 'onStage'
 >;
-
-/** Of the workload in another dtype, so many CTAs are run on a virtual GPU. */
-const SAMPLED_CTAS = 32;
 
 /**
  * Judges a kernel in the other dtypes that it takes: a user who names none gets a verdict on all of them. A virtual GPU verifies it at every shape but the
@@ -70,11 +68,14 @@ async function judgeIn(
   }
 }
 
-/** A verdict with those in other dtypes: passed only if all passed. */
+/** How a kernel ends that does not take a dtype with these parameters, whose values may depend on it. */
+const NOT_TAKEN: readonly EvaluationStatus[] = ['invalid', 'unsupported'];
+
+/** A verdict with those in other dtypes: passed only if it passed in all that it takes. */
 export function withOtherDtypes(evaluation: Evaluation, verdicts: readonly DTypeVerdict[]): Evaluation {
   if (verdicts.length === 0) return evaluation;
   const otherDtypes = [...verdicts];
-  const failed = verdicts.find(({ status }) => status !== 'passed');
+  const failed = verdicts.find(({ status }) => status !== 'passed' && !NOT_TAKEN.includes(status));
   if (!failed || evaluation.status !== 'passed') return { ...evaluation, otherDtypes };
   const { dtype, status, reason, failedCheck } = failed;
   return { ...evaluation, status, reason: `in ${dtype}: ${reason}`, failedCheck, otherDtypes };

@@ -112,7 +112,6 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     { createExpectationCache },
     { createOracleThreads },
     { createKeepingEvaluator },
-    { createWatchingEvaluator },
   ] = await Promise.all([
     import('../devices/open-device.ts'),
     import('../toolchains/create-toolchain.ts'),
@@ -120,7 +119,6 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     import('../evaluation/oracle/expectation-cache.ts'),
     import('../evaluation/oracle/threads/oracle-threads.ts'),
     import('../evaluation/recording/keep.ts'),
-    import('../evaluation/watch.ts'),
   ]);
   await using stack = new AsyncDisposableStack();
   const device = await openDevice(options.device, options.threads === undefined ? {} : { threads: options.threads });
@@ -149,7 +147,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     instruments,
     runTimeoutMs: options.runTimeoutSeconds === undefined ? undefined : options.runTimeoutSeconds * 1000,
   });
-  const watched = kind === 'cuda' ? createWatchingEvaluator(live, () => openWatcher(options, device.spec)) : live;
+  const watched = kind === 'cuda' ? await watchedBy(live, () => openWatcher(options, device.spec)) : live;
   const recorded =
     options.record === undefined
       ? watched
@@ -246,6 +244,9 @@ async function openReference(device: Device, toolchain: Toolchain): Promise<Devi
   ]);
   return lazyDeviceReference({ toolchain, openDevice: () => openReferenceDevice(device.identity.id) });
 }
+
+const watchedBy = async (evaluator: Evaluator, open: () => Promise<Evaluator | string>): Promise<Evaluator> =>
+  (await import('../evaluation/watch.ts')).createWatchingEvaluator(evaluator, open);
 
 /** Most threads of a virtual GPU beside a real one: it runs small shapes, which more of them share out at the price of messages. */
 const MOST_WATCHING_THREADS = 4;

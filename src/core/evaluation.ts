@@ -302,7 +302,7 @@ export const evaluationSchema = z.strictObject({
   otherDtypes: z
     .array(dtypeVerdict)
     .describe(
-      'Without --dtype: verdicts in the other dtypes that the kernel takes. The status is passed only if all passed.',
+      'Without --dtype: verdicts in the other dtypes that the kernel takes. The status is passed only if all passed; invalid and unsupported: it does not take that dtype with these parameters.',
     )
     .optional(),
   error: errorDetails.describe('The mistake in kernel.json that made the candidate invalid.').optional(),

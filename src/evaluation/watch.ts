@@ -1,5 +1,5 @@
 import type { Evaluation, EvaluationRequest, Evaluator } from '../core/evaluation.ts';
-import type { FailureStatus } from '../core/status.ts';
+import type { EvaluationStatus } from '../core/status.ts';
 import { CONDITIONS, NOT_WATCHED } from '../core/unreached.ts';
 import { valuesKey } from '../core/values.ts';
 
@@ -41,10 +41,10 @@ export function createWatchingEvaluator(evaluator: Evaluator, openWatcher: OpenW
 }
 
 const keyOf = ({ problem, candidate, workload, seed }: EvaluationRequest): string =>
-  JSON.stringify([problem.folder, candidate.id, valuesKey(workload.dimensions), seed]);
+  JSON.stringify([problem.folder, problem.file.name, candidate.id, valuesKey(workload.dimensions), seed]);
 
 /** Of the workload itself, whose shape may be far too large for a virtual GPU, it runs about so many CTAs. */
-const SAMPLED_CTAS = 32;
+export const SAMPLED_CTAS = 32;
 
 /** What a virtual GPU is asked: nothing about times, profiles and baselines, and no shapes as large as users' own, which the GPU ran. */
 const watchedPart = ({ problem, candidate, workload, seed, id, signal, onStage }: EvaluationRequest) => ({
@@ -55,13 +55,13 @@ const watchedPart = ({ problem, candidate, workload, seed, id, signal, onStage }
 });
 
 /** How a virtual GPU ends if a candidate is wrong whatever it runs on. */
-const SHOWN_WRONG: readonly FailureStatus[] = ['wrong', 'unsafe'];
+const SHOWN_WRONG: readonly EvaluationStatus[] = ['wrong', 'unsafe'];
 
 /** What passed on a GPU, with what its conditions did on a virtual one; or what the virtual one found wrong. */
 function withSeen(found: Evaluation, seen: Evaluation): Evaluation {
   const { status, reason, failedCheck, fault, writer, correctness } = seen;
   const on = seen.device.id;
-  if (status !== 'passed' && SHOWN_WRONG.includes(status)) {
+  if (SHOWN_WRONG.includes(status)) {
     const { timing, comparisons, baselines, ...rest } = found;
     return {
       ...rest,
@@ -78,9 +78,12 @@ function withSeen(found: Evaluation, seen: Evaluation): Evaluation {
   return { ...found, coverage: { ...found.coverage!, conditions: { ...conditions, seenOn: on } } };
 }
 
-/** Whether all checks passed on a virtual GPU, if the sample of the workload's CTAs is left aside: only then are conditions told. */
+/** How a verification ends that passed all checks beside a sample of the workload's CTAs; a launch may lack what CTAs left out, or take too long. */
+const BESIDE_SAMPLE: readonly EvaluationStatus[] = ['passed', 'unverified', 'unsupported', 'timed-out'];
+
+/** Whether all checks passed, if the sample of the workload's CTAs is left aside: conditions are told only then. */
 export const passedAllChecks = ({ status, coverage }: Evaluation): boolean =>
-  coverage?.conditions !== undefined && !(SHOWN_WRONG as readonly string[]).includes(status);
+  coverage?.conditions !== undefined && BESIDE_SAMPLE.includes(status);
 
 const withUnseen = (found: Evaluation, why: { reason: string; code?: string }): Evaluation => ({
   ...found,

@@ -248,20 +248,21 @@ export async function judge(
   if (budget.evaluationsLeft === 0) throw new Error('an evaluation beyond the limit');
   try {
     const { name, dimensions, cache } = workload;
+    const isRefused = isWritten && options.unreached === 'refuse';
     const work = options.evaluator.evaluate({
       problem: options.problem,
       candidate,
       workload: { name, dimensions, cache },
       seed: seed ?? options.seed,
       thorough,
-      watched: isWritten && options.unreached === 'refuse',
+      watched: isRefused,
       id,
       ...(options.device.kind === 'cuda' && { ...measuring, ...keeping(options, measuring) }),
       signal,
       onStage: options.onStage,
     });
     const evaluation = await untilAborted(work, signal);
-    return isWritten && options.unreached === 'refuse' ? refusingUnreached(evaluation) : evaluation;
+    return isRefused ? refusingUnreached(evaluation) : evaluation;
   } catch (error) {
     if (signal?.aborted) return undefined;
     throw error;

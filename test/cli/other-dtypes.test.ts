@@ -23,6 +23,21 @@ test('who names no dtype gets a verdict on all that the kernel takes', async () 
   expect(code).toBe(0);
 });
 
+test('a setting that another dtype does not take says nothing against the kernel', async () => {
+  const file = join(kernel, 'kernel.json');
+  const declared = readFileSync(file, 'utf8');
+  const { parameters, ...others } = JSON.parse(declared);
+  const bytes = { values: ['16 / dtype.bytes'], default: '16 / dtype.bytes' };
+  writeFileSync(file, JSON.stringify({ ...others, parameters: { ...parameters, ELEMENTS: bytes } }));
+  const { code, json } = await runJson([...EVALUATE, '--set', 'ELEMENTS=4']);
+  writeFileSync(file, declared);
+  expect([code, json.status]).toEqual([0, 'passed']);
+  expect(json.otherDtypes).toEqual([
+    expect.objectContaining({ dtype: 'f16', status: 'invalid' }),
+    expect.objectContaining({ dtype: 'bf16', status: 'invalid' }),
+  ]);
+});
+
 test('a kernel that is wrong in one dtype is wrong, and is judged in a dtype that is named alone', async () => {
   const source = join(kernel, 'kernel.cu');
   const store = '*address = __float2half(value)';

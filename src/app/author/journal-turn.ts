@@ -291,6 +291,7 @@ export class JournalTurn implements Turn {
     const session = await this.session();
     const measures = session.device.identity.kind === 'cuda';
     const beside = measures && candidate !== this.start ? this.#beside(parent) : [];
+    const isRefused = candidate !== this.start && this.#options.unreached === 'refuse';
     this.#options.onStep?.(`judging ${candidate.kernel.file.name} (${candidate.id})`);
     const work = session.evaluator.evaluate({
       problem: this.problem,
@@ -300,12 +301,11 @@ export class JournalTurn implements Turn {
       id: 'e0',
       // As a winner is verified: whoever writes kernels until one passes is not to pass by chance.
       thorough: candidate !== this.start,
-      watched: candidate !== this.start && this.#options.unreached === 'refuse',
+      watched: isRefused,
       signal,
       ...(measures && { tier: 'accept', profile: 'light', ...(beside.length > 0 && { against: beside }) }),
     });
     const evaluation = await untilAborted(work, signal);
-    const isRefused = candidate !== this.start && this.#options.unreached === 'refuse';
     return isRefused ? refusingUnreached(evaluation) : evaluation;
   }
 

@@ -3,7 +3,7 @@ import { canBe, type ObservedChoice, observingChoices } from '../../core/express
 import { childrenOf, type ExpressionNode } from '../../core/expressions/syntax-tree.ts';
 import { textOf } from '../../core/expressions/to-text.ts';
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
-import { distinctValues } from '../../core/values.ts';
+import { distinctValues, valuesKey } from '../../core/values.ts';
 import { volumeOf } from '../oracle/shapes/cost.ts';
 import { firstFitting, functionsIn } from './aimed-shapes.ts';
 import type { VerifyRequest } from './verify-request.ts';
@@ -24,7 +24,7 @@ interface Choice {
 }
 
 /** One way of one choice. */
-export const wayKey = ({ path, node }: Pick<Choice, 'path' | 'node'>, way: string): string =>
+const wayKey = ({ path, node }: Pick<Choice, 'path' | 'node'>, way: string): string =>
   `${path} ${node.column} ${node.kind} ${way}`;
 
 /** Ways that choices of kernel.json's expressions come out where a launch is planned. Only those that sizes decide. */
@@ -56,13 +56,18 @@ const waysOf = (node: ExpressionNode): string[] =>
     ? node.arguments.flatMap((argument, index) => (isGuard(node, argument) ? [] : [String(index)]))
     : ['true', 'false'];
 
+/** A shape that ran with several generator sets is planned once. */
+const distinct = (planned: readonly Planned[]): Planned[] => [
+  ...new Map(planned.map((one) => [`${valuesKey(one.dimensions)} ${one.multiprocessors}`, one])).values(),
+];
+
 /** Ways in which no choice came out where these shapes were planned, by their keys. */
 function openWays(
   request: Request,
   planned: readonly Planned[],
 ): Map<string, { readonly choice: Choice; readonly way: string }> {
   const seen = new Map<string, Choice>();
-  for (const one of planned) for (const [key, choice] of choicesIn(request, one)) seen.set(key, choice);
+  for (const one of distinct(planned)) for (const [key, choice] of choicesIn(request, one)) seen.set(key, choice);
   const all = [...seen.values()].flatMap((choice) =>
     choice.ways.map((way) => [wayKey(choice, way), { choice, way }] as const),
   );

@@ -52,12 +52,12 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
       multiprocessors: otherGpu(request, i),
     })),
     ...sets.variants.flatMap((set) => shapesForVariant(request, shapes.drawn, set).map((shape) => onceAt(shape, set))),
-    ...manyChecks(shapes.many, { ...sets, seed: request.seed }),
+    ...randomSmallChecks(shapes.randomSmall, { ...sets, seed: request.seed }),
     ...largeRuns,
     ...onMain.map((generatorSet) => ({ dimensions, generatorSet, ...USUAL, isOnce: !timedShapeOnly })),
     ...(suites ?? []).flatMap((suite) => suiteChecks(suite, takes)),
   ];
-  const { drawn, options, partlyAligned, powers, many, middle, extremes } = shapes;
+  const { drawn, options, partlyAligned, powers, randomSmall, middle, extremes } = shapes;
   return {
     checks,
     coverage: {
@@ -71,7 +71,7 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
         ...options,
         ...partlyAligned,
         ...powers,
-        ...many,
+        ...randomSmall,
         ...middle,
         ...extremes,
         ...distinctValues(largeRuns.map((check) => check.dimensions)),
@@ -92,12 +92,12 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
 }
 
 /** Every second shape has its declared inputs, the others any. */
-function manyChecks(
+function randomSmallChecks(
   shapes: readonly Dimensions[],
   { others, placements, sizes, seed }: ChosenSets & { readonly seed: number },
 ): Check[] {
   const sets = [...others, ...placements, ...sizes];
-  const lot = createStream(seed, 'inputs of many small shapes');
+  const lot = createStream(seed, 'inputs of random small shapes');
   return shapes.map((shape, i) =>
     onceAt(shape, i % 2 === 0 ? DECLARED : (sets[lot.bits(i) % sets.length] ?? DECLARED)),
   );

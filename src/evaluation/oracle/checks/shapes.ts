@@ -4,10 +4,10 @@ import { shapesAtPowers } from '../shapes/around.ts';
 import { drawShapes } from '../shapes/drawn.ts';
 import { largestShapes } from '../shapes/extremes.ts';
 import { drawShapesToSample, largeShapes } from '../shapes/large.ts';
-import { drawMany } from '../shapes/many.ts';
 import { middleShapes } from '../shapes/middle.ts';
 import { drawOptions } from '../shapes/options.ts';
 import { drawPartlyAligned } from '../shapes/partly-aligned.ts';
+import { drawRandomSmall } from '../shapes/random-small.ts';
 import { thinShapes } from '../shapes/thin.ts';
 import { wideShapes } from '../shapes/wide.ts';
 import { listedChecks } from './listed.ts';
@@ -43,7 +43,7 @@ const WIDE_SHAPES = 2;
  * Of a thorough verification: small shapes that have nothing else in common. On a virtual GPU they take some seconds; a real one needs as many messages for
  * each as for a large one, and a virtual one looks besides.
  */
-const MANY_SHAPES = { emulated: 1000, measured: 200 } as const;
+const RANDOM_SMALL_SHAPES = { emulated: 1000, measured: 200 } as const;
 
 /** Shapes with one dimension very long beside few of each other one; one for each dimension where there are many. */
 const THIN_SHAPES = 3;
@@ -66,7 +66,7 @@ export interface ChosenShapes {
   /** Sizes between the usual and the largest ones. */
   readonly middle: readonly Dimensions[];
   /** Small ones, without any aim. */
-  readonly many: readonly Dimensions[];
+  readonly randomSmall: readonly Dimensions[];
   /** As large as users' own: drawn ones, and the problem's workloads. */
   readonly large: readonly Dimensions[];
   readonly workloads: readonly Dimensions[];
@@ -102,8 +102,15 @@ export function chooseShapes(request: ChecksRequest, known: readonly Dimensions[
     }),
     partlyAligned: drawPartlyAligned({ problem, takes, timed, seed, isQuick, most: PARTLY_ALIGNED_SHAPES[extent] }),
     powers: thorough ? shapesAtPowers({ problem, takes, timed, seed }, POWERS_OF_TWO).filter(isQuick) : [],
-    many: thorough
-      ? drawMany({ problem, takes, timed, seed, isQuick, count: MANY_SHAPES[isEmulated ? 'emulated' : 'measured'] })
+    randomSmall: thorough
+      ? drawRandomSmall({
+          problem,
+          takes,
+          timed,
+          seed,
+          isQuick,
+          count: RANDOM_SMALL_SHAPES[isEmulated ? 'emulated' : 'measured'],
+        })
       : [],
     middle: thorough
       ? [

@@ -10,10 +10,15 @@ import { inputsThat, type Treated, type Treatment } from './treatment.ts';
 const PROFILES = ['steep', 'sink', 'falling', 'deep'] as const;
 
 /**
- * Sums of products of such a row and a positive one, divided by the root of its length: in all; and of the row that stands out, so far above n
- * others that all of their exponentials together weigh between a tenth and a 150th of its own: ln n and some more.
+ * Sums of products of such a row and a positive one, divided by the root of its length: ranges of powers of two, each of which is drawn half of the
+ * time. The second lies below the least number of half precision.
  */
 const DEEP = { octaves: [[13.5, 16] as const, [16, 16.5] as const], noise: 2 ** -9, beyondUsual: 3 } as const;
+
+/**
+ * The same sums of all rows; and of the row that stands out, so far above n others that all of their exponentials together weigh between a tenth and a
+ * 150th of its own: ln n and some more.
+ */
 const TREND = { steep: 200, highest: 0.05, sink: { least: 2.3, spread: 2.7, first: 1 / 32 } } as const;
 
 /**

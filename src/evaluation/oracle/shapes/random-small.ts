@@ -7,8 +7,8 @@ import { ALIGNMENTS, drawingOf, followingSize, openNames, type ShapesAround } fr
 import { relatedSize } from './relations.ts';
 import { logUniform } from './sizes.ts';
 
-/** What many small shapes are drawn from. */
-export interface ManyDraw extends Omit<ShapesAround, 'most'> {
+/** What random small shapes are drawn from. */
+export interface RandomSmallDraw extends Omit<ShapesAround, 'most'> {
   /** Whether a CPU runs the launches in milliseconds; always on a GPU. */
   readonly isQuick: (dimensions: Dimensions) => boolean;
   readonly count: number;
@@ -52,9 +52,9 @@ const TRIES = 60;
  * at one shape in some hundred and leaves no condition in the code: a reciprocal that is rounded down for 41 tiles, a loop that ends a key early where a group of six
  * heads ends in a tile.
  */
-export function drawMany(draw: ManyDraw): Dimensions[] {
+export function drawRandomSmall(draw: RandomSmallDraw): Dimensions[] {
   const { problem, takes, isQuick, count } = draw;
-  const { next } = drawingOf(draw, 'many small shapes');
+  const { next } = drawingOf(draw, 'random small shapes');
   const { independentDimensions = [] } = problem;
   const open = openNames(problem);
   const sizeOf = (name: string, declared: DimensionDeclaration, bounds: Bounds, before: Dimensions): number => {

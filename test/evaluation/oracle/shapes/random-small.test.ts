@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
 import { elementsOf } from '../../../../src/evaluation/oracle/shapes/cost.ts';
-import { drawMany } from '../../../../src/evaluation/oracle/shapes/many.ts';
+import { drawRandomSmall } from '../../../../src/evaluation/oracle/shapes/random-small.ts';
 import { copying } from '../../../support/toy-problem.ts';
 
 const problem = copying('R', 'C');
 const draw = (seed: number, takes = (_: Record<string, number>): boolean => true) =>
-  drawMany({ problem, takes, isQuick: () => true, count: 300, seed, timed: { R: 32, C: 32 } });
+  drawRandomSmall({ problem, takes, isQuick: () => true, count: 300, seed, timed: { R: 32, C: 32 } });
 
-it('many small shapes are cheap, all different, follow from the seed, and have sizes of every remainder', () => {
+it('random small shapes are cheap, all different, follow from the seed, and have sizes of every remainder', () => {
   const shapes = draw(1);
   expect(shapes.length).toBeGreaterThan(250);
   expect(new Set(shapes.map(({ R, C }) => `${R}x${C}`)).size).toBe(shapes.length);
