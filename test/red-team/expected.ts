@@ -7,10 +7,10 @@ export const RED_TEAM = import.meta.dirname;
 export const ATTENTION = path.resolve(RED_TEAM, '../../problems/attention');
 
 /**
- * Which stage sees through a kernel: the look at what it was compiled to, runs on checks, the checks around timed samples, or compute-sanitizer. `nothing`: a
- * GPU starts CTAs in ascending order, so what depends on that order comes out right there; the virtual GPU shuffles it.
+ * Which stage sees through a kernel: the look at what it was compiled to, runs on checks, the checks around timed samples, compute-sanitizer, or what a virtual
+ * GPU finds that verifies thoroughly what passed on a GPU. `nothing`: a GPU starts CTAs in ascending order, so what depends on that order comes out right there; the virtual GPU shuffles it.
  */
-export const STAGES = ['compilation', 'verification', 'measurement', 'sanitizer', 'nothing'] as const;
+export const STAGES = ['compilation', 'verification', 'measurement', 'sanitizer', 'virtual GPU', 'nothing'] as const;
 export type Stage = (typeof STAGES)[number];
 
 /** What the referee must say of a kernel. */

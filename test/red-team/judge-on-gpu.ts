@@ -42,12 +42,17 @@ export const requestFor = async (
   return { problem, candidate, workload: resolveWorkload(problem.file, workload), ...options };
 };
 
+/** How the reason begins when a virtual GPU refuses what passed on a real one. */
+const BY_VIRTUAL_GPU = /^on virtual:/;
+
 export const stageOf = ({
   status,
+  reason,
   elapsedMs,
   sanitizer,
-}: Pick<Evaluation, 'status' | 'elapsedMs' | 'sanitizer'>): Stage | undefined => {
+}: Pick<Evaluation, 'status' | 'reason' | 'elapsedMs' | 'sanitizer'>): Stage | undefined => {
   if (status === 'passed') return sanitizer?.outcome === 'errors' ? 'sanitizer' : undefined;
+  if (BY_VIRTUAL_GPU.test(reason ?? '')) return 'virtual GPU';
   if (elapsedMs.verify === 0) return 'compilation';
   return elapsedMs.time > 0 ? 'measurement' : 'verification';
 };
@@ -73,7 +78,7 @@ export const judgeRedTeamKernel = async (evaluator: Evaluator, name: string): Pr
   const kernel = { folder: path.join(RED_TEAM, name), parameters: {} };
   const request = await requestFor(kernel, { workload: expected.workload, seed: 1, sanitize });
   const { thorough } = expected;
-  const evaluation = await evaluator.evaluate({ ...request, thorough, large: thorough });
+  const evaluation = await evaluator.evaluate({ ...request, thorough, large: thorough, watched: thorough });
   return {
     expected,
     evaluation,
