@@ -8,6 +8,7 @@ With "one": true each setting is launched three times and nothing is timed: for 
 errors and the libraries' are printed beside fp64, for inputs of three scales. "rounds": replays of each graph (12); "shown": settings printed (9). "pause_ms": after each replay, so that power
 does not lower the clock. "fresh": a graph is one call; before each replay its inputs are written and read again in pieces of 1 MiB in any order, as in warpsmith's
 blocks where inputs fill more than half of L2. "flushed" instead of true: 1 GiB of other memory is read there. Times then contain that of the contender "nothing", an empty graph.
+An entry with "dump": workspace leaves what the last replay wrote there beside OUT, as it lies in memory: OUT.workload.contender.bin.
 A kernel with "unchecked": true in its kernel.json, or an entry's, may be wrong: one that leaves parts out, say.
 OUT: {workload: {contender: [median us, largest error, least us]}}. Every setting is checked before it is timed, and afterwards again: each slot
 right, and the same bits from three replays over NaN.
@@ -82,6 +83,7 @@ def settings(spec):
     for entry in spec['entries']:
         kernel = json.load(open(f"{spec['root']}/{entry['kernel']}/kernel.json"))
         kernel['unchecked'] = entry.get('unchecked', kernel.get('unchecked', False))
+        kernel['dump'] = entry.get('dump')
         names = list(kernel['parameters'])
         grid = [entry.get('set', {}).get(n, [kernel['parameters'][n]['default']]) for n in names]
         chosen = entry.get('workloads', list(spec['workloads']))
@@ -216,10 +218,10 @@ def time_all(spec, folder, out, seconds):
                 launches.append((self.function(step['function'], shared), config, params, keep, attributes))
 
             def call():
-                works
                 for f, config, params, _, _ in launches:
                     config.stream = torch.cuda.current_stream().cuda_stream
                     must(cuda.cuLaunchKernelEx(ctypes.byref(config), f, params, None), 'launch')
+            call.works = works
             return call
 
     def graph_of(calls):
@@ -430,6 +432,8 @@ def time_all(spec, folder, out, seconds):
                 if flop > 50000000000.0 or 'pause_ms' in spec:
                     time.sleep(spec.get('pause_ms', 3) / 1000)
         for tag, graph in contenders.items():
+            if tag in jobs[w] and jobs[w][tag][0]['dump']:
+                graph.outs[1][0].works[jobs[w][tag][0]['dump']].cpu().numpy().tofile(f'{out}.{w}.{tag}.bin')
             if tag not in errors or jobs[w][tag][0].get('unchecked'):
                 continue
             problem = check_again(graph, data, dims, 2 * noise + 0.0001, ref is not None)
