@@ -464,7 +464,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     };
     // A stream's products begin: scores of the step's keys, weighted values of those before, or one of them.
     const auto start_products = [&](int s, bool has_scores, bool has_output) {
-      hands_off(scores[s]);
+      if (has_scores) hands_off(scores[s]);
       hands_off(output[s]);
       wait_for_turn(warpgroup);
       begin();
@@ -480,9 +480,9 @@ __global__ void __launch_bounds__(kThreads, 1)
                      : "memory");
       }
     };
-    const auto end_products = [&](int s) {
+    const auto end_products = [&](int s, bool has_scores = true) {
       wait_for_products();
-      hands_off(scores[s]);
+      if (has_scores) hands_off(scores[s]);
       hands_off(output[s]);
     };
 
@@ -702,11 +702,12 @@ __global__ void __launch_bounds__(kThreads, 1)
     }
     start_products(0, false, true);
     softmax(1);
-    end_products(0);
+    end_products(0, false);
     move_weights(1);
+    if (!kStoresBeside) store_output(0, before);
     start_products(1, false, true);
-    store_output(0, before);
-    end_products(1);
+    if (kStoresBeside) store_output(0, before);
+    end_products(1, false);
     store_output(1, before);
   }
 }
