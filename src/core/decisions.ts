@@ -34,8 +34,11 @@ export interface ObservedDecision extends DecisionSite, Ways {
   readonly dependsOn: DependsOn;
 }
 
-/** Values that the kernel loads; or else what other threads have done so far, or a clock; or else sizes, other arguments and the thread's place alone. */
-export type DependsOn = 'values' | 'other threads' | 'launch';
+/**
+ * Values that the kernel loads; or else chance, as a clock and the number of an SM are; or else what other threads have done so far; or else sizes, other arguments
+ * and the thread's place alone.
+ */
+export type DependsOn = 'values' | 'chance' | 'other threads' | 'launch';
 
 /** Which ways a decision went, or would go, for some thread. */
 export interface Ways {

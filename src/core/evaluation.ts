@@ -91,6 +91,7 @@ const oneWayCondition = z
       ),
     constant: z.number().describe('That it compares with, if the compiled code has one.').optional(),
     isOfValues: z.boolean().describe('It depends on values that the kernel loads.').optional(),
+    isOfChance: z.boolean().describe('It depends on a clock, or on the number of an SM or a warp slot.').optional(),
     isOfLaunch: z
       .boolean()
       .describe('It follows from sizes, other arguments and the place of a thread alone.')

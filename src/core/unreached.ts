@@ -40,7 +40,7 @@ export const CONDITIONS = "which ways the source's conditions go";
 export const NOT_WATCHED = 'not-watched';
 
 /**
- * A kernel that passed is `unverified` if something was never seen that may change its results: a condition on loaded values, or on sizes and other arguments, that went one way in every check; an expression of
+ * A kernel that passed is `unverified` if something was never seen that may change its results: a condition on loaded values, a clock, or sizes and other arguments, that went one way in every check; an expression of
  * kernel.json that came out one way; a whole number computed of loaded
  * values that was always the same; a step that never ran; all of these, if a virtual GPU does not run the kernel. Whatever lies behind it may be wrong. Conditions that the compiler moved, of another round of a loop, about how far other threads are, and on infinities that inputs do not have do not count: honest kernels
  * have such.
@@ -71,11 +71,17 @@ const UNSEEN: readonly string[] = [NEVER_RAN, NOT_WATCHED];
 
 const NEXT_STEPS = ['do without it', 'let problem.json have a check shape or a generator set that meets it'];
 
-const whichOf = ({ isOfValues }: OneWayCondition): string =>
-  isOfValues ? 'a condition on loaded values' : 'a condition on sizes or other arguments';
+function whichOf({ isOfValues, isOfChance }: OneWayCondition): string {
+  if (isOfValues) return 'a condition on loaded values';
+  return isOfChance ? 'a condition on a clock, or on where a thread runs,' : 'a condition on sizes or other arguments';
+}
 
 /** What lies behind another condition that was never true counts with that one. */
-function isUnreached({ isOfValues, isOfLaunch, isOfInfinity, isNear, isLoopTest, was }: OneWayCondition): boolean {
+function isUnreached(condition: OneWayCondition): boolean {
+  const { isOfValues, isOfChance, isOfLaunch, isOfInfinity, isNear, isLoopTest, was } = condition;
   if (was === 'never-reached' || isOfInfinity) return false;
-  return isOfValues === true || (isOfLaunch === true && was !== 'one-way' && !isNear && !isLoopTest);
+  if (isOfChance && isLoopTest) return false;
+  return (
+    isOfValues === true || isOfChance === true || (isOfLaunch === true && was !== 'one-way' && !isNear && !isLoopTest)
+  );
 }

@@ -11,13 +11,10 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 /** A kernel that is wrong for one width in some thousands, where the search for shapes does not get: rows times columns are 20,000 at most. */
 const kernel = join(smallRowSum(folder), '01_thread_per_row');
 const source = join(kernel, 'kernel.cu');
-writeFileSync(
-  source,
-  readFileSync(source, 'utf8').replace(
-    '  y[row] = sum;',
-    '  if (rows == 3 && columns > 50000) sum *= 2.0f;\n  y[row] = sum;',
-  ),
-);
+const honest = readFileSync(source, 'utf8');
+const plant = (line: string): void =>
+  writeFileSync(source, honest.replace('  y[row] = sum;', `  ${line}\n  y[row] = sum;`));
+plant('if (rows == 3 && columns > 50000) sum *= 2.0f;');
 
 const EVALUATE = ['evaluate', kernel, '--device', 'virtual:l4', '--seed', '3'];
 
@@ -39,4 +36,13 @@ test('it passes where it is to be named only, and with the checks of a search', 
     expect([code, json.status]).toEqual([0, 'passed']);
     expect(json.coverage.conditions.oneWay).toContainEqual(expect.objectContaining({ isOfLaunch: true }));
   }
+});
+
+test('so does a condition on a clock, which one launch of a thousand meets', async () => {
+  plant('if ((clock64() >> 20 & 1023) == 611) sum *= 2.0f;');
+  const { code, json } = await runJson([...EVALUATE, '--checks', 'thorough']);
+  expect([code, json.status]).toEqual([4, 'unverified']);
+  expect(json.reason).toMatch(
+    /^a condition on a clock, or on where a thread runs, went one way in every check: kernel.cu:/,
+  );
 });

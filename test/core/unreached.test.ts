@@ -49,6 +49,14 @@ it('so it is if a condition on sizes went one way, and if a step never ran', () 
   });
 });
 
+it('so it is if a condition on a clock went one way, unless it asks whether a loop has another round', () => {
+  const ofChance = refusingUnreached(passed(condition({ isOfChance: true })));
+  expect(ofChance.status).toBe('unverified');
+  expect(ofChance.reason).toMatch(/^a condition on a clock, or on where a thread runs, went one way in every check: /);
+  const round = passed(condition({ isOfChance: true, isLoopTest: true }));
+  expect(refusingUnreached(round)).toBe(round);
+});
+
 it('so it is if an expression of kernel.json came out one way', () => {
   const ofLaunches = [{ path: 'steps[0].grid[0]', text: 'min(N, 4096)', never: '4096' }];
   const evaluation = {

@@ -162,11 +162,16 @@ const MOST_AT_THRESHOLDS = 8;
 
 /** Checks of shapes beside the numbers with which the candidate's code compares sizes. Only for candidates that do. */
 function thresholdChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Coverage): Check[] {
-  const { device, module, planFor, dimensions: timed, candidate, seed } = request;
+  const { device, module, planFor, dimensions: timed, candidate, seed, thorough = false } = request;
   if (!device.decisions || isLong(request)) return [];
   const { poolAround, isFit, checksAtThreshold } = shapesForConditions(choice, []);
+  // Dear ones are for numbers that cheap ones do not reach.
+  const cheapFirst = (sizes: readonly number[]): readonly Dimensions[] => [
+    ...poolAround(sizes),
+    ...(thorough ? poolAround(sizes, 'whole') : []),
+  ];
   const shapes = shapesAtThresholds({
-    ...{ device, module, planFor, isFit, poolAround, timed, seed, kernel: candidate.kernel.file },
+    ...{ device, module, planFor, isFit, timed, seed, poolAround: cheapFirst, kernel: candidate.kernel.file },
     drawn: coverage.drawnShapes,
     most: MOST_AT_THRESHOLDS,
   });

@@ -41,7 +41,8 @@ function groupByCondition(
     .filter(({ isSettled, isPart }) => !isSettled && !isPart)
     .map((decision) => placed(decision, lines[decision.place.file]?.[decision.place.line - 1] ?? ''))
     .filter(
-      ({ decision, written }) => !isCompilers(written) || (decision.isInherited && decision.dependsOn === 'values'),
+      ({ decision, written }) =>
+        !isCompilers(written) || (decision.isInherited && ['values', 'chance'].includes(decision.dependsOn)),
     );
   return [...Map.groupBy(own, conditionKey).values()];
 }
@@ -115,12 +116,13 @@ function conditionOf(copies: readonly PlacedDecision[], inputsAreFinite: boolean
   const isNear = decision.isInherited || undefined;
   const isOf = (what: DependsOn): boolean => copies.some((copy) => copy.decision.dependsOn === what);
   const isOfValues = isOf('values') || undefined;
-  const isOfLaunch = (!isOfValues && !isOf('other threads')) || undefined;
+  const isOfChance = (!isOfValues && isOf('chance')) || undefined;
+  const isOfLaunch = (!isOfValues && !isOfChance && !isOf('other threads')) || undefined;
   const isOfInfinity = (inputsAreFinite && copies.every(comparesInfinity)) || undefined;
   const asksForMore = copies.every((copy) => copy.decision.isLoopTest) || undefined;
   return {
-    ...{ place, text: excerpt(line, place.column), isNear, kind, constant: finite(constant), isOfValues, isOfLaunch },
-    ...{ isOfInfinity, isLoopTest: asksForMore, was },
+    ...{ place, text: excerpt(line, place.column), isNear, kind, constant: finite(constant), isOfValues },
+    ...{ isOfChance, isOfLaunch, isOfInfinity, isLoopTest: asksForMore, was },
   };
 }
 

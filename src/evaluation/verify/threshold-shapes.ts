@@ -28,7 +28,7 @@ interface Threshold {
 }
 
 /** Smaller numbers are everywhere, in unrolled loops most of all; larger ones can't be verified. */
-const CONSTANTS = { least: 4, most: 2 ** 22 } as const;
+const CONSTANTS = { least: 4, most: 2 ** 23 } as const;
 const MOST_THRESHOLDS = 8;
 
 /**

@@ -75,12 +75,14 @@ export class DecisionLog {
 
   #whatDecisionsDependOn(): DependsOn[] {
     const { fn, decisions } = this.#function;
-    const { values, progress } = provenanceOf(fn, 'anywhere');
+    const { values, chance, progress } = provenanceOf(fn, 'anywhere');
     const dependsOn = decisions.sites.map((): DependsOn => 'launch');
     for (const [instruction, index] of decisions.indexOf) {
       const uses = [...definitionsAndUses(instruction).uses];
-      if (uses.some((register) => values.has(register))) dependsOn[index] = 'values';
-      else if (uses.some((register) => progress.has(register))) dependsOn[index] = 'other threads';
+      const isOf = (registers: ReadonlySet<string>): boolean => uses.some((register) => registers.has(register));
+      if (isOf(values)) dependsOn[index] = 'values';
+      else if (isOf(chance)) dependsOn[index] = 'chance';
+      else if (isOf(progress)) dependsOn[index] = 'other threads';
     }
     return dependsOn;
   }

@@ -11,8 +11,11 @@ const GIVEN: ReadonlySet<string> = new Set(['param', 'const']);
 const READING: ReadonlySet<MemoryAction> = new Set(['load', 'matrix-load', 'matrix', 'texture']);
 const WRITING: ReadonlySet<MemoryAction> = new Set(['store', 'atomic', 'reduction', 'matrix-store', 'copy']);
 
-/** Special registers that differ from run to run. */
-const PASSING = /^%(?:clock|globaltimer|smid|warpid|gridid|pm|envreg)/;
+/** Special registers that nobody chooses: what one holds differs from run to run. */
+const CHANCE = /^%(?:clock|globaltimer|smid|warpid)/;
+
+/** Special registers that tell one launch from another, and where a grid's barrier lies. */
+const PASSING = /^%(?:gridid|pm|envreg)/;
 
 /** From where values are loaded: `device memory` alone, or also from shared and local memory, where a kernel keeps counts and the like beside values. */
 export type LoadedFrom = 'anywhere' | 'device memory';
@@ -21,41 +24,44 @@ export type LoadedFrom = 'anywhere' | 'device memory';
 export interface Provenance {
   /** Values that the function loads. */
   readonly values: ReadonlySet<string>;
-  /** What other threads have done so far, a clock, or the number of an SM. */
+  /** A clock, or the number of an SM or of a place for a warp. */
+  readonly chance: ReadonlySet<string>;
+  /** What other threads have done so far. */
   readonly progress: ReadonlySet<string>;
 }
 
 /**
- * Finds what depends on loaded values, and what on other threads. Volatile, relaxed and acquiring loads, and atomics, say how far other threads are if they read memory to which the function writes only numbers that do not
+ * Finds what depends on loaded values, on chance, and on other threads. Volatile, relaxed and acquiring loads, and atomics, say how far other threads are if they read memory to which the function writes only numbers that do not
  * depend on loaded values: a flag, a count. Any other load is one of values. What only decides whether a value is computed is not followed.
  */
 export function provenanceOf(fn: PtxFunction, from: LoadedFrom): Provenance {
   const instructions = fn.body.flatMap((one) => (one.kind === 'instruction' ? [one.instruction] : []));
   const memory = new WrittenMemory(fn, instructions);
-  const values = new Set<string>();
-  const progress = new Set<string>();
-  for (let before = -1; before < values.size + progress.size + memory.holdingValues; ) {
-    before = values.size + progress.size + memory.holdingValues;
+  const found = { values: new Set<string>(), chance: new Set<string>(), progress: new Set<string>() };
+  const size = (): number => found.values.size + found.chance.size + found.progress.size + memory.holdingValues;
+  for (let before = -1; before < size(); ) {
+    before = size();
     for (const instruction of instructions) {
       const { definitions, uses } = definitionsAndUses(instruction);
       const begins = beginningOf(instruction, from, memory);
       const passes = passesOn(instruction);
-      const isOf = (registers: ReadonlySet<string>): boolean => passes && uses.some((one) => registers.has(one));
-      if (begins === 'values' || isOf(values)) for (const register of definitions) values.add(register);
-      if (begins === 'progress' || isOf(progress)) for (const register of definitions) progress.add(register);
-      if (storesValues(instruction, values)) memory.takeValues(instruction);
+      for (const [kind, registers] of Object.entries(found))
+        if (begins === kind || (passes && uses.some((one) => registers.has(one))))
+          for (const register of definitions) registers.add(register);
+      if (storesValues(instruction, found.values)) memory.takeValues(instruction);
     }
   }
-  return { values, progress };
+  return found;
 }
 
 function beginningOf(
   instruction: PtxInstruction,
   from: LoadedFrom,
   memory: WrittenMemory,
-): 'values' | 'progress' | undefined {
+): keyof Provenance | undefined {
   const action = memoryActionOf(instruction);
-  if (instruction.operands.some(isPassing) || synchronisationOf(instruction) === 'object') return 'progress';
+  if (readsSpecial(instruction, CHANCE)) return 'chance';
+  if (readsSpecial(instruction, PASSING) || synchronisationOf(instruction) === 'object') return 'progress';
   if (action === 'atomic' || (READING.has(action) && isMarkedStrong(instruction))) {
     if (memory.isOfProgress(instruction)) return 'progress';
   } else if (!READING.has(action)) return undefined;
@@ -68,7 +74,8 @@ function isRead(instruction: PtxInstruction, from: LoadedFrom): boolean {
   return action !== 'load' || !GIVEN.has(spaceOf(instruction));
 }
 
-const isPassing = (operand: PtxOperand): boolean => operand.kind === 'special' && PASSING.test(operand.name);
+const readsSpecial = ({ operands }: PtxInstruction, names: RegExp): boolean =>
+  operands.some((operand) => operand.kind === 'special' && names.test(operand.name));
 
 /** Computes with its operands. An address is no value: what is read there may be. */
 const passesOn = (instruction: PtxInstruction): boolean => ['none', 'matrix'].includes(memoryActionOf(instruction));

@@ -1,3 +1,4 @@
+import { isDomainSet } from '../../../core/plan/generator-sets.ts';
 import type { Dimensions, ProblemFile } from '../../../core/problem.ts';
 import { byLot, createStream } from '../../../stats/random.ts';
 import { type Check, DECLARED, extremeCheck, onceAt, USUAL } from '../check.ts';
@@ -38,6 +39,9 @@ export interface ShapesForConditions {
 }
 
 const MOST_VARIED = 150;
+
+/** Sets with special values of a domain that dear shapes of another path get. */
+const SPECIAL_SETS = 2;
 
 /** How many shapes whose path the timed shape does not take run with every generator set. */
 const WHOLE_UNTIMED = 3;
@@ -80,6 +84,12 @@ export function shapesForConditions(request: ChecksRequest, constants: readonly 
   const placements = secrets.filter(isPlacement);
   // What is left out beyond a threshold is often a few elements of a row, which weigh little among those of the declared inputs.
   const arranged = request.thorough ? secrets.filter((kind) => kind === 'secret:rows') : [];
+  // Another way to add up may make NaN of an infinity.
+  const special = request.thorough
+    ? furtherGeneratorSets(problem, seed)
+        .filter((set) => isDomainSet(problem, set))
+        .slice(0, SPECIAL_SETS)
+    : [];
   const allSets = [...furtherGeneratorSets(problem, seed), ...secrets];
   return {
     isCheap: (shape) => takes(shape) && isWithin(request.thorough ? SOME_COST : SMALL_COST, problem, shape),
@@ -116,7 +126,10 @@ export function shapesForConditions(request: ChecksRequest, constants: readonly 
       ),
     checksAtThreshold: (dimensions, isUntimed, untimed) => {
       if (!costsLittle(problem, dimensions))
-        return [DECLARED, ...arranged].map((generatorSet) => ({ ...extremeCheck(dimensions), generatorSet }));
+        return [DECLARED, ...arranged, ...(isUntimed ? special : [])].map((generatorSet) => ({
+          ...extremeCheck(dimensions),
+          generatorSet,
+        }));
       const check = { dimensions, ...USUAL, isDrawn: true };
       const further = isUntimed && untimed < WHOLE_UNTIMED ? allSets : placements.slice(0, 1);
       return [

@@ -11,6 +11,7 @@ import { masks } from './masks.ts';
 import { neutral } from './neutral.ts';
 import { outliers } from './outliers.ts';
 import { samples } from './samples.ts';
+import { scales } from './scales.ts';
 import { specks } from './specks.ts';
 import type { Treatment, VariantRequest } from './treatment.ts';
 import { trends } from './trends.ts';
@@ -34,6 +35,7 @@ const TREATMENTS = {
   'secret:lopsided': lopsided,
   'secret:beginnings': beginnings,
   'secret:specks': specks,
+  'secret:scales': scales,
 } as const satisfies Readonly<Record<string, Treatment>>;
 
 export type VariantKind = keyof typeof TREATMENTS;
