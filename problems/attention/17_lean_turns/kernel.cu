@@ -1,8 +1,9 @@
-// 17_lean_turns: what a warpgroup does between its turn and the passing of it, in fewer instructions.
+// 17_lean_turns: what a warpgroup does from one turn at the tensor cores to the next, in fewer instructions.
 //
-// Idea      Warpgroups take turns at the tensor cores, and each waits for the one before it. So all that is done during a turn but
-//           asking for products holds up the others: clocks on an H200 show 300 from a turn to the last wgmma, for 16 of
-//           them that keep the tensor cores busy for 256, and as many again in waits for tiles and in barriers.
+// Idea      At D = 64, 11_sums_first leaves tensor cores and MUFU idle for a third of the time, though four warpgroups take turns:
+//           none of them queues for its turn, and what binds is how long a step of one takes. Of 1,900 clocks of a step on an
+//           H200 930 are the softmax, 510 both products, and 480 waits that find everything ready, barriers, addresses and the
+//           loop. Only the last can be shortened.
 // Change    From 11: a stage of the ring holds what one step multiplies, K of its key tile and V of the tile before, under one pair
 //           of barriers, so a step waits once and arrives once. A descriptor is one 32-bit addition: all have the same upper
 //           word, and the base is one that the compiler can't work out again in every step. PASS_EARLY passes the turn before
@@ -15,8 +16,8 @@
 // Tile      64 rows x BLOCK_N keys per consumer warpgroup.
 // Resources Shared bytes: 256 D / 64 (BLOCK_M + STAGES BLOCK_N). Registers: D / 2 output + BLOCK_N / 2 scores +
 //           BLOCK_N / 4 weights, all alive at once; a consumer has 240, 160 or 112 (2, 3 or 4 consumers).
-// Bound     As 11. Instructions per warp and step of 64 keys (nvcc 13.0, D = 64, 4 consumers): 183 instead of 199, of which 112 are
-//           the softmax and 8 products. As 12 % more instructions cost 11 5 %, 8 % fewer should gain 3 %.
+// Bound     As 11. Of 199 instructions per warp and step of 64 keys (nvcc 13.0, D = 64, 4 consumers; bench/attention/lab-turns) 112
+//           are the softmax and 8 products; 16 of the others are gone. 12 % more cost 11 5 %, so 8 % less should gain 3 %.
 // Accuracy  As 11_sums_first.
 // Limits    sm_90a; D in {64, 128}; any S >= 1; STAGES a power of 2.
 #include <cuda_bf16.h>
