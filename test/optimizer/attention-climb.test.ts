@@ -49,16 +49,26 @@ const CLOSE = 1.03;
 describe('attention, unattended from 01_minimal on an H200, 40 evaluations', () => {
   it.each([
     // From 02 to 11 each kept rung remedies a finding of the one before.
-    { workload: 'b32h8s512d64', bestUs: 39.3, setting: { CONSUMERS: 4, BLOCK_N: 64, STAGES: 4, TRY_ZERO: 1 } },
-    { workload: 'b4h16s4096d64', bestUs: 453.9, setting: { CONSUMERS: 3, BLOCK_N: 128, STAGES: 2 } },
-    { workload: 'b1h16s16384d128-causal', bestUs: 1430, setting: { CONSUMERS: 3, BLOCK_N: 64, STAGES: 4 } },
-  ])('climbs to the last Hopper rung and its best setting at $workload', async ({ workload, bestUs, setting }) => {
+    {
+      ...{ workload: 'b32h8s512d64', rung: '17_lean_turns', bestUs: 38.7 },
+      setting: { CONSUMERS: 4, BLOCK_N: 64, STAGES: 4, TRY_ZERO: 1 },
+    },
+    {
+      ...{ workload: 'b4h16s4096d64', rung: '17_lean_turns', bestUs: 441.5 },
+      setting: { CONSUMERS: 3, BLOCK_N: 128, STAGES: 2 },
+    },
+    // 17_lean_turns gains 0.5 % there, which is not enough to be kept.
+    {
+      ...{ workload: 'b1h16s16384d128-causal', rung: '11_sums_first', bestUs: 1423 },
+      setting: { CONSUMERS: 3, BLOCK_N: 64, STAGES: 4 },
+    },
+  ])('climbs to $rung and a good setting of it at $workload', async ({ workload, rung, bestUs, setting }) => {
     const { best, path, evaluationCount } = await climb(workload);
     expect(evaluationCount).toBeLessThanOrEqual(40);
     const rungs = [...new Set(path.map((name) => name.split(' ')[0]))];
     expect(rungs).toEqual(rungs.toSorted());
     expect(rungs).toEqual(expect.arrayContaining(['01_minimal', '05_mma', '07_cp_async', '10_wgmma', '11_sums_first']));
-    expect(best.kernel.file.name).toBe('11_sums_first');
+    expect(best.kernel.file.name).toBe(rung);
     expect(best.parameters).toMatchObject(setting);
     expect(recordedNs(best, workload) / 1e3).toBeLessThanOrEqual(bestUs * CLOSE);
   });
@@ -75,7 +85,7 @@ describe('attention, unattended from 01_minimal on an H200, 40 evaluations', () 
     const { tried } = await climb('b32h8s512d64');
     expect(tried).not.toContain('12_decode');
     const { best, tried: onL4 } = await climb('b32h8s512d64', 'l4');
-    expect(onL4.filter((name) => /^1[01]_/.test(name))).toEqual([]);
+    expect(onL4.filter((name) => /^1[017]_/.test(name))).toEqual([]);
     expect(best.kernel.file.name).toBe('07_cp_async');
   });
 });

@@ -64,6 +64,7 @@ export const nvccBuild = sampledOne(
       '15_decode_words half',
       '15_decode_words __nv_bfloat16',
       '16_decode_stream',
+      '17_lean_turns half',
     ],
   ],
   {
