@@ -22,7 +22,7 @@ export function PlaygroundPage({ query }: Route) {
   const asked = useAsked((signal) => getJson<Opened>(`/playground/${path}`, signal), [path]);
   return (
     <>
-      <h1>{asked.value?.lesson ? `Lesson ${asked.value.lesson.title}` : 'Playground'}</h1>
+      <h1>{asked.value?.lesson ? `Lesson ${asked.value.lesson.number}: ${asked.value.lesson.title}` : 'Playground'}</h1>
       {asked.value ? (
         <Bench key={path} opened={asked.value} />
       ) : (
