@@ -39,6 +39,7 @@ describe('the package', () => {
     const paths = new Set(packed.files.map(({ path }) => path));
     for (const path of [
       'bin/warpsmith.mjs',
+      'bin/start.mjs',
       'course/12_attention/page.md',
       'course/12_attention/reference.ts',
       'examples/row-sum/problem.json',
