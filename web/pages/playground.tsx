@@ -75,7 +75,11 @@ function Bench({ opened }: { readonly opened: Opened }) {
   return (
     <>
       {opened.lesson && <LessonPanel lesson={opened.lesson} files={draft.files} />}
-      <DraftForm opened={opened} draft={draft} change={change} reset={reset} />
+      <DraftForm
+        {...{ opened, draft, change, reset }}
+        launches={looked.look?.launches ?? []}
+        openLaunch={() => setFile('kernel.json')}
+      />
       <div class="beside even">
         <FileEditor
           files={draft.files}
