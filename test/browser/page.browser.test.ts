@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { request } from 'node:http';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
@@ -198,6 +199,43 @@ describe.skipIf(CHROMIUM === undefined)('the page in Chromium (skipped where the
     await page.getByRole('status').filter({ hasText: 'Solved.' }).waitFor({ timeout: 110_000 });
     expect(await page.getByText('not yet').count()).toBe(0);
   });
+
+  it('is closed to a page of elsewhere, even one that knows the token', async () => {
+    const { origin } = new URL(address);
+    const elsewherePage = createServer((_, response) => {
+      response.setHeader('content-type', 'text/html');
+      response.end(`<!doctype html><title>elsewhere</title><iframe src="${origin}"></iframe>`);
+    });
+    elsewherePage.listen(0, '127.0.0.1');
+    await once(elsewherePage, 'listening');
+    const stranger = await browser.newPage();
+    try {
+      const unframed = stranger.waitForEvent('console', (message) => message.text().includes('frame-ancestors'));
+      await stranger.goto(`http://127.0.0.1:${(elsewherePage.address() as AddressInfo).port}/`);
+      await unframed;
+      const runs = readdirSync(join(store, 'runs')).length;
+      const told = await stranger.evaluate(
+        async ({ origin, token }) => {
+          const ask = (options: RequestInit) =>
+            fetch(`${origin}/api/runs`, options).catch((error: Error) => error.name);
+          const authorization = `Bearer ${token}`;
+          const body = JSON.stringify({ target: 'softmax', device: 'virtual:l4' });
+          return [
+            await ask({ headers: { authorization } }),
+            await ask({ method: 'POST', headers: { authorization, 'content-type': 'application/json' }, body }),
+            // What a form may send.
+            await ask({ method: 'POST', mode: 'no-cors', body }),
+          ];
+        },
+        { origin, token: TOKEN },
+      );
+      expect(told).toEqual(['TypeError', 'TypeError', 'TypeError']);
+      expect(readdirSync(join(store, 'runs'))).toHaveLength(runs);
+    } finally {
+      await stranger.close();
+      elsewherePage.close();
+    }
+  }, 30_000);
 
   it('is reached by keyboard', async () => {
     await page.goto(`${new URL(address).origin}/#/runs`);
