@@ -38,7 +38,8 @@ const run = (
     cwd,
     env: { ...process.env, XDG_CONFIG_HOME: join(home, 'config'), XDG_STATE_HOME: join(home, 'state') },
     encoding: 'utf8',
-    timeout: 180_000,
+    // A thorough evaluation by one thread takes 40 s of processor time; machines of CI are shared.
+    timeout: 600_000,
     maxBuffer: 256 * 1024 * 1024,
   });
   if (error) throw error;

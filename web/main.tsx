@@ -29,6 +29,8 @@ function Page() {
   const route = useRoute();
   const [name = HOME, ...path] = route.path;
   const { page: Shown, title } = PAGES[name] ?? PAGES[HOME]!;
+  // A lesson is tried in the playground.
+  const current = route.query.has('lesson') ? 'course' : name;
   useEffect(() => {
     document.title = `${title ?? path[0] ?? 'warpsmith'} – warpsmith`;
   });
@@ -42,7 +44,7 @@ function Page() {
           {Object.entries(PAGES).map(
             ([id, { title: label }]) =>
               label && (
-                <a key={id} href={`#/${id}`} aria-current={id === name ? 'page' : undefined}>
+                <a key={id} href={`#/${id}`} aria-current={id === current ? 'page' : undefined}>
                   {label}
                 </a>
               ),

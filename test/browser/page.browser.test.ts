@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { request } from 'node:http';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sampledOne } from '../support/sampling/matrix.ts';
 import { smallRowSum } from '../support/small-row-sum.ts';
@@ -77,17 +78,11 @@ describe.skipIf(CHROMIUM === undefined)('the page in Chromium (skipped where the
     expect({ elsewhere, complaints }).toEqual({ elsewhere: [], complaints: [] });
   });
 
-  /**
-   * Replaces the source, as somebody does who pastes. Chromium gives new text the style of what it replaces as an attribute,
-   * which the policy blocks; the editor then draws the text itself.
-   */
+  /** Replaces the source, as somebody does who dictates. */
   const type = async (text: string): Promise<void> => {
-    const before = complaints.length;
     await page.locator('.cm-content').click();
     await page.keyboard.press('Control+A');
     await page.keyboard.insertText(text);
-    const ofTyping = complaints.splice(before);
-    expect(ofTyping.filter((complaint) => !complaint.startsWith('Applying inline style'))).toEqual([]);
   };
 
   it('starts a run, stops and resumes it, and shows it to its end: best so far, lineage, evaluations', async () => {
@@ -161,19 +156,32 @@ describe.skipIf(CHROMIUM === undefined)('the page in Chromium (skipped where the
     },
   );
 
+  /** Opens the page anew until it takes less than a second: other tests may keep the machine busy for a while. */
+  const showsWithinASecond = (awaited: Locator): Promise<void> =>
+    expect
+      .poll(async () => {
+        const began = performance.now();
+        await page.reload();
+        await awaited.waitFor();
+        return performance.now() - began;
+      }, POLL)
+      .toBeLessThan(1000);
+
   part('draws many')(
-    'draws of a thousand runs, and of five thousand evaluations, the rows in view',
-    { timeout: 60_000 },
+    'draws of a thousand runs, and of five thousand evaluations, the rows in view, within a second',
+    { timeout: 120_000 },
     async () => {
       manyRuns(store, firstRun);
       await page.goto(`${new URL(address).origin}/#/runs`);
       await page.reload();
+      // The index has them after the first time.
       await page.getByText(/^10\d\d runs/).waitFor();
+      await showsWithinASecond(page.getByText(/^10\d\d runs/));
       expect(await page.getByText('unreadable').count()).toBe(0);
       expect(await page.locator('tbody tr').count()).toBeLessThan(60);
       await page.goto(`${new URL(address).origin}/#/run/${LONG_RUN}`);
       const table = page.getByRole('region', { name: 'Evaluations' });
-      await table.getByRole('link', { name: 'e1', exact: true }).waitFor();
+      await showsWithinASecond(table.getByRole('link', { name: 'e1', exact: true }));
       await table.press('End');
       await table.getByRole('link', { name: 'e5000', exact: true }).waitFor();
       expect(await table.getByRole('row').count()).toBeLessThan(60);
@@ -191,6 +199,43 @@ describe.skipIf(CHROMIUM === undefined)('the page in Chromium (skipped where the
     expect(await page.getByText('not yet').count()).toBe(0);
   });
 
+  it('is closed to a page of elsewhere, even one that knows the token', async () => {
+    const { origin } = new URL(address);
+    const elsewherePage = createServer((_, response) => {
+      response.setHeader('content-type', 'text/html');
+      response.end(`<!doctype html><title>elsewhere</title><iframe src="${origin}"></iframe>`);
+    });
+    elsewherePage.listen(0, '127.0.0.1');
+    await once(elsewherePage, 'listening');
+    const stranger = await browser.newPage();
+    try {
+      const unframed = stranger.waitForEvent('console', (message) => message.text().includes('frame-ancestors'));
+      await stranger.goto(`http://127.0.0.1:${(elsewherePage.address() as AddressInfo).port}/`);
+      await unframed;
+      const runs = readdirSync(join(store, 'runs')).length;
+      const told = await stranger.evaluate(
+        async ({ origin, token }) => {
+          const ask = (options: RequestInit) =>
+            fetch(`${origin}/api/runs`, options).catch((error: Error) => error.name);
+          const authorization = `Bearer ${token}`;
+          const body = JSON.stringify({ target: 'softmax', device: 'virtual:l4' });
+          return [
+            await ask({ headers: { authorization } }),
+            await ask({ method: 'POST', headers: { authorization, 'content-type': 'application/json' }, body }),
+            // What a form may send.
+            await ask({ method: 'POST', mode: 'no-cors', body }),
+          ];
+        },
+        { origin, token: TOKEN },
+      );
+      expect(told).toEqual(['TypeError', 'TypeError', 'TypeError']);
+      expect(readdirSync(join(store, 'runs'))).toHaveLength(runs);
+    } finally {
+      await stranger.close();
+      elsewherePage.close();
+    }
+  }, 30_000);
+
   it('is reached by keyboard', async () => {
     await page.goto(`${new URL(address).origin}/#/runs`);
     await page.reload();
@@ -203,6 +248,10 @@ describe.skipIf(CHROMIUM === undefined)('the page in Chromium (skipped where the
     }
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Playground' }).waitFor();
+    // Tab indents in the editor, and must not keep the keyboard there.
+    await page.locator('.cm-content').focus();
+    for (const key of ['Escape', 'Tab']) await page.keyboard.press(key);
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Result');
   }, 30_000);
 });
 

@@ -187,9 +187,10 @@ describe.skipIf(!findExecutable('git'))(
         expect(json).toMatchObject({ deleted: [KERNEL], problems: ['scale'], leftOut: ['scale/01_strided'] });
       });
 
-      long('all kernels of a problem that changed; its description does not matter', async () => {
+      long('all kernels of a problem that changed; its description and comments do not matter', async () => {
         const described = changed('problem.json', (text) => text.replace('Y = 2 X for', 'Twice'));
-        expect((await gate(described)).json).toMatchObject({ kernels: [], problems: [], fileCount: 1 });
+        described.edit('reference.ts', (text) => `// Comment.\n${text}`);
+        expect((await gate(described)).json).toMatchObject({ kernels: [], problems: [], fileCount: 2 });
         described.edit('problem.json', (text) => text.replace('"N": 1000', '"N": 1001'));
         const { code, json } = await gate(described);
         expect(code).toBe(EXIT.ok);

@@ -81,7 +81,7 @@ describe('warpsmith learn check', () => {
     writeFileSync(join(folder, 'reference.ts'), 'export const reference = () => ({});');
     const { stdout, code } = await runCli(['learn', 'check', folder]);
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^no finding bank-conflicts +still there +not yet$/m);
+    expect(stdout).toMatch(/^the finding bank-conflicts is gone +still there +not yet$/m);
     expect(stdout).toContain('Which widths');
     expect(existsSync(join(state, '03_bank_conflicts'))).toBe(false);
   });

@@ -1,7 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { sampled } from '../support/sampling/matrix.ts';
-import { runCli, runJson, SCALE, temporaryFolder } from './run-cli.ts';
+import { repository, runCli, runJson, SCALE, temporaryFolder } from './run-cli.ts';
 
 /** Every error has all of these, null where one does not apply. */
 const ERROR_FIELDS = ['code', 'message', 'file', 'path', 'received', 'expected', 'hint'];
@@ -88,6 +89,9 @@ test('an old Node is told what is needed instead of failing on syntax', async ()
   expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
   expect(stderr).toContain('warpsmith needs Node 24 or newer; this is Node 20.19.1');
   expect(stderr).toContain('npm run warpsmith');
+  // Node 12 and 14 read the whole file first, and do not know these.
+  const bin = readFileSync(join(repository, 'bin/warpsmith.mjs'), 'utf8');
+  expect(bin).not.toMatch(/^import\s|\bawait\b|\?\?|\?\./m);
 });
 
 describe('what a command loads', () => {

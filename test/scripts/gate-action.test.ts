@@ -86,6 +86,7 @@ describe.skipIf(!findExecutable('git') || !findExecutable('bash'))('the action (
     expect(refused.code).toBe(1);
     expect(refused.outputs['exit-code']).toBe('1');
     expect(refused.summary).toMatch(/^# Kernels of this change\n\nrefused: 1 refusal/);
+    expect(refused.summary).toContain(`base ${base.slice(0, 12)}, head `);
     expect(readFileSync(refused.outputs.markdown!, 'utf8')).toBe(refused.summary);
     expect(JSON.parse(readFileSync(refused.outputs.sarif!, 'utf8')).version).toBe('2.1.0');
     const passed = make(folder, { base, 'max-slowdown': '8%' });

@@ -9,7 +9,7 @@ export function CoursePage() {
   return (
     <>
       <h1>Course</h1>
-      <p class="note">Each lesson is a kernel that is right and slow, what its counters show, and a goal.</p>
+      <p class="note">Each lesson is a kernel that is slow or broken, what its counters show, and a goal.</p>
       {asked.value ? (
         <ol class="cards">
           {asked.value.lessons.map(({ number, name, title, idea, solved }) => (

@@ -22,7 +22,7 @@ export function PlaygroundPage({ query }: Route) {
   const asked = useAsked((signal) => getJson<Opened>(`/playground/${path}`, signal), [path]);
   return (
     <>
-      <h1>{asked.value?.lesson ? `Lesson ${asked.value.lesson.title}` : 'Playground'}</h1>
+      <h1>{asked.value?.lesson ? `Lesson ${asked.value.lesson.number}: ${asked.value.lesson.title}` : 'Playground'}</h1>
       {asked.value ? (
         <Bench key={path} opened={asked.value} />
       ) : (
@@ -75,7 +75,11 @@ function Bench({ opened }: { readonly opened: Opened }) {
   return (
     <>
       {opened.lesson && <LessonPanel lesson={opened.lesson} files={draft.files} />}
-      <DraftForm opened={opened} draft={draft} change={change} reset={reset} />
+      <DraftForm
+        {...{ opened, draft, change, reset }}
+        launches={looked.look?.launches ?? []}
+        openLaunch={() => setFile('kernel.json')}
+      />
       <div class="beside even">
         <FileEditor
           files={draft.files}

@@ -1,7 +1,7 @@
 import type { WarpTrace, WarpTurn } from '../../src/server/wire.ts';
 
 const LANES = 32;
-const LEFT = 30;
+const LEFT = 46;
 const TOP = 18;
 const LANE_HEIGHT = 6;
 /** Px of one warp instruction, at most and at least. */
@@ -64,6 +64,9 @@ export function Divergence({ trace, onLine }: { readonly trace: WarpTrace; reado
           height={height}
           viewBox={`0 0 ${width} ${height}`}
         >
+          <text class="label" x={LEFT - 6} y={12} text-anchor="end">
+            lane ↓
+          </text>
           <text class="label" x={LEFT} y={12}>
             instructions →
           </text>

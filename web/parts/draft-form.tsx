@@ -1,4 +1,4 @@
-import type { DevicesReport, Draft, OpenedKernel } from '../../src/server/wire.ts';
+import type { DevicesReport, Draft, OpenedKernel, ShownLaunch } from '../../src/server/wire.ts';
 import { getJson } from '../api.ts';
 import { useAsked } from '../use.ts';
 
@@ -7,10 +7,13 @@ interface DraftFormProps {
   readonly draft: Draft;
   readonly change: (part: Partial<Draft>) => void;
   readonly reset: () => void;
+  /** For these shapes; none until the draft has been looked at. */
+  readonly launches: readonly ShownLaunch[];
+  readonly openLaunch: () => void;
 }
 
-/** What a draft is judged on: kernel, device, shapes, parameters. */
-export function DraftForm({ opened, draft, change, reset }: DraftFormProps) {
+/** What a draft is judged on: kernel, device, shapes, parameters, and how it is launched. */
+export function DraftForm({ opened, draft, change, reset, launches, openLaunch }: DraftFormProps) {
   const targets = useAsked((signal) => getJson<{ targets: string[] }>('/targets', signal), []).value?.targets ?? [];
   const devices = useAsked((signal) => getJson<DevicesReport>('/devices', signal), []).value?.devices ?? [];
   const kernels = targets.filter((target) => target.includes('/'));
@@ -74,9 +77,19 @@ export function DraftForm({ opened, draft, change, reset }: DraftFormProps) {
       <button type="button" onClick={reset}>
         Start over
       </button>
+      <p class="note">
+        Launched by{' '}
+        <button type="button" class="link" onClick={openLaunch}>
+          kernel.json
+        </button>
+        {launches.length > 0 && ` as ${launches.map(describeLaunch).join('; then ')}`}
+      </p>
     </div>
   );
 }
+
+const describeLaunch = ({ functionName, grid, block, dynamicSharedBytes }: ShownLaunch): string =>
+  `${functionName}, grid ${grid.join(' × ')}, block ${block.join(' × ')}${dynamicSharedBytes > 0 ? `, ${dynamicSharedBytes} B dynamic shared memory` : ''}`;
 
 const shapeText = (dimensions: Readonly<Record<string, number>>): string =>
   Object.entries(dimensions)

@@ -94,6 +94,19 @@ const theme = EditorView.theme({
   '.cm-tooltip': { backgroundColor: 'var(--panel)', color: 'var(--ink)', borderColor: 'var(--rule)' },
 });
 
+/**
+ * Text that replaces a selection goes through the state, not through the document: Chromium would give it the style of what it
+ * replaces as an attribute, which the page's policy refuses and complains of.
+ */
+const replacing = EditorView.domEventHandlers({
+  beforeinput(event, view) {
+    const { inputType, data, isComposing } = event;
+    if (inputType !== 'insertText' || data === null || isComposing || view.state.selection.main.empty) return false;
+    view.dispatch(view.state.replaceSelection(data), { userEvent: 'input.type', scrollIntoView: true });
+    return true;
+  },
+});
+
 /** @param told called with the text whenever somebody changes it, and with the line whenever the cursor is on another one. */
 export function createEditor(
   parent: HTMLElement,
@@ -105,7 +118,7 @@ export function createEditor(
   const extensions: Extension = [
     EditorView.cspNonce.of(nonce),
     ...[lineNumbers(), ...figureGutters, lintGutter(), history(), bracketMatching(), indentOnInput()],
-    ...[highlightActiveLine(), indentUnit.of('  '), syntaxHighlighting(colours), theme, figures],
+    ...[highlightActiveLine(), indentUnit.of('  '), syntaxHighlighting(colours), theme, figures, replacing],
     keymap.of([...defaultKeymap, ...historyKeymap, indentWithTab]),
     EditorView.contentAttributes.of({ 'aria-label': 'Source' }),
     EditorView.updateListener.of((update) => {

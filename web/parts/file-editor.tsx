@@ -59,7 +59,10 @@ export function FileEditor(props: FileEditorProps) {
           ))}
       </div>
       <div class="code-place" ref={place} />
-      <p class="note">Beside each line: {LINE_FIGURES.map(({ title, what }) => `${title} (${what})`).join(', ')}.</p>
+      <p class="note">
+        Beside each line: {LINE_FIGURES.map(({ title, what }) => `${title} (${what})`).join(', ')}. Tab indents; Escape,
+        then Tab leaves the source.
+      </p>
     </section>
   );
 }

@@ -20,7 +20,7 @@ export function Findings({
           </p>
           {finding.evidence.map(({ counter, value, unit, threshold, comparison, where }) => (
             <p key={counter} class="note">
-              {`${counter} ${formatFigure(value)}${unit ? ` ${unit}` : ''}, ${comparison} ${formatFigure(threshold)}`}
+              {`${counter}: ${formatFigure(value)}${unit ? ` ${unit}` : ''}, ${comparison} ${formatFigure(threshold)}`}
               {where && <Where text={where} {...(onLine && { onLine })} />}
             </p>
           ))}

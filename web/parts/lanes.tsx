@@ -9,7 +9,7 @@ const SECTOR_BYTES = 32;
 const CELL = 11;
 /** Room for what stands above them. */
 const LEAST_COLUMNS = 8;
-const LEFT = 30;
+const LEFT = 46;
 const TOP = 18;
 
 interface LanesProps {
@@ -156,6 +156,9 @@ function Grid({ columns, label, describe, children }: GridProps) {
       height={height}
       viewBox={`0 0 ${width} ${height}`}
     >
+      <text class="label" x={LEFT - 6} y={12} text-anchor="end">
+        lane ↓
+      </text>
       <text class="label" x={LEFT} y={12}>
         {label} →
       </text>

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { describeBounds, formatNs, formatTiming } from '../../src/reports/format.ts';
-import type { DevicesReport, Draft, Look, ShownLaunch } from '../../src/server/wire.ts';
+import type { DevicesReport, Draft, Look } from '../../src/server/wire.ts';
 import { getJson, postJson } from '../api.ts';
 import { describeError, useAsked } from '../use.ts';
 import { type Looked, useSettled, useTrace } from '../use-look.ts';
@@ -79,7 +79,7 @@ function Verdict({ looked: { look, error, isCurrent } }: { readonly looked: Look
   );
 }
 
-function Result({ look: { evaluation, launches, roofline } }: Shown) {
+function Result({ look: { evaluation, roofline } }: Shown) {
   const { timing, correctness } = evaluation;
   const wrong = correctness?.firstWrong;
   return (
@@ -91,11 +91,6 @@ function Result({ look: { evaluation, launches, roofline } }: Shown) {
           {wrong.where && `: ${wrong.where}`}
         </p>
       )}
-      <ul class="plain">
-        {launches.map((launch) => (
-          <li key={launch.step}>{describeLaunch(launch)}</li>
-        ))}
-      </ul>
       {timing && (
         <>
           <p class="note">{describeBounds(timing)}</p>
@@ -115,9 +110,6 @@ function Result({ look: { evaluation, launches, roofline } }: Shown) {
     </>
   );
 }
-
-const describeLaunch = ({ functionName, grid, block, dynamicSharedBytes }: ShownLaunch): string =>
-  `${functionName}: grid ${grid.join(' × ')}, block ${block.join(' × ')}${dynamicSharedBytes > 0 ? `, ${dynamicSharedBytes} B dynamic shared memory` : ''}`;
 
 function PtxOfLine({ look, place }: Shown) {
   const line = look.view.lines.find((one) => one.file === place.file && one.line === place.line);

@@ -86,7 +86,10 @@ function Plot({ points, width, label, kind }: PlotProps) {
   const right = width - MARGINS.right;
   const bottom = HEIGHT - MARGINS.bottom;
   const last = points.at(-1)!.at;
-  const x = linearScale([0, Math.max(last, 1e-6)], [MARGINS.left, right], Math.max(3, Math.floor(width / 110)));
+  const room = Math.max(3, Math.floor(width / 110));
+  // There is no half an evaluation.
+  const mostTicks = label === 'evaluations' ? Math.min(room, last) : room;
+  const x = linearScale([0, Math.max(last, 1e-6)], [MARGINS.left, right], mostTicks);
   const lowest = Math.min(...points.map(({ low }) => low)) / 1.15;
   const highest = Math.max(...points.map(({ high }) => high)) * 1.15;
   const y = logScale([lowest, highest], [bottom, MARGINS.top], 7);

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { type ChangedFiles, objectsOf, uncommitted } from '../../handover/changed-files.ts';
 import { isSameSource } from './same-code.ts';
+import { isSameScript } from './same-script.ts';
 
 /** A kernel of the work tree that a change touches. */
 export interface TouchedKernel {
@@ -119,6 +120,7 @@ async function changedProblems(
 const SAME: readonly (readonly [RegExp, (before: string, after: string) => boolean])[] = [
   [/(?:^|\/)(?:problem|kernel)\.json$/, (before, after) => meaningOf(before) === meaningOf(after)],
   [/\.cuh?$/, isSameSource],
+  [/\.[cm]?[jt]s$/, isSameScript],
 ];
 
 /** A JSON file but for its layout and description. The order of keys counts: it decides how inputs are drawn. */

@@ -17,7 +17,7 @@ import { readSubmission } from '../author/submission.ts';
 import { rooflineOf } from '../bounds.ts';
 import { candidateTarget } from '../candidate-target.ts';
 import { judgeLesson, KERNEL_FOLDER } from '../course/check-lesson.ts';
-import { findLesson, numberAfter, readPage } from '../course/lessons.ts';
+import { findLesson, lessonNumber, numberAfter, readPage } from '../course/lessons.ts';
 import { noteSolved } from '../course/progress.ts';
 import { holdTexts } from '../hold-texts.ts';
 import { loadProblem } from '../loading/load-problem.ts';
@@ -93,6 +93,7 @@ export async function openKernel(target: string): Promise<OpenedKernel> {
 export interface OpenedLesson extends OpenedKernel {
   readonly lesson: {
     readonly name: string;
+    readonly number: number;
     readonly title: string;
     readonly device: string;
     readonly workload: string;
@@ -108,7 +109,11 @@ export async function openLesson(text: string): Promise<OpenedLesson> {
   const { name, title, device, workload, goals } = lesson.file;
   return {
     ...(await openKernel(join(lesson.folder, KERNEL_FOLDER))),
-    lesson: { name, title, device, workload, goals: goals.map((goal) => goalText(goal)), page: await readPage(lesson) },
+    lesson: {
+      ...{ name, number: Number(lessonNumber(lesson.file)), title, device, workload },
+      goals: goals.map((goal) => goalText(goal)),
+      page: await readPage(lesson),
+    },
   };
 }
 

@@ -81,19 +81,19 @@ const BOUND_LABEL_WIDTH = 66;
 /** Drawn in this order, so that what matters most lies on top. */
 const ORDER: readonly RooflinePoint['role'][] = ['tried', 'kept', 'start', 'best'];
 
-function pointMark(point: RooflinePoint, flop: number, { x, y }: Plot): Markup {
-  const { role, evaluationId, candidate, kind, intensity, flopPerSecond, bytes, bytesSource } = point;
+function pointMark(name: string, point: RooflinePoint, flop: number, { x, y }: Plot): Markup {
+  const { role, candidate, kind, intensity, flopPerSecond, bytes, bytesSource } = point;
   const time = formatTime(kind, (flop / flopPerSecond) * 1e9);
-  const title = `${role} ${evaluationId}: ${candidate.kernel} ${formatParameters(candidate.parameters)}: ${kind} ${time}, ${formatRate(flopPerSecond, 'FLOP')} at ${formatFigure(intensity)} FLOP/B (${formatFigure(bytes)} B: ${bytesSource})`;
+  const title = `${name}: ${candidate.kernel} ${formatParameters(candidate.parameters)}: ${kind} ${time}, ${formatRate(flopPerSecond, 'FLOP')} at ${formatFigure(intensity)} FLOP/B (${formatFigure(bytes)} B: ${bytesSource})`;
   const isPlaced = bytesSource !== 'least the problem reads' || role !== 'tried';
   return svg.mark(isPlaced ? role : 'uncounted', [x.at(intensity), y.at(flopPerSecond)], title);
 }
 
-/** Start and best by name, on the side where there is room. */
-function nameOf({ role, evaluationId, intensity, flopPerSecond }: RooflinePoint, { x, y, frame }: Plot): Markup {
+/** Start and best by name, and a kernel that is alone, on the side where there is room. */
+function nameOf(name: string, { intensity, flopPerSecond }: RooflinePoint, { x, y, frame }: Plot): Markup {
   const isRight = x.at(intensity) > frame.left + (frame.right - frame.left) * 0.62;
   const place: svg.Point = [x.at(intensity) + (isRight ? -14 : 14), y.at(flopPerSecond) + 4];
-  return svg.text(`${role} ${evaluationId}, ${formatRate(flopPerSecond, 'FLOP')}`, place, {
+  return svg.text(`${name}, ${formatRate(flopPerSecond, 'FLOP')}`, place, {
     anchor: isRight ? 'end' : 'start',
     className: 'value',
   });
@@ -103,9 +103,9 @@ function nameOf({ role, evaluationId, intensity, flopPerSecond }: RooflinePoint,
 export function rooflineChart(view: RooflineView): svg.Chart {
   const { points, flop, kind, workload, veto, attainable } = view;
   const named = points.filter(({ role }) => role === 'start' || role === 'best');
-  const rates = named.map(
-    ({ role, flopPerSecond }) => `The ${role} is at ${kind} ${formatRate(flopPerSecond, 'FLOP')}.`,
-  );
+  const nameFor = ({ role, evaluationId }: RooflinePoint): string =>
+    points.length === 1 ? 'this kernel' : `${role} ${evaluationId}`;
+  const rates = named.map((point) => `${nameFor(point)}: ${kind} ${formatRate(point.flopPerSecond, 'FLOP')}.`);
   const texts = {
     title: `Roofline of ${workload}: ${kind} rates of ${points.length} evaluations under the provable and the attainable roof`,
     description: `Provable roof ${formatRate(veto.flopPerSecond, 'FLOP')}, attainable roof ${formatRate(attainable.flopPerSecond, 'FLOP')}. ${rates.join(' ')}`,
@@ -123,8 +123,8 @@ export function rooflineChart(view: RooflineView): svg.Chart {
       roofLine('attainable', attainable, plot),
       ...boundMark('veto', view, plot),
       ...boundMark('attainable', view, plot),
-      ...ordered.map((point) => pointMark(point, flop, plot)),
-      ...named.map((point) => nameOf(point, plot)),
+      ...ordered.map((point) => pointMark(nameFor(point), point, flop, plot)),
+      ...named.map((point) => nameOf(nameFor(point), point, plot)),
     ]);
   };
 }

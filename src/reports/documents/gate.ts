@@ -191,8 +191,16 @@ const findingsOf = ({ kernel, workloads }: GatedKernel): Part =>
     return doc.titledList(`${kernel}, ${workload}`, lines);
   });
 
+/** With the name by which it was found, unless that is its own hash: CI names commits so. */
+function describeBase({ commit, ref }: GateView['base']): string {
+  if (ref === commit) return shortCommit(commit);
+  return `${shortCommit(commit)} (where the change left ${WHOLE_HASH.test(ref) ? shortCommit(ref) : ref})`;
+}
+
+const WHOLE_HASH = /^[\da-f]{40,64}$/;
+
 const about = ({ base, head, device, checks, maximumSlowdown, baseline }: GateView) => [
-  `base ${shortCommit(base.commit)} (where the change left ${base.ref}), head ${shortCommit(head.commit)}${head.isDirty ? ' with files that are not committed' : ''}`,
+  `base ${describeBase(base)}, head ${shortCommit(head.commit)}${head.isDirty ? ' with files that are not committed' : ''}`,
   device &&
     `on ${device.name} (${device.id}), ${checks} checks; times are ${device.kind === 'virtual' ? 'predicted' : 'measured in the same blocks'}`,
   `a kernel may become ${maximumSlowdown} % slower`,

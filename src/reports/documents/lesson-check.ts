@@ -35,7 +35,7 @@ export const figureText = (figure: LessonFigure, value: number): string =>
 
 /** A goal in words. */
 export function goalText(goal: LessonGoal, limit?: number): string {
-  if (goal.kind === 'no-finding') return `no finding ${goal.finding}`;
+  if (goal.kind === 'no-finding') return `the finding ${goal.finding} is gone`;
   const { figure, atMost, atLeast, ofStart } = goal;
   const bound = (atMost ?? atLeast)!;
   const side = atMost === undefined ? 'at least' : 'at most';
