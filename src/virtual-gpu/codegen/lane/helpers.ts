@@ -1,5 +1,4 @@
-import type { FunctionBuilder, Local, ValueType } from '../../wasm/function-builder.ts';
-import { f32Bits } from '../../wasm/function-builder.ts';
+import { type FunctionBuilder, f32Bits, type Local, type ValueType } from '../../wasm/function-builder.ts';
 import type { ModuleBuilder } from '../../wasm/module-builder.ts';
 import { hyperbolicTangent, sineOrCosine } from './transcendental-helpers.ts';
 
