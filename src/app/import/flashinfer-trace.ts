@@ -1,7 +1,6 @@
 import { basename } from 'node:path';
 import { z } from 'zod';
-import type { DType } from '../../core/dtype.ts';
-import { isFloating } from '../../core/dtype.ts';
+import { type DType, isFloating } from '../../core/dtype.ts';
 import { WarpsmithError } from '../../core/errors.ts';
 import type { ParameterValues } from '../../core/kernel.ts';
 import type { Dimensions, Generator, ProblemSource } from '../../core/problem.ts';

@@ -8,7 +8,6 @@ import type { EvaluationStatus } from '../../core/status.ts';
 import type { Timing } from '../../core/timing.ts';
 import { combineRatios } from '../../stats/combine-ratios.ts';
 import type { CandidateReference } from '../../store/events.ts';
-import type { Document } from '../document.ts';
 import * as doc from '../document.ts';
 import { formatKindAndTime, formatParameters, formatRatioInterval } from '../format.ts';
 import { energySection } from '../sections/energy.ts';
@@ -164,7 +163,7 @@ function conclusion({ geometricMean, workloads, failOn, failing }: CompareView) 
 }
 
 /** A comparison of two candidates. */
-export const compareDocument = (view: CompareView): Document =>
+export const compareDocument = (view: CompareView): doc.Document =>
   doc.documentOf(
     `${view.problem} on ${view.device.name} (${view.device.id})`,
     [

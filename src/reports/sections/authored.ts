@@ -1,5 +1,4 @@
 import type { Said } from '../../store/events.ts';
-import type { Item, Part, Section } from '../document.ts';
 import * as doc from '../document.ts';
 import { describeWriter } from '../documents/evaluation.ts';
 import { describePrediction } from '../feedback.ts';
@@ -49,7 +48,7 @@ export function describeStepEnded({
 }
 
 /** What an author wrote, hoped and got; nothing where nobody wrote. */
-export function authoredSection(view: RunView): Section[] {
+export function authoredSection(view: RunView): doc.Section[] {
   const { authored } = view;
   if (!authored) return [];
   const { author, written, refused, redirections } = authored;
@@ -88,7 +87,7 @@ function refusedLines(refused: AuthoredView['refused']): string[] {
 
 const MOST_NUMBERS = 6;
 
-function diffOf({ evaluationId, kernel, parent, diff }: WrittenRow): Part {
+function diffOf({ evaluationId, kernel, parent, diff }: WrittenRow): doc.Part {
   if (!diff || diff.files.length === 0) return null;
   return doc.fold(`${evaluationId}: ${parent} → ${kernel}`, [
     doc.codeBlock('diff', unifiedDiff(parent, kernel, diff.files)),
@@ -96,7 +95,7 @@ function diffOf({ evaluationId, kernel, parent, diff }: WrittenRow): Part {
 }
 
 /** What it was, hoped, got, rests on and cost. */
-function attemptParts(row: WrittenRow): Part {
+function attemptParts(row: WrittenRow): doc.Part {
   const { iteration, kernel, parent, decision, status, author } = row;
   const gain = row.ratioToParent === null ? status : `${formatRatio(row.ratioToParent)} the speed of ${parent}`;
   return [
@@ -111,7 +110,7 @@ function attemptParts(row: WrittenRow): Part {
 }
 
 /** Parts that nobody said are left out. */
-export function attemptItems(row: WrittenRow): Item[] {
+export function attemptItems(row: WrittenRow): doc.Item[] {
   const { finding, evidence, hypothesis, levers, reason, writer, settings, cost, status, counters } = row;
   const after = status === 'passed' ? `; after it: ${afterwards(row)}` : '';
   const { count, best } = settings;
@@ -141,4 +140,4 @@ function scored({ predictedRatio: hoped, ratioToParent: got, status }: WrittenRo
 }
 
 /** The same of one evaluation, for `show`. */
-export const writtenParts = (row: WrittenRow): Part => [doc.list(attemptItems(row)), diffOf(row)];
+export const writtenParts = (row: WrittenRow): doc.Part => [doc.list(attemptItems(row)), diffOf(row)];

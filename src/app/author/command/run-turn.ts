@@ -1,6 +1,5 @@
 import { WarpsmithError } from '../../../core/errors.ts';
-import type { Evaluation } from '../../../core/evaluation.ts';
-import { isWrongWhenTimed } from '../../../core/evaluation.ts';
+import { type Evaluation, isWrongWhenTimed } from '../../../core/evaluation.ts';
 import type { Candidate, Kernel } from '../../../core/kernel.ts';
 import type { Problem, Workload } from '../../../core/problem.ts';
 import type { Attempt, Member, Told } from '../../../optimizer/authoring/author.ts';
