@@ -4,7 +4,7 @@ import type { CompiledCode, CompileOutcome, Diagnostic } from '../../core/compil
 import { WarpsmithError } from '../../core/errors.ts';
 import type { Kernel } from '../../core/kernel.ts';
 import { sha256 } from '../../process/sha256.ts';
-import { type CheckedRequest, type CompilerRules, compileChecked, refuse } from '../check-request.ts';
+import { type CheckedRequest, type CompilerRules, compileChecked, refuse, refuseReferences } from '../check-request.ts';
 import { compileKey } from '../compile-key.ts';
 import { compileOnce } from '../compile-once.ts';
 import { type CompileLimits, DEFAULT_COMPILE_LIMITS, tooMuchMemory } from '../compile-stage.ts';
@@ -122,10 +122,8 @@ async function describeOrClose(process: NvrtcPool, installation: NvrtcInstallati
 function prepare(checked: CheckedRequest, compiler: Compiler): NvrtcCompile | CompileOutcome {
   const { candidate, architecture, functions, settings, parameterMacros } = checked;
   const { installation, headerDigest, compilerFingerprint, driverVersion } = compiler;
-  const forbidden = findUncheckableReferences(candidate.kernel, installation.includeFolders);
-  if (forbidden.length > 0) {
-    return { ok: false, status: 'invalid', message: forbidden[0]!.message, diagnostics: forbidden, elapsedMs: 0 };
-  }
+  const refused = refuseReferences(findUncheckableReferences(candidate.kernel, installation.includeFolders));
+  if (refused) return refused;
   const options = nvrtcArguments(architecture, settings, parameterMacros, installation.includeFolders);
   const key = compileKey({
     candidate,
