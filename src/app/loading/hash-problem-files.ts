@@ -20,3 +20,9 @@ export function hashProblemFiles(folder: string): Readonly<Record<string, string
     [...names, ...originalFiles(folder)].map((name) => [name, sha256(readFolderFile(join(folder, name)))]),
   );
 }
+
+/** The first file whose hash is not the same in both; undefined if all are. */
+export const differingFile = (
+  known: Readonly<Record<string, string>>,
+  now: Readonly<Record<string, string>>,
+): string | undefined => Object.keys({ ...known, ...now }).find((file) => now[file] !== known[file]);

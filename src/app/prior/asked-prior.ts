@@ -1,12 +1,15 @@
 import { basename } from 'node:path';
 import type { DeviceIdentity } from '../../core/device.ts';
 import { WarpsmithError } from '../../core/errors.ts';
+import type { Kernel, ParameterValues } from '../../core/kernel.ts';
+import { type Configuration, configurationAt } from '../../search/list-space.ts';
 import type { KnownTimes } from '../../store/events.ts';
+import { type RecordedEvaluation, readRecording } from '../../store/recording.ts';
 import { findRun } from '../../store/run-folder.ts';
+import { type KnownSetting, knownTimes, searchedKernels, timeOf } from './known-times.ts';
 import { predictTimes } from './predict-times.ts';
-import { priorOfRecording } from './prior-of-recording.ts';
-import { priorOfResults } from './prior-of-results.ts';
 import { type AskedPrior, priorOfRun, type Searched } from './prior-of-store.ts';
+import { readTuningResults } from './read-tuning-results.ts';
 
 const NONE = 'none';
 
@@ -46,4 +49,57 @@ export async function askedPrior(
     expected: `settings of ${asked.rungs.map(({ file }) => file.name).join(', ')}`,
     hint: 'A prior is of the same problem and kernels, on another device or workload; --prior none begins without.',
   });
+}
+
+/**
+ * What a recording knows of kernels of these names: on the workload that is searched, or else on the one that it has most of.
+ *
+ * @throws WarpsmithError as `readRecording`.
+ */
+function priorOfRecording(path: string, searched: Searched): KnownTimes | undefined {
+  const { problem, workloads } = searched;
+  const names = new Set(searchedKernels(searched).map(({ file }) => file.name));
+  const { evaluations, sessions } = readRecording(path);
+  const known = evaluations.filter(
+    ({ request }) => request.problem.name === problem.file.name && names.has(request.candidate.kernel),
+  );
+  const tables = [...Map.groupBy(known, ({ evaluation }) => evaluation.workload.name)].sort(
+    ([, a], [, b]) => b.length - a.length,
+  );
+  const [workload, rows] = tables.find(([name]) => name === workloads[0]!.name) ?? tables[0] ?? [];
+  if (workload === undefined || !rows) return undefined;
+  const device = sessions[0].device.name;
+  return knownTimes({ source: path, kind: 'recording', device, workload }, rows.flatMap(evaluatedSetting));
+}
+
+function evaluatedSetting({ request: { candidate }, evaluation: { status, timing } }: RecordedEvaluation) {
+  const time = timeOf(status, timing?.medianNs);
+  return time === undefined ? [] : [{ kernel: candidate.kernel, parameters: candidate.parameters, time }];
+}
+
+/**
+ * What results of an auto-tuner know of kernels that have all their parameters among those of the file.
+ *
+ * @throws WarpsmithError as `readTuningResults`.
+ */
+function priorOfResults(path: string, searched: Searched): KnownTimes | undefined {
+  const { space, outcomes } = readTuningResults(path);
+  const kernels = searchedKernels(searched).filter(({ file }) => Object.keys(file.parameters ?? {}).length > 0);
+  const settings = outcomes.flatMap((outcome, index): KnownSetting[] => {
+    const configuration = configurationAt(space, index);
+    const time = outcome.kind === 'failed' ? null : outcome.timeNs;
+    return kernels.flatMap((kernel) => {
+      const parameters = parametersOf(kernel, configuration);
+      return parameters ? [{ kernel: kernel.file.name, parameters, time }] : [];
+    });
+  });
+  return knownTimes({ source: path, kind: 'tuning-results', device: null, workload: null }, settings);
+}
+
+/** Undefined if the configuration lacks a parameter, or is of another kernel by its own `kernel`. */
+function parametersOf({ file }: Kernel, configuration: Configuration): ParameterValues | undefined {
+  const names = Object.keys(file.parameters ?? {});
+  const isOther = !names.includes('kernel') && (configuration.kernel ?? file.name) !== file.name;
+  if (isOther || names.some((name) => typeof configuration[name] !== 'number')) return undefined;
+  return Object.fromEntries(names.map((name) => [name, configuration[name] as number]));
 }

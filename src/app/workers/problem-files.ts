@@ -3,7 +3,7 @@ import { join, relative } from 'node:path';
 import { WarpsmithError } from '../../core/errors.ts';
 import type { Problem } from '../../core/problem.ts';
 import type { Job } from '../../evaluation/pool/job.ts';
-import { hashProblemFiles } from '../loading/hash-problem-files.ts';
+import { differingFile, hashProblemFiles } from '../loading/hash-problem-files.ts';
 import { KERNEL_FILE } from '../loading/read-kernel.ts';
 import { arrayFiles, fileDigest } from '../repeats.ts';
 
@@ -33,7 +33,7 @@ export function refuseOtherFiles(
   here: Job['problem']['files'],
   folder: string,
 ): void {
-  const other = [...new Set([...Object.keys(files), ...Object.keys(here)])].find((file) => files[file] !== here[file]);
+  const other = differingFile(files, here);
   if (other === undefined) return;
   throw new WarpsmithError({
     code: 'problem-changed',

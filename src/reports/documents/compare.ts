@@ -2,6 +2,7 @@ import type { DeviceIdentity } from '../../core/device.ts';
 import type { Energy } from '../../core/energy.ts';
 import type { Correctness, Evaluation, JournalMark } from '../../core/evaluation.ts';
 import type { Comparison } from '../../core/measurement.ts';
+import { pick } from '../../core/pick.ts';
 import type { Dimensions } from '../../core/problem.ts';
 import type { FailOn } from '../../core/requests/options.ts';
 import type { EvaluationStatus } from '../../core/status.ts';
@@ -66,14 +67,8 @@ const PREDICTED_MARGIN = 1.03;
 export const comparedSide = ({ status, reason, correctness, timing }: Evaluation): ComparedSide => ({
   status,
   reason,
-  correctness: correctness
-    ? {
-        maxAbsoluteError: correctness.maxAbsoluteError,
-        tolerance: correctness.tolerance,
-        checksRun: correctness.checksRun,
-      }
-    : undefined,
-  timing: timing ? { kind: timing.kind, medianNs: timing.medianNs, intervalNs: timing.intervalNs } : undefined,
+  correctness: correctness && pick(correctness, 'maxAbsoluteError', 'tolerance', 'checksRun'),
+  timing: timing && pick(timing, 'kind', 'medianNs', 'intervalNs'),
 });
 
 /** One workload from the evaluations of both sides; `beside` is the candidate's comparison from shared blocks. */
