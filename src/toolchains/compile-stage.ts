@@ -19,6 +19,15 @@ export interface CompileLimits {
   maximumOutputBytes: number;
 }
 
+/** What toolchains for a GPU are created with. */
+export interface GpuToolchainOptions {
+  limits?: Partial<CompileLimits>;
+  /** Of the driver that loads the result. */
+  driverVersion?: string;
+  /** Shared with other processes; the code is kept in memory only when absent. */
+  codeFolder?: string | undefined;
+}
+
 export const DEFAULT_COMPILE_LIMITS: CompileLimits = {
   timeoutMs: 60_000,
   maximumMemoryBytes: 2 * 1024 ** 3,

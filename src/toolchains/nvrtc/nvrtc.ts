@@ -7,7 +7,12 @@ import { sha256 } from '../../process/sha256.ts';
 import { type CheckedRequest, type CompilerRules, compileChecked, refuse, refuseReferences } from '../check-request.ts';
 import { compileKey } from '../compile-key.ts';
 import { compileOnce } from '../compile-once.ts';
-import { type CompileLimits, DEFAULT_COMPILE_LIMITS, tooMuchMemory } from '../compile-stage.ts';
+import {
+  type CompileLimits,
+  DEFAULT_COMPILE_LIMITS,
+  type GpuToolchainOptions,
+  tooMuchMemory,
+} from '../compile-stage.ts';
 import { liesWithin } from '../dependency-file.ts';
 import type { CompileUnit } from '../function-symbols.ts';
 import { findHeaderFolder } from '../header-pack.ts';
@@ -30,14 +35,9 @@ import {
 } from './program.ts';
 import type { NvrtcDescription, NvrtcOutcome, NvrtcProgram } from './protocol.ts';
 
-export interface NvrtcToolchainOptions {
-  limits?: Partial<CompileLimits>;
+export interface NvrtcToolchainOptions extends GpuToolchainOptions {
   /** Default: {@link locateNvrtc}. */
   installation?: NvrtcInstallation;
-  /** Of the driver that loads the result. */
-  driverVersion?: string;
-  /** Shared with other processes; the code is kept in memory only when absent. */
-  codeFolder?: string | undefined;
 }
 
 interface NvrtcCompile extends CheckedRequest {
