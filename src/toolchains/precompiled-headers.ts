@@ -1,8 +1,9 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import type { Candidate, Kernel } from '../core/kernel.ts';
 import { noteUse, pruneCacheFolder, readCacheFile, writeCacheFile } from '../process/cache-file.ts';
+import { filesBelow } from '../process/code-fingerprint.ts';
 import { runProcess } from '../process/run-process.ts';
 import { sha256 } from '../process/sha256.ts';
 import { withTemporaryFolder } from '../process/temporary-folder.ts';
@@ -151,9 +152,7 @@ interface PackContents {
 }
 
 function readContents(folder: string): PackContents {
-  const paths = readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name));
+  const paths = filesBelow(folder);
   const withoutComments = (text: string) => text.replaceAll(/\/\/.*|\/\*[\s\S]*?\*\//g, ' ');
   const identifiers = paths.flatMap((path) => withoutComments(readFileSync(path, 'utf8')).match(/[A-Za-z_]\w*/g) ?? []);
   return { files: paths.map((path) => relative(folder, path)), identifiers: new Set(identifiers) };
