@@ -48,7 +48,7 @@ const DEVICE_MEMORY_MAXIMUM_PAGES = 65536;
  */
 export function compileKernel(options: CompileKernelOptions): KernelImage {
   const analysis = analysisOf(options.module, options.functionName);
-  const { fn, blocks, uniform, liveness, slots, decisions } = analysis;
+  const { fn, blocks, slots, decisions } = analysis;
   const symbols = layOutSymbols(options.module, fn, options.globals);
 
   const module = new ModuleBuilder();
@@ -62,11 +62,7 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
   );
   const kernel = createKernelContext(
     {
-      fn,
-      blocks,
-      liveness,
-      uniform,
-      slots,
+      ...analysis,
       module,
       helpers: new Helpers(module, options.fusedMultiplyAdd),
       imports,
@@ -83,7 +79,6 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
       polls: pollsOf(fn),
       spins: spinsOf(fn),
       origins: new OriginTracer(fn, new Set(options.globals.keys())),
-      decisions,
     },
     end,
   );

@@ -61,13 +61,11 @@ export class JournalTurn implements Turn {
   /** Does work that needs the device, when nothing else does. */
   readonly inTurn = createTurns();
 
-  constructor(parts: {
-    options: TurnRequest & { readonly store: string };
-    problem: Problem;
-    workload: Workload;
-    start: Candidate;
-    rungs: readonly Kernel[];
-  }) {
+  constructor(
+    parts: Pick<Turn, 'problem' | 'workload' | 'start' | 'rungs'> & {
+      options: TurnRequest & { readonly store: string };
+    },
+  ) {
     const { options } = parts;
     this.#options = options;
     this.problem = parts.problem;

@@ -1,16 +1,13 @@
-import type { PtxFunction, PtxInstruction } from '../../ptx/ast.ts';
+import type { PtxInstruction } from '../../ptx/ast.ts';
 import { earlyReads } from '../../ptx/early-reads.ts';
 import { definitionsAndUses } from '../../ptx/instructions/properties.ts';
-import type { Liveness } from '../../ptx/liveness.ts';
-import type { DecisionSites } from '../decisions/decision-sites.ts';
+import type { Analysis } from '../analyse-function.ts';
 import { DECISION, TABLE_BYTES, TABLES } from '../layout.ts';
 import type { Origins, OriginTracer } from '../pointer-origins.ts';
 import type { ModuleBuilder } from '../wasm/module-builder.ts';
-import type { JitBlock } from './control/blocks.ts';
 import type { Helpers } from './lane/helpers.ts';
 import type { AccessGroup } from './memory/access-groups.ts';
 import { type RegisterKind, registerKind } from './state/register-kinds.ts';
-import type { RegisterSlots } from './state/register-slots.ts';
 import { resolveSymbols, type SymbolAddress } from './state/symbols.ts';
 
 /** A warp-level operation that JavaScript carries out: shuffles with computed lanes, votes, atomics, rare opcodes. */
@@ -55,12 +52,7 @@ export interface Runtime {
 }
 
 /** What the emitters of a kernel are given. */
-interface KernelParts {
-  readonly fn: PtxFunction;
-  readonly blocks: readonly JitBlock[];
-  readonly liveness: Liveness;
-  readonly uniform: ReadonlySet<string>;
-  readonly slots: RegisterSlots;
+interface KernelParts extends Pick<Analysis, 'fn' | 'blocks' | 'liveness' | 'uniform' | 'slots' | 'decisions'> {
   readonly module: ModuleBuilder;
   readonly helpers: Helpers;
   readonly imports: Imports;
@@ -73,7 +65,6 @@ interface KernelParts {
   /** With which the kernel waits for other CTAs. */
   readonly polls: ReadonlySet<PtxInstruction>;
   readonly spins: ReadonlySet<PtxInstruction>;
-  readonly decisions: DecisionSites;
 }
 
 /** Everything the emitters of one kernel share. */

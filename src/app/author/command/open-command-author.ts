@@ -1,8 +1,6 @@
 import { homedir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { EXIT, WarpsmithError } from '../../../core/errors.ts';
-import type { Candidate, Kernel } from '../../../core/kernel.ts';
-import type { Problem, Workload } from '../../../core/problem.ts';
 import { type AgentWall, findAgentWall } from '../../../process/agent-wall.ts';
 import { findExecutable, isExecutableFile } from '../../../process/find-executable.ts';
 import { minimalEnvironment } from '../../../process/minimal-environment.ts';
@@ -17,15 +15,13 @@ import type { RunAtHand } from '../run-at-hand.ts';
 import type { RunTranscript } from '../run-transcript.ts';
 import { type AgentCommand, CommandAuthor, type ServeTurn } from './command-author.ts';
 import { commandWords } from './command-words.ts';
-import { RunTurn } from './run-turn.ts';
+import { RunTurn, type RunTurnParts } from './run-turn.ts';
 
-export interface CommandAuthorRequest extends Omit<RunAtHand, 'seed'> {
+export interface CommandAuthorRequest
+  extends Omit<RunAtHand, 'seed'>,
+    Pick<RunTurnParts, 'problem' | 'workload' | 'start' | 'rungs'> {
   readonly options: AuthorOptions & Pick<Surroundings, 'signal' | 'onStep'> & { readonly store: string };
   readonly serveAgents: ServeTurn | undefined;
-  readonly problem: Problem;
-  readonly workload: Workload;
-  readonly start: Candidate;
-  readonly rungs: readonly Kernel[];
   readonly kept: RunTranscript;
 }
 

@@ -28,13 +28,8 @@ export interface Share {
   readonly endsAtMs: number;
 }
 
-export interface RunTurnParts {
-  readonly problem: Problem;
-  readonly workload: Workload;
+export interface RunTurnParts extends Pick<Turn, 'problem' | 'workload' | 'start' | 'rungs' | 'showsRungs'> {
   readonly session: Session;
-  readonly start: Candidate;
-  readonly rungs: readonly Kernel[];
-  readonly showsRungs: boolean;
 }
 
 const MS_PER_MINUTE = 60_000;
