@@ -1,3 +1,4 @@
+import { onceFor } from '../../core/once-for.ts';
 import type { PtxInstruction } from '../../ptx/ast.ts';
 import { has, typesOf } from '../../ptx/instruction-parts.ts';
 import { LANES } from '../layout.ts';
@@ -95,7 +96,7 @@ export function matrixMultiply(context: WarpContext): void {
 function multiplyFast(context: WarpContext, { aCount, bCount, cCount, fast }: Form): boolean {
   const places = fast && context.registerPlaces();
   if (!places) return false;
-  const multiply = tensorKernel(context.registerMemory, fast);
+  const multiply = kernelOf(context.registerMemory)(fast);
   const at = (i: number): number => context.warp + places[i]!;
   const [a, b, c] = [cCount, cCount + aCount, cCount + aCount + bCount];
   // Written out for depths 8 and 16: spreading a list of addresses would cost as much as the products.
@@ -121,17 +122,10 @@ function multiplyFast(context: WarpContext, { aCount, bCount, cCount, fast }: Fo
   return done === 1;
 }
 
-/** By the memory that the registers lie in. */
-const kernels = new WeakMap<WebAssembly.Memory, Map<TensorKernelForm, TensorKernel>>();
-
-function tensorKernel(memory: WebAssembly.Memory, form: TensorKernelForm): TensorKernel {
-  const known = kernels.get(memory)?.get(form);
-  if (known) return known;
-  const kernel = createTensorKernel(memory, form);
-  const ofMemory = kernels.get(memory) ?? new Map<TensorKernelForm, TensorKernel>();
-  kernels.set(memory, ofMemory.set(form, kernel));
-  return kernel;
-}
+/** Of the memory that the registers lie in. */
+const kernelOf = onceFor((memory: WebAssembly.Memory) =>
+  onceFor((form: TensorKernelForm): TensorKernel => createTensorKernel(memory, form)),
+);
 
 /** D element by element: any form, any numbers. */
 function multiplyByElement(form: Form, aWords: Uint32Array, bWords: Uint32Array, c: Uint32Array, d: Int32Array): void {
