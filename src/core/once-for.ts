@@ -9,3 +9,13 @@ export function onceFor<K extends object, V>(compute: (key: K) => V): (key: K) =
     return result;
   };
 }
+
+/** The value under a key, computed when it is first asked for. There are at most so many: one more, and all are forgotten. */
+export function rememberedAt<K, V>(values: Map<K, V>, key: K, compute: () => V, most = Number.POSITIVE_INFINITY): V {
+  const known = values.get(key);
+  if (known !== undefined) return known;
+  const value = compute();
+  if (values.size >= most) values.clear();
+  values.set(key, value);
+  return value;
+}

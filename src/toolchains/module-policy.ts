@@ -1,5 +1,5 @@
 import type { CompiledCode, CompileOutcome, Diagnostic } from '../core/compiled-code.ts';
-import { onceFor } from '../core/once-for.ts';
+import { onceFor, rememberedAt } from '../core/once-for.ts';
 import { PtxSyntaxError } from '../ptx/errors.ts';
 import { type ModuleTraits, readTraits } from '../ptx/module-traits.ts';
 import { elfSections, undefinedSymbols } from './elf.ts';
@@ -104,13 +104,7 @@ function judgeCubin(code: CompiledCode): ModuleVerdict {
 /** Reading a megabyte of PTX takes a tenth of a second: each is read once. */
 function traitsOf(code: CompiledCode): ModuleTraits | PtxSyntaxError | undefined {
   const ptx = code.kind === 'ptx' ? code.text : code.ptx;
-  if (ptx === undefined) return undefined;
-  const known = read.get(ptx);
-  if (known) return known;
-  const traits = readOnce(ptx);
-  if (read.size >= MOST_READ) read.clear();
-  read.set(ptx, traits);
-  return traits;
+  return ptx === undefined ? undefined : rememberedAt(read, ptx, () => readOnce(ptx), MOST_READ);
 }
 
 function readOnce(ptx: string): ModuleTraits | PtxSyntaxError {

@@ -1,4 +1,4 @@
-import { onceFor } from '../../../core/once-for.ts';
+import { onceFor, rememberedAt } from '../../../core/once-for.ts';
 import type { PtxInstruction, PtxOperand } from '../../../ptx/ast.ts';
 import { has, typesOf } from '../../../ptx/instruction-parts.ts';
 import { elementsOf } from '../../../ptx/operands.ts';
@@ -253,12 +253,8 @@ const STAGED = Int32Array.from({ length: ROWS * 2 }, (_, i) => SCRATCH + i * PIE
 /** Of the memory that the operands lie in. */
 const kernelsOf = onceFor((_memory: WebAssembly.Memory) => new Map<string, WarpgroupKernel>());
 
-function kernelFor(memory: WebAssembly.Memory, form: TensorKernelForm): WarpgroupKernel {
-  const own = kernelsOf(memory);
-  const known = own.get(form.format) ?? createWarpgroupKernel(memory, form);
-  own.set(form.format, known);
-  return known;
-}
+const kernelFor = (memory: WebAssembly.Memory, form: TensorKernelForm): WarpgroupKernel =>
+  rememberedAt(kernelsOf(memory), form.format, () => createWarpgroupKernel(memory, form));
 
 /** False if there is no fast form, or if its kernel leaves these numbers to the general form. */
 function multiplyFast(context: WarpContext, form: Form, { a, b }: Operands, keepsC: boolean): boolean {
