@@ -6,7 +6,7 @@
  */
 export { audit } from './app/audit.ts';
 export { checkTarget } from './app/check.ts';
-export { type DevicesReport, devices, type ListedDevice } from './app/devices.ts';
+export { type DevicesReport, devices } from './app/devices.ts';
 export { diagnoseKernel } from './app/diagnose.ts';
 export { type DispatchOutcome, optimizePerWorkload } from './app/dispatch.ts';
 export type { DoctorCheck } from './app/doctor/check.ts';
@@ -40,6 +40,7 @@ export type { RequestOf } from './core/requests/request.ts';
 export { EVALUATION_STATUSES, type EvaluationStatus } from './core/status.ts';
 export type { Timing } from './core/timing.ts';
 export { STRATEGY_NAMES, type Verdict } from './core/vocabulary.ts';
+export type { ListedDevice } from './devices/open-device.ts';
 export type { AuditReport } from './evaluation/audit/audit.ts';
 export { createRecordedEvaluator } from './evaluation/recording/replay.ts';
 export { serveAgents } from './mcp/serve-agents.ts';

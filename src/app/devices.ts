@@ -1,12 +1,4 @@
-import { defaultDeviceId, listDevices } from '../devices/open-device.ts';
-
-/** One device that `--device` accepts. */
-export interface ListedDevice {
-  id: string;
-  name: string;
-  kind: 'virtual' | 'cuda';
-  available: boolean;
-}
+import { defaultDeviceId, type ListedDevice, listDevices } from '../devices/open-device.ts';
 
 export interface DevicesReport {
   schemaVersion: 1;

@@ -5,6 +5,7 @@ import type { DeviceSpec } from '../core/device-spec.ts';
 import { EXIT, WarpsmithError } from '../core/errors.ts';
 import type { Evaluation, EvaluationRequest, JudgingProblem } from '../core/evaluation.ts';
 import type { Candidate, Kernel } from '../core/kernel.ts';
+import { pick } from '../core/pick.ts';
 import { completeParameters } from '../core/plan/parameters.ts';
 import { takesWorkload } from '../core/plan/takes-workload.ts';
 import type { Problem, Workload } from '../core/problem.ts';
@@ -153,7 +154,7 @@ export async function judge(asked: EvaluateOptions, command: 'evaluate' | 'diagn
       large: thorough,
       watched: thorough,
       id: 'e0',
-      ...measuringOf(options),
+      ...pick(options, 'quick', 'sampleCtas', 'tier', 'profile', 'sanitize', 'energy'),
       ...given(beside),
       ...keep,
     });
@@ -189,22 +190,6 @@ const judgingProblem = ({ folder, file: { name } }: Problem, kernel: Kernel): Ju
   name,
   folder,
   elsewhere: dirname(resolve(kernel.folder)) !== resolve(folder),
-});
-
-const measuringOf = ({
-  tier,
-  profile,
-  sanitize,
-  energy,
-  quick,
-  sampleCtas,
-}: EvaluateOptions): Partial<EvaluationRequest> => ({
-  quick,
-  sampleCtas,
-  tier,
-  profile,
-  sanitize,
-  energy,
 });
 
 /** Only what there is. */

@@ -5,50 +5,42 @@ import type { ComparedSizes } from '../core/compared-sizes.ts';
 import type { CompiledCode } from '../core/compiled-code.ts';
 import { WarpsmithError } from '../core/errors.ts';
 import type { Candidate, ParameterValues } from '../core/kernel.ts';
-import type { Dimensions, ProblemFile } from '../core/problem.ts';
 import { completeRequest, type RequestOf } from '../core/requests/request.ts';
 import type { DispatchTable } from '../handover/dispatch-table.ts';
 import { identifierOf } from '../handover/launch-header/cpp-names.ts';
-import type { TorchTable } from '../handover/torch/problem-module.ts';
-import { filesOfTorchPackage, type PackagedKernel, TORCH_MARK, torchPackage } from '../handover/torch/torch-package.ts';
+import {
+  filesOfTorchPackage,
+  type PackagedKernel,
+  TORCH_MARK,
+  type TorchPackageRequest,
+  torchPackage,
+} from '../handover/torch/torch-package.ts';
 import { readRegularFile } from '../store/read-regular-file.ts';
 import { requireFreeFolder, writeFolder } from '../store/write-folder.ts';
 import { createMachineCodeToolchain } from '../toolchains/create-toolchain.ts';
 import type { Toolchain } from '../toolchains/toolchain.ts';
 import { type CandidateTarget, candidateTarget } from './candidate-target.ts';
 import { comparedSizesOf } from './compared-sizes.ts';
-import { describeEvidence, evidenceOf } from './export.ts';
+import { describeEvidence, type ExportReport, evidenceOf } from './export.ts';
 import { loadKernel } from './loading/load-kernel.ts';
 import { packageVersion } from './package-version.ts';
 import type { Surroundings } from './session.ts';
 
-export interface TorchExportReport {
-  folder: string;
+export interface TorchExportReport extends Pick<ExportReport, 'folder' | 'files' | 'evidence' | 'notes'> {
   /** Of the Python package, and of its namespace in `torch.ops`. */
   name: string;
   /** The function that users import. */
   functionName: string;
   kernels: { kernel: string; candidate: string; parameters: ParameterValues; architectures: string[] }[];
-  files: string[];
-  evidence: string[];
-  /** What was left out, and why. */
-  notes: string[];
 }
 
 type TorchRequest = RequestOf<'export'> & { readonly torch: string } & Pick<Surroundings, 'signal' | 'onStep'>;
 
 /** What is to be packaged: one candidate, or those of a dispatch table. */
-interface Source {
-  readonly problem: ProblemFile;
+interface Source extends Omit<TorchPackageRequest, 'kernels' | 'version' | 'date'> {
   readonly candidates: readonly Candidate[];
   /** Where the results of each were compared. */
   readonly compared: readonly (ComparedSizes | undefined)[];
-  readonly table: TorchTable;
-  readonly name: string;
-  /** For the example. */
-  readonly dimensions: Dimensions;
-  readonly sentences: string[];
-  readonly evidence: unknown;
   /** Where it was judged, if that is known. */
   readonly architectures: readonly string[];
 }
@@ -92,7 +84,7 @@ export async function exportTorch(request: TorchRequest): Promise<TorchExportRep
       architectures: code.map(({ architecture }) => architecture),
     })),
     files: Object.keys(files),
-    evidence: source.sentences,
+    evidence: [...source.sentences],
     notes,
   };
 }

@@ -30,7 +30,7 @@ export interface ExportReport {
   start: { id: string; kernel: string };
   files: string[];
   evidence: string[];
-  /** Why something is missing. */
+  /** Why something is missing, or was left out. */
   notes: string[];
 }
 

@@ -3,7 +3,6 @@ import { join, resolve, sep } from 'node:path';
 import { makeCandidate } from '../core/candidate.ts';
 import { deriveSeed } from '../core/derive-seed.ts';
 import { WarpsmithError } from '../core/errors.ts';
-import type { Candidate, Kernel } from '../core/kernel.ts';
 import { completeParameters } from '../core/plan/parameters.ts';
 import { deviceRefusal } from '../core/plan/runs-on.ts';
 import type { Problem } from '../core/problem.ts';
@@ -16,20 +15,13 @@ import { repositoryState } from '../handover/repository-state.ts';
 import { describeRatio } from '../optimizer/decision.ts';
 import { parseGoal, refuseGoalBelowBound, type VetoBound } from '../optimizer/goal.ts';
 import { type Best, optimize, type RunResult } from '../optimizer/optimize.ts';
+import type { OptimizeOptions } from '../optimizer/run.ts';
 import { formatRatioInterval, formatTiming } from '../reports/format.ts';
 import type { RunView } from '../reports/run-view.ts';
 import { DEFAULT_BLIND_STRATEGY } from '../search/strategies.ts';
 import { bakeKernel } from '../store/best-kernel.ts';
 import { storeCandidateSources } from '../store/candidate-sources.ts';
-import type {
-  Budgets,
-  ConfirmationEvent,
-  Goal,
-  Priors,
-  RecordedEvent,
-  RunRequest,
-  WeightedWorkload,
-} from '../store/events.ts';
+import type { Budgets, ConfirmationEvent, Priors, RecordedEvent, RunRequest } from '../store/events.ts';
 import { readPriors } from '../store/index/read-priors.ts';
 import { createRunFolder, RUN_FILES, type RunFolder, runId } from '../store/run-folder.ts';
 import { readTranscript } from '../store/transcript.ts';
@@ -103,14 +95,9 @@ function standing(kind: Timing['kind'], ratioToStart: number, confirmation: Conf
 }
 
 /** The inputs of a run, read from its files. */
-export interface PreparedRun {
+export interface PreparedRun
+  extends Readonly<Pick<OptimizeOptions, 'budgets' | 'problem' | 'workloads' | 'start' | 'rungs' | 'goal'>> {
   readonly request: OptimizeRequest & OnDevice<CompleteRequest<'optimize'>>;
-  readonly budgets: Budgets;
-  readonly problem: Problem;
-  readonly workloads: readonly WeightedWorkload[];
-  readonly start: Candidate;
-  readonly rungs: readonly Kernel[];
-  readonly goal?: Goal;
   /** Of a resumed run, larger than those that its log holds. */
   readonly authorLimits?: Pick<OptimizeRequest, 'maximumTokens' | 'maximumCost'>;
 }

@@ -22,7 +22,7 @@ import {
 import { readRegularFile } from '../store/read-regular-file.ts';
 import { eventsPath, findRun, openRunFolder, RUN_FILES } from '../store/run-folder.ts';
 import { isBeingWritten, refuseIfBeingWritten } from '../store/writer-lock.ts';
-import { hashProblemFiles } from './loading/hash-problem-files.ts';
+import { differingFile, hashProblemFiles } from './loading/hash-problem-files.ts';
 import { KERNEL_FILE } from './loading/read-kernel.ts';
 import { ensureTrustedFor } from './loading/trust.ts';
 import { type OptimizeOutcome, type OptimizeRequest, type PreparedRun, runLoop } from './optimize.ts';
@@ -264,7 +264,7 @@ async function prepareAgain(
 
 function refuseOtherProblem(folder: string, logged: Readonly<Record<string, string>> = {}): void {
   const now = hashProblemFiles(folder);
-  const name = [...new Set([...Object.keys(logged), ...Object.keys(now)])].find((file) => now[file] !== logged[file]);
+  const name = differingFile(logged, now);
   if (name === undefined) return;
   throw changed('problem-changed', 'The problem', join(folder, name), logged[name], now[name]);
 }

@@ -8,8 +8,7 @@ import type { Shown, ShownCandidate, ShownEvaluation, ShownRun, StoredSource } f
 import { authoredView } from '../reports/view/authored.ts';
 import { openContentStore } from '../store/content-store.ts';
 import { readEventLog, readingLog } from '../store/event-log.ts';
-import type { RecordedEvent } from '../store/events.ts';
-import { ofType } from '../store/events.ts';
+import { ofType, type RecordedEvent } from '../store/events.ts';
 import type { RunRow } from '../store/index/rows.ts';
 import { withRunIndex } from '../store/index/run-index.ts';
 import { eventsPath, findRun, RUN_FILES, runFolderPath } from '../store/run-folder.ts';

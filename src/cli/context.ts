@@ -1,24 +1,27 @@
 import type { DeviceOfRun } from '../app/candidate-target.ts';
 import { DEFAULT_DEVICE } from '../app/session.ts';
-import type { Streams } from './output.ts';
+import { EXIT } from '../core/errors.ts';
+import type { Document } from '../reports/document.ts';
+import { type Printing, printResult } from './output.ts';
 
-/** The streams and the interrupt signal of the process that runs a command. */
-export interface CliContext {
-  streams: Streams;
+/** The process that runs a command, and how its result is asked for. */
+export interface CommandContext extends Printing {
   /** Fires on Ctrl-C. */
-  signal: AbortSignal;
+  readonly signal: AbortSignal;
 }
 
-/** The process, and how the command line asks for the result. */
-export interface CommandContext extends CliContext {
-  /** Whether `--json` asks for one JSON object on stdout instead of text for people. */
-  json: boolean;
-  /** Whether `--verbose` asks for what is folded, too. */
-  verbose: boolean;
-}
+export type CliContext = Pick<CommandContext, 'streams' | 'signal'>;
 
 /** Runs a command and returns its exit code. */
 export type Run<Request> = (request: Request, context: CommandContext) => Promise<number>;
+
+/** A command that prints what it finds. */
+export const printing =
+  <R, V extends object>(find: (request: R) => V | Promise<V>, document: (view: V) => Document): Run<R> =>
+  async (request, context) => {
+    printResult(context, await find(request), document);
+    return EXIT.ok;
+  };
 
 /**
  * The device asked for, or the default, saying so. A replay needs none.

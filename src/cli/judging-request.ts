@@ -1,11 +1,13 @@
 import type { DeviceOfRun } from '../app/candidate-target.ts';
 import { platformNotice } from '../app/doctor/platform.ts';
+import type { AskTrust, TrustQuestion } from '../app/loading/trust.ts';
 import type { OnDevice, Surroundings } from '../app/session.ts';
 import { WarpsmithError } from '../core/errors.ts';
 import type { CommandName } from '../core/requests/commands.ts';
 import { longFlag, optionsOf } from '../core/requests/request.ts';
-import { terminalAsks } from './ask-trust.ts';
+import { plainText } from '../reports/plain-text.ts';
 import { type CliContext, deviceOrDefault } from './context.ts';
+import { terminalQuestion } from './terminal-question.ts';
 
 type Asked = Readonly<Record<string, unknown>> & {
   readonly device?: string;
@@ -64,3 +66,19 @@ export async function onDevice<R extends Asked>(
   noteIgnored(name, request, device, context);
   return { ...request, ...surroundings(context), device };
 }
+
+/** Asks at the terminal whether a problem's host code may run. Undefined if there is no terminal to ask at. */
+function terminalAsks(context: CliContext): AskTrust | undefined {
+  const ask = terminalQuestion(context);
+  return ask && (async (question) => /^y(?:es)?$/i.test((await ask(textOf(question))).trim()));
+}
+
+const textOf = ({ problem, folder, files, hash, namedBy }: TrustQuestion): string =>
+  plainText(
+    [
+      `Problem ${problem} in ${folder}${namedBy === 'log' ? ', named by the log of a run,' : ''}`,
+      `has programs that have not run here before: ${files.join(', ')}.`,
+      'A reference can only compute; baseline.py, on a GPU, can do what you can.',
+      `Run them, now and whenever they are exactly these (${hash.slice(0, 16)})? [y/N] `,
+    ].join('\n'),
+  );

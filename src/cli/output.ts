@@ -20,7 +20,9 @@ export const paintFor =
 /** How a command's result is printed. */
 export interface Printing {
   readonly streams: Streams;
+  /** One JSON object on stdout instead of text for people. */
   readonly json: boolean;
+  /** What is folded, too. */
   readonly verbose: boolean;
 }
 

@@ -1,7 +1,9 @@
 import type { EvaluationStage } from '../core/evaluation.ts';
 import { describeAllowance } from '../optimizer/allowance.ts';
 import { describePrior } from '../reports/describe-prior.ts';
-import { formatMove, formatNs, formatRatio, formatRatioInterval } from '../reports/format.ts';
+import { names, table, words } from '../reports/document.ts';
+import { formatCount, formatMove, formatNs, formatRatio, formatRatioInterval } from '../reports/format.ts';
+import { printTable } from '../reports/print/terminal.ts';
 import { describeStepBegan, describeStepEnded } from '../reports/sections/authored.ts';
 import type {
   AblationEvent,
@@ -10,10 +12,10 @@ import type {
   EvaluationFinishedEvent,
   EventType,
   MoveProposedEvent,
+  OptionsRankedEvent,
   RecordedEvent,
 } from '../store/events.ts';
 import { createBestSoFar } from './best-so-far.ts';
-import { optionsTable } from './options-table.ts';
 import { paintFor } from './output.ts';
 
 /** Shows the progress of a run on stderr. */
@@ -169,4 +171,31 @@ export function createPlainProgress(stream: NodeJS.WriteStream): Progress {
     },
     end() {},
   };
+}
+
+/** Rows on the screen at each turn; reports list more. */
+const SHOWN = 4;
+
+/** The moves that a guided run may try next, with the arithmetic of their value. The best comes first. */
+function optionsTable({ iteration, options, omitted, share }: OptionsRankedEvent): string[] {
+  const open = options.filter(({ state }) => state !== 'abandoned');
+  if (open.length === 0) return [];
+  const count = open.length + omitted;
+  const ofShare = share === null ? '' : `, a share of ${share.toFixed(1)} evaluations each`;
+  const listed = open.slice(0, SHOWN);
+  const shown = table('Options', listed, [
+    words('option', ({ move }) => formatMove(move)),
+    names('(gain − 1) × confidence ÷ cost', ({ arithmetic }) => arithmetic),
+    words('pattern', ({ pattern }) => pattern.id, 2),
+    words(
+      'kept before',
+      ({ evidence }) => (evidence.attempts === 0 ? '–' : `${evidence.kept} of ${evidence.attempts}`),
+      1,
+    ),
+  ]);
+  return [
+    `[${iteration}] ${formatCount(count, 'open move')}${ofShare}`,
+    ...(shown ? printTable(shown, 76) : []).map((line) => `    ${line}`),
+    ...(count > listed.length ? [`    and ${count - listed.length} more`] : []),
+  ];
 }

@@ -2,6 +2,7 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import type { Candidate, Kernel, ParameterValues } from './kernel.ts';
 import { completeParameters } from './plan/parameters.ts';
+import { sortedEntries } from './values.ts';
 
 const ID_DIGITS = 12;
 
@@ -38,6 +39,6 @@ const texts = new WeakMap<Kernel['sources'], Texts & { readonly of: Kernel['file
 const stableJson = (value: unknown): string =>
   JSON.stringify(value, (_key, item: unknown) =>
     typeof item === 'object' && item !== null && !Array.isArray(item)
-      ? Object.fromEntries(Object.entries(item).sort(([left], [right]) => (left < right ? -1 : 1)))
+      ? Object.fromEntries(sortedEntries(item as Record<string, unknown>))
       : item,
   );

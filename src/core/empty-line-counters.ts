@@ -1,5 +1,6 @@
 import type { SourceLocation } from './compiled-code.ts';
 import type { LineCounters } from './counters.ts';
+import { rememberedAt } from './once-for.ts';
 
 /** Counters of a line from which nothing was executed. */
 export const emptyLineCounters = ({ file, line }: SourceLocation): LineCounters => ({
@@ -19,3 +20,7 @@ export const emptyLineCounters = ({ file, line }: SourceLocation): LineCounters 
   atomics: 0,
   divergentBranches: 0,
 });
+
+/** The counters of a line among those of others by place. */
+export const lineCountersAt = (lines: Map<string, LineCounters>, location: SourceLocation): LineCounters =>
+  rememberedAt(lines, `${location.file}:${location.line}`, () => emptyLineCounters(location));

@@ -3,6 +3,13 @@ import type { Generator } from './problem.ts';
 
 export type Dim3 = readonly [x: number, y: number, z: number];
 
+/** Where the CTA or thread with this number lies, x first. */
+export const coordinatesOf = (index: number, [x, y]: Dim3): [x: number, y: number, z: number] => [
+  index % x,
+  Math.floor(index / x) % y,
+  Math.floor(index / (x * y)),
+];
+
 /** CTAs of a grid along x, y and z on every GPU (CUDA C++ Programming Guide, compute capabilities). */
 export const GRID_LIMITS: Dim3 = [2 ** 31 - 1, 65_535, 65_535];
 

@@ -8,6 +8,10 @@ export const assignments = (values: Values): string[] =>
 /** The same text for equal values, whatever the order of their names. Seeds depend on it, so it may never change. */
 export const valuesKey = (values: Values): string => JSON.stringify(Object.entries(values).sort());
 
+/** The entries in the order of their names' characters. */
+export const sortedEntries = <T>(record: Readonly<Record<string, T>>): [string, T][] =>
+  Object.entries(record).sort(([left], [right]) => (left < right ? -1 : 1));
+
 /** Whether these are the same, whatever the order of their names. */
 export const isSame = (one: Values, other: Values): boolean => valuesKey(one) === valuesKey(other);
 

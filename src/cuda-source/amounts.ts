@@ -217,13 +217,6 @@ export function dividedExactly(amount: Amount, divisor: number): Amount | undefi
   return undefined;
 }
 
-/** Factors of a product, constants last. */
-export function factorsOf(amount: Amount): Amount[] {
-  const factors =
-    amount.kind === 'operation' && amount.operator === '*' ? amount.operands.flatMap(factorsOf) : [amount];
-  return [...factors.filter(({ kind }) => kind !== 'constant'), ...factors.filter(({ kind }) => kind === 'constant')];
-}
-
 /** The same formula with roots replaced. */
 export function replaceRoots(amount: Amount, replacement: (name: string) => Amount | undefined): Amount {
   if (amount.kind === 'root') return replacement(amount.name) ?? amount;

@@ -1,3 +1,4 @@
+import { onceFor } from '../core/once-for.ts';
 import { type Item, readItems } from './items.ts';
 import { type Macro, macrosOf } from './macros.ts';
 import { behindBracket, PRECEDENCE, parseBody, parseParameters } from './parser.ts';
@@ -142,16 +143,8 @@ export const isKernel = ({ kind, words }: Item): boolean => kind === 'function' 
 export const isHostFunction = (item: Item): boolean =>
   item.kind === 'function' && !isKernel(item) && !item.words.has('__device__');
 
-const bodies = new WeakMap<Item, readonly Statement[]>();
-
 /** A function's statements; none for a declaration. */
-export function statementsOf(item: Item): readonly Statement[] {
-  const known = bodies.get(item);
-  if (known) return known;
-  const statements = parseBody(item.function?.body ?? []);
-  bodies.set(item, statements);
-  return statements;
-}
+export const statementsOf = onceFor((item: Item): readonly Statement[] => parseBody(item.function?.body ?? []));
 
 /** The name with its namespaces, as kernel.json names it. */
 export const qualifiedName = ({ namespaces, name }: Item): string => [...namespaces, name].join('::');

@@ -236,12 +236,7 @@ const TAKEN = new Set([
 /** A C name as TypeScript has it. */
 export const scriptName = (name: string): string => (TAKEN.has(name) ? `${name}_` : name.replaceAll('::', '_'));
 
-interface Translated {
-  readonly name: string;
-  readonly text: string;
-  readonly flop: Amount;
-  readonly terms: Amount;
-  readonly arrays: ReadonlyMap<string, ArrayUse>;
+interface Translated extends Omit<Translation, 'isTranscendental'> {
   /** Whether it takes `round`. */
   readonly rounds: boolean;
   readonly result: Kind;

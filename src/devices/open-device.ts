@@ -6,7 +6,8 @@ import { DEVICE_SPECS } from '../hardware/device-specs.ts';
 import { listGpus } from './cuda/list-gpus.ts';
 import { VirtualDevice } from './virtual/virtual-device.ts';
 
-export interface DeviceListing {
+/** One device that `--device` accepts. */
+export interface ListedDevice {
   id: string;
   name: string;
   kind: 'virtual' | 'cuda';
@@ -14,9 +15,9 @@ export interface DeviceListing {
 }
 
 /** Every device that `--device` can name on this machine: its GPUs, then the virtual ones. */
-export function listDevices(): DeviceListing[] {
+export function listDevices(): ListedDevice[] {
   const gpus = listGpus().map(
-    ({ ordinal, name }): DeviceListing => ({
+    ({ ordinal, name }): ListedDevice => ({
       id: `cuda:${ordinal}`,
       name,
       kind: 'cuda',
@@ -24,7 +25,7 @@ export function listDevices(): DeviceListing[] {
     }),
   );
   const virtual = [...DEVICE_SPECS.values()].map(
-    (spec): DeviceListing => ({
+    (spec): ListedDevice => ({
       id: `virtual:${spec.id}`,
       name: `${spec.name} (virtual)`,
       kind: 'virtual',

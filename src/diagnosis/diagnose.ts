@@ -1,7 +1,6 @@
 import type { Finding } from '../core/finding.ts';
 import { modelLaunch } from '../hardware/launch-model/model-launch.ts';
-import type { DiagnosisContext, DiagnosisInput } from './rule.ts';
-import { toFinding } from './rule.ts';
+import { type DiagnosisContext, type DiagnosisInput, toFinding } from './rule.ts';
 import { RULES } from './rules/index.ts';
 
 function makeContext(input: DiagnosisInput): DiagnosisContext {

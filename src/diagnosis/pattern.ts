@@ -17,7 +17,7 @@ export interface PatternContext {
 }
 
 /** Reason and expected gain of a move. */
-interface Expectation {
+export interface Expectation {
   /** Old time ÷ new time; an estimate, at least 1. */
   readonly expectedGain: number;
   /** 0…1: how often the pattern is expected to hold. */
@@ -25,19 +25,18 @@ interface Expectation {
   readonly reason: string;
 }
 
+/** One parameter of a setting that differs from the candidate's. */
+export interface SettingChange {
+  readonly parameter: string;
+  readonly from: number;
+  readonly value: number;
+}
+
 /** One change a pattern suggests. */
 export type PatternMove =
-  | ({
-      readonly kind: 'parameter';
-      readonly parameter: string;
-      readonly from: number;
-      readonly value: number;
-    } & Expectation)
+  | ({ readonly kind: 'parameter' } & SettingChange & Expectation)
   /** Several parameters at once, where a constraint lets no single one change; what the move is about comes first. */
-  | ({
-      readonly kind: 'parameters';
-      readonly changes: readonly { readonly parameter: string; readonly from: number; readonly value: number }[];
-    } & Expectation)
+  | ({ readonly kind: 'parameters'; readonly changes: readonly SettingChange[] } & Expectation)
   /** `rung` is the name in kernel.json. */
   | ({ readonly kind: 'rung'; readonly rung: string } & Expectation)
   | { readonly kind: 'advice'; readonly text: string };

@@ -1,7 +1,6 @@
 import type { LaunchCounters, WarpTime } from '../core/counters.ts';
 import { figure } from '../core/values.ts';
-import type { InstructionClass } from '../core/vocabulary.ts';
-import { INSTRUCTION_CLASSES } from '../core/vocabulary.ts';
+import { INSTRUCTION_CLASSES, type InstructionClass } from '../core/vocabulary.ts';
 import { SERIAL_LANES } from '../hardware/launch-model/constants.ts';
 import { modelLaunch } from '../hardware/launch-model/model-launch.ts';
 import type { ScheduleAssumptions } from '../hardware/launch-model/schedule.ts';

@@ -6,6 +6,7 @@ import type { Device } from '../core/device.ts';
 import type { LoadedModule } from '../core/device-values.ts';
 import { WarpsmithError } from '../core/errors.ts';
 import type { Evaluation, EvaluationRequest, Evaluator, RoughTime } from '../core/evaluation.ts';
+import { createTurns } from '../core/in-turn.ts';
 import type { Candidate } from '../core/kernel.ts';
 import type { LaunchPlan } from '../core/launch-plan.ts';
 import { failedLimit } from '../core/plan/limits.ts';
@@ -74,12 +75,7 @@ export function createLiveEvaluator(options: LiveEvaluatorOptions): Evaluator {
   const secret = options.secret ?? randomInt(2 ** 32);
   let evaluationCount = 0;
   let isClosed = false;
-  let queue: Promise<unknown> = Promise.resolve();
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const result = queue.then(work);
-    queue = result.catch(() => undefined);
-    return result;
-  };
+  const inTurn = createTurns();
   return {
     evaluate(request) {
       // Reasons reveal addresses and numbers of one measurement, so the next one uses others.
@@ -100,7 +96,7 @@ export function createLiveEvaluator(options: LiveEvaluatorOptions): Evaluator {
     },
     close: async () => {
       isClosed = true;
-      await queue;
+      await inTurn(async () => undefined);
     },
   };
 }

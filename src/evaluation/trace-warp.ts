@@ -1,10 +1,9 @@
 import type { CompileOutcome } from '../core/compiled-code.ts';
 import type { Device } from '../core/device.ts';
-import type { Candidate } from '../core/kernel.ts';
 import type { LaunchPlan } from '../core/launch-plan.ts';
-import type { Problem, Workload } from '../core/problem.ts';
 import type { TracedPlace, WarpTrace } from '../core/warp-trace.ts';
 import type { Toolchain } from '../toolchains/toolchain.ts';
+import type { InstrumentSubject } from './instruments/instruments.ts';
 import { planLaunches } from './launches/plan-launches.ts';
 import { NAN_POISON } from './launches/poison.ts';
 import { allocateCheckMemory, runOnce } from './launches/run-once.ts';
@@ -14,13 +13,9 @@ import type { ExpectationCache } from './oracle/expectation-cache.ts';
 /** A warp is followed slowly, and its launch is small otherwise: only its CTA runs. */
 const TIMEOUT_MS = 20_000;
 
-export interface TraceRequest {
-  readonly problem: Problem;
-  readonly candidate: Candidate;
-  readonly workload: Workload;
-  readonly seed: number;
+export interface TraceRequest
+  extends Pick<InstrumentSubject, 'problem' | 'candidate' | 'workload' | 'seed' | 'signal'> {
   readonly place: TracedPlace;
-  readonly signal?: AbortSignal | undefined;
 }
 
 export type TraceOutcome =

@@ -1,7 +1,7 @@
 import { lstatSync, realpathSync, statSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { EXIT, WarpsmithError } from '../core/errors.ts';
-import { type Git, type GitUser, gitIn } from './git.ts';
+import { filesInTree, type Git, type GitUser, gitIn } from './git.ts';
 
 /** A folder called `[a]` is no pattern. */
 const AS_NAMED = { GIT_LITERAL_PATHSPECS: '1' };
@@ -59,19 +59,11 @@ const listed = (output: string): string[] => output.split('\0').filter((path) =>
 
 const isPlain = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 
-/** Modes of plain and of executable files. */
-const FILE_ENTRY = /^100(?:644|755) blob (\S+)\t(.*)$/s;
-
 /** Git checks out no such name; nor is a file written to one here. */
 const LEAVES = /(?:^|\/)\.\.?(?:\/|$)/;
 
-const filesOf = (entries: string): Map<string, string> =>
-  new Map(
-    listed(entries).flatMap((entry) => {
-      const [, id, path] = FILE_ENTRY.exec(entry) ?? [];
-      return id === undefined || path === undefined || LEAVES.test(path) ? [] : [[path, id] as const];
-    }),
-  );
+const filesOf = (listing: string): Map<string, string> =>
+  new Map([...filesInTree(listing)].filter(([path]) => !LEAVES.test(path)));
 
 async function placeOf(folder: string): Promise<{ top: string; prefix: string }> {
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {

@@ -1,21 +1,15 @@
 import type { ComparedSizes } from '../core/compared-sizes.ts';
-import type { Candidate, ParameterValues } from '../core/kernel.ts';
+import type { Candidate } from '../core/kernel.ts';
 import type { Dimensions, ProblemFile } from '../core/problem.ts';
 import type { Timing } from '../core/timing.ts';
+import type { CandidateReference } from '../store/events.ts';
 import { identifierOf } from './launch-header/cpp-names.ts';
-
-/** A candidate as a dispatch table names it. */
-export interface DispatchCandidate {
-  id: string;
-  kernel: string;
-  parameters: ParameterValues;
-}
 
 /** The winner of one workload. */
 export interface DispatchEntry {
   workload: string;
   dimensions: Dimensions;
-  candidate: DispatchCandidate;
+  candidate: CandidateReference;
   /** Its folder below the table's, and the namespace of its launch header. */
   folder: string;
   medianNs: number;
@@ -36,7 +30,7 @@ export interface DispatchTable {
   date?: string;
   entries: DispatchEntry[];
   /** The start kernel, for calls that no winner takes. */
-  fallback: { candidate: DispatchCandidate; folder: string; compared?: ComparedSizes };
+  fallback: { candidate: CandidateReference; folder: string; compared?: ComparedSizes };
 }
 
 /** A winner as a run found it. */
@@ -54,7 +48,7 @@ const ID_DIGITS = 8;
 const dispatchFolder = (problem: string, { id, kernel }: Candidate): string =>
   identifierOf(`${problem}_${kernel.file.name}_${id.slice(0, ID_DIGITS)}`);
 
-const named = ({ id, kernel, parameters }: Candidate): DispatchCandidate => ({
+const named = ({ id, kernel, parameters }: Candidate): CandidateReference => ({
   id,
   kernel: kernel.file.name,
   parameters,

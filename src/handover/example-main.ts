@@ -1,5 +1,4 @@
-import type { DType } from '../core/dtype.ts';
-import { isFloating } from '../core/dtype.ts';
+import { type DType, isFloating } from '../core/dtype.ts';
 import { evaluateExpression } from '../core/expressions/evaluate.ts';
 import type { Dimensions, Generator, ProblemFile, Workload } from '../core/problem.ts';
 import { fillTemplate, type Values } from './fill-template.ts';

@@ -7,7 +7,7 @@ import { identifierOf } from './launch-header/cpp-names.ts';
 import { launchHeader } from './launch-header/launch-header.ts';
 import { launchUnit } from './launch-header/launch-unit.ts';
 import { exportReadme } from './readme.ts';
-import { type Evidence, type Reproduction, reproduction } from './reproduction.ts';
+import { type Evidence, listedFiles, reproduction } from './reproduction.ts';
 import { requireCudaSource } from './require-cuda-source.ts';
 
 const FOR_A_HEADER = {
@@ -102,12 +102,5 @@ export function exportKernel(request: ExportRequest): ExportedKernel {
 }
 
 /** Files of an earlier export by its reproduce.json; none if the text is not one. */
-export function filesOfExport(reproduceJson: string): string[] {
-  try {
-    const { kind, files } = JSON.parse(reproduceJson) as Partial<Reproduction>;
-    if (kind !== 'reproduction' || !Array.isArray(files)) return [];
-    return files.filter((name) => typeof name === 'string' && !/[\\/]|^\.\.?$/.test(name));
-  } catch {
-    return [];
-  }
-}
+export const filesOfExport = (reproduceJson: string): string[] =>
+  listedFiles(reproduceJson, 'reproduction', /[\\/]|^\.\.?$/);

@@ -88,3 +88,15 @@ const gitFailed = (folder: string, args: readonly string[], said: string, { opti
     },
     EXIT.deviceOrToolMissing,
   );
+
+/** Modes of plain and of executable files. */
+const FILE_ENTRY = /^100(?:644|755) blob (\S+)\t(.*)$/s;
+
+/** Path → id of the contents, of what `ls-tree -r -z` lists, but for links and the like. */
+export const filesInTree = (listing: string): Map<string, string> =>
+  new Map(
+    listing.split('\0').flatMap((entry) => {
+      const [, id, path] = FILE_ENTRY.exec(entry) ?? [];
+      return id === undefined || path === undefined ? [] : [[path, id] as const];
+    }),
+  );

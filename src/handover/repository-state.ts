@@ -1,22 +1,14 @@
 import { join, resolve } from 'node:path';
 import { WarpsmithError } from '../core/errors.ts';
 import type { RepositoryState } from '../store/events.ts';
-import { type Git, gitIn } from './git.ts';
-
-/** Modes of plain and of executable files. */
-const FILE_ENTRY = /^100(?:644|755) blob (\S+)\t(.*)$/s;
+import { filesInTree, type Git, gitIn } from './git.ts';
 
 /** Tracked files of the folder: path, as seen from it → id of the contents at HEAD. */
 async function filesAtHead(git: Git): Promise<Map<string, string> | undefined> {
   const entries = await git.try(['ls-tree', '-r', '-z', 'HEAD', '.']);
   return entries === undefined
     ? undefined
-    : new Map(
-        entries.split('\0').flatMap((entry) => {
-          const [, id, path] = FILE_ENTRY.exec(entry) ?? [];
-          return id === undefined || path === undefined || path.includes('\n') ? [] : [[path, id] as const];
-        }),
-      );
+    : new Map([...filesInTree(entries)].filter(([path]) => !path.includes('\n')));
 }
 
 /**

@@ -95,3 +95,14 @@ function commandOf(evidence: Evidence | null): string {
   const options = [`--device ${device.id}`, `--workload ${dimensions}`, `--cache ${workload.cache}`];
   return ['warpsmith evaluate .', ...options, `--seed ${seed}`].join(' ');
 }
+
+/** Files that an earlier export says it wrote, but for those whose names lead elsewhere; none if the text is of another kind. */
+export function listedFiles(json: string, kind: string, leadsElsewhere: RegExp): string[] {
+  try {
+    const listed = JSON.parse(json) as { kind?: unknown; files?: unknown };
+    if (listed.kind !== kind || !Array.isArray(listed.files)) return [];
+    return listed.files.filter((name) => typeof name === 'string' && !leadsElsewhere.test(name));
+  } catch {
+    return [];
+  }
+}

@@ -1,5 +1,4 @@
-import type { Allowance, Budgets } from '../store/events.ts';
-import { NOTHING_KEPT } from '../store/events.ts';
+import { type Allowance, type Budgets, NOTHING_KEPT } from '../store/events.ts';
 
 /** Fewest undone changes and larger workloads that justify a reserve. */
 const WANTED = { ablation: 4, advice: 3 } as const;

@@ -1,5 +1,5 @@
 import type { Evaluation } from '../core/evaluation.ts';
-import type { Allowance, Budgets, Ledger } from '../store/events.ts';
+import { type Allowance, type Budgets, type Ledger, NO_TIMES, plusTimes } from '../store/events.ts';
 import { describeAllowance, sumOf } from './allowance.ts';
 
 const MS_PER_MINUTE = 60_000;
@@ -40,7 +40,7 @@ export function createBudget(initial: ResolvedBudgets, clockMs: () => number): B
   let limits = initial;
   const startedMs = clockMs();
   let evaluationsUsed = 0;
-  const sums = { compileMs: 0, verifyMs: 0, timeMs: 0, gpuMs: 0 };
+  let sums = NO_TIMES;
   const minutesUsed = () => (clockMs() - startedMs) / MS_PER_MINUTE;
   const money = () => (limits.gpuPricePerHour === null ? null : (sums.gpuMs / MS_PER_HOUR) * limits.gpuPricePerHour);
   const leftBut = (kept: number) =>
@@ -84,13 +84,9 @@ export function createBudget(initial: ResolvedBudgets, clockMs: () => number): B
     get ledger() {
       return { ...sums, money: money() };
     },
-    spend({ elapsedMs, device }) {
+    spend(evaluation) {
       evaluationsUsed += 1;
-      sums.compileMs += elapsedMs.compile;
-      sums.verifyMs += elapsedMs.verify;
-      sums.timeMs += elapsedMs.time;
-      // Everything except compiling happens on the GPU, including profiling and sanitizing.
-      if (device.kind === 'cuda') sums.gpuMs += Math.max(0, elapsedMs.total - elapsedMs.compile);
+      sums = plusTimes(sums, evaluation);
     },
     extend(larger) {
       limits = larger;

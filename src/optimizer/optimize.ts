@@ -1,3 +1,4 @@
+import { WarpsmithError } from '../core/errors.ts';
 import { type Evaluation, isWrongWhenTimed } from '../core/evaluation.ts';
 import { combineRatios } from '../stats/combine-ratios.ts';
 import type { StopReason } from '../store/events.ts';
@@ -7,7 +8,6 @@ import { evaluationsOfMove } from './allowance.ts';
 import type { ResolvedBudgets } from './budget.ts';
 import { confirmBest } from './confirm.ts';
 import { decide, isTimed, type TimedEvaluation } from './decision.ts';
-import { announceFailure, isHistoryDiffering } from './failure.ts';
 import { refuseGoalBelowBound } from './goal.ts';
 import { allTimed, decideObjective, meanNs, type ObjectiveDecision, timeAtHomeNs } from './objective.ts';
 import { preparedAtStart } from './prepared-ahead.ts';
@@ -402,4 +402,21 @@ export async function optimize(options: OptimizeOptions): Promise<RunResult> {
   const result = resultOf(run);
   announceEnd(run, result);
   return result;
+}
+
+const codeOf = (error: unknown): string | undefined =>
+  error instanceof WarpsmithError ? error.details.code : undefined;
+
+/** An error that leaves the log as it is, because the log already says what the run did. */
+const isHistoryDiffering = (error: unknown): boolean => codeOf(error) === 'history-differs';
+
+/** Logs that the run ended in an error. The caller rethrows it. */
+function announceFailure(run: Run, error: unknown): void {
+  run.options.emit({
+    type: 'run-finished',
+    stopReason: codeOf(error) === 'goal-below-bound' ? 'goal-refused' : 'failed',
+    detail: error instanceof Error ? error.message : String(error),
+    best: run.best?.evaluation.id ?? null,
+    speedup: null,
+  });
 }

@@ -8,11 +8,11 @@ import { allowsValue } from '../core/plan/parameter-values.ts';
 import { closestAssignment, failedConstraint } from '../core/plan/parameters.ts';
 import type { Dimensions } from '../core/problem.ts';
 import { figure } from '../core/values.ts';
-import type { Pattern, PatternMove } from '../diagnosis/pattern.ts';
+import type { Expectation, Pattern, PatternMove } from '../diagnosis/pattern.ts';
 import type { MoveRecord } from '../store/events.ts';
 
 /** A change to the best candidate that one of its findings suggests. */
-export interface ProposedMove {
+export interface ProposedMove extends Expectation {
   /** Key under which failures are counted: pattern × parameter, or pattern × rung. */
   key: string;
   pattern: { id: string; title: string };
@@ -22,11 +22,6 @@ export interface ProposedMove {
   candidate: Candidate;
   /** Written during the run: judged with a seed that nobody knew before. `isSetting`: one of its settings, with less inputs. */
   written?: { readonly isSetting: boolean; readonly parent: Candidate };
-  /** Old time ÷ new time the pattern expects. An estimate. */
-  expectedGain: number;
-  /** 0…1. */
-  confidence: number;
-  reason: string;
 }
 
 /** A pattern's recommendation that no listed move can carry out. */

@@ -1,16 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { spawnGuarded } from './guard.ts';
+import type { LineProcessOptions } from './line-process.ts';
 import { endMarkedProcesses, markedProcesses } from './marked-processes.ts';
 import { killGroup, signalProcess } from './process-group.ts';
 import { processTree } from './process-tree.ts';
 
-export interface AgentRequest {
-  /** Absolute path. Never run through a shell. */
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly cwd: string;
-  /** The whole environment. */
-  readonly env: Readonly<Record<string, string>>;
+export interface AgentRequest extends Pick<LineProcessOptions, 'command' | 'args' | 'cwd' | 'env'> {
   /** Written to its stdin, which then ends. */
   readonly stdin: string;
   readonly timeoutMs: number;

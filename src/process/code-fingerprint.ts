@@ -15,11 +15,17 @@ export function codeFingerprint(): string {
   return known;
 }
 
+/** Paths of all files below a folder, sorted. */
+export const filesBelow = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort();
+
 /** SHA-256 over the paths and contents of all files below a folder. */
 export function fingerprintOf(folder: string): string {
   const hash = createHash('sha256');
-  const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-  for (const path of entries.map((entry) => join(entry.parentPath, entry.name)).sort()) {
+  for (const path of filesBelow(folder)) {
     const contents = readFileSync(path);
     hash.update(`${path.slice(folder.length)}\0${contents.length}\0`).update(contents);
   }

@@ -2,7 +2,7 @@ import { type LineMessage, MessageReader, writeMessage } from './line-messages.t
 import { type ChildEnd, LongLivedChild } from './long-lived-child.ts';
 
 export interface LineProcessOptions {
-  /** Absolute path. */
+  /** Absolute path. Never run through a shell. */
   readonly command: string;
   readonly args: readonly string[];
   readonly cwd: string;

@@ -190,32 +190,24 @@ function loadFromSlot(
   const slotBits = Math.max(16, slot.sizeBytes * 8);
   const source: PtxOperand = { kind: 'register', name: slot.register };
   const signedness = instruction.modifiers.at(-1)!.startsWith('s') ? 's' : 'u';
+  const convert = (from: PtxOperand): PtxInstruction =>
+    withOpcode(
+      instruction,
+      'cvt',
+      [`${signedness}${destinationBits}`, `${signedness}${bits}`],
+      [element.operand, from],
+    );
   const shift = (element.offset - slot.offset) * 8;
   if (shift === 0) {
     if (element.sizeBytes === slot.sizeBytes && destinationBits === slotBits && (bits > 8 || signedness === 'u')) {
       return [withOpcode(instruction, 'mov', [`b${slotBits}`], [element.operand, source])];
     }
-    return [
-      withOpcode(
-        instruction,
-        'cvt',
-        [`${signedness}${destinationBits}`, `${signedness}${bits}`],
-        [element.operand, source],
-      ),
-    ];
+    return [convert(source)];
   }
   const scratch: PtxOperand = { kind: 'register', name: `${slot.register}$${shift}` };
   registers.set(scratch.name, `b${slotBits}`);
   const amount: PtxOperand = { kind: 'immediate', type: 'integer', value: BigInt(shift) };
-  return [
-    withOpcode(instruction, 'shr', [`u${slotBits}`], [scratch, source, amount]),
-    withOpcode(
-      instruction,
-      'cvt',
-      [`${signedness}${destinationBits}`, `${signedness}${bits}`],
-      [element.operand, scratch],
-    ),
-  ];
+  return [withOpcode(instruction, 'shr', [`u${slotBits}`], [scratch, source, amount]), convert(scratch)];
 }
 
 /**

@@ -95,3 +95,15 @@ export function studentCentralQuantile(area: number, degreesOfFreedom: number): 
     else high = middle;
   }
 }
+
+/** The geometric mean of ratios, from their logarithms, with its interval. */
+export function bootstrapRatio(
+  logRatios: readonly number[],
+  seed: number,
+): { ratio: number; intervalRatio: [low: number, high: number] } {
+  const [low, high] = bootstrapMean(logRatios, seed);
+  return {
+    ratio: Math.exp(logRatios.reduce((sum, value) => sum + value, 0) / logRatios.length),
+    intervalRatio: [Math.exp(low), Math.exp(high)],
+  };
+}

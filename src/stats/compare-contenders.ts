@@ -1,6 +1,6 @@
 import type { Comparison, MeasuredBlock } from '../core/measurement.ts';
 import { allSamples, blockMedians, countedBlocks } from './block-statistics.ts';
-import { bootstrapMean } from './bootstrap.ts';
+import { bootstrapRatio } from './bootstrap.ts';
 import { mannWhitney } from './mann-whitney.ts';
 import { verdictOf } from './verdict.ts';
 
@@ -17,14 +17,13 @@ export function compareContenders(
   const counted = countedBlocks(blocks, [candidate, baseline]);
   const own = blockMedians(counted, candidate);
   const logRatios = blockMedians(counted, baseline).map((baselineNs, index) => Math.log(baselineNs / own[index]!));
-  const [low, high] = bootstrapMean(logRatios, seed);
-  const intervalRatio: [number, number] = [Math.exp(low), Math.exp(high)];
+  const { ratio, intervalRatio } = bootstrapRatio(logRatios, seed);
   const { u, pValue, cliffsDelta } = mannWhitney(allSamples(counted, candidate), allSamples(counted, baseline));
   return {
     candidate,
     baseline,
     verdict: verdictOf(intervalRatio, counted.length),
-    ratio: Math.exp(logRatios.reduce((sum, value) => sum + value, 0) / logRatios.length),
+    ratio,
     intervalRatio,
     blockCount: counted.length,
     mannWhitney: { u, pValue },

@@ -1,6 +1,6 @@
 import type { ContenderEnergy, EnergyComparison, EnergyVerdict, EnergyWindow } from '../core/energy.ts';
 import type { Verdict } from '../core/vocabulary.ts';
-import { bootstrapMean, bootstrapMedian } from './bootstrap.ts';
+import { bootstrapMedian, bootstrapRatio } from './bootstrap.ts';
 import { median } from './quantile.ts';
 import { verdictOf } from './verdict.ts';
 
@@ -30,13 +30,12 @@ export function compareEnergy(candidate: ContenderEnergy, baseline: ContenderEne
   const logRatios = baseline.windows.map((window, i) =>
     Math.log(joulesEach(window) / joulesEach(candidate.windows[i]!)),
   );
-  const [low, high] = bootstrapMean(logRatios, seed);
-  const intervalRatio: [number, number] = [Math.exp(low), Math.exp(high)];
+  const { ratio, intervalRatio } = bootstrapRatio(logRatios, seed);
   return {
     candidate: candidate.contender,
     baseline: baseline.contender,
     verdict: VERDICT[verdictOf(intervalRatio, logRatios.length)],
-    ratio: Math.exp(logRatios.reduce((sum, value) => sum + value, 0) / logRatios.length),
+    ratio,
     intervalRatio,
     blockCount: logRatios.length,
   };

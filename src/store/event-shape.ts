@@ -1,3 +1,4 @@
+import { valueAtJsonPath } from '../core/json/json-path.ts';
 import type { RunEvent } from './events.ts';
 
 type Kind = 'text' | 'number' | 'object' | 'list';
@@ -76,19 +77,8 @@ export function misshapen(event: unknown): { field: string; expected: string; re
     return { field: 'type', expected: 'the type of an event', received: received(type) };
   }
   for (const [field, kind] of Object.entries(SHAPES[type as RunEvent['type']])) {
-    const value = valueAt(event, field);
+    const value = valueAtJsonPath(event, field.split('.'));
     if (!HOLDS[kind](value)) return { field, expected: kind, received: received(value) };
   }
   return undefined;
 }
-
-const valueAt = (event: unknown, field: string): unknown =>
-  field
-    .split('.')
-    .reduce<unknown>(
-      (value, name) =>
-        typeof value === 'object' && value !== null && Object.hasOwn(value, name)
-          ? (value as Record<string, unknown>)[name]
-          : undefined,
-      event,
-    );

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { DTYPES } from '../core/dtype.ts';
-import { evaluationSchema } from '../core/evaluation.ts';
+import { type Evaluation, evaluationSchema } from '../core/evaluation.ts';
 import { sanitizerSchema } from '../core/profile.ts';
 import type { LoggedOf } from '../core/requests/request.ts';
 import type { Roofline } from '../core/roofline.ts';
@@ -411,6 +411,19 @@ export type ArmStanding = z.infer<typeof armStanding>;
 
 /** A run's expenses so far, by purpose. Wall times of the phases, in ms. */
 export type Ledger = z.infer<typeof ledger>;
+
+/** Wall times of evaluations, by phase, and how long they held the GPU. */
+type PhaseTimes = Omit<Ledger, 'money'>;
+
+export const NO_TIMES: Readonly<PhaseTimes> = { compileMs: 0, verifyMs: 0, timeMs: 0, gpuMs: 0 };
+
+/** What an evaluation took beside what came before. All but compiling holds the GPU, profiling and sanitizing included. */
+export const plusTimes = (sums: Readonly<PhaseTimes>, { elapsedMs, device }: Evaluation): PhaseTimes => ({
+  compileMs: sums.compileMs + elapsedMs.compile,
+  verifyMs: sums.verifyMs + elapsedMs.verify,
+  timeMs: sums.timeMs + elapsedMs.time,
+  gpuMs: sums.gpuMs + (device.kind === 'cuda' ? Math.max(0, elapsedMs.total - elapsedMs.compile) : 0),
+});
 
 /** The fields of every event, by its type. */
 export const EVENT_SCHEMAS = {

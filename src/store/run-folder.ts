@@ -104,10 +104,10 @@ function folderAt(path: string, openLog: (events: string) => EventLog): RunFolde
     throw error;
   }
   const objects = openContentStore(join(path, RUN_FILES.objects));
-  const write = (relativePath: string, contents: string | Uint8Array): string => {
+  const at = (relativePath: string, work: (target: string) => void): string => {
     const target = join(path, relativePath);
     requireThere(path);
-    withStorageErrors(target, () => writeWhole(target, contents));
+    withStorageErrors(target, () => work(target));
     return target;
   };
   return {
@@ -121,13 +121,8 @@ function folderAt(path: string, openLog: (events: string) => EventLog): RunFolde
         return objects.put(contents);
       },
     },
-    write,
-    replaceFolder(relativePath, files) {
-      const folder = join(path, relativePath);
-      requireThere(path);
-      withStorageErrors(folder, () => replaceWhole(folder, files));
-      return folder;
-    },
+    write: (relativePath, contents) => at(relativePath, (target) => writeWhole(target, contents)),
+    replaceFolder: (relativePath, files) => at(relativePath, (folder) => replaceWhole(folder, files)),
   };
 }
 

@@ -82,12 +82,15 @@ function checkCuda(
     ...findDeviceLaunches(sources),
     ...unfilledConstants(sources, functions),
   ];
-  if (forbidden.length > 0) {
-    return { ok: false, status: 'invalid', message: forbidden[0]!.message, diagnostics: forbidden, elapsedMs: 0 };
-  }
+  const refused = refuseReferences(forbidden);
+  if (refused) return refused;
   const parameterMacros = assignments(candidate.parameters).map((assignment) => `-D${assignment}`);
   return { candidate, architecture, settings: flags.settings, parameterMacros, functions, signal };
 }
+
+/** Refuses what may not be read; nothing if there is nothing. */
+export const refuseReferences = (forbidden: readonly Diagnostic[]): CompileOutcome | undefined =>
+  forbidden[0] && { ok: false, status: 'invalid', message: forbidden[0].message, diagnostics: forbidden, elapsedMs: 0 };
 
 const unfilledConstants = (sources: Readonly<Record<string, string>>, functions: readonly string[]): Diagnostic[] =>
   findUnfilledConstants(sources, functions).map(({ name, file, line }) => ({

@@ -1,10 +1,10 @@
 import { realpath } from 'node:fs/promises';
 import type { CompiledCode, CompileOutcome, Diagnostic } from '../core/compiled-code.ts';
 import { untilAborted } from '../core/until-aborted.ts';
-import { type ProcessOutcome, runProcess } from '../process/run-process.ts';
+import type { ProcessOutcome } from '../process/run-process.ts';
 import { withTemporaryFolder } from '../process/temporary-folder.ts';
 import { backEndArguments, frontEndArguments } from './clang-arguments.ts';
-import { failureOfStage, layOut, refuseOutsideFiles, type Workplace } from './compile-stage.ts';
+import { failureOfStage, layOut, refuseOutsideFiles, runStage, type Workplace } from './compile-stage.ts';
 import {
   compiledFiles,
   generateUnit,
@@ -54,10 +54,10 @@ async function runBackEnd(
 ): Promise<{ outcome: ProcessOutcome; notes: Diagnostic[] }> {
   const args = backEndArguments(compile.architecture, compile.settings);
   const widened = widenCopies(ir);
-  const outcome = await runStage(compile, place, deadlineMs, { args, stdin: widened });
+  const outcome = await runClang(compile, place, deadlineMs, { args, stdin: widened });
   if (outcome.end !== 'signaled' || widened === ir) return { outcome, notes: [] };
   const message = `clang crashed (${outcome.signal}) over 16-byte copies of structs; they are 8-byte accesses here`;
-  const narrow = await runStage(compile, place, deadlineMs, { args, stdin: ir });
+  const narrow = await runClang(compile, place, deadlineMs, { args, stdin: ir });
   return { outcome: narrow, notes: [{ severity: 'note', message }] };
 }
 
@@ -73,7 +73,7 @@ async function layOutForClang(compile: CudaCompile, working: string): Promise<Wo
  */
 async function runFrontEnd(compile: CudaCompile, place: Workplace, deadlineMs: number): Promise<ProcessOutcome> {
   const run = (precompiled: string | undefined) =>
-    runStage(compile, place, deadlineMs, frontEnd(compile, place, precompiled));
+    runClang(compile, place, deadlineMs, frontEnd(compile, place, precompiled));
   const precompiled = await untilAborted(compile.precompiledHeaders(compile, place.headers), compile.signal);
   if (precompiled === undefined) return run(undefined);
   const outcome = await run(precompiled);
@@ -92,27 +92,15 @@ function frontEnd(compile: CudaCompile, place: Workplace, precompiled: string | 
   return { args };
 }
 
-async function runStage(
-  compile: CudaCompile,
+function runClang(
+  { compiler, limits, signal }: CudaCompile,
   place: Workplace,
   deadlineMs: number,
-  stage: { args: string[]; stdin?: string },
+  { args, stdin }: { args: readonly string[]; stdin?: string },
 ): Promise<ProcessOutcome> {
-  const { compiler, limits, signal } = compile;
-  const outcome = await runProcess({
-    command: compiler.path,
-    args: [...compiler.prefix, ...stage.args],
-    cwd: place.working,
-    // Nothing of the caller's environment: clang reads include paths and more from variables.
-    env: { LANG: 'C.UTF-8', TMPDIR: place.working, HOME: place.working },
-    stdin: stage.stdin,
-    timeoutMs: Math.max(1, deadlineMs - performance.now()),
-    maximumOutputBytes: limits.maximumOutputBytes,
-    maximumMemoryBytes: limits.maximumMemoryBytes,
-    signal,
-  });
-  if (outcome.end === 'aborted') signal?.throwIfAborted();
-  return outcome;
+  const env = { LANG: 'C.UTF-8', TMPDIR: place.working, HOME: place.working };
+  const runner = { command: compiler.path, env, limits, signal };
+  return runStage(runner, place, deadlineMs, { args: [...compiler.prefix, ...args], stdin });
 }
 
 function failureOf(compile: CudaCompile, place: Workplace, outcome: ProcessOutcome): Failure | undefined {

@@ -1,4 +1,5 @@
 import type { Candidate } from '../core/kernel.ts';
+import { sortedEntries } from '../core/values.ts';
 import { sha256 } from '../process/sha256.ts';
 
 /** Bump when the way code is generated changes without any input changing. */
@@ -33,8 +34,4 @@ export function compileKey(inputs: KeyInputs): string {
     driverVersion,
   };
   return sha256(JSON.stringify(everything));
-}
-
-function sortedEntries<T>(record: Readonly<Record<string, T>>): [string, T][] {
-  return Object.entries(record).sort(([left], [right]) => (left < right ? -1 : 1));
 }

@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { CompileOutcome, Diagnostic } from '../core/compiled-code.ts';
 import type { Kernel } from '../core/kernel.ts';
-import type { ProcessOutcome } from '../process/run-process.ts';
+import { type ProcessOutcome, runProcess } from '../process/run-process.ts';
 import { refuse } from './check-request.ts';
 import { liesWithin, parseDependencyFile } from './dependency-file.ts';
 import type { CompileUnit } from './function-symbols.ts';
@@ -17,6 +17,15 @@ export interface CompileLimits {
   maximumMemoryBytes: number;
   /** Of either stage's result and messages. */
   maximumOutputBytes: number;
+}
+
+/** What toolchains for a GPU are created with. */
+export interface GpuToolchainOptions {
+  limits?: Partial<CompileLimits>;
+  /** Of the driver that loads the result. */
+  driverVersion?: string;
+  /** Shared with other processes; the code is kept in memory only when absent. */
+  codeFolder?: string | undefined;
 }
 
 export const DEFAULT_COMPILE_LIMITS: CompileLimits = {
@@ -50,6 +59,37 @@ export async function layOut(
   const unit = join(working, 'unit.cu');
   await writeFile(unit, compileUnit.text);
   return { working, kernel, headers, unit, dependencies: join(working, 'dependencies'), compileUnit };
+}
+
+/** What a compiler is run with, beside its arguments. */
+interface StageRunner {
+  readonly command: string;
+  /** Nothing of the caller's environment: compilers read include paths and more from variables. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly limits: CompileLimits;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Runs one stage of a compile, which as a whole ends at the deadline. */
+export async function runStage(
+  { command, env, limits, signal }: StageRunner,
+  place: Workplace,
+  deadlineMs: number,
+  { args, stdin }: { args: readonly string[]; stdin?: string },
+): Promise<ProcessOutcome> {
+  const outcome = await runProcess({
+    command,
+    args,
+    cwd: place.working,
+    env,
+    stdin,
+    timeoutMs: Math.max(1, deadlineMs - performance.now()),
+    maximumOutputBytes: limits.maximumOutputBytes,
+    maximumMemoryBytes: limits.maximumMemoryBytes,
+    signal,
+  });
+  if (outcome.end === 'aborted') signal?.throwIfAborted();
+  return outcome;
 }
 
 /** Checks files reached through macros, which the source text alone can't show. Messages must not show their content. */

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { readFileSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { filesBelow } from '../process/code-fingerprint.ts';
 import { packageFolder } from '../process/package-folder.ts';
 import { sha256 } from '../process/sha256.ts';
 
@@ -28,12 +29,8 @@ export function openHeaderPack(folder: string = findHeaderFolder()): HeaderPack 
   return {
     folder: resolve(folder),
     digest() {
-      const names = readdirSync(folder, { recursive: true, withFileTypes: true })
-        .filter((entry) => entry.isFile())
-        .map((entry) => join(entry.parentPath, entry.name))
-        .sort();
       const hash = createHash('sha256');
-      for (const path of names) hash.update(`${path.slice(folder.length)}\0${digestOf(path)}\n`);
+      for (const path of filesBelow(folder)) hash.update(`${path.slice(folder.length)}\0${digestOf(path)}\n`);
       return hash.digest('hex');
     },
   };

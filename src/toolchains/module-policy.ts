@@ -1,4 +1,5 @@
 import type { CompiledCode, CompileOutcome, Diagnostic } from '../core/compiled-code.ts';
+import { onceFor, rememberedAt } from '../core/once-for.ts';
 import { PtxSyntaxError } from '../ptx/errors.ts';
 import { type ModuleTraits, readTraits } from '../ptx/module-traits.ts';
 import { elfSections, undefinedSymbols } from './elf.ts';
@@ -32,14 +33,8 @@ const TELLS_OF: readonly [RegExp, string][] = [
 const read = new Map<string, ModuleTraits | PtxSyntaxError>();
 const MOST_READ = 16;
 
-const verdicts = new WeakMap<CompiledCode, ModuleVerdict>();
-
 /** Examines a module's PTX, or a cubin's symbols if there is no PTX. */
-export function judgeModule(code: CompiledCode): ModuleVerdict {
-  const known = verdicts.get(code) ?? judge(code);
-  verdicts.set(code, known);
-  return known;
-}
+export const judgeModule = onceFor(judge);
 
 /** Turns forbidden code into a refusal; otherwise adds notes to its diagnostics. */
 export function screenModule(outcome: CompileOutcome): CompileOutcome {
@@ -71,18 +66,11 @@ export interface ModuleState {
 /** Whether some variable keeps data of a launch. True if the code can't be read. */
 export const hasWritableVariables = (code: CompiledCode): boolean => stateOf(code) !== undefined;
 
-const states = new WeakMap<CompiledCode, ModuleState | 'none'>();
-
 /** What outlives a launch of this code; undefined when nothing does. */
-export function stateOf(code: CompiledCode): ModuleState | undefined {
-  let state = states.get(code);
-  if (state === undefined) {
-    const traits = traitsOf(code);
-    state = (code.kind === 'ptx' ? ptxState(traits) : cubinState(Buffer.from(code.text, 'base64'), traits)) ?? 'none';
-    states.set(code, state);
-  }
-  return state === 'none' ? undefined : state;
-}
+export const stateOf = onceFor((code: CompiledCode): ModuleState | undefined => {
+  const traits = traitsOf(code);
+  return code.kind === 'ptx' ? ptxState(traits) : cubinState(Buffer.from(code.text, 'base64'), traits);
+});
 
 type Read = ModuleTraits | PtxSyntaxError | undefined;
 
@@ -116,13 +104,7 @@ function judgeCubin(code: CompiledCode): ModuleVerdict {
 /** Reading a megabyte of PTX takes a tenth of a second: each is read once. */
 function traitsOf(code: CompiledCode): ModuleTraits | PtxSyntaxError | undefined {
   const ptx = code.kind === 'ptx' ? code.text : code.ptx;
-  if (ptx === undefined) return undefined;
-  const known = read.get(ptx);
-  if (known) return known;
-  const traits = readOnce(ptx);
-  if (read.size >= MOST_READ) read.clear();
-  read.set(ptx, traits);
-  return traits;
+  return ptx === undefined ? undefined : rememberedAt(read, ptx, () => readOnce(ptx), MOST_READ);
 }
 
 function readOnce(ptx: string): ModuleTraits | PtxSyntaxError {

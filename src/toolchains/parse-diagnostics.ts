@@ -69,20 +69,33 @@ function attributeToUser(diagnostic: RawDiagnostic, following: readonly RawDiagn
   return location === undefined ? { ...rest, message } : { ...rest, message, location, origin: 'kernel' };
 }
 
-function locate(
+type Located = { origin: Origin; location?: SourceLocation };
+
+const locate = (
   file: string | undefined,
   line: number,
   column: number | undefined,
   folders: DiagnosticFolders,
-): { origin: Origin; location?: SourceLocation } {
-  if (file === undefined || file.startsWith('<')) return { origin: 'none' };
+): Located =>
+  file === undefined || file.startsWith('<')
+    ? { origin: 'none' }
+    : locateFile(file, line, column, folders, [folders.headers]);
+
+/** Whose file a name in a message is, and how the user calls it. */
+export function locateFile(
+  file: string,
+  line: number,
+  column: number | undefined,
+  folders: DiagnosticFolders,
+  headerFolders: readonly string[],
+): Located {
   const path = isAbsolute(file) ? file : resolve(folders.working, file);
   const at = (shown: string): SourceLocation => ({ file: shown, line, column });
   if (path === folders.unit) return { origin: 'unit', location: at('kernel.json') };
   if (liesWithin(path, folders.kernel))
     return { origin: 'kernel', location: at(path.slice(folders.kernel.length + 1)) };
-  if (liesWithin(path, folders.headers))
-    return { origin: 'headers', location: at(path.slice(folders.headers.length + 1)) };
+  const pack = headerFolders.find((folder) => liesWithin(path, folder));
+  if (pack !== undefined) return { origin: 'headers', location: at(path.slice(pack.length + 1)) };
   // No other file is read: the name comes from a #line directive.
   return { origin: 'kernel', location: at(file) };
 }

@@ -1,28 +1,25 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import type { Candidate, Kernel } from '../core/kernel.ts';
+import type { Kernel } from '../core/kernel.ts';
 import { noteUse, pruneCacheFolder, readCacheFile, writeCacheFile } from '../process/cache-file.ts';
+import { filesBelow } from '../process/code-fingerprint.ts';
 import { runProcess } from '../process/run-process.ts';
 import { sha256 } from '../process/sha256.ts';
 import { withTemporaryFolder } from '../process/temporary-folder.ts';
+import type { CheckedRequest } from './check-request.ts';
 import { PRELUDE, precompileArguments } from './clang-arguments.ts';
 import type { CompileLimits } from './compile-stage.ts';
 import { compiledFiles } from './function-symbols.ts';
 import type { HeaderPack } from './header-pack.ts';
 import type { ClangCompiler } from './locate-clang.ts';
-import type { CompileSettings } from './user-flags.ts';
 
 /** What decides which headers can be parsed beforehand, and how. */
-export interface HeaderRequest {
+export interface HeaderRequest
+  extends Pick<CheckedRequest, 'candidate' | 'architecture' | 'settings' | 'parameterMacros'> {
   compiler: ClangCompiler;
   headers: HeaderPack;
   limits: CompileLimits;
-  candidate: Candidate;
-  architecture: string;
-  settings: CompileSettings;
-  /** `-DNAME=value` per parameter. */
-  parameterMacros: readonly string[];
 }
 
 /**
@@ -151,9 +148,7 @@ interface PackContents {
 }
 
 function readContents(folder: string): PackContents {
-  const paths = readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name));
+  const paths = filesBelow(folder);
   const withoutComments = (text: string) => text.replaceAll(/\/\/.*|\/\*[\s\S]*?\*\//g, ' ');
   const identifiers = paths.flatMap((path) => withoutComments(readFileSync(path, 'utf8')).match(/[A-Za-z_]\w*/g) ?? []);
   return { files: paths.map((path) => relative(folder, path)), identifiers: new Set(identifiers) };

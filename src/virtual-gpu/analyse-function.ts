@@ -1,4 +1,5 @@
 import type { KernelResources } from '../core/counters.ts';
+import { onceFor } from '../core/once-for.ts';
 import type { ControlFlowGraph, PtxFunction, PtxModule } from '../ptx/ast.ts';
 import { canonicalForm } from '../ptx/canonical-form.ts';
 import { checkOperands } from '../ptx/check-operands.ts';
@@ -33,10 +34,9 @@ export interface Analysis {
 function oncePerFunction<T>(
   compute: (module: PtxModule, functionName: string) => T,
 ): (module: PtxModule, functionName: string) => T {
-  const byModule = new WeakMap<PtxModule, Map<string, T>>();
+  const ofModule = onceFor((_module: PtxModule) => new Map<string, T>());
   return (module, functionName) => {
-    const known = byModule.get(module) ?? new Map<string, T>();
-    byModule.set(module, known);
+    const known = ofModule(module);
     if (!known.has(functionName)) known.set(functionName, compute(module, functionName));
     return known.get(functionName)!;
   };

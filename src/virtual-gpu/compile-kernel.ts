@@ -10,7 +10,7 @@ import { BlockEmitter } from './codegen/block-emitter.ts';
 import { type JitBlock, readsClock } from './codegen/control/blocks.ts';
 import { defineRun } from './codegen/control/run-function.ts';
 import { type CountTables, defineRuntime } from './codegen/control/runtime-functions.ts';
-import { type Imports, KernelContext } from './codegen/kernel-context.ts';
+import { createKernelContext, type Imports, type KernelContext } from './codegen/kernel-context.ts';
 import { Helpers } from './codegen/lane/helpers.ts';
 import { registerKind } from './codegen/state/register-kinds.ts';
 import { layOutSymbols } from './codegen/state/symbols.ts';
@@ -48,7 +48,7 @@ const DEVICE_MEMORY_MAXIMUM_PAGES = 65536;
  */
 export function compileKernel(options: CompileKernelOptions): KernelImage {
   const analysis = analysisOf(options.module, options.functionName);
-  const { fn, blocks, uniform, liveness, slots, decisions } = analysis;
+  const { fn, blocks, slots, decisions } = analysis;
   const symbols = layOutSymbols(options.module, fn, options.globals);
 
   const module = new ModuleBuilder();
@@ -60,31 +60,28 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
     'shared',
     blocks.flatMap(({ instructions }) => instructions.map(watchedAccess)),
   );
-  const kernel = new KernelContext({
-    fn,
-    blocks,
-    liveness,
-    uniform,
-    slots,
-    module,
-    helpers: new Helpers(module, options.fusedMultiplyAdd),
-    imports,
-    runtime: defineRuntime(module, imports, tables),
-    watch: watching
-      ? {
-          shared: defineSharedWatch(module, imports, sharedUnitBytes),
-          global: defineDeviceWatch(module, imports),
-          lanesMeet: defineLanesMeet(module),
-        }
-      : undefined,
-    counting: options.counting,
-    symbols: symbols.addresses,
-    polls: pollsOf(fn),
-    spins: spinsOf(fn),
-    origins: new OriginTracer(fn, new Set(options.globals.keys())),
-    tableStart: end,
-    decisions,
-  });
+  const kernel = createKernelContext(
+    {
+      ...analysis,
+      module,
+      helpers: new Helpers(module, options.fusedMultiplyAdd),
+      imports,
+      runtime: defineRuntime(module, imports, tables),
+      watch: watching
+        ? {
+            shared: defineSharedWatch(module, imports, sharedUnitBytes),
+            global: defineDeviceWatch(module, imports),
+            lanesMeet: defineLanesMeet(module),
+          }
+        : undefined,
+      counting: options.counting,
+      symbols: symbols.addresses,
+      polls: pollsOf(fn),
+      spins: spinsOf(fn),
+      origins: new OriginTracer(fn, new Set(options.globals.keys())),
+    },
+    end,
+  );
   emitBlocks(kernel, weightTable, tables);
   // Checks here that JavaScript implements the rest, so that an unsupported instruction is not found only in a worker.
   for (const site of kernel.warpSites) warpOperation(site.instruction);

@@ -5,6 +5,7 @@ import type { CountTables } from './codegen/control/runtime-functions.ts';
 import type { WarpSite } from './codegen/kernel-context.ts';
 import type { AccessGroup } from './codegen/memory/access-groups.ts';
 import type { RegisterKind } from './codegen/state/register-kinds.ts';
+import type { SymbolTable } from './codegen/state/symbols.ts';
 import type { DecisionSites } from './decisions/decision-sites.ts';
 import type { SpinLoop } from './spin-loops.ts';
 
@@ -32,7 +33,7 @@ export interface BlockPlace {
 }
 
 /** What runs compiled code needs this about it. Plain data that travels to worker threads. */
-export interface RunnableImage {
+export interface RunnableImage extends Omit<SymbolTable, 'addresses'> {
   functionName: string;
   /** PTX target, e.g. `sm_89`. */
   target: string;
@@ -60,11 +61,6 @@ export interface RunnableImage {
   /** `bits`: declared width; values of 16-bit registers are held zero-extended. */
   registers: Map<string, { offset: number; kind: RegisterKind; bits: number; uniform: boolean }>;
   warpBytes: number;
-  staticSharedBytes: number;
-  /** Where dynamic shared memory starts: static, rounded up to its alignment. */
-  dynamicSharedStart: number;
-  localBytesPerThread: number;
-  constants: { offset: number; bytes: Uint8Array }[];
   maxThreads: readonly [number, number, number] | undefined;
   requiredCluster: readonly [number, number, number] | undefined;
   requiredThreads: readonly [number, number, number] | undefined;

@@ -1,6 +1,5 @@
-import type { SourceLocation } from '../core/compiled-code.ts';
 import type { CounterTotals, LaunchCounters, LineCounters, WarpTime } from '../core/counters.ts';
-import { emptyLineCounters } from '../core/empty-line-counters.ts';
+import { lineCountersAt } from '../core/empty-line-counters.ts';
 import { emptyTotals } from '../core/empty-totals.ts';
 import type { Dim3 } from '../core/launch-plan.ts';
 import { sum } from '../core/values.ts';
@@ -197,13 +196,7 @@ class Collector {
   }
 
   #line(instruction: PtxInstruction): LineCounters {
-    const location: SourceLocation = instruction.source ?? { file: 'ptx', line: instruction.ptxLine };
-    const key = `${location.file}:${location.line}`;
-    const known = this.#lines.get(key);
-    if (known) return known;
-    const created = emptyLineCounters(location);
-    this.#lines.set(key, created);
-    return created;
+    return lineCountersAt(this.#lines, instruction.source ?? { file: 'ptx', line: instruction.ptxLine });
   }
 
   #addInstruction(executed: PtxInstruction, runs: BlockRuns): void {

@@ -15,6 +15,14 @@ export interface Bench {
   inTurn<T>(work: () => Promise<T>): Promise<T>;
 }
 
+/** Where kernels are compiled while a run asks for them: the author holds the device already. */
+export const benchOfRun = (session: Session, problem: Problem, workload: Workload): Bench => ({
+  problem,
+  workload,
+  session: async () => session,
+  inTurn: (work) => work(),
+});
+
 /** What compiling a submission shows. */
 export interface SubmissionCheck {
   candidate: string;
@@ -70,4 +78,16 @@ function stepText(step: PlannedStep): string {
   if (step.kind === 'copy') return `copy of ${step.bytes} B from ${step.from.buffer} to ${step.to.buffer}`;
   const { functionName, grid, block, dynamicSharedBytes } = step;
   return `${functionName} grid (${grid.join(', ')}) block (${block.join(', ')}), ${dynamicSharedBytes} B dynamic shared`;
+}
+
+/** Why a submission does not compile, or would not run; undefined if nothing speaks against it, or nothing can be compiled here. */
+export async function refusedSubmission(
+  bench: Bench,
+  candidate: Candidate,
+  signal?: AbortSignal,
+): Promise<{ readonly code: string; readonly reason: string } | undefined> {
+  if (!(await bench.session()).compile) return undefined;
+  const { compiles, problem, diagnostics } = await checkSubmission(bench, candidate, signal);
+  if (compiles && problem === null) return undefined;
+  return { code: 'does-not-compile', reason: [problem, ...diagnostics].filter(Boolean).join('\n') };
 }

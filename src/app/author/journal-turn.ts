@@ -1,6 +1,7 @@
 import { makeCandidate } from '../../core/candidate.ts';
 import { WarpsmithError } from '../../core/errors.ts';
 import { type Evaluation, isWrongWhenTimed } from '../../core/evaluation.ts';
+import { createTurns } from '../../core/in-turn.ts';
 import type { Candidate, Kernel } from '../../core/kernel.ts';
 import type { Problem, Workload } from '../../core/problem.ts';
 import { completeRequest, type RequestOf } from '../../core/requests/request.ts';
@@ -57,15 +58,14 @@ export class JournalTurn implements Turn {
   readonly #searches = new Map<string, Mutable<Search> & { controller: AbortController }>();
   readonly #ending = new AbortController();
   #session: Promise<Session> | undefined;
-  #queue: Promise<unknown> = Promise.resolve();
+  /** Does work that needs the device, when nothing else does. */
+  readonly inTurn = createTurns();
 
-  constructor(parts: {
-    options: TurnRequest & { readonly store: string };
-    problem: Problem;
-    workload: Workload;
-    start: Candidate;
-    rungs: readonly Kernel[];
-  }) {
+  constructor(
+    parts: Pick<Turn, 'problem' | 'workload' | 'start' | 'rungs'> & {
+      options: TurnRequest & { readonly store: string };
+    },
+  ) {
     const { options } = parts;
     this.#options = options;
     this.problem = parts.problem;
@@ -248,13 +248,6 @@ export class JournalTurn implements Turn {
     return attemptOf(this.lineage(), this.start.id);
   }
 
-  /** Does work that needs the device, when nothing else does. */
-  inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#queue.then(work);
-    this.#queue = done.catch(() => undefined);
-    return done;
-  }
-
   session(): Promise<Session> {
     this.#session ??= openSession({ ...this.#options, record: undefined, replay: undefined });
     return this.#session;
@@ -272,7 +265,7 @@ export class JournalTurn implements Turn {
   /** Ends all work, and the processes behind it. */
   async close(): Promise<void> {
     this.#ending.abort(new Error('the connection was closed'));
-    await this.#queue;
+    await this.inTurn(async () => undefined);
     const session = await this.#session?.catch(() => undefined);
     await session?.[Symbol.asyncDispose]();
   }

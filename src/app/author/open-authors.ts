@@ -3,12 +3,11 @@ import type { Candidate, Kernel } from '../../core/kernel.ts';
 import type { Problem, Workload } from '../../core/problem.ts';
 import type { Writer } from '../../optimizer/authoring/author.ts';
 import type { OptimizeOptions } from '../../optimizer/optimize.ts';
-import type { Priors } from '../../store/events.ts';
-import type { RunFolder } from '../../store/run-folder.ts';
-import type { Session, Surroundings } from '../session.ts';
+import type { Surroundings } from '../session.ts';
 import { type AuthorOptions, MODEL } from './author-options.ts';
 import type { ServeTurn } from './command/command-author.ts';
 import { quietEvaluator } from './command/quiet-evaluator.ts';
+import type { RunAtHand } from './run-at-hand.ts';
 import { openRunTranscript } from './run-transcript.ts';
 
 /** What a run with authors was asked for. */
@@ -21,16 +20,6 @@ export interface AuthorsRequest {
   readonly rungs: readonly Kernel[];
   /** Of a resumed run, larger than those that its log holds. */
   readonly authorLimits?: Partial<Pick<AuthorOptions, 'maximumTokens' | 'maximumCost'>>;
-}
-
-/** What is there when a run begins. */
-export interface RunAtHand {
-  readonly session: Session;
-  readonly run: RunFolder;
-  readonly priors: Priors;
-  readonly seed: number;
-  /** Takes what is to be closed when the run ends. */
-  readonly closing: AsyncDisposableStack;
 }
 
 /**

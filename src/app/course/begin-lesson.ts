@@ -5,7 +5,7 @@ import type { LessonView } from '../../reports/documents/course.ts';
 import { writeFolder } from '../../store/write-folder.ts';
 import { agreeToOwn } from '../loading/trust.ts';
 import { readOwnFiles } from '../own-files.ts';
-import { findLesson, LESSON_FILE, type Lesson, lessonNumber, readLessonFile, readPage } from './lessons.ts';
+import { aboutLesson, findLesson, LESSON_FILE, type Lesson, readLessonFile, readPage } from './lessons.ts';
 
 /** Whether the folder holds a copy of this lesson, which is the learner's. */
 async function isCopyOf({ file }: Lesson, folder: string): Promise<boolean> {
@@ -29,13 +29,11 @@ export async function beginLesson({
     writeFolder(folder, files, { option: '--output', earlier: () => [] });
     await agreeToOwn(folder);
   }
-  const { name, title, idea } = lesson.file;
   const page = await readPage(lesson);
-  const about = { number: lessonNumber(lesson.file), name, title, idea };
   return {
     schemaVersion: 1,
     kind: 'lesson',
-    lesson: about,
+    lesson: aboutLesson(lesson),
     folder: resolve(folder),
     files: Object.keys(files),
     wasThere,

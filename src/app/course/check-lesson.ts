@@ -12,7 +12,7 @@ import { loadKernel, loadKernelUnder } from '../loading/load-kernel.ts';
 import { loadProblem } from '../loading/load-problem.ts';
 import { openSession, type Session, type Surroundings } from '../session.ts';
 import { chooseWorkload } from '../workload.ts';
-import { findLesson, LESSON_FILE, type Lesson, lessonNumber, numberAfter, readLessonFile } from './lessons.ts';
+import { aboutLesson, findLesson, LESSON_FILE, type Lesson, numberAfter, readLessonFile } from './lessons.ts';
 import { noteSolved } from './progress.ts';
 
 /** The folder of the learner's kernel, in the copy and in the course. */
@@ -97,10 +97,9 @@ export async function checkLesson(asked: RequestOf<'learn'> & Surroundings): Pro
   await using session = await openSession({ ...around, device: lesson.file.device, threads });
   const judged = await judgeLesson(lesson, candidate, session, around);
   if (judged.solved) await noteSolved(lesson.file, resolve(folder));
-  const { name, title, idea } = lesson.file;
   return {
     ...{ schemaVersion: 1, kind: 'lesson-check' },
-    lesson: { number: lessonNumber(lesson.file), name, title, idea },
+    lesson: aboutLesson(lesson),
     folder,
     ...judged,
     next: numberAfter(lesson),

@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import { WarpsmithError } from '../../core/errors.ts';
 import type { LessonFile } from '../../core/lessons/lesson.ts';
 import { suggestName } from '../../core/nearest-name.ts';
+import { pick } from '../../core/pick.ts';
 import { parseLessonFile } from '../../core/schemas/parse-files.ts';
 import { packageFolder } from '../../process/package-folder.ts';
+import type { LessonAbout } from '../../reports/documents/course.ts';
 import { readUserFile } from '../loading/read-user-file.ts';
 
 export const LESSON_FILE = 'lesson.json';
@@ -79,3 +81,9 @@ export async function readPage({ folder }: Lesson): Promise<string> {
   const text = await readFile(join(folder, PAGE_FILE), 'utf8');
   return text.replaceAll(/<!-- .*? -->\n\n?/g, '').replaceAll(/\n{3,}/g, '\n\n');
 }
+
+/** What every view of a lesson tells of it. */
+export const aboutLesson = ({ file }: Lesson): LessonAbout => ({
+  number: lessonNumber(file),
+  ...pick(file, 'name', 'title', 'idea'),
+});

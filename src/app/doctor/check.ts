@@ -1,4 +1,4 @@
-import type { DeviceListing } from '../../devices/open-device.ts';
+import type { ListedDevice } from '../../devices/open-device.ts';
 import type { CudaToolkit } from '../../toolchains/cuda-toolkit.ts';
 
 /** One thing that kernels need on this machine. */
@@ -13,7 +13,7 @@ export interface DoctorCheck {
 
 /** What several checks ask about. */
 export interface Machine {
-  readonly gpus: readonly DeviceListing[];
+  readonly gpus: readonly ListedDevice[];
   readonly toolkit: CudaToolkit;
 }
 

@@ -6,14 +6,14 @@ import { takesWorkload } from '../../core/plan/takes-workload.ts';
 import type { Problem, Workload } from '../../core/problem.ts';
 import { type CompleteRequest, completeRequest, type RequestOf } from '../../core/requests/request.ts';
 import { untilAborted } from '../../core/until-aborted.ts';
-import { type ChangedFiles, changedFiles } from '../../handover/changed-files.ts';
+import { type ChangedFiles, changedFiles, objectsOf } from '../../handover/changed-files.ts';
+import { writeTemporaryFiles } from '../../process/temporary-file.ts';
 import { withTemporaryFolder } from '../../process/temporary-folder.ts';
 import { failingOf, type GatedKernel, type GateView, isLeftOpen } from '../../reports/documents/gate.ts';
-import { loadKernel } from '../loading/load-kernel.ts';
+import { loadKernel, loadKernelUnder } from '../loading/load-kernel.ts';
 import { ensureTrustedFor } from '../loading/trust.ts';
 import { type OnDevice, openSession, type Session } from '../session.ts';
 import { chooseWorkload, chooseWorkloads } from '../workload.ts';
-import { baseKernel } from './base-kernels.ts';
 import { type BestTimes, openBestTimes, refuseUpdateWithoutFile } from './best-so-far.ts';
 import { judgeWorkload } from './judge-workload.ts';
 import { hasSameInstructions, hasSameTokens } from './same-code.ts';
@@ -185,3 +185,32 @@ function workloadsOf({ workloads, cache }: GateOptions, problem: Problem, judged
 
 const unknownIn = ({ workloads }: GateOptions, judged: readonly Prepared[]): string[] =>
   judged.length === 0 ? [] : workloads.filter((text) => !judged.some(({ problem }) => knows(problem, text)));
+
+/** A kernel as it was, or why it can't be had. */
+type BaseKernel = { readonly kernel: Kernel } | { readonly missing: string };
+
+/**
+ * A kernel folder as the base has it, written into `room` and loaded for the problem as it is now. So nothing of the base decides
+ * what is right, and none of its host code runs.
+ */
+async function baseKernel(
+  { git, atBase }: ChangedFiles,
+  path: string,
+  problem: Problem,
+  room: string,
+): Promise<BaseKernel> {
+  const own = [...atBase].filter(([file]) => file.startsWith(`${path}/`) || path === '.');
+  const contents = await objectsOf(
+    git,
+    own.map(([, id]) => id),
+  );
+  const folder = join(room, path);
+  writeTemporaryFiles(folder, new Map(own.map(([file], index) => [posix.relative(path, file), contents[index]!])));
+  try {
+    return { kernel: await loadKernelUnder(folder, problem) };
+  } catch (error) {
+    if (!(error instanceof WarpsmithError)) throw error;
+    // Paths of the temporary folder say nothing to anybody.
+    return { missing: error.message.replaceAll(`${room}/`, '') };
+  }
+}

@@ -1,11 +1,10 @@
 import { basename } from 'node:path';
 import { z } from 'zod';
-import type { DType } from '../../core/dtype.ts';
-import { isFloating } from '../../core/dtype.ts';
+import { type DType, isFloating } from '../../core/dtype.ts';
 import { WarpsmithError } from '../../core/errors.ts';
 import type { ParameterValues } from '../../core/kernel.ts';
 import type { Dimensions, Generator, ProblemSource } from '../../core/problem.ts';
-import { DTYPES, type Imported, type Signature, START, stubKernel, stubText } from './imported.ts';
+import { dtypeNamed, type Imported, type Signature, START, stubKernel, stubText } from './imported.ts';
 
 /*
  * Definitions and workloads of FlashInfer Trace, as problems. Source of the format: flashinfer-bench, "FlashInfer Trace Schema".
@@ -182,22 +181,7 @@ export function importDefinition(
   };
 }
 
-function dtypeOf(name: string, file: string): DType {
-  const dtype = DTYPES[name];
-  if (dtype) return dtype;
-  throw new WarpsmithError({
-    ...{
-      code: 'unsupported-type',
-      message: `Elements of type ${name} are not among those of a problem.`,
-      file,
-      received: name,
-    },
-    ...{
-      expected: `one of ${Object.keys(DTYPES).join(', ')}`,
-      hint: 'Pack narrower types into int32 or uint8 by hand.',
-    },
-  });
-}
+const dtypeOf = dtypeNamed('Pack narrower types into int32 or uint8 by hand.');
 
 const buffer = ({ shape, dtype }: Tensor, file: string) => ({
   dtype: dtypeOf(dtype, file),

@@ -1,4 +1,5 @@
 import type { DType } from '../../core/dtype.ts';
+import { WarpsmithError } from '../../core/errors.ts';
 import type { KernelSource } from '../../core/kernel.ts';
 import type { ProblemSource, Tolerance } from '../../core/problem.ts';
 
@@ -26,6 +27,18 @@ export const DTYPES: Readonly<Record<string, DType>> = {
   ...{ float16: 'f16', bfloat16: 'bf16', float32: 'f32', float64: 'f64' },
   ...{ int8: 'i8', uint8: 'u8', int16: 'i16', int32: 'i32', int64: 'i64' },
 };
+
+/** @param hint what to do about a type that problems can't hold. @throws WarpsmithError `unsupported-type`. */
+export const dtypeNamed =
+  (hint: string) =>
+  (name: string, file: string): DType => {
+    const dtype = DTYPES[name];
+    if (dtype) return dtype;
+    throw new WarpsmithError({
+      ...{ code: 'unsupported-type', message: `Elements of type ${name} are not among those of a problem.` },
+      ...{ file, received: name, expected: `one of ${Object.keys(DTYPES).join(', ')}`, hint },
+    });
+  };
 
 /** The kernel of every imported problem. */
 export const START = '01_start';

@@ -1,9 +1,17 @@
 import { basename } from 'node:path';
 import { type DType, isFloating } from '../../core/dtype.ts';
-import { WarpsmithError } from '../../core/errors.ts';
 import type { Dimensions, Generator, ProblemSource } from '../../core/problem.ts';
 import type { ModuleDescription } from '../../evaluation/oracle/reference-process/describe-module.ts';
-import { DTYPES, type Imported, identifierOf, type Signature, START, stubKernel, stubText } from './imported.ts';
+import {
+  DTYPES,
+  dtypeNamed,
+  type Imported,
+  identifierOf,
+  type Signature,
+  START,
+  stubKernel,
+  stubText,
+} from './imported.ts';
 
 /*
  * Modules of KernelBench as problems. Source of the format and of its checks: github.com/ScalingIntelligence/KernelBench, README.md
@@ -112,15 +120,9 @@ export function importModule(module: ModuleDescription, text: string, file: stri
   };
 }
 
-function dtypeOf(name: string, file: string): DType {
-  const dtype = DTYPES[name];
-  if (dtype) return dtype;
-  throw new WarpsmithError({
-    ...{ code: 'unsupported-type', message: `Elements of type ${name} are not among those of a problem.` },
-    ...{ file, received: name, expected: `one of ${Object.keys(DTYPES).join(', ')}` },
-    hint: 'Let the module take and return another type: mask.to(torch.uint8) in place of a bool tensor.',
-  });
-}
+const dtypeOf = dtypeNamed(
+  'Let the module take and return another type: mask.to(torch.uint8) in place of a bool tensor.',
+);
 
 const numberType = ({ isWhole }: Extract<Input, { kind: 'number' }>): DType => (isWhole ? 'i32' : 'f32');
 const shapeOf = (shape: readonly string[]): readonly string[] => (shape.length === 0 ? ['1'] : shape);

@@ -13,8 +13,7 @@ import {
 import type { Filling, HostEvent, HostFacts, Memory, NamedSize, Value } from '../../cuda-source/host-values.ts';
 import { type CudaSource, resolveAlias } from '../../cuda-source/source.ts';
 import { dtypeOf, sizeOfType, vectorOf } from '../../cuda-source/types.ts';
-import type { KernelLaunch } from './launches.ts';
-import { readAmount } from './launches.ts';
+import { type KernelLaunch, readAmount } from './launches.ts';
 import { Missing } from './missing.ts';
 import type { InitOptions } from './options.ts';
 import type { ParameterAccess } from './parameter-access.ts';

@@ -236,13 +236,8 @@ interface Rung {
   readonly isUnprobed: boolean;
 }
 
-interface RungsRequest {
-  readonly draft: Draft;
-  readonly compiled: readonly CompiledLaunch[];
+interface RungsRequest extends Pick<Parts, 'draft' | 'compiled' | 'reference' | 'source' | 'facts'> {
   readonly code: CompiledCode;
-  readonly reference: DraftReference;
-  readonly source: CudaSource;
-  readonly facts: HostFacts;
   readonly wanted: readonly Wanted[] | undefined;
 }
 

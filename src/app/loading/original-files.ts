@@ -2,6 +2,13 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { readFolderFile } from './read-user-file.ts';
 
+/** Names of a folder's own files that match, sorted. */
+export const filesMatching = (folder: string, pattern: RegExp): string[] =>
+  readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => !entry.isDirectory() && pattern.test(entry.name))
+    .map(({ name }) => name)
+    .sort();
+
 /**
  * The files of the kernel that problem.json names as `originalKernel`, relative to the problem's folder: they decide what is right.
  * None where problem.json can't be read, which is said elsewhere.

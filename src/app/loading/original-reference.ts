@@ -2,6 +2,7 @@ import { makeCandidate } from '../../core/candidate.ts';
 import type { Device } from '../../core/device.ts';
 import type { LoadedModule } from '../../core/device-values.ts';
 import { WarpsmithError } from '../../core/errors.ts';
+import { createTurns } from '../../core/in-turn.ts';
 import type { Candidate, Kernel } from '../../core/kernel.ts';
 import { completeParameters } from '../../core/plan/parameters.ts';
 import type { Problem, ProblemFile, ReferenceRun, ReferenceTensors, RunReference } from '../../core/problem.ts';
@@ -32,14 +33,14 @@ interface Loaded {
 export function originalReference(file: ProblemFile, kernel: Kernel): RunReference {
   let loaded: Promise<Loaded> | undefined;
   let idle: NodeJS.Timeout | undefined;
-  let queue: Promise<unknown> = Promise.resolve();
+  const inTurn = createTurns();
   const close = async (): Promise<void> => {
     const open = loaded;
     loaded = undefined;
     await (await open?.catch(() => undefined))?.device.close();
   };
-  return (run) => {
-    const outcome = queue.then(async () => {
+  return (run) =>
+    inTurn(async () => {
       run.signal?.throwIfAborted();
       clearTimeout(idle);
       refuseRounding(file, run, kernel);
@@ -54,9 +55,6 @@ export function originalReference(file: ProblemFile, kernel: Kernel): RunReferen
         idle = setTimeout(() => void close(), IDLE_MS);
       }
     });
-    queue = outcome.catch(() => undefined);
-    return outcome;
-  };
 }
 
 async function load(file: ProblemFile, kernel: Kernel): Promise<Loaded> {

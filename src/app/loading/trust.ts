@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { WarpsmithError } from '../../core/errors.ts';
 import { writeCacheFile } from '../../process/cache-file.ts';
+import { sha256 } from '../../process/sha256.ts';
 import { xdgFolder } from '../../process/xdg-folder.ts';
 import { findHeaderFolder } from '../../toolchains/header-pack.ts';
-import { originalFiles } from './original-files.ts';
+import { filesMatching, originalFiles } from './original-files.ts';
 import { readFolderFile } from './read-user-file.ts';
 
 /*
@@ -112,16 +113,10 @@ const consentFolder = (): string => join(xdgFolder('XDG_CONFIG_HOME'), 'trusted'
 export const hashHostCode = (folder: string): string => hostCode(folder).hash;
 
 function hostCode(folder: string): Pick<TrustQuestion, 'files' | 'hash'> {
-  const files = readdirSync(folder, { withFileTypes: true })
-    .filter((entry) => !entry.isDirectory() && HOST_CODE.test(entry.name))
-    .map(({ name }) => name)
-    .sort();
+  const files = filesMatching(folder, HOST_CODE);
   const hash = createHash('sha256');
   for (const name of [...files, ...originalFiles(folder)]) {
-    const content = createHash('sha256')
-      .update(readFolderFile(join(folder, name)))
-      .digest('hex');
-    hash.update(`${JSON.stringify(name)} ${content}\n`);
+    hash.update(`${JSON.stringify(name)} ${sha256(readFolderFile(join(folder, name)))}\n`);
   }
   return { files: files.filter((name) => !name.endsWith('.json')), hash: hash.digest('hex') };
 }

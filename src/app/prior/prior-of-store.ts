@@ -1,7 +1,7 @@
 import { makeCandidate } from '../../core/candidate.ts';
 import type { DeviceIdentity } from '../../core/device.ts';
-import type { Candidate, Kernel, ParameterValues } from '../../core/kernel.ts';
-import type { Problem } from '../../core/problem.ts';
+import type { Kernel, ParameterValues } from '../../core/kernel.ts';
+import type { OptimizeOptions } from '../../optimizer/run.ts';
 import type { KnownTimes, WeightedWorkload } from '../../store/events.ts';
 import type { EvaluationRow, RunRow } from '../../store/index/rows.ts';
 import { type RunIndex, withRunIndex } from '../../store/index/run-index.ts';
@@ -9,11 +9,7 @@ import type { SessionOptions } from '../session.ts';
 import { type KnownSetting, knownTimes, searchedKernels, timeOf } from './known-times.ts';
 
 /** What is to be searched, and where. */
-export interface Searched {
-  readonly problem: Problem;
-  readonly start: Candidate;
-  readonly rungs: readonly Kernel[];
-  readonly workloads: readonly WeightedWorkload[];
+export interface Searched extends Readonly<Pick<OptimizeOptions, 'problem' | 'start' | 'rungs' | 'workloads'>> {
   readonly device: Pick<DeviceIdentity, 'name' | 'kind'>;
 }
 

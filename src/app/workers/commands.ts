@@ -1,11 +1,12 @@
 import { WarpsmithError } from '../../core/errors.ts';
-import { answerJob, candidateHere, requestOf } from '../../evaluation/pool/job.ts';
+import { answerJob, candidateHere, type Requirements, requestOf } from '../../evaluation/pool/job.ts';
+import { codeFingerprint } from '../../process/code-fingerprint.ts';
 import { loadProblem } from '../loading/load-problem.ts';
 import { agreeTo } from '../loading/trust.ts';
+import { packageVersion } from '../package-version.ts';
 import { openSession, type Session } from '../session.ts';
-import { describeWorker } from './describe-worker.ts';
 import { hashOfFiles, refuseOtherFiles } from './problem-files.ts';
-import type { WorkerAnswer, WorkerCommand, WorkerCommands } from './protocol.ts';
+import type { WorkerAnswer, WorkerCommand, WorkerCommands, WorkerDescription } from './protocol.ts';
 
 type Handlers = {
   [C in WorkerCommand]: (message: WorkerCommands[C]['message']) => Promise<WorkerCommands[C]['reply']>;
@@ -44,3 +45,20 @@ export function createCommandHandler(): <C extends WorkerCommand>(asked: {
     }
   };
 }
+
+/** What results of a session depend on, beside the job. */
+const offersOf = ({ device: { identity }, toolchain }: Session): Requirements => ({
+  device: identity.name,
+  warpsmith: packageVersion(),
+  code: codeFingerprint(),
+  compiler: `${toolchain.identity.name} ${toolchain.identity.version}`,
+  driver: identity.driver ?? null,
+});
+
+const describeWorker = (session: Session): WorkerDescription => ({
+  device: session.device.identity,
+  spec: session.device.spec,
+  toolchain: session.toolchain.identity,
+  environment: session.environment,
+  offers: offersOf(session),
+});

@@ -2,8 +2,9 @@ import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { WarpsmithError } from '../../core/errors.ts';
 import type { Problem } from '../../core/problem.ts';
+import { sortedEntries } from '../../core/values.ts';
 import type { Job } from '../../evaluation/pool/job.ts';
-import { hashProblemFiles } from '../loading/hash-problem-files.ts';
+import { differingFile, hashProblemFiles } from '../loading/hash-problem-files.ts';
 import { KERNEL_FILE } from '../loading/read-kernel.ts';
 import { arrayFiles, fileDigest } from '../repeats.ts';
 
@@ -24,7 +25,7 @@ export function hashOfFiles(problem: Problem): Job['problem']['files'] {
   ];
   const hashes = { ...hashProblemFiles(folder) };
   for (const name of others) hashes[name] = fileDigest(join(folder, name));
-  return Object.fromEntries(Object.entries(hashes).sort(([left], [right]) => (left < right ? -1 : 1)));
+  return Object.fromEntries(sortedEntries(hashes));
 }
 
 /** @throws WarpsmithError `problem-changed` if the files are not those that the job is about. */
@@ -33,7 +34,7 @@ export function refuseOtherFiles(
   here: Job['problem']['files'],
   folder: string,
 ): void {
-  const other = [...new Set([...Object.keys(files), ...Object.keys(here)])].find((file) => files[file] !== here[file]);
+  const other = differingFile(files, here);
   if (other === undefined) return;
   throw new WarpsmithError({
     code: 'problem-changed',

@@ -1,9 +1,7 @@
 import { type DevicesReport, devices } from '../../app/devices.ts';
-import { EXIT } from '../../core/errors.ts';
 import type { RequestOf } from '../../core/requests/request.ts';
 import { type Document, documentOf, names, table, words } from '../../reports/document.ts';
-import type { Run } from '../context.ts';
-import { printResult } from '../output.ts';
+import { printing, type Run } from '../context.ts';
 
 const devicesDocument = (report: DevicesReport): Document =>
   documentOf('Devices', [
@@ -15,7 +13,4 @@ const devicesDocument = (report: DevicesReport): Document =>
     ]),
   ]);
 
-export const run: Run<RequestOf<'devices'>> = async (_request, context) => {
-  printResult(context, devices(), devicesDocument);
-  return EXIT.ok;
-};
+export const run: Run<RequestOf<'devices'>> = printing(devices, devicesDocument);

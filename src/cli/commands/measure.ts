@@ -1,8 +1,7 @@
 import { measureProblem } from '../../app/measure.ts';
 import { EXIT } from '../../core/errors.ts';
 import type { RequestOf } from '../../core/requests/request.ts';
-import type { LadderView } from '../../reports/documents/ladder.ts';
-import { ladderDocument } from '../../reports/documents/ladder.ts';
+import { type LadderView, ladderDocument } from '../../reports/documents/ladder.ts';
 import type { Run } from '../context.ts';
 import { onDevice } from '../judging-request.ts';
 import { printResult } from '../output.ts';

@@ -1,11 +1,6 @@
 import { newProblem } from '../../app/new-problem.ts';
-import { EXIT } from '../../core/errors.ts';
 import type { RequestOf } from '../../core/requests/request.ts';
 import { newProblemDocument } from '../../reports/documents/new-problem.ts';
-import type { Run } from '../context.ts';
-import { printResult } from '../output.ts';
+import { printing, type Run } from '../context.ts';
 
-export const run: Run<RequestOf<'new'>> = async (request, context) => {
-  printResult(context, await newProblem(request), newProblemDocument);
-  return EXIT.ok;
-};
+export const run: Run<RequestOf<'new'>> = printing(newProblem, newProblemDocument);

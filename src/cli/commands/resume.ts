@@ -5,7 +5,7 @@ import type { CommandContext, Run } from '../context.ts';
 import { exitCodeOfStop } from '../exit-code.ts';
 import { surroundings } from '../judging-request.ts';
 import { printOutcome } from '../print-outcome.ts';
-import { createProgress } from '../progress.ts';
+import { withProgress } from '../progress.ts';
 import { withLease } from '../with-lease.ts';
 
 function describeFinished({ result: { stopReason, detail } }: ResumeOutcome): string {
@@ -17,20 +17,10 @@ export const run: Run<RequestOf<'resume'>> = (request, context) =>
   withLease(request, context, async () => ({ exitCode: await goOn(request, context) }));
 
 async function goOn(request: RequestOf<'resume'>, context: CommandContext): Promise<number> {
-  const { streams, verbose } = context;
-  const onStep = (text: string): void => void streams.err.write(`${text}\n`);
-  const { onEvent, onStage, onHistory, end } = createProgress(streams.err, { verbose });
-  try {
-    const outcome = await resumeRun({
-      ...request,
-      ...surroundings(context),
-      ...{ onEvent, onStage, onStep, onHistory, serveAgents },
-    });
-    end();
-    if (outcome.isFinishedAlready) streams.err.write(describeFinished(outcome));
-    printOutcome(context, outcome);
-    return exitCodeOfStop(outcome.result.stopReason);
-  } finally {
-    end();
-  }
+  const outcome = await withProgress(context, (told) =>
+    resumeRun({ ...request, ...surroundings(context), ...told, serveAgents }),
+  );
+  if (outcome.isFinishedAlready) context.streams.err.write(describeFinished(outcome));
+  printOutcome(context, outcome);
+  return exitCodeOfStop(outcome.result.stopReason);
 }

@@ -1,13 +1,9 @@
 import { show } from '../../app/runs.ts';
-import { EXIT } from '../../core/errors.ts';
 import { completeRequest, type RequestOf } from '../../core/requests/request.ts';
 import { showDocument } from '../../reports/documents/show.ts';
-import type { Run } from '../context.ts';
-import { printResult } from '../output.ts';
+import { printing, type Run } from '../context.ts';
 
-export const run: Run<RequestOf<'show'>> = async (request, context) => {
+export const run: Run<RequestOf<'show'>> = printing((request) => {
   const { store, what } = completeRequest('show', request);
-  const shown = show(store, what);
-  printResult(context, shown, showDocument);
-  return EXIT.ok;
-};
+  return show(store, what);
+}, showDocument);

@@ -1,4 +1,5 @@
 import { suggestName } from '../nearest-name.ts';
+import { rememberedAt } from '../once-for.ts';
 import { type ExpressionErrorCode, type ExpressionPlace, expressionError } from './expression-error.ts';
 import { EXPRESSION_FUNCTIONS } from './functions.ts';
 import { BINARY_OPERATORS, UNARY_OPERATORS } from './operators.ts';
@@ -12,14 +13,8 @@ const parsed = new Map<string, ExpressionNode>();
 const MAXIMUM_CACHED = 10_000;
 
 /** Parses with a cache. @throws WarpsmithError as `parseExpression`. */
-function cachedParse(text: string, place?: ExpressionPlace): ExpressionNode {
-  const known = parsed.get(text);
-  if (known) return known;
-  const node = parseExpression(text, place);
-  if (parsed.size >= MAXIMUM_CACHED) parsed.clear();
-  parsed.set(text, node);
-  return node;
-}
+const cachedParse = (text: string, place?: ExpressionPlace): ExpressionNode =>
+  rememberedAt(parsed, text, () => parseExpression(text, place), MAXIMUM_CACHED);
 
 /**
  * The finite value of an expression. Names are looked up literally, dots included.

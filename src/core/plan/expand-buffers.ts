@@ -3,13 +3,14 @@ import { WarpsmithError } from '../errors.ts';
 import { evaluateExpression } from '../expressions/evaluate.ts';
 import type { Expression } from '../expressions/syntax-tree.ts';
 import type { PlannedBuffer, SignificantPart } from '../launch-plan.ts';
+import { onceFor, rememberedAt } from '../once-for.ts';
 import type { BufferDeclaration, Dimensions, ProblemFile } from '../problem.ts';
 import { evaluateInteger } from './plan-error.ts';
 
 const DEFAULT_ALIGNMENT_BYTES = 16;
 
 /** Whoever chooses among shapes asks several times about each: for its cost, its checks, its launches. */
-const expanded = new WeakMap<ProblemFile, Map<string, readonly PlannedBuffer[]>>();
+const expandedOf = onceFor((_problem: ProblemFile) => new Map<string, readonly PlannedBuffer[]>());
 const MOST_EXPANDED = 4096;
 
 /**
@@ -17,17 +18,13 @@ const MOST_EXPANDED = 4096;
  *
  * @throws WarpsmithError for an extent below 1, a fractional one, or an output whose elements overlap.
  */
-export function expandBuffers(problem: ProblemFile, dimensions: Dimensions, file?: string): readonly PlannedBuffer[] {
-  const known = expanded.get(problem) ?? new Map<string, readonly PlannedBuffer[]>();
-  expanded.set(problem, known);
-  const key = JSON.stringify(dimensions);
-  const before = known.get(key);
-  if (before) return before;
-  const buffers = expandAnew(problem, dimensions, file);
-  if (known.size >= MOST_EXPANDED) known.clear();
-  known.set(key, buffers);
-  return buffers;
-}
+export const expandBuffers = (problem: ProblemFile, dimensions: Dimensions, file?: string): readonly PlannedBuffer[] =>
+  rememberedAt(
+    expandedOf(problem),
+    JSON.stringify(dimensions),
+    () => expandAnew(problem, dimensions, file),
+    MOST_EXPANDED,
+  );
 
 function expandAnew(problem: ProblemFile, dimensions: Dimensions, file?: string): PlannedBuffer[] {
   const absent = absentOutputs(problem, dimensions);

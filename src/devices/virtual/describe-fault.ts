@@ -1,6 +1,6 @@
 import type { DeviceFailure, DeviceFault } from '../../core/device-values.ts';
 import { MOST_PRINTED_LINES } from '../../core/join-printed.ts';
-import type { Dim3, PlannedLaunch } from '../../core/launch-plan.ts';
+import { coordinatesOf, type PlannedLaunch } from '../../core/launch-plan.ts';
 import type { Printed } from '../../core/printed.ts';
 import type { FailureStatus } from '../../core/status.ts';
 import { WINDOW } from '../../virtual-gpu/layout.ts';
@@ -41,8 +41,8 @@ export const placeOfStore = (
   { cta, thread }: Pick<StoreReport, 'cta' | 'thread'>,
 ): Required<Pick<DeviceFault, 'functionName' | 'cta' | 'thread'>> => ({
   functionName,
-  cta: coordinates(cta, grid),
-  thread: coordinates(thread, block),
+  cta: coordinatesOf(cta, grid),
+  thread: coordinatesOf(thread, block),
 });
 
 /**
@@ -61,15 +61,9 @@ export function describePrint(
   };
 }
 
-const coordinates = (index: number, [x, y]: Dim3): [number, number, number] => [
-  index % x,
-  Math.floor(index / x) % y,
-  Math.floor(index / (x * y)),
-];
-
 function placeOfFault(step: PlannedLaunch, report: FaultReport, ranges: readonly DeviceRange[]): DeviceFault {
-  const cta = coordinates(report.cta, step.grid);
-  const thread = report.thread === undefined ? undefined : coordinates(report.thread, step.block);
+  const cta = coordinatesOf(report.cta, step.grid);
+  const thread = report.thread === undefined ? undefined : coordinatesOf(report.thread, step.block);
   const near =
     report.buffer ?? (report.address === undefined ? undefined : nearestBuffer(BigInt(report.address), ranges));
   return {

@@ -1,3 +1,4 @@
+import { rememberedAt } from '../../core/once-for.ts';
 import type { PtxModule } from '../../ptx/ast.ts';
 import { parsePtx } from '../../ptx/parse.ts';
 import { type CompileKernelOptions, compileKernel } from '../../virtual-gpu/compile-kernel.ts';
@@ -43,10 +44,8 @@ export function parseOnce(text: string): KeptCode {
 export function buildOnce(code: KeptCode, options: Omit<CompileKernelOptions, 'module'>): BuiltKernel {
   const { globals, ...settings } = options;
   const key = JSON.stringify([settings, [...globals]]);
-  const known = code.kernels.get(key);
-  if (known) return known;
-  const image = compileKernel({ ...options, module: code.ptx });
-  const built = { image, module: new WebAssembly.Module(image.wasm) };
-  code.kernels.set(key, built);
-  return built;
+  return rememberedAt(code.kernels, key, () => {
+    const image = compileKernel({ ...options, module: code.ptx });
+    return { image, module: new WebAssembly.Module(image.wasm) };
+  });
 }

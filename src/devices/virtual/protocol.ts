@@ -1,6 +1,7 @@
 import type { RunnableImage } from '../../virtual-gpu/kernel-image.ts';
 import type { TracedWarp } from '../../virtual-gpu/race-detector/warp-tracer.ts';
 import type { LaunchRequest, WorkerCounts } from '../../virtual-gpu/runtime/cta-runner.ts';
+import type { ThreadLine } from '../../virtual-gpu/runtime/printing/print-log.ts';
 import type { WrittenPages } from '../../virtual-gpu/runtime/write-map.ts';
 
 /** What the device sends a worker. */
@@ -24,7 +25,7 @@ export type WorkerRequest =
 
 /** What a worker answers to `run`. */
 export type WorkerReply =
-  | {
+  | (Observed & {
       job: number;
       ok: true;
       counts: WorkerCounts | undefined;
@@ -34,21 +35,25 @@ export type WorkerReply =
       writes: WrittenPages | undefined;
       /** Whether several CTAs of this worker wrote to one place, without a check for races. */
       crossed: boolean;
-      /** The first read of unwritten shared memory, if reads were watched. */
-      uninitialisedRead: FaultReport | undefined;
-      /** The first volatile or atomic read that gave an older value, if accesses were watched. */
-      olderRead: FaultReport | undefined;
-      printed: PrintReport | undefined;
-      /** Who stored to the watched place, if there is one. */
-      watchedWrites: WriteReport | undefined;
-      /** What the followed warp did, if there is one. */
-      trace: TracedWarp | undefined;
-    }
+    })
   | { job: number; ok: false; fault: FaultReport; printed: PrintReport | undefined };
+
+/** What was seen of CTAs that ran to their ends. */
+export interface Observed {
+  /** The first read of unwritten shared memory, if reads were watched. */
+  uninitialisedRead: FaultReport | undefined;
+  /** The first volatile or atomic read that gave an older value, if accesses were watched. */
+  olderRead: FaultReport | undefined;
+  printed: PrintReport | undefined;
+  /** Who stored to the watched place, if there is one. */
+  watchedWrites: WriteReport | undefined;
+  /** What the followed warp did, if there is one. */
+  trace: TracedWarp | undefined;
+}
 
 /** What a worker's CTAs printed: its first lines, and all calls. */
 export interface PrintReport {
-  lines: { position: number; cta: number; thread: number; text: string; calls: number }[];
+  lines: (ThreadLine & { position: number })[];
   calls: number;
 }
 

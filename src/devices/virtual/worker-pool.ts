@@ -1,16 +1,15 @@
 import type { Worker } from 'node:worker_threads';
 import { WRITE_PAGE_BYTES } from '../../virtual-gpu/layout.ts';
-import type { TracedWarp } from '../../virtual-gpu/race-detector/warp-tracer.ts';
 import type { LaunchRequest, WorkerCounts } from '../../virtual-gpu/runtime/cta-runner.ts';
 import type { WrittenPages } from '../../virtual-gpu/runtime/write-map.ts';
 import type { BuiltKernel } from './kept-code.ts';
 import {
   type FaultReport,
+  type Observed,
   type PrintReport,
   QUEUE,
   type WorkerReply,
   type WorkerRequest,
-  type WriteReport,
 } from './protocol.ts';
 import { giveBackThread, post, takeThread } from './worker-threads.ts';
 
@@ -19,17 +18,7 @@ export type PoolOutcome =
    * `overlapping`: CTAs of different workers, or of one watched worker, stored to the same bytes, so the contents depend on
    * chance.
    */
-  | {
-      kind: 'finished';
-      counts: WorkerCounts[];
-      decisions: Uint8Array[];
-      overlapping: boolean;
-      uninitialisedRead: FaultReport | undefined;
-      olderRead: FaultReport | undefined;
-      watchedWrites: WriteReport | undefined;
-      trace: TracedWarp | undefined;
-      printed: PrintReport | undefined;
-    }
+  | ({ kind: 'finished'; counts: WorkerCounts[]; decisions: Uint8Array[]; overlapping: boolean } & Observed)
   | { kind: 'fault'; fault: FaultReport /** Up to there. */; printed: PrintReport['lines'] }
   | {
       kind: 'timed-out';

@@ -65,7 +65,7 @@ function run(request: WorkerRequest & { kind: 'run' }, runner: CtaRunner, writes
       const isLate = (): boolean => Atomics.load(queue, QUEUE.isLate) !== 0;
       const next = (): number | undefined => order[Atomics.add(queue, QUEUE.next, 1)];
       runner.runCluster(order[position]!, isPointless, isLate, next);
-      uninitialisedRead ??= reportRead(runner.uninitialisedRead, position);
+      uninitialisedRead ??= reportUninitialised(runner.uninitialisedRead, position);
       olderRead ??= reportOlder(runner.olderRead, position);
       printed = withPrint(printed, runner.takePrinted(), position);
     } catch (error) {
@@ -144,43 +144,38 @@ const unsupportedReport = ({ message }: UnsupportedPtxError, position: number, c
   ...{ instruction: undefined, ptxLine: undefined, source: undefined, buffer: undefined },
 });
 
-function reportOlder(read: OlderRead | undefined, position: number): FaultReport | undefined {
-  if (!read) return undefined;
-  const { instruction, bytes } = read.access;
-  return {
-    kind: 'older-read',
-    message: `a ${read.space} read of ${bytes} bytes, volatile or atomic, may give an older value than the last one written`,
+const reportOlder = (read: OlderRead | undefined, position: number): FaultReport | undefined =>
+  read &&
+  reportRead(
+    'older-read',
+    `a ${read.space} read of ${read.access.bytes} bytes, volatile or atomic, may give an older value than the last one written`,
+    read,
     position,
-    cta: read.cta,
-    thread: read.thread,
-    address: `0x${read.address.toString(16)}`,
-    accessBytes: bytes,
-    space: read.space,
-    instruction: instruction.text,
-    ptxLine: instruction.ptxLine,
-    source: instruction.source,
-    buffer: undefined,
-  };
-}
+  );
 
-function reportRead(read: UninitialisedRead | undefined, position: number): FaultReport | undefined {
-  if (!read) return undefined;
-  const { instruction, bytes } = read.access;
-  return {
-    kind: 'uninitialised-read',
-    message: `reads ${bytes} bytes of shared memory that nothing in the CTA has written`,
+const reportUninitialised = (read: UninitialisedRead | undefined, position: number): FaultReport | undefined =>
+  read &&
+  reportRead(
+    'uninitialised-read',
+    `reads ${read.access.bytes} bytes of shared memory that nothing in the CTA has written`,
+    { ...read, space: 'shared' },
     position,
-    cta: read.cta,
-    thread: read.thread,
-    address: `0x${read.address.toString(16)}`,
-    accessBytes: bytes,
-    space: 'shared',
-    instruction: instruction.text,
-    ptxLine: instruction.ptxLine,
-    source: instruction.source,
-    buffer: undefined,
-  };
-}
+  );
+
+const reportRead = (
+  kind: FaultReport['kind'],
+  message: string,
+  { access: { instruction, bytes }, space, address, cta, thread }: OlderRead,
+  position: number,
+): FaultReport => ({
+  ...{ kind, message, position, cta, thread, space },
+  address: `0x${address.toString(16)}`,
+  accessBytes: bytes,
+  instruction: instruction.text,
+  ptxLine: instruction.ptxLine,
+  source: instruction.source,
+  buffer: undefined,
+});
 
 port.on('message', (request: WorkerRequest) => {
   switch (request.kind) {

@@ -5,8 +5,8 @@ import { listValues } from '../../core/plan/parameter-values.ts';
 import { ctasOnBusiestSm, filledShare } from '../../hardware/launch-model/recut-launch.ts';
 import { createForecaster, type Forecast, type Forecaster, type ForecastLaunch } from '../forecast.ts';
 import { percent } from '../format.ts';
-import type { PatternContext, PatternMove } from '../pattern.ts';
-import { meetsConstraints, mendingChanges, type SettingChange } from './mend-setting.ts';
+import type { PatternContext, PatternMove, SettingChange } from '../pattern.ts';
+import { meetsConstraints, mendingChanges } from './mend-setting.ts';
 
 /** Settings that break a constraint for which another parameter is changed along, the most promising of each parameter. */
 const MOST_MENDED = 32;

@@ -1,6 +1,5 @@
 import { occupancy, sharedBytesPerCta } from '../../hardware/occupancy.ts';
-import type { Forecast, Forecaster, ForecastLaunch } from '../forecast.ts';
-import { createForecaster } from '../forecast.ts';
+import { createForecaster, type Forecast, type Forecaster, type ForecastLaunch } from '../forecast.ts';
 import type { Pattern, PatternContext, PatternMove } from '../pattern.ts';
 import {
   type ComputedSetting,

@@ -1,14 +1,7 @@
 import type { ParameterValues } from '../../core/kernel.ts';
 import { listValues } from '../../core/plan/parameter-values.ts';
 import { failedConstraint } from '../../core/plan/parameters.ts';
-import type { PatternContext } from '../pattern.ts';
-
-/** One parameter of a setting that differs from the candidate's. */
-export interface SettingChange {
-  readonly parameter: string;
-  readonly from: number;
-  readonly value: number;
-}
+import type { PatternContext, SettingChange } from '../pattern.ts';
 
 export function meetsConstraints({ candidate, dimensions }: PatternContext, parameters: ParameterValues): boolean {
   try {

@@ -1,13 +1,12 @@
 import { WarpsmithError } from '../../core/errors.ts';
 import type { Problem } from '../../core/problem.ts';
 import { figure } from '../../core/values.ts';
-import { type Check, describeCheck } from '../oracle/check.ts';
-import type { PreparedCheck } from '../oracle/expectation-cache.ts';
+import { describeCheck } from '../oracle/check.ts';
 import type { Expectations } from '../oracle/expectations.ts';
 import { isLarge } from '../oracle/reference-runs.ts';
 import type { Expectation } from '../oracle/tolerances/tolerance.ts';
 import { mutantsOfAnyProblem } from './mutants/index.ts';
-import { acceptedErrorRatio, mutantContext } from './play-mutant.ts';
+import { acceptedErrorRatio, mutantContext, type PlayedCheck } from './play-mutant.ts';
 
 /**
  * Default of problem.json's `toleranceShare`: largest tolerance ÷ spread of a check. At ¼, a kernel that writes the mean
@@ -85,15 +84,9 @@ export function hiddenSignals(problem: Problem, sights: readonly Sight[]): strin
 
 const digits = (value: number): string => figure(value, 3);
 
-/** One check, with the data needed to judge wrong kernels on it. */
-export interface BlindCheckRequest {
-  readonly problem: Problem;
-  readonly check: Pick<Check, 'dimensions' | 'generatorSet'>;
-  readonly prepared: PreparedCheck;
-  readonly seed: number;
+export interface BlindCheckRequest extends PlayedCheck {
   /** By the check's least tolerances, if it has such: with the others it sees no more. */
   readonly withLeast?: boolean;
-  readonly signal?: AbortSignal | undefined;
 }
 
 /**

@@ -26,21 +26,24 @@ export interface MutantResult {
   rmsErrorRatio: number | null;
 }
 
+/** One check, with the data needed to judge wrong kernels on it. */
+export interface PlayedCheck {
+  readonly problem: Problem;
+  readonly check: Pick<Check, 'dimensions' | 'generatorSet'>;
+  readonly prepared: PreparedCheck;
+  readonly seed: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
 /**
  * The data for the mutants of one check: right outputs, and right outputs for other inputs.
  *
  * @param request.right - the right outputs if they are known; otherwise the reference computes them.
  * @param request.expectations - those of the check if they are known.
  */
-export async function mutantContext(request: {
-  problem: Problem;
-  check: Pick<Check, 'dimensions' | 'generatorSet'>;
-  prepared: PreparedCheck;
-  seed: number;
-  right?: ReferenceTensors;
-  expectations?: Expectations;
-  signal?: AbortSignal | undefined;
-}): Promise<MutantContext> {
+export async function mutantContext(
+  request: PlayedCheck & { right?: ReferenceTensors; expectations?: Expectations },
+): Promise<MutantContext> {
   const { problem, check, prepared, seed, signal } = request;
   const { dimensions } = check;
   const { buffers } = prepared;

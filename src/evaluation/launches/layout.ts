@@ -51,38 +51,34 @@ function runsOf({ shape, strides }: Layout): Runs {
   return { length, offsets };
 }
 
-/** Bytes of the logical elements, row-major and packed, out of the buffer's bytes. */
-export function packElements(layout: Layout, bytes: Uint8Array): Uint8Array {
-  if (isDense(layout)) return bytes;
+/** Visits the runs: where each lies in the buffer and among the packed elements, in bytes. */
+function forEachRun(layout: Layout, visit: (at: number, packedAt: number, bytes: number) => void): void {
   const size = sizeOfDType(layout.dtype);
   const { length, offsets } = runsOf(layout);
   const runBytes = length * size;
-  const packed = new Uint8Array(offsets.length * runBytes);
-  offsets.forEach((offset, run) => {
-    packed.set(bytes.subarray(offset * size, offset * size + runBytes), run * runBytes);
-  });
+  offsets.forEach((offset, run) => void visit(offset * size, run * runBytes, runBytes));
+}
+
+/** Bytes of the logical elements, row-major and packed, out of the buffer's bytes. */
+export function packElements(layout: Layout, bytes: Uint8Array): Uint8Array {
+  if (isDense(layout)) return bytes;
+  const packed = new Uint8Array(elementCountOf(layout) * sizeOfDType(layout.dtype));
+  forEachRun(layout, (at, packedAt, length) => packed.set(bytes.subarray(at, at + length), packedAt));
   return packed;
 }
 
 /** The buffer's bytes with these packed elements at their positions; bytes between elements are `padding`. */
 export function spreadElements(layout: Layout, packed: Uint8Array, padding: number): Uint8Array {
   if (isDense(layout)) return packed;
-  const size = sizeOfDType(layout.dtype);
-  const { length, offsets } = runsOf(layout);
-  const runBytes = length * size;
   const bytes = new Uint8Array(layout.bytes).fill(padding);
-  offsets.forEach((offset, run) => {
-    bytes.set(packed.subarray(run * runBytes, (run + 1) * runBytes), offset * size);
-  });
+  forEachRun(layout, (at, packedAt, length) => bytes.set(packed.subarray(packedAt, packedAt + length), at));
   return bytes;
 }
 
 /** First byte between elements that is not `padding` any more, or −1. */
 export function firstChangedPaddingByte(layout: Layout, bytes: Uint8Array, padding: number): number {
   if (isDense(layout)) return -1;
-  const size = sizeOfDType(layout.dtype);
   const isElement = new Uint8Array(layout.bytes);
-  const { length, offsets } = runsOf(layout);
-  for (const offset of offsets) isElement.fill(1, offset * size, (offset + length) * size);
+  forEachRun(layout, (at, _packedAt, length) => isElement.fill(1, at, at + length));
   return bytes.findIndex((byte, i) => isElement[i] === 0 && byte !== padding);
 }

@@ -1,11 +1,8 @@
 import { allEnded } from '../../core/all-ended.ts';
-import type { LaunchCounters } from '../../core/counters.ts';
-import type { Device, RunOptions } from '../../core/device.ts';
-import type { DeviceBuffer, DeviceFailure, LoadedModule, PlacedWrites } from '../../core/device-values.ts';
+import type { Device, RunOptions, RunOutcome } from '../../core/device.ts';
+import type { DeviceBuffer, DeviceFailure, LoadedModule } from '../../core/device-values.ts';
 import { type LaunchPlan, type PlannedBuffer, startingPattern } from '../../core/launch-plan.ts';
-import type { Printed } from '../../core/printed.ts';
 import { decode } from '../../core/rounding.ts';
-import type { WarpTrace } from '../../core/warp-trace.ts';
 import { elementCountOf, firstChangedPaddingByte, multiIndexOf, packElements, spreadElements } from './layout.ts';
 import { NAN_POISON, type Poison } from './poison.ts';
 import { clearInsignificant, insignificantElements } from './significant.ts';
@@ -71,26 +68,12 @@ export async function replaceInputs(
 
 const ZERO = new Uint8Array(1);
 
-/** One execution of the launch sequence: its order and poison. */
-export interface RunConditions {
+/** One execution of the launch sequence: its order and poison. What only some devices can is left to them. */
+export interface RunConditions extends Readonly<Omit<RunOptions, 'findRaces'>> {
   readonly name: string;
-  readonly orderSeed: number;
   readonly poison: Poison;
-  readonly count: boolean;
-  readonly timeoutMs: number;
-  readonly instructionsPerCta?: number;
-  /** Contents of shared and local memory when a CTA begins, on devices that can choose them. */
-  readonly privateMemory?: number | 'zeros' | 'leftovers';
   /** Look for races, on devices that can. */
   readonly findsRaces?: boolean;
-  /** Tell who stores here, on devices that can. */
-  readonly watch?: RunOptions['watch'];
-  /** Follow a warp, on devices that can. */
-  readonly trace?: RunOptions['trace'];
-  /** Run only about so many CTAs of each launch, on devices that can. */
-  readonly sampleCtas?: number;
-  /** What the caches hold when the sequence starts. */
-  readonly cache?: 'hot' | 'cold';
   /** Fill the workspaces with `init: once` again, as if no run had come before. */
   readonly forgetsEarlierRuns?: boolean;
   /**
@@ -100,24 +83,10 @@ export interface RunConditions {
   readonly leftovers?: ReadonlyMap<string, Uint8Array>;
 }
 
-/** What a run left behind: each output's packed elements. */
-export interface RunResult {
-  readonly ok: true;
+/** What a run left behind: each output's packed elements, and what the device tells of it. */
+export interface RunResult extends Readonly<Omit<Extract<RunOutcome, { ok: true }>, 'elapsedMs'>> {
   readonly conditions: RunConditions;
   readonly outputs: ReadonlyMap<string, Uint8Array>;
-  readonly counters: LaunchCounters[];
-  /** The first read of unwritten shared memory, if the run looks for races. */
-  readonly uninitialisedRead?: string;
-  /** The first volatile or atomic read that gave an older value than the latest, if the run looks for races. */
-  readonly olderRead?: string;
-  /** Distinct bytes read from each buffer, if a virtual device counted the run. */
-  readonly readBytes?: ReadonlyMap<string, number>;
-  /** Who stored to the watched place. */
-  readonly writes?: PlacedWrites;
-  /** What the followed warp did. */
-  readonly trace?: WarpTrace;
-  /** What the kernels printed. */
-  readonly printed?: Printed;
 }
 
 /** What a run left in one buffer; nobody reads workspaces, nor inputs that are as they were. */
@@ -145,20 +114,8 @@ export async function runOnce(
 ): Promise<RunResult | DeviceFailure> {
   const { device, plan, buffers } = memory;
   await allEnded(plan.buffers.map((buffer) => prepareBuffer(memory, buffer, conditions)));
-  const { orderSeed, count, timeoutMs, instructionsPerCta, cache, findsRaces, privateMemory, watch, trace } =
-    conditions;
-  const { sampleCtas } = conditions;
-  const options = {
-    timeoutMs,
-    instructionsPerCta,
-    cache,
-    findRaces: findsRaces,
-    privateMemory,
-    watch,
-    trace,
-    sampleCtas,
-  };
-  const outcome = await device.run(module, plan, buffers, { orderSeed, count, ...options });
+  const { name: _, poison, findsRaces, forgetsEarlierRuns: __, leftovers: ___, ...options } = conditions;
+  const outcome = await device.run(module, plan, buffers, { ...options, findRaces: findsRaces });
   if (!outcome.ok) return outcome;
 
   const outputs = new Map<string, Uint8Array>();
@@ -173,24 +130,13 @@ export async function runOnce(
       if (problem) return unsafe(problem);
       continue;
     }
-    const padding = firstChangedPaddingByte(buffer, bytes, paddingOf(buffer, conditions.poison));
+    const padding = firstChangedPaddingByte(buffer, bytes, paddingOf(buffer, poison));
     if (padding >= 0) return unsafe(`wrote between the elements of output '${buffer.name}', at byte ${padding}`);
     outputs.set(buffer.name, packElements(buffer, bytes));
   }
   clearAll(plan.buffers, outputs, memory.contents);
-  const { counters, uninitialisedRead, olderRead, readBytes, writes, printed } = outcome;
-  return {
-    ok: true,
-    conditions,
-    outputs,
-    counters,
-    uninitialisedRead,
-    olderRead,
-    readBytes,
-    writes,
-    trace: outcome.trace,
-    printed,
-  };
+  const { elapsedMs: _elapsed, ...told } = outcome;
+  return { ...told, conditions, outputs };
 }
 
 /** Clears elements that do not matter. A kernel's own lengths say which: wrong ones are found when they are compared. */

@@ -55,7 +55,8 @@ function mayStillRun(steps: readonly PlannedStep[], index: number): PlannedLaunc
   return found;
 }
 
-function buffersOf(argument: PlannedArgument): string[] {
+/** Names of the buffers that an argument lets a launch access. */
+export function buffersOf(argument: PlannedArgument): string[] {
   if (argument.kind === 'buffer' || argument.kind === 'tensor-map') return [argument.buffer];
   return argument.kind === 'pointers' ? argument.targets.map(({ buffer }) => buffer) : [];
 }

@@ -11,14 +11,20 @@ import type { SlotContents, SlotJudge } from './slot-judge.ts';
 import { partOfSlot, type SlotPart } from './slot-part.ts';
 import { allocateSlots, type Played, type Slots } from './slots.ts';
 
-export interface KernelBlockOptions {
-  readonly measuring: MeasuringDevice;
+/** A verified candidate, loaded. */
+export interface TimedKernel {
   readonly module: LoadedModule;
   readonly plan: LaunchPlan;
   readonly problem: Problem;
   readonly dimensions: Dimensions;
+  /** Compares outputs of a slot with what its inputs demand. */
   readonly judge: SlotJudge;
+  /** Limit of one launch sequence, in ms; of a block, of one replay. */
   readonly timeoutMs: number;
+}
+
+export interface KernelBlockOptions extends TimedKernel {
+  readonly measuring: MeasuringDevice;
   readonly ring: Ring;
   readonly seed: number;
   /** Compares a slot of a secret sample with the oracle. */

@@ -1,29 +1,17 @@
 import type { Device } from '../../core/device.ts';
-import type { LoadedModule } from '../../core/device-values.ts';
 import type { RoughTime } from '../../core/evaluation.ts';
-import type { LaunchPlan } from '../../core/launch-plan.ts';
 import { type MeasuringDevice, NOTHING_AROUND } from '../../core/measuring-device.ts';
-import type { Dimensions, Problem } from '../../core/problem.ts';
 import type { Contender, ContenderFailure } from './contender.ts';
 import { contenderFailure } from './contender-failure.ts';
-import { KernelBlock } from './kernel-block.ts';
-import type { SlotJudge } from './slot-judge.ts';
+import { KernelBlock, type TimedKernel } from './kernel-block.ts';
 import { allocateSlots, type Slots } from './slots.ts';
 import { LARGE_SLOT_BYTES } from './tiers.ts';
 import { timedPlan } from './timed-plan.ts';
 
 /** A verified candidate, ready to be timed on a device. */
-export interface KernelContenderOptions {
+export interface KernelContenderOptions extends TimedKernel {
   readonly name: string;
   readonly device: Device;
-  readonly module: LoadedModule;
-  readonly plan: LaunchPlan;
-  readonly problem: Problem;
-  readonly dimensions: Dimensions;
-  /** Compares outputs of a slot with what its inputs demand. */
-  readonly judge: SlotJudge;
-  /** Limit of one launch sequence, in ms. */
-  readonly timeoutMs: number;
 }
 
 /**

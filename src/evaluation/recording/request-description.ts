@@ -1,13 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { EvaluationRequest } from '../../core/evaluation.ts';
-import { assignments } from '../../core/values.ts';
+import { assignments, sortedEntries } from '../../core/values.ts';
 import { sha256 } from '../../process/sha256.ts';
 import type { RequestDescription } from '../../store/recording.ts';
 
 const HASH_DIGITS = 12;
 
-const sorted = <T>(values: Readonly<Record<string, T>>): Record<string, T> =>
-  Object.fromEntries(Object.entries(values).sort(([left], [right]) => (left < right ? -1 : 1)));
+const sorted = <T>(values: Readonly<Record<string, T>>): Record<string, T> => Object.fromEntries(sortedEntries(values));
 
 /** A request described by content: no folders, no ids of a run, defaults written out. */
 export function describeRequest(request: EvaluationRequest): RequestDescription {

@@ -5,6 +5,7 @@ import type { Dimensions, ProblemFile } from '../../core/problem.ts';
 import { fillTemplate } from '../fill-template.ts';
 import { identifierOf } from '../launch-header/cpp-names.ts';
 import { launchedFunctions } from '../launch-header/steps.ts';
+import { listedFiles } from '../reproduction.ts';
 import { callShape } from './call-shape.ts';
 import { kernelModule } from './kernel-module.ts';
 import { commentLine, opModule, type TorchKernel } from './op-module.ts';
@@ -91,15 +92,8 @@ export function torchPackage(request: TorchPackageRequest): TorchPackage {
 }
 
 /** Files of an earlier package, from its export.json; none where that is not one. */
-export function filesOfTorchPackage(mark: string): string[] {
-  try {
-    const { kind, files } = JSON.parse(mark) as { kind?: unknown; files?: unknown };
-    if (kind !== 'torch-package' || !Array.isArray(files)) return [];
-    return files.filter((path) => typeof path === 'string' && !/\\|^\/|(?:^|\/)\.\.?(?:\/|$)/.test(path));
-  } catch {
-    return [];
-  }
-}
+export const filesOfTorchPackage = (mark: string): string[] =>
+  listedFiles(mark, 'torch-package', /\\|^\/|(?:^|\/)\.\.?(?:\/|$)/);
 
 function torchKernel({ candidate, code }: PackagedKernel): TorchKernel {
   const module = identifierOf(`kernel_${candidate.kernel.file.name}_${candidate.id.slice(0, ID_DIGITS)}`);

@@ -1,8 +1,7 @@
 import type { LaunchCounters, WarpTime } from '../../core/counters.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
 import { figure } from '../../core/values.ts';
-import type { InstructionClass } from '../../core/vocabulary.ts';
-import { INSTRUCTION_CLASSES } from '../../core/vocabulary.ts';
+import { INSTRUCTION_CLASSES, type InstructionClass } from '../../core/vocabulary.ts';
 import { independentInstructions, latencyClocks, type MemoryLatencies, machineInstructions } from './class-costs.ts';
 import { globalLoadsInFlight, LANES_PER_WARP, MACHINE_CODE, type MachineCode, SERIAL_LANES } from './constants.ts';
 import type { Schedule } from './schedule.ts';

@@ -2,7 +2,7 @@ import type { LaunchCounters } from '../../core/counters.ts';
 import type { CalibrationBasis, DeviceSpec } from '../../core/device-spec.ts';
 import type { LaunchTiming, Timing } from '../../core/timing.ts';
 import { MACHINE_CODE, type MachineCode } from './constants.ts';
-import { type LaunchModel, modelLaunch } from './model-launch.ts';
+import { type LaunchModel, modelLaunch, type ResourceBound } from './model-launch.ts';
 
 /** Half-width of the model's interval as a share of the prediction. */
 interface Uncertainty {
@@ -21,12 +21,6 @@ const UNCERTAINTY: Readonly<Record<CalibrationBasis, Uncertainty>> = {
   'same-chip': { throughput: 0.4, latency: 0.55 },
   published: { throughput: 0.5, latency: 0.65 },
 };
-
-interface SequenceBound {
-  resource: string;
-  ns: number;
-  arithmetic: string;
-}
 
 function launchTiming(launch: LaunchCounters, model: LaunchModel): LaunchTiming {
   return {
@@ -47,7 +41,7 @@ function launchTiming(launch: LaunchCounters, model: LaunchModel): LaunchTiming 
 }
 
 /** Sums each resource over the launches; a launch waits for the one before it. */
-function sequenceBounds(launches: readonly LaunchTiming[]): SequenceBound[] {
+function sequenceBounds(launches: readonly LaunchTiming[]): ResourceBound[] {
   const sums = new Map<string, { ns: number; parts: string[] }>();
   const add = (resource: string, ns: number, part: string): void => {
     const sum = sums.get(resource) ?? { ns: 0, parts: [] };

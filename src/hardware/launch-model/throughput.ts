@@ -1,8 +1,7 @@
 import type { LaunchCounters } from '../../core/counters.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
 import { figure } from '../../core/values.ts';
-import type { InstructionClass } from '../../core/vocabulary.ts';
-import { INSTRUCTION_CLASSES } from '../../core/vocabulary.ts';
+import { INSTRUCTION_CLASSES, type InstructionClass } from '../../core/vocabulary.ts';
 import { machineInstructions, type Pipe, pipeOf } from './class-costs.ts';
 import { ATOMIC_CLOCKS, LANES_PER_WARP, SECTORS_PER_LINE } from './constants.ts';
 import type { Schedule } from './schedule.ts';

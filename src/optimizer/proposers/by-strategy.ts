@@ -1,12 +1,12 @@
 import type { Candidate } from '../../core/kernel.ts';
 import { takesWorkload } from '../../core/plan/takes-workload.ts';
-import { kernelSpace } from '../../search/kernel-space.ts';
+import { type KernelSpace, kernelSpace } from '../../search/kernel-space.ts';
 import { createStrategy } from '../../search/strategies.ts';
-import type { Outcome } from '../../search/strategy.ts';
+import type { Outcome, SearchPrior } from '../../search/strategy.ts';
+import type { KnownTimes } from '../../store/events.ts';
 import type { ProposedMove } from '../propose-moves.ts';
 import type { OptimizeOptions, Run } from '../run.ts';
 import { type Judged, type Proposer, preparedAheadOf, type Turn } from './proposer.ts';
-import { searchPriorOf } from './search-prior.ts';
 
 /**
  * Proposes the configurations that a blind strategy asks for, over all rungs, and tells it each result as start's time ÷
@@ -92,3 +92,18 @@ function exhausted(size: number, skipped: number): Turn {
     exhausted: { reason: 'space-exhausted', detail: `all ${size} configurations have been evaluated${butFor}` },
   };
 }
+
+/** What the times known beforehand say of a space; undefined if they say nothing of it. */
+function searchPriorOf(known: KnownTimes | undefined, { find }: KernelSpace): SearchPrior | undefined {
+  const outcomes = new Map<number, Outcome>();
+  for (const { kernel, parameters, rows } of known?.kernels ?? []) {
+    for (const row of rows) {
+      const index = find(kernel, Object.fromEntries(parameters.map((name, place) => [name, row[place]!])));
+      if (index !== undefined) outcomes.set(index, knownOutcome(row.at(-1)!));
+    }
+  }
+  return outcomes.size > 0 ? { outcomes } : undefined;
+}
+
+const knownOutcome = (time: number | null): Outcome =>
+  time === null ? { kind: 'failed' } : { kind: 'timed', timeNs: time };

@@ -1,4 +1,5 @@
 /** Looks up an instruction's properties in the table. An opcode without a row is assumed to compute. */
+import { onceFor } from '../../core/once-for.ts';
 import type { InstructionClass } from '../../core/vocabulary.ts';
 import type { PtxInstruction, PtxOperand } from '../ast.ts';
 import { has, typesOf } from '../instruction-parts.ts';
@@ -59,9 +60,10 @@ export function resultOf(instruction: PtxInstruction): Result {
  * Registers an instruction writes and reads, guard included. A guarded instruction may leave its definitions as they
  * were. Accumulators are both.
  */
-export function definitionsAndUses(instruction: PtxInstruction): DefinitionsAndUses {
-  const known = namedRegisters.get(instruction);
-  if (known) return known;
+export const definitionsAndUses = onceFor(namedRegisters);
+
+/** Once, because instructions do not change after parsing and are looked up dozens of times. */
+function namedRegisters(instruction: PtxInstruction): DefinitionsAndUses {
   const { operands, guard } = instruction;
   const [definitions, uses]: [string[], string[]] = [[], []];
   const result = resultOf(instruction);
@@ -71,18 +73,13 @@ export function definitionsAndUses(instruction: PtxInstruction): DefinitionsAndU
     if (!isDestination || result === 'accumulator') collectRegisters(operand, uses);
   });
   if (guard) uses.push(guard.register);
-  const named = { definitions, uses };
-  namedRegisters.set(instruction, named);
-  return named;
+  return { definitions, uses };
 }
 
 export interface DefinitionsAndUses {
   readonly definitions: readonly string[];
   readonly uses: readonly string[];
 }
-
-/** Cached, because instructions do not change after parsing and are looked up dozens of times. */
-const namedRegisters = new WeakMap<PtxInstruction, DefinitionsAndUses>();
 
 /** Kind of floating-point work, as in `CounterTotals.flop`. */
 export type FlopKind = 'fp16' | 'fp32' | 'fp64' | 'tensor';

@@ -1,9 +1,8 @@
 import type { AuditReport, CheckReport, MutantReport } from '../../evaluation/audit/audit.ts';
-import type { Document, SpanStyle } from '../document.ts';
 import * as doc from '../document.ts';
 import { formatFigure } from '../format.ts';
 
-const VERDICT_STYLES: Readonly<Record<MutantReport['verdict'], SpanStyle>> = {
+const VERDICT_STYLES: Readonly<Record<MutantReport['verdict'], doc.SpanStyle>> = {
   caught: 'good',
   slipped: 'bad',
   equivalent: 'dim',
@@ -93,7 +92,7 @@ function conclusion({ ok, letThrough, blindChecks, checks, reference }: AuditRep
 }
 
 /** What a problem's checks would catch. */
-export const auditDocument = (report: AuditReport): Document =>
+export const auditDocument = (report: AuditReport): doc.Document =>
   doc.documentOf(
     `${report.problem}: ${report.checks.length} checks, seed ${report.seed}`,
     [],

@@ -2,7 +2,6 @@ import { byKind } from '../../core/by-kind.ts';
 import type { ParameterValues } from '../../core/kernel.ts';
 import type { LaunchPlan, PlannedArgument, PlannedLaunch, PlannedPlace, PlannedStep } from '../../core/launch-plan.ts';
 import type { Dimensions } from '../../core/problem.ts';
-import type { Document, Part } from '../document.ts';
 import * as doc from '../document.ts';
 import { formatCount, formatFigure, formatParameters } from '../format.ts';
 
@@ -72,7 +71,7 @@ const stepInShort = (step: PlannedStep): string =>
   step.kind === 'launch' ? `${step.functionName} ${dim3(step.grid)} × ${dim3(step.block)}` : memoryText(step);
 
 /** A line for each workload; buffers and arguments are folded. */
-const planParts = (plans: readonly CheckedPlan[]): Part => [
+const planParts = (plans: readonly CheckedPlan[]): doc.Part => [
   doc.table('Launch plans', plans, [
     doc.names('workload', ({ workload }) => workload.name),
     doc.words('grid × block', ({ plan, refused }) =>
@@ -82,7 +81,7 @@ const planParts = (plans: readonly CheckedPlan[]): Part => [
   doc.fold('Buffers and arguments', [plans.map(planInFull)]),
 ];
 
-function planInFull({ workload, refused, plan }: CheckedPlan): Part {
+function planInFull({ workload, refused, plan }: CheckedPlan): doc.Part {
   const title = `${workload.name} (${formatParameters(workload.dimensions)})`;
   if (!plan) return doc.text(`${title}: not taken by this kernel: ${refused ?? ''}`);
   const buffers = plan.buffers.map(
@@ -95,7 +94,7 @@ function planInFull({ workload, refused, plan }: CheckedPlan): Part {
 }
 
 /** What `check` found. */
-export const checkDocument = ({ problem, kernels }: CheckReport): Document =>
+export const checkDocument = ({ problem, kernels }: CheckReport): doc.Document =>
   doc.documentOf(
     `${problem.name} is valid: starts from ${problem.start}; rungs ${problem.rungs.join(', ')}`,
     [doc.text('Plans are expanded with one CTA per SM; nothing was compiled or run.')],

@@ -2,13 +2,13 @@ import type { DeviceIdentity } from '../../core/device.ts';
 import type { Energy } from '../../core/energy.ts';
 import type { Correctness, Evaluation, JournalMark } from '../../core/evaluation.ts';
 import type { Comparison } from '../../core/measurement.ts';
+import { pick } from '../../core/pick.ts';
 import type { Dimensions } from '../../core/problem.ts';
 import type { FailOn } from '../../core/requests/options.ts';
 import type { EvaluationStatus } from '../../core/status.ts';
 import type { Timing } from '../../core/timing.ts';
 import { combineRatios } from '../../stats/combine-ratios.ts';
 import type { CandidateReference } from '../../store/events.ts';
-import type { Document } from '../document.ts';
 import * as doc from '../document.ts';
 import { formatKindAndTime, formatParameters, formatRatioInterval } from '../format.ts';
 import { energySection } from '../sections/energy.ts';
@@ -67,14 +67,8 @@ const PREDICTED_MARGIN = 1.03;
 export const comparedSide = ({ status, reason, correctness, timing }: Evaluation): ComparedSide => ({
   status,
   reason,
-  correctness: correctness
-    ? {
-        maxAbsoluteError: correctness.maxAbsoluteError,
-        tolerance: correctness.tolerance,
-        checksRun: correctness.checksRun,
-      }
-    : undefined,
-  timing: timing ? { kind: timing.kind, medianNs: timing.medianNs, intervalNs: timing.intervalNs } : undefined,
+  correctness: correctness && pick(correctness, 'maxAbsoluteError', 'tolerance', 'checksRun'),
+  timing: timing && pick(timing, 'kind', 'medianNs', 'intervalNs'),
 });
 
 /** One workload from the evaluations of both sides; `beside` is the candidate's comparison from shared blocks. */
@@ -164,7 +158,7 @@ function conclusion({ geometricMean, workloads, failOn, failing }: CompareView) 
 }
 
 /** A comparison of two candidates. */
-export const compareDocument = (view: CompareView): Document =>
+export const compareDocument = (view: CompareView): doc.Document =>
   doc.documentOf(
     `${view.problem} on ${view.device.name} (${view.device.id})`,
     [

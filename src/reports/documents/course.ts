@@ -1,4 +1,3 @@
-import type { Document } from '../document.ts';
 import * as doc from '../document.ts';
 
 /** What every view of a lesson tells of it. */
@@ -49,7 +48,7 @@ function nextStep(lessons: readonly Row[]): string {
 }
 
 /** The lessons of the course, and what comes next. */
-export function courseDocument({ lessons }: CourseView): Document {
+export function courseDocument({ lessons }: CourseView): doc.Document {
   const solved = lessons.filter((lesson) => lesson.solved).length;
   return doc.documentOf(`Learn CUDA: ${solved} of ${lessons.length} lessons solved`, [
     doc.table('Lessons', lessons, [

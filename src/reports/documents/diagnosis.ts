@@ -1,6 +1,5 @@
 import type { Evaluation } from '../../core/evaluation.ts';
 import type { MoveRecord } from '../../store/events.ts';
-import type { Document, Item, Part } from '../document.ts';
 import * as doc from '../document.ts';
 import { describeTiming, formatMove, formatPercent, formatRatio } from '../format.ts';
 import { findingsInFull, HIDDEN_TITLE, hiddenFindings } from '../sections/findings.ts';
@@ -34,13 +33,13 @@ const byChange = (moves: readonly SuggestedMove[]): [SuggestedMove, ...Suggested
 const findingsOf = (proposals: readonly SuggestedMove[]): string =>
   [...new Set(proposals.map(({ finding }) => finding))].join(', ');
 
-const reason = ({ move, finding, reason: why }: SuggestedMove): Item => ({
+const reason = ({ move, finding, reason: why }: SuggestedMove): doc.Item => ({
   term: formatMove(move),
   text: `for ${finding}: ${why}`,
 });
 
 /** A line a move; why each was proposed is folded. */
-const movesTable = (moves: readonly SuggestedMove[]): Part => [
+const movesTable = (moves: readonly SuggestedMove[]): doc.Part => [
   doc.table('What to try', byChange(moves), [
     doc.names('change', ([{ move }]) => formatMove(move)),
     doc.figures('expected', ([{ expectedGain }]) => formatRatio(expectedGain)),
@@ -51,7 +50,7 @@ const movesTable = (moves: readonly SuggestedMove[]): Part => [
 ];
 
 /** Findings with their evidence and advice, then what to try. */
-export function diagnosisDocument({ evaluation, moves, advice }: DiagnosisReport): Document {
+export function diagnosisDocument({ evaluation, moves, advice }: DiagnosisReport): doc.Document {
   const { status, timing, findings, countersSource, profile } = evaluation;
   const summary = doc.list([
     statusText(evaluation),

@@ -5,7 +5,6 @@ import type { ConditionCoverage, Correctness, Coverage, Evaluation, Writer } fro
 import type { Comparison } from '../../core/measurement.ts';
 import type { LaunchTiming, Timing } from '../../core/timing.ts';
 import { holm } from '../../stats/holm.ts';
-import type { ColumnOf, Document, Inline, Part, Section } from '../document.ts';
 import * as doc from '../document.ts';
 import {
   describeBounds,
@@ -40,7 +39,7 @@ export function evaluationTitle({ candidate, workload, device }: Evaluation): st
 }
 
 /** `passed`, or what it was instead and why. */
-export const statusText = ({ status, reason }: Pick<Evaluation, 'status' | 'reason'>): Inline => [
+export const statusText = ({ status, reason }: Pick<Evaluation, 'status' | 'reason'>): doc.Inline => [
   status === 'passed' ? doc.good(status) : status === 'unverified' ? doc.warn(status) : doc.bad(status),
   reason ? `: ${reason}` : '',
 ];
@@ -85,7 +84,7 @@ const describeRepeat = ({ evaluatedAt, elapsedMs }: NonNullable<Evaluation['repe
  * The problem whose checks judged (with a warning if kernel.json names one outside its ladder), the status, and the details
  * that belong to it.
  */
-function statusList(evaluation: Evaluation): Part {
+function statusList(evaluation: Evaluation): doc.Part {
   const { problem, coverage, repeated, journal, otherDtypes = [] } = evaluation;
   return doc.list([
     problem && `judged by problem ${problem.name} in ${problem.folder}`,
@@ -102,7 +101,7 @@ function statusList(evaluation: Evaluation): Part {
 }
 
 /** What the kernels printed: `(1, 0, 0) (31, 0, 0) text`. */
-function printedParts({ printed, counters }: Evaluation): Part {
+function printedParts({ printed, counters }: Evaluation): doc.Part {
   if (!printed) return null;
   const { lines, moreCalls = 0 } = printed;
   const isOneLaunch = new Set(lines.map(({ step }) => step)).size < 2 && (counters?.launches.length ?? 1) === 1;
@@ -116,7 +115,7 @@ function printedParts({ printed, counters }: Evaluation): Part {
   ];
 }
 
-function correctnessList({ maxAbsoluteError, checksRun, nearest, rmsErrorRatio, firstWrong }: Correctness): Part {
+function correctnessList({ maxAbsoluteError, checksRun, nearest, rmsErrorRatio, firstWrong }: Correctness): doc.Part {
   const at = ({ output, index }: { output: string; index: readonly number[] }) => `${output}[${index.join(', ')}]`;
   return doc.list([
     `${checksRun} checks; largest error ${maxAbsoluteError === null ? 'not a number' : formatFigure(maxAbsoluteError)}`,
@@ -148,7 +147,7 @@ const SAME_AS_ORIGINAL = 'compared with the original kernel, not with a referenc
 const NAMED_SHAPES = 5;
 
 /** The shapes and inputs of the verification, and those left out. */
-function coverageList({ seed, coverage }: Evaluation): Part {
+function coverageList({ seed, coverage }: Evaluation): doc.Part {
   if (!coverage) return doc.list([seed !== undefined && `seed ${seed}`]);
   const { timedShapeOnly, compared, drawnShapes, excludedShapes, fixedDimensions, generatorSets } = coverage;
   const { leftOut, suites = [], conditions, reference, sampledCtas, sampledShapes = [] } = coverage;
@@ -174,7 +173,7 @@ function coverageList({ seed, coverage }: Evaluation): Part {
   ]);
 }
 
-function timingList(timing: Timing): Part {
+function timingList(timing: Timing): doc.Part {
   const reached =
     timing.kind === 'measured' ? ` (${formatPercent(timing.attainableNs / timing.medianNs)} reached)` : '';
   const [binding, ...others] = (timing.bounds ?? []).map(
@@ -192,7 +191,7 @@ function timingList(timing: Timing): Part {
 }
 
 /** The candidate against each baseline, with raw p-values and p-values adjusted for their number. */
-function comparisonTable(comparisons: readonly Comparison[]): Part {
+function comparisonTable(comparisons: readonly Comparison[]): doc.Part {
   const adjusted = holm(comparisons.map(({ mannWhitney }) => mannWhitney.pValue));
   return doc.table('Comparisons', comparisons, [
     doc.words('beside', ({ baseline }) => baseline),
@@ -206,7 +205,7 @@ function comparisonTable(comparisons: readonly Comparison[]): Part {
   ]);
 }
 
-const besideParts = ({ comparisons = [], baselines = [], missingBaselines = [] }: Evaluation): Part => [
+const besideParts = ({ comparisons = [], baselines = [], missingBaselines = [] }: Evaluation): doc.Part => [
   comparisonTable(comparisons),
   doc.table('Baselines', baselines, [
     doc.words('baseline', ({ name }) => name),
@@ -223,7 +222,7 @@ const besideParts = ({ comparisons = [], baselines = [], missingBaselines = [] }
 ];
 
 /** Columns of the time model appear only if the time is predicted. */
-function launchesTable({ counters, timing }: Evaluation): Part {
+function launchesTable({ counters, timing }: Evaluation): doc.Part {
   const models = timing?.launches;
   return doc.table('Launches', counters?.launches ?? [], [
     doc.words('launch', ({ functionName }) => functionName),
@@ -239,7 +238,7 @@ function launchesTable({ counters, timing }: Evaluation): Part {
   ]);
 }
 
-const modelColumns = (models: readonly LaunchTiming[]): ColumnOf<LaunchCounters>[] => [
+const modelColumns = (models: readonly LaunchTiming[]): doc.ColumnOf<LaunchCounters>[] => [
   doc.words('occupancy (theor.)', (_, index) => models[index] && occupancyOf(models[index]), 1),
   doc.figures('waves', (_, index) => models[index]?.waves.toFixed(2), 2),
   doc.figures('predicted time', (_, index) => models[index] && formatNs(models[index].medianNs)),
@@ -279,7 +278,7 @@ const COUNTERS: readonly (readonly [name: string, counter: CounterName, relation
   ['divergent branches', 'divergentBranches', shareOf('branches', 'branches')],
 ];
 
-const countersTable = ({ counters }: Evaluation): Part =>
+const countersTable = ({ counters }: Evaluation): doc.Part =>
   counters &&
   doc.table('Counters', COUNTERS, [
     doc.names('counter', ([name]) => name),
@@ -288,7 +287,7 @@ const countersTable = ({ counters }: Evaluation): Part =>
   ]);
 
 /** Everything about one evaluation but what it is of. Counters of a real GPU never come without their source. */
-function evaluationSections(evaluation: Evaluation): Section[] {
+function evaluationSections(evaluation: Evaluation): doc.Section[] {
   const { correctness, timing, profile, sanitizer, findings, countersSource, energy, diagnostics = [] } = evaluation;
   const sampled = evaluation.coverage?.sampledCtas;
   const source = countersSource
@@ -316,5 +315,5 @@ function evaluationSections(evaluation: Evaluation): Section[] {
 }
 
 /** One evaluation: status, correctness, time, launches, counters, findings. */
-export const evaluationDocument = (evaluation: Evaluation): Document =>
+export const evaluationDocument = (evaluation: Evaluation): doc.Document =>
   doc.documentOf(evaluationTitle(evaluation), [statusList(evaluation)], [evaluationSections(evaluation)]);

@@ -2,7 +2,6 @@ import type { DeviceIdentity } from '../../core/device.ts';
 import type { Finding } from '../../core/finding.ts';
 import type { Dimensions } from '../../core/problem.ts';
 import type { EvaluationStatus } from '../../core/status.ts';
-import type { Document, Inline, Part } from '../document.ts';
 import * as doc from '../document.ts';
 import { formatCount, formatNs, formatRatioInterval, formatTime } from '../format.ts';
 import { titleOf } from '../sections/findings.ts';
@@ -114,7 +113,7 @@ export const failingOf = (kernels: readonly GatedKernel[]): string[] =>
 export const isLeftOpen = ({ kernels }: Pick<GateView, 'kernels'>): boolean =>
   kernels.some(({ workloads }) => workloads.some(({ outcome }) => outcome === 'not-judged'));
 
-const OUTCOMES: Readonly<Record<GateOutcome, Inline>> = {
+const OUTCOMES: Readonly<Record<GateOutcome, doc.Inline>> = {
   passes: doc.good('passes'),
   wrong: doc.bad('wrong'),
   slower: doc.bad('slower'),
@@ -125,7 +124,7 @@ const OUTCOMES: Readonly<Record<GateOutcome, Inline>> = {
 
 const shortCommit = (commit: string): string => commit.slice(0, 12);
 
-function lead(view: GateView): Inline {
+function lead(view: GateView): doc.Inline {
   const { kernels, failing, fileCount, passes } = view;
   if (kernels.length === 0 && failing.length === 0)
     return [doc.good('passes'), `: ${formatCount(fileCount, 'file')} changed, no kernel among them`];
@@ -153,7 +152,7 @@ const SAME: Readonly<Record<NonNullable<GatedKernel['sameCode']>, string>> = {
   ptx: 'same PTX',
 };
 
-function outcomeOf({ kernel, row }: Shown): Inline {
+function outcomeOf({ kernel, row }: Shown): doc.Inline {
   if (row) return OUTCOMES[row.outcome];
   if (kernel.error) return doc.bad(kernel.error.status);
   return kernel.sameCode ? doc.good(SAME[kernel.sameCode]) : doc.dim('not judged');
@@ -181,10 +180,10 @@ const reasonsOf = ({ kernel, error, notCompared, workloads }: GatedKernel) => [
   ),
 ];
 
-const countersOf = ({ kernel, workloads }: GatedKernel): Part =>
+const countersOf = ({ kernel, workloads }: GatedKernel): doc.Part =>
   workloads.map(({ workload, changes }) => doc.titledList(`${kernel}, ${workload}`, changes));
 
-const findingsOf = ({ kernel, workloads }: GatedKernel): Part =>
+const findingsOf = ({ kernel, workloads }: GatedKernel): doc.Part =>
   workloads.map(({ workload, findings, findingsBefore, before }) => {
     const isNew = ({ id }: Finding): boolean => before !== null && !findingsBefore.includes(id);
     const lines = findings.map((finding) => `${titleOf(finding)}${isNew(finding) ? ', new' : ''}`);
@@ -209,7 +208,7 @@ const about = ({ base, head, device, checks, maximumSlowdown, baseline }: GateVi
 ];
 
 /** What a change does to the kernels that it touches. */
-export function gateDocument(view: GateView): Document {
+export function gateDocument(view: GateView): doc.Document {
   const { kernels, problems, deleted, leftOut, unknownWorkloads } = view;
   const shown = shownOf(kernels);
   // A device has but one kind of time.

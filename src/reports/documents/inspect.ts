@@ -1,4 +1,3 @@
-import type { Document, Inline, Part } from '../document.ts';
 import * as doc from '../document.ts';
 import { formatCandidate, formatFigure } from '../format.ts';
 import { hottestFirst, type InspectedAccess, type InspectedLine, type InspectView } from '../inspect-view.ts';
@@ -32,7 +31,7 @@ const TELLING = /^(?:@!?\S+ )?(?:ld(?!\.param)|st|red|atom|bar|mma|wgmma|wmma|ld
 const MAXIMUM_PTX_LINES = 12;
 
 /** As many as are shown: telling ones first, in the order of the PTX. */
-function ptxLines({ ptx }: InspectedLine): Inline[] {
+function ptxLines({ ptx }: InspectedLine): doc.Inline[] {
   const telling = ptx.filter(({ text: line }) => TELLING.test(line));
   const others = ptx.filter(({ text: line }) => !TELLING.test(line));
   const shown = [...telling, ...others].slice(0, MAXIMUM_PTX_LINES).sort((left, right) => left.line - right.line);
@@ -43,7 +42,7 @@ function ptxLines({ ptx }: InspectedLine): Inline[] {
   ];
 }
 
-const hotLine = (line: InspectedLine): Part => [
+const hotLine = (line: InspectedLine): doc.Part => [
   doc.heading(
     `${line.file}:${line.line}  ${percent(line.instructionShare) || '0 %'} of issued instructions, ${percent(line.transactionShare) || '0 %'} of what is moved`,
   ),
@@ -71,7 +70,7 @@ function describeCounters({ counters, attributedShare }: InspectView): string {
 }
 
 /** An inspection: hot lines first, with their PTX, then every file in source order. */
-export function inspectDocument(view: InspectView, hotLines: number): Document {
+export function inspectDocument(view: InspectView, hotLines: number): doc.Document {
   const { candidate, device, workload, totals, lines } = view;
   const hot = hottestFirst(lines);
   const files = [...new Set(lines.map(({ file }) => file))];

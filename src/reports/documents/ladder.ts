@@ -5,7 +5,6 @@ import type { Dimensions } from '../../core/problem.ts';
 import type { FailureStatus } from '../../core/status.ts';
 import { figure } from '../../core/values.ts';
 import { compareContenders } from '../../stats/compare-contenders.ts';
-import type { Block, Document } from '../document.ts';
 import * as doc from '../document.ts';
 import { formatMeasuredNs, formatPercent, formatRatioInterval, formatVersions, shortKernelNames } from '../format.ts';
 import { energySection } from '../sections/energy.ts';
@@ -133,7 +132,7 @@ function cellText(cell: LadderCell): string {
 }
 
 /** One row per workload, one column per contender. Of one workload the table in detail says as much. */
-const ladderTable = ({ rows, contenders }: LadderView): Block | null =>
+const ladderTable = ({ rows, contenders }: LadderView): doc.Block | null =>
   doc.table('Contenders by workload', rows.length > 1 ? rows : [], [
     doc.words('workload', ({ workload, cache }) => `${workload} (${cache})`),
     ...contenders.map(({ name, kind }, index) =>
@@ -142,7 +141,7 @@ const ladderTable = ({ rows, contenders }: LadderView): Block | null =>
   ]);
 
 /** One row per workload and measured contender: its time, how sure it is, and how it compares. */
-export const ladderDetail = ({ rows }: LadderView): Block | null =>
+export const ladderDetail = ({ rows }: LadderView): doc.Block | null =>
   doc.table(
     'In detail',
     rows.flatMap((row) =>
@@ -168,7 +167,7 @@ export const ladderDetail = ({ rows }: LadderView): Block | null =>
   );
 
 /** What was not measured, and why; what disturbed what was. */
-export const ladderNotes = ({ rows }: LadderView): Block | null =>
+export const ladderNotes = ({ rows }: LadderView): doc.Block | null =>
   doc.list(
     rows.flatMap(({ workload, cells }) =>
       cells.flatMap((cell) =>
@@ -194,7 +193,7 @@ export const LADDER_LEGEND =
   'workload. × peer is peer time ÷ contender time; above 1, the contender is faster. TFLOP/s are of the problem, not of the kernel.';
 
 /** Libraries of the same versions share a line. */
-export function ladderVersions({ versions, contenders }: LadderView): Block | null {
+export function ladderVersions({ versions, contenders }: LadderView): doc.Block | null {
   const groups = Map.groupBy(contenders, ({ versions: own }) => own && formatVersions(own));
   return doc.list([
     ...Object.entries(versions).map((entry) => entry.join(' ')),
@@ -203,7 +202,7 @@ export function ladderVersions({ versions, contenders }: LadderView): Block | nu
 }
 
 /** Several kernels beside several libraries, at one workload or several. */
-export function ladderDocument(view: LadderView): Document {
+export function ladderDocument(view: LadderView): doc.Document {
   const { problem, device, tier, seed, recordedAt, rows } = view;
   const only = rows.length === 1 ? ` ${rows[0]!.workload} (${rows[0]!.cache})` : '';
   const driver = device.driver ? `, driver ${device.driver}` : '';

@@ -2,7 +2,6 @@ import type { Evaluation } from '../../core/evaluation.ts';
 import { FIGURE_ROWS, type LessonFigure } from '../../core/lessons/figures.ts';
 import type { JudgedGoal } from '../../core/lessons/judge-goals.ts';
 import type { LessonGoal } from '../../core/lessons/lesson.ts';
-import type { Document, Inline } from '../document.ts';
 import * as doc from '../document.ts';
 import { describeDiagnostic, formatFigure, formatNs } from '../format.ts';
 import { describeEvidence } from '../sections/findings.ts';
@@ -50,7 +49,7 @@ const FAILS = doc.bad('not yet');
 interface Row {
   readonly goal: string;
   readonly got: string;
-  readonly state: Inline;
+  readonly state: doc.Inline;
 }
 
 function rowOf({ goal, holds, value, limit, finding }: JudgedGoal): Row {
@@ -84,7 +83,7 @@ export function mistakeLines(evaluation: Evaluation): string[] {
 }
 
 /** Goal by goal what holds, and a hint where one does not. */
-export function lessonCheckDocument(view: LessonCheckView): Document {
+export function lessonCheckDocument(view: LessonCheckView): doc.Document {
   const { lesson, solved, goals, folder, next } = view;
   const hints = goals.filter(({ holds }) => !holds).flatMap(hintsOf);
   return doc.documentOf(

@@ -1,7 +1,6 @@
 import { valuesKey } from '../../core/values.ts';
 import { combineRatios } from '../../stats/combine-ratios.ts';
 import type { Attempt, AttemptResult } from '../../store/journal.ts';
-import type { Document, Part, Section } from '../document.ts';
 import * as doc from '../document.ts';
 import {
   formatCount,
@@ -215,7 +214,7 @@ const MOST_BRANCHES = 12;
 const place = ({ id, depth, branch }: LoggedAttempt): string =>
   `${'│ '.repeat(Math.min(branch, MOST_BRANCHES))}${depth === 0 ? '○' : '●'} ${id}`;
 
-const tree = (attempts: readonly LoggedAttempt[]): Part =>
+const tree = (attempts: readonly LoggedAttempt[]): doc.Part =>
   doc.list(
     attempts.map((one) => ({
       term: place(one),
@@ -229,7 +228,7 @@ const tree = (attempts: readonly LoggedAttempt[]): Part =>
     })),
   );
 
-function problemSections({ attempts }: LogView): Section[] {
+function problemSections({ attempts }: LogView): doc.Section[] {
   const problems = [...Map.groupBy(attempts, ({ problem }) => problem)];
   return problems.flatMap(([problem, all]) => {
     const devices = new Set(all.map(({ device }) => device.id));
@@ -241,7 +240,7 @@ function problemSections({ attempts }: LogView): Section[] {
 }
 
 /** The tree of what was tried by hand; one attempt is shown with its differences. */
-export function logDocument(view: LogView): Document {
+export function logDocument(view: LogView): doc.Document {
   const { store, attempts, leftOut, unreadable, problem } = view;
   const [only] = attempts;
   if (view.attempt !== null && only) return attemptDocument(only);
@@ -267,7 +266,7 @@ function describeResult({ workload, status, reason, timing, finding }: AttemptRe
   return `${workload}: ${status}${why}${time}${finding ? `, limited by ${finding}` : ''}`;
 }
 
-function attemptDocument(attempt: LoggedAttempt): Document {
+function attemptDocument(attempt: LoggedAttempt): doc.Document {
   const { id, time, command, note, parent, problem, device, candidate, results, change, seed } = attempt;
   const diff = unifiedDiff(parent ?? '', id, change?.files ?? []);
   return doc.documentOf(`Attempt ${id} of ${problem} on ${device.name}, ${formatInstant(time)}`, [

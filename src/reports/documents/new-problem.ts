@@ -1,4 +1,3 @@
-import type { Document } from '../document.ts';
 import * as doc from '../document.ts';
 
 export interface NewProblemView {
@@ -10,7 +9,7 @@ export interface NewProblemView {
 }
 
 /** What lies in a new problem folder, and which commands go with it. */
-export const newProblemDocument = ({ name, folder }: NewProblemView): Document =>
+export const newProblemDocument = ({ name, folder }: NewProblemView): doc.Document =>
   doc.documentOf(`Problem ${name} in ${folder}.`, [
     doc.list([
       { term: 'problem.json', text: 'what to compute, for which shapes, and how right it must be' },

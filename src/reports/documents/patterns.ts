@@ -1,7 +1,6 @@
 import type { Timing } from '../../core/timing.ts';
 import type { MoveRecord } from '../../store/events.ts';
 import type { MoveWithRun } from '../../store/index/run-index.ts';
-import type { ColumnOf, Document } from '../document.ts';
 import * as doc from '../document.ts';
 import { formatMove, formatRatio, formatRatioInterval } from '../format.ts';
 import { NO_FINDING } from '../sections/findings.ts';
@@ -40,7 +39,7 @@ export interface PatternsReport {
 }
 
 /** Tried, kept and gained with one kind of time. */
-const tallyColumns = (kind: 'measured' | 'predicted', drop: number): ColumnOf<PatternRecord>[] => [
+const tallyColumns = (kind: 'measured' | 'predicted', drop: number): doc.ColumnOf<PatternRecord>[] => [
   doc.figures(`${kind}: tried`, ({ tallies }) => tallies[kind].attempts || '–'),
   doc.figures('kept', ({ tallies: { [kind]: tally } }) => (tally.attempts === 0 ? '–' : tally.kept), drop),
   doc.figures('gain', ({ tallies }) => formatRatio(tallies[kind].realisedGain)),
@@ -64,7 +63,7 @@ const NOTE =
   'Measured and predicted gains are never added up, and only those of its own kind rank a run’s moves.';
 
 /** The patterns and what they realised. */
-export const patternsDocument = ({ patterns, store }: PatternsReport): Document =>
+export const patternsDocument = ({ patterns, store }: PatternsReport): doc.Document =>
   doc.documentOf(
     `Patterns, as the runs in ${store} found them`,
     [

@@ -3,7 +3,6 @@ import type { Timing } from '../../core/timing.ts';
 import { ofType, type RecordedEvent, type RunStartedEvent, type WeightedWorkload } from '../../store/events.ts';
 import { bestSoFarChart, type Steps } from '../charts/best-so-far-chart.ts';
 import type { Chart } from '../charts/chart.ts';
-import type { Document, Inline, Part } from '../document.ts';
 import * as doc from '../document.ts';
 import {
   formatCandidate,
@@ -207,7 +206,7 @@ const reachedLine = ({ reached }: RunComparisonView): string | null =>
   `To be as fast as the slower best, ${formatKindAndTime(reached)} on ${reached.workload}, ` +
     `${A} needed ${formatCount(reached.run, 'evaluation')}, ${B} ${reached.against}.`;
 
-function conclusion({ times, notCompared }: RunComparisonView): Inline {
+function conclusion({ times, notCompared }: RunComparisonView): doc.Inline {
   if (notCompared !== null) return doc.warn(`The bests are not compared: ${notCompared}.`);
   const [first] = times;
   if (times.length > 1 || !first?.ratio) return 'The table has the ratio on each workload.';
@@ -220,7 +219,7 @@ function conclusion({ times, notCompared }: RunComparisonView): Inline {
 const bestOf = ({ best }: ComparedRun): string =>
   best ? `${formatCandidate(best.candidate)}, ${formatTiming(best)}` : 'no valid time';
 
-const runsTable = ({ run, against }: RunComparisonView): Part =>
+const runsTable = ({ run, against }: RunComparisonView): doc.Part =>
   doc.table(
     'Runs',
     [run, against],
@@ -250,7 +249,7 @@ function progressChart({ run, against, reached }: RunComparisonView): Chart | un
 }
 
 /** Two runs of a problem, best against best. */
-export function runComparisonDocument(view: RunComparisonView): Document {
+export function runComparisonDocument(view: RunComparisonView): doc.Document {
   const { problem, run, against, times, compareCommand, differences, changes, sources } = view;
   const reached = reachedLine(view);
   const nothing = 'nothing: both are the same kernel with the same parameters';

@@ -1,5 +1,4 @@
 import type { StopReason } from '../../store/events.ts';
-import type { Document, Inline, Part } from '../document.ts';
 import * as doc from '../document.ts';
 import { formatCandidate, formatElapsed, formatFigure, formatNs, formatPercent, formatRatio } from '../format.ts';
 import type { RunView } from '../run-view.ts';
@@ -28,7 +27,7 @@ function used(view: RunView): string {
   return [`${figure} evaluations${beyond && ` (${beyond})`}`, ...others].join(', ');
 }
 
-function stopped({ stop }: RunView): Inline {
+function stopped({ stop }: RunView): doc.Inline {
   if (!stop) return '; the log has no end: the run is still going, or died';
   return SPENT.has(stop.reason) ? `; stopped: ${stop.reason}` : '';
 }
@@ -48,7 +47,7 @@ function described({ changes, reverted, failed }: RunView): string {
   return parts.filter((part) => part !== false).join(', ');
 }
 
-function bestChanges(view: RunView): Part {
+function bestChanges(view: RunView): doc.Part {
   const steps = (view.changes?.steps ?? []).toSorted((a, b) => (b.ratio ?? 0) - (a.ratio ?? 0));
   const rows = new Map(view.progression.map((row) => [row.evaluationId, row]));
   return doc.table('Best changes', steps.slice(0, CHANGES_SHOWN), [
@@ -59,7 +58,7 @@ function bestChanges(view: RunView): Part {
 }
 
 /** How a run ended, on a screen: result, what it took, the best changes. `report` has everything else. */
-export function runEndDocument(view: RunView): Document {
+export function runEndDocument(view: RunView): doc.Document {
   const { problem, workload, device, stop } = view;
   return doc.documentOf(`${problem.name} on ${device.name}, ${workload.name}`, [
     doc.text(headline(view).sentence),

@@ -1,5 +1,15 @@
-import type { Document, Inline, Item, Part } from '../document.ts';
-import { code, documentOf, fact, list, note, strong } from '../document.ts';
+import {
+  code,
+  type Document,
+  documentOf,
+  fact,
+  type Inline,
+  type Item,
+  list,
+  note,
+  type Part,
+  strong,
+} from '../document.ts';
 import {
   describeBounds,
   formatCandidate,

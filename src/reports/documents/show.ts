@@ -4,7 +4,6 @@ import type { ParameterValues } from '../../core/kernel.ts';
 import type { Timing } from '../../core/timing.ts';
 import type { DecisionEvent, MoveProposedEvent, MoveRecord } from '../../store/events.ts';
 import type { EvaluationRow, MoveRow } from '../../store/index/rows.ts';
-import type { Document, Item, Section } from '../document.ts';
 import * as doc from '../document.ts';
 import { formatKindAndTime, formatMove, formatParameters, formatRatio } from '../format.ts';
 import { choiceLine } from '../sections/arms.ts';
@@ -13,8 +12,7 @@ import { NO_FINDING } from '../sections/findings.ts';
 import type { ChoiceRow } from '../view/arms.ts';
 import type { WrittenRow } from '../view/authored.ts';
 import { evaluationDocument } from './evaluation.ts';
-import type { ListedRun } from './runs.ts';
-import { describeSpeedup } from './runs.ts';
+import { describeSpeedup, type ListedRun } from './runs.ts';
 
 /** A source file of a candidate as the run stored it. */
 export interface StoredSource {
@@ -67,7 +65,7 @@ export interface ShownCandidate {
 
 export type Shown = ShownRun | ShownEvaluation | ShownCandidate;
 
-const sources = (stored: readonly StoredSource[]): Section[] =>
+const sources = (stored: readonly StoredSource[]): doc.Section[] =>
   doc.section('sources', 'Sources', [
     doc.list(stored.map(({ file, path, state }) => `${file}: ${path}${state === 'stored' ? '' : ` (${state})`}`)),
   ]);
@@ -75,7 +73,7 @@ const sources = (stored: readonly StoredSource[]): Section[] =>
 function keptLine(
   { evaluation, change, finding, findingEvaluation, ratio, pattern }: MoveRow,
   kind: Timing['kind'] | null,
-): Item {
+): doc.Item {
   const why =
     finding === NO_FINDING
       ? `asked for by ${pattern}`
@@ -99,7 +97,7 @@ function summaryOf({ run, kept, revertedCount }: ShownRun): string[] {
   ];
 }
 
-function runDocument(shown: ShownRun): Document {
+function runDocument(shown: ShownRun): doc.Document {
   const { run, kept, files } = shown;
   return doc.documentOf(
     `Run ${run.id}`,
@@ -128,7 +126,7 @@ function proposalLines({ move, finding, pattern, reason, expectedGain }: MovePro
   return [what, `pattern ${pattern.id}: ${reason}; expected ${formatRatio(expectedGain)}`];
 }
 
-function oneEvaluation(shown: ShownEvaluation): Document {
+function oneEvaluation(shown: ShownEvaluation): doc.Document {
   const { run, evaluation, proposal, choice, decision, written, sources: stored } = shown;
   const { title, lead, sections } = evaluationDocument(evaluation);
   return doc.documentOf(
@@ -148,7 +146,7 @@ function oneEvaluation(shown: ShownEvaluation): Document {
   );
 }
 
-function oneCandidate({ id, kernel, parameters, evaluations, sources: stored }: ShownCandidate): Document {
+function oneCandidate({ id, kernel, parameters, evaluations, sources: stored }: ShownCandidate): doc.Document {
   const values = formatParameters(parameters);
   const judged = doc.table('Evaluations', evaluations, [
     doc.names('run', ({ run }) => run),
@@ -162,7 +160,7 @@ function oneCandidate({ id, kernel, parameters, evaluations, sources: stored }: 
 }
 
 /** What `warpsmith show` prints of a run, an evaluation or a candidate. */
-export const showDocument = byKind<Shown, Document>({
+export const showDocument = byKind<Shown, doc.Document>({
   run: runDocument,
   evaluation: oneEvaluation,
   candidate: oneCandidate,

@@ -1,16 +1,18 @@
+import { sum } from '../../core/values.ts';
 import type { Said } from '../../store/events.ts';
-import type { Item, Part, Section } from '../document.ts';
+import { bestSoFarChart } from '../charts/best-so-far-chart.ts';
+import { lineageChart, nodeLine } from '../charts/lineage-chart.ts';
 import * as doc from '../document.ts';
 import { describeWriter } from '../documents/evaluation.ts';
 import { describePrediction } from '../feedback.ts';
-import { formatCount, formatFigure, formatMoney, formatRatio } from '../format.ts';
+import { formatCount, formatFigure, formatKindAndTime, formatMoney, formatRatio } from '../format.ts';
 import type { RunView } from '../run-view.ts';
 import type { AuthoredView, WrittenRow } from '../view/authored.ts';
+import type { LineageNode, SpentPoint } from '../view/lineage.ts';
 import { armsParts } from './arms.ts';
 import { unifiedDiff } from './changes.ts';
 import { describeEvidence } from './findings.ts';
-import { evaluationLink } from './run-words.ts';
-import { storyParts } from './story.ts';
+import { evaluationLink, kindOf } from './run-words.ts';
 
 /** `12,345 tokens in 3 requests, 0.0123`; `about` where an endpoint did not count. Of an agent process, its time. */
 export function describeTokens(cost: Pick<AuthoredView, 'tokens' | 'money' | 'requests' | 'seconds'>): string {
@@ -49,7 +51,7 @@ export function describeStepEnded({
 }
 
 /** What an author wrote, hoped and got; nothing where nobody wrote. */
-export function authoredSection(view: RunView): Section[] {
+export function authoredSection(view: RunView): doc.Section[] {
   const { authored } = view;
   if (!authored) return [];
   const { author, written, refused, redirections } = authored;
@@ -88,7 +90,7 @@ function refusedLines(refused: AuthoredView['refused']): string[] {
 
 const MOST_NUMBERS = 6;
 
-function diffOf({ evaluationId, kernel, parent, diff }: WrittenRow): Part {
+function diffOf({ evaluationId, kernel, parent, diff }: WrittenRow): doc.Part {
   if (!diff || diff.files.length === 0) return null;
   return doc.fold(`${evaluationId}: ${parent} → ${kernel}`, [
     doc.codeBlock('diff', unifiedDiff(parent, kernel, diff.files)),
@@ -96,7 +98,7 @@ function diffOf({ evaluationId, kernel, parent, diff }: WrittenRow): Part {
 }
 
 /** What it was, hoped, got, rests on and cost. */
-function attemptParts(row: WrittenRow): Part {
+function attemptParts(row: WrittenRow): doc.Part {
   const { iteration, kernel, parent, decision, status, author } = row;
   const gain = row.ratioToParent === null ? status : `${formatRatio(row.ratioToParent)} the speed of ${parent}`;
   return [
@@ -111,7 +113,7 @@ function attemptParts(row: WrittenRow): Part {
 }
 
 /** Parts that nobody said are left out. */
-export function attemptItems(row: WrittenRow): Item[] {
+export function attemptItems(row: WrittenRow): doc.Item[] {
   const { finding, evidence, hypothesis, levers, reason, writer, settings, cost, status, counters } = row;
   const after = status === 'passed' ? `; after it: ${afterwards(row)}` : '';
   const { count, best } = settings;
@@ -141,4 +143,58 @@ function scored({ predictedRatio: hoped, ratioToParent: got, status }: WrittenRo
 }
 
 /** The same of one evaluation, for `show`. */
-export const writtenParts = (row: WrittenRow): Part => [doc.list(attemptItems(row)), diffOf(row)];
+export const writtenParts = (row: WrittenRow): doc.Part => [doc.list(attemptItems(row)), diffOf(row)];
+
+/** What was made from what, and how fast the best was after what had been spent. */
+function storyParts(view: RunView, { lineage, spent }: AuthoredView): doc.Part {
+  const { nodes, omitted } = lineage;
+  const kind = kindOf(view);
+  return [
+    nodes.length > 1 && doc.heading('Lineage'),
+    kind &&
+      doc.figure('lineage', `Kernels and what they were made from, ${kind}`, lineageChart(nodes, omitted, kind), {
+        legend: {},
+        data: doc.codeBlock('text', treeText(nodes, omitted)),
+      }),
+    spentParts(view, spent),
+  ];
+}
+
+/** Two spaces for each generation. */
+const treeText = (nodes: readonly LineageNode[], omitted: number): string =>
+  [
+    ...nodes.map((node) => `${'  '.repeat(node.depth)}${nodeLine(node)}`),
+    ...(omitted > 0 ? [`${omitted} more that led nowhere`] : []),
+  ].join('\n');
+
+function spentParts(view: RunView, spent: readonly SpentPoint[]): doc.Part {
+  const kind = kindOf(view);
+  if (!kind || spent.length === 0) return null;
+  const drawn = (by: string, budgets: readonly string[], of: (point: SpentPoint) => number) => {
+    const points = spent.map((point) => ({ spent: of(point), medianNs: point.medianNs }));
+    const total = sum(view.ledger.lines.flatMap(({ name, used }) => (budgets.includes(name) ? used : [])));
+    return bestSoFarChart({
+      ...{ kind, workload: view.workload.name, by, from: 0, mostTicks: 6 },
+      remark: `by ${by}`,
+      description: `${spent.length} times kept; the table has the same figures.`,
+      searches: [{ points, total, style: 'best-so-far' }],
+    });
+  };
+  const hasMoney = spent.some(({ money }) => money !== null && money > 0);
+  const table = doc.table('Best so far by what was spent', spent, [
+    doc.names('Evaluation', ({ evaluationId }) => evaluationLink(evaluationId)),
+    doc.names('Kernel', ({ kernel }) => kernel),
+    doc.figures('Time', ({ medianNs }) => formatKindAndTime({ kind, medianNs })),
+    doc.figures('Evaluations', ({ evaluations }) => evaluations),
+    doc.figures('Minutes', ({ minutes }) => formatFigure(minutes)),
+    hasMoney && doc.figures('Money', ({ money }) => formatMoney(money)),
+  ]);
+  const byTime = drawn('wall time in minutes', ['wall time'], ({ minutes }) => minutes);
+  const byMoney = drawn('money, for GPU time and tokens', ['money', 'money for tokens'], ({ money }) => money ?? 0);
+  return [
+    doc.heading('Best so far, by what was spent'),
+    doc.figure('best-by-time', 'Best time so far by wall time', byTime),
+    hasMoney && doc.figure('best-by-money', 'Best time so far by money', byMoney),
+    table,
+  ];
+}

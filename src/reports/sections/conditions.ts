@@ -34,28 +34,33 @@ function oneWayLines({ count, oneWay }: ConditionCoverage, { shown, others }: Sh
   return [
     `${oneWay.length} of ${formatCount(count, 'condition')} went one way in every check. ${what} not verified:`,
     ...named.map(describeOneWay),
-    ...(rest > 0 ? [`and on ${formatCount(rest, 'more line')}${others}`] : []),
+    ...(rest > 0 ? [`${moreLines(rest)}${others}`] : []),
   ];
 }
 
-function choiceLines({ ofLaunches = [] }: ConditionCoverage, { shown, others }: Shown): string[] {
-  if (ofLaunches.length === 0) return [];
-  const rest = ofLaunches.length - shown;
-  return [
-    'Expressions of kernel.json came out one way in every check. Launches of the other way were not verified:',
-    ...ofLaunches.slice(0, shown).map(describeChoice),
-    ...(rest > 0 ? [`and ${formatCount(rest, 'more')}${others}`] : []),
-  ];
+function choiceLines({ ofLaunches = [] }: ConditionCoverage, how: Shown): string[] {
+  const title =
+    'Expressions of kernel.json came out one way in every check. Launches of the other way were not verified:';
+  return namedLines(title, ofLaunches.map(describeChoice), how, (rest) => `and ${formatCount(rest, 'more')}`);
 }
 
-function resultLines({ constantResults = [] }: ConditionCoverage, { shown, others }: Shown): string[] {
-  if (constantResults.length === 0) return [];
-  const rest = constantResults.length - shown;
-  return [
-    `${formatCount(constantResults.length, 'number')} computed of loaded values never varied. What depends on that was not verified:`,
-    ...constantResults.slice(0, shown).map(describeConstant),
-    ...(rest > 0 ? [`and on ${formatCount(rest, 'more line')}${others}`] : []),
-  ];
+function resultLines({ constantResults = [] }: ConditionCoverage, how: Shown): string[] {
+  const title = `${formatCount(constantResults.length, 'number')} computed of loaded values never varied. What depends on that was not verified:`;
+  return namedLines(title, constantResults.map(describeConstant), how, moreLines);
+}
+
+const moreLines = (rest: number): string => `and on ${formatCount(rest, 'more line')}`;
+
+/** A title and the first lines; nothing without any. */
+function namedLines(
+  title: string,
+  lines: readonly string[],
+  { shown, others }: Shown,
+  more: (rest: number) => string,
+): string[] {
+  if (lines.length === 0) return [];
+  const rest = lines.length - shown;
+  return [title, ...lines.slice(0, shown), ...(rest > 0 ? [`${more(rest)}${others}`] : [])];
 }
 
 /** One condition of each line: copies and parts of one usually share their fate. What is told exactly comes first. */

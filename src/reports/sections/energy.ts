@@ -1,6 +1,5 @@
 import type { Energy, EnergyComparison, EnergyVerdict, MeasuredEnergy } from '../../core/energy.ts';
 import { figure } from '../../core/values.ts';
-import type { Part, Section } from '../document.ts';
 import * as doc from '../document.ts';
 import { formatRatioInterval } from '../format.ts';
 
@@ -43,7 +42,7 @@ const VERDICT: Readonly<Record<EnergyVerdict, string>> = {
 const describeEnergies = ({ candidate, baseline, verdict, ratio, intervalRatio }: EnergyComparison): string =>
   `${candidate} needs ${VERDICT[verdict]} beside ${baseline}: ${ratio.toFixed(3)}× ${formatRatioInterval(intervalRatio)}, the joules of ${baseline} ÷ its own`;
 
-function partsOf({ workload, energy }: NamedEnergy): Part[] {
+function partsOf({ workload, energy }: NamedEnergy): doc.Part[] {
   if (!energy) return [];
   const of = workload === undefined ? '' : ` of ${workload}`;
   if ('unavailable' in energy) return [doc.list([`energy${of} was not measured: ${energy.unavailable}`])];
@@ -73,5 +72,5 @@ export function energyInShort([first]: readonly NamedEnergy[]): string | undefin
 }
 
 /** Energies beside times, of one workload or several; nothing where none was asked for. */
-export const energySection = (energies: readonly NamedEnergy[]): Section[] =>
+export const energySection = (energies: readonly NamedEnergy[]): doc.Section[] =>
   doc.section('energy', 'Energy', energies.flatMap(partsOf));

@@ -3,7 +3,6 @@ import type { Chart } from '../charts/chart.ts';
 import { progressionChart } from '../charts/progression-chart.ts';
 import { rooflineChart } from '../charts/roofline-chart.ts';
 import { logScale } from '../charts/scale.ts';
-import type { Inline, Section } from '../document.ts';
 import * as doc from '../document.ts';
 import {
   formatFigure,
@@ -23,7 +22,7 @@ import { cited, describeConfirmation, evaluationColumns, evaluationLink, kindOf 
 
 /** Sections about the result: how it came about, what each change is worth, how near to the bounds it lies. */
 
-function progression(view: RunView): Section[] {
+function progression(view: RunView): doc.Section[] {
   const { problem, workload, device, confirmations } = view;
   const kind = kindOf(view);
   // What a narrow terminal leaves out is in the table of all evaluations.
@@ -66,7 +65,7 @@ function ablationChart(rows: RunView['ablation'], kind: string): Chart | undefin
   });
 }
 
-function ablation(view: RunView): Section[] {
+function ablation(view: RunView): doc.Section[] {
   const { ablation: rows, objective, workload } = view;
   const several = objective.workloads.length > 1 ? ` On the first workload, ${workload.name}, alone.` : '';
   return doc.section('ablation', 'What each change of the best is worth', [
@@ -87,7 +86,7 @@ function ablation(view: RunView): Section[] {
   ]);
 }
 
-const changes = ({ changes: made, sources: { startToBest, kept } }: RunView): Section[] =>
+const changes = ({ changes: made, sources: { startToBest, kept } }: RunView): doc.Section[] =>
   doc.section('changes', 'What the best changed', [
     made ? doc.list(changeLines(made, 'nothing: the start is the best')) : doc.note('There is no best.'),
     startToBest && diffParts([['Start to best', startToBest]]),
@@ -122,7 +121,7 @@ function rooflineLines({
 
 const BY_L1 = 'sectors requested, some of which L1 may serve';
 
-function roofline({ roofline: view }: RunView): Section[] {
+function roofline({ roofline: view }: RunView): doc.Section[] {
   if (!view) {
     const why = 'The log does not tell the work and the device’s rates, or the start has no time.';
     return doc.detail('roofline', 'Roofline', [doc.note(why)]);
@@ -138,10 +137,10 @@ function roofline({ roofline: view }: RunView): Section[] {
   ]);
 }
 
-const timeCell = (time: WorkloadOutcome['start']): Inline =>
+const timeCell = (time: WorkloadOutcome['start']): doc.Inline =>
   time ? cited(formatKindAndTime(time), time.evaluationId) : '–';
 
-function workloads({ objective }: RunView): Section[] {
+function workloads({ objective }: RunView): doc.Section[] {
   const isSeveral = objective.workloads.length > 1;
   const parts = [
     isSeveral &&
@@ -168,7 +167,7 @@ function workloads({ objective }: RunView): Section[] {
 }
 
 /** In this order. */
-export const RESULT_SECTIONS: readonly ((view: RunView) => Section[])[] = [
+export const RESULT_SECTIONS: readonly ((view: RunView) => doc.Section[])[] = [
   progression,
   ablation,
   changes,

@@ -1,6 +1,5 @@
 import type { RankedOption } from '../../store/events.ts';
 import { parameterChart } from '../charts/parameter-chart.ts';
-import type { Part, Section } from '../document.ts';
 import * as doc from '../document.ts';
 import { formatCount, formatFigure, formatKindAndTime, formatNs, formatPercent, formatTime } from '../format.ts';
 import type { FindingsPart, OptionsTable, RunView } from '../run-view.ts';
@@ -19,19 +18,19 @@ import {
 
 /** Sections about the search: what it found and tried, what it spent, and how to do it again. */
 
-const findingsOf = (title: string, part: FindingsPart | null): Part => [
+const findingsOf = (title: string, part: FindingsPart | null): doc.Part => [
   doc.heading(part ? cited(title, part.evaluationId) : title),
   part ? findingsInShort(part.findings, 'No rule fired.') : doc.text('Nothing was evaluated, or it was not profiled.'),
 ];
 
-const findings = ({ findings: { before, after } }: RunView): Section[] =>
+const findings = ({ findings: { before, after } }: RunView): doc.Section[] =>
   doc.section('findings', 'Findings before and after', [
     doc.note('What limits the kernel, with the counters that say so. Gains are estimates and don’t multiply.'),
     findingsOf('Start', before),
     findingsOf('Best', after),
   ]);
 
-const negative = ({ reverted, failed, abandoned }: RunView): Section[] =>
+const negative = ({ reverted, failed, abandoned }: RunView): doc.Section[] =>
   doc.section('negative', 'What failed or was reverted, and why', [
     doc.list([...reverted, ...failed].map(revertedLine), 'Nothing.'),
     doc.titledList(
@@ -41,7 +40,7 @@ const negative = ({ reverted, failed, abandoned }: RunView): Section[] =>
   ]);
 
 /** The fastest time at each value, for those who look at one parameter. */
-const fastestByValue = ({ varied, settings }: TriedSettings): Part =>
+const fastestByValue = ({ varied, settings }: TriedSettings): doc.Part =>
   doc.table('Fastest time by value', varied, [
     doc.names('Parameter', ({ name }) => name),
     doc.words('Value: fastest time', ({ name, values }) =>
@@ -54,13 +53,13 @@ const fastestByValue = ({ varied, settings }: TriedSettings): Part =>
     ),
   ]);
 
-function settingsOf(tried: TriedSettings, index: number): Part {
+function settingsOf(tried: TriedSettings, index: number): doc.Part {
   const { kernel, settings, varied } = tried;
   const title = `${kernel}: ${formatCount(settings.length, 'setting')} of ${varied.map(({ name }) => name).join(', ')}`;
   return [doc.heading(title), doc.figure(`parameters-${index}`, title, parameterChart(tried)), fastestByValue(tried)];
 }
 
-function parameters(view: RunView): Section[] {
+function parameters(view: RunView): doc.Section[] {
   const tried = triedSettings(view);
   const kind = kindOf(view);
   const care = {
@@ -95,7 +94,7 @@ function turnTitle({ iteration, share, options, omitted }: OptionsTable): string
   return `iteration ${iteration}: ${formatCount(open, 'open move')}${hidden}${each}`;
 }
 
-const turnTable = (turn: OptionsTable): Part =>
+const turnTable = (turn: OptionsTable): doc.Part =>
   doc.table(
     `Options at ${turnTitle(turn)}`,
     turn.options,
@@ -121,7 +120,7 @@ const OPTIONS_NOTE =
   'worth). Gains and confidence are expectations, combined with earlier results of the pattern; they are never measurements.';
 
 /** The last turn's table open, earlier ones folded. */
-function options({ options: turns, objective }: RunView): Section[] {
+function options({ options: turns, objective }: RunView): doc.Section[] {
   const last = turns.at(-1);
   const earlier = turns.slice(0, -1).map(shortened).reverse();
   if (!last)
@@ -139,7 +138,7 @@ function options({ options: turns, objective }: RunView): Section[] {
 
 type WorkloadAdvice = RunView['workloadAdvice'][number];
 
-const fillTable = ({ dimensions, rows, text: advised }: WorkloadAdvice): Part =>
+const fillTable = ({ dimensions, rows, text: advised }: WorkloadAdvice): doc.Part =>
   doc.table(advised, rows, [
     doc.figures(dimensions.join('·'), ({ product }) => product),
     doc.words('Workload', ({ workload }) => workload),
@@ -149,7 +148,7 @@ const fillTable = ({ dimensions, rows, text: advised }: WorkloadAdvice): Part =>
     doc.figures('Of attainable', ({ attainedRatio }) => (attainedRatio === null ? '–' : formatPercent(attainedRatio))),
   ]);
 
-const advice = ({ workloadAdvice, advice: beyond }: RunView): Section[] =>
+const advice = ({ workloadAdvice, advice: beyond }: RunView): doc.Section[] =>
   doc.section('advice', 'Advice', [
     workloadAdvice.length > 0 && [
       doc.heading('How the best fills the device'),
@@ -165,7 +164,7 @@ const advice = ({ workloadAdvice, advice: beyond }: RunView): Section[] =>
     workloadAdvice.length + beyond.length === 0 && doc.note('None.'),
   ]);
 
-const evaluations = (view: RunView): Section[] =>
+const evaluations = (view: RunView): doc.Section[] =>
   doc.detail('evaluations', 'All evaluations', [
     doc.note(
       'Every figure of this report names its evaluation; all of it, counters and samples included, lies in the run’s events.jsonl.',
@@ -176,7 +175,7 @@ const evaluations = (view: RunView): Section[] =>
     })),
   ]);
 
-function ledger(view: RunView): Section[] {
+function ledger(view: RunView): doc.Section[] {
   const { lines, gpuPricePerHour, gpuPriceSource, phases } = view.ledger;
   const { used: count, beyond } = describeEvaluations(view);
   return doc.section('ledger', 'Ledger', [
@@ -201,7 +200,7 @@ function ledger(view: RunView): Section[] {
   ]);
 }
 
-const environment = ({ environment: programs, device, seed }: RunView): Section[] =>
+const environment = ({ environment: programs, device, seed }: RunView): doc.Section[] =>
   doc.detail('environment', 'Environment', [
     doc.list([
       { term: 'device', text: `${device.name} (${device.id})` },
@@ -215,7 +214,7 @@ const REPEATING = {
   measured: 'Measured times vary within their intervals, and may lead the search elsewhere.',
 };
 
-function reproduction(view: RunView): Section[] {
+function reproduction(view: RunView): doc.Section[] {
   const kind = kindOf(view);
   return doc.section('reproduce', 'How to do it again', [
     doc.codeBlock('sh', view.reproduction),
@@ -224,7 +223,7 @@ function reproduction(view: RunView): Section[] {
 }
 
 /** In this order. */
-export const SEARCH_SECTIONS: readonly ((view: RunView) => Section[])[] = [
+export const SEARCH_SECTIONS: readonly ((view: RunView) => doc.Section[])[] = [
   findings,
   authoredSection,
   negative,

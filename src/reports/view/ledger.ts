@@ -1,4 +1,4 @@
-import { type Budgets, type EvaluationFinishedEvent, ofType, type RecordedEvent } from '../../store/events.ts';
+import { type Budgets, NO_TIMES, ofType, plusTimes, type RecordedEvent } from '../../store/events.ts';
 
 const MS_PER_MINUTE = 60_000;
 const MS_PER_HOUR = 3_600_000;
@@ -24,23 +24,11 @@ export interface LedgerView {
   gpuPriceSource?: string;
 }
 
-/** Sums over the evaluations: right at every event, also where a run died between an evaluation and its ledger. */
-function sums(evaluations: readonly EvaluationFinishedEvent[]) {
-  const total = { compileMs: 0, verifyMs: 0, timeMs: 0, gpuMs: 0 };
-  for (const { evaluation } of evaluations) {
-    const { elapsedMs, device } = evaluation;
-    total.compileMs += elapsedMs.compile;
-    total.verifyMs += elapsedMs.verify;
-    total.timeMs += elapsedMs.time;
-    if (device.kind === 'cuda') total.gpuMs += Math.max(0, elapsedMs.total - elapsedMs.compile);
-  }
-  return total;
-}
-
 /** Budgets and what was used of them: GPU time and money only where a GPU worked or a limit was set. */
 export function ledgerView(events: readonly RecordedEvent[], budgets: Budgets): LedgerView {
   const evaluations = ofType(events, 'evaluation-finished');
-  const { gpuMs, ...phases } = sums(evaluations);
+  // Right at every event, also where a run died between an evaluation and its ledger.
+  const { gpuMs, ...phases } = evaluations.map(({ evaluation }) => evaluation).reduce(plusTimes, NO_TIMES);
   const minutesUsed = ofType(events, 'budget').at(-1)?.minutesUsed ?? 0;
   const price = budgets.gpuPricePerHour;
   const lines: LedgerLine[] = [

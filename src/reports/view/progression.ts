@@ -1,4 +1,5 @@
 import type { Evaluation } from '../../core/evaluation.ts';
+import { pick } from '../../core/pick.ts';
 import type { EvaluationStatus } from '../../core/status.ts';
 import type { Timing } from '../../core/timing.ts';
 import type { Verdict } from '../../core/vocabulary.ts';
@@ -68,14 +69,11 @@ export interface Joined {
 /** The time of an evaluation that passed. */
 export function timeFigure({ id, timing, status }: Evaluation): TimeFigure | null {
   if (status !== 'passed' || !timing) return null;
-  return { evaluationId: id, kind: timing.kind, medianNs: timing.medianNs, intervalNs: timing.intervalNs };
+  return { evaluationId: id, ...pick(timing, 'kind', 'medianNs', 'intervalNs') };
 }
 
-export const candidateOf = ({ candidate }: Evaluation): CandidateReference => ({
-  id: candidate.id,
-  kernel: candidate.kernel,
-  parameters: candidate.parameters,
-});
+export const candidateOf = ({ candidate }: Evaluation): CandidateReference =>
+  pick(candidate, 'id', 'kernel', 'parameters');
 
 /** Evaluation id → the event about it, including evaluations on further workloads. */
 function byEvaluation<E extends DecisionEvent | ConfirmationEvent>(events: readonly E[]): Map<string, E> {

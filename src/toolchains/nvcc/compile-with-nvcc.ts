@@ -1,13 +1,19 @@
 import { readFile, realpath, stat, writeFile } from 'node:fs/promises';
-import { isAbsolute, join, resolve } from 'node:path';
+import { join } from 'node:path';
 import type { CompileOutcome } from '../../core/compiled-code.ts';
-import { type ProcessOutcome, runProcess } from '../../process/run-process.ts';
+import type { ProcessOutcome } from '../../process/run-process.ts';
 import { withTemporaryFolder } from '../../process/temporary-folder.ts';
 import { type CheckedRequest, refuse } from '../check-request.ts';
-import { type CompileLimits, failureOfStage, layOut, refuseOutsideFiles, type Workplace } from '../compile-stage.ts';
-import { liesWithin } from '../dependency-file.ts';
+import {
+  type CompileLimits,
+  failureOfStage,
+  layOut,
+  refuseOutsideFiles,
+  runStage,
+  type Workplace,
+} from '../compile-stage.ts';
 import { compiledFiles, generateUnit } from '../function-symbols.ts';
-import { parseDiagnostics, type RawDiagnostic, withoutOrigin } from '../parse-diagnostics.ts';
+import { locateFile, parseDiagnostics, type RawDiagnostic, withoutOrigin } from '../parse-diagnostics.ts';
 import { type Locate, parseEdgDiagnostics } from '../parse-edg-diagnostics.ts';
 import { locateComputedReference } from '../source-policy.ts';
 import { nameFilesAsUser } from '../tidy-ptx.ts';
@@ -29,7 +35,7 @@ export function compileWithNvcc(compile: NvccCompile): Promise<CompileOutcome> {
   return withTemporaryFolder(async (temporary) => {
     const deadlineMs = performance.now() + compile.limits.timeoutMs;
     const place = await layOutForNvcc(compile, await realpath(temporary));
-    const front = await runStage(compile, place, deadlineMs, toPtx(compile, place));
+    const front = await runNvcc(compile, place, deadlineMs, toPtx(compile, place));
     const { kernel } = compile.candidate;
     const failure =
       (await refuseOutsideFiles(kernel, place, compile.compiler.headerFolders)) ??
@@ -68,25 +74,15 @@ function toPtx({ architecture, settings, parameterMacros }: NvccCompile, place: 
   });
 }
 
-async function runStage(
+const runNvcc = (
   { compiler, limits, signal }: NvccCompile,
   place: Workplace,
   deadlineMs: number,
   args: readonly string[],
-): Promise<ProcessOutcome> {
-  const outcome = await runProcess({
-    command: compiler.path,
+): Promise<ProcessOutcome> =>
+  runStage({ command: compiler.path, env: nvccEnvironment(place.working), limits, signal }, place, deadlineMs, {
     args,
-    cwd: place.working,
-    env: nvccEnvironment(place.working),
-    timeoutMs: Math.max(1, deadlineMs - performance.now()),
-    maximumOutputBytes: limits.maximumOutputBytes,
-    maximumMemoryBytes: limits.maximumMemoryBytes,
-    signal,
   });
-  if (outcome.end === 'aborted') signal?.throwIfAborted();
-  return outcome;
-}
 
 /** Without a list of the files that were read, a name made by a macro can't be judged. */
 async function refuseUnlisted({ candidate }: NvccCompile, place: Workplace): Promise<Failure | undefined> {
@@ -113,22 +109,8 @@ function failureOf(compile: NvccCompile, place: Workplace, outcome: ProcessOutco
 /** The device compiler's messages, and the host preprocessor's. */
 function readDiagnostics({ compiler }: NvccCompile, place: Workplace, outcome: ProcessOutcome): RawDiagnostic[] {
   const text = outcome.stdout + outcome.stderr;
-  return [...parseDiagnostics(text, place), ...parseEdgDiagnostics(text, locateIn(place, compiler.headerFolders))];
-}
-
-function locateIn(place: Workplace, headerFolders: readonly string[]): Locate {
-  return (file, line) => {
-    const path = isAbsolute(file) ? file : resolve(place.working, file);
-    const at = (shown: string) => ({ file: shown, line });
-    if (path === place.unit) return { origin: 'unit', location: at('kernel.json') };
-    if (liesWithin(path, place.kernel)) {
-      return { origin: 'kernel', location: at(path.slice(place.kernel.length + 1)) };
-    }
-    const folder = headerFolders.find((header) => liesWithin(path, header));
-    if (folder !== undefined) return { origin: 'headers', location: at(path.slice(folder.length + 1)) };
-    // No other file is read: the name comes from a #line directive.
-    return { origin: 'kernel', location: at(file) };
-  };
+  const locate: Locate = (file, line) => locateFile(file, line, undefined, place, compiler.headerFolders);
+  return [...parseDiagnostics(text, place), ...parseEdgDiagnostics(text, locate)];
 }
 
 async function readResult({ limits }: NvccCompile, place: Workplace, name: string): Promise<string> {
@@ -155,7 +137,7 @@ async function assemble(
   await writeFile(join(place.working, 'kernel.ptx'), ptx);
   const { architecture, compiler, settings, key } = compile;
   const args = cubinArguments(architecture, settings, { ptx: 'kernel.ptx', output: 'kernel.cubin' });
-  const back = await runStage(compile, place, deadlineMs, args);
+  const back = await runNvcc(compile, place, deadlineMs, args);
   const failure = failureOf(compile, place, back);
   if (failure) return failure;
   const text = await readResult(compile, place, 'kernel.cubin');

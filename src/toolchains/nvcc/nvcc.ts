@@ -3,21 +3,16 @@ import { join } from 'node:path';
 import { type CompilerRules, compileChecked } from '../check-request.ts';
 import { compileKey } from '../compile-key.ts';
 import { compileOnce } from '../compile-once.ts';
-import { type CompileLimits, DEFAULT_COMPILE_LIMITS } from '../compile-stage.ts';
+import { DEFAULT_COMPILE_LIMITS, type GpuToolchainOptions } from '../compile-stage.ts';
 import { leaveOutHostCode } from '../leave-out-host-code.ts';
 import type { Toolchain } from '../toolchain.ts';
 import { compileWithNvcc, type NvccCompile } from './compile-with-nvcc.ts';
 import { locateNvcc, type NvccCompiler } from './locate-nvcc.ts';
 import { cubinArguments, ptxArguments } from './nvcc-arguments.ts';
 
-export interface NvccToolchainOptions {
-  limits?: Partial<CompileLimits>;
+export interface NvccToolchainOptions extends GpuToolchainOptions {
   /** Default: {@link locateNvcc}. */
   compiler?: NvccCompiler;
-  /** Of the driver that loads the result. */
-  driverVersion?: string;
-  /** Shared with other processes; the code is kept in memory only when absent. */
-  codeFolder?: string | undefined;
 }
 
 /** Architectures known to nvcc of CUDA 12 and 13. nvcc itself reports those that its version lacks. */

@@ -4,10 +4,15 @@ import type { CompiledCode, CompileOutcome, Diagnostic } from '../../core/compil
 import { WarpsmithError } from '../../core/errors.ts';
 import type { Kernel } from '../../core/kernel.ts';
 import { sha256 } from '../../process/sha256.ts';
-import { type CheckedRequest, type CompilerRules, compileChecked, refuse } from '../check-request.ts';
+import { type CheckedRequest, type CompilerRules, compileChecked, refuse, refuseReferences } from '../check-request.ts';
 import { compileKey } from '../compile-key.ts';
 import { compileOnce } from '../compile-once.ts';
-import { type CompileLimits, DEFAULT_COMPILE_LIMITS, tooMuchMemory } from '../compile-stage.ts';
+import {
+  type CompileLimits,
+  DEFAULT_COMPILE_LIMITS,
+  type GpuToolchainOptions,
+  tooMuchMemory,
+} from '../compile-stage.ts';
 import { liesWithin } from '../dependency-file.ts';
 import type { CompileUnit } from '../function-symbols.ts';
 import { findHeaderFolder } from '../header-pack.ts';
@@ -30,14 +35,9 @@ import {
 } from './program.ts';
 import type { NvrtcDescription, NvrtcOutcome, NvrtcProgram } from './protocol.ts';
 
-export interface NvrtcToolchainOptions {
-  limits?: Partial<CompileLimits>;
+export interface NvrtcToolchainOptions extends GpuToolchainOptions {
   /** Default: {@link locateNvrtc}. */
   installation?: NvrtcInstallation;
-  /** Of the driver that loads the result. */
-  driverVersion?: string;
-  /** Shared with other processes; the code is kept in memory only when absent. */
-  codeFolder?: string | undefined;
 }
 
 interface NvrtcCompile extends CheckedRequest {
@@ -122,10 +122,8 @@ async function describeOrClose(process: NvrtcPool, installation: NvrtcInstallati
 function prepare(checked: CheckedRequest, compiler: Compiler): NvrtcCompile | CompileOutcome {
   const { candidate, architecture, functions, settings, parameterMacros } = checked;
   const { installation, headerDigest, compilerFingerprint, driverVersion } = compiler;
-  const forbidden = findUncheckableReferences(candidate.kernel, installation.includeFolders);
-  if (forbidden.length > 0) {
-    return { ok: false, status: 'invalid', message: forbidden[0]!.message, diagnostics: forbidden, elapsedMs: 0 };
-  }
+  const refused = refuseReferences(findUncheckableReferences(candidate.kernel, installation.includeFolders));
+  if (refused) return refused;
   const options = nvrtcArguments(architecture, settings, parameterMacros, installation.includeFolders);
   const key = compileKey({
     candidate,

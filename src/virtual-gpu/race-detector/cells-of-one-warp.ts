@@ -5,12 +5,7 @@ import { CELL, CELL_PAGE, CELL_READ, SHARED_CELL } from './shadow-layout.ts';
 const MOST_PAGES = 2048;
 
 /** The last access of a kind to a cell; undefined where there is none. */
-export interface LoneAccess {
-  readonly time: number;
-  readonly execution: number;
-  /** Number of the access × 32 + lane. */
-  readonly where: number;
-}
+export type LoneAccess = Readonly<Pick<LaneAccess, 'time' | 'execution' | 'where'>>;
 
 /** What is known of a cell that one warp alone has accessed. */
 export interface LoneCell {

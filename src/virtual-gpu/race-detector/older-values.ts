@@ -2,11 +2,7 @@ import type { GridClock } from './clocks.ts';
 import { type Accessor, ownerOf } from './global-shadow.ts';
 
 /** A moment in a warp's work. */
-export interface Moment {
-  readonly cta: number;
-  readonly warp: number;
-  readonly time: number;
-}
+export type Moment = Readonly<Pick<Accessor, 'cta' | 'warp' | 'time'>>;
 
 /** Bytes somewhere in memory. */
 export interface BytesAt {

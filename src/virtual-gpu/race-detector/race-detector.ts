@@ -51,12 +51,8 @@ export interface UninitialisedRead {
 }
 
 /** A volatile or atomic read that gave a value older than the latest, as a GPU might. */
-export interface OlderRead {
-  access: WatchedAccess;
+export interface OlderRead extends UninitialisedRead {
   space: Space;
-  address: number;
-  cta: number;
-  thread: number;
 }
 
 /** `number` identifies an access in a shadow. */

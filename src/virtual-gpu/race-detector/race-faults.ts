@@ -1,4 +1,4 @@
-import type { Dim3 } from '../../core/launch-plan.ts';
+import { coordinatesOf, type Dim3 } from '../../core/launch-plan.ts';
 import { LANES, WINDOW } from '../layout.ts';
 import { atSource, type FaultPlace, KernelFault } from '../runtime/fault.ts';
 import type { DeviceRange } from '../runtime/memories.ts';
@@ -73,8 +73,8 @@ export class RaceFaults {
   /** `write of thread (0, 0, 0) of CTA (1, 0, 0) at kernel.cu:7`. */
   #describe(earlier: EarlierAccess): string {
     const { grid, block } = this.#around();
-    const thread = coordinates(earlier.warp * LANES + (earlier.where % LANES), block);
-    const cta = this.#isOfOther(earlier) ? ` of CTA (${coordinates(earlier.cta!, grid)})` : '';
+    const thread = coordinatesOf(earlier.warp * LANES + (earlier.where % LANES), block).join(', ');
+    const cta = this.#isOfOther(earlier) ? ` of CTA (${coordinatesOf(earlier.cta!, grid).join(', ')})` : '';
     const { source } = this.#accesses[Math.floor(earlier.where / LANES)]!.instruction;
     return `${verb(earlier.isWrite)} of thread (${thread})${cta}${atSource(source)}`;
   }
@@ -96,6 +96,3 @@ const placeOf = ({ space, address, access: { instruction, bytes }, lane }: Later
 });
 
 const verb = (isWrite: boolean): string => (isWrite ? 'write' : 'read');
-
-const coordinates = (index: number, [x, y]: Dim3): string =>
-  [index % x, Math.floor(index / x) % y, Math.floor(index / (x * y))].join(', ');

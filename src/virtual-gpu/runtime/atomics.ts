@@ -1,3 +1,4 @@
+import { onceFor } from '../../core/once-for.ts';
 import type { PtxInstruction } from '../../ptx/ast.ts';
 import { spaceOf, typeOf } from '../../ptx/instruction-parts.ts';
 import { sizeOfPtxType } from '../../ptx/types.ts';
@@ -19,21 +20,15 @@ interface Form {
   turn: Turn;
 }
 
-const forms = new WeakMap<PtxInstruction, Form>();
-
-function formOf(instruction: PtxInstruction): Form {
-  const known = forms.get(instruction);
-  if (known) return known;
+const formOf = onceFor((instruction: PtxInstruction): Form => {
   const type = typeOf(instruction);
   const operation = instruction.modifiers.find((m) => OPERATIONS.includes(m));
   const size = sizeOfPtxType(type);
   const first = instruction.opcode === 'atom' ? 1 : 0;
   const turn = operation === undefined ? undefined : turnOf(operation, type, size, first);
   if (!turn) throw unsupported(instruction);
-  const form = { space: spaceOf(instruction), size, first, turn };
-  forms.set(instruction, form);
-  return form;
-}
+  return { space: spaceOf(instruction), size, first, turn };
+});
 
 function turnOf(operation: string, type: string, size: number, first: number): Turn | undefined {
   if (size === 8) {

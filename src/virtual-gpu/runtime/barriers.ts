@@ -1,3 +1,4 @@
+import { onceFor } from '../../core/once-for.ts';
 import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
 import { has } from '../../ptx/instruction-parts.ts';
 
@@ -29,19 +30,14 @@ function operandsOf(instruction: PtxInstruction): [PtxOperand | undefined, PtxOp
   return [operands[0], operands[1]];
 }
 
-const wholeBarriers = new WeakMap<PtxInstruction, number | undefined>();
-
 /** Number of a barrier at which all threads of the CTA meet and that hands nothing round; else undefined. */
-export function wholeBarrierOf(instruction: PtxInstruction): number | undefined {
-  if (wholeBarriers.has(instruction)) return wholeBarriers.get(instruction);
+export const wholeBarrierOf = onceFor((instruction: PtxInstruction): number | undefined => {
   const [id, count] = operandsOf(instruction);
   const isOfCta = !has(instruction, 'cluster');
   const isWhole =
     isOfCta && !has(instruction, 'red') && count === undefined && (id === undefined || id.kind === 'immediate');
-  const number = isWhole ? Number(id?.kind === 'immediate' ? id.value : 0) : undefined;
-  wholeBarriers.set(instruction, number);
-  return number;
-}
+  return isWhole ? Number(id?.kind === 'immediate' ? id.value : 0) : undefined;
+});
 
 /** Threads that arrived at each barrier without waiting (`bar.arrive`), by its number. */
 export type ArrivedThreads = Map<number, number>;

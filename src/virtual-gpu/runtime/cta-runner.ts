@@ -1,4 +1,4 @@
-import type { Dim3 } from '../../core/launch-plan.ts';
+import { coordinatesOf, type Dim3 } from '../../core/launch-plan.ts';
 import type { PtxInstruction } from '../../ptx/ast.ts';
 import { has } from '../../ptx/instruction-parts.ts';
 import { synchronisationOf } from '../../ptx/instructions/properties.ts';
@@ -1171,12 +1171,6 @@ function leftBehind(what: string, { instruction, cta, thread }: Sender): KernelF
 }
 
 const extentOf = ([x, y, z]: Dim3): number => x * y * z;
-
-const coordinatesOf = (index: number, [x, y]: Dim3): Dim3 => [
-  index % x,
-  Math.floor(index / x) % y,
-  Math.floor(index / (x * y)),
-];
 
 const isClusterWait = (instruction: PtxInstruction): boolean => synchronisationOf(instruction) === 'cluster';
 

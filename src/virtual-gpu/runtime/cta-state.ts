@@ -1,3 +1,4 @@
+import { rememberedAt } from '../../core/once-for.ts';
 import type { PtxInstruction } from '../../ptx/ast.ts';
 import { mulberry32 } from '../../stats/random.ts';
 import { type Mbarrier, Mbarriers } from './mbarriers/mbarriers.ts';
@@ -144,19 +145,11 @@ export class CtaState {
   }
 
   productsOf(warp: number): Products {
-    const known = this.#products.get(warp);
-    if (known) return known;
-    const products = { isFenced: false, open: [], groups: [] };
-    this.#products.set(warp, products);
-    return products;
+    return rememberedAt(this.#products, warp, () => ({ isFenced: false, open: [], groups: [] }));
   }
 
   outgoingOf(thread: number): OutgoingCopies {
-    const known = this.#outgoing.get(thread);
-    if (known) return known;
-    const copies = { open: [], groups: [] };
-    this.#outgoing.set(thread, copies);
-    return copies;
+    return rememberedAt(this.#outgoing, thread, () => ({ open: [], groups: [] }));
   }
 
   /** Who sent the first of what is still on its way to shared memory. */

@@ -1,3 +1,4 @@
+import { onceFor } from '../../core/once-for.ts';
 import type { PtxInstruction } from '../../ptx/ast.ts';
 import { has, typesOf } from '../../ptx/instruction-parts.ts';
 import { LANES } from '../layout.ts';
@@ -95,7 +96,7 @@ export function matrixMultiply(context: WarpContext): void {
 function multiplyFast(context: WarpContext, { aCount, bCount, cCount, fast }: Form): boolean {
   const places = fast && context.registerPlaces();
   if (!places) return false;
-  const multiply = tensorKernel(context.registerMemory, fast);
+  const multiply = kernelOf(context.registerMemory)(fast);
   const at = (i: number): number => context.warp + places[i]!;
   const [a, b, c] = [cCount, cCount + aCount, cCount + aCount + bCount];
   // Written out for depths 8 and 16: spreading a list of addresses would cost as much as the products.
@@ -121,23 +122,16 @@ function multiplyFast(context: WarpContext, { aCount, bCount, cCount, fast }: Fo
   return done === 1;
 }
 
-/** By the memory that the registers lie in. */
-const kernels = new WeakMap<WebAssembly.Memory, Map<TensorKernelForm, TensorKernel>>();
-
-function tensorKernel(memory: WebAssembly.Memory, form: TensorKernelForm): TensorKernel {
-  const known = kernels.get(memory)?.get(form);
-  if (known) return known;
-  const kernel = createTensorKernel(memory, form);
-  const ofMemory = kernels.get(memory) ?? new Map<TensorKernelForm, TensorKernel>();
-  kernels.set(memory, ofMemory.set(form, kernel));
-  return kernel;
-}
+/** Of the memory that the registers lie in. */
+const kernelOf = onceFor((memory: WebAssembly.Memory) =>
+  onceFor((form: TensorKernelForm): TensorKernel => createTensorKernel(memory, form)),
+);
 
 /** D element by element: any form, any numbers. */
 function multiplyByElement(form: Form, aWords: Uint32Array, bWords: Uint32Array, c: Uint32Array, d: Int32Array): void {
-  const { k, type, accumulate } = form;
-  const a = gatherA(aWords, form);
-  const b = gatherB(bWords, form);
+  const { k, type, accumulate, aCount, bCount } = form;
+  const a = gather(aWords, form.a, { k, rows: M, registers: aCount }, placeInA);
+  const b = gather(bWords, form.b, { k, rows: N, registers: bCount }, placeInB);
   const results = new Float64Array(RESULTS);
   for (let lane = 0; lane < LANES; lane++) {
     const [group, column] = [lane >> 2, (lane & 3) * 2];
@@ -149,33 +143,28 @@ function multiplyByElement(form: Form, aWords: Uint32Array, bWords: Uint32Array,
   }
 }
 
-/** Where element i of A's register r of a lane belongs, 16 × k, row-major: row ⌊lane/4⌋ (+8 for odd r). */
-const aPlace = (k: number, perRegister: number, r: number, lane: number, i: number): number =>
-  ((lane >> 2) + (r & 1) * 8) * k + (lane & 3) * perRegister + (r >> 1) * perRegister * 4 + i;
+/** Where the first element of A's register r of a lane belongs, 16 × k, row-major: row ⌊lane/4⌋ (+8 for odd r). */
+const placeInA = (k: number, perRegister: number, r: number, lane: number): number =>
+  ((lane >> 2) + (r & 1) * 8) * k + (lane & 3) * perRegister + (r >> 1) * perRegister * 4;
 
 /** The same of B, k × 8, by column: column ⌊lane/4⌋. */
-const bPlace = (k: number, perRegister: number, r: number, lane: number, i: number): number =>
-  (lane >> 2) * k + (lane & 3) * perRegister + r * perRegister * 4 + i;
+const placeInB = (k: number, perRegister: number, r: number, lane: number): number =>
+  (lane >> 2) * k + (lane & 3) * perRegister + r * perRegister * 4;
 
-function gatherA(words: Uint32Array, { k, aCount, a: { bits, read } }: Form): Factors {
+/** The elements of a matrix with rows (of B, columns) of k. */
+function gather(
+  words: Uint32Array,
+  { bits, read }: Form['a'],
+  { k, rows, registers }: { k: number; rows: number; registers: number },
+  placeIn: typeof placeInA,
+): Factors {
   const perRegister = 32 / bits;
-  const a = new Float64Array(M * k);
-  for (let r = 0; r < aCount; r++) {
+  const elements = new Float64Array(rows * k);
+  for (let r = 0; r < registers; r++) {
     for (let lane = 0; lane < LANES; lane++) {
-      for (let i = 0; i < perRegister; i++) a[aPlace(k, perRegister, r, lane, i)] = read(words[r * LANES + lane]!, i);
+      const first = placeIn(k, perRegister, r, lane);
+      for (let i = 0; i < perRegister; i++) elements[first + i] = read(words[r * LANES + lane]!, i);
     }
   }
-  return factorsOf(a);
-}
-
-/** By column. */
-function gatherB(words: Uint32Array, { k, bCount, b: { bits, read } }: Form): Factors {
-  const perRegister = 32 / bits;
-  const b = new Float64Array(N * k);
-  for (let r = 0; r < bCount; r++) {
-    for (let lane = 0; lane < LANES; lane++) {
-      for (let i = 0; i < perRegister; i++) b[bPlace(k, perRegister, r, lane, i)] = read(words[r * LANES + lane]!, i);
-    }
-  }
-  return factorsOf(b);
+  return factorsOf(elements);
 }

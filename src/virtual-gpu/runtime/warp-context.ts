@@ -1,4 +1,5 @@
 import type { Dim3 } from '../../core/launch-plan.ts';
+import { onceFor } from '../../core/once-for.ts';
 import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
 import { isOfCluster } from '../../ptx/instruction-parts.ts';
 import { elementsOf } from '../../ptx/operands.ts';
@@ -115,15 +116,7 @@ export const noPendingCopies = (): PendingCopies => ({ groups: [], open: [] });
 const ALL_LANES: readonly number[] = Array.from({ length: LANES }, (_, lane) => lane);
 
 /** An instruction's operands with vectors flattened. Computed once, because an instruction executes a thousand times. */
-function operandsOf(instruction: PtxInstruction): readonly PtxOperand[] {
-  const known = takenApart.get(instruction);
-  if (known) return known;
-  const operands = instruction.operands.flatMap(elementsOf);
-  takenApart.set(instruction, operands);
-  return operands;
-}
-
-const takenApart = new WeakMap<PtxInstruction, readonly PtxOperand[]>();
+const operandsOf = onceFor(({ operands }: PtxInstruction): readonly PtxOperand[] => operands.flatMap(elementsOf));
 
 const placesByImage = new WeakMap<RunnableImage, Map<PtxInstruction, Int32Array | undefined>>();
 

@@ -1,3 +1,4 @@
+import { onceFor } from '../../core/once-for.ts';
 import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
 import { DRIVER_OPCODES } from '../../ptx/driver-functions.ts';
 import { has, spaceOf, typeOf, vectorLength } from '../../ptx/instruction-parts.ts';
@@ -153,19 +154,13 @@ interface AccessForm {
   readonly isStrong: boolean;
 }
 
-const accessForms = new WeakMap<PtxInstruction, AccessForm>();
-
-function accessFormOf(instruction: PtxInstruction): AccessForm {
-  const known = accessForms.get(instruction);
-  if (known) return known;
+const accessFormOf = onceFor((instruction: PtxInstruction): AccessForm => {
   const type = typeOf(instruction);
-  const form = {
+  return {
     ...{ type, count: vectorLength(instruction), size: sizeOfPtxType(type) },
     ...{ space: spaceOf(instruction), isStrong: isMarkedStrong(instruction) },
   };
-  accessForms.set(instruction, form);
-  return form;
-}
+});
 
 /** Addresses of the load, or store, at hand: one object, since there may be thousands of a wait. */
 const [LOADS, STORES] = [addressHalves(), addressHalves()];

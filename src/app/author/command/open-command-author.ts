@@ -1,38 +1,28 @@
 import { homedir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { EXIT, WarpsmithError } from '../../../core/errors.ts';
-import type { Candidate, Kernel } from '../../../core/kernel.ts';
-import type { Problem, Workload } from '../../../core/problem.ts';
 import { type AgentWall, findAgentWall } from '../../../process/agent-wall.ts';
 import { findExecutable, isExecutableFile } from '../../../process/find-executable.ts';
 import { minimalEnvironment } from '../../../process/minimal-environment.ts';
 import { packageFolder } from '../../../process/package-folder.ts';
 import { sha256 } from '../../../process/sha256.ts';
-import type { Priors } from '../../../store/events.ts';
-import type { RunFolder } from '../../../store/run-folder.ts';
-import { hashProblemFiles } from '../../loading/hash-problem-files.ts';
-import type { Session, Surroundings } from '../../session.ts';
+import { differingFile, hashProblemFiles } from '../../loading/hash-problem-files.ts';
+import type { Surroundings } from '../../session.ts';
 import { type AuthorOptions, MODEL } from '../author-options.ts';
-import { checkSubmission } from '../check-submission.ts';
+import { benchOfRun, refusedSubmission } from '../check-submission.ts';
 import { describeProblem } from '../describe-problem.ts';
+import type { RunAtHand } from '../run-at-hand.ts';
 import type { RunTranscript } from '../run-transcript.ts';
 import { type AgentCommand, CommandAuthor, type ServeTurn } from './command-author.ts';
 import { commandWords } from './command-words.ts';
-import { RunTurn } from './run-turn.ts';
+import { RunTurn, type RunTurnParts } from './run-turn.ts';
 
-export interface CommandAuthorRequest {
+export interface CommandAuthorRequest
+  extends Omit<RunAtHand, 'seed'>,
+    Pick<RunTurnParts, 'problem' | 'workload' | 'start' | 'rungs'> {
   readonly options: AuthorOptions & Pick<Surroundings, 'signal' | 'onStep'> & { readonly store: string };
   readonly serveAgents: ServeTurn | undefined;
-  readonly session: Session;
-  readonly run: RunFolder;
-  readonly problem: Problem;
-  readonly workload: Workload;
-  readonly start: Candidate;
-  readonly rungs: readonly Kernel[];
-  readonly priors: Priors;
   readonly kept: RunTranscript;
-  /** Takes what is to be closed when the run ends. */
-  readonly closing: AsyncDisposableStack;
 }
 
 /** Variables of this process that most programs need; no key is among them. */
@@ -58,14 +48,8 @@ export async function openCommandAuthor(request: CommandAuthorRequest): Promise<
   if (goesOn && !wall) onStep?.(NOT_CONTAINED);
   const known = hashProblemFiles(problem.folder);
   const rungsShown = request.rungs.filter(({ file }) => file.name !== start.kernel.file.name);
-  const turn = new RunTurn({
-    problem,
-    workload,
-    session,
-    start,
-    rungs: showRungs ? rungsShown : [],
-    showsRungs: showRungs,
-  });
+  const rungs = showRungs ? rungsShown : [];
+  const turn = new RunTurn({ problem, workload, session, start, rungs, showsRungs: showRungs });
   const opened = new CommandAuthor({
     commands,
     mode,
@@ -82,14 +66,7 @@ export async function openCommandAuthor(request: CommandAuthorRequest): Promise<
     environment: { ...minimalEnvironment([...PASSED_ON, ...agentEnvironment]), CUDA_VISIBLE_DEVICES: '' },
     secrets: agentEnvironment.flatMap((name) => process.env[name] || []),
     serve: serveAgents ?? (() => Promise.reject(new Error('a replay serves nobody'))),
-    async check(candidate) {
-      if (!session.compile) return undefined;
-      // The author holds the device already.
-      const place = { problem, workload, session: async () => session, inTurn: <T>(work: () => Promise<T>) => work() };
-      const { compiles, problem: wrong, diagnostics } = await checkSubmission(place, candidate, signal);
-      if (compiles && wrong === null) return undefined;
-      return { code: 'does-not-compile', reason: [wrong, ...diagnostics].filter(Boolean).join('\n') };
-    },
+    check: (candidate) => refusedSubmission(benchOfRun(session, problem, workload), candidate, signal),
     requireUnchanged: () => requireSame(known, problem.folder),
     recorded: recorded.agents,
     goesOn,
@@ -141,7 +118,7 @@ const hiddenFrom = (problemFolder: string, store: string): string[] => [
 
 function requireSame(known: Readonly<Record<string, string>>, folder: string): void {
   const now = hashProblemFiles(folder);
-  const name = [...new Set([...Object.keys(known), ...Object.keys(now)])].find((file) => now[file] !== known[file]);
+  const name = differingFile(known, now);
   if (name === undefined) return;
   throw new WarpsmithError({
     code: 'problem-changed',

@@ -1,6 +1,5 @@
 import { WarpsmithError } from '../../../core/errors.ts';
-import type { Evaluation } from '../../../core/evaluation.ts';
-import { isWrongWhenTimed } from '../../../core/evaluation.ts';
+import { type Evaluation, isWrongWhenTimed } from '../../../core/evaluation.ts';
 import type { Candidate, Kernel } from '../../../core/kernel.ts';
 import type { Problem, Workload } from '../../../core/problem.ts';
 import type { Attempt, Member, Told } from '../../../optimizer/authoring/author.ts';
@@ -29,13 +28,8 @@ export interface Share {
   readonly endsAtMs: number;
 }
 
-export interface RunTurnParts {
-  readonly problem: Problem;
-  readonly workload: Workload;
+export interface RunTurnParts extends Pick<Turn, 'problem' | 'workload' | 'start' | 'rungs' | 'showsRungs'> {
   readonly session: Session;
-  readonly start: Candidate;
-  readonly rungs: readonly Kernel[];
-  readonly showsRungs: boolean;
 }
 
 const MS_PER_MINUTE = 60_000;

@@ -2,26 +2,21 @@ import type { Problem, Workload } from '../../../core/problem.ts';
 import { parsePrice, type TokenPrice } from '../../../models/prices.ts';
 import { openEndpoint } from '../../../models/sdk-endpoint.ts';
 import type { Author } from '../../../optimizer/authoring/author.ts';
-import type { Priors } from '../../../store/events.ts';
-import type { Session, Surroundings } from '../../session.ts';
+import type { Surroundings } from '../../session.ts';
 import type { AuthorOptions } from '../author-options.ts';
-import { checkSubmission } from '../check-submission.ts';
+import { benchOfRun, refusedSubmission } from '../check-submission.ts';
 import { describeProblem, problemText } from '../describe-problem.ts';
+import type { RunAtHand } from '../run-at-hand.ts';
 import type { RunTranscript } from '../run-transcript.ts';
 import { createModelAuthor } from './model-author.ts';
 import { openSpending } from './spending.ts';
 import { openVirtualCheck } from './virtual-check.ts';
 
-export interface ModelAuthorRequest {
+export interface ModelAuthorRequest extends Omit<RunAtHand, 'run'> {
   readonly options: AuthorOptions & Pick<Surroundings, 'signal'>;
-  readonly session: Session;
   readonly problem: Problem;
   readonly workload: Workload;
-  readonly priors: Priors;
-  readonly seed: number;
   readonly kept: RunTranscript;
-  /** Takes what is to be closed when the run ends. */
-  readonly closing: AsyncDisposableStack;
 }
 
 /**
@@ -40,20 +35,18 @@ export async function openModelAuthor(request: ModelAuthorRequest): Promise<Auth
   const virtual = openVirtualCheck({ session, problem, seed, signal });
   if (virtual) closing.use(virtual);
   const tokenPrice: TokenPrice | undefined = price === undefined ? undefined : parsePrice(price);
-  const place = { problem, workload, session: async () => session, inTurn: <T>(work: () => Promise<T>) => work() };
+  const bench = benchOfRun(session, problem, workload);
   return createModelAuthor({
     endpoint,
     mode,
     problem,
-    problemText: problemText(await describeProblem(place)),
+    problemText: problemText(await describeProblem(bench)),
     priors,
     spending: openSpending({ maximumTokens, maximumCost, price: tokenPrice, discounts: name.startsWith('anthropic:') }),
     async check(candidate) {
       if (!session.compile) return undefined;
-      const { compiles, problem: wrong, diagnostics } = await checkSubmission(place, candidate, signal);
-      if (!compiles || wrong !== null) {
-        return { code: 'does-not-compile', reason: [wrong, ...diagnostics].filter(Boolean).join('\n') };
-      }
+      const refused = await refusedSubmission(bench, candidate, signal);
+      if (refused) return refused;
       const reason = await virtual?.check(candidate);
       return reason === undefined ? undefined : { code: 'wrong-on-virtual-gpu', reason };
     },

@@ -133,29 +133,39 @@ const RULE_CODES: Readonly<Record<DrawRule['kind'], number>> = {
   constant: 4,
 };
 
+/** @param write puts a job at its place, given the chunks before it, and returns how many it has. */
+function packJobs<J>(
+  jobs: readonly J[],
+  jobBytes: number,
+  write: (view: DataView, at: number, job: J, chunksBefore: bigint) => number,
+): PackedJobs {
+  const bytes = new Uint8Array(jobs.length * jobBytes);
+  const view = new DataView(bytes.buffer);
+  let chunkCount = 0;
+  jobs.forEach((job, index) => {
+    chunkCount += write(view, index * jobBytes, job, BigInt(chunkCount));
+  });
+  return { bytes, jobCount: jobs.length, chunkCount };
+}
+
 /**
  * Draw jobs in the layout of `draw` and `match`.
  * @throws RangeError if the dtype can't hold the rule's values, or a job is malformed.
  */
 export function packDrawJobs(jobs: readonly DrawJob[]): PackedJobs {
-  const bytes = new Uint8Array(jobs.length * DRAW_JOB_BYTES);
-  const view = new DataView(bytes.buffer);
-  let chunkCount = 0;
-  jobs.forEach((job, index) => {
+  return packJobs(jobs, DRAW_JOB_BYTES, (view, at, job, chunksBefore) => {
     refuseMisplaced(job.address, sizeOfDType(job.dtype));
     refuseCount('elementCount', job.elementCount);
-    const at = index * DRAW_JOB_BYTES;
     view.setBigUint64(at, job.address, true);
     view.setBigUint64(at + 8, BigInt(job.elementCount), true);
-    view.setBigUint64(at + 16, BigInt(chunkCount), true);
+    view.setBigUint64(at + 16, chunksBefore, true);
     view.setUint32(at + 24, DTYPE_CODES[job.dtype], true);
     view.setUint32(at + 28, RULE_CODES[job.rule.kind], true);
     view.setUint32(at + 32, job.key[0] >>> 0, true);
     view.setUint32(at + 36, job.key[1] >>> 0, true);
-    bytes.set(packRule(job), at + 40);
-    chunkCount += Math.ceil(job.elementCount / DRAW_CHUNK_ELEMENTS);
+    new Uint8Array(view.buffer).set(packRule(job), at + 40);
+    return Math.ceil(job.elementCount / DRAW_CHUNK_ELEMENTS);
   });
-  return { bytes, jobCount: jobs.length, chunkCount };
 }
 
 /**
@@ -163,44 +173,35 @@ export function packDrawJobs(jobs: readonly DrawJob[]): PackedJobs {
  * @throws RangeError if a pattern does not have 1, 2, 4 or 8 bytes.
  */
 export function packFillJobs(jobs: readonly FillJob[]): PackedJobs {
-  const bytes = new Uint8Array(jobs.length * FILL_JOB_BYTES);
-  const view = new DataView(bytes.buffer);
-  let chunkCount = 0;
-  jobs.forEach(({ address, bytes: length, pattern }, index) => {
+  return packJobs(jobs, FILL_JOB_BYTES, (view, at, { address, bytes: length, pattern }, chunksBefore) => {
     refuseCount('bytes', length);
     if (![1, 2, 4, 8].includes(pattern.length)) {
       throw new RangeError(`a pattern has 1, 2, 4 or 8 bytes, not ${pattern.length}`);
     }
-    const at = index * FILL_JOB_BYTES;
     view.setBigUint64(at, address, true);
     view.setBigUint64(at + 8, BigInt(length), true);
-    view.setBigUint64(at + 16, BigInt(chunkCount), true);
+    view.setBigUint64(at + 16, chunksBefore, true);
     for (let i = 0; i < 8; i++) view.setUint8(at + 24 + i, pattern[i % pattern.length]!);
     view.setBigUint64(at + 32, BigInt(pattern.length), true);
     const lead = Number(address % BigInt(VECTOR_BYTES));
-    if (length > 0) chunkCount += Math.ceil((lead + length) / FILL_CHUNK_BYTES);
+    return length > 0 ? Math.ceil((lead + length) / FILL_CHUNK_BYTES) : 0;
   });
-  return { bytes, jobCount: jobs.length, chunkCount };
 }
 
 /** Compare jobs in the layout of `compare`. @throws RangeError if a job is malformed. */
 export function packCompareJobs(jobs: readonly CompareJob[]): PackedJobs {
-  const bytes = new Uint8Array(jobs.length * COMPARE_JOB_BYTES);
-  const view = new DataView(bytes.buffer);
-  let chunkCount = 0;
-  jobs.forEach(({ left, right, elementCount, dtype, tolerance }, index) => {
+  return packJobs(jobs, COMPARE_JOB_BYTES, (view, at, job, chunksBefore) => {
+    const { left, right, elementCount, dtype, tolerance } = job;
     for (const address of [left, right]) refuseMisplaced(address, sizeOfDType(dtype));
     refuseCount('elementCount', elementCount);
-    const at = index * COMPARE_JOB_BYTES;
     view.setBigUint64(at, left, true);
     view.setBigUint64(at + 8, right, true);
     view.setBigUint64(at + 16, BigInt(elementCount), true);
-    view.setBigUint64(at + 24, BigInt(chunkCount), true);
+    view.setBigUint64(at + 24, chunksBefore, true);
     view.setUint32(at + 32, DTYPE_CODES[dtype], true);
     view.setFloat64(at + 40, tolerance, true);
-    chunkCount += Math.ceil(elementCount / COMPARE_CHUNK_ELEMENTS);
+    return Math.ceil(elementCount / COMPARE_CHUNK_ELEMENTS);
   });
-  return { bytes, jobCount: jobs.length, chunkCount };
 }
 
 /** Guard zones as jobs of `count`; {@link damagedBytes} interprets the result. */

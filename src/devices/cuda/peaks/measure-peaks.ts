@@ -1,14 +1,10 @@
+import type { MeasuredPeaks } from '../../../core/measured-peaks.ts';
 import { measureCopyPeak } from './copy-peak.ts';
 import { measureMatrixPeak, openCublas } from './matrix-peak.ts';
 import type { PeakMachine } from './peak-machine.ts';
 
 /** The worker's measurements, as plain JSON. The parent adds data of the board. */
-export interface PeakFigures {
-  copyBytesPerSecond: number;
-  copyMethod: string;
-  matrixFlopPerSecond?: number;
-  matrixMethod: string;
-}
+export type PeakFigures = Omit<MeasuredPeaks, 'datasheet' | 'measuredAt' | 'uuid' | 'driver'>;
 
 /**
  * Copy and matrix-product peaks of the machine; takes about a second.

@@ -3,12 +3,12 @@ import { failureOf } from '../../../process/serve-worker.ts';
 import { CudaError } from '../driver/results.ts';
 import { type Nvml, openNvml } from '../nvml/nvml.ts';
 import { measurePeaks } from '../peaks/measure-peaks.ts';
+import type { PeakMachine } from '../peaks/peak-machine.ts';
 import { CudaContext, identifyGpu } from './cuda-context.ts';
 import { CudaMeasuring } from './measuring.ts';
 import type { CudaBuffer } from './memory.ts';
 import type { CudaModule } from './module.ts';
 import { OwnProcesses } from './own-processes.ts';
-import { peakMachineOf } from './peak-machine.ts';
 import {
   type BufferId,
   type CommandMessage,
@@ -190,3 +190,15 @@ export function createCommandHandler(): (message: CommandMessage) => CommandRepl
   };
   return answer;
 }
+
+/** The context as measuring its peaks needs it. */
+const peakMachineOf = (context: CudaContext, measuring: CudaMeasuring): PeakMachine => ({
+  l2Bytes: context.info.attributes.l2Bytes,
+  stream: context.stream,
+  allocate: (bytes) => context.driver.create('cuMemAlloc_v2', bytes),
+  free: (address) => context.driver.call('cuMemFree_v2', address),
+  apply: (name, jobs) => measuring.harness.apply(name, jobs),
+  enqueue: (name, grid, values) => measuring.harness.enqueue(name, grid, values),
+  synchronize: () => context.driver.call('cuStreamSynchronize', context.stream),
+  timedNs: (enqueue) => measuring.timedNs(enqueue),
+});

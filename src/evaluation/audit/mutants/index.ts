@@ -1,11 +1,11 @@
+import { isFloating } from '../../../core/dtype.ts';
 import type { ProblemFile } from '../../../core/problem.ts';
-import type { Mutant } from './mutant.ts';
+import { fromRight, type Mutant } from './mutant.ts';
 import { flagMutants, inputMutants, knowingMutants, namedMistakes } from './of-declarations.ts';
 import { misplacedMutants, oneElementMutants, wholeOutputMutants } from './of-outputs.ts';
 import { operandMutants, precisionMutants } from './precision.ts';
-import { reducedAxisMutants } from './reduced-axis.ts';
+import { reducedAxisMutants, sampledMutants } from './reduced-axis.ts';
 import { specialValueMutants } from './special-values.ts';
-import { timedMutants } from './when-timed.ts';
 
 /** Wrong kernels that any check of any problem must refuse. They are computed from right outputs alone. */
 export const mutantsOfAnyProblem: readonly Mutant[] = [
@@ -27,4 +27,37 @@ export const mutantsOf = (problem: ProblemFile): Mutant[] => [
   ...reducedAxisMutants(problem),
   ...flagMutants(problem),
   ...timedMutants(problem),
+];
+
+const whenTimed = (mutant: Mutant): Mutant => ({
+  ...mutant,
+  id: `timed:${mutant.id}`,
+  title: `${mutant.title}, but only at sizes like the timed ones`,
+  isTimedOnly: true,
+});
+
+/**
+ * Too few bits of operands. In a long sum of products honest kernels keep all of them. But a sum of one input's values in fp32 that has
+ * grown large itself keeps few bits of each next one, and no check can tell that from operands of as few bits. So there they are a mistake only
+ * where they err by more.
+ */
+const timedOperands = (problem: ProblemFile): Mutant[] =>
+  operandMutants(problem).map((mutant) => ({ ...mutant, mayErrAsAdditions: !multiplies(problem) }));
+
+const multiplies = ({ inputs }: ProblemFile): boolean =>
+  Object.values(inputs).filter(({ dtype }) => isFloating(dtype)).length > 1;
+
+/**
+ * Kernels that are right at every check shape, and make a mistake at the timed one. There sums are longer, and tolerances
+ * with them.
+ */
+const timedMutants = (problem: ProblemFile): Mutant[] => [
+  ...[...timedOperands(problem), ...namedMistakes(problem), ...sampledMutants(problem)].map(whenTimed),
+  {
+    id: 'limits-leave-one-shape',
+    title: 'takes one check shape and the timed one by its limits, and writes zeros at the timed one',
+    isTimedOnly: true,
+    mustShow: true,
+    outputs: (context) => fromRight(context, (values) => new Float64Array(values.length)),
+  },
 ];

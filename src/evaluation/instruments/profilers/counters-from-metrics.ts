@@ -2,6 +2,7 @@ import type { KernelResources, LaunchActivity, LaunchCounters, LineCounters } fr
 import { emptyTotals } from '../../../core/empty-totals.ts';
 import type { LaunchPlan, PlannedLaunch } from '../../../core/launch-plan.ts';
 import { STALL_REASONS } from '../../../core/vocabulary.ts';
+import { buffersOf } from '../../launches/unwaited-launch.ts';
 import {
   COUNTER_METRICS,
   type CounterMetric,
@@ -166,12 +167,7 @@ const BRANCHES = new Set(['BRA', 'BRX', 'JMP', 'JMX']);
 
 /** Sectors of the launch's buffers, which it can read or write. */
 function distinctSectors(planned: PlannedLaunch, plan: LaunchPlan): { read: number; written: number } {
-  const names = new Set(
-    planned.arguments.flatMap((argument) => {
-      if (argument.kind === 'buffer' || argument.kind === 'tensor-map') return [argument.buffer];
-      return argument.kind === 'pointers' ? argument.targets.map(({ buffer }) => buffer) : [];
-    }),
-  );
+  const names = new Set(planned.arguments.flatMap(buffersOf));
   const sectorsOf = (excluded: 'in' | 'out'): number =>
     plan.buffers
       .filter(({ name, role }) => names.has(name) && role !== excluded)

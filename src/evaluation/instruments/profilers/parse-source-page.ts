@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import type { LineCounters } from '../../../core/counters.ts';
-import { emptyLineCounters } from '../../../core/empty-line-counters.ts';
+import { lineCountersAt } from '../../../core/empty-line-counters.ts';
 import { parseCsv, parseNumber } from './csv.ts';
 import { sassClass } from './sass-classes.ts';
 
@@ -26,7 +26,7 @@ export function parseSourcePage(text: string): LineCounters[] {
       const address = cellOf(header, row, 'Address');
       if (!/^(0x)?[0-9a-f]+$/i.test(address) || counted.has(address)) continue;
       counted.add(address);
-      addInstruction(lineCounters(lines, file, line), header, row);
+      addInstruction(lineCountersAt(lines, { file, line }), header, row);
     }
   }
   return [...lines.values()].filter(({ instructions }) => instructions > 0);
@@ -38,15 +38,6 @@ function cellOf(header: readonly string[], row: readonly string[], ...names: str
     if (value !== undefined) return value.trim();
   }
   return '';
-}
-
-function lineCounters(lines: Map<string, LineCounters>, file: string, line: number): LineCounters {
-  const key = `${file}:${line}`;
-  const known = lines.get(key);
-  if (known) return known;
-  const created = emptyLineCounters({ file, line });
-  lines.set(key, created);
-  return created;
 }
 
 function addInstruction(line: LineCounters, header: readonly string[], row: readonly string[]): void {

@@ -1,8 +1,6 @@
 import type { LaunchCounters } from '../../../core/counters.ts';
 import type { DeviceSpec } from '../../../core/device-spec.ts';
 import { WarpsmithError } from '../../../core/errors.ts';
-import type { Candidate } from '../../../core/kernel.ts';
-import type { Problem, Workload } from '../../../core/problem.ts';
 import type { CountersSource } from '../../../core/profile.ts';
 import { VirtualDevice } from '../../../devices/virtual/virtual-device.ts';
 import { DEVICE_SPECS } from '../../../hardware/device-specs.ts';
@@ -12,12 +10,10 @@ import { planLaunches } from '../../launches/plan-launches.ts';
 import { allocateCheckMemory } from '../../launches/run-once.ts';
 import { DECLARED } from '../../oracle/check.ts';
 import { drawInputs } from '../../oracle/draw-inputs.ts';
+import type { InstrumentSubject } from '../instruments.ts';
 
-export interface VirtualCountersRequest {
-  readonly problem: Problem;
-  readonly candidate: Candidate;
-  readonly workload: Workload;
-  readonly seed: number;
+export interface VirtualCountersRequest
+  extends Pick<InstrumentSubject, 'problem' | 'candidate' | 'workload' | 'seed' | 'signal'> {
   /** The real GPU's architecture: the virtual GPU of the same architecture counts, else the H200. */
   readonly spec: DeviceSpec;
   /** Why the real GPU's counters are missing, for the label. */
@@ -26,7 +22,6 @@ export interface VirtualCountersRequest {
   readonly toolchain?: Toolchain;
   /** Wall-clock limit of the counted run; 30 s when absent. */
   readonly timeoutMs?: number;
-  readonly signal?: AbortSignal | undefined;
 }
 
 export type VirtualCountersOutcome =

@@ -77,16 +77,25 @@ export function increment(b: FunctionBuilder, pushAddress: () => void, table: nu
   b.memory('i64.load', table).i64(1n).op('i64.add').memory('i64.store', table);
 }
 
-const SPLIT_PARAMETERS = ['i32', 'i32', 'i32', 'i32', 'i32', 'i32'] as const;
+/** The parameters, then the local with the predicate's address. */
+function splitFunction(module: ModuleBuilder) {
+  const b = module.defineFunction({ parameters: ['i32', 'i32', 'i32', 'i32', 'i32', 'i32'], results: ['i32'] });
+  const slot = b.local('i32');
+  b.get(0).get(1).op('i32.add').set(slot);
+  return {
+    b,
+    pushPredicate: (offset: number) => b.get(slot).memory('v128.load', offset).get(2).op('i32x4.splat').op('v128.xor'),
+    pushTargets: () => b.get(3).op('i32x4.splat').get(4).op('i32x4.splat'),
+  };
+}
 
 /** (warp, predicate slot, invert, taken pc, fall-through pc, block) → 1 all taken, 0 none, −1 diverged. */
 function defineSplit(module: ModuleBuilder, tables: CountTables | undefined): number {
-  const b = module.defineFunction({ parameters: [...SPLIT_PARAMETERS], results: ['i32'] });
-  const [slot, all, any, p] = [b.local('i32'), b.local('v128'), b.local('v128'), b.local('v128')];
-  b.get(0).get(1).op('i32.add').set(slot);
+  const { b, pushPredicate, pushTargets } = splitFunction(module);
+  const [all, any, p] = [b.local('v128'), b.local('v128'), b.local('v128')];
   b.i32x4(-1).set(all);
   for (const offset of chunkOffsets) {
-    b.get(slot).memory('v128.load', offset).get(2).op('i32x4.splat').op('v128.xor').tee(p);
+    pushPredicate(offset).tee(p);
     b.get(all).op('v128.and').set(all);
     b.get(p).get(any).op('v128.or').set(any);
   }
@@ -96,9 +105,10 @@ function defineSplit(module: ModuleBuilder, tables: CountTables | undefined): nu
   b.if(() => b.i32(0).op('return'));
   for (const offset of chunkOffsets) {
     b.get(0);
-    b.get(3).op('i32x4.splat').get(4).op('i32x4.splat');
-    b.get(slot).memory('v128.load', offset).get(2).op('i32x4.splat').op('v128.xor');
-    b.op('v128.bitselect').memory('v128.store', WARP.programCounters + offset);
+    pushTargets();
+    pushPredicate(offset)
+      .op('v128.bitselect')
+      .memory('v128.store', WARP.programCounters + offset);
   }
   if (tables) increment(b, () => b.get(5).i32(3).op('i32.shl'), tables.divergences);
   b.i32(CONTROL.diverged);
@@ -107,22 +117,15 @@ function defineSplit(module: ModuleBuilder, tables: CountTables | undefined): nu
 
 /** The same for the active lanes of a diverged warp. Its result is meaningless. */
 function defineSplitMasked(module: ModuleBuilder, tables: CountTables | undefined): number {
-  const b = module.defineFunction({ parameters: [...SPLIT_PARAMETERS], results: ['i32'] });
-  const [slot, taken, fallen, p, m] = [
-    b.local('i32'),
-    b.local('v128'),
-    b.local('v128'),
-    b.local('v128'),
-    b.local('v128'),
-  ];
-  b.get(0).get(1).op('i32.add').set(slot);
+  const { b, pushPredicate, pushTargets } = splitFunction(module);
+  const [taken, fallen, p, m] = [b.local('v128'), b.local('v128'), b.local('v128'), b.local('v128')];
   for (const offset of chunkOffsets) {
-    b.get(slot).memory('v128.load', offset).get(2).op('i32x4.splat').op('v128.xor').set(p);
+    pushPredicate(offset).set(p);
     b.get(0)
       .memory('v128.load', WARP.mask + offset)
       .set(m);
     b.get(0);
-    b.get(3).op('i32x4.splat').get(4).op('i32x4.splat').get(p).op('v128.bitselect');
+    pushTargets().get(p).op('v128.bitselect');
     b.get(0).memory('v128.load', WARP.programCounters + offset);
     b.get(m)
       .op('v128.bitselect')

@@ -40,6 +40,51 @@ export interface LaneContext {
 export type LaneEmitter = (context: LaneContext) => void;
 
 export const PARTS = [0, 1] as const;
+export type Part = (typeof PARTS)[number];
+
+/** Pushes these word operands; what follows is written behind them. */
+export function words(e: LaneContext, ...indices: readonly number[]): FunctionBuilder {
+  for (const index of indices) e.word(index);
+  return e.b;
+}
+
+/** Pushes two 64-bit lanes of each of these operands. */
+export function parts(e: LaneContext, part: Part, ...indices: readonly number[]): FunctionBuilder {
+  for (const index of indices) e.part(index, part);
+  return e.b;
+}
+
+/** Pushes the predicate operands' masks. */
+export function predicates(e: LaneContext, ...indices: readonly number[]): FunctionBuilder {
+  for (const index of indices) e.predicate(index);
+  return e.b;
+}
+
+/** The emitter that stores the four words which `push` leaves on the stack. */
+export const toWord =
+  (push: (e: LaneContext) => unknown): LaneEmitter =>
+  (e) => {
+    push(e);
+    e.setWord();
+  };
+
+/** The same of 64-bit lanes, two at a time. */
+export const toParts =
+  (push: (e: LaneContext, part: Part) => unknown): LaneEmitter =>
+  (e) => {
+    for (const part of PARTS) {
+      push(e, part);
+      e.setPart(part);
+    }
+  };
+
+/** The same of a mask. */
+export const toPredicate =
+  (push: (e: LaneContext) => unknown): LaneEmitter =>
+  (e) => {
+    push(e);
+    e.setPredicate();
+  };
 
 /** What loads and stores see of the chunk loop they are in. */
 export interface Segment {

@@ -1,5 +1,4 @@
-import type { FunctionBuilder, Local, ValueType } from '../../wasm/function-builder.ts';
-import { f32Bits } from '../../wasm/function-builder.ts';
+import { type FunctionBuilder, f32Bits, type Local, type ValueType } from '../../wasm/function-builder.ts';
 import type { ModuleBuilder } from '../../wasm/module-builder.ts';
 import { hyperbolicTangent, sineOrCosine } from './transcendental-helpers.ts';
 
@@ -191,19 +190,12 @@ function shiftLanes(kind: 'shl' | 'shr_s' | 'shr_u', type: 'i32' | 'i64'): (b: F
     for (let lane = 0; lane < lanes; lane++) {
       b.get(1).lane(`${vector}.extract_lane`, lane).set(amount);
       b.get(0).lane(`${vector}.extract_lane`, lane);
-      if (kind === 'shr_s') {
-        b.get(amount);
-        constant(bits - 1);
-        b.get(amount);
-        constant(bits - 1);
-        b.op(`${type}.lt_u`).op('select').op(`${type}.shr_s`);
-      } else {
-        b.get(amount).op(`${type}.${kind}`);
-        constant(0);
-        b.get(amount);
-        constant(bits);
-        b.op(`${type}.lt_u`).op('select');
-      }
+      const limit = kind === 'shr_s' ? bits - 1 : bits;
+      b.get(amount);
+      if (kind !== 'shr_s') b.op(`${type}.${kind}`);
+      constant(kind === 'shr_s' ? limit : 0).get(amount);
+      constant(limit).op(`${type}.lt_u`).op('select');
+      if (kind === 'shr_s') b.op(`${type}.shr_s`);
       b.lane(`${vector}.replace_lane`, lane);
     }
   };
@@ -251,9 +243,8 @@ function promote(b: FunctionBuilder, local: number, half: number): void {
   b.op('f64x2.promote_low_f32x4');
 }
 
-/** f32 fused multiply-add without an FMA instruction: exact product in f64, sum rounded to odd, then to f32. */
-function fmaThroughF64(b: FunctionBuilder): void {
-  const [p, c] = [b.local('v128'), b.local('v128')];
+/** Both halves of a fused multiply-add: exact product in f64, sum rounded to odd, then as `narrow` makes an f32 of it. */
+function fmaHalves(b: FunctionBuilder, p: Local, c: Local, narrow: () => void): FunctionBuilder {
   for (const half of [0, 1]) {
     promote(b, 0, half);
     promote(b, 1, half);
@@ -262,10 +253,14 @@ function fmaThroughF64(b: FunctionBuilder): void {
     b.set(c);
     b.get(p).get(c).op('f64x2.add');
     roundSumToOdd(b, 'f64x2', p, c);
-    b.op('f32x4.demote_f64x2_zero');
+    narrow();
   }
-  b.shuffle32([0, 1, 4, 5]);
+  return b.shuffle32([0, 1, 4, 5]);
 }
+
+/** f32 without an FMA instruction. */
+const fmaThroughF64 = (b: FunctionBuilder) =>
+  fmaHalves(b, b.local('v128'), b.local('v128'), () => b.op('f32x4.demote_f64x2_zero'));
 
 /** f16: the product is exact in f32, so the sum rounded to odd in f32 rounds correctly to f16. */
 function fmaF16(b: FunctionBuilder, helpers: Helpers): void {
@@ -279,20 +274,12 @@ function fmaF16(b: FunctionBuilder, helpers: Helpers): void {
 /** bf16: products may leave f32's range, so f64, then odd rounding to f32, then bf16. */
 function fmaBf16(b: FunctionBuilder, helpers: Helpers): void {
   const [p, c, sum, single] = [b.local('v128'), b.local('v128'), b.local('v128'), b.local('v128')];
-  for (const half of [0, 1]) {
-    promote(b, 0, half);
-    promote(b, 1, half);
-    b.op('f64x2.mul').set(p);
-    promote(b, 2, half);
-    b.set(c);
-    b.get(p).get(c).op('f64x2.add');
-    roundSumToOdd(b, 'f64x2', p, c);
-    b.set(sum);
+  fmaHalves(b, p, c, () => {
     // Odd rounding of f64 to f32: nearest, then forced odd towards the true value where inexact.
+    b.set(sum);
     b.get(sum).op('f32x4.demote_f64x2_zero').set(single);
     forceOdd(b, sum, single);
-  }
-  b.shuffle32([0, 1, 4, 5]);
+  });
   helpers.emit(b, 'floatToBfloat');
 }
 

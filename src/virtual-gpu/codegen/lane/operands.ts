@@ -6,7 +6,7 @@ import { unsupported } from '../../unsupported.ts';
 import type { Local } from '../../wasm/function-builder.ts';
 import type { BlockFrame } from '../block-frame.ts';
 import { LANE_CONSTANTS, LANE_SPECIALS, UNIFORM_SPECIALS, type UniformSpecial } from '../state/specials.ts';
-import type { PendingInstruction } from './context.ts';
+import type { Part, PendingInstruction } from './context.ts';
 import type { LaneRegisters } from './registers.ts';
 
 /** Pushes the operands of lane-wise instructions: one v128 for four words or predicates, or for two 64-bit lanes. */
@@ -22,53 +22,33 @@ export class LaneOperands {
     this.#scratch = scratch;
   }
 
-  pushWord(operand: PtxOperand, { instruction, uniforms }: PendingInstruction): void {
+  pushWord(operand: PtxOperand, pending: PendingInstruction): void {
     const { b } = this.#frame;
-    switch (operand.kind) {
-      case 'register': {
-        const uniform = uniforms.get(operand.name);
-        if (uniform !== undefined) b.get(uniform).op('i32x4.splat');
-        else b.get(this.#registers.locals(operand.name)[0]!);
-        return;
-      }
-      case 'immediate': {
-        // 16-bit values are held zero-extended, negative literals included.
-        const bits = isHalfWord(instruction) ? 16 : 32;
-        b.i32x4(Number(BigInt.asUintN(bits, operand.value)) | 0);
-        return;
-      }
-      case 'symbol':
-        b.i32x4(Number(BigInt.asIntN(32, this.#symbolValue(operand, instruction))));
-        return;
-      case 'special':
-        this.#pushSpecial(operand.name, instruction);
-        return;
-      default:
-        throw unsupported(instruction, `has a ${operand.kind} operand the virtual GPU does not take`);
-    }
+    const { instruction } = pending;
+    // 16-bit values are held zero-extended, negative literals included.
+    if (operand.kind === 'immediate')
+      b.i32x4(Number(BigInt.asUintN(isHalfWord(instruction) ? 16 : 32, operand.value)) | 0);
+    else if (operand.kind === 'symbol') b.i32x4(Number(BigInt.asIntN(32, this.#symbolValue(operand, instruction))));
+    else if (operand.kind === 'special') this.#pushSpecial(operand.name, instruction);
+    else this.#pushRegister(operand, pending, 'i32x4.splat', 0);
   }
 
-  pushPart(operand: PtxOperand, part: 0 | 1, { instruction, uniforms }: PendingInstruction): void {
+  pushPart(operand: PtxOperand, part: Part, pending: PendingInstruction): void {
     const { b } = this.#frame;
-    switch (operand.kind) {
-      case 'register': {
-        const uniform = uniforms.get(operand.name);
-        if (uniform !== undefined) b.get(uniform).op('i64x2.splat');
-        else b.get(this.#registers.locals(operand.name)[part]!);
-        return;
-      }
-      case 'immediate':
-        b.i64x2(operand.value);
-        return;
-      case 'symbol':
-        b.i64x2(this.#symbolValue(operand, instruction));
-        return;
-      case 'special':
-        this.#pushWideSpecial(operand.name, instruction);
-        return;
-      default:
-        throw unsupported(instruction, `has a ${operand.kind} operand the virtual GPU does not take`);
-    }
+    const { instruction } = pending;
+    if (operand.kind === 'immediate') b.i64x2(operand.value);
+    else if (operand.kind === 'symbol') b.i64x2(this.#symbolValue(operand, instruction));
+    else if (operand.kind === 'special') this.#pushWideSpecial(operand.name, instruction);
+    else this.#pushRegister(operand, pending, 'i64x2.splat', part);
+  }
+
+  #pushRegister(operand: PtxOperand, { instruction, uniforms }: PendingInstruction, splat: string, part: Part): void {
+    if (operand.kind !== 'register')
+      throw unsupported(instruction, `has a ${operand.kind} operand the virtual GPU does not take`);
+    const { b } = this.#frame;
+    const uniform = uniforms.get(operand.name);
+    if (uniform !== undefined) b.get(uniform).op(splat);
+    else b.get(this.#registers.locals(operand.name)[part]!);
   }
 
   /** −1 where it holds, else 0. */

@@ -36,13 +36,15 @@ export function emitUniformCheck(frame: BlockFrame, planned: PlannedGroup): Loca
       .op('i32.eqz');
     b.get(ok).op('i32.and').set(ok);
   }
-  const pointer = group.space === 'global' ? baseLocal : undefined;
-  if (pointer !== undefined) {
-    b.get(pointer).i64(32n).op('i64.shr_u').op('i32.wrap_i64').i32(WINDOW.global).op('i32.eq');
-    b.get(ok).op('i32.and').set(ok);
-  }
+  const pushHigh =
+    group.space === 'global' && baseLocal !== undefined
+      ? () => b.get(baseLocal).i64(32n).op('i64.shr_u').op('i32.wrap_i64')
+      : undefined;
+  if (pushHigh) pushHigh().i32(WINDOW.global).op('i32.eq').get(ok).op('i32.and').set(ok);
   b.get(ok).op('i32.eqz');
-  b.if(() => reportUniformMiss(frame, group, address, pointer));
+  b.if(() =>
+    reportMiss(frame, group, () => b.get(address).op('i32x4.splat'), pushHigh && (() => pushHigh().op('i32x4.splat'))),
+  );
   return address;
 }
 
@@ -58,19 +60,27 @@ function pushUniformAddress(frame: BlockFrame, planned: PlannedGroup): void {
   b.i32(group.minimum).op('i32.add');
 }
 
-function reportUniformMiss(
+/** Leaves the lanes' addresses, their upper halves and the lanes that take part where the bounds checker finds them. */
+function reportMiss(
   { b, kernel, locals }: BlockFrame,
   group: AccessGroup,
-  address: Local,
-  pointer: Local | undefined,
+  pushAddresses: () => unknown,
+  pushHighs: (() => unknown) | undefined,
+  mask?: Local,
+  chunk?: Local,
 ): void {
-  b.i32(SCRATCH).get(address).op('i32x4.splat').memory('v128.store', 0);
   b.i32(SCRATCH);
-  if (pointer !== undefined) b.get(pointer).i64(32n).op('i64.shr_u').op('i32.wrap_i64').op('i32x4.splat');
+  pushAddresses();
+  b.memory('v128.store', 0).i32(SCRATCH);
+  if (pushHighs) pushHighs();
   else b.i32x4(group.space === 'global' ? WINDOW.global : 0);
-  b.memory('v128.store', 16);
-  b.i32(SCRATCH).i32x4(-1).memory('v128.store', 32);
-  b.i32(group.index).i32(-1).get(locals.warp).call(kernel.imports.boundsMiss);
+  b.memory('v128.store', 16).i32(SCRATCH);
+  if (mask !== undefined) b.get(mask);
+  else b.i32x4(-1);
+  b.memory('v128.store', 32).i32(group.index);
+  if (chunk !== undefined) b.get(chunk);
+  else b.i32(-1);
+  b.get(locals.warp).call(kernel.imports.boundsMiss);
 }
 
 /** Leaves base + minimum of the four lanes in `checked`; calls out if one is out of bounds or misaligned. */
@@ -90,7 +100,8 @@ export function emitLaneCheck(
   const mask = segment.activeMask;
   if (mask !== undefined) b.get(mask).op('v128.not').op('v128.or');
   b.op('i32x4.all_true').op('i32.eqz');
-  b.if(() => reportLaneMiss(segment.frame, group, { checked, high, mask }));
+  const pushHigh = high === undefined ? undefined : () => b.get(high);
+  b.if(() => reportMiss(segment.frame, group, () => b.get(checked), pushHigh, mask, segment.frame.locals.chunk));
 }
 
 /** Pushes the lanes' base addresses. For pointers to device memory, returns a local with the upper halves. */
@@ -134,21 +145,4 @@ function pushIsInBounds({ b }: BlockFrame, group: AccessGroup, checked: Local): 
     .i32x4(0)
     .op('i32x4.eq')
     .op('v128.and');
-}
-
-function reportLaneMiss(
-  { b, kernel, locals }: BlockFrame,
-  group: AccessGroup,
-  { checked, high, mask }: { checked: Local; high: Local | undefined; mask: Local | undefined },
-): void {
-  b.i32(SCRATCH).get(checked).memory('v128.store', 0);
-  b.i32(SCRATCH);
-  if (high !== undefined) b.get(high);
-  else b.i32x4(group.space === 'global' ? WINDOW.global : 0);
-  b.memory('v128.store', 16);
-  b.i32(SCRATCH);
-  if (mask !== undefined) b.get(mask);
-  else b.i32x4(-1);
-  b.memory('v128.store', 32);
-  b.i32(group.index).get(locals.chunk).get(locals.warp).call(kernel.imports.boundsMiss);
 }

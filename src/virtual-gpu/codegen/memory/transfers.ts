@@ -1,7 +1,7 @@
 import { sizeOfPtxType } from '../../../ptx/types.ts';
 import { unsupported } from '../../unsupported.ts';
-import type { Local, MemoryIndex } from '../../wasm/function-builder.ts';
-import type { LaneContext } from '../lane/context.ts';
+import type { FunctionBuilder, Local, MemoryIndex } from '../../wasm/function-builder.ts';
+import { type LaneContext, PARTS, type Part, parts, words } from '../lane/context.ts';
 
 /** One load or store of a chunk, with checked addresses. */
 export interface Transfer {
@@ -46,7 +46,7 @@ function loadUniform(t: Transfer, bytes: number): void {
       b.memory('v128.load64_splat', offset, t.memory);
       const value = t.context.temporary(0);
       b.set(value);
-      for (const part of [0, 1] as const) {
+      for (const part of PARTS) {
         b.get(value);
         t.context.setPart(part, element);
       }
@@ -77,16 +77,14 @@ function pushGathered(t: Transfer, bytes: number, extra = 0): void {
 }
 
 /** Pushes two lanes' 64 bits. */
-function pushGathered64(t: Transfer, part: 0 | 1, extra = 0): void {
-  const { b } = t.context;
-  b.get(t.addresses[part * 2 + 1]!).get(t.addresses[part * 2]!);
-  b.memory('v128.load64_zero', t.offset + extra, t.memory);
-  b.memoryLane('v128.load64_lane', t.offset + extra, 1, t.memory);
+function pushGathered64({ context, addresses, offset, memory }: Transfer, part: Part): FunctionBuilder {
+  context.b.get(addresses[part * 2 + 1]!).get(addresses[part * 2]!);
+  return context.b.memory('v128.load64_zero', offset, memory).memoryLane('v128.load64_lane', offset, 1, memory);
 }
 
 function loadScalar(t: Transfer, bytes: number): void {
   if (bytes === 8) {
-    for (const part of [0, 1] as const) {
+    for (const part of PARTS) {
       pushGathered64(t, part);
       t.context.setPart(part);
     }
@@ -105,10 +103,9 @@ function pushSteppedOrGathered(t: Transfer, bytes: number, step: Local): void {
   b.get(step).i32(bytes).op('i32.eq');
   b.if(
     () => {
-      b.get(t.addresses[0]!);
-      if (bytes === 4) b.memory('v128.load', t.offset, t.memory);
-      else b.memory('v128.load16x4_u', t.offset, t.memory);
-      b.set(value);
+      b.get(t.addresses[0]!)
+        .memory(bytes === 4 ? 'v128.load' : 'v128.load16x4_u', t.offset, t.memory)
+        .set(value);
     },
     () => {
       pushGathered(t, bytes);
@@ -132,10 +129,10 @@ function splitFields(t: Transfer, bits: number, count: number, firstDestination:
   }
 }
 
-function loadFields(bits: number, perWord: number, words: number): (t: Transfer) => void {
+function loadFields(bits: number, perWord: number, wordCount: number): (t: Transfer) => void {
   return (t) => {
     const word = t.context.temporary(0);
-    for (let w = 0; w < words; w++) {
+    for (let w = 0; w < wordCount; w++) {
       pushGathered(t, Math.min(4, (bits * perWord) / 8), w * 4);
       t.context.b.set(word);
       splitFields(t, bits, perWord, w * perWord, word);
@@ -146,19 +143,21 @@ function loadFields(bits: number, perWord: number, words: number): (t: Transfer)
 function loadTwoWords(t: Transfer): void {
   const { b } = t.context;
   const [low, high] = [t.context.temporary(0), t.context.temporary(1)];
-  pushGathered64(t, 0);
-  b.set(low);
-  pushGathered64(t, 1);
-  b.set(high);
-  b.get(low).get(high).shuffle32([0, 2, 4, 6]);
-  t.context.setWord(0);
-  b.get(low).get(high).shuffle32([1, 3, 5, 7]);
-  t.context.setWord(1);
+  pushGathered64(t, 0).set(low);
+  pushGathered64(t, 1).set(high);
+  for (const word of PARTS) {
+    b.get(low)
+      .get(high)
+      .shuffle32(word === 0 ? [0, 2, 4, 6] : [1, 3, 5, 7]);
+    t.context.setWord(word);
+  }
 }
 
-/** Each lane's 16 bytes as one row of a 4×4 matrix of words, in temporaries 0–3. */
+/** The temporaries that hold each lane's 16 bytes as one row of a 4×4 matrix of words. */
+const rowsOf = ({ context }: Transfer): Local[] => [0, 1, 2, 3].map((slot) => context.temporary(slot));
+
 function loadRows(t: Transfer): Local[] {
-  const rows = [0, 1, 2, 3].map((slot) => t.context.temporary(slot));
+  const rows = rowsOf(t);
   rows.forEach((row, lane) => {
     t.context.b.get(t.addresses[lane]!).memory('v128.load', t.offset, t.memory).set(row);
   });
@@ -189,17 +188,22 @@ function loadFourWords(t: Transfer): void {
   });
 }
 
+/** The first or the second pair of words of two rows. */
+const PAIRS = [
+  [0, 1, 4, 5],
+  [2, 3, 6, 7],
+] as const;
+
 function loadTwoDoubles(t: Transfer): void {
   const { b } = t.context;
   const rows = loadRows(t);
-  for (const element of [0, 1]) {
-    for (const part of [0, 1] as const) {
+  for (const element of PARTS)
+    for (const part of PARTS) {
       b.get(rows[part * 2]!)
         .get(rows[part * 2 + 1]!)
-        .shuffle32(element === 0 ? [0, 1, 4, 5] : [2, 3, 6, 7]);
+        .shuffle32(PAIRS[element]);
       t.context.setPart(part, element);
     }
-  }
 }
 
 /** By "elements × bytes". */
@@ -243,45 +247,41 @@ function scatter(t: Transfer, value: Local, bytes: number, extra = 0): void {
     });
 }
 
-/** Stores two lanes' 64 bits held in `value`. */
-function scatter64(t: Transfer, value: Local, part: 0 | 1, extra = 0): void {
-  for (const half of [0, 1])
-    forLane(t, part * 2 + half, () => {
-      t.context.b
-        .get(t.addresses[part * 2 + half]!)
-        .get(value)
-        .memoryLane('v128.store64_lane', t.offset + extra, half, t.memory);
-    });
-}
+/** Stores two lanes' 64 bits, for the first lanes and then the others. */
+const storePairs =
+  (push: (context: LaneContext, part: Part) => FunctionBuilder) =>
+  (t: Transfer): void => {
+    const value = t.context.temporary(0);
+    for (const part of PARTS) {
+      push(t.context, part).set(value);
+      for (const half of PARTS)
+        forLane(t, part * 2 + half, () => {
+          t.context.b
+            .get(t.addresses[part * 2 + half]!)
+            .get(value)
+            .memoryLane('v128.store64_lane', t.offset, half, t.memory);
+        });
+    }
+  };
 
 function storeScalar(bytes: number): (t: Transfer) => void {
   return (t) => {
     const value = t.context.temporary(0);
-    t.context.word(1);
-    t.context.b.set(value);
+    words(t.context, 1).set(value);
     scatter(t, value, bytes);
   };
 }
 
-function storeDouble(t: Transfer): void {
-  const value = t.context.temporary(0);
-  for (const part of [0, 1] as const) {
-    t.context.part(1, part);
-    t.context.b.set(value);
-    scatter64(t, value, part);
-  }
-}
-
 /** Packs `perWord` fields of `bits` from consecutive operands into words, then stores those. */
-function storeFields(bits: number, perWord: number, words: number): (t: Transfer) => void {
+function storeFields(bits: number, perWord: number, wordCount: number): (t: Transfer) => void {
   return (t) => {
     const { b } = t.context;
     const packed = t.context.temporary(0);
-    for (let w = 0; w < words; w++) {
+    for (let w = 0; w < wordCount; w++) {
       b.i32x4(0);
       for (let field = 0; field < perWord; field++) {
-        t.context.word(1 + w * perWord + field);
-        b.i32x4(2 ** bits - 1)
+        words(t.context, 1 + w * perWord + field)
+          .i32x4(2 ** bits - 1)
           .op('v128.and')
           .i32(field * bits)
           .op('i32x4.shl')
@@ -293,17 +293,6 @@ function storeFields(bits: number, perWord: number, words: number): (t: Transfer
   };
 }
 
-function storeTwoWords(t: Transfer): void {
-  const { b } = t.context;
-  const value = t.context.temporary(0);
-  for (const part of [0, 1] as const) {
-    t.context.word(1);
-    t.context.word(2);
-    b.shuffle32(part === 0 ? [0, 4, 1, 5] : [2, 6, 3, 7]).set(value);
-    scatter64(t, value, part);
-  }
-}
-
 function storeRows(t: Transfer, rows: readonly Local[]): void {
   rows.forEach((row, lane) => {
     forLane(t, lane, () => {
@@ -313,24 +302,19 @@ function storeRows(t: Transfer, rows: readonly Local[]): void {
 }
 
 function storeFourWords(t: Transfer): void {
-  const rows = [0, 1, 2, 3].map((slot) => t.context.temporary(slot));
-  rows.forEach((row, element) => {
-    t.context.word(1 + element);
-    t.context.b.set(row);
-  });
+  const rows = rowsOf(t);
+  rows.forEach((row, element) => void words(t.context, 1 + element).set(row));
   transpose(t, rows);
   storeRows(t, rows);
 }
 
 function storeTwoDoubles(t: Transfer): void {
-  const { b } = t.context;
-  const rows = [0, 1, 2, 3].map((slot) => t.context.temporary(slot));
-  for (const part of [0, 1] as const)
-    for (const half of [0, 1]) {
-      t.context.part(1, part);
-      t.context.part(2, part);
-      b.shuffle32(half === 0 ? [0, 1, 4, 5] : [2, 3, 6, 7]).set(rows[part * 2 + half]!);
-    }
+  const rows = rowsOf(t);
+  for (const part of PARTS)
+    for (const half of PARTS)
+      parts(t.context, part, 1, 2)
+        .shuffle32(PAIRS[half])
+        .set(rows[part * 2 + half]!);
   storeRows(t, rows);
 }
 
@@ -338,12 +322,12 @@ const STORES: ReadonlyMap<string, (t: Transfer) => void> = new Map([
   ['1x1', storeScalar(1)],
   ['1x2', storeScalar(2)],
   ['1x4', storeScalar(4)],
-  ['1x8', storeDouble],
+  ['1x8', storePairs((context, part) => parts(context, part, 1))],
   ['2x1', storeFields(8, 2, 1)],
   ['4x1', storeFields(8, 4, 1)],
   ['2x2', storeFields(16, 2, 1)],
   ['4x2', storeFields(16, 2, 2)],
-  ['2x4', storeTwoWords],
+  ['2x4', storePairs((context, part) => words(context, 1, 2).shuffle32(part === 0 ? [0, 4, 1, 5] : [2, 6, 3, 7]))],
   ['4x4', storeFourWords],
   ['2x8', storeTwoDoubles],
 ]);

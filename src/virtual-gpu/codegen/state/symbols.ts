@@ -15,6 +15,7 @@ export interface SymbolAddress {
 export interface SymbolTable {
   addresses: Map<string, SymbolAddress>;
   staticSharedBytes: number;
+  /** Where dynamic shared memory starts: static, rounded up to its alignment. */
   dynamicSharedStart: number;
   localBytesPerThread: number;
   constants: { offset: number; bytes: Uint8Array }[];

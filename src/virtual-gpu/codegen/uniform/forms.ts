@@ -19,158 +19,118 @@ export interface UniformContext {
 
 export type UniformEmitter = (context: UniformContext) => void;
 
-const push = (u: UniformContext, index: number, wide: boolean) => (wide ? u.double(index) : u.word(index));
-
-const binary =
-  (op: string, wide: boolean): UniformEmitter =>
+/** The emitter that stores what `push` leaves on the stack. */
+const toResult =
+  (push: (u: UniformContext) => unknown): UniformEmitter =>
   (u) => {
-    push(u, 1, wide);
-    push(u, 2, wide);
-    u.b.op(`${wide ? 'i64' : 'i32'}.${op}`);
+    push(u);
     u.set();
   };
 
-const minMax =
-  (op: 'lt' | 'gt', signed: boolean, wide: boolean): UniformEmitter =>
-  (u) => {
-    for (let i = 0; i < 2; i++) {
-      push(u, 1, wide);
-      push(u, 2, wide);
-    }
-    u.b.op(`${wide ? 'i64' : 'i32'}.${op}_${signed ? 's' : 'u'}`).op('select');
-    u.set();
-  };
+/** Pushes operands, of 64 bits if `wide`; what follows is written behind them. */
+function operands(u: UniformContext, wide: boolean, ...indices: readonly number[]): FunctionBuilder {
+  for (const index of indices) {
+    if (wide) u.double(index);
+    else u.word(index);
+  }
+  return u.b;
+}
+
+const typeOf = (wide: boolean): string => (wide ? 'i64' : 'i32');
+
+const binary = (op: string, wide: boolean): UniformEmitter =>
+  toResult((u) => operands(u, wide, 1, 2).op(`${typeOf(wide)}.${op}`));
+
+const minMax = (op: 'lt' | 'gt', signed: boolean, wide: boolean): UniformEmitter =>
+  toResult((u) =>
+    operands(u, wide, 1, 2, 1, 2)
+      .op(`${typeOf(wide)}.${op}_${signed ? 's' : 'u'}`)
+      .op('select'),
+  );
 
 const pushConstant = (u: UniformContext, value: number, wide: boolean) =>
   wide ? u.b.i64(BigInt(value)) : u.b.i32(value);
 
 /** PTX clamps the amount. */
-const shift =
-  (kind: 'shl' | 'shr_s' | 'shr_u', wide: boolean): UniformEmitter =>
-  (u) => {
+const shift = (kind: 'shl' | 'shr_s' | 'shr_u', wide: boolean): UniformEmitter =>
+  toResult((u) => {
     const bits = wide ? 64 : 32;
-    const type = wide ? 'i64' : 'i32';
-    const pushAmount = () => {
-      u.word(2);
-      if (wide) u.b.op('i64.extend_i32_u');
-    };
-    push(u, 1, wide);
+    const isInRange = () => operands(u, false, 2).i32(bits).op('i32.lt_u').op('select');
+    operands(u, wide, 1);
+    u.word(2);
+    if (wide) u.b.op('i64.extend_i32_u');
     if (kind === 'shr_s') {
-      pushAmount();
       pushConstant(u, bits - 1, wide);
-      u.word(2);
-      u.b.i32(bits).op('i32.lt_u').op('select').op(`${type}.shr_s`);
+      isInRange().op(`${typeOf(wide)}.shr_s`);
     } else {
-      pushAmount();
-      u.b.op(`${type}.${kind}`);
+      u.b.op(`${typeOf(wide)}.${kind}`);
       pushConstant(u, 0, wide);
-      u.word(2);
-      u.b.i32(bits).op('i32.lt_u').op('select');
+      isInRange();
     }
-    u.set();
-  };
+  });
 
-function extend(u: UniformContext, index: number, signed: boolean) {
-  u.word(index);
-  u.b.op(signed ? 'i64.extend_i32_s' : 'i64.extend_i32_u');
+/** Pushes the factors or terms of 64-bit arithmetic. */
+function extended(u: UniformContext, signed: boolean): FunctionBuilder {
+  for (const index of [1, 2]) operands(u, false, index).op(signed ? 'i64.extend_i32_s' : 'i64.extend_i32_u');
+  return u.b;
 }
 
-const mulWide =
-  (signed: boolean, add: boolean): UniformEmitter =>
-  (u) => {
-    extend(u, 1, signed);
-    extend(u, 2, signed);
-    u.b.op('i64.mul');
-    if (add) {
-      u.double(3);
-      u.b.op('i64.add');
-    }
-    u.set();
-  };
+const mulWide = (signed: boolean, add: boolean): UniformEmitter =>
+  toResult((u) => {
+    extended(u, signed).op('i64.mul');
+    if (add) operands(u, true, 3).op('i64.add');
+  });
 
-const mulHigh =
-  (signed: boolean): UniformEmitter =>
-  (u) => {
-    extend(u, 1, signed);
-    extend(u, 2, signed);
-    u.b.op('i64.mul').i64(32n).op('i64.shr_u').op('i32.wrap_i64');
-    u.set();
-  };
+const mulHigh = (signed: boolean): UniformEmitter =>
+  toResult((u) => extended(u, signed).op('i64.mul').i64(32n).op('i64.shr_u').op('i32.wrap_i64'));
 
-const mad =
-  (wide: boolean): UniformEmitter =>
-  (u) => {
-    const type = wide ? 'i64' : 'i32';
-    push(u, 1, wide);
-    push(u, 2, wide);
-    u.b.op(`${type}.mul`);
-    push(u, 3, wide);
-    u.b.op(`${type}.add`);
-    u.set();
-  };
+const mad = (wide: boolean): UniformEmitter =>
+  toResult((u) => {
+    operands(u, wide, 1, 2).op(`${typeOf(wide)}.mul`);
+    operands(u, wide, 3).op(`${typeOf(wide)}.add`);
+  });
 
-const move =
-  (wide: boolean): UniformEmitter =>
-  (u) => {
-    push(u, 1, wide);
-    u.set();
-  };
+const move = (wide: boolean): UniformEmitter => toResult((u) => operands(u, wide, 1));
 
-const invert =
-  (wide: boolean): UniformEmitter =>
-  (u) => {
-    push(u, 1, wide);
-    pushConstant(u, -1, wide);
-    u.b.op(wide ? 'i64.xor' : 'i32.xor');
-    u.set();
-  };
+const invert = (wide: boolean): UniformEmitter =>
+  toResult((u) => {
+    operands(u, wide, 1);
+    pushConstant(u, -1, wide).op(`${typeOf(wide)}.xor`);
+  });
 
-const negate =
-  (wide: boolean): UniformEmitter =>
-  (u) => {
+const negate = (wide: boolean): UniformEmitter =>
+  toResult((u) => {
     pushConstant(u, 0, wide);
-    push(u, 1, wide);
-    u.b.op(wide ? 'i64.sub' : 'i32.sub');
-    u.set();
-  };
+    operands(u, wide, 1).op(`${typeOf(wide)}.sub`);
+  });
 
 /** Quotient or remainder of words in 64-bit arithmetic, where −2³¹ ÷ −1 is no trap; all ones for a zero divisor. */
-const divide =
-  (signed: boolean, op: 'div' | 'rem'): UniformEmitter =>
-  (u) => {
-    const suffix = signed ? 's' : 'u';
-    extend(u, 1, signed);
-    extend(u, 2, signed);
-    u.b.i64(1n);
+const divide = (signed: boolean, op: 'div' | 'rem'): UniformEmitter =>
+  toResult((u) => {
+    extended(u, signed).i64(1n);
     u.word(2);
-    u.b.op('select').op(`i64.${op}_${suffix}`).op('i32.wrap_i64');
+    u.b
+      .op('select')
+      .op(`i64.${op}_${signed ? 's' : 'u'}`)
+      .op('i32.wrap_i64');
     if (op === 'div') u.b.i32(-1);
     else u.word(1);
-    u.word(2);
-    u.b.op('select');
-    u.set();
-  };
+    operands(u, false, 2).op('select');
+  });
 
-const compare =
-  (comparison: string, type: string): UniformEmitter =>
-  (u) => {
+const compare = (comparison: string, type: string): UniformEmitter =>
+  toResult((u) => {
     const wide = sizeOfPtxType(type) === 8;
     const suffix = comparison === 'eq' || comparison === 'ne' ? '' : type.startsWith('s') ? '_s' : '_u';
-    push(u, 1, wide);
-    push(u, 2, wide);
-    u.b.op(`${wide ? 'i64' : 'i32'}.${comparison}${suffix}`);
-    u.set();
-  };
+    operands(u, wide, 1, 2).op(`${typeOf(wide)}.${comparison}${suffix}`);
+  });
 
-const select =
-  (wide: boolean): UniformEmitter =>
-  (u) => {
-    push(u, 1, wide);
-    push(u, 2, wide);
+const select = (wide: boolean): UniformEmitter =>
+  toResult((u) => {
+    operands(u, wide, 1, 2);
     u.predicate(3);
     u.b.op('select');
-    u.set();
-  };
+  });
 
 const EXTEND: Record<string, (u: UniformContext) => void> = {
   s8: (u) => u.b.op('i32.extend8_s'),
@@ -183,24 +143,21 @@ const EXTEND: Record<string, (u: UniformContext) => void> = {
 
 function convert(to: string, from: string): UniformEmitter {
   const [wideTo, wideFrom] = [sizeOfPtxType(to) === 8, sizeOfPtxType(from) === 8];
-  return (u) => {
-    push(u, 1, wideFrom);
+  return toResult((u) => {
+    operands(u, wideFrom, 1);
     if (wideFrom && !wideTo) u.b.op('i32.wrap_i64');
     if (!wideFrom) EXTEND[from]!(u);
     if (!wideFrom && wideTo) u.b.op(from.startsWith('s') ? 'i64.extend_i32_s' : 'i64.extend_i32_u');
-    if (sizeOfPtxType(to) < 4) u.b.i32(sizeOfPtxType(to) === 1 && to === 'u8' ? 0xff : 0xffff).op('i32.and');
-    u.set();
-  };
+    if (sizeOfPtxType(to) < 4) u.b.i32(to === 'u8' ? 0xff : 0xffff).op('i32.and');
+  });
 }
 
-const predicateLogic =
-  (op: string): UniformEmitter =>
-  (u) => {
+const predicateLogic = (op: string): UniformEmitter =>
+  toResult((u) => {
     u.predicate(1);
     u.predicate(2);
     u.b.op(`i32.${op}`);
-    u.set();
-  };
+  });
 
 const PARAMETER_LOADS: Record<string, string> = {
   b8: 'i32.load8_u',
@@ -272,15 +229,16 @@ function build(): Map<string, UniformEmitter> {
   forms.set('cvta.to.global.u64', move(true));
   forms.set('cvta.global.u64', move(true));
   for (const op of ['and', 'or', 'xor']) forms.set(`${op}.pred`, predicateLogic(op));
-  forms.set('not.pred', (u) => {
-    u.predicate(1);
-    u.b.op('i32.eqz');
-    u.set();
-  });
+  forms.set(
+    'not.pred',
+    toResult((u) => {
+      u.predicate(1);
+      u.b.op('i32.eqz');
+    }),
+  );
   for (const type of Object.keys(PARAMETER_LOADS)) {
-    forms.set(`ld.param.${type}`, loadParameter(type, 1));
-    forms.set(`ld.param.v2.${type}`, loadParameter(type, 2));
-    forms.set(`ld.param.v4.${type}`, loadParameter(type, 4));
+    for (const count of [1, 2, 4])
+      forms.set(`ld.param.${count === 1 ? '' : `v${count}.`}${type}`, loadParameter(type, count));
   }
   return forms;
 }

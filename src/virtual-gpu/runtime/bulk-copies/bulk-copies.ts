@@ -1,4 +1,5 @@
 import type { DType } from '../../../core/dtype.ts';
+import { onceFor } from '../../../core/once-for.ts';
 import type { PtxInstruction, PtxOperand } from '../../../ptx/ast.ts';
 import { has } from '../../../ptx/instruction-parts.ts';
 import { decodeTensorMap, TENSOR_MAP_BYTES, type TensorMap } from '../../tensor-map.ts';
@@ -257,13 +258,12 @@ function tensorCopy(context: WarpContext, lane: number, operand: PtxOperand, sha
   };
 }
 
-const maps = new WeakMap<object, Map<string, TensorMap>>();
+const mapsOf = onceFor((_cta: object) => new Map<string, TensorMap>());
 
 /** @throws KernelFault if no tensor map lies there. */
 function tensorMapAt(context: WarpContext, operand: PtxOperand, lane: number): TensorMap {
   const bytes = context.tensorMapBytes(operand, lane, TENSOR_MAP_BYTES);
-  const known = maps.get(context.cta) ?? new Map<string, TensorMap>();
-  maps.set(context.cta, known);
+  const known = mapsOf(context.cta);
   const key = bytes.join();
   const map = known.get(key) ?? decodeTensorMap(bytes);
   if (!map)

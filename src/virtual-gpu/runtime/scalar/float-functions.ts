@@ -45,20 +45,35 @@ export function roundedPattern(name: FloatName, value: Value, rounding: Rounding
   return flushes && exact.isTiny(name, value, rounding) ? pattern & signMask(name) : pattern;
 }
 
-/** Computed exactly, rounded once. */
-const arithmetic =
-  (count: number, compute: (values: Value[], rounding: Rounding) => Value): ScalarCompiler =>
+/** What an instruction on elements of one type has in common with the others. */
+interface Elements {
+  readonly instruction: PtxInstruction;
+  readonly name: FloatName;
+  readonly read: (pattern: bigint) => bigint;
+  readonly finish: (pattern: bigint) => bigint;
+}
+
+/** Compiles instructions of `count` operands, of the type that comes last. */
+const ofElements =
+  (count: number, compile: (elements: Elements) => ElementFunction): ScalarCompiler =>
   (instruction) => {
     const type = instruction.modifiers.at(-1)!;
     const name = elementName(type);
     if (!name) return undefined;
-    const [rounding, read, finish] = [roundingOf(instruction), reader(instruction, name), finisher(instruction, name)];
+    const [read, finish] = [reader(instruction, name), finisher(instruction, name)];
+    return elementwise(type, count, compile({ instruction, name, read, finish }));
+  };
+
+/** Computed exactly, rounded once. */
+const arithmetic = (count: number, compute: (values: Value[], rounding: Rounding) => Value): ScalarCompiler =>
+  ofElements(count, ({ instruction, name, read, finish }) => {
+    const rounding = roundingOf(instruction);
     const flushes = instruction.modifiers.includes('ftz');
-    return elementwise(type, count, (patterns) => {
+    return (patterns) => {
       const values = patterns.map((pattern) => exact.decode(name, read(pattern)));
       return finish(roundedPattern(name, compute(values, rounding), rounding, flushes));
-    });
-  };
+    };
+  });
 
 const negated = (value: Value): Value => (value.kind === 'nan' ? value : { ...value, negative: !value.negative });
 const fused = ([a, b, c]: Value[], rounding: Rounding): Value => exact.sum(exact.product(a!, b!), c!, rounding);
@@ -67,19 +82,14 @@ const fused = ([a, b, c]: Value[], rounding: Rounding): Value => exact.sum(exact
 const UPPER_WORD = 0xffffffff00000000n;
 
 /** A function of JavaScript numbers: within an ulp or two of f64, so nearly always correctly rounded below that. */
-const special =
-  (compute: (x: number) => number): ScalarCompiler =>
-  (instruction) => {
-    const type = instruction.modifiers.at(-1)!;
-    const name = elementName(type);
-    if (!name) return undefined;
-    const [read, finish] = [reader(instruction, name), finisher(instruction, name)];
+const special = (compute: (x: number) => number): ScalarCompiler =>
+  ofElements(1, ({ instruction, name, read, finish }) => {
     const cut = name === 'f64' && instruction.modifiers.includes('ftz') ? UPPER_WORD : -1n;
-    return elementwise(type, 1, ([pattern]) => {
+    return ([pattern]) => {
       const result = compute(exact.toNumber(name, read(BigInt.asUintN(64, pattern! & cut))));
       return finish(exact.fromNumber(name, result));
-    });
-  };
+    };
+  });
 
 const signMask = (name: FloatName): bigint => 1n << BigInt(exact.floatBits(name) - 1);
 
@@ -90,13 +100,8 @@ function order(name: FloatName, a: bigint, b: bigint): number | undefined {
   return key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0;
 }
 
-const minOrMax =
-  (wanted: -1 | 1): ScalarCompiler =>
-  (instruction) => {
-    const type = instruction.modifiers.at(-1)!;
-    const name = elementName(type);
-    if (!name) return undefined;
-    const [read, finish] = [reader(instruction, name), finisher(instruction, name)];
+const minOrMax = (wanted: -1 | 1): ScalarCompiler =>
+  ofElements(2, ({ instruction, name, read, finish }) => {
     const [isStrict, mixesSigns] = ['NaN', 'xorsign'].map((modifier) => instruction.modifiers.includes(modifier));
     const choose = (a: bigint, b: bigint): bigint => {
       const relation = order(name, a, b);
@@ -104,24 +109,22 @@ const minOrMax =
       if (isStrict || (exact.isNan(name, a) && exact.isNan(name, b))) return exact.nanOf(name);
       return exact.isNan(name, a) ? b : a;
     };
-    return elementwise(type, 2, (patterns) => {
+    return (patterns) => {
       const [a, b] = patterns.map(read) as [bigint, bigint];
       if (!mixesSigns) return finish(choose(a, b));
       const magnitude = signMask(name) - 1n;
       const chosen = choose(a & magnitude, b & magnitude);
       return finish(exact.isNan(name, chosen) ? chosen : chosen | ((a ^ b) & signMask(name)));
-    });
-  };
+    };
+  });
 
-const onPattern =
-  (change: (pattern: bigint, name: FloatName) => bigint): ScalarCompiler =>
-  (instruction) => {
-    const type = instruction.modifiers.at(-1)!;
-    const name = elementName(type);
-    if (!name) return undefined;
-    const read = reader(instruction, name);
-    return elementwise(type, 1, ([pattern]) => change(read(pattern!), name));
-  };
+const onPattern = (change: (pattern: bigint, name: FloatName) => bigint): ScalarCompiler =>
+  ofElements(
+    1,
+    ({ name, read }) =>
+      ([pattern]) =>
+        change(read(pattern!), name),
+  );
 
 const copySign: ScalarCompiler = (instruction) => {
   const name = elementName(instruction.modifiers.at(-1)!);

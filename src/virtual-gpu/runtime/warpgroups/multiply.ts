@@ -1,3 +1,4 @@
+import { onceFor, rememberedAt } from '../../../core/once-for.ts';
 import type { PtxInstruction, PtxOperand } from '../../../ptx/ast.ts';
 import { has, typesOf } from '../../../ptx/instruction-parts.ts';
 import { elementsOf } from '../../../ptx/operands.ts';
@@ -40,17 +41,13 @@ interface Form {
   readonly fast: TensorKernelForm | undefined;
 }
 
-const forms = new WeakMap<PtxInstruction, Form>();
-
 const A_REGISTERS = 4;
 
 const isMinusOne = (operand: PtxOperand | undefined): boolean =>
   operand?.kind === 'immediate' && BigInt.asIntN(32, operand.value) === -1n;
 const isOne = (operand: PtxOperand | undefined): boolean => operand?.kind === 'immediate' && operand.value === 1n;
 
-function formOf(instruction: PtxInstruction): Form {
-  const known = forms.get(instruction);
-  if (known) return known;
+const formOf = onceFor((instruction: PtxInstruction): Form => {
   const shape = instruction.modifiers.map((m) => /^m64n(\d+)k(\d+)$/.exec(m)).find((match) => match !== null);
   const [type, aType, bType] = typesOf(instruction);
   const [a, b] = [ELEMENT_FORMATS[aType ?? ''], ELEMENT_FORMATS[bType ?? '']];
@@ -65,7 +62,7 @@ function formOf(instruction: PtxInstruction): Form {
   const [scaleD, scaleA, scaleB, ...transposed] = behind;
   const [transposedA, transposedB] = fromRegisters ? [undefined, transposed[0]] : transposed;
   const isHalf = aType === 'f16' || aType === 'bf16';
-  const form: Form = {
+  return {
     ...{ n, k, a, b, type, dCount, tileRegisters: perTile, fromRegisters, scaleD, accumulate },
     isNegated: isMinusOne(scaleA) !== isMinusOne(scaleB),
     isTransposed: { a: isOne(transposedA), b: isOne(transposedB) },
@@ -74,9 +71,7 @@ function formOf(instruction: PtxInstruction): Form {
         ? { format: aType, k, block: warpgroupModel.blockSize[aType]!, fractionBits: warpgroupModel.fractionBits }
         : undefined,
   };
-  forms.set(instruction, form);
-  return form;
-}
+});
 
 /** wgmma: the instructions of one of the warpgroup's warps, which needs only its own rows. Source: PTX ISA. */
 export function warpgroupMultiply(instruction: PtxInstruction): (context: WarpContext) => void {
@@ -255,16 +250,11 @@ function stageA(context: WarpContext, form: Form, pieces: Int32Array | undefined
 
 const STAGED = Int32Array.from({ length: ROWS * 2 }, (_, i) => SCRATCH + i * PIECE_BYTES);
 
-/** By the memory that the operands lie in. */
-const kernels = new WeakMap<WebAssembly.Memory, Map<string, WarpgroupKernel>>();
+/** Of the memory that the operands lie in. */
+const kernelsOf = onceFor((_memory: WebAssembly.Memory) => new Map<string, WarpgroupKernel>());
 
-function kernelFor(memory: WebAssembly.Memory, form: TensorKernelForm): WarpgroupKernel {
-  const own = kernels.get(memory) ?? new Map<string, WarpgroupKernel>();
-  kernels.set(memory, own);
-  const known = own.get(form.format) ?? createWarpgroupKernel(memory, form);
-  own.set(form.format, known);
-  return known;
-}
+const kernelFor = (memory: WebAssembly.Memory, form: TensorKernelForm): WarpgroupKernel =>
+  rememberedAt(kernelsOf(memory), form.format, () => createWarpgroupKernel(memory, form));
 
 /** False if there is no fast form, or if its kernel leaves these numbers to the general form. */
 function multiplyFast(context: WarpContext, form: Form, { a, b }: Operands, keepsC: boolean): boolean {

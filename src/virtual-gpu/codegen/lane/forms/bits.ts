@@ -1,4 +1,5 @@
-import { type LaneContext, type LaneEmitter, PARTS } from '../context.ts';
+import type { FunctionBuilder, Local } from '../../../wasm/function-builder.ts';
+import { type LaneContext, type LaneEmitter, PARTS, parts, toParts, toWord, words } from '../context.ts';
 
 /** Replaces the words in `value` by the number of their leading zeros. There is no such SIMD instruction. */
 function countLeadingZeros(e: LaneContext, value: number): void {
@@ -27,21 +28,18 @@ function countLeadingZeros64(e: LaneContext, result: number, pushPart: (part: 0 
   }
 }
 
-const leadingZeros: LaneEmitter = (e) => {
+const leadingZeros = toWord((e) => {
   const value = e.temporary(0);
-  e.word(1);
-  e.b.set(value);
+  words(e, 1).set(value);
   countLeadingZeros(e, value);
   e.b.get(value);
-  e.setWord();
-};
+});
 
-const leadingZeros64: LaneEmitter = (e) => {
+const leadingZeros64 = toWord((e) => {
   const zeros = e.temporary(0);
   countLeadingZeros64(e, zeros, (part) => e.part(1, part));
   e.b.get(zeros);
-  e.setWord();
-};
+});
 
 /** Turns leading zeros of a `bits`-wide value into the highest set bit's index, or its distance from the top. */
 function pushHighest(e: LaneContext, zeros: number, bits: number): void {
@@ -53,36 +51,28 @@ function pushHighest(e: LaneContext, zeros: number, bits: number): void {
       .i32x4(bits - 1)
       .get(zeros)
       .op('i32x4.sub');
-  e.setWord();
 }
 
 /** Highest bit that differs from the sign. */
-const findHighest =
-  (signed: boolean): LaneEmitter =>
-  (e) => {
+const findHighest = (signed: boolean): LaneEmitter =>
+  toWord((e) => {
     const value = e.temporary(0);
     e.word(1);
-    if (signed) {
-      e.word(1);
-      e.b.i32(31).op('i32x4.shr_s').op('v128.xor');
-    }
+    if (signed) words(e, 1).i32(31).op('i32x4.shr_s').op('v128.xor');
     e.b.set(value);
     countLeadingZeros(e, value);
     pushHighest(e, value, 32);
-  };
+  });
 
-const findHighest64 =
-  (signed: boolean): LaneEmitter =>
-  (e) => {
+const findHighest64 = (signed: boolean): LaneEmitter =>
+  toWord((e) => {
     const zeros = e.temporary(0);
     countLeadingZeros64(e, zeros, (part) => {
       e.part(1, part);
-      if (!signed) return;
-      e.part(1, part);
-      e.b.i32(63).op('i64x2.shr_s').op('v128.xor');
+      if (signed) parts(e, part, 1).i32(63).op('i64x2.shr_s').op('v128.xor');
     });
     pushHighest(e, zeros, 64);
-  };
+  });
 
 /** Exchanges neighbouring groups of `bits` bits in the vector on the stack. */
 function swapNeighbours(e: LaneContext, bits: number, mask: number): void {
@@ -103,53 +93,40 @@ function reverse(e: LaneContext, bytes: number): void {
   swapNeighbours(e, 1, 0x55555555);
 }
 
-const reverseBits: LaneEmitter = (e) => {
+const reverseBits = toWord((e) => {
   e.word(1);
   reverse(e, 4);
-  e.setWord();
-};
+});
 
-const reverseBits64: LaneEmitter = (e) => {
-  for (const part of PARTS) {
-    e.part(1, part);
-    reverse(e, 8);
-    e.setPart(part);
-  }
-};
+const reverseBits64 = toParts((e, part) => {
+  e.part(1, part);
+  reverse(e, 8);
+});
 
-const population: LaneEmitter = (e) => {
-  e.word(1);
-  e.b.op('i8x16.popcnt').op('i16x8.extadd_pairwise_i8x16_u').op('i32x4.extadd_pairwise_i16x8_u');
-  e.setWord();
-};
+/** Replaces the words on the stack by the numbers of their ones. */
+const countOnes = (b: FunctionBuilder): FunctionBuilder =>
+  b.op('i8x16.popcnt').op('i16x8.extadd_pairwise_i8x16_u').op('i32x4.extadd_pairwise_i16x8_u');
+
+const population = toWord((e) => countOnes(words(e, 1)));
 
 /** Ones of 64-bit values: counted per word, then the two words of each added. */
-const population64: LaneEmitter = (e) => {
+const population64 = toWord((e) => {
   const counts = [e.temporary(0), e.temporary(1)] as const;
-  for (const part of PARTS) {
-    e.part(1, part);
-    e.b.op('i8x16.popcnt').op('i16x8.extadd_pairwise_i8x16_u').op('i32x4.extadd_pairwise_i16x8_u').set(counts[part]);
-  }
-  e.b.get(counts[0]).get(counts[1]).shuffle32([0, 2, 4, 6]);
-  e.b.get(counts[0]).get(counts[1]).shuffle32([1, 3, 5, 7]);
-  e.b.op('i32x4.add');
-  e.setWord();
-};
+  for (const part of PARTS) countOnes(parts(e, part, 1)).set(counts[part]);
+  addNeighbours(e, counts);
+});
+
+/** Pushes the sums of neighbouring words of two locals: the four of the first, then those of the second. */
+export function addNeighbours({ b }: LaneContext, [first, second]: readonly [Local, Local]): void {
+  b.get(first).get(second).shuffle32([0, 2, 4, 6]);
+  b.get(first).get(second).shuffle32([1, 3, 5, 7]);
+  b.op('i32x4.add');
+}
 
 /** Logical not: 1 for zero, else 0. */
-const logicalNot: LaneEmitter = (e) => {
-  e.word(1);
-  e.b.i32x4(0).op('i32x4.eq').i32x4(1).op('v128.and');
-  e.setWord();
-};
+const logicalNot = toWord((e) => words(e, 1).i32x4(0).op('i32x4.eq').i32x4(1).op('v128.and'));
 
-const logicalNot64: LaneEmitter = (e) => {
-  for (const part of PARTS) {
-    e.part(1, part);
-    e.b.i64x2(0n).op('i64x2.eq').i64x2(1n).op('v128.and');
-    e.setPart(part);
-  }
-};
+const logicalNot64 = toParts((e, part) => parts(e, part, 1).i64x2(0n).op('i64x2.eq').i64x2(1n).op('v128.and'));
 
 function build(): Map<string, LaneEmitter> {
   const forms = new Map<string, LaneEmitter>();

@@ -1,14 +1,15 @@
 import { bitsOfF64 } from '../../../../ptx/literals.ts';
 import { isSigned, sizeOfPtxType } from '../../../../ptx/types.ts';
-import { type LaneContext, type LaneEmitter, PARTS } from '../context.ts';
-import { PUSH_AS_F32, ROUND } from './float-to-integer.ts';
+import { type LaneContext, type LaneEmitter, PARTS, type Part, parts, toParts, toWord, words } from '../context.ts';
+import { PUSH_AS_F32, promoted, ROUND } from './float-to-integer.ts';
 import { pushF32, saturated, setF32 } from './floats.ts';
+import { eitherHalf } from './moves.ts';
 
 const INTEGERS = ['s8', 'u8', 's16', 'u16', 's32', 'u32', 's64', 'u64'];
 
-/** Pushes an integer operand of up to 32 bits, extended to 32 bits from its own width. */
-function pushExtended(e: LaneContext, index: number, type: string): void {
-  e.word(index);
+/** Pushes the integer that is converted, of up to 32 bits, extended to 32 bits from its own width. */
+function pushExtended(e: LaneContext, type: string): void {
+  e.word(1);
   extendWord(e, type);
 }
 
@@ -25,13 +26,6 @@ function extendWord(e: LaneContext, type: string): void {
   else e.b.i32x4(2 ** bits - 1).op('v128.and');
 }
 
-/** The low words of a 64-bit operand. */
-function pushLowWords(e: LaneContext, index: number): void {
-  e.part(index, 0);
-  e.part(index, 1);
-  e.b.shuffle32([0, 2, 4, 6]);
-}
-
 /** Truncates the word on the stack to the destination type and stores it; 16-bit registers stay zero-extended. */
 function setInteger(e: LaneContext, type: string): void {
   const bits = sizeOfPtxType(type) * 8;
@@ -40,47 +34,40 @@ function setInteger(e: LaneContext, type: string): void {
   e.setWord();
 }
 
+const suffix = (type: string): string => (isSigned(type) ? '_s' : '_u');
+
 function integerToInteger(to: string, from: string): LaneEmitter {
   const wideFrom = sizeOfPtxType(from) === 8;
   if (sizeOfPtxType(to) === 8) {
-    return (e) => {
-      for (const part of PARTS) {
-        if (wideFrom) e.part(1, part);
-        else {
-          pushExtended(e, 1, from);
-          e.b.op(`i64x2.extend_${part === 0 ? 'low' : 'high'}_i32x4_${isSigned(from) ? 's' : 'u'}`);
-        }
-        e.setPart(part);
-      }
-    };
+    return toParts((e, part) => {
+      if (wideFrom) return e.part(1, part);
+      pushExtended(e, from);
+      e.b.op(`i64x2.extend_${part === 0 ? 'low' : 'high'}_i32x4${suffix(from)}`);
+    });
   }
   return (e) => {
-    if (wideFrom) pushLowWords(e, 1);
-    else pushExtended(e, 1, from);
+    if (wideFrom) eitherHalf(e, 1, 0);
+    else pushExtended(e, from);
     setInteger(e, to);
   };
 }
 
-const wordToF32 =
-  (from: string): LaneEmitter =>
-  (e) => {
-    pushExtended(e, 1, from);
-    e.b.op(`f32x4.convert_i32x4_${isSigned(from) ? 's' : 'u'}`);
-    e.setWord();
-  };
+/** Pushes an integer of up to 32 bits as f32. */
+function pushConverted(e: LaneContext, from: string): void {
+  pushExtended(e, from);
+  e.b.op(`f32x4.convert_i32x4${suffix(from)}`);
+}
 
-const wordToF64 =
-  (from: string): LaneEmitter =>
-  (e) => {
-    for (const part of PARTS) {
-      pushExtended(e, 1, from);
-      if (part === 1) {
-        e.b.i32x4(0).shuffle32([2, 3, 4, 5]);
-      }
-      e.b.op(`f64x2.convert_low_i32x4_${isSigned(from) ? 's' : 'u'}`);
-      e.setPart(part);
-    }
-  };
+const wordToF32 = (from: string): LaneEmitter => toWord((e) => pushConverted(e, from));
+
+/** Moves the words of the second part to where 64-bit conversions read them. */
+const lowWordsOf = ({ b }: LaneContext, part: Part) => (part === 1 ? b.i32x4(0).shuffle32([2, 3, 4, 5]) : b);
+
+const wordToF64 = (from: string): LaneEmitter =>
+  toParts((e, part) => {
+    pushExtended(e, from);
+    lowWordsOf(e, part).op(`f64x2.convert_low_i32x4${suffix(from)}`);
+  });
 
 const f32ToIntegralF32 =
   (rounding: string): LaneEmitter =>
@@ -90,29 +77,13 @@ const f32ToIntegralF32 =
     setF32(e);
   };
 
-const f64ToIntegralF64 =
-  (rounding: string): LaneEmitter =>
-  (e) => {
-    for (const part of PARTS) {
-      e.part(1, part);
-      e.b.op(`f64x2.${ROUND[rounding]}`);
-      e.setPart(part);
-    }
-  };
-
-const f32ToF64: LaneEmitter = (e) => {
-  for (const part of PARTS) {
-    pushF32(e, 1);
-    if (part === 1) e.b.i32x4(0).shuffle32([2, 3, 4, 5]);
-    e.b.op('f64x2.promote_low_f32x4');
-    e.setPart(part);
-  }
-};
+const f64ToIntegralF64 = (rounding: string): LaneEmitter =>
+  toParts((e, part) => parts(e, part, 1).op(`f64x2.${ROUND[rounding]}`));
 
 /** Values that round to f32's least normal value, with unbounded exponent, are at least this. */
 const LEAST_ROUNDED_TO_NORMAL = bitsOfF64(2 ** -126 * (1 - 2 ** -25));
 
-const f64ToF32: LaneEmitter = (e) => {
+const f64ToF32 = toWord((e) => {
   const value = e.temporary(0);
   for (const part of PARTS) {
     e.part(1, part);
@@ -123,79 +94,70 @@ const f64ToF32: LaneEmitter = (e) => {
     e.b.op('f32x4.demote_f64x2_zero');
   }
   e.b.shuffle32([0, 1, 4, 5]);
-  e.setWord();
+});
+
+/** What rounds an f32 on the stack to a pattern of 16 bits. */
+type Narrow = (e: LaneContext) => void;
+
+const NARROW: Readonly<Record<'f16' | 'bf16', Narrow>> = {
+  f16: (e) => e.helper('floatToHalf'),
+  bf16: (e) => e.helper('floatToBfloat'),
 };
 
-const f32ToHalf =
-  (helper: 'floatToHalf' | 'floatToBfloat'): LaneEmitter =>
-  (e) => {
+const f32ToHalf = (narrow: Narrow): LaneEmitter =>
+  toWord((e) => {
     pushF32(e, 1);
-    e.helper(helper);
-    e.setWord();
-  };
+    narrow(e);
+  });
 
 /** cvt.f16x2.f32 d, a, b: a goes to the upper half. */
-const f32PairToHalves =
-  (helper: 'floatToHalf' | 'floatToBfloat'): LaneEmitter =>
-  (e) => {
+const f32PairToHalves = (narrow: Narrow): LaneEmitter =>
+  toWord((e) => {
     pushF32(e, 1);
-    e.helper(helper);
+    narrow(e);
     e.b.i32(16).op('i32x4.shl');
     pushF32(e, 2);
-    e.helper(helper);
+    narrow(e);
     e.b.op('v128.or');
-    e.setWord();
-  };
+  });
 
-const halfToF32: LaneEmitter = (e) => {
-  e.word(1);
-  e.helper('halfToFloat');
-  setF32(e);
-};
-
-const bfloatToF32: LaneEmitter = (e) => {
-  e.word(1);
-  e.b.i32(16).op('i32x4.shl');
-  setF32(e);
-};
-
-/** Integers below 2²⁴ are exact in f32, and larger ones are infinite in f16, so rounding once more is right. */
-const wordToHalf =
-  (from: string): LaneEmitter =>
+/** `.relu`: clears negative results, −0 included; NaN stays canonical. */
+const rectified =
+  (narrow: Narrow): Narrow =>
   (e) => {
-    pushExtended(e, 1, from);
-    e.b.op(`f32x4.convert_i32x4_${isSigned(from) ? 's' : 'u'}`);
-    e.helper('floatToHalf');
-    e.setWord();
+    narrow(e);
+    const pattern = e.temporary(4);
+    e.b.set(pattern);
+    e.b.get(pattern).get(pattern).i32(16).op('i32x4.shl').i32(31).op('i32x4.shr_s').op('v128.andnot');
   };
 
-const halfToF64 =
+const halfToF32 =
   (from: 'f16' | 'bf16'): LaneEmitter =>
   (e) => {
-    for (const part of PARTS) {
-      PUSH_AS_F32[from]!(e);
-      if (part === 1) e.b.i32x4(0).shuffle32([2, 3, 4, 5]);
-      e.b.op('f64x2.promote_low_f32x4');
-      e.setPart(part);
-    }
+    PUSH_AS_F32[from]!(e);
+    setF32(e);
   };
 
+/** Integers below 2²⁴ are exact in f32, and larger ones are infinite in f16, so rounding once more is right. */
+const wordToHalf = (from: string): LaneEmitter =>
+  toWord((e) => {
+    pushConverted(e, from);
+    e.helper('floatToHalf');
+  });
+
+const toF64 = (from: string): LaneEmitter => toParts((e, part) => promoted(from)(e, part));
+
 /** tf32 keeps 10 fraction bits, rounded half away from zero; of infinities and NaNs the upper bits as they are. */
-const toTf32: LaneEmitter = (e) => {
+const toTf32 = toWord((e) => {
   const value = e.temporary(0);
-  e.word(1);
-  e.b.set(value);
+  words(e, 1).set(value);
   e.b.get(value).i32x4(0x1000);
   e.b.get(value).i32x4(0x7f800000).op('v128.and').i32x4(0x7f800000).op('i32x4.ne').op('v128.and');
   e.b.op('i32x4.add').i32x4(~0x1fff).op('v128.and');
-  e.setWord();
-};
+});
 
 /** f32 to f32: only `.ftz` and `.sat` do anything. */
-const f32ToF32: LaneEmitter = (e) => {
-  pushF32(e, 1);
-  e.setWord();
-};
+const f32ToF32 = toWord((e) => pushF32(e, 1));
 
 function build(): Map<string, LaneEmitter> {
   const forms = new Map<string, LaneEmitter>();
@@ -203,23 +165,22 @@ function build(): Map<string, LaneEmitter> {
   for (const from of ['s8', 'u8', 's16', 'u16', 's32', 'u32']) {
     forms.set(`cvt.f32.${from}`, wordToF32(from));
     forms.set(`cvt.f64.${from}`, wordToF64(from));
+    forms.set(`cvt.f16.${from}`, wordToHalf(from));
   }
-  for (const from of ['s8', 'u8', 's16', 'u16', 's32', 'u32']) forms.set(`cvt.f16.${from}`, wordToHalf(from));
   for (const rounding of Object.keys(ROUND)) {
     forms.set(`cvt.${rounding}.f32.f32`, f32ToIntegralF32(rounding));
     forms.set(`cvt.${rounding}.f64.f64`, f64ToIntegralF64(rounding));
   }
-  forms.set('cvt.f64.f32', f32ToF64);
   forms.set('cvt.f32.f64', f64ToF32);
-  forms.set('cvt.f16.f32', f32ToHalf('floatToHalf'));
-  forms.set('cvt.bf16.f32', f32ToHalf('floatToBfloat'));
-  forms.set('cvt.f16x2.f32', f32PairToHalves('floatToHalf'));
-  forms.set('cvt.bf16x2.f32', f32PairToHalves('floatToBfloat'));
-  forms.set('cvt.f32.f16', halfToF32);
-  forms.set('cvt.f32.bf16', bfloatToF32);
-  forms.set('cvt.sat.f32.f16', saturated(halfToF32));
-  forms.set('cvt.f64.f16', halfToF64('f16'));
-  forms.set('cvt.f64.bf16', halfToF64('bf16'));
+  for (const [name, narrow] of Object.entries(NARROW)) {
+    forms.set(`cvt.${name}.f32`, f32ToHalf(narrow));
+    forms.set(`cvt.${name}x2.f32`, f32PairToHalves(narrow));
+    forms.set(`cvt.relu.${name}.f32`, f32ToHalf(rectified(narrow)));
+    forms.set(`cvt.relu.${name}x2.f32`, f32PairToHalves(rectified(narrow)));
+  }
+  for (const from of ['f16', 'bf16'] as const) forms.set(`cvt.f32.${from}`, halfToF32(from));
+  for (const from of ['f32', 'f16', 'bf16']) forms.set(`cvt.f64.${from}`, toF64(from));
+  forms.set('cvt.sat.f32.f16', saturated(halfToF32('f16')));
   forms.set('cvt.f32.f32', f32ToF32);
   forms.set('cvt.sat.f32.f32', saturated(f32ToF32));
   forms.set('cvt.rna.tf32.f32', toTf32);

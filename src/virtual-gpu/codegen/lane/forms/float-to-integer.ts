@@ -1,5 +1,5 @@
 import { bitsOfPtxType, isSigned } from '../../../../ptx/types.ts';
-import { type LaneContext, type LaneEmitter, PARTS } from '../context.ts';
+import { type LaneContext, type LaneEmitter, PARTS, type Part, parts, toParts, toWord, words } from '../context.ts';
 import { pushF32 } from './floats.ts';
 
 /** Integer roundings: PTX suffix → WebAssembly operation. */
@@ -12,10 +12,7 @@ export const PUSH_AS_F32: Record<string, (e: LaneContext) => void> = {
     e.word(1);
     e.helper('halfToFloat');
   },
-  bf16: (e) => {
-    e.word(1);
-    e.b.i32(16).op('i32x4.shl');
-  },
+  bf16: (e) => words(e, 1).i32(16).op('i32x4.shl'),
 };
 
 /** Clamps the words on the stack to an 8- or 16-bit type and cuts them to a 16-bit register. */
@@ -35,59 +32,49 @@ function clampWords(e: LaneContext, to: string): void {
 }
 
 /** f32, f16 and bf16 to at most 32 bits: WebAssembly's saturation and NaN → 0 are PTX's. */
-const f32ToWord =
-  (to: string, from: string, rounding: string): LaneEmitter =>
-  (e) => {
+const f32ToWord = (to: string, from: string, rounding: string): LaneEmitter =>
+  toWord((e) => {
     PUSH_AS_F32[from]!(e);
     e.b.op(`f32x4.${ROUND[rounding]}`).op(`i32x4.trunc_sat_f32x4_${isSigned(to) ? 's' : 'u'}`);
     clampWords(e, to);
-    e.setWord();
-  };
+  });
 
 /** The result for NaN if f64 or a 64-bit integer takes part: only the top bit set, sign-extended. */
 const nanResult = (to: string): bigint => (isSigned(to) ? -1n : 1n) << BigInt(bitsOfPtxType(to) - 1);
 
-const f64ToWord =
-  (to: string, rounding: string): LaneEmitter =>
-  (e) => {
+const f64ToWord = (to: string, rounding: string): LaneEmitter =>
+  toWord((e) => {
     for (const part of PARTS) {
-      e.part(1, part);
-      e.b.op(`f64x2.${ROUND[rounding]}`).op(`i32x4.trunc_sat_f64x2_${isSigned(to) ? 's' : 'u'}_zero`);
+      parts(e, part, 1)
+        .op(`f64x2.${ROUND[rounding]}`)
+        .op(`i32x4.trunc_sat_f64x2_${isSigned(to) ? 's' : 'u'}_zero`);
     }
     e.b.shuffle32([0, 1, 4, 5]);
     clampWords(e, to);
     const nan = Number(BigInt.asUintN(Math.max(16, bitsOfPtxType(to)), nanResult(to)));
     e.b.i32x4(nan);
-    for (const part of PARTS) {
-      e.part(1, part);
-      e.part(1, part);
-      e.b.op('f64x2.eq');
-    }
+    for (const part of PARTS) parts(e, part, 1, 1).op('f64x2.eq');
     e.b.shuffle32([0, 2, 4, 6]).op('v128.bitselect');
-    e.setWord();
-  };
+  });
 
 /** To 64 bits lane by lane: there is no such SIMD instruction. `pushPart` pushes two f64 lanes. */
-const toDoubleWord =
-  (to: string, rounding: string, pushPart: (e: LaneContext, part: 0 | 1) => void): LaneEmitter =>
-  (e) => {
+const toDoubleWord = (to: string, rounding: string, pushPart: (e: LaneContext, part: Part) => void): LaneEmitter =>
+  toParts((e, part) => {
     const [value, result] = [e.temporary(0), e.temporary(1)];
     const convert = `i64.trunc_sat_f64_${isSigned(to) ? 's' : 'u'}`;
-    for (const part of PARTS) {
-      pushPart(e, part);
-      e.b.set(value).i64x2(0n).set(result);
-      for (const lane of [0, 1]) {
-        e.b.get(result).get(value).op(`f64x2.${ROUND[rounding]}`).lane('f64x2.extract_lane', lane).op(convert);
-        e.b.lane('i64x2.replace_lane', lane).set(result);
-      }
-      e.b.get(result).i64x2(nanResult(to)).get(value).get(value).op('f64x2.eq').op('v128.bitselect');
-      e.setPart(part);
+    pushPart(e, part);
+    e.b.set(value).i64x2(0n).set(result);
+    for (const lane of [0, 1]) {
+      e.b.get(result).get(value).op(`f64x2.${ROUND[rounding]}`).lane('f64x2.extract_lane', lane).op(convert);
+      e.b.lane('i64x2.replace_lane', lane).set(result);
     }
-  };
+    e.b.get(result).i64x2(nanResult(to)).get(value).get(value).op('f64x2.eq').op('v128.bitselect');
+  });
 
-const promoted =
+/** Pushes the source as two f64 lanes. */
+export const promoted =
   (from: string) =>
-  (e: LaneContext, part: 0 | 1): void => {
+  (e: LaneContext, part: Part): void => {
     PUSH_AS_F32[from]!(e);
     if (part === 1) e.b.i32x4(0).shuffle32([2, 3, 4, 5]);
     e.b.op('f64x2.promote_low_f32x4');

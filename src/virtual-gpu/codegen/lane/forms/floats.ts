@@ -1,5 +1,5 @@
-import { f32Bits } from '../../../wasm/function-builder.ts';
-import { type LaneContext, type LaneEmitter, PARTS } from '../context.ts';
+import { f32Bits, type Local } from '../../../wasm/function-builder.ts';
+import { type LaneContext, type LaneEmitter, parts, toParts, toWord, words } from '../context.ts';
 
 const flushes = (e: LaneContext): boolean => e.instruction.modifiers.includes('ftz');
 
@@ -14,14 +14,25 @@ export function setF32(e: LaneContext): void {
   e.setWord();
 }
 
-const f32Binary =
-  (op: string): LaneEmitter =>
+/** Pushes f32 operands, one after the other. */
+function floats(e: LaneContext, ...indices: readonly number[]) {
+  for (const index of indices) pushF32(e, index);
+  return e.b;
+}
+
+/** The emitter that stores what `push` leaves on the stack, denormals flushed under `.ftz`. */
+const toF32 =
+  (push: (e: LaneContext) => unknown): LaneEmitter =>
   (e) => {
-    pushF32(e, 1);
-    pushF32(e, 2);
-    e.b.op(`f32x4.${op}`);
+    push(e);
     setF32(e);
   };
+
+const f32Form = (op: string, ...operands: readonly number[]): LaneEmitter =>
+  toF32((e) => floats(e, ...operands).op(`f32x4.${op}`));
+
+const f64Form = (op: string, ...operands: readonly number[]): LaneEmitter =>
+  toParts((e, part) => parts(e, part, ...operands).op(`f64x2.${op}`));
 
 /** 2³² for each factor and 2⁶⁴ for an addend move products near the least normal value well into the range. */
 const FACTOR_SCALE = 2 ** 32;
@@ -37,164 +48,94 @@ function flushTiny(e: LaneContext, hasAddend: boolean): void {
   const result = e.temporary(3);
   e.b.set(result);
   e.b.get(result).i32x4(f32Bits(-0)).op('v128.and').get(result);
-  for (const index of [1, 2]) {
-    pushF32(e, index);
-    e.b.f32x4(FACTOR_SCALE).op('f32x4.mul');
-  }
+  for (const index of [1, 2]) floats(e, index).f32x4(FACTOR_SCALE).op('f32x4.mul');
   if (hasAddend) {
-    pushF32(e, 3);
-    e.b.f32x4(FACTOR_SCALE * FACTOR_SCALE).op('f32x4.mul');
+    floats(e, 3)
+      .f32x4(FACTOR_SCALE * FACTOR_SCALE)
+      .op('f32x4.mul');
     e.helper('fmaF32');
   } else e.b.op('f32x4.mul');
   e.b.op('f32x4.abs').f32x4(SCALED_LEAST_NORMAL).op('f32x4.lt').op('v128.bitselect');
 }
 
-const multiplyF32: LaneEmitter = (e) => {
-  pushF32(e, 1);
-  pushF32(e, 2);
-  e.b.op('f32x4.mul');
+const multiplyF32 = toWord((e) => {
+  floats(e, 1, 2).op('f32x4.mul');
   flushTiny(e, false);
-  e.setWord();
-};
+});
 
-const f32Unary =
-  (op: string): LaneEmitter =>
-  (e) => {
-    pushF32(e, 1);
-    e.b.op(`f32x4.${op}`);
-    setF32(e);
-  };
+type MinMax = 'min' | 'max';
 
-const f64Binary =
-  (op: string): LaneEmitter =>
-  (e) => {
-    for (const part of PARTS) {
-      e.part(1, part);
-      e.part(2, part);
-      e.b.op(`f64x2.${op}`);
-      e.setPart(part);
-    }
-  };
+/** Pushes the smaller or larger of two locals: a number wins over NaN, and −0 comes before +0. */
+export function pushMinMax(e: LaneContext, unit: 'f32x4' | 'f64x2', op: MinMax, [a, b]: readonly Local[]): void {
+  // When b is NaN take a, when a is NaN take b, else the ordered result.
+  e.b.get(b!).get(a!).get(a!).get(b!).op(`${unit}.${op}`);
+  e.b.get(b!).get(b!).op(`${unit}.ne`).op('v128.bitselect');
+  e.b.get(a!).get(a!).op(`${unit}.ne`).op('v128.bitselect');
+}
 
-const f64Unary =
-  (op: string): LaneEmitter =>
-  (e) => {
-    for (const part of PARTS) {
-      e.part(1, part);
-      e.b.op(`f64x2.${op}`);
-      e.setPart(part);
-    }
-  };
-
-/** PTX min and max return the other operand when one is NaN, and order −0 before +0. */
-const f32MinMax =
-  (op: 'min' | 'max'): LaneEmitter =>
-  (e) => {
-    const [a, b] = [e.temporary(0), e.temporary(1)];
-    pushF32(e, 1);
-    e.b.set(a);
-    pushF32(e, 2);
-    e.b.set(b);
-    // When b is NaN take a, when a is NaN take b, else the ordered result.
-    e.b.get(b).get(a).get(a).get(b).op(`f32x4.${op}`);
-    e.b.get(b).get(b).op('f32x4.ne').op('v128.bitselect');
-    e.b.get(a).get(a).op('f32x4.ne').op('v128.bitselect');
-    setF32(e);
-  };
+const f32MinMax = (op: MinMax): LaneEmitter =>
+  toF32((e) => {
+    const locals = [e.temporary(0), e.temporary(1)];
+    for (const [i, local] of locals.entries()) floats(e, i + 1).set(local);
+    pushMinMax(e, 'f32x4', op, locals);
+  });
 
 /** `.NaN`: NaN wins, as in WebAssembly. */
-const f32MinMaxNan =
-  (op: 'min' | 'max'): LaneEmitter =>
-  (e) => {
-    pushF32(e, 1);
-    pushF32(e, 2);
-    e.b.op(`f32x4.${op}`);
-    e.setWord();
-  };
+const f32MinMaxNan = (op: MinMax): LaneEmitter => toWord((e) => floats(e, 1, 2).op(`f32x4.${op}`));
 
 /** Of the magnitudes, with the sign the product would have. */
-const f32MinMaxMixedSigns =
-  (op: 'min' | 'max', nanWins: boolean): LaneEmitter =>
-  (e) => {
+const f32MinMaxMixedSigns = (op: MinMax, nanWins: boolean): LaneEmitter =>
+  toWord((e) => {
     const [a, b] = [e.temporary(0), e.temporary(1)];
     for (const [i, local] of [a, b].entries()) {
-      pushF32(e, i + 1);
-      e.b.op('f32x4.abs').set(local);
+      floats(e, i + 1)
+        .op('f32x4.abs')
+        .set(local);
     }
     if (nanWins) e.b.get(a).get(b).op(`f32x4.${op}`);
-    else {
-      e.b.get(b).get(a).get(a).get(b).op(`f32x4.${op}`);
-      e.b.get(b).get(b).op('f32x4.ne').op('v128.bitselect');
-      e.b.get(a).get(a).op('f32x4.ne').op('v128.bitselect');
-    }
-    e.word(1);
-    e.word(2);
-    e.b.op('v128.xor').i32x4(f32Bits(-0)).op('v128.and').op('v128.or');
-    e.setWord();
-  };
+    else pushMinMax(e, 'f32x4', op, [a, b]);
+    words(e, 1, 2).op('v128.xor').i32x4(f32Bits(-0)).op('v128.and').op('v128.or');
+  });
 
-const f64MinMax =
-  (op: 'min' | 'max'): LaneEmitter =>
-  (e) => {
-    const [a, b] = [e.temporary(0), e.temporary(1)];
-    for (const part of PARTS) {
-      e.part(1, part);
-      e.b.set(a);
-      e.part(2, part);
-      e.b.set(b);
-      e.b.get(b).get(a).get(a).get(b).op(`f64x2.${op}`);
-      e.b.get(b).get(b).op('f64x2.ne').op('v128.bitselect');
-      e.b.get(a).get(a).op('f64x2.ne').op('v128.bitselect');
-      e.setPart(part);
-    }
-  };
+const f64MinMax = (op: MinMax): LaneEmitter =>
+  toParts((e, part) => {
+    const locals = [e.temporary(0), e.temporary(1)];
+    for (const [i, local] of locals.entries()) parts(e, part, i + 1).set(local);
+    pushMinMax(e, 'f64x2', op, locals);
+  });
 
-const fmaF32: LaneEmitter = (e) => {
-  for (const index of [1, 2, 3]) pushF32(e, index);
+const fmaF32 = toWord((e) => {
+  floats(e, 1, 2, 3);
   e.helper('fmaF32');
   flushTiny(e, true);
-  e.setWord();
-};
+});
 
-const fmaF64: LaneEmitter = (e) => {
-  for (const part of PARTS) {
-    for (const index of [1, 2, 3]) e.part(index, part);
-    e.helper('fmaF64');
-    e.setPart(part);
-  }
-};
+const fmaF64 = toParts((e, part) => {
+  parts(e, part, 1, 2, 3);
+  e.helper('fmaF64');
+});
 
-const reciprocal: LaneEmitter = (e) => {
+const reciprocal = toF32((e) => {
   e.b.f32x4(1);
-  pushF32(e, 1);
-  e.b.op('f32x4.div');
-  setF32(e);
-};
+  floats(e, 1).op('f32x4.div');
+});
 
-const reciprocalF64: LaneEmitter = (e) => {
-  for (const part of PARTS) {
-    e.b.i64x2(0x3ff0000000000000n);
-    e.part(1, part);
-    e.b.op('f64x2.div');
-    e.setPart(part);
-  }
-};
+const reciprocalF64 = toParts((e, part) => {
+  e.b.i64x2(0x3ff0000000000000n);
+  parts(e, part, 1).op('f64x2.div');
+});
 
-const rsqrt: LaneEmitter = (e) => {
+const rsqrt = toF32((e) => {
   e.b.f32x4(1);
-  pushF32(e, 1);
-  e.b.op('f32x4.sqrt').op('f32x4.div');
-  setF32(e);
-};
+  floats(e, 1).op('f32x4.sqrt').op('f32x4.div');
+});
 
 /** A helper of one f32 argument, e.g. ex2.approx. */
-const viaHelper =
-  (name: 'exp2' | 'log2' | 'sine' | 'cosine' | 'tanh'): LaneEmitter =>
-  (e) => {
+const viaHelper = (name: 'exp2' | 'log2' | 'sine' | 'cosine' | 'tanh'): LaneEmitter =>
+  toF32((e) => {
     pushF32(e, 1);
     e.helper(name);
-    setF32(e);
-  };
+  });
 
 /** `.sat`: clamps the f32 result to [0, 1], NaN to 0. */
 export const saturated =
@@ -214,18 +155,18 @@ function setSaturated(e: LaneContext, index?: number): void {
 function build(): Map<string, LaneEmitter> {
   const forms = new Map<string, LaneEmitter>();
   for (const op of ['add', 'sub', 'mul', 'div']) {
-    forms.set(`${op}.f32`, f32Binary(op));
-    forms.set(`${op}.f64`, f64Binary(op));
+    forms.set(`${op}.f32`, f32Form(op, 1, 2));
+    forms.set(`${op}.f64`, f64Form(op, 1, 2));
   }
   forms.set('mul.f32', multiplyF32);
-  forms.set('div.approx.f32', f32Binary('div'));
+  forms.set('div.approx.f32', f32Form('div', 1, 2));
   for (const op of ['neg', 'abs']) {
-    forms.set(`${op}.f32`, f32Unary(op));
-    forms.set(`${op}.f64`, f64Unary(op));
+    forms.set(`${op}.f32`, f32Form(op, 1));
+    forms.set(`${op}.f64`, f64Form(op, 1));
   }
-  forms.set('sqrt.f32', f32Unary('sqrt'));
-  forms.set('sqrt.approx.f32', f32Unary('sqrt'));
-  forms.set('sqrt.f64', f64Unary('sqrt'));
+  forms.set('sqrt.f32', f32Form('sqrt', 1));
+  forms.set('sqrt.approx.f32', f32Form('sqrt', 1));
+  forms.set('sqrt.f64', f64Form('sqrt', 1));
   for (const op of ['min', 'max'] as const) {
     forms.set(`${op}.f32`, f32MinMax(op));
     forms.set(`${op}.f64`, f64MinMax(op));
@@ -233,38 +174,38 @@ function build(): Map<string, LaneEmitter> {
     forms.set(`${op}.xorsign.abs.f32`, f32MinMaxMixedSigns(op, false));
     forms.set(`${op}.NaN.xorsign.abs.f32`, f32MinMaxMixedSigns(op, true));
   }
-  forms.set('fma.f32', fmaF32);
-  forms.set('fma.f64', fmaF64);
-  forms.set('mad.f32', fmaF32);
-  forms.set('mad.f64', fmaF64);
+  for (const op of ['fma', 'mad']) {
+    forms.set(`${op}.f32`, fmaF32);
+    forms.set(`${op}.f64`, fmaF64);
+    forms.set(`${op}.sat.f32`, saturated(fmaF32));
+  }
   forms.set('rcp.f32', reciprocal);
   forms.set('rcp.approx.f32', reciprocal);
   forms.set('rcp.f64', reciprocalF64);
   forms.set('rsqrt.approx.f32', rsqrt);
-  forms.set('ex2.approx.f32', viaHelper('exp2'));
-  forms.set('lg2.approx.f32', viaHelper('log2'));
-  forms.set('sin.approx.f32', viaHelper('sine'));
-  forms.set('cos.approx.f32', viaHelper('cosine'));
-  forms.set('tanh.approx.f32', viaHelper('tanh'));
-  for (const op of ['add', 'sub']) forms.set(`${op}.sat.f32`, saturated(f32Binary(op)));
+  for (const [op, helper] of [
+    ['ex2', 'exp2'],
+    ['lg2', 'log2'],
+    ['sin', 'sine'],
+    ['cos', 'cosine'],
+    ['tanh', 'tanh'],
+  ] as const)
+    forms.set(`${op}.approx.f32`, viaHelper(helper));
+  for (const op of ['add', 'sub']) forms.set(`${op}.sat.f32`, saturated(f32Form(op, 1, 2)));
   forms.set('mul.sat.f32', saturated(multiplyF32));
-  forms.set('fma.sat.f32', saturated(fmaF32));
-  forms.set('mad.sat.f32', saturated(fmaF32));
-  forms.set('copysign.f64', (e) => {
-    for (const part of PARTS) {
-      e.part(1, part);
-      e.part(2, part);
-      e.b.i64x2(1n << 63n).op('v128.bitselect');
-      e.setPart(part);
-    }
-  });
-  forms.set('copysign.f32', (e) => {
-    // copysign(a, b): magnitude of b, sign of a.
-    e.word(1);
-    e.word(2);
-    e.b.i32x4(f32Bits(-0)).op('v128.bitselect');
-    e.setWord();
-  });
+  // copysign(a, b): magnitude of b, sign of a.
+  forms.set(
+    'copysign.f64',
+    toParts((e, part) =>
+      parts(e, part, 1, 2)
+        .i64x2(1n << 63n)
+        .op('v128.bitselect'),
+    ),
+  );
+  forms.set(
+    'copysign.f32',
+    toWord((e) => words(e, 1, 2).i32x4(f32Bits(-0)).op('v128.bitselect')),
+  );
   return forms;
 }
 

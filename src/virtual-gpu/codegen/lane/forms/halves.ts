@@ -1,4 +1,5 @@
-import type { LaneContext, LaneEmitter } from '../context.ts';
+import { type LaneContext, type LaneEmitter, toWord } from '../context.ts';
+import { pushMinMax } from './floats.ts';
 
 /** A 16-bit float format: how it widens to f32 and which helper rounds back. */
 interface Format {
@@ -161,11 +162,7 @@ const minMax =
   (e, half) => {
     const [a, b] = widenOperands(e, format, half);
     if (has(e, 'NaN')) e.b.get(a).get(b).op(`f32x4.${op}`);
-    else {
-      e.b.get(b).get(a).get(a).get(b).op(`f32x4.${op}`);
-      e.b.get(b).get(b).op('f32x4.ne').op('v128.bitselect');
-      e.b.get(a).get(a).op('f32x4.ne').op('v128.bitselect');
-    }
+    else pushMinMax(e, 'f32x4', op, [a, b]);
     format.narrow(e);
     if (!has(e, 'xorsign')) return;
     const result = e.temporary(5);
@@ -192,30 +189,24 @@ const sign =
     e.b.i32x4(mask).op(`v128.${op}`);
   };
 
-const scalarForm =
-  (compute: HalfEmitter): LaneEmitter =>
-  (e) => {
-    compute(e, 'only');
-    e.setWord();
-  };
-
-const packedForm =
-  (compute: HalfEmitter): LaneEmitter =>
-  (e) => {
+const packedForm = (compute: HalfEmitter): LaneEmitter =>
+  toWord((e) => {
     const low = e.temporary(3);
     compute(e, 'low');
     e.b.set(low);
     compute(e, 'high');
     e.b.i32(16).op('i32x4.shl').get(low).op('v128.or');
-    e.setWord();
-  };
+  });
 
 function build(): Map<string, LaneEmitter> {
   const forms = new Map<string, LaneEmitter>();
   for (const name of ['f16', 'bf16'] as const) {
     const format = FORMATS[name];
     const both = (op: string, compute: HalfEmitter) => {
-      forms.set(`${op}.${name}`, scalarForm(compute));
+      forms.set(
+        `${op}.${name}`,
+        toWord((e) => compute(e, 'only')),
+      );
       forms.set(`${op}.${name}x2`, packedForm(compute));
     };
     for (const op of ['add', 'sub', 'mul']) {

@@ -1,23 +1,19 @@
 import type { PtxInstruction } from '../../../../ptx/ast.ts';
-import type { LaneEmitter } from '../context.ts';
+import { type LaneEmitter, toWord, words } from '../context.ts';
 import { funnelWrap } from './shifts.ts';
 
 /** Inserts a bit field at a constant position. */
-const insertField: LaneEmitter = (e) => {
+const insertField = toWord((e) => {
   const mask = fieldMask(e.immediate(3)!, e.immediate(4)!);
-  e.word(1);
-  e.b.i32(e.immediate(3)!).op('i32x4.shl');
-  e.word(2);
-  e.b.i32x4(mask).op('v128.bitselect');
-  e.setWord();
-};
+  words(e, 1).i32(e.immediate(3)!).op('i32x4.shl');
+  words(e, 2).i32x4(mask).op('v128.bitselect');
+});
 
 const fieldMask = (position: number, length: number): number =>
   position > 31 || length === 0 ? 0 : (length > 31 ? -1 : (1 << length) - 1) << position;
 
-const extractField =
-  (signed: boolean): LaneEmitter =>
-  (e) => {
+const extractField = (signed: boolean): LaneEmitter =>
+  toWord((e) => {
     const position = e.immediate(2)! & 255;
     const length = Math.min(e.immediate(3)! & 255, 32 - Math.min(position, 32));
     e.word(1);
@@ -29,8 +25,7 @@ const extractField =
         .i32(32 - length)
         .op('i32x4.shr_s');
     else e.b.i32(position).op('i32x4.shr_u').i32x4(fieldMask(0, length)).op('v128.and');
-    e.setWord();
-  };
+  });
 
 /** Source byte of each result byte in prmt's named modes, from the low two selector bits. */
 const PERMUTE_MODES: Readonly<Record<string, (selector: number, byte: number) => number>> = {
@@ -48,23 +43,19 @@ export function pickedBytes({ modifiers }: PtxInstruction, selector: number): nu
   return [0, 1, 2, 3].map((byte) => (mode ? mode(selector & 3, byte) : (selector >>> (byte * 4)) & 15));
 }
 
-const permute: LaneEmitter = (e) => {
+const permute = toWord((e) => {
   const nibbles = pickedBytes(e.instruction, e.immediate(3)!);
   const pick = (nibble: number, lane: number) => (nibble < 4 ? lane * 4 + nibble : 16 + lane * 4 + nibble - 4);
-  e.word(1);
-  e.word(2);
-  e.b.shuffle([0, 1, 2, 3].flatMap((lane) => nibbles.map((nibble) => pick(nibble & 7, lane))));
+  words(e, 1, 2).shuffle([0, 1, 2, 3].flatMap((lane) => nibbles.map((nibble) => pick(nibble & 7, lane))));
   const signs = nibbles.reduce((mask, nibble, byte) => (nibble > 7 ? mask | (0xff << (8 * byte)) : mask), 0);
-  if (signs !== 0) {
-    const picked = e.temporary(0);
-    e.b.set(picked);
-    e.b.get(picked).i32(7).op('i8x16.shr_s').get(picked).i32x4(signs).op('v128.bitselect');
-  }
-  e.setWord();
-};
+  if (signs === 0) return;
+  const picked = e.temporary(0);
+  e.b.set(picked);
+  e.b.get(picked).i32(7).op('i8x16.shr_s').get(picked).i32x4(signs).op('v128.bitselect');
+});
 
 /** lop3 with a constant truth table, as the OR of its minterms. */
-const logic3: LaneEmitter = (e) => {
+const logic3 = toWord((e) => {
   const table = e.immediate(4)!;
   e.b.i32x4(0);
   for (let minterm = 0; minterm < 8; minterm++) {
@@ -76,8 +67,7 @@ const logic3: LaneEmitter = (e) => {
     }
     e.b.op('v128.or');
   }
-  e.setWord();
-};
+});
 
 interface ImmediateForm {
   operands: readonly number[];

@@ -1,52 +1,32 @@
-import { type LaneContext, type LaneEmitter, PARTS } from '../context.ts';
+import { type LaneContext, type LaneEmitter, type Part, parts, toParts, toWord, words } from '../context.ts';
 
 const WORD_TYPES = ['s32', 'u32', 'b32'];
 const HALF_TYPES = ['s16', 'u16', 'b16'];
 const DOUBLE_TYPES = ['s64', 'u64', 'b64'];
 
-/** Two-operand word instruction. */
-const word2 =
-  (op: string): LaneEmitter =>
-  (e) => {
-    e.word(1);
-    e.word(2);
-    e.b.op(op);
-    e.setWord();
-  };
+/** `_s` or `_u`, with which SIMD instructions say how they read their operands. */
+const suffix = (signed: boolean): string => (signed ? '_s' : '_u');
 
-const double2 =
-  (op: string): LaneEmitter =>
-  (e) => {
-    for (const part of PARTS) {
-      e.part(1, part);
-      e.part(2, part);
-      e.b.op(op);
-      e.setPart(part);
-    }
-  };
+/** An instruction of these word operands. */
+const ofWords = (op: string, ...operands: readonly number[]): LaneEmitter =>
+  toWord((e) => words(e, ...operands).op(op));
 
-const word1 =
-  (op: string): LaneEmitter =>
-  (e) => {
-    e.word(1);
-    e.b.op(op);
-    e.setWord();
-  };
-
-const double1 =
-  (op: string): LaneEmitter =>
-  (e) => {
-    for (const part of PARTS) {
-      e.part(1, part);
-      e.b.op(op);
-      e.setPart(part);
-    }
-  };
+const ofDoubles = (op: string, ...operands: readonly number[]): LaneEmitter =>
+  toParts((e, part) => parts(e, part, ...operands).op(op));
 
 /** Pushes a 16-bit operand sign-extended to 32 bits. */
 export function signedHalf(e: LaneContext, index: number): void {
   e.word(index);
   e.b.i32(16).op('i32x4.shl').i32(16).op('i32x4.shr_s');
+}
+
+/** Pushes 16-bit operands extended by their sign, or by zeros. */
+export function halves(e: LaneContext, signed: boolean, ...indices: readonly number[]) {
+  for (const index of indices) {
+    if (signed) signedHalf(e, index);
+    else e.word(index);
+  }
+  return e.b;
 }
 
 /** Pops a 32-bit value, keeps its low 16 bits. */
@@ -55,293 +35,153 @@ export function setHalf(e: LaneContext): void {
   e.setWord();
 }
 
-const half2 =
-  (op: string, signed: boolean): LaneEmitter =>
+/** The emitter that stores the low 16 bits of what `push` leaves on the stack. */
+const toHalf =
+  (push: (e: LaneContext) => unknown): LaneEmitter =>
   (e) => {
-    for (const index of [1, 2]) {
-      if (signed) signedHalf(e, index);
-      else e.word(index);
-    }
-    e.b.op(op);
+    push(e);
     setHalf(e);
   };
 
+const ofHalves = (op: string, signed: boolean, ...operands: readonly number[]): LaneEmitter =>
+  toHalf((e) => halves(e, signed, ...operands).op(op));
+
 /** Signed or unsigned minimum and maximum of 64-bit lanes: no such SIMD instruction, so compare and select. */
-const double2Select =
-  (pickFirstWhen: 'lt' | 'gt', signed: boolean): LaneEmitter =>
-  (e) => {
-    for (const part of PARTS) {
-      e.part(1, part);
-      e.part(2, part);
-      pushDoubleComparable(e, 1, part, signed);
-      pushDoubleComparable(e, 2, part, signed);
-      e.b.op(`i64x2.${pickFirstWhen}_s`).op('v128.bitselect');
-      e.setPart(part);
-    }
-  };
+const double2Select = (pickFirstWhen: 'lt' | 'gt', signed: boolean): LaneEmitter =>
+  toParts((e, part) => {
+    parts(e, part, 1, 2);
+    pushDoubleComparable(e, 1, part, signed);
+    pushDoubleComparable(e, 2, part, signed);
+    e.b.op(`i64x2.${pickFirstWhen}_s`).op('v128.bitselect');
+  });
 
 /** Unsigned 64-bit order is signed order with the sign bit flipped. */
-export function pushDoubleComparable(e: LaneContext, index: number, part: 0 | 1, signed: boolean): void {
+export function pushDoubleComparable(e: LaneContext, index: number, part: Part, signed: boolean): void {
   e.part(index, part);
   if (!signed) e.b.i64x2(1n << 63n).op('v128.xor');
 }
 
-const wide =
-  (signed: boolean): LaneEmitter =>
-  (e) => {
-    const suffix = signed ? 's' : 'u';
-    for (const part of PARTS) {
-      e.word(1);
-      e.word(2);
-      e.b.op(`i64x2.extmul_${part === 0 ? 'low' : 'high'}_i32x4_${suffix}`);
-      e.setPart(part);
-    }
-  };
+/** Pushes 64-bit products of words. */
+const wideProduct = (e: LaneContext, part: Part, signed: boolean) =>
+  words(e, 1, 2).op(`i64x2.extmul_${part === 0 ? 'low' : 'high'}_i32x4${suffix(signed)}`);
 
-const madWide =
-  (signed: boolean): LaneEmitter =>
-  (e) => {
-    const suffix = signed ? 's' : 'u';
-    for (const part of PARTS) {
-      e.word(1);
-      e.word(2);
-      e.b.op(`i64x2.extmul_${part === 0 ? 'low' : 'high'}_i32x4_${suffix}`);
-      e.part(3, part);
-      e.b.op('i64x2.add');
-      e.setPart(part);
-    }
-  };
+const wide = (signed: boolean): LaneEmitter => toParts((e, part) => wideProduct(e, part, signed));
 
-const wideHalf =
-  (signed: boolean): LaneEmitter =>
-  (e) => {
-    for (const index of [1, 2]) {
-      if (signed) signedHalf(e, index);
-      else e.word(index);
-    }
-    e.b.op('i32x4.mul');
-    e.setWord();
-  };
+const madWide = (signed: boolean): LaneEmitter =>
+  toParts((e, part) => {
+    wideProduct(e, part, signed);
+    parts(e, part, 3).op('i64x2.add');
+  });
 
-/** Upper 32 bits of the 64-bit products. */
-function pushHigh(e: LaneContext, signed: boolean): void {
-  const suffix = signed ? 's' : 'u';
-  for (const half of ['low', 'high']) {
-    e.word(1);
-    e.word(2);
-    e.b.op(`i64x2.extmul_${half}_i32x4_${suffix}`);
-  }
-  e.b.shuffle32([1, 3, 5, 7]);
+/** Pushes the upper 32 bits of the 64-bit products. */
+function highProduct(e: LaneContext, signed: boolean) {
+  wideProduct(e, 0, signed);
+  return wideProduct(e, 1, signed).shuffle32([1, 3, 5, 7]);
 }
 
-const mad: LaneEmitter = (e) => {
-  e.word(1);
-  e.word(2);
-  e.b.op('i32x4.mul');
-  e.word(3);
-  e.b.op('i32x4.add');
-  e.setWord();
-};
+const product = (e: LaneContext) => words(e, 1, 2).op('i32x4.mul');
 
-const madDouble: LaneEmitter = (e) => {
-  for (const part of PARTS) {
-    e.part(1, part);
-    e.part(2, part);
-    e.b.op('i64x2.mul');
-    e.part(3, part);
-    e.b.op('i64x2.add');
-    e.setPart(part);
-  }
-};
+/** Pushes 32-bit products of halves. */
+const halfProduct = (e: LaneContext, signed: boolean) => halves(e, signed, 1, 2).op('i32x4.mul');
 
-const madHalf: LaneEmitter = (e) => {
-  e.word(1);
-  e.word(2);
-  e.b.op('i32x4.mul');
-  e.word(3);
-  e.b.op('i32x4.add');
-  setHalf(e);
-};
+const highHalfProduct = (e: LaneContext, signed: boolean) => halfProduct(e, signed).i32(16).op('i32x4.shr_u');
 
-const notHalf: LaneEmitter = (e) => {
-  e.word(1);
-  e.b.op('v128.not');
-  setHalf(e);
-};
+/** What `push` leaves on the stack and operand 3 added. */
+const plusThird =
+  (push: (e: LaneContext) => unknown) =>
+  (e: LaneContext): void => {
+    push(e);
+    words(e, 3).op('i32x4.add');
+  };
 
-const negHalf: LaneEmitter = (e) => {
-  e.word(1);
-  e.b.op('i32x4.neg');
-  setHalf(e);
-};
+const madDouble = toParts((e, part) => {
+  parts(e, part, 1, 2).op('i64x2.mul');
+  parts(e, part, 3).op('i64x2.add');
+});
 
 /** Division through float64: exact for 32-bit operands, since a non-integer quotient is ≥ 2⁻³² (relative) away
- * from an integer. Division by zero gives all ones, as the hardware does. */
-const division =
-  (signed: boolean, remainder: boolean): LaneEmitter =>
-  (e) => {
-    e.word(1);
-    e.word(2);
-    e.helper(signed ? 'divideSigned' : 'divideUnsigned');
-    if (remainder) {
-      const quotient = e.temporary(0);
-      e.b.set(quotient);
-      e.word(1);
-      e.b.get(quotient);
-      e.word(2);
-      e.b.op('i32x4.mul').op('i32x4.sub');
-    }
-    e.setWord();
-  };
-
-const sad =
-  (signed: boolean): LaneEmitter =>
-  (e) => {
-    const s = signed ? 's' : 'u';
-    for (const op of [`i32x4.max_${s}`, `i32x4.min_${s}`]) {
-      e.word(1);
-      e.word(2);
-      e.b.op(op);
-    }
-    e.b.op('i32x4.sub');
-    e.word(3);
-    e.b.op('i32x4.add');
-    e.setWord();
-  };
-
-/** Pushes a 16-bit operand extended by its sign. */
-function pushHalf(e: LaneContext, index: number, signed: boolean): void {
-  if (signed) signedHalf(e, index);
-  else e.word(index);
+ * from an integer. Division by zero gives all ones, as the hardware does. `push` pushes operands. */
+function quotient(
+  e: LaneContext,
+  push: (...indices: readonly number[]) => unknown,
+  signed: boolean,
+  remainder: boolean,
+): void {
+  push(1, 2);
+  e.helper(signed ? 'divideSigned' : 'divideUnsigned');
+  if (!remainder) return;
+  const divided = e.temporary(0);
+  e.b.set(divided);
+  push(1);
+  e.b.get(divided);
+  push(2);
+  e.b.op('i32x4.mul').op('i32x4.sub');
 }
 
-/** 16-bit factors with 32-bit products; `.wide` adds a word, `.hi` a half to the upper half. */
-const madHalfWide =
-  (signed: boolean): LaneEmitter =>
-  (e) => {
-    pushHalf(e, 1, signed);
-    pushHalf(e, 2, signed);
-    e.b.op('i32x4.mul');
-    e.word(3);
-    e.b.op('i32x4.add');
-    e.setWord();
-  };
+const division = (signed: boolean, remainder: boolean): LaneEmitter =>
+  toWord((e) => quotient(e, (...indices) => words(e, ...indices), signed, remainder));
 
-const madHalfHigh =
-  (signed: boolean): LaneEmitter =>
-  (e) => {
-    pushHalf(e, 1, signed);
-    pushHalf(e, 2, signed);
-    e.b.op('i32x4.mul').i32(16).op('i32x4.shr_u');
-    e.word(3);
-    e.b.op('i32x4.add');
-    setHalf(e);
-  };
+const divisionHalf = (signed: boolean, remainder: boolean): LaneEmitter =>
+  toHalf((e) => quotient(e, (...indices) => halves(e, signed, ...indices), signed, remainder));
 
-/** |a − b| + c of 16-bit values. */
-const sadHalf =
-  (signed: boolean): LaneEmitter =>
-  (e) => {
-    pushHalf(e, 1, signed);
-    pushHalf(e, 2, signed);
-    e.b.op('i32x4.sub').op('i32x4.abs');
-    e.word(3);
-    e.b.op('i32x4.add');
-    setHalf(e);
-  };
+/** |a − b| + c. */
+const sad = (signed: boolean): LaneEmitter =>
+  toWord(
+    plusThird((e) => {
+      for (const op of ['max', 'min']) words(e, 1, 2).op(`i32x4.${op}${suffix(signed)}`);
+      e.b.op('i32x4.sub');
+    }),
+  );
 
-const divisionHalf =
-  (signed: boolean, remainder: boolean): LaneEmitter =>
-  (e) => {
-    pushHalf(e, 1, signed);
-    pushHalf(e, 2, signed);
-    e.helper(signed ? 'divideSigned' : 'divideUnsigned');
-    if (remainder) {
-      const quotient = e.temporary(0);
-      e.b.set(quotient);
-      pushHalf(e, 1, signed);
-      e.b.get(quotient);
-      pushHalf(e, 2, signed);
-      e.b.op('i32x4.mul').op('i32x4.sub');
-    }
-    setHalf(e);
-  };
-
-const absHalf: LaneEmitter = (e) => {
-  signedHalf(e, 1);
-  e.b.op('i32x4.abs');
-  setHalf(e);
-};
+/** The same of 16-bit values. */
+const sadHalf = (signed: boolean): LaneEmitter =>
+  toHalf(plusThird((e) => halves(e, signed, 1, 2).op('i32x4.sub').op('i32x4.abs')));
 
 /** Saturating sum or difference. */
-const saturating =
-  (op: 'add' | 'sub'): LaneEmitter =>
-  (e) => {
+const saturating = (op: 'add' | 'sub'): LaneEmitter =>
+  toWord((e) => {
     const [a, result] = [e.temporary(0), e.temporary(1)];
-    e.word(1);
-    e.b.tee(a);
-    e.word(2);
-    e.b.op(`i32x4.${op}`).set(result);
+    words(e, 1).tee(a);
+    words(e, 2).op(`i32x4.${op}`).set(result);
     // The limit on a's side of zero …
     e.b.get(a).i32(31).op('i32x4.shr_s').i32x4(0x7fffffff).op('v128.xor').get(result);
     // … if the result's sign differs from a's in a way that b's sign does not allow.
     e.b.get(a).get(result).op('v128.xor').get(a);
-    e.word(2);
-    e.b.op('v128.xor');
+    words(e, 2).op('v128.xor');
     if (op === 'add') e.b.op('v128.not');
     e.b.op('v128.and').i32(31).op('i32x4.shr_s').op('v128.bitselect');
-    e.setWord();
-  };
+  });
 
 /** `.relu`: results below zero are zero. */
-const rectified =
-  (op: 'min_s' | 'max_s'): LaneEmitter =>
-  (e) => {
-    e.word(1);
-    e.word(2);
-    e.b.op(`i32x4.${op}`).i32x4(0).op('i32x4.max_s');
-    e.setWord();
-  };
+const rectified = (op: 'min_s' | 'max_s'): LaneEmitter =>
+  toWord((e) => words(e, 1, 2).op(`i32x4.${op}`).i32x4(0).op('i32x4.max_s'));
 
-/** Pushes a factor of mul24: its low 24 bits, extended. */
-function push24(e: LaneContext, index: number, signed: boolean): void {
-  e.word(index);
-  e.b
-    .i32(8)
-    .op('i32x4.shl')
-    .i32(8)
-    .op(signed ? 'i32x4.shr_s' : 'i32x4.shr_u');
+/** Pushes the factors of mul24: their low 24 bits, extended. */
+function factors24(e: LaneContext, signed: boolean) {
+  for (const index of [1, 2]) {
+    words(e, index)
+      .i32(8)
+      .op('i32x4.shl')
+      .i32(8)
+      .op(`i32x4.shr${suffix(signed)}`);
+  }
+  return e.b;
 }
 
 /** 24-bit products: `.lo` is bits 0 … 31, `.hi` bits 16 … 47. */
 function product24(e: LaneContext, signed: boolean, high: boolean): void {
   if (!high) {
-    push24(e, 1, signed);
-    push24(e, 2, signed);
-    e.b.op('i32x4.mul');
+    factors24(e, signed).op('i32x4.mul');
     return;
   }
   for (const half of ['low', 'high']) {
-    push24(e, 1, signed);
-    push24(e, 2, signed);
-    e.b
-      .op(`i64x2.extmul_${half}_i32x4_${signed ? 's' : 'u'}`)
+    factors24(e, signed)
+      .op(`i64x2.extmul_${half}_i32x4${suffix(signed)}`)
       .i32(16)
       .op('i64x2.shr_u');
   }
   e.b.shuffle32([0, 2, 4, 6]);
 }
-
-const multiply24 =
-  (signed: boolean, high: boolean, adds: boolean): LaneEmitter =>
-  (e) => {
-    product24(e, signed, high);
-    if (adds) {
-      e.word(3);
-      e.b.op('i32x4.add');
-    }
-    e.setWord();
-  };
 
 function build(): Map<string, LaneEmitter> {
   const forms = new Map<string, LaneEmitter>();
@@ -350,73 +190,63 @@ function build(): Map<string, LaneEmitter> {
     ['sub', 'sub'],
     ['mul.lo', 'mul'],
   ] as const) {
-    for (const type of WORD_TYPES) forms.set(`${op}.${type}`, word2(`i32x4.${simd}`));
-    for (const type of DOUBLE_TYPES) forms.set(`${op}.${type}`, double2(`i64x2.${simd}`));
-    for (const type of HALF_TYPES) forms.set(`${op}.${type}`, half2(`i32x4.${simd}`, false));
+    for (const type of WORD_TYPES) forms.set(`${op}.${type}`, ofWords(`i32x4.${simd}`, 1, 2));
+    for (const type of DOUBLE_TYPES) forms.set(`${op}.${type}`, ofDoubles(`i64x2.${simd}`, 1, 2));
+    for (const type of HALF_TYPES) forms.set(`${op}.${type}`, ofHalves(`i32x4.${simd}`, false, 1, 2));
   }
   for (const op of ['and', 'or', 'xor']) {
-    forms.set(`${op}.b32`, word2(`v128.${op}`));
-    forms.set(`${op}.b16`, word2(`v128.${op}`));
-    forms.set(`${op}.b64`, double2(`v128.${op}`));
+    for (const type of ['b32', 'b16']) forms.set(`${op}.${type}`, ofWords(`v128.${op}`, 1, 2));
+    forms.set(`${op}.b64`, ofDoubles(`v128.${op}`, 1, 2));
   }
-  for (const op of ['min', 'max'] as const) {
-    forms.set(`${op}.s32`, word2(`i32x4.${op}_s`));
-    forms.set(`${op}.u32`, word2(`i32x4.${op}_u`));
-    forms.set(`${op}.s16`, half2(`i32x4.${op}_s`, true));
-    forms.set(`${op}.u16`, half2(`i32x4.${op}_u`, false));
-    forms.set(`${op}.s64`, double2Select(op === 'min' ? 'lt' : 'gt', true));
-    forms.set(`${op}.u64`, double2Select(op === 'min' ? 'lt' : 'gt', false));
+  forms.set('not.b32', ofWords('v128.not', 1));
+  forms.set('not.b64', ofDoubles('v128.not', 1));
+  forms.set('not.b16', ofHalves('v128.not', false, 1));
+  for (const op of ['neg', 'abs']) {
+    forms.set(`${op}.s32`, ofWords(`i32x4.${op}`, 1));
+    forms.set(`${op}.s64`, ofDoubles(`i64x2.${op}`, 1));
+    forms.set(`${op}.s16`, ofHalves(`i32x4.${op}`, op === 'abs', 1));
   }
-  forms.set('not.b32', word1('v128.not'));
-  forms.set('not.b64', double1('v128.not'));
-  forms.set('not.b16', notHalf);
-  forms.set('neg.s32', word1('i32x4.neg'));
-  forms.set('neg.s64', double1('i64x2.neg'));
-  forms.set('neg.s16', negHalf);
-  forms.set('abs.s32', word1('i32x4.abs'));
-  forms.set('abs.s64', double1('i64x2.abs'));
-  forms.set('abs.s16', absHalf);
   for (const op of ['add', 'sub'] as const) forms.set(`${op}.sat.s32`, saturating(op));
   for (const op of ['min', 'max'] as const) forms.set(`${op}.relu.s32`, rectified(`${op}_s`));
   for (const [s, signed] of [
     ['s', true],
     ['u', false],
   ] as const) {
+    for (const op of ['min', 'max']) {
+      forms.set(`${op}.${s}32`, ofWords(`i32x4.${op}_${s}`, 1, 2));
+      forms.set(`${op}.${s}16`, ofHalves(`i32x4.${op}_${s}`, signed, 1, 2));
+      forms.set(`${op}.${s}64`, double2Select(op === 'min' ? 'lt' : 'gt', signed));
+    }
     forms.set(`mul.wide.${s}32`, wide(signed));
     forms.set(`mad.wide.${s}32`, madWide(signed));
-    forms.set(`mul.wide.${s}16`, wideHalf(signed));
-    forms.set(`mul.hi.${s}16`, (e) => {
-      for (const index of [1, 2]) {
-        if (signed) signedHalf(e, index);
-        else e.word(index);
-      }
-      e.b.op('i32x4.mul').i32(16).op('i32x4.shr_u');
-      e.setWord();
-    });
-    forms.set(`mul.hi.${s}32`, (e) => {
-      pushHigh(e, signed);
-      e.setWord();
-    });
-    forms.set(`mad.hi.${s}32`, (e) => {
-      pushHigh(e, signed);
-      e.word(3);
-      e.b.op('i32x4.add');
-      e.setWord();
-    });
-    forms.set(`mad.lo.${s}32`, mad);
+    forms.set(
+      `mul.wide.${s}16`,
+      toWord((e) => halfProduct(e, signed)),
+    );
+    forms.set(
+      `mul.hi.${s}16`,
+      toWord((e) => highHalfProduct(e, signed)),
+    );
+    forms.set(
+      `mul.hi.${s}32`,
+      toWord((e) => highProduct(e, signed)),
+    );
+    forms.set(`mad.hi.${s}32`, toWord(plusThird((e) => highProduct(e, signed))));
+    forms.set(`mad.lo.${s}32`, toWord(plusThird(product)));
     forms.set(`mad.lo.${s}64`, madDouble);
-    forms.set(`mad.lo.${s}16`, madHalf);
-    forms.set(`div.${s}32`, division(signed, false));
-    forms.set(`rem.${s}32`, division(signed, true));
+    forms.set(`mad.lo.${s}16`, toHalf(plusThird(product)));
+    forms.set(`mad.wide.${s}16`, toWord(plusThird((e) => halfProduct(e, signed))));
+    forms.set(`mad.hi.${s}16`, toHalf(plusThird((e) => highHalfProduct(e, signed))));
     forms.set(`sad.${s}32`, sad(signed));
     forms.set(`sad.${s}16`, sadHalf(signed));
-    forms.set(`mad.wide.${s}16`, madHalfWide(signed));
-    forms.set(`mad.hi.${s}16`, madHalfHigh(signed));
-    forms.set(`div.${s}16`, divisionHalf(signed, false));
-    forms.set(`rem.${s}16`, divisionHalf(signed, true));
+    for (const op of ['div', 'rem']) {
+      forms.set(`${op}.${s}32`, division(signed, op === 'rem'));
+      forms.set(`${op}.${s}16`, divisionHalf(signed, op === 'rem'));
+    }
     for (const half of ['lo', 'hi']) {
-      forms.set(`mul24.${half}.${s}32`, multiply24(signed, half === 'hi', false));
-      forms.set(`mad24.${half}.${s}32`, multiply24(signed, half === 'hi', true));
+      const multiply = (e: LaneContext): void => product24(e, signed, half === 'hi');
+      forms.set(`mul24.${half}.${s}32`, toWord(multiply));
+      forms.set(`mad24.${half}.${s}32`, toWord(plusThird(multiply)));
     }
   }
   return forms;

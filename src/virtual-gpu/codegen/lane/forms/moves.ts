@@ -1,5 +1,6 @@
 import { WINDOW } from '../../../layout.ts';
-import { type LaneContext, type LaneEmitter, PARTS } from '../context.ts';
+import type { FunctionBuilder } from '../../../wasm/function-builder.ts';
+import { type LaneContext, type LaneEmitter, PARTS, parts, toParts, toPredicate, words } from '../context.ts';
 
 const moveWord: LaneEmitter = (e) => {
   const [to, from] = [e.instruction.operands[0]!, e.instruction.operands[1]!];
@@ -12,19 +13,15 @@ const moveWord: LaneEmitter = (e) => {
 /** mov.b32 d, {lo, hi}: two 16-bit registers into one word. */
 function packWord(e: LaneContext): void {
   // Vector elements follow the plain operands: operand 1 is the first element, 2 the second.
-  e.word(1);
-  e.word(2);
-  e.b.i32(16).op('i32x4.shl').op('v128.or');
+  words(e, 1, 2).i32(16).op('i32x4.shl').op('v128.or');
   e.setWord();
 }
 
 function unpackWord(e: LaneContext): void {
   const count = e.instruction.operands[0]!.kind === 'vector' ? e.instruction.operands[0]!.elements.length : 1;
-  e.word(count);
-  e.b.i32x4(0xffff).op('v128.and');
+  words(e, count).i32x4(0xffff).op('v128.and');
   e.setWord(0);
-  e.word(count);
-  e.b.i32(16).op('i32x4.shr_u');
+  words(e, count).i32(16).op('i32x4.shr_u');
   e.setWord(1);
 }
 
@@ -32,20 +29,18 @@ const moveDouble: LaneEmitter = (e) => {
   const [to, from] = [e.instruction.operands[0]!, e.instruction.operands[1]!];
   if (from.kind === 'vector') return packDouble(e, from.elements.length);
   if (to.kind === 'vector') return unpackDouble(e, to.elements.length);
-  for (const part of PARTS) {
-    e.part(1, part);
-    e.setPart(part);
-  }
+  copyParts(e);
 };
+
+const copyParts = toParts((e, part) => e.part(1, part));
 
 /** mov.b64 d, {lo, hi} from two words, or from four 16-bit registers. */
 function packDouble(e: LaneContext, count: number): void {
-  const low = e.temporary(0);
-  const high = e.temporary(1);
-  pushPacked(e, count, 0);
-  e.b.set(low);
-  pushPacked(e, count, 1);
-  e.b.set(high);
+  const [low, high] = [e.temporary(0), e.temporary(1)];
+  for (const [word, local] of [low, high].entries()) {
+    pushPacked(e, count, word);
+    e.b.set(local);
+  }
   e.b.get(low).get(high).shuffle32([0, 4, 1, 5]);
   e.setPart(0);
   e.b.get(low).get(high).shuffle32([2, 6, 3, 7]);
@@ -54,49 +49,41 @@ function packDouble(e: LaneContext, count: number): void {
 
 function pushPacked(e: LaneContext, count: number, word: number): void {
   if (count === 2) return e.word(1 + word);
-  e.word(1 + word * 2);
-  e.word(2 + word * 2);
-  e.b.i32(16).op('i32x4.shl').op('v128.or');
+  words(e, 1 + word * 2, 2 + word * 2)
+    .i32(16)
+    .op('i32x4.shl')
+    .op('v128.or');
 }
 
 function unpackDouble(e: LaneContext, count: number): void {
   for (const word of [0, 1]) {
-    const pushWord = () => {
-      e.part(count, 0);
-      e.part(count, 1);
-      e.b.shuffle32(word === 0 ? [0, 2, 4, 6] : [1, 3, 5, 7]);
-    };
+    const pushed = () => eitherHalf(e, count, word);
     if (count === 2) {
-      pushWord();
+      pushed();
       e.setWord(word);
       continue;
     }
-    pushWord();
-    e.b.i32x4(0xffff).op('v128.and');
+    pushed().i32x4(0xffff).op('v128.and');
     e.setWord(word * 2);
-    pushWord();
-    e.b.i32(16).op('i32x4.shr_u');
+    pushed().i32(16).op('i32x4.shr_u');
     e.setWord(word * 2 + 1);
   }
 }
 
-const movePredicate: LaneEmitter = (e) => {
-  e.predicate(1);
-  e.setPredicate();
-};
+/** Pushes the low (0) or high (1) words of a 64-bit operand. */
+export function eitherHalf(e: LaneContext, index: number, word: number): FunctionBuilder {
+  for (const part of PARTS) e.part(index, part);
+  return e.b.shuffle32(word === 0 ? [0, 2, 4, 6] : [1, 3, 5, 7]);
+}
+
+const movePredicate = toPredicate((e) => e.predicate(1));
 
 /** Device memory's generic addresses are its global ones; the other spaces get their window added or removed. */
 const sameAddress: LaneEmitter = moveDouble;
 
 /** True where a generic address lies in a space. */
-const isInWindow =
-  (window: number): LaneEmitter =>
-  (e) => {
-    e.part(1, 0);
-    e.part(1, 1);
-    e.b.shuffle32([1, 3, 5, 7]).i32x4(window).op('i32x4.eq');
-    e.setPredicate();
-  };
+const isInWindow = (window: number): LaneEmitter =>
+  toPredicate((e) => eitherHalf(e, 1, 1).i32x4(window).op('i32x4.eq'));
 
 function build(): Map<string, LaneEmitter> {
   const forms = new Map<string, LaneEmitter>();
@@ -113,20 +100,18 @@ function build(): Map<string, LaneEmitter> {
     ['param', WINDOW.parameter],
   ] as const) {
     forms.set(`isspacep.${space}`, isInWindow(window));
-    forms.set(`cvta.${space}.u64`, (e) => {
-      for (const part of PARTS) {
-        e.part(1, part);
-        e.b.i64x2(BigInt(window) << 32n).op('v128.or');
-        e.setPart(part);
-      }
-    });
-    forms.set(`cvta.to.${space}.u64`, (e) => {
-      for (const part of PARTS) {
-        e.part(1, part);
-        e.b.i64x2(0xffffffffn).op('v128.and');
-        e.setPart(part);
-      }
-    });
+    forms.set(
+      `cvta.${space}.u64`,
+      toParts((e, part) =>
+        parts(e, part, 1)
+          .i64x2(BigInt(window) << 32n)
+          .op('v128.or'),
+      ),
+    );
+    forms.set(
+      `cvta.to.${space}.u64`,
+      toParts((e, part) => parts(e, part, 1).i64x2(0xffffffffn).op('v128.and')),
+    );
   }
   return forms;
 }

@@ -1,12 +1,11 @@
 import { bitsOfPtxType, isSigned } from '../../../../ptx/types.ts';
 import { f32Bits } from '../../../wasm/function-builder.ts';
-import { type LaneContext, type LaneEmitter, PARTS } from '../context.ts';
+import { type LaneContext, type LaneEmitter, PARTS, parts, toWord, words } from '../context.ts';
 import { pushF32 } from './floats.ts';
 
 /** `cvt.sat` between integers of up to 32 bits. */
-const saturateInteger =
-  (to: string, from: string): LaneEmitter =>
-  (e) => {
+const saturateInteger = (to: string, from: string): LaneEmitter =>
+  toWord((e) => {
     e.word(1);
     const fromBits = bitsOfPtxType(from);
     if (fromBits < 32) {
@@ -19,8 +18,7 @@ const saturateInteger =
       if (high < 2 ** 31) e.b.i32x4(high).op('i32x4.min_s');
     } else e.b.i32x4(high).op('i32x4.min_u');
     if (bitsOfPtxType(to) < 32) e.b.i32x4(0xffff).op('v128.and');
-    e.setWord();
-  };
+  });
 
 /** 64-bit integers to f32 or f64, rounded once, lane by lane. */
 const fromDoubleWord =
@@ -30,8 +28,7 @@ const fromDoubleWord =
     const convert = `${to}.convert_i64_${signed ? 's' : 'u'}`;
     e.b.i32x4(0).set(result);
     for (const part of PARTS) {
-      e.part(1, part);
-      e.b.set(value);
+      parts(e, part, 1).set(value);
       for (const lane of [0, 1]) {
         e.b.get(result).get(value).lane('i64x2.extract_lane', lane).op(convert);
         if (to === 'f32') e.b.lane('f32x4.replace_lane', part * 2 + lane).set(result);
@@ -95,46 +92,36 @@ function narrow8(e: LaneContext, { fractionBits, exponentBias, largest }: Float8
   e.b.i32x4(NAN8).get(value).get(value).op('f32x4.eq').op('v128.bitselect');
 }
 
+/** The emitter that stores two parts of `bits` bits each, of which `push` pushes the upper one first. */
+const pairOf = (bits: number, push: (e: LaneContext, upper: boolean) => void): LaneEmitter =>
+  toWord((e) => {
+    const upper = e.temporary(3);
+    push(e, true);
+    e.b.i32(bits).op('i32x4.shl').set(upper);
+    push(e, false);
+    e.b.get(upper).op('v128.or');
+  });
+
 /** Of two f32 sources the first is the upper byte. */
-const f32PairToFloat8 =
-  (format: Float8): LaneEmitter =>
-  (e) => {
-    const upper = e.temporary(3);
-    pushF32(e, 1);
+const f32PairToFloat8 = (format: Float8): LaneEmitter =>
+  pairOf(8, (e, upper) => {
+    pushF32(e, upper ? 1 : 2);
     narrow8(e, format);
-    e.b.i32(8).op('i32x4.shl').set(upper);
-    pushF32(e, 2);
-    narrow8(e, format);
-    e.b.get(upper).op('v128.or');
-    e.setWord();
-  };
+  });
 
-/** Pushes one half of a packed f16 operand as f32. */
-function pushHalf(e: LaneContext, upper: boolean): void {
-  e.word(1);
-  if (upper) e.b.i32(16).op('i32x4.shr_u');
-  else e.b.i32x4(0xffff).op('v128.and');
-  e.helper('halfToFloat');
-}
-
-const f16PairToFloat8 =
-  (format: Float8): LaneEmitter =>
-  (e) => {
-    const upper = e.temporary(3);
-    pushHalf(e, true);
+const f16PairToFloat8 = (format: Float8): LaneEmitter =>
+  pairOf(8, (e, upper) => {
+    e.word(1);
+    if (upper) e.b.i32(16).op('i32x4.shr_u');
+    else e.b.i32x4(0xffff).op('v128.and');
+    e.helper('halfToFloat');
     narrow8(e, format);
-    e.b.i32(8).op('i32x4.shl').set(upper);
-    pushHalf(e, false);
-    narrow8(e, format);
-    e.b.get(upper).op('v128.or');
-    e.setWord();
-  };
+  });
 
 /** Pushes one byte of a packed operand as an f16 pattern. Every 8-bit value is exact in f16. */
 function widen8(e: LaneContext, upper: boolean, name: 'e4m3' | 'e5m2'): void {
   const byte = e.temporary(0);
-  e.word(1);
-  e.b
+  words(e, 1)
     .i32(upper ? 8 : 0)
     .op('i32x4.shr_u')
     .i32x4(0xff)
@@ -167,48 +154,7 @@ function widen8(e: LaneContext, upper: boolean, name: 'e4m3' | 'e5m2'): void {
   e.b.op('v128.bitselect');
 }
 
-const float8PairToF16 =
-  (name: 'e4m3' | 'e5m2'): LaneEmitter =>
-  (e) => {
-    const upper = e.temporary(3);
-    widen8(e, true, name);
-    e.b.i32(16).op('i32x4.shl').set(upper);
-    widen8(e, false, name);
-    e.b.get(upper).op('v128.or');
-    e.setWord();
-  };
-
-/** Clears negative results of an f16 or bf16 conversion, −0 included; NaN stays canonical. */
-function rectify(e: LaneContext): void {
-  const pattern = e.temporary(4);
-  e.b.set(pattern);
-  e.b.get(pattern).get(pattern).i32(16).op('i32x4.shl').i32(31).op('i32x4.shr_s').op('v128.andnot');
-}
-
-type Narrowing = 'floatToHalf' | 'floatToBfloat';
-
-const rectified =
-  (helper: Narrowing): LaneEmitter =>
-  (e) => {
-    pushF32(e, 1);
-    e.helper(helper);
-    rectify(e);
-    e.setWord();
-  };
-
-const rectifiedPair =
-  (helper: Narrowing): LaneEmitter =>
-  (e) => {
-    pushF32(e, 1);
-    e.helper(helper);
-    rectify(e);
-    e.b.i32(16).op('i32x4.shl');
-    pushF32(e, 2);
-    e.helper(helper);
-    rectify(e);
-    e.b.op('v128.or');
-    e.setWord();
-  };
+const float8PairToF16 = (name: 'e4m3' | 'e5m2'): LaneEmitter => pairOf(16, (e, upper) => widen8(e, upper, name));
 
 const WORD_INTEGERS = ['s8', 'u8', 's16', 'u16', 's32', 'u32'];
 
@@ -227,15 +173,8 @@ function build(): Map<string, LaneEmitter> {
       forms.set(`cvt${relu}.f16x2.${name}x2`, float8PairToF16(name));
     }
   }
-  for (const [name, helper] of [
-    ['f16', 'floatToHalf'],
-    ['bf16', 'floatToBfloat'],
-  ] as const) {
-    forms.set(`cvt.relu.${name}.f32`, rectified(helper));
-    forms.set(`cvt.relu.${name}x2.f32`, rectifiedPair(helper));
-  }
   return forms;
 }
 
-/** Saturating, 64-bit, 8-bit float and `.relu` conversions. */
+/** Saturating, 64-bit and 8-bit float conversions. */
 export const NARROW_CONVERSION_FORMS: ReadonlyMap<string, LaneEmitter> = build();

@@ -1,26 +1,21 @@
-import type { LaneContext, LaneEmitter } from '../context.ts';
+import { type LaneContext, type LaneEmitter, toWord, words } from '../context.ts';
+import { addNeighbours } from './bits.ts';
 
 /** Two 16-bit integers per lane, as SIMD has them. */
-const packed =
-  (op: string): LaneEmitter =>
-  (e) => {
-    e.word(1);
-    e.word(2);
-    e.b.op(`i16x8.${op}`);
+const packed = (op: string): LaneEmitter =>
+  toWord((e) => {
+    words(e, 1, 2).op(`i16x8.${op}`);
     if (e.instruction.modifiers.includes('relu')) e.b.i32x4(0).op('i16x8.max_s');
-    e.setWord();
-  };
+  });
 
 /** Pushes the bytes of an operand's lanes 2·half and 2·half + 1, each extended to 16 bits. */
 function pushBytes(e: LaneContext, index: number, half: 'low' | 'high', signed: boolean): void {
-  e.word(index);
-  e.b.op(`i16x8.extend_${half}_i8x16_${signed ? 's' : 'u'}`);
+  words(e, index).op(`i16x8.extend_${half}_i8x16_${signed ? 's' : 'u'}`);
 }
 
 /** Four byte products per lane, added up and onto operand 3. */
-const dotBytes =
-  (aSigned: boolean, bSigned: boolean): LaneEmitter =>
-  (e) => {
+const dotBytes = (aSigned: boolean, bSigned: boolean): LaneEmitter =>
+  toWord((e) => {
     const sums = [e.temporary(0), e.temporary(1)] as const;
     // Each dot product leaves the sums of two neighbouring products: two words a lane.
     for (const [i, half] of (['low', 'high'] as const).entries()) {
@@ -28,33 +23,28 @@ const dotBytes =
       pushBytes(e, 2, half, bSigned);
       e.b.op('i32x4.dot_i16x8_s').set(sums[i]!);
     }
-    e.b.get(sums[0]).get(sums[1]).shuffle32([0, 2, 4, 6]);
-    e.b.get(sums[0]).get(sums[1]).shuffle32([1, 3, 5, 7]);
-    e.b.op('i32x4.add');
-    e.word(3);
-    e.b.op('i32x4.add');
-    e.setWord();
-  };
+    addNeighbours(e, sums);
+    words(e, 3).op('i32x4.add');
+  });
 
 /** Pushes bits [position, position + bits) of an operand, extended to 32. */
 function pushField(e: LaneContext, index: number, position: number, bits: number, signed: boolean): void {
-  e.word(index);
-  e.b.i32(32 - bits - position).op('i32x4.shl');
+  words(e, index)
+    .i32(32 - bits - position)
+    .op('i32x4.shl');
   e.b.i32(32 - bits).op(signed ? 'i32x4.shr_s' : 'i32x4.shr_u');
 }
 
 /** Products of a's two halves with two bytes of b (the upper two under `.hi`), added onto operand 3. */
-const dotHalves =
-  (upper: boolean, aSigned: boolean, bSigned: boolean): LaneEmitter =>
-  (e) => {
+const dotHalves = (upper: boolean, aSigned: boolean, bSigned: boolean): LaneEmitter =>
+  toWord((e) => {
     e.word(3);
     for (const i of [0, 1]) {
       pushField(e, 1, 16 * i, 16, aSigned);
       pushField(e, 2, 8 * (i + (upper ? 2 : 0)), 8, bSigned);
       e.b.op('i32x4.mul').op('i32x4.add');
     }
-    e.setWord();
-  };
+  });
 
 function build(): Map<string, LaneEmitter> {
   const forms = new Map<string, LaneEmitter>();

@@ -1,7 +1,18 @@
-import { type LaneContext, type LaneEmitter, PARTS } from '../context.ts';
+import type { FunctionBuilder } from '../../../wasm/function-builder.ts';
+import {
+  type LaneContext,
+  type LaneEmitter,
+  PARTS,
+  parts,
+  predicates,
+  toParts,
+  toPredicate,
+  toWord,
+  words,
+} from '../context.ts';
 import { pushF32 } from './floats.ts';
 import { flushHalves } from './halves.ts';
-import { pushDoubleComparable, signedHalf } from './integers.ts';
+import { halves, pushDoubleComparable } from './integers.ts';
 
 /** Integer comparisons: PTX name → [SIMD name, swap operands]. lo, ls, hi, hs are unsigned. */
 const INTEGER_COMPARISONS = ['eq', 'ne', 'lt', 'le', 'gt', 'ge', 'lo', 'ls', 'hi', 'hs'] as const;
@@ -9,29 +20,26 @@ const UNSIGNED_NAMES: Record<string, string> = { lo: 'lt', ls: 'le', hi: 'gt', h
 const FLOAT_COMPARISONS = ['eq', 'ne', 'lt', 'le', 'gt', 'ge'] as const;
 const FLOAT_COMPARISON_NAMES = [...FLOAT_COMPARISONS, ...FLOAT_COMPARISONS.map((c) => `${c}u`), 'num', 'nan'];
 
-function compareWords(comparison: string, type: string): (e: LaneContext) => void {
+/** Name of the SIMD comparison, and whether it is of signed values. */
+function integerComparison(comparison: string, type: string): { base: string; isSigned: boolean; isEquality: boolean } {
   const base = UNSIGNED_NAMES[comparison] ?? comparison;
-  const signed = type.startsWith('s') && !(comparison in UNSIGNED_NAMES);
-  const suffix = base === 'eq' || base === 'ne' ? '' : signed ? '_s' : '_u';
-  return (e) => {
-    for (const index of [1, 2]) {
-      if (type === 's16') signedHalf(e, index);
-      else e.word(index);
-    }
-    e.b.op(`i32x4.${base}${suffix}`);
-  };
+  const isSigned = type.startsWith('s') && !(comparison in UNSIGNED_NAMES);
+  return { base, isSigned, isEquality: base === 'eq' || base === 'ne' };
+}
+
+function compareWords(comparison: string, type: string): (e: LaneContext) => void {
+  const { base, isSigned, isEquality } = integerComparison(comparison, type);
+  const suffix = isEquality ? '' : isSigned ? '_s' : '_u';
+  return (e) => halves(e, type === 's16', 1, 2).op(`i32x4.${base}${suffix}`);
 }
 
 /** Pushes the word mask made of the 64-bit lanes' results. */
 function compareDoubles(comparison: string, type: string): (e: LaneContext) => void {
-  const base = UNSIGNED_NAMES[comparison] ?? comparison;
-  const signed = type.startsWith('s') && !(comparison in UNSIGNED_NAMES);
-  const suffix = base === 'eq' || base === 'ne' ? '' : '_s';
+  const { base, isSigned, isEquality } = integerComparison(comparison, type);
   return (e) => {
     for (const part of PARTS) {
-      pushDoubleComparable(e, 1, part, signed || suffix === '');
-      pushDoubleComparable(e, 2, part, signed || suffix === '');
-      e.b.op(`i64x2.${base}${suffix}`);
+      for (const index of [1, 2]) pushDoubleComparable(e, index, part, isSigned || isEquality);
+      e.b.op(`i64x2.${base}${isEquality ? '' : '_s'}`);
     }
     e.b.shuffle32([0, 2, 4, 6]);
   };
@@ -71,31 +79,16 @@ function compareFloats(comparison: string, unit: string, push: (index: number) =
   e.b.op('v128.not').op('v128.or');
 }
 
-const f32Comparison = (comparison: string) => (e: LaneContext) =>
-  compareFloats(comparison, 'f32x4', (index) => pushF32(e, index), e);
-
-const f16Comparison = (comparison: string) => (e: LaneContext) =>
-  compareFloats(
-    comparison,
-    'f32x4',
-    (index) => {
-      e.word(index);
-      if (e.instruction.modifiers.includes('ftz')) flushHalves(e);
-      e.helper('halfToFloat');
-    },
-    e,
-  );
-
-const bf16Comparison = (comparison: string) => (e: LaneContext) =>
-  compareFloats(
-    comparison,
-    'f32x4',
-    (index) => {
-      e.word(index);
-      e.b.i32(16).op('i32x4.shl');
-    },
-    e,
-  );
+/** Pushes an operand as f32, by the type that it has. */
+const PUSH_AS_F32: Readonly<Record<string, (e: LaneContext, index: number) => void>> = {
+  f32: pushF32,
+  f16: (e, index) => {
+    e.word(index);
+    if (e.instruction.modifiers.includes('ftz')) flushHalves(e);
+    e.helper('halfToFloat');
+  },
+  bf16: (e, index) => words(e, index).i32(16).op('i32x4.shl'),
+};
 
 const f64Comparison = (comparison: string) => (e: LaneContext) => {
   for (const part of PARTS) compareFloats(comparison, 'f64x2', (index) => e.part(index, part), e);
@@ -111,26 +104,26 @@ function comparisons(): Map<string, (e: LaneContext) => void> {
     for (const type of ['s64', 'u64', 'b64']) all.set(`${comparison}.${type}`, compareDoubles(comparison, type));
   }
   for (const comparison of FLOAT_COMPARISON_NAMES) {
-    all.set(`${comparison}.f32`, f32Comparison(comparison));
     all.set(`${comparison}.f64`, f64Comparison(comparison));
-    all.set(`${comparison}.f16`, f16Comparison(comparison));
-    all.set(`${comparison}.bf16`, bf16Comparison(comparison));
+    for (const [type, push] of Object.entries(PUSH_AS_F32))
+      all.set(`${comparison}.${type}`, (e) => compareFloats(comparison, 'f32x4', (index) => push(e, index), e));
   }
   return all;
 }
 
+/** Whether an instruction has a second predicate, for the opposite. */
+const hasOpposite = (e: LaneContext): boolean => e.instruction.operands[0]?.kind === 'pair';
+
 const plainSetp =
   (compare: (e: LaneContext) => void): LaneEmitter =>
   (e) => {
-    const second = e.instruction.operands[0]?.kind === 'pair';
     compare(e);
-    if (second) {
-      const mask = e.temporary(2);
-      e.b.tee(mask);
-      e.setPredicate(0);
-      e.b.get(mask).op('v128.not');
-      e.setPredicate(1);
-    } else e.setPredicate(0);
+    if (!hasOpposite(e)) return e.setPredicate(0);
+    const mask = e.temporary(2);
+    e.b.tee(mask);
+    e.setPredicate(0);
+    e.b.get(mask).op('v128.not');
+    e.setPredicate(1);
   };
 
 /** setp.cmp.and.type p|q, a, b, c: p = (a cmp b) op c, q = !(a cmp b) op c. */
@@ -140,71 +133,46 @@ const combinedSetp =
     const mask = e.temporary(2);
     compare(e);
     e.b.tee(mask);
-    e.predicate(3);
-    e.b.op(`v128.${op}`);
+    predicates(e, 3).op(`v128.${op}`);
     e.setPredicate(0);
-    if (e.instruction.operands[0]?.kind !== 'pair') return;
+    if (!hasOpposite(e)) return;
     e.b.get(mask).op('v128.not');
-    e.predicate(3);
-    e.b.op(`v128.${op}`);
+    predicates(e, 3).op(`v128.${op}`);
     e.setPredicate(1);
   };
 
 /** set.cmp.u32.type: all ones or zero; set.cmp.f32.type: 1.0 or 0. */
-const setWordForm =
-  (compare: (e: LaneContext) => void, trueBits: number): LaneEmitter =>
-  (e) => {
+const setWordForm = (compare: (e: LaneContext) => void, trueBits: number): LaneEmitter =>
+  toWord((e) => {
     compare(e);
     e.b.i32x4(trueBits).op('v128.and');
-    e.setWord();
-  };
+  });
 
-const selectWord: LaneEmitter = (e) => {
-  e.word(1);
-  e.word(2);
-  e.predicate(3);
-  e.b.op('v128.bitselect');
-  e.setWord();
-};
+/** Words of operand 1 where the mask that `push` pushes is set, else of operand 2. */
+const selectWord = (push: (e: LaneContext) => void): LaneEmitter =>
+  toWord((e) => {
+    words(e, 1, 2);
+    push(e);
+    e.b.op('v128.bitselect');
+  });
 
-const selectDouble: LaneEmitter = (e) => {
-  for (const part of PARTS) {
-    e.part(1, part);
-    e.part(2, part);
-    e.predicate(3);
+const selectDouble = (push: (e: LaneContext) => void): LaneEmitter =>
+  toParts((e, part) => {
+    parts(e, part, 1, 2);
+    push(e);
     e.b.op(part === 0 ? 'i64x2.extend_low_i32x4_s' : 'i64x2.extend_high_i32x4_s').op('v128.bitselect');
-    e.setPart(part);
-  }
-};
+  });
+
+const pushThird = (e: LaneContext): void => e.predicate(3);
 
 /** Pushes the mask of lanes where operand 3 is at least 0. */
-function pushNotNegative(e: LaneContext, type: string): void {
-  if (type === 'f32') pushF32(e, 3);
-  else e.word(3);
-  if (type === 'f32') e.b.f32x4(0).op('f32x4.ge');
-  else e.b.i32x4(0).op('i32x4.ge_s');
-}
-
-const selectWordBySign =
-  (type: string): LaneEmitter =>
-  (e) => {
-    e.word(1);
-    e.word(2);
-    pushNotNegative(e, type);
-    e.b.op('v128.bitselect');
-    e.setWord();
-  };
-
-const selectDoubleBySign =
-  (type: string): LaneEmitter =>
-  (e) => {
-    for (const part of PARTS) {
-      e.part(1, part);
-      e.part(2, part);
-      pushNotNegative(e, type);
-      e.b.op(part === 0 ? 'i64x2.extend_low_i32x4_s' : 'i64x2.extend_high_i32x4_s').op('v128.bitselect');
-      e.setPart(part);
-    }
+const pushNotNegative =
+  (type: string) =>
+  (e: LaneContext): void => {
+    if (type === 'f32') {
+      pushF32(e, 3);
+      e.b.f32x4(0).op('f32x4.ge');
+    } else words(e, 3).i32x4(0).op('i32x4.ge_s');
   };
 
 /** Packed halves: the low ones decide the first predicate, the high ones the second. */
@@ -229,54 +197,20 @@ const packedSetp =
     }
   };
 
-/** `testp` of f32, by the pattern's magnitude. Zeros count as normal. */
-const PROPERTIES: Record<string, (e: LaneContext, pushMagnitude: () => void) => void> = {
-  finite: (e, push) => {
-    push();
-    e.b.i32x4(0x7f800000).op('i32x4.lt_s');
-  },
-  infinite: (e, push) => {
-    push();
-    e.b.i32x4(0x7f800000).op('i32x4.eq');
-  },
-  number: (e, push) => {
-    push();
-    e.b.i32x4(0x7f800000).op('i32x4.le_s');
-  },
-  notanumber: (e, push) => {
-    push();
-    e.b.i32x4(0x7f800000).op('i32x4.gt_s');
-  },
-  subnormal: (e, push) => {
-    push();
-    e.b.i32x4(1).op('i32x4.sub').i32x4(0x7fffff).op('i32x4.lt_u');
-  },
-  normal: (e, push) => {
-    push();
-    e.b.i32x4(0x7f800000).op('i32x4.lt_s');
-    push();
-    e.b.i32x4(1).op('i32x4.sub').i32x4(0x7fffff).op('i32x4.ge_u').op('v128.and');
+/** `testp` of f32: the comparison of a pattern's magnitude, or of the magnitude − 1. Zeros count as normal. */
+const PROPERTIES: Readonly<Record<string, (magnitude: () => FunctionBuilder) => void>> = {
+  finite: (magnitude) => magnitude().i32x4(0x7f800000).op('i32x4.lt_s'),
+  infinite: (magnitude) => magnitude().i32x4(0x7f800000).op('i32x4.eq'),
+  number: (magnitude) => magnitude().i32x4(0x7f800000).op('i32x4.le_s'),
+  notanumber: (magnitude) => magnitude().i32x4(0x7f800000).op('i32x4.gt_s'),
+  subnormal: (magnitude) => magnitude().i32x4(1).op('i32x4.sub').i32x4(0x7fffff).op('i32x4.lt_u'),
+  normal: (magnitude) => {
+    magnitude().i32x4(0x7f800000).op('i32x4.lt_s');
+    magnitude().i32x4(1).op('i32x4.sub').i32x4(0x7fffff).op('i32x4.ge_u').op('v128.and');
   },
 };
 
-const testProperty =
-  (property: string): LaneEmitter =>
-  (e) => {
-    PROPERTIES[property]!(e, () => {
-      e.word(1);
-      e.b.i32x4(0x7fffffff).op('v128.and');
-    });
-    e.setPredicate(0);
-  };
-
-const logic =
-  (op: 'and' | 'or' | 'xor'): LaneEmitter =>
-  (e) => {
-    e.predicate(1);
-    e.predicate(2);
-    e.b.op(`v128.${op}`);
-    e.setPredicate();
-  };
+const magnitude = (e: LaneContext): FunctionBuilder => words(e, 1).i32x4(0x7fffffff).op('v128.and');
 
 function build(): Map<string, LaneEmitter> {
   const forms = new Map<string, LaneEmitter>();
@@ -288,25 +222,35 @@ function build(): Map<string, LaneEmitter> {
     forms.set(`set.${comparison}.s32.${type}`, setWordForm(compare, -1));
     forms.set(`set.${comparison}.f32.${type}`, setWordForm(compare, 0x3f800000));
   }
-  for (const type of ['b16', 's16', 'u16', 'b32', 's32', 'u32', 'f32', 'f16']) forms.set(`selp.${type}`, selectWord);
-  for (const type of ['b64', 's64', 'u64', 'f64']) forms.set(`selp.${type}`, selectDouble);
+  for (const type of ['b16', 's16', 'u16', 'b32', 's32', 'u32', 'f32', 'f16'])
+    forms.set(`selp.${type}`, selectWord(pushThird));
+  for (const type of ['b64', 's64', 'u64', 'f64']) forms.set(`selp.${type}`, selectDouble(pushThird));
   for (const sign of ['s32', 'f32']) {
     for (const type of ['b16', 's16', 'u16', 'b32', 's32', 'u32', 'f32']) {
-      forms.set(`slct.${type}.${sign}`, selectWordBySign(sign));
+      forms.set(`slct.${type}.${sign}`, selectWord(pushNotNegative(sign)));
     }
-    for (const type of ['b64', 's64', 'u64', 'f64']) forms.set(`slct.${type}.${sign}`, selectDoubleBySign(sign));
+    for (const type of ['b64', 's64', 'u64', 'f64'])
+      forms.set(`slct.${type}.${sign}`, selectDouble(pushNotNegative(sign)));
   }
   for (const comparison of FLOAT_COMPARISON_NAMES) {
     for (const type of ['f16x2', 'bf16x2'] as const)
       forms.set(`setp.${comparison}.${type}`, packedSetp(comparison, type));
   }
-  for (const property of Object.keys(PROPERTIES)) forms.set(`testp.${property}.f32`, testProperty(property));
-  for (const op of ['and', 'or', 'xor'] as const) forms.set(`${op}.pred`, logic(op));
-  forms.set('not.pred', (e) => {
-    e.predicate(1);
-    e.b.op('v128.not');
-    e.setPredicate();
-  });
+  for (const [property, test] of Object.entries(PROPERTIES))
+    forms.set(
+      `testp.${property}.f32`,
+      toPredicate((e) => test(() => magnitude(e))),
+    );
+  for (const op of ['and', 'or', 'xor']) {
+    forms.set(
+      `${op}.pred`,
+      toPredicate((e) => predicates(e, 1, 2).op(`v128.${op}`)),
+    );
+  }
+  forms.set(
+    'not.pred',
+    toPredicate((e) => predicates(e, 1).op('v128.not')),
+  );
   return forms;
 }
 

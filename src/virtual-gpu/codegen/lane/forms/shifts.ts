@@ -1,4 +1,4 @@
-import { type LaneContext, type LaneEmitter, PARTS } from '../context.ts';
+import { type LaneContext, type LaneEmitter, PARTS, parts, toWord, words } from '../context.ts';
 import { setHalf, signedHalf } from './integers.ts';
 
 /** PTX clamps shift amounts to the register width; WebAssembly wraps them. */
@@ -21,8 +21,7 @@ function constantShift(e: LaneContext, kind: string, bits: number, amount: numbe
   const effective = overflow ? bits - 1 : amount;
   if (bits === 64) {
     for (const part of PARTS) {
-      e.part(1, part);
-      e.b.i32(effective).op(`i64x2.${kind}`);
+      parts(e, part, 1).i32(effective).op(`i64x2.${kind}`);
       if (overflow && kind !== 'shr_s') e.b.i64x2(0n).op('v128.and');
       e.setPart(part);
     }
@@ -36,16 +35,12 @@ function constantShift(e: LaneContext, kind: string, bits: number, amount: numbe
 }
 
 function variableShift32(e: LaneContext, kind: string, bits: number): void {
+  pushShiftee(e, kind, bits);
   if (e.isScalar(2)) {
-    pushShiftee(e, kind, bits);
-    pushClampedScalar(e, 2, 31);
+    pushClampedScalar(e);
     e.b.op(`i32x4.${kind}`);
-    if (kind !== 'shr_s') {
-      e.word(2);
-      e.b.i32x4(31).op('i32x4.gt_u').op('v128.andnot');
-    }
+    if (kind !== 'shr_s') words(e, 2).i32x4(31).op('i32x4.gt_u').op('v128.andnot');
   } else {
-    pushShiftee(e, kind, bits);
     e.word(2);
     e.helper(kind === 'shl' ? 'shiftLeftLanes' : kind === 'shr_s' ? 'shiftRightSignedLanes' : 'shiftRightLanes');
   }
@@ -53,36 +48,31 @@ function variableShift32(e: LaneContext, kind: string, bits: number): void {
   else e.setWord();
 }
 
-function pushClampedScalar(e: LaneContext, index: number, maximum: number): void {
-  // min(amount, maximum), unsigned, without a local: select on the comparison.
-  e.scalar(index);
-  e.b.i32(maximum);
-  e.scalar(index);
-  e.b.i32(maximum).op('i32.lt_u').op('select');
+function pushClampedScalar(e: LaneContext): void {
+  // min(amount, 31), unsigned, without a local: select on the comparison.
+  e.scalar(2);
+  e.b.i32(31);
+  e.scalar(2);
+  e.b.i32(31).op('i32.lt_u').op('select');
 }
 
 function variableShift64(e: LaneContext, kind: string): void {
   const name = kind === 'shl' ? 'shiftLeftDoubles' : kind === 'shr_s' ? 'shiftRightSignedDoubles' : 'shiftRightDoubles';
   for (const part of PARTS) {
     e.part(1, part);
-    e.word(2);
-    e.b.op(part === 0 ? 'i64x2.extend_low_i32x4_u' : 'i64x2.extend_high_i32x4_u');
+    words(e, 2).op(part === 0 ? 'i64x2.extend_low_i32x4_u' : 'i64x2.extend_high_i32x4_u');
     e.helper(name);
     e.setPart(part);
   }
 }
 
 /** {high, low} shifted as one 64-bit value, lane by lane, and one half kept. */
-const funnelShift =
-  (left: boolean, wrap: boolean): LaneEmitter =>
-  (e) => {
+const funnelShift = (left: boolean, wrap: boolean): LaneEmitter =>
+  toWord((e) => {
     const [low, high, amount, result] = [e.temporary(0), e.temporary(1), e.temporary(2), e.temporary(3)];
-    e.word(1);
-    e.b.set(low);
-    e.word(2);
-    e.b.set(high);
-    e.word(3);
-    e.b
+    words(e, 1).set(low);
+    words(e, 2).set(high);
+    words(e, 3)
       .i32x4(wrap ? 31 : 32)
       .op(wrap ? 'v128.and' : 'i32x4.min_u')
       .set(amount);
@@ -100,28 +90,21 @@ const funnelShift =
       e.b.op('i32.wrap_i64').lane('i32x4.replace_lane', lane).set(result);
     }
     e.b.get(result);
-    e.setWord();
-  };
+  });
 
 /** By a constant amount. */
-export const funnelWrap =
-  (left: boolean): LaneEmitter =>
-  (e) => {
+export const funnelWrap = (left: boolean): LaneEmitter =>
+  toWord((e) => {
     const amount = e.immediate(3)! & 31;
     const shiftUp = left ? amount : 32 - amount;
     // {hi, lo} << n takes hi << n | lo >> (32 − n); right shifts mirror it.
-    if (amount === 0) e.word(left ? 2 : 1);
-    else {
-      e.word(2);
-      e.b.i32(shiftUp).op('i32x4.shl');
-      e.word(1);
-      e.b
-        .i32(32 - shiftUp)
-        .op('i32x4.shr_u')
-        .op('v128.or');
-    }
-    e.setWord();
-  };
+    if (amount === 0) return e.word(left ? 2 : 1);
+    words(e, 2).i32(shiftUp).op('i32x4.shl');
+    words(e, 1)
+      .i32(32 - shiftUp)
+      .op('i32x4.shr_u')
+      .op('v128.or');
+  });
 
 function build(): Map<string, LaneEmitter> {
   const forms = new Map<string, LaneEmitter>();
