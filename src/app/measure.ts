@@ -4,7 +4,7 @@ import { EXIT, WarpsmithError } from '../core/errors.ts';
 import type { Candidate, Kernel, ParameterValues } from '../core/kernel.ts';
 import type { MeasuredBlock, Measurement } from '../core/measurement.ts';
 import { failedLimit } from '../core/plan/limits.ts';
-import type { Problem } from '../core/problem.ts';
+import type { Problem, Workload } from '../core/problem.ts';
 import { type CompleteRequest, completeRequest, type RequestOf } from '../core/requests/request.ts';
 import { untilAborted } from '../core/until-aborted.ts';
 import {
@@ -38,6 +38,8 @@ type MeasureOptions = OnDevice<CompleteRequest<'measure'>>;
  * Measures several kernels and library baselines in the same blocks, workload by workload. Verifies each kernel by itself
  * first.
  *
+ * An interrupted call keeps the workloads that it has measured whole.
+ *
  * @throws WarpsmithError `measure-needs-a-gpu` if times are predicted; `set-needs-one-kernel`; as `resolveBaselines`; for
  * files, parameters or workloads that can't be used, and for a missing compiler or device.
  */
@@ -50,11 +52,7 @@ export async function measureProblem(request: OnDevice<RequestOf<'measure'>>): P
   await using session = await openSession(options);
   if (session.device.identity.kind === 'virtual') throw needsGpu(session.device.identity.id);
   const seeded = { ...options, seed: options.seed ?? session.drawSeed() };
-  const rows: MeasuredRow[] = [];
-  for (const workload of workloads) {
-    const work = measureRow({ options: seeded, session, problem, workload, kernels: candidates });
-    rows.push(await untilAborted(work, options.signal));
-  }
+  const rows = await measureRows(workloads, seeded, { session, problem, kernels: candidates });
   return {
     schemaVersion: 1,
     kind: 'ladder',
@@ -66,7 +64,26 @@ export async function measureProblem(request: OnDevice<RequestOf<'measure'>>): P
     versions: session.environment,
     contenders: everyContender(rows),
     rows: rows.map(({ row }) => row),
+    ...(rows.length < workloads.length && { notMeasured: workloads.slice(rows.length).map(({ name }) => name) }),
   };
+}
+
+/** A row for each workload; as many as there are when the signal fires. @throws the signal's reason if there is none yet. */
+async function measureRows(
+  workloads: readonly Workload[],
+  options: RowRequest['options'],
+  rest: Pick<RowRequest, 'session' | 'problem' | 'kernels'>,
+): Promise<MeasuredRow[]> {
+  const rows: MeasuredRow[] = [];
+  for (const workload of workloads) {
+    try {
+      rows.push(await untilAborted(measureRow({ ...rest, options, workload }), options.signal));
+    } catch (error) {
+      if (!options.signal?.aborted || rows.length === 0) throw error;
+      break;
+    }
+  }
+  return rows;
 }
 
 async function loadContenders({

@@ -12,6 +12,7 @@ import type { Evaluation, EvaluationRequest } from '../../src/core/evaluation.ts
 import type { Measurement } from '../../src/core/measurement.ts';
 import { createRecordingEvaluator } from '../../src/evaluation/recording/record.ts';
 import { DEVICE_SPECS } from '../../src/hardware/device-specs.ts';
+import { ladderDocument } from '../../src/reports/documents/ladder.ts';
 import { openRecording } from '../../src/store/recording.ts';
 
 const SCALE = fileURLToPath(new URL('../cli/fixtures/scale', import.meta.url));
@@ -194,6 +195,26 @@ describe('measure', () => {
       { contender: '02_coalesced', outcome: 'measured' },
     ]);
     expect(view.rows[0]!.peer).toBe('02_coalesced');
+  });
+
+  it('keeps the workloads that were measured when it is interrupted', async () => {
+    const { first } = await requests();
+    const { problem } = first;
+    const later = chooseWorkload(problem.file, 'N=64');
+    await record([
+      [first, (request) => evaluationOf(request, measured('candidate', 2000))],
+      [{ ...first, tier: 'accept' }, (request) => evaluationOf(request, measured('candidate', 2000))],
+    ]);
+    const controller = new AbortController();
+    const asked = {
+      ...{ ...options, baselines: [], kernels: ['01_strided'], replay, signal: controller.signal },
+      workloads: [first.workload.name, 'N=64'],
+      onStep: (text: string) => text.startsWith(later.name) && controller.abort(),
+    };
+    const view = await measureProblem(asked);
+    expect(view.rows.map(({ workload }) => workload)).toEqual([first.workload.name]);
+    expect(view.notMeasured).toEqual([later.name]);
+    expect(JSON.stringify(ladderDocument(view))).toContain(`interrupted: not measured at ${later.name}`);
   });
 
   it('measures nothing where no kernel passes', async () => {

@@ -16,5 +16,6 @@ export const run: Run<RequestOf<'measure'>> = async (request, context) => {
   const asked = await onDevice('measure', request, context);
   const view = await withStatus(streams.err, (told) => measureProblem({ ...asked, ...told }));
   printResult(context, view, ladderDocument);
+  if (view.notMeasured) return EXIT.interrupted;
   return everyoneWasMeasured(view) ? EXIT.ok : EXIT.judgedFailed;
 };

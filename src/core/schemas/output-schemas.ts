@@ -80,7 +80,7 @@ export const OUTPUT_SCHEMAS = {
   }),
   ladder: document('ladder', {
     ...{ problem: text, device: object, tier: text, seed: number, recordedAt: text, versions: object },
-    ...{ contenders: list, rows: list },
+    ...{ contenders: list, rows: list, notMeasured: texts.optional() },
   }),
   'run-report': runReport,
   'run-comparison': document('run-comparison', {

@@ -66,6 +66,8 @@ export interface LadderView {
   versions: Readonly<Record<string, string>>;
   contenders: LadderContender[];
   rows: LadderRow[];
+  /** Workloads that an interrupted call left out. */
+  notMeasured?: string[];
 }
 
 export interface LadderRowInput extends Omit<LadderRow, 'peer' | 'cells'> {
@@ -167,14 +169,15 @@ export const ladderDetail = ({ rows }: LadderView): doc.Block | null =>
   );
 
 /** What was not measured, and why; what disturbed what was. */
-export const ladderNotes = ({ rows }: LadderView): doc.Block | null =>
-  doc.list(
-    rows.flatMap(({ workload, cells }) =>
+export const ladderNotes = ({ rows, notMeasured = [] }: LadderView): doc.Block | null =>
+  doc.list([
+    ...(notMeasured.length > 0 ? [`interrupted: not measured at ${notMeasured.join(', ')}`] : []),
+    ...rows.flatMap(({ workload, cells }) =>
       cells.flatMap((cell) =>
         notesOf(cell).map((said) => `${rows.length > 1 ? `${workload}, ` : ''}${cell.contender}: ${said}`),
       ),
     ),
-  );
+  ]);
 
 function notesOf(cell: LadderCell): string[] {
   if (cell.outcome === 'failed') return [`${cell.status}: ${cell.reason}`];
