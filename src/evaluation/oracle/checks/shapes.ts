@@ -82,16 +82,17 @@ export function chooseShapes(request: ChecksRequest, known: readonly Dimensions[
   const isQuick = (shape: Dimensions): boolean => isQuickToRun(request, shape);
   const ample = thorough || hasOneSize(problem) ? 'ample' : 'usual';
   const isFit = (shape: Dimensions): boolean => isQuickToRun(request, shape, ample) && isJudged(shape);
+  const isLargeFit = (shape: Dimensions): boolean =>
+    (emulatedThreads?.(shape) ?? 0) <= MOST_EMULATED_THREADS.large && isJudged(shape);
   const most = extremeCost(problem, isEmulated, extent);
   const { shapes, extremes, fixed } = drawShapes({
     ...{ problem, takes, timed, known, seed, emulatedThreads, count: DRAWN_SHAPES[extent] },
-    extremes: { count: EXTREME_SHAPES[extent], most, isFit },
+    extremes: { count: EXTREME_SHAPES[extent], most, isFit, isFarFit: thorough ? isLargeFit : undefined },
   });
   const largest = (): ReturnType<typeof largeShapes> =>
     largeShapes({
       ...{ problem, timed, seed },
-      isFit: (shape) =>
-        takes(shape) && (emulatedThreads?.(shape) ?? 0) <= MOST_EMULATED_THREADS.large && isJudged(shape),
+      isFit: (shape) => takes(shape) && isLargeFit(shape),
     });
   const { drawn, workloads } = thorough && large ? largest() : { drawn: [], workloads: [] };
   return {

@@ -23,15 +23,17 @@ export interface ExtremeDraw {
   readonly most: Cost;
   /** Whether a shape is cheap to run and its sums can be judged. */
   readonly isFit: (dimensions: Dimensions) => boolean;
+  /** The same for shapes in which a dimension has more tiles than 16 bits count; there are none without. */
+  readonly isFarFit?: ((dimensions: Dimensions) => boolean) | undefined;
 }
 
 /**
  * A large size is one above 65,536 and all others, above those of all workloads where that is cheap, sometimes above 2²⁰: just above in a quarter of the draws, of any
- * order of magnitude up to the cost in the rest. If that is too dear: above a smaller power of two, but more than
+ * order of magnitude up to the cost in the rest. `farthest`: 2¹⁶ tiles of 32. If that is too dear: above a smaller power of two, but more than
  * `leastFactor` times all others.
  */
 const LARGE = {
-  ...{ above: 2 ** 16, farAbove: 2 ** 20, farRatio: 0.3 },
+  ...{ above: 2 ** 16, farAbove: 2 ** 20, farRatio: 0.3, farthest: 2 ** 21 },
   ...{ nearRatio: 0.25, nearSpread: 1 / 64, leastFactor: 2, tries: 5 },
 } as const;
 
@@ -42,7 +44,7 @@ const BULKY = { from: 4096, least: 64, step: 2 ** -0.25, spread: 2, tries: 2 } a
 const IDLE = 4;
 
 /** What shapes beyond all others are drawn with. */
-interface ExtremeDrawing extends Drawing, Omit<ExtremeDraw, 'count'> {}
+interface ExtremeDrawing extends Drawing, Omit<ExtremeDraw, 'count' | 'isFarFit'> {}
 
 /**
  * Shapes beyond all others. There counters and indices of 8 or 16 bits overflow, grids end, and fast paths for large sizes
@@ -52,7 +54,7 @@ interface ExtremeDrawing extends Drawing, Omit<ExtremeDraw, 'count'> {}
  */
 export function drawExtremes(
   drawing: Drawing,
-  { count, ...limits }: ExtremeDraw,
+  { count, isFarFit, ...limits }: ExtremeDraw,
   { sizes, others, seed }: { sizes: readonly string[]; others: readonly Dimensions[]; seed: number },
 ): Dimensions[] {
   const { problem, timed } = drawing;
@@ -80,6 +82,9 @@ export function drawExtremes(
   const [first, second] = inTurn;
   if (first !== undefined && second !== undefined) addBoth(drawBulky(extreme, [first, second]));
   add(smallestShape(drawing));
+  for (const name of isFarFit ? inTurn : [])
+    if (known(name) <= LARGE.farthest)
+      add(drawLarge({ ...extreme, isFit: isFarFit! }, name, { known: LARGE.farthest, isFar: true }));
   return found;
 }
 

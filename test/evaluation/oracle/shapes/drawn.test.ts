@@ -102,6 +102,22 @@ describe('shapes beyond all others', () => {
     }
   });
 
+  it('are, where a winner may have such, one with each size above 2²¹: more tiles of 32 than 16 bits count', () => {
+    const most = { flop: 2e7, elements: 8e6 };
+    for (let seed = 0; seed < 20; seed++) {
+      const draw = {
+        problem: copying('R', 'C'),
+        takes: () => true,
+        timed: { R: 32, C: 2048 },
+        known: [],
+        count: 3,
+        seed,
+      };
+      const { extremes: far } = drawShapes({ ...draw, extremes: { ...EXTREMES, most, isFarFit: () => true } });
+      for (const name of ['R', 'C']) expect(far.some((shape) => shape[name]! > 2 ** 21)).toBe(true);
+    }
+  });
+
   it('are drawn again with the flags that leave much to compute, where others leave nearly nothing', () => {
     const masked: ProblemFile = {
       ...copying('S', 'Skv'),
