@@ -9,14 +9,12 @@ import { rmsOf } from '../oracle/tolerances/calibrated.ts';
 
 import type { VerifyRequest } from './verify-request.ts';
 
-type BearableRequest = Pick<VerifyRequest, 'problem' | 'seed' | 'oracle' | 'signal'>;
-
 /**
  * A check with secret inputs, made milder until the right results are numbers that every honest kernel can compute and store,
  * and the tolerance shows wrong ones. If none is mild enough: the declared inputs at a drawn shape, nothing where those run
  * anyway. Other checks stay as they are.
  */
-export async function bearable(request: BearableRequest, check: Check): Promise<Check | undefined> {
+export async function bearable(request: VerifyRequest, check: Check): Promise<Check | undefined> {
   const secret = secretSetOf(check.generatorSet);
   if (!secret) return check;
   for (const generatorSet of levelsOf(secret)) {
@@ -26,7 +24,7 @@ export async function bearable(request: BearableRequest, check: Check): Promise<
   return check.isOnce && !check.isExtreme ? undefined : { ...check, generatorSet: DECLARED };
 }
 
-async function isBearable(request: BearableRequest, check: Check, secret: SecretSet): Promise<boolean> {
+async function isBearable(request: VerifyRequest, check: Check, secret: SecretSet): Promise<boolean> {
   const { problem, seed, oracle } = request;
   const { dimensions, generatorSet } = check;
   try {
@@ -46,7 +44,7 @@ const SAME_SIZE = 2;
 
 /** Whether the inputs of a check give results as large as those of the declared ones at its shape; not asked where only some rows are computed. */
 async function givesResultsAsLarge(
-  { problem, seed, oracle }: BearableRequest,
+  { problem, seed, oracle }: VerifyRequest,
   { dimensions, generatorSet }: Check,
 ): Promise<boolean> {
   const [ours, declared] = await Promise.all(
@@ -64,7 +62,7 @@ async function givesResultsAsLarge(
  * to blame, so the check is skipped.
  */
 export async function troubleWithDrawn(
-  request: BearableRequest,
+  request: VerifyRequest,
   check: Check,
 ): Promise<{ reason: string; code: string } | undefined> {
   const { problem, seed, oracle, signal } = request;

@@ -1,84 +1,73 @@
 import { availableParallelism } from 'node:os';
-import { setImmediate } from 'node:timers/promises';
+import { WarpsmithError } from '../../core/errors.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import type { Check } from '../oracle/check.ts';
 import { isLarge } from '../oracle/reference-runs.ts';
 import { levelsOf, secretSetOf } from '../oracle/secret/secret-set.ts';
-import { bearable, troubleWithDrawn } from './bearable.ts';
 import type { VerifyRequest } from './verify-request.ts';
 
-/** One always, because a device computes while its host waits. A reference's process keeps a core busy, and so do compilers and a virtual GPU's threads. */
-const CHECKS_AHEAD = Math.min(8, Math.max(1, Math.floor(availableParallelism() / 4)));
+/** A reference's process keeps one core busy, and so do compilers. */
+const CHECKS_AHEAD = Math.min(8, Math.floor(availableParallelism() / 4));
 
-/** Of all checks that are being prepared, and of one alone: inputs and results take memory, several times as much in float64. */
-const MOST_BYTES_AHEAD = { together: 32 * 1024 ** 2, alone: 128 * 1024 ** 2 };
+/** Of all checks whose inputs are being drawn: inputs and results take memory, several times as much in float64. */
+const MOST_BYTES_AHEAD = 32 * 1024 ** 2;
 
-type LookAheadRequest = Pick<VerifyRequest, 'problem' | 'oracle' | 'seed' | 'checksAhead' | 'signal'>;
+type LookAheadRequest = Pick<VerifyRequest, 'device' | 'problem' | 'oracle' | 'seed' | 'checksAhead'>;
 
-/** Draws the inputs of the next checks, makes them bearable and works out what they expect, while another check is judged. */
+/** Draws the inputs of the next checks, and works out what they expect, while another check is judged. */
 export class LookAhead {
   readonly #request: LookAheadRequest;
-  readonly #begun = new Map<Check, Promise<Check | undefined>>();
-  /** Of checks that are being prepared. */
+  readonly #begun = new Map<Check, Promise<void>>();
+  /** Of checks whose inputs are being drawn. */
   #bytes = 0;
 
   constructor(request: LookAheadRequest) {
     this.#request = request;
   }
 
-  /** Begins with each of the next checks once. One for which there is no room yet is begun later, or prepared when it is its turn. */
+  /** Begins with each of the next checks once. One for which there is no room yet is begun later, or drawn when it is its turn. */
   begin(next: readonly Check[]): void {
-    const { checksAhead = CHECKS_AHEAD } = this.#request;
+    const { device, checksAhead = device.measuring ? CHECKS_AHEAD : 0 } = this.#request;
     for (const check of next.slice(0, checksAhead)) {
       if (this.#begun.has(check) || this.#isTooLarge(check)) continue;
       const bytes = this.#bytesOf(check);
-      if (this.#bytes > 0 && this.#bytes + bytes > MOST_BYTES_AHEAD.together) return;
+      if (this.#bytes + bytes > MOST_BYTES_AHEAD) return;
       this.#bytes += bytes;
-      const prepared = this.#prepare(check).finally(() => {
+      const drawn = this.#draw(check).finally(() => {
         this.#bytes -= bytes;
       });
-      // Whoever takes it is told.
-      prepared.catch(() => {});
-      this.#begun.set(check, prepared);
+      // Whoever waits for it is told.
+      drawn.catch(() => {});
+      this.#begun.set(check, drawn);
     }
   }
 
-  /** As {@link bearable}, prepared ahead or now. */
-  take(check: Check): Promise<Check | undefined> {
-    const begun = this.#begun.get(check);
-    this.#begun.delete(check);
-    return begun ?? bearable(this.#request, check);
+  /** Fulfilled when its inputs are drawn, if that has begun. A mistake of the problem is told when it is the check's turn. */
+  async drawn(check: Check): Promise<void> {
+    await this.#begun.get(check);
   }
 
   /** A GPU works out what takes a host long. */
   #isTooLarge(check: Check): boolean {
-    return this.#bytesOf(check) > MOST_BYTES_AHEAD.alone || isLarge(this.#request.problem, check.dimensions);
+    return this.#bytesOf(check) > MOST_BYTES_AHEAD || isLarge(this.#request.problem, check.dimensions);
   }
 
   #bytesOf({ dimensions }: Check): number {
     return expandBuffers(this.#request.problem.file, dimensions).reduce((sum, buffer) => sum + buffer.bytes, 0);
   }
 
-  async #prepare(check: Check): Promise<Check | undefined> {
+  async #draw({ dimensions, generatorSet, isOnce }: Check): Promise<void> {
     const { oracle, problem, seed } = this.#request;
-    const { dimensions, generatorSet } = check;
     const secret = secretSetOf(generatorSet);
     const [first = generatorSet] = secret ? levelsOf(secret) : [];
-    await oracle.ahead({ problem, seed, dimensions, generatorSet: first });
-    // What is drawn by this thread is drawn when the check that is judged has been launched.
-    await setImmediate();
-    const milder = await bearable(this.#request, check);
-    // Trouble is told when the judge of this check asks for the same.
-    if (milder) this.#expect(milder).catch(() => {});
-    return milder;
-  }
-
-  /** Works out what the judge of a check will ask for. */
-  async #expect(check: Check): Promise<void> {
-    const { dimensions, generatorSet, isOnce, isDrawn } = check;
-    const { oracle, problem, seed } = this.#request;
-    const prepared = oracle.check({ problem, seed, dimensions, generatorSet });
-    await (isOnce ? prepared.sample() : prepared.expectations());
-    if (isDrawn && !secretSetOf(generatorSet)) await troubleWithDrawn(this.#request, check);
+    const key = { problem, seed, dimensions, generatorSet: first };
+    await oracle.ahead(key);
+    try {
+      const prepared = oracle.check(key);
+      const expected: Promise<unknown> = isOnce ? prepared.sample() : prepared.expectations();
+      expected.catch(() => {});
+    } catch (error) {
+      if (!(error instanceof WarpsmithError)) throw error;
+    }
   }
 }

@@ -33,7 +33,8 @@ export interface VerifyRequest {
    */
   readonly planFor: (dimensions: Dimensions, multiprocessors?: number) => LaunchPlan;
   /**
-   * So many of the next checks are prepared while one is judged. By default one, and more where cores are idle.
+   * What so many of the next checks expect is worked out while one is judged. By default, as many as idle cores can work out; none on a
+   * virtual device, which uses all cores itself.
    */
   readonly checksAhead?: number | undefined;
   /** Wall-clock limit of each run, in ms. */

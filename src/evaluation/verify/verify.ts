@@ -22,7 +22,7 @@ import { secretSetOf } from '../oracle/secret/secret-set.ts';
 import { leavesSizes } from '../oracle/secret/variants/index.ts';
 import { costsLittle } from '../oracle/shapes/cost.ts';
 import { foreseen, functionsIn } from './aimed-shapes.ts';
-import { troubleWithDrawn } from './bearable.ts';
+import { bearable, troubleWithDrawn } from './bearable.ts';
 import { boundsOfLaunches } from './bounds-of-launches.ts';
 import { CHECKS_OF_CODE, dearShapes, scarceChecks } from './checks-of-code.ts';
 import { constantResults } from './constant-results.ts';
@@ -119,8 +119,9 @@ export async function runChecks(request: VerifyRequest, withoutMain = false): Pr
     if (withoutMain && isSame(chosen.dimensions, dimensions)) continue;
     index += 1;
     request.onCheck?.({ check: describeCheck(chosen), index, count: index + queue.length });
-    ahead.begin(queue.length > 0 ? queue : dear);
-    const check = chosen.isLarge && isSlowWhenLarge ? undefined : await ahead.take(chosen);
+    ahead.begin(queue);
+    await ahead.drawn(chosen);
+    const check = chosen.isLarge && isSlowWhenLarge ? undefined : await bearable(request, chosen);
     if (!check) continue;
     const trouble = check.isDrawn && !isSecret(check) ? await troubleWithDrawn(request, check) : undefined;
     if (trouble !== undefined) {
