@@ -60,6 +60,12 @@ export type PlannedArgument =
       fill: string;
     };
 
+/** Names of the buffers that an argument lets a launch access. */
+export function buffersOf(argument: PlannedArgument): string[] {
+  if (argument.kind === 'buffer' || argument.kind === 'tensor-map') return [argument.buffer];
+  return argument.kind === 'pointers' ? argument.targets.map(({ buffer }) => buffer) : [];
+}
+
 export interface PlannedLaunch {
   readonly kind: 'launch';
   readonly functionName: string;

@@ -1,5 +1,5 @@
 import type { CompiledCode } from '../../core/compiled-code.ts';
-import type { LaunchPlan, PlannedArgument, PlannedLaunch, PlannedStep } from '../../core/launch-plan.ts';
+import { buffersOf, type LaunchPlan, type PlannedLaunch, type PlannedStep } from '../../core/launch-plan.ts';
 import { mayWaitForLaunch } from '../../toolchains/module-policy.ts';
 
 /** The first GPUs on which a launch may start before the one before it has ended. Code for others has no wait. */
@@ -53,10 +53,4 @@ function mayStillRun(steps: readonly PlannedStep[], index: number): PlannedLaunc
     if (!step.programmaticDependent) break;
   }
   return found;
-}
-
-/** Names of the buffers that an argument lets a launch access. */
-export function buffersOf(argument: PlannedArgument): string[] {
-  if (argument.kind === 'buffer' || argument.kind === 'tensor-map') return [argument.buffer];
-  return argument.kind === 'pointers' ? argument.targets.map(({ buffer }) => buffer) : [];
 }

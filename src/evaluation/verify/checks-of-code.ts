@@ -166,12 +166,12 @@ function thresholdChecks(request: VerifyRequest, choice: ChecksRequest, coverage
   if (!device.decisions || isLong(request)) return [];
   const { poolAround, isFit, checksAtThreshold } = shapesForConditions(choice, []);
   // Dear ones are for numbers that cheap ones do not reach.
-  const cheapFirst = (sizes: readonly number[]): readonly Dimensions[] => [
-    ...poolAround(sizes),
-    ...(thorough ? poolAround(sizes, 'whole') : []),
+  const poolsAround = (sizes: readonly number[]): (readonly Dimensions[])[] => [
+    poolAround(sizes),
+    thorough ? poolAround(sizes, 'whole') : [],
   ];
   const shapes = shapesAtThresholds({
-    ...{ device, module, planFor, isFit, timed, seed, poolAround: cheapFirst, kernel: candidate.kernel.file },
+    ...{ device, module, planFor, isFit, timed, seed, poolsAround, kernel: candidate.kernel.file },
     drawn: coverage.drawnShapes,
     most: MOST_AT_THRESHOLDS,
   });

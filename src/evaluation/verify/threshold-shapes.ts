@@ -3,6 +3,7 @@ import { childrenOf, type ExpressionNode } from '../../core/expressions/syntax-t
 import type { KernelFile, LaunchStepDeclaration } from '../../core/kernel.ts';
 import { expressionsOfLaunch, launchesOf, placedSteps } from '../../core/plan/declared-steps.ts';
 import type { Dimensions } from '../../core/problem.ts';
+import { distinctValues } from '../../core/values.ts';
 import { createStream } from '../../stats/random.ts';
 import { type Aim, foreseen } from './aimed-shapes.ts';
 
@@ -11,8 +12,8 @@ export interface ThresholdAim extends Pick<Aim, 'device' | 'module' | 'planFor' 
   readonly kernel: KernelFile;
   readonly timed: Dimensions;
   readonly seed: number;
-  /** Shapes with a dimension of one of these sizes, the most telling ones first. */
-  readonly poolAround: (sizes: readonly number[]) => readonly Dimensions[];
+  /** Pools of shapes with a dimension of one of these sizes, of each the most telling ones first. */
+  readonly poolsAround: (sizes: readonly number[]) => readonly (readonly Dimensions[])[];
 }
 
 export interface ShapeAtThreshold {
@@ -61,7 +62,8 @@ export function shapesAtThresholds(aim: ThresholdAim): ShapeAtThreshold[] {
   const count = (key: string): void => void counts.set(key, (counts.get(key) ?? 0) + 1);
   for (const shape of aim.drawn) for (const { key } of keysOf(sidesOf(shape))) if (!key.endsWith('far')) count(key);
   const chosen: ShapeAtThreshold[] = [];
-  for (const dimensions of aim.poolAround(sizesAround(thresholds, aim.seed)).slice(0, MOST_FORESEEN)) {
+  const pools = aim.poolsAround(sizesAround(thresholds, aim.seed)).map((pool) => pool.slice(0, MOST_FORESEEN));
+  for (const dimensions of distinctValues(pools.flat())) {
     if (chosen.length === aim.most) break;
     const sides = sidesOf(dimensions);
     const keys = keysOf(sides);

@@ -1,8 +1,7 @@
 import type { KernelResources, LaunchActivity, LaunchCounters, LineCounters } from '../../../core/counters.ts';
 import { emptyTotals } from '../../../core/empty-totals.ts';
-import type { LaunchPlan, PlannedLaunch } from '../../../core/launch-plan.ts';
+import { buffersOf, type LaunchPlan, type PlannedLaunch } from '../../../core/launch-plan.ts';
 import { STALL_REASONS } from '../../../core/vocabulary.ts';
-import { buffersOf } from '../../launches/unwaited-launch.ts';
 import {
   COUNTER_METRICS,
   type CounterMetric,

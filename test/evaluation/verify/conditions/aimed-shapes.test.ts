@@ -94,12 +94,16 @@ describe('shapes for conditions that went one way', () => {
 });
 
 describe('shapes beside numbers with which sizes are compared', () => {
-  const beside = (steps: object[], drawn = shapes(100)): { n: number; isUntimed: boolean }[] =>
+  const beside = (
+    steps: object[],
+    drawn = shapes(100),
+    pools = (sizes: readonly number[]) => [shapes(...sizes.toSorted((a, b) => a - b))],
+  ): { n: number; isUntimed: boolean }[] =>
     shapesAtThresholds({
       seed: 1,
       ...{ device, module, planFor, drawn, isFit: () => true, most: 20, timed: { n: 100 } },
       kernel: { steps } as unknown as KernelFile,
-      poolAround: (sizes) => shapes(...sizes.toSorted((a, b) => a - b)),
+      poolsAround: pools,
     }).map(({ dimensions, isUntimed }) => ({ n: dimensions.n!, isUntimed }));
 
   it('are the last of one way, the first of the other, and two far beyond', () => {
@@ -119,6 +123,12 @@ describe('shapes beside numbers with which sizes are compared', () => {
     const found = beside([step]).map(({ n }) => n);
     expect(found).toEqual(expect.arrayContaining([499, 501]));
     expect(found).toEqual(expect.arrayContaining([18, 19]));
+  });
+
+  it('are each chosen once, and of a later pool where an earlier one lacks a size or has too many shapes', () => {
+    const many = Array.from({ length: 1000 }, () => 299);
+    const found = beside([], shapes(100), () => [shapes(...many), shapes(302, 301, 301, 299)]);
+    expect(found.map(({ n }) => n)).toEqual([299, 302, 301]);
   });
 
   it('are none that drawn shapes have met', () => {

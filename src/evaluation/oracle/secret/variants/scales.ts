@@ -30,7 +30,7 @@ function scale(values: Float64Array, { problem, buffer, index, strength, freedom
 export const scales: Treatment = {
   count: (problem, freedom) => scaled(problem, freedom).length,
   treat: scale,
-  isForLongSums: () => 'always',
+  isForLongSums: () => 'by lot',
   isForLongRows: () => true,
   isAsDrawn: true,
 };
