@@ -28,7 +28,7 @@ interface BesideItself {
   readonly ratio: number | null;
 }
 
-/** docs/results/virtual-workers.json, gpu-workers.json, gpu-workers-four.json and those beside it, by bench/workers/throughput.ts. */
+/** docs/results/virtual-workers.json, gpu-workers.json, gpu-workers-ahead.json and those beside it, by bench/workers/throughput.ts. */
 export interface WorkersRecording {
   readonly problem: string;
   readonly workload: string;
@@ -121,8 +121,9 @@ The start beside itself took ${besideItself.map(({ ratio }) => `${ratio!.toFixed
 /** Recordings of one search on the GPUs of several hosts, and what ran there. */
 const ON_FOUR_GPUS = [
   ['gpu-workers-before', 'before'],
-  ['gpu-workers-four', 'now'],
-  ['gpu-workers-busy-host', 'now, another host'],
+  ['gpu-workers-four', 'then'],
+  ['gpu-workers-busy-host', 'then, another host'],
+  ['gpu-workers-ahead', 'now, a third host'],
 ] as const;
 
 /** Where the seconds of several GPUs went, by their number. */

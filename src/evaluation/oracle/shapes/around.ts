@@ -1,6 +1,7 @@
 import type { Dimensions } from '../../../core/problem.ts';
 import { roundUp } from '../../../core/values.ts';
 import { below, belowInOrder, createStream, inOrder, shuffle } from '../../../stats/random.ts';
+import { askingForOutputs } from './asked-outputs.ts';
 import { type Cost, isWithin, SMALL_EMULATED_COST } from './cost.ts';
 import {
   ALIGNMENTS,
@@ -74,7 +75,7 @@ export function shapesAtPowers(source: Omit<ShapesAround, 'most'>, most: number)
 
 /**
  * Shapes with this size: with other dimensions as small as can be, a little larger, and with several tiles of them; listed values as in the
- * timed shape, and what follows from other dimensions as it follows. None of a kind that does not fit.
+ * timed shape, but that half of them ask for every output, and what follows from other dimensions as it follows. None of a kind that does not fit.
  */
 export function shapesBeside(
   drawing: Drawing,
@@ -94,17 +95,19 @@ export function shapesBeside(
 
 /** One dimension of this size, and others from `least` on and below `most`. */
 export function shapeBeside(
-  { problem, timed, next }: Drawing,
+  { problem, timed, takes, next }: Drawing,
   wanted: { readonly name: string; readonly size: number; least: number; most: number; alignment?: number },
 ): Dimensions {
   const { name, size, least, most, alignment = 1 } = wanted;
   const shape: Record<string, number> = {};
+  const asking = askingForOutputs(problem, timed);
+  const listed = asking !== timed && next() < 0.5 && takes(asking) ? asking : timed;
   for (const [other, declared] of Object.entries(problem.dimensions)) {
     const { values, minimum = 1, maximum = Number.MAX_SAFE_INTEGER } = declared;
     const drawn = Math.max(minimum, least + below(next, most - least));
     const aligned = Math.min(maximum, roundUp(drawn, alignment));
     const following = followingSize(other, declared, shape);
-    shape[other] = other === name ? size : (following ?? (values ? timed[other]! : aligned));
+    shape[other] = other === name ? size : (following ?? (values ? listed[other]! : aligned));
   }
   return shape;
 }

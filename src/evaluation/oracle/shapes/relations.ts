@@ -1,20 +1,31 @@
-/** Relations have 35, 25, 20 and 20 of 100 lots. */
+/** Relations have 30, 20, 20, 15 and 15 of 100 lots. */
 const RELATIONS = [
-  { below: 0.35, of: (whole: number) => whole },
-  { below: 0.6, of: divisorOf },
-  { below: 0.8, of: (whole: number, lot: number) => Math.max(1, Math.floor(lot * whole)) },
+  { below: 0.3, of: (whole: number) => whole },
+  { below: 0.5, of: divisorOf },
+  { below: 0.7, of: tilesApart },
+  { below: 0.85, of: (whole: number, lot: number) => Math.max(1, Math.floor(lot * whole)) },
   { below: 1, of: (whole: number, lot: number, further: number) => whole + 1 + Math.floor(lot * (whole + further)) },
 ] as const;
 
 /**
  * How a dimension relates to what it follows from unless something else is asked for, as keys follow from queries: as many, a divisor (what groups of
- * heads are), fewer, or more. Lots lie between 0 and 1.
+ * heads are), as many but for whole tiles and one more or less, fewer, or more. Lots lie between 0 and 1.
  *
  * @param further a larger one is at most so many more than twice the whole.
  */
 export function relatedSize(whole: number, lots: readonly [relation: number, size: number], further: number): number {
   const relation = RELATIONS.find(({ below }) => lots[0] < below) ?? RELATIONS[0];
   return relation.of(whole, lots[1], further);
+}
+
+/** How far apart sizes are where the last tile of one of them ends with the other, or one before or behind it. */
+const APART = { tiles: [16, 32, 64, 128], counts: [-2, -1, 0, 1, 2], rest: [-1, 0, 1] } as const;
+const DISTANCES = APART.tiles.flatMap((tile) =>
+  APART.counts.flatMap((count) => APART.rest.map((rest) => count * tile + rest)),
+);
+
+function tilesApart(whole: number, lot: number): number {
+  return Math.max(1, whole + DISTANCES[Math.floor(lot * DISTANCES.length)]!);
 }
 
 /** A divisor below the number itself. */

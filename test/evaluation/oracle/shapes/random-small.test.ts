@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { elementsOf } from '../../../../src/evaluation/oracle/shapes/cost.ts';
 import { drawRandomSmall } from '../../../../src/evaluation/oracle/shapes/random-small.ts';
+import { relatedSize } from '../../../../src/evaluation/oracle/shapes/relations.ts';
 import { copying } from '../../../support/toy-problem.ts';
 
 const problem = copying('R', 'C');
@@ -21,4 +22,10 @@ it('random small shapes are cheap, all different, follow from the seed, and have
 it('they are multiples for a kernel that takes nothing else', () => {
   const shapes = draw(1, ({ R, C }) => R! % 8 === 0 && C! % 8 === 0);
   expect(shapes.length).toBeGreaterThan(20);
+});
+
+it('a size that follows from another is often whole tiles apart, and one more or less', () => {
+  const apart = new Set(Array.from({ length: 60 }, (_, i) => relatedSize(200, [0.6, i / 60], 8) - 200));
+  for (const tile of [16, 64, 128]) for (const rest of [-1, 0, 1]) expect(apart).toContain(tile + rest);
+  expect(relatedSize(3, [0.6, 0], 8)).toBe(1);
 });

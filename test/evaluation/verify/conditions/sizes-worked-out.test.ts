@@ -118,6 +118,10 @@ describe('shapes in which there is much to merge', () => {
         String(most),
       ).toBe(true);
     expect(shapes.some(({ m, n }) => m! > 32 && n === 1)).toBe(true);
+    // As many parts again, in half of which the one may lie that counts.
+    expect(counts.some((count) => count > 64 && count <= 72)).toBe(true);
+    // What the merge has, too, is not merged.
+    expect(parts({ steps: [merge, split] })[0]!.n).toBe(32 * 256 + 1);
   });
 
   it('are none of a kernel that launches once and keeps nothing', () => {
