@@ -38,6 +38,8 @@ constexpr int kBlockN = BLOCK_N;          // keys per tile
 constexpr int kStages = STAGES;           // each a tile of K and one of V
 constexpr int kCluster = CLUSTER;         // CTAs that share the tiles of K and V: each fetches 1 / kCluster for all
 constexpr bool kTriesZero = TRY_ZERO;   // a query tile's first scores are exponentiated against 0, not their maximum
+// A warpgroup's 64 rows have their own keys in one tile, the first that it sees: causal ones hide keys there, and in no other.
+constexpr bool kSeesOwnKeyFirst = kBlockN % 64 == 0;
 constexpr int kPassEarly = PASS_EARLY;    // wgmma, each of 16 keys, that are asked for after the turn was passed
 static_assert(16 * kPassEarly <= kBlockN, "a step has BLOCK_N / 16 wgmma with V");
 constexpr int kThreads = 128 * (kConsumers + 1);
@@ -50,7 +52,7 @@ constexpr int kRowBytes = 128;
 constexpr int kSwizzleBytes = 1024;  // the pattern repeats every 8 rows
 constexpr unsigned kAllLanes = 0xffffffffu;
 constexpr float kLog2E = 1.4426950408889634f;
-constexpr float kLowest = -1e30f;          // below every score; finite, so that differences are no NaN
+constexpr float kLowest = -1e30f;          // below every score; finite, so that differences are no NaN in rows that see no key
 constexpr float kLargestSum = 32768.0f;    // of a thread's weights: fp16 holds 65504, bf16 any float
 constexpr float kSmallestFirstSum = 1.0f;  // of a row's weights against 0: as if the largest of them were 1
 
@@ -405,23 +407,20 @@ __global__ void __launch_bounds__(kThreads, 1)
     Place<kStages> place;
     Place<2> Q_place, drawn_place;
     const unsigned base = shared_address(smem);
-    // This CTA's share of the rows of a tile.
-    const auto copy_tile = [&](const TensorMap* map, unsigned tile, int row, int head, unsigned barrier) {
+    // Waits until the stage is empty and says how many tiles will come. The first round finds all stages empty.
+    const auto open_stage = [&](int tiles) {
+      wait(base + Tiles::empty + 8 * place.stage, place.parity ^ 1);
+      expect(base + Tiles::full + 8 * place.stage, tiles * kKeyBytes);
+    };
+    // Into the stage, whose tile lies so many bytes from the first stage: this CTA's share of the rows.
+    const auto copy_tile = [&](const TensorMap* map, unsigned offset, int row, int head) {
+      const unsigned tile = base + offset + place.stage * Tiles::kStageBytes;
       const int first = rank * (kBlockN / kCluster);
 #pragma unroll
       for (int p = 0; p < kPanels; ++p) {
-        copy_box_to_all(tile + (p * kBlockN + first) * kRowBytes, map, p * kPanelColumns, row + first, head, barrier);
+        copy_box_to_all(tile + (p * kBlockN + first) * kRowBytes, map, p * kPanelColumns, row + first, head,
+                        base + Tiles::full + 8 * place.stage);
       }
-    };
-    // The next stage: K of a step and V of the step before; rows are negative where there is none.
-    const auto fill_stage = [&](int K_row, int K_head, int V_row, int V_head) {
-      wait(base + Tiles::empty + 8 * place.stage, place.parity ^ 1);  // the first round finds all stages empty
-      const unsigned barrier = base + Tiles::full + 8 * place.stage;
-      const unsigned stage = base + place.stage * Tiles::kStageBytes;
-      expect(barrier, ((K_row >= 0) + (V_row >= 0)) * kKeyBytes);
-      if (K_row >= 0) copy_tile(&K, stage + Tiles::K, K_row, K_head, barrier);
-      if (V_row >= 0) copy_tile(&V, stage + Tiles::V, V_row, V_head, barrier);
-      place.advance();
     };
     int index = blockIdx.x / kCluster;
     int V_row = -1, V_head = 0;  // of the key tile before: its V is needed a step later than its K
@@ -450,7 +449,11 @@ __global__ void __launch_bounds__(kThreads, 1)
       int drawn = rank == 0 ? atomicAdd(next_tile, 1) : 0;  // on its way while this tile's keys are copied
 #pragma unroll 1
       for (int row = (tile.key_tiles - 1) * kBlockN; row >= 0; row -= kBlockN) {
-        fill_stage(row, tile.head, V_row, V_head);
+        const bool has_V = V_row >= 0;
+        open_stage(has_V ? 2 : 1);
+        copy_tile(&K, Tiles::K, row, tile.head);
+        if (has_V) copy_tile(&V, Tiles::V, V_row, V_head);
+        place.advance();
         V_row = row;
         V_head = tile.head;
       }
@@ -469,7 +472,9 @@ __global__ void __launch_bounds__(kThreads, 1)
       }
       index = clusters + drawn;
     }
-    fill_stage(-1, 0, V_row, V_head);
+    open_stage(1);
+    copy_tile(&V, Tiles::V, V_row, V_head);
+    place.advance();
     if constexpr (kCluster > 1) {
       // Until all stages are empty, consumers of other CTAs arrive at this one's barriers.
 #pragma unroll 1
@@ -574,7 +579,7 @@ __global__ void __launch_bounds__(kThreads, 1)
 
     int first_row = 0;  // of the warpgroup in its query tile
     int row = 0;        // of this thread, and + 8
-    int tile = 0;       // of keys, counted down: the last has keys to hide
+    int tile = 0;       // of keys, counted down
     const auto hide_keys = [&](int tile) {
       const int first_key = tile * kBlockN + 2 * quad_lane;
       const int upper_end = (causal ? min(S, row + 1) : S) - first_key;
@@ -599,60 +604,61 @@ __global__ void __launch_bounds__(kThreads, 1)
         weights[i / 2] = pack(low, high);
       }
     };
-    // Takes the scores into the maximum; the sums, a part of them, and the output are made relative to it.
-    const auto raise_maximum = [&](float (&partial)[2]) {
-      float largest[2] = {kLowest, kLowest};
+    const auto find_largest = [&](float (&largest)[2]) {
+      largest[0] = scores[0];
+      largest[1] = scores[2];
 #pragma unroll
       for (int i = 0; i < kBlockN / 2; ++i) largest[i >> 1 & 1] = fmaxf(largest[i >> 1 & 1], scores[i]);
+#pragma unroll
+      for (int r = 0; r < 2; ++r) largest[r] = quad_max(largest[r]);
+    };
+    // Takes the scores into the maximum; the sums and the output are made relative to it.
+    const auto raise_maximum = [&]() {
+      float largest[2];
+      find_largest(largest);
       float factor[2];
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
-        largest[r] = fmaxf(quad_max(largest[r]), maximum[r]);
+        largest[r] = fmaxf(largest[r], maximum[r]);
         factor[r] = exp2_approximately((maximum[r] - largest[r]) * scale);
         maximum[r] = largest[r];
         sum[r] *= factor[r];
-        partial[r] *= factor[r];
       }
 #pragma unroll
       for (int i = 0; i < kHeadDim / 2; ++i) output[i] *= factor[i >> 1 & 1];
     };
     const auto softmax = [&]() {
-      float partial[2] = {0.0f, 0.0f};
       float part[2];
       exponentials(part);
       // "Not at most" is true of NaN, too.
       if (__any_sync(kAllLanes, !(part[0] <= kLargestSum && part[1] <= kLargestSum))) {
-        raise_maximum(partial);
+        raise_maximum();
         exponentials(part);
       }
-      partial[0] += part[0];
-      partial[1] += part[1];
-      sum[0] += partial[0];
-      sum[1] += partial[1];
+      sum[0] += part[0];
+      sum[1] += part[1];
     };
     // Of the first keys of a query tile: there is no maximum yet.
     const auto start_softmax = [&]() {
-      float partial[2] = {0.0f, 0.0f};
-      sum[0] = sum[1] = 0.0f;
 #pragma unroll
       for (int i = 0; i < kHeadDim / 2; ++i) output[i] = 0.0f;
       bool fits = kTriesZero;
       if (kTriesZero) {
         maximum[0] = maximum[1] = 0.0f;
-        exponentials(partial);
+        exponentials(sum);
 #pragma unroll
         for (int r = 0; r < 2; ++r) {
-          const float total = quad_sum(partial[r]);
+          const float total = quad_sum(sum[r]);
           fits = fits && total >= kSmallestFirstSum && total <= kLargestSum;
         }
       }
       if (!kTriesZero || __any_sync(kAllLanes, !fits)) {
-        maximum[0] = maximum[1] = kLowest;
-        raise_maximum(partial);
-        exponentials(partial);
+        find_largest(maximum);
+        if constexpr (!kSeesOwnKeyFirst) {
+          for (int r = 0; r < 2; ++r) maximum[r] = fmaxf(maximum[r], kLowest);
+        }
+        exponentials(sum);
       }
-      sum[0] = partial[0];
-      sum[1] = partial[1];
     };
 
     const auto store_output = [&](const Tile& tile) {
@@ -734,7 +740,9 @@ __global__ void __launch_bounds__(kThreads, 1)
         multiply_both();
         release_stage();
         ++step;
-        if (tile * kBlockN > visible) hide_keys(tile - 1);
+        if constexpr (!kSeesOwnKeyFirst) {
+          if (tile * kBlockN > visible) hide_keys(tile - 1);
+        }
         softmax();
       }
     }
