@@ -3,6 +3,12 @@
 //         weights as 16-bit integers; 2: as fp16.
 // FIRST   0: the first weights of a query tile fit 0 as their maximum if the sum of their row is between 1 and 32768; 1: if the largest weight of each
 //         thread and row is between 1/4 and 32768, which needs no sums and no other lane.
+// SUMS    1: that; 0: weights are added, as in the rung.
+// GUARD   What stands between the products and the softmax of a step. 0: nothing; 1: the rung's guard against keys to hide; 2: __syncwarp; 3: nothing, and
+//         the stage is released behind the exponentials.
+// WARP    1: the producer is one warp, not a warpgroup. All threads have the same registers then, 120 with 4 consumers and 96 with 5, and no setmaxnreg.
+// PEEK    1: whether the next step's keys are there is looked up before the softmax, so its latency is not between the softmax and the turn.
+// AGAIN   1: exponentials take the place of scores; where a weight is too large, the scores are multiplied again. The stage is released behind the softmax.
 // All else as in problems/attention/17_lean_turns.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -26,7 +32,10 @@ constexpr bool kTriesZero = TRY_ZERO;   // a query tile's first scores are expon
 constexpr bool kSeesOwnKeyFirst = kBlockN % 64 == 0;
 constexpr int kPassEarly = PASS_EARLY;    // wgmma, each of 16 keys, that are asked for after the turn was passed
 static_assert(16 * kPassEarly <= kBlockN, "a step has BLOCK_N / 16 wgmma with V");
-constexpr int kThreads = 128 * (kConsumers + 1);
+constexpr bool kProducerIsWarp = WARP;
+constexpr bool kPeeks = PEEK;
+constexpr bool kMultipliesAgain = AGAIN;
+constexpr int kThreads = 128 * kConsumers + (kProducerIsWarp ? 32 : 128);
 // setmaxnreg: a CTA starts with 65536 / kThreads registers per thread and may redistribute these.
 constexpr int kProducerRegisters = kConsumers == 2 ? 24 : 32;
 constexpr int kConsumerRegisters = kConsumers == 2 ? 240 : kConsumers == 3 ? 160 : 112;
@@ -40,7 +49,9 @@ constexpr float kLowest = -1e30f;          // below every score; finite, so that
 constexpr float kLargestSum = 32768.0f;    // of a row's first weights: fp16 holds 65504, bf16 any float
 // Two weights of 32768. Positive numbers are in the order of their bits; infinity and NaN come last.
 constexpr unsigned kQuarter = kIsHalf ? 0x3400u : 0x3e80u;
-constexpr int kCheck = CHECK, kFirst = FIRST;
+constexpr int kCheck = CHECK, kFirst = FIRST, kGuard = GUARD;
+constexpr bool kSumsByProduct = SUMS;
+constexpr int kOnes = kSumsByProduct ? 8 : 0;  // columns
 constexpr unsigned kLargestPair = kIsHalf ? 0x78007800u : 0x47004700u;
 constexpr float kSmallestFirstSum = 1.0f;  // of a row's weights against 0: as if the largest of them were 1
 
@@ -218,6 +229,8 @@ WGMMA(72, REGISTERS_0 REGISTERS_1 REGISTERS_2 REGISTERS_3 REGISTERS_4_HALF, 36, 
       D8(24), D4(32))
 WGMMA(80, REGISTERS_0 REGISTERS_1 REGISTERS_2 REGISTERS_3 REGISTERS_4, 40, 41, 42, 43, 44, 45, D8(0), D8(8), D8(16),
       D8(24), D8(32))
+WGMMA(96, REGISTERS_0 REGISTERS_1 REGISTERS_2 REGISTERS_3 REGISTERS_4 REGISTERS_5, 48, 49, 50, 51, 52, 53, D8(0), D8(8), D8(16),
+      D8(24), D8(32), D8(40))
 WGMMA(128, REGISTERS_0 REGISTERS_1 REGISTERS_2 REGISTERS_3 REGISTERS_4 REGISTERS_5 REGISTERS_6 REGISTERS_7, 64, 65, 66,
       67, 68, 69, D8(0), D8(8), D8(16), D8(24), D8(32), D8(40), D8(48), D8(56))
 
@@ -414,7 +427,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   const int query_groups = heads * row_groups;
 
   if (warpgroup == kConsumers) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kProducerRegisters));
+    if constexpr (!kProducerIsWarp) asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kProducerRegisters));
     if (threadIdx.x != 128 * kConsumers) return;
     Place<kStages> place;
     Place<2> Q_place, drawn_place;
@@ -496,7 +509,7 @@ __global__ void __launch_bounds__(kThreads, 1)
       }
     }
   } else {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kConsumerRegisters));
+    if constexpr (!kProducerIsWarp) asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kConsumerRegisters));
     const unsigned base = uniform(shared_address(smem));
     const unsigned operands = uniform(units(base));
     const int lane = threadIdx.x % 32;
@@ -522,7 +535,18 @@ __global__ void __launch_bounds__(kThreads, 1)
     const auto release = [&](unsigned barrier) {
       if (lane == 0) arrive(barrier);
     };
-    const auto wait_for_stage = [&]() { wait(base + Tiles::full + 8 * (step % kStages), step / kStages & 1); };
+    bool is_there = false;
+    // Before the stage of this step is waited for: whether it is there already.
+    const auto peek = [&]() {
+      if constexpr (!kPeeks) return;
+      unsigned result;
+      asm volatile("{\n.reg .pred complete;\nmbarrier.test_wait.parity.shared::cta.b64 complete, [%1], %2;\nselp.u32 %0, 1, 0, complete;\n}\n"
+                   : "=r"(result)
+                   : "r"(base + static_cast<unsigned>(Tiles::full) + 8 * (step % kStages)), "r"(step / kStages & 1)
+                   : "memory");
+      is_there = result != 0;
+    };
+    const auto wait_for_stage = [&]() { if (!kPeeks || !is_there) wait(base + Tiles::full + 8 * (step % kStages), step / kStages & 1); };
     // All CTAs of the cluster fill a stage of all.
     const auto release_stage = [&]() {
       const unsigned barrier = base + Tiles::empty + 8 * (step % kStages);
@@ -532,10 +556,11 @@ __global__ void __launch_bounds__(kThreads, 1)
 
     float scores[kBlockN / 2];
     // Columns of O, and one more in which the weights are multiplied by ones: each row's sum.
-    float output[kHeadDim / 2 + 4];
+    float output[kHeadDim / 2 + kOnes / 2];
     // Accumulators 8 j ... 8 j + 7 are keys 16 j ... 16 j + 15: in pairs, the A operand of the second product.
     unsigned weights[kBlockN / 4];
     float maximum[2];  // what the weights are relative to
+    float sum[2];      // of this thread's keys, unless products make it
 
     const auto issue_scores = [&]() {
       const unsigned queries =
@@ -555,7 +580,7 @@ __global__ void __launch_bounds__(kThreads, 1)
 #pragma unroll
       for (int key = 0; key < kBlockN; key += 16) {
         if (kPassEarly > 0 && key == kBlockN - 16 * kPassEarly) pass_turn(warpgroup);
-        Wgmma<kHeadDim + 8>::registers(output, &weights[key / 4],
+        Wgmma<kHeadDim + kOnes>::registers(output, &weights[key / 4],
                                        operand(values + units(key * kRowBytes) - (units(key * kRowBytes) << 16)), true);
       }
     };
@@ -594,6 +619,8 @@ __global__ void __launch_bounds__(kThreads, 1)
     int first_row = 0;  // of the warpgroup in its query tile
     int row = 0;        // of this thread, and + 8
     int tile = 0;       // of keys, counted down
+    int key_tile = 0;   // whose scores there are
+    int visible = 0;    // keys that all rows of the warpgroup see
     const auto hide_keys = [&](int tile) {
       const int first_key = tile * kBlockN + 2 * quad_lane;
       const int upper_end = (causal ? min(S, row + 1) : S) - first_key;
@@ -614,6 +641,7 @@ __global__ void __launch_bounds__(kThreads, 1)
         const int r = i >> 1 & 1;
         const float low = exp2_approximately(fmaf(scores[i], scale, -offset[r]));
         const float high = exp2_approximately(fmaf(scores[i + 1], scale, -offset[r]));
+        if constexpr (kMultipliesAgain) scores[i] = low, scores[i + 1] = high;
         part[r] += low;
         part[r] += high;
         weights[i / 2] = pack(low, high);
@@ -623,9 +651,18 @@ __global__ void __launch_bounds__(kThreads, 1)
       largest[1] = found[1];
     };
     const auto is_too_large = [&](const unsigned (&largest)[2]) {
-      return kCheck != 0 && largest_of(largest_of(largest[0], largest[1]), kLargestPair) != kLargestPair;
+      return kCheck != 0 && kSumsByProduct && largest_of(largest_of(largest[0], largest[1]), kLargestPair) != kLargestPair;
     };
     const auto find_largest = [&](float (&largest)[2]) {
+      if constexpr (kMultipliesAgain) {
+        hands_off(scores);
+        begin();
+        issue_scores();
+        commit();
+        wait_for_products();
+        hands_off(scores);
+        if ((key_tile + 1) * kBlockN > visible) hide_keys(key_tile);
+      }
       largest[0] = scores[0];
       largest[1] = scores[2];
 #pragma unroll
@@ -645,22 +682,27 @@ __global__ void __launch_bounds__(kThreads, 1)
         maximum[r] = largest[r];
       }
 #pragma unroll
-      for (int i = 0; i < kHeadDim / 2 + 4; ++i) output[i] *= factor[i >> 1 & 1];
+      for (int r = 0; r < 2; ++r) sum[r] *= factor[r];
+#pragma unroll
+      for (int i = 0; i < kHeadDim / 2 + kOnes / 2; ++i) output[i] *= factor[i >> 1 & 1];
     };
     const auto softmax = [&]() {
       float part[2];
       unsigned largest[2];
       exponentials(part, largest);
-      if (__any_sync(kAllLanes, is_too_large(largest))) {
+      const bool is_wrong = kSumsByProduct ? is_too_large(largest) : !(part[0] <= kLargestSum && part[1] <= kLargestSum);
+      if (__any_sync(kAllLanes, is_wrong)) {
         raise_maximum();
         exponentials(part, largest);
       }
+      sum[0] += part[0];
+      sum[1] += part[1];
+      if constexpr (kGuard == 3 || kMultipliesAgain) release_stage();
     };
     // Of the first keys of a query tile: there is no maximum yet.
     const auto start_softmax = [&]() {
 #pragma unroll
-      for (int i = 0; i < kHeadDim / 2 + 4; ++i) output[i] = 0.0f;
-      float sum[2];
+      for (int i = 0; i < kHeadDim / 2 + kOnes / 2; ++i) output[i] = 0.0f;
       unsigned largest[2];
       bool fits = kTriesZero;
       if (kTriesZero) {
@@ -691,7 +733,7 @@ __global__ void __launch_bounds__(kThreads, 1)
       const int row = tile.first_row + row_in_tile;
       float inverse_sum[2];
 #pragma unroll
-      for (int r = 0; r < 2; ++r) inverse_sum[r] = 1.0f / output[kHeadDim / 2 + 2 * r];
+      for (int r = 0; r < 2; ++r) inverse_sum[r] = 1.0f / (kSumsByProduct ? output[kHeadDim / 2 + 2 * r] : quad_sum(sum[r]));
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
         Element* O_row = O + (static_cast<size_t>(tile.head) * S + row + 8 * r) * kHeadDim;
@@ -744,7 +786,7 @@ __global__ void __launch_bounds__(kThreads, 1)
       } else {
         pass_turn(warpgroup);
       }
-      release_stage();
+      if (!kMultipliesAgain || !sees) release_stage();
       if (ends_tile && step > 0) {
         // The query tile before the one just taken up: of two places the other one.
         if (has_weights) store_output(tile_at(turn & 1));
@@ -752,24 +794,42 @@ __global__ void __launch_bounds__(kThreads, 1)
         release(base + Tiles::Q_empty + 8 * (turn & 1));
       }
       if (is_end) break;
-      ++step;
+      if (!kMultipliesAgain || !sees) {
+        ++step;
+        peek();
+      }
       has_weights = sees;
       if (!sees) continue;
 
-      const int visible = causal ? min(S, first_row + 1) : S;  // keys that all rows of the warpgroup see
+      visible = causal ? min(S, first_row + 1) : S;
+      key_tile = tile;
       if ((tile + 1) * kBlockN > visible) hide_keys(tile);
       start_softmax();
+      if constexpr (kMultipliesAgain) {
+        release_stage();
+        ++step;
+        peek();
+      }
 #pragma unroll 1
       for (; tile > 0; --tile) {
         wait_for_stage();
         wait_for_turn(warpgroup);
         multiply_both();
-        release_stage();
-        ++step;
-        if constexpr (!kSeesOwnKeyFirst) {
+        key_tile = tile - 1;
+        if constexpr (kGuard != 3 && !kMultipliesAgain) {
+          release_stage();
+          ++step;
+          peek();
+        }
+        if constexpr (kGuard == 2) __syncwarp();
+        if constexpr (!kSeesOwnKeyFirst || kGuard == 1) {
           if (tile * kBlockN > visible) hide_keys(tile - 1);
         }
         softmax();
+        if constexpr (kGuard == 3 || kMultipliesAgain) {
+          ++step;
+          peek();
+        }
       }
     }
   }

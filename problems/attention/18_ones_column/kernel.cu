@@ -1,25 +1,24 @@
-// 17_lean_turns: what a warpgroup does from one turn at the tensor cores to the next, in fewer instructions.
+// 18_ones_column: the sums of the softmax are one more column of the product with V.
 //
-// Idea      At D = 64, 11_sums_first leaves tensor cores and MUFU idle for a third of the time, though four warpgroups take turns:
-//           none of them queues for its turn, and what binds is how long a step of one takes. Of 1,900 clocks of a step on an
-//           H200 930 are the softmax, 510 both products, and 480 waits that find everything ready, barriers, addresses and the
-//           loop. Only the last can be shortened.
-// Change    From 11: a stage of the ring holds what one step multiplies, K of its key tile and V of the tile before, under one pair
-//           of barriers, so a step waits once and arrives once. A descriptor is one 32-bit addition: all have the same upper
-//           word, and the base is one that the compiler can't work out again in every step. PASS_EARLY passes the turn before
-//           the last wgmma of a step, so that the next warpgroup wakes while these are asked for.
-//           Weights, sums, the queue of query tiles and CLUSTER are those of 11.
-// Layouts   As 11_sums_first: tensor maps (D, S, B * H), panels of 64 columns with a 128-byte swizzle.
-//           grid = min(SMs, tiles), tiles of BLOCK_M = 64 CONSUMERS queries; block = 128 (CONSUMERS + 1). CLUSTER = 2: both
-//           even. next_tile: one int, 0 before and after every launch.
+// Idea      Of 112 instructions for the softmax of 64 x 64 scores per warp, 32 add the weights. wgmma takes 72 columns as well as 64:
+//           if those behind V's are ones, they come out as the sums of the weights. That costs 4 of 32 clocks of the products with V.
+// Change    From 17: 16 rows of ones in shared memory, which the products of every stage take as V's columns 64 to 71, however far
+//           away: the distance is a field of the operand's descriptor. Sums are of the weights as they were rounded. That no weight
+//           is too large for fp16 is seen by the largest of the packed weights, two at a time. The first weights of a query tile
+//           are relative to 0 if each lane has one of at least 1/4, which no other lane has to be asked for.
+//           The turns, the queue of query tiles and the stages are those of 17; D = 64 and tiles of 64 or 128 keys only, so each
+//           row sees its own key in its first tile, and no other has keys to hide.
+// Layouts   Tensor maps (D, S, B * H), boxes of 64 columns with a 128-byte swizzle. grid = min(SMs, tiles), tiles of
+//           BLOCK_M = 64 CONSUMERS queries; block = 128 (CONSUMERS + 1). next_tile: one int, 0 before and after every launch.
 //           Stage n % STAGES: K of step n, V of step n - 1. A CTA's first stage has no V, its last one no K.
 // Tile      64 rows x BLOCK_N keys per consumer warpgroup.
-// Resources Shared bytes: 256 D / 64 (BLOCK_M + STAGES BLOCK_N). Registers: D / 2 output + BLOCK_N / 2 scores +
-//           BLOCK_N / 4 weights, all alive at once; a consumer has 240, 160 or 112 (2, 3 or 4 consumers).
-// Bound     As 11. Of 199 instructions per warp and step of 64 keys (nvcc 13.0, D = 64, 4 consumers; bench/attention/lab-turns) 112
-//           are the softmax and 8 products; 16 of the others are gone. 12 % more cost 11 5 %, so 8 % less should gain 3 %.
-// Accuracy  As 11_sums_first.
-// Limits    sm_90a; D in {64, 128}; any S >= 1; STAGES a power of 2.
+// Resources Shared bytes: 256 (BLOCK_M + STAGES BLOCK_N) + 2048. Registers: 36 output + BLOCK_N / 2 scores + BLOCK_N / 4 weights,
+//           all alive at once; a consumer has 160 or 112 (3 or 4 consumers).
+// Bound     As 11. 143 instead of 166 instructions per warp and step of 64 keys, 4 consumers (nvcc 13.0), where the GPU is at its
+//           power limit.
+// Accuracy  Weights are rounded to T before they are summed, so where all values are equal the output is exact. Relative to 0, the
+//           largest weight of a row is rounded, too.
+// Limits    sm_90a; D = 64; any S >= 1; STAGES a power of 2.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
@@ -36,27 +35,23 @@ constexpr int kConsumers = CONSUMERS;     // warpgroups that compute
 constexpr int kBlockM = 64 * kConsumers;  // query rows per tile
 constexpr int kBlockN = BLOCK_N;          // keys per tile
 constexpr int kStages = STAGES;           // each a tile of K and one of V
-constexpr int kCluster = CLUSTER;         // CTAs that share the tiles of K and V: each fetches 1 / kCluster for all
-constexpr bool kTriesZero = TRY_ZERO;   // a query tile's first scores are exponentiated against 0, not their maximum
-// A warpgroup's 64 rows have their own keys in one tile, the first that it sees: causal ones hide keys there, and in no other.
-constexpr bool kSeesOwnKeyFirst = kBlockN % 64 == 0;
 constexpr int kPassEarly = PASS_EARLY;    // wgmma, each of 16 keys, that are asked for after the turn was passed
+// A warpgroup's 64 rows have their own keys in one tile, the first that it sees: keys are hidden there, and in no other.
+static_assert(kBlockN % 64 == 0, "64 rows have their own keys in one tile");
 static_assert(16 * kPassEarly <= kBlockN, "a step has BLOCK_N / 16 wgmma with V");
 constexpr int kThreads = 128 * (kConsumers + 1);
 // setmaxnreg: a CTA starts with 65536 / kThreads registers per thread and may redistribute these.
-constexpr int kProducerRegisters = kConsumers == 2 ? 24 : 32;
-constexpr int kConsumerRegisters = kConsumers == 2 ? 240 : kConsumers == 3 ? 160 : 112;
+constexpr int kProducerRegisters = 32;
+constexpr int kConsumerRegisters = kConsumers == 3 ? 160 : 112;
 
-constexpr int kPanelColumns = 64;  // of one 128-byte swizzled row
-constexpr int kRowBytes = 128;
+constexpr int kHeadDim = 64;
+constexpr int kRowBytes = 2 * kHeadDim;
 constexpr int kSwizzleBytes = 1024;  // the pattern repeats every 8 rows
 constexpr unsigned kAllLanes = 0xffffffffu;
 constexpr float kLog2E = 1.4426950408889634f;
-constexpr float kLowest = -1e30f;          // below every score; finite, so that differences are no NaN in rows that see no key
-constexpr float kLargestSum = 32768.0f;    // of a row's first weights: fp16 holds 65504, bf16 any float
-// Two weights of 32768. Positive numbers are in the order of their bits; infinity and NaN come last.
-constexpr unsigned kLargestPair = kIsHalf ? 0x78007800u : 0x47004700u;
-constexpr float kSmallestFirstSum = 1.0f;  // of a row's weights against 0: as if the largest of them were 1
+// Two elements: of weights, fp16 holds 65504 and bf16 any float; half of that is where they are made relative to a new maximum.
+constexpr unsigned kLargestPair = kIsHalf ? 0x78007800u : 0x47004700u;  // 32768
+constexpr unsigned kQuarter = kIsHalf ? 0x3400u : 0x3e80u;              // one element, 0.25; positive ones are in the order of their bits
 
 // ---- mbarriers and TMA; everything in shared memory goes by its address there ----
 
@@ -99,45 +94,13 @@ __device__ void expect(unsigned barrier, int bytes) {
 // Returns when the phase of this parity is complete.
 __device__ void wait(unsigned barrier, unsigned parity) { WAIT(""); }
 
-// The same, and what other CTAs of the cluster have sent is visible.
-__device__ void wait_for_cluster(unsigned barrier, unsigned parity) { WAIT(".acquire.cluster"); }
-
-// A box of rows x 64 columns of [B * H, S, D], from (head, row, column) on; zeros outside.
-__device__ void copy_box(unsigned tile, const TensorMap* map, int column, int row, int head, unsigned barrier) {
+// A box of rows x 64 columns of [B * H, S, 64], from (head, row) on; zeros outside.
+__device__ void copy_box(unsigned tile, const TensorMap* map, int row, int head, unsigned barrier) {
   asm volatile(
       "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];" ::"r"(
           tile),
-      "l"(map), "r"(column), "r"(row), "r"(head), "r"(barrier)
+      "l"(map), "r"(0), "r"(row), "r"(head), "r"(barrier)
       : "memory");
-}
-
-// The same into all CTAs of the cluster, at the same place of each; each one's own barrier gets the bytes.
-__device__ void copy_box_to_all(unsigned tile, const TensorMap* map, int column, int row, int head, unsigned barrier) {
-  if constexpr (kCluster == 1) return copy_box(tile, map, column, row, head, barrier);
-  asm volatile(
-      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%2, "
-      "%3, %4}], [%5], %6;" ::"r"(tile),
-      "l"(map), "r"(column), "r"(row), "r"(head), "r"(barrier), "h"(static_cast<unsigned short>((1 << kCluster) - 1))
-      : "memory");
-}
-
-// What lies at this address of the own shared memory, in another CTA of the cluster.
-__device__ unsigned in_cluster(unsigned address, int rank) {
-  unsigned result;
-  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(result) : "r"(address), "r"(rank));
-  return result;
-}
-
-// Says that products have read a stage, and publishes nothing: .release.cluster would wait for all that is on its way.
-__device__ void arrive_in_cluster(unsigned barrier) {
-  asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(barrier) : "memory");
-}
-
-// Stores into another CTA, whose barrier gets the 4 bytes.
-__device__ void send(unsigned address, unsigned barrier, int value) {
-  asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.s32 [%0], %2, [%1];" ::"r"(address),
-               "r"(barrier), "r"(value)
-               : "memory");
 }
 
 // A place in a ring, and the parity of its round.
@@ -166,8 +129,8 @@ __device__ unsigned uniform(unsigned value) {
 // What addresses and offsets are counted in where operands are described.
 __device__ constexpr unsigned units(unsigned bytes) { return bytes >> 4; }
 
-// A swizzled panel as an operand. `low`: the panel's address in units and, where N goes over panels, from one to the next in units
-// << 16. The upper word is the same for all.
+// A swizzled panel of 64 columns as an operand. `low`: its address in units and, where N goes on behind it, from there to what comes
+// next in units << 16. The upper word is the same for all.
 __device__ unsigned long long operand(unsigned low) {
   return static_cast<unsigned long long>(units(kSwizzleBytes) | 1u << 30) << 32 | low;
 }
@@ -230,8 +193,6 @@ struct Wgmma;
 WGMMA(64, REGISTERS_0 REGISTERS_1 REGISTERS_2 REGISTERS_3, 32, 33, 34, 35, 36, 37, D8(0), D8(8), D8(16), D8(24))
 WGMMA(72, REGISTERS_0 REGISTERS_1 REGISTERS_2 REGISTERS_3 REGISTERS_4_HALF, 36, 37, 38, 39, 40, 41, D8(0), D8(8), D8(16),
       D8(24), D4(32))
-WGMMA(80, REGISTERS_0 REGISTERS_1 REGISTERS_2 REGISTERS_3 REGISTERS_4, 40, 41, 42, 43, 44, 45, D8(0), D8(8), D8(16),
-      D8(24), D8(32))
 WGMMA(128, REGISTERS_0 REGISTERS_1 REGISTERS_2 REGISTERS_3 REGISTERS_4 REGISTERS_5 REGISTERS_6 REGISTERS_7, 64, 65, 66,
       67, 68, 69, D8(0), D8(8), D8(16), D8(24), D8(32), D8(40), D8(48), D8(56))
 
@@ -274,7 +235,11 @@ __device__ unsigned pack(float low, float high) {
 // The larger of each half.
 __device__ unsigned largest_of(unsigned a, unsigned b) {
   unsigned result;
-  asm("max.u16x2 %0, %1, %2;" : "=r"(result) : "r"(a), "r"(b));
+  if constexpr (kIsHalf) {
+    asm("max.NaN.f16x2 %0, %1, %2;" : "=r"(result) : "r"(a), "r"(b));
+  } else {
+    asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(result) : "r"(a), "r"(b));
+  }
   return result;
 }
 
@@ -282,11 +247,6 @@ __device__ unsigned largest_of(unsigned a, unsigned b) {
 __device__ float quad_max(float value) {
   value = fmaxf(value, __shfl_xor_sync(kAllLanes, value, 1));
   return fmaxf(value, __shfl_xor_sync(kAllLanes, value, 2));
-}
-
-__device__ float quad_sum(float value) {
-  value += __shfl_xor_sync(kAllLanes, value, 1);
-  return value + __shfl_xor_sync(kAllLanes, value, 2);
 }
 
 // Lane j of a quad has piece i of its row's chunk i = 0 ... 3; afterwards it has all 4 pieces of chunk j.
@@ -313,15 +273,13 @@ struct alignas(16) Tile {
   int head;       // -1 behind the last tile
   int first_row;
   int end_row;    // at most S
-  int key_tiles;  // that any row of the cluster sees
+  int key_tiles;  // that any row sees
 };
 
 // Where things lie in shared memory, in bytes.
-template <int kHeadDim>
-struct SharedTiles {
-  static constexpr int kPanels = kHeadDim / kPanelColumns;
-  static constexpr int kQueryBytes = kPanels * 64 * kRowBytes;     // of a warpgroup
-  static constexpr int kKeyBytes = kPanels * kBlockN * kRowBytes;  // of a tile of K or V
+struct Tiles {
+  static constexpr int kQueryBytes = 64 * kRowBytes;     // of a warpgroup
+  static constexpr int kKeyBytes = kBlockN * kRowBytes;  // of a tile of K or V
   static constexpr int kStageBytes = 2 * kKeyBytes;
   static constexpr size_t Q = 0;  // 2 tiles of all warpgroups
   static constexpr size_t K = Q + 2 * kConsumers * kQueryBytes;  // of the first stage
@@ -333,54 +291,43 @@ struct SharedTiles {
   static constexpr size_t full = Q_empty + 2 * 8;  // of the stages
   static constexpr size_t empty = full + kStages * 8;
   static constexpr size_t tile = empty + kStages * 8;  // of each Q
-  // What the first CTA of a cluster drew for all.
-  static constexpr size_t drawn_full = tile + 2 * sizeof(Tile);
-  static constexpr size_t drawn = drawn_full + 2 * 8;
 };
 
 // The order of query tiles. Neighbours share keys; causal: of so many heads as the L2 holds, the longest tiles first. One
 // warpgroup alone can't overlap its products and exponentials: the first `short_tiles` tiles of a head are a warpgroup short.
-// The CTAs of a cluster take a group of neighbouring tiles at once; beyond S, a tile of it has no rows.
 struct Queue {
-  int S, heads, row_groups, short_tiles, heads_at_once, causal;
+  int S, heads, row_tiles, short_tiles, heads_at_once, causal;
 
   __device__ int first_row(int row_tile) const { return 64 * (kConsumers * row_tile - min(row_tile, short_tiles)); }
 
-  __device__ Tile tile_of(int rank, int index) const {
+  __device__ Tile tile_of(int index) const {
     Tile tile;
-    int row_group;
+    int row_tile;
     if (causal) {
-      const int section_size = heads_at_once * row_groups;
+      const int section_size = heads_at_once * row_tiles;
       const int section = index / section_size;
       const int width = min(heads_at_once, heads - section * heads_at_once);
       const int within = index - section * section_size;
-      row_group = row_groups - 1 - within / width;
+      row_tile = row_tiles - 1 - within / width;
       tile.head = section * heads_at_once + within % width;
     } else {
-      row_group = row_groups - 1 - index % row_groups;
-      tile.head = index / row_groups;
+      row_tile = row_tiles - 1 - index % row_tiles;
+      tile.head = index / row_tiles;
     }
-    const int row_tile = kCluster * row_group + rank;
     tile.first_row = first_row(row_tile);
     tile.end_row = min(S, first_row(row_tile + 1));
-    const int end_row = min(S, first_row(kCluster * (row_group + 1)));
-    tile.key_tiles = ((causal ? end_row : S) + kBlockN - 1) / kBlockN;
+    tile.key_tiles = ((causal ? tile.end_row : S) + kBlockN - 1) / kBlockN;
     return tile;
   }
 };
 
-template <int kHeadDim>
 __global__ void __launch_bounds__(kThreads, 1)
     attention(const __grid_constant__ TensorMap Q,  // boxes of 64 rows x 64 columns
-              const __grid_constant__ TensorMap K,  // kBlockN / kCluster rows x 64 columns
-              const __grid_constant__ TensorMap V,  // kBlockN / kCluster rows x 64 columns
+              const __grid_constant__ TensorMap K,  // kBlockN rows x 64 columns
+              const __grid_constant__ TensorMap V,  // kBlockN rows x 64 columns
               Element* __restrict__ O,                 // [B * H, S, kHeadDim]
               int* __restrict__ next_tile,          // how many have been drawn
               int S, int heads, int causal, int heads_at_once, float softmax_scale) {
-  using Tiles = SharedTiles<kHeadDim>;
-  constexpr int kPanels = Tiles::kPanels;
-  constexpr int kQueryBytes = Tiles::kQueryBytes;
-  constexpr int kKeyBytes = Tiles::kKeyBytes;
   extern __shared__ unsigned char shared_bytes[];
   const unsigned misaligned = shared_address(shared_bytes) & (kSwizzleBytes - 1);
   unsigned char* smem = shared_bytes + ((kSwizzleBytes - misaligned) & (kSwizzleBytes - 1));
@@ -394,62 +341,44 @@ __global__ void __launch_bounds__(kThreads, 1)
     }
     for (int i = 0; i < kStages; ++i) {
       init(shared_address(smem + Tiles::full + 8 * i), 1);
-      init(shared_address(smem + Tiles::empty + 8 * i), 4 * kConsumers * kCluster);
-    }
-    if constexpr (kCluster > 1) {
-      for (int i = 0; i < 2; ++i) init(shared_address(smem + Tiles::drawn_full + 8 * i), 1);
+      init(shared_address(smem + Tiles::empty + 8 * i), 4 * kConsumers);
     }
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   }
-  if (threadIdx.x < 128) {
-    const Element one = static_cast<Element>(1.0f);
-    Element* ones = reinterpret_cast<Element*>(smem + Tiles::ones) + 8 * threadIdx.x;
-#pragma unroll
-    for (int i = 0; i < 8; ++i) ones[i] = one;
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-  }
-  if constexpr (kCluster > 1) {
-    __syncwarp();
-    asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+  if (threadIdx.x < 16 * kRowBytes / sizeof(uint4)) {
+    constexpr unsigned kOnes = kIsHalf ? 0x3c003c00u : 0x3f803f80u;
+    reinterpret_cast<uint4*>(smem + Tiles::ones)[threadIdx.x] = make_uint4(kOnes, kOnes, kOnes, kOnes);
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");  // products read them
   }
   __syncthreads();
-  if constexpr (kCluster > 1) asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 
-  const int rank = blockIdx.x % kCluster;  // of the CTA in its cluster
-  const int clusters = gridDim.x / kCluster;
-  const int row_groups = (S + kCluster * kBlockM - 1) / (kCluster * kBlockM);
-  const int short_tiles = kConsumers * kCluster * row_groups - (S + 63) / 64;
-  const Queue queue{S, heads, row_groups, short_tiles, heads_at_once, causal};
-  const int query_groups = heads * row_groups;
+  const int row_tiles = (S + kBlockM - 1) / kBlockM;
+  const int short_tiles = kConsumers * row_tiles - (S + 63) / 64;
+  const Queue queue{S, heads, row_tiles, short_tiles, heads_at_once, causal};
+  const int query_tiles = heads * row_tiles;
 
   if (warpgroup == kConsumers) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kProducerRegisters));
     if (threadIdx.x != 128 * kConsumers) return;
     Place<kStages> place;
-    Place<2> Q_place, drawn_place;
+    Place<2> Q_place;
     const unsigned base = shared_address(smem);
     // Waits until the stage is empty and says how many tiles will come. The first round finds all stages empty.
     const auto open_stage = [&](int tiles) {
       wait(base + Tiles::empty + 8 * place.stage, place.parity ^ 1);
-      expect(base + Tiles::full + 8 * place.stage, tiles * kKeyBytes);
+      expect(base + Tiles::full + 8 * place.stage, tiles * Tiles::kKeyBytes);
     };
-    // Into the stage, whose tile lies so many bytes from the first stage: this CTA's share of the rows.
+    // Into the stage, whose tile lies so many bytes from the first stage.
     const auto copy_tile = [&](const TensorMap* map, unsigned offset, int row, int head) {
-      const unsigned tile = base + offset + place.stage * Tiles::kStageBytes;
-      const int first = rank * (kBlockN / kCluster);
-#pragma unroll
-      for (int p = 0; p < kPanels; ++p) {
-        copy_box_to_all(tile + (p * kBlockN + first) * kRowBytes, map, p * kPanelColumns, row + first, head,
-                        base + Tiles::full + 8 * place.stage);
-      }
+      copy_box(base + offset + place.stage * Tiles::kStageBytes, map, row, head, base + Tiles::full + 8 * place.stage);
     };
-    int index = blockIdx.x / kCluster;
+    int index = blockIdx.x;
     int V_row = -1, V_head = 0;  // of the key tile before: its V is needed a step later than its K
 #pragma unroll 1
     for (;;) {
-      const bool is_end = index >= query_groups;
-      Tile tile = queue.tile_of(rank, is_end ? 0 : index);
+      const bool is_end = index >= query_tiles;
+      Tile tile = queue.tile_of(is_end ? 0 : index);
       if (is_end) tile.head = -1;
       wait(base + Tiles::Q_empty + 8 * Q_place.stage, Q_place.parity ^ 1);
       const unsigned Q_barrier = base + Tiles::Q_full + 8 * Q_place.stage;
@@ -458,17 +387,14 @@ __global__ void __launch_bounds__(kThreads, 1)
         arrive(Q_barrier);
         break;
       }
-      expect(Q_barrier, kConsumers * kQueryBytes);
+      expect(Q_barrier, kConsumers * Tiles::kQueryBytes);
 #pragma unroll 1
       for (int c = 0; c < kConsumers; ++c) {
-#pragma unroll
-        for (int p = 0; p < kPanels; ++p) {
-          copy_box(base + Tiles::Q + (Q_place.stage * kConsumers + c) * kQueryBytes + p * 64 * kRowBytes, &Q,
-                   p * kPanelColumns, tile.first_row + 64 * c, tile.head, Q_barrier);
-        }
+        copy_box(base + Tiles::Q + (Q_place.stage * kConsumers + c) * Tiles::kQueryBytes, &Q, tile.first_row + 64 * c,
+                 tile.head, Q_barrier);
       }
       Q_place.advance();
-      int drawn = rank == 0 ? atomicAdd(next_tile, 1) : 0;  // on its way while this tile's keys are copied
+      const int drawn = atomicAdd(next_tile, 1);  // on its way while this tile's keys are copied
 #pragma unroll 1
       for (int row = (tile.key_tiles - 1) * kBlockN; row >= 0; row -= kBlockN) {
         const bool has_V = V_row >= 0;
@@ -479,32 +405,12 @@ __global__ void __launch_bounds__(kThreads, 1)
         V_row = row;
         V_head = tile.head;
       }
-      // As many are drawn as there are groups; who draws the last leaves 0 for the next launch.
-      if (drawn == query_groups - 1 && rank == 0) *next_tile = 0;
-      if constexpr (kCluster > 1) {
-        const unsigned word = base + Tiles::drawn + 4 * drawn_place.stage;
-        const unsigned barrier = base + Tiles::drawn_full + 8 * drawn_place.stage;
-        if (rank == 0) {
-          for (int r = 0; r < kCluster; ++r) send(in_cluster(word, r), in_cluster(barrier, r), drawn);
-        }
-        expect(barrier, sizeof(int));
-        wait_for_cluster(barrier, drawn_place.parity);
-        asm volatile("ld.shared.s32 %0, [%1];" : "=r"(drawn) : "r"(word) : "memory");
-        drawn_place.advance();
-      }
-      index = clusters + drawn;
+      // As many are drawn as there are tiles; who draws the last leaves 0 for the next launch.
+      if (drawn == query_tiles - 1) *next_tile = 0;
+      index = gridDim.x + drawn;
     }
     open_stage(1);
     copy_tile(&V, Tiles::V, V_row, V_head);
-    place.advance();
-    if constexpr (kCluster > 1) {
-      // Until all stages are empty, consumers of other CTAs arrive at this one's barriers.
-#pragma unroll 1
-      for (int i = 0; i < kStages; ++i) {
-        wait(base + Tiles::empty + 8 * place.stage, place.parity ^ 1);
-        place.advance();
-      }
-    }
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kConsumerRegisters));
     const unsigned base = uniform(shared_address(smem));
@@ -533,29 +439,23 @@ __global__ void __launch_bounds__(kThreads, 1)
       if (lane == 0) arrive(barrier);
     };
     const auto wait_for_stage = [&]() { wait(base + Tiles::full + 8 * (step % kStages), step / kStages & 1); };
-    // All CTAs of the cluster fill a stage of all.
-    const auto release_stage = [&]() {
-      const unsigned barrier = base + Tiles::empty + 8 * (step % kStages);
-      if constexpr (kCluster == 1) return release(barrier);
-      if (lane < kCluster) arrive_in_cluster(in_cluster(barrier, lane));
-    };
+    const auto release_stage = [&]() { release(base + Tiles::empty + 8 * (step % kStages)); };
 
     float scores[kBlockN / 2];
-    // Columns of O, and one more in which the weights are multiplied by ones: each row's sum.
-    float output[kHeadDim / 2 + 4];
+    // Of 64 columns of O and 8 more, in all of which weights are multiplied by ones: each is the sum of the row's weights.
+    constexpr int kOutputs = kHeadDim / 2 + 4;
+    float output[kOutputs];
     // Accumulators 8 j ... 8 j + 7 are keys 16 j ... 16 j + 15: in pairs, the A operand of the second product.
     unsigned weights[kBlockN / 4];
     float maximum[2];  // what the weights are relative to
 
     const auto issue_scores = [&]() {
       const unsigned queries =
-          operands + units(Tiles::Q) + ((~turn & 1) * kConsumers + warpgroup) * units(kQueryBytes);
+          operands + units(Tiles::Q) + ((~turn & 1) * kConsumers + warpgroup) * units(Tiles::kQueryBytes);
       const unsigned keys = operands + units(Tiles::K) + step % kStages * units(Tiles::kStageBytes);
 #pragma unroll
       for (int d = 0; d < kHeadDim / 16; ++d) {
-        const unsigned column_bytes = d % 4 * 32;
-        Wgmma<kBlockN>::shared(scores, operand(queries + units(d / 4 * 64 * kRowBytes + column_bytes)),
-                               operand(keys + units(d / 4 * kBlockN * kRowBytes + column_bytes)), d > 0);
+        Wgmma<kBlockN>::shared(scores, operand(queries + units(32 * d)), operand(keys + units(32 * d)), d > 0);
       }
     };
     const auto issue_output = [&]() {
@@ -614,22 +514,21 @@ __global__ void __launch_bounds__(kThreads, 1)
       }
     };
 
-    // Weights relative to the maximum as it is, and their sums.
-    const auto exponentials = [&](float (&part)[2]) {
+    // Weights relative to the maximum as it is, and the largest of this thread's in each of its two rows, in either half.
+    const auto exponentials = [&](unsigned (&largest)[2]) {
       const float offset[2] = {maximum[0] * scale, maximum[1] * scale};
-      part[0] = part[1] = 0.0f;
-      unsigned largest = kLargestPair;
 #pragma unroll
       for (int i = 0; i < kBlockN / 2; i += 2) {
         const int r = i >> 1 & 1;
         const float low = exp2_approximately(fmaf(scores[i], scale, -offset[r]));
         const float high = exp2_approximately(fmaf(scores[i + 1], scale, -offset[r]));
-        part[r] += low;
-        part[r] += high;
         weights[i / 2] = pack(low, high);
-        largest = largest_of(largest, weights[i / 2]);
+        largest[r] = i < 4 ? weights[i / 2] : largest_of(largest[r], weights[i / 2]);
       }
-      return largest != kLargestPair;
+    };
+    // True of NaN, too.
+    const auto is_too_large = [&](const unsigned (&largest)[2]) {
+      return largest_of(largest_of(largest[0], largest[1]), kLargestPair) != kLargestPair;
     };
     const auto find_largest = [&](float (&largest)[2]) {
       largest[0] = scores[0];
@@ -651,36 +550,30 @@ __global__ void __launch_bounds__(kThreads, 1)
         maximum[r] = largest[r];
       }
 #pragma unroll
-      for (int i = 0; i < kHeadDim / 2 + 4; ++i) output[i] *= factor[i >> 1 & 1];
+      for (int i = 0; i < kOutputs; ++i) output[i] *= factor[i >> 1 & 1];
     };
     const auto softmax = [&]() {
-      float part[2];
-      if (__any_sync(kAllLanes, exponentials(part))) {
+      unsigned largest[2];
+      exponentials(largest);
+      if (__any_sync(kAllLanes, is_too_large(largest))) {
         raise_maximum();
-        exponentials(part);
+        exponentials(largest);
       }
     };
-    // Of the first keys of a query tile: there is no maximum yet.
+    // Of the first keys of a query tile.
     const auto start_softmax = [&]() {
 #pragma unroll
-      for (int i = 0; i < kHeadDim / 2 + 4; ++i) output[i] = 0.0f;
-      float sum[2];
-      bool fits = kTriesZero;
-      if (kTriesZero) {
-        maximum[0] = maximum[1] = 0.0f;
-        exponentials(sum);
+      for (int i = 0; i < kOutputs; ++i) output[i] = 0.0f;
+      unsigned largest[2];
+      // 0 will do as the maximum if each of the four lanes of a row has a weight of 1/4: then their sum is at least 1.
+      maximum[0] = maximum[1] = 0.0f;
+      exponentials(largest);
+      bool fits = !is_too_large(largest);
 #pragma unroll
-        for (int r = 0; r < 2; ++r) {
-          const float total = quad_sum(sum[r]);
-          fits = fits && total >= kSmallestFirstSum && total <= kLargestSum;
-        }
-      }
-      if (!kTriesZero || __any_sync(kAllLanes, !fits)) {
+      for (int r = 0; r < 2; ++r) fits = fits && max(largest[r] >> 16, largest[r] & 0xffffu) >= kQuarter;
+      if (__any_sync(kAllLanes, !fits)) {
         find_largest(maximum);
-        if constexpr (!kSeesOwnKeyFirst) {
-          for (int r = 0; r < 2; ++r) maximum[r] = fmaxf(maximum[r], kLowest);
-        }
-        exponentials(sum);
+        exponentials(largest);
       }
     };
 
@@ -753,7 +646,7 @@ __global__ void __launch_bounds__(kThreads, 1)
       has_weights = sees;
       if (!sees) continue;
 
-      const int visible = causal ? min(S, first_row + 1) : S;  // keys that all rows of the warpgroup see
+      const int visible = causal ? min(S, first_row + 1) : S;
       if ((tile + 1) * kBlockN > visible) hide_keys(tile);
       start_softmax();
 #pragma unroll 1
@@ -763,16 +656,8 @@ __global__ void __launch_bounds__(kThreads, 1)
         multiply_both();
         release_stage();
         ++step;
-        if constexpr (!kSeesOwnKeyFirst) {
-          if (tile * kBlockN > visible) hide_keys(tile - 1);
-        }
         softmax();
       }
     }
   }
 }
-
-#define INSTANTIATE(D)                                                                                         \
-  template __global__ void attention<D>(const __grid_constant__ TensorMap, const __grid_constant__ TensorMap, \
-                                        const __grid_constant__ TensorMap, Element*, int*, int, int, int, int, float);
-INSTANTIATE(64)
