@@ -1,4 +1,4 @@
-import { isFloating } from '../../../core/dtype.ts';
+import { type DType, isFloating } from '../../../core/dtype.ts';
 import { WarpsmithError } from '../../../core/errors.ts';
 import { evaluateExpression } from '../../../core/expressions/evaluate.ts';
 import type { Tolerance } from '../../../core/problem.ts';
@@ -26,14 +26,16 @@ const ROUNDED_ONCE = 1.1;
  * error is the sum of three: the error of fp32 arithmetic (by condition, element by element), the rounding of the result,
  * and the intermediate roundings that problem.json names:
  *
- *   |got − oracle| ≤ 2 ulp(m) + factor · max |naive − oracle| + arithmetic        m = largest |oracle| of the row
+ *   |got − oracle| ≤ 1½ ulp(m) + ½ ulp(m + 1½ ulp(m)) + factor · max |naive − oracle| + arithmetic
+ *                                                                                 m = largest |oracle| of the row
  *   RMS(got − oracle) ≤ √( max(ru · RMS(oracle), ½ ulp(0))² + (rmsFactor · RMS(naive − oracle))² + RMS(arithmetic)² )
  *
  * `naive` is the reference with the named results and the outputs rounded; without names there is no such term.
  * r is 1; where fewer than 10 rows make up the sum of squares, up to 1.31, and up to 2 if terms nearly cancel ({@link fewRows}).
  * Accumulating in the storage dtype errs by √n roundings instead of one, everywhere: the second line finds it. 2 ulp(m) is
  * FlashAttention's 2 · max |(ref + 0.3 − 0.3) − ref| with the row's m in place of 0.3: ½ for rounding the result, the rest
- * for one unnamed intermediate of the same size (softmax weights in the input precision of tensor cores). With
+ * for one unnamed intermediate of the same size (softmax weights in the input precision of tensor cores). The result is
+ * rounded where it lies: just below a power of two an allowed error leads beyond it, where numbers are twice as far apart. With
  * `"roundings": {}` only the result may be rounded: ½ ulp of the element itself + arithmetic, and 1.1 times the RMS error
  * of the correctly rounded oracle. Elements whose correctly rounded value is infinite or NaN must be so. Outputs of integer
  * dtype are compared exactly.
@@ -90,7 +92,7 @@ function withSlack(comparison: Calibrated, facts: OutputFacts, arithmetic: Float
   const roundings = facts.placed ? MOST_FACTOR : fewRows(want, facts);
   const tolerances = arithmetic.slice();
   for (const [group, error] of largestError.entries()) {
-    const slack = factor * error + 2 * ulpAt(largestValue[group]!, storage);
+    const slack = factor * error + slackAt(largestValue[group]!, storage);
     const end = Math.min(tolerances.length, (group + 1) * groupSize);
     for (let i = group * groupSize; i < end; i++) tolerances[i] = tolerances[i]! + slack;
   }
@@ -105,6 +107,12 @@ function withSlack(comparison: Calibrated, facts: OutputFacts, arithmetic: Float
       rmsOf(arithmetic),
     ),
   };
+}
+
+/** For one unnamed intermediate as large as the row's largest value, and for the rounding of the result. */
+function slackAt(largest: number, storage: DType): number {
+  const intermediate = 1.5 * ulpAt(largest, storage);
+  return intermediate + ulpAt(largest + intermediate, storage) / 2;
 }
 
 /** Standard deviations of a mean by which an honest kernel's may exceed its expectation. */

@@ -106,6 +106,20 @@ describe('inputs in variants', () => {
     expect(spread).toBeLessThan(1);
   });
 
+  it('make one row of the second half much larger, or all from there on, while all else is as drawn', () => {
+    const product = problemOf({ A: input(['R', 'N']), B: input(['R', 'N']) }, CONDITIONED);
+    const [late, louder] = of(product, 'secret:trends').slice(4, 6) as [string, string];
+    const sizes = (values: number[]): number[] =>
+      Array.from({ length: 8 }, (_, row) => Math.hypot(...values.slice(row * 16, row * 16 + 16)) / 4);
+    const ofLate = sizes(drawn(product, 'A', late));
+    expect(ofLate.filter((size) => size > 4)).toHaveLength(1);
+    expect(Math.max(...ofLate.slice(0, 4), ...sizes(drawn(product, 'B', late)))).toBeLessThan(2);
+    const ofLouder = sizes(drawn(product, 'A', louder));
+    const place = ofLouder.findIndex((size) => size > 2);
+    expect(place).toBeGreaterThanOrEqual(4);
+    expect(Math.min(...ofLouder.slice(place))).toBeGreaterThan(2);
+  });
+
   it('make every so many elements small whole numbers, in stretches', () => {
     const strided = of(norm, 'secret:samples')[2]!;
     const values = drawn(norm, 'X', strided);

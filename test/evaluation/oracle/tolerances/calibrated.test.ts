@@ -154,6 +154,17 @@ describe('the tolerance', () => {
     expect(tolerances[127]).toBeCloseTo(2 * 2 ** -8 + 4 * ARITHMETIC, 12);
   });
 
+  it('counts the rounding of the result where an allowed error leads beyond a power of two', () => {
+    const [below, farther] = [1.9999, 2 - 1.75 * 2 ** -7];
+    const these: OutputFacts = { ...facts(rows(below, farther), undefined, [2, 64]), dtype: 'bf16' };
+    const { tolerances } = expectFor(these, { storage: 'bf16' });
+    expect(tolerances[0]).toBeCloseTo(2.5 * 2 ** -7, 4);
+    expect(tolerances[127]).toBeCloseTo(2 * 2 ** -7, 4);
+    // bf16's neighbours of 2.
+    expect(tolerances[0]).toBeGreaterThan(2.015625 - below);
+    expect(tolerances[0]).toBeLessThan(2.03125 - below);
+  });
+
   it('grows with the condition of the element, and with the terms behind it', () => {
     const these = facts(rows(1, 1), undefined, [2, 64], { condition: 1000 });
     expect(expectFor(these).tolerances[0]).toBeCloseTo(2 ** -9 + ARITHMETIC * (1 + 3 * 1000), 9);

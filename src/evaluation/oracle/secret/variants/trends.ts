@@ -5,9 +5,13 @@ import { inputsThat, type Treated, type Treatment } from './treatment.ts';
 
 /**
  * How values go along the rows of an input: they rise from very low to very high, the first row stands out, they fall from just below zero to very low, or all of them lie so deep that sums of
- * products reach what kernels write where nothing is to be seen: −10,000, or the least number of half precision.
+ * products reach what kernels write where nothing is to be seen: −10,000, or the least number of half precision. Or all values are as drawn until, in the second half, one row is much larger,
+ * or all are from there on: a kernel that looks at the first rows to see how large scores get is wrong.
  */
-const PROFILES = ['steep', 'sink', 'falling', 'deep'] as const;
+const PROFILES = ['steep', 'sink', 'falling', 'deep', 'late', 'louder'] as const;
+
+/** Powers of two by which rows are larger: one of them, or all from a place on. */
+const LARGER = { late: [3, 5], louder: [2, 4] } as const;
 
 /**
  * Sums of products of such a row and a positive one, divided by the root of its length: ranges of powers of two, each of which is drawn half of the
@@ -44,6 +48,8 @@ function follow(
   const contrasting = names.filter(freedom.contrasts);
   const isOwn = contrasting[Math.floor(index / PROFILES.length)] === buffer.name;
   const profile = PROFILES[index % PROFILES.length]!;
+  if (profile === 'late' || profile === 'louder')
+    return isOwn ? enlarge(values, { columns, rows, profile, stream, strength }) : values;
   // What sums are weighted with stays as it is: of nearly equal values any weights give the same.
   if (profile === 'deep' && contrasting.length > 1 && !contrasting.includes(buffer.name)) return values;
   const unit = strength / Math.sqrt(columns);
@@ -60,6 +66,24 @@ function follow(
     else if (profile === 'falling')
       values[i] = -unit * TREND.steep * ((row + stream.uniform(i)) / rows + TREND.highest);
     else values[i] = row === 0 ? unit * sink : noise * (stream.uniform(i) - 0.5);
+  }
+  return values;
+}
+
+interface Enlarging extends Pick<Treated, 'stream' | 'strength'> {
+  readonly columns: number;
+  readonly rows: number;
+  readonly profile: keyof typeof LARGER;
+}
+
+/** In each slice of several rows: one row of the second half, or all rows from it on. */
+function enlarge(values: Float64Array, { columns, rows, profile, stream, strength }: Enlarging): Float64Array {
+  const [least, most] = LARGER[profile];
+  for (let start = 0; start < values.length; start += columns * rows) {
+    const place = Math.floor(rows * (0.5 + stream.uniform(start) / 2));
+    const end = profile === 'late' ? Math.min(rows, place + 1) : rows;
+    const factor = 2 ** (strength * (least + (most - least) * stream.uniform(start + 1)));
+    for (let i = start + place * columns; i < start + end * columns; i++) values[i] = factor * values[i]!;
   }
   return values;
 }
