@@ -12,7 +12,8 @@
 //           other has keys to hide. Weights, sums and the queue of query tiles are those of 11, without clusters: they gained 0.6 %
 //           in one row, and K and V in one stage were wrong with them on an H200 (notebook, Hopper section 8).
 // Layouts   As 11_sums_first: tensor maps (D, S, B * H), panels of 64 columns with a 128-byte swizzle.
-//           grid = min(SMs, tiles), tiles of BLOCK_M = 64 CONSUMERS queries; block = 128 (CONSUMERS + 1). next_tile: one int, 0 before and after every launch.
+//           grid = min(SMs, tiles), tiles of BLOCK_M = 64 CONSUMERS queries; block = 128 (CONSUMERS + 1). next_tile: one
+//           int, 0 before and after every launch.
 //           Stage n % STAGES: K of step n, V of step n - 1. A CTA's first stage has no V, its last one no K.
 // Tile      64 rows x BLOCK_N keys per consumer warpgroup.
 // Resources Shared bytes: 256 D / 64 (BLOCK_M + STAGES BLOCK_N). Registers: D / 2 output + BLOCK_N / 2 scores +

@@ -14,8 +14,8 @@
 // Tile      64 rows x BLOCK_N keys per consumer warpgroup.
 // Resources Shared bytes: 256 (BLOCK_M + STAGES BLOCK_N) + 2048. Registers: 36 output + BLOCK_N / 2 scores + BLOCK_N / 4 weights,
 //           all alive at once; a consumer has 160 or 112 (3 or 4 consumers).
-// Bound     As 11. 143 instead of 166 instructions per warp and step of 64 keys, 4 consumers (nvcc 13.0), where the GPU is at its
-//           power limit.
+// Bound     As 11. A step of 64 keys has 153 instructions per warp instead of 183 (nvcc 13.0, 4 consumers; bench/attention/lab-ones),
+//           and takes 1 % less time: instructions do not bind.
 // Accuracy  Weights are rounded to T before they are summed, so where all values are equal the output is exact. Relative to 0, the
 //           largest weight of a row is rounded, too.
 // Limits    sm_90a; D = 64; any S >= 1; STAGES a power of 2.
