@@ -6,9 +6,7 @@
 // SUMS    1: that; 0: weights are added, as in the rung.
 // GUARD   What stands between the products and the softmax of a step. 0: nothing; 1: the rung's guard against keys to hide; 2: __syncwarp; 3: nothing, and
 //         the stage is released behind the exponentials.
-// WARP    1: the producer is one warp, not a warpgroup. All threads have the same registers then, 120 with 4 consumers and 96 with 5, and no setmaxnreg.
 // PEEK    1: whether the next step's keys are there is looked up before the softmax, so its latency is not between the softmax and the turn.
-// AGAIN   1: exponentials take the place of scores; where a weight is too large, the scores are multiplied again. The stage is released behind the softmax.
 // All else as in problems/attention/17_lean_turns.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -32,10 +30,8 @@ constexpr bool kTriesZero = TRY_ZERO;   // a query tile's first scores are expon
 constexpr bool kSeesOwnKeyFirst = kBlockN % 64 == 0;
 constexpr int kPassEarly = PASS_EARLY;    // wgmma, each of 16 keys, that are asked for after the turn was passed
 static_assert(16 * kPassEarly <= kBlockN, "a step has BLOCK_N / 16 wgmma with V");
-constexpr bool kProducerIsWarp = WARP;
 constexpr bool kPeeks = PEEK;
-constexpr bool kMultipliesAgain = AGAIN;
-constexpr int kThreads = 128 * kConsumers + (kProducerIsWarp ? 32 : 128);
+constexpr int kThreads = 128 * (kConsumers + 1);
 // setmaxnreg: a CTA starts with 65536 / kThreads registers per thread and may redistribute these.
 constexpr int kProducerRegisters = kConsumers == 2 ? 24 : 32;
 constexpr int kConsumerRegisters = kConsumers == 2 ? 240 : kConsumers == 3 ? 160 : 112;
@@ -229,8 +225,6 @@ WGMMA(72, REGISTERS_0 REGISTERS_1 REGISTERS_2 REGISTERS_3 REGISTERS_4_HALF, 36, 
       D8(24), D4(32))
 WGMMA(80, REGISTERS_0 REGISTERS_1 REGISTERS_2 REGISTERS_3 REGISTERS_4, 40, 41, 42, 43, 44, 45, D8(0), D8(8), D8(16),
       D8(24), D8(32))
-WGMMA(96, REGISTERS_0 REGISTERS_1 REGISTERS_2 REGISTERS_3 REGISTERS_4 REGISTERS_5, 48, 49, 50, 51, 52, 53, D8(0), D8(8), D8(16),
-      D8(24), D8(32), D8(40))
 WGMMA(128, REGISTERS_0 REGISTERS_1 REGISTERS_2 REGISTERS_3 REGISTERS_4 REGISTERS_5 REGISTERS_6 REGISTERS_7, 64, 65, 66,
       67, 68, 69, D8(0), D8(8), D8(16), D8(24), D8(32), D8(40), D8(48), D8(56))
 
@@ -427,7 +421,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   const int query_groups = heads * row_groups;
 
   if (warpgroup == kConsumers) {
-    if constexpr (!kProducerIsWarp) asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kProducerRegisters));
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kProducerRegisters));
     if (threadIdx.x != 128 * kConsumers) return;
     Place<kStages> place;
     Place<2> Q_place, drawn_place;
@@ -509,7 +503,7 @@ __global__ void __launch_bounds__(kThreads, 1)
       }
     }
   } else {
-    if constexpr (!kProducerIsWarp) asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kConsumerRegisters));
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kConsumerRegisters));
     const unsigned base = uniform(shared_address(smem));
     const unsigned operands = uniform(units(base));
     const int lane = threadIdx.x % 32;
@@ -546,7 +540,8 @@ __global__ void __launch_bounds__(kThreads, 1)
                    : "memory");
       is_there = result != 0;
     };
-    const auto wait_for_stage = [&]() { if (!kPeeks || !is_there) wait(base + Tiles::full + 8 * (step % kStages), step / kStages & 1); };
+    const auto wait_for_stage = [&]() {
+      if (!kPeeks || !is_there) wait(base + Tiles::full + 8 * (step % kStages), step / kStages & 1); };
     // All CTAs of the cluster fill a stage of all.
     const auto release_stage = [&]() {
       const unsigned barrier = base + Tiles::empty + 8 * (step % kStages);
@@ -619,8 +614,6 @@ __global__ void __launch_bounds__(kThreads, 1)
     int first_row = 0;  // of the warpgroup in its query tile
     int row = 0;        // of this thread, and + 8
     int tile = 0;       // of keys, counted down
-    int key_tile = 0;   // whose scores there are
-    int visible = 0;    // keys that all rows of the warpgroup see
     const auto hide_keys = [&](int tile) {
       const int first_key = tile * kBlockN + 2 * quad_lane;
       const int upper_end = (causal ? min(S, row + 1) : S) - first_key;
@@ -641,7 +634,6 @@ __global__ void __launch_bounds__(kThreads, 1)
         const int r = i >> 1 & 1;
         const float low = exp2_approximately(fmaf(scores[i], scale, -offset[r]));
         const float high = exp2_approximately(fmaf(scores[i + 1], scale, -offset[r]));
-        if constexpr (kMultipliesAgain) scores[i] = low, scores[i + 1] = high;
         part[r] += low;
         part[r] += high;
         weights[i / 2] = pack(low, high);
@@ -654,15 +646,6 @@ __global__ void __launch_bounds__(kThreads, 1)
       return kCheck != 0 && kSumsByProduct && largest_of(largest_of(largest[0], largest[1]), kLargestPair) != kLargestPair;
     };
     const auto find_largest = [&](float (&largest)[2]) {
-      if constexpr (kMultipliesAgain) {
-        hands_off(scores);
-        begin();
-        issue_scores();
-        commit();
-        wait_for_products();
-        hands_off(scores);
-        if ((key_tile + 1) * kBlockN > visible) hide_keys(key_tile);
-      }
       largest[0] = scores[0];
       largest[1] = scores[2];
 #pragma unroll
@@ -697,7 +680,7 @@ __global__ void __launch_bounds__(kThreads, 1)
       }
       sum[0] += part[0];
       sum[1] += part[1];
-      if constexpr (kGuard == 3 || kMultipliesAgain) release_stage();
+      if constexpr (kGuard == 3) release_stage();
     };
     // Of the first keys of a query tile: there is no maximum yet.
     const auto start_softmax = [&]() {
@@ -786,7 +769,7 @@ __global__ void __launch_bounds__(kThreads, 1)
       } else {
         pass_turn(warpgroup);
       }
-      if (!kMultipliesAgain || !sees) release_stage();
+      release_stage();
       if (ends_tile && step > 0) {
         // The query tile before the one just taken up: of two places the other one.
         if (has_weights) store_output(tile_at(turn & 1));
@@ -794,29 +777,20 @@ __global__ void __launch_bounds__(kThreads, 1)
         release(base + Tiles::Q_empty + 8 * (turn & 1));
       }
       if (is_end) break;
-      if (!kMultipliesAgain || !sees) {
-        ++step;
-        peek();
-      }
+      ++step;
+      peek();
       has_weights = sees;
       if (!sees) continue;
 
-      visible = causal ? min(S, first_row + 1) : S;
-      key_tile = tile;
+      const int visible = causal ? min(S, first_row + 1) : S;
       if ((tile + 1) * kBlockN > visible) hide_keys(tile);
       start_softmax();
-      if constexpr (kMultipliesAgain) {
-        release_stage();
-        ++step;
-        peek();
-      }
 #pragma unroll 1
       for (; tile > 0; --tile) {
         wait_for_stage();
         wait_for_turn(warpgroup);
         multiply_both();
-        key_tile = tile - 1;
-        if constexpr (kGuard != 3 && !kMultipliesAgain) {
+        if constexpr (kGuard != 3) {
           release_stage();
           ++step;
           peek();
@@ -826,7 +800,7 @@ __global__ void __launch_bounds__(kThreads, 1)
           if (tile * kBlockN > visible) hide_keys(tile - 1);
         }
         softmax();
-        if constexpr (kGuard == 3 || kMultipliesAgain) {
+        if constexpr (kGuard == 3) {
           ++step;
           peek();
         }
