@@ -13,7 +13,7 @@ import { nameOf, ofType, runLoop } from './fakes.ts';
 const target = await loadProblemTarget('problems/attention');
 
 /** From 01_minimal, on a GPU that answers with the times that an H200 was recorded with. */
-async function climb(workload: string, device = 'h200') {
+async function climb(workload: string, { device = 'h200', seed = 1 } = {}) {
   const { problem, start, rungs } = target;
   const spec = DEVICE_SPECS.get(device)!;
   const { dimensions, cache } = resolveWorkload(problem.file, workload);
@@ -33,6 +33,7 @@ async function climb(workload: string, device = 'h200') {
     patterns: PATTERNS,
     exploring: true,
     budgets: { ...UNLIMITED, maximumEvaluations: 40 },
+    seed,
   });
   const kept = ofType(events, 'decision').filter(({ decision }) => decision === 'keep');
   const path = kept.map(({ evaluationId }) => {
@@ -50,12 +51,12 @@ describe('attention, unattended from 01_minimal on an H200, 40 evaluations', () 
   it.each([
     // From 02 to 11 each kept rung remedies a finding of the one before.
     {
-      ...{ workload: 'b32h8s512d64', rung: '17_lean_turns', bestUs: 38.7 },
-      setting: { CONSUMERS: 4, BLOCK_N: 64, STAGES: 4, TRY_ZERO: 1 },
+      ...{ workload: 'b32h8s512d64', rung: '18_ones_column', bestUs: 38.7 },
+      setting: { CONSUMERS: 4, BLOCK_N: 64, STAGES: 4 },
     },
     {
-      ...{ workload: 'b4h16s4096d64', rung: '17_lean_turns', bestUs: 441.5 },
-      setting: { CONSUMERS: 3, BLOCK_N: 128, STAGES: 2 },
+      ...{ workload: 'b4h16s4096d64', rung: '18_ones_column', bestUs: 437.1 },
+      setting: { CONSUMERS: 4, BLOCK_N: 64, STAGES: 4 },
     },
     // 17_lean_turns gains 0.5 % there, which is not enough to be kept.
     {
@@ -74,18 +75,24 @@ describe('attention, unattended from 01_minimal on an H200, 40 evaluations', () 
   });
 
   it('ends with the keys shared out over a cluster where there are few tiles, at b1h8s512d64', async () => {
-    const { best, path, evaluationCount } = await climb('b1h8s512d64');
-    expect(evaluationCount).toBeLessThanOrEqual(40);
-    expect(path[0]).toContain('01_minimal');
-    expect(best.kernel.file.name).toBe('10_resident');
-    expect(recordedNs(best, 'b1h8s512d64') / 1e3).toBeLessThanOrEqual(4.91 * CLOSE);
+    const bests: number[] = [];
+    for (let seed = 1; seed <= 8; seed++) {
+      const { best, path, evaluationCount } = await climb('b1h8s512d64', { seed });
+      expect(evaluationCount).toBeLessThanOrEqual(40);
+      expect(path[0]).toContain('01_minimal');
+      expect(best.kernel.file.name).toBe('10_resident');
+      bests.push(recordedNs(best, 'b1h8s512d64') / 1e3);
+    }
+    // Which of its settings are tried first depends on the seed: most find one within 3 % of the best.
+    expect(bests.filter((us) => us <= 4.91 * CLOSE).length).toBeGreaterThan(bests.length / 2);
+    expect(Math.max(...bests)).toBeLessThanOrEqual(4.91 * 1.15);
   });
 
   it('passes over what does not take the workload, and what is for other devices', async () => {
     const { tried } = await climb('b32h8s512d64');
     expect(tried).not.toContain('12_decode');
-    const { best, tried: onL4 } = await climb('b32h8s512d64', 'l4');
-    expect(onL4.filter((name) => /^1[017]_/.test(name))).toEqual([]);
+    const { best, tried: onL4 } = await climb('b32h8s512d64', { device: 'l4' });
+    expect(onL4.filter((name) => /^1[0178]_/.test(name))).toEqual([]);
     expect(best.kernel.file.name).toBe('07_cp_async');
   });
 });

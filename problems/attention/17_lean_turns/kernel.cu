@@ -8,10 +8,12 @@
 //           of barriers, so a step waits once and arrives once. A descriptor is one 32-bit addition: all have the same upper
 //           word, and the base is one that the compiler can't work out again in every step. PASS_EARLY passes the turn before
 //           the last wgmma of a step, so that the next warpgroup wakes while these are asked for.
-//           Weights, sums, the queue of query tiles and CLUSTER are those of 11.
+//           Tiles are of 64 or 128 keys, so a warpgroup's rows see their own keys in the first tile that they take up, and no
+//           other has keys to hide. Weights, sums and the queue of query tiles are those of 11, without clusters: they gained 0.6 %
+//           in one row, and K and V in one stage were wrong with them on an H200 (notebook, Hopper section 8).
 // Layouts   As 11_sums_first: tensor maps (D, S, B * H), panels of 64 columns with a 128-byte swizzle.
-//           grid = min(SMs, tiles), tiles of BLOCK_M = 64 CONSUMERS queries; block = 128 (CONSUMERS + 1). CLUSTER = 2: both
-//           even. next_tile: one int, 0 before and after every launch.
+//           grid = min(SMs, tiles), tiles of BLOCK_M = 64 CONSUMERS queries; block = 128 (CONSUMERS + 1). next_tile: one
+//           int, 0 before and after every launch.
 //           Stage n % STAGES: K of step n, V of step n - 1. A CTA's first stage has no V, its last one no K.
 // Tile      64 rows x BLOCK_N keys per consumer warpgroup.
 // Resources Shared bytes: 256 D / 64 (BLOCK_M + STAGES BLOCK_N). Registers: D / 2 output + BLOCK_N / 2 scores +
@@ -36,8 +38,9 @@ constexpr int kConsumers = CONSUMERS;     // warpgroups that compute
 constexpr int kBlockM = 64 * kConsumers;  // query rows per tile
 constexpr int kBlockN = BLOCK_N;          // keys per tile
 constexpr int kStages = STAGES;           // each a tile of K and one of V
-constexpr int kCluster = CLUSTER;         // CTAs that share the tiles of K and V: each fetches 1 / kCluster for all
 constexpr bool kTriesZero = TRY_ZERO;   // a query tile's first scores are exponentiated against 0, not their maximum
+// A warpgroup's 64 rows have their own keys in one tile, the first that it sees: keys are hidden there, and in no other.
+static_assert(kBlockN % 64 == 0, "64 rows have their own keys in one tile");
 constexpr int kPassEarly = PASS_EARLY;    // wgmma, each of 16 keys, that are asked for after the turn was passed
 static_assert(16 * kPassEarly <= kBlockN, "a step has BLOCK_N / 16 wgmma with V");
 constexpr int kThreads = 128 * (kConsumers + 1);
@@ -50,7 +53,6 @@ constexpr int kRowBytes = 128;
 constexpr int kSwizzleBytes = 1024;  // the pattern repeats every 8 rows
 constexpr unsigned kAllLanes = 0xffffffffu;
 constexpr float kLog2E = 1.4426950408889634f;
-constexpr float kLowest = -1e30f;          // below every score; finite, so that differences are no NaN
 constexpr float kLargestSum = 32768.0f;    // of a thread's weights: fp16 holds 65504, bf16 any float
 constexpr float kSmallestFirstSum = 1.0f;  // of a row's weights against 0: as if the largest of them were 1
 
@@ -95,9 +97,6 @@ __device__ void expect(unsigned barrier, int bytes) {
 // Returns when the phase of this parity is complete.
 __device__ void wait(unsigned barrier, unsigned parity) { WAIT(""); }
 
-// The same, and what other CTAs of the cluster have sent is visible.
-__device__ void wait_for_cluster(unsigned barrier, unsigned parity) { WAIT(".acquire.cluster"); }
-
 // A box of rows x 64 columns of [B * H, S, D], from (head, row, column) on; zeros outside.
 __device__ void copy_box(unsigned tile, const TensorMap* map, int column, int row, int head, unsigned barrier) {
   asm volatile(
@@ -105,35 +104,6 @@ __device__ void copy_box(unsigned tile, const TensorMap* map, int column, int ro
           tile),
       "l"(map), "r"(column), "r"(row), "r"(head), "r"(barrier)
       : "memory");
-}
-
-// The same into all CTAs of the cluster, at the same place of each; each one's own barrier gets the bytes.
-__device__ void copy_box_to_all(unsigned tile, const TensorMap* map, int column, int row, int head, unsigned barrier) {
-  if constexpr (kCluster == 1) return copy_box(tile, map, column, row, head, barrier);
-  asm volatile(
-      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%2, "
-      "%3, %4}], [%5], %6;" ::"r"(tile),
-      "l"(map), "r"(column), "r"(row), "r"(head), "r"(barrier), "h"(static_cast<unsigned short>((1 << kCluster) - 1))
-      : "memory");
-}
-
-// What lies at this address of the own shared memory, in another CTA of the cluster.
-__device__ unsigned in_cluster(unsigned address, int rank) {
-  unsigned result;
-  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(result) : "r"(address), "r"(rank));
-  return result;
-}
-
-// Says that products have read a stage, and publishes nothing: .release.cluster would wait for all that is on its way.
-__device__ void arrive_in_cluster(unsigned barrier) {
-  asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(barrier) : "memory");
-}
-
-// Stores into another CTA, whose barrier gets the 4 bytes.
-__device__ void send(unsigned address, unsigned barrier, int value) {
-  asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.s32 [%0], %2, [%1];" ::"r"(address),
-               "r"(barrier), "r"(value)
-               : "memory");
 }
 
 // A place in a ring, and the parity of its round.
@@ -221,8 +191,6 @@ struct Wgmma;
   };
 
 WGMMA(64, REGISTERS_0 REGISTERS_1 REGISTERS_2 REGISTERS_3, 32, 33, 34, 35, 36, 37, D8(0), D8(8), D8(16), D8(24))
-WGMMA(80, REGISTERS_0 REGISTERS_1 REGISTERS_2 REGISTERS_3 REGISTERS_4, 40, 41, 42, 43, 44, 45, D8(0), D8(8), D8(16),
-      D8(24), D8(32))
 WGMMA(128, REGISTERS_0 REGISTERS_1 REGISTERS_2 REGISTERS_3 REGISTERS_4 REGISTERS_5 REGISTERS_6 REGISTERS_7, 64, 65, 66,
       67, 68, 69, D8(0), D8(8), D8(16), D8(24), D8(32), D8(40), D8(48), D8(56))
 
@@ -297,7 +265,7 @@ struct alignas(16) Tile {
   int head;       // -1 behind the last tile
   int first_row;
   int end_row;    // at most S
-  int key_tiles;  // that any row of the cluster sees
+  int key_tiles;  // that any row sees
 };
 
 // Where things lie in shared memory, in bytes.
@@ -316,38 +284,32 @@ struct SharedTiles {
   static constexpr size_t full = Q_empty + 2 * 8;  // of the stages
   static constexpr size_t empty = full + kStages * 8;
   static constexpr size_t tile = empty + kStages * 8;  // of each Q
-  // What the first CTA of a cluster drew for all.
-  static constexpr size_t drawn_full = tile + 2 * sizeof(Tile);
-  static constexpr size_t drawn = drawn_full + 2 * 8;
 };
 
 // The order of query tiles. Neighbours share keys; causal: of so many heads as the L2 holds, the longest tiles first. One
 // warpgroup alone can't overlap its products and exponentials: the first `short_tiles` tiles of a head are a warpgroup short.
-// The CTAs of a cluster take a group of neighbouring tiles at once; beyond S, a tile of it has no rows.
 struct Queue {
-  int S, heads, row_groups, short_tiles, heads_at_once, causal;
+  int S, heads, row_tiles, short_tiles, heads_at_once, causal;
 
   __device__ int first_row(int row_tile) const { return 64 * (kConsumers * row_tile - min(row_tile, short_tiles)); }
 
-  __device__ Tile tile_of(int rank, int index) const {
+  __device__ Tile tile_of(int index) const {
     Tile tile;
-    int row_group;
+    int row_tile;
     if (causal) {
-      const int section_size = heads_at_once * row_groups;
+      const int section_size = heads_at_once * row_tiles;
       const int section = index / section_size;
       const int width = min(heads_at_once, heads - section * heads_at_once);
       const int within = index - section * section_size;
-      row_group = row_groups - 1 - within / width;
+      row_tile = row_tiles - 1 - within / width;
       tile.head = section * heads_at_once + within % width;
     } else {
-      row_group = row_groups - 1 - index % row_groups;
-      tile.head = index / row_groups;
+      row_tile = row_tiles - 1 - index % row_tiles;
+      tile.head = index / row_tiles;
     }
-    const int row_tile = kCluster * row_group + rank;
     tile.first_row = first_row(row_tile);
     tile.end_row = min(S, first_row(row_tile + 1));
-    const int end_row = min(S, first_row(kCluster * (row_group + 1)));
-    tile.key_tiles = ((causal ? end_row : S) + kBlockN - 1) / kBlockN;
+    tile.key_tiles = ((causal ? tile.end_row : S) + kBlockN - 1) / kBlockN;
     return tile;
   }
 };
@@ -355,8 +317,8 @@ struct Queue {
 template <int kHeadDim>
 __global__ void __launch_bounds__(kThreads, 1)
     attention(const __grid_constant__ TensorMap Q,  // boxes of 64 rows x 64 columns
-              const __grid_constant__ TensorMap K,  // kBlockN / kCluster rows x 64 columns
-              const __grid_constant__ TensorMap V,  // kBlockN / kCluster rows x 64 columns
+              const __grid_constant__ TensorMap K,  // kBlockN rows x 64 columns
+              const __grid_constant__ TensorMap V,  // kBlockN rows x 64 columns
               Element* __restrict__ O,                 // [B * H, S, kHeadDim]
               int* __restrict__ next_tile,          // how many have been drawn
               int S, int heads, int causal, int heads_at_once, float softmax_scale) {
@@ -377,58 +339,43 @@ __global__ void __launch_bounds__(kThreads, 1)
     }
     for (int i = 0; i < kStages; ++i) {
       init(shared_address(smem + Tiles::full + 8 * i), 1);
-      init(shared_address(smem + Tiles::empty + 8 * i), 4 * kConsumers * kCluster);
-    }
-    if constexpr (kCluster > 1) {
-      for (int i = 0; i < 2; ++i) init(shared_address(smem + Tiles::drawn_full + 8 * i), 1);
+      init(shared_address(smem + Tiles::empty + 8 * i), 4 * kConsumers);
     }
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   }
-  if constexpr (kCluster > 1) {
-    __syncwarp();
-    asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
-  }
   __syncthreads();
-  if constexpr (kCluster > 1) asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 
-  const int rank = blockIdx.x % kCluster;  // of the CTA in its cluster
-  const int clusters = gridDim.x / kCluster;
-  const int row_groups = (S + kCluster * kBlockM - 1) / (kCluster * kBlockM);
-  const int short_tiles = kConsumers * kCluster * row_groups - (S + 63) / 64;
-  const Queue queue{S, heads, row_groups, short_tiles, heads_at_once, causal};
-  const int query_groups = heads * row_groups;
+  const int row_tiles = (S + kBlockM - 1) / kBlockM;
+  const int short_tiles = kConsumers * row_tiles - (S + 63) / 64;
+  const Queue queue{S, heads, row_tiles, short_tiles, heads_at_once, causal};
+  const int query_tiles = heads * row_tiles;
 
   if (warpgroup == kConsumers) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kProducerRegisters));
     if (threadIdx.x != 128 * kConsumers) return;
     Place<kStages> place;
-    Place<2> Q_place, drawn_place;
+    Place<2> Q_place;
     const unsigned base = shared_address(smem);
-    // This CTA's share of the rows of a tile.
-    const auto copy_tile = [&](const TensorMap* map, unsigned tile, int row, int head, unsigned barrier) {
-      const int first = rank * (kBlockN / kCluster);
+    // Waits until the stage is empty and says how many tiles will come. The first round finds all stages empty.
+    const auto open_stage = [&](int tiles) {
+      wait(base + Tiles::empty + 8 * place.stage, place.parity ^ 1);
+      expect(base + Tiles::full + 8 * place.stage, tiles * kKeyBytes);
+    };
+    // Into the stage, whose tile lies so many bytes from the first stage.
+    const auto copy_tile = [&](const TensorMap* map, unsigned offset, int row, int head) {
+      const unsigned tile = base + offset + place.stage * Tiles::kStageBytes;
 #pragma unroll
       for (int p = 0; p < kPanels; ++p) {
-        copy_box_to_all(tile + (p * kBlockN + first) * kRowBytes, map, p * kPanelColumns, row + first, head, barrier);
+        copy_box(tile + p * kBlockN * kRowBytes, map, p * kPanelColumns, row, head, base + Tiles::full + 8 * place.stage);
       }
     };
-    // The next stage: K of a step and V of the step before; rows are negative where there is none.
-    const auto fill_stage = [&](int K_row, int K_head, int V_row, int V_head) {
-      wait(base + Tiles::empty + 8 * place.stage, place.parity ^ 1);  // the first round finds all stages empty
-      const unsigned barrier = base + Tiles::full + 8 * place.stage;
-      const unsigned stage = base + place.stage * Tiles::kStageBytes;
-      expect(barrier, ((K_row >= 0) + (V_row >= 0)) * kKeyBytes);
-      if (K_row >= 0) copy_tile(&K, stage + Tiles::K, K_row, K_head, barrier);
-      if (V_row >= 0) copy_tile(&V, stage + Tiles::V, V_row, V_head, barrier);
-      place.advance();
-    };
-    int index = blockIdx.x / kCluster;
+    int index = blockIdx.x;
     int V_row = -1, V_head = 0;  // of the key tile before: its V is needed a step later than its K
 #pragma unroll 1
     for (;;) {
-      const bool is_end = index >= query_groups;
-      Tile tile = queue.tile_of(rank, is_end ? 0 : index);
+      const bool is_end = index >= query_tiles;
+      Tile tile = queue.tile_of(is_end ? 0 : index);
       if (is_end) tile.head = -1;
       wait(base + Tiles::Q_empty + 8 * Q_place.stage, Q_place.parity ^ 1);
       const unsigned Q_barrier = base + Tiles::Q_full + 8 * Q_place.stage;
@@ -447,37 +394,23 @@ __global__ void __launch_bounds__(kThreads, 1)
         }
       }
       Q_place.advance();
-      int drawn = rank == 0 ? atomicAdd(next_tile, 1) : 0;  // on its way while this tile's keys are copied
+      const int drawn = atomicAdd(next_tile, 1);  // on its way while this tile's keys are copied
 #pragma unroll 1
       for (int row = (tile.key_tiles - 1) * kBlockN; row >= 0; row -= kBlockN) {
-        fill_stage(row, tile.head, V_row, V_head);
+        const bool has_V = V_row >= 0;
+        open_stage(has_V ? 2 : 1);
+        copy_tile(&K, Tiles::K, row, tile.head);
+        if (has_V) copy_tile(&V, Tiles::V, V_row, V_head);
+        place.advance();
         V_row = row;
         V_head = tile.head;
       }
-      // As many are drawn as there are groups; who draws the last leaves 0 for the next launch.
-      if (drawn == query_groups - 1 && rank == 0) *next_tile = 0;
-      if constexpr (kCluster > 1) {
-        const unsigned word = base + Tiles::drawn + 4 * drawn_place.stage;
-        const unsigned barrier = base + Tiles::drawn_full + 8 * drawn_place.stage;
-        if (rank == 0) {
-          for (int r = 0; r < kCluster; ++r) send(in_cluster(word, r), in_cluster(barrier, r), drawn);
-        }
-        expect(barrier, sizeof(int));
-        wait_for_cluster(barrier, drawn_place.parity);
-        asm volatile("ld.shared.s32 %0, [%1];" : "=r"(drawn) : "r"(word) : "memory");
-        drawn_place.advance();
-      }
-      index = clusters + drawn;
+      // As many are drawn as there are tiles; who draws the last leaves 0 for the next launch.
+      if (drawn == query_tiles - 1) *next_tile = 0;
+      index = gridDim.x + drawn;
     }
-    fill_stage(-1, 0, V_row, V_head);
-    if constexpr (kCluster > 1) {
-      // Until all stages are empty, consumers of other CTAs arrive at this one's barriers.
-#pragma unroll 1
-      for (int i = 0; i < kStages; ++i) {
-        wait(base + Tiles::empty + 8 * place.stage, place.parity ^ 1);
-        place.advance();
-      }
-    }
+    open_stage(1);
+    copy_tile(&V, Tiles::V, V_row, V_head);
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kConsumerRegisters));
     const unsigned base = uniform(shared_address(smem));
@@ -506,12 +439,7 @@ __global__ void __launch_bounds__(kThreads, 1)
       if (lane == 0) arrive(barrier);
     };
     const auto wait_for_stage = [&]() { wait(base + Tiles::full + 8 * (step % kStages), step / kStages & 1); };
-    // All CTAs of the cluster fill a stage of all.
-    const auto release_stage = [&]() {
-      const unsigned barrier = base + Tiles::empty + 8 * (step % kStages);
-      if constexpr (kCluster == 1) return release(barrier);
-      if (lane < kCluster) arrive_in_cluster(in_cluster(barrier, lane));
-    };
+    const auto release_stage = [&]() { release(base + Tiles::empty + 8 * (step % kStages)); };
 
     float scores[kBlockN / 2];
     float output[kHeadDim / 2];
@@ -574,7 +502,7 @@ __global__ void __launch_bounds__(kThreads, 1)
 
     int first_row = 0;  // of the warpgroup in its query tile
     int row = 0;        // of this thread, and + 8
-    int tile = 0;       // of keys, counted down: the last has keys to hide
+    int tile = 0;       // of keys, counted down
     const auto hide_keys = [&](int tile) {
       const int first_key = tile * kBlockN + 2 * quad_lane;
       const int upper_end = (causal ? min(S, row + 1) : S) - first_key;
@@ -599,60 +527,58 @@ __global__ void __launch_bounds__(kThreads, 1)
         weights[i / 2] = pack(low, high);
       }
     };
-    // Takes the scores into the maximum; the sums, a part of them, and the output are made relative to it.
-    const auto raise_maximum = [&](float (&partial)[2]) {
-      float largest[2] = {kLowest, kLowest};
+    const auto find_largest = [&](float (&largest)[2]) {
+      largest[0] = scores[0];
+      largest[1] = scores[2];
 #pragma unroll
       for (int i = 0; i < kBlockN / 2; ++i) largest[i >> 1 & 1] = fmaxf(largest[i >> 1 & 1], scores[i]);
+#pragma unroll
+      for (int r = 0; r < 2; ++r) largest[r] = quad_max(largest[r]);
+    };
+    // Takes the scores into the maximum; the sums and the output are made relative to it.
+    const auto raise_maximum = [&]() {
+      float largest[2];
+      find_largest(largest);
       float factor[2];
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
-        largest[r] = fmaxf(quad_max(largest[r]), maximum[r]);
+        largest[r] = fmaxf(largest[r], maximum[r]);
         factor[r] = exp2_approximately((maximum[r] - largest[r]) * scale);
         maximum[r] = largest[r];
         sum[r] *= factor[r];
-        partial[r] *= factor[r];
       }
 #pragma unroll
       for (int i = 0; i < kHeadDim / 2; ++i) output[i] *= factor[i >> 1 & 1];
     };
     const auto softmax = [&]() {
-      float partial[2] = {0.0f, 0.0f};
       float part[2];
       exponentials(part);
       // "Not at most" is true of NaN, too.
       if (__any_sync(kAllLanes, !(part[0] <= kLargestSum && part[1] <= kLargestSum))) {
-        raise_maximum(partial);
+        raise_maximum();
         exponentials(part);
       }
-      partial[0] += part[0];
-      partial[1] += part[1];
-      sum[0] += partial[0];
-      sum[1] += partial[1];
+      sum[0] += part[0];
+      sum[1] += part[1];
     };
     // Of the first keys of a query tile: there is no maximum yet.
     const auto start_softmax = [&]() {
-      float partial[2] = {0.0f, 0.0f};
-      sum[0] = sum[1] = 0.0f;
 #pragma unroll
       for (int i = 0; i < kHeadDim / 2; ++i) output[i] = 0.0f;
       bool fits = kTriesZero;
       if (kTriesZero) {
         maximum[0] = maximum[1] = 0.0f;
-        exponentials(partial);
+        exponentials(sum);
 #pragma unroll
         for (int r = 0; r < 2; ++r) {
-          const float total = quad_sum(partial[r]);
+          const float total = quad_sum(sum[r]);
           fits = fits && total >= kSmallestFirstSum && total <= kLargestSum;
         }
       }
       if (!kTriesZero || __any_sync(kAllLanes, !fits)) {
-        maximum[0] = maximum[1] = kLowest;
-        raise_maximum(partial);
-        exponentials(partial);
+        find_largest(maximum);
+        exponentials(sum);
       }
-      sum[0] = partial[0];
-      sum[1] = partial[1];
     };
 
     const auto store_output = [&](const Tile& tile) {
@@ -734,7 +660,6 @@ __global__ void __launch_bounds__(kThreads, 1)
         multiply_both();
         release_stage();
         ++step;
-        if (tile * kBlockN > visible) hide_keys(tile - 1);
         softmax();
       }
     }

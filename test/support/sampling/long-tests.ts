@@ -65,6 +65,7 @@ export const nvccBuild = sampledOne(
       '15_decode_words __nv_bfloat16',
       '16_decode_stream',
       '17_lean_turns half',
+      '18_ones_column half',
     ],
   ],
   {
