@@ -17,8 +17,8 @@ export interface RandomSmallDraw extends Omit<ShapesAround, 'most'> {
 /** In turn tiny shapes, and such with several tiles in one dimension or two. */
 const COSTS: readonly Cost[] = [
   { flop: 2e6, elements: 2e4 },
-  { flop: 8e6, elements: 1e5 },
-  { flop: 8e6, elements: 4e5 },
+  { flop: 3e7, elements: 1e5 },
+  { flop: 3e7, elements: 4e5 },
 ];
 
 /** Sizes of every order of magnitude alike. */
@@ -33,6 +33,8 @@ const LARGE: Bounds = { least: 8, most: 4000 };
 const LONGER: Bounds & { readonly every: number } = { least: 4000, most: 300_000, every: 8 };
 const BESIDE: Bounds = { least: 1, most: 12 };
 const ALSO_LARGE_RATIO = 0.4;
+/** Independent parts beside them: half of the time few, as shapes with several tiles are cheap only then. */
+const FEW_PARTS = { bounds: { least: 1, most: 3 }, ratio: 0.5 } as const;
 
 /**
  * Where a shape is about independent parts, such as heads: how many there are of them, of other parts, and how little there is in each. A place worked out by a rounded
@@ -56,7 +58,8 @@ export function drawRandomSmall(draw: RandomSmallDraw): Dimensions[] {
   const { problem, takes, isQuick, count } = draw;
   const { next } = drawingOf(draw, 'random small shapes');
   const { independentDimensions = [] } = problem;
-  const open = openNames(problem);
+  // What follows from another is never what a shape is about.
+  const open = openNames(problem).filter((name) => typeof problem.dimensions[name]!.default !== 'string');
   const sizeOf = (name: string, declared: DimensionDeclaration, bounds: Bounds, before: Dimensions): number => {
     const { minimum = 1, maximum = LONGER.most } = declared;
     const whole = followingSize(name, declared, before);
@@ -71,7 +74,8 @@ export function drawRandomSmall(draw: RandomSmallDraw): Dimensions[] {
     name === chosen ? PARTS.large : isOfParts(name) ? PARTS.beside : PARTS.within;
   const boundsOf = (name: string, chosen: string, of: Bounds): Bounds => {
     if (name === chosen) return of;
-    return !isOfParts(name) && next() < ALSO_LARGE_RATIO ? LARGE : BESIDE;
+    if (isOfParts(name)) return next() < FEW_PARTS.ratio ? FEW_PARTS.bounds : BESIDE;
+    return next() < ALSO_LARGE_RATIO ? LARGE : BESIDE;
   };
   const sample = (chosen: string, of: Bounds, alignment: number): Dimensions => {
     const shape: Record<string, number> = {};

@@ -1,7 +1,7 @@
-/** Relations have 30, 20, 20, 15 and 15 of 100 lots. */
+/** Relations have 25, 15, 30, 15 and 15 of 100 lots. */
 const RELATIONS = [
-  { below: 0.3, of: (whole: number) => whole },
-  { below: 0.5, of: divisorOf },
+  { below: 0.25, of: (whole: number) => whole },
+  { below: 0.4, of: divisorOf },
   { below: 0.7, of: tilesApart },
   { below: 0.85, of: (whole: number, lot: number) => Math.max(1, Math.floor(lot * whole)) },
   { below: 1, of: (whole: number, lot: number, further: number) => whole + 1 + Math.floor(lot * (whole + further)) },
