@@ -58,6 +58,9 @@ const LARGE: Draw = {
  * Of these a virtual GPU runs a few CTAs, so that only the host's work limits their size: some hundred megabytes. One dimension alone exceeds 2²⁴, and none
  * is 1, because what is multiplied with 0 shows no mistake.
  */
+/** Whole numbers of so many bits are exact in fp32. */
+const FP32_BITS = 24;
+
 const SAMPLED: Draw = {
   ...LARGE,
   ...{ least: 2 ** 25, smaller: [1], spread: 1 / 8, mostBeside: 2, others: { least: 2, spread: 1 } },
@@ -91,6 +94,14 @@ export function largeShapes(draw: LargeDraw): { readonly drawn: Dimensions[]; re
 export const drawShapesToSample = (draw: LargeDraw): Dimensions[] =>
   drawLarge({ ...draw, seed: createStream(draw.seed, 'shapes to sample').bits(0) }, SAMPLED);
 
+/** The next size that fp32 rounds down, where it does not hold all: what counts in fp32 loses the last elements. */
+function roundedDown(size: number): number {
+  if (size < 2 ** FP32_BITS) return size;
+  let next = size;
+  while (Math.fround(next) >= next) next++;
+  return next;
+}
+
 /** One with most of its elements along one dimension for each of two: the summed one and another by lot; none where that is too dear. */
 function drawLarge({ problem, timed, isFit, seed }: LargeDraw, how: Draw): Dimensions[] {
   const next = inOrder(createStream(seed, 'large shapes'));
@@ -116,7 +127,8 @@ function drawLarge({ problem, timed, isFit, seed }: LargeDraw, how: Draw): Dimen
     for (let size = alignment; size <= wanted; size *= 2) {
       const most = largestBuffer(problem, { ...shape, [first]: 2 * size });
       if (most < wanted) continue;
-      return { ...shape, [first]: aligned(Math.ceil(((2 * size) / most) * wanted)) };
+      const large = aligned(Math.ceil(((2 * size) / most) * wanted));
+      return { ...shape, [first]: alignment === 1 ? roundedDown(large) : large };
     }
     return undefined;
   };

@@ -339,9 +339,26 @@ describe('inputs in variants', () => {
       expect(specks.length).toBeLessThanOrEqual(256);
       expect(specks.filter((value) => value < 0).length).toBeGreaterThan(100);
       expect(specks.every((value) => Math.abs(value) >= 0.5 && Math.abs(value) <= 1)).toBe(true);
+      expect(row.at(-1)).not.toBe(0);
     }
     expect(areValuesPlaced(set)).toBe(false);
     expect(of(norm, 'secret:specks')).toEqual([]);
+  });
+
+  it('are specks in one factor of a product, some or hardly any, while the other is as drawn', () => {
+    const product = problemOf({ A: input(['R', 'N']), B: input(['N', 'R']) }, CONDITIONED);
+    const summed = { ...product, reducedAxis: { input: 'A', axis: 1 } } as ProblemFile;
+    const sets = of(summed, 'secret:specks');
+    expect(sets).toHaveLength(4);
+    const counts = sets.map((set) => ['A', 'B'].map((name) => drawn(summed, name, set).filter((x) => x !== 0).length));
+    const drawnCount = Math.max(...counts.flat());
+    expect(counts.map(([a, b]) => [a! < drawnCount / 4, b! < drawnCount / 4])).toEqual([
+      [true, false],
+      [true, false],
+      [false, true],
+      [false, true],
+    ]);
+    expect(counts[1]![0]).toBeLessThan(counts[0]![0]!);
   });
 
   it('are none where errors are absolute, and none of rows in which sizes may not differ', () => {

@@ -36,6 +36,12 @@ describe('shapes as large as users’ own', () => {
     for (const { R } of drawn) expect(R).toBeGreaterThan(2 ** 21);
   });
 
+  it('have a size, where there is one, that fp32 rounds down', () => {
+    for (const seed of seeds)
+      for (const { R } of largeShapes({ problem: copying('R'), timed: { R: 32 }, isFit: () => true, seed }).drawn)
+        if (R! > 2 ** 24) expect(Math.fround(R!)).toBeLessThan(R!);
+  });
+
   it('are none for a kernel that takes small ones only', () => {
     const isFit = ({ R, C }: Record<string, number>): boolean => R! * C! < 10_000;
     expect(largeShapes({ problem: copying('R', 'C'), timed, isFit, seed: 1 })).toEqual({ drawn: [], workloads: [] });
