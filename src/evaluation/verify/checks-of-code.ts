@@ -137,7 +137,7 @@ function irregularChecks(request: VerifyRequest, choice: ChecksRequest, coverage
 }
 
 /** Shapes in which a grid has very many CTAs. */
-const MOST_OF_MANY_PARTS = 16;
+const MOST_OF_MANY_PARTS = 24;
 
 /** Of a thorough verification: checks of shapes in which there is more to merge than a warp or a CTA merges at once. Only for candidates that merge. */
 function manyPartsChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Coverage): Check[] {

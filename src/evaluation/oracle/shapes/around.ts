@@ -1,7 +1,7 @@
 import type { Dimensions } from '../../../core/problem.ts';
 import { roundUp } from '../../../core/values.ts';
 import { below, belowInOrder, createStream, inOrder, shuffle } from '../../../stats/random.ts';
-import { askingForOutputs } from './asked-outputs.ts';
+import { timedOrAsking } from './asked-outputs.ts';
 import { type Cost, isWithin, SMALL_EMULATED_COST } from './cost.ts';
 import {
   ALIGNMENTS,
@@ -95,13 +95,13 @@ export function shapesBeside(
 
 /** One dimension of this size, and others from `least` on and below `most`. */
 export function shapeBeside(
-  { problem, timed, takes, next }: Drawing,
+  drawing: Drawing,
   wanted: { readonly name: string; readonly size: number; least: number; most: number; alignment?: number },
 ): Dimensions {
   const { name, size, least, most, alignment = 1 } = wanted;
   const shape: Record<string, number> = {};
-  const asking = askingForOutputs(problem, timed);
-  const listed = asking !== timed && next() < 0.5 && takes(asking) ? asking : timed;
+  const { problem, next } = drawing;
+  const listed = timedOrAsking(drawing);
   for (const [other, declared] of Object.entries(problem.dimensions)) {
     const { values, minimum = 1, maximum = Number.MAX_SAFE_INTEGER } = declared;
     const drawn = Math.max(minimum, least + below(next, most - least));

@@ -6,7 +6,7 @@ import { distinctValues, isSame, roundUp } from '../../../core/values.ts';
 import { below, belowInOrder, createStream, inOrder, shuffle } from '../../../stats/random.ts';
 import { elementCountOf } from '../../launches/layout.ts';
 import { followsLongSums, summedOver } from '../judgeable-sums.ts';
-import { askingForOutputs } from './asked-outputs.ts';
+import { timedOrAsking } from './asked-outputs.ts';
 import { type Cost, elementsOf, isWithin } from './cost.ts';
 import { ALIGNMENTS, openNames } from './drawing.ts';
 
@@ -113,8 +113,7 @@ function drawLarge({ problem, timed, isFit, seed }: LargeDraw, how: Draw): Dimen
   const draw = (first: string, alignment: number, least: number): Dimensions | undefined => {
     const aligned = (size: number): number => roundUp(size, alignment);
     const second = inTurn.filter((name) => name !== first)[Math.floor(next() * (inTurn.length - 1))];
-    const asking = askingForOutputs(problem, timed);
-    const listed = asking !== timed && next() < 0.5 ? asking : timed;
+    const listed = timedOrAsking({ problem, timed, takes: isFit, next });
     const small = Object.entries(problem.dimensions).map(([name, { values, minimum = 1 }]) => [
       name,
       values ? listed[name]! : aligned(Math.max(minimum, how.others.least + Math.floor(how.others.spread * next()))),
