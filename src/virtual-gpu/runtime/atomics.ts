@@ -2,9 +2,10 @@ import { onceFor } from '../../core/once-for.ts';
 import type { PtxInstruction } from '../../ptx/ast.ts';
 import { spaceOf, typeOf } from '../../ptx/instruction-parts.ts';
 import { sizeOfPtxType } from '../../ptx/types.ts';
+import { LANES } from '../layout.ts';
 import { unsupported } from '../unsupported.ts';
 import { type Combine, doubleCombination, flushingAdd, wordCombination } from './combinations.ts';
-import type { Address, ResolvedAddress, WarpContext } from './warp-context.ts';
+import { type Address, addressHalves, originOf, type ResolvedAddress, type WarpContext } from './warp-context.ts';
 
 const OPERATIONS = ['add', 'min', 'max', 'and', 'or', 'xor', 'exch', 'cas', 'inc', 'dec'];
 
@@ -18,6 +19,8 @@ interface Form {
   /** The address operand's index; the values follow it. */
   first: number;
   turn: Turn;
+  /** Of a word: its new value in device memory and in shared memory. */
+  word?: Readonly<Record<'global' | 'shared', Combine<number>>> | undefined;
 }
 
 const formOf = onceFor((instruction: PtxInstruction): Form => {
@@ -27,8 +30,12 @@ const formOf = onceFor((instruction: PtxInstruction): Form => {
   const first = instruction.opcode === 'atom' ? 1 : 0;
   const turn = operation === undefined ? undefined : turnOf(operation, type, size, first);
   if (!turn) throw unsupported(instruction);
-  return { space: spaceOf(instruction), size, first, turn };
+  const combine = size === 4 ? wordCombination(operation!, type, 32) : undefined;
+  const word = combine && { shared: combine, global: isFloatAddition(operation!, type) ? flushingAdd : combine };
+  return { space: spaceOf(instruction), size, first, turn, word };
 });
+
+const isFloatAddition = (operation: string, type: string): boolean => operation === 'add' && type === 'f32';
 
 function turnOf(operation: string, type: string, size: number, first: number): Turn | undefined {
   if (size === 8) {
@@ -38,7 +45,7 @@ function turnOf(operation: string, type: string, size: number, first: number): T
   const combine = wordCombination(operation, type, size * 8);
   if (!combine) return undefined;
   const turn = wordTurn(combine, size, first);
-  if (operation !== 'add' || type !== 'f32') return turn;
+  if (!isFloatAddition(operation, type)) return turn;
   const inDeviceMemory = wordTurn(flushingAdd, size, first);
   return (context, place, lane) => (place.space === 'global' ? inDeviceMemory : turn)(context, place, lane);
 }
@@ -73,10 +80,32 @@ function wordTurn(combine: Combine<number>, size: number, first: number): Turn {
 /** Where an atomic is tried: none has more bytes. */
 const COPY = new DataView(new ArrayBuffer(16));
 
+const ADDRESSES = addressHalves();
+
+/** Does all lanes' turns in one loop, where each changes a word of device memory or of the own shared memory and nobody is told. False if that is not so. */
+function performUnheard(context: WarpContext, { space, size, first, word }: Form): boolean {
+  const { operands, lanes } = context;
+  if (word === undefined || context.listens || context.watcher) return false;
+  const addresses = context.addresses(operands[first]!, ADDRESSES);
+  if (!context.areDirectLoads(addresses, space, size)) return false;
+  if (space === 'global') context.markChanged(addresses, size);
+  const values = context.words(first + 1, operands.length - first - 1);
+  const [view, origin, combine] = [context.viewOf(space), originOf(space), word[space]];
+  for (const lane of lanes) {
+    const at = origin + addresses.low[lane]!;
+    const old = view.getUint32(at, true);
+    view.setUint32(at, combine(old, values[lane]!, values[LANES + lane] ?? 0), true);
+    if (first > 0) context.setWord(operands[0]!, lane, old);
+  }
+  return true;
+}
+
 /** atom and red: lanes take turns in lane order. `red` has no destination. */
 export function performAtomic(context: WarpContext): void {
   const { operands, lanes } = context;
-  const { space, size, first, turn } = formOf(context.instruction);
+  const form = formOf(context.instruction);
+  if (performUnheard(context, form)) return;
+  const { space, size, first, turn } = form;
   const accesses: { lane: number; address: Address; space: string }[] = [];
   for (const lane of lanes) {
     const address = context.address(operands[first]!, lane);

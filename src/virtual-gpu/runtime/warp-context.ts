@@ -582,6 +582,8 @@ export class WarpContext {
         const from = this.#memory.u32;
         const start = (this.warp + slot.offset) / 4;
         for (let lane = 0; lane < LANES; lane++) words[i * LANES + lane] = from[start + lane]!;
+      } else if (operand.kind === 'immediate') {
+        words.fill(this.word(operand, 0), i * LANES, (i + 1) * LANES);
       } else {
         for (let lane = 0; lane < LANES; lane++) words[i * LANES + lane] = this.word(operand, lane);
       }
@@ -730,6 +732,15 @@ export class WarpContext {
   /** Where loads from a space find their bytes. */
   viewOf(space: string): DataView {
     return space === 'global' ? this.#around.device : this.#memory.view;
+  }
+
+  /** Bytes of device memory that an atomic changes at addresses that {@link areDirectLoads} has checked. */
+  markChanged({ low }: AddressHalves, bytes: number): void {
+    const { writes, reads } = this.#around;
+    for (const lane of this.lanes) {
+      writes.mark(low[lane]!, bytes);
+      reads?.mark(low[lane]!, bytes);
+    }
   }
 
   /** Bytes of device memory that were read. */

@@ -23,7 +23,7 @@ const MOST_LARGE_WORK = 2 ** 26;
  */
 export function largeChecks(
   request: ChecksRequest,
-  { large, workloads, extremes, variants, placements, ordinary, special }: ChosenShapes & ChosenSets,
+  { large, workloads, longest: vectors, extremes, variants, placements, ordinary, special }: ChosenShapes & ChosenSets,
 ): Check[] {
   const { problem, seed, isEmulated, launches = () => [] } = request;
   const further = [...ordinary.slice(0, LARGE_SETS), ...special.slice(0, SPECIAL_SETS)];
@@ -51,20 +51,18 @@ export function largeChecks(
   const arranged = followsLongSums(problem) ? placements.filter((kind) => kind === 'secret:rows') : [];
   const rows = large.slice(0, 1).flatMap((shape) => filled(shape, arranged));
   const first = [...declared, ...always, ...rows, ...(longest ? [longest] : [])];
-  return [...first, ...byLot(others, seed, 'checks of large shapes')].flatMap((check, i) => {
-    const work = Math.max(
-      elementsIn(problem, check.dimensions),
-      isEmulated ? threadsOf(launches(check.dimensions)) : 0,
-    );
-    if (work > left) return [];
+  const affordable = [...first, ...byLot(others, seed, 'checks of large shapes')].filter(({ dimensions }) => {
+    const work = Math.max(elementsIn(problem, dimensions), isEmulated ? threadsOf(launches(dimensions)) : 0);
+    if (work > left) return false;
     left -= work;
-    return [
-      {
-        ...extremeCheck(check.dimensions),
-        isLarge: true,
-        generatorSet: check.generatorSet,
-        multiprocessors: otherGpu(request, extremes.length + i),
-      },
-    ];
+    return true;
   });
+  // Last, so that everything else is judged where these take too long.
+  const last = vectors.flatMap((shape) => filled(shape, [DECLARED]));
+  return [...affordable, ...last].map(({ dimensions, generatorSet }, i) => ({
+    ...extremeCheck(dimensions),
+    isLarge: true,
+    generatorSet,
+    multiprocessors: otherGpu(request, extremes.length + i),
+  }));
 }

@@ -75,6 +75,8 @@ export const MOST_EMULATED_THREADS = {
   endedGrid: 2 ** 25,
   // Of a thorough verification, once.
   large: 2 ** 25,
+  // Of a vector that is longer than those: a thread for each element.
+  longest: 2 ** 27.1,
 } as const;
 
 const mostEmulatedThreads = (shape: Dimensions, extent: 'usual' | 'ample'): number =>

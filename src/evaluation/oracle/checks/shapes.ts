@@ -1,9 +1,11 @@
+import { totalmem } from 'node:os';
 import type { Dimensions } from '../../../core/problem.ts';
 import { canJudgeSums } from '../judgeable-sums.ts';
 import { shapesAtPowers } from '../shapes/around.ts';
+import { hostBytesOf } from '../shapes/cost.ts';
 import { drawShapes } from '../shapes/drawn.ts';
 import { largestShapes } from '../shapes/extremes.ts';
-import { drawShapesToSample, largeShapes } from '../shapes/large.ts';
+import { drawShapesToSample, largeShapes, longestShapes } from '../shapes/large.ts';
 import { middleShapes } from '../shapes/middle.ts';
 import { drawOptions } from '../shapes/options.ts';
 import { drawPartlyAligned } from '../shapes/partly-aligned.ts';
@@ -51,6 +53,9 @@ const THIN_SHAPES = 3;
 /** In how many dimensions, at most, a shape is drawn that is much larger than all others. */
 const EXTREME_SHAPES = { usual: 2, thorough: 8 } as const;
 
+/** What one check may take of a host's memory, in bytes: on many machines time goes by until more is there. */
+const MOST_HOST_BYTES = Math.min(6 * 2 ** 30, totalmem() / 2);
+
 /** Shapes beside the listed ones, by why they are there. */
 export interface ChosenShapes {
   readonly drawn: readonly Dimensions[];
@@ -70,6 +75,8 @@ export interface ChosenShapes {
   /** As large as users' own: drawn ones, and the problem's workloads. */
   readonly large: readonly Dimensions[];
   readonly workloads: readonly Dimensions[];
+  /** Vectors longer than those. */
+  readonly longest: readonly Dimensions[];
 }
 
 export function chooseShapes(request: ChecksRequest, known: readonly Dimensions[]): ChosenShapes {
@@ -95,8 +102,14 @@ export function chooseShapes(request: ChecksRequest, known: readonly Dimensions[
       isFit: (shape) => takes(shape) && isLargeFit(shape),
     });
   const { drawn, workloads } = thorough && large ? largest() : { drawn: [], workloads: [] };
+  const isLongestFit = (shape: Dimensions): boolean =>
+    hostBytesOf(problem, shape) <= MOST_HOST_BYTES &&
+    takes(shape) &&
+    (emulatedThreads?.(shape) ?? 0) <= MOST_EMULATED_THREADS.longest &&
+    isJudged(shape);
+  const longest = thorough && large ? longestShapes({ problem, timed, seed, isFit: isLongestFit }) : [];
   return {
-    ...{ drawn: shapes, extremes, fixed, large: drawn, workloads },
+    ...{ drawn: shapes, extremes, fixed, large: drawn, workloads, longest },
     options: drawOptions({
       ...{ problem, takes, seed, emulatedThreads, ...OPTIONS[extent] },
       known: [timed, ...known, ...shapes],

@@ -147,6 +147,35 @@ function drawLarge({ problem, timed, isFit, seed }: LargeDraw, how: Draw): Dimen
   return found;
 }
 
+/** Elements of a vector, as many as the host has memory for, and by how much of it more at most: the first is beyond 2²⁷, the second beyond 2²⁶. */
+const LONGEST = { elements: [2 ** 27, 2 ** 26.05], spread: 1 / 32 } as const;
+
+/**
+ * Where a problem is one long vector, as of a scan or a histogram: longer than {@link LARGE}, because what merges parts of a vector often has room for 1,024 of them, each of 65,536 elements, and
+ * 16 bits count what a warp meets of a value. The other dimensions are the timed ones, then as small as can be, so that all elements are alike. None where sums of this length can't be judged, or the
+ * kernel doesn't take them.
+ */
+export function longestShapes({ problem, timed, isFit, seed }: LargeDraw): Dimensions[] {
+  const [long, ...further] = summedOver(problem);
+  if (long === undefined || further.length > 0 || !followsLongSums(problem) || !isVector(problem, timed, long))
+    return [];
+  const next = inOrder(createStream(seed, 'longest shapes'));
+  const least = Object.entries(timed).map(([name, value]) => [name, problem.dimensions[name]?.minimum ?? value]);
+  const others = distinctValues<Dimensions>(
+    [timed, Object.fromEntries(least)].map((shape) => ({ ...shape, [long]: 0 })),
+  );
+  const longer = (shape: Dimensions): Dimensions[] =>
+    LONGEST.elements.map((elements) => {
+      const size = roundedDown(Math.ceil(elements * (1 + LONGEST.spread * next())));
+      return { ...shape, [long]: size };
+    });
+  return others.flatMap((shape) => longer(shape).filter(isFit).slice(0, 1));
+}
+
+/** Whether the largest buffer has as many elements as this dimension says, and no more. */
+const isVector = (problem: ProblemFile, timed: Dimensions, long: string): boolean =>
+  [3, 5].every((factor) => largestBuffer(problem, { ...timed, [long]: factor * 2 ** 20 }) === factor * 2 ** 20);
+
 /** A running sum of fp32 numbers loses what it adds where there are many millions, which only some tolerances allow for. */
 const LONGEST_SUM = 2 ** 13;
 
