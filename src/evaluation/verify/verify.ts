@@ -89,7 +89,7 @@ export async function runChecks(request: VerifyRequest, withoutMain = false): Pr
     if ('ok' in plan) return { ...plan, coverage };
   }
   const cheapest = cheapestToRepeat(problem.file, checks);
-  const larger = largerToWatch(request, checks);
+  const larger = largerToWatch(request, checks, takesShape(choice));
   const watched = new Set([...watchedChecks(checks, dimensions, seed), ...larger]);
   const { dear = [], cheap = [] } = Object.groupBy(checks, ({ isLarge }) => (isLarge ? 'dear' : 'cheap'));
   const queue = [...repeatedFirst(cheap, cheapest), ...larger];

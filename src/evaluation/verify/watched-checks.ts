@@ -27,20 +27,40 @@ const READS_OTHERS = /\b(?:ld\.(?:volatile|relaxed|acquire)|atom)\.(?!(?:[\w:]+\
 
 /**
  * Of a kernel whose CTAs tell one another something, the largest such shape, again: a look-back goes beyond the first few CTAs only where there are
- * many.
+ * many. Shapes beyond all others, as they are or with their largest size halved until they are small enough.
  */
-export function largerToWatch(request: VerifyRequest, checks: readonly Check[]): Check[] {
+export function largerToWatch(
+  request: VerifyRequest,
+  checks: readonly Check[],
+  takes: (shape: Dimensions) => boolean,
+): Check[] {
   const { code } = request.module;
   const ptx = code.kind === 'ptx' ? code.text : code.ptx;
   if (!request.thorough || request.device.measuring || ptx === undefined || !READS_OTHERS.test(ptx)) return [];
   if (isLong(request)) return [];
   const threads = (check: Check): number => threadsOf(launchesOf(() => request.planFor(check.dimensions)));
+  const isSmall = (check: Check): boolean =>
+    evaluateExpression(request.problem.file.flop, check.dimensions) <= WATCHED.flop &&
+    threads(check) <= WATCHED.threads.most;
   return checks
     .filter(({ isExtreme, isLarge, generatorSet }) => isExtreme && !isLarge && generatorSet === DECLARED)
-    .filter(({ dimensions }) => evaluateExpression(request.problem.file.flop, dimensions) <= WATCHED.flop)
-    .map((check) => ({ check, threads: threads(check) }))
-    .filter((one) => one.threads >= WATCHED.threads.least && one.threads <= WATCHED.threads.most)
-    .toSorted((a, b) => b.threads - a.threads)
+    .flatMap(
+      (check) =>
+        halved(check)
+          .filter(({ dimensions }) => takes(dimensions))
+          .find(isSmall) ?? [],
+    )
+    .filter((check) => threads(check) >= WATCHED.threads.least)
+    .toSorted((a, b) => threads(b) - threads(a))
     .slice(0, 1)
-    .map(({ check }) => ({ ...check, isOnce: false }));
+    .map((check) => ({ ...check, isOnce: false }));
+}
+
+/** The check, and the same at shapes whose largest size is a half, a quarter and so on. */
+function halved(check: Check): Check[] {
+  const [name, size] = Object.entries(check.dimensions).toSorted(([, a], [, b]) => b - a)[0]!;
+  return Array.from({ length: Math.floor(Math.log2(size)) }, (_, k) => ({
+    ...check,
+    dimensions: { ...check.dimensions, [name]: Math.ceil(size / 2 ** k) },
+  }));
 }
