@@ -209,6 +209,11 @@ export class WarpContext {
     return this.#around.cta;
   }
 
+  /** The CTAs of the cluster, by rank. */
+  get cluster(): readonly Neighbour[] {
+    return this.#around.cluster;
+  }
+
   get ownCta(): Neighbour {
     return this.#around.cluster[this.cta.rank]!;
   }

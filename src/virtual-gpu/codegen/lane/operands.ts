@@ -33,8 +33,7 @@ export class LaneOperands {
       const { value, namesCta } = this.#symbolValue(operand, instruction);
       b.i32x4(Number(BigInt.asIntN(32, value)));
       if (namesCta) pushOwnRank(b).op('i32x4.splat').op('i32x4.add');
-    }
-    else if (operand.kind === 'special') this.#pushSpecial(operand.name, instruction);
+    } else if (operand.kind === 'special') this.#pushSpecial(operand.name, instruction);
     else this.#pushRegister(operand, pending, 'i32x4.splat', 0);
   }
 
@@ -46,8 +45,7 @@ export class LaneOperands {
       const { value, namesCta } = this.#symbolValue(operand, instruction);
       b.i64x2(value);
       if (namesCta) pushOwnRank(b).op('i64.extend_i32_u').op('i64x2.splat').op('i64x2.add');
-    }
-    else if (operand.kind === 'special') this.#pushWideSpecial(operand.name, instruction);
+    } else if (operand.kind === 'special') this.#pushWideSpecial(operand.name, instruction);
     else this.#pushRegister(operand, pending, 'i64x2.splat', part);
   }
 
