@@ -19,6 +19,7 @@ import { defineLanesMeet } from './codegen/watch/lanes-meet.ts';
 import { defineSharedWatch } from './codegen/watch/shared-watch.ts';
 import type { BlockIssueTime, BlockPlace, KernelImage } from './kernel-image.ts';
 import { DEVICE_START, TABLES, WRITE_PAGE_BYTES } from './layout.ts';
+import { namesCtas } from './names-ctas.ts';
 import { OriginTracer } from './pointer-origins.ts';
 import { smallestAccess, watchedAccess } from './race-detector/watched-access.ts';
 import { warpOperation } from './runtime/warp-operations.ts';
@@ -50,6 +51,7 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
   const analysis = analysisOf(options.module, options.functionName);
   const { fn, blocks, slots, decisions } = analysis;
   const symbols = layOutSymbols(options.module, fn, options.globals);
+  const isNaming = namesCtas(blocks.flatMap(({ instructions }) => instructions));
 
   const module = new ModuleBuilder();
   const watching = options.watching ?? false;
@@ -76,6 +78,7 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
         : undefined,
       counting: options.counting,
       symbols: symbols.addresses,
+      namesCtas: isNaming,
       polls: pollsOf(fn),
       spins: spinsOf(fn),
       origins: new OriginTracer(fn, new Set(options.globals.keys())),
@@ -92,6 +95,7 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
     counting: options.counting,
     watching,
     sharedUnitBytes,
+    namesCtas: isNaming,
     parameters: fn.parameters,
     blockCount: blocks.length,
     weights: blocks.map((block) => block.instructions.filter((i) => i.countedAs !== null).length),
@@ -104,7 +108,7 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
     warpSites: kernel.warpSites,
     barriers: barriersOf(blocks),
     places: blocks.map(placeOf),
-    spinLoops: spinLoopsOf(blocks, symbols.addresses),
+    spinLoops: spinLoopsOf(blocks, symbols.addresses, isNaming),
     registers: describeRegisters(analysis),
     warpBytes: slots.warpBytes,
     staticSharedBytes: symbols.staticSharedBytes,

@@ -42,6 +42,8 @@ export interface RunnableImage extends Omit<SymbolTable, 'addresses'> {
   watching: boolean;
   /** Its smallest access to shared memory. */
   sharedUnitBytes: number;
+  /** Its addresses of shared memory hold the rank of the CTA. */
+  namesCtas: boolean;
   parameters: PtxParameter[];
   blockCount: number;
   /** Warp instructions of each block, terminator included. */

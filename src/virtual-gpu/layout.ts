@@ -52,8 +52,8 @@ export const LAUNCH = {
 } as const;
 
 /**
- * A `shared::cluster` address: from this bit on the rank of its CTA, plus 1; 0 is the CTA that uses it, so that an address of its own
- * shared memory is one, too. The bits below are the offset.
+ * From this bit on, an address of shared memory holds the rank of its CTA in the cluster, its own CTA's, too; the bits below are the
+ * offset. Code in which that makes no difference ({@link namesCtas}) leaves its own rank out.
  */
 export const CLUSTER_RANK_SHIFT = 24;
 export const OFFSET_IN_CTA = 2 ** CLUSTER_RANK_SHIFT - 1;

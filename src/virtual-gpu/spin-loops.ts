@@ -27,6 +27,7 @@ function mayPoll(instruction: PtxInstruction): boolean {
 export function spinLoopsOf(
   blocks: readonly JitBlock[],
   symbols: ReadonlyMap<string, SymbolAddress>,
+  namesCtas: boolean,
 ): readonly SpinLoop[] {
   return blocks.flatMap((block) => {
     const polls = block.instructions.filter(mayPoll);
@@ -34,7 +35,7 @@ export function spinLoopsOf(
     if (around.length === 0) return [];
     const changesMemory = around.some((at) => blocks[at]!.instructions.some(mayWrite));
     return polls.map((instruction) => ({
-      instruction: resolveSymbols(instruction, symbols),
+      instruction: resolveSymbols(instruction, symbols, namesCtas),
       ...{ blocks: around, changesMemory },
     }));
   });

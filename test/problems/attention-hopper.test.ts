@@ -1,5 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -13,7 +13,7 @@ import { completeParameters, validAssignments } from '../../src/core/plan/parame
 import { deviceRefusal } from '../../src/core/plan/runs-on.ts';
 import type { Problem } from '../../src/core/problem.ts';
 import { DEVICE_SPECS } from '../../src/hardware/device-specs.ts';
-import { attentionShape, narrowAttention } from '../support/attention-problem.ts';
+import { attentionShape, NARROW, narrowAttention } from '../support/attention-problem.ts';
 import { nvccBuild } from '../support/sampling/long-tests.ts';
 import { sampledOne } from '../support/sampling/matrix.ts';
 
@@ -44,6 +44,7 @@ const COMPILED_SETTINGS: Readonly<Record<string, readonly ParameterValues[]>> = 
 const JUDGED = [
   ...RUNGS,
   ...['10_resident', '13_decode_cluster', '14_decode_registers', '11_sums_first'].map((rung) => `${rung} in clusters`),
+  '11_sums_first with ranks in its operands',
   '15_decode_words beside each other',
   '16_decode_stream',
   '09_lean on another device',
@@ -350,6 +351,29 @@ describe('on a virtual H200', () => {
         expect(counters!.globalLoadSectors).toBeLessThanOrEqual(most);
       },
     );
+
+  // 17_lean_turns was wrong so on an H200.
+  judged('11_sums_first with ranks in its operands')(
+    '11_sums_first in clusters is refused if its operands take addresses with the rank of their CTA',
+    { timeout: 180_000 },
+    async () => {
+      const limits = NARROW.filter((limit) => limit !== 'D <= 64');
+      const folder = join(narrowAttention(await mkdtemp(join(place, 'ranks-')), limits), '11_sums_first');
+      const source = join(folder, 'kernel.cu');
+      const text = await readFile(source, 'utf8');
+      expect(text).toContain('(panel & 0x3ffff) >> 4');
+      await writeFile(source, text.replace('(panel & 0x3ffff) >> 4', 'panel >> 4'));
+      const { evaluation } = await diagnoseKernel({
+        target: folder,
+        device: 'virtual:h200',
+        workload: 'B=1,H=1,S=100,D=128',
+        parameters: { CLUSTER: 2, CONSUMERS: 2 },
+        seed: 5,
+      });
+      expect(evaluation.status).toBe('unsafe');
+      expect(evaluation.reason).toMatch(/mask it \(& 0x3ffff\)/);
+    },
+  );
 });
 
 // Without a word they would be proposed first: they answer what 09_lean waits for.

@@ -10,7 +10,7 @@
 //           the last wgmma of a step, so that the next warpgroup wakes while these are asked for.
 //           Tiles are of 64 or 128 keys, so a warpgroup's rows see their own keys in the first tile that they take up, and no
 //           other has keys to hide. Weights, sums and the queue of query tiles are those of 11, without clusters: they gained 0.6 %
-//           in one row, and with tiles of 80 keys they were wrong on an H200 (notebook, Hopper section 8).
+//           in one row, and need operands whose addresses are masked (notebook, Hopper section 8).
 // Layouts   As 11_sums_first: tensor maps (D, S, B * H), panels of 64 columns with a 128-byte swizzle.
 //           grid = min(SMs, tiles), tiles of BLOCK_M = 64 CONSUMERS queries; block = 128 (CONSUMERS + 1). next_tile: one
 //           int, 0 before and after every launch.

@@ -61,6 +61,8 @@ interface KernelParts extends Pick<Analysis, 'fn' | 'blocks' | 'liveness' | 'uni
   /** In watched code. */
   readonly watch: WatchFunctions | undefined;
   readonly symbols: ReadonlyMap<string, SymbolAddress>;
+  /** Its addresses of shared memory hold the rank of the CTA. */
+  readonly namesCtas: boolean;
   readonly origins: OriginTracer;
   /** With which the kernel waits for other CTAs. */
   readonly polls: ReadonlySet<PtxInstruction>;
@@ -72,7 +74,7 @@ export type KernelContext = ReturnType<typeof createKernelContext>;
 
 /** @param tableStart where tables may begin. */
 export function createKernelContext(parts: KernelParts, tableStart: number) {
-  const { fn, blocks, slots, symbols, origins, decisions } = parts;
+  const { fn, blocks, slots, symbols, namesCtas, origins, decisions } = parts;
   let tableEnd = tableStart;
   /** Registers that instructions read. */
   const used = new Set(blocks.flatMap(({ instructions }) => instructions.flatMap((i) => definitionsAndUses(i).uses)));
@@ -104,7 +106,7 @@ export function createKernelContext(parts: KernelParts, tableStart: number) {
       const own = new Set(
         instruction.operands.flatMap((operand) => (operand.kind === 'address' ? [...origins.of(operand)] : [])),
       );
-      const resolved = resolveSymbols(instruction, symbols);
+      const resolved = resolveSymbols(instruction, symbols, namesCtas);
       const { definitions } = definitionsAndUses(instruction);
       const isResultUsed = definitions.some((register) => used.has(register));
       const site = { index: warpSites.length, instruction: resolved, block, origins: own, isResultUsed };

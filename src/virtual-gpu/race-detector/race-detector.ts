@@ -620,7 +620,7 @@ export class RaceDetector {
     otherLane: number,
   ): void {
     const warp = this.#warpOf(warpAddress);
-    const target = this.#ctas[(address >>> CLUSTER_RANK_SHIFT) - 1]!;
+    const target = this.#ctas[address >>> CLUSTER_RANK_SHIFT]!;
     const offset = address & OFFSET_IN_CTA;
     const { isStrong, isRead, isWrite, releases } = access;
     const released = isStrong && isRead ? target.releases.get(offset) : undefined;

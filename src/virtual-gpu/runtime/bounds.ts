@@ -141,7 +141,7 @@ export class BoundsChecker {
     if (group.space !== 'global') {
       if (low + access.bytes <= this.#spaceBytes(group.space)) return undefined;
       const named = low >>> CLUSTER_RANK_SHIFT;
-      if (group.space === 'shared' && named > 0) throw outOfOwnCta(named - 1, verb, where);
+      if (group.space === 'shared' && named > 0) throw outOfOwnCta(named, verb, where);
       throw new KernelFault(
         'out-of-bounds',
         `out-of-bounds ${group.space} ${verb}: ${access.bytes} bytes at ${low} of ${this.#spaceBytes(group.space)}`,

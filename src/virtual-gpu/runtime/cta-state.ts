@@ -48,6 +48,14 @@ interface Product {
   finish(): void;
 }
 
+/** Where the pieces of an operand of wgmma lie: in shared and in private memory. */
+export interface OperandPieces {
+  readonly shared: Int32Array;
+  readonly places: Int32Array;
+  /** To be added to a fault in which they play a part. */
+  readonly note: string;
+}
+
 /** Products of wgmma that a warp has not waited for. */
 interface Products {
   isFenced: boolean;
@@ -82,7 +90,7 @@ export class CtaState {
   readonly #outgoing = new Map<number, OutgoingCopies>();
   readonly #products = new Map<number, Products>();
   /** Addresses of the operands of wgmma, by descriptor and shape: the same for every CTA of a launch. */
-  readonly pieces = new Map<string, { shared: Int32Array; places: Int32Array }>();
+  readonly pieces = new Map<string, OperandPieces>();
   readonly registers = new RegisterPool();
   /** By warp: what its lanes wait for since its last slice. */
   readonly polls = new Map<number, Poll[]>();

@@ -65,7 +65,7 @@ function polledPlace(
 ): { name: string; value: bigint } | undefined {
   const { instruction } = context;
   const operand = instruction.operands.find(({ kind }) => kind === 'address');
-  if (operand?.kind !== 'address' || (operand.base !== null && operand.base.kind !== 'register')) return undefined;
+  if (operand?.kind !== 'address') return undefined;
   const { low, high } = context.address(operand, lane);
   const bytes = sizeOfPtxType(typeOf(instruction));
   const space = spaceOf(instruction);
@@ -75,8 +75,10 @@ function polledPlace(
     const name = `${range.name}[${(low - range.start) / bytes}]`;
     return { name, value: read(memory.device, low, bytes) };
   }
-  if ((space !== 'shared' && high !== WINDOW.shared) || low + bytes > memory.sharedBytes) return undefined;
-  return { name: `shared memory at byte ${low}`, value: read(memory.own, SHARED + low, bytes) };
+  if (space !== 'shared' && high !== WINDOW.shared) return undefined;
+  const offset = context.ownOffset({ low, high }, space);
+  if (offset === undefined || offset + bytes > memory.sharedBytes) return undefined;
+  return { name: `shared memory at byte ${offset}`, value: read(memory.own, SHARED + offset, bytes) };
 }
 
 function read(view: DataView, offset: number, bytes: number): bigint {

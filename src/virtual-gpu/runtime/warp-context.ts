@@ -4,6 +4,7 @@ import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
 import { isOfCluster } from '../../ptx/instruction-parts.ts';
 import { elementsOf } from '../../ptx/operands.ts';
 import { LANE_CONSTANTS, LANE_SPECIALS, UNIFORM_SPECIALS } from '../codegen/state/specials.ts';
+import { OWN_SHARED } from '../codegen/state/symbols.ts';
 import type { BlockPlace, RunnableImage } from '../kernel-image.ts';
 import {
   CLUSTER_RANK_SHIFT,
@@ -208,15 +209,39 @@ export class WarpContext {
     return this.#around.cta;
   }
 
+  /** The CTAs of the cluster, by rank. */
+  get cluster(): readonly Neighbour[] {
+    return this.#around.cluster;
+  }
+
   get ownCta(): Neighbour {
     return this.#around.cluster[this.cta.rank]!;
   }
 
   /** The CTA in whose shared memory an address lies, and where there. */
-  inCluster({ low }: Address, lane: number): { cta: CtaState; address: number } {
+  inCluster({ low }: Address, space: string, lane: number): { cta: CtaState; address: number } {
+    const rank = this.#rankIn(low, space);
+    const cta = rank === this.cta.rank ? this.cta : this.neighbour(rank, lane).state;
+    return { cta, address: low & OFFSET_IN_CTA };
+  }
+
+  /** Where in the own shared memory an address lies; undefined if it is another CTA's. */
+  ownOffset({ low }: Address, space: string): number | undefined {
+    return this.#rankIn(low, space) === this.cta.rank ? low & OFFSET_IN_CTA : undefined;
+  }
+
+  /** The rank that an address of shared memory holds. Instructions for the own CTA's alone take an offset, too. */
+  #rankIn(low: number, space: string): number {
+    const { rank } = this.cta;
     const named = low >>> CLUSTER_RANK_SHIFT;
-    if (named === 0) return { cta: this.cta, address: low };
-    return { cta: this.neighbour(named - 1, lane).state, address: low & OFFSET_IN_CTA };
+    if (named !== 0 || rank === 0 || !this.#image.namesCtas) return named === 0 ? rank : named;
+    return space === 'generic' || isOfCluster(this.instruction) ? 0 : rank;
+  }
+
+  /** The address of an offset in the own shared memory. */
+  ownAddress(offset: number): Address {
+    const rank = this.#image.namesCtas ? this.cta.rank : 0;
+    return { low: offset + rank * 2 ** CLUSTER_RANK_SHIFT, high: 0 };
   }
 
   /** The CTA of this rank. @throws KernelFault where there is none. */
@@ -514,6 +539,8 @@ export class WarpContext {
         return Number(BigInt.asUintN(32, operand.value));
       case 'special':
         return this.#special(operand.name, lane) >>> 0;
+      case 'address':
+        return this.address(operand, lane).low;
       default:
         throw unsupported(this.instruction, `has a ${operand.kind} operand the virtual GPU does not take`);
     }
@@ -594,6 +621,7 @@ export class WarpContext {
   /** Operand as an unsigned 64-bit integer. */
   double(operand: PtxOperand, lane: number): bigint {
     if (operand.kind === 'immediate') return BigInt.asUintN(64, operand.value);
+    if (operand.kind === 'address') return this.wholeAddress(operand, lane);
     if (operand.kind !== 'register') throw unsupported(this.instruction);
     const { offset, uniform, kind } = this.#register(operand.name);
     if (kind !== 'double-word') return BigInt(this.word(operand, lane));
@@ -664,6 +692,7 @@ export class WarpContext {
     if (operand.kind !== 'address') throw unsupported(this.instruction);
     const { base, offset } = operand;
     if (base === null) return advance(ZERO, Number(offset));
+    if (base.kind === 'special' && base.name === OWN_SHARED.name) return advance(this.ownAddress(0), Number(offset));
     if (base.kind !== 'register') throw unsupported(this.instruction, 'names a symbol in a warp-level access');
     const register = this.#register(base.name);
     if (register.kind !== 'double-word') return advance({ low: this.word(base, lane), high: 0 }, Number(offset));
@@ -726,7 +755,7 @@ export class WarpContext {
     if ((bits & (bytes - 1)) !== 0) return false;
     return isGlobal
       ? isWithin(this.#reachable, least, most - least + bytes)
-      : most + bytes <= this.#bounds.limits.shared;
+      : most + bytes <= this.#bounds.limits.shared && this.#rankIn(least, space) === this.cta.rank;
   }
 
   /** Where loads from a space find their bytes. */
@@ -782,10 +811,12 @@ export class WarpContext {
   ): ResolvedAddress {
     const { low, high } = address;
     const isGeneric = space === 'generic';
+    const isOwn = space === 'shared' && this.ownOffset(address, space) !== undefined;
     const place = () => ({
       instruction: this.instruction,
       lane,
-      address: asBigInt(address),
+      // As compiled code says it: without the rank.
+      address: asBigInt(isOwn ? { low: low & OFFSET_IN_CTA, high } : address),
       accessBytes: bytes,
       space,
     });
@@ -801,9 +832,11 @@ export class WarpContext {
     }
     const view = this.#memory.view;
     if (space === 'shared' || (isGeneric && high === WINDOW.shared)) {
-      if (low >>> CLUSTER_RANK_SHIFT !== 0) return this.#resolveInCluster(low, bytes, verb, place());
-      if (low + bytes > this.#bounds.limits.shared) throw outOfBounds();
-      return { view, offset: SHARED + low, space: 'shared' };
+      const rank = this.#rankIn(low, space);
+      if (rank !== this.cta.rank) return this.#resolveInCluster(rank, low, bytes, verb, place());
+      const offset = low & OFFSET_IN_CTA;
+      if (offset + bytes > this.#bounds.limits.shared) throw outOfBounds();
+      return { view, offset: SHARED + offset, space: 'shared' };
     }
     if (space === 'local' || (isGeneric && high === WINDOW.local)) {
       if (low + bytes > this.#bounds.limits.local) throw outOfBounds();
@@ -817,17 +850,14 @@ export class WarpContext {
     throw outOfBounds();
   }
 
-  /** The same for an address that names a CTA of the cluster. */
-  #resolveInCluster(low: number, bytes: number, verb: string, place: FaultPlace): ResolvedAddress {
-    const rank = (low >>> CLUSTER_RANK_SHIFT) - 1;
-    if (place.space === 'shared' && rank !== this.cta.rank && !isOfCluster(this.instruction))
-      throw outOfOwnCta(rank, verb, place);
+  /** The same for an address that names another CTA of the cluster. */
+  #resolveInCluster(rank: number, low: number, bytes: number, verb: string, place: FaultPlace): ResolvedAddress {
+    if (place.space === 'shared' && !isOfCluster(this.instruction)) throw outOfOwnCta(rank, verb, place);
     const offset = low & OFFSET_IN_CTA;
     if (offset + bytes > this.#bounds.limits.shared)
       throw new KernelFault('out-of-bounds', `out-of-bounds ${verb} in the shared memory of CTA ${rank}`, place);
     const { shared } = this.liveNeighbour(rank, place.lane!);
-    const isOwn = rank === this.cta.rank;
-    return { view: shared.view, offset: shared.start + offset, space: isOwn ? 'shared' : 'cluster' };
+    return { view: shared.view, offset: shared.start + offset, space: 'cluster' };
   }
 
   /**

@@ -199,6 +199,68 @@ describe('distributed shared memory', () => {
     }
   });
 
+  it('has addresses that hold the rank of their CTA from bit 24 on, those of the own CTA, too', async () => {
+    const kernel = clustered(`
+      ${next}
+      mapa.shared::cluster.u32 %r12, %r11, %r20;
+      getctarank.shared::cluster.u32 %r13, %r10;
+      cvta.shared.u64 %rd5, smem;
+      cvt.u32.u64 %r14, %rd5;
+      mapa.shared::cluster.u32 %r15, smem, %r1;
+      st.global.b32 [%rd30], %r11; st.global.b32 [%rd30+4], %r12; st.global.b32 [%rd30+8], %r13;
+      st.global.b32 [%rd30+12], %r14; st.global.b32 [%rd30+16], %r15;`);
+    // The last lane's values remain: its place is byte 124.
+    const place = (rank: number, offset: number): number => rank * 2 ** 24 + offset;
+    expect(await wordsOf(kernel, launch(4, 4), 5)).toEqual(
+      [0, 1, 2, 3].map((rank) => [
+        ...[place(rank, 124), place((rank + 1) % 4, 124), rank],
+        ...[place(rank, 0), place(rank, 0)],
+      ]),
+    );
+    expect((await wordsOf(kernel, launch(1, 1), 1)).flat()).toEqual([124]);
+  });
+
+  it.each([
+    ['a plain access', 'st.shared.b32 [%r11+128], %r8; ld.shared.b32 %r9, [%r11+128];'],
+    [
+      'a plain access by name',
+      'st.shared.b32 [smem+128], %r3; ld.shared.b32 %r9, [smem+128]; mad.lo.u32 %r9, %r9, 1000, %r0;',
+    ],
+    [
+      'a plain access from below',
+      'sub.u32 %r12, %r11, 64; st.shared.b32 [%r12+64], %r8; ld.shared.b32 %r9, [%r12+64];',
+    ],
+    ['a volatile access', 'st.volatile.shared.b32 [%r11+128], %r8; ld.volatile.shared.b32 %r9, [%r11+128];'],
+    [
+      'a volatile access by name',
+      'st.volatile.shared.b32 [smem+128], %r3; ld.volatile.shared.b32 %r9, [smem+128]; mad.lo.u32 %r9, %r9, 1000, %r0;',
+    ],
+    ['a generic access', 'cvt.u64.u32 %rd5, %r11; cvta.shared.u64 %rd5, %rd5; st.b32 [%rd5], %r8; ld.b32 %r9, [%rd5];'],
+    ['an atomic', 'st.shared.b32 [%r11], 0; atom.shared.add.u32 %r12, [%r11], %r8; ld.shared.b32 %r9, [%r11];'],
+    [
+      'a store to the cluster',
+      'mapa.shared::cluster.u32 %r12, %r11, %r1; st.shared::cluster.b32 [%r12], %r8; ld.shared::cluster.b32 %r9, [%r11];',
+    ],
+    [
+      'an address without the rank',
+      'and.b32 %r12, %r11, 0xffffff; st.shared.b32 [%r12], %r8; ld.shared.b32 %r9, [%r12];',
+    ],
+  ])('of the own CTA is reached by %s', async (_, body) => {
+    const kernel = clustered(`
+      mad.lo.u32 %r8, %r3, 1000, %r0;
+      mapa.shared::cluster.u32 %r21, %r10, %r1;
+      ${body}
+      ${store('%r9')}
+      ${meet}`);
+    for (const options of [{}, { findRaces: true }, { count: true }, { orderSeed: 5 }])
+      expect((await wordsOf(kernel, launch(4, 4, options), 8)).map((cta) => cta[7])).toEqual([7, 1007, 2007, 3007]);
+  });
+
+  it('is that of the first CTA for who takes the rank out of an address', async () => {
+    const kernel = exchange('and.b32 %r12, %r11, 0xffffff; ld.shared::cluster.b32 %r9, [%r12];');
+    expect((await wordsOf(kernel, launch(4, 4), 8)).map((cta) => cta[5])).toEqual([5, 5, 5, 5]);
+  });
+
   it('takes warp operations of the own CTA through an address with its rank', async () => {
     const matrices = `
       shl.b32 %r8, %r0, 4;

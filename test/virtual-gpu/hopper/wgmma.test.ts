@@ -320,6 +320,70 @@ describe('wgmma', () => {
     );
   });
 
+  describe('in a cluster', () => {
+    const image = (test: Case) => {
+      const { image: one } = prepare(test, integers(test));
+      const both = new Uint8Array(2 * one.length);
+      for (const cta of [0, 1]) both.set(one, cta * one.length);
+      return both;
+    };
+    const inCluster = (test: Case) => ({ ...launch(image(test)), grid: 2, cluster: 2 });
+    /** B's descriptor is made from the address of shared memory, after `masked`. */
+    const addressed = (test: Case, masked: string, before = ''): HopperKernel => {
+      const { kernel } = prepare(test, integers(test));
+      const move = /mov.b64 %rd11, 0x(\w+);/;
+      const start = BigInt(`0x${move.exec(kernel.body)![1]!}`);
+      const body = kernel.body.replace(
+        move,
+        `mov.u32 %r60, smem; ${masked} add.u32 %r60, %r60, ${Number(start & 0x3fffn) * 16}; shr.u32 %r60, %r60, 4;
+  cvt.u64.u32 %rd11, %r60; mov.b64 %rd12, 0x${((start >> 14n) << 14n).toString(16)}; add.u64 %rd11, %rd11, %rd12;
+  ${before}`,
+      );
+      return { ...kernel, body };
+    };
+    const mask = 'and.b32 %r60, %r60, 0x3ffff;';
+    /** B's columns behind the 64th lie in a second panel, the leading bytes from the first. */
+    const panels: Case = { type: 'f16', d: 'f32', n: 128, swizzle: 128, a: 'shared', isAcross: { b: true } };
+
+    it('an operand takes an address without the rank of its CTA', async () => {
+      expect(await refusalOf(device, addressed(panels, mask), inCluster(panels))).toBe('passed');
+      expect(await refusalOf(device, addressed(panels, ''), { ...inCluster(panels), cluster: 1 })).toBe('passed');
+      expect(await refusalOf(device, addressed(panels, ''), inCluster(panels))).toMatch(
+        /^unsafe: .*an operand whose leading bytes are 2304 in CTA 1 of the cluster and 2048 in CTA 0: .* mask it \(& 0x3ffff\), in CTA \(1, 0, 0\)/,
+      );
+      const reversed = { ...inCluster(panels), options: { orderSeed: 3 } };
+      expect(await refusalOf(device, addressed(panels, ''), reversed)).toMatch(/^unsafe: .*mask it \(& 0x3ffff\)/);
+    });
+
+    it('with the rank it lies elsewhere, as on a GPU', async () => {
+      // CTA 0 leaves: only CTA 1 multiplies.
+      const alone = 'mov.u32 %r61, %cluster_ctarank; setp.eq.u32 %p3, %r61, 0; @%p3 ret;';
+      const unmasked = await outputOf(device, addressed(panels, '', alone), inCluster(panels));
+      const right = await outputOf(device, addressed(panels, mask, alone), inCluster(panels));
+      const further = addressed(panels, mask, `${alone} add.u64 %rd11, %rd11, ${(256 / 16) * 2 ** 16};`);
+      expect(unmasked).toEqual(await outputOf(device, further, inCluster(panels)));
+      expect(unmasked).not.toEqual(right);
+    });
+
+    it('a fault of such an operand says so', async () => {
+      const alone = 'mov.u32 %r61, %cluster_ctarank; setp.eq.u32 %p3, %r61, 0; @%p3 ret;';
+      // Behind B lies what a plain store wrote that no fence follows.
+      const behind = 'mov.u32 %r62, smem; st.shared.b32 [%r62+20480], 0;';
+      const kernel = addressed(panels, '', `${alone} ${behind}`);
+      const watched = { ...inCluster(panels), options: { findRaces: true } };
+      expect(await refusalOf(device, kernel, watched)).toMatch(
+        /no fence.proxy.async is between them \(the leading bytes of its operand, 2304, seem to hold 256 for the rank: .*\): at/,
+      );
+      expect(await refusalOf(device, addressed(panels, mask, `${alone} ${behind}`), watched)).toBe('passed');
+    });
+
+    it('the rank makes no difference where leading bytes are not used', async () => {
+      expect(await refusalOf(device, addressed(base, ''), inCluster(base))).toBe('passed');
+      const onePanel: Case = { ...panels, n: 64 };
+      expect(await refusalOf(device, addressed(onePanel, ''), inCluster(onePanel))).toBe('passed');
+    });
+  });
+
   it.each([
     ['a missing wgmma.fence', 'wgmma.fence.sync.aligned;', '', /^unsafe: .*without a wgmma.fence before it/],
     [

@@ -46,9 +46,17 @@ interface Clustered {
   readonly cluster?: Dim3;
   /** A map of 16 × 16 words of `in`, the parameter `map`. */
   readonly takesMap?: boolean;
+  readonly waitsFor?: string;
 }
 
-function caseOf({ name, body, grid = [8, 1, 1], cluster = [4, 1, 1], takesMap = false }: Clustered): RecordedCase {
+function caseOf({
+  name,
+  body,
+  grid = [8, 1, 1],
+  cluster = [4, 1, 1],
+  takesMap = false,
+  waitsFor,
+}: Clustered): RecordedCase {
   const ctas = grid[0] * grid[1];
   const map = tensorMap({ dtype: 'i32', globalDim: [16, 16], boxDim: [8, 4] }, 4);
   return {
@@ -74,6 +82,7 @@ function caseOf({ name, body, grid = [8, 1, 1], cluster = [4, 1, 1], takesMap = 
     ],
     parts: Array.from({ length: ctas }, (_, cta) => ({ name: `CTA ${cta}`, bytes: CTA_BYTES })),
     shownBytes: 256,
+    ...(waitsFor === undefined ? {} : { waitsFor }),
   };
 }
 
@@ -122,6 +131,17 @@ export const CLUSTER_CASES: readonly RecordedCase[] = [
   ld.shared::cluster.s16 %r45, [%r21+6]; getctarank.shared::cluster.u32 %r46, %r21;
   cvt.u64.u32 %rd1, %r11; cvta.shared.u64 %rd1, %rd1; mapa.u64 %rd2, %rd1, %r20; ld.b32 %r47, [%rd2+8];
   ${storeWords(['%r40', '%r41', '%r42', '%r43', '%r44', '%r45', '%r46', '%r47'])}`,
+  }),
+  caseOf({
+    name: 'addresses hold ranks',
+    // Of the own words, those of the next CTA, the own by mapa, as generic addresses; what getctarank says; and both at an address without its rank.
+    body: `mapa.shared::cluster.u32 %r23, %r11, %r1; sub.u32 %r47, %r23, %r11;
+  cvt.u64.u32 %rd1, %r11; cvta.shared.u64 %rd1, %rd1; mapa.u64 %rd2, %rd1, %r20; cvt.u32.u64 %r43, %rd1; cvt.u32.u64 %r44, %rd2;
+  shr.u32 %r40, %r11, 24; shr.u32 %r41, %r21, 24; shr.u32 %r43, %r43, 24; shr.u32 %r44, %r44, 24;
+  getctarank.shared::cluster.u32 %r42, %r11;
+  and.b32 %r24, %r11, 0xffffff; ld.shared.b32 %r45, [%r24]; ld.shared::cluster.b32 %r46, [%r24];
+  ${storeWords(['%r40', '%r41', '%r42', '%r43', '%r44', '%r45', '%r46', '%r47'])}`,
+    waitsFor: 'it is newer than the recording',
   }),
   caseOf({
     name: 'stores to the next CTA',

@@ -5,6 +5,7 @@ import { LANES } from '../../layout.ts';
 import { unsupported } from '../../unsupported.ts';
 import type { Local } from '../../wasm/function-builder.ts';
 import type { BlockFrame } from '../block-frame.ts';
+import { pushOwnRank } from '../memory/own-rank.ts';
 import { LANE_CONSTANTS, LANE_SPECIALS, UNIFORM_SPECIALS, type UniformSpecial } from '../state/specials.ts';
 import type { Part, PendingInstruction } from './context.ts';
 import type { LaneRegisters } from './registers.ts';
@@ -28,8 +29,11 @@ export class LaneOperands {
     // 16-bit values are held zero-extended, negative literals included.
     if (operand.kind === 'immediate')
       b.i32x4(Number(BigInt.asUintN(isHalfWord(instruction) ? 16 : 32, operand.value)) | 0);
-    else if (operand.kind === 'symbol') b.i32x4(Number(BigInt.asIntN(32, this.#symbolValue(operand, instruction))));
-    else if (operand.kind === 'special') this.#pushSpecial(operand.name, instruction);
+    else if (operand.kind === 'symbol') {
+      const { value, namesCta } = this.#symbolValue(operand, instruction);
+      b.i32x4(Number(BigInt.asIntN(32, value)));
+      if (namesCta) pushOwnRank(b).op('i32x4.splat').op('i32x4.add');
+    } else if (operand.kind === 'special') this.#pushSpecial(operand.name, instruction);
     else this.#pushRegister(operand, pending, 'i32x4.splat', 0);
   }
 
@@ -37,8 +41,11 @@ export class LaneOperands {
     const { b } = this.#frame;
     const { instruction } = pending;
     if (operand.kind === 'immediate') b.i64x2(operand.value);
-    else if (operand.kind === 'symbol') b.i64x2(this.#symbolValue(operand, instruction));
-    else if (operand.kind === 'special') this.#pushWideSpecial(operand.name, instruction);
+    else if (operand.kind === 'symbol') {
+      const { value, namesCta } = this.#symbolValue(operand, instruction);
+      b.i64x2(value);
+      if (namesCta) pushOwnRank(b).op('i64.extend_i32_u').op('i64x2.splat').op('i64x2.add');
+    } else if (operand.kind === 'special') this.#pushWideSpecial(operand.name, instruction);
     else this.#pushRegister(operand, pending, 'i64x2.splat', part);
   }
 
@@ -76,10 +83,14 @@ export class LaneOperands {
     else if (operand.kind === 'register') b.get(uniforms.get(operand.name)!);
   }
 
-  #symbolValue(operand: PtxOperand & { kind: 'symbol' }, instruction: PtxInstruction): bigint {
-    const address = this.#frame.kernel.symbols.get(operand.name);
+  #symbolValue(
+    operand: PtxOperand & { kind: 'symbol' },
+    instruction: PtxInstruction,
+  ): { value: bigint; namesCta: boolean } {
+    const { symbols, namesCtas } = this.#frame.kernel;
+    const address = symbols.get(operand.name);
     if (!address) throw unsupported(instruction, `names ${operand.name}, which has no address`);
-    return address.value + BigInt(operand.offset);
+    return { value: address.value + BigInt(operand.offset), namesCta: namesCtas && address.space === 'shared' };
   }
 
   #pushSpecial(name: string, instruction: PtxInstruction): void {

@@ -4,10 +4,15 @@ import type { Local } from '../../wasm/function-builder.ts';
 import type { BlockFrame } from '../block-frame.ts';
 import type { PendingInstruction, Segment } from '../lane/context.ts';
 import type { AccessGroup } from './access-groups.ts';
+import { dropOwnRank, dropOwnRanks } from './own-rank.ts';
 import type { PlannedGroup } from './plan.ts';
 
 const hasWideBase = ({ kernel }: BlockFrame, { base }: PlannedGroup): boolean =>
   base?.kind === 'register' && kernel.kindOf(base.name) === 'double-word';
+
+/** Whether addresses of the group hold the rank of the CTA. */
+const holdsRank = ({ kernel }: BlockFrame, { group, base, baseLocal }: PlannedGroup): boolean =>
+  kernel.namesCtas && group.space === 'shared' && (base !== null || baseLocal !== undefined);
 
 /**
  * Checks the address that all lanes of a warp use, before the chunk loop.
@@ -19,6 +24,7 @@ export function emitUniformCheck(frame: BlockFrame, planned: PlannedGroup): Loca
   const [address, ok] = [b.local('i32'), b.local('i32')];
   pushUniformAddress(frame, planned);
   b.set(address);
+  if (holdsRank(frame, planned)) dropOwnRank(b, address);
   b.get(address)
     .i32(0)
     .memory('i32.load', group.bounds + BOUNDS.start)
@@ -95,6 +101,7 @@ export function emitLaneCheck(
   const high = pushLaneAddresses(segment, planned, pending);
   if (group.minimum !== 0) b.i32x4(group.minimum).op('i32x4.add');
   b.set(checked);
+  if (holdsRank(segment.frame, planned)) dropOwnRanks(b, checked);
   pushIsInBounds(segment.frame, group, checked);
   if (high !== undefined) b.get(high).i32x4(WINDOW.global).op('i32x4.eq').op('v128.and');
   const mask = segment.activeMask;

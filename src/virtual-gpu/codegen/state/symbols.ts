@@ -89,27 +89,37 @@ const GENERIC_WINDOW: Record<SymbolAddress['space'], number> = {
   param: WINDOW.parameter,
 };
 
-/** A copy of the instruction with numbers instead of variable names, because the JavaScript operations know no names. */
+/** The base of an address in the own CTA's shared memory whose rank it holds. PTX has no such name. */
+export const OWN_SHARED = { kind: 'special', name: 'own shared memory' } as const;
+
+/**
+ * A copy of the instruction with numbers instead of variable names, because the JavaScript operations know no names.
+ * @param namesCtas addresses of shared memory hold the rank of the CTA.
+ */
 export function resolveSymbols(
   instruction: PtxInstruction,
   symbols: ReadonlyMap<string, SymbolAddress>,
+  namesCtas: boolean,
 ): PtxInstruction {
-  const addressOf = (name: string, isGeneric: boolean): bigint => {
+  const symbolAt = (name: string): SymbolAddress => {
     const symbol = symbols.get(name);
     if (!symbol) throw unsupported(instruction, `names ${name}, which has no address`);
-    return symbol.value | (isGeneric ? BigInt(GENERIC_WINDOW[symbol.space]) << 32n : 0n);
+    return symbol;
   };
+  const baseOf = ({ space }: SymbolAddress): PtxOperand | null => (namesCtas && space === 'shared' ? OWN_SHARED : null);
   const isGenericAccess = spaceOf(instruction) === 'generic';
   const resolve = (operand: PtxOperand): PtxOperand => {
-    if (operand.kind === 'symbol')
-      return { kind: 'immediate', type: 'integer', value: addressOf(operand.name, false) + BigInt(operand.offset) };
+    if (operand.kind === 'symbol') {
+      const symbol = symbolAt(operand.name);
+      const value = symbol.value + BigInt(operand.offset);
+      const base = baseOf(symbol);
+      return base ? { kind: 'address', base, offset: Number(value) } : { kind: 'immediate', type: 'integer', value };
+    }
     if (operand.kind !== 'address' || operand.base?.kind !== 'symbol') return operand;
     const { base, offset } = operand;
-    return {
-      kind: 'address',
-      base: null,
-      offset: Number(addressOf(base.name, isGenericAccess)) + base.offset + offset,
-    };
+    const symbol = symbolAt(base.name);
+    const start = symbol.value | (isGenericAccess ? BigInt(GENERIC_WINDOW[symbol.space]) << 32n : 0n);
+    return { kind: 'address', base: baseOf(symbol), offset: Number(start) + base.offset + offset };
   };
   return { ...instruction, operands: instruction.operands.map(resolve) };
 }

@@ -3,6 +3,7 @@ import { elementsOf } from '../../../ptx/operands.ts';
 import { PARAMETERS } from '../../layout.ts';
 import { unsupported } from '../../unsupported.ts';
 import type { BlockFrame } from '../block-frame.ts';
+import { pushOwnRank } from '../memory/own-rank.ts';
 import { recordUniformDecision } from '../record-decisions.ts';
 import { UNIFORM_SPECIALS } from '../state/specials.ts';
 import { type UniformContext, uniformEmitter } from './forms.ts';
@@ -55,7 +56,7 @@ function pushScalar(frame: BlockFrame, instruction: PtxInstruction, operand: Ptx
       pushConstant(frame, operand.value, type);
       return;
     case 'symbol':
-      pushConstant(frame, symbolValue(frame, operand.name) + BigInt(operand.offset), type);
+      pushSymbol(frame, operand, type);
       return;
     case 'special':
       pushSpecial(frame, operand.name, type);
@@ -68,6 +69,15 @@ function pushScalar(frame: BlockFrame, instruction: PtxInstruction, operand: Ptx
 function pushConstant({ b }: BlockFrame, value: bigint, type: Scalar): void {
   if (type === 'i64') b.i64(value);
   else b.i32(Number(BigInt.asIntN(32, value)));
+}
+
+function pushSymbol(frame: BlockFrame, { name, offset }: PtxOperand & { kind: 'symbol' }, type: Scalar): void {
+  const { b, kernel } = frame;
+  pushConstant(frame, symbolValue(frame, name) + BigInt(offset), type);
+  if (!kernel.namesCtas || kernel.symbols.get(name)!.space !== 'shared') return;
+  pushOwnRank(b);
+  if (type === 'i64') b.op('i64.extend_i32_u');
+  b.op(`${type}.add`);
 }
 
 function pushSpecial({ b, locals }: BlockFrame, name: string, type: Scalar): void {

@@ -2,6 +2,7 @@ import type { DType } from '../../../core/dtype.ts';
 import { onceFor } from '../../../core/once-for.ts';
 import type { PtxInstruction, PtxOperand } from '../../../ptx/ast.ts';
 import { has } from '../../../ptx/instruction-parts.ts';
+import { OFFSET_IN_CTA } from '../../layout.ts';
 import { decodeTensorMap, TENSOR_MAP_BYTES, type TensorMap } from '../../tensor-map.ts';
 import { unsupported } from '../../unsupported.ts';
 import type { CtaState } from '../cta-state.ts';
@@ -202,7 +203,7 @@ function sharedStart(
   lane: number,
   isTensor: boolean,
 ): { cta: CtaState; address: number } {
-  const place = context.inCluster(context.address(operand, lane), lane);
+  const place = context.inCluster(context.address(operand, lane), 'shared', lane);
   const alignment = isTensor ? TENSOR_ALIGNMENT : CHUNK_BYTES;
   if (place.address % alignment === 0) return place;
   throw new KernelFault(
@@ -278,8 +279,8 @@ function tensorMapAt(context: WarpContext, operand: PtxOperand, lane: number): T
 /** The last byte counts: a copy may be larger than shared memory. */
 function checkShared({ context, lane, bytes }: BulkCopy, shared: number, isStore: boolean): void {
   if (bytes === 0) return;
-  context.resolve({ low: shared, high: 0 }, 'shared', 1, isStore, lane, 0);
-  context.resolve({ low: shared + bytes - 1, high: 0 }, 'shared', 1, isStore, lane, 0);
+  for (const offset of [shared, Math.min(shared + bytes - 1, OFFSET_IN_CTA)])
+    context.resolve(context.ownAddress(offset), 'shared', 1, isStore, lane, 0);
 }
 
 function checkGlobal({ context, lane }: BulkCopy, { global, bytes }: Part, isStore: boolean): void {

@@ -38,8 +38,7 @@ export function mapAddress(context: WarpContext): void {
         ...{ instruction, lane, address, accessBytes: 1, space: 'generic' },
       });
     context.neighbour(rank, lane);
-    // The own rank, too: whoever gets the address means the same place by it.
-    const there = (address & BigInt(OFFSET_IN_CTA)) | (BigInt(rank + 1) << BigInt(CLUSTER_RANK_SHIFT));
+    const there = (address & BigInt(OFFSET_IN_CTA)) | (BigInt(rank) << BigInt(CLUSTER_RANK_SHIFT));
     context.setInteger(destination, lane, isGeneric ? (BigInt(WINDOW.shared) << 32n) | there : there);
   }
 }
@@ -48,8 +47,8 @@ export function mapAddress(context: WarpContext): void {
 export function rankOfAddress(context: WarpContext): void {
   const [destination, source] = context.operands as [PtxOperand, PtxOperand];
   for (const lane of context.lanes) {
-    const named = Number((context.integer(source, lane) & 0xffffffffn) >> BigInt(CLUSTER_RANK_SHIFT));
-    context.setWord(destination, lane, named === 0 ? context.cta.rank : named - 1);
+    const rank = Number((context.integer(source, lane) & 0xffffffffn) >> BigInt(CLUSTER_RANK_SHIFT));
+    context.setWord(destination, lane, rank);
   }
 }
 
@@ -71,7 +70,7 @@ function sendValues(context: WarpContext, count: number, size: number): void {
   for (const lane of lanes) {
     const address = context.address(operands[0]!, lane);
     context.resolve(address, 'shared', bytes, true, lane);
-    const { cta, address: offset } = context.inCluster(address, lane);
+    const { cta, address: offset } = context.inCluster(address, 'shared', lane);
     const barrier = mbarrierBeside(context, operands[1 + count]!, lane, cta);
     const values = new DataView(new ArrayBuffer(bytes));
     for (let element = 0; element < count; element++) {

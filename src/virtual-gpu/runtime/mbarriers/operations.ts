@@ -126,7 +126,7 @@ export function mbarrierAt(
       instruction: context.instruction,
       lane,
     });
-  return context.inCluster(address, lane);
+  return context.inCluster(address, space, lane);
 }
 
 /** The mbarrier that bytes sent to the shared memory of `cta` complete: it lies there, too, and is initialised. */

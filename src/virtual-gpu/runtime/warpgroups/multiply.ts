@@ -4,11 +4,13 @@ import { has, typesOf } from '../../../ptx/instruction-parts.ts';
 import { elementsOf } from '../../../ptx/operands.ts';
 import { LANES, SCRATCH, SHARED } from '../../layout.ts';
 import { unsupported } from '../../unsupported.ts';
+import type { OperandPieces } from '../cta-state.ts';
 import { atSource, KernelFault } from '../fault.ts';
 import { ELEMENT_FORMATS, type ElementFormat, readAccumulator, writeAccumulator } from '../matrix-elements.ts';
 import type { TensorKernelForm } from '../product-emitter.ts';
 import { type Accumulate, accumulatorFor, type Factors, factorsOf, warpgroupModel } from '../tensor-model.ts';
 import type { WarpContext } from '../warp-context.ts';
+import { rankIn } from './rank-in-descriptor.ts';
 import { PIECE_BYTES, piecesAcrossK, piecesAlongK, readDescriptor } from './shared-operands.ts';
 import { createWarpgroupKernel, type WarpgroupKernel } from './warpgroup-kernel.ts';
 
@@ -141,10 +143,12 @@ function multiply(context: WarpContext): void {
   const operands = operandsOf(context, form);
   const keepsC = form.scaleD === undefined || context.predicate(form.scaleD, 0);
   if (!multiplyFast(context, form, operands, keepsC)) multiplyByElement(context, form, operands, keepsC);
+  const { note } = operands;
   const read = [...operands.read];
   products.open.push({
     instruction,
-    finish: () => context.countChunks('shared', context.watcher ? read : [], PIECE_BYTES, 'load', 0),
+    finish: () =>
+      noting(note, () => context.countChunks('shared', context.watcher ? read : [], PIECE_BYTES, 'load', 0)),
   });
 }
 
@@ -154,6 +158,18 @@ interface Operands {
   readonly b: Int32Array;
   /** Addresses in shared memory. */
   readonly read: readonly number[];
+  /** To be added to a fault of theirs. */
+  readonly note: string;
+}
+
+/** Adds a note to the message of a fault. */
+function noting(note: string, act: () => void): void {
+  try {
+    act();
+  } catch (error) {
+    if (error instanceof KernelFault) error.message = error.message.replace(/[:,]?$/, (end) => note + end);
+    throw error;
+  }
 }
 
 function operandsOf(context: WarpContext, form: Form): Operands {
@@ -180,12 +196,8 @@ function operandsOf(context: WarpContext, form: Form): Operands {
     a: a && !isTransposed.a && !form.isNegated ? a.places : stageA(context, form, a?.places),
     b: b.places,
     read: context.watcher ? [...(a?.shared ?? []), ...b.shared] : [],
+    note: b.note || (a?.note ?? ''),
   };
-}
-
-interface Pieces {
-  readonly shared: Int32Array;
-  readonly places: Int32Array;
 }
 
 /** @throws KernelFault if the descriptor leads out of shared memory. */
@@ -195,10 +207,11 @@ function piecesOf(
   kind: string,
   layOut: (matrix: ReturnType<typeof readDescriptor>) => Int32Array,
   warp: number,
-): Pieces {
+): OperandPieces {
   const descriptor = context.double(operand, 0);
   const known = context.cta.pieces;
-  const key = `${kind} ${warp} ${descriptor}`;
+  const keyOf = (described: bigint): string => `${kind} ${warp} ${described}`;
+  const key = keyOf(descriptor);
   const found = known.get(key);
   if (found) return found;
   const matrix = readDescriptor(descriptor);
@@ -208,8 +221,11 @@ function piecesOf(
       `has a descriptor with base offset ${matrix.baseOffset}, which is not implemented on the virtual GPU`,
     );
   const shared = layOut(matrix);
-  for (const address of shared) context.resolve({ low: address, high: 0 }, 'shared', PIECE_BYTES, false, 0);
-  const pieces = { shared, places: shared.map((address) => SHARED + address) };
+  const note = rankIn(context, { descriptor, keyOf, layOut });
+  noting(note, () => {
+    for (const address of shared) context.resolve({ low: address, high: 0 }, 'shared', PIECE_BYTES, false, 0);
+  });
+  const pieces = { note, shared, places: shared.map((address) => SHARED + address) };
   known.set(key, pieces);
   return pieces;
 }
