@@ -1,4 +1,5 @@
 import { join, resolve } from 'node:path';
+import { allEnded } from '../core/all-ended.ts';
 import { makeCandidate } from '../core/candidate.ts';
 import type { ComparedSizes } from '../core/compared-sizes.ts';
 import { EXIT, WarpsmithError } from '../core/errors.ts';
@@ -6,7 +7,6 @@ import type { Candidate } from '../core/kernel.ts';
 import { takesWorkload } from '../core/plan/takes-workload.ts';
 import type { Problem, Workload } from '../core/problem.ts';
 import { type CompleteRequest, completeRequest, type RequestOf } from '../core/requests/request.ts';
-import { untilAborted } from '../core/until-aborted.ts';
 import { chooseKernels } from '../handover/choose-kernels.ts';
 import { type DispatchTable, dispatchTable } from '../handover/dispatch-table.ts';
 import { refuseForTable } from '../handover/write-dispatch.ts';
@@ -14,8 +14,9 @@ import type { ContenderOutcome, DispatchRow, JudgedKernels } from '../reports/do
 import { requireFreeFolder } from '../store/write-folder.ts';
 import { workAndBounds } from './bounds.ts';
 import { passedSizes, unionOfAll } from './compared-sizes.ts';
-import { type Contender, type JudgedRow, judgeRow } from './dispatch-row.ts';
-import { type KeptRows, openKeptRows } from './kept-rows.ts';
+import type { JudgedRow } from './dispatch-row.ts';
+import { type Judge, type Judging, judgeRows, orInterrupted } from './judge-rows.ts';
+import { openKeptRows } from './kept-rows.ts';
 import { loadContenders } from './loading/load-contenders.ts';
 import { loadKernel } from './loading/load-kernel.ts';
 import { loadProblem } from './loading/load-problem.ts';
@@ -23,6 +24,7 @@ import { ensureTrustedFor } from './loading/trust.ts';
 import { verifyBefore } from './same-blocks.ts';
 import { type OnDevice, openSession, type Session } from './session.ts';
 import { findTarget } from './target.ts';
+import { chosenDevices } from './workers/chosen-devices.ts';
 import { chooseWorkloads } from './workload.ts';
 import { oneForEachCall, TABLE_FOLDER, writeTable } from './write-table.ts';
 
@@ -43,19 +45,11 @@ export interface KernelDispatch extends JudgedKernels {
   readonly notes: readonly string[];
 }
 
-interface Judging {
-  readonly kept: KeptRows | undefined;
-  readonly options: Options & { readonly seed: number };
-  readonly session: Session;
-  readonly problem: Problem;
-  readonly contenders: readonly Contender[];
-}
-
 /**
- * Judges given kernels at every workload, all contenders of a workload in the same blocks, and makes a dispatch table of the
- * fastest. An interruption ends it with the rows that are there.
+ * Judges given kernels at every workload, all contenders of a workload in the same blocks on one device, and makes a dispatch table of the
+ * fastest. Several GPUs judge several workloads at a time. An interruption ends it with the rows that are there.
  *
- * @throws WarpsmithError `dispatch-needs-a-problem`, `conflicting-options`, `start-failed`; as `loadContenders`,
+ * @throws WarpsmithError `dispatch-needs-a-problem`, `conflicting-options`, `start-failed`; as `loadContenders`, `chosenDevices`,
  * `chooseWorkloads` and `writeFolder`; for a missing compiler or device.
  */
 export async function dispatchKernels(
@@ -73,18 +67,27 @@ export async function dispatchKernels(
   const { kept, notes } = oneForEachCall(asked);
   const workloads = kept.map(({ workload }) => workload);
   await ensureTrustedFor(options, problem);
-  await using session = await openSession(options);
+  await using sessions = new AsyncDisposableStack();
+  const devices = chosenDevices(options) ?? [options.device];
+  refuseOneRecordOfSeveral(options, devices);
+  const opened = await allEnded(devices.map(async (device) => sessions.use(await openSession({ ...options, device }))));
+  refuseSeveralModels(opened);
+  const session = opened[0]!;
   const subject = { problem, judged: contenders.map(({ candidate }) => candidate), asked: workloads };
   const seed = options.seed ?? (session.repeats?.seedsFor(subject) ?? session.drawSeed)();
   const { tier, blocks, runTimeoutSeconds, fresh: isFresh = false } = options;
   const deciding = { tier, blocks, runTimeoutSeconds, seed: options.seed };
-  const keeper = openKeptRows({ session, problem, options: deciding, isFresh });
-  const judging: Judging = { options: { ...options, seed }, session, problem, contenders, kept: keeper };
+  const judgeOn = (session: Session): Judge => ({
+    session,
+    kept: openKeptRows({ session, problem, options: deciding, isFresh }),
+  });
+  const judges: Judging['judges'] = [judgeOn(session), ...opened.slice(1).map(judgeOn)];
+  const judging = { options: { ...options, seed }, judges, problem, contenders };
   const fallback = await verifiedStart(judging, workloads);
   const judged = fallback ? await judgeRows(judging, workloads) : [];
   const complete = judged.length === workloads.length;
   // The next call is to measure anew.
-  if (complete) for (const workload of workloads) keeper?.forget(workload, contenders);
+  if (complete) for (const { kept } of judges) for (const workload of workloads) kept?.forget(workload, contenders);
   const rows = chooseRows(judged);
   const table = complete && fallback ? tableOf(judging, { judged, rows, fallback }) : undefined;
   const everyone = [...contenders.map(({ candidate }) => candidate), ...(fallback ? [fallback.candidate] : [])];
@@ -137,6 +140,33 @@ function refuseReplay({ replay }: Options): void {
   });
 }
 
+/** A recording is that of one device. */
+function refuseOneRecordOfSeveral({ record, device }: Options, devices: readonly string[]): void {
+  if (record === undefined || devices.length === 1) return;
+  throw new WarpsmithError({
+    code: 'conflicting-options',
+    message: 'A recording is that of one device; several judge several workloads at a time.',
+    path: '--record',
+    received: `--record and --device ${device}`,
+    expected: 'one of them',
+    hint: 'Leave --record out, or use one device.',
+  });
+}
+
+/** A table is for one model: times of two say nothing about each other. */
+function refuseSeveralModels(sessions: readonly Session[]): void {
+  const names = [...new Set(sessions.map(({ device }) => device.identity.name))];
+  if (names.length === 1) return;
+  throw new WarpsmithError({
+    code: 'bad-option-value',
+    message: 'A dispatch table is for one model of GPU.',
+    path: '--device',
+    received: names.join(', '),
+    expected: 'GPUs of one model',
+    hint: 'Make a table for each of them.',
+  });
+}
+
 interface Fallback {
   readonly candidate: Candidate;
   readonly compared: ComparedSizes | undefined;
@@ -148,7 +178,8 @@ interface Fallback {
  * @throws WarpsmithError `start-failed`.
  */
 async function verifiedStart(judging: Judging, workloads: readonly Workload[]): Promise<Fallback | undefined> {
-  const { problem, session, options } = judging;
+  const { problem, options } = judging;
+  const [{ session }] = judging.judges;
   const { kernel } = await loadKernel(join(problem.folder, problem.file.start), { problem });
   const candidate = makeCandidate(kernel, {});
   const flop = (workload: Workload) => workAndBounds(problem.file, workload, session.device.spec).flop;
@@ -170,54 +201,6 @@ async function verifiedStart(judging: Judging, workloads: readonly Workload[]): 
     },
     EXIT.judgedFailed,
   );
-}
-
-/** Row by row. Whatever goes wrong with one costs no other. Ends early if interrupted. */
-async function judgeRows(judging: Judging, workloads: readonly Workload[]): Promise<JudgedRow[]> {
-  const { options } = judging;
-  const rows: JudgedRow[] = [];
-  for (const workload of workloads) {
-    const row =
-      (await keptRow(judging, workload)) ?? (await orInterrupted(rowOrFailure(judging, workload), options.signal));
-    if (!row) break;
-    rows.push(row);
-  }
-  return rows;
-}
-
-/** As an interrupted call left it. */
-async function keptRow({ kept, contenders, options }: Judging, workload: Workload): Promise<JudgedRow | undefined> {
-  const row = options.signal?.aborted ? undefined : await kept?.read(workload, contenders);
-  if (row) options.onStep?.(`${workload.name}: judged at ${row.judgedAt}, before an interruption`);
-  return row;
-}
-
-async function rowOrFailure(
-  { options, session, problem, contenders, kept }: Judging,
-  workload: Workload,
-): Promise<JudgedRow> {
-  const isMeasured = session.device.identity.kind === 'cuda';
-  try {
-    const row = await judgeRow({ options, session, problem, workload, contenders, isMeasured });
-    await kept?.keep(row, workload, contenders);
-    return row;
-  } catch (error) {
-    if (options.signal?.aborted) throw error;
-    const { name, dimensions, cache } = workload;
-    const failure = error instanceof Error ? error.message : String(error);
-    const judgedAt = new Date().toISOString();
-    return { workload: name, dimensions, cache, seed: options.seed, judgedAt, contenders: [], compared: {}, failure };
-  }
-}
-
-/** The result, or `undefined` if the signal fired before. */
-async function orInterrupted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T | undefined> {
-  try {
-    return await untilAborted(work, signal);
-  } catch (error) {
-    if (signal?.aborted) return undefined;
-    throw error;
-  }
 }
 
 type Timed = Extract<ContenderOutcome, { outcome: 'timed' }>;
@@ -252,7 +235,7 @@ function noteOf({ workload, chosen, failure }: DispatchRow): string[] {
 }
 
 function tableOf(
-  { options, session, problem, contenders }: Judging,
+  { options, judges, problem, contenders }: Judging & { readonly options: Pick<Options, 'unverifiedSizes'> },
   { judged, rows, fallback }: { judged: readonly JudgedRow[]; rows: readonly DispatchRow[]; fallback: Fallback },
 ): DispatchTable | undefined {
   if (rows.every(({ chosen }) => chosen === null)) return undefined;
@@ -265,7 +248,7 @@ function tableOf(
   return dispatchTable({
     compared: options.unverifiedSizes ? undefined : new Map(sizes),
     problem: problem.file,
-    device: session.device.identity,
+    device: judges[0].session.device.identity,
     date: new Date().toISOString().slice(0, 10),
     fallback: fallback.candidate,
     winners: rows.flatMap((row) => {

@@ -525,6 +525,10 @@ export const COMMANDS = {
     },
     options: {
       ...DEVICE_OF_RUN,
+      device: {
+        ...DEVICE_OF_RUN.device,
+        help: 'device to judge kernels on; with --kernels also several GPUs, as cuda:0,cuda:1 or cuda:all',
+      },
       kernels: option('--kernels <file>', PATH, 'judge the kernels and settings that this JSON file lists', {
         completes: 'file',
       }),
