@@ -204,9 +204,6 @@ __device__ unsigned place_of(int row, int piece) {
   return line * 128 + (piece % 8 ^ line % 8) * 16;
 }
 
-// All warps, the one that copies among them: each comes from a place of its own in the code, which __syncthreads() does not allow.
-__device__ void meet() { asm volatile("bar.sync 1, %0;" ::"n"(kThreads + kWarpSize) : "memory"); }
-
 // A number that the compiler does not work out again wherever it is used.
 __device__ unsigned keep(unsigned value) {
   asm volatile("" : "+r"(value));
@@ -271,7 +268,7 @@ __global__ void __launch_bounds__(kThreads + kWarpSize, 1)
         start_copy(1, step, step);
       }
     }
-    meet();
+    __syncthreads();
     if (lane == 0) {
       int slot = 0;
       int parity = 0;
@@ -288,7 +285,7 @@ __global__ void __launch_bounds__(kThreads + kWarpSize, 1)
       }
       if (kSplit > 1) let_next_launch_start();
     }
-    meet();  // of the merge
+    __syncthreads();  // of the merge
     return;
   }
 
@@ -308,7 +305,7 @@ __global__ void __launch_bounds__(kThreads + kWarpSize, 1)
 #pragma unroll
     for (int e = 0; e < kOutputChunks; ++e) V_place[i][e] = keep(place_of<kHeadDim>(key_of<kHeadDim>(2 * t + i), 8 * e + g));
   }
-  meet();
+  __syncthreads();
 
   Accumulator output[kHeadDim / 16] = {};
   float max = -INFINITY;  // of head g
@@ -448,7 +445,7 @@ __global__ void __launch_bounds__(kThreads + kWarpSize, 1)
       }
     }
   }
-  meet();
+  __syncthreads();
 
   // What the warps have, four columns a thread. A warp without a key has sums of 0 and a maximum of -infinity; so may one of
   // several CTAs.

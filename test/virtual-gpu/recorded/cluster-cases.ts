@@ -134,13 +134,12 @@ export const CLUSTER_CASES: readonly RecordedCase[] = [
   }),
   caseOf({
     name: 'addresses hold ranks',
-    // Of the own words, those of the next CTA, the own by mapa, as generic addresses; what getctarank says; and both at an address without its rank.
+    // Of the own words, those of the next CTA, the own by mapa, as generic addresses; and what getctarank says.
     body: `mapa.shared::cluster.u32 %r23, %r11, %r1; sub.u32 %r47, %r23, %r11;
   cvt.u64.u32 %rd1, %r11; cvta.shared.u64 %rd1, %rd1; mapa.u64 %rd2, %rd1, %r20; cvt.u32.u64 %r43, %rd1; cvt.u32.u64 %r44, %rd2;
   shr.u32 %r40, %r11, 24; shr.u32 %r41, %r21, 24; shr.u32 %r43, %r43, 24; shr.u32 %r44, %r44, 24;
   getctarank.shared::cluster.u32 %r42, %r11;
-  and.b32 %r24, %r11, 0xffffff; ld.shared.b32 %r45, [%r24]; ld.shared::cluster.b32 %r46, [%r24];
-  ${storeWords(['%r40', '%r41', '%r42', '%r43', '%r44', '%r45', '%r46', '%r47'])}`,
+  ${storeWords(['%r40', '%r41', '%r42', '%r43', '%r44', '%r47'])}`,
     waitsFor: 'it is newer than the recording',
   }),
   caseOf({
