@@ -138,6 +138,13 @@ const comparison = z
       constant: z.number().positive(),
       unit: writtenDTypeSchema,
       terms: expressionSchema.describe('Number of summed terms.'),
+      magnitude: z
+        .number()
+        .positive()
+        .optional()
+        .describe(
+          'What partial results are never below, whatever comes out: 1 for the logarithm of a sum of exponentials that are relative to their maximum.',
+        ),
       roundings: z
         .record(identifierSchema, writtenDTypeSchema)
         .optional()

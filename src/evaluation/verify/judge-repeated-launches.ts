@@ -28,6 +28,7 @@ import {
   type Contents,
   mayChange,
   mixed,
+  OTHERS,
   RESEMBLANCES,
   type Resemblance,
   resembling,
@@ -294,15 +295,17 @@ export async function judgeMemory(repeated: Repeated, remembers: boolean): Promi
   return judgeManyLaunches(runs, isRightIn(own));
 }
 
-/** In each input in turn, one element is another. */
+/** In each input in turn, one element is another: as large as the others, and far larger, since a long sum's tolerance hides one of the usual size. */
 async function judgeOneOther(repeated: Repeated, base: Contents): Promise<Refused | undefined> {
   const { passed, problem } = repeated;
   for (const input of passed.judged.runs.plan.buffers) {
     if (!base.has(input.name) || !mayChange(input)) continue;
-    const stream = (name: string): RandomStream => streamOf(repeated, `one other ${name}`);
-    const inputs = withOneOther(base, input, { problem: problem.file, streamOf: stream });
-    const run = await judgeResembling(repeated, inputs, `differ in one element of ${input.name}`);
-    if (!run.ok) return run;
+    for (const how of OTHERS) {
+      const stream = (name: string): RandomStream => streamOf(repeated, `one other ${how} ${name}`);
+      const inputs = withOneOther(base, input, { problem: problem.file, how, streamOf: stream });
+      const run = inputs && (await judgeResembling(repeated, inputs, `differ in one element of ${input.name}`));
+      if (run && !run.ok) return run;
+    }
   }
   return undefined;
 }

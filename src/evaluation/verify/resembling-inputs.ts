@@ -25,25 +25,38 @@ export function almostSame(elements: Uint8Array, others: Uint8Array, size: numbe
   return result;
 }
 
+/** How the one element is other. */
+export const OTHERS = ['as large', 'far larger'] as const;
+
 /**
- * One element of one input, at a secret place, is another of its values or, where values may grow, far larger: who knows inputs by
- * samples, however many, hardly sees it.
+ * One element of one input, at a secret place, is another of its values, or far larger: who knows inputs by samples, however many, hardly sees it. `undefined` where values
+ * may not grow, or all are the same.
  */
 export function withOneOther(
   contents: Contents,
   input: PlannedBuffer,
-  { problem, streamOf }: { problem: ProblemFile; streamOf: (input: string) => RandomStream },
-): Contents {
+  {
+    problem,
+    how,
+    streamOf,
+  }: { problem: ProblemFile; how: (typeof OTHERS)[number]; streamOf: (input: string) => RandomStream },
+): Contents | undefined {
   const values = decode(packElements(input, contents.get(input.name)!), input.dtype);
   const stream = streamOf(input.name);
   const place = stream.bits(0) % values.length;
   const old = values[place]!;
-  const most = scalingOf(problem, input.name)?.most ?? 1;
-  const other = SAMPLED.map((i) => values[stream.bits(1 + i) % values.length]!).find((value) => value !== old);
-  const grows = most > 1 && old !== 0 && (other === undefined || stream.uniform(1 + SAMPLED.length) < 0.5);
-  values[place] = grows ? most * old : (other ?? old);
+  const sampled = SAMPLED.map((i) => values[stream.bits(1 + i) % values.length]!);
+  const other = how === 'as large' ? sampled.find((value) => value !== old) : largerThan(sampled, problem, input.name);
+  if (other === undefined) return undefined;
+  values[place] = other;
   const bytes = spreadElements(input, encode(values, input.dtype), NAN_POISON.byteValue);
   return new Map(contents).set(input.name, bytes);
+}
+
+function largerThan(values: readonly number[], problem: ProblemFile, input: string): number | undefined {
+  const most = scalingOf(problem, input)?.most ?? 1;
+  const some = values.find((value) => value !== 0 && Number.isFinite(value));
+  return most > 1 && some !== undefined ? most * some : undefined;
 }
 
 /** Inputs whose elements do not depend on one another, so that any of them may change. */

@@ -1,6 +1,6 @@
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
-import { valuesKey } from '../../core/values.ts';
-import { type Check, onceAt } from '../oracle/check.ts';
+import { distinctValues, valuesKey } from '../../core/values.ts';
+import { type Check, DECLARED, onceAt } from '../oracle/check.ts';
 import { volumeOf } from '../oracle/shapes/cost.ts';
 import { type Aim, foreseen } from './aimed-shapes.ts';
 import { divisibleShapes, type Way, type WaysIn } from './divisible-sizes.ts';
@@ -27,7 +27,7 @@ const REDUCED = { independent: [2], other: [24, 130] } as const;
 /**
  * Checks with which conditions of sizes go each way with every generator set. `N % 1280 == 0` holds at one shape of a hundred, which runs with its
  * declared inputs; what it guards may be wrong for others only, as an epsilon is that small variances show. Each way is met in a small copy of a
- * shape in which it goes, or in one that is found by its divisors.
+ * shape in which it goes, or in one that is found by its divisors. Rare ways also come together with sizes beside whole tiles.
  */
 export function scarceWayChecks(aim: ScarceAim): Check[] {
   const waysIn = waysOf(aim);
@@ -36,6 +36,7 @@ export function scarceWayChecks(aim: ScarceAim): Check[] {
     .map((checks) => ({ checks, shape: checks[0]!.dimensions, ways: waysIn(checks[0]!.dimensions) }))
     .toSorted((a, b) => volumeOf(a.shape) - volumeOf(b.shape));
   if (known.length === 0) return [];
+  const atEdges = shapesAtEdges(aim, waysIn, known);
   const met = new Set(known.flatMap(({ ways }) => [...ways]));
   const bases = [known[0]!.shape];
   for (const shape of divisibleShapes({ ...aim, waysIn, bases, met }))
@@ -56,7 +57,36 @@ export function scarceWayChecks(aim: ScarceAim): Check[] {
     chosen.push(...[...sets].map((set) => onceAt(shape, set)));
     for (const other of waysIn(shape)) for (const set of sets) missing.get(other)?.delete(set);
   }
-  return chosen;
+  return [...chosen, ...atEdges.map((shape) => onceAt(shape, DECLARED))];
+}
+
+/** A way is rare that goes in no more than this share of the shapes that ran. */
+const RARE_SHARE = 1 / 50;
+/** Sizes beside whole tiles, and how many ways and shapes are looked at. */
+const EDGES = { sizes: [65, 63, 64, 33], ways: 12, shapes: 96 } as const;
+
+/**
+ * Shapes in which a rare way goes and another size is a whole tile, or one more or less: `slack` may be taken from K where M and N are odd in a certain way, and shows only where a tile of K
+ * holds one element. Which sizes belong together, the code does not say: every other one is tried.
+ */
+function shapesAtEdges(
+  { problem, takes, isCheap, isFit }: ScarceAim,
+  waysIn: WaysIn,
+  known: readonly { readonly shape: Dimensions; readonly ways: ReadonlySet<Way> }[],
+): Dimensions[] {
+  const often = new Map<Way, Dimensions[]>();
+  for (const { shape, ways } of known) for (const way of ways) often.set(way, [...(often.get(way) ?? []), shape]);
+  const rare = [...often]
+    .filter(([, shapes]) => shapes.length <= RARE_SHARE * known.length)
+    .toSorted(([, a], [, b]) => a.length - b.length)
+    .slice(0, EDGES.ways);
+  const open = Object.keys(problem.dimensions).filter((name) => !problem.dimensions[name]!.values);
+  const found = rare.flatMap(([way, [shape]]) =>
+    open
+      .flatMap((name) => EDGES.sizes.map((size) => ({ ...shape!, [name]: size })))
+      .filter((edge) => takes(edge) && isCheap(edge) && isFit(edge) && waysIn(edge).has(way)),
+  );
+  return distinctValues(found).slice(0, EDGES.shapes);
 }
 
 /** Of the code's: twice the place of a condition, and 1 more for `true`. */

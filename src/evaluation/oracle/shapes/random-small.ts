@@ -4,7 +4,7 @@ import { distinctValues, roundUp } from '../../../core/values.ts';
 import { below } from '../../../stats/random.ts';
 import { type Cost, isWithin } from './cost.ts';
 import { ALIGNMENTS, drawingOf, followingSize, openNames, type ShapesAround } from './drawing.ts';
-import { relatedSize } from './relations.ts';
+import { relatedParts, relatedSize } from './relations.ts';
 import { logUniform } from './sizes.ts';
 
 /** What random small shapes are drawn from. */
@@ -18,7 +18,7 @@ export interface RandomSmallDraw extends Omit<ShapesAround, 'most'> {
 const COSTS: readonly Cost[] = [
   { flop: 2e6, elements: 2e4 },
   { flop: 3e7, elements: 1e5 },
-  { flop: 3e7, elements: 4e5 },
+  { flop: 6e7, elements: 4e5 },
 ];
 
 /** Sizes of every order of magnitude alike. */
@@ -29,10 +29,14 @@ interface Bounds {
 
 /** Sizes of the dimension that a shape is about, and of others, some of which are large, too. */
 const LARGE: Bounds = { least: 8, most: 4000 };
+/** The same of most shapes that may cost more: where work grows with the square of a size, few of the others have several tiles in it. */
+const SEVERAL_TILES: Bounds = { least: 100, most: 400 };
 /** Every so many of them, it is longer: from a size on, persistent CTAs have several rounds, or a path of their own. */
 const LONGER: Bounds & { readonly every: number } = { least: 4000, most: 300_000, every: 8 };
 const BESIDE: Bounds = { least: 1, most: 12 };
 const ALSO_LARGE_RATIO = 0.4;
+/** How often it is the least that a dimension of several listed values has there. */
+const LEAST_RATIO = 0.6;
 /** Independent parts beside them: half of the time few, as shapes with several tiles are cheap only then. */
 const FEW_PARTS = { bounds: { least: 1, most: 3 }, ratio: 0.5 } as const;
 
@@ -60,16 +64,20 @@ export function drawRandomSmall(draw: RandomSmallDraw): Dimensions[] {
   const { independentDimensions = [] } = problem;
   // What follows from another is never what a shape is about.
   const open = openNames(problem).filter((name) => typeof problem.dimensions[name]!.default !== 'string');
+  const isOfParts = (name: string): boolean => independentDimensions.includes(name);
   const sizeOf = (name: string, declared: DimensionDeclaration, bounds: Bounds, before: Dimensions): number => {
     const { minimum = 1, maximum = LONGER.most } = declared;
     const whole = followingSize(name, declared, before);
-    const size =
-      whole === undefined
-        ? logUniform(bounds.least, bounds.most, next)
-        : relatedSize(whole, [next(), next()], LARGE.least);
+    const related = (size: number): number =>
+      isOfParts(String(declared.default))
+        ? relatedParts(size, [next(), next()])
+        : relatedSize(size, [next(), next()], LARGE.least);
+    const size = whole === undefined ? logUniform(bounds.least, bounds.most, next) : related(whole);
     return Math.min(Math.max(minimum, size), maximum);
   };
-  const isOfParts = (name: string): boolean => independentDimensions.includes(name);
+  // The least of many, such as a head dimension, leaves room for more of everything else.
+  const listed = (values: readonly number[], isSpare: boolean): number =>
+    isSpare && values.length > 2 && next() < LEAST_RATIO ? Math.min(...values) : values[below(next, values.length)]!;
   const boundsOfParts = (name: string, chosen: string): Bounds =>
     name === chosen ? PARTS.large : isOfParts(name) ? PARTS.beside : PARTS.within;
   const boundsOf = (name: string, chosen: string, of: Bounds): Bounds => {
@@ -83,7 +91,7 @@ export function drawRandomSmall(draw: RandomSmallDraw): Dimensions[] {
       const { values } = declared;
       const bounds = isOfParts(chosen) ? boundsOfParts(name, chosen) : boundsOf(name, chosen, of);
       shape[name] = values
-        ? values[below(next, values.length)]!
+        ? listed(values, of === SEVERAL_TILES)
         : roundUp(sizeOf(name, declared, bounds, shape), alignment);
     }
     return shape;
@@ -104,7 +112,8 @@ export function drawRandomSmall(draw: RandomSmallDraw): Dimensions[] {
       const round = Math.floor(i / open.length);
       const isLonger = round % LONGER.every === 0;
       const cost = isOfParts(chosen) ? COSTS[1]! : isLonger ? COSTS.at(-1)! : COSTS[round % COSTS.length]!;
-      return about(chosen, isLonger ? LONGER : LARGE, cost, alignment) ?? [];
+      const hasTiles = cost === COSTS.at(-1) || (cost !== COSTS[0] && round % 2 === 0);
+      return about(chosen, isLonger ? LONGER : hasTiles ? SEVERAL_TILES : LARGE, cost, alignment) ?? [];
     }).flat();
     if (found.length > 0) return distinctValues(found);
   }

@@ -18,6 +18,13 @@ export function relatedSize(whole: number, lots: readonly [relation: number, siz
   return relation.of(whole, lots[1], further);
 }
 
+/** How often parts that follow from others, as heads of K and V from heads, are fewer. */
+const FEWER_PARTS_RATIO = 0.6;
+
+/** The same of independent parts: as many, or a divisor. */
+export const relatedParts = (whole: number, lots: readonly [relation: number, size: number]): number =>
+  lots[0] < FEWER_PARTS_RATIO ? divisorOf(whole, lots[1]) : whole;
+
 /** How far apart sizes are where the last tile of one of them ends with the other, or one before or behind it. */
 const APART = { tiles: [16, 32, 64, 128], counts: [-2, -1, 0, 1, 2], rest: [-1, 0, 1] } as const;
 const DISTANCES = APART.tiles.flatMap((tile) =>

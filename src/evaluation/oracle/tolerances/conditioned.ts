@@ -25,12 +25,17 @@ const LOST = 0.05;
  * Allowed error of n operations in precision u: `constant` · u · √n · (|y| + 3 · condition). Every partial result of a sum
  * of n terms lies within |y| + 3 · √Σ t² (a random walk that ends at y), each addition errs by u of it, and n independent
  * errors add up to √n of one. Below the normal numbers an operation errs by the smallest subnormal instead; flushing those
- * to zero is not allowed. Where values of the inputs repeat, errors are not independent: n of them add up to n. Source of √n: N. J. Higham and T. Mary, "A new approach to probabilistic rounding error
+ * to zero is not allowed. Partial results that are never below `magnitude` err by u of that: a sum of which the logarithm is nearly 0 is 1. Where values of the inputs repeat, errors are not independent: n of them add up to n. Source of √n: N. J. Higham and T. Mary, "A new approach to probabilistic rounding error
  * analysis", SIAM J. Sci. Comput. 2019.
  */
 export function arithmeticErrors(
   facts: OutputFacts,
-  { constant, unit, operations }: { constant: number; unit: DType; operations: number },
+  {
+    constant,
+    unit,
+    operations,
+    magnitude = 0,
+  }: { constant: number; unit: DType; operations: number; magnitude?: number | undefined },
 ): Float64Array {
   const scale = constant * (facts.placed ? operations : Math.sqrt(operations));
   const [relative, least] = [scale * unitRoundoff(unit), scale * ulpAt(0, unit)];
@@ -38,7 +43,7 @@ export function arithmeticErrors(
   const { oracle } = facts;
   for (let i = 0; i < errors.length; i++) {
     const size = Math.abs(oracle[i]!);
-    errors[i] = Number.isFinite(size) ? relative * (size + WALK * errors[i]!) + least : 0;
+    errors[i] = Number.isFinite(size) ? relative * (Math.max(size, magnitude) + WALK * errors[i]!) + least : 0;
   }
   return errors;
 }
@@ -63,11 +68,11 @@ function addNaive(tolerances: Float64Array, facts: OutputFacts, naive: Float64Ar
  */
 export const conditioned: ToleranceRule<'conditioned'> = {
   needs: ({ roundings }) => ({ naive: namesAny(roundings), perturbed: true }),
-  expect: ({ constant, unit, terms, roundings }, facts) => {
+  expect: ({ constant, unit, terms, roundings, magnitude }, facts) => {
     const { oracle, dtype, dimensions, naive } = facts;
     if (!isFloating(dtype)) return exact.expect({ kind: 'exact' }, facts);
     const operations = evaluateExpression(terms, dimensions);
-    const tolerances = arithmeticErrors(facts, { constant, unit, operations });
+    const tolerances = arithmeticErrors(facts, { constant, unit, operations, magnitude });
     const lost = LOST * (operations * unitRoundoff(unit)) ** 1.5;
     for (let i = 0; i < tolerances.length; i++) {
       const size = Math.abs(oracle[i]!);

@@ -64,7 +64,7 @@ describe('inputs in variants', () => {
     const generator = { kind: 'index-range', low: -(2 ** 31), high: 2 ** 31 } as const;
     const scanned = problemOf({ x: input(['N'], { dtype: 'i32', generator }) }, { kind: 'exact' });
     let sum = 0;
-    const sums = drawn(scanned, 'x', of(scanned, 'secret:integers').at(-1)!).map((value) => (sum += value));
+    const sums = drawn(scanned, 'x', of(scanned, 'secret:integers').at(-2)!).map((value) => (sum += value));
     expect(new Set(sums)).toContain(-1);
     expect(sums.every((value) => value >= -1 && value <= 1)).toBe(true);
   });
@@ -72,10 +72,26 @@ describe('inputs in variants', () => {
   it('are bytes and 16-bit numbers of one sign, whose sums leave their range', () => {
     const x = input(['N'], { dtype: 'i32', generator: { kind: 'index-range', low: -100, high: 2 ** 30 } });
     const sums = problemOf({ x }, { kind: 'exact' });
-    const values = drawn(sums, 'x', of(sums, 'secret:integers').at(-2)!);
+    const values = drawn(sums, 'x', of(sums, 'secret:integers').at(-3)!);
     const least = Math.min(...values.map(Math.abs));
     expect(new Set(values.map(Math.sign)).size).toBe(1);
     expect(least).toBeGreaterThanOrEqual(65);
+  });
+
+  it('are one large power of two and zeros, so that sums end in many zero bits', () => {
+    const generator = { kind: 'index-range', low: -100, high: 2 ** 30 } as const;
+    const sums = problemOf({ x: input(['N'], { dtype: 'i32', generator }) }, { kind: 'exact' });
+    const [first, ...others] = drawn(sums, 'x', of(sums, 'secret:integers').at(-1)!);
+    expect(first).toBe(2 ** 29);
+    expect(new Set(others)).toEqual(new Set([0]));
+  });
+
+  it('make one input alone a power of two whose words add up to 0', () => {
+    const product = problemOf({ A: input(['R', 'N']), B: input(['R', 'N']) }, CONDITIONED);
+    const constants = of(product, 'secret:neutral').map((set) => only(drawn(product, 'A', set)));
+    expect(constants).toContain(2);
+    const word = new Uint32Array(Float32Array.of(2).buffer)[0]!;
+    expect((128 * word) % 2 ** 32).toBe(0);
   });
 
   it('make parameters neutral, in every combination, and leave the others', () => {

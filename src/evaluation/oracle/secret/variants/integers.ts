@@ -125,7 +125,24 @@ function differences(values: Float64Array, { buffer, stream, freedom }: Treated)
 
 const SUMS = [[-1], [-1, 0], [-1, 0, 1]] as const;
 
-const VARIANTS = [largeIntegers, progressions, fewIntegers, decimals, oneSided, differences] as const;
+/**
+ * Zeros, but for one large power of two at the beginning of each row and at a few places further on: every sum behind it ends in as many zero bits, with which kernels
+ * say that a word holds nothing. Only in inputs of integers.
+ */
+function powers(values: Float64Array, { buffer, stream, freedom }: Treated): Float64Array {
+  const range = isFloating(buffer.dtype) ? undefined : wideRangeOf(buffer.name, freedom);
+  if (range === undefined) return values;
+  const power = 2 ** Math.floor(Math.log2(range - 1));
+  const columns = columnsOf(buffer);
+  for (let i = 0; i < values.length; i++)
+    values[i] = i % columns === 0 || stream.bits(i) % SPARSE_POWERS === 0 ? power : 0;
+  return values;
+}
+
+/** One further power of two among so many zeros. */
+const SPARSE_POWERS = 8192;
+
+const VARIANTS = [largeIntegers, progressions, fewIntegers, decimals, oneSided, differences, powers] as const;
 
 function makeIntegers(values: Float64Array, request: Treated): Float64Array {
   const { problem, buffer, index, freedom } = request;

@@ -5,11 +5,13 @@ import { type Freedom, hasFewerAxes } from '../freedom.ts';
 import { columnsOf, inputsThat, type Treated, type Treatment } from './treatment.ts';
 
 const NEUTRAL = [1, 0] as const;
-const MOST_NEUTRAL = 8;
+/** Words of a power of two have so many zero bits that sums of hundreds of them wrap to 0, as a check for zeros may add them up: one of these for each input. */
+const POWERS = [2, 1 / 2] as const;
+const MOST_NEUTRAL = 12;
 
 /**
  * Constants by input: all of the inputs with fewer axes than the others, in every combination of the neutral elements of products and sums;
- * then each input alone.
+ * then each input alone, as these and as a power of two.
  */
 function neutralConstants(problem: ProblemFile, { isFree, longestRepeated }: Freedom): ReadonlyMap<string, number>[] {
   const isParameter = (name: string): boolean => hasFewerAxes(problem, name);
@@ -24,7 +26,9 @@ function neutralConstants(problem: ProblemFile, { isFree, longestRepeated }: Fre
     (maps, name) => maps.flatMap((map) => NEUTRAL.map((value) => new Map([...map, [name, value]]))),
     [new Map()],
   );
-  const alone = names.flatMap((name) => NEUTRAL.map((value) => new Map([[name, value]])));
+  const alone = names.flatMap((name, i) =>
+    [...NEUTRAL, POWERS[i % POWERS.length]!].map((value) => new Map([[name, value]])),
+  );
   const all = [...(together.length > 1 ? joint : []), ...alone];
   return all.slice(0, MOST_NEUTRAL);
 }
