@@ -1,12 +1,44 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import type { ProblemFile } from '../../../../src/core/problem.ts';
 import { checksFor } from '../../../../src/evaluation/oracle/checks/choose.ts';
 import { shapesAtPowers } from '../../../../src/evaluation/oracle/shapes/around.ts';
-import { largeShapes } from '../../../../src/evaluation/oracle/shapes/large.ts';
+import { largeShapes, longestShapes } from '../../../../src/evaluation/oracle/shapes/large.ts';
 import { middleShapes } from '../../../../src/evaluation/oracle/shapes/middle.ts';
 import { wideShapes } from '../../../../src/evaluation/oracle/shapes/wide.ts';
 import { copying } from '../../../support/toy-problem.ts';
 
 const seeds = Array.from({ length: 10 }, (_, seed) => seed);
+
+describe('vectors longer than those', () => {
+  const problemOf = (name: string): ProblemFile =>
+    JSON.parse(readFileSync(new URL(`../../../../problems/${name}/problem.json`, import.meta.url), 'utf8'));
+  const histogram = { problem: problemOf('histogram'), timed: { N: 524_288, BINS: 256, spread: 100 } };
+
+  it('have more than 2²⁷ elements, once as timed and once with all else as small as can be', () => {
+    for (const seed of seeds) {
+      const found = longestShapes({ ...histogram, isFit: () => true, seed });
+      expect(found.map(({ BINS, spread }) => [BINS, spread])).toEqual([
+        [256, 100],
+        [1, 0],
+      ]);
+      for (const { N } of found) expect(N).toBeGreaterThan(2 ** 27);
+    }
+  });
+
+  it('have more than 2²⁶ and the largest workload where the host has no memory for more', () => {
+    const isFit = ({ N }: Record<string, number>): boolean => N! < 2 ** 27;
+    for (const { N } of longestShapes({ ...histogram, isFit, seed: 1 })) expect(N).toBeGreaterThan(65 * 2 ** 20);
+  });
+
+  it('are none of matrices', () => {
+    for (const [name, timed] of [
+      ['softmax', { R: 4096, N: 1024 }],
+      ['gemm', { M: 512, N: 512, K: 512 }],
+    ] as const)
+      expect(longestShapes({ problem: problemOf(name), timed, isFit: () => true, seed: 1 })).toEqual([]);
+  });
+});
 
 describe('shapes as large as users’ own', () => {
   const timed = { R: 32, C: 64 };

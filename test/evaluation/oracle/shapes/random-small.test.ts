@@ -1,7 +1,9 @@
+import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
+import { loadProblem } from '../../../../src/app/loading/load-problem.ts';
 import { elementsOf } from '../../../../src/evaluation/oracle/shapes/cost.ts';
 import { drawRandomSmall } from '../../../../src/evaluation/oracle/shapes/random-small.ts';
-import { relatedSize } from '../../../../src/evaluation/oracle/shapes/relations.ts';
+import { relatedParts, relatedSize } from '../../../../src/evaluation/oracle/shapes/relations.ts';
 import { copying } from '../../../support/toy-problem.ts';
 
 const problem = copying('R', 'C');
@@ -28,4 +30,23 @@ it('a size that follows from another is often whole tiles apart, and one more or
   const apart = new Set(Array.from({ length: 60 }, (_, i) => relatedSize(200, [0.6, i / 60], 8) - 200));
   for (const tile of [16, 64, 128]) for (const rest of [-1, 0, 1]) expect(apart).toContain(tile + rest);
   expect(relatedSize(3, [0.6, 0], 8)).toBe(1);
+});
+
+it('parts that follow from others are as many or a divisor', () => {
+  const found = new Set(Array.from({ length: 100 }, (_, i) => relatedParts(12, [i / 100, ((7 * i) % 100) / 100])));
+  expect([...found].toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 6, 12]);
+});
+
+it('with almost every seed, options come together with several tiles: of attention, a mask, interleaved heads and groups of four', async () => {
+  const folder = fileURLToPath(new URL('../../../../problems/attention', import.meta.url));
+  const { file: attention } = await loadProblem(folder, { dtype: 'f16' });
+  const timed = { B: 1, H: 8, S: 512, D: 64, causal: 0, Hkv: 8, Skv: 512, bottomRight: 0, bshd: 0, lse: 0 };
+  const takes = ({ H, Hkv, causal, bottomRight }: Record<string, number>): boolean =>
+    H! % Hkv! === 0 && (causal === 1 || bottomRight === 0);
+  const meeting = Array.from({ length: 10 }, (_, seed) =>
+    drawRandomSmall({ problem: attention, takes, isQuick: () => true, count: 1000, seed, timed }).some(
+      ({ H, Hkv, S, causal, bshd }) => S! >= 128 && causal === 1 && bshd === 1 && H! / Hkv! >= 4,
+    ),
+  );
+  expect(meeting.filter(Boolean).length).toBeGreaterThanOrEqual(8);
 });

@@ -66,4 +66,15 @@ describe('ways of conditions of sizes that few inputs have met', () => {
   it('need nothing more if every set has met them', () => {
     expect(chosen([{ r: 2, n: 7 }, ...ALL], [{ r: 2, n: 1280 }, ...ALL], [{ r: 2, n: 53 }, ...ALL])).toEqual({});
   });
+
+  it('come together with sizes beside whole tiles, if they are rare', () => {
+    const usual = Array.from({ length: 60 }, (_, i): [Dimensions, ...string[]] => [
+      { r: i < 49 ? 2 : 3, n: 104 + (i % 49) },
+      ...ALL,
+    ]);
+    const found = chosen(...usual, [{ r: 2, n: 1280 }, ...ALL], [{ r: 2, n: 53 }, ...ALL]);
+    // Of 5,000 elements only few rows of 1,280 are cheap.
+    expect(Object.keys(found).toSorted()).toEqual(['33x53', '63x53', '64x53', '65x53']);
+    expect(found['65x53']).toEqual(['declared']);
+  });
 });
