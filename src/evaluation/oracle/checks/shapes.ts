@@ -5,7 +5,7 @@ import { shapesAtPowers } from '../shapes/around.ts';
 import { hostBytesOf } from '../shapes/cost.ts';
 import { drawShapes } from '../shapes/drawn.ts';
 import { largestShapes } from '../shapes/extremes.ts';
-import { drawShapesToSample, largeShapes, longestShapes } from '../shapes/large.ts';
+import { drawShapesToSample, largeShapes, longestShapes, longRow } from '../shapes/large.ts';
 import { middleShapes } from '../shapes/middle.ts';
 import { drawOptions } from '../shapes/options.ts';
 import { drawPartlyAligned } from '../shapes/partly-aligned.ts';
@@ -75,7 +75,7 @@ export interface ChosenShapes {
   /** As large as users' own: drawn ones, and the problem's workloads. */
   readonly large: readonly Dimensions[];
   readonly workloads: readonly Dimensions[];
-  /** Vectors longer than those. */
+  /** Rows, and vectors, longer than those. */
   readonly longest: readonly Dimensions[];
 }
 
@@ -107,7 +107,13 @@ export function chooseShapes(request: ChecksRequest, known: readonly Dimensions[
     takes(shape) &&
     (emulatedThreads?.(shape) ?? 0) <= MOST_EMULATED_THREADS.longest &&
     isJudged(shape);
-  const longest = thorough && large ? longestShapes({ problem, timed, seed, isFit: isLongestFit }) : [];
+  const longest =
+    thorough && large
+      ? [
+          ...longRow({ problem, timed, seed, isFit: (shape) => takes(shape) && isQuickToRun(request, shape, 'ample') }),
+          ...longestShapes({ problem, timed, seed, isFit: isLongestFit }),
+        ]
+      : [];
   return {
     ...{ drawn: shapes, extremes, fixed, large: drawn, workloads, longest },
     options: drawOptions({

@@ -5,6 +5,7 @@ import type { Dimensions, ProblemFile } from '../../../core/problem.ts';
 import { distinctValues, isSame, roundUp } from '../../../core/values.ts';
 import { below, belowInOrder, createStream, inOrder, shuffle } from '../../../stats/random.ts';
 import { elementCountOf } from '../../launches/layout.ts';
+import { NORMAL } from '../generators/generator.ts';
 import { followsLongSums, summedOver } from '../judgeable-sums.ts';
 import { timedOrAsking } from './asked-outputs.ts';
 import { type Cost, elementsOf, isWithin } from './cost.ts';
@@ -172,6 +173,33 @@ export function longestShapes({ problem, timed, isFit, seed }: LargeDraw): Dimen
   return others.flatMap((shape) => longer(shape).filter(isFit).slice(0, 1));
 }
 
+/** Elements of a row, at least, and by how much of it more at most; and how many rows. */
+const LONG_ROW = { elements: 2 ** 17, spread: 1, rows: 2 } as const;
+
+/**
+ * Where rows are summed and only the result is rounded to few bits: a row longer than {@link canJudgeSums} lets shapes with inputs of every kind have. As drawn, its terms are of both signs, so that
+ * honest sums in fp32 stay far within the tolerance; merges of 32 parts of 4,096 elements end there.
+ */
+export function longRow({ problem, timed, isFit, seed }: LargeDraw): Dimensions[] {
+  const [long, ...further] = summedOver(problem);
+  if (long === undefined || further.length > 0 || !isSummedInRows(problem)) return [];
+  const next = inOrder(createStream(seed, 'long row'));
+  const size = Math.ceil(LONG_ROW.elements * (1 + LONG_ROW.spread * next()));
+  const small = Object.entries(problem.dimensions).map(([name, { values, minimum = 1 }]) => [
+    name,
+    values ? timed[name]! : Math.max(minimum, LONG_ROW.rows),
+  ]);
+  return [{ ...Object.fromEntries(small), [long]: size }].filter(isFit);
+}
+
+/** Whether the reduced axis is the last one of an input of continuous values of both signs, and results are calibrated. */
+function isSummedInRows(problem: ProblemFile): boolean {
+  const { reducedAxis, inputs, comparison } = problem;
+  const input = reducedAxis && inputs[reducedAxis.input];
+  if (!input || comparison.kind !== 'calibrated') return false;
+  return reducedAxis.axis === input.shape.length - 1 && (input.generator ?? NORMAL).kind === 'normal';
+}
+
 /** Whether the largest buffer has as many elements as this dimension says, and no more. */
 const isVector = (problem: ProblemFile, timed: Dimensions, long: string): boolean =>
   [3, 5].every((factor) => largestBuffer(problem, { ...timed, [long]: factor * 2 ** 20 }) === factor * 2 ** 20);
@@ -179,8 +207,8 @@ const isVector = (problem: ProblemFile, timed: Dimensions, long: string): boolea
 /** A running sum of fp32 numbers loses what it adds where there are many millions, which only some tolerances allow for. */
 const LONGEST_SUM = 2 ** 13;
 
-/** Whether sums are so short that an honest running one is right. */
-const hasUsualSums = (problem: ProblemFile, shape: Dimensions): boolean =>
+/** Whether sums are so short that an honest running one is right, whatever the inputs. */
+export const hasUsualSums = (problem: ProblemFile, shape: Dimensions): boolean =>
   followsLongSums(problem) || summedOver(problem).every((name) => shape[name]! <= LONGEST_SUM);
 
 /** Elements of the largest buffer; 0 if these dimensions are no shape of the problem. */
