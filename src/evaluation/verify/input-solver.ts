@@ -1,5 +1,5 @@
 import { isEquality, type LoggedOperands, type ObservedDecision } from '../../core/decisions.ts';
-import type { Dimensions, Problem } from '../../core/problem.ts';
+import type { Dimensions, Problem, ProblemFile } from '../../core/problem.ts';
 import { valuesKey } from '../../core/values.ts';
 import { type Check, DECLARED, describeCheck, onceAt } from '../oracle/check.ts';
 import type { ExpectationCache } from '../oracle/expectation-cache.ts';
@@ -99,13 +99,17 @@ export class InputSolver {
         .map((place) => [place]),
     ];
     const attempts = groups.flatMap((group) =>
-      unique(group.flatMap(reached)).map((dimensions) => ({
-        places: group,
-        inputs: { dimensions, generatorSet: DECLARED },
-        round: 1,
-      })),
+      unique(group.flatMap(reached)).flatMap((dimensions) =>
+        [DECLARED, ...ofBothSigns(problem.file)].map((generatorSet) => ({
+          places: group,
+          inputs: { dimensions, generatorSet },
+          round: 1,
+        })),
+      ),
     );
-    return [...new Map(attempts.map((one) => [`${one.places} ${valuesKey(one.inputs.dimensions)}`, one])).values()];
+    const keyOf = ({ places, inputs: { dimensions, generatorSet } }: Attempt): string =>
+      `${places} ${valuesKey(dimensions)} ${generatorSet}`;
+    return [...new Map(attempts.map((one) => [keyOf(one), one])).values()];
   }
 
   /** The generator set in which values are as the comparisons want them; `undefined` if none of those was found among the inputs. */
@@ -135,6 +139,18 @@ export class InputSolver {
     if (generatorSet === DECLARED) this.#unequal.set(shape, unequal);
     return unequal;
   }
+}
+
+/**
+ * A generator set of values of both signs where the declared inputs have one sign: what a shortcut leaves out of a sum of these is often below its tolerance, because what it takes
+ * instead is about as large.
+ */
+function ofBothSigns({ inputs, generatorSets = {} }: ProblemFile): string[] {
+  const isPositive = Object.values(inputs).some(({ generator }) => generator?.kind === 'positive');
+  const signed = Object.entries(generatorSets).find(([, set]) =>
+    Object.values(set).some(({ kind }) => kind === 'normal'),
+  );
+  return isPositive && signed ? [signed[0]] : [];
 }
 
 const unique = (shapes: readonly Dimensions[]): Dimensions[] => [
