@@ -112,7 +112,7 @@ export function drawRandomSmall(draw: RandomSmallDraw): Dimensions[] {
       const round = Math.floor(i / open.length);
       const isLonger = round % LONGER.every === 0;
       const cost = isOfParts(chosen) ? COSTS[1]! : isLonger ? COSTS.at(-1)! : COSTS[round % COSTS.length]!;
-      const hasTiles = cost === COSTS.at(-1) || (cost !== COSTS[0] && round % 2 === 0);
+      const hasTiles = open.length > 1 && (cost === COSTS.at(-1) || (cost !== COSTS[0] && round % 2 === 0));
       return about(chosen, isLonger ? LONGER : hasTiles ? SEVERAL_TILES : LARGE, cost, alignment) ?? [];
     }).flat();
     if (found.length > 0) return distinctValues(found);
