@@ -58,7 +58,7 @@ export async function mutantContext(
     outputs: outputsOf(buffers),
     inputs,
     right: request.right ?? (await run(inputs)),
-    stale: async () => run((await prepared.drawAgain(seed + 1)).tensors),
+    stale: async (further = 1) => run((await prepared.drawAgain(seed + further)).tensors),
     stream: createStream(seed, describeCheck(check), 'mutants'),
     async additions() {
       const summing = { ...problem, file: comparedAsSums(problem.file) };

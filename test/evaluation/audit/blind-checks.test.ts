@@ -156,3 +156,34 @@ describe('a reference that rounds inside its loop', () => {
     expect(await toleranceOf({ ...calibrated, roundings: { sum: 'f16' } })).toBeGreaterThan(0.005);
   });
 });
+
+describe('answers of another seed', () => {
+  /** One sum of 51 values, which may be off by 0.05. */
+  const sum = toyProblem({
+    ...AS_TIMED,
+    outputs: { Y: { dtype: 'f32', shape: [1], access: 'out' } },
+    comparison: { kind: 'allclose', atol: 0.05, rtol: 0 },
+    toleranceShare: 1e6,
+  });
+  const problem: Problem = {
+    ...sum,
+    reference: inProcess(({ X }) => ({ Y: Float64Array.of(X!.reduce((total, value) => total + value, 0)) })),
+  };
+  const prepared = (seed: number) => prepareCheck({ problem, ...CHECK, seed });
+  const sumOf = async (seed: number): Promise<number> => (await prepared(seed).expectations()).get('Y')!.want[0]!;
+
+  it('may be as near by chance: a check is blind if those of a second one are, too', async () => {
+    const sums = await Promise.all(Array.from({ length: 600 }, (_, seed) => sumOf(seed)));
+    const isNear = (seed: number, further: number): boolean => Math.abs(sums[seed]! - sums[seed + further]!) < 0.05;
+    const seeds = Array.from({ length: 590 }, (_, seed) => seed);
+    const byChance = seeds.find((seed) => isNear(seed, 1) && !isNear(seed, 2) && !isNear(seed, 3))!;
+    expect(byChance).toBeDefined();
+    await refuseBlindCheck({ problem, check: CHECK, prepared: prepared(byChance), seed: byChance });
+    const comparison = { kind: 'allclose', atol: 100, rtol: 0 } as const;
+    const blind = { ...problem, file: { ...problem.file, comparison } };
+    const inputs = prepareCheck({ problem: blind, ...CHECK, seed: 1 });
+    await expect(refuseBlindCheck({ problem: blind, check: CHECK, prepared: inputs, seed: 1 })).rejects.toMatchObject({
+      details: { code: 'blind-check' },
+    });
+  });
+});

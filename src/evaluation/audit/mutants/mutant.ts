@@ -16,8 +16,8 @@ export interface MutantContext {
   readonly inputs: ReferenceTensors;
   /** The reference's outputs: those of a perfect kernel, before or after rounding. */
   readonly right: ReferenceTensors;
-  /** Perfect outputs for the inputs of another seed. Runs the reference. */
-  readonly stale: () => Promise<ReferenceTensors>;
+  /** Perfect outputs for the inputs of another seed, by default the next. Runs the reference. @param further how much further on it is. */
+  readonly stale: (further?: number) => Promise<ReferenceTensors>;
   readonly stream: RandomStream;
   /** What the additions behind each output may err, in any order, in the precision of the inputs. Runs the reference. */
   readonly additions: () => Promise<Expectations>;
