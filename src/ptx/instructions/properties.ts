@@ -41,6 +41,9 @@ export const namedLanesOf = (instruction: PtxInstruction): PtxOperand | undefine
 
 export const memoryActionOf = ({ opcode }: PtxInstruction): MemoryAction => INSTRUCTIONS.get(opcode)?.memory ?? 'none';
 
+/** Whether it shows that an address of shared memory holds the rank of its CTA. */
+export const showsRanks = ({ opcode }: PtxInstruction): boolean => INSTRUCTIONS.get(opcode)?.showsRanks ?? false;
+
 /** Whether its result is a sum or a product of whole numbers, or a copy of one: no bits of it are lost but by overflow. */
 export const isSumOrProduct = (instruction: PtxInstruction): boolean =>
   (INSTRUCTIONS.get(instruction.opcode)?.isSumOrProduct ?? false) &&

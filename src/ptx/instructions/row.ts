@@ -99,6 +99,8 @@ export interface InstructionRow {
   readonly memory: MemoryAction;
   /** Modifiers name the state space, where it is not the generic one. */
   readonly namesSpace: boolean;
+  /** It shows whether an address of shared memory holds the rank of its CTA: by asking, or by what a descriptor is made of. */
+  readonly showsRanks: boolean;
   readonly control: Control;
   /** Of whole numbers, it is a sum or a product of its operands, or a copy. */
   readonly isSumOrProduct: boolean;

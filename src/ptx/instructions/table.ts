@@ -23,6 +23,7 @@ const ALONE = {
   namesLanes: false,
   memory: 'none',
   namesSpace: false,
+  showsRanks: false,
   control: 'next',
   isSumOrProduct: false,
   expansion: () => undefined,
@@ -248,8 +249,8 @@ const ROWS: Readonly<Record<string, InstructionRow>> = {
   createpolicy: { ...addresses('move', varied, 'operands'), runs: 'warp' },
   cvta: addresses('move', alike(2), 'copy'),
   isspacep: addresses('predicate', fixed(predicate, anything), 'operands'),
-  mapa: { ...addresses('move', alike(1, anything, word), 'operands'), runs: 'warp' },
-  getctarank: { ...addresses('move', fixed(word, anything), 'operands'), runs: 'warp' },
+  mapa: { ...addresses('move', alike(1, anything, word), 'operands'), runs: 'warp', showsRanks: true },
+  getctarank: { ...addresses('move', fixed(word, anything), 'operands'), runs: 'warp', showsRanks: true },
   // Of the stack: nothing here computes them.
   alloca: computes('move', varied, 0, 'memory'),
   stacksave: computes('move', varied, 0, 'memory'),
@@ -293,6 +294,7 @@ const ROWS: Readonly<Record<string, InstructionRow>> = {
   },
   wgmma: {
     ...together(wgmma, 'warpgroup', varied, (i) => (first(i) === 'mma_async' ? 'accumulator' : 'none')),
+    showsRanks: true,
     memory: 'matrix',
     flop: 'matrix',
   },

@@ -29,6 +29,7 @@ const PROPERTIES = [
   'namesLanes',
   'memory',
   'namesSpace',
+  'showsRanks',
   'control',
   'isSumOrProduct',
   'flop',
