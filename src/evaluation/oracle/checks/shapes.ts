@@ -53,7 +53,7 @@ const THIN_SHAPES = 3;
 /** In how many dimensions, at most, a shape is drawn that is much larger than all others. */
 const EXTREME_SHAPES = { usual: 2, thorough: 8 } as const;
 
-/** What one check may take of a host's memory, in bytes: on many machines time goes by until more is there. */
+/** What one check may take of a host's memory, in bytes. More costs seconds, because the system has to clear it first. */
 const MOST_HOST_BYTES = Math.min(6 * 2 ** 30, totalmem() / 2);
 
 /** Shapes beside the listed ones, by why they are there. */
