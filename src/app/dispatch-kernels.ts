@@ -24,7 +24,7 @@ import { ensureTrustedFor } from './loading/trust.ts';
 import { verifyBefore } from './same-blocks.ts';
 import { type OnDevice, openSession, type Session } from './session.ts';
 import { findTarget } from './target.ts';
-import { chosenDevices } from './workers/chosen-devices.ts';
+import { chosenDevices, refuseMixed } from './workers/chosen-devices.ts';
 import { chooseWorkloads } from './workload.ts';
 import { oneForEachCall, TABLE_FOLDER, writeTable } from './write-table.ts';
 
@@ -49,7 +49,7 @@ export interface KernelDispatch extends JudgedKernels {
  * Judges given kernels at every workload, all contenders of a workload in the same blocks on one device, and makes a dispatch table of the
  * fastest. Several GPUs judge several workloads at a time. An interruption ends it with the rows that are there.
  *
- * @throws WarpsmithError `dispatch-needs-a-problem`, `conflicting-options`, `start-failed`; as `loadContenders`, `chosenDevices`,
+ * @throws WarpsmithError `dispatch-needs-a-problem`, `conflicting-options`, `start-failed`; as `loadContenders`, `chosenDevices`, `refuseMixed`,
  * `chooseWorkloads` and `writeFolder`; for a missing compiler or device.
  */
 export async function dispatchKernels(
@@ -71,7 +71,7 @@ export async function dispatchKernels(
   const devices = chosenDevices(options) ?? [options.device];
   refuseOneRecordOfSeveral(options, devices);
   const opened = await allEnded(devices.map(async (device) => sessions.use(await openSession({ ...options, device }))));
-  refuseSeveralModels(opened);
+  refuseMixed(opened.map(({ device }) => device.identity));
   const session = opened[0]!;
   const subject = { problem, judged: contenders.map(({ candidate }) => candidate), asked: workloads };
   const seed = options.seed ?? (session.repeats?.seedsFor(subject) ?? session.drawSeed)();
@@ -150,20 +150,6 @@ function refuseOneRecordOfSeveral({ record, device }: Options, devices: readonly
     received: `--record and --device ${device}`,
     expected: 'one of them',
     hint: 'Leave --record out, or use one device.',
-  });
-}
-
-/** A table is for one model: times of two say nothing about each other. */
-function refuseSeveralModels(sessions: readonly Session[]): void {
-  const names = [...new Set(sessions.map(({ device }) => device.identity.name))];
-  if (names.length === 1) return;
-  throw new WarpsmithError({
-    code: 'bad-option-value',
-    message: 'A dispatch table is for one model of GPU.',
-    path: '--device',
-    received: names.join(', '),
-    expected: 'GPUs of one model',
-    hint: 'Make a table for each of them.',
   });
 }
 

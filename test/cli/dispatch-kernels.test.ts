@@ -161,4 +161,12 @@ describe('dispatch --kernels', () => {
     const refused = await runJson(['dispatch', 'latest', '--tier', 'screen', ...DEVICE, '-o', join(place, 'no')]);
     expect(refused).toMatchObject({ code: 2, json: { error: { code: 'conflicting-options', path: '--tier' } } });
   });
+
+  it('refuses a recording of several GPUs, and a virtual one among them', async () => {
+    const asked = ['dispatch', problem, '--kernels', list, '-o', join(place, 'no')];
+    const recorded = await runJson([...asked, '--device', 'cuda:0,cuda:1', '--record', join(place, 'r.jsonl.gz')]);
+    expect(recorded).toMatchObject({ code: 2, json: { error: { code: 'conflicting-options', path: '--record' } } });
+    const mixed = await runJson([...asked, '--device', 'cuda:0,virtual:l4']);
+    expect(mixed).toMatchObject({ code: 2, json: { error: { code: 'bad-option-value', path: '--device' } } });
+  });
 });

@@ -1,4 +1,5 @@
-import { WarpsmithError } from '../../core/errors.ts';
+import type { DeviceIdentity } from '../../core/device.ts';
+import { EXIT, WarpsmithError } from '../../core/errors.ts';
 import { listDevices } from '../../devices/open-device.ts';
 
 /** What chooses the devices of a run. */
@@ -72,3 +73,20 @@ const mistake = (received: string, expected: string, hint: string): WarpsmithErr
     expected,
     hint,
   });
+
+/** Times of two models say nothing about each other. @throws WarpsmithError `mixed-devices`. */
+export function refuseMixed([first, ...others]: readonly Pick<DeviceIdentity, 'id' | 'name'>[]): void {
+  const other = others.find(({ name }) => name !== first!.name);
+  if (!other) return;
+  throw new WarpsmithError(
+    {
+      code: 'mixed-devices',
+      message: `${first!.id} and ${other.id} are different GPUs; one run can't use both.`,
+      path: '--device',
+      received: `${first!.name} and ${other.name}`,
+      expected: 'GPUs of one model',
+      hint: 'Start a run for each model.',
+    },
+    EXIT.deviceOrToolMissing,
+  );
+}

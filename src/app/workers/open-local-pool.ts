@@ -1,11 +1,10 @@
 import { availableParallelism } from 'node:os';
-import { EXIT, WarpsmithError } from '../../core/errors.ts';
 import { LocalPool } from '../../evaluation/pool/local-pool.ts';
 import { openTemporaryFolder } from '../../process/temporary-folder.ts';
 import { drawSeed } from '../seed.ts';
 import type { Session, SessionOptions } from '../session.ts';
+import { refuseMixed } from './chosen-devices.ts';
 import { LocalSeat } from './local-seat.ts';
-import type { WorkerDescription } from './protocol.ts';
 
 /**
  * Opens a worker process for each of these devices, and the evaluator that shares requests out among them.
@@ -27,7 +26,7 @@ export async function openLocalPool(devices: readonly string[], options: Session
   };
   try {
     const descriptions = await Promise.all(seats.map((seat) => seat.open()));
-    refuseMixed(descriptions);
+    refuseMixed(descriptions.map(({ device }) => device));
     const { device: identity, spec, toolchain: compiler, environment } = descriptions[0]!;
     return {
       device: { identity, spec },
@@ -42,22 +41,4 @@ export async function openLocalPool(devices: readonly string[], options: Session
     await close();
     throw error;
   }
-}
-
-/** Times of two models say nothing about each other. */
-function refuseMixed(descriptions: readonly WorkerDescription[]): void {
-  const [first, ...others] = descriptions.map(({ device }) => device);
-  const other = others.find(({ name }) => name !== first!.name);
-  if (!other) return;
-  throw new WarpsmithError(
-    {
-      code: 'mixed-devices',
-      message: `${first!.id} and ${other.id} are different GPUs; one run can't use both.`,
-      path: '--device',
-      received: `${first!.name} and ${other.name}`,
-      expected: 'GPUs of one model',
-      hint: 'Start a run for each model.',
-    },
-    EXIT.deviceOrToolMissing,
-  );
 }

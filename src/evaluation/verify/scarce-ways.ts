@@ -74,16 +74,21 @@ function shapesAtEdges(
   waysIn: WaysIn,
   known: readonly { readonly shape: Dimensions; readonly ways: ReadonlySet<Way> }[],
 ): Dimensions[] {
-  const often = new Map<Way, Dimensions[]>();
-  for (const { shape, ways } of known) for (const way of ways) often.set(way, [...(often.get(way) ?? []), shape]);
-  const rare = [...often]
-    .filter(([, shapes]) => shapes.length <= RARE_SHARE * known.length)
-    .toSorted(([, a], [, b]) => a.length - b.length)
+  const met = new Map<Way, { count: number; readonly shape: Dimensions }>();
+  for (const { shape, ways } of known)
+    for (const way of ways) {
+      const before = met.get(way);
+      if (before) before.count += 1;
+      else met.set(way, { count: 1, shape });
+    }
+  const rare = [...met]
+    .filter(([, { count }]) => count <= RARE_SHARE * known.length)
+    .toSorted(([, a], [, b]) => a.count - b.count)
     .slice(0, EDGES.ways);
   const open = Object.keys(problem.dimensions).filter((name) => !problem.dimensions[name]!.values);
-  const found = rare.flatMap(([way, [shape]]) =>
+  const found = rare.flatMap(([way, { shape }]) =>
     open
-      .flatMap((name) => EDGES.sizes.map((size) => ({ ...shape!, [name]: size })))
+      .flatMap((name) => EDGES.sizes.map((size) => ({ ...shape, [name]: size })))
       .filter((edge) => takes(edge) && isCheap(edge) && isFit(edge) && waysIn(edge).has(way)),
   );
   return distinctValues(found).slice(0, EDGES.shapes);

@@ -83,7 +83,7 @@ const COPY = new DataView(new ArrayBuffer(16));
 const ADDRESSES = addressHalves();
 
 /** Does all lanes' turns in one loop, where each changes a word of device memory or of the own shared memory and nobody is told. False if that is not so. */
-function performUnheard(context: WarpContext, { space, size, first, word }: Form): boolean {
+function performDirectly(context: WarpContext, { space, size, first, word }: Form): boolean {
   const { operands, lanes } = context;
   if (word === undefined || context.listens || context.watcher) return false;
   const addresses = context.addresses(operands[first]!, ADDRESSES);
@@ -104,7 +104,7 @@ function performUnheard(context: WarpContext, { space, size, first, word }: Form
 export function performAtomic(context: WarpContext): void {
   const { operands, lanes } = context;
   const form = formOf(context.instruction);
-  if (performUnheard(context, form)) return;
+  if (performDirectly(context, form)) return;
   const { space, size, first, turn } = form;
   const accesses: { lane: number; address: Address; space: string }[] = [];
   for (const lane of lanes) {

@@ -1,6 +1,6 @@
-import { totalmem } from 'node:os';
 import type { Dimensions } from '../../../core/problem.ts';
 import { canJudgeSums } from '../judgeable-sums.ts';
+import { referenceLimits } from '../reference-process/reference-host.ts';
 import { shapesAtPowers } from '../shapes/around.ts';
 import { hostBytesOf } from '../shapes/cost.ts';
 import { drawShapes } from '../shapes/drawn.ts';
@@ -54,7 +54,7 @@ const THIN_SHAPES = 3;
 const EXTREME_SHAPES = { usual: 2, thorough: 8 } as const;
 
 /** What one check may take of a host's memory, in bytes. More costs seconds, because the system has to clear it first. */
-const MOST_HOST_BYTES = Math.min(6 * 2 ** 30, totalmem() / 2);
+const MOST_HOST_BYTES = Math.min(6 * 2 ** 30, referenceLimits.memoryBytes);
 
 /** Shapes beside the listed ones, by why they are there. */
 export interface ChosenShapes {
