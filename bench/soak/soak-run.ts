@@ -47,8 +47,11 @@ const children = (): number[] => [...processTree(process.pid)].filter((pid) => p
 /** The guard stays as long as this process. */
 const staysWithUs = (pid: number): boolean => commandOf(pid).includes('guard-main');
 
-/** A reference's process, and the one that starts programs, end 10 s after their last use. */
-const endsByItself = (pid: number): boolean => /reference-main|starter-main/.test(commandOf(pid));
+/**
+ * A reference's process, and the one that starts programs, end 10 s after their last use. A process that has just ended
+ * has no command line any more, and stays until Node has waited for it.
+ */
+const endsByItself = (pid: number): boolean => /reference-main|starter-main|^$/.test(commandOf(pid));
 
 const othersEnded = async (): Promise<void> => {
   for (let i = 0; i < 200 && children().some(endsByItself); i++) await setTimeout(100);
