@@ -71,7 +71,10 @@ interface Root {
 }
 
 /** Shapes of the base with another size of one dimension, at which the two sizes are equal. */
-function rootsBeside(aim: EqualSizesAim, { place, base, name }: Root): Dimensions[] {
+export function rootsBeside(
+  aim: Pick<EqualSizesAim, 'device' | 'module' | 'planFor' | 'problem' | 'isCheap'>,
+  { place, base, name }: Root,
+): Dimensions[] {
   const { minimum = 1, maximum = 2 ** 31 - 1 } = aim.problem.dimensions[name]!;
   const withSize = (size: number): Dimensions => ({ ...base, [name]: size });
   const gapAt = (size: number): number | undefined => foreseen(aim, withSize(size), [place]).get(place)?.gap;

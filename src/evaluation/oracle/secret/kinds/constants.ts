@@ -8,8 +8,8 @@ import { CONSTANTS, nameOf, type SecretSet } from '../secret-set.ts';
 import { storableExponent } from '../storable.ts';
 
 /**
- * Generator sets with values about as large as what a kernel compares with this number: the number itself, or what is its square or its
- * root. None that no input may reach.
+ * Generator sets with values about as large as what a kernel compares with this number: the number itself, what the largest of a row reaches it with, or what is its
+ * square or its root. None that no input may reach.
  */
 export function setsAbout(problem: ProblemFile, constant: number): string[] {
   const scalings = Object.keys(problem.inputs)
@@ -18,7 +18,7 @@ export function setsAbout(problem: ProblemFile, constant: number): string[] {
   const most = REACH * Math.max(...scalings.map((scaling) => scaling.most));
   const least = Math.min(...scalings.map((scaling) => scaling.least)) / REACH;
   const size = Math.abs(constant);
-  const sizes = [2 * size, size, 2 * Math.sqrt(size), Math.sqrt(size), size ** 2];
+  const sizes = [2 * size, size, size / REACH, 2 * Math.sqrt(size), Math.sqrt(size), size ** 2];
   return [...new Set(sizes.filter((about) => about >= least && about <= most).map(roundedSize))].map((about) =>
     nameOf({ kind: CONSTANTS, about }),
   );
