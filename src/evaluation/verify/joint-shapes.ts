@@ -3,6 +3,7 @@ import type { DimensionDeclaration, Dimensions, ProblemFile } from '../../core/p
 import { distinctValues, valuesKey } from '../../core/values.ts';
 import { createStream, inOrder } from '../../stats/random.ts';
 import { volumeOf } from '../oracle/shapes/cost.ts';
+import { isTelling } from '../oracle/shapes/drawing.ts';
 import { type Aim, firstFitting, foreseen, functionsIn } from './aimed-shapes.ts';
 
 /** What shapes in which rare ways come together are chosen from. */
@@ -94,7 +95,7 @@ class JointSearch {
     const open = openIn(problem);
     const base = this.#base();
     if (!base) return [];
-    const met = drawn.filter((shape) => this.#isTelling(shape)).map((shape) => this.#try(shape));
+    const met = drawn.filter((shape) => isTelling(this.#aim.problem, shape)).map((shape) => this.#try(shape));
     const variants = this.#variants(base);
     const sizes = new Map(open.map((name) => [name, this.#tellingSizes(name, base, variants)]));
     const combined = Array.from({ length: COMBINED }, () => this.#combine(base, sizes)).filter(
@@ -190,15 +191,6 @@ class JointSearch {
 
   #rareWays(ways: WayNumbers): number[] {
     return ways.filter((way) => this.#shareOf(way) < RARE.one);
-  }
-
-  /** Whether a mistake shows: of one key, one column or one term it often does not. */
-  #isTelling(shape: Dimensions): boolean {
-    const { dimensions, independentDimensions = [] } = this.#aim.problem;
-    return Object.entries(dimensions).every(
-      ([name, { values, maximum = LEAST_TELLING }]) =>
-        values || independentDimensions.includes(name) || shape[name]! >= Math.min(maximum, LEAST_TELLING),
-    );
   }
 
   #waysIn(shape: Dimensions, places: readonly number[]): number[] {
@@ -371,7 +363,7 @@ class JointSearch {
     const open = tried.map((one) => ({
       ...one,
       joints: this.#rareJoints(one),
-      clarity: this.#isTelling(one.shape) ? 1 : LEAST_CLARITY,
+      clarity: isTelling(this.#aim.problem, one.shape) ? 1 : LEAST_CLARITY,
     }));
     const newsOf = ({ joints, clarity }: (typeof open)[number]): number =>
       clarity * joints.reduce((sum, { key, weight }) => sum + (seen.has(key) ? 0 : weight), 0);
@@ -462,8 +454,6 @@ const openIn = ({ dimensions }: ProblemFile): string[] =>
   Object.keys(dimensions).filter((name) => !dimensions[name]!.values);
 
 const EQUALITY = /^(?:eq|ne)$/;
-
-const LEAST_TELLING = 8;
 
 /** What a shape in which mistakes may not show counts beside another. */
 const LEAST_CLARITY = 0.5;

@@ -3,7 +3,7 @@ import { isShapeOf } from '../../core/plan/dimensions.ts';
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
 import { distinctValues } from '../../core/values.ts';
 import { below, createStream, type Draw, inOrder } from '../../stats/random.ts';
-import { followingSize, openNames } from '../oracle/shapes/drawing.ts';
+import { followingSize, isTelling, LEAST_TELLING, openNames } from '../oracle/shapes/drawing.ts';
 import { relatedParts, relatedSize } from '../oracle/shapes/relations.ts';
 import { logUniform } from '../oracle/shapes/sizes.ts';
 import { type Aim, foreseen } from './aimed-shapes.ts';
@@ -152,16 +152,6 @@ function equalShapes(aim: SeldomAim, wanted: readonly number[], pool: readonly D
       ),
   );
 }
-
-/** Whether a mistake shows: of one key, one column or one term it often does not. */
-function isTelling({ dimensions, independentDimensions = [] }: ProblemFile, shape: Dimensions): boolean {
-  return Object.entries(dimensions).every(
-    ([name, { values, maximum = LEAST_TELLING }]) =>
-      values || independentDimensions.includes(name) || shape[name]! >= Math.min(maximum, LEAST_TELLING),
-  );
-}
-
-const LEAST_TELLING = 8;
 
 /** What a shape in which mistakes may not show counts beside another. */
 const LEAST_CLARITY = 0.5;

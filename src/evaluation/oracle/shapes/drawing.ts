@@ -61,3 +61,13 @@ export const hasSeveralTiles = ({ dimensions }: ProblemFile, shape: Dimensions):
     ([name, { values, default: otherwise }]) =>
       values || typeof otherwise === 'string' || shape[name]! >= SEVERAL_TILES,
   );
+
+/** Sizes that show mistakes. */
+export const LEAST_TELLING = 8;
+
+/** Whether a mistake shows: of one key, one column or one term it often does not. */
+export const isTelling = ({ dimensions, independentDimensions = [] }: ProblemFile, shape: Dimensions): boolean =>
+  Object.entries(dimensions).every(
+    ([name, { values, maximum = LEAST_TELLING }]) =>
+      values || independentDimensions.includes(name) || shape[name]! >= Math.min(maximum, LEAST_TELLING),
+  );

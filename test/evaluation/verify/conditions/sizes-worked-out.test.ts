@@ -8,6 +8,7 @@ import { openDevice } from '../../../../src/devices/open-device.ts';
 import { shapesOfEqualSizes } from '../../../../src/evaluation/verify/equal-sizes.ts';
 import { jointShapes } from '../../../../src/evaluation/verify/joint-shapes.ts';
 import { shapesOfManyParts } from '../../../../src/evaluation/verify/many-parts.ts';
+import { shapesOfSeldomWays } from '../../../../src/evaluation/verify/seldom-ways.ts';
 import { shapesBeyondReach } from '../../../../src/evaluation/verify/shapes-beyond-reach.ts';
 import { createClangToolchain } from '../../../../src/toolchains/clang.ts';
 import { compileCuda } from '../../../support/launch/compile-cuda.ts';
@@ -22,6 +23,12 @@ extern "C" __global__ void sizes(float* y, int m, int n, int masked) {
   if (n % 25 == 0 && n % 8 == 0) v = 3.0f;
   if (masked) v += max(static_cast<int>(blockIdx.x) * 64 - 16384, 0);
   y[i] = v;
+}
+extern "C" __global__ void seldom(float* y, int m, int n, int masked) {
+  const int i = blockIdx.x * 64 + threadIdx.x;
+  if (i >= m * n) return;
+  const int shift = masked && n > 40 && n % 7 == 3 && i == m * n - 1;
+  y[i - shift] = m == 3 * n ? 2.0f : 1.0f;
 }`;
 
 const problem = {
@@ -78,6 +85,41 @@ describe('shapes with rare remainders', () => {
       isCheap: ({ m, n }) => m! * n! <= 1e5,
     });
     expect(shapes.some(({ n }) => n! % 200 === 0 && n! >= 4096)).toBe(true);
+  });
+});
+
+describe('shapes in which conditions go seldom ways', () => {
+  let seldom: LoadedModule;
+  const launch = (one: Dimensions) => ({ ...launchOf(one), functionName: 'seldom' });
+  const found = (drawn: readonly Dimensions[]) =>
+    shapesOfSeldomWays({
+      ...{ device, module: seldom, isFit, problem, drawn, most: 40, seed: 5 },
+      planFor: (one) => ({ steps: [planLaunch(launch(one))], buffers: [] }),
+      isCheap: ({ m, n }) => m! * n! <= 1e5,
+    });
+  const isShifted = ({ n, masked }: Dimensions): boolean => masked === 1 && n! > 40 && n! % 7 === 3;
+  const isTall = ({ m, n }: Dimensions): boolean => m === 3 * n!;
+  const drawn = Array.from({ length: 30 }, (_, i) => shape(8 + i, 9 + 2 * i, i % 2));
+
+  beforeAll(async () => {
+    seldom = await loadCode(device, await compileCuda(await createClangToolchain(), SOURCE, ['seldom']));
+    await launchKernel(device, seldom, { ...launch(shape(20, 30, 1)), buffers: { y: 4 * 20 * 30 } });
+  });
+
+  it('are found where several conditions have to hold at once, and where two sizes have to be equal', () => {
+    expect(drawn.filter(isShifted).length).toBeLessThan(8);
+    expect(drawn.some(isTall)).toBe(false);
+    const shapes = found(drawn);
+    expect(shapes.filter(isShifted).length + drawn.filter(isShifted).length).toBeGreaterThanOrEqual(8);
+    const tall = shapes.filter(isTall);
+    expect(tall.length).toBeGreaterThanOrEqual(8);
+    // What a mistake needs besides may have left no condition.
+    expect(new Set(tall.map(({ n }) => n! % 2)).size).toBe(2);
+  });
+
+  it('are none where each way has been met often', () => {
+    const shapes = found(drawn);
+    expect(found([...drawn, ...shapes]).length).toBeLessThan(shapes.length / 4);
   });
 });
 
