@@ -1,4 +1,4 @@
-import { type EnergyRatio, type EnergyVerdict, type MeasuredEnergy, measuredEnergy } from '../core/energy.ts';
+import { type EnergyRatio, type EnergyVerdict, measuredEnergy } from '../core/energy.ts';
 import type { Evaluation } from '../core/evaluation.ts';
 import { figure } from '../core/values.ts';
 import { type Decision, decide, describeComparison, isTimed, SCREEN_RATIO, type TimedEvaluation } from './decision.ts';
@@ -21,17 +21,25 @@ const VERDICT: Readonly<Record<EnergyVerdict, string>> = {
 };
 
 /**
- * How many times as much power a kernel draws as the idle board, which is the least that any kernel draws. Undefined where idle power is not known.
+ * Idle power is measured in some tenths of a second right after work, while the board is warm and its clocks are still up. So only half of it counts as what
+ * any kernel draws at least.
  */
-function powerOverIdle({ energy }: TimedEvaluation): { ratio: number; watts: number; idleW: number } | undefined {
-  const { contenders, idleW } = measuredEnergy(energy) ?? ({} as Partial<MeasuredEnergy>);
-  const watts = contenders?.[0]?.watts;
-  return watts && idleW && idleW > 0 ? { ratio: watts / idleW, watts, idleW } : undefined;
+const SURE_SHARE_OF_IDLE = 0.5;
+
+/**
+ * What the best draws, and what any kernel draws at least, in W. Undefined where idle power is not known, or where the best draws no more than that: then it is
+ * no floor.
+ */
+function powers({ energy }: TimedEvaluation): { watts: number; leastW: number } | undefined {
+  const measured = measuredEnergy(energy);
+  const watts = measured?.contenders[0]?.watts;
+  const { idleW } = measured ?? {};
+  return watts && idleW && idleW > 0 && watts > idleW ? { watts, leastW: SURE_SHARE_OF_IDLE * idleW } : undefined;
 }
 
 /**
- * Whether a screened candidate may need less energy than the best, and so deserves the seconds that windows take. Energy is power × time, and a board that runs
- * a kernel draws no less than when it is idle. So best's joules ÷ candidate's are at most best's time ÷ candidate's, × best's power ÷ idle power.
+ * Whether a screened candidate may need less energy than the best, and so deserves the seconds that windows take. Energy is power × time, and a board
+ * that runs a kernel draws no less than when it is idle. So best's joules ÷ candidate's are at most best's time ÷ candidate's, × best's power ÷ that floor.
  *
  * @param beside the best that it was screened beside.
  * @param gained how much less energy than that the best of now needs.
@@ -40,8 +48,8 @@ export function isWorthWindows(screened: Evaluation, beside: TimedEvaluation, ga
   if (!isTimed(screened)) return false;
   const timeRatio = screened.comparisons?.[0]?.ratio;
   if (timeRatio === undefined) return false;
-  const power = powerOverIdle(beside);
-  return power === undefined || (timeRatio * power.ratio) / gained >= SCREEN_RATIO;
+  const power = powers(beside);
+  return power === undefined || (timeRatio * power.watts) / power.leastW / gained >= SCREEN_RATIO;
 }
 
 /**
@@ -63,13 +71,14 @@ export function decideByEnergy(best: TimedEvaluation, candidate: Evaluation): De
   };
 }
 
-/** e.g. `measured 0.100× the speed of e1 in the screen: at idle power (70 W; e1 draws 350 W) it would still need 2.0× the energy`. */
+/** e.g. `measured 0.100× the speed of e1 in the screen: even at 35 W, half of idle power, it would need 1.17× the energy (e1 draws 300 W)`. */
 function ruledOut(best: TimedEvaluation, timeRatio: number): string {
   const screened = `measured ${timeRatio.toFixed(3)}× the speed of ${best.id} in the screen`;
-  const power = powerOverIdle(best);
+  const power = powers(best);
   if (!power) return `${screened}: not worth measuring longer`;
-  const least = 1 / (timeRatio * power.ratio);
-  return `${screened}: even at idle power (${figure(power.idleW, 4)} W; ${best.id} draws ${figure(power.watts, 4)} W) it would need ${least.toFixed(2)}× the energy`;
+  const { watts, leastW } = power;
+  const least = leastW / (timeRatio * watts);
+  return `${screened}: even at ${figure(leastW)} W, half of idle power, it would need ${least.toFixed(2)}× the energy (${best.id} draws ${figure(watts)} W)`;
 }
 
 /** Why an evaluation that passed has no energy beside the best. */

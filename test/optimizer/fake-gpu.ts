@@ -19,7 +19,7 @@ export interface Script {
   /** True energy of a launch sequence by name, in joules, where energy is asked for. A text: why there is none. */
   joules?: Readonly<Record<string, number>> | ((name: string, workload: string) => number) | string;
   /** Power of the idle board in W; not known when absent. */
-  idleW?: number;
+  idleW?: number | undefined;
   /** Ratio that a screen reads, where it differs from the true one. */
   screened?: Readonly<Record<string, number>>;
   sanitizer?: SanitizerReport['outcome'];

@@ -80,9 +80,9 @@ describe('a run that minimises energy', () => {
   });
 
   it.each([
-    // The start draws 0.3 mJ ÷ 1 µs = 300 W, three times the idle power: beyond three times its time, nothing can need less.
-    ['rules out by time alone what would need more even at idle power', 3100, false],
-    ['measures the energy of what is slower than that by less', 2900, true],
+    // The start draws 0.3 mJ ÷ 1 µs = 300 W, six times half the idle power: beyond six times its time, nothing can need less.
+    ['rules out by time alone what would need more even at half the idle power', 6200, false],
+    ['measures the energy of what is slower than that by less', 5900, true],
   ])('%s', async (_name, ns, isMeasured) => {
     const { asked, decided } = await run({ ns: { [START]: 1000, [OTHER]: ns }, joules: { [OTHER]: 1e-4 }, idleW: 100 });
     const tiers = asked.filter(({ candidate }) => nameOf(candidate) === OTHER).map(({ tier }) => tier);
@@ -91,12 +91,15 @@ describe('a run that minimises energy', () => {
     if (isMeasured) return;
     expect(decided!.energy).toBeUndefined();
     expect(decided!.reason).toBe(
-      'measured 0.323× the speed of e1 in the screen: even at idle power (100 W; e1 draws 300 W) it would need 1.03× the energy',
+      'measured 0.161× the speed of e1 in the screen: even at 50 W, half of idle power, it would need 1.03× the energy (e1 draws 300 W)',
     );
   });
 
-  it('rules nothing out by time where idle power is not known', async () => {
-    const { decided } = await run({ ns: { [START]: 1000, [OTHER]: 50_000 }, joules: { [OTHER]: 1e-4 } });
+  it.each([
+    ['is not known', undefined],
+    ['is not below what the start draws', 310],
+  ])('rules nothing out by time where idle power %s', async (_name, idleW) => {
+    const { decided } = await run({ ns: { [START]: 1000, [OTHER]: 50_000 }, joules: { [OTHER]: 1e-4 }, idleW });
     expect(decided).toMatchObject({ decision: 'keep', energy: { verdict: 'less' } });
   });
 
