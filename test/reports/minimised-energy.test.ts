@@ -119,6 +119,7 @@ test('progress says what is minimised, and what the best is confirmed to need', 
   expect(text).toContain('on Fake, for less energy');
   expect(text).toContain('keep: less energy: the joules of e1 ÷ its own, measured 1.500×');
   expect(text).toContain('and of energy 1.50×');
+  expect(text).toContain("confirmed 1.50× less energy, confirmed 0.91× the start's speed");
 });
 
 test('what gained energy tells later runs nothing of times', async () => {
