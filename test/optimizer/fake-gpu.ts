@@ -18,6 +18,8 @@ export interface Script {
   nsOf?: (candidate: Candidate, workload: string) => number;
   /** True energy of a launch sequence by name, in joules, where energy is asked for. A text: why there is none. */
   joules?: Readonly<Record<string, number>> | ((name: string, workload: string) => number) | string;
+  /** Why an evaluation gets no energy, if it gets none. */
+  withoutEnergy?: (request: EvaluationRequest) => string | undefined;
   /** Power of the idle board in W; not known when absent. */
   idleW?: number | undefined;
   /** Ratio that a screen reads, where it differs from the true one. */
@@ -94,9 +96,12 @@ const JOULES = 3e-4;
 const SEQUENCES = 1000;
 
 /** Ten windows of each contender, without noise. */
-function energyOf(script: Script, { candidate, workload, against = [] }: EvaluationRequest): Energy {
+function energyOf(script: Script, request: EvaluationRequest): Energy {
+  const { candidate, workload, against = [] } = request;
   const { joules = {}, idleW } = script;
   if (typeof joules === 'string') return { unavailable: joules };
+  const why = script.withoutEnergy?.(request);
+  if (why !== undefined) return { unavailable: why };
   const summary = (contender: string, of: Candidate) => {
     const each = typeof joules === 'function' ? joules(nameOf(of), workload.name) : (joules[nameOf(of)] ?? JOULES);
     const seconds = knows(script, of, workload.name) * 1e-9 * SEQUENCES;

@@ -141,6 +141,27 @@ describe('a run that minimises energy', () => {
     expect(nameOf(result.best!.candidate)).toBe(START);
   });
 
+  const WHY = 'candidate: it overwrites its inputs';
+  it('keeps nothing whose energy can’t be measured, and says why', async () => {
+    const { decided } = await run({
+      ns: { [OTHER]: 500 },
+      withoutEnergy: ({ candidate }) => (nameOf(candidate) === OTHER ? WHY : undefined),
+    });
+    expect(decided).toMatchObject({
+      ...{ decision: 'revert', ratio: 2, verdict: 'faster' },
+      reason: `its energy was not measured: ${WHY}`,
+    });
+    expect(decided!.energy).toBeUndefined();
+  });
+
+  it('refuses a winner whose energy can’t be measured again', async () => {
+    const { confirmations } = await run({
+      joules: { [OTHER]: 2e-4 },
+      withoutEnergy: ({ blocks }) => (blocks === undefined ? undefined : WHY),
+    });
+    expect(confirmations).toMatchObject([{ outcome: 'refused', reason: `its energy was not measured: ${WHY}` }]);
+  });
+
   it('undoes a change without which the best needs less', async () => {
     const joules = { [START]: 3e-4, [OTHER]: 2e-4, '01_first TILE=128': 1e-4 };
     const patterns = [pattern('p', 'bank-conflicts', [tile(64), tile(128, 1.4)])];
