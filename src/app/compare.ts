@@ -42,7 +42,7 @@ type CompareOptions = OnDevice<RequestOf<'compare'>>;
 export async function compareCandidates(request: CompareOptions): Promise<CompareView> {
   const options = completeRequest('compare', request);
   const { store, dtype, failOn = null } = options;
-  refuseEnergyWithoutGpu(options.energy, options.device);
+  refuseEnergyWithoutGpu(options.energy ? '--energy' : undefined, options.device);
   const baseline = await candidateTarget(options.baseline, {
     store,
     dtype,

@@ -119,7 +119,7 @@ function requireVirtual(options: EvaluateOptions, { kind, id }: DeviceIdentity):
 export async function judge(asked: EvaluateOptions, command: 'evaluate' | 'diagnose' = 'evaluate'): Promise<Judged> {
   const options = completeRequest('evaluate', asked);
   refuseConflicts(options);
-  refuseEnergyWithoutGpu(options.energy, options.device);
+  refuseEnergyWithoutGpu(options.energy ? '--energy' : undefined, options.device);
   const { kernel, problem } = await loadKernelTarget(options.target, options.dtype);
   const workload = chooseWorkload(problem.file, options.workload, options.cache);
   const candidate = makeCandidate(kernel, completeParameters(kernel.file, options.parameters ?? {}));

@@ -34,7 +34,7 @@ import { hashProblemFiles } from './loading/hash-problem-files.ts';
 import { ensureTrustedFor } from './loading/trust.ts';
 import { askedPrior } from './prior/asked-prior.ts';
 import { priorOfStore } from './prior/prior-of-store.ts';
-import { refuseEnergyWithoutGpu } from './refuse-energy.ts';
+import { energyFlagOf, refuseEnergyConflicts, refuseEnergyWithoutGpu } from './refuse-energy.ts';
 import { writeReport } from './report.ts';
 import type { DrawSeed } from './seed.ts';
 import type { OnDevice, Session } from './session.ts';
@@ -71,7 +71,7 @@ export interface OptimizeOutcome {
 /** Writes `best/` again, with the current figures in its header comment. */
 function writeBest(
   run: RunFolder,
-  { candidate, evaluation, ratioToStart }: Best,
+  { candidate, evaluation, ratioToStart, energyToStart }: Best,
   confirmation?: ConfirmationEvent,
 ): void {
   const files = bakeKernel(candidate, join(run.path, RUN_FILES.best), {
@@ -79,7 +79,7 @@ function writeBest(
     evaluationId: evaluation.id,
     deviceName: evaluation.device.name,
     workload: evaluation.workload.name,
-    result: `${formatTiming(evaluation.timing)}, ${standing(evaluation.timing.kind, ratioToStart, confirmation)}`,
+    result: `${formatTiming(evaluation.timing)}, ${standing(evaluation.timing.kind, ratioToStart, confirmation)}${energyStanding(energyToStart, confirmation)}`,
   });
   run.replaceFolder(RUN_FILES.best, files);
 }
@@ -94,6 +94,14 @@ function standing(kind: Timing['kind'], ratioToStart: number, confirmation: Conf
   return kind === 'predicted' || ratioToStart === 1 ? claimed : `${claimed}, not confirmed yet`;
 }
 
+/** The same of energy, in a run that minimises it. */
+function energyStanding(energyToStart: number | undefined, confirmation: ConfirmationEvent | undefined): string {
+  if (energyToStart === undefined || energyToStart === 1) return '';
+  if (!confirmation?.energy) return `; ${energyToStart.toFixed(2)}× less energy, not confirmed yet`;
+  const { ratio, intervalRatio } = confirmation.energy;
+  return `; ${ratio.toFixed(2)}× less energy ${formatRatioInterval(intervalRatio)}`;
+}
+
 /** The inputs of a run, read from its files. */
 export interface PreparedRun
   extends Readonly<Pick<OptimizeOptions, 'budgets' | 'problem' | 'workloads' | 'start' | 'rungs' | 'goal'>> {
@@ -103,13 +111,18 @@ export interface PreparedRun
 }
 
 /** Whether somebody in the run learns from times that are known beforehand. */
-const learnsFromTimes = ({ strategy, exploring, onlyAuthors }: CompleteRequest<'optimize'>): boolean =>
-  strategy === GUIDED ? exploring && !onlyAuthors : strategy === DEFAULT_BLIND_STRATEGY;
+const learnsFromTimes = ({
+  strategy,
+  exploring,
+  onlyAuthors,
+  minimise,
+}: Pick<CompleteRequest<'optimize'>, 'strategy' | 'exploring' | 'onlyAuthors' | 'minimise'>): boolean =>
+  minimise === 'time' && (strategy === GUIDED ? exploring && !onlyAuthors : strategy === DEFAULT_BLIND_STRATEGY);
 
 /** @throws WarpsmithError `conflicting-options`. */
 function refuseUselessPrior(request: CompleteRequest<'optimize'>): void {
   const { prior, strategy, exploring } = request;
-  if (prior === undefined || learnsFromTimes(request)) return;
+  if (prior === undefined || learnsFromTimes({ ...request, minimise: 'time' })) return;
   const flag = strategy !== GUIDED ? `--strategy ${strategy}` : exploring ? '--only-authors' : '--no-exploring';
   throw new WarpsmithError({
     code: 'conflicting-options',
@@ -165,8 +178,9 @@ export async function prepareRun(asked: OptimizeRequest): Promise<PreparedRun> {
   refuseUselessPrior(request);
   refuseAuthorConflicts(request);
   refuseSeveralWorkers({ ...request, device: asked.device });
-  refuseEnergyWithoutGpu(request.energy, request.queue === undefined ? asked.device : (request.workers ?? ''));
   const goal = request.goal === undefined ? undefined : parseGoal(request.goal);
+  refuseEnergyConflicts(request, goal);
+  refuseEnergyWithoutGpu(energyFlagOf(request), request.queue === undefined ? asked.device : (request.workers ?? ''));
   const { folder, problem, start, rungs } = await loadProblemTarget(request.target, request.dtype);
   await ensureTrustedFor(request, problem);
   return {
@@ -193,7 +207,10 @@ export async function optimizeProblem(request: OptimizeRequest): Promise<Optimiz
   const { problem, workloads, goal } = prepared;
   const { store } = prepared.request;
   await using session: Session = await openRunSession(prepared.request);
-  if (goal) refuseGoalBelowBound(goal, boundOf(prepared, session));
+  // A recording tells its device only now.
+  refuseEnergyWithoutGpu(energyFlagOf(prepared.request), session.device.identity.id);
+  const { minimise } = prepared.request;
+  if (goal && minimise === 'time') refuseGoalBelowBound(goal, boundOf(prepared, session));
   const over = workloads.length === 1 ? workloads[0]!.name : `${workloads.length}-workloads`;
   const priors = replayed?.priors ?? (await priorsOf(prepared, session));
   const run = createRunFolder(store, runId(new Date(), problem.file.name, over));
@@ -239,7 +256,7 @@ export async function runLoop(
   past: { priors: Priors; history?: readonly RecordedEvent[]; extendedBudgets?: Budgets },
 ): Promise<OptimizeOutcome> {
   const { request, problem, workloads, start, rungs, goal } = prepared;
-  const { signal, strategy, exploring, ablation, unreached, requireSanitizer, energy, patience } = request;
+  const { signal, strategy, exploring, ablation, unreached, requireSanitizer, energy, minimise, patience } = request;
   const drawn = seedsOf(prepared, session);
   const seed = request.seed ?? drawn();
   // Whatever an author's run draws follows from its seed, so that a transcript gives the same run again.
@@ -286,6 +303,7 @@ export async function runLoop(
         unreached,
         requireSanitizer,
         energy,
+        minimised: minimise,
         patience,
         goal,
         signal,
@@ -317,6 +335,8 @@ const folderOf = ({ problem, start }: PreparedRun): string =>
 /** What `resume` needs beside what `run-started` says anyway. */
 const requestToLog = (request: OptimizeRequest, problem: Problem): RunRequest => ({
   ...loggedOf('optimize', request),
+  // As in logs from before there was a choice.
+  minimise: request.minimise === 'energy' ? 'energy' : undefined,
   // Without an author their defaults mean nothing, and logs are what they were before there were any.
   ...(request.author === undefined && NOTHING_OF_AUTHORS),
   target: resolve(request.target),

@@ -33,6 +33,8 @@ export function createBestSoFar(): BestSoFar {
   let kept: Best[] = [];
   /** Candidate id → start's time ÷ its time on fresh blocks. */
   let confirmed = new Map<string, number>();
+  /** Of runs that minimise energy: candidate id → start's joules ÷ its own on fresh blocks. */
+  let less = new Map<string, number>();
   /** Evaluations of candidates that are not decided on. */
   let judged: EvaluationFinishedEvent['evaluation'][] = [];
 
@@ -40,6 +42,7 @@ export function createBestSoFar(): BestSoFar {
     workloads = ofRun;
     kept = [];
     confirmed = new Map();
+    less = new Map();
     judged = [];
   };
   const decide = ({ decision, evaluationId }: DecisionEvent): void => {
@@ -51,7 +54,8 @@ export function createBestSoFar(): BestSoFar {
     kept.push({ evaluationId, candidateId: own.candidate.id, timing: own.timing, times });
   };
   /** If a candidate is refused, the one before it is the best again. */
-  const confirm = ({ candidate: { id }, outcome, ratio }: ConfirmationEvent): void => {
+  const confirm = ({ candidate: { id }, outcome, ratio, energy }: ConfirmationEvent): void => {
+    if (outcome !== 'refused' && energy) less.set(id, energy.ratio);
     if (outcome === 'refused') kept = kept.filter(({ candidateId }) => candidateId !== id);
     else if (ratio !== null) confirmed.set(id, ratio);
   };
@@ -66,7 +70,9 @@ export function createBestSoFar(): BestSoFar {
     const ratio = isMeasured ? confirmed.get(best.candidateId) : predictedRatio(best);
     if (ratio === undefined) return '';
     const over = workloads.length > 1 ? ` over ${workloads.length} workloads` : '';
-    return `, ${isMeasured ? 'confirmed ' : ''}${formatRatio(ratio)} the start's speed${over}`;
+    const energy = less.get(best.candidateId);
+    const saved = energy === undefined ? '' : `confirmed ${formatRatio(energy)} less energy, `;
+    return `, ${saved}${isMeasured ? 'confirmed ' : ''}${formatRatio(ratio)} the start's speed${over}`;
   };
   return {
     note(event) {

@@ -6,7 +6,7 @@ import type { EvaluationFinishedEvent, EventType, RecordedEvent } from '../store
 import { createBestSoFar } from './best-so-far.ts';
 import { createLiveArea, type LiveArea } from './live-area.ts';
 import { paintFor } from './output.ts';
-import { describeUndone, type Progress } from './plain-progress.ts';
+import { describeAim, describeUndone, type Progress } from './plain-progress.ts';
 import { sparkline } from './sparkline.ts';
 import { describeStage } from './status-line.ts';
 
@@ -101,9 +101,12 @@ export function createLiveProgress(stream: NodeJS.WriteStream): Progress {
   };
 
   const handlers: { [T in EventType]?: (event: RecordedEvent<T>) => void } = {
-    'run-started': ({ problem, workloads, device, start: { kernel }, goal, budgets, priors: { times } }) => {
+    'run-started': (event) => {
+      const { problem, workloads, device, budgets, priors } = event;
+      const { kernel } = event.start;
+      const { times } = priors;
       const over = workloads.map(({ name }) => name).join(', ');
-      print(`Optimising ${problem.name} ${over} on ${device.name}${goal ? `, goal ${goal.text}` : ''}`);
+      print(`Optimising ${problem.name} ${over} on ${device.name}${describeAim(event)}`);
       if (times) print(describePrior(times));
       limit = budgets.maximumEvaluations;
       moves.set(0, kernel);
@@ -131,13 +134,15 @@ export function createLiveProgress(stream: NodeJS.WriteStream): Progress {
       evaluationCount += 1;
       undecided.push(event);
     },
-    decision: ({ iteration, decision, evaluationId, ratio, comparedWith }) => {
+    decision: ({ iteration, decision, evaluationId, ratio: timeRatio, energy, comparedWith }) => {
+      const ratio = energy?.ratio ?? timeRatio;
       const speed = comparedWith === null ? 1 : ratio === null ? null : (speedOf.get(comparedWith) ?? 1) * ratio;
       speeds.push(speed);
       if (speed !== null) speedOf.set(evaluationId, speed);
       const isKept = decision === 'keep';
       const word = comparedWith === null ? 'start' : isKept ? 'kept' : 'reverted';
-      const gain = comparedWith === null || ratio === null ? '' : `, ${formatRatio(ratio)}`;
+      const gain =
+        comparedWith === null || ratio === null ? '' : `, ${formatRatio(ratio)}${energy ? ' by energy' : ''}`;
       // With several workloads, shows the time of the first one, unless one of them failed.
       const own = undecided.filter((event) => event.iteration === iteration);
       undecided = undecided.filter((event) => event.iteration !== iteration);

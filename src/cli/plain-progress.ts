@@ -49,16 +49,23 @@ function describeLimits({ maximumEvaluations, maximumMinutes, maximumGpuMinutes,
   return limits.length > 0 ? `a budget of ${limits.join(', ')} in all` : 'no budget limit';
 }
 
+/** `, for less energy, goal 1.5x`: what a run is after, if that is anything beside time. */
+export const describeAim = ({ minimised, goal }: RecordedEvent<'run-started'>): string =>
+  `${minimised === 'energy' ? ', for less energy' : ''}${goal ? `, goal ${goal.text}` : ''}`;
+
 /** `PAD 0 → 8`, or `kernel 02_tiled → 03_rows`. */
 export const describeUndone = ({ undone }: AblationEvent): string =>
   `${undone.kind === 'rung' ? 'kernel' : undone.parameter} ${undone.from} → ${undone.to}`;
 
 function describeAblation(event: AblationEvent): string {
-  const { ratio, intervalRatio, candidate, evaluationId, reason } = event;
+  const { ratio, intervalRatio, energy, candidate, evaluationId, reason } = event;
   const what = describeUndone(event);
   if (ratio === null) return `${what}: not known: ${reason ?? 'no valid time'}`;
   const interval = intervalRatio ? ` ${formatRatioInterval(intervalRatio)}` : '';
-  return `${what} (${candidate.kernel}, ${evaluationId ?? 'no evaluation'}): this change gives ${formatRatio(ratio)}${interval}`;
+  const saved = energy
+    ? `, and of energy ${formatRatio(energy.ratio)} ${formatRatioInterval(energy.intervalRatio)}`
+    : '';
+  return `${what} (${candidate.kernel}, ${evaluationId ?? 'no evaluation'}): this change gives ${formatRatio(ratio)}${interval}${saved}`;
 }
 
 /** Only the guided strategy names a finding. */
@@ -106,10 +113,12 @@ export function createPlainProgress(stream: NodeJS.WriteStream): Progress {
   /** Several were at once: lines then say which move they are about. */
   let isSeveralAtOnce = false;
   const handlers: Handlers = {
-    'run-started': ({ problem, workloads, device, goal, budgets, priors: { times } }) => {
+    'run-started': (event) => {
+      const { problem, workloads, device, budgets } = event;
+      const { times } = event.priors;
       workloadCount = workloads.length;
       const names = workloads.map(({ name }) => name).join(', ');
-      print(`Optimising ${problem.name} ${names} on ${device.name}${goal ? `, goal ${goal.text}` : ''}`);
+      print(`Optimising ${problem.name} ${names} on ${device.name}${describeAim(event)}`);
       const kept = budgets.allowance ? describeAllowance(budgets.allowance) : '';
       if (kept !== '') print(`At most ${budgets.maximumEvaluations} evaluations; reserved for the end: ${kept}`);
       if (times) print(describePrior(times));

@@ -37,7 +37,12 @@ const energyComparison = z.strictObject({
 });
 export type EnergyComparison = z.infer<typeof energyComparison>;
 
-const measuredEnergy = z.strictObject({
+/** What comes of comparing energies, without the names of those that are compared. */
+export type EnergyRatio = Pick<EnergyComparison, 'ratio' | 'verdict'> & {
+  readonly intervalRatio: readonly [low: number, high: number];
+};
+
+const measuredEnergySchema = z.strictObject({
   contenders: z.array(contenderEnergy),
   comparisons: z.array(energyComparison).describe('Of the candidate with each baseline kernel, from the same blocks.'),
   idleW: z
@@ -48,11 +53,15 @@ const measuredEnergy = z.strictObject({
   discardedBlockCount: count,
   disturbances: z.array(z.string()).describe('Other activity on the GPU, whose energy is in the figures.'),
 });
-export type MeasuredEnergy = z.infer<typeof measuredEnergy>;
+export type MeasuredEnergy = z.infer<typeof measuredEnergySchema>;
 
 export const energySchema = z
-  .union([measuredEnergy, z.strictObject({ unavailable: z.string().describe('Why there is none.') })])
+  .union([measuredEnergySchema, z.strictObject({ unavailable: z.string().describe('Why there is none.') })])
   .meta({ id: 'Energy', description: 'Energy of a launch sequence by NVML’s counter, on a real GPU.' });
 
 /** What launches of a candidate cost in energy, or why that is not known. */
 export type Energy = z.infer<typeof energySchema>;
+
+/** The energies, if they were measured. */
+export const measuredEnergy = (energy: Energy | undefined): MeasuredEnergy | undefined =>
+  energy && !('unavailable' in energy) ? energy : undefined;

@@ -410,6 +410,8 @@ export interface EvaluationRequest {
   sanitize?: boolean;
   /** Real GPUs: also measure energy, of the candidate and of the kernels in `against`. */
   energy?: boolean;
+  /** Real GPUs, with `energy`: what needs less energy than every kernel in `against` deserves a profile, though it is not faster. */
+  minimised?: 'energy';
   /** Keep the code and the profiler's report. Never changes a result. */
   keep?: KeepRequest;
   /** Told before each stage. Never changes a result. */

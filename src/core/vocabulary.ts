@@ -71,6 +71,10 @@ export type FindingId = (typeof FINDING_IDS)[number];
 export const VERDICTS = ['faster', 'slower', 'same', 'ambiguous'] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
+/** What a search is to make less of. */
+export const MINIMISED = ['time', 'energy'] as const;
+export type Minimised = (typeof MINIMISED)[number];
+
 export const THROTTLE_REASONS = [
   'sw-power-cap',
   'sw-thermal-slowdown',

@@ -1,5 +1,6 @@
 import type { Device } from '../core/device.ts';
 import type { LoadedModule } from '../core/device-values.ts';
+import { type Energy, measuredEnergy } from '../core/energy.ts';
 import type { Evaluation, EvaluationRequest } from '../core/evaluation.ts';
 import type { Candidate } from '../core/kernel.ts';
 import type { LaunchPlan } from '../core/launch-plan.ts';
@@ -68,7 +69,7 @@ export async function measureOutcome(
       : undefined;
     return {
       ...{ status: 'passed', ...evidence, energy },
-      ...(await instrument(options, { module, plan, timing }, comparisons)),
+      ...(await instrument(options, { module, plan, timing }, { comparisons, energy })),
     };
   } finally {
     for (const kernel of against) await device.unload(kernel.module);
@@ -85,7 +86,7 @@ export const profileOutcome = async (
   status: 'passed',
   ...evidence,
   timing,
-  ...(await instrument(options, { module, plan, timing }, [])),
+  ...(await instrument(options, { module, plan, timing }, { comparisons: [] })),
 });
 
 /** A baseline kernel passed before. If it fails now, the candidate is not to blame. */
@@ -151,11 +152,17 @@ async function measuredTiming({ device, request }: MeasureOutcomeOptions, measur
   };
 }
 
+/** How a candidate did beside its baselines. */
+interface Compared {
+  readonly comparisons: readonly Comparison[];
+  readonly energy?: Energy | undefined;
+}
+
 /** Profile, counters, findings and the sanitizer's result, as far as they were requested and are available. */
 async function instrument(
   { device, request, oracle, instruments, sanitized }: Parameters<typeof profileOutcome>[0],
   { timing, ...loaded }: { module: LoadedModule; plan: LaunchPlan; timing: Timing },
-  comparisons: readonly Comparison[],
+  compared: Compared,
 ): Promise<Partial<Evaluation>> {
   const { problem, candidate, workload, seed, profile = 'none', sanitize = false, keep, signal } = request;
   const subject = {
@@ -165,12 +172,18 @@ async function instrument(
   const sequenceNs = timing.medianNs;
   return {
     ...(profile !== 'none' &&
-      isWorthProfiling(request, comparisons) &&
+      isWorthProfiling(request, compared) &&
       (await instruments?.diagnose?.({ ...subject, timing, level: profile, keepReportIn: keep?.store }))),
     ...(sanitize && (sanitized ?? (await instruments?.sanitize?.({ ...subject, sequenceNs })))),
   };
 }
 
-/** A candidate gets a profile only if it is faster than every baseline kernel. */
-const isWorthProfiling = ({ against = [] }: EvaluationRequest, comparisons: readonly Comparison[]): boolean =>
-  comparisons.every(({ verdict, baseline }) => verdict === 'faster' || !against.some(({ name }) => name === baseline));
+/** A candidate gets a profile only if it is faster than every baseline kernel; if energy is minimised, if it needs less than each. */
+function isWorthProfiling({ against = [], minimised }: EvaluationRequest, { comparisons, energy }: Compared): boolean {
+  if (minimised !== 'energy')
+    return comparisons.every(
+      ({ verdict, baseline }) => verdict === 'faster' || !against.some(({ name }) => name === baseline),
+    );
+  const energies = measuredEnergy(energy)?.comparisons ?? [];
+  return against.every(({ name }) => energies.some((one) => one.baseline === name && one.verdict === 'less'));
+}

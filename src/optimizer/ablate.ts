@@ -1,12 +1,15 @@
 import { makeCandidate } from '../core/candidate.ts';
+import type { EnergyRatio } from '../core/energy.ts';
 import type { Evaluation } from '../core/evaluation.ts';
 import type { Candidate } from '../core/kernel.ts';
 import { takesWorkload } from '../core/plan/takes-workload.ts';
 import type { AblationEvent } from '../store/events.ts';
 import { evaluationsOfConfirmation } from './allowance.ts';
-import { decide, isTimed, type TimedEvaluation } from './decision.ts';
+import { energyBesideBest, whyNot } from './by-energy.ts';
+import { isTimed, type TimedEvaluation } from './decision.ts';
+import { decideBy, measuredToDecide, minimisesEnergy } from './minimised.ts';
 import { onRung, type ProposedMove } from './propose-moves.ts';
-import { type Best, emit, evaluateOnce, isInterrupted, type Run, reference } from './run.ts';
+import { type Best, emit, evaluateOnce, isInterrupted, type Measuring, type Run, reference } from './run.ts';
 
 /** Most changes to undo; each may cost an evaluation. */
 const MOST_CHANGES = 8;
@@ -42,21 +45,30 @@ export async function ablateBest(run: Run): Promise<Improvement | undefined> {
     const judged = await judgeWithout(run, best, undoing);
     if (!judged) continue;
     emit(run, judged.event);
-    const { ratio } = judged.event;
-    if (ratio === null || !(ratio < (improvement?.ratio ?? 1)) || !isFaster(best, judged)) continue;
-    improvement = { ratio, move: undoingMove(best, undoing, ratio), evaluation: judged.evaluation as TimedEvaluation };
+    const { ratio: ofTimes, energy } = judged.event;
+    const ratio = minimisesEnergy(options) ? (energy?.ratio ?? null) : ofTimes;
+    if (ratio === null || !(ratio < (improvement?.ratio ?? 1)) || !isBetter(run, best, judged)) continue;
+    improvement = {
+      ratio,
+      move: undoingMove(run, best, undoing, ratio),
+      evaluation: judged.evaluation as TimedEvaluation,
+    };
   }
   return improvement;
 }
 
 /** Whether the loop would keep the ablated candidate as a change of the best. */
-const isFaster = (best: Best, { evaluation }: Judged): boolean =>
-  evaluation !== undefined && decide(best.evaluation, evaluation).decision === 'keep';
+const isBetter = ({ options }: Run, best: Best, { evaluation }: Judged): boolean =>
+  evaluation !== undefined && decideBy(options.minimised, best.evaluation, evaluation).decision === 'keep';
 
-const undoingMove = (best: Best, { undone, candidate }: Undoing, ratio: number): ProposedMove => ({
+const undoingMove = ({ options }: Run, best: Best, { undone, candidate }: Undoing, ratio: number): ProposedMove => ({
   key: `ablation/${undone.kind === 'rung' ? undone.to : undone.parameter}`,
   pattern: { id: 'ablation', title: 'Undo a change that no longer helps' },
-  finding: { id: 'none', estimatedSpeedup: 1, evidence: 'the best is faster without it' },
+  finding: {
+    id: 'none',
+    estimatedSpeedup: 1,
+    evidence: `the best ${minimisesEnergy(options) ? 'needs less energy' : 'is faster'} without it`,
+  },
   change:
     undone.kind === 'rung'
       ? { kind: 'rung', from: undone.from, to: undone.to }
@@ -111,7 +123,9 @@ interface Judged {
 
 /** Undefined when interrupted. */
 async function judgeWithout(run: Run, best: Best, { undone, candidate }: Undoing): Promise<Judged | undefined> {
-  const event = (rest: Pick<AblationEvent, 'evaluationId' | 'ratio' | 'intervalRatio' | 'reason'>): Judged => ({
+  const event = (
+    rest: Pick<AblationEvent, 'evaluationId' | 'ratio' | 'intervalRatio' | 'energy' | 'reason'>,
+  ): Judged => ({
     event: {
       type: 'ablation',
       best: best.evaluation.id,
@@ -132,8 +146,8 @@ async function judgeWithout(run: Run, best: Best, { undone, candidate }: Undoing
   if (spent) {
     return event({ evaluationId: null, ratio: null, reason: `not judged: ${spent.detail}` });
   }
-  const evaluation = known ?? (await evaluateOnce(run, { candidate, measuring: beside(best) }));
-  return evaluation && { ...event(comparison(best, evaluation)), evaluation };
+  const evaluation = known ?? (await evaluateOnce(run, { candidate, measuring: beside(run, best) }));
+  return evaluation && { ...event(comparison(run, best, evaluation)), evaluation };
 }
 
 /** Evaluations for advice, and for judging and confirming a change that is undone for good on the other workloads. */
@@ -142,7 +156,11 @@ function keptAside({ budget, options }: Run): number {
   return budget.limits.allowance.advice + length - 1 + evaluationsOfConfirmation(length);
 }
 
-const beside = (best: Best) => ({ tier: 'accept', against: [{ name: 'best', candidate: best.candidate }] }) as const;
+const beside = ({ options }: Run, best: Best): Measuring => ({
+  tier: 'accept',
+  against: [{ name: 'best', candidate: best.candidate }],
+  ...measuredToDecide(options),
+});
 
 /** A repeated prediction gives the same time; a repeated measurement must run beside the best. */
 const knownOf = ({ judgements, options }: Run, best: Best, candidate: Candidate): Evaluation | undefined =>
@@ -151,9 +169,10 @@ const knownOf = ({ judgements, options }: Run, best: Best, candidate: Candidate)
     : undefined;
 
 function comparison(
+  { options }: Run,
   best: Best,
   evaluation: Evaluation,
-): Pick<AblationEvent, 'evaluationId' | 'ratio' | 'intervalRatio' | 'reason'> {
+): Pick<AblationEvent, 'evaluationId' | 'ratio' | 'intervalRatio' | 'energy' | 'reason'> {
   const evaluationId = evaluation.id;
   if (!isTimed(evaluation)) {
     return { evaluationId, ratio: null, reason: `${evaluation.status}: ${evaluation.reason ?? 'it has no time'}` };
@@ -163,6 +182,14 @@ function comparison(
   }
   const measured = evaluation.comparisons?.[0];
   if (!measured) return { evaluationId, ratio: null, reason: 'the best could not be measured in the same blocks' };
-  const [low, high] = measured.intervalRatio;
-  return { evaluationId, ratio: 1 / measured.ratio, intervalRatio: [1 / high, 1 / low] };
+  const times = { evaluationId, ...inverse(measured) };
+  if (!minimisesEnergy(options)) return times;
+  const energy = energyBesideBest(evaluation);
+  return energy ? { ...times, energy: inverse(energy) } : { ...times, reason: `no energy: ${whyNot(evaluation)}` };
 }
+
+/** Without the change ÷ with it. */
+const inverse = ({ ratio, intervalRatio: [low, high] }: Pick<EnergyRatio, 'ratio' | 'intervalRatio'>) => ({
+  ratio: 1 / ratio,
+  intervalRatio: [1 / high, 1 / low] as const,
+});

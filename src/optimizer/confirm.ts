@@ -1,11 +1,14 @@
+import type { EnergyRatio } from '../core/energy.ts';
 import type { Evaluation } from '../core/evaluation.ts';
 import type { Candidate } from '../core/kernel.ts';
 import { combineRatios } from '../stats/combine-ratios.ts';
 import { verdictOf } from '../stats/verdict.ts';
 import type { ConfirmationEvent, WeightedWorkload, WorkloadRatio } from '../store/events.ts';
 import { evaluationsOfConfirmation } from './allowance.ts';
+import { describeEnergy, energyBesideBest, whyNot } from './by-energy.ts';
 import { describeComparison, isTimed } from './decision.ts';
-import { allTimed, meanNs, VETO_RATIO } from './objective.ts';
+import { measuredToDecide, minimisesEnergy } from './minimised.ts';
+import { allTimed, meanEnergy, meanNs, VETO_RATIO } from './objective.ts';
 import { type Best, emit, evaluateOnce, isInterrupted, type Run, reference } from './run.ts';
 
 /**
@@ -73,6 +76,7 @@ async function judgeAgain(run: Run, winner: Best, start: Best, seed: number): Pr
     if (!evaluation) return undefined;
     evaluations.push(evaluation);
     if (!isTimed(evaluation) || (isMeasured && !evaluation.comparisons?.[0])) break;
+    if (minimisesEnergy(run.options) && !energyBesideBest(evaluation)) break;
   }
   return evaluations;
 }
@@ -90,9 +94,15 @@ async function judgeOn(request: {
   const { run, workload, winner, start, seed, isFirst } = request;
   const { candidate } = winner;
   const against = [{ name: 'start', candidate: start.candidate }];
-  const { energy } = run.options;
+  const energy = run.options.energy || minimisesEnergy(run.options);
   const profile = isFirst && run.proposer.asksNoFindings ? 'light' : 'none';
-  const measured = { tier: 'accept', blocks: CONFIRMATION_BLOCKS, against, energy } as const;
+  const measured = {
+    tier: 'accept',
+    blocks: CONFIRMATION_BLOCKS,
+    against,
+    energy,
+    ...measuredToDecide(run.options),
+  } as const;
   const measuring = { ...measured, sanitize: isFirst, profile } as const;
   const isWritten = ![run.options.start.kernel, ...run.options.rungs].includes(candidate.kernel);
   const judge = () => evaluateOnce(run, { candidate, workload, measuring, seed, thorough: true, isWritten });
@@ -105,8 +115,10 @@ function confirmationOf(run: Run, { candidate }: Best, evaluations: readonly Eva
   const [first] = evaluations;
   if (run.start?.timing?.kind === 'predicted') return predictedConfirmation(run, candidate, evaluations);
   const sanitizer = first!.sanitizer?.outcome ?? null;
-  const perWorkload = evaluations.map((evaluation, i) => partOf(workloads[i]!, evaluation));
+  const byEnergy = minimisesEnergy(run.options);
+  const perWorkload = evaluations.map((evaluation, i) => partOf(workloads[i]!, evaluation, byEnergy));
   const measured = resultOf(workloads, evaluations, perWorkload);
+  const energy = byEnergy ? energyOf(workloads, evaluations, perWorkload) : undefined;
   return {
     type: 'confirmation',
     evaluationId: first!.id,
@@ -115,9 +127,10 @@ function confirmationOf(run: Run, { candidate }: Best, evaluations: readonly Eva
     medianNs: timeOf(workloads, evaluations),
     verdict: measured?.verdict ?? null,
     intervalRatio: measured?.intervalRatio ?? null,
+    ...(energy && { energy }),
     sanitizer,
     perWorkload: workloads.length > 1 ? perWorkload : undefined,
-    ...judge({ evaluations, perWorkload, measured, sanitizer, requireSanitizer }),
+    ...judge({ evaluations, perWorkload, measured, byEnergy, energy, sanitizer, requireSanitizer }),
   };
 }
 
@@ -146,16 +159,19 @@ function timeOf(workloads: readonly WeightedWorkload[], evaluations: readonly Ev
   return timed ? meanNs(workloads, timed, 'medianNs') : null;
 }
 
-function partOf({ name, weight }: WeightedWorkload, evaluation: Evaluation): WorkloadRatio {
+function partOf({ name, weight }: WeightedWorkload, evaluation: Evaluation, byEnergy: boolean): WorkloadRatio {
+  const energy = byEnergy && isTimed(evaluation) ? energyBesideBest(evaluation) : undefined;
   const comparison = isTimed(evaluation) ? evaluation.comparisons?.[0] : undefined;
   const ratio = comparison?.ratio ?? null;
+  const gain = byEnergy ? (energy?.ratio ?? null) : ratio;
   return {
     workload: name,
     weight,
     evaluationId: evaluation.id,
     ratio,
     intervalRatio: comparison?.intervalRatio,
-    vetoes: !(ratio !== null && ratio >= VETO_RATIO),
+    ...(energy && { energy }),
+    vetoes: !(gain !== null && gain >= VETO_RATIO),
   };
 }
 
@@ -178,29 +194,49 @@ function resultOf(
   return { ratio, intervalRatio: intervalRatio!, verdict: verdictOf(intervalRatio!, blocks) };
 }
 
+/** The energy over all workloads; undefined unless all of them have one. */
+function energyOf(
+  workloads: readonly WeightedWorkload[],
+  evaluations: readonly Evaluation[],
+  perWorkload: readonly WorkloadRatio[],
+): EnergyRatio | undefined {
+  if (perWorkload.filter(({ energy }) => energy).length < workloads.length) return undefined;
+  return workloads.length === 1 ? perWorkload[0]!.energy : meanEnergy(perWorkload, evaluations);
+}
+
 interface Grounds {
   readonly evaluations: readonly Evaluation[];
   readonly perWorkload: readonly WorkloadRatio[];
   readonly measured: Measured | undefined;
+  /** Whether the energy decides, and what it was. */
+  readonly byEnergy: boolean;
+  readonly energy: EnergyRatio | undefined;
   readonly sanitizer: ConfirmationEvent['sanitizer'];
   readonly requireSanitizer: boolean;
 }
 
 type Judgement = Pick<ConfirmationEvent, 'outcome' | 'reason'>;
 
-function judge({ evaluations, perWorkload, measured, sanitizer, requireSanitizer }: Grounds): Judgement {
+function judge({ evaluations, perWorkload, measured, byEnergy, energy, ...rest }: Grounds): Judgement {
   const last = evaluations.at(-1)!;
   if (!isTimed(last)) return { outcome: 'refused', reason: `${last.status}: ${last.reason ?? 'it has no time'}` };
+  if (byEnergy && last.comparisons?.[0] && !energyBesideBest(last))
+    return { outcome: 'refused', reason: `its energy was not measured: ${whyNot(last)}` };
   if (!measured) {
     const why = last.missingBaselines?.[0]?.reason ?? 'no reason given';
     return { outcome: 'refused', reason: `the start could not be measured in the same blocks: ${why}` };
   }
-  const described = `${describeComparison(measured)} the speed of the start`;
-  if (measured.verdict !== 'faster') return { outcome: 'refused', reason: `${measured.verdict}: ${described}` };
+  const speed = `${describeComparison(measured)} the speed of the start`;
+  const described = energy ? `${describeEnergy(energy, 'the start')}; ${speed}` : speed;
+  const isBetter = energy ? energy.verdict === 'less' : measured.verdict === 'faster';
+  if (!isBetter) return { outcome: 'refused', reason: energy ? described : `${measured.verdict}: ${described}` };
   const vetoing = perWorkload.find(({ vetoes }) => vetoes);
-  if (vetoing) return { outcome: 'refused', reason: `${vetoing.workload} vetoes it: ${vetoing.ratio!.toFixed(3)}×` };
-  return clearedBy(sanitizer, evaluations[0]!, requireSanitizer, described);
+  if (vetoing) return { outcome: 'refused', reason: `${vetoing.workload} vetoes it: ${toldBy(vetoing)}` };
+  return clearedBy(rest.sanitizer, evaluations[0]!, rest.requireSanitizer, described);
 }
+
+const toldBy = ({ ratio, energy }: WorkloadRatio): string =>
+  energy ? `the joules of the start ÷ its own are ${energy.ratio.toFixed(3)}×` : `${ratio!.toFixed(3)}×`;
 
 function clearedBy(
   sanitizer: ConfirmationEvent['sanitizer'],

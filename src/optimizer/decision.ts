@@ -1,3 +1,4 @@
+import type { EnergyRatio } from '../core/energy.ts';
 import type { Evaluation } from '../core/evaluation.ts';
 import type { Comparison } from '../core/measurement.ts';
 import type { Timing } from '../core/timing.ts';
@@ -15,6 +16,8 @@ export interface Decision {
   ratio: number | null;
   verdict?: Verdict;
   intervalRatio?: readonly [low: number, high: number];
+  /** Of runs that minimise energy, which is what decides; absent where it was not measured. */
+  energy?: EnergyRatio;
   reason: string;
 }
 

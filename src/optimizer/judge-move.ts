@@ -1,9 +1,11 @@
 import { deriveSeed } from '../core/derive-seed.ts';
 import type { Evaluation, EvaluationRequest } from '../core/evaluation.ts';
+import { energyBesideBest, isWorthWindows } from './by-energy.ts';
 import { isTimed, isWorthAccepting, SCREEN_RATIO } from './decision.ts';
+import { gainOf, gainToStart, measuredToDecide, minimisesEnergy } from './minimised.ts';
 import { decideObjective, VETO_RATIO } from './objective.ts';
 import { profilesApart } from './profile-kept.ts';
-import { type Asked, evaluationsOfTrials, type Run, type Trial } from './run.ts';
+import { type Asked, evaluationsOfTrials, type Measuring, type Run, type Trial } from './run.ts';
 
 /**
  * The evaluations that one move takes, one after the other. First its candidate is judged on the first workload; if times are
@@ -21,13 +23,18 @@ export function* judgeMove(run: Run, trial: Trial, known?: Evaluation): Generato
 
 export function isPromising(run: Run, trial: Trial, evaluation: Evaluation): boolean {
   if (!isTimed(evaluation)) return false;
-  if (evaluation.timing.kind === 'measured') return isWorthAccepting(evaluation, gainMeanwhile(run, trial));
   const { workloads } = run.options;
+  if (evaluation.timing.kind === 'measured') {
+    const gained = gainMeanwhile(run, trial);
+    return minimisesEnergy(run.options)
+      ? isWorthWindows(evaluation, trial.beside.evaluation, gained)
+      : isWorthAccepting(evaluation, gained);
+  }
   return workloads.length > 1 && isWithinVeto(run, workloads[0]!.name, evaluation);
 }
 
-/** Speed of the best of now ÷ of the best that the candidate was measured beside; both relative to the start. */
-const gainMeanwhile = ({ best }: Run, { beside }: Trial): number => best!.ratioToStart / beside.ratioToStart;
+/** How much better the best of now is than the best that the candidate was measured beside; both relative to the start. */
+const gainMeanwhile = ({ best }: Run, { beside }: Trial): number => gainToStart(best!) / gainToStart(beside);
 
 function* accept(run: Run, trial: Trial): Generator<Asked, void, Evaluation> {
   const { workloads } = run.options;
@@ -36,7 +43,12 @@ function* accept(run: Run, trial: Trial): Generator<Asked, void, Evaluation> {
   for (const [index, workload] of workloads.entries()) {
     if (index === 0 && !isMeasured) continue;
     const isProfiled = index === 0 && !run.proposer.asksNoFindings && !profilesApart(run);
-    const evaluation = yield askFor(run, trial, { tier: 'accept', profile: isProfiled ? 'light' : 'none' }, workload);
+    const measuring = {
+      tier: 'accept',
+      profile: isProfiled ? 'light' : 'none',
+      ...measuredToDecide(run.options),
+    } as const;
+    const evaluation = yield askFor(run, trial, measuring, workload);
     trial.judged.set(workload.name, evaluation);
     if (workloads.length > 1 && !isWithinVeto(run, workload.name, evaluation)) break;
   }
@@ -45,10 +57,11 @@ function* accept(run: Run, trial: Trial): Generator<Asked, void, Evaluation> {
 
 /** Whether it was measured beside a best that is none any more, and may be faster than the best of now. */
 function deservesAnother(run: Run, trial: Trial): boolean {
-  const { workloads } = run.options;
+  const { workloads, minimised } = run.options;
   if (trial.beside === run.best) return false;
-  const { decision, ratio } = decideObjective(workloads, trial.beside, trial.judged);
-  if (decision === 'revert' || ratio! / gainMeanwhile(run, trial) < SCREEN_RATIO) return false;
+  const decision = decideObjective(run.options, trial.beside, trial.judged);
+  if (decision.decision === 'revert' || gainOf(minimised, decision)! / gainMeanwhile(run, trial) < SCREEN_RATIO)
+    return false;
   // Not the other budgets, whose clock is another one when a run is resumed.
   const left = run.budget.searchEvaluationsLeft;
   if (left !== null && left < evaluationsOfTrials(run) + workloads.length) return false;
@@ -59,7 +72,7 @@ function deservesAnother(run: Run, trial: Trial): boolean {
 function askFor(
   run: Run,
   trial: Trial,
-  measuring: Pick<EvaluationRequest, 'tier' | 'profile'>,
+  measuring: Omit<Measuring, 'against'>,
   workload = run.options.workloads[0]!,
 ): Asked {
   const { candidate } = trial.move;
@@ -67,9 +80,10 @@ function askFor(
   return { candidate, workload, measuring: { ...measuring, against }, ...secrecy(run, trial, workload.name) };
 }
 
-/** Whether the candidate is at most 2 % slower on a workload. */
+/** Whether the candidate is at most 2 % slower on a workload; where energy is minimised, whether it needs at most 2 % more. */
 function isWithinVeto(run: Run, workload: string, evaluation: Evaluation): boolean {
   if (!isTimed(evaluation)) return false;
+  if (minimisesEnergy(run.options)) return (energyBesideBest(evaluation)?.ratio ?? 0) >= VETO_RATIO;
   const bestNs = run.best!.evaluations.get(workload)!.timing.medianNs;
   const ratio =
     evaluation.timing.kind === 'measured' ? evaluation.comparisons?.[0]?.ratio : bestNs / evaluation.timing.medianNs;

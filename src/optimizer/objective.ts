@@ -1,20 +1,24 @@
 import type { DeviceIdentity } from '../core/device.ts';
+import { type EnergyRatio, measuredEnergy } from '../core/energy.ts';
 import type { Evaluation } from '../core/evaluation.ts';
+import type { Minimised } from '../core/vocabulary.ts';
 import { combineRatios } from '../stats/combine-ratios.ts';
+import { energyVerdictOf } from '../stats/compare-energy.ts';
 import { verdictOf } from '../stats/verdict.ts';
 import type { WeightedWorkload, WorkloadRatio } from '../store/events.ts';
+import { describeEnergy } from './by-energy.ts';
 import {
   type Decision,
-  decide,
   describeComparison,
   describeRatio,
   isTimed,
   KEEP_RATIO,
   type TimedEvaluation,
 } from './decision.ts';
-import type { Best } from './run.ts';
+import { decideBy, gainOf } from './minimised.ts';
+import type { Best, OptimizeOptions } from './run.ts';
 
-/** A candidate that is more than 2 % slower on any workload is reverted, even if it gains on the others. */
+/** A candidate that is more than 2 % slower (or needs more energy than that) on any workload is reverted, even if it gains on the others. */
 export const VETO_RATIO = 1 / 1.02;
 
 /** A decision over one workload or several. */
@@ -22,18 +26,21 @@ export interface ObjectiveDecision extends Decision {
   perWorkload?: WorkloadRatio[];
 }
 
+/** What a run is about. */
+type Objective = Pick<OptimizeOptions, 'workloads' | 'minimised'>;
+
 /**
- * One workload: as {@link decide}. Several: keeps a change if the weighted geometric mean of the ratios reaches the
+ * One workload: as {@link decideBy}. Several: keeps a change if the weighted geometric mean of the ratios reaches the
  * threshold for one workload, and if no workload vetoes it. Reverts if some workload was not judged.
  */
 export function decideObjective(
-  workloads: readonly WeightedWorkload[],
+  { workloads, minimised }: Objective,
   best: Best,
   judged: ReadonlyMap<string, Evaluation>,
 ): ObjectiveDecision {
   const [first] = workloads;
-  if (workloads.length === 1) return decide(best.evaluation, judged.get(first!.name)!);
-  const parts = workloads.flatMap((workload) => partOf(workload, best, judged.get(workload.name)));
+  if (workloads.length === 1) return decideBy(minimised, best.evaluation, judged.get(first!.name)!);
+  const parts = workloads.flatMap((workload) => partOf(minimised, workload, best, judged.get(workload.name)));
   const perWorkload = parts.map(({ part }) => part);
   const vetoing = parts.find(({ part }) => part.vetoes);
   if (vetoing) {
@@ -44,7 +51,8 @@ export function decideObjective(
     const { reason } = parts.at(-1)!;
     return { decision: 'revert', ratio: null, perWorkload, reason: `${perWorkload.at(-1)!.workload}: ${reason}` };
   }
-  return { ...combined(perWorkload, best, judged), perWorkload };
+  const decision = minimised === 'energy' ? combinedEnergy(perWorkload, judged) : combined(perWorkload, best, judged);
+  return { ...decision, perWorkload };
 }
 
 interface Part {
@@ -52,16 +60,24 @@ interface Part {
   readonly reason: string;
 }
 
-function partOf({ name, weight }: WeightedWorkload, best: Best, evaluation: Evaluation | undefined): Part[] {
+function partOf(
+  minimised: Minimised | undefined,
+  { name, weight }: WeightedWorkload,
+  best: Best,
+  evaluation: Evaluation | undefined,
+): Part[] {
   if (!evaluation) return [];
-  const { ratio, intervalRatio, reason } = decide(best.evaluations.get(name)!, evaluation);
+  const decision = decideBy(minimised, best.evaluations.get(name)!, evaluation);
+  const { ratio, intervalRatio, energy, reason } = decision;
+  const gain = gainOf(minimised, decision);
   const part: WorkloadRatio = {
     workload: name,
     weight,
     evaluationId: evaluation.id,
     ratio,
     intervalRatio,
-    vetoes: !(ratio !== null && ratio >= VETO_RATIO),
+    ...(energy && { energy }),
+    vetoes: !(gain !== null && gain >= VETO_RATIO),
   };
   return [{ part, reason }];
 }
@@ -80,6 +96,30 @@ function combined(
   const verdict = verdictOf(intervalRatio, fewestBlocks(judged));
   const reason = `${verdict}: ${describeComparison({ ratio, intervalRatio })} the speed of the best ${of}`;
   return { decision: verdict === 'faster' ? 'keep' : 'revert', ratio, verdict, intervalRatio, reason };
+}
+
+/** Both over all workloads: energies decide, times are told. Every part has an energy, because one without vetoes. */
+function combinedEnergy(perWorkload: readonly WorkloadRatio[], judged: ReadonlyMap<string, Evaluation>): Decision {
+  const times = combineRatios(perWorkload.map((part) => ({ ...part, ratio: part.ratio! })));
+  const energy = meanEnergy(perWorkload, [...judged.values()]);
+  const of = `over ${perWorkload.length} workloads`;
+  const { intervalRatio } = times;
+  const time = intervalRatio ? { intervalRatio, verdict: verdictOf(intervalRatio, fewestBlocks(judged)) } : undefined;
+  const described = time ? `; ${describeComparison({ ...time, ratio: times.ratio })} its speed` : '';
+  return {
+    decision: energy.verdict === 'less' ? 'keep' : 'revert',
+    ratio: times.ratio,
+    ...time,
+    energy,
+    reason: `${describeEnergy(energy, 'the best')} ${of}${described}`,
+  };
+}
+
+/** The weighted geometric mean of energy ratios, with a verdict of its own. */
+export function meanEnergy(perWorkload: readonly WorkloadRatio[], judged: readonly Evaluation[]): EnergyRatio {
+  const { ratio, intervalRatio } = combineRatios(perWorkload.map(({ energy, weight }) => ({ ...energy!, weight })));
+  const blocks = Math.min(...judged.map(({ energy }) => measuredEnergy(energy)?.comparisons[0]?.blockCount ?? 0));
+  return { ratio, intervalRatio: intervalRatio!, verdict: energyVerdictOf(intervalRatio!, blocks) };
 }
 
 const fewestBlocks = (judged: ReadonlyMap<string, Evaluation>): number =>

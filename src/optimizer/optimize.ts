@@ -1,3 +1,4 @@
+import { measuredEnergy } from '../core/energy.ts';
 import { WarpsmithError } from '../core/errors.ts';
 import { type Evaluation, isWrongWhenTimed } from '../core/evaluation.ts';
 import { combineRatios } from '../stats/combine-ratios.ts';
@@ -6,9 +7,11 @@ import { ablateBest, type Improvement } from './ablate.ts';
 import { adviseWorkload } from './advise-workload.ts';
 import { evaluationsOfMove } from './allowance.ts';
 import type { ResolvedBudgets } from './budget.ts';
+import { whyNot } from './by-energy.ts';
 import { confirmBest } from './confirm.ts';
-import { decide, isTimed, type TimedEvaluation } from './decision.ts';
+import { isTimed, type TimedEvaluation } from './decision.ts';
 import { refuseGoalBelowBound } from './goal.ts';
+import { decideBy, gainOf, gainToStart, measuredToDecide, minimisesEnergy } from './minimised.ts';
 import { allTimed, decideObjective, meanNs, type ObjectiveDecision, timeAtHomeNs } from './objective.ts';
 import { preparedAtStart } from './prepared-ahead.ts';
 import type { ProposedMove } from './propose-moves.ts';
@@ -26,7 +29,7 @@ import {
   type Trial,
 } from './run.ts';
 import { resolveBudgets, startRun } from './start-run.ts';
-import { reasonToGiveUp, reasonToStop } from './stopping.ts';
+import { reasonToGiveUp, reasonToStop, reasonToStopAtGoal, type Stop } from './stopping.ts';
 import { beginTrial, hasRoom, nextLanded, standardOf } from './trials.ts';
 
 export type { RunResult } from './result.ts';
@@ -100,17 +103,24 @@ function extendNow(run: Run): ResolvedBudgets | undefined {
 
 /** Decides after a new best whether to stop or to look for the next move. */
 function afterNewBest(run: Run, best: Best): Phase {
-  const { goal, workloads, onBest } = run.options;
+  const { onBest } = run.options;
   run.best = best;
   run.bests.push(best);
   onBest?.(best);
+  const stop = reasonToStopAt(run, best);
+  return stop ? endAfterTrials(run, stop.reason, stop.detail) : 'propose';
+}
+
+/** Bounds are of times: no energy is known to be near the least. */
+function reasonToStopAt({ bests, options }: Run, best: Best): Stop | undefined {
+  const { goal, workloads } = options;
+  if (minimisesEnergy(options)) return reasonToStopAtGoal(goal, best.evaluation.timing.medianNs, gainToStart(best));
   const time = {
     kind: best.evaluation.timing.kind,
-    medianNs: timeAtHomeNs(workloads, best, run.bests[0]!),
+    medianNs: timeAtHomeNs(workloads, best, bests[0]!),
     attainableNs: meanNs(workloads, best.evaluations, 'attainableNs'),
   };
-  const stop = reasonToStop(time, best.ratioToStart, goal);
-  return stop ? endAfterTrials(run, stop.reason, stop.detail) : 'propose';
+  return reasonToStop(time, best.ratioToStart, goal);
 }
 
 async function baseline(run: Run): Promise<Phase> {
@@ -119,12 +129,14 @@ async function baseline(run: Run): Promise<Phase> {
   if (spent) return finish(run, spent.reason, `the budget is too small to evaluate the start: ${spent.detail}`);
   if (run.history.isOver) prepareFirst(run);
   for (const workload of options.workloads) {
-    const measuring = { tier: 'accept', profile: workload === options.workloads[0] ? 'light' : 'none' } as const;
+    const profile = workload === options.workloads[0] ? 'light' : 'none';
+    const measuring = { tier: 'accept', profile, ...measuredToDecide(options) } as const;
     const evaluation = await evaluateOnce(run, { candidate: options.start, workload, measuring });
     if (!evaluation) return interrupted(run);
     run.start ??= evaluation;
     run.judged.set(workload.name, evaluation);
     if (!isTimed(evaluation)) return startFailed(run, evaluation);
+    if (minimisesEnergy(options) && !measuredEnergy(evaluation.energy)) return noEnergy(run, evaluation);
   }
   emit(run, {
     type: 'decision',
@@ -139,7 +151,8 @@ async function baseline(run: Run): Promise<Phase> {
   const evaluations = allTimed(options.workloads, run.judged)!;
   refuseGoal(run, evaluations);
   const evaluation = run.start as TimedEvaluation;
-  return afterNewBest(run, { candidate: options.start, evaluation, evaluations, ratioToStart: 1 });
+  const best = { candidate: options.start, evaluation, evaluations, ratioToStart: 1 };
+  return afterNewBest(run, minimisesEnergy(options) ? { ...best, energyToStart: 1 } : best);
 }
 
 /** While the start is judged, what may be asked for first compiles, and other GPUs rehearse: they judge the start, too, as candidates are screened. */
@@ -159,10 +172,18 @@ function startFailed(run: Run, { status, reason, workload }: Evaluation): Phase 
   return finish(run, stop, `the start is ${status}${on}: ${reason ?? 'no reason given'}`);
 }
 
+/** Nothing can be found by an energy that nobody counts. */
+function noEnergy(run: Run, start: Evaluation): Phase {
+  emitBudget(run);
+  const detail = `the run minimises energy, and the start's was not measured: ${whyNot(start)}`;
+  return finish(run, 'device-failed', detail);
+}
+
 /** A goal as a speed-up can be checked only now: with several workloads, by geometric means of times and of bounds. */
 function refuseGoal({ options }: Run, evaluations: ReadonlyMap<string, TimedEvaluation>): void {
   const { goal, vetoBound, workloads } = options;
-  if (!goal) return;
+  // Bounds are of times.
+  if (!goal || minimisesEnergy(options)) return;
   const bound =
     workloads.length === 1
       ? vetoBound
@@ -260,7 +281,7 @@ function decideOn(run: Run, trial: Trial): Phase {
   run.proposer.note(move, { ratio: ratioToStart(run, best), isScreenedOut: isScreen(evaluation) });
   const evaluations = allTimed(options.workloads, trial.judged);
   if (decision.decision === 'keep' && evaluations) {
-    ledger.noteKept(move, decision.ratio!);
+    ledger.noteKept(move, gainOf(options.minimised, decision)!);
     run.withoutGain = 0;
     emitBudget(run, iteration);
     const { candidate } = move;
@@ -269,6 +290,7 @@ function decideOn(run: Run, trial: Trial): Phase {
       evaluation: [...evaluations.values()][0]!,
       evaluations,
       ratioToStart: best.ratioToStart * decision.ratio!,
+      ...(decision.energy && { energyToStart: best.energyToStart! * decision.energy.ratio }),
     });
   }
   noteFailed(run, trial, decision.reason);
@@ -294,7 +316,7 @@ const isScreen = ({ timing }: Evaluation): boolean => timing?.measurement?.condi
 
 /** What is kept must be faster than the best of now, although it may have been measured beside the best of before. */
 function decideAmong(run: Run, beside: Best, judged: ReadonlyMap<string, Evaluation>): ObjectiveDecision {
-  const decision = decideObjective(run.options.workloads, beside, judged);
+  const decision = decideObjective(run.options, beside, judged);
   const { evaluation } = run.best!;
   if (decision.decision === 'revert' || beside === run.best) return decision;
   const since = `it was not measured beside ${evaluation.id}, which was kept meanwhile`;
@@ -302,16 +324,18 @@ function decideAmong(run: Run, beside: Best, judged: ReadonlyMap<string, Evaluat
 }
 
 /**
- * Start's time ÷ the candidate's over the workloads judged; undefined if it failed on one of them. Measured: the ratio to
- * the best, from the same blocks, × the best's ratio to the start.
+ * Start ÷ the candidate, of what is minimised, over the workloads judged; undefined if it failed on one of them. Measured: the ratio
+ * to the best, from the same blocks, × the best's ratio to the start. What a screen ruled out has no energy: its time tells about as much.
  */
-function ratioToStart({ judged, options }: Run, best: Best): number | undefined {
-  const parts = options.workloads.flatMap(({ name, weight }) => {
+function ratioToStart({ judged, options: { workloads, minimised } }: Run, best: Best): number | undefined {
+  const parts = workloads.flatMap(({ name, weight }) => {
     const evaluation = judged.get(name);
-    return evaluation ? [{ weight, ratio: decide(best.evaluations.get(name)!, evaluation).ratio }] : [];
+    if (!evaluation) return [];
+    const decision = decideBy(minimised, best.evaluations.get(name)!, evaluation);
+    return [{ weight, ratio: isScreen(evaluation) ? decision.ratio : gainOf(minimised, decision) }];
   });
   if (parts.some(({ ratio }) => ratio === null)) return undefined;
-  return best.ratioToStart * combineRatios(parts.map(({ weight, ratio }) => ({ weight, ratio: ratio! }))).ratio;
+  return gainToStart(best) * combineRatios(parts.map(({ weight, ratio }) => ({ weight, ratio: ratio! }))).ratio;
 }
 
 function afterDeviceFailure(run: Run, { iteration }: Trial, evaluation: Evaluation): Phase {
@@ -342,10 +366,10 @@ async function confirm(run: Run): Promise<Phase> {
 }
 
 /** Whether the confirmed speed-up misses a goal that the search believed reached. */
-function fallsShort({ confirmation, start, options: { goal } }: Run): boolean {
+function fallsShort({ confirmation, start, options: { goal, minimised } }: Run): boolean {
   // A predicted time is the same as before.
   if (!goal || !confirmation || start?.timing?.kind === 'predicted') return false;
-  if (goal.kind === 'speed-up') return !((confirmation.ratio ?? 0) >= goal.ratio);
+  if (goal.kind === 'speed-up') return !((gainOf(minimised, confirmation) ?? 0) >= goal.ratio);
   return !((confirmation.medianNs ?? Number.POSITIVE_INFINITY) <= goal.ns);
 }
 
@@ -380,7 +404,7 @@ const PHASES: Readonly<Record<Exclude<Phase, 'finished'>, (run: Run) => Promise<
 /**
  * Searches for a faster kernel. Judges the start, then makes one change per iteration (guided: one that a finding of the
  * best suggests). Keeps the change if it is faster over all workloads (predicted: by at least 3 %; measured: by the
- * verdict) and at most 2 % slower on each. Stops with a named reason. Then confirms the winner with a fresh seed (measured:
+ * verdict) and at most 2 % slower on each; of a run that minimises energy, by the verdict on joules. Stops with a named reason. Then confirms the winner with a fresh seed (measured:
  * against the start) and undoes its changes one by one, with the evaluations reserved for this.
  *
  * The same options and seed give the same events, except for times. A run continues from its log (`history`) as if it had
@@ -390,7 +414,7 @@ const PHASES: Readonly<Record<Exclude<Phase, 'finished'>, (run: Run) => Promise<
  * follow from these options.
  */
 export async function optimize(options: OptimizeOptions): Promise<RunResult> {
-  if (options.goal) refuseGoalBelowBound(options.goal, options.vetoBound);
+  if (options.goal && !minimisesEnergy(options)) refuseGoalBelowBound(options.goal, options.vetoBound);
   const run = startRun(options);
   let phase: Phase = 'baseline';
   try {

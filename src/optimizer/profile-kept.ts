@@ -1,5 +1,6 @@
 import type { Evaluation } from '../core/evaluation.ts';
-import { decide, isTimed } from './decision.ts';
+import { isTimed } from './decision.ts';
+import { decideBy } from './minimised.ts';
 import { type Landed, profileOf, type Run, type RunningTrial } from './run.ts';
 
 /**
@@ -18,7 +19,7 @@ export function deservesProfile(run: Run, { trial, evaluation }: Landed): boolea
   return (
     isTimed(evaluation) &&
     evaluation.timing.kind === 'measured' &&
-    decide(run.best.evaluation, evaluation).decision === 'keep'
+    decideBy(run.options.minimised, run.best.evaluation, evaluation).decision === 'keep'
   );
 }
 

@@ -52,7 +52,9 @@ function describeBest(run: Run, { start, best, speedup }: RunResult): string {
     return `; best ${id}, not confirmed${why}`;
   }
   const over = workloadCount > 1 ? ` over ${workloadCount} workloads` : '';
-  return `; best ${id}, ${describeRatio(timing.kind, speedup)} than the start${over}`;
+  const energy = run.confirmation?.energy;
+  const less = energy ? `measured ${energy.ratio.toFixed(2)}× less energy, ` : '';
+  return `; best ${id}, ${less}${describeRatio(timing.kind, speedup)} than the start${over}`;
 }
 
 /** Logs how the run ended. */

@@ -7,6 +7,7 @@ import type { Problem } from '../core/problem.ts';
 import type { Roofline } from '../core/roofline.ts';
 import { refusingUnreached, type Unreached } from '../core/unreached.ts';
 import { untilAborted } from '../core/until-aborted.ts';
+import type { Minimised } from '../core/vocabulary.ts';
 import type { Pattern } from '../diagnosis/pattern.ts';
 import type {
   Budgets,
@@ -62,6 +63,8 @@ export interface OptimizeOptions {
   requireSanitizer?: boolean;
   /** Measured runs: a confirmation also measures the energy of the winner and the start. */
   energy?: boolean | undefined;
+  /** What decides; time when absent. Energy is for measured runs. */
+  minimised?: Minimised | undefined;
   /** Undo the winner's changes one by one at the end; true by default. */
   ablation?: boolean;
   /** Compile more ahead than the next candidates: what would follow a new best. By default on a GPU whose machine has many cores. */
@@ -97,7 +100,7 @@ export interface OptimizeOptions {
   clockMs?: () => number;
 }
 
-/** The fastest candidate so far. */
+/** The fastest candidate so far; of runs that minimise energy, that which needs the least. */
 export interface Best {
   candidate: Candidate;
   /** On the first workload. */
@@ -109,6 +112,8 @@ export interface Best {
    * confirmation measures it directly.
    */
   ratioToStart: number;
+  /** Of runs that minimise energy: the same of joules. */
+  energyToStart?: number;
 }
 
 /** A move that is being judged. Several are, where the evaluator takes several requests at once. */
@@ -186,7 +191,10 @@ export interface Run {
 }
 
 /** What an evaluation is to measure. */
-export type Measuring = Pick<EvaluationRequest, 'tier' | 'against' | 'blocks' | 'profile' | 'sanitize' | 'energy'>;
+export type Measuring = Pick<
+  EvaluationRequest,
+  'tier' | 'against' | 'blocks' | 'profile' | 'sanitize' | 'energy' | 'minimised'
+>;
 
 export const reference = (candidate: Candidate): CandidateReference => ({
   id: candidate.id,

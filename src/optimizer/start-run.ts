@@ -2,6 +2,7 @@ import type { Budgets } from '../store/events.ts';
 import { allowanceOf } from './allowance.ts';
 import { createBudget, type ResolvedBudgets } from './budget.ts';
 import { createHistory } from './history.ts';
+import { minimisesEnergy } from './minimised.ts';
 import { createMoveLedger } from './move-ledger.ts';
 import { createProposer } from './proposers/create-proposer.ts';
 import { emit, type OptimizeOptions, type Run, reference } from './run.ts';
@@ -57,6 +58,7 @@ export function startRun(options: OptimizeOptions): Run {
     device: options.device,
     seed: options.seed,
     strategy: options.strategy ?? 'guided',
+    ...(minimisesEnergy(options) && { minimised: 'energy' as const }),
     budgets,
     goal: goal ?? null,
     priors: options.priors ?? { patterns: [], costs: [] },

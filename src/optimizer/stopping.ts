@@ -19,8 +19,8 @@ export type BestTime = Pick<Timing, 'kind' | 'medianNs' | 'attainableNs'>;
  * @param ratioToStart start's time ÷ best's time.
  */
 export function reasonToStop(best: BestTime, ratioToStart: number, goal: Goal | undefined): Stop | undefined {
-  if (goal && goalReached(goal, best.medianNs, ratioToStart))
-    return { reason: 'goal-reached', detail: `the goal ${goal.text} is reached` };
+  const reached = reasonToStopAtGoal(goal, best.medianNs, ratioToStart);
+  if (reached) return reached;
   const ratio = best.medianNs / best.attainableNs;
   if (best.attainableNs > 0 && ratio <= NEAR_ATTAINABLE_RATIO) {
     const detail = `${best.kind} time is ${ratio.toFixed(2)} times the attainable bound; the search stops below ${NEAR_ATTAINABLE_RATIO}`;
@@ -29,9 +29,15 @@ export function reasonToStop(best: BestTime, ratioToStart: number, goal: Goal | 
   return undefined;
 }
 
+/** @param gain start ÷ best, of what the run minimises. */
+export const reasonToStopAtGoal = (goal: Goal | undefined, bestNs: number, gain: number): Stop | undefined =>
+  goal && goalReached(goal, bestNs, gain)
+    ? { reason: 'goal-reached', detail: `the goal ${goal.text} is reached` }
+    : undefined;
+
 /** Whether so many evaluations without a new best are more than anybody waits for. */
 export function reasonToGiveUp(withoutGain: number, patience: number | undefined): Stop | undefined {
   if (patience === undefined || !(withoutGain >= patience)) return undefined;
   const row = withoutGain === 1 ? '1 evaluation' : `${withoutGain} evaluations in a row`;
-  return { reason: 'no-gain', detail: `${row} gave no faster kernel; --patience is ${patience}` };
+  return { reason: 'no-gain', detail: `${row} gave no better kernel; --patience is ${patience}` };
 }

@@ -85,9 +85,11 @@ function loggedLanding({ history, trials, budget }: Run): Landed | undefined {
   return { trial: trials.get(logged.iteration) ?? history.refuse('no move of that iteration'), evaluation };
 }
 
-/** By a screen, which measured it beside the best; both relative to the start. */
+/** By a screen, which measured it beside the best; both relative to the start. Of energy a screen promises nothing. */
 const promiseOf = ({ beside }: Trial, { timing, comparisons }: Evaluation): number | undefined =>
-  timing?.kind === 'measured' && comparisons?.[0] ? comparisons[0].ratio * beside.ratioToStart : undefined;
+  timing?.kind === 'measured' && comparisons?.[0] && beside.energyToStart === undefined
+    ? comparisons[0].ratio * beside.ratioToStart
+    : undefined;
 
 /**
  * Whether a promising screen should wait: a candidate that promises as much or more is being measured longer. If that is kept, this one

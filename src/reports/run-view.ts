@@ -22,6 +22,7 @@ import { formatMove } from './format.ts';
 import { type HotLines, hotLinesOf } from './inspect-view.ts';
 import { type AuthoredView, authoredView } from './view/authored.ts';
 import { type LedgerView, ledgerView } from './view/ledger.ts';
+import { type MinimisedEnergy, minimisedEnergy } from './view/minimised-energy.ts';
 import { type Objective, objectiveOf } from './view/objective.ts';
 import { type BestChanges, bestChanges, speedupOf } from './view/outcome.ts';
 import {
@@ -87,6 +88,8 @@ export interface RunView {
    * measured them, `null` where there was none.
    */
   speedup: number | null;
+  /** Only of a run that minimises energy. */
+  minimisedEnergy?: MinimisedEnergy;
   objective: Objective;
   /** Measured only: in the order made; a refused winner gives way to the best before it. */
   confirmations: Said<'confirmation'>[];
@@ -139,7 +142,10 @@ const ablationRows = (events: readonly RecordedEvent[], best: string | undefined
   said(events, 'ablation')
     .filter((event) => event.best === best)
     .map((event) => ({ ...event, change: describeUndone(event.undone) }))
-    .toSorted((a, b) => (b.ratio ?? 0) - (a.ratio ?? 0));
+    .toSorted((a, b) => worth(b) - worth(a));
+
+/** Of what the run minimises. */
+const worth = ({ ratio, energy }: Said<'ablation'>): number => energy?.ratio ?? ratio ?? 0;
 
 const optionsTables = (events: readonly RecordedEvent[]): OptionsTable[] =>
   said(events, 'options-ranked').map(({ options, ...turn }) => ({
@@ -240,7 +246,7 @@ export function buildRunView(
   const start = candidateTime(startEvaluation);
   const first = { workload: started.workload.name, startNs: start?.medianNs ?? null };
   const authored = authoredView(events, readSource);
-  const rows = joined.map((one) => progressionRow(one, first));
+  const rows = joined.map((one) => progressionRow(one, first, started.minimised === 'energy'));
   const confirmations = said(events, 'confirmation');
   const standing = new Set(standingDecisions(events).map(({ evaluationId }) => evaluationId));
   const kept = rows.filter(({ evaluationId }) => standing.has(evaluationId));
@@ -248,6 +254,7 @@ export function buildRunView(
   const bestEvaluation = joined.find(({ finished: { evaluation } }) => evaluation.id === bestId)?.finished.evaluation;
   const best = candidateTime(bestEvaluation);
   const bestCandidateId = bestEvaluation?.candidate.id;
+  const ofEnergy = minimisedEnergy(started, startEvaluation, bestEvaluation, confirmations.at(-1));
   const { problem, workload, device, seed, goal, environment, roofline } = started;
   const budgets = ofType(events, 'budgets-extended').at(-1)?.budgets ?? started.budgets;
   return {
@@ -267,6 +274,7 @@ export function buildRunView(
     start,
     best,
     speedup: speedupOf(start, best, confirmations, objectiveRatio(started, kept)),
+    ...(ofEnergy && { minimisedEnergy: ofEnergy }),
     objective: objectiveOf({ started, joined, rows, bestCandidateId, confirmation: confirmations.at(-1) }),
     confirmations,
     ...energyOf(joined, confirmations.at(-1)),

@@ -1,6 +1,6 @@
 import type { ContenderEnergy, EnergyComparison, EnergyVerdict, EnergyWindow } from '../core/energy.ts';
 import type { Verdict } from '../core/vocabulary.ts';
-import { bootstrapMedian, bootstrapRatio } from './bootstrap.ts';
+import { bootstrapMedian, bootstrapRatio, type Interval } from './bootstrap.ts';
 import { median } from './quantile.ts';
 import { verdictOf } from './verdict.ts';
 
@@ -11,6 +11,10 @@ const VERDICT: Readonly<Record<Verdict, EnergyVerdict>> = {
   same: 'equal',
   ambiguous: 'ambiguous',
 };
+
+/** As the verdict on times: from the 95 % interval of baseline's joules ÷ candidate's. */
+export const energyVerdictOf = (interval: Interval, blockCount: number): EnergyVerdict =>
+  VERDICT[verdictOf(interval, blockCount)];
 
 const joulesEach = ({ joules, sequences }: EnergyWindow): number => joules / sequences;
 
@@ -34,7 +38,7 @@ export function compareEnergy(candidate: ContenderEnergy, baseline: ContenderEne
   return {
     candidate: candidate.contender,
     baseline: baseline.contender,
-    verdict: VERDICT[verdictOf(intervalRatio, logRatios.length)],
+    verdict: energyVerdictOf(intervalRatio, logRatios.length),
     ratio,
     intervalRatio,
     blockCount: logRatios.length,

@@ -1,3 +1,4 @@
+import { type EnergyComparison, measuredEnergy } from '../core/energy.ts';
 import { WarpsmithError } from '../core/errors.ts';
 import type { Evaluation } from '../core/evaluation.ts';
 import type { Comparison } from '../core/measurement.ts';
@@ -93,14 +94,19 @@ function ofEvaluation({ evaluation }: EvaluationFinishedEvent): Contradiction | 
   return summary && differ(`median of ${id} in ns`, timing.medianNs, summary.medianNs);
 }
 
-function ofDecision(event: DecisionEvent, { byId }: Log): Contradiction | undefined {
-  const { evaluationId, comparedWith, decision, ratio, perWorkload } = event;
+function ofDecision(event: DecisionEvent, log: Log): Contradiction | undefined {
+  const { evaluationId, comparedWith, decision, ratio, energy, perWorkload } = event;
+  const { byId } = log;
   const evaluation = byId.get(evaluationId);
   if (!evaluation) return { says: `a decision on ${evaluationId}`, gives: 'no such evaluation' };
   if (decision === 'keep' && evaluation.status !== 'passed') {
     return { says: `${evaluationId} is kept`, gives: `it is ${evaluation.status}` };
   }
+  if (decision === 'keep' && comparedWith !== null && minimisesEnergy(log) && energy?.verdict !== 'less')
+    return { says: `${evaluationId} is kept`, gives: `energy: ${energy?.verdict ?? 'not known'}` };
   if (ratio === null || comparedWith === null) return undefined;
+  const wrongEnergy = ofEnergy(evaluation, energy, perWorkload, byId);
+  if (wrongEnergy) return wrongEnergy;
   if (perWorkload) return ofParts(ratio, perWorkload, byId);
   const best = byId.get(comparedWith);
   if (!best?.timing || !evaluation.timing) return { says: `a ratio to ${comparedWith}`, gives: 'no times of both' };
@@ -137,21 +143,48 @@ function meanOf(ratios: readonly { readonly ratio: number; readonly weight: numb
   return combineRatios(ratios).ratio;
 }
 
+interface Stated {
+  readonly ratio: number | null;
+  readonly verdict?: string | null | undefined;
+  readonly intervalRatio?: readonly [low: number, high: number] | null | undefined;
+}
+
 function ofComparison(
   id: string,
-  { ratio, verdict, intervalRatio }: Pick<DecisionEvent | ConfirmationEvent, 'ratio' | 'verdict' | 'intervalRatio'>,
-  comparison: Comparison | undefined,
+  { ratio, verdict, intervalRatio }: Stated,
+  comparison: Pick<Comparison | EnergyComparison, 'ratio' | 'verdict' | 'intervalRatio'> | undefined,
+  what: 'time' | 'energy' = 'time',
 ): Contradiction | undefined {
   if (!comparison) return { says: `a ratio of ${id}`, gives: 'nothing that it was measured beside' };
   if (verdict && verdict !== comparison.verdict) {
     return { says: `verdict ${verdict}`, gives: `verdict ${comparison.verdict} of ${id}` };
   }
   const [low, high] = comparison.intervalRatio;
+  const of = what === 'energy' ? 'energy ' : '';
   return (
-    differ(`ratio of ${id}`, ratio, comparison.ratio) ??
-    differ(`interval of ${id} from`, intervalRatio?.[0] ?? null, low) ??
-    differ(`interval of ${id} to`, intervalRatio?.[1] ?? null, high)
+    differ(`${of}ratio of ${id}`, ratio, comparison.ratio) ??
+    differ(`${of}interval of ${id} from`, intervalRatio?.[0] ?? null, low) ??
+    differ(`${of}interval of ${id} to`, intervalRatio?.[1] ?? null, high)
   );
+}
+
+const minimisesEnergy = (log: Log): boolean => startOf(log)?.minimised === 'energy';
+
+/** Joules are divided as times are. */
+function ofEnergy(
+  { id, energy: measured }: Evaluation,
+  energy: DecisionEvent['energy'],
+  parts: DecisionEvent['perWorkload'],
+  byId: Log['byId'],
+): Contradiction | undefined {
+  if (!energy) return undefined;
+  if (!parts) return ofComparison(id, energy, measuredEnergy(measured)?.comparisons[0], 'energy');
+  for (const part of parts) {
+    const found = part.energy && ofEnergy(byId.get(part.evaluationId)!, part.energy, undefined, byId);
+    if (found) return found;
+  }
+  const known = parts.flatMap((part) => (part.energy ? [{ ratio: part.energy.ratio, weight: part.weight }] : []));
+  return known.length === parts.length ? differ('energy ratio', energy.ratio, meanOf(known)) : undefined;
 }
 
 const OUTCOMES: Readonly<Record<ConfirmationEvent['outcome'], true>> = {
@@ -161,7 +194,7 @@ const OUTCOMES: Readonly<Record<ConfirmationEvent['outcome'], true>> = {
 };
 
 function ofConfirmation(event: ConfirmationEvent, log: Log): Contradiction | undefined {
-  const { evaluationId, ratio, verdict, outcome, perWorkload } = event;
+  const { evaluationId, ratio, verdict, energy, outcome, perWorkload } = event;
   const { byId } = log;
   const evaluation = byId.get(evaluationId);
   if (!evaluation) return { says: `a confirmation in ${evaluationId}`, gives: 'no such evaluation' };
@@ -175,7 +208,12 @@ function ofConfirmation(event: ConfirmationEvent, log: Log): Contradiction | und
     if (found) return found;
   }
   if (ratio === null) return undefined;
-  if (outcome !== 'refused' && verdict !== 'faster') return { says: outcome, gives: `verdict ${verdict}: refused` };
+  if (outcome !== 'refused' && minimisesEnergy(log) && energy?.verdict !== 'less')
+    return { says: outcome, gives: `energy: ${energy?.verdict ?? 'not known'}: refused` };
+  if (outcome !== 'refused' && !minimisesEnergy(log) && verdict !== 'faster')
+    return { says: outcome, gives: `verdict ${verdict}: refused` };
+  const wrongEnergy = ofEnergy(evaluation, energy, perWorkload, byId);
+  if (wrongEnergy) return wrongEnergy;
   return perWorkload
     ? ofParts(ratio, perWorkload, byId)
     : ofComparison(evaluationId, event, evaluation.comparisons?.[0]);

@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { DTYPES } from '../core/dtype.ts';
+import { ENERGY_VERDICTS } from '../core/energy.ts';
 import { type Evaluation, evaluationSchema } from '../core/evaluation.ts';
 import { sanitizerSchema } from '../core/profile.ts';
 import type { LoggedOf } from '../core/requests/request.ts';
 import type { Roofline } from '../core/roofline.ts';
-import { VERDICTS } from '../core/vocabulary.ts';
+import { MINIMISED, VERDICTS } from '../core/vocabulary.ts';
 
 /*
  * Everything that happens in a run, as its log holds it. Objects may have further fields: later versions may add some.
@@ -70,6 +71,8 @@ const texts = z.record(text, text) as unknown as z.ZodType<Readonly<Record<strin
 /** 95 %, of a ratio. */
 const interval = z.tuple([number, number]) as unknown as z.ZodType<readonly [low: number, high: number]>;
 const verdict = z.enum(VERDICTS);
+/** Joules of what a candidate is compared with ÷ its own, from windows of the same blocks: above 1 it needs less. */
+const energyRatio = z.object({ ratio: number, verdict: z.enum(ENERGY_VERDICTS), intervalRatio: interval }).optional();
 const timeKind = z.enum(['measured', 'predicted']);
 
 const candidate = z.object({
@@ -361,7 +364,9 @@ const workloadRatio = z.object({
   /** Time of the best so far ÷ time of this candidate; `null` if it has no valid time. */
   ratio: orNull(number),
   intervalRatio: interval.optional(),
-  /** More than 2 % slower, or not passed. The whole candidate is reverted because of this. */
+  /** Of runs that minimise energy. */
+  energy: energyRatio,
+  /** More than 2 % slower, or more energy than that, or not passed. The whole candidate is reverted because of this. */
   vetoes: z.boolean(),
 });
 
@@ -441,6 +446,8 @@ export const EVENT_SCHEMAS = {
     seed: number,
     /** `guided`, or a strategy of search/. */
     strategy: text,
+    /** What decides. Absent: time. */
+    minimised: z.enum(MINIMISED).optional(),
     budgets,
     goal: orNull(goal),
     priors,
@@ -483,6 +490,8 @@ export const EVENT_SCHEMAS = {
     /** Measured only. */
     verdict: verdict.optional(),
     intervalRatio: interval.optional(),
+    /** Of runs that minimise energy: what was decided by. Absent if the time alone ruled the candidate out. */
+    energy: energyRatio,
     perWorkload,
     reason: text,
   }),
@@ -500,6 +509,8 @@ export const EVENT_SCHEMAS = {
     medianNs: orNull(number),
     verdict: orNull(verdict),
     intervalRatio: orNull(interval),
+    /** Of runs that minimise energy: what the outcome rests on. */
+    energy: energyRatio,
     sanitizer: orNull(sanitizerSchema.shape.outcome),
     perWorkload,
     outcome: z.enum(['accepted', 'accepted, unsanitized', 'refused']),
@@ -640,6 +651,8 @@ export const EVENT_SCHEMAS = {
     /** Time without the change ÷ time of the best: the gain of the change together with the others. `null` without a time. */
     ratio: orNull(number),
     intervalRatio: interval.optional(),
+    /** Of runs that minimise energy: joules without the change ÷ the best's. */
+    energy: z.object({ ratio: number, intervalRatio: interval }).optional(),
     /** Why there is no ratio: not evaluated, or judged invalid. */
     reason: text.optional(),
   }),

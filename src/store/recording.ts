@@ -44,6 +44,7 @@ export interface RequestDescription {
   readonly sanitize: boolean;
   readonly suites?: readonly string[] | undefined;
   readonly energy?: true | undefined;
+  readonly minimised?: 'energy' | undefined;
 }
 
 export interface RecordedEvaluation {

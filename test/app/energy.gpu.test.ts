@@ -1,7 +1,10 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { compareCandidates } from '../../src/app/compare.ts';
+import { optimizeProblem } from '../../src/app/optimize.ts';
 import type { MeasuredEnergy } from '../../src/core/energy.ts';
 import { listDevices } from '../../src/devices/open-device.ts';
 
@@ -33,4 +36,23 @@ describe.skipIf(!hasGpu)(`energy on ${GPU} (skipped without an NVIDIA GPU)`, () 
     const { comparisons } = await compare('01_thread_per_row', '02_warp_per_row');
     expect(comparisons[0]).toMatchObject({ verdict: 'less' });
   }, 300_000);
+
+  it('decides in a run that minimises it, and times are told', async () => {
+    const store = mkdtempSync(join(tmpdir(), 'warpsmith-energy-'));
+    try {
+      const { result, view } = await optimizeProblem({
+        ...{ target: ROW_SUM, device: GPU, store, trust: true, seed: 1 },
+        ...{ minimise: 'energy', strategy: 'exhaustive', maximumEvaluations: 8, ablation: false },
+      });
+      expect(result.stopReason).not.toBe('device-failed');
+      const decided = view.progression.filter(({ decision, iteration }) => decision !== null && iteration > 0);
+      expect(decided.length).toBeGreaterThan(0);
+      for (const { decision, energy } of decided)
+        expect(decision === 'keep').toBe(energy?.compared?.verdict === 'less');
+      for (const { outcome, energy } of view.confirmations)
+        expect(outcome !== 'refused').toBe(energy?.verdict === 'less');
+    } finally {
+      rmSync(store, { recursive: true });
+    }
+  }, 600_000);
 });

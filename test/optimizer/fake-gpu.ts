@@ -1,9 +1,11 @@
+import type { Energy } from '../../src/core/energy.ts';
 import type { Evaluation, EvaluationRequest, Evaluator } from '../../src/core/evaluation.ts';
 import type { Finding } from '../../src/core/finding.ts';
 import type { Candidate } from '../../src/core/kernel.ts';
 import type { Comparison, Measurement } from '../../src/core/measurement.ts';
 import type { SanitizerReport } from '../../src/core/profile.ts';
 import { compareContenders } from '../../src/stats/compare-contenders.ts';
+import { compareEnergy, summariseEnergy } from '../../src/stats/compare-energy.ts';
 import { finding, nameOf } from './fakes.ts';
 
 export const CUDA = { id: 'cuda:0', kind: 'cuda', name: 'Fake' } as const;
@@ -14,6 +16,12 @@ export interface Script {
   ns?: Readonly<Record<string, number>> | ((name: string, workload: string) => number);
   /** The same of a candidate itself; goes before `ns`. */
   nsOf?: (candidate: Candidate, workload: string) => number;
+  /** True energy of a launch sequence by name, in joules, where energy is asked for. A text: why there is none. */
+  joules?: Readonly<Record<string, number>> | ((name: string, workload: string) => number) | string;
+  /** Why an evaluation gets no energy, if it gets none. */
+  withoutEnergy?: (request: EvaluationRequest) => string | undefined;
+  /** Power of the idle board in W; not known when absent. */
+  idleW?: number | undefined;
   /** Ratio that a screen reads, where it differs from the true one. */
   screened?: Readonly<Record<string, number>>;
   sanitizer?: SanitizerReport['outcome'];
@@ -84,6 +92,34 @@ const compare = (baseline: string, baselineNs: number, ns: number, spreadShare: 
   return compareContenders(blocks, { candidate: 'candidate', baseline }, 1);
 };
 
+const JOULES = 3e-4;
+const SEQUENCES = 1000;
+
+/** Ten windows of each contender, without noise. */
+function energyOf(script: Script, request: EvaluationRequest): Energy {
+  const { candidate, workload, against = [] } = request;
+  const { joules = {}, idleW } = script;
+  if (typeof joules === 'string') return { unavailable: joules };
+  const why = script.withoutEnergy?.(request);
+  if (why !== undefined) return { unavailable: why };
+  const summary = (contender: string, of: Candidate) => {
+    const each = typeof joules === 'function' ? joules(nameOf(of), workload.name) : (joules[nameOf(of)] ?? JOULES);
+    const seconds = knows(script, of, workload.name) * 1e-9 * SEQUENCES;
+    const windows = Array.from({ length: 10 }, () => ({ joules: each * SEQUENCES, seconds, sequences: SEQUENCES }));
+    return summariseEnergy(contender, windows, 1);
+  };
+  const own = summary('candidate', candidate);
+  const others = against.map((other) => summary(other.name, other.candidate));
+  return {
+    contenders: [own, ...others],
+    comparisons: others.map((other) => compareEnergy(own, other, 1)),
+    ...(idleW !== undefined && { idleW }),
+    blockCount: 10,
+    discardedBlockCount: 0,
+    disturbances: [],
+  };
+}
+
 function knows({ ns = {}, nsOf }: Script, candidate: Candidate, workload: string): number {
   if (nsOf) return nsOf(candidate, workload);
   const name = nameOf(candidate);
@@ -143,6 +179,7 @@ export const fakeGpu = (script: Script): Evaluator & { requests: EvaluationReque
               ),
             ],
           }),
+        ...(request.energy && !fails && !deviceFails && !isAlone && { energy: energyOf(script, request) }),
         ...(request.sanitize &&
           script.sanitizer && { sanitizer: { outcome: script.sanitizer, version: null, tools: [] } }),
         findings: [...findingsOf(script, request, ns)],

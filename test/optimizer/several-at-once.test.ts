@@ -58,6 +58,9 @@ const predicting = () =>
     figure(name, 'TILE') === 16 ? { status: 'compile-failed', reason: 'too small' } : { ns: nsOf(name), findings },
   );
 const measuring = () => fakeGpu({ ns: nsOf, findings, spreadShare: 0.02, sanitizer: 'clean' });
+/** What takes least time needs most energy. */
+const thrifty = () =>
+  fakeGpu({ ns: nsOf, joules: (name) => 100 / nsOf(name), findings, spreadShare: 0.02, sanitizer: 'clean', idleW: 1 });
 
 const small = { name: 'n1024', dimensions: { N: 1024 }, cache: 'hot', weight: 1 } as const;
 const large = { name: 'n4096', dimensions: { N: 4096 }, cache: 'hot', weight: 2 } as const;
@@ -66,6 +69,7 @@ const SITUATIONS: Readonly<Record<string, [() => Evaluator, Partial<OptimizeOpti
   'guided only': [predicting, {}],
   'several workloads': [predicting, { exploring: true, workloads: [small, large] }],
   measured: [measuring, { exploring: true, device: CUDA }],
+  'measured, for less energy': [thrifty, { exploring: true, device: CUDA, minimised: 'energy' }],
   'measured, several workloads': [measuring, { exploring: true, device: CUDA, workloads: [small, large] }],
   ...Object.fromEntries(STRATEGY_NAMES.map((strategy) => [strategy, [predicting, { strategy }]])),
 };
@@ -125,8 +129,9 @@ function twoGpus(
   order: readonly string[],
   slow: readonly string[] = [],
   screened: Readonly<Record<string, number>> = {},
+  joules: Readonly<Record<string, number>> = {},
 ) {
-  const gpu = fakeGpu({ ns, findings, sanitizer: 'clean', screened });
+  const gpu = fakeGpu({ ns, findings, sanitizer: 'clean', screened, joules });
   const ends = [...order];
   const running = new Map<string, () => void>();
   const next = (): void => {
@@ -190,6 +195,24 @@ describe('two GPUs', () => {
       ...{ decision: 'revert', comparedWith: 'e1', verdict: 'faster' },
       reason: expect.stringContaining('it was not measured beside e4, which was kept meanwhile'),
     });
+  });
+
+  it('measure the energy again of what was measured beside a best that is none any more', async () => {
+    const joules = { '01_first TILE=32': 4e-4, [B64]: 3e-4, [B128]: 2e-4 };
+    const { evaluator, requests } = twoGpus(ns, [B64, B128, B64, B128], [], {}, joules);
+    const { events, result } = await runLoop({ evaluator, ...options, minimised: 'energy' });
+    const beside = requests
+      .filter((one) => nameOf(one.candidate) === B128 && one.tier === 'accept' && !one.blocks && !one.passedBefore)
+      .map(({ against, energy }) => [nameOf(against![0]!.candidate), energy]);
+    expect(beside).toEqual([
+      ['01_first TILE=32', true],
+      [B64, true],
+    ]);
+    expect(ofType(events, 'decision').slice(1, 3)).toMatchObject([
+      { decision: 'keep', energy: { verdict: 'less', ratio: expect.closeTo(4 / 3) } },
+      { decision: 'keep', energy: { verdict: 'less', ratio: expect.closeTo(3 / 2) } },
+    ]);
+    expect(result.best!.energyToStart).toBeCloseTo(2);
   });
 
   it('profile only what would be kept, apart and while the other goes on, and keep it with its findings', async () => {

@@ -218,7 +218,7 @@ describe('a decision', () => {
     const { result } = await search({ 64: { n1024: 500, n4096: 500 } });
     const [judged] = [...result.best!.evaluations.values()];
     const best = { ...result.best!, evaluations: new Map([...result.best!.evaluations]) };
-    expect(decideObjective([SMALL, LARGE], best, new Map([['n1024', judged!]]))).toMatchObject({
+    expect(decideObjective({ workloads: [SMALL, LARGE] }, best, new Map([['n1024', judged!]]))).toMatchObject({
       decision: 'revert',
       ratio: null,
       perWorkload: [{ workload: 'n1024', ratio: 1, vetoes: false }],

@@ -43,7 +43,7 @@ const SCENARIOS: Readonly<Record<StopReason, Scenario>> = {
       evaluator: scriptedEvaluator({ '*': { ns: 1000 }, '01_first TILE=16': { ns: 500 } }),
       patience: 2,
     }),
-    detail: '2 evaluations in a row gave no faster kernel; --patience is 2',
+    detail: '2 evaluations in a row gave no better kernel; --patience is 2',
     evaluations: 5,
   },
   'evaluations-spent': {

@@ -1,4 +1,4 @@
-import { STRATEGY_NAMES } from '../vocabulary.ts';
+import { MINIMISED, STRATEGY_NAMES } from '../vocabulary.ts';
 import {
   choice,
   choices,
@@ -299,6 +299,12 @@ export const COMMANDS = {
         'for several workloads: geometric-mean (one kernel for all) or per-workload (a dispatch table)',
         { default: 'geometric-mean' },
       ),
+      minimise: option(
+        '--minimise <what>',
+        choice(MINIMISED),
+        'what a kernel is kept for: less time, or less energy per launch sequence by NVML (GPUs only; takes longer)',
+        { default: 'time', isLogged: true },
+      ),
       diagnosis: option('--no-diagnosis', FLAG, 'guided: choose among the same changes, but ignore the findings', {
         default: true,
         isLogged: true,
@@ -323,11 +329,15 @@ export const COMMANDS = {
         completes: 'file',
         defaultHelp: "warpsmith's own list, each price with its date",
       }),
-      goal: option('--goal <goal>', TEXT, 'stop at this speed-up (2x) or time (50us)'),
+      goal: option(
+        '--goal <goal>',
+        TEXT,
+        'stop at this speed-up (2x) or time (50us); with --minimise energy, at this ratio of joules (1.5x)',
+      ),
       patience: option(
         '--patience <count>',
         integer(1, 1e6),
-        'stop the search after so many evaluations in a row without a faster kernel',
+        'stop the search after so many evaluations in a row without a better kernel',
         { isLogged: true },
       ),
       energy: {

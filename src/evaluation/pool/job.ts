@@ -27,6 +27,7 @@ const OPTIONS = [
   'profile',
   'sanitize',
   'energy',
+  'minimised',
   'passedBefore',
 ] as const satisfies readonly (keyof EvaluationRequest)[];
 

@@ -28,6 +28,7 @@ export function describeRequest(request: EvaluationRequest): RequestDescription 
     suites: request.suites?.map(({ name }) => name),
     // Absent, not false, as in recordings of older versions.
     energy: request.energy || undefined,
+    minimised: request.minimised,
   };
 }
 

@@ -139,7 +139,7 @@ function reachedBy(both: Both): RunComparisonView['reached'] {
 /** What a run was asked and what it ran with, by name. */
 function settingsOf(read: ReadRun): Readonly<Record<string, string>> {
   const { view } = read;
-  const { workloads, request, start } = startOf(read);
+  const { workloads, request, start, minimised = 'time' } = startOf(read);
   const commit =
     view.repository && `${view.repository.commit.slice(0, 12)}${view.repository.isDirty ? ', changed' : ''}`;
   return {
@@ -147,6 +147,7 @@ function settingsOf(read: ReadRun): Readonly<Record<string, string>> {
     workloads: workloads.map(({ name, cache, weight }) => `${name} ${cache} × ${weight}`).join(', '),
     start: `${start.kernel} ${formatParameters(start.parameters)}`.trim(),
     strategy: view.objective.strategy,
+    minimised,
     seed: String(view.seed),
     goal: view.goal?.text ?? 'none',
     evaluations: String(view.budgets.maximumEvaluations ?? 'not limited'),
@@ -179,6 +180,7 @@ export function compareRuns(run: ReadRun, against: ReadRun): RunComparisonView {
   const notCompared = whyNotCompared(both);
   const times = comparedTimes(both, notCompared === null);
   const [of, other] = [comparedRun(run), comparedRun(against)];
+  const isOfEnergy = both.some((read) => startOf(read).minimised === 'energy');
   const canMeasure = times.length > 0 && of.best?.kind === 'measured' && other.best?.kind === 'measured';
   return {
     schemaVersion: 1,
@@ -189,7 +191,12 @@ export function compareRuns(run: ReadRun, against: ReadRun): RunComparisonView {
     times,
     notCompared: notCompared ?? (times.length === 0 ? 'the runs have no workload in common' : null),
     compareCommand: canMeasure
-      ? shellCommand('compare', { baseline: other.runId, candidate: of.runId, workloads: [] })
+      ? shellCommand('compare', {
+          baseline: other.runId,
+          candidate: of.runId,
+          workloads: [],
+          energy: isOfEnergy || undefined,
+        })
       : null,
     reached: reachedBy(both),
     differences: differencesOf(both),

@@ -1,9 +1,9 @@
 import type { StopReason } from '../../store/events.ts';
 import * as doc from '../document.ts';
-import { formatCandidate, formatElapsed, formatFigure, formatNs, formatPercent, formatRatio } from '../format.ts';
+import { formatCandidate, formatElapsed, formatFigure, formatNs, formatPercent } from '../format.ts';
 import type { RunView } from '../run-view.ts';
 import { energyInShort } from '../sections/energy.ts';
-import { becauseOf, describeEvaluations, headline } from '../sections/run-words.ts';
+import { becauseOf, describeEvaluations, formatGain, headline } from '../sections/run-words.ts';
 
 /** The kept changes with the largest gains; the report has all. */
 const CHANGES_SHOWN = 3;
@@ -48,11 +48,13 @@ function described({ changes, reverted, failed }: RunView): string {
 }
 
 function bestChanges(view: RunView): doc.Part {
-  const steps = (view.changes?.steps ?? []).toSorted((a, b) => (b.ratio ?? 0) - (a.ratio ?? 0));
+  const steps = (view.changes?.steps ?? []).toSorted(
+    (a, b) => (b.energyRatio ?? b.ratio ?? 0) - (a.energyRatio ?? a.ratio ?? 0),
+  );
   const rows = new Map(view.progression.map((row) => [row.evaluationId, row]));
   return doc.table('Best changes', steps.slice(0, CHANGES_SHOWN), [
     doc.words('kept change', ({ change }) => change),
-    doc.figures('gain', ({ ratio }) => formatRatio(ratio)),
+    doc.figures('gain', formatGain),
     doc.words('because of', ({ evaluationId }) => rows.get(evaluationId) && becauseOf(rows.get(evaluationId)!), 1),
   ]);
 }

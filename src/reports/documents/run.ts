@@ -18,7 +18,6 @@ import {
   formatInterval,
   formatParameters,
   formatPercent,
-  formatRatio,
   formatRatioInterval,
   formatSeconds,
   formatTiming,
@@ -32,6 +31,7 @@ import {
   describeEvaluations,
   evaluationLink,
   formatAmount,
+  formatGain,
   headline,
   kindOf,
   SAME,
@@ -72,8 +72,9 @@ const KIND_NOTES: Readonly<Record<'measured' | 'predicted', Inline>> = {
 };
 
 /** How sure the headline is. */
-function certainty({ best, start, speedup, confirmations }: RunView): Part {
+function certainty({ best, start, speedup, confirmations, minimisedEnergy }: RunView): Part {
   const confirmation = confirmations.at(-1);
+  const energy = minimisedEnergy && confirmation?.energy;
   if (!best || speedup === null || best.evaluationId === start?.evaluationId) return null;
   if (best.kind === 'predicted') {
     const confirmed = confirmation?.outcome === 'accepted' ? ' It was right with another seed, too.' : '';
@@ -84,6 +85,10 @@ function certainty({ best, start, speedup, confirmations }: RunView): Part {
   const { intervalRatio, verdict, outcome, sanitizer } = confirmation!;
   const interval = intervalRatio ? `95 % interval ${formatRatioInterval(intervalRatio)}, ` : '';
   const clean = sanitizer ? `; sanitizer: ${sanitizer}` : '';
+  if (energy)
+    return note(
+      `Energy: 95 % interval ${formatRatioInterval(energy.intervalRatio)}, ${energy.verdict} than the start on fresh blocks, ${outcome}${clean}. Time: ${interval}${verdict ?? 'no verdict'}.`,
+    );
   return note(`${interval}${verdict ?? 'no verdict'} than the start on fresh blocks, ${outcome}${clean}.`);
 }
 
@@ -104,10 +109,14 @@ function describeRepeats({ repeats, evaluationsUsed }: RunView): string | null {
   return `${count} of ${evaluationsUsed} evaluations were made before (${when}, in ${formatSeconds(elapsedMs)}): ${SAME}; --fresh evaluates again`;
 }
 
+const ENERGY_NOTE =
+  'energy: a change was kept if the joules of a launch sequence are less, by their verdict, whatever its time; what a screen ruled out by its time alone would need more even at half of idle power';
+
 function facts(view: RunView): (Item | null)[] {
   const { problem, workload, device, stop, goal, seed, start, best, bounds, changes, repository, tornLastLine } = view;
-  const steps = (changes?.steps ?? []).map(({ change, ratio, evaluationId }, index) =>
-    cited(`${index > 0 ? '; ' : ''}${change} ${formatRatio(ratio)}`, evaluationId),
+  const { minimisedEnergy } = view;
+  const steps = (changes?.steps ?? []).map((step, index) =>
+    cited(`${index > 0 ? '; ' : ''}${step.change} ${formatGain(step)}`, step.evaluationId),
   );
   const isFaster = best && best.evaluationId !== start?.evaluationId;
   const reached = best && bounds && ` (${formatPercent(bounds.attainableNs / best.medianNs)} reached, ${best.kind})`;
@@ -117,6 +126,7 @@ function facts(view: RunView): (Item | null)[] {
       `${problem.name}, workload ${workload.name} (${formatParameters(workload.dimensions)}; ${workload.cache} cache)`,
     ),
     fact('Device', [`${device.name} (`, code(device.id), ')']),
+    fact('Minimised', minimisedEnergy && ENERGY_NOTE),
     fact('Start', start && describeCandidate(start)),
     fact('Best', isFaster && describeCandidate(best)),
     fact('Kept changes', steps.length > 0 && [...steps, ', each against the best before it']),

@@ -43,15 +43,15 @@ function progression(view: RunView): doc.Section[] {
 
 type KnownAblation = RunView['ablation'][number] & { ratio: number };
 
-/** How much slower the best is without each of its changes. Undefined where no ratio is known. */
-function ablationChart(rows: RunView['ablation'], kind: string): Chart | undefined {
+/** How much slower the best is without each of its changes, or how much more energy it needs. Undefined where no ratio is known. */
+function ablationChart(rows: RunView['ablation'], kind: string, loss: string): Chart | undefined {
   const known = rows.filter((row): row is KnownAblation => row.ratio !== null);
   if (known.length === 0) return undefined;
   const values = known.flatMap(({ ratio, intervalRatio }) => [ratio, ...(intervalRatio ?? [])]);
   const range = [Math.min(0.95, ...values) / 1.02, Math.max(1.3, ...values) * 1.02] as const;
   return barChart({
     title: `What each change of the best is worth, ${kind}`,
-    axis: `${kind} slow-down without it, log scale`,
+    axis: `${kind} ${loss} without it, log scale`,
     bars: known.map(({ change, ratio, intervalRatio, evaluationId }) => ({
       label: change,
       value: ratio,
@@ -65,17 +65,29 @@ function ablationChart(rows: RunView['ablation'], kind: string): Chart | undefin
   });
 }
 
+/** Of a run that minimises energy, the ratios of joules in place of those of times. */
+const shownRows = ({ ablation: rows, minimisedEnergy }: RunView): RunView['ablation'] =>
+  minimisedEnergy
+    ? rows.map(({ energy, ...row }) => ({ ...row, ratio: energy?.ratio ?? null, intervalRatio: energy?.intervalRatio }))
+    : rows;
+
 function ablation(view: RunView): doc.Section[] {
-  const { ablation: rows, objective, workload } = view;
+  const { objective, workload, minimisedEnergy } = view;
+  const rows = shownRows(view);
+  const what = minimisedEnergy ? 'joules' : 'time';
   const several = objective.workloads.length > 1 ? ` On the first workload, ${workload.name}, alone.` : '';
   return doc.section('ablation', 'What each change of the best is worth', [
     rows.length === 0 && doc.note('No change of the best was undone: there was none, or no budget was left for it.'),
     rows.length > 0 &&
       doc.note(
-        'Each line undoes one change of the best and keeps the others: time without the change ÷ time of the best. ' +
-          `Changes work on each other, so the ratios don’t multiply to the speed-up.${several}`,
+        `Each line undoes one change of the best and keeps the others: ${what} without the change ÷ ${what} of the best. ` +
+          `Changes work on each other, so the ratios don’t multiply to the ${minimisedEnergy ? 'gain' : 'speed-up'}.${several}`,
       ),
-    doc.figure('ablation', 'What each change of the best is worth', ablationChart(rows, kindOf(view) ?? '')),
+    doc.figure(
+      'ablation',
+      'What each change of the best is worth',
+      ablationChart(rows, kindOf(view) ?? '', minimisedEnergy ? 'times the energy' : 'slow-down'),
+    ),
     doc.table('What each change is worth', rows, [
       doc.words('Undone', ({ change }) => change),
       doc.names('Evaluation', ({ evaluationId }) => evaluationLink(evaluationId), 1),
@@ -140,13 +152,15 @@ function roofline({ roofline: view }: RunView): doc.Section[] {
 const timeCell = (time: WorkloadOutcome['start']): doc.Inline =>
   time ? cited(formatKindAndTime(time), time.evaluationId) : '–';
 
-function workloads({ objective }: RunView): doc.Section[] {
+const OF_TIMES =
+  'The objective is the geometric mean of speed-ups, weighted. A candidate that is more than 2 % slower on any workload is reverted.';
+const OF_ENERGIES =
+  'The objective is the geometric mean of the joules of the start ÷ the best’s, weighted. A candidate that needs more than 2 % more energy on any workload is reverted.';
+
+function workloads({ objective, minimisedEnergy }: RunView): doc.Section[] {
   const isSeveral = objective.workloads.length > 1;
   const parts = [
-    isSeveral &&
-      doc.note(
-        'The objective is the geometric mean of speed-ups, weighted. A candidate that is more than 2 % slower on any workload is reverted.',
-      ),
+    isSeveral && doc.note(minimisedEnergy ? OF_ENERGIES : OF_TIMES),
     doc.table('Workloads', objective.workloads, [
       doc.words('Workload', ({ name, dimensions, cache }) => `${name} (${formatParameters(dimensions)}; ${cache})`),
       doc.figures('Weight', ({ weight }) => weight, 2),
@@ -154,11 +168,14 @@ function workloads({ objective }: RunView): doc.Section[] {
       doc.figures('Best', ({ best }) => timeCell(best)),
       doc.figures('Best is', ({ ratio }) => formatRatio(ratio)),
       doc.words('95 % interval', ({ intervalRatio }) => formatRatioInterval(intervalRatio), 3),
+      minimisedEnergy && doc.figures('Start’s joules ÷ best’s', ({ energy }) => formatRatio(energy?.ratio ?? null)),
+      minimisedEnergy && doc.words('Energy interval', ({ energy }) => formatRatioInterval(energy?.intervalRatio), 3),
     ]),
     doc.titledList(
       'Vetoes',
-      objective.vetoes.map(({ evaluationId, change, workload, ratio }) => {
-        const there = ratio === null ? 'not valid there' : `${formatRatio(ratio)} there`;
+      objective.vetoes.map(({ evaluationId, change, workload, ratio, energy }) => {
+        const what = energy ? `the best’s joules ÷ its own are ${formatRatio(energy.ratio)}` : formatRatio(ratio);
+        const there = ratio === null ? 'not valid there' : `${what} there`;
         return [cited(change, evaluationId), ` was vetoed by ${workload}: ${there}`];
       }),
     ),

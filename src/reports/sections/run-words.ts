@@ -12,6 +12,9 @@ import {
 } from '../format.ts';
 import type { ProgressionRow, RunView, Stage, TimeFigure } from '../run-view.ts';
 import type { LedgerLine } from '../view/ledger.ts';
+import type { EnergyFigure, MinimisedEnergy } from '../view/minimised-energy.ts';
+import type { BestChanges } from '../view/outcome.ts';
+import { formatJoules } from './energy.ts';
 import { NO_FINDING } from './findings.ts';
 
 /** Why a virtual device does not repeat an evaluation. */
@@ -71,9 +74,9 @@ type Confirmation = RunView['confirmations'][number];
 
 /** `measured 1.402× faster [1.382, 1.421] than the start on 20 fresh blocks`, or why nothing can be said. */
 export function describeConfirmation({ evaluationId, candidate, ratio, intervalRatio, ...rest }: Confirmation): Inline {
-  const { verdict, outcome, reason } = rest;
+  const { verdict, energy, outcome, reason } = rest;
   const said =
-    outcome === 'refused' || ratio === null || intervalRatio === null
+    outcome === 'refused' || ratio === null || intervalRatio === null || energy
       ? reason
       : `${verdict}, measured ${ratio.toFixed(3)}× the speed of the start ${formatRatioInterval(intervalRatio)} on fresh blocks`;
   return [cited(candidate.kernel, evaluationId), `: ${outcome}: ${said}`];
@@ -91,23 +94,70 @@ function describeSpeedup({ best, speedup, confirmations, objective }: RunView): 
   return `${best!.kind} ${speedup.toFixed(2)}× faster than the start${mean}${interval}${sanitized}`;
 }
 
+/** What is said where nothing better was found. */
+const nothingBetter = ({ minimisedEnergy }: RunView): string =>
+  minimisedEnergy ? 'No kernel with less energy' : 'No faster kernel';
+
+/** The gain of the best in a run that minimises energy, with its time beside it: `measured 1.50× less energy than the start […], at 0.91× its speed […]`. */
+function describeLessEnergy(
+  { speedup, confirmations, objective }: RunView,
+  { ratio, intervalRatio }: MinimisedEnergy,
+): string {
+  const confirmation = confirmations.at(-1);
+  if (ratio === null || !intervalRatio || !confirmation)
+    return 'Less energy was measured, but not confirmed on fresh blocks, so no gain is claimed';
+  const { length: count } = objective.workloads;
+  const mean = count > 1 ? ` over ${count} workloads (weighted geometric means)` : '';
+  const interval = confirmation.intervalRatio ? ` ${formatRatioInterval(confirmation.intervalRatio)}` : '';
+  const speed = speedup === null ? '' : `, at measured ${speedup.toFixed(2)}× its speed${interval}`;
+  return `measured ${ratio.toFixed(2)}× less energy than the start ${formatRatioInterval(intervalRatio)}${speed}${mean}, ${confirmation.outcome}`;
+}
+
+/** `measured 300 µJ (e1)`. */
+const describeJoules = (energy: EnergyFigure | null): Inline =>
+  energy ? cited(`measured ${formatJoules(energy.joules)}`, energy.evaluationId) : '–';
+
 /** The run's result: in a word where there is large type, and in a sentence. */
 export function headline(view: RunView): { large: string; sentence: Inline } {
   const { start, best, speedup, confirmations } = view;
   if (!start)
     return { large: 'No result', sentence: 'The start has no valid time, so there is nothing to improve on.' };
-  if (!best) return { large: 'No faster kernel', sentence: ['The start: ', describeTime(start), '.'] };
+  if (!best) return { large: nothingBetter(view), sentence: ['The start: ', describeTime(start), '.'] };
   if (best.evaluationId === start.evaluationId) {
     const isRefused = confirmations.some(({ outcome }) => outcome === 'refused');
     const refused = isRefused ? 'No kept change was confirmed. ' : '';
     const sentence = [`${refused}No change was kept; the start remains the best: `, describeTime(start), '.'];
-    return { large: 'No faster kernel', sentence };
+    return { large: nothingBetter(view), sentence };
+  }
+  const { minimisedEnergy: energy } = view;
+  if (energy) {
+    const joules = [describeJoules(energy.start), ' → ', describeJoules(energy.best)];
+    return {
+      large: energy.ratio === null ? 'Not confirmed' : `${energy.ratio.toFixed(2)}×`,
+      sentence: [
+        describeLessEnergy(view, energy),
+        ': ',
+        ...joules,
+        '; ',
+        describeTime(start),
+        ' → ',
+        describeTime(best),
+        '.',
+      ],
+    };
   }
   return {
     large: speedup === null ? 'Not confirmed' : `${speedup.toFixed(2)}×`,
     sentence: [describeSpeedup(view), ': ', describeTime(start), ' → ', describeTime(best), '.'],
   };
 }
+
+/** Old ÷ new of a kept change, of what the run minimises. */
+export const formatGain = ({
+  ratio,
+  energyRatio,
+}: Pick<BestChanges['steps'][number], 'ratio' | 'energyRatio'>): string =>
+  energyRatio === undefined ? formatRatio(ratio) : `${formatRatio(energyRatio)} less energy`;
 
 /** What was used of a budget, in its unit: tokens are counted, everything else is measured. */
 export const formatAmount = (budget: LedgerLine['name'], used: number): string =>
@@ -140,6 +190,7 @@ export function evaluationColumns(view: RunView): (ColumnOf<ProgressionRow> | fa
   // Rows of the first workload alone need not say so.
   const isAboutSeveral = view.progression.some((row) => row.workload !== view.workload.name);
   const isMeasured = kind === 'measured';
+  const isOfEnergy = view.minimisedEnergy !== undefined;
   const title = { predicted: 'Predicted time', measured: 'Measured time' };
   return [
     figures('Iteration', ({ iteration }) => iteration, 5),
@@ -153,6 +204,10 @@ export function evaluationColumns(view: RunView): (ColumnOf<ProgressionRow> | fa
     figures('× previous best', ({ ratioToPreviousBest }) => formatRatio(ratioToPreviousBest)),
     isMeasured && words('Ratio interval', ({ intervalRatio }) => formatRatioInterval(intervalRatio), 2),
     isMeasured && words('Verdict', verdictCell),
+    isOfEnergy && figures('Measured energy', ({ energy }) => (energy ? formatJoules(energy.joules) : '–')),
+    isOfEnergy && figures('Best’s joules ÷ its own', ({ energy }) => formatRatio(energy?.compared?.ratio ?? null)),
+    isOfEnergy && words('Energy interval', ({ energy }) => formatRatioInterval(energy?.compared?.intervalRatio), 2),
+    isOfEnergy && words('Energy', ({ energy }) => energy?.compared?.verdict ?? '–'),
     figures('× start', ({ ratioToStart }) => formatRatio(ratioToStart), 1),
     names('Decision', ({ decision }) => decision),
     words('Candidate', ({ candidate }) => formatCandidate(candidate), 5),

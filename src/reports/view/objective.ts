@@ -1,3 +1,4 @@
+import type { EnergyRatio } from '../../core/energy.ts';
 import type { RunStartedEvent, Said, WeightedWorkload, WorkloadRatio } from '../../store/events.ts';
 import { type Joined, type ProgressionRow, type TimeFigure, timeFigure } from './progression.ts';
 
@@ -9,10 +10,12 @@ export interface WorkloadOutcome extends WeightedWorkload {
   ratio: number | null;
   /** Measured only. */
   intervalRatio: readonly [low: number, high: number] | null;
+  /** Runs that minimise energy: start's joules ÷ best's, as confirmed. */
+  energy?: EnergyRatio;
 }
 
-/** A candidate that was reverted because one workload got more than 2 % slower, or did not pass. */
-export interface WorkloadVeto extends Pick<WorkloadRatio, 'evaluationId' | 'workload' | 'ratio'> {
+/** A candidate that was reverted because one workload got more than 2 % slower (or needs more energy than that), or did not pass. */
+export interface WorkloadVeto extends Pick<WorkloadRatio, 'evaluationId' | 'workload' | 'ratio' | 'energy'> {
   change: string;
 }
 
@@ -40,7 +43,13 @@ const vetoesOf = (rows: readonly ProgressionRow[]): WorkloadVeto[] =>
   rows.flatMap(({ change, perWorkload }) =>
     perWorkload
       .filter(({ vetoes }) => vetoes)
-      .map(({ evaluationId, workload, ratio }) => ({ evaluationId, change, workload, ratio })),
+      .map(({ evaluationId, workload, ratio, energy }) => ({
+        evaluationId,
+        change,
+        workload,
+        ratio,
+        ...(energy && { energy }),
+      })),
   );
 
 interface ObjectiveSource {
@@ -63,7 +72,8 @@ export function objectiveOf({ started, joined, rows, bestCandidateId, confirmati
     const confirmed =
       confirmation.perWorkload?.find(({ workload: name }) => name === workload.name) ??
       (started.workloads.length === 1 ? confirmation : undefined);
-    return { ...outcome, ratio: confirmed?.ratio ?? null, intervalRatio: confirmed?.intervalRatio ?? null };
+    const times = { ratio: confirmed?.ratio ?? null, intervalRatio: confirmed?.intervalRatio ?? null };
+    return { ...outcome, ...times, ...(confirmed?.energy && { energy: confirmed.energy }) };
   };
   return {
     strategy: started.strategy,

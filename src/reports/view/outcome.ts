@@ -7,8 +7,8 @@ export interface BestChanges {
   kernel: { from: string; to: string } | null;
   /** `null` where one of them has no such parameter. */
   parameters: { name: string; from: number | null; to: number | null }[];
-  /** Kept changes in the order they were made. */
-  steps: { evaluationId: string; change: string; ratio: number | null }[];
+  /** Kept changes in the order they were made. `energyRatio`: of runs that minimise energy, what each was kept for. */
+  steps: { evaluationId: string; change: string; ratio: number | null; energyRatio?: number }[];
 }
 
 /** Kernel and parameters of `after` that are not those of `before`. */
@@ -41,7 +41,10 @@ export function bestChanges(
     ...settingChanges(start, best),
     steps: kept
       .filter(({ why }) => why)
-      .map(({ evaluationId, change, ratioToPreviousBest }) => ({ evaluationId, change, ratio: ratioToPreviousBest })),
+      .map(({ evaluationId, change, ratioToPreviousBest: ratio, energy }) => ({
+        ...{ evaluationId, change, ratio },
+        ...(energy?.compared && { energyRatio: energy.compared.ratio }),
+      })),
   };
 }
 

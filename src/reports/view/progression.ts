@@ -15,6 +15,7 @@ import {
   type WorkloadRatio,
 } from '../../store/events.ts';
 import { formatMove } from '../format.ts';
+import { energyFigure, type RowEnergy } from './minimised-energy.ts';
 
 /** A time as reports show it, with the evaluation it comes from. */
 export interface TimeFigure extends Pick<Timing, 'kind' | 'medianNs' | 'intervalNs'> {
@@ -47,6 +48,8 @@ export interface ProgressionRow {
   intervalRatio: readonly [low: number, high: number] | null;
   /** Measured only: against the best so far; of a confirmation, against the start. */
   verdict: Verdict | null;
+  /** Runs that minimise energy, where it was measured. With several workloads the ratio is as for times. */
+  energy?: RowEnergy;
   /** On the run's first workload. Measured: medians of different blocks, so for orientation only. */
   ratioToStart: number | null;
   decision: 'keep' | 'revert' | null;
@@ -176,8 +179,20 @@ function whyOf({ proposed, confirmed, ablated, advises }: Joined): ProgressionRo
   return { pattern: pattern.id, finding: finding.id, evidence: finding.evidence, evaluationId: finding.evaluationId };
 }
 
-/** Rows of the progression; `startNs` is the start's time on the first workload. */
-export function progressionRow(joined: Joined, first: { workload: string; startNs: number | null }): ProgressionRow {
+/** Only what was decided on has a ratio to the best before it. */
+function rowEnergy({ finished, decided }: Joined, isMinimised: boolean): Pick<ProgressionRow, 'energy'> {
+  const own = isMinimised ? energyFigure(finished.evaluation) : null;
+  if (!own) return {};
+  const compared = decided?.evaluationId === finished.evaluation.id ? decided.energy : undefined;
+  return { energy: { joules: own.joules, ...(compared && { compared }) } };
+}
+
+/** Rows of the progression; `startNs` is the start's time on the first workload. `isMinimised`: the run minimises energy. */
+export function progressionRow(
+  joined: Joined,
+  first: { workload: string; startNs: number | null },
+  isMinimised = false,
+): ProgressionRow {
   const { finished, decided, confirmed, ablated } = joined;
   const { evaluation, iteration } = finished;
   const time = timeFigure(evaluation);
@@ -195,6 +210,7 @@ export function progressionRow(joined: Joined, first: { workload: string; startN
     bindingResource: evaluation.timing?.bindingResource ?? null,
     stage: stageOf(joined),
     ...comparisonOf(joined),
+    ...rowEnergy(joined, isMinimised),
     ratioToStart: time && isOnFirst && first.startNs !== null ? first.startNs / time.medianNs : null,
     decision: isDecided ? decided.decision : null,
     perWorkload: isDecided ? (decided.perWorkload ?? []) : [],

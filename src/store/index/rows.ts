@@ -157,7 +157,8 @@ export function rowsOf(id: string, events: readonly RecordedEvent[]): RunRows {
     evaluations: evaluations.map((event) =>
       evaluationRow(id, event, decisions.get(event.evaluation.id), spent.get(event.evaluation.id)),
     ),
-    moves: moveRows(id, events),
+    // What gained energy tells nothing of times, which is what later runs ask of moves.
+    moves: started.minimised === 'energy' ? [] : moveRows(id, events),
     turns: turnRows(id, events),
   };
 }

@@ -4,6 +4,7 @@ import type { MeasuredEnergy } from '../../../src/core/energy.ts';
 import type { EvaluationRequest } from '../../../src/core/evaluation.ts';
 import type { KernelFile } from '../../../src/core/kernel.ts';
 import type { GpuState } from '../../../src/core/measurement.ts';
+import type { Instruments } from '../../../src/evaluation/instruments/instruments.ts';
 import { createLiveEvaluator } from '../../../src/evaluation/live-evaluator.ts';
 import { createExpectationCache } from '../../../src/evaluation/oracle/expectation-cache.ts';
 import { evaluationDocument } from '../../../src/reports/documents/evaluation.ts';
@@ -33,6 +34,7 @@ const evaluate = async (
   measuring: Partial<MeasuringOptions>,
   request: Partial<EvaluationRequest> = {},
   kernel: FakeKernel = honest,
+  instruments: Instruments = {},
 ) => {
   const device = withMeasuring(createFakeDevice({ kernel, other: honest }), {
     sequenceNs: () => SEQUENCE_NS,
@@ -40,7 +42,7 @@ const evaluate = async (
       steps.some((step) => step.kind === 'launch' && step.functionName === 'other') ? 1.5 * JOULES : JOULES,
     ...measuring,
   });
-  const evaluator = createLiveEvaluator({ device, toolchain: createFakeToolchain(), oracle, secret: 1 });
+  const evaluator = createLiveEvaluator({ device, toolchain: createFakeToolchain(), oracle, secret: 1, instruments });
   const evaluation = await evaluator.evaluate({
     ...{ problem: toy, candidate: toyCandidate(), workload: toyWorkload, seed: 1, blocks: 2, energy: true },
     ...request,
@@ -118,4 +120,33 @@ test('where there is none, the reason is told, and the time stands', async () =>
   expect(none.timing!.medianNs).toBeCloseTo(SEQUENCE_NS, -4);
   const { energy } = await evaluate({}, { energy: false });
   expect(energy).toBeUndefined();
+});
+
+test('where energy is minimised, what needs less deserves a profile, and what is only faster does not', async () => {
+  const profiledIn = async (
+    minimised: 'energy' | undefined,
+    faster: 'candidate' | 'start',
+    thriftier: typeof faster,
+  ) => {
+    const isOther = ({ steps }: Parameters<MeasuringOptions['sequenceNs']>[0]) =>
+      steps.some((step) => step.kind === 'launch' && step.functionName === 'other');
+    let profiles = 0;
+    const diagnose: Instruments['diagnose'] = async () => {
+      profiles += 1;
+      return { findings: [] };
+    };
+    await evaluate(
+      {
+        sequenceNs: (plan) => SEQUENCE_NS * (isOther(plan) === (faster === 'start') ? 1 : 2),
+        joules: (plan) => JOULES * (isOther(plan) === (thriftier === 'start') ? 1 : 2),
+      },
+      { against: [{ name: 'start', candidate: other }], tier: 'accept', blocks: 10, profile: 'light', minimised },
+      honest,
+      { diagnose } as Instruments,
+    );
+    return profiles;
+  };
+  expect(await profiledIn('energy', 'start', 'candidate')).toBe(1);
+  expect(await profiledIn('energy', 'candidate', 'start')).toBe(0);
+  expect(await profiledIn(undefined, 'candidate', 'start')).toBe(1);
 });

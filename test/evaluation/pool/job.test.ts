@@ -50,6 +50,8 @@ it('is named by its contents: anything that decides gives another name, and noth
     name({ seed: 8 }),
     name({ tier: 'screen' }),
     name({ blocks: undefined }),
+    name({ energy: true }),
+    name({ energy: true, minimised: 'energy' }),
     name({ against: [] }),
     name({ candidate: makeCandidate(kernel('01_first'), { TILE: 32 }) }),
     name({ candidate: makeCandidate({ ...kernel('01_first'), sources: { 'kernel.cu': '' } }, { TILE: 64 }) }),

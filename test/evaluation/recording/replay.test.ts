@@ -87,6 +87,8 @@ describe('a recorded run', () => {
     ['libraryBaselines', { libraryBaselines: ['sdpa'] }],
     ['profile', { profile: 'light' }],
     ['sanitize', { sanitize: true }],
+    ['energy', { energy: true }],
+    ['minimised', { minimised: 'energy' }],
     ['workload', { workload: { ...toyWorkload, cache: 'cold' } }],
     ['workload', { workload: { ...toyWorkload, dimensions: { R: 1, C: 1 } } }],
     ['against', { against: [{ name: 'best', candidate: toyCandidate() }] }],
