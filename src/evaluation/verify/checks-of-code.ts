@@ -2,9 +2,9 @@ import { isEquality, type ObservedDecision } from '../../core/decisions.ts';
 import type { Coverage } from '../../core/evaluation.ts';
 import { completeDimensions, isShapeOf } from '../../core/plan/dimensions.ts';
 import { planScope, type Scope } from '../../core/plan/scope.ts';
-import type { Dimensions } from '../../core/problem.ts';
+import type { Dimensions, ProblemFile } from '../../core/problem.ts';
 import { isSame } from '../../core/values.ts';
-import { createStream } from '../../stats/random.ts';
+import { byLot, createStream } from '../../stats/random.ts';
 import { type Check, DECLARED, extremeCheck, onceAt } from '../oracle/check.ts';
 import { shapesForConditions } from '../oracle/checks/for-conditions.ts';
 import { type ChecksRequest, extremeCost, takesShape } from '../oracle/checks/request.ts';
@@ -16,6 +16,7 @@ import { setsOfWords } from '../oracle/secret/kinds/words.ts';
 import { secretSetsOf } from '../oracle/secret/sets-of-problem.ts';
 import { costsLittle, isWithin } from '../oracle/shapes/cost.ts';
 import { hasSeveralTiles, openNames } from '../oracle/shapes/drawing.ts';
+import { hasUsualSums } from '../oracle/shapes/large.ts';
 import { aimedShapes, firstFitting, foreseen } from './aimed-shapes.ts';
 import { shapesOfEqualSizes } from './equal-sizes.ts';
 import { irregularSizes, numbersOfExpressions, rareShapes } from './irregular-sizes.ts';
@@ -219,8 +220,19 @@ function seldomChecks(request: VerifyRequest, choice: ChecksRequest, coverage: C
     most: MOST_SELDOM,
   });
   coverage.drawnShapes = [...coverage.drawnShapes, ...shapes];
-  return shapes.map((dimensions) => onceAt(dimensions, DECLARED));
+  // A scale that is 2 % off shows where scores are large: each way meets as many sets as it meets shapes.
+  const sets = byLot(setsBesideDeclared(problem.file, seed), seed, 'inputs of shapes of seldom ways');
+  return shapes.flatMap((dimensions, i) =>
+    [DECLARED, ...(hasUsualSums(problem.file, dimensions) ? sets.slice(i % sets.length).slice(0, 1) : [])].map((set) =>
+      onceAt(dimensions, set),
+    ),
+  );
 }
+
+const setsBesideDeclared = (problem: ProblemFile, seed: number): string[] => [
+  ...furtherGeneratorSets(problem, seed),
+  ...secretSetsInTurn(problem, seed),
+];
 
 /** Shapes in which scarce ways of conditions are met with other inputs. */
 const MOST_SCARCE = 8;
@@ -230,7 +242,7 @@ export function scarceChecks(request: VerifyRequest, choice: ChecksRequest, ran:
   const { device, module, planFor, problem, seed, thorough = false } = request;
   if (!thorough || !device.decisions || isLong(request)) return [];
   const { isFit, isCheap } = shapesForConditions(choice, []);
-  const sets = [DECLARED, ...furtherGeneratorSets(problem.file, seed), ...secretSetsInTurn(problem.file, seed)];
+  const sets = [DECLARED, ...setsBesideDeclared(problem.file, seed)];
   const isSmall = (shape: Dimensions): boolean => isCheap(shape) && costsLittle(problem.file, shape);
   const onOtherGpus = withFewerMultiprocessors(request, ran, isSmall).map(({ dimensions, multiprocessors }) => ({
     ...onceAt(dimensions, DECLARED),

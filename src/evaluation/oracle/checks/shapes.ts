@@ -39,7 +39,7 @@ const POWERS_OF_TWO = 40;
 const MIDDLE_SHAPES = 2;
 
 /** The same beside several tiles of every other dimension. */
-const WIDE_SHAPES = 2;
+const WIDE_SHAPES = { emulated: 10, measured: 4 } as const;
 
 /**
  * Of a thorough verification: small shapes that have nothing else in common. On a virtual GPU they take some seconds; a real one needs as many messages for
@@ -83,6 +83,7 @@ export function chooseShapes(request: ChecksRequest, known: readonly Dimensions[
   const { problem, dimensions: timed, seed, thorough = false, large = false } = request;
   const { isEmulated = false, launches = () => [] } = request;
   const extent = thorough ? 'thorough' : 'usual';
+  const speed = isEmulated ? 'emulated' : 'measured';
   const takes = takesShape(request);
   const emulatedThreads = isEmulated ? (shape: Dimensions) => threadsOf(launches(shape)) : undefined;
   const isJudged = (shape: Dimensions): boolean => canJudgeSums(problem, shape, [timed, ...known]);
@@ -129,13 +130,13 @@ export function chooseShapes(request: ChecksRequest, known: readonly Dimensions[
           timed,
           seed,
           isQuick,
-          count: RANDOM_SMALL_SHAPES[isEmulated ? 'emulated' : 'measured'],
+          count: RANDOM_SMALL_SHAPES[speed],
         })
       : [],
     middle: thorough
       ? [
           ...middleShapes({ problem, takes, timed, seed, most, isFit }, MIDDLE_SHAPES),
-          ...wideShapes({ problem, takes, timed, seed, most, isFit }, WIDE_SHAPES),
+          ...wideShapes({ problem, takes, timed, seed, most, isFit }, WIDE_SHAPES[speed]),
           ...thinShapes({ problem, takes, timed, seed, most, isFit }, THIN_SHAPES),
         ]
       : [],

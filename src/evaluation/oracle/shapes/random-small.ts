@@ -33,6 +33,11 @@ const LARGE: Bounds = { least: 8, most: 4000 };
 const SEVERAL_TILES: Bounds = { least: 100, most: 400 };
 /** Every so many of them, it is longer: from a size on, persistent CTAs have several rounds, or a path of their own. */
 const LONGER: Bounds & { readonly every: number } = { least: 4000, most: 300_000, every: 8 };
+/** Every so many of them, it is of any length beside one of two tiles or three: what divides a tile's number by rounded reciprocals errs in the second row of tiles. */
+const BAND: Bounds & { readonly beside: Bounds; readonly every: number } = {
+  ...{ least: 100, most: 5000, every: 3 },
+  beside: { least: 33, most: 80 },
+};
 const BESIDE: Bounds = { least: 1, most: 12 };
 const ALSO_LARGE_RATIO = 0.4;
 /** How often it is the least that a dimension of several listed values has there. */
@@ -65,14 +70,15 @@ export function drawRandomSmall(draw: RandomSmallDraw): Dimensions[] {
   // What follows from another is never what a shape is about.
   const open = openNames(problem).filter((name) => typeof problem.dimensions[name]!.default !== 'string');
   const isOfParts = (name: string): boolean => independentDimensions.includes(name);
+  const whole = open.filter((name) => !isOfParts(name));
   const sizeOf = (name: string, declared: DimensionDeclaration, bounds: Bounds, before: Dimensions): number => {
     const { minimum = 1, maximum = LONGER.most } = declared;
-    const whole = followingSize(name, declared, before);
+    const leader = followingSize(name, declared, before);
     const related = (size: number): number =>
       isOfParts(String(declared.default))
         ? relatedParts(size, [next(), next()])
         : relatedSize(size, [next(), next()], LARGE.least);
-    const size = whole === undefined ? logUniform(bounds.least, bounds.most, next) : related(whole);
+    const size = leader === undefined ? logUniform(bounds.least, bounds.most, next) : related(leader);
     return Math.min(Math.max(minimum, size), maximum);
   };
   // The least of many, such as a head dimension, leaves room for more of everything else.
@@ -80,9 +86,12 @@ export function drawRandomSmall(draw: RandomSmallDraw): Dimensions[] {
     isSpare && values.length > 2 && next() < LEAST_RATIO ? Math.min(...values) : values[below(next, values.length)]!;
   const boundsOfParts = (name: string, chosen: string): Bounds =>
     name === chosen ? PARTS.large : isOfParts(name) ? PARTS.beside : PARTS.within;
+  /** The next dimension is its second one. */
+  const bandOf = (chosen: string): string => whole[(whole.indexOf(chosen) + 1) % whole.length]!;
   const boundsOf = (name: string, chosen: string, of: Bounds): Bounds => {
     if (name === chosen) return of;
     if (isOfParts(name)) return next() < FEW_PARTS.ratio ? FEW_PARTS.bounds : BESIDE;
+    if (of === BAND && name === bandOf(chosen)) return BAND.beside;
     return next() < ALSO_LARGE_RATIO ? LARGE : BESIDE;
   };
   const sample = (chosen: string, of: Bounds, alignment: number): Dimensions => {
@@ -112,8 +121,12 @@ export function drawRandomSmall(draw: RandomSmallDraw): Dimensions[] {
       const round = Math.floor(i / open.length);
       const isLonger = round % LONGER.every === 0;
       const cost = isOfParts(chosen) ? COSTS[1]! : isLonger ? COSTS.at(-1)! : COSTS[round % COSTS.length]!;
-      const hasTiles = open.length > 1 && (cost === COSTS.at(-1) || (cost !== COSTS[0] && round % 2 === 0));
-      return about(chosen, isLonger ? LONGER : hasTiles ? SEVERAL_TILES : LARGE, cost, alignment) ?? [];
+      const isDear = cost === COSTS.at(-1);
+      const isBand =
+        isDear && !isOfParts(chosen) && whole.length > 1 && Math.floor(round / COSTS.length) % BAND.every === 0;
+      const hasTiles = open.length > 1 && (isDear || (cost !== COSTS[0] && round % 2 === 0));
+      const bounds = isLonger ? LONGER : isBand ? BAND : hasTiles ? SEVERAL_TILES : LARGE;
+      return about(chosen, bounds, cost, alignment) ?? [];
     }).flat();
     if (found.length > 0) return distinctValues(found);
   }

@@ -2,14 +2,14 @@ import type { Dimensions } from '../../../core/problem.ts';
 import { createStream, inOrder } from '../../../stats/random.ts';
 import { shapesBeside } from './around.ts';
 import { drawingOf, type FittingAround, hasSeveralTiles, openDimensions } from './drawing.ts';
-import { sizeBetween } from './sizes.ts';
+import { logUniform } from './sizes.ts';
 
-/** Sizes of one dimension where the others have several tiles, too. */
-const WIDE = { least: 600, most: 2500, tries: 8 } as const;
+/** Sizes of one dimension where the others have several tiles, too: of every order of magnitude alike. */
+const WIDE = { least: 300, most: 8192, tries: 8 } as const;
 
 /**
- * Shapes with one dimension of dozens of tiles beside several of every other: tiles taken in groups, of which the last is incomplete, and queues of
- * tiles. `each` for every dimension; none where there is only one.
+ * Shapes with one dimension of dozens of tiles beside several of every other: tiles taken in groups, of which the last is incomplete, queues of
+ * tiles, a column beyond some thousand in a row beyond the seventieth, a quotient of tiles by a rounded reciprocal. `each` for every dimension; none where there is only one.
  */
 export function wideShapes(source: FittingAround, each: number): Dimensions[] {
   const { problem, most, seed, isFit } = source;
@@ -17,7 +17,7 @@ export function wideShapes(source: FittingAround, each: number): Dimensions[] {
   const next = inOrder(createStream(seed, 'sizes of wide shapes'));
   const drawOne = (name: string, longest: number): Dimensions | undefined => {
     for (let attempt = 0; attempt < WIDE.tries; attempt++) {
-      const shape = shapesBeside(drawing, { name, size: sizeBetween(WIDE.least, longest, next), most }).at(-1);
+      const shape = shapesBeside(drawing, { name, size: logUniform(WIDE.least, longest, next), most }).at(-1);
       if (shape && hasSeveralTiles(problem, shape) && isFit(shape)) return shape;
     }
     return undefined;

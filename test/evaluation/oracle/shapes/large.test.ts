@@ -115,13 +115,15 @@ it('shapes of middle sizes are the largest that fit where two dimensions are one
 
 it('wide shapes have dozens of tiles along one dimension and several along the others', () => {
   const draw = { takes: () => true, timed: { R: 1, C: 1 }, isFit: () => true, most: { flop: 1e9, elements: 2 ** 22 } };
-  const shapes = wideShapes({ ...draw, problem: copying('R', 'C'), seed: 4 }, 2);
-  expect(shapes).toHaveLength(4);
+  const shapes = wideShapes({ ...draw, problem: copying('R', 'C'), seed: 4 }, 10);
+  expect(shapes).toHaveLength(20);
   for (const { R, C } of shapes) {
-    expect(Math.max(R!, C!)).toBeGreaterThanOrEqual(600);
+    expect(Math.max(R!, C!)).toBeGreaterThanOrEqual(300);
     expect(Math.min(R!, C!)).toBeGreaterThanOrEqual(33);
   }
-  expect(wideShapes({ ...draw, problem: copying('R'), seed: 4 }, 2)).toEqual([]);
+  // A column beyond 4,096 in a row beyond the seventieth.
+  expect(shapes.some(({ R, C }) => R! > 77 && C! > 4096)).toBe(true);
+  expect(wideShapes({ ...draw, problem: copying('R'), seed: 4 }, 10)).toEqual([]);
 });
 
 it('a kernel that asks for the number of multiprocessors is verified as on other GPUs', () => {

@@ -21,6 +21,22 @@ it('random small shapes are cheap, all different, follow from the seed, and have
   expect(remainders.size).toBeGreaterThan(28);
 });
 
+it('of a thousand, several have rows of 41 tiles of 32, or of another number whose rounded reciprocal is too small, and a second row of tiles', () => {
+  const isTooSmall = (tiles: number): boolean => Math.fround(tiles * Math.fround(1 / tiles)) < 1;
+  expect(isTooSmall(41) && !isTooSmall(40)).toBe(true);
+  const found = [1, 2, 3].map((seed) =>
+    drawRandomSmall({
+      problem,
+      takes: () => true,
+      isQuick: () => true,
+      count: 1000,
+      seed,
+      timed: { R: 32, C: 32 },
+    }).filter(({ R, C }) => R! > 32 && isTooSmall(Math.ceil(C! / 32))),
+  );
+  for (const shapes of found) expect(shapes.length).toBeGreaterThan(1);
+});
+
 it('they are multiples for a kernel that takes nothing else', () => {
   const shapes = draw(1, ({ R, C }) => R! % 8 === 0 && C! % 8 === 0);
   expect(shapes.length).toBeGreaterThan(20);
