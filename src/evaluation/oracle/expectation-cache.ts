@@ -8,12 +8,18 @@ import { valuesKey } from '../../core/values.ts';
 import { ThreadLost } from '../../process/task-threads.ts';
 import { elementCountOf } from '../launches/layout.ts';
 import { type CheckKey, type DrawnInputs, drawInputs } from './draw-inputs.ts';
-import { type DeviceReference, type Expectations, expectationsFor, type WorkOutExpectations } from './expectations.ts';
+import {
+  type DeviceReference,
+  type Expectations,
+  expectationsFor,
+  type WorkOutDisagreement,
+  type WorkOutExpectations,
+} from './expectations.ts';
 import { type ExpectedRows, expectedRows } from './expected-rows.ts';
 import { isLarge, outputsOf, type ReferenceRuns, runPerturbed, runsNeeded, runUnperturbed } from './reference-runs.ts';
 import { areValuesPlaced } from './secret/secret-set.ts';
 import { areValuesRepeated, areValuesTried } from './secret/sets-of-problem.ts';
-import { drawAhead, drawBeside, expectBeside } from './threads/beside.ts';
+import { disagreeBeside, drawAhead, drawBeside, expectBeside } from './threads/beside.ts';
 import type { OracleThreads } from './threads/oracle-threads.ts';
 
 /** Data to judge one check: the contents of the inputs, and the expectation of each output. */
@@ -71,7 +77,8 @@ export function prepareCheck(
   const all = remembered(async () => {
     if (onDevice)
       return expectationsFor({
-        ...{ problem, dimensions, inputs: inputs.bytes, placed, repeats, tried, deviceReference, signal, expect },
+        ...{ problem, dimensions, inputs: inputs.bytes, tensors: inputs.tensors, placed, repeats, tried },
+        ...{ deviceReference, signal, expect },
       });
     // Asked for at once: they may run side by side.
     const [runs, perturbed] = await allEnded([unperturbed(), runPerturbed(request)]);
@@ -114,8 +121,8 @@ export interface ExpectationCache {
   check(key: CheckKey): PreparedCheck;
   /** Draws a check's inputs beside this thread, so that it is known soon. Never rejects: a mistake of the problem is told when it is asked for. */
   ahead(key: CheckKey): Promise<void>;
-  /** As `expectationsFrom`, beside this thread. */
-  readonly expect: WorkOutExpectations;
+  /** As `disagreement` with what is expected, beside this thread. */
+  readonly disagree: WorkOutDisagreement;
 }
 
 /** An eighth of the host's memory. On machines that run large workloads, this holds both checks of one. */
@@ -156,7 +163,7 @@ export function createExpectationCache(options: OracleTools & { limitBytes?: num
   };
   return {
     check: (key) => check(key),
-    expect: (problem, dimensions, runs) => expectBeside(tools.threads, problem, dimensions, runs),
+    disagree: (...request) => disagreeBeside(tools.threads, ...request),
     async ahead(key) {
       if (!tools.threads || remembered.has(nameOf(key))) return;
       try {
