@@ -24,6 +24,7 @@ import { loadProblem } from './loading/load-problem.ts';
 import { ensureTrustedFor } from './loading/trust.ts';
 import { verifyBefore } from './same-blocks.ts';
 import { type OnDevice, openSession } from './session.ts';
+import { openSharedOracle } from './shared-oracle.ts';
 import { findTarget } from './target.ts';
 import { chosenDevices, refuseMixed } from './workers/chosen-devices.ts';
 import { chooseWorkloads } from './workload.ts';
@@ -71,7 +72,12 @@ export async function dispatchKernels(
   await using sessions = new AsyncDisposableStack();
   const devices = chosenDevices(options) ?? [options.device];
   refuseOneRecordOfSeveral(options, devices);
-  const opened = await allEnded(devices.map(async (device) => sessions.use(await openSession({ ...options, device }))));
+  const sharedOracle = devices.length > 1 ? sessions.use(await openSharedOracle(devices.length)) : undefined;
+  const opened = await allEnded(
+    devices.map(async (device) => sessions.use(await openSession({ ...options, device, sharedOracle }))),
+  );
+  // Closed in reverse: this comes first.
+  sessions.defer(() => sharedOracle?.end());
   refuseMixed(opened.map(({ device }) => device.identity));
   const session = opened[0]!;
   const subject = { problem, judged: contenders.map(({ candidate }) => candidate), asked: workloads };

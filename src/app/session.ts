@@ -22,6 +22,7 @@ import type { AskTrust } from './loading/trust.ts';
 import { packageVersion } from './package-version.ts';
 import { openReplay, recordTo } from './recording.ts';
 import { type DrawSeed, drawSeed } from './seed.ts';
+import type { SharedOracle } from './shared-oracle.ts';
 
 /** The device used when none is asked for. */
 export const DEFAULT_DEVICE = 'virtual:l4';
@@ -47,6 +48,8 @@ export type SessionOptions = OnDevice<
 > & {
   /** Folder in which processes of one run share machine code. */
   readonly codeFolder?: string | undefined;
+  /** Of several sessions of this process. */
+  readonly sharedOracle?: SharedOracle | undefined;
 };
 
 /** How what is evaluated on a virtual device begins: as the last time, if nothing has changed since. */
@@ -137,7 +140,8 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   const ending = new AbortController();
   const threads = kind === 'cuda' ? createOracleThreads() : undefined;
   if (threads) stack.defer(() => threads.close());
-  const oracle = createExpectationCache({ deviceReference, signal: ending.signal, threads });
+  const { cache: shared, limitBytes } = options.sharedOracle ?? {};
+  const oracle = createExpectationCache({ deviceReference, signal: ending.signal, threads, shared, limitBytes });
   const instruments = deviceReference && (await openInstruments(device, oracle, deviceReference));
   if (instruments) stack.defer(() => instruments.close());
   const live = createLiveEvaluator({

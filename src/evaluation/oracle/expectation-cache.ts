@@ -1,4 +1,3 @@
-import { totalmem } from 'node:os';
 import { allEnded } from '../../core/all-ended.ts';
 import { WarpsmithError } from '../../core/errors.ts';
 import type { PlannedBuffer } from '../../core/launch-plan.ts';
@@ -6,6 +5,7 @@ import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import type { Problem } from '../../core/problem.ts';
 import { valuesKey } from '../../core/values.ts';
 import { ThreadLost } from '../../process/task-threads.ts';
+import { usableMemoryBytes } from '../../process/usable-memory.ts';
 import { elementCountOf } from '../launches/layout.ts';
 import { type CheckKey, type DrawnInputs, drawInputs } from './draw-inputs.ts';
 import {
@@ -125,15 +125,25 @@ export interface ExpectationCache {
   readonly disagree: WorkOutDisagreement;
 }
 
-/** An eighth of the host's memory. On machines that run large workloads, this holds both checks of one. */
-const DEFAULT_LIMIT_BYTES = Math.max(256 * 1024 * 1024, totalmem() / 8);
+/** An eighth of the memory. On machines that run large workloads, this holds both checks of one. */
+const DEFAULT_LIMIT_BYTES = Math.max(256 * 1024 * 1024, usableMemoryBytes() / 8);
+
+export interface ExpectationCacheOptions extends OracleTools {
+  readonly limitBytes?: number | undefined;
+  /** Of several devices: has what the reference on the host computes. */
+  readonly shared?: ExpectationCache | undefined;
+}
+
+/** Of so many caches at a time. */
+export const limitBytesOf = (caches: number): number => Math.ceil(DEFAULT_LIMIT_BYTES / caches);
 
 /**
  * A cache that evicts the least recently used checks beyond `limitBytes`, and uses the device reference for large shapes if
  * there is one.
  */
-export function createExpectationCache(options: OracleTools & { limitBytes?: number } = {}): ExpectationCache {
-  const { limitBytes = DEFAULT_LIMIT_BYTES, ...tools } = options;
+export function createExpectationCache(options: ExpectationCacheOptions = {}): ExpectationCache {
+  const { limitBytes = DEFAULT_LIMIT_BYTES, shared, ...tools } = options;
+  const drawing = new Map<string, Promise<void>>();
   const remembered = new Map<string, { prepared: PreparedCheck; bytes: number }>();
   const problemNumbers = new WeakMap<Problem, number>();
   let problemCount = 0;
@@ -161,17 +171,29 @@ export function createExpectationCache(options: OracleTools & { limitBytes?: num
     forgetOldest();
     return entry.prepared;
   };
+  const draw = async (threads: OracleThreads, key: CheckKey): Promise<void> => {
+    try {
+      check(key, await drawAhead(threads, key));
+    } catch (error) {
+      // Then it is drawn when it is asked for.
+      if (!(error instanceof WarpsmithError) && !(error instanceof ThreadLost)) throw error;
+    }
+  };
+  /** The cache that has a check, if not this one: a device's own reference computes large shapes. */
+  const elsewhere = ({ problem, dimensions }: CheckKey): ExpectationCache | undefined =>
+    isLarge(problem, dimensions) ? undefined : shared;
   return {
-    check: (key) => check(key),
+    check: (key) => elsewhere(key)?.check(key) ?? check(key),
     disagree: (...request) => disagreeBeside(tools.threads, ...request),
     async ahead(key) {
-      if (!tools.threads || remembered.has(nameOf(key))) return;
-      try {
-        check(key, await drawAhead(tools.threads, key));
-      } catch (error) {
-        // Then it is drawn when it is asked for.
-        if (!(error instanceof WarpsmithError) && !(error instanceof ThreadLost)) throw error;
-      }
+      const other = elsewhere(key);
+      if (other) return other.ahead(key);
+      const name = nameOf(key);
+      if (!tools.threads || remembered.has(name)) return;
+      // Two that judge at a time may ask for one check.
+      const drawn = drawing.get(name) ?? draw(tools.threads, key).finally(() => drawing.delete(name));
+      drawing.set(name, drawn);
+      return drawn;
     },
   };
 }
