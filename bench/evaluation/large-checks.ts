@@ -48,7 +48,7 @@ const standIn = {
   run: async () => ({ ok: true, counters: [], elapsedMs: 0 }),
 } satisfies Partial<Device> as unknown as Device;
 const toolchain = { compile: async () => ({ ok: true, code: {} }) } as unknown as Toolchain;
-const deviceReference = createDeviceReference({ device: standIn, toolchain });
+const deviceReference = createDeviceReference({ device: standIn, toolchain, threads });
 
 const least = new Map<string, { main: number; all: number }>();
 async function timed<T>(part: string, work: () => Promise<T>): Promise<T> {

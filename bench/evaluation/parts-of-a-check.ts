@@ -15,10 +15,10 @@ import { decode, encode } from '../../src/core/rounding.ts';
 import { elementCountOf } from '../../src/evaluation/launches/layout.ts';
 import { DECLARED } from '../../src/evaluation/oracle/check.ts';
 import { compareOutput } from '../../src/evaluation/oracle/compare.ts';
-import { encodeInputs } from '../../src/evaluation/oracle/device-reference.ts';
 import { drawInputs } from '../../src/evaluation/oracle/draw-inputs.ts';
-import { decodeInputs, expectationsFrom } from '../../src/evaluation/oracle/expectations.ts';
-import { devicePerturbation, perturbationOf, perturbInputs } from '../../src/evaluation/oracle/perturbed-inputs.ts';
+import { expectationsFrom } from '../../src/evaluation/oracle/expectations.ts';
+import { perturbedBytes } from '../../src/evaluation/oracle/perturbed-bytes.ts';
+import { devicePerturbation } from '../../src/evaluation/oracle/perturbed-inputs.ts';
 import { outputsOf } from '../../src/evaluation/oracle/reference-runs.ts';
 import { createStream } from '../../src/stats/random.ts';
 
@@ -61,9 +61,7 @@ for (let round = 0; round < rounds; round++) {
   const inputs = timed('draw inputs', () =>
     drawInputs({ problem, dimensions, seed: SEED, generatorSet: DECLARED, buffers }),
   );
-  const perturbed = timed('perturb them for one run', () =>
-    encodeInputs(buffers, perturbInputs(decodeInputs(buffers, inputs.bytes), perturbationOf(buffers, 0, relative))),
-  );
+  const perturbed = timed('perturb them for one run', () => perturbedBytes(buffers, { inputs: inputs.bytes }, 0));
   const runs = { oracle: { O: oracle } };
   const few = timed('least tolerances', () => expectationsFrom(problem, buffers, dimensions, runs).get('O')!);
   const all = timed('tolerances', () => {

@@ -49,8 +49,8 @@ export async function openBench(deviceId: string): Promise<Bench> {
     target: 'cuda',
     driverVersion: device.identity.driver,
   });
-  const deviceReference = createDeviceReference({ device, toolchain });
   const threads = createOracleThreads();
+  const deviceReference = createDeviceReference({ device, toolchain, threads });
   return {
     device,
     toolchain,

@@ -1,5 +1,6 @@
 import type { PlannedBuffer } from '../../../core/launch-plan.ts';
 import { expandBuffers } from '../../../core/plan/expand-buffers.ts';
+import type { Dimensions, Problem } from '../../../core/problem.ts';
 import { memoryOf } from '../../../process/memory-of.ts';
 import { ThreadLost } from '../../../process/task-threads.ts';
 import { elementCountOf } from '../../launches/layout.ts';
@@ -12,6 +13,7 @@ import {
   type WorkOutDisagreement,
   type WorkOutExpectations,
 } from '../expectations.ts';
+import { type InputsToPerturb, perturbedBytes } from '../perturbed-bytes.ts';
 import { outputsOf, type ReferenceRuns } from '../reference-runs.ts';
 import type { OracleThreads } from './oracle-threads.ts';
 
@@ -29,6 +31,19 @@ export function drawAhead(threads: OracleThreads, key: CheckKey): Promise<DrawnI
   const { dimensions, seed, generatorSet } = key;
   const { folder, file } = key.problem;
   return threads.ask('draw', { folder, file, dimensions, seed, generatorSet });
+}
+
+/** As `perturbedBytes`, by a thread if there is one: it is sent the bytes, which are a quarter of what they are as numbers. */
+export async function perturbBeside(
+  threads: OracleThreads | undefined,
+  { file }: Problem,
+  dimensions: Dimensions,
+  given: InputsToPerturb,
+  run: number,
+): Promise<ReadonlyMap<string, Uint8Array>> {
+  const perturbHere = (): Map<string, Uint8Array> => perturbedBytes(expandBuffers(file, dimensions), given, run);
+  const { inputs } = given;
+  return threads ? orHere(threads.ask('perturb', { file, dimensions, inputs, run }), perturbHere) : perturbHere();
 }
 
 /** As `expectationsFrom`, by a thread if there is one. @throws as that. */

@@ -4,6 +4,7 @@ import { serveTasks } from '../../../process/serve-tasks.ts';
 import { disagreement } from '../disagreement.ts';
 import { type CheckKey, type DrawnInputs, drawInputs } from '../draw-inputs.ts';
 import { type Expectations, expectationsFrom } from '../expectations.ts';
+import { perturbedBytes } from '../perturbed-bytes.ts';
 import type { ReferenceRuns } from '../reference-runs.ts';
 
 /* A thread that draws inputs of checks and works out tolerances from what the reference gave. It runs nothing of the user's. */
@@ -16,6 +17,16 @@ export interface OracleTasks {
   expect: { take: ExpectTake; give: Expectations };
   /** As `disagreement` with what is expected from these runs. */
   disagree: { take: ExpectTake & { outputs: ReadonlyMap<string, Uint8Array> }; give: string | undefined };
+  /** As `perturbedBytes`. */
+  perturb: {
+    take: {
+      file: ProblemFile;
+      dimensions: Dimensions;
+      inputs: ReadonlyMap<string, Uint8Array>;
+      run: number;
+    };
+    give: ReadonlyMap<string, Uint8Array>;
+  };
 }
 
 interface ExpectTake {
@@ -32,6 +43,7 @@ const TASKS: { readonly [T in keyof OracleTasks]: (take: OracleTasks[T]['take'])
     const buffers = expandBuffers(file, dimensions);
     return disagreement(buffers, expectationsFrom({ file }, buffers, dimensions, runs), outputs);
   },
+  perturb: ({ file, dimensions, inputs, run }) => perturbedBytes(expandBuffers(file, dimensions), { inputs }, run),
 };
 
 serveTasks(TASKS);

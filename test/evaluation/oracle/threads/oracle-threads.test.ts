@@ -9,8 +9,14 @@ import { disagreement } from '../../../../src/evaluation/oracle/disagreement.ts'
 import { drawInputs } from '../../../../src/evaluation/oracle/draw-inputs.ts';
 import { createExpectationCache, prepareCheck } from '../../../../src/evaluation/oracle/expectation-cache.ts';
 import { expectationsFrom } from '../../../../src/evaluation/oracle/expectations.ts';
+import { perturbedBytes } from '../../../../src/evaluation/oracle/perturbed-bytes.ts';
 import type { ReferenceRuns } from '../../../../src/evaluation/oracle/reference-runs.ts';
-import { disagreeBeside, drawBeside, expectBeside } from '../../../../src/evaluation/oracle/threads/beside.ts';
+import {
+  disagreeBeside,
+  drawBeside,
+  expectBeside,
+  perturbBeside,
+} from '../../../../src/evaluation/oracle/threads/beside.ts';
 import { createOracleThreads } from '../../../../src/evaluation/oracle/threads/oracle-threads.ts';
 import { ThreadLost } from '../../../../src/process/task-threads.ts';
 import { toyProblem } from '../../../support/toy-problem.ts';
@@ -129,6 +135,21 @@ describe('threads that work on checks', () => {
     expect(await expectBeside(closed, problem, dimensions, runs)).toEqual(
       await expectBeside(threads, problem, dimensions, runs),
     );
+  });
+
+  it('perturb inputs as here, to the bit, and here if they are gone', async () => {
+    const { bytes, tensors } = drawInputs({
+      ...{ problem, dimensions, seed: 3, generatorSet: DECLARED },
+      buffers: expandBuffers(problem.file, dimensions),
+    });
+    const closed = createOracleThreads(1)!;
+    await closed.close();
+    for (const run of [0, 1]) {
+      const here = perturbedBytes(expandBuffers(problem.file, dimensions), { inputs: bytes, tensors }, run);
+      expect(here).not.toEqual(bytes);
+      for (const team of [threads, closed, undefined])
+        expect(await perturbBeside(team, problem, dimensions, { inputs: bytes, tensors }, run)).toEqual(here);
+    }
   });
 
   describe('what a reference gave', () => {
