@@ -2,9 +2,10 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { JudgedRow } from '../../src/app/dispatch-row.ts';
 import { type Judge, judgeRows } from '../../src/app/judge-rows.ts';
-import { openKeptRows, type RowSubject } from '../../src/app/kept-rows.ts';
+import { openKeptRows, placeOf, type RowSubject } from '../../src/app/kept-rows.ts';
 import { loadKernel } from '../../src/app/loading/load-kernel.ts';
 import { chooseWorkloads } from '../../src/app/workload.ts';
 import { makeCandidate } from '../../src/core/candidate.ts';
@@ -134,6 +135,29 @@ describe('rows in a folder', () => {
     };
     await rowsOf([{ session: other } as unknown as Judge], { folder });
     expect(new Set(told.map(([, rows]) => rows))).toEqual(new Set([64, 96, 33, 5]));
+  });
+
+  it('is the cache folder where none is named, and none if nothing is kept there', async () => {
+    const folder = temporaryFolder();
+    vi.stubEnv('WARPSMITH_REPEATS', 'on');
+    vi.stubEnv('WARPSMITH_CACHE', folder);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const { kernel, problem } = await loadKernel(join(ROW_SUM, '02_warp_per_row'));
+    const [workload] = chooseWorkloads(problem.file, ASKED);
+    const contenders = [{ name: 'w4', candidate: makeCandidate(kernel, {}) }];
+    const { session } = judge('first', []);
+    const subject = { session, problem, options: {}, isFresh: false } as RowSubject;
+    const kept = { row: { judgedAt: new Date().toISOString() } as JudgedRow, on: placeOf(session) };
+    const rows = openKeptRows(subject)!;
+    await rows.keep(kept, workload!, contenders);
+    expect(readdirSync(folder)).toEqual(['dispatch-rows']);
+    expect(await rows.read(workload!, contenders)).toEqual(kept);
+    const old = { ...kept, row: { ...kept.row, judgedAt: new Date(Date.now() - 13 * 3_600_000).toISOString() } };
+    await rows.keep(old, workload!, contenders);
+    expect(await rows.read(workload!, contenders)).toBeUndefined();
+    vi.stubEnv('WARPSMITH_CACHE', 'off');
+    expect(openKeptRows(subject)).toBeUndefined();
+    expect(openKeptRows({ ...subject, folder })).toBeDefined();
   });
 
   it('are judged again if they are damaged, or if the call asks for it', async () => {
