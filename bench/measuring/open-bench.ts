@@ -17,7 +17,7 @@ import { measureContenders } from '../../src/evaluation/measure/measure-contende
 import { createSlotJudge } from '../../src/evaluation/measure/slot-judge.ts';
 import { createDeviceReference } from '../../src/evaluation/oracle/device-reference.ts';
 import { createExpectationCache } from '../../src/evaluation/oracle/expectation-cache.ts';
-import type { DeviceReference, WorkOutExpectations } from '../../src/evaluation/oracle/expectations.ts';
+import type { DeviceReference, WorkOutDisagreement } from '../../src/evaluation/oracle/expectations.ts';
 import { createOracleThreads } from '../../src/evaluation/oracle/threads/oracle-threads.ts';
 import { compareContenders } from '../../src/stats/compare-contenders.ts';
 import { createToolchain } from '../../src/toolchains/create-toolchain.ts';
@@ -31,7 +31,7 @@ export interface Bench extends AsyncDisposable {
   readonly toolchain: Toolchain;
   readonly deviceReference: DeviceReference;
   /** Works out what slots should hold, as in evaluations. */
-  readonly expect: WorkOutExpectations;
+  readonly disagree: WorkOutDisagreement;
 }
 
 /** What is compared, and how. */
@@ -49,13 +49,13 @@ export async function openBench(deviceId: string): Promise<Bench> {
     target: 'cuda',
     driverVersion: device.identity.driver,
   });
-  const deviceReference = createDeviceReference({ device, toolchain });
   const threads = createOracleThreads();
+  const deviceReference = createDeviceReference({ device, toolchain, threads });
   return {
     device,
     toolchain,
     deviceReference,
-    expect: createExpectationCache({ threads }).expect,
+    disagree: createExpectationCache({ threads }).disagree,
     async [Symbol.asyncDispose]() {
       await threads?.close();
       await deviceReference.close();
@@ -97,12 +97,12 @@ export async function openKernel(
 
 /** The kernel as a contender whose outputs are compared with the reference on the device. */
 export function contenderOf(
-  { device, deviceReference, expect }: Bench,
+  { device, deviceReference, disagree }: Bench,
   name: string,
   { problem, workload, module, plan }: OpenKernel,
 ): Contender {
   const { dimensions } = workload;
-  const judge = createSlotJudge({ problem, dimensions, deviceReference, expect });
+  const judge = createSlotJudge({ problem, dimensions, deviceReference, disagree });
   return createKernelContender({ name, device, module, plan, problem, dimensions, judge, timeoutMs: TIMEOUT_MS });
 }
 

@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path';
 import { allEnded } from '../core/all-ended.ts';
 import { makeCandidate } from '../core/candidate.ts';
 import type { ComparedSizes } from '../core/compared-sizes.ts';
+import type { DeviceIdentity } from '../core/device.ts';
 import { EXIT, WarpsmithError } from '../core/errors.ts';
 import type { Candidate } from '../core/kernel.ts';
 import { takesWorkload } from '../core/plan/takes-workload.ts';
@@ -15,14 +16,15 @@ import { requireFreeFolder } from '../store/write-folder.ts';
 import { workAndBounds } from './bounds.ts';
 import { passedSizes, unionOfAll } from './compared-sizes.ts';
 import type { JudgedRow } from './dispatch-row.ts';
-import { type Judge, type Judging, judgeRows, orInterrupted } from './judge-rows.ts';
+import { type Judging, judgeRows, orInterrupted } from './judge-rows.ts';
 import { openKeptRows } from './kept-rows.ts';
 import { loadContenders } from './loading/load-contenders.ts';
 import { loadKernel } from './loading/load-kernel.ts';
 import { loadProblem } from './loading/load-problem.ts';
 import { ensureTrustedFor } from './loading/trust.ts';
 import { verifyBefore } from './same-blocks.ts';
-import { type OnDevice, openSession, type Session } from './session.ts';
+import { type OnDevice, openSession } from './session.ts';
+import { openSharedOracle } from './shared-oracle.ts';
 import { findTarget } from './target.ts';
 import { chosenDevices, refuseMixed } from './workers/chosen-devices.ts';
 import { chooseWorkloads } from './workload.ts';
@@ -70,24 +72,26 @@ export async function dispatchKernels(
   await using sessions = new AsyncDisposableStack();
   const devices = chosenDevices(options) ?? [options.device];
   refuseOneRecordOfSeveral(options, devices);
-  const opened = await allEnded(devices.map(async (device) => sessions.use(await openSession({ ...options, device }))));
+  const sharedOracle = devices.length > 1 ? sessions.use(await openSharedOracle(devices.length)) : undefined;
+  const opened = await allEnded(
+    devices.map(async (device) => sessions.use(await openSession({ ...options, device, sharedOracle }))),
+  );
+  // Closed in reverse: this comes first.
+  sessions.defer(() => sharedOracle?.end());
   refuseMixed(opened.map(({ device }) => device.identity));
   const session = opened[0]!;
   const subject = { problem, judged: contenders.map(({ candidate }) => candidate), asked: workloads };
   const seed = options.seed ?? (session.repeats?.seedsFor(subject) ?? session.drawSeed)();
   const { tier, blocks, runTimeoutSeconds, fresh: isFresh = false } = options;
   const deciding = { tier, blocks, runTimeoutSeconds, seed: options.seed };
-  const judgeOn = (session: Session): Judge => ({
-    session,
-    kept: openKeptRows({ session, problem, options: deciding, isFresh }),
-  });
-  const judges: Judging['judges'] = [judgeOn(session), ...opened.slice(1).map(judgeOn)];
-  const judging = { options: { ...options, seed }, judges, problem, contenders };
+  const keptRows = openKeptRows({ session, problem, options: deciding, isFresh, folder: options.rows });
+  const judges: Judging['judges'] = [{ session }, ...opened.slice(1).map((session) => ({ session }))];
+  const judging = { options: { ...options, seed }, judges, problem, contenders, kept: keptRows };
   const fallback = await verifiedStart(judging, workloads);
   const judged = fallback ? await judgeRows(judging, workloads) : [];
   const complete = judged.length === workloads.length;
   // The next call is to measure anew.
-  if (complete) for (const { kept } of judges) for (const workload of workloads) kept?.forget(workload, contenders);
+  if (complete) for (const workload of workloads) keptRows?.forget(workload, contenders);
   const rows = chooseRows(judged);
   const table = complete && fallback ? tableOf(judging, { judged, rows, fallback }) : undefined;
   const everyone = [...contenders.map(({ candidate }) => candidate), ...(fallback ? [fallback.candidate] : [])];
@@ -215,9 +219,16 @@ function largestLossOf(rows: readonly DispatchRow[]): KernelDispatch['largestLos
   return losses.toSorted((a, b) => b.loss - a.loss)[0] ?? null;
 }
 
-function noteOf({ workload, chosen, failure }: DispatchRow): string[] {
+const describeDevice = ({ name, uuid, id }: DeviceIdentity): string => `${name} (${uuid ?? id})`;
+
+function noteOf({ workload, chosen, failure, judgedAt, judgedOn }: DispatchRow): string[] {
   if (failure !== undefined) return [`${workload} could not be judged: ${failure}`];
-  return chosen ? [] : [`${workload} is not in the table: no contender passed there`];
+  const elsewhere = judgedOn
+    ? [
+        `${workload} was judged at ${judgedAt}, before an interruption, elsewhere: by ${describeDevice(judgedOn.device)}, ${judgedOn.processor}`,
+      ]
+    : [];
+  return chosen ? elsewhere : [...elsewhere, `${workload} is not in the table: no contender passed there`];
 }
 
 function tableOf(

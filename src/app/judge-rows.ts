@@ -1,14 +1,14 @@
+import { isDeepStrictEqual } from 'node:util';
 import { allEnded } from '../core/all-ended.ts';
 import type { Problem, Workload } from '../core/problem.ts';
 import { untilAborted } from '../core/until-aborted.ts';
 import { type Contender, type DispatchRowRequest, type JudgedRow, judgeRow } from './dispatch-row.ts';
-import type { KeptRows } from './kept-rows.ts';
+import { type KeptRows, placeOf } from './kept-rows.ts';
 import type { Session } from './session.ts';
 
 /** A device that judges rows. */
 export interface Judge {
-  readonly session: Pick<Session, 'device' | 'evaluator'>;
-  readonly kept: KeptRows | undefined;
+  readonly session: Pick<Session, 'device' | 'evaluator' | 'environment'>;
 }
 
 export interface Judging {
@@ -17,6 +17,7 @@ export interface Judging {
   readonly judges: readonly [Judge, ...Judge[]];
   readonly problem: Problem;
   readonly contenders: readonly Contender[];
+  readonly kept: KeptRows | undefined;
 }
 
 /** Each device takes the next workload when it is idle. Whatever goes wrong with one costs no other. Ends early if interrupted. */
@@ -26,7 +27,7 @@ export async function judgeRows(judging: Judging, workloads: readonly Workload[]
   const left = [...workloads];
   const judgeSome = async (judge: Judge): Promise<void> => {
     for (let workload = left.shift(); workload; workload = left.shift()) {
-      const known = await keptRow(judging, judge, workload);
+      const known = await keptRow(judging, workload);
       const row = known ?? (await orInterrupted(rowOrFailure(judging, judge, workload), options.signal));
       if (!row) return;
       rows.set(workload, row);
@@ -36,26 +37,28 @@ export async function judgeRows(judging: Judging, workloads: readonly Workload[]
   return workloads.flatMap((workload) => rows.get(workload) ?? []);
 }
 
-/** As an interrupted call left it. */
+/** As an interrupted call left it, on one of these devices or another. */
 async function keptRow(
-  { contenders, options }: Judging,
-  { kept }: Judge,
+  { judges, contenders, options, kept }: Judging,
   workload: Workload,
 ): Promise<JudgedRow | undefined> {
-  const row = options.signal?.aborted ? undefined : await kept?.read(workload, contenders);
-  if (row) options.onStep?.(`${workload.name}: judged at ${row.judgedAt}, before an interruption`);
-  return row;
+  const known = options.signal?.aborted ? undefined : await kept?.read(workload, contenders);
+  if (!known) return undefined;
+  const { row, on } = known;
+  options.onStep?.(`${workload.name}: judged at ${row.judgedAt}, before an interruption`);
+  const isHere = judges.some(({ session }) => isDeepStrictEqual(placeOf(session), on));
+  return isHere ? row : { ...row, judgedOn: on };
 }
 
 async function rowOrFailure(
-  { options, problem, contenders }: Judging,
-  { session, kept }: Judge,
+  { options, problem, contenders, kept }: Judging,
+  { session }: Judge,
   workload: Workload,
 ): Promise<JudgedRow> {
   const isMeasured = session.device.identity.kind === 'cuda';
   try {
     const row = await judgeRow({ options, session, problem, workload, contenders, isMeasured });
-    await kept?.keep(row, workload, contenders);
+    await kept?.keep({ row, on: placeOf(session) }, workload, contenders);
     return row;
   } catch (error) {
     if (options.signal?.aborted) throw error;

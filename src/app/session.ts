@@ -13,6 +13,7 @@ import type { RequestOf } from '../core/requests/request.ts';
 import type { GpuInstruments } from '../evaluation/instruments/gpu-instruments.ts';
 import type { ExpectationCache } from '../evaluation/oracle/expectation-cache.ts';
 import type { DeviceReference } from '../evaluation/oracle/expectations.ts';
+import type { OracleThreads } from '../evaluation/oracle/threads/oracle-threads.ts';
 import type { SeedSubject } from '../evaluation/recording/repeat.ts';
 import type { TraceOutcome, TraceRequest, traceWarp } from '../evaluation/trace-warp.ts';
 import { networkWall } from '../process/network-wall.ts';
@@ -22,6 +23,7 @@ import type { AskTrust } from './loading/trust.ts';
 import { packageVersion } from './package-version.ts';
 import { openReplay, recordTo } from './recording.ts';
 import { type DrawSeed, drawSeed } from './seed.ts';
+import type { SharedOracle } from './shared-oracle.ts';
 
 /** The device used when none is asked for. */
 export const DEFAULT_DEVICE = 'virtual:l4';
@@ -47,6 +49,8 @@ export type SessionOptions = OnDevice<
 > & {
   /** Folder in which processes of one run share machine code. */
   readonly codeFolder?: string | undefined;
+  /** Of several sessions of this process. */
+  readonly sharedOracle?: SharedOracle | undefined;
 };
 
 /** How what is evaluated on a virtual device begins: as the last time, if nothing has changed since. */
@@ -132,12 +136,13 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   });
   stack.defer(async () => toolchain.close?.());
   const environment = describeEnvironment({ device, toolchain });
-  const deviceReference = kind === 'cuda' ? await openReference(device, toolchain) : undefined;
-  if (deviceReference) stack.defer(() => deviceReference.close());
-  const ending = new AbortController();
   const threads = kind === 'cuda' ? createOracleThreads() : undefined;
   if (threads) stack.defer(() => threads.close());
-  const oracle = createExpectationCache({ deviceReference, signal: ending.signal, threads });
+  const deviceReference = kind === 'cuda' ? await openReference(device, toolchain, threads) : undefined;
+  if (deviceReference) stack.defer(() => deviceReference.close());
+  const ending = new AbortController();
+  const { cache: shared, limitBytes } = options.sharedOracle ?? {};
+  const oracle = createExpectationCache({ deviceReference, signal: ending.signal, threads, shared, limitBytes });
   const instruments = deviceReference && (await openInstruments(device, oracle, deviceReference));
   if (instruments) stack.defer(() => instruments.close());
   const live = createLiveEvaluator({
@@ -237,12 +242,16 @@ async function atMost(limitMs: number, work: Promise<void>): Promise<void> {
  * The problem's reference on the GPU, in a second process: right outputs must not lie in memory of the process that runs
  * candidates.
  */
-async function openReference(device: Device, toolchain: Toolchain): Promise<DeviceReference> {
+async function openReference(
+  device: Device,
+  toolchain: Toolchain,
+  threads: OracleThreads | undefined,
+): Promise<DeviceReference> {
   const [{ lazyDeviceReference }, { openReferenceDevice }] = await Promise.all([
     import('../evaluation/oracle/device-reference.ts'),
     import('../devices/open-device.ts'),
   ]);
-  return lazyDeviceReference({ toolchain, openDevice: () => openReferenceDevice(device.identity.id) });
+  return lazyDeviceReference({ toolchain, threads, openDevice: () => openReferenceDevice(device.identity.id) });
 }
 
 const watchedBy = async (evaluator: Evaluator, open: () => Promise<Evaluator | string>): Promise<Evaluator> =>

@@ -128,7 +128,7 @@ const measuringOf = (
   blocks: request.blocks,
   seed: request.seed,
   deviceReference: instruments?.deviceReference,
-  expect: oracle.expect,
+  disagree: oracle.disagree,
   signal: request.signal,
 });
 

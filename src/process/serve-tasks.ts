@@ -1,5 +1,6 @@
 import { parentPort } from 'node:worker_threads';
 import { type ErrorDetails, WarpsmithError } from '../core/errors.ts';
+import { memoryOf } from './memory-of.ts';
 
 export interface TaskRequest {
   readonly id: number;
@@ -29,13 +30,4 @@ function answer(tasks: Readonly<Record<string, (take: never) => unknown>>, { id,
     if (error instanceof WarpsmithError) return { id, ok: false, details: error.details, exitCode: error.exitCode };
     return { id, ok: false, mistake: error instanceof Error ? (error.stack ?? error.message) : String(error) };
   }
-}
-
-/** The memory of all arrays in a result. It goes to the other thread instead of being copied. */
-function memoryOf(value: unknown, found = new Set<ArrayBuffer>()): Set<ArrayBuffer> {
-  if (ArrayBuffer.isView(value)) {
-    if (value.buffer instanceof ArrayBuffer) found.add(value.buffer);
-  } else if (value instanceof Map) for (const one of value.values()) memoryOf(one, found);
-  else if (typeof value === 'object' && value !== null) for (const one of Object.values(value)) memoryOf(one, found);
-  return found;
 }

@@ -10,8 +10,11 @@ export type Tasks = Readonly<Record<string, { readonly take: unknown; readonly g
 
 /** Threads that answer requests beside this one. They start when they are needed, and never keep the process alive while they wait. */
 export interface TaskThreads<T extends { [N in keyof T]: Tasks[string] }> {
-  /** @throws {@link ThreadLost}; WarpsmithError as the thread met it. */
-  ask<N extends keyof T & string>(task: N, take: T[N]['take']): Promise<T[N]['give']>;
+  /**
+   * @param given memory that goes to the thread instead of being copied: it is lost here.
+   * @throws {@link ThreadLost}; WarpsmithError as the thread met it.
+   */
+  ask<N extends keyof T & string>(task: N, take: T[N]['take'], given?: Iterable<ArrayBuffer>): Promise<T[N]['give']>;
   close(): Promise<void>;
 }
 
@@ -32,9 +35,9 @@ export function createTaskThreads<T extends { [N in keyof T]: Tasks[string] }>(
     return thread;
   };
   return {
-    async ask(task, take) {
+    async ask(task, take, given = []) {
       if (isClosed) throw new ThreadLost('the threads are closed');
-      return freest().ask(task, take);
+      return freest().ask(task, take, [...given]);
     },
     async close() {
       isClosed = true;
@@ -66,11 +69,11 @@ class Thread {
     return this.#pending.size;
   }
 
-  ask(task: string, take: unknown): Promise<unknown> {
+  ask(task: string, take: unknown, given: ArrayBuffer[]): Promise<unknown> {
     const id = this.#nextId++;
     return new Promise((resolve, reject) => {
       // Throws if it can't be sent: then there is nothing to wait for.
-      this.#worker.postMessage({ id, task, take });
+      this.#worker.postMessage({ id, task, take }, given);
       this.#pending.set(id, { resolve, reject });
       this.#worker.ref();
     });

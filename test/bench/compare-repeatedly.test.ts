@@ -33,8 +33,8 @@ beforeAll(async () => {
   });
   const toolchain = await createToolchain({ target: 'virtual' });
   const deviceReference = createDeviceReference({ device, toolchain });
-  const { expect } = createExpectationCache();
-  bench = { device, toolchain, deviceReference, expect, [Symbol.asyncDispose]: () => device.close() };
+  const { disagree } = createExpectationCache();
+  bench = { device, toolchain, deviceReference, disagree, [Symbol.asyncDispose]: () => device.close() };
 });
 
 afterAll(async () => {

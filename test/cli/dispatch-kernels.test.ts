@@ -107,6 +107,7 @@ describe('dispatch --kernels', () => {
     async () => {
       vi.stubEnv('WARPSMITH_REPEATS', 'on');
       vi.stubEnv('WARPSMITH_CACHE', join(place, 'cache'));
+      const rows = join(place, 'rows');
       const ending = new AbortController();
       const call = async (signal?: AbortSignal) => {
         const steps: string[] = [];
@@ -117,6 +118,7 @@ describe('dispatch --kernels', () => {
           threads: 1,
           trust: true,
           output: join(place, 'continued'),
+          rows,
           signal,
           onStep: (text) => {
             steps.push(text);
@@ -128,10 +130,13 @@ describe('dispatch --kernels', () => {
       const { result: first } = await call(ending.signal);
       expect(first).toMatchObject({ complete: false, files: [], rows: [{ workload: 'tall' }] });
       expect(first.table).toBeUndefined();
+      expect(readdirSync(rows)).toHaveLength(1);
+      expect(existsSync(join(place, 'cache/dispatch-rows'))).toBe(false);
       const { result: second, steps } = await call();
       expect(second.complete).toBe(true);
       expect(second.rows[0]).toEqual(first.rows[0]);
       expect(steps).toContain(`tall: judged at ${first.rows[0]!.judgedAt}, before an interruption`);
+      expect(readdirSync(rows)).toEqual([]);
       // A complete table leaves nothing: the next call judges anew.
       expect((await call()).steps).toContain('tall: a first look at 01_thread_per_row');
       vi.unstubAllEnvs();
@@ -157,9 +162,12 @@ describe('dispatch --kernels', () => {
     expect(json.error).toMatchObject({ code: 'parameter-not-allowed', file, path: 'kernels[1]', received: '3' });
   });
 
-  it('refuses options of kernels where runs are given', async () => {
-    const refused = await runJson(['dispatch', 'latest', '--tier', 'screen', ...DEVICE, '-o', join(place, 'no')]);
-    expect(refused).toMatchObject({ code: 2, json: { error: { code: 'conflicting-options', path: '--tier' } } });
+  it.each([
+    ['--tier', 'screen'],
+    ['--rows', 'rows'],
+  ])('refuses options of kernels where runs are given: %s', async (path, value) => {
+    const refused = await runJson(['dispatch', 'latest', path, value, ...DEVICE, '-o', join(place, 'no')]);
+    expect(refused).toMatchObject({ code: 2, json: { error: { code: 'conflicting-options', path } } });
   });
 
   it('refuses a recording of several GPUs, and a virtual one among them', async () => {

@@ -11,7 +11,7 @@ import { openDevice } from '../../devices/open-device.ts';
 import { planLaunches } from '../../evaluation/launches/plan-launches.ts';
 import { NAN_POISON } from '../../evaluation/launches/poison.ts';
 import { allocateCheckMemory, runOnce } from '../../evaluation/launches/run-once.ts';
-import { encodeInputs } from '../../evaluation/oracle/device-reference.ts';
+import { encodeInputs } from '../../evaluation/oracle/perturbed-bytes.ts';
 import { createClangToolchain } from '../../toolchains/clang.ts';
 
 /** Every original runs there, whatever judges: results are the same on every machine. */

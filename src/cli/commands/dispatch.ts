@@ -32,7 +32,7 @@ const fromKernels: Run<DispatchRequest & { readonly kernels: string }> = async (
   return outcome.rows.every(({ chosen }) => chosen) ? EXIT.ok : EXIT.judgedFailed;
 };
 
-const ONLY_WITH_KERNELS = ['workloads', 'dtype', 'tier', 'blocks'] as const;
+const ONLY_WITH_KERNELS = ['workloads', 'dtype', 'tier', 'blocks', 'rows'] as const;
 
 function refuseOptionsOfKernels(request: DispatchRequest): void {
   const field = ONLY_WITH_KERNELS.find((name) => request[name] !== undefined);

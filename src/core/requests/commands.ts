@@ -551,6 +551,12 @@ export const COMMANDS = {
       seed,
       tier: { ...tier, help: 'with --kernels: how long a GPU measures, screen or accept', default: 'accept' },
       blocks: option('--blocks <count>', integer(1, 10_000), 'with --kernels: a fixed number of blocks'),
+      rows: option(
+        '--rows <folder>',
+        PATH,
+        'with --kernels: keep judged rows in this folder until the table is complete, and go on with those that are there, also on another machine with the same GPU, driver and compiler',
+        { completes: 'folder', defaultHelp: 'the cache folder' },
+      ),
       output: { ...output, default: 'dispatch' },
       ...HANDED_OVER,
       ...STORE,

@@ -8,7 +8,7 @@ import type { Problem, Workload } from '../../core/problem.ts';
 import { besideAndAlone } from '../../stats/baseline-steadiness.ts';
 import { compareContenders } from '../../stats/compare-contenders.ts';
 import type { Refused } from '../launches/refusal.ts';
-import type { DeviceReference, WorkOutExpectations } from '../oracle/expectations.ts';
+import type { DeviceReference, WorkOutDisagreement } from '../oracle/expectations.ts';
 import type { Contender } from './contender.ts';
 import { createKernelContender } from './kernel-contender.ts';
 import { type FailedContender, type MeasuredContenders, measureContenders } from './measure-contenders.ts';
@@ -43,7 +43,7 @@ export interface MeasureCandidateRequest {
   readonly timeoutMs: number;
   readonly deviceReference?: DeviceReference | undefined;
   /** Works out what slots should hold; this thread does if absent. */
-  readonly expect?: WorkOutExpectations | undefined;
+  readonly disagree?: WorkOutDisagreement | undefined;
   readonly signal?: AbortSignal;
 }
 
@@ -98,9 +98,9 @@ export const energyBeside = (request: MeasureCandidateRequest & { readonly secre
   });
 
 function kernelContender(request: MeasureCandidateRequest, { name, module, plan }: LoadedKernel): Contender {
-  const { device, problem, workload, timeoutMs, deviceReference, expect, signal } = request;
+  const { device, problem, workload, timeoutMs, deviceReference, disagree, signal } = request;
   const { dimensions } = workload;
-  const judge = createSlotJudge({ problem, dimensions, deviceReference, expect, signal });
+  const judge = createSlotJudge({ problem, dimensions, deviceReference, disagree, signal });
   return createKernelContender({ name, device, module, plan, problem, dimensions, judge, timeoutMs });
 }
 

@@ -1,19 +1,17 @@
 import type { PlannedBuffer } from '../../core/launch-plan.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import type { Dimensions, Problem } from '../../core/problem.ts';
-import { decode } from '../../core/rounding.ts';
 import { packElements } from '../launches/layout.ts';
 import { DECLARED } from '../oracle/check.ts';
-import { compareOutput } from '../oracle/compare.ts';
 import { compareRows } from '../oracle/compare-rows.ts';
 import { describeVerdict } from '../oracle/describe-verdict.ts';
+import { disagreement } from '../oracle/disagreement.ts';
 import {
   type DeviceReference,
   decodeInputs,
-  type Expectations,
-  expectationsFor,
   expectationsFrom,
-  type WorkOutExpectations,
+  runsFor,
+  type WorkOutDisagreement,
 } from '../oracle/expectations.ts';
 import { type ExpectedRows, expectedRows } from '../oracle/expected-rows.ts';
 import { outputsOf, runHostReference } from '../oracle/reference-runs.ts';
@@ -42,16 +40,16 @@ export function createSlotJudge(request: {
   problem: Problem;
   dimensions: Dimensions;
   deviceReference?: DeviceReference | undefined;
-  expect?: WorkOutExpectations | undefined;
+  /** Works out tolerances from the runs, and compares; this thread does if absent. */
+  disagree?: WorkOutDisagreement | undefined;
   signal?: AbortSignal | undefined;
 }): SlotJudge {
-  const { problem, dimensions } = request;
-  const buffers = expandBuffers(problem.file, dimensions);
+  const { problem, dimensions, disagree = disagreeHere } = request;
   let leastMayDo = request.deviceReference !== undefined;
   const whole: SlotJudge['whole'] = async ({ inputs, outputs }) => {
     const compared = async (leastTolerances: boolean): Promise<string | undefined> => {
-      const expectations = await expectationsFor({ ...request, inputs, leastTolerances });
-      return disagreement(buffers, expectations, outputs);
+      const run = () => runsFor({ ...request, inputs, leastTolerances });
+      return disagree(problem, dimensions, { runs: await run(), outputs, again: run });
     };
     if (leastMayDo && (await compared(true)) === undefined) return undefined;
     leastMayDo = false;
@@ -79,22 +77,13 @@ export function createSlotJudge(request: {
   };
 }
 
+const disagreeHere: WorkOutDisagreement = async (problem, dimensions, { runs, outputs }) => {
+  const buffers = expandBuffers(problem.file, dimensions);
+  return disagreement(buffers, expectationsFrom(problem, buffers, dimensions, runs), outputs);
+};
+
 const packedOutputs = (
   buffers: readonly PlannedBuffer[],
   outputs: ReadonlyMap<string, Uint8Array>,
 ): Map<string, Uint8Array> =>
   new Map(outputsOf(buffers).map((buffer) => [buffer.name, packElements(buffer, outputs.get(buffer.name)!)]));
-
-/** Describes the first wrong output; undefined if all are right. Bytes are laid out as declared. */
-export function disagreement(
-  buffers: readonly PlannedBuffer[],
-  expectations: Expectations,
-  outputs: ReadonlyMap<string, Uint8Array>,
-): string | undefined {
-  for (const buffer of outputsOf(buffers)) {
-    const got = decode(packElements(buffer, outputs.get(buffer.name)!), buffer.dtype);
-    const reason = describeVerdict(buffer.name, compareOutput(buffer, expectations.get(buffer.name)!, got));
-    if (reason !== undefined) return reason;
-  }
-  return undefined;
-}

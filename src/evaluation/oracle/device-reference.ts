@@ -3,21 +3,22 @@ import type { Device } from '../../core/device.ts';
 import type { LoadedModule } from '../../core/device-values.ts';
 import { WarpsmithError } from '../../core/errors.ts';
 import type { Candidate } from '../../core/kernel.ts';
-import type { LaunchPlan, PlannedBuffer } from '../../core/launch-plan.ts';
+import type { LaunchPlan } from '../../core/launch-plan.ts';
 import { deviceReferenceWorkspaces } from '../../core/plan/device-reference-workspaces.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import { failedLimit } from '../../core/plan/limits.ts';
 import { completeParameters } from '../../core/plan/parameters.ts';
 import type { Problem, ReferenceTensors } from '../../core/problem.ts';
-import { decode, encode } from '../../core/rounding.ts';
+import { decode } from '../../core/rounding.ts';
 import type { Toolchain } from '../../toolchains/toolchain.ts';
-import { spreadElements } from '../launches/layout.ts';
 import { planLaunches } from '../launches/plan-launches.ts';
 import { allocateCheckMemory } from '../launches/run-once.ts';
 import { startOnDemand } from '../launches/start-on-demand.ts';
-import { type DeviceReference, decodeInputs, type ReferenceRequest } from './expectations.ts';
-import { devicePerturbation, perturbationOf, perturbInputs } from './perturbed-inputs.ts';
+import type { DeviceReference, ReferenceRequest } from './expectations.ts';
+import { devicePerturbation } from './perturbed-inputs.ts';
 import { type PerturbedRun, type ReferenceRuns, runsNeeded } from './reference-runs.ts';
+import { perturbBeside } from './threads/beside.ts';
+import type { OracleThreads } from './threads/oracle-threads.ts';
 
 export interface DeviceReferenceOptions {
   /**
@@ -27,6 +28,8 @@ export interface DeviceReferenceOptions {
   readonly toolchain: Toolchain;
   /** Wall-clock limit of one run, in ms. */
   readonly timeoutMs?: number;
+  /** Perturb inputs beside this thread. */
+  readonly threads?: OracleThreads | undefined;
 }
 
 const DEFAULT_TIMEOUT_MS = 120_000;
@@ -99,19 +102,19 @@ async function runReferences(
   reference: LoadedReference,
   request: ReferenceRequest,
 ): Promise<ReferenceRuns> {
-  const { problem, dimensions, inputs, leastTolerances = false } = request;
+  const { problem, dimensions, inputs, tensors, leastTolerances = false } = request;
   const buffers = expandBuffers(problem.file, dimensions);
   const needed = runsNeeded(problem, buffers);
+  // Threads perturb while the device runs.
+  const changed = Array.from({ length: leastTolerances ? 0 : needed.perturbedRuns }, (_, run) =>
+    perturbBeside(options.threads, problem, dimensions, { inputs, tensors }, run),
+  );
+  for (const one of changed) one.catch(() => {}); // Whoever waits for it is told.
   const { oracle, naive } = await runOnDevice(options, reference, request);
   const perturbed: PerturbedRun[] = [];
-  if (needed.perturbedRuns > 0 && !leastTolerances) {
-    const tensors = decodeInputs(buffers, inputs);
-    const relative = devicePerturbation(buffers);
-    for (let i = 0; i < needed.perturbedRuns; i++) {
-      const changed = encodeInputs(buffers, perturbInputs(tensors, perturbationOf(buffers, i, relative)));
-      const { oracle: outputs } = await runOnDevice(options, reference, { ...request, inputs: changed }, ['oracle']);
-      perturbed.push({ relative, outputs });
-    }
+  for (const begun of changed) {
+    const { oracle: outputs } = await runOnDevice(options, reference, { ...request, inputs: await begun }, ['oracle']);
+    perturbed.push({ relative: devicePerturbation(buffers), outputs });
   }
   return { oracle, naive: needed.naive ? naive : undefined, perturbed: perturbed.length > 0 ? perturbed : undefined };
 }
@@ -135,7 +138,7 @@ async function runOnDevice(
     for (const { name, output, run, dtype } of deviceReferenceWorkspaces(problem.file)) {
       if (!wanted.includes(run) || !plan.buffers.some((buffer) => buffer.name === output)) continue;
       const bytes = await device.read(memory.buffers.get(name)!);
-      runs[run][output] = decode(bytes, dtype);
+      runs[run][output] = dtype === 'f64' ? asNumbers(bytes) : decode(bytes, dtype);
       checkSize(problem, plan, name, output, runs[run][output].length);
     }
     return runs;
@@ -144,20 +147,18 @@ async function runOnDevice(
   }
 }
 
+/** The float64 numbers that were read, where they lie if nothing else lies there: a copy of millions takes as long as reading them. */
+const asNumbers = (bytes: Uint8Array): Float64Array =>
+  bytes.buffer instanceof ArrayBuffer && bytes.buffer.byteLength === bytes.byteLength
+    ? new Float64Array(bytes.buffer)
+    : decode(bytes, 'f64');
+
 function checkSize(problem: Problem, plan: LaunchPlan, name: string, output: string, received: number): void {
   const { shape } = plan.buffers.find((buffer) => buffer.name === output)!;
   const expected = shape.reduce((product, extent) => product * extent, 1);
   if (received !== expected)
     throw failed(problem, `has a workspace ${name} of ${received} elements`, `${expected} expected`);
 }
-
-/** The elements of every input as the device has them, in its buffer's layout. */
-export const encodeInputs = (buffers: readonly PlannedBuffer[], tensors: ReferenceTensors): Map<string, Uint8Array> =>
-  new Map(
-    buffers
-      .filter(({ name }) => name in tensors)
-      .map((buffer) => [buffer.name, spreadElements(buffer, encode(tensors[buffer.name]!, buffer.dtype), 0)]),
-  );
 
 const failed = (problem: Problem, what: string, message: string): WarpsmithError =>
   new WarpsmithError({
@@ -175,10 +176,11 @@ const failed = (problem: Problem, what: string, message: string): WarpsmithError
 export function lazyDeviceReference(options: {
   readonly openDevice: () => Promise<Device>;
   readonly toolchain: Toolchain;
+  readonly threads?: OracleThreads | undefined;
 }): DeviceReference {
   const opened = startOnDemand(async (_only: 'reference') => {
     const device = await options.openDevice();
-    return { device, reference: createDeviceReference({ device, toolchain: options.toolchain }) };
+    return { device, reference: createDeviceReference({ ...options, device }) };
   });
   return {
     async run(request) {

@@ -1,4 +1,3 @@
-import { totalmem } from 'node:os';
 import { allEnded } from '../../core/all-ended.ts';
 import { WarpsmithError } from '../../core/errors.ts';
 import type { PlannedBuffer } from '../../core/launch-plan.ts';
@@ -6,14 +5,21 @@ import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import type { Problem } from '../../core/problem.ts';
 import { valuesKey } from '../../core/values.ts';
 import { ThreadLost } from '../../process/task-threads.ts';
+import { usableMemoryBytes } from '../../process/usable-memory.ts';
 import { elementCountOf } from '../launches/layout.ts';
 import { type CheckKey, type DrawnInputs, drawInputs } from './draw-inputs.ts';
-import { type DeviceReference, type Expectations, expectationsFor, type WorkOutExpectations } from './expectations.ts';
+import {
+  type DeviceReference,
+  type Expectations,
+  expectationsFor,
+  type WorkOutDisagreement,
+  type WorkOutExpectations,
+} from './expectations.ts';
 import { type ExpectedRows, expectedRows } from './expected-rows.ts';
 import { isLarge, outputsOf, type ReferenceRuns, runPerturbed, runsNeeded, runUnperturbed } from './reference-runs.ts';
 import { areValuesPlaced } from './secret/secret-set.ts';
 import { areValuesRepeated, areValuesTried } from './secret/sets-of-problem.ts';
-import { drawAhead, drawBeside, expectBeside } from './threads/beside.ts';
+import { disagreeBeside, drawAhead, drawBeside, expectBeside } from './threads/beside.ts';
 import type { OracleThreads } from './threads/oracle-threads.ts';
 
 /** Data to judge one check: the contents of the inputs, and the expectation of each output. */
@@ -71,7 +77,8 @@ export function prepareCheck(
   const all = remembered(async () => {
     if (onDevice)
       return expectationsFor({
-        ...{ problem, dimensions, inputs: inputs.bytes, placed, repeats, tried, deviceReference, signal, expect },
+        ...{ problem, dimensions, inputs: inputs.bytes, tensors: inputs.tensors, placed, repeats, tried },
+        ...{ deviceReference, signal, expect },
       });
     // Asked for at once: they may run side by side.
     const [runs, perturbed] = await allEnded([unperturbed(), runPerturbed(request)]);
@@ -114,19 +121,29 @@ export interface ExpectationCache {
   check(key: CheckKey): PreparedCheck;
   /** Draws a check's inputs beside this thread, so that it is known soon. Never rejects: a mistake of the problem is told when it is asked for. */
   ahead(key: CheckKey): Promise<void>;
-  /** As `expectationsFrom`, beside this thread. */
-  readonly expect: WorkOutExpectations;
+  /** As `disagreement` with what is expected, beside this thread. */
+  readonly disagree: WorkOutDisagreement;
 }
 
-/** An eighth of the host's memory. On machines that run large workloads, this holds both checks of one. */
-const DEFAULT_LIMIT_BYTES = Math.max(256 * 1024 * 1024, totalmem() / 8);
+/** An eighth of the memory. On machines that run large workloads, this holds both checks of one. */
+const DEFAULT_LIMIT_BYTES = Math.max(256 * 1024 * 1024, usableMemoryBytes() / 8);
+
+export interface ExpectationCacheOptions extends OracleTools {
+  readonly limitBytes?: number | undefined;
+  /** Of several devices: has what the reference on the host computes. */
+  readonly shared?: ExpectationCache | undefined;
+}
+
+/** Of so many caches at a time. */
+export const limitBytesOf = (caches: number): number => Math.ceil(DEFAULT_LIMIT_BYTES / caches);
 
 /**
  * A cache that evicts the least recently used checks beyond `limitBytes`, and uses the device reference for large shapes if
  * there is one.
  */
-export function createExpectationCache(options: OracleTools & { limitBytes?: number } = {}): ExpectationCache {
-  const { limitBytes = DEFAULT_LIMIT_BYTES, ...tools } = options;
+export function createExpectationCache(options: ExpectationCacheOptions = {}): ExpectationCache {
+  const { limitBytes = DEFAULT_LIMIT_BYTES, shared, ...tools } = options;
+  const drawing = new Map<string, Promise<void>>();
   const remembered = new Map<string, { prepared: PreparedCheck; bytes: number }>();
   const problemNumbers = new WeakMap<Problem, number>();
   let problemCount = 0;
@@ -154,17 +171,29 @@ export function createExpectationCache(options: OracleTools & { limitBytes?: num
     forgetOldest();
     return entry.prepared;
   };
+  const draw = async (threads: OracleThreads, key: CheckKey): Promise<void> => {
+    try {
+      check(key, await drawAhead(threads, key));
+    } catch (error) {
+      // Then it is drawn when it is asked for.
+      if (!(error instanceof WarpsmithError) && !(error instanceof ThreadLost)) throw error;
+    }
+  };
+  /** The cache that has a check, if not this one: a device's own reference computes large shapes. */
+  const elsewhere = ({ problem, dimensions }: CheckKey): ExpectationCache | undefined =>
+    isLarge(problem, dimensions) ? undefined : shared;
   return {
-    check: (key) => check(key),
-    expect: (problem, dimensions, runs) => expectBeside(tools.threads, problem, dimensions, runs),
+    check: (key) => elsewhere(key)?.check(key) ?? check(key),
+    disagree: (...request) => disagreeBeside(tools.threads, ...request),
     async ahead(key) {
-      if (!tools.threads || remembered.has(nameOf(key))) return;
-      try {
-        check(key, await drawAhead(tools.threads, key));
-      } catch (error) {
-        // Then it is drawn when it is asked for.
-        if (!(error instanceof WarpsmithError) && !(error instanceof ThreadLost)) throw error;
-      }
+      const other = elsewhere(key);
+      if (other) return other.ahead(key);
+      const name = nameOf(key);
+      if (!tools.threads || remembered.has(name)) return;
+      // Two that judge at a time may ask for one check.
+      const drawn = drawing.get(name) ?? draw(tools.threads, key).finally(() => drawing.delete(name));
+      drawing.set(name, drawn);
+      return drawn;
     },
   };
 }

@@ -27,6 +27,8 @@ export interface ReferenceRequest {
   readonly repeats?: boolean;
   /** Whether the tolerance must bear what arithmetic errs on these inputs. */
   readonly tried?: boolean;
+  /** The elements of the inputs, row-major, if somebody has decoded them. */
+  readonly tensors?: ReferenceTensors | undefined;
 }
 
 /** Runs a problem's reference on a GPU, in a process that runs no candidate. */
@@ -38,12 +40,34 @@ export interface DeviceReference {
   close(): Promise<void>;
 }
 
-/** As {@link expectationsFrom} of all buffers, perhaps elsewhere. */
+/**
+ * As {@link expectationsFrom} of all buffers, perhaps elsewhere.
+ *
+ * @param again makes the runs once more. If it is there, the runs are given away, which takes less than copying them.
+ */
 export type WorkOutExpectations = (
   problem: Problem,
   dimensions: Dimensions,
   runs: ReferenceRuns,
+  again?: () => Promise<ReferenceRuns>,
 ) => Promise<Expectations>;
+
+/** As `disagreement` with what is expected from these runs, perhaps elsewhere. The runs are given away. */
+export type WorkOutDisagreement = (
+  problem: Problem,
+  dimensions: Dimensions,
+  compared: {
+    readonly runs: ReferenceRuns;
+    readonly outputs: ReadonlyMap<string, Uint8Array>;
+    readonly again: () => Promise<ReferenceRuns>;
+  },
+) => Promise<string | undefined>;
+
+/** Where references run, and until when. */
+interface WhereReferencesRun {
+  readonly deviceReference?: DeviceReference | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
 
 /**
  * The expected outputs for these inputs, from the device reference if there is one that takes them, else from the reference on the host.
@@ -51,22 +75,29 @@ export type WorkOutExpectations = (
  * @throws WarpsmithError if the reference returns outputs of the wrong names or sizes, or the naive run overflows.
  */
 export async function expectationsFor(
-  request: ReferenceRequest & {
-    readonly deviceReference?: DeviceReference | undefined;
-    readonly signal?: AbortSignal | undefined;
-    /** Works out the expectations from the runs; this thread does if absent. */
-    readonly expect?: WorkOutExpectations | undefined;
-  },
+  request: ReferenceRequest &
+    WhereReferencesRun & {
+      /** Works out the expectations from the runs; this thread does if absent. */
+      readonly expect?: WorkOutExpectations | undefined;
+    },
 ): Promise<Expectations> {
-  const { problem, dimensions, inputs, leastTolerances = false, deviceReference, signal, expect } = request;
+  const { problem, dimensions, expect } = request;
+  const runs = await runsFor(request);
+  if (expect) return expect(problem, dimensions, runs, () => runsFor(request));
+  return expectationsFrom(problem, expandBuffers(problem.file, dimensions), dimensions, runs);
+}
+
+/** What expectations follow from, in memory of its own but for the inputs. @throws as {@link expectationsFor}. */
+export async function runsFor(request: ReferenceRequest & WhereReferencesRun): Promise<ReferenceRuns> {
+  const { problem, dimensions, inputs, deviceReference, signal } = request;
   const { placed = false, repeats = false, tried = false } = request;
   const buffers = expandBuffers(problem.file, dimensions);
+  const tensors = (): ReferenceTensors => request.tensors ?? decodeInputs(buffers, inputs);
   const runs =
-    (await deviceReference?.run({ problem, dimensions, inputs, leastTolerances })) ??
-    (await runHostReference(problem, buffers, decodeInputs(buffers, inputs), dimensions, { signal, placed, tried }));
-  const given = hasSignificantParts(buffers) && { inputs: decodeInputs(buffers, inputs) };
-  const all = { ...runs, ...given, placed, repeats, tried };
-  return expect ? expect(problem, dimensions, all) : expectationsFrom(problem, buffers, dimensions, all);
+    (await deviceReference?.run(request)) ??
+    (await runHostReference(problem, buffers, tensors(), dimensions, { signal, placed, tried }));
+  const given = hasSignificantParts(buffers) && { inputs: tensors() };
+  return { ...runs, ...given, placed, repeats, tried };
 }
 
 /** Whether not every element of every output matters. */

@@ -32,9 +32,15 @@ export function allowFlushedSums(expectations: Expectations, code: CompiledCode)
   return new Map(
     [...expectations].map(([name, expectation]) => {
       const { tolerances, rmsLimit } = expectation;
-      if (!tolerances.some((tolerance) => tolerance > 0 && tolerance < LOST)) return [name, expectation];
+      if (!hasSmaller(tolerances)) return [name, expectation];
       const wider = tolerances.map((tolerance) => (tolerance > 0 ? Math.max(tolerance, LOST) : tolerance));
       return [name, { ...expectation, tolerances: wider, ...(rmsLimit && { rmsLimit: Math.max(rmsLimit, LOST) }) }];
     }),
   );
+}
+
+/** A loop: a callback for each of millions of elements takes several times as long. */
+function hasSmaller(tolerances: Float64Array): boolean {
+  for (let i = 0; i < tolerances.length; i++) if (tolerances[i]! > 0 && tolerances[i]! < LOST) return true;
+  return false;
 }

@@ -41,6 +41,8 @@ export interface DispatchRow {
   readonly seed: number;
   /** ISO 8601, UTC. */
   readonly judgedAt: string;
+  /** What judged it, if that was none of the devices of this call: an interrupted call kept the row, perhaps on another machine. */
+  readonly judgedOn?: { readonly device: DeviceIdentity; readonly processor: string };
   readonly contenders: readonly ContenderOutcome[];
   /** Why the workload as a whole could not be judged. */
   readonly failure?: string;

@@ -1,7 +1,16 @@
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { inProcess } from '../../../src/core/call-reference.ts';
+import { expandBuffers } from '../../../src/core/plan/expand-buffers.ts';
 import type { Problem, ProblemFile } from '../../../src/core/problem.ts';
-import { createExpectationCache, prepareCheck } from '../../../src/evaluation/oracle/expectation-cache.ts';
+import { drawInputs } from '../../../src/evaluation/oracle/draw-inputs.ts';
+import {
+  createExpectationCache,
+  type ExpectationCache,
+  prepareCheck,
+} from '../../../src/evaluation/oracle/expectation-cache.ts';
+import type { DeviceReference } from '../../../src/evaluation/oracle/expectations.ts';
+import type { OracleThreads } from '../../../src/evaluation/oracle/threads/oracle-threads.ts';
 import { toyProblem } from '../../support/toy-problem.ts';
 
 const counted = (changes = {}): { problem: Problem; calls: () => number } => {
@@ -162,5 +171,59 @@ describe('the oracle', () => {
     };
     // 192 outputs keep 3 KiB, or 9.
     expect([kept('1e9 - 1'), kept('1e9')]).toEqual([true, false]);
+  });
+});
+
+describe('caches of several devices', () => {
+  /** More than 10^9 FLOP: a reference on a device computes it. */
+  const LARGE = { R: 3, C: 4096 };
+  const deviceReference = (runs: string[], name: string): DeviceReference => ({
+    async run({ dimensions }) {
+      runs.push(name);
+      return { oracle: { Y: new Float64Array(dimensions.R! * dimensions.C!) } };
+    },
+    close: async () => {},
+  });
+
+  it('have what the host works out once, and what their own reference computes each', async () => {
+    const { problem, calls } = counted({ flop: '1e5 * R * C' });
+    const runs: string[] = [];
+    const shared = createExpectationCache();
+    const [a, b] = ['a', 'b'].map((name) =>
+      createExpectationCache({ shared, deviceReference: deviceReference(runs, name) }),
+    ) as [ExpectationCache, ExpectationCache];
+    const small = { problem, dimensions: DIMENSIONS, ...GENERATORS };
+    const first = await a.check(small).expectations();
+    const count = calls();
+    expect(await b.check(small).expectations()).toBe(first);
+    expect(calls()).toBe(count);
+    expect(runs).toEqual([]);
+    const large = { problem, dimensions: LARGE, ...GENERATORS };
+    await a.check(large).expectations();
+    await b.check(large).expectations();
+    expect(runs).toEqual(['a', 'b']);
+    expect(calls()).toBe(count);
+    expect(shared.check(large)).not.toBe(a.check(large));
+  });
+
+  it('draw a check once that several ask for ahead', async () => {
+    const asked: string[] = [];
+    const drawn = drawInputs({
+      ...{ problem: toyProblem(), dimensions: DIMENSIONS, ...GENERATORS },
+      buffers: expandBuffers(toyProblem().file, DIMENSIONS),
+    });
+    const threads = {
+      async ask(task: string) {
+        asked.push(task);
+        await setImmediate();
+        return drawn;
+      },
+    } as unknown as OracleThreads;
+    const shared = createExpectationCache({ threads });
+    const key = { problem: toyProblem(), dimensions: DIMENSIONS, ...GENERATORS };
+    const caches = [1, 2].map(() => createExpectationCache({ shared, threads }));
+    await Promise.all(caches.map((cache) => cache.ahead(key)));
+    expect(asked).toEqual(['draw']);
+    for (const cache of caches) expect(cache.check(key).inputs).toBe(drawn);
   });
 });

@@ -19,7 +19,7 @@ function looking(checksAhead: number) {
         const note = async () => expected.push(rowsOf(dimensions));
         return { expectations: note, sample: note } as unknown as PreparedCheck;
       },
-      expect: () => Promise.reject(new Error('nobody asks for it')),
+      disagree: () => Promise.reject(new Error('nobody asks for it')),
     },
   });
   return { ahead, drawing, expected, rows: () => drawing.map(({ rows }) => rows) };

@@ -4,8 +4,9 @@ import type { Problem, Workload } from '../../../core/problem.ts';
 import { createStream } from '../../../stats/random.ts';
 import type { Contender, ContenderBlock, ContenderFailure, Ring } from '../../measure/contender.ts';
 import { drawRuleOf } from '../../measure/draw-rules.ts';
-import { disagreement } from '../../measure/slot-judge.ts';
+
 import { DECLARED } from '../../oracle/check.ts';
+import { disagreement } from '../../oracle/disagreement.ts';
 import type { ExpectationCache, PreparedCheck } from '../../oracle/expectation-cache.ts';
 import { bufferMessage } from './messages.ts';
 import type { SessionAnswer, SessionFailure, SessionRequest, WorkerSession } from './worker-session.ts';

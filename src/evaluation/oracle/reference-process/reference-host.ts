@@ -1,10 +1,11 @@
-import { availableParallelism, totalmem } from 'node:os';
+import { availableParallelism } from 'node:os';
 import type { ReferenceFault } from '../../../core/call-reference.ts';
 import { WarpsmithError } from '../../../core/errors.ts';
 import type { Dimensions, ReferenceRun, ReferenceTensors, RunReference } from '../../../core/problem.ts';
 import { LineProcess, type LineProcessEnd } from '../../../process/line-process.ts';
 import { networkWall } from '../../../process/network-wall.ts';
 import { residentBytes } from '../../../process/process-group.ts';
+import { usableMemoryBytes } from '../../../process/usable-memory.ts';
 import { keptJavaScript } from './kept-javascript.ts';
 import { type Answer, type Question, tensorsOf, withTensors } from './protocol.ts';
 import type { ReferenceCommand, ReferenceLimits, ReferencePlace, ReferenceProgram } from './reference-program.ts';
@@ -21,9 +22,8 @@ export interface ReferenceHostOptions extends ReferencePlace {
 
 const MIB = 1024 ** 2;
 
-/** Half of the memory: the machine's, or the container's (whose limit is 0 or beyond the machine's if there is none). */
-export const referenceMemoryBytes = (machineBytes: number, containerBytes: number): number =>
-  Math.max(1024 * MIB, (containerBytes > 0 ? Math.min(machineBytes, containerBytes) : machineBytes) / 2);
+/** Half of the memory. */
+export const referenceMemoryBytes = (usableBytes: number): number => Math.max(1024 * MIB, usableBytes / 2);
 
 /** Each keeps a core busy; of many cores, half are for compilers and for what a verification compares. */
 const MOST_PROCESSES = Math.min(8, Math.max(4, Math.floor(availableParallelism() / 2)));
@@ -31,7 +31,7 @@ const MOST_PROCESSES = Math.min(8, Math.max(4, Math.floor(availableParallelism()
 /** Of processes that run host code of a problem. */
 export const referenceLimits: Omit<ReferenceLimits, 'loadTimeoutMs'> = {
   timeoutMs: 30 * 60_000,
-  memoryBytes: referenceMemoryBytes(totalmem(), process.constrainedMemory()),
+  memoryBytes: referenceMemoryBytes(usableMemoryBytes()),
   processes: Math.min(MOST_PROCESSES, availableParallelism()),
 };
 

@@ -68,8 +68,10 @@ export function rmsOf(values: Float64Array): number {
   return values.length === 0 ? 0 : Math.sqrt(squares / values.length);
 }
 
+/** @param arithmetic becomes the tolerances: of large outputs, a copy takes as long as the sums. */
 function roundedOnce(facts: OutputFacts, arithmetic: Float64Array): Expectation {
-  const tolerances = arithmetic.slice();
+  const ofArithmetic = rmsOf(arithmetic);
+  const tolerances = arithmetic;
   for (let i = 0; i < tolerances.length; i++) {
     tolerances[i] = tolerances[i]! + ulpAt(facts.rounded[i]!, facts.dtype) / 2;
   }
@@ -77,22 +79,24 @@ function roundedOnce(facts: OutputFacts, arithmetic: Float64Array): Expectation 
     want: wantOf(facts),
     tolerances,
     groupSize: 1,
-    rmsLimit: Math.hypot(ROUNDED_ONCE * rmsOf(errorsOf(facts, facts.rounded)), rmsOf(arithmetic)),
+    rmsLimit: Math.hypot(ROUNDED_ONCE * rmsOf(errorsOf(facts, facts.rounded)), ofArithmetic),
   };
 }
 
+/** @param arithmetic becomes the tolerances. */
 function withSlack(comparison: Calibrated, facts: OutputFacts, arithmetic: Float64Array): Expectation {
   const { storage, factor = 2, group = 'row', rmsFactor = 1.5 } = comparison;
   const want = wantOf(facts);
-  const naiveErrors = facts.naive ? naiveErrorsOf(facts, facts.naive) : new Float64Array(want.length);
+  const naiveErrors = facts.naive && naiveErrorsOf(facts, facts.naive);
   const groupSize = group === 'all' ? Math.max(1, want.length) : groupSizeOf(facts.shape);
-  const largestError = maximumPerGroup(naiveErrors, groupSize);
+  const largestError = naiveErrors && maximumPerGroup(naiveErrors, groupSize);
   const largestValue = maximumPerGroup(want, groupSize);
   // Of equal weights, one rounding shows in every whole row, with that of the result.
   const roundings = facts.placed ? MOST_FACTOR : fewRows(want, facts);
-  const tolerances = arithmetic.slice();
-  for (const [group, error] of largestError.entries()) {
-    const slack = factor * error + slackAt(largestValue[group]!, storage);
+  const ofArithmetic = rmsOf(arithmetic);
+  const tolerances = arithmetic;
+  for (let group = 0; group < largestValue.length; group++) {
+    const slack = factor * (largestError?.[group] ?? 0) + slackAt(largestValue[group]!, storage);
     const end = Math.min(tolerances.length, (group + 1) * groupSize);
     for (let i = group * groupSize; i < end; i++) tolerances[i] = tolerances[i]! + slack;
   }
@@ -103,8 +107,8 @@ function withSlack(comparison: Calibrated, facts: OutputFacts, arithmetic: Float
     rmsLimit: Math.hypot(
       // Below the normal numbers, rounding errs by half of the smallest subnormal, for any result.
       Math.max(roundings * unitRoundoff(storage) * rmsOf(want), ulpAt(0, storage) / 2),
-      rmsFactor * rmsOf(naiveErrors),
-      rmsOf(arithmetic),
+      naiveErrors ? rmsFactor * rmsOf(naiveErrors) : 0,
+      ofArithmetic,
     ),
   };
 }

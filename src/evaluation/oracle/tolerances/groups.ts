@@ -40,12 +40,16 @@ export const maximumPerGroup = (values: Float64Array, groupSize: number): Float6
 const FEW = 16;
 
 /** Median of each group, from about 65 of its elements if it has more. Without those that are NaN; if these leave few, the largest. */
-export const medianPerGroup = (values: Float64Array, groupSize: number): Float64Array =>
-  perGroup(values, groupSize, (all, start, end) => {
+export function medianPerGroup(values: Float64Array, groupSize: number): Float64Array {
+  const samples = new Map<number, Float64Array>(); // by length: nearly all groups have one
+  return perGroup(values, groupSize, (all, start, end) => {
     const step = Math.max(1, Math.floor((end - start) / MINIMUM_GROUP_ELEMENTS));
-    const sample = new Float64Array(Math.ceil((end - start) / step));
+    const length = Math.ceil((end - start) / step);
+    const sample = samples.get(length) ?? new Float64Array(length);
+    samples.set(length, sample);
     let count = 0;
     for (let i = start; i < end; i += step) if (!Number.isNaN(all[i])) sample[count++] = all[i]!;
     const numbers = sample.subarray(0, count).sort();
-    return numbers[count < Math.min(FEW, sample.length) ? count - 1 : Math.floor(count / 2)] ?? 0;
+    return numbers[count < Math.min(FEW, length) ? count - 1 : Math.floor(count / 2)] ?? 0;
   });
+}

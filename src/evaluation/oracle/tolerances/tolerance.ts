@@ -53,9 +53,13 @@ export interface ToleranceRule<K extends Tolerance['kind']> {
   readonly expect: (comparison: Extract<Tolerance, { kind: K }>, facts: OutputFacts) => Expectation;
 }
 
-/** The oracle; infinite or NaN where the rounded result is. */
+/** The oracle; infinite or NaN where the rounded result is. Nobody writes into it: where that is nowhere, it is the oracle itself. */
 export function wantOf({ oracle, rounded }: OutputFacts): Float64Array {
-  const want = oracle.slice();
-  for (let i = 0; i < want.length; i++) if (!Number.isFinite(rounded[i])) want[i] = rounded[i]!;
+  let want = oracle;
+  for (let i = 0; i < rounded.length; i++) {
+    if (Number.isFinite(rounded[i])) continue;
+    if (want === oracle) want = oracle.slice();
+    want[i] = rounded[i]!;
+  }
   return want;
 }

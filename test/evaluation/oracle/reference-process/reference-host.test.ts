@@ -14,6 +14,7 @@ import {
   referenceMemoryBytes,
 } from '../../../../src/evaluation/oracle/reference-process/reference-host.ts';
 import { networkWall } from '../../../../src/process/network-wall.ts';
+import { usableMemoryBytes } from '../../../../src/process/usable-memory.ts';
 
 let folder: string;
 let count = 0;
@@ -295,7 +296,8 @@ describe('a reference that is at fault', () => {
     ['a container without a limit', 64, 2 ** 34, 32],
     ['a small machine', 1, 0, 1],
   ])('may take half of the memory of %s', (_, machine, container, allowed) => {
-    expect(referenceMemoryBytes(machine * 2 ** 30, container * 2 ** 30)).toBe(allowed * 2 ** 30);
+    const usable = usableMemoryBytes(machine * 2 ** 30, container * 2 ** 30);
+    expect(referenceMemoryBytes(usable)).toBe(allowed * 2 ** 30);
   });
 
   it('that takes too much memory is ended', async () => {

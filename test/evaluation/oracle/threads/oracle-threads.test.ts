@@ -3,10 +3,20 @@ import type { Worker } from 'node:worker_threads';
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { loadProblemTarget } from '../../../../src/app/target.ts';
 import { expandBuffers } from '../../../../src/core/plan/expand-buffers.ts';
+import { encode } from '../../../../src/core/rounding.ts';
 import { DECLARED } from '../../../../src/evaluation/oracle/check.ts';
+import { disagreement } from '../../../../src/evaluation/oracle/disagreement.ts';
 import { drawInputs } from '../../../../src/evaluation/oracle/draw-inputs.ts';
 import { createExpectationCache, prepareCheck } from '../../../../src/evaluation/oracle/expectation-cache.ts';
-import { drawBeside, expectBeside } from '../../../../src/evaluation/oracle/threads/beside.ts';
+import { expectationsFrom } from '../../../../src/evaluation/oracle/expectations.ts';
+import { perturbedBytes } from '../../../../src/evaluation/oracle/perturbed-bytes.ts';
+import type { ReferenceRuns } from '../../../../src/evaluation/oracle/reference-runs.ts';
+import {
+  disagreeBeside,
+  drawBeside,
+  expectBeside,
+  perturbBeside,
+} from '../../../../src/evaluation/oracle/threads/beside.ts';
 import { createOracleThreads } from '../../../../src/evaluation/oracle/threads/oracle-threads.ts';
 import { ThreadLost } from '../../../../src/process/task-threads.ts';
 import { toyProblem } from '../../../support/toy-problem.ts';
@@ -125,6 +135,67 @@ describe('threads that work on checks', () => {
     expect(await expectBeside(closed, problem, dimensions, runs)).toEqual(
       await expectBeside(threads, problem, dimensions, runs),
     );
+  });
+
+  it('perturb inputs as here, to the bit, and here if they are gone', async () => {
+    const { bytes, tensors } = drawInputs({
+      ...{ problem, dimensions, seed: 3, generatorSet: DECLARED },
+      buffers: expandBuffers(problem.file, dimensions),
+    });
+    const closed = createOracleThreads(1)!;
+    await closed.close();
+    for (const run of [0, 1]) {
+      const here = perturbedBytes(expandBuffers(problem.file, dimensions), { inputs: bytes, tensors }, run);
+      expect(here).not.toEqual(bytes);
+      for (const team of [threads, closed, undefined])
+        expect(await perturbBeside(team, problem, dimensions, { inputs: bytes, tensors }, run)).toEqual(here);
+    }
+  });
+
+  describe('what a reference gave', () => {
+    const buffers = expandBuffers(problem.file, dimensions);
+    const Y = buffers.find(({ name }) => name === 'Y')!;
+    const runsOf = (scale = 1): ReferenceRuns => {
+      const { tensors } = drawInputs({ problem, dimensions, seed: 3, generatorSet: DECLARED, buffers });
+      return { oracle: { Y: tensors.X!.map((value) => scale * value) } };
+    };
+    const outputs = new Map([['Y', encode(runsOf().oracle.Y!, Y.dtype)]]);
+    const never = () => Promise.reject(new Error('the reference ran again'));
+    const isGone = ({ oracle }: ReferenceRuns) => (oracle.Y!.buffer as ArrayBuffer).detached;
+
+    it.each([1, 1.5])('is compared as here, without a copy: %s of the outputs', async (scale) => {
+      const runs = runsOf(scale);
+      const here = disagreement(buffers, expectationsFrom(problem, buffers, dimensions, runsOf(scale)), outputs);
+      expect(await disagreeBeside(threads, problem, dimensions, { runs, outputs, again: never })).toBe(here);
+      expect(here === undefined).toBe(scale === 1);
+      expect(isGone(runs)).toBe(true);
+      expect(outputs.get('Y')!.length).toBe(Y.bytes);
+    });
+
+    it('stays here where nobody says how to have it again', async () => {
+      const runs = runsOf();
+      await expectBeside(threads, problem, dimensions, runs);
+      expect(isGone(runs)).toBe(false);
+    });
+
+    it('is had again if it was lost with its thread', async () => {
+      const started = startedThreads();
+      const one = createOracleThreads(1)!;
+      const again = vi.fn(async () => runsOf());
+      const asked = expectBeside(one, problem, dimensions, runsOf(), again);
+      await setImmediate(); // It has been started, and has not begun.
+      await started[0]!.terminate();
+      expect(await asked).toEqual(expectationsFrom(problem, buffers, dimensions, runsOf()));
+      expect(again).toHaveBeenCalledTimes(1);
+      await one.close();
+    });
+
+    it('is still here if no thread took it', async () => {
+      const closed = createOracleThreads(1)!;
+      await closed.close();
+      const answer = await disagreeBeside(closed, problem, dimensions, { runs: runsOf(), outputs, again: never });
+      expect(answer).toBeUndefined();
+    });
   });
 
   it('none on a machine with few cores', () => {
