@@ -35,7 +35,7 @@ const SEVERAL_TILES: Bounds = { least: 100, most: 400 };
 const LONGER: Bounds & { readonly every: number } = { least: 4000, most: 300_000, every: 8 };
 /** Every so many of them, it is of any length beside one of two tiles or three: what divides a tile's number by rounded reciprocals errs in the second row of tiles. */
 const BAND: Bounds & { readonly beside: Bounds; readonly every: number } = {
-  ...{ least: 100, most: 5000, every: 3 },
+  ...{ least: 1000, most: 5000, every: 3 },
   beside: { least: 33, most: 80 },
 };
 const BESIDE: Bounds = { least: 1, most: 12 };
