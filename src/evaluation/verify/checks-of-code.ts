@@ -213,9 +213,9 @@ const MOST_SELDOM = 64;
 function seldomChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Coverage): Check[] {
   const { device, module, planFor, problem, seed, thorough = false } = request;
   if (!thorough || !device.decisions || isLong(request)) return [];
-  const { isFit, isCheap } = shapesForConditions(choice, []);
+  const { isFit, isCheap, sizes } = shapesForConditions(choice, device.constants?.(module).sizes ?? []);
   const shapes = shapesOfSeldomWays({
-    ...{ device, module, planFor, isFit, isCheap, seed, drawn: coverage.drawnShapes.filter(isCheap) },
+    ...{ device, module, planFor, isFit, isCheap, seed, sizes, drawn: coverage.drawnShapes.filter(isCheap) },
     problem: problem.file,
     most: MOST_SELDOM,
   });

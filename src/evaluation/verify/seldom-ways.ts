@@ -13,6 +13,8 @@ import { rootsBeside } from './equal-sizes.ts';
 export interface SeldomAim extends Pick<Aim, 'device' | 'module' | 'planFor' | 'isFit' | 'drawn' | 'most'> {
   readonly problem: ProblemFile;
   readonly seed: number;
+  /** Sizes beside the code's own numbers. */
+  readonly sizes: readonly number[];
   /** Whether the kernel takes a shape that costs little. */
   readonly isCheap: (dimensions: Dimensions) => boolean;
 }
@@ -82,10 +84,10 @@ function chosenOf(
 
 /** Shapes that are run, with other sizes in a few dimensions. */
 function changedShapes(aim: SeldomAim): Dimensions[] {
-  const { problem, seed, drawn, isCheap } = aim;
+  const { seed, drawn, isCheap, problem } = aim;
   const next = inOrder(createStream(seed, 'shapes of seldom ways'));
   const small = drawn.filter(isCheap);
-  const changed = Array.from({ length: small.length === 0 ? 0 : LOOKED_AT }, () => change(problem, small, next));
+  const changed = Array.from({ length: small.length === 0 ? 0 : LOOKED_AT }, () => change(aim, small, next));
   return distinctValues(changed.filter((shape) => isShapeOf(problem, shape) && isCheap(shape)));
 }
 
@@ -93,7 +95,7 @@ function changedShapes(aim: SeldomAim): Dimensions[] {
 const FOLLOWING_RATIO = 0.8;
 const MOST_CHANGED = 3;
 
-function change(problem: ProblemFile, small: readonly Dimensions[], next: Draw): Dimensions {
+function change({ problem, sizes }: SeldomAim, small: readonly Dimensions[], next: Draw): Dimensions {
   const anyOf = <T>(all: readonly T[]): T => all[below(next, all.length)]!;
   const base = anyOf(small);
   const names = Object.keys(problem.dimensions);
@@ -110,8 +112,8 @@ function change(problem: ProblemFile, small: readonly Dimensions[], next: Draw):
       const isOfParts = independentDimensions.includes(String(declared.default));
       const related = isOfParts ? relatedParts : relatedSize;
       const size =
-        whole === undefined
-          ? anyOf(SIZES)(anyOf(small), name, base, next)
+        whole === undefined || next() < FREE_RATIO
+          ? anyOf(SIZES)({ other: anyOf(small)[name]!, base, sizes, next })
           : related(whole, [next(), next()], LEAST_TELLING);
       shape[name] = Math.min(Math.max(minimum, size), maximum);
     }
@@ -119,20 +121,34 @@ function change(problem: ProblemFile, small: readonly Dimensions[], next: Draw):
   return shape;
 }
 
-const MOST_SIZE = 400;
+/** How often what follows from others is as free as if it did not. */
+const FREE_RATIO = 0.3;
+
+const SMALL = 400;
+const LARGE = 5000;
 const TILES = [8, 16, 32, 64, 128] as const;
 const MOST_TILES = 5;
 const MOST_FACTOR = 6;
 
-/** What a size is changed to: that of another shape, any, a tile's multiple or one more or less, a multiple or a part of another size. */
-const SIZES: readonly ((other: Dimensions, name: string, base: Dimensions, next: Draw) => number)[] = [
-  (other, name) => other[name]!,
-  (_other, _name, _base, next) => logUniform(1, MOST_SIZE, next),
-  (_other, _name, _base, next) =>
-    TILES[below(next, TILES.length)]! * (1 + below(next, MOST_TILES)) + below(next, 3) - 1,
-  (_other, _name, base, next) => {
-    const sizes = Object.values(base);
-    const size = sizes[below(next, sizes.length)]!;
+/** What a size is changed from. */
+interface Change extends Pick<SeldomAim, 'sizes'> {
+  /** That of another shape. */
+  readonly other: number;
+  readonly base: Dimensions;
+  readonly next: Draw;
+}
+
+const SIZES: readonly ((change: Change) => number)[] = [
+  ({ other }) => other,
+  ({ next }) => logUniform(1, SMALL, next),
+  ({ next }) => logUniform(SMALL, LARGE, next),
+  // Whole tiles, and one more or less.
+  ({ next }) => TILES[below(next, TILES.length)]! * (1 + below(next, MOST_TILES)) + below(next, 3) - 1,
+  ({ other, sizes, next }) => sizes[below(next, sizes.length)] ?? other,
+  // A multiple or a part of another size.
+  ({ base, next }) => {
+    const all = Object.values(base);
+    const size = all[below(next, all.length)]!;
     const factor = 1 + below(next, MOST_FACTOR);
     return next() < 1 / 2 ? size * factor : Math.max(1, Math.floor(size / factor));
   },
