@@ -163,6 +163,12 @@ const launchCounters = z
     globalAtomicSectors: count
       .describe('Sectors that atomics in device memory touch, request by request. Absent in a profile of a real GPU.')
       .optional(),
+    globalAtomicLines: count
+      .describe(
+        'Distinct lines of 128 bytes that atomics in device memory touch. Of a sample of the CTAs an estimate. Absent in a ' +
+          'profile of a real GPU.',
+      )
+      .optional(),
     sampledCache: sampledCache
       .describe(
         'Absent if nothing was simulated: in a profile of a real GPU, or with too few lines. Of a sample of the CTAs it is ' +

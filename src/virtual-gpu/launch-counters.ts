@@ -3,10 +3,11 @@ import { lineCountersAt } from '../core/empty-line-counters.ts';
 import { emptyTotals } from '../core/empty-totals.ts';
 import type { Dim3 } from '../core/launch-plan.ts';
 import { sum } from '../core/values.ts';
-import { SERIAL_LANES } from '../hardware/launch-model/constants.ts';
+import { SECTORS_PER_LINE, SERIAL_LANES } from '../hardware/launch-model/constants.ts';
 import type { PtxInstruction } from '../ptx/ast.ts';
 import { controlOf, flopPerLane, instructionClass, synchronisationOf } from '../ptx/instructions/properties.ts';
-import { type Access, type AccessGroup, SECTOR_READ, SECTOR_WRITTEN } from './codegen/memory/access-groups.ts';
+import { lineOfSector } from './cache-model/line-places.ts';
+import { type Access, type AccessGroup, SECTOR_ATOMIC, SECTOR_READ, SECTOR_WRITTEN } from './codegen/memory/access-groups.ts';
 import type { BlockIssueTime, KernelImage } from './kernel-image.ts';
 import { LANES } from './layout.ts';
 import { broadcastWavefronts, SECTOR_BYTES } from './runtime/access-costs.ts';
@@ -48,7 +49,7 @@ export function launchCounters(
   const { totals, lines, histogram } = collector.collect();
   const warpTime = collector.warpTime();
   const scale = countedCtas === 0 ? 0 : ctaCount / countedCtas;
-  const distinct = distinctSectors(workers, buffers, scale);
+  const touched = touchedMemory(workers, buffers, scale);
   if (scale !== 1) scaleSums(totals, lines, histogram, scale);
   return {
     ...totals,
@@ -67,11 +68,12 @@ export function launchCounters(
     activeLaneHistogram: histogram,
     criticalPathInstructions: countedCtas === 0 ? 0 : sum(workers.map((w) => w.criticalPath)) / countedCtas,
     longestCtaInstructions: Math.max(0, ...workers.map((w) => w.longestCta)),
-    distinctSectorsRead: distinct.read,
-    distinctSectorsWritten: distinct.written,
+    distinctSectorsRead: touched.read,
+    distinctSectorsWritten: touched.written,
     warpTime: { wide: scaledTime(warpTime.wide, scale), narrow: scaledTime(warpTime.narrow, scale) },
     globalAtomicTurns: Math.round(sumOfGlobalAtomics(workers, 'turns') * scale),
     globalAtomicSectors: Math.round(sumOfGlobalAtomics(workers, 'units') * scale),
+    globalAtomicLines: touched.atomic,
     lines,
   };
 }
@@ -79,38 +81,44 @@ export function launchCounters(
 const sumOfGlobalAtomics = (workers: readonly WorkerCounts[], key: 'turns' | 'units'): number =>
   sum(workers.flatMap(({ siteRequests }) => siteRequests.map((site) => site['global-atomic'][key])));
 
-/** Sectors that were touched; of a sample of CTAs, so many times as many, but in no buffer more than it has. */
-function distinctSectors(
-  workers: readonly WorkerCounts[],
-  buffers: readonly DeviceRange[],
-  scale: number,
-): { read: number; written: number } {
+/** What a launch touches of device memory. */
+interface Touched {
+  /** Sectors. */
+  readonly read: number;
+  /** Sectors. */
+  readonly written: number;
+  /** Lines. */
+  readonly atomic: number;
+}
+
+/** What was touched; of a sample of CTAs, so many times as much, but in no buffer more than it has. */
+function touchedMemory(workers: readonly WorkerCounts[], buffers: readonly DeviceRange[], scale: number): Touched {
   const first = workers[0];
-  if (!first) return { read: 0, written: 0 };
-  if (scale === 1) return sectorsBetween(workers, 0, first.sectorMap.length);
-  const sums = { read: 0, written: 0 };
+  if (!first) return { read: 0, written: 0, atomic: 0 };
+  if (scale === 1) return touchedBetween(workers, 0, first.sectorMap.length);
+  const sums = { read: 0, written: 0, atomic: 0 };
   for (const { start, bytes } of buffers) {
     const [from, end] = [Math.floor(start / SECTOR_BYTES), Math.ceil((start + bytes) / SECTOR_BYTES)];
-    const touched = sectorsBetween(workers, from, end);
+    const touched = touchedBetween(workers, from, end);
     sums.read += Math.min(Math.round(touched.read * scale), end - from);
     sums.written += Math.min(Math.round(touched.written * scale), end - from);
+    sums.atomic += Math.min(Math.round(touched.atomic * scale), Math.ceil((end - from) / SECTORS_PER_LINE));
   }
   return sums;
 }
 
-function sectorsBetween(
-  workers: readonly WorkerCounts[],
-  from: number,
-  end: number,
-): { read: number; written: number } {
-  let [read, written] = [0, 0];
+function touchedBetween(workers: readonly WorkerCounts[], from: number, end: number): Touched {
+  let [read, written, atomic, line] = [0, 0, 0, -1];
   for (let i = from; i < end; i++) {
     let bits = 0;
     for (const worker of workers) bits |= worker.sectorMap[i]!;
     if (bits & SECTOR_READ) read++;
     if (bits & SECTOR_WRITTEN) written++;
+    if (!(bits & SECTOR_ATOMIC) || lineOfSector(i) === line) continue;
+    line = lineOfSector(i);
+    atomic++;
   }
-  return { read, written };
+  return { read, written, atomic };
 }
 
 /** Scales the sums of a sample of CTAs to all CTAs, rounded to whole events. */

@@ -86,7 +86,7 @@ const QUEUE_EXPONENT = 3;
 function atomicsDemand(launch: LaunchCounters): Demand {
   const { globalAtomicRequests: requests, globalAtomicTurns: turns, globalAtomicSectors: sectors } = launch;
   const scattered = requests * ATOMIC_CLOCKS.spread;
-  const lines = Math.max(1, launch.distinctSectorsWritten / SECTORS_PER_LINE);
+  const lines = Math.max(1, launch.globalAtomicLines ?? launch.distinctSectorsWritten / SECTORS_PER_LINE);
   if (turns === undefined) {
     const perRequest = Math.max(
       ATOMIC_CLOCKS.spread,

@@ -67,6 +67,8 @@ export const SECTOR_READ = 1;
 export const SECTOR_WRITTEN = 2;
 /** Whether its line is in the cache model's sample, so that each access is recorded. */
 export const SECTOR_SAMPLED = 4;
+/** Whether an atomic touched it. */
+export const SECTOR_ATOMIC = 8;
 
 const SECTOR_BYTES = 32;
 
