@@ -1,5 +1,6 @@
 import type { ControlFlowGraph, PtxFunction, PtxInstruction } from './ast.ts';
-import { type IssueTime, issueOfRound, issueOfRun } from './scheduling/issue.ts';
+import { timesOfRegions } from './scheduling/hand-over.ts';
+import { type IssueTime, issueOfRound } from './scheduling/issue.ts';
 import { listSchedule } from './scheduling/list-schedule.ts';
 import { followLives, type LiveRegion } from './scheduling/lives.ts';
 import { findPlaces } from './scheduling/places.ts';
@@ -28,18 +29,13 @@ export function issueTimes(fn: PtxFunction, cfg: ControlFlowGraph): IssuedRegion
     instructions: instructionsOf(lives.regions[header]!),
     time: shareOf(issueOfRound(listSchedule(region.steps)), copies),
   }));
-  const others = lives.regions.flatMap((region, index) =>
-    isRepeated(index) ? [] : [{ instructions: instructionsOf(region), time: timeOf(region, index) }],
+  const others = timesOfRegions(lives.regions, isRepeated).flatMap((time, index) =>
+    time ? [{ instructions: instructionsOf(lives.regions[index]!), time }] : [],
   );
   return [...loops, ...others];
 }
 
 const instructionsOf = ({ steps }: LiveRegion): PtxInstruction[] => steps.map(({ instruction }) => instruction);
-
-function timeOf({ steps, successors, liveOut }: LiveRegion, index: number): IssueTime {
-  const order = listSchedule(steps);
-  return successors.includes(index) ? issueOfRound(order) : issueOfRun(order, liveOut);
-}
 
 const shareOf = ({ issued, waits }: IssueTime, copies: number): IssueTime => ({
   issued: issued / copies,
