@@ -126,6 +126,20 @@ const warpTime = z
 /** What keeps warps busy, and what they wait for, if each has a scheduler to itself. */
 export interface WarpTime extends z.infer<typeof warpTime> {}
 
+const sharedLoadMerging = z
+  .strictObject({
+    requestRatio: ratio.describe('Requests ÷ `sharedLoadRequests`, 0…1.'),
+    wavefrontRatio: ratio.describe('Wavefronts ÷ `sharedLoadWavefronts`, 0…1.'),
+  })
+  .meta({
+    id: 'SharedLoadMerging',
+    description:
+      'Loads from shared memory after ptxas has merged those side by side. An estimate: its rules are not published.',
+  });
+
+/** What is left of the loads from shared memory when ptxas has merged neighbours. */
+export interface SharedLoadMerging extends z.infer<typeof sharedLoadMerging> {}
+
 const launchCounters = z
   .strictObject({
     ...totals,
@@ -153,6 +167,9 @@ const launchCounters = z
         narrow: warpTime.describe('Of code that they run with at most four.'),
       })
       .describe('Absent in a profile of a real GPU.')
+      .optional(),
+    sharedLoadMerging: sharedLoadMerging
+      .describe('Absent in a profile of a real GPU, which counts merged loads.')
       .optional(),
     globalAtomicTurns: count
       .describe(

@@ -1,4 +1,4 @@
-import type { CounterTotals, LaunchCounters, LineCounters, WarpTime } from '../core/counters.ts';
+import type { CounterTotals, LaunchCounters, LineCounters, SharedLoadMerging, WarpTime } from '../core/counters.ts';
 import { lineCountersAt } from '../core/empty-line-counters.ts';
 import { emptyTotals } from '../core/empty-totals.ts';
 import type { Dim3 } from '../core/launch-plan.ts';
@@ -7,7 +7,13 @@ import { SECTORS_PER_LINE, SERIAL_LANES } from '../hardware/launch-model/constan
 import type { PtxInstruction } from '../ptx/ast.ts';
 import { controlOf, flopPerLane, instructionClass, synchronisationOf } from '../ptx/instructions/properties.ts';
 import { lineOfSector } from './cache-model/line-places.ts';
-import { type Access, type AccessGroup, SECTOR_ATOMIC, SECTOR_READ, SECTOR_WRITTEN } from './codegen/memory/access-groups.ts';
+import {
+  type Access,
+  type AccessGroup,
+  SECTOR_ATOMIC,
+  SECTOR_READ,
+  SECTOR_WRITTEN,
+} from './codegen/memory/access-groups.ts';
 import type { BlockIssueTime, KernelImage } from './kernel-image.ts';
 import { LANES } from './layout.ts';
 import { broadcastWavefronts, SECTOR_BYTES } from './runtime/access-costs.ts';
@@ -48,6 +54,7 @@ export function launchCounters(
   const collector = new Collector(image, workers);
   const { totals, lines, histogram } = collector.collect();
   const warpTime = collector.warpTime();
+  const sharedLoadMerging = collector.sharedLoadMerging();
   const scale = countedCtas === 0 ? 0 : ctaCount / countedCtas;
   const touched = touchedMemory(workers, buffers, scale);
   if (scale !== 1) scaleSums(totals, lines, histogram, scale);
@@ -71,6 +78,7 @@ export function launchCounters(
     distinctSectorsRead: touched.read,
     distinctSectorsWritten: touched.written,
     warpTime: { wide: scaledTime(warpTime.wide, scale), narrow: scaledTime(warpTime.narrow, scale) },
+    sharedLoadMerging,
     globalAtomicTurns: Math.round(sumOfGlobalAtomics(workers, 'turns') * scale),
     globalAtomicSectors: Math.round(sumOfGlobalAtomics(workers, 'units') * scale),
     globalAtomicLines: touched.atomic,
@@ -138,6 +146,7 @@ function scaleSums(totals: CounterTotals, lines: LineCounters[], histogram: numb
 }
 
 /** To hundredths: it is an estimate, and recordings hold many. */
+const toTenThousandths = (value: number): number => Math.round(value * 10_000) / 10_000;
 const toHundredths = (value: number): number => Math.round(value * 100) / 100;
 
 const scaledTime = ({ issued, waits }: WarpTime, scale: number): WarpTime => ({
@@ -154,6 +163,8 @@ class Collector {
   #runs: BlockRuns[];
   #totals = emptyTotals();
   #lines = new Map<string, LineCounters>();
+  /** Loads from shared memory as ptxas merges them. */
+  #mergedLoads = { requests: 0, wavefronts: 0 };
   #histogram = new Array<number>(HISTOGRAM_CELLS).fill(0);
 
   constructor(image: KernelImage, workers: readonly WorkerCounts[]) {
@@ -179,6 +190,16 @@ class Collector {
     const lines = [...this.#lines.values()].filter((line) => line.instructions > 0);
     lines.sort((a, b) => a.location.file.localeCompare(b.location.file) || a.location.line - b.location.line);
     return { totals: this.#totals, lines, histogram: this.#histogram };
+  }
+
+  /** Requests and wavefronts of loads from shared memory as ptxas merges them ÷ those of the PTX. */
+  sharedLoadMerging(): SharedLoadMerging {
+    const { sharedLoadRequests, sharedLoadWavefronts } = this.#totals;
+    const { requests, wavefronts } = this.#mergedLoads;
+    return {
+      requestRatio: sharedLoadRequests > 0 ? toTenThousandths(requests / sharedLoadRequests) : 1,
+      wavefrontRatio: sharedLoadWavefronts > 0 ? toTenThousandths(wavefronts / sharedLoadWavefronts) : 1,
+    };
   }
 
   /** By how often each piece of the code ran, with many lanes and with few. */
@@ -240,7 +261,10 @@ class Collector {
       const counts = group.pattern === 0 ? this.#uniformCounts(group, access) : this.#patternCounts(group, i);
       const side: Side = access.isStore ? 'store' : 'load';
       if (group.space === 'global') this.#addGlobal(access.instruction, side, counts, counts.lanes * access.bytes);
-      else this.#addShared(access.instruction, side, counts);
+      else {
+        this.#addShared(access.instruction, side, counts);
+        if (side === 'load') this.#addMerged(access.mergedBytes === 0 ? 0 : counts.requests, counts.merged);
+      }
     });
   }
 
@@ -249,7 +273,9 @@ class Collector {
     const runs = this.#runs[group.block]!;
     const requests = group.masked ? runs.partialRuns : runs.converged;
     const units = requests * (group.space === 'shared' ? broadcastWavefronts(access.bytes, access.isStore) : 1);
-    return { requests, units, conflicts: 0, lanes: group.masked ? runs.partialLanes : requests * LANES };
+    const { bytes, isStore, mergedBytes = bytes } = access;
+    const merged = mergedBytes === 0 ? 0 : requests * broadcastWavefronts(mergedBytes, isStore);
+    return { requests, units, conflicts: 0, merged, lanes: group.masked ? runs.partialLanes : requests * LANES };
   }
 
   #patternCounts(group: AccessGroup, access: number): AccessCounts {
@@ -269,6 +295,11 @@ class Collector {
     }
     if (side === 'load') this.#totals.globalLoadBytes += bytes;
     else this.#totals.globalStoreBytes += bytes;
+  }
+
+  #addMerged(requests: number, wavefronts: number): void {
+    this.#mergedLoads.requests += requests;
+    this.#mergedLoads.wavefronts += wavefronts;
   }
 
   #addShared(instruction: PtxInstruction, side: Side, counts: AccessCounts): void {
@@ -292,6 +323,7 @@ class Collector {
     this.#addGlobal(instruction, 'load', requests['global-load'], requests['global-load'].bytes);
     this.#addGlobal(instruction, 'store', requests['global-store'], requests['global-store'].bytes);
     this.#addShared(instruction, 'load', requests['shared-load']);
+    this.#addMerged(requests['shared-load'].requests, requests['shared-load'].merged);
     this.#addShared(instruction, 'store', requests['shared-store']);
     this.#totals.localLoadRequests += requests['local-load'].requests;
     this.#totals.localStoreRequests += requests['local-store'].requests;
@@ -325,4 +357,5 @@ const sumCounts = (all: readonly AccessCounts[]): AccessCounts => ({
   lanes: sum(all.map((c) => c.lanes)),
   units: sum(all.map((c) => c.units)),
   conflicts: sum(all.map((c) => c.conflicts)),
+  merged: sum(all.map((c) => c.merged)),
 });
