@@ -146,8 +146,9 @@ function scaleSums(totals: CounterTotals, lines: LineCounters[], histogram: numb
 }
 
 /** To hundredths: it is an estimate, and recordings hold many. */
-const toTenThousandths = (value: number): number => Math.round(value * 10_000) / 10_000;
 const toHundredths = (value: number): number => Math.round(value * 100) / 100;
+
+const toTenThousandths = (value: number): number => Math.round(value * 10_000) / 10_000;
 
 const scaledTime = ({ issued, waits }: WarpTime, scale: number): WarpTime => ({
   issued: toHundredths(issued * scale),
