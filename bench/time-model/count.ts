@@ -1,8 +1,10 @@
 /**
  * Counts, on a virtual GPU, the kernels whose times bench/time-model/record.ts recorded, and writes the counters beside the
- * times. Only the PTX that was timed is counted: what has changed since is left out, with a message.
+ * times. Only the PTX that was timed is counted: what has changed since is left out, with a message, and keeps what was counted.
  *
- *     node bench/time-model/count.ts [--file docs/results/h200-times.json] [--minutes 60]
+ *     node bench/time-model/count.ts [--file docs/results/h200-times.json] [--minutes 60] [--again]
+ *
+ * --again counts what has counters, too: after a change of what is counted.
  */
 import { parseArgs } from 'node:util';
 import { openDevice } from '../../src/devices/open-device.ts';
@@ -17,6 +19,7 @@ const { values: options } = parseArgs({
     file: { type: 'string', default: 'docs/results/h200-times.json' },
     minutes: { type: 'string', default: '60' },
     'per-problem': { type: 'string', default: '32' },
+    again: { type: 'boolean', default: false },
   },
 });
 
@@ -29,7 +32,8 @@ try {
   const toolchain = await createClangToolchain();
   for (const subject of await allSubjects(Number(options['per-problem']))) {
     const entry = recording.entries[keyOf(subject)];
-    if (performance.now() > endMs || entry?.measuredNs === undefined || entry.counters) continue;
+    if (performance.now() > endMs || entry?.measuredNs === undefined) continue;
+    if (entry.counters && !options.again) continue;
     try {
       const counters = await countSubject(device, toolchain, subject, entry.ptx);
       entry.counters = counters.map((launch) => ({ ...launch, lines: [] }));

@@ -126,6 +126,20 @@ const warpTime = z
 /** What keeps warps busy, and what they wait for, if each has a scheduler to itself. */
 export interface WarpTime extends z.infer<typeof warpTime> {}
 
+const sharedLoadMerging = z
+  .strictObject({
+    requestRatio: ratio.describe('Requests ÷ `sharedLoadRequests`, 0…1.'),
+    wavefrontRatio: ratio.describe('Wavefronts ÷ `sharedLoadWavefronts`, 0…1.'),
+  })
+  .meta({
+    id: 'SharedLoadMerging',
+    description:
+      'Loads from shared memory after ptxas has merged those side by side. An estimate: its rules are not published.',
+  });
+
+/** What is left of the loads from shared memory when ptxas has merged neighbours. */
+export interface SharedLoadMerging extends z.infer<typeof sharedLoadMerging> {}
+
 const launchCounters = z
   .strictObject({
     ...totals,
@@ -154,6 +168,9 @@ const launchCounters = z
       })
       .describe('Absent in a profile of a real GPU.')
       .optional(),
+    sharedLoadMerging: sharedLoadMerging
+      .describe('Absent in a profile of a real GPU, which counts merged loads.')
+      .optional(),
     globalAtomicTurns: count
       .describe(
         'Turns that atomics in device memory take: over the sectors of each request, the most lanes on one address. ' +
@@ -162,6 +179,12 @@ const launchCounters = z
       .optional(),
     globalAtomicSectors: count
       .describe('Sectors that atomics in device memory touch, request by request. Absent in a profile of a real GPU.')
+      .optional(),
+    globalAtomicLines: count
+      .describe(
+        'Distinct lines of 128 bytes that atomics in device memory touch. Of a sample of the CTAs an estimate. Absent in a ' +
+          'profile of a real GPU.',
+      )
       .optional(),
     sampledCache: sampledCache
       .describe(

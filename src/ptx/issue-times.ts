@@ -1,7 +1,9 @@
 import type { ControlFlowGraph, PtxFunction, PtxInstruction } from './ast.ts';
-import { type IssueTime, issueOfRound, issueOfRun } from './scheduling/issue.ts';
+import { mergedLoads, type WideLoad } from './merged-loads.ts';
+import { timesOfRegions } from './scheduling/hand-over.ts';
+import { type IssueTime, issueOfRound } from './scheduling/issue.ts';
 import { listSchedule } from './scheduling/list-schedule.ts';
-import { followLives, type LiveRegion } from './scheduling/lives.ts';
+import { followLives, type LiveRegion, type Lives, type Step } from './scheduling/lives.ts';
 import { findPlaces } from './scheduling/places.ts';
 import { formRegions } from './scheduling/regions.ts';
 import { unrollLoops } from './scheduling/unroll.ts';
@@ -20,7 +22,7 @@ export interface IssuedRegion {
  */
 export function issueTimes(fn: PtxFunction, cfg: ControlFlowGraph): IssuedRegion[] {
   const regions = formRegions(cfg);
-  const lives = followLives(regions, findPlaces(fn, regions, 'loose'));
+  const lives = withMergedLoads(followLives(regions, findPlaces(fn, regions, 'loose')), mergedLoads(cfg.blocks));
   const repeated = unrollLoops(lives).filter(({ isCounted }) => isCounted);
   const isRepeated = (index: number): boolean =>
     repeated.some(({ header, latch }) => header <= index && index <= latch);
@@ -28,18 +30,30 @@ export function issueTimes(fn: PtxFunction, cfg: ControlFlowGraph): IssuedRegion
     instructions: instructionsOf(lives.regions[header]!),
     time: shareOf(issueOfRound(listSchedule(region.steps)), copies),
   }));
-  const others = lives.regions.flatMap((region, index) =>
-    isRepeated(index) ? [] : [{ instructions: instructionsOf(region), time: timeOf(region, index) }],
+  const others = timesOfRegions(lives.regions, isRepeated).flatMap((time, index) =>
+    time ? [{ instructions: instructionsOf(lives.regions[index]!), time }] : [],
   );
   return [...loops, ...others];
 }
 
-const instructionsOf = ({ steps }: LiveRegion): PtxInstruction[] => steps.map(({ instruction }) => instruction);
-
-function timeOf({ steps, successors, liveOut }: LiveRegion, index: number): IssueTime {
-  const order = listSchedule(steps);
-  return successors.includes(index) ? issueOfRound(order) : issueOfRun(order, liveOut);
+/** One step for the loads that ptxas merges, where the first of them stands. */
+function withMergedLoads(lives: Lives, merged: ReadonlyMap<PtxInstruction, WideLoad>): Lives {
+  const regions = lives.regions.map((region) => {
+    const begun = new Set<WideLoad>();
+    const steps = region.steps.flatMap((step): Step[] => {
+      const wide = merged.get(step.instruction);
+      if (!wide) return [step];
+      if (begun.has(wide)) return [];
+      begun.add(wide);
+      const parts = region.steps.filter(({ instruction }) => merged.get(instruction) === wide);
+      return [{ ...step, writes: parts.flatMap(({ writes }) => writes) }];
+    });
+    return { ...region, steps };
+  });
+  return { ...lives, regions };
 }
+
+const instructionsOf = ({ steps }: LiveRegion): PtxInstruction[] => steps.map(({ instruction }) => instruction);
 
 const shareOf = ({ issued, waits }: IssueTime, copies: number): IssueTime => ({
   issued: issued / copies,

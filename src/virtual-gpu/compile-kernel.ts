@@ -2,6 +2,7 @@ import type { PtxModule } from '../ptx/ast.ts';
 import { buildControlFlowGraph } from '../ptx/control-flow.ts';
 import { synchronisationOf } from '../ptx/instructions/properties.ts';
 import { issueTimes } from '../ptx/issue-times.ts';
+import { mergedLoads } from '../ptx/merged-loads.ts';
 import { registersAtStart } from '../ptx/registers.ts';
 import { bitsOfPtxType } from '../ptx/types.ts';
 import { pollsOf, spinsOf } from '../ptx/waits.ts';
@@ -77,6 +78,7 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
           }
         : undefined,
       counting: options.counting,
+      mergedLoads: options.counting ? mergedLoads(buildControlFlowGraph(fn).blocks) : new Map(),
       symbols: symbols.addresses,
       namesCtas: isNaming,
       polls: pollsOf(fn),

@@ -1,12 +1,19 @@
-import type { CounterTotals, LaunchCounters, LineCounters, WarpTime } from '../core/counters.ts';
+import type { CounterTotals, LaunchCounters, LineCounters, SharedLoadMerging, WarpTime } from '../core/counters.ts';
 import { lineCountersAt } from '../core/empty-line-counters.ts';
 import { emptyTotals } from '../core/empty-totals.ts';
 import type { Dim3 } from '../core/launch-plan.ts';
 import { sum } from '../core/values.ts';
-import { SERIAL_LANES } from '../hardware/launch-model/constants.ts';
+import { SECTORS_PER_LINE, SERIAL_LANES } from '../hardware/launch-model/constants.ts';
 import type { PtxInstruction } from '../ptx/ast.ts';
 import { controlOf, flopPerLane, instructionClass, synchronisationOf } from '../ptx/instructions/properties.ts';
-import { type Access, type AccessGroup, SECTOR_READ, SECTOR_WRITTEN } from './codegen/memory/access-groups.ts';
+import { lineOfSector } from './cache-model/line-places.ts';
+import {
+  type Access,
+  type AccessGroup,
+  SECTOR_ATOMIC,
+  SECTOR_READ,
+  SECTOR_WRITTEN,
+} from './codegen/memory/access-groups.ts';
 import type { BlockIssueTime, KernelImage } from './kernel-image.ts';
 import { LANES } from './layout.ts';
 import { broadcastWavefronts, SECTOR_BYTES } from './runtime/access-costs.ts';
@@ -47,8 +54,9 @@ export function launchCounters(
   const collector = new Collector(image, workers);
   const { totals, lines, histogram } = collector.collect();
   const warpTime = collector.warpTime();
+  const sharedLoadMerging = collector.sharedLoadMerging();
   const scale = countedCtas === 0 ? 0 : ctaCount / countedCtas;
-  const distinct = distinctSectors(workers, buffers, scale);
+  const touched = touchedMemory(workers, buffers, scale);
   if (scale !== 1) scaleSums(totals, lines, histogram, scale);
   return {
     ...totals,
@@ -67,11 +75,13 @@ export function launchCounters(
     activeLaneHistogram: histogram,
     criticalPathInstructions: countedCtas === 0 ? 0 : sum(workers.map((w) => w.criticalPath)) / countedCtas,
     longestCtaInstructions: Math.max(0, ...workers.map((w) => w.longestCta)),
-    distinctSectorsRead: distinct.read,
-    distinctSectorsWritten: distinct.written,
+    distinctSectorsRead: touched.read,
+    distinctSectorsWritten: touched.written,
     warpTime: { wide: scaledTime(warpTime.wide, scale), narrow: scaledTime(warpTime.narrow, scale) },
+    sharedLoadMerging,
     globalAtomicTurns: Math.round(sumOfGlobalAtomics(workers, 'turns') * scale),
     globalAtomicSectors: Math.round(sumOfGlobalAtomics(workers, 'units') * scale),
+    globalAtomicLines: touched.atomic,
     lines,
   };
 }
@@ -79,38 +89,44 @@ export function launchCounters(
 const sumOfGlobalAtomics = (workers: readonly WorkerCounts[], key: 'turns' | 'units'): number =>
   sum(workers.flatMap(({ siteRequests }) => siteRequests.map((site) => site['global-atomic'][key])));
 
-/** Sectors that were touched; of a sample of CTAs, so many times as many, but in no buffer more than it has. */
-function distinctSectors(
-  workers: readonly WorkerCounts[],
-  buffers: readonly DeviceRange[],
-  scale: number,
-): { read: number; written: number } {
+/** What a launch touches of device memory. */
+interface Touched {
+  /** Sectors. */
+  readonly read: number;
+  /** Sectors. */
+  readonly written: number;
+  /** Lines. */
+  readonly atomic: number;
+}
+
+/** What was touched; of a sample of CTAs, so many times as much, but in no buffer more than it has. */
+function touchedMemory(workers: readonly WorkerCounts[], buffers: readonly DeviceRange[], scale: number): Touched {
   const first = workers[0];
-  if (!first) return { read: 0, written: 0 };
-  if (scale === 1) return sectorsBetween(workers, 0, first.sectorMap.length);
-  const sums = { read: 0, written: 0 };
+  if (!first) return { read: 0, written: 0, atomic: 0 };
+  if (scale === 1) return touchedBetween(workers, 0, first.sectorMap.length);
+  const sums = { read: 0, written: 0, atomic: 0 };
   for (const { start, bytes } of buffers) {
     const [from, end] = [Math.floor(start / SECTOR_BYTES), Math.ceil((start + bytes) / SECTOR_BYTES)];
-    const touched = sectorsBetween(workers, from, end);
+    const touched = touchedBetween(workers, from, end);
     sums.read += Math.min(Math.round(touched.read * scale), end - from);
     sums.written += Math.min(Math.round(touched.written * scale), end - from);
+    sums.atomic += Math.min(Math.round(touched.atomic * scale), Math.ceil((end - from) / SECTORS_PER_LINE));
   }
   return sums;
 }
 
-function sectorsBetween(
-  workers: readonly WorkerCounts[],
-  from: number,
-  end: number,
-): { read: number; written: number } {
-  let [read, written] = [0, 0];
+function touchedBetween(workers: readonly WorkerCounts[], from: number, end: number): Touched {
+  let [read, written, atomic, line] = [0, 0, 0, -1];
   for (let i = from; i < end; i++) {
     let bits = 0;
     for (const worker of workers) bits |= worker.sectorMap[i]!;
     if (bits & SECTOR_READ) read++;
     if (bits & SECTOR_WRITTEN) written++;
+    if (!(bits & SECTOR_ATOMIC) || lineOfSector(i) === line) continue;
+    line = lineOfSector(i);
+    atomic++;
   }
-  return { read, written };
+  return { read, written, atomic };
 }
 
 /** Scales the sums of a sample of CTAs to all CTAs, rounded to whole events. */
@@ -132,6 +148,8 @@ function scaleSums(totals: CounterTotals, lines: LineCounters[], histogram: numb
 /** To hundredths: it is an estimate, and recordings hold many. */
 const toHundredths = (value: number): number => Math.round(value * 100) / 100;
 
+const toTenThousandths = (value: number): number => Math.round(value * 10_000) / 10_000;
+
 const scaledTime = ({ issued, waits }: WarpTime, scale: number): WarpTime => ({
   issued: toHundredths(issued * scale),
   waits: Object.fromEntries(Object.entries(waits).map(([name, count]) => [name, toHundredths(count * scale)])),
@@ -146,6 +164,8 @@ class Collector {
   #runs: BlockRuns[];
   #totals = emptyTotals();
   #lines = new Map<string, LineCounters>();
+  /** Loads from shared memory as ptxas merges them. */
+  #mergedLoads = { requests: 0, wavefronts: 0 };
   #histogram = new Array<number>(HISTOGRAM_CELLS).fill(0);
 
   constructor(image: KernelImage, workers: readonly WorkerCounts[]) {
@@ -171,6 +191,16 @@ class Collector {
     const lines = [...this.#lines.values()].filter((line) => line.instructions > 0);
     lines.sort((a, b) => a.location.file.localeCompare(b.location.file) || a.location.line - b.location.line);
     return { totals: this.#totals, lines, histogram: this.#histogram };
+  }
+
+  /** Requests and wavefronts of loads from shared memory as ptxas merges them ÷ those of the PTX. */
+  sharedLoadMerging(): SharedLoadMerging {
+    const { sharedLoadRequests, sharedLoadWavefronts } = this.#totals;
+    const { requests, wavefronts } = this.#mergedLoads;
+    return {
+      requestRatio: sharedLoadRequests > 0 ? toTenThousandths(requests / sharedLoadRequests) : 1,
+      wavefrontRatio: sharedLoadWavefronts > 0 ? toTenThousandths(wavefronts / sharedLoadWavefronts) : 1,
+    };
   }
 
   /** By how often each piece of the code ran, with many lanes and with few. */
@@ -232,7 +262,10 @@ class Collector {
       const counts = group.pattern === 0 ? this.#uniformCounts(group, access) : this.#patternCounts(group, i);
       const side: Side = access.isStore ? 'store' : 'load';
       if (group.space === 'global') this.#addGlobal(access.instruction, side, counts, counts.lanes * access.bytes);
-      else this.#addShared(access.instruction, side, counts);
+      else {
+        this.#addShared(access.instruction, side, counts);
+        if (side === 'load') this.#addMerged(access.mergedBytes === 0 ? 0 : counts.requests, counts.merged);
+      }
     });
   }
 
@@ -241,7 +274,9 @@ class Collector {
     const runs = this.#runs[group.block]!;
     const requests = group.masked ? runs.partialRuns : runs.converged;
     const units = requests * (group.space === 'shared' ? broadcastWavefronts(access.bytes, access.isStore) : 1);
-    return { requests, units, conflicts: 0, lanes: group.masked ? runs.partialLanes : requests * LANES };
+    const { bytes, isStore, mergedBytes = bytes } = access;
+    const merged = mergedBytes === 0 ? 0 : requests * broadcastWavefronts(mergedBytes, isStore);
+    return { requests, units, conflicts: 0, merged, lanes: group.masked ? runs.partialLanes : requests * LANES };
   }
 
   #patternCounts(group: AccessGroup, access: number): AccessCounts {
@@ -261,6 +296,11 @@ class Collector {
     }
     if (side === 'load') this.#totals.globalLoadBytes += bytes;
     else this.#totals.globalStoreBytes += bytes;
+  }
+
+  #addMerged(requests: number, wavefronts: number): void {
+    this.#mergedLoads.requests += requests;
+    this.#mergedLoads.wavefronts += wavefronts;
   }
 
   #addShared(instruction: PtxInstruction, side: Side, counts: AccessCounts): void {
@@ -284,6 +324,7 @@ class Collector {
     this.#addGlobal(instruction, 'load', requests['global-load'], requests['global-load'].bytes);
     this.#addGlobal(instruction, 'store', requests['global-store'], requests['global-store'].bytes);
     this.#addShared(instruction, 'load', requests['shared-load']);
+    this.#addMerged(requests['shared-load'].requests, requests['shared-load'].merged);
     this.#addShared(instruction, 'store', requests['shared-store']);
     this.#totals.localLoadRequests += requests['local-load'].requests;
     this.#totals.localStoreRequests += requests['local-store'].requests;
@@ -317,4 +358,5 @@ const sumCounts = (all: readonly AccessCounts[]): AccessCounts => ({
   lanes: sum(all.map((c) => c.lanes)),
   units: sum(all.map((c) => c.units)),
   conflicts: sum(all.map((c) => c.conflicts)),
+  merged: sum(all.map((c) => c.merged)),
 });

@@ -52,6 +52,49 @@ describe('waits for loads', () => {
   });
 });
 
+describe('waits for loads that other code uses', () => {
+  /** A branch that is too long to become a guard. */
+  const long = (register: string): string =>
+    range(10)
+      .map(() => `add.f32 ${register}, ${register}, %f9;`)
+      .join(' ');
+  const total = (text: string): number =>
+    timesOf(text).reduce((sum, { waits }) => sum + (waits['global-load'] ?? 0), 0);
+
+  it('come where the result is used, not where the piece that began them ends', () => {
+    const sides = `@%p1 bra $A; ${long('%f5')} bra $B; $A: ${long('%f6')} $B:`;
+    const used = total(`ld.global.f32 %f1, [%rd1]; ${sides} ld.global.f32 %f2, [%rd1+4]; add.f32 %f3, %f1, %f2;
+      st.shared.f32 [0], %f3; st.shared.f32 [4], %f5; st.shared.f32 [8], %f6; ret;`);
+    // The first load goes on beside the branch and the second load.
+    expect(used).toBeLessThan(1.1);
+    expect(used).toBeGreaterThan(0.8);
+  });
+
+  it('cover each other over branches of which each makes the value: a whole tile, or its edge', () => {
+    const load = (i: number): string =>
+      `@%p1 bra $A${i}; ${long(`%g${10 + i}`)} mov.f32 %g${i}, %g${10 + i}; bra $B${i}; $A${i}: ld.global.f32 %g${i}, [%rd1+${8 * i}]; $B${i}:`;
+    const sum = range(4).map((i) => `add.f32 %f1, %f1, %g${i};`);
+    const four = total([...range(4).map(load), ...sum, 'st.shared.f32 [0], %f1; ret;'].join(' '));
+    expect(four).toBeLessThan(1.1);
+  });
+
+  it('come before where only one of two ways has begun them: a lane that asks for all', () => {
+    const guarded = `@%p1 bra $A; ld.global.f32 %f1, [%rd1]; ${long('%f5')} bra $B; $A: mov.f32 %f6, %f5; $B:`;
+    const times = timesOf(`mov.f32 %f1, 0f00000000; ${guarded} st.shared.f32 [0], %f1; st.shared.f32 [4], %f5;
+      st.shared.f32 [8], %f6; ret;`);
+    expect(times.at(-1)!.waits['global-load']).toBeUndefined();
+    expect(times.some(({ waits }) => (waits['global-load'] ?? 0) > 0.8)).toBe(true);
+  });
+
+  it('are one for loads from shared memory that ptxas merges', () => {
+    const wide = range(4).map((i) => `ld.shared.f32 %g${i}, [%r1+${4 * i}];`);
+    const sums = range(4).map((i) => `add.f32 %f1, %f1, %g${i};`);
+    const issuedAt = (base: string): number =>
+      timesOf([`mov.b32 %r1, ${base};`, ...wide, ...sums, 'st.global.f32 [%rd1], %f1; ret;'].join(' '))[0]!.issued;
+    expect(issuedAt('4') - issuedAt('16')).toBe(3);
+  });
+});
+
 describe('loops', () => {
   const loop = (end: string): string =>
     `mov.b32 %r1, 0; mov.f32 %f1, 0f00000000; $L: ld.global.f32 %f2, [%rd1]; add.s64 %rd1, %rd1, 4;

@@ -1,6 +1,5 @@
 import { figure } from '../../core/values.ts';
 import { combineBounds, overlapOf } from '../../hardware/launch-model/model-launch.ts';
-import { overlappingRounds } from '../../hardware/launch-model/schedule.ts';
 import { nanoseconds, percent } from '../format.ts';
 import type { DiagnosisContext, ModelledLaunch, Observation, Rule } from '../rule.ts';
 
@@ -20,7 +19,7 @@ function halvedNs({ launch, model }: ModelledLaunch, resources: ReadonlySet<stri
   const bounds = model.bounds.map((bound) =>
     resources.has(bound.resource) ? { ...bound, ns: bound.ns * HALVED } : bound,
   );
-  return combineBounds(bounds, overlappingRounds(model.schedule), overlapOf(launch)) + model.launchOverheadNs;
+  return combineBounds(bounds, model.schedule, overlapOf(launch)) + model.launchOverheadNs;
 }
 
 /**

@@ -10,8 +10,13 @@ export const SECTOR_BYTES = 32;
 
 /** How far the times of resources overlap. */
 export interface Overlap {
-  /** The resources of an SM with each other, and those of the chip. */
-  readonly withinSm: number;
+  /**
+   * The resources of an SM with each other, and L2 with DRAM, if an SM holds one CTA: its warps meet at barriers, so all of them load,
+   * then all compute, then all store.
+   */
+  readonly oneCta: number;
+  /** The same in the limit of many CTAs, each somewhere else in the code. */
+  readonly manyCtas: number;
   /** An SM's time with L2 and DRAM, if its CTAs are all resident at once: all load, then all compute. */
   readonly oneRound: number;
   /** The same in the limit of many rounds: some CTAs load while others compute. */
@@ -57,8 +62,8 @@ export const MACHINE_CODE: MachineCode = {
   globalBytesInFlight: 8,
   mostGlobalLoadsInFlight: 4,
   clocksPerLineOfOneWarp: 3.5,
-  overlap: { withinSm: 2.5, oneRound: 1.2, manyRounds: 3, atomics: 1 },
-  overlapUnscheduled: { withinSm: 4, oneRound: 4, manyRounds: 4, atomics: 4 },
+  overlap: { oneCta: 1.5, manyCtas: 2.5, oneRound: 1.2, manyRounds: 5, atomics: 1 },
+  overlapUnscheduled: { oneCta: 4, manyCtas: 4, oneRound: 4, manyRounds: 4, atomics: 4 },
 };
 
 /** Global loads in flight at once in one warp, from the bytes each lane loads. */

@@ -5,7 +5,7 @@ import { INSTRUCTION_CLASSES, type InstructionClass } from '../../core/vocabular
 import { independentInstructions, latencyClocks, type MemoryLatencies, machineInstructions } from './class-costs.ts';
 import { globalLoadsInFlight, LANES_PER_WARP, MACHINE_CODE, type MachineCode, SERIAL_LANES } from './constants.ts';
 import type { Schedule } from './schedule.ts';
-import { lineAccesses, type Traffic } from './traffic.ts';
+import { lineAccesses, sharedLoads, type Traffic } from './traffic.ts';
 
 /** The warp instructions of one CTA's critical path. */
 export interface CriticalPath {
@@ -49,7 +49,8 @@ function memoryLatencies(
   code: MachineCode,
 ): MemoryLatencies {
   const byClass = launch.instructionsByClass;
-  const extraWavefronts = Math.max(0, ratio(launch.sharedLoadWavefronts, launch.sharedLoadRequests) - 1);
+  const { requests, wavefronts } = sharedLoads(launch);
+  const extraWavefronts = Math.max(0, ratio(wavefronts, requests) - 1);
   const sharedLoad = spec.latencyClocks.shared.value + extraWavefronts;
   const extraLines = Math.max(0, linesPerLoad(launch) - 1);
   if (launch.warpTime)
@@ -157,7 +158,7 @@ export function criticalPath(launch: LaunchCounters, schedule: Schedule): Critic
 /** Clocks in which one warp's memory requests pass, one line or wavefront after the other, whatever else it does. */
 function requestClocks(launch: LaunchCounters, schedule: Schedule, code: MachineCode): number {
   const lines = launch.globalLoadRequests * Math.max(0, linesPerLoad(launch) - 1) * code.clocksPerLineOfOneWarp;
-  return (lines + launch.sharedLoadWavefronts) / (Math.max(1, launch.ctaCount) * schedule.warpsPerCta);
+  return (lines + sharedLoads(launch).wavefronts) / (Math.max(1, launch.ctaCount) * schedule.warpsPerCta);
 }
 
 /**

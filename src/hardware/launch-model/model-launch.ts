@@ -61,24 +61,27 @@ function overlapped(times: readonly number[], exponent: number): number {
   return longest * times.reduce((total, ns) => total + (ns / longest) ** exponent, 0) ** (1 / exponent);
 }
 
+/** The exponent between the one of a single turn, or CTA, and the limit of many. */
+const between = (one: number, many: number, count: number): number => many + (one - many) / count;
+
 /**
  * Time of resources that overlap imperfectly: those of the SMs with each other, these with L2 and DRAM, and all with atomics. The
  * starts of CTAs are added.
  *
- * @param rounds `overlappingRounds`: with one, all CTAs load at the same time, and then all compute.
+ * @param schedule with one CTA on an SM, or all CTAs resident at once, all load at the same time, and then all compute.
  */
 export function combineBounds(
   bounds: readonly ResourceBound[],
-  rounds: number,
+  schedule: Pick<Schedule, 'residentCtas' | 'rounds'>,
   overlap: Overlap = MACHINE_CODE.overlap,
 ): number {
   const { atomics = 0, starts = 0, ...groups } = Object.fromEntries(groupTimes(bounds));
   const timesOf = (ofChip: boolean): number[] =>
     Object.entries(groups).flatMap(([group, ns]) => (OF_CHIP.has(group) === ofChip ? [ns] : []));
-  const sms = overlapped(timesOf(false), overlap.withinSm);
-  const chip = overlapped(timesOf(true), overlap.withinSm);
-  const desynchronised = 1 - 1 / rounds;
-  const both = overlapped([sms, chip], overlap.oneRound + (overlap.manyRounds - overlap.oneRound) * desynchronised);
+  const among = between(overlap.oneCta, overlap.manyCtas, schedule.residentCtas);
+  const [sms, chip] = [overlapped(timesOf(false), among), overlapped(timesOf(true), among)];
+  const rounds = overlappingRounds(schedule);
+  const both = overlapped([sms, chip], between(overlap.oneRound, overlap.manyRounds, rounds));
   return overlapped([both, atomics], overlap.atomics) + starts;
 }
 
@@ -144,7 +147,7 @@ export function modelLaunch(
     startBound(schedule, clockHz),
   ].sort((a, b) => b.ns - a.ns);
   const launchOverheadNs = spec.launchOverheadNs.value;
-  const workNs = combineBounds(bounds, overlappingRounds(schedule), overlapOf(launch, code));
+  const workNs = combineBounds(bounds, schedule, overlapOf(launch, code));
   return {
     ns: workNs + launchOverheadNs,
     bindingResource: workNs < launchOverheadNs ? 'launch' : (bounds[0]?.resource ?? 'launch'),

@@ -1,7 +1,6 @@
 import type { DeviceSpec } from '../../core/device-spec.ts';
 import type { LaunchTiming } from '../../core/timing.ts';
 import { combineBounds } from './model-launch.ts';
-import { overlappingRounds } from './schedule.ts';
 
 /** How a launch's work is cut into CTAs. */
 export interface LaunchCut {
@@ -48,8 +47,8 @@ export function recutLaunchNs(
     return OF_SM.has(resource) ? busiest : busiest / schedulers;
   };
   const bounds = launch.bounds.map((bound) => ({ ...bound, ns: bound.ns * scaleOf(bound.resource) }));
-  const overlapping = overlappingRounds({ residentCtas: residentCtas(to, spec), rounds: roundsOf(to, spec) });
-  return combineBounds(bounds, overlapping) + launch.launchOverheadNs;
+  const schedule = { residentCtas: residentCtas(to, spec), rounds: roundsOf(to, spec) };
+  return combineBounds(bounds, schedule) + launch.launchOverheadNs;
 }
 
 const residentCtas = (cut: LaunchCut, spec: DeviceSpec): number => Math.min(cut.ctasPerSm, ctasOnBusiestSm(cut, spec));

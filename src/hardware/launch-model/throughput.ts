@@ -5,7 +5,7 @@ import { INSTRUCTION_CLASSES, type InstructionClass } from '../../core/vocabular
 import { machineInstructions, type Pipe, pipeOf } from './class-costs.ts';
 import { ATOMIC_CLOCKS, LANES_PER_WARP, SECTORS_PER_LINE } from './constants.ts';
 import type { Schedule } from './schedule.ts';
-import { LINE_BYTES, type Traffic } from './traffic.ts';
+import { LINE_BYTES, sharedLoads, type Traffic } from './traffic.ts';
 
 /** A resource's demand: clocks one CTA keeps it busy on its SM, or chip-wide clocks of the whole launch. */
 export interface Demand {
@@ -58,7 +58,7 @@ function smResources(launch: LaunchCounters, traffic: Traffic, schedule: Schedul
     launch.localLoadRequests +
     launch.localStoreRequests +
     launch.globalAtomicRequests;
-  const sharedWavefronts = launch.sharedLoadWavefronts + launch.sharedStoreWavefronts + launch.sharedAtomicRequests;
+  const sharedWavefronts = sharedLoads(launch).wavefronts + launch.sharedStoreWavefronts + launch.sharedAtomicRequests;
   // The vector pipes of idle schedulers do nothing: a CTA of one warp reaches a quarter of the SM.
   const share = schedulersUsed / spec.schedulersPerSm.value;
   return [
@@ -86,7 +86,7 @@ const QUEUE_EXPONENT = 3;
 function atomicsDemand(launch: LaunchCounters): Demand {
   const { globalAtomicRequests: requests, globalAtomicTurns: turns, globalAtomicSectors: sectors } = launch;
   const scattered = requests * ATOMIC_CLOCKS.spread;
-  const lines = Math.max(1, launch.distinctSectorsWritten / SECTORS_PER_LINE);
+  const lines = Math.max(1, launch.globalAtomicLines ?? launch.distinctSectorsWritten / SECTORS_PER_LINE);
   if (turns === undefined) {
     const perRequest = Math.max(
       ATOMIC_CLOCKS.spread,

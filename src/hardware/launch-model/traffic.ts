@@ -26,6 +26,16 @@ export interface Traffic {
   readonly globalLoadLatencyClocks: number;
 }
 
+/** Requests and wavefronts of loads from shared memory, neighbours merged. */
+export const sharedLoads = ({
+  sharedLoadRequests,
+  sharedLoadWavefronts,
+  sharedLoadMerging: { requestRatio, wavefrontRatio } = { requestRatio: 1, wavefrontRatio: 1 },
+}: LaunchCounters): { readonly requests: number; readonly wavefronts: number } => ({
+  requests: sharedLoadRequests * requestRatio,
+  wavefronts: sharedLoadWavefronts * wavefrontRatio,
+});
+
 /** L2 sectors an atomic request touches: counters hold requests, not addresses; four is a coalesced one. */
 const ATOMIC_REQUEST_BYTES = 4 * SECTOR_BYTES;
 /** L1 and shared memory share one array; L1 gets the part that resident CTAs do not use. */

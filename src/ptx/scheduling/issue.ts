@@ -38,19 +38,26 @@ export interface IssueTime {
 }
 
 /** When a value can be used, and what makes it. */
-interface Result {
+export interface Result {
   readonly at: number;
   readonly by: InstructionClass;
 }
 
+/** Results on their way, by place: `at` counts from the moment in question. */
+export type Pending = ReadonlyMap<number, Result>;
+
 /** A warp that issues instructions in order, each when its operands are there. */
 class Warp {
-  readonly #results = new Map<number, Result>();
+  readonly #results: Map<number, Result>;
   /** When the instructions after the last barrier or branch can be issued. */
   #next: Result | undefined;
   #clock = 0;
   #issued = 0;
   #waits = new Map<InstructionClass, number>();
+
+  constructor(pending: Pending = new Map()) {
+    this.#results = new Map(pending);
+  }
 
   run(steps: readonly Step[]): IssueTime {
     this.#issued = 0;
@@ -59,9 +66,15 @@ class Warp {
     return { issued: this.#issued, waits: this.#waits };
   }
 
-  /** Waits for values that others need later, and for a barrier. */
-  drain(places: ReadonlySet<number>): void {
-    this.#waitFor(places);
+  /** Waits for a barrier or branch at the end. @returns which of the values that others need later are not there yet. */
+  end(places: ReadonlySet<number>): Pending {
+    this.#waitFor([]);
+    return new Map(
+      [...places].flatMap((place) => {
+        const result = this.#results.get(place);
+        return result && result.at > this.#clock ? [[place, { at: result.at - this.#clock, by: result.by }]] : [];
+      }),
+    );
   }
 
   #issue(step: Step): void {
@@ -101,10 +114,18 @@ export function issueOfRound(steps: readonly Step[]): IssueTime {
   return last;
 }
 
-/** One run of straight code, with the wait for what the code after it needs. */
-export function issueOfRun(steps: readonly Step[], liveOut: ReadonlySet<number>): IssueTime {
-  const warp = new Warp();
+/** One run of straight code. @param pending what the code before it has begun. */
+export function issueOfRun(
+  steps: readonly Step[],
+  liveOut: ReadonlySet<number>,
+  pending: Pending,
+): { readonly time: IssueTime; readonly left: Pending } {
+  const warp = new Warp(pending);
   const time = warp.run(steps);
-  warp.drain(liveOut);
-  return time;
+  return { time, left: warp.end(liveOut) };
+}
+
+/** The same time, and the wait for one more result. */
+export function andWait({ issued, waits }: IssueTime, { at, by }: Result): IssueTime {
+  return { issued, waits: new Map(waits).set(by, (waits.get(by) ?? 0) + at / latencyOf(by)) };
 }

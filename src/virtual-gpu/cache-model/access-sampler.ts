@@ -19,7 +19,7 @@ export interface AccessSamples {
 }
 
 /** Most entries kept of a launch; beyond, the sample is halved. This bounds the cost for any kernel. */
-export const MAXIMUM_ENTRIES = 1 << 13;
+export const MAXIMUM_ENTRIES = 1 << 16;
 /** Lines that are enough to start with. */
 const WANTED_LINES = 1024;
 /** A level that no line has. */

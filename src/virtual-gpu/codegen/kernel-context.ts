@@ -1,6 +1,7 @@
 import type { PtxInstruction } from '../../ptx/ast.ts';
 import { earlyReads } from '../../ptx/early-reads.ts';
 import { definitionsAndUses } from '../../ptx/instructions/properties.ts';
+import type { WideLoad } from '../../ptx/merged-loads.ts';
 import type { Analysis } from '../analyse-function.ts';
 import { DECISION, TABLE_BYTES, TABLES } from '../layout.ts';
 import type { Origins, OriginTracer } from '../pointer-origins.ts';
@@ -58,6 +59,8 @@ interface KernelParts extends Pick<Analysis, 'fn' | 'blocks' | 'liveness' | 'uni
   readonly imports: Imports;
   readonly runtime: Runtime;
   readonly counting: boolean;
+  /** In counted code. */
+  readonly mergedLoads: ReadonlyMap<PtxInstruction, WideLoad>;
   /** In watched code. */
   readonly watch: WatchFunctions | undefined;
   readonly symbols: ReadonlyMap<string, SymbolAddress>;

@@ -4,7 +4,7 @@ import { has } from '../../ptx/instruction-parts.ts';
 import { synchronisationOf } from '../../ptx/instructions/properties.ts';
 import { seededOrder } from '../../stats/random.ts';
 import { AccessSampler, type AccessSamples } from '../cache-model/access-sampler.ts';
-import { SECTOR_READ, SECTOR_SAMPLED, SECTOR_WRITTEN } from '../codegen/memory/access-groups.ts';
+import { SECTOR_ATOMIC, SECTOR_READ, SECTOR_SAMPLED, SECTOR_WRITTEN } from '../codegen/memory/access-groups.ts';
 import type { RunnableImage } from '../kernel-image.ts';
 import {
   CONSTANTS,
@@ -130,7 +130,7 @@ const ALL_WARPS = ALL_LANES;
 const SECTOR_BITS: Record<RequestKind, number> = {
   load: SECTOR_READ,
   store: SECTOR_WRITTEN,
-  atomic: SECTOR_READ | SECTOR_WRITTEN,
+  atomic: SECTOR_READ | SECTOR_WRITTEN | SECTOR_ATOMIC,
 };
 
 /** Runs the CTAs of one kernel on one thread: warp scheduling, barriers, budgets, counters. */
@@ -1101,7 +1101,7 @@ export class CtaRunner {
     const { u8 } = this.#memory;
     const marks = u8[this.#sectorMap + sector]! | bits;
     u8[this.#sectorMap + sector] = marks;
-    if (marks & SECTOR_SAMPLED) this.#sampler!.record(sector, bits);
+    if (marks & SECTOR_SAMPLED) this.#sampler!.record(sector, bits & (SECTOR_READ | SECTOR_WRITTEN));
   }
 
   #warpOperation(site: number, warp: number, masked: boolean): void {

@@ -1,4 +1,4 @@
-import type { AccessGroup } from '../codegen/memory/access-groups.ts';
+import type { Access, AccessGroup } from '../codegen/memory/access-groups.ts';
 import { LANES, PATTERN, PATTERN_PHASE, PATTERN_WAY, WARP } from '../layout.ts';
 import { countSectors, sharedCost } from './access-costs.ts';
 import type { PrivateMemory } from './memories.ts';
@@ -9,11 +9,14 @@ export interface AccessCounts {
   lanes: number;
   units: number;
   conflicts: number;
+  /** Wavefronts of loads as ptxas merges them. */
+  merged: number;
 }
 
 interface AccessCost {
   units: number;
   conflicts: number;
+  merged: number;
 }
 
 /** The counts that one execution of a group with a given address pattern adds. */
@@ -31,7 +34,7 @@ function sameKey(a: Int32Array, b: Int32Array): boolean {
   return true;
 }
 
-const emptyCounts = (): AccessCounts => ({ requests: 0, lanes: 0, units: 0, conflicts: 0 });
+const emptyCounts = (): AccessCounts => ({ requests: 0, lanes: 0, units: 0, conflicts: 0, merged: 0 });
 
 /**
  * Counts requests, sectors and wavefronts exactly. The cost of a request depends only on the lanes' address differences and
@@ -103,6 +106,7 @@ export class PatternCounter {
       counts.lanes += times * cost.lanes;
       counts.units += times * cost.costs[i]!.units;
       counts.conflicts += times * cost.costs[i]!.conflicts;
+      counts.merged += times * cost.costs[i]!.merged;
     });
   }
 
@@ -148,10 +152,22 @@ export class PatternCounter {
     const bias = 2 ** 33 + phase;
     const costs = group.accesses.map((access): AccessCost => {
       const addresses = lanes.map((lane) => bias + this.#key[lane]! + access.offset - group.minimum);
-      if (group.space === 'global') return { units: countSectors(addresses, access.bytes), conflicts: 0 };
+      if (group.space === 'global') return { units: countSectors(addresses, access.bytes), conflicts: 0, merged: 0 };
       const { wavefronts, conflicts } = sharedCost(addresses, lanes, access.bytes, access.isStore);
-      return { units: wavefronts, conflicts };
+      return { units: wavefronts, conflicts, merged: mergedWavefronts(access, addresses, lanes) ?? wavefronts };
     });
     return { key: this.#key.slice(), lanes: lanes.length, costs };
   }
+}
+
+/** Of a load that ptxas merges with its neighbours: of all of them if it is the first, else none. */
+function mergedWavefronts(
+  { mergedBytes }: Access,
+  addresses: readonly number[],
+  lanes: readonly number[],
+): number | undefined {
+  if (mergedBytes === undefined || mergedBytes === 0) return mergedBytes;
+  // The first that is wanted may be the second of the wide load.
+  const aligned = addresses.map((address) => address - (address % mergedBytes));
+  return sharedCost(aligned, lanes, mergedBytes, false).wavefronts;
 }

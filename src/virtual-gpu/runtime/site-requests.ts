@@ -34,7 +34,7 @@ export const noSiteRequests = (): SiteRequests =>
   Object.fromEntries(
     DESTINATIONS.map((destination) => [
       destination,
-      { requests: 0, lanes: 0, units: 0, conflicts: 0, bytes: 0, turns: 0 },
+      { requests: 0, lanes: 0, units: 0, conflicts: 0, merged: 0, bytes: 0, turns: 0 },
     ]),
   ) as SiteRequests;
 
@@ -50,4 +50,5 @@ export function addRequest(sums: SiteRequests, { space, kind, addresses, lanes, 
   const { wavefronts, conflicts } = sharedCost(addresses, lanes, bytes, kind === 'store');
   counts.units += wavefronts;
   counts.conflicts += conflicts;
+  counts.merged += wavefronts;
 }

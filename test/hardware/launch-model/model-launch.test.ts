@@ -64,6 +64,17 @@ describe('throughput', () => {
     expect(boundOf(launch, 'shared').ns).toBeCloseTo(ns(123), 6);
   });
 
+  it('counts loads from shared memory as ptxas merges them', () => {
+    const launch = makeLaunch({
+      ctaCount: 58,
+      classes: { 'shared-load': 58 * 80 },
+      sharedLoadRequests: 58 * 80,
+      sharedLoadWavefronts: 58 * 400,
+      sharedLoadMerging: { requestRatio: 0.25, wavefrontRatio: 0.5 },
+    });
+    expect(boundOf(launch, 'shared').ns).toBeCloseTo(ns(200), 6);
+  });
+
   it('takes one global request in two clocks, of any kind', () => {
     const launch = makeLaunch({
       ctaCount: 58,
@@ -161,6 +172,13 @@ describe('memory traffic', () => {
     expect(neighbours.ns / ns((4e6 * 3.47 + 3e6 * 1.4) / 2)).toBeCloseTo(1, 6);
     expect(neighbours.arithmetic).toContain('4000000 turns × 3.47 + 3000000 other sectors × 1.4 clocks) ÷ 2 lines');
     expect(onOneLine(1000, 1000, 1000, 1e6).ns).toBeCloseTo(ns(260), 6);
+  });
+
+  it('makes the atomics of a counter take turns, however much else the launch writes', () => {
+    const counter = { classes: { atomic: 1e6 }, globalAtomicRequests: 1e6, globalAtomicTurns: 1e6 };
+    const beside = { globalAtomicSectors: 1e6, distinctSectorsWritten: 1e6 };
+    expect(atomicsNs({ ...counter, ...beside, globalAtomicLines: 1 }).ns / ns(3.47e6)).toBeCloseTo(1, 6);
+    expect(atomicsNs({ ...counter, ...beside, globalAtomicLines: 10 }).ns / ns(3.47e5)).toBeCloseTo(1, 3);
   });
 
   it('lets few atomics wait for each other, up to 5500 clocks', () => {
@@ -462,33 +480,47 @@ describe('waves and tail', () => {
 
 describe('combining resources', () => {
   const bound = (resource: string, time: number) => ({ resource, ns: time, arithmetic: '' });
+  const combined = (bounds: Parameters<typeof combineBounds>[0], residentCtas: number, rounds: number): number =>
+    combineBounds(bounds, { residentCtas, rounds });
 
   it('is the slowest alone when the others are small', () => {
-    expect(combineBounds([bound('fp32', 100), bound('dram', 1)], 1e9)).toBeCloseTo(100, 3);
+    expect(combined([bound('fp32', 100), bound('dram', 1)], 8, 1e9)).toBeCloseTo(100, 3);
   });
 
   it('lies between the slowest and the sum', () => {
-    const both = [bound('fp32', 100), bound('dram', 100)];
-    expect(combineBounds(both, 1e9)).toBeCloseTo(100 * 2 ** (1 / 3), 6);
-    expect(combineBounds([bound('fp32', 100), bound('lsu', 100)], 2)).toBeCloseTo(100 * 2 ** 0.4, 6);
+    expect(combined([bound('fp32', 100), bound('dram', 100)], 8, 1e9)).toBeCloseTo(100 * 2 ** (1 / 5), 6);
+    expect(combined([bound('fp32', 100), bound('lsu', 100)], 1e9, 1)).toBeCloseTo(100 * 2 ** 0.4, 6);
   });
 
   it('overlaps SMs and chip less where all CTAs are resident at once: first all load, then all compute', () => {
     const both = [bound('fp32', 100), bound('dram', 100)];
-    expect(combineBounds(both, 1)).toBeCloseTo(100 * 2 ** (1 / 1.2), 6);
+    expect(combined(both, 8, 1)).toBeCloseTo(100 * 2 ** (1 / 1.2), 6);
+    expect(combined(both, 8, 2)).toBeCloseTo(100 * 2 ** (1 / 3.1), 6);
+    // One CTA after the other, alone on its SM.
+    expect(combined(both, 1, 2)).toBeCloseTo(100 * 2 ** (1 / 1.2), 6);
+  });
+
+  it('overlaps the resources of an SM less where it holds one CTA, whose warps meet at barriers', () => {
+    for (const both of [
+      [bound('fp32', 100), bound('shared', 100)],
+      [bound('l2', 100), bound('dram', 100)],
+    ]) {
+      expect(combined(both, 1, 4)).toBeCloseTo(100 * 2 ** (1 / 1.5), 6);
+      expect(combined(both, 2, 4)).toBeCloseTo(100 * 2 ** (1 / 2), 6);
+    }
   });
 
   it('adds atomics, with which kernels end, and the starts of CTAs', () => {
     const work = [bound('fp32', 100), bound('atomics', 50), bound('starts', 7)];
-    expect(combineBounds(work, 2)).toBeCloseTo(157, 6);
+    expect(combined(work, 2, 2)).toBeCloseTo(157, 6);
   });
 
   it('adds shared memory and L1, which take turns on one data pipe', () => {
-    expect(combineBounds([bound('shared', 100), bound('l1', 50)], 1)).toBe(150);
+    expect(combined([bound('shared', 100), bound('l1', 50)], 1, 1)).toBe(150);
   });
 
   it('counts one pipe of a group: issue slots contain fp32 instructions', () => {
-    expect(combineBounds([bound('issue', 100), bound('fp32', 90)], 1)).toBe(100);
+    expect(combined([bound('issue', 100), bound('fp32', 90)], 1, 1)).toBe(100);
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { AccessSamples } from '../../../src/virtual-gpu/cache-model/access-sampler.ts';
+import { type AccessSamples, MAXIMUM_ENTRIES } from '../../../src/virtual-gpu/cache-model/access-sampler.ts';
 import { commonLevel, ctaStarts, interleave } from '../../../src/virtual-gpu/cache-model/interleave.ts';
 import { sampleLevel } from '../../../src/virtual-gpu/cache-model/line-hash.ts';
 import { LinePlaces, lineOfSector } from '../../../src/virtual-gpu/cache-model/line-places.ts';
@@ -15,7 +15,7 @@ const samplesOf = (rows: readonly Row[], lengths: Record<number, number>, level 
   ctaLengths: Float64Array.from(Object.values(lengths)),
 });
 
-const places = new LinePlaces([{ name: 'a', start: 0, bytes: 1 << 20 }]);
+const places = new LinePlaces([{ name: 'a', start: 0, bytes: 1 << 23 }]);
 const sectors = (entries: Int32Array): number[] => Array.from(entries, (entry) => entry >>> 2);
 
 describe('CTAs', () => {
@@ -74,9 +74,10 @@ describe('the order that L2 sees', () => {
 
 describe('the level of several workers', () => {
   it('is as coarse as one worker’s would be that had all of their accesses', () => {
-    const rows = (from: number): Row[] => Array.from({ length: 6000 }, (_, i) => [from, (from * 6000 + i) * 2, i]);
-    const alone = samplesOf(rows(0), { 0: 6000 });
+    const count = (3 * MAXIMUM_ENTRIES) / 4;
+    const rows = (from: number): Row[] => Array.from({ length: count }, (_, i) => [from, (from * count + i) * 2, i]);
+    const alone = samplesOf(rows(0), { 0: count });
     expect(commonLevel([alone], places)).toBe(0);
-    expect(commonLevel([alone, samplesOf(rows(1), { 1: 6000 })], places)).toBe(1);
+    expect(commonLevel([alone, samplesOf(rows(1), { 1: count })], places)).toBe(1);
   });
 });

@@ -223,6 +223,13 @@ describe('shared memory: requests, wavefronts, bank conflicts (32 banks of 4 byt
     // Words 33x + y: bank (x + y) mod 32.
     expect(sharedStores(padded)).toEqual([32, 32, 0]);
     expect(sharedLoads(padded)).toEqual([32, 32, 0]);
+    expect(padded.sharedLoadMerging).toEqual({ requestRatio: 1, wavefrontRatio: 1 });
+  });
+
+  it('four neighbours a lane: four loads with 4-way conflicts, of which ptxas makes one of 16 bytes without', async () => {
+    const c = await count('sums_of_four', IN_OUT);
+    expect(sharedLoads(c)).toEqual([4, 16, 12]);
+    expect(c.sharedLoadMerging).toEqual({ requestRatio: 0.25, wavefrontRatio: 0.25 });
   });
 });
 
@@ -242,6 +249,8 @@ describe('atomics and barriers', () => {
     // All lanes of a warp add to one address.
     expect([c.sharedAtomicRequests, c.globalAtomicRequests, c.globalAtomicTurns]).toEqual([6, 6, 6 * 32]);
     expect(c.globalAtomicSectors).toBe(6);
+    // The counter's line; what else is written lies elsewhere.
+    expect(c.globalAtomicLines).toBe(1);
     // What thread 0 does alone is short: a guard, not a branch.
     expect(c.warpTime!.narrow).toEqual({ issued: 0, waits: {} });
     // Two barriers of six warps, each with a little to do before it opens.

@@ -87,6 +87,15 @@ template <int WIDTH> __device__ void transpose(const float *in, float *out) {
 extern "C" __global__ void transpose_plain(const float *in, float *out) { transpose<32>(in, out); }
 extern "C" __global__ void transpose_padded(const float *in, float *out) { transpose<33>(in, out); }
 
+// Each lane loads four neighbours.
+extern "C" __global__ void sums_of_four(const float *in, float *out) {
+  __shared__ float tile[128];
+  const int t = threadIdx.x;
+  for (int i = 0; i < 4; i++) tile[32 * i + t] = in[32 * i + t];
+  __syncthreads();
+  out[t] = tile[4 * t] + tile[4 * t + 1] + tile[4 * t + 2] + tile[4 * t + 3];
+}
+
 extern "C" __global__ void count_up(int *total, int *perCta) {
   __shared__ int inCta;
   if (threadIdx.x == 0) inCta = 0;

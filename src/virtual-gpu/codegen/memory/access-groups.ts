@@ -11,6 +11,8 @@ export interface Access {
   offset: number;
   /** Bytes one lane moves. */
   bytes: number;
+  /** Of a load that ptxas merges with its neighbours: bytes of them all if it is the first, else 0. */
+  mergedBytes?: number;
 }
 
 /**
@@ -67,6 +69,8 @@ export const SECTOR_READ = 1;
 export const SECTOR_WRITTEN = 2;
 /** Whether its line is in the cache model's sample, so that each access is recorded. */
 export const SECTOR_SAMPLED = 4;
+/** Whether an atomic touched it. */
+export const SECTOR_ATOMIC = 8;
 
 const SECTOR_BYTES = 32;
 

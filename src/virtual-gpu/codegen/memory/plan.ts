@@ -78,6 +78,8 @@ class Planner implements AccessPlan {
       offset: base.offset,
       bytes: sizeOfPtxType(typeOf(instruction)) * vectorLength(instruction),
     };
+    const wide = this.#frame.kernel.mergedLoads.get(instruction);
+    if (wide) access.mergedBytes = wide.first === instruction ? wide.bytes : 0;
     const key = `${space}|${this.#keyOfBase(address, space, base.register, baseLocal)}`;
     const current = instruction.guard ? undefined : this.#open.get(key);
     if (current && joinGroup(current.group, access)) {
