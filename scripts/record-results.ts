@@ -106,7 +106,9 @@ const ladder = async (): Promise<Entry<RecordedEvaluation>[]> => {
       const { source, limits = [] } = await readJson<KernelFile>(`problems/attention/${rung}/kernel.json`);
       // What virtual GPUs don't run, and what is for one query.
       if (source.architectures || limits.includes('S == 1')) continue;
-      entries.push(await evaluate(`problems/attention/${rung}`, '--device', device, '--workload', WORKLOAD));
+      // The table is of counts and predictions; tests verify the rungs, and a thorough evaluation of all takes more than an hour.
+      const options = ['--device', device, '--workload', WORKLOAD, '--checks', 'usual'];
+      entries.push(await evaluate(`problems/attention/${rung}`, ...options));
     }
   return entries;
 };

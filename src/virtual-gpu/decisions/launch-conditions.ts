@@ -243,11 +243,10 @@ export class LaunchConditions {
 
   #parameter(instruction: PtxInstruction): Formula | undefined {
     const [, address] = instruction.operands;
-    if (!has(instruction, 'param') || address?.kind !== 'address' || address.base?.kind !== 'symbol') return undefined;
-    const { name, offset } = address.base;
-    const parameter = this.#fn.parameters.find((declared) => declared.name === name);
-    if (!parameter) return undefined;
-    const at = parameter.offset + offset + address.offset;
+    if (!has(instruction, 'param') || address?.kind !== 'address') return undefined;
+    const place = this.#placeOfParameter(address.base);
+    if (place === undefined) return undefined;
+    const at = place + address.offset;
     const bytes = sizeOfPtxType(typeOf(instruction));
     const isSigned = typeOf(instruction).startsWith('s');
     return ({ parameters }) => {
@@ -255,6 +254,19 @@ export class LaunchConditions {
       for (let i = bytes - 1; i >= 0; i--) value = (value << 8n) | BigInt(parameters[at + i]!);
       return isSigned ? BigInt.asIntN(8 * bytes, value) : value;
     };
+  }
+
+  /** Where a parameter lies among all: of a struct, compilers take the address first. */
+  #placeOfParameter(base: PtxOperand | null | undefined): number | undefined {
+    if (base?.kind === 'symbol') {
+      const parameter = this.#fn.parameters.find(({ name }) => name === base.name);
+      return parameter && parameter.offset + base.offset;
+    }
+    if (base?.kind !== 'register') return undefined;
+    const definition = this.#definitions.get(base.name);
+    return definition?.opcode === 'mov' && !definition.guard
+      ? this.#placeOfParameter(definition.operands[1])
+      : undefined;
   }
 
   /** What a chain of `and`, or of `or`, combines. */
