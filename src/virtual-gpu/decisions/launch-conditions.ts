@@ -1,6 +1,7 @@
 import { closestToZero, type DecisionSite, type ForeseenWays, isEquality, type Ways } from '../../core/decisions.ts';
 import type { Dim3 } from '../../core/launch-plan.ts';
 import type { PtxFunction, PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
+import { buildControlFlowGraph } from '../../ptx/control-flow.ts';
 import { has, typeOf } from '../../ptx/instruction-parts.ts';
 import {
   definitionsAndUses,
@@ -15,6 +16,7 @@ import { LANES } from '../layout.ts';
 import type { ScalarFunction } from '../runtime/scalar/scalar-function.ts';
 import { compileScalar } from '../runtime/scalar-operations.ts';
 import { boundIn, type DecisionSites } from './decision-sites.ts';
+import { singleAssignment } from './single-assignment.ts';
 
 /** What a launch's threads know from the start. */
 export interface LaunchFacts {
@@ -43,7 +45,7 @@ export type Foresight = (site: number) => ForeseenWays | undefined;
  */
 export class LaunchConditions {
   readonly #fn: PtxFunction;
-  readonly #definitions = new Map<string, PtxInstruction | undefined>();
+  readonly #definitions: ReadonlyMap<string, PtxInstruction>;
   readonly #formulas = new Map<string, Formula | undefined>();
   /** By the place of a decision among the sites. */
   readonly #conditions: readonly (Formula | undefined)[];
@@ -61,18 +63,12 @@ export class LaunchConditions {
 
   constructor(fn: PtxFunction, { sites, indexOf }: Pick<DecisionSites, 'sites' | 'indexOf'>) {
     this.#fn = fn;
-    for (const statement of fn.body) {
-      if (statement.kind !== 'instruction') continue;
-      const { instruction } = statement;
-      for (const register of definitionsAndUses(instruction).definitions) {
-        const isFirst = !this.#definitions.has(register);
-        if (isFirst || !readsSameSpecial(this.#definitions.get(register), instruction))
-          this.#definitions.set(register, isFirst ? instruction : undefined);
-      }
-    }
+    const code = singleAssignment(fn, buildControlFlowGraph(fn));
+    this.#definitions = code.definitions;
     const parts = new Map<number, { isAll: boolean; formulas: readonly Formula[] }>();
     const conditions = new Array<Formula | undefined>(sites.length).fill(undefined);
-    for (const [instruction, index] of indexOf) {
+    for (const [original, index] of indexOf) {
+      const instruction = code.named(original);
       const [register] = definitionsAndUses(instruction).definitions;
       const threshold = this.#thresholdOf(instruction, sites[index]!);
       if (threshold) this.#thresholds.set(index, threshold);
@@ -293,19 +289,6 @@ export class LaunchConditions {
       return operand.kind === 'immediate';
     });
   }
-}
-
-/** Whether two instructions give the same: compilers read `%tid.x` on each of two ways. */
-function readsSameSpecial(one: PtxInstruction | undefined, other: PtxInstruction): boolean {
-  const [[, a], [, b]] = [one?.operands ?? [], other.operands];
-  return (
-    !one?.guard &&
-    !other.guard &&
-    one?.text === other.text &&
-    a?.kind === 'special' &&
-    b?.kind === 'special' &&
-    a.name === b.name
-  );
 }
 
 /** A size beside the constant with which it is compared, or by which it is bounded. */
