@@ -29,6 +29,18 @@ extern "C" __global__ void seldom(float* y, int m, int n, int masked) {
   if (i >= m * n) return;
   const int shift = masked && n > 40 && n % 7 == 3 && i == m * n - 1;
   y[i - shift] = m == 3 * n ? 2.0f : 1.0f;
+}
+struct Sizes { int m, n, masked; };
+extern "C" __global__ void keys(float* y, Sizes sizes) {
+  const int i = blockIdx.x * 64 + threadIdx.x;
+  if (i >= sizes.m * sizes.n) return;
+  int keys = sizes.n;
+  if (sizes.masked) {
+    y[i] = 0.5f;
+    keys = min(keys, sizes.m + 1);
+  }
+  for (int k = 0; k < keys; k += 2) y[i] += 1.0f;
+  if (keys == 77) y[i] = 2.0f;
 }`;
 
 const problem = {
@@ -120,6 +132,29 @@ describe('shapes in which conditions go seldom ways', () => {
   it('are none where each way has been met often', () => {
     const shapes = found(drawn);
     expect(found([...drawn, ...shapes]).length).toBeLessThan(shapes.length / 4);
+  });
+});
+
+describe('a condition on what one of two ways gave, of sizes in a struct', () => {
+  it('is foreseen for either way', async () => {
+    const keys = await loadCode(device, await compileCuda(await createClangToolchain(), SOURCE, ['keys']));
+    const launch = ({ m, n, masked }: Dimensions) => ({
+      ...{ functionName: 'keys', grid: Math.ceil((m! * n!) / 64), block: 64 },
+      arguments: [
+        'y',
+        { kind: 'bytes' as const, bytes: new Uint8Array(Int32Array.of(m!, n!, masked!).buffer), alignmentBytes: 4 },
+      ],
+    });
+    await launchKernel(device, keys, { ...launch(shape(4, 30, 1)), buffers: { y: 4 * 4 * 30 } });
+    const { decisions } = device.decisions!(keys);
+    const place = decisions.findIndex(({ constant, comparison }) => constant === 77 && /eq|ne/.test(comparison));
+    const isMet = (one: Dimensions): boolean | undefined => {
+      const ways = device.foresee!(keys, { steps: [planLaunch(launch(one))], buffers: [] }, [place]).get(place);
+      return ways && (decisions[place]!.comparison === 'eq' ? ways.wasTrue : ways.wasFalse);
+    };
+    expect([shape(4, 77), shape(4, 78), shape(76, 90, 1), shape(77, 90, 1), shape(80, 77, 1)].map(isMet)).toEqual([
+      ...[true, false, true, false, true],
+    ]);
   });
 });
 
