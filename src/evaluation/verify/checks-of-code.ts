@@ -1,23 +1,18 @@
-import { isEquality, type ObservedDecision } from '../../core/decisions.ts';
 import type { Coverage } from '../../core/evaluation.ts';
-import { completeDimensions, isShapeOf } from '../../core/plan/dimensions.ts';
+import { completeDimensions } from '../../core/plan/dimensions.ts';
 import { planScope, type Scope } from '../../core/plan/scope.ts';
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
-import { isSame } from '../../core/values.ts';
-import { byLot, createStream } from '../../stats/random.ts';
+import { byLot } from '../../stats/random.ts';
 import { type Check, DECLARED, extremeCheck, onceAt } from '../oracle/check.ts';
 import { shapesForConditions } from '../oracle/checks/for-conditions.ts';
 import { type ChecksRequest, extremeCost, takesShape } from '../oracle/checks/request.ts';
 import { furtherGeneratorSets, secretSetsInTurn } from '../oracle/checks/sets.ts';
-import { shapeForValues } from '../oracle/checks/variants.ts';
-import { setsAbout, setsOfIntegersAbout } from '../oracle/secret/kinds/constants.ts';
-import { setsOfExactly } from '../oracle/secret/kinds/exactly.ts';
-import { setsOfWords } from '../oracle/secret/kinds/words.ts';
 import { secretSetsOf } from '../oracle/secret/sets-of-problem.ts';
 import { costsLittle, isWithin } from '../oracle/shapes/cost.ts';
-import { hasSeveralTiles, openNames } from '../oracle/shapes/drawing.ts';
+import { hasSeveralTiles } from '../oracle/shapes/drawing.ts';
 import { hasUsualSums } from '../oracle/shapes/large.ts';
-import { aimedShapes, firstFitting, foreseen } from './aimed-shapes.ts';
+import { aimedShapes, firstFitting } from './aimed-shapes.ts';
+import { constantChecks } from './checks-of-values.ts';
 import { shapesOfEqualSizes } from './equal-sizes.ts';
 import { irregularSizes, numbersOfExpressions, rareShapes } from './irregular-sizes.ts';
 import { jointShapes } from './joint-shapes.ts';
@@ -257,94 +252,6 @@ export function scarceChecks(request: VerifyRequest, choice: ChecksRequest, ran:
     most: MOST_SCARCE,
   });
   return [...onOtherGpus, ...ofWays];
-}
-
-/** How many generator sets are tried for numbers of the code, and for how many of those whose conditions went both ways. */
-const SETS_OF_CONSTANTS = { usual: { all: 6, bothWays: 2 }, thorough: { all: 10, bothWays: 6 } } as const;
-
-/** Of whole numbers that values are compared with: most of them. */
-const MOST_INTEGERS = 6;
-
-/**
- * Checks with inputs about as large as what the candidate's code compares values with, and with inputs that are exactly what it asks for.
- * Only for code that does.
- */
-function constantChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Coverage): Check[] {
-  const { problem, thorough = false } = request;
-  const decisions = valueDecisions(request);
-  const floats = decisions.filter(({ isFloat }) => isFloat);
-  const [oneWay, bothWays] = [true, false].map((isOneWay) =>
-    floats
-      .filter(({ wasTrue, wasFalse }) => (wasTrue && wasFalse) !== isOneWay)
-      .flatMap(({ constant }) => setsAbout(problem.file, constant)),
-  ) as [string[], string[]];
-  const most = SETS_OF_CONSTANTS[thorough ? 'thorough' : 'usual'];
-  const about = [...new Set([...oneWay, ...bothWays.slice(0, most.bothWays)])];
-  const exactly = floats.filter(({ comparison }) => isEquality(comparison)).map(({ constant }) => constant);
-  const whole = decisions.filter(({ isFloat }) => !isFloat);
-  const integers = whole.flatMap(({ constant }) => setsOfIntegersAbout(problem.file, constant));
-  const exactIntegers = whole.filter(({ comparison }) => isEquality(comparison)).map(({ constant }) => constant);
-  const words = setsOfWords(problem.file, exactIntegers);
-  const sets = [
-    ...about.slice(0, most.all),
-    ...setsOfExactly(problem.file, exactly),
-    ...words,
-    ...[...new Set(integers)].slice(0, MOST_INTEGERS),
-  ];
-  const dimensions = shapeForValues(choice, coverage.drawnShapes);
-  // Sizes may bound whole numbers, and the timed ones are usual.
-  const isBesideTimed = costsLittle(problem.file, request.dimensions) && !isSame(dimensions, request.dimensions);
-  const places = whole.map(({ constant }) => constant);
-  const long = thorough ? longShapes(choice, coverage.drawnShapes, places) : [];
-  return [
-    ...sets.map((generatorSet) => onceAt(dimensions, generatorSet)),
-    ...long.flatMap((shape) => about.slice(0, most.all).map((set) => onceAt(shape, set))),
-    ...(isBesideTimed ? words : []).map((generatorSet) => onceAt(request.dimensions, generatorSet)),
-  ];
-}
-
-/** How long rows are where values are aimed at, and how many of them there are: as many as cost little. */
-const LONG = { least: 10_000, spread: 10_000, rows: [16, 8, 4, 2, 1] } as const;
-
-/**
- * Of each dimension that is not of independent parts: a shape that costs little and in which it is large, and beyond the whole numbers that the code compares values with. Where
- * in a row a value lies may matter from a place on, as in `where >= 10000 && maximum > 40`.
- */
-function longShapes(choice: ChecksRequest, drawn: readonly Dimensions[], places: readonly number[]): Dimensions[] {
-  const { problem, seed, dimensions: timed } = choice;
-  const { independentDimensions = [] } = problem;
-  const takes = takesShape(choice);
-  const open = openNames(problem);
-  const lot = createStream(seed, 'long rows of aimed values');
-  const least = Math.max(LONG.least, ...places.filter((place) => place < LONG.spread * LONG.rows[0]));
-  const longest = open
-    .filter((name) => !independentDimensions.includes(name))
-    .map((name, i) => {
-      const size = least + Math.floor(lot.uniform(i) * LONG.spread);
-      const shapes = LONG.rows.flatMap((rows) =>
-        [timed, ...drawn].map(
-          (like): Dimensions => ({ ...like, ...Object.fromEntries(open.map((other) => [other, rows])), [name]: size }),
-        ),
-      );
-      return shapes.find((shape) => isShapeOf(problem, shape) && costsLittle(problem, shape) && takes(shape));
-    });
-  return longest.filter((shape) => shape !== undefined);
-}
-
-/** Comparisons with a number that do not follow from the launch. */
-function valueDecisions({
-  device,
-  module,
-  planFor,
-  dimensions,
-}: VerifyRequest): (ObservedDecision & { constant: number })[] {
-  const all = device.decisions?.(module).decisions ?? [];
-  const ofLaunch = foreseen({ device, module, planFor }, dimensions, [...all.keys()]);
-  return all.flatMap((decision, place) => {
-    const { constant, isSettled, isFloat } = decision;
-    const isOfValues = isFloat || (!isSettled && !ofLaunch.has(place));
-    return isOfValues && constant !== undefined && Number.isFinite(constant) ? [{ ...decision, constant }] : [];
-  });
 }
 
 /** Checks that follow from the candidate's own code, each kind after the runs of those before. */
