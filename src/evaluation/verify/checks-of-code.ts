@@ -202,7 +202,7 @@ function jointChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Co
 }
 
 /** Shapes in which conditions go ways that they seldom go. */
-const MOST_SELDOM = 64;
+const MOST_SELDOM = 96;
 
 /** Of a thorough verification: checks of shapes in which conditions of sizes go ways that they have gone in few shapes. */
 function seldomChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Coverage): Check[] {

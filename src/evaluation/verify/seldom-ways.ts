@@ -20,8 +20,16 @@ export interface SeldomAim extends Pick<Aim, 'device' | 'module' | 'planFor' | '
 }
 
 /** In how many shapes that are run each way should go, and how many shapes conditions are worked out for. */
-const WANTED = 8;
-const LOOKED_AT = 8000;
+const WANTED = 12;
+
+/** Shapes that are looked at: changes of those that are run. */
+const LOOKED_AT = 6000;
+
+/** Then those beside the shapes in which the rarest ways go: ways, shapes of each, and sizes that each dimension takes in turn, whole tiles and one more or less. */
+const RAREST = { ways: 60, ofEach: 2 } as const;
+const EDGES = [2, 3, 4, 6, 8, 16, 32, 64, 96, 128, 160, 192, 256, 512, 1024].flatMap((size) =>
+  size < 16 ? [size] : [size, size + 1, ...(size > 32 ? [size - 1] : [])],
+);
 
 /** Shapes from which sizes are worked out at which two are equal, for each comparison that seldom finds them so; and comparisons. */
 const ROOTS = { bases: 24, comparisons: 24 } as const;
@@ -31,12 +39,15 @@ type Way = number;
 
 interface Candidate {
   readonly shape: Dimensions;
+  /** Those that have seldom been met. */
   readonly ways: readonly Way[];
+  /** All other ways, and {@link traitsOf} its sizes. */
+  readonly beside: readonly number[];
 }
 
 /**
  * Cheap shapes in which conditions of sizes go ways that they go in few of the shapes that are run: a combination of four comparisons may be met by one in some
- * thousands. Shapes that are run are changed in a few dimensions, thousands of times, and the conditions worked out, which takes a tenth of a millisecond each; nothing is run. A way is wanted several times, because what a
+ * thousands. Shapes that are run are changed in a few dimensions, thousands of times, and the conditions worked out, which takes a tenth of a millisecond each; nothing is run. Then the sizes beside those in which the rarest ways go are gone through. A way is wanted several times, because what a
  * mistake needs besides may have left no condition: an even size, say.
  */
 export function shapesOfSeldomWays(aim: SeldomAim): Dimensions[] {
@@ -49,52 +60,118 @@ export function shapesOfSeldomWays(aim: SeldomAim): Dimensions[] {
   const wanted = places.filter((place) => [0, 1].some((way) => (met.get(2 * place + way) ?? 0) < WANTED));
   if (wanted.length === 0) return [];
   const isWanted = (way: Way): boolean => (met.get(way) ?? 0) < WANTED;
+  const open = openNames(aim.problem);
   const look = (shape: Dimensions): Candidate | undefined => {
     const ways = waysIn(foreseen(aim, shape, wanted)).filter(isWanted);
-    return ways.length > 0 ? { shape, ways } : undefined;
+    if (ways.length === 0) return undefined;
+    return { shape, ways, beside: [...waysIn(foreseen(aim, shape, places)), ...traitsOf(shape, open)] };
   };
-  const changed = changedShapes(aim);
-  const found = [...changed, ...equalShapes(aim, wanted, changed)].flatMap((shape) => look(shape) ?? []);
+  const small = aim.drawn.filter(aim.isCheap);
+  const found: Candidate[] = equalShapes(aim, wanted, small).flatMap((shape) => look(shape) ?? []);
+  const next = inOrder(createStream(aim.seed, 'shapes of seldom ways'));
+  const lookAt = (shapes: readonly Dimensions[]): void => {
+    const fit = shapes.filter((shape) => isShapeOf(aim.problem, shape) && aim.isCheap(shape));
+    found.push(...distinctValues(fit).flatMap((shape) => look(shape) ?? []));
+  };
+  lookAt(Array.from({ length: small.length > 0 ? LOOKED_AT : 0 }, () => change(aim, small, next)));
+  lookAt(rarest(aim.problem, found).flatMap((base) => besideShape(aim.problem, base, { small, next })));
   return chosenOf(found, { ...aim, met });
 }
 
-/** The one that shows most of what has seldom been met, until each way has been met often enough. */
+/** The one that shows most of what has seldom been met, beside what it has not been met with, until each way has been met often enough. */
 function chosenOf(
   found: readonly Candidate[],
   { problem, isFit, most, met }: SeldomAim & { readonly met: Map<Way, number> },
 ): Dimensions[] {
-  const open = [...found];
+  const together = new Set<number>();
+  const newsOf = ({ shape, ways, beside }: Candidate): number => {
+    const news = ways.reduce((sum, way) => {
+      // What nothing has met comes first.
+      const lacking = Math.max(0, 1 - (met.get(way) ?? 0) / WANTED) ** 2;
+      const unseen = lacking > 0 ? beside.filter((other) => !together.has(way * MOST_WAYS + other)).length : 0;
+      return sum + lacking * (1 + unseen);
+    }, 0);
+    return news * (isTelling(problem, shape) ? 1 : LEAST_CLARITY);
+  };
   const chosen: Dimensions[] = [];
-  const newsOf = ({ ways }: Candidate): number =>
-    ways.reduce((sum, way) => sum + Math.max(0, 1 - (met.get(way) ?? 0) / WANTED), 0);
-  while (chosen.length < most && open.length > 0) {
-    let [best, news] = [0, 0];
-    for (let i = 0; i < open.length; i++) {
-      const other = newsOf(open[i]!) * (isTelling(problem, open[i]!.shape) ? 1 : LEAST_CLARITY);
-      if (other > news) [best, news] = [i, other];
+  // News only become less: what was best and still is need not be compared with others anew.
+  const open = found.map((candidate) => ({ candidate, news: newsOf(candidate) }));
+  while (chosen.length < most) {
+    const best = largestNews(open);
+    if (!best || best.news === 0) break;
+    const news = newsOf(best.candidate);
+    if (news < best.news) {
+      best.news = news;
+      continue;
     }
-    if (news === 0) break;
-    const [{ shape, ways }] = open.splice(best, 1) as [Candidate];
+    best.news = 0;
+    const { shape, ways, beside } = best.candidate;
     if (!isFit(shape)) continue;
     chosen.push(shape);
-    for (const way of ways) count(met, way);
+    for (const way of ways) {
+      if (isTelling(problem, shape)) count(met, way);
+      for (const other of beside) together.add(way * MOST_WAYS + other);
+    }
   }
   return chosen;
 }
 
-/** Shapes that are run, with other sizes in a few dimensions. */
-function changedShapes(aim: SeldomAim): Dimensions[] {
-  const { seed, drawn, isCheap, problem } = aim;
-  const next = inOrder(createStream(seed, 'shapes of seldom ways'));
-  const small = drawn.filter(isCheap);
-  const changed = Array.from({ length: small.length === 0 ? 0 : LOOKED_AT }, () => change(aim, small, next));
-  return distinctValues(changed.filter((shape) => isShapeOf(problem, shape) && isCheap(shape)));
+function largestNews<T extends { readonly news: number }>(open: readonly T[]): T | undefined {
+  let best = open[0];
+  for (const one of open) if (one.news > best!.news) best = one;
+  return best;
+}
+
+const MOST_WAYS = 2 ** 20;
+
+/** What of a size a mistake may need that leaves no condition. */
+const TRAITS: readonly ((size: number) => boolean)[] = [
+  (size) => size % 2 === 0,
+  (size) => size % 32 === 0,
+  (size) => size % 32 === 1,
+  (size) => size > 32,
+  (size) => size > 128,
+];
+
+/** Numbers beyond those of ways. */
+const traitsOf = (shape: Dimensions, open: readonly string[]): number[] =>
+  open.flatMap((name, i) =>
+    TRAITS.map((trait, j) => MOST_WAYS / 2 + 2 * (TRAITS.length * i + j) + Number(trait(shape[name]!))),
+  );
+
+/** Shapes in which the rarest ways go. */
+function rarest(problem: ProblemFile, found: readonly Candidate[]): Dimensions[] {
+  const withWay = new Map<Way, Dimensions[]>();
+  for (const { shape, ways } of found)
+    if (isTelling(problem, shape))
+      for (const way of ways) {
+        if (!withWay.has(way)) withWay.set(way, []);
+        withWay.get(way)!.push(shape);
+      }
+  const rare = [...withWay.values()].toSorted((a, b) => a.length - b.length).slice(0, RAREST.ways);
+  return distinctValues(rare.flatMap((shapes) => shapes.slice(-RAREST.ofEach)));
+}
+
+/** The shape with each dimension at each edge in turn, with other listed values in half of them: what a combination of several still lacks is mostly one size. */
+function besideShape(
+  problem: ProblemFile,
+  base: Dimensions,
+  { small, next }: { readonly small: readonly Dimensions[]; readonly next: Draw },
+): Dimensions[] {
+  const listed = Object.keys(problem.dimensions).filter((name) => problem.dimensions[name]!.values);
+  return openNames(problem).flatMap((name) =>
+    EDGES.map((size) => {
+      const other = next() < 1 / 2 ? small[below(next, small.length)]! : base;
+      return { ...base, ...Object.fromEntries(listed.map((one) => [one, other[one]!])), [name]: size };
+    }),
+  );
 }
 
 /** How often a dimension that follows from others is drawn anew where one of those changed. */
 const FOLLOWING_RATIO = 0.8;
 const MOST_CHANGED = 3;
 
+/** One of the small shapes, with other sizes in a few dimensions. */
 function change({ problem, sizes }: SeldomAim, small: readonly Dimensions[], next: Draw): Dimensions {
   const anyOf = <T>(all: readonly T[]): T => all[below(next, all.length)]!;
   const base = anyOf(small);
@@ -170,7 +247,7 @@ function equalShapes(aim: SeldomAim, wanted: readonly number[], pool: readonly D
 }
 
 /** What a shape in which mistakes may not show counts beside another. */
-const LEAST_CLARITY = 0.5;
+const LEAST_CLARITY = 0.1;
 
 const waysIn = (all: ReadonlyMap<number, ForeseenWays>): Way[] =>
   [...all].flatMap(([place, { wasTrue, wasFalse }]) => [
