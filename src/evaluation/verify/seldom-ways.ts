@@ -19,13 +19,13 @@ export interface SeldomAim extends Pick<Aim, 'device' | 'module' | 'planFor' | '
   readonly isCheap: (dimensions: Dimensions) => boolean;
 }
 
-/** In how many shapes that are run each way should go, and how many shapes conditions are worked out for. */
+/** In how many shapes that are run each way should go. */
 const WANTED = 12;
 
-/** Shapes that are looked at: changes of those that are run. */
+/** Changes of shapes that are run, of which conditions are worked out. */
 const LOOKED_AT = 6000;
 
-/** Then those beside the shapes in which the rarest ways go: ways, shapes of each, and sizes that each dimension takes in turn, whole tiles and one more or less. */
+/** Then the rarest ways, shapes in which each goes, and sizes that each dimension of these takes in turn: small ones, whole tiles, and one more or less. */
 const RAREST = { ways: 60, ofEach: 2 } as const;
 const EDGES = [2, 3, 4, 6, 8, 16, 32, 64, 96, 128, 160, 192, 256, 512, 1024].flatMap((size) =>
   size < 16 ? [size] : [size, size + 1, ...(size > 32 ? [size - 1] : [])],
@@ -41,7 +41,7 @@ interface Candidate {
   readonly shape: Dimensions;
   /** Those that have seldom been met. */
   readonly ways: readonly Way[];
-  /** All other ways, and {@link traitsOf} its sizes. */
+  /** All ways, and {@link traitsOf} its sizes. */
   readonly beside: readonly number[];
 }
 
@@ -122,6 +122,7 @@ function largestNews<T extends { readonly news: number }>(open: readonly T[]): T
   return best;
 }
 
+/** More than a module has; traits are numbered from half of it on. */
 const MOST_WAYS = 2 ** 20;
 
 /** What of a size a mistake may need that leaves no condition. */
@@ -133,7 +134,6 @@ const TRAITS: readonly ((size: number) => boolean)[] = [
   (size) => size > 128,
 ];
 
-/** Numbers beyond those of ways. */
 const traitsOf = (shape: Dimensions, open: readonly string[]): number[] =>
   open.flatMap((name, i) =>
     TRAITS.map((trait, j) => MOST_WAYS / 2 + 2 * (TRAITS.length * i + j) + Number(trait(shape[name]!))),
