@@ -48,6 +48,7 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
     ...placedChecks(problem, listed, sets.placements),
     ...shapes.drawn.flatMap((shape, i) => drawnChecks(problem, shape, setsOfDrawn(sets, i, thorough))),
     ...[...shapes.options, ...shapes.partlyAligned, ...shapes.powers].map((shape) => onceAt(shape, DECLARED)),
+    ...shapes.vectorMultiples.flatMap((shape) => [DECLARED, ...sets.special].map((set) => onceAt(shape, set))),
     ...extremeChecks(problem, shapes, { ...sets, thorough, takes }).map((check, i) => ({
       ...check,
       multiprocessors: otherGpu(request, i),
@@ -58,7 +59,7 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
     ...onMain.map((generatorSet) => ({ dimensions, generatorSet, ...USUAL, isOnce: !timedShapeOnly })),
     ...(suites ?? []).flatMap((suite) => suiteChecks(suite, takes)),
   ];
-  const { drawn, options, partlyAligned, powers, randomSmall, middle, extremes } = shapes;
+  const { drawn, options, partlyAligned, vectorMultiples, powers, randomSmall, middle, extremes } = shapes;
   return {
     checks,
     coverage: {
@@ -71,6 +72,7 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
         ...drawn,
         ...options,
         ...partlyAligned,
+        ...vectorMultiples,
         ...powers,
         ...randomSmall,
         ...middle,

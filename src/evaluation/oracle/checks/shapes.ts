@@ -8,7 +8,7 @@ import { largestShapes } from '../shapes/extremes.ts';
 import { drawShapesToSample, largeShapes, longestShapes, longRow } from '../shapes/large.ts';
 import { middleShapes } from '../shapes/middle.ts';
 import { drawOptions } from '../shapes/options.ts';
-import { drawPartlyAligned } from '../shapes/partly-aligned.ts';
+import { drawPartlyAligned, drawVectorMultiples } from '../shapes/partly-aligned.ts';
 import { drawRandomSmall } from '../shapes/random-small.ts';
 import { thinShapes } from '../shapes/thin.ts';
 import { wideShapes } from '../shapes/wide.ts';
@@ -66,6 +66,8 @@ export interface ChosenShapes {
   readonly options: readonly Dimensions[];
   /** Whole tiles in some dimensions. */
   readonly partlyAligned: readonly Dimensions[];
+  /** Of a thorough verification. */
+  readonly vectorMultiples: readonly Dimensions[];
   /** Sizes at powers of two. */
   readonly powers: readonly Dimensions[];
   /** Sizes between the usual and the largest ones. */
@@ -122,6 +124,7 @@ export function chooseShapes(request: ChecksRequest, known: readonly Dimensions[
       known: [timed, ...known, ...shapes],
     }),
     partlyAligned: drawPartlyAligned({ problem, takes, timed, seed, isQuick, most: PARTLY_ALIGNED_SHAPES[extent] }),
+    vectorMultiples: thorough ? drawVectorMultiples({ problem, takes, timed, seed, isQuick }) : [],
     powers: thorough ? shapesAtPowers({ problem, takes, timed, seed }, POWERS_OF_TWO).filter(isQuick) : [],
     randomSmall: thorough
       ? drawRandomSmall({

@@ -53,6 +53,38 @@ export function drawPartlyAligned({ problem, takes, isQuick, timed, most, seed }
   return found;
 }
 
+/** Elements that one load takes, and how many of them a size has: an odd number, so that it is no whole tile. */
+const VECTORS = { widths: [2, 4, 8], most: 9 } as const;
+
+/**
+ * Shapes in which every size is a number of whole vectors, and none a whole tile: the last tile of a path of vectors is partly what the one before left there, which shows where that was an
+ * infinity. One for each width.
+ */
+export function drawVectorMultiples({
+  problem,
+  takes,
+  isQuick,
+  timed,
+  seed,
+}: Omit<PartlyAlignedDraw, 'most'>): Dimensions[] {
+  const next = inOrder(createStream(seed, 'whole vectors'));
+  const drawOne = (width: number): Dimensions | undefined => {
+    for (let attempt = 0; attempt < TRIES; attempt++) {
+      const open = openNames(problem).map((name) => [name, width * (3 + 2 * below(next, VECTORS.most))] as const);
+      const dimensions: Dimensions = { ...timed, ...Object.fromEntries(open) };
+      if (
+        isShapeOf(problem, dimensions) &&
+        isWithin(MOST, problem, dimensions) &&
+        takes(dimensions) &&
+        isQuick(dimensions)
+      )
+        return dimensions;
+    }
+    return undefined;
+  };
+  return VECTORS.widths.map(drawOne).filter((shape) => shape !== undefined);
+}
+
 /** All parts but none and all. */
 function properParts<T>(all: readonly T[]): T[][] {
   const parts = all.reduce<T[][]>((some, one) => some.flatMap((part) => [part, [...part, one]]), [[]]);
