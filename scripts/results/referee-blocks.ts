@@ -218,7 +218,9 @@ function freshKernels(recording: FreshRecording): string {
       name,
       String(first.length),
       String(passedOf(first).length),
-      again.length === 0 ? 'not judged again' : String(stillPassing({ first, again }).length),
+      again.length === 0 && passedOf(first).length > 0
+        ? 'not judged again'
+        : String(stillPassing({ first, again }).length),
     ]),
   );
   const left = recording.batches.flatMap(({ name, first, again }) =>
