@@ -9,7 +9,9 @@ import { ROOT } from './build/compile.ts';
 export async function bundleForBrowser(file?: string): Promise<string> {
   const bundle = await rolldown({ input: join(ROOT, 'src', 'browser.ts'), platform: 'browser' });
   try {
-    const options = { format: 'esm', minify: true, codeSplitting: false } as const;
+    // A page needs no marks of pure calls, which take 4 kB. Notices of licences stay.
+    const comments = { annotation: false } as const;
+    const options = { format: 'esm', minify: true, codeSplitting: false, comments } as const;
     const { output } = await (file ? bundle.write({ ...options, file }) : bundle.generate(options));
     return output[0].code;
   } finally {

@@ -260,9 +260,8 @@ export class LaunchConditions {
     }
     if (base?.kind !== 'register') return undefined;
     const definition = this.#definitions.get(base.name);
-    return definition?.opcode === 'mov' && !definition.guard
-      ? this.#placeOfParameter(definition.operands[1])
-      : undefined;
+    const isTaken = definition && isCopy(definition) && !definition.guard;
+    return isTaken ? this.#placeOfParameter(definition.operands[1]) : undefined;
   }
 
   /** What a chain of `and`, or of `or`, combines. */
