@@ -15,7 +15,7 @@ export interface SeldomAim extends Pick<Aim, 'device' | 'module' | 'planFor' | '
   readonly seed: number;
   /** Sizes beside the code's own numbers. */
   readonly sizes: readonly number[];
-  /** Whether the kernel takes a shape that costs little. */
+  /** Whether the kernel takes a shape that costs little, as all of those drawn do. */
   readonly isCheap: (dimensions: Dimensions) => boolean;
 }
 
@@ -53,9 +53,10 @@ interface Candidate {
 export function shapesOfSeldomWays(aim: SeldomAim): Dimensions[] {
   const observed = aim.device.decisions?.(aim.module).decisions ?? [];
   const places = observed.flatMap(({ isSettled, kind }, place) => (isSettled || kind === 'bound' ? [] : [place]));
-  if (places.length === 0 || aim.drawn.length === 0) return [];
+  const { drawn: small } = aim;
+  if (places.length === 0 || small.length === 0) return [];
   const met = new Map<Way, number>();
-  for (const shape of aim.drawn)
+  for (const shape of small)
     if (isTelling(aim.problem, shape)) for (const way of waysIn(foreseen(aim, shape, places))) count(met, way);
   const wanted = places.filter((place) => [0, 1].some((way) => (met.get(2 * place + way) ?? 0) < WANTED));
   if (wanted.length === 0) return [];
@@ -66,14 +67,13 @@ export function shapesOfSeldomWays(aim: SeldomAim): Dimensions[] {
     if (ways.length === 0) return undefined;
     return { shape, ways, beside: [...waysIn(foreseen(aim, shape, places)), ...traitsOf(shape, open)] };
   };
-  const small = aim.drawn.filter(aim.isCheap);
   const found: Candidate[] = equalShapes(aim, wanted, small).flatMap((shape) => look(shape) ?? []);
   const next = inOrder(createStream(aim.seed, 'shapes of seldom ways'));
   const lookAt = (shapes: readonly Dimensions[]): void => {
     const fit = shapes.filter((shape) => isShapeOf(aim.problem, shape) && aim.isCheap(shape));
     found.push(...distinctValues(fit).flatMap((shape) => look(shape) ?? []));
   };
-  lookAt(Array.from({ length: small.length > 0 ? LOOKED_AT : 0 }, () => change(aim, small, next)));
+  lookAt(Array.from({ length: LOOKED_AT }, () => change(aim, small, next)));
   lookAt(rarest(aim.problem, found).flatMap((base) => besideShape(aim.problem, base, { small, next })));
   return chosenOf(found, { ...aim, met });
 }
@@ -109,7 +109,7 @@ function chosenOf(
     if (!isFit(shape)) continue;
     chosen.push(shape);
     for (const way of ways) {
-      if (isTelling(problem, shape)) count(met, way);
+      count(met, way);
       for (const other of beside) together.add(way * MOST_WAYS + other);
     }
   }
