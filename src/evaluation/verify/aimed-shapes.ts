@@ -43,10 +43,9 @@ const WAYS = ['wasTrue', 'wasFalse'] as const satisfies (keyof Ways)[];
  * for large sizes that only the shapes known to everybody take. Found by working the conditions out, without running anything.
  */
 export function aimedShapes(aim: Aim): Dimensions[] {
-  const { device, module, pool, drawn, most, ofEach } = aim;
-  const observed = device.decisions?.(module).decisions ?? [];
+  const { pool, drawn, most, ofEach } = aim;
   const wasSeen = new Map<number, Ways>();
-  const places = observed.flatMap(({ isSettled, kind }, place) => (isSettled || kind === 'bound' ? [] : [place]));
+  const places = placesOfConditions(aim);
   for (const shape of drawn) {
     for (const [place, ways] of foreseen(aim, shape, places)) wasSeen.set(place, eitherWay(wasSeen.get(place), ways));
   }
@@ -99,6 +98,19 @@ export function functionsIn(plan: () => LaunchPlan): string[] {
 
 const waysIn = (foreseenWays: ReadonlyMap<number, Ways>): string[] =>
   [...foreseenWays].flatMap(([place, ways]) => WAYS.filter((way) => ways[way]).map((way) => `${place} ${way}`));
+
+/** Places of the decisions that shapes or inputs may make go otherwise, bounds left out. */
+export const placesOfConditions = ({ device, module }: Pick<Aim, 'device' | 'module'>): number[] =>
+  (device.decisions?.(module).decisions ?? []).flatMap(({ isSettled, kind }, place) =>
+    isSettled || kind === 'bound' ? [] : [place],
+  );
+
+/** Numbers of the ways that conditions go: twice the place of one, and 1 more for `true`. */
+export const wayNumbers = (ways: ReadonlyMap<number, Ways>): number[] =>
+  [...ways].flatMap(([place, { wasTrue, wasFalse }]) => [
+    ...(wasFalse ? [2 * place] : []),
+    ...(wasTrue ? [2 * place + 1] : []),
+  ]);
 
 /** Nothing is foreseen where the plan has a mistake, which is reported elsewhere. */
 export function foreseen(

@@ -4,7 +4,7 @@ import { distinctValues, valuesKey } from '../../core/values.ts';
 import { createStream, inOrder } from '../../stats/random.ts';
 import { volumeOf } from '../oracle/shapes/cost.ts';
 import { isTelling } from '../oracle/shapes/drawing.ts';
-import { type Aim, firstFitting, foreseen, functionsIn } from './aimed-shapes.ts';
+import { type Aim, firstFitting, foreseen, functionsIn, placesOfConditions, wayNumbers } from './aimed-shapes.ts';
 
 /** What shapes in which rare ways come together are chosen from. */
 export interface JointAim extends Pick<Aim, 'device' | 'module' | 'planFor' | 'isFit' | 'drawn' | 'most'> {
@@ -79,7 +79,7 @@ class JointSearch {
   constructor(aim: JointAim) {
     this.#aim = aim;
     const observed = aim.device.decisions?.(aim.module).decisions ?? [];
-    this.#places = observed.flatMap(({ isSettled, kind }, place) => (isSettled || kind === 'bound' ? [] : [place]));
+    this.#places = placesOfConditions(aim);
     this.#oneWay = new Set(
       // `N > 0` has one way only.
       this.#places.filter(
@@ -194,10 +194,7 @@ class JointSearch {
   }
 
   #waysIn(shape: Dimensions, places: readonly number[]): number[] {
-    return [...foreseen(this.#aim, shape, places)].flatMap(([place, { wasTrue, wasFalse }]) => [
-      ...(wasFalse ? [2 * place] : []),
-      ...(wasTrue ? [2 * place + 1] : []),
-    ]);
+    return wayNumbers(foreseen(this.#aim, shape, places));
   }
 
   #try(shape: Dimensions): Tried {

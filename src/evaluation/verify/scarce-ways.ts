@@ -2,7 +2,7 @@ import type { Dimensions, ProblemFile } from '../../core/problem.ts';
 import { distinctValues, valuesKey } from '../../core/values.ts';
 import { type Check, DECLARED, onceAt } from '../oracle/check.ts';
 import { volumeOf } from '../oracle/shapes/cost.ts';
-import { type Aim, foreseen } from './aimed-shapes.ts';
+import { type Aim, foreseen, placesOfConditions, wayNumbers } from './aimed-shapes.ts';
 import { divisibleShapes, type Way, type WaysIn } from './divisible-sizes.ts';
 
 /** What is known when checks for scarce ways are chosen. */
@@ -96,16 +96,8 @@ function shapesAtEdges(
 
 /** Of the code's: twice the place of a condition, and 1 more for `true`. */
 function waysOf(aim: ScarceAim): WaysIn {
-  const observed = aim.device.decisions?.(aim.module).decisions ?? [];
-  const places = observed.flatMap(({ isSettled, kind }, place) => (isSettled || kind === 'bound' ? [] : [place]));
-  return (shape) =>
-    new Set<Way>([
-      ...aim.choicesIn(shape),
-      ...[...foreseen(aim, shape, places)].flatMap(([place, { wasTrue, wasFalse }]) => [
-        ...(wasFalse ? [2 * place] : []),
-        ...(wasTrue ? [2 * place + 1] : []),
-      ]),
-    ]);
+  const places = placesOfConditions(aim);
+  return (shape) => new Set<Way>([...aim.choicesIn(shape), ...wayNumbers(foreseen(aim, shape, places))]);
 }
 
 /** `undefined` if the way goes in no shape that costs little. */

@@ -1,4 +1,3 @@
-import type { ForeseenWays } from '../../core/decisions.ts';
 import { isShapeOf } from '../../core/plan/dimensions.ts';
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
 import { distinctValues } from '../../core/values.ts';
@@ -6,7 +5,7 @@ import { below, createStream, type Draw, inOrder } from '../../stats/random.ts';
 import { followingSize, isTelling, LEAST_TELLING, openNames } from '../oracle/shapes/drawing.ts';
 import { relatedParts, relatedSize } from '../oracle/shapes/relations.ts';
 import { logUniform } from '../oracle/shapes/sizes.ts';
-import { type Aim, foreseen } from './aimed-shapes.ts';
+import { type Aim, foreseen, placesOfConditions, wayNumbers } from './aimed-shapes.ts';
 import { rootsBeside } from './equal-sizes.ts';
 
 /** What shapes in which conditions go seldom ways are chosen from. */
@@ -34,7 +33,7 @@ const EDGES = [2, 3, 4, 6, 8, 16, 32, 64, 96, 128, 160, 192, 256, 512, 1024].fla
 /** Shapes from which sizes are worked out at which two are equal, for each comparison that seldom finds them so; and comparisons. */
 const ROOTS = { bases: 24, comparisons: 24 } as const;
 
-/** Ways that a launch's conditions go: twice the place of a condition, and 1 more for `true`. */
+/** As {@link wayNumbers} numbers them. */
 type Way = number;
 
 interface Candidate {
@@ -51,21 +50,20 @@ interface Candidate {
  * mistake needs besides may have left no condition: an even size, say.
  */
 export function shapesOfSeldomWays(aim: SeldomAim): Dimensions[] {
-  const observed = aim.device.decisions?.(aim.module).decisions ?? [];
-  const places = observed.flatMap(({ isSettled, kind }, place) => (isSettled || kind === 'bound' ? [] : [place]));
+  const places = placesOfConditions(aim);
   const { drawn: small } = aim;
   if (places.length === 0 || small.length === 0) return [];
   const met = new Map<Way, number>();
   for (const shape of small)
-    if (isTelling(aim.problem, shape)) for (const way of waysIn(foreseen(aim, shape, places))) count(met, way);
+    if (isTelling(aim.problem, shape)) for (const way of wayNumbers(foreseen(aim, shape, places))) count(met, way);
   const wanted = places.filter((place) => [0, 1].some((way) => (met.get(2 * place + way) ?? 0) < WANTED));
   if (wanted.length === 0) return [];
   const isWanted = (way: Way): boolean => (met.get(way) ?? 0) < WANTED;
   const open = openNames(aim.problem);
   const look = (shape: Dimensions): Candidate | undefined => {
-    const ways = waysIn(foreseen(aim, shape, wanted)).filter(isWanted);
+    const ways = wayNumbers(foreseen(aim, shape, wanted)).filter(isWanted);
     if (ways.length === 0) return undefined;
-    return { shape, ways, beside: [...waysIn(foreseen(aim, shape, places)), ...traitsOf(shape, open)] };
+    return { shape, ways, beside: [...wayNumbers(foreseen(aim, shape, places)), ...traitsOf(shape, open)] };
   };
   const found: Candidate[] = equalShapes(aim, wanted, small).flatMap((shape) => look(shape) ?? []);
   const next = inOrder(createStream(aim.seed, 'shapes of seldom ways'));
@@ -248,11 +246,5 @@ function equalShapes(aim: SeldomAim, wanted: readonly number[], pool: readonly D
 
 /** What a shape in which mistakes may not show counts beside another. */
 const LEAST_CLARITY = 0.1;
-
-const waysIn = (all: ReadonlyMap<number, ForeseenWays>): Way[] =>
-  [...all].flatMap(([place, { wasTrue, wasFalse }]) => [
-    ...(wasFalse ? [2 * place] : []),
-    ...(wasTrue ? [2 * place + 1] : []),
-  ]);
 
 const count = (counts: Map<Way, number>, way: Way): void => void counts.set(way, (counts.get(way) ?? 0) + 1);

@@ -62,19 +62,16 @@ class Renaming implements SingleAssignment {
   #renamed(instruction: PtxInstruction, names: Names): PtxInstruction {
     const { definitions, uses } = definitionsAndUses(instruction);
     if (![...definitions, ...uses].some((register) => this.#several.has(register))) return instruction;
-    const before = new Map(names);
-    for (const register of definitions) if (this.#several.has(register)) names.set(register, this.#fresh(register));
-    const defined = new Set(definitions);
-    const [first, ...others] = instruction.operands;
     const { guard } = instruction;
-    return {
+    const [first, ...others] = instruction.operands;
+    const read = {
       ...instruction,
-      ...(guard && { guard: { ...guard, register: before.get(guard.register) ?? guard.register } }),
-      operands: [
-        ...(first ? [renameIn(first, defined.size > 0 ? names : before)] : []),
-        ...others.map((operand) => renameIn(operand, before)),
-      ],
+      ...(guard && { guard: { ...guard, register: names.get(guard.register) ?? guard.register } }),
+      operands: others.map((operand) => renameIn(operand, names)),
     };
+    // The first operand is what is defined, if anything is; the others were read before.
+    for (const register of definitions) if (this.#several.has(register)) names.set(register, this.#fresh(register));
+    return { ...read, operands: [...(first ? [renameIn(first, names)] : []), ...read.operands] };
   }
 
   #fresh(register: string): string {
@@ -129,10 +126,11 @@ class Renaming implements SingleAssignment {
   #choosePredicate(name: string, { condition, ifTrue, ifFalse }: Choice, at: PtxInstruction): void {
     const [yes, no] = [`${name}.yes`, `${name}.no`];
     const not: PtxOperand = { kind: 'register', name: condition, negated: true };
-    const [of, condition1] = [registerOperand, registerOperand(condition)];
-    this.definitions.set(yes, synthetic(at, 'and', ['pred'], [of(yes), condition1, of(ifTrue)]));
-    this.definitions.set(no, synthetic(at, 'and', ['pred'], [of(no), not, of(ifFalse)]));
-    this.definitions.set(name, synthetic(at, 'or', ['pred'], [of(name), of(yes), of(no)]));
+    const define = (result: string, opcode: string, operands: PtxOperand[]): void =>
+      void this.definitions.set(result, synthetic(at, opcode, ['pred'], [registerOperand(result), ...operands]));
+    define(yes, 'and', [registerOperand(condition), registerOperand(ifTrue)]);
+    define(no, 'and', [not, registerOperand(ifFalse)]);
+    define(name, 'or', [registerOperand(yes), registerOperand(no)]);
   }
 
   /** The branch at which the ways to these two predecessors part, and which of them is reached where it is taken. */
