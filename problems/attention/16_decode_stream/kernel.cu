@@ -244,14 +244,18 @@ __global__ void __launch_bounds__(kThreads + kWarpSize, 1)
   const auto full = [&](int which, int slot) { return shared_address(&smem.full[which][slot]); };    // which: 0: K, 1: V
   const auto empty = [&](int which, int slot) { return shared_address(&smem.empty[which][slot]); };
 
+  const int g = lane / 4;
+  const int t = lane % 4;
+  const float scale_log2 = softmax_scale * kLog2E;
+  const auto start_copy = [&](int which, int step, int slot) {
+    expect(full(which, slot), kWarps * Memory::kTileBytes);
+    copy_rows(shared_address(smem.ring[slot].tiles[which]), which == 0 ? K_map : V_map, first_key_of_cta + step * kStageKeys,
+              group % Hkv, group / Hkv, full(which, slot));
+  };
+  Vector query[kChunks];
+  // Places of this lane's pieces in a tile: of key key_of(g); of keys key_of(2t) and key_of(2t + 1).
+  unsigned K_place[kChunks], V_place[2][kOutputChunks];
   if (warp == kWarps) {
-    const int batch = group / Hkv;
-    const int head = group % Hkv;
-    const auto start_copy = [&](int which, int step, int slot) {
-      expect(full(which, slot), kWarps * Memory::kTileBytes);
-      copy_rows(shared_address(smem.ring[slot].tiles[which]), which == 0 ? K_map : V_map, first_key_of_cta + step * kStageKeys,
-                head, batch, full(which, slot));
-    };
     if (lane == 0) {
 #pragma unroll
       for (int slot = 0; slot < kStages; ++slot) {
@@ -268,7 +272,21 @@ __global__ void __launch_bounds__(kThreads + kWarpSize, 1)
         start_copy(1, step, step);
       }
     }
-    __syncthreads();
+  } else {
+    // Behind the last head the last again, which nobody stores.
+#pragma unroll
+    for (int c = 0; c < kChunks; ++c) query[c] = load(Q + (first_head + min(g, rows - 1)) * kHeadDim + 32 * c + 8 * t);
+#pragma unroll
+    for (int c = 0; c < kChunks; ++c) K_place[c] = keep(place_of<kHeadDim>(key_of<kHeadDim>(g), 4 * c + t));
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+#pragma unroll
+      for (int e = 0; e < kOutputChunks; ++e) V_place[i][e] = keep(place_of<kHeadDim>(key_of<kHeadDim>(2 * t + i), 8 * e + g));
+    }
+  }
+  __syncthreads();  // of all warps, at one place: roles part behind it
+
+  if (warp == kWarps) {
     if (lane == 0) {
       int slot = 0;
       int parity = 0;
@@ -285,27 +303,8 @@ __global__ void __launch_bounds__(kThreads + kWarpSize, 1)
       }
       if (kSplit > 1) let_next_launch_start();
     }
-    __syncthreads();  // of the merge
     return;
   }
-
-  const int g = lane / 4;
-  const int t = lane % 4;
-  const float scale_log2 = softmax_scale * kLog2E;
-  // Behind the last head the last again, which nobody stores.
-  Vector query[kChunks];
-#pragma unroll
-  for (int c = 0; c < kChunks; ++c) query[c] = load(Q + (first_head + min(g, rows - 1)) * kHeadDim + 32 * c + 8 * t);
-  // Places of this lane's pieces in a tile: of key key_of(g); of keys key_of(2t) and key_of(2t + 1).
-  unsigned K_place[kChunks], V_place[2][kOutputChunks];
-#pragma unroll
-  for (int c = 0; c < kChunks; ++c) K_place[c] = keep(place_of<kHeadDim>(key_of<kHeadDim>(g), 4 * c + t));
-#pragma unroll
-  for (int i = 0; i < 2; ++i) {
-#pragma unroll
-    for (int e = 0; e < kOutputChunks; ++e) V_place[i][e] = keep(place_of<kHeadDim>(key_of<kHeadDim>(2 * t + i), 8 * e + g));
-  }
-  __syncthreads();
 
   Accumulator output[kHeadDim / 16] = {};
   float max = -INFINITY;  // of head g
@@ -445,7 +444,8 @@ __global__ void __launch_bounds__(kThreads + kWarpSize, 1)
       }
     }
   }
-  __syncthreads();
+  // The warps that multiply; the producer may have ended.
+  asm volatile("bar.sync 1, %0;" ::"n"(kThreads) : "memory");
 
   // What the warps have, four columns a thread. A warp without a key has sums of 0 and a maximum of -infinity; so may one of
   // several CTAs.
