@@ -18,7 +18,7 @@ const SPECIAL_SETS = 2;
 const MOST_LARGE_WORK = 2 ** 26;
 
 /**
- * Checks of shapes as large as users' own: each drawn shape with the declared inputs, then one with inputs for long sums, some always and one by lot, then by lot the workloads, and
+ * Checks of shapes as large as users' own: each drawn shape with the declared inputs, and one with inputs for long sums, some always and one by lot, then by lot the workloads, and
  * further inputs of those shapes, as many as fit.
  */
 export function largeChecks(
@@ -44,13 +44,13 @@ export function largeChecks(
       ),
     ),
   ];
-  const declared = large.flatMap((shape) => filled(shape, [DECLARED]));
+  const [declared, ...otherDeclared] = large.map((shape) => filled(shape, [DECLARED]));
   let left = isEmulated ? MOST_LARGE_WORK : Number.POSITIVE_INFINITY;
   const always = large.slice(0, 1).flatMap((shape) => filled(shape, variantsForLongSums(variants, 'always')));
   // A tail that is forgotten is a few thousand of millions of terms: it shows where the others are small or zeros.
   const arranged = followsLongSums(problem) ? placements.filter((kind) => kind === 'secret:rows') : [];
   const rows = large.slice(0, 1).flatMap((shape) => filled(shape, arranged));
-  const first = [...declared, ...always, ...rows, ...(longest ? [longest] : [])];
+  const first = [...(declared ?? []), ...always, ...otherDeclared.flat(), ...rows, ...(longest ? [longest] : [])];
   const affordable = [...first, ...byLot(others, seed, 'checks of large shapes')].filter(({ dimensions }) => {
     const work = Math.max(elementsIn(problem, dimensions), isEmulated ? threadsOf(launches(dimensions)) : 0);
     if (work > left) return false;

@@ -7,6 +7,13 @@ import { comparisonOf } from '../reference-runs.ts';
 /** Unbounded: their author draws a spread, not a domain. */
 export const UNBOUNDED: ReadonlySet<Generator['kind']> = new Set(['normal', 'large', 'alternating', 'off-grid']);
 
+/** Whether some generator set of the problem gives this input values of either sign. */
+export function isSigned(problem: ProblemFile, input: string): boolean {
+  const declared = problem.inputs[input]?.generator ?? NORMAL;
+  const others = Object.values(generatorSetsOf(problem)).flatMap((set) => set[input] ?? []);
+  return [declared, ...others].some(({ kind }) => UNBOUNDED.has(kind));
+}
+
 /** Their values depend on one another, or are the caller's own. */
 const FIXED: ReadonlySet<Generator['kind']> = new Set(['csr', 'npy', 'permutation']);
 

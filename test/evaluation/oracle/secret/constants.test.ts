@@ -59,19 +59,23 @@ describe('inputs about as large as a number of the code', () => {
 });
 
 describe('inputs that hold whole numbers with which the code asks whether values are the same', () => {
-  const withBytes = (dtype: 'u8' | 'i32'): ProblemFile => ({
+  const withBytes = (dtype: 'u8' | 'i32', high = 256): ProblemFile => ({
     ...toyProblem().file,
-    inputs: { X: { dtype, shape: ['R', 'C'], access: 'in', generator: { kind: 'index-range', low: 0, high: 256 } } },
+    inputs: { X: { dtype, shape: ['R', 'C'], access: 'in', generator: { kind: 'index-range', low: 0, high } } },
   });
 
-  /** Words of X, whose elements are drawn from 0 to `most`. */
-  function wordsOf(dtype: 'u8' | 'i32', most: number, number: number): Set<number> {
-    const problem = withBytes(dtype);
-    const [set] = setsOfWords(problem, [number]) as [string];
+  /** X, whose elements are drawn from 0 to `most`, in one of the sets. */
+  function valuesOf(problem: ProblemFile, most: number, set: string): Float64Array {
     const [buffer] = expandBuffers(problem, { R: 8, C: 128 });
     const [stream, shared] = [createStream(1, 'own'), createStream(1, 'shared')];
     const drawn = Float64Array.from({ length: 1024 }, (_, i) => i % (most + 1));
-    const values = disguise(drawn, secretSetOf(set)!, { problem, buffer: buffer!, stream, shared });
+    return disguise(drawn, secretSetOf(set)!, { problem, buffer: buffer!, stream, shared });
+  }
+
+  /** Words of X, whose elements are drawn from 0 to `most`, which is the largest that it has in any set. */
+  function wordsOf(dtype: 'u8' | 'i32', most: number, number: number): Set<number> {
+    const problem = withBytes(dtype, most + 1);
+    const values = valuesOf(problem, most, setsOfWords(problem, [number])[0]!);
     if (dtype === 'i32') return new Set(values);
     return new Set(new Uint32Array(Uint8Array.from(values).buffer));
   }
@@ -84,6 +88,22 @@ describe('inputs that hold whole numbers with which the code asks whether values
   it('hold none beyond what the problem draws', () => {
     expect(wordsOf('u8', 100, 0x474e5089)).not.toContain(0x474e5089);
     expect(wordsOf('i32', 100, 200)).not.toContain(200);
+  });
+
+  it('hold what some set of the problem has, although the declared one draws smaller values', () => {
+    const wide = withBytes('i32', 2 ** 31);
+    expect(new Set(valuesOf(wide, 100, setsOfWords(wide, [200])[0]!))).toContain(200);
+  });
+
+  it('let sums stand at a number, also at one that wraps around', () => {
+    const wide = withBytes('i32', 2 ** 31);
+    const [, standing] = setsOfWords(wide, [-2139062144, 77]) as [string, string];
+    const values = valuesOf(wide, 100, standing);
+    const sums = new Set<number>();
+    let sum = 0;
+    for (const value of values) sums.add((sum = (sum + value) | 0));
+    expect([...sums].sort()).toEqual([-2139062144, 77]);
+    expect(setsOfWords(withBytes('u8'), [200])).toHaveLength(1);
   });
 
   it('are none for small numbers, and none where all inputs are fractions', () => {

@@ -144,6 +144,18 @@ describe('inputs in variants', () => {
     values.forEach((value, i) => void expect(Number.isInteger(value)).toBe(i % stride === 0));
   });
 
+  it('make lines in turns positive and negative, all alike in size', () => {
+    const values = drawn(norm, 'X', of(norm, 'secret:samples')[4]!);
+    const sizes = values.map((value) => Math.abs(value));
+    expect(Math.max(...sizes) / Math.min(...sizes)).toBeLessThanOrEqual(2);
+    const first = values.findIndex((value) => Math.sign(value) !== Math.sign(values[0]!));
+    const length = first === -1 ? values.length : first;
+    values.forEach((value, i) => {
+      const isLikeFirst = Math.floor(i / length) % 2 === 0;
+      expect(Math.sign(value) === Math.sign(values[0]!)).toBe(isLikeFirst);
+    });
+  });
+
   it('give whole numbers, most of them within a byte, some beyond', () => {
     const values = drawn(norm, 'X', of(norm, 'secret:integers')[0]!);
     expect(values.every((value) => Number.isInteger(value) && value !== 0)).toBe(true);

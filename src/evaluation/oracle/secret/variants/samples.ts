@@ -2,23 +2,29 @@ import { isFloating } from '../../../../core/dtype.ts';
 import type { PlannedBuffer } from '../../../../core/launch-plan.ts';
 import type { RandomStream } from '../../../../stats/random.ts';
 import { wideRangeOf } from '../freedom.ts';
+import { rootMeanSquare } from '../root-mean-square.ts';
+import { isSigned } from '../scaling.ts';
 import { columnsOf, inputsThat, type Treated, type Treatment } from './treatment.ts';
 
 /**
  * What such elements become, unlike the others: whole numbers, or zeros where the input has them; or every so many elements are small; or the last
- * one of each row is the first one again.
+ * one of each row is the first one again; or lines of elements in turns are positive and negative, all alike in size.
  */
-const SAMPLED_AS = ['whole', 'zero', 'strided', 'closed'] as const;
+const SAMPLED_AS = ['whole', 'zero', 'strided', 'closed', 'lines'] as const;
 
 /** One stride for each stretch, which is as long as several tiles; and what small whole numbers are below. */
 const STRIDED = { strides: [2, 4, 8, 16, 32], stretch: 8192, small: 100 } as const;
 
-function changeSamples(values: Float64Array, { buffer, stream, index, freedom }: Treated): Float64Array {
+/** How long lines are, of either kind in turns, and how many elements have lines of one length: as many as several tiles. */
+const LINES = { lengths: [1, 4, 8, 16, 32, 64, 128, 1024, 4096], stretch: 2 ** 16 } as const;
+
+function changeSamples(values: Float64Array, { problem, buffer, stream, index, freedom }: Treated): Float64Array {
   if (!freedom.isFree(buffer.name)) return values;
   const range = isFloating(buffer.dtype) ? undefined : wideRangeOf(buffer.name, freedom);
   if (SAMPLED_AS[index] === 'strided')
     return isFloating(buffer.dtype) || range !== undefined ? atStridedPlaces(values, stream, range) : values;
   if (SAMPLED_AS[index] === 'closed') return closed(values, buffer);
+  if (SAMPLED_AS[index] === 'lines') return isFloating(buffer.dtype) ? inLines(values, { stream, hasSign: isSigned(problem, buffer.name) }) : values;
   if (SAMPLED_AS[index] === 'whole')
     return isFloating(buffer.dtype)
       ? atSampledPlaces(values, buffer, (value) => Math.sign(value || 1) * Math.ceil(Math.abs(value) || 1))
@@ -53,6 +59,25 @@ function atStridedPlaces(values: Float64Array, stream: RandomStream, largest: nu
   return values;
 }
 
+/**
+ * A kernel that looks at every second line, as at one half of each tile, finds values that differ little, and may take the others for the same.
+ * Where inputs are never negative, the others stay as drawn.
+ */
+function inLines(
+  values: Float64Array,
+  { stream, hasSign }: { stream: RandomStream; hasSign: boolean },
+): Float64Array {
+  const size = rootMeanSquare(values);
+  for (let i = 0; i < values.length; i++) {
+    const lot = stream.bits(Math.floor(i / LINES.stretch));
+    const length = LINES.lengths[lot % LINES.lengths.length]!;
+    const side = Math.floor(lot / LINES.lengths.length) % 2;
+    const isPositive = Math.floor(i / length) % 2 === side;
+    if (isPositive || hasSign) values[i] = (isPositive ? size : -size) * (1 + stream.uniform(values.length + i));
+  }
+  return values;
+}
+
 function closed(values: Float64Array, buffer: Pick<PlannedBuffer, 'shape'>): Float64Array {
   const columns = columnsOf(buffer);
   for (let row = 0; row < values.length; row += columns) values[row + columns - 1] = values[row]!;
@@ -62,4 +87,5 @@ function closed(values: Float64Array, buffer: Pick<PlannedBuffer, 'shape'>): Flo
 export const samples: Treatment = {
   count: (problem, { isFree }) => (inputsThat(problem, isFree).length > 0 ? SAMPLED_AS.length : 0),
   treat: changeSamples,
+  isForLongSums: (index) => (SAMPLED_AS[index] === 'lines' ? 'always' : undefined),
 };
