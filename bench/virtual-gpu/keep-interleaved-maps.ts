@@ -1,7 +1,7 @@
 /**
- * Makes the recording of interleaved tensor maps from what interleaved-maps.cu printed on a GPU.
+ * Makes the recording of interleaved tensor maps from what interleaved_maps.cu printed on a GPU.
  *
- *     node bench/virtual-gpu/keep-interleaved-maps.ts probe-part.*.jsonl --recorded-at 2026-11-27 [--output docs/results/h200-interleaved-maps.json]
+ *     node bench/virtual-gpu/keep-interleaved-maps.ts FILE.jsonl… --recorded-at 2026-11-27 [--output docs/results/h200-interleaved-maps.json]
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -30,7 +30,9 @@ interface Line {
   readonly encode?: number;
   readonly error?: string;
   readonly got?: string;
-  readonly raw?: string;
+  readonly bytes?: number;
+  readonly done?: number;
+  readonly doneOf16More?: number;
   readonly sweep?: string;
   readonly from?: number;
   readonly to?: number;
@@ -62,28 +64,18 @@ const mapOf = ({ il, type, dim, str, box, es, swz, fill, shift }: Line): ProbedM
   ...{ swizzle: swz, fill: fill === 1 ? 'nan' : 'zeros', startBytes: shift },
 });
 
-/** Bytes that the program told the mbarrier to expect: more than any box has. */
-const EXPECTED = 2 ** 20 - 16;
-const FIELD = 21n;
-
-/**
- * Bytes of which the mbarrier was told: its state holds how many are missing above 21 bits that count arrivals. Most lines hold 0
- * instead of a state; why, nobody knows.
- */
-function countedOf({ raw = '0' }: Line): number | undefined {
-  const state = BigInt(`0x${raw}`);
-  if ((state & 0x1fffffn) !== 0x1ffffen) return undefined;
-  const missing = Number(BigInt.asIntN(Number(FIELD), -(state >> FIELD)));
-  return EXPECTED - missing;
-}
+/** What the mbarrier was told of: a phase that expects as much ends, and one that expects 16 more does not. */
+const countedOf = ({ bytes, done, doneOf16More }: Line): number | undefined =>
+  done === 1 && doneOf16More === 0 ? bytes : undefined;
 
 function boxOf(line: Line): ProbedBox {
   if (line.error !== undefined) {
     if (!line.error.endsWith('cudaErrorIllegalInstruction')) throw new Error(`${line.i}: ${line.error}`);
     return { at: line.at, stops: true };
   }
+  if (line.got === undefined) throw new Error(`${line.i}: neither copied nor refused`);
   const counted = countedOf(line);
-  return { at: line.at, got: line.got!, ...(counted !== undefined && { counted }) };
+  return { at: line.at, got: line.got, ...(counted !== undefined && { counted }) };
 }
 
 /** Lines of one map together, in the order of the first. */
@@ -98,9 +90,40 @@ function grouped<T>(given: readonly Line[], keyOf: (line: Line) => T): [T, Line[
   return [...groups.values()];
 }
 
-const probed = lines.filter(({ i, il }) => i >= 0 && il > 0).sort((a, b) => a.i - b.i);
+/** `box2 at box1=16`: the map that all values of a sweep share; its line has it without what stands behind `at`. */
+function sweptMap(line: Line): ProbedMap {
+  const map = mapOf(line);
+  const [, fixed = ''] = line.sweep!.split(' at ');
+  const { boxDim, elementStrides } = map;
+  if (fixed === 'swizzle 32B') return { ...map, swizzle: 1 };
+  const [, step] = /^es(\d)/.exec(fixed) ?? [];
+  const value = Number(fixed.split('=').at(-1));
+  if (step !== undefined)
+    return {
+      ...map,
+      boxDim: [boxDim[0]! * 4, 32, ...boxDim.slice(2)],
+      elementStrides: elementStrides.with(Number(step), value),
+    };
+  const boxes = [...fixed.matchAll(/box(\d)/g)].map(([, axis]) => Number(axis));
+  return { ...map, boxDim: boxDim.map((size, axis) => (boxes.includes(axis) ? value : size)) };
+}
+
+const FIELDS: Readonly<Record<string, Sweep[0]>> = {
+  ...{ box: 'boxDim', dim: 'globalDim', es: 'elementStrides', str: 'globalStridesBytes' },
+  ...{ rank: 'axes', address: 'startBytes', swizzle: 'swizzle', fill: 'fill' },
+};
+
+function sweepOf({ sweep, il, from, to, taken }: Line): Sweep {
+  const [, name, axis = '0'] = /^([a-z]+)(\d)?/.exec(sweep!)!;
+  const inSlices = name === 'str' && !sweep!.endsWith('in bytes') ? il || 1 : 1;
+  return [FIELDS[name!]!, Number(axis), name === 'address' ? 16 : inSlices, from!, to!, taken!];
+}
+
+const OPERATIONS: Readonly<Record<string, ProbedCopies['operation']>> = { L: 'load', S: 'store', A: 'add' };
+
+const probed = lines.filter(({ i }) => i >= 0);
 const copies = grouped(probed, (line) => ({
-  operation: line.op === 'L' ? ('load' as const) : ('store' as const),
+  operation: OPERATIONS[line.op]!,
   ...mapOf(line),
 })).map(([map, own]): ProbedCopies => {
   const isRefused = own.some(({ encode }) => encode !== undefined);
@@ -108,11 +131,8 @@ const copies = grouped(probed, (line) => ({
 });
 const sweeps = grouped(
   lines.filter(({ sweep }) => sweep !== undefined),
-  mapOf,
-).map(([map, own]) => ({
-  ...map,
-  taken: own.map(({ sweep, from, to, taken }): Sweep => [sweep!, from!, to!, taken!]),
-}));
+  sweptMap,
+).map(([map, own]) => ({ ...map, taken: own.map(sweepOf) }));
 
 const recording: InterleavedMaps = {
   schemaVersion: 1,

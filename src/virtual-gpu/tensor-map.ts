@@ -10,7 +10,6 @@ export interface TensorMap {
   readonly dtype: DType;
   /** Bytes of what the innermost axis counts: an element, or a slice of an interleaved tensor. */
   readonly itemBytes: number;
-  readonly isInterleaved: boolean;
   readonly dimensions: readonly number[];
   /** From one index to the next, in bytes; the innermost is an item's size. */
   readonly strides: readonly number[];
@@ -40,14 +39,14 @@ const NANS: Partial<Record<DType, readonly number[]>> = {
 const SLICE_BYTES: Readonly<Record<string, number>> = { none: 0, '16B': 16, '32B': 32 };
 /** A row of a box consists of pieces of so many bytes, if elements are counted. Addresses and strides are multiples of them, too. */
 const ROW_PIECE = 16;
-/** Bytes of an interleaved map's box, if elements are counted. */
+/** Bytes of a box, if elements are counted, one a whole step. */
 const MOST_BOX_BYTES = 228 * 1024;
 
 const volume = (sizes: readonly number[]): number => sizes.reduce((product, size) => product * size, 1);
 
 /**
- * Why the driver would not encode a map. Sources: CUDA Driver API, cuTensorMapEncodeTiled; of interleaved maps also
- * docs/results/h200-interleaved-maps.json, whose driver takes every swizzle with 32B, though its documentation asks for 32B.
+ * Why the driver would not encode a map. Sources: CUDA Driver API, cuTensorMapEncodeTiled, and docs/results/h200-interleaved-maps.json:
+ * that driver takes every swizzle with interleave 32B, though its documentation asks for 32B.
  */
 export function refuseTensorMap(map: TensorMapArgument, start: number): string | undefined {
   const bytes = sizeOfDType(map.dtype);
@@ -56,7 +55,7 @@ export function refuseTensorMap(map: TensorMapArgument, start: number): string |
   const swizzle = SWIZZLE_BYTES[map.swizzle]!;
   const isPlain = map.interleave === 'none';
   const alignment = Math.max(ROW_PIECE, SLICE_BYTES[map.interleave]!);
-  const boxBytes = volume(map.boxDim.map((size, axis) => Math.ceil(size / map.elementStrides[axis]!))) * bytes;
+  const boxBytes = volume(map.boxDim.map((size, axis) => Math.floor(size / map.elementStrides[axis]!))) * bytes;
   const problems: [boolean, string][] = [
     [rank < 1 || rank > 5, `it has ${rank} axes, not 1 to 5`],
     [!isPlain && rank < 3, `it has ${rank} axes, and interleave ${map.interleave} takes 3 to 5`],
@@ -67,10 +66,7 @@ export function refuseTensorMap(map: TensorMapArgument, start: number): string |
     ],
     [row % ROW_PIECE !== 0, `a row of its box has ${row} bytes, not a multiple of ${ROW_PIECE}`],
     [isPlain && swizzle > 0 && row > swizzle, `a row of its box has ${row} bytes, more than the swizzle's ${swizzle}`],
-    [
-      !isPlain && boxBytes > MOST_BOX_BYTES,
-      `the elements of its box have ${boxBytes} bytes, more than ${MOST_BOX_BYTES}`,
-    ],
+    [boxBytes > MOST_BOX_BYTES, `the elements of its box have ${boxBytes} bytes, more than ${MOST_BOX_BYTES}`],
     [map.fill === 'nan' && !isFloating(map.dtype), `${map.dtype} has no NaN to fill with`],
   ];
   return problems.find(([holds]) => holds)?.[1];
@@ -133,8 +129,7 @@ export function decodeTensorMap(bytes: Uint8Array): TensorMap | undefined {
   if (view.getUint32(AT.magic, true) !== MAGIC || view.getUint32(AT.check, true) !== checksum(bytes)) return undefined;
   const axes = Array.from({ length: view.getUint8(AT.rank) }, (_, axis) => axis);
   const dtype = DTYPES[view.getUint8(AT.dtype)]!;
-  const slice = view.getUint8(SLICE);
-  const itemBytes = slice || sizeOfDType(dtype);
+  const itemBytes = view.getUint8(SLICE) || sizeOfDType(dtype);
   const strideOf = (axis: number): number =>
     view.getUint32(STRIDES + 6 * axis, true) + view.getUint16(STRIDES + 6 * axis + 4, true) * 2 ** 32;
   const fillBytes = view.getUint8(AT.fill);
@@ -142,7 +137,6 @@ export function decodeTensorMap(bytes: Uint8Array): TensorMap | undefined {
     start: view.getUint32(AT.start, true),
     dtype,
     itemBytes,
-    isInterleaved: slice > 0,
     dimensions: axes.map((axis) => view.getUint32(AT.dimensions + 4 * axis, true) + 1),
     strides: axes.map((axis) => (axis === 0 ? itemBytes : strideOf(axis - 1))),
     box: axes.map((axis) => view.getUint16(BOX + 2 * axis, true)),

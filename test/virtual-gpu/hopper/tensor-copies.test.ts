@@ -336,20 +336,6 @@ describe('what the device refuses', () => {
       expect(await sent(at)).toBe('passed');
   });
 
-  it('what nobody has seen a GPU do with an interleaved map', async () => {
-    const out = (opcode: string, elementStrides = [1, 1, 1]) =>
-      refusalOf(device, reducing('add', 3, [0, 0, 0], 128, opcode), {
-        arguments: [map({ ...interleaved, buffer: 'out', elementStrides } as Partial<TensorMapArgument>), 'in'],
-        buffers: { in: 256, out: 512 },
-      });
-    const store = 'cp.async.bulk.tensor';
-    expect(await out(REDUCE)).toMatch(/^unsupported: .*a reduction through an interleaved tensor map/);
-    expect(await out(store, [2, 1, 1])).toMatch(
-      /^unsupported: .*a store with element strides through an interleaved tensor map/,
-    );
-    expect(await out(store)).toBe('passed');
-  });
-
   it('im2col by its name', async () => {
     const kernel = fetching(3, [0, 0, 0], 128);
     const text = kernel.body.replace('.tile.', '.im2col.').replace('[%r11];\nothers', '[%r11], {0};\nothers');

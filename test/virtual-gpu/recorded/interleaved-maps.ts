@@ -8,17 +8,18 @@ export interface ProbedBox {
   /**
    * Of a load, what shared memory held, in chunks of 16 bytes, with the swizzle undone: `7+16` are the 16 chunks from chunk 7 of the tensor on,
    * `z*4` four chunks of zeros, `=7ff77ff7*4` four of that word. Of a store, what device memory held: `64<16+8` are eight chunks
-   * from chunk 64 of the tensor on that came from chunk 16 of shared memory on, with the swizzle undone.
+   * from chunk 64 of the tensor on that came from chunk 16 of shared memory on, with the swizzle undone. Of an add, the same, where
+   * what lay there before is taken off.
    */
   readonly got?: string;
   /** The GPU stopped with an illegal instruction. */
   readonly stops?: true;
-  /** Bytes that the mbarrier was told of, where the probe could read it. */
+  /** A phase ended that expected so many bytes, and one that expected 16 more did not. */
   readonly counted?: number;
 }
 
 export interface ProbedMap {
-  /** Bytes of a slice: 16 or 32. */
+  /** Bytes of a slice: 16 or 32; 0 of a map that is not interleaved. */
   readonly slice: number;
   readonly dtype: string;
   readonly globalDim: readonly number[];
@@ -34,13 +35,23 @@ export interface ProbedMap {
 
 /** One map, and what came of boxes: of none if the driver refused the map. */
 export interface ProbedCopies extends ProbedMap {
-  readonly operation: 'load' | 'store';
+  readonly operation: 'load' | 'store' | 'add';
   readonly isRefused?: true;
   readonly boxes: readonly ProbedBox[];
 }
 
-/** Which values of one field the driver takes, the others being those of the map: `16..256/16` is 16, 32, … 256. */
-export type Sweep = readonly [field: string, from: number, to: number, taken: string];
+/**
+ * Which values of one field the driver takes, the others being those of the map: of all from `from` to `to`, times `unit`, those of
+ * `taken`, where `16..256/16` is 16, 32, … 256.
+ */
+export type Sweep = readonly [
+  field: Exclude<keyof ProbedMap, 'slice' | 'dtype'> | 'axes',
+  axis: number,
+  unit: number,
+  from: number,
+  to: number,
+  taken: string,
+];
 
 export interface InterleavedMaps extends MeasuredWith {
   readonly schemaVersion: 1;
@@ -60,7 +71,13 @@ export function argumentOf(map: ProbedMap): TensorMapArgument | undefined {
   const name = SWIZZLES[swizzle];
   if (name === undefined) return undefined;
   return {
-    ...({ kind: 'tensor-map', buffer: 'tensor', interleave: `${slice}B`, swizzle: name, l2Promotion: 'none' } as const),
+    ...({
+      kind: 'tensor-map',
+      buffer: 'tensor',
+      interleave: slice === 0 ? 'none' : `${slice}B`,
+      swizzle: name,
+      l2Promotion: 'none',
+    } as const),
     ...{ dtype: rest.dtype as TensorMapArgument['dtype'], fill: rest.fill },
     ...{ globalDim: [...rest.globalDim], globalStridesBytes: [...rest.globalStridesBytes] },
     ...{ boxDim: [...rest.boxDim], elementStrides: [...rest.elementStrides] },

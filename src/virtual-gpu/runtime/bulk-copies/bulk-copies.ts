@@ -259,7 +259,7 @@ function tensorCopy(
       `a box that begins at element ${first} of the innermost axis, which is byte ${first * map.itemBytes} of a row: not a multiple of ${CHUNK_BYTES}`,
       { instruction: context.instruction, lane },
     );
-  if (isStore) checkStore(context, lane, map, at);
+  if (isStore) checkStore(context, lane, at);
   return {
     ...{ context, lane, bytes: boxBytes(map), dtype: map.dtype, swizzleBytes: map.swizzleBytes, fill: map.fill },
     parts: [...partsOfBox(map, at, shared)],
@@ -270,14 +270,7 @@ function tensorCopy(
  * A box may reach beyond a tensor, but one that goes out may not begin before it. Sources: CUDA C++ Programming Guide, tensor memory
  * accelerator; the illegal instructions of docs/results/h200-interleaved-maps.json and h200-instructions.json.
  */
-function checkStore(context: WarpContext, lane: number, map: TensorMap, at: readonly number[]): void {
-  const { instruction } = context;
-  const lacking = notRecorded(instruction, map);
-  if (lacking)
-    throw unsupported(
-      instruction,
-      `${lacking} through an interleaved tensor map is not implemented on the virtual GPU`,
-    );
+function checkStore({ instruction }: WarpContext, lane: number, at: readonly number[]): void {
   const axis = at.findIndex((coordinate) => coordinate < 0);
   if (axis >= 0)
     throw new KernelFault(
@@ -285,13 +278,6 @@ function checkStore(context: WarpContext, lane: number, map: TensorMap, at: read
       `a box that goes out begins at ${at[axis]} along axis ${axis}, before its tensor, as only one that comes in may:`,
       { instruction, lane },
     );
-}
-
-/** What nobody has seen a GPU do with an interleaved map. */
-function notRecorded(instruction: PtxInstruction, { isInterleaved, elementStrides }: TensorMap): string | undefined {
-  if (!isInterleaved) return undefined;
-  if (has(instruction, 'reduce')) return 'a reduction';
-  return elementStrides.some((step) => step > 1) ? 'a store with element strides' : undefined;
 }
 
 const mapsOf = onceFor((_cta: object) => new Map<string, TensorMap>());
