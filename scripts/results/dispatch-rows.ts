@@ -6,14 +6,14 @@ import { markdownTable } from '../../src/reports/print/markdown.ts';
 /** docs/results/h200-attention-dispatch.json: what `dispatch --kernels` printed. */
 export type DispatchRecording = Pick<
   KernelDispatch,
-  'device' | 'kernels' | 'rows' | 'largestLoss' | 'versions' | 'recordedAt' | 'tier' | 'blocks'
+  'device' | 'kernels' | 'rows' | 'complete' | 'largestLoss' | 'versions' | 'recordedAt' | 'tier' | 'blocks'
 >;
 
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
 
 /** One row per workload: the kernel that the table takes, its time, the fastest contender, and the loss. */
 export function dispatchRows(recording: DispatchRecording): string {
-  const { device, kernels, rows, largestLoss, versions, recordedAt, tier, blocks } = recording;
+  const { device, kernels, rows, complete, largestLoss, versions, recordedAt, tier, blocks } = recording;
   const nameOf = (id: string): string => {
     const { kernel, parameters } = kernels.find((one) => one.id === id)!;
     const settings = assignments(parameters as Readonly<Record<string, number>>).join(', ');
@@ -41,9 +41,10 @@ export function dispatchRows(recording: DispatchRecording): string {
   const largest = largestLoss
     ? `With ${taken} kernels, no row takes more than ${percent(largestLoss.loss)} longer than its fastest contender (${largestLoss.workload}). `
     : '';
+  const rest = complete ? '' : 'Time ran out before the other rows of the table were judged. ';
   const length = blocks === undefined ? `tier ${tier}` : `${blocks} blocks`;
   return (
-    `${markdownTable(columns, cells)}\n\n${largest}All times are measured, hot, by graph replay, ${length}; the contenders of a row ran in the same ` +
+    `${markdownTable(columns, cells)}\n\n${largest}${rest}All times are measured, hot, by graph replay, ${length}; the contenders of a row ran in the same ` +
     'blocks, each result checked. Measured: how many of the row’s contenders a first look had not ruled out, and that passed. ' +
     `${device.name}, driver ${device.driver ?? 'unknown'}, ${versions.compiler ?? 'nvrtc'}, ${recordedAt.slice(0, 10)}.`
   );

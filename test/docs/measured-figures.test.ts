@@ -70,6 +70,7 @@ test('a dispatch table has a row for each workload, with its loss', () => {
         { ...row, workload: 'large', chosen: slow },
         { ...row, workload: 'odd', chosen: null, contenders: [] },
       ],
+      complete: false,
       largestLoss: { workload: 'large', loss: slow.loss },
     },
   });
@@ -78,6 +79,7 @@ test('a dispatch table has a row for each workload, with its loss', () => {
   expect(block).toContain('| odd | none | – | – | – | 0 |');
   expect(block).toContain('With 2 kernels, no row takes more than 1.0 % longer than its fastest contender (large).');
   expect(block).toContain('6 blocks');
+  expect(block).toContain('Time ran out before the other rows of the table were judged.');
 });
 
 test('blocks count verdicts, blocks and discarded ones, and say where they come from', () => {

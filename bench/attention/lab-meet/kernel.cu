@@ -1,12 +1,12 @@
 // 16_decode_stream, whose warps meet at one place of the code.
 //
-// Idea      compute-sanitizer's synccheck says of the rung that its producer meets the others at a __syncthreads() of its own. Hardware
-//           counts arrivals, wherever they come from, so the rung is right; but CUDA C++ promises nothing for a barrier that some
-//           threads of a CTA reach at one place and some at another.
+// Idea      compute-sanitizer's synccheck said of the rung, as it was, that its producer meets the others at a __syncthreads() of its
+//           own. Hardware counts arrivals, wherever they come from, so it was right; but CUDA C++ promises nothing for a barrier
+//           that some threads of a CTA reach at one place and some at another.
 // Change    Barriers of the ring are made, and queries loaded, in two branches that end before one __syncthreads(); then roles part. MERGE
 //           0: the producer ends when it has copied, and the warps that multiply meet at named barrier 1 before their merge.
 //           1: all warps come back to one __syncthreads(), and the producer ends behind it.
-// The rest is the rung, with its layouts, limits and parameters.
+// MERGE 0 is the rung since; the rest always was, with its layouts, limits and parameters.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 

@@ -244,14 +244,18 @@ __global__ void __launch_bounds__(kThreads + kWarpSize, 1)
   const auto full = [&](int which, int slot) { return shared_address(&smem.full[which][slot]); };    // which: 0: K, 1: V
   const auto empty = [&](int which, int slot) { return shared_address(&smem.empty[which][slot]); };
 
+  const int g = lane / 4;
+  const int t = lane % 4;
+  const float scale_log2 = softmax_scale * kLog2E;
+  const auto start_copy = [&](int which, int step, int slot) {
+    expect(full(which, slot), kWarps * Memory::kTileBytes);
+    copy_rows(shared_address(smem.ring[slot].tiles[which]), which == 0 ? K_map : V_map, first_key_of_cta + step * kStageKeys,
+              group % Hkv, group / Hkv, full(which, slot));
+  };
+  Vector query[kChunks];
+  // Places of this lane's pieces in a tile: of key key_of(g); of keys key_of(2t) and key_of(2t + 1).
+  unsigned K_place[kChunks], V_place[2][kOutputChunks];
   if (warp == kWarps) {
-    const int batch = group / Hkv;
-    const int head = group % Hkv;
-    const auto start_copy = [&](int which, int step, int slot) {
-      expect(full(which, slot), kWarps * Memory::kTileBytes);
-      copy_rows(shared_address(smem.ring[slot].tiles[which]), which == 0 ? K_map : V_map, first_key_of_cta + step * kStageKeys,
-                head, batch, full(which, slot));
-    };
     if (lane == 0) {
 #pragma unroll
       for (int slot = 0; slot < kStages; ++slot) {
@@ -268,7 +272,21 @@ __global__ void __launch_bounds__(kThreads + kWarpSize, 1)
         start_copy(1, step, step);
       }
     }
-    __syncthreads();
+  } else {
+    // Behind the last head the last again, which nobody stores.
+#pragma unroll
+    for (int c = 0; c < kChunks; ++c) query[c] = load(Q + (first_head + min(g, rows - 1)) * kHeadDim + 32 * c + 8 * t);
+#pragma unroll
+    for (int c = 0; c < kChunks; ++c) K_place[c] = keep(place_of<kHeadDim>(key_of<kHeadDim>(g), 4 * c + t));
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+#pragma unroll
+      for (int e = 0; e < kOutputChunks; ++e) V_place[i][e] = keep(place_of<kHeadDim>(key_of<kHeadDim>(2 * t + i), 8 * e + g));
+    }
+  }
+  __syncthreads();  // of all warps, at one place: roles part behind it
+
+  if (warp == kWarps) {
     if (lane == 0) {
       int slot = 0;
       int parity = 0;
@@ -285,167 +303,149 @@ __global__ void __launch_bounds__(kThreads + kWarpSize, 1)
       }
       if (kSplit > 1) let_next_launch_start();
     }
-    __syncthreads();  // of the merge
     return;
-  }
-
-  const int g = lane / 4;
-  const int t = lane % 4;
-  const float scale_log2 = softmax_scale * kLog2E;
-  // Behind the last head the last again, which nobody stores.
-  Vector query[kChunks];
-#pragma unroll
-  for (int c = 0; c < kChunks; ++c) query[c] = load(Q + (first_head + min(g, rows - 1)) * kHeadDim + 32 * c + 8 * t);
-  // Places of this lane's pieces in a tile: of key key_of(g); of keys key_of(2t) and key_of(2t + 1).
-  unsigned K_place[kChunks], V_place[2][kOutputChunks];
-#pragma unroll
-  for (int c = 0; c < kChunks; ++c) K_place[c] = keep(place_of<kHeadDim>(key_of<kHeadDim>(g), 4 * c + t));
-#pragma unroll
-  for (int i = 0; i < 2; ++i) {
-#pragma unroll
-    for (int e = 0; e < kOutputChunks; ++e) V_place[i][e] = keep(place_of<kHeadDim>(key_of<kHeadDim>(2 * t + i), 8 * e + g));
-  }
-  __syncthreads();
-
-  Accumulator output[kHeadDim / 16] = {};
-  float max = -INFINITY;  // of head g
-  float sum = 0.0f;       // of this lane's keys
-  int slot = 0;
-  int parity = 0;
+  } else {
+    Accumulator output[kHeadDim / 16] = {};
+    float max = -INFINITY;  // of head g
+    float sum = 0.0f;       // of this lane's keys
+    int slot = 0;
+    int parity = 0;
 #pragma unroll 1
-  for (int step = 0; step < steps; ++step) {
-    const unsigned K_tile = shared_address(smem.ring[slot].tiles[0][warp]);
-    const unsigned V_tile = shared_address(smem.ring[slot].tiles[1][warp]);
-    const int left = key_end - (first_key_of_cta + step * kStageKeys + warp * kKeys);
-    wait(full(0, slot), parity);
-    float score[kKeyGroups][2][2];  // keys key_of(2t), key_of(2t + 1) of each 8
+    for (int step = 0; step < steps; ++step) {
+      const unsigned K_tile = shared_address(smem.ring[slot].tiles[0][warp]);
+      const unsigned V_tile = shared_address(smem.ring[slot].tiles[1][warp]);
+      const int left = key_end - (first_key_of_cta + step * kStageKeys + warp * kKeys);
+      wait(full(0, slot), parity);
+      float score[kKeyGroups][2][2];  // keys key_of(2t), key_of(2t + 1) of each 8
 #pragma unroll
-    for (int m = 0; m < kKeyGroups; ++m) {
-      Vector key[2][kChunks];
+      for (int m = 0; m < kKeyGroups; ++m) {
+        Vector key[2][kChunks];
 #pragma unroll
-      for (int i = 0; i < 2; ++i) {
+        for (int i = 0; i < 2; ++i) {
 #pragma unroll
-        for (int c = 0; c < kChunks; ++c) key[i][c] = load_shared(K_tile + K_place[c] + (2 * m + i) * kEightRows);
-      }
-      Accumulator chains[2][2] = {};
+          for (int c = 0; c < kChunks; ++c) key[i][c] = load_shared(K_tile + K_place[c] + (2 * m + i) * kEightRows);
+        }
+        Accumulator chains[2][2] = {};
 #pragma unroll
-      for (int c = 0; c < kChunks; ++c) {
+        for (int c = 0; c < kChunks; ++c) {
 #pragma unroll
-        for (int s = 0; s < 2; ++s) {
-          const FragmentA q = {{query[c].pair[2 * s], 0, query[c].pair[2 * s + 1], 0}};
+          for (int s = 0; s < 2; ++s) {
+            const FragmentA q = {{query[c].pair[2 * s], 0, query[c].pair[2 * s + 1], 0}};
 #pragma unroll
-          for (int i = 0; i < 2; ++i) {
-            Format<Element>::multiply_add(chains[i][s], q, key[i][c].pair[2 * s], key[i][c].pair[2 * s + 1]);
+            for (int i = 0; i < 2; ++i) {
+              Format<Element>::multiply_add(chains[i][s], q, key[i][c].pair[2 * s], key[i][c].pair[2 * s + 1]);
+            }
           }
         }
-      }
 #pragma unroll
-      for (int i = 0; i < 2; ++i) {
+        for (int i = 0; i < 2; ++i) {
 #pragma unroll
-        for (int j = 0; j < 2; ++j) score[m][i][j] = chains[i][0].value[j] + chains[i][1].value[j];
-      }
-    }
-    __syncwarp();
-    if (lane == 0) arrive(empty(0, slot));
-    if (left < kKeys) {
-#pragma unroll
-      for (int i = 0; i < 4 * kKeyGroups; ++i) {
-        if (8 * (i / 2) + key_of<kHeadDim>(2 * t + i % 2) >= left) score[i / 4][i / 2 % 2][i % 2] = -INFINITY;
-      }
-    }
-
-    float largest = max;
-#pragma unroll
-    for (int i = 0; i < 4 * kKeyGroups; ++i) largest = fmaxf(largest, score[i / 4][i / 2 % 2][i % 2]);
-    largest = max_over_keys(largest);
-    // Scores may all be -infinity: weights are then exp2(-infinity - 0).
-    const float origin = largest == -INFINITY ? 0.0f : largest * scale_log2;
-    if (__any_sync(kAllLanes, largest > max)) {
-      const float correction = fast_exp2(max * scale_log2 - origin);
-      // Never the sums without the outputs: of large scores, a correction is not quite 1 where the maximum is as before.
-      sum *= correction;
-#pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        const float of_head = __shfl_sync(kAllLanes, correction, 4 * (2 * t + h));
-#pragma unroll
-        for (int d = 0; d < kHeadDim / 16; ++d) {
-          output[d].value[h] *= of_head;
-          output[d].value[h + 2] *= of_head;
+          for (int j = 0; j < 2; ++j) score[m][i][j] = chains[i][0].value[j] + chains[i][1].value[j];
         }
       }
-      max = largest;
-    }
-    unsigned weights[kKeyGroups][2];
+      __syncwarp();
+      if (lane == 0) arrive(empty(0, slot));
+      if (left < kKeys) {
 #pragma unroll
-    for (int m = 0; m < kKeyGroups; ++m) {
-#pragma unroll
-      for (int i = 0; i < 2; ++i) {
-        const float low = fast_exp2(score[m][i][0] * scale_log2 - origin);
-        const float high = fast_exp2(score[m][i][1] * scale_log2 - origin);
-        sum += low + high;
-        weights[m][i] = Format<Element>::pack(low * kWeightScale, high * kWeightScale);
-      }
-    }
-
-    wait(full(1, slot), parity);
-#pragma unroll
-    for (int m = 0; m < kKeyGroups; ++m) {
-      Vector value[4][kOutputChunks];  // of keys 2t, 2t + 1, 2t + 8, 2t + 9 of 16, as terms
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-#pragma unroll
-        for (int e = 0; e < kOutputChunks; ++e) {
-          value[i][e] = load_shared(V_tile + V_place[i % 2][e] + (2 * m + i / 2) * kEightRows);
+        for (int i = 0; i < 4 * kKeyGroups; ++i) {
+          if (8 * (i / 2) + key_of<kHeadDim>(2 * t + i % 2) >= left) score[i / 4][i / 2 % 2][i % 2] = -INFINITY;
         }
       }
-      if (left < kKeys) {  // no weight of 0 times what is no number
+
+      float largest = max;
+#pragma unroll
+      for (int i = 0; i < 4 * kKeyGroups; ++i) largest = fmaxf(largest, score[i / 4][i / 2 % 2][i % 2]);
+      largest = max_over_keys(largest);
+      // Scores may all be -infinity: weights are then exp2(-infinity - 0).
+      const float origin = largest == -INFINITY ? 0.0f : largest * scale_log2;
+      if (__any_sync(kAllLanes, largest > max)) {
+        const float correction = fast_exp2(max * scale_log2 - origin);
+        // Never the sums without the outputs: of large scores, a correction is not quite 1 where the maximum is as before.
+        sum *= correction;
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+          const float of_head = __shfl_sync(kAllLanes, correction, 4 * (2 * t + h));
+#pragma unroll
+          for (int d = 0; d < kHeadDim / 16; ++d) {
+            output[d].value[h] *= of_head;
+            output[d].value[h + 2] *= of_head;
+          }
+        }
+        max = largest;
+      }
+      unsigned weights[kKeyGroups][2];
+#pragma unroll
+      for (int m = 0; m < kKeyGroups; ++m) {
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+          const float low = fast_exp2(score[m][i][0] * scale_log2 - origin);
+          const float high = fast_exp2(score[m][i][1] * scale_log2 - origin);
+          sum += low + high;
+          weights[m][i] = Format<Element>::pack(low * kWeightScale, high * kWeightScale);
+        }
+      }
+
+      wait(full(1, slot), parity);
+#pragma unroll
+      for (int m = 0; m < kKeyGroups; ++m) {
+        Vector value[4][kOutputChunks];  // of keys 2t, 2t + 1, 2t + 8, 2t + 9 of 16, as terms
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
-          const bool outside = 16 * m + i / 2 * 8 + key_of<kHeadDim>(2 * t + i % 2) >= left;
 #pragma unroll
           for (int e = 0; e < kOutputChunks; ++e) {
-            if (outside) value[i][e] = {{0, 0, 0, 0}};
+            value[i][e] = load_shared(V_tile + V_place[i % 2][e] + (2 * m + i / 2) * kEightRows);
+          }
+        }
+        if (left < kKeys) {  // no weight of 0 times what is no number
+#pragma unroll
+          for (int i = 0; i < 4; ++i) {
+            const bool outside = 16 * m + i / 2 * 8 + key_of<kHeadDim>(2 * t + i % 2) >= left;
+#pragma unroll
+            for (int e = 0; e < kOutputChunks; ++e) {
+              if (outside) value[i][e] = {{0, 0, 0, 0}};
+            }
+          }
+        }
+#pragma unroll
+        for (int e = 0; e < kOutputChunks; ++e) {
+          // Column j of two keys.
+          const auto pair = [&](int first, int j) {
+            return __byte_perm(value[first][e].pair[j / 2], value[first + 1][e].pair[j / 2], j % 2 == 0 ? 0x5410 : 0x7632);
+          };
+#pragma unroll
+          for (int j = 0; j < 4; ++j) {
+            Format<Element>::multiply_add(output[4 * e + j], {{pair(0, j), pair(0, j + 4), pair(2, j), pair(2, j + 4)}},
+                                          weights[m][0], weights[m][1]);
           }
         }
       }
+      __syncwarp();
+      if (lane == 0) arrive(empty(1, slot));
+      if (++slot == kStages) {
+        slot = 0;
+        parity ^= 1;
+      }
+    }
+
+    sum = sum_over_keys(sum);
+    if (t == 0) smem.state[warp][g] = make_float2(max, sum);
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      if (2 * t + h >= rows) continue;
 #pragma unroll
       for (int e = 0; e < kOutputChunks; ++e) {
-        // Column j of two keys.
-        const auto pair = [&](int first, int j) {
-          return __byte_perm(value[first][e].pair[j / 2], value[first + 1][e].pair[j / 2], j % 2 == 0 ? 0x5410 : 0x7632);
-        };
 #pragma unroll
-        for (int j = 0; j < 4; ++j) {
-          Format<Element>::multiply_add(output[4 * e + j], {{pair(0, j), pair(0, j + 4), pair(2, j), pair(2, j + 4)}},
-                                        weights[m][0], weights[m][1]);
+        for (int i = 0; i < 2; ++i) {  // columns 8g + 4i ... + 3
+          const Accumulator(&of)[kHeadDim / 16] = output;
+          *reinterpret_cast<float4*>(smem.output(warp, 2 * t + h) + 64 * e + 8 * g + 4 * i) =
+              make_float4(of[4 * e].value[h + 2 * i], of[4 * e + 1].value[h + 2 * i], of[4 * e + 2].value[h + 2 * i],
+                          of[4 * e + 3].value[h + 2 * i]);
         }
       }
     }
-    __syncwarp();
-    if (lane == 0) arrive(empty(1, slot));
-    if (++slot == kStages) {
-      slot = 0;
-      parity ^= 1;
-    }
   }
-
-  sum = sum_over_keys(sum);
-  if (t == 0) smem.state[warp][g] = make_float2(max, sum);
-#pragma unroll
-  for (int h = 0; h < 2; ++h) {
-    if (2 * t + h >= rows) continue;
-#pragma unroll
-    for (int e = 0; e < kOutputChunks; ++e) {
-#pragma unroll
-      for (int i = 0; i < 2; ++i) {  // columns 8g + 4i ... + 3
-        const Accumulator(&of)[kHeadDim / 16] = output;
-        *reinterpret_cast<float4*>(smem.output(warp, 2 * t + h) + 64 * e + 8 * g + 4 * i) =
-            make_float4(of[4 * e].value[h + 2 * i], of[4 * e + 1].value[h + 2 * i], of[4 * e + 2].value[h + 2 * i],
-                        of[4 * e + 3].value[h + 2 * i]);
-      }
-    }
-  }
-  __syncthreads();
+  // The warps that multiply; the producer may have ended.
+  asm volatile("bar.sync 1, %0;" ::"n"(kThreads) : "memory");
 
   // What the warps have, four columns a thread. A warp without a key has sums of 0 and a maximum of -infinity; so may one of
   // several CTAs.
