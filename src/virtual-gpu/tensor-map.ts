@@ -39,7 +39,7 @@ const NANS: Partial<Record<DType, readonly number[]>> = {
 const SLICE_BYTES: Readonly<Record<string, number>> = { none: 0, '16B': 16, '32B': 32 };
 /** A row of a box consists of pieces of so many bytes, if elements are counted. Addresses and strides are multiples of them, too. */
 const ROW_PIECE = 16;
-/** Bytes of a box, if elements are counted, one a whole step. */
+/** Bytes of a box, if elements are counted: one a step, and none for what is left of a step. */
 const MOST_BOX_BYTES = 228 * 1024;
 
 const volume = (sizes: readonly number[]): number => sizes.reduce((product, size) => product * size, 1);

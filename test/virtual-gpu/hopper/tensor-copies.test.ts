@@ -325,8 +325,12 @@ describe('what the device refuses', () => {
         arguments: [map({ buffer: 'out' }), 'in'],
         buffers: { in: 128, out: 256 },
       });
-    expect(await sent([-4, 0])).toMatch(/^unsafe: .*a box that goes out begins at -4 along axis 0/);
-    expect(await sent([0, -1])).toMatch(/^unsafe: .*a box that goes out begins at -1 along axis 1/);
+    expect(await sent([-4, 0])).toMatch(
+      /^unsafe: .*a box that goes out from before its tensor: it begins at -4 along axis 0/,
+    );
+    expect(await sent([0, -1])).toMatch(
+      /^unsafe: .*a box that goes out from before its tensor: it begins at -1 along axis 1/,
+    );
     expect(await sent([16, -1])).toMatch(/^unsafe: .*begins at -1 along axis 1/);
     expect(await sent([0, -1], REDUCE)).toMatch(/^unsafe: .*begins at -1 along axis 1/);
     for (const at of [

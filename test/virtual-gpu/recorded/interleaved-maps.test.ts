@@ -243,7 +243,7 @@ describe('on virtual:h200, a recorded box', () => {
     const outcome = await launched(copies, box);
     if (box.stops) {
       expect(outcome.ok ? 'passed' : `${outcome.status}: ${outcome.message}`).toMatch(
-        /^unsafe: .*a box that goes out begins at -\d+ along axis \d, before its tensor/,
+        /^unsafe: .*a box that goes out from before its tensor: it begins at -\d+ along axis \d/,
       );
       return;
     }

@@ -263,7 +263,9 @@ function interleavedCases(interleave: (typeof INTERLEAVES)[number]): RecordedCas
 }
 
 const STOPPED = { waitsFor: 'a GPU stops at it with an illegal instruction, and why is not known' } as const;
-const BEFORE = { mistake: /^unsafe: .*a box that goes out begins at -\d+ along axis 0/ } as const;
+const BEFORE = {
+  mistake: /^unsafe: .*a box that goes out from before its tensor: it begins at -\d+ along axis 0/,
+} as const;
 const BETWEEN_STEPS = {
   mistake: /^unsafe: .*a box that begins at element -?\d+ of the innermost axis, .*not a multiple of 16/,
 } as const;

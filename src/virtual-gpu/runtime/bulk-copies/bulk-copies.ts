@@ -275,7 +275,7 @@ function checkStore({ instruction }: WarpContext, lane: number, at: readonly num
   if (axis >= 0)
     throw new KernelFault(
       'tensor-map',
-      `a box that goes out begins at ${at[axis]} along axis ${axis}, before its tensor, as only one that comes in may:`,
+      `a box that goes out from before its tensor: it begins at ${at[axis]} along axis ${axis}`,
       { instruction, lane },
     );
 }
