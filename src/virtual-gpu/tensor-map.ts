@@ -8,12 +8,14 @@ export interface TensorMap {
   /** Offset in device memory. */
   readonly start: number;
   readonly dtype: DType;
-  readonly elementBytes: number;
+  /** Bytes of what the innermost axis counts: an element, or a slice of an interleaved tensor. */
+  readonly itemBytes: number;
   readonly dimensions: readonly number[];
-  /** From one index to the next, in bytes; the innermost is an element's size. */
+  /** From one index to the next, in bytes; the innermost is an item's size. */
   readonly strides: readonly number[];
+  /** Items. 1 along the slices of an interleaved tensor, whatever the map says. */
   readonly box: readonly number[];
-  /** 1 along the innermost axis. */
+  /** 1 along the innermost axis of a tensor that is not interleaved. */
   readonly elementStrides: readonly number[];
   /** Bytes of a swizzled row: 32, 64 or 128; 0 for none. */
   readonly swizzleBytes: number;
@@ -33,19 +35,27 @@ const NANS: Partial<Record<DType, readonly number[]>> = {
   f64: [0xf7, 0x7f, 0xf7, 0x7f, 0xf7, 0x7f, 0xf7, 0x7f],
 };
 
-/** Alignment of addresses and strides, in bytes. Source: CUDA Driver API, cuTensorMapEncodeTiled. */
-const ALIGNMENT: Readonly<Record<string, number>> = { none: 16, '16B': 16, '32B': 32 };
-/** A row of a box that is not interleaved consists of pieces of so many bytes. */
+/** Bytes of a slice: what lies side by side in an interleaved tensor. */
+const SLICE_BYTES: Readonly<Record<string, number>> = { none: 0, '16B': 16, '32B': 32 };
+/** A row of a box consists of pieces of so many bytes, if elements are counted. Addresses and strides are multiples of them, too. */
 const ROW_PIECE = 16;
+/** Bytes of a box, if elements are counted: one a step, and none for what is left of a step. */
+const MOST_BOX_BYTES = 228 * 1024;
 
-/** Why the driver would not encode a map. Source: CUDA Driver API, cuTensorMapEncodeTiled. */
+const volume = (sizes: readonly number[]): number => sizes.reduce((product, size) => product * size, 1);
+
+/**
+ * Why the driver would not encode a map. Sources: CUDA Driver API, cuTensorMapEncodeTiled, and docs/results/h200-interleaved-maps.json:
+ * that driver takes every swizzle with interleave 32B, though its documentation asks for 32B.
+ */
 export function refuseTensorMap(map: TensorMapArgument, start: number): string | undefined {
   const bytes = sizeOfDType(map.dtype);
   const rank = map.globalDim.length;
   const row = map.boxDim[0]! * bytes;
   const swizzle = SWIZZLE_BYTES[map.swizzle]!;
-  const alignment = ALIGNMENT[map.interleave]!;
   const isPlain = map.interleave === 'none';
+  const alignment = Math.max(ROW_PIECE, SLICE_BYTES[map.interleave]!);
+  const boxBytes = volume(map.boxDim.map((size, axis) => Math.floor(size / map.elementStrides[axis]!))) * bytes;
   const problems: [boolean, string][] = [
     [rank < 1 || rank > 5, `it has ${rank} axes, not 1 to 5`],
     [!isPlain && rank < 3, `it has ${rank} axes, and interleave ${map.interleave} takes 3 to 5`],
@@ -54,23 +64,21 @@ export function refuseTensorMap(map: TensorMapArgument, start: number): string |
       map.globalStridesBytes.some((stride) => stride % alignment !== 0),
       `globalStridesBytes [${map.globalStridesBytes.join(', ')}] are not multiples of ${alignment}`,
     ],
-    [isPlain && row % ROW_PIECE !== 0, `a row of its box has ${row} bytes, not a multiple of ${ROW_PIECE}`],
+    [row % ROW_PIECE !== 0, `a row of its box has ${row} bytes, not a multiple of ${ROW_PIECE}`],
     [isPlain && swizzle > 0 && row > swizzle, `a row of its box has ${row} bytes, more than the swizzle's ${swizzle}`],
-    [map.interleave === '32B' && swizzle !== 32, `its swizzle is ${map.swizzle}, and interleave 32B takes 32B`],
+    [boxBytes > MOST_BOX_BYTES, `the elements of its box have ${boxBytes} bytes, more than ${MOST_BOX_BYTES}`],
     [map.fill === 'nan' && !isFloating(map.dtype), `${map.dtype} has no NaN to fill with`],
   ];
   return problems.find(([holds]) => holds)?.[1];
 }
 
-/**
- * A part of the interface that virtual GPUs lack. What the axes of an interleaved map are is not documented: two recorded boxes
- * (docs/results/h200-instructions.json) fit several orders of axes and strides.
- */
+/** A part of the interface that virtual GPUs lack. */
 export function unsupportedTensorMap({ interleave, swizzle, boxDim, dtype }: TensorMapArgument): string | undefined {
-  if (interleave !== 'none') return `interleave ${interleave}`;
   const row = boxDim[0]! * sizeOfDType(dtype);
   const span = SWIZZLE_BYTES[swizzle]!;
-  return span > 0 && row !== span ? `a box ${row} bytes wide with a swizzle of ${swizzle}` : undefined;
+  return interleave === 'none' && span > 0 && row !== span
+    ? `a box ${row} bytes wide with a swizzle of ${swizzle}`
+    : undefined;
 }
 
 /** Fields of an encoded map, in bytes: our own, since NVIDIA publishes none. */
@@ -79,6 +87,7 @@ const STRIDES = AT.dimensions + 5 * 4;
 const BOX = STRIDES + 4 * 6;
 const ELEMENT_STRIDES = BOX + 5 * 2;
 const FILL = ELEMENT_STRIDES + 5;
+const SLICE = FILL + 8;
 const MAGIC = 0x50414d54;
 
 export function encodeTensorMap(map: TensorMapArgument, start: number): Uint8Array {
@@ -102,8 +111,14 @@ export function encodeTensorMap(map: TensorMapArgument, start: number): Uint8Arr
   map.boxDim.forEach((size, axis) => {
     view.setUint16(BOX + 2 * axis, size, true);
   });
-  // The copy engine takes every element along the innermost axis. Source: CUDA Driver API, cuTensorMapEncodeTiled.
-  bytes.set([1, ...map.elementStrides.slice(1)], ELEMENT_STRIDES);
+  const slice = SLICE_BYTES[map.interleave]!;
+  view.setUint8(SLICE, slice);
+  bytes.set(map.elementStrides, ELEMENT_STRIDES);
+  // Of a tensor that is not interleaved, every element along the innermost axis is taken. Source: CUDA Driver API,
+  // cuTensorMapEncodeTiled. Of an interleaved one, a box has one slice of channels: the last axis but one, whose place in
+  // the box has no effect. Source: docs/results/h200-interleaved-maps.json.
+  if (slice === 0) bytes[ELEMENT_STRIDES] = 1;
+  else view.setUint16(BOX + 2 * (map.boxDim.length - 2), 1, true);
   view.setUint32(AT.check, checksum(bytes), true);
   return bytes;
 }
@@ -114,20 +129,20 @@ export function decodeTensorMap(bytes: Uint8Array): TensorMap | undefined {
   if (view.getUint32(AT.magic, true) !== MAGIC || view.getUint32(AT.check, true) !== checksum(bytes)) return undefined;
   const axes = Array.from({ length: view.getUint8(AT.rank) }, (_, axis) => axis);
   const dtype = DTYPES[view.getUint8(AT.dtype)]!;
-  const elementBytes = sizeOfDType(dtype);
+  const itemBytes = view.getUint8(SLICE) || sizeOfDType(dtype);
   const strideOf = (axis: number): number =>
     view.getUint32(STRIDES + 6 * axis, true) + view.getUint16(STRIDES + 6 * axis + 4, true) * 2 ** 32;
   const fillBytes = view.getUint8(AT.fill);
   return {
     start: view.getUint32(AT.start, true),
     dtype,
-    elementBytes,
+    itemBytes,
     dimensions: axes.map((axis) => view.getUint32(AT.dimensions + 4 * axis, true) + 1),
-    strides: axes.map((axis) => (axis === 0 ? elementBytes : strideOf(axis - 1))),
+    strides: axes.map((axis) => (axis === 0 ? itemBytes : strideOf(axis - 1))),
     box: axes.map((axis) => view.getUint16(BOX + 2 * axis, true)),
     elementStrides: axes.map((axis) => bytes[ELEMENT_STRIDES + axis]!),
     swizzleBytes: view.getUint8(AT.swizzle),
-    fill: fillBytes > 0 ? bytes.slice(FILL, FILL + fillBytes) : new Uint8Array(elementBytes),
+    fill: fillBytes > 0 ? bytes.slice(FILL, FILL + fillBytes) : new Uint8Array(itemBytes),
   };
 }
 

@@ -168,8 +168,16 @@ describe('a box of a tensor', () => {
   });
 });
 
+const REDUCE = 'cp.reduce.async.bulk.tensor';
+
 /** Combines a box with what the tensor holds, in each of the CTAs. */
-const reducing = (operation: string, axes: number, at: readonly number[], boxBytes: number): HopperKernel => ({
+const reducing = (
+  operation: string,
+  axes: number,
+  at: readonly number[],
+  boxBytes: number,
+  opcode = REDUCE,
+): HopperKernel => ({
   parameters: [MAP_PARAMETER('map'), POINTER('in')],
   body: `
   ${loadShared(boxBytes)}
@@ -177,7 +185,7 @@ const reducing = (operation: string, axes: number, at: readonly number[], boxByt
   mov.b64 %rd1, map;
   cvta.param.u64 %rd2, %rd1;
   ${byThread0(`
-  cp.reduce.async.bulk.tensor.${axes}d.global.shared::cta.${operation}.tile.bulk_group [%rd2, ${coordinates(at)}], [%r10];
+  ${opcode}.${axes}d.global.shared::cta${opcode === REDUCE ? `.${operation}` : ''}.tile.bulk_group [%rd2, ${coordinates(at)}], [%r10];
   cp.async.bulk.commit_group;
   cp.async.bulk.wait_group 0;`)}`,
 });
@@ -261,31 +269,22 @@ describe('what the device refuses', () => {
   const map = (part: Partial<TensorMapArgument> = {}) =>
     tensorMap({ ...plain, globalDim: [...plain.globalDim], boxDim: [...plain.boxDim], ...part }, 4);
 
+  const interleaved = {
+    ...{ interleave: '32B', globalDim: [16, 2, 2], globalStridesBytes: [64, 128] },
+    ...{ boxDim: [8, 1, 1], elementStrides: [1, 1, 1] },
+  };
+
   it.each([
     [{ globalStridesBytes: [72] }, 'launch-failed: argument 0 of kernel: no tensor map of in: globalStridesBytes [72]'],
     [{ boxDim: [3, 4] }, 'launch-failed: argument 0 of kernel: no tensor map of in: a row of its box has 12 bytes'],
     [{ boxDim: [16, 4], swizzle: '32B' }, 'a row of its box has 64 bytes, more than the swizzle'],
     [{ fill: 'nan' }, 'i32 has no NaN to fill with'],
     [{ interleave: '16B' }, 'it has 2 axes, and interleave 16B takes 3 to 5'],
+    [{ ...interleaved, boxDim: [3, 1, 1] }, 'a row of its box has 12 bytes, not a multiple of 16'],
+    [{ ...interleaved, globalStridesBytes: [48, 144] }, 'globalStridesBytes [48, 144] are not multiples of 32'],
     [
-      {
-        interleave: '16B',
-        globalDim: [16, 2, 2],
-        globalStridesBytes: [64, 128],
-        boxDim: [8, 1, 1],
-        elementStrides: [1, 1, 1],
-      },
-      'unsupported: argument 0 of kernel: virtual GPUs have no tensor maps with interleave 16B',
-    ],
-    [
-      {
-        interleave: '32B',
-        globalDim: [16, 2, 2],
-        globalStridesBytes: [64, 128],
-        boxDim: [8, 1, 1],
-        elementStrides: [1, 1, 1],
-      },
-      'its swizzle is none, and interleave 32B takes 32B',
+      { ...interleaved, boxDim: [256, 256, 1] },
+      'launch-failed: argument 0 of kernel: no tensor map of in: the elements of its box have 262144 bytes, more than 233472',
     ],
   ] as const)('%o', async (part, message) => {
     expect(await run(map(part as Partial<TensorMapArgument>), fetching(2, [0, 0], 128))).toContain(message);
@@ -320,10 +319,98 @@ describe('what the device refuses', () => {
     expect(await run(map(), sent)).toMatch(/^unsafe: .*begins at element 2 of the innermost axis/);
   });
 
+  it('a box that goes out from before its tensor, along any axis', async () => {
+    const sent = (at: readonly number[], opcode = 'cp.async.bulk.tensor') =>
+      refusalOf(device, reducing('add', 2, at, 128, opcode), {
+        arguments: [map({ buffer: 'out' }), 'in'],
+        buffers: { in: 128, out: 256 },
+      });
+    expect(await sent([-4, 0])).toMatch(
+      /^unsafe: .*a box that goes out from before its tensor: it begins at -4 along axis 0/,
+    );
+    expect(await sent([0, -1])).toMatch(
+      /^unsafe: .*a box that goes out from before its tensor: it begins at -1 along axis 1/,
+    );
+    expect(await sent([16, -1])).toMatch(/^unsafe: .*begins at -1 along axis 1/);
+    expect(await sent([0, -1], REDUCE)).toMatch(/^unsafe: .*begins at -1 along axis 1/);
+    for (const at of [
+      [12, 3],
+      [16, 4],
+    ])
+      expect(await sent(at)).toBe('passed');
+  });
+
   it('im2col by its name', async () => {
     const kernel = fetching(3, [0, 0, 0], 128);
     const text = kernel.body.replace('.tile.', '.im2col.').replace('[%r11];\nothers', '[%r11], {0};\nothers');
     expect(await run(map(), { ...kernel, body: text })).toMatch(/^unsupported: .*im2col/);
+  });
+});
+
+/** Images as N, C/8, H, W, C%8: a slice has eight channels of halves, 16 bytes. Sizes are of W, H, C/8 and N. */
+describe('a box of an interleaved tensor', () => {
+  const SLICE_HALVES = 8;
+  const size = [10, 4, 3, 2];
+  const part = [8, 3, 2, 2];
+  const map = (more: Partial<TensorMapArgument> = {}) =>
+    tensorMap(
+      {
+        ...{ dtype: 'f16', globalDim: size, boxDim: part, interleave: '16B' },
+        globalStridesBytes: [1, 2, 3].map((axes) => volume(size.slice(0, axes)) * 16),
+        ...more,
+      },
+      2,
+    );
+  const halves = Uint16Array.from({ length: volume(size) * SLICE_HALVES }, (_, i) => i + 1);
+  /** Eight halves of the slice at these indices, or what stands outside. */
+  const slice = (index: readonly number[], outside: number): number[] => {
+    const at = elementAt(size, index) - 1;
+    return Array.from({ length: SLICE_HALVES }, (_, i) => (at < 0 ? outside : at * SLICE_HALVES + i + 1));
+  };
+  /** A box has one slice of channels, whatever boxDim says of that axis. */
+  const slices = (at: readonly number[], [w, h, , n] = part, step = 1) =>
+    [...indicesOf([Math.ceil(w! / step), h!, 1, n!])].map(([x, ...others]) =>
+      [x! * step, ...others].map((i, axis) => at[axis]! + i),
+    );
+
+  const fetchedHalves = async (given: TensorMapArgument, at: readonly number[], bytes: number) => {
+    const contents = await outputOf(device, fetching(4, at, bytes), {
+      ...{ arguments: [given, OUT], buffers: { in: halves, out: bytes } },
+    });
+    return [...new Uint16Array(contents.buffer, contents.byteOffset, bytes / 2)];
+  };
+
+  it.each([
+    ['inside', [0, 0, 0, 0]],
+    ['of other channels', [1, 1, 2, 0]],
+    ['across the upper bounds', [7, 2, 1, 1]],
+    ['across the lower bounds', [-3, -1, 0, -1]],
+    ['beyond the channels', [0, 0, 3, 0]],
+  ])('arrives, with NaNs outside of the tensor: %s', async (_, at) => {
+    const tile = await fetchedHalves(map({ fill: 'nan' }), at, 8 * 3 * 2 * 16);
+    expect(tile).toEqual(slices(at).flatMap((index) => slice(index, 0x7ff7)));
+  });
+
+  it('leaves slices out along the innermost axis, too', async () => {
+    const given = map({ elementStrides: [3, 1, 1, 1] });
+    const tile = await fetchedHalves(given, [-3, 0, 1, 0], 3 * 3 * 2 * 16);
+    expect(tile).toEqual(slices([-3, 0, 1, 0], part, 3).flatMap((index) => slice(index, 0)));
+  });
+
+  it('goes out to the tensor, and not beyond', async () => {
+    const at = [5, 2, 1, 1];
+    const bytes = 8 * 3 * 2 * 16;
+    const contents = await outputOf(device, reducing('', 4, at, bytes, 'cp.async.bulk.tensor'), {
+      arguments: [map({ buffer: 'out' }), 'in'],
+      buffers: { in: halves, out: halves.byteLength },
+    });
+    const expected = new Uint16Array(halves.length);
+    for (const [number, index] of slices(at).entries()) {
+      const place = elementAt(size, index) - 1;
+      if (place >= 0)
+        for (let i = 0; i < SLICE_HALVES; i++) expected[place * SLICE_HALVES + i] = halves[number * SLICE_HALVES + i]!;
+    }
+    expect([...new Uint16Array(contents.buffer, contents.byteOffset, halves.length)]).toEqual([...expected]);
   });
 });
 

@@ -57,5 +57,5 @@ export function encodeTensorMap(
 
 function describe(map: TensorMapArgument, address: bigint): string {
   const list = (values: readonly number[]) => `[${values.join(', ')}]`;
-  return `buffer ${map.buffer} at a multiple of ${address & -address}, ${map.dtype}, globalDim ${list(map.globalDim)}, globalStridesBytes ${list(map.globalStridesBytes)}, boxDim ${list(map.boxDim)}, elementStrides ${list(map.elementStrides)}, swizzle ${map.swizzle}, interleave ${map.interleave}, l2Promotion ${map.l2Promotion}, fill ${map.fill}. Addresses and strides must be multiples of 16, each boxDim at most 256, and the inner box no wider than the swizzle`;
+  return `buffer ${map.buffer} at a multiple of ${address & -address}, ${map.dtype}, globalDim ${list(map.globalDim)}, globalStridesBytes ${list(map.globalStridesBytes)}, boxDim ${list(map.boxDim)}, elementStrides ${list(map.elementStrides)}, swizzle ${map.swizzle}, interleave ${map.interleave}, l2Promotion ${map.l2Promotion}, fill ${map.fill}. Addresses, strides and bytes of the inner box must be multiples of 16, each boxDim at most 256, and the inner box of a map that is not interleaved no wider than the swizzle`;
 }

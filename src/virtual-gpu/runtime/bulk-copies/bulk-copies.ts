@@ -82,7 +82,7 @@ function copyIn(context: WarpContext): void {
   for (const lane of lanes) {
     const { cta, address: shared } = sharedStart(context, destination, lane, isTensor);
     const copy = isTensor
-      ? tensorCopy(context, lane, source, shared)
+      ? tensorCopy(context, lane, source, shared, false)
       : plainCopy(context, lane, { global: globalStart(context, source, lane), shared }, operands[2]!);
     const barrier = mbarrierBeside(context, barrierOperand, lane, cta);
     checkShared(copy, shared, true);
@@ -158,7 +158,7 @@ function copyOut(context: WarpContext, reductionOf?: (copy: BulkCopy) => Element
   for (const lane of lanes) {
     const shared = sharedStart(context, source, lane, isTensor).address;
     const copy = isTensor
-      ? tensorCopy(context, lane, destination, shared)
+      ? tensorCopy(context, lane, destination, shared, true)
       : plainCopy(context, lane, { global: globalStart(context, destination, lane), shared }, operands[2]!);
     const reduction = reductionOf?.(copy);
     checkShared(copy, shared, false);
@@ -235,7 +235,13 @@ function plainCopy(
   return { context, lane, bytes, swizzleBytes: 0, fill: NOTHING, parts: bytes > 0 ? [{ ...places, bytes }] : [] };
 }
 
-function tensorCopy(context: WarpContext, lane: number, operand: PtxOperand, shared: number): BulkCopy {
+function tensorCopy(
+  context: WarpContext,
+  lane: number,
+  operand: PtxOperand,
+  shared: number,
+  isStore: boolean,
+): BulkCopy {
   const map = tensorMapAt(context, operand, lane);
   const coordinates = operand.kind === 'address' ? (operand.coordinates ?? []) : [];
   const axes = context.instruction.modifiers.map((m) => AXES.get(m)).find((count) => count !== undefined);
@@ -247,16 +253,31 @@ function tensorCopy(context: WarpContext, lane: number, operand: PtxOperand, sha
     });
   const at = coordinates.map((coordinate) => context.word(coordinate, lane) | 0);
   const [first = 0] = at;
-  if ((first * map.elementBytes) % CHUNK_BYTES !== 0)
+  if ((first * map.itemBytes) % CHUNK_BYTES !== 0)
     throw new KernelFault(
       'misaligned',
-      `a box that begins at element ${first} of the innermost axis, which is byte ${first * map.elementBytes} of a row: not a multiple of ${CHUNK_BYTES}`,
+      `a box that begins at element ${first} of the innermost axis, which is byte ${first * map.itemBytes} of a row: not a multiple of ${CHUNK_BYTES}`,
       { instruction: context.instruction, lane },
     );
+  if (isStore) checkStore(context, lane, at);
   return {
     ...{ context, lane, bytes: boxBytes(map), dtype: map.dtype, swizzleBytes: map.swizzleBytes, fill: map.fill },
     parts: [...partsOfBox(map, at, shared)],
   };
+}
+
+/**
+ * A box may reach beyond a tensor, but one that goes out may not begin before it. Sources: CUDA C++ Programming Guide, tensor memory
+ * accelerator; the illegal instructions of docs/results/h200-interleaved-maps.json and h200-instructions.json.
+ */
+function checkStore({ instruction }: WarpContext, lane: number, at: readonly number[]): void {
+  const axis = at.findIndex((coordinate) => coordinate < 0);
+  if (axis >= 0)
+    throw new KernelFault(
+      'tensor-map',
+      `a box that goes out from before its tensor: it begins at ${at[axis]} along axis ${axis}`,
+      { instruction, lane },
+    );
 }
 
 const mapsOf = onceFor((_cta: object) => new Map<string, TensorMap>());

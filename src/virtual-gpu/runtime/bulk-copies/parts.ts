@@ -23,15 +23,18 @@ export const swizzled = (address: number, swizzleBytes: number): number =>
   address ^ (((address >>> 7) & (Math.max(swizzleBytes, CHUNK_BYTES) / CHUNK_BYTES - 1)) << 4);
 
 /** Bytes of a map's box in shared memory. */
-export const boxBytes = ({ box, elementStrides, elementBytes }: TensorMap): number =>
-  box.reduce((product, size, axis) => product * Math.ceil(size / elementStrides[axis]!), elementBytes);
+export const boxBytes = ({ box, elementStrides, itemBytes }: TensorMap): number =>
+  box.reduce((product, size, axis) => product * Math.ceil(size / elementStrides[axis]!), itemBytes);
 
 /** The box at `coordinates`, in the order of shared memory from `shared` on. */
 export function* partsOfBox(map: TensorMap, coordinates: readonly number[], shared: number): Generator<Part> {
   const { dimensions, strides, box, elementStrides, start } = map;
   const counts = box.map((size, axis) => Math.ceil(size / elementStrides[axis]!));
   const index = new Array<number>(box.length).fill(0);
-  const rowBytes = counts[0]! * map.elementBytes;
+  const [width, step] = [counts[0]!, elementStrides[0]!];
+  /** Items of a row that lie side by side in both memories. */
+  const run = step === 1 ? width : 1;
+  const rowBytes = width * map.itemBytes;
   for (let to = shared; ; to += rowBytes) {
     let at = start + coordinates[0]! * strides[0]!;
     let isInside = true;
@@ -40,7 +43,11 @@ export function* partsOfBox(map: TensorMap, coordinates: readonly number[], shar
       isInside &&= coordinate >= 0 && coordinate < dimensions[axis]!;
       at += coordinate * strides[axis]!;
     }
-    if (isInside) yield* partsOfRow(map, coordinates[0]!, at, to);
+    if (isInside)
+      for (let i = 0; i < width; i += run) {
+        const by = i * map.itemBytes;
+        yield* partsOfRow(map, { first: coordinates[0]! + i * step, width: run }, at + by * step, to + by);
+      }
     else yield { global: undefined, shared: to, bytes: rowBytes };
     let axis = 1;
     while (axis < box.length && ++index[axis]! === counts[axis]!) index[axis++] = 0;
@@ -48,24 +55,27 @@ export function* partsOfBox(map: TensorMap, coordinates: readonly number[], shar
   }
 }
 
-/** A row that begins at index `first` of the innermost axis, in device memory at `at`. */
-function* partsOfRow(map: TensorMap, first: number, at: number, shared: number): Generator<Part> {
-  const { elementBytes, dimensions } = map;
-  const width = map.box[0]!;
+/** `width` items from index `first` of the innermost axis on, in device memory at `at`. */
+function* partsOfRow(
+  { itemBytes, dimensions }: TensorMap,
+  { first, width }: { first: number; width: number },
+  at: number,
+  shared: number,
+): Generator<Part> {
   const within = (count: number): number => Math.min(width, Math.max(0, count));
   const begin = within(-first);
   const end = within(dimensions[0]! - first);
-  const to = (index: number): number => shared + index * elementBytes;
+  const to = (index: number): number => shared + index * itemBytes;
   const outside = (from: number, until: number): Part => ({
     global: undefined,
     shared: to(from),
-    bytes: (until - from) * elementBytes,
+    bytes: (until - from) * itemBytes,
   });
   if (end <= begin) {
     yield outside(0, width);
     return;
   }
   if (begin > 0) yield outside(0, begin);
-  yield { global: at + begin * elementBytes, shared: to(begin), bytes: (end - begin) * elementBytes };
+  yield { global: at + begin * itemBytes, shared: to(begin), bytes: (end - begin) * itemBytes };
   if (end < width) yield outside(end, width);
 }
