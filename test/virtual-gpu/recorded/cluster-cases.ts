@@ -46,17 +46,9 @@ interface Clustered {
   readonly cluster?: Dim3;
   /** A map of 16 × 16 words of `in`, the parameter `map`. */
   readonly takesMap?: boolean;
-  readonly waitsFor?: string;
 }
 
-function caseOf({
-  name,
-  body,
-  grid = [8, 1, 1],
-  cluster = [4, 1, 1],
-  takesMap = false,
-  waitsFor,
-}: Clustered): RecordedCase {
+function caseOf({ name, body, grid = [8, 1, 1], cluster = [4, 1, 1], takesMap = false }: Clustered): RecordedCase {
   const ctas = grid[0] * grid[1];
   const map = tensorMap({ dtype: 'i32', globalDim: [16, 16], boxDim: [8, 4] }, 4);
   return {
@@ -82,7 +74,6 @@ function caseOf({
     ],
     parts: Array.from({ length: ctas }, (_, cta) => ({ name: `CTA ${cta}`, bytes: CTA_BYTES })),
     shownBytes: 256,
-    ...(waitsFor === undefined ? {} : { waitsFor }),
   };
 }
 
@@ -140,7 +131,6 @@ export const CLUSTER_CASES: readonly RecordedCase[] = [
   shr.u32 %r40, %r11, 24; shr.u32 %r41, %r21, 24; shr.u32 %r43, %r43, 24; shr.u32 %r44, %r44, 24;
   getctarank.shared::cluster.u32 %r42, %r11;
   ${storeWords(['%r40', '%r41', '%r42', '%r43', '%r44', '%r47'])}`,
-    waitsFor: 'it is newer than the recording',
   }),
   caseOf({
     name: 'stores to the next CTA',
