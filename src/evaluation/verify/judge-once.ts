@@ -1,5 +1,6 @@
 import { createStream } from '../../stats/random.ts';
 import type { Refused } from '../launches/refusal.ts';
+import type { RunResult } from '../launches/run-once.ts';
 import { compareRows } from '../oracle/compare-rows.ts';
 import type { PreparedCheck } from '../oracle/expectation-cache.ts';
 import { outputsOf } from '../oracle/reference-runs.ts';
@@ -20,8 +21,10 @@ export async function judgeOnce(request: {
   seed: number;
   /** Whether the device runs its counting code. */
   isCounted?: boolean;
+  /** What the run may be refused for although its results are right. */
+  refuse?: (run: RunResult) => Refused | undefined;
 }): Promise<Refused | undefined> {
-  const { runs, prepared, tally, seed, isCounted = false } = request;
+  const { runs, prepared, tally, seed, isCounted = false, refuse } = request;
   const trial = createStream(seed, runs.name, 'the one run').bits(0) % 2 === 0 ? NATURAL : runs.reordered;
   const [run, expected] = await Promise.all([runs.run(trial, isCounted), meanwhile(() => prepared.sample())]);
   if ('error' in expected) throw expected.error;
@@ -30,7 +33,7 @@ export async function judgeOnce(request: {
   const sample = { ...expected.value, expectations: runs.allowed(expected.value.expectations) };
   const verdicts = compareRows(outputs, sample, run.outputs);
   tally.add(verdicts);
-  if (passes(verdicts)) return undefined;
+  if (passes(verdicts)) return refuse?.(run);
   const refusal = refused('wrong', describeWrong(verdicts)!, `${runs.name} · ${trial.name}`);
   return blaming(refusal, { runs, run, outputs, verdicts });
 }

@@ -6,7 +6,7 @@ import { planOrRefusal } from '../launches/plan-refusal.ts';
 import type { Refused } from '../launches/refusal.ts';
 import type { RunResult } from '../launches/run-once.ts';
 import { type UnwaitedLaunch, unwaitedLaunch } from '../launches/unwaited-launch.ts';
-import { type Check, describeCheck } from '../oracle/check.ts';
+import { type Check, DECLARED, describeCheck } from '../oracle/check.ts';
 import type { CheckKey } from '../oracle/draw-inputs.ts';
 import { CheckRuns } from './check-runs.ts';
 import type { CorrectnessTally } from './correctness-tally.ts';
@@ -58,7 +58,10 @@ export async function verifyCheck(
   const runs = await CheckRuns.open({ ...request, timeoutMs, name, plan, ...memory, isMain, findsRaces });
   const judge = async (): Promise<CheckResult> => {
     if (check.isOnce) {
-      const refusal = await judgeOnce({ runs, prepared, tally, seed });
+      // A sum of millions of terms bears more than what a sample of them is off by.
+      const isCounted = check.isLarge === true && generatorSet === DECLARED;
+      const refuse = isCounted ? (run: RunResult) => refuseUnread(problem, dimensions, plan, run, name) : undefined;
+      const refusal = await judgeOnce({ runs, prepared, tally, seed, isCounted, refuse });
       return refusal ?? { ok: true, plan, counters: [], remembers: runs.remembers, neededMore: false };
     }
     const isBitwise = problem.file.determinism === 'bitwise';
