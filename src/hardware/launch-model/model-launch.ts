@@ -1,6 +1,7 @@
 import type { LaunchCounters } from '../../core/counters.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
 import { figure } from '../../core/values.ts';
+import { lookBackChain } from './chain.ts';
 import { CTA_START_CLOCKS, MACHINE_CODE, type MachineCode, type Overlap } from './constants.ts';
 import { type CtaLatency, ctaLatency } from './latency.ts';
 import { overlappingRounds, type Schedule, type ScheduleAssumptions, scheduleLaunch } from './schedule.ts';
@@ -36,6 +37,7 @@ const GROUP: Readonly<Record<string, string>> = {
   l2: 'l2',
   dram: 'dram',
   atomics: 'atomics',
+  chain: 'chain',
   starts: 'starts',
 };
 /** Groups of the whole chip. */
@@ -65,8 +67,8 @@ function overlapped(times: readonly number[], exponent: number): number {
 const between = (one: number, many: number, count: number): number => many + (one - many) / count;
 
 /**
- * Time of resources that overlap imperfectly: those of the SMs with each other, these with L2 and DRAM, and all with atomics. The
- * starts of CTAs are added.
+ * Time of resources that overlap imperfectly: those of the SMs with each other, these with L2 and DRAM, and all with atomics and the
+ * chain through CTAs. The starts of CTAs are added.
  *
  * @param schedule with one CTA on an SM, or all CTAs resident at once, all load at the same time, and then all compute.
  */
@@ -75,19 +77,23 @@ export function combineBounds(
   schedule: Pick<Schedule, 'residentCtas' | 'rounds'>,
   overlap: Overlap = MACHINE_CODE.overlap,
 ): number {
-  const { atomics = 0, starts = 0, ...groups } = Object.fromEntries(groupTimes(bounds));
+  const { atomics = 0, chain = 0, starts = 0, ...groups } = Object.fromEntries(groupTimes(bounds));
   const timesOf = (ofChip: boolean): number[] =>
     Object.entries(groups).flatMap(([group, ns]) => (OF_CHIP.has(group) === ofChip ? [ns] : []));
   const among = between(overlap.oneCta, overlap.manyCtas, schedule.residentCtas);
   const [sms, chip] = [overlapped(timesOf(false), among), overlapped(timesOf(true), among)];
   const rounds = overlappingRounds(schedule);
   const both = overlapped([sms, chip], between(overlap.oneRound, overlap.manyRounds, rounds));
-  return overlapped([both, atomics], overlap.atomics) + starts;
+  const turns = overlapped([atomics, chain], overlap.chain);
+  return overlapped([both, turns], overlap.atomics) + starts;
 }
 
 /** How far the bounds of a launch overlap. */
-export const overlapOf = ({ warpTime }: LaunchCounters, code: MachineCode = MACHINE_CODE): Overlap =>
-  warpTime ? code.overlap : code.overlapUnscheduled;
+export function overlapOf({ warpTime }: LaunchCounters, code: MachineCode = MACHINE_CODE): Overlap {
+  if (!warpTime) return code.overlapUnscheduled;
+  const awaits = [warpTime.wide, warpTime.narrow].some(({ waits }) => (waits.atomic ?? 0) > 0);
+  return awaits ? { ...code.overlap, atomics: code.overlap.awaitedAtomics } : code.overlap;
+}
 
 /** CTAs' worth of work on the busiest SM, a long last CTA included. */
 const ctaShares = (count: number, schedule: Schedule): number =>
@@ -110,6 +116,14 @@ function latencyBound(latency: CtaLatency, schedule: Schedule, clockHz: number):
       `${latency.arithmetic} = ${figure(latency.totalClocks)} clocks, × ${figure(turns)} turns of` +
       ` ${schedule.residentCtas} resident CTAs at ${figure(clockHz / 1e9)} GHz = ${figure(ns)} ns`,
   };
+}
+
+/** Nothing if no CTA looks back. */
+function chainBounds(launch: LaunchCounters, schedule: Schedule, spec: DeviceSpec): ResourceBound[] {
+  const chain = lookBackChain(launch, schedule, spec);
+  if (!chain) return [];
+  const ns = (chain.clocks / spec.sustainedClockHz.value) * 1e9;
+  return [{ resource: 'chain', ns, arithmetic: `${chain.arithmetic} = ${figure(ns)} ns` }];
 }
 
 /** CTAs start one after the other. */
@@ -145,6 +159,7 @@ export function modelLaunch(
     ...demands.map((demand) => demandBound(demand, schedule, clockHz)),
     latencyBound(latency, schedule, clockHz),
     startBound(schedule, clockHz),
+    ...chainBounds(launch, schedule, spec),
   ].sort((a, b) => b.ns - a.ns);
   const launchOverheadNs = spec.launchOverheadNs.value;
   const workNs = combineBounds(bounds, schedule, overlapOf(launch, code));

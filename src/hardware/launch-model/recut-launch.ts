@@ -44,6 +44,8 @@ export function recutLaunchNs(
     if (OF_CHIP.has(resource)) return 1;
     if (resource === 'latency') return turns;
     if (resource === 'starts') return change((cut) => ctasOnBusiestSm(cut, spec));
+    // The number of steps (chain.ts).
+    if (resource === 'chain') return Math.sqrt(change(({ ctaCount }) => ctaCount));
     return OF_SM.has(resource) ? busiest : busiest / schedulers;
   };
   const bounds = launch.bounds.map((bound) => ({ ...bound, ns: bound.ns * scaleOf(bound.resource) }));

@@ -303,3 +303,22 @@ describe('attribution to source lines', () => {
     expect(sum('sharedLoadWavefronts')).toBe(c.sharedLoadWavefronts);
   });
 });
+
+describe('loops that wait for other CTAs', () => {
+  it('read the words of those before, once where these are done', async () => {
+    const buffers = { next: 4, published: 8 * 64 };
+    const { polls } = await count('look_back', { arguments: ['next', 'published'], buffers, grid: 64, block: 32 });
+    // CTA 0 has none before it; CTA t < 32 reads t words.
+    expect(polls).toMatchObject({ requests: 63, words: (31 * 32) / 2 + 32 * 32 });
+    expect(polls!.round.waits['global-load']).toBe(1);
+  });
+
+  it('read one word, however many lanes do', async () => {
+    const { polls } = await count('wait_for_one', { arguments: ['flag'], buffers: { flag: 4 }, grid: 4, block: 32 });
+    expect(polls).toMatchObject({ requests: 4, words: 4 });
+  });
+
+  it('are not among the counters of other code', async () => {
+    expect((await count('coalesced', { ...IN_OUT, grid: 3, block: 64 })).polls).toBeUndefined();
+  });
+});
