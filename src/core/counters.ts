@@ -185,6 +185,9 @@ const launchCounters = z
     sharedLoadMerging: sharedLoadMerging
       .describe('Absent in a profile of a real GPU, which counts merged loads.')
       .optional(),
+    globalLoadLines: count
+      .describe('Lines of 128 bytes, summed over requests. Absent in a profile of a real GPU.')
+      .optional(),
     globalAtomicTurns: count
       .describe(
         'Turns that atomics in device memory take: over the sectors of each request, the most lanes on one address. ' +

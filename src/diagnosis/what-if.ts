@@ -67,6 +67,8 @@ export function packInstructions(launch: LaunchCounters, factor: number): Launch
     longestCtaInstructions: launch.longestCtaInstructions * factor,
     ...(launch.warpTime && { warpTime: packedTime(launch, launch.warpTime, factor) }),
     globalLoadRequests: launch.globalLoadRequests * factor,
+    // Follows from requests and sectors.
+    globalLoadLines: undefined,
     globalStoreRequests: launch.globalStoreRequests * factor,
     sharedLoadRequests: launch.sharedLoadRequests * factor,
     sharedLoadWavefronts: launch.sharedLoadWavefronts * factor,

@@ -87,6 +87,7 @@ export function launchCounters(
     distinctSectorsWritten: touched.written,
     warpTime: { wide: scaledTime(warpTime.wide, scale), narrow: scaledTime(warpTime.narrow, scale) },
     sharedLoadMerging,
+    globalLoadLines: Math.round(collector.globalLoadLines * scale),
     globalAtomicTurns: Math.round(sumOfGlobalAtomics(workers, 'turns') * scale),
     globalAtomicSectors: Math.round(sumOfGlobalAtomics(workers, 'units') * scale),
     globalAtomicLines: touched.atomic,
@@ -182,6 +183,8 @@ class Collector {
   #lines = new Map<string, LineCounters>();
   /** Loads from shared memory as ptxas merges them. */
   #mergedLoads = { requests: 0, wavefronts: 0 };
+  /** After `collect`: lines that loads from device memory touch, request by request. */
+  globalLoadLines = 0;
   /** Of device memory, by line of the PTX. */
   #loads = new Map<number, LoadCounts>();
   #histogram = new Array<number>(HISTOGRAM_CELLS).fill(0);
@@ -312,7 +315,8 @@ class Collector {
     const units = requests * (group.space === 'shared' ? broadcastWavefronts(access.bytes, access.isStore) : 1);
     const { bytes, isStore, mergedBytes = bytes } = access;
     const merged = mergedBytes === 0 ? 0 : requests * broadcastWavefronts(mergedBytes, isStore);
-    return { requests, units, conflicts: 0, merged, lanes: group.masked ? runs.partialLanes : requests * LANES };
+    const lanes = group.masked ? runs.partialLanes : requests * LANES;
+    return { requests, units, conflicts: 0, merged, lanes, lines: requests };
   }
 
   #patternCounts(group: AccessGroup, access: number): AccessCounts {
@@ -332,6 +336,7 @@ class Collector {
     }
     if (side === 'load') {
       this.#totals.globalLoadBytes += bytes;
+      this.globalLoadLines += counts.lines;
       const { ptxLine } = instruction;
       const before = this.#loads.get(ptxLine);
       // An instruction may have counts at several places.
@@ -403,4 +408,5 @@ const sumCounts = (all: readonly AccessCounts[]): AccessCounts => ({
   units: sum(all.map((c) => c.units)),
   conflicts: sum(all.map((c) => c.conflicts)),
   merged: sum(all.map((c) => c.merged)),
+  lines: sum(all.map((c) => c.lines)),
 });

@@ -33,6 +33,8 @@ export const narrowLoads = figureRule({
       launch: {
         ...replaceInstructions(item, { 'global-load': loads }),
         globalLoadRequests: launch.globalLoadRequests * remaining,
+        // Follows from requests and sectors.
+        globalLoadLines: undefined,
       },
     };
   },

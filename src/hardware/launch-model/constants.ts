@@ -98,10 +98,10 @@ export const ATOMIC_CLOCKS = {
 export const SECTORS_PER_LINE = 4;
 
 /**
- * Clocks between the starts of two CTAs on one SM: their number, registers, shared memory and parameters are set up. From the
- * kernels with thousands of small CTAs in docs/results/h200-times.json.
+ * Clocks between the starts of two CTAs on one SM: their number, shared memory and parameters are set up, and beside that their warps,
+ * one after the other, with registers. From the kernels with thousands of CTAs, small and large, in docs/results/h200-times.json.
  */
-export const CTA_START_CLOCKS = 45;
+export const START_CLOCKS = { cta: 45, warp: 8 } as const;
 
 /**
  * Clocks from a branch to the instruction after it, for a warp alone. Set on half of the kernels in docs/results/h200-times.json; more

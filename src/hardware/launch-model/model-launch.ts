@@ -2,7 +2,7 @@ import type { LaunchCounters } from '../../core/counters.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
 import { figure } from '../../core/values.ts';
 import { lookBackChain } from './chain.ts';
-import { CTA_START_CLOCKS, MACHINE_CODE, type MachineCode, type Overlap } from './constants.ts';
+import { MACHINE_CODE, type MachineCode, type Overlap, START_CLOCKS } from './constants.ts';
 import { type CtaLatency, ctaLatency } from './latency.ts';
 import { overlappingRounds, type Schedule, type ScheduleAssumptions, scheduleLaunch } from './schedule.ts';
 import { type Demand, throughputDemands } from './throughput.ts';
@@ -126,13 +126,17 @@ function chainBounds(launch: LaunchCounters, schedule: Schedule, spec: DeviceSpe
   return [{ resource: 'chain', ns, arithmetic: `${chain.arithmetic} = ${figure(ns)} ns` }];
 }
 
+/** Between the starts of two CTAs on one SM. */
+export const startClocks = (warpsPerCta: number): number => Math.max(START_CLOCKS.cta, START_CLOCKS.warp * warpsPerCta);
+
 /** CTAs start one after the other. */
-function startBound({ ctasOnBusiestSm }: Schedule, clockHz: number): ResourceBound {
-  const ns = ((ctasOnBusiestSm * CTA_START_CLOCKS) / clockHz) * 1e9;
+function startBound({ ctasOnBusiestSm, warpsPerCta }: Schedule, clockHz: number): ResourceBound {
+  const clocks = startClocks(warpsPerCta);
+  const ns = ((ctasOnBusiestSm * clocks) / clockHz) * 1e9;
   return {
     resource: 'starts',
     ns,
-    arithmetic: `${figure(ctasOnBusiestSm)} CTAs on the busiest SM × ${CTA_START_CLOCKS} clocks = ${figure(ns)} ns`,
+    arithmetic: `${figure(ctasOnBusiestSm)} CTAs on the busiest SM × ${clocks} clocks = ${figure(ns)} ns`,
   };
 }
 

@@ -274,6 +274,24 @@ describe('line accesses', () => {
   });
 });
 
+it('takes the lines of loads as counted, where they are: L1 looks up one after the other', () => {
+  const loads = {
+    ...{ ctaCount: 58, classes: { 'global-load': 58_000 }, globalLoadRequests: 58_000 },
+    ...{ globalLoadSectors: 4 * 58_000, globalLoadBytes: 128 * 58_000, distinctSectorsRead: 400 },
+  };
+  const estimated = boundOf(makeLaunch(loads), 'l1').ns;
+  expect(estimated).toBeCloseTo(ns((1000 * 128) / l4.l1BytesPerClock.value), 6);
+  expect(boundOf(makeLaunch({ ...loads, globalLoadLines: 2 * 58_000 }), 'l1').ns).toBeCloseTo(2 * estimated, 6);
+});
+
+it('starts CTAs one after the other, and beside that their warps', () => {
+  const startsOf = (threads: number) =>
+    boundOf(makeLaunch({ ctaCount: 58 * 10, block: [threads, 1, 1], classes: { fp32: 58 } }), 'starts').ns;
+  expect(startsOf(32)).toBeCloseTo(ns(10 * 45), 6);
+  expect(startsOf(5 * 32)).toBeCloseTo(ns(10 * 45), 6);
+  expect(startsOf(512)).toBeCloseTo(ns(10 * 16 * 8), 6);
+});
+
 describe('latency', () => {
   it('of one warp of shuffles is half the shuffle latency each: two chains interleave', () => {
     const launch = makeLaunch({ ctaCount: 1, block: [32, 1, 1], classes: { shuffle: 1000 } });

@@ -76,6 +76,18 @@ describe('device memory: requests, 32-byte sectors, bytes asked for', () => {
     expect(c.distinctSectorsRead).toBe(1);
   });
 
+  it.each([
+    ['coalesced', 1],
+    // 5 sectors.
+    ['misaligned', 2],
+    ['stride2', 2],
+    ['stride32', 32],
+    ['vector4', 4],
+    ['broadcast', 1],
+  ])('lines of 128 B: %s loads touch %i', async (name, lines) => {
+    expect((await count(name, IN_OUT)).globalLoadLines).toBe(lines);
+  });
+
   it('half: 32 lanes × 2 B = 64 B = 2 sectors', async () => {
     const c = await count('halves', IN_OUT);
     expect(globalLoads(c)).toEqual([1, 2, 64]);
