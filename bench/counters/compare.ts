@@ -37,7 +37,7 @@ try {
     const entry = recording.entries[keyOf(subject)];
     if (performance.now() > endMs || !entry?.ncu || entry.virtual) continue;
     try {
-      entry.virtual = (await countSubject(device, toolchain, subject, entry.ptx)).map(comparedPart);
+      entry.virtual = (await countSubject(device, toolchain, subject, entry.ptx)).counters.map(comparedPart);
       await save();
     } catch (error) {
       process.stderr.write(`${entry.kernel}: ${error instanceof Error ? error.message : String(error)}\n`);

@@ -9,10 +9,15 @@ export interface Prediction extends TimedKernel {
   readonly intervalNs: readonly [number, number];
 }
 
-/** Predicts every kernel, knowing its counters alone: no bound of its problem. */
+/** Predicts every kernel, knowing its counters and memsets alone: no bound of its problem. */
 export const predictAll = (times: readonly TimedKernel[], spec: DeviceSpec, code: MachineCode): Prediction[] =>
   times.map((time) => {
-    const { medianNs, intervalNs } = predictTime(time.counters, spec, { vetoNs: 0, attainableNs: 0 }, code);
+    const { medianNs, intervalNs } = predictTime(
+      time.counters,
+      spec,
+      { vetoNs: 0, attainableNs: 0 },
+      { memsetBytes: time.memsetBytes, code },
+    );
     return { ...time, predictedNs: medianNs, intervalNs: [intervalNs[0], intervalNs[1]] };
   });
 

@@ -1,5 +1,6 @@
 import type { LaunchCounters } from '../../src/core/counters.ts';
 import type { Device } from '../../src/core/device.ts';
+import { memsetBytesOf } from '../../src/core/launch-plan.ts';
 import { NAN_POISON } from '../../src/evaluation/launches/poison.ts';
 import { allocateCheckMemory, runOnce } from '../../src/evaluation/launches/run-once.ts';
 import type { Toolchain } from '../../src/toolchains/toolchain.ts';
@@ -8,6 +9,13 @@ import type { Subject } from './subjects.ts';
 import { sequencesInGraph } from './time-subject.ts';
 
 const TIMEOUT_MS = 600_000;
+
+/** What a sequence does, on whatever device. */
+export interface CountedSequence {
+  readonly counters: LaunchCounters[];
+  /** Of each memset that is timed: workspaces are zeroed before the clock starts. */
+  readonly memsetBytes: number[];
+}
 
 /**
  * What a virtual device counts in one launch sequence, its caches warm.
@@ -20,7 +28,7 @@ export async function countSubject(
   toolchain: Toolchain,
   subject: Subject,
   ptx: string,
-): Promise<LaunchCounters[]> {
+): Promise<CountedSequence> {
   const code = await subject.compile(toolchain, device.spec.architecture);
   if (digestOf(code.text) !== ptx) throw new Error('its PTX has changed since a GPU ran it');
   const loaded = await device.load(code);
@@ -35,7 +43,7 @@ export async function countSubject(
     const isHot = sequencesInGraph(plan).bytes <= device.spec.l2Bytes.value / 2;
     const outcome = await runOnce(memory, module, { ...conditions, cache: isHot ? 'hot' : 'cold' });
     if (!outcome.ok) throw new Error(outcome.message);
-    return outcome.counters;
+    return { counters: outcome.counters, memsetBytes: memsetBytesOf(plan) };
   } finally {
     await memory.close();
     await device.unload(module);

@@ -35,8 +35,9 @@ try {
     if (performance.now() > endMs || entry?.measuredNs === undefined) continue;
     if (entry.counters && !options.again) continue;
     try {
-      const counters = await countSubject(device, toolchain, subject, entry.ptx);
+      const { counters, memsetBytes } = await countSubject(device, toolchain, subject, entry.ptx);
       entry.counters = counters.map((launch) => ({ ...launch, lines: [] }));
+      if (memsetBytes.length > 0) entry.memsetBytes = memsetBytes;
       await save();
     } catch (error) {
       process.stderr.write(`${entry.kernel}: ${error instanceof Error ? error.message : String(error)}\n`);

@@ -12,6 +12,8 @@ export interface TimedKernel {
   readonly measuredNs: number;
   /** Of every launch of the sequence, in order. */
   readonly counters: readonly LaunchCounters[];
+  /** Of every memset of the sequence; none if absent. */
+  readonly memsetBytes?: readonly number[];
 }
 
 /** What was recorded of one setting, by bench/time-model/record.ts. */
@@ -29,6 +31,8 @@ export interface RecordedTime {
   readonly failure?: string;
   /** Filled in by bench/time-model/count.ts, on any machine. */
   counters?: readonly LaunchCounters[];
+  /** The same. */
+  memsetBytes?: readonly number[];
 }
 
 /** docs/results/h200-times.json */

@@ -137,6 +137,20 @@ const sharedLoadMerging = z
       'Loads from shared memory after ptxas has merged those side by side. An estimate: its rules are not published.',
   });
 
+const polls = z
+  .strictObject({
+    requests: count,
+    words: count.describe('One for a request of a single sector.'),
+    round: warpTime.describe('Of one round in one warp.'),
+  })
+  .meta({
+    id: 'Polls',
+    description: 'Reads of the loop that reads device memory anew most often: code that waits for other CTAs.',
+  });
+
+/** How a launch's CTAs wait for each other, as far as loops that read device memory anew show. */
+export interface Polls extends z.infer<typeof polls> {}
+
 /** What is left of the loads from shared memory when ptxas has merged neighbours. */
 export interface SharedLoadMerging extends z.infer<typeof sharedLoadMerging> {}
 
@@ -171,6 +185,9 @@ const launchCounters = z
     sharedLoadMerging: sharedLoadMerging
       .describe('Absent in a profile of a real GPU, which counts merged loads.')
       .optional(),
+    globalLoadLines: count
+      .describe('Lines of 128 bytes, summed over requests. Absent in a profile of a real GPU.')
+      .optional(),
     globalAtomicTurns: count
       .describe(
         'Turns that atomics in device memory take: over the sectors of each request, the most lanes on one address. ' +
@@ -186,6 +203,7 @@ const launchCounters = z
           'profile of a real GPU.',
       )
       .optional(),
+    polls: polls.describe('Absent in a profile of a real GPU.').optional(),
     sampledCache: sampledCache
       .describe(
         'Absent if nothing was simulated: in a profile of a real GPU, or with too few lines. Of a sample of the CTAs it is ' +

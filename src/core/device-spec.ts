@@ -72,6 +72,8 @@ export interface DeviceSpec {
   };
   /** Device-side cost of one launch in a stream of launches. */
   readonly launchOverheadNs: Sourced;
+  /** A memset of few bytes, with the gaps around it. Absent in recordings made before it was kept. */
+  readonly memsetNs?: Sourced;
   /** Absent in recordings made before it was kept: then published. */
   readonly calibration?: Calibration;
 }

@@ -154,7 +154,7 @@ export interface Device {
    * running it. By their places in `decisions(module)`; others are missing.
    */
   foresee?(module: LoadedModule, plan: LaunchPlan, places: readonly number[]): ReadonlyMap<number, ForeseenWays>;
-  /** The predicted time of the counted sequence; virtual devices only, others throw. Bounds come from `bounds`. */
+  /** The predicted time of the counted sequence and of the plan's memsets; virtual devices only, others throw. Bounds come from `bounds`. */
   predict(
     counters: readonly LaunchCounters[],
     plan: LaunchPlan,

@@ -115,3 +115,9 @@ export interface LaunchPlan {
   readonly buffers: readonly PlannedBuffer[];
   readonly steps: readonly PlannedStep[];
 }
+
+/** What each memset of a plan writes. */
+export const memsetBytesOf = ({ buffers, steps }: LaunchPlan): number[] =>
+  steps.flatMap((step) =>
+    step.kind === 'memset' ? [buffers.find(({ name }) => name === step.buffer)?.bytes ?? 0] : [],
+  );

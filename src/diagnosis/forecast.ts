@@ -54,8 +54,9 @@ export function createForecaster(context: PatternContext): Forecaster | undefine
   if (!evaluated || evaluated.length === 0) return undefined;
   if (timings && !isSame(evaluated, timings)) return undefined;
   const mainAt = indexOfMost(timings?.map(({ medianNs }) => medianNs) ?? evaluated.map(({ ctaCount }) => ctaCount));
+  const memsetNs = evaluation.timing?.bounds?.find(({ resource }) => resource === 'memset')?.ns ?? 0;
   const nsOf = (launches: readonly ForecastLaunch[]): number | undefined =>
-    timings?.reduce((sum, timing, i) => sum + recutLaunchNs(timing, evaluated[i]!, launches[i]!, spec), 0);
+    timings?.reduce((sum, timing, i) => sum + recutLaunchNs(timing, evaluated[i]!, launches[i]!, spec), memsetNs);
   const nowNs = nsOf(evaluated);
   const forecast = (launches: readonly ForecastLaunch[]): Forecast => {
     const ns = nsOf(launches);

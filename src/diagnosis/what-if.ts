@@ -1,7 +1,7 @@
 import type { LaunchCounters, WarpTime } from '../core/counters.ts';
 import { figure } from '../core/values.ts';
 import { INSTRUCTION_CLASSES, type InstructionClass } from '../core/vocabulary.ts';
-import { SERIAL_LANES } from '../hardware/launch-model/constants.ts';
+import { SECTORS_PER_LINE, SERIAL_LANES } from '../hardware/launch-model/constants.ts';
 import { modelLaunch } from '../hardware/launch-model/model-launch.ts';
 import type { ScheduleAssumptions } from '../hardware/launch-model/schedule.ts';
 import { nanoseconds } from './format.ts';
@@ -49,6 +49,12 @@ export function estimate(
   };
 }
 
+/** Lines of `factor` times the requests for the same sectors. */
+export const fewerLines = (
+  { globalLoadLines, globalLoadSectors }: LaunchCounters,
+  factor: number,
+): number | undefined => globalLoadLines && Math.max(globalLoadLines * factor, globalLoadSectors / SECTORS_PER_LINE);
+
 /**
  * The same launch with `factor` times the instructions for the same work: fuller warps. Requests and wavefronts shrink
  * alike; the bytes and sectors they move do not.
@@ -67,6 +73,7 @@ export function packInstructions(launch: LaunchCounters, factor: number): Launch
     longestCtaInstructions: launch.longestCtaInstructions * factor,
     ...(launch.warpTime && { warpTime: packedTime(launch, launch.warpTime, factor) }),
     globalLoadRequests: launch.globalLoadRequests * factor,
+    globalLoadLines: fewerLines(launch, factor),
     globalStoreRequests: launch.globalStoreRequests * factor,
     sharedLoadRequests: launch.sharedLoadRequests * factor,
     sharedLoadWavefronts: launch.sharedLoadWavefronts * factor,

@@ -6,6 +6,7 @@ import { diagnoseWhole } from '../diagnosis/diagnose.ts';
 import { attainableBoundNs, vetoBoundNs } from '../hardware/bounds.ts';
 import { type Wait, waitsIn } from '../ptx/waits.ts';
 import { hasHalfPrecisionMatrixWork } from './instruments/half-precision-matrix-work.ts';
+import { timedPlan } from './measure/timed-plan.ts';
 import { implausibility, type Outcome } from './outcome.ts';
 import { problemWork } from './problem-work.ts';
 import type { Verified } from './verify/verify-request.ts';
@@ -18,7 +19,7 @@ export function predictOutcome(
   const { spec } = device;
   const work = problemWork(problem, workload);
   const veto = vetoBoundNs(work, spec);
-  const timing = device.predict(launches, plan, {
+  const timing = device.predict(launches, timedPlan(plan), {
     vetoNs: veto.ns,
     attainableNs: attainableBoundNs(work, spec).ns,
   });
@@ -39,8 +40,8 @@ export function predictOutcome(
 const LEFT_OUT: Readonly<Record<Wait['kind'], string>> = {
   sleep: 'the prediction leaves out __nanosleep: the kernel sleeps, and is slower than predicted',
   poll:
-    'the prediction leaves out waiting for other CTAs: a loop reads what they may write; a chain of CTAs that wait for one ' +
-    'another is slower than predicted',
+    'the prediction leaves out waiting for other CTAs, unless a warp looks back at many at once: a loop reads what they may write; a ' +
+    'chain of CTAs that wait for one another is slower than predicted',
   mbarrier:
     'the prediction leaves out waiting at mbarriers: warps that hand work to each other are predicted as if each found it ' +
     'done, and may be slower',

@@ -1,4 +1,11 @@
-import type { CounterTotals, LaunchCounters, LineCounters, SharedLoadMerging, WarpTime } from '../core/counters.ts';
+import type {
+  CounterTotals,
+  LaunchCounters,
+  LineCounters,
+  Polls,
+  SharedLoadMerging,
+  WarpTime,
+} from '../core/counters.ts';
 import { lineCountersAt } from '../core/empty-line-counters.ts';
 import { emptyTotals } from '../core/empty-totals.ts';
 import type { Dim3 } from '../core/launch-plan.ts';
@@ -56,6 +63,7 @@ export function launchCounters(
   const warpTime = collector.warpTime();
   const sharedLoadMerging = collector.sharedLoadMerging();
   const scale = countedCtas === 0 ? 0 : ctaCount / countedCtas;
+  const polls = collector.polls(scale);
   const touched = touchedMemory(workers, buffers, scale);
   if (scale !== 1) scaleSums(totals, lines, histogram, scale);
   return {
@@ -79,9 +87,11 @@ export function launchCounters(
     distinctSectorsWritten: touched.written,
     warpTime: { wide: scaledTime(warpTime.wide, scale), narrow: scaledTime(warpTime.narrow, scale) },
     sharedLoadMerging,
+    globalLoadLines: Math.round(collector.globalLoadLines * scale),
     globalAtomicTurns: Math.round(sumOfGlobalAtomics(workers, 'turns') * scale),
     globalAtomicSectors: Math.round(sumOfGlobalAtomics(workers, 'units') * scale),
     globalAtomicLines: touched.atomic,
+    ...(polls && { polls }),
     lines,
   };
 }
@@ -155,6 +165,13 @@ const scaledTime = ({ issued, waits }: WarpTime, scale: number): WarpTime => ({
   waits: Object.fromEntries(Object.entries(waits).map(([name, count]) => [name, toHundredths(count * scale)])),
 });
 
+/** Counts of a load from device memory. */
+type LoadCounts = AccessCounts & { readonly bytes: number };
+
+/** Words that lanes read: one each if they read several sectors, but no more than these hold. */
+const wordsOf = ({ requests, lanes, units, bytes }: LoadCounts): number =>
+  units > requests ? Math.min(lanes, (units * SECTOR_BYTES * lanes) / bytes) : requests;
+
 /** Where an access's counts go. */
 type Side = 'load' | 'store';
 
@@ -166,6 +183,10 @@ class Collector {
   #lines = new Map<string, LineCounters>();
   /** Loads from shared memory as ptxas merges them. */
   #mergedLoads = { requests: 0, wavefronts: 0 };
+  /** After `collect`: lines that loads from device memory touch, request by request. */
+  globalLoadLines = 0;
+  /** Of device memory, by line of the PTX. */
+  #loads = new Map<number, LoadCounts>();
   #histogram = new Array<number>(HISTOGRAM_CELLS).fill(0);
 
   constructor(image: KernelImage, workers: readonly WorkerCounts[]) {
@@ -200,6 +221,24 @@ class Collector {
     return {
       requestRatio: sharedLoadRequests > 0 ? toTenThousandths(requests / sharedLoadRequests) : 1,
       wavefrontRatio: sharedLoadWavefronts > 0 ? toTenThousandths(wavefronts / sharedLoadWavefronts) : 1,
+    };
+  }
+
+  /** After `collect`. */
+  polls(scale: number): Polls | undefined {
+    const { spinLoops, issueTimes } = this.#image;
+    const loads = spinLoops.flatMap(({ ptxLine, blocks }) => {
+      const counts = this.#loads.get(ptxLine);
+      return counts && counts.requests > 0 ? [{ ...counts, blocks }] : [];
+    });
+    if (loads.length === 0) return undefined;
+    const most = loads.reduce((a, b) => (b.requests > a.requests ? b : a));
+    const round = emptyWarpTime();
+    for (const time of issueTimes) if (most.blocks.includes(time.block)) addWarpTime(round, time, 1);
+    return {
+      requests: Math.round(most.requests * scale),
+      words: Math.round(wordsOf(most) * scale),
+      round: scaledTime(round, 1),
     };
   }
 
@@ -276,7 +315,8 @@ class Collector {
     const units = requests * (group.space === 'shared' ? broadcastWavefronts(access.bytes, access.isStore) : 1);
     const { bytes, isStore, mergedBytes = bytes } = access;
     const merged = mergedBytes === 0 ? 0 : requests * broadcastWavefronts(mergedBytes, isStore);
-    return { requests, units, conflicts: 0, merged, lanes: group.masked ? runs.partialLanes : requests * LANES };
+    const lanes = group.masked ? runs.partialLanes : requests * LANES;
+    return { requests, units, conflicts: 0, merged, lanes, lines: requests };
   }
 
   #patternCounts(group: AccessGroup, access: number): AccessCounts {
@@ -294,8 +334,17 @@ class Collector {
         sums.globalStoreSectors += units;
       }
     }
-    if (side === 'load') this.#totals.globalLoadBytes += bytes;
-    else this.#totals.globalStoreBytes += bytes;
+    if (side === 'load') {
+      this.#totals.globalLoadBytes += bytes;
+      this.globalLoadLines += counts.lines;
+      const { ptxLine } = instruction;
+      const before = this.#loads.get(ptxLine);
+      // An instruction may have counts at several places.
+      this.#loads.set(ptxLine, {
+        ...sumCounts(before ? [before, counts] : [counts]),
+        bytes: bytes + (before?.bytes ?? 0),
+      });
+    } else this.#totals.globalStoreBytes += bytes;
   }
 
   #addMerged(requests: number, wavefronts: number): void {
@@ -359,4 +408,5 @@ const sumCounts = (all: readonly AccessCounts[]): AccessCounts => ({
   units: sum(all.map((c) => c.units)),
   conflicts: sum(all.map((c) => c.conflicts)),
   merged: sum(all.map((c) => c.merged)),
+  lines: sum(all.map((c) => c.lines)),
 });

@@ -7,6 +7,8 @@ import { isMarkedStrong } from './race-detector/watched-access.ts';
 
 /** A read that a loop makes anew in each round, as code does that waits for others. */
 export interface SpinLoop {
+  /** Where the read stands in the PTX. */
+  readonly ptxLine: number;
   /** The read, with the addresses of variables in place of their names. */
   readonly instruction: PtxInstruction;
   /** Blocks of the loop. */
@@ -35,6 +37,7 @@ export function spinLoopsOf(
     if (around.length === 0) return [];
     const changesMemory = around.some((at) => blocks[at]!.instructions.some(mayWrite));
     return polls.map((instruction) => ({
+      ptxLine: instruction.ptxLine,
       instruction: resolveSymbols(instruction, symbols, namesCtas),
       ...{ blocks: around, changesMemory },
     }));

@@ -21,14 +21,15 @@ import type {
   PlacedWrites,
 } from '../../core/device-values.ts';
 import { joinPrinted } from '../../core/join-printed.ts';
-import type {
-  Dim3,
-  LaunchPlan,
-  PlannedArgument,
-  PlannedCopy,
-  PlannedLaunch,
-  PlannedMemset,
-  PlannedPlace,
+import {
+  type Dim3,
+  type LaunchPlan,
+  memsetBytesOf,
+  type PlannedArgument,
+  type PlannedCopy,
+  type PlannedLaunch,
+  type PlannedMemset,
+  type PlannedPlace,
 } from '../../core/launch-plan.ts';
 import type { Printed } from '../../core/printed.ts';
 import type { Timing } from '../../core/timing.ts';
@@ -403,10 +404,10 @@ export class VirtualDevice implements Device {
 
   predict(
     counters: readonly LaunchCounters[],
-    _plan: LaunchPlan,
+    plan: LaunchPlan,
     bounds: { vetoNs: number; attainableNs: number },
   ): Timing {
-    return predictTime(counters, this.spec, bounds);
+    return predictTime(counters, this.spec, bounds, { memsetBytes: memsetBytesOf(plan) });
   }
 
   async close(): Promise<void> {

@@ -100,16 +100,21 @@ export const computeBound: Rule = {
     }),
 };
 
-/** Warps wait for results most of the time, and too few others are there to fill the gaps. */
+const WAITING_ADVICE: Readonly<Record<string, string>> = {
+  chain: 'Fewer CTAs with more work each: the chain through them has fewer steps.',
+};
+
+/** Warps wait for results most of the time, or CTAs for each other, and too few others are there to fill the gaps. */
 export const latencyBound: Rule = {
   id: 'latency-bound',
   minimumSpeedup: 1.02,
   observe: (context) =>
     boundBy(context, {
-      resources: new Set(['latency']),
+      resources: new Set(['latency', 'chain']),
       label: 'latency-bound',
-      advice: () =>
+      advice: (resource) =>
+        WAITING_ADVICE[resource] ??
         'More independent work in flight: more warps per SM, register tiles with independent accumulators, loads issued ' +
-        'ahead of their use, shorter dependency chains.',
+          'ahead of their use, shorter dependency chains.',
     }),
 };

@@ -1,5 +1,5 @@
 import { figure } from '../../core/values.ts';
-import { replaceInstructions } from '../what-if.ts';
+import { fewerLines, replaceInstructions } from '../what-if.ts';
 import { where } from '../where.ts';
 import { figureRule } from './figure-rule.ts';
 
@@ -33,6 +33,7 @@ export const narrowLoads = figureRule({
       launch: {
         ...replaceInstructions(item, { 'global-load': loads }),
         globalLoadRequests: launch.globalLoadRequests * remaining,
+        globalLoadLines: fewerLines(launch, remaining),
       },
     };
   },

@@ -27,6 +27,7 @@ function throughSharedMemory(item: ModelledLaunch): LaunchCounters {
     globalLoadRequests: launch.globalLoadRequests * remaining,
     globalLoadSectors: launch.globalLoadSectors * remaining,
     globalLoadBytes: launch.globalLoadBytes * remaining,
+    globalLoadLines: launch.globalLoadLines && launch.globalLoadLines * remaining,
     sharedLoadRequests: launch.sharedLoadRequests + moved,
     sharedLoadWavefronts: launch.sharedLoadWavefronts + moved,
   };

@@ -36,6 +36,8 @@ const isScattered = (access: Access): boolean => excess(access) > THRESHOLD;
 function coalesced(launch: LaunchCounters): LaunchCounters {
   return {
     ...launch,
+    // Follows from the sectors.
+    globalLoadLines: undefined,
     globalLoadSectors: Math.min(launch.globalLoadSectors, idealSectors(loads(launch))),
     globalStoreSectors: Math.min(launch.globalStoreSectors, idealSectors(stores(launch))),
   };

@@ -21,8 +21,12 @@ export interface Overlap {
   readonly oneRound: number;
   /** The same in the limit of many rounds: some CTAs load while others compute. */
   readonly manyRounds: number;
-  /** Atomics with all else: most kernels end with them. */
+  /** Atomics with all else: CTAs that have ended with them leave the SM to others. */
   readonly atomics: number;
+  /** The same where warps wait for what atomics return: a CTA that has no number yet can do nothing else. */
+  readonly awaitedAtomics: number;
+  /** The chain through CTAs that look back with atomics: it grows while later ones still take their numbers. */
+  readonly chain: number;
 }
 
 /**
@@ -62,8 +66,8 @@ export const MACHINE_CODE: MachineCode = {
   globalBytesInFlight: 8,
   mostGlobalLoadsInFlight: 4,
   clocksPerLineOfOneWarp: 3.5,
-  overlap: { oneCta: 1.5, manyCtas: 2.5, oneRound: 1.2, manyRounds: 5, atomics: 1 },
-  overlapUnscheduled: { oneCta: 4, manyCtas: 4, oneRound: 4, manyRounds: 4, atomics: 4 },
+  overlap: { oneCta: 1.5, manyCtas: 2.5, oneRound: 1.2, manyRounds: 5, atomics: 2, awaitedAtomics: 1, chain: 2 },
+  overlapUnscheduled: { oneCta: 4, manyCtas: 4, oneRound: 4, manyRounds: 4, atomics: 4, awaitedAtomics: 4, chain: 4 },
 };
 
 /** Global loads in flight at once in one warp, from the bytes each lane loads. */
@@ -78,17 +82,14 @@ export const SERIAL_LANES = 4;
 
 /**
  * Clocks that L2 takes for global atomics. One line's take turns: a lane after the other on one address, and a little more
- * where a request goes on to another sector. Lines are served side by side. Requests that do not yet come thick and fast wait
- * longer for each other, up to what some 120 wait. Where turns were not counted, 32 lanes on one address make one request.
+ * where a request goes on to another sector. Lines are served side by side. Where turns were not counted, 32 lanes on one address make
+ * one request.
  * Source: own measurements on one H200. One address, float: 17.8 requests of 32 lanes per µs at 1.98 GHz. Spread: 7570 requests
- * per µs. 256 counters (docs/results/h200-times.json): 18.4 clocks for 32 lanes on the four sectors of a line; 128 to 1024
- * requests to a line take 2.8 to 3.3 µs, in reductions as in histograms, 4096 again 3.5 clocks each.
+ * per µs. 256 counters (docs/results/h200-times.json): 18.4 clocks for 32 lanes on the four sectors of a line.
  */
 export const ATOMIC_CLOCKS = {
   turn: 3.47,
   anotherSector: 1.4,
-  queued: 45,
-  mostQueued: 5500,
   oneAddress: 111,
   spread: 0.26,
 } as const;
@@ -97,10 +98,10 @@ export const ATOMIC_CLOCKS = {
 export const SECTORS_PER_LINE = 4;
 
 /**
- * Clocks between the starts of two CTAs on one SM: their number, registers, shared memory and parameters are set up. From the
- * kernels with thousands of small CTAs in docs/results/h200-times.json.
+ * Clocks between the starts of two CTAs on one SM: their number, shared memory and parameters are set up, and beside that their warps,
+ * one after the other, with registers. From the kernels with thousands of CTAs, small and large, in docs/results/h200-times.json.
  */
-export const CTA_START_CLOCKS = 45;
+export const START_CLOCKS = { cta: 45, warp: 8 } as const;
 
 /**
  * Clocks from a branch to the instruction after it, for a warp alone. Set on half of the kernels in docs/results/h200-times.json; more

@@ -5,7 +5,7 @@ import { INSTRUCTION_CLASSES, type InstructionClass } from '../../core/vocabular
 import { independentInstructions, latencyClocks, type MemoryLatencies, machineInstructions } from './class-costs.ts';
 import { globalLoadsInFlight, LANES_PER_WARP, MACHINE_CODE, type MachineCode, SERIAL_LANES } from './constants.ts';
 import type { Schedule } from './schedule.ts';
-import { lineAccesses, sharedLoads, type Traffic } from './traffic.ts';
+import { loadLines, sharedLoads, type Traffic } from './traffic.ts';
 
 /** The warp instructions of one CTA's critical path. */
 export interface CriticalPath {
@@ -35,8 +35,7 @@ export interface CtaLatency {
 const ratio = (part: number, whole: number): number => (whole > 0 ? part / whole : 0);
 
 /** Lines that the mean global load touches. */
-const linesPerLoad = ({ globalLoadRequests, globalLoadSectors, globalLoadBytes }: LaunchCounters): number =>
-  ratio(lineAccesses(globalLoadRequests, globalLoadSectors, globalLoadBytes), globalLoadRequests);
+const linesPerLoad = (launch: LaunchCounters): number => ratio(loadLines(launch), launch.globalLoadRequests);
 
 /**
  * Latencies as the launch's accesses make them: a load waits for all its wavefronts or lines, and a barrier for the

@@ -1,7 +1,8 @@
 import type { LaunchCounters } from '../../core/counters.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
 import { figure } from '../../core/values.ts';
-import { CTA_START_CLOCKS, MACHINE_CODE, type MachineCode, type Overlap } from './constants.ts';
+import { lookBackChain } from './chain.ts';
+import { MACHINE_CODE, type MachineCode, type Overlap, START_CLOCKS } from './constants.ts';
 import { type CtaLatency, ctaLatency } from './latency.ts';
 import { overlappingRounds, type Schedule, type ScheduleAssumptions, scheduleLaunch } from './schedule.ts';
 import { type Demand, throughputDemands } from './throughput.ts';
@@ -36,6 +37,7 @@ const GROUP: Readonly<Record<string, string>> = {
   l2: 'l2',
   dram: 'dram',
   atomics: 'atomics',
+  chain: 'chain',
   starts: 'starts',
 };
 /** Groups of the whole chip. */
@@ -65,8 +67,8 @@ function overlapped(times: readonly number[], exponent: number): number {
 const between = (one: number, many: number, count: number): number => many + (one - many) / count;
 
 /**
- * Time of resources that overlap imperfectly: those of the SMs with each other, these with L2 and DRAM, and all with atomics. The
- * starts of CTAs are added.
+ * Time of resources that overlap imperfectly: those of the SMs with each other, these with L2 and DRAM, and all with atomics and the
+ * chain through CTAs. The starts of CTAs are added.
  *
  * @param schedule with one CTA on an SM, or all CTAs resident at once, all load at the same time, and then all compute.
  */
@@ -75,19 +77,23 @@ export function combineBounds(
   schedule: Pick<Schedule, 'residentCtas' | 'rounds'>,
   overlap: Overlap = MACHINE_CODE.overlap,
 ): number {
-  const { atomics = 0, starts = 0, ...groups } = Object.fromEntries(groupTimes(bounds));
+  const { atomics = 0, chain = 0, starts = 0, ...groups } = Object.fromEntries(groupTimes(bounds));
   const timesOf = (ofChip: boolean): number[] =>
     Object.entries(groups).flatMap(([group, ns]) => (OF_CHIP.has(group) === ofChip ? [ns] : []));
   const among = between(overlap.oneCta, overlap.manyCtas, schedule.residentCtas);
   const [sms, chip] = [overlapped(timesOf(false), among), overlapped(timesOf(true), among)];
   const rounds = overlappingRounds(schedule);
   const both = overlapped([sms, chip], between(overlap.oneRound, overlap.manyRounds, rounds));
-  return overlapped([both, atomics], overlap.atomics) + starts;
+  const turns = overlapped([atomics, chain], overlap.chain);
+  return overlapped([both, turns], overlap.atomics) + starts;
 }
 
 /** How far the bounds of a launch overlap. */
-export const overlapOf = ({ warpTime }: LaunchCounters, code: MachineCode = MACHINE_CODE): Overlap =>
-  warpTime ? code.overlap : code.overlapUnscheduled;
+export function overlapOf({ warpTime }: LaunchCounters, code: MachineCode = MACHINE_CODE): Overlap {
+  if (!warpTime) return code.overlapUnscheduled;
+  const awaits = [warpTime.wide, warpTime.narrow].some(({ waits }) => (waits.atomic ?? 0) > 0);
+  return awaits ? { ...code.overlap, atomics: code.overlap.awaitedAtomics } : code.overlap;
+}
 
 /** CTAs' worth of work on the busiest SM, a long last CTA included. */
 const ctaShares = (count: number, schedule: Schedule): number =>
@@ -112,13 +118,25 @@ function latencyBound(latency: CtaLatency, schedule: Schedule, clockHz: number):
   };
 }
 
+/** Nothing if no CTA looks back. */
+function chainBounds(launch: LaunchCounters, schedule: Schedule, spec: DeviceSpec): ResourceBound[] {
+  const chain = lookBackChain(launch, schedule, spec);
+  if (!chain) return [];
+  const ns = (chain.clocks / spec.sustainedClockHz.value) * 1e9;
+  return [{ resource: 'chain', ns, arithmetic: `${chain.arithmetic} = ${figure(ns)} ns` }];
+}
+
+/** Between the starts of two CTAs on one SM. */
+export const startClocks = (warpsPerCta: number): number => Math.max(START_CLOCKS.cta, START_CLOCKS.warp * warpsPerCta);
+
 /** CTAs start one after the other. */
-function startBound({ ctasOnBusiestSm }: Schedule, clockHz: number): ResourceBound {
-  const ns = ((ctasOnBusiestSm * CTA_START_CLOCKS) / clockHz) * 1e9;
+function startBound({ ctasOnBusiestSm, warpsPerCta }: Schedule, clockHz: number): ResourceBound {
+  const clocks = startClocks(warpsPerCta);
+  const ns = ((ctasOnBusiestSm * clocks) / clockHz) * 1e9;
   return {
     resource: 'starts',
     ns,
-    arithmetic: `${figure(ctasOnBusiestSm)} CTAs on the busiest SM × ${CTA_START_CLOCKS} clocks = ${figure(ns)} ns`,
+    arithmetic: `${figure(ctasOnBusiestSm)} CTAs on the busiest SM × ${clocks} clocks = ${figure(ns)} ns`,
   };
 }
 
@@ -145,6 +163,7 @@ export function modelLaunch(
     ...demands.map((demand) => demandBound(demand, schedule, clockHz)),
     latencyBound(latency, schedule, clockHz),
     startBound(schedule, clockHz),
+    ...chainBounds(launch, schedule, spec),
   ].sort((a, b) => b.ns - a.ns);
   const launchOverheadNs = spec.launchOverheadNs.value;
   const workNs = combineBounds(bounds, schedule, overlapOf(launch, code));

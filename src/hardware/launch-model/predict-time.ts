@@ -1,6 +1,7 @@
 import type { LaunchCounters } from '../../core/counters.ts';
 import type { CalibrationBasis, DeviceSpec } from '../../core/device-spec.ts';
 import type { LaunchTiming, Timing } from '../../core/timing.ts';
+import { figure } from '../../core/values.ts';
 import { MACHINE_CODE, type MachineCode } from './constants.ts';
 import { type LaunchModel, modelLaunch, type ResourceBound } from './model-launch.ts';
 
@@ -40,8 +41,29 @@ function launchTiming(launch: LaunchCounters, model: LaunchModel): LaunchTiming 
   };
 }
 
+/** What a sequence does besides its launches, and what the model may assume. */
+export interface PredictionOptions {
+  /** Of each memset. */
+  readonly memsetBytes?: readonly number[];
+  readonly code?: MachineCode;
+}
+
+/** Memsets: each waits for what comes before it, and DRAM takes what it writes. Undefined if there are none. */
+function memsetBound(memsetBytes: readonly number[], spec: DeviceSpec): ResourceBound | undefined {
+  if (memsetBytes.length === 0) return undefined;
+  const each = spec.memsetNs?.value ?? 0;
+  const bytes = memsetBytes.reduce((sum, one) => sum + one, 0);
+  const bytesPerNs = (spec.dramBytesPerSecond.value * spec.dramAttainableRatio.value) / 1e9;
+  const ns = memsetBytes.length * each + bytes / bytesPerNs;
+  return {
+    resource: 'memset',
+    ns,
+    arithmetic: `${memsetBytes.length} × ${each} ns + ${figure(bytes)} B ÷ ${figure(bytesPerNs)} GB/s = ${figure(ns)} ns`,
+  };
+}
+
 /** Sums each resource over the launches; a launch waits for the one before it. */
-function sequenceBounds(launches: readonly LaunchTiming[]): ResourceBound[] {
+function sequenceBounds(launches: readonly LaunchTiming[], memsets: ResourceBound | undefined): ResourceBound[] {
   const sums = new Map<string, { ns: number; parts: string[] }>();
   const add = (resource: string, ns: number, part: string): void => {
     const sum = sums.get(resource) ?? { ns: 0, parts: [] };
@@ -53,15 +75,16 @@ function sequenceBounds(launches: readonly LaunchTiming[]): ResourceBound[] {
     for (const bound of launch.bounds) add(bound.resource, bound.ns, `${launch.functionName}: ${bound.arithmetic}`);
     add('launch', launch.launchOverheadNs, `${launch.functionName}: ${launch.launchOverheadNs} ns per launch`);
   }
+  if (memsets) add(memsets.resource, memsets.ns, memsets.arithmetic);
   return [...sums]
     .map(([resource, { ns, parts }]) => ({ resource, ns, arithmetic: parts.join('; ') }))
     .sort((a, b) => b.ns - a.ns);
 }
 
 /** The interval: each launch's half-width weighted with its time; latency-bound launches are less certain. */
-function uncertainty(launches: readonly LaunchTiming[], totalNs: number, spec: DeviceSpec): number {
+function uncertainty(launches: readonly LaunchTiming[], memsetNs: number, totalNs: number, spec: DeviceSpec): number {
   const widths = UNCERTAINTY[spec.calibration?.basis ?? 'published'];
-  let weighted = 0;
+  let weighted = memsetNs * widths.throughput;
   for (const launch of launches) {
     const own = launch.bindingResource === 'latency' ? widths.latency : widths.throughput;
     weighted += own * launch.medianNs;
@@ -69,9 +92,9 @@ function uncertainty(launches: readonly LaunchTiming[], totalNs: number, spec: D
   return totalNs > 0 ? weighted / totalNs : 0;
 }
 
-/** The resource that binds the launches that take the most time. */
-function bindingResource(launches: readonly LaunchTiming[]): string {
-  const share = new Map<string, number>();
+/** The resource that binds the launches that take the most time, or memsets. */
+function bindingResource(launches: readonly LaunchTiming[], memsets: ResourceBound | undefined): string {
+  const share = new Map<string, number>(memsets ? [[memsets.resource, memsets.ns]] : []);
   for (const launch of launches) {
     share.set(launch.bindingResource, (share.get(launch.bindingResource) ?? 0) + launch.medianNs);
   }
@@ -79,27 +102,29 @@ function bindingResource(launches: readonly LaunchTiming[]): string {
 }
 
 /**
- * Predicts the device time of a counted sequence of launches: `predicted`, with every bound and its arithmetic.
+ * Predicts the device time of a counted sequence of launches and memsets: `predicted`, with every bound and its arithmetic.
  * The prediction never undercuts the provable lower bound. Deterministic and pure.
  */
 export function predictTime(
   counters: readonly LaunchCounters[],
   spec: DeviceSpec,
   bounds: { vetoNs: number; attainableNs: number },
-  code: MachineCode = MACHINE_CODE,
+  { memsetBytes = [], code = MACHINE_CODE }: PredictionOptions = {},
 ): Timing {
   const launches = counters.map((launch) => launchTiming(launch, modelLaunch(launch, spec, {}, code)));
-  const modelledNs = launches.reduce((sum, launch) => sum + launch.medianNs, 0);
+  const memsets = memsetBound(memsetBytes, spec);
+  const memsetNs = memsets?.ns ?? 0;
+  const modelledNs = launches.reduce((sum, launch) => sum + launch.medianNs, memsetNs);
   const medianNs = Math.max(modelledNs, bounds.vetoNs);
-  const halfWidth = uncertainty(launches, modelledNs, spec);
+  const halfWidth = uncertainty(launches, memsetNs, modelledNs, spec);
   return {
     kind: 'predicted',
     medianNs,
     intervalNs: [Math.max(bounds.vetoNs, medianNs * (1 - halfWidth)), medianNs * (1 + halfWidth)],
     vetoNs: bounds.vetoNs,
     attainableNs: bounds.attainableNs,
-    bindingResource: bindingResource(launches),
-    bounds: sequenceBounds(launches),
+    bindingResource: bindingResource(launches, memsets),
+    bounds: sequenceBounds(launches, memsets),
     launches,
   };
 }

@@ -1,6 +1,6 @@
 import type { DeviceSpec } from '../../core/device-spec.ts';
 import type { LaunchTiming } from '../../core/timing.ts';
-import { combineBounds } from './model-launch.ts';
+import { combineBounds, startClocks } from './model-launch.ts';
 
 /** How a launch's work is cut into CTAs. */
 export interface LaunchCut {
@@ -43,7 +43,9 @@ export function recutLaunchNs(
   const scaleOf = (resource: string): number => {
     if (OF_CHIP.has(resource)) return 1;
     if (resource === 'latency') return turns;
-    if (resource === 'starts') return change((cut) => ctasOnBusiestSm(cut, spec));
+    if (resource === 'starts') return change((cut) => ctasOnBusiestSm(cut, spec) * startClocks(cut.warpsPerCta));
+    // The number of steps (chain.ts).
+    if (resource === 'chain') return Math.sqrt(change(({ ctaCount }) => ctaCount));
     return OF_SM.has(resource) ? busiest : busiest / schedulers;
   };
   const bounds = launch.bounds.map((bound) => ({ ...bound, ns: bound.ns * scaleOf(bound.resource) }));

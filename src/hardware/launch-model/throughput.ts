@@ -79,9 +79,6 @@ function smResources(launch: LaunchCounters, traffic: Traffic, schedule: Schedul
   ];
 }
 
-/** Of the norm of a line's turns and its queue: the queue matters where turns are few. */
-const QUEUE_EXPONENT = 3;
-
 /** Clocks of all global atomics: what the lines' turns take, and at least what spread ones take. */
 function atomicsDemand(launch: LaunchCounters): Demand {
   const { globalAtomicRequests: requests, globalAtomicTurns: turns, globalAtomicSectors: sectors } = launch;
@@ -102,18 +99,15 @@ function atomicsDemand(launch: LaunchCounters): Demand {
     };
   }
   const others = Math.max(0, (sectors ?? 0) - requests);
-  const { turn, anotherSector, queued, mostQueued } = ATOMIC_CLOCKS;
+  const { turn, anotherSector } = ATOMIC_CLOCKS;
   const inTurn = (turns * turn + others * anotherSector) / lines;
-  const waiting = Math.min((requests / lines) * queued, mostQueued);
-  const contended = (inTurn ** QUEUE_EXPONENT + waiting ** QUEUE_EXPONENT) ** (1 / QUEUE_EXPONENT);
   return {
     resource: 'atomics',
     scope: 'chip',
-    clocks: Math.max(contended, scattered),
+    clocks: Math.max(inTurn, scattered),
     arithmetic:
       `(${figure(turns)} turns × ${turn} + ${figure(others)} other sectors × ${anotherSector} clocks) ÷ ${figure(lines)} lines` +
-      `, beside a queue of ${figure(waiting)} clocks` +
-      (contended < scattered ? `; at least ${figure(scattered)} clocks for ${figure(requests)} requests` : ''),
+      (inTurn < scattered ? `; at least ${figure(scattered)} clocks for ${figure(requests)} requests` : ''),
   };
 }
 

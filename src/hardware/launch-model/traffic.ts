@@ -70,6 +70,14 @@ export function lineAccesses(requests: number, sectors: number, bytes: number): 
   return Math.max(requests, sectors / Math.max(1, usedRatio * SECTORS_PER_LINE));
 }
 
+/** Counted on a virtual GPU, else estimated. */
+export const loadLines = (launch: LaunchCounters): number =>
+  launch.globalLoadLines ?? lineAccesses(launch.globalLoadRequests, launch.globalLoadSectors, launch.globalLoadBytes);
+
+/** Always estimated, so that half a line takes half a turn of L2: transposes with half lines take no longer than with whole ones. */
+const storeLines = ({ globalStoreRequests, globalStoreSectors, globalStoreBytes }: LaunchCounters): number =>
+  lineAccesses(globalStoreRequests, globalStoreSectors, globalStoreBytes);
+
 /**
  * Share of load sectors that hit L1 because a neighbouring element of the same sector was read moments before: a
  * request that uses a part of its sectors comes back for the rest, if the lines of all resident warps fit meanwhile.
@@ -113,10 +121,7 @@ const distinctReadBytes = (launch: LaunchCounters): number =>
  * single sectors per clock, and whole lines at the rate of loads.
  */
 const storedBytes = (launch: LaunchCounters): number =>
-  Math.max(
-    launch.globalStoreSectors * SECTOR_BYTES,
-    lineAccesses(launch.globalStoreRequests, launch.globalStoreSectors, launch.globalStoreBytes) * LINE_BYTES,
-  );
+  Math.max(launch.globalStoreSectors * SECTOR_BYTES, storeLines(launch) * LINE_BYTES);
 
 /**
  * Estimates the traffic of one launch from its sectors and distinct sectors; beyond L2 from the simulated sets, if there
@@ -126,8 +131,8 @@ export function estimateTraffic(launch: LaunchCounters, schedule: Schedule, spec
   const loadBytes = launch.globalLoadSectors * SECTOR_BYTES;
   const storeBytes = launch.globalStoreSectors * SECTOR_BYTES;
   const l1Wavefronts =
-    lineAccesses(launch.globalLoadRequests, launch.globalLoadSectors, launch.globalLoadBytes) +
-    lineAccesses(launch.globalStoreRequests, launch.globalStoreSectors, launch.globalStoreBytes) +
+    loadLines(launch) +
+    storeLines(launch) +
     // Local memory is interleaved by lane: a 4-byte word of 32 lanes is one line.
     launch.localLoadRequests +
     launch.localStoreRequests;

@@ -57,6 +57,7 @@ export const A100: DeviceSpec = {
     atomic: { value: 275, source: 'assumption: an L2 round trip plus the operation' },
   },
   launchOverheadNs: { value: 1500, source: `assumption; ${SOURCES.ownH200}: 0.5–1.0 µs per graph node` },
+  memsetNs: { value: 2500, source: 'assumption: as on the H200' },
   calibration: {
     basis: 'published',
     note: 'No A100 was measured. Rates and latencies are published; barrier and shuffle latencies, and the constants that describe machine code, are those set on an H200.',

@@ -44,4 +44,5 @@ export const ADA = {
     atomic: { value: 300, source: 'assumption: an L2 round trip plus the operation' },
   },
   launchOverheadNs: { value: 1500, source: `assumption; ${SOURCES.ownH200}: 0.5–1.0 µs per graph node` },
+  memsetNs: { value: 2500, source: 'assumption: as on the H200' },
 } satisfies Partial<DeviceSpec>;

@@ -25,6 +25,7 @@ export const H100: DeviceSpec = {
     Object.entries(H200.latencyClocks).map(([name, figure]) => [name, sameChip(figure)]),
   ) as DeviceSpec['latencyClocks'],
   launchOverheadNs: sameChip(H200.launchOverheadNs),
+  memsetNs: sameChip(H200.memsetNs!),
   calibration: {
     basis: 'same-chip',
     note: 'No H100 was measured. The chip is the H200’s, so its rates and latencies are carried over; L2 capacity and DRAM are the datasheet’s.',

@@ -66,6 +66,10 @@ export const H200: DeviceSpec = {
     atomic: { value: 275, source: `${SOURCES.ownH200}: atomicAdd that returns, no contention` },
   },
   launchOverheadNs: { value: 1000, source: `${SOURCES.ownH200}: 132 CTAs reading and writing one float per thread` },
+  memsetNs: {
+    value: 2500,
+    source: `${SOURCES.ownH200}: histograms and reductions; TransformerEngine, pull request 1716: 3.2 µs`,
+  },
   calibration: {
     basis: 'measured',
     note: 'Rates, latencies and the constants that describe machine code were measured on one H200 SXM.',

@@ -30,7 +30,9 @@ const RESOURCE_WORDS: Readonly<Record<string, string>> = {
   dram: 'DRAM',
   atomics: 'atomics',
   latency: 'latency of one CTA',
+  chain: 'chain through CTAs',
   launch: 'launch',
+  memset: 'memsets',
 };
 
 const wordsFor = (resource: string): string => RESOURCE_WORDS[resource] ?? resource;

@@ -23,7 +23,7 @@ export interface ResourcesView {
 }
 
 /** Terms that the time model adds to the resources' demands. They have no limit, and a measurement does not contain them. */
-const OF_THE_MODEL = new Set(['latency', 'launch']);
+const OF_THE_MODEL = new Set(['latency', 'launch', 'chain']);
 
 /**
  * A prediction has bounds. For a measured time they are computed from the counters and the model's rates for the board; they

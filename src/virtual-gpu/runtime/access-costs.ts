@@ -1,8 +1,10 @@
+import { SECTORS_PER_LINE } from '../../hardware/launch-model/constants.ts';
 import { LANES } from '../layout.ts';
 
 /** The cost of one warp-level request for the memory system. Pure functions of the lanes' addresses. */
 
 export const SECTOR_BYTES = 32;
+export const LINE_BYTES = SECTORS_PER_LINE * SECTOR_BYTES;
 const BANKS = 32;
 const BANK_BYTES = 4;
 
@@ -32,16 +34,28 @@ function meet(value: number, chains: number): void {
   chainLengths[chain]!++;
 }
 
-/** Distinct 32-byte sectors that `addresses` (each `bytes` long) touch. */
-export function countSectors(addresses: readonly number[], bytes: number): number {
+/** Distinct sectors, or other units, that `addresses` (each `bytes` long) touch. */
+export function countSectors(addresses: readonly number[], bytes: number, unit = SECTOR_BYTES): number {
   forgetMet();
   for (let i = 0; i < addresses.length; i++) {
     const address = addresses[i]!;
-    const last = Math.floor((address + bytes - 1) / SECTOR_BYTES);
-    for (let sector = Math.floor(address / SECTOR_BYTES); sector <= last; sector++) meet(sector, CHAINS);
+    const last = Math.floor((address + bytes - 1) / unit);
+    for (let sector = Math.floor(address / unit); sector <= last; sector++) meet(sector, CHAINS);
   }
   return metCount;
 }
+
+/** The fewest lines that the same sectors may lie in: addresses are known but for their place in a line. */
+export const fewestLines = (addresses: readonly number[], bytes: number): number =>
+  Math.min(
+    ...Array.from({ length: SECTORS_PER_LINE }, (_, place) =>
+      countSectors(
+        addresses.map((address) => address + place * SECTOR_BYTES),
+        bytes,
+        LINE_BYTES,
+      ),
+    ),
+  );
 
 /** Lanes on one address take turns; the addresses of a sector are served at once, its sectors one after the other: the sum of the most. */
 export function atomicTurns(addresses: readonly number[]): number {

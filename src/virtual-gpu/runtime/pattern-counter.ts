@@ -1,6 +1,6 @@
 import type { Access, AccessGroup } from '../codegen/memory/access-groups.ts';
 import { LANES, PATTERN, PATTERN_PHASE, PATTERN_WAY, WARP } from '../layout.ts';
-import { countSectors, sharedCost } from './access-costs.ts';
+import { countSectors, fewestLines, sharedCost } from './access-costs.ts';
 import type { PrivateMemory } from './memories.ts';
 
 /** Sums for one access of a group. `units` are sectors (device memory) or wavefronts (shared). */
@@ -11,9 +11,12 @@ export interface AccessCounts {
   conflicts: number;
   /** Wavefronts of loads as ptxas merges them. */
   merged: number;
+  /** Lines of device memory that loads touch, the fewest where only the place in a sector is known. */
+  lines: number;
 }
 
 interface AccessCost {
+  lines: number;
   units: number;
   conflicts: number;
   merged: number;
@@ -34,7 +37,7 @@ function sameKey(a: Int32Array, b: Int32Array): boolean {
   return true;
 }
 
-const emptyCounts = (): AccessCounts => ({ requests: 0, lanes: 0, units: 0, conflicts: 0, merged: 0 });
+const emptyCounts = (): AccessCounts => ({ requests: 0, lanes: 0, units: 0, conflicts: 0, merged: 0, lines: 0 });
 
 /**
  * Counts requests, sectors and wavefronts exactly. The cost of a request depends only on the lanes' address differences and
@@ -107,6 +110,7 @@ export class PatternCounter {
       counts.units += times * cost.costs[i]!.units;
       counts.conflicts += times * cost.costs[i]!.conflicts;
       counts.merged += times * cost.costs[i]!.merged;
+      counts.lines += times * cost.costs[i]!.lines;
     });
   }
 
@@ -152,9 +156,16 @@ export class PatternCounter {
     const bias = 2 ** 33 + phase;
     const costs = group.accesses.map((access): AccessCost => {
       const addresses = lanes.map((lane) => bias + this.#key[lane]! + access.offset - group.minimum);
-      if (group.space === 'global') return { units: countSectors(addresses, access.bytes), conflicts: 0, merged: 0 };
-      const { wavefronts, conflicts } = sharedCost(addresses, lanes, access.bytes, access.isStore);
-      return { units: wavefronts, conflicts, merged: mergedWavefronts(access, addresses, lanes) ?? wavefronts };
+      const { bytes } = access;
+      if (group.space === 'global')
+        return { units: countSectors(addresses, bytes), lines: fewestLines(addresses, bytes), conflicts: 0, merged: 0 };
+      const { wavefronts, conflicts } = sharedCost(addresses, lanes, bytes, access.isStore);
+      return {
+        units: wavefronts,
+        lines: 0,
+        conflicts,
+        merged: mergedWavefronts(access, addresses, lanes) ?? wavefronts,
+      };
     });
     return { key: this.#key.slice(), lanes: lanes.length, costs };
   }

@@ -1,4 +1,4 @@
-import { atomicTurns, countSectors, sharedCost } from './access-costs.ts';
+import { atomicTurns, countSectors, LINE_BYTES, sharedCost } from './access-costs.ts';
 import type { AccessCounts } from './pattern-counter.ts';
 
 /** `cluster`: shared memory of another CTA of the cluster. */
@@ -34,7 +34,7 @@ export const noSiteRequests = (): SiteRequests =>
   Object.fromEntries(
     DESTINATIONS.map((destination) => [
       destination,
-      { requests: 0, lanes: 0, units: 0, conflicts: 0, merged: 0, bytes: 0, turns: 0 },
+      { requests: 0, lanes: 0, units: 0, conflicts: 0, merged: 0, lines: 0, bytes: 0, turns: 0 },
     ]),
   ) as SiteRequests;
 
@@ -44,7 +44,10 @@ export function addRequest(sums: SiteRequests, { space, kind, addresses, lanes, 
   counts.requests++;
   counts.lanes += lanes.length;
   counts.bytes += lanes.length * bytes;
-  if (space === 'global') counts.units += countSectors(addresses, bytes);
+  if (space === 'global') {
+    counts.units += countSectors(addresses, bytes);
+    if (kind === 'load') counts.lines += countSectors(addresses, bytes, LINE_BYTES);
+  }
   if (space === 'global' && kind === 'atomic') counts.turns += atomicTurns(addresses);
   if (space !== 'shared') return;
   const { wavefronts, conflicts } = sharedCost(addresses, lanes, bytes, kind === 'store');

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { WarpTime } from '../../../src/core/counters.ts';
 import { DEVICE_SPECS } from '../../../src/hardware/device-specs.ts';
-import { combineBounds, modelLaunch } from '../../../src/hardware/launch-model/model-launch.ts';
+import { combineBounds, modelLaunch, overlapOf } from '../../../src/hardware/launch-model/model-launch.ts';
 import { l1Bytes, lineAccesses } from '../../../src/hardware/launch-model/traffic.ts';
 import { makeLaunch } from '../../support/counters/make-launch.ts';
 
@@ -164,7 +165,6 @@ describe('memory traffic', () => {
     });
 
   it('makes counted atomics take turns: 3.47 clocks each, and 1.4 more for another sector; lines side by side', () => {
-    // So many turns that the queue adds nothing.
     expect(onOneLine(1e6, 1e6, 1e6).ns / ns(3.47e6)).toBeCloseTo(1, 6);
     expect(onOneLine(1e6, 32e6, 1e6).ns / ns(3.47 * 32e6)).toBeCloseTo(1, 6);
     // 32 neighbours: four sectors of one of two lines.
@@ -181,11 +181,9 @@ describe('memory traffic', () => {
     expect(atomicsNs({ ...counter, ...beside, globalAtomicLines: 10 }).ns / ns(3.47e5)).toBeCloseTo(1, 3);
   });
 
-  it('lets few atomics wait for each other, up to 5500 clocks', () => {
-    expect(onOneLine(10, 10, 10).ns).toBeCloseTo(ns((34.7 ** 3 + 450 ** 3) ** (1 / 3)), 6);
-    expect(onOneLine(1000, 1000, 1000).ns).toBeCloseTo(ns((3470 ** 3 + 5500 ** 3) ** (1 / 3)), 6);
-    // Requests to ten lines queue for each of them.
-    expect(onOneLine(100, 100, 100, 10).ns).toBeCloseTo(onOneLine(10, 10, 10).ns, 6);
+  it('makes few atomics on one line take their turns alone', () => {
+    expect(onOneLine(10, 10, 10).ns).toBeCloseTo(ns(34.7), 6);
+    expect(onOneLine(100, 100, 100, 10).ns).toBeCloseTo(ns(34.7), 6);
   });
 
   it('gives each stored line one turn of L2, be it whole or a single sector', () => {
@@ -274,6 +272,24 @@ describe('line accesses', () => {
   ])('of %s: %i B on %i sectors are %i lines', (_name, bytes, sectors, lines) => {
     expect(lineAccesses(1, sectors, bytes)).toBe(lines);
   });
+});
+
+it('takes the lines of loads as counted, where they are: L1 looks up one after the other', () => {
+  const loads = {
+    ...{ ctaCount: 58, classes: { 'global-load': 58_000 }, globalLoadRequests: 58_000 },
+    ...{ globalLoadSectors: 4 * 58_000, globalLoadBytes: 128 * 58_000, distinctSectorsRead: 400 },
+  };
+  const estimated = boundOf(makeLaunch(loads), 'l1').ns;
+  expect(estimated).toBeCloseTo(ns((1000 * 128) / l4.l1BytesPerClock.value), 6);
+  expect(boundOf(makeLaunch({ ...loads, globalLoadLines: 2 * 58_000 }), 'l1').ns).toBeCloseTo(2 * estimated, 6);
+});
+
+it('starts CTAs one after the other, and beside that their warps', () => {
+  const startsOf = (threads: number) =>
+    boundOf(makeLaunch({ ctaCount: 58 * 10, block: [threads, 1, 1], classes: { fp32: 58 } }), 'starts').ns;
+  expect(startsOf(32)).toBeCloseTo(ns(10 * 45), 6);
+  expect(startsOf(5 * 32)).toBeCloseTo(ns(10 * 45), 6);
+  expect(startsOf(512)).toBeCloseTo(ns(10 * 16 * 8), 6);
 });
 
 describe('latency', () => {
@@ -478,6 +494,40 @@ describe('waves and tail', () => {
   });
 });
 
+describe('the chain through CTAs that look back', () => {
+  const round = { issued: 40, waits: { 'global-load': 1, shuffle: 5 } };
+  const stepClocks = 40 + l4.latencyClocks.l2.value + 5 * l4.latencyClocks.shuffle.value;
+  /** One warp each, so that 24 of them are resident on an SM. */
+  const chainOf = (ctaCount: number, requests: number, words: number) =>
+    modelLaunch(
+      makeLaunch({ ctaCount, block: [32, 1, 1], classes: { fp32: ctaCount }, polls: { requests, words, round } }),
+      l4,
+    ).bounds.find(({ resource }) => resource === 'chain');
+
+  it('takes 2 √(CTAs ÷ window) steps, of which the first is the CTA’s own', () => {
+    expect(chainOf(512, 512, 512 * 32)!.ns).toBeCloseTo(ns(7 * stepClocks), 6);
+    expect(chainOf(512, 512, 512 * 8)!.ns).toBeCloseTo(ns(15 * stepClocks), 6);
+    expect(chainOf(512, 512, 512 * 32)!.arithmetic).toContain(`7 steps of 32 CTAs × ${stepClocks} clocks`);
+  });
+
+  it('is as long as the CTAs are that run side by side', () => {
+    const resident = 58 * 24;
+    expect(chainOf(100 * resident, 100 * resident, 100 * resident * 32)!.ns).toBeCloseTo(
+      ns((2 * Math.sqrt(resident / 32) - 1) * stepClocks),
+      6,
+    );
+  });
+
+  it('is unknown where CTAs read one word, or one CTA reads what many wrote', () => {
+    expect(chainOf(512, 512, 512)).toBeUndefined();
+    expect(chainOf(512, 513, 513 * 32)).toBeUndefined();
+    expect(chainOf(8, 8, 8 * 32)).toBeUndefined();
+    expect(modelLaunch(makeLaunch({ ctaCount: 512, classes: { fp32: 512 } }), l4).bounds).not.toContainEqual(
+      expect.objectContaining({ resource: 'chain' }),
+    );
+  });
+});
+
 describe('combining resources', () => {
   const bound = (resource: string, time: number) => ({ resource, ns: time, arithmetic: '' });
   const combined = (bounds: Parameters<typeof combineBounds>[0], residentCtas: number, rounds: number): number =>
@@ -510,9 +560,29 @@ describe('combining resources', () => {
     }
   });
 
-  it('adds atomics, with which kernels end, and the starts of CTAs', () => {
+  it('lets atomics that nobody waits for run beside the rest, and adds the starts of CTAs', () => {
     const work = [bound('fp32', 100), bound('atomics', 50), bound('starts', 7)];
-    expect(combined(work, 2, 2)).toBeCloseTo(157, 6);
+    expect(combined(work, 2, 2)).toBeCloseTo(Math.hypot(100, 50) + 7, 6);
+  });
+
+  it('adds atomics whose results warps wait for, whether they have many lanes or few', () => {
+    const work = [bound('fp32', 100), bound('atomics', 50)];
+    const none = { issued: 1, waits: {} };
+    const waiting = { issued: 1, waits: { atomic: 1 } };
+    const timeWith = (wide: WarpTime, narrow: WarpTime) =>
+      combineBounds(
+        work,
+        { residentCtas: 2, rounds: 2 },
+        overlapOf(makeLaunch({ classes: {}, warpTime: { wide, narrow } })),
+      );
+    expect(timeWith(waiting, none)).toBeCloseTo(150, 6);
+    expect(timeWith(none, waiting)).toBeCloseTo(150, 6);
+    expect(timeWith(none, none)).toBeCloseTo(Math.hypot(100, 50), 6);
+  });
+
+  it('lets the chain through CTAs grow while others take their numbers', () => {
+    const work = [bound('atomics', 30), bound('chain', 40)];
+    expect(combined(work, 2, 2)).toBeCloseTo(50, 6);
   });
 
   it('adds shared memory and L1, which take turns on one data pipe', () => {

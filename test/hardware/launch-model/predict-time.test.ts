@@ -43,6 +43,19 @@ describe('predictTime', () => {
     expect(twice.launches![0]).toMatchObject({ functionName: 'multiply', ctaCount: 348, launchOverheadNs: 1500 });
   });
 
+  it('adds memsets: a fixed time each, and what DRAM takes for their bytes', () => {
+    const alone = predictTime([compute], l4, bounds).medianNs;
+    const drained = 1e6 / (l4.dramBytesPerSecond.value * l4.dramAttainableRatio.value * 1e-9);
+    const timing = predictTime([compute], l4, bounds, { memsetBytes: [4, 1e6 - 4] });
+    expect(timing.medianNs).toBeCloseTo(alone + 2 * 2500 + drained, 6);
+    expect(timing.bounds!.find(({ resource }) => resource === 'memset')!.ns).toBeCloseTo(5000 + drained, 6);
+    expect(timing.intervalNs[1]).toBeCloseTo(1.5 * timing.medianNs, 6);
+    const small = makeLaunch({ ctaCount: 1, block: [32, 1, 1], classes: { fp32: 1 } });
+    expect(predictTime([small], l4, bounds, { memsetBytes: [4] }).bindingResource).toBe('memset');
+    // A spec from before it was kept.
+    expect(predictTime([compute], { ...l4, memsetNs: undefined }, bounds, { memsetBytes: [0] }).medianNs).toBe(alone);
+  });
+
   it.each([
     ['h200', 0.35, 0.5],
     ['h100', 0.4, 0.55],

@@ -76,6 +76,18 @@ describe('device memory: requests, 32-byte sectors, bytes asked for', () => {
     expect(c.distinctSectorsRead).toBe(1);
   });
 
+  it.each([
+    ['coalesced', 1],
+    // 5 sectors.
+    ['misaligned', 2],
+    ['stride2', 2],
+    ['stride32', 32],
+    ['vector4', 4],
+    ['broadcast', 1],
+  ])('lines of 128 B: %s loads touch %i', async (name, lines) => {
+    expect((await count(name, IN_OUT)).globalLoadLines).toBe(lines);
+  });
+
   it('half: 32 lanes × 2 B = 64 B = 2 sectors', async () => {
     const c = await count('halves', IN_OUT);
     expect(globalLoads(c)).toEqual([1, 2, 64]);
@@ -301,5 +313,24 @@ describe('attribution to source lines', () => {
     expect(sum('instructions')).toBe(c.instructions);
     expect(sum('globalLoadSectors')).toBe(c.globalLoadSectors);
     expect(sum('sharedLoadWavefronts')).toBe(c.sharedLoadWavefronts);
+  });
+});
+
+describe('loops that wait for other CTAs', () => {
+  it('read the words of those before, once where these are done', async () => {
+    const buffers = { next: 4, published: 8 * 64 };
+    const { polls } = await count('look_back', { arguments: ['next', 'published'], buffers, grid: 64, block: 32 });
+    // CTA 0 has none before it; CTA t < 32 reads t words.
+    expect(polls).toMatchObject({ requests: 63, words: (31 * 32) / 2 + 32 * 32 });
+    expect(polls!.round.waits['global-load']).toBe(1);
+  });
+
+  it('read one word, however many lanes do', async () => {
+    const { polls } = await count('wait_for_one', { arguments: ['flag'], buffers: { flag: 4 }, grid: 4, block: 32 });
+    expect(polls).toMatchObject({ requests: 4, words: 4 });
+  });
+
+  it('are not among the counters of other code', async () => {
+    expect((await count('coalesced', { ...IN_OUT, grid: 3, block: 64 })).polls).toBeUndefined();
   });
 });

@@ -127,3 +127,20 @@ extern "C" __global__ void by_line(const float *in, float *out) {
   __syncthreads();           // line: barrier
   out[t] = words[t ^ 1] + b; // line: result
 }
+
+// CTAs that take numbers in turn; each waits for what the 32 before it have published.
+extern "C" __global__ void look_back(unsigned *next, volatile unsigned long long *published) {
+  const int lane = threadIdx.x;
+  const int tile = __shfl_sync(~0u, lane == 0 ? atomicAdd(next, 1u) : 0, 0);
+  if (lane == 0) published[tile] = 1;
+  const int mine = tile - 1 - lane;
+  while (!__all_sync(~0u, mine < 0 || published[mine] != 0)) {
+  }
+}
+
+// All CTAs wait for one word.
+extern "C" __global__ void wait_for_one(volatile unsigned *flag) {
+  if (blockIdx.x == 0 && threadIdx.x == 0) *flag = 1;
+  while (*flag == 0) {
+  }
+}
