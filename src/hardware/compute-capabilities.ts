@@ -1,4 +1,4 @@
-import { SOURCES } from './specs/sources.ts';
+import * as sources from './specs/sources.ts';
 
 /** Figures of an SM that follow from the compute capability. Rates as in DeviceSpec: lane operations per clock per SM. */
 export interface ComputeCapability {
@@ -40,8 +40,8 @@ const TABLE: readonly ComputeCapability[] = [
 ];
 
 export const CAPABILITY_SOURCES = {
-  limits: SOURCES.computeCapabilities,
-  throughput: SOURCES.throughput,
+  limits: sources.computeCapabilities,
+  throughput: sources.throughput,
   tensor: 'datasheet of the largest board of the compute capability: dense fp16 peak ÷ (SMs × boost clock)',
 } as const;
 

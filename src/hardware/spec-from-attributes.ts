@@ -4,7 +4,7 @@ import { A100 } from './specs/a100.ts';
 import { H100 } from './specs/h100.ts';
 import { H200 } from './specs/h200.ts';
 import { L4 } from './specs/l4.ts';
-import { SOURCES } from './specs/sources.ts';
+import * as sources from './specs/sources.ts';
 
 /** Attributes of a GPU for its spec, from the driver; 0 if the driver does not know one. */
 export interface SpecAttributes {
@@ -142,17 +142,17 @@ function unknownBoard(device: DescribedDevice, capability: ComputeCapability): D
     smCount,
     boostClockHz,
     sustainedClockHz: { value: boostClockHz.value, source: 'assumption: the maximum clock' },
-    schedulersPerSm: { value: 4, source: SOURCES.occupancyHeader },
+    schedulersPerSm: { value: 4, source: sources.occupancyHeader },
     maximumWarpsPerSm: limit(capability.maximumWarpsPerSm),
     maximumCtasPerSm: limit(capability.maximumCtasPerSm),
     maximumThreadsPerCta: limit(1024),
     registersPerSm: limit(65536),
-    registerAllocationUnit: { value: 256, source: SOURCES.occupancyHeader },
+    registerAllocationUnit: { value: 256, source: sources.occupancyHeader },
     maximumRegistersPerThread: limit(255),
     sharedBytesPerSm: limit(capability.sharedBytesPerSm),
     sharedBytesPerCta: limit(capability.sharedBytesPerSm - capability.reservedSharedBytesPerCta),
-    reservedSharedBytesPerCta: { value: capability.reservedSharedBytesPerCta, source: SOURCES.sharedReservation },
-    sharedAllocationUnitBytes: { value: capability.sharedAllocationUnitBytes, source: SOURCES.occupancyHeader },
+    reservedSharedBytesPerCta: { value: capability.reservedSharedBytesPerCta, source: sources.sharedReservation },
+    sharedAllocationUnitBytes: { value: capability.sharedAllocationUnitBytes, source: sources.occupancyHeader },
     fp32PerClock: rate(capability.fp32PerClock),
     fp16PerClock: rate(capability.fp16PerClock),
     fp64PerClock: rate(capability.fp64PerClock),

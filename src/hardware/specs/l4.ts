@@ -1,14 +1,14 @@
 import type { DeviceSpec } from '../../core/device-spec.ts';
 import { ADA } from './ada.ts';
-import { SOURCES } from './sources.ts';
+import * as sources from './sources.ts';
 
 /** NVIDIA L4: AD104, compute capability 8.9, 72 W. */
 export const L4: DeviceSpec = {
   ...ADA,
   id: 'l4',
   name: 'NVIDIA L4',
-  smCount: { value: 58, source: `${SOURCES.l4TechPowerUp}: 7424 CUDA cores ÷ 128 per SM` },
-  boostClockHz: { value: 2040e6, source: SOURCES.l4TechPowerUp },
+  smCount: { value: 58, source: `${sources.l4TechPowerUp}: 7424 CUDA cores ÷ 128 per SM` },
+  boostClockHz: { value: 2040e6, source: sources.l4TechPowerUp },
   sustainedClockHz: {
     value: 1700e6,
     source:
@@ -16,15 +16,15 @@ export const L4: DeviceSpec = {
   },
   tensorFp16FlopPerClock: {
     value: 1024,
-    source: `${SOURCES.l4Datasheet}: 242 TFLOPS sparse = 121 dense ÷ (58 SMs × 2.04 GHz)`,
+    source: `${sources.l4Datasheet}: 242 TFLOPS sparse = 121 dense ÷ (58 SMs × 2.04 GHz)`,
   },
   l2BytesPerClock: {
     value: 854,
-    source: `${SOURCES.hopperBenchmarks}: RTX 4090 1708 B per clock; half the memory partitions (192 of 384 bits) on AD104`,
+    source: `${sources.hopperBenchmarks}: RTX 4090 1708 B per clock; half the memory partitions (192 of 384 bits) on AD104`,
   },
-  l2Bytes: { value: 48 * 1024 * 1024, source: SOURCES.l4TechPowerUp },
-  dramBytesPerSecond: { value: 300e9, source: SOURCES.l4Datasheet },
-  dramBytes: { value: 24e9, source: SOURCES.l4Datasheet },
+  l2Bytes: { value: 48 * 1024 * 1024, source: sources.l4TechPowerUp },
+  dramBytesPerSecond: { value: 300e9, source: sources.l4Datasheet },
+  dramBytes: { value: 24e9, source: sources.l4Datasheet },
   calibration: {
     basis: 'published',
     note: 'No L4 was measured. Rates and latencies are published; the constants that describe machine code were set on an H200.',
