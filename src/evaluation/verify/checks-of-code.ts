@@ -14,6 +14,7 @@ import { hasUsualSums } from '../oracle/shapes/large.ts';
 import { aimedShapes, firstFitting } from './aimed-shapes.ts';
 import { constantChecks } from './checks-of-values.ts';
 import { shapesOfEqualSizes } from './equal-sizes.ts';
+import { shapesAtGridEdges } from './grid-edges.ts';
 import { irregularSizes, numbersOfExpressions, rareShapes } from './irregular-sizes.ts';
 import { jointShapes } from './joint-shapes.ts';
 import { choicesIn, withFewerMultiprocessors } from './launch-expressions.ts';
@@ -132,6 +133,25 @@ function irregularChecks(request: VerifyRequest, choice: ChecksRequest, coverage
   return found.flatMap((shape) =>
     [DECLARED, ...inRows].map((generatorSet) => ({ ...extremeCheck(shape), generatorSet })),
   );
+}
+
+/** From how many shapes edges of grids are sought, and how many shapes at edges are run. */
+const AT_EDGES = { usual: { bases: 1, most: 4 }, thorough: { bases: 3, most: 16 } } as const;
+
+/** Checks of shapes in which the last tile of a launch is full, and of those with one element more. */
+function edgeChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Coverage): Check[] {
+  const { planFor, seed, thorough = false } = request;
+  const problem = request.problem.file;
+  if (isLong(request)) return [];
+  const { isFit, isCheap } = shapesForConditions(choice, []);
+  const { bases, most } = AT_EDGES[thorough ? 'thorough' : 'usual'];
+  const cheap = byLot(coverage.drawnShapes.filter(isCheap), seed, 'shapes whose grids have edges');
+  const found = shapesAtGridEdges({
+    ...{ problem, planFor, most, bases: cheap.slice(0, bases) },
+    isFit: (shape) => isCheap(shape) && isFit(shape),
+  });
+  coverage.drawnShapes = [...coverage.drawnShapes, ...found];
+  return found.map(extremeCheck);
 }
 
 /** Shapes in which a grid has very many CTAs. */
@@ -256,6 +276,6 @@ export function scarceChecks(request: VerifyRequest, choice: ChecksRequest, ran:
 
 /** Checks that follow from the candidate's own code, each kind after the runs of those before. */
 export const CHECKS_OF_CODE = [
-  ...[aimedChecks, irregularChecks, manyPartsChecks],
+  ...[aimedChecks, irregularChecks, edgeChecks, manyPartsChecks],
   ...[thresholdChecks, jointChecks, seldomChecks, constantChecks],
 ] as const;

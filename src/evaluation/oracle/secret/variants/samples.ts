@@ -24,7 +24,8 @@ function changeSamples(values: Float64Array, { problem, buffer, stream, index, f
   if (SAMPLED_AS[index] === 'strided')
     return isFloating(buffer.dtype) || range !== undefined ? atStridedPlaces(values, stream, range) : values;
   if (SAMPLED_AS[index] === 'closed') return closed(values, buffer);
-  if (SAMPLED_AS[index] === 'lines') return isFloating(buffer.dtype) ? inLines(values, { stream, hasSign: isSigned(problem, buffer.name) }) : values;
+  if (SAMPLED_AS[index] === 'lines')
+    return isFloating(buffer.dtype) ? inLines(values, { stream, hasSign: isSigned(problem, buffer.name) }) : values;
   if (SAMPLED_AS[index] === 'whole')
     return isFloating(buffer.dtype)
       ? atSampledPlaces(values, buffer, (value) => Math.sign(value || 1) * Math.ceil(Math.abs(value) || 1))
@@ -63,10 +64,7 @@ function atStridedPlaces(values: Float64Array, stream: RandomStream, largest: nu
  * A kernel that looks at every second line, as at one half of each tile, finds values that differ little, and may take the others for the same.
  * Where inputs are never negative, the others stay as drawn.
  */
-function inLines(
-  values: Float64Array,
-  { stream, hasSign }: { stream: RandomStream; hasSign: boolean },
-): Float64Array {
+function inLines(values: Float64Array, { stream, hasSign }: { stream: RandomStream; hasSign: boolean }): Float64Array {
   const size = rootMeanSquare(values);
   for (let i = 0; i < values.length; i++) {
     const lot = stream.bits(Math.floor(i / LINES.stretch));
