@@ -101,7 +101,10 @@ describe('inputs that hold whole numbers with which the code asks whether values
     const values = valuesOf(wide, 100, standing);
     const sums = new Set<number>();
     let sum = 0;
-    for (const value of values) sums.add((sum = (sum + value) | 0));
+    for (const value of values) {
+      sum = (sum + value) | 0;
+      sums.add(sum);
+    }
     expect([...sums].sort()).toEqual([-2139062144, 77]);
     expect(setsOfWords(withBytes('u8'), [200])).toHaveLength(1);
   });
