@@ -158,7 +158,8 @@ const moved: Pattern = {
 
 /**
  * One value above all others, at a secret place, the first or the last. In half of the rows so high that a sum of exponentials
- * is neither this value's alone nor that of the others.
+ * is neither this value's alone nor that of the others; in a part of the others, that its exponential is one of the largest numbers in fp32, whose
+ * reciprocal is subnormal, if the maximum is taken from the others.
  */
 const peak: Pattern = {
   suits: ({ peakContrast }) => peakContrast > 1,
@@ -167,7 +168,10 @@ const peak: Pattern = {
     const size = Math.sqrt(values.reduce((sum, value) => sum + value * value, 0) / values.length);
     const exponential = Math.log(values.length) + draw() * LN_2 * BITS_OF_F32;
     const isExponential = draw() < 0.5 && exponential > size && exponential <= peakContrast * size;
-    const height = audible(isExponential ? exponential : size * peakContrast ** draw(), row);
+    const nearLargest = values.reduce((most, value) => Math.max(most, value), 0) + LN_2 * (F32_EXPONENT - 2 * draw());
+    const isNearLargest = !isExponential && draw() < NEAR_LARGEST && nearLargest <= peakContrast * size;
+    const other = isNearLargest ? nearLargest : size * peakContrast ** draw();
+    const height = audible(isExponential ? exponential : other, row);
     const where = draw();
     const place = where < 0.2 ? 0 : where < 0.4 ? values.length - 1 : below(draw, values.length);
     values[place] = draw() < 0.75 ? height : -height;
@@ -183,6 +187,10 @@ function audible(height: number, row: Row): number {
   const lost = LN_2 * BITS_OF_F32 + Math.log(row.values.length);
   return height > LN_2 * KEPT_BITS && height < lost ? LN_2 * KEPT_BITS : height;
 }
+
+/** Powers of two from this exponent on are infinite in fp32; and how often peaks come near it that are no others. */
+const F32_EXPONENT = 128;
+const NEAR_LARGEST = 0.4;
 
 const KEPT_BITS = 18;
 const LN_2 = Math.log(2);
