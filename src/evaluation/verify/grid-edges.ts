@@ -26,7 +26,12 @@ export function shapesAtGridEdges({ problem, planFor, bases, isFit, most }: Edge
   const edges = bases.flatMap((base) =>
     openNames(problem).flatMap((name) => {
       const of = (size: number): Dimensions => ({ ...base, [name]: size });
-      const gridsOf = (size: number): number[] => launchesOf(() => planFor(of(size))).flatMap(({ grid }) => grid);
+      const planned = new Map<number, number[]>();
+      const gridsOf = (size: number): number[] => {
+        const grids = planned.get(size) ?? launchesOf(() => planFor(of(size))).flatMap(({ grid }) => grid);
+        planned.set(size, grids);
+        return grids;
+      };
       const start = base[name]!;
       return gridsOf(start).flatMap((_, axis) => {
         const next = firstOtherSize(start, (size) => gridsOf(size)[axis]);

@@ -171,12 +171,12 @@ long('lets optimize find a faster setting at once', { timeout: 180_000 }, async 
   );
   // What is compared with stays as it was given.
   expect(readFileSync(join(folder, 'original/kernel.cu'), 'utf8')).toContain('blockSize = 256;');
-  narrowFolder(folder, ['n <= 131072'], { name: 'n131072', dimensions: { n: 131_072 } });
+  narrowFolder(folder, ['n <= 1048576'], { name: 'n1m', dimensions: { n: 1_048_576 } });
   const options = ['--max-evaluations', '3', '--no-ablation', '--store', fresh()];
-  const device = ['--device', 'virtual:l4', '--workload', 'n=131072'];
+  const device = ['--device', 'virtual:l4', '--workload', 'n=1048576'];
   const { json } = await runJson(['optimize', folder, ...device, ...options]);
   expect(json.best.candidate.parameters).toEqual({ BLOCK_SIZE: 512 });
-  expect(json.start.medianNs / json.best.medianNs).toBeGreaterThan(1.05);
+  expect(json.start.medianNs / json.best.medianNs).toBeGreaterThan(1.2);
   expect(json.confirmations.at(-1).outcome).toBe('accepted');
 });
 

@@ -144,7 +144,12 @@ describe('inputs in variants', () => {
     values.forEach((value, i) => void expect(Number.isInteger(value)).toBe(i % stride === 0));
   });
 
-  it('make lines in turns positive and negative, all alike in size', () => {
+  it('make lines in turns positive and negative, all alike in size, of fractions only', () => {
+    const whole = problemOf(
+      { x: input(['N'], { dtype: 'i32', generator: { kind: 'index-range', low: -100, high: 100 } }) },
+      { kind: 'exact' },
+    );
+    expect([of(norm, 'secret:samples').length, of(whole, 'secret:samples').length]).toEqual([5, 4]);
     const values = drawn(norm, 'X', of(norm, 'secret:samples')[4]!);
     const sizes = values.map((value) => Math.abs(value));
     expect(Math.max(...sizes) / Math.min(...sizes)).toBeLessThanOrEqual(2);

@@ -83,7 +83,12 @@ function closed(values: Float64Array, buffer: Pick<PlannedBuffer, 'shape'>): Flo
 }
 
 export const samples: Treatment = {
-  count: (problem, { isFree }) => (inputsThat(problem, isFree).length > 0 ? SAMPLED_AS.length : 0),
+  count: (problem, { isFree }) => {
+    const free = inputsThat(problem, isFree);
+    if (free.length === 0) return 0;
+    // Lines, the last of them, are of fractions.
+    return SAMPLED_AS.length - (free.some((name) => isFloating(problem.inputs[name]!.dtype)) ? 0 : 1);
+  },
   treat: changeSamples,
   isForLongSums: (index) => (SAMPLED_AS[index] === 'lines' ? 'always' : undefined),
 };
