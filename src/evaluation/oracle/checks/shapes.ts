@@ -4,6 +4,7 @@ import { referenceLimits } from '../reference-process/reference-host.ts';
 import { shapesAtPowers } from '../shapes/around.ts';
 import { hostBytesOf } from '../shapes/cost.ts';
 import { drawShapes } from '../shapes/drawn.ts';
+import { shapesOfEachListed } from '../shapes/each-listed.ts';
 import { largestShapes } from '../shapes/extremes.ts';
 import { drawShapesToSample, largeShapes, longestShapes, longRow } from '../shapes/large.ts';
 import { middleShapes } from '../shapes/middle.ts';
@@ -46,6 +47,9 @@ const WIDE_SHAPES = { emulated: 10, measured: 4 } as const;
  * each as for a large one, and a virtual one looks besides.
  */
 const RANDOM_SMALL_SHAPES = { emulated: 1000, measured: 200 } as const;
+
+/** How much more than others a long shape may cost that is there for one listed value: there is one for each. */
+const LISTED_FACTOR = 4;
 
 /** Shapes with one dimension very long beside few of each other one; one for each dimension where there are many. */
 const THIN_SHAPES = 3;
@@ -141,6 +145,14 @@ export function chooseShapes(request: ChecksRequest, known: readonly Dimensions[
           ...middleShapes({ problem, takes, timed, seed, most, isFit }, MIDDLE_SHAPES),
           ...wideShapes({ problem, takes, timed, seed, most, isFit }, WIDE_SHAPES[speed]),
           ...thinShapes({ problem, takes, timed, seed, most, isFit }, THIN_SHAPES),
+          ...shapesOfEachListed({
+            problem,
+            takes,
+            timed,
+            seed,
+            most: { ...most, flop: LISTED_FACTOR * most.flop },
+            isFit,
+          }),
         ]
       : [],
   };

@@ -1,7 +1,6 @@
 import type { Dimensions } from '../../../core/problem.ts';
 import { roundUp } from '../../../core/values.ts';
 import { below, belowInOrder, createStream, inOrder, shuffle } from '../../../stats/random.ts';
-import { timedOrAsking } from './asked-outputs.ts';
 import { type Cost, isWithin, SMALL_EMULATED_COST } from './cost.ts';
 import {
   ALIGNMENTS,
@@ -13,6 +12,7 @@ import {
   SEVERAL_TILES,
   type ShapesAround,
 } from './drawing.ts';
+import { listedByLot } from './listed-by-lot.ts';
 import { sizeBetween, sizeFrom } from './sizes.ts';
 
 /** A run of so many neighbouring sizes, which begins somewhere in between. */
@@ -74,8 +74,8 @@ export function shapesAtPowers(source: Omit<ShapesAround, 'most'>, most: number)
 }
 
 /**
- * Shapes with this size: with other dimensions as small as can be, a little larger, and with several tiles of them; listed values as in the
- * timed shape, but that half of them ask for every output, and what follows from other dimensions as it follows. None of a kind that does not fit.
+ * Shapes with this size: with other dimensions as small as can be, a little larger, and with several tiles of them; listed values by lot, half of
+ * the time as in the timed shape, and what follows from other dimensions as it follows. None of a kind that does not fit.
  */
 export function shapesBeside(
   drawing: Drawing,
@@ -83,25 +83,33 @@ export function shapesBeside(
 ): Dimensions[] {
   const { problem, takes } = drawing;
   return Object.values(BESIDE).flatMap((beside) => {
-    for (const alignment of ALIGNMENTS) {
-      const shape = shapeBeside(drawing, { name, size, ...beside, alignment });
-      // Multiples only cost more.
-      if (!isWithin(most, problem, shape)) return [];
-      if (takes(shape)) return [shape];
-    }
+    // Where values by lot cost too much, or are not taken beside these sizes, there are the timed ones.
+    for (const listed of [listedByLot(drawing), drawing.timed])
+      for (const alignment of ALIGNMENTS) {
+        const shape = shapeBeside(drawing, { name, size, ...beside, alignment, listed });
+        // Multiples only cost more.
+        if (!isWithin(most, problem, shape)) break;
+        if (takes(shape)) return [shape];
+      }
     return [];
   });
 }
 
-/** One dimension of this size, and others from `least` on and below `most`. */
+/** One dimension of this size, others from `least` on and below `most`, and these listed values. */
 export function shapeBeside(
   drawing: Drawing,
-  wanted: { readonly name: string; readonly size: number; least: number; most: number; alignment?: number },
+  wanted: {
+    readonly name: string;
+    readonly size: number;
+    readonly least: number;
+    readonly most: number;
+    readonly listed: Dimensions;
+    readonly alignment?: number;
+  },
 ): Dimensions {
-  const { name, size, least, most, alignment = 1 } = wanted;
+  const { name, size, least, most, listed, alignment = 1 } = wanted;
   const shape: Record<string, number> = {};
   const { problem, next } = drawing;
-  const listed = timedOrAsking(drawing);
   for (const [other, declared] of Object.entries(problem.dimensions)) {
     const { values, minimum = 1, maximum = Number.MAX_SAFE_INTEGER } = declared;
     const drawn = Math.max(minimum, least + below(next, most - least));

@@ -1,6 +1,5 @@
 import { evaluateExpression, namesInExpression } from '../../../core/expressions/evaluate.ts';
 import type { Dimensions, ProblemFile } from '../../../core/problem.ts';
-import type { Drawing } from './drawing.ts';
 
 /**
  * The shape with the flags, dimensions of listed values, with which every output is written that is asked for by one: what is written only then shows no mistake
@@ -18,10 +17,4 @@ export function askingForOutputs(problem: ProblemFile, shape: Dimensions): Dimen
       isOther = true;
     }
   return isOther ? asked : shape;
-}
-
-/** The timed shape, or by lot the one that asks for every output, where that is another and the kernel takes it: where drawn shapes have their listed values from. */
-export function timedOrAsking({ problem, timed, takes, next }: Drawing): Dimensions {
-  const asking = askingForOutputs(problem, timed);
-  return asking !== timed && next() < 0.5 && takes(asking) ? asking : timed;
 }

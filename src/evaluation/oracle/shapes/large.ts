@@ -7,9 +7,9 @@ import { below, belowInOrder, createStream, inOrder, shuffle } from '../../../st
 import { elementCountOf } from '../../launches/layout.ts';
 import { NORMAL } from '../generators/generator.ts';
 import { followsLongSums, summedOver } from '../judgeable-sums.ts';
-import { timedOrAsking } from './asked-outputs.ts';
 import { type Cost, elementsOf, isWithin } from './cost.ts';
 import { ALIGNMENTS, openNames } from './drawing.ts';
+import { listedByLot } from './listed-by-lot.ts';
 
 /** What shapes are drawn from that are as large as users' own. */
 export interface LargeDraw {
@@ -114,7 +114,7 @@ function drawLarge({ problem, timed, isFit, seed }: LargeDraw, how: Draw): Dimen
   const draw = (first: string, alignment: number, least: number): Dimensions | undefined => {
     const aligned = (size: number): number => roundUp(size, alignment);
     const second = inTurn.filter((name) => name !== first)[Math.floor(next() * (inTurn.length - 1))];
-    const listed = timedOrAsking({ problem, timed, takes: isFit, next });
+    const listed = listedByLot({ problem, timed, takes: isFit, next });
     const small = Object.entries(problem.dimensions).map(([name, { values, minimum = 1 }]) => [
       name,
       values ? listed[name]! : aligned(Math.max(minimum, how.others.least + Math.floor(how.others.spread * next()))),

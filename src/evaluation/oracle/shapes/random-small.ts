@@ -15,7 +15,7 @@ export interface RandomSmallDraw extends Omit<ShapesAround, 'most'> {
 }
 
 /** In turn tiny shapes, and such with several tiles in one dimension or two. */
-const COSTS: readonly Cost[] = [
+const COSTS: readonly [tiny: Cost, middle: Cost, dear: Cost] = [
   { flop: 2e6, elements: 2e4 },
   { flop: 3e7, elements: 1e5 },
   { flop: 6e7, elements: 4e5 },
@@ -33,9 +33,12 @@ const LARGE: Bounds = { least: 8, most: 4000 };
 const SEVERAL_TILES: Bounds = { least: 100, most: 400 };
 /** Every so many of them, it is longer: from a size on, persistent CTAs have several rounds, or a path of their own. */
 const LONGER: Bounds & { readonly every: number } = { least: 4000, most: 300_000, every: 8 };
-/** Every so many of them, it is of any length beside one of two tiles or three: what divides a tile's number by rounded reciprocals errs in the second row of tiles. */
-const BAND: Bounds & { readonly beside: Bounds; readonly every: number } = {
-  ...{ least: 1000, most: 5000, every: 3 },
+/**
+ * Every so many of them, it is of any length beside one of two tiles or three: what divides a tile's number by rounded reciprocals errs in the second row of tiles. Where
+ * one follows from the other, as keys from queries, some shapes that have fewer tiles otherwise.
+ */
+const BAND: Bounds & { readonly beside: Bounds; readonly every: number; readonly everyFollowed: number } = {
+  ...{ least: 1000, most: 5000, every: 3, everyFollowed: 4 * COSTS.length },
   beside: { least: 33, most: 80 },
 };
 const BESIDE: Bounds = { least: 1, most: 12 };
@@ -70,10 +73,14 @@ export function drawRandomSmall(draw: RandomSmallDraw): Dimensions[] {
   // What follows from another is never what a shape is about.
   const open = openNames(problem).filter((name) => typeof problem.dimensions[name]!.default !== 'string');
   const isOfParts = (name: string): boolean => independentDimensions.includes(name);
-  const whole = open.filter((name) => !isOfParts(name));
+  // Sizes within a part: of a band one is long, another short, also of queries and the keys that follow from them.
+  const within = openNames(problem).filter(
+    (name) => !isOfParts(name) && !isOfParts(String(problem.dimensions[name]!.default)),
+  );
   const sizeOf = (name: string, declared: DimensionDeclaration, bounds: Bounds, before: Dimensions): number => {
     const { minimum = 1, maximum = LONGER.most } = declared;
-    const leader = followingSize(name, declared, before);
+    const isOfBand = bounds === BAND || bounds === BAND.beside;
+    const leader = isOfBand ? undefined : followingSize(name, declared, before);
     const related = (size: number): number =>
       isOfParts(String(declared.default))
         ? relatedParts(size, [next(), next()])
@@ -87,7 +94,15 @@ export function drawRandomSmall(draw: RandomSmallDraw): Dimensions[] {
   const boundsOfParts = (name: string, chosen: string): Bounds =>
     name === chosen ? PARTS.large : isOfParts(name) ? PARTS.beside : PARTS.within;
   /** The next dimension is its second one. */
-  const bandOf = (chosen: string): string => whole[(whole.indexOf(chosen) + 1) % whole.length]!;
+  const bandOf = (chosen: string): string => within[(within.indexOf(chosen) + 1) % within.length]!;
+  const isFollowed = (chosen: string): boolean => !open.includes(bandOf(chosen));
+  const isBand = (chosen: string, round: number): boolean => {
+    if (isOfParts(chosen) || within.length < 2) return false;
+    if (isFollowed(chosen)) return round % BAND.everyFollowed === 1;
+    return round % COSTS.length === COSTS.length - 1 && Math.floor(round / COSTS.length) % BAND.every === 0;
+  };
+  /** What a band is about: where its second dimension follows from the first, in half of the shapes that one. */
+  const longOfBand = (chosen: string): string => (isFollowed(chosen) && next() < 0.5 ? bandOf(chosen) : chosen);
   const boundsOf = (name: string, chosen: string, of: Bounds): Bounds => {
     if (name === chosen) return of;
     if (isOfParts(name)) return next() < FEW_PARTS.ratio ? FEW_PARTS.bounds : BESIDE;
@@ -114,19 +129,20 @@ export function drawRandomSmall(draw: RandomSmallDraw): Dimensions[] {
     }
     return undefined;
   };
+  const kindOf = (chosen: string, round: number): { readonly bounds: Bounds; readonly cost: Cost } => {
+    const [, middle, dear] = COSTS;
+    const cost = isOfParts(chosen) ? middle : COSTS[round % COSTS.length]!;
+    if (round % LONGER.every === 0) return { bounds: LONGER, cost: isOfParts(chosen) ? middle : dear };
+    if (isBand(chosen, round)) return { bounds: BAND, cost: dear };
+    const hasTiles = open.length > 1 && (cost === dear || (cost === middle && round % 2 === 0));
+    return { bounds: hasTiles ? SEVERAL_TILES : LARGE, cost };
+  };
   // Multiples are only for kernels that take nothing else.
   for (const alignment of ALIGNMENTS) {
     const found = Array.from({ length: count }, (_, i) => {
       const chosen = open[i % open.length]!;
-      const round = Math.floor(i / open.length);
-      const isLonger = round % LONGER.every === 0;
-      const cost = isOfParts(chosen) ? COSTS[1]! : isLonger ? COSTS.at(-1)! : COSTS[round % COSTS.length]!;
-      const isDear = cost === COSTS.at(-1);
-      const isBand =
-        isDear && !isOfParts(chosen) && whole.length > 1 && Math.floor(round / COSTS.length) % BAND.every === 0;
-      const hasTiles = open.length > 1 && (isDear || (cost !== COSTS[0] && round % 2 === 0));
-      const bounds = isLonger ? LONGER : isBand ? BAND : hasTiles ? SEVERAL_TILES : LARGE;
-      return about(chosen, bounds, cost, alignment) ?? [];
+      const { bounds, cost } = kindOf(chosen, Math.floor(i / open.length));
+      return about(bounds === BAND ? longOfBand(chosen) : chosen, bounds, cost, alignment) ?? [];
     }).flat();
     if (found.length > 0) return distinctValues(found);
   }

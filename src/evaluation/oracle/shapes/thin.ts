@@ -2,6 +2,7 @@ import type { Dimensions } from '../../../core/problem.ts';
 import { shapeBeside } from './around.ts';
 import { type Cost, isWithin } from './cost.ts';
 import { type Drawing, drawingOf, type FittingAround, openNames } from './drawing.ts';
+import { listedByLot } from './listed-by-lot.ts';
 import { ABOUT } from './sizes.ts';
 
 /**
@@ -31,6 +32,7 @@ function thinShape(drawing: Drawing, name: string, most: Cost): Dimensions | und
   const shape = shapeBeside(drawing, {
     name,
     size: 1,
+    listed: listedByLot(drawing),
     least,
     most: Math.round(least * (THIN.most / least) ** next()) + 1,
   });

@@ -1,0 +1,49 @@
+import { defaultOf } from '../../../core/plan/dimensions.ts';
+import type { Dimensions } from '../../../core/problem.ts';
+import { isWithin } from './cost.ts';
+import { drawingOf, type FittingAround } from './drawing.ts';
+import { sizeBetween } from './sizes.ts';
+
+/** Dimensions with more listed values than a flag has, such as a head dimension, choose another path of a kernel, often one compiled for each. */
+const FLAG_VALUES = 2;
+
+/** Sizes beside such a value: from where a kernel has dozens of tiles, or a warp's worth of them; where that is too dear, down to some hundreds. */
+const LONG = { from: 1024, to: 1152, step: 0.7, least: 200 } as const;
+
+/**
+ * For each listed value of a dimension that is no flag, a shape in which the sizes that are no numbers of independent parts are long: other long
+ * shapes have the timed shape's values, so that a kernel could be right for long sequences in one head dimension only.
+ */
+export function shapesOfEachListed(source: FittingAround): Dimensions[] {
+  const { problem, takes, timed, most, isFit } = source;
+  const { next } = drawingOf(source, 'long shapes of listed values');
+  const { dimensions, independentDimensions = [] } = problem;
+  const flags = Object.entries(dimensions).filter(([, { values }]) => values?.length === FLAG_VALUES);
+  const sizesLike = (long: number, listed: Dimensions): Dimensions => {
+    const shape: Record<string, number> = {};
+    for (const [name, declared] of Object.entries(dimensions)) {
+      const { values, minimum = 1, maximum = long, default: otherwise } = declared;
+      const size = independentDimensions.includes(name) ? minimum : Math.min(maximum, Math.max(minimum, long));
+      const following = typeof otherwise === 'string' ? defaultOf(name, declared, shape) : undefined;
+      shape[name] = values ? listed[name]! : (following ?? size);
+    }
+    return shape;
+  };
+  const withFlags = (): Dimensions => ({
+    ...timed,
+    ...Object.fromEntries(flags.map(([name, { values }]) => [name, values![next() < 0.5 ? 0 : 1]!])),
+  });
+  const longest = (listed: Dimensions): Dimensions | undefined => {
+    for (let share = 1; share * LONG.from > LONG.least; share *= LONG.step) {
+      const shape = sizesLike(sizeBetween(share * LONG.from, share * LONG.to, next), listed);
+      if (isWithin(most, problem, shape) && takes(shape) && isFit(shape)) return shape;
+    }
+    return undefined;
+  };
+  return Object.entries(dimensions)
+    .flatMap(([name, { values = [] }]) =>
+      values.length > FLAG_VALUES ? values.map((value) => ({ [name]: value })) : [],
+    )
+    .map((one) => longest({ ...withFlags(), ...one }) ?? longest({ ...timed, ...one }))
+    .filter((shape) => shape !== undefined);
+}
