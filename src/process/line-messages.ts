@@ -14,14 +14,25 @@ export function writeMessage(stream: NodeJS.WritableStream, { header, payloads }
   for (const payload of payloads) stream.write(payload);
 }
 
-/** Cuts a byte stream into messages. */
+/** A message of which the payloads still come. */
+interface Arriving {
+  readonly header: LineMessage['header'];
+  /** In memory of their own, so that whoever reads numbers from one needs no copy. */
+  readonly payloads: readonly Uint8Array[];
+  /** The payload that comes next, and how much of it is there. */
+  at: number;
+  filled: number;
+}
+
+/**
+ * Cuts a byte stream into messages. Bytes of payloads are put where they stay as they come: a payload may have a gigabyte, of which no second copy
+ * is made.
+ */
 export class MessageReader {
   readonly #maximumPayloadBytes: number;
-  #chunks: Buffer[] = [];
-  #bytes = 0;
-  #header: LineMessage['header'] | undefined;
-  /** Bytes of each payload the header announced. */
-  #sizes: number[] = [];
+  #line: Buffer[] = [];
+  #lineBytes = 0;
+  #arriving: Arriving | undefined;
 
   constructor(maximumPayloadBytes = Number.POSITIVE_INFINITY) {
     this.#maximumPayloadBytes = maximumPayloadBytes;
@@ -29,46 +40,55 @@ export class MessageReader {
 
   /** @throws Error when a line is no JSON object or too long, or announces more bytes than are taken. */
   *push(chunk: Buffer): Generator<LineMessage> {
-    this.#chunks.push(chunk);
-    this.#bytes += chunk.length;
+    let rest = chunk;
     while (true) {
-      if (this.#header === undefined && !this.#readLine()) return;
-      const wanted = this.#sizes.reduce((sum, size) => sum + size, 0);
-      if (this.#bytes < wanted) return;
-      const payloads = this.#sizes.map((size) => this.#take(size));
-      const header = this.#header!;
-      this.#header = undefined;
+      if (this.#arriving === undefined) {
+        const end = rest.indexOf(0x0a);
+        this.#addToLine(end < 0 ? rest : rest.subarray(0, end + 1));
+        if (end < 0) return;
+        this.#arriving = this.#announced();
+        rest = rest.subarray(end + 1);
+      }
+      rest = rest.subarray(fill(this.#arriving, rest));
+      const { header, payloads, at } = this.#arriving;
+      if (at < payloads.length) return;
+      this.#arriving = undefined;
       yield { header, payloads };
+      if (rest.length === 0) return;
     }
   }
 
-  #readLine(): boolean {
-    const end = this.#merge().indexOf(0x0a);
-    if (end < 0) {
-      if (this.#bytes > MAXIMUM_LINE_BYTES) throw new Error('a line without end');
-      return false;
-    }
-    const header: unknown = JSON.parse(this.#take(end + 1).toString('utf8'));
+  #addToLine(part: Buffer): void {
+    this.#line.push(part);
+    this.#lineBytes += part.length;
+    if (this.#lineBytes > MAXIMUM_LINE_BYTES) throw new Error('a line without end');
+  }
+
+  #announced(): Arriving {
+    const header: unknown = JSON.parse(Buffer.concat(this.#line).toString('utf8'));
+    this.#line = [];
+    this.#lineBytes = 0;
     if (typeof header !== 'object' || header === null) throw new Error('a line that is no JSON object');
-    this.#header = header as LineMessage['header'];
-    this.#sizes = sizesOf(this.#header.payloadBytes);
-    const announced = this.#sizes.reduce((sum, size) => sum + size, 0);
-    if (!(announced <= this.#maximumPayloadBytes)) throw new Error(`${announced} bytes announced`);
-    return true;
+    const sizes = sizesOf((header as LineMessage['header']).payloadBytes);
+    const bytes = sizes.reduce((sum, size) => sum + size, 0);
+    if (!(bytes <= this.#maximumPayloadBytes)) throw new Error(`${bytes} bytes announced`);
+    const payloads = sizes.map((size) => Buffer.from(new ArrayBuffer(size)));
+    return { header: header as LineMessage['header'], payloads, at: 0, filled: 0 };
   }
+}
 
-  #take(size: number): Buffer {
-    const buffered = this.#merge();
-    this.#chunks = [buffered.subarray(size)];
-    this.#bytes -= size;
-    return buffered.subarray(0, size);
+/** Puts bytes where they belong. @returns how many of them belong to the message. */
+function fill(arriving: Arriving, bytes: Buffer): number {
+  let taken = 0;
+  for (; arriving.at < arriving.payloads.length; arriving.at++, arriving.filled = 0) {
+    const payload = arriving.payloads[arriving.at]!;
+    const part = bytes.subarray(taken, taken + payload.length - arriving.filled);
+    payload.set(part, arriving.filled);
+    arriving.filled += part.length;
+    taken += part.length;
+    if (arriving.filled < payload.length) break;
   }
-
-  /** Everything received as one piece: only when a line is looked for, or all payloads are there. */
-  #merge(): Buffer {
-    if (this.#chunks.length !== 1) this.#chunks = [Buffer.concat(this.#chunks)];
-    return this.#chunks[0]!;
-  }
+  return taken;
 }
 
 function sizesOf(value: unknown): number[] {

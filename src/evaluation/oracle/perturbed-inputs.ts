@@ -39,20 +39,25 @@ export const perturbationOf = (buffers: readonly PlannedBuffer[], run: number, r
 /**
  * Replaces every element x of every floating-point input by x · (1 + relative · ξ), with independent ξ of mean 0 and
  * variance 1; the same for the same `run`. Zeros, infinities, NaN and integers stay unchanged.
+ *
+ * @param placeFor where the changed elements of an input go: new memory, or the input itself.
  */
-export function perturbInputs(inputs: ReferenceTensors, { names, run, relative }: Perturbation): ReferenceTensors {
+export function perturbInputs(
+  inputs: ReferenceTensors,
+  { names, run, relative }: Perturbation,
+  placeFor = (values: Float64Array): Float64Array => new Float64Array(values.length),
+): ReferenceTensors {
   const perturbed: Record<string, Float64Array> = { ...inputs };
   for (const [position, name] of names.entries()) {
     const start = createStream('where noise begins', position, run).bits(0) % FACTOR_COUNT;
-    perturbed[name] = perturbedFrom(start, inputs[name]!, relative);
+    perturbed[name] = perturbedFrom(start, inputs[name]!, relative, placeFor(inputs[name]!));
   }
   return perturbed;
 }
 
 /** @param start number of the first element's multiplier. */
-function perturbedFrom(start: number, values: Float64Array, relative: number): Float64Array {
+function perturbedFrom(start: number, values: Float64Array, relative: number, changed: Float64Array): Float64Array {
   const noise = unitNoise();
-  const changed = new Float64Array(values.length);
   let at = start;
   // Without a branch for each element: inputs have millions.
   for (let from = 0; from < values.length; at = 0) {

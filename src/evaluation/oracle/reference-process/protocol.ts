@@ -44,6 +44,6 @@ export const withTensors = (
   }),
 });
 
-/** The payloads as tensors of these names, in memory of their own. @throws RangeError when one is not whole. */
+/** The payloads, which a reader put into memory of their own, as tensors of these names. @throws RangeError when one is not whole. */
 export const tensorsOf = (names: readonly string[], { payloads }: LineMessage): ReferenceTensors =>
-  Object.fromEntries(names.map((name, i) => [name, new Float64Array(Uint8Array.from(payloads[i]!).buffer)]));
+  Object.fromEntries(names.map((name, i) => [name, new Float64Array(payloads[i]!.buffer)]));
