@@ -49,13 +49,13 @@ describe('inputs in variants', () => {
     expect(of(scaled, 'secret:lopsided')).toEqual([]);
   });
 
-  it('make one of several inputs as large as callers do, and of one sign, and the others as small', () => {
+  it('make one of several inputs as large as callers do, of one sign and nowhere small, and the others as small', () => {
     const scaling = { least: 2 ** -6, most: 2 ** 6, offset: 0 };
     const product = problemOf({ A: input(['R', 'N'], { scaling }), B: input(['R', 'N'], { scaling }) }, CONDITIONED);
     const [, second] = of(product, 'secret:scales') as [string, string];
     const usual = Array.from({ length: 128 }, (_, i) => Math.sin(i + 1));
     expect(drawn(product, 'A', second)).toEqual(usual.map((value) => value * 2 ** -6));
-    expect(drawn(product, 'B', second)).toEqual(usual.map((value) => Math.abs(value) * 2 ** 6));
+    expect(drawn(product, 'B', second)).toEqual(usual.map((value) => Math.max(1, Math.abs(value)) * 2 ** 6));
     const alone = problemOf({ A: input(['R', 'N'], { scaling }) }, CONDITIONED);
     expect(of(alone, 'secret:scales')).toEqual([]);
   });
