@@ -213,9 +213,6 @@ const stepsIn = (size: readonly number[], box: readonly number[]): number[][] =>
 ];
 
 const INTERLEAVES = ['16B', '32B'] as const;
-const UNRECORDED = {
-  waitsFor: 'no GPU was at hand since it was written; docs/results/h200-interleaved-maps.json has its like',
-} as const;
 /** Interleaved tensors whose strides are told apart: 40 slices wide, with room between rows. */
 function interleavedMap(
   interleave: (typeof INTERLEAVES)[number],
@@ -241,13 +238,12 @@ function interleavedCases(interleave: (typeof INTERLEAVES)[number]): RecordedCas
   const fetched = (what: string, given: Map) =>
     fetching({
       ...{ name: name(what), map: given, at: stepsIn(given.globalDim, given.boxDim) },
-      ...{ bytes: boxBytes(given), ...UNRECORDED },
+      bytes: boxBytes(given),
     });
   const sent = (what: string, given: Map, reduction?: string) =>
     sending({
       ...{ name: name(what), map: given, ...(reduction !== undefined && { reduction }) },
       at: [given.globalDim.map(() => 0), given.globalDim.map((size, axis) => size - (axis === 0 ? 2 : 1))],
-      ...UNRECORDED,
     });
   const steps: Partial<Map> = { boxDim: [16, 3, 3], elementStrides: [3, 2, 2] };
   return [
@@ -281,7 +277,7 @@ export const TENSOR_COPY_CASES: readonly RecordedCase[] = [
     return [
       fetching({ name: `${axes} axes`, map, at: placesIn(globalDim) }),
       sending({ name: `${axes} axes`, map, at: apart, ...BEFORE }),
-      sending({ name: `${axes} axes, inside and beyond`, map, at: placesIn(globalDim).slice(0, 2), ...UNRECORDED }),
+      sending({ name: `${axes} axes, inside and beyond`, map, at: placesIn(globalDim).slice(0, 2) }),
     ];
   }),
   ...SWIZZLES.flatMap(([swizzle, width]) => {
