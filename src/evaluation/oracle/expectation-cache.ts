@@ -16,7 +16,15 @@ import {
   type WorkOutExpectations,
 } from './expectations.ts';
 import { type ExpectedRows, expectedRows } from './expected-rows.ts';
-import { isLarge, outputsOf, type ReferenceRuns, runPerturbed, runsNeeded, runUnperturbed } from './reference-runs.ts';
+import {
+  isLarge,
+  outputsOf,
+  type ReferenceRuns,
+  runPerturbed,
+  runsLong,
+  runsNeeded,
+  runUnperturbed,
+} from './reference-runs.ts';
 import { areValuesPlaced } from './secret/secret-set.ts';
 import { areValuesRepeated, areValuesTried } from './secret/sets-of-problem.ts';
 import { disagreeBeside, drawAhead, drawBeside, expectBeside } from './threads/beside.ts';
@@ -38,6 +46,8 @@ export interface PreparedCheck {
   drawAgain(seed: number): Promise<DrawnInputs>;
   /** Expected values of rows that the seed chooses, if the whole reference takes long; otherwise of all rows. */
   sample(): Promise<ExpectedRows>;
+  /** The same with the least tolerances, as {@link leastExpectations}. */
+  leastSample?(): Promise<ExpectedRows>;
 }
 
 /** Computes the expectations. */
@@ -68,7 +78,10 @@ export function prepareCheck(
   const onDevice = deviceReference !== undefined && isLarge(problem, dimensions);
   const request = { problem, buffers, inputs: inputs.tensors, dimensions, signal, placed, tried };
   const isDivided =
-    !onDevice && !tried && isLarge(problem, dimensions) && runsNeeded(problem, buffers, request).perturbedRuns > 0;
+    !onDevice &&
+    !tried &&
+    runsLong(problem, dimensions, inputs.tensors) &&
+    runsNeeded(problem, buffers, request).perturbedRuns > 0;
   // Kept only where two kinds of expectations follow from them: they take as much memory as an expectation.
   const unperturbed = isDivided ? remembered(() => runUnperturbed(request)).get : () => runUnperturbed(request);
   const expect: WorkOutExpectations = (...request) => expectBeside(threads, ...request);
@@ -85,12 +98,16 @@ export function prepareCheck(
     return toExpectations({ ...runs, perturbed });
   });
   const least = remembered(async () => toExpectations(await unperturbed()));
-  const sample = remembered(() => expectedRows({ ...key, buffers, inputs: inputs.tensors, signal }));
+  const rowsOf = (isLeast: boolean) => expectedRows({ ...key, buffers, inputs: inputs.tensors, signal, isLeast });
+  const sample = remembered(() => rowsOf(false));
+  const leastSample = async (): Promise<ExpectedRows> =>
+    all.isKnown() ? { expectations: await all.get() } : ((await rowsOf(true)) ?? { expectations: await least.get() });
   return {
     buffers,
     inputs,
     expectations: all.get,
     leastExpectations: isDivided ? least.get : undefined,
+    leastSample: isDivided ? leastSample : undefined,
     drawAgain: (seed) => drawBeside(threads, { ...key, seed }),
     async sample() {
       const isQuick = all.isKnown() || onDevice;

@@ -5,7 +5,7 @@ import { valuesKey } from '../../core/values.ts';
 import { createStream, type RandomStream } from '../../stats/random.ts';
 import { elementCountOf } from '../launches/layout.ts';
 import { type Expectations, expectationsFrom, hasSignificantParts } from './expectations.ts';
-import { outputsOf, runHostReference } from './reference-runs.ts';
+import { outputsOf, runHostReference, runUnperturbed } from './reference-runs.ts';
 import { rowCount, rowLength } from './row-parts.ts';
 import { areValuesPlaced } from './secret/secret-set.ts';
 import { areValuesRepeated, areValuesTried } from './secret/sets-of-problem.ts';
@@ -25,6 +25,8 @@ interface RowsRequest {
   readonly buffers: readonly PlannedBuffer[];
   readonly inputs: ReferenceTensors;
   readonly signal?: AbortSignal | undefined;
+  /** With the least tolerances that there can be, which take no run on perturbed inputs. */
+  readonly isLeast?: boolean;
 }
 
 /** Floating-point operations of a host for a sample of rows: some tens of milliseconds. */
@@ -54,14 +56,17 @@ export async function expectedRows(
  * @throws as `runHostReference`.
  */
 export async function expectationsOfRows(request: RowsRequest & { readonly rows: Rows }): Promise<ExpectedRows> {
-  const { problem, dimensions, buffers, inputs, signal, rows } = request;
+  const { problem, dimensions, buffers, inputs, signal, rows, isLeast } = request;
   const outputs = outputsOf(buffers);
+  const options = {
+    ...{ signal, rows },
+    placed: areValuesPlaced(request.generatorSet),
+    tried: areValuesTried(problem.file, request.generatorSet),
+  };
   const runs = {
-    ...(await runHostReference(problem, buffers, inputs, dimensions, {
-      ...{ signal, rows },
-      placed: areValuesPlaced(request.generatorSet),
-      tried: areValuesTried(problem.file, request.generatorSet),
-    })),
+    ...(await (isLeast
+      ? runUnperturbed({ problem, buffers, inputs, dimensions, ...options })
+      : runHostReference(problem, buffers, inputs, dimensions, options))),
     repeats: areValuesRepeated(problem.file, request.generatorSet),
   };
   const areAll = outputs.some((buffer) => runs.oracle[buffer.name]!.length === elementCountOf(buffer));

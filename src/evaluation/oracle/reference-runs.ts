@@ -165,6 +165,13 @@ const roundedOutputs = (buffers: readonly PlannedBuffer[], outputs: ReferenceTen
 /** From so many floating-point operations on, reference.ts takes about a second. */
 const MANY_FLOP = 1e9;
 
+/** From so many elements on, a host takes a second to give a reference its inputs. */
+const MANY_ELEMENTS = 2 ** 24;
+
+/** Whether a host takes seconds for each run of the reference at this shape, or to give it the inputs. */
+export const runsLong = (problem: Problem, dimensions: Dimensions, inputs: ReferenceTensors): boolean =>
+  isLarge(problem, dimensions) || Object.values(inputs).some(({ length }) => length >= MANY_ELEMENTS);
+
 /** Whether reference.ts takes a host seconds at this shape. */
 export const isLarge = ({ file }: Problem, dimensions: Dimensions): boolean =>
   evaluateExpression(file.flop, dimensions) >= MANY_FLOP;

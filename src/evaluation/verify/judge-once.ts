@@ -3,11 +3,12 @@ import type { Refused } from '../launches/refusal.ts';
 import type { RunResult } from '../launches/run-once.ts';
 import { compareRows } from '../oracle/compare-rows.ts';
 import type { PreparedCheck } from '../oracle/expectation-cache.ts';
+import type { ExpectedRows } from '../oracle/expected-rows.ts';
 import { outputsOf } from '../oracle/reference-runs.ts';
 import { type CheckRuns, NATURAL } from './check-runs.ts';
 import type { CorrectnessTally } from './correctness-tally.ts';
 import { meanwhile } from './judge-check.ts';
-import { describeWrong, passes, refused } from './judged-check.ts';
+import { describeWrong, passes, refused, type Verdicts } from './judged-check.ts';
 import { blaming } from './who-wrote.ts';
 
 /**
@@ -26,12 +27,15 @@ export async function judgeOnce(request: {
 }): Promise<Refused | undefined> {
   const { runs, prepared, tally, seed, isCounted = false, refuse } = request;
   const trial = createStream(seed, runs.name, 'the one run').bits(0) % 2 === 0 ? NATURAL : runs.reordered;
-  const [run, expected] = await Promise.all([runs.run(trial, isCounted), meanwhile(() => prepared.sample())]);
+  const quickest = prepared.leastSample ?? prepared.sample;
+  const [run, expected] = await Promise.all([runs.run(trial, isCounted), meanwhile(quickest)]);
   if ('error' in expected) throw expected.error;
   if (!run.ok) return run;
   const outputs = outputsOf(prepared.buffers);
-  const sample = { ...expected.value, expectations: runs.allowed(expected.value.expectations) };
-  const verdicts = compareRows(outputs, sample, run.outputs);
+  const compared = (rows: ExpectedRows): Verdicts =>
+    compareRows(outputs, { ...rows, expectations: runs.allowed(rows.expectations) }, run.outputs);
+  const least = compared(expected.value);
+  const verdicts = prepared.leastSample && !passes(least) ? compared(await prepared.sample()) : least;
   tally.add(verdicts);
   if (passes(verdicts)) return refuse?.(run);
   const refusal = refused('wrong', describeWrong(verdicts)!, `${runs.name} · ${trial.name}`);

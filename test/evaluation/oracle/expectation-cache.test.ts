@@ -10,6 +10,7 @@ import {
   prepareCheck,
 } from '../../../src/evaluation/oracle/expectation-cache.ts';
 import type { DeviceReference } from '../../../src/evaluation/oracle/expectations.ts';
+import { runsLong } from '../../../src/evaluation/oracle/reference-runs.ts';
 import type { OracleThreads } from '../../../src/evaluation/oracle/threads/oracle-threads.ts';
 import { toyProblem } from '../../support/toy-problem.ts';
 
@@ -124,6 +125,24 @@ describe('the oracle', () => {
     expect(all.want).toEqual(least.want);
     expect(all.tolerances.every((tolerance, i) => tolerance > least.tolerances[i]!)).toBe(true);
     expect(await prepared.leastExpectations!()).not.toBe(await prepared.expectations());
+  });
+
+  it('has them of a sample, too, whose values are the same', async () => {
+    const { problem, calls } = counted({ flop: '1e9' });
+    const prepared = createExpectationCache().check({ problem, dimensions: { R: 3, C: 64 }, ...GENERATORS });
+    const least = (await prepared.leastSample!()).expectations.get('Y')!;
+    expect(calls()).toBe(1);
+    const all = (await prepared.sample()).expectations.get('Y')!;
+    expect(calls()).toBe(1 + 1 + 2);
+    expect(all.want).toEqual(least.want);
+    expect(all.tolerances.every((tolerance, i) => tolerance > least.tolerances[i]!)).toBe(true);
+  });
+
+  it('a reference runs long of many operations, or of many elements', () => {
+    const inputsOf = (length: number) => ({ X: { length } as Float64Array });
+    expect(runsLong(toyProblem({ flop: '1e9' }), DIMENSIONS, inputsOf(10))).toBe(true);
+    expect(runsLong(toyProblem({ flop: '1e9 - 1' }), DIMENSIONS, inputsOf(2 ** 24 - 1))).toBe(false);
+    expect(runsLong(toyProblem({ flop: '1e9 - 1' }), DIMENSIONS, inputsOf(2 ** 24))).toBe(true);
   });
 
   it.each([

@@ -23,7 +23,8 @@ function scale(values: Float64Array, { problem, buffer, index, strength, freedom
   const { least, most } = scalingOf(problem, buffer.name)!;
   const isLarge = names[index] === buffer.name;
   const factor = (isLarge ? most : least) ** strength;
-  for (let i = 0; i < values.length; i++) values[i] = factor * (isLarge ? Math.max(1, Math.abs(values[i]!)) : values[i]!);
+  for (let i = 0; i < values.length; i++)
+    values[i] = factor * (isLarge ? Math.max(1, Math.abs(values[i]!)) : values[i]!);
   return values;
 }
 
