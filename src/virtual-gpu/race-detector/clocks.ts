@@ -35,17 +35,23 @@ export class WarpClocks {
   /** What {@link snapshot} gave last, until the clock changes: null for nothing; and the warp's own time then. */
   readonly #snapshots: (GridClock | null | undefined)[];
   readonly #snapshotTimes: Int32Array;
+  /** Of the warps that meet. */
+  readonly #latest: Int32Array;
+  /** Nothing has happened before anything yet. */
+  #isEmpty = true;
 
   /** @param rows where warps' own times may change, too. */
   constructor(warps: number, rows = new Int32Array(warps * warps)) {
     this.#warps = warps;
     this.rows = rows;
     this.#snapshotTimes = new Int32Array(warps);
+    this.#latest = new Int32Array(warps);
     this.#others = new Array<GridClock>(warps).fill(NOTHING_BEFORE);
     this.#snapshots = new Array<GridClock | null | undefined>(warps).fill(undefined);
   }
 
   reset(): void {
+    this.#isEmpty = true;
     this.rows.fill(0);
     this.#others.fill(NOTHING_BEFORE);
     this.#snapshots.fill(undefined);
@@ -80,6 +86,7 @@ export class WarpClocks {
 
   /** Merges `clock` into that of `warp`: everything in it happened before its next accesses. */
   acquire(warp: number, cta: number, clock: GridClock): void {
+    this.#isEmpty = false;
     this.#snapshots[warp] = undefined;
     const own = clock.get(cta);
     if (own) this.#raise(this.#row(warp), own);
@@ -96,10 +103,12 @@ export class WarpClocks {
 
   /** Sets the time of a warp's own. */
   tick(warp: number, time: number): void {
+    this.#isEmpty = false;
     this.rows[warp * (this.#warps + 1)] = time;
   }
 
   copyRow(warp: number, from: WarpClocks): void {
+    this.#isEmpty = false;
     this.#snapshots[warp] = undefined;
     this.#row(warp).set(from.#row(warp));
     this.#others[warp] = from.#others[warp]!;
@@ -108,19 +117,30 @@ export class WarpClocks {
   /** Merges the clocks of all these warps, and `arrived`, into each of them. */
   join(warps: readonly number[], cta: number, arrived: GridClock | undefined): void {
     if (arrived) for (const warp of warps) this.acquire(warp, cta, arrived);
+    if (this.#isEmpty) return;
+    const latest = this.#latestOf(warps);
     const { rows } = this;
     const count = this.#warps;
-    for (let other = 0; other < count; other++) {
-      let latest = 0;
-      for (const warp of warps) if (rows[warp * count + other]! > latest) latest = rows[warp * count + other]!;
-      for (const warp of warps) rows[warp * count + other] = latest;
-    }
+    for (let i = 0; i < warps.length; i++)
+      for (let other = 0, at = warps[i]! * count; other < count; other++, at++) rows[at] = latest[other]!;
     let others = NOTHING_BEFORE;
     for (const warp of warps) others = later(others, this.#others[warp]!);
     for (const warp of warps) {
       this.#snapshots[warp] = undefined;
       this.#others[warp] = others;
     }
+  }
+
+  /** For each warp, the latest time of these warps' rows. */
+  #latestOf(warps: readonly number[]): Int32Array {
+    const { rows } = this;
+    const latest = this.#latest;
+    const count = this.#warps;
+    latest.fill(0);
+    for (let i = 0; i < warps.length; i++)
+      for (let other = 0, at = warps[i]! * count; other < count; other++, at++)
+        if (rows[at]! > latest[other]!) latest[other] = rows[at]!;
+    return latest;
   }
 
   #row(warp: number): Int32Array {

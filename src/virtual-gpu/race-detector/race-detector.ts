@@ -387,12 +387,12 @@ export class RaceDetector {
 
   /** Warps meet at a barrier. */
   barrier(id: number, warps: readonly number[]): void {
-    const arrived = this.#cta.arrived.get(id);
-    this.#cta.arrived.delete(id);
-    this.#cta.clocks.join(warps, this.#cta.linear, arrived);
-    this.#cta.fenced.join(warps, this.#cta.linear, undefined);
-    this.#cta.shared.learned(warps, this.#now());
-    for (const warp of warps) this.#lanesOf(warp);
+    const { arrived, clocks, fenced, linear, shared } = this.#cta;
+    clocks.join(warps, linear, arrived.get(id));
+    arrived.delete(id);
+    fenced.join(warps, linear, undefined);
+    shared.learned(warps, this.#now());
+    for (let i = 0; i < warps.length; i++) this.#lanesOf(warps[i]!);
   }
 
   /** A warp arrives at a barrier and continues; `completes` if nobody waits for it. */
@@ -409,9 +409,9 @@ export class RaceDetector {
 
   /** Lanes of a warp meet: what they did before is ordered with what others do after. Compiled code sees to instructions with `.sync`. */
   #lanesOf(warp: number): void {
-    this.#cta.shared.lanesMet(warp, this.#now() + 1);
-    this.#cta.shared.lanesMetForDevice(warp, this.#now() + 1);
-    this.#tick(warp);
+    const time = ++this.#header[SHADOW.time >> 2]!;
+    this.#cta.clocks.tick(warp, time);
+    this.#cta.shared.lanesMet(warp, time);
   }
 
   /** A thread arrives at an mbarrier of the CTA of this rank. */

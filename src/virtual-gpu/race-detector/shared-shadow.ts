@@ -145,10 +145,7 @@ export class SharedShadow {
     this.#strongReaders.fill(0);
     this.#known.fill(start);
     this.#filled?.fill(0);
-    for (let warp = 0; warp < this.#warps; warp++) {
-      this.lanesMet(warp, start + 1);
-      this.lanesMetForDevice(warp, start + 1);
-    }
+    for (let warp = 0; warp < this.#warps; warp++) this.lanesMet(warp, start + 1);
   }
 
   #state(warp: number, field: number): number {
@@ -198,9 +195,16 @@ export class SharedShadow {
     this.#filled.fill(1, address >> this.#shift, (address + bytes) >> this.#shift);
   }
 
-  /** Lanes of the warp meet at this time of its clock: its accesses from now on are ordered after those before. */
+  /** Lanes of the warp meet, and its clock becomes this time: its accesses from now on are ordered after those before. */
   lanesMet(warp: number, time: number): void {
-    this.#words[this.#state(warp, STATE.met)] = time;
+    const words = this.#words;
+    const state = this.#state(warp, 0);
+    const known = this.#known[warp]!;
+    words[state + (STATE.time >> 2)] = time;
+    words[state + (STATE.readsAfter >> 2)] = Math.min(known, time - 1);
+    words[state + (STATE.writesAfter >> 2)] = known;
+    words[state + (STATE.met >> 2)] = time;
+    words[state + (STATE.metForDevice >> 2)] = time;
   }
 
   /** Whether the warp has made all of these plain reads since it last synchronised. Then they add nothing. */

@@ -123,8 +123,6 @@ const SLICE = { usual: 1 << 18, watched: 1 << 14, cooperative: 1 << 14, followed
 const ROUNDS_OF_TURN = 64;
 
 const ALL_LANES: number[] = Array.from({ length: LANES }, (_, lane) => lane);
-/** A CTA has at most 1024 threads. */
-const ALL_WARPS = ALL_LANES;
 
 /** Bits that a request sets in the sector map; an atomic reads and writes. */
 const SECTOR_BITS: Record<RequestKind, number> = {
@@ -161,6 +159,8 @@ export class CtaRunner {
   #rubbishSeed = 0;
   #request!: LaunchRequest;
   #warpCount = 0;
+  /** Numbers of the warps of a CTA. */
+  #allWarps: readonly number[] = [];
   /** The CTAs that run together: of a cluster, by rank, of a cooperative grid, or those that wait for others; and the one whose warps run. */
   #residents: ResidentCta[] = [];
   #cta!: ResidentCta;
@@ -237,6 +237,7 @@ export class CtaRunner {
     this.#request = request;
     this.#deviceView = new DataView(this.#device.buffer);
     this.#warpCount = Math.ceil((x * y * z) / LANES);
+    this.#allWarps = Array.from({ length: this.#warpCount }, (_, warp) => warp);
     this.#localStart = WARPS + this.#warpCount * image.warpBytes;
     this.#sectorMap = this.#localStart + this.#warpCount * LANES * image.localBytesPerThread;
     const sectorBytes = image.counting ? Math.ceil(request.deviceBytes / 32) + 64 : 0;
@@ -777,7 +778,7 @@ export class CtaRunner {
     this.#cta.states.forEach((state, warp) => {
       if (state === 'waiting') this.#cta.states[warp] = 'ready';
     });
-    this.#watcher?.barrier(id, ALL_WARPS.slice(0, this.#warpCount));
+    this.#watcher?.barrier(id, this.#allWarps);
     return true;
   }
 
@@ -796,7 +797,7 @@ export class CtaRunner {
   /** Warps whose work so far comes before what follows the barrier: an exit counts as an arrival where all threads meet. */
   #warpsAt({ groups, isWhole }: Arrival): number[] {
     const waiting = new Set(groups.map(({ warp }) => warp));
-    return ALL_WARPS.slice(0, this.#warpCount).filter(
+    return this.#allWarps.filter(
       (warp) => waiting.has(warp) || (isWhole && this.#cta.states[warp] === 'exited'),
     );
   }
