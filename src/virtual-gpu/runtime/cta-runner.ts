@@ -217,6 +217,7 @@ export class CtaRunner {
         samplesFull: () => this.#sampler!.makeRoom(),
         ...(this.#shadow && { shadow: this.#shadow.memory, cells: this.#cells!.memory }),
         newCellPage: (cell: number) => this.#cells!.newPage(cell),
+        tellCellsApart: (cell: number) => this.#cells!.tellApart(cell),
         watchGroup: (group: number, warp: number, masked: number, left: number) =>
           this.#watcher!.group(group, warp, masked !== 0, left),
         watchUniform: (group: number, address: number, warp: number, masked: number, phase: number) =>
@@ -797,9 +798,7 @@ export class CtaRunner {
   /** Warps whose work so far comes before what follows the barrier: an exit counts as an arrival where all threads meet. */
   #warpsAt({ groups, isWhole }: Arrival): number[] {
     const waiting = new Set(groups.map(({ warp }) => warp));
-    return this.#allWarps.filter(
-      (warp) => waiting.has(warp) || (isWhole && this.#cta.states[warp] === 'exited'),
-    );
+    return this.#allWarps.filter((warp) => waiting.has(warp) || (isWhole && this.#cta.states[warp] === 'exited'));
   }
 
   /** Lets lanes go on for whom the cluster's barrier is complete. */
