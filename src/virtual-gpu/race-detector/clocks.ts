@@ -32,6 +32,8 @@ export class WarpClocks {
   /** Row w: for each warp, the time up to which its work happened before the current access of warp w. */
   readonly rows: Int32Array;
   readonly #others: GridClock[];
+  /** Whether any of these may say something. */
+  #mayKnowOthers = false;
   /** What {@link snapshot} gave last, until the clock changes: null for nothing; and the warp's own time then. */
   readonly #snapshots: (GridClock | null | undefined)[];
   readonly #snapshotTimes: Int32Array;
@@ -53,6 +55,7 @@ export class WarpClocks {
   reset(): void {
     this.#isEmpty = true;
     this.rows.fill(0);
+    this.#mayKnowOthers = false;
     this.#others.fill(NOTHING_BEFORE);
     this.#snapshots.fill(undefined);
   }
@@ -91,6 +94,7 @@ export class WarpClocks {
     const own = clock.get(cta);
     if (own) this.#raise(this.#row(warp), own);
     if (own && clock.size === 1) return;
+    this.#mayKnowOthers = true;
     const others = later(this.#others[warp]!, clock);
     // The own CTA is in the rows.
     if (!others.has(cta)) this.#others[warp] = others;
@@ -112,6 +116,7 @@ export class WarpClocks {
     this.#snapshots[warp] = undefined;
     this.#row(warp).set(from.#row(warp));
     this.#others[warp] = from.#others[warp]!;
+    this.#mayKnowOthers ||= from.#mayKnowOthers;
   }
 
   /** Merges the clocks of all these warps, and `arrived`, into each of them. */
@@ -123,12 +128,32 @@ export class WarpClocks {
     const count = this.#warps;
     for (let i = 0; i < warps.length; i++)
       for (let other = 0, at = warps[i]! * count; other < count; other++, at++) rows[at] = latest[other]!;
+    for (const warp of warps) this.#snapshots[warp] = undefined;
+    if (this.#mayKnowOthers) this.#joinOthers(warps);
+  }
+
+  #joinOthers(warps: readonly number[]): void {
     let others = NOTHING_BEFORE;
     for (const warp of warps) others = later(others, this.#others[warp]!);
-    for (const warp of warps) {
-      this.#snapshots[warp] = undefined;
-      this.#others[warp] = others;
+    for (const warp of warps) this.#others[warp] = others;
+  }
+
+  /**
+   * The same for all warps of the CTA, each of which then gets a new time of its own: `now` + 1 and so on. Nobody knows more of a warp than
+   * itself, so all learn its own time.
+   */
+  joinAll(now: number): void {
+    const { rows } = this;
+    const count = this.#warps;
+    for (let warp = 0, own = 0; warp < count; warp++, own += count + 1) this.#latest[warp] = rows[own]!;
+    this.#isEmpty = false;
+    for (let warp = 0, at = 0; warp < count; warp++) {
+      for (let other = 0; other < count; other++, at++) rows[at] = this.#latest[other]!;
+      rows[warp * (count + 1)] = now + 1 + warp;
     }
+    if (!this.#mayKnowOthers) return;
+    this.#snapshots.fill(undefined);
+    this.#joinOthers(Array.from({ length: count }, (_, warp) => warp));
   }
 
   /** For each warp, the latest time of these warps' rows. */

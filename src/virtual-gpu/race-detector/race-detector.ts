@@ -388,11 +388,18 @@ export class RaceDetector {
   /** Warps meet at a barrier. */
   barrier(id: number, warps: readonly number[]): void {
     const { arrived, clocks, fenced, linear, shared } = this.#cta;
+    fenced.join(warps, linear, undefined);
+    const now = this.#now();
+    if (warps.length === this.#launch.warps && arrived.size === 0) {
+      clocks.joinAll(now);
+      shared.allMet(now);
+      this.#header[SHADOW.time >> 2] = now + warps.length;
+      return;
+    }
     clocks.join(warps, linear, arrived.get(id));
     arrived.delete(id);
-    fenced.join(warps, linear, undefined);
-    shared.learned(warps, this.#now());
-    for (let i = 0; i < warps.length; i++) this.#lanesOf(warps[i]!);
+    shared.learned(warps, now);
+    for (const warp of warps) this.#lanesOf(warp);
   }
 
   /** A warp arrives at a barrier and continues; `completes` if nobody waits for it. */

@@ -167,6 +167,14 @@ export class SharedShadow {
     for (const warp of warps) if (known > this.#known[warp]!) this.#known[warp] = known;
   }
 
+  /** All warps have met: each knows all up to `now`, and the clock of the first becomes the next time, and so on. */
+  allMet(now: number): void {
+    for (let warp = 0; warp < this.#warps; warp++) {
+      this.#known[warp] = now;
+      this.lanesMet(warp, now + 1 + warp);
+    }
+  }
+
   /** The clock of a warp has changed: compiled code compares with that. */
   clockChanged(warp: number): void {
     const known = this.#known[warp]!;
