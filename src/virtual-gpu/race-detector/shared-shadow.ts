@@ -203,6 +203,11 @@ export class SharedShadow {
     this.#filled.fill(1, address >> this.#shift, (address + bytes) >> this.#shift);
   }
 
+  /** Whether the CTA has written by a strong access. */
+  #hasStrong(): boolean {
+    return this.#words[BLOCK.hasStrong >> 2] !== 0;
+  }
+
   /** Lanes of the warp meet, and its clock becomes this time: its accesses from now on are ordered after those before. */
   lanesMet(warp: number, time: number): void {
     const words = this.#words;
@@ -253,12 +258,21 @@ export class SharedShadow {
     const time = rows[row + warp]!;
     const bit = 1 << warp;
     const met = this.#met(warp);
+    const [ordered, hasStrong] = [this.#words[this.#state(warp, STATE.readsAfter)]!, this.#hasStrong()];
     for (let i = 0; i < count; i++) {
       const address = (addresses[i]! + offset) >>> 0;
       const where = number * LANES + numbers[i]!;
       const end = (address + bytes) >> shift;
       for (let cell = address >> shift; cell < end; cell++) {
         const written = writeTime[cell]!;
+        const at = own + cell;
+        if (written > start && written <= ordered && !hasStrong) {
+          readers[cell]! |= bit;
+          if (isStrong) this.#strongReaders[cell]! |= bit;
+          readTime[at] = time;
+          readWhere[at] = where;
+          continue;
+        }
         if (written > start) {
           const meta = writeMeta[cell]!;
           const writer = meta & META.warp;
@@ -272,7 +286,6 @@ export class SharedShadow {
           return { index: i, earlier: { warp, where: this.#strongWhere[cell]!, isWrite: true } };
         readers[cell]! |= bit;
         if (isStrong) this.#strongReaders[cell]! |= bit;
-        const at = own + cell;
         readTime[at] = time;
         readWhere[at] = where;
       }
@@ -302,19 +315,30 @@ export class SharedShadow {
     const own = warp * this.#cellsPerWarp;
     if (isStrong) this.#words[BLOCK.hasStrong >> 2] = 1;
     const met = this.#met(warp);
+    const [ordered, hasStrong] = [this.#words[this.#state(warp, STATE.writesAfter)]!, this.#hasStrong()];
+    const [readers, readTime] = [this.#readers, this.#readTime];
     for (let i = 0; i < count; i++) {
       const address = (addresses[i]! + offset) >>> 0;
       const where = number * LANES + numbers[i]!;
       const end = (address + bytes) >> shift;
       for (let cell = address >> shift; cell < end; cell++) {
         const written = writeTime[cell]!;
+        const read = own + cell;
+        if (!hasStrong && written <= ordered && (readers[cell]! & others) === 0 && readTime[read]! < met) {
+          this.#takeValue(cell);
+          writeTime[cell] = time;
+          writeMeta[cell] = warp | (otherLanes[i]! << META.otherShift);
+          writeWhere[cell] = where;
+          readers[cell] = 0;
+          readTime[read] = 0;
+          continue;
+        }
         const writer = writeMeta[cell]! & META.warp;
         const isNew = this.#takeValue(cell) || (written <= start && strongTime[cell]! <= start);
         const isUnordered = written > start && writer !== warp && written > rows[row + writer]!;
         if (isUnordered && isNew)
           return { index: i, earlier: { warp: writer, where: writeWhere[cell]!, isWrite: true } };
-        const read = own + cell;
-        if (isNew && !isAtomic && this.#readTime[read]! >= met && (this.#readWhere[read]! ^ where) % LANES !== 0)
+        if (isNew && !isAtomic && readTime[read]! >= met && (this.#readWhere[read]! ^ where) % LANES !== 0)
           return { index: i, earlier: { warp, where: this.#readWhere[read]!, isWrite: false } };
         if (isStrong) {
           this.#isStrongByMany[cell] = isAtomic ? 1 : otherLanes[i]!;
@@ -324,7 +348,7 @@ export class SharedShadow {
           this.#strongReaders[cell] = 0;
           continue;
         }
-        if (isNew && (strongTime[cell]! > start || (this.#readers[cell]! & others) !== 0)) {
+        if (isNew && (strongTime[cell]! > start || (readers[cell]! & others) !== 0)) {
           const earlier = this.#racingStrongWrite(cell, warp) ?? this.#racingRead(cell, warp);
           if (earlier) return { index: i, earlier };
         }
@@ -335,8 +359,8 @@ export class SharedShadow {
         writeTime[cell] = time;
         writeMeta[cell] = warp | (otherLanes[i]! << META.otherShift);
         writeWhere[cell] = where;
-        this.#readers[cell] = 0;
-        this.#readTime[read] = 0;
+        readers[cell] = 0;
+        readTime[read] = 0;
       }
     }
     return undefined;
@@ -374,18 +398,30 @@ export class SharedShadow {
     return isOfOne && (this.#strongWhere[cell]! ^ where) % LANES !== 0;
   }
 
-  /** A cell's last plain write, if it was made after `time` and `isGeneric` says so of its instruction. */
+  /**
+   * The first of these places, each of so many bytes, whose last plain write was made after `time` and by an instruction of which `isGeneric`
+   * says so.
+   */
   writtenSince(
-    address: number,
+    addresses: readonly number[],
     bytes: number,
     time: number,
     isGeneric: (where: number) => boolean,
-  ): EarlierAccess | undefined {
-    const end = (address + bytes) >> this.#shift;
-    for (let cell = address >> this.#shift; cell < end; cell++) {
-      const where = this.#writeWhere[cell]!;
-      if (this.#writeTime[cell]! > Math.max(time, this.#start) && isGeneric(where))
-        return { warp: this.#writeMeta[cell]! & META.warp, where, isWrite: true };
+  ): RacingLane | undefined {
+    const [writeTime, writeWhere, shift] = [this.#writeTime, this.#writeWhere, this.#shift];
+    const since = Math.max(time, this.#start);
+    // Most places are of one copy.
+    let copied = -1;
+    for (let index = 0; index < addresses.length; index++) {
+      const end = (addresses[index]! + bytes) >> shift;
+      for (let cell = addresses[index]! >> shift; cell < end; cell++) {
+        if (writeTime[cell]! <= since) continue;
+        const where = writeWhere[cell]!;
+        if (where === copied) continue;
+        if (isGeneric(where))
+          return { index, earlier: { warp: this.#writeMeta[cell]! & META.warp, where, isWrite: true } };
+        copied = where;
+      }
     }
     return undefined;
   }
