@@ -36,6 +36,8 @@ function meet(value: number, chains: number): void {
 
 /** Distinct sectors, or other units, that `addresses` (each `bytes` long) touch. */
 export function countSectors(addresses: readonly number[], bytes: number, unit = SECTOR_BYTES): number {
+  const count = countAscending(addresses, bytes, unit);
+  if (count >= 0) return count;
   forgetMet();
   for (let i = 0; i < addresses.length; i++) {
     const address = addresses[i]!;
@@ -43,6 +45,21 @@ export function countSectors(addresses: readonly number[], bytes: number, unit =
     for (let sector = Math.floor(address / unit); sector <= last; sector++) meet(sector, CHAINS);
   }
   return metCount;
+}
+
+/** The same where no address is lower than the one before, as is usual: what is new lies behind all that was met. −1 for others. */
+function countAscending(addresses: readonly number[], bytes: number, unit: number): number {
+  let [count, latest, before] = [0, -1, 0];
+  for (let i = 0; i < addresses.length; i++) {
+    const address = addresses[i]!;
+    if (address < before) return -1;
+    before = address;
+    const last = Math.floor((address + bytes - 1) / unit);
+    if (last === latest) continue;
+    count += last - Math.max(latest, Math.floor(address / unit) - 1);
+    latest = last;
+  }
+  return count;
 }
 
 /** The fewest lines that the same sectors may lie in: addresses are known but for their place in a line. */
@@ -105,9 +122,25 @@ function pairsAgree(mask: number, step: 1 | 2): boolean {
 
 /** What one request costs the shared memory. */
 export interface SharedCost {
-  wavefronts: number;
+  readonly wavefronts: number;
   /** Wavefronts beyond those that a request of this width by these lanes needs without bank conflicts. */
-  conflicts: number;
+  readonly conflicts: number;
+}
+
+/** A quarter of a warp that accesses 16 bytes with each lane, as a row of a matrix does: that is served at once. */
+const QUARTER = { lanes: 8, bytes: 16 } as const;
+const WITHOUT_CONFLICTS: SharedCost = { wavefronts: 1, conflicts: 0 };
+
+/** Whether these are the lanes of one quarter of a warp, and no two need the same banks. */
+function isQuarterOfOwnBanks(addresses: readonly number[], lanes: readonly number[]): boolean {
+  const first = lanes[0]!;
+  if (first % QUARTER.lanes !== 0) return false;
+  let banks = 0;
+  for (let i = 0; i < QUARTER.lanes; i++) {
+    if (lanes[i] !== first + i) return false;
+    banks |= 1 << (Math.floor(addresses[i]! / QUARTER.bytes) % QUARTER.lanes);
+  }
+  return banks === (1 << QUARTER.lanes) - 1;
 }
 
 /**
@@ -123,6 +156,8 @@ export function sharedCost(
   bytes: number,
   isStore: boolean,
 ): SharedCost {
+  if (bytes === QUARTER.bytes && lanes.length === QUARTER.lanes && isQuarterOfOwnBanks(addresses, lanes))
+    return WITHOUT_CONFLICTS;
   let active = 0;
   for (let i = 0; i < lanes.length; i++) {
     active |= 1 << lanes[i]!;
