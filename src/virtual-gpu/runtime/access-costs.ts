@@ -127,20 +127,22 @@ export interface SharedCost {
   readonly conflicts: number;
 }
 
-/** A quarter of a warp that accesses 16 bytes with each lane, as a row of a matrix does: that is served at once. */
+/** Quarters of a warp that access 16 bytes with each lane, as rows of a matrix do, are served one after the other. */
 const QUARTER = { lanes: 8, bytes: 16 } as const;
-const WITHOUT_CONFLICTS: SharedCost = { wavefronts: 1, conflicts: 0 };
 
-/** Whether these are the lanes of one quarter of a warp, and no two need the same banks. */
-function isQuarterOfOwnBanks(addresses: readonly number[], lanes: readonly number[]): boolean {
-  const first = lanes[0]!;
-  if (first % QUARTER.lanes !== 0) return false;
-  let banks = 0;
-  for (let i = 0; i < QUARTER.lanes; i++) {
-    if (lanes[i] !== first + i) return false;
-    banks |= 1 << (Math.floor(addresses[i]! / QUARTER.bytes) % QUARTER.lanes);
+/** Whether these are the lanes of so many whole quarters, and no two of a quarter need the same banks. Then no two agree, either. */
+function haveOwnBanks(addresses: readonly number[], lanes: readonly number[], quarters: number): boolean {
+  for (let quarter = 0, i = 0; quarter < quarters; quarter++) {
+    const first = lanes[i]!;
+    if (first % QUARTER.lanes !== 0) return false;
+    let banks = 0;
+    for (let lane = first; lane < first + QUARTER.lanes; lane++, i++) {
+      if (lanes[i] !== lane) return false;
+      banks |= 1 << (Math.floor(addresses[i]! / QUARTER.bytes) % QUARTER.lanes);
+    }
+    if (banks !== (1 << QUARTER.lanes) - 1) return false;
   }
-  return banks === (1 << QUARTER.lanes) - 1;
+  return true;
 }
 
 /**
@@ -156,8 +158,9 @@ export function sharedCost(
   bytes: number,
   isStore: boolean,
 ): SharedCost {
-  if (bytes === QUARTER.bytes && lanes.length === QUARTER.lanes && isQuarterOfOwnBanks(addresses, lanes))
-    return WITHOUT_CONFLICTS;
+  const quarters = lanes.length / QUARTER.lanes;
+  if (bytes === QUARTER.bytes && quarters % 1 === 0 && haveOwnBanks(addresses, lanes, quarters))
+    return { wavefronts: quarters, conflicts: 0 };
   let active = 0;
   for (let i = 0; i < lanes.length; i++) {
     active |= 1 << lanes[i]!;

@@ -1091,17 +1091,22 @@ export class CtaRunner {
   #countRequest(site: number, request: MemoryRequest): void {
     addRequest(this.#counts.siteRequests[site]!, request);
     if (request.space !== 'global') return;
-    const bits = SECTOR_BITS[request.kind];
-    for (const address of request.addresses)
-      for (let byte = 0; byte < request.bytes; byte += SECTOR_BYTES)
-        this.#markSector(Math.floor((address + byte) / SECTOR_BYTES), bits);
+    this.#markSectors(request, SECTOR_BITS[request.kind]);
   }
 
-  #markSector(sector: number, bits: number): void {
+  #markSectors({ addresses, bytes }: MemoryRequest, bits: number): void {
     const { u8 } = this.#memory;
-    const marks = u8[this.#sectorMap + sector]! | bits;
-    u8[this.#sectorMap + sector] = marks;
-    if (marks & SECTOR_SAMPLED) this.#sampler!.record(sector, bits & (SECTOR_READ | SECTOR_WRITTEN));
+    // Repetitions of the last sector add nothing.
+    let latest = -1;
+    for (let i = 0; i < addresses.length; i++)
+      for (let byte = 0; byte < bytes; byte += SECTOR_BYTES) {
+        const sector = Math.floor((addresses[i]! + byte) / SECTOR_BYTES);
+        if (sector === latest) continue;
+        latest = sector;
+        const marks = u8[this.#sectorMap + sector]! | bits;
+        u8[this.#sectorMap + sector] = marks;
+        if (marks & SECTOR_SAMPLED) this.#sampler!.record(sector, bits & (SECTOR_READ | SECTOR_WRITTEN));
+      }
   }
 
   #warpOperation(site: number, warp: number, masked: boolean): void {
