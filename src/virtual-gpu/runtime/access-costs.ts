@@ -138,7 +138,7 @@ function haveOwnBanks(addresses: readonly number[], lanes: readonly number[], qu
     let banks = 0;
     for (let lane = first; lane < first + QUARTER.lanes; lane++, i++) {
       if (lanes[i] !== lane) return false;
-      banks |= 1 << (Math.floor(addresses[i]! / QUARTER.bytes) % QUARTER.lanes);
+      banks |= 1 << ((addresses[i]! / QUARTER.bytes) & (QUARTER.lanes - 1));
     }
     if (banks !== (1 << QUARTER.lanes) - 1) return false;
   }
