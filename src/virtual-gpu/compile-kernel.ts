@@ -160,6 +160,7 @@ function importFunctions(module: ModuleBuilder): Imports {
     watchGroup: module.importFunction('watchGroup', taking(4)),
     watchUniform: module.importFunction('watchUniform', taking(5)),
     newCellPage: module.importFunction('newCellPage', { ...taking(1), results: ['i32'] }),
+    tellCellsApart: module.importFunction('tellCellsApart', taking(1)),
   };
 }
 

@@ -2,7 +2,7 @@ import { SECTOR_SAMPLED } from '../codegen/memory/access-groups.ts';
 import { LAUNCH, SAMPLE } from '../layout.ts';
 import type { DeviceRange, PrivateMemory } from '../runtime/memories.ts';
 import { sampleLevel } from './line-hash.ts';
-import { LinePlaces, lineOfSector, sectorOfEntry } from './line-places.ts';
+import { LinePlaces, sectorOfEntry } from './line-places.ts';
 
 /** One worker's accesses of one launch to sampled lines, as columns of a table. */
 export interface AccessSamples {
@@ -175,8 +175,9 @@ export class AccessSampler {
     this.#memory.i32[LAUNCH.sampleCursor >> 2] = address;
   }
 
+  /** The bits of the map say it, which the first level set and each further one took away again. */
   #isSampled(entry: number): boolean {
-    return sampleLevel(this.#places.hashOf(lineOfSector(sectorOfEntry(entry)))) >= this.#level;
+    return (this.#memory.u8[this.#map + sectorOfEntry(entry)]! & SECTOR_SAMPLED) !== 0;
   }
 
   /** Sets or clears the sample bit of a line's four sectors. */

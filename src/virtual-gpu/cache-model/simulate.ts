@@ -36,8 +36,12 @@ function readersPerSector({ entries, ctas }: AccessStream, resident: number, smC
   entries.forEach((entry, i) => {
     if (!(entry & READ)) return;
     const sector = sectorOfEntry(entry);
-    const known = readers.get(sector) ?? new Set();
-    readers.set(sector, known.add(Math.floor(ctas[i]! / resident) * smCount + (ctas[i]! % smCount)));
+    let known = readers.get(sector);
+    if (!known) {
+      known = new Set();
+      readers.set(sector, known);
+    }
+    known.add(Math.floor(ctas[i]! / resident) * smCount + (ctas[i]! % smCount));
   });
   const pairs = sum([...readers.values()].map(({ size }) => size));
   return readers.size > 0 ? pairs / readers.size : 0;

@@ -31,6 +31,7 @@ export interface Imports {
   watchGroup: number;
   watchUniform: number;
   newCellPage: number;
+  tellCellsApart: number;
 }
 
 /** Functions of watched code. */

@@ -1,7 +1,7 @@
 import type { LaneAccess } from './lane-accesses.ts';
-import { CELL, CELL_PAGE, CELL_READ, SHARED_CELL } from './shadow-layout.ts';
+import { CELL, CELL_PAGE, CELL_READ, SHARED_CELL, SPAN } from './shadow-layout.ts';
 
-/** Pages that a launch gets: some 150 KiB each. What lies beyond them is left to JavaScript. */
+/** Pages that a launch gets: some 200 KiB each. What lies beyond them is left to JavaScript. */
 const MOST_PAGES = 2048;
 
 /** The last access of a kind to a cell; undefined where there is none. */
@@ -87,7 +87,47 @@ export class CellsOfOneWarp {
   /** Index of a cell's words; −1 if there is no room for them. */
   #at(cell: number): number {
     const page = this.#i32[Math.floor(cell / CELL_PAGE.cells)]! || this.newPage(cell);
-    return page === 0 ? -1 : placeIn(page, cell);
+    if (page === 0) return -1;
+    this.#tellApart(page, cell);
+    return placeIn(page, cell);
+  }
+
+  /** What is known of a {@link SPAN} in a page that the launch has goes to its cells, one by one. */
+  tellApart(cell: number): void {
+    this.#tellApart(this.#i32[Math.floor(cell / CELL_PAGE.cells)]!, cell);
+  }
+
+  #tellApart(page: number, cell: number): void {
+    const words = this.#i32;
+    const number = Math.floor((cell % CELL_PAGE.cells) / SPAN.cells);
+    const span = (page + CELL_PAGE.spans + number * SPAN.bytes) >> 2;
+    if (words[span + (SPAN.apart >> 2)]! > this.#start) return;
+    words[span + (SPAN.apart >> 2)] = this.#start + 1;
+    const first = placeIn(page, number * SPAN.cells);
+    this.#spread(span, span + (SPAN.writeTime >> 2), first, WRITE);
+    if (this.#spread(span, span + (SPAN.readTime >> 2), first, READ)) words[(page + CELL_PAGE.hasReads) >> 2] = 1;
+  }
+
+  /**
+   * Notes the last write, or read, of a span in each of its cells, the first of which is at `first`.
+   * @param from index of its time.
+   * @param to from a cell's first word to that of such an access.
+   * @returns whether there was one.
+   */
+  #spread(span: number, from: number, first: number, to: number): boolean {
+    const words = this.#i32;
+    const [time, execution, packed] = [words[from]!, words[from + 1]!, words[from + 2]!];
+    if (time <= this.#start) return false;
+    const shift = packed >>> SPAN.cellsPerLaneShift;
+    const where = packed & ((1 << SPAN.cellsPerLaneShift) - 1);
+    for (let i = 0; i < SPAN.cells; i++) {
+      const at = first + i * (CELL.bytes >> 2);
+      words[at] = words[span]!;
+      words[at + to] = time;
+      words[at + to + 1] = execution;
+      words[at + to + 2] = where + (i >> shift);
+    }
+    return true;
   }
 
   /**
@@ -144,7 +184,9 @@ export class CellsOfOneWarp {
   /** What is known of a cell; undefined if that is nothing, or if it was taken out. */
   look(cell: number): LoneCell | undefined {
     const page = this.#i32[Math.floor(cell / CELL_PAGE.cells)]!;
-    return page === 0 ? undefined : this.#known(cell, placeIn(page, cell));
+    if (page === 0) return undefined;
+    this.#tellApart(page, cell);
+    return this.#known(cell, placeIn(page, cell));
   }
 
   #known(cell: number, at: number): LoneCell | undefined {

@@ -83,7 +83,7 @@ export class OlderValues {
   }
 
   forget(): void {
-    this.#places.clear();
+    if (this.#places.size > 0) this.#places.clear();
   }
 
   /** From now on a CTA may go on after another has run. */

@@ -387,11 +387,18 @@ export class RaceDetector {
 
   /** Warps meet at a barrier. */
   barrier(id: number, warps: readonly number[]): void {
-    const arrived = this.#cta.arrived.get(id);
-    this.#cta.arrived.delete(id);
-    this.#cta.clocks.join(warps, this.#cta.linear, arrived);
-    this.#cta.fenced.join(warps, this.#cta.linear, undefined);
-    this.#cta.shared.learned(warps, this.#now());
+    const { arrived, clocks, fenced, linear, shared } = this.#cta;
+    fenced.join(warps, linear, undefined);
+    const now = this.#now();
+    if (warps.length === this.#launch.warps && arrived.size === 0) {
+      clocks.joinAll(now);
+      shared.allMet(now);
+      this.#header[SHADOW.time >> 2] = now + warps.length;
+      return;
+    }
+    clocks.join(warps, linear, arrived.get(id));
+    arrived.delete(id);
+    shared.learned(warps, now);
     for (const warp of warps) this.#lanesOf(warp);
   }
 
@@ -409,9 +416,9 @@ export class RaceDetector {
 
   /** Lanes of a warp meet: what they did before is ordered with what others do after. Compiled code sees to instructions with `.sync`. */
   #lanesOf(warp: number): void {
-    this.#cta.shared.lanesMet(warp, this.#now() + 1);
-    this.#cta.shared.lanesMetForDevice(warp, this.#now() + 1);
-    this.#tick(warp);
+    const time = ++this.#header[SHADOW.time >> 2]!;
+    this.#cta.clocks.tick(warp, time);
+    this.#cta.shared.lanesMet(warp, time);
   }
 
   /** A thread arrives at an mbarrier of the CTA of this rank. */
@@ -796,15 +803,17 @@ export class RaceDetector {
 
   /** Collects the lanes of a request, as {@link #collectLanes} does those of a group. */
   #collectRequest({ addresses, lanes }: LanesOfRequest, access: WatchedAccess): void {
-    const together = this.#together;
+    const { addresses: own, lanes: numbers, otherLanes } = this.#together;
+    const { isAtomic } = access;
     let count = 0;
     for (let i = 0; i < addresses.length; i++) {
-      if (this.#isRepeated(access, addresses, i)) continue;
-      together.addresses[count] = addresses[i]!;
-      together.lanes[count] = lanes[i]!;
-      together.otherLanes[count++] = access.isAtomic ? 0 : otherLaneAt(addresses, lanes, i);
+      const address = addresses[i]!;
+      if (isAtomic ? this.#isRepeated(access, addresses, i) : i > 0 && address === addresses[i - 1]) continue;
+      own[count] = address;
+      numbers[count] = lanes[i]!;
+      otherLanes[count++] = isAtomic ? 0 : otherLaneAt(addresses, lanes, i);
     }
-    together.count = count;
+    this.#together.count = count;
   }
 
   /** @throws KernelFault for what a copy to shared memory, which lands later, would overwrite too early. */
@@ -828,10 +837,13 @@ export class RaceDetector {
   #refuseUnfenced(addresses: readonly number[], lanes: readonly number[], access: WatchedAccess): void {
     const isGeneric = (where: number): boolean =>
       this.#accesses[Math.floor(where / LANES)]!.instruction.opcode !== 'cp';
-    for (const [i, address] of addresses.entries()) {
-      const earlier = this.#cta.shared.writtenSince(address, access.bytes, this.#cta.proxyFence, isGeneric);
-      if (earlier) throw this.#faults.unfenced(earlier, { space: 'shared', address, access, lane: lanes[i]! });
-    }
+    const { shared, proxyFence } = this.#cta;
+    const racing = shared.writtenSince(addresses, access.bytes, proxyFence, isGeneric);
+    if (!racing) return;
+    const { index, earlier } = racing;
+    throw this.#faults.unfenced(earlier, {
+      ...{ space: 'shared', address: addresses[index]!, access, lane: lanes[index]! },
+    });
   }
 
   /** A copy of an earlier request has reached shared memory. */

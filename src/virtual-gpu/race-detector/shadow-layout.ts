@@ -108,16 +108,33 @@ export const SHARED_CELL = -1;
 export const MOST_CELL_BYTES = 16;
 
 /**
- * A page of device memory: whether any cell has been read; then its cells, what is known of their reads, and the contents after the last
- * write. Pages' addresses, or 0, are at the beginning of the memory.
+ * Neighbouring cells that lanes of one warp have accessed side by side, the whole of them by one instruction: what {@link CELL} and
+ * {@link CELL_READ} say of one cell, said once for all. `where` is that of the first cell; its upper bits hold the binary logarithm of
+ * cells per lane. Nothing of it counts once the cells are told `apart`, which is a time: then their own words do, for the rest of the launch.
  */
+export const SPAN = {
+  cells: 32,
+  ...{ owner: 0, writeTime: 4, writeExecution: 8, writeWhere: 12 },
+  ...{ readTime: 16, readExecution: 20, readWhere: 24, apart: 28 },
+  bytes: 32,
+  cellsPerLaneShift: 28,
+} as const;
+
+/**
+ * A page of device memory: whether any cell has been read; then its cells, what is known of their reads, the contents after the last
+ * write, and its {@link SPAN}s. Pages' addresses, or 0, are at the beginning of the memory.
+ */
+const PAGE_CELLS = 4096;
+const PAGE_VALUES = 64 + 2 * PAGE_CELLS * CELL.bytes;
+const PAGE_SPANS = PAGE_VALUES + PAGE_CELLS * MOST_CELL_BYTES;
 export const CELL_PAGE = {
-  cells: 4096,
+  cells: PAGE_CELLS,
   hasReads: 0,
   writes: 64,
-  reads: 64 + 4096 * CELL.bytes,
-  values: 64 + 2 * 4096 * CELL.bytes,
-  bytes: 64 + 4096 * (2 * CELL.bytes + MOST_CELL_BYTES),
+  reads: 64 + PAGE_CELLS * CELL.bytes,
+  values: PAGE_VALUES,
+  spans: PAGE_SPANS,
+  bytes: PAGE_SPANS + (PAGE_CELLS / SPAN.cells) * SPAN.bytes,
 } as const;
 
 export const cellsOf = (bytes: number, unitBytes: number): number => Math.ceil(bytes / unitBytes);

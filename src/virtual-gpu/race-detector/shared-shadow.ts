@@ -145,10 +145,7 @@ export class SharedShadow {
     this.#strongReaders.fill(0);
     this.#known.fill(start);
     this.#filled?.fill(0);
-    for (let warp = 0; warp < this.#warps; warp++) {
-      this.lanesMet(warp, start + 1);
-      this.lanesMetForDevice(warp, start + 1);
-    }
+    for (let warp = 0; warp < this.#warps; warp++) this.lanesMet(warp, start + 1);
   }
 
   #state(warp: number, field: number): number {
@@ -168,6 +165,14 @@ export class SharedShadow {
       if (time < known && time < this.#rows[other * (this.#warps + 1)]!) known = time;
     }
     for (const warp of warps) if (known > this.#known[warp]!) this.#known[warp] = known;
+  }
+
+  /** All warps have met: each knows all up to `now`, and the clock of the first becomes the next time, and so on. */
+  allMet(now: number): void {
+    for (let warp = 0; warp < this.#warps; warp++) {
+      this.#known[warp] = now;
+      this.lanesMet(warp, now + 1 + warp);
+    }
   }
 
   /** The clock of a warp has changed: compiled code compares with that. */
@@ -198,9 +203,21 @@ export class SharedShadow {
     this.#filled.fill(1, address >> this.#shift, (address + bytes) >> this.#shift);
   }
 
-  /** Lanes of the warp meet at this time of its clock: its accesses from now on are ordered after those before. */
+  /** Whether the CTA has written by a strong access. */
+  #hasStrong(): boolean {
+    return this.#words[BLOCK.hasStrong >> 2] !== 0;
+  }
+
+  /** Lanes of the warp meet, and its clock becomes this time: its accesses from now on are ordered after those before. */
   lanesMet(warp: number, time: number): void {
-    this.#words[this.#state(warp, STATE.met)] = time;
+    const words = this.#words;
+    const state = this.#state(warp, 0);
+    const known = this.#known[warp]!;
+    words[state + (STATE.time >> 2)] = time;
+    words[state + (STATE.readsAfter >> 2)] = Math.min(known, time - 1);
+    words[state + (STATE.writesAfter >> 2)] = known;
+    words[state + (STATE.met >> 2)] = time;
+    words[state + (STATE.metForDevice >> 2)] = time;
   }
 
   /** Whether the warp has made all of these plain reads since it last synchronised. Then they add nothing. */
@@ -241,12 +258,21 @@ export class SharedShadow {
     const time = rows[row + warp]!;
     const bit = 1 << warp;
     const met = this.#met(warp);
+    const [ordered, hasStrong] = [this.#words[this.#state(warp, STATE.readsAfter)]!, this.#hasStrong()];
     for (let i = 0; i < count; i++) {
       const address = (addresses[i]! + offset) >>> 0;
       const where = number * LANES + numbers[i]!;
       const end = (address + bytes) >> shift;
       for (let cell = address >> shift; cell < end; cell++) {
         const written = writeTime[cell]!;
+        const at = own + cell;
+        if (written > start && written <= ordered && !hasStrong) {
+          readers[cell]! |= bit;
+          if (isStrong) this.#strongReaders[cell]! |= bit;
+          readTime[at] = time;
+          readWhere[at] = where;
+          continue;
+        }
         if (written > start) {
           const meta = writeMeta[cell]!;
           const writer = meta & META.warp;
@@ -260,7 +286,6 @@ export class SharedShadow {
           return { index: i, earlier: { warp, where: this.#strongWhere[cell]!, isWrite: true } };
         readers[cell]! |= bit;
         if (isStrong) this.#strongReaders[cell]! |= bit;
-        const at = own + cell;
         readTime[at] = time;
         readWhere[at] = where;
       }
@@ -290,19 +315,30 @@ export class SharedShadow {
     const own = warp * this.#cellsPerWarp;
     if (isStrong) this.#words[BLOCK.hasStrong >> 2] = 1;
     const met = this.#met(warp);
+    const [ordered, hasStrong] = [this.#words[this.#state(warp, STATE.writesAfter)]!, this.#hasStrong()];
+    const [readers, readTime] = [this.#readers, this.#readTime];
     for (let i = 0; i < count; i++) {
       const address = (addresses[i]! + offset) >>> 0;
       const where = number * LANES + numbers[i]!;
       const end = (address + bytes) >> shift;
       for (let cell = address >> shift; cell < end; cell++) {
         const written = writeTime[cell]!;
+        const read = own + cell;
+        if (!hasStrong && written <= ordered && (readers[cell]! & others) === 0 && readTime[read]! < met) {
+          this.#takeValue(cell);
+          writeTime[cell] = time;
+          writeMeta[cell] = warp | (otherLanes[i]! << META.otherShift);
+          writeWhere[cell] = where;
+          readers[cell] = 0;
+          readTime[read] = 0;
+          continue;
+        }
         const writer = writeMeta[cell]! & META.warp;
         const isNew = this.#takeValue(cell) || (written <= start && strongTime[cell]! <= start);
         const isUnordered = written > start && writer !== warp && written > rows[row + writer]!;
         if (isUnordered && isNew)
           return { index: i, earlier: { warp: writer, where: writeWhere[cell]!, isWrite: true } };
-        const read = own + cell;
-        if (isNew && !isAtomic && this.#readTime[read]! >= met && (this.#readWhere[read]! ^ where) % LANES !== 0)
+        if (isNew && !isAtomic && readTime[read]! >= met && (this.#readWhere[read]! ^ where) % LANES !== 0)
           return { index: i, earlier: { warp, where: this.#readWhere[read]!, isWrite: false } };
         if (isStrong) {
           this.#isStrongByMany[cell] = isAtomic ? 1 : otherLanes[i]!;
@@ -312,7 +348,7 @@ export class SharedShadow {
           this.#strongReaders[cell] = 0;
           continue;
         }
-        if (isNew && (strongTime[cell]! > start || (this.#readers[cell]! & others) !== 0)) {
+        if (isNew && (strongTime[cell]! > start || (readers[cell]! & others) !== 0)) {
           const earlier = this.#racingStrongWrite(cell, warp) ?? this.#racingRead(cell, warp);
           if (earlier) return { index: i, earlier };
         }
@@ -323,8 +359,8 @@ export class SharedShadow {
         writeTime[cell] = time;
         writeMeta[cell] = warp | (otherLanes[i]! << META.otherShift);
         writeWhere[cell] = where;
-        this.#readers[cell] = 0;
-        this.#readTime[read] = 0;
+        readers[cell] = 0;
+        readTime[read] = 0;
       }
     }
     return undefined;
@@ -362,18 +398,30 @@ export class SharedShadow {
     return isOfOne && (this.#strongWhere[cell]! ^ where) % LANES !== 0;
   }
 
-  /** A cell's last plain write, if it was made after `time` and `isGeneric` says so of its instruction. */
+  /**
+   * The first of these places, each of so many bytes, whose last plain write was made after `time` and by an instruction of which `isGeneric`
+   * says so.
+   */
   writtenSince(
-    address: number,
+    addresses: readonly number[],
     bytes: number,
     time: number,
     isGeneric: (where: number) => boolean,
-  ): EarlierAccess | undefined {
-    const end = (address + bytes) >> this.#shift;
-    for (let cell = address >> this.#shift; cell < end; cell++) {
-      const where = this.#writeWhere[cell]!;
-      if (this.#writeTime[cell]! > Math.max(time, this.#start) && isGeneric(where))
-        return { warp: this.#writeMeta[cell]! & META.warp, where, isWrite: true };
+  ): RacingLane | undefined {
+    const [writeTime, writeWhere, shift] = [this.#writeTime, this.#writeWhere, this.#shift];
+    const since = Math.max(time, this.#start);
+    // Most places are of one copy.
+    let copied = -1;
+    for (let index = 0; index < addresses.length; index++) {
+      const end = (addresses[index]! + bytes) >> shift;
+      for (let cell = addresses[index]! >> shift; cell < end; cell++) {
+        if (writeTime[cell]! <= since) continue;
+        const where = writeWhere[cell]!;
+        if (where === copied) continue;
+        if (isGeneric(where))
+          return { index, earlier: { warp: this.#writeMeta[cell]! & META.warp, where, isWrite: true } };
+        copied = where;
+      }
     }
     return undefined;
   }

@@ -36,6 +36,8 @@ function meet(value: number, chains: number): void {
 
 /** Distinct sectors, or other units, that `addresses` (each `bytes` long) touch. */
 export function countSectors(addresses: readonly number[], bytes: number, unit = SECTOR_BYTES): number {
+  const count = countAscending(addresses, bytes, unit);
+  if (count >= 0) return count;
   forgetMet();
   for (let i = 0; i < addresses.length; i++) {
     const address = addresses[i]!;
@@ -43,6 +45,21 @@ export function countSectors(addresses: readonly number[], bytes: number, unit =
     for (let sector = Math.floor(address / unit); sector <= last; sector++) meet(sector, CHAINS);
   }
   return metCount;
+}
+
+/** The same where no address is lower than the one before, as is usual: what is new lies behind all that was met. −1 for others. */
+function countAscending(addresses: readonly number[], bytes: number, unit: number): number {
+  let [count, latest, before] = [0, -1, 0];
+  for (let i = 0; i < addresses.length; i++) {
+    const address = addresses[i]!;
+    if (address < before) return -1;
+    before = address;
+    const last = Math.floor((address + bytes - 1) / unit);
+    if (last === latest) continue;
+    count += last - Math.max(latest, Math.floor(address / unit) - 1);
+    latest = last;
+  }
+  return count;
 }
 
 /** The fewest lines that the same sectors may lie in: addresses are known but for their place in a line. */
@@ -105,9 +122,27 @@ function pairsAgree(mask: number, step: 1 | 2): boolean {
 
 /** What one request costs the shared memory. */
 export interface SharedCost {
-  wavefronts: number;
+  readonly wavefronts: number;
   /** Wavefronts beyond those that a request of this width by these lanes needs without bank conflicts. */
-  conflicts: number;
+  readonly conflicts: number;
+}
+
+/** Quarters of a warp that access 16 bytes with each lane, as rows of a matrix do, are served one after the other. */
+const QUARTER = { lanes: 8, bytes: 16 } as const;
+
+/** Whether these are the lanes of so many whole quarters, and no two of a quarter need the same banks. Then no two agree, either. */
+function haveOwnBanks(addresses: readonly number[], lanes: readonly number[], quarters: number): boolean {
+  for (let quarter = 0, i = 0; quarter < quarters; quarter++) {
+    const first = lanes[i]!;
+    if (first % QUARTER.lanes !== 0) return false;
+    let banks = 0;
+    for (let lane = first; lane < first + QUARTER.lanes; lane++, i++) {
+      if (lanes[i] !== lane) return false;
+      banks |= 1 << ((addresses[i]! / QUARTER.bytes) & (QUARTER.lanes - 1));
+    }
+    if (banks !== (1 << QUARTER.lanes) - 1) return false;
+  }
+  return true;
 }
 
 /**
@@ -123,6 +158,9 @@ export function sharedCost(
   bytes: number,
   isStore: boolean,
 ): SharedCost {
+  const quarters = lanes.length / QUARTER.lanes;
+  if (bytes === QUARTER.bytes && quarters % 1 === 0 && haveOwnBanks(addresses, lanes, quarters))
+    return { wavefronts: quarters, conflicts: 0 };
   let active = 0;
   for (let i = 0; i < lanes.length; i++) {
     active |= 1 << lanes[i]!;

@@ -82,10 +82,10 @@ const COPY = new DataView(new ArrayBuffer(16));
 
 const ADDRESSES = addressHalves();
 
-/** Does all lanes' turns in one loop, where each changes a word of device memory or of the own shared memory and nobody is told. False if that is not so. */
+/** Does all lanes' turns in one loop, where each changes a word of device memory or of the own shared memory and none gets an older value. False if that is not so. */
 function performDirectly(context: WarpContext, { space, size, first, word }: Form): boolean {
   const { operands, lanes } = context;
-  if (word === undefined || context.listens || context.watcher) return false;
+  if (word === undefined || context.watcher?.remembers(space)) return false;
   const addresses = context.addresses(operands[first]!, ADDRESSES);
   if (!context.areDirectLoads(addresses, space, size)) return false;
   if (space === 'global') context.markChanged(addresses, size);
@@ -96,6 +96,10 @@ function performDirectly(context: WarpContext, { space, size, first, word }: For
     const old = view.getUint32(at, true);
     view.setUint32(at, combine(old, values[lane]!, values[LANES + lane] ?? 0), true);
     if (first > 0) context.setWord(operands[0]!, lane, old);
+  }
+  if (context.listens) {
+    const changed = lanes.map((lane) => addresses.low[lane]!);
+    context.countRequestIn(space, changed, lanes, size, 'atomic');
   }
   return true;
 }

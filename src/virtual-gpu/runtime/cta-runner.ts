@@ -123,8 +123,6 @@ const SLICE = { usual: 1 << 18, watched: 1 << 14, cooperative: 1 << 14, followed
 const ROUNDS_OF_TURN = 64;
 
 const ALL_LANES: number[] = Array.from({ length: LANES }, (_, lane) => lane);
-/** A CTA has at most 1024 threads. */
-const ALL_WARPS = ALL_LANES;
 
 /** Bits that a request sets in the sector map; an atomic reads and writes. */
 const SECTOR_BITS: Record<RequestKind, number> = {
@@ -161,6 +159,8 @@ export class CtaRunner {
   #rubbishSeed = 0;
   #request!: LaunchRequest;
   #warpCount = 0;
+  /** Numbers of the warps of a CTA. */
+  #allWarps: readonly number[] = [];
   /** The CTAs that run together: of a cluster, by rank, of a cooperative grid, or those that wait for others; and the one whose warps run. */
   #residents: ResidentCta[] = [];
   #cta!: ResidentCta;
@@ -217,6 +217,7 @@ export class CtaRunner {
         samplesFull: () => this.#sampler!.makeRoom(),
         ...(this.#shadow && { shadow: this.#shadow.memory, cells: this.#cells!.memory }),
         newCellPage: (cell: number) => this.#cells!.newPage(cell),
+        tellCellsApart: (cell: number) => this.#cells!.tellApart(cell),
         watchGroup: (group: number, warp: number, masked: number, left: number) =>
           this.#watcher!.group(group, warp, masked !== 0, left),
         watchUniform: (group: number, address: number, warp: number, masked: number, phase: number) =>
@@ -237,6 +238,7 @@ export class CtaRunner {
     this.#request = request;
     this.#deviceView = new DataView(this.#device.buffer);
     this.#warpCount = Math.ceil((x * y * z) / LANES);
+    this.#allWarps = Array.from({ length: this.#warpCount }, (_, warp) => warp);
     this.#localStart = WARPS + this.#warpCount * image.warpBytes;
     this.#sectorMap = this.#localStart + this.#warpCount * LANES * image.localBytesPerThread;
     const sectorBytes = image.counting ? Math.ceil(request.deviceBytes / 32) + 64 : 0;
@@ -777,7 +779,7 @@ export class CtaRunner {
     this.#cta.states.forEach((state, warp) => {
       if (state === 'waiting') this.#cta.states[warp] = 'ready';
     });
-    this.#watcher?.barrier(id, ALL_WARPS.slice(0, this.#warpCount));
+    this.#watcher?.barrier(id, this.#allWarps);
     return true;
   }
 
@@ -796,9 +798,7 @@ export class CtaRunner {
   /** Warps whose work so far comes before what follows the barrier: an exit counts as an arrival where all threads meet. */
   #warpsAt({ groups, isWhole }: Arrival): number[] {
     const waiting = new Set(groups.map(({ warp }) => warp));
-    return ALL_WARPS.slice(0, this.#warpCount).filter(
-      (warp) => waiting.has(warp) || (isWhole && this.#cta.states[warp] === 'exited'),
-    );
+    return this.#allWarps.filter((warp) => waiting.has(warp) || (isWhole && this.#cta.states[warp] === 'exited'));
   }
 
   /** Lets lanes go on for whom the cluster's barrier is complete. */
@@ -1091,17 +1091,22 @@ export class CtaRunner {
   #countRequest(site: number, request: MemoryRequest): void {
     addRequest(this.#counts.siteRequests[site]!, request);
     if (request.space !== 'global') return;
-    const bits = SECTOR_BITS[request.kind];
-    for (const address of request.addresses)
-      for (let byte = 0; byte < request.bytes; byte += SECTOR_BYTES)
-        this.#markSector(Math.floor((address + byte) / SECTOR_BYTES), bits);
+    this.#markSectors(request, SECTOR_BITS[request.kind]);
   }
 
-  #markSector(sector: number, bits: number): void {
+  #markSectors({ addresses, bytes }: MemoryRequest, bits: number): void {
     const { u8 } = this.#memory;
-    const marks = u8[this.#sectorMap + sector]! | bits;
-    u8[this.#sectorMap + sector] = marks;
-    if (marks & SECTOR_SAMPLED) this.#sampler!.record(sector, bits & (SECTOR_READ | SECTOR_WRITTEN));
+    // Repetitions of the last sector add nothing.
+    let latest = -1;
+    for (let i = 0; i < addresses.length; i++)
+      for (let byte = 0; byte < bytes; byte += SECTOR_BYTES) {
+        const sector = Math.floor((addresses[i]! + byte) / SECTOR_BYTES);
+        if (sector === latest) continue;
+        latest = sector;
+        const marks = u8[this.#sectorMap + sector]! | bits;
+        u8[this.#sectorMap + sector] = marks;
+        if (marks & SECTOR_SAMPLED) this.#sampler!.record(sector, bits & (SECTOR_READ | SECTOR_WRITTEN));
+      }
   }
 
   #warpOperation(site: number, warp: number, masked: boolean): void {

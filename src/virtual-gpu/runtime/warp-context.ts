@@ -115,6 +115,8 @@ export interface PendingCopies {
 export const noPendingCopies = (): PendingCopies => ({ groups: [], open: [] });
 
 const ALL_LANES: readonly number[] = Array.from({ length: LANES }, (_, lane) => lane);
+/** By lane: its number, as often as a warp has lanes. */
+const LANE_ALONE = ALL_LANES.map((lane) => new Array<number>(LANES).fill(lane));
 
 /** An instruction's operands with vectors flattened. Computed once, because an instruction executes a thousand times. */
 const operandsOf = onceFor(({ operands }: PtxInstruction): readonly PtxOperand[] => operands.flatMap(elementsOf));
@@ -458,10 +460,11 @@ export class WarpContext {
     kind: RequestKind,
     lane: number,
   ): void {
+    if (!this.listens) return;
+    const all = this.watcher ? LANE_ALONE[lane]! : ALL_LANES;
     for (let first = 0; first < addresses.length; first += LANES) {
       const some = addresses.slice(first, first + LANES);
-      const lanes = this.watcher ? some.map(() => lane) : ALL_LANES.slice(0, some.length);
-      this.countRequestIn(space, some, lanes, bytes, kind);
+      this.countRequestIn(space, some, some.length === LANES ? all : all.slice(0, some.length), bytes, kind);
     }
   }
 

@@ -122,13 +122,24 @@ const WIDE_KERNEL = [
   'discard.global.L2 [%rd2], 128; discard.global.L2 [%rd3], 128;\nret;\n}',
 ].join('\n');
 
+/** Each warp stores a word with every lane, side by side, and reads them with eight lanes, four words each. */
+const regrouping = (meeting: string): string =>
+  [
+    '.version 8.0\n.target sm_89\n.address_size 64',
+    '.visible .entry random(.param .u64 y) {\n.reg .b32 %r<9>; .reg .b64 %rd<4>; .reg .pred %p<2>;',
+    'ld.param.u64 %rd1, [y]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.u64 %rd2, %rd2, %rd1;',
+    'and.b32 %r2, %r1, 31; and.b32 %r3, %r1, -32; shl.b32 %r3, %r3, 2; shl.b32 %r4, %r2, 4; add.u32 %r3, %r3, %r4;',
+    'cvt.u64.u32 %rd3, %r3; add.u64 %rd3, %rd3, %rd1; setp.lt.u32 %p1, %r2, 8;',
+    `st.global.u32 [%rd2], %r1;\n${meeting}\n@%p1 ld.global.v4.u32 {%r5, %r6, %r7, %r8}, [%rd3];\nret;\n}`,
+  ].join('\n');
+
 const compiled = (ptx: string): KernelImage =>
   compileKernel({
     ...{ module: parsePtx(ptx), functionName: 'random', globals: new Map(), counting: false, watching: true },
     fusedMultiplyAdd: true,
   });
 
-function run(image: KernelImage, watchesSlowly: boolean, orderSeed: number): Outcome {
+function run(image: KernelImage, watchesSlowly: boolean, orderSeed: number, ctas = CTAS): Outcome {
   const device = new WebAssembly.Memory({ initial: 4, maximum: 4, shared: true });
   const parameters = new Uint8Array(BigUint64Array.of((BigInt(WINDOW.global) << 32n) | BigInt(BUFFER.start)).buffer);
   const runner = new CtaRunner(image, device, new WriteMap());
@@ -146,7 +157,7 @@ function run(image: KernelImage, watchesSlowly: boolean, orderSeed: number): Out
   runner.attach(new WebAssembly.Instance(new WebAssembly.Module(image.wasm), { env: { ...env, ...telling } }));
   runner.begin({
     ...{
-      grid: [CTAS, 1, 1],
+      grid: [ctas, 1, 1],
       cluster: [1, 1, 1],
       hasClusters: false,
       block: [THREADS, 1, 1],
@@ -164,7 +175,7 @@ function run(image: KernelImage, watchesSlowly: boolean, orderSeed: number): Out
   });
   let fault: string | undefined;
   try {
-    for (let cta = 0; cta < CTAS; cta++) runner.runCluster(cta);
+    for (let cta = 0; cta < ctas; cta++) runner.runCluster(cta);
   } catch (error) {
     if (!(error instanceof KernelFault)) throw error;
     fault = `${error.message} ${error.instruction?.ptxLine} ${error.lane} ${error.address} in ${error.cta}`;
@@ -203,4 +214,17 @@ it('accesses that are wider than any cell are noted cell by cell', () => {
   const image = compiled(WIDE_KERNEL);
   const [slow, quick] = [run(image, true, 0), run(image, false, 0)];
   expect({ ...quick, told: 0 }).toEqual({ ...slow, told: 0 });
+});
+
+describe('what lanes did side by side', () => {
+  it.each([
+    { meeting: '', isRace: true },
+    { meeting: 'bar.warp.sync -1;', isRace: false },
+  ])('and other lanes do again is a race, unless they have met: "$meeting"', ({ meeting, isRace }) => {
+    const image = compiled(regrouping(meeting));
+    const [slow, quick] = [run(image, true, 0, 1), run(image, false, 0, 1)];
+    expect({ ...quick, told: 0 }).toEqual({ ...slow, told: 0 });
+    expect(quick.fault !== undefined).toBe(isRace);
+    if (!isRace) expect(quick.told).toBe(0);
+  });
 });

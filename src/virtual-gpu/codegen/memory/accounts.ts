@@ -5,7 +5,7 @@ import { LAUNCH, PATTERN, PATTERN_PHASE, WRITE_FLAGS, WRITE_PAGE_BYTES } from '.
 import type { FunctionBuilder, Local, MemoryIndex } from '../../wasm/function-builder.ts';
 import type { BlockFrame } from '../block-frame.ts';
 import { HOW } from '../watch/active-lanes.ts';
-import { type AccessGroup, SECTOR_SAMPLED, sectorMarks } from './access-groups.ts';
+import { type AccessGroup, SECTOR_SAMPLED, type SectorMark, sectorMarks } from './access-groups.ts';
 import type { PlannedGroup } from './plan.ts';
 import type { Transfer } from './transfers.ts';
 
@@ -24,32 +24,61 @@ export function recordAddresses(frame: BlockFrame, group: AccessGroup, checked: 
 
 function markLanesSectors(frame: BlockFrame, group: AccessGroup, checked: Local, mask: Local | undefined): void {
   const { b } = frame;
-  for (let lane = 0; lane < 4; lane++) {
-    const mark = () => markSectors(frame, group, () => b.get(checked).lane('i32x4.extract_lane', lane));
-    if (mask === undefined) mark();
-    else {
-      b.get(mask).lane('i32x4.extract_lane', lane);
-      b.if(mark);
+  const [map, marks] = [pushSectorMap(b), sectorMarks(group)];
+  const markLanes = () => {
+    for (let lane = 0; lane < 4; lane++) {
+      const mark = () => markSectors(frame, marks, map, () => b.get(checked).lane('i32x4.extract_lane', lane));
+      if (mask === undefined) mark();
+      else {
+        b.get(mask).lane('i32x4.extract_lane', lane);
+        b.if(mark);
+      }
     }
+  };
+  const [first, ...others] = marks;
+  if (mask !== undefined || first === undefined || others.length > 0) {
+    markLanes();
+    return;
   }
+  // Repetitions of the last sector add nothing.
+  const sectors = b.local('v128');
+  b.get(checked).i32x4(first.offset).op('i32x4.add').i32(SECTOR_SHIFT).op('i32x4.shr_u').tee(sectors);
+  b.get(sectors).get(sectors).shuffle32([0, 0, 0, 0]).op('i32x4.eq').op('i32x4.all_true');
+  b.if(() => markSectors(frame, marks, map, () => b.get(checked).lane('i32x4.extract_lane', 0)), markLanes);
+}
+
+/** Binary logarithm of a sector's bytes. */
+const SECTOR_SHIFT = 5;
+
+/** A local with the address of the sector map. */
+function pushSectorMap(b: FunctionBuilder): Local {
+  const map = b.local('i32');
+  b.i32(0).memory('i32.load', LAUNCH.sectorMap).set(map);
+  return map;
+}
+
+/** Marks the sectors of a group with one address for the warp. */
+export function markUniformSectors(frame: BlockFrame, group: AccessGroup, address: Local): void {
+  markSectors(frame, sectorMarks(group), pushSectorMap(frame.b), () => frame.b.get(address));
 }
 
 /**
  * Sets a byte per 32-byte sector that the group's accesses touch: bit 0 for reads, bit 1 for writes. Records sectors of
  * sampled lines.
  */
-export function markSectors({ b, kernel }: BlockFrame, group: AccessGroup, pushAddress: () => void): void {
+function markSectors(
+  { b, kernel }: BlockFrame,
+  sectors: readonly SectorMark[],
+  map: Local,
+  pushAddress: () => void,
+): void {
   const [address, marks] = [b.local('i32'), b.local('i32')];
-  for (const { offset, bits } of sectorMarks(group)) {
+  for (const { offset, bits } of sectors) {
     pushAddress();
-    b.i32(offset).op('i32.add').i32(5).op('i32.shr_u');
-    b.i32(0).memory('i32.load', LAUNCH.sectorMap).op('i32.add').tee(address);
+    b.i32(offset).op('i32.add').i32(SECTOR_SHIFT).op('i32.shr_u').get(map).op('i32.add').tee(address);
     b.get(address).memory('i32.load8_u', 0).i32(bits).op('i32.or').tee(marks).memory('i32.store8', 0);
     b.get(marks).i32(SECTOR_SAMPLED).op('i32.and');
-    b.if(() => {
-      b.get(address).i32(0).memory('i32.load', LAUNCH.sectorMap).op('i32.sub').i32(bits);
-      b.call(kernel.runtime.recordAccess);
-    });
+    b.if(() => b.get(address).get(map).op('i32.sub').i32(bits).call(kernel.runtime.recordAccess));
   }
 }
 
@@ -62,9 +91,49 @@ type MarkedTransfer = Pick<Transfer, 'addresses' | 'uniform' | 'offset'>;
 
 const STORE_BY_BYTES: Readonly<Record<number, string>> = { 1: 'i32.store8', 2: 'i32.store16', 4: 'i32.store' };
 
-/** Marks the bytes in the read map. Inactive lanes mark address 0, which no buffer contains. */
-export function markRead(b: FunctionBuilder, transfer: MarkedTransfer, bytes: number): void {
-  for (const address of ownAddresses(transfer)) markBytes(b, address, transfer.offset, bytes, READS);
+/** Where the four lanes of a chunk, or all of the warp, find a group. */
+export interface LaneAddresses {
+  /** wasm address of each lane's checked address; one, if all have the same. */
+  readonly lanes: readonly Local[];
+  /** i32 local: bytes between neighbouring lanes' addresses if that is one step for the whole chunk, else −1. */
+  readonly step: Local | undefined;
+}
+
+/** Marks what a group loads, all at once, in the read map. Inactive lanes mark address 0, which no buffer contains. */
+export function markRead(b: FunctionBuilder, group: AccessGroup, { lanes, step }: LaneAddresses): void {
+  const pieces = loadedPieces(group);
+  const markLanes = () => {
+    for (const { offset, bytes } of pieces) for (const address of lanes) markBytes(b, address, offset, bytes, READS);
+  };
+  const [first, ...others] = pieces;
+  const all = first && first.bytes * lanes.length;
+  if (step === undefined || first === undefined || others.length > 0 || all! > WIDEST_STORE) {
+    markLanes();
+    return;
+  }
+  b.get(step).i32(first.bytes).op('i32.eq');
+  b.if(() => markBytes(b, lanes[0]!, first.offset, all!, READS), markLanes);
+}
+
+/** Bytes that one instruction stores. */
+const WIDEST_STORE = 16;
+
+/** The bytes that a group loads, as distances from its checked address, in pieces that one instruction can mark. */
+function loadedPieces({ accesses, minimum }: AccessGroup): { offset: number; bytes: number }[] {
+  const spans: { start: number; end: number }[] = [];
+  const loads = accesses.filter((access) => !access.isStore);
+  for (const { offset, bytes } of loads.toSorted((one, other) => one.offset - other.offset)) {
+    const [start, end] = [offset - minimum, offset - minimum + bytes];
+    const last = spans.at(-1);
+    if (last && start <= last.end) last.end = Math.max(last.end, end);
+    else spans.push({ start, end });
+  }
+  return spans.flatMap(({ start, end }) => {
+    const pieces: { offset: number; bytes: number }[] = [];
+    for (let at = start; at < end; at += pieces.at(-1)!.bytes)
+      pieces.push({ offset: at, bytes: [WIDEST_STORE, 8, 4, 2, 1].find((bytes) => at + bytes <= end)! });
+    return pieces;
+  });
 }
 
 /** Marks the stored bytes, and their page, in the write map. Inactive lanes mark address 0, which no buffer contains. */

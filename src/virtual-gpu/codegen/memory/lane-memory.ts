@@ -6,7 +6,15 @@ import type { Local, MemoryIndex } from '../../wasm/function-builder.ts';
 import type { BlockFrame } from '../block-frame.ts';
 import type { LaneContext, PendingInstruction, Segment } from '../lane/context.ts';
 import type { AccessGroup, AccessSpace } from './access-groups.ts';
-import { emitCounts, emitWatches, markRead, markSectors, markWritten, recordAddresses } from './accounts.ts';
+import {
+  emitCounts,
+  emitWatches,
+  type LaneAddresses,
+  markRead,
+  markUniformSectors,
+  markWritten,
+  recordAddresses,
+} from './accounts.ts';
 import { emitLaneCheck, emitUniformCheck } from './checks.ts';
 import { type AccessPlan, type PlannedGroup, planAccesses } from './plan.ts';
 import { emitLoad, emitStore } from './transfers.ts';
@@ -50,7 +58,10 @@ export class SegmentMemory {
       const { group } = planned;
       if (!group.uniform) continue;
       const address = emitUniformCheck(frame, planned);
-      if (frame.kernel.counting && group.space === 'global') markSectors(frame, group, () => frame.b.get(address));
+      if (frame.kernel.counting && group.space === 'global') {
+        markUniformSectors(frame, group, address);
+        markRead(frame.b, group, { lanes: [address], step: undefined });
+      }
       planned.baseLocal = address;
     }
   }
@@ -63,19 +74,11 @@ export class SegmentMemory {
   }
 }
 
-/** Where a chunk's four lanes find a group. */
-interface ChunkAddresses {
-  /** wasm address of each lane's checked address (all four the same local for a uniform group). */
-  readonly lanes: readonly Local[];
-  /** i32 local: bytes between neighbouring lanes' addresses if that is one step for the whole chunk, else −1. */
-  readonly step: Local | undefined;
-}
-
 /** Loads and stores of one chunk: one bounds and alignment check per group, transfers. */
 export class LaneMemory {
   #segment: Segment;
   #memory: SegmentMemory;
-  #addresses = new Map<PlannedGroup, ChunkAddresses>();
+  #addresses = new Map<PlannedGroup, LaneAddresses>();
 
   constructor(segment: Segment, memory: SegmentMemory) {
     this.#segment = segment;
@@ -85,7 +88,7 @@ export class LaneMemory {
   /** Emits one load or store within the chunk loop. */
   emitAccess(context: LaneContext, pending: PendingInstruction): void {
     const { instruction } = pending;
-    const { b, kernel } = this.#segment.frame;
+    const { b } = this.#segment.frame;
     const planned = this.#memory.plan.groupOf.get(instruction)!;
     const { group } = planned;
     const { lanes, step } = this.#addressesOf(planned, pending);
@@ -103,7 +106,6 @@ export class LaneMemory {
       step,
     };
     if (!access.isStore) {
-      if (group.space === 'global' && kernel.counting) markRead(b, transfer, access.bytes);
       emitLoad(transfer);
       return;
     }
@@ -111,7 +113,7 @@ export class LaneMemory {
     if (group.space === 'global') markWritten(b, transfer, access.bytes);
   }
 
-  #addressesOf(planned: PlannedGroup, pending: PendingInstruction): ChunkAddresses {
+  #addressesOf(planned: PlannedGroup, pending: PendingInstruction): LaneAddresses {
     const known = this.#addresses.get(planned);
     if (known) return known;
     const { group, baseLocal } = planned;
@@ -123,8 +125,8 @@ export class LaneMemory {
     return addresses;
   }
 
-  #emitAddresses(planned: PlannedGroup, pending: PendingInstruction): ChunkAddresses {
-    const { b } = this.#segment.frame;
+  #emitAddresses(planned: PlannedGroup, pending: PendingInstruction): LaneAddresses {
+    const { b, kernel } = this.#segment.frame;
     const { group } = planned;
     const checked = b.local('v128');
     const mask = this.#segment.activeMask;
@@ -142,6 +144,7 @@ export class LaneMemory {
       b.get(checked).lane('i32x4.extract_lane', lane).set(address);
       return address;
     });
+    if (group.space === 'global' && kernel.counting) markRead(b, group, { lanes, step });
     return { lanes, step };
   }
 

@@ -7,10 +7,12 @@ import {
   CELL_READ,
   DEVICE_HEAD,
   SHADOW,
+  SPAN,
   STATE,
 } from '../../race-detector/shadow-layout.ts';
 import type { FunctionBuilder, Local, MemoryIndex } from '../../wasm/function-builder.ts';
 import type { ModuleBuilder } from '../../wasm/module-builder.ts';
+import { chunkOffsets } from '../control/runtime-functions.ts';
 import type { Imports } from '../kernel-context.ts';
 import {
   emitActiveLanes,
@@ -86,6 +88,15 @@ class NoteFunction {
   readonly #cell: Local;
   readonly #end: Local;
   readonly #at: Local;
+  /**
+   * Of lanes that access memory side by side: one bit for each that begins where the one before it ends, when that goes for accesses of so
+   * many bytes; the binary logarithm of cells per lane; a bit for each lane of a span but the first; whether a span has just been noted.
+   */
+  readonly #following: Local;
+  readonly #followingBytes: Local;
+  readonly #perLane: Local;
+  readonly #others: Local;
+  readonly #isNoted: Local;
   /** The page at hand: its number, its address, and whether any of its cells has been read. */
   readonly #pageNumber: Local;
   readonly #page: Local;
@@ -101,6 +112,8 @@ class NoteFunction {
     [this.#lane, this.#rest, this.#address, this.#where] = [word(), word(), word(), word()];
     [this.#cell, this.#end, this.#at] = [word(), word(), word()];
     [this.#pageNumber, this.#page, this.#hasReads] = [word(), word(), word()];
+    [this.#following, this.#followingBytes, this.#perLane] = [word(), word(), word()];
+    [this.#others, this.#isNoted] = [word(), word()];
   }
 
   get index(): number {
@@ -119,7 +132,9 @@ class NoteFunction {
     b.loop(() => {
       b.get(bits).set(this.#rest);
       this.#takeAccess();
-      b.loop(() => this.#noteLane());
+      b.get(this.#bytes).get(this.#followingBytes).op('i32.ne');
+      b.if(() => this.#findFollowing(bits));
+      b.loop(() => this.#noteLanes());
       b.get(this.#access).i32(ACCESS.size).op('i32.add').set(this.#access);
       b.get(this.#before).i32(1).op('i32.add').tee(this.#before);
       b.get(ACCESSES).memory('i32.load', 0, SHADOW_MEMORY).op('i32.lt_s').brIf(0);
@@ -171,29 +186,142 @@ class NoteFunction {
     );
   }
 
+  /** What follows from the access's bytes. */
+  #findFollowing(bits: Local): void {
+    const b = this.#b;
+    b.get(this.#bytes).set(this.#followingBytes);
+    b.i32(0);
+    for (const [chunk, offset] of chunkOffsets.entries()) {
+      const recorded = (distance: number) =>
+        b
+          .get(PLACE)
+          .i32(offset - distance)
+          .op('i32.add')
+          .memory('v128.load', PATTERN.addresses);
+      recorded(0);
+      recorded(4).op('i32x4.sub').get(this.#bytes).op('i32x4.splat').op('i32x4.eq').op('i32x4.bitmask');
+      b.i32(chunk * 4)
+        .op('i32.shl')
+        .op('i32.or');
+    }
+    b.get(bits).op('i32.and').get(bits).i32(1).op('i32.shl').op('i32.and').set(this.#following);
+    b.get(this.#bytes).op('i32.ctz').get(this.#shift).op('i32.sub').set(this.#perLane);
+    const lanes = () => b.i32(SPAN.cells).get(this.#perLane).op('i32.shr_u');
+    b.i32(1);
+    lanes().i32(1).op('i32.sub').op('i32.shl').i32(1).op('i32.sub').set(this.#others);
+  }
+
   /** In the loop over lanes. */
+  #noteLanes(): void {
+    const b = this.#b;
+    this.#recorded(this.#lane).get(this.#offset).op('i32.add').tee(this.#address);
+    b.get(this.#shift).op('i32.shr_u').set(this.#cell);
+    b.get(this.#number).get(this.#lane).op('i32.add').set(this.#where);
+    b.i32(0).set(this.#isNoted);
+    b.get(this.#following).get(this.#lane).op('i32.shr_u').i32(1).op('i32.shr_u').get(this.#others).op('i32.and');
+    b.get(this.#others).op('i32.eq');
+    b.get(this.#cell)
+      .i32(SPAN.cells - 1)
+      .op('i32.and')
+      .op('i32.eqz')
+      .op('i32.and');
+    b.if(() => this.#noteSpan());
+    b.get(this.#isNoted).op('i32.eqz');
+    b.if(() => this.#noteLane());
+    b.get(this.#rest).brIf(0);
+  }
+
+  /** Pushes the address that the first lane that is left has recorded, and finds out which lane that is. */
+  #recorded(lane: Local): FunctionBuilder {
+    return this.#b
+      .get(this.#rest)
+      .op('i32.ctz')
+      .tee(lane)
+      .i32(2)
+      .op('i32.shl')
+      .get(PLACE)
+      .op('i32.add')
+      .memory('i32.load', PATTERN.addresses);
+  }
+
+  /** Lanes access the whole of a span side by side: notes that at once, if nobody else has accessed it, and none in another way since its lanes met. */
+  #noteSpan(): void {
+    const b = this.#b;
+    this.#findPage();
+    b.get(this.#cell)
+      .i32(CELL_PAGE.cells - 1)
+      .op('i32.and')
+      .i32(SPAN.bytes / SPAN.cells)
+      .op('i32.mul');
+    b.get(this.#page).op('i32.add').set(this.#at);
+    const place = b.local('i32');
+    b.get(this.#where).get(this.#perLane).i32(SPAN.cellsPerLaneShift).op('i32.shl').op('i32.or').set(place);
+    const field = (at: number) => b.get(this.#at).memory('i32.load', CELL_PAGE.spans + at, CELL_MEMORY);
+    const isBefore = (time: number) => field(time).get(this.#start).op('i32.le_s');
+    isBefore(SPAN.writeTime);
+    isBefore(SPAN.readTime).op('i32.and');
+    field(SPAN.owner).get(this.#owner).op('i32.eq');
+    for (const [when, where] of [
+      [SPAN.writeTime, SPAN.writeWhere],
+      [SPAN.readTime, SPAN.readWhere],
+    ] as const) {
+      field(when).get(this.#met).op('i32.lt_s');
+      field(where)
+        .get(place)
+        .op('i32.xor')
+        .i32((LANES - 1) | (-1 << SPAN.cellsPerLaneShift))
+        .op('i32.and')
+        .op('i32.eqz')
+        .op('i32.or')
+        .op('i32.and');
+    }
+    b.op('i32.or');
+    isBefore(SPAN.apart).op('i32.and').tee(this.#isNoted);
+    b.if(() => {
+      const noted = (lane: number) => b.get(this.#at).get(this.#noted).get(place).lane('i32x4.replace_lane', lane);
+      b.get(this.#isWrite);
+      b.if(
+        () => {
+          noted(3).memory('v128.store', CELL_PAGE.spans + SPAN.owner, CELL_MEMORY);
+          this.#keepSpan();
+        },
+        () => {
+          b.get(this.#at)
+            .get(this.#owner)
+            .memory('i32.store', CELL_PAGE.spans + SPAN.owner, CELL_MEMORY);
+          noted(2).memory('v128.store', CELL_PAGE.spans + SPAN.readTime, CELL_MEMORY);
+        },
+      );
+      b.get(this.#others).i32(1).op('i32.shl').i32(1).op('i32.or').get(this.#lane).op('i32.shl').i32(-1).op('i32.xor');
+      b.get(this.#rest).op('i32.and').set(this.#rest);
+    });
+  }
+
+  /** Contents of a span, 32 bytes at a time. */
+  #keepSpan(): void {
+    const b = this.#b;
+    const [to, end] = [b.local('i32'), b.local('i32')];
+    this.#pushPlaceOfContents().set(to);
+    b.get(this.#address).i32(SPAN.cells).get(this.#shift).op('i32.shl').op('i32.add').set(end);
+    b.loop(() => {
+      for (const offset of [0, 16])
+        b.get(to)
+          .get(this.#address)
+          .memory('v128.load', offset, DEVICE_MEMORY)
+          .memory('v128.store', CELL_PAGE.values + offset, CELL_MEMORY);
+      b.get(to).i32(32).op('i32.add').set(to);
+      b.get(this.#address).i32(32).op('i32.add').tee(this.#address).get(end).op('i32.ne').brIf(0);
+    });
+  }
+
   #noteLane(): void {
     const b = this.#b;
-    const recorded = (lane: Local): FunctionBuilder =>
-      b
-        .get(this.#rest)
-        .op('i32.ctz')
-        .tee(lane)
-        .i32(2)
-        .op('i32.shl')
-        .get(PLACE)
-        .op('i32.add')
-        .memory('i32.load', PATTERN.addresses);
-    recorded(this.#lane).set(this.#address);
     b.get(this.#rest).get(this.#rest).i32(1).op('i32.sub').op('i32.and').tee(this.#rest);
     b.if(() => {
       // Neighbours that do the same count as one.
-      recorded(b.local('i32')).get(this.#address).op('i32.eq');
+      this.#recorded(b.local('i32')).get(this.#offset).op('i32.add').get(this.#address).op('i32.eq');
       b.if(() => this.#leave());
     });
-    b.get(this.#number).get(this.#lane).op('i32.add').set(this.#where);
-    b.get(this.#address).get(this.#offset).op('i32.add').tee(this.#address);
-    b.get(this.#shift).op('i32.shr_u').set(this.#cell);
     b.get(this.#address).get(this.#bytes).op('i32.add').get(this.#shift).op('i32.shr_u').set(this.#end);
     b.loop(() => {
       this.#noteCell();
@@ -201,7 +329,6 @@ class NoteFunction {
     });
     b.get(this.#isWrite);
     b.if(() => this.#keepContents());
-    b.get(this.#rest).brIf(0);
   }
 
   #noteCell(): void {
@@ -252,7 +379,7 @@ class NoteFunction {
     );
   }
 
-  #findCell(): void {
+  #findPage(): void {
     const b = this.#b;
     const number = b.local('i32');
     b.get(this.#cell).i32(Math.log2(CELL_PAGE.cells)).op('i32.shr_u').tee(number).get(this.#pageNumber).op('i32.ne');
@@ -263,22 +390,52 @@ class NoteFunction {
         b.if(() => this.#leave());
       });
       b.get(number).set(this.#pageNumber);
-      b.get(this.#page).memory('i32.load', CELL_PAGE.hasReads, CELL_MEMORY).set(this.#hasReads);
+      this.#readHasReads();
     });
+  }
+
+  #readHasReads(): void {
+    this.#b.get(this.#page).memory('i32.load', CELL_PAGE.hasReads, CELL_MEMORY).set(this.#hasReads);
+  }
+
+  /** Of an access that is noted cell by cell. */
+  #findCell(): void {
+    const b = this.#b;
+    this.#findPage();
+    const [inPage, span] = [b.local('i32'), b.local('i32')];
     b.get(this.#cell)
       .i32(CELL_PAGE.cells - 1)
       .op('i32.and')
-      .i32(Math.log2(CELL.bytes))
-      .op('i32.shl');
-    b.get(this.#page).op('i32.add').set(this.#at);
+      .tee(inPage)
+      .i32(Math.log2(SPAN.cells))
+      .op('i32.shr_u')
+      .i32(Math.log2(SPAN.bytes))
+      .op('i32.shl')
+      .get(this.#page)
+      .op('i32.add')
+      .tee(span);
+    b.memory('i32.load', CELL_PAGE.spans + SPAN.apart, CELL_MEMORY)
+      .get(this.#start)
+      .op('i32.le_s');
+    b.if(() => {
+      b.get(this.#cell).call(this.#imports.tellCellsApart);
+      this.#readHasReads();
+    });
+    b.get(inPage).i32(Math.log2(CELL.bytes)).op('i32.shl').get(this.#page).op('i32.add').set(this.#at);
+  }
+
+  /** Pushes where the contents at the access's address are kept, without CELL_PAGE.values. */
+  #pushPlaceOfContents(): FunctionBuilder {
+    const b = this.#b;
+    b.get(this.#address).i32(CELL_PAGE.cells).get(this.#shift).op('i32.shl').i32(1).op('i32.sub').op('i32.and');
+    return b.get(this.#page).op('i32.add');
   }
 
   /** What an access has written lies in one page, since it is aligned. */
   #keepContents(): void {
     const b = this.#b;
     const to = b.local('i32');
-    b.get(this.#address).i32(CELL_PAGE.cells).get(this.#shift).op('i32.shl').i32(1).op('i32.sub').op('i32.and');
-    b.get(this.#page).op('i32.add').set(to);
+    this.#pushPlaceOfContents().set(to);
     const copy = (index: number): void => {
       const [bytes, load, store] = COPIES[index]!;
       const move = () =>

@@ -19,11 +19,13 @@ export interface PhaseFunctions {
 
 /** @param unitBytes size of a cell. */
 export function definePhaseFunctions(module: ModuleBuilder, unitBytes: number): PhaseFunctions {
-  const signature = { parameters: new Array<'i32'>(4).fill('i32'), results: ['i32' as const] };
-  const phase = () => new PhaseFunction(module.defineFunction(signature));
+  const phase = (parameters = 4) =>
+    new PhaseFunction(
+      module.defineFunction({ parameters: new Array<'i32'>(parameters).fill('i32'), results: ['i32'] }),
+    );
   const isOwn = defineIsOwn(phase());
-  const isAfterReads = defineIsAfterReads(phase());
-  return { read: defineRead(phase(), isOwn), write: defineWrite(phase(), isAfterReads, unitBytes) };
+  const checks = { isAfterReads: defineIsAfterReads(phase(5)), isOfSameLanes: defineIsOfSameLanes(phase()) };
+  return { read: defineRead(phase(), isOwn), write: defineWrite(phase(), checks, unitBytes) };
 }
 
 /** What the functions below have in common. */
@@ -239,51 +241,81 @@ function defineRead(f: PhaseFunction, isOwn: number): number {
   return f.index();
 }
 
-/** Whether all reads of other warps are ordered before the warp's writes. */
+/** A fifth parameter: one bit for each other warp that has read any of the cells since its last write. */
+const READERS = 4;
+
+/** Whether all reads of these warps are ordered before the warp's writes. */
 function defineIsAfterReads(f: PhaseFunction): number {
   const { b } = f;
   const after = f.state(STATE.writesAfter);
-  const times = f.distance(ARRAY.reads);
-  const [bad, warp] = [b.local('v128'), b.local('i32')];
+  const [bad, times] = [b.local('v128'), b.local('i32')];
   b.loop(() => {
-    b.get(warp).get(WARP_INDEX).op('i32.ne');
-    b.if(() =>
-      f.eachMaskedStep(() => {
-        f.load(times).get(after).op('i32x4.gt_s');
-        f.collect(bad, true);
-      }),
-    );
-    b.get(times).get(f.stride).op('i32.add').set(times);
-    b.get(warp).i32(1).op('i32.add').tee(warp);
-    b.i32(0).memory('i32.load', SHADOW.warps, SHADOW_MEMORY).op('i32.lt_s').brIf(0);
+    b.get(READERS).op('i32.ctz').i32(ARRAY.reads).op('i32.add').get(f.stride).op('i32.mul').set(times);
+    f.eachMaskedStep(() => {
+      f.load(times).get(after).op('i32x4.gt_s');
+      f.collect(bad, true);
+    });
+    b.get(READERS).get(READERS).i32(1).op('i32.sub').op('i32.and').tee(READERS).brIf(0);
+  });
+  f.returnUnless(() => b.get(bad).op('v128.any_true').op('i32.eqz'));
+  return f.index();
+}
+
+/** Whether writes that are not ordered before the warp's are its own, and its reads since its lanes met are of the lane that writes. */
+function defineIsOfSameLanes(f: PhaseFunction): number {
+  const { b } = f;
+  const [after, met] = [f.state(STATE.writesAfter), f.state(STATE.met)];
+  const warp = f.splat(() => b.get(WARP_INDEX));
+  const meta = f.distance(ARRAY.writeMeta);
+  const [times, wheres] = [f.distance(ARRAY.reads, false, true), f.distance(ARRAY.reads, true, true)];
+  const bad = b.local('v128');
+  f.eachMaskedStep(() => {
+    f.load().get(after).op('i32x4.le_s');
+    f.isOwn(meta, warp).op('v128.or');
+    f.load(times).get(met).op('i32x4.lt_s');
+    f.isOfSameLane(wheres).op('v128.or');
+    b.op('v128.and').op('v128.not');
+    f.collect(bad, true);
   });
   f.returnUnless(() => b.get(bad).op('v128.any_true').op('i32.eqz'));
   return f.index();
 }
 
 /** Notes writes if nobody else's accesses, and those of no other lane, are unordered with them. */
-function defineWrite(f: PhaseFunction, isAfterReads: number, unitBytes: number): number {
+function defineWrite(
+  f: PhaseFunction,
+  { isAfterReads, isOfSameLanes }: { isAfterReads: number; isOfSameLanes: number },
+  unitBytes: number,
+): number {
   const { b } = f;
   const [time, after, met] = [f.state(STATE.time), f.state(STATE.writesAfter), f.state(STATE.met)];
   const warp = f.splat(() => b.get(WARP_INDEX));
   const others = f.splat(() => b.i32(1).get(WARP_INDEX).op('i32.shl').i32(-1).op('i32.xor'));
   const [meta, where] = [f.distance(ARRAY.writeMeta), f.distance(ARRAY.writeWhere)];
-  const [times, wheres] = [f.distance(ARRAY.reads, false, true), f.distance(ARRAY.reads, true, true)];
+  const times = f.distance(ARRAY.reads, false, true);
   const readers = f.distance(ARRAY.readers);
-  const [bad, read] = [b.local('v128'), b.local('v128')];
+  const [recent, read] = [b.local('v128'), b.local('v128')];
   f.eachStep((masked) => {
-    f.load().get(after).op('i32x4.le_s');
-    f.isOwn(meta, warp).op('v128.or');
-    f.load(times).get(met).op('i32x4.lt_s');
-    f.isOfSameLane(wheres).op('v128.or');
-    b.op('v128.and').op('v128.not');
-    f.collect(bad, masked);
+    f.load().get(after).op('i32x4.gt_s');
+    f.load(times).get(met).op('i32x4.ge_s').op('v128.or');
+    f.collect(recent, masked);
     f.load(readers).get(others).op('v128.and');
     f.collect(read, masked);
   });
-  f.returnUnless(() => b.get(bad).op('v128.any_true').op('i32.eqz'));
+  const pushArguments = () => b.get(THE_PHASE).get(AT).get(WARP_INDEX).get(THE_BLOCK);
+  b.get(recent).op('v128.any_true');
+  b.if(() => f.returnUnless(() => pushArguments().call(isOfSameLanes)));
   b.get(read).op('v128.any_true');
-  b.if(() => f.returnUnless(() => b.get(THE_PHASE).get(AT).get(WARP_INDEX).get(THE_BLOCK).call(isAfterReads)));
+  b.if(() =>
+    f.returnUnless(() => {
+      pushArguments();
+      for (const lane of [0, 1, 2, 3]) {
+        b.get(read).lane('i32x4.extract_lane', lane);
+        if (lane > 0) b.op('i32.or');
+      }
+      b.call(isAfterReads);
+    }),
+  );
   const values = new Values(f, unitBytes);
   f.eachStep((masked) => {
     f.store(undefined, masked, () => b.get(time));

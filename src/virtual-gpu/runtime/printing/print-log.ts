@@ -56,9 +56,10 @@ export class PrintLog {
 
   /** A cluster ends, or is stopped. */
   take(): ClusterPrint | undefined {
+    if (this.#calls === 0) return undefined;
     const open = [...this.#open.values()].sort((a, b) => a.cta - b.cta || a.thread - b.thread);
     for (const line of open) this.#close(line);
-    const printed = this.#calls > 0 ? { lines: this.#lines, calls: this.#calls } : undefined;
+    const printed = { lines: this.#lines, calls: this.#calls };
     this.#forget();
     return printed;
   }
