@@ -278,16 +278,18 @@ function multiplyFast(context: WarpContext, form: Form, { a, b }: Operands, keep
   const kernel = kernelFor(context.registerMemory, form.fast);
   kernel.aPieces.set(a);
   kernel.bPieces.set(b);
-  const tiles = form.n / TILE;
-  if (kernel.decode(tiles, form.isTransposed.b ? 1 : 0) === 0) return false;
+  if (kernel.decode() === 0) return false;
   const places = context.placesOf(0, form.dCount);
-  for (let tile = 0; tile < tiles; tile++) {
-    const [d0, d1, d2, d3] = [places[tile * 4]!, places[tile * 4 + 1]!, places[tile * 4 + 2]!, places[tile * 4 + 3]!];
-    // The first bytes of memory are zeros.
-    const done = keepsC
-      ? kernel.multiply(tile, d0, d1, d2, d3, d0, d1, d2, d3)
-      : kernel.multiply(tile, 0, 0, 0, 0, d0, d1, d2, d3);
-    if (done === 0) multiplyTile(context, form, { a, b, keepsC }, tile);
+  kernel.d.set(places);
+  // The first bytes of memory are zeros.
+  if (keepsC) kernel.c.set(places);
+  else kernel.c.fill(0);
+  const tiles = form.n / TILE;
+  const isByRow = form.isTransposed.b ? 1 : 0;
+  let tile = kernel.multiply(0, tiles, isByRow);
+  while (tile < tiles) {
+    multiplyTile(context, form, { a, b, keepsC }, tile);
+    tile = tile + 1 < tiles ? kernel.multiply(tile + 1, tiles, isByRow) : tiles;
   }
   return true;
 }
