@@ -23,6 +23,9 @@ import { DEVICE_START, TABLES, WRITE_PAGE_BYTES } from './layout.ts';
 import { namesCtas } from './names-ctas.ts';
 import { OriginTracer } from './pointer-origins.ts';
 import { smallestAccess, watchedAccess } from './race-detector/watched-access.ts';
+import type { TensorKernelForm } from './runtime/product-emitter.ts';
+import { tensorFormOf } from './runtime/tensor-form.ts';
+import { productName, registersOfProduct } from './runtime/tensor-kernel.ts';
 import { warpOperation } from './runtime/warp-operations.ts';
 import { spinLoopsOf } from './spin-loops.ts';
 import { ModuleBuilder } from './wasm/module-builder.ts';
@@ -57,7 +60,8 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
   const module = new ModuleBuilder();
   const watching = options.watching ?? false;
   importMemories(module, options.counting, watching);
-  const imports = importFunctions(module);
+  const tensorForms = tensorFormsOf(blocks, options.module.target);
+  const imports = importFunctions(module, tensorForms);
   const { weightTable, tables, end } = layOutTables(blocks.length, options.counting);
   const sharedUnitBytes = smallestAccess(
     'shared',
@@ -77,6 +81,7 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
             lanesMeet: defineLanesMeet(module),
           }
         : undefined,
+      target: options.module.target,
       counting: options.counting,
       mergedLoads: options.counting ? mergedLoads(buildControlFlowGraph(fn).blocks) : new Map(),
       symbols: symbols.addresses,
@@ -108,6 +113,7 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
     decisionTable: kernel.decisionTable,
     groups: kernel.groups,
     warpSites: kernel.warpSites,
+    tensorForms,
     barriers: barriersOf(blocks),
     places: blocks.map(placeOf),
     spinLoops: spinLoopsOf(blocks, symbols.addresses, isNaming),
@@ -150,7 +156,16 @@ function importMemories(module: ModuleBuilder, counting: boolean, watching: bool
   module.importMemory({ name: 'cells', minimumPages: 1 });
 }
 
-function importFunctions(module: ModuleBuilder): Imports {
+/** Of the products that the code may call by itself. */
+const tensorFormsOf = (blocks: readonly JitBlock[], target: string): readonly TensorKernelForm[] => [
+  ...new Set(
+    blocks.flatMap(({ instructions }) =>
+      instructions.flatMap((instruction) => tensorFormOf(instruction, target) ?? []),
+    ),
+  ),
+];
+
+function importFunctions(module: ModuleBuilder, tensorForms: readonly TensorKernelForm[]): Imports {
   const taking = (count: number) => ({ parameters: new Array<'i32'>(count).fill('i32'), results: [] });
   return {
     boundsMiss: module.importFunction('boundsMiss', taking(3)),
@@ -160,6 +175,12 @@ function importFunctions(module: ModuleBuilder): Imports {
     watchGroup: module.importFunction('watchGroup', taking(4)),
     watchUniform: module.importFunction('watchUniform', taking(5)),
     newCellPage: module.importFunction('newCellPage', { ...taking(1), results: ['i32'] }),
+    products: new Map(
+      tensorForms.map((form, i) => [
+        form,
+        module.importFunction(productName(i), { ...taking(registersOfProduct(form)), results: ['i32'] }),
+      ]),
+    ),
   };
 }
 

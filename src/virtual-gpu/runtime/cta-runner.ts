@@ -45,6 +45,7 @@ import {
   type SiteRequests,
 } from './site-requests.ts';
 import { hasStopped, Standstill } from './standstill.ts';
+import { createTensorKernel, productName, type TensorKernel } from './tensor-kernel.ts';
 import { type Spinning, spinningBlocks, stateOf } from './vain-rounds.ts';
 import { tellWaits, type Wait, waitAtBarrier, waitInLoop } from './waits.ts';
 import { type OperationSurroundings, WarpContext } from './warp-context.ts';
@@ -215,6 +216,7 @@ export class CtaRunner {
         patternMiss: (group: number, warp: number, masked: number) => this.#patterns!.miss(group, warp, masked !== 0),
         warpOperation: (site: number, warp: number, masked: number) => this.#warpOperation(site, warp, masked !== 0),
         samplesFull: () => this.#sampler!.makeRoom(),
+        ...productsOf(this.image, this.#memory.memory),
         ...(this.#shadow && { shadow: this.#shadow.memory, cells: this.#cells!.memory }),
         newCellPage: (cell: number) => this.#cells!.newPage(cell),
         watchGroup: (group: number, warp: number, masked: number, left: number) =>
@@ -1171,6 +1173,9 @@ function leftBehind(what: string, { instruction, cta, thread }: Sender): KernelF
 }
 
 const extentOf = ([x, y, z]: Dim3): number => x * y * z;
+
+const productsOf = ({ tensorForms }: RunnableImage, memory: WebAssembly.Memory): Record<string, TensorKernel> =>
+  Object.fromEntries(tensorForms.map((form, i) => [productName(i), createTensorKernel(memory, form)]));
 
 const isClusterWait = (instruction: PtxInstruction): boolean => synchronisationOf(instruction) === 'cluster';
 

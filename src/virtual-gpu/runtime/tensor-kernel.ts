@@ -18,6 +18,12 @@ import { FREE, ProductEmitter, ROW_BYTES, SCRATCH_MEMORY, type TensorKernelForm 
  */
 export type TensorKernel = (...registers: number[]) => number;
 
+/** Under which compiled code imports the kernel of one of its forms. */
+export const productName = (index: number): string => `product${index}`;
+
+/** Of A, B, C and D. */
+export const registersOfProduct = ({ k }: TensorKernelForm): number => k / 4 + k / 8 + 4 + 4;
+
 const REGISTER_BYTES = 128;
 const VECTORS = REGISTER_BYTES / ROW_BYTES;
 
@@ -95,7 +101,7 @@ function defineMultiply(module: ModuleBuilder, form: TensorKernelForm, decoders:
   const b = range(a.length, slots.b.vectors / VECTORS);
   const c = range(a.length + b.length, 4);
   const d = range(a.length + b.length + 4, 4);
-  const f = module.defineFunction({ parameters: new Array(d.at(-1)! + 1).fill('i32'), results: ['i32'] });
+  const f = module.defineFunction({ parameters: new Array(registersOfProduct(form)).fill('i32'), results: ['i32'] });
   const emitter = new ProductEmitter(f, form);
   for (const [name, registers] of [
     ['a', a],
