@@ -1,4 +1,5 @@
 import type { FunctionBuilder, Local } from '../wasm/function-builder.ts';
+import { emitTranspose } from '../wasm/transpose.ts';
 
 /** 16-bit formats whose products f32 holds exactly. */
 export type HalfFormat = 'f16' | 'bf16';
@@ -74,10 +75,7 @@ const HALVES = [0, 1] as const;
 /** Rows g and g + 8, of even and odd columns. */
 const QUARTERS = [0, 1, 2, 3] as const;
 
-/** Shuffles of 16-bit lanes: of two vectors those of the first or second half in turn, and of one the even, then the odd ones. */
-const INTERLEAVED = HALVES.map((part) =>
-  Array.from({ length: 16 }, (_, byte) => (byte & 1) + (((byte >> 2) + part * 4) << 1) + ((byte >> 1) & 1) * 16),
-);
+/** The even, then the odd ones of eight halves. */
 const EVEN_THEN_ODD = Array.from({ length: 16 }, (_, byte) => (byte & 1) + ((byte >> 1) & 3) * 4 + (byte >> 3) * 2);
 /** The first eight bytes, each twice. */
 const DOUBLED = Array.from({ length: 16 }, (_, byte) => byte >> 1);
@@ -239,23 +237,13 @@ class Decoder {
   /** Eight rows of B, of which `pushColumn` pushes the halves of a column. */
   columnsOfB(slice: number, pushColumn: (column: number) => void): void {
     const f = this.#f;
-    let vectors = COLUMNS.map((column) => {
+    const columns = COLUMNS.map((column) => {
       const local = f.local('v128');
       pushColumn(column);
       f.set(local);
       return local;
     });
-    // Each round moves one bit of the vector's number to that of the lane, and one the other way.
-    for (let round = 0; round < 3; round++) {
-      vectors = vectors.map((_, i) => {
-        const local = f.local('v128');
-        f.get(vectors[i >> 1]!)
-          .get(vectors[(i >> 1) + 4]!)
-          .shuffle(INTERLEAVED[i & 1]!)
-          .set(local);
-        return local;
-      });
-    }
+    const vectors = emitTranspose(f, columns);
     for (const [i, vector] of vectors.entries()) this.#rowOfB(slice * 8 + i, () => f.get(vector));
   }
 
