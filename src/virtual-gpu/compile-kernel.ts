@@ -19,7 +19,7 @@ import { defineDeviceWatch } from './codegen/watch/device-watch.ts';
 import { defineLanesMeet } from './codegen/watch/lanes-meet.ts';
 import { defineSharedWatch } from './codegen/watch/shared-watch.ts';
 import type { BlockIssueTime, BlockPlace, KernelImage } from './kernel-image.ts';
-import { DEVICE_START, TABLES, WRITE_PAGE_BYTES } from './layout.ts';
+import { DEVICE_MEMORY_MAXIMUM_PAGES, DEVICE_START, TABLES, WRITE_PAGE_BYTES } from './layout.ts';
 import { namesCtas } from './names-ctas.ts';
 import { OriginTracer } from './pointer-origins.ts';
 import { smallestAccess, watchedAccess } from './race-detector/watched-access.ts';
@@ -42,9 +42,6 @@ export interface CompileKernelOptions {
   /** Whether relaxed_madd is a true fused multiply-add on this host (probed). */
   fusedMultiplyAdd: boolean;
 }
-
-/** Device memory is shared between threads and may take all of a 32-bit address space. */
-const DEVICE_MEMORY_MAXIMUM_PAGES = 65536;
 
 /**
  * Compiles one kernel to WebAssembly.

@@ -31,6 +31,7 @@ import { BoundsChecker } from './bounds.ts';
 import { type CtaPlace, ResidentCta } from './clusters/resident-cta.ts';
 import { CLUSTER_PHASE, type Sender } from './cta-state.ts';
 import { atSource, KernelFault } from './fault.ts';
+import { createLaneCopier, type LaneCopier } from './lane-copier.ts';
 import { lackOf } from './mbarriers/suspended-lanes.ts';
 import { type DeviceRange, PrivateMemory } from './memories.ts';
 import { type AccessCounts, PatternCounter } from './pattern-counter.ts';
@@ -153,6 +154,7 @@ export class CtaRunner {
   #watcher: AccessWatcher | undefined;
   readonly #shadow: ShadowMemory | undefined;
   readonly #cells: CellsOfOneWarp | undefined;
+  #copier: LaneCopier | undefined;
   #tracer: WarpTracer | undefined;
   readonly #races: RaceDetector | undefined;
   #leftovers: Leftovers;
@@ -1076,6 +1078,10 @@ export class CtaRunner {
       // CTAs that wait for each other are no neighbours: each is a cluster of its own.
       cluster: this.#mayWait ? [resident] : this.#residents,
       hasClusters: this.#request.hasClusters,
+      copier: () => {
+        this.#copier ??= createLaneCopier(this.#memory.memory, this.#device);
+        return this.#copier;
+      },
       watcher: this.#watcher,
       rubbish: this.#rubbish,
       printed: this.#printed,

@@ -9,13 +9,17 @@ export interface WarpgroupKernel {
   readonly aPieces: Int32Array;
   /** The same of B, sixteen of each tile: two of each column, or one of each row. */
   readonly bPieces: Int32Array;
-  /** Byte addresses of registers, four of each tile. */
-  readonly c: Int32Array;
-  readonly d: Int32Array;
+  /** Byte offsets of registers from the warp's state: four of each tile of D; then, where it lies in registers, four of A. */
+  readonly registers: Int32Array;
   /** Decodes A. Returns 0 if f32 arithmetic could not follow the model. */
   decode(): number;
-  /** D = A B + C from tile `first` on. Returns the first one, whose D is unchanged, that is out of range as above; or `tiles`. */
-  multiply(first: number, tiles: number, isByRow: 0 | 1): number;
+  /** The same of A in registers, which follow so many of D. */
+  decodeRegisters(warp: number, ofD: number): number;
+  /**
+   * D = A B + D, or A B, from tile `first` on. Returns the first one, whose D is unchanged, that is out of range as above; or `tiles`.
+   * @param keepsD all ones, or 0.
+   */
+  multiply(first: number, tiles: number, isByRow: 0 | 1, warp: number, keepsD: number): number;
 }
 
 const ROWS = 16;
@@ -28,14 +32,15 @@ const MOST_TILES = 32;
 const A = FREE;
 const A_PIECES = A + A_BYTES;
 const B_PIECES = A_PIECES + ROWS * 2 * 4;
-const C_PLACES = B_PIECES + MOST_TILES * TILE_PIECES * 4;
-const D_PLACES = C_PLACES + MOST_TILES * TILE_REGISTERS * 4;
+const A_REGISTERS = 4;
+const REGISTERS = B_PIECES + MOST_TILES * TILE_PIECES * 4;
+const MOST_REGISTERS = MOST_TILES * TILE_REGISTERS + A_REGISTERS;
 /**
  * Tiles of B stay decoded for the other warps of a group, and the next group: a power of two by the address of their first piece, of
  * tiles by column and of those by row.
  */
 const SLOTS = 128;
-const BY_COLUMN = operandSlots('b', D_PLACES + MOST_TILES * TILE_REGISTERS * 4, SLOTS, TILE_PIECES);
+const BY_COLUMN = operandSlots('b', REGISTERS + MOST_REGISTERS * 4, SLOTS, TILE_PIECES);
 const BY_ROW = operandSlots('b', endOf(BY_COLUMN), SLOTS, TILE_PIECES);
 const PAGE_BYTES = 65_536;
 
@@ -52,9 +57,9 @@ export function createWarpgroupKernel(memory: WebAssembly.Memory, form: TensorKe
   return {
     aPieces: new Int32Array(scratch.buffer, A_PIECES, ROWS * 2),
     bPieces: new Int32Array(scratch.buffer, B_PIECES, MOST_TILES * TILE_PIECES),
-    c: new Int32Array(scratch.buffer, C_PLACES, MOST_TILES * TILE_REGISTERS),
-    d: new Int32Array(scratch.buffer, D_PLACES, MOST_TILES * TILE_REGISTERS),
+    registers: new Int32Array(scratch.buffer, REGISTERS, MOST_REGISTERS),
     decode: exports.decode as WarpgroupKernel['decode'],
+    decodeRegisters: exports.decodeRegisters as WarpgroupKernel['decodeRegisters'],
     multiply: exports.multiply as WarpgroupKernel['multiply'],
   };
 }
@@ -64,6 +69,7 @@ function emit(form: TensorKernelForm): Uint8Array<ArrayBuffer> {
   module.importMemory({ name: 'memory', minimumPages: 1 });
   module.importMemory({ name: 'scratch', minimumPages: 1 });
   defineDecodeA(module, form);
+  defineDecodeRegisters(module, form);
   const multiplyTile = defineMultiplyTile(module, form);
   const byColumn = defineTile(module, form, { isByRow: false, multiplyTile });
   const byRow = defineTile(module, form, { isByRow: true, multiplyTile });
@@ -87,6 +93,33 @@ function defineDecodeA(module: ModuleBuilder, form: TensorKernelForm): void {
   });
   decoder.pushIsOutOfRange().op('v128.any_true').op('i32.eqz');
   module.exportFunction('decode', f);
+}
+
+/** (warp, registers of D before those of A) → whether everything is in range. */
+function defineDecodeRegisters(module: ModuleBuilder, form: TensorKernelForm): void {
+  const f = module.defineFunction({ parameters: ['i32', 'i32'], results: ['i32'] });
+  const emitter = new ProductEmitter(f, form);
+  const decoder = emitter.beginDecoding();
+  const registers = Array.from({ length: A_REGISTERS }, (_, register) => {
+    const local = f.local('i32');
+    f.get(1).i32(4).op('i32.mul');
+    f.memory('i32.load', REGISTERS + register * 4, SCRATCH_MEMORY)
+      .get(0)
+      .op('i32.add')
+      .set(local);
+    return local;
+  });
+  f.i32(A).set(emitter.a);
+  emitter.forRows(() =>
+    decoder.rowsOfA(emitter.row, (half, slice) => {
+      f.get(emitter.row)
+        .get(registers[2 * slice + half]!)
+        .op('i32.add')
+        .memory('v128.load', 0);
+    }),
+  );
+  decoder.pushIsOutOfRange().op('v128.any_true').op('i32.eqz');
+  module.exportFunction('decodeRegisters', f);
 }
 
 /** Piece `index` of those whose addresses begin at an address of the scratch memory. */
@@ -126,7 +159,7 @@ function defineDecodeTile(module: ModuleBuilder, form: TensorKernelForm, isByRow
   return f.index;
 }
 
-/** (tile) → whether everything is in range. */
+/** (tile, warp, whether D is kept) → whether everything is in range. */
 function defineTile(
   module: ModuleBuilder,
   form: TensorKernelForm,
@@ -134,7 +167,7 @@ function defineTile(
 ): number {
   const decodeTile = defineDecodeTile(module, form, isByRow);
   const slots = isByRow ? BY_ROW : BY_COLUMN;
-  const f = module.defineFunction({ parameters: ['i32'], results: ['i32'] });
+  const f = module.defineFunction({ parameters: ['i32', 'i32', 'i32'], results: ['i32'] });
   const [table, slot, registers] = [f.local('i32'), f.local('i32'), f.local('i32')];
   f.get(0)
     .i32(TILE_PIECES * 4)
@@ -157,21 +190,28 @@ function defineTile(
     .op('i32.mul')
     .set(registers);
   f.get(slot);
-  for (const places of [C_PLACES, D_PLACES])
-    for (let r = 0; r < TILE_REGISTERS; r++) f.get(registers).memory('i32.load', places + r * 4, SCRATCH_MEMORY);
+  for (const isC of [true, false])
+    for (let r = 0; r < TILE_REGISTERS; r++) {
+      f.get(registers)
+        .memory('i32.load', REGISTERS + r * 4, SCRATCH_MEMORY)
+        .get(1)
+        .op('i32.add');
+      // The first bytes of memory are zeros.
+      if (isC) f.get(2).op('i32.and');
+    }
   f.call(multiplyTile);
   return f.index;
 }
 
-/** (first, tiles, whether B is by row) → the first tile that is out of range, or `tiles`. */
+/** (first, tiles, whether B is by row, warp, whether D is kept) → the first tile that is out of range, or `tiles`. */
 function defineMultiply(module: ModuleBuilder, tile: { byColumn: number; byRow: number }): void {
-  const f = module.defineFunction({ parameters: ['i32', 'i32', 'i32'], results: ['i32'] });
+  const f = module.defineFunction({ parameters: new Array(5).fill('i32'), results: ['i32'] });
   const isInRange = f.local('i32');
   f.loop(() => {
     f.get(2);
     f.if(
-      () => f.get(0).call(tile.byRow).set(isInRange),
-      () => f.get(0).call(tile.byColumn).set(isInRange),
+      () => f.get(0).get(3).get(4).call(tile.byRow).set(isInRange),
+      () => f.get(0).get(3).get(4).call(tile.byColumn).set(isInRange),
     );
     f.get(0).get(isInRange).op('i32.add').set(0);
     f.get(isInRange).get(0).get(1).op('i32.lt_u').op('i32.and').brIf(0);
