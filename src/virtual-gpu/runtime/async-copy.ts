@@ -1,4 +1,4 @@
-import type { PtxInstruction } from '../../ptx/ast.ts';
+import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
 import { has, spaceOf } from '../../ptx/instruction-parts.ts';
 import { LANES, OFFSET_IN_CTA } from '../layout.ts';
 import { unsupported } from '../unsupported.ts';
@@ -37,11 +37,35 @@ export function asyncCopy(instruction: PtxInstruction): Step {
 }
 
 function issue(context: WarpContext): void {
-  const { instruction, operands, lanes } = context;
-  const [destination, source, size, sourceSize] = operands;
+  const { instruction, operands } = context;
+  const [destination, source, size] = operands;
   if (!destination || !source || size?.kind !== 'immediate' || has(instruction, 'L2::cache_hint'))
     throw unsupported(instruction);
   const bytes = Number(size.value);
+  const prepared = context.prepareCopy();
+  if (prepared) {
+    const words = SPARE.pop() ?? new Uint32Array(COPY_WORDS * LANES);
+    words.set(prepared);
+    open(context, { issuedBy: context, lanes: context.lanes, words, bytes, isWhole: true, landed: 0 });
+    return;
+  }
+  const copy = copyByLane(context, { destination, source, bytes });
+  open(context, copy);
+  if (context.listens) countRequests(context, copy);
+}
+
+function open(context: WarpContext, copy: PendingCopy): void {
+  context.copies.open.push(copy);
+  if (context.cta.landsAtOnce()) land(copy);
+}
+
+/** @throws KernelFault for addresses where nothing can be copied from or to. */
+function copyByLane(
+  context: WarpContext,
+  { destination, source, bytes }: { destination: PtxOperand; source: PtxOperand; bytes: number },
+): PendingCopy {
+  const { operands, lanes } = context;
+  const [, , , sourceSize] = operands;
   const to = context.addresses(destination, TARGETS);
   const from = context.addresses(source, SOURCES);
   if (sourceSize) context.wordsInto(sourceSize, WANTED);
@@ -65,10 +89,7 @@ function issue(context: WarpContext): void {
     words[2 * LANES + lane] = wanted;
     if (wanted !== bytes && wanted !== 0) isWhole = false;
   }
-  const copy = { issuedBy: context, lanes, words, bytes, isWhole, landed: 0 };
-  context.copies.open.push(copy);
-  if (context.cta.landsAtOnce()) land(copy);
-  if (context.listens) countRequests(context, copy);
+  return { issuedBy: context, lanes, words, bytes, isWhole, landed: 0 };
 }
 
 function countRequests(context: WarpContext, { lanes, words, bytes }: PendingCopy): void {

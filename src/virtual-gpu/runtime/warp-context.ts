@@ -28,7 +28,7 @@ import type { BoundsChecker } from './bounds.ts';
 import { type ElementReduction, type Part, swizzled } from './bulk-copies/parts.ts';
 import type { CtaState, Neighbour, Sender } from './cta-state.ts';
 import { type FaultPlace, KernelFault, outOfOwnCta } from './fault.ts';
-import type { LaneCopier } from './lane-copier.ts';
+import type { CopyOperands, LaneCopier } from './lane-copier.ts';
 import type { Mbarrier } from './mbarriers/mbarriers.ts';
 import type { DeviceRange, PrivateMemory } from './memories.ts';
 import type { PrintLog } from './printing/print-log.ts';
@@ -124,6 +124,7 @@ const operandsOf = onceFor(({ operands }: PtxInstruction): readonly PtxOperand[]
 
 const offsetsByImage = onceFor((_image: RunnableImage) => new Map<PtxInstruction, Int32Array>());
 
+const copiesByImage = onceFor((_image: RunnableImage) => new Map<PtxInstruction, CopyOperands | undefined>());
 const placesByImage = new WeakMap<RunnableImage, Map<PtxInstruction, Int32Array | undefined>>();
 
 /** What all operations of a launch on one thread share. */
@@ -586,6 +587,41 @@ export class WarpContext {
   #placeOf(name: string): number {
     const { offset, uniform } = this.#register(name);
     return uniform ? -1 : offset;
+  }
+
+  /** Where the operands of a cp.async lie; undefined if one is not of the usual kind. */
+  copyOperands(): CopyOperands | undefined {
+    const known = copiesByImage(this.#image);
+    if (!known.has(this.instruction)) known.set(this.instruction, this.#findCopyOperands());
+    return known.get(this.instruction);
+  }
+
+  #findCopyOperands(): CopyOperands | undefined {
+    const [to, from, size, taken] = this.operands;
+    if (to?.kind !== 'address' || from?.kind !== 'address' || size?.kind !== 'immediate') return undefined;
+    if (to.base?.kind !== 'register' || from.base?.kind !== 'register') return undefined;
+    if (taken && taken.kind !== 'register') return undefined;
+    const [target, source] = [this.#register(to.base.name), this.#register(from.base.name)];
+    const count = taken && this.#register(taken.name);
+    if (target.uniform || source.uniform || count?.uniform) return undefined;
+    if (target.kind !== 'word' || source.kind !== 'double-word') return undefined;
+    return {
+      ...{ target: target.offset, targetOffset: Number(to.offset) },
+      ...{ source: source.offset, sourceOffset: Number(from.offset) },
+      ...{ bytes: Number(size.value), taken: count?.offset },
+    };
+  }
+
+  /**
+   * What all lanes copy, where that is as {@link LaneCopier.prepare} says and may be touched, and nobody wants to know.
+   * What it returns holds until it is asked again.
+   */
+  prepareCopy(): Uint32Array | undefined {
+    if (this.listens || this.lanes.length !== LANES) return undefined;
+    const operands = this.copyOperands();
+    const copy = operands && this.#around.copier().prepare(operands, this.warp, this.#bounds.limits.shared);
+    if (!copy || !isWithin(this.#reachable, copy.least, copy.most - copy.least + operands.bytes)) return undefined;
+    return copy.words;
   }
 
   /** Whether so many operands are registers that hold a value for each lane. */
