@@ -19,10 +19,13 @@ import { defineDeviceWatch } from './codegen/watch/device-watch.ts';
 import { defineLanesMeet } from './codegen/watch/lanes-meet.ts';
 import { defineSharedWatch } from './codegen/watch/shared-watch.ts';
 import type { BlockIssueTime, BlockPlace, KernelImage } from './kernel-image.ts';
-import { DEVICE_START, TABLES, WRITE_PAGE_BYTES } from './layout.ts';
+import { DEVICE_MEMORY_MAXIMUM_PAGES, DEVICE_START, TABLES, WRITE_PAGE_BYTES } from './layout.ts';
 import { namesCtas } from './names-ctas.ts';
 import { OriginTracer } from './pointer-origins.ts';
 import { smallestAccess, watchedAccess } from './race-detector/watched-access.ts';
+import type { TensorKernelForm } from './runtime/product-emitter.ts';
+import { tensorFormOf } from './runtime/tensor-form.ts';
+import { productName, registersOfProduct } from './runtime/tensor-kernel.ts';
 import { warpOperation } from './runtime/warp-operations.ts';
 import { spinLoopsOf } from './spin-loops.ts';
 import { ModuleBuilder } from './wasm/module-builder.ts';
@@ -40,9 +43,6 @@ export interface CompileKernelOptions {
   fusedMultiplyAdd: boolean;
 }
 
-/** Device memory is shared between threads and may take all of a 32-bit address space. */
-const DEVICE_MEMORY_MAXIMUM_PAGES = 65536;
-
 /**
  * Compiles one kernel to WebAssembly.
  * @throws UnsupportedPtxError for an instruction the virtual GPU does not know, with name and line; PtxSyntaxError for
@@ -57,7 +57,8 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
   const module = new ModuleBuilder();
   const watching = options.watching ?? false;
   importMemories(module, options.counting, watching);
-  const imports = importFunctions(module);
+  const tensorForms = tensorFormsOf(blocks, options.module.target);
+  const imports = importFunctions(module, tensorForms);
   const { weightTable, tables, end } = layOutTables(blocks.length, options.counting);
   const sharedUnitBytes = smallestAccess(
     'shared',
@@ -77,6 +78,7 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
             lanesMeet: defineLanesMeet(module),
           }
         : undefined,
+      target: options.module.target,
       counting: options.counting,
       mergedLoads: options.counting ? mergedLoads(buildControlFlowGraph(fn).blocks) : new Map(),
       symbols: symbols.addresses,
@@ -108,6 +110,7 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
     decisionTable: kernel.decisionTable,
     groups: kernel.groups,
     warpSites: kernel.warpSites,
+    tensorForms,
     barriers: barriersOf(blocks),
     places: blocks.map(placeOf),
     spinLoops: spinLoopsOf(blocks, symbols.addresses, isNaming),
@@ -150,7 +153,16 @@ function importMemories(module: ModuleBuilder, counting: boolean, watching: bool
   module.importMemory({ name: 'cells', minimumPages: 1 });
 }
 
-function importFunctions(module: ModuleBuilder): Imports {
+/** Of the products that the code may call by itself. */
+const tensorFormsOf = (blocks: readonly JitBlock[], target: string): readonly TensorKernelForm[] => [
+  ...new Set(
+    blocks.flatMap(({ instructions }) =>
+      instructions.flatMap((instruction) => tensorFormOf(instruction, target) ?? []),
+    ),
+  ),
+];
+
+function importFunctions(module: ModuleBuilder, tensorForms: readonly TensorKernelForm[]): Imports {
   const taking = (count: number) => ({ parameters: new Array<'i32'>(count).fill('i32'), results: [] });
   return {
     boundsMiss: module.importFunction('boundsMiss', taking(3)),
@@ -161,6 +173,12 @@ function importFunctions(module: ModuleBuilder): Imports {
     watchUniform: module.importFunction('watchUniform', taking(5)),
     newCellPage: module.importFunction('newCellPage', { ...taking(1), results: ['i32'] }),
     tellCellsApart: module.importFunction('tellCellsApart', taking(1)),
+    products: new Map(
+      tensorForms.map((form, i) => [
+        form,
+        module.importFunction(productName(i), { ...taking(registersOfProduct(form)), results: ['i32'] }),
+      ]),
+    ),
   };
 }
 

@@ -7,6 +7,7 @@ import type { AccessGroup } from './codegen/memory/access-groups.ts';
 import type { RegisterKind } from './codegen/state/register-kinds.ts';
 import type { SymbolTable } from './codegen/state/symbols.ts';
 import type { DecisionSites } from './decisions/decision-sites.ts';
+import type { TensorKernelForm } from './runtime/product-emitter.ts';
 import type { SpinLoop } from './spin-loops.ts';
 
 /** A kernel compiled to WebAssembly, with all data for running it. */
@@ -55,6 +56,8 @@ export interface RunnableImage extends Omit<SymbolTable, 'addresses'> {
   decisionCount: number;
   decisionTable: number;
   warpSites: WarpSite[];
+  /** Of products that it imports. */
+  tensorForms: readonly TensorKernelForm[];
   /** The barrier instruction that precedes a block. */
   barriers: Map<number, PtxInstruction>;
   /** By block. */

@@ -5,6 +5,7 @@ import type { WideLoad } from '../../ptx/merged-loads.ts';
 import type { Analysis } from '../analyse-function.ts';
 import { DECISION, TABLE_BYTES, TABLES } from '../layout.ts';
 import type { Origins, OriginTracer } from '../pointer-origins.ts';
+import type { TensorKernelForm } from '../runtime/product-emitter.ts';
 import type { ModuleBuilder } from '../wasm/module-builder.ts';
 import type { Helpers } from './lane/helpers.ts';
 import type { AccessGroup } from './memory/access-groups.ts';
@@ -32,6 +33,8 @@ export interface Imports {
   watchUniform: number;
   newCellPage: number;
   tellCellsApart: number;
+  /** Products of tensor cores, by form. */
+  products: ReadonlyMap<TensorKernelForm, number>;
 }
 
 /** Functions of watched code. */
@@ -59,6 +62,8 @@ interface KernelParts extends Pick<Analysis, 'fn' | 'blocks' | 'liveness' | 'uni
   readonly helpers: Helpers;
   readonly imports: Imports;
   readonly runtime: Runtime;
+  /** PTX target. */
+  readonly target: string;
   readonly counting: boolean;
   /** In counted code. */
   readonly mergedLoads: ReadonlyMap<PtxInstruction, WideLoad>;

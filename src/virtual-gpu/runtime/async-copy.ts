@@ -1,9 +1,10 @@
-import type { PtxInstruction } from '../../ptx/ast.ts';
+import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
 import { has, spaceOf } from '../../ptx/instruction-parts.ts';
-import { OFFSET_IN_CTA } from '../layout.ts';
+import { LANES, OFFSET_IN_CTA } from '../layout.ts';
 import { unsupported } from '../unsupported.ts';
 import { bulkCopyStep } from './bulk-copies/bulk-copies.ts';
 import { bulkPrefetch } from './cache-hints.ts';
+import { COPY_WORDS } from './lane-copier.ts';
 import type { Mbarrier } from './mbarriers/mbarriers.ts';
 import { atMbarrier, mbarrierAt } from './mbarriers/operations.ts';
 import { addressHalves, type PendingCopy, type WarpContext } from './warp-context.ts';
@@ -12,6 +13,10 @@ type Step = (context: WarpContext) => void;
 
 const TARGETS = addressHalves();
 const SOURCES = addressHalves();
+/** Words of copies that have landed: making some takes longer than filling them. */
+const SPARE: Uint32Array[] = [];
+/** Bytes that lanes take from device memory. */
+const WANTED = new Uint32Array(LANES);
 
 /**
  * cp.async. A copy lands when the kernel waits for it, not before. Code that forgets the wait reads the old contents of
@@ -32,53 +37,83 @@ export function asyncCopy(instruction: PtxInstruction): Step {
 }
 
 function issue(context: WarpContext): void {
-  const { instruction, operands, lanes } = context;
-  const [destination, source, size, sourceSize] = operands;
+  const { instruction, operands } = context;
+  const [destination, source, size] = operands;
   if (!destination || !source || size?.kind !== 'immediate' || has(instruction, 'L2::cache_hint'))
     throw unsupported(instruction);
   const bytes = Number(size.value);
-  const to = context.addresses(destination, TARGETS);
-  const from = context.addresses(source, SOURCES);
-  // Of their length from the start: growing them takes longer than filling them.
-  const targets = new Array<number>(lanes.length);
-  const sources = new Array<number>(lanes.length);
-  const taken = new Array<number>(lanes.length);
-  const isPlain = context.areDirectLoads(from, 'global', bytes);
-  for (let i = 0; i < lanes.length; i++) {
-    const lane = lanes[i]!;
-    const wanted = sourceSize ? Math.min(bytes, context.word(sourceSize, lane)) : bytes;
-    context.checkSharedStore(to.low[lane]!, to.high[lane]!, bytes, lane);
-    if (isPlain) context.markRead(from.low[lane]!, wanted);
-    else if (wanted > 0) context.checkGlobalLoad(from.low[lane]!, from.high[lane]!, bytes, lane, wanted);
-    targets[i] = to.low[lane]! & OFFSET_IN_CTA;
-    sources[i] = from.low[lane]!;
-    taken[i] = wanted;
+  const prepared = context.prepareCopy();
+  if (prepared) {
+    const words = SPARE.pop() ?? new Uint32Array(COPY_WORDS * LANES);
+    words.set(prepared);
+    open(context, { issuedBy: context, lanes: context.lanes, words, bytes, isWhole: true, landed: 0 });
+    return;
   }
-  const copy = { issuedBy: context, lanes, targets, sources, taken, bytes, landed: 0 };
+  const copy = copyByLane(context, { destination, source, bytes });
+  open(context, copy);
+  if (context.listens) countRequests(context, copy);
+}
+
+function open(context: WarpContext, copy: PendingCopy): void {
   context.copies.open.push(copy);
   if (context.cta.landsAtOnce()) land(copy);
-  if (!context.listens) return;
-  const isTaken = (_: number, i: number): boolean => taken[i]! > 0;
-  context.countRequestIn('global', sources.filter(isTaken), lanes.filter(isTaken), bytes, 'load');
-  context.countRequestIn('shared', targets, lanes, bytes, 'store');
+}
+
+/** @throws KernelFault for addresses where nothing can be copied from or to. */
+function copyByLane(
+  context: WarpContext,
+  { destination, source, bytes }: { destination: PtxOperand; source: PtxOperand; bytes: number },
+): PendingCopy {
+  const { operands, lanes } = context;
+  const [, , , sourceSize] = operands;
+  const to = context.addresses(destination, TARGETS);
+  const from = context.addresses(source, SOURCES);
+  if (sourceSize) context.wordsInto(sourceSize, WANTED);
+  else WANTED.fill(bytes);
+  const [arePlainTargets, arePlainSources] = [
+    context.areOwnOffsets(to, bytes),
+    context.areDirectLoads(from, 'global', bytes),
+  ];
+  const { marksReads } = context;
+  const words = SPARE.pop() ?? new Uint32Array(COPY_WORDS * LANES);
+  let isWhole = lanes.length === LANES;
+  for (const lane of lanes) {
+    const wanted = Math.min(bytes, WANTED[lane]!);
+    if (!arePlainTargets) context.checkSharedStore(to.low[lane]!, to.high[lane]!, bytes, lane);
+    if (!arePlainSources) {
+      if (wanted > 0) context.checkGlobalLoad(from.low[lane]!, from.high[lane]!, bytes, lane, wanted);
+    } else if (marksReads) context.markRead(from.low[lane]!, wanted);
+    words[lane] = to.low[lane]! & OFFSET_IN_CTA;
+    // What is not taken may have any address.
+    words[LANES + lane] = wanted > 0 ? from.low[lane]! : 0;
+    words[2 * LANES + lane] = wanted;
+    if (wanted !== bytes && wanted !== 0) isWhole = false;
+  }
+  return { issuedBy: context, lanes, words, bytes, isWhole, landed: 0 };
+}
+
+function countRequests(context: WarpContext, { lanes, words, bytes }: PendingCopy): void {
+  const taking = lanes.filter((lane) => words[2 * LANES + lane]! > 0);
+  const ofLanes = (some: readonly number[], first: number) => some.map((lane) => words[first + lane]!);
+  context.countRequestIn('global', ofLanes(taking, LANES), taking, bytes, 'load');
+  context.countRequestIn('shared', ofLanes(lanes, 0), lanes, bytes, 'store');
 }
 
 function land(copy: PendingCopy): void {
-  for (let i = 0; i < copy.lanes.length; i++) landPart(copy, i);
-}
-
-function landLane(copy: PendingCopy, lane: number): void {
-  const i = copy.lanes.indexOf(lane);
-  if (i >= 0) landPart(copy, i);
+  const { issuedBy, words, bytes, isWhole } = copy;
+  if (isWhole && copy.landed === 0 && issuedBy.landAll(words, bytes)) {
+    copy.landed = -1;
+    // Nobody reads them again, since all lanes' parts are there.
+    SPARE.push(words);
+  } else for (const lane of copy.lanes) landLane(copy, lane);
 }
 
 /** A lane's part lands once: at the wait of its thread, or at that of another one at an mbarrier. */
-function landPart(copy: PendingCopy, i: number): void {
-  const { issuedBy, lanes, targets, sources, taken, bytes } = copy;
-  const lane = lanes[i]!;
-  if ((copy.landed >>> lane) & 1) return;
+function landLane(copy: PendingCopy, lane: number): void {
+  const { issuedBy, lanes, words, bytes } = copy;
+  if ((copy.landed >>> lane) & 1 || !lanes.includes(lane)) return;
   copy.landed |= 1 << lane;
-  issuedBy.land(targets[i]!, sources[i]!, taken[i]!, bytes, lane);
+  issuedBy.land(words[lane]!, words[LANES + lane]!, words[2 * LANES + lane]!, bytes, lane);
 }
 
 /** cp.async.mbarrier.arrive: what each thread has copied so far lands when somebody waits there, and counts as an arrival then. */

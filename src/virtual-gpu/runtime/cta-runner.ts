@@ -31,6 +31,7 @@ import { BoundsChecker } from './bounds.ts';
 import { type CtaPlace, ResidentCta } from './clusters/resident-cta.ts';
 import { CLUSTER_PHASE, type Sender } from './cta-state.ts';
 import { atSource, KernelFault } from './fault.ts';
+import { createLaneCopier, type LaneCopier } from './lane-copier.ts';
 import { lackOf } from './mbarriers/suspended-lanes.ts';
 import { type DeviceRange, PrivateMemory } from './memories.ts';
 import { type AccessCounts, PatternCounter } from './pattern-counter.ts';
@@ -45,6 +46,7 @@ import {
   type SiteRequests,
 } from './site-requests.ts';
 import { hasStopped, Standstill } from './standstill.ts';
+import { createTensorKernel, productName, type TensorKernel } from './tensor-kernel.ts';
 import { type Spinning, spinningBlocks, stateOf } from './vain-rounds.ts';
 import { tellWaits, type Wait, waitAtBarrier, waitInLoop } from './waits.ts';
 import { type OperationSurroundings, WarpContext } from './warp-context.ts';
@@ -150,6 +152,7 @@ export class CtaRunner {
   #watcher: AccessWatcher | undefined;
   readonly #shadow: ShadowMemory | undefined;
   readonly #cells: CellsOfOneWarp | undefined;
+  #copier: LaneCopier | undefined;
   #tracer: WarpTracer | undefined;
   readonly #races: RaceDetector | undefined;
   #leftovers: Leftovers;
@@ -215,6 +218,7 @@ export class CtaRunner {
         patternMiss: (group: number, warp: number, masked: number) => this.#patterns!.miss(group, warp, masked !== 0),
         warpOperation: (site: number, warp: number, masked: number) => this.#warpOperation(site, warp, masked !== 0),
         samplesFull: () => this.#sampler!.makeRoom(),
+        ...productsOf(this.image, this.#memory.memory),
         ...(this.#shadow && { shadow: this.#shadow.memory, cells: this.#cells!.memory }),
         newCellPage: (cell: number) => this.#cells!.newPage(cell),
         tellCellsApart: (cell: number) => this.#cells!.tellApart(cell),
@@ -1074,6 +1078,10 @@ export class CtaRunner {
       // CTAs that wait for each other are no neighbours: each is a cluster of its own.
       cluster: this.#mayWait ? [resident] : this.#residents,
       hasClusters: this.#request.hasClusters,
+      copier: () => {
+        this.#copier ??= createLaneCopier(this.#memory.memory, this.#device);
+        return this.#copier;
+      },
       watcher: this.#watcher,
       rubbish: this.#rubbish,
       printed: this.#printed,
@@ -1176,6 +1184,9 @@ function leftBehind(what: string, { instruction, cta, thread }: Sender): KernelF
 }
 
 const extentOf = ([x, y, z]: Dim3): number => x * y * z;
+
+const productsOf = ({ tensorForms }: RunnableImage, memory: WebAssembly.Memory): Record<string, TensorKernel> =>
+  Object.fromEntries(tensorForms.map((form, i) => [productName(i), createTensorKernel(memory, form)]));
 
 const isClusterWait = (instruction: PtxInstruction): boolean => synchronisationOf(instruction) === 'cluster';
 

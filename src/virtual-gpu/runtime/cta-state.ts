@@ -3,6 +3,7 @@ import type { PtxInstruction } from '../../ptx/ast.ts';
 import { mulberry32 } from '../../stats/random.ts';
 import { type Mbarrier, Mbarriers } from './mbarriers/mbarriers.ts';
 import { RegisterPool } from './register-pool.ts';
+import type { PiecesByDescriptor } from './warpgroups/pieces-by-descriptor.ts';
 
 /** A lane that waits for a phase of an mbarrier. */
 export interface Poll {
@@ -48,14 +49,6 @@ interface Product {
   finish(): void;
 }
 
-/** Where the pieces of an operand of wgmma lie: in shared and in private memory. */
-export interface OperandPieces {
-  readonly shared: Int32Array;
-  readonly places: Int32Array;
-  /** To be added to a fault in which they play a part. */
-  readonly note: string;
-}
-
 /** Products of wgmma that a warp has not waited for. */
 interface Products {
   isFenced: boolean;
@@ -90,7 +83,7 @@ export class CtaState {
   readonly #outgoing = new Map<number, OutgoingCopies>();
   readonly #products = new Map<number, Products>();
   /** Addresses of the operands of wgmma, by descriptor and shape: the same for every CTA of a launch. */
-  readonly pieces = new Map<string, OperandPieces>();
+  readonly pieces = new Map<string, PiecesByDescriptor>();
   readonly registers = new RegisterPool();
   /** By warp: what its lanes wait for since its last slice. */
   readonly polls = new Map<number, Poll[]>();

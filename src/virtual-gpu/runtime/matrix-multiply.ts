@@ -4,7 +4,8 @@ import { has, typesOf } from '../../ptx/instruction-parts.ts';
 import { LANES } from '../layout.ts';
 import { unsupported } from '../unsupported.ts';
 import { ELEMENT_FORMATS, type ElementFormat, readAccumulator, writeAccumulator } from './matrix-elements.ts';
-import type { HalfFormat, TensorKernelForm } from './product-emitter.ts';
+import type { TensorKernelForm } from './product-emitter.ts';
+import { tensorFormOf } from './tensor-form.ts';
 import { createTensorKernel, type TensorKernel } from './tensor-kernel.ts';
 import { type Accumulate, accumulatorFor, type Factors, factorsOf, isFloat8, tensorModel } from './tensor-model.ts';
 import type { WarpContext } from './warp-context.ts';
@@ -58,7 +59,6 @@ function readForm(instruction: PtxInstruction, target: string): Form {
   if (!accumulate || (isFloat8(aType!) && k !== FLOAT8_DEPTH)) throw unsupported(instruction);
   const aCount = (M * k * a.bits) / 32 / LANES;
   const bCount = (N * k * b.bits) / 32 / LANES;
-  const { blockSize, fractionBits } = tensorModel(target);
   return {
     k,
     a,
@@ -68,10 +68,7 @@ function readForm(instruction: PtxInstruction, target: string): Form {
     bCount,
     cCount: dType === 'f16' ? 2 : 4,
     accumulate,
-    fast:
-      dType === 'f32' && aType === bType && (aType === 'f16' || aType === 'bf16')
-        ? { format: aType satisfies HalfFormat, k, block: blockSize[aType]!, fractionBits }
-        : undefined,
+    fast: tensorFormOf(instruction, target),
   };
 }
 
@@ -92,7 +89,10 @@ export function matrixMultiply(context: WarpContext): void {
   for (let r = 0; r < cCount; r++) context.setWords(context.operands[r]!, d, r * LANES);
 }
 
-/** False if there is no fast form, or if its kernel leaves these numbers to the general form. */
+/**
+ * What compiled code does itself where it can. False if there is no fast form, or if its kernel leaves these numbers to the
+ * general form.
+ */
 function multiplyFast(context: WarpContext, { aCount, bCount, cCount, fast }: Form): boolean {
   const places = fast && context.registerPlaces();
   if (!places) return false;

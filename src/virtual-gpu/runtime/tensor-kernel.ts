@@ -1,5 +1,15 @@
+import type { FunctionBuilder, Local } from '../wasm/function-builder.ts';
 import { ModuleBuilder } from '../wasm/module-builder.ts';
-import { ProductEmitter, ROW_BYTES, type TensorKernelForm } from './product-emitter.ts';
+import {
+  emitFindSlot,
+  emitRemember,
+  endOf,
+  fillWithZeros,
+  type OperandSlots,
+  operandSlots,
+  type PushSource,
+} from './decoded-operands.ts';
+import { FREE, ProductEmitter, ROW_BYTES, SCRATCH_MEMORY, type TensorKernelForm } from './product-emitter.ts';
 
 /**
  * `tensor-model.ts` for whole warps, in WebAssembly, for every mma.sync of a kernel. Takes the byte addresses of the
@@ -8,9 +18,29 @@ import { ProductEmitter, ROW_BYTES, type TensorKernelForm } from './product-emit
  */
 export type TensorKernel = (...registers: number[]) => number;
 
+/** Under which compiled code imports the kernel of one of its forms. */
+export const productName = (index: number): string => `product${index}`;
+
+/** Of A, B, C and D. */
+export const registersOfProduct = ({ k }: TensorKernelForm): number => k / 4 + k / 8 + 4 + 4;
+
+const REGISTER_BYTES = 128;
+const VECTORS = REGISTER_BYTES / ROW_BYTES;
+
+/** Operands stay decoded, by the place of their first register: a power of two of A, and of B. */
+const [A_SLOTS, B_SLOTS] = [16, 4];
+
+type Slots = Readonly<Record<'a' | 'b', OperandSlots>>;
+
+function slotsOf({ k }: TensorKernelForm): Slots {
+  const a = operandSlots('a', FREE, A_SLOTS, (k / 4) * VECTORS);
+  return { a, b: operandSlots('b', endOf(a), B_SLOTS, (k / 8) * VECTORS) };
+}
+
 /** The kernel for registers that lie in `memory`. */
 export function createTensorKernel(memory: WebAssembly.Memory, form: TensorKernelForm): TensorKernel {
   const scratch = new WebAssembly.Memory({ initial: 1 });
+  for (const slots of Object.values(slotsOf(form))) fillWithZeros(scratch, slots);
   const instance = new WebAssembly.Instance(moduleFor(form), { env: { memory, scratch } });
   return instance.exports.multiply as TensorKernel;
 }
@@ -24,35 +54,78 @@ function moduleFor(form: TensorKernelForm): WebAssembly.Module {
   const module = new ModuleBuilder();
   module.importMemory({ name: 'memory', minimumPages: 1 });
   module.importMemory({ name: 'scratch', minimumPages: 1 });
-  const slices = form.k / 8;
-  const registers = 2 * slices + slices + 4 + 4;
-  const f = module.defineFunction({
-    parameters: Array.from({ length: registers }, () => 'i32' as const),
-    results: ['i32'],
-  });
-  const from = (first: number, count: number) => Array.from({ length: count }, (_, i) => first + i);
-  const [a, b] = [from(0, 2 * slices), from(2 * slices, slices)];
-  const emitter = new ProductEmitter(f, form, { c: from(3 * slices, 4), d: from(3 * slices + 4, 4) });
-  emitter.begin();
-  // A quartet of lanes holds a column of B, and two rows of A.
-  b.forEach((register, slice) => {
-    emitter.decodeColumns(slice, (column) => f.get(register).memory('v128.load', column * ROW_BYTES));
-  });
-  emitter.forRows((half) => {
-    emitter.decodeRowOfA((slice) =>
-      f
-        .get(emitter.row)
-        .get(a[2 * slice + half]!)
-        .op('i32.add')
-        .memory('v128.load', 0),
-    );
-    emitter.multiplyRow(half);
-  });
-  emitter.pushIsInRange();
-  f.if(() => emitter.writeResult());
-  emitter.pushIsInRange();
-  module.exportFunction('multiply', f);
+  defineMultiply(module, form, { a: defineDecoder(module, form, 'a'), b: defineDecoder(module, form, 'b') });
   const compiled = new WebAssembly.Module(module.encode());
   modules.set(key, compiled);
   return compiled;
+}
+
+const range = (first: number, count: number): number[] => Array.from({ length: count }, (_, i) => first + i);
+
+/** Vectors of registers whose addresses are in locals. */
+const sourceOf =
+  (f: FunctionBuilder, registers: readonly Local[]): PushSource =>
+  (i) =>
+    f.get(registers[Math.floor(i / VECTORS)]!).memory('v128.load', (i % VECTORS) * ROW_BYTES);
+
+/** (slot, registers): decodes A or B. A quartet of lanes holds a column of B, and two rows of A. */
+function defineDecoder(module: ModuleBuilder, form: TensorKernelForm, name: 'a' | 'b'): number {
+  const slots = slotsOf(form)[name];
+  const registers = range(1, slots.vectors / VECTORS);
+  const f = module.defineFunction({ parameters: new Array(1 + registers.length).fill('i32'), results: [] });
+  const emitter = new ProductEmitter(f, form);
+  const decoder = emitter.beginDecoding();
+  f.get(0).set(emitter[name]);
+  if (name === 'a')
+    emitter.forRows(() =>
+      decoder.rowsOfA(emitter.row, (half, slice) => {
+        f.get(emitter.row)
+          .get(registers[2 * slice + half]!)
+          .op('i32.add')
+          .memory('v128.load', 0);
+      }),
+    );
+  else
+    registers.forEach((register, slice) => {
+      decoder.columnsOfB(slice, (column) => f.get(register).memory('v128.load', column * ROW_BYTES));
+    });
+  const pushIsOutOfRange = () => decoder.pushIsOutOfRange();
+  emitRemember(f, slots, { slot: 0, pushSource: sourceOf(f, registers), pushIsOutOfRange });
+  return f.index;
+}
+
+/** (registers of A, B, C and D) → whether everything is in range. */
+function defineMultiply(module: ModuleBuilder, form: TensorKernelForm, decoders: Record<'a' | 'b', number>): void {
+  const slots = slotsOf(form);
+  const a = range(0, slots.a.vectors / VECTORS);
+  const b = range(a.length, slots.b.vectors / VECTORS);
+  const c = range(a.length + b.length, 4);
+  const d = range(a.length + b.length + 4, 4);
+  const f = module.defineFunction({ parameters: new Array(registersOfProduct(form)).fill('i32'), results: ['i32'] });
+  const emitter = new ProductEmitter(f, form);
+  for (const [name, registers] of [
+    ['a', a],
+    ['b', b],
+  ] as const) {
+    const slot = emitter[name];
+    f.get(registers[0]!).i32(Math.log2(REGISTER_BYTES)).op('i32.shr_u');
+    f.i32(slots[name].count - 1).op('i32.and');
+    emitFindSlot(f, slots[name], {
+      slot,
+      pushSource: sourceOf(f, registers),
+      decode: () => {
+        for (const argument of [slot, ...registers]) f.get(argument);
+        f.call(decoders[name]);
+      },
+    });
+    f.get(slot).memory('v128.load', slots[name].outOfRange, SCRATCH_MEMORY);
+    f.op('v128.any_true');
+    f.if(() => f.i32(0).op('return'));
+  }
+  const products = emitter.beginProducts({ c, d });
+  emitter.forRows(() => products.rows());
+  products.pushIsInRange();
+  f.if(() => products.writeResult());
+  products.pushIsInRange();
+  module.exportFunction('multiply', f);
 }

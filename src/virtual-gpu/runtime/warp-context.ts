@@ -28,6 +28,7 @@ import type { BoundsChecker } from './bounds.ts';
 import { type ElementReduction, type Part, swizzled } from './bulk-copies/parts.ts';
 import type { CtaState, Neighbour, Sender } from './cta-state.ts';
 import { type FaultPlace, KernelFault, outOfOwnCta } from './fault.ts';
+import type { CopyOperands, LaneCopier } from './lane-copier.ts';
 import type { Mbarrier } from './mbarriers/mbarriers.ts';
 import type { DeviceRange, PrivateMemory } from './memories.ts';
 import type { PrintLog } from './printing/print-log.ts';
@@ -91,17 +92,19 @@ export interface ResolvedAddress {
 const addressIn = ({ space }: { space: string }, { low }: Address): number =>
   space === 'shared' ? low & OFFSET_IN_CTA : low;
 
-/** What one instruction copies; by position, of the lanes that take part. */
+/** What one instruction copies. */
 export interface PendingCopy {
   readonly issuedBy: WarpContext;
+  /** That take part. */
   readonly lanes: readonly number[];
-  /** In shared memory. */
-  readonly targets: readonly number[];
-  /** In device memory. */
-  readonly sources: readonly number[];
-  /** How many of `bytes` come from there; zeros follow. */
-  readonly taken: readonly number[];
+  /**
+   * By lane, as {@link LaneCopier} takes them: places in shared memory, then those in device memory, then how many of `bytes` come from
+   * there; zeros follow.
+   */
+  readonly words: Uint32Array;
   readonly bytes: number;
+  /** All lanes take part, and each takes all of its bytes or none. */
+  readonly isWhole: boolean;
   /** Bit per lane whose part is there. */
   landed: number;
 }
@@ -121,6 +124,9 @@ const LANE_ALONE = ALL_LANES.map((lane) => new Array<number>(LANES).fill(lane));
 /** An instruction's operands with vectors flattened. Computed once, because an instruction executes a thousand times. */
 const operandsOf = onceFor(({ operands }: PtxInstruction): readonly PtxOperand[] => operands.flatMap(elementsOf));
 
+const offsetsByImage = onceFor((_image: RunnableImage) => new Map<PtxInstruction, Int32Array>());
+
+const copiesByImage = onceFor((_image: RunnableImage) => new Map<PtxInstruction, CopyOperands | undefined>());
 const placesByImage = new WeakMap<RunnableImage, Map<PtxInstruction, Int32Array | undefined>>();
 
 /** What all operations of a launch on one thread share. */
@@ -134,6 +140,7 @@ export interface OperationSurroundings {
   readonly cluster: readonly Neighbour[];
   /** Launched as clusters, be they of one CTA each. */
   readonly hasClusters: boolean;
+  readonly copier: () => LaneCopier;
   /** Arrivals at the CTA's barriers that nobody waits for. */
   readonly arrived: ArrivedThreads;
   /** Looks for races, where they are looked for. */
@@ -468,6 +475,13 @@ export class WarpContext {
     }
   }
 
+  /** Lands copies of all lanes to shared memory, of what takes all of its bytes from device memory or none; false if someone watches. */
+  landAll(words: Uint32Array, bytes: number): boolean {
+    if (this.#around.watcher) return false;
+    this.#around.copier().copy(words, bytes);
+    return true;
+  }
+
   /** Lands a lane's copy to shared memory: `taken` of its bytes come from device memory, the others are zeros. */
   land(target: number, source: number, taken: number, bytes: number, lane: number): void {
     const { view } = this.#memory;
@@ -578,15 +592,63 @@ export class WarpContext {
     return uniform ? -1 : offset;
   }
 
-  /** Byte addresses of `count` registers, which are not uniform, from operand `first` on. */
-  placesOf(first: number, count: number): Int32Array {
-    const places = new Int32Array(count);
-    for (let i = 0; i < count; i++) {
+  /** Where the operands of a cp.async lie; undefined if one is not of the usual kind. */
+  copyOperands(): CopyOperands | undefined {
+    const known = copiesByImage(this.#image);
+    if (!known.has(this.instruction)) known.set(this.instruction, this.#findCopyOperands());
+    return known.get(this.instruction);
+  }
+
+  #findCopyOperands(): CopyOperands | undefined {
+    const [to, from, size, taken] = this.operands;
+    if (to?.kind !== 'address' || from?.kind !== 'address' || size?.kind !== 'immediate') return undefined;
+    if (to.base?.kind !== 'register' || from.base?.kind !== 'register') return undefined;
+    if (taken && taken.kind !== 'register') return undefined;
+    const [target, source] = [this.#register(to.base.name), this.#register(from.base.name)];
+    const count = taken && this.#register(taken.name);
+    if (target.uniform || source.uniform || count?.uniform) return undefined;
+    if (target.kind !== 'word' || source.kind !== 'double-word') return undefined;
+    return {
+      ...{ target: target.offset, targetOffset: Number(to.offset) },
+      ...{ source: source.offset, sourceOffset: Number(from.offset) },
+      ...{ bytes: Number(size.value), taken: count?.offset },
+    };
+  }
+
+  /**
+   * What all lanes copy, where that is as {@link LaneCopier.prepare} says and may be touched, and nobody wants to know.
+   * What it returns holds until it is asked again.
+   */
+  prepareCopy(): Uint32Array | undefined {
+    if (this.listens || this.lanes.length !== LANES) return undefined;
+    const operands = this.copyOperands();
+    const copy = operands && this.#around.copier().prepare(operands, this.warp, this.#bounds.limits.shared);
+    if (!copy || !isWithin(this.#reachable, copy.least, copy.most - copy.least + operands.bytes)) return undefined;
+    return copy.words;
+  }
+
+  /** Whether so many operands are registers that hold a value for each lane. */
+  areSpread(first: number, count: number): boolean {
+    for (const operand of this.operands.slice(first, first + count))
+      if (operand.kind !== 'register' || this.#register(operand.name).uniform) return false;
+    return true;
+  }
+
+  /**
+   * Byte offsets from the warp's state of `count` registers, which are not uniform, from operand `first` on. An instruction always
+   * asks for the same ones.
+   */
+  offsetsOf(first: number, count: number): Int32Array {
+    const known = offsetsByImage(this.#image);
+    const found = known.get(this.instruction);
+    if (found) return found;
+    const offsets = Int32Array.from({ length: count }, (_, i) => {
       const operand = this.operands[first + i]!;
       if (operand.kind !== 'register') throw unsupported(this.instruction);
-      places[i] = this.warp + this.#register(operand.name).offset;
-    }
-    return places;
+      return this.#register(operand.name).offset;
+    });
+    known.set(this.instruction, offsets);
+    return offsets;
   }
 
   get privateBytes(): Uint8Array {
@@ -629,6 +691,28 @@ export class WarpContext {
     const { offset, uniform, kind } = this.#register(operand.name);
     if (kind !== 'double-word') return BigInt(this.word(operand, lane));
     return this.#memory.view.getBigUint64(this.warp + offset + (uniform ? 0 : lane * 8), true);
+  }
+
+  /** As {@link double}, in halves. */
+  halves(operand: PtxOperand, lane: number): Address {
+    const register = operand.kind === 'register' ? this.#register(operand.name) : undefined;
+    if (register?.kind !== 'double-word') {
+      const value = this.double(operand, lane);
+      return { low: Number(BigInt.asUintN(32, value)), high: Number(value >> 32n) };
+    }
+    const { u32 } = this.#memory;
+    const at = (this.warp + register.offset + (register.uniform ? 0 : lane * 8)) >> 2;
+    return { low: u32[at]!, high: u32[at + 1]! };
+  }
+
+  /** As {@link word}, of all lanes that take part. */
+  wordsInto(operand: PtxOperand, into: Uint32Array): void {
+    const register = operand.kind === 'register' ? this.#register(operand.name) : undefined;
+    const { u32 } = this.#memory;
+    if (register && !register.uniform)
+      for (const lane of this.lanes) into[lane] = u32[((this.warp + register.offset) >> 2) + lane]!;
+    else if (register || operand.kind === 'immediate') into.fill(this.word(operand, 0));
+    else for (const lane of this.lanes) into[lane] = this.word(operand, lane);
   }
 
   /** Predicate operand; a `!`-negated one inverted. */
@@ -759,6 +843,22 @@ export class WarpContext {
     return isGlobal
       ? isWithin(this.#reachable, least, most - least + bytes)
       : most + bytes <= this.#bounds.limits.shared && this.#rankIn(least, space) === this.cta.rank;
+  }
+
+  /** Whether all lanes that take part access the own shared memory by aligned offsets within it. */
+  areOwnOffsets({ low }: AddressHalves, bytes: number): boolean {
+    let [most, bits] = [0, 0];
+    for (const lane of this.lanes) {
+      const address = low[lane]!;
+      if (address > most) most = address;
+      bits |= address;
+    }
+    return (bits & (bytes - 1)) === 0 && most + bytes <= this.#bounds.limits.shared;
+  }
+
+  /** Whether reads of device memory are to be noted. */
+  get marksReads(): boolean {
+    return this.#around.reads !== undefined;
   }
 
   /** Where loads from a space find their bytes. */

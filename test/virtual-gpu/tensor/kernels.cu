@@ -48,6 +48,18 @@ extern "C" __global__ void ldmatrix_x4_trans(const unsigned short* rows, unsigne
   load_matrices<true>(rows, out);
 }
 
+// The last lane's row lies `offset` bytes behind its place.
+extern "C" __global__ void ldmatrix_at(unsigned* out, int offset) {
+  __shared__ __align__(16) unsigned short tile[32 * 8];
+  const unsigned address =
+      static_cast<unsigned>(__cvta_generic_to_shared(tile + threadIdx.x * 8)) + (threadIdx.x == 31 ? offset : 0);
+  unsigned r[4];
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(address));
+  for (int i = 0; i < 4; ++i) out[threadIdx.x * 4 + i] = r[i];
+}
+
 // Copies 16 bytes per lane; reads the tile before and after waiting.
 extern "C" __global__ void copy_and_wait(const unsigned* in, unsigned* before, unsigned* after) {
   __shared__ __align__(16) unsigned tile[128];
@@ -62,16 +74,23 @@ extern "C" __global__ void copy_and_wait(const unsigned* in, unsigned* before, u
 }
 
 // Copies as many of 16 bytes as `sizes` says, from `offset` bytes behind each lane's place; the rest become zeros. Odd lanes
-// sit out.
-extern "C" __global__ void copy_part(const unsigned char* in, const unsigned* sizes, unsigned* out, int offset) {
+// sit out of `copy_part`.
+template <int kStep>
+__device__ void copy(const unsigned char* in, const unsigned* sizes, unsigned* out, int offset) {
   __shared__ __align__(16) unsigned tile[128];
   for (int i = 0; i < 4; ++i) tile[threadIdx.x * 4 + i] = 0x77777777;
   const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(tile + threadIdx.x * 4));
-  if (threadIdx.x % 2 == 0)
+  if (threadIdx.x % kStep == 0)
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(in + threadIdx.x * 16 + offset),
                  "r"(sizes[threadIdx.x])
                  : "memory");
   asm volatile("cp.async.wait_all;" ::: "memory");
   __syncwarp();
   for (int i = 0; i < 4; ++i) out[threadIdx.x * 4 + i] = tile[threadIdx.x * 4 + i];
+}
+extern "C" __global__ void copy_part(const unsigned char* in, const unsigned* sizes, unsigned* out, int offset) {
+  copy<2>(in, sizes, out, offset);
+}
+extern "C" __global__ void copy_all(const unsigned char* in, const unsigned* sizes, unsigned* out, int offset) {
+  copy<1>(in, sizes, out, offset);
 }

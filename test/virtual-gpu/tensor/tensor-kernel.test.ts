@@ -102,6 +102,32 @@ describe.each(['sm_89', 'sm_90'])('the tensor kernel of %s', (target) => {
       }
     });
 
+    it('keeps operands for the next product, but none that changed, nor that one is out of range', () => {
+      const warp = warpOf(target, format, 16);
+      const [first, second] = [1, 2].map((seed) => drawOperands(format, 16, 10, randomNumbers(seed)));
+      const one = { a: first!.a, b: first!.b, c: first!.c };
+      const changed = (values: number[], at: number, value: number) => values.map((x, i) => (i === at ? value : x));
+      const infinite = Number.POSITIVE_INFINITY;
+      for (const [name, values] of [
+        ['a', first!.a],
+        ['a', changed(first!.a, 200, 3)],
+        ['b', changed(first!.b, 100, -1)],
+        ['b', second!.b],
+        ['a', changed(one.a, 255, infinite)],
+        ['c', second!.c],
+        ['a', second!.a],
+        ['b', changed(one.b, 1, infinite)],
+        ['a', first!.a],
+        ['b', first!.b],
+        ['b', Array(16 * N).fill(0)],
+      ] as const) {
+        one[name] = values;
+        const areFinite = ![...one.a, ...one.b].includes(infinite);
+        expect(warp.multiply(one)).toBe(areFinite);
+        if (areFinite) expect(warp.result()).toEqual(modelOf(target, format, 16, one));
+      }
+    });
+
     it('adds sixteen products of the largest significands, and the largest sum to them', () => {
       const largest = FORMATS[format].value(0x3fff); // just below 2, in both
       for (const sign of [1, -1]) {

@@ -73,29 +73,39 @@ describe('mma.sync m16n8k16 f16 → f32', () => {
   });
 });
 
+/** Copies of 16 bytes for each lane, of which `sizes` are taken. */
+const partly = (offset: number, sizes: Uint32Array) => ({
+  functionName: 'copy_part',
+  arguments: ['in', 'sizes', 'out', { i32: offset }],
+  buffers: { in: Uint8Array.from({ length: 512 }, (_, i) => i % 251), sizes, out: 512 },
+});
+
 describe('ldmatrix.x4', () => {
   const rows = Uint16Array.from({ length: 256 }, (_, i) => i);
-  const run = async (functionName: string) => {
+  const run = async (functionName: string, count = true) => {
     const { contents, counters } = await launchKernel(device, module, {
       functionName,
       arguments: ['rows', 'out'],
       buffers: { rows, out: 512 },
-      options: { count: true },
+      options: { count },
     });
     return { out: new Uint32Array(contents.out!.buffer), counters };
   };
 
-  it('gives lane l elements 2·(l mod 4), +1 of row ⌊l/4⌋ of each matrix', async () => {
-    const { out } = await run('ldmatrix_x4');
-    for (let lane = 0; lane < 32; lane++)
-      for (let matrix = 0; matrix < 4; matrix++) {
-        const first = matrix * 64 + (lane >> 2) * 8 + (lane & 3) * 2;
-        expect(out[lane * 4 + matrix]).toBe(first | ((first + 1) << 16));
-      }
-  });
+  it.each([true, false])(
+    'gives lane l elements 2·(l mod 4), +1 of row ⌊l/4⌋ of each matrix; counted: %s',
+    async (count) => {
+      const { out } = await run('ldmatrix_x4', count);
+      for (let lane = 0; lane < 32; lane++)
+        for (let matrix = 0; matrix < 4; matrix++) {
+          const first = matrix * 64 + (lane >> 2) * 8 + (lane & 3) * 2;
+          expect(out[lane * 4 + matrix]).toBe(first | ((first + 1) << 16));
+        }
+    },
+  );
 
-  it('transposes', async () => {
-    const { out } = await run('ldmatrix_x4_trans');
+  it.each([true, false])('transposes; counted: %s', async (count) => {
+    const { out } = await run('ldmatrix_x4_trans', count);
     for (let lane = 0; lane < 32; lane++)
       for (let matrix = 0; matrix < 4; matrix++) {
         const [row, column] = [(lane & 3) * 2, lane >> 2];
@@ -110,7 +120,58 @@ describe('ldmatrix.x4', () => {
   });
 });
 
+describe('a row of ldmatrix', () => {
+  const loadAt = (offset: number) =>
+    tryLaunch(device, module, {
+      functionName: 'ldmatrix_at',
+      arguments: ['out', { i32: offset }],
+      buffers: { out: 512 },
+    });
+
+  it.each([
+    ['out-of-bounds shared read', 16],
+    ['misaligned 16-byte shared read', -8],
+    ['a read at an address that', -1024],
+  ])('that is none stops the launch: %s', async (what, offset) => {
+    const outcome = await loadAt(offset);
+    expect(outcome).toMatchObject({ ok: false, status: 'unsafe' });
+    expect(outcome.ok || outcome.message).toMatch(new RegExp(`${what} .* thread \\(31, 0, 0\\)`));
+  });
+
+  it('may be the one before', async () => {
+    expect(await loadAt(-16)).toMatchObject({ ok: true });
+  });
+});
+
 describe('cp.async', () => {
+  it.each(['copy_part', 'copy_all'])(
+    'copies all of a lane’s bytes, or none and zeros, in every lane of %s',
+    async (functionName) => {
+      const sizes = Uint32Array.from({ length: 32 }, (_, lane) => (lane % 3 === 0 ? 0 : lane % 7 === 0 ? 99 : 16));
+      const launch = { ...partly(0, sizes), functionName };
+      const plain = await launchKernel(device, module, launch);
+      const counted = await launchKernel(device, module, { ...launch, options: { count: true } });
+      const step = functionName === 'copy_part' ? 2 : 1;
+      const expected = Uint8Array.from({ length: 512 }, (_, i) => {
+        const lane = Math.floor(i / 16);
+        return lane % step > 0 ? 0x77 : i % 16 < sizes[lane]! ? i % 251 : 0;
+      });
+      expect(plain.contents.out).toEqual(expected);
+      expect(counted.contents.out).toEqual(expected);
+    },
+  );
+
+  it.each([
+    ['behind the buffer', 32, 'out-of-bounds', 30],
+    ['before the buffer', -16, 'out-of-bounds', 0],
+    ['misaligned', 4, 'misaligned', 0],
+  ])('stops all lanes of a warp at a source that is %s', async (_, offset, kind, lane) => {
+    const launch = { ...partly(offset, new Uint32Array(32).fill(16)), functionName: 'copy_all' };
+    const outcome = await tryLaunch(device, module, launch);
+    expect(outcome).toMatchObject({ ok: false, status: 'unsafe' });
+    expect(outcome.ok || outcome.message).toMatch(new RegExp(`${kind} .*global read .* thread \\(${lane}, 0, 0\\)`));
+  });
+
   it('lands when waited for, not before', async () => {
     const input = Uint32Array.from({ length: 128 }, (_, i) => i + 100);
     const { contents, counters } = await launchKernel(device, module, {
@@ -123,12 +184,6 @@ describe('cp.async', () => {
     expect([...new Uint32Array(contents.after!.buffer)]).toEqual([...input]);
     // 32 lanes × 16 B = 512 B = 16 sectors.
     expect([counters.globalLoadRequests, counters.globalLoadSectors]).toEqual([1, 16]);
-  });
-
-  const partly = (offset: number, sizes: Uint32Array) => ({
-    functionName: 'copy_part',
-    arguments: ['in', 'sizes', 'out', { i32: offset }],
-    buffers: { in: Uint8Array.from({ length: 512 }, (_, i) => i % 251), sizes, out: 512 },
   });
 
   it('takes as many bytes as asked for, and zeros for the rest, in lanes that take part', async () => {

@@ -3,12 +3,18 @@ import type { EarlyRead } from '../../../ptx/early-reads.ts';
 import { registersOf } from '../../../ptx/operands.ts';
 import { MASK_CHECK } from '../../runtime/lane-masks.ts';
 import type { BlockFrame } from '../block-frame.ts';
+import { attempt } from './attempts.ts';
 import { warpEmitter } from './forms.ts';
 
 /** Emits an instruction that the lanes of a warp execute together, or a call to JavaScript. */
 export function emitWarp(frame: BlockFrame, instruction: PtxInstruction): void {
   const emit = warpEmitter(instruction);
-  if (emit) emit({ ...frame, instruction });
+  if (emit) {
+    emit({ ...frame, instruction });
+    return;
+  }
+  const { b } = frame;
+  if (attempt({ ...frame, instruction })) b.op('i32.eqz').if(() => callSite(frame, instruction));
   else callOut(frame, instruction);
 }
 

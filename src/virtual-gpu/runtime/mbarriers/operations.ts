@@ -1,9 +1,10 @@
 import type { PtxInstruction, PtxOperand } from '../../../ptx/ast.ts';
 import { has, spaceOf } from '../../../ptx/instruction-parts.ts';
+import { LANES } from '../../layout.ts';
 import { unsupported } from '../../unsupported.ts';
 import type { CtaState } from '../cta-state.ts';
 import { KernelFault } from '../fault.ts';
-import type { WarpContext } from '../warp-context.ts';
+import { addressHalves, type WarpContext } from '../warp-context.ts';
 import { isAfter, type Mbarrier, MbarrierMistake, pendingCountOf, stateOf } from './mbarriers.ts';
 
 export const MBARRIER_BYTES = 8;
@@ -81,10 +82,14 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
 export function mbarrierOperation(instruction: PtxInstruction): (context: WarpContext) => void {
   const name = instruction.modifiers[0] ?? '';
   if (name === 'pending_count') return pendingCount;
+  const space = spaceOf(instruction);
   const operation = OPERATIONS[name];
   const at = instruction.operands.findIndex(({ kind }) => kind === 'address');
   if (!operation || at < 0) throw unsupported(instruction);
-  return (context) => operate(context, operation, at);
+  const isWait = operation === wait && at === 1;
+  return (context) => {
+    if (!isWait || !waitTogether(context, space)) operate(context, operation, at, space);
+  };
 }
 
 function pendingCount(context: WarpContext): void {
@@ -92,13 +97,41 @@ function pendingCount(context: WarpContext): void {
   for (const lane of lanes) context.setWord(operands[0]!, lane, pendingCountOf(context.double(operands[1]!, lane)));
 }
 
+const ADDRESSES = addressHalves();
+const PARITIES = new Uint32Array(LANES);
+
+/** A wait of all lanes at one mbarrier of the own CTA for one parity, which is over. False, and nothing is done, if it is another one. */
+function waitTogether(context: WarpContext, space: string): boolean {
+  const { operands, lanes, watcher, cta, warp } = context;
+  const [result, at, parity] = operands;
+  if (!has(context.instruction, 'parity') || !result || !at || !parity) return false;
+  const { low, high } = context.addresses(at, ADDRESSES);
+  context.wordsInto(parity, PARITIES);
+  const first = lanes[0]!;
+  for (const lane of lanes)
+    if (low[lane] !== low[first] || high[lane] !== high[first] || PARITIES[lane] !== PARITIES[first]) return false;
+  const place = mbarrierAt(context, at, first, space);
+  if (place.cta !== cta) return false;
+  let isOver = false;
+  atMbarrier(context, first, place.address, () => {
+    cta.land(place.address);
+    isOver = (cta.barriers.at(place.address).phase & 1) !== (PARITIES[first]! & 1);
+  });
+  if (!isOver) return false;
+  for (const lane of lanes) {
+    context.setPredicate(result, lane, true);
+    watcher?.acquired(place.address, warp);
+  }
+  return true;
+}
+
 /** Those that reach an mbarrier of another CTA of the cluster. */
 const REMOTE: ReadonlySet<string> = new Set(['arrive', 'arrive_drop', 'expect_tx', 'complete_tx']);
 
-function operate(context: WarpContext, operation: Operation, at: number): void {
+function operate(context: WarpContext, operation: Operation, at: number, space: string): void {
   const { instruction, operands, lanes } = context;
   for (const lane of lanes) {
-    const place = mbarrierAt(context, operands[at]!, lane, spaceOf(instruction));
+    const place = mbarrierAt(context, operands[at]!, lane, space);
     if (place.cta !== context.cta && !REMOTE.has(instruction.modifiers[0]!))
       throw new KernelFault(
         'barrier',

@@ -4,12 +4,12 @@ import { has, typesOf } from '../../../ptx/instruction-parts.ts';
 import { elementsOf } from '../../../ptx/operands.ts';
 import { LANES, SCRATCH, SHARED } from '../../layout.ts';
 import { unsupported } from '../../unsupported.ts';
-import type { OperandPieces } from '../cta-state.ts';
 import { atSource, KernelFault } from '../fault.ts';
 import { ELEMENT_FORMATS, type ElementFormat, readAccumulator, writeAccumulator } from '../matrix-elements.ts';
 import type { TensorKernelForm } from '../product-emitter.ts';
 import { type Accumulate, accumulatorFor, type Factors, factorsOf, warpgroupModel } from '../tensor-model.ts';
 import type { WarpContext } from '../warp-context.ts';
+import { type OperandPieces, PiecesByDescriptor } from './pieces-by-descriptor.ts';
 import { rankIn } from './rank-in-descriptor.ts';
 import { PIECE_BYTES, piecesAcrossK, piecesAlongK, readDescriptor } from './shared-operands.ts';
 import { createWarpgroupKernel, type WarpgroupKernel } from './warpgroup-kernel.ts';
@@ -39,6 +39,8 @@ interface Form {
   /** M-major A, N-major B. */
   readonly isTransposed: { readonly a: boolean; readonly b: boolean };
   readonly accumulate: Accumulate;
+  /** Names of how A lies for each warp of a warpgroup, and of how B does. */
+  readonly kinds: { readonly a: readonly string[]; readonly b: string };
   /** For 16-bit elements and f32 accumulators. */
   readonly fast: TensorKernelForm | undefined;
 }
@@ -68,6 +70,10 @@ const formOf = onceFor((instruction: PtxInstruction): Form => {
     ...{ n, k, a, b, type, dCount, tileRegisters: perTile, fromRegisters, scaleD, accumulate },
     isNegated: isMinusOne(scaleA) !== isMinusOne(scaleB),
     isTransposed: { a: isOne(transposedA), b: isOne(transposedB) },
+    kinds: {
+      a: Array.from({ length: WARPS }, (_, warp) => `a${k}${isOne(transposedA)} ${warp}`),
+      b: `b${n}${k}${isOne(transposedB)}`,
+    },
     fast:
       isHalf && type === 'f32'
         ? { format: aType, k, block: warpgroupModel.blockSize[aType]!, fractionBits: warpgroupModel.fractionBits }
@@ -154,7 +160,8 @@ function multiply(context: WarpContext): void {
 
 /** Addresses in private memory of the pieces of a warp's rows of A, and of B. */
 interface Operands {
-  readonly a: Int32Array;
+  /** Absent where they lie in registers. */
+  readonly a: Int32Array | undefined;
   readonly b: Int32Array;
   /** Addresses in shared memory. */
   readonly read: readonly number[];
@@ -178,22 +185,15 @@ function operandsOf(context: WarpContext, form: Form): Operands {
   const warp = Math.floor(context.threadOf(0) / LANES) % WARPS;
   const a = fromRegisters
     ? undefined
-    : piecesOf(
-        context,
-        context.operands[dCount]!,
-        `a${k}${isTransposed.a}`,
-        (matrix) => (isTransposed.a ? piecesAcrossK(matrix, warp * 2, 2, k) : piecesAlongK(matrix, warp * ROWS, ROWS)),
-        warp,
+    : piecesOf(context, context.operands[dCount]!, form.kinds.a[warp]!, (matrix) =>
+        isTransposed.a ? piecesAcrossK(matrix, warp * 2, 2, k) : piecesAlongK(matrix, warp * ROWS, ROWS),
       );
-  const b = piecesOf(
-    context,
-    context.operands[bAt]!,
-    `b${n}${k}${isTransposed.b}`,
-    (matrix) => (isTransposed.b ? piecesAcrossK(matrix, 0, n / TILE, k) : piecesAlongK(matrix, 0, n)),
-    0,
+  const b = piecesOf(context, context.operands[bAt]!, form.kinds.b, (matrix) =>
+    isTransposed.b ? piecesAcrossK(matrix, 0, n / TILE, k) : piecesAlongK(matrix, 0, n),
   );
+  const isElsewhere = fromRegisters ? !form.fast || !context.areSpread(dCount, A_REGISTERS) : isTransposed.a;
   return {
-    a: a && !isTransposed.a && !form.isNegated ? a.places : stageA(context, form, a?.places),
+    a: isElsewhere || form.isNegated ? stageA(context, form, a?.places) : a?.places,
     b: b.places,
     read: context.watcher ? [...(a?.shared ?? []), ...b.shared] : [],
     note: b.note || (a?.note ?? ''),
@@ -206,14 +206,12 @@ function piecesOf(
   operand: PtxOperand,
   kind: string,
   layOut: (matrix: ReturnType<typeof readDescriptor>) => Int32Array,
-  warp: number,
 ): OperandPieces {
-  const descriptor = context.double(operand, 0);
-  const known = context.cta.pieces;
-  const keyOf = (described: bigint): string => `${kind} ${warp} ${described}`;
-  const key = keyOf(descriptor);
-  const found = known.get(key);
+  const { low, high } = context.halves(operand, 0);
+  const known = rememberedAt(context.cta.pieces, kind, () => new PiecesByDescriptor());
+  const found = known.get(low, high);
   if (found) return found;
+  const descriptor = context.double(operand, 0);
   const matrix = readDescriptor(descriptor);
   if (matrix.baseOffset !== 0)
     throw unsupported(
@@ -221,12 +219,12 @@ function piecesOf(
       `has a descriptor with base offset ${matrix.baseOffset}, which is not implemented on the virtual GPU`,
     );
   const shared = layOut(matrix);
-  const note = rankIn(context, { descriptor, keyOf, layOut });
+  const note = rankIn(context, { descriptor, kind, layOut });
   noting(note, () => {
     for (const address of shared) context.resolve({ low: address, high: 0 }, 'shared', PIECE_BYTES, false, 0);
   });
   const pieces = { note, shared, places: shared.map((address) => SHARED + address) };
-  known.set(key, pieces);
+  known.set(low, high, pieces);
   return pieces;
 }
 
@@ -276,18 +274,18 @@ const kernelFor = (memory: WebAssembly.Memory, form: TensorKernelForm): Warpgrou
 function multiplyFast(context: WarpContext, form: Form, { a, b }: Operands, keepsC: boolean): boolean {
   if (!form.fast) return false;
   const kernel = kernelFor(context.registerMemory, form.fast);
-  kernel.aPieces.set(a);
+  const { warp } = context;
+  kernel.registers.set(context.offsetsOf(0, form.dCount + (a ? 0 : A_REGISTERS)));
+  if (a) kernel.aPieces.set(a);
+  if ((a ? kernel.decode() : kernel.decodeRegisters(warp, form.dCount)) === 0) return false;
   kernel.bPieces.set(b);
   const tiles = form.n / TILE;
-  if (kernel.decode(tiles, form.isTransposed.b ? 1 : 0) === 0) return false;
-  const places = context.placesOf(0, form.dCount);
-  for (let tile = 0; tile < tiles; tile++) {
-    const [d0, d1, d2, d3] = [places[tile * 4]!, places[tile * 4 + 1]!, places[tile * 4 + 2]!, places[tile * 4 + 3]!];
-    // The first bytes of memory are zeros.
-    const done = keepsC
-      ? kernel.multiply(tile, d0, d1, d2, d3, d0, d1, d2, d3)
-      : kernel.multiply(tile, 0, 0, 0, 0, d0, d1, d2, d3);
-    if (done === 0) multiplyTile(context, form, { a, b, keepsC }, tile);
+  const multiplyFrom = (tile: number): number =>
+    kernel.multiply(tile, tiles, form.isTransposed.b ? 1 : 0, warp, keepsC ? -1 : 0);
+  let tile = multiplyFrom(0);
+  while (tile < tiles) {
+    multiplyTile(context, form, { a, b, keepsC }, tile);
+    tile = tile + 1 < tiles ? multiplyFrom(tile + 1) : tiles;
   }
   return true;
 }
@@ -300,11 +298,11 @@ function multiplyByElement(context: WarpContext, form: Form, { a, b }: Operands,
 function multiplyTile(
   context: WarpContext,
   form: Form,
-  { a, b, keepsC }: { a: Int32Array; b: Int32Array; keepsC: boolean },
+  { a, b, keepsC }: Pick<Operands, 'a' | 'b'> & { keepsC: boolean },
   tile: number,
 ): void {
   const { k, type, tileRegisters, accumulate } = form;
-  const rows = gather(context, a, ROWS, k, form.a);
+  const rows = gather(context, a ?? stageA(context, form, undefined), ROWS, k, form.a);
   const pieces = b.subarray(tile * TILE * 2, (tile + 1) * TILE * 2);
   const columns = form.isTransposed.b
     ? gatherAcross(context, pieces, k, form.b)

@@ -20,8 +20,8 @@ const REMEDY =
 /** An operand, as the CTAs of a cluster remember it. */
 export interface DescribedOperand {
   readonly descriptor: bigint;
-  /** Of the same operand by another descriptor, in {@link CtaState.pieces}. */
-  readonly keyOf: (descriptor: bigint) => string;
+  /** How it lies, as {@link CtaState.pieces} names that. */
+  readonly kind: string;
   readonly layOut: (matrix: MatrixDescriptor) => Int32Array;
 }
 
@@ -32,10 +32,10 @@ export interface DescribedOperand {
  */
 export function rankIn(context: WarpContext, operand: DescribedOperand): string {
   const { rank } = context.cta;
-  const { descriptor, keyOf } = operand;
+  const { descriptor, kind } = operand;
   for (const { state } of context.cluster) {
     const theirs = descriptor + (BigInt(state.rank - rank) << RANK_BIT);
-    if (state.rank !== rank && state.pieces.has(keyOf(theirs)) && areElsewhere(operand, readDescriptor(theirs)))
+    if (state.rank !== rank && state.pieces.get(kind)?.has(theirs) && areElsewhere(operand, readDescriptor(theirs)))
       throw new KernelFault(
         'out-of-bounds',
         `wgmma.mma_async has an operand whose leading bytes are ${leadingOf(descriptor)} in CTA ${rank} of the cluster and ` +

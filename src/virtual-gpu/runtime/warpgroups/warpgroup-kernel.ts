@@ -1,41 +1,48 @@
+import type { FunctionBuilder } from '../../wasm/function-builder.ts';
 import { ModuleBuilder } from '../../wasm/module-builder.ts';
-import {
-  A_EXPONENTS,
-  A_VALUES,
-  B_EXPONENTS,
-  B_VALUES,
-  ProductEmitter,
-  SCRATCH_MEMORY,
-  type TensorKernelForm,
-} from '../product-emitter.ts';
+import { emitFindSlot, emitRemember, endOf, fillWithZeros, operandSlots } from '../decoded-operands.ts';
+import { A_BYTES, FREE, ProductEmitter, SCRATCH_MEMORY, type TensorKernelForm } from '../product-emitter.ts';
 
-/** Products of one warp of a warpgroup: sixteen rows of A, and a tile of eight columns of B at a time. */
+/** wgmma by one warp of a warpgroup: sixteen rows of A, and a tile of eight columns of B at a time. */
 export interface WarpgroupKernel {
   /** Byte addresses of A's pieces of eight halves: two of each of 16 rows. */
   readonly aPieces: Int32Array;
   /** The same of B, sixteen of each tile: two of each column, or one of each row. */
   readonly bPieces: Int32Array;
-  /** Decodes A and `tiles` tiles of B. Returns 0 if f32 arithmetic could not follow the model. */
-  decode(tiles: number, isByRow: 0 | 1): number;
-  /** D = A B + C for a tile. Takes byte addresses of the registers of C and D. Returns 0, with D unchanged, as above. */
-  multiply(tile: number, ...registers: number[]): number;
+  /** Byte offsets of registers from the warp's state: four of each tile of D; then, where it lies in registers, four of A. */
+  readonly registers: Int32Array;
+  /** Decodes A. Returns 0 if f32 arithmetic could not follow the model. */
+  decode(): number;
+  /** The same of A in registers, which follow so many of D. */
+  decodeRegisters(warp: number, ofD: number): number;
+  /**
+   * D = A B + D, or A B, from tile `first` on. Returns the first one, whose D is unchanged, that is out of range as above; or `tiles`.
+   * @param keepsD all ones, or 0.
+   */
+  multiply(first: number, tiles: number, isByRow: 0 | 1, warp: number, keepsD: number): number;
 }
 
-/** Layout of the scratch memory behind the part that the emitter uses for itself. */
-const A_ROWS = 2048;
-const A_ROW_EXPONENTS = 3072;
-const B_TILES = 4096;
-const B_TILE_EXPONENTS = 20_480;
-const A_PIECES = 28_672;
-const B_PIECES = 28_800;
-
 const ROWS = 16;
-/** Of a row of A, and of a tile of B, as f32; their exponents take half of it. */
-const A_ROW_BYTES = 64;
-const B_TILE_BYTES = 512;
-/** Addresses of a tile's pieces. */
+/** Addresses of a tile's pieces, and of its registers. */
 const TILE_PIECES = 16;
+const TILE_REGISTERS = 4;
 const MOST_TILES = 32;
+
+/** Layout of the scratch memory behind the part that the emitter uses for itself. */
+const A = FREE;
+const A_PIECES = A + A_BYTES;
+const B_PIECES = A_PIECES + ROWS * 2 * 4;
+const A_REGISTERS = 4;
+const REGISTERS = B_PIECES + MOST_TILES * TILE_PIECES * 4;
+const MOST_REGISTERS = MOST_TILES * TILE_REGISTERS + A_REGISTERS;
+/**
+ * Tiles of B stay decoded for the other warps of a group, and the next group: a power of two by the address of their first piece, of
+ * tiles by column and of those by row.
+ */
+const SLOTS = 128;
+const BY_COLUMN = operandSlots('b', REGISTERS + MOST_REGISTERS * 4, SLOTS, TILE_PIECES);
+const BY_ROW = operandSlots('b', endOf(BY_COLUMN), SLOTS, TILE_PIECES);
+const PAGE_BYTES = 65_536;
 
 const modules = new Map<string, WebAssembly.Module>();
 
@@ -44,12 +51,15 @@ export function createWarpgroupKernel(memory: WebAssembly.Memory, form: TensorKe
   const key = JSON.stringify(form);
   const module = modules.get(key) ?? new WebAssembly.Module(emit(form));
   modules.set(key, module);
-  const scratch = new WebAssembly.Memory({ initial: 1 });
+  const scratch = new WebAssembly.Memory({ initial: Math.ceil(endOf(BY_ROW) / PAGE_BYTES) });
+  for (const slots of [BY_COLUMN, BY_ROW]) fillWithZeros(scratch, slots);
   const { exports } = new WebAssembly.Instance(module, { env: { memory, scratch } });
   return {
     aPieces: new Int32Array(scratch.buffer, A_PIECES, ROWS * 2),
     bPieces: new Int32Array(scratch.buffer, B_PIECES, MOST_TILES * TILE_PIECES),
+    registers: new Int32Array(scratch.buffer, REGISTERS, MOST_REGISTERS),
     decode: exports.decode as WarpgroupKernel['decode'],
+    decodeRegisters: exports.decodeRegisters as WarpgroupKernel['decodeRegisters'],
     multiply: exports.multiply as WarpgroupKernel['multiply'],
   };
 }
@@ -58,92 +68,154 @@ function emit(form: TensorKernelForm): Uint8Array<ArrayBuffer> {
   const module = new ModuleBuilder();
   module.importMemory({ name: 'memory', minimumPages: 1 });
   module.importMemory({ name: 'scratch', minimumPages: 1 });
-  emitDecode(module, form);
-  emitMultiply(module, form);
+  defineDecodeA(module, form);
+  defineDecodeRegisters(module, form);
+  const multiplyTile = defineMultiplyTile(module, form);
+  const byColumn = defineTile(module, form, { isByRow: false, multiplyTile });
+  const byRow = defineTile(module, form, { isByRow: true, multiplyTile });
+  defineMultiply(module, { byColumn, byRow });
   return module.encode();
 }
 
-/** (tiles, isByRow) → whether everything is in range. */
-function emitDecode(module: ModuleBuilder, form: TensorKernelForm): void {
-  const f = module.defineFunction({ parameters: ['i32', 'i32'], results: ['i32'] });
-  const emitter = new ProductEmitter(f, form, { c: [], d: [] });
-  const [table, end] = [f.local('i32'), f.local('i32')];
-  const pushPiece = (index: number) =>
-    f
-      .get(table)
-      .memory('i32.load', index * 4, SCRATCH_MEMORY)
-      .memory('v128.load', 0);
-  const advance = (base: { values: number; exponents: number }, bytes: number): void => {
-    f.get(base.values).i32(bytes).op('i32.add').set(base.values);
-    f.get(base.exponents)
-      .i32(bytes / 2)
-      .op('i32.add')
-      .set(base.exponents);
-  };
-  const forEach = (pieces: number, emitOne: () => void): void => {
-    f.loop(() => {
-      emitOne();
-      f.get(table)
-        .i32(pieces * 4)
-        .op('i32.add')
-        .tee(table)
-        .get(end)
-        .op('i32.lt_u')
-        .brIf(0);
-    });
-  };
-  emitter.begin();
+/** () → whether everything is in range. */
+function defineDecodeA(module: ModuleBuilder, form: TensorKernelForm): void {
+  const f = module.defineFunction({ parameters: [], results: ['i32'] });
+  const emitter = new ProductEmitter(f, form);
+  const decoder = emitter.beginDecoding();
+  const table = f.local('i32');
   f.i32(A_PIECES).set(table);
-  f.i32(A_PIECES + ROWS * 2 * 4).set(end);
-  f.i32(A_ROWS - A_VALUES).set(emitter.a.values);
-  f.i32(A_ROW_EXPONENTS - A_EXPONENTS).set(emitter.a.exponents);
-  forEach(2, () => {
-    emitter.decodeRowOfA(pushPiece);
-    advance(emitter.a, A_ROW_BYTES);
+  f.i32(A).set(emitter.a);
+  emitter.forRows(() => {
+    decoder.rowsOfA(emitter.row, (half, slice) => {
+      pushPiece(f, table, half * ROWS + slice);
+    });
+    f.get(table).i32(8).op('i32.add').set(table);
   });
-  f.i32(B_PIECES).tee(table);
-  f.get(0)
-    .i32(TILE_PIECES * 4)
-    .op('i32.mul')
-    .op('i32.add')
-    .set(end);
-  f.i32(B_TILES - B_VALUES).set(emitter.b.values);
-  f.i32(B_TILE_EXPONENTS - B_EXPONENTS).set(emitter.b.exponents);
-  f.get(1);
-  f.if(
-    () =>
-      forEach(TILE_PIECES, () => {
-        for (let row = 0; row < form.k; row++) emitter.decodeRowOfB(row, () => pushPiece(row));
-        advance(emitter.b, B_TILE_BYTES);
-      }),
-    () =>
-      forEach(TILE_PIECES, () => {
-        for (const slice of [0, 1]) emitter.decodeColumns(slice, (column) => pushPiece(2 * column + slice));
-        advance(emitter.b, B_TILE_BYTES);
-      }),
-  );
-  emitter.pushIsInRange();
+  decoder.pushIsOutOfRange().op('v128.any_true').op('i32.eqz');
   module.exportFunction('decode', f);
 }
 
-/** (tile, C's four registers, D's four registers) → whether everything is in range. */
-function emitMultiply(module: ModuleBuilder, form: TensorKernelForm): void {
-  const f = module.defineFunction({ parameters: new Array(9).fill('i32'), results: ['i32'] });
-  const emitter = new ProductEmitter(f, form, { c: [1, 2, 3, 4], d: [5, 6, 7, 8] });
-  emitter.begin();
-  const ofTile = (start: number, bytes: number) => f.get(0).i32(bytes).op('i32.mul').i32(start).op('i32.add');
-  ofTile(B_TILES - B_VALUES, B_TILE_BYTES).set(emitter.b.values);
-  ofTile(B_TILE_EXPONENTS - B_EXPONENTS, B_TILE_BYTES / 2).set(emitter.b.exponents);
-  emitter.forRows((half) => {
-    // A row of D's registers has 16 bytes, one of A 64, and its exponents 32.
-    const ofRow = (start: number, factor: number) =>
-      f.get(emitter.row).i32(factor).op('i32.mul').i32(start).op('i32.add');
-    ofRow(A_ROWS - A_VALUES + half * 8 * A_ROW_BYTES, 4).set(emitter.a.values);
-    ofRow(A_ROW_EXPONENTS - A_EXPONENTS + half * 4 * A_ROW_BYTES, 2).set(emitter.a.exponents);
-    emitter.multiplyRow(half);
+/** (warp, registers of D before those of A) → whether everything is in range. */
+function defineDecodeRegisters(module: ModuleBuilder, form: TensorKernelForm): void {
+  const f = module.defineFunction({ parameters: ['i32', 'i32'], results: ['i32'] });
+  const emitter = new ProductEmitter(f, form);
+  const decoder = emitter.beginDecoding();
+  const registers = Array.from({ length: A_REGISTERS }, (_, register) => {
+    const local = f.local('i32');
+    f.get(1).i32(4).op('i32.mul');
+    f.memory('i32.load', REGISTERS + register * 4, SCRATCH_MEMORY)
+      .get(0)
+      .op('i32.add')
+      .set(local);
+    return local;
   });
-  emitter.pushIsInRange();
-  f.if(() => emitter.writeResult());
-  emitter.pushIsInRange();
+  f.i32(A).set(emitter.a);
+  emitter.forRows(() =>
+    decoder.rowsOfA(emitter.row, (half, slice) => {
+      f.get(emitter.row)
+        .get(registers[2 * slice + half]!)
+        .op('i32.add')
+        .memory('v128.load', 0);
+    }),
+  );
+  decoder.pushIsOutOfRange().op('v128.any_true').op('i32.eqz');
+  module.exportFunction('decodeRegisters', f);
+}
+
+/** Piece `index` of those whose addresses begin at an address of the scratch memory. */
+const pushPiece = (f: FunctionBuilder, table: number, index: number): FunctionBuilder =>
+  f
+    .get(table)
+    .memory('i32.load', index * 4, SCRATCH_MEMORY)
+    .memory('v128.load', 0);
+
+/** (decoded tile, C's four registers, D's four registers) → whether everything is in range. */
+function defineMultiplyTile(module: ModuleBuilder, form: TensorKernelForm): number {
+  const f = module.defineFunction({ parameters: new Array(9).fill('i32'), results: ['i32'] });
+  const emitter = new ProductEmitter(f, form);
+  f.i32(A).set(emitter.a);
+  f.get(0).set(emitter.b);
+  const products = emitter.beginProducts({ c: [1, 2, 3, 4], d: [5, 6, 7, 8] });
+  emitter.forRows(() => products.rows());
+  products.pushIsInRange();
+  f.if(() => products.writeResult());
+  products.pushIsInRange();
+  return f.index;
+}
+
+/** (slot, table of pieces): decodes a tile. */
+function defineDecodeTile(module: ModuleBuilder, form: TensorKernelForm, isByRow: boolean): number {
+  const f = module.defineFunction({ parameters: ['i32', 'i32'], results: [] });
+  const emitter = new ProductEmitter(f, form);
+  const decoder = emitter.beginDecoding();
+  f.get(0).set(emitter.b);
+  if (isByRow) for (let row = 0; row < form.k; row++) decoder.rowOfB(row, () => pushPiece(f, 1, row));
+  else for (const slice of [0, 1]) decoder.columnsOfB(slice, (column) => pushPiece(f, 1, 2 * column + slice));
+  emitRemember(f, isByRow ? BY_ROW : BY_COLUMN, {
+    slot: 0,
+    pushSource: (i) => pushPiece(f, 1, i),
+    pushIsOutOfRange: () => decoder.pushIsOutOfRange(),
+  });
+  return f.index;
+}
+
+/** (tile, warp, whether D is kept) → whether everything is in range. */
+function defineTile(
+  module: ModuleBuilder,
+  form: TensorKernelForm,
+  { isByRow, multiplyTile }: { isByRow: boolean; multiplyTile: number },
+): number {
+  const decodeTile = defineDecodeTile(module, form, isByRow);
+  const slots = isByRow ? BY_ROW : BY_COLUMN;
+  const f = module.defineFunction({ parameters: ['i32', 'i32', 'i32'], results: ['i32'] });
+  const [table, slot, registers] = [f.local('i32'), f.local('i32'), f.local('i32')];
+  f.get(0)
+    .i32(TILE_PIECES * 4)
+    .op('i32.mul')
+    .i32(B_PIECES)
+    .op('i32.add')
+    .set(table);
+  // Tiles lie at regular distances: their numbers are those of the address times the golden ratio.
+  f.get(table).memory('i32.load', 0, SCRATCH_MEMORY).i32(0x9e37_79b1).op('i32.mul');
+  f.i32(32 - Math.log2(SLOTS)).op('i32.shr_u');
+  emitFindSlot(f, slots, {
+    slot,
+    pushSource: (i) => pushPiece(f, table, i),
+    decode: () => f.get(slot).get(table).call(decodeTile),
+  });
+  f.get(slot).memory('v128.load', slots.outOfRange, SCRATCH_MEMORY).op('v128.any_true');
+  f.if(() => f.i32(0).op('return'));
+  f.get(0)
+    .i32(TILE_REGISTERS * 4)
+    .op('i32.mul')
+    .set(registers);
+  f.get(slot);
+  for (const isC of [true, false])
+    for (let r = 0; r < TILE_REGISTERS; r++) {
+      f.get(registers)
+        .memory('i32.load', REGISTERS + r * 4, SCRATCH_MEMORY)
+        .get(1)
+        .op('i32.add');
+      // The first bytes of memory are zeros.
+      if (isC) f.get(2).op('i32.and');
+    }
+  f.call(multiplyTile);
+  return f.index;
+}
+
+/** (first, tiles, whether B is by row, warp, whether D is kept) → the first tile that is out of range, or `tiles`. */
+function defineMultiply(module: ModuleBuilder, tile: { byColumn: number; byRow: number }): void {
+  const f = module.defineFunction({ parameters: new Array(5).fill('i32'), results: ['i32'] });
+  const isInRange = f.local('i32');
+  f.loop(() => {
+    f.get(2);
+    f.if(
+      () => f.get(0).get(3).get(4).call(tile.byRow).set(isInRange),
+      () => f.get(0).get(3).get(4).call(tile.byColumn).set(isInRange),
+    );
+    f.get(0).get(isInRange).op('i32.add').set(0);
+    f.get(isInRange).get(0).get(1).op('i32.lt_u').op('i32.and').brIf(0);
+  });
+  f.get(0);
   module.exportFunction('multiply', f);
 }

@@ -1,0 +1,71 @@
+import { parseAst } from 'rolldown/parseAst';
+
+interface Node {
+  readonly type: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Replacements of `text`, and what they save, if it is written once and named elsewhere. */
+interface Shared {
+  readonly text: string;
+  readonly places: readonly Node[];
+}
+
+const NAME_LENGTH = 3;
+/** A declaration, and a comma behind it. */
+const DECLARATION_LENGTH = NAME_LENGTH + 2;
+
+/**
+ * Minified code in which texts that stand in several places stand in one, and have a name elsewhere: names of WebAssembly instructions
+ * take a fifth of the code otherwise.
+ */
+export function shareTexts(code: string): string {
+  if (/\$[0-9a-z]{2}\b/.test(code)) throw new Error('the code has names such as $0a');
+  const places = new Map<string, Node[]>();
+  for (const node of textsIn(parseAst(code) as unknown as Node)) {
+    const text = code.slice(node.start, node.end);
+    places.set(text, [...(places.get(text) ?? []), node]);
+  }
+  const shared: Shared[] = [...places]
+    .map(([text, nodes]) => ({ text, places: nodes }))
+    .filter(
+      ({ text, places: { length } }) =>
+        length * (text.length - NAME_LENGTH) > text.length + DECLARATION_LENGTH + NAME_LENGTH,
+    )
+    .sort((a, b) => b.places.length * b.text.length - a.places.length * a.text.length)
+    .slice(0, 36 ** (NAME_LENGTH - 1));
+  const nameOf = (index: number): string => `$${index.toString(36).padStart(NAME_LENGTH - 1, '0')}`;
+  const replacements = shared
+    .flatMap(({ places: nodes }, index) => nodes.map((node) => ({ ...node, name: nameOf(index) })))
+    .sort((a, b) => a.start - b.start);
+  const parts: string[] = [];
+  let done = 0;
+  for (const { start, end, name } of replacements) {
+    // A keyword before a text needs no space of its own, but does before a name.
+    const gap = /[\w$]/.test(code[start - 1] ?? '') ? ' ' : '';
+    parts.push(code.slice(done, start), gap, name);
+    done = end;
+    if (/[\w$]/.test(code[end] ?? '')) parts.push(' ');
+  }
+  const declarations = shared.map(({ text }, index) => `${nameOf(index)}=${text}`).join();
+  return `const ${declarations};${parts.join('')}${code.slice(done)}`;
+}
+
+/** Texts that are values: no names of properties or modules. */
+function* textsIn(node: Node): Generator<Node> {
+  if (node.type === 'TaggedTemplateExpression' || /^(Import|Export(All|Named))/.test(node.type)) return;
+  if (isText(node)) {
+    yield node;
+    return;
+  }
+  for (const [field, child] of Object.entries(node)) {
+    const isName = field === 'key' && !(node as Node & { computed?: boolean }).computed;
+    if (isName || child === null || typeof child !== 'object') continue;
+    for (const one of Array.isArray(child) ? child : [child]) if (typeof one?.type === 'string') yield* textsIn(one);
+  }
+}
+
+const isText = (node: Node): boolean =>
+  (node.type === 'TemplateLiteral' && (node as Node & { expressions: unknown[] }).expressions.length === 0) ||
+  (node.type === 'Literal' && typeof (node as Node & { value: unknown }).value === 'string');

@@ -1,0 +1,106 @@
+/** Code for the usual case of whole-warp instructions. It pushes whether the case was a usual one: if not, JavaScript executes them. */
+import type { PtxOperand } from '../../../ptx/ast.ts';
+import { has } from '../../../ptx/instruction-parts.ts';
+import { elementsOf } from '../../../ptx/operands.ts';
+import { LAUNCH, SHARED } from '../../layout.ts';
+import { tensorFormOf } from '../../runtime/tensor-form.ts';
+import { emitTranspose } from '../../wasm/transpose.ts';
+import type { WarpFormContext } from './context.ts';
+
+/** False, and no code, where none of the cases is a usual one. */
+type Attempt = (context: WarpFormContext) => boolean;
+
+/** Byte offset of a register from the warp's state; undefined for other operands, and registers that hold one value for the warp. */
+function placeOf({ kernel }: WarpFormContext, operand: PtxOperand | undefined): number | undefined {
+  if (operand?.kind !== 'register' || kernel.uniform.has(operand.name)) return undefined;
+  return kernel.slotOf(operand.name);
+}
+
+/** mma.sync: calls the kernel of its form, which takes the addresses of A, B, C and D. */
+const multiply: Attempt = (context) => {
+  const { b, kernel, instruction, locals } = context;
+  const form = tensorFormOf(instruction, kernel.target);
+  const [d = [], ...factors] = instruction.operands.map(elementsOf);
+  const places = [...factors.flat(), ...d].map((operand) => placeOf(context, operand));
+  const product = form && kernel.imports.products.get(form);
+  if (product === undefined || places.includes(undefined)) return false;
+  for (const place of places) b.get(locals.warp).i32(place!).op('i32.add');
+  b.call(product);
+  return true;
+};
+
+const ROW_BYTES = 16;
+const ROWS = 8;
+const MATRIX_COUNTS: ReadonlyMap<string, number> = new Map([
+  ['x1', 1],
+  ['x2', 2],
+  ['x4', 4],
+]);
+
+/** ldmatrix of code in which nobody asks for its requests: rows that are aligned and lie in shared memory. */
+const loadMatrix: Attempt = (context) => {
+  const { b, kernel, instruction, locals } = context;
+  const count = MATRIX_COUNTS.get(instruction.modifiers.find((modifier) => MATRIX_COUNTS.has(modifier)) ?? '');
+  const [matrices, address] = instruction.operands;
+  if (kernel.counting || kernel.watching || count === undefined || !has(instruction, 'b16')) return false;
+  if (!matrices || address?.kind !== 'address' || address.base?.kind !== 'register') return false;
+  const base = placeOf(context, address.base);
+  const isWide = kernel.kindOf(address.base.name) === 'double-word';
+  const places = elementsOf(matrices).map((operand) => placeOf(context, operand));
+  // Rows are read after other matrices have been written.
+  if (base === undefined || isWide || places.includes(undefined) || places.includes(base)) return false;
+  const [isLoaded, offset] = [b.local('i32'), Number(address.offset)];
+  pushAreRows(context, base, offset, count * ROWS);
+  b.tee(isLoaded);
+  b.if(() => {
+    places.forEach((place, matrix) => {
+      const rows = Array.from({ length: ROWS }, (_, row) => {
+        const local = b.local('v128');
+        b.get(locals.warp).memory('i32.load', base + (matrix * ROWS + row) * 4);
+        if (offset !== 0) b.i32(offset).op('i32.add');
+        b.memory('v128.load', SHARED).set(local);
+        return local;
+      });
+      const vectors = has(instruction, 'trans') ? emitTranspose(b, rows) : rows;
+      for (const [i, vector] of vectors.entries())
+        b.get(locals.warp)
+          .get(vector)
+          .memory('v128.store', place! + i * ROW_BYTES);
+    });
+  });
+  b.get(isLoaded);
+  return true;
+};
+
+/** Pushes whether addresses in the first lanes of a register, plus an offset, are those of rows in shared memory. */
+function pushAreRows({ b, locals }: WarpFormContext, base: number, offset: number, lanes: number): void {
+  const [address, end] = [b.local('v128'), b.local('v128')];
+  b.i32(0).memory('v128.load32_splat', LAUNCH.totalSharedBytes).set(end);
+  for (let lane = 0; lane < lanes; lane += 4) {
+    b.get(locals.warp).memory('v128.load', base + lane * 4);
+    if (offset !== 0) b.i32x4(offset).op('i32x4.add');
+    b.tee(address)
+      .i32x4(ROW_BYTES - 1)
+      .op('v128.and');
+    b.get(address)
+      .i32x4(ROW_BYTES - 1)
+      .op('i32x4.add')
+      .get(end)
+      .op('i32x4.ge_u')
+      .op('v128.or');
+    if (lane > 0) b.op('v128.or');
+  }
+  b.op('v128.any_true').op('i32.eqz');
+}
+
+const ATTEMPTS: ReadonlyMap<string, Attempt> = new Map([
+  ['mma', multiply],
+  ['ldmatrix', loadMatrix],
+]);
+
+/** Pushes whether the instruction was executed; false, and no code, if it is one for JavaScript. */
+export const attempt: Attempt = (context) => {
+  const { instruction, masked } = context;
+  if (masked || instruction.guard) return false;
+  return ATTEMPTS.get(instruction.opcode)?.(context) ?? false;
+};

@@ -1,0 +1,151 @@
+import { DEVICE_MEMORY_MAXIMUM_PAGES, LANES, SHARED, WINDOW } from '../layout.ts';
+import type { MemoryIndex } from '../wasm/function-builder.ts';
+import { ModuleBuilder } from '../wasm/module-builder.ts';
+
+/** A warp's copies from device memory to shared memory, in WebAssembly. */
+export interface LaneCopier {
+  /**
+   * Copies the same number of bytes for each lane: 4, 8 or 16.
+   * @param copy of each lane, the target in shared memory; then of each, the source; then of each, 0 where the target gets zeros.
+   */
+  copy(copy: Uint32Array, bytes: number): void;
+  /**
+   * Works out what `copy` takes. Undefined unless all targets are aligned and lie in shared memory, all sources are aligned addresses
+   * of device memory, and each lane takes all of its bytes or none.
+   */
+  prepare(operands: CopyOperands, warp: number, sharedBytes: number): PreparedCopy | undefined;
+}
+
+/** Of one instruction. Registers are places in a warp's state. */
+export interface CopyOperands {
+  /** Holds 32-bit addresses in shared memory, to which the offset is added. */
+  readonly target: number;
+  readonly targetOffset: number;
+  /** Holds 64-bit addresses in device memory, to which the offset is added. */
+  readonly source: number;
+  readonly sourceOffset: number;
+  readonly bytes: number;
+  /** Holds how many of the bytes come from device memory; undefined for all of them. */
+  readonly taken: number | undefined;
+}
+
+/** What `copy` takes, until the next one is prepared; and the least and the largest address of device memory. */
+export interface PreparedCopy {
+  readonly words: Uint32Array;
+  least: number;
+  most: number;
+}
+
+/** Words for each lane in what `copy` takes. */
+export const COPY_WORDS = 3;
+
+const [DEVICE, SCRATCH]: readonly MemoryIndex[] = [1, 2];
+const [TARGETS, SOURCES, TAKEN] = [0, LANES * 4, LANES * 8];
+const CHUNK_BYTES = 16;
+/** Of four lanes each, the least and the largest sources. */
+const LEAST = LANES * 4 * COPY_WORDS;
+const MOST = LEAST + CHUNK_BYTES;
+
+const SIZES = [
+  { bytes: 4, name: 'copy4', load: 'i32.load', store: 'i32.store' },
+  { bytes: 8, name: 'copy8', load: 'i64.load', store: 'i64.store' },
+  { bytes: 16, name: 'copy16', load: 'v128.load', store: 'v128.store' },
+] as const;
+
+let compiled: WebAssembly.Module | undefined;
+
+/** @param memory where shared memory lies. */
+export function createLaneCopier(memory: WebAssembly.Memory, device: WebAssembly.Memory): LaneCopier {
+  compiled ??= new WebAssembly.Module(emit());
+  const scratch = new WebAssembly.Memory({ initial: 1 });
+  const { exports } = new WebAssembly.Instance(compiled, { env: { memory, device, scratch } });
+  const words = new Uint32Array(scratch.buffer, 0, COPY_WORDS * LANES);
+  const extremes = new Uint32Array(scratch.buffer, LEAST, 8);
+  const prepare = exports.prepare as (...values: number[]) => number;
+  const prepared: PreparedCopy = { words, least: 0, most: 0 };
+  const functions = new Map<number, () => void>(SIZES.map(({ bytes, name }) => [bytes, exports[name] as () => void]));
+  return {
+    copy(copy, bytes) {
+      words.set(copy);
+      functions.get(bytes)!();
+    },
+    prepare({ target, targetOffset, source, sourceOffset, bytes, taken }, warp, sharedBytes) {
+      const hasTaken = taken === undefined ? 0 : 1;
+      const [from, to, of] = [warp + source, warp + target, warp + (taken ?? 0)];
+      if (prepare(to, targetOffset, from, sourceOffset, of, hasTaken, bytes, sharedBytes) === 0) return undefined;
+      prepared.least = Math.min(extremes[0]!, extremes[1]!, extremes[2]!, extremes[3]!);
+      prepared.most = Math.max(extremes[4]!, extremes[5]!, extremes[6]!, extremes[7]!);
+      return prepared;
+    },
+  };
+}
+
+function emit(): Uint8Array<ArrayBuffer> {
+  const module = new ModuleBuilder();
+  module.importMemory({ name: 'memory', minimumPages: 1 });
+  module.importMemory({ name: 'device', minimumPages: 1, sharedMaximumPages: DEVICE_MEMORY_MAXIMUM_PAGES });
+  module.importMemory({ name: 'scratch', minimumPages: 1 });
+  for (const { bytes, name, load, store } of SIZES) {
+    const f = module.defineFunction({ parameters: [], results: [] });
+    for (let lane = 0; lane < LANES; lane++) {
+      const word = (place: number) => f.i32(0).memory('i32.load', place + lane * 4, SCRATCH);
+      word(TARGETS);
+      word(SOURCES).memory(load, 0, DEVICE);
+      word(TAKEN).i32(0).op('i32.ne');
+      if (bytes === 16) f.op('i32x4.splat').op('i32x4.neg').op('v128.and');
+      else if (bytes === 8) f.op('i64.extend_i32_u').op('i64.mul');
+      else f.op('i32.mul');
+      f.memory(store, SHARED);
+    }
+    module.exportFunction(name, f);
+  }
+  definePrepare(module);
+  return module.encode();
+}
+
+/** (target, its offset, source, its offset, taken, whether that counts, bytes, bytes of shared memory) → whether all is usual. */
+function definePrepare(module: ModuleBuilder): void {
+  const f = module.defineFunction({ parameters: new Array(8).fill('i32'), results: ['i32'] });
+  const vector = () => f.local('v128');
+  const [bytes, mask, end, offset] = [vector(), vector(), vector(), vector()];
+  const [first, second, targets, sources, taken] = [vector(), vector(), vector(), vector(), vector()];
+  const [unusual, least, most] = [vector(), vector(), vector()];
+  const note = () => f.get(unusual).op('v128.or').set(unusual);
+  const save = (value: number, place: number) => f.i32(0).get(value).memory('v128.store', place, SCRATCH);
+  f.get(6).op('i32x4.splat').tee(bytes).i32x4(-1).op('i32x4.add').set(mask);
+  f.get(7).op('i32x4.splat').set(end);
+  f.get(3).op('i64.extend_i32_s').op('i64x2.splat').set(offset);
+  f.i32x4(-1).set(least);
+  for (let chunk = 0; chunk < LANES * 4; chunk += CHUNK_BYTES) {
+    f.get(0).memory('v128.load', chunk).get(1).op('i32x4.splat').op('i32x4.add').set(targets);
+    for (const [i, half] of [first, second].entries())
+      f.get(2)
+        .memory('v128.load', 2 * chunk + i * CHUNK_BYTES)
+        .get(offset)
+        .op('i64x2.add')
+        .set(half);
+    f.get(first).get(second).shuffle32([0, 2, 4, 6]).set(sources);
+    f.get(5);
+    f.if(
+      () => f.get(4).memory('v128.load', chunk).get(bytes).op('i32x4.min_u').set(taken),
+      () => f.get(bytes).set(taken),
+    );
+    f.get(first).get(second).shuffle32([1, 3, 5, 7]).i32x4(WINDOW.global).op('v128.xor');
+    note();
+    f.get(targets).get(sources).op('v128.or').get(mask).op('v128.and');
+    note();
+    f.get(targets).get(mask).op('i32x4.add').get(end).op('i32x4.ge_u');
+    note();
+    f.get(taken).get(bytes).op('i32x4.ne').get(taken).i32x4(0).op('i32x4.ne').op('v128.and');
+    note();
+    f.get(sources).get(least).op('i32x4.min_u').set(least);
+    f.get(sources).get(most).op('i32x4.max_u').set(most);
+    save(targets, TARGETS + chunk);
+    save(sources, SOURCES + chunk);
+    save(taken, TAKEN + chunk);
+  }
+  save(least, LEAST);
+  save(most, MOST);
+  f.get(unusual).op('v128.any_true').op('i32.eqz');
+  module.exportFunction('prepare', f);
+}
