@@ -78,6 +78,17 @@ describe('inputs in variants', () => {
     expect(least).toBeGreaterThanOrEqual(65);
   });
 
+  it('of floating-point numbers of a wide range, some are as large as 32-bit sums of a few dozen can hold', () => {
+    const wide = { least: 2 ** -20, most: 2 ** 40, offset: 0 };
+    const values = (scaling: typeof wide): number[] => {
+      const x = input(['N'], { scaling, dtype: 'f32' });
+      const sums = problemOf({ x }, CONDITIONED);
+      return drawn(sums, 'x', of(sums, 'secret:integers').at(-3)!);
+    };
+    expect(values(wide).every((value) => Number.isInteger(value) && value >= 2 ** 15 && value < 2 ** 25)).toBe(true);
+    expect(values({ ...wide, most: 2 ** 10 }).every(Number.isInteger)).toBe(false);
+  });
+
   it('are one large power of two and zeros, so that sums end in many zero bits', () => {
     const generator = { kind: 'index-range', low: -100, high: 2 ** 30 } as const;
     const sums = problemOf({ x: input(['N'], { dtype: 'i32', generator }) }, { kind: 'exact' });

@@ -1,6 +1,7 @@
 import { isFloating } from '../../../../core/dtype.ts';
 import type { ProblemFile } from '../../../../core/problem.ts';
 import { type Freedom, wideRangeOf } from '../freedom.ts';
+import { scalingOf } from '../scaling.ts';
 import { columnsOf, inputsThat, type Treated, type Treatment } from './treatment.ts';
 
 /** Whole numbers in a floating-point input, or an input of whole numbers of a wide range. */
@@ -90,12 +91,21 @@ const ONE_SIDED = [
   [65, 127],
   [32_769, 65_535],
 ] as const;
+/** The same in floating-point inputs of a wide range: a kernel that adds whole numbers as such has them in 32 bits, a few thousand at a time, or a few dozen. */
+const ONE_SIDED_FLOATS = [
+  [2 ** 15, 2 ** 16 - 1],
+  [2 ** 22, 2 ** 23 - 1],
+  [2 ** 24, 2 ** 25 - 2],
+] as const;
+const LEAST_WIDE = 2 ** 16;
 const ONE_SIDED_STRETCH = 2048;
 
-/** In each stretch, whole numbers of one sign from the upper half of what a byte or a 16-bit number holds; in inputs of integers. */
-function oneSided(values: Float64Array, { buffer, stream }: Treated): Float64Array {
-  if (isFloating(buffer.dtype)) return values;
-  const ranges = values.some((value) => value < 0) ? ONE_SIDED : ONE_SIDED.filter(([low]) => low > 0);
+/** In each stretch, whole numbers of one sign from the upper half of what a byte or a 16-bit number holds, or of what fp32 holds exactly and beyond. */
+function oneSided(values: Float64Array, { problem, buffer, stream }: Treated): Float64Array {
+  const isFloat = isFloating(buffer.dtype);
+  if (isFloat && !((scalingOf(problem, buffer.name)?.most ?? 0) >= LEAST_WIDE)) return values;
+  const isSigned = values.some((value) => value < 0);
+  const ranges = isFloat ? ONE_SIDED_FLOATS : ONE_SIDED.filter(([low]) => low > 0 || isSigned);
   for (let i = 0; i < values.length; i++) {
     const [low, high] = ranges[Math.floor(i / ONE_SIDED_STRETCH + stream.bits(0)) % ranges.length]!;
     values[i] = low + (stream.bits(1 + i) % (high - low + 1));
