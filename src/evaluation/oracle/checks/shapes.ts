@@ -6,7 +6,7 @@ import { hostBytesOf } from '../shapes/cost.ts';
 import { drawShapes } from '../shapes/drawn.ts';
 import { shapesOfEachListed } from '../shapes/each-listed.ts';
 import { largestShapes } from '../shapes/extremes.ts';
-import { drawShapesToSample, largeShapes, longestShapes, longRow } from '../shapes/large.ts';
+import { drawShapesToSample, largeShapes, longestShapes, longRow, longSums } from '../shapes/large.ts';
 import { middleShapes } from '../shapes/middle.ts';
 import { drawOptions } from '../shapes/options.ts';
 import { drawPartlyAligned, drawVectorMultiples } from '../shapes/partly-aligned.ts';
@@ -78,6 +78,8 @@ export interface ChosenShapes {
   readonly middle: readonly Dimensions[];
   /** Small ones, without any aim. */
   readonly randomSmall: readonly Dimensions[];
+  /** Of a problem that is one long sum: lengths at which its end is looked for. */
+  readonly longSums: readonly Dimensions[];
   /** As large as users' own: drawn ones, and the problem's workloads. */
   readonly large: readonly Dimensions[];
   readonly workloads: readonly Dimensions[];
@@ -140,6 +142,7 @@ export function chooseShapes(request: ChecksRequest, known: readonly Dimensions[
           count: RANDOM_SMALL_SHAPES[speed],
         })
       : [],
+    longSums: thorough ? longSums({ problem, timed, seed, isFit: (shape) => takes(shape) && isFit(shape) }) : [],
     middle: thorough
       ? [
           ...middleShapes({ problem, takes, timed, seed, most, isFit }, MIDDLE_SHAPES),

@@ -7,9 +7,11 @@ import { below, belowInOrder, createStream, inOrder, shuffle } from '../../../st
 import { elementCountOf } from '../../launches/layout.ts';
 import { NORMAL } from '../generators/generator.ts';
 import { followsLongSums, summedOver } from '../judgeable-sums.ts';
+import { isExact } from '../secret/scaling.ts';
 import { type Cost, elementsOf, isWithin } from './cost.ts';
 import { ALIGNMENTS, openNames } from './drawing.ts';
 import { listedByLot } from './listed-by-lot.ts';
+import { sizeBetween } from './sizes.ts';
 
 /** What shapes are drawn from that are as large as users' own. */
 export interface LargeDraw {
@@ -171,6 +173,22 @@ export function longestShapes({ problem, timed, isFit, seed }: LargeDraw): Dimen
       return { ...shape, [long]: size };
     });
   return others.flatMap((shape) => longer(shape).filter(isFit).slice(0, 1));
+}
+
+/**
+ * So many lengths of one long sum, of every order of magnitude alike. Where a place is worked out in fp32, the end of the vector is lost at one length in
+ * twenty, and a few elements of millions are within the tolerance of drawn values.
+ */
+const LONG_SUMS = { shapes: 40, least: 2 ** 18, most: 2 ** 21 } as const;
+
+/** Where a problem is one long vector of which one inexact sum is taken: lengths at which its end is looked for, with inputs that are zeros but for it and a few others. */
+export function longSums({ problem, timed, isFit, seed }: LargeDraw): Dimensions[] {
+  const [long, ...further] = summedOver(problem);
+  if (long === undefined || further.length > 0 || !followsLongSums(problem) || isExact(problem)) return [];
+  if (!isVector(problem, timed, long)) return [];
+  const next = inOrder(createStream(seed, 'long sums'));
+  const { shapes, least, most } = LONG_SUMS;
+  return Array.from({ length: shapes }, () => ({ ...timed, [long]: sizeBetween(least, most, next) })).filter(isFit);
 }
 
 /** Elements of a row, at least, and by how much of it more at most; and how many rows. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { ProblemFile } from '../../../../src/core/problem.ts';
 import { checksFor } from '../../../../src/evaluation/oracle/checks/choose.ts';
 import { shapesAtPowers } from '../../../../src/evaluation/oracle/shapes/around.ts';
-import { largeShapes, longestShapes } from '../../../../src/evaluation/oracle/shapes/large.ts';
+import { largeShapes, longestShapes, longSums } from '../../../../src/evaluation/oracle/shapes/large.ts';
 import { middleShapes } from '../../../../src/evaluation/oracle/shapes/middle.ts';
 import { wideShapes } from '../../../../src/evaluation/oracle/shapes/wide.ts';
 import { copying } from '../../../support/toy-problem.ts';
@@ -29,6 +29,21 @@ describe('vectors longer than those', () => {
   it('have more than 2²⁶ and the largest workload where the host has no memory for more', () => {
     const isFit = ({ N }: Record<string, number>): boolean => N! < 2 ** 27;
     for (const { N } of longestShapes({ ...histogram, isFit, seed: 1 })) expect(N).toBeGreaterThan(65 * 2 ** 20);
+  });
+
+  it('lengths at which the end of one sum is looked for: at most seeds, a place that fp32 works out too small is among them', () => {
+    const sum = { problem: problemOf('reduction'), timed: { N: 2 ** 20 }, isFit: () => true };
+    const isTooSmall = ({ N }: Record<string, number>): boolean => {
+      const vectors = Math.floor(N! / 4);
+      return Math.trunc(Math.fround(Math.fround(290 * vectors) / 290)) < vectors;
+    };
+    const found = seeds.map((seed) => longSums({ ...sum, seed }));
+    for (const lengths of found) expect(lengths).toHaveLength(40);
+    expect(found.filter((lengths) => lengths.some(isTooSmall)).length).toBeGreaterThan(5);
+    for (const name of ['scan', 'histogram', 'softmax', 'gemm'])
+      expect(
+        longSums({ ...sum, problem: problemOf(name), timed: { N: 8, BINS: 8, spread: 8, R: 8, M: 8, K: 8 }, seed: 1 }),
+      ).toEqual([]);
   });
 
   it('are none of matrices', () => {

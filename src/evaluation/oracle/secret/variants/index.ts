@@ -91,6 +91,9 @@ export const variantsForLongRows = (problem: ProblemFile, sets: readonly string[
     return treatmentOf(kind).isForLongRows?.(index, problem);
   });
 
+/** Whether a set leaves zeros but for a few values, the last one among them. */
+export const areSpecks = (set: string): boolean => variantOf(set)?.kind === 'secret:specks';
+
 /** In which shapes alone a set's structure shows: of square matrices, or of divisible sizes. */
 export function shapesNeeded(generatorSet: string): 'square' | 'even' | undefined {
   const variant = variantOf(generatorSet);
