@@ -133,17 +133,19 @@ function sameSums(values: Float64Array, { dtype }: Changing, draw: Draw): void {
 const PAIRED = 8;
 
 /**
- * The same bit of both values of some pairs is set, so that all words together have the same exclusive or. Values only become larger by it, or else
- * sums would stay within their tolerance.
+ * The same bit of both values of some pairs is set, so that all words together have the same exclusive or. Both lie at the same place of their vectors, so that the words of each place have
+ * it, too. Values only become larger by it, or else sums would stay within their tolerance.
  */
 function sameParity(values: Float64Array, { dtype }: Changing, draw: Draw): void {
   const most = isFloating(dtype) ? Number.POSITIVE_INFINITY : greatestOf(values);
   const turned = turnedOf(values, dtype);
   const grows = (place: number): boolean =>
     Math.abs(turned[place]!) > Math.abs(values[place]!) && turned[place]! <= most;
+  const inVector = VECTOR_BYTES / sizeOfDType(dtype);
   for (let pairs = values.length; pairs > 0; pairs--) {
-    const [a, b] = [below(draw, values.length), below(draw, values.length)];
-    if (a === b || !grows(a) || !grows(b)) continue;
+    const a = below(draw, values.length);
+    const b = (a % inVector) + inVector * below(draw, Math.ceil(values.length / inVector));
+    if (a === b || !(b < values.length) || !grows(a) || !grows(b)) continue;
     for (const place of [a, b]) [values[place], turned[place]] = [turned[place]!, values[place]!];
   }
 }
@@ -165,6 +167,8 @@ function turnedOf(values: Float64Array, dtype: DType): Float64Array {
 
 const MANTISSA_BITS: { readonly [D in DType]?: number } = { f16: 10, bf16: 7, f32: 23, f64: 52 };
 const TURNED = 2;
+/** The longest vectors that one instruction loads. */
+const VECTOR_BYTES = 16;
 
 /** The ways in which inputs may resemble those of the last launch, and how a refusal names them. */
 const CHANGES = {

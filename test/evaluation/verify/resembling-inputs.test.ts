@@ -77,6 +77,10 @@ describe('inputs that resemble the last ones', () => {
       [...new Uint32Array(Float32Array.from(values).buffer)].reduce((all, word) => all ^ word, 0);
     const after = changed('have the same exclusive or', WIDE);
     expect(parity(after)).toBe(parity(drawn));
+    for (const lane of [0, 1, 2, 3]) {
+      const own = (_: number, i: number): boolean => i % 4 === lane;
+      expect(parity([...after].filter(own))).toBe(parity([...drawn].filter(own)));
+    }
     expect(after.filter((value, i) => value !== drawn[i]).length).toBeGreaterThan(ROWS);
     expect(after.every((value, i) => Math.abs(value) >= Math.abs(drawn[i]!))).toBe(true);
     expect(after.every((value, i) => Math.abs(value - drawn[i]!) <= Math.abs(drawn[i]!) / 2)).toBe(true);
