@@ -96,8 +96,7 @@ function emitMaskCheck(frame: BlockFrame, instruction: PtxInstruction): void {
   else b.i32(-1);
   b.op('i32.xor');
   // Of what is not watched, only missing lanes matter.
-  if (!kernel.watching)
-    b.get(frame.locals.warp).memory('i32.load', WARP.activeBits).i32(-1).op('i32.xor').op('i32.and');
+  if (!kernel.watching) b.get(frame.locals.warp).memory('i32.load', WARP.activeBits).i32(-1).op('i32.xor', 'i32.and');
   b.if(() => emitCheck(frame, check));
 }
 

@@ -92,8 +92,8 @@ function emit(): Uint8Array<ArrayBuffer> {
       word(TARGETS);
       word(SOURCES).memory(load, 0, DEVICE);
       word(TAKEN).i32(0).op('i32.ne');
-      if (bytes === 16) f.op('i32x4.splat').op('i32x4.neg').op('v128.and');
-      else if (bytes === 8) f.op('i64.extend_i32_u').op('i64.mul');
+      if (bytes === 16) f.op('i32x4.splat', 'i32x4.neg', 'v128.and');
+      else if (bytes === 8) f.op('i64.extend_i32_u', 'i64.mul');
       else f.op('i32.mul');
       f.memory(store, SHARED);
     }
@@ -114,38 +114,38 @@ function definePrepare(module: ModuleBuilder): void {
   const save = (value: number, place: number) => f.i32(0).get(value).memory('v128.store', place, SCRATCH);
   f.get(6).op('i32x4.splat').tee(bytes).i32x4(-1).op('i32x4.add').set(mask);
   f.get(7).op('i32x4.splat').set(end);
-  f.get(3).op('i64.extend_i32_s').op('i64x2.splat').set(offset);
+  f.get(3).op('i64.extend_i32_s', 'i64x2.splat').set(offset);
   f.i32x4(-1).set(least);
   for (let chunk = 0; chunk < LANES * 4; chunk += CHUNK_BYTES) {
-    f.get(0).memory('v128.load', chunk).get(1).op('i32x4.splat').op('i32x4.add').set(targets);
+    f.get(0).memory('v128.load', chunk).get(1).op('i32x4.splat', 'i32x4.add').set(targets);
     for (const [i, half] of [first, second].entries())
       f.get(2)
         .memory('v128.load', 2 * chunk + i * CHUNK_BYTES)
         .get(offset)
         .op('i64x2.add')
         .set(half);
-    f.get(first).get(second).shuffle32([0, 2, 4, 6]).set(sources);
+    f.get(first, second).shuffle32([0, 2, 4, 6]).set(sources);
     f.get(5);
     f.if(
       () => f.get(4).memory('v128.load', chunk).get(bytes).op('i32x4.min_u').set(taken),
       () => f.get(bytes).set(taken),
     );
-    f.get(first).get(second).shuffle32([1, 3, 5, 7]).i32x4(WINDOW.global).op('v128.xor');
+    f.get(first, second).shuffle32([1, 3, 5, 7]).i32x4(WINDOW.global).op('v128.xor');
     note();
-    f.get(targets).get(sources).op('v128.or').get(mask).op('v128.and');
+    f.get(targets, sources).op('v128.or').get(mask).op('v128.and');
     note();
-    f.get(targets).get(mask).op('i32x4.add').get(end).op('i32x4.ge_u');
+    f.get(targets, mask).op('i32x4.add').get(end).op('i32x4.ge_u');
     note();
-    f.get(taken).get(bytes).op('i32x4.ne').get(taken).i32x4(0).op('i32x4.ne').op('v128.and');
+    f.get(taken, bytes).op('i32x4.ne').get(taken).i32x4(0).op('i32x4.ne', 'v128.and');
     note();
-    f.get(sources).get(least).op('i32x4.min_u').set(least);
-    f.get(sources).get(most).op('i32x4.max_u').set(most);
+    f.get(sources, least).op('i32x4.min_u').set(least);
+    f.get(sources, most).op('i32x4.max_u').set(most);
     save(targets, TARGETS + chunk);
     save(sources, SOURCES + chunk);
     save(taken, TAKEN + chunk);
   }
   save(least, LEAST);
   save(most, MOST);
-  f.get(unusual).op('v128.any_true').op('i32.eqz');
+  f.get(unusual).op('v128.any_true', 'i32.eqz');
   module.exportFunction('prepare', f);
 }

@@ -200,7 +200,7 @@ class Decoder {
       .i32x4(eight(((BIAS + BF16_REACH) << BF16_FRACTION_BITS) - 1))
       .op('i16x8.gt_s');
     const least = ((BIAS - BF16_REACH) << BF16_FRACTION_BITS) - 1;
-    f.get(this.#least).i32x4(eight(least)).op('i16x8.min_u').i32x4(eight(least)).op('i16x8.eq').op('v128.not');
+    f.get(this.#least).i32x4(eight(least)).op('i16x8.min_u').i32x4(eight(least)).op('i16x8.eq', 'v128.not');
     return f.op('v128.or');
   }
 
@@ -228,9 +228,7 @@ class Decoder {
         if (half === 0) this.#push(eight(0xff)).op('v128.and').set(upper);
       }
       f.i32(8).op('i16x8.shl').get(upper).op('v128.or').set(upper);
-      f.get(exponents)
-        .get(upper)
-        .memory('v128.store', A_EXPONENTS + slice * 16, SCRATCH_MEMORY);
+      f.get(exponents, upper).memory('v128.store', A_EXPONENTS + slice * 16, SCRATCH_MEMORY);
     }
   }
 
@@ -253,7 +251,7 @@ class Decoder {
     const natural = f.local('v128');
     pushRow();
     f.set(natural);
-    this.#rowOfB(row, () => f.get(natural).get(natural).shuffle(EVEN_THEN_ODD));
+    this.#rowOfB(row, () => f.get(natural, natural).shuffle(EVEN_THEN_ODD));
   }
 
   #rowOfB(row: number, pushHalves: () => void): void {
@@ -268,7 +266,7 @@ class Decoder {
     });
     this.#pushExponents();
     f.tee(exponents).get(exponents).op('i8x16.narrow_i16x8_s').set(exponents);
-    f.get(b).get(exponents).get(exponents).shuffle(DOUBLED);
+    f.get(b, exponents, exponents).shuffle(DOUBLED);
     f.memory('v128.store', B_EXPONENTS + row * 16, SCRATCH_MEMORY);
   }
 
@@ -296,9 +294,9 @@ class Decoder {
       f.get(this.#magnitude).i32(FRACTION_BITS).op('i32x4.shr_u').set(this.#exponents[part]);
       store(part, () => {
         if (isF16) {
-          f.get(this.#magnitude).get(this.#halves);
+          f.get(this.#magnitude, this.#halves);
           extend('s');
-          this.#push(SIGN).op('v128.and').op('v128.or');
+          this.#push(SIGN).op('v128.and', 'v128.or');
         } else {
           f.get(this.#halves);
           extend('u').i32(16).op('i32x4.shl');
@@ -325,7 +323,7 @@ class Decoder {
   /** Exponents of the eight halves, as i16. */
   #pushExponents(): void {
     const f = this.#f;
-    f.get(this.#exponents[0]).get(this.#exponents[1]).op('i16x8.narrow_i32x4_s');
+    f.get(this.#exponents[0], this.#exponents[1]).op('i16x8.narrow_i32x4_s');
     this.#push(eight(-BIAS)).op('i16x8.add');
   }
 }
@@ -372,8 +370,7 @@ class Products {
       .op('i32x4.lt_u');
     f.get(this.#least)
       .i32x4(2 * LEAST_C - 1)
-      .op('i32x4.ge_u')
-      .op('v128.and');
+      .op('i32x4.ge_u', 'v128.and');
     return f.op('i32x4.all_true');
   }
 
@@ -390,7 +387,7 @@ class Products {
     scaled(A_ROW_BYTES).get(a).op('i32.add').set(this.#values);
     scaled(A_EXPONENT_BYTES).get(a).op('i32.add').set(this.#exponents);
     this.#sums.forEach((sum, register) => {
-      f.get(row).get(this.#registers.c[register]!).op('i32.add').memory('v128.load', 0).set(sum);
+      f.get(row, this.#registers.c[register]!).op('i32.add').memory('v128.load', 0).set(sum);
       this.#noteMagnitude(sum);
       f.get(sum).i32(1).op('i32x4.shl');
       this.#push(-1).op('i32x4.add').get(this.#least).op('i32x4.min_u').set(this.#least);
@@ -398,9 +395,7 @@ class Products {
     for (let first = 0; first < k; first += block) this.#addBlock(first, Math.min(block, k - first));
     this.#sums.forEach((sum, register) => {
       this.#noteMagnitude(sum);
-      f.get(row)
-        .get(sum)
-        .memory('v128.store', RESULT + register * ROWS * ROW_BYTES, SCRATCH_MEMORY);
+      f.get(row, sum).memory('v128.store', RESULT + register * ROWS * ROW_BYTES, SCRATCH_MEMORY);
     });
   }
 
@@ -434,8 +429,7 @@ class Products {
       f.get(this.#exponents).memory('v128.load16_splat', A_EXPONENTS + term * 2, SCRATCH_MEMORY);
       f.get(this.#places.b)
         .memory('v128.load', B_EXPONENTS + term * 16, SCRATCH_MEMORY)
-        .op('i8x16.add_sat_s')
-        .op('i8x16.max_s');
+        .op('i8x16.add_sat_s', 'i8x16.max_s');
     }
     this.#push(eight((BIAS << 8) | BIAS))
       .op('i8x16.add')
@@ -454,14 +448,14 @@ class Products {
           .i32(FRACTION_BITS)
           .op('i32x4.shl');
         f.get(this.#sums[quarter]!);
-        this.#push(INFINITY).op('v128.and').op('i32x4.max_s').op('i32x4.sub').set(this.#scales[quarter]!);
+        this.#push(INFINITY).op('v128.and', 'i32x4.max_s', 'i32x4.sub').set(this.#scales[quarter]!);
       }
     }
   }
 
   /** Replaces numbers by multiples of the last bit that counts. */
   #pushAligned(quarter: number): FunctionBuilder {
-    return this.#f.get(this.#scales[quarter]!).op('f32x4.mul').op('i32x4.relaxed_trunc_f32x4_s');
+    return this.#f.get(this.#scales[quarter]!).op('f32x4.mul', 'i32x4.relaxed_trunc_f32x4_s');
   }
 
   /** Products of a term of both rows with all columns. */
@@ -477,9 +471,7 @@ class Products {
         .memory('v128.load', term * B_ROW_BYTES + odd * 16, SCRATCH_MEMORY)
         .set(row[odd]!);
     for (const quarter of QUARTERS) {
-      f.get(values[quarter >> 1]!)
-        .get(row[quarter & 1]!)
-        .op('f32x4.mul');
+      f.get(values[quarter >> 1]!, row[quarter & 1]!).op('f32x4.mul');
       this.#pushAligned(quarter).get(this.#totals[quarter]!).op('i32x4.add').set(this.#totals[quarter]!);
     }
   }
@@ -498,8 +490,8 @@ class Products {
     const [overflow, parts] = [f.local('v128'), QUARTERS.map(() => f.local('v128'))];
     QUARTERS.forEach((quarter) => {
       const both = [this.#earlier[quarter]!, this.#totals[quarter]!] as const;
-      f.get(both[0]).get(both[1]).tee(parts[quarter]!).op('i32x4.add').set(joined);
-      for (const part of both) f.get(joined).get(part).op('v128.xor');
+      f.get(both[0], both[1]).tee(parts[quarter]!).op('i32x4.add').set(joined);
+      for (const part of both) f.get(joined, part).op('v128.xor');
       f.op('v128.and');
       if (quarter > 0) f.get(overflow).op('v128.or');
       f.set(overflow);
@@ -524,10 +516,10 @@ class Products {
       [2, 3],
     ] as const) {
       parts.forEach((part, i) => {
-        f.get(part).get(part).shuffle32([lane, next, lane, next]).op('f64x2.convert_low_i32x4_s');
+        f.get(part, part).shuffle32([lane, next, lane, next]).op('f64x2.convert_low_i32x4_s');
         if (i > 0) f.op('f64x2.add');
       });
-      f.i64x2(F32_BITS).op('v128.and').op('f32x4.demote_f64x2_zero');
+      f.i64x2(F32_BITS).op('v128.and', 'f32x4.demote_f64x2_zero');
     }
     f.shuffle32([0, 1, 4, 5]);
     this.#scaleBack(quarter);
@@ -541,17 +533,16 @@ class Products {
     const f = this.#f;
     const total = this.#totals[quarter]!;
     const magnitude = f.local('v128');
-    f.get(total).op('i32x4.abs').tee(magnitude).get(magnitude).i32(24).op('i32x4.shr_u').op('v128.andnot');
+    f.get(total).op('i32x4.abs').tee(magnitude).get(magnitude).i32(24).op('i32x4.shr_u', 'v128.andnot');
     f.op('f32x4.convert_i32x4_s').get(total);
-    this.#push(SIGN).op('v128.and').op('v128.or');
+    this.#push(SIGN).op('v128.and', 'v128.or');
     this.#scaleBack(quarter);
   }
 
   #scaleBack(quarter: number): void {
     this.#push((2 * BIAS) << FRACTION_BITS)
       .get(this.#scales[quarter]!)
-      .op('i32x4.sub')
-      .op('f32x4.mul')
+      .op('i32x4.sub', 'f32x4.mul')
       .set(this.#sums[quarter]!);
   }
 

@@ -79,8 +79,7 @@ function defineDecoder(module: ModuleBuilder, form: TensorKernelForm, name: 'a' 
   if (name === 'a')
     emitter.forRows(() =>
       decoder.rowsOfA(emitter.row, (half, slice) => {
-        f.get(emitter.row)
-          .get(registers[2 * slice + half]!)
+        f.get(emitter.row, registers[2 * slice + half]!)
           .op('i32.add')
           .memory('v128.load', 0);
       }),

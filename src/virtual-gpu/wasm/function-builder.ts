@@ -34,26 +34,15 @@ export class FunctionBuilder {
     return this.#parameterCount + this.#locals.length - 1;
   }
 
-  /** Any instruction without immediates, by its text name. */
-  op(name: string): this {
-    const simple = OPCODES.CORE[name];
-    if (simple !== undefined) {
-      this.#code.push(simple);
-      return this;
-    }
-    const saturating = OPCODES.SATURATING[name];
-    if (saturating !== undefined) {
-      this.#code.push(0xfc, saturating);
-      return this;
-    }
-    const simd = OPCODES.SIMD[name];
-    if (simd === undefined) throw new Error(`no encoding for ${name}`);
-    this.#prefixed(simd);
+  /** Any instructions without immediates, by their text names. */
+  op(...names: string[]): this {
+    for (const name of names) this.#simple(name);
     return this;
   }
 
-  get(local: Local): this {
-    return this.#withIndex(0x20, local);
+  get(...locals: Local[]): this {
+    for (const local of locals) this.#withIndex(0x20, local);
+    return this;
   }
 
   set(local: Local): this {
@@ -185,6 +174,14 @@ export class FunctionBuilder {
     out.set(this.#code, size.length + locals.length);
     out[out.length - 1] = 0x0b;
     return out;
+  }
+
+  #simple(name: string): void {
+    const [simple, saturating, simd] = [OPCODES.CORE[name], OPCODES.SATURATING[name], OPCODES.SIMD[name]];
+    if (simple !== undefined) this.#code.push(simple);
+    else if (saturating !== undefined) this.#code.push(0xfc, saturating);
+    else if (simd !== undefined) this.#prefixed(simd);
+    else throw new Error(`no encoding for ${name}`);
   }
 
   #structured(opcode: number, body: () => void): this {

@@ -14,8 +14,7 @@ export function emitTranspose(f: FunctionBuilder, rows: readonly Local[]): reado
     const from = vectors;
     vectors = from.map((_, i) => {
       const local = f.local('v128');
-      f.get(from[i >> 1]!)
-        .get(from[(i >> 1) + 4]!)
+      f.get(from[i >> 1]!, from[(i >> 1) + 4]!)
         .shuffle(INTERLEAVED[i & 1]!)
         .set(local);
       return local;

@@ -46,7 +46,7 @@ function defineCountParting(module: ModuleBuilder, tables: CountTables | undefin
   const b = module.defineFunction({ parameters: ['i32', 'i32', 'i32'], results: [] });
   if (!tables) return b.index;
   const [all, lowest, highest, active] = [b.local('v128'), b.local('v128'), b.local('v128'), b.local('v128')];
-  b.get(1).op('i32.eqz').op('i32x4.splat').i32x4(0).op('i32x4.ne').set(all);
+  b.get(1).op('i32.eqz', 'i32x4.splat').i32x4(0).op('i32x4.ne').set(all);
   b.i32x4(PC.exited).set(lowest);
   for (const offset of chunkOffsets) {
     b.get(0)
@@ -60,15 +60,15 @@ function defineCountParting(module: ModuleBuilder, tables: CountTables | undefin
   }
   reduce(b, lowest, 'min_s');
   reduce(b, highest, 'max_s');
-  b.get(lowest).get(highest).op('i32x4.eq').op('i32x4.all_true').op('i32.eqz');
+  b.get(lowest, highest).op('i32x4.eq', 'i32x4.all_true', 'i32.eqz');
   b.if(() => increment(b, () => b.get(2).i32(3).op('i32.shl'), tables.divergences));
   return b.index;
 }
 
 /** Combines the four lanes of a vector, leaving the result in all of them. */
 export function reduce(b: FunctionBuilder, vector: number, op: 'min_s' | 'max_s'): void {
-  b.get(vector).get(vector).get(vector).shuffle32([2, 3, 0, 1]).op(`i32x4.${op}`).set(vector);
-  b.get(vector).get(vector).get(vector).shuffle32([1, 0, 3, 2]).op(`i32x4.${op}`).set(vector);
+  b.get(vector, vector, vector).shuffle32([2, 3, 0, 1]).op(`i32x4.${op}`).set(vector);
+  b.get(vector, vector, vector).shuffle32([1, 0, 3, 2]).op(`i32x4.${op}`).set(vector);
 }
 
 export function increment(b: FunctionBuilder, pushAddress: () => void, table: number): void {
@@ -81,10 +81,10 @@ export function increment(b: FunctionBuilder, pushAddress: () => void, table: nu
 function splitFunction(module: ModuleBuilder) {
   const b = module.defineFunction({ parameters: ['i32', 'i32', 'i32', 'i32', 'i32', 'i32'], results: ['i32'] });
   const slot = b.local('i32');
-  b.get(0).get(1).op('i32.add').set(slot);
+  b.get(0, 1).op('i32.add').set(slot);
   return {
     b,
-    pushPredicate: (offset: number) => b.get(slot).memory('v128.load', offset).get(2).op('i32x4.splat').op('v128.xor'),
+    pushPredicate: (offset: number) => b.get(slot).memory('v128.load', offset).get(2).op('i32x4.splat', 'v128.xor'),
     pushTargets: () => b.get(3).op('i32x4.splat').get(4).op('i32x4.splat'),
   };
 }
@@ -97,11 +97,11 @@ function defineSplit(module: ModuleBuilder, tables: CountTables | undefined): nu
   for (const offset of chunkOffsets) {
     pushPredicate(offset).tee(p);
     b.get(all).op('v128.and').set(all);
-    b.get(p).get(any).op('v128.or').set(any);
+    b.get(p, any).op('v128.or').set(any);
   }
   b.get(all).op('i32x4.all_true');
   b.if(() => b.i32(1).op('return'));
-  b.get(any).op('v128.any_true').op('i32.eqz');
+  b.get(any).op('v128.any_true', 'i32.eqz');
   b.if(() => b.i32(0).op('return'));
   for (const offset of chunkOffsets) {
     b.get(0);
@@ -130,11 +130,11 @@ function defineSplitMasked(module: ModuleBuilder, tables: CountTables | undefine
     b.get(m)
       .op('v128.bitselect')
       .memory('v128.store', WARP.programCounters + offset);
-    b.get(p).get(m).op('v128.and').get(taken).op('v128.or').set(taken);
-    b.get(m).get(p).op('v128.andnot').get(fallen).op('v128.or').set(fallen);
+    b.get(p, m).op('v128.and').get(taken).op('v128.or').set(taken);
+    b.get(m, p).op('v128.andnot').get(fallen).op('v128.or').set(fallen);
   }
   if (tables) {
-    b.get(taken).op('v128.any_true').get(fallen).op('v128.any_true').op('i32.and');
+    b.get(taken).op('v128.any_true').get(fallen).op('v128.any_true', 'i32.and');
     b.if(() => increment(b, () => b.get(5).i32(3).op('i32.shl'), tables.divergences));
   }
   b.i32(0);
@@ -149,32 +149,25 @@ function defineCountPattern(module: ModuleBuilder, patternMiss: number): number 
   const b = module.defineFunction({ parameters: ['i32', 'i32', 'i32', 'i32', 'i32', 'i32'], results: [] });
   const [difference, first, way] = [b.local('v128'), b.local('i32'), b.local('i32')];
   b.get(0).memory('i32.load', PATTERN.addresses).set(first);
-  b.get(first).get(4).op('i32.shr_u').get(5).op('i32.and').i32(PATTERN.wayBytes).op('i32.mul');
-  b.get(0).i32(PATTERN.ways).op('i32.add').op('i32.add').set(way);
+  b.get(first, 4).op('i32.shr_u').get(5).op('i32.and').i32(PATTERN.wayBytes).op('i32.mul');
+  b.get(0).i32(PATTERN.ways).op('i32.add', 'i32.add').set(way);
   for (const offset of chunkOffsets) {
     b.get(0)
       .memory('v128.load', PATTERN.addresses + offset)
       .get(first)
-      .op('i32x4.splat')
-      .op('i32x4.sub');
+      .op('i32x4.splat', 'i32x4.sub');
     b.get(way)
       .memory('v128.load', PATTERN_WAY.deltas + offset)
       .op('v128.xor');
     b.get(difference).op('v128.or').set(difference);
   }
   b.get(difference).op('v128.any_true');
-  b.get(first).get(3).op('i32.and').get(way).memory('i32.load', PATTERN_WAY.phase).op('i32.xor').op('i32.or');
-  b.get(way).memory('i32.load', PATTERN_WAY.valid).op('i32.eqz').op('i32.or');
+  b.get(first, 3).op('i32.and').get(way).memory('i32.load', PATTERN_WAY.phase).op('i32.xor', 'i32.or');
+  b.get(way).memory('i32.load', PATTERN_WAY.valid).op('i32.eqz', 'i32.or');
   b.if(
-    () => b.get(1).get(2).i32(0).call(patternMiss),
+    () => b.get(1, 2).i32(0).call(patternMiss),
     () =>
-      b
-        .get(way)
-        .get(way)
-        .memory('i32.load', PATTERN_WAY.hits)
-        .i32(1)
-        .op('i32.add')
-        .memory('i32.store', PATTERN_WAY.hits),
+      b.get(way, way).memory('i32.load', PATTERN_WAY.hits).i32(1).op('i32.add').memory('i32.store', PATTERN_WAY.hits),
   );
   return b.index;
 }
@@ -187,7 +180,7 @@ function defineRecordAccess(module: ModuleBuilder, samplesFull: number): number 
   b.get(0).i32(2).op('i32.shl').get(1).op('i32.or').set(entry);
   b.get(cursor).i32(SAMPLE.bytes).op('i32.sub').memory('i32.load', SAMPLE.entry).get(entry).op('i32.eq');
   b.if(() => b.op('return'));
-  b.get(cursor).get(entry).memory('i32.store', SAMPLE.entry);
+  b.get(cursor, entry).memory('i32.store', SAMPLE.entry);
   b.get(cursor).i32(0).memory('i32.load', LAUNCH.budget).memory('i32.store', SAMPLE.budget);
   b.get(cursor).i32(SAMPLE.bytes).op('i32.add').set(cursor);
   b.i32(0).get(cursor).memory('i32.store', LAUNCH.sampleCursor);

@@ -91,19 +91,17 @@ function switchByLane(frame: BlockFrame, instruction: PtxInstruction, targets: r
       b.i32x4(counter).get(chosen);
       b.get(value)
         .i32x4(i + 1)
-        .op('i32x4.eq')
-        .op('v128.bitselect')
+        .op('i32x4.eq', 'v128.bitselect')
         .set(chosen);
     });
-    b.get(at).get(chosen);
+    b.get(at, chosen);
     if (masked)
       b.get(at).memory('v128.load', WARP.programCounters).get(at).memory('v128.load', WARP.mask).op('v128.bitselect');
     b.memory('v128.store', WARP.programCounters);
     b.get(at).i32(CHUNK_BYTES).op('i32.add').tee(at);
     b.get(locals.warp)
       .i32(LANES * 4)
-      .op('i32.add')
-      .op('i32.lt_u')
+      .op('i32.add', 'i32.lt_u')
       .brIf(0);
   });
   b.get(locals.warp)

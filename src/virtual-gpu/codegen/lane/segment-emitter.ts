@@ -41,7 +41,7 @@ export class SegmentEmitter {
     this.#memory.emitUniformChecks();
     b.i32(0).set(locals.chunk);
     b.loop(() => {
-      b.get(locals.warp).get(locals.chunk).op('i32.add').tee(locals.at);
+      b.get(locals.warp, locals.chunk).op('i32.add').tee(locals.at);
       b.get(locals.chunk).op('i32.add').set(locals.at2);
       for (const [i, chunk] of this.#chunks.entries()) if (i > 0) this.#moveOn(chunk.frame.locals, i);
       if (masked) {

@@ -38,13 +38,12 @@ export function emitUniformCheck(frame: BlockFrame, planned: PlannedGroup): Loca
       .i32(group.alignmentDelta)
       .op('i32.add')
       .i32(group.alignment - 1)
-      .op('i32.and')
-      .op('i32.eqz');
+      .op('i32.and', 'i32.eqz');
     b.get(ok).op('i32.and').set(ok);
   }
   const pushHigh =
     group.space === 'global' && baseLocal !== undefined
-      ? () => b.get(baseLocal).i64(32n).op('i64.shr_u').op('i32.wrap_i64')
+      ? () => b.get(baseLocal).i64(32n).op('i64.shr_u', 'i32.wrap_i64')
       : undefined;
   if (pushHigh) pushHigh().i32(WINDOW.global).op('i32.eq').get(ok).op('i32.and').set(ok);
   b.get(ok).op('i32.eqz');
@@ -103,10 +102,10 @@ export function emitLaneCheck(
   b.set(checked);
   if (holdsRank(segment.frame, planned)) dropOwnRanks(b, checked);
   pushIsInBounds(segment.frame, group, checked);
-  if (high !== undefined) b.get(high).i32x4(WINDOW.global).op('i32x4.eq').op('v128.and');
+  if (high !== undefined) b.get(high).i32x4(WINDOW.global).op('i32x4.eq', 'v128.and');
   const mask = segment.activeMask;
-  if (mask !== undefined) b.get(mask).op('v128.not').op('v128.or');
-  b.op('i32x4.all_true').op('i32.eqz');
+  if (mask !== undefined) b.get(mask).op('v128.not', 'v128.or');
+  b.op('i32x4.all_true', 'i32.eqz');
   const pushHigh = high === undefined ? undefined : () => b.get(high);
   b.if(() => reportMiss(segment.frame, group, () => b.get(checked), pushHigh, mask, segment.frame.locals.chunk));
 }
@@ -130,8 +129,8 @@ function pushLaneAddresses(segment: Segment, planned: PlannedGroup, pending: Pen
   b.set(first);
   segment.pushPart(base, 1, pending);
   b.set(second);
-  if (high !== undefined) b.get(first).get(second).shuffle32([1, 3, 5, 7]).set(high);
-  b.get(first).get(second).shuffle32([0, 2, 4, 6]);
+  if (high !== undefined) b.get(first, second).shuffle32([1, 3, 5, 7]).set(high);
+  b.get(first, second).shuffle32([0, 2, 4, 6]);
   return high;
 }
 
@@ -150,6 +149,5 @@ function pushIsInBounds({ b }: BlockFrame, group: AccessGroup, checked: Local): 
   b.i32x4(group.alignment - 1)
     .op('v128.and')
     .i32x4(0)
-    .op('i32x4.eq')
-    .op('v128.and');
+    .op('i32x4.eq', 'v128.and');
 }

@@ -63,9 +63,7 @@ const loadMatrix: Attempt = (context) => {
       });
       const vectors = has(instruction, 'trans') ? emitTranspose(b, rows) : rows;
       for (const [i, vector] of vectors.entries())
-        b.get(locals.warp)
-          .get(vector)
-          .memory('v128.store', place! + i * ROW_BYTES);
+        b.get(locals.warp, vector).memory('v128.store', place! + i * ROW_BYTES);
     });
   });
   b.get(isLoaded);
@@ -86,11 +84,10 @@ function pushAreRows({ b, locals }: WarpFormContext, base: number, offset: numbe
       .i32x4(ROW_BYTES - 1)
       .op('i32x4.add')
       .get(end)
-      .op('i32x4.ge_u')
-      .op('v128.or');
+      .op('i32x4.ge_u', 'v128.or');
     if (lane > 0) b.op('v128.or');
   }
-  b.op('v128.any_true').op('i32.eqz');
+  b.op('v128.any_true', 'i32.eqz');
 }
 
 const ATTEMPTS: ReadonlyMap<string, Attempt> = new Map([

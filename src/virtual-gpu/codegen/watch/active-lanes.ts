@@ -29,7 +29,7 @@ export function emitActiveLanes(b: FunctionBuilder, bits: Local): Local[] {
     const mask = b.local('v128');
     b.i32x4(-1).set(mask);
     const narrow = (how: number, base: Local, field: number) =>
-      ifHow(b, how, () => b.get(mask).get(base).memory('v128.load', field).op('v128.and').set(mask));
+      ifHow(b, how, () => b.get(mask, base).memory('v128.load', field).op('v128.and').set(mask));
     narrow(HOW.masked, WARP_STATE, WARP.mask + offset);
     narrow(HOW.guarded, PLACE, PATTERN.mask + offset);
     b.get(mask)

@@ -47,15 +47,15 @@ export function defineDeviceWatch(module: ModuleBuilder, imports: Imports): numb
   b.i32(0).i32(0).memory('i32.load', SHADOW.execution, SHADOW_MEMORY).i32(1).op('i32.add').tee(execution);
   b.memory('i32.store', SHADOW.execution, SHADOW_MEMORY);
   ifHow(b, HOW.uniform, () => {
-    b.get(GROUP).get(PLACE).get(WARP_STATE);
+    b.get(GROUP, PLACE, WARP_STATE);
     pushMasked(b).i32(0).call(imports.watchUniform).op('return');
   });
   b.get(head).i32(DEVICE_HEAD.leftToJavaScript).op('i32.eq');
   b.if(() => {
-    b.get(GROUP).get(WARP_STATE);
+    b.get(GROUP, WARP_STATE);
     pushMasked(b).i32(0).call(imports.watchGroup).op('return');
   });
-  b.get(GROUP).get(PLACE).get(WARP_STATE).get(THE_HOW).get(head).get(execution).call(note.index);
+  b.get(GROUP, PLACE, WARP_STATE, THE_HOW, head, execution).call(note.index);
   return b.index;
 }
 
@@ -132,7 +132,7 @@ class NoteFunction {
     b.loop(() => {
       b.get(bits).set(this.#rest);
       this.#takeAccess();
-      b.get(this.#bytes).get(this.#followingBytes).op('i32.ne');
+      b.get(this.#bytes, this.#followingBytes).op('i32.ne');
       b.if(() => this.#findFollowing(bits));
       b.loop(() => this.#noteLanes());
       b.get(this.#access).i32(ACCESS.size).op('i32.add').set(this.#access);
@@ -147,7 +147,7 @@ class NoteFunction {
     const header = (field: number): FunctionBuilder => b.i32(0).memory('i32.load', field, SHADOW_MEMORY);
     const warp = (): FunctionBuilder => b.get(WARP_STATE).memory('i32.load', WARP.warpIndex);
     header(SHADOW.block);
-    warp().i32(BLOCK.stateBytes).op('i32.mul').op('i32.add').set(state);
+    warp().i32(BLOCK.stateBytes).op('i32.mul', 'i32.add').set(state);
     b.get(state)
       .memory('i32.load', BLOCK.states + STATE.time, SHADOW_MEMORY)
       .set(this.#time);
@@ -171,7 +171,7 @@ class NoteFunction {
     ] as const)
       b.get(this.#access).memory('i32.load', field, SHADOW_MEMORY).set(local);
     const put = (local: Local, lane: number): FunctionBuilder =>
-      b.get(this.#noted).get(local).lane('i32x4.replace_lane', lane).set(this.#noted);
+      b.get(this.#noted, local).lane('i32x4.replace_lane', lane).set(this.#noted);
     b.get(this.#isWrite);
     b.if(
       () => {
@@ -199,16 +199,14 @@ class NoteFunction {
           .op('i32.add')
           .memory('v128.load', PATTERN.addresses);
       recorded(0);
-      recorded(4).op('i32x4.sub').get(this.#bytes).op('i32x4.splat').op('i32x4.eq').op('i32x4.bitmask');
-      b.i32(chunk * 4)
-        .op('i32.shl')
-        .op('i32.or');
+      recorded(4).op('i32x4.sub').get(this.#bytes).op('i32x4.splat', 'i32x4.eq', 'i32x4.bitmask');
+      b.i32(chunk * 4).op('i32.shl', 'i32.or');
     }
-    b.get(bits).op('i32.and').get(bits).i32(1).op('i32.shl').op('i32.and').set(this.#following);
+    b.get(bits).op('i32.and').get(bits).i32(1).op('i32.shl', 'i32.and').set(this.#following);
     b.get(this.#bytes).op('i32.ctz').get(this.#shift).op('i32.sub').set(this.#perLane);
     const lanes = () => b.i32(SPAN.cells).get(this.#perLane).op('i32.shr_u');
     b.i32(1);
-    lanes().i32(1).op('i32.sub').op('i32.shl').i32(1).op('i32.sub').set(this.#others);
+    lanes().i32(1).op('i32.sub', 'i32.shl').i32(1).op('i32.sub').set(this.#others);
   }
 
   /** In the loop over lanes. */
@@ -216,15 +214,13 @@ class NoteFunction {
     const b = this.#b;
     this.#recorded(this.#lane).get(this.#offset).op('i32.add').tee(this.#address);
     b.get(this.#shift).op('i32.shr_u').set(this.#cell);
-    b.get(this.#number).get(this.#lane).op('i32.add').set(this.#where);
+    b.get(this.#number, this.#lane).op('i32.add').set(this.#where);
     b.i32(0).set(this.#isNoted);
-    b.get(this.#following).get(this.#lane).op('i32.shr_u').i32(1).op('i32.shr_u').get(this.#others).op('i32.and');
+    b.get(this.#following, this.#lane).op('i32.shr_u').i32(1).op('i32.shr_u').get(this.#others).op('i32.and');
     b.get(this.#others).op('i32.eq');
     b.get(this.#cell)
       .i32(SPAN.cells - 1)
-      .op('i32.and')
-      .op('i32.eqz')
-      .op('i32.and');
+      .op('i32.and', 'i32.eqz', 'i32.and');
     b.if(() => this.#noteSpan());
     b.get(this.#isNoted).op('i32.eqz');
     b.if(() => this.#noteLane());
@@ -255,7 +251,7 @@ class NoteFunction {
       .op('i32.mul');
     b.get(this.#page).op('i32.add').set(this.#at);
     const place = b.local('i32');
-    b.get(this.#where).get(this.#perLane).i32(SPAN.cellsPerLaneShift).op('i32.shl').op('i32.or').set(place);
+    b.get(this.#where, this.#perLane).i32(SPAN.cellsPerLaneShift).op('i32.shl', 'i32.or').set(place);
     const field = (at: number) => b.get(this.#at).memory('i32.load', CELL_PAGE.spans + at, CELL_MEMORY);
     const isBefore = (time: number) => field(time).get(this.#start).op('i32.le_s');
     isBefore(SPAN.writeTime);
@@ -270,15 +266,12 @@ class NoteFunction {
         .get(place)
         .op('i32.xor')
         .i32((LANES - 1) | (-1 << SPAN.cellsPerLaneShift))
-        .op('i32.and')
-        .op('i32.eqz')
-        .op('i32.or')
-        .op('i32.and');
+        .op('i32.and', 'i32.eqz', 'i32.or', 'i32.and');
     }
     b.op('i32.or');
     isBefore(SPAN.apart).op('i32.and').tee(this.#isNoted);
     b.if(() => {
-      const noted = (lane: number) => b.get(this.#at).get(this.#noted).get(place).lane('i32x4.replace_lane', lane);
+      const noted = (lane: number) => b.get(this.#at, this.#noted, place).lane('i32x4.replace_lane', lane);
       b.get(this.#isWrite);
       b.if(
         () => {
@@ -286,9 +279,7 @@ class NoteFunction {
           this.#keepSpan();
         },
         () => {
-          b.get(this.#at)
-            .get(this.#owner)
-            .memory('i32.store', CELL_PAGE.spans + SPAN.owner, CELL_MEMORY);
+          b.get(this.#at, this.#owner).memory('i32.store', CELL_PAGE.spans + SPAN.owner, CELL_MEMORY);
           noted(2).memory('v128.store', CELL_PAGE.spans + SPAN.readTime, CELL_MEMORY);
         },
       );
@@ -302,11 +293,10 @@ class NoteFunction {
     const b = this.#b;
     const [to, end] = [b.local('i32'), b.local('i32')];
     this.#pushPlaceOfContents().set(to);
-    b.get(this.#address).i32(SPAN.cells).get(this.#shift).op('i32.shl').op('i32.add').set(end);
+    b.get(this.#address).i32(SPAN.cells).get(this.#shift).op('i32.shl', 'i32.add').set(end);
     b.loop(() => {
       for (const offset of [0, 16])
-        b.get(to)
-          .get(this.#address)
+        b.get(to, this.#address)
           .memory('v128.load', offset, DEVICE_MEMORY)
           .memory('v128.store', CELL_PAGE.values + offset, CELL_MEMORY);
       b.get(to).i32(32).op('i32.add').set(to);
@@ -316,13 +306,13 @@ class NoteFunction {
 
   #noteLane(): void {
     const b = this.#b;
-    b.get(this.#rest).get(this.#rest).i32(1).op('i32.sub').op('i32.and').tee(this.#rest);
+    b.get(this.#rest, this.#rest).i32(1).op('i32.sub', 'i32.and').tee(this.#rest);
     b.if(() => {
       // Neighbours that do the same count as one.
       this.#recorded(b.local('i32')).get(this.#offset).op('i32.add').get(this.#address).op('i32.eq');
       b.if(() => this.#leave());
     });
-    b.get(this.#address).get(this.#bytes).op('i32.add').get(this.#shift).op('i32.shr_u').set(this.#end);
+    b.get(this.#address, this.#bytes).op('i32.add').get(this.#shift).op('i32.shr_u').set(this.#end);
     b.loop(() => {
       this.#noteCell();
       b.get(this.#cell).i32(1).op('i32.add').tee(this.#cell).get(this.#end).op('i32.ne').brIf(0);
@@ -360,19 +350,17 @@ class NoteFunction {
           .op('i32.xor')
           .i32(LANES - 1)
           .op('i32.and');
-        b.i32(0).op('i32.ne').op('i32.and').op('i32.or');
+        b.i32(0).op('i32.ne', 'i32.and', 'i32.or');
       }
       b.if(() => this.#leave());
     });
     const noted = (lane: number): FunctionBuilder =>
-      b.get(this.#at).get(this.#noted).get(this.#where).lane('i32x4.replace_lane', lane);
+      b.get(this.#at, this.#noted, this.#where).lane('i32x4.replace_lane', lane);
     b.get(this.#isWrite);
     b.if(
       () => noted(3).memory('v128.store', WRITES + CELL.owner, CELL_MEMORY),
       () => {
-        b.get(this.#at)
-          .get(this.#owner)
-          .memory('i32.store', WRITES + CELL.owner, CELL_MEMORY);
+        b.get(this.#at, this.#owner).memory('i32.store', WRITES + CELL.owner, CELL_MEMORY);
         noted(2).memory('v128.store', READS + CELL_READ.time, CELL_MEMORY);
         b.get(this.#page).i32(1).tee(this.#hasReads).memory('i32.store', CELL_PAGE.hasReads, CELL_MEMORY);
       },
@@ -427,7 +415,7 @@ class NoteFunction {
   /** Pushes where the contents at the access's address are kept, without CELL_PAGE.values. */
   #pushPlaceOfContents(): FunctionBuilder {
     const b = this.#b;
-    b.get(this.#address).i32(CELL_PAGE.cells).get(this.#shift).op('i32.shl').i32(1).op('i32.sub').op('i32.and');
+    b.get(this.#address).i32(CELL_PAGE.cells).get(this.#shift).op('i32.shl').i32(1).op('i32.sub', 'i32.and');
     return b.get(this.#page).op('i32.add');
   }
 
@@ -439,7 +427,7 @@ class NoteFunction {
     const copy = (index: number): void => {
       const [bytes, load, store] = COPIES[index]!;
       const move = () =>
-        b.get(to).get(this.#address).memory(load, 0, DEVICE_MEMORY).memory(store, CELL_PAGE.values, CELL_MEMORY);
+        b.get(to, this.#address).memory(load, 0, DEVICE_MEMORY).memory(store, CELL_PAGE.values, CELL_MEMORY);
       if (index === COPIES.length - 1) {
         move();
         return;
@@ -453,7 +441,7 @@ class NoteFunction {
   /** JavaScript goes on from this lane of this access. */
   #leave(): void {
     const b = this.#b;
-    b.get(GROUP).get(WARP_STATE);
+    b.get(GROUP, WARP_STATE);
     pushMasked(b).get(this.#before).i32(Math.log2(LANES)).op('i32.shl').get(this.#lane).op('i32.or');
     b.call(this.#imports.watchGroup).op('return');
   }

@@ -19,11 +19,8 @@ export function defineLanesMeet(module: ModuleBuilder): number {
   b.get(0).memory('i32.load', WARP.warpIndex).set(warp);
   b.get(warp).i32(BLOCK.stateBytes).op('i32.mul').get(block).op('i32.add').set(state);
   for (const field of [STATE.time, STATE.met, STATE.metForDevice])
-    b.get(state)
-      .get(time)
-      .memory('i32.store', BLOCK.states + field, SHADOW_MEMORY);
-  b.get(state)
-    .get(state)
+    b.get(state, time).memory('i32.store', BLOCK.states + field, SHADOW_MEMORY);
+  b.get(state, state)
     .memory('i32.load', BLOCK.states + STATE.writesAfter, SHADOW_MEMORY)
     .memory('i32.store', BLOCK.states + STATE.readsAfter, SHADOW_MEMORY);
   header(SHADOW.warps).i32(1).op('i32.add').get(warp).op('i32.mul').i32(2).op('i32.shl').get(block).op('i32.add');

@@ -50,7 +50,7 @@ class PhaseFunction {
   state(field: number): Local {
     const { b } = this;
     const local = b.local('v128');
-    b.get(THE_BLOCK).get(WARP_INDEX).i32(BLOCK.stateBytes).op('i32.mul').op('i32.add');
+    b.get(THE_BLOCK, WARP_INDEX).i32(BLOCK.stateBytes).op('i32.mul', 'i32.add');
     b.memory('v128.load32_splat', BLOCK.states + field, SHADOW_MEMORY).set(local);
     return local;
   }
@@ -93,7 +93,7 @@ class PhaseFunction {
     b.tee(this.#left);
     b.if(() =>
       b.loop(() => {
-        b.get(AT).get(this.step).memory('i32.load', STEP.delta, SHADOW_MEMORY).op('i32.add').set(this.cell);
+        b.get(AT, this.step).memory('i32.load', STEP.delta, SHADOW_MEMORY).op('i32.add').set(this.cell);
         body();
         b.get(this.step).i32(STEP.bytes).op('i32.add').set(this.step);
         b.get(this.#left).i32(1).op('i32.sub').tee(this.#left).brIf(0);
@@ -183,13 +183,13 @@ function defineIsOwn(f: PhaseFunction): number {
   f.eachMaskedStep(() => {
     f.load().tee(written).get(met).op('i32x4.lt_s');
     f.isOfSameLane(where).op('v128.or');
-    f.load(meta).i32x4(META.other).op('v128.and').i32x4(0).op('i32x4.ne').op('v128.or');
+    f.load(meta).i32x4(META.other).op('v128.and').i32x4(0).op('i32x4.ne', 'v128.or');
     f.isOwn(meta, warp).op('v128.and');
-    b.get(written).get(after).op('i32x4.le_s').op('v128.or');
-    b.get(written).get(start).op('i32x4.gt_s').op('v128.and').op('v128.not');
+    b.get(written, after).op('i32x4.le_s', 'v128.or');
+    b.get(written, start).op('i32x4.gt_s', 'v128.and', 'v128.not');
     f.collect(bad, true);
   });
-  f.returnUnless(() => b.get(bad).op('v128.any_true').op('i32.eqz'));
+  f.returnUnless(() => b.get(bad).op('v128.any_true', 'i32.eqz'));
   return f.index();
 }
 
@@ -206,7 +206,7 @@ function defineRead(f: PhaseFunction, isOwn: number): number {
   const [written, isKnown] = [b.local('v128'), b.local('v128')];
   f.eachStep((masked) => {
     f.load().tee(written).get(after).op('i32x4.gt_s');
-    b.get(written).get(start).op('i32x4.le_s').op('v128.or');
+    b.get(written, start).op('i32x4.le_s', 'v128.or');
     f.collect(bad, masked);
     f.load(times).get(time).op('i32x4.eq').tee(isKnown);
     f.collect(known, masked);
@@ -216,10 +216,10 @@ function defineRead(f: PhaseFunction, isOwn: number): number {
   f.pushFlag(PHASE_FLAGS.always);
   b.op('i32.eqz');
   b.if(() => {
-    b.get(unknown).op('v128.any_true').op('i32.eqz');
+    b.get(unknown).op('v128.any_true', 'i32.eqz');
     b.if(() => b.i32(1).op('return'));
     f.returnUnless(() => {
-      b.get(known).op('v128.any_true').op('i32.eqz');
+      b.get(known).op('v128.any_true', 'i32.eqz');
       f.pushFlag(PHASE_FLAGS.single);
       b.op('i32.or');
     });
@@ -230,7 +230,7 @@ function defineRead(f: PhaseFunction, isOwn: number): number {
       f.pushFlag(PHASE_FLAGS.byMany);
       b.op('i32.eqz');
     });
-    f.returnUnless(() => b.get(THE_PHASE).get(AT).get(WARP_INDEX).get(THE_BLOCK).call(isOwn));
+    f.returnUnless(() => b.get(THE_PHASE, AT, WARP_INDEX, THE_BLOCK).call(isOwn));
   });
   const bit = f.splat(() => b.i32(1).get(WARP_INDEX).op('i32.shl'));
   f.eachStep((masked) => {
@@ -255,9 +255,9 @@ function defineIsAfterReads(f: PhaseFunction): number {
       f.load(times).get(after).op('i32x4.gt_s');
       f.collect(bad, true);
     });
-    b.get(READERS).get(READERS).i32(1).op('i32.sub').op('i32.and').tee(READERS).brIf(0);
+    b.get(READERS, READERS).i32(1).op('i32.sub', 'i32.and').tee(READERS).brIf(0);
   });
-  f.returnUnless(() => b.get(bad).op('v128.any_true').op('i32.eqz'));
+  f.returnUnless(() => b.get(bad).op('v128.any_true', 'i32.eqz'));
   return f.index();
 }
 
@@ -274,10 +274,10 @@ function defineIsOfSameLanes(f: PhaseFunction): number {
     f.isOwn(meta, warp).op('v128.or');
     f.load(times).get(met).op('i32x4.lt_s');
     f.isOfSameLane(wheres).op('v128.or');
-    b.op('v128.and').op('v128.not');
+    b.op('v128.and', 'v128.not');
     f.collect(bad, true);
   });
-  f.returnUnless(() => b.get(bad).op('v128.any_true').op('i32.eqz'));
+  f.returnUnless(() => b.get(bad).op('v128.any_true', 'i32.eqz'));
   return f.index();
 }
 
@@ -297,12 +297,12 @@ function defineWrite(
   const [recent, read] = [b.local('v128'), b.local('v128')];
   f.eachStep((masked) => {
     f.load().get(after).op('i32x4.gt_s');
-    f.load(times).get(met).op('i32x4.ge_s').op('v128.or');
+    f.load(times).get(met).op('i32x4.ge_s', 'v128.or');
     f.collect(recent, masked);
     f.load(readers).get(others).op('v128.and');
     f.collect(read, masked);
   });
-  const pushArguments = () => b.get(THE_PHASE).get(AT).get(WARP_INDEX).get(THE_BLOCK);
+  const pushArguments = () => b.get(THE_PHASE, AT, WARP_INDEX, THE_BLOCK);
   b.get(recent).op('v128.any_true');
   b.if(() => f.returnUnless(() => pushArguments().call(isOfSameLanes)));
   b.get(read).op('v128.any_true');
@@ -349,7 +349,7 @@ class Values {
   take(masked: boolean): void {
     const { b, cell } = this.#f;
     const unit = this.#unitBytes;
-    b.get(cell).get(THE_BLOCK).op('i32.sub');
+    b.get(cell, THE_BLOCK).op('i32.sub');
     if (unit < 4) b.i32(Math.log2(4 / unit)).op('i32.shr_u');
     if (unit > 4) b.i32(Math.log2(unit / 4)).op('i32.shl');
     b.set(this.#place);
@@ -368,7 +368,7 @@ class Values {
 
   #copyOne(offset: number, [load, store]: readonly [string, string]): void {
     const { b } = this.#f;
-    b.get(this.#place).get(this.#from).op('i32.add');
+    b.get(this.#place, this.#from).op('i32.add');
     b.get(this.#place)
       .memory(load, SHARED + offset)
       .memory(store, offset, SHADOW_MEMORY);

@@ -21,7 +21,7 @@ function defineNote(module: ModuleBuilder, unitBytes: number): number {
   b.get(first).i32(Math.log2(unitBytes)).op('i32.shr_u').i32(2).op('i32.shl').get(block).op('i32.add').set(at);
   b.get(shape).i32(SHAPE.body).op('i32.add').set(phase);
   b.loop(() => {
-    const pushArguments = () => b.get(phase).get(at).get(warp).memory('i32.load', WARP.warpIndex).get(block);
+    const pushArguments = () => b.get(phase, at, warp).memory('i32.load', WARP.warpIndex).get(block);
     const leaveUnless = (noted: number) => {
       pushArguments().call(noted).op('i32.eqz');
       b.if(() => b.get(index).op('return'));
@@ -106,7 +106,7 @@ class WatchFunction {
     b.get(this.#bits).op('i32.eqz');
     b.if(() => b.op('return'));
     const all = b.local('v128');
-    b.get(PLACE).get(this.#bits).op('i32.ctz').i32(2).op('i32.shl').op('i32.add');
+    b.get(PLACE, this.#bits).op('i32.ctz').i32(2).op('i32.shl', 'i32.add');
     b.memory('i32.load', PATTERN.addresses).tee(this.#first).op('i32x4.splat').set(all);
     for (const [chunk, offset] of chunkOffsets.entries())
       b.get(PLACE)
@@ -123,7 +123,7 @@ class WatchFunction {
     const b = this.#b;
     this.#pushFits();
     b.if(() => {
-      b.get(this.#shape).get(this.#first).get(WARP_STATE).call(this.#note).tee(this.#left).i32(0).op('i32.ge_s');
+      b.get(this.#shape, this.#first, WARP_STATE).call(this.#note).tee(this.#left).i32(0).op('i32.ge_s');
       b.if(() => this.#leave());
       b.op('return');
     });
@@ -134,14 +134,13 @@ class WatchFunction {
   #pushFits(): void {
     const b = this.#b;
     for (const [chunk, delta] of this.#deltas.entries()) {
-      b.get(delta)
-        .get(this.#shape)
+      b.get(delta, this.#shape)
         .memory('v128.load', SHAPE.deltas + chunkOffsets[chunk]!, SHADOW_MEMORY)
         .op('v128.xor');
       if (chunk > 0) b.op('v128.or');
     }
     b.op('v128.any_true').get(this.#bits);
-    b.get(this.#shape).memory('i32.load', SHAPE.bits, SHADOW_MEMORY).op('i32.xor').op('i32.or').op('i32.eqz');
+    b.get(this.#shape).memory('i32.load', SHAPE.bits, SHADOW_MEMORY).op('i32.xor', 'i32.or', 'i32.eqz');
   }
 
   #leave(): void {
@@ -150,11 +149,11 @@ class WatchFunction {
       b,
       HOW.uniform,
       () => {
-        b.get(GROUP).get(PLACE).get(WARP_STATE);
+        b.get(GROUP, PLACE, WARP_STATE);
         pushMasked(b).get(this.#left).call(this.#imports.watchUniform);
       },
       () => {
-        b.get(GROUP).get(WARP_STATE);
+        b.get(GROUP, WARP_STATE);
         pushMasked(b).get(this.#left).call(this.#imports.watchGroup);
       },
     );

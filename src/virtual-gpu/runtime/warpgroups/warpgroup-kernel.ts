@@ -91,7 +91,7 @@ function defineDecodeA(module: ModuleBuilder, form: TensorKernelForm): void {
     });
     f.get(table).i32(8).op('i32.add').set(table);
   });
-  decoder.pushIsOutOfRange().op('v128.any_true').op('i32.eqz');
+  decoder.pushIsOutOfRange().op('v128.any_true', 'i32.eqz');
   module.exportFunction('decode', f);
 }
 
@@ -112,13 +112,12 @@ function defineDecodeRegisters(module: ModuleBuilder, form: TensorKernelForm): v
   f.i32(A).set(emitter.a);
   emitter.forRows(() =>
     decoder.rowsOfA(emitter.row, (half, slice) => {
-      f.get(emitter.row)
-        .get(registers[2 * slice + half]!)
+      f.get(emitter.row, registers[2 * slice + half]!)
         .op('i32.add')
         .memory('v128.load', 0);
     }),
   );
-  decoder.pushIsOutOfRange().op('v128.any_true').op('i32.eqz');
+  decoder.pushIsOutOfRange().op('v128.any_true', 'i32.eqz');
   module.exportFunction('decodeRegisters', f);
 }
 
@@ -181,7 +180,7 @@ function defineTile(
   emitFindSlot(f, slots, {
     slot,
     pushSource: (i) => pushPiece(f, table, i),
-    decode: () => f.get(slot).get(table).call(decodeTile),
+    decode: () => f.get(slot, table).call(decodeTile),
   });
   f.get(slot).memory('v128.load', slots.outOfRange, SCRATCH_MEMORY).op('v128.any_true');
   f.if(() => f.i32(0).op('return'));
@@ -210,11 +209,11 @@ function defineMultiply(module: ModuleBuilder, tile: { byColumn: number; byRow: 
   f.loop(() => {
     f.get(2);
     f.if(
-      () => f.get(0).get(3).get(4).call(tile.byRow).set(isInRange),
-      () => f.get(0).get(3).get(4).call(tile.byColumn).set(isInRange),
+      () => f.get(0, 3, 4).call(tile.byRow).set(isInRange),
+      () => f.get(0, 3, 4).call(tile.byColumn).set(isInRange),
     );
-    f.get(0).get(isInRange).op('i32.add').set(0);
-    f.get(isInRange).get(0).get(1).op('i32.lt_u').op('i32.and').brIf(0);
+    f.get(0, isInRange).op('i32.add').set(0);
+    f.get(isInRange, 0, 1).op('i32.lt_u', 'i32.and').brIf(0);
   });
   f.get(0);
   module.exportFunction('multiply', f);
