@@ -99,7 +99,7 @@ export class ProductEmitter {
   constructor(f: FunctionBuilder, form: TensorKernelForm) {
     this.#f = f;
     this.#form = form;
-    [this.row, this.a, this.b] = [f.local('i32'), f.local('i32'), f.local('i32')];
+    [this.row, this.a, this.b] = f.locals('i32', 3);
   }
 
   /** Pushes a vector of four equal words. They are to be named by `hold` before. */
@@ -176,9 +176,9 @@ class Decoder {
 
   constructor(f: FunctionBuilder, form: TensorKernelForm, push: Push, places: Places) {
     [this.#f, this.#form, this.#push, this.#places] = [f, form, push, places];
-    [this.#halves, this.#magnitudes, this.#magnitude] = [f.local('v128'), f.local('v128'), f.local('v128')];
-    [this.#small, this.#most, this.#least] = [f.local('v128'), f.local('v128'), f.local('v128')];
-    this.#exponents = [f.local('v128'), f.local('v128')];
+    [this.#halves, this.#magnitudes, this.#magnitude] = f.locals('v128', 3);
+    [this.#small, this.#most, this.#least] = f.locals('v128', 3);
+    this.#exponents = f.locals('v128', 2);
     this.reset();
   }
 
@@ -208,7 +208,7 @@ class Decoder {
   rowsOfA(row: Local, pushHalves: (half: 0 | 1, slice: number) => void): void {
     const f = this.#f;
     const upper = f.local('v128');
-    const [values, exponents] = [f.local('i32'), f.local('i32')];
+    const [values, exponents] = f.locals('i32', 2);
     const scaled = (bytes: number) =>
       f
         .get(row)
@@ -349,8 +349,8 @@ class Products {
 
   constructor(f: FunctionBuilder, form: TensorKernelForm, registers: Registers, push: Push, places: Places) {
     [this.#f, this.#form, this.#registers, this.#push, this.#places] = [f, form, registers, push, places];
-    [this.#values, this.#exponents] = [f.local('i32'), f.local('i32')];
-    [this.#most, this.#least] = [f.local('v128'), f.local('v128')];
+    [this.#values, this.#exponents] = f.locals('i32', 2);
+    [this.#most, this.#least] = f.locals('v128', 2);
     const four = () => QUARTERS.map(() => f.local('v128'));
     [this.#sums, this.#scales, this.#totals, this.#earlier] = [four(), four(), four(), four()];
     this.reset();

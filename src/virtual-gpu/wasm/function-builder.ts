@@ -7,6 +7,11 @@ export const VALUE_TYPE: Record<ValueType, number> = { i32: 0x7f, i64: 0x7e, v12
 /** Index of a local variable of the function being built. */
 export type Local = number;
 
+/** So many of them. */
+export type Locals<Count extends number, Found extends readonly Local[] = []> = Found['length'] extends Count
+  ? Found
+  : Locals<Count, readonly [...Found, Local]>;
+
 /** Which of the module's memories an access goes to. */
 export type MemoryIndex = 0 | 1 | 2 | 3 | 4;
 
@@ -32,6 +37,17 @@ export class FunctionBuilder {
   local(type: ValueType): Local {
     this.#locals.push(type);
     return this.#parameterCount + this.#locals.length - 1;
+  }
+
+  locals<Count extends number>(type: ValueType, count: Count): Locals<Count> {
+    return Array.from({ length: count }, () => this.local(type)) as Locals<Count>;
+  }
+
+  /** A new local, set to what is on the stack. */
+  pop(type: ValueType): Local {
+    const local = this.local(type);
+    this.set(local);
+    return local;
   }
 
   /** Any instructions without immediates, by their text names. */

@@ -45,7 +45,7 @@ function defineSetProgramCounters(module: ModuleBuilder): number {
 function defineCountParting(module: ModuleBuilder, tables: CountTables | undefined): number {
   const b = module.defineFunction({ parameters: ['i32', 'i32', 'i32'], results: [] });
   if (!tables) return b.index;
-  const [all, lowest, highest, active] = [b.local('v128'), b.local('v128'), b.local('v128'), b.local('v128')];
+  const [all, lowest, highest, active] = b.locals('v128', 4);
   b.get(1).op('i32.eqz', 'i32x4.splat').i32x4(0).op('i32x4.ne').set(all);
   b.i32x4(PC.exited).set(lowest);
   for (const offset of chunkOffsets) {
@@ -80,8 +80,7 @@ export function increment(b: FunctionBuilder, pushAddress: () => void, table: nu
 /** The parameters, then the local with the predicate's address. */
 function splitFunction(module: ModuleBuilder) {
   const b = module.defineFunction({ parameters: ['i32', 'i32', 'i32', 'i32', 'i32', 'i32'], results: ['i32'] });
-  const slot = b.local('i32');
-  b.get(0, 1).op('i32.add').set(slot);
+  const slot = b.get(0, 1).op('i32.add').pop('i32');
   return {
     b,
     pushPredicate: (offset: number) => b.get(slot).memory('v128.load', offset).get(2).op('i32x4.splat', 'v128.xor'),
@@ -92,7 +91,7 @@ function splitFunction(module: ModuleBuilder) {
 /** (warp, predicate slot, invert, taken pc, fall-through pc, block) → 1 all taken, 0 none, −1 diverged. */
 function defineSplit(module: ModuleBuilder, tables: CountTables | undefined): number {
   const { b, pushPredicate, pushTargets } = splitFunction(module);
-  const [all, any, p] = [b.local('v128'), b.local('v128'), b.local('v128')];
+  const [all, any, p] = b.locals('v128', 3);
   b.i32x4(-1).set(all);
   for (const offset of chunkOffsets) {
     pushPredicate(offset).tee(p);
@@ -118,7 +117,7 @@ function defineSplit(module: ModuleBuilder, tables: CountTables | undefined): nu
 /** The same for the active lanes of a diverged warp. Its result is meaningless. */
 function defineSplitMasked(module: ModuleBuilder, tables: CountTables | undefined): number {
   const { b, pushPredicate, pushTargets } = splitFunction(module);
-  const [taken, fallen, p, m] = [b.local('v128'), b.local('v128'), b.local('v128'), b.local('v128')];
+  const [taken, fallen, p, m] = b.locals('v128', 4);
   for (const offset of chunkOffsets) {
     pushPredicate(offset).set(p);
     b.get(0)
@@ -175,7 +174,7 @@ function defineCountPattern(module: ModuleBuilder, patternMiss: number): number 
 /** (sector, bits): records an access to a sampled line, unless it is the same sector as the last one. */
 function defineRecordAccess(module: ModuleBuilder, samplesFull: number): number {
   const b = module.defineFunction({ parameters: ['i32', 'i32'], results: [] });
-  const [cursor, entry] = [b.local('i32'), b.local('i32')];
+  const [cursor, entry] = b.locals('i32', 2);
   b.i32(0).memory('i32.load', LAUNCH.sampleCursor).set(cursor);
   b.get(0).i32(2).op('i32.shl').get(1).op('i32.or').set(entry);
   b.get(cursor).i32(SAMPLE.bytes).op('i32.sub').memory('i32.load', SAMPLE.entry).get(entry).op('i32.eq');

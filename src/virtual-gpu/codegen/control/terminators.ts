@@ -48,8 +48,7 @@ function branchTogether(frame: BlockFrame, { guard }: PtxInstruction, taken: num
     b.if(() => b.i32(controlFor(taken)).op('return')).i32(controlFor(fallThrough));
     return;
   }
-  const target = b.local('i32');
-  b.set(target);
+  const target = b.pop('i32');
   b.get(locals.warp);
   b.i32(programCounterOf(taken, kernel.blocks)).i32(programCounterOf(fallThrough, kernel.blocks));
   b.get(target).op('select').call(kernel.runtime.setProgramCounters).i32(0);

@@ -36,7 +36,7 @@ const MAGNITUDE = 0x7fffffff;
 
 /** f32 → f16 bits in the low half of each lane, round to nearest even; NaN becomes 0x7fff as PTX says. */
 function floatToHalf(b: FunctionBuilder): void {
-  const [a, result] = [b.local('v128'), b.local('v128')];
+  const [a, result] = b.locals('v128', 2);
   b.get(0).i32x4(MAGNITUDE).op('v128.and').set(a);
   // Normal range: rebias the exponent and round on the 13 dropped bits, ties to even.
   b.get(a).i32x4(0xc8000fff).op('i32x4.add');
@@ -57,8 +57,7 @@ function floatToHalf(b: FunctionBuilder): void {
 
 /** Low 16 bits as f16 → f32; exact. The operand is in `source`. */
 function pushHalfToFloat(b: FunctionBuilder, source: Local): void {
-  const a = b.local('v128');
-  b.get(source).i32x4(0x7fff).op('v128.and').i32(13).op('i32x4.shl').set(a);
+  const a = b.get(source).i32x4(0x7fff).op('v128.and').i32(13).op('i32x4.shl').pop('v128');
   b.get(a).i32x4(0x7f800000).op('v128.or');
   b.get(a)
     .f32x4(2 ** 112)
@@ -86,7 +85,7 @@ const EXP2_COEFFICIENTS = Array.from({ length: 8 }, (_, i) => {
 
 /** 2^x within 2 ulp; subnormal results kept (the caller flushes under .ftz). */
 function exp2(b: FunctionBuilder, helpers: Helpers): void {
-  const [x, n, f, half] = [b.local('v128'), b.local('v128'), b.local('v128'), b.local('v128')];
+  const [x, n, f, half] = b.locals('v128', 4);
   b.get(0).f32x4(-160).op('f32x4.max').f32x4(160).op('f32x4.min').set(x);
   b.get(x).op('f32x4.nearest').set(n);
   b.get(x, n).op('f32x4.sub').set(f);
@@ -203,7 +202,7 @@ function shiftLanes(kind: 'shl' | 'shr_s' | 'shr_u', type: 'i32' | 'i64'): (b: F
  */
 function roundSumToOdd(b: FunctionBuilder, type: 'f32x4' | 'f64x2', p: number, c: number): void {
   const ints = type === 'f32x4' ? 'i32x4' : 'i64x2';
-  const [sum, back, error, step] = [b.local('v128'), b.local('v128'), b.local('v128'), b.local('v128')];
+  const [sum, back, error, step] = b.locals('v128', 4);
   const zero = () => b.i32x4(0);
   const one = () => (type === 'f32x4' ? b.i32x4(1) : b.i64x2(1n));
   b.set(sum);
@@ -258,8 +257,7 @@ const fmaThroughF64 = (b: FunctionBuilder) =>
 
 /** f16: the product is exact in f32, so the sum rounded to odd in f32 rounds correctly to f16. */
 function fmaF16(b: FunctionBuilder, helpers: Helpers): void {
-  const p = b.local('v128');
-  b.get(0, 1).op('f32x4.mul').set(p);
+  const p = b.get(0, 1).op('f32x4.mul').pop('v128');
   b.get(p, 2).op('f32x4.add');
   roundSumToOdd(b, 'f32x4', p, 2);
   helpers.emit(b, 'floatToHalf');
@@ -267,7 +265,7 @@ function fmaF16(b: FunctionBuilder, helpers: Helpers): void {
 
 /** bf16: products may leave f32's range, so f64, then odd rounding to f32, then bf16. */
 function fmaBf16(b: FunctionBuilder, helpers: Helpers): void {
-  const [p, c, sum, single] = [b.local('v128'), b.local('v128'), b.local('v128'), b.local('v128')];
+  const [p, c, sum, single] = b.locals('v128', 4);
   fmaHalves(b, p, c, () => {
     // Odd rounding of f64 to f32: nearest, then forced odd towards the true value where inexact.
     b.set(sum);
@@ -279,7 +277,7 @@ function fmaBf16(b: FunctionBuilder, helpers: Helpers): void {
 
 /** Pushes `single`, made odd if converting it back does not give `wide`. */
 function forceOdd(b: FunctionBuilder, wide: number, single: number): void {
-  const [grow, inexact] = [b.local('v128'), b.local('v128')];
+  const [grow, inexact] = b.locals('v128', 2);
   const narrow = () => b.i32x4(0).shuffle32([0, 2, 4, 6]);
   // |wide| > |single|: the magnitude must grow by one place; smaller: shrink.
   b.get(wide).op('f64x2.abs').get(single).op('f64x2.promote_low_f32x4', 'f64x2.abs', 'f64x2.gt');
@@ -335,8 +333,7 @@ export class Helpers {
     if (name === 'fmaF32' && this.fusedMultiplyAdd) b.op('f32x4.relaxed_madd');
     else if (name === 'halfToFloat') {
       // In every inner loop of a half-precision kernel: inlined.
-      const source = b.local('v128');
-      b.set(source);
+      const source = b.pop('v128');
       pushHalfToFloat(b, source);
     } else b.call(this.#indexOf(name));
   }

@@ -58,7 +58,7 @@ const TANH_SWITCH = 0.625;
 
 /** tanh within 2⁻²² (relative): a polynomial near 0, else 1 − 2 ÷ (e^2|x| + 1). */
 export function hyperbolicTangent(b: FunctionBuilder, emitExp2: (b: FunctionBuilder) => void): void {
-  const [size, square] = [b.local('v128'), b.local('v128')];
+  const [size, square] = b.locals('v128', 2);
   b.get(0).op('f32x4.abs').set(size);
   b.get(0, 0).op('f32x4.mul').set(square);
   pushPolynomial(b, square, TANH);

@@ -47,8 +47,7 @@ const SECTOR_SHIFT = 5;
 
 /** A local with the address of the sector map. */
 function pushSectorMap(b: FunctionBuilder): Local {
-  const map = b.local('i32');
-  b.i32(0).memory('i32.load', LAUNCH.sectorMap).set(map);
+  const map = b.i32(0).memory('i32.load', LAUNCH.sectorMap).pop('i32');
   return map;
 }
 
@@ -67,7 +66,7 @@ function markSectors(
   map: Local,
   pushAddress: () => void,
 ): void {
-  const [address, marks] = [b.local('i32'), b.local('i32')];
+  const [address, marks] = b.locals('i32', 2);
   for (const { offset, bits } of sectors) {
     pushAddress();
     b.i32(offset).op('i32.add').i32(SECTOR_SHIFT).op('i32.shr_u').get(map).op('i32.add').tee(address);

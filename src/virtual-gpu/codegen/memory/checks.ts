@@ -21,7 +21,7 @@ const holdsRank = ({ kernel }: BlockFrame, { group, base, baseLocal }: PlannedGr
 export function emitUniformCheck(frame: BlockFrame, planned: PlannedGroup): Local {
   const { b } = frame;
   const { group, baseLocal } = planned;
-  const [address, ok] = [b.local('i32'), b.local('i32')];
+  const [address, ok] = b.locals('i32', 2);
   pushUniformAddress(frame, planned);
   b.set(address);
   if (holdsRank(frame, planned)) dropOwnRank(b, address);
@@ -124,7 +124,7 @@ function pushLaneAddresses(segment: Segment, planned: PlannedGroup, pending: Pen
     return undefined;
   }
   const high = group.space === 'global' ? b.local('v128') : undefined;
-  const [first, second] = [b.local('v128'), b.local('v128')];
+  const [first, second] = b.locals('v128', 2);
   segment.pushPart(base, 0, pending);
   b.set(first);
   segment.pushPart(base, 1, pending);

@@ -140,8 +140,7 @@ export class LaneMemory {
     if (group.space === 'local') this.#addLocalBase(checked);
     const step = gathersSingles(group) ? this.#emitStep(checked) : undefined;
     const lanes = [0, 1, 2, 3].map((lane) => {
-      const address = b.local('i32');
-      b.get(checked).lane('i32x4.extract_lane', lane).set(address);
+      const address = b.get(checked).lane('i32x4.extract_lane', lane).pop('i32');
       return address;
     });
     if (group.space === 'global' && kernel.counting) markRead(b, group, { lanes, step });

@@ -72,7 +72,7 @@ const loadMatrix: Attempt = (context) => {
 
 /** Pushes whether addresses in the first lanes of a register, plus an offset, are those of rows in shared memory. */
 function pushAreRows({ b, locals }: WarpFormContext, base: number, offset: number, lanes: number): void {
-  const [address, end] = [b.local('v128'), b.local('v128')];
+  const [address, end] = b.locals('v128', 2);
   b.i32(0).memory('v128.load32_splat', LAUNCH.totalSharedBytes).set(end);
   for (let lane = 0; lane < lanes; lane += 4) {
     b.get(locals.warp).memory('v128.load', base + lane * 4);

@@ -83,7 +83,7 @@ function voteByMask(context: WarpFormContext, { mode, bits, mask }: { mode: stri
   const { b, kernel, instruction } = context;
   const [destination] = instruction.operands;
   if (destination?.kind !== 'register') return;
-  const [named, votes] = [b.local('v128'), b.local('v128')];
+  const [named, votes] = b.locals('v128', 2);
   storeLanes(context, destination.name, (chunk) => {
     b.get(0).memory('v128.load', kernel.slotOf(mask) + chunk * 16);
     pushActiveBits(context);

@@ -26,8 +26,7 @@ export const pushMasked = (b: FunctionBuilder): FunctionBuilder => b.get(THE_HOW
 /** Adds a bit to `bits` for each active lane of a group with a pattern. Returns locals with the masks of the chunks. */
 export function emitActiveLanes(b: FunctionBuilder, bits: Local): Local[] {
   return chunkOffsets.map((offset, chunk) => {
-    const mask = b.local('v128');
-    b.i32x4(-1).set(mask);
+    const mask = b.i32x4(-1).pop('v128');
     const narrow = (how: number, base: Local, field: number) =>
       ifHow(b, how, () => b.get(mask, base).memory('v128.load', field).op('v128.and').set(mask));
     narrow(HOW.masked, WARP_STATE, WARP.mask + offset);

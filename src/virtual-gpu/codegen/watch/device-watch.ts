@@ -250,8 +250,7 @@ class NoteFunction {
       .i32(SPAN.bytes / SPAN.cells)
       .op('i32.mul');
     b.get(this.#page).op('i32.add').set(this.#at);
-    const place = b.local('i32');
-    b.get(this.#where, this.#perLane).i32(SPAN.cellsPerLaneShift).op('i32.shl', 'i32.or').set(place);
+    const place = b.get(this.#where, this.#perLane).i32(SPAN.cellsPerLaneShift).op('i32.shl', 'i32.or').pop('i32');
     const field = (at: number) => b.get(this.#at).memory('i32.load', CELL_PAGE.spans + at, CELL_MEMORY);
     const isBefore = (time: number) => field(time).get(this.#start).op('i32.le_s');
     isBefore(SPAN.writeTime);
@@ -291,7 +290,7 @@ class NoteFunction {
   /** Contents of a span, 32 bytes at a time. */
   #keepSpan(): void {
     const b = this.#b;
-    const [to, end] = [b.local('i32'), b.local('i32')];
+    const [to, end] = b.locals('i32', 2);
     this.#pushPlaceOfContents().set(to);
     b.get(this.#address).i32(SPAN.cells).get(this.#shift).op('i32.shl', 'i32.add').set(end);
     b.loop(() => {
@@ -326,8 +325,7 @@ class NoteFunction {
     this.#findCell();
     const field = (at: number): FunctionBuilder => b.get(this.#at).memory('i32.load', at, CELL_MEMORY);
     const isTouched = (time: number): FunctionBuilder => field(time).get(this.#start).op('i32.gt_s');
-    const touched = b.local('i32');
-    isTouched(WRITES + CELL.writeTime).set(touched);
+    const touched = isTouched(WRITES + CELL.writeTime).pop('i32');
     b.get(this.#hasReads);
     b.if(() =>
       isTouched(READS + CELL_READ.time)
@@ -390,7 +388,7 @@ class NoteFunction {
   #findCell(): void {
     const b = this.#b;
     this.#findPage();
-    const [inPage, span] = [b.local('i32'), b.local('i32')];
+    const [inPage, span] = b.locals('i32', 2);
     b.get(this.#cell)
       .i32(CELL_PAGE.cells - 1)
       .op('i32.and')
@@ -422,8 +420,7 @@ class NoteFunction {
   /** What an access has written lies in one page, since it is aligned. */
   #keepContents(): void {
     const b = this.#b;
-    const to = b.local('i32');
-    this.#pushPlaceOfContents().set(to);
+    const to = this.#pushPlaceOfContents().pop('i32');
     const copy = (index: number): void => {
       const [bytes, load, store] = COPIES[index]!;
       const move = () =>

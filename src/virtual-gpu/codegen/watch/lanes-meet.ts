@@ -9,7 +9,7 @@ import { SHADOW_MEMORY } from './phase-functions.ts';
  */
 export function defineLanesMeet(module: ModuleBuilder): number {
   const b = module.defineFunction({ parameters: ['i32'], results: [] });
-  const [block, time, warp, state] = [b.local('i32'), b.local('i32'), b.local('i32'), b.local('i32')];
+  const [block, time, warp, state] = b.locals('i32', 4);
   const header = (field: number) => b.i32(0).memory('i32.load', field, SHADOW_MEMORY);
   header(SHADOW.block).tee(block).op('i32.eqz');
   // Nobody looks for races.

@@ -179,7 +179,7 @@ function defineIsOwn(f: PhaseFunction): number {
   const [start, after, met] = [splatStart(f), f.state(STATE.readsAfter), f.state(STATE.met)];
   const warp = f.splat(() => b.get(WARP_INDEX));
   const [meta, where] = [f.distance(ARRAY.writeMeta), f.distance(ARRAY.writeWhere)];
-  const [bad, written] = [b.local('v128'), b.local('v128')];
+  const [bad, written] = b.locals('v128', 2);
   f.eachMaskedStep(() => {
     f.load().tee(written).get(met).op('i32x4.lt_s');
     f.isOfSameLane(where).op('v128.or');
@@ -202,8 +202,8 @@ function defineRead(f: PhaseFunction, isOwn: number): number {
   const [start, after, time] = [splatStart(f), f.state(STATE.readsAfter), f.state(STATE.time)];
   const [times, wheres] = [f.distance(ARRAY.reads, false, true), f.distance(ARRAY.reads, true, true)];
   const readers = f.distance(ARRAY.readers);
-  const [bad, known, unknown] = [b.local('v128'), b.local('v128'), b.local('v128')];
-  const [written, isKnown] = [b.local('v128'), b.local('v128')];
+  const [bad, known, unknown] = b.locals('v128', 3);
+  const [written, isKnown] = b.locals('v128', 2);
   f.eachStep((masked) => {
     f.load().tee(written).get(after).op('i32x4.gt_s');
     b.get(written, start).op('i32x4.le_s', 'v128.or');
@@ -294,7 +294,7 @@ function defineWrite(
   const [meta, where] = [f.distance(ARRAY.writeMeta), f.distance(ARRAY.writeWhere)];
   const times = f.distance(ARRAY.reads, false, true);
   const readers = f.distance(ARRAY.readers);
-  const [recent, read] = [b.local('v128'), b.local('v128')];
+  const [recent, read] = b.locals('v128', 2);
   f.eachStep((masked) => {
     f.load().get(after).op('i32x4.gt_s');
     f.load(times).get(met).op('i32x4.ge_s', 'v128.or');

@@ -14,7 +14,7 @@ function defineNote(module: ModuleBuilder, unitBytes: number): number {
   const { read, write } = definePhaseFunctions(module, unitBytes);
   const b = module.defineFunction({ parameters: words(3), results: ['i32'] });
   const [shape, first, warp] = [0, 1, 2];
-  const [phase, index, block, at] = [b.local('i32'), b.local('i32'), b.local('i32'), b.local('i32')];
+  const [phase, index, block, at] = b.locals('i32', 4);
   b.i32(0).memory('i32.load', SHADOW.cta, SHADOW_MEMORY).tee(block);
   b.memory('i32.load', BLOCK.hasStrong, SHADOW_MEMORY);
   b.if(() => b.i32(0).op('return'));

@@ -82,8 +82,7 @@ function defineDecodeA(module: ModuleBuilder, form: TensorKernelForm): void {
   const f = module.defineFunction({ parameters: [], results: ['i32'] });
   const emitter = new ProductEmitter(f, form);
   const decoder = emitter.beginDecoding();
-  const table = f.local('i32');
-  f.i32(A_PIECES).set(table);
+  const table = f.i32(A_PIECES).pop('i32');
   f.i32(A).set(emitter.a);
   emitter.forRows(() => {
     decoder.rowsOfA(emitter.row, (half, slice) => {
@@ -167,7 +166,7 @@ function defineTile(
   const decodeTile = defineDecodeTile(module, form, isByRow);
   const slots = isByRow ? BY_ROW : BY_COLUMN;
   const f = module.defineFunction({ parameters: ['i32', 'i32', 'i32'], results: ['i32'] });
-  const [table, slot, registers] = [f.local('i32'), f.local('i32'), f.local('i32')];
+  const [table, slot, registers] = f.locals('i32', 3);
   f.get(0)
     .i32(TILE_PIECES * 4)
     .op('i32.mul')
