@@ -3,6 +3,7 @@ import type { PtxOperand } from '../../../ptx/ast.ts';
 import { has } from '../../../ptx/instruction-parts.ts';
 import { elementsOf } from '../../../ptx/operands.ts';
 import { LAUNCH, SHARED } from '../../layout.ts';
+import { MATRIX_ROW_BYTES as ROW_BYTES, MATRIX_ROWS as ROWS, matrixCountOf } from '../../runtime/matrix-form.ts';
 import { tensorFormOf } from '../../runtime/tensor-form.ts';
 import { emitTranspose } from '../../wasm/transpose.ts';
 import type { WarpFormContext } from './context.ts';
@@ -29,20 +30,12 @@ const multiply: Attempt = (context) => {
   return true;
 };
 
-const ROW_BYTES = 16;
-const ROWS = 8;
-const MATRIX_COUNTS: ReadonlyMap<string, number> = new Map([
-  ['x1', 1],
-  ['x2', 2],
-  ['x4', 4],
-]);
-
 /** ldmatrix of code in which nobody asks for its requests: rows that are aligned and lie in shared memory. */
 const loadMatrix: Attempt = (context) => {
   const { b, kernel, instruction, locals } = context;
-  const count = MATRIX_COUNTS.get(instruction.modifiers.find((modifier) => MATRIX_COUNTS.has(modifier)) ?? '');
+  const count = matrixCountOf(instruction);
   const [matrices, address] = instruction.operands;
-  if (kernel.counting || kernel.watching || count === undefined || !has(instruction, 'b16')) return false;
+  if (kernel.counting || kernel.watching || count === undefined) return false;
   if (!matrices || address?.kind !== 'address' || address.base?.kind !== 'register') return false;
   const base = placeOf(context, address.base);
   const isWide = kernel.kindOf(address.base.name) === 'double-word';
