@@ -51,7 +51,7 @@ export function emitFindSlot(
   slots: OperandSlots,
   { slot, pushSource, decode }: { slot: Local; pushSource: PushSource; decode: () => void },
 ): void {
-  f.i32(slots.bytes).op('i32.mul').i32(slots.start).op('i32.add').set(slot);
+  f.i32(slots.bytes).op('i32.mul').add(slots.start).set(slot);
   for (let i = 0; i < slots.vectors; i++) {
     pushSource(i);
     f.get(slot)

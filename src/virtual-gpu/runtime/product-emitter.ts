@@ -122,7 +122,7 @@ export class ProductEmitter {
     f.i32(0).set(this.row);
     f.loop(() => {
       emitRow();
-      f.get(this.row).i32(ROW_BYTES).op('i32.add').tee(this.row);
+      f.get(this.row).add(ROW_BYTES).tee(this.row);
       f.i32(ROWS * ROW_BYTES)
         .op('i32.lt_u')
         .brIf(0);

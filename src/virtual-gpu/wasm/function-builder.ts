@@ -75,6 +75,11 @@ export class FunctionBuilder {
     return this;
   }
 
+  /** Adds a constant to the i32 on the stack. */
+  add(value: number): this {
+    return this.i32(value).op('i32.add');
+  }
+
   i64(value: bigint): this {
     this.#code.push(0x42, ...signedLeb(BigInt.asIntN(64, value)));
     return this;
@@ -131,6 +136,16 @@ export class FunctionBuilder {
     this.#prefixed(simd[0]);
     this.#memoryArgument(simd[1], offset, memory);
     return this;
+  }
+
+  /** i32.load. */
+  load(offset: number, memory?: MemoryIndex): this {
+    return this.memory('i32.load', offset, memory);
+  }
+
+  /** i32.store. */
+  store(offset: number, memory?: MemoryIndex): this {
+    return this.memory('i32.store', offset, memory);
   }
 
   /** Load into, or store from, one lane of a v128. */

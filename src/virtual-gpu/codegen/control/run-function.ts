@@ -56,9 +56,9 @@ class RunFunction {
 
   emit(): FunctionBuilder {
     const b = this.#b;
-    b.get(THE_WARP).memory('i32.load', WARP.nextBlock).set(this.#current);
-    b.get(THE_WARP).memory('i32.load', WARP.converged).set(this.#converged);
-    b.get(THE_WARP).memory('i32.load', WARP.remainingBudget).set(this.#budget);
+    b.get(THE_WARP).load(WARP.nextBlock).set(this.#current);
+    b.get(THE_WARP).load(WARP.converged).set(this.#converged);
+    b.get(THE_WARP).load(WARP.remainingBudget).set(this.#budget);
     b.get(this.#converged).op('i32.eqz');
     b.if(() => this.#selectLanes());
     b.loop(() => {
@@ -77,8 +77,8 @@ class RunFunction {
 
   #finish(status: number): void {
     const b = this.#b;
-    b.get(THE_WARP, this.#budget).memory('i32.store', WARP.remainingBudget);
-    b.get(THE_WARP, this.#converged).memory('i32.store', WARP.converged);
+    b.get(THE_WARP, this.#budget).store(WARP.remainingBudget);
+    b.get(THE_WARP, this.#converged).store(WARP.converged);
     b.i32(status).op('return');
   }
 
@@ -88,12 +88,12 @@ class RunFunction {
     const { weights, tables, keepsClock } = this.#options;
     b.get(this.#budget).i32(0).op('i32.le_s');
     b.if(() => {
-      b.get(THE_WARP, this.#current).memory('i32.store', WARP.nextBlock);
+      b.get(THE_WARP, this.#current).store(WARP.nextBlock);
       this.#finish(RUN_STATUS.budgetSpent);
     });
     if (this.#options.mayYield) this.#yieldIfAsked();
-    const pushWeight = () => b.get(this.#current).i32(2).op('i32.shl').memory('i32.load', weights);
-    if (tables) b.i32(0).get(this.#budget).memory('i32.store', LAUNCH.budget);
+    const pushWeight = () => b.get(this.#current).i32(2).op('i32.shl').load(weights);
+    if (tables) b.i32(0).get(this.#budget).store(LAUNCH.budget);
     b.get(this.#budget);
     pushWeight().op('i32.sub').set(this.#budget);
     if (!keepsClock) return;
@@ -103,10 +103,10 @@ class RunFunction {
 
   #yieldIfAsked(): void {
     const b = this.#b;
-    b.get(THE_WARP).memory('i32.load', WARP.yields);
+    b.get(THE_WARP).load(WARP.yields);
     b.if(() => {
-      b.get(THE_WARP).i32(0).memory('i32.store', WARP.yields);
-      b.get(THE_WARP, this.#current).memory('i32.store', WARP.nextBlock);
+      b.get(THE_WARP).i32(0).store(WARP.yields);
+      b.get(THE_WARP, this.#current).store(WARP.nextBlock);
       this.#finish(RUN_STATUS.budgetSpent);
     });
   }
@@ -128,10 +128,10 @@ class RunFunction {
     const b = this.#b;
     const { tables, blockCount } = this.#options;
     if (tables) {
-      b.get(THE_WARP).memory('i32.load', WARP.activeBits).set(this.#bits);
+      b.get(THE_WARP).load(WARP.activeBits).set(this.#bits);
       increment(b, () => this.#pushPartialCell(), tables.partial);
     }
-    b.get(THE_WARP, this.#current).i32(blockCount).op('i32.add').callIndirect(this.#blockType).op('drop');
+    b.get(THE_WARP, this.#current).add(blockCount).callIndirect(this.#blockType).op('drop');
   }
 
   /** Offset of the current block's count for this number of active lanes. */
@@ -199,7 +199,7 @@ class RunFunction {
         .op('i32.or')
         .set(this.#bits);
     }
-    b.get(THE_WARP, this.#bits).memory('i32.store', WARP.activeBits);
+    b.get(THE_WARP, this.#bits).store(WARP.activeBits);
     b.get(this.#bits).i32(-1).op('i32.eq').set(this.#converged);
   }
 }

@@ -147,9 +147,9 @@ function defineSplitMasked(module: ModuleBuilder, tables: CountTables | undefine
 function defineCountPattern(module: ModuleBuilder, patternMiss: number): number {
   const b = module.defineFunction({ parameters: ['i32', 'i32', 'i32', 'i32', 'i32', 'i32'], results: [] });
   const [difference, first, way] = [b.local('v128'), b.local('i32'), b.local('i32')];
-  b.get(0).memory('i32.load', PATTERN.addresses).set(first);
+  b.get(0).load(PATTERN.addresses).set(first);
   b.get(first, 4).op('i32.shr_u').get(5).op('i32.and').i32(PATTERN.wayBytes).op('i32.mul');
-  b.get(0).i32(PATTERN.ways).op('i32.add', 'i32.add').set(way);
+  b.get(0).add(PATTERN.ways).op('i32.add').set(way);
   for (const offset of chunkOffsets) {
     b.get(0)
       .memory('v128.load', PATTERN.addresses + offset)
@@ -161,12 +161,11 @@ function defineCountPattern(module: ModuleBuilder, patternMiss: number): number 
     b.get(difference).op('v128.or').set(difference);
   }
   b.get(difference).op('v128.any_true');
-  b.get(first, 3).op('i32.and').get(way).memory('i32.load', PATTERN_WAY.phase).op('i32.xor', 'i32.or');
-  b.get(way).memory('i32.load', PATTERN_WAY.valid).op('i32.eqz', 'i32.or');
+  b.get(first, 3).op('i32.and').get(way).load(PATTERN_WAY.phase).op('i32.xor', 'i32.or');
+  b.get(way).load(PATTERN_WAY.valid).op('i32.eqz', 'i32.or');
   b.if(
     () => b.get(1, 2).i32(0).call(patternMiss),
-    () =>
-      b.get(way, way).memory('i32.load', PATTERN_WAY.hits).i32(1).op('i32.add').memory('i32.store', PATTERN_WAY.hits),
+    () => b.get(way, way).load(PATTERN_WAY.hits).add(1).store(PATTERN_WAY.hits),
   );
   return b.index;
 }
@@ -175,15 +174,15 @@ function defineCountPattern(module: ModuleBuilder, patternMiss: number): number 
 function defineRecordAccess(module: ModuleBuilder, samplesFull: number): number {
   const b = module.defineFunction({ parameters: ['i32', 'i32'], results: [] });
   const [cursor, entry] = b.locals('i32', 2);
-  b.i32(0).memory('i32.load', LAUNCH.sampleCursor).set(cursor);
+  b.i32(0).load(LAUNCH.sampleCursor).set(cursor);
   b.get(0).i32(2).op('i32.shl').get(1).op('i32.or').set(entry);
-  b.get(cursor).i32(SAMPLE.bytes).op('i32.sub').memory('i32.load', SAMPLE.entry).get(entry).op('i32.eq');
+  b.get(cursor).i32(SAMPLE.bytes).op('i32.sub').load(SAMPLE.entry).get(entry).op('i32.eq');
   b.if(() => b.op('return'));
-  b.get(cursor, entry).memory('i32.store', SAMPLE.entry);
-  b.get(cursor).i32(0).memory('i32.load', LAUNCH.budget).memory('i32.store', SAMPLE.budget);
-  b.get(cursor).i32(SAMPLE.bytes).op('i32.add').set(cursor);
-  b.i32(0).get(cursor).memory('i32.store', LAUNCH.sampleCursor);
-  b.get(cursor).i32(0).memory('i32.load', LAUNCH.sampleEnd).op('i32.eq');
+  b.get(cursor, entry).store(SAMPLE.entry);
+  b.get(cursor).i32(0).load(LAUNCH.budget).store(SAMPLE.budget);
+  b.get(cursor).add(SAMPLE.bytes).set(cursor);
+  b.i32(0).get(cursor).store(LAUNCH.sampleCursor);
+  b.get(cursor).i32(0).load(LAUNCH.sampleEnd).op('i32.eq');
   b.if(() => b.call(samplesFull));
   return b.index;
 }

@@ -97,10 +97,10 @@ function switchByLane(frame: BlockFrame, instruction: PtxInstruction, targets: r
     if (masked)
       b.get(at).memory('v128.load', WARP.programCounters).get(at).memory('v128.load', WARP.mask).op('v128.bitselect');
     b.memory('v128.store', WARP.programCounters);
-    b.get(at).i32(CHUNK_BYTES).op('i32.add').tee(at);
+    b.get(at).add(CHUNK_BYTES).tee(at);
     b.get(locals.warp)
-      .i32(LANES * 4)
-      .op('i32.add', 'i32.lt_u')
+      .add(LANES * 4)
+      .op('i32.lt_u')
       .brIf(0);
   });
   b.get(locals.warp)
@@ -121,5 +121,5 @@ function waitAtBarrier(frame: BlockFrame, instruction: PtxInstruction, next: num
       .i32(0);
     return;
   }
-  b.get(locals.warp).i32(next).memory('i32.store', WARP.nextBlock).i32(CONTROL.barrier);
+  b.get(locals.warp).i32(next).store(WARP.nextBlock).i32(CONTROL.barrier);
 }

@@ -47,7 +47,7 @@ const SECTOR_SHIFT = 5;
 
 /** A local with the address of the sector map. */
 function pushSectorMap(b: FunctionBuilder): Local {
-  const map = b.i32(0).memory('i32.load', LAUNCH.sectorMap).pop('i32');
+  const map = b.i32(0).load(LAUNCH.sectorMap).pop('i32');
   return map;
 }
 
@@ -69,7 +69,7 @@ function markSectors(
   const [address, marks] = b.locals('i32', 2);
   for (const { offset, bits } of sectors) {
     pushAddress();
-    b.i32(offset).op('i32.add').i32(SECTOR_SHIFT).op('i32.shr_u').get(map).op('i32.add').tee(address);
+    b.add(offset).i32(SECTOR_SHIFT).op('i32.shr_u').get(map).op('i32.add').tee(address);
     b.get(address).memory('i32.load8_u', 0).i32(bits).op('i32.or').tee(marks).memory('i32.store8', 0);
     b.get(marks).i32(SECTOR_SAMPLED).op('i32.and');
     b.if(() => b.get(address, map).op('i32.sub').i32(bits).call(kernel.runtime.recordAccess));
@@ -136,7 +136,7 @@ export function markWritten(b: FunctionBuilder, transfer: MarkedTransfer, bytes:
   for (const address of ownAddresses(transfer)) {
     markBytes(b, address, offset, bytes, WRITES);
     b.get(address);
-    if (offset > 0) b.i32(offset).op('i32.add');
+    if (offset > 0) b.add(offset);
     b.i32(Math.log2(WRITE_PAGE_BYTES)).op('i32.shr_u').i32(1).memory('i32.store8', WRITE_FLAGS, WRITES);
   }
 }

@@ -27,16 +27,15 @@ export function emitUniformCheck(frame: BlockFrame, planned: PlannedGroup): Loca
   if (holdsRank(frame, planned)) dropOwnRank(b, address);
   b.get(address)
     .i32(0)
-    .memory('i32.load', group.bounds + BOUNDS.start)
+    .load(group.bounds + BOUNDS.start)
     .op('i32.sub');
   b.i32(0)
-    .memory('i32.load', group.bounds + BOUNDS.count)
+    .load(group.bounds + BOUNDS.count)
     .op('i32.lt_u')
     .set(ok);
   if (group.alignment > 1) {
     b.get(address)
-      .i32(group.alignmentDelta)
-      .op('i32.add')
+      .add(group.alignmentDelta)
       .i32(group.alignment - 1)
       .op('i32.and', 'i32.eqz');
     b.get(ok).op('i32.and').set(ok);
@@ -62,7 +61,7 @@ function pushUniformAddress(frame: BlockFrame, planned: PlannedGroup): void {
   }
   b.get(baseLocal);
   if (hasWideBase(frame, planned)) b.op('i32.wrap_i64');
-  b.i32(group.minimum).op('i32.add');
+  b.add(group.minimum);
 }
 
 /** Leaves the lanes' addresses, their upper halves and the lanes that take part where the bounds checker finds them. */

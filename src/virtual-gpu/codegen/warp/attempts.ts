@@ -25,7 +25,7 @@ const multiply: Attempt = (context) => {
   const places = [...factors.flat(), ...d].map((operand) => placeOf(context, operand));
   const product = form && kernel.imports.products.get(form);
   if (product === undefined || places.includes(undefined)) return false;
-  for (const place of places) b.get(locals.warp).i32(place!).op('i32.add');
+  for (const place of places) b.get(locals.warp).add(place!);
   b.call(product);
   return true;
 };
@@ -49,8 +49,8 @@ const loadMatrix: Attempt = (context) => {
     places.forEach((place, matrix) => {
       const rows = Array.from({ length: ROWS }, (_, row) => {
         const local = b.local('v128');
-        b.get(locals.warp).memory('i32.load', base + (matrix * ROWS + row) * 4);
-        if (offset !== 0) b.i32(offset).op('i32.add');
+        b.get(locals.warp).load(base + (matrix * ROWS + row) * 4);
+        if (offset !== 0) b.add(offset);
         b.memory('v128.load', SHARED).set(local);
         return local;
       });

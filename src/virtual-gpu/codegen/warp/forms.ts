@@ -8,7 +8,7 @@ import { shuffle } from './shuffle.ts';
 type WarpEmitter = (context: WarpFormContext) => void;
 
 function pushActiveBits({ b, masked }: WarpFormContext): void {
-  if (masked) b.get(0).memory('i32.load', WARP.activeBits);
+  if (masked) b.get(0).load(WARP.activeBits);
   else b.i32(-1);
 }
 

@@ -95,8 +95,7 @@ function pushLaneWord(context: WarpFormContext, operand: PtxOperand, laneBytes: 
   const { b, kernel } = context;
   if (operand.kind === 'immediate') b.i32(Number(BigInt.asIntN(32, operand.value)));
   else if (operand.kind === 'register' && kernel.uniform.has(operand.name)) b.get(context.uniforms.local(operand.name));
-  else if (operand.kind === 'register')
-    b.get(0, laneBytes).op('i32.add').memory('i32.load', kernel.slotOf(operand.name));
+  else if (operand.kind === 'register') b.get(0, laneBytes).op('i32.add').load(kernel.slotOf(operand.name));
 }
 
 /** shfl.sync.idx with one lane number for the warp, over the whole warp: a broadcast. */
@@ -135,7 +134,7 @@ function shuffleByLane(context: WarpFormContext): void {
   b.i32(0).set(at);
   b.loop(() => {
     fetchLane(context, at, locals);
-    b.get(at).i32(4).op('i32.add').tee(at);
+    b.get(at).add(4).tee(at);
     b.i32(LANES * 4)
       .op('i32.lt_u')
       .brIf(0);
@@ -175,8 +174,8 @@ function fetchLane(context: WarpFormContext, at: Local, locals: LaneLocals): voi
   b.get(from, lane, inRange).op('select').i32(2).op('i32.shl').set(fromBytes);
   b.get(at);
   pushLaneWord(context, source, fromBytes);
-  b.memory('i32.store', FETCHED);
-  b.get(at).i32(0).get(inRange).op('i32.sub').memory('i32.store', IN_RANGE);
+  b.store(FETCHED);
+  b.get(at).i32(0).get(inRange).op('i32.sub').store(IN_RANGE);
 }
 
 function pushSourceLane(b: FunctionBuilder, mode: string, { lane, amount, segment }: LaneLocals): void {

@@ -41,11 +41,11 @@ export function defineDeviceWatch(module: ModuleBuilder, imports: Imports): numb
   note.emit();
   const b = module.defineFunction({ parameters: WATCH_PARAMETERS, results: [] });
   const head = b.local('i32');
-  b.get(GROUP).i32(2).op('i32.shl').memory('i32.load', SHADOW.heads, SHADOW_MEMORY).tee(head).op('i32.eqz');
+  b.get(GROUP).i32(2).op('i32.shl').load(SHADOW.heads, SHADOW_MEMORY).tee(head).op('i32.eqz');
   b.if(() => b.op('return'));
   const execution = b.local('i32');
-  b.i32(0).i32(0).memory('i32.load', SHADOW.execution, SHADOW_MEMORY).i32(1).op('i32.add').tee(execution);
-  b.memory('i32.store', SHADOW.execution, SHADOW_MEMORY);
+  b.i32(0).i32(0).load(SHADOW.execution, SHADOW_MEMORY).add(1).tee(execution);
+  b.store(SHADOW.execution, SHADOW_MEMORY);
   ifHow(b, HOW.uniform, () => {
     b.get(GROUP, PLACE, WARP_STATE);
     pushMasked(b).i32(0).call(imports.watchUniform).op('return');
@@ -128,31 +128,31 @@ class NoteFunction {
     b.if(() => b.op('return'));
     this.#loadState();
     b.i32(-1).set(this.#pageNumber);
-    b.get(ACCESSES).i32(ACCESS.list).op('i32.add').set(this.#access);
+    b.get(ACCESSES).add(ACCESS.list).set(this.#access);
     b.loop(() => {
       b.get(bits).set(this.#rest);
       this.#takeAccess();
       b.get(this.#bytes, this.#followingBytes).op('i32.ne');
       b.if(() => this.#findFollowing(bits));
       b.loop(() => this.#noteLanes());
-      b.get(this.#access).i32(ACCESS.size).op('i32.add').set(this.#access);
-      b.get(this.#before).i32(1).op('i32.add').tee(this.#before);
-      b.get(ACCESSES).memory('i32.load', 0, SHADOW_MEMORY).op('i32.lt_s').brIf(0);
+      b.get(this.#access).add(ACCESS.size).set(this.#access);
+      b.get(this.#before).add(1).tee(this.#before);
+      b.get(ACCESSES).load(0, SHADOW_MEMORY).op('i32.lt_s').brIf(0);
     });
   }
 
   #loadState(): void {
     const b = this.#b;
     const state = b.local('i32');
-    const header = (field: number): FunctionBuilder => b.i32(0).memory('i32.load', field, SHADOW_MEMORY);
-    const warp = (): FunctionBuilder => b.get(WARP_STATE).memory('i32.load', WARP.warpIndex);
+    const header = (field: number): FunctionBuilder => b.i32(0).load(field, SHADOW_MEMORY);
+    const warp = (): FunctionBuilder => b.get(WARP_STATE).load(WARP.warpIndex);
     header(SHADOW.block);
     warp().i32(BLOCK.stateBytes).op('i32.mul', 'i32.add').set(state);
     b.get(state)
-      .memory('i32.load', BLOCK.states + STATE.time, SHADOW_MEMORY)
+      .load(BLOCK.states + STATE.time, SHADOW_MEMORY)
       .set(this.#time);
     b.get(state)
-      .memory('i32.load', BLOCK.states + STATE.metForDevice, SHADOW_MEMORY)
+      .load(BLOCK.states + STATE.metForDevice, SHADOW_MEMORY)
       .set(this.#met);
     header(SHADOW.owner);
     warp().op('i32.add').set(this.#owner);
@@ -169,7 +169,7 @@ class NoteFunction {
       [ACCESS.where, this.#number],
       [ACCESS.isWrite, this.#isWrite],
     ] as const)
-      b.get(this.#access).memory('i32.load', field, SHADOW_MEMORY).set(local);
+      b.get(this.#access).load(field, SHADOW_MEMORY).set(local);
     const put = (local: Local, lane: number): FunctionBuilder =>
       b.get(this.#noted, local).lane('i32x4.replace_lane', lane).set(this.#noted);
     b.get(this.#isWrite);
@@ -195,8 +195,7 @@ class NoteFunction {
       const recorded = (distance: number) =>
         b
           .get(PLACE)
-          .i32(offset - distance)
-          .op('i32.add')
+          .add(offset - distance)
           .memory('v128.load', PATTERN.addresses);
       recorded(0);
       recorded(4).op('i32x4.sub').get(this.#bytes).op('i32x4.splat', 'i32x4.eq', 'i32x4.bitmask');
@@ -237,7 +236,7 @@ class NoteFunction {
       .op('i32.shl')
       .get(PLACE)
       .op('i32.add')
-      .memory('i32.load', PATTERN.addresses);
+      .load(PATTERN.addresses);
   }
 
   /** Lanes access the whole of a span side by side: notes that at once, if nobody else has accessed it, and none in another way since its lanes met. */
@@ -251,7 +250,7 @@ class NoteFunction {
       .op('i32.mul');
     b.get(this.#page).op('i32.add').set(this.#at);
     const place = b.get(this.#where, this.#perLane).i32(SPAN.cellsPerLaneShift).op('i32.shl', 'i32.or').pop('i32');
-    const field = (at: number) => b.get(this.#at).memory('i32.load', CELL_PAGE.spans + at, CELL_MEMORY);
+    const field = (at: number) => b.get(this.#at).load(CELL_PAGE.spans + at, CELL_MEMORY);
     const isBefore = (time: number) => field(time).get(this.#start).op('i32.le_s');
     isBefore(SPAN.writeTime);
     isBefore(SPAN.readTime).op('i32.and');
@@ -278,7 +277,7 @@ class NoteFunction {
           this.#keepSpan();
         },
         () => {
-          b.get(this.#at, this.#owner).memory('i32.store', CELL_PAGE.spans + SPAN.owner, CELL_MEMORY);
+          b.get(this.#at, this.#owner).store(CELL_PAGE.spans + SPAN.owner, CELL_MEMORY);
           noted(2).memory('v128.store', CELL_PAGE.spans + SPAN.readTime, CELL_MEMORY);
         },
       );
@@ -298,8 +297,8 @@ class NoteFunction {
         b.get(to, this.#address)
           .memory('v128.load', offset, DEVICE_MEMORY)
           .memory('v128.store', CELL_PAGE.values + offset, CELL_MEMORY);
-      b.get(to).i32(32).op('i32.add').set(to);
-      b.get(this.#address).i32(32).op('i32.add').tee(this.#address).get(end).op('i32.ne').brIf(0);
+      b.get(to).add(32).set(to);
+      b.get(this.#address).add(32).tee(this.#address).get(end).op('i32.ne').brIf(0);
     });
   }
 
@@ -314,7 +313,7 @@ class NoteFunction {
     b.get(this.#address, this.#bytes).op('i32.add').get(this.#shift).op('i32.shr_u').set(this.#end);
     b.loop(() => {
       this.#noteCell();
-      b.get(this.#cell).i32(1).op('i32.add').tee(this.#cell).get(this.#end).op('i32.ne').brIf(0);
+      b.get(this.#cell).add(1).tee(this.#cell).get(this.#end).op('i32.ne').brIf(0);
     });
     b.get(this.#isWrite);
     b.if(() => this.#keepContents());
@@ -323,7 +322,7 @@ class NoteFunction {
   #noteCell(): void {
     const b = this.#b;
     this.#findCell();
-    const field = (at: number): FunctionBuilder => b.get(this.#at).memory('i32.load', at, CELL_MEMORY);
+    const field = (at: number): FunctionBuilder => b.get(this.#at).load(at, CELL_MEMORY);
     const isTouched = (time: number): FunctionBuilder => field(time).get(this.#start).op('i32.gt_s');
     const touched = isTouched(WRITES + CELL.writeTime).pop('i32');
     b.get(this.#hasReads);
@@ -358,9 +357,9 @@ class NoteFunction {
     b.if(
       () => noted(3).memory('v128.store', WRITES + CELL.owner, CELL_MEMORY),
       () => {
-        b.get(this.#at, this.#owner).memory('i32.store', WRITES + CELL.owner, CELL_MEMORY);
+        b.get(this.#at, this.#owner).store(WRITES + CELL.owner, CELL_MEMORY);
         noted(2).memory('v128.store', READS + CELL_READ.time, CELL_MEMORY);
-        b.get(this.#page).i32(1).tee(this.#hasReads).memory('i32.store', CELL_PAGE.hasReads, CELL_MEMORY);
+        b.get(this.#page).i32(1).tee(this.#hasReads).store(CELL_PAGE.hasReads, CELL_MEMORY);
       },
     );
   }
@@ -370,7 +369,7 @@ class NoteFunction {
     const number = b.local('i32');
     b.get(this.#cell).i32(Math.log2(CELL_PAGE.cells)).op('i32.shr_u').tee(number).get(this.#pageNumber).op('i32.ne');
     b.if(() => {
-      b.get(number).i32(2).op('i32.shl').memory('i32.load', 0, CELL_MEMORY).tee(this.#page).op('i32.eqz');
+      b.get(number).i32(2).op('i32.shl').load(0, CELL_MEMORY).tee(this.#page).op('i32.eqz');
       b.if(() => {
         b.get(this.#cell).call(this.#imports.newCellPage).tee(this.#page).op('i32.eqz');
         b.if(() => this.#leave());
@@ -381,7 +380,7 @@ class NoteFunction {
   }
 
   #readHasReads(): void {
-    this.#b.get(this.#page).memory('i32.load', CELL_PAGE.hasReads, CELL_MEMORY).set(this.#hasReads);
+    this.#b.get(this.#page).load(CELL_PAGE.hasReads, CELL_MEMORY).set(this.#hasReads);
   }
 
   /** Of an access that is noted cell by cell. */
@@ -400,7 +399,7 @@ class NoteFunction {
       .get(this.#page)
       .op('i32.add')
       .tee(span);
-    b.memory('i32.load', CELL_PAGE.spans + SPAN.apart, CELL_MEMORY)
+    b.load(CELL_PAGE.spans + SPAN.apart, CELL_MEMORY)
       .get(this.#start)
       .op('i32.le_s');
     b.if(() => {

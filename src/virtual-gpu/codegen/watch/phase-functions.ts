@@ -43,7 +43,7 @@ class PhaseFunction {
     this.step = b.local('i32');
     this.cell = b.local('i32');
     this.#left = b.local('i32');
-    b.i32(0).memory('i32.load', SHADOW.stride, SHADOW_MEMORY).set(this.stride);
+    b.i32(0).load(SHADOW.stride, SHADOW_MEMORY).set(this.stride);
   }
 
   /** A local with a field of the warp's state, in all four lanes. */
@@ -68,21 +68,21 @@ class PhaseFunction {
     const local = b.local('i32');
     b.i32(array);
     if (ofWarp) b.get(WARP_INDEX).op('i32.add');
-    if (afterWarps) b.i32(0).memory('i32.load', SHADOW.warps, SHADOW_MEMORY).op('i32.add');
+    if (afterWarps) b.i32(0).load(SHADOW.warps, SHADOW_MEMORY).op('i32.add');
     b.get(this.stride).op('i32.mul').set(local);
     return local;
   }
 
   pushFlag(flag: number): void {
-    this.b.get(THE_PHASE).memory('i32.load', PHASE.flags, SHADOW_MEMORY).i32(flag).op('i32.and');
+    this.b.get(THE_PHASE).load(PHASE.flags, SHADOW_MEMORY).i32(flag).op('i32.and');
   }
 
   /** Runs `body` for the steps whose cells are all touched, then with `masked` for the others. */
   eachStep(body: (masked: boolean) => void): void {
     const { b } = this;
-    b.get(THE_PHASE).i32(PHASE.steps).op('i32.add').set(this.step);
+    b.get(THE_PHASE).add(PHASE.steps).set(this.step);
     for (const masked of [false, true]) {
-      b.get(THE_PHASE).memory('i32.load', masked ? PHASE.partial : PHASE.whole, SHADOW_MEMORY);
+      b.get(THE_PHASE).load(masked ? PHASE.partial : PHASE.whole, SHADOW_MEMORY);
       this.#times(() => body(masked));
     }
   }
@@ -93,9 +93,9 @@ class PhaseFunction {
     b.tee(this.#left);
     b.if(() =>
       b.loop(() => {
-        b.get(AT, this.step).memory('i32.load', STEP.delta, SHADOW_MEMORY).op('i32.add').set(this.cell);
+        b.get(AT, this.step).load(STEP.delta, SHADOW_MEMORY).op('i32.add').set(this.cell);
         body();
-        b.get(this.step).i32(STEP.bytes).op('i32.add').set(this.step);
+        b.get(this.step).add(STEP.bytes).set(this.step);
         b.get(this.#left).i32(1).op('i32.sub').tee(this.#left).brIf(0);
       }),
     );
@@ -104,9 +104,9 @@ class PhaseFunction {
   /** The same for all steps, with their masks. */
   eachMaskedStep(body: () => void): void {
     const { b } = this;
-    b.get(THE_PHASE).i32(PHASE.steps).op('i32.add').set(this.step);
-    b.get(THE_PHASE).memory('i32.load', PHASE.whole, SHADOW_MEMORY);
-    b.get(THE_PHASE).memory('i32.load', PHASE.partial, SHADOW_MEMORY).op('i32.add');
+    b.get(THE_PHASE).add(PHASE.steps).set(this.step);
+    b.get(THE_PHASE).load(PHASE.whole, SHADOW_MEMORY);
+    b.get(THE_PHASE).load(PHASE.partial, SHADOW_MEMORY).op('i32.add');
     this.#times(body);
   }
 
@@ -193,8 +193,7 @@ function defineIsOwn(f: PhaseFunction): number {
   return f.index();
 }
 
-const splatStart = (f: PhaseFunction): Local =>
-  f.splat(() => f.b.get(THE_BLOCK).memory('i32.load', BLOCK.start, SHADOW_MEMORY));
+const splatStart = (f: PhaseFunction): Local => f.splat(() => f.b.get(THE_BLOCK).load(BLOCK.start, SHADOW_MEMORY));
 
 /** Notes reads if the writes that they find are ordered before them. */
 function defineRead(f: PhaseFunction, isOwn: number): number {
@@ -250,7 +249,7 @@ function defineIsAfterReads(f: PhaseFunction): number {
   const after = f.state(STATE.writesAfter);
   const [bad, times] = [b.local('v128'), b.local('i32')];
   b.loop(() => {
-    b.get(READERS).op('i32.ctz').i32(ARRAY.reads).op('i32.add').get(f.stride).op('i32.mul').set(times);
+    b.get(READERS).op('i32.ctz').add(ARRAY.reads).get(f.stride).op('i32.mul').set(times);
     f.eachMaskedStep(() => {
       f.load(times).get(after).op('i32x4.gt_s');
       f.collect(bad, true);
@@ -342,8 +341,8 @@ class Values {
     this.#unitBytes = unitBytes;
     this.#place = b.local('i32');
     this.#from = b.local('i32');
-    b.i32(0).memory('i32.load', SHADOW.warps, SHADOW_MEMORY).i32(1).op('i32.shl').i32(ARRAY.reads).op('i32.add');
-    b.get(f.stride).op('i32.mul').get(THE_BLOCK).op('i32.add').i32(BLOCK.arrays).op('i32.add').set(this.#from);
+    b.i32(0).load(SHADOW.warps, SHADOW_MEMORY).i32(1).op('i32.shl').add(ARRAY.reads);
+    b.get(f.stride).op('i32.mul').get(THE_BLOCK).op('i32.add').add(BLOCK.arrays).set(this.#from);
   }
 
   take(masked: boolean): void {

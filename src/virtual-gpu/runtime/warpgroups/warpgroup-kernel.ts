@@ -88,7 +88,7 @@ function defineDecodeA(module: ModuleBuilder, form: TensorKernelForm): void {
     decoder.rowsOfA(emitter.row, (half, slice) => {
       pushPiece(f, table, half * ROWS + slice);
     });
-    f.get(table).i32(8).op('i32.add').set(table);
+    f.get(table).add(8).set(table);
   });
   decoder.pushIsOutOfRange().op('v128.any_true', 'i32.eqz');
   module.exportFunction('decode', f);
@@ -102,7 +102,7 @@ function defineDecodeRegisters(module: ModuleBuilder, form: TensorKernelForm): v
   const registers = Array.from({ length: A_REGISTERS }, (_, register) => {
     const local = f.local('i32');
     f.get(1).i32(4).op('i32.mul');
-    f.memory('i32.load', REGISTERS + register * 4, SCRATCH_MEMORY)
+    f.load(REGISTERS + register * 4, SCRATCH_MEMORY)
       .get(0)
       .op('i32.add')
       .set(local);
@@ -124,7 +124,7 @@ function defineDecodeRegisters(module: ModuleBuilder, form: TensorKernelForm): v
 const pushPiece = (f: FunctionBuilder, table: number, index: number): FunctionBuilder =>
   f
     .get(table)
-    .memory('i32.load', index * 4, SCRATCH_MEMORY)
+    .load(index * 4, SCRATCH_MEMORY)
     .memory('v128.load', 0);
 
 /** (decoded tile, C's four registers, D's four registers) → whether everything is in range. */
@@ -170,11 +170,10 @@ function defineTile(
   f.get(0)
     .i32(TILE_PIECES * 4)
     .op('i32.mul')
-    .i32(B_PIECES)
-    .op('i32.add')
+    .add(B_PIECES)
     .set(table);
   // Tiles lie at regular distances: their numbers are those of the address times the golden ratio.
-  f.get(table).memory('i32.load', 0, SCRATCH_MEMORY).i32(0x9e37_79b1).op('i32.mul');
+  f.get(table).load(0, SCRATCH_MEMORY).i32(0x9e37_79b1).op('i32.mul');
   f.i32(32 - Math.log2(SLOTS)).op('i32.shr_u');
   emitFindSlot(f, slots, {
     slot,
@@ -191,7 +190,7 @@ function defineTile(
   for (const isC of [true, false])
     for (let r = 0; r < TILE_REGISTERS; r++) {
       f.get(registers)
-        .memory('i32.load', REGISTERS + r * 4, SCRATCH_MEMORY)
+        .load(REGISTERS + r * 4, SCRATCH_MEMORY)
         .get(1)
         .op('i32.add');
       // The first bytes of memory are zeros.
