@@ -1,5 +1,5 @@
 import { DEVICE_MEMORY_MAXIMUM_PAGES, LANES, SHARED, WINDOW } from '../layout.ts';
-import type { MemoryIndex } from '../wasm/function-builder.ts';
+import { i32s, type MemoryIndex } from '../wasm/function-builder.ts';
 import { ModuleBuilder } from '../wasm/module-builder.ts';
 
 /** A warp's copies from device memory to shared memory, in WebAssembly. */
@@ -105,7 +105,7 @@ function emit(): Uint8Array<ArrayBuffer> {
 
 /** (target, its offset, source, its offset, taken, whether that counts, bytes, bytes of shared memory) → whether all is usual. */
 function definePrepare(module: ModuleBuilder): void {
-  const f = module.defineFunction({ parameters: new Array(8).fill('i32'), results: ['i32'] });
+  const f = module.defineFunction({ parameters: i32s(8), results: ['i32'] });
   const vector = () => f.local('v128');
   const [bytes, mask, end, offset] = [vector(), vector(), vector(), vector()];
   const [first, second, targets, sources, taken] = [vector(), vector(), vector(), vector(), vector()];

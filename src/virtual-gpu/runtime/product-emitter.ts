@@ -142,19 +142,35 @@ export class ProductEmitter {
     return new Decoder(this.#f, this.#form, (word) => this.#push(word), this);
   }
 
-  /** To be called before any product. */
-  beginProducts({ c, d }: Registers): Products {
+  /** D = A B + C, if everything is in range. Pushes whether it is. */
+  multiply({ c, d }: Registers): FunctionBuilder {
     const { fractionBits } = this.#form;
     this.#hold([
       ...[eight(LEAST_EXPONENT << 8) | eight(LEAST_EXPONENT & 0xff), eight((BIAS << 8) | BIAS), eight(0xff)],
       ...[INFINITY, (fractionBits + 2 * BIAS) << FRACTION_BITS, (2 * BIAS) << FRACTION_BITS, SIGN, -1],
     ]);
-    return new Products(this.#f, this.#form, { c, d }, (word) => this.#push(word), this);
+    const products = new Products(this.#f, this.#form, { c, d }, (word) => this.#push(word), this);
+    this.forRows(() => products.rows());
+    products.pushIsInRange().if(() => products.writeResult());
+    return products.pushIsInRange();
   }
 }
 
 type Push = (word: number) => FunctionBuilder;
-type Places = Readonly<Record<'row' | 'a' | 'b', Local>>;
+type Places = Pick<ProductEmitter, 'row' | 'a' | 'b' | 'forRows'>;
+
+/** Locals with the addresses of the row of A at hand, and of its exponents. */
+const popRowOfA = (f: FunctionBuilder, { row, a }: Places): [values: Local, exponents: Local] => {
+  const popped = (bytes: number): Local =>
+    f
+      .get(row)
+      .i32(bytes / ROW_BYTES)
+      .op('i32.mul')
+      .get(a)
+      .op('i32.add')
+      .pop('i32');
+  return [popped(A_ROW_BYTES), popped(A_EXPONENT_BYTES)];
+};
 
 /** Decodes halves to f32 and their exponents. */
 class Decoder {
@@ -179,16 +195,10 @@ class Decoder {
     [this.#halves, this.#magnitudes, this.#magnitude] = f.locals('v128', 3);
     [this.#small, this.#most, this.#least] = f.locals('v128', 3);
     this.#exponents = f.locals('v128', 2);
-    this.reset();
+    f.i32x4(0).set(this.#most).i32x4(-1).set(this.#least);
   }
 
-  /** Forgets what was out of range. */
-  reset(): void {
-    this.#f.i32x4(0).set(this.#most);
-    this.#f.i32x4(-1).set(this.#least);
-  }
-
-  /** Pushes a vector that is not zero if something since `reset` is out of range. */
+  /** Pushes a vector that is not zero if something was out of range. */
   pushIsOutOfRange(): FunctionBuilder {
     const f = this.#f;
     if (this.#form.format === 'f16')
@@ -204,18 +214,24 @@ class Decoder {
     return f.op('v128.or');
   }
 
-  /** Rows `this.row` and eight below of A. `pushHalves` pushes eight halves of one. */
-  rowsOfA(row: Local, pushHalves: (half: 0 | 1, slice: number) => void): void {
+  /** All rows of A, from the four or two registers whose addresses are in these locals. */
+  registersOfA(registers: readonly Local[]): void {
+    const { row } = this.#places;
+    this.#places.forRows(() =>
+      this.rowsOfA((half, slice) =>
+        this.#f
+          .get(row, registers[2 * slice + half]!)
+          .op('i32.add')
+          .memory('v128.load', 0),
+      ),
+    );
+  }
+
+  /** The row of A at hand and the one eight below. `pushHalves` pushes eight halves of one. */
+  rowsOfA(pushHalves: (half: 0 | 1, slice: number) => void): void {
     const f = this.#f;
     const upper = f.local('v128');
-    const [values, exponents] = f.locals('i32', 2);
-    const scaled = (bytes: number) =>
-      f
-        .get(row)
-        .i32(bytes / ROW_BYTES)
-        .op('i32.mul');
-    scaled(A_ROW_BYTES).get(this.#places.a).op('i32.add').set(values);
-    scaled(A_EXPONENT_BYTES).get(this.#places.a).op('i32.add').set(exponents);
+    const [values, exponents] = popRowOfA(f, this.#places);
     for (let slice = 0; slice < this.#form.k / 8; slice++) {
       for (const half of HALVES) {
         pushHalves(half, slice);
@@ -336,8 +352,8 @@ class Products {
   readonly #push: Push;
   readonly #places: Places;
   /** Addresses of the rows of A, and of their exponents. */
-  readonly #values: Local;
-  readonly #exponents: Local;
+  #values = 0;
+  #exponents = 0;
   /** Twice the largest bits of a magnitude; and of C the least less one, where zero counts as the largest. */
   readonly #most: Local;
   readonly #least: Local;
@@ -349,20 +365,13 @@ class Products {
 
   constructor(f: FunctionBuilder, form: TensorKernelForm, registers: Registers, push: Push, places: Places) {
     [this.#f, this.#form, this.#registers, this.#push, this.#places] = [f, form, registers, push, places];
-    [this.#values, this.#exponents] = f.locals('i32', 2);
     [this.#most, this.#least] = f.locals('v128', 2);
     const four = () => QUARTERS.map(() => f.local('v128'));
     [this.#sums, this.#scales, this.#totals, this.#earlier] = [four(), four(), four(), four()];
-    this.reset();
+    f.i32x4(0).set(this.#most).i32x4(-1).set(this.#least);
   }
 
-  /** Forgets what was out of range. */
-  reset(): void {
-    this.#f.i32x4(0).set(this.#most);
-    this.#f.i32x4(-1).set(this.#least);
-  }
-
-  /** Pushes whether everything since `reset` was in range. */
+  /** Pushes whether everything was in range. */
   pushIsInRange(): FunctionBuilder {
     const f = this.#f;
     f.get(this.#most)
@@ -378,14 +387,8 @@ class Products {
   rows(): void {
     const f = this.#f;
     const { k, block } = this.#form;
-    const { row, a } = this.#places;
-    const scaled = (bytes: number) =>
-      f
-        .get(row)
-        .i32(bytes / ROW_BYTES)
-        .op('i32.mul');
-    scaled(A_ROW_BYTES).get(a).op('i32.add').set(this.#values);
-    scaled(A_EXPONENT_BYTES).get(a).op('i32.add').set(this.#exponents);
+    const { row } = this.#places;
+    [this.#values, this.#exponents] = popRowOfA(f, this.#places);
     this.#sums.forEach((sum, register) => {
       f.get(row, this.#registers.c[register]!).op('i32.add').memory('v128.load', 0).set(sum);
       this.#noteMagnitude(sum);

@@ -1,4 +1,4 @@
-import type { FunctionBuilder, Local } from '../wasm/function-builder.ts';
+import { type FunctionBuilder, i32s, type Local } from '../wasm/function-builder.ts';
 import { ModuleBuilder } from '../wasm/module-builder.ts';
 import {
   emitFindSlot,
@@ -9,7 +9,7 @@ import {
   operandSlots,
   type PushSource,
 } from './decoded-operands.ts';
-import { FREE, ProductEmitter, ROW_BYTES, SCRATCH_MEMORY, type TensorKernelForm } from './product-emitter.ts';
+import { FREE, ProductEmitter, ROW_BYTES, type TensorKernelForm } from './product-emitter.ts';
 
 /**
  * `tensor-model.ts` for whole warps, in WebAssembly, for every mma.sync of a kernel. Takes the byte addresses of the
@@ -72,18 +72,11 @@ const sourceOf =
 function defineDecoder(module: ModuleBuilder, form: TensorKernelForm, name: 'a' | 'b'): number {
   const slots = slotsOf(form)[name];
   const registers = range(1, slots.vectors / VECTORS);
-  const f = module.defineFunction({ parameters: new Array(1 + registers.length).fill('i32'), results: [] });
+  const f = module.defineFunction({ parameters: i32s(1 + registers.length), results: [] });
   const emitter = new ProductEmitter(f, form);
   const decoder = emitter.beginDecoding();
   f.get(0).set(emitter[name]);
-  if (name === 'a')
-    emitter.forRows(() =>
-      decoder.rowsOfA(emitter.row, (half, slice) => {
-        f.get(emitter.row, registers[2 * slice + half]!)
-          .op('i32.add')
-          .memory('v128.load', 0);
-      }),
-    );
+  if (name === 'a') decoder.registersOfA(registers);
   else
     registers.forEach((register, slice) => {
       decoder.columnsOfB(slice, (column) => f.get(register).memory('v128.load', column * ROW_BYTES));
@@ -117,14 +110,7 @@ function defineMultiply(module: ModuleBuilder, form: TensorKernelForm, decoders:
         f.call(decoders[name]);
       },
     });
-    f.get(slot).memory('v128.load', slots[name].outOfRange, SCRATCH_MEMORY);
-    f.op('v128.any_true');
-    f.if(() => f.i32(0).op('return'));
   }
-  const products = emitter.beginProducts({ c, d });
-  emitter.forRows(() => products.rows());
-  products.pushIsInRange();
-  f.if(() => products.writeResult());
-  products.pushIsInRange();
+  emitter.multiply({ c, d });
   module.exportFunction('multiply', f);
 }

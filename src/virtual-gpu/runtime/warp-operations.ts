@@ -13,7 +13,7 @@ import { applyPriority, createPolicy, discard, prefetch } from './cache-hints.ts
 import { clusterArrive, mapAddress, rankOfAddress, storeAsync } from './clusters/operations.ts';
 import { KernelFault } from './fault.ts';
 import { checkMask, MASK_CHECK } from './lane-masks.ts';
-import { MATRIX_ROW_BYTES as ROW_BYTES, MATRIX_ROWS as ROWS, matrixCountOf } from './matrix-form.ts';
+import { matrixCountOf, MATRIX_ROW_BYTES as ROW_BYTES, MATRIX_ROWS as ROWS } from './matrix-form.ts';
 import { matrixMultiply } from './matrix-multiply.ts';
 import { mbarrierOperation } from './mbarriers/operations.ts';
 import { failAssertion, print } from './printing/print.ts';

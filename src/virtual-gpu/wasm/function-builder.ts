@@ -2,6 +2,8 @@ import { pushSigned, pushUnsigned, signedLeb, unsignedLeb } from './leb128.ts';
 import { OPCODES } from './opcodes.ts';
 
 export type ValueType = 'i32' | 'i64' | 'v128';
+/** The types of so many parameters of 32 bits. */
+export const i32s = (count: number): 'i32'[] => new Array<'i32'>(count).fill('i32');
 export const VALUE_TYPE: Record<ValueType, number> = { i32: 0x7f, i64: 0x7e, v128: 0x7b };
 
 /** Index of a local variable of the function being built. */

@@ -1,5 +1,5 @@
 import { CHUNKS, CONTROL, LAUNCH, PATTERN, PATTERN_WAY, PC, SAMPLE, WARP } from '../../layout.ts';
-import type { FunctionBuilder } from '../../wasm/function-builder.ts';
+import { type FunctionBuilder, i32s } from '../../wasm/function-builder.ts';
 import type { ModuleBuilder } from '../../wasm/module-builder.ts';
 import type { Imports, Runtime } from '../kernel-context.ts';
 
@@ -30,7 +30,7 @@ export function defineRuntime(module: ModuleBuilder, imports: Imports, tables: C
 
 /** (warp, pc): gives every active lane that program counter. */
 function defineSetProgramCounters(module: ModuleBuilder): number {
-  const b = module.defineFunction({ parameters: ['i32', 'i32'], results: [] });
+  const b = module.defineFunction({ parameters: i32s(2), results: [] });
   for (const offset of chunkOffsets) {
     b.get(0);
     b.get(1).op('i32x4.splat');
@@ -43,7 +43,7 @@ function defineSetProgramCounters(module: ModuleBuilder): number {
 
 /** (warp, masked, block): counts a divergence if the lanes, which have their new program counters, have diverged. */
 function defineCountParting(module: ModuleBuilder, tables: CountTables | undefined): number {
-  const b = module.defineFunction({ parameters: ['i32', 'i32', 'i32'], results: [] });
+  const b = module.defineFunction({ parameters: i32s(3), results: [] });
   if (!tables) return b.index;
   const [all, lowest, highest, active] = b.locals('v128', 4);
   b.get(1).op('i32.eqz', 'i32x4.splat').i32x4(0).op('i32x4.ne').set(all);
@@ -79,7 +79,7 @@ export function increment(b: FunctionBuilder, pushAddress: () => void, table: nu
 
 /** The parameters, then the local with the predicate's address. */
 function splitFunction(module: ModuleBuilder) {
-  const b = module.defineFunction({ parameters: ['i32', 'i32', 'i32', 'i32', 'i32', 'i32'], results: ['i32'] });
+  const b = module.defineFunction({ parameters: i32s(6), results: ['i32'] });
   const slot = b.get(0, 1).op('i32.add').pop('i32');
   return {
     b,
@@ -145,7 +145,7 @@ function defineSplitMasked(module: ModuleBuilder, tables: CountTables | undefine
  * differences and phase as the last time in this way. Sectors and wavefronts are then the same. Otherwise calls out.
  */
 function defineCountPattern(module: ModuleBuilder, patternMiss: number): number {
-  const b = module.defineFunction({ parameters: ['i32', 'i32', 'i32', 'i32', 'i32', 'i32'], results: [] });
+  const b = module.defineFunction({ parameters: i32s(6), results: [] });
   const [difference, first, way] = [b.local('v128'), b.local('i32'), b.local('i32')];
   b.get(0).load(PATTERN.addresses).set(first);
   b.get(first, 4).op('i32.shr_u').get(5).op('i32.and').i32(PATTERN.wayBytes).op('i32.mul');
@@ -172,7 +172,7 @@ function defineCountPattern(module: ModuleBuilder, patternMiss: number): number 
 
 /** (sector, bits): records an access to a sampled line, unless it is the same sector as the last one. */
 function defineRecordAccess(module: ModuleBuilder, samplesFull: number): number {
-  const b = module.defineFunction({ parameters: ['i32', 'i32'], results: [] });
+  const b = module.defineFunction({ parameters: i32s(2), results: [] });
   const [cursor, entry] = b.locals('i32', 2);
   b.i32(0).load(LAUNCH.sampleCursor).set(cursor);
   b.get(0).i32(2).op('i32.shl').get(1).op('i32.or').set(entry);

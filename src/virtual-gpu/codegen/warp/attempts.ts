@@ -3,7 +3,7 @@ import type { PtxOperand } from '../../../ptx/ast.ts';
 import { has } from '../../../ptx/instruction-parts.ts';
 import { elementsOf } from '../../../ptx/operands.ts';
 import { LAUNCH, SHARED } from '../../layout.ts';
-import { MATRIX_ROW_BYTES as ROW_BYTES, MATRIX_ROWS as ROWS, matrixCountOf } from '../../runtime/matrix-form.ts';
+import { matrixCountOf, MATRIX_ROW_BYTES as ROW_BYTES, MATRIX_ROWS as ROWS } from '../../runtime/matrix-form.ts';
 import { tensorFormOf } from '../../runtime/tensor-form.ts';
 import { emitTranspose } from '../../wasm/transpose.ts';
 import type { WarpFormContext } from './context.ts';

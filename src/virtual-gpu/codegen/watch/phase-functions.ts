@@ -1,6 +1,6 @@
 import { SHARED } from '../../layout.ts';
 import { ARRAY, BLOCK, META, PHASE, PHASE_FLAGS, SHADOW, STATE, STEP } from '../../race-detector/shadow-layout.ts';
-import type { FunctionBuilder, Local, MemoryIndex } from '../../wasm/function-builder.ts';
+import { type FunctionBuilder, i32s, type Local, type MemoryIndex } from '../../wasm/function-builder.ts';
 import type { ModuleBuilder } from '../../wasm/module-builder.ts';
 
 /** The memory that holds {@link SHADOW}. */
@@ -20,9 +20,7 @@ export interface PhaseFunctions {
 /** @param unitBytes size of a cell. */
 export function definePhaseFunctions(module: ModuleBuilder, unitBytes: number): PhaseFunctions {
   const phase = (parameters = 4) =>
-    new PhaseFunction(
-      module.defineFunction({ parameters: new Array<'i32'>(parameters).fill('i32'), results: ['i32'] }),
-    );
+    new PhaseFunction(module.defineFunction({ parameters: i32s(parameters), results: ['i32'] }));
   const isOwn = defineIsOwn(phase());
   const checks = { isAfterReads: defineIsAfterReads(phase(5)), isOfSameLanes: defineIsOfSameLanes(phase()) };
   return { read: defineRead(phase(), isOwn), write: defineWrite(phase(), checks, unitBytes) };

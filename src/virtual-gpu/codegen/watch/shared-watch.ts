@@ -1,18 +1,16 @@
 import { PATTERN, WARP } from '../../layout.ts';
 import { BLOCK, PHASE, PHASE_FLAGS, SHADOW, SHAPE, STEP } from '../../race-detector/shadow-layout.ts';
-import type { FunctionBuilder, Local } from '../../wasm/function-builder.ts';
+import { type FunctionBuilder, i32s, type Local } from '../../wasm/function-builder.ts';
 import type { ModuleBuilder } from '../../wasm/module-builder.ts';
 import { chunkOffsets } from '../control/runtime-functions.ts';
 import type { Imports } from '../kernel-context.ts';
 import { emitActiveLanes, GROUP, HOW, ifHow, PLACE, pushMasked, WARP_STATE, WATCH_PARAMETERS } from './active-lanes.ts';
 import { definePhaseFunctions, SHADOW_MEMORY } from './phase-functions.ts';
 
-const words = (count: number) => new Array<'i32'>(count).fill('i32');
-
 /** (shape, address of the first active lane, warp) → the first phase that is left to JavaScript, or −1. */
 function defineNote(module: ModuleBuilder, unitBytes: number): number {
   const { read, write } = definePhaseFunctions(module, unitBytes);
-  const b = module.defineFunction({ parameters: words(3), results: ['i32'] });
+  const b = module.defineFunction({ parameters: i32s(3), results: ['i32'] });
   const [shape, first, warp] = [0, 1, 2];
   const [phase, index, block, at] = b.locals('i32', 4);
   b.i32(0).load(SHADOW.cta, SHADOW_MEMORY).tee(block);

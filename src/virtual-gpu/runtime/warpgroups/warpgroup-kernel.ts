@@ -1,4 +1,4 @@
-import type { FunctionBuilder } from '../../wasm/function-builder.ts';
+import { type FunctionBuilder, i32s } from '../../wasm/function-builder.ts';
 import { ModuleBuilder } from '../../wasm/module-builder.ts';
 import { emitFindSlot, emitRemember, endOf, fillWithZeros, operandSlots } from '../decoded-operands.ts';
 import { A_BYTES, FREE, ProductEmitter, SCRATCH_MEMORY, type TensorKernelForm } from '../product-emitter.ts';
@@ -85,7 +85,7 @@ function defineDecodeA(module: ModuleBuilder, form: TensorKernelForm): void {
   const table = f.i32(A_PIECES).pop('i32');
   f.i32(A).set(emitter.a);
   emitter.forRows(() => {
-    decoder.rowsOfA(emitter.row, (half, slice) => {
+    decoder.rowsOfA((half, slice) => {
       pushPiece(f, table, half * ROWS + slice);
     });
     f.get(table).add(8).set(table);
@@ -96,7 +96,7 @@ function defineDecodeA(module: ModuleBuilder, form: TensorKernelForm): void {
 
 /** (warp, registers of D before those of A) → whether everything is in range. */
 function defineDecodeRegisters(module: ModuleBuilder, form: TensorKernelForm): void {
-  const f = module.defineFunction({ parameters: ['i32', 'i32'], results: ['i32'] });
+  const f = module.defineFunction({ parameters: i32s(2), results: ['i32'] });
   const emitter = new ProductEmitter(f, form);
   const decoder = emitter.beginDecoding();
   const registers = Array.from({ length: A_REGISTERS }, (_, register) => {
@@ -109,13 +109,7 @@ function defineDecodeRegisters(module: ModuleBuilder, form: TensorKernelForm): v
     return local;
   });
   f.i32(A).set(emitter.a);
-  emitter.forRows(() =>
-    decoder.rowsOfA(emitter.row, (half, slice) => {
-      f.get(emitter.row, registers[2 * slice + half]!)
-        .op('i32.add')
-        .memory('v128.load', 0);
-    }),
-  );
+  decoder.registersOfA(registers);
   decoder.pushIsOutOfRange().op('v128.any_true', 'i32.eqz');
   module.exportFunction('decodeRegisters', f);
 }
@@ -129,21 +123,17 @@ const pushPiece = (f: FunctionBuilder, table: number, index: number): FunctionBu
 
 /** (decoded tile, C's four registers, D's four registers) → whether everything is in range. */
 function defineMultiplyTile(module: ModuleBuilder, form: TensorKernelForm): number {
-  const f = module.defineFunction({ parameters: new Array(9).fill('i32'), results: ['i32'] });
+  const f = module.defineFunction({ parameters: i32s(9), results: ['i32'] });
   const emitter = new ProductEmitter(f, form);
   f.i32(A).set(emitter.a);
   f.get(0).set(emitter.b);
-  const products = emitter.beginProducts({ c: [1, 2, 3, 4], d: [5, 6, 7, 8] });
-  emitter.forRows(() => products.rows());
-  products.pushIsInRange();
-  f.if(() => products.writeResult());
-  products.pushIsInRange();
+  emitter.multiply({ c: [1, 2, 3, 4], d: [5, 6, 7, 8] });
   return f.index;
 }
 
 /** (slot, table of pieces): decodes a tile. */
 function defineDecodeTile(module: ModuleBuilder, form: TensorKernelForm, isByRow: boolean): number {
-  const f = module.defineFunction({ parameters: ['i32', 'i32'], results: [] });
+  const f = module.defineFunction({ parameters: i32s(2), results: [] });
   const emitter = new ProductEmitter(f, form);
   const decoder = emitter.beginDecoding();
   f.get(0).set(emitter.b);
@@ -165,7 +155,7 @@ function defineTile(
 ): number {
   const decodeTile = defineDecodeTile(module, form, isByRow);
   const slots = isByRow ? BY_ROW : BY_COLUMN;
-  const f = module.defineFunction({ parameters: ['i32', 'i32', 'i32'], results: ['i32'] });
+  const f = module.defineFunction({ parameters: i32s(3), results: ['i32'] });
   const [table, slot, registers] = f.locals('i32', 3);
   f.get(0)
     .i32(TILE_PIECES * 4)
@@ -180,8 +170,6 @@ function defineTile(
     pushSource: (i) => pushPiece(f, table, i),
     decode: () => f.get(slot, table).call(decodeTile),
   });
-  f.get(slot).memory('v128.load', slots.outOfRange, SCRATCH_MEMORY).op('v128.any_true');
-  f.if(() => f.i32(0).op('return'));
   f.get(0)
     .i32(TILE_REGISTERS * 4)
     .op('i32.mul')
@@ -202,7 +190,7 @@ function defineTile(
 
 /** (first, tiles, whether B is by row, warp, whether D is kept) → the first tile that is out of range, or `tiles`. */
 function defineMultiply(module: ModuleBuilder, tile: { byColumn: number; byRow: number }): void {
-  const f = module.defineFunction({ parameters: new Array(5).fill('i32'), results: ['i32'] });
+  const f = module.defineFunction({ parameters: i32s(5), results: ['i32'] });
   const isInRange = f.local('i32');
   f.loop(() => {
     f.get(2);
