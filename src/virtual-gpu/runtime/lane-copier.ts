@@ -106,10 +106,9 @@ function emit(): Uint8Array<ArrayBuffer> {
 /** (target, its offset, source, its offset, taken, whether that counts, bytes, bytes of shared memory) → whether all is usual. */
 function definePrepare(module: ModuleBuilder): void {
   const f = module.defineFunction({ parameters: i32s(8), results: ['i32'] });
-  const vector = () => f.local('v128');
-  const [bytes, mask, end, offset] = [vector(), vector(), vector(), vector()];
-  const [first, second, targets, sources, taken] = [vector(), vector(), vector(), vector(), vector()];
-  const [unusual, least, most] = [vector(), vector(), vector()];
+  const [bytes, mask, end, offset] = f.locals('v128', 4);
+  const [first, second, targets, sources, taken] = f.locals('v128', 5);
+  const [unusual, least, most] = f.locals('v128', 3);
   const note = () => f.get(unusual).op('v128.or').set(unusual);
   const save = (value: number, place: number) => f.i32(0).get(value).memory('v128.store', place, SCRATCH);
   f.get(6).op('i32x4.splat').tee(bytes).i32x4(-1).op('i32x4.add').set(mask);

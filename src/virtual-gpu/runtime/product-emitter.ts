@@ -192,8 +192,7 @@ class Decoder {
 
   constructor(f: FunctionBuilder, form: TensorKernelForm, push: Push, places: Places) {
     [this.#f, this.#form, this.#push, this.#places] = [f, form, push, places];
-    [this.#halves, this.#magnitudes, this.#magnitude] = f.locals('v128', 3);
-    [this.#small, this.#most, this.#least] = f.locals('v128', 3);
+    [this.#halves, this.#magnitudes, this.#magnitude, this.#small, this.#most, this.#least] = f.locals('v128', 6);
     this.#exponents = f.locals('v128', 2);
     f.i32x4(0).set(this.#most).i32x4(-1).set(this.#least);
   }
@@ -252,10 +251,8 @@ class Decoder {
   columnsOfB(slice: number, pushColumn: (column: number) => void): void {
     const f = this.#f;
     const columns = COLUMNS.map((column) => {
-      const local = f.local('v128');
       pushColumn(column);
-      f.set(local);
-      return local;
+      return f.pop('v128');
     });
     const vectors = emitTranspose(f, columns);
     for (const [i, vector] of vectors.entries()) this.#rowOfB(slice * 8 + i, () => f.get(vector));
@@ -264,9 +261,8 @@ class Decoder {
   /** A row of B. `pushRow` pushes its eight halves. */
   rowOfB(row: number, pushRow: () => void): void {
     const f = this.#f;
-    const natural = f.local('v128');
     pushRow();
-    f.set(natural);
+    const natural = f.pop('v128');
     this.#rowOfB(row, () => f.get(natural, natural).shuffle(EVEN_THEN_ODD));
   }
 
@@ -366,7 +362,7 @@ class Products {
   constructor(f: FunctionBuilder, form: TensorKernelForm, registers: Registers, push: Push, places: Places) {
     [this.#f, this.#form, this.#registers, this.#push, this.#places] = [f, form, registers, push, places];
     [this.#most, this.#least] = f.locals('v128', 2);
-    const four = () => QUARTERS.map(() => f.local('v128'));
+    const four = () => f.locals('v128', 4);
     [this.#sums, this.#scales, this.#totals, this.#earlier] = [four(), four(), four(), four()];
     f.i32x4(0).set(this.#most).i32x4(-1).set(this.#least);
   }

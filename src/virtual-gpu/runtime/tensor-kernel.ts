@@ -1,3 +1,4 @@
+import { rememberedAt } from '../../core/once-for.ts';
 import { type FunctionBuilder, i32s, type Local } from '../wasm/function-builder.ts';
 import { ModuleBuilder } from '../wasm/module-builder.ts';
 import {
@@ -48,16 +49,15 @@ export function createTensorKernel(memory: WebAssembly.Memory, form: TensorKerne
 const modules = new Map<string, WebAssembly.Module>();
 
 function moduleFor(form: TensorKernelForm): WebAssembly.Module {
-  const key = JSON.stringify(form);
-  const known = modules.get(key);
-  if (known) return known;
+  return rememberedAt(modules, JSON.stringify(form), () => new WebAssembly.Module(emit(form)));
+}
+
+function emit(form: TensorKernelForm): Uint8Array<ArrayBuffer> {
   const module = new ModuleBuilder();
   module.importMemory({ name: 'memory', minimumPages: 1 });
   module.importMemory({ name: 'scratch', minimumPages: 1 });
   defineMultiply(module, form, { a: defineDecoder(module, form, 'a'), b: defineDecoder(module, form, 'b') });
-  const compiled = new WebAssembly.Module(module.encode());
-  modules.set(key, compiled);
-  return compiled;
+  return module.encode();
 }
 
 const range = (first: number, count: number): number[] => Array.from({ length: count }, (_, i) => first + i);

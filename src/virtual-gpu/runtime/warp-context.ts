@@ -1,4 +1,5 @@
 import type { Dim3 } from '../../core/launch-plan.ts';
+import { numbersBelow } from '../../core/numbers-below.ts';
 import { onceFor, rememberedAt } from '../../core/once-for.ts';
 import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
 import { isOfCluster } from '../../ptx/instruction-parts.ts';
@@ -117,7 +118,7 @@ export interface PendingCopies {
 
 export const noPendingCopies = (): PendingCopies => ({ groups: [], open: [] });
 
-const ALL_LANES: readonly number[] = Array.from({ length: LANES }, (_, lane) => lane);
+const ALL_LANES: readonly number[] = numbersBelow(LANES);
 /** By lane: its number, as often as a warp has lanes. */
 const LANE_ALONE = ALL_LANES.map((lane) => new Array<number>(LANES).fill(lane));
 

@@ -82,6 +82,11 @@ export class FunctionBuilder {
     return this.i32(value).op('i32.add');
   }
 
+  /** Adds a constant to an i32 local. */
+  advance(local: Local, by: number): this {
+    return this.get(local).add(by).set(local);
+  }
+
   i64(value: bigint): this {
     this.#code.push(0x42, ...signedLeb(BigInt.asIntN(64, value)));
     return this;

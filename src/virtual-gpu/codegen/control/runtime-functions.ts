@@ -180,7 +180,7 @@ function defineRecordAccess(module: ModuleBuilder, samplesFull: number): number 
   b.if(() => b.op('return'));
   b.get(cursor, entry).store(SAMPLE.entry);
   b.get(cursor).i32(0).load(LAUNCH.budget).store(SAMPLE.budget);
-  b.get(cursor).add(SAMPLE.bytes).set(cursor);
+  b.advance(cursor, SAMPLE.bytes);
   b.i32(0).get(cursor).store(LAUNCH.sampleCursor);
   b.get(cursor).i32(0).load(LAUNCH.sampleEnd).op('i32.eq');
   b.if(() => b.call(samplesFull));

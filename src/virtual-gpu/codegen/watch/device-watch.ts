@@ -25,7 +25,7 @@ import {
   WARP_STATE,
   WATCH_PARAMETERS,
 } from './active-lanes.ts';
-import { SHADOW_MEMORY } from './phase-functions.ts';
+import { COPIES, SHADOW_MEMORY } from './phase-functions.ts';
 
 const DEVICE_MEMORY: MemoryIndex = 1;
 /** The memory that holds {@link CELL}. */
@@ -105,15 +105,12 @@ class NoteFunction {
   constructor(b: FunctionBuilder, imports: Imports) {
     this.#b = b;
     this.#imports = imports;
-    const word = (): Local => b.local('i32');
-    [this.#owner, this.#time, this.#met, this.#start, this.#shift] = [word(), word(), word(), word(), word()];
-    [this.#access, this.#before, this.#noted] = [word(), word(), b.local('v128')];
-    [this.#offset, this.#bytes, this.#number, this.#isWrite] = [word(), word(), word(), word()];
-    [this.#lane, this.#rest, this.#address, this.#where] = [word(), word(), word(), word()];
-    [this.#cell, this.#end, this.#at] = [word(), word(), word()];
-    [this.#pageNumber, this.#page, this.#hasReads] = [word(), word(), word()];
-    [this.#following, this.#followingBytes, this.#perLane] = [word(), word(), word()];
-    [this.#others, this.#isNoted] = [word(), word()];
+    [this.#owner, this.#time, this.#met, this.#start, this.#shift] = b.locals('i32', 5);
+    [this.#access, this.#before, this.#lane, this.#rest, this.#address, this.#where] = b.locals('i32', 6);
+    this.#noted = b.local('v128');
+    [this.#offset, this.#bytes, this.#number, this.#isWrite] = b.locals('i32', 4);
+    [this.#cell, this.#end, this.#at, this.#pageNumber, this.#page, this.#hasReads] = b.locals('i32', 6);
+    [this.#following, this.#followingBytes, this.#perLane, this.#others, this.#isNoted] = b.locals('i32', 5);
   }
 
   get index(): number {
@@ -135,7 +132,7 @@ class NoteFunction {
       b.get(this.#bytes, this.#followingBytes).op('i32.ne');
       b.if(() => this.#findFollowing(bits));
       b.loop(() => this.#noteLanes());
-      b.get(this.#access).add(ACCESS.size).set(this.#access);
+      b.advance(this.#access, ACCESS.size);
       b.get(this.#before).add(1).tee(this.#before);
       b.get(ACCESSES).load(0, SHADOW_MEMORY).op('i32.lt_s').brIf(0);
     });
@@ -297,7 +294,7 @@ class NoteFunction {
         b.get(to, this.#address)
           .memory('v128.load', offset, DEVICE_MEMORY)
           .memory('v128.store', CELL_PAGE.values + offset, CELL_MEMORY);
-      b.get(to).add(32).set(to);
+      b.advance(to, 32);
       b.get(this.#address).add(32).tee(this.#address).get(end).op('i32.ne').brIf(0);
     });
   }
@@ -421,10 +418,11 @@ class NoteFunction {
     const b = this.#b;
     const to = this.#pushPlaceOfContents().pop('i32');
     const copy = (index: number): void => {
-      const [bytes, load, store] = COPIES[index]!;
+      const bytes = SIZES[index]!;
+      const [load, store] = COPIES[bytes]!;
       const move = () =>
         b.get(to, this.#address).memory(load, 0, DEVICE_MEMORY).memory(store, CELL_PAGE.values, CELL_MEMORY);
-      if (index === COPIES.length - 1) {
+      if (index === SIZES.length - 1) {
         move();
         return;
       }
@@ -443,11 +441,5 @@ class NoteFunction {
   }
 }
 
-/** By bytes: the usual first. */
-const COPIES: readonly (readonly [bytes: number, load: string, store: string])[] = [
-  [4, 'i32.load', 'i32.store'],
-  [16, 'v128.load', 'v128.store'],
-  [8, 'i64.load', 'i64.store'],
-  [2, 'i32.load16_u', 'i32.store16'],
-  [1, 'i32.load8_u', 'i32.store8'],
-];
+/** Bytes of an access: the usual first. */
+const SIZES: readonly number[] = [4, 16, 8, 2, 1];

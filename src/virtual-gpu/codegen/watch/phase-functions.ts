@@ -93,7 +93,7 @@ class PhaseFunction {
       b.loop(() => {
         b.get(AT, this.step).load(STEP.delta, SHADOW_MEMORY).op('i32.add').set(this.cell);
         body();
-        b.get(this.step).add(STEP.bytes).set(this.step);
+        b.advance(this.step, STEP.bytes);
         b.get(this.#left).i32(1).op('i32.sub').tee(this.#left).brIf(0);
       }),
     );
@@ -372,8 +372,8 @@ class Values {
   }
 }
 
-/** By bytes. */
-const COPIES: Readonly<Record<number, readonly [load: string, store: string]>> = {
+/** What loads and stores so many bytes. */
+export const COPIES: Readonly<Record<number, readonly [load: string, store: string]>> = {
   1: ['i32.load8_u', 'i32.store8'],
   2: ['i32.load16_u', 'i32.store16'],
   4: ['i32.load', 'i32.store'],

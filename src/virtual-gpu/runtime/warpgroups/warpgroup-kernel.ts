@@ -1,3 +1,4 @@
+import { rememberedAt } from '../../../core/once-for.ts';
 import { type FunctionBuilder, i32s } from '../../wasm/function-builder.ts';
 import { ModuleBuilder } from '../../wasm/module-builder.ts';
 import { emitFindSlot, emitRemember, endOf, fillWithZeros, operandSlots } from '../decoded-operands.ts';
@@ -48,9 +49,7 @@ const modules = new Map<string, WebAssembly.Module>();
 
 /** @param memory where operands and registers lie. */
 export function createWarpgroupKernel(memory: WebAssembly.Memory, form: TensorKernelForm): WarpgroupKernel {
-  const key = JSON.stringify(form);
-  const module = modules.get(key) ?? new WebAssembly.Module(emit(form));
-  modules.set(key, module);
+  const module = rememberedAt(modules, JSON.stringify(form), () => new WebAssembly.Module(emit(form)));
   const scratch = new WebAssembly.Memory({ initial: Math.ceil(endOf(BY_ROW) / PAGE_BYTES) });
   for (const slots of [BY_COLUMN, BY_ROW]) fillWithZeros(scratch, slots);
   const { exports } = new WebAssembly.Instance(module, { env: { memory, scratch } });
@@ -88,7 +87,7 @@ function defineDecodeA(module: ModuleBuilder, form: TensorKernelForm): void {
     decoder.rowsOfA((half, slice) => {
       pushPiece(f, table, half * ROWS + slice);
     });
-    f.get(table).add(8).set(table);
+    f.advance(table, 8);
   });
   decoder.pushIsOutOfRange().op('v128.any_true', 'i32.eqz');
   module.exportFunction('decode', f);
