@@ -159,7 +159,7 @@ export class BlockEmitter {
       return;
     }
     if (!block.instructions.some((instruction) => kernel.polls.has(instruction))) return;
-    b.get(locals.warp).i32(0).load(LAUNCH.givesWay).store(WARP.yields);
+    b.get(locals.warp).loadAt(LAUNCH.givesWay).store(WARP.yields);
   }
 
   isUniform(instruction: PtxInstruction): boolean {

@@ -88,7 +88,7 @@ function emit(): Uint8Array<ArrayBuffer> {
   for (const { bytes, name, load, store } of SIZES) {
     const f = module.defineFunction({ parameters: [], results: [] });
     for (let lane = 0; lane < LANES; lane++) {
-      const word = (place: number) => f.i32(0).load(place + lane * 4, SCRATCH);
+      const word = (place: number) => f.loadAt(place + lane * 4, SCRATCH);
       word(TARGETS);
       word(SOURCES).memory(load, 0, DEVICE);
       word(TAKEN).i32(0).op('i32.ne');

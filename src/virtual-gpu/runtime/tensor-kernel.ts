@@ -1,3 +1,4 @@
+import { numbersBelow } from '../../core/numbers-below.ts';
 import { rememberedAt } from '../../core/once-for.ts';
 import { type FunctionBuilder, i32s, type Local } from '../wasm/function-builder.ts';
 import { ModuleBuilder } from '../wasm/module-builder.ts';
@@ -60,7 +61,7 @@ function emit(form: TensorKernelForm): Uint8Array<ArrayBuffer> {
   return module.encode();
 }
 
-const range = (first: number, count: number): number[] => Array.from({ length: count }, (_, i) => first + i);
+const range = (first: number, count: number): number[] => numbersBelow(first + count).slice(first);
 
 /** Vectors of registers whose addresses are in locals. */
 const sourceOf =

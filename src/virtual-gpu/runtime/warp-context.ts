@@ -410,7 +410,7 @@ export class WarpContext {
     return this.watcher!.olderValue(this.#site!, this.warp, space, address, lane, LATEST, suits);
   }
 
-  /** The same for a strong read that {@link areDirectLoads} has checked. */
+  /** The same for a strong read that {@link areDirect} has checked. */
   olderDirectValue(space: string, address: number, bytes: number, lane: number): DataView | undefined {
     return this.#olderValue(space, address, lane, this.viewOf(space), originOf(space) + address, bytes);
   }
@@ -812,10 +812,10 @@ export class WarpContext {
   }
 
   /**
-   * Whether all lanes that take part load what the operation may touch, from device memory or the own shared memory: one look at the least
-   * and the largest address.
+   * Whether all lanes that take part access, by aligned addresses, what the operation may touch of device memory or the own shared
+   * memory: one look at the least and the largest address.
    */
-  areDirectLoads({ low, high }: AddressHalves, space: string, bytes: number): space is 'global' | 'shared' {
+  areDirect({ low, high }: AddressHalves, space: string, bytes: number): space is 'global' | 'shared' {
     const isGlobal = space === 'global';
     if (!isGlobal && space !== 'shared') return false;
     const first = low[this.lanes[0]!]!;
@@ -833,28 +833,12 @@ export class WarpContext {
       : most + bytes <= this.#bounds.limits.shared && this.#rankIn(least, space) === this.cta.rank;
   }
 
-  /** Whether all lanes that take part access the own shared memory by aligned offsets within it. */
-  areOwnOffsets({ low }: AddressHalves, bytes: number): boolean {
-    let [most, bits] = [0, 0];
-    for (const lane of this.lanes) {
-      const address = low[lane]!;
-      if (address > most) most = address;
-      bits |= address;
-    }
-    return (bits & (bytes - 1)) === 0 && most + bytes <= this.#bounds.limits.shared;
-  }
-
-  /** Whether reads of device memory are to be noted. */
-  get marksReads(): boolean {
-    return this.#around.reads !== undefined;
-  }
-
   /** Where loads from a space find their bytes. */
   viewOf(space: string): DataView {
     return space === 'global' ? this.#around.device : this.#memory.view;
   }
 
-  /** Bytes of device memory that an atomic changes at addresses that {@link areDirectLoads} has checked. */
+  /** Bytes of device memory that an atomic changes at addresses that {@link areDirect} has checked. */
   markChanged({ low }: AddressHalves, bytes: number): void {
     const { writes, reads } = this.#around;
     for (const lane of this.lanes) {

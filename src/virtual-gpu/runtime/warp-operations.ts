@@ -173,7 +173,7 @@ function genericLoad(context: WarpContext): void {
   const { count, space, isStrong } = form;
   const bytes = form.size * count;
   const addresses = context.addresses(operands[count]!, LOADS);
-  if (context.areDirectLoads(addresses, space, bytes)) {
+  if (context.areDirect(addresses, space, bytes)) {
     loadDirectly(context, form, space, addresses.low, bytes);
     return;
   }

@@ -150,6 +150,11 @@ export class FunctionBuilder {
     return this.memory('i32.load', offset, memory);
   }
 
+  /** i32.load from a constant address. */
+  loadAt(address: number, memory?: MemoryIndex): this {
+    return this.i32(0).load(address, memory);
+  }
+
   /** i32.store. */
   store(offset: number, memory?: MemoryIndex): this {
     return this.memory('i32.store', offset, memory);

@@ -174,15 +174,15 @@ function defineCountPattern(module: ModuleBuilder, patternMiss: number): number 
 function defineRecordAccess(module: ModuleBuilder, samplesFull: number): number {
   const b = module.defineFunction({ parameters: i32s(2), results: [] });
   const [cursor, entry] = b.locals('i32', 2);
-  b.i32(0).load(LAUNCH.sampleCursor).set(cursor);
+  b.loadAt(LAUNCH.sampleCursor).set(cursor);
   b.get(0).i32(2).op('i32.shl').get(1).op('i32.or').set(entry);
   b.get(cursor).i32(SAMPLE.bytes).op('i32.sub').load(SAMPLE.entry).get(entry).op('i32.eq');
   b.if(() => b.op('return'));
   b.get(cursor, entry).store(SAMPLE.entry);
-  b.get(cursor).i32(0).load(LAUNCH.budget).store(SAMPLE.budget);
+  b.get(cursor).loadAt(LAUNCH.budget).store(SAMPLE.budget);
   b.advance(cursor, SAMPLE.bytes);
   b.i32(0).get(cursor).store(LAUNCH.sampleCursor);
-  b.get(cursor).i32(0).load(LAUNCH.sampleEnd).op('i32.eq');
+  b.get(cursor).loadAt(LAUNCH.sampleEnd).op('i32.eq');
   b.if(() => b.call(samplesFull));
   return b.index;
 }

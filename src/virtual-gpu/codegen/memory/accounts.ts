@@ -47,7 +47,7 @@ const SECTOR_SHIFT = 5;
 
 /** A local with the address of the sector map. */
 function pushSectorMap(b: FunctionBuilder): Local {
-  const map = b.i32(0).load(LAUNCH.sectorMap).pop('i32');
+  const map = b.loadAt(LAUNCH.sectorMap).pop('i32');
   return map;
 }
 

@@ -26,11 +26,9 @@ export function emitUniformCheck(frame: BlockFrame, planned: PlannedGroup): Loca
   b.set(address);
   if (holdsRank(frame, planned)) dropOwnRank(b, address);
   b.get(address)
-    .i32(0)
-    .load(group.bounds + BOUNDS.start)
+    .loadAt(group.bounds + BOUNDS.start)
     .op('i32.sub');
-  b.i32(0)
-    .load(group.bounds + BOUNDS.count)
+  b.loadAt(group.bounds + BOUNDS.count)
     .op('i32.lt_u')
     .set(ok);
   if (group.alignment > 1) {

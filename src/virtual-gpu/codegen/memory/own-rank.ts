@@ -2,7 +2,7 @@
 import { CLUSTER_RANK_SHIFT, LAUNCH } from '../../layout.ts';
 import type { FunctionBuilder, Local } from '../../wasm/function-builder.ts';
 
-const pushRank = (b: FunctionBuilder): FunctionBuilder => b.i32(0).load(LAUNCH.clusterRank);
+const pushRank = (b: FunctionBuilder): FunctionBuilder => b.loadAt(LAUNCH.clusterRank);
 
 /** Pushes what such an address holds beside the offset, as an i32. */
 export const pushOwnRank = (b: FunctionBuilder): FunctionBuilder => pushRank(b).i32(CLUSTER_RANK_SHIFT).op('i32.shl');

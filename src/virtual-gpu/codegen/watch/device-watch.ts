@@ -44,7 +44,7 @@ export function defineDeviceWatch(module: ModuleBuilder, imports: Imports): numb
   b.get(GROUP).i32(2).op('i32.shl').load(SHADOW.heads, SHADOW_MEMORY).tee(head).op('i32.eqz');
   b.if(() => b.op('return'));
   const execution = b.local('i32');
-  b.i32(0).i32(0).load(SHADOW.execution, SHADOW_MEMORY).add(1).tee(execution);
+  b.i32(0).loadAt(SHADOW.execution, SHADOW_MEMORY).add(1).tee(execution);
   b.store(SHADOW.execution, SHADOW_MEMORY);
   ifHow(b, HOW.uniform, () => {
     b.get(GROUP, PLACE, WARP_STATE);
@@ -141,7 +141,7 @@ class NoteFunction {
   #loadState(): void {
     const b = this.#b;
     const state = b.local('i32');
-    const header = (field: number): FunctionBuilder => b.i32(0).load(field, SHADOW_MEMORY);
+    const header = (field: number): FunctionBuilder => b.loadAt(field, SHADOW_MEMORY);
     const warp = (): FunctionBuilder => b.get(WARP_STATE).load(WARP.warpIndex);
     header(SHADOW.block);
     warp().i32(BLOCK.stateBytes).op('i32.mul', 'i32.add').set(state);

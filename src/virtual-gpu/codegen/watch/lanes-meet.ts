@@ -10,7 +10,7 @@ import { SHADOW_MEMORY } from './phase-functions.ts';
 export function defineLanesMeet(module: ModuleBuilder): number {
   const b = module.defineFunction({ parameters: ['i32'], results: [] });
   const [block, time, warp, state] = b.locals('i32', 4);
-  const header = (field: number) => b.i32(0).load(field, SHADOW_MEMORY);
+  const header = (field: number) => b.loadAt(field, SHADOW_MEMORY);
   header(SHADOW.block).tee(block).op('i32.eqz');
   // Nobody looks for races.
   b.if(() => b.op('return'));

@@ -41,7 +41,7 @@ class PhaseFunction {
     this.step = b.local('i32');
     this.cell = b.local('i32');
     this.#left = b.local('i32');
-    b.i32(0).load(SHADOW.stride, SHADOW_MEMORY).set(this.stride);
+    b.loadAt(SHADOW.stride, SHADOW_MEMORY).set(this.stride);
   }
 
   /** A local with a field of the warp's state, in all four lanes. */
@@ -66,7 +66,7 @@ class PhaseFunction {
     const local = b.local('i32');
     b.i32(array);
     if (ofWarp) b.get(WARP_INDEX).op('i32.add');
-    if (afterWarps) b.i32(0).load(SHADOW.warps, SHADOW_MEMORY).op('i32.add');
+    if (afterWarps) b.loadAt(SHADOW.warps, SHADOW_MEMORY).op('i32.add');
     b.get(this.stride).op('i32.mul').set(local);
     return local;
   }
@@ -339,7 +339,7 @@ class Values {
     this.#unitBytes = unitBytes;
     this.#place = b.local('i32');
     this.#from = b.local('i32');
-    b.i32(0).load(SHADOW.warps, SHADOW_MEMORY).i32(1).op('i32.shl').add(ARRAY.reads);
+    b.loadAt(SHADOW.warps, SHADOW_MEMORY).i32(1).op('i32.shl').add(ARRAY.reads);
     b.get(f.stride).op('i32.mul').get(THE_BLOCK).op('i32.add').add(BLOCK.arrays).set(this.#from);
   }
 

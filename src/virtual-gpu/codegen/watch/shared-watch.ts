@@ -13,7 +13,7 @@ function defineNote(module: ModuleBuilder, unitBytes: number): number {
   const b = module.defineFunction({ parameters: i32s(3), results: ['i32'] });
   const [shape, first, warp] = [0, 1, 2];
   const [phase, index, block, at] = b.locals('i32', 4);
-  b.i32(0).load(SHADOW.cta, SHADOW_MEMORY).tee(block);
+  b.loadAt(SHADOW.cta, SHADOW_MEMORY).tee(block);
   b.load(BLOCK.hasStrong, SHADOW_MEMORY);
   b.if(() => b.i32(0).op('return'));
   b.get(first).i32(Math.log2(unitBytes)).op('i32.shr_u').i32(2).op('i32.shl').get(block).op('i32.add').set(at);
@@ -81,7 +81,7 @@ class WatchFunction {
       () => this.#placeLanes(),
     );
     b.i32(-1).set(this.#left);
-    b.i32(0).load(SHADOW.cta, SHADOW_MEMORY);
+    b.loadAt(SHADOW.cta, SHADOW_MEMORY);
     b.if(() => {
       b.get(GROUP).i32(2).op('i32.shl').load(SHADOW.heads, SHADOW_MEMORY).tee(this.#shape);
       b.if(() => b.loop(() => this.#tryShape()));
