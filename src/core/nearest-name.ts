@@ -1,3 +1,4 @@
+import { numbersBelow } from './numbers-below.ts';
 /**
  * The name that a user most likely meant, for "Did you mean …?" hints.
  *
@@ -27,7 +28,7 @@ export function suggestName(name: string, names: Iterable<string>, what = 'Names
 /** Damerau–Levenshtein distance with adjacent transpositions (optimal string alignment). */
 function editDistance(left: string, right: string): number {
   let beforePrevious: number[] = [];
-  let previous = Array.from({ length: right.length + 1 }, (_, column) => column);
+  let previous = numbersBelow(right.length + 1);
   for (let row = 1; row <= left.length; row++) {
     const current = [row];
     for (let column = 1; column <= right.length; column++) {

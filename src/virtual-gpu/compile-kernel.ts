@@ -28,6 +28,7 @@ import { tensorFormOf } from './runtime/tensor-form.ts';
 import { productName, registersOfProduct } from './runtime/tensor-kernel.ts';
 import { warpOperation } from './runtime/warp-operations.ts';
 import { spinLoopsOf } from './spin-loops.ts';
+import { i32s } from './wasm/function-builder.ts';
 import { ModuleBuilder } from './wasm/module-builder.ts';
 
 export interface CompileKernelOptions {
@@ -163,7 +164,7 @@ const tensorFormsOf = (blocks: readonly JitBlock[], target: string): readonly Te
 ];
 
 function importFunctions(module: ModuleBuilder, tensorForms: readonly TensorKernelForm[]): Imports {
-  const taking = (count: number) => ({ parameters: new Array<'i32'>(count).fill('i32'), results: [] });
+  const taking = (count: number) => ({ parameters: i32s(count), results: [] });
   return {
     boundsMiss: module.importFunction('boundsMiss', taking(3)),
     patternMiss: module.importFunction('patternMiss', taking(3)),

@@ -1,5 +1,6 @@
 import { DTYPES, type DType, isFloating, sizeOfDType } from '../core/dtype.ts';
 import type { PlannedArgument } from '../core/launch-plan.ts';
+import { numbersBelow } from '../core/numbers-below.ts';
 
 export type TensorMapArgument = Extract<PlannedArgument, { kind: 'tensor-map' }>;
 
@@ -127,7 +128,7 @@ export function encodeTensorMap(map: TensorMapArgument, start: number): Uint8Arr
 export function decodeTensorMap(bytes: Uint8Array): TensorMap | undefined {
   const view = new DataView(bytes.buffer, bytes.byteOffset, TENSOR_MAP_BYTES);
   if (view.getUint32(AT.magic, true) !== MAGIC || view.getUint32(AT.check, true) !== checksum(bytes)) return undefined;
-  const axes = Array.from({ length: view.getUint8(AT.rank) }, (_, axis) => axis);
+  const axes = numbersBelow(view.getUint8(AT.rank));
   const dtype = DTYPES[view.getUint8(AT.dtype)]!;
   const itemBytes = view.getUint8(SLICE) || sizeOfDType(dtype);
   const strideOf = (axis: number): number =>

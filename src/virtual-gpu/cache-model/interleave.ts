@@ -113,9 +113,9 @@ export function interleave(
   const starts = ctaStarts(lengths, residentCtas);
   const { count, entries, hashes, ctas, times } = tableAt(level, samples, places);
   // Each CTA ran on one worker. Stable sorts: by CTA, then by time.
-  const keys = new Float64Array(count);
-  for (let row = 0; row < count; row++) keys[row] = ctas[row]!;
-  const byCta = sortedBy(keys, ascending(count));
+  const keys = Float64Array.from(ctas.subarray(0, count));
+  const ascending = new Int32Array(count).map((_, row) => row);
+  const byCta = sortedBy(keys, ascending);
   let [cta, start] = [-1, 0];
   for (let i = 0; i < count; i++) {
     const row = byCta[i]!;
@@ -131,13 +131,6 @@ export function interleave(
     stream.ctas[i] = ctas[row]!;
   }
   return stream;
-}
-
-/** 0 … count − 1. */
-function ascending(count: number): Int32Array {
-  const rows = new Int32Array(count);
-  for (let row = 0; row < count; row++) rows[row] = row;
-  return rows;
 }
 
 /** A power of two. */

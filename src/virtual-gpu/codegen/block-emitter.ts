@@ -92,12 +92,11 @@ function emitMaskCheck(frame: BlockFrame, instruction: PtxInstruction): void {
   if (!masked && (namesAll || !kernel.watching)) return;
   if (mask.kind === 'register') b.get(uniforms.local(mask.name));
   else b.i32(Number(BigInt.asIntN(32, mask.value)));
-  if (masked) b.get(frame.locals.warp).memory('i32.load', WARP.activeBits);
+  if (masked) b.get(frame.locals.warp).load(WARP.activeBits);
   else b.i32(-1);
   b.op('i32.xor');
   // Of what is not watched, only missing lanes matter.
-  if (!kernel.watching)
-    b.get(frame.locals.warp).memory('i32.load', WARP.activeBits).i32(-1).op('i32.xor').op('i32.and');
+  if (!kernel.watching) b.get(frame.locals.warp).load(WARP.activeBits).i32(-1).op('i32.xor', 'i32.and');
   b.if(() => emitCheck(frame, check));
 }
 
@@ -106,7 +105,7 @@ function emitCheck(frame: BlockFrame, check: PtxInstruction): void {
   const { b, masked, locals } = frame;
   callOut(frame, check);
   if (!masked) return;
-  b.get(locals.warp).memory('i32.load', WARP.yields).i32(HELD_BACK).op('i32.eq');
+  b.get(locals.warp).load(WARP.yields).i32(HELD_BACK).op('i32.eq');
   b.if(() => b.i32(0).op('return'));
 }
 
@@ -156,11 +155,11 @@ export class BlockEmitter {
   #giveWay(): void {
     const { b, block, kernel, locals } = this.frame;
     if (block.instructions.some((instruction) => kernel.spins.has(instruction))) {
-      b.get(locals.warp).i32(1).memory('i32.store', WARP.yields);
+      b.get(locals.warp).i32(1).store(WARP.yields);
       return;
     }
     if (!block.instructions.some((instruction) => kernel.polls.has(instruction))) return;
-    b.get(locals.warp).i32(0).memory('i32.load', LAUNCH.givesWay).memory('i32.store', WARP.yields);
+    b.get(locals.warp).loadAt(LAUNCH.givesWay).store(WARP.yields);
   }
 
   isUniform(instruction: PtxInstruction): boolean {

@@ -60,8 +60,8 @@ export class LaneDecisions {
     const outcome = b.local('v128');
     pushOutcome(b, instruction, result);
     b.set(outcome);
-    b.get(outcome).get(active).op('v128.and').get(trues).op('v128.or').set(trues);
-    b.get(active).get(outcome).op('v128.andnot').get(falses).op('v128.or').set(falses);
+    b.get(outcome, active).op('v128.and').get(trues).op('v128.or').set(trues);
+    b.get(active, outcome).op('v128.andnot').get(falses).op('v128.or').set(falses);
   }
 
   #tallyOf(instruction: PtxInstruction, record: number, isPartial: boolean): Tally {
@@ -105,7 +105,7 @@ function pushOutcome(b: FunctionBuilder, instruction: PtxInstruction, result: re
       .op('i32x4.eq');
     return;
   }
-  for (const part of result) b.get(part).i64(value).op('i64x2.splat').op('i64x2.eq');
+  for (const part of result) b.get(part).i64(value).op('i64x2.splat', 'i64x2.eq');
   b.shuffle32([0, 2, 4, 6]);
 }
 

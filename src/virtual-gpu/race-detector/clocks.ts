@@ -1,3 +1,4 @@
+import { numbersBelow } from '../../core/numbers-below.ts';
 /**
  * A vector clock over warps of several CTAs: for each CTA, by its linear index, a time per warp. Everything that the warp
  * did up to that time happened before. Immutable, so it can be shared.
@@ -153,7 +154,7 @@ export class WarpClocks {
     }
     if (!this.#mayKnowOthers) return;
     this.#snapshots.fill(undefined);
-    this.#joinOthers(Array.from({ length: count }, (_, warp) => warp));
+    this.#joinOthers(numbersBelow(count));
   }
 
   /** For each warp, the latest time of these warps' rows. */

@@ -265,27 +265,22 @@ export class SharedShadow {
       const end = (address + bytes) >> shift;
       for (let cell = address >> shift; cell < end; cell++) {
         const written = writeTime[cell]!;
-        const at = own + cell;
-        if (written > start && written <= ordered && !hasStrong) {
-          readers[cell]! |= bit;
-          if (isStrong) this.#strongReaders[cell]! |= bit;
-          readTime[at] = time;
-          readWhere[at] = where;
-          continue;
+        if (written <= start || written > ordered || hasStrong) {
+          if (written > start) {
+            const meta = writeMeta[cell]!;
+            const writer = meta & META.warp;
+            if (writer !== warp && written > rows[row + writer]! && (meta & META.agreed) === 0)
+              return { index: i, earlier: { warp: writer, where: this.#writeWhere[cell]!, isWrite: true } };
+            if (written >= met && writer === warp && !isAtomic && this.#isOfAnotherLane(cell, where))
+              return { index: i, earlier: { warp, where: this.#writeWhere[cell]!, isWrite: true } };
+          } else if (this.unwritten === undefined && strongTime[cell]! <= start && this.#filled?.[cell] !== 1)
+            this.unwritten = { address, warp, where };
+          if (strongTime[cell]! >= met && !isAtomic && this.#isStrongOfAnotherLane(cell, warp, where))
+            return { index: i, earlier: { warp, where: this.#strongWhere[cell]!, isWrite: true } };
         }
-        if (written > start) {
-          const meta = writeMeta[cell]!;
-          const writer = meta & META.warp;
-          if (writer !== warp && written > rows[row + writer]! && (meta & META.agreed) === 0)
-            return { index: i, earlier: { warp: writer, where: this.#writeWhere[cell]!, isWrite: true } };
-          if (written >= met && writer === warp && !isAtomic && this.#isOfAnotherLane(cell, where))
-            return { index: i, earlier: { warp, where: this.#writeWhere[cell]!, isWrite: true } };
-        } else if (this.unwritten === undefined && this.#strongTime[cell]! <= start && this.#filled?.[cell] !== 1)
-          this.unwritten = { address, warp, where };
-        if (strongTime[cell]! >= met && !isAtomic && this.#isStrongOfAnotherLane(cell, warp, where))
-          return { index: i, earlier: { warp, where: this.#strongWhere[cell]!, isWrite: true } };
         readers[cell]! |= bit;
         if (isStrong) this.#strongReaders[cell]! |= bit;
+        const at = own + cell;
         readTime[at] = time;
         readWhere[at] = where;
       }
@@ -324,37 +319,31 @@ export class SharedShadow {
       for (let cell = address >> shift; cell < end; cell++) {
         const written = writeTime[cell]!;
         const read = own + cell;
-        if (!hasStrong && written <= ordered && (readers[cell]! & others) === 0 && readTime[read]! < met) {
-          this.#takeValue(cell);
-          writeTime[cell] = time;
-          writeMeta[cell] = warp | (otherLanes[i]! << META.otherShift);
-          writeWhere[cell] = where;
-          readers[cell] = 0;
-          readTime[read] = 0;
-          continue;
-        }
-        const writer = writeMeta[cell]! & META.warp;
-        const isNew = this.#takeValue(cell) || (written <= start && strongTime[cell]! <= start);
-        const isUnordered = written > start && writer !== warp && written > rows[row + writer]!;
-        if (isUnordered && isNew)
-          return { index: i, earlier: { warp: writer, where: writeWhere[cell]!, isWrite: true } };
-        if (isNew && !isAtomic && readTime[read]! >= met && (this.#readWhere[read]! ^ where) % LANES !== 0)
-          return { index: i, earlier: { warp, where: this.#readWhere[read]!, isWrite: false } };
-        if (isStrong) {
-          this.#isStrongByMany[cell] = isAtomic ? 1 : otherLanes[i]!;
-          strongTime[cell] = time;
-          this.#strongWarp[cell] = warp;
-          this.#strongWhere[cell] = where;
-          this.#strongReaders[cell] = 0;
-          continue;
-        }
-        if (isNew && (strongTime[cell]! > start || (readers[cell]! & others) !== 0)) {
-          const earlier = this.#racingStrongWrite(cell, warp) ?? this.#racingRead(cell, warp);
-          if (earlier) return { index: i, earlier };
-        }
-        if (isUnordered) {
-          writeMeta[cell]! |= META.agreed;
-          continue;
+        const isOtherValue = this.#takeValue(cell);
+        if (hasStrong || written > ordered || (readers[cell]! & others) !== 0 || readTime[read]! >= met) {
+          const writer = writeMeta[cell]! & META.warp;
+          const isNew = isOtherValue || (written <= start && strongTime[cell]! <= start);
+          const isUnordered = written > start && writer !== warp && written > rows[row + writer]!;
+          if (isUnordered && isNew)
+            return { index: i, earlier: { warp: writer, where: writeWhere[cell]!, isWrite: true } };
+          if (isNew && !isAtomic && readTime[read]! >= met && (this.#readWhere[read]! ^ where) % LANES !== 0)
+            return { index: i, earlier: { warp, where: this.#readWhere[read]!, isWrite: false } };
+          if (isStrong) {
+            this.#isStrongByMany[cell] = isAtomic ? 1 : otherLanes[i]!;
+            strongTime[cell] = time;
+            this.#strongWarp[cell] = warp;
+            this.#strongWhere[cell] = where;
+            this.#strongReaders[cell] = 0;
+            continue;
+          }
+          if (isNew && (strongTime[cell]! > start || (readers[cell]! & others) !== 0)) {
+            const earlier = this.#racingStrongWrite(cell, warp) ?? this.#racingRead(cell, warp);
+            if (earlier) return { index: i, earlier };
+          }
+          if (isUnordered) {
+            writeMeta[cell]! |= META.agreed;
+            continue;
+          }
         }
         writeTime[cell] = time;
         writeMeta[cell] = warp | (otherLanes[i]! << META.otherShift);

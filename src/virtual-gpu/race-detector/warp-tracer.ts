@@ -1,3 +1,4 @@
+import { numbersBelow } from '../../core/numbers-below.ts';
 import type { TracedRequest } from '../../core/warp-trace.ts';
 import type { PtxInstruction } from '../../ptx/ast.ts';
 import type { RunnableImage } from '../kernel-image.ts';
@@ -140,4 +141,4 @@ export class WarpTracer extends QuietWatcher {
 }
 
 const ALL = 0xffff_ffff;
-const LANE_NUMBERS: readonly number[] = Array.from({ length: LANES }, (_, lane) => lane);
+const LANE_NUMBERS: readonly number[] = numbersBelow(LANES);

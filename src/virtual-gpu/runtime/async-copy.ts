@@ -71,10 +71,9 @@ function copyByLane(
   if (sourceSize) context.wordsInto(sourceSize, WANTED);
   else WANTED.fill(bytes);
   const [arePlainTargets, arePlainSources] = [
-    context.areOwnOffsets(to, bytes),
-    context.areDirectLoads(from, 'global', bytes),
+    context.areDirect(to, 'shared', bytes),
+    context.areDirect(from, 'global', bytes),
   ];
-  const { marksReads } = context;
   const words = SPARE.pop() ?? new Uint32Array(COPY_WORDS * LANES);
   let isWhole = lanes.length === LANES;
   for (const lane of lanes) {
@@ -82,7 +81,7 @@ function copyByLane(
     if (!arePlainTargets) context.checkSharedStore(to.low[lane]!, to.high[lane]!, bytes, lane);
     if (!arePlainSources) {
       if (wanted > 0) context.checkGlobalLoad(from.low[lane]!, from.high[lane]!, bytes, lane, wanted);
-    } else if (marksReads) context.markRead(from.low[lane]!, wanted);
+    } else context.markRead(from.low[lane]!, wanted);
     words[lane] = to.low[lane]! & OFFSET_IN_CTA;
     // What is not taken may have any address.
     words[LANES + lane] = wanted > 0 ? from.low[lane]! : 0;

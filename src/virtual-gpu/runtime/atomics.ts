@@ -87,7 +87,7 @@ function performDirectly(context: WarpContext, { space, size, first, word }: For
   const { operands, lanes } = context;
   if (word === undefined || context.watcher?.remembers(space)) return false;
   const addresses = context.addresses(operands[first]!, ADDRESSES);
-  if (!context.areDirectLoads(addresses, space, size)) return false;
+  if (!context.areDirect(addresses, space, size)) return false;
   if (space === 'global') context.markChanged(addresses, size);
   const values = context.words(first + 1, operands.length - first - 1);
   const [view, origin, combine] = [context.viewOf(space), originOf(space), word[space]];

@@ -1,4 +1,5 @@
 import { coordinatesOf, type Dim3 } from '../../core/launch-plan.ts';
+import { numbersBelow } from '../../core/numbers-below.ts';
 import type { PtxInstruction } from '../../ptx/ast.ts';
 import { has } from '../../ptx/instruction-parts.ts';
 import { synchronisationOf } from '../../ptx/instructions/properties.ts';
@@ -124,7 +125,7 @@ const SLICE = { usual: 1 << 18, watched: 1 << 14, cooperative: 1 << 14, followed
 /** A CTA that does more than wait goes on for so many, beside others that wait: a turn moves the memory of two CTAs. */
 const ROUNDS_OF_TURN = 64;
 
-const ALL_LANES: number[] = Array.from({ length: LANES }, (_, lane) => lane);
+const ALL_LANES: number[] = numbersBelow(LANES);
 
 /** Bits that a request sets in the sector map; an atomic reads and writes. */
 const SECTOR_BITS: Record<RequestKind, number> = {
@@ -242,7 +243,7 @@ export class CtaRunner {
     this.#request = request;
     this.#deviceView = new DataView(this.#device.buffer);
     this.#warpCount = Math.ceil((x * y * z) / LANES);
-    this.#allWarps = Array.from({ length: this.#warpCount }, (_, warp) => warp);
+    this.#allWarps = numbersBelow(this.#warpCount);
     this.#localStart = WARPS + this.#warpCount * image.warpBytes;
     this.#sectorMap = this.#localStart + this.#warpCount * LANES * image.localBytesPerThread;
     const sectorBytes = image.counting ? Math.ceil(request.deviceBytes / 32) + 64 : 0;

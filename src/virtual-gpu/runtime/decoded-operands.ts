@@ -45,13 +45,16 @@ export function fillWithZeros(
 /** Pushes a vector that is to be decoded. */
 export type PushSource = (index: number) => FunctionBuilder;
 
-/** Sets `slot` to the address of the slot whose number is on the stack, and calls `decode` if it holds something else. */
+/**
+ * Sets `slot` to the address of the slot whose number is on the stack, and calls `decode` if it holds something else. The function returns 0
+ * if something there is out of range.
+ */
 export function emitFindSlot(
   f: FunctionBuilder,
   slots: OperandSlots,
   { slot, pushSource, decode }: { slot: Local; pushSource: PushSource; decode: () => void },
 ): void {
-  f.i32(slots.bytes).op('i32.mul').i32(slots.start).op('i32.add').set(slot);
+  f.i32(slots.bytes).op('i32.mul').add(slots.start).set(slot);
   for (let i = 0; i < slots.vectors; i++) {
     pushSource(i);
     f.get(slot)
@@ -61,6 +64,8 @@ export function emitFindSlot(
   }
   f.op('v128.any_true');
   f.if(decode);
+  f.get(slot).memory('v128.load', slots.outOfRange, SCRATCH_MEMORY).op('v128.any_true');
+  f.if(() => f.i32(0).op('return'));
 }
 
 /** Notes what was decoded into a slot. `pushIsOutOfRange` pushes a vector that is not zero if something is. */

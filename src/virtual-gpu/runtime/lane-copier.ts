@@ -1,5 +1,5 @@
 import { DEVICE_MEMORY_MAXIMUM_PAGES, LANES, SHARED, WINDOW } from '../layout.ts';
-import type { MemoryIndex } from '../wasm/function-builder.ts';
+import { i32s, type MemoryIndex } from '../wasm/function-builder.ts';
 import { ModuleBuilder } from '../wasm/module-builder.ts';
 
 /** A warp's copies from device memory to shared memory, in WebAssembly. */
@@ -88,12 +88,12 @@ function emit(): Uint8Array<ArrayBuffer> {
   for (const { bytes, name, load, store } of SIZES) {
     const f = module.defineFunction({ parameters: [], results: [] });
     for (let lane = 0; lane < LANES; lane++) {
-      const word = (place: number) => f.i32(0).memory('i32.load', place + lane * 4, SCRATCH);
+      const word = (place: number) => f.loadAt(place + lane * 4, SCRATCH);
       word(TARGETS);
       word(SOURCES).memory(load, 0, DEVICE);
       word(TAKEN).i32(0).op('i32.ne');
-      if (bytes === 16) f.op('i32x4.splat').op('i32x4.neg').op('v128.and');
-      else if (bytes === 8) f.op('i64.extend_i32_u').op('i64.mul');
+      if (bytes === 16) f.op('i32x4.splat', 'i32x4.neg', 'v128.and');
+      else if (bytes === 8) f.op('i64.extend_i32_u', 'i64.mul');
       else f.op('i32.mul');
       f.memory(store, SHARED);
     }
@@ -105,47 +105,46 @@ function emit(): Uint8Array<ArrayBuffer> {
 
 /** (target, its offset, source, its offset, taken, whether that counts, bytes, bytes of shared memory) → whether all is usual. */
 function definePrepare(module: ModuleBuilder): void {
-  const f = module.defineFunction({ parameters: new Array(8).fill('i32'), results: ['i32'] });
-  const vector = () => f.local('v128');
-  const [bytes, mask, end, offset] = [vector(), vector(), vector(), vector()];
-  const [first, second, targets, sources, taken] = [vector(), vector(), vector(), vector(), vector()];
-  const [unusual, least, most] = [vector(), vector(), vector()];
+  const f = module.defineFunction({ parameters: i32s(8), results: ['i32'] });
+  const [bytes, mask, end, offset] = f.locals('v128', 4);
+  const [first, second, targets, sources, taken] = f.locals('v128', 5);
+  const [unusual, least, most] = f.locals('v128', 3);
   const note = () => f.get(unusual).op('v128.or').set(unusual);
   const save = (value: number, place: number) => f.i32(0).get(value).memory('v128.store', place, SCRATCH);
   f.get(6).op('i32x4.splat').tee(bytes).i32x4(-1).op('i32x4.add').set(mask);
   f.get(7).op('i32x4.splat').set(end);
-  f.get(3).op('i64.extend_i32_s').op('i64x2.splat').set(offset);
+  f.get(3).op('i64.extend_i32_s', 'i64x2.splat').set(offset);
   f.i32x4(-1).set(least);
   for (let chunk = 0; chunk < LANES * 4; chunk += CHUNK_BYTES) {
-    f.get(0).memory('v128.load', chunk).get(1).op('i32x4.splat').op('i32x4.add').set(targets);
+    f.get(0).memory('v128.load', chunk).get(1).op('i32x4.splat', 'i32x4.add').set(targets);
     for (const [i, half] of [first, second].entries())
       f.get(2)
         .memory('v128.load', 2 * chunk + i * CHUNK_BYTES)
         .get(offset)
         .op('i64x2.add')
         .set(half);
-    f.get(first).get(second).shuffle32([0, 2, 4, 6]).set(sources);
+    f.get(first, second).shuffle32([0, 2, 4, 6]).set(sources);
     f.get(5);
     f.if(
       () => f.get(4).memory('v128.load', chunk).get(bytes).op('i32x4.min_u').set(taken),
       () => f.get(bytes).set(taken),
     );
-    f.get(first).get(second).shuffle32([1, 3, 5, 7]).i32x4(WINDOW.global).op('v128.xor');
+    f.get(first, second).shuffle32([1, 3, 5, 7]).i32x4(WINDOW.global).op('v128.xor');
     note();
-    f.get(targets).get(sources).op('v128.or').get(mask).op('v128.and');
+    f.get(targets, sources).op('v128.or').get(mask).op('v128.and');
     note();
-    f.get(targets).get(mask).op('i32x4.add').get(end).op('i32x4.ge_u');
+    f.get(targets, mask).op('i32x4.add').get(end).op('i32x4.ge_u');
     note();
-    f.get(taken).get(bytes).op('i32x4.ne').get(taken).i32x4(0).op('i32x4.ne').op('v128.and');
+    f.get(taken, bytes).op('i32x4.ne').get(taken).i32x4(0).op('i32x4.ne', 'v128.and');
     note();
-    f.get(sources).get(least).op('i32x4.min_u').set(least);
-    f.get(sources).get(most).op('i32x4.max_u').set(most);
+    f.get(sources, least).op('i32x4.min_u').set(least);
+    f.get(sources, most).op('i32x4.max_u').set(most);
     save(targets, TARGETS + chunk);
     save(sources, SOURCES + chunk);
     save(taken, TAKEN + chunk);
   }
   save(least, LEAST);
   save(most, MOST);
-  f.get(unusual).op('v128.any_true').op('i32.eqz');
+  f.get(unusual).op('v128.any_true', 'i32.eqz');
   module.exportFunction('prepare', f);
 }

@@ -99,7 +99,7 @@ export class ProductEmitter {
   constructor(f: FunctionBuilder, form: TensorKernelForm) {
     this.#f = f;
     this.#form = form;
-    [this.row, this.a, this.b] = [f.local('i32'), f.local('i32'), f.local('i32')];
+    [this.row, this.a, this.b] = f.locals('i32', 3);
   }
 
   /** Pushes a vector of four equal words. They are to be named by `hold` before. */
@@ -122,7 +122,7 @@ export class ProductEmitter {
     f.i32(0).set(this.row);
     f.loop(() => {
       emitRow();
-      f.get(this.row).i32(ROW_BYTES).op('i32.add').tee(this.row);
+      f.get(this.row).add(ROW_BYTES).tee(this.row);
       f.i32(ROWS * ROW_BYTES)
         .op('i32.lt_u')
         .brIf(0);
@@ -142,19 +142,35 @@ export class ProductEmitter {
     return new Decoder(this.#f, this.#form, (word) => this.#push(word), this);
   }
 
-  /** To be called before any product. */
-  beginProducts({ c, d }: Registers): Products {
+  /** D = A B + C, if everything is in range. Pushes whether it is. */
+  multiply({ c, d }: Registers): FunctionBuilder {
     const { fractionBits } = this.#form;
     this.#hold([
       ...[eight(LEAST_EXPONENT << 8) | eight(LEAST_EXPONENT & 0xff), eight((BIAS << 8) | BIAS), eight(0xff)],
       ...[INFINITY, (fractionBits + 2 * BIAS) << FRACTION_BITS, (2 * BIAS) << FRACTION_BITS, SIGN, -1],
     ]);
-    return new Products(this.#f, this.#form, { c, d }, (word) => this.#push(word), this);
+    const products = new Products(this.#f, this.#form, { c, d }, (word) => this.#push(word), this);
+    this.forRows(() => products.rows());
+    products.pushIsInRange().if(() => products.writeResult());
+    return products.pushIsInRange();
   }
 }
 
 type Push = (word: number) => FunctionBuilder;
-type Places = Readonly<Record<'row' | 'a' | 'b', Local>>;
+type Places = Pick<ProductEmitter, 'row' | 'a' | 'b' | 'forRows'>;
+
+/** Locals with the addresses of the row of A at hand, and of its exponents. */
+const popRowOfA = (f: FunctionBuilder, { row, a }: Places): [values: Local, exponents: Local] => {
+  const popped = (bytes: number): Local =>
+    f
+      .get(row)
+      .i32(bytes / ROW_BYTES)
+      .op('i32.mul')
+      .get(a)
+      .op('i32.add')
+      .pop('i32');
+  return [popped(A_ROW_BYTES), popped(A_EXPONENT_BYTES)];
+};
 
 /** Decodes halves to f32 and their exponents. */
 class Decoder {
@@ -176,19 +192,12 @@ class Decoder {
 
   constructor(f: FunctionBuilder, form: TensorKernelForm, push: Push, places: Places) {
     [this.#f, this.#form, this.#push, this.#places] = [f, form, push, places];
-    [this.#halves, this.#magnitudes, this.#magnitude] = [f.local('v128'), f.local('v128'), f.local('v128')];
-    [this.#small, this.#most, this.#least] = [f.local('v128'), f.local('v128'), f.local('v128')];
-    this.#exponents = [f.local('v128'), f.local('v128')];
-    this.reset();
+    [this.#halves, this.#magnitudes, this.#magnitude, this.#small, this.#most, this.#least] = f.locals('v128', 6);
+    this.#exponents = f.locals('v128', 2);
+    f.i32x4(0).set(this.#most).i32x4(-1).set(this.#least);
   }
 
-  /** Forgets what was out of range. */
-  reset(): void {
-    this.#f.i32x4(0).set(this.#most);
-    this.#f.i32x4(-1).set(this.#least);
-  }
-
-  /** Pushes a vector that is not zero if something since `reset` is out of range. */
+  /** Pushes a vector that is not zero if something was out of range. */
   pushIsOutOfRange(): FunctionBuilder {
     const f = this.#f;
     if (this.#form.format === 'f16')
@@ -200,22 +209,28 @@ class Decoder {
       .i32x4(eight(((BIAS + BF16_REACH) << BF16_FRACTION_BITS) - 1))
       .op('i16x8.gt_s');
     const least = ((BIAS - BF16_REACH) << BF16_FRACTION_BITS) - 1;
-    f.get(this.#least).i32x4(eight(least)).op('i16x8.min_u').i32x4(eight(least)).op('i16x8.eq').op('v128.not');
+    f.get(this.#least).i32x4(eight(least)).op('i16x8.min_u').i32x4(eight(least)).op('i16x8.eq', 'v128.not');
     return f.op('v128.or');
   }
 
-  /** Rows `this.row` and eight below of A. `pushHalves` pushes eight halves of one. */
-  rowsOfA(row: Local, pushHalves: (half: 0 | 1, slice: number) => void): void {
+  /** All rows of A, from the four or two registers whose addresses are in these locals. */
+  registersOfA(registers: readonly Local[]): void {
+    const { row } = this.#places;
+    this.#places.forRows(() =>
+      this.rowsOfA((half, slice) =>
+        this.#f
+          .get(row, registers[2 * slice + half]!)
+          .op('i32.add')
+          .memory('v128.load', 0),
+      ),
+    );
+  }
+
+  /** The row of A at hand and the one eight below. `pushHalves` pushes eight halves of one. */
+  rowsOfA(pushHalves: (half: 0 | 1, slice: number) => void): void {
     const f = this.#f;
     const upper = f.local('v128');
-    const [values, exponents] = [f.local('i32'), f.local('i32')];
-    const scaled = (bytes: number) =>
-      f
-        .get(row)
-        .i32(bytes / ROW_BYTES)
-        .op('i32.mul');
-    scaled(A_ROW_BYTES).get(this.#places.a).op('i32.add').set(values);
-    scaled(A_EXPONENT_BYTES).get(this.#places.a).op('i32.add').set(exponents);
+    const [values, exponents] = popRowOfA(f, this.#places);
     for (let slice = 0; slice < this.#form.k / 8; slice++) {
       for (const half of HALVES) {
         pushHalves(half, slice);
@@ -228,9 +243,7 @@ class Decoder {
         if (half === 0) this.#push(eight(0xff)).op('v128.and').set(upper);
       }
       f.i32(8).op('i16x8.shl').get(upper).op('v128.or').set(upper);
-      f.get(exponents)
-        .get(upper)
-        .memory('v128.store', A_EXPONENTS + slice * 16, SCRATCH_MEMORY);
+      f.get(exponents, upper).memory('v128.store', A_EXPONENTS + slice * 16, SCRATCH_MEMORY);
     }
   }
 
@@ -238,10 +251,8 @@ class Decoder {
   columnsOfB(slice: number, pushColumn: (column: number) => void): void {
     const f = this.#f;
     const columns = COLUMNS.map((column) => {
-      const local = f.local('v128');
       pushColumn(column);
-      f.set(local);
-      return local;
+      return f.pop('v128');
     });
     const vectors = emitTranspose(f, columns);
     for (const [i, vector] of vectors.entries()) this.#rowOfB(slice * 8 + i, () => f.get(vector));
@@ -250,10 +261,9 @@ class Decoder {
   /** A row of B. `pushRow` pushes its eight halves. */
   rowOfB(row: number, pushRow: () => void): void {
     const f = this.#f;
-    const natural = f.local('v128');
     pushRow();
-    f.set(natural);
-    this.#rowOfB(row, () => f.get(natural).get(natural).shuffle(EVEN_THEN_ODD));
+    const natural = f.pop('v128');
+    this.#rowOfB(row, () => f.get(natural, natural).shuffle(EVEN_THEN_ODD));
   }
 
   #rowOfB(row: number, pushHalves: () => void): void {
@@ -268,7 +278,7 @@ class Decoder {
     });
     this.#pushExponents();
     f.tee(exponents).get(exponents).op('i8x16.narrow_i16x8_s').set(exponents);
-    f.get(b).get(exponents).get(exponents).shuffle(DOUBLED);
+    f.get(b, exponents, exponents).shuffle(DOUBLED);
     f.memory('v128.store', B_EXPONENTS + row * 16, SCRATCH_MEMORY);
   }
 
@@ -296,9 +306,9 @@ class Decoder {
       f.get(this.#magnitude).i32(FRACTION_BITS).op('i32x4.shr_u').set(this.#exponents[part]);
       store(part, () => {
         if (isF16) {
-          f.get(this.#magnitude).get(this.#halves);
+          f.get(this.#magnitude, this.#halves);
           extend('s');
-          this.#push(SIGN).op('v128.and').op('v128.or');
+          this.#push(SIGN).op('v128.and', 'v128.or');
         } else {
           f.get(this.#halves);
           extend('u').i32(16).op('i32x4.shl');
@@ -325,7 +335,7 @@ class Decoder {
   /** Exponents of the eight halves, as i16. */
   #pushExponents(): void {
     const f = this.#f;
-    f.get(this.#exponents[0]).get(this.#exponents[1]).op('i16x8.narrow_i32x4_s');
+    f.get(this.#exponents[0], this.#exponents[1]).op('i16x8.narrow_i32x4_s');
     this.#push(eight(-BIAS)).op('i16x8.add');
   }
 }
@@ -338,8 +348,8 @@ class Products {
   readonly #push: Push;
   readonly #places: Places;
   /** Addresses of the rows of A, and of their exponents. */
-  readonly #values: Local;
-  readonly #exponents: Local;
+  #values = 0;
+  #exponents = 0;
   /** Twice the largest bits of a magnitude; and of C the least less one, where zero counts as the largest. */
   readonly #most: Local;
   readonly #least: Local;
@@ -351,20 +361,13 @@ class Products {
 
   constructor(f: FunctionBuilder, form: TensorKernelForm, registers: Registers, push: Push, places: Places) {
     [this.#f, this.#form, this.#registers, this.#push, this.#places] = [f, form, registers, push, places];
-    [this.#values, this.#exponents] = [f.local('i32'), f.local('i32')];
-    [this.#most, this.#least] = [f.local('v128'), f.local('v128')];
-    const four = () => QUARTERS.map(() => f.local('v128'));
+    [this.#most, this.#least] = f.locals('v128', 2);
+    const four = () => f.locals('v128', 4);
     [this.#sums, this.#scales, this.#totals, this.#earlier] = [four(), four(), four(), four()];
-    this.reset();
+    f.i32x4(0).set(this.#most).i32x4(-1).set(this.#least);
   }
 
-  /** Forgets what was out of range. */
-  reset(): void {
-    this.#f.i32x4(0).set(this.#most);
-    this.#f.i32x4(-1).set(this.#least);
-  }
-
-  /** Pushes whether everything since `reset` was in range. */
+  /** Pushes whether everything was in range. */
   pushIsInRange(): FunctionBuilder {
     const f = this.#f;
     f.get(this.#most)
@@ -372,8 +375,7 @@ class Products {
       .op('i32x4.lt_u');
     f.get(this.#least)
       .i32x4(2 * LEAST_C - 1)
-      .op('i32x4.ge_u')
-      .op('v128.and');
+      .op('i32x4.ge_u', 'v128.and');
     return f.op('i32x4.all_true');
   }
 
@@ -381,16 +383,10 @@ class Products {
   rows(): void {
     const f = this.#f;
     const { k, block } = this.#form;
-    const { row, a } = this.#places;
-    const scaled = (bytes: number) =>
-      f
-        .get(row)
-        .i32(bytes / ROW_BYTES)
-        .op('i32.mul');
-    scaled(A_ROW_BYTES).get(a).op('i32.add').set(this.#values);
-    scaled(A_EXPONENT_BYTES).get(a).op('i32.add').set(this.#exponents);
+    const { row } = this.#places;
+    [this.#values, this.#exponents] = popRowOfA(f, this.#places);
     this.#sums.forEach((sum, register) => {
-      f.get(row).get(this.#registers.c[register]!).op('i32.add').memory('v128.load', 0).set(sum);
+      f.get(row, this.#registers.c[register]!).op('i32.add').memory('v128.load', 0).set(sum);
       this.#noteMagnitude(sum);
       f.get(sum).i32(1).op('i32x4.shl');
       this.#push(-1).op('i32x4.add').get(this.#least).op('i32x4.min_u').set(this.#least);
@@ -398,9 +394,7 @@ class Products {
     for (let first = 0; first < k; first += block) this.#addBlock(first, Math.min(block, k - first));
     this.#sums.forEach((sum, register) => {
       this.#noteMagnitude(sum);
-      f.get(row)
-        .get(sum)
-        .memory('v128.store', RESULT + register * ROWS * ROW_BYTES, SCRATCH_MEMORY);
+      f.get(row, sum).memory('v128.store', RESULT + register * ROWS * ROW_BYTES, SCRATCH_MEMORY);
     });
   }
 
@@ -434,8 +428,7 @@ class Products {
       f.get(this.#exponents).memory('v128.load16_splat', A_EXPONENTS + term * 2, SCRATCH_MEMORY);
       f.get(this.#places.b)
         .memory('v128.load', B_EXPONENTS + term * 16, SCRATCH_MEMORY)
-        .op('i8x16.add_sat_s')
-        .op('i8x16.max_s');
+        .op('i8x16.add_sat_s', 'i8x16.max_s');
     }
     this.#push(eight((BIAS << 8) | BIAS))
       .op('i8x16.add')
@@ -454,14 +447,14 @@ class Products {
           .i32(FRACTION_BITS)
           .op('i32x4.shl');
         f.get(this.#sums[quarter]!);
-        this.#push(INFINITY).op('v128.and').op('i32x4.max_s').op('i32x4.sub').set(this.#scales[quarter]!);
+        this.#push(INFINITY).op('v128.and', 'i32x4.max_s', 'i32x4.sub').set(this.#scales[quarter]!);
       }
     }
   }
 
   /** Replaces numbers by multiples of the last bit that counts. */
   #pushAligned(quarter: number): FunctionBuilder {
-    return this.#f.get(this.#scales[quarter]!).op('f32x4.mul').op('i32x4.relaxed_trunc_f32x4_s');
+    return this.#f.get(this.#scales[quarter]!).op('f32x4.mul', 'i32x4.relaxed_trunc_f32x4_s');
   }
 
   /** Products of a term of both rows with all columns. */
@@ -477,9 +470,7 @@ class Products {
         .memory('v128.load', term * B_ROW_BYTES + odd * 16, SCRATCH_MEMORY)
         .set(row[odd]!);
     for (const quarter of QUARTERS) {
-      f.get(values[quarter >> 1]!)
-        .get(row[quarter & 1]!)
-        .op('f32x4.mul');
+      f.get(values[quarter >> 1]!, row[quarter & 1]!).op('f32x4.mul');
       this.#pushAligned(quarter).get(this.#totals[quarter]!).op('i32x4.add').set(this.#totals[quarter]!);
     }
   }
@@ -498,8 +489,8 @@ class Products {
     const [overflow, parts] = [f.local('v128'), QUARTERS.map(() => f.local('v128'))];
     QUARTERS.forEach((quarter) => {
       const both = [this.#earlier[quarter]!, this.#totals[quarter]!] as const;
-      f.get(both[0]).get(both[1]).tee(parts[quarter]!).op('i32x4.add').set(joined);
-      for (const part of both) f.get(joined).get(part).op('v128.xor');
+      f.get(both[0], both[1]).tee(parts[quarter]!).op('i32x4.add').set(joined);
+      for (const part of both) f.get(joined, part).op('v128.xor');
       f.op('v128.and');
       if (quarter > 0) f.get(overflow).op('v128.or');
       f.set(overflow);
@@ -524,10 +515,10 @@ class Products {
       [2, 3],
     ] as const) {
       parts.forEach((part, i) => {
-        f.get(part).get(part).shuffle32([lane, next, lane, next]).op('f64x2.convert_low_i32x4_s');
+        f.get(part, part).shuffle32([lane, next, lane, next]).op('f64x2.convert_low_i32x4_s');
         if (i > 0) f.op('f64x2.add');
       });
-      f.i64x2(F32_BITS).op('v128.and').op('f32x4.demote_f64x2_zero');
+      f.i64x2(F32_BITS).op('v128.and', 'f32x4.demote_f64x2_zero');
     }
     f.shuffle32([0, 1, 4, 5]);
     this.#scaleBack(quarter);
@@ -541,17 +532,16 @@ class Products {
     const f = this.#f;
     const total = this.#totals[quarter]!;
     const magnitude = f.local('v128');
-    f.get(total).op('i32x4.abs').tee(magnitude).get(magnitude).i32(24).op('i32x4.shr_u').op('v128.andnot');
+    f.get(total).op('i32x4.abs').tee(magnitude).get(magnitude).i32(24).op('i32x4.shr_u', 'v128.andnot');
     f.op('f32x4.convert_i32x4_s').get(total);
-    this.#push(SIGN).op('v128.and').op('v128.or');
+    this.#push(SIGN).op('v128.and', 'v128.or');
     this.#scaleBack(quarter);
   }
 
   #scaleBack(quarter: number): void {
     this.#push((2 * BIAS) << FRACTION_BITS)
       .get(this.#scales[quarter]!)
-      .op('i32x4.sub')
-      .op('f32x4.mul')
+      .op('i32x4.sub', 'f32x4.mul')
       .set(this.#sums[quarter]!);
   }
 

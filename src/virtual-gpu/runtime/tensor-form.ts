@@ -1,8 +1,8 @@
 import { rememberedAt } from '../../core/once-for.ts';
 import type { PtxInstruction } from '../../ptx/ast.ts';
 import { has, typesOf } from '../../ptx/instruction-parts.ts';
-import type { TensorKernelForm } from './product-emitter.ts';
-import { tensorModel } from './tensor-model.ts';
+import type { HalfFormat, TensorKernelForm } from './product-emitter.ts';
+import { type TensorModel, tensorModel } from './tensor-model.ts';
 
 const DEPTHS: ReadonlyMap<string, number> = new Map([
   ['m16n8k8', 8],
@@ -20,7 +20,11 @@ export function tensorFormOf(instruction: PtxInstruction, target: string): Tenso
   if (k === undefined || d !== 'f32' || c !== 'f32' || b !== format) return undefined;
   if ((format !== 'f16' && format !== 'bf16') || has(instruction, 'sp') || has(instruction, 'sp::ordered_metadata'))
     return undefined;
-  const { blockSize, fractionBits } = tensorModel(target);
-  const form = { format, k, block: blockSize[format]!, fractionBits } as const;
+  return halfForm(format, k, tensorModel(target));
+}
+
+/** The form of products of 16-bit elements that a model adds. */
+export function halfForm(format: HalfFormat, k: number, { blockSize, fractionBits }: TensorModel): TensorKernelForm {
+  const form = { format, k, block: blockSize[format]!, fractionBits };
   return rememberedAt(forms, JSON.stringify(form), () => form);
 }

@@ -1,4 +1,6 @@
-import type { FunctionBuilder, Local } from '../wasm/function-builder.ts';
+import { numbersBelow } from '../../core/numbers-below.ts';
+import { rememberedAt } from '../../core/once-for.ts';
+import { type FunctionBuilder, i32s, type Local } from '../wasm/function-builder.ts';
 import { ModuleBuilder } from '../wasm/module-builder.ts';
 import {
   emitFindSlot,
@@ -9,7 +11,7 @@ import {
   operandSlots,
   type PushSource,
 } from './decoded-operands.ts';
-import { FREE, ProductEmitter, ROW_BYTES, SCRATCH_MEMORY, type TensorKernelForm } from './product-emitter.ts';
+import { FREE, ProductEmitter, ROW_BYTES, type TensorKernelForm } from './product-emitter.ts';
 
 /**
  * `tensor-model.ts` for whole warps, in WebAssembly, for every mma.sync of a kernel. Takes the byte addresses of the
@@ -48,19 +50,18 @@ export function createTensorKernel(memory: WebAssembly.Memory, form: TensorKerne
 const modules = new Map<string, WebAssembly.Module>();
 
 function moduleFor(form: TensorKernelForm): WebAssembly.Module {
-  const key = JSON.stringify(form);
-  const known = modules.get(key);
-  if (known) return known;
+  return rememberedAt(modules, JSON.stringify(form), () => new WebAssembly.Module(emit(form)));
+}
+
+function emit(form: TensorKernelForm): Uint8Array<ArrayBuffer> {
   const module = new ModuleBuilder();
   module.importMemory({ name: 'memory', minimumPages: 1 });
   module.importMemory({ name: 'scratch', minimumPages: 1 });
   defineMultiply(module, form, { a: defineDecoder(module, form, 'a'), b: defineDecoder(module, form, 'b') });
-  const compiled = new WebAssembly.Module(module.encode());
-  modules.set(key, compiled);
-  return compiled;
+  return module.encode();
 }
 
-const range = (first: number, count: number): number[] => Array.from({ length: count }, (_, i) => first + i);
+const range = (first: number, count: number): number[] => numbersBelow(first + count).slice(first);
 
 /** Vectors of registers whose addresses are in locals. */
 const sourceOf =
@@ -72,19 +73,11 @@ const sourceOf =
 function defineDecoder(module: ModuleBuilder, form: TensorKernelForm, name: 'a' | 'b'): number {
   const slots = slotsOf(form)[name];
   const registers = range(1, slots.vectors / VECTORS);
-  const f = module.defineFunction({ parameters: new Array(1 + registers.length).fill('i32'), results: [] });
+  const f = module.defineFunction({ parameters: i32s(1 + registers.length), results: [] });
   const emitter = new ProductEmitter(f, form);
   const decoder = emitter.beginDecoding();
   f.get(0).set(emitter[name]);
-  if (name === 'a')
-    emitter.forRows(() =>
-      decoder.rowsOfA(emitter.row, (half, slice) => {
-        f.get(emitter.row)
-          .get(registers[2 * slice + half]!)
-          .op('i32.add')
-          .memory('v128.load', 0);
-      }),
-    );
+  if (name === 'a') decoder.registersOfA(registers);
   else
     registers.forEach((register, slice) => {
       decoder.columnsOfB(slice, (column) => f.get(register).memory('v128.load', column * ROW_BYTES));
@@ -118,14 +111,7 @@ function defineMultiply(module: ModuleBuilder, form: TensorKernelForm, decoders:
         f.call(decoders[name]);
       },
     });
-    f.get(slot).memory('v128.load', slots[name].outOfRange, SCRATCH_MEMORY);
-    f.op('v128.any_true');
-    f.if(() => f.i32(0).op('return'));
   }
-  const products = emitter.beginProducts({ c, d });
-  emitter.forRows(() => products.rows());
-  products.pushIsInRange();
-  f.if(() => products.writeResult());
-  products.pushIsInRange();
+  emitter.multiply({ c, d });
   module.exportFunction('multiply', f);
 }

@@ -1,5 +1,6 @@
 import type { Dim3 } from '../../core/launch-plan.ts';
-import { onceFor } from '../../core/once-for.ts';
+import { numbersBelow } from '../../core/numbers-below.ts';
+import { onceFor, rememberedAt } from '../../core/once-for.ts';
 import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
 import { isOfCluster } from '../../ptx/instruction-parts.ts';
 import { elementsOf } from '../../ptx/operands.ts';
@@ -117,17 +118,19 @@ export interface PendingCopies {
 
 export const noPendingCopies = (): PendingCopies => ({ groups: [], open: [] });
 
-const ALL_LANES: readonly number[] = Array.from({ length: LANES }, (_, lane) => lane);
+const ALL_LANES: readonly number[] = numbersBelow(LANES);
 /** By lane: its number, as often as a warp has lanes. */
 const LANE_ALONE = ALL_LANES.map((lane) => new Array<number>(LANES).fill(lane));
 
 /** An instruction's operands with vectors flattened. Computed once, because an instruction executes a thousand times. */
 const operandsOf = onceFor(({ operands }: PtxInstruction): readonly PtxOperand[] => operands.flatMap(elementsOf));
 
-const offsetsByImage = onceFor((_image: RunnableImage) => new Map<PtxInstruction, Int32Array>());
+/** What is found out once for each instruction of an image; null where there is nothing. */
+const byInstruction = <T>() => onceFor((_image: RunnableImage) => new Map<PtxInstruction, T | null>());
 
-const copiesByImage = onceFor((_image: RunnableImage) => new Map<PtxInstruction, CopyOperands | undefined>());
-const placesByImage = new WeakMap<RunnableImage, Map<PtxInstruction, Int32Array | undefined>>();
+const offsetsOfInstructions = byInstruction<Int32Array>();
+const copiesOfInstructions = byInstruction<CopyOperands>();
+const placesOfInstructions = byInstruction<Int32Array>();
 
 /** What all operations of a launch on one thread share. */
 export interface OperationSurroundings {
@@ -407,7 +410,7 @@ export class WarpContext {
     return this.watcher!.olderValue(this.#site!, this.warp, space, address, lane, LATEST, suits);
   }
 
-  /** The same for a strong read that {@link areDirectLoads} has checked. */
+  /** The same for a strong read that {@link areDirect} has checked. */
   olderDirectValue(space: string, address: number, bytes: number, lane: number): DataView | undefined {
     return this.#olderValue(space, address, lane, this.viewOf(space), originOf(space) + address, bytes);
   }
@@ -565,26 +568,20 @@ export class WarpContext {
 
   /**
    * Byte offsets of the operands' registers from the warp's state, 32 lanes each, in `registerMemory`; of an address, those of its
-   * 32-bit base. Undefined if there is another operand, or a uniform one.
+   * 32-bit base. Null if there is another operand, or a uniform one.
    */
-  registerPlaces(): Int32Array | undefined {
-    let known = placesByImage.get(this.#image);
-    if (!known) {
-      known = new Map();
-      placesByImage.set(this.#image, known);
-    }
-    if (!known.has(this.instruction)) known.set(this.instruction, this.#findPlaces());
-    return known.get(this.instruction);
+  registerPlaces(): Int32Array | null {
+    return rememberedAt(placesOfInstructions(this.#image), this.instruction, () => this.#findPlaces());
   }
 
-  #findPlaces(): Int32Array | undefined {
+  #findPlaces(): Int32Array | null {
     const places = this.operands.map((operand) => {
       if (operand.kind === 'register') return this.#placeOf(operand.name);
       const base = operand.kind === 'address' ? operand.base : null;
       const isNarrow = base?.kind === 'register' && this.#register(base.name).kind !== 'double-word';
       return isNarrow ? this.#placeOf(base.name) : -1;
     });
-    return places.includes(-1) ? undefined : Int32Array.from(places);
+    return places.includes(-1) ? null : Int32Array.from(places);
   }
 
   #placeOf(name: string): number {
@@ -592,22 +589,16 @@ export class WarpContext {
     return uniform ? -1 : offset;
   }
 
-  /** Where the operands of a cp.async lie; undefined if one is not of the usual kind. */
-  copyOperands(): CopyOperands | undefined {
-    const known = copiesByImage(this.#image);
-    if (!known.has(this.instruction)) known.set(this.instruction, this.#findCopyOperands());
-    return known.get(this.instruction);
-  }
-
-  #findCopyOperands(): CopyOperands | undefined {
+  /** Where the operands of a cp.async lie; null if one is not of the usual kind. */
+  #findCopyOperands(): CopyOperands | null {
     const [to, from, size, taken] = this.operands;
-    if (to?.kind !== 'address' || from?.kind !== 'address' || size?.kind !== 'immediate') return undefined;
-    if (to.base?.kind !== 'register' || from.base?.kind !== 'register') return undefined;
-    if (taken && taken.kind !== 'register') return undefined;
+    if (to?.kind !== 'address' || from?.kind !== 'address' || size?.kind !== 'immediate') return null;
+    if (to.base?.kind !== 'register' || from.base?.kind !== 'register') return null;
+    if (taken && taken.kind !== 'register') return null;
     const [target, source] = [this.#register(to.base.name), this.#register(from.base.name)];
     const count = taken && this.#register(taken.name);
-    if (target.uniform || source.uniform || count?.uniform) return undefined;
-    if (target.kind !== 'word' || source.kind !== 'double-word') return undefined;
+    if (target.uniform || source.uniform || count?.uniform) return null;
+    if (target.kind !== 'word' || source.kind !== 'double-word') return null;
     return {
       ...{ target: target.offset, targetOffset: Number(to.offset) },
       ...{ source: source.offset, sourceOffset: Number(from.offset) },
@@ -621,7 +612,7 @@ export class WarpContext {
    */
   prepareCopy(): Uint32Array | undefined {
     if (this.listens || this.lanes.length !== LANES) return undefined;
-    const operands = this.copyOperands();
+    const operands = rememberedAt(copiesOfInstructions(this.#image), this.instruction, () => this.#findCopyOperands());
     const copy = operands && this.#around.copier().prepare(operands, this.warp, this.#bounds.limits.shared);
     if (!copy || !isWithin(this.#reachable, copy.least, copy.most - copy.least + operands.bytes)) return undefined;
     return copy.words;
@@ -639,16 +630,13 @@ export class WarpContext {
    * asks for the same ones.
    */
   offsetsOf(first: number, count: number): Int32Array {
-    const known = offsetsByImage(this.#image);
-    const found = known.get(this.instruction);
-    if (found) return found;
-    const offsets = Int32Array.from({ length: count }, (_, i) => {
-      const operand = this.operands[first + i]!;
-      if (operand.kind !== 'register') throw unsupported(this.instruction);
-      return this.#register(operand.name).offset;
-    });
-    known.set(this.instruction, offsets);
-    return offsets;
+    return rememberedAt(offsetsOfInstructions(this.#image), this.instruction, () =>
+      Int32Array.from({ length: count }, (_, i) => {
+        const operand = this.operands[first + i]!;
+        if (operand.kind !== 'register') throw unsupported(this.instruction);
+        return this.#register(operand.name).offset;
+      }),
+    )!;
   }
 
   get privateBytes(): Uint8Array {
@@ -728,7 +716,7 @@ export class WarpContext {
   }
 
   /** Sets a register of all lanes to the values from `first` on. */
-  setWords(operand: PtxOperand, values: Int32Array, first = 0): void {
+  setWords(operand: PtxOperand, values: Int32Array | Uint32Array, first = 0): void {
     if (operand.kind !== 'register') return;
     const to = this.#memory.i32;
     const start = (this.warp + this.#register(operand.name).offset) / 4;
@@ -824,10 +812,10 @@ export class WarpContext {
   }
 
   /**
-   * Whether all lanes that take part load what the operation may touch, from device memory or the own shared memory: one look at the least
-   * and the largest address.
+   * Whether all lanes that take part access, by aligned addresses, what the operation may touch of device memory or the own shared
+   * memory: one look at the least and the largest address.
    */
-  areDirectLoads({ low, high }: AddressHalves, space: string, bytes: number): space is 'global' | 'shared' {
+  areDirect({ low, high }: AddressHalves, space: string, bytes: number): space is 'global' | 'shared' {
     const isGlobal = space === 'global';
     if (!isGlobal && space !== 'shared') return false;
     const first = low[this.lanes[0]!]!;
@@ -845,28 +833,12 @@ export class WarpContext {
       : most + bytes <= this.#bounds.limits.shared && this.#rankIn(least, space) === this.cta.rank;
   }
 
-  /** Whether all lanes that take part access the own shared memory by aligned offsets within it. */
-  areOwnOffsets({ low }: AddressHalves, bytes: number): boolean {
-    let [most, bits] = [0, 0];
-    for (const lane of this.lanes) {
-      const address = low[lane]!;
-      if (address > most) most = address;
-      bits |= address;
-    }
-    return (bits & (bytes - 1)) === 0 && most + bytes <= this.#bounds.limits.shared;
-  }
-
-  /** Whether reads of device memory are to be noted. */
-  get marksReads(): boolean {
-    return this.#around.reads !== undefined;
-  }
-
   /** Where loads from a space find their bytes. */
   viewOf(space: string): DataView {
     return space === 'global' ? this.#around.device : this.#memory.view;
   }
 
-  /** Bytes of device memory that an atomic changes at addresses that {@link areDirectLoads} has checked. */
+  /** Bytes of device memory that an atomic changes at addresses that {@link areDirect} has checked. */
   markChanged({ low }: AddressHalves, bytes: number): void {
     const { writes, reads } = this.#around;
     for (const lane of this.lanes) {
@@ -964,21 +936,17 @@ export class WarpContext {
   }
 
   /**
-   * Positions of the rows of `bytes` that lanes from `firstLane` on read from shared memory, as indices into
-   * `sharedHalves`. Checks each like `resolve`, and counts the request.
+   * Finds the offsets in shared memory of the rows of `bytes` that these lanes read, and puts them where `rows` has them by lane. Checks
+   * each like `resolve`, and counts the request.
    * @throws KernelFault if one is out of bounds or misaligned.
    */
-  sharedRows(operand: PtxOperand, firstLane: number, count: number, bytes: number): Int32Array {
-    const rows = new Int32Array(count);
-    const accesses: { lane: number; address: Address; space: string }[] = [];
-    for (let i = 0; i < count; i++) {
-      const lane = firstLane + i;
+  sharedRows(operand: PtxOperand, lanes: readonly number[], bytes: number, rows: Int32Array): void {
+    const accesses = lanes.map((lane) => {
       const address = this.address(operand, lane);
-      rows[i] = this.resolve(address, 'shared', bytes, false, lane).offset / 2;
-      accesses.push({ lane, address, space: 'shared' });
-    }
+      rows[lane] = this.resolve(address, 'shared', bytes, false, lane).offset - SHARED;
+      return { lane, address, space: 'shared' };
+    });
     this.countRequest(accesses, bytes, 'load');
-    return rows;
   }
 
   /**

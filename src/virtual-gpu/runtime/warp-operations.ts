@@ -13,6 +13,7 @@ import { applyPriority, createPolicy, discard, prefetch } from './cache-hints.ts
 import { clusterArrive, mapAddress, rankOfAddress, storeAsync } from './clusters/operations.ts';
 import { KernelFault } from './fault.ts';
 import { checkMask, MASK_CHECK } from './lane-masks.ts';
+import { matrixCountOf, MATRIX_ROW_BYTES as ROW_BYTES, MATRIX_ROWS as ROWS } from './matrix-form.ts';
 import { matrixMultiply } from './matrix-multiply.ts';
 import { mbarrierOperation } from './mbarriers/operations.ts';
 import { failAssertion, print } from './printing/print.ts';
@@ -172,7 +173,7 @@ function genericLoad(context: WarpContext): void {
   const { count, space, isStrong } = form;
   const bytes = form.size * count;
   const addresses = context.addresses(operands[count]!, LOADS);
-  if (context.areDirectLoads(addresses, space, bytes)) {
+  if (context.areDirect(addresses, space, bytes)) {
     loadDirectly(context, form, space, addresses.low, bytes);
     return;
   }
@@ -241,15 +242,6 @@ function genericStore(context: WarpContext): void {
   context.countRequest(accesses, size * count, 'store');
 }
 
-const ROW_BYTES = 16;
-const ROWS = 8;
-
-const MATRIX_COUNTS: ReadonlyMap<string, number> = new Map([
-  ['x1', 1],
-  ['x2', 2],
-  ['x4', 4],
-]);
-
 /**
  * ldmatrix: up to four 8×8 matrices of 16-bit elements from shared memory; lanes 8i … 8i + 7 give the rows of matrix
  * i, and lane l gets elements 2·(l mod 4) and the next of row ⌊l / 4⌋ (of the transposed matrix under `.trans`).
@@ -257,49 +249,41 @@ const MATRIX_COUNTS: ReadonlyMap<string, number> = new Map([
  */
 function loadMatrix(context: WarpContext): void {
   const { instruction, operands, lanes } = context;
-  const count = MATRIX_COUNTS.get(instruction.modifiers.find((m) => MATRIX_COUNTS.has(m)) ?? '');
-  if (count === undefined || lanes.length !== LANES || !has(instruction, 'b16')) throw unsupported(instruction);
-  const transposed = has(instruction, 'trans');
-  if (loadPlainMatrices(context, count, transposed)) return;
-  const words = new Int32Array(LANES);
+  const count = matrixCountOf(instruction);
+  if (count === undefined || lanes.length !== LANES) throw unsupported(instruction);
+  const move = has(instruction, 'trans') ? transposeRows : copyRows;
+  if (loadPlainMatrices(context, count, move)) return;
+  const words = new Uint32Array(LANES);
   for (let matrix = 0; matrix < count; matrix++) {
-    const rows = context.sharedRows(operands[count]!, matrix * ROWS, ROWS, ROW_BYTES);
-    const halves = context.sharedHalves;
-    for (let lane = 0; lane < LANES; lane++) {
-      const row = lane >> 2;
-      const column = (lane & 3) * 2;
-      words[lane] = transposed
-        ? halves[rows[column]! + row]! | (halves[rows[column + 1]! + row]! << 16)
-        : halves[rows[row]! + column]! | (halves[rows[row]! + column + 1]! << 16);
-    }
+    context.sharedRows(operands[count]!, MATRIX_LANES[matrix]!, ROW_BYTES, rowOffsets);
+    move(context, matrix, words, 0);
     context.setWords(operands[matrix]!, words);
   }
 }
 
-/** Offsets in shared memory. */
-const plainRows = new Int32Array(LANES);
+/** Of the rows of up to four matrices: offsets in shared memory. */
+const rowOffsets = new Int32Array(LANES);
 const MATRIX_LANES = Array.from({ length: LANES / ROWS }, (_, matrix) =>
   Array.from({ length: ROWS }, (_, row) => matrix * ROWS + row),
 );
 
+/** Copies a matrix, whose rows lie at `rowOffsets`, to the words of 32 lanes from `to` on. */
+type MoveRows = (context: WarpContext, matrix: number, words: Uint32Array, to: number) => void;
+
 /** False if registers or addresses are not the usual ones. */
-function loadPlainMatrices(context: WarpContext, count: number, transposed: boolean): boolean {
+function loadPlainMatrices(context: WarpContext, count: number, move: MoveRows): boolean {
   const places = context.registerPlaces();
   const address = context.operands[count]!;
   if (!places || address.kind !== 'address') return false;
-  if (!context.plainRows(places[count]!, Number(address.offset), ROW_BYTES, plainRows, count * ROWS)) return false;
-  const { privateWords: words, sharedHalves: halves, warp } = context;
-  for (let matrix = 0; matrix < count; matrix++) {
-    const to = (warp + places[matrix]!) >> 2;
-    if (transposed) transposeRows(halves, matrix * ROWS, words, to);
-    else copyRows(words, matrix * ROWS, to);
-  }
+  if (!context.plainRows(places[count]!, Number(address.offset), ROW_BYTES, rowOffsets, count * ROWS)) return false;
+  const { privateWords, warp } = context;
+  for (let matrix = 0; matrix < count; matrix++) move(context, matrix, privateWords, (warp + places[matrix]!) >> 2);
   if (context.listens)
     for (let matrix = 0; matrix < count; matrix++) {
       const lanes = MATRIX_LANES[matrix]!;
       context.countRequestIn(
         'shared',
-        lanes.map((lane) => plainRows[lane]!),
+        lanes.map((lane) => rowOffsets[lane]!),
         lanes,
         ROW_BYTES,
         'load',
@@ -309,18 +293,18 @@ function loadPlainMatrices(context: WarpContext, count: number, transposed: bool
 }
 
 /** Row r goes to lanes 4r … 4r + 3. */
-function copyRows(words: Uint32Array, first: number, to: number): void {
+function copyRows({ privateWords }: WarpContext, matrix: number, words: Uint32Array, to: number): void {
   for (let row = 0; row < ROWS; row++) {
-    const from = (SHARED + plainRows[first + row]!) >> 2;
-    for (let word = 0; word < ROW_BYTES / 4; word++) words[to + row * 4 + word] = words[from + word]!;
+    const from = (SHARED + rowOffsets[matrix * ROWS + row]!) >> 2;
+    for (let word = 0; word < ROW_BYTES / 4; word++) words[to + row * 4 + word] = privateWords[from + word]!;
   }
 }
 
 /** Column c of two neighbouring rows goes to lane 4c + half of the first. */
-function transposeRows(halves: Uint16Array, first: number, words: Uint32Array, to: number): void {
+function transposeRows({ sharedHalves: halves }: WarpContext, matrix: number, words: Uint32Array, to: number): void {
   for (let row = 0; row < ROWS; row += 2) {
-    const upper = (SHARED + plainRows[first + row]!) >> 1;
-    const lower = (SHARED + plainRows[first + row + 1]!) >> 1;
+    const upper = (SHARED + rowOffsets[matrix * ROWS + row]!) >> 1;
+    const lower = (SHARED + rowOffsets[matrix * ROWS + row + 1]!) >> 1;
     for (let column = 0; column < ROWS; column++)
       words[to + column * 4 + row / 2] = halves[upper + column]! | (halves[lower + column]! << 16);
   }
@@ -336,8 +320,8 @@ const elementOf = (words: Uint32Array, first: number, row: number, column: numbe
 /** stmatrix: what `ldmatrix` loads, the other way. Source: PTX ISA. */
 function storeMatrix(context: WarpContext): void {
   const { instruction, operands, lanes } = context;
-  const count = MATRIX_COUNTS.get(instruction.modifiers.find((m) => MATRIX_COUNTS.has(m)) ?? '');
-  if (count === undefined || lanes.length !== LANES || !has(instruction, 'b16')) throw unsupported(instruction);
+  const count = matrixCountOf(instruction);
+  if (count === undefined || lanes.length !== LANES) throw unsupported(instruction);
   const transposed = has(instruction, 'trans');
   const words = context.words(1, count);
   const accesses = lanes.slice(0, count * ROWS).map((lane) => {

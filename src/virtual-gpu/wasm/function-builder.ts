@@ -2,10 +2,17 @@ import { pushSigned, pushUnsigned, signedLeb, unsignedLeb } from './leb128.ts';
 import { OPCODES } from './opcodes.ts';
 
 export type ValueType = 'i32' | 'i64' | 'v128';
+/** The types of so many parameters of 32 bits. */
+export const i32s = (count: number): 'i32'[] => new Array<'i32'>(count).fill('i32');
 export const VALUE_TYPE: Record<ValueType, number> = { i32: 0x7f, i64: 0x7e, v128: 0x7b };
 
 /** Index of a local variable of the function being built. */
 export type Local = number;
+
+/** So many of them. */
+export type Locals<Count extends number, Found extends readonly Local[] = []> = Found['length'] extends Count
+  ? Found
+  : Locals<Count, readonly [...Found, Local]>;
 
 /** Which of the module's memories an access goes to. */
 export type MemoryIndex = 0 | 1 | 2 | 3 | 4;
@@ -34,26 +41,26 @@ export class FunctionBuilder {
     return this.#parameterCount + this.#locals.length - 1;
   }
 
-  /** Any instruction without immediates, by its text name. */
-  op(name: string): this {
-    const simple = OPCODES.CORE[name];
-    if (simple !== undefined) {
-      this.#code.push(simple);
-      return this;
-    }
-    const saturating = OPCODES.SATURATING[name];
-    if (saturating !== undefined) {
-      this.#code.push(0xfc, saturating);
-      return this;
-    }
-    const simd = OPCODES.SIMD[name];
-    if (simd === undefined) throw new Error(`no encoding for ${name}`);
-    this.#prefixed(simd);
+  locals<Count extends number>(type: ValueType, count: Count): Locals<Count> {
+    return Array.from({ length: count }, () => this.local(type)) as Locals<Count>;
+  }
+
+  /** A new local, set to what is on the stack. */
+  pop(type: ValueType): Local {
+    const local = this.local(type);
+    this.set(local);
+    return local;
+  }
+
+  /** Any instructions without immediates, by their text names. */
+  op(...names: string[]): this {
+    for (const name of names) this.#simple(name);
     return this;
   }
 
-  get(local: Local): this {
-    return this.#withIndex(0x20, local);
+  get(...locals: Local[]): this {
+    for (const local of locals) this.#withIndex(0x20, local);
+    return this;
   }
 
   set(local: Local): this {
@@ -68,6 +75,16 @@ export class FunctionBuilder {
     this.#code.push(0x41);
     pushSigned(this.#code, value | 0);
     return this;
+  }
+
+  /** Adds a constant to the i32 on the stack. */
+  add(value: number): this {
+    return this.i32(value).op('i32.add');
+  }
+
+  /** Adds a constant to an i32 local. */
+  advance(local: Local, by: number): this {
+    return this.get(local).add(by).set(local);
   }
 
   i64(value: bigint): this {
@@ -128,6 +145,21 @@ export class FunctionBuilder {
     return this;
   }
 
+  /** i32.load. */
+  load(offset: number, memory?: MemoryIndex): this {
+    return this.memory('i32.load', offset, memory);
+  }
+
+  /** i32.load from a constant address. */
+  loadAt(address: number, memory?: MemoryIndex): this {
+    return this.i32(0).load(address, memory);
+  }
+
+  /** i32.store. */
+  store(offset: number, memory?: MemoryIndex): this {
+    return this.memory('i32.store', offset, memory);
+  }
+
   /** Load into, or store from, one lane of a v128. */
   memoryLane(name: string, offset: number, lane: number, memory: MemoryIndex = 0): this {
     const code = OPCODES.SIMD_MEMORY_LANE[name];
@@ -185,6 +217,14 @@ export class FunctionBuilder {
     out.set(this.#code, size.length + locals.length);
     out[out.length - 1] = 0x0b;
     return out;
+  }
+
+  #simple(name: string): void {
+    const [simple, saturating, simd] = [OPCODES.CORE[name], OPCODES.SATURATING[name], OPCODES.SIMD[name]];
+    if (simple !== undefined) this.#code.push(simple);
+    else if (saturating !== undefined) this.#code.push(0xfc, saturating);
+    else if (simd !== undefined) this.#prefixed(simd);
+    else throw new Error(`no encoding for ${name}`);
   }
 
   #structured(opcode: number, body: () => void): this {

@@ -13,11 +13,10 @@ export function emitTranspose(f: FunctionBuilder, rows: readonly Local[]): reado
   for (let round = 0; round < ROUNDS; round++) {
     const from = vectors;
     vectors = from.map((_, i) => {
-      const local = f.local('v128');
-      f.get(from[i >> 1]!)
-        .get(from[(i >> 1) + 4]!)
+      const local = f
+        .get(from[i >> 1]!, from[(i >> 1) + 4]!)
         .shuffle(INTERLEAVED[i & 1]!)
-        .set(local);
+        .pop('v128');
       return local;
     });
   }

@@ -56,9 +56,9 @@ class RunFunction {
 
   emit(): FunctionBuilder {
     const b = this.#b;
-    b.get(THE_WARP).memory('i32.load', WARP.nextBlock).set(this.#current);
-    b.get(THE_WARP).memory('i32.load', WARP.converged).set(this.#converged);
-    b.get(THE_WARP).memory('i32.load', WARP.remainingBudget).set(this.#budget);
+    b.get(THE_WARP).load(WARP.nextBlock).set(this.#current);
+    b.get(THE_WARP).load(WARP.converged).set(this.#converged);
+    b.get(THE_WARP).load(WARP.remainingBudget).set(this.#budget);
     b.get(this.#converged).op('i32.eqz');
     b.if(() => this.#selectLanes());
     b.loop(() => {
@@ -77,8 +77,8 @@ class RunFunction {
 
   #finish(status: number): void {
     const b = this.#b;
-    b.get(THE_WARP).get(this.#budget).memory('i32.store', WARP.remainingBudget);
-    b.get(THE_WARP).get(this.#converged).memory('i32.store', WARP.converged);
+    b.get(THE_WARP, this.#budget).store(WARP.remainingBudget);
+    b.get(THE_WARP, this.#converged).store(WARP.converged);
     b.i32(status).op('return');
   }
 
@@ -88,25 +88,25 @@ class RunFunction {
     const { weights, tables, keepsClock } = this.#options;
     b.get(this.#budget).i32(0).op('i32.le_s');
     b.if(() => {
-      b.get(THE_WARP).get(this.#current).memory('i32.store', WARP.nextBlock);
+      b.get(THE_WARP, this.#current).store(WARP.nextBlock);
       this.#finish(RUN_STATUS.budgetSpent);
     });
     if (this.#options.mayYield) this.#yieldIfAsked();
-    const pushWeight = () => b.get(this.#current).i32(2).op('i32.shl').memory('i32.load', weights);
-    if (tables) b.i32(0).get(this.#budget).memory('i32.store', LAUNCH.budget);
+    const pushWeight = () => b.get(this.#current).i32(2).op('i32.shl').load(weights);
+    if (tables) b.i32(0).get(this.#budget).store(LAUNCH.budget);
     b.get(this.#budget);
     pushWeight().op('i32.sub').set(this.#budget);
     if (!keepsClock) return;
-    b.get(THE_WARP).get(THE_WARP).memory('i64.load', WARP.clock);
-    pushWeight().op('i64.extend_i32_u').op('i64.add').memory('i64.store', WARP.clock);
+    b.get(THE_WARP, THE_WARP).memory('i64.load', WARP.clock);
+    pushWeight().op('i64.extend_i32_u', 'i64.add').memory('i64.store', WARP.clock);
   }
 
   #yieldIfAsked(): void {
     const b = this.#b;
-    b.get(THE_WARP).memory('i32.load', WARP.yields);
+    b.get(THE_WARP).load(WARP.yields);
     b.if(() => {
-      b.get(THE_WARP).i32(0).memory('i32.store', WARP.yields);
-      b.get(THE_WARP).get(this.#current).memory('i32.store', WARP.nextBlock);
+      b.get(THE_WARP).i32(0).store(WARP.yields);
+      b.get(THE_WARP, this.#current).store(WARP.nextBlock);
       this.#finish(RUN_STATUS.budgetSpent);
     });
   }
@@ -116,7 +116,7 @@ class RunFunction {
     const b = this.#b;
     const { tables } = this.#options;
     if (tables) increment(b, () => b.get(this.#current).i32(3).op('i32.shl'), tables.converged);
-    b.get(THE_WARP).get(this.#current).callIndirect(this.#blockType).tee(this.#next).i32(0).op('i32.ge_s');
+    b.get(THE_WARP, this.#current).callIndirect(this.#blockType).tee(this.#next).i32(0).op('i32.ge_s');
     b.if(() => b.get(this.#next).set(this.#current).br(2));
     b.get(this.#next).i32(CONTROL.exited).op('i32.eq');
     b.if(() => this.#finish(RUN_STATUS.exited));
@@ -128,23 +128,15 @@ class RunFunction {
     const b = this.#b;
     const { tables, blockCount } = this.#options;
     if (tables) {
-      b.get(THE_WARP).memory('i32.load', WARP.activeBits).set(this.#bits);
+      b.get(THE_WARP).load(WARP.activeBits).set(this.#bits);
       increment(b, () => this.#pushPartialCell(), tables.partial);
     }
-    b.get(THE_WARP).get(this.#current).i32(blockCount).op('i32.add').callIndirect(this.#blockType).op('drop');
+    b.get(THE_WARP, this.#current).add(blockCount).callIndirect(this.#blockType).op('drop');
   }
 
   /** Offset of the current block's count for this number of active lanes. */
   #pushPartialCell(): void {
-    this.#b
-      .get(this.#current)
-      .i32(33)
-      .op('i32.mul')
-      .get(this.#bits)
-      .op('i32.popcnt')
-      .op('i32.add')
-      .i32(3)
-      .op('i32.shl');
+    this.#b.get(this.#current).i32(33).op('i32.mul').get(this.#bits).op('i32.popcnt', 'i32.add').i32(3).op('i32.shl');
   }
 
   /** Chooses the lanes that run next, and their block. Finishes if there are none. */
@@ -167,8 +159,7 @@ class RunFunction {
     const b = this.#b;
     b.get(THE_WARP).memory('v128.load', WARP.programCounters).set(this.#lowest);
     for (const offset of chunkOffsets.slice(1))
-      b.get(this.#lowest)
-        .get(THE_WARP)
+      b.get(this.#lowest, THE_WARP)
         .memory('v128.load', WARP.programCounters + offset)
         .op('i32x4.min_s')
         .set(this.#lowest);
@@ -183,7 +174,7 @@ class RunFunction {
     for (const offset of chunkOffsets) {
       const pushCounters = () => b.get(THE_WARP).memory('v128.load', WARP.programCounters + offset);
       pushCounters().get(this.#lowest).op('i32x4.ne');
-      pushCounters().i32x4(PC.exited).op('i32x4.ne').op('v128.and').get(this.#others).op('v128.or').set(this.#others);
+      pushCounters().i32x4(PC.exited).op('i32x4.ne', 'v128.and').get(this.#others).op('v128.or').set(this.#others);
     }
     b.get(this.#others).op('v128.any_true');
     b.if(() => this.#finish(RUN_STATUS.lanesWaiting));
@@ -199,9 +190,7 @@ class RunFunction {
         .get(this.#lowest)
         .op('i32x4.eq')
         .set(this.#mask);
-      b.get(THE_WARP)
-        .get(this.#mask)
-        .memory('v128.store', WARP.mask + offset);
+      b.get(THE_WARP, this.#mask).memory('v128.store', WARP.mask + offset);
       b.get(this.#mask)
         .op('i32x4.bitmask')
         .i32(chunk * 4)
@@ -210,7 +199,7 @@ class RunFunction {
         .op('i32.or')
         .set(this.#bits);
     }
-    b.get(THE_WARP).get(this.#bits).memory('i32.store', WARP.activeBits);
+    b.get(THE_WARP, this.#bits).store(WARP.activeBits);
     b.get(this.#bits).i32(-1).op('i32.eq').set(this.#converged);
   }
 }

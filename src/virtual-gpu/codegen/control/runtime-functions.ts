@@ -1,5 +1,5 @@
 import { CHUNKS, CONTROL, LAUNCH, PATTERN, PATTERN_WAY, PC, SAMPLE, WARP } from '../../layout.ts';
-import type { FunctionBuilder } from '../../wasm/function-builder.ts';
+import { type FunctionBuilder, i32s } from '../../wasm/function-builder.ts';
 import type { ModuleBuilder } from '../../wasm/module-builder.ts';
 import type { Imports, Runtime } from '../kernel-context.ts';
 
@@ -30,7 +30,7 @@ export function defineRuntime(module: ModuleBuilder, imports: Imports, tables: C
 
 /** (warp, pc): gives every active lane that program counter. */
 function defineSetProgramCounters(module: ModuleBuilder): number {
-  const b = module.defineFunction({ parameters: ['i32', 'i32'], results: [] });
+  const b = module.defineFunction({ parameters: i32s(2), results: [] });
   for (const offset of chunkOffsets) {
     b.get(0);
     b.get(1).op('i32x4.splat');
@@ -43,10 +43,10 @@ function defineSetProgramCounters(module: ModuleBuilder): number {
 
 /** (warp, masked, block): counts a divergence if the lanes, which have their new program counters, have diverged. */
 function defineCountParting(module: ModuleBuilder, tables: CountTables | undefined): number {
-  const b = module.defineFunction({ parameters: ['i32', 'i32', 'i32'], results: [] });
+  const b = module.defineFunction({ parameters: i32s(3), results: [] });
   if (!tables) return b.index;
-  const [all, lowest, highest, active] = [b.local('v128'), b.local('v128'), b.local('v128'), b.local('v128')];
-  b.get(1).op('i32.eqz').op('i32x4.splat').i32x4(0).op('i32x4.ne').set(all);
+  const [all, lowest, highest, active] = b.locals('v128', 4);
+  b.get(1).op('i32.eqz', 'i32x4.splat').i32x4(0).op('i32x4.ne').set(all);
   b.i32x4(PC.exited).set(lowest);
   for (const offset of chunkOffsets) {
     b.get(0)
@@ -60,15 +60,15 @@ function defineCountParting(module: ModuleBuilder, tables: CountTables | undefin
   }
   reduce(b, lowest, 'min_s');
   reduce(b, highest, 'max_s');
-  b.get(lowest).get(highest).op('i32x4.eq').op('i32x4.all_true').op('i32.eqz');
+  b.get(lowest, highest).op('i32x4.eq', 'i32x4.all_true', 'i32.eqz');
   b.if(() => increment(b, () => b.get(2).i32(3).op('i32.shl'), tables.divergences));
   return b.index;
 }
 
 /** Combines the four lanes of a vector, leaving the result in all of them. */
 export function reduce(b: FunctionBuilder, vector: number, op: 'min_s' | 'max_s'): void {
-  b.get(vector).get(vector).get(vector).shuffle32([2, 3, 0, 1]).op(`i32x4.${op}`).set(vector);
-  b.get(vector).get(vector).get(vector).shuffle32([1, 0, 3, 2]).op(`i32x4.${op}`).set(vector);
+  b.get(vector, vector, vector).shuffle32([2, 3, 0, 1]).op(`i32x4.${op}`).set(vector);
+  b.get(vector, vector, vector).shuffle32([1, 0, 3, 2]).op(`i32x4.${op}`).set(vector);
 }
 
 export function increment(b: FunctionBuilder, pushAddress: () => void, table: number): void {
@@ -79,12 +79,11 @@ export function increment(b: FunctionBuilder, pushAddress: () => void, table: nu
 
 /** The parameters, then the local with the predicate's address. */
 function splitFunction(module: ModuleBuilder) {
-  const b = module.defineFunction({ parameters: ['i32', 'i32', 'i32', 'i32', 'i32', 'i32'], results: ['i32'] });
-  const slot = b.local('i32');
-  b.get(0).get(1).op('i32.add').set(slot);
+  const b = module.defineFunction({ parameters: i32s(6), results: ['i32'] });
+  const slot = b.get(0, 1).op('i32.add').pop('i32');
   return {
     b,
-    pushPredicate: (offset: number) => b.get(slot).memory('v128.load', offset).get(2).op('i32x4.splat').op('v128.xor'),
+    pushPredicate: (offset: number) => b.get(slot).memory('v128.load', offset).get(2).op('i32x4.splat', 'v128.xor'),
     pushTargets: () => b.get(3).op('i32x4.splat').get(4).op('i32x4.splat'),
   };
 }
@@ -92,16 +91,16 @@ function splitFunction(module: ModuleBuilder) {
 /** (warp, predicate slot, invert, taken pc, fall-through pc, block) → 1 all taken, 0 none, −1 diverged. */
 function defineSplit(module: ModuleBuilder, tables: CountTables | undefined): number {
   const { b, pushPredicate, pushTargets } = splitFunction(module);
-  const [all, any, p] = [b.local('v128'), b.local('v128'), b.local('v128')];
+  const [all, any, p] = b.locals('v128', 3);
   b.i32x4(-1).set(all);
   for (const offset of chunkOffsets) {
     pushPredicate(offset).tee(p);
     b.get(all).op('v128.and').set(all);
-    b.get(p).get(any).op('v128.or').set(any);
+    b.get(p, any).op('v128.or').set(any);
   }
   b.get(all).op('i32x4.all_true');
   b.if(() => b.i32(1).op('return'));
-  b.get(any).op('v128.any_true').op('i32.eqz');
+  b.get(any).op('v128.any_true', 'i32.eqz');
   b.if(() => b.i32(0).op('return'));
   for (const offset of chunkOffsets) {
     b.get(0);
@@ -118,7 +117,7 @@ function defineSplit(module: ModuleBuilder, tables: CountTables | undefined): nu
 /** The same for the active lanes of a diverged warp. Its result is meaningless. */
 function defineSplitMasked(module: ModuleBuilder, tables: CountTables | undefined): number {
   const { b, pushPredicate, pushTargets } = splitFunction(module);
-  const [taken, fallen, p, m] = [b.local('v128'), b.local('v128'), b.local('v128'), b.local('v128')];
+  const [taken, fallen, p, m] = b.locals('v128', 4);
   for (const offset of chunkOffsets) {
     pushPredicate(offset).set(p);
     b.get(0)
@@ -130,11 +129,11 @@ function defineSplitMasked(module: ModuleBuilder, tables: CountTables | undefine
     b.get(m)
       .op('v128.bitselect')
       .memory('v128.store', WARP.programCounters + offset);
-    b.get(p).get(m).op('v128.and').get(taken).op('v128.or').set(taken);
-    b.get(m).get(p).op('v128.andnot').get(fallen).op('v128.or').set(fallen);
+    b.get(p, m).op('v128.and').get(taken).op('v128.or').set(taken);
+    b.get(m, p).op('v128.andnot').get(fallen).op('v128.or').set(fallen);
   }
   if (tables) {
-    b.get(taken).op('v128.any_true').get(fallen).op('v128.any_true').op('i32.and');
+    b.get(taken).op('v128.any_true').get(fallen).op('v128.any_true', 'i32.and');
     b.if(() => increment(b, () => b.get(5).i32(3).op('i32.shl'), tables.divergences));
   }
   b.i32(0);
@@ -146,52 +145,44 @@ function defineSplitMasked(module: ModuleBuilder, tables: CountTables | undefine
  * differences and phase as the last time in this way. Sectors and wavefronts are then the same. Otherwise calls out.
  */
 function defineCountPattern(module: ModuleBuilder, patternMiss: number): number {
-  const b = module.defineFunction({ parameters: ['i32', 'i32', 'i32', 'i32', 'i32', 'i32'], results: [] });
+  const b = module.defineFunction({ parameters: i32s(6), results: [] });
   const [difference, first, way] = [b.local('v128'), b.local('i32'), b.local('i32')];
-  b.get(0).memory('i32.load', PATTERN.addresses).set(first);
-  b.get(first).get(4).op('i32.shr_u').get(5).op('i32.and').i32(PATTERN.wayBytes).op('i32.mul');
-  b.get(0).i32(PATTERN.ways).op('i32.add').op('i32.add').set(way);
+  b.get(0).load(PATTERN.addresses).set(first);
+  b.get(first, 4).op('i32.shr_u').get(5).op('i32.and').i32(PATTERN.wayBytes).op('i32.mul');
+  b.get(0).add(PATTERN.ways).op('i32.add').set(way);
   for (const offset of chunkOffsets) {
     b.get(0)
       .memory('v128.load', PATTERN.addresses + offset)
       .get(first)
-      .op('i32x4.splat')
-      .op('i32x4.sub');
+      .op('i32x4.splat', 'i32x4.sub');
     b.get(way)
       .memory('v128.load', PATTERN_WAY.deltas + offset)
       .op('v128.xor');
     b.get(difference).op('v128.or').set(difference);
   }
   b.get(difference).op('v128.any_true');
-  b.get(first).get(3).op('i32.and').get(way).memory('i32.load', PATTERN_WAY.phase).op('i32.xor').op('i32.or');
-  b.get(way).memory('i32.load', PATTERN_WAY.valid).op('i32.eqz').op('i32.or');
+  b.get(first, 3).op('i32.and').get(way).load(PATTERN_WAY.phase).op('i32.xor', 'i32.or');
+  b.get(way).load(PATTERN_WAY.valid).op('i32.eqz', 'i32.or');
   b.if(
-    () => b.get(1).get(2).i32(0).call(patternMiss),
-    () =>
-      b
-        .get(way)
-        .get(way)
-        .memory('i32.load', PATTERN_WAY.hits)
-        .i32(1)
-        .op('i32.add')
-        .memory('i32.store', PATTERN_WAY.hits),
+    () => b.get(1, 2).i32(0).call(patternMiss),
+    () => b.get(way, way).load(PATTERN_WAY.hits).add(1).store(PATTERN_WAY.hits),
   );
   return b.index;
 }
 
 /** (sector, bits): records an access to a sampled line, unless it is the same sector as the last one. */
 function defineRecordAccess(module: ModuleBuilder, samplesFull: number): number {
-  const b = module.defineFunction({ parameters: ['i32', 'i32'], results: [] });
-  const [cursor, entry] = [b.local('i32'), b.local('i32')];
-  b.i32(0).memory('i32.load', LAUNCH.sampleCursor).set(cursor);
+  const b = module.defineFunction({ parameters: i32s(2), results: [] });
+  const [cursor, entry] = b.locals('i32', 2);
+  b.loadAt(LAUNCH.sampleCursor).set(cursor);
   b.get(0).i32(2).op('i32.shl').get(1).op('i32.or').set(entry);
-  b.get(cursor).i32(SAMPLE.bytes).op('i32.sub').memory('i32.load', SAMPLE.entry).get(entry).op('i32.eq');
+  b.get(cursor).i32(SAMPLE.bytes).op('i32.sub').load(SAMPLE.entry).get(entry).op('i32.eq');
   b.if(() => b.op('return'));
-  b.get(cursor).get(entry).memory('i32.store', SAMPLE.entry);
-  b.get(cursor).i32(0).memory('i32.load', LAUNCH.budget).memory('i32.store', SAMPLE.budget);
-  b.get(cursor).i32(SAMPLE.bytes).op('i32.add').set(cursor);
-  b.i32(0).get(cursor).memory('i32.store', LAUNCH.sampleCursor);
-  b.get(cursor).i32(0).memory('i32.load', LAUNCH.sampleEnd).op('i32.eq');
+  b.get(cursor, entry).store(SAMPLE.entry);
+  b.get(cursor).loadAt(LAUNCH.budget).store(SAMPLE.budget);
+  b.advance(cursor, SAMPLE.bytes);
+  b.i32(0).get(cursor).store(LAUNCH.sampleCursor);
+  b.get(cursor).loadAt(LAUNCH.sampleEnd).op('i32.eq');
   b.if(() => b.call(samplesFull));
   return b.index;
 }

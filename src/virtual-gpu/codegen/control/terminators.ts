@@ -48,8 +48,7 @@ function branchTogether(frame: BlockFrame, { guard }: PtxInstruction, taken: num
     b.if(() => b.i32(controlFor(taken)).op('return')).i32(controlFor(fallThrough));
     return;
   }
-  const target = b.local('i32');
-  b.set(target);
+  const target = b.pop('i32');
   b.get(locals.warp);
   b.i32(programCounterOf(taken, kernel.blocks)).i32(programCounterOf(fallThrough, kernel.blocks));
   b.get(target).op('select').call(kernel.runtime.setProgramCounters).i32(0);
@@ -91,18 +90,16 @@ function switchByLane(frame: BlockFrame, instruction: PtxInstruction, targets: r
       b.i32x4(counter).get(chosen);
       b.get(value)
         .i32x4(i + 1)
-        .op('i32x4.eq')
-        .op('v128.bitselect')
+        .op('i32x4.eq', 'v128.bitselect')
         .set(chosen);
     });
-    b.get(at).get(chosen);
+    b.get(at, chosen);
     if (masked)
       b.get(at).memory('v128.load', WARP.programCounters).get(at).memory('v128.load', WARP.mask).op('v128.bitselect');
     b.memory('v128.store', WARP.programCounters);
-    b.get(at).i32(CHUNK_BYTES).op('i32.add').tee(at);
+    b.get(at).add(CHUNK_BYTES).tee(at);
     b.get(locals.warp)
-      .i32(LANES * 4)
-      .op('i32.add')
+      .add(LANES * 4)
       .op('i32.lt_u')
       .brIf(0);
   });
@@ -124,5 +121,5 @@ function waitAtBarrier(frame: BlockFrame, instruction: PtxInstruction, next: num
       .i32(0);
     return;
   }
-  b.get(locals.warp).i32(next).memory('i32.store', WARP.nextBlock).i32(CONTROL.barrier);
+  b.get(locals.warp).i32(next).store(WARP.nextBlock).i32(CONTROL.barrier);
 }

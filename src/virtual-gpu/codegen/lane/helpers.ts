@@ -36,46 +36,43 @@ const MAGNITUDE = 0x7fffffff;
 
 /** f32 → f16 bits in the low half of each lane, round to nearest even; NaN becomes 0x7fff as PTX says. */
 function floatToHalf(b: FunctionBuilder): void {
-  const [a, result] = [b.local('v128'), b.local('v128')];
+  const [a, result] = b.locals('v128', 2);
   b.get(0).i32x4(MAGNITUDE).op('v128.and').set(a);
   // Normal range: rebias the exponent and round on the 13 dropped bits, ties to even.
   b.get(a).i32x4(0xc8000fff).op('i32x4.add');
-  b.get(a).i32(13).op('i32x4.shr_u').i32x4(1).op('v128.and').op('i32x4.add');
+  b.get(a).i32(13).op('i32x4.shr_u').i32x4(1).op('v128.and', 'i32x4.add');
   b.i32(13).op('i32x4.shr_u').set(result);
   // Below 2⁻¹⁴: adding 0.5 puts the f16 subnormal's last place at f32's last place.
   b.get(a).f32x4(0.5).op('f32x4.add').f32x4(0.5).op('i32x4.sub');
-  b.get(result)
-    .get(a)
+  b.get(result, a)
     .i32x4(f32Bits(2 ** -14))
-    .op('i32x4.lt_s')
-    .op('v128.bitselect')
+    .op('i32x4.lt_s', 'v128.bitselect')
     .set(result);
-  b.i32x4(0x7c00).get(result).get(a).i32x4(f32Bits(65536)).op('i32x4.ge_s').op('v128.bitselect').set(result);
-  b.i32x4(0x7fff).get(result).get(a).i32x4(0x7f800000).op('i32x4.gt_s').op('v128.bitselect').set(result);
+  b.i32x4(0x7c00).get(result, a).i32x4(f32Bits(65536)).op('i32x4.ge_s', 'v128.bitselect').set(result);
+  b.i32x4(0x7fff).get(result, a).i32x4(0x7f800000).op('i32x4.gt_s', 'v128.bitselect').set(result);
   b.get(0).i32(16).op('i32x4.shr_u').i32x4(0x8000).op('v128.and');
-  b.get(a).i32x4(0x7f800000).op('i32x4.gt_s').op('v128.andnot');
+  b.get(a).i32x4(0x7f800000).op('i32x4.gt_s', 'v128.andnot');
   b.get(result).op('v128.or');
 }
 
 /** Low 16 bits as f16 → f32; exact. The operand is in `source`. */
 function pushHalfToFloat(b: FunctionBuilder, source: Local): void {
-  const a = b.local('v128');
-  b.get(source).i32x4(0x7fff).op('v128.and').i32(13).op('i32x4.shl').set(a);
+  const a = b.get(source).i32x4(0x7fff).op('v128.and').i32(13).op('i32x4.shl').pop('v128');
   b.get(a).i32x4(0x7f800000).op('v128.or');
   b.get(a)
     .f32x4(2 ** 112)
     .op('f32x4.mul');
-  b.get(a).i32x4(0x0f800000).op('i32x4.ge_s').op('v128.bitselect');
-  b.get(source).i32x4(0x8000).op('v128.and').i32(16).op('i32x4.shl').op('v128.or');
+  b.get(a).i32x4(0x0f800000).op('i32x4.ge_s', 'v128.bitselect');
+  b.get(source).i32x4(0x8000).op('v128.and').i32(16).op('i32x4.shl', 'v128.or');
 }
 
 /** f32 → bf16, round to nearest even; NaN becomes 0x7fff. */
 function floatToBfloat(b: FunctionBuilder): void {
   b.i32x4(0x7fff);
   b.get(0).i32x4(0x7fff).op('i32x4.add');
-  b.get(0).i32(16).op('i32x4.shr_u').i32x4(1).op('v128.and').op('i32x4.add');
+  b.get(0).i32(16).op('i32x4.shr_u').i32x4(1).op('v128.and', 'i32x4.add');
   b.i32(16).op('i32x4.shr_u');
-  b.get(0).get(0).op('f32x4.ne').op('v128.bitselect');
+  b.get(0, 0).op('f32x4.ne', 'v128.bitselect');
 }
 
 /** Coefficients of 2^f on [−½, ½] (Taylor in ln 2; truncation error below 2⁻²⁶), highest power first. */
@@ -88,10 +85,10 @@ const EXP2_COEFFICIENTS = Array.from({ length: 8 }, (_, i) => {
 
 /** 2^x within 2 ulp; subnormal results kept (the caller flushes under .ftz). */
 function exp2(b: FunctionBuilder, helpers: Helpers): void {
-  const [x, n, f, half] = [b.local('v128'), b.local('v128'), b.local('v128'), b.local('v128')];
+  const [x, n, f, half] = b.locals('v128', 4);
   b.get(0).f32x4(-160).op('f32x4.max').f32x4(160).op('f32x4.min').set(x);
   b.get(x).op('f32x4.nearest').set(n);
-  b.get(x).get(n).op('f32x4.sub').set(f);
+  b.get(x, n).op('f32x4.sub').set(f);
   b.f32x4(EXP2_COEFFICIENTS[0]!);
   for (const coefficient of EXP2_COEFFICIENTS.slice(1)) {
     b.get(f).f32x4(coefficient);
@@ -99,13 +96,13 @@ function exp2(b: FunctionBuilder, helpers: Helpers): void {
   }
   // Scale in two steps so that 2^n may be subnormal or overflow.
   b.get(n).op('i32x4.trunc_sat_f32x4_s').tee(n).i32(1).op('i32x4.shr_s').set(half);
-  for (const pushExponent of [() => b.get(half), () => b.get(n).get(half).op('i32x4.sub')]) {
+  for (const pushExponent of [() => b.get(half), () => b.get(n, half).op('i32x4.sub')]) {
     pushExponent();
-    b.i32x4(127).op('i32x4.add').i32(23).op('i32x4.shl').op('f32x4.mul');
+    b.i32x4(127).op('i32x4.add').i32(23).op('i32x4.shl', 'f32x4.mul');
   }
   // NaN stays NaN: the clamp propagated it, but 2^n of a NaN did not.
   b.set(x);
-  b.get(0).get(x).get(0).get(0).op('f32x4.ne').op('v128.bitselect');
+  b.get(0, x, 0, 0).op('f32x4.ne', 'v128.bitselect');
 }
 
 /** log₂ x within 2 ulp away from 1: x = 2^e·m, m in [√½, √2), through the atanh series. */
@@ -120,13 +117,12 @@ function log2(b: FunctionBuilder): void {
   b.get(0)
     .f32x4(2 ** 24)
     .op('f32x4.mul')
-    .get(0)
-    .get(v.small)
+    .get(0, v.small)
     .op('v128.bitselect')
     .set(v.x);
   b.get(v.x).i32x4(f32Bits(Math.SQRT1_2)).op('i32x4.sub').i32(23).op('i32x4.shr_s').set(v.e);
-  b.get(v.x).get(v.e).i32(23).op('i32x4.shl').op('i32x4.sub').set(v.m);
-  b.get(v.m).f32x4(1).op('f32x4.sub').get(v.m).f32x4(1).op('f32x4.add').op('f32x4.div').tee(v.t);
+  b.get(v.x, v.e).i32(23).op('i32x4.shl', 'i32x4.sub').set(v.m);
+  b.get(v.m).f32x4(1).op('f32x4.sub').get(v.m).f32x4(1).op('f32x4.add', 'f32x4.div').tee(v.t);
   b.get(v.t).op('f32x4.mul').set(v.t2);
   const scale = 2 / Math.LN2;
   b.f32x4(scale / 11);
@@ -136,25 +132,23 @@ function log2(b: FunctionBuilder): void {
       .f32x4(scale / power)
       .op('f32x4.add');
   b.get(v.t).op('f32x4.mul');
-  b.get(v.e).op('f32x4.convert_i32x4_s').op('f32x4.add');
-  b.f32x4(24).get(v.small).op('v128.and').op('f32x4.sub').set(v.t);
+  b.get(v.e).op('f32x4.convert_i32x4_s', 'f32x4.add');
+  b.f32x4(24).get(v.small).op('v128.and', 'f32x4.sub').set(v.t);
   // Special values: +∞, zero, negative and NaN.
   b.f32x4(Number.POSITIVE_INFINITY)
-    .get(v.t)
-    .get(0)
+    .get(v.t, 0)
     .f32x4(Number.POSITIVE_INFINITY)
-    .op('f32x4.eq')
-    .op('v128.bitselect')
+    .op('f32x4.eq', 'v128.bitselect')
     .set(v.t);
-  b.f32x4(Number.NEGATIVE_INFINITY).get(v.t).get(0).f32x4(0).op('f32x4.eq').op('v128.bitselect').set(v.t);
+  b.f32x4(Number.NEGATIVE_INFINITY).get(v.t, 0).f32x4(0).op('f32x4.eq', 'v128.bitselect').set(v.t);
   b.i32x4(0x7fffffff).get(v.t);
-  b.get(0).f32x4(0).op('f32x4.lt').get(0).get(0).op('f32x4.ne').op('v128.or').op('v128.bitselect');
+  b.get(0).f32x4(0).op('f32x4.lt').get(0, 0).op('f32x4.ne', 'v128.or', 'v128.bitselect');
 }
 
 /** Denormals to zero of the same sign. */
 function flushDenormals(b: FunctionBuilder): void {
   b.get(0).i32x4(SIGN).op('v128.and').get(0);
-  b.get(0).i32x4(MAGNITUDE).op('v128.and').i32x4(0x00800000).op('i32x4.lt_s').op('v128.bitselect');
+  b.get(0).i32x4(MAGNITUDE).op('v128.and').i32x4(0x00800000).op('i32x4.lt_s', 'v128.bitselect');
 }
 
 function divide(signed: boolean): (b: FunctionBuilder) => void {
@@ -167,16 +161,16 @@ function divide(signed: boolean): (b: FunctionBuilder) => void {
         if (half === 1) b.i32x4(0).shuffle32([2, 3, 4, 5]);
         b.op(`f64x2.convert_low_i32x4_${s}`);
       }
-      b.op('f64x2.div').op('f64x2.trunc').op(`i32x4.trunc_sat_f64x2_${s}_zero`);
+      b.op('f64x2.div', 'f64x2.trunc', `i32x4.trunc_sat_f64x2_${s}_zero`);
     }
     b.shuffle32([0, 1, 4, 5]).set(quotient);
     if (signed) {
       // −2³¹ ÷ −1 wraps.
-      b.get(0).get(quotient);
-      b.get(0).i32x4(-0x80000000).op('i32x4.eq').get(1).i32x4(-1).op('i32x4.eq').op('v128.and');
+      b.get(0, quotient);
+      b.get(0).i32x4(-0x80000000).op('i32x4.eq').get(1).i32x4(-1).op('i32x4.eq', 'v128.and');
       b.op('v128.bitselect').set(quotient);
     }
-    b.i32x4(-1).get(quotient).get(1).i32x4(0).op('i32x4.eq').op('v128.bitselect');
+    b.i32x4(-1).get(quotient, 1).i32x4(0).op('i32x4.eq', 'v128.bitselect');
   };
 }
 
@@ -194,7 +188,7 @@ function shiftLanes(kind: 'shl' | 'shr_s' | 'shr_u', type: 'i32' | 'i64'): (b: F
       b.get(amount);
       if (kind !== 'shr_s') b.op(`${type}.${kind}`);
       constant(kind === 'shr_s' ? limit : 0).get(amount);
-      constant(limit).op(`${type}.lt_u`).op('select');
+      constant(limit).op(`${type}.lt_u`, 'select');
       if (kind === 'shr_s') b.op(`${type}.shr_s`);
       b.lane(`${vector}.replace_lane`, lane);
     }
@@ -208,31 +202,30 @@ function shiftLanes(kind: 'shl' | 'shr_s' | 'shr_u', type: 'i32' | 'i64'): (b: F
  */
 function roundSumToOdd(b: FunctionBuilder, type: 'f32x4' | 'f64x2', p: number, c: number): void {
   const ints = type === 'f32x4' ? 'i32x4' : 'i64x2';
-  const [sum, back, error, step] = [b.local('v128'), b.local('v128'), b.local('v128'), b.local('v128')];
+  const [sum, back, error, step] = b.locals('v128', 4);
   const zero = () => b.i32x4(0);
   const one = () => (type === 'f32x4' ? b.i32x4(1) : b.i64x2(1n));
   b.set(sum);
-  b.get(sum).get(p).op(`${type}.sub`).set(back);
-  b.get(p).get(sum).get(back).op(`${type}.sub`).op(`${type}.sub`);
-  b.get(c).get(back).op(`${type}.sub`).op(`${type}.add`).set(error);
+  b.get(sum, p).op(`${type}.sub`).set(back);
+  b.get(p, sum, back).op(`${type}.sub`, `${type}.sub`);
+  b.get(c, back).op(`${type}.sub`, `${type}.add`).set(error);
   // step = +1 when the error has the sum's sign, else −1.
-  b.get(sum)
-    .get(error)
+  b.get(sum, error)
     .op('v128.xor')
     .i32(type === 'f32x4' ? 31 : 63)
     .op(`${ints}.shr_s`);
   one();
   b.op('v128.or').set(step);
-  b.get(sum).get(sum).get(step).op(`${ints}.add`);
+  b.get(sum, sum, step).op(`${ints}.add`);
   // Left alone (first operand) where exact, odd, or not finite.
   b.get(error);
   zero();
-  b.op(`${type}.eq`).get(error).get(error).op(`${type}.ne`).op('v128.or');
+  b.op(`${type}.eq`).get(error, error).op(`${type}.ne`, 'v128.or');
   b.get(sum);
   one();
   b.op('v128.and');
   one();
-  b.op(`${ints}.eq`).op('v128.or');
+  b.op(`${ints}.eq`, 'v128.or');
   b.op('v128.bitselect');
 }
 
@@ -251,7 +244,7 @@ function fmaHalves(b: FunctionBuilder, p: Local, c: Local, narrow: () => void): 
     b.op('f64x2.mul').set(p);
     promote(b, 2, half);
     b.set(c);
-    b.get(p).get(c).op('f64x2.add');
+    b.get(p, c).op('f64x2.add');
     roundSumToOdd(b, 'f64x2', p, c);
     narrow();
   }
@@ -264,16 +257,15 @@ const fmaThroughF64 = (b: FunctionBuilder) =>
 
 /** f16: the product is exact in f32, so the sum rounded to odd in f32 rounds correctly to f16. */
 function fmaF16(b: FunctionBuilder, helpers: Helpers): void {
-  const p = b.local('v128');
-  b.get(0).get(1).op('f32x4.mul').set(p);
-  b.get(p).get(2).op('f32x4.add');
+  const p = b.get(0, 1).op('f32x4.mul').pop('v128');
+  b.get(p, 2).op('f32x4.add');
   roundSumToOdd(b, 'f32x4', p, 2);
   helpers.emit(b, 'floatToHalf');
 }
 
 /** bf16: products may leave f32's range, so f64, then odd rounding to f32, then bf16. */
 function fmaBf16(b: FunctionBuilder, helpers: Helpers): void {
-  const [p, c, sum, single] = [b.local('v128'), b.local('v128'), b.local('v128'), b.local('v128')];
+  const [p, c, sum, single] = b.locals('v128', 4);
   fmaHalves(b, p, c, () => {
     // Odd rounding of f64 to f32: nearest, then forced odd towards the true value where inexact.
     b.set(sum);
@@ -285,24 +277,24 @@ function fmaBf16(b: FunctionBuilder, helpers: Helpers): void {
 
 /** Pushes `single`, made odd if converting it back does not give `wide`. */
 function forceOdd(b: FunctionBuilder, wide: number, single: number): void {
-  const [grow, inexact] = [b.local('v128'), b.local('v128')];
+  const [grow, inexact] = b.locals('v128', 2);
   const narrow = () => b.i32x4(0).shuffle32([0, 2, 4, 6]);
   // |wide| > |single|: the magnitude must grow by one place; smaller: shrink.
-  b.get(wide).op('f64x2.abs').get(single).op('f64x2.promote_low_f32x4').op('f64x2.abs').op('f64x2.gt');
+  b.get(wide).op('f64x2.abs').get(single).op('f64x2.promote_low_f32x4', 'f64x2.abs', 'f64x2.gt');
   narrow().set(grow);
-  b.get(wide).get(single).op('f64x2.promote_low_f32x4').op('f64x2.ne');
-  b.get(wide).get(wide).op('f64x2.eq').op('v128.and');
+  b.get(wide, single).op('f64x2.promote_low_f32x4', 'f64x2.ne');
+  b.get(wide, wide).op('f64x2.eq', 'v128.and');
   narrow().set(inexact);
   b.get(single);
   b.i32x4(1).i32x4(-1).get(grow).op('v128.bitselect');
   b.get(inexact).op('v128.and');
-  b.get(single).i32x4(1).op('v128.and').i32x4(0).op('i32x4.eq').op('v128.and');
+  b.get(single).i32x4(1).op('v128.and').i32x4(0).op('i32x4.eq', 'v128.and');
   b.op('i32x4.add');
 }
 
 const HELPERS: Record<HelperName, Helper> = {
   fmaF32: { arity: 3, body: fmaThroughF64 },
-  fmaF64: { arity: 3, body: (b) => b.get(0).get(1).get(2).op('f64x2.relaxed_madd') },
+  fmaF64: { arity: 3, body: (b) => b.get(0, 1, 2).op('f64x2.relaxed_madd') },
   fmaF16: { arity: 3, body: fmaF16 },
   fmaBf16: { arity: 3, body: fmaBf16 },
   halfToFloat: { arity: 1, body: (b) => pushHalfToFloat(b, 0) },
@@ -341,8 +333,7 @@ export class Helpers {
     if (name === 'fmaF32' && this.fusedMultiplyAdd) b.op('f32x4.relaxed_madd');
     else if (name === 'halfToFloat') {
       // In every inner loop of a half-precision kernel: inlined.
-      const source = b.local('v128');
-      b.set(source);
+      const source = b.pop('v128');
       pushHalfToFloat(b, source);
     } else b.call(this.#indexOf(name));
   }

@@ -32,7 +32,7 @@ export class LaneOperands {
     else if (operand.kind === 'symbol') {
       const { value, namesCta } = this.#symbolValue(operand, instruction);
       b.i32x4(Number(BigInt.asIntN(32, value)));
-      if (namesCta) pushOwnRank(b).op('i32x4.splat').op('i32x4.add');
+      if (namesCta) pushOwnRank(b).op('i32x4.splat', 'i32x4.add');
     } else if (operand.kind === 'special') this.#pushSpecial(operand.name, instruction);
     else this.#pushRegister(operand, pending, 'i32x4.splat', 0);
   }
@@ -44,7 +44,7 @@ export class LaneOperands {
     else if (operand.kind === 'symbol') {
       const { value, namesCta } = this.#symbolValue(operand, instruction);
       b.i64x2(value);
-      if (namesCta) pushOwnRank(b).op('i64.extend_i32_u').op('i64x2.splat').op('i64x2.add');
+      if (namesCta) pushOwnRank(b).op('i64.extend_i32_u', 'i64x2.splat', 'i64x2.add');
     } else if (operand.kind === 'special') this.#pushWideSpecial(operand.name, instruction);
     else this.#pushRegister(operand, pending, 'i64x2.splat', part);
   }
@@ -67,7 +67,7 @@ export class LaneOperands {
     }
     if (operand.kind !== 'register') throw unsupported(instruction, `has a ${operand.kind} as predicate`);
     const uniform = uniforms.get(operand.name);
-    if (uniform !== undefined) b.i32(0).get(uniform).op('i32.sub').op('i32x4.splat');
+    if (uniform !== undefined) b.i32(0).get(uniform).op('i32.sub', 'i32x4.splat');
     else b.get(this.#registers.locals(operand.name)[0]!);
     if (operand.negated) b.op('v128.not');
   }
@@ -129,8 +129,7 @@ export class LaneOperands {
       b.i32x4(value(lane), value(lane + 1), value(lane + 2), value(lane + 3)).get(chosen);
       b.get(locals.chunk)
         .i32(lane * 4)
-        .op('i32.eq')
-        .op('i32x4.splat')
+        .op('i32.eq', 'i32x4.splat')
         .i32x4(0)
         .op('i32x4.ne');
       b.op('v128.bitselect').set(chosen);

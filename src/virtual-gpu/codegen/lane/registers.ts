@@ -70,7 +70,7 @@ export class LaneRegisters {
     const { b, kernel, locals, masked } = this.#frame;
     const base = target.length === 2 ? locals.at2 : locals.at;
     const offset = kernel.slotOf(register) + part * 16;
-    b.get(base).get(target[part]!);
+    b.get(base, target[part]!);
     if (masked) {
       b.get(base).memory('v128.load', offset);
       this.#pushMask(locals.mask, target.length, part);

@@ -41,7 +41,7 @@ export class SegmentEmitter {
     this.#memory.emitUniformChecks();
     b.i32(0).set(locals.chunk);
     b.loop(() => {
-      b.get(locals.warp).get(locals.chunk).op('i32.add').tee(locals.at);
+      b.get(locals.warp, locals.chunk).op('i32.add').tee(locals.at);
       b.get(locals.chunk).op('i32.add').set(locals.at2);
       for (const [i, chunk] of this.#chunks.entries()) if (i > 0) this.#moveOn(chunk.frame.locals, i);
       if (masked) {
@@ -49,8 +49,7 @@ export class SegmentEmitter {
         b.if(() => this.#emitBody());
       } else this.#emitBody();
       b.get(locals.chunk)
-        .i32(CHUNK_BYTES * this.#chunks.length)
-        .op('i32.add')
+        .add(CHUNK_BYTES * this.#chunks.length)
         .tee(locals.chunk);
       b.i32(LANES * 4)
         .op('i32.lt_u')
@@ -64,11 +63,10 @@ export class SegmentEmitter {
   #moveOn(places: BlockLocals, further: number): void {
     const { b, locals } = this.#frame;
     const bytes = further * CHUNK_BYTES;
-    b.get(locals.chunk).i32(bytes).op('i32.add').set(places.chunk);
-    b.get(locals.at).i32(bytes).op('i32.add').set(places.at);
+    b.get(locals.chunk).add(bytes).set(places.chunk);
+    b.get(locals.at).add(bytes).set(places.at);
     b.get(locals.at2)
-      .i32(2 * bytes)
-      .op('i32.add')
+      .add(2 * bytes)
       .set(places.at2);
   }
 

@@ -29,11 +29,10 @@ export function sineOrCosine(quarterTurns: 0 | 1): (b: FunctionBuilder) => void 
     const v = Object.fromEntries(names.map((name) => [name, b.local('v128')])) as Record<(typeof names)[number], Local>;
     b.get(0)
       .f32x4(2 / Math.PI)
-      .op('f32x4.mul')
-      .op('f32x4.nearest')
+      .op('f32x4.mul', 'f32x4.nearest')
       .set(v.n);
     b.get(0);
-    for (const part of HALF_PI) b.get(v.n).f32x4(part).op('f32x4.mul').op('f32x4.sub');
+    for (const part of HALF_PI) b.get(v.n).f32x4(part).op('f32x4.mul', 'f32x4.sub');
     b.f32x4(-1).op('f32x4.max').f32x4(1).op('f32x4.min').tee(v.r).get(v.r).op('f32x4.mul').set(v.r2);
     b.get(v.n).op('i32x4.trunc_sat_f32x4_s').i32x4(quarterTurns).op('i32x4.add').set(v.quadrant);
     pushPolynomial(b, v.r2, SINE);
@@ -41,15 +40,15 @@ export function sineOrCosine(quarterTurns: 0 | 1): (b: FunctionBuilder) => void 
     // cos r = 1 − r²/2 + r⁴ (…)
     pushPolynomial(b, v.r2, COSINE);
     b.get(v.r2).op('f32x4.mul').get(v.r2).op('f32x4.mul');
-    b.get(v.r2).f32x4(0.5).op('f32x4.mul').op('f32x4.sub').f32x4(1).op('f32x4.add');
+    b.get(v.r2).f32x4(0.5).op('f32x4.mul', 'f32x4.sub').f32x4(1).op('f32x4.add');
     // Odd quadrants take the cosine, the upper two change sign.
-    b.get(v.sine).get(v.quadrant).i32x4(1).op('v128.and').i32x4(0).op('i32x4.ne').op('v128.bitselect');
-    b.get(v.quadrant).i32(30).op('i32x4.shl').i32x4(f32Bits(-0)).op('v128.and').op('v128.xor').set(v.result);
+    b.get(v.sine, v.quadrant).i32x4(1).op('v128.and').i32x4(0).op('i32x4.ne', 'v128.bitselect');
+    b.get(v.quadrant).i32(30).op('i32x4.shl').i32x4(f32Bits(-0)).op('v128.and', 'v128.xor').set(v.result);
     if (quarterTurns === 1) {
       b.get(v.result);
       return;
     }
-    b.get(0).get(v.result).get(0).op('f32x4.abs').f32x4(TINY).op('f32x4.lt').op('v128.bitselect');
+    b.get(0, v.result, 0).op('f32x4.abs').f32x4(TINY).op('f32x4.lt', 'v128.bitselect');
   };
 }
 
@@ -59,9 +58,9 @@ const TANH_SWITCH = 0.625;
 
 /** tanh within 2⁻²² (relative): a polynomial near 0, else 1 − 2 ÷ (e^2|x| + 1). */
 export function hyperbolicTangent(b: FunctionBuilder, emitExp2: (b: FunctionBuilder) => void): void {
-  const [size, square] = [b.local('v128'), b.local('v128')];
+  const [size, square] = b.locals('v128', 2);
   b.get(0).op('f32x4.abs').set(size);
-  b.get(0).get(0).op('f32x4.mul').set(square);
+  b.get(0, 0).op('f32x4.mul').set(square);
   pushPolynomial(b, square, TANH);
   b.get(square).op('f32x4.mul').get(0).op('f32x4.mul').get(0).op('f32x4.add');
   b.f32x4(1).f32x4(2);
@@ -69,7 +68,7 @@ export function hyperbolicTangent(b: FunctionBuilder, emitExp2: (b: FunctionBuil
     .f32x4(2 * Math.LOG2E)
     .op('f32x4.mul');
   emitExp2(b);
-  b.f32x4(1).op('f32x4.add').op('f32x4.div').op('f32x4.sub');
-  b.get(0).i32x4(f32Bits(-0)).op('v128.and').op('v128.or');
-  b.get(size).f32x4(TANH_SWITCH).op('f32x4.lt').op('v128.bitselect');
+  b.f32x4(1).op('f32x4.add', 'f32x4.div', 'f32x4.sub');
+  b.get(0).i32x4(f32Bits(-0)).op('v128.and', 'v128.or');
+  b.get(size).f32x4(TANH_SWITCH).op('f32x4.lt', 'v128.bitselect');
 }

@@ -12,13 +12,8 @@ import type { Transfer } from './transfers.ts';
 /** Notes the chunk's checked addresses, and their sectors when counted. */
 export function recordAddresses(frame: BlockFrame, group: AccessGroup, checked: Local, mask: Local | undefined): void {
   const { b, locals, kernel } = frame;
-  b.get(locals.chunk)
-    .get(checked)
-    .memory('v128.store', group.pattern + PATTERN.addresses);
-  if (mask !== undefined)
-    b.get(locals.chunk)
-      .get(mask)
-      .memory('v128.store', group.pattern + PATTERN.mask);
+  b.get(locals.chunk, checked).memory('v128.store', group.pattern + PATTERN.addresses);
+  if (mask !== undefined) b.get(locals.chunk, mask).memory('v128.store', group.pattern + PATTERN.mask);
   if (group.space === 'global' && kernel.counting) markLanesSectors(frame, group, checked, mask);
 }
 
@@ -43,7 +38,7 @@ function markLanesSectors(frame: BlockFrame, group: AccessGroup, checked: Local,
   // Repetitions of the last sector add nothing.
   const sectors = b.local('v128');
   b.get(checked).i32x4(first.offset).op('i32x4.add').i32(SECTOR_SHIFT).op('i32x4.shr_u').tee(sectors);
-  b.get(sectors).get(sectors).shuffle32([0, 0, 0, 0]).op('i32x4.eq').op('i32x4.all_true');
+  b.get(sectors, sectors).shuffle32([0, 0, 0, 0]).op('i32x4.eq', 'i32x4.all_true');
   b.if(() => markSectors(frame, marks, map, () => b.get(checked).lane('i32x4.extract_lane', 0)), markLanes);
 }
 
@@ -52,8 +47,7 @@ const SECTOR_SHIFT = 5;
 
 /** A local with the address of the sector map. */
 function pushSectorMap(b: FunctionBuilder): Local {
-  const map = b.local('i32');
-  b.i32(0).memory('i32.load', LAUNCH.sectorMap).set(map);
+  const map = b.loadAt(LAUNCH.sectorMap).pop('i32');
   return map;
 }
 
@@ -72,13 +66,13 @@ function markSectors(
   map: Local,
   pushAddress: () => void,
 ): void {
-  const [address, marks] = [b.local('i32'), b.local('i32')];
+  const [address, marks] = b.locals('i32', 2);
   for (const { offset, bits } of sectors) {
     pushAddress();
-    b.i32(offset).op('i32.add').i32(SECTOR_SHIFT).op('i32.shr_u').get(map).op('i32.add').tee(address);
+    b.add(offset).i32(SECTOR_SHIFT).op('i32.shr_u').get(map).op('i32.add').tee(address);
     b.get(address).memory('i32.load8_u', 0).i32(bits).op('i32.or').tee(marks).memory('i32.store8', 0);
     b.get(marks).i32(SECTOR_SAMPLED).op('i32.and');
-    b.if(() => b.get(address).get(map).op('i32.sub').i32(bits).call(kernel.runtime.recordAccess));
+    b.if(() => b.get(address, map).op('i32.sub').i32(bits).call(kernel.runtime.recordAccess));
   }
 }
 
@@ -142,7 +136,7 @@ export function markWritten(b: FunctionBuilder, transfer: MarkedTransfer, bytes:
   for (const address of ownAddresses(transfer)) {
     markBytes(b, address, offset, bytes, WRITES);
     b.get(address);
-    if (offset > 0) b.i32(offset).op('i32.add');
+    if (offset > 0) b.add(offset);
     b.i32(Math.log2(WRITE_PAGE_BYTES)).op('i32.shr_u').i32(1).memory('i32.store8', WRITE_FLAGS, WRITES);
   }
 }

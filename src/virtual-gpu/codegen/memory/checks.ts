@@ -21,30 +21,26 @@ const holdsRank = ({ kernel }: BlockFrame, { group, base, baseLocal }: PlannedGr
 export function emitUniformCheck(frame: BlockFrame, planned: PlannedGroup): Local {
   const { b } = frame;
   const { group, baseLocal } = planned;
-  const [address, ok] = [b.local('i32'), b.local('i32')];
+  const [address, ok] = b.locals('i32', 2);
   pushUniformAddress(frame, planned);
   b.set(address);
   if (holdsRank(frame, planned)) dropOwnRank(b, address);
   b.get(address)
-    .i32(0)
-    .memory('i32.load', group.bounds + BOUNDS.start)
+    .loadAt(group.bounds + BOUNDS.start)
     .op('i32.sub');
-  b.i32(0)
-    .memory('i32.load', group.bounds + BOUNDS.count)
+  b.loadAt(group.bounds + BOUNDS.count)
     .op('i32.lt_u')
     .set(ok);
   if (group.alignment > 1) {
     b.get(address)
-      .i32(group.alignmentDelta)
-      .op('i32.add')
+      .add(group.alignmentDelta)
       .i32(group.alignment - 1)
-      .op('i32.and')
-      .op('i32.eqz');
+      .op('i32.and', 'i32.eqz');
     b.get(ok).op('i32.and').set(ok);
   }
   const pushHigh =
     group.space === 'global' && baseLocal !== undefined
-      ? () => b.get(baseLocal).i64(32n).op('i64.shr_u').op('i32.wrap_i64')
+      ? () => b.get(baseLocal).i64(32n).op('i64.shr_u', 'i32.wrap_i64')
       : undefined;
   if (pushHigh) pushHigh().i32(WINDOW.global).op('i32.eq').get(ok).op('i32.and').set(ok);
   b.get(ok).op('i32.eqz');
@@ -63,7 +59,7 @@ function pushUniformAddress(frame: BlockFrame, planned: PlannedGroup): void {
   }
   b.get(baseLocal);
   if (hasWideBase(frame, planned)) b.op('i32.wrap_i64');
-  b.i32(group.minimum).op('i32.add');
+  b.add(group.minimum);
 }
 
 /** Leaves the lanes' addresses, their upper halves and the lanes that take part where the bounds checker finds them. */
@@ -103,10 +99,10 @@ export function emitLaneCheck(
   b.set(checked);
   if (holdsRank(segment.frame, planned)) dropOwnRanks(b, checked);
   pushIsInBounds(segment.frame, group, checked);
-  if (high !== undefined) b.get(high).i32x4(WINDOW.global).op('i32x4.eq').op('v128.and');
+  if (high !== undefined) b.get(high).i32x4(WINDOW.global).op('i32x4.eq', 'v128.and');
   const mask = segment.activeMask;
-  if (mask !== undefined) b.get(mask).op('v128.not').op('v128.or');
-  b.op('i32x4.all_true').op('i32.eqz');
+  if (mask !== undefined) b.get(mask).op('v128.not', 'v128.or');
+  b.op('i32x4.all_true', 'i32.eqz');
   const pushHigh = high === undefined ? undefined : () => b.get(high);
   b.if(() => reportMiss(segment.frame, group, () => b.get(checked), pushHigh, mask, segment.frame.locals.chunk));
 }
@@ -125,13 +121,13 @@ function pushLaneAddresses(segment: Segment, planned: PlannedGroup, pending: Pen
     return undefined;
   }
   const high = group.space === 'global' ? b.local('v128') : undefined;
-  const [first, second] = [b.local('v128'), b.local('v128')];
+  const [first, second] = b.locals('v128', 2);
   segment.pushPart(base, 0, pending);
   b.set(first);
   segment.pushPart(base, 1, pending);
   b.set(second);
-  if (high !== undefined) b.get(first).get(second).shuffle32([1, 3, 5, 7]).set(high);
-  b.get(first).get(second).shuffle32([0, 2, 4, 6]);
+  if (high !== undefined) b.get(first, second).shuffle32([1, 3, 5, 7]).set(high);
+  b.get(first, second).shuffle32([0, 2, 4, 6]);
   return high;
 }
 
@@ -150,6 +146,5 @@ function pushIsInBounds({ b }: BlockFrame, group: AccessGroup, checked: Local): 
   b.i32x4(group.alignment - 1)
     .op('v128.and')
     .i32x4(0)
-    .op('i32x4.eq')
-    .op('v128.and');
+    .op('i32x4.eq', 'v128.and');
 }

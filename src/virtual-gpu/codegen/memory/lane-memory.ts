@@ -136,12 +136,11 @@ export class LaneMemory {
       if (group.pattern !== 0) recordAddresses(this.#segment.frame, group, checked, mask);
     }
     // Inactive lanes read the null page, or lane-local memory at 0.
-    if (mask !== undefined) b.get(checked).get(mask).op('v128.and').set(checked);
+    if (mask !== undefined) b.get(checked, mask).op('v128.and').set(checked);
     if (group.space === 'local') this.#addLocalBase(checked);
     const step = gathersSingles(group) ? this.#emitStep(checked) : undefined;
     const lanes = [0, 1, 2, 3].map((lane) => {
-      const address = b.local('i32');
-      b.get(checked).lane('i32x4.extract_lane', lane).set(address);
+      const address = b.get(checked).lane('i32x4.extract_lane', lane).pop('i32');
       return address;
     });
     if (group.space === 'global' && kernel.counting) markRead(b, group, { lanes, step });
@@ -157,14 +156,14 @@ export class LaneMemory {
     b.get(checked).op('i32x4.sub').set(steps);
     b.get(steps).lane('i32x4.extract_lane', 0).i32(-1);
     // The last difference has no neighbour: compare the first three.
-    b.get(steps).get(steps).get(steps).shuffle32([0, 0, 0, 0]).op('i32x4.eq').op('i32x4.bitmask');
-    b.i32(7).op('i32.and').i32(7).op('i32.eq').op('select').set(step);
+    b.get(steps, steps, steps).shuffle32([0, 0, 0, 0]).op('i32x4.eq', 'i32x4.bitmask');
+    b.i32(7).op('i32.and').i32(7).op('i32.eq', 'select').set(step);
     return step;
   }
 
   #addLocalBase(checked: Local): void {
     const { b, locals } = this.#segment.frame;
-    b.get(locals.chunk).i32(2).op('i32.shr_u').op('i32x4.splat').i32x4(0, 1, 2, 3).op('i32x4.add');
+    b.get(locals.chunk).i32(2).op('i32.shr_u', 'i32x4.splat').i32x4(0, 1, 2, 3).op('i32x4.add');
     b.i32(0).memory('v128.load32_splat', LAUNCH.localBytes).op('i32x4.mul');
     b.get(locals.warp).memory('v128.load32_splat', WARP.localBase).op('i32x4.add');
     b.get(checked).op('i32x4.add').set(checked);

@@ -2,7 +2,7 @@
 import { CLUSTER_RANK_SHIFT, LAUNCH } from '../../layout.ts';
 import type { FunctionBuilder, Local } from '../../wasm/function-builder.ts';
 
-const pushRank = (b: FunctionBuilder): FunctionBuilder => b.i32(0).memory('i32.load', LAUNCH.clusterRank);
+const pushRank = (b: FunctionBuilder): FunctionBuilder => b.loadAt(LAUNCH.clusterRank);
 
 /** Pushes what such an address holds beside the offset, as an i32. */
 export const pushOwnRank = (b: FunctionBuilder): FunctionBuilder => pushRank(b).i32(CLUSTER_RANK_SHIFT).op('i32.shl');
@@ -12,13 +12,13 @@ export function dropOwnRank(b: FunctionBuilder, address: Local): void {
   b.get(address);
   b.get(address).i32(CLUSTER_RANK_SHIFT).op('i32.shr_u');
   pushRank(b).op('i32.eq');
-  pushOwnRank(b).op('i32.mul').op('i32.sub').set(address);
+  pushOwnRank(b).op('i32.mul', 'i32.sub').set(address);
 }
 
 /** The same for four lanes. */
 export function dropOwnRanks(b: FunctionBuilder, addresses: Local): void {
   b.get(addresses);
   b.get(addresses).i32(CLUSTER_RANK_SHIFT).op('i32x4.shr_u');
-  pushRank(b).op('i32x4.splat').op('i32x4.eq');
-  pushOwnRank(b).op('i32x4.splat').op('v128.and').op('i32x4.sub').set(addresses);
+  pushRank(b).op('i32x4.splat', 'i32x4.eq');
+  pushOwnRank(b).op('i32x4.splat', 'v128.and', 'i32x4.sub').set(addresses);
 }

@@ -78,7 +78,7 @@ function pushGathered(t: Transfer, bytes: number, extra = 0): void {
 
 /** Pushes two lanes' 64 bits. */
 function pushGathered64({ context, addresses, offset, memory }: Transfer, part: Part): FunctionBuilder {
-  context.b.get(addresses[part * 2 + 1]!).get(addresses[part * 2]!);
+  context.b.get(addresses[part * 2 + 1]!, addresses[part * 2]!);
   return context.b.memory('v128.load64_zero', offset, memory).memoryLane('v128.load64_lane', offset, 1, memory);
 }
 
@@ -146,9 +146,7 @@ function loadTwoWords(t: Transfer): void {
   pushGathered64(t, 0).set(low);
   pushGathered64(t, 1).set(high);
   for (const word of PARTS) {
-    b.get(low)
-      .get(high)
-      .shuffle32(word === 0 ? [0, 2, 4, 6] : [1, 3, 5, 7]);
+    b.get(low, high).shuffle32(word === 0 ? [0, 2, 4, 6] : [1, 3, 5, 7]);
     t.context.setWord(word);
   }
 }
@@ -169,14 +167,14 @@ function transpose(t: Transfer, rows: readonly Local[]): void {
   const { b } = t.context;
   const [r0, r1, r2, r3] = rows as [Local, Local, Local, Local];
   const [a, c] = [t.context.temporary(4), t.context.temporary(5)];
-  b.get(r0).get(r1).shuffle32([0, 4, 1, 5]).set(a);
-  b.get(r2).get(r3).shuffle32([0, 4, 1, 5]).set(c);
-  b.get(r0).get(r1).shuffle32([2, 6, 3, 7]).set(r1);
-  b.get(r2).get(r3).shuffle32([2, 6, 3, 7]).set(r3);
-  b.get(a).get(c).shuffle32([0, 1, 4, 5]).set(r0);
-  b.get(r1).get(r3).shuffle32([0, 1, 4, 5]).set(r2);
-  b.get(r1).get(r3).shuffle32([2, 3, 6, 7]).set(r3);
-  b.get(a).get(c).shuffle32([2, 3, 6, 7]).set(r1);
+  b.get(r0, r1).shuffle32([0, 4, 1, 5]).set(a);
+  b.get(r2, r3).shuffle32([0, 4, 1, 5]).set(c);
+  b.get(r0, r1).shuffle32([2, 6, 3, 7]).set(r1);
+  b.get(r2, r3).shuffle32([2, 6, 3, 7]).set(r3);
+  b.get(a, c).shuffle32([0, 1, 4, 5]).set(r0);
+  b.get(r1, r3).shuffle32([0, 1, 4, 5]).set(r2);
+  b.get(r1, r3).shuffle32([2, 3, 6, 7]).set(r3);
+  b.get(a, c).shuffle32([2, 3, 6, 7]).set(r1);
 }
 
 function loadFourWords(t: Transfer): void {
@@ -199,9 +197,7 @@ function loadTwoDoubles(t: Transfer): void {
   const rows = loadRows(t);
   for (const element of PARTS)
     for (const part of PARTS) {
-      b.get(rows[part * 2]!)
-        .get(rows[part * 2 + 1]!)
-        .shuffle32(PAIRS[element]);
+      b.get(rows[part * 2]!, rows[part * 2 + 1]!).shuffle32(PAIRS[element]);
       t.context.setPart(part, element);
     }
 }
@@ -241,9 +237,7 @@ function scatter(t: Transfer, value: Local, bytes: number, extra = 0): void {
   const step = 4 / bytes;
   for (let lane = 0; lane < 4; lane++)
     forLane(t, lane, () => {
-      b.get(t.addresses[lane]!)
-        .get(value)
-        .memoryLane(name, t.offset + extra, lane * step, t.memory);
+      b.get(t.addresses[lane]!, value).memoryLane(name, t.offset + extra, lane * step, t.memory);
     });
 }
 
@@ -257,8 +251,7 @@ const storePairs =
       for (const half of PARTS)
         forLane(t, part * 2 + half, () => {
           t.context.b
-            .get(t.addresses[part * 2 + half]!)
-            .get(value)
+            .get(t.addresses[part * 2 + half]!, value)
             .memoryLane('v128.store64_lane', t.offset, half, t.memory);
         });
     }
@@ -284,8 +277,7 @@ function storeFields(bits: number, perWord: number, wordCount: number): (t: Tran
           .i32x4(2 ** bits - 1)
           .op('v128.and')
           .i32(field * bits)
-          .op('i32x4.shl')
-          .op('v128.or');
+          .op('i32x4.shl', 'v128.or');
       }
       b.set(packed);
       scatter(t, packed, Math.min(4, (bits * perWord) / 8), w * 4);
@@ -296,7 +288,7 @@ function storeFields(bits: number, perWord: number, wordCount: number): (t: Tran
 function storeRows(t: Transfer, rows: readonly Local[]): void {
   rows.forEach((row, lane) => {
     forLane(t, lane, () => {
-      t.context.b.get(t.addresses[lane]!).get(row).memory('v128.store', t.offset, t.memory);
+      t.context.b.get(t.addresses[lane]!, row).memory('v128.store', t.offset, t.memory);
     });
   });
 }

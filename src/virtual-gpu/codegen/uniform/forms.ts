@@ -42,11 +42,7 @@ const binary = (op: string, wide: boolean): UniformEmitter =>
   toResult((u) => operands(u, wide, 1, 2).op(`${typeOf(wide)}.${op}`));
 
 const minMax = (op: 'lt' | 'gt', signed: boolean, wide: boolean): UniformEmitter =>
-  toResult((u) =>
-    operands(u, wide, 1, 2, 1, 2)
-      .op(`${typeOf(wide)}.${op}_${signed ? 's' : 'u'}`)
-      .op('select'),
-  );
+  toResult((u) => operands(u, wide, 1, 2, 1, 2).op(`${typeOf(wide)}.${op}_${signed ? 's' : 'u'}`, 'select'));
 
 const pushConstant = (u: UniformContext, value: number, wide: boolean) =>
   wide ? u.b.i64(BigInt(value)) : u.b.i32(value);
@@ -55,7 +51,7 @@ const pushConstant = (u: UniformContext, value: number, wide: boolean) =>
 const shift = (kind: 'shl' | 'shr_s' | 'shr_u', wide: boolean): UniformEmitter =>
   toResult((u) => {
     const bits = wide ? 64 : 32;
-    const isInRange = () => operands(u, false, 2).i32(bits).op('i32.lt_u').op('select');
+    const isInRange = () => operands(u, false, 2).i32(bits).op('i32.lt_u', 'select');
     operands(u, wide, 1);
     u.word(2);
     if (wide) u.b.op('i64.extend_i32_u');
@@ -82,7 +78,7 @@ const mulWide = (signed: boolean, add: boolean): UniformEmitter =>
   });
 
 const mulHigh = (signed: boolean): UniformEmitter =>
-  toResult((u) => extended(u, signed).op('i64.mul').i64(32n).op('i64.shr_u').op('i32.wrap_i64'));
+  toResult((u) => extended(u, signed).op('i64.mul').i64(32n).op('i64.shr_u', 'i32.wrap_i64'));
 
 const mad = (wide: boolean): UniformEmitter =>
   toResult((u) => {
@@ -109,10 +105,7 @@ const divide = (signed: boolean, op: 'div' | 'rem'): UniformEmitter =>
   toResult((u) => {
     extended(u, signed).i64(1n);
     u.word(2);
-    u.b
-      .op('select')
-      .op(`i64.${op}_${signed ? 's' : 'u'}`)
-      .op('i32.wrap_i64');
+    u.b.op('select', `i64.${op}_${signed ? 's' : 'u'}`, 'i32.wrap_i64');
     if (op === 'div') u.b.i32(-1);
     else u.word(1);
     operands(u, false, 2).op('select');

@@ -51,10 +51,7 @@ export class UniformRegisters {
   }
 
   #store(register: string, local: Local): void {
-    this.#b
-      .get(this.#warp)
-      .get(local)
-      .memory(`${this.#type(register)}.store`, this.#kernel.slotOf(register));
+    this.#b.get(this.#warp, local).memory(`${this.#type(register)}.store`, this.#kernel.slotOf(register));
   }
 
   #type(register: string): 'i32' | 'i64' {

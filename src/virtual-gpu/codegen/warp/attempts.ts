@@ -3,6 +3,7 @@ import type { PtxOperand } from '../../../ptx/ast.ts';
 import { has } from '../../../ptx/instruction-parts.ts';
 import { elementsOf } from '../../../ptx/operands.ts';
 import { LAUNCH, SHARED } from '../../layout.ts';
+import { matrixCountOf, MATRIX_ROW_BYTES as ROW_BYTES, MATRIX_ROWS as ROWS } from '../../runtime/matrix-form.ts';
 import { tensorFormOf } from '../../runtime/tensor-form.ts';
 import { emitTranspose } from '../../wasm/transpose.ts';
 import type { WarpFormContext } from './context.ts';
@@ -24,25 +25,17 @@ const multiply: Attempt = (context) => {
   const places = [...factors.flat(), ...d].map((operand) => placeOf(context, operand));
   const product = form && kernel.imports.products.get(form);
   if (product === undefined || places.includes(undefined)) return false;
-  for (const place of places) b.get(locals.warp).i32(place!).op('i32.add');
+  for (const place of places) b.get(locals.warp).add(place!);
   b.call(product);
   return true;
 };
 
-const ROW_BYTES = 16;
-const ROWS = 8;
-const MATRIX_COUNTS: ReadonlyMap<string, number> = new Map([
-  ['x1', 1],
-  ['x2', 2],
-  ['x4', 4],
-]);
-
 /** ldmatrix of code in which nobody asks for its requests: rows that are aligned and lie in shared memory. */
 const loadMatrix: Attempt = (context) => {
   const { b, kernel, instruction, locals } = context;
-  const count = MATRIX_COUNTS.get(instruction.modifiers.find((modifier) => MATRIX_COUNTS.has(modifier)) ?? '');
+  const count = matrixCountOf(instruction);
   const [matrices, address] = instruction.operands;
-  if (kernel.counting || kernel.watching || count === undefined || !has(instruction, 'b16')) return false;
+  if (kernel.counting || kernel.watching || count === undefined) return false;
   if (!matrices || address?.kind !== 'address' || address.base?.kind !== 'register') return false;
   const base = placeOf(context, address.base);
   const isWide = kernel.kindOf(address.base.name) === 'double-word';
@@ -56,16 +49,14 @@ const loadMatrix: Attempt = (context) => {
     places.forEach((place, matrix) => {
       const rows = Array.from({ length: ROWS }, (_, row) => {
         const local = b.local('v128');
-        b.get(locals.warp).memory('i32.load', base + (matrix * ROWS + row) * 4);
-        if (offset !== 0) b.i32(offset).op('i32.add');
+        b.get(locals.warp).load(base + (matrix * ROWS + row) * 4);
+        if (offset !== 0) b.add(offset);
         b.memory('v128.load', SHARED).set(local);
         return local;
       });
       const vectors = has(instruction, 'trans') ? emitTranspose(b, rows) : rows;
       for (const [i, vector] of vectors.entries())
-        b.get(locals.warp)
-          .get(vector)
-          .memory('v128.store', place! + i * ROW_BYTES);
+        b.get(locals.warp, vector).memory('v128.store', place! + i * ROW_BYTES);
     });
   });
   b.get(isLoaded);
@@ -74,7 +65,7 @@ const loadMatrix: Attempt = (context) => {
 
 /** Pushes whether addresses in the first lanes of a register, plus an offset, are those of rows in shared memory. */
 function pushAreRows({ b, locals }: WarpFormContext, base: number, offset: number, lanes: number): void {
-  const [address, end] = [b.local('v128'), b.local('v128')];
+  const [address, end] = b.locals('v128', 2);
   b.i32(0).memory('v128.load32_splat', LAUNCH.totalSharedBytes).set(end);
   for (let lane = 0; lane < lanes; lane += 4) {
     b.get(locals.warp).memory('v128.load', base + lane * 4);
@@ -86,11 +77,10 @@ function pushAreRows({ b, locals }: WarpFormContext, base: number, offset: numbe
       .i32x4(ROW_BYTES - 1)
       .op('i32x4.add')
       .get(end)
-      .op('i32x4.ge_u')
-      .op('v128.or');
+      .op('i32x4.ge_u', 'v128.or');
     if (lane > 0) b.op('v128.or');
   }
-  b.op('v128.any_true').op('i32.eqz');
+  b.op('v128.any_true', 'i32.eqz');
 }
 
 const ATTEMPTS: ReadonlyMap<string, Attempt> = new Map([

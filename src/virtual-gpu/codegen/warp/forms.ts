@@ -8,7 +8,7 @@ import { shuffle } from './shuffle.ts';
 type WarpEmitter = (context: WarpFormContext) => void;
 
 function pushActiveBits({ b, masked }: WarpFormContext): void {
-  if (masked) b.get(0).memory('i32.load', WARP.activeBits);
+  if (masked) b.get(0).load(WARP.activeBits);
   else b.i32(-1);
 }
 
@@ -29,9 +29,7 @@ function pushPredicateBits(context: WarpFormContext, operand: PtxOperand): void 
       b.get(0)
         .memory('v128.load', slot + chunk * 16)
         .op('i32x4.bitmask');
-      b.i32(chunk * 4)
-        .op('i32.shl')
-        .op('i32.or');
+      b.i32(chunk * 4).op('i32.shl', 'i32.or');
     }
   }
   pushActiveBits(context);
@@ -41,16 +39,16 @@ function pushPredicateBits(context: WarpFormContext, operand: PtxOperand): void 
 /** How each vote turns the bits (in a local) into a word or predicate, by mode. */
 const VOTES: Record<string, (context: WarpFormContext, bits: Local) => void> = {
   ballot: ({ b }, bits) => b.get(bits),
-  any: ({ b }, bits) => b.i32(0).get(bits).i32(0).op('i32.ne').op('i32.sub'),
+  any: ({ b }, bits) => b.i32(0).get(bits).i32(0).op('i32.ne', 'i32.sub'),
   all: (context, bits) => {
     context.b.i32(0).get(bits);
     pushActiveBits(context);
-    context.b.op('i32.eq').op('i32.sub');
+    context.b.op('i32.eq', 'i32.sub');
   },
   uni: (context, bits) => {
     context.b.i32(0).get(bits).op('i32.eqz').get(bits);
     pushActiveBits(context);
-    context.b.op('i32.eq').op('i32.or').op('i32.sub');
+    context.b.op('i32.eq', 'i32.or', 'i32.sub');
   },
 };
 
@@ -76,8 +74,8 @@ const vote: WarpEmitter = (context) => {
 const VOTES_BY_MASK: Record<string, (context: WarpFormContext, named: Local, votes: Local) => void> = {
   ballot: ({ b }, _, votes) => b.get(votes),
   any: ({ b }, _, votes) => b.get(votes).i32x4(0).op('i32x4.ne'),
-  all: ({ b }, named, votes) => b.get(votes).get(named).op('i32x4.eq'),
-  uni: ({ b }, named, votes) => b.get(votes).get(named).op('i32x4.eq').get(votes).i32x4(0).op('i32x4.eq').op('v128.or'),
+  all: ({ b }, named, votes) => b.get(votes, named).op('i32x4.eq'),
+  uni: ({ b }, named, votes) => b.get(votes, named).op('i32x4.eq').get(votes).i32x4(0).op('i32x4.eq', 'v128.or'),
 };
 
 /** Lanes of several masks vote at once, each among those of its own: masks come from `match`, or name the lanes of a branch. */
@@ -85,11 +83,11 @@ function voteByMask(context: WarpFormContext, { mode, bits, mask }: { mode: stri
   const { b, kernel, instruction } = context;
   const [destination] = instruction.operands;
   if (destination?.kind !== 'register') return;
-  const [named, votes] = [b.local('v128'), b.local('v128')];
+  const [named, votes] = b.locals('v128', 2);
   storeLanes(context, destination.name, (chunk) => {
     b.get(0).memory('v128.load', kernel.slotOf(mask) + chunk * 16);
     pushActiveBits(context);
-    b.op('i32x4.splat').op('v128.and').tee(named).get(bits).op('i32x4.splat').op('v128.and').set(votes);
+    b.op('i32x4.splat', 'v128.and').tee(named).get(bits).op('i32x4.splat', 'v128.and').set(votes);
     VOTES_BY_MASK[mode]!(context, named, votes);
   });
 }

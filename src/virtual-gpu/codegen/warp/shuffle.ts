@@ -95,8 +95,7 @@ function pushLaneWord(context: WarpFormContext, operand: PtxOperand, laneBytes: 
   const { b, kernel } = context;
   if (operand.kind === 'immediate') b.i32(Number(BigInt.asIntN(32, operand.value)));
   else if (operand.kind === 'register' && kernel.uniform.has(operand.name)) b.get(context.uniforms.local(operand.name));
-  else if (operand.kind === 'register')
-    b.get(0).get(laneBytes).op('i32.add').memory('i32.load', kernel.slotOf(operand.name));
+  else if (operand.kind === 'register') b.get(0, laneBytes).op('i32.add').load(kernel.slotOf(operand.name));
 }
 
 /** shfl.sync.idx with one lane number for the warp, over the whole warp: a broadcast. */
@@ -118,7 +117,7 @@ function broadcast(context: WarpFormContext): void {
   const { b, kernel, instruction } = context;
   const [destination, source, lane] = instruction.operands as (PtxOperand & { kind: 'register' })[];
   const value = b.local('v128');
-  b.get(0).get(context.uniforms.local(lane!.name)).i32(31).op('i32.and').i32(2).op('i32.shl').op('i32.add');
+  b.get(0, context.uniforms.local(lane!.name)).i32(31).op('i32.and').i32(2).op('i32.shl', 'i32.add');
   b.memory('v128.load32_splat', kernel.slotOf(source!.name)).set(value);
   storeLanes(context, destination!.name, () => b.get(value));
 }
@@ -135,7 +134,7 @@ function shuffleByLane(context: WarpFormContext): void {
   b.i32(0).set(at);
   b.loop(() => {
     fetchLane(context, at, locals);
-    b.get(at).i32(4).op('i32.add').tee(at);
+    b.get(at).add(4).tee(at);
     b.i32(LANES * 4)
       .op('i32.lt_u')
       .brIf(0);
@@ -168,24 +167,24 @@ function fetchLane(context: WarpFormContext, at: Local, locals: LaneLocals): voi
   pushSourceLane(b, mode, locals);
   b.set(from);
   b.get(from);
-  b.get(lane).get(segment).op('i32.and');
+  b.get(lane, segment).op('i32.and');
   pushLaneWord(context, clamp, at);
-  b.i32(31).op('i32.and').get(segment).i32(-1).op('i32.xor').op('i32.and').op('i32.or');
+  b.i32(31).op('i32.and').get(segment).i32(-1).op('i32.xor', 'i32.and', 'i32.or');
   b.op(mode === 'up' ? 'i32.ge_s' : 'i32.le_s').set(inRange);
-  b.get(from).get(lane).get(inRange).op('select').i32(2).op('i32.shl').set(fromBytes);
+  b.get(from, lane, inRange).op('select').i32(2).op('i32.shl').set(fromBytes);
   b.get(at);
   pushLaneWord(context, source, fromBytes);
-  b.memory('i32.store', FETCHED);
-  b.get(at).i32(0).get(inRange).op('i32.sub').memory('i32.store', IN_RANGE);
+  b.store(FETCHED);
+  b.get(at).i32(0).get(inRange).op('i32.sub').store(IN_RANGE);
 }
 
 function pushSourceLane(b: FunctionBuilder, mode: string, { lane, amount, segment }: LaneLocals): void {
-  if (mode === 'up') b.get(lane).get(amount).op('i32.sub');
-  else if (mode === 'down') b.get(lane).get(amount).op('i32.add');
-  else if (mode === 'bfly') b.get(lane).get(amount).op('i32.xor');
+  if (mode === 'up') b.get(lane, amount).op('i32.sub');
+  else if (mode === 'down') b.get(lane, amount).op('i32.add');
+  else if (mode === 'bfly') b.get(lane, amount).op('i32.xor');
   else {
-    b.get(lane).get(segment).op('i32.and');
-    b.get(amount).get(segment).i32(-1).op('i32.xor').op('i32.and').op('i32.or');
+    b.get(lane, segment).op('i32.and');
+    b.get(amount, segment).i32(-1).op('i32.xor', 'i32.and', 'i32.or');
   }
 }
 

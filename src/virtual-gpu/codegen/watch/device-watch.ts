@@ -25,7 +25,7 @@ import {
   WARP_STATE,
   WATCH_PARAMETERS,
 } from './active-lanes.ts';
-import { SHADOW_MEMORY } from './phase-functions.ts';
+import { COPIES, SHADOW_MEMORY } from './phase-functions.ts';
 
 const DEVICE_MEMORY: MemoryIndex = 1;
 /** The memory that holds {@link CELL}. */
@@ -41,21 +41,21 @@ export function defineDeviceWatch(module: ModuleBuilder, imports: Imports): numb
   note.emit();
   const b = module.defineFunction({ parameters: WATCH_PARAMETERS, results: [] });
   const head = b.local('i32');
-  b.get(GROUP).i32(2).op('i32.shl').memory('i32.load', SHADOW.heads, SHADOW_MEMORY).tee(head).op('i32.eqz');
+  b.get(GROUP).i32(2).op('i32.shl').load(SHADOW.heads, SHADOW_MEMORY).tee(head).op('i32.eqz');
   b.if(() => b.op('return'));
   const execution = b.local('i32');
-  b.i32(0).i32(0).memory('i32.load', SHADOW.execution, SHADOW_MEMORY).i32(1).op('i32.add').tee(execution);
-  b.memory('i32.store', SHADOW.execution, SHADOW_MEMORY);
+  b.i32(0).loadAt(SHADOW.execution, SHADOW_MEMORY).add(1).tee(execution);
+  b.store(SHADOW.execution, SHADOW_MEMORY);
   ifHow(b, HOW.uniform, () => {
-    b.get(GROUP).get(PLACE).get(WARP_STATE);
+    b.get(GROUP, PLACE, WARP_STATE);
     pushMasked(b).i32(0).call(imports.watchUniform).op('return');
   });
   b.get(head).i32(DEVICE_HEAD.leftToJavaScript).op('i32.eq');
   b.if(() => {
-    b.get(GROUP).get(WARP_STATE);
+    b.get(GROUP, WARP_STATE);
     pushMasked(b).i32(0).call(imports.watchGroup).op('return');
   });
-  b.get(GROUP).get(PLACE).get(WARP_STATE).get(THE_HOW).get(head).get(execution).call(note.index);
+  b.get(GROUP, PLACE, WARP_STATE, THE_HOW, head, execution).call(note.index);
   return b.index;
 }
 
@@ -105,15 +105,12 @@ class NoteFunction {
   constructor(b: FunctionBuilder, imports: Imports) {
     this.#b = b;
     this.#imports = imports;
-    const word = (): Local => b.local('i32');
-    [this.#owner, this.#time, this.#met, this.#start, this.#shift] = [word(), word(), word(), word(), word()];
-    [this.#access, this.#before, this.#noted] = [word(), word(), b.local('v128')];
-    [this.#offset, this.#bytes, this.#number, this.#isWrite] = [word(), word(), word(), word()];
-    [this.#lane, this.#rest, this.#address, this.#where] = [word(), word(), word(), word()];
-    [this.#cell, this.#end, this.#at] = [word(), word(), word()];
-    [this.#pageNumber, this.#page, this.#hasReads] = [word(), word(), word()];
-    [this.#following, this.#followingBytes, this.#perLane] = [word(), word(), word()];
-    [this.#others, this.#isNoted] = [word(), word()];
+    [this.#owner, this.#time, this.#met, this.#start, this.#shift] = b.locals('i32', 5);
+    [this.#access, this.#before, this.#lane, this.#rest, this.#address, this.#where] = b.locals('i32', 6);
+    this.#noted = b.local('v128');
+    [this.#offset, this.#bytes, this.#number, this.#isWrite] = b.locals('i32', 4);
+    [this.#cell, this.#end, this.#at, this.#pageNumber, this.#page, this.#hasReads] = b.locals('i32', 6);
+    [this.#following, this.#followingBytes, this.#perLane, this.#others, this.#isNoted] = b.locals('i32', 5);
   }
 
   get index(): number {
@@ -128,31 +125,31 @@ class NoteFunction {
     b.if(() => b.op('return'));
     this.#loadState();
     b.i32(-1).set(this.#pageNumber);
-    b.get(ACCESSES).i32(ACCESS.list).op('i32.add').set(this.#access);
+    b.get(ACCESSES).add(ACCESS.list).set(this.#access);
     b.loop(() => {
       b.get(bits).set(this.#rest);
       this.#takeAccess();
-      b.get(this.#bytes).get(this.#followingBytes).op('i32.ne');
+      b.get(this.#bytes, this.#followingBytes).op('i32.ne');
       b.if(() => this.#findFollowing(bits));
       b.loop(() => this.#noteLanes());
-      b.get(this.#access).i32(ACCESS.size).op('i32.add').set(this.#access);
-      b.get(this.#before).i32(1).op('i32.add').tee(this.#before);
-      b.get(ACCESSES).memory('i32.load', 0, SHADOW_MEMORY).op('i32.lt_s').brIf(0);
+      b.advance(this.#access, ACCESS.size);
+      b.get(this.#before).add(1).tee(this.#before);
+      b.get(ACCESSES).load(0, SHADOW_MEMORY).op('i32.lt_s').brIf(0);
     });
   }
 
   #loadState(): void {
     const b = this.#b;
     const state = b.local('i32');
-    const header = (field: number): FunctionBuilder => b.i32(0).memory('i32.load', field, SHADOW_MEMORY);
-    const warp = (): FunctionBuilder => b.get(WARP_STATE).memory('i32.load', WARP.warpIndex);
+    const header = (field: number): FunctionBuilder => b.loadAt(field, SHADOW_MEMORY);
+    const warp = (): FunctionBuilder => b.get(WARP_STATE).load(WARP.warpIndex);
     header(SHADOW.block);
-    warp().i32(BLOCK.stateBytes).op('i32.mul').op('i32.add').set(state);
+    warp().i32(BLOCK.stateBytes).op('i32.mul', 'i32.add').set(state);
     b.get(state)
-      .memory('i32.load', BLOCK.states + STATE.time, SHADOW_MEMORY)
+      .load(BLOCK.states + STATE.time, SHADOW_MEMORY)
       .set(this.#time);
     b.get(state)
-      .memory('i32.load', BLOCK.states + STATE.metForDevice, SHADOW_MEMORY)
+      .load(BLOCK.states + STATE.metForDevice, SHADOW_MEMORY)
       .set(this.#met);
     header(SHADOW.owner);
     warp().op('i32.add').set(this.#owner);
@@ -169,9 +166,9 @@ class NoteFunction {
       [ACCESS.where, this.#number],
       [ACCESS.isWrite, this.#isWrite],
     ] as const)
-      b.get(this.#access).memory('i32.load', field, SHADOW_MEMORY).set(local);
+      b.get(this.#access).load(field, SHADOW_MEMORY).set(local);
     const put = (local: Local, lane: number): FunctionBuilder =>
-      b.get(this.#noted).get(local).lane('i32x4.replace_lane', lane).set(this.#noted);
+      b.get(this.#noted, local).lane('i32x4.replace_lane', lane).set(this.#noted);
     b.get(this.#isWrite);
     b.if(
       () => {
@@ -195,20 +192,17 @@ class NoteFunction {
       const recorded = (distance: number) =>
         b
           .get(PLACE)
-          .i32(offset - distance)
-          .op('i32.add')
+          .add(offset - distance)
           .memory('v128.load', PATTERN.addresses);
       recorded(0);
-      recorded(4).op('i32x4.sub').get(this.#bytes).op('i32x4.splat').op('i32x4.eq').op('i32x4.bitmask');
-      b.i32(chunk * 4)
-        .op('i32.shl')
-        .op('i32.or');
+      recorded(4).op('i32x4.sub').get(this.#bytes).op('i32x4.splat', 'i32x4.eq', 'i32x4.bitmask');
+      b.i32(chunk * 4).op('i32.shl', 'i32.or');
     }
-    b.get(bits).op('i32.and').get(bits).i32(1).op('i32.shl').op('i32.and').set(this.#following);
+    b.get(bits).op('i32.and').get(bits).i32(1).op('i32.shl', 'i32.and').set(this.#following);
     b.get(this.#bytes).op('i32.ctz').get(this.#shift).op('i32.sub').set(this.#perLane);
     const lanes = () => b.i32(SPAN.cells).get(this.#perLane).op('i32.shr_u');
     b.i32(1);
-    lanes().i32(1).op('i32.sub').op('i32.shl').i32(1).op('i32.sub').set(this.#others);
+    lanes().i32(1).op('i32.sub', 'i32.shl').i32(1).op('i32.sub').set(this.#others);
   }
 
   /** In the loop over lanes. */
@@ -216,15 +210,13 @@ class NoteFunction {
     const b = this.#b;
     this.#recorded(this.#lane).get(this.#offset).op('i32.add').tee(this.#address);
     b.get(this.#shift).op('i32.shr_u').set(this.#cell);
-    b.get(this.#number).get(this.#lane).op('i32.add').set(this.#where);
+    b.get(this.#number, this.#lane).op('i32.add').set(this.#where);
     b.i32(0).set(this.#isNoted);
-    b.get(this.#following).get(this.#lane).op('i32.shr_u').i32(1).op('i32.shr_u').get(this.#others).op('i32.and');
+    b.get(this.#following, this.#lane).op('i32.shr_u').i32(1).op('i32.shr_u').get(this.#others).op('i32.and');
     b.get(this.#others).op('i32.eq');
     b.get(this.#cell)
       .i32(SPAN.cells - 1)
-      .op('i32.and')
-      .op('i32.eqz')
-      .op('i32.and');
+      .op('i32.and', 'i32.eqz', 'i32.and');
     b.if(() => this.#noteSpan());
     b.get(this.#isNoted).op('i32.eqz');
     b.if(() => this.#noteLane());
@@ -241,7 +233,7 @@ class NoteFunction {
       .op('i32.shl')
       .get(PLACE)
       .op('i32.add')
-      .memory('i32.load', PATTERN.addresses);
+      .load(PATTERN.addresses);
   }
 
   /** Lanes access the whole of a span side by side: notes that at once, if nobody else has accessed it, and none in another way since its lanes met. */
@@ -254,9 +246,8 @@ class NoteFunction {
       .i32(SPAN.bytes / SPAN.cells)
       .op('i32.mul');
     b.get(this.#page).op('i32.add').set(this.#at);
-    const place = b.local('i32');
-    b.get(this.#where).get(this.#perLane).i32(SPAN.cellsPerLaneShift).op('i32.shl').op('i32.or').set(place);
-    const field = (at: number) => b.get(this.#at).memory('i32.load', CELL_PAGE.spans + at, CELL_MEMORY);
+    const place = b.get(this.#where, this.#perLane).i32(SPAN.cellsPerLaneShift).op('i32.shl', 'i32.or').pop('i32');
+    const field = (at: number) => b.get(this.#at).load(CELL_PAGE.spans + at, CELL_MEMORY);
     const isBefore = (time: number) => field(time).get(this.#start).op('i32.le_s');
     isBefore(SPAN.writeTime);
     isBefore(SPAN.readTime).op('i32.and');
@@ -270,15 +261,12 @@ class NoteFunction {
         .get(place)
         .op('i32.xor')
         .i32((LANES - 1) | (-1 << SPAN.cellsPerLaneShift))
-        .op('i32.and')
-        .op('i32.eqz')
-        .op('i32.or')
-        .op('i32.and');
+        .op('i32.and', 'i32.eqz', 'i32.or', 'i32.and');
     }
     b.op('i32.or');
     isBefore(SPAN.apart).op('i32.and').tee(this.#isNoted);
     b.if(() => {
-      const noted = (lane: number) => b.get(this.#at).get(this.#noted).get(place).lane('i32x4.replace_lane', lane);
+      const noted = (lane: number) => b.get(this.#at, this.#noted, place).lane('i32x4.replace_lane', lane);
       b.get(this.#isWrite);
       b.if(
         () => {
@@ -286,9 +274,7 @@ class NoteFunction {
           this.#keepSpan();
         },
         () => {
-          b.get(this.#at)
-            .get(this.#owner)
-            .memory('i32.store', CELL_PAGE.spans + SPAN.owner, CELL_MEMORY);
+          b.get(this.#at, this.#owner).store(CELL_PAGE.spans + SPAN.owner, CELL_MEMORY);
           noted(2).memory('v128.store', CELL_PAGE.spans + SPAN.readTime, CELL_MEMORY);
         },
       );
@@ -300,32 +286,31 @@ class NoteFunction {
   /** Contents of a span, 32 bytes at a time. */
   #keepSpan(): void {
     const b = this.#b;
-    const [to, end] = [b.local('i32'), b.local('i32')];
+    const [to, end] = b.locals('i32', 2);
     this.#pushPlaceOfContents().set(to);
-    b.get(this.#address).i32(SPAN.cells).get(this.#shift).op('i32.shl').op('i32.add').set(end);
+    b.get(this.#address).i32(SPAN.cells).get(this.#shift).op('i32.shl', 'i32.add').set(end);
     b.loop(() => {
       for (const offset of [0, 16])
-        b.get(to)
-          .get(this.#address)
+        b.get(to, this.#address)
           .memory('v128.load', offset, DEVICE_MEMORY)
           .memory('v128.store', CELL_PAGE.values + offset, CELL_MEMORY);
-      b.get(to).i32(32).op('i32.add').set(to);
-      b.get(this.#address).i32(32).op('i32.add').tee(this.#address).get(end).op('i32.ne').brIf(0);
+      b.advance(to, 32);
+      b.get(this.#address).add(32).tee(this.#address).get(end).op('i32.ne').brIf(0);
     });
   }
 
   #noteLane(): void {
     const b = this.#b;
-    b.get(this.#rest).get(this.#rest).i32(1).op('i32.sub').op('i32.and').tee(this.#rest);
+    b.get(this.#rest, this.#rest).i32(1).op('i32.sub', 'i32.and').tee(this.#rest);
     b.if(() => {
       // Neighbours that do the same count as one.
       this.#recorded(b.local('i32')).get(this.#offset).op('i32.add').get(this.#address).op('i32.eq');
       b.if(() => this.#leave());
     });
-    b.get(this.#address).get(this.#bytes).op('i32.add').get(this.#shift).op('i32.shr_u').set(this.#end);
+    b.get(this.#address, this.#bytes).op('i32.add').get(this.#shift).op('i32.shr_u').set(this.#end);
     b.loop(() => {
       this.#noteCell();
-      b.get(this.#cell).i32(1).op('i32.add').tee(this.#cell).get(this.#end).op('i32.ne').brIf(0);
+      b.get(this.#cell).add(1).tee(this.#cell).get(this.#end).op('i32.ne').brIf(0);
     });
     b.get(this.#isWrite);
     b.if(() => this.#keepContents());
@@ -334,10 +319,9 @@ class NoteFunction {
   #noteCell(): void {
     const b = this.#b;
     this.#findCell();
-    const field = (at: number): FunctionBuilder => b.get(this.#at).memory('i32.load', at, CELL_MEMORY);
+    const field = (at: number): FunctionBuilder => b.get(this.#at).load(at, CELL_MEMORY);
     const isTouched = (time: number): FunctionBuilder => field(time).get(this.#start).op('i32.gt_s');
-    const touched = b.local('i32');
-    isTouched(WRITES + CELL.writeTime).set(touched);
+    const touched = isTouched(WRITES + CELL.writeTime).pop('i32');
     b.get(this.#hasReads);
     b.if(() =>
       isTouched(READS + CELL_READ.time)
@@ -360,21 +344,19 @@ class NoteFunction {
           .op('i32.xor')
           .i32(LANES - 1)
           .op('i32.and');
-        b.i32(0).op('i32.ne').op('i32.and').op('i32.or');
+        b.i32(0).op('i32.ne', 'i32.and', 'i32.or');
       }
       b.if(() => this.#leave());
     });
     const noted = (lane: number): FunctionBuilder =>
-      b.get(this.#at).get(this.#noted).get(this.#where).lane('i32x4.replace_lane', lane);
+      b.get(this.#at, this.#noted, this.#where).lane('i32x4.replace_lane', lane);
     b.get(this.#isWrite);
     b.if(
       () => noted(3).memory('v128.store', WRITES + CELL.owner, CELL_MEMORY),
       () => {
-        b.get(this.#at)
-          .get(this.#owner)
-          .memory('i32.store', WRITES + CELL.owner, CELL_MEMORY);
+        b.get(this.#at, this.#owner).store(WRITES + CELL.owner, CELL_MEMORY);
         noted(2).memory('v128.store', READS + CELL_READ.time, CELL_MEMORY);
-        b.get(this.#page).i32(1).tee(this.#hasReads).memory('i32.store', CELL_PAGE.hasReads, CELL_MEMORY);
+        b.get(this.#page).i32(1).tee(this.#hasReads).store(CELL_PAGE.hasReads, CELL_MEMORY);
       },
     );
   }
@@ -384,7 +366,7 @@ class NoteFunction {
     const number = b.local('i32');
     b.get(this.#cell).i32(Math.log2(CELL_PAGE.cells)).op('i32.shr_u').tee(number).get(this.#pageNumber).op('i32.ne');
     b.if(() => {
-      b.get(number).i32(2).op('i32.shl').memory('i32.load', 0, CELL_MEMORY).tee(this.#page).op('i32.eqz');
+      b.get(number).i32(2).op('i32.shl').load(0, CELL_MEMORY).tee(this.#page).op('i32.eqz');
       b.if(() => {
         b.get(this.#cell).call(this.#imports.newCellPage).tee(this.#page).op('i32.eqz');
         b.if(() => this.#leave());
@@ -395,14 +377,14 @@ class NoteFunction {
   }
 
   #readHasReads(): void {
-    this.#b.get(this.#page).memory('i32.load', CELL_PAGE.hasReads, CELL_MEMORY).set(this.#hasReads);
+    this.#b.get(this.#page).load(CELL_PAGE.hasReads, CELL_MEMORY).set(this.#hasReads);
   }
 
   /** Of an access that is noted cell by cell. */
   #findCell(): void {
     const b = this.#b;
     this.#findPage();
-    const [inPage, span] = [b.local('i32'), b.local('i32')];
+    const [inPage, span] = b.locals('i32', 2);
     b.get(this.#cell)
       .i32(CELL_PAGE.cells - 1)
       .op('i32.and')
@@ -414,7 +396,7 @@ class NoteFunction {
       .get(this.#page)
       .op('i32.add')
       .tee(span);
-    b.memory('i32.load', CELL_PAGE.spans + SPAN.apart, CELL_MEMORY)
+    b.load(CELL_PAGE.spans + SPAN.apart, CELL_MEMORY)
       .get(this.#start)
       .op('i32.le_s');
     b.if(() => {
@@ -427,20 +409,20 @@ class NoteFunction {
   /** Pushes where the contents at the access's address are kept, without CELL_PAGE.values. */
   #pushPlaceOfContents(): FunctionBuilder {
     const b = this.#b;
-    b.get(this.#address).i32(CELL_PAGE.cells).get(this.#shift).op('i32.shl').i32(1).op('i32.sub').op('i32.and');
+    b.get(this.#address).i32(CELL_PAGE.cells).get(this.#shift).op('i32.shl').i32(1).op('i32.sub', 'i32.and');
     return b.get(this.#page).op('i32.add');
   }
 
   /** What an access has written lies in one page, since it is aligned. */
   #keepContents(): void {
     const b = this.#b;
-    const to = b.local('i32');
-    this.#pushPlaceOfContents().set(to);
+    const to = this.#pushPlaceOfContents().pop('i32');
     const copy = (index: number): void => {
-      const [bytes, load, store] = COPIES[index]!;
+      const bytes = SIZES[index]!;
+      const [load, store] = COPIES[bytes]!;
       const move = () =>
-        b.get(to).get(this.#address).memory(load, 0, DEVICE_MEMORY).memory(store, CELL_PAGE.values, CELL_MEMORY);
-      if (index === COPIES.length - 1) {
+        b.get(to, this.#address).memory(load, 0, DEVICE_MEMORY).memory(store, CELL_PAGE.values, CELL_MEMORY);
+      if (index === SIZES.length - 1) {
         move();
         return;
       }
@@ -453,17 +435,11 @@ class NoteFunction {
   /** JavaScript goes on from this lane of this access. */
   #leave(): void {
     const b = this.#b;
-    b.get(GROUP).get(WARP_STATE);
+    b.get(GROUP, WARP_STATE);
     pushMasked(b).get(this.#before).i32(Math.log2(LANES)).op('i32.shl').get(this.#lane).op('i32.or');
     b.call(this.#imports.watchGroup).op('return');
   }
 }
 
-/** By bytes: the usual first. */
-const COPIES: readonly (readonly [bytes: number, load: string, store: string])[] = [
-  [4, 'i32.load', 'i32.store'],
-  [16, 'v128.load', 'v128.store'],
-  [8, 'i64.load', 'i64.store'],
-  [2, 'i32.load16_u', 'i32.store16'],
-  [1, 'i32.load8_u', 'i32.store8'],
-];
+/** Bytes of an access: the usual first. */
+const SIZES: readonly number[] = [4, 16, 8, 2, 1];

@@ -1,6 +1,6 @@
 import { SHARED } from '../../layout.ts';
 import { ARRAY, BLOCK, META, PHASE, PHASE_FLAGS, SHADOW, STATE, STEP } from '../../race-detector/shadow-layout.ts';
-import type { FunctionBuilder, Local, MemoryIndex } from '../../wasm/function-builder.ts';
+import { type FunctionBuilder, i32s, type Local, type MemoryIndex } from '../../wasm/function-builder.ts';
 import type { ModuleBuilder } from '../../wasm/module-builder.ts';
 
 /** The memory that holds {@link SHADOW}. */
@@ -20,9 +20,7 @@ export interface PhaseFunctions {
 /** @param unitBytes size of a cell. */
 export function definePhaseFunctions(module: ModuleBuilder, unitBytes: number): PhaseFunctions {
   const phase = (parameters = 4) =>
-    new PhaseFunction(
-      module.defineFunction({ parameters: new Array<'i32'>(parameters).fill('i32'), results: ['i32'] }),
-    );
+    new PhaseFunction(module.defineFunction({ parameters: i32s(parameters), results: ['i32'] }));
   const isOwn = defineIsOwn(phase());
   const checks = { isAfterReads: defineIsAfterReads(phase(5)), isOfSameLanes: defineIsOfSameLanes(phase()) };
   return { read: defineRead(phase(), isOwn), write: defineWrite(phase(), checks, unitBytes) };
@@ -43,14 +41,14 @@ class PhaseFunction {
     this.step = b.local('i32');
     this.cell = b.local('i32');
     this.#left = b.local('i32');
-    b.i32(0).memory('i32.load', SHADOW.stride, SHADOW_MEMORY).set(this.stride);
+    b.loadAt(SHADOW.stride, SHADOW_MEMORY).set(this.stride);
   }
 
   /** A local with a field of the warp's state, in all four lanes. */
   state(field: number): Local {
     const { b } = this;
     const local = b.local('v128');
-    b.get(THE_BLOCK).get(WARP_INDEX).i32(BLOCK.stateBytes).op('i32.mul').op('i32.add');
+    b.get(THE_BLOCK, WARP_INDEX).i32(BLOCK.stateBytes).op('i32.mul', 'i32.add');
     b.memory('v128.load32_splat', BLOCK.states + field, SHADOW_MEMORY).set(local);
     return local;
   }
@@ -68,21 +66,21 @@ class PhaseFunction {
     const local = b.local('i32');
     b.i32(array);
     if (ofWarp) b.get(WARP_INDEX).op('i32.add');
-    if (afterWarps) b.i32(0).memory('i32.load', SHADOW.warps, SHADOW_MEMORY).op('i32.add');
+    if (afterWarps) b.loadAt(SHADOW.warps, SHADOW_MEMORY).op('i32.add');
     b.get(this.stride).op('i32.mul').set(local);
     return local;
   }
 
   pushFlag(flag: number): void {
-    this.b.get(THE_PHASE).memory('i32.load', PHASE.flags, SHADOW_MEMORY).i32(flag).op('i32.and');
+    this.b.get(THE_PHASE).load(PHASE.flags, SHADOW_MEMORY).i32(flag).op('i32.and');
   }
 
   /** Runs `body` for the steps whose cells are all touched, then with `masked` for the others. */
   eachStep(body: (masked: boolean) => void): void {
     const { b } = this;
-    b.get(THE_PHASE).i32(PHASE.steps).op('i32.add').set(this.step);
+    b.get(THE_PHASE).add(PHASE.steps).set(this.step);
     for (const masked of [false, true]) {
-      b.get(THE_PHASE).memory('i32.load', masked ? PHASE.partial : PHASE.whole, SHADOW_MEMORY);
+      b.get(THE_PHASE).load(masked ? PHASE.partial : PHASE.whole, SHADOW_MEMORY);
       this.#times(() => body(masked));
     }
   }
@@ -93,9 +91,9 @@ class PhaseFunction {
     b.tee(this.#left);
     b.if(() =>
       b.loop(() => {
-        b.get(AT).get(this.step).memory('i32.load', STEP.delta, SHADOW_MEMORY).op('i32.add').set(this.cell);
+        b.get(AT, this.step).load(STEP.delta, SHADOW_MEMORY).op('i32.add').set(this.cell);
         body();
-        b.get(this.step).i32(STEP.bytes).op('i32.add').set(this.step);
+        b.advance(this.step, STEP.bytes);
         b.get(this.#left).i32(1).op('i32.sub').tee(this.#left).brIf(0);
       }),
     );
@@ -104,9 +102,9 @@ class PhaseFunction {
   /** The same for all steps, with their masks. */
   eachMaskedStep(body: () => void): void {
     const { b } = this;
-    b.get(THE_PHASE).i32(PHASE.steps).op('i32.add').set(this.step);
-    b.get(THE_PHASE).memory('i32.load', PHASE.whole, SHADOW_MEMORY);
-    b.get(THE_PHASE).memory('i32.load', PHASE.partial, SHADOW_MEMORY).op('i32.add');
+    b.get(THE_PHASE).add(PHASE.steps).set(this.step);
+    b.get(THE_PHASE).load(PHASE.whole, SHADOW_MEMORY);
+    b.get(THE_PHASE).load(PHASE.partial, SHADOW_MEMORY).op('i32.add');
     this.#times(body);
   }
 
@@ -179,22 +177,21 @@ function defineIsOwn(f: PhaseFunction): number {
   const [start, after, met] = [splatStart(f), f.state(STATE.readsAfter), f.state(STATE.met)];
   const warp = f.splat(() => b.get(WARP_INDEX));
   const [meta, where] = [f.distance(ARRAY.writeMeta), f.distance(ARRAY.writeWhere)];
-  const [bad, written] = [b.local('v128'), b.local('v128')];
+  const [bad, written] = b.locals('v128', 2);
   f.eachMaskedStep(() => {
     f.load().tee(written).get(met).op('i32x4.lt_s');
     f.isOfSameLane(where).op('v128.or');
-    f.load(meta).i32x4(META.other).op('v128.and').i32x4(0).op('i32x4.ne').op('v128.or');
+    f.load(meta).i32x4(META.other).op('v128.and').i32x4(0).op('i32x4.ne', 'v128.or');
     f.isOwn(meta, warp).op('v128.and');
-    b.get(written).get(after).op('i32x4.le_s').op('v128.or');
-    b.get(written).get(start).op('i32x4.gt_s').op('v128.and').op('v128.not');
+    b.get(written, after).op('i32x4.le_s', 'v128.or');
+    b.get(written, start).op('i32x4.gt_s', 'v128.and', 'v128.not');
     f.collect(bad, true);
   });
-  f.returnUnless(() => b.get(bad).op('v128.any_true').op('i32.eqz'));
+  f.returnUnless(() => b.get(bad).op('v128.any_true', 'i32.eqz'));
   return f.index();
 }
 
-const splatStart = (f: PhaseFunction): Local =>
-  f.splat(() => f.b.get(THE_BLOCK).memory('i32.load', BLOCK.start, SHADOW_MEMORY));
+const splatStart = (f: PhaseFunction): Local => f.splat(() => f.b.get(THE_BLOCK).load(BLOCK.start, SHADOW_MEMORY));
 
 /** Notes reads if the writes that they find are ordered before them. */
 function defineRead(f: PhaseFunction, isOwn: number): number {
@@ -202,11 +199,11 @@ function defineRead(f: PhaseFunction, isOwn: number): number {
   const [start, after, time] = [splatStart(f), f.state(STATE.readsAfter), f.state(STATE.time)];
   const [times, wheres] = [f.distance(ARRAY.reads, false, true), f.distance(ARRAY.reads, true, true)];
   const readers = f.distance(ARRAY.readers);
-  const [bad, known, unknown] = [b.local('v128'), b.local('v128'), b.local('v128')];
-  const [written, isKnown] = [b.local('v128'), b.local('v128')];
+  const [bad, known, unknown] = b.locals('v128', 3);
+  const [written, isKnown] = b.locals('v128', 2);
   f.eachStep((masked) => {
     f.load().tee(written).get(after).op('i32x4.gt_s');
-    b.get(written).get(start).op('i32x4.le_s').op('v128.or');
+    b.get(written, start).op('i32x4.le_s', 'v128.or');
     f.collect(bad, masked);
     f.load(times).get(time).op('i32x4.eq').tee(isKnown);
     f.collect(known, masked);
@@ -216,10 +213,10 @@ function defineRead(f: PhaseFunction, isOwn: number): number {
   f.pushFlag(PHASE_FLAGS.always);
   b.op('i32.eqz');
   b.if(() => {
-    b.get(unknown).op('v128.any_true').op('i32.eqz');
+    b.get(unknown).op('v128.any_true', 'i32.eqz');
     b.if(() => b.i32(1).op('return'));
     f.returnUnless(() => {
-      b.get(known).op('v128.any_true').op('i32.eqz');
+      b.get(known).op('v128.any_true', 'i32.eqz');
       f.pushFlag(PHASE_FLAGS.single);
       b.op('i32.or');
     });
@@ -230,7 +227,7 @@ function defineRead(f: PhaseFunction, isOwn: number): number {
       f.pushFlag(PHASE_FLAGS.byMany);
       b.op('i32.eqz');
     });
-    f.returnUnless(() => b.get(THE_PHASE).get(AT).get(WARP_INDEX).get(THE_BLOCK).call(isOwn));
+    f.returnUnless(() => b.get(THE_PHASE, AT, WARP_INDEX, THE_BLOCK).call(isOwn));
   });
   const bit = f.splat(() => b.i32(1).get(WARP_INDEX).op('i32.shl'));
   f.eachStep((masked) => {
@@ -250,14 +247,14 @@ function defineIsAfterReads(f: PhaseFunction): number {
   const after = f.state(STATE.writesAfter);
   const [bad, times] = [b.local('v128'), b.local('i32')];
   b.loop(() => {
-    b.get(READERS).op('i32.ctz').i32(ARRAY.reads).op('i32.add').get(f.stride).op('i32.mul').set(times);
+    b.get(READERS).op('i32.ctz').add(ARRAY.reads).get(f.stride).op('i32.mul').set(times);
     f.eachMaskedStep(() => {
       f.load(times).get(after).op('i32x4.gt_s');
       f.collect(bad, true);
     });
-    b.get(READERS).get(READERS).i32(1).op('i32.sub').op('i32.and').tee(READERS).brIf(0);
+    b.get(READERS, READERS).i32(1).op('i32.sub', 'i32.and').tee(READERS).brIf(0);
   });
-  f.returnUnless(() => b.get(bad).op('v128.any_true').op('i32.eqz'));
+  f.returnUnless(() => b.get(bad).op('v128.any_true', 'i32.eqz'));
   return f.index();
 }
 
@@ -274,10 +271,10 @@ function defineIsOfSameLanes(f: PhaseFunction): number {
     f.isOwn(meta, warp).op('v128.or');
     f.load(times).get(met).op('i32x4.lt_s');
     f.isOfSameLane(wheres).op('v128.or');
-    b.op('v128.and').op('v128.not');
+    b.op('v128.and', 'v128.not');
     f.collect(bad, true);
   });
-  f.returnUnless(() => b.get(bad).op('v128.any_true').op('i32.eqz'));
+  f.returnUnless(() => b.get(bad).op('v128.any_true', 'i32.eqz'));
   return f.index();
 }
 
@@ -294,15 +291,15 @@ function defineWrite(
   const [meta, where] = [f.distance(ARRAY.writeMeta), f.distance(ARRAY.writeWhere)];
   const times = f.distance(ARRAY.reads, false, true);
   const readers = f.distance(ARRAY.readers);
-  const [recent, read] = [b.local('v128'), b.local('v128')];
+  const [recent, read] = b.locals('v128', 2);
   f.eachStep((masked) => {
     f.load().get(after).op('i32x4.gt_s');
-    f.load(times).get(met).op('i32x4.ge_s').op('v128.or');
+    f.load(times).get(met).op('i32x4.ge_s', 'v128.or');
     f.collect(recent, masked);
     f.load(readers).get(others).op('v128.and');
     f.collect(read, masked);
   });
-  const pushArguments = () => b.get(THE_PHASE).get(AT).get(WARP_INDEX).get(THE_BLOCK);
+  const pushArguments = () => b.get(THE_PHASE, AT, WARP_INDEX, THE_BLOCK);
   b.get(recent).op('v128.any_true');
   b.if(() => f.returnUnless(() => pushArguments().call(isOfSameLanes)));
   b.get(read).op('v128.any_true');
@@ -342,14 +339,14 @@ class Values {
     this.#unitBytes = unitBytes;
     this.#place = b.local('i32');
     this.#from = b.local('i32');
-    b.i32(0).memory('i32.load', SHADOW.warps, SHADOW_MEMORY).i32(1).op('i32.shl').i32(ARRAY.reads).op('i32.add');
-    b.get(f.stride).op('i32.mul').get(THE_BLOCK).op('i32.add').i32(BLOCK.arrays).op('i32.add').set(this.#from);
+    b.loadAt(SHADOW.warps, SHADOW_MEMORY).i32(1).op('i32.shl').add(ARRAY.reads);
+    b.get(f.stride).op('i32.mul').get(THE_BLOCK).op('i32.add').add(BLOCK.arrays).set(this.#from);
   }
 
   take(masked: boolean): void {
     const { b, cell } = this.#f;
     const unit = this.#unitBytes;
-    b.get(cell).get(THE_BLOCK).op('i32.sub');
+    b.get(cell, THE_BLOCK).op('i32.sub');
     if (unit < 4) b.i32(Math.log2(4 / unit)).op('i32.shr_u');
     if (unit > 4) b.i32(Math.log2(unit / 4)).op('i32.shl');
     b.set(this.#place);
@@ -368,15 +365,15 @@ class Values {
 
   #copyOne(offset: number, [load, store]: readonly [string, string]): void {
     const { b } = this.#f;
-    b.get(this.#place).get(this.#from).op('i32.add');
+    b.get(this.#place, this.#from).op('i32.add');
     b.get(this.#place)
       .memory(load, SHARED + offset)
       .memory(store, offset, SHADOW_MEMORY);
   }
 }
 
-/** By bytes. */
-const COPIES: Readonly<Record<number, readonly [load: string, store: string]>> = {
+/** What loads and stores so many bytes. */
+export const COPIES: Readonly<Record<number, readonly [load: string, store: string]>> = {
   1: ['i32.load8_u', 'i32.store8'],
   2: ['i32.load16_u', 'i32.store16'],
   4: ['i32.load', 'i32.store'],

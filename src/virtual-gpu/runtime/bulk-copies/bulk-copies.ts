@@ -1,4 +1,5 @@
 import type { DType } from '../../../core/dtype.ts';
+import { numbersBelow } from '../../../core/numbers-below.ts';
 import { onceFor } from '../../../core/once-for.ts';
 import type { PtxInstruction, PtxOperand } from '../../../ptx/ast.ts';
 import { has } from '../../../ptx/instruction-parts.ts';
@@ -113,7 +114,7 @@ function landLater(copy: BulkCopy, target: CtaState, barrier: number): void {
 
 /** The CTAs of a cluster that a multicast names, a bit each. */
 function chosen(context: WarpContext, mask: number, lane: number): CtaState[] {
-  const ranks = Array.from({ length: 16 }, (_, rank) => rank).filter((rank) => ((mask >>> rank) & 1) !== 0);
+  const ranks = numbersBelow(16).filter((rank) => ((mask >>> rank) & 1) !== 0);
   return ranks.map((rank) => context.liveNeighbour(rank, lane).state);
 }
 

@@ -7,6 +7,7 @@ import { unsupported } from '../../unsupported.ts';
 import { atSource, KernelFault } from '../fault.ts';
 import { ELEMENT_FORMATS, type ElementFormat, readAccumulator, writeAccumulator } from '../matrix-elements.ts';
 import type { TensorKernelForm } from '../product-emitter.ts';
+import { halfForm } from '../tensor-form.ts';
 import { type Accumulate, accumulatorFor, type Factors, factorsOf, warpgroupModel } from '../tensor-model.ts';
 import type { WarpContext } from '../warp-context.ts';
 import { type OperandPieces, PiecesByDescriptor } from './pieces-by-descriptor.ts';
@@ -74,10 +75,7 @@ const formOf = onceFor((instruction: PtxInstruction): Form => {
       a: Array.from({ length: WARPS }, (_, warp) => `a${k}${isOne(transposedA)} ${warp}`),
       b: `b${n}${k}${isOne(transposedB)}`,
     },
-    fast:
-      isHalf && type === 'f32'
-        ? { format: aType, k, block: warpgroupModel.blockSize[aType]!, fractionBits: warpgroupModel.fractionBits }
-        : undefined,
+    fast: isHalf && type === 'f32' ? halfForm(aType, k, warpgroupModel) : undefined,
   };
 });
 

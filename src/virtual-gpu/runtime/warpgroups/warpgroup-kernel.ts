@@ -1,4 +1,5 @@
-import type { FunctionBuilder } from '../../wasm/function-builder.ts';
+import { rememberedAt } from '../../../core/once-for.ts';
+import { type FunctionBuilder, i32s } from '../../wasm/function-builder.ts';
 import { ModuleBuilder } from '../../wasm/module-builder.ts';
 import { emitFindSlot, emitRemember, endOf, fillWithZeros, operandSlots } from '../decoded-operands.ts';
 import { A_BYTES, FREE, ProductEmitter, SCRATCH_MEMORY, type TensorKernelForm } from '../product-emitter.ts';
@@ -48,9 +49,7 @@ const modules = new Map<string, WebAssembly.Module>();
 
 /** @param memory where operands and registers lie. */
 export function createWarpgroupKernel(memory: WebAssembly.Memory, form: TensorKernelForm): WarpgroupKernel {
-  const key = JSON.stringify(form);
-  const module = modules.get(key) ?? new WebAssembly.Module(emit(form));
-  modules.set(key, module);
+  const module = rememberedAt(modules, JSON.stringify(form), () => new WebAssembly.Module(emit(form)));
   const scratch = new WebAssembly.Memory({ initial: Math.ceil(endOf(BY_ROW) / PAGE_BYTES) });
   for (const slots of [BY_COLUMN, BY_ROW]) fillWithZeros(scratch, slots);
   const { exports } = new WebAssembly.Instance(module, { env: { memory, scratch } });
@@ -82,43 +81,35 @@ function defineDecodeA(module: ModuleBuilder, form: TensorKernelForm): void {
   const f = module.defineFunction({ parameters: [], results: ['i32'] });
   const emitter = new ProductEmitter(f, form);
   const decoder = emitter.beginDecoding();
-  const table = f.local('i32');
-  f.i32(A_PIECES).set(table);
+  const table = f.i32(A_PIECES).pop('i32');
   f.i32(A).set(emitter.a);
   emitter.forRows(() => {
-    decoder.rowsOfA(emitter.row, (half, slice) => {
+    decoder.rowsOfA((half, slice) => {
       pushPiece(f, table, half * ROWS + slice);
     });
-    f.get(table).i32(8).op('i32.add').set(table);
+    f.advance(table, 8);
   });
-  decoder.pushIsOutOfRange().op('v128.any_true').op('i32.eqz');
+  decoder.pushIsOutOfRange().op('v128.any_true', 'i32.eqz');
   module.exportFunction('decode', f);
 }
 
 /** (warp, registers of D before those of A) → whether everything is in range. */
 function defineDecodeRegisters(module: ModuleBuilder, form: TensorKernelForm): void {
-  const f = module.defineFunction({ parameters: ['i32', 'i32'], results: ['i32'] });
+  const f = module.defineFunction({ parameters: i32s(2), results: ['i32'] });
   const emitter = new ProductEmitter(f, form);
   const decoder = emitter.beginDecoding();
   const registers = Array.from({ length: A_REGISTERS }, (_, register) => {
     const local = f.local('i32');
     f.get(1).i32(4).op('i32.mul');
-    f.memory('i32.load', REGISTERS + register * 4, SCRATCH_MEMORY)
+    f.load(REGISTERS + register * 4, SCRATCH_MEMORY)
       .get(0)
       .op('i32.add')
       .set(local);
     return local;
   });
   f.i32(A).set(emitter.a);
-  emitter.forRows(() =>
-    decoder.rowsOfA(emitter.row, (half, slice) => {
-      f.get(emitter.row)
-        .get(registers[2 * slice + half]!)
-        .op('i32.add')
-        .memory('v128.load', 0);
-    }),
-  );
-  decoder.pushIsOutOfRange().op('v128.any_true').op('i32.eqz');
+  decoder.registersOfA(registers);
+  decoder.pushIsOutOfRange().op('v128.any_true', 'i32.eqz');
   module.exportFunction('decodeRegisters', f);
 }
 
@@ -126,26 +117,22 @@ function defineDecodeRegisters(module: ModuleBuilder, form: TensorKernelForm): v
 const pushPiece = (f: FunctionBuilder, table: number, index: number): FunctionBuilder =>
   f
     .get(table)
-    .memory('i32.load', index * 4, SCRATCH_MEMORY)
+    .load(index * 4, SCRATCH_MEMORY)
     .memory('v128.load', 0);
 
 /** (decoded tile, C's four registers, D's four registers) → whether everything is in range. */
 function defineMultiplyTile(module: ModuleBuilder, form: TensorKernelForm): number {
-  const f = module.defineFunction({ parameters: new Array(9).fill('i32'), results: ['i32'] });
+  const f = module.defineFunction({ parameters: i32s(9), results: ['i32'] });
   const emitter = new ProductEmitter(f, form);
   f.i32(A).set(emitter.a);
   f.get(0).set(emitter.b);
-  const products = emitter.beginProducts({ c: [1, 2, 3, 4], d: [5, 6, 7, 8] });
-  emitter.forRows(() => products.rows());
-  products.pushIsInRange();
-  f.if(() => products.writeResult());
-  products.pushIsInRange();
+  emitter.multiply({ c: [1, 2, 3, 4], d: [5, 6, 7, 8] });
   return f.index;
 }
 
 /** (slot, table of pieces): decodes a tile. */
 function defineDecodeTile(module: ModuleBuilder, form: TensorKernelForm, isByRow: boolean): number {
-  const f = module.defineFunction({ parameters: ['i32', 'i32'], results: [] });
+  const f = module.defineFunction({ parameters: i32s(2), results: [] });
   const emitter = new ProductEmitter(f, form);
   const decoder = emitter.beginDecoding();
   f.get(0).set(emitter.b);
@@ -167,24 +154,21 @@ function defineTile(
 ): number {
   const decodeTile = defineDecodeTile(module, form, isByRow);
   const slots = isByRow ? BY_ROW : BY_COLUMN;
-  const f = module.defineFunction({ parameters: ['i32', 'i32', 'i32'], results: ['i32'] });
-  const [table, slot, registers] = [f.local('i32'), f.local('i32'), f.local('i32')];
+  const f = module.defineFunction({ parameters: i32s(3), results: ['i32'] });
+  const [table, slot, registers] = f.locals('i32', 3);
   f.get(0)
     .i32(TILE_PIECES * 4)
     .op('i32.mul')
-    .i32(B_PIECES)
-    .op('i32.add')
+    .add(B_PIECES)
     .set(table);
   // Tiles lie at regular distances: their numbers are those of the address times the golden ratio.
-  f.get(table).memory('i32.load', 0, SCRATCH_MEMORY).i32(0x9e37_79b1).op('i32.mul');
+  f.get(table).load(0, SCRATCH_MEMORY).i32(0x9e37_79b1).op('i32.mul');
   f.i32(32 - Math.log2(SLOTS)).op('i32.shr_u');
   emitFindSlot(f, slots, {
     slot,
     pushSource: (i) => pushPiece(f, table, i),
-    decode: () => f.get(slot).get(table).call(decodeTile),
+    decode: () => f.get(slot, table).call(decodeTile),
   });
-  f.get(slot).memory('v128.load', slots.outOfRange, SCRATCH_MEMORY).op('v128.any_true');
-  f.if(() => f.i32(0).op('return'));
   f.get(0)
     .i32(TILE_REGISTERS * 4)
     .op('i32.mul')
@@ -193,7 +177,7 @@ function defineTile(
   for (const isC of [true, false])
     for (let r = 0; r < TILE_REGISTERS; r++) {
       f.get(registers)
-        .memory('i32.load', REGISTERS + r * 4, SCRATCH_MEMORY)
+        .load(REGISTERS + r * 4, SCRATCH_MEMORY)
         .get(1)
         .op('i32.add');
       // The first bytes of memory are zeros.
@@ -205,16 +189,16 @@ function defineTile(
 
 /** (first, tiles, whether B is by row, warp, whether D is kept) → the first tile that is out of range, or `tiles`. */
 function defineMultiply(module: ModuleBuilder, tile: { byColumn: number; byRow: number }): void {
-  const f = module.defineFunction({ parameters: new Array(5).fill('i32'), results: ['i32'] });
+  const f = module.defineFunction({ parameters: i32s(5), results: ['i32'] });
   const isInRange = f.local('i32');
   f.loop(() => {
     f.get(2);
     f.if(
-      () => f.get(0).get(3).get(4).call(tile.byRow).set(isInRange),
-      () => f.get(0).get(3).get(4).call(tile.byColumn).set(isInRange),
+      () => f.get(0, 3, 4).call(tile.byRow).set(isInRange),
+      () => f.get(0, 3, 4).call(tile.byColumn).set(isInRange),
     );
-    f.get(0).get(isInRange).op('i32.add').set(0);
-    f.get(isInRange).get(0).get(1).op('i32.lt_u').op('i32.and').brIf(0);
+    f.get(0, isInRange).op('i32.add').set(0);
+    f.get(isInRange, 0, 1).op('i32.lt_u', 'i32.and').brIf(0);
   });
   f.get(0);
   module.exportFunction('multiply', f);

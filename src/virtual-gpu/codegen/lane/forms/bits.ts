@@ -4,13 +4,7 @@ import { type LaneContext, type LaneEmitter, PARTS, parts, toParts, toWord, word
 /** Replaces the words in `value` by the number of their leading zeros. There is no such SIMD instruction. */
 function countLeadingZeros(e: LaneContext, value: number): void {
   for (let lane = 0; lane < 4; lane++) {
-    e.b
-      .get(value)
-      .get(value)
-      .lane('i32x4.extract_lane', lane)
-      .op('i32.clz')
-      .lane('i32x4.replace_lane', lane)
-      .set(value);
+    e.b.get(value, value).lane('i32x4.extract_lane', lane).op('i32.clz').lane('i32x4.replace_lane', lane).set(value);
   }
 }
 
@@ -22,7 +16,7 @@ function countLeadingZeros64(e: LaneContext, result: number, pushPart: (part: 0 
     pushPart(part);
     e.b.set(value);
     for (const lane of [0, 1]) {
-      e.b.get(result).get(value).lane('i64x2.extract_lane', lane).op('i64.clz').op('i32.wrap_i64');
+      e.b.get(result, value).lane('i64x2.extract_lane', lane).op('i64.clz', 'i32.wrap_i64');
       e.b.lane('i32x4.replace_lane', part * 2 + lane).set(result);
     }
   }
@@ -45,7 +39,7 @@ const leadingZeros64 = toWord((e) => {
 function pushHighest(e: LaneContext, zeros: number, bits: number): void {
   if (e.instruction.modifiers.includes('shiftamt')) {
     // −1 where there is no bit: all of them are zero.
-    e.b.get(zeros).get(zeros).i32x4(bits).op('i32x4.eq').op('v128.or');
+    e.b.get(zeros, zeros).i32x4(bits).op('i32x4.eq', 'v128.or');
   } else
     e.b
       .i32x4(bits - 1)
@@ -58,7 +52,7 @@ const findHighest = (signed: boolean): LaneEmitter =>
   toWord((e) => {
     const value = e.temporary(0);
     e.word(1);
-    if (signed) words(e, 1).i32(31).op('i32x4.shr_s').op('v128.xor');
+    if (signed) words(e, 1).i32(31).op('i32x4.shr_s', 'v128.xor');
     e.b.set(value);
     countLeadingZeros(e, value);
     pushHighest(e, value, 32);
@@ -69,7 +63,7 @@ const findHighest64 = (signed: boolean): LaneEmitter =>
     const zeros = e.temporary(0);
     countLeadingZeros64(e, zeros, (part) => {
       e.part(1, part);
-      if (signed) parts(e, part, 1).i32(63).op('i64x2.shr_s').op('v128.xor');
+      if (signed) parts(e, part, 1).i32(63).op('i64x2.shr_s', 'v128.xor');
     });
     pushHighest(e, zeros, 64);
   });
@@ -79,7 +73,7 @@ function swapNeighbours(e: LaneContext, bits: number, mask: number): void {
   const value = e.temporary(0);
   e.b.set(value);
   e.b.get(value).i32(bits).op('i32x4.shr_u').i32x4(mask).op('v128.and');
-  e.b.get(value).i32x4(mask).op('v128.and').i32(bits).op('i32x4.shl').op('v128.or');
+  e.b.get(value).i32x4(mask).op('v128.and').i32(bits).op('i32x4.shl', 'v128.or');
 }
 
 /** Reverses the bits of the `bytes`-byte values on the stack: bytes by a shuffle, then bits within each byte. */
@@ -87,7 +81,7 @@ function reverse(e: LaneContext, bytes: number): void {
   const value = e.temporary(1);
   e.b.set(value);
   const order = Array.from({ length: 16 }, (_, i) => i - (i % bytes) + (bytes - 1 - (i % bytes)));
-  e.b.get(value).get(value).shuffle(order);
+  e.b.get(value, value).shuffle(order);
   swapNeighbours(e, 4, 0x0f0f0f0f);
   swapNeighbours(e, 2, 0x33333333);
   swapNeighbours(e, 1, 0x55555555);
@@ -105,7 +99,7 @@ const reverseBits64 = toParts((e, part) => {
 
 /** Replaces the words on the stack by the numbers of their ones. */
 const countOnes = (b: FunctionBuilder): FunctionBuilder =>
-  b.op('i8x16.popcnt').op('i16x8.extadd_pairwise_i8x16_u').op('i32x4.extadd_pairwise_i16x8_u');
+  b.op('i8x16.popcnt', 'i16x8.extadd_pairwise_i8x16_u', 'i32x4.extadd_pairwise_i16x8_u');
 
 const population = toWord((e) => countOnes(words(e, 1)));
 
@@ -118,8 +112,8 @@ const population64 = toWord((e) => {
 
 /** Pushes the sums of neighbouring words of two locals: the four of the first, then those of the second. */
 export function addNeighbours({ b }: LaneContext, [first, second]: readonly [Local, Local]): void {
-  b.get(first).get(second).shuffle32([0, 2, 4, 6]);
-  b.get(first).get(second).shuffle32([1, 3, 5, 7]);
+  b.get(first, second).shuffle32([0, 2, 4, 6]);
+  b.get(first, second).shuffle32([1, 3, 5, 7]);
   b.op('i32x4.add');
 }
 

@@ -88,8 +88,8 @@ const f64ToF32 = toWord((e) => {
   for (const part of PARTS) {
     e.part(1, part);
     if (e.instruction.modifiers.includes('ftz')) {
-      e.b.set(value).get(value).get(value).i64x2(0n).op('f64x2.mul');
-      e.b.get(value).op('f64x2.abs').i64x2(LEAST_ROUNDED_TO_NORMAL).op('f64x2.ge').op('v128.bitselect');
+      e.b.set(value).get(value, value).i64x2(0n).op('f64x2.mul');
+      e.b.get(value).op('f64x2.abs').i64x2(LEAST_ROUNDED_TO_NORMAL).op('f64x2.ge', 'v128.bitselect');
     }
     e.b.op('f32x4.demote_f64x2_zero');
   }
@@ -128,7 +128,7 @@ const rectified =
     narrow(e);
     const pattern = e.temporary(4);
     e.b.set(pattern);
-    e.b.get(pattern).get(pattern).i32(16).op('i32x4.shl').i32(31).op('i32x4.shr_s').op('v128.andnot');
+    e.b.get(pattern, pattern).i32(16).op('i32x4.shl').i32(31).op('i32x4.shr_s', 'v128.andnot');
   };
 
 const halfToF32 =
@@ -152,7 +152,7 @@ const toTf32 = toWord((e) => {
   const value = e.temporary(0);
   words(e, 1).set(value);
   e.b.get(value).i32x4(0x1000);
-  e.b.get(value).i32x4(0x7f800000).op('v128.and').i32x4(0x7f800000).op('i32x4.ne').op('v128.and');
+  e.b.get(value).i32x4(0x7f800000).op('v128.and').i32x4(0x7f800000).op('i32x4.ne', 'v128.and');
   e.b.op('i32x4.add').i32x4(~0x1fff).op('v128.and');
 });
 

@@ -35,7 +35,7 @@ function clampWords(e: LaneContext, to: string): void {
 const f32ToWord = (to: string, from: string, rounding: string): LaneEmitter =>
   toWord((e) => {
     PUSH_AS_F32[from]!(e);
-    e.b.op(`f32x4.${ROUND[rounding]}`).op(`i32x4.trunc_sat_f32x4_${isSigned(to) ? 's' : 'u'}`);
+    e.b.op(`f32x4.${ROUND[rounding]}`, `i32x4.trunc_sat_f32x4_${isSigned(to) ? 's' : 'u'}`);
     clampWords(e, to);
   });
 
@@ -45,9 +45,7 @@ const nanResult = (to: string): bigint => (isSigned(to) ? -1n : 1n) << BigInt(bi
 const f64ToWord = (to: string, rounding: string): LaneEmitter =>
   toWord((e) => {
     for (const part of PARTS) {
-      parts(e, part, 1)
-        .op(`f64x2.${ROUND[rounding]}`)
-        .op(`i32x4.trunc_sat_f64x2_${isSigned(to) ? 's' : 'u'}_zero`);
+      parts(e, part, 1).op(`f64x2.${ROUND[rounding]}`, `i32x4.trunc_sat_f64x2_${isSigned(to) ? 's' : 'u'}_zero`);
     }
     e.b.shuffle32([0, 1, 4, 5]);
     clampWords(e, to);
@@ -65,10 +63,10 @@ const toDoubleWord = (to: string, rounding: string, pushPart: (e: LaneContext, p
     pushPart(e, part);
     e.b.set(value).i64x2(0n).set(result);
     for (const lane of [0, 1]) {
-      e.b.get(result).get(value).op(`f64x2.${ROUND[rounding]}`).lane('f64x2.extract_lane', lane).op(convert);
+      e.b.get(result, value).op(`f64x2.${ROUND[rounding]}`).lane('f64x2.extract_lane', lane).op(convert);
       e.b.lane('i64x2.replace_lane', lane).set(result);
     }
-    e.b.get(result).i64x2(nanResult(to)).get(value).get(value).op('f64x2.eq').op('v128.bitselect');
+    e.b.get(result).i64x2(nanResult(to)).get(value, value).op('f64x2.eq', 'v128.bitselect');
   });
 
 /** Pushes the source as two f64 lanes. */

@@ -55,7 +55,7 @@ function flushTiny(e: LaneContext, hasAddend: boolean): void {
       .op('f32x4.mul');
     e.helper('fmaF32');
   } else e.b.op('f32x4.mul');
-  e.b.op('f32x4.abs').f32x4(SCALED_LEAST_NORMAL).op('f32x4.lt').op('v128.bitselect');
+  e.b.op('f32x4.abs').f32x4(SCALED_LEAST_NORMAL).op('f32x4.lt', 'v128.bitselect');
 }
 
 const multiplyF32 = toWord((e) => {
@@ -68,9 +68,9 @@ type MinMax = 'min' | 'max';
 /** Pushes the smaller or larger of two locals: a number wins over NaN, and −0 comes before +0. */
 export function pushMinMax(e: LaneContext, unit: 'f32x4' | 'f64x2', op: MinMax, [a, b]: readonly Local[]): void {
   // When b is NaN take a, when a is NaN take b, else the ordered result.
-  e.b.get(b!).get(a!).get(a!).get(b!).op(`${unit}.${op}`);
-  e.b.get(b!).get(b!).op(`${unit}.ne`).op('v128.bitselect');
-  e.b.get(a!).get(a!).op(`${unit}.ne`).op('v128.bitselect');
+  e.b.get(b!, a!, a!, b!).op(`${unit}.${op}`);
+  e.b.get(b!, b!).op(`${unit}.ne`, 'v128.bitselect');
+  e.b.get(a!, a!).op(`${unit}.ne`, 'v128.bitselect');
 }
 
 const f32MinMax = (op: MinMax): LaneEmitter =>
@@ -92,9 +92,9 @@ const f32MinMaxMixedSigns = (op: MinMax, nanWins: boolean): LaneEmitter =>
         .op('f32x4.abs')
         .set(local);
     }
-    if (nanWins) e.b.get(a).get(b).op(`f32x4.${op}`);
+    if (nanWins) e.b.get(a, b).op(`f32x4.${op}`);
     else pushMinMax(e, 'f32x4', op, [a, b]);
-    words(e, 1, 2).op('v128.xor').i32x4(f32Bits(-0)).op('v128.and').op('v128.or');
+    words(e, 1, 2).op('v128.xor').i32x4(f32Bits(-0)).op('v128.and', 'v128.or');
   });
 
 const f64MinMax = (op: MinMax): LaneEmitter =>
@@ -127,7 +127,7 @@ const reciprocalF64 = toParts((e, part) => {
 
 const rsqrt = toF32((e) => {
   e.b.f32x4(1);
-  floats(e, 1).op('f32x4.sqrt').op('f32x4.div');
+  floats(e, 1).op('f32x4.sqrt', 'f32x4.div');
 });
 
 /** A helper of one f32 argument, e.g. ex2.approx. */
@@ -148,7 +148,7 @@ function setSaturated(e: LaneContext, index?: number): void {
   e.b.set(value);
   // max(−0, +0) is +0 in WebAssembly, as PTX wants.
   e.b.get(value).f32x4(0).op('f32x4.max').f32x4(1).op('f32x4.min');
-  e.b.get(value).get(value).op('f32x4.eq').op('v128.and');
+  e.b.get(value, value).op('f32x4.eq', 'v128.and');
   e.setWord(index);
 }
 

@@ -46,8 +46,8 @@ const has = (e: LaneContext, modifier: string): boolean => e.instruction.modifie
 function flush(e: LaneContext, format: Format): void {
   const value = e.temporary(4);
   e.b.set(value);
-  e.b.get(value).get(value).i32x4(SIGN).op('v128.and');
-  e.b.get(value).i32x4(format.infinity).op('v128.and').i32x4(0).op('i32x4.ne').op('v128.bitselect');
+  e.b.get(value, value).i32x4(SIGN).op('v128.and');
+  e.b.get(value).i32x4(format.infinity).op('v128.and').i32x4(0).op('i32x4.ne', 'v128.bitselect');
 }
 
 /** `.ftz` of f16, for other emitters. */
@@ -67,7 +67,7 @@ function saturate(e: LaneContext, format: Format): void {
   e.b.set(value);
   e.b.get(value).i32x4(format.one).op('i32x4.min_u');
   // Negative patterns lie above NaNs.
-  e.b.get(value).i32x4(format.infinity).op('i32x4.le_u').op('v128.and');
+  e.b.get(value).i32x4(format.infinity).op('i32x4.le_u', 'v128.and');
 }
 
 /** `.relu`: negative patterns give 0, NaN the canonical NaN. */
@@ -81,7 +81,7 @@ function rectify(e: LaneContext, format: Format): void {
     .op('i32x4.le_s')
     .get(value)
     .op('v128.and');
-  e.b.get(value).i32x4(MAGNITUDE).op('v128.and').i32x4(format.infinity).op('i32x4.gt_u').op('v128.bitselect');
+  e.b.get(value).i32x4(MAGNITUDE).op('v128.and').i32x4(format.infinity).op('i32x4.gt_u', 'v128.bitselect');
 }
 
 /** `.sat` and `.relu` on the result pattern. */
@@ -107,7 +107,7 @@ function flushTiny(e: LaneContext, pushScaled: () => void): void {
   e.b.set(pattern);
   e.b.get(pattern).i32x4(SIGN).op('v128.and').get(pattern);
   pushScaled();
-  e.b.i32x4(MAGNITUDE).op('v128.and').i32x4(SCALED_LEAST_NORMAL).op('i32x4.lt_s').op('v128.bitselect');
+  e.b.i32x4(MAGNITUDE).op('v128.and').i32x4(SCALED_LEAST_NORMAL).op('i32x4.lt_s', 'v128.bitselect');
 }
 
 /** Pushes an operand as f32, multiplied by `scale`. */
@@ -161,7 +161,7 @@ const minMax =
   (format: Format, op: 'min' | 'max'): HalfEmitter =>
   (e, half) => {
     const [a, b] = widenOperands(e, format, half);
-    if (has(e, 'NaN')) e.b.get(a).get(b).op(`f32x4.${op}`);
+    if (has(e, 'NaN')) e.b.get(a, b).op(`f32x4.${op}`);
     else pushMinMax(e, 'f32x4', op, [a, b]);
     format.narrow(e);
     if (!has(e, 'xorsign')) return;

@@ -52,7 +52,7 @@ const double2Select = (pickFirstWhen: 'lt' | 'gt', signed: boolean): LaneEmitter
     parts(e, part, 1, 2);
     pushDoubleComparable(e, 1, part, signed);
     pushDoubleComparable(e, 2, part, signed);
-    e.b.op(`i64x2.${pickFirstWhen}_s`).op('v128.bitselect');
+    e.b.op(`i64x2.${pickFirstWhen}_s`, 'v128.bitselect');
   });
 
 /** Unsigned 64-bit order is signed order with the sign bit flipped. */
@@ -115,7 +115,7 @@ function quotient(
   push(1);
   e.b.get(divided);
   push(2);
-  e.b.op('i32x4.mul').op('i32x4.sub');
+  e.b.op('i32x4.mul', 'i32x4.sub');
 }
 
 const division = (signed: boolean, remainder: boolean): LaneEmitter =>
@@ -135,7 +135,7 @@ const sad = (signed: boolean): LaneEmitter =>
 
 /** The same of 16-bit values. */
 const sadHalf = (signed: boolean): LaneEmitter =>
-  toHalf(plusThird((e) => halves(e, signed, 1, 2).op('i32x4.sub').op('i32x4.abs')));
+  toHalf(plusThird((e) => halves(e, signed, 1, 2).op('i32x4.sub', 'i32x4.abs')));
 
 /** Saturating sum or difference. */
 const saturating = (op: 'add' | 'sub'): LaneEmitter =>
@@ -146,10 +146,10 @@ const saturating = (op: 'add' | 'sub'): LaneEmitter =>
     // The limit on a's side of zero …
     e.b.get(a).i32(31).op('i32x4.shr_s').i32x4(0x7fffffff).op('v128.xor').get(result);
     // … if the result's sign differs from a's in a way that b's sign does not allow.
-    e.b.get(a).get(result).op('v128.xor').get(a);
+    e.b.get(a, result).op('v128.xor').get(a);
     words(e, 2).op('v128.xor');
     if (op === 'add') e.b.op('v128.not');
-    e.b.op('v128.and').i32(31).op('i32x4.shr_s').op('v128.bitselect');
+    e.b.op('v128.and').i32(31).op('i32x4.shr_s', 'v128.bitselect');
   });
 
 /** `.relu`: results below zero are zero. */

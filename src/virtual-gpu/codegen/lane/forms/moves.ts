@@ -13,7 +13,7 @@ const moveWord: LaneEmitter = (e) => {
 /** mov.b32 d, {lo, hi}: two 16-bit registers into one word. */
 function packWord(e: LaneContext): void {
   // Vector elements follow the plain operands: operand 1 is the first element, 2 the second.
-  words(e, 1, 2).i32(16).op('i32x4.shl').op('v128.or');
+  words(e, 1, 2).i32(16).op('i32x4.shl', 'v128.or');
   e.setWord();
 }
 
@@ -41,9 +41,9 @@ function packDouble(e: LaneContext, count: number): void {
     pushPacked(e, count, word);
     e.b.set(local);
   }
-  e.b.get(low).get(high).shuffle32([0, 4, 1, 5]);
+  e.b.get(low, high).shuffle32([0, 4, 1, 5]);
   e.setPart(0);
-  e.b.get(low).get(high).shuffle32([2, 6, 3, 7]);
+  e.b.get(low, high).shuffle32([2, 6, 3, 7]);
   e.setPart(1);
 }
 
@@ -51,8 +51,7 @@ function pushPacked(e: LaneContext, count: number, word: number): void {
   if (count === 2) return e.word(1 + word);
   words(e, 1 + word * 2, 2 + word * 2)
     .i32(16)
-    .op('i32x4.shl')
-    .op('v128.or');
+    .op('i32x4.shl', 'v128.or');
 }
 
 function unpackDouble(e: LaneContext, count: number): void {

@@ -30,7 +30,7 @@ const fromDoubleWord =
     for (const part of PARTS) {
       parts(e, part, 1).set(value);
       for (const lane of [0, 1]) {
-        e.b.get(result).get(value).lane('i64x2.extract_lane', lane).op(convert);
+        e.b.get(result, value).lane('i64x2.extract_lane', lane).op(convert);
         if (to === 'f32') e.b.lane('f32x4.replace_lane', part * 2 + lane).set(result);
         else e.b.lane('f64x2.replace_lane', lane).set(result);
       }
@@ -69,7 +69,7 @@ function narrow8(e: LaneContext, { fractionBits, exponentBias, largest }: Float8
     .get(size)
     .i32x4(2 ** (dropped - 1) - 1)
     .op('i32x4.add');
-  e.b.get(size).i32(dropped).op('i32x4.shr_u').i32x4(1).op('v128.and').op('i32x4.add');
+  e.b.get(size).i32(dropped).op('i32x4.shr_u').i32x4(1).op('v128.and', 'i32x4.add');
   e.b
     .i32(dropped)
     .op('i32x4.shr_u')
@@ -82,14 +82,13 @@ function narrow8(e: LaneContext, { fractionBits, exponentBias, largest }: Float8
   e.b
     .get(size)
     .f32x4(2 ** (1 - exponentBias))
-    .op('f32x4.lt')
-    .op('v128.bitselect');
-  e.b.get(value).i32(24).op('i32x4.shr_u').i32x4(0x80).op('v128.and').op('v128.or');
+    .op('f32x4.lt', 'v128.bitselect');
+  e.b.get(value).i32(24).op('i32x4.shr_u').i32x4(0x80).op('v128.and', 'v128.or');
   if (e.instruction.modifiers.includes('relu')) {
     // Negative values, −0 included.
-    e.b.get(value).i32(31).op('i32x4.shr_s').op('v128.andnot');
+    e.b.get(value).i32(31).op('i32x4.shr_s', 'v128.andnot');
   }
-  e.b.i32x4(NAN8).get(value).get(value).op('f32x4.eq').op('v128.bitselect');
+  e.b.i32x4(NAN8).get(value, value).op('f32x4.eq', 'v128.bitselect');
 }
 
 /** The emitter that stores two parts of `bits` bits each, of which `push` pushes the upper one first. */
@@ -140,9 +139,9 @@ function widen8(e: LaneContext, upper: boolean, name: 'e4m3' | 'e5m2'): void {
     e.b.f32x4(2 ** 8).op('f32x4.mul');
     e.helper('floatToHalf');
   }
-  e.b.get(byte).i32x4(0x80).op('v128.and').i32(8).op('i32x4.shl').op('v128.or');
+  e.b.get(byte).i32x4(0x80).op('v128.and').i32(8).op('i32x4.shl', 'v128.or');
   const relu = e.instruction.modifiers.includes('relu');
-  if (relu) e.b.get(byte).i32(24).op('i32x4.shl').i32(31).op('i32x4.shr_s').op('v128.andnot');
+  if (relu) e.b.get(byte).i32(24).op('i32x4.shl').i32(31).op('i32x4.shr_s', 'v128.andnot');
   // NaN: the all-ones pattern of e4m3, anything above infinity of e5m2.
   e.b.i32x4(0x7fff);
   e.b

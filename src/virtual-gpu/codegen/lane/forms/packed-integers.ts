@@ -42,7 +42,7 @@ const dotHalves = (upper: boolean, aSigned: boolean, bSigned: boolean): LaneEmit
     for (const i of [0, 1]) {
       pushField(e, 1, 16 * i, 16, aSigned);
       pushField(e, 2, 8 * (i + (upper ? 2 : 0)), 8, bSigned);
-      e.b.op('i32x4.mul').op('i32x4.add');
+      e.b.op('i32x4.mul', 'i32x4.add');
     }
   });
 

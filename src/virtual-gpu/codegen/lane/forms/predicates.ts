@@ -76,7 +76,7 @@ function compareFloats(comparison: string, unit: string, push: (index: number) =
   orderedFloat(base, unit, push, e);
   if (!unordered) return;
   pushBothNumbers(unit, push, e);
-  e.b.op('v128.not').op('v128.or');
+  e.b.op('v128.not', 'v128.or');
 }
 
 /** Pushes an operand as f32, by the type that it has. */
@@ -160,7 +160,7 @@ const selectDouble = (push: (e: LaneContext) => void): LaneEmitter =>
   toParts((e, part) => {
     parts(e, part, 1, 2);
     push(e);
-    e.b.op(part === 0 ? 'i64x2.extend_low_i32x4_s' : 'i64x2.extend_high_i32x4_s').op('v128.bitselect');
+    e.b.op(part === 0 ? 'i64x2.extend_low_i32x4_s' : 'i64x2.extend_high_i32x4_s', 'v128.bitselect');
   });
 
 const pushThird = (e: LaneContext): void => e.predicate(3);
@@ -206,7 +206,7 @@ const PROPERTIES: Readonly<Record<string, (magnitude: () => FunctionBuilder) => 
   subnormal: (magnitude) => magnitude().i32x4(1).op('i32x4.sub').i32x4(0x7fffff).op('i32x4.lt_u'),
   normal: (magnitude) => {
     magnitude().i32x4(0x7f800000).op('i32x4.lt_s');
-    magnitude().i32x4(1).op('i32x4.sub').i32x4(0x7fffff).op('i32x4.ge_u').op('v128.and');
+    magnitude().i32x4(1).op('i32x4.sub').i32x4(0x7fffff).op('i32x4.ge_u', 'v128.and');
   },
 };
 

@@ -39,7 +39,7 @@ function variableShift32(e: LaneContext, kind: string, bits: number): void {
   if (e.isScalar(2)) {
     pushClampedScalar(e);
     e.b.op(`i32x4.${kind}`);
-    if (kind !== 'shr_s') words(e, 2).i32x4(31).op('i32x4.gt_u').op('v128.andnot');
+    if (kind !== 'shr_s') words(e, 2).i32x4(31).op('i32x4.gt_u', 'v128.andnot');
   } else {
     e.word(2);
     e.helper(kind === 'shl' ? 'shiftLeftLanes' : kind === 'shr_s' ? 'shiftRightSignedLanes' : 'shiftRightLanes');
@@ -53,7 +53,7 @@ function pushClampedScalar(e: LaneContext): void {
   e.scalar(2);
   e.b.i32(31);
   e.scalar(2);
-  e.b.i32(31).op('i32.lt_u').op('select');
+  e.b.i32(31).op('i32.lt_u', 'select');
 }
 
 function variableShift64(e: LaneContext, kind: string): void {
@@ -80,12 +80,11 @@ const funnelShift = (left: boolean, wrap: boolean): LaneEmitter =>
     for (let lane = 0; lane < 4; lane++) {
       e.b.get(result);
       e.b.get(high).lane('i32x4.extract_lane', lane).op('i64.extend_i32_u').i64(32n).op('i64.shl');
-      e.b.get(low).lane('i32x4.extract_lane', lane).op('i64.extend_i32_u').op('i64.or');
+      e.b.get(low).lane('i32x4.extract_lane', lane).op('i64.extend_i32_u', 'i64.or');
       e.b
         .get(amount)
         .lane('i32x4.extract_lane', lane)
-        .op('i64.extend_i32_u')
-        .op(left ? 'i64.shl' : 'i64.shr_u');
+        .op('i64.extend_i32_u', left ? 'i64.shl' : 'i64.shr_u');
       if (left) e.b.i64(32n).op('i64.shr_u');
       e.b.op('i32.wrap_i64').lane('i32x4.replace_lane', lane).set(result);
     }
@@ -102,8 +101,7 @@ export const funnelWrap = (left: boolean): LaneEmitter =>
     words(e, 2).i32(shiftUp).op('i32x4.shl');
     words(e, 1)
       .i32(32 - shiftUp)
-      .op('i32x4.shr_u')
-      .op('v128.or');
+      .op('i32x4.shr_u', 'v128.or');
   });
 
 function build(): Map<string, LaneEmitter> {

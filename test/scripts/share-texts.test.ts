@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { shareTexts } from '../../scripts/build/share-texts.ts';
+
+const LONG = 'a text that takes room';
+
+/** What a module exports as its default. */
+const run = async (code: string): Promise<unknown> =>
+  (await import(`data:text/javascript,${encodeURIComponent(code)}`)).default;
+
+const countOf = (text: string, part: string): number => text.split(part).length - 1;
+
+describe('texts that stand in several places', () => {
+  it('are written once', async () => {
+    const code = `export default [\`${LONG}\`,\`${LONG}\`,\`${LONG}\`];`;
+    const shared = shareTexts(code);
+    expect(countOf(shared, LONG)).toBe(1);
+    expect(shared.length).toBeLessThan(code.length);
+    expect(await run(shared)).toEqual([LONG, LONG, LONG]);
+  });
+
+  it('stand behind and before keywords', async () => {
+    const code = `const f=e=>{switch(e){case"${LONG}":return"${LONG}"in{"${LONG}":1}}};export default[f("${LONG}"),typeof"${LONG}"];`;
+    const shared = shareTexts(code);
+    expect(countOf(shared, LONG)).toBe(2);
+    expect(await run(shared)).toEqual([true, 'string']);
+  });
+
+  it('are left alone as keys of properties, but not where these are computed', async () => {
+    const code = `export default [{"${LONG}":1},{["${LONG}"]:"${LONG}"},"${LONG}"];`;
+    const shared = shareTexts(code);
+    expect(shared).toContain(`{"${LONG}":1}`);
+    expect(countOf(shared, LONG)).toBe(2);
+    expect(await run(shared)).toEqual([{ [LONG]: 1 }, { [LONG]: LONG }, LONG]);
+  });
+
+  it('stay where a name saves nothing', () => {
+    expect(shareTexts(`export default ["ab","ab","${LONG}"];`)).toContain(`["ab","ab","${LONG}"]`);
+  });
+
+  it('are refused in code that has such names', () => {
+    expect(() => shareTexts('const $0a=1;')).toThrow('$0a');
+  });
+});
