@@ -160,7 +160,7 @@ type Push = (word: number) => FunctionBuilder;
 type Places = Pick<ProductEmitter, 'row' | 'a' | 'b' | 'forRows'>;
 
 /** Locals with the addresses of the row of A at hand, and of its exponents. */
-const popRowOfA = (f: FunctionBuilder, { row, a }: Places): [values: Local, exponents: Local] => {
+function popRowOfA(f: FunctionBuilder, { row, a }: Places): [values: Local, exponents: Local] {
   const popped = (bytes: number): Local =>
     f
       .get(row)
@@ -170,7 +170,7 @@ const popRowOfA = (f: FunctionBuilder, { row, a }: Places): [values: Local, expo
       .op('i32.add')
       .pop('i32');
   return [popped(A_ROW_BYTES), popped(A_EXPONENT_BYTES)];
-};
+}
 
 /** Decodes halves to f32 and their exponents. */
 class Decoder {
