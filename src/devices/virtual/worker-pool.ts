@@ -91,7 +91,8 @@ export class WorkerPool {
     const replies = workers.map((worker) => this.#ask(worker, request));
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<'timed-out'>((resolve) => {
-      timer = setTimeout(() => resolve('timed-out'), options.timeoutMs);
+      // Of what is left of a limit nothing may be left; Node warns of a negative time.
+      timer = setTimeout(() => resolve('timed-out'), Math.max(1, options.timeoutMs));
     });
     try {
       const settled = await Promise.race([Promise.all(replies), timeout]);
