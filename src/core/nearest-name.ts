@@ -1,4 +1,5 @@
-import { numbersBelow } from './numbers-below.ts';
+import { numbersBelow } from './values.ts';
+
 /**
  * The name that a user most likely meant, for "Did you mean …?" hints.
  *

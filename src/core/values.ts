@@ -23,6 +23,9 @@ export const distinctValues = <V extends Values>(all: readonly V[]): V[] => [
 /** A figure in so many significant digits, without zeros at its end: `3.142`. */
 export const figure = (value: number, digits = 4): string => String(Number(value.toPrecision(digits)));
 
+/** 0 … `count` − 1. */
+export const numbersBelow = (count: number): number[] => Array.from({ length: count }, (_, number) => number);
+
 /** The next multiple of `unit`. */
 export const roundUp = (value: number, unit: number): number => Math.ceil(value / unit) * unit;
 

@@ -1,6 +1,6 @@
 import { DTYPES, type DType, isFloating, sizeOfDType } from '../core/dtype.ts';
 import type { PlannedArgument } from '../core/launch-plan.ts';
-import { numbersBelow } from '../core/numbers-below.ts';
+import { numbersBelow } from '../core/values.ts';
 
 export type TensorMapArgument = Extract<PlannedArgument, { kind: 'tensor-map' }>;
 

@@ -100,14 +100,16 @@ export function prepareCheck(
   const least = remembered(async () => toExpectations(await unperturbed()));
   const rowsOf = (isLeast: boolean) => expectedRows({ ...key, buffers, inputs: inputs.tensors, signal, isLeast });
   const sample = remembered(() => rowsOf(false));
-  const leastSample = async (): Promise<ExpectedRows> =>
-    all.isKnown() ? { expectations: await all.get() } : ((await rowsOf(true)) ?? { expectations: await least.get() });
+  const leastSample = remembered(
+    async (): Promise<ExpectedRows> =>
+      all.isKnown() ? { expectations: await all.get() } : ((await rowsOf(true)) ?? { expectations: await least.get() }),
+  );
   return {
     buffers,
     inputs,
     expectations: all.get,
     leastExpectations: isDivided ? least.get : undefined,
-    leastSample: isDivided ? leastSample : undefined,
+    leastSample: isDivided ? leastSample.get : undefined,
     drawAgain: (seed) => drawBeside(threads, { ...key, seed }),
     async sample() {
       const isQuick = all.isKnown() || onDevice;

@@ -1,4 +1,4 @@
-import { numbersBelow } from '../../core/numbers-below.ts';
+import { numbersBelow } from '../../core/values.ts';
 /**
  * A vector clock over warps of several CTAs: for each CTA, by its linear index, a time per warp. Everything that the warp
  * did up to that time happened before. Immutable, so it can be shared.

@@ -1,4 +1,4 @@
-import { numbersBelow } from '../../core/numbers-below.ts';
+import { numbersBelow } from '../../core/values.ts';
 import type { TracedRequest } from '../../core/warp-trace.ts';
 import type { PtxInstruction } from '../../ptx/ast.ts';
 import type { RunnableImage } from '../kernel-image.ts';

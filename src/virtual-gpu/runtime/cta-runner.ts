@@ -1,5 +1,5 @@
 import { coordinatesOf, type Dim3 } from '../../core/launch-plan.ts';
-import { numbersBelow } from '../../core/numbers-below.ts';
+import { numbersBelow } from '../../core/values.ts';
 import type { PtxInstruction } from '../../ptx/ast.ts';
 import { has } from '../../ptx/instruction-parts.ts';
 import { synchronisationOf } from '../../ptx/instructions/properties.ts';

@@ -1,5 +1,5 @@
-import { numbersBelow } from '../../core/numbers-below.ts';
 import { rememberedAt } from '../../core/once-for.ts';
+import { numbersBelow } from '../../core/values.ts';
 import { type FunctionBuilder, i32s, type Local } from '../wasm/function-builder.ts';
 import { ModuleBuilder } from '../wasm/module-builder.ts';
 import {

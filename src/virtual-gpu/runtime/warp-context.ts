@@ -1,6 +1,6 @@
 import type { Dim3 } from '../../core/launch-plan.ts';
-import { numbersBelow } from '../../core/numbers-below.ts';
 import { onceFor, rememberedAt } from '../../core/once-for.ts';
+import { numbersBelow } from '../../core/values.ts';
 import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
 import { isOfCluster } from '../../ptx/instruction-parts.ts';
 import { elementsOf } from '../../ptx/operands.ts';

@@ -4,7 +4,7 @@ import { distinctValues, isSame } from '../../../core/values.ts';
 import { createStream } from '../../../stats/random.ts';
 import { type Check, DECLARED, describeCheck, onceAt, USUAL } from '../check.ts';
 import type { SecretKind } from '../secret/secret-set.ts';
-import { areSpecks } from '../secret/variants/index.ts';
+import { showsEnds } from '../secret/variants/index.ts';
 import { costsLittle, elementsIn } from '../shapes/cost.ts';
 import { hasUsualSums } from '../shapes/large.ts';
 import { extremeChecks } from './extreme.ts';
@@ -56,7 +56,7 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
     })),
     ...sets.variants.flatMap((set) => shapesForVariant(request, shapes.drawn, set).map((shape) => onceAt(shape, set))),
     ...randomSmallChecks(problem, shapes.randomSmall, { ...sets, seed: request.seed }),
-    ...shapes.longSums.flatMap((shape) => sets.variants.filter(areSpecks).map((set) => onceAt(shape, set))),
+    ...shapes.longSums.flatMap((shape) => sets.variants.filter(showsEnds).map((set) => onceAt(shape, set))),
     ...largeRuns,
     ...onMain.map((generatorSet) => ({ dimensions, generatorSet, ...USUAL, isOnce: !timedShapeOnly })),
     ...(suites ?? []).flatMap((suite) => suiteChecks(suite, takes)),

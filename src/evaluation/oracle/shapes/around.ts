@@ -84,7 +84,7 @@ export function shapesBeside(
   const { problem, takes } = drawing;
   return Object.values(BESIDE).flatMap((beside) => {
     // Where values by lot cost too much, or are not taken beside these sizes, there are the timed ones.
-    for (const listed of [listedByLot(drawing), drawing.timed])
+    for (const listed of new Set([listedByLot(drawing), drawing.timed]))
       for (const alignment of ALIGNMENTS) {
         const shape = shapeBeside(drawing, { name, size, ...beside, alignment, listed });
         // Multiples only cost more.

@@ -1,6 +1,6 @@
 import type { DType } from '../../../core/dtype.ts';
-import { numbersBelow } from '../../../core/numbers-below.ts';
 import { onceFor } from '../../../core/once-for.ts';
+import { numbersBelow } from '../../../core/values.ts';
 import type { PtxInstruction, PtxOperand } from '../../../ptx/ast.ts';
 import { has } from '../../../ptx/instruction-parts.ts';
 import { OFFSET_IN_CTA } from '../../layout.ts';

@@ -91,8 +91,11 @@ export const variantsForLongRows = (problem: ProblemFile, sets: readonly string[
     return treatmentOf(kind).isForLongRows?.(index, problem);
   });
 
-/** Whether a set leaves zeros but for a few values, the last one among them. */
-export const areSpecks = (set: string): boolean => variantOf(set)?.kind === 'secret:specks';
+/** Whether the last value of a row weighs in its sum with this set, however long the row is. */
+export function showsEnds(set: string): boolean {
+  const variant = variantOf(set);
+  return variant !== undefined && treatmentOf(variant.kind).showsEnds === true;
+}
 
 /** In which shapes alone a set's structure shows: of square matrices, or of divisible sizes. */
 export function shapesNeeded(generatorSet: string): 'square' | 'even' | undefined {

@@ -60,5 +60,6 @@ export const specks: Treatment = {
   },
   treat: leaveSpecks,
   isForLongSums: () => 'always',
+  showsEnds: true,
   isAsDrawn: true,
 };

@@ -29,6 +29,8 @@ export interface Treatment {
   readonly isForLongSums?: (index: number) => 'always' | 'by lot' | undefined;
   /** Whether a variant's mistakes show in very long rows only. */
   readonly isForLongRows?: (index: number, problem: ProblemFile) => boolean;
+  /** Whether the last value of each row weighs in its sum, however long the row is. */
+  readonly showsEnds?: true;
   /** In which shapes alone a variant's structure shows: of square matrices, or of divisible sizes. */
   readonly needs?: (index: number) => 'square' | 'even' | undefined;
   /** Values that are no zeros do not repeat, and rows are about as large, so that errors average out as those of drawn values do. */
