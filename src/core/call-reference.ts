@@ -41,13 +41,15 @@ export type ReferenceOutcome =
 /**
  * Calls a reference and checks that it returns float64 arrays and leaves its inputs unchanged. The caller's inputs may be
  * lost.
+ *
+ * @param before the inputs in other memory. Without them, nobody sees whether they were changed.
  */
 export function callReference(
   { reference, referenceRows, mistakes = {} }: ReferenceModule,
   { inputs, dimensions, rounding, rows, mistake }: Omit<ReferenceRun, 'signal'>,
+  before?: ReferenceTensors,
 ): ReferenceOutcome {
   if (mistake !== undefined && !mistakes[mistake]) return { ok: false, fault: noSuchMistake(mistake, mistakes) };
-  const before = Object.entries(inputs).map(([name, values]) => [name, values.slice()] as const);
   let outputs: unknown;
   try {
     const run = [{ ...inputs }, { ...dimensions }, rounderFor(rounding)] as const;
@@ -56,8 +58,8 @@ export function callReference(
   } catch (error) {
     return { ok: false, fault: thrown(error, dimensions) };
   }
-  const changed = before.find(([name, values]) => !areSame(values, inputs[name]!));
-  const fault = changed ? changedInput(changed[0]) : wrongKind(outputs);
+  const changed = before && Object.keys(inputs).find((name) => !areSame(before[name]!, inputs[name]!));
+  const fault = changed !== undefined ? changedInput(changed) : wrongKind(outputs);
   return fault ? { ok: false, fault } : { ok: true, outputs: outputs as ReferenceTensors };
 }
 
@@ -67,7 +69,7 @@ export const inProcess =
   async ({ inputs, signal, ...run }) => {
     signal?.throwIfAborted();
     const copies = Object.fromEntries(Object.entries(inputs).map(([name, values]) => [name, values.slice()]));
-    const outcome = callReference({ reference, ...others }, { ...run, inputs: copies });
+    const outcome = callReference({ reference, ...others }, { ...run, inputs: copies }, inputs);
     if (outcome.ok) return outcome.outputs;
     const { stack: _, message, ...details } = outcome.fault;
     throw new WarpsmithError({ ...details, message: `the reference ${message}` });

@@ -1,3 +1,4 @@
+import { sizeOfDType } from '../../core/dtype.ts';
 import { WarpsmithError } from '../../core/errors.ts';
 import { evaluateExpression } from '../../core/expressions/evaluate.ts';
 import type { PlannedBuffer } from '../../core/launch-plan.ts';
@@ -83,8 +84,8 @@ export function drawInputs(
           });
     const laidOut = spreadElements(buffer, encode(values, buffer.dtype), NAN_POISON.byteValue);
     bytes.set(buffer.name, laidOut);
-    tensors[buffer.name] = decode(packElements(buffer, laidOut), buffer.dtype);
-    refuseOverflow(buffer, values, tensors[buffer.name]!, generatorSet);
+    roundInPlace(buffer, values, packElements(buffer, laidOut), generatorSet);
+    tensors[buffer.name] = values;
   }
   return { bytes, tensors };
 }
@@ -107,24 +108,43 @@ function widerGenerator(
   return widest && widthOf(widest) > widthOf(generator) ? widest : undefined;
 }
 
-/** Refuses an input that is infinite only because its dtype is too small; it would test nothing. */
-function refuseOverflow(
+/** Elements of an input that are decoded at a time: the memory for them is small enough to be used again. */
+const PART = 2 ** 13;
+
+/**
+ * Makes the drawn values those that the buffer holds. In their place, because new memory for millions of them takes longer than decoding does.
+ *
+ * @param packed the elements as the buffer has them, row-major.
+ * @throws WarpsmithError `generator-overflow` if a value is infinite only because the dtype is too small: the input would test nothing.
+ */
+function roundInPlace(
   { name, dtype }: PlannedBuffer,
   drawn: Float64Array,
-  rounded: Float64Array,
+  packed: Uint8Array,
   generatorSet: string,
 ): void {
-  const element = firstOverflow(drawn, rounded);
-  if (element < 0) return;
-  throw new WarpsmithError({
+  const size = sizeOfDType(dtype);
+  for (let from = 0; from < drawn.length; from += PART) {
+    const rounded = decode(packed.subarray(from * size, Math.min(drawn.length, from + PART) * size), dtype);
+    const element = firstOverflow(drawn.subarray(from, from + rounded.length), rounded);
+    if (element >= 0) throw overflowOf({ name, dtype }, drawn[from + element]!, generatorSet);
+    drawn.set(rounded, from);
+  }
+}
+
+const overflowOf = (
+  { name, dtype }: Pick<PlannedBuffer, 'name' | 'dtype'>,
+  value: number,
+  generatorSet: string,
+): WarpsmithError =>
+  new WarpsmithError({
     code: 'generator-overflow',
     message: `the ${readableSet(generatorSet)} inputs overflow: ${dtype} can't hold a value drawn for '${name}'`,
     path: `generatorSets.${generatorSet}.${name}`,
-    received: String(drawn[element]),
+    received: String(value),
     expected: `a finite ${dtype}`,
     hint: 'Lower the magnitude.',
   });
-}
 
 /** A loop, because a callback per element takes ten times as long as the comparison. −1 if there is none. */
 function firstOverflow(drawn: Float64Array, rounded: Float64Array): number {

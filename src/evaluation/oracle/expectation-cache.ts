@@ -18,6 +18,7 @@ import {
 import { type ExpectedRows, expectedRows } from './expected-rows.ts';
 import {
   isLarge,
+  leastMaySuffice,
   outputsOf,
   type ReferenceRuns,
   runPerturbed,
@@ -81,6 +82,7 @@ export function prepareCheck(
     !onDevice &&
     !tried &&
     runsLong(problem, dimensions, inputs.tensors) &&
+    leastMaySuffice(problem, buffers) &&
     runsNeeded(problem, buffers, request).perturbedRuns > 0;
   // Kept only where two kinds of expectations follow from them: they take as much memory as an expectation.
   const unperturbed = isDivided ? remembered(() => runUnperturbed(request)).get : () => runUnperturbed(request);
@@ -100,10 +102,14 @@ export function prepareCheck(
   const least = remembered(async () => toExpectations(await unperturbed()));
   const rowsOf = (isLeast: boolean) => expectedRows({ ...key, buffers, inputs: inputs.tensors, signal, isLeast });
   const sample = remembered(() => rowsOf(false));
-  const leastSample = remembered(
-    async (): Promise<ExpectedRows> =>
-      all.isKnown() ? { expectations: await all.get() } : ((await rowsOf(true)) ?? { expectations: await least.get() }),
-  );
+  const wholeSample = async (): Promise<ExpectedRows> => {
+    const isQuick = all.isKnown() || onDevice;
+    return (isQuick ? undefined : await sample.get()) ?? { expectations: await all.get() };
+  };
+  const leastSample = remembered(async (): Promise<ExpectedRows> => {
+    if (all.isKnown() || sample.isKnown()) return wholeSample();
+    return (await rowsOf(true)) ?? { expectations: await least.get() };
+  });
   return {
     buffers,
     inputs,
@@ -111,10 +117,7 @@ export function prepareCheck(
     leastExpectations: isDivided ? least.get : undefined,
     leastSample: isDivided ? leastSample.get : undefined,
     drawAgain: (seed) => drawBeside(threads, { ...key, seed }),
-    async sample() {
-      const isQuick = all.isKnown() || onDevice;
-      return (isQuick ? undefined : await sample.get()) ?? { expectations: await all.get() };
-    },
+    sample: wholeSample,
   };
 }
 

@@ -40,17 +40,18 @@ export const perturbationOf = (buffers: readonly PlannedBuffer[], run: number, r
  * Replaces every element x of every floating-point input by x · (1 + relative · ξ), with independent ξ of mean 0 and
  * variance 1; the same for the same `run`. Zeros, infinities, NaN and integers stay unchanged.
  *
- * @param placeFor where the changed elements of an input go: new memory, or the input itself.
+ * @param placeFor where the changed elements of an input go.
  */
 export function perturbInputs(
   inputs: ReferenceTensors,
   { names, run, relative }: Perturbation,
-  placeFor = (values: Float64Array): Float64Array => new Float64Array(values.length),
+  placeFor = (_name: string, length: number): Float64Array => new Float64Array(length),
 ): ReferenceTensors {
   const perturbed: Record<string, Float64Array> = { ...inputs };
   for (const [position, name] of names.entries()) {
     const start = createStream('where noise begins', position, run).bits(0) % FACTOR_COUNT;
-    perturbed[name] = perturbedFrom(start, inputs[name]!, relative, placeFor(inputs[name]!));
+    const values = inputs[name]!;
+    perturbed[name] = perturbedFrom(start, values, relative, placeFor(name, values.length));
   }
   return perturbed;
 }

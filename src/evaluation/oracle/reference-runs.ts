@@ -76,6 +76,18 @@ export function runsNeeded(
   return { naive, perturbedRuns: PERTURBED_RUNS[Math.min(...elementCounts) < FEW_ELEMENTS ? 'few' : 'many'] };
 }
 
+/** Of so many results, each at least of the size of its terms, an honest kernel's are as a rule within the least tolerances. */
+const FEW_RESULTS = 2 ** 12;
+
+/**
+ * Whether an honest kernel may pass the least tolerances, without runs on perturbed inputs: where those allow a rounding of a row's largest value, or where there are few
+ * results. Of millions of `conditioned` ones, some are much smaller than their terms.
+ */
+export const leastMaySuffice = ({ file }: Problem, buffers: readonly PlannedBuffer[]): boolean =>
+  outputsOf(buffers).every(
+    (buffer) => comparisonOf(file, buffer.name).kind !== 'conditioned' || elementCountOf(buffer) <= FEW_RESULTS,
+  );
+
 export interface ReferenceOptions {
   readonly signal?: AbortSignal | undefined;
   /** Only these, if the reference can compute single rows. */
@@ -165,10 +177,10 @@ const roundedOutputs = (buffers: readonly PlannedBuffer[], outputs: ReferenceTen
 /** From so many floating-point operations on, reference.ts takes about a second. */
 const MANY_FLOP = 1e9;
 
-/** From so many elements on, a host takes a second to give a reference its inputs. */
-const MANY_ELEMENTS = 2 ** 24;
+/** From so many elements on, a host takes some tens of milliseconds to change the inputs of a reference. */
+const MANY_ELEMENTS = 2 ** 21;
 
-/** Whether a host takes seconds for each run of the reference at this shape, or to give it the inputs. */
+/** Whether each run of the reference at this shape takes a host long, on perturbed inputs too. */
 export const runsLong = (problem: Problem, dimensions: Dimensions, inputs: ReferenceTensors): boolean =>
   isLarge(problem, dimensions) || Object.values(inputs).some(({ length }) => length >= MANY_ELEMENTS);
 

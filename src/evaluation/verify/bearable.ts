@@ -2,6 +2,8 @@ import { WarpsmithError } from '../../core/errors.ts';
 import { isDomainSet } from '../../core/plan/generator-sets.ts';
 import { refuseBlindCheck } from '../audit/blind-checks.ts';
 import { type Check, DECLARED } from '../oracle/check.ts';
+import type { PreparedCheck } from '../oracle/expectation-cache.ts';
+import type { ExpectedRows } from '../oracle/expected-rows.ts';
 import { levelsOf, type SecretSet, secretSetOf } from '../oracle/secret/secret-set.ts';
 import { isStorable } from '../oracle/secret/storable.ts';
 import { leavesSizes } from '../oracle/secret/variants/index.ts';
@@ -9,12 +11,27 @@ import { rmsOf } from '../oracle/tolerances/calibrated.ts';
 
 import type { VerifyRequest } from './verify-request.ts';
 
+/** A check as it is judged. */
+export interface ReadyCheck {
+  readonly check: Check;
+  /** Why it is left out. */
+  readonly trouble: { reason: string; code: string } | undefined;
+}
+
+/** A check with inputs that can be judged, and whether the problem can. `undefined` if it is not worth judging. @throws as the reference. */
+export async function readied(request: VerifyRequest, chosen: Check): Promise<ReadyCheck | undefined> {
+  const check = await bearable(request, chosen);
+  if (!check) return undefined;
+  const isAsked = check.isDrawn && secretSetOf(check.generatorSet) === undefined;
+  return { check, trouble: isAsked ? await troubleWithDrawn(request, check) : undefined };
+}
+
 /**
  * A check with secret inputs, made milder until the right results are numbers that every honest kernel can compute and store,
  * and the tolerance shows wrong ones. If none is mild enough: the declared inputs at a drawn shape, nothing where those run
  * anyway. Other checks stay as they are.
  */
-export async function bearable(request: VerifyRequest, check: Check): Promise<Check | undefined> {
+async function bearable(request: VerifyRequest, check: Check): Promise<Check | undefined> {
   const secret = secretSetOf(check.generatorSet);
   if (!secret) return check;
   for (const generatorSet of levelsOf(secret)) {
@@ -24,12 +41,15 @@ export async function bearable(request: VerifyRequest, check: Check): Promise<Ch
   return check.isOnce && !check.isExtreme ? undefined : { ...check, generatorSet: DECLARED };
 }
 
+/** What is asked here is asked of the right results, whatever their tolerances are. */
+const rightResults = ({ leastSample, sample }: PreparedCheck): Promise<ExpectedRows> => (leastSample ?? sample)();
+
 async function isBearable(request: VerifyRequest, check: Check, secret: SecretSet): Promise<boolean> {
   const { problem, seed, oracle } = request;
   const { dimensions, generatorSet } = check;
   try {
     const prepared = oracle.check({ problem, seed, dimensions, generatorSet });
-    const { expectations } = await prepared.sample();
+    const { expectations } = await rightResults(prepared);
     if (!isStorable(problem.file, { buffers: prepared.buffers, expectations, secret })) return false;
     if (leavesSizes(secret.kind) && !(await givesResultsAsLarge(request, check))) return false;
   } catch (error) {
@@ -48,7 +68,7 @@ async function givesResultsAsLarge(
   { dimensions, generatorSet }: Check,
 ): Promise<boolean> {
   const [ours, declared] = await Promise.all(
-    [generatorSet, DECLARED].map((set) => oracle.check({ problem, seed, dimensions, generatorSet: set }).sample()),
+    [generatorSet, DECLARED].map((set) => rightResults(oracle.check({ problem, seed, dimensions, generatorSet: set }))),
   );
   if (ours!.rows || declared!.rows) return false;
   return [...declared!.expectations].every(([name, { want }]) => {
@@ -61,16 +81,13 @@ async function givesResultsAsLarge(
  * Why the problem's own inputs or reference fail for a drawn shape. Its author never saw that shape, and the kernel is not
  * to blame, so the check is skipped.
  */
-export async function troubleWithDrawn(
-  request: VerifyRequest,
-  check: Check,
-): Promise<{ reason: string; code: string } | undefined> {
+async function troubleWithDrawn(request: VerifyRequest, check: Check): Promise<ReadyCheck['trouble']> {
   const { problem, seed, oracle, signal } = request;
   const { dimensions, generatorSet } = check;
   try {
     const prepared = oracle.check({ problem, seed, dimensions, generatorSet });
     if (check.isExtreme) {
-      const { expectations } = await prepared.sample();
+      const { expectations } = await rightResults(prepared);
       // Infinity is right where the inputs have it.
       if (isDomainSet(problem.file, generatorSet)) return undefined;
       return isStorable(problem.file, { buffers: prepared.buffers, expectations }) ? undefined : TOO_GREAT;
@@ -78,9 +95,25 @@ export async function troubleWithDrawn(
     await refuseBlindCheck({ problem, check, prepared, seed, signal });
     return undefined;
   } catch (error) {
-    if (error instanceof WarpsmithError) return { reason: error.message, code: error.details.code };
-    throw error;
+    return troubleOf(error);
   }
+}
+
+/** @throws what is no mistake of the problem. */
+function troubleOf(error: unknown): { reason: string; code: string } {
+  if (error instanceof WarpsmithError) return { reason: error.message, code: error.details.code };
+  throw error;
+}
+
+/**
+ * The same where it shows while the check is judged: of the largest shapes, tolerances are worked out whole only where a kernel needs more than
+ * the least ones.
+ *
+ * @throws the error, if it is not that.
+ */
+export function troubleWhenJudged({ isDrawn, isExtreme }: Check, error: unknown): { reason: string; code: string } {
+  if (isDrawn && isExtreme) return troubleOf(error);
+  throw error;
 }
 
 const TOO_GREAT = { reason: 'right results come near the largest value of their dtype', code: 'not-storable' };

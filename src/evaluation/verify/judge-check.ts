@@ -40,10 +40,12 @@ export async function judgeCheck(request: {
   prepared: PreparedCheck;
   tally: CorrectnessTally;
   isBitwise: boolean;
+  /** What the host does while the device runs. */
+  beside?: (() => void) | undefined;
 }): Promise<PassedCheck | Refused> {
-  const { runs, prepared, tally, isBitwise } = request;
+  const { runs, prepared, tally, isBitwise, beside } = request;
   const quickest = prepared.leastExpectations ?? prepared.expectations;
-  const [first, expected] = await Promise.all([runs.natural(), meanwhile(quickest)]);
+  const [first, expected] = await Promise.all([runs.natural(), meanwhile(quickest, beside)]);
   if ('error' in expected) throw expected.error;
   if (!first.ok) return first;
   const second = await runs.run(runs.reordered);
@@ -74,11 +76,18 @@ export async function judgeCheck(request: {
 /**
  * Does host work while the device runs, from the next turn of the event loop on, when the launch is in progress. Returns
  * errors, so that the caller can let the run end first.
+ *
+ * @param afterwards is begun when the work is done, and not waited for.
  */
-export async function meanwhile<T>(work: () => Promise<T>): Promise<{ value: T } | { error: unknown }> {
+export async function meanwhile<T>(
+  work: () => Promise<T>,
+  afterwards?: () => void,
+): Promise<{ value: T } | { error: unknown }> {
   await setImmediate();
   try {
-    return { value: await work() };
+    const value = await work();
+    afterwards?.();
+    return { value };
   } catch (error) {
     return { error };
   }

@@ -22,13 +22,15 @@ export async function judgeOnce(request: {
   seed: number;
   /** Whether the device runs its counting code. */
   isCounted?: boolean;
+  /** What the host does while the device runs. */
+  beside?: (() => void) | undefined;
   /** What the run may be refused for although its results are right. */
   refuse?: (run: RunResult) => Refused | undefined;
 }): Promise<Refused | undefined> {
-  const { runs, prepared, tally, seed, isCounted = false, refuse } = request;
+  const { runs, prepared, tally, seed, isCounted = false, refuse, beside } = request;
   const trial = createStream(seed, runs.name, 'the one run').bits(0) % 2 === 0 ? NATURAL : runs.reordered;
   const quickest = prepared.leastSample ?? prepared.sample;
-  const [run, expected] = await Promise.all([runs.run(trial, isCounted), meanwhile(quickest)]);
+  const [run, expected] = await Promise.all([runs.run(trial, isCounted), meanwhile(quickest, beside)]);
   if ('error' in expected) throw expected.error;
   if (!run.ok) return run;
   const outputs = outputsOf(prepared.buffers);

@@ -4,6 +4,8 @@ import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import type { Check } from '../oracle/check.ts';
 import { isLarge } from '../oracle/reference-runs.ts';
 import { levelsOf, secretSetOf } from '../oracle/secret/secret-set.ts';
+import { hostBytesOf } from '../oracle/shapes/cost.ts';
+import { type ReadyCheck, readied } from './bearable.ts';
 import type { VerifyRequest } from './verify-request.ts';
 
 /** A reference's process keeps one core busy, and so do compilers. */
@@ -12,17 +14,44 @@ const CHECKS_AHEAD = Math.min(8, Math.floor(availableParallelism() / 4));
 /** Of all checks whose inputs are being drawn: inputs and results take memory, several times as much in float64. */
 const MOST_BYTES_AHEAD = 32 * 1024 ** 2;
 
-type LookAheadRequest = Pick<VerifyRequest, 'device' | 'problem' | 'oracle' | 'seed' | 'checksAhead'>;
+/** Most memory that a check takes, in bytes, which is made ready while another is judged: that one takes as much again. */
+const MOST_HOST_BYTES_AHEAD = 2 ** 30;
 
-/** Draws the inputs of the next checks, and works out what they expect, while another check is judged. */
+/**
+ * Draws the inputs of the next checks, and works out what they expect, while another check is judged: in threads, of as many as the machine has cores for, or on the main
+ * thread and in the reference's process while a virtual device runs.
+ */
 export class LookAhead {
-  readonly #request: LookAheadRequest;
+  readonly #request: VerifyRequest;
   readonly #begun = new Map<Check, Promise<void>>();
   /** Of checks whose inputs are being drawn. */
   #bytes = 0;
+  #next: { check: Check; ready: Promise<ReadyCheck | undefined> } | undefined;
 
-  constructor(request: LookAheadRequest) {
+  constructor(request: VerifyRequest) {
     this.#request = request;
+  }
+
+  /** Makes the check ready that will be judged next, if a virtual device runs: a GPU has run before anything is. */
+  prepare(check: Check | undefined): void {
+    const { device, problem } = this.#request;
+    if (device.measuring || !check || this.#next?.check === check) return;
+    if (hostBytesOf(problem.file, check.dimensions) > MOST_HOST_BYTES_AHEAD) return;
+    const ready = readied(this.#request, check);
+    // Whoever asks for the check is told.
+    ready.catch(() => {});
+    this.#next = { check, ready };
+  }
+
+  /** @throws as {@link readied}. */
+  async ready(check: Check): Promise<ReadyCheck | undefined> {
+    await this.#begun.get(check);
+    return this.#next?.check === check ? this.#next.ready : readied(this.#request, check);
+  }
+
+  /** Waits for what has begun, so that nothing goes on unseen. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.allSettled([this.#next?.ready, ...this.#begun.values()]);
   }
 
   /** Begins with each of the next checks once. One for which there is no room yet is begun later, or drawn when it is its turn. */
@@ -40,11 +69,6 @@ export class LookAhead {
       drawn.catch(() => {});
       this.#begun.set(check, drawn);
     }
-  }
-
-  /** Fulfilled when its inputs are drawn, if that has begun. A mistake of the problem is told when it is the check's turn. */
-  async drawn(check: Check): Promise<void> {
-    await this.#begun.get(check);
   }
 
   /** A GPU works out what takes a host long. */

@@ -40,9 +40,11 @@ export async function verifyCheck(
     repeatWith: Pick<CheckKey, 'generatorSet' | 'seed'> | undefined;
     /** The kernel may find something of earlier launches. */
     remembers: boolean;
+    /** What the host does while the device runs. */
+    beside: () => void;
   },
 ): Promise<CheckResult> {
-  const { findsRaces, overZeros, repeatWith, remembers } = options;
+  const { findsRaces, overZeros, repeatWith, remembers, beside } = options;
   const { problem, seed, oracle } = request;
   const { dimensions, generatorSet, isMain } = check;
   const name = describeCheck(check);
@@ -61,11 +63,11 @@ export async function verifyCheck(
       // A sum of millions of terms bears more than what a sample of them is off by.
       const isCounted = check.isLarge === true && generatorSet === DECLARED;
       const refuse = isCounted ? (run: RunResult) => refuseUnread(problem, dimensions, plan, run, name) : undefined;
-      const refusal = await judgeOnce({ runs, prepared, tally, seed, isCounted, refuse });
+      const refusal = await judgeOnce({ runs, prepared, tally, seed, isCounted, refuse, beside });
       return refusal ?? { ok: true, plan, counters: [], remembers: runs.remembers, neededMore: false };
     }
     const isBitwise = problem.file.determinism === 'bitwise';
-    const passed = await judgeCheck({ runs, prepared, tally, isBitwise });
+    const passed = await judgeCheck({ runs, prepared, tally, isBitwise, beside });
     if (!passed.ok) return passed;
     const unread = isMain && refuseUnread(problem, dimensions, plan, passed.first, name);
     if (unread) return unread;

@@ -22,7 +22,7 @@ import { secretSetOf } from '../oracle/secret/secret-set.ts';
 import { leavesSizes } from '../oracle/secret/variants/index.ts';
 import { costsLittle } from '../oracle/shapes/cost.ts';
 import { foreseen, functionsIn } from './aimed-shapes.ts';
-import { bearable, troubleWithDrawn } from './bearable.ts';
+import { troubleWhenJudged } from './bearable.ts';
 import { boundsOfLaunches } from './bounds-of-launches.ts';
 import { CHECKS_OF_CODE, dearShapes, scarceChecks } from './checks-of-code.ts';
 import { constantResults } from './constant-results.ts';
@@ -96,7 +96,7 @@ export async function runChecks(request: VerifyRequest, withoutMain = false): Pr
   // In turns, so that a shape with several generator sets meets both contents of memory.
   const firstOverZeros = createStream(seed, 'memory of second runs').bits(0) % 2;
   const launched = new Set<string>();
-  const ahead = new LookAhead(request);
+  await using ahead = new LookAhead(request);
   let [index, remembers, isSlowWhenLarge] = [0, false, false];
   const memory = (): Check[] =>
     checksOfMemory(choice, coverage.drawnShapes).slice(0, remembers ? undefined : Number(thorough));
@@ -120,10 +120,9 @@ export async function runChecks(request: VerifyRequest, withoutMain = false): Pr
     index += 1;
     request.onCheck?.({ check: describeCheck(chosen), index, count: index + queue.length });
     ahead.begin(queue);
-    await ahead.drawn(chosen);
-    const check = chosen.isLarge && isSlowWhenLarge ? undefined : await bearable(request, chosen);
-    if (!check) continue;
-    const trouble = check.isDrawn && !isSecret(check) ? await troubleWithDrawn(request, check) : undefined;
+    const ready = chosen.isLarge && isSlowWhenLarge ? undefined : await ahead.ready(chosen);
+    if (!ready) continue;
+    const { check, trouble } = ready;
     if (trouble !== undefined) {
       coverage.leftOut.push({ check: describeCheck(check), ...trouble });
       continue;
@@ -132,8 +131,15 @@ export async function runChecks(request: VerifyRequest, withoutMain = false): Pr
     const isRepeated = chosen === cheapest || (check.isMain && isCheapToRepeat(request));
     const repeatWith = isRepeated ? otherInputs(problem.file, check, { checks, seed }) : undefined;
     const overZeros = check.isMain || index % 2 === firstOverZeros;
-    const how = { findsRaces: watched.has(chosen), overZeros, repeatWith, remembers };
-    const result = await verifyCheck(request, check, tally, how);
+    const beside = (): void => ahead.prepare(queue[0] ?? (further.length === 0 ? dear[0] : undefined));
+    const how = { findsRaces: watched.has(chosen), overZeros, repeatWith, remembers, beside };
+    const result = await verifyCheck(request, check, tally, how).catch((error: unknown) => ({
+      trouble: troubleWhenJudged(check, error),
+    }));
+    if ('trouble' in result) {
+      coverage.leftOut.push({ check: describeCheck(check), ...result.trouble });
+      continue;
+    }
     const correctness = tally.summary();
     if (!result.ok && check.isLarge && result.status === 'timed-out' && !request.device.measuring) {
       isSlowWhenLarge = true;
@@ -228,8 +234,6 @@ function repeatedFirst(checks: readonly Check[], repeated: Check): Check[] {
   const at = checks.findIndex(({ dimensions }) => dimensions === repeated.dimensions);
   return [...checks.slice(0, at), repeated, ...checks.slice(at).filter((check) => check !== repeated)];
 }
-
-const isSecret = ({ generatorSet }: Check): boolean => secretSetOf(generatorSet) !== undefined;
 
 /**
  * If the declared inputs are blind at the timed shape, as in a very long sum of values of one sign: a check of that shape

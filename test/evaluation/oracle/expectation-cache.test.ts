@@ -10,7 +10,7 @@ import {
   prepareCheck,
 } from '../../../src/evaluation/oracle/expectation-cache.ts';
 import type { DeviceReference } from '../../../src/evaluation/oracle/expectations.ts';
-import { runsLong } from '../../../src/evaluation/oracle/reference-runs.ts';
+import { leastMaySuffice, runsLong } from '../../../src/evaluation/oracle/reference-runs.ts';
 import type { OracleThreads } from '../../../src/evaluation/oracle/threads/oracle-threads.ts';
 import { toyProblem } from '../../support/toy-problem.ts';
 
@@ -142,8 +142,16 @@ describe('the oracle', () => {
   it('a reference runs long of many operations, or of many elements', () => {
     const inputsOf = (length: number) => ({ X: { length } as Float64Array });
     expect(runsLong(toyProblem({ flop: '1e9' }), DIMENSIONS, inputsOf(10))).toBe(true);
-    expect(runsLong(toyProblem({ flop: '1e9 - 1' }), DIMENSIONS, inputsOf(2 ** 24 - 1))).toBe(false);
-    expect(runsLong(toyProblem({ flop: '1e9 - 1' }), DIMENSIONS, inputsOf(2 ** 24))).toBe(true);
+    expect(runsLong(toyProblem({ flop: '1e9 - 1' }), DIMENSIONS, inputsOf(2 ** 21 - 1))).toBe(false);
+    expect(runsLong(toyProblem({ flop: '1e9 - 1' }), DIMENSIONS, inputsOf(2 ** 21))).toBe(true);
+  });
+
+  it('has no least tolerances where thousands of results may each be smaller than their terms', () => {
+    const [few, many] = [64, 65].map((C) => expandBuffers(toyProblem().file, { R: 64, C }));
+    const conditioned = toyProblem({ comparison: { kind: 'conditioned', constant: 1, unit: 'f32', terms: 16 } });
+    expect(leastMaySuffice(conditioned, few!)).toBe(true);
+    expect(leastMaySuffice(conditioned, many!)).toBe(false);
+    expect(leastMaySuffice(toyProblem(), many!)).toBe(true);
   });
 
   it.each([

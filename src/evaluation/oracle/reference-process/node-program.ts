@@ -12,7 +12,7 @@ const OWN_FOLDER = fileURLToPath(entryFolder());
 export const nodeProgram: ReferenceProgram = {
   loadTimeoutMs: 60_000,
   takesShapes: false,
-  perturbs: true,
+  keepsInputs: true,
   async command({ file, folder }, limits) {
     return { command: process.execPath, args: [...nodeArguments(folder, limits), ENTRY, pathToModule(file)], env: {} };
   },

@@ -4,7 +4,7 @@ import type { Rounding } from '../../../core/rounding.ts';
 import type { LineMessage } from '../../../process/line-messages.ts';
 import type { NotLoaded } from './reference-program.ts';
 
-/** From parent to child; tensors follow as payloads in the order of `names`. */
+/** From parent to child; tensors follow as payloads in the order of `names`, without `kept`. */
 export type Question =
   /** Take the types out of this text. Nothing of the module has run then. */
   | { readonly command: 'strip'; readonly text: string }
@@ -15,6 +15,10 @@ export type Question =
       readonly dimensions: Dimensions;
       readonly rounding: Rounding;
       readonly names: readonly string[];
+      /** Of these, the ones that are as in the last run; no payloads follow for them. */
+      readonly kept: readonly string[];
+      /** Keep the inputs for the next run. */
+      readonly keeps: boolean;
       /** Of every input and output, for references that take tensors with shapes. */
       readonly shapes?: Readonly<Record<string, readonly number[]>> | undefined;
       /** One of the module's mistakes instead of the reference. */

@@ -10,7 +10,7 @@ export const pythonProgram: ReferenceProgram = {
   // PyTorch from a cold disk.
   loadTimeoutMs: 180_000,
   takesShapes: true,
-  perturbs: false,
+  keepsInputs: false,
   async command({ file }, { memoryBytes }) {
     const command = await interpreter();
     const args = [...FLAGS, join(packageFolder('python'), 'warpsmith_reference', '__main__.py'), file];

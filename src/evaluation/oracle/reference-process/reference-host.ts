@@ -41,6 +41,9 @@ const PATIENCE_MS = 150;
 const IDLE_MS = 10_000;
 const MEMORY_POLL_MS = 100;
 
+/** Most bytes of inputs that a process keeps for its next run: beyond them, memory is dearer than sending them again. */
+const MOST_KEPT_BYTES = 512 * MIB;
+
 /**
  * Runs a problem's reference in processes of its own: confined by its program, with access to its folder only, an empty
  * environment and limits, behind a network wall if the system has one. Starts a process when a run needs one, keeps
@@ -51,7 +54,7 @@ export function hostReference(options: ReferenceHostOptions): RunReference {
   const host = new ReferenceHost(options);
   return Object.assign((run: ReferenceRun) => host.run(run), {
     sideBySide: (signal?: AbortSignal) => host.sideBySide(signal),
-    perturbs: options.program.perturbs,
+    perturbs: options.program.keepsInputs,
   });
 }
 
@@ -69,7 +72,7 @@ class ReferenceHost {
   }
 
   run(run: ReferenceRun): Promise<ReferenceTensors> {
-    return this.#withChild(run.signal, (child) => child.run(run));
+    return this.#withChild(run.signal, (child) => child.run(run), run.inputs);
   }
 
   /** @throws as {@link run}, if the module can't be loaded. */
@@ -80,10 +83,14 @@ class ReferenceHost {
     return this.#computesRows ? processes : 1;
   }
 
-  async #withChild<T>(signal: AbortSignal | undefined, work: (child: ReferenceChild) => Promise<T>): Promise<T> {
+  async #withChild<T>(
+    signal: AbortSignal | undefined,
+    work: (child: ReferenceChild) => Promise<T>,
+    inputs: ReferenceTensors = {},
+  ): Promise<T> {
     signal?.throwIfAborted();
     const command = await this.#command();
-    const child = await this.#take(command);
+    const child = await this.#take(command, inputs);
     try {
       return await work(child);
     } finally {
@@ -101,8 +108,10 @@ class ReferenceHost {
     return { ...wall.around(command, args), env };
   }
 
-  #take(command: ReferenceCommand): Promise<ReferenceChild> | ReferenceChild {
-    const idle = this.#idle.pop();
+  /** An idle process that has the inputs, if there is one. */
+  #take(command: ReferenceCommand, inputs: ReferenceTensors): Promise<ReferenceChild> | ReferenceChild {
+    const at = this.#idle.findIndex((child) => child.has(inputs));
+    const idle = at < 0 ? this.#idle.pop() : this.#idle.splice(at, 1)[0];
     if (idle) return idle;
     if (this.#children.size === 0) return this.#start(command);
     return new Promise((resolve, reject) => {
@@ -160,6 +169,8 @@ class ReferenceChild {
   #loaded: Promise<readonly string[]> | undefined;
   #idle: NodeJS.Timeout | undefined;
   #outOfMemory = false;
+  /** Inputs of the last run, which the process keeps, and this one need not. */
+  #kept: Readonly<Record<string, WeakRef<Float64Array>>> = {};
   /** When its module was there, or could not be; in the future until then. */
   loadedAtMs = Number.POSITIVE_INFINITY;
 
@@ -181,6 +192,11 @@ class ReferenceChild {
     this.#idle = setTimeout(act, milliseconds).unref();
   }
 
+  /** Whether the process keeps all of these inputs. */
+  has(inputs: ReferenceTensors): boolean {
+    return Object.entries(inputs).every(([name, values]) => this.#kept[name]?.deref() === values);
+  }
+
   /** Whether the module has a function for single rows. */
   computesRows(signal: AbortSignal | undefined): Promise<boolean> {
     return this.#untilAborted(signal, async () => {
@@ -195,18 +211,26 @@ class ReferenceChild {
       using _ = watchRun({ problem, dimensions });
       await this.#load();
       const names = Object.keys(inputs);
+      const kept = names.filter((name) => this.#kept[name]?.deref() === inputs[name]);
+      const sent = names.filter((name) => !kept.includes(name)).map((name) => inputs[name]!);
+      const bytes = Object.values(inputs).reduce((sum, { byteLength }) => sum + byteLength, 0);
+      const keeps = program.keepsInputs && bytes <= MOST_KEPT_BYTES;
+      const references = names.map((name) => [name, new WeakRef(inputs[name]!)] as const);
+      this.#kept = keeps ? Object.fromEntries(references) : {};
       const { answer, message } = await this.#ask(
         {
           command: 'run',
           dimensions,
           rounding,
           names,
+          kept,
+          keeps,
           shapes: program.takesShapes ? shapes?.(dimensions) : undefined,
           rowsOf: rows ? Object.keys(rows) : undefined,
           mistake,
           perturbation,
         },
-        [...Object.values(inputs), ...Object.values(rows ?? {}).map((numbers) => Float64Array.from(numbers))],
+        [...sent, ...Object.values(rows ?? {}).map((numbers) => Float64Array.from(numbers))],
       );
       if (answer.kind === 'done') return tensorsOf(answer.names, message);
       throw this.#faultError((answer as Answer & { kind: 'fault' }).fault);

@@ -1,7 +1,13 @@
 import { stripTypeScriptTypes } from 'node:module';
 import process from 'node:process';
 import { callReference, type ReferenceModule } from '../../../core/call-reference.ts';
-import type { ReferenceFunction, ReferenceRowsFunction, Rows } from '../../../core/problem.ts';
+import type {
+  Perturbation,
+  ReferenceFunction,
+  ReferenceRowsFunction,
+  ReferenceTensors,
+  Rows,
+} from '../../../core/problem.ts';
 import type { LineMessage } from '../../../process/line-messages.ts';
 import { serveLines } from '../../../process/serve-lines.ts';
 import { perturbInputs } from '../perturbed-inputs.ts';
@@ -16,6 +22,10 @@ import { type Answer, type Question, tensorsOf, withTensors } from './protocol.t
 const url = process.argv[2]!;
 const texts = new Map<string, string>();
 let loaded: ReferenceModule | undefined;
+/** Inputs of the last run. Those of one check come once, and are run as they are and perturbed. */
+let kept: ReferenceTensors = {};
+/** What the module gets of each, which it may change. The next run has the same places, so that the system need not clear others. */
+const places = new Map<string, Float64Array>();
 
 const answer = (header: Answer): LineMessage => withTensors(header, {});
 
@@ -54,13 +64,37 @@ async function load(javaScript: string | undefined): Promise<Answer> {
 const rowsFrom = (names: readonly string[], message: LineMessage): Rows =>
   Object.fromEntries(Object.entries(tensorsOf(names, message)).map(([name, rows]) => [name, Uint32Array.from(rows)]));
 
+function placeFor(name: string, length: number): Float64Array {
+  const place = places.get(name);
+  if (place?.length === length) return place;
+  places.set(name, new Float64Array(length));
+  return places.get(name)!;
+}
+
+/** What the module gets: the inputs, perturbed perhaps, in other memory than they are kept in. */
+function givenOf(inputs: ReferenceTensors, perturbation: Perturbation | undefined): ReferenceTensors {
+  const given: Record<string, Float64Array> = perturbation
+    ? perturbInputs(inputs, perturbation, placeFor)
+    : { ...inputs };
+  for (const [name, values] of Object.entries(inputs)) {
+    if (given[name] !== values) continue;
+    given[name] = placeFor(name, values.length);
+    given[name].set(values);
+  }
+  return given;
+}
+
 function run(question: Question & { command: 'run' }, message: LineMessage): LineMessage {
-  const { names, rowsOf, perturbation } = question;
-  const given = tensorsOf(names, message);
-  // What was received is ours: inputs may have a gigabyte, and need no second place.
-  const inputs = perturbation ? perturbInputs(given, perturbation, (values) => values) : given;
-  const rows = rowsOf && rowsFrom(rowsOf, { ...message, payloads: message.payloads.slice(names.length) });
-  const outcome = callReference(loaded!, { ...question, inputs, rows });
+  const { names, kept: known, keeps, rowsOf, perturbation } = question;
+  const sent = names.filter((name) => !known.includes(name));
+  const given = { ...kept, ...tensorsOf(sent, message) };
+  const inputs = Object.fromEntries(names.map((name) => [name, given[name]!]));
+  kept = keeps ? inputs : {};
+  const rows = rowsOf && rowsFrom(rowsOf, { ...message, payloads: message.payloads.slice(sent.length) });
+  // That a reference changes its inputs is seen in the runs on unperturbed ones, of which every check has one.
+  const call = { ...question, inputs: givenOf(inputs, perturbation), rows };
+  const outcome = callReference(loaded!, call, perturbation ? undefined : inputs);
+  if (!keeps) places.clear();
   if (!outcome.ok) return answer({ kind: 'fault', fault: outcome.fault });
   return withTensors({ kind: 'done', names: Object.keys(outcome.outputs) }, outcome.outputs);
 }

@@ -42,8 +42,8 @@ export interface ReferenceProgram {
   readonly loadTimeoutMs: number;
   /** Whether inputs come in their shapes, not flat. */
   readonly takesShapes: boolean;
-  /** Whether its process perturbs inputs. */
-  readonly perturbs: boolean;
+  /** Whether its process keeps inputs for its next run, and perturbs them. */
+  readonly keepsInputs: boolean;
   /** @throws WarpsmithError if the machine lacks what runs it. */
   command(place: ReferencePlace, limits: ReferenceLimits): Promise<ReferenceCommand>;
   notLoaded(place: ReferencePlace, answer: NotLoaded): WarpsmithError;

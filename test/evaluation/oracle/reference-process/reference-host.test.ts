@@ -69,6 +69,31 @@ describe('a reference in a process of its own', () => {
     }
   });
 
+  it('keeps inputs for the next run, each name by itself, whatever the module does to its own', async () => {
+    const reference = await host(`
+      export const reference = ({ X, I }, { N }) => {
+        const Y = X.map((x, i) => x + I[i % I.length]);
+        if (N === 2) { X.fill(7); I.fill(7); }
+        return { Y, S: Float64Array.of(X[0], I[0]) };
+      };`);
+    const [X, I] = [Float64Array.of(1, 2), Float64Array.of(10)];
+    const perturbation = { names: ['X'], run: 0, relative: 2 ** -20 };
+    const outputs = async (inputs: ReferenceTensors, N: number, perturbed = false) =>
+      (await reference({
+        ...{ inputs, dimensions: { N }, rounding: 'exact' as const },
+        ...(perturbed && { perturbation }),
+      }))!.Y;
+    expect(await outputs({ X, I }, 1)).toEqual(Float64Array.of(11, 12));
+    // A perturbed run may lose what it was given, and nothing else.
+    expect(await outputs({ X, I }, 2, true)).not.toEqual(Float64Array.of(11, 12));
+    expect(await outputs({ X, I }, 1)).toEqual(Float64Array.of(11, 12));
+    expect(await outputs({ X: Float64Array.of(3, 4, 5), I }, 1)).toEqual(Float64Array.of(13, 14, 15));
+    expect(await outputs({ X, I: Float64Array.of(20) }, 1)).toEqual(Float64Array.of(21, 22));
+    expect(await errorOf(reference({ inputs: { X, I }, dimensions: { N: 2 }, rounding: 'exact' }))).toMatchObject({
+      code: 'reference-changed-input',
+    });
+  });
+
   it('gives what it would give here, to the bit, under every rounding', async () => {
     const reference = await host(`
       export const reference = ({ X }, { N }, round) => ({ Y: X.map((x) => round(Math.exp(x / N) / 3)), Z: X });`);
