@@ -37,7 +37,7 @@ describe.skipIf(!hasGpu)(`what is kept on ${GPU} (skipped without an NVIDIA GPU)
     else expect(artifacts?.notes?.join()).toMatch(/SASS/);
     expect(kept!.includes('profile.ncu-rep')).toBe(profile !== undefined);
     if (profile) expect(readFileSync(join(folder, 'profile.ncu-rep')).length).toBeGreaterThan(1000);
-  }, 300_000);
+  });
 
   it('of a run: what every evaluation names lies in the store, unchanged', async () => {
     const budgets = { ...UNLIMITED, maximumEvaluations: 6 };

@@ -14,7 +14,7 @@ describe.skipIf(!slurmHere.isThere || !redis.isThere)(`workers ${slurmHere.title
   beforeAll(async () => {
     server = await startRedis();
     cluster = await startSlurm(2);
-  }, 60_000);
+  });
   afterAll(async () => {
     await cluster?.close();
     await server.close();
@@ -43,7 +43,7 @@ describe.skipIf(!slurmHere.isThere || !redis.isThere)(`workers ${slurmHere.title
     expect(ended.jobs).toEqual(started.jobs);
     const left = async () => (await slurm({ action: 'status', words: [] }, surroundings())).workers.length;
     await expect.poll(left, { timeout: 60_000, interval: 500 }).toBe(0);
-  }, 180_000);
+  });
 
   it('are not started if sbatch refuses, or the queue can not be used', async () => {
     const asked = { action: 'up', queue: server.address, gpus: 2, words: ['--partition=nowhere'] } as const;

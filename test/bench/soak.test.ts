@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { slope, soak } from '../../bench/soak/soak-run.ts';
 
 // bench/soak/memory.ts does 500 evaluations and looks at memory, too.
-test('a run leaves no process, no temporary file and no open file behind', { timeout: 120_000 }, async () => {
+test('a run leaves no process, no temporary file and no open file behind', async () => {
   await soak(2, () => {}, false);
   const { statuses, childProcesses, temporaryFiles, openFiles } = await soak(3);
   expect(statuses).toEqual({ passed: 3 });

@@ -6,7 +6,7 @@ describe('the bundle for pages', () => {
   let code: string;
   beforeAll(async () => {
     code = await bundleForBrowser();
-  }, 30_000);
+  });
 
   /** What matches, short enough to read. */
   const found = (pattern: RegExp): string[] => [...code.matchAll(new RegExp(pattern, 'g'))].map(([text]) => text);

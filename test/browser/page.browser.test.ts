@@ -38,7 +38,7 @@ beforeAll(async () => {
   process.env.XDG_STATE_HOME = join(folder, 'state');
   served = await openServedPage(store, TOKEN);
   address = served.address;
-}, 60_000);
+});
 
 afterAll(async () => {
   await served?.close();
@@ -71,7 +71,7 @@ describe.skipIf(CHROMIUM === undefined)('the page in Chromium (skipped where the
     page.on('pageerror', (error) => complaints.push(error.message));
     page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
     await page.goto(address);
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await browser?.close();
@@ -103,7 +103,7 @@ describe.skipIf(CHROMIUM === undefined)('the page in Chromium (skipped where the
     firstRun = readdirSync(join(store, 'runs'))[0]!;
     await page.getByRole('link', { name: 'Report' }).click();
     await page.frameLocator('iframe').getByRole('heading', { level: 1 }).waitFor();
-  }, 120_000);
+  });
 
   it('shows a candidate line by line, with its PTX, beside the findings', async () => {
     await page.getByRole('link', { name: 'Progress' }).click();
@@ -115,9 +115,9 @@ describe.skipIf(CHROMIUM === undefined)('the page in Chromium (skipped where the
       .first()
       .waitFor();
     expect(await page.getByRole('button', { name: /kernel\.cu:11/ }).count()).toBeGreaterThan(0);
-  }, 60_000);
+  });
 
-  part('compares')('compares two runs that are chosen', { timeout: 30_000 }, async () => {
+  part('compares')('compares two runs that are chosen', async () => {
     const id = firstRun;
     cpSync(join(store, 'runs', id), join(store, 'runs', `${id}-2`), { recursive: true });
     await page.goto(`${new URL(address).origin}/#/runs`);
@@ -127,34 +127,30 @@ describe.skipIf(CHROMIUM === undefined)('the page in Chromium (skipped where the
     await page.frameLocator('iframe').getByText('row-sum').first().waitFor();
   });
 
-  part('predicts')(
-    'predicts anew as a kernel is typed, and marks what does not compile',
-    { timeout: 90_000 },
-    async () => {
-      await page.goto(`${new URL(address).origin}/#/playground?target=examples/row-sum/01_thread_per_row`);
-      await page.getByLabel('Shapes').fill('rows=256,columns=64');
-      await page.getByLabel('Shapes').press('Enter');
-      const time = page.locator('.verdict:not(.stale) .large');
-      await time.waitFor({ timeout: 50_000 });
-      const before = await time.textContent();
-      expect(before).toMatch(/s$/);
-      await page.locator('.cm-figures .heat4').first().waitFor();
-      await type(TWICE);
-      await expect.poll(() => page.locator('.verdict:not(.stale) .large').textContent(), POLL).not.toBe(before);
-      await page.getByText('right in two checks').waitFor();
+  part('predicts')('predicts anew as a kernel is typed, and marks what does not compile', async () => {
+    await page.goto(`${new URL(address).origin}/#/playground?target=examples/row-sum/01_thread_per_row`);
+    await page.getByLabel('Shapes').fill('rows=256,columns=64');
+    await page.getByLabel('Shapes').press('Enter');
+    const time = page.locator('.verdict:not(.stale) .large');
+    await time.waitFor({ timeout: 50_000 });
+    const before = await time.textContent();
+    expect(before).toMatch(/s$/);
+    await page.locator('.cm-figures .heat4').first().waitFor();
+    await type(TWICE);
+    await expect.poll(() => page.locator('.verdict:not(.stale) .large').textContent(), POLL).not.toBe(before);
+    await page.getByText('right in two checks').waitFor();
 
-      await page.getByRole('tab', { name: 'Lanes' }).click();
-      await page.getByRole('button', { name: '6', exact: true }).click();
-      await page.getByRole('img', { name: '32 lanes in 32 sectors' }).waitFor();
-      await page.getByRole('tab', { name: 'Divergence' }).click();
-      await page.getByRole('img', { name: /^Lanes of the warp/ }).waitFor();
+    await page.getByRole('tab', { name: 'Lanes' }).click();
+    await page.getByRole('button', { name: '6', exact: true }).click();
+    await page.getByRole('img', { name: '32 lanes in 32 sectors' }).waitFor();
+    await page.getByRole('tab', { name: 'Divergence' }).click();
+    await page.getByRole('img', { name: /^Lanes of the warp/ }).waitFor();
 
-      await page.getByRole('tab', { name: 'Result' }).click();
-      await type(TWICE.replace('sum +=', 'summe +='));
-      await page.getByText('compile-failed').waitFor();
-      await page.locator('.cm-lintRange-error').waitFor();
-    },
-  );
+    await page.getByRole('tab', { name: 'Result' }).click();
+    await type(TWICE.replace('sum +=', 'summe +='));
+    await page.getByText('compile-failed').waitFor();
+    await page.locator('.cm-lintRange-error').waitFor();
+  });
 
   /** Opens the page anew until it takes less than a second: other tests may keep the machine busy for a while. */
   const showsWithinASecond = (awaited: Locator): Promise<void> =>
@@ -169,7 +165,6 @@ describe.skipIf(CHROMIUM === undefined)('the page in Chromium (skipped where the
 
   part('draws many')(
     'draws of a thousand runs, and of five thousand evaluations, the rows in view, within a second',
-    { timeout: 120_000 },
     async () => {
       manyRuns(store, firstRun);
       await page.goto(`${new URL(address).origin}/#/runs`);
@@ -188,7 +183,7 @@ describe.skipIf(CHROMIUM === undefined)('the page in Chromium (skipped where the
     },
   );
 
-  part('teaches')('teaches a lesson, which is solved where the referee says so', { timeout: 120_000 }, async () => {
+  part('teaches')('teaches a lesson, which is solved where the referee says so', async () => {
     await page.goto(`${new URL(address).origin}/#/course`);
     await page.getByRole('link', { name: /Bank conflicts/ }).click();
     await page.getByText('has 32 banks, like 32 doors').waitFor();
@@ -234,7 +229,7 @@ describe.skipIf(CHROMIUM === undefined)('the page in Chromium (skipped where the
       await stranger.close();
       elsewherePage.close();
     }
-  }, 30_000);
+  });
 
   it('is reached by keyboard', async () => {
     await page.goto(`${new URL(address).origin}/#/runs`);
@@ -252,7 +247,7 @@ describe.skipIf(CHROMIUM === undefined)('the page in Chromium (skipped where the
     await page.locator('.cm-content').focus();
     for (const key of ['Escape', 'Tab']) await page.keyboard.press(key);
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Result');
-  }, 30_000);
+  });
 });
 
 const LONG_RUN = '2026-01-01T00-00-00-long';

@@ -52,7 +52,7 @@ describe.skipIf(CHROMIUM === undefined)('in Chromium (skipped where there is non
     browser = await launchChromium();
     page = await browser.newPage();
     await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await browser?.close();
@@ -77,5 +77,5 @@ describe.skipIf(CHROMIUM === undefined)('in Chromium (skipped where there is non
     expect(there.timing).toEqual(JSON.parse(JSON.stringify(timing)));
     expect(there.findings).toEqual(JSON.parse(JSON.stringify(diagnose(input))));
     expect(here.counters[0]!.instructions).toBeGreaterThan(1000);
-  }, 30_000);
+  });
 });

@@ -45,7 +45,7 @@ describe.skipIf(CHROMIUM === undefined || !HAS_FIXED_FONTS)(
       lock = fillStore(store);
       [served, browser] = await Promise.all([openServedPage(store, 'a-token-of-this-test'), launch()]);
       tab = await openScreenshotTab(browser, { address: served.address, store });
-    }, 60_000);
+    });
 
     afterAll(async () => {
       await browser?.close();
@@ -91,7 +91,7 @@ describe.skipIf(CHROMIUM === undefined || !HAS_FIXED_FONTS)(
       oneIn: 8,
       placeOf: () => 'web',
       always: () => isUpdate,
-    })('shows %s as in its screenshots, and nothing beyond the right edge', { timeout: 120_000 }, async (view) => {
+    })('shows %s as in its screenshots, and nothing beyond the right edge', async (view) => {
       await tab.show(VIEWS[view]);
       const found: Record<string, unknown> = {};
       for (const look of LOOKS) {

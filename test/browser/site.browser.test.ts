@@ -22,7 +22,7 @@ describe.skipIf(CHROMIUM === undefined)(
         await writeFile(join(folder, file), contents);
       }
       browser = await launchChromium();
-    }, 60_000);
+    });
 
     afterAll(async () => {
       await browser?.close();

@@ -66,7 +66,6 @@ const SIGNALS: readonly (readonly [string, readonly NodeJS.Signals[]])[] = [
 for (const [name, signals] of SIGNALS)
   interrupted(`an agent, by ${name}`)(
     `${name} in the midst of a step ends an agent with all that it started, and keeps what was found`,
-    { timeout: 120_000 },
     async () => {
       const at = place();
       const [pids, done] = [join(at.folder, 'pids'), join(at.folder, 'done')];
@@ -103,20 +102,16 @@ const KERNEL = JSON.stringify({
   ],
 });
 
-interrupted('a model that writes')(
-  'Ctrl-C while a model writes keeps what was found',
-  { timeout: 120_000 },
-  async () => {
-    const at = place();
-    const parts = `${file(KERNEL, 'kernel.json')}\n${file(WARP)}`;
-    let isDone = false;
-    await using model = await fakeModel((_sent, index) => {
-      if (index === 0) return { text: answer({ parts, hypothesis: 'one warp per row' }) };
-      return isDone ? { text: 'Enough.' } : { text: 'Let me', afterwards: 'silence' };
-    });
-    const options = ['--author', 'model', '--model', 'openai-compatible:fake', '--endpoint', model.url];
-    await interrupt([...at.run, ...options], {});
-    isDone = true;
-    await expectToKeepWhatWasFound(at, 'openai-compatible:fake');
-  },
-);
+interrupted('a model that writes')('Ctrl-C while a model writes keeps what was found', async () => {
+  const at = place();
+  const parts = `${file(KERNEL, 'kernel.json')}\n${file(WARP)}`;
+  let isDone = false;
+  await using model = await fakeModel((_sent, index) => {
+    if (index === 0) return { text: answer({ parts, hypothesis: 'one warp per row' }) };
+    return isDone ? { text: 'Enough.' } : { text: 'Let me', afterwards: 'silence' };
+  });
+  const options = ['--author', 'model', '--model', 'openai-compatible:fake', '--endpoint', model.url];
+  await interrupt([...at.run, ...options], {});
+  isDone = true;
+  await expectToKeepWhatWasFound(at, 'openai-compatible:fake');
+});

@@ -46,7 +46,7 @@ beforeAll(async () => {
   ];
   writeFileSync(list, JSON.stringify({ schemaVersion: 1, kernels }));
   outcome = await runJson(ask('table'));
-}, 60_000);
+});
 
 describe('dispatch --kernels', () => {
   it('takes the fastest kernel of each workload, and says what became of the others', () => {
@@ -103,7 +103,6 @@ describe('dispatch --kernels', () => {
 
   interrupted('a comparison of contenders')(
     'ends with the rows that are there when interrupted, and continues with them',
-    { timeout: 30_000 },
     async () => {
       vi.stubEnv('WARPSMITH_REPEATS', 'on');
       vi.stubEnv('WARPSMITH_CACHE', join(place, 'cache'));

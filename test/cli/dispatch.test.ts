@@ -31,7 +31,7 @@ beforeAll(async () => {
   const workloads = WORKLOADS.flatMap((text) => ['--workload', text]);
   const options = ['--objective', 'per-workload', '--max-evaluations', '9', '--no-ablation'];
   outcome = await runJson(['optimize', problem, ...DEVICE, ...store, ...workloads, ...options]);
-}, 60_000);
+});
 
 describe('optimize --objective per-workload', () => {
   it('makes a run of each workload, the budget shared out, and a table of the winners', () => {
@@ -86,7 +86,7 @@ describe('dispatch', () => {
     const text = await runCli(['dispatch', ...runs, ...DEVICE, ...store, '-o', folder]);
     expect(text.stdout).toMatch(new RegExp(`Dispatch table for NVIDIA L4 .*: 2 workloads.*Folder: ${folder}\\n$`, 's'));
     expect(text.stderr).toContain('Note: small-cold (cold) is not in the table: ');
-  }, 60_000);
+  });
 
   it('refuses a folder of another’s before it judges anything', async () => {
     const folder = temporaryFolder();

@@ -13,7 +13,7 @@ const python = findExecutable('python3');
 const nvcc = findExecutable('nvcc');
 
 describe.skipIf(!nvcc || !python)('export --torch (needs nvcc and python3)', () => {
-  long('writes a package that Python reads, and replaces it', { timeout: 120_000 }, async () => {
+  long('writes a package that Python reads, and replaces it', async () => {
     const folder = join(temporaryFolder(), 'package');
     const words = ['export', KERNEL, '--set', 'WARPS=8', '--torch', folder, '--toolchain', 'nvcc', '--arch', 'sm_90'];
     const { code, json } = await runJson([...words, '--name', 'sums']);
@@ -61,7 +61,7 @@ describe.skipIf(!nvcc || !python)('export --torch (needs nvcc and python3)', () 
     expect([existsSync(join(folder, 'sums/_op.py')), existsSync(join(folder, 'others/_op.py'))]).toEqual([false, true]);
   });
 
-  long('says which architectures a kernel is not for', { timeout: 60_000 }, async () => {
+  long('says which architectures a kernel is not for', async () => {
     const folder = join(temporaryFolder(), 'package');
     const { code, json } = await runJson([
       'export',

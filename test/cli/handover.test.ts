@@ -34,7 +34,7 @@ beforeAll(async () => {
   store = ['--store', join(place, 'store')];
   const outcome = await runCli(['optimize', problem, ...DEVICE, ...store, '--max-evaluations', '4']);
   expect(outcome).toMatchObject({ code: 0 });
-}, 60_000);
+});
 afterAll(() => vi.unstubAllEnvs());
 
 // First, because to start a process, the system copies the page tables of this one, which evaluations make large.
@@ -73,7 +73,7 @@ describe.skipIf(!findExecutable('git'))('export --commit (needs git)', () => {
     const again = await runJson(['export', 'latest', ...store, '--commit']);
     expect(again).toMatchObject({ code: 2, json: { error: { code: 'branch-exists' } } });
     rmSync(join(problem, '.git'), { recursive: true });
-  }, 60_000);
+  });
 
   it('refuses what has no repository, no run, or no kept change', async () => {
     const codeOf = async (target: string): Promise<string> =>
@@ -81,7 +81,7 @@ describe.skipIf(!findExecutable('git'))('export --commit (needs git)', () => {
     expect(await codeOf('latest')).toBe('not-a-repository');
     expect(await codeOf(join(problem, WINNER))).toBe('commit-needs-a-run');
     expect(await codeOf('latest/e1')).toBe('no-kept-changes');
-  }, 60_000);
+  });
 });
 
 describe('export', () => {
@@ -114,7 +114,7 @@ describe('export', () => {
     const again = await runJson(words).finally(() => process.chdir(here));
     expect(again.json).toMatchObject({ status: 'passed' });
     expect(again.json.timing.medianNs).toBe(reproduce.evidence.evaluation.timing.medianNs);
-  }, 60_000);
+  });
 
   it('refuses no size with --unverified-sizes, and more of them after a larger workload', async () => {
     const folder = join(place, 'sizes');
@@ -137,7 +137,7 @@ describe('export', () => {
     expect(before).toBeGreaterThanOrEqual(128 * 128);
     expect(before).toBeLessThan(20_000);
     expect(most(await header())).toBe(20_000);
-  }, 60_000);
+  });
 
   it('replaces an earlier export, and nothing else', async () => {
     const folder = join(place, 'twice');
@@ -149,7 +149,7 @@ describe('export', () => {
     writeFileSync(join(others, 'thesis.txt'), 'mine');
     const refused = await runJson(['export', 'latest', ...store, '-o', others]);
     expect(refused).toMatchObject({ code: 2, json: { error: { code: 'folder-not-empty' } } });
-  }, 60_000);
+  });
 
   it('takes a kernel folder, a candidate’s id, and says what it does not know', async () => {
     const kernel = await runJson([
@@ -176,7 +176,7 @@ describe('export', () => {
       join(place, 'by-id'),
     ]);
     expect(byId.json.exported.candidate).toEqual(run.json.exported.candidate);
-  }, 60_000);
+  });
 
   it.each([
     ['latest/e99', [], 'unknown-evaluation'],
@@ -204,7 +204,7 @@ describe('export', () => {
       code: 'unknown-candidate',
       hint: expect.stringContaining("can't be read: 2020-01-01-broken"),
     });
-  }, 60_000);
+  });
 
   it('does not export a candidate whose kernel changed and was not kept', async () => {
     const kernelJson = join(problem, WINNER, 'kernel.json');
@@ -221,54 +221,46 @@ describe('export', () => {
       writeFileSync(source, code);
       writeFileSync(kernelJson, text);
     }
-  }, 60_000);
+  });
 });
 
 describe('compare', () => {
   const kernels = () => [join(problem, START), join(problem, WINNER)];
 
-  long(
-    'compares predictions as predictions',
-    async () => {
-      const [start, winner] = kernels();
-      const { code, stdout } = await runCli(['compare', start!, winner!, ...DEVICE, ...store]);
-      expect(code).toBe(0);
-      expect(stdout).toContain('Both are right on every check.');
-      expect(stdout).toMatch(/square +predicted \d.* µs +predicted .* µs +predicted \d+\.\d{3}× faster/);
-      expect(stdout).not.toContain('measured');
-    },
-    60_000,
-  );
+  long('compares predictions as predictions', async () => {
+    const [start, winner] = kernels();
+    const { code, stdout } = await runCli(['compare', start!, winner!, ...DEVICE, ...store]);
+    expect(code).toBe(0);
+    expect(stdout).toContain('Both are right on every check.');
+    expect(stdout).toMatch(/square +predicted \d.* µs +predicted .* µs +predicted \d+\.\d{3}× faster/);
+    expect(stdout).not.toContain('measured');
+  });
 
-  long(
-    '--fail-on slower tells a script',
-    async () => {
-      const [start, winner] = kernels();
-      const options = [...DEVICE, ...store, '--workload', 'all', '--fail-on', 'slower'];
-      const better = await runJson(['compare', start!, 'latest', ...options]);
-      expect(better).toMatchObject({ code: 0, json: { kind: 'compare', failing: [], failOn: 'slower' } });
-      expect(better.json.geometricMean).toMatchObject({ kind: 'predicted' });
-      const ratios = better.json.workloads.map(({ ratio }: Json) => Math.log(ratio));
-      const mean = ratios.reduce((sum: number, value: number) => sum + value, 0) / ratios.length;
-      expect(better.json.geometricMean.ratio).toBeCloseTo(Math.exp(mean), 9);
-      const worse = await runJson(['compare', 'latest', start!, ...options]);
-      expect(worse.code).toBe(1);
-      expect(worse.json.failing).toContain('square');
-      const same = await runJson([
-        'compare',
-        winner!,
-        winner!,
-        ...DEVICE,
-        ...store,
-        '--fail-on',
-        'not-faster',
-        '--set-candidate',
-        'WARPS=4',
-      ]);
-      expect({ code: same.code, ratio: same.json.workloads[0].ratio }).toEqual({ code: 1, ratio: 1 });
-    },
-    120_000,
-  );
+  long('--fail-on slower tells a script', async () => {
+    const [start, winner] = kernels();
+    const options = [...DEVICE, ...store, '--workload', 'all', '--fail-on', 'slower'];
+    const better = await runJson(['compare', start!, 'latest', ...options]);
+    expect(better).toMatchObject({ code: 0, json: { kind: 'compare', failing: [], failOn: 'slower' } });
+    expect(better.json.geometricMean).toMatchObject({ kind: 'predicted' });
+    const ratios = better.json.workloads.map(({ ratio }: Json) => Math.log(ratio));
+    const mean = ratios.reduce((sum: number, value: number) => sum + value, 0) / ratios.length;
+    expect(better.json.geometricMean.ratio).toBeCloseTo(Math.exp(mean), 9);
+    const worse = await runJson(['compare', 'latest', start!, ...options]);
+    expect(worse.code).toBe(1);
+    expect(worse.json.failing).toContain('square');
+    const same = await runJson([
+      'compare',
+      winner!,
+      winner!,
+      ...DEVICE,
+      ...store,
+      '--fail-on',
+      'not-faster',
+      '--set-candidate',
+      'WARPS=4',
+    ]);
+    expect({ code: same.code, ratio: same.json.workloads[0].ratio }).toEqual({ code: 1, ratio: 1 });
+  });
 
   it('fails for a kernel that is wrong, whatever its time', async () => {
     const wrong = join(problem, '03_wrong');
@@ -282,7 +274,7 @@ describe('compare', () => {
       ratio: null,
     });
     expect(json.failing).toEqual(['square']);
-  }, 60_000);
+  });
 
   it('refuses kernels of different problems', async () => {
     const other = join(repository, 'problems/attention/01_minimal');
@@ -300,7 +292,7 @@ describe('inspect', () => {
     expect(stdout).toMatch(/! scattered load: \d+(\.\d)? sectors per request, 4 would do/);
     expect(stdout).toMatch(/\d+ {2}ld\.global\S*b32 /);
     expect(stdout).toContain('kernel.cu, in source order');
-  }, 60_000);
+  });
 
   it('holds every line with counters that add up, as JSON', async () => {
     const { code, json } = await runJson(['inspect', 'latest', ...DEVICE, ...store]);
@@ -323,19 +315,15 @@ describe('inspect', () => {
     const hot = json.hot.map(({ line }: Json) => lines.find((other) => other.line === line).instructions);
     expect(hot).toEqual([...hot].sort((a: number, b: number) => b - a));
     expect(json.attributedShare).toBeGreaterThan(0.95);
-  }, 60_000);
+  });
 
-  long(
-    'judges on the workload of the run, which need not be declared',
-    async () => {
-      const other = ['--store', join(place, 'undeclared')];
-      const options = ['--workload', 'rows=32,columns=64', '--cache', 'cold', '--max-evaluations', '1'];
-      await runCli(['optimize', problem, ...DEVICE, ...other, ...options]);
-      const { code, json } = await runJson(['inspect', 'latest', ...DEVICE, ...other]);
-      expect({ code, workload: json.workload }).toEqual({ code: 0, workload: 'rows32columns64' });
-    },
-    60_000,
-  );
+  long('judges on the workload of the run, which need not be declared', async () => {
+    const other = ['--store', join(place, 'undeclared')];
+    const options = ['--workload', 'rows=32,columns=64', '--cache', 'cold', '--max-evaluations', '1'];
+    await runCli(['optimize', problem, ...DEVICE, ...other, ...options]);
+    const { code, json } = await runJson(['inspect', 'latest', ...DEVICE, ...other]);
+    expect({ code, workload: json.workload }).toEqual({ code: 0, workload: 'rows32columns64' });
+  });
 });
 
 describe('the device of a run', () => {
@@ -347,35 +335,27 @@ describe('the device of a run', () => {
     const [run] = readdirSync(join(store[1]!, 'runs'));
     expect(await runCli(['optimize', problem, ...options, ...other()])).toMatchObject({ code: 0 });
     cpSync(join(store[1]!, 'runs', run!), join(place, 'other/runs', `2020-${run}`), { recursive: true });
-  }, 60_000);
+  });
 
-  long(
-    'is where compare, inspect and dispatch judge, unless another one is asked for',
-    async () => {
-      const said = /^No --device given: using virtual:h200 \(that of run 2\S+\)\.$/m;
-      const compared = await runJson(['compare', join(problem, START), 'latest', ...other(), ...cheap, ...JUDGED]);
-      expect(compared).toMatchObject({ code: 0, json: { device: { id: 'virtual:h200' } } });
-      expect(compared.stderr).toMatch(said);
-      const inspected = await runJson(['inspect', 'latest', ...other(), ...JUDGED]);
-      expect(inspected).toMatchObject({ code: 0, json: { device: { id: 'virtual:h200' } } });
-      expect(inspected.stderr).toMatch(said);
-      const table = await runJson(['dispatch', 'latest', ...other(), ...JUDGED, '-o', join(place, 'table')]);
-      expect(table).toMatchObject({ code: 0, json: { device: { id: 'virtual:h200' } } });
-      expect(table.stderr).toMatch(said);
-    },
-    60_000,
-  );
+  long('is where compare, inspect and dispatch judge, unless another one is asked for', async () => {
+    const said = /^No --device given: using virtual:h200 \(that of run 2\S+\)\.$/m;
+    const compared = await runJson(['compare', join(problem, START), 'latest', ...other(), ...cheap, ...JUDGED]);
+    expect(compared).toMatchObject({ code: 0, json: { device: { id: 'virtual:h200' } } });
+    expect(compared.stderr).toMatch(said);
+    const inspected = await runJson(['inspect', 'latest', ...other(), ...JUDGED]);
+    expect(inspected).toMatchObject({ code: 0, json: { device: { id: 'virtual:h200' } } });
+    expect(inspected.stderr).toMatch(said);
+    const table = await runJson(['dispatch', 'latest', ...other(), ...JUDGED, '-o', join(place, 'table')]);
+    expect(table).toMatchObject({ code: 0, json: { device: { id: 'virtual:h200' } } });
+    expect(table.stderr).toMatch(said);
+  });
 
-  long(
-    'has to be chosen where two runs differ',
-    async () => {
-      const pair = ['2020', 'latest', ...other(), ...cheap, ...JUDGED];
-      const refused = await runJson(['compare', ...pair]);
-      expect(refused).toMatchObject({ code: 2, json: { error: { code: 'different-devices', path: '--device' } } });
-      expect(await runJson(['compare', ...pair, '--device', 'virtual:l4'])).toMatchObject({ code: 0 });
-      const table = await runJson(['dispatch', '2020', 'latest', ...other(), '-o', join(place, 'refused')]);
-      expect(table).toMatchObject({ code: 2, json: { error: { code: 'dispatch-needs-one-device' } } });
-    },
-    60_000,
-  );
+  long('has to be chosen where two runs differ', async () => {
+    const pair = ['2020', 'latest', ...other(), ...cheap, ...JUDGED];
+    const refused = await runJson(['compare', ...pair]);
+    expect(refused).toMatchObject({ code: 2, json: { error: { code: 'different-devices', path: '--device' } } });
+    expect(await runJson(['compare', ...pair, '--device', 'virtual:l4'])).toMatchObject({ code: 0 });
+    const table = await runJson(['dispatch', '2020', 'latest', ...other(), '-o', join(place, 'refused')]);
+    expect(table).toMatchObject({ code: 2, json: { error: { code: 'dispatch-needs-one-device' } } });
+  });
 });

@@ -13,38 +13,30 @@ const SMALL = { name: 'm64n32k32', dimensions: { M: 64, N: 32, K: 32 } };
 const SGEMM = join(FIXTURES, 'sgemm-naive.cu');
 
 describe('init of a tutorial file', () => {
-  long(
-    'takes the three commands of the guide to the first verified evaluation',
-    async () => {
-      const cwd = temporaryFolder();
-      cpSync(SGEMM, join(cwd, 'sgemm.cu'));
-      const guide = readFileSync(join(repository, 'docs/guides/starting-from-a-file.md'), 'utf8');
-      const commands = [...guide.matchAll(/^ {4}npx warpsmith (.*)$/gm)].map(([, line]) => line!.split(' '));
-      expect(commands.map(([name]) => name)).toEqual(['init', 'check', 'evaluate']);
-      for (const words of commands) {
-        const { code, stderr } = await runCli(words, { cwd });
-        expect(code, `${words.join(' ')}: ${stderr}`).toBe(0);
-        if (words[0] === 'init') narrowFolder(join(cwd, 'sgemm'), ['M * N * K <= 70000'], SMALL);
-      }
-      const kernel = readFileSync(join(cwd, 'sgemm/01_sgemm_naive/kernel.cu'), 'utf8');
-      expect(kernel).toContain('__global__ void sgemm_naive');
-      expect(kernel).not.toMatch(/main|cudaMalloc|sgemm_cpu|CHECK_CUDA|fprintf/);
-      expect(readFileSync(join(cwd, 'sgemm/reference.ts'), 'utf8')).toContain('DRAFT');
-    },
-    120_000,
-  );
+  long('takes the three commands of the guide to the first verified evaluation', async () => {
+    const cwd = temporaryFolder();
+    cpSync(SGEMM, join(cwd, 'sgemm.cu'));
+    const guide = readFileSync(join(repository, 'docs/guides/starting-from-a-file.md'), 'utf8');
+    const commands = [...guide.matchAll(/^ {4}npx warpsmith (.*)$/gm)].map(([, line]) => line!.split(' '));
+    expect(commands.map(([name]) => name)).toEqual(['init', 'check', 'evaluate']);
+    for (const words of commands) {
+      const { code, stderr } = await runCli(words, { cwd });
+      expect(code, `${words.join(' ')}: ${stderr}`).toBe(0);
+      if (words[0] === 'init') narrowFolder(join(cwd, 'sgemm'), ['M * N * K <= 70000'], SMALL);
+    }
+    const kernel = readFileSync(join(cwd, 'sgemm/01_sgemm_naive/kernel.cu'), 'utf8');
+    expect(kernel).toContain('__global__ void sgemm_naive');
+    expect(kernel).not.toMatch(/main|cudaMalloc|sgemm_cpu|CHECK_CUDA|fprintf/);
+    expect(readFileSync(join(cwd, 'sgemm/reference.ts'), 'utf8')).toContain('DRAFT');
+  });
 
-  long(
-    'ends with a stub’s own words where nothing says what is right',
-    async () => {
-      const folder = join(temporaryFolder(), 'vectors');
-      await runCli(['init', join(FIXTURES, 'vector-add.cu'), '--output', folder]);
-      const { code, json } = await runJson(['evaluate', folder, '--trust', '--device', 'virtual:l4', '--no-journal']);
-      expect([code, json.error.code]).toEqual([2, 'reference-failed']);
-      expect(json.error.message).toContain('this reference is a stub');
-    },
-    60_000,
-  );
+  long('ends with a stub’s own words where nothing says what is right', async () => {
+    const folder = join(temporaryFolder(), 'vectors');
+    await runCli(['init', join(FIXTURES, 'vector-add.cu'), '--output', folder]);
+    const { code, json } = await runJson(['evaluate', folder, '--trust', '--device', 'virtual:l4', '--no-journal']);
+    expect([code, json.error.code]).toEqual([2, 'reference-failed']);
+    expect(json.error.message).toContain('this reference is a stub');
+  });
 
   it('refuses a wrong kernel put in its place', async () => {
     const folder = join(temporaryFolder(), 'sgemm');
@@ -54,7 +46,7 @@ describe('init of a tutorial file', () => {
     const small = ['--workload', 'M=64,N=48,K=40', '--device', 'virtual:l4', '--no-journal'];
     const { code, json } = await runJson(['evaluate', folder, '--trust', ...small]);
     expect([code, json.status]).toEqual([1, 'wrong']);
-  }, 60_000);
+  });
 
   it('writes nothing where other files lie', async () => {
     const { code, json } = await runJson(['init', SGEMM, '--output', FIXTURES]);

@@ -14,7 +14,7 @@ const search = ['--max-evaluations', '3', '--no-ablation', '--seed', '1'];
 beforeAll(async () => {
   const outcome = await runCli(['optimize', problem, ...ON_L4, ...store, ...search, '--record', recording]);
   expect(outcome).toMatchObject({ code: 0 });
-}, 120_000);
+});
 
 /** A reference that was right once, and now can't even be imported. */
 const breakReference = (): void => {

@@ -55,7 +55,7 @@ beforeAll(async () => {
   process.env.XDG_CONFIG_HOME = temporaryFolder();
   store = ['--store', temporaryFolder()];
   await printed(['optimize', SCALE, ...ON_L4, '--max-evaluations', '2', ...store]);
-}, 120_000);
+});
 
 /** What editors and programs are given, whole: a document of any kind. */
 const published = z.fromJSONSchema(

@@ -122,7 +122,7 @@ beforeAll(async () => {
   await printed(['optimize', problem, ...ON_L4, '--max-evaluations', '6', ...STORE], 80);
   // The run stays as old as it is.
   vi.useFakeTimers({ toFake: ['Date'] });
-}, 120_000);
+});
 
 afterAll(() => {
   vi.useRealTimers();
@@ -155,17 +155,12 @@ describe.skipIf(!isLongEnough)('what a terminal shows', () => {
 
   sampled('screens', Object.keys(KEPT), { oneIn: 12, placeOf: (name) => `test/cli/screens/${name}.80.txt` })(
     '%s',
-    { timeout: 120_000 },
     (name) => holdToTexts(name, KEPT[name]!),
   );
 
-  sampled('long screens', Object.keys(LONG), { oneIn: 12 })(
-    '%s: no line too wide, no word cut',
-    { timeout: 120_000 },
-    async (name) => {
-      await screensOf(LONG[name]!);
-    },
-  );
+  sampled('long screens', Object.keys(LONG), { oneIn: 12 })('%s: no line too wide, no word cut', async (name) => {
+    await screensOf(LONG[name]!);
+  });
 
   test('a run ends on a screen, nothing well is told in more than a line, and a move takes one', async () => {
     const lines = async (name: string): Promise<string[]> => (await printed(KEPT[name]!, 80)).trimEnd().split('\n');

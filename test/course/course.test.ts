@@ -67,7 +67,7 @@ sampled('lessons of the course', MEMBERS, {
   oneIn: 16,
   kindOf: ([, which]) => which,
   placeOf: ([name]) => `course/${name}`,
-})('%s: the %s is judged as recorded', { timeout: 120_000 }, async (name, which) => {
+})('%s: the %s is judged as recorded', async (name, which) => {
   const folder = join(home, `${name}-${which}`);
   await copyLesson(name, folder);
   if (which === 'solution') await solve(name, folder);

@@ -18,7 +18,6 @@ it('every spec is listed as a virtual device', () => {
 
 sampled('specs', IDS, { oneIn: IDS.length, always: (id) => ENDS.includes(id) })(
   'virtual:%s compiles, checks, counts and predicts a kernel',
-  { timeout: 20_000 },
   async (id) => {
     const { status, timing, counters } = await evaluateKernel({
       target: 'examples/row-sum/02_warp_per_row',

@@ -15,7 +15,7 @@ const [parallelismFirst, wholeWaves] = ['parallelism-first', 'whole-waves'].map(
 let bench: KernelBench;
 beforeAll(async () => {
   bench = await openKernelBench();
-}, 30_000);
+});
 afterAll(() => bench.close());
 
 /** A kernel of one launch along x. */
@@ -82,7 +82,7 @@ describe('tiles that fill the device', () => {
     expect(moves[0]!.expectedGain / gain).toBeGreaterThan(0.9);
     expect(moves[0]!.expectedGain / gain).toBeLessThan(1.1);
     for (const { expectedGain } of moves) expect(expectedGain).toBeLessThanOrEqual(moves[0]!.expectedGain);
-  }, 20_000);
+  });
 
   it('are the same where the launch stands in repeated steps', async () => {
     const sick = await run(16);
@@ -96,14 +96,14 @@ describe('tiles that fill the device', () => {
       tuned(wholeWaves.propose(seen('tail-effect', one, { BLOCK_M: 16 }, sick, { S: ROWS })));
     expect(movesOf(repeated)).toEqual(movesOf(own));
     expect(movesOf(own)).not.toEqual([]);
-  }, 20_000);
+  });
 
   it('are not proposed where the CTAs fill the device already', async () => {
     const well = await run(16, 58 * 16);
     expect(well.findings.map(({ id }) => id)).not.toContain('tail-effect');
     const about = seen('tail-effect', own, { BLOCK_M: 16 }, well, { S: 58 * 16 });
     expect(wholeWaves.propose(about)).toEqual([{ kind: 'advice', text: expect.any(String) }]);
-  }, 20_000);
+  });
 
   it('may leave an SM without a CTA where the others are fuller for it', async () => {
     const few = await run(64);
@@ -111,12 +111,12 @@ describe('tiles that fill the device', () => {
     // 16 CTAs. 64 of 16 rows would reach every SM, but fill half of their time.
     expect(moves[0]).toMatchObject({ value: 18 });
     expect(moves.every(({ value }) => value < 64)).toBe(true);
-  }, 20_000);
+  });
 
   it('are not forecast for a launch that is not the one kernel.json describes', async () => {
     const sick = await run(16);
     expect(tuned(wholeWaves.propose(seen('tail-effect', own, { BLOCK_M: 16 }, sick, { S: 2 * ROWS })))).toEqual([]);
-  }, 20_000);
+  });
 });
 
 describe('BLOCK_M = 80 on 58 SMs', () => {
@@ -181,10 +181,10 @@ describe('tiles and stages that fit', () => {
     expect(gain).toBeGreaterThan(1.3);
     expect(two.expectedGain / gain).toBeGreaterThan(0.85);
     expect(two.expectedGain / gain).toBeLessThan(1.15);
-  }, 20_000);
+  });
 
   it('are not proposed where shared memory is not what limits', async () => {
     const well = await run(1);
     expect(tuned(fitCtas.propose(seen('occupancy', own, { STAGES: 1 }, well, { N: CTAS })))).toEqual([]);
-  }, 20_000);
+  });
 });

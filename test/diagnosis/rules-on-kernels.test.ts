@@ -7,22 +7,18 @@ describe('each rule, on a kernel that has the defect and one that has not', () =
   let bench: KernelBench;
   beforeAll(async () => {
     bench = await openKernelBench();
-  }, 30_000);
+  });
   afterAll(() => bench.close());
 
-  sampled('rules on kernels', KERNEL_CASES, { oneIn: 8 })(
-    '$id',
-    { timeout: 20_000 },
-    async ({ id, shared, defect, healthy, line }) => {
-      const sick = await bench.diagnose({ ...shared, ...defect });
-      const finding = sick.findings.find((candidate) => candidate.id === id);
-      expect(finding, `of ${JSON.stringify(sick.findings.map((candidate) => candidate.id))}`).toBeDefined();
-      expect(finding!.estimatedSpeedup).toBeGreaterThan(1);
-      if (line) expect(finding!.evidence.map((item) => item.where).join()).toContain(line);
-      const well = await bench.diagnose({ ...shared, ...healthy });
-      expect(well.findings.map((candidate) => candidate.id)).not.toContain(id);
-    },
-  );
+  sampled('rules on kernels', KERNEL_CASES, { oneIn: 8 })('$id', async ({ id, shared, defect, healthy, line }) => {
+    const sick = await bench.diagnose({ ...shared, ...defect });
+    const finding = sick.findings.find((candidate) => candidate.id === id);
+    expect(finding, `of ${JSON.stringify(sick.findings.map((candidate) => candidate.id))}`).toBeDefined();
+    expect(finding!.estimatedSpeedup).toBeGreaterThan(1);
+    if (line) expect(finding!.evidence.map((item) => item.where).join()).toContain(line);
+    const well = await bench.diagnose({ ...shared, ...healthy });
+    expect(well.findings.map((candidate) => candidate.id)).not.toContain(id);
+  });
 
   it('sees the tensor FLOP of the kernel that uses them: 464 warps, 40 steps, 4096 FLOP each', async () => {
     const { shared, healthy } = KERNEL_CASES.find(({ id }) => id === 'tensor-cores-unused')!;

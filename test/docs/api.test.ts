@@ -72,7 +72,7 @@ describe('docs/reference/api.md', () => {
     placeOf: () => 'docs/reference/api.md',
   });
   for (const [group, headings] of TOGETHER.entries())
-    partOf(groups[group]!)(`${groups[group]}: the examples run`, { timeout: 120_000 }, async () => {
+    partOf(groups[group]!)(`${groups[group]}: the examples run`, async () => {
       const indices = headings.map((heading) => Object.keys(PRINTED).indexOf(heading));
       const main = join(folder, `${indices.join('-')}.mjs`);
       const run = indices.map((index) => `await import('./example-${index}.ts');\nconsole.log('${MARK}');\n`);
@@ -85,7 +85,7 @@ describe('docs/reference/api.md', () => {
       for (const [place, heading] of headings.entries()) expect(printed[place], heading).toMatch(PRINTED[heading]!);
     });
 
-  partOf('types')('is what the types allow', { timeout: 60_000 }, async () => {
+  partOf('types')('is what the types allow', async () => {
     const options = {
       extends: join(ROOT, 'tsconfig.json'),
       compilerOptions: {

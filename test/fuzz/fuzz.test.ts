@@ -19,20 +19,16 @@ const describeFailure = (kind: string, { seed, argv, output }: Outcome, what: st
 
 describe('no input makes a command crash, hang or fill the memory', () => {
   const parts = Object.keys(KINDS).flatMap((kind) => Array.from({ length: PARTS }, (_, part) => [kind, part] as const));
-  sampled('mutations', parts, { oneIn: PARTS, kindOf: ([kind]) => kind })(
-    '%s, part %i',
-    { timeout: 300_000 },
-    async (kind, part) => {
-      const failures: string[] = [];
-      for (let index = part; index < COUNTS[kind]!; index += PARTS) {
-        const outcome = await runCase(kind, BASE * 1_000_000 + index, fixtures);
-        const what = complaint(outcome);
-        if (what) failures.push(describeFailure(kind, outcome, what));
-      }
-      expect(failures.slice(0, 8)).toEqual([]);
-      expect(process.memoryUsage().rss).toBeLessThan(MOST_BYTES);
-    },
-  );
+  sampled('mutations', parts, { oneIn: PARTS, kindOf: ([kind]) => kind })('%s, part %i', async (kind, part) => {
+    const failures: string[] = [];
+    for (let index = part; index < COUNTS[kind]!; index += PARTS) {
+      const outcome = await runCase(kind, BASE * 1_000_000 + index, fixtures);
+      const what = complaint(outcome);
+      if (what) failures.push(describeFailure(kind, outcome, what));
+    }
+    expect(failures.slice(0, 8)).toEqual([]);
+    expect(process.memoryUsage().rss).toBeLessThan(MOST_BYTES);
+  });
 });
 
 describe('what failed once fails no more', () => {

@@ -91,7 +91,7 @@ describe('compared sizes', () => {
     expect(table.fallback.compared).toBeUndefined();
   });
 
-  it.skipIf(!hostCompiler)('are what a launch header takes (needs g++)', { timeout: 60_000 }, async () => {
+  it.skipIf(!hostCompiler)('are what a launch header takes (needs g++)', async () => {
     const { problem, candidate, compared } = await setUp();
     const header = (name: string, sizes?: ComparedSizes): string =>
       launchHeader({ problem, candidate, name, compared: sizes, provenance: [] });
@@ -126,7 +126,7 @@ describe('compared sizes', () => {
     }
   });
 
-  it.skipIf(!python)('are what a kernel of a PyTorch package takes (needs python3)', { timeout: 60_000 }, async () => {
+  it.skipIf(!python)('are what a kernel of a PyTorch package takes (needs python3)', async () => {
     const { problem, candidate, compared } = await setUp();
     const { files } = packageOf(problem, [candidate], { name: 'few', compared: [compared] });
     const program = [

@@ -75,7 +75,6 @@ describe.skipIf(!nvcc)('exports compile for sm_89 and sm_90a (needs nvcc)', () =
 
   nvccBuild('hard header')(
     'tensor maps, clusters, cooperative and dependent launches, against the real runtime',
-    { timeout: 60_000 },
     () => {
       const header = launchHeader({ problem: hardProblem, candidate: hardCandidate(), name: 'hard', provenance: [] });
       const main =

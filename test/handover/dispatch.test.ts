@@ -110,66 +110,62 @@ describe('a dispatch table', () => {
 });
 
 describe.skipIf(!hostCompiler)('dispatch.hpp (needs g++)', () => {
-  longTestOf(import.meta.filename)(
-    'chooses as the table does, and launches what it chose',
-    { timeout: 60_000 },
-    async () => {
-      const { problem, table, candidates, files, dimensions } = await setUp();
-      const calls = [dimensions(1, 1, 32, 64, 0), dimensions(1, 1, 32, 128, 0), ...randomCalls(problem, 200)];
-      const names = Object.keys(problem.dimensions);
-      const folders = [...new Set([...table.entries.map(({ folder }) => folder), table.fallback.folder])];
-      const main = [
-        '#include "dispatch.hpp"',
-        STUB_DEFINITIONS,
-        ...folders.map((folder) => `const void* ${folder}::function(int) { return nullptr; }`),
-        ...folders.map(
-          (folder) =>
-            `cudaError_t ${folder}::detail::write_pointers(void**, const void* const*, int, cudaStream_t) { return cudaSuccess; }`,
-        ),
-        'int main() {',
-        `  static const long long rows[][${names.length}] = {${calls
-          .map((call) => `{${names.map((name) => call[name]).join(', ')}}`)
-          .join(', ')}};`,
-        '  for (const auto& row : rows) {',
-        '    attention_dispatch::Dimensions dimensions;',
-        ...names.map((name, index) => `    dimensions.${name} = row[${index}];`),
-        '    std::printf("chosen %s\\n", attention_dispatch::chosen_workload(dimensions));',
-        '  }',
-        '  attention_dispatch::Dimensions dimensions;',
-        '  dimensions.S = dimensions.Skv = 2048; dimensions.D = 64; dimensions.H = dimensions.Hkv = 8;',
-        '  attention_dispatch::Sizes sizes;',
-        '  std::string why;',
-        '  if (attention_dispatch::sizes(dimensions, &sizes, &why) != cudaSuccess) return 1;',
-        '  std::printf("O %zu\\n", sizes.O);',
-        '  attention_dispatch::Buffers buffers;',
-        '  buffers.Q = buffers.K = buffers.V = buffers.O = reinterpret_cast<void*>(4096);',
-        '  if (attention_dispatch::prepare(dimensions, nullptr, nullptr, &why) != cudaSuccess) return 2;',
-        '  if (attention_dispatch::launch(dimensions, buffers, nullptr, 0, nullptr, &why) != cudaSuccess) return 3;',
-        '  dimensions.D = 65;',
-        '  if (attention_dispatch::launch(dimensions, buffers, nullptr, 0, nullptr, &why) == cudaSuccess) return 4;',
-        '  std::printf("%s\\n", why.c_str());',
-        '}',
-        '',
-      ].join('\n');
-      const lines = runHostProgram({ ...files, 'main.cpp': main })
-        .trim()
-        .split('\n');
-      const expected = calls.map(
-        (call) => `chosen ${chooseEntry(table, { problem, candidates }, call)?.workload ?? 'fallback'}`,
-      );
-      expect(lines.slice(0, calls.length)).toEqual(expected);
-      expect(new Set(expected).size).toBe(4);
-      expect(lines.slice(calls.length)).toEqual([
-        `O ${2 * 8 * 2048 * 64}`,
-        'launch 64 x 8 x 1, 0 attributes',
-        'D is 65; expected one of 32, 64, 96, 128, 256',
-      ]);
-    },
-  );
+  longTestOf(import.meta.filename)('chooses as the table does, and launches what it chose', async () => {
+    const { problem, table, candidates, files, dimensions } = await setUp();
+    const calls = [dimensions(1, 1, 32, 64, 0), dimensions(1, 1, 32, 128, 0), ...randomCalls(problem, 200)];
+    const names = Object.keys(problem.dimensions);
+    const folders = [...new Set([...table.entries.map(({ folder }) => folder), table.fallback.folder])];
+    const main = [
+      '#include "dispatch.hpp"',
+      STUB_DEFINITIONS,
+      ...folders.map((folder) => `const void* ${folder}::function(int) { return nullptr; }`),
+      ...folders.map(
+        (folder) =>
+          `cudaError_t ${folder}::detail::write_pointers(void**, const void* const*, int, cudaStream_t) { return cudaSuccess; }`,
+      ),
+      'int main() {',
+      `  static const long long rows[][${names.length}] = {${calls
+        .map((call) => `{${names.map((name) => call[name]).join(', ')}}`)
+        .join(', ')}};`,
+      '  for (const auto& row : rows) {',
+      '    attention_dispatch::Dimensions dimensions;',
+      ...names.map((name, index) => `    dimensions.${name} = row[${index}];`),
+      '    std::printf("chosen %s\\n", attention_dispatch::chosen_workload(dimensions));',
+      '  }',
+      '  attention_dispatch::Dimensions dimensions;',
+      '  dimensions.S = dimensions.Skv = 2048; dimensions.D = 64; dimensions.H = dimensions.Hkv = 8;',
+      '  attention_dispatch::Sizes sizes;',
+      '  std::string why;',
+      '  if (attention_dispatch::sizes(dimensions, &sizes, &why) != cudaSuccess) return 1;',
+      '  std::printf("O %zu\\n", sizes.O);',
+      '  attention_dispatch::Buffers buffers;',
+      '  buffers.Q = buffers.K = buffers.V = buffers.O = reinterpret_cast<void*>(4096);',
+      '  if (attention_dispatch::prepare(dimensions, nullptr, nullptr, &why) != cudaSuccess) return 2;',
+      '  if (attention_dispatch::launch(dimensions, buffers, nullptr, 0, nullptr, &why) != cudaSuccess) return 3;',
+      '  dimensions.D = 65;',
+      '  if (attention_dispatch::launch(dimensions, buffers, nullptr, 0, nullptr, &why) == cudaSuccess) return 4;',
+      '  std::printf("%s\\n", why.c_str());',
+      '}',
+      '',
+    ].join('\n');
+    const lines = runHostProgram({ ...files, 'main.cpp': main })
+      .trim()
+      .split('\n');
+    const expected = calls.map(
+      (call) => `chosen ${chooseEntry(table, { problem, candidates }, call)?.workload ?? 'fallback'}`,
+    );
+    expect(lines.slice(0, calls.length)).toEqual(expected);
+    expect(new Set(expected).size).toBe(4);
+    expect(lines.slice(calls.length)).toEqual([
+      `O ${2 * 8 * 2048 * 64}`,
+      'launch 64 x 8 x 1, 0 attributes',
+      'D is 65; expected one of 32, 64, 96, 128, 256',
+    ]);
+  });
 });
 
 describe.skipIf(!nvcc)('a dispatch table is linked into one program (needs nvcc)', () => {
-  nvccBuild('dispatch table')('with two settings of one kernel', { timeout: 240_000 }, async () => {
+  nvccBuild('dispatch table')('with two settings of one kernel', async () => {
     // nvcc takes seconds for each kernel; headers of unlike kernels are built by g++ above.
     const { files, table } = await setUp({ isOfSettings: true });
     const main =

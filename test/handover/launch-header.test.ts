@@ -58,7 +58,6 @@ const check = (cases: readonly PlanCase[]): { planned: number; refused: number }
 describe.skipIf(!hostCompiler)('the launch header plans what the launch planner plans (needs g++)', () => {
   sampled('launch headers', PROBLEMS, { oneIn: 8, placeOf: (problem) => `problems/${problem}` })(
     'for every shipped kernel of %s',
-    { timeout: 120_000 },
     async (problem) => {
       const folders = kernelsOf(problem);
       const { planned } = check(await shipped(folders));
@@ -67,7 +66,7 @@ describe.skipIf(!hostCompiler)('the launch header plans what the launch planner 
     },
   );
 
-  long('for a kernel with one of everything, and names that C++ has other uses for', { timeout: 60_000 }, () => {
+  long('for a kernel with one of everything, and names that C++ has other uses for', () => {
     const dimensions: Dimensions[] = [
       { N: 16, class: 16, floor: 2, step: 1 },
       { N: 5, class: 8, floor: 1, step: 3 },

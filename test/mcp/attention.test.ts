@@ -32,38 +32,34 @@ async function refusal(agent: Connection, kernel: string): Promise<string> {
 }
 
 // The author sees the start only, and comes out ahead of it: with a kernel of its own, through tools alone.
-overMcp('attention')(
-  'takes attention from 01_minimal to 04_warp; exploits are refused',
-  { timeout: 120_000 },
-  async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'warpsmith-mcp-attention-'));
-    const words = ['attention', '--device', 'virtual:l4', '--workload', 'B=1,H=4,S=128,D=64', '--store', folder];
-    try {
-      await using agent = await connect([...words, '--max-evaluations', '6']);
-      const kernels = (await agent.call('kernels')).data.kernels as { id: string }[];
-      expect(kernels.map(({ id }) => id)).toEqual(['start']);
-      expect((await agent.call('kernels', { id: '04_warp' })).text).toContain('[unknown-attempt]');
+overMcp('attention')('takes attention from 01_minimal to 04_warp; exploits are refused', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'warpsmith-mcp-attention-'));
+  const words = ['attention', '--device', 'virtual:l4', '--workload', 'B=1,H=4,S=128,D=64', '--store', folder];
+  try {
+    await using agent = await connect([...words, '--max-evaluations', '6']);
+    const kernels = (await agent.call('kernels')).data.kernels as { id: string }[];
+    expect(kernels.map(({ id }) => id)).toEqual(['start']);
+    expect((await agent.call('kernels', { id: '04_warp' })).text).toContain('[unknown-attempt]');
 
-      expect(await refusal(agent, 'zeros')).toMatch(/^wrong: /);
-      expect(await refusal(agent, 'remembers-in-the-device-heap')).toMatch(/^(invalid|compile-failed|unsupported): /);
+    expect(await refusal(agent, 'zeros')).toMatch(/^wrong: /);
+    expect(await refusal(agent, 'remembers-in-the-device-heap')).toMatch(/^(invalid|compile-failed|unsupported): /);
 
-      const carried = narrow(filesOf('problems/attention/04_warp'));
-      const judged = await agent.judge({
-        files: carried,
-        hypothesis: 'tiles of K and V in shared memory serve all rows of a CTA',
-        predictedRatio: 2,
-      });
-      const feedback = judged.data.feedback as { status: string; ratioToStart: number; counters: string[] };
-      expect(feedback.status).toBe('passed');
-      expect(feedback.ratioToStart).toBeGreaterThan(2);
-      expect(feedback.counters.join()).toContain('global load sectors');
-      expect(judged.text.length).toBeLessThan(4000);
+    const carried = narrow(filesOf('problems/attention/04_warp'));
+    const judged = await agent.judge({
+      files: carried,
+      hypothesis: 'tiles of K and V in shared memory serve all rows of a CTA',
+      predictedRatio: 2,
+    });
+    const feedback = judged.data.feedback as { status: string; ratioToStart: number; counters: string[] };
+    expect(feedback.status).toBe('passed');
+    expect(feedback.ratioToStart).toBeGreaterThan(2);
+    expect(feedback.counters.join()).toContain('global load sectors');
+    expect(judged.text.length).toBeLessThan(4000);
 
-      const history = await agent.call('history');
-      expect(history.data).toMatchObject({ best: judged.id, budget: { evaluationsLeft: 3 } });
-      expect(history.text.match(/“nobody will notice”/g)).toHaveLength(2);
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-    }
-  },
-);
+    const history = await agent.call('history');
+    expect(history.data).toMatchObject({ best: judged.id, budget: { evaluationsLeft: 3 } });
+    expect(history.text.match(/“nobody will notice”/g)).toHaveLength(2);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});

@@ -60,7 +60,7 @@ describe('the plug-in that init --agent writes', async () => {
     } finally {
       await client.close();
     }
-  }, 60_000);
+  });
 
   it('is replaced by a later call, and nobody else’s folder is', async () => {
     expect((await initAgent({ target: 'softmax', agent, device: 'virtual:l4', store })).files).toEqual(files);

@@ -22,15 +22,11 @@ const PLANTED = {
   y[row] = h == 0x12345678u ? 0.5f * sum : sum;`,
 };
 
-overMcp('a planted condition')(
-  'a condition on values that no check makes true is refused of an author',
-  { timeout: 60_000 },
-  async () => {
-    await using server = await connect(serve);
-    const { data } = await server.judge({ edits: [PLANTED], parent: 'start', hypothesis: 'as before' });
-    expect(data.feedback).toMatchObject({
-      status: 'unverified',
-      why: expect.stringMatching(/kernel\.cu:\d+ `y\[row\] = h == 0x12345678u .*` was never true/),
-    });
-  },
-);
+overMcp('a planted condition')('a condition on values that no check makes true is refused of an author', async () => {
+  await using server = await connect(serve);
+  const { data } = await server.judge({ edits: [PLANTED], parent: 'start', hypothesis: 'as before' });
+  expect(data.feedback).toMatchObject({
+    status: 'unverified',
+    why: expect.stringMatching(/kernel\.cu:\d+ `y\[row\] = h == 0x12345678u .*` was never true/),
+  });
+});

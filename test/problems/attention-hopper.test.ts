@@ -245,7 +245,7 @@ describe('on a virtual H200', () => {
   afterAll(() => rm(place, { recursive: true }));
 
   for (const rung of RUNGS)
-    judged(rung)(`${rung} is verified, races and all, and counted`, { timeout: 180_000 }, async () => {
+    judged(rung)(`${rung} is verified, races and all, and counted`, async () => {
       const { evaluation } = await diagnoseKernel({
         target: join(narrowAttention(place), rung),
         device: 'virtual:h200',
@@ -263,7 +263,6 @@ describe('on a virtual H200', () => {
 
   judged('15_decode_words beside each other')(
     '15_decode_words is verified, races and all, though its CTAs wait for later ones in an ordinary launch',
-    { timeout: 180_000 },
     async () => {
       const { evaluation } = await diagnoseKernel({
         target: join(narrowAttention(place), '15_decode_words'),
@@ -279,26 +278,22 @@ describe('on a virtual H200', () => {
 
   const SECTORS_PER_ROW = (64 * 2) / 32;
 
-  judged('16_decode_stream')(
-    '16_decode_stream is verified, races and all, and reads each key once',
-    { timeout: 180_000 },
-    async () => {
-      const { evaluation } = await diagnoseKernel({
-        target: join(narrowAttention(place), '16_decode_stream'),
-        device: 'virtual:h200',
-        workload: 'B=1,H=2,Hkv=1,S=1,Skv=100,D=64',
-        parameters: { WARPS: 2, STAGES: 2 },
-        seed: 5,
-      });
-      expect(evaluation.status).toBe('passed');
-      const [counters] = evaluation.counters!.launches;
-      const sectorsOfKeys = 2 * 100 * SECTORS_PER_ROW;
-      const sectorsOfQueries = counters!.globalLoadSectors - sectorsOfKeys;
-      expect(sectorsOfQueries).toBeGreaterThanOrEqual(2 * SECTORS_PER_ROW);
-      // Each of two warps reads both, the last one for the six rows that are no head, too.
-      expect(sectorsOfQueries).toBeLessThanOrEqual(2 * 8 * SECTORS_PER_ROW);
-    },
-  );
+  judged('16_decode_stream')('16_decode_stream is verified, races and all, and reads each key once', async () => {
+    const { evaluation } = await diagnoseKernel({
+      target: join(narrowAttention(place), '16_decode_stream'),
+      device: 'virtual:h200',
+      workload: 'B=1,H=2,Hkv=1,S=1,Skv=100,D=64',
+      parameters: { WARPS: 2, STAGES: 2 },
+      seed: 5,
+    });
+    expect(evaluation.status).toBe('passed');
+    const [counters] = evaluation.counters!.launches;
+    const sectorsOfKeys = 2 * 100 * SECTORS_PER_ROW;
+    const sectorsOfQueries = counters!.globalLoadSectors - sectorsOfKeys;
+    expect(sectorsOfQueries).toBeGreaterThanOrEqual(2 * SECTORS_PER_ROW);
+    // Each of two warps reads both, the last one for the six rows that are no head, too.
+    expect(sectorsOfQueries).toBeLessThanOrEqual(2 * 8 * SECTORS_PER_ROW);
+  });
   interface Clustered {
     readonly rung: string;
     readonly parameters: ParameterValues;
@@ -334,28 +329,23 @@ describe('on a virtual H200', () => {
     },
   ];
   for (const { rung, parameters, workload, least, most } of CLUSTERED)
-    judged(`${rung} in clusters`)(
-      `${rung} in clusters is verified, races and all, and counted`,
-      { timeout: 180_000 },
-      async () => {
-        const { evaluation } = await diagnoseKernel({
-          target: join(narrowAttention(place), rung),
-          device: 'virtual:h200',
-          workload,
-          parameters,
-          seed: 5,
-        });
-        expect(evaluation.status).toBe('passed');
-        const [counters] = evaluation.counters!.launches;
-        expect(counters!.globalLoadSectors).toBeGreaterThanOrEqual(least);
-        expect(counters!.globalLoadSectors).toBeLessThanOrEqual(most);
-      },
-    );
+    judged(`${rung} in clusters`)(`${rung} in clusters is verified, races and all, and counted`, async () => {
+      const { evaluation } = await diagnoseKernel({
+        target: join(narrowAttention(place), rung),
+        device: 'virtual:h200',
+        workload,
+        parameters,
+        seed: 5,
+      });
+      expect(evaluation.status).toBe('passed');
+      const [counters] = evaluation.counters!.launches;
+      expect(counters!.globalLoadSectors).toBeGreaterThanOrEqual(least);
+      expect(counters!.globalLoadSectors).toBeLessThanOrEqual(most);
+    });
 
   // 17_lean_turns was wrong so on an H200.
   judged('11_sums_first with ranks in its operands')(
     '11_sums_first in clusters is refused if its operands take addresses with the rank of their CTA',
-    { timeout: 180_000 },
     async () => {
       const limits = NARROW.filter((limit) => limit !== 'D <= 64');
       const folder = join(narrowAttention(await mkdtemp(join(place, 'ranks-')), limits), '11_sums_first');
@@ -384,7 +374,7 @@ describe('on a device that cannot run them', () => {
   });
   afterAll(() => rm(place, { recursive: true }));
 
-  judged('09_lean on another device')('no diagnosis proposes one', { timeout: 180_000 }, async () => {
+  judged('09_lean on another device')('no diagnosis proposes one', async () => {
     const { evaluation, moves } = await diagnoseKernel({
       target: join(narrowAttention(place), '09_lean'),
       device: 'virtual:l4',

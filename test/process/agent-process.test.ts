@@ -57,24 +57,20 @@ it('stops an agent with all that it started, in other groups, too, and lets it g
   await eventually(() => areAll(pids, (state) => state === 'S' || state === 'R'));
   await agent.end();
   await eventually(() => !pids.some(isRunning));
-}, 20_000);
+});
 
 it.each([
   ['it is ended', 60_000, (agent: AgentProcess) => agent.end()],
   ['its time is up', 1500, (agent: AgentProcess) => agent.ended],
-])(
-  'leaves none stopped when %s',
-  async (_, timeoutMs, end) => {
-    const { agent, pids } = await agentAtWork(timeoutMs);
-    agent.pause();
-    await eventually(() => areAll(pids, (state) => state === 'T' || state === undefined));
-    await end(agent);
-    await eventually(() => !pids.some(isRunning));
-    // Nothing is left to pause.
-    agent.pause();
-    agent.resume();
-    await sleep(0);
-    expect(pids.some(isRunning)).toBe(false);
-  },
-  20_000,
-);
+])('leaves none stopped when %s', async (_, timeoutMs, end) => {
+  const { agent, pids } = await agentAtWork(timeoutMs);
+  agent.pause();
+  await eventually(() => areAll(pids, (state) => state === 'T' || state === undefined));
+  await end(agent);
+  await eventually(() => !pids.some(isRunning));
+  // Nothing is left to pause.
+  agent.pause();
+  agent.resume();
+  await sleep(0);
+  expect(pids.some(isRunning)).toBe(false);
+});

@@ -173,7 +173,7 @@ describe.skipIf(!redis.isThere)(`a queue ${redis.title}`, () => {
     expect(await answer).toBe('BODY OF A');
     // A connection that is lost is no error of its own.
     expect(troubles).toEqual([expect.stringContaining('is gone; waiting for it'), expect.stringContaining('is back')]);
-  }, 30_000);
+  });
 
   it('tells what the queue refuses, each text once', async () => {
     const queue = queueOf();

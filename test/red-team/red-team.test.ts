@@ -194,7 +194,7 @@ const honest = sampledOne(
 
 describe('an honest rung', () => {
   for (const [rung, seed, most] of HONEST_RUNGS)
-    honest(`${rung} ${seed}`)(`${rung} raises no alarm with seed ${seed}`, { timeout: 120_000 }, async () => {
+    honest(`${rung} ${seed}`)(`${rung} raises no alarm with seed ${seed}`, async () => {
       const { status, reason, failedCheck, correctness } = await judge(path.join(ATTENTION, rung), seed);
       expect({ status, reason, failedCheck }).toEqual({ status: 'passed' });
       expect(correctness?.worstErrorRatio).toBeLessThan(most);

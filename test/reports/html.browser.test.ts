@@ -125,7 +125,7 @@ describe.skipIf(!CHROMIUM)('the HTML report in a browser (needs Chromium in /usr
       await writeFile(files[name], html);
     }
     browser = await chromium.launch({ executablePath: CHROMIUM!, args: ARGUMENTS });
-  }, 180_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await rm(folder, { recursive: true, force: true });
@@ -164,7 +164,6 @@ describe.skipIf(!CHROMIUM)('the HTML report in a browser (needs Chromium in /usr
 
   sampled('reports in a browser', Object.keys(ABSENT), { oneIn: 4, placeOf: () => 'src/reports/print' })(
     '%s: quiet and whole; on a phone and in a window, light and dark, folded and open: no wider than the page, and readable',
-    { timeout: 120_000 },
     async (name) => {
       if (name === 'virtual') files.virtual = await virtualReport();
       const { page, complaints } = await open(name, WINDOW);

@@ -75,7 +75,7 @@ describe.skipIf(!findExecutable('git') || !findExecutable('bash'))('the action (
     for (const step of steps) expect(step).not.toContain('${{');
   });
 
-  long('refuses a slower rung, and tells so in the summary, in Markdown and in SARIF', { timeout: 60_000 }, () => {
+  long('refuses a slower rung, and tells so in the summary, in Markdown and in SARIF', () => {
     const { folder, git, edit, commit } = gateRepository();
     git('switch', '-q', '-c', 'change');
     edit(COALESCED, slowerBy(2));

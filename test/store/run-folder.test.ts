@@ -89,7 +89,7 @@ describe('a store that cannot be written', () => {
     chmodSync(store, 0o755);
   });
 
-  test.skipIf(!existsSync('/proc/self'))('a file system that takes no new folders', { timeout: 5_000 }, () => {
+  test.skipIf(!existsSync('/proc/self'))('a file system that takes no new folders', () => {
     expect(() => createRunFolder('/proc/warpsmith', 'a')).toThrow(code('store-not-writable'));
   });
 

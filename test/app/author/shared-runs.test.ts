@@ -69,7 +69,7 @@ beforeAll(async () => {
     { status: 401, body: '{"error":{"message":"no more"}}' },
   ]);
   first = await optimizeProblem(request(fake.url));
-}, 120_000);
+});
 afterAll(async () => {
   vi.unstubAllEnvs();
   await fake[Symbol.asyncDispose]();
@@ -122,7 +122,7 @@ describe('a run that a model, an agent and settings share', () => {
       transcript: join(first.runFolder, 'transcript.jsonl'),
     });
     expect(happened(eventsOf(again))).toEqual(happened(eventsOf(first)));
-  }, 60_000);
+  });
 
   it.each(['arm-chosen', 'move-proposed', 'author-step-began'])(
     'is resumed where it was killed, before the last %s',
@@ -135,6 +135,5 @@ describe('a run that a model, an agent and settings share', () => {
       const resumed = await resumeRun({ run: killed, store, serveAgents });
       expect(happened(eventsOf(resumed))).toEqual(happened(eventsOf(first)));
     },
-    60_000,
   );
 });

@@ -50,7 +50,7 @@ describe.skipIf(findExecutable('python3') === undefined)('a definition of FlashI
     const clamped = body.replace('index[i / width]', 'min(index[i / width], rows - 1)');
     writeFileSync(path, readFileSync(path, 'utf8').replace(/\{\}\s*$/, clamped));
     expect((await evaluate()).status).toBe('passed');
-  }, 60_000);
+  });
 
   it('in NumPy computes in float64, whatever types it names', async (context) => {
     if (!hasNumpy) context.skip(NO_NUMPY);
@@ -62,7 +62,7 @@ describe.skipIf(findExecutable('python3') === undefined)('a definition of FlashI
     const problem = JSON.parse(readFileSync(join(folder, 'problem.json'), 'utf8'));
     expect(problem.workloads.map(({ name }: { name: string }) => name)).toEqual(['tokens7', 'tokens64']);
     expect(problem.scalars.eps.value).toBe(1e-6);
-  }, 60_000);
+  });
 
   it.each([
     ['no JSON', join(FIXTURES, 'rmsnorm.jsonl'), {}, 'invalid-json'],

@@ -85,7 +85,7 @@ describe.skipIf(python3 === undefined)('a module of KernelBench', () => {
     expect(exitCode, stderr).toBe(0);
     const [version] = readdirSync(join(environment, 'lib'));
     cpSync(join(FIXTURES, 'stand-in'), join(environment, 'lib', version!, 'site-packages'), { recursive: true });
-  }, 150_000);
+  });
   beforeEach(() => {
     vi.stubEnv('WARPSMITH_PYTHON', join(environment, 'bin/python3'));
   });
@@ -93,38 +93,34 @@ describe.skipIf(python3 === undefined)('a module of KernelBench', () => {
     vi.unstubAllEnvs();
   });
 
-  long(
-    'becomes a problem whose sizes, weights and results are the module’s',
-    async () => {
-      const { folder, letThrough, notes } = await importProblem({
-        ...{ target: module('scaled_gemm'), output: fresh(), trust: true },
-      });
-      const { dimensions, inputs, outputs, workloads, checkShapes } = problemOf(folder);
-      expect(Object.keys(dimensions)).toEqual(['batch_size', 'in_features', 'out_features']);
-      expect(Object.entries(inputs).map(([name, { shape }]) => [name, ...shape])).toEqual([
-        ['x', 'batch_size', 'in_features'],
-        ['gemm_weight', 'out_features', 'in_features'],
-        ['gemm_bias', 'out_features'],
-      ]);
-      expect(outputs.out!.shape).toEqual(['batch_size', 'out_features']);
-      expect(workloads.map(({ name }) => name)).toEqual(['batch_size12-in_features40-out_features32']);
-      expect(checkShapes.length).toBe(3);
-      expect(letThrough!.now).toEqual([]);
-      const [published, present] = letThrough!.originally;
-      expect(published).toMatchObject({
-        rule: expect.stringContaining('atol = rtol = 0.01, 5 trials'),
-        letThrough: expect.arrayContaining(['gain', 'operands-of-11-bits']),
-      });
-      expect(present!.letThrough.length).toBeLessThan(published!.letThrough.length);
-      expect(notes.join(' ')).toContain('Parameters are inputs');
-      await checkTarget({ target: folder });
-      writeKernel(folder, GEMM);
-      keepSmall(folder);
-      const { status, reason } = await evaluate(folder);
-      expect(status, reason).toBe('passed');
-    },
-    240_000,
-  );
+  long('becomes a problem whose sizes, weights and results are the module’s', async () => {
+    const { folder, letThrough, notes } = await importProblem({
+      ...{ target: module('scaled_gemm'), output: fresh(), trust: true },
+    });
+    const { dimensions, inputs, outputs, workloads, checkShapes } = problemOf(folder);
+    expect(Object.keys(dimensions)).toEqual(['batch_size', 'in_features', 'out_features']);
+    expect(Object.entries(inputs).map(([name, { shape }]) => [name, ...shape])).toEqual([
+      ['x', 'batch_size', 'in_features'],
+      ['gemm_weight', 'out_features', 'in_features'],
+      ['gemm_bias', 'out_features'],
+    ]);
+    expect(outputs.out!.shape).toEqual(['batch_size', 'out_features']);
+    expect(workloads.map(({ name }) => name)).toEqual(['batch_size12-in_features40-out_features32']);
+    expect(checkShapes.length).toBe(3);
+    expect(letThrough!.now).toEqual([]);
+    const [published, present] = letThrough!.originally;
+    expect(published).toMatchObject({
+      rule: expect.stringContaining('atol = rtol = 0.01, 5 trials'),
+      letThrough: expect.arrayContaining(['gain', 'operands-of-11-bits']),
+    });
+    expect(present!.letThrough.length).toBeLessThan(published!.letThrough.length);
+    expect(notes.join(' ')).toContain('Parameters are inputs');
+    await checkTarget({ target: folder });
+    writeKernel(folder, GEMM);
+    keepSmall(folder);
+    const { status, reason } = await evaluate(folder);
+    expect(status, reason).toBe('passed');
+  });
 
   it('may be given other sizes, which become its workload; a number that it is passed is a scalar', async () => {
     const { folder, notes } = await importProblem({
@@ -133,7 +129,7 @@ describe.skipIf(python3 === undefined)('a module of KernelBench', () => {
     expect(problemOf(folder).workloads.map(({ name }) => name)).toEqual(['rows6-columns48']);
     expect(problemOf(folder).scalars).toEqual({ scale: { dtype: 'f32', value: 0.5 } });
     expect(notes.join(' ')).toContain('rows=6');
-  }, 120_000);
+  });
 
   it('has sizes in tuples, too, but for those that follow from others', async () => {
     const target = changed('softmax', 'rows, columns = 24, 48', 'rows = 24\nshape = (48,)\nboth = (rows, 48)');
@@ -142,24 +138,16 @@ describe.skipIf(python3 === undefined)('a module of KernelBench', () => {
     const { folder } = await importProblem({ target, output: fresh(), trust: true, values: { shape: 20 } });
     expect(problemOf(folder).workloads.map(({ name }) => name)).toEqual(['rows24-shape20']);
     expect(problemOf(folder).inputs.x!.shape).toEqual(['rows', 'shape']);
-  }, 120_000);
+  });
 
-  long(
-    'is given no inputs for which it has no results, and says so',
-    async () => {
-      const target = changed(
-        'softmax',
-        'torch.softmax(x * scale, dim=1)',
-        'torch.softmax(torch.log(x) * scale, dim=1)',
-      );
-      const { folder, notes } = await importProblem({ target, output: fresh(), trust: true });
-      expect(Object.keys(problemOf(folder).generatorSets!)).toEqual(['positive']);
-      expect(notes.join(' ')).toContain('With zero-mean inputs its results are not finite');
-      const usual = await importProblem({ target: module('softmax'), output: fresh(), trust: true });
-      expect(Object.keys(problemOf(usual.folder).generatorSets!)).toEqual(['normal', 'positive']);
-    },
-    120_000,
-  );
+  long('is given no inputs for which it has no results, and says so', async () => {
+    const target = changed('softmax', 'torch.softmax(x * scale, dim=1)', 'torch.softmax(torch.log(x) * scale, dim=1)');
+    const { folder, notes } = await importProblem({ target, output: fresh(), trust: true });
+    expect(Object.keys(problemOf(folder).generatorSets!)).toEqual(['positive']);
+    expect(notes.join(' ')).toContain('With zero-mean inputs its results are not finite');
+    const usual = await importProblem({ target: module('softmax'), output: fresh(), trust: true });
+    expect(Object.keys(problemOf(usual.folder).generatorSets!)).toEqual(['normal', 'positive']);
+  });
 
   const refused: [string, () => string, Record<string, number>, string, string][] = [
     [

@@ -238,7 +238,7 @@ describe('files as people publish them', () => {
   sampled('files that become problems', Object.keys(EXPECTED), {
     oneIn: 4,
     placeOf: (name) => `test/cuda-source/fixtures/${name}.cu`,
-  })('%s becomes a problem folder that check takes', { timeout: 60_000 }, async (name) => {
+  })('%s becomes a problem folder that check takes', async (name) => {
     const { folder } = await init(name);
     expect(summaryOf(folder)).toEqual(EXPECTED[name]);
     const { kernels } = await checkTarget({ target: folder });

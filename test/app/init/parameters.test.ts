@@ -147,7 +147,7 @@ describe('numbers of published files', () => {
   sampled('files with parameters', Object.keys(EXPECTED), {
     oneIn: 10,
     placeOf: (name) => (name.startsWith('published/') ? `test/app/init/${name}.cu` : `test/cuda-source/${name}.cu`),
-  })('%s: become parameters of the kernel', { timeout: 120_000 }, async (name) => {
+  })('%s: become parameters of the kernel', async (name) => {
     const { parameters, constraints, stays, block } = EXPECTED[name]!;
     const { folder, kernel, notes } = await init(pathOf(name));
     expect(Object.fromEntries(valuesIn(kernel))).toEqual(parameters);
@@ -163,7 +163,7 @@ describe('numbers of published files', () => {
 const valuesIn = (kernel: { parameters?: Record<string, { values: number[] }> }) =>
   Object.entries(kernel.parameters ?? {}).map(([name, { values }]) => [name, values] as const);
 
-long('lets optimize find a faster setting at once', { timeout: 180_000 }, async () => {
+long('lets optimize find a faster setting at once', async () => {
   const { folder } = await initProblem(
     pathOf('published/histogram-coarse'),
     { kernels: [], values: {}, buffers: [], parameters: ['BLOCK_SIZE=256,512'], reference: 'original' },
@@ -183,14 +183,14 @@ long('lets optimize find a faster setting at once', { timeout: 180_000 }, async 
 describe('--parameter', () => {
   const HISTOGRAM = pathOf('published/histogram-coarse');
 
-  long('takes those that are named, with their values, and cuts their definitions', { timeout: 60_000 }, async () => {
+  long('takes those that are named, with their values, and cuts their definitions', async () => {
     const { kernel, text } = await init(HISTOGRAM, ['COARSE_FACTOR=2,3,4']);
     expect(valuesIn(kernel)).toEqual([['COARSE_FACTOR', [2, 3, 4]]]);
     expect(text).not.toContain('#define COARSE_FACTOR');
     expect(text).toContain('static const int blockSize = 256;');
   });
 
-  it('puts a macro in place of a constant that is not in capitals', { timeout: 60_000 }, async () => {
+  it('puts a macro in place of a constant that is not in capitals', async () => {
     const { kernel, text } = await init(HISTOGRAM, ['blockSize=128,256']);
     expect(valuesIn(kernel)).toEqual([['BLOCK_SIZE', [128, 256]]]);
     expect(text).toContain('static const int blockSize = BLOCK_SIZE;');
@@ -201,7 +201,7 @@ describe('--parameter', () => {
     expect([kernel.parameters, text.includes('#define COARSE_FACTOR 4')]).toEqual([undefined, true]);
   });
 
-  it('says which never verified, and keeps what was asked for', { timeout: 60_000 }, async () => {
+  it('says which never verified, and keeps what was asked for', async () => {
     const { kernel, notes } = await init(pathOf('published/stencil-radius'), ['RADIUS=3,4']);
     expect(valuesIn(kernel)).toEqual([['RADIUS', [3, 4]]]);
     expect(notes).toContain('01_stencil_1d: No other value of RADIUS verified: RADIUS=4 gives other results.');
@@ -218,7 +218,7 @@ describe('--parameter', () => {
     expect(details.expected).toContain(expected);
   });
 
-  it('keeps the names of templates apart from macros', { timeout: 60_000 }, async () => {
+  it('keeps the names of templates apart from macros', async () => {
     const path = fileOf(
       'template <int BLOCK> __global__ void fill(float* x, int n) { int i = blockIdx.x * BLOCK + threadIdx.x; if (i < n) x[i] = 3.f; }\n' +
         'int main() { int n = 1000; float *d, h[1000]; cudaMalloc(&d, n * sizeof(float)); fill<64><<<(n + 63) / 64, 64>>>(d, n); cudaMemcpy(h, d, 4000, cudaMemcpyDeviceToHost); }\n',

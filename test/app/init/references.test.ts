@@ -65,22 +65,18 @@ import { longTests } from '../../support/sampling/matrix.ts';
 const long = longTests(import.meta.filename, { oneIn: 4 });
 
 describe.skipIf(findExecutable('python3') === undefined)('init with a reference in Python', () => {
-  long(
-    'calls the function with what its parameters are named after',
-    async () => {
-      const path = python(SOFTMAX);
-      const { folder, files, notes } = await init('softmax', `python:${path}:softmax`);
-      expect(files).toContain('ref.py');
-      expect(files).not.toContain('reference.ts');
-      expect(notes[0]).toContain('reference.py is a draft that calls softmax of ref.py');
-      const draft = readFileSync(join(folder, 'reference.py'), 'utf8');
-      expect(draft).toContain('softmax(inp=inputs["inp"], V=dimensions["V"])');
-      narrow(folder, { B: 2, T: 3, V: 70 }, 'B * T <= 32', 'V <= 512');
-      const { status, coverage } = await evaluate(folder, 'small');
-      expect([status, coverage!.reference]).toEqual(['passed', undefined]);
-    },
-    60_000,
-  );
+  long('calls the function with what its parameters are named after', async () => {
+    const path = python(SOFTMAX);
+    const { folder, files, notes } = await init('softmax', `python:${path}:softmax`);
+    expect(files).toContain('ref.py');
+    expect(files).not.toContain('reference.ts');
+    expect(notes[0]).toContain('reference.py is a draft that calls softmax of ref.py');
+    const draft = readFileSync(join(folder, 'reference.py'), 'utf8');
+    expect(draft).toContain('softmax(inp=inputs["inp"], V=dimensions["V"])');
+    narrow(folder, { B: 2, T: 3, V: 70 }, 'B * T <= 32', 'V <= 512');
+    const { status, coverage } = await evaluate(folder, 'small');
+    expect([status, coverage!.reference]).toEqual(['passed', undefined]);
+  });
 
   it('takes a reference as it is', async () => {
     const text = 'def reference(inputs, dimensions):\n    return {"out": inputs["inp"]}\n';
@@ -88,7 +84,7 @@ describe.skipIf(findExecutable('python3') === undefined)('init with a reference 
     expect(files).not.toContain('ref.py');
     expect(readFileSync(join(folder, 'reference.py'), 'utf8')).toBe(text);
     expect((await evaluate(folder, 'B=2,T=3,V=70')).status).toBe('wrong');
-  }, 60_000);
+  });
 
   it.each([
     ['no such function', `${SOFTMAX}`, ':sofmax', 'no-such-function'],
@@ -103,44 +99,32 @@ describe.skipIf(findExecutable('python3') === undefined)('init with a reference 
 });
 
 describe('init with the original kernel as reference', () => {
-  long(
-    'passes another kernel that computes the same, and says what that proves',
-    async () => {
-      const { folder, notes } = await init('several-gemms', 'original');
-      expect(notes[0]).toContain('A verdict says "the same as the original", not "right"');
-      narrow(folder, { n: 70 }, 'n <= 128');
-      const { status, coverage } = await evaluate(join(folder, '02_gemm_shared'), 'small');
-      expect([status, coverage!.reference]).toEqual(['passed', 'original']);
-      const report = await audit({ target: folder, trust: true });
-      expect([report.ok, report.reference]).toEqual([true, 'original']);
-      expect(report.mutants.find(({ id }) => id === 'low-precision')!.verdict).toBe('not-applicable');
-    },
-    60_000,
-  );
+  long('passes another kernel that computes the same, and says what that proves', async () => {
+    const { folder, notes } = await init('several-gemms', 'original');
+    expect(notes[0]).toContain('A verdict says "the same as the original", not "right"');
+    narrow(folder, { n: 70 }, 'n <= 128');
+    const { status, coverage } = await evaluate(join(folder, '02_gemm_shared'), 'small');
+    expect([status, coverage!.reference]).toEqual(['passed', 'original']);
+    const report = await audit({ target: folder, trust: true });
+    expect([report.ok, report.reference]).toEqual([true, 'original']);
+    expect(report.mutants.find(({ id }) => id === 'low-precision')!.verdict).toBe('not-applicable');
+  });
 
-  long(
-    'refuses one that computes something else, while the original stays',
-    async () => {
-      const { folder } = await init('rmsnorm', 'original');
-      const path = join(folder, '01_rmsnorm_kernel/kernel.cu');
-      const text = readFileSync(path, 'utf8');
-      writeFileSync(path, text.replace(/rsqrtf\(/, '1.01f * rsqrtf('));
-      expect(readFileSync(path, 'utf8')).not.toBe(text);
-      expect(readFileSync(join(folder, 'original/kernel.cu'), 'utf8')).toBe(text);
-      expect(Object.keys(hashProblemFiles(folder))).toContain('original/kernel.cu');
-      expect((await evaluate(folder, 'tokens=3,dim=100')).status).toBe('wrong');
-    },
-    60_000,
-  );
+  long('refuses one that computes something else, while the original stays', async () => {
+    const { folder } = await init('rmsnorm', 'original');
+    const path = join(folder, '01_rmsnorm_kernel/kernel.cu');
+    const text = readFileSync(path, 'utf8');
+    writeFileSync(path, text.replace(/rsqrtf\(/, '1.01f * rsqrtf('));
+    expect(readFileSync(path, 'utf8')).not.toBe(text);
+    expect(readFileSync(join(folder, 'original/kernel.cu'), 'utf8')).toBe(text);
+    expect(Object.keys(hashProblemFiles(folder))).toContain('original/kernel.cu');
+    expect((await evaluate(folder, 'tokens=3,dim=100')).status).toBe('wrong');
+  });
 
-  long(
-    'blames the original where it fails',
-    async () => {
-      const { folder } = await init('softmax', 'original');
-      writeFileSync(join(folder, 'original/kernel.cu'), '__global__ void softmax_forward_kernel() { nothing(); }');
-      const error = await evaluate(folder, 'B=2,T=3,V=70').catch((thrown: unknown) => thrown);
-      expect((error as WarpsmithError).details).toMatchObject({ code: 'original-failed' });
-    },
-    60_000,
-  );
+  long('blames the original where it fails', async () => {
+    const { folder } = await init('softmax', 'original');
+    writeFileSync(join(folder, 'original/kernel.cu'), '__global__ void softmax_forward_kernel() { nothing(); }');
+    const error = await evaluate(folder, 'B=2,T=3,V=70').catch((thrown: unknown) => thrown);
+    expect((error as WarpsmithError).details).toMatchObject({ code: 'original-failed' });
+  });
 });

@@ -57,7 +57,6 @@ describe.skipIf(!redis.isThere)(`a run that asks workers of a queue, ${redis.tit
 
   interrupted('coordinator and worker of a queue')(
     'goes on when coordinator and worker are killed: nothing is lost, and nothing counted twice',
-    { timeout: 180_000 },
     async () => {
       const first = worker();
       const where = ['--queue', server.address, '--workers', 'virtual:l4', '--store', store(), '--trust'];
@@ -98,7 +97,7 @@ describe.skipIf(!redis.isThere)(`a run that asks workers of a queue, ${redis.tit
       /nothing to do for 0\.02 minutes: the worker ends\nThe GPU is released: touch exited with 0\./,
     );
     expect([exitCode, existsSync(mark)]).toEqual([0, true]);
-  }, 60_000);
+  });
 
   const refused = async (changes: object, code: string): Promise<void> => {
     const request = { target: smallRowSum(folder), store: join(folder, 'refused'), trust: true, device: 'queue' };

@@ -39,7 +39,6 @@ describe('a run with two worker processes', () => {
   // test/app/workers/queue.test.ts resumes one that was killed.
   interrupted('one of two workers')(
     'survives that one is killed, and leaves no process when it is stopped',
-    { timeout: 120_000 },
     async () => {
       const stop = new AbortController();
       const events: RecordedEvent[] = [];

@@ -62,41 +62,33 @@ const counting = (steps: StepDeclaration[], value = 7): Partial<KernelFile> => (
 });
 
 describe('workspaces with contents, and copies', () => {
-  long(
-    'let every launch sequence begin from the same values',
-    async () => {
-      const evaluation = await judge(COUNTING, counting([COPY, COUNT]));
-      expect(evaluation).toMatchObject({ status: 'passed' });
-    },
-    60_000,
-  );
+  long('let every launch sequence begin from the same values', async () => {
+    const evaluation = await judge(COUNTING, counting([COPY, COUNT]));
+    expect(evaluation).toMatchObject({ status: 'passed' });
+  });
 
   it('a kernel whose copy is left out is found out', async () => {
     expect((await judge(COUNTING, counting([COUNT]))).status).toBe('unsafe');
-  }, 60_000);
+  });
 
   it('other contents are other values', async () => {
     expect((await judge(COUNTING, counting([COPY, COUNT], 8))).status).toBe('wrong');
-  }, 60_000);
+  });
 
-  long(
-    'a part of a buffer is copied where the plan says',
-    async () => {
-      const half = (offsetBytes: string, bytes: string): StepDeclaration => ({
-        copy: { from: { buffer: 'start', offsetBytes }, to: { buffer: 'used', offsetBytes }, bytes },
-      });
-      const halves = [half('0', '4 * floor(rows / 2)'), half('4 * floor(rows / 2)', '4 * (rows - floor(rows / 2))')];
-      expect((await judge(COUNTING, counting([...halves, COUNT]))).status).toBe('passed');
-      expect((await judge(COUNTING, counting([halves[0]!, COUNT]))).status).toBe('unsafe');
-    },
-    60_000,
-  );
+  long('a part of a buffer is copied where the plan says', async () => {
+    const half = (offsetBytes: string, bytes: string): StepDeclaration => ({
+      copy: { from: { buffer: 'start', offsetBytes }, to: { buffer: 'used', offsetBytes }, bytes },
+    });
+    const halves = [half('0', '4 * floor(rows / 2)'), half('4 * floor(rows / 2)', '4 * (rows - floor(rows / 2))')];
+    expect((await judge(COUNTING, counting([...halves, COUNT]))).status).toBe('passed');
+    expect((await judge(COUNTING, counting([halves[0]!, COUNT]))).status).toBe('unsafe');
+  });
 
   it('a wrong element that a copy wrote is traced to the copy', async () => {
     const over: StepDeclaration = { copy: { from: { buffer: 'start' }, to: { buffer: 'y' } } };
     const evaluation = await judge(COUNTING, counting([COPY, COUNT, over]));
     expect(evaluation).toMatchObject({ status: 'wrong', writer: { last: { step: 2, isCopy: true } } });
-  }, 60_000);
+  });
 });
 
 /** Column c is added in launch c of a list of launches. */
@@ -130,17 +122,13 @@ const adding = (column: string): Partial<KernelFile> => ({
 });
 
 describe('repeated steps', () => {
-  long(
-    'know the numbers of all repetitions around them, in counts, too',
-    async () => {
-      expect((await judge(ADDING, adding('4 * quad + repeat.index'))).status).toBe('passed');
-    },
-    60_000,
-  );
+  long('know the numbers of all repetitions around them, in counts, too', async () => {
+    expect((await judge(ADDING, adding('4 * quad + repeat.index'))).status).toBe('passed');
+  });
 
   it('where the outer number is left out, the sums are wrong', async () => {
     expect((await judge(ADDING, adding('repeat.index'))).status).toBe('wrong');
-  }, 60_000);
+  });
 });
 
 const WEIGHTED = `__constant__ float weights[3];
@@ -166,18 +154,14 @@ const weighted = (values: (string | number)[]): Partial<KernelFile> => ({
 });
 
 describe('constants with values', () => {
-  long(
-    'are arrays of numbers, and single numbers of the dimensions',
-    async () => {
-      expect((await judge(WEIGHTED, weighted([1, 'rows / rows', 1]))).status).toBe('passed');
-      expect((await judge(WEIGHTED, weighted([1, 2, 1]))).status).toBe('wrong');
-    },
-    60_000,
-  );
+  long('are arrays of numbers, and single numbers of the dimensions', async () => {
+    expect((await judge(WEIGHTED, weighted([1, 'rows / rows', 1]))).status).toBe('passed');
+    expect((await judge(WEIGHTED, weighted([1, 2, 1]))).status).toBe('wrong');
+  });
 
   it('too short a list is a read outside of it', async () => {
     const evaluation = await judge(WEIGHTED, weighted([1, 1]));
     expect(evaluation).toMatchObject({ status: 'unsafe' });
     expect(evaluation.reason).toContain('constant_weights');
-  }, 60_000);
+  });
 });

@@ -125,63 +125,51 @@ describe('elements behind a length that is an output', () => {
     return judge(problem, source, COMPACTION_STEPS);
   };
 
-  long(
-    'may hold anything',
-    async () => {
-      expect(await compact()).toMatchObject({ status: 'passed' });
-      expect(
-        await compact(['*count = kept;', '*count = kept;\n  for (int i = kept; i < n; i++) y[i] = x[i];']),
-      ).toMatchObject({
-        status: 'passed',
-      });
-    },
-    60_000,
-  );
+  long('may hold anything', async () => {
+    expect(await compact()).toMatchObject({ status: 'passed' });
+    expect(
+      await compact(['*count = kept;', '*count = kept;\n  for (int i = kept; i < n; i++) y[i] = x[i];']),
+    ).toMatchObject({
+      status: 'passed',
+    });
+  });
 
   it('those before it may not', async () => {
     const evaluation = await compact(['*count = kept;', '*count = kept;\n  if (kept > 0) y[kept - 1] = 7.0f;']);
     expect(evaluation).toMatchObject({ status: 'wrong' });
     expect(evaluation.reason).toContain('1 of');
-  }, 60_000);
+  });
 
   it('a shorter length does not hide wrong elements: it is wrong itself', async () => {
     const evaluation = await compact(['*count = kept;', '*count = 0;'], ['y[kept++] = x[i];', 'kept++;']);
     expect(evaluation.status).toBe('wrong');
     expect(evaluation.reason).toContain('count');
-  }, 60_000);
+  });
 
   it('matter where problem.json does not say otherwise', async () => {
     const { significant: _, ...y } = compaction.outputs.y!;
     const whole = problemOf({ ...compaction, outputs: { ...compaction.outputs, y } }, compacted);
     expect((await judge(whole, COMPACT, COMPACTION_STEPS)).status).toBe('wrong');
-  }, 60_000);
+  });
 });
 
 describe('elements behind lengths that are an input, row by row', () => {
   const problem = problemOf(ragged, doubled);
-  long(
-    'may hold anything, and those before may not',
-    async () => {
-      expect(await judge(problem, DOUBLE, RAGGED_STEPS)).toMatchObject({ status: 'passed' });
-      const short = DOUBLE.replace('c < lengths[row]', 'c < lengths[row] - 1');
-      expect((await judge(problem, short, RAGGED_STEPS)).status).toBe('wrong');
-    },
-    60_000,
-  );
+  long('may hold anything, and those before may not', async () => {
+    expect(await judge(problem, DOUBLE, RAGGED_STEPS)).toMatchObject({ status: 'passed' });
+    const short = DOUBLE.replace('c < lengths[row]', 'c < lengths[row] - 1');
+    expect((await judge(problem, short, RAGGED_STEPS)).status).toBe('wrong');
+  });
 });
 
 describe('a number of elements', () => {
-  long(
-    'is an expression of the dimensions',
-    async () => {
-      const outputs = { y: { ...ragged.outputs.y!, significant: { first: 'floor(N / 2)', axis: 1 } } };
-      const problem = problemOf({ ...ragged, outputs }, doubled);
-      const halved = (bound: string): string => DOUBLE.replace('c < lengths[row]', `c < ${bound}`);
-      expect(await judge(problem, halved('columns / 2'), RAGGED_STEPS)).toMatchObject({ status: 'passed' });
-      expect((await judge(problem, halved('columns / 2 - 1'), RAGGED_STEPS)).status).toBe('wrong');
-    },
-    60_000,
-  );
+  long('is an expression of the dimensions', async () => {
+    const outputs = { y: { ...ragged.outputs.y!, significant: { first: 'floor(N / 2)', axis: 1 } } };
+    const problem = problemOf({ ...ragged, outputs }, doubled);
+    const halved = (bound: string): string => DOUBLE.replace('c < lengths[row]', `c < ${bound}`);
+    expect(await judge(problem, halved('columns / 2'), RAGGED_STEPS)).toMatchObject({ status: 'passed' });
+    expect((await judge(problem, halved('columns / 2 - 1'), RAGGED_STEPS)).status).toBe('wrong');
+  });
 });
 
 describe('mistakes in `significant`', () => {

@@ -25,39 +25,35 @@ const judge = (...edits: Edit[]): Promise<Evaluation> =>
 const ownerOf = (row: number) => ({ cta: [Math.floor(row / 128), 0, 0], thread: [row % 128, 0, 0] });
 
 describe('who wrote the first wrong element', () => {
-  long(
-    'is the thread that took the wrong index, with its line',
-    async () => {
-      const evaluation = await judge([STORE, 'y[rows - 1 - row] = sum;']);
-      const { status, writer, correctness } = evaluation;
-      expect(status).toBe('wrong');
-      const { index, elementCount } = correctness!.firstWrong!;
-      expect(writer).toMatchObject({
-        ...{ output: 'y', index, count: 1 },
-        last: {
-          ...{ step: 0, functionName: 'row_sum', source: { file: 'kernel.cu', line: 12 } },
-          ...ownerOf(elementCount - 1 - index[0]!),
-        },
-      });
-      expect(writer!.last!.instruction).toMatch(/^st\.global/);
-      expect(writer!.earlier).toBeUndefined();
-      expect(evaluationSchema.parse(JSON.parse(JSON.stringify(evaluation)))).toEqual(evaluation);
-    },
-    60_000,
-  );
+  long('is the thread that took the wrong index, with its line', async () => {
+    const evaluation = await judge([STORE, 'y[rows - 1 - row] = sum;']);
+    const { status, writer, correctness } = evaluation;
+    expect(status).toBe('wrong');
+    const { index, elementCount } = correctness!.firstWrong!;
+    expect(writer).toMatchObject({
+      ...{ output: 'y', index, count: 1 },
+      last: {
+        ...{ step: 0, functionName: 'row_sum', source: { file: 'kernel.cu', line: 12 } },
+        ...ownerOf(elementCount - 1 - index[0]!),
+      },
+    });
+    expect(writer!.last!.instruction).toMatch(/^st\.global/);
+    expect(writer!.earlier).toBeUndefined();
+    expect(evaluationSchema.parse(JSON.parse(JSON.stringify(evaluation)))).toEqual(evaluation);
+  });
 
   it('is the thread itself where its value is wrong', async () => {
     const { writer, correctness } = await judge([STORE, 'y[row] = row % 16 == 9 ? sum + 1 : sum;']);
     const [row] = correctness!.firstWrong!.index;
     expect(row! % 16).toBe(9);
     expect(writer).toMatchObject({ index: [row], count: 1, last: ownerOf(row!) });
-  }, 60_000);
+  });
 
   it('is nobody where the write is missing', async () => {
     const evaluation = await judge([STORE, 'if (row % 16 != 3) y[row] = sum;']);
     expect(evaluation).toMatchObject({ status: 'wrong', writer: { output: 'y', index: [3], count: 0 } });
     expect(describeWriter(evaluation.writer!)).toBe('y[3] was never written');
-  }, 60_000);
+  });
 
   it('is the CTA that overwrote it, and the one before, where orders differ', async () => {
     // Atomic stores of two CTAs are no race.
@@ -81,7 +77,7 @@ describe('who wrote the first wrong element', () => {
       `y[${row}] was last written by thread (5, 0, 0) of CTA (${cta + 1}, 0, 0) of row_sum at kernel.cu:13, ${before}`,
     );
     expect(printMarkdown(evaluationDocument(evaluation))).toContain(before);
-  }, 60_000);
+  });
 
   it('is told with the race, where that came out in a run that does not look for any', async () => {
     const { status, reason, failedCheck } = await judge([
@@ -92,20 +88,16 @@ describe('who wrote the first wrong element', () => {
     expect(reason).toMatch(
       /wanted .*; race: a global write of 4 bytes and a write of thread \(2, 0, 0\) at kernel\.cu:12 have no __syncwarp/,
     );
-  }, 60_000);
+  });
 
-  long(
-    'costs one run where an element is wrong, and nothing elsewhere',
-    async () => {
-      const run = vi.spyOn(session.device as Device, 'run');
-      const evaluation = await judge();
-      expect(run.mock.calls.length).toBeGreaterThan(10);
-      expect(run.mock.calls.some(([, , , { watch }]) => watch)).toBe(false);
-      await judge([STORE, 'y[rows - 1 - row] = sum;']);
-      expect(run.mock.calls.filter(([, , , { watch }]) => watch)).toHaveLength(1);
-      expect(evaluation.status).toBe('passed');
-      expect(evaluation.writer).toBeUndefined();
-    },
-    60_000,
-  );
+  long('costs one run where an element is wrong, and nothing elsewhere', async () => {
+    const run = vi.spyOn(session.device as Device, 'run');
+    const evaluation = await judge();
+    expect(run.mock.calls.length).toBeGreaterThan(10);
+    expect(run.mock.calls.some(([, , , { watch }]) => watch)).toBe(false);
+    await judge([STORE, 'y[rows - 1 - row] = sum;']);
+    expect(run.mock.calls.filter(([, , , { watch }]) => watch)).toHaveLength(1);
+    expect(evaluation.status).toBe('passed');
+    expect(evaluation.writer).toBeUndefined();
+  });
 });

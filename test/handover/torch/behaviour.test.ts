@@ -74,7 +74,7 @@ beforeAll(async () => {
       runPython([new URL('./fake/behaviour.py', import.meta.url).pathname], folder, JSON.stringify(request)),
     );
   });
-}, 60_000);
+});
 
 describe.skipIf(!python)('a package for PyTorch (needs python3)', () => {
   it('chooses the entry that the dispatch table chooses', () => {

@@ -114,14 +114,14 @@ const compare = (subjects: readonly Subject[]): number => {
 };
 
 describe.skipIf(!python)('a package for PyTorch launches what the launch planner plans', () => {
-  long('for kernels of every kind', { timeout: 60_000 }, async () => {
+  long('for kernels of every kind', async () => {
     const subjects = await shipped();
     for (const { name, dimensions } of subjects)
       expect({ name, count: dimensions.length > 5 }).toEqual({ name, count: true });
     expect(compare(subjects)).toBeGreaterThan(300);
   });
 
-  long('for a kernel with one of everything, and names that Python has other uses for', { timeout: 60_000 }, () => {
+  long('for a kernel with one of everything, and names that Python has other uses for', () => {
     const { kernel, parameters } = hardCandidate();
     // The fake driver knows a function by the parameters it has, so that no two steps may launch one differently.
     const steps = kernel.file.steps.map((step) =>

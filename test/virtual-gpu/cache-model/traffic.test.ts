@@ -19,52 +19,36 @@ describe('traffic beyond L2, on kernels whose traffic is known', () => {
   let bench: KernelBench;
   beforeAll(async () => {
     bench = await openKernelBench();
-  }, 30_000);
+  });
   afterAll(() => bench.close());
 
   const traffic = async (run: KernelRun) => (await bench.diagnose(run)).counters.sampledCache!;
 
-  long(
-    'is what must be read once, where it fits: exactly, cold; nothing, hot',
-    async () => {
-      const cold = await traffic(passes(27, 2, 'cold'));
-      expect(cold).toMatchObject({ start: 'cold', dramReadBytes: 27 * MIB, dramWriteBytes: 54 * 4096 });
-      expect(cold.sampledRatio).toBeLessThan(0.05);
-      const hot = await traffic(passes(27, 2, 'hot'));
-      expect(hot).toMatchObject({ start: 'hot', dramWriteBytes: 0 });
-      // Lines are not spread evenly over sets: a few sets hold more than their ways.
-      expect(hot.dramReadBytes).toBeLessThan(0.05 * 27 * MIB);
-    },
-    20_000,
-  );
+  long('is what must be read once, where it fits: exactly, cold; nothing, hot', async () => {
+    const cold = await traffic(passes(27, 2, 'cold'));
+    expect(cold).toMatchObject({ start: 'cold', dramReadBytes: 27 * MIB, dramWriteBytes: 54 * 4096 });
+    expect(cold.sampledRatio).toBeLessThan(0.05);
+    const hot = await traffic(passes(27, 2, 'hot'));
+    expect(hot).toMatchObject({ start: 'hot', dramWriteBytes: 0 });
+    // Lines are not spread evenly over sets: a few sets hold more than their ways.
+    expect(hot.dramReadBytes).toBeLessThan(0.05 * 27 * MIB);
+  });
 
-  long(
-    'tells L1 how much the CTAs of an SM read: a part each, the same in both passes',
-    async () => {
-      const { counters } = await bench.diagnose(passes(27, 2, 'cold'));
-      const { sectorsReadBySms } = counters.sampledCache!;
-      // Each CTA reads a part of its own; a second pass adds nothing.
-      expect(sectorsReadBySms).toBe(counters.distinctSectorsRead);
-      expect(counters.globalLoadSectors).toBe(2 * counters.distinctSectorsRead);
-    },
-    20_000,
-  );
+  long('tells L1 how much the CTAs of an SM read: a part each, the same in both passes', async () => {
+    const { counters } = await bench.diagnose(passes(27, 2, 'cold'));
+    const { sectorsReadBySms } = counters.sampledCache!;
+    // Each CTA reads a part of its own; a second pass adds nothing.
+    expect(sectorsReadBySms).toBe(counters.distinctSectorsRead);
+    expect(counters.globalLoadSectors).toBe(2 * counters.distinctSectorsRead);
+  });
 
-  long(
-    'is most of every pass, where it does not fit',
-    async () => {
-      const { dramReadBytes } = await traffic(passes(108, 2, 'cold'));
-      expect(dramReadBytes).toBeGreaterThan(1.9 * 108 * MIB);
-      expect(dramReadBytes).toBeLessThanOrEqual(2 * 108 * MIB);
-    },
-    30_000,
-  );
+  long('is most of every pass, where it does not fit', async () => {
+    const { dramReadBytes } = await traffic(passes(108, 2, 'cold'));
+    expect(dramReadBytes).toBeGreaterThan(1.9 * 108 * MIB);
+    expect(dramReadBytes).toBeLessThanOrEqual(2 * 108 * MIB);
+  });
 
-  long(
-    'is the same again',
-    async () => {
-      expect(await traffic(passes(54, 2, 'cold'))).toEqual(await traffic(passes(54, 2, 'cold')));
-    },
-    20_000,
-  );
+  long('is the same again', async () => {
+    expect(await traffic(passes(54, 2, 'cold'))).toEqual(await traffic(passes(54, 2, 'cold')));
+  });
 });

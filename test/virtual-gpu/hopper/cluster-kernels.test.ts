@@ -14,7 +14,7 @@ beforeAll(async () => {
   const source = await readFile(new URL('./cluster-kernels.cu', import.meta.url), 'utf8');
   const functions = ['histogram', 'cluster_sum'];
   module = await loadCode(device, await compileCuda(await createClangToolchain(), source, functions, 'k.cu', 'sm_90a'));
-}, 60_000);
+});
 afterAll(() => device.close());
 
 const COUNT = 1000;

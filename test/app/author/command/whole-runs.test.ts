@@ -87,7 +87,7 @@ describe('a coding agent that climbs', () => {
   beforeAll(async () => {
     const one = request('climbs');
     first = await optimizeProblem({ ...one, author: [...one.author!, command('reads')] });
-  }, 120_000);
+  });
 
   it('is told of each kernel that it submits, and the best becomes the run’s', () => {
     const asked = all(first, 'author-asked');
@@ -155,7 +155,7 @@ describe('a coding agent that climbs', () => {
       transcript: join(first.runFolder, 'transcript.jsonl'),
     });
     expect(happened(eventsOf(again))).toEqual(happened(eventsOf(first)));
-  }, 60_000);
+  });
 
   it('is resumed where the run was killed', async () => {
     const log = readFileSync(join(first.runFolder, 'events.jsonl'), 'utf8').trimEnd().split('\n');
@@ -165,7 +165,7 @@ describe('a coding agent that climbs', () => {
     writeFileSync(join(killed, 'events.jsonl'), `${log.slice(0, place).join('\n')}\n`);
     const resumed = await resumeRun({ run: killed, store, serveAgents });
     expect(happened(eventsOf(resumed))).toEqual(happened(eventsOf(first)));
-  }, 60_000);
+  });
 });
 
 describe('an agent that does not do its work', () => {
@@ -174,77 +174,57 @@ describe('an agent that does not do its work', () => {
     expect(outcome.result.stopReason).toBe('author-failed');
     expect(all(outcome, 'author-step-ended').map(({ end }) => end)).toEqual(Array(4).fill('time-spent'));
     expect(outcome.result.detail).toMatch(/nothing was submitted: time-spent/);
-  }, 60_000);
+  });
 
   it('ends the run after four errors, and says what it said', async () => {
     const outcome = await optimizeProblem({ ...request('fails'), ...FEW });
     expect(outcome.result).toMatchObject({ stopReason: 'author-failed', detail: expect.stringMatching(/exit code 3/) });
     expect(readFileSync(join(outcome.runFolder, 'steps/1/output.txt'), 'utf8')).toContain('no credit left');
-  }, 60_000);
+  });
 
-  authorRun('is silent')(
-    'ends it after four sessions in which nothing was submitted',
-    { timeout: 60_000 },
-    async () => {
-      const outcome = await optimizeProblem({ ...request('silent'), ...FEW });
-      expect(outcome.result.stopReason).toBe('author-failed');
-      expect(all(outcome, 'author-step-began')).toHaveLength(4);
-    },
-  );
+  authorRun('is silent')('ends it after four sessions in which nothing was submitted', async () => {
+    const outcome = await optimizeProblem({ ...request('silent'), ...FEW });
+    expect(outcome.result.stopReason).toBe('author-failed');
+    expect(all(outcome, 'author-step-began')).toHaveLength(4);
+  });
 
-  authorRun('leaves a process')(
-    'leaves no process behind that went to a group of its own',
-    { timeout: 60_000 },
-    async () => {
-      const outcome = await optimizeProblem({ ...request('forks'), ...FEW });
-      const pid = Number(/child (\d+)/.exec(notesOf(outcome))?.[1]);
-      expect(pid).toBeGreaterThan(0);
-      expect(isAlive(pid)).toBe(false);
-      expect(all(outcome, 'author-step-ended')[0]!.survivors).toBe(1);
-    },
-  );
+  authorRun('leaves a process')('leaves no process behind that went to a group of its own', async () => {
+    const outcome = await optimizeProblem({ ...request('forks'), ...FEW });
+    const pid = Number(/child (\d+)/.exec(notesOf(outcome))?.[1]);
+    expect(pid).toBeGreaterThan(0);
+    expect(isAlive(pid)).toBe(false);
+    expect(all(outcome, 'author-step-ended')[0]!.survivors).toBe(1);
+  });
 });
 
 describe('an agent that does too much', () => {
-  authorRun('writes much')(
-    'may write as much as it likes: only the last of it is kept',
-    { timeout: 60_000 },
-    async () => {
-      const outcome = await optimizeProblem({ ...request('floods'), maximumEvaluations: 4 });
-      expect(outcome.view.best?.candidate.kernel).toMatch(/^warp_row/);
-      expect(readFileSync(join(outcome.runFolder, 'steps/1/output.txt')).length).toBeLessThanOrEqual(64 * 1024);
-    },
-  );
+  authorRun('writes much')('may write as much as it likes: only the last of it is kept', async () => {
+    const outcome = await optimizeProblem({ ...request('floods'), maximumEvaluations: 4 });
+    expect(outcome.view.best?.candidate.kernel).toMatch(/^warp_row/);
+    expect(readFileSync(join(outcome.runFolder, 'steps/1/output.txt')).length).toBeLessThanOrEqual(64 * 1024);
+  });
 
-  authorRun('asks beyond its share')(
-    'gets no evaluation beyond its share, whatever it asks',
-    { timeout: 90_000 },
-    async () => {
-      const outcome = await optimizeProblem({ ...request('greedy'), stepEvaluations: 2, maximumEvaluations: 5 });
-      const answers = JSON.parse(notesOf(outcome)) as [boolean, string][];
-      expect(answers.slice(0, 2).every(([isError]) => !isError)).toBe(true);
-      expect(answers.slice(2).map(([isError, text]) => [isError, /\[budget-spent\]/.test(text)])).toEqual([
-        [true, true],
-        [true, true],
-      ]);
-      expect(all(outcome, 'author-step-ended')[0]).toMatchObject({ submissions: 2 });
-      expect(outcome.result.evaluationsUsed).toBeLessThanOrEqual(5);
-    },
-  );
+  authorRun('asks beyond its share')('gets no evaluation beyond its share, whatever it asks', async () => {
+    const outcome = await optimizeProblem({ ...request('greedy'), stepEvaluations: 2, maximumEvaluations: 5 });
+    const answers = JSON.parse(notesOf(outcome)) as [boolean, string][];
+    expect(answers.slice(0, 2).every(([isError]) => !isError)).toBe(true);
+    expect(answers.slice(2).map(([isError, text]) => [isError, /\[budget-spent\]/.test(text)])).toEqual([
+      [true, true],
+      [true, true],
+    ]);
+    expect(all(outcome, 'author-step-ended')[0]).toMatchObject({ submissions: 2 });
+    expect(outcome.result.evaluationsUsed).toBeLessThanOrEqual(5);
+  });
 
-  authorRun('changes the problem')(
-    'can’t change what is right: the run ends with nothing of it',
-    { timeout: 60_000 },
-    async () => {
-      const target = join(folder, 'changed');
-      cpSync('examples/row-sum', target, { recursive: true });
-      const path = join(target, 'problem.json');
-      const asked = { ...request('cheats', path), target };
-      await expect(optimizeProblem({ ...asked, trust: true })).rejects.toMatchObject({
-        details: { code: 'problem-changed', file: path },
-      });
-    },
-  );
+  authorRun('changes the problem')('can’t change what is right: the run ends with nothing of it', async () => {
+    const target = join(folder, 'changed');
+    cpSync('examples/row-sum', target, { recursive: true });
+    const path = join(target, 'problem.json');
+    const asked = { ...request('cheats', path), target };
+    await expect(optimizeProblem({ ...asked, trust: true })).rejects.toMatchObject({
+      details: { code: 'problem-changed', file: path },
+    });
+  });
 });
 
 describe('an agent in bubblewrap', () => {
@@ -268,18 +248,13 @@ describe('an agent in bubblewrap', () => {
       expect(existsSync(outside)).toBe(false);
       expect(outcome.view.best?.candidate.kernel).toMatch(/^warp_row/);
     },
-    60_000,
   );
 
-  it.skipIf(wall === undefined)(
-    'takes what it forked with it',
-    async () => {
-      const agentReads = [join(resolve('.'), 'node_modules'), AGENT];
-      const outcome = await optimizeProblem({ ...request('forks'), ...FEW, contain: 'always', agentReads });
-      expect(all(outcome, 'author-step-ended')).toHaveLength(4);
-    },
-    60_000,
-  );
+  it.skipIf(wall === undefined)('takes what it forked with it', async () => {
+    const agentReads = [join(resolve('.'), 'node_modules'), AGENT];
+    const outcome = await optimizeProblem({ ...request('forks'), ...FEW, contain: 'always', agentReads });
+    expect(all(outcome, 'author-step-ended')).toHaveLength(4);
+  });
 
   it.runIf(wall === undefined)('is refused where there is none and it must be', async () => {
     await expect(optimizeProblem({ ...request('silent'), contain: 'always' })).rejects.toMatchObject({

@@ -103,7 +103,7 @@ beforeAll(async () => {
   vi.stubEnv('WARPSMITH_REPEATS', 'on');
   fake = await fakeModel(SCRIPT);
   first = await optimizeProblem(request(fake.url));
-}, 120_000);
+});
 afterAll(async () => {
   vi.unstubAllEnvs();
   await fake[Symbol.asyncDispose]();
@@ -169,7 +169,7 @@ describe('a run whose kernels a model writes', () => {
     process.env.WARPSMITH_MODEL_KEY = KEY;
     expect(happened(eventsOf(again))).toEqual(happened(eventsOf(first)));
     expect(fake.sent).toHaveLength(count);
-  }, 60_000);
+  });
 
   it('is resumed where it was killed, and asks nothing that was answered', async () => {
     const log = readFileSync(join(first.runFolder, 'events.jsonl'), 'utf8').trimEnd().split('\n');
@@ -181,37 +181,32 @@ describe('a run whose kernels a model writes', () => {
     const resumed = await resumeRun({ run: killed, store });
     expect(happened(eventsOf(resumed))).toEqual(happened(eventsOf(first)));
     expect(fake.sent).toHaveLength(count);
-  }, 60_000);
+  });
 });
 
 describe('a run whose tokens are spent', () => {
-  authorRun('has spent its tokens')(
-    'sends nothing more, and goes on with a larger budget where it was',
-    { timeout: 60_000 },
-    async () => {
-      await using model = await fakeModel([SCRIPT[1]!, { text: 'Enough.' }]);
-      // Room for one request: a second one would be about as large.
-      const { runFolder, result } = await optimizeProblem({ ...request(model.url), maximumTokens: 9000 });
-      expect(result.stopReason).toBe('tokens-spent');
-      const sent = model.sent.length;
-      const run = runFolder.split('/').at(-1)!;
-      await expect(resumeRun({ run, store, maximumTokens: 9000 })).rejects.toMatchObject({
-        details: { code: 'budget-not-larger', path: '--max-tokens' },
-      });
-      const resumed = await resumeRun({ run, store, maximumTokens: 20_000 });
-      expect(model.sent.length).toBeGreaterThan(sent);
-      expect(['tokens-spent', 'author-stuck']).toContain(resumed.result.stopReason);
-      const asked = eventsOf({ runFolder }).filter((event) => event.type === 'author-asked');
-      expect(asked.map((event) => event.request)).toEqual(asked.map((_, index) => index + 1));
-      expect(asked.at(-1)!.tokensUsed).toBeLessThanOrEqual(20_000);
-    },
-  );
+  authorRun('has spent its tokens')('sends nothing more, and goes on with a larger budget where it was', async () => {
+    await using model = await fakeModel([SCRIPT[1]!, { text: 'Enough.' }]);
+    // Room for one request: a second one would be about as large.
+    const { runFolder, result } = await optimizeProblem({ ...request(model.url), maximumTokens: 9000 });
+    expect(result.stopReason).toBe('tokens-spent');
+    const sent = model.sent.length;
+    const run = runFolder.split('/').at(-1)!;
+    await expect(resumeRun({ run, store, maximumTokens: 9000 })).rejects.toMatchObject({
+      details: { code: 'budget-not-larger', path: '--max-tokens' },
+    });
+    const resumed = await resumeRun({ run, store, maximumTokens: 20_000 });
+    expect(model.sent.length).toBeGreaterThan(sent);
+    expect(['tokens-spent', 'author-stuck']).toContain(resumed.result.stopReason);
+    const asked = eventsOf({ runFolder }).filter((event) => event.type === 'author-asked');
+    expect(asked.map((event) => event.request)).toEqual(asked.map((_, index) => index + 1));
+    expect(asked.at(-1)!.tokensUsed).toBeLessThanOrEqual(20_000);
+  });
 });
 
 describe('with no model configured', () => {
   authorRun('has no model')(
     'the loop is the offline one, whatever the environment holds: nothing is asked, logged or written of a model',
-    { timeout: 60_000 },
     async () => {
       const sent = fake.sent.length;
       const { target, device, threads, workloads } = request(fake.url);
