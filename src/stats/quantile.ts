@@ -20,3 +20,27 @@ export function median(values: readonly number[]): number {
   const sorted = ascending(values);
   return Number.isNaN(sorted.at(-1)) ? Number.NaN : quantileOfSorted(sorted, 0.5);
 }
+
+/**
+ * The n-th smallest of the values, from 0 on, without sorting all of them (Hoare's selection). Changes their order; none may be NaN. `undefined` if there are not so
+ * many.
+ */
+export function nthSmallest(values: Float64Array, n: number): number | undefined {
+  let [low, high] = [0, values.length - 1];
+  while (low < high) {
+    const pivot = values[(low + high) >>> 1]!;
+    let [left, right] = [low, high];
+    while (left <= right) {
+      while (values[left]! < pivot) left++;
+      while (values[right]! > pivot) right--;
+      if (left > right) break;
+      const value = values[left]!;
+      values[left++] = values[right]!;
+      values[right--] = value;
+    }
+    if (n <= right) high = right;
+    else if (n >= left) low = left;
+    else break;
+  }
+  return values[n];
+}

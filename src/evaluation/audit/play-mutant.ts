@@ -114,7 +114,8 @@ export async function acceptedErrorRatio(
   return outcome === 'slipped' ? (worstErrorRatio ?? 0) : undefined;
 }
 
-const isCaughtByFew = (context: MutantContext, outputs: ReferenceTensors): boolean =>
+/** Whether some of a few elements of these outputs show that they are wrong. */
+export const isCaughtByFew = (context: MutantContext, outputs: ReferenceTensors): boolean =>
   context.outputs.some(({ name, dtype }) => {
     const values = outputs[name]!;
     const { want, tolerances, groupSize } = context.expectations.get(name)!;

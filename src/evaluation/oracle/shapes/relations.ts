@@ -37,6 +37,11 @@ function tilesApart(whole: number, lot: number): number {
 
 /** A divisor below the number itself. */
 function divisorOf(whole: number, lot: number): number {
-  const divisors = Array.from({ length: whole - 1 }, (_, i) => i + 1).filter((one) => whole % one === 0);
-  return divisors[Math.floor(lot * divisors.length)] ?? 1;
+  const [small, large]: [number[], number[]] = [[], []];
+  for (let one = 1; one * one <= whole; one++) {
+    if (whole % one !== 0) continue;
+    small.push(one);
+    if (one > 1 && one * one < whole) large.unshift(whole / one);
+  }
+  return [...small, ...large][Math.floor(lot * (small.length + large.length))]!;
 }

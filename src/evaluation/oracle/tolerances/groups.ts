@@ -1,3 +1,5 @@
+import { nthSmallest } from '../../../stats/quantile.ts';
+
 /**
  * Fewest elements for an estimate. With fewer, a maximum or a root mean square is too often small by chance. Shorter rows
  * are combined with their neighbours.
@@ -49,7 +51,7 @@ export function medianPerGroup(values: Float64Array, groupSize: number): Float64
     samples.set(length, sample);
     let count = 0;
     for (let i = start; i < end; i += step) if (!Number.isNaN(all[i])) sample[count++] = all[i]!;
-    const numbers = sample.subarray(0, count).sort();
-    return numbers[count < Math.min(FEW, length) ? count - 1 : Math.floor(count / 2)] ?? 0;
+    const place = count < Math.min(FEW, length) ? count - 1 : Math.floor(count / 2);
+    return nthSmallest(sample.subarray(0, count), place) ?? 0;
   });
 }
