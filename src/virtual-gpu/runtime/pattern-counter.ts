@@ -155,16 +155,17 @@ export class PatternCounter {
     // A bias keeps addresses positive without changing sectors or banks.
     const bias = 2 ** 33 + phase;
     const costs = group.accesses.map((access): AccessCost => {
-      const addresses = lanes.map((lane) => bias + this.#key[lane]! + access.offset - group.minimum);
-      const { bytes } = access;
+      const { bytes, quarter } = access;
+      const own = quarter === undefined ? lanes : lanes.filter((lane) => lane >> 3 === quarter);
+      const addresses = own.map((lane) => bias + this.#key[lane]! + access.offset - group.minimum);
       if (group.space === 'global')
         return { units: countSectors(addresses, bytes), lines: fewestLines(addresses, bytes), conflicts: 0, merged: 0 };
-      const { wavefronts, conflicts } = sharedCost(addresses, lanes, bytes, access.isStore);
+      const { wavefronts, conflicts } = sharedCost(addresses, own, bytes, access.isStore);
       return {
         units: wavefronts,
         lines: 0,
         conflicts,
-        merged: mergedWavefronts(access, addresses, lanes) ?? wavefronts,
+        merged: mergedWavefronts(access, addresses, own) ?? wavefronts,
       };
     });
     return { key: this.#key.slice(), lanes: lanes.length, costs };

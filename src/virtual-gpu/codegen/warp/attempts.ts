@@ -2,10 +2,15 @@
 import type { PtxOperand } from '../../../ptx/ast.ts';
 import { has } from '../../../ptx/instruction-parts.ts';
 import { elementsOf } from '../../../ptx/operands.ts';
-import { LAUNCH, SHARED } from '../../layout.ts';
+import { LAUNCH, PATTERN, SHARED } from '../../layout.ts';
+import { SHADOW } from '../../race-detector/shadow-layout.ts';
 import { matrixCountOf, MATRIX_ROW_BYTES as ROW_BYTES, MATRIX_ROWS as ROWS } from '../../runtime/matrix-form.ts';
 import { tensorFormOf } from '../../runtime/tensor-form.ts';
 import { emitTranspose } from '../../wasm/transpose.ts';
+import { chunkOffsets } from '../control/runtime-functions.ts';
+import { emitCounts, emitWatches } from '../memory/accounts.ts';
+import { newGroup } from '../memory/plan.ts';
+import { SHADOW_MEMORY } from '../watch/phase-functions.ts';
 import type { WarpFormContext } from './context.ts';
 
 /** False, and no code, where none of the cases is a usual one. */
@@ -30,13 +35,13 @@ const multiply: Attempt = (context) => {
   return true;
 };
 
-/** ldmatrix of code in which nobody asks for its requests: rows that are aligned and lie in shared memory. */
+/** ldmatrix: rows that are aligned and lie in shared memory. Watched code leaves it to JavaScript where that is told of every access. */
 const loadMatrix: Attempt = (context) => {
   const { b, kernel, instruction, locals } = context;
   const count = matrixCountOf(instruction);
   const [matrices, address] = instruction.operands;
-  if (kernel.counting || kernel.watching || count === undefined) return false;
-  if (!matrices || address?.kind !== 'address' || address.base?.kind !== 'register') return false;
+  if (count === undefined || !matrices || address?.kind !== 'address') return false;
+  if (address.base?.kind !== 'register') return false;
   const base = placeOf(context, address.base);
   const isWide = kernel.kindOf(address.base.name) === 'double-word';
   const places = elementsOf(matrices).map((operand) => placeOf(context, operand));
@@ -44,6 +49,7 @@ const loadMatrix: Attempt = (context) => {
   if (base === undefined || isWide || places.includes(undefined) || places.includes(base)) return false;
   const [isLoaded, offset] = [b.local('i32'), Number(address.offset)];
   pushAreRows(context, base, offset, count * ROWS);
+  if (kernel.watching) b.loadAt(SHADOW.cta, SHADOW_MEMORY).i32(0).op('i32.ne', 'i32.and');
   b.tee(isLoaded);
   b.if(() => {
     places.forEach((place, matrix) => {
@@ -58,10 +64,31 @@ const loadMatrix: Attempt = (context) => {
       for (const [i, vector] of vectors.entries())
         b.get(locals.warp, vector).memory('v128.store', place! + i * ROW_BYTES);
     });
+    if (kernel.counting || kernel.watching) noteRows(context, base, offset, count);
   });
   b.get(isLoaded);
   return true;
 };
+
+/** Has rows counted or watched, those of each matrix for themselves. Lanes that have none repeat the addresses of those that do. */
+function noteRows(context: WarpFormContext, base: number, offset: number, count: number): void {
+  const { b, kernel, instruction, locals } = context;
+  const rows = { instruction, isStore: false, offset: 0, bytes: ROW_BYTES };
+  const group = newGroup(
+    context,
+    'shared',
+    Array.from({ length: count }, (_, quarter) => ({ ...rows, quarter })),
+  );
+  for (const at of chunkOffsets) {
+    b.i32(group.pattern);
+    b.get(locals.warp).memory('v128.load', base + (at % (count * ROWS * 4)));
+    b.i32x4(offset)
+      .op('i32x4.add')
+      .memory('v128.store', PATTERN.addresses + at);
+  }
+  if (kernel.watching) emitWatches(context, [{ group }]);
+  else emitCounts(context, [{ group }]);
+}
 
 /** Pushes whether addresses in the first lanes of a register, plus an offset, are those of rows in shared memory. */
 function pushAreRows({ b, locals }: WarpFormContext, base: number, offset: number, lanes: number): void {

@@ -103,7 +103,7 @@ function landLater(copy: BulkCopy, target: CtaState, barrier: number): void {
   const land = (): void => {
     for (const part of copy.parts) context.landPart(part, copy.swizzleBytes, copy.fill);
     if (isOwn) {
-      context.watcher?.landedPieces(context.site, context.warp, chunksOf(copy), lane);
+      context.watcher?.landed(context.site, context.warp, chunksOf(copy), lane);
       context.watcher?.released(barrier, context.warp, target.rank);
     } else for (const chunk of chunksOf(copy)) context.reportLanded(chunk, CHUNK_BYTES, barrier, lane);
     completeBytes(context, lane, target, barrier, copy.bytes);
