@@ -603,11 +603,11 @@ export class WarpContext {
   }
 
   /**
-   * What all lanes copy, where that is as {@link LaneCopier.prepare} says and may be touched, and nobody wants to know.
+   * What all lanes copy, where that is as {@link LaneCopier.prepare} says and may be touched.
    * What it returns holds until it is asked again.
    */
   prepareCopy(): Uint32Array | undefined {
-    if (this.listens || this.lanes.length !== LANES) return undefined;
+    if (this.lanes.length !== LANES) return undefined;
     const operands = rememberedAt(copiesOfInstructions(this.#image), this.instruction, () => this.#findCopyOperands());
     const copy = operands && this.#around.copier().prepare(operands, this.warp, this.#bounds.limits.shared);
     if (!copy || !isWithin(this.#reachable, copy.least, copy.most - copy.least + operands.bytes)) return undefined;
@@ -845,7 +845,7 @@ export class WarpContext {
 
   /** Bytes of device memory that were read. */
   markRead(low: number, bytes: number): void {
-    if (bytes > 0) this.#around.reads?.mark(low, bytes);
+    this.#around.reads?.mark(low, bytes);
   }
 
   /** @throws as {@link resolve}, for a stretch of device memory that need not be aligned. */
