@@ -1,4 +1,5 @@
 import type { Dim3 } from '../../core/launch-plan.ts';
+import { numbersBelow } from '../../core/values.ts';
 import { synchronisationOf } from '../../ptx/instructions/properties.ts';
 import type { AccessGroup } from '../codegen/memory/access-groups.ts';
 import type { RunnableImage } from '../kernel-image.ts';
@@ -836,12 +837,18 @@ export class RaceDetector {
   /** @throws KernelFault for what a copy to shared memory, which lands later, would overwrite too early. */
   #noteCopies(space: Space, { kind, addresses, lanes }: MemoryRequest, site: number, warpAddress: number): void {
     const { number, access, parts } = this.#sites[site]!;
+    const warp = this.#warpOf(warpAddress);
+    if (kind === 'load') {
+      this.#collectEach(addresses, 0, addresses.length, lanes);
+      this.#noteGlobal(this.#together, 0, { number, access: parts.read }, warp);
+      return;
+    }
     for (const [i, address] of addresses.entries()) {
-      if (kind === 'load' || space === 'global') {
-        this.#note(space, address, number, kind === 'load' ? parts.read : parts.write, warpAddress, lanes[i]!);
+      if (space === 'global') {
+        this.#note(space, address, number, parts.write, warpAddress, lanes[i]!);
         continue;
       }
-      const racing = this.#cta.shared.overwritten(address, access.bytes, this.#warpOf(warpAddress));
+      const racing = this.#cta.shared.overwritten(address, access.bytes, warp);
       if (racing) throw this.#faults.race(racing, { space, address, access, lane: lanes[i]! });
     }
   }
@@ -876,18 +883,24 @@ export class RaceDetector {
       this.#watchShared(landing, pattern, warpAddress, 0);
       return;
     }
-    const together = this.#together;
+    const lanes = lane === undefined ? ALL_LANES : new Array<number>(LANES).fill(lane);
     const count = lane === undefined ? LANES : addresses.length;
     // Lanes' parts are compared with those of other CTAs one by one.
     const most = lane === undefined && this.#cta.across?.hasForeign ? 1 : LANES;
-    together.otherLanes.fill(0);
     for (let first = 0; first < count; first += most) {
-      together.count = Math.min(most, count - first);
-      for (let i = 0; i < together.count; i++) {
-        together.addresses[i] = addresses[first + i]!;
-        together.lanes[i] = lane ?? first + i;
-      }
-      this.#noteShared(together, 0, parts.write, number, this.#warpOf(warpAddress));
+      this.#collectEach(addresses, first, Math.min(most, count - first), most === 1 ? [first] : lanes);
+      this.#noteShared(this.#together, 0, parts.write, number, this.#warpOf(warpAddress));
+    }
+  }
+
+  /** Collects accesses from one on, each for itself. */
+  #collectEach(addresses: ArrayLike<number>, first: number, count: number, lanes: readonly number[]): void {
+    const together = this.#together;
+    together.count = count;
+    together.otherLanes.fill(0);
+    for (let i = 0; i < count; i++) {
+      together.addresses[i] = addresses[first + i]!;
+      together.lanes[i] = lanes[i]!;
     }
   }
 
@@ -977,6 +990,8 @@ export class RaceDetector {
 const mayRelease = ({ warpSites }: RunnableImage, accesses: readonly WatchedAccess[]): boolean =>
   accesses.some(({ releases }) => releases === 'everything') ||
   warpSites.some(({ instruction }) => synchronisationOf(instruction) === 'memory');
+
+const ALL_LANES = numbersBelow(LANES);
 
 const laneAddresses = (): LaneAddresses => ({
   addresses: new Int32Array(LANES),
