@@ -1,5 +1,5 @@
 import type { Access, AccessGroup } from '../codegen/memory/access-groups.ts';
-import { LANES, PATTERN, PATTERN_PHASE, PATTERN_WAY, WARP } from '../layout.ts';
+import { LANES, PATTERN, PATTERN_PHASE, PATTERN_WAY, WARP, WAY_FOLDS } from '../layout.ts';
 import { countSectors, fewestLines, sharedCost } from './access-costs.ts';
 import type { PrivateMemory } from './memories.ts';
 
@@ -75,7 +75,7 @@ export class PatternCounter {
     const addresses = (group.pattern + PATTERN.addresses) >> 2;
     const first = i32[addresses]!;
     const phase = PATTERN_PHASE[group.space === 'global' ? 'global' : 'shared'];
-    const way = (first >>> phase.wayShift) & phase.wayMask;
+    const way = (WAY_FOLDS.reduce((bits, fold) => bits ^ (first >>> fold), first) >>> phase.wayShift) & phase.wayMask;
     this.#flush(groupIndex, way);
     this.#current[groupIndex]![way] = cost;
     const at = wayAddress(group, way);
