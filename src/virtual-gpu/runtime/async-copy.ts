@@ -89,18 +89,27 @@ function copyByLane(
   return isWhole;
 }
 
+/** Of the request at hand: nobody keeps them. */
+const [taking, sources, targets] = [0, 1, 2].map(() => new Array<number>(LANES).fill(0)) as [
+  number[],
+  number[],
+  number[],
+];
+
 function countRequests(context: WarpContext, { lanes, words, bytes }: PendingCopy): void {
-  const [taking, sources, targets]: number[][] = [[], [], []];
-  for (const lane of lanes) {
-    targets!.push(words[lane]!);
-    const taken = words[2 * LANES + lane]!;
+  let count = 0;
+  for (let i = 0; i < lanes.length; i++) {
+    const lane = lanes[i]!;
+    const [source, taken] = [words[LANES + lane]!, words[2 * LANES + lane]!];
+    targets[i] = words[lane]!;
     if (taken === 0) continue;
-    taking!.push(lane);
-    sources!.push(words[LANES + lane]!);
-    context.markRead(words[LANES + lane]!, taken);
+    taking[count] = lane;
+    sources[count++] = source;
+    context.markRead(source, taken);
   }
-  context.countRequestIn('global', sources!, taking!, bytes, 'load');
-  context.countRequestIn('shared', targets!, lanes, bytes, 'store');
+  const some = <T>(values: T[], many: number): T[] => (many === LANES ? values : values.slice(0, many));
+  context.countRequestIn('global', some(sources, count), some(taking, count), bytes, 'load');
+  context.countRequestIn('shared', some(targets, lanes.length), lanes, bytes, 'store');
 }
 
 function land(copy: PendingCopy): void {
