@@ -72,10 +72,11 @@ function rows(draw: Draw): string {
   const count = [1, 2, 4][draw(3)]!;
   const registers = ['%r4', '%r5', '%r6', '%r7'].slice(0, count).join(', ');
   const place = `[%r9+${draw(3) * 16}]`;
+  const guard = draw(3) === 0 ? '@%p1 ' : '';
   const wait = draw(3) === 0 ? '' : 'cp.async.wait_all;';
   return draw(2) === 0
     ? `${address}\nldmatrix.sync.aligned.m8n8.x${count}${draw(2) === 0 ? '.trans' : ''}.shared.b16 {${registers}}, ${place};`
-    : `${address}\ncp.async.ca.shared.global ${place}, [%rd3], ${draw(2) === 0 ? 16 : '16, %r10'};\n${wait}`;
+    : `${address}\n${guard}cp.async.ca.shared.global ${place}, [%rd3], ${draw(2) === 0 ? 16 : '16, %r10'};\n${wait}`;
 }
 
 /** An access, now and then an atomic one. What several warps store may be the same for all: that is no race. */

@@ -41,7 +41,10 @@ export function callSite(frame: BlockFrame, instruction: PtxInstruction): void {
 function landingOf(frame: BlockFrame, instruction: PtxInstruction): number | undefined {
   const access = frame.kernel.watching && instruction.opcode === 'cp' ? watchedAccess(instruction) : undefined;
   if (!access || access.isAsync) return undefined;
-  return newGroup(frame, 'shared', [{ instruction, isStore: true, offset: 0, bytes: access.bytes }]).index;
+  const group = newGroup(frame, 'shared', [{ instruction, isStore: true, offset: 0, bytes: access.bytes }]);
+  // What all lanes copy lands together, whatever the guard was.
+  group.guarded = false;
+  return group.index;
 }
 
 /** Asks JavaScript whether products are still on their way to a register that `instruction` reads. */
