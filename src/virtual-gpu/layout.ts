@@ -103,12 +103,15 @@ export const PATTERN_WAY = {
 
 /**
  * The part of an address on which a request's cost depends besides the lanes' differences, and its bits that choose the
- * way: the position in a sector for device memory, in a word for shared memory (whole words only rotate the banks).
+ * way: the position in a sector for device memory, in a word for shared memory (whole words only rotate the banks). Places where lanes
+ * of swizzled rows begin choose it, too: they lie to each other in another way at each of them.
  */
 export const PATTERN_PHASE = {
   global: { mask: 31, wayShift: 3, wayMask: 3 },
-  shared: { mask: 3, wayShift: 1, wayMask: 1 },
+  shared: { mask: 3, wayShift: 1, wayMask: 3 },
 } as const;
+/** The bits that choose the way are these xor those that lie so much higher. */
+export const WAY_FOLDS = [3, 5] as const;
 
 /** Fields of one warp's state, relative to its address. */
 export const WARP = {

@@ -32,19 +32,24 @@ function residentCtas({ resources, block }: LaunchCounters, spec: DeviceSpec): n
  * turns, as in the prediction of times.
  */
 function readersPerSector({ entries, ctas }: AccessStream, resident: number, smCount: number): number {
-  const readers = new Map<number, Set<number>>();
-  entries.forEach((entry, i) => {
-    if (!(entry & READ)) return;
-    const sector = sectorOfEntry(entry);
-    let known = readers.get(sector);
-    if (!known) {
-      known = new Set();
-      readers.set(sector, known);
-    }
-    known.add(Math.floor(ctas[i]! / resident) * smCount + (ctas[i]! % smCount));
-  });
-  const pairs = sum([...readers.values()].map(({ size }) => size));
-  return readers.size > 0 ? pairs / readers.size : 0;
+  const readerOf = (cta: number): number => Math.floor(cta / resident) * smCount + (cta % smCount);
+  let most = 0;
+  for (const cta of ctas) most = Math.max(most, readerOf(cta) + 1);
+  const sorted = new Float64Array(entries.length).fill(-1);
+  for (let i = 0; i < entries.length; i++)
+    if (entries[i]! & READ) sorted[i] = sectorOfEntry(entries[i]!) * most + readerOf(ctas[i]!);
+  // Brings the readers of one sector together.
+  sorted.sort();
+  let [pairs, sectors, latest, sector] = [0, 0, -1, -1];
+  for (const pair of sorted) {
+    if (pair === latest) continue;
+    latest = pair;
+    pairs++;
+    const own = Math.floor(pair / most);
+    if (own !== sector) sectors++;
+    sector = own;
+  }
+  return sectors > 0 ? pairs / sectors : 0;
 }
 
 /** What the sample holds of a launch. */

@@ -21,6 +21,8 @@ export interface WarpSite {
   origins: Origins;
   /** Whether anything reads what it leaves in registers: clang gives each atomic a register. */
   isResultUsed: boolean;
+  /** In watched code, of a cp.async: index of the group of its writes to shared memory. */
+  landing: number | undefined;
 }
 
 /** Function indices of the imports. */
@@ -111,14 +113,14 @@ export function createKernelContext(parts: KernelParts, tableStart: number) {
     allocateTable,
 
     /** Leaves an instruction to JavaScript: its place in the table of such sites. */
-    addSite(instruction: PtxInstruction, block: number): WarpSite {
+    addSite(instruction: PtxInstruction, block: number, landing?: number): WarpSite {
       const own = new Set(
         instruction.operands.flatMap((operand) => (operand.kind === 'address' ? [...origins.of(operand)] : [])),
       );
       const resolved = resolveSymbols(instruction, symbols, namesCtas);
       const { definitions } = definitionsAndUses(instruction);
       const isResultUsed = definitions.some((register) => used.has(register));
-      const site = { index: warpSites.length, instruction: resolved, block, origins: own, isResultUsed };
+      const site = { index: warpSites.length, instruction: resolved, block, origins: own, isResultUsed, landing };
       warpSites.push(site);
       return site;
     },

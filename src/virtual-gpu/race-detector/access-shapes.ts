@@ -9,6 +9,8 @@ export interface ShapedAccess {
   readonly offset: number;
   readonly bytes: number;
   readonly isWrite: boolean;
+  /** As in {@link Access}. */
+  readonly quarter: number | undefined;
 }
 
 /** One execution of a group. */
@@ -131,9 +133,13 @@ export class AccessShapes {
   }
 
   /** The cells that an access touches, relative to that of the first active lane. */
-  #cellsOf({ offset, bytes }: ShapedAccess, { addresses, count }: LaneAddresses): { cell: number; index: number }[] {
+  #cellsOf(
+    { offset, bytes, quarter }: ShapedAccess,
+    { addresses, lanes, count }: LaneAddresses,
+  ): { cell: number; index: number }[] {
     const touched: { cell: number; index: number }[] = [];
     for (let index = 0; index < count; index++) {
+      if (quarter !== undefined && lanes[index]! >> 3 !== quarter) continue;
       const first = (addresses[index]! - addresses[0]! + offset) >> this.#shift;
       for (let cell = first; cell < first + (bytes >> this.#shift); cell++) touched.push({ cell, index });
     }

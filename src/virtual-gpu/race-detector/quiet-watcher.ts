@@ -1,7 +1,7 @@
 import type { RaceDetector } from './race-detector.ts';
 
 /** What watched code reports to: the race detector, or a watcher of one place or one warp. */
-export type AccessWatcher = Pick<RaceDetector, Exclude<keyof RaceDetector, 'begin' | 'roomFor'>>;
+export type AccessWatcher = Pick<RaceDetector, Exclude<keyof RaceDetector, 'attach' | 'begin' | 'roomFor'>>;
 
 /** Looks for nothing, and keeps nothing but which CTA runs. */
 export abstract class QuietWatcher implements AccessWatcher {
@@ -45,7 +45,6 @@ export abstract class QuietWatcher implements AccessWatcher {
   }
   beforeWrite(): void {}
   landed(): void {}
-  landedPieces(): void {}
   landedFromOutside(): void {}
   olderValue(): undefined {
     return undefined;

@@ -1,4 +1,5 @@
 import type { Dim3 } from '../../core/launch-plan.ts';
+import { numbersBelow } from '../../core/values.ts';
 import { synchronisationOf } from '../../ptx/instructions/properties.ts';
 import type { AccessGroup } from '../codegen/memory/access-groups.ts';
 import type { RunnableImage } from '../kernel-image.ts';
@@ -61,6 +62,15 @@ interface NumberedAccess {
   readonly access: WatchedAccess;
 }
 
+interface GroupAccess extends NumberedAccess {
+  readonly offset: number;
+  /** As in {@link Access}. */
+  readonly quarter: number | undefined;
+}
+
+/** Compiled code that notes accesses of a group to shared memory, at the addresses of a pattern. */
+export type WatchShared = (group: number, pattern: number, warp: number, how: number) => void;
+
 type LanesOfRequest = Pick<MemoryRequest, 'addresses' | 'lanes'>;
 
 /** A copy reads when it is issued, and writes when it lands. */
@@ -98,7 +108,7 @@ export class RaceDetector {
   readonly #image: RunnableImage;
   readonly #memory: PrivateMemory;
   /** Accesses of each group, and of each warp site; `number` identifies one in a shadow. */
-  readonly #groups: { number: number; offset: number; access: WatchedAccess }[][];
+  readonly #groups: GroupAccess[][];
   readonly #sites: ((NumberedAccess & { parts: CopyParts }) | undefined)[];
   readonly #accesses: WatchedAccess[] = [];
   readonly #faults = new RaceFaults(this.#accesses, () => ({ ...this.#launch, cta: this.#cta.linear }));
@@ -119,6 +129,7 @@ export class RaceDetector {
   #usedEnd = 0;
   #launch!: WatchedLaunch;
   #deviceView!: DataView;
+  #watchShared!: WatchShared;
   /** By group and by site: whether the launch may both read and write the touched device memory. */
   #isTrackedGroup: boolean[] = [];
   #isTrackedSite: boolean[] = [];
@@ -149,9 +160,9 @@ export class RaceDetector {
     this.#cells = cells;
     const number = (access: WatchedAccess): number => this.#accesses.push(access) - 1;
     this.#groups = image.groups.map((group) =>
-      group.accesses.map(({ instruction, offset }) => {
+      group.accesses.map(({ instruction, offset, quarter }) => {
         const access = { ...watchedAccess(instruction)!, space: group.space };
-        return { number: number(access), offset: offset - group.minimum, access };
+        return { number: number(access), offset: offset - group.minimum, access, quarter };
       }),
     );
     this.#sites = image.warpSites.map((site) => {
@@ -174,7 +185,7 @@ export class RaceDetector {
     this.#shadow = shadow;
     this.#shapes = new AccessShapes(shadow, image.sharedUnitBytes);
     this.#shaped = this.#groups.map((accesses) =>
-      accesses.map(({ number, offset, access: { bytes, isWrite } }) => ({ number, offset, bytes, isWrite })),
+      accesses.map(({ access: { bytes, isWrite }, ...rest }) => ({ ...rest, bytes, isWrite })),
     );
     this.#phases = this.#shaped.map(phasesOf);
     this.#lists = this.#writeLists();
@@ -197,6 +208,10 @@ export class RaceDetector {
       }
       return list;
     });
+  }
+
+  attach(watchShared: WatchShared): void {
+    this.#watchShared = watchShared;
   }
 
   begin(launch: WatchedLaunch): void {
@@ -468,7 +483,8 @@ export class RaceDetector {
     this.#collectLanes(group, warpAddress, masked);
     if (left < 0) this.#rememberLanes(group, warpAddress, masked);
     const warp = this.#warpOf(warpAddress);
-    for (const { number, offset, access } of this.#from(left, groupIndex)) {
+    for (const { number, offset, access, quarter } of this.#from(left, groupIndex)) {
+      if (quarter !== undefined) this.#collectLanes(group, warpAddress, masked, quarter * 8, quarter * 8 + 8);
       if (!access.isWrite && this.#cta.shared.knowsReads(this.#together, offset, access.bytes, warp)) continue;
       this.#noteShared(this.#together, offset, access, number, warp);
     }
@@ -519,7 +535,7 @@ export class RaceDetector {
   }
 
   /** The accesses of a group from a phase on. */
-  #from(phase: number, group: number): { number: number; offset: number; access: WatchedAccess }[] {
+  #from(phase: number, group: number): GroupAccess[] {
     const accesses = this.#groups[group]!;
     return phase <= 0 ? accesses : accesses.slice(this.#phases[group]![phase]);
   }
@@ -543,18 +559,20 @@ export class RaceDetector {
   }
 
   /** Collects the group's active lanes from one on and their addresses, without equal neighbours. */
-  #collectLanes(group: AccessGroup, warpAddress: number, masked: boolean, firstLane = 0): void {
+  #collectLanes(group: AccessGroup, warpAddress: number, masked: boolean, firstLane = 0, end = LANES): void {
     const { i32 } = this.#memory;
     const { addresses, lanes, otherLanes } = this.#together;
     const recorded = (group.pattern + PATTERN.addresses) >> 2;
     const ownMask = group.guarded ? (group.pattern + PATTERN.mask) >> 2 : -1;
     const warpMask = masked ? (warpAddress + WARP.mask) >> 2 : -1;
+    const isOfMatrices = group.accesses[0]!.quarter !== undefined;
     let count = 0;
-    for (let lane = firstLane; lane < LANES; lane++) {
+    for (let lane = firstLane; lane < end; lane++) {
       if (warpMask >= 0 && i32[warpMask + lane] === 0) continue;
       if (ownMask >= 0 && i32[ownMask + lane] === 0) continue;
       const address = i32[recorded + lane]!;
-      if (count > 0 && address === addresses[count - 1]) {
+      // Rows of different matrices are read one after the other.
+      if (count > 0 && address === addresses[count - 1] && !(isOfMatrices && lane % 8 === 0)) {
         otherLanes[count - 1] = lane;
         continue;
       }
@@ -819,12 +837,18 @@ export class RaceDetector {
   /** @throws KernelFault for what a copy to shared memory, which lands later, would overwrite too early. */
   #noteCopies(space: Space, { kind, addresses, lanes }: MemoryRequest, site: number, warpAddress: number): void {
     const { number, access, parts } = this.#sites[site]!;
+    const warp = this.#warpOf(warpAddress);
+    if (kind === 'load') {
+      this.#collectEach(addresses, 0, addresses.length, lanes);
+      this.#noteGlobal(this.#together, 0, { number, access: parts.read }, warp);
+      return;
+    }
     for (const [i, address] of addresses.entries()) {
-      if (kind === 'load' || space === 'global') {
-        this.#note(space, address, number, kind === 'load' ? parts.read : parts.write, warpAddress, lanes[i]!);
+      if (space === 'global') {
+        this.#note(space, address, number, parts.write, warpAddress, lanes[i]!);
         continue;
       }
-      const racing = this.#cta.shared.overwritten(address, access.bytes, this.#warpOf(warpAddress));
+      const racing = this.#cta.shared.overwritten(address, access.bytes, warp);
       if (racing) throw this.#faults.race(racing, { space, address, access, lane: lanes[i]! });
     }
   }
@@ -846,24 +870,37 @@ export class RaceDetector {
     });
   }
 
-  /** A copy of an earlier request has reached shared memory. */
-  landed(site: number, warpAddress: number, address: number, lane: number): void {
+  /**
+   * Pieces of copies of an earlier request have reached shared memory.
+   * @param lane that copied them all; undefined where each lane copied one.
+   */
+  landed(site: number, warpAddress: number, addresses: ArrayLike<number>, lane?: number): void {
     const { number, parts } = this.#sites[site]!;
-    this.#note('shared', address, number, parts.write, warpAddress, lane);
+    const { landing } = this.#image.warpSites[site]!;
+    if (lane === undefined && landing !== undefined && this.#header[SHADOW.cta >> 2] !== 0) {
+      const { pattern } = this.#image.groups[landing]!;
+      for (let i = 0; i < LANES; i++) this.#memory.i32[((pattern + PATTERN.addresses) >> 2) + i] = addresses[i]!;
+      this.#watchShared(landing, pattern, warpAddress, 0);
+      return;
+    }
+    const lanes = lane === undefined ? ALL_LANES : new Array<number>(LANES).fill(lane);
+    const count = lane === undefined ? LANES : addresses.length;
+    // Lanes' parts are compared with those of other CTAs one by one.
+    const most = lane === undefined && this.#cta.across?.hasForeign ? 1 : LANES;
+    for (let first = 0; first < count; first += most) {
+      this.#collectEach(addresses, first, Math.min(most, count - first), most === 1 ? [first] : lanes);
+      this.#noteShared(this.#together, 0, parts.write, number, this.#warpOf(warpAddress));
+    }
   }
 
-  /** The same of a bulk copy's pieces. */
-  landedPieces(site: number, warpAddress: number, addresses: readonly number[], lane: number): void {
-    const { number, parts } = this.#sites[site]!;
+  /** Collects accesses from one on, each for itself. */
+  #collectEach(addresses: ArrayLike<number>, first: number, count: number, lanes: readonly number[]): void {
     const together = this.#together;
-    for (let first = 0; first < addresses.length; first += LANES) {
-      together.count = Math.min(LANES, addresses.length - first);
-      for (let i = 0; i < together.count; i++) {
-        together.addresses[i] = addresses[first + i]!;
-        together.lanes[i] = lane;
-        together.otherLanes[i] = 0;
-      }
-      this.#noteShared(together, 0, parts.write, number, this.#warpOf(warpAddress));
+    together.count = count;
+    together.otherLanes.fill(0);
+    for (let i = 0; i < count; i++) {
+      together.addresses[i] = addresses[first + i]!;
+      together.lanes[i] = lanes[i]!;
     }
   }
 
@@ -953,6 +990,8 @@ export class RaceDetector {
 const mayRelease = ({ warpSites }: RunnableImage, accesses: readonly WatchedAccess[]): boolean =>
   accesses.some(({ releases }) => releases === 'everything') ||
   warpSites.some(({ instruction }) => synchronisationOf(instruction) === 'memory');
+
+const ALL_LANES = numbersBelow(LANES);
 
 const laneAddresses = (): LaneAddresses => ({
   addresses: new Int32Array(LANES),

@@ -112,9 +112,10 @@ export class WarpTracer extends QuietWatcher {
   ): void {
     if (space !== 'global' && space !== 'shared' && space !== 'local') return;
     const { accesses, minimum } = this.#image.groups[groupIndex]!;
-    for (const { instruction, offset, bytes, isStore } of accesses) {
-      const addresses = lanes.map((lane) => (checkedAddressOf(lane) + offset - minimum) >>> 0);
-      this.#note(instruction, { space, kind: isStore ? 'store' : 'load', addresses, lanes, bytes });
+    for (const { instruction, offset, bytes, isStore, quarter } of accesses) {
+      const own = quarter === undefined ? lanes : lanes.filter((lane) => lane >> 3 === quarter);
+      const addresses = own.map((lane) => (checkedAddressOf(lane) + offset - minimum) >>> 0);
+      this.#note(instruction, { space, kind: isStore ? 'store' : 'load', addresses, lanes: own, bytes });
     }
   }
 

@@ -84,8 +84,10 @@ export function smallestAccess(space: StateSpace, accesses: readonly (WatchedAcc
 }
 
 /** Whether it may write to device memory: a copy writes to the first space that it names. */
-export const writesDeviceMemory = ({ isWrite, instruction: { opcode, modifiers } }: WatchedAccess): boolean =>
-  isWrite && (opcode !== 'cp' || modifiers.find((m) => m === 'global' || m.startsWith('shared')) === 'global');
+export function writesDeviceMemory({ isWrite, space, instruction: { opcode, modifiers } }: WatchedAccess): boolean {
+  if (opcode === 'cp') return isWrite && modifiers.find((m) => m === 'global' || m.startsWith('shared')) === 'global';
+  return isWrite && (space === 'global' || space === 'generic');
+}
 
 const plain = (
   instruction: PtxInstruction,

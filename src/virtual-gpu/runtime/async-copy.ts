@@ -42,14 +42,11 @@ function issue(context: WarpContext): void {
   if (!destination || !source || size?.kind !== 'immediate' || has(instruction, 'L2::cache_hint'))
     throw unsupported(instruction);
   const bytes = Number(size.value);
+  const words = SPARE.pop() ?? new Uint32Array(COPY_WORDS * LANES);
   const prepared = context.prepareCopy();
-  if (prepared) {
-    const words = SPARE.pop() ?? new Uint32Array(COPY_WORDS * LANES);
-    words.set(prepared);
-    open(context, { issuedBy: context, lanes: context.lanes, words, bytes, isWhole: true, landed: 0 });
-    return;
-  }
-  const copy = copyByLane(context, { destination, source, bytes });
+  if (prepared) words.set(prepared);
+  const isWhole = prepared !== undefined || copyByLane(context, { destination, source, bytes }, words);
+  const copy = { issuedBy: context, lanes: context.lanes, words, bytes, isWhole, landed: 0 };
   open(context, copy);
   if (context.listens) countRequests(context, copy);
 }
@@ -59,11 +56,15 @@ function open(context: WarpContext, copy: PendingCopy): void {
   if (context.cta.landsAtOnce()) land(copy);
 }
 
-/** @throws KernelFault for addresses where nothing can be copied from or to. */
+/**
+ * Works out the words of a copy. Returns whether it is whole.
+ * @throws KernelFault for addresses where nothing can be copied from or to.
+ */
 function copyByLane(
   context: WarpContext,
   { destination, source, bytes }: { destination: PtxOperand; source: PtxOperand; bytes: number },
-): PendingCopy {
+  words: Uint32Array,
+): boolean {
   const { operands, lanes } = context;
   const [, , , sourceSize] = operands;
   const to = context.addresses(destination, TARGETS);
@@ -74,28 +75,41 @@ function copyByLane(
     context.areDirect(to, 'shared', bytes),
     context.areDirect(from, 'global', bytes),
   ];
-  const words = SPARE.pop() ?? new Uint32Array(COPY_WORDS * LANES);
   let isWhole = lanes.length === LANES;
   for (const lane of lanes) {
     const wanted = Math.min(bytes, WANTED[lane]!);
     if (!arePlainTargets) context.checkSharedStore(to.low[lane]!, to.high[lane]!, bytes, lane);
-    if (!arePlainSources) {
-      if (wanted > 0) context.checkGlobalLoad(from.low[lane]!, from.high[lane]!, bytes, lane, wanted);
-    } else context.markRead(from.low[lane]!, wanted);
+    if (!arePlainSources && wanted > 0) context.checkGlobalLoad(from.low[lane]!, from.high[lane]!, bytes, lane, wanted);
     words[lane] = to.low[lane]! & OFFSET_IN_CTA;
     // What is not taken may have any address.
     words[LANES + lane] = wanted > 0 ? from.low[lane]! : 0;
     words[2 * LANES + lane] = wanted;
     if (wanted !== bytes && wanted !== 0) isWhole = false;
   }
-  return { issuedBy: context, lanes, words, bytes, isWhole, landed: 0 };
+  return isWhole;
 }
 
+/** Of the request at hand: nobody keeps them. */
+const [taking, sources, targets] = [0, 1, 2].map(() => new Array<number>(LANES).fill(0)) as [
+  number[],
+  number[],
+  number[],
+];
+
 function countRequests(context: WarpContext, { lanes, words, bytes }: PendingCopy): void {
-  const taking = lanes.filter((lane) => words[2 * LANES + lane]! > 0);
-  const ofLanes = (some: readonly number[], first: number) => some.map((lane) => words[first + lane]!);
-  context.countRequestIn('global', ofLanes(taking, LANES), taking, bytes, 'load');
-  context.countRequestIn('shared', ofLanes(lanes, 0), lanes, bytes, 'store');
+  let count = 0;
+  for (let i = 0; i < lanes.length; i++) {
+    const lane = lanes[i]!;
+    const [source, taken] = [words[LANES + lane]!, words[2 * LANES + lane]!];
+    targets[i] = words[lane]!;
+    if (taken === 0) continue;
+    taking[count] = lane;
+    sources[count++] = source;
+    context.markRead(source, taken);
+  }
+  const some = <T>(values: T[], many: number): T[] => (many === LANES ? values : values.slice(0, many));
+  context.countRequestIn('global', some(sources, count), some(taking, count), bytes, 'load');
+  context.countRequestIn('shared', some(targets, lanes.length), lanes, bytes, 'store');
 }
 
 function land(copy: PendingCopy): void {

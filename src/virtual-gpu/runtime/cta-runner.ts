@@ -22,7 +22,12 @@ import {
 } from '../layout.ts';
 import { CellsOfOneWarp } from '../race-detector/cells-of-one-warp.ts';
 import type { AccessWatcher } from '../race-detector/quiet-watcher.ts';
-import { type OlderRead, RaceDetector, type UninitialisedRead } from '../race-detector/race-detector.ts';
+import {
+  type OlderRead,
+  RaceDetector,
+  type UninitialisedRead,
+  type WatchShared,
+} from '../race-detector/race-detector.ts';
 import { ShadowMemory } from '../race-detector/shadow-memory.ts';
 import { type FollowedWarp, type TracedWarp, WarpTracer } from '../race-detector/warp-tracer.ts';
 import { type WatchedPlace, type WatchedWrites, WriteWatcher } from '../race-detector/write-watcher.ts';
@@ -114,6 +119,8 @@ type SummedCounts = Omit<WorkerCounts, 'accesses' | 'sectorMap' | 'samples' | 'c
 
 interface RunExports {
   run(warp: number): number;
+  /** Of watched code. */
+  watchShared?: WatchShared;
 }
 
 /**
@@ -233,7 +240,9 @@ export class CtaRunner {
 
   /** Takes the compiled code: a page compiles asynchronously, a worker thread need not. */
   attach(instance: WebAssembly.Instance): void {
-    this.#run = (instance.exports as unknown as RunExports).run;
+    const { run, watchShared } = instance.exports as unknown as RunExports;
+    this.#run = run;
+    this.#races?.attach(watchShared!);
   }
 
   /** Prepares memory and counters for a launch. */

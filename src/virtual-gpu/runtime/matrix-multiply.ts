@@ -1,12 +1,8 @@
-import { onceFor } from '../../core/once-for.ts';
 import type { PtxInstruction } from '../../ptx/ast.ts';
 import { has, typesOf } from '../../ptx/instruction-parts.ts';
 import { LANES } from '../layout.ts';
 import { unsupported } from '../unsupported.ts';
 import { ELEMENT_FORMATS, type ElementFormat, readAccumulator, writeAccumulator } from './matrix-elements.ts';
-import type { TensorKernelForm } from './product-emitter.ts';
-import { tensorFormOf } from './tensor-form.ts';
-import { createTensorKernel, type TensorKernel } from './tensor-kernel.ts';
 import { type Accumulate, accumulatorFor, type Factors, factorsOf, isFloat8, tensorModel } from './tensor-model.ts';
 import type { WarpContext } from './warp-context.ts';
 
@@ -24,8 +20,6 @@ interface Form {
   bCount: number;
   cCount: number;
   accumulate: Accumulate;
-  /** For 16-bit elements of one kind and f32 accumulators. */
-  fast: TensorKernelForm | undefined;
 }
 
 /** Decoded once per instruction, because each executes a thousand times, and a kernel has many equal ones. */
@@ -59,27 +53,18 @@ function readForm(instruction: PtxInstruction, target: string): Form {
   if (!accumulate || (isFloat8(aType!) && k !== FLOAT8_DEPTH)) throw unsupported(instruction);
   const aCount = (M * k * a.bits) / 32 / LANES;
   const bCount = (N * k * b.bits) / 32 / LANES;
-  return {
-    k,
-    a,
-    b,
-    type: dType,
-    aCount,
-    bCount,
-    cCount: dType === 'f16' ? 2 : 4,
-    accumulate,
-    fast: tensorFormOf(instruction, target),
-  };
+  return { k, a, b, type: dType, aCount, bCount, cCount: dType === 'f16' ? 2 : 4, accumulate };
 }
 
 /** Elements of C or D in a lane. */
 const RESULTS = 4;
 
-/** mma.sync m16n8k*: D = A·B + C by one warp. Fragment layouts: PTX ISA, matrix fragments for mma.m16n8k*. */
+/**
+ * mma.sync m16n8k*: D = A·B + C by one warp, of what compiled code leaves. Fragment layouts: PTX ISA, matrix fragments for mma.m16n8k*.
+ */
 export function matrixMultiply(context: WarpContext): void {
   if (context.lanes.length !== LANES) throw unsupported(context.instruction);
   const form = formOf(context);
-  if (multiplyFast(context, form)) return;
   const { cCount, aCount, bCount } = form;
   const aWords = context.words(cCount, aCount);
   const bWords = context.words(cCount + aCount, bCount);
@@ -88,44 +73,6 @@ export function matrixMultiply(context: WarpContext): void {
   multiplyByElement(form, aWords, bWords, c, d);
   for (let r = 0; r < cCount; r++) context.setWords(context.operands[r]!, d, r * LANES);
 }
-
-/**
- * What compiled code does itself where it can. False if there is no fast form, or if its kernel leaves these numbers to the
- * general form.
- */
-function multiplyFast(context: WarpContext, { aCount, bCount, cCount, fast }: Form): boolean {
-  const places = fast && context.registerPlaces();
-  if (!places) return false;
-  const multiply = kernelOf(context.registerMemory)(fast);
-  const at = (i: number): number => context.warp + places[i]!;
-  const [a, b, c] = [cCount, cCount + aCount, cCount + aCount + bCount];
-  // Written out for depths 8 and 16: spreading a list of addresses would cost as much as the products.
-  const done =
-    aCount === 2
-      ? multiply(at(a), at(a + 1), at(b), at(c), at(c + 1), at(c + 2), at(c + 3), at(0), at(1), at(2), at(3))
-      : multiply(
-          at(a),
-          at(a + 1),
-          at(a + 2),
-          at(a + 3),
-          at(b),
-          at(b + 1),
-          at(c),
-          at(c + 1),
-          at(c + 2),
-          at(c + 3),
-          at(0),
-          at(1),
-          at(2),
-          at(3),
-        );
-  return done === 1;
-}
-
-/** Of the memory that the registers lie in. */
-const kernelOf = onceFor((memory: WebAssembly.Memory) =>
-  onceFor((form: TensorKernelForm): TensorKernel => createTensorKernel(memory, form)),
-);
 
 /** D element by element: any form, any numbers. */
 function multiplyByElement(form: Form, aWords: Uint32Array, bWords: Uint32Array, c: Uint32Array, d: Int32Array): void {

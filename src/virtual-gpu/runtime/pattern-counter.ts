@@ -1,5 +1,5 @@
 import type { Access, AccessGroup } from '../codegen/memory/access-groups.ts';
-import { LANES, PATTERN, PATTERN_PHASE, PATTERN_WAY, WARP } from '../layout.ts';
+import { LANES, PATTERN, PATTERN_PHASE, PATTERN_WAY, WARP, WAY_FOLDS } from '../layout.ts';
 import { countSectors, fewestLines, sharedCost } from './access-costs.ts';
 import type { PrivateMemory } from './memories.ts';
 
@@ -75,7 +75,7 @@ export class PatternCounter {
     const addresses = (group.pattern + PATTERN.addresses) >> 2;
     const first = i32[addresses]!;
     const phase = PATTERN_PHASE[group.space === 'global' ? 'global' : 'shared'];
-    const way = (first >>> phase.wayShift) & phase.wayMask;
+    const way = (WAY_FOLDS.reduce((bits, fold) => bits ^ (first >>> fold), first) >>> phase.wayShift) & phase.wayMask;
     this.#flush(groupIndex, way);
     this.#current[groupIndex]![way] = cost;
     const at = wayAddress(group, way);
@@ -155,16 +155,17 @@ export class PatternCounter {
     // A bias keeps addresses positive without changing sectors or banks.
     const bias = 2 ** 33 + phase;
     const costs = group.accesses.map((access): AccessCost => {
-      const addresses = lanes.map((lane) => bias + this.#key[lane]! + access.offset - group.minimum);
-      const { bytes } = access;
+      const { bytes, quarter } = access;
+      const own = quarter === undefined ? lanes : lanes.filter((lane) => lane >> 3 === quarter);
+      const addresses = own.map((lane) => bias + this.#key[lane]! + access.offset - group.minimum);
       if (group.space === 'global')
         return { units: countSectors(addresses, bytes), lines: fewestLines(addresses, bytes), conflicts: 0, merged: 0 };
-      const { wavefronts, conflicts } = sharedCost(addresses, lanes, bytes, access.isStore);
+      const { wavefronts, conflicts } = sharedCost(addresses, own, bytes, access.isStore);
       return {
         units: wavefronts,
         lines: 0,
         conflicts,
-        merged: mergedWavefronts(access, addresses, lanes) ?? wavefronts,
+        merged: mergedWavefronts(access, addresses, own) ?? wavefronts,
       };
     });
     return { key: this.#key.slice(), lanes: lanes.length, costs };

@@ -79,6 +79,21 @@ function isWithin(ranges: readonly DeviceRange[], offset: number, bytes: number)
   return false;
 }
 
+/** By word of shared memory, of which no GPU has more: when {@link areApart} met it last. */
+const metAt = new Int32Array(1 << 16);
+let meetings = 0;
+
+/** Whether the first words, addresses of what lanes copy to shared memory, are all different. */
+function areApart(addresses: Uint32Array): boolean {
+  meetings = (meetings + 1) | 0;
+  for (let lane = 0; lane < LANES; lane++) {
+    const word = addresses[lane]! >> 2;
+    if (metAt[word] === meetings) return false;
+    metAt[word] = meetings;
+  }
+  return true;
+}
+
 const asBigInt = ({ low, high }: Address): bigint => (BigInt(high) << 32n) | BigInt(low);
 
 /** Where the bytes of a generic address are. */
@@ -130,7 +145,6 @@ const byInstruction = <T>() => onceFor((_image: RunnableImage) => new Map<PtxIns
 
 const offsetsOfInstructions = byInstruction<Int32Array>();
 const copiesOfInstructions = byInstruction<CopyOperands>();
-const placesOfInstructions = byInstruction<Int32Array>();
 
 /** What all operations of a launch on one thread share. */
 export interface OperationSurroundings {
@@ -478,10 +492,15 @@ export class WarpContext {
     }
   }
 
-  /** Lands copies of all lanes to shared memory, of what takes all of its bytes from device memory or none; false if someone watches. */
+  /**
+   * Lands copies of all lanes to shared memory, of what takes all of its bytes from device memory or none. False if someone watches and
+   * several lanes copy to one place: who watches sees what each of them leaves there.
+   */
   landAll(words: Uint32Array, bytes: number): boolean {
-    if (this.#around.watcher) return false;
-    this.#around.copier().copy(words, bytes);
+    const { watcher, copier } = this.#around;
+    if (watcher && !areApart(words)) return false;
+    copier().copy(words, bytes);
+    watcher?.landed(this.#site!, this.warp, words);
     return true;
   }
 
@@ -494,7 +513,7 @@ export class WarpContext {
     for (; at + 4 <= taken; at += 4) view.setUint32(to + at, device.getUint32(source + at, true), true);
     for (; at < taken; at++) view.setUint8(to + at, device.getUint8(source + at));
     for (; at < bytes; at++) view.setUint8(to + at, 0);
-    this.#around.watcher?.landed(this.#site!, this.warp, target, lane);
+    this.#around.watcher?.landed(this.#site!, this.warp, [target], lane);
   }
 
   /** Lands what this CTA's `lane` sent to the shared memory of the CTA that runs, which completes an mbarrier there. */
@@ -566,29 +585,6 @@ export class WarpContext {
     }
   }
 
-  /**
-   * Byte offsets of the operands' registers from the warp's state, 32 lanes each, in `registerMemory`; of an address, those of its
-   * 32-bit base. Null if there is another operand, or a uniform one.
-   */
-  registerPlaces(): Int32Array | null {
-    return rememberedAt(placesOfInstructions(this.#image), this.instruction, () => this.#findPlaces());
-  }
-
-  #findPlaces(): Int32Array | null {
-    const places = this.operands.map((operand) => {
-      if (operand.kind === 'register') return this.#placeOf(operand.name);
-      const base = operand.kind === 'address' ? operand.base : null;
-      const isNarrow = base?.kind === 'register' && this.#register(base.name).kind !== 'double-word';
-      return isNarrow ? this.#placeOf(base.name) : -1;
-    });
-    return places.includes(-1) ? null : Int32Array.from(places);
-  }
-
-  #placeOf(name: string): number {
-    const { offset, uniform } = this.#register(name);
-    return uniform ? -1 : offset;
-  }
-
   /** Where the operands of a cp.async lie; null if one is not of the usual kind. */
   #findCopyOperands(): CopyOperands | null {
     const [to, from, size, taken] = this.operands;
@@ -607,11 +603,11 @@ export class WarpContext {
   }
 
   /**
-   * What all lanes copy, where that is as {@link LaneCopier.prepare} says and may be touched, and nobody wants to know.
+   * What all lanes copy, where that is as {@link LaneCopier.prepare} says and may be touched.
    * What it returns holds until it is asked again.
    */
   prepareCopy(): Uint32Array | undefined {
-    if (this.listens || this.lanes.length !== LANES) return undefined;
+    if (this.lanes.length !== LANES) return undefined;
     const operands = rememberedAt(copiesOfInstructions(this.#image), this.instruction, () => this.#findCopyOperands());
     const copy = operands && this.#around.copier().prepare(operands, this.warp, this.#bounds.limits.shared);
     if (!copy || !isWithin(this.#reachable, copy.least, copy.most - copy.least + operands.bytes)) return undefined;
@@ -849,7 +845,7 @@ export class WarpContext {
 
   /** Bytes of device memory that were read. */
   markRead(low: number, bytes: number): void {
-    if (bytes > 0) this.#around.reads?.mark(low, bytes);
+    this.#around.reads?.mark(low, bytes);
   }
 
   /** @throws as {@link resolve}, for a stretch of device memory that need not be aligned. */
@@ -947,22 +943,6 @@ export class WarpContext {
       return { lane, address, space: 'shared' };
     });
     this.countRequest(accesses, bytes, 'load');
-  }
-
-  /**
-   * Offsets in shared memory of the rows of `bytes` whose addresses lie in a register, as {@link registerPlaces} says, plus `displacement`.
-   * False if one is not aligned or not within: {@link sharedRows} says why.
-   */
-  plainRows(place: number, displacement: number, bytes: number, rows: Int32Array, count: number): boolean {
-    const { u32 } = this.#memory;
-    const first = (this.warp + place) >> 2;
-    const last = this.#bounds.limits.shared - bytes;
-    for (let i = 0; i < count; i++) {
-      const low = u32[first + i]! + displacement;
-      if (!(low >= 0 && low <= last) || low % bytes !== 0) return false;
-      rows[i] = low;
-    }
-    return true;
   }
 
   /** A warp's private memory in halves. */

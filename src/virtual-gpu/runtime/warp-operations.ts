@@ -252,62 +252,29 @@ function loadMatrix(context: WarpContext): void {
   const count = matrixCountOf(instruction);
   if (count === undefined || lanes.length !== LANES) throw unsupported(instruction);
   const move = has(instruction, 'trans') ? transposeRows : copyRows;
-  if (loadPlainMatrices(context, count, move)) return;
+  const rows = new Int32Array(LANES);
+  for (let matrix = 0; matrix < count; matrix++)
+    context.sharedRows(operands[count]!, MATRIX_LANES[matrix]!, ROW_BYTES, rows);
   const words = new Uint32Array(LANES);
   for (let matrix = 0; matrix < count; matrix++) {
-    context.sharedRows(operands[count]!, MATRIX_LANES[matrix]!, ROW_BYTES, rowOffsets);
-    move(context, matrix, words, 0);
+    move(context, rows.subarray(matrix * ROWS), words);
     context.setWords(operands[matrix]!, words);
   }
 }
 
-/** Of the rows of up to four matrices: offsets in shared memory. */
-const rowOffsets = new Int32Array(LANES);
 const MATRIX_LANES = Array.from({ length: LANES / ROWS }, (_, matrix) =>
   Array.from({ length: ROWS }, (_, row) => matrix * ROWS + row),
 );
 
-/** Copies a matrix, whose rows lie at `rowOffsets`, to the words of 32 lanes from `to` on. */
-type MoveRows = (context: WarpContext, matrix: number, words: Uint32Array, to: number) => void;
-
-/** False if registers or addresses are not the usual ones. */
-function loadPlainMatrices(context: WarpContext, count: number, move: MoveRows): boolean {
-  const places = context.registerPlaces();
-  const address = context.operands[count]!;
-  if (!places || address.kind !== 'address') return false;
-  if (!context.plainRows(places[count]!, Number(address.offset), ROW_BYTES, rowOffsets, count * ROWS)) return false;
-  const { privateWords, warp } = context;
-  for (let matrix = 0; matrix < count; matrix++) move(context, matrix, privateWords, (warp + places[matrix]!) >> 2);
-  if (context.listens)
-    for (let matrix = 0; matrix < count; matrix++) {
-      const lanes = MATRIX_LANES[matrix]!;
-      context.countRequestIn(
-        'shared',
-        lanes.map((lane) => rowOffsets[lane]!),
-        lanes,
-        ROW_BYTES,
-        'load',
-      );
-    }
-  return true;
-}
-
-/** Row r goes to lanes 4r … 4r + 3. */
-function copyRows({ privateWords }: WarpContext, matrix: number, words: Uint32Array, to: number): void {
-  for (let row = 0; row < ROWS; row++) {
-    const from = (SHARED + rowOffsets[matrix * ROWS + row]!) >> 2;
-    for (let word = 0; word < ROW_BYTES / 4; word++) words[to + row * 4 + word] = privateWords[from + word]!;
-  }
+/** Row r, at an offset in shared memory, goes to lanes 4r … 4r + 3. */
+function copyRows({ privateWords }: WarpContext, rows: Int32Array, words: Uint32Array): void {
+  for (let i = 0; i < LANES; i++) words[i] = privateWords[((SHARED + rows[i >> 2]!) >> 2) + (i & 3)]!;
 }
 
 /** Column c of two neighbouring rows goes to lane 4c + half of the first. */
-function transposeRows({ sharedHalves: halves }: WarpContext, matrix: number, words: Uint32Array, to: number): void {
-  for (let row = 0; row < ROWS; row += 2) {
-    const upper = (SHARED + rowOffsets[matrix * ROWS + row]!) >> 1;
-    const lower = (SHARED + rowOffsets[matrix * ROWS + row + 1]!) >> 1;
-    for (let column = 0; column < ROWS; column++)
-      words[to + column * 4 + row / 2] = halves[upper + column]! | (halves[lower + column]! << 16);
-  }
+function transposeRows({ sharedHalves: halves }: WarpContext, rows: Int32Array, words: Uint32Array): void {
+  const half = (row: number, column: number): number => halves[((SHARED + rows[row]!) >> 1) + column]!;
+  for (let i = 0; i < LANES; i++) words[i] = half((i & 3) * 2, i >> 2) | (half((i & 3) * 2 + 1, i >> 2) << 16);
 }
 
 /** The lanes that hold element `index` of a row of an 8×8 matrix of 16 bits: two neighbours each. */

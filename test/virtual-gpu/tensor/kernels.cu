@@ -48,6 +48,27 @@ extern "C" __global__ void ldmatrix_x4_trans(const unsigned short* rows, unsigne
   load_matrices<true>(rows, out);
 }
 
+// Twice, one matrix and then two. Rows of the first lie 128 bytes apart, those of the second side by side; further lanes have no rows.
+extern "C" __global__ void ldmatrix_few(unsigned* out) {
+  __shared__ __align__(16) unsigned tile[512];
+  for (int i = threadIdx.x; i < 512; i += 32) tile[i] = i;
+  __syncwarp();
+  const unsigned lane = threadIdx.x;
+  const unsigned place = lane < 8 ? lane * 128 : lane < 16 ? 1024 + (lane - 8) * 16 : 3;
+  const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(tile)) + place;
+  unsigned sum = 0;
+#pragma unroll 1
+  for (int i = 0; i < 2; ++i) {
+    unsigned r[3];
+    asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" : "=r"(r[0]) : "r"(address + 16 * i));
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
+                 : "=r"(r[1]), "=r"(r[2])
+                 : "r"(address + 16 * i));
+    sum += r[0] + 3 * r[1] + 5 * r[2];
+  }
+  out[lane] = sum;
+}
+
 // The last lane's row lies `offset` bytes behind its place.
 extern "C" __global__ void ldmatrix_at(unsigned* out, int offset) {
   __shared__ __align__(16) unsigned short tile[32 * 8];

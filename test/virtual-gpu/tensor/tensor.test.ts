@@ -120,6 +120,34 @@ describe('ldmatrix.x4', () => {
   });
 });
 
+describe('ldmatrix.x1 and .x2', () => {
+  it.each([true, false])(
+    'read the rows of their own lanes alone, and count each matrix for itself; counted: %s',
+    async (count) => {
+      const { contents, counters } = await launchKernel(device, module, {
+        functionName: 'ldmatrix_few',
+        arguments: ['out'],
+        buffers: { out: 128 },
+        options: { count },
+      });
+      const wordOf = (lane: number, start: number, rowBytes: number) =>
+        start / 4 + (lane >> 2) * (rowBytes / 4) + (lane & 3);
+      const expected = Array.from({ length: 32 }, (_, lane) =>
+        [0, 16].reduce((sum, at) => sum + 4 * wordOf(lane, at, 128) + 5 * wordOf(lane, 1024 + at, 16), 0),
+      );
+      expect([...new Uint32Array(contents.out!.buffer)]).toEqual(expected);
+      if (!count) return;
+      // Eight rows that are 128 bytes apart need the same four banks.
+      const { sharedLoadRequests, sharedLoadWavefronts, sharedLoadBankConflicts } = counters;
+      expect([sharedLoadRequests, sharedLoadWavefronts, sharedLoadBankConflicts]).toEqual([
+        6,
+        2 * (8 + 8 + 1),
+        2 * (7 + 7),
+      ]);
+    },
+  );
+});
+
 describe('a row of ldmatrix', () => {
   const loadAt = (offset: number) =>
     tryLaunch(device, module, {

@@ -1,4 +1,4 @@
-import { CHUNKS, CONTROL, LAUNCH, PATTERN, PATTERN_WAY, PC, SAMPLE, WARP } from '../../layout.ts';
+import { CHUNKS, CONTROL, LAUNCH, PATTERN, PATTERN_WAY, PC, SAMPLE, WARP, WAY_FOLDS } from '../../layout.ts';
 import { type FunctionBuilder, i32s } from '../../wasm/function-builder.ts';
 import type { ModuleBuilder } from '../../wasm/module-builder.ts';
 import type { Imports, Runtime } from '../kernel-context.ts';
@@ -148,7 +148,9 @@ function defineCountPattern(module: ModuleBuilder, patternMiss: number): number 
   const b = module.defineFunction({ parameters: i32s(6), results: [] });
   const [difference, first, way] = [b.local('v128'), b.local('i32'), b.local('i32')];
   b.get(0).load(PATTERN.addresses).set(first);
-  b.get(first, 4).op('i32.shr_u').get(5).op('i32.and').i32(PATTERN.wayBytes).op('i32.mul');
+  b.get(first);
+  for (const fold of WAY_FOLDS) b.get(first).i32(fold).op('i32.shr_u', 'i32.xor');
+  b.get(4).op('i32.shr_u').get(5).op('i32.and').i32(PATTERN.wayBytes).op('i32.mul');
   b.get(0).add(PATTERN.ways).op('i32.add').set(way);
   for (const offset of chunkOffsets) {
     b.get(0)

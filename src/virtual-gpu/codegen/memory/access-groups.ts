@@ -11,6 +11,8 @@ export interface Access {
   offset: number;
   /** Bytes one lane moves. */
   bytes: number;
+  /** Of a matrix: the quarter of the warp whose lanes have its rows' addresses. */
+  quarter?: number;
   /** Of a load that ptxas merges with its neighbours: bytes of them all if it is the first, else 0. */
   mergedBytes?: number;
 }

@@ -151,8 +151,11 @@ function markBytes(b: FunctionBuilder, address: Local, offset: number, bytes: nu
   else b.i32(-1).memory(STORE_BY_BYTES[bytes]!, offset, map);
 }
 
+/** Where a group with one address has it is known, too. */
+type NotedGroup = Pick<PlannedGroup, 'group'> & Partial<PlannedGroup>;
+
 /** After the chunk loop: hands each group's addresses to the race detector. */
-export function emitWatches(frame: BlockFrame, planned: readonly PlannedGroup[]): void {
+export function emitWatches(frame: BlockFrame, planned: readonly NotedGroup[]): void {
   const { watch } = frame.kernel;
   for (const each of planned) {
     const { space } = each.group;
@@ -160,7 +163,7 @@ export function emitWatches(frame: BlockFrame, planned: readonly PlannedGroup[])
   }
 }
 
-function emitWatch({ b, locals, masked }: BlockFrame, { group, baseLocal }: PlannedGroup, watch: number): void {
+function emitWatch({ b, locals, masked }: BlockFrame, { group, baseLocal }: NotedGroup, watch: number): void {
   const how =
     (masked ? HOW.masked : 0) | (group.guarded && !group.uniform ? HOW.guarded : 0) | (group.uniform ? HOW.uniform : 0);
   b.i32(group.index);
@@ -170,7 +173,7 @@ function emitWatch({ b, locals, masked }: BlockFrame, { group, baseLocal }: Plan
 }
 
 /** After the chunk loop: counts each group by the pattern of its addresses. */
-export function emitCounts({ b, kernel, locals, masked }: BlockFrame, planned: readonly PlannedGroup[]): void {
+export function emitCounts({ b, kernel, locals, masked }: BlockFrame, planned: readonly NotedGroup[]): void {
   for (const { group } of planned) {
     if (group.pattern === 0) continue;
     if (masked || group.guarded)

@@ -89,7 +89,7 @@ class Planner implements AccessPlan {
     const hasOneAddress = base.register === undefined || baseLocal !== undefined;
     const uniform = hasOneAddress && !instruction.guard && !this.#isCountedByLanes(space, access.bytes);
     const planned: PlannedGroup = {
-      group: this.#newGroup(space, access, uniform),
+      group: newGroup(this.#frame, space, [access], uniform),
       base: base.register === undefined ? null : { kind: 'register', name: base.register },
       baseLocal: uniform ? baseLocal : undefined,
     };
@@ -139,27 +139,25 @@ class Planner implements AccessPlan {
     }
     throw unsupported(instruction, `has a ${base.kind} as address base`);
   }
+}
 
-  #newGroup(space: AccessSpace, access: Access, uniform: boolean): AccessGroup {
-    const { kernel, block, masked } = this.#frame;
-    const isRecorded = !uniform && COUNTED.has(space) && (kernel.counting || kernel.watching);
-    const group: AccessGroup = {
-      index: kernel.groups.length,
-      space,
-      accesses: [access],
-      minimum: access.offset,
-      range: access.bytes,
-      alignment: access.bytes,
-      alignmentDelta: 0,
-      uniform,
-      block: block.index,
-      bounds: kernel.allocateTable(BOUNDS.bytes),
-      pattern: isRecorded ? kernel.allocateTable(kernel.counting ? PATTERN.bytes : PATTERN.ways) : 0,
-      origins: kernel.origins.of(addressOperand(access.instruction)),
-      guarded: access.instruction.guard !== undefined,
-      masked,
-    };
-    kernel.groups.push(group);
-    return group;
-  }
+/** A group of accesses to the same bytes. */
+export function newGroup(
+  { kernel, block, masked }: Pick<BlockFrame, 'kernel' | 'block' | 'masked'>,
+  space: AccessSpace,
+  accesses: Access[],
+  uniform = false,
+): AccessGroup {
+  const isRecorded = !uniform && COUNTED.has(space) && (kernel.counting || kernel.watching);
+  const { instruction, offset, bytes } = accesses[0]!;
+  const group: AccessGroup = {
+    ...{ index: kernel.groups.length, space, accesses },
+    ...{ minimum: offset, range: bytes, alignment: bytes, alignmentDelta: 0 },
+    ...{ uniform, block: block.index, masked, guarded: instruction.guard !== undefined },
+    bounds: kernel.allocateTable(BOUNDS.bytes),
+    pattern: isRecorded ? kernel.allocateTable(kernel.counting ? PATTERN.bytes : PATTERN.ways) : 0,
+    origins: kernel.origins.of(addressOperand(instruction)),
+  };
+  kernel.groups.push(group);
+  return group;
 }

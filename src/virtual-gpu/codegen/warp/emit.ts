@@ -1,8 +1,10 @@
 import type { PtxInstruction, PtxOperand } from '../../../ptx/ast.ts';
 import type { EarlyRead } from '../../../ptx/early-reads.ts';
 import { registersOf } from '../../../ptx/operands.ts';
+import { watchedAccess } from '../../race-detector/watched-access.ts';
 import { MASK_CHECK } from '../../runtime/lane-masks.ts';
 import type { BlockFrame } from '../block-frame.ts';
+import { newGroup } from '../memory/plan.ts';
 import { attempt } from './attempts.ts';
 import { warpEmitter } from './forms.ts';
 
@@ -27,12 +29,22 @@ export function callOut(frame: BlockFrame, instruction: PtxInstruction): void {
 }
 
 /** The call itself. */
-export function callSite({ b, kernel, block, locals, masked }: BlockFrame, instruction: PtxInstruction): void {
-  const site = kernel.addSite(instruction, block.index);
+export function callSite(frame: BlockFrame, instruction: PtxInstruction): void {
+  const { b, kernel, block, locals, masked } = frame;
+  const site = kernel.addSite(instruction, block.index, landingOf(frame, instruction));
   b.i32(site.index)
     .get(locals.warp)
     .i32(masked ? 1 : 0)
     .call(kernel.imports.warpOperation);
+}
+
+function landingOf(frame: BlockFrame, instruction: PtxInstruction): number | undefined {
+  const access = frame.kernel.watching && instruction.opcode === 'cp' ? watchedAccess(instruction) : undefined;
+  if (!access || access.isAsync) return undefined;
+  const group = newGroup(frame, 'shared', [{ instruction, isStore: true, offset: 0, bytes: access.bytes }]);
+  // What all lanes copy lands together, whatever the guard was.
+  group.guarded = false;
+  return group.index;
 }
 
 /** Asks JavaScript whether products are still on their way to a register that `instruction` reads. */

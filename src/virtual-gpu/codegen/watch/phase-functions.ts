@@ -21,9 +21,9 @@ export interface PhaseFunctions {
 export function definePhaseFunctions(module: ModuleBuilder, unitBytes: number): PhaseFunctions {
   const phase = (parameters = 4) =>
     new PhaseFunction(module.defineFunction({ parameters: i32s(parameters), results: ['i32'] }));
-  const isOwn = defineIsOwn(phase());
+  const isOrdered = defineIsOrdered(phase());
   const checks = { isAfterReads: defineIsAfterReads(phase(5)), isOfSameLanes: defineIsOfSameLanes(phase()) };
-  return { read: defineRead(phase(), isOwn), write: defineWrite(phase(), checks, unitBytes) };
+  return { read: defineRead(phase(), isOrdered), write: defineWrite(phase(), checks, unitBytes) };
 }
 
 /** What the functions below have in common. */
@@ -51,6 +51,25 @@ class PhaseFunction {
     b.get(THE_BLOCK, WARP_INDEX).i32(BLOCK.stateBytes).op('i32.mul', 'i32.add');
     b.memory('v128.load32_splat', BLOCK.states + field, SHADOW_MEMORY).set(local);
     return local;
+  }
+
+  /** A local with the address of the warp's row of {@link BLOCK.rows}. */
+  row(): Local {
+    const { b } = this;
+    b.loadAt(SHADOW.warps, SHADOW_MEMORY).get(WARP_INDEX).op('i32.mul').i32(2).op('i32.shl');
+    return b.get(THE_BLOCK).op('i32.add').pop('i32');
+  }
+
+  /** Pushes whether the warp knows of these writes by warps whose number {@link META} has. */
+  isKnown(row: Local, written: Local, meta: Local): FunctionBuilder {
+    const { b } = this;
+    const [writers, known] = b.locals('v128', 2);
+    this.load(meta).i32x4(META.warp).op('v128.and').i32(2).op('i32x4.shl').set(writers);
+    for (const lane of [0, 1, 2, 3]) {
+      b.get(known, writers).lane('i32x4.extract_lane', lane).get(row).op('i32.add').load(BLOCK.rows, SHADOW_MEMORY);
+      b.lane('i32x4.replace_lane', lane).set(known);
+    }
+    return b.get(written, known).op('i32x4.le_s');
   }
 
   splat(push: () => void): Local {
@@ -169,12 +188,12 @@ class PhaseFunction {
 }
 
 /**
- * Whether the writes that reads find, if not ordered before all reads of the warp, are the warp's own: made before its lanes met, by
- * the lane that reads, or by several lanes.
+ * Whether the writes that reads find are ordered before them, one by one; those of the warp's own are if made before its lanes met, by the
+ * lane that reads, or by several lanes.
  */
-function defineIsOwn(f: PhaseFunction): number {
+function defineIsOrdered(f: PhaseFunction): number {
   const { b } = f;
-  const [start, after, met] = [splatStart(f), f.state(STATE.readsAfter), f.state(STATE.met)];
+  const [start, met, row] = [splatStart(f), f.state(STATE.met), f.row()];
   const warp = f.splat(() => b.get(WARP_INDEX));
   const [meta, where] = [f.distance(ARRAY.writeMeta), f.distance(ARRAY.writeWhere)];
   const [bad, written] = b.locals('v128', 2);
@@ -182,8 +201,8 @@ function defineIsOwn(f: PhaseFunction): number {
     f.load().tee(written).get(met).op('i32x4.lt_s');
     f.isOfSameLane(where).op('v128.or');
     f.load(meta).i32x4(META.other).op('v128.and').i32x4(0).op('i32x4.ne', 'v128.or');
-    f.isOwn(meta, warp).op('v128.and');
-    b.get(written, after).op('i32x4.le_s', 'v128.or');
+    f.isOwn(meta, warp).op('v128.not', 'v128.or');
+    f.isKnown(row, written, meta).op('v128.and');
     b.get(written, start).op('i32x4.gt_s', 'v128.and', 'v128.not');
     f.collect(bad, true);
   });
@@ -194,7 +213,7 @@ function defineIsOwn(f: PhaseFunction): number {
 const splatStart = (f: PhaseFunction): Local => f.splat(() => f.b.get(THE_BLOCK).load(BLOCK.start, SHADOW_MEMORY));
 
 /** Notes reads if the writes that they find are ordered before them. */
-function defineRead(f: PhaseFunction, isOwn: number): number {
+function defineRead(f: PhaseFunction, isOrdered: number): number {
   const { b } = f;
   const [start, after, time] = [splatStart(f), f.state(STATE.readsAfter), f.state(STATE.time)];
   const [times, wheres] = [f.distance(ARRAY.reads, false, true), f.distance(ARRAY.reads, true, true)];
@@ -227,7 +246,7 @@ function defineRead(f: PhaseFunction, isOwn: number): number {
       f.pushFlag(PHASE_FLAGS.byMany);
       b.op('i32.eqz');
     });
-    f.returnUnless(() => b.get(THE_PHASE, AT, WARP_INDEX, THE_BLOCK).call(isOwn));
+    f.returnUnless(() => b.get(THE_PHASE, AT, WARP_INDEX, THE_BLOCK).call(isOrdered));
   });
   const bit = f.splat(() => b.i32(1).get(WARP_INDEX).op('i32.shl'));
   f.eachStep((masked) => {
@@ -244,12 +263,14 @@ const READERS = 4;
 /** Whether all reads of these warps are ordered before the warp's writes. */
 function defineIsAfterReads(f: PhaseFunction): number {
   const { b } = f;
-  const after = f.state(STATE.writesAfter);
-  const [bad, times] = [b.local('v128'), b.local('i32')];
+  const [known, bad] = b.locals('v128', 2);
+  const [row, times] = [f.row(), b.local('i32')];
   b.loop(() => {
+    b.get(READERS).op('i32.ctz').i32(2).op('i32.shl').get(row).op('i32.add');
+    b.memory('v128.load32_splat', BLOCK.rows, SHADOW_MEMORY).set(known);
     b.get(READERS).op('i32.ctz').add(ARRAY.reads).get(f.stride).op('i32.mul').set(times);
     f.eachMaskedStep(() => {
-      f.load(times).get(after).op('i32x4.gt_s');
+      f.load(times).get(known).op('i32x4.gt_s');
       f.collect(bad, true);
     });
     b.get(READERS, READERS).i32(1).op('i32.sub', 'i32.and').tee(READERS).brIf(0);
@@ -258,17 +279,16 @@ function defineIsAfterReads(f: PhaseFunction): number {
   return f.index();
 }
 
-/** Whether writes that are not ordered before the warp's are its own, and its reads since its lanes met are of the lane that writes. */
+/** Whether writes are ordered before the warp's, one by one, and its reads since its lanes met are of the lane that writes. */
 function defineIsOfSameLanes(f: PhaseFunction): number {
   const { b } = f;
-  const [after, met] = [f.state(STATE.writesAfter), f.state(STATE.met)];
-  const warp = f.splat(() => b.get(WARP_INDEX));
+  const [start, met, row] = [splatStart(f), f.state(STATE.met), f.row()];
   const meta = f.distance(ARRAY.writeMeta);
   const [times, wheres] = [f.distance(ARRAY.reads, false, true), f.distance(ARRAY.reads, true, true)];
-  const bad = b.local('v128');
+  const [bad, written] = b.locals('v128', 2);
   f.eachMaskedStep(() => {
-    f.load().get(after).op('i32x4.le_s');
-    f.isOwn(meta, warp).op('v128.or');
+    f.load().tee(written).get(start).op('i32x4.le_s');
+    f.isKnown(row, written, meta).op('v128.or');
     f.load(times).get(met).op('i32x4.lt_s');
     f.isOfSameLane(wheres).op('v128.or');
     b.op('v128.and', 'v128.not');

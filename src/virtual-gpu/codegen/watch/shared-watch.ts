@@ -46,7 +46,9 @@ function defineNote(module: ModuleBuilder, unitBytes: number): number {
  */
 export function defineSharedWatch(module: ModuleBuilder, imports: Imports, unitBytes: number): number {
   const note = defineNote(module, unitBytes);
-  return new WatchFunction(module.defineFunction({ parameters: WATCH_PARAMETERS, results: [] }), imports, note).emit();
+  const b = module.defineFunction({ parameters: WATCH_PARAMETERS, results: [] });
+  module.exportFunction('watchShared', b);
+  return new WatchFunction(b, imports, note).emit();
 }
 
 class WatchFunction {

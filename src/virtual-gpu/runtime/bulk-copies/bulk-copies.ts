@@ -103,7 +103,7 @@ function landLater(copy: BulkCopy, target: CtaState, barrier: number): void {
   const land = (): void => {
     for (const part of copy.parts) context.landPart(part, copy.swizzleBytes, copy.fill);
     if (isOwn) {
-      context.watcher?.landedPieces(context.site, context.warp, chunksOf(copy), lane);
+      context.watcher?.landed(context.site, context.warp, chunksOf(copy), lane);
       context.watcher?.released(barrier, context.warp, target.rank);
     } else for (const chunk of chunksOf(copy)) context.reportLanded(chunk, CHUNK_BYTES, barrier, lane);
     completeBytes(context, lane, target, barrier, copy.bytes);
@@ -311,10 +311,13 @@ function checkGlobal({ context, lane }: BulkCopy, { global, bytes }: Part, isSto
 
 /** Addresses of all chunks in shared memory. */
 function chunksOf({ parts }: BulkCopy): number[] {
-  const chunks: number[] = [];
   const last = parts.at(-1);
-  const end = last ? last.shared + last.bytes : 0;
-  for (let at = parts[0]?.shared ?? 0; at < end; at += CHUNK_BYTES) chunks.push(at);
+  return last ? chunksBetween(parts[0]!.shared, last.shared + last.bytes) : [];
+}
+
+function chunksBetween(first: number, end: number): number[] {
+  const chunks: number[] = [];
+  for (let at = first; at < end; at += CHUNK_BYTES) chunks.push(at);
   return chunks;
 }
 
@@ -326,8 +329,5 @@ function report(copy: BulkCopy, kind: RequestKind, space: 'global' | 'shared'): 
   context.countChunks(space, addresses, CHUNK_BYTES, kind, lane);
 }
 
-function globalChunks({ global, bytes }: Part): number[] {
-  if (global === undefined) return [];
-  const first = global - (global % CHUNK_BYTES);
-  return Array.from({ length: Math.ceil((global + bytes - first) / CHUNK_BYTES) }, (_, i) => first + i * CHUNK_BYTES);
-}
+const globalChunks = ({ global, bytes }: Part): number[] =>
+  global === undefined ? [] : chunksBetween(global - (global % CHUNK_BYTES), global + bytes);
