@@ -33,3 +33,19 @@ it('tells of runs for one shape once, and until the last of them has ended', () 
   expect(told).toHaveLength(3);
   forget();
 });
+
+it('tells once of what is past when the process was stopped for a while', () => {
+  const told: number[] = [];
+  const forget = onSlowRun(({ elapsedMs }) => told.push(elapsedMs));
+  const now = vi.spyOn(performance, 'now').mockReturnValueOnce(0).mockReturnValueOnce(0).mockReturnValue(1000);
+  const run = watchRun({ problem: 'gemm', dimensions: { M: 1 } }, 10);
+  vi.advanceTimersByTime(10);
+  expect(told).toEqual([1000]);
+  vi.advanceTimersByTime(999);
+  expect(told).toEqual([1000]);
+  vi.advanceTimersByTime(1);
+  expect(told).toHaveLength(2);
+  now.mockRestore();
+  run[Symbol.dispose]();
+  forget();
+});
