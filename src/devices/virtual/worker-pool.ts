@@ -92,7 +92,8 @@ export class WorkerPool {
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<'timed-out'>((resolve) => {
       // Of what is left of a limit nothing may be left; Node warns of a negative time.
-      timer = setTimeout(() => resolve('timed-out'), Math.max(1, options.timeoutMs));
+      // This thread may have been busy past the limit: answers that have come count first.
+      timer = setTimeout(() => setImmediate(() => resolve('timed-out')), Math.max(1, options.timeoutMs));
     });
     try {
       const settled = await Promise.race([Promise.all(replies), timeout]);

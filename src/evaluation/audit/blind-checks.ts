@@ -1,10 +1,13 @@
 import { isFloating } from '../../core/dtype.ts';
 import { WarpsmithError } from '../../core/errors.ts';
-import type { Problem } from '../../core/problem.ts';
+import type { PlannedBuffer } from '../../core/launch-plan.ts';
+import { generatorSetsOf } from '../../core/plan/generator-sets.ts';
+import type { Generator, Problem } from '../../core/problem.ts';
 import { figure } from '../../core/values.ts';
 import { nthSmallest } from '../../stats/quantile.ts';
 import { describeCheck } from '../oracle/check.ts';
 import type { Expectations } from '../oracle/expectations.ts';
+import { NORMAL } from '../oracle/generators/generator.ts';
 import { isLarge } from '../oracle/reference-runs.ts';
 import type { Expectation } from '../oracle/tolerances/tolerance.ts';
 import { mutantsOfAnyProblem } from './mutants/index.ts';
@@ -42,7 +45,9 @@ export function sightOf(output: string, expectation: Expectation): Sight {
   for (let i = 0; i < want.length; i += step) {
     if (!Number.isFinite(want[i])) continue;
     values[finite] = want[i]!;
-    allowed[finite++] = tolerances[Math.floor(i / groupSize)]!;
+    const tolerance = tolerances[Math.floor(i / groupSize)]!;
+    // Nothing is known to be wrong by a tolerance that is no number.
+    allowed[finite++] = Number.isNaN(tolerance) ? Number.POSITIVE_INFINITY : tolerance;
   }
   const spread = spreadOf(values.subarray(0, finite));
   const tolerance = medianOf(allowed.subarray(0, finite));
@@ -111,7 +116,7 @@ async function blindnessOf(request: BlindCheckRequest, expectations: Expectation
   const runsLong = isLarge(problem, check.dimensions);
   for (const mutant of mutantsOfAnyProblem) {
     if (runsLong && mutant.runsReference) continue;
-    if (mutant.runsReference && (await rejectsMoved(context))) continue;
+    if (mutant.runsReference && (await rejectsMoved(request, context))) continue;
     const ratio = await acceptedErrorRatio(mutant, context, describeCheck(check));
     if (ratio === undefined) continue;
     if (mutant.runsReference && !(await isAcceptedAgain(mutant, context, describeCheck(check)))) continue;
@@ -123,14 +128,20 @@ async function blindnessOf(request: BlindCheckRequest, expectations: Expectation
 /** How far elements of an input are moved: neither a whole tile nor half of a row. */
 const MOVED = 1 / 3;
 
+/** Draw each element by itself: moved by some places, an input is as good as one of another seed. */
+const EACH_BY_ITSELF: ReadonlySet<Generator['kind']> = new Set(['normal', 'uniform', 'positive', 'large', 'off-grid']);
+
 /**
- * Whether the check rejects the right answers for its own inputs with each floating-point one's elements moved: they are other inputs as well as those of another seed, and
- * take a copy where millions of numbers would be drawn. `false` says nothing: sums do not depend on order, and moved inputs may be none of the problem's.
+ * Whether the check rejects the right answers for its own inputs with the elements of each drawn floating-point one moved. They take a copy where those of another seed
+ * would be drawn. `false` says nothing: sums do not depend on order.
  */
-async function rejectsMoved(context: MutantContext): Promise<boolean> {
-  const { inputs, prepared } = context;
-  const floating = prepared.buffers.filter(({ name, dtype }) => inputs[name] !== undefined && isFloating(dtype));
-  const moved = floating.map(({ name }) => [name, rotated(inputs[name]!)] as const);
+async function rejectsMoved({ check: { generatorSet } }: PlayedCheck, context: MutantContext): Promise<boolean> {
+  const { inputs, problem, prepared } = context;
+  const overrides = generatorSetsOf(problem.file)[generatorSet] ?? {};
+  const isDrawn = ({ name, dtype, generator = NORMAL }: PlannedBuffer): boolean =>
+    inputs[name] !== undefined && isFloating(dtype) && EACH_BY_ITSELF.has((overrides[name] ?? generator).kind);
+  const moved = prepared.buffers.filter(isDrawn).map(({ name }) => [name, rotated(inputs[name]!)] as const);
+  if (moved.length === 0) return false;
   try {
     return isCaughtByFew(context, await context.compute({ inputs: { ...inputs, ...Object.fromEntries(moved) } }));
   } catch (error) {

@@ -76,7 +76,7 @@ export function runsNeeded(
   return { naive, perturbedRuns: PERTURBED_RUNS[Math.min(...elementCounts) < FEW_ELEMENTS ? 'few' : 'many'] };
 }
 
-/** Of so many results, each at least of the size of its terms, an honest kernel's are as a rule within the least tolerances. */
+/** Among so many results, there is seldom one that is much smaller than its terms. */
 const FEW_RESULTS = 2 ** 12;
 
 /**

@@ -2,8 +2,6 @@ import { WarpsmithError } from '../../core/errors.ts';
 import { isDomainSet } from '../../core/plan/generator-sets.ts';
 import { refuseBlindCheck } from '../audit/blind-checks.ts';
 import { type Check, DECLARED } from '../oracle/check.ts';
-import type { PreparedCheck } from '../oracle/expectation-cache.ts';
-import type { ExpectedRows } from '../oracle/expected-rows.ts';
 import { levelsOf, type SecretSet, secretSetOf } from '../oracle/secret/secret-set.ts';
 import { isStorable } from '../oracle/secret/storable.ts';
 import { leavesSizes } from '../oracle/secret/variants/index.ts';
@@ -41,15 +39,13 @@ async function bearable(request: VerifyRequest, check: Check): Promise<Check | u
   return check.isOnce && !check.isExtreme ? undefined : { ...check, generatorSet: DECLARED };
 }
 
-/** What is asked here is asked of the right results, whatever their tolerances are. */
-const rightResults = ({ leastSample, sample }: PreparedCheck): Promise<ExpectedRows> => (leastSample ?? sample)();
-
 async function isBearable(request: VerifyRequest, check: Check, secret: SecretSet): Promise<boolean> {
   const { problem, seed, oracle } = request;
   const { dimensions, generatorSet } = check;
   try {
     const prepared = oracle.check({ problem, seed, dimensions, generatorSet });
-    const { expectations } = await rightResults(prepared);
+    // Whole tolerances: what can't have them is made milder.
+    const { expectations } = await prepared.sample();
     if (!isStorable(problem.file, { buffers: prepared.buffers, expectations, secret })) return false;
     if (leavesSizes(secret.kind) && !(await givesResultsAsLarge(request, check))) return false;
   } catch (error) {
@@ -68,7 +64,7 @@ async function givesResultsAsLarge(
   { dimensions, generatorSet }: Check,
 ): Promise<boolean> {
   const [ours, declared] = await Promise.all(
-    [generatorSet, DECLARED].map((set) => rightResults(oracle.check({ problem, seed, dimensions, generatorSet: set }))),
+    [generatorSet, DECLARED].map((set) => oracle.check({ problem, seed, dimensions, generatorSet: set }).sample()),
   );
   if (ours!.rows || declared!.rows) return false;
   return [...declared!.expectations].every(([name, { want }]) => {
@@ -87,7 +83,8 @@ async function troubleWithDrawn(request: VerifyRequest, check: Check): Promise<R
   try {
     const prepared = oracle.check({ problem, seed, dimensions, generatorSet });
     if (check.isExtreme) {
-      const { expectations } = await rightResults(prepared);
+      // Whether results are too great, whatever their tolerances are.
+      const { expectations } = await (prepared.leastSample ?? prepared.sample)();
       // Infinity is right where the inputs have it.
       if (isDomainSet(problem.file, generatorSet)) return undefined;
       return isStorable(problem.file, { buffers: prepared.buffers, expectations }) ? undefined : TOO_GREAT;
@@ -100,19 +97,8 @@ async function troubleWithDrawn(request: VerifyRequest, check: Check): Promise<R
 }
 
 /** @throws what is no mistake of the problem. */
-function troubleOf(error: unknown): { reason: string; code: string } {
+export function troubleOf(error: unknown): { reason: string; code: string } {
   if (error instanceof WarpsmithError) return { reason: error.message, code: error.details.code };
-  throw error;
-}
-
-/**
- * The same where it shows while the check is judged: of the largest shapes, tolerances are worked out whole only where a kernel needs more than
- * the least ones.
- *
- * @throws the error, if it is not that.
- */
-export function troubleWhenJudged({ isDrawn, isExtreme }: Check, error: unknown): { reason: string; code: string } {
-  if (isDrawn && isExtreme) return troubleOf(error);
   throw error;
 }
 

@@ -40,7 +40,7 @@ export async function judgeCheck(request: {
   prepared: PreparedCheck;
   tally: CorrectnessTally;
   isBitwise: boolean;
-  /** What the host does while the device runs. */
+  /** Begun while the device runs, when this check's expectations are known; not waited for. */
   beside?: (() => void) | undefined;
 }): Promise<PassedCheck | Refused> {
   const { runs, prepared, tally, isBitwise, beside } = request;
@@ -84,10 +84,14 @@ export async function meanwhile<T>(
   afterwards?: () => void,
 ): Promise<{ value: T } | { error: unknown }> {
   await setImmediate();
+  const done = await settled(work);
+  if ('value' in done) afterwards?.();
+  return done;
+}
+
+async function settled<T>(work: () => Promise<T>): Promise<{ value: T } | { error: unknown }> {
   try {
-    const value = await work();
-    afterwards?.();
-    return { value };
+    return { value: await work() };
   } catch (error) {
     return { error };
   }

@@ -1,3 +1,4 @@
+import { WarpsmithError } from '../../core/errors.ts';
 import { createStream } from '../../stats/random.ts';
 import type { Refused } from '../launches/refusal.ts';
 import type { RunResult } from '../launches/run-once.ts';
@@ -11,9 +12,14 @@ import { meanwhile } from './judge-check.ts';
 import { describeWrong, passes, refused, type Verdicts } from './judged-check.ts';
 import { blaming } from './who-wrote.ts';
 
+/** The whole tolerances of a check can't be had. That shows only where a kernel fails the least ones, which need fewer runs of the reference. */
+export class NoTolerances extends WarpsmithError {}
+
 /**
  * Runs one check once, in one of the two ways of other checks, and compares some rows if the whole reference takes long.
  * Those other checks cover differences between orders and poisons.
+ *
+ * @throws NoTolerances instead of an error of the whole tolerances; as the device and the reference.
  */
 export async function judgeOnce(request: {
   runs: CheckRuns;
@@ -22,7 +28,7 @@ export async function judgeOnce(request: {
   seed: number;
   /** Whether the device runs its counting code. */
   isCounted?: boolean;
-  /** What the host does while the device runs. */
+  /** Begun while the device runs, when this check's expectations are known; not waited for. */
   beside?: (() => void) | undefined;
   /** What the run may be refused for although its results are right. */
   refuse?: (run: RunResult) => Refused | undefined;
@@ -37,9 +43,17 @@ export async function judgeOnce(request: {
   const compared = (rows: ExpectedRows): Verdicts =>
     compareRows(outputs, { ...rows, expectations: runs.allowed(rows.expectations) }, run.outputs);
   const least = compared(expected.value);
-  const verdicts = prepared.leastSample && !passes(least) ? compared(await prepared.sample()) : least;
+  const verdicts = prepared.leastSample && !passes(least) ? compared(await wholeSample(prepared)) : least;
   tally.add(verdicts);
   if (passes(verdicts)) return refuse?.(run);
   const refusal = refused('wrong', describeWrong(verdicts)!, `${runs.name} · ${trial.name}`);
   return blaming(refusal, { runs, run, outputs, verdicts });
+}
+
+async function wholeSample({ sample }: PreparedCheck): Promise<ExpectedRows> {
+  try {
+    return await sample();
+  } catch (error) {
+    throw error instanceof WarpsmithError ? new NoTolerances(error.details) : error;
+  }
 }

@@ -14,12 +14,12 @@ const CHECKS_AHEAD = Math.min(8, Math.floor(availableParallelism() / 4));
 /** Of all checks whose inputs are being drawn: inputs and results take memory, several times as much in float64. */
 const MOST_BYTES_AHEAD = 32 * 1024 ** 2;
 
-/** Most memory that a check takes, in bytes, which is made ready while another is judged: that one takes as much again. */
+/** A check is made ready beside another one only if it takes at most so many bytes of memory: the other may take as much again. */
 const MOST_HOST_BYTES_AHEAD = 2 ** 30;
 
 /**
- * Draws the inputs of the next checks, and works out what they expect, while another check is judged: in threads, of as many as the machine has cores for, or on the main
- * thread and in the reference's process while a virtual device runs.
+ * Draws the inputs of the next checks, and works out what they expect, while another check is judged. Beside a GPU, threads do it, where there are cores for them. Beside a
+ * virtual device the main thread and the reference's process do it, one check ahead.
  */
 export class LookAhead {
   readonly #request: VerifyRequest;
@@ -32,7 +32,10 @@ export class LookAhead {
     this.#request = request;
   }
 
-  /** Makes the check ready that will be judged next, if a virtual device runs: a GPU has run before anything is. */
+  /**
+   * Makes the check ready that will be judged next; not beside a GPU. What was made ready for nothing, because the verification ended, is known to
+   * the next candidate's.
+   */
   prepare(check: Check | undefined): void {
     const { device, problem } = this.#request;
     if (device.measuring || !check || this.#next?.check === check) return;
@@ -47,11 +50,6 @@ export class LookAhead {
   async ready(check: Check): Promise<ReadyCheck | undefined> {
     await this.#begun.get(check);
     return this.#next?.check === check ? this.#next.ready : readied(this.#request, check);
-  }
-
-  /** Waits for what has begun, so that nothing goes on unseen. */
-  async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.allSettled([this.#next?.ready, ...this.#begun.values()]);
   }
 
   /** Begins with each of the next checks once. One for which there is no room yet is begun later, or drawn when it is its turn. */

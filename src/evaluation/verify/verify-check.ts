@@ -40,7 +40,7 @@ export async function verifyCheck(
     repeatWith: Pick<CheckKey, 'generatorSet' | 'seed'> | undefined;
     /** The kernel may find something of earlier launches. */
     remembers: boolean;
-    /** What the host does while the device runs. */
+    /** Begun while the device runs, when this check's expectations are known; not waited for. */
     beside: () => void;
   },
 ): Promise<CheckResult> {

@@ -22,7 +22,7 @@ import { secretSetOf } from '../oracle/secret/secret-set.ts';
 import { leavesSizes } from '../oracle/secret/variants/index.ts';
 import { costsLittle } from '../oracle/shapes/cost.ts';
 import { foreseen, functionsIn } from './aimed-shapes.ts';
-import { troubleWhenJudged } from './bearable.ts';
+import { troubleOf } from './bearable.ts';
 import { boundsOfLaunches } from './bounds-of-launches.ts';
 import { CHECKS_OF_CODE, dearShapes, scarceChecks } from './checks-of-code.ts';
 import { constantResults } from './constant-results.ts';
@@ -30,6 +30,7 @@ import { CorrectnessTally } from './correctness-tally.ts';
 import { InputDescent } from './input-descent.ts';
 import { InputGuide } from './input-guide.ts';
 import { InputSolver } from './input-solver.ts';
+import { NoTolerances } from './judge-once.ts';
 import { judgeSamples } from './judge-samples.ts';
 import { oneWayChoices } from './launch-expressions.ts';
 import { LookAhead } from './look-ahead.ts';
@@ -96,7 +97,7 @@ export async function runChecks(request: VerifyRequest, withoutMain = false): Pr
   // In turns, so that a shape with several generator sets meets both contents of memory.
   const firstOverZeros = createStream(seed, 'memory of second runs').bits(0) % 2;
   const launched = new Set<string>();
-  await using ahead = new LookAhead(request);
+  const ahead = new LookAhead(request);
   let [index, remembers, isSlowWhenLarge] = [0, false, false];
   const memory = (): Check[] =>
     checksOfMemory(choice, coverage.drawnShapes).slice(0, remembers ? undefined : Number(thorough));
@@ -131,11 +132,14 @@ export async function runChecks(request: VerifyRequest, withoutMain = false): Pr
     const isRepeated = chosen === cheapest || (check.isMain && isCheapToRepeat(request));
     const repeatWith = isRepeated ? otherInputs(problem.file, check, { checks, seed }) : undefined;
     const overZeros = check.isMain || index % 2 === firstOverZeros;
-    const beside = (): void => ahead.prepare(queue[0] ?? (further.length === 0 ? dear[0] : undefined));
+    const beside = (): void =>
+      ahead.prepare(queue[0] ?? (further.length === 0 && !isSlowWhenLarge ? dear[0] : undefined));
     const how = { findsRaces: watched.has(chosen), overZeros, repeatWith, remembers, beside };
-    const result = await verifyCheck(request, check, tally, how).catch((error: unknown) => ({
-      trouble: troubleWhenJudged(check, error),
-    }));
+    const result = await verifyCheck(request, check, tally, how).catch((error: unknown) => {
+      request.signal?.throwIfAborted();
+      if (error instanceof NoTolerances && check.isDrawn) return { trouble: troubleOf(error) };
+      throw error;
+    });
     if ('trouble' in result) {
       coverage.leftOut.push({ check: describeCheck(check), ...result.trouble });
       continue;

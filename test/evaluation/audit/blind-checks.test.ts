@@ -67,6 +67,26 @@ describe('a check', () => {
     await expect(refuse(toyProblem())).resolves.toBeUndefined();
   });
 
+  it.each([
+    [
+      'is told by answers for its own inputs moved, of numbers that are drawn one by one',
+      { kind: 'normal' as const },
+      0,
+    ],
+    ['needs those of another seed where the order of numbers is given', { kind: 'ramp' as const, low: 0, high: 1 }, 1],
+  ])('%s', async (_, generator, draws) => {
+    const problem = toyProblem({ generatorSets: { chosen: { X: generator } } });
+    const check = { ...CHECK, generatorSet: 'chosen' };
+    const prepared = prepareCheck({ problem, ...check, seed: 1 });
+    let drawn = 0;
+    const drawAgain = (seed: number) => {
+      drawn++;
+      return prepared.drawAgain(seed);
+    };
+    await refuseBlindCheck({ problem, check, prepared: { ...prepared, drawAgain }, seed: 1 });
+    expect(drawn).toBe(draws);
+  });
+
   it('costs one run of the reference beside those that judging takes anyway', async () => {
     const toy = toyProblem();
     let runs = 0;

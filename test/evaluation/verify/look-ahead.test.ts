@@ -104,17 +104,4 @@ describe('while a virtual device runs', () => {
     await new Promise(setImmediate);
     expect([virtual.expected, gpu.expected]).toEqual([[], []]);
   });
-
-  it('ends only when what has begun has ended', async () => {
-    const { ahead, drawing } = looking(1);
-    ahead.begin([checkOf(1)]);
-    let isOver = false;
-    const end = ahead[Symbol.asyncDispose]().then(() => {
-      isOver = true;
-    });
-    await new Promise(setImmediate);
-    expect(isOver).toBe(false);
-    drawing[0]!.end();
-    await end;
-  });
 });

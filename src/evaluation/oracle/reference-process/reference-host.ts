@@ -41,7 +41,7 @@ const PATIENCE_MS = 150;
 const IDLE_MS = 10_000;
 const MEMORY_POLL_MS = 100;
 
-/** Most bytes of inputs that a process keeps for its next run: beyond them, memory is dearer than sending them again. */
+/** Most bytes of inputs that a process keeps for its next run, beside as many that the module gets: beyond them, memory is dearer than sending them again. */
 const MOST_KEPT_BYTES = 512 * MIB;
 
 /**

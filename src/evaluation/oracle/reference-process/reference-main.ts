@@ -25,7 +25,7 @@ let loaded: ReferenceModule | undefined;
 /** Inputs of the last run. Those of one check come once, and are run as they are and perturbed. */
 let kept: ReferenceTensors = {};
 /** What the module gets of each, which it may change. The next run has the same places, so that the system need not clear others. */
-const places = new Map<string, Float64Array>();
+const places = new Map<string, ArrayBuffer>();
 
 const answer = (header: Answer): LineMessage => withTensors(header, {});
 
@@ -64,11 +64,13 @@ async function load(javaScript: string | undefined): Promise<Answer> {
 const rowsFrom = (names: readonly string[], message: LineMessage): Rows =>
   Object.fromEntries(Object.entries(tensorsOf(names, message)).map(([name, rows]) => [name, Uint32Array.from(rows)]));
 
+/** Another array each time: a module may know its arrays again. */
 function placeFor(name: string, length: number): Float64Array {
-  const place = places.get(name);
-  if (place?.length === length) return place;
-  places.set(name, new Float64Array(length));
-  return places.get(name)!;
+  const bytes = length * Float64Array.BYTES_PER_ELEMENT;
+  const known = places.get(name);
+  const place = known?.byteLength === bytes ? known : new ArrayBuffer(bytes);
+  places.set(name, place);
+  return new Float64Array(place);
 }
 
 /** What the module gets: the inputs, perturbed perhaps, in other memory than they are kept in. */
@@ -90,6 +92,7 @@ function run(question: Question & { command: 'run' }, message: LineMessage): Lin
   const given = { ...kept, ...tensorsOf(sent, message) };
   const inputs = Object.fromEntries(names.map((name) => [name, given[name]!]));
   kept = keeps ? inputs : {};
+  for (const name of places.keys()) if (!names.includes(name)) places.delete(name);
   const rows = rowsOf && rowsFrom(rowsOf, { ...message, payloads: message.payloads.slice(sent.length) });
   // That a reference changes its inputs is seen in the runs on unperturbed ones, of which every check has one.
   const call = { ...question, inputs: givenOf(inputs, perturbation), rows };

@@ -32,8 +32,8 @@ export const elementsIn = (problem: ProblemFile, dimensions: Dimensions): number
   countElements(expandBuffers(problem, dimensions).filter(({ role }) => role !== 'out'));
 
 /**
- * Bytes of a host's memory that a check takes which draws, computes and compares everything at once. An input element is kept as bytes and as float64 numbers, drawn and
- * decoded, here and in the reference's process; of an output element, the results of a run and what is expected, by whom and how closely. As large vectors were seen to take.
+ * Bytes of a host's memory that a check takes which draws, computes and compares everything at once. An input element is kept as bytes and as a
+ * float64 number, which the reference's process has twice; of an output element, the results of a run and what is expected, by whom and how closely. As large vectors were seen to take.
  */
 export const hostBytesOf = (problem: ProblemFile, dimensions: Dimensions): number =>
   32 * elementsIn(problem, dimensions) + 48 * (elementsOf(problem, dimensions) - elementsIn(problem, dimensions));

@@ -43,5 +43,5 @@ function divisorOf(whole: number, lot: number): number {
     small.push(one);
     if (one > 1 && one * one < whole) large.unshift(whole / one);
   }
-  return [...small, ...large][Math.floor(lot * (small.length + large.length))]!;
+  return [...small, ...large][Math.floor(lot * (small.length + large.length))] ?? 1;
 }
