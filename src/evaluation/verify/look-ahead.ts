@@ -37,8 +37,8 @@ export class LookAhead {
    * the next candidate's.
    */
   prepare(check: Check | undefined): void {
-    const { device, problem } = this.#request;
-    if (device.measuring || !check || this.#next?.check === check) return;
+    const { device, problem, checksAhead } = this.#request;
+    if (device.measuring || checksAhead === 0 || !check || this.#next?.check === check) return;
     if (hostBytesOf(problem.file, check.dimensions) > MOST_HOST_BYTES_AHEAD) return;
     const ready = readied(this.#request, check);
     // Whoever asks for the check is told.

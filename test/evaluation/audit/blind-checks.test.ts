@@ -75,7 +75,7 @@ describe('a check', () => {
     ],
     ['needs those of another seed where the order of numbers is given', { kind: 'ramp' as const, low: 0, high: 1 }, 1],
   ])('%s', async (_, generator, draws) => {
-    const problem = toyProblem({ generatorSets: { chosen: { X: generator } } });
+    const problem = toyProblem({ generatorSets: { chosen: { X: generator, W: generator } } });
     const check = { ...CHECK, generatorSet: 'chosen' };
     const prepared = prepareCheck({ problem, ...check, seed: 1 });
     let drawn = 0;

@@ -83,7 +83,7 @@ describe('while a virtual device runs', () => {
   const extremeOf = (R: number): Check => ({ ...checkOf(R), isOnce: true, isDrawn: true, isExtreme: true });
 
   it('makes the next check ready, once', async () => {
-    const { ahead, expected } = looking(0, {});
+    const { ahead, expected } = looking(1, {});
     const next = extremeOf(7);
     ahead.prepare(next);
     ahead.prepare(next);
@@ -96,7 +96,7 @@ describe('while a virtual device runs', () => {
   });
 
   it('does not where that takes gigabytes, or where a GPU runs', async () => {
-    const virtual = looking(0, {});
+    const virtual = looking(1, {});
     virtual.ahead.prepare(extremeOf(2 ** 15));
     virtual.ahead.prepare(undefined);
     const gpu = looking(0);
