@@ -2,7 +2,7 @@ import { evaluateExpression } from '../../../core/expressions/evaluate.ts';
 import { completeDimensions } from '../../../core/plan/dimensions.ts';
 import type { DimensionDeclaration, Dimensions, ProblemFile } from '../../../core/problem.ts';
 import { roundUp } from '../../../core/values.ts';
-import { below, byLot, createStream } from '../../../stats/random.ts';
+import { below, byLot, createStream, type Draw } from '../../../stats/random.ts';
 import { summedOver } from '../judgeable-sums.ts';
 import { type Cost, costsLittle, isWithin } from './cost.ts';
 import {
@@ -123,20 +123,24 @@ function drawLarge(
     let largest = Math.min(maximum, most.elements);
     for (const alignment of ALIGNMENTS) {
       for (let attempt = 0; attempt < LARGE.tries && largest > level; attempt++) {
-        const above =
-          next() < LARGE.nearRatio
-            ? Math.ceil(level * (1 + LARGE.nearSpread * next())) + 1
-            : logUniform(level + 1, largest, next);
+        const above = next() < LARGE.nearRatio ? justAbove(level, next) : logUniform(level + 1, largest, next);
         const size = roundUp(above, alignment);
         if (size > maximum) continue;
         const shape = shapeWith(extreme, { [name]: size }, alignment);
         if (!isWithin(most, problem, shape)) largest = size - 1;
         else if (takes(shape) && isFit(shape)) return shape;
       }
+      // Two of everything else may be too dear where one is not.
+      const size = roundUp(justAbove(level, next), alignment);
+      const cheapest =
+        size <= maximum && alone(extreme, name, shapeWith(extreme, { [name]: size }, alignment, 'least'));
+      if (cheapest) return cheapest;
     }
   }
   return undefined;
 }
+
+const justAbove = (level: number, next: Draw): number => Math.ceil(level * (1 + LARGE.nearSpread * next())) + 1;
 
 /** What a size is to be above: as a workload of the problem first, then the best that is cheap. */
 function levelsAbove(wanted: number, { known, isFar }: { readonly known: number; readonly isFar: boolean }): number[] {
@@ -173,12 +177,17 @@ function drawBulky(extreme: ExtremeDrawing, names: readonly string[]): Dimension
   return undefined;
 }
 
-/** These sizes, and the other dimensions small, or what follows from those before. */
-function shapeWith({ problem, timed, next }: Drawing, sizes: Dimensions, alignment: number): Dimensions {
+/** These sizes, and the other dimensions small, or what follows from those before. Of listed values, the least may be wanted where there are more than of a flag. */
+function shapeWith(
+  { problem, timed, next }: Drawing,
+  sizes: Dimensions,
+  alignment: number,
+  listed: 'drawn' | 'least' = 'drawn',
+): Dimensions {
+  const listedOf = (values: readonly number[]): number =>
+    listed === 'least' && values.length > 2 ? Math.min(...values) : values[below(next, Math.min(2, values.length))]!;
   const smallSize = ({ values, minimum = 1, maximum = Number.MAX_SAFE_INTEGER }: DimensionDeclaration): number =>
-    values
-      ? values[below(next, Math.min(2, values.length))]!
-      : Math.min(maximum, roundUp(minimum + below(next, 2), alignment));
+    values ? listedOf(values) : Math.min(maximum, roundUp(minimum + below(next, 2), alignment));
   const shape: Record<string, number> = {};
   for (const [other, declared] of Object.entries(problem.dimensions)) {
     const follows = typeof declared.default === 'string' && next() < FOLLOWING_RATIO;

@@ -38,9 +38,11 @@ const LONGER: Bounds & { readonly every: number } = { least: 4000, most: 300_000
  * one follows from the other, as keys from queries, some shapes that have fewer tiles otherwise.
  */
 const BAND: Bounds & { readonly beside: Bounds; readonly every: number; readonly everyFollowed: number } = {
-  ...{ least: 1000, most: 5000, every: 3, everyFollowed: 4 * COSTS.length },
-  beside: { least: 33, most: 80 },
+  ...{ least: 1000, most: 5000, every: 2, everyFollowed: 4 * COSTS.length },
+  beside: { least: 33, most: 144 },
 };
+/** How often each of several others is one of two tiles or three: the tile's number runs over one or the other. */
+const BESIDE_BAND_RATIO = 0.7;
 const BESIDE: Bounds = { least: 1, most: 12 };
 const ALSO_LARGE_RATIO = 0.4;
 /** How often it is the least that a dimension of several listed values has there. */
@@ -106,7 +108,7 @@ export function drawRandomSmall(draw: RandomSmallDraw): Dimensions[] {
   const boundsOf = (name: string, chosen: string, of: Bounds): Bounds => {
     if (name === chosen) return of;
     if (isOfParts(name)) return next() < FEW_PARTS.ratio ? FEW_PARTS.bounds : BESIDE;
-    if (of === BAND && name === bandOf(chosen)) return BAND.beside;
+    if (of === BAND && within.includes(name) && (within.length === 2 || next() < BESIDE_BAND_RATIO)) return BAND.beside;
     return next() < ALSO_LARGE_RATIO ? LARGE : BESIDE;
   };
   const sample = (chosen: string, of: Bounds, alignment: number): Dimensions => {

@@ -1,4 +1,6 @@
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { loadProblem } from '../../../../src/app/loading/load-problem.ts';
 import type { Dimensions, ProblemFile } from '../../../../src/core/problem.ts';
 import { checksFor } from '../../../../src/evaluation/oracle/checks/choose.ts';
 import { drawShapes } from '../../../../src/evaluation/oracle/shapes/drawn.ts';
@@ -115,6 +117,22 @@ describe('shapes beyond all others', () => {
       };
       const { extremes: far } = drawShapes({ ...draw, extremes: { ...EXTREMES, most, isFarFit: () => true } });
       for (const name of ['R', 'C']) expect(far.some((shape) => shape[name]! > 2 ** 21)).toBe(true);
+    }
+  });
+
+  it('are, of attention, more than 65,536 keys, though those of two heads would be too dear', async () => {
+    const { file: attention } = await loadProblem(
+      fileURLToPath(new URL('../../../../problems/attention', import.meta.url)),
+      {
+        dtype: 'f16',
+      },
+    );
+    const timed = { B: 1, H: 8, S: 512, D: 64, causal: 0, Hkv: 8, Skv: 512, bottomRight: 0, bshd: 0, lse: 0 };
+    const most = { flop: 4e8, elements: 2 ** 23 };
+    for (let seed = 0; seed < 10; seed++) {
+      const draw = { problem: attention, takes: () => true, timed, known: [], count: 5, seed };
+      const { extremes: drawn } = drawShapes({ ...draw, extremes: { ...EXTREMES, count: 8, most } });
+      expect(drawn.some(({ Skv }) => Skv! > 65_536)).toBe(true);
     }
   });
 

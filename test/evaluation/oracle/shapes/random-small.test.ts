@@ -37,6 +37,27 @@ it('of a thousand, several have rows of 41 tiles of 32, or of another number who
   for (const shapes of found) expect(shapes.length).toBeGreaterThan(1);
 });
 
+it('of a product, a long row or column of tiles is beside two or three of 64', async () => {
+  const folder = fileURLToPath(new URL('../../../../problems/gemm', import.meta.url));
+  const { file: gemm } = await loadProblem(folder, { dtype: 'f16' });
+  const timed = { M: 512, N: 512, K: 512 };
+  const shapes = drawRandomSmall({
+    problem: gemm,
+    takes: () => true,
+    isQuick: () => true,
+    count: 1000,
+    seed: 1,
+    timed,
+  });
+  for (const [long, short] of [
+    ['N', 'M'],
+    ['M', 'N'],
+  ] as const) {
+    const isBand = (shape: Record<string, number>) => shape[long]! >= 1000 && shape[short]! > 64;
+    expect(shapes.filter(isBand).length, `${long} beside ${short}`).toBeGreaterThan(5);
+  }
+});
+
 it('they are multiples for a kernel that takes nothing else', () => {
   const shapes = draw(1, ({ R, C }) => R! % 8 === 0 && C! % 8 === 0);
   expect(shapes.length).toBeGreaterThan(20);
