@@ -9,6 +9,7 @@ import { describeCheck } from '../oracle/check.ts';
 import type { Expectations } from '../oracle/expectations.ts';
 import { NORMAL } from '../oracle/generators/generator.ts';
 import { isLarge } from '../oracle/reference-runs.ts';
+import { secretSetOf } from '../oracle/secret/secret-set.ts';
 import type { Expectation } from '../oracle/tolerances/tolerance.ts';
 import { mutantsOfAnyProblem } from './mutants/index.ts';
 import type { Mutant, MutantContext } from './mutants/mutant.ts';
@@ -46,7 +47,7 @@ export function sightOf(output: string, expectation: Expectation): Sight {
     if (!Number.isFinite(want[i])) continue;
     values[finite] = want[i]!;
     const tolerance = tolerances[Math.floor(i / groupSize)]!;
-    // Nothing is known to be wrong by a tolerance that is no number.
+    // A tolerance that is NaN shows no error.
     allowed[finite++] = Number.isNaN(tolerance) ? Number.POSITIVE_INFINITY : tolerance;
   }
   const spread = spreadOf(values.subarray(0, finite));
@@ -133,10 +134,11 @@ const EACH_BY_ITSELF: ReadonlySet<Generator['kind']> = new Set(['normal', 'unifo
 
 /**
  * Whether the check rejects the right answers for its own inputs with the elements of each drawn floating-point one moved. They take a copy where those of another seed
- * would be drawn. `false` says nothing: sums do not depend on order.
+ * would be drawn. `false` says nothing: sums do not depend on order, and secret sets place values where another seed might, too.
  */
 async function rejectsMoved({ check: { generatorSet } }: PlayedCheck, context: MutantContext): Promise<boolean> {
   const { inputs, problem, prepared } = context;
+  if (secretSetOf(generatorSet) !== undefined) return false;
   const overrides = generatorSetsOf(problem.file)[generatorSet] ?? {};
   const isDrawn = ({ name, dtype, generator = NORMAL }: PlannedBuffer): boolean =>
     inputs[name] !== undefined && isFloating(dtype) && EACH_BY_ITSELF.has((overrides[name] ?? generator).kind);

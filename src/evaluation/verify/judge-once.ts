@@ -43,14 +43,14 @@ export async function judgeOnce(request: {
   const compared = (rows: ExpectedRows): Verdicts =>
     compareRows(outputs, { ...rows, expectations: runs.allowed(rows.expectations) }, run.outputs);
   const least = compared(expected.value);
-  const verdicts = prepared.leastSample && !passes(least) ? compared(await wholeSample(prepared)) : least;
+  const verdicts = prepared.leastSample && !passes(least) ? compared(await withWholeTolerances(prepared)) : least;
   tally.add(verdicts);
   if (passes(verdicts)) return refuse?.(run);
   const refusal = refused('wrong', describeWrong(verdicts)!, `${runs.name} · ${trial.name}`);
   return blaming(refusal, { runs, run, outputs, verdicts });
 }
 
-async function wholeSample({ sample }: PreparedCheck): Promise<ExpectedRows> {
+async function withWholeTolerances({ sample }: PreparedCheck): Promise<ExpectedRows> {
   try {
     return await sample();
   } catch (error) {
