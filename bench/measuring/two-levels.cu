@@ -1,0 +1,222 @@
+// Why do launches of a few microseconds take some 155 ns longer once a GPU has worked for 30 to 80 ms? Replays of 108 short launches, each replay
+// behind a kernel that draws inputs and one that spins until the graph is submitted, as warpsmith does. Of every replay: nanoseconds per launch, and of
+// its CTA 0 the clocks from its first instruction to its last, and from there to the first of the next launch on the same SM. Behind every replay one
+// warp measures latencies: dependent loads from L2, from DRAM and from shared memory, in SM clocks; and the SM's clock.
+//
+// Prints a JSON line per replay. `mode`: "alone" (no pause), "paused" (1 ms between replays), "two" (another process does the same meanwhile),
+// "warm" (another stream of this process keeps one SM busy), "heavy" (each replay behind 2 ms on all SMs). Before each mode the GPU is idle for 4 s.
+//   nvcc -std=c++17 -arch=sm_90a -O2 -o two-levels two-levels.cu -ldl && ./two-levels SECONDS
+#include <cuda_runtime.h>
+#include <dlfcn.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#define CHECK(call)                                                           \
+  do {                                                                        \
+    cudaError_t error = (call);                                               \
+    if (error != cudaSuccess) {                                               \
+      fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(error));          \
+      exit(1);                                                                \
+    }                                                                         \
+  } while (0)
+
+const int kLaunches = 108, kCtas = 16, kThreads = 128, kPerCta = 768;
+const size_t kIn = kCtas * kPerCta, kSlot = kIn + kCtas * kThreads;  // floats
+const int kChain = 256;                                              // dependent loads of a latency
+const size_t kNear = size_t(1) << 18, kFar = size_t(1) << 27;        // words that stay in L2; that do not
+
+struct Stamp {
+  long long first, last;  // clocks of an SM
+  unsigned sm;
+};
+
+__device__ unsigned sm_of() {
+  unsigned id;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(id));
+  return id;
+}
+
+__device__ unsigned long long nanoseconds() {
+  unsigned long long now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}
+
+__global__ void sum(const float *in, float *out, Stamp *stamp) {
+  const long long first = clock64();
+  __shared__ float sums[kThreads];
+  float v = 0;
+  for (int i = threadIdx.x; i < kPerCta; i += kThreads) v += in[blockIdx.x * kPerCta + i];
+  sums[threadIdx.x] = v;
+  __syncthreads();
+  for (int d = kThreads / 2; d; d >>= 1) {
+    if (threadIdx.x < d) sums[threadIdx.x] += sums[threadIdx.x + d];
+    __syncthreads();
+  }
+  out[blockIdx.x * kThreads + threadIdx.x] = sums[0];
+  if (blockIdx.x == 0 && threadIdx.x == 0) *stamp = {first, clock64(), sm_of()};
+}
+
+__global__ void draw(float *values, size_t n, unsigned key) {
+  for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+    values[i] = float((i * 2654435761u ^ key) & 1023) / 1024;
+}
+
+__global__ void spin(long long clocks) {
+  const long long from = clock64();
+  while (clock64() - from < clocks) {
+  }
+}
+
+// A ring of words, each of which is the place of the next, `stride` on.
+__global__ void link(unsigned *words, size_t count, size_t stride) {
+  for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) words[i] = (i + stride) % count;
+}
+
+struct Latencies {
+  long long l2, dram, shared, clocks;
+  unsigned long long ns;
+};
+
+__global__ void probe(const unsigned *near, const unsigned *far, unsigned start, Latencies *result, unsigned *sink) {
+  __shared__ volatile unsigned ring[64];
+  for (int i = 0; i < 64; i++) ring[i] = (i + 7) % 64;
+  unsigned at = start % kNear, total = 0;
+  for (int i = 0; i < 16; i++) at = __ldcg(near + at);  // the page's translation
+  const unsigned long long ns = nanoseconds();
+  const long long t0 = clock64();
+  for (int i = 0; i < kChain; i++) at = __ldcg(near + at);
+  total += at;
+  const long long t1 = clock64() + (total == ~0u);
+  at = start % kFar;
+  for (int i = 0; i < kChain / 4; i++) at = __ldcg(far + at);
+  total += at;
+  const long long t2 = clock64() + (total == ~0u);
+  at = 0;
+  for (int i = 0; i < kChain; i++) at = ring[at];
+  total += at;
+  const long long t3 = clock64() + (total == ~0u);
+  *result = {t1 - t0, t2 - t1, t3 - t2, t3 - t0, nanoseconds() - ns};
+  *sink = total;
+}
+
+// NVML's clocks, if the library is there: graphics, SM, memory, video in MHz, and mW.
+struct Board {
+  void *device = nullptr;
+  int (*clock)(void *, int, unsigned *) = nullptr;
+  int (*power)(void *, unsigned *) = nullptr;
+  Board() {
+    void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW);
+    if (!library) return;
+    auto init = (int (*)())dlsym(library, "nvmlInit_v2");
+    auto handle = (int (*)(unsigned, void **))dlsym(library, "nvmlDeviceGetHandleByIndex_v2");
+    if (init() || handle(0, &device)) return;
+    clock = (int (*)(void *, int, unsigned *))dlsym(library, "nvmlDeviceGetClockInfo");
+    power = (int (*)(void *, unsigned *))dlsym(library, "nvmlDeviceGetPowerUsage");
+  }
+  void print(const char *mode, double seconds) {
+    if (!clock) return;
+    unsigned mhz[4] = {}, mw = 0;
+    for (int i = 0; i < 4; i++) clock(device, i, &mhz[i]);
+    power(device, &mw);
+    printf("{\"mode\": \"%s\", \"s\": %.4f, \"graphicsMhz\": %u, \"smMhz\": %u, \"memoryMhz\": %u, \"videoMhz\": %u, \"mw\": %u}\n", mode, seconds, mhz[0],
+           mhz[1], mhz[2], mhz[3], mw);
+  }
+};
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+// Replays for so many seconds, and prints a line for each if it is the one that is watched.
+void run(const char *mode, double seconds, bool prints) {
+  float *slots;
+  unsigned *near, *far, *sink;
+  Stamp *stamps;
+  Latencies *latencies;
+  cudaStream_t stream, other;
+  cudaEvent_t from, to;
+  CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  CHECK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
+  CHECK(cudaEventCreate(&from));
+  CHECK(cudaEventCreate(&to));
+  CHECK(cudaMalloc(&slots, kLaunches * kSlot * sizeof(float)));
+  CHECK(cudaMalloc(&near, kNear * 4));
+  CHECK(cudaMalloc(&far, kFar * 4));
+  CHECK(cudaMalloc(&sink, 4));
+  CHECK(cudaMallocHost(&stamps, kLaunches * sizeof(Stamp)));
+  CHECK(cudaMallocHost(&latencies, sizeof(Latencies)));
+  link<<<264, 256, 0, stream>>>(near, kNear, 1031 * 32);
+  link<<<264, 256, 0, stream>>>(far, kFar, 1048583 * 32);
+  Stamp *device_stamps;
+  Latencies *device_latencies;
+  CHECK(cudaMalloc(&device_stamps, kLaunches * sizeof(Stamp)));
+  CHECK(cudaMalloc(&device_latencies, sizeof(Latencies)));
+  cudaGraph_t graph;
+  cudaGraphExec_t replay;
+  CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  for (int i = 0; i < kLaunches; i++) sum<<<kCtas, kThreads, 0, stream>>>(slots + i * kSlot, slots + i * kSlot + kIn, device_stamps + i);
+  CHECK(cudaStreamEndCapture(stream, &graph));
+  CHECK(cudaGraphInstantiateWithFlags(&replay, graph, 0));
+  CHECK(cudaGraphUpload(replay, stream));
+  CHECK(cudaDeviceSynchronize());
+  Board board;
+  usleep(4000000);
+  const bool warm = !strcmp(mode, "warm"), paused = !strcmp(mode, "paused"), heavy = !strcmp(mode, "heavy");
+  const double began = now();
+  int replays = 0;
+  for (double at = 0; at < seconds; replays++) {
+    if (warm && replays % 8 == 0) spin<<<1, 32, 0, other>>>(1980 * 6000ll);
+    if (heavy) spin<<<132, 1024, 0, stream>>>(1980 * 2000ll);
+    draw<<<264, 256, 0, stream>>>(slots, kLaunches * kSlot, rand());
+    spin<<<1, 32, 0, stream>>>(1980 * 200ll);
+    CHECK(cudaEventRecord(from, stream));
+    CHECK(cudaGraphLaunch(replay, stream));
+    CHECK(cudaEventRecord(to, stream));
+    probe<<<1, 1, 0, stream>>>(near, far, rand(), device_latencies, sink);
+    CHECK(cudaMemcpyAsync(stamps, device_stamps, kLaunches * sizeof(Stamp), cudaMemcpyDeviceToHost, stream));
+    CHECK(cudaMemcpyAsync(latencies, device_latencies, sizeof(Latencies), cudaMemcpyDeviceToHost, stream));
+    CHECK(cudaStreamSynchronize(stream));
+    at = now() - began;
+    float ms;
+    CHECK(cudaEventElapsedTime(&ms, from, to));
+    double inside = 0, between = 0;
+    int pairs = 0;
+    for (int i = 0; i + 1 < kLaunches; i++) {
+      inside += double(stamps[i].last - stamps[i].first) / (kLaunches - 1);
+      if (stamps[i].sm != stamps[i + 1].sm) continue;
+      between += stamps[i + 1].first - stamps[i].last;
+      pairs++;
+    }
+    // Of the first 300 ms each replay, then every tenth.
+    if (prints && (at < 0.3 || replays % 10 == 0)) {
+      printf("{\"mode\": \"%s\", \"s\": %.4f, \"nsPerLaunch\": %.1f, \"inside\": %.0f, \"between\": %.0f, \"pairs\": %d, \"l2\": %.1f, \"dram\": %.1f, \"shared\": %.1f, \"mhz\": %.0f}\n",
+             mode, at, ms * 1e6 / kLaunches, inside, pairs ? between / pairs : 0.0, pairs, double(latencies->l2) / kChain,
+             double(latencies->dram) / (kChain / 4), double(latencies->shared) / kChain, latencies->clocks * 1e3 / latencies->ns);
+      if (replays % 100 == 0) board.print(mode, at);
+    }
+    if (paused) usleep(1000);
+  }
+  fflush(stdout);
+}
+
+int main(int count, char **values) {
+  const double seconds = count > 1 ? atof(values[1]) : 2;
+  for (const char *mode : {"alone", "paused", "heavy", "warm", "two"}) {
+    // Each mode in processes of its own, so that none finds another's context.
+    const int processes = strcmp(mode, "two") ? 1 : 2;
+    for (int i = 0; i < processes; i++) {
+      if (fork()) continue;
+      run(mode, seconds, i == 0);
+      _exit(0);
+    }
+    int status;
+    while (wait(&status) > 0)
+      if (status) return 1;
+  }
+}
