@@ -160,8 +160,9 @@ def time_all(spec, folder, out, seconds):
 
         def function(self, name, shared):
             if name not in self.functions:
-                base, D = re.fullmatch('(\\w+)<(\\d+)>', name).groups()
-                symbol = re.search(b'\\.text\\.(_Z\\d+%sILi%sE\\w*)' % (base.encode(), D.encode()), self.image).group(1)
+                base, D = re.fullmatch('(\\w+)(?:<(\\d+)>)?', name).groups()
+                template = b'ILi%sE' % D.encode() if D else b''
+                symbol = re.search(b'\\.text\\.(_Z\\d+%s%s\\w*)' % (base.encode(), template), self.image).group(1)
                 f = ctypes.c_void_p()
                 must(cuda.cuModuleGetFunction(ctypes.byref(f), self.module, symbol), 'function')
                 self.functions[name] = f

@@ -1,11 +1,18 @@
 // Why do launches of a few microseconds take some 155 ns longer once a GPU has worked for 30 to 80 ms? Replays of 108 short launches, each replay
 // behind a kernel that draws inputs and one that spins until the graph is submitted, as warpsmith does. Of every replay: nanoseconds per launch, and of
-// its CTA 0 the clocks from its first instruction to its last, and from there to the first of the next launch on the same SM. Behind every replay one
+// its CTA 0 the clocks from its first instruction to its last, and the nanoseconds from there to the first of the next launch. Behind every replay one
 // warp measures latencies: dependent loads from L2, from DRAM and from shared memory, in SM clocks; and the SM's clock.
 //
-// Prints a JSON line per replay. `mode`: "alone" (no pause), "paused" (1 ms between replays), "two" (another process does the same meanwhile),
-// "warm" (another stream of this process keeps one SM busy), "heavy" (each replay behind 2 ms on all SMs). Before each mode the GPU is idle for 4 s.
+// Prints a JSON line per replay. Each mode is a list of what is done besides, and runs in a process of its own after 4 s in which the GPU is idle:
+//   pause   1 ms between replays           heavy   each replay behind 2 ms on all SMs
+//   two     another process does the same  warm    another stream of this process keeps one SM busy
+//   hold    what comes before a replay is a kernel that polls a word of the host's memory until all is submitted, not one that spins
+//   value   before a replay the stream waits for that word (cuStreamWaitValue32)
+//   alone   108 launches one by one behind each replay, each behind a kernel that overwrites all shared memory
+//   counts  behind each replay a kernel writes to the host's memory
+//   persist cudaCtxResetPersistingL2Cache before each replay
 //   nvcc -std=c++17 -arch=sm_90a -O2 -o two-levels two-levels.cu -ldl && ./two-levels SECONDS
+#include <cuda.h>
 #include <cuda_runtime.h>
 #include <dlfcn.h>
 #include <signal.h>
@@ -29,19 +36,14 @@
 
 const int kLaunches = 108, kCtas = 16, kThreads = 128, kPerCta = 768;
 const size_t kIn = kCtas * kPerCta, kSlot = kIn + kCtas * kThreads;  // floats
+const int kScrubbed = 200 * 1024;                                    // bytes of shared memory
 const int kChain = 256;                                              // dependent loads of a latency
 const size_t kNear = size_t(1) << 18, kFar = size_t(1) << 27;        // words that stay in L2; that do not
 
 struct Stamp {
-  long long first, last;  // clocks of an SM
-  unsigned sm;
+  long long clocks;             // from the first instruction of CTA 0 to its last
+  unsigned long long from, to;  // ns
 };
-
-__device__ unsigned sm_of() {
-  unsigned id;
-  asm volatile("mov.u32 %0, %%smid;" : "=r"(id));
-  return id;
-}
 
 __device__ unsigned long long nanoseconds() {
   unsigned long long now;
@@ -50,6 +52,7 @@ __device__ unsigned long long nanoseconds() {
 }
 
 __global__ void sum(const float *in, float *out, Stamp *stamp) {
+  const unsigned long long from = nanoseconds();
   const long long first = clock64();
   __shared__ float sums[kThreads];
   float v = 0;
@@ -61,7 +64,7 @@ __global__ void sum(const float *in, float *out, Stamp *stamp) {
     __syncthreads();
   }
   out[blockIdx.x * kThreads + threadIdx.x] = sums[0];
-  if (blockIdx.x == 0 && threadIdx.x == 0) *stamp = {first, clock64(), sm_of()};
+  if (blockIdx.x == 0 && threadIdx.x == 0) *stamp = {clock64() - first, from, nanoseconds()};
 }
 
 __global__ void draw(float *values, size_t n, unsigned key) {
@@ -73,6 +76,24 @@ __global__ void spin(long long clocks) {
   const long long from = clock64();
   while (clock64() - from < clocks) {
   }
+}
+
+// Waits for the host's word, or 20 ms.
+__global__ void hold(const volatile unsigned *word) {
+  const unsigned long long end = nanoseconds() + 20000000;
+  while (*word == 0 && nanoseconds() < end) {
+  }
+}
+
+__global__ void scrub(unsigned key) {
+  extern __shared__ unsigned words[];
+  for (int i = threadIdx.x; i < kScrubbed / 4; i += blockDim.x) words[i] = key * i;
+}
+
+__global__ void count(const float *values, size_t n, unsigned *counts) {
+  unsigned same = 0;
+  for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) same += values[i] != 0;
+  atomicAdd(counts, same);
 }
 
 // A ring of words, each of which is the place of the next, `stride` on.
@@ -155,7 +176,7 @@ void run(const char *mode, double seconds, bool prints) {
   link<<<264, 256, 0, stream>>>(far, kFar, 1048583 * 32);
   Stamp *device_stamps;
   Latencies *device_latencies;
-  CHECK(cudaMalloc(&device_stamps, kLaunches * sizeof(Stamp)));
+  CHECK(cudaMalloc(&device_stamps, (kLaunches + 1) * sizeof(Stamp)));
   CHECK(cudaMalloc(&device_latencies, sizeof(Latencies)));
   cudaGraph_t graph;
   cudaGraphExec_t replay;
@@ -167,17 +188,45 @@ void run(const char *mode, double seconds, bool prints) {
   CHECK(cudaDeviceSynchronize());
   Board board;
   usleep(4000000);
-  const bool warm = !strcmp(mode, "warm"), paused = !strcmp(mode, "paused"), heavy = !strcmp(mode, "heavy");
+  const auto has = [&](const char *what) { return strstr(mode, what) != nullptr; };
+  unsigned *word, *device_word, *counts, *device_counts;
+  CHECK(cudaHostAlloc(&word, 64, cudaHostAllocMapped));
+  CHECK(cudaHostGetDevicePointer(&device_word, word, 0));
+  CHECK(cudaHostAlloc(&counts, 64, cudaHostAllocMapped));
+  CHECK(cudaHostGetDevicePointer(&device_counts, counts, 0));
+  CHECK(cudaFuncSetAttribute(scrub, cudaFuncAttributeMaxDynamicSharedMemorySize, kScrubbed));
+  void *wait_value = nullptr;
+  cudaDriverEntryPointQueryResult found;
+  CHECK(cudaGetDriverEntryPointByVersion("cuStreamWaitValue32", &wait_value, 12000, cudaEnableDefault, &found));
   const double began = now();
   int replays = 0;
   for (double at = 0; at < seconds; replays++) {
-    if (warm && replays % 8 == 0) spin<<<1, 32, 0, other>>>(1980 * 6000ll);
-    if (heavy) spin<<<132, 1024, 0, stream>>>(1980 * 2000ll);
+    if (has("persist")) CHECK(cudaCtxResetPersistingL2Cache());
+    if (has("warm") && replays % 8 == 0) spin<<<1, 32, 0, other>>>(1980 * 6000ll);
+    if (has("heavy")) spin<<<132, 1024, 0, stream>>>(1980 * 2000ll);
     draw<<<264, 256, 0, stream>>>(slots, kLaunches * kSlot, rand());
-    spin<<<1, 32, 0, stream>>>(1980 * 200ll);
+    if (has("alone")) scrub<<<132, 1024, kScrubbed, stream>>>(rand());
+    *(volatile unsigned *)word = 0;
+    if (has("hold") || has("value")) CHECK(cudaStreamSynchronize(stream));
+    if (has("hold")) {
+      hold<<<1, 1, 0, stream>>>(device_word);
+    } else if (has("value")) {
+      if (((CUresult(*)(CUstream, CUdeviceptr, cuuint32_t, unsigned))wait_value)(stream, (CUdeviceptr)device_word, 1, CU_STREAM_WAIT_VALUE_EQ)) exit(1);
+    } else {
+      spin<<<1, 32, 0, stream>>>(1980 * 200ll);
+    }
     CHECK(cudaEventRecord(from, stream));
     CHECK(cudaGraphLaunch(replay, stream));
     CHECK(cudaEventRecord(to, stream));
+    *(volatile unsigned *)word = 1;
+    if (has("hold") || has("value")) CHECK(cudaStreamSynchronize(stream));
+    if (has("alone")) {
+      for (int i = 0; i < kLaunches; i++) {
+        scrub<<<132, 1024, kScrubbed, stream>>>(rand());
+        sum<<<kCtas, kThreads, 0, stream>>>(slots + i * kSlot, slots + i * kSlot + kIn, device_stamps + kLaunches);
+      }
+    }
+    if (has("counts")) count<<<264, 256, 0, stream>>>(slots, kLaunches * kSlot, device_counts);
     probe<<<1, 1, 0, stream>>>(near, far, rand(), device_latencies, sink);
     CHECK(cudaMemcpyAsync(stamps, device_stamps, kLaunches * sizeof(Stamp), cudaMemcpyDeviceToHost, stream));
     CHECK(cudaMemcpyAsync(latencies, device_latencies, sizeof(Latencies), cudaMemcpyDeviceToHost, stream));
@@ -186,30 +235,27 @@ void run(const char *mode, double seconds, bool prints) {
     float ms;
     CHECK(cudaEventElapsedTime(&ms, from, to));
     double inside = 0, between = 0;
-    int pairs = 0;
     for (int i = 0; i + 1 < kLaunches; i++) {
-      inside += double(stamps[i].last - stamps[i].first) / (kLaunches - 1);
-      if (stamps[i].sm != stamps[i + 1].sm) continue;
-      between += stamps[i + 1].first - stamps[i].last;
-      pairs++;
+      inside += double(stamps[i].clocks) / (kLaunches - 1);
+      between += (double(stamps[i + 1].from) - double(stamps[i].to)) / (kLaunches - 1);
     }
     // Of the first 300 ms each replay, then every tenth.
     if (prints && (at < 0.3 || replays % 10 == 0)) {
-      printf("{\"mode\": \"%s\", \"s\": %.4f, \"nsPerLaunch\": %.1f, \"inside\": %.0f, \"between\": %.0f, \"pairs\": %d, \"l2\": %.1f, \"dram\": %.1f, \"shared\": %.1f, \"mhz\": %.0f}\n",
-             mode, at, ms * 1e6 / kLaunches, inside, pairs ? between / pairs : 0.0, pairs, double(latencies->l2) / kChain,
+      printf("{\"mode\": \"%s\", \"s\": %.4f, \"nsPerLaunch\": %.1f, \"inside\": %.0f, \"betweenNs\": %.0f, \"l2\": %.1f, \"dram\": %.1f, \"shared\": %.1f, \"mhz\": %.0f}\n",
+             mode, at, ms * 1e6 / kLaunches, inside, between, double(latencies->l2) / kChain,
              double(latencies->dram) / (kChain / 4), double(latencies->shared) / kChain, latencies->clocks * 1e3 / latencies->ns);
       if (replays % 100 == 0) board.print(mode, at);
     }
-    if (paused) usleep(1000);
+    if (has("pause")) usleep(1000);
   }
   fflush(stdout);
 }
 
 int main(int count, char **values) {
   const double seconds = count > 1 ? atof(values[1]) : 2;
-  for (const char *mode : {"alone", "paused", "heavy", "warm", "two"}) {
+  for (const char *mode : {"spin", "hold", "value", "persist", "hold counts", "hold alone", "hold alone counts persist", "value alone counts", "hold alone counts persist two", "warm"}) {
     // Each mode in processes of its own, so that none finds another's context.
-    const int processes = strcmp(mode, "two") ? 1 : 2;
+    const int processes = strstr(mode, "two") ? 2 : 1;
     for (int i = 0; i < processes; i++) {
       if (fork()) continue;
       run(mode, seconds, i == 0);
