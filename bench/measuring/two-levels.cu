@@ -10,7 +10,9 @@
 //   value   before a replay the stream waits for that word (cuStreamWaitValue32)
 //   alone   108 launches one by one behind each replay, each behind a kernel that overwrites all shared memory
 //   counts  behind each replay a kernel writes to the host's memory
-//   persist cudaCtxResetPersistingL2Cache before each replay
+//   persist cudaCtxResetPersistingL2Cache before each replay; "once": before the first
+//   copy    before each replay 4 bytes go to the GPU by cudaMemcpy, on the default stream; "set": cudaMemset; "async": on the stream of the replays
+//   free    before each replay 1 MiB is allocated and freed
 //   nvcc -std=c++17 -arch=sm_90a -O2 -o two-levels two-levels.cu -ldl && ./two-levels SECONDS
 #include <cuda.h>
 #include <cuda_runtime.h>
@@ -201,7 +203,15 @@ void run(const char *mode, double seconds, bool prints) {
   const double began = now();
   int replays = 0;
   for (double at = 0; at < seconds; replays++) {
-    if (has("persist")) CHECK(cudaCtxResetPersistingL2Cache());
+    if (has("copy")) CHECK(cudaMemcpy(sink, counts, 4, cudaMemcpyHostToDevice));
+    if (has("set")) CHECK(cudaMemset(sink, 0, 4));
+    if (has("async")) CHECK(cudaMemcpyAsync(sink, counts, 4, cudaMemcpyHostToDevice, stream));
+    if (has("free")) {
+      void *memory;
+      CHECK(cudaMalloc(&memory, 1 << 20));
+      CHECK(cudaFree(memory));
+    }
+    if (has("persist") && !(has("once") && replays > 0)) CHECK(cudaCtxResetPersistingL2Cache());
     if (has("warm") && replays % 8 == 0) spin<<<1, 32, 0, other>>>(1980 * 6000ll);
     if (has("heavy")) spin<<<132, 1024, 0, stream>>>(1980 * 2000ll);
     draw<<<264, 256, 0, stream>>>(slots, kLaunches * kSlot, rand());
@@ -253,7 +263,7 @@ void run(const char *mode, double seconds, bool prints) {
 
 int main(int count, char **values) {
   const double seconds = count > 1 ? atof(values[1]) : 2;
-  for (const char *mode : {"spin", "hold", "value", "persist", "hold counts", "hold alone", "hold alone counts persist", "value alone counts", "hold alone counts persist two", "warm"}) {
+  for (const char *mode : {"spin", "hold", "value", "alone counts", "async", "free", "copy", "set", "persist", "persist once", "persist two", "copy two", "warm"}) {
     // Each mode in processes of its own, so that none finds another's context.
     const int processes = strstr(mode, "two") ? 2 : 1;
     for (int i = 0; i < processes; i++) {
