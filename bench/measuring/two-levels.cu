@@ -11,7 +11,9 @@
 //   alone   108 launches one by one behind each replay, each behind a kernel that overwrites all shared memory
 //   counts  behind each replay a kernel writes to the host's memory
 //   persist cudaCtxResetPersistingL2Cache before each replay; "once": before the first
-//   copy    before each replay 4 bytes go to the GPU by cudaMemcpy, on the default stream; "set": cudaMemset; "async": on the stream of the replays
+//   copy    before each replay 4 bytes go to the GPU by cudaMemcpy, on the default stream, "long": 256 KiB; "set": cudaMemset; "async": on the
+//           replays' own stream
+//   device  what waits for the GPU before a replay is cudaDeviceSynchronize
 //   free    before each replay 1 MiB is allocated and freed
 //   nvcc -std=c++17 -arch=sm_90a -O2 -o two-levels two-levels.cu -ldl && ./two-levels SECONDS
 #include <cuda.h>
@@ -39,6 +41,7 @@
 const int kLaunches = 108, kCtas = 16, kThreads = 128, kPerCta = 768;
 const size_t kIn = kCtas * kPerCta, kSlot = kIn + kCtas * kThreads;  // floats
 const int kScrubbed = 200 * 1024;                                    // bytes of shared memory
+const size_t kLong = 256 << 10;                                      // bytes
 const int kChain = 256;                                              // dependent loads of a latency
 const size_t kNear = size_t(1) << 18, kFar = size_t(1) << 27;        // words that stay in L2; that do not
 
@@ -194,7 +197,7 @@ void run(const char *mode, double seconds, bool prints) {
   unsigned *word, *device_word, *counts, *device_counts;
   CHECK(cudaHostAlloc(&word, 64, cudaHostAllocMapped));
   CHECK(cudaHostGetDevicePointer(&device_word, word, 0));
-  CHECK(cudaHostAlloc(&counts, 64, cudaHostAllocMapped));
+  CHECK(cudaHostAlloc(&counts, kLong, cudaHostAllocMapped));
   CHECK(cudaHostGetDevicePointer(&device_counts, counts, 0));
   CHECK(cudaFuncSetAttribute(scrub, cudaFuncAttributeMaxDynamicSharedMemorySize, kScrubbed));
   void *wait_value = nullptr;
@@ -203,8 +206,8 @@ void run(const char *mode, double seconds, bool prints) {
   const double began = now();
   int replays = 0;
   for (double at = 0; at < seconds; replays++) {
-    if (has("copy")) CHECK(cudaMemcpy(sink, counts, 4, cudaMemcpyHostToDevice));
-    if (has("set")) CHECK(cudaMemset(sink, 0, 4));
+    if (has("copy")) CHECK(cudaMemcpy(slots, counts, has("long") ? kLong : 4, cudaMemcpyHostToDevice));
+    if (has("set")) CHECK(cudaMemset(slots, 0, has("long") ? kLong : 4));
     if (has("async")) CHECK(cudaMemcpyAsync(sink, counts, 4, cudaMemcpyHostToDevice, stream));
     if (has("free")) {
       void *memory;
@@ -217,6 +220,7 @@ void run(const char *mode, double seconds, bool prints) {
     draw<<<264, 256, 0, stream>>>(slots, kLaunches * kSlot, rand());
     if (has("alone")) scrub<<<132, 1024, kScrubbed, stream>>>(rand());
     *(volatile unsigned *)word = 0;
+    if (has("device")) CHECK(cudaDeviceSynchronize());
     if (has("hold") || has("value")) CHECK(cudaStreamSynchronize(stream));
     if (has("hold")) {
       hold<<<1, 1, 0, stream>>>(device_word);
@@ -263,7 +267,7 @@ void run(const char *mode, double seconds, bool prints) {
 
 int main(int count, char **values) {
   const double seconds = count > 1 ? atof(values[1]) : 2;
-  for (const char *mode : {"spin", "hold", "value", "alone counts", "async", "free", "copy", "set", "persist", "persist once", "persist two", "copy two", "warm"}) {
+  for (const char *mode : {"spin", "hold", "async", "free", "copy", "set", "copy long", "set long", "persist", "persist device", "persist once", "persist two", "warm"}) {
     // Each mode in processes of its own, so that none finds another's context.
     const int processes = strstr(mode, "two") ? 2 : 1;
     for (int i = 0; i < processes; i++) {

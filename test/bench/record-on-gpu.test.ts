@@ -32,7 +32,7 @@ describe('what one evaluation is made of', () => {
     evaluations: [{ elapsedMs }, { elapsedMs }] as never,
     tally: {
       messages: { replayOnce: { count: 40, ms: 80 }, a: { count: 2, ms: 90 } },
-      driver: { cuMemcpyHtoD_v2: { count: 40, ms: 1, bytes: 2 ** 22 } },
+      driver: { cuMemcpyHtoDAsync_v2: { count: 40, ms: 1, bytes: 2 ** 22 } },
     },
   };
 
@@ -44,7 +44,7 @@ describe('what one evaluation is made of', () => {
       ['a', '1.0', '45.00', 'ms'],
       ['replayOnce', '20.0', '40.00', 'ms'],
     ]);
-    expect(lines.at(-1)).toMatch(/cuMemcpyHtoD_v2 +20\.0 +0\.50 ms +2\.00 MiB/);
+    expect(lines.at(-1)).toMatch(/cuMemcpyHtoDAsync_v2 +20\.0 +0\.50 ms +2\.00 MiB/);
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
   });
 });

@@ -107,8 +107,8 @@ describe.skipIf(noStub)('what measuring asks of a real GPU', () => {
     expect(spent.driver.cuModuleLoadDataEx).toBeUndefined();
     // Two arenas for each block and each estimate, and what grows once.
     expect(spent.driver.cuMemAlloc_v2!.count).toBeLessThanOrEqual(2 * 2 * (3 + 3 + 1) + 2);
-    expect(per('cuMemcpyHtoD_v2')).toBeLessThanOrEqual(1.6);
-    expect(per('cuMemcpyDtoH_v2')).toBeLessThanOrEqual(1.6);
+    expect(per('cuMemcpyHtoDAsync_v2')).toBeLessThanOrEqual(1.6);
+    expect(per('cuMemcpyDtoHAsync_v2')).toBeLessThanOrEqual(1.6);
     expect(per('cuStreamSynchronize') + per('cuCtxSynchronize')).toBeLessThanOrEqual(7);
     expect(per('cuGraphInstantiateWithFlags')).toBeLessThanOrEqual(0.6);
     // Around a replay: two fills, three looks, two scrubs and the hold; of each rerun a fill, two scrubs, itself, a comparison.

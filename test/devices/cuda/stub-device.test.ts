@@ -555,7 +555,7 @@ describe.skipIf(noStub)(`a CUDA device over a stub driver${noStub ? ` (${noStub}
       expect(await play()).toMatchObject({ ok: true, equalElements: [[32]] });
       const spent = tallyBetween(before, await device.tally());
       // The jobs of the round, and no table again.
-      expect(spent.driver.cuMemcpyHtoD_v2?.count).toBe(1);
+      expect(spent.driver.cuMemcpyHtoDAsync_v2?.count).toBe(1);
       expect(spent.driver.cuMemAlloc_v2).toBeUndefined();
       await device.measuring.fillAll([{ buffer: again, pattern: pattern.subarray(4, 16) }]);
       expect(await device.read(again)).toEqual(
@@ -612,8 +612,8 @@ describe.skipIf(noStub)(`a CUDA device over a stub driver${noStub ? ` (${noStub}
       });
       const spent = tallyBetween(before, await device.tally());
       expect(spent.messages.replayOnce?.count).toBe(1);
-      expect(spent.driver.cuMemcpyHtoD_v2?.count).toBe(1);
-      expect(spent.driver.cuMemcpyDtoH_v2?.count).toBe(1);
+      expect(spent.driver.cuMemcpyHtoDAsync_v2?.count).toBe(1);
+      expect(spent.driver.cuMemcpyDtoHAsync_v2?.count).toBe(1);
       expect([spent.driver.cuModuleLoadDataEx, spent.driver.cuMemAlloc_v2]).toEqual([undefined, undefined]);
       await device.measuring.releaseReplay(prepared.replay);
       await device.measuring.freeArena(arena);

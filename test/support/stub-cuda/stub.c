@@ -162,35 +162,31 @@ CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *address, void *host, unsigned
   return *address = (CUdeviceptr)host, SUCCESS;
 }
 CUresult cuMemFreeHost(void *address) { return free(address), SUCCESS; }
-CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t bytes) {
-  CHECK();
+/* Nothing is on the default stream: another channel to the GPU would make launches of a graph begin later. */
+#define CHECK_STREAM() \
+  CHECK();             \
+  if (!stream) return INVALID_VALUE
+CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, void *stream) {
+  CHECK_STREAM();
   return memcpy((void *)to, from, bytes), SUCCESS;
 }
-CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t bytes) {
-  CHECK();
+CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, void *stream) {
+  CHECK_STREAM();
   return memcpy(to, (void *)from, bytes), SUCCESS;
 }
-CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
-  CHECK();
-  return memcpy((void *)to, (void *)from, bytes), SUCCESS;
-}
 CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, void *stream) {
-  CHECK();
+  CHECK_STREAM();
   note("restore %zu bytes", bytes);
   return memcpy((void *)to, (void *)from, bytes), SUCCESS;
 }
-CUresult cuMemsetD8_v2(CUdeviceptr to, unsigned char value, size_t count) {
-  CHECK();
-  return memset((void *)to, value, count), SUCCESS;
-}
-CUresult cuMemsetD16_v2(CUdeviceptr to, unsigned short value, size_t count) {
-  CHECK();
+CUresult cuMemsetD16Async(CUdeviceptr to, unsigned short value, size_t count, void *stream) {
+  CHECK_STREAM();
   if (to % 2) return INVALID_VALUE;
   for (size_t i = 0; i < count; i++) ((unsigned short *)to)[i] = value;
   return SUCCESS;
 }
-CUresult cuMemsetD32_v2(CUdeviceptr to, unsigned value, size_t count) {
-  CHECK();
+CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count, void *stream) {
+  CHECK_STREAM();
   if (to % 4) return INVALID_VALUE;
   for (size_t i = 0; i < count; i++) ((unsigned *)to)[i] = value;
   return SUCCESS;
@@ -387,7 +383,7 @@ CUresult cuLaunchKernelEx(const LaunchConfig *config, Function *fn, void **param
   return SUCCESS;
 }
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count, void *stream) {
-  CHECK();
+  CHECK_STREAM();
   note("memset %zu bytes to %d%s", count, value, capturing ? " captured" : "");
   static Node node;
   memset(&node, 0, sizeof node);

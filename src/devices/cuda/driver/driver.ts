@@ -1,6 +1,7 @@
 import { Tally } from '../../../core/device-tally.ts';
 import { NativeMemory, textAt, textOf } from '../../../ffi/native-memory.ts';
 import { type ArgumentType, type NativeLibrary, openLibrary } from '../../../ffi/open-library.ts';
+import { STREAM_NON_BLOCKING } from './constants.ts';
 import { CudaError } from './results.ts';
 
 /** Signatures of the driver functions: every handle, device pointer and out-parameter is an address. */
@@ -23,14 +24,12 @@ const FUNCTIONS = {
   cuMemHostAlloc: ['address', 'u64', 'u32'],
   cuMemHostGetDevicePointer_v2: ['address', 'address', 'u32'],
   cuMemFreeHost: ['address'],
-  cuMemcpyHtoD_v2: ['address', 'bytes', 'u64'],
-  cuMemcpyDtoH_v2: ['bytes', 'address', 'u64'],
-  cuMemcpyDtoD_v2: ['address', 'address', 'u64'],
+  cuMemcpyHtoDAsync_v2: ['address', 'bytes', 'u64', 'address'],
+  cuMemcpyDtoHAsync_v2: ['bytes', 'address', 'u64', 'address'],
   cuMemcpyDtoDAsync_v2: ['address', 'address', 'u64', 'address'],
-  cuMemsetD8_v2: ['address', 'u32', 'u64'],
-  cuMemsetD16_v2: ['address', 'u32', 'u64'],
-  cuMemsetD32_v2: ['address', 'u32', 'u64'],
   cuMemsetD8Async: ['address', 'u32', 'u64', 'address'],
+  cuMemsetD16Async: ['address', 'u32', 'u64', 'address'],
+  cuMemsetD32Async: ['address', 'u32', 'u64', 'address'],
   cuModuleLoadDataEx: ['address', 'bytes', 'u32', 'address', 'address'],
   cuModuleUnload: ['address'],
   cuModuleGetFunction: ['address', 'address', 'text'],
@@ -93,11 +92,15 @@ type Binding<A extends readonly ArgumentType[]> = (...values: Values<A>) => numb
 /** Parameters that say how many bytes are moved or allocated. */
 const BYTES_AT: { readonly [F in keyof Functions]?: number } = {
   cuMemAlloc_v2: 1,
-  cuMemcpyHtoD_v2: 2,
-  cuMemcpyDtoH_v2: 2,
-  cuMemcpyDtoD_v2: 2,
+  cuMemcpyHtoDAsync_v2: 2,
+  cuMemcpyDtoHAsync_v2: 2,
   cuMemcpyDtoDAsync_v2: 2,
 };
+
+/** What sets device memory, by the bytes of a unit. */
+const MEMSET = { 1: 'cuMemsetD8Async', 2: 'cuMemsetD16Async', 4: 'cuMemsetD32Async' } as const;
+export type MemsetWidth = keyof typeof MEMSET;
+export const isMemsetWidth = (bytes: number): bytes is MemsetWidth => bytes in MEMSET;
 
 /** Environment variable that names another driver library. */
 export const LIBRARY_VARIABLE = 'WARPSMITH_LIBCUDA';
@@ -110,6 +113,7 @@ export class Driver {
   readonly #errorText: (code: number, out: bigint) => number;
   readonly #out = new NativeMemory(16);
   readonly #library: NativeLibrary;
+  #stream = 0n;
   /** Every call but those of optional functions. */
   readonly tally = new Tally();
 
@@ -155,6 +159,42 @@ export class Driver {
     const out = new NativeMemory(8);
     this.call(name, ...([out.address, ...rest] as never));
     return out.view.getInt32(0, true);
+  }
+
+  /**
+   * Creates the one stream of this process, in the current context. Whatever is copied and set waits its turn there: work on the
+   * default stream, which is another channel to the GPU, leaves a state in which each launch of a graph begins 150 to 180 ns
+   * later (docs/results/attention-notebook.md, section 15).
+   *
+   * @throws CudaError
+   */
+  openStream(): bigint {
+    this.#stream = this.create('cuStreamCreate', STREAM_NON_BLOCKING);
+    return this.#stream;
+  }
+
+  /** Copies to the device, and returns when the bytes are there. @throws CudaError */
+  copyIn(to: bigint, bytes: Uint8Array): void {
+    if (bytes.length === 0) return;
+    this.call('cuMemcpyHtoDAsync_v2', to, bytes, bytes.length, this.#stream);
+    this.call('cuStreamSynchronize', this.#stream);
+  }
+
+  /** Copies from the device, and returns when the bytes are here. @throws CudaError */
+  copyOut(bytes: Uint8Array, from: bigint): void {
+    if (bytes.length === 0) return;
+    this.call('cuMemcpyDtoHAsync_v2', bytes, from, bytes.length, this.#stream);
+    this.call('cuStreamSynchronize', this.#stream);
+  }
+
+  /** Enqueues a copy within the device. @throws CudaError */
+  enqueueCopy(to: bigint, from: bigint, bytes: number | bigint): void {
+    this.call('cuMemcpyDtoDAsync_v2', to, from, bytes, this.#stream);
+  }
+
+  /** Enqueues setting so many units of device memory. @throws CudaError */
+  enqueueSet(to: bigint, width: MemsetWidth, value: number, count: number): void {
+    this.call(MEMSET[width], to, value, count, this.#stream);
   }
 
   /** Milliseconds between two recorded events. @throws CudaError */

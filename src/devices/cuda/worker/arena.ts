@@ -72,7 +72,7 @@ export function allocateArena(driver: Driver, requests: readonly AllocationReque
   const { bytes, place } = placeArena(requests, seed);
   const base = driver.create('cuMemAlloc_v2', bytes);
   try {
-    driver.call('cuMemsetD8_v2', base, GUARD_VALUE, bytes);
+    driver.enqueueSet(base, 1, GUARD_VALUE, bytes);
     return { base, ...place(base) };
   } catch (error) {
     driver.result('cuMemFree_v2', base);

@@ -6,7 +6,7 @@ import type { LaunchPlan } from '../../../core/launch-plan.ts';
 import { NativeMemory } from '../../../ffi/native-memory.ts';
 import type { ModuleState } from '../../../toolchains/module-policy.ts';
 import { failure } from '../../failure.ts';
-import { EVENT_DEFAULT, STREAM_NON_BLOCKING } from '../driver/constants.ts';
+import { EVENT_DEFAULT } from '../driver/constants.ts';
 import { type Driver, openDriver } from '../driver/driver.ts';
 import { CudaError, meaningOf } from '../driver/results.ts';
 import { launchedFunctions } from '../launched-functions.ts';
@@ -47,7 +47,7 @@ export class CudaContext {
     this.info = info;
     this.#device = device;
     this.memory = new DeviceMemory(driver, exactAllocations);
-    this.stream = driver.create('cuStreamCreate', STREAM_NON_BLOCKING);
+    this.stream = driver.openStream();
     this.#start = driver.create('cuEventCreate', EVENT_DEFAULT);
     this.#end = driver.create('cuEventCreate', EVENT_DEFAULT);
   }
@@ -100,8 +100,7 @@ export class CudaContext {
       throw new RangeError(
         `${bytes.length} bytes at offset ${offsetBytes} do not fit into buffer ${buffer.name} of ${buffer.bytes} bytes`,
       );
-    if (bytes.length === 0) return;
-    this.guarded(() => this.driver.call('cuMemcpyHtoD_v2', buffer.address + BigInt(offsetBytes), bytes, bytes.length));
+    this.guarded(() => this.driver.copyIn(buffer.address + BigInt(offsetBytes), bytes));
   }
 
   fill(buffer: CudaBuffer, pattern: Uint8Array): void {
@@ -113,7 +112,7 @@ export class CudaContext {
     this.mustBeAllocated(buffer);
     const bytes = new Uint8Array(length);
     const address = buffer.address + BigInt(offsetBytes);
-    if (length > 0) this.guarded(() => this.driver.call('cuMemcpyDtoH_v2', bytes, address, length));
+    this.guarded(() => this.driver.copyOut(bytes, address));
     return bytes;
   }
 

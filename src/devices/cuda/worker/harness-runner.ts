@@ -101,9 +101,7 @@ export class HarnessRunner {
         counts += COUNT_BYTES * list.jobCount;
       }
     }
-    if (contents.length > 0) driver.call('cuMemcpyHtoD_v2', base, contents, contents.length);
-    // Copies and this stream do not wait for each other.
-    driver.call('cuCtxSynchronize');
+    driver.copyIn(base, contents);
     return { places, countsAt: base + BigInt(jobBytes), countBytes };
   }
 
@@ -119,7 +117,7 @@ export class HarnessRunner {
   /** All counts, once the stream has finished, in one copy. */
   readCounts({ places, countsAt, countBytes }: Staged): CountsOf {
     const all = new BigUint64Array(countBytes / COUNT_BYTES);
-    if (countBytes > 0) this.#context.driver.call('cuMemcpyDtoH_v2', new Uint8Array(all.buffer), countsAt, countBytes);
+    this.#context.driver.copyOut(new Uint8Array(all.buffer), countsAt);
     return (jobs) => {
       const first = places.get(jobs)!.counts! / COUNT_BYTES;
       return all.subarray(first, first + jobs.jobCount);
@@ -155,8 +153,7 @@ export class HarnessRunner {
     const address = driver.create('cuMemAlloc_v2', bytes + SWEEP_JOB_BYTES);
     const jobs = packFillJobs([{ address, bytes, pattern: Uint8Array.of(0) }]);
     const place = address + BigInt(bytes);
-    driver.call('cuMemcpyHtoD_v2', place, jobs.bytes, jobs.bytes.length);
-    driver.call('cuCtxSynchronize');
+    driver.copyIn(place, jobs.bytes);
     return { jobs, place, countsAt: place + BigInt(jobs.bytes.length) };
   }
 

@@ -94,8 +94,8 @@ export function prepareSequence(
 /** Enqueues every step in order. @throws CudaError, naming the function that could not be launched. */
 export function enqueueSequence(driver: Driver, sequence: PreparedSequence, stream: bigint): void {
   for (const step of sequence.steps) {
-    if (step.kind === 'memset') driver.call('cuMemsetD8Async', step.address, step.byteValue, step.bytes, stream);
-    else if (step.kind === 'copy') driver.call('cuMemcpyDtoDAsync_v2', step.to, step.from, step.bytes, stream);
+    if (step.kind === 'memset') driver.enqueueSet(step.address, 1, step.byteValue, step.bytes);
+    else if (step.kind === 'copy') driver.enqueueCopy(step.to, step.from, step.bytes);
     else enqueueLaunch(driver, step, stream);
   }
 }
@@ -305,7 +305,7 @@ function writePointers(
   const array = driver.create('cuMemAlloc_v2', bytes);
   pointerArrays.push(array);
   const contents = BigUint64Array.from(targets, (target) => placeOf(buffers, target));
-  if (targets.length > 0) driver.call('cuMemcpyHtoD_v2', array, new Uint8Array(contents.buffer), contents.byteLength);
+  driver.copyIn(array, new Uint8Array(contents.buffer));
   return array;
 }
 

@@ -40,8 +40,7 @@ export class LongFills {
   }
 
   enqueue(fills: readonly LongFill[]): void {
-    const { driver, stream } = this.#context;
-    for (const { to, from } of fills) driver.call('cuMemcpyDtoDAsync_v2', to.address, from, to.bytes, stream);
+    for (const { to, from } of fills) this.#context.driver.enqueueCopy(to.address, from, to.bytes);
   }
 
   /** Frees all tables. Nothing that was enqueued may still run. */

@@ -282,7 +282,7 @@ export class CudaMeasuring {
   }
 
   #restore({ initial }: CudaModule): void {
-    if (initial) enqueueRestore(this.#context.driver, initial, this.#context.stream);
+    if (initial) enqueueRestore(this.#context.driver, initial);
   }
 
   /**

@@ -1,5 +1,5 @@
 import type { AllocationRequest, DeviceBuffer } from '../../../core/device-values.ts';
-import type { Driver } from '../driver/driver.ts';
+import { type Driver, isMemsetWidth } from '../driver/driver.ts';
 
 /** Bytes on both sides of a buffer that no access may touch. */
 export const GUARD_BYTES = 1024;
@@ -52,7 +52,7 @@ export class DeviceMemory {
     const address = this.#exact ? exactStart(base, slack, request) : alignedStart(base + BigInt(guardBytes), request);
     const buffer = makeBuffer(name, bytes, address, guardBytes);
     this.#bases.set(buffer, base);
-    for (const guard of buffer.guards) this.#driver.call('cuMemsetD8_v2', guard.address, GUARD_VALUE, guard.bytes);
+    for (const guard of buffer.guards) this.#driver.enqueueSet(guard.address, 1, GUARD_VALUE, guard.bytes);
     return buffer;
   }
 
@@ -103,14 +103,12 @@ export const makeBuffer = (name: string, bytes: number, address: bigint, guardBy
 /** Bytes of a zone that no longer hold the guard value. */
 export function countDamage(driver: Driver, address: bigint, bytes: number): number {
   const contents = new Uint8Array(bytes);
-  driver.call('cuMemcpyDtoH_v2', contents, address, bytes);
+  driver.copyOut(contents, address);
   let damaged = 0;
   for (const byte of contents) if (byte !== GUARD_VALUE) damaged++;
   return damaged;
 }
 
-/** Widths the driver's memset knows. */
-const MEMSET = { 1: 'cuMemsetD8_v2', 2: 'cuMemsetD16_v2', 4: 'cuMemsetD32_v2' } as const;
 /** Size of the pattern that the host writes before the device copies it onwards. */
 const SEED_BYTES = 1 << 20;
 
@@ -118,19 +116,18 @@ const SEED_BYTES = 1 << 20;
 export function fillMemory(driver: Driver, address: bigint, bytes: number, pattern: Uint8Array): void {
   if (bytes === 0) return;
   const width = pattern.every((byte) => byte === pattern[0]) ? 1 : pattern.length;
-  const memset = MEMSET[width as keyof typeof MEMSET];
-  if (memset !== undefined && address % BigInt(width) === 0n && bytes >= width) {
+  if (isMemsetWidth(width) && address % BigInt(width) === 0n && bytes >= width) {
     let value = 0;
     for (let i = width - 1; i >= 0; i--) value = value * 256 + pattern[i]!;
     const whole = bytes - (bytes % width);
-    driver.call(memset, address, value, whole / width);
-    if (whole < bytes) driver.call('cuMemcpyHtoD_v2', address + BigInt(whole), pattern, bytes - whole);
+    driver.enqueueSet(address, width, value, whole / width);
+    driver.copyIn(address + BigInt(whole), pattern.subarray(0, bytes - whole));
     return;
   }
   const seed = repeat(pattern, Math.min(bytes, Math.ceil(SEED_BYTES / pattern.length) * pattern.length));
-  driver.call('cuMemcpyHtoD_v2', address, seed, seed.length);
+  driver.copyIn(address, seed.subarray(0, bytes));
   for (let done = seed.length; done < bytes; done *= 2)
-    driver.call('cuMemcpyDtoD_v2', address + BigInt(done), address, Math.min(done, bytes - done));
+    driver.enqueueCopy(address + BigInt(done), address, Math.min(done, bytes - done));
 }
 
 function repeat(pattern: Uint8Array, bytes: number): Uint8Array {

@@ -25,15 +25,13 @@ export function saveVariables(driver: Driver, module: bigint, state: ModuleState
     savedAt += BigInt(bytes);
     return range;
   });
-  for (const range of ranges) driver.call('cuMemcpyDtoD_v2', range.savedAt, range.address, range.bytes);
-  driver.call('cuCtxSynchronize');
+  for (const range of ranges) driver.enqueueCopy(range.savedAt, range.address, range.bytes);
   return { ranges, base };
 }
 
 /** Enqueues copies that give every variable its initial value. @throws CudaError */
-export function enqueueRestore(driver: Driver, { ranges }: SavedVariables, stream: bigint): void {
-  for (const { address, bytes, savedAt } of ranges)
-    driver.call('cuMemcpyDtoDAsync_v2', address, savedAt, bytes, stream);
+export function enqueueRestore(driver: Driver, { ranges }: SavedVariables): void {
+  for (const { address, bytes, savedAt } of ranges) driver.enqueueCopy(address, savedAt, bytes);
 }
 
 export const releaseVariables = (driver: Driver, { base }: SavedVariables): void => driver.call('cuMemFree_v2', base);
