@@ -72,6 +72,22 @@ export const stateOf = onceFor((code: CompiledCode): ModuleState | undefined => 
   return code.kind === 'ptx' ? ptxState(traits) : cubinState(Buffer.from(code.text, 'base64'), traits);
 });
 
+/** What its text tells of code before it is loaded. */
+export interface CodeReading {
+  /** What outlives a launch; undefined when nothing does. */
+  readonly state: ModuleState | undefined;
+  /** Whether its launches may leave lines in L2 that persist. */
+  readonly keepsLines: boolean;
+}
+
+const KEEPS_LINES = new Set(['createpolicy', 'cache_hint', 'evict_last']);
+
+export function readCode(code: CompiledCode): CodeReading {
+  const traits = traitsOf(code);
+  const isRead = traits !== undefined && !(traits instanceof PtxSyntaxError);
+  return { state: stateOf(code), keepsLines: !isRead || traits.cacheHints.some((hint) => KEEPS_LINES.has(hint)) };
+}
+
 type Read = ModuleTraits | PtxSyntaxError | undefined;
 
 function ptxState(traits: Read): ModuleState | undefined {

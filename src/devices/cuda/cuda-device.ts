@@ -5,7 +5,7 @@ import type { DeviceTally } from '../../core/device-tally.ts';
 import type { AllocationRequest, DeviceBuffer, DeviceFailure, LoadedModule } from '../../core/device-values.ts';
 import type { LaunchPlan } from '../../core/launch-plan.ts';
 import type { Timing } from '../../core/timing.ts';
-import { judgeModule, stateOf } from '../../toolchains/module-policy.ts';
+import { judgeModule, readCode } from '../../toolchains/module-policy.ts';
 import { failure } from '../failure.ts';
 import { CudaMeasuringDevice } from './cuda-measuring-device.ts';
 import { endedWhileLoading, endedWhileRunning } from './ended-while-running.ts';
@@ -53,11 +53,11 @@ export class CudaDevice implements Device {
     // Read here, because the parsed code is cached here; in the worker, every module is a new text.
     const { refusal } = judgeModule(code);
     if (refusal !== undefined) return failure('unsupported', refusal);
-    const state = stateOf(code);
+    const reading = readCode(code);
     try {
-      const loaded = await this.#client.command('load', { code, state });
+      const loaded = await this.#client.command('load', { code, reading });
       if (!loaded.ok) return loaded;
-      return { ok: true, module: this.#handles.addModule(code, loaded, state !== undefined) };
+      return { ok: true, module: this.#handles.addModule(code, loaded, reading.state !== undefined) };
     } catch (error) {
       return endedWhileLoading(error);
     }

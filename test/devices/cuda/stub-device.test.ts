@@ -652,6 +652,28 @@ describe.skipIf(noStub)(`a CUDA device over a stub driver${noStub ? ` (${noStub}
       },
     );
 
+    it('persisting lines of L2 are given up before each replay while code is loaded that may leave some, and once after it', async () => {
+      const slot = new Map([
+        ['in', await allocate(128, 'in')],
+        ['out', await allocate(128, 'out')],
+      ]);
+      const steps = [planLaunch({ functionName: 'add_one', arguments: ['in', 'out', { i32: 32 }] })];
+      const prepared = await device.measuring.prepareReplay(module, { buffers: [], steps }, [slot]);
+      if (!prepared.ok) throw new Error(prepared.message);
+      const givenUp = async (): Promise<number> => {
+        stub.log();
+        await device.measuring.replayOnce(prepared.replay, alone(1), 5000);
+        return stub.log().filter((line) => line === 'give up persisting lines').length;
+      };
+      expect(await givenUp()).toBe(0);
+      const keeps = '.visible .entry keeps() { createpolicy.fractional.L2::evict_last.b64 %rd1, 1.0; ret; }';
+      const keeping = await loadCode(device, `${STUB_PTX}${keeps}`);
+      expect([await givenUp(), await givenUp()]).toEqual([1, 1]);
+      await device.unload(keeping);
+      expect([await givenUp(), await givenUp()]).toEqual([1, 0]);
+      await device.measuring.releaseReplay(prepared.replay);
+    });
+
     it('a replay that the plan does not allow is a failure', async () => {
       const plan: LaunchPlan = { buffers: [], steps: [planLaunch({ functionName: 'add_one', arguments: [] })] };
       expect(await device.measuring.prepareReplay(module, plan, [new Map()])).toMatchObject({ status: 'invalid' });

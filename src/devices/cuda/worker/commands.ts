@@ -90,8 +90,8 @@ type Handlers = {
 };
 
 const HANDLERS: Handlers = {
-  load({ context, modules }, { code, state }) {
-    const loaded = context.load(code, state);
+  load({ context, modules }, { code, reading }) {
+    const loaded = context.load(code, reading);
     if (!loaded.ok) return loaded;
     const { module } = loaded;
     return { ok: true, module: modules.add(module), resources: module.resources ?? {} };

@@ -4,7 +4,7 @@ import type { AllocationRequest, DeviceFailure } from '../../../core/device-valu
 import { EXIT, WarpsmithError } from '../../../core/errors.ts';
 import type { LaunchPlan } from '../../../core/launch-plan.ts';
 import { NativeMemory } from '../../../ffi/native-memory.ts';
-import type { ModuleState } from '../../../toolchains/module-policy.ts';
+import type { CodeReading } from '../../../toolchains/module-policy.ts';
 import { failure } from '../../failure.ts';
 import { EVENT_DEFAULT } from '../driver/constants.ts';
 import { type Driver, openDriver } from '../driver/driver.ts';
@@ -41,6 +41,7 @@ export class CudaContext {
   readonly #end: bigint;
   readonly #modules = new Set<CudaModule>();
   #isLost = false;
+  #mayKeepLines = false;
 
   private constructor(driver: Driver, info: CudaInfo, device: number, exactAllocations: boolean) {
     this.driver = driver;
@@ -70,10 +71,13 @@ export class CudaContext {
     return { driver: this.driver, name: this.info.name, attributes: this.info.attributes };
   }
 
-  /** @param state the variables and traits found in the code; none if absent. Forbidden code was refused earlier. */
-  load(code: CompiledCode, state?: ModuleState): { ok: true; module: CudaModule } | DeviceFailure {
-    const loaded = this.guarded(() => loadModule(this.driver, code, state));
-    if (loaded.ok) this.#modules.add(loaded.module);
+  /** @param reading of the code; absent if warpsmith wrote it itself. Forbidden code was refused earlier. */
+  load(code: CompiledCode, reading?: CodeReading): { ok: true; module: CudaModule } | DeviceFailure {
+    const loaded = this.guarded(() => loadModule(this.driver, code, reading));
+    if (loaded.ok) {
+      this.#modules.add(loaded.module);
+      this.#mayKeepLines ||= reading?.keepsLines ?? false;
+    }
     // An earlier fault that no call has reported yet, or a broken driver: a new process starts clean.
     else if (loaded.status === 'device-failed') this.#isLost = true;
     return loaded;
@@ -82,6 +86,18 @@ export class CudaContext {
   unload(module: CudaModule): void {
     if (!this.#modules.delete(module)) throw new Error('the module is not loaded');
     unloadModule(this.driver, module);
+  }
+
+  /**
+   * L2 lines that a launch marked as persisting are like all others again. Does so only if code that may mark them has been loaded
+   * since the last time and is not loaded any more, or still is: the driver does it on a stream of its own, and then launches in
+   * graphs begin 180 ns later, as long as no other process had the GPU (docs/results/attention-notebook.md, section 15).
+   */
+  giveUpPersistingLines(): void {
+    if (!this.#mayKeepLines) return;
+    // GPUs without persisting lines have nothing to give up.
+    this.driver.optional.cuCtxResetPersistingL2Cache?.();
+    this.#mayKeepLines = [...this.#modules].some(({ reading }) => reading?.keepsLines);
   }
 
   /** @throws WarpsmithError `device-memory` when it does not fit. */

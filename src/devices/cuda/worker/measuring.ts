@@ -174,8 +174,8 @@ export class CudaMeasuring {
     use: (made: { prepared: PreparedReplay; exec: bigint }) => T | DeviceFailure,
   ): T | DeviceFailure {
     const context = this.#context;
-    const { code, state } = replay.module;
-    const loaded = context.load(code, state);
+    const { code, reading } = replay.module;
+    const loaded = context.load(code, reading);
     if (!loaded.ok) return loaded;
     try {
       const made = this.#make({ ...replay, alone: [] }, loaded.module, count);
@@ -199,8 +199,7 @@ export class CudaMeasuring {
     const packed = this.#guarded(() => packRound(this.#context, round, { gaps, longFills: this.#longFills }));
     const staged = this.#guarded(() => this.harness.stage(listsOf(packed)));
     try {
-      // GPUs without persisting lines have nothing to give up.
-      driver.optional.cuCtxResetPersistingL2Cache?.();
+      this.#context.giveUpPersistingLines();
       this.harness.enqueueStaged('draw', packed.draw, staged);
       // After the inputs, so that a workspace that fills the ring evicts them from L2, as other slots would.
       this.harness.enqueueStaged('fill', packed.fill, staged);
@@ -270,7 +269,7 @@ export class CudaMeasuring {
     enqueue: (own: PreparedSequence) => void,
   ): DeviceFailure | undefined {
     const context = this.#context;
-    const loaded = context.load(module.code, module.state);
+    const loaded = context.load(module.code, module.reading);
     if (!loaded.ok) return loaded;
     const outcome = context.withSequence(loaded.module, plan, alone[sequence]!, (own): { ok: true } => {
       enqueue(own);

@@ -3,7 +3,7 @@ import type { KernelResources } from '../../../core/counters.ts';
 import type { DeviceFailure, LoadedModule } from '../../../core/device-values.ts';
 import { NativeMemory, textOf } from '../../../ffi/native-memory.ts';
 import { parsePtx } from '../../../ptx/parse.ts';
-import type { ModuleState } from '../../../toolchains/module-policy.ts';
+import type { CodeReading } from '../../../toolchains/module-policy.ts';
 import { failure } from '../../failure.ts';
 import type { FunctionParameter } from '../../match-arguments.ts';
 import { FUNCTION_ATTRIBUTE, JIT_OPTION } from '../driver/constants.ts';
@@ -23,10 +23,10 @@ export interface CudaFunction {
 /** A loaded module. */
 export interface CudaModule extends LoadedModule {
   readonly handle: bigint;
+  /** Absent of code that warpsmith wrote itself. */
+  readonly reading: CodeReading | undefined;
   /** Some variable keeps what a launch left in it. */
   readonly hasState: boolean;
-  /** What outlives a launch, as the code was read. */
-  readonly state: ModuleState | undefined;
   /** Initial values of all its variables; undefined if it has none, or if not all can be found. */
   readonly initial: SavedVariables | undefined;
   /** Functions looked up so far, by their symbols. */
@@ -39,7 +39,7 @@ const LOG_BYTES = 16384;
 export function loadModule(
   driver: Driver,
   code: CompiledCode,
-  state: ModuleState | undefined,
+  reading: CodeReading | undefined,
 ): { ok: true; module: CudaModule } | DeviceFailure {
   const loaded = loadImage(driver, code);
   if (typeof loaded !== 'bigint') return loaded;
@@ -47,15 +47,15 @@ export function loadModule(
   const module: CudaModule = {
     code,
     handle: loaded,
-    hasState: state !== undefined,
-    state,
+    reading,
+    hasState: reading?.state !== undefined,
     initial: undefined,
     functions,
     resources: {},
   };
   try {
     const resources = resourcesOf(driver, module);
-    const initial = state && saveVariables(driver, loaded, state);
+    const initial = reading?.state && saveVariables(driver, loaded, reading.state);
     return { ok: true, module: { ...module, resources, initial } };
   } catch (error) {
     driver.result('cuModuleUnload', loaded);

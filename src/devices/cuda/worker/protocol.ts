@@ -8,7 +8,7 @@ import type { LaunchPlan } from '../../../core/launch-plan.ts';
 import type { GpuState } from '../../../core/measurement.ts';
 import type { Draw, EnergyOutcome, Fill, ReplayRound, RoundOutcome } from '../../../core/measuring-device.ts';
 import type { WorkerFailure } from '../../../process/serve-worker.ts';
-import type { ModuleState } from '../../../toolchains/module-policy.ts';
+import type { CodeReading } from '../../../toolchains/module-policy.ts';
 import type { PeakFigures } from '../peaks/measure-peaks.ts';
 import type { CudaInfo } from './device-info.ts';
 
@@ -60,8 +60,8 @@ export interface Commands {
   identify: { take: { ordinal: number }; give: { uuid: string } };
   open: { take: { ordinal: number }; give: OpenedGpu };
   load: {
-    /** `state`: variables and traits found in the code, so that the worker need not read it again. */
-    take: { code: CompiledCode; state: ModuleState | undefined };
+    /** `reading`: so that the worker need not read the code again. */
+    take: { code: CompiledCode; reading: CodeReading };
     give: { ok: true; module: ModuleId; resources: Readonly<Record<string, KernelResources>> } | DeviceFailure;
   };
   unload: { take: { module: ModuleId }; give: undefined };
