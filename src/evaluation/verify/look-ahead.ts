@@ -2,14 +2,15 @@ import { availableParallelism } from 'node:os';
 import { WarpsmithError } from '../../core/errors.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import type { Check } from '../oracle/check.ts';
+import type { CheckKey } from '../oracle/draw-inputs.ts';
 import { isLarge } from '../oracle/reference-runs.ts';
 import { levelsOf, secretSetOf } from '../oracle/secret/secret-set.ts';
 import { hostBytesOf } from '../oracle/shapes/cost.ts';
 import { type ReadyCheck, readied } from './bearable.ts';
 import type { VerifyRequest } from './verify-request.ts';
 
-/** A reference's process keeps one core busy, and so do compilers. */
-const CHECKS_AHEAD = Math.min(8, Math.floor(availableParallelism() / 4));
+/** Half of the cores: a reference's process keeps one busy, and so do compilers. None on a machine with two. */
+const CHECKS_AHEAD = Math.min(8, Math.max(0, Math.floor(availableParallelism() / 2) - 1));
 
 /** Of all checks whose inputs are being drawn: inputs and results take memory, several times as much in float64. */
 const MOST_BYTES_AHEAD = 32 * 1024 ** 2;
@@ -18,12 +19,12 @@ const MOST_BYTES_AHEAD = 32 * 1024 ** 2;
 const MOST_HOST_BYTES_AHEAD = 2 ** 30;
 
 /**
- * Draws the inputs of the next checks, and works out what they expect, while another check is judged. Beside a GPU, threads do it, where there are cores for them. Beside a
- * virtual device the main thread and the reference's process do it, one check ahead.
+ * Makes the next checks ready while another check is judged: draws their inputs, works out what they expect, and whether they can be judged and see anything. Beside a GPU, threads and the
+ * reference's processes do it, several checks ahead, where there are cores for them. Beside a virtual device the main thread and the reference's process do it, one check ahead.
  */
 export class LookAhead {
   readonly #request: VerifyRequest;
-  readonly #begun = new Map<Check, Promise<void>>();
+  readonly #begun = new Map<Check, Promise<ReadyCheck | undefined>>();
   /** Of checks whose inputs are being drawn. */
   #bytes = 0;
   #next: { check: Check; ready: Promise<ReadyCheck | undefined> } | undefined;
@@ -47,9 +48,9 @@ export class LookAhead {
   }
 
   /** @throws as {@link readied}. */
-  async ready(check: Check): Promise<ReadyCheck | undefined> {
-    await this.#begun.get(check);
-    return this.#next?.check === check ? this.#next.ready : readied(this.#request, check);
+  ready(check: Check): Promise<ReadyCheck | undefined> {
+    if (this.#next?.check === check) return this.#next.ready;
+    return this.#begun.get(check) ?? readied(this.#request, check);
   }
 
   /** Begins with each of the next checks once. One for which there is no room yet is begun later, or drawn when it is its turn. */
@@ -60,12 +61,12 @@ export class LookAhead {
       const bytes = this.#bytesOf(check);
       if (this.#bytes + bytes > MOST_BYTES_AHEAD) return;
       this.#bytes += bytes;
-      const drawn = this.#draw(check).finally(() => {
+      const ready = this.#drawAndReady(check).finally(() => {
         this.#bytes -= bytes;
       });
-      // Whoever waits for it is told.
-      drawn.catch(() => {});
-      this.#begun.set(check, drawn);
+      // Whoever asks for the check is told.
+      ready.catch(() => {});
+      this.#begun.set(check, ready);
     }
   }
 
@@ -78,15 +79,22 @@ export class LookAhead {
     return expandBuffers(this.#request.problem.file, dimensions).reduce((sum, buffer) => sum + buffer.bytes, 0);
   }
 
-  async #draw({ dimensions, generatorSet, isOnce }: Check): Promise<void> {
+  async #drawAndReady(check: Check): Promise<ReadyCheck | undefined> {
     const { oracle, problem, seed } = this.#request;
+    const { dimensions, generatorSet } = check;
     const secret = secretSetOf(generatorSet);
     const [first = generatorSet] = secret ? levelsOf(secret) : [];
     const key = { problem, seed, dimensions, generatorSet: first };
     await oracle.ahead(key);
+    if (!secret) this.#expect(check, key);
+    return readied(this.#request, check);
+  }
+
+  /** Asks for what a check expects that is judged as it is; whoever judges it is told what fails. */
+  #expect({ isOnce }: Check, key: CheckKey): void {
     try {
-      const prepared = oracle.check(key);
-      const expected: Promise<unknown> = isOnce ? prepared.sample() : prepared.expectations();
+      const { leastSample, sample, leastExpectations, expectations } = this.#request.oracle.check(key);
+      const expected: Promise<unknown> = isOnce ? (leastSample ?? sample)() : (leastExpectations ?? expectations)();
       expected.catch(() => {});
     } catch (error) {
       if (!(error instanceof WarpsmithError)) throw error;

@@ -73,6 +73,17 @@ it('draws no more at once than 32 MiB of them, and goes on when some are drawn',
   expect(rows().slice(4)).toEqual([1028]);
 });
 
+it('makes them ready ahead, too: what is asked of the reference for a check is asked before its turn', async () => {
+  const { ahead, drawing, expected } = looking(1);
+  const next: Check = { ...checkOf(7), isOnce: true, isDrawn: true, isExtreme: true };
+  ahead.begin([next]);
+  drawing[0]!.end();
+  await new Promise(setImmediate);
+  expect(expected).toEqual([7, 7]);
+  expect(await ahead.ready(next)).toEqual({ check: next, trouble: undefined });
+  expect(expected).toEqual([7, 7]);
+});
+
 it('leaves out those that are too large by themselves', () => {
   const { ahead, rows } = looking(8);
   ahead.begin([checkOf(2 ** 13), checkOf(5)]);
