@@ -4,56 +4,12 @@
 //
 // Prints a JSON line per case, in nanoseconds per launch: the first replay, and least, median and most of all.
 //   nvcc -std=c++17 -arch=sm_90a -O2 -o submitted-late submitted-late.cu && ./submitted-late
-// `graphs` of docs/results/h200-short-rows.json has the rows of a run, by a program with the same kernels and cases.
-#include <cuda_runtime.h>
-#include <unistd.h>
-#include <algorithm>
-#include <cstdio>
-#include <cstdlib>
-#include <vector>
+// `graphsAgain` of docs/results/h200-short-rows.json has the rows of a run, made before what two programs share moved to short-launches.cuh.
+#include "short-launches.cuh"
 
-#define CHECK(call)                                                           \
-  do {                                                                        \
-    cudaError_t error = (call);                                               \
-    if (error != cudaSuccess) {                                               \
-      fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(error));          \
-      exit(1);                                                                \
-    }                                                                         \
-  } while (0)
-
-const int kLaunches = 108, kCtas = 16, kThreads = 128, kPerCta = 768;
-const size_t kIn = kCtas * kPerCta, kSlot = kIn + kCtas * kThreads;  // floats
-const int kScrubbed = 200 * 1024;                                    // bytes of shared memory
 const long long kClocksPerUs = 1900;
 
-__global__ void sum(const float *in, float *out) {
-  __shared__ float sums[kThreads];
-  float v = 0;
-  for (int i = threadIdx.x; i < kPerCta; i += kThreads) v += in[blockIdx.x * kPerCta + i];
-  sums[threadIdx.x] = v;
-  __syncthreads();
-  for (int d = kThreads / 2; d; d >>= 1) {
-    if (threadIdx.x < d) sums[threadIdx.x] += sums[threadIdx.x + d];
-    __syncthreads();
-  }
-  out[blockIdx.x * kThreads + threadIdx.x] = sums[0];
-}
-
-__global__ void draw(float *values, size_t n, unsigned key) {
-  for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
-    values[i] = float((i * 2654435761u ^ key) & 1023) / 1024;
-}
-
-__global__ void scrub(unsigned key) {
-  extern __shared__ unsigned words[];
-  for (int i = threadIdx.x; i < kScrubbed / 4; i += blockDim.x) words[i] = key * i;
-}
-
-__global__ void spin(long long clocks) {
-  long long from = clock64();
-  while (clock64() - from < clocks) {
-  }
-}
+__global__ void sum(const float *in, float *out) { sum_of_cta(in, out); }
 
 __global__ void stream_through(float4 *values, size_t n, int rounds) {
   for (int r = 0; r < rounds; r++)

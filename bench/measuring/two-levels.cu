@@ -16,31 +16,15 @@
 //   device  what waits for the GPU before a replay is cudaDeviceSynchronize
 //   free    before each replay 1 MiB is allocated and freed
 //   nvcc -std=c++17 -arch=sm_90a -O2 -o two-levels two-levels.cu -ldl && ./two-levels SECONDS
+// docs/results/h200-two-levels.json has rows of four runs, made before what two programs share moved to short-launches.cuh.
 #include <cuda.h>
-#include <cuda_runtime.h>
 #include <dlfcn.h>
 #include <signal.h>
 #include <sys/wait.h>
-#include <unistd.h>
-#include <algorithm>
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <vector>
+#include "short-launches.cuh"
 
-#define CHECK(call)                                                           \
-  do {                                                                        \
-    cudaError_t error = (call);                                               \
-    if (error != cudaSuccess) {                                               \
-      fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(error));          \
-      exit(1);                                                                \
-    }                                                                         \
-  } while (0)
-
-const int kLaunches = 108, kCtas = 16, kThreads = 128, kPerCta = 768;
-const size_t kIn = kCtas * kPerCta, kSlot = kIn + kCtas * kThreads;  // floats
-const int kScrubbed = 200 * 1024;                                    // bytes of shared memory
 const size_t kLong = 256 << 10;                                      // bytes
 const int kChain = 256;                                              // dependent loads of a latency
 const size_t kNear = size_t(1) << 18, kFar = size_t(1) << 27;        // words that stay in L2; that do not
@@ -59,28 +43,8 @@ __device__ unsigned long long nanoseconds() {
 __global__ void sum(const float *in, float *out, Stamp *stamp) {
   const unsigned long long from = nanoseconds();
   const long long first = clock64();
-  __shared__ float sums[kThreads];
-  float v = 0;
-  for (int i = threadIdx.x; i < kPerCta; i += kThreads) v += in[blockIdx.x * kPerCta + i];
-  sums[threadIdx.x] = v;
-  __syncthreads();
-  for (int d = kThreads / 2; d; d >>= 1) {
-    if (threadIdx.x < d) sums[threadIdx.x] += sums[threadIdx.x + d];
-    __syncthreads();
-  }
-  out[blockIdx.x * kThreads + threadIdx.x] = sums[0];
+  sum_of_cta(in, out);
   if (blockIdx.x == 0 && threadIdx.x == 0) *stamp = {clock64() - first, from, nanoseconds()};
-}
-
-__global__ void draw(float *values, size_t n, unsigned key) {
-  for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
-    values[i] = float((i * 2654435761u ^ key) & 1023) / 1024;
-}
-
-__global__ void spin(long long clocks) {
-  const long long from = clock64();
-  while (clock64() - from < clocks) {
-  }
 }
 
 // Waits for the host's word, or 20 ms.
@@ -88,11 +52,6 @@ __global__ void hold(const volatile unsigned *word) {
   const unsigned long long end = nanoseconds() + 20000000;
   while (*word == 0 && nanoseconds() < end) {
   }
-}
-
-__global__ void scrub(unsigned key) {
-  extern __shared__ unsigned words[];
-  for (int i = threadIdx.x; i < kScrubbed / 4; i += blockDim.x) words[i] = key * i;
 }
 
 __global__ void count(const float *values, size_t n, unsigned *counts) {
