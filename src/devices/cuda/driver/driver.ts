@@ -162,9 +162,9 @@ export class Driver {
   }
 
   /**
-   * Creates the one stream of this process, in the current context. Whatever is copied and set waits its turn there: work on the
-   * default stream, which is another channel to the GPU, leaves a state in which each launch of a graph begins 150 to 180 ns
-   * later (docs/results/attention-notebook.md, section 15).
+   * Creates the one stream of this process, in the current context. Whatever is copied and set waits its turn there. A kernel on another
+   * stream, such as the driver's own that sets memory on the default stream, leaves the GPU in a state in which each launch of a graph
+   * begins 150 to 180 ns later (docs/decisions/one-stream.md).
    *
    * @throws CudaError
    */

@@ -89,9 +89,8 @@ export class CudaContext {
   }
 
   /**
-   * L2 lines that a launch marked as persisting are like all others again. Does so only if code that may mark them has been loaded
-   * since the last time and is not loaded any more, or still is: the driver does it on a stream of its own, and then launches in
-   * graphs begin 180 ns later, as long as no other process had the GPU (docs/results/attention-notebook.md, section 15).
+   * Makes L2 lines that a launch marked as persisting like all others, while code is loaded that may mark some, and once after it: launches in
+   * graphs begin 180 ns later behind what the driver does for it (docs/decisions/one-stream.md).
    */
   giveUpPersistingLines(): void {
     if (!this.#mayKeepLines) return;
