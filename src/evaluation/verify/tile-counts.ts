@@ -1,0 +1,213 @@
+import type { ParameterValues } from '../../core/kernel.ts';
+import type { LaunchPlan, PlannedLaunch } from '../../core/launch-plan.ts';
+import type { Scope } from '../../core/plan/scope.ts';
+import type { Dimensions, ProblemFile } from '../../core/problem.ts';
+import { distinctValues, valuesKey } from '../../core/values.ts';
+import { byLot, createStream } from '../../stats/random.ts';
+import { openNames } from '../oracle/shapes/drawing.ts';
+import { firstOtherSize } from './grid-edges.ts';
+import { leastShapeWith } from './least-shape.ts';
+import { launchesOf } from './verify-request.ts';
+
+/** What shapes with telling numbers of tiles are worked out from. */
+export interface TileCountsAim {
+  readonly problem: ProblemFile;
+  readonly planFor: (dimensions: Dimensions, multiprocessors?: number) => LaunchPlan;
+  /** Where values of dimensions are found that list theirs. */
+  readonly listed: Scope;
+  readonly parameters: ParameterValues;
+  /** Whole numbers of the kernel's code. */
+  readonly numbers: readonly number[];
+  /** Numbers of multiprocessors for which launches are planned; `undefined` is the device's own. */
+  readonly multiprocessors: readonly (number | undefined)[];
+  readonly seed: number;
+}
+
+/** A shape, the dimension that was chosen, and the GPU for which it is planned. */
+export interface ShapeOfTiles {
+  readonly dimensions: Dimensions;
+  readonly name: string;
+  readonly multiprocessors: number | undefined;
+}
+
+/** Sizes of all other dimensions: within a tile, and of several. Those that have a usual size keep it. */
+const BESIDE = [
+  { least: 9, spread: 24 },
+  { least: 66, spread: 31 },
+] as const;
+
+/** A size at which grids have stopped growing that do so where a check can be run. */
+const FAR = 2 ** 24;
+
+/** After so many rounds of a grid, a tile is left over. */
+const MOST_ROUNDS = 3;
+
+/** Numbers of the code that are tried as numbers of tiles. Powers of two are tiles and warps. */
+const MOST_NUMBERS = 4;
+
+/** A tile has at most so many elements for each thread. */
+const MOST_A_THREAD = 64;
+
+const LANES = 32;
+
+/**
+ * Shapes in which the number of a kernel's tiles is one that its arithmetic may take for another: whole rounds of a grid that does not grow with the size, and one or two tiles more; and a number that stands in the code,
+ * of which an order of tiles is no permutation. How large a tile is, planned launches tell: the grid has one CTA more from one tile to the next. Where it never has, tiles are guessed from the CTA's threads, the kernel's parameters and numbers
+ * of its code. The most telling shapes of each launch come first.
+ */
+export function shapesOfTileCounts(aim: TileCountsAim): ShapeOfTiles[] {
+  const found: ShapeOfTiles[][] = [];
+  const seen = new Set<string>();
+  for (const multiprocessors of aim.multiprocessors)
+    for (const name of openNames(aim.problem))
+      for (const base of basesOf(aim, name)) {
+        const of = (size: number): Dimensions | undefined =>
+          leastShapeWith(aim.problem, { ...base, [name]: size }, aim.listed);
+        for (const sizes of sizesOfLaunches(aim, { name, of, multiprocessors })) {
+          const shapes = sizes.map(of).filter((shape) => shape !== undefined);
+          const fresh = shapes.filter((shape) => {
+            const key = `${valuesKey(shape)} ${multiprocessors}`;
+            return !seen.has(key) && seen.add(key);
+          });
+          found.push(fresh.map((dimensions) => ({ dimensions, name, multiprocessors })));
+        }
+      }
+  const longest = Math.max(0, ...found.map((shapes) => shapes.length));
+  return Array.from({ length: longest }, (_, i) => found.flatMap((shapes) => shapes.slice(i, i + 1))).flat();
+}
+
+/** Sizes of all dimensions but this one that do not follow from others. */
+function basesOf({ problem, seed }: TileCountsAim, name: string): Record<string, number>[] {
+  const lot = createStream(seed, `sizes beside numbers of tiles of ${name}`);
+  const others = openNames(problem).filter((other) => other !== name);
+  const bases = BESIDE.map(({ least, spread }, i) =>
+    Object.fromEntries(
+      others.flatMap((other, k) => {
+        const { default: usual, minimum = 1, maximum = FAR } = problem.dimensions[other]!;
+        if (typeof usual === 'string' || problem.independentDimensions?.includes(other)) return [];
+        const drawn = least + (lot.bits(others.length * i + k) % spread);
+        return [[other, typeof usual === 'number' ? usual : Math.min(maximum, Math.max(minimum, drawn))] as const];
+      }),
+    ),
+  );
+  return distinctValues(bases);
+}
+
+/** Launches of one dimension's sizes. */
+interface Along {
+  readonly name: string;
+  /** `undefined` if that is no shape. */
+  readonly of: (size: number) => Dimensions | undefined;
+  readonly multiprocessors: number | undefined;
+}
+
+/** Sizes with telling numbers of tiles, the most telling ones first, a list for each axis of a launch that has some. */
+function sizesOfLaunches(aim: TileCountsAim, along: Along): number[][] {
+  const { minimum = 1, maximum = FAR } = aim.problem.dimensions[along.name]!;
+  const start = Math.max(1, minimum);
+  const planned = new Map<number, PlannedLaunch[]>();
+  const launchesAt = (size: number): PlannedLaunch[] => {
+    const known = planned.get(size);
+    if (known) return known;
+    const shape = along.of(size);
+    const launches = shape ? launchesOf(() => aim.planFor(shape, along.multiprocessors)) : [];
+    planned.set(size, launches);
+    return launches;
+  };
+  const far = Math.min(FAR, maximum);
+  const sizes = launchesAt(start).flatMap((launch, step) => {
+    const ofAxes = launch.grid.flatMap((_, axis) => {
+      const tiles = tilesAlong(start, far, (size) => launchesAt(size)[step]?.grid[axis]);
+      return tiles ? [sizesWith(tiles, along.multiprocessors === undefined ? numbersToTry(aim) : [])] : [];
+    });
+    const [x, y, z] = launch.grid;
+    const isConstant = ofAxes.length === 0 && x * y * z > 1 && !growsAnywhere(aim, along, { start, step });
+    return isConstant ? [guessedSizes(aim, launch, x * y * z)] : ofAxes;
+  });
+  return [...new Map(sizes.map((one) => [one.join(' '), one])).values()].map((one) =>
+    one.filter((size) => size >= start && size <= far),
+  );
+}
+
+/** How the tiles of a launch follow from a size. */
+interface Tiles {
+  /** The largest size with as many tiles as the least one has. */
+  readonly first: number;
+  readonly tile: number;
+  /** Tiles of the least size, and by how many there are more with each further tile along the dimension. */
+  readonly least: number;
+  readonly rise: number;
+  /** CTAs at which the grid stops growing. */
+  readonly most: number | undefined;
+}
+
+/** None where the grid does not grow. */
+function tilesAlong(start: number, far: number, countOf: (size: number) => number | undefined): Tiles | undefined {
+  const edgeAfter = (size: number): number | undefined =>
+    countOf(size + 1) === countOf(size) ? firstOtherSize(size, countOf) : size + 1;
+  const edge = edgeAfter(start);
+  if (edge === undefined || edge > far) return undefined;
+  const [least, next] = [countOf(start)!, countOf(edge)!];
+  const end = countOf(far);
+  const isEnded = end !== undefined && end === countOf(Math.floor(far / 2)) && end >= next;
+  // A grid of two CTAs has no second edge.
+  const second = next === end ? undefined : edgeAfter(edge);
+  const tile = second === undefined ? edge - start : second - edge;
+  return next > least
+    ? { first: edge - 1, tile, least, rise: next - least, most: isEnded ? end : undefined }
+    : undefined;
+}
+
+/** Sizes with whole tiles: rounds of a grid that has stopped growing with what is left over, and numbers of the code. */
+function sizesWith({ first, tile, least, rise, most }: Tiles, numbers: readonly number[]): number[] {
+  const sizeOf = (tiles: number): number => first + tile * Math.ceil((tiles - least) / rise);
+  const wanted = numbers.flatMap((number) => [number, 2 * number]).filter((number) => number > least);
+  const rounds = most === undefined ? [] : Array.from({ length: MOST_ROUNDS }, (_, i) => (i + 1) * most);
+  const whole = rounds.map((tiles) => first + tile * Math.floor((tiles - least) / rise));
+  return distinct([
+    ...whole.slice(0, 2).map((size) => size + tile),
+    ...wanted.map(sizeOf),
+    ...whole.slice(0, 1).flatMap((size) => [size + 1, size + 2 * tile]),
+    ...whole.slice(1).flatMap((size) => [size, size + 2 * tile]),
+    ...whole,
+    ...whole.slice(2).map((size) => size + tile),
+  ]);
+}
+
+/** The same for a grid that no size changes, whose tiles nobody knows. */
+function guessedSizes({ parameters, numbers, seed }: TileCountsAim, launch: PlannedLaunch, ctas: number): number[] {
+  const [x, y, z] = launch.block;
+  const threads = x * y * z;
+  const ofCode = numbers.filter((number) => number % threads === 0 && number <= MOST_A_THREAD * threads);
+  const ofParameters = Object.values(parameters).filter((value) => value > 1);
+  const tiles = distinct([1, Math.ceil(threads / LANES), threads, ...ofCode, ...ofParameters]);
+  return byLot(
+    tiles.flatMap((tile) => [tile * (ctas + 1), tile * (2 * ctas + 1), tile * ctas + 1, tile * ctas]),
+    seed,
+    'tiles of a constant grid',
+  );
+}
+
+/** Whether some dimension changes a launch's grid. */
+function growsAnywhere(
+  { problem, planFor }: TileCountsAim,
+  { of, multiprocessors }: Along,
+  { start, step }: { readonly start: number; readonly step: number },
+): boolean {
+  const gridAt = (shape: Dimensions): string =>
+    String(launchesOf(() => planFor(shape, multiprocessors))[step]?.grid ?? '');
+  const base = of(start)!;
+  return openNames(problem).some((name) => gridAt({ ...base, [name]: LARGER * base[name]! }) !== gridAt(base));
+}
+
+/** A grid that follows a size does so where that is so many times as large. */
+const LARGER = 4096;
+
+const numbersToTry = ({ numbers, seed }: TileCountsAim): number[] =>
+  byLot(
+    numbers.filter((number) => Math.log2(number) % 1 !== 0),
+    seed,
+    'numbers of tiles',
+  ).slice(0, MOST_NUMBERS);
+
+const distinct = (numbers: readonly number[]): number[] => [...new Set(numbers)];
