@@ -26,7 +26,7 @@ import { scarceWayChecks } from './scarce-ways.ts';
 import { shapesOfSeldomWays } from './seldom-ways.ts';
 import { shapesBeyondReach } from './shapes-beyond-reach.ts';
 import { raggedShapesForSteps, shapesForSteps } from './step-shapes.ts';
-import { numbersOfSteps, shapesAtThresholds } from './threshold-shapes.ts';
+import { numbersOfLaunches, numbersOfSteps, shapesAtThresholds } from './threshold-shapes.ts';
 import { type ShapeOfTiles, shapesOfTileCounts } from './tile-counts.ts';
 import { isLong, type VerifyRequest } from './verify-request.ts';
 
@@ -179,7 +179,7 @@ function manyPartsChecks(request: VerifyRequest, choice: ChecksRequest, coverage
 }
 
 /** Shapes with telling numbers of tiles; what one may cost, and how many elements all of them together may have. */
-const OF_TILES = { most: 24, cost: { flop: 5e7, elements: 2.2 * 2 ** 20 }, together: 2 ** 23 } as const;
+const OF_TILES = { most: 48, cost: { flop: 5e7, elements: 2.2 * 2 ** 20 }, together: 2 ** 23 } as const;
 
 /** GPUs of so few multiprocessors have several rounds of few tiles. */
 const FEW_MULTIPROCESSORS = [2, 3, 5, 6, 7] as const;
@@ -191,10 +191,10 @@ function tileCountChecks(request: VerifyRequest, choice: ChecksRequest, coverage
   if (!thorough || isLong(request)) return [];
   const { isFit } = shapesForConditions(choice, []);
   const onFew = !device.measuring && JSON.stringify(candidate.kernel.file.steps).includes('device.smCount');
-  const few = onFew ? byLot(FEW_MULTIPROCESSORS, seed, 'few multiprocessors').slice(0, 1) : [];
+  const few = onFew ? byLot(FEW_MULTIPROCESSORS, seed, 'few multiprocessors').slice(0, 2) : [];
   const shapes = shapesOfTileCounts({
     ...{ problem, planFor, seed, listed: dimensions, parameters: candidate.parameters },
-    numbers: device.constants?.(module).sizes ?? [],
+    numbers: [...new Set([...(device.constants?.(module).sizes ?? []), ...numbersOfLaunches(candidate.kernel.file)])],
     multiprocessors: [undefined, ...few],
   });
   let left: number = OF_TILES.together;

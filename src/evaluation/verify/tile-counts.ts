@@ -39,11 +39,11 @@ const BESIDE = [
 /** A size at which grids have stopped growing that do so where a check can be run. */
 const FAR = 2 ** 24;
 
-/** After so many rounds of a grid, a tile is left over. */
-const MOST_ROUNDS = 3;
+/** Whole rounds of a grid, after which a tile is left over. On few multiprocessors many are cheap: loops over rounds are unrolled, and take buffers in turns. */
+const ROUNDS = { own: [1, 2, 3], few: [1, 2, 3, 4, 5, 8, 9] } as const;
 
-/** Numbers of the code that are tried as numbers of tiles. Powers of two are tiles and warps. */
-const MOST_NUMBERS = 4;
+/** Numbers of the code that are tried as numbers of tiles. */
+const MOST_NUMBERS = 6;
 
 /** A tile has at most so many elements for each thread. */
 const MOST_A_THREAD = 64;
@@ -118,7 +118,7 @@ function sizesOfLaunches(aim: TileCountsAim, along: Along): number[][] {
   const sizes = launchesAt(start).flatMap((launch, step) => {
     const ofAxes = launch.grid.flatMap((_, axis) => {
       const tiles = tilesAlong(start, far, (size) => launchesAt(size)[step]?.grid[axis]);
-      return tiles ? [sizesWith(tiles, along.multiprocessors === undefined ? numbersToTry(aim) : [])] : [];
+      return tiles ? [sizesWith(aim, tiles, along.multiprocessors !== undefined)] : [];
     });
     const [x, y, z] = launch.grid;
     const isConstant = ofAxes.length === 0 && x * y * z > 1 && !growsAnywhere(aim, along, { start, step });
@@ -159,30 +159,41 @@ function tilesAlong(start: number, far: number, countOf: (size: number) => numbe
 }
 
 /** Sizes with whole tiles: rounds of a grid that has stopped growing with what is left over, and numbers of the code. */
-function sizesWith({ first, tile, least, rise, most }: Tiles, numbers: readonly number[]): number[] {
+function sizesWith(aim: TileCountsAim, { first, tile, least, rise, most }: Tiles, onFew: boolean): number[] {
   const sizeOf = (tiles: number): number => first + tile * Math.ceil((tiles - least) / rise);
-  const wanted = numbers.flatMap((number) => [number, 2 * number]).filter((number) => number > least);
-  const rounds = most === undefined ? [] : Array.from({ length: MOST_ROUNDS }, (_, i) => (i + 1) * most);
+  const numbers = onFew ? [] : numbersToTry(aim);
+  const wanted = numbers.flatMap((number) => [number, 2 * number]);
+  const rounds = most === undefined ? [] : ROUNDS[onFew ? 'few' : 'own'].map((count) => count * most);
   const whole = rounds.map((tiles) => first + tile * Math.floor((tiles - least) / rise));
+  const [once = [], ...further] = whole.map((size) => [size + tile, size + 1, size + 2 * tile, size]);
   return distinct([
-    ...whole.slice(0, 2).map((size) => size + tile),
-    ...wanted.map(sizeOf),
-    ...whole.slice(0, 1).flatMap((size) => [size + 1, size + 2 * tile]),
-    ...whole.slice(1).flatMap((size) => [size, size + 2 * tile]),
-    ...whole,
-    ...whole.slice(2).map((size) => size + tile),
+    ...once.slice(0, 1),
+    ...further.slice(0, 1).flatMap((sizes) => sizes.slice(0, 1)),
+    ...wanted.filter((number) => number > least).map(sizeOf),
+    ...once,
+    ...further.flatMap((sizes) => sizes.slice(0, 1)),
+    ...partsOf(tile, aim.parameters).flatMap((part) => wanted.map((number) => part * number)),
+    ...further.flat(),
   ]);
 }
 
+/** What a CTA may take for a tile where the grid has fewer CTAs: a row, or a share of its own tile. */
+const partsOf = (tile: number, parameters: ParameterValues): number[] =>
+  distinct([1, ...Object.values(parameters).map((value) => tile / value)]).filter(
+    (part) => Number.isInteger(part) && part < tile,
+  );
+
 /** The same for a grid that no size changes, whose tiles nobody knows. */
-function guessedSizes({ parameters, numbers, seed }: TileCountsAim, launch: PlannedLaunch, ctas: number): number[] {
+function guessedSizes(aim: TileCountsAim, launch: PlannedLaunch, ctas: number): number[] {
+  const { parameters, numbers, seed } = aim;
   const [x, y, z] = launch.block;
   const threads = x * y * z;
   const ofCode = numbers.filter((number) => number % threads === 0 && number <= MOST_A_THREAD * threads);
   const ofParameters = Object.values(parameters).filter((value) => value > 1);
   const tiles = distinct([1, Math.ceil(threads / LANES), threads, ...ofCode, ...ofParameters]);
+  const counts = [ctas + 1, 2 * ctas + 1, ctas, ...numbersToTry(aim)];
   return byLot(
-    tiles.flatMap((tile) => [tile * (ctas + 1), tile * (2 * ctas + 1), tile * ctas + 1, tile * ctas]),
+    tiles.flatMap((tile) => [tile * ctas + 1, ...counts.map((count) => tile * count)]),
     seed,
     'tiles of a constant grid',
   );
@@ -203,11 +214,14 @@ function growsAnywhere(
 /** A grid that follows a size does so where that is so many times as large. */
 const LARGER = 4096;
 
+/** Odd ones first: what scatters tiles is coprime with powers of two, and what the code multiplies besides are mostly bytes and strides. */
 const numbersToTry = ({ numbers, seed }: TileCountsAim): number[] =>
   byLot(
     numbers.filter((number) => Math.log2(number) % 1 !== 0),
     seed,
     'numbers of tiles',
-  ).slice(0, MOST_NUMBERS);
+  )
+    .sort((a, b) => (a & -a) - (b & -b))
+    .slice(0, MOST_NUMBERS);
 
 const distinct = (numbers: readonly number[]): number[] => [...new Set(numbers)];

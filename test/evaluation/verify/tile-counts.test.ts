@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest';
+import type { KernelFile } from '../../../src/core/kernel.ts';
+import type { Dimensions, ProblemFile } from '../../../src/core/problem.ts';
+import { planLaunches } from '../../../src/evaluation/launches/plan-launches.ts';
+import { shapesOfTileCounts, type TileCountsAim } from '../../../src/evaluation/verify/tile-counts.ts';
+import { H200 } from '../../../src/hardware/specs/h200.ts';
+import { copying, toyCandidate, toyProblem } from '../../support/toy-problem.ts';
+
+const CTAS = H200.smCount.value;
+
+function shapesOf(
+  file: ProblemFile,
+  grid: string[],
+  { numbers = [], parameters = {}, multiprocessors = [undefined] }: Partial<TileCountsAim> = {},
+) {
+  const problem = toyProblem(file);
+  const step = { function: 'copy', grid, block: [64], arguments: [] };
+  const candidate = toyCandidate({ steps: [step] as KernelFile['steps'], workspaces: {} });
+  const planFor = (dimensions: Dimensions, smCount?: number) =>
+    planLaunches({ problem, candidate, dimensions, spec: H200, multiprocessors: smCount });
+  return shapesOfTileCounts({
+    ...{ problem: file, planFor, listed: {}, parameters, numbers, multiprocessors, seed: 1 },
+  });
+}
+
+const vector = copying('N');
+const sizesOf = (...of: Parameters<typeof shapesOf>): number[] =>
+  shapesOf(...of).map(({ dimensions }) => dimensions.N!);
+
+describe('shapes with telling numbers of tiles', () => {
+  it('have a tile more than whole rounds of a grid, or one element, or none', () => {
+    const sizes = sizesOf(vector, ['min(device.smCount, ceilDiv(N, 1024))']);
+    const round = 1024 * CTAS;
+    expect(sizes.slice(0, 2)).toEqual([round + 1024, 2 * round + 1024]);
+    expect(sizes).toEqual(expect.arrayContaining([round, round + 1, round + 2048, 2 * round, 3 * round + 1024]));
+    expect(Math.max(...sizes)).toBe(3 * round + 2048);
+  });
+
+  it('count tiles as the grid does, wherever its edges are', () => {
+    expect(sizesOf(vector, ['min(20, ceilDiv(max(N - 1, 1), 1024))'])[0]).toBe(21 * 1024 + 1);
+  });
+
+  it('have more rounds on GPUs of few multiprocessors, which they name', () => {
+    const shapes = shapesOf(vector, ['min(2 * device.smCount, ceilDiv(N, 1024))'], { multiprocessors: [3] });
+    expect(new Set(shapes.map(({ multiprocessors }) => multiprocessors))).toEqual(new Set([3]));
+    expect(shapes.map(({ dimensions }) => dimensions.N)).toContain(1024 * (9 * 6 + 1));
+  });
+
+  it('have as many tiles as a number of the code says, and twice as many; odd numbers first, powers of two never', () => {
+    const numbers = [1024, 1021, 1020];
+    const sizes = sizesOf(vector, ['ceilDiv(N, 512)'], { numbers });
+    expect(sizes.slice(0, 4)).toEqual([1021 * 512, 2042 * 512, 1020 * 512, 2040 * 512]);
+    expect(sizes).not.toContain(1024 * 512);
+  });
+
+  it('have as many parts of tiles, or elements, too', () => {
+    const sizes = sizesOf(vector, ['ceilDiv(N, 512)'], { numbers: [1021], parameters: { ITEMS: 4 } });
+    expect(sizes).toEqual(expect.arrayContaining([1021 * 128, 1021]));
+  });
+
+  it('have several tiles of another dimension, too, of which all make up the rounds', () => {
+    const shapes = shapesOf(copying('M', 'N'), ['min(100, ceilDiv(M, 32) * ceilDiv(N, 32))']);
+    const tiles = shapes.map(({ dimensions: { M, N } }) => ({
+      rows: Math.ceil(M! / 32),
+      columns: Math.ceil(N! / 32),
+    }));
+    expect(tiles).toContainEqual({ rows: 101, columns: 1 });
+    expect(tiles).toContainEqual({ rows: 1, columns: 101 });
+    const several = tiles.filter(({ rows, columns }) => rows > 2 && columns > 2);
+    expect(several.some(({ rows, columns }) => rows * columns > 100 && (rows - 1) * columns <= 100)).toBe(true);
+  });
+
+  it('are guessed for a grid that no size changes', () => {
+    const grid = ['4 * device.smCount'];
+    const sizes = sizesOf(vector, grid, { parameters: { ITEMS: 8 }, numbers: [512, 500] });
+    for (const tile of [1, 2, 8, 64, 512]) expect(sizes).toContain(tile * (4 * CTAS + 1));
+    // Neither of a CTA for each row, nor of one CTA.
+    expect(shapesOf(copying('M', 'N'), ['M']).filter(({ name }) => name === 'N')).toEqual([]);
+    expect(sizesOf(vector, ['1'])).toEqual([]);
+  });
+
+  it('are none of a grid that grows with the size, where the code has no number', () => {
+    expect(sizesOf(vector, ['ceilDiv(N, 512)'])).toEqual([]);
+  });
+
+  it('keep within what a dimension may be', () => {
+    const bounded = { ...vector, dimensions: { N: { description: '', minimum: 1, maximum: 4000 } } };
+    const sizes = sizesOf(bounded, ['min(7, ceilDiv(N, 256))']);
+    expect(sizes).toContain(8 * 256);
+    expect(sizes).toContain(15 * 256);
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(4000);
+  });
+});
