@@ -198,7 +198,7 @@ function tileCountChecks(request: VerifyRequest, choice: ChecksRequest, coverage
   const onFew = !device.measuring && JSON.stringify(candidate.kernel.file.steps).includes('device.smCount');
   const few = onFew ? byLot(FEW_MULTIPROCESSORS, seed, 'few multiprocessors').slice(0, 2) : [];
   const shapes = shapesOfTileCounts({
-    ...{ problem, planFor, seed, listed: dimensions, parameters: candidate.parameters },
+    ...{ problem, planFor, seed, timed: dimensions, parameters: candidate.parameters, takes: takesShape(choice) },
     numbers: [...new Set([...(device.constants?.(module).sizes ?? []), ...numbersOfLaunches(candidate.kernel.file)])],
     multiprocessors: [undefined, ...few],
   });

@@ -1,10 +1,10 @@
 import type { ParameterValues } from '../../core/kernel.ts';
 import type { LaunchPlan, PlannedLaunch } from '../../core/launch-plan.ts';
-import type { Scope } from '../../core/plan/scope.ts';
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
-import { distinctValues, valuesKey } from '../../core/values.ts';
+import { distinctValues, roundUp, valuesKey } from '../../core/values.ts';
 import { byLot, createStream } from '../../stats/random.ts';
-import { openNames } from '../oracle/shapes/drawing.ts';
+import { ALIGNMENTS, openNames } from '../oracle/shapes/drawing.ts';
+import { firstFitting } from './aimed-shapes.ts';
 import { firstOtherSize } from './grid-edges.ts';
 import { leastShapeWith } from './least-shape.ts';
 import { launchesOf } from './verify-request.ts';
@@ -13,8 +13,9 @@ import { launchesOf } from './verify-request.ts';
 export interface TileCountsAim {
   readonly problem: ProblemFile;
   readonly planFor: (dimensions: Dimensions, multiprocessors?: number) => LaunchPlan;
-  /** Where values of dimensions are found that list theirs. */
-  readonly listed: Scope;
+  readonly timed: Dimensions;
+  /** Whether the kernel takes a shape, whatever it costs. */
+  readonly takes: (dimensions: Dimensions) => boolean;
   readonly parameters: ParameterValues;
   /** Whole numbers of the kernel's code. */
   readonly numbers: readonly number[];
@@ -62,7 +63,7 @@ export function shapesOfTileCounts(aim: TileCountsAim): ShapeOfTiles[] {
     for (const name of openNames(aim.problem))
       for (const base of basesOf(aim, name)) {
         const of = (size: number): Dimensions | undefined =>
-          leastShapeWith(aim.problem, { ...base, [name]: size }, aim.listed);
+          leastShapeWith(aim.problem, { ...base, [name]: size }, aim.timed);
         for (const sizes of sizesOfLaunches(aim, { name, of, multiprocessors })) {
           const shapes = sizes.map(of).filter((shape) => shape !== undefined);
           const fresh = shapes.filter((shape) => {
@@ -76,20 +77,31 @@ export function shapesOfTileCounts(aim: TileCountsAim): ShapeOfTiles[] {
   return Array.from({ length: longest }, (_, i) => found.flatMap((shapes) => shapes.slice(i, i + 1))).flat();
 }
 
-/** Sizes of all dimensions but this one that do not follow from others. */
-function basesOf({ problem, seed }: TileCountsAim, name: string): Record<string, number>[] {
+/**
+ * Sizes of all dimensions but this one that do not follow from others: whole vectors, or the timed ones, where the kernel takes no ragged ones.
+ */
+function basesOf({ problem, timed, takes, seed }: TileCountsAim, name: string): Record<string, number>[] {
   const lot = createStream(seed, `sizes beside numbers of tiles of ${name}`);
-  const others = openNames(problem).filter((other) => other !== name);
-  const bases = BESIDE.map(({ least, spread }, i) =>
-    Object.fromEntries(
-      others.flatMap((other, k) => {
-        const { default: usual, minimum = 1, maximum = FAR } = problem.dimensions[other]!;
-        if (typeof usual === 'string' || problem.independentDimensions?.includes(other)) return [];
-        const drawn = least + (lot.bits(others.length * i + k) % spread);
-        return [[other, typeof usual === 'number' ? usual : Math.min(maximum, Math.max(minimum, drawn))] as const];
-      }),
-    ),
-  );
+  const others = openNames(problem).filter((other) => {
+    const follows = typeof problem.dimensions[other]!.default === 'string';
+    return other !== name && !follows && !problem.independentDimensions?.includes(other);
+  });
+  const isTaken = (base: Record<string, number>): boolean => {
+    const shape = leastShapeWith(problem, { ...base, [name]: timed[name]! }, timed);
+    return shape !== undefined && takes(shape);
+  };
+  const bases = BESIDE.flatMap(({ least, spread }, i) => {
+    const sizesOf = (alignment: number): Record<string, number> =>
+      Object.fromEntries(
+        others.map((other, k) => {
+          const { default: usual, minimum = 1, maximum = FAR } = problem.dimensions[other]!;
+          const drawn = roundUp(least + (lot.bits(others.length * i + k) % spread), alignment);
+          return [other, typeof usual === 'number' ? usual : Math.min(maximum, Math.max(minimum, drawn))];
+        }),
+      );
+    const asTimed = Object.fromEntries(others.map((other) => [other, timed[other]!]));
+    return firstFitting([...ALIGNMENTS.map(sizesOf), asTimed], isTaken, 1);
+  });
   return distinctValues(bases);
 }
 

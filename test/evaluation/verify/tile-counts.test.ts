@@ -2,16 +2,19 @@ import { describe, expect, it } from 'vitest';
 import type { KernelFile } from '../../../src/core/kernel.ts';
 import type { Dimensions, ProblemFile } from '../../../src/core/problem.ts';
 import { planLaunches } from '../../../src/evaluation/launches/plan-launches.ts';
+import { createLiveEvaluator } from '../../../src/evaluation/live-evaluator.ts';
 import { shapesOfTileCounts, type TileCountsAim } from '../../../src/evaluation/verify/tile-counts.ts';
 import { H200 } from '../../../src/hardware/specs/h200.ts';
-import { copying, toyCandidate, toyProblem } from '../../support/toy-problem.ts';
+import { createFakeDevice, type FakeKernel } from '../../support/fake-device.ts';
+import { createFakeToolchain } from '../../support/fake-toolchain.ts';
+import { copying, toyCandidate, toyProblem, toyWorkload } from '../../support/toy-problem.ts';
 
 const CTAS = H200.smCount.value;
 
 function shapesOf(
   file: ProblemFile,
   grid: string[],
-  { numbers = [], parameters = {}, multiprocessors = [undefined] }: Partial<TileCountsAim> = {},
+  { numbers = [], parameters = {}, multiprocessors = [undefined], takes = () => true }: Partial<TileCountsAim> = {},
 ) {
   const problem = toyProblem(file);
   const step = { function: 'copy', grid, block: [64], arguments: [] };
@@ -19,7 +22,7 @@ function shapesOf(
   const planFor = (dimensions: Dimensions, smCount?: number) =>
     planLaunches({ problem, candidate, dimensions, spec: H200, multiprocessors: smCount });
   return shapesOfTileCounts({
-    ...{ problem: file, planFor, listed: {}, parameters, numbers, multiprocessors, seed: 1 },
+    ...{ problem: file, planFor, timed: { M: 512, N: 768 }, parameters, numbers, multiprocessors, takes, seed: 1 },
   });
 }
 
@@ -83,11 +86,49 @@ describe('shapes with telling numbers of tiles', () => {
     expect(sizesOf(vector, ['ceilDiv(N, 512)'])).toEqual([]);
   });
 
+  it('are such as the kernel takes: whole vectors beside the tiles, or timed sizes', () => {
+    const columnsWhere = (takes: (shape: Dimensions) => boolean): (number | undefined)[] =>
+      shapesOf(copying('M', 'N'), ['min(100, ceilDiv(M, 32))'], { takes }).map(({ dimensions }) => dimensions.N);
+    const whole = columnsWhere(({ N }) => N! % 64 === 0);
+    expect(new Set(whole)).toEqual(new Set([64, 128]));
+    expect(new Set(columnsWhere(({ N }) => N === 768))).toEqual(new Set([768]));
+  });
+
   it('keep within what a dimension may be', () => {
     const bounded = { ...vector, dimensions: { N: { description: '', minimum: 1, maximum: 4000 } } };
     const sizes = sizesOf(bounded, ['min(7, ceilDiv(N, 256))']);
     expect(sizes).toContain(8 * 256);
     expect(sizes).toContain(15 * 256);
     expect(Math.max(...sizes)).toBeLessThanOrEqual(4000);
+  });
+});
+
+describe('a kernel whose tiles are taken in rounds', () => {
+  const rows = 8;
+  const grid = [`min(2 * device.smCount, ceilDiv(R, ${rows}))`];
+  const step = {
+    function: 'kernel',
+    grid,
+    block: [32],
+    arguments: [{ buffer: 'X' }, { buffer: 'W' }, { buffer: 'Y' }],
+  };
+
+  const judge = (kernel: FakeKernel) => {
+    const evaluator = createLiveEvaluator({ device: createFakeDevice({ kernel }), toolchain: createFakeToolchain() });
+    const candidate = toyCandidate({ steps: [step] as KernelFile['steps'], limits: ['R <= 9000', 'C <= 16'] });
+    const workload = { ...toyWorkload, dimensions: { R: 16, C: 16 } };
+    return evaluator.evaluate({ problem: toyProblem(), candidate, workload, seed: 1, thorough: true });
+  };
+
+  it('is refused if a tile that is left over after two rounds counts for none', async () => {
+    const verdict = await judge(({ load, store, launch }) => {
+      const [x, w] = [load('X', 'f16'), load('W', 'f16')];
+      const y = x.map((value, i) => Math.fround(value * w[Math.floor((i * w.length) / x.length)]!));
+      const ctas = launch.grid[0];
+      const isLeftOut = Math.ceil(w.length / rows) === 2 * ctas + 1;
+      store('Y', 'f16', isLeftOut ? y.subarray(0, (x.length / w.length) * 2 * ctas * rows) : y);
+    });
+    expect(verdict.status).toBe('wrong');
+    expect(verdict.reason).toMatch(/^Y\[1856, 0\] = .* wrong: all at rows ≥ 1856/);
   });
 });
