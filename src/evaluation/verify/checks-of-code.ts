@@ -5,7 +5,7 @@ import type { Dimensions, ProblemFile } from '../../core/problem.ts';
 import { byLot } from '../../stats/random.ts';
 import { type Check, DECLARED, extremeCheck, onceAt } from '../oracle/check.ts';
 import { shapesForConditions } from '../oracle/checks/for-conditions.ts';
-import { type ChecksRequest, extremeCost, hasOneSize, takesShape } from '../oracle/checks/request.ts';
+import { type ChecksRequest, extremeCost, takesShape } from '../oracle/checks/request.ts';
 import { furtherGeneratorSets, secretSetsInTurn } from '../oracle/checks/sets.ts';
 import { summedOver } from '../oracle/judgeable-sums.ts';
 import { secretSetsOf, variantSetsOf } from '../oracle/secret/sets-of-problem.ts';
@@ -179,12 +179,7 @@ function manyPartsChecks(request: VerifyRequest, choice: ChecksRequest, coverage
 }
 
 /** Shapes with telling numbers of tiles; what one may cost, and how many elements all of them together may have. */
-const OF_TILES = {
-  most: 48,
-  cost: { flop: 5e7, elements: 2.2 * 2 ** 20 },
-  // A reference of one size takes least for an element.
-  together: { ofOneSize: 2 ** 23, otherwise: 2 ** 22 },
-} as const;
+const OF_TILES = { most: 48, cost: { flop: 5e7, elements: 2.2 * 2 ** 20 }, together: 2 ** 23 } as const;
 
 /** GPUs of so few multiprocessors have several rounds of few tiles. */
 const FEW_MULTIPROCESSORS = [2, 3, 5, 6, 7] as const;
@@ -202,7 +197,7 @@ function tileCountChecks(request: VerifyRequest, choice: ChecksRequest, coverage
     numbers: [...new Set([...(device.constants?.(module).sizes ?? []), ...numbersOfLaunches(candidate.kernel.file)])],
     multiprocessors: [undefined, ...few],
   });
-  let left: number = OF_TILES.together[hasOneSize(problem) ? 'ofOneSize' : 'otherwise'];
+  let left: number = OF_TILES.together;
   const isTaken = ({ dimensions: shape }: ShapeOfTiles): boolean => {
     if (!isWithin(OF_TILES.cost, problem, shape) || elementsOf(problem, shape) > left || !isFit(shape)) return false;
     left -= elementsOf(problem, shape);

@@ -60,11 +60,13 @@ export function shapesOfTileCounts(aim: TileCountsAim): ShapeOfTiles[] {
   const found: ShapeOfTiles[][] = [];
   const seen = new Set<string>();
   for (const multiprocessors of aim.multiprocessors)
-    for (const name of openNames(aim.problem))
-      for (const base of basesOf(aim, name)) {
+    for (const name of openNames(aim.problem)) {
+      const bases = basesOf(aim, name);
+      for (const base of bases) {
         const of = (size: number): Dimensions | undefined =>
           leastShapeWith(aim.problem, { ...base, [name]: size }, aim.timed);
-        for (const sizes of sizesOfLaunches(aim, { name, of, multiprocessors })) {
+        const isLeast = base === bases[0];
+        for (const sizes of sizesOfLaunches(aim, { name, of, multiprocessors, isLeast })) {
           const shapes = sizes.map(of).filter((shape) => shape !== undefined);
           const fresh = shapes.filter((shape) => {
             const key = `${valuesKey(shape)} ${multiprocessors}`;
@@ -73,6 +75,7 @@ export function shapesOfTileCounts(aim: TileCountsAim): ShapeOfTiles[] {
           found.push(fresh.map((dimensions) => ({ dimensions, name, multiprocessors })));
         }
       }
+    }
   const longest = Math.max(0, ...found.map((shapes) => shapes.length));
   return Array.from({ length: longest }, (_, i) => found.flatMap((shapes) => shapes.slice(i, i + 1))).flat();
 }
@@ -111,6 +114,8 @@ interface Along {
   /** `undefined` if that is no shape. */
   readonly of: (size: number) => Dimensions | undefined;
   readonly multiprocessors: number | undefined;
+  /** Whether all other sizes are within a tile, as far as anybody knows: only there may tiles be guessed. */
+  readonly isLeast: boolean;
 }
 
 /** Sizes with telling numbers of tiles, the most telling ones first, a list for each axis of a launch that has some. */
@@ -133,7 +138,8 @@ function sizesOfLaunches(aim: TileCountsAim, along: Along): number[][] {
       return tiles ? [sizesWith(aim, tiles, along.multiprocessors !== undefined)] : [];
     });
     const [x, y, z] = launch.grid;
-    const isConstant = ofAxes.length === 0 && x * y * z > 1 && !growsAnywhere(aim, along, { start, step });
+    const isConstant =
+      along.isLeast && ofAxes.length === 0 && x * y * z > 1 && !growsAnywhere(aim, along, { start, step });
     return isConstant ? [guessedSizes(aim, launch, x * y * z)] : ofAxes;
   });
   return [...new Map(sizes.map((one) => [one.join(' '), one])).values()].map((one) =>
@@ -175,17 +181,20 @@ function sizesWith(aim: TileCountsAim, { first, tile, least, rise, most }: Tiles
   const sizeOf = (tiles: number): number => first + tile * Math.ceil((tiles - least) / rise);
   const numbers = onFew ? [] : numbersToTry(aim);
   const wanted = numbers.flatMap((number) => [number, 2 * number]);
+  const [counted, ...further] = wanted.filter((number) => number > least).map(sizeOf);
   const rounds = most === undefined ? [] : ROUNDS[onFew ? 'few' : 'own'].map((count) => count * most);
   const whole = rounds.map((tiles) => first + tile * Math.floor((tiles - least) / rise));
-  const [once = [], ...further] = whole.map((size) => [size + tile, size + 1, size + 2 * tile, size]);
+  const [one = [], two = [], ...more] = whole.map((size) => [size + tile, size + 1, size + 2 * tile, size]);
   return distinct([
-    ...once.slice(0, 1),
-    ...further.slice(0, 1).flatMap((sizes) => sizes.slice(0, 1)),
-    ...wanted.filter((number) => number > least).map(sizeOf),
-    ...once,
-    ...further.flatMap((sizes) => sizes.slice(0, 1)),
+    ...one.slice(0, 1),
+    ...(counted === undefined ? [] : [counted]),
+    ...two.slice(0, 1),
+    ...further,
+    ...one,
+    ...more.flatMap((sizes) => sizes.slice(0, 1)),
     ...partsOf(tile, aim.parameters).flatMap((part) => wanted.map((number) => part * number)),
-    ...further.flat(),
+    ...two,
+    ...more.flat(),
   ]);
 }
 
@@ -195,20 +204,18 @@ const partsOf = (tile: number, parameters: ParameterValues): number[] =>
     (part) => Number.isInteger(part) && part < tile,
   );
 
-/** The same for a grid that no size changes, whose tiles nobody knows. */
-function guessedSizes(aim: TileCountsAim, launch: PlannedLaunch, ctas: number): number[] {
-  const { parameters, numbers, seed } = aim;
-  const [x, y, z] = launch.block;
+/** The same for a grid that no size changes, whose tiles nobody knows: each parameter may be one's extent, and so may a warp or a thread for each row or element. */
+function guessedSizes(aim: TileCountsAim, { block: [x, y, z] }: PlannedLaunch, ctas: number): number[] {
   const threads = x * y * z;
-  const ofCode = numbers.filter((number) => number % threads === 0 && number <= MOST_A_THREAD * threads);
-  const ofParameters = Object.values(parameters).filter((value) => value > 1);
-  const tiles = distinct([1, Math.ceil(threads / LANES), threads, ...ofCode, ...ofParameters]);
-  const counts = [ctas + 1, 2 * ctas + 1, ctas, ...numbersToTry(aim)];
-  return byLot(
-    tiles.flatMap((tile) => [tile * ctas + 1, ...counts.map((count) => tile * count)]),
-    seed,
-    'tiles of a constant grid',
-  );
+  const parameters = Object.values(aim.parameters).filter((value) => value > 1);
+  const ofCode = aim.numbers.filter((number) => number % threads === 0 && number <= MOST_A_THREAD * threads);
+  const ofThreads = [threads, Math.ceil(threads / LANES), ...parameters.map((value) => threads * value)];
+  const tiles = distinct([...parameters, ...ofThreads, ...ofCode, 1]);
+  const counts = [ctas + 1, 2 * ctas + 1, ...numbersToTry(aim), ctas];
+  return distinct([
+    ...counts.flatMap((count) => tiles.map((tile) => tile * count)),
+    ...tiles.map((tile) => tile * ctas + 1),
+  ]);
 }
 
 /** Whether some dimension changes a launch's grid. */

@@ -77,6 +77,10 @@ describe('shapes with telling numbers of tiles', () => {
     const grid = ['4 * device.smCount'];
     const sizes = sizesOf(vector, grid, { parameters: { ITEMS: 8 }, numbers: [512, 500] });
     for (const tile of [1, 2, 8, 64, 512]) expect(sizes).toContain(tile * (4 * CTAS + 1));
+    // What is left over after one round comes first, and a parameter is most likely an extent.
+    expect(sizes.slice(0, 2)).toEqual([8 * (4 * CTAS + 1), 64 * (4 * CTAS + 1)]);
+    const columns = shapesOf(copying('M', 'N'), grid).filter(({ name }) => name === 'M');
+    expect(new Set(columns.map(({ dimensions }) => dimensions.N)).size).toBe(1);
     // Neither of a CTA for each row, nor of one CTA.
     expect(shapesOf(copying('M', 'N'), ['M']).filter(({ name }) => name === 'N')).toEqual([]);
     expect(sizesOf(vector, ['1'])).toEqual([]);
