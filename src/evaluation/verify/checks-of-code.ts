@@ -7,8 +7,10 @@ import { type Check, DECLARED, extremeCheck, onceAt } from '../oracle/check.ts';
 import { shapesForConditions } from '../oracle/checks/for-conditions.ts';
 import { type ChecksRequest, extremeCost, takesShape } from '../oracle/checks/request.ts';
 import { furtherGeneratorSets, secretSetsInTurn } from '../oracle/checks/sets.ts';
-import { secretSetsOf } from '../oracle/secret/sets-of-problem.ts';
-import { costsLittle, isWithin } from '../oracle/shapes/cost.ts';
+import { summedOver } from '../oracle/judgeable-sums.ts';
+import { secretSetsOf, variantSetsOf } from '../oracle/secret/sets-of-problem.ts';
+import { showsEnds } from '../oracle/secret/variants/index.ts';
+import { costsLittle, elementsOf, isWithin } from '../oracle/shapes/cost.ts';
 import { hasSeveralTiles } from '../oracle/shapes/drawing.ts';
 import { hasUsualSums } from '../oracle/shapes/large.ts';
 import { aimedShapes, firstFitting } from './aimed-shapes.ts';
@@ -24,7 +26,8 @@ import { scarceWayChecks } from './scarce-ways.ts';
 import { shapesOfSeldomWays } from './seldom-ways.ts';
 import { shapesBeyondReach } from './shapes-beyond-reach.ts';
 import { raggedShapesForSteps, shapesForSteps } from './step-shapes.ts';
-import { numbersOfSteps, shapesAtThresholds } from './threshold-shapes.ts';
+import { numbersOfLaunches, numbersOfSteps, shapesAtThresholds } from './threshold-shapes.ts';
+import { type ShapeOfTiles, shapesOfTileCounts } from './tile-counts.ts';
 import { isLong, type VerifyRequest } from './verify-request.ts';
 
 /** How many shapes are drawn for conditions that went one way: cheap ones, and those that take some seconds. */
@@ -175,6 +178,41 @@ function manyPartsChecks(request: VerifyRequest, choice: ChecksRequest, coverage
   return found.map(extremeCheck);
 }
 
+/** Shapes with telling numbers of tiles; what one may cost, and how many elements all of them together may have. */
+const OF_TILES = { most: 48, cost: { flop: 5e7, elements: 2.2 * 2 ** 20 }, together: 2 ** 23 } as const;
+
+/** GPUs of so few multiprocessors have several rounds of few tiles. */
+const FEW_MULTIPROCESSORS = [2, 3, 5, 6, 7] as const;
+
+/** Of a thorough verification: checks of shapes in which a tile is left over after whole rounds of a grid, or the number of tiles is one of the code's. */
+function tileCountChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Coverage): Check[] {
+  const { candidate, device, dimensions, module, planFor, seed, thorough = false } = request;
+  const problem = request.problem.file;
+  if (!thorough || isLong(request)) return [];
+  const { isFit } = shapesForConditions(choice, []);
+  const onFew = !device.measuring && JSON.stringify(candidate.kernel.file.steps).includes('device.smCount');
+  const few = onFew ? byLot(FEW_MULTIPROCESSORS, seed, 'few multiprocessors').slice(0, 2) : [];
+  const shapes = shapesOfTileCounts({
+    ...{ problem, planFor, seed, timed: dimensions, parameters: candidate.parameters, takes: takesShape(choice) },
+    numbers: [...new Set([...(device.constants?.(module).sizes ?? []), ...numbersOfLaunches(candidate.kernel.file)])],
+    multiprocessors: [undefined, ...few],
+  });
+  let left: number = OF_TILES.together;
+  const isTaken = ({ dimensions: shape }: ShapeOfTiles): boolean => {
+    if (!isWithin(OF_TILES.cost, problem, shape) || elementsOf(problem, shape) > left || !isFit(shape)) return false;
+    left -= elementsOf(problem, shape);
+    return true;
+  };
+  const found = firstFitting(shapes, isTaken, OF_TILES.most);
+  coverage.drawnShapes = [...coverage.drawnShapes, ...found.map((one) => one.dimensions)];
+  // A tile is little of a long sum as declared.
+  const showing = variantSetsOf(problem).filter(showsEnds);
+  return found.map(({ dimensions: shape, name, multiprocessors }, i) => {
+    const isSummed = showing.length > 0 && summedOver(problem).includes(name);
+    return { ...onceAt(shape, isSummed ? showing[i % showing.length]! : DECLARED), multiprocessors };
+  });
+}
+
 /** Of shapes beside numbers with which the candidate compares sizes. */
 const MOST_AT_THRESHOLDS = 8;
 
@@ -276,6 +314,6 @@ export function scarceChecks(request: VerifyRequest, choice: ChecksRequest, ran:
 
 /** Checks that follow from the candidate's own code, each kind after the runs of those before. */
 export const CHECKS_OF_CODE = [
-  ...[aimedChecks, irregularChecks, edgeChecks, manyPartsChecks],
+  ...[aimedChecks, irregularChecks, edgeChecks, manyPartsChecks, tileCountChecks],
   ...[thresholdChecks, jointChecks, seldomChecks, constantChecks],
 ] as const;

@@ -43,7 +43,7 @@ export function shapesAtGridEdges({ problem, planFor, bases, isFit, most }: Edge
 }
 
 /** The first size for which the count is not as it is for `start`. None where it differs for every size, as in a grid with a CTA for each row. */
-function firstOtherSize(start: number, countOf: (size: number) => number | undefined): number | undefined {
+export function firstOtherSize(start: number, countOf: (size: number) => number | undefined): number | undefined {
   const count = countOf(start);
   const differs = (size: number): boolean => countOf(size) !== count;
   if (count === undefined || (differs(start + 1) && countOf(start + 1) !== countOf(start + 2))) return undefined;

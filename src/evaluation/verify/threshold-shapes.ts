@@ -131,6 +131,16 @@ export const numbersOfSteps = ({ steps }: Pick<KernelFile, 'steps'>): number[] =
   ),
 ];
 
+/** Numbers that the launches name, arguments among them. */
+export const numbersOfLaunches = ({ steps }: Pick<KernelFile, 'steps'>): number[] => [
+  ...new Set(
+    launchesOf(steps)
+      .flatMap(expressionsOfLaunch)
+      .flatMap((one) => numbersIn(parseExpression(String(one))))
+      .filter((number) => Number.isInteger(number) && number >= CONSTANTS.least && number <= CONSTANTS.most),
+  ),
+];
+
 export const numbersIn = (node: ExpressionNode): number[] =>
   node.kind === 'number' ? [node.value] : childrenOf(node).flatMap(numbersIn);
 
