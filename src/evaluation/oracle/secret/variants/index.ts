@@ -78,10 +78,14 @@ export const applyVariant = (
 ): Float64Array => treatmentOf(kind).treat(values, { ...request, index, strength: 2 ** -level });
 
 /** Of the sets of a problem, those whose mistakes show in long sums only; `always`: that every long sum gets. */
-export const variantsForLongSums = (sets: readonly string[], which: 'always' | 'by lot'): string[] =>
+export const variantsForLongSums = (
+  problem: ProblemFile,
+  sets: readonly string[],
+  which: 'always' | 'by lot',
+): string[] =>
   sets.filter((set) => {
     const { kind, index } = variantOf(set)!;
-    return treatmentOf(kind).isForLongSums?.(index) === which;
+    return treatmentOf(kind).isForLongSums?.(index, problem) === which;
   });
 
 /** Of the sets of a problem, those whose mistakes show in very long rows only. */

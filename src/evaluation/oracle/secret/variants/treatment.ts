@@ -26,7 +26,7 @@ export interface Treatment {
   /** Changes an input's drawn values, in place. */
   readonly treat: (values: Float64Array, input: Treated) => Float64Array;
   /** Of a variant whose mistakes show in long sums only: whether every long sum gets it. */
-  readonly isForLongSums?: (index: number) => 'always' | 'by lot' | undefined;
+  readonly isForLongSums?: (index: number, problem: ProblemFile) => 'always' | 'by lot' | undefined;
   /** Whether a variant's mistakes show in very long rows only. */
   readonly isForLongRows?: (index: number, problem: ProblemFile) => boolean;
   /** Whether the last value of each row weighs in its sum, however long the row is. */
