@@ -3,7 +3,11 @@ import type { BufferDeclaration, ProblemFile } from '../../../../src/core/proble
 import { disguise } from '../../../../src/evaluation/oracle/secret/disguise.ts';
 import { areValuesPlaced, secretSetOf } from '../../../../src/evaluation/oracle/secret/secret-set.ts';
 import { variantSetsOf } from '../../../../src/evaluation/oracle/secret/sets-of-problem.ts';
-import { variantsForLongRows, variantsForLongSums } from '../../../../src/evaluation/oracle/secret/variants/index.ts';
+import {
+  shapesNeeded,
+  variantsForLongRows,
+  variantsForLongSums,
+} from '../../../../src/evaluation/oracle/secret/variants/index.ts';
 import { createStream } from '../../../../src/stats/random.ts';
 import { toyProblem } from '../../../support/toy-problem.ts';
 
@@ -471,5 +475,64 @@ describe('inputs in variants', () => {
   it('are none where errors are absolute, and none of rows in which sizes may not differ', () => {
     expect(variantSetsOf({ ...norm, comparison: { kind: 'allclose', atol: 1e-3, rtol: 1e-3 } })).toEqual([]);
     expect(of({ ...norm, comparison: { kind: 'ulp', maximumUlps: 8 } }, 'secret:trends')).toEqual([]);
+  });
+
+  it('repeat a block of few values along rows, each copy like the first one or its opposite', () => {
+    const bins = problemOf(
+      { x: input(['N'], { dtype: 'u8', generator: { kind: 'index-range', low: 0, high: 'N' } }) },
+      { kind: 'exact' },
+    );
+    const [along, ...others] = of(bins, 'secret:periods') as [string];
+    // Of a vector, rows can't be alike.
+    expect(others).toEqual([]);
+    const [length, stretch] = [2 ** 18, 1024];
+    const values = Float64Array.from({ length }, (_, i) => (i * 97) % 251);
+    const buffer = { name: 'x', dtype: 'u8', shape: [length], generator: bins.inputs.x!.generator } as never;
+    const streams = { stream: createStream(1, 'x'), shared: createStream(1, 'shared') };
+    disguise(values, secretSetOf(along)!, { problem: bins, buffer, ...streams });
+    const stretches = Array.from({ length: length / stretch }, (_, at) =>
+      values.subarray(at * stretch, (at + 1) * stretch),
+    );
+    for (const one of stretches) expect(new Set(one).size).toBeLessThanOrEqual(4);
+    const periods = stretches.map((one) =>
+      [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64].find((size) => one.every((value, i) => value === one[i % size])),
+    );
+    expect(new Set(periods).size).toBeGreaterThan(8);
+    // Some stretches do not only repeat: every so many copies are another one.
+    expect(periods.filter((period) => period === undefined).length).toBeGreaterThan(10);
+    const word = (one: Float64Array, at: number): string => one.subarray(4 * at, 4 * at + 4).join();
+    const isLikeRun = (one: Float64Array): boolean =>
+      new Set(one.subarray(0, 4)).size === 1 && word(one, 0) === word(one, 3) && word(one, 1) === word(one, 2);
+    expect(stretches.some((one, at) => isLikeRun(one) && new Set(one).size > 1 && periods[at] === 16)).toBe(true);
+    expect(variantsForLongRows(bins, of(bins, 'secret:periods'))).toEqual([along]);
+  });
+
+  it('repeat a block of rows, and its negative, so that rows any power of two apart add up to nothing', () => {
+    const product = problemOf({ A: input(['R', 'N']), B: input(['N', 'R']) }, {
+      kind: 'calibrated',
+    } as ProblemFile['comparison']);
+    const summed: ProblemFile = { ...product, reducedAxis: { input: 'B', axis: 0 } };
+    const [rows, ...none] = of(summed, 'secret:periods') as [string];
+    // No row of these may hold few values.
+    expect(none).toEqual([]);
+    expect(shapesNeeded(summed, rows)).toBe('square');
+    const side = 128;
+    const values = Float64Array.from({ length: side * side }, (_, i) => Math.sin(i + 1));
+    const make = (name: string): Float64Array => {
+      const buffer = { name, dtype: 'f32', shape: [side, side], generator: { kind: 'normal' } } as never;
+      const streams = { stream: createStream(1, name), shared: createStream(1, 'shared') };
+      return disguise(values.slice(), secretSetOf(rows)!, { problem: summed, buffer, ...streams });
+    };
+    const made = make('A');
+    const columns = Array.from({ length: side }, (_, column) => column);
+    const cancels = (column: number, apart: number): boolean =>
+      columns.every((row) => {
+        const pair = row ^ apart;
+        return made[row * side + column]! + made[pair * side + column]! === 0;
+      });
+    for (const apart of [8, 32, 64]) expect(columns.some((column) => cancels(column, apart))).toBe(true);
+    expect(columns.every((column) => cancels(column, 32))).toBe(false);
+    // Rows that are summed over stay as drawn where equal terms would round alike.
+    expect(make('B')).toEqual(values);
   });
 });

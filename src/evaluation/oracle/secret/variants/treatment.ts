@@ -32,7 +32,7 @@ export interface Treatment {
   /** Whether the last value of each row weighs in its sum, however long the row is. */
   readonly showsEnds?: true;
   /** In which shapes alone a variant's structure shows: of square matrices, or of divisible sizes. */
-  readonly needs?: (index: number) => 'square' | 'even' | undefined;
+  readonly needs?: (index: number, problem: ProblemFile) => 'square' | 'even' | undefined;
   /** Values that are no zeros do not repeat, and rows are about as large, so that errors average out as those of drawn values do. */
   readonly isAsDrawn?: true;
   /** Whether it is one for problems only whose results stay as large, as those of products do. */
