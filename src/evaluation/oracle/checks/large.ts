@@ -30,7 +30,7 @@ export function largeChecks(
   const filled = (dimensions: Dimensions, sets: readonly string[]) =>
     sets.map((generatorSet) => ({ dimensions, generatorSet }));
   const [longest, ...otherLongSums] = byLot(
-    large.slice(0, 1).flatMap((shape) => filled(shape, variantsForLongSums(variants, 'by lot'))),
+    large.slice(0, 1).flatMap((shape) => filled(shape, variantsForLongSums(problem, variants, 'by lot'))),
     seed,
     'long sums',
   );
@@ -46,7 +46,7 @@ export function largeChecks(
   ];
   const [declared, ...otherDeclared] = large.map((shape) => filled(shape, [DECLARED]));
   let left = isEmulated ? MOST_LARGE_WORK : Number.POSITIVE_INFINITY;
-  const always = large.slice(0, 1).flatMap((shape) => filled(shape, variantsForLongSums(variants, 'always')));
+  const always = large.slice(0, 1).flatMap((shape) => filled(shape, variantsForLongSums(problem, variants, 'always')));
   // A tail that is forgotten is a few thousand of millions of terms: it shows where the others are small or zeros.
   const arranged = followsLongSums(problem) ? placements.filter((kind) => kind === 'secret:rows') : [];
   const rows = large.slice(0, 1).flatMap((shape) => filled(shape, arranged));

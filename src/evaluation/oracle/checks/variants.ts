@@ -23,10 +23,10 @@ export function shapesForVariant(
   drawn: readonly Dimensions[],
   generatorSet: string,
 ): Dimensions[] {
-  const largest = shapeForValues(request, drawn);
-  const needed = shapesNeeded(generatorSet);
-  if (needed === 'square') return [squareShape(request, largest) ?? largest];
   const { problem } = request;
+  const largest = shapeForValues(request, drawn);
+  const needed = shapesNeeded(problem, generatorSet);
+  if (needed === 'square') return [squareShape(request, largest) ?? largest];
   const most = elementsIn(problem, largest) / SMALLER;
   const smaller = drawn
     .filter((shape) => costsLittle(problem, shape) && elementsIn(problem, shape) <= most)

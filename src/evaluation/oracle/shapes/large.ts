@@ -3,7 +3,7 @@ import { completeDimensions } from '../../../core/plan/dimensions.ts';
 import { expandBuffers } from '../../../core/plan/expand-buffers.ts';
 import type { Dimensions, ProblemFile } from '../../../core/problem.ts';
 import { distinctValues, isSame, roundUp } from '../../../core/values.ts';
-import { below, belowInOrder, createStream, inOrder, shuffle } from '../../../stats/random.ts';
+import { below, belowInOrder, createStream, type Draw as DrawNumber, inOrder, shuffle } from '../../../stats/random.ts';
 import { elementCountOf } from '../../launches/layout.ts';
 import { NORMAL } from '../generators/generator.ts';
 import { followsLongSums, summedOver } from '../judgeable-sums.ts';
@@ -32,6 +32,8 @@ const MOST_TOGETHER: Cost = { flop: 2e9, elements: 2 ** 26.5 };
 
 /** How large shapes are drawn. */
 interface Draw {
+  /** What becomes of a size that fp32 may not hold. */
+  readonly ending: (size: number, next: DrawNumber) => number;
   readonly least: number;
   readonly smaller: readonly number[];
   readonly spread: number;
@@ -47,6 +49,7 @@ interface Draw {
  * Unless that is summed over, another one is up to 4,096; all others are up to three.
  */
 const LARGE: Draw = {
+  ending: wholeTilesAndLittle,
   least: 2 ** 24,
   smaller: [1, 1 / 2, 1 / 4, 1 / 8],
   spread: 3 / 4,
@@ -61,11 +64,9 @@ const LARGE: Draw = {
  * Of these a virtual GPU runs a few CTAs, so that only the host's work limits their size: some hundred megabytes. One dimension alone exceeds 2²⁴, and none
  * is 1, because what is multiplied with 0 shows no mistake.
  */
-/** Whole numbers of so many bits are exact in fp32. */
-const FP32_BITS = 24;
-
 const SAMPLED: Draw = {
   ...LARGE,
+  ending: roundedDown,
   ...{ least: 2 ** 25, smaller: [1], spread: 1 / 8, mostBeside: 2, others: { least: 2, spread: 1 } },
   shapes: Number.POSITIVE_INFINITY,
   most: { flop: 1e9, elements: 2 ** 26.5 },
@@ -96,6 +97,20 @@ export function largeShapes(draw: LargeDraw): { readonly drawn: Dimensions[]; re
 /** Shapes of which a sample of CTAs is run, one for each dimension, at secret sizes. `isFit` need not ask what a run of all would take. */
 export const drawShapesToSample = (draw: LargeDraw): Dimensions[] =>
   drawLarge({ ...draw, seed: createStream(draw.seed, 'shapes to sample').bits(0) }, SAMPLED);
+
+/** Whole numbers of so many bits are exact in fp32. */
+const FP32_BITS = 24;
+
+/** Tiles of most kernels divide it. */
+const USUAL_TILES = 15 * 2 ** 12;
+
+/** The next size that is whole tiles and so little more that fp32 rounds it down to them: a number of tiles that is worked out in fp32 is one too small there. */
+function wholeTilesAndLittle(size: number, next: DrawNumber): number {
+  if (size < 2 ** FP32_BITS) return size;
+  const tiles = roundUp(size, USUAL_TILES);
+  const spacing = 2 ** (Math.floor(Math.log2(tiles)) + 1 - FP32_BITS);
+  return tiles + 1 + below(next, spacing / 2);
+}
 
 /** The next size that fp32 rounds down, where it does not hold all: what counts in fp32 loses the last elements. */
 function roundedDown(size: number): number {
@@ -130,7 +145,7 @@ function drawLarge({ problem, timed, isFit, seed }: LargeDraw, how: Draw): Dimen
       const most = largestBuffer(problem, { ...shape, [first]: 2 * size });
       if (most < wanted) continue;
       const large = aligned(Math.ceil(((2 * size) / most) * wanted));
-      return { ...shape, [first]: alignment === 1 ? roundedDown(large) : large };
+      return { ...shape, [first]: alignment === 1 ? how.ending(large, next) : large };
     }
     return undefined;
   };

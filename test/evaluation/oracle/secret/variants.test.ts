@@ -3,6 +3,11 @@ import type { BufferDeclaration, ProblemFile } from '../../../../src/core/proble
 import { disguise } from '../../../../src/evaluation/oracle/secret/disguise.ts';
 import { areValuesPlaced, secretSetOf } from '../../../../src/evaluation/oracle/secret/secret-set.ts';
 import { variantSetsOf } from '../../../../src/evaluation/oracle/secret/sets-of-problem.ts';
+import {
+  shapesNeeded,
+  variantsForLongRows,
+  variantsForLongSums,
+} from '../../../../src/evaluation/oracle/secret/variants/index.ts';
 import { createStream } from '../../../../src/stats/random.ts';
 import { toyProblem } from '../../../support/toy-problem.ts';
 
@@ -123,14 +128,48 @@ describe('inputs in variants', () => {
     expect(risen).toEqual(risen.toSorted((a, b) => a - b));
     expect(Math.min(...drawn(product, 'B', steep))).toBeGreaterThan(0);
     const [first, ...others] = rows(drawn(product, 'A', sink));
-    // Beside it, the exponentials of all eight together weigh between a tenth and a 150th.
-    expect(first! / 4 - Math.log(8)).toBeGreaterThanOrEqual(2.3);
-    expect(first! / 4 - Math.log(8)).toBeLessThan(5);
+    // Beside it, the exponentials of all eight together weigh between a fiftieth and a 3,000th.
+    expect(first! / 4 - Math.log(8)).toBeGreaterThanOrEqual(4);
+    expect(first! / 4 - Math.log(8)).toBeLessThan(8);
     expect(Math.max(...drawn(product, 'B', sink).slice(0, 16))).toBeLessThan(0.05);
     // Unlike one another: what is added one by one to the first one's weight must not be rounded alike.
     const spread = Math.hypot(...others) / 4 / Math.sqrt(others.length);
-    expect(spread).toBeGreaterThan(0.2);
+    expect(spread).toBeGreaterThan(0.1);
     expect(spread).toBeLessThan(1);
+  });
+
+  it('stand out in long rows only of the input whose rows are summed over', () => {
+    const product = problemOf({ A: input(['R', 'N']), B: input(['N', 'R']) }, CONDITIONED);
+    const summed: ProblemFile = { ...product, reducedAxis: { input: 'A', axis: 1 } };
+    const sinks = variantsForLongRows(summed, of(summed, 'secret:trends'));
+    expect(sinks).toEqual([of(summed, 'secret:trends')[8]]);
+    expect(variantsForLongSums(summed, of(summed, 'secret:trends'), 'by lot')).toContain(sinks[0]);
+  });
+
+  it('let later sums of products exceed earlier ones by a number of powers of two for each row, often very nearly 16', () => {
+    const product = problemOf({ A: input(['R', 'N']), B: input(['R', 'N']) }, CONDITIONED);
+    const risings = of(product, 'secret:trends').filter((_, i) => i % 7 === 6) as [string, string];
+    expect(risings).toHaveLength(2);
+    const columns = 64;
+    const make = (name: string, rows: number): Float64Array[] => {
+      const shape = [rows, columns];
+      const buffer = { name, dtype: 'f32', shape, generator: { kind: 'normal' } } as never;
+      const streams = { stream: createStream(1, name), shared: createStream(1, 'shared') };
+      const values = new Float64Array(rows * columns).fill(1);
+      disguise(values, secretSetOf(risings[0])!, { problem: product, buffer, ...streams });
+      return Array.from({ length: rows }, (_, row) => values.subarray(row * columns, (row + 1) * columns));
+    };
+    const [keys, queries] = [make('A', 40), make('B', 400)];
+    const largest = (query: Float64Array, some: Float64Array[]): number =>
+      Math.max(...some.map((key) => key.reduce((sum, value, i) => sum + value * query[i]!, 0)));
+    const octaves = queries.map(
+      (query) => (largest(query, keys) - largest(query, keys.slice(0, 20))) / Math.sqrt(columns) / Math.LN2,
+    );
+    const near = octaves.filter((amount) => Math.abs(amount - 16) < 0.02);
+    expect(near.length).toBeGreaterThan(150);
+    expect(near.filter((amount) => Math.abs(amount - 16) < 2 ** -10).length).toBeGreaterThan(10);
+    expect(near.some((amount) => amount > 16) && near.some((amount) => amount < 16)).toBe(true);
+    expect(new Set(octaves.map(Math.round)).size).toBeGreaterThan(12);
   });
 
   it('make one row of the second half much larger, or all from there on, while all else is as drawn', () => {
@@ -182,6 +221,8 @@ describe('inputs in variants', () => {
     );
     const large = drawn(wide, 'x', of(wide, 'secret:integers')[0]!);
     expect(Math.min(...large)).toBeGreaterThan(2 ** 30);
+    expect(variantsForLongSums(wide, of(wide, 'secret:'), 'always')).toEqual([of(wide, 'secret:integers')[0]]);
+    expect(variantsForLongSums(norm, of(norm, 'secret:'), 'by lot')).toContain(of(norm, 'secret:integers')[0]);
     expect(Math.max(...large)).toBeLessThan(2 ** 31);
   });
 
@@ -294,6 +335,32 @@ describe('inputs in variants', () => {
     expect(parts.slice(0, 8).every((value) => value < -6) && parts.slice(8).every((value) => value > -2)).toBe(true);
     const ranged = problemOf({ X: input(['R', 'N'], { scaling: false }) }, { kind: 'ulp', maximumUlps: 8 });
     expect(of(ranged, 'secret:depths')).toEqual([]);
+    expect(of(logits, 'secret:depths')).toHaveLength(2);
+  });
+
+  it('put one value of each summed row so far above the others that these together weigh a twentieth to a 3,000th', () => {
+    const logits = problemOf(
+      { X: input(['R', 'N'], { scaling: { least: 1, most: 1024, offset: 0 } }) },
+      { kind: 'ulp', maximumUlps: 8 },
+    );
+    const summed: ProblemFile = { ...logits, reducedAxis: { input: 'X', axis: 1 } };
+    const sink = of(summed, 'secret:depths')[2]!;
+    const values = drawn(summed, 'X', sink);
+    const places = new Set<number>();
+    for (let start = 0; start < values.length; start += 16) {
+      const row = values.slice(start, start + 16);
+      const height = Math.max(...row);
+      places.add(row.indexOf(height));
+      const others = row.filter((value) => value !== height);
+      expect(others).toHaveLength(15);
+      expect(Math.max(...others.map(Math.abs))).toBeLessThanOrEqual(0.5);
+      expect(height - Math.log(16)).toBeGreaterThanOrEqual(3);
+      expect(height - Math.log(16)).toBeLessThan(8);
+    }
+    expect([...places].every((place) => place === 0 || place === 15)).toBe(true);
+    expect(variantsForLongRows(summed, of(summed, 'secret:depths'))).toContain(sink);
+    // A tolerance that grows with the largest term would hide the others.
+    expect(of({ ...summed, comparison: CONDITIONED }, 'secret:depths')).toHaveLength(2);
   });
 
   it('give copies that differ at a few places: slices, rows of a tile, parts of a vector', () => {
@@ -408,5 +475,64 @@ describe('inputs in variants', () => {
   it('are none where errors are absolute, and none of rows in which sizes may not differ', () => {
     expect(variantSetsOf({ ...norm, comparison: { kind: 'allclose', atol: 1e-3, rtol: 1e-3 } })).toEqual([]);
     expect(of({ ...norm, comparison: { kind: 'ulp', maximumUlps: 8 } }, 'secret:trends')).toEqual([]);
+  });
+
+  it('repeat a block of few values along rows, each copy like the first one or its opposite', () => {
+    const bins = problemOf(
+      { x: input(['N'], { dtype: 'u8', generator: { kind: 'index-range', low: 0, high: 'N' } }) },
+      { kind: 'exact' },
+    );
+    const [along, ...others] = of(bins, 'secret:periods') as [string];
+    // Of a vector, rows can't be alike.
+    expect(others).toEqual([]);
+    const [length, stretch] = [2 ** 18, 1024];
+    const values = Float64Array.from({ length }, (_, i) => (i * 97) % 251);
+    const buffer = { name: 'x', dtype: 'u8', shape: [length], generator: bins.inputs.x!.generator } as never;
+    const streams = { stream: createStream(1, 'x'), shared: createStream(1, 'shared') };
+    disguise(values, secretSetOf(along)!, { problem: bins, buffer, ...streams });
+    const stretches = Array.from({ length: length / stretch }, (_, at) =>
+      values.subarray(at * stretch, (at + 1) * stretch),
+    );
+    for (const one of stretches) expect(new Set(one).size).toBeLessThanOrEqual(4);
+    const periods = stretches.map((one) =>
+      [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64].find((size) => one.every((value, i) => value === one[i % size])),
+    );
+    expect(new Set(periods).size).toBeGreaterThan(8);
+    // Some stretches do not only repeat: every so many copies are another one.
+    expect(periods.filter((period) => period === undefined).length).toBeGreaterThan(10);
+    const word = (one: Float64Array, at: number): string => one.subarray(4 * at, 4 * at + 4).join();
+    const isLikeRun = (one: Float64Array): boolean =>
+      new Set(one.subarray(0, 4)).size === 1 && word(one, 0) === word(one, 3) && word(one, 1) === word(one, 2);
+    expect(stretches.some((one, at) => isLikeRun(one) && new Set(one).size > 1 && periods[at] === 16)).toBe(true);
+    expect(variantsForLongRows(bins, of(bins, 'secret:periods'))).toEqual([along]);
+  });
+
+  it('repeat a block of rows, and its negative, so that rows any power of two apart add up to nothing', () => {
+    const product = problemOf({ A: input(['R', 'N']), B: input(['N', 'R']) }, {
+      kind: 'calibrated',
+    } as ProblemFile['comparison']);
+    const summed: ProblemFile = { ...product, reducedAxis: { input: 'B', axis: 0 } };
+    const [rows, ...none] = of(summed, 'secret:periods') as [string];
+    // No row of these may hold few values.
+    expect(none).toEqual([]);
+    expect(shapesNeeded(summed, rows)).toBe('square');
+    const side = 128;
+    const values = Float64Array.from({ length: side * side }, (_, i) => Math.sin(i + 1));
+    const make = (name: string): Float64Array => {
+      const buffer = { name, dtype: 'f32', shape: [side, side], generator: { kind: 'normal' } } as never;
+      const streams = { stream: createStream(1, name), shared: createStream(1, 'shared') };
+      return disguise(values.slice(), secretSetOf(rows)!, { problem: summed, buffer, ...streams });
+    };
+    const made = make('A');
+    const columns = Array.from({ length: side }, (_, column) => column);
+    const cancels = (column: number, apart: number): boolean =>
+      columns.every((row) => {
+        const pair = row ^ apart;
+        return made[row * side + column]! + made[pair * side + column]! === 0;
+      });
+    for (const apart of [8, 32, 64]) expect(columns.some((column) => cancels(column, apart))).toBe(true);
+    expect(columns.every((column) => cancels(column, 32))).toBe(false);
+    // Rows that are summed over stay as drawn where equal terms would round alike.
+    expect(make('B')).toEqual(values);
   });
 });

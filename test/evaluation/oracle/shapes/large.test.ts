@@ -68,6 +68,20 @@ describe('shapes as large as users’ own', () => {
     }
   });
 
+  it('are whole tiles of any usual size and a few more, so few that fp32 rounds them away', () => {
+    for (const seed of seeds) {
+      const [{ N }] = largeShapes({ problem: copying('N'), timed: { N: 64 }, isFit: () => true, seed }).drawn as [
+        { N: number },
+      ];
+      expect(N).toBeGreaterThan(2 ** 24);
+      expect(Math.fround(N)).toBeLessThan(N);
+      for (const tile of [2048, 4096, 3 * 1024, 5 * 128]) {
+        expect(N % tile).toBeGreaterThan(0);
+        expect(N % tile).toBeLessThanOrEqual(2);
+      }
+    }
+  });
+
   it('are the other workloads, too, as many as fit', () => {
     const sizes = [2 ** 22, 2 ** 23, 2 ** 23 + 1, 2 ** 28];
     const workloads = sizes.map((C) => ({ name: `c${C}`, dimensions: { R: 1, C } }) as never);

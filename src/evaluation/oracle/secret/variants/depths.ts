@@ -1,21 +1,50 @@
 import { isFloating } from '../../../../core/dtype.ts';
+import type { ProblemFile } from '../../../../core/problem.ts';
+import { followsLongSums } from '../../judgeable-sums.ts';
 import type { Freedom } from '../freedom.ts';
 import { columnsOf, inputsThat, type Treated, type Treatment } from './treatment.ts';
 
 /**
  * Whole rows lie below zero; or parts of them below the others, by so much that a running sum of exponentials loses nothing that counts, and
- * each result is still a number of its own.
+ * each result is still a number of its own; or all values of a row but one, by so much that the exponential of each is negligible and those of all together are not.
  */
-const DEPTHS = ['rows', 'parts'] as const;
+const DEPTHS = ['rows', 'parts', 'sink'] as const;
 
 /** Spreads of whole rows, as powers of two; how many parts a row has, and how far below the others they lie. */
 const DEPTH = { least: 3, bits: 4, parts: 2, from: 20, to: 40 } as const;
 
+/**
+ * How far the one lies above n others, beside ln n; how far these are from one another; and up to how many powers of two above them it may come first: a serial sum loses what it adds to it then.
+ */
+const SINK = { least: 3, spread: 5, noise: 1, octavesIfFirst: 18, firstRatio: 0.5 } as const;
+
 const isDeep = (name: string, { isFree, most }: Freedom): boolean =>
   isFree(name) && most(name) >= 2 ** (DEPTH.least + DEPTH.bits - 1);
 
-function deepen(values: Float64Array, { buffer, stream, index, freedom }: Treated): Float64Array {
+/** Rows of this input are summed, and no tolerance grows with their largest term: it would hide all others. */
+const isSummed = (problem: ProblemFile, name: string): boolean =>
+  problem.reducedAxis?.input === name &&
+  problem.reducedAxis.axis === problem.inputs[name]!.shape.length - 1 &&
+  !followsLongSums(problem);
+
+function sink(values: Float64Array, { problem, buffer, stream, strength }: Treated): Float64Array {
+  if (!isSummed(problem, buffer.name)) return values;
+  const columns = columnsOf(buffer);
+  for (let row = 0; row * columns < values.length; row++) {
+    const lot = (which: number): number => stream.uniform(values.length + 2 * row + which);
+    const height = Math.log(columns) + strength * (SINK.least + SINK.spread * lot(0));
+    const isFirst = lot(1) < SINK.firstRatio && height <= SINK.octavesIfFirst * Math.LN2;
+    for (let i = 0; i < columns; i++)
+      values[row * columns + i] = SINK.noise * (stream.uniform(row * columns + i) - 0.5);
+    values[row * columns + (isFirst ? 0 : columns - 1)] = height;
+  }
+  return values;
+}
+
+function deepen(values: Float64Array, request: Treated): Float64Array {
+  const { buffer, stream, index, freedom } = request;
   if (!isDeep(buffer.name, freedom) || !isFloating(buffer.dtype)) return values;
+  if (DEPTHS[index] === 'sink') return sink(values, request);
   const columns = columnsOf(buffer);
   for (let i = 0; i < values.length; i++) {
     const row = Math.floor(i / columns);
@@ -33,7 +62,12 @@ function deepen(values: Float64Array, { buffer, stream, index, freedom }: Treate
 }
 
 export const depths: Treatment = {
-  count: (problem, freedom) => (inputsThat(problem, (name) => isDeep(name, freedom)).length > 0 ? DEPTHS.length : 0),
+  count: (problem, freedom) => {
+    const deep = inputsThat(problem, (name) => isDeep(name, freedom));
+    if (deep.length === 0) return 0;
+    // The sink is the last of them.
+    return DEPTHS.length - (deep.some((name) => isSummed(problem, name)) ? 0 : 1);
+  },
   treat: deepen,
-  isForLongRows: (index) => DEPTHS[index] === 'parts',
+  isForLongRows: (index) => DEPTHS[index] !== 'rows',
 };

@@ -10,6 +10,7 @@ import { lopsided } from './lopsided.ts';
 import { masks } from './masks.ts';
 import { neutral } from './neutral.ts';
 import { outliers } from './outliers.ts';
+import { periods } from './periods.ts';
 import { samples } from './samples.ts';
 import { scales } from './scales.ts';
 import { specks } from './specks.ts';
@@ -36,6 +37,7 @@ const TREATMENTS = {
   'secret:beginnings': beginnings,
   'secret:specks': specks,
   'secret:scales': scales,
+  'secret:periods': periods,
 } as const satisfies Readonly<Record<string, Treatment>>;
 
 export type VariantKind = keyof typeof TREATMENTS;
@@ -78,10 +80,14 @@ export const applyVariant = (
 ): Float64Array => treatmentOf(kind).treat(values, { ...request, index, strength: 2 ** -level });
 
 /** Of the sets of a problem, those whose mistakes show in long sums only; `always`: that every long sum gets. */
-export const variantsForLongSums = (sets: readonly string[], which: 'always' | 'by lot'): string[] =>
+export const variantsForLongSums = (
+  problem: ProblemFile,
+  sets: readonly string[],
+  which: 'always' | 'by lot',
+): string[] =>
   sets.filter((set) => {
     const { kind, index } = variantOf(set)!;
-    return treatmentOf(kind).isForLongSums?.(index) === which;
+    return treatmentOf(kind).isForLongSums?.(index, problem) === which;
   });
 
 /** Of the sets of a problem, those whose mistakes show in very long rows only. */
@@ -98,9 +104,9 @@ export function showsEnds(set: string): boolean {
 }
 
 /** In which shapes alone a set's structure shows: of square matrices, or of divisible sizes. */
-export function shapesNeeded(generatorSet: string): 'square' | 'even' | undefined {
+export function shapesNeeded(problem: ProblemFile, generatorSet: string): 'square' | 'even' | undefined {
   const variant = variantOf(generatorSet);
-  return variant && treatmentOf(variant.kind).needs?.(variant.index);
+  return variant && treatmentOf(variant.kind).needs?.(variant.index, problem);
 }
 
 /** Whether errors average out with a set's values as with drawn ones. */

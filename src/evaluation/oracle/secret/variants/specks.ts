@@ -3,6 +3,7 @@ import { generatorSetsOf } from '../../../../core/plan/generator-sets.ts';
 import type { ProblemFile } from '../../../../core/problem.ts';
 import { summedOver } from '../../judgeable-sums.ts';
 import { type Freedom, hasFewerAxes, wideRangeOf } from '../freedom.ts';
+import { isExact } from '../scaling.ts';
 import { columnsOf, inputsThat, type Treated, type Treatment } from './treatment.ts';
 
 /** Values of a row that are no zeros: so many, but one of so many at most. `rowsWithOne`: of a factor, one value in one of so many rows. */
@@ -59,7 +60,8 @@ export const specks: Treatment = {
     return length > 1 ? OF_A_FACTOR * length : length;
   },
   treat: leaveSpecks,
-  isForLongSums: () => 'always',
+  // Where nothing may err, drawn values show as much.
+  isForLongSums: (_, problem) => (isExact(problem) ? undefined : 'always'),
   showsEnds: true,
   isAsDrawn: true,
 };

@@ -26,13 +26,13 @@ export interface Treatment {
   /** Changes an input's drawn values, in place. */
   readonly treat: (values: Float64Array, input: Treated) => Float64Array;
   /** Of a variant whose mistakes show in long sums only: whether every long sum gets it. */
-  readonly isForLongSums?: (index: number) => 'always' | 'by lot' | undefined;
+  readonly isForLongSums?: (index: number, problem: ProblemFile) => 'always' | 'by lot' | undefined;
   /** Whether a variant's mistakes show in very long rows only. */
   readonly isForLongRows?: (index: number, problem: ProblemFile) => boolean;
   /** Whether the last value of each row weighs in its sum, however long the row is. */
   readonly showsEnds?: true;
   /** In which shapes alone a variant's structure shows: of square matrices, or of divisible sizes. */
-  readonly needs?: (index: number) => 'square' | 'even' | undefined;
+  readonly needs?: (index: number, problem: ProblemFile) => 'square' | 'even' | undefined;
   /** Values that are no zeros do not repeat, and rows are about as large, so that errors average out as those of drawn values do. */
   readonly isAsDrawn?: true;
   /** Whether it is one for problems only whose results stay as large, as those of products do. */

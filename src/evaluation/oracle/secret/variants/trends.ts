@@ -1,14 +1,17 @@
 import { isFloating } from '../../../../core/dtype.ts';
 import type { ProblemFile } from '../../../../core/problem.ts';
-import type { Freedom } from '../freedom.ts';
+import type { RandomStream } from '../../../../stats/random.ts';
+import { summedOver } from '../../judgeable-sums.ts';
+import { type Freedom, freedomOf } from '../freedom.ts';
 import { inputsThat, type Treated, type Treatment } from './treatment.ts';
 
 /**
  * How values go along the rows of an input: they rise from very low to very high, the first row stands out, they fall from just below zero to very low, or all of them lie so deep that sums of
  * products reach what kernels write where nothing is to be seen: −10,000, or the least number of half precision. Or all values are as drawn until, in the second half, one row is much larger,
- * or all are from there on: a kernel that looks at the first rows to see how large scores get is wrong.
+ * or all are from there on: a kernel that looks at the first rows to see how large scores get is wrong. Or all are alike until, in the second half, sums of products with each row of the others
+ * rise by a number of powers of two of its own: a kernel whose weights are relative to an earlier maximum is wrong where they leave a format's range.
  */
-const PROFILES = ['steep', 'sink', 'falling', 'deep', 'late', 'louder'] as const;
+const PROFILES = ['steep', 'sink', 'falling', 'deep', 'late', 'louder', 'overtaking'] as const;
 
 /** Powers of two by which rows are larger: one of them, or all from a place on. */
 const LARGER = { late: [3, 5], louder: [2, 4] } as const;
@@ -20,16 +23,23 @@ const LARGER = { late: [3, 5], louder: [2, 4] } as const;
 const DEEP = { octaves: [[13.5, 16] as const, [16, 16.5] as const], noise: 2 ** -9, beyondUsual: 3 } as const;
 
 /**
- * The same sums of all rows; and of the row that stands out, so far above n others that all of their exponentials together weigh between a tenth and a
- * 150th of its own: ln n and some more.
+ * The same sums of all rows; and of the row that stands out, so far above n others that all of their exponentials together weigh between a fiftieth and a
+ * 3,000th of its own: ln n and some more. Each of them alone is negligible then, and what they are weighted with is so much larger that together they are not. No further than half precision has
+ * bits for, in powers of two: an honest kernel may round weights to it.
  */
-const TREND = { steep: 200, highest: 0.05, sink: { least: 2.3, spread: 2.7, first: 1 / 32 } } as const;
+const TREND = { steep: 200, highest: 0.05, sink: { least: 4, spread: 4, mostOctaves: 22, first: 1 / 32 } } as const;
 
 /**
  * How far values beside one that stands out are from 0: alone, and where products of rows are summed, whose exponentials are then unlike. Added one by one to the weight of the row
- * that stands out, 33,000 nearly equal ones are all rounded alike, which fp32 does not bear.
+ * that stands out, 33,000 nearly equal ones are all rounded alike, which fp32 does not bear; some thousands may be more alike.
  */
-const NOISE = { alone: 0.02, ofProducts: 1.7 } as const;
+const NOISE = { alone: 0.02, ofProducts: 1.7, ofFewProducts: 1, few: 8192 } as const;
+
+/**
+ * Powers of two by which later sums of products exceed earlier ones: half of the time very nearly those at which half precision ends, a quarter very nearly another whole number, else any up to the
+ * most. `alike`: how far values are from one another that are to be nearly the same.
+ */
+const OVERTAKING = { ofHalf: 16, most: 20, alike: { row: 2 ** -12, column: 2 ** -8 }, spread: 1 / 2 } as const;
 
 const trending = (problem: ProblemFile, { isFree }: Pick<Freedom, 'isFree'>): string[] =>
   inputsThat(problem, (name) => {
@@ -51,13 +61,18 @@ function follow(
   if (profile === 'late' || profile === 'louder')
     return isOwn ? enlarge(values, { columns, rows, profile, stream, strength }) : values;
   // What sums are weighted with stays as it is: of nearly equal values any weights give the same.
-  if (profile === 'deep' && contrasting.length > 1 && !contrasting.includes(buffer.name)) return values;
+  const isWeighted = contrasting.length > 1 && !contrasting.includes(buffer.name);
+  if ((profile === 'deep' || profile === 'overtaking') && isWeighted) return values;
+  if (profile === 'overtaking')
+    return isOwn ? rise(values, { columns, rows, stream, strength }) : amountByRow(values, { columns, stream });
   const unit = strength / Math.sqrt(columns);
-  const sink = Math.log(rows) + TREND.sink.least + TREND.sink.spread * stream.uniform(values.length);
+  const above = Math.log(rows) + TREND.sink.least + TREND.sink.spread * stream.uniform(values.length);
+  const sink = Math.min(above, TREND.sink.mostOctaves * Math.LN2);
   // What the others of the first row are multiplied with is next to nothing, so that it can't hide them.
   const first = profile === 'sink' && rows > 1 ? TREND.sink.first : 1;
   const depth = profile === 'deep' ? factorOfDepth(contrasting, columns, freedom, shared.uniform(0)) * strength : 0;
-  const noise = names.length > 1 ? NOISE.ofProducts : NOISE.alone;
+  const ofProducts = rows > NOISE.few ? NOISE.ofProducts : NOISE.ofFewProducts;
+  const noise = names.length > 1 ? ofProducts : NOISE.alone;
   for (let i = 0; i < values.length; i++) {
     const row = Math.floor(i / columns) % rows;
     if (profile === 'deep') values[i] = (isOwn ? -depth : depth) * (1 + DEEP.noise * (2 * stream.uniform(i) - 1));
@@ -89,6 +104,42 @@ function enlarge(values: Float64Array, { columns, rows, profile, stream, strengt
 }
 
 /**
+ * In each slice of several rows: next to nothing, but for one row of the second half, or all rows from it on. A product of such a row and one of ones, divided by the root of their length, is the logarithm of
+ * the largest power of two of half precision. Columns differ in pairs, so that their roundings average out.
+ */
+function rise(values: Float64Array, { columns, rows, stream, strength }: Omit<Enlarging, 'profile'>): Float64Array {
+  const { alike, ofHalf, spread } = OVERTAKING;
+  const size = (strength * ofHalf * Math.LN2) / Math.sqrt(columns);
+  for (let start = 0; start < values.length; start += columns * rows) {
+    const place = Math.floor(rows * (0.5 + stream.uniform(start) / 2));
+    const end = stream.uniform(start + 1) < 0.5 ? Math.min(rows, place + 1) : rows;
+    for (let i = start; i < Math.min(values.length, start + columns * rows); i++) {
+      const [row, column] = [Math.floor((i - start) / columns), i % columns];
+      const isPaired = column < columns - (columns % 2);
+      const beside = isPaired ? (column % 2 === 0 ? spread : -spread) * stream.uniform(2 + i - (column % 2)) : 0;
+      const isRisen = row >= place && row < end;
+      values[i] = size * (isRisen ? 1 + beside : alike.row * (stream.uniform(2 + i) - 0.5));
+    }
+  }
+  return values;
+}
+
+/** Every row is one number, up to a little by column: by how many powers of two sums of products rise there, as a share of those of {@link rise}. */
+function amountByRow(
+  values: Float64Array,
+  { columns, stream }: { columns: number; stream: RandomStream },
+): Float64Array {
+  const { ofHalf, most, alike } = OVERTAKING;
+  for (let i = 0; i < values.length; i++) {
+    const row = Math.floor(i / columns);
+    const [lot, share] = [stream.bits(2 * row) % 4, stream.uniform(2 * row + 1)];
+    const octaves = lot < 2 ? ofHalf : lot === 2 ? 1 + Math.floor(most * share) : most * share;
+    values[i] = (octaves / ofHalf) * (1 + alike.column * (stream.uniform(2 * values.length + i) - 0.5));
+  }
+  return values;
+}
+
+/**
  * The size of both factors of which sums of products, divided by the root of their length, are so deep: half of the time deeper than the least number of half precision. As large as
  * single values of an input are where it is scaled.
  */
@@ -98,12 +149,26 @@ function factorOfDepth(names: readonly string[], columns: number, { most }: Free
   return Math.min(Math.sqrt(depth / Math.sqrt(columns)), ...names.map((name) => DEEP.beyondUsual * most(name)));
 }
 
+/** Whether the rows of the input that a variant's profile is of are what is summed over. */
+function isOfSummed(problem: ProblemFile, index: number): boolean {
+  const freedom = freedomOf(problem);
+  const own = trending(problem, freedom).filter(freedom.contrasts)[Math.floor(index / PROFILES.length)];
+  return own !== undefined && summedOver(problem).includes(String(problem.inputs[own]!.shape.at(-2)));
+}
+
 export const trends: Treatment = {
   count: (problem, freedom) => PROFILES.length * trending(problem, freedom).filter(freedom.contrasts).length,
   treat: follow,
-  isForLongSums: (index) => (PROFILES[index % PROFILES.length] === 'steep' ? 'by lot' : undefined),
-  // A row that stands out is one of many terms where inputs are multiplied with one another; elsewhere its neighbours are long rows of nearly
-  // equal values, whose serial sums err by more than tolerances allow.
-  isForLongRows: (index, problem) =>
-    PROFILES[index % PROFILES.length] === 'sink' && trending(problem, { isFree: () => true }).length > 1,
+  isForLongSums: (index, problem) =>
+    PROFILES[index % PROFILES.length] === 'steep' || isLongSink(problem, index) ? 'by lot' : undefined,
+  isForLongRows: (index, problem) => isLongSink(problem, index),
 };
+
+/**
+ * A row that stands out is one of many terms where inputs are multiplied with one another; elsewhere its neighbours are long rows of nearly
+ * equal values, whose serial sums err by more than tolerances allow.
+ */
+const isLongSink = (problem: ProblemFile, index: number): boolean =>
+  PROFILES[index % PROFILES.length] === 'sink' &&
+  trending(problem, { isFree: () => true }).length > 1 &&
+  isOfSummed(problem, index);
