@@ -1,5 +1,5 @@
 import type { FunctionBuilder, Local } from '../wasm/function-builder.ts';
-import { A_BYTES, A_EXPONENTS, B_BYTES, B_EXPONENTS, EXPONENT_OF_ZERO, SCRATCH_MEMORY } from './product-emitter.ts';
+import { A_BYTES, A_EXPONENTS, B_BYTES, B_EXPONENTS, LACK_OF_ZERO, SCRATCH_MEMORY } from './product-emitter.ts';
 
 const VECTOR_BYTES = 16;
 
@@ -33,13 +33,13 @@ export function operandSlots(name: 'a' | 'b', start: number, count: number, vect
 
 export const endOf = ({ start, count, bytes }: OperandSlots): number => start + count * bytes;
 
-/** Makes every slot hold zeros, decoded. */
+/** Makes every slot hold zeros, decoded: those of A do so already. */
 export function fillWithZeros(
   scratch: WebAssembly.Memory,
   { start, count, bytes, exponents, end }: OperandSlots,
 ): void {
   const all = new Int8Array(scratch.buffer, start, count * bytes);
-  for (let at = 0; at < all.length; at += bytes) all.fill(EXPONENT_OF_ZERO, at + exponents, at + end);
+  for (let at = 0; at < all.length; at += bytes) all.fill(LACK_OF_ZERO, at + exponents, at + end);
 }
 
 /** Pushes a vector that is to be decoded. */

@@ -31,20 +31,18 @@ const eight = (half: number): number => (half << 16) | (half & 0xffff);
 const power = (exponent: number): number => (exponent + BIAS) << FRACTION_BITS;
 
 const HALF_MAGNITUDE = 0x7fff;
-/** Of f16: the smallest normal number, and infinity. */
-const F16_NORMAL = 0x0400;
 const F16_INFINITY = 0x7c00;
-/** f32 has thirteen more bits of the fraction than f16, and an exponent that is greater by this. */
-const F16_SHIFT = 13;
+/** The exponent of f32 has three more bits than that of f16, and is greater by this. */
+const F16_SHIFT = 3;
 const F16_REBIAS = BIAS - 15;
-/** Exponents of bf16 are allowed from −`BF16_REACH` to below it. Those of products then exceed zero's times anything. */
+/** Exponents of bf16 are allowed from −`BF16_REACH` to below it. */
 const BF16_REACH = 40;
 const BF16_FRACTION_BITS = 7;
 
-/** Least sum of two exponents that counts. With alignment to a smaller one, no allowed operand or C loses bits. */
+/** Sums are aligned to no smaller exponent: no allowed product loses bits there, and C none unless it is smaller. */
 const LEAST_EXPONENT = -84;
-/** Smallest non-zero magnitude of C: its last bit is above the truncation at `LEAST_EXPONENT`. */
-const LEAST_C = power(-80);
+/** From this exponent on, sums might be too large for f32. */
+const LARGE_EXPONENT = 120;
 /** An i32 holds the sum of so many aligned products: each is below 2^27. With C there may be one bit too few. */
 const PRODUCTS_PER_SUM = 8;
 
@@ -55,18 +53,25 @@ const RESULT = 0;
 /** What follows is free for operands. */
 export const FREE = 512;
 
-/** A where it is decoded: f32 [16][16], and exponents, i8 [row][k] of rows g and g + 8 side by side. */
+/**
+ * The exponent of a product, biased as f32's, is that of A and this, less what this lacks to that of B: a byte, and less than `LEAST_EXPONENT`
+ * where a factor is zero.
+ */
+const A_MORE = BF16_REACH;
+const B_WHOLE = BIAS + A_MORE;
+
+/** A where it is decoded: f32 [16][16], and exponents, u8 [row][k] of rows g, g, g + 8, g + 8. */
 const A_ROW_BYTES = 64;
 export const A_EXPONENTS = 16 * A_ROW_BYTES;
-const A_EXPONENT_BYTES = 32;
+const A_EXPONENT_BYTES = 64;
 export const A_BYTES = A_EXPONENTS + ROWS * A_EXPONENT_BYTES;
-/** B: f32 [k][8], and exponents, i8 [k][8], each twice: for both rows. */
+/** B: f32 [k][8], and what exponents lack, u8 [k] of the columns 0, 1, 0, 1, 2, 3, 2, 3 … */
 const B_ROW_BYTES = 32;
 export const B_EXPONENTS = 16 * B_ROW_BYTES;
 export const B_BYTES = B_EXPONENTS + 16 * 16;
 
-/** Exponents of a decoded zero, for memory that is to look decoded. */
-export const EXPONENT_OF_ZERO = -BIAS;
+/** What zeros of B lack, for memory that is to look decoded. Zeros of A are zeros. */
+export const LACK_OF_ZERO = B_WHOLE;
 
 /** Locals that hold the addresses of C's and D's registers. */
 type Registers = Readonly<Record<'c' | 'd', readonly Local[]>>;
@@ -75,10 +80,15 @@ const HALVES = [0, 1] as const;
 /** Rows g and g + 8, of even and odd columns. */
 const QUARTERS = [0, 1, 2, 3] as const;
 
+/** Four equal bytes. */
+const everyByte = (byte: number): number => byte * 0x01010101;
+
+/** The first or last four of eight halves, each behind a half of the vector before. */
+const UPPER_HALVES = HALVES.map((part) =>
+  Array.from({ length: 16 }, (_, byte) => (byte >> 2) * 2 + part * 8 + (byte & 1) + ((byte >> 1) & 1) * 16),
+);
 /** The even, then the odd ones of eight halves. */
 const EVEN_THEN_ODD = Array.from({ length: 16 }, (_, byte) => (byte & 1) + ((byte >> 1) & 3) * 4 + (byte >> 3) * 2);
-/** The first eight bytes, each twice. */
-const DOUBLED = Array.from({ length: 16 }, (_, byte) => byte >> 1);
 /** The columns in the order in which C's registers have them. */
 const COLUMNS = [0, 2, 4, 6, 1, 3, 5, 7] as const;
 
@@ -134,10 +144,10 @@ export class ProductEmitter {
     this.#hold(
       this.#form.format === 'f16'
         ? [
-            ...[eight(HALF_MAGNITUDE), eight(F16_NORMAL), SIGN, eight(-BIAS), eight(0xff)],
+            ...[eight(HALF_MAGNITUDE), SIGN, everyByte(A_MORE), everyByte(B_WHOLE)],
             ...[F16_REBIAS << FRACTION_BITS, power(-14)],
           ]
-        : [eight(HALF_MAGNITUDE), eight(-1), eight(-BIAS), eight(0xff)],
+        : [eight(HALF_MAGNITUDE), eight(-1), everyByte(A_MORE), everyByte(B_WHOLE)],
     );
     return new Decoder(this.#f, this.#form, (word) => this.#push(word), this);
   }
@@ -146,13 +156,16 @@ export class ProductEmitter {
   multiply({ c, d }: Registers): FunctionBuilder {
     const { fractionBits } = this.#form;
     this.#hold([
-      ...[eight(LEAST_EXPONENT << 8) | eight(LEAST_EXPONENT & 0xff), eight((BIAS << 8) | BIAS), eight(0xff)],
-      ...[INFINITY, (fractionBits + 2 * BIAS) << FRACTION_BITS, (2 * BIAS) << FRACTION_BITS, SIGN, -1],
+      ...[everyByte(LEAST_EXPONENT + BIAS), INFINITY, SIGN],
+      ...[(fractionBits + 2 * BIAS) << FRACTION_BITS, (2 * BIAS) << FRACTION_BITS],
     ]);
     const products = new Products(this.#f, this.#form, { c, d }, (word) => this.#push(word), this);
     this.forRows(() => products.rows());
-    products.pushIsInRange().if(() => products.writeResult());
-    return products.pushIsInRange();
+    const isInRange = products.popIsInRange();
+    return this.#f
+      .get(isInRange)
+      .if(() => products.writeResult())
+      .get(isInRange);
   }
 }
 
@@ -179,11 +192,9 @@ class Decoder {
   readonly #push: Push;
   readonly #places: Places;
   readonly #halves: Local;
-  /** Of eight halves. */
-  readonly #magnitudes: Local;
+  /** Four of them as words. */
+  readonly #words: Local;
   readonly #magnitude: Local;
-  /** Of f16: which of the eight are subnormal or zero. */
-  readonly #small: Local;
   /** Exponents of both parts of eight halves. */
   readonly #exponents: readonly [Local, Local];
   /** Largest magnitude so far, of each of eight lanes; of bf16 also the least but one, where zero counts as the largest. */
@@ -192,7 +203,7 @@ class Decoder {
 
   constructor(f: FunctionBuilder, form: TensorKernelForm, push: Push, places: Places) {
     [this.#f, this.#form, this.#push, this.#places] = [f, form, push, places];
-    [this.#halves, this.#magnitudes, this.#magnitude, this.#small, this.#most, this.#least] = f.locals('v128', 6);
+    [this.#halves, this.#words, this.#magnitude, this.#most, this.#least] = f.locals('v128', 5);
     this.#exponents = f.locals('v128', 2);
     f.i32x4(0).set(this.#most).i32x4(-1).set(this.#least);
   }
@@ -229,7 +240,8 @@ class Decoder {
   /** The row of A at hand and the one eight below. `pushHalves` pushes eight halves of one. */
   rowsOfA(pushHalves: (half: 0 | 1, slice: number) => void): void {
     const f = this.#f;
-    const upper = f.local('v128');
+    const upper = f.locals('v128', 2);
+    const both = f.local('v128');
     const [values, exponents] = popRowOfA(f, this.#places);
     for (let slice = 0; slice < this.#form.k / 8; slice++) {
       for (const half of HALVES) {
@@ -239,11 +251,14 @@ class Decoder {
           pushValue();
           f.memory('v128.store', half * ROWS * A_ROW_BYTES + slice * 32 + part * 16, SCRATCH_MEMORY);
         });
-        this.#pushExponents();
-        if (half === 0) this.#push(eight(0xff)).op('v128.and').set(upper);
+        if (half === 0) for (const part of HALVES) f.get(this.#exponents[part]).set(upper[part]);
       }
-      f.i32(8).op('i16x8.shl').get(upper).op('v128.or').set(upper);
-      f.get(exponents, upper).memory('v128.store', A_EXPONENTS + slice * 16, SCRATCH_MEMORY);
+      for (const part of HALVES) {
+        f.get(this.#exponents[part]).i32(16).op('i32x4.shl').get(upper[part]).op('v128.or').set(both);
+        f.get(exponents, both, both).i32(8).op('i32x4.shl', 'v128.or');
+        this.#push(everyByte(A_MORE)).op('i32x4.add');
+        f.memory('v128.store', A_EXPONENTS + slice * 32 + part * 16, SCRATCH_MEMORY);
+      }
     }
   }
 
@@ -269,16 +284,16 @@ class Decoder {
   #rowOfB(row: number, pushHalves: () => void): void {
     const f = this.#f;
     const { b } = this.#places;
-    const exponents = f.local('v128');
+    const both = f.local('v128');
     pushHalves();
     this.#decode((part, pushValue) => {
       f.get(b);
       pushValue();
       f.memory('v128.store', row * B_ROW_BYTES + part * 16, SCRATCH_MEMORY);
     });
-    this.#pushExponents();
-    f.tee(exponents).get(exponents).op('i8x16.narrow_i16x8_s').set(exponents);
-    f.get(b, exponents, exponents).shuffle(DOUBLED);
+    f.get(this.#exponents[1]).i32(8).op('i32x4.shl').get(this.#exponents[0]).op('v128.or').set(both);
+    f.get(b);
+    this.#push(everyByte(B_WHOLE)).get(both, both).i32(16).op('i32x4.shl', 'v128.or', 'i32x4.sub');
     f.memory('v128.store', B_EXPONENTS + row * 16, SCRATCH_MEMORY);
   }
 
@@ -286,57 +301,42 @@ class Decoder {
   #decode(store: (part: 0 | 1, pushValue: () => void) => void): void {
     const f = this.#f;
     const isF16 = this.#form.format === 'f16';
+    const magnitude = this.#magnitude;
     f.set(this.#halves);
     f.get(this.#halves);
-    this.#push(eight(HALF_MAGNITUDE)).op('v128.and').tee(this.#magnitudes);
+    this.#push(eight(HALF_MAGNITUDE)).op('v128.and').tee(magnitude);
     f.get(this.#most).op('i16x8.max_s').set(this.#most);
-    if (isF16) {
-      this.#push(eight(F16_NORMAL)).get(this.#magnitudes).op('i16x8.gt_s').set(this.#small);
-    } else {
-      f.get(this.#magnitudes);
+    if (!isF16) {
+      f.get(magnitude);
       this.#push(eight(-1)).op('i16x8.add').get(this.#least).op('i16x8.min_u').set(this.#least);
     }
     for (const part of HALVES) {
-      const extend = (sign: 's' | 'u') => f.op(`i32x4.extend_${part === 0 ? 'low' : 'high'}_i16x8_${sign}`);
-      if (isF16) this.#widenF16(extend);
-      else {
-        f.get(this.#magnitudes);
-        extend('u').i32(16).op('i32x4.shl').set(this.#magnitude);
-      }
-      f.get(this.#magnitude).i32(FRACTION_BITS).op('i32x4.shr_u').set(this.#exponents[part]);
+      f.i32x4(0).get(this.#halves).shuffle(UPPER_HALVES[part]!).tee(this.#words).i32(1).op('i32x4.shl');
+      if (isF16) this.#widenF16();
+      f.tee(magnitude)
+        .i32(FRACTION_BITS + (isF16 ? 0 : 1))
+        .op('i32x4.shr_u')
+        .set(this.#exponents[part]);
       store(part, () => {
-        if (isF16) {
-          f.get(this.#magnitude, this.#halves);
-          extend('s');
-          this.#push(SIGN).op('v128.and', 'v128.or');
-        } else {
-          f.get(this.#halves);
-          extend('u').i32(16).op('i32x4.shl');
-        }
+        f.get(this.#words);
+        if (isF16) this.#push(SIGN).op('v128.and').get(magnitude).op('v128.or');
       });
     }
   }
 
   /**
-   * Four magnitudes of f16. Subnormal halves are converted without subnormal f32 numbers, which cost a CPU a hundred cycles: what came
-   * out for m·2^-24 is 2^-15 + m·2^-25.
+   * Four magnitudes of f16, in the upper bits. Subnormal halves are converted without subnormal f32 numbers, which cost a CPU a hundred
+   * cycles: what came out for m·2^-24 is 2^-15 + m·2^-25, and twice that less 2^-14 is less; of other numbers it is more.
    */
-  #widenF16(extend: (sign: 's' | 'u') => FunctionBuilder): void {
+  #widenF16(): void {
     const f = this.#f;
-    f.get(this.#magnitudes);
-    extend('u').i32(F16_SHIFT).op('i32x4.shl');
+    const magnitude = this.#magnitude;
+    f.i32(F16_SHIFT + 1).op('i32x4.shr_u');
     this.#push(F16_REBIAS << FRACTION_BITS)
       .op('i32x4.add')
-      .tee(this.#magnitude);
-    this.#push(power(-14)).op('f32x4.sub').get(this.#small);
-    extend('s').op('v128.and').get(this.#magnitude).op('f32x4.add').set(this.#magnitude);
-  }
-
-  /** Exponents of the eight halves, as i16. */
-  #pushExponents(): void {
-    const f = this.#f;
-    f.get(this.#exponents[0], this.#exponents[1]).op('i16x8.narrow_i32x4_s');
-    this.#push(eight(-BIAS)).op('i16x8.add');
+      .tee(magnitude);
+    f.get(magnitude, magnitude);
+    this.#push(power(-14)).op('f32x4.sub', 'f32x4.add', 'i32x4.min_s');
   }
 }
 
@@ -350,9 +350,9 @@ class Products {
   /** Addresses of the rows of A, and of their exponents. */
   #values = 0;
   #exponents = 0;
-  /** Twice the largest bits of a magnitude; and of C the least less one, where zero counts as the largest. */
-  readonly #most: Local;
-  readonly #least: Local;
+  /** Of the first block: the least and the most that sums are multiplied by to align them. */
+  readonly #leastScale: Local;
+  readonly #mostScale: Local;
   readonly #sums: readonly Local[];
   readonly #scales: readonly Local[];
   readonly #totals: readonly Local[];
@@ -361,22 +361,47 @@ class Products {
 
   constructor(f: FunctionBuilder, form: TensorKernelForm, registers: Registers, push: Push, places: Places) {
     [this.#f, this.#form, this.#registers, this.#push, this.#places] = [f, form, registers, push, places];
-    [this.#most, this.#least] = f.locals('v128', 2);
+    [this.#leastScale, this.#mostScale] = f.locals('v128', 2);
     const four = () => f.locals('v128', 4);
     [this.#sums, this.#scales, this.#totals, this.#earlier] = [four(), four(), four(), four()];
-    f.i32x4(0).set(this.#most).i32x4(-1).set(this.#least);
+    f.i32x4(INFINITY).set(this.#leastScale).i32x4(0).set(this.#mostScale);
   }
 
-  /** Pushes whether everything was in range. */
-  pushIsInRange(): FunctionBuilder {
+  /** Bits of the power of two that aligns to an exponent. */
+  #scaleOf(exponent: number): number {
+    return power(this.#form.fractionBits - exponent);
+  }
+
+  /** Whether everything was in range. C is looked at again only where it and all products of a sum are small. */
+  popIsInRange(): Local {
     const f = this.#f;
-    f.get(this.#most)
-      .i32x4(2 * INFINITY)
-      .op('i32x4.lt_u');
-    f.get(this.#least)
-      .i32x4(2 * LEAST_C - 1)
-      .op('i32x4.ge_u', 'v128.and');
-    return f.op('i32x4.all_true');
+    const isInRange = f
+      .get(this.#leastScale)
+      .i32x4(this.#scaleOf(LARGE_EXPONENT))
+      .op('i32x4.gt_s', 'i32x4.all_true')
+      .pop('i32');
+    f.get(this.#mostScale).i32x4(this.#scaleOf(LEAST_EXPONENT)).op('i32x4.eq', 'v128.any_true');
+    f.if(() => {
+      const least = this.#popLeastC();
+      f.get(isInRange, least)
+        .i32x4(2 * power(LEAST_EXPONENT) - 1)
+        .op('i32x4.ge_u', 'i32x4.all_true', 'i32.and')
+        .set(isInRange);
+    });
+    return isInRange;
+  }
+
+  /** Twice the least magnitude of C, less one: zero counts as the largest. */
+  #popLeastC(): Local {
+    const f = this.#f;
+    const least = f.i32x4(-1).pop('v128');
+    this.#places.forRows(() => {
+      for (const register of this.#registers.c) {
+        f.get(this.#places.row, register).op('i32.add').memory('v128.load', 0).i32(1).op('i32x4.shl');
+        f.i32x4(-1).op('i32x4.add').get(least).op('i32x4.min_u').set(least);
+      }
+    });
+    return least;
   }
 
   /** Adds the products of two rows, eight apart, to C; the sums wait in the scratch memory. */
@@ -387,19 +412,11 @@ class Products {
     [this.#values, this.#exponents] = popRowOfA(f, this.#places);
     this.#sums.forEach((sum, register) => {
       f.get(row, this.#registers.c[register]!).op('i32.add').memory('v128.load', 0).set(sum);
-      this.#noteMagnitude(sum);
-      f.get(sum).i32(1).op('i32x4.shl');
-      this.#push(-1).op('i32x4.add').get(this.#least).op('i32x4.min_u').set(this.#least);
     });
     for (let first = 0; first < k; first += block) this.#addBlock(first, Math.min(block, k - first));
     this.#sums.forEach((sum, register) => {
-      this.#noteMagnitude(sum);
       f.get(row, sum).memory('v128.store', RESULT + register * ROWS * ROW_BYTES, SCRATCH_MEMORY);
     });
-  }
-
-  #noteMagnitude(sum: Local): void {
-    this.#f.get(sum).i32(1).op('i32x4.shl').get(this.#most).op('i32x4.max_u').set(this.#most);
   }
 
   /** Adds `count` products, aligned to the largest exponent and truncated, to the sums. */
@@ -422,33 +439,28 @@ class Products {
   #scale(first: number, count: number): void {
     const f = this.#f;
     const { fractionBits } = this.#form;
-    const largest = f.local('v128');
-    this.#push(eight(LEAST_EXPONENT << 8) | eight(LEAST_EXPONENT & 0xff));
+    this.#push(everyByte(LEAST_EXPONENT + BIAS));
     for (let term = first; term < first + count; term++) {
-      f.get(this.#exponents).memory('v128.load16_splat', A_EXPONENTS + term * 2, SCRATCH_MEMORY);
+      f.get(this.#exponents).memory('v128.load32_splat', A_EXPONENTS + term * 4, SCRATCH_MEMORY);
       f.get(this.#places.b)
         .memory('v128.load', B_EXPONENTS + term * 16, SCRATCH_MEMORY)
-        .op('i8x16.add_sat_s', 'i8x16.max_s');
+        .op('i8x16.sub_sat_u', 'i8x16.max_u');
     }
-    this.#push(eight((BIAS << 8) | BIAS))
-      .op('i8x16.add')
-      .set(largest);
-    const ofRow = f.local('v128');
-    for (const half of HALVES) {
-      f.get(largest);
-      if (half === 0) this.#push(eight(0xff)).op('v128.and').set(ofRow);
-      else f.i32(8).op('i16x8.shr_u').set(ofRow);
-      for (const odd of HALVES) {
-        const quarter = 2 * half + odd;
-        // 2^(fractionBits − exponent), as bits.
-        this.#push((fractionBits + 2 * BIAS) << FRACTION_BITS);
-        f.get(ofRow)
-          .op(`i32x4.extend_${odd === 0 ? 'low' : 'high'}_i16x8_u`)
-          .i32(FRACTION_BITS)
-          .op('i32x4.shl');
-        f.get(this.#sums[quarter]!);
-        this.#push(INFINITY).op('v128.and', 'i32x4.max_s', 'i32x4.sub').set(this.#scales[quarter]!);
-      }
+    /** Bytes of the four quarters. */
+    const largest = f.pop('v128');
+    for (const quarter of QUARTERS) {
+      const scale = this.#scales[quarter]!;
+      const shift = FRACTION_BITS - 8 * quarter;
+      // 2^(fractionBits − exponent), as bits.
+      this.#push((fractionBits + 2 * BIAS) << FRACTION_BITS)
+        .get(largest)
+        .i32(Math.abs(shift))
+        .op(shift > 0 ? 'i32x4.shl' : 'i32x4.shr_u');
+      this.#push(INFINITY).op('v128.and').get(this.#sums[quarter]!);
+      this.#push(INFINITY).op('v128.and', 'i32x4.max_s', 'i32x4.sub').set(scale);
+      if (first > 0) continue;
+      f.get(scale, this.#leastScale).op('i32x4.min_s').set(this.#leastScale);
+      f.get(scale, this.#mostScale).op('i32x4.max_s').set(this.#mostScale);
     }
   }
 

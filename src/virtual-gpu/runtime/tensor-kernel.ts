@@ -29,8 +29,12 @@ export const registersOfProduct = ({ k }: TensorKernelForm): number => k / 4 + k
 const REGISTER_BYTES = 128;
 const VECTORS = REGISTER_BYTES / ROW_BYTES;
 
-/** Operands stay decoded, by the place of their first register: a power of two of A, and of B. */
-const [A_SLOTS, B_SLOTS] = [16, 4];
+/**
+ * Operands stay decoded, a power of two of them: A by the place of its first register, B by what it holds, since the other warps of a CTA
+ * often multiply with the same.
+ */
+const [A_SLOTS, B_SLOTS] = [16, 128];
+const PAGE_BYTES = 65_536;
 
 type Slots = Readonly<Record<'a' | 'b', OperandSlots>>;
 
@@ -41,8 +45,9 @@ function slotsOf({ k }: TensorKernelForm): Slots {
 
 /** The kernel for registers that lie in `memory`. */
 export function createTensorKernel(memory: WebAssembly.Memory, form: TensorKernelForm): TensorKernel {
-  const scratch = new WebAssembly.Memory({ initial: 1 });
-  for (const slots of Object.values(slotsOf(form))) fillWithZeros(scratch, slots);
+  const { b } = slotsOf(form);
+  const scratch = new WebAssembly.Memory({ initial: Math.ceil(endOf(b) / PAGE_BYTES) });
+  fillWithZeros(scratch, b);
   const instance = new WebAssembly.Instance(moduleFor(form), { env: { memory, scratch } });
   return instance.exports.multiply as TensorKernel;
 }
@@ -87,6 +92,13 @@ function defineDecoder(module: ModuleBuilder, form: TensorKernelForm, name: 'a' 
   return f.index;
 }
 
+/** Pushes a number below `B_SLOTS`: halves of two columns times the golden ratio. */
+function pushHash(f: FunctionBuilder, register: Local): void {
+  f.get(register).memory('i64.load', 0).get(register).memory('i64.load', 104).op('i64.add');
+  f.i64(0x9e37_79b9_7f4a_7c15n).op('i64.mul');
+  f.i64(BigInt(64 - Math.log2(B_SLOTS))).op('i64.shr_u', 'i32.wrap_i64');
+}
+
 /** (registers of A, B, C and D) → whether everything is in range. */
 function defineMultiply(module: ModuleBuilder, form: TensorKernelForm, decoders: Record<'a' | 'b', number>): void {
   const slots = slotsOf(form);
@@ -101,8 +113,9 @@ function defineMultiply(module: ModuleBuilder, form: TensorKernelForm, decoders:
     ['b', b],
   ] as const) {
     const slot = emitter[name];
-    f.get(registers[0]!).i32(Math.log2(REGISTER_BYTES)).op('i32.shr_u');
-    f.i32(slots[name].count - 1).op('i32.and');
+    const [first] = registers as [Local];
+    if (name === 'a') f.get(first).i32(REGISTER_BYTES).op('i32.div_u').i32(A_SLOTS).op('i32.rem_u');
+    else pushHash(f, first);
     emitFindSlot(f, slots[name], {
       slot,
       pushSource: sourceOf(f, registers),

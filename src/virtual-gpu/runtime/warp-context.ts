@@ -144,6 +144,7 @@ const operandsOf = onceFor(({ operands }: PtxInstruction): readonly PtxOperand[]
 const byInstruction = <T>() => onceFor((_image: RunnableImage) => new Map<PtxInstruction, T | null>());
 
 const offsetsOfInstructions = byInstruction<Int32Array>();
+const spreadOfInstructions = byInstruction<boolean>();
 const copiesOfInstructions = byInstruction<CopyOperands>();
 
 /** What all operations of a launch on one thread share. */
@@ -614,11 +615,13 @@ export class WarpContext {
     return copy.words;
   }
 
-  /** Whether so many operands are registers that hold a value for each lane. */
+  /** Whether so many operands are registers that hold a value for each lane. An instruction always asks for the same ones. */
   areSpread(first: number, count: number): boolean {
-    for (const operand of this.operands.slice(first, first + count))
-      if (operand.kind !== 'register' || this.#register(operand.name).uniform) return false;
-    return true;
+    return rememberedAt(spreadOfInstructions(this.#image), this.instruction, () =>
+      this.operands
+        .slice(first, first + count)
+        .every((operand) => operand.kind === 'register' && !this.#register(operand.name).uniform),
+    )!;
   }
 
   /**
@@ -751,6 +754,13 @@ export class WarpContext {
 
   setPredicate(operand: PtxOperand, lane: number, value: boolean): void {
     this.setWord(operand, lane, value ? -1 : 0);
+  }
+
+  /** Of all lanes that take part. */
+  setPredicates(operand: PtxOperand, value: boolean): void {
+    if (operand.kind !== 'register') return;
+    const start = (this.warp + this.#register(operand.name).offset) >> 2;
+    for (const lane of this.lanes) this.#memory.i32[start + lane] = value ? -1 : 0;
   }
 
   /** True for 64-bit registers. */

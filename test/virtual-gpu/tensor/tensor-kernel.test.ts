@@ -157,16 +157,25 @@ describe.each(['sm_89', 'sm_90'])('the tensor kernel of %s', (target) => {
 
     it('says so when a sum is too large or too small for it, and leaves D as it was', () => {
       const drawn = drawOperands(format, 16, 4, randomNumbers(1));
-      for (const outside of [Number.POSITIVE_INFINITY, Number.NaN, 2 ** -81, -(2 ** -140)]) {
+      const small = [2 ** -85, -(2 ** -140)];
+      for (const outside of [Number.POSITIVE_INFINITY, Number.NaN, 2 ** 120, 3.4028234663852886e38, ...small]) {
         const warp = warpOf(target, format, 16, { inPlace: true });
         const c = drawn.c.map((value, i) => (i === 77 ? outside : value));
-        expect(warp.multiply({ ...drawn, c })).toBe(false);
+        // A row of zeros: no product is larger than the sum.
+        const a = drawn.a.map((value, i) => (Math.floor(i / 16) === Math.floor(77 / N) ? 0 : value));
+        expect(warp.multiply({ ...drawn, a, c })).toBe(false);
         expect(warp.result()).toEqual(c.map(Math.fround));
       }
-      const warp = warpOf(target, format, 16);
-      const huge = { a: Array(M * 16).fill(1), b: Array(16 * N).fill(1), c: Array(M * N).fill(3.4028234663852886e38) };
-      expect(warp.multiply(huge)).toBe(true);
-      expect(warp.result()).toEqual(modelOf(target, format, 16, huge));
+    });
+
+    it('adds products to sums that are far larger or smaller', () => {
+      const drawn = drawOperands(format, 16, 4, randomNumbers(1));
+      for (const far of [2 ** 119, -(2 ** 99), 2 ** -84, 2 ** -85, -(2 ** -140)]) {
+        const warp = warpOf(target, format, 16);
+        const one = { ...drawn, c: drawn.c.map((value, i) => (i % 7 === 0 ? far : value)) };
+        expect(warp.multiply(one)).toBe(true);
+        expect(warp.result()).toEqual(modelOf(target, format, 16, one));
+      }
     });
 
     it.each([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])(

@@ -263,7 +263,7 @@ function tensorCopy(
   if (isStore) checkStore(context, lane, at);
   return {
     ...{ context, lane, bytes: boxBytes(map), dtype: map.dtype, swizzleBytes: map.swizzleBytes, fill: map.fill },
-    parts: [...partsOfBox(map, at, shared)],
+    parts: partsOfBox(map, at, shared),
   };
 }
 

@@ -27,7 +27,7 @@ export const boxBytes = ({ box, elementStrides, itemBytes }: TensorMap): number 
   box.reduce((product, size, axis) => product * Math.ceil(size / elementStrides[axis]!), itemBytes);
 
 /** The box at `coordinates`, in the order of shared memory from `shared` on. */
-export function* partsOfBox(map: TensorMap, coordinates: readonly number[], shared: number): Generator<Part> {
+export function partsOfBox(map: TensorMap, coordinates: readonly number[], shared: number): Part[] {
   const { dimensions, strides, box, elementStrides, start } = map;
   const counts = box.map((size, axis) => Math.ceil(size / elementStrides[axis]!));
   const index = new Array<number>(box.length).fill(0);
@@ -35,6 +35,7 @@ export function* partsOfBox(map: TensorMap, coordinates: readonly number[], shar
   /** Items of a row that lie side by side in both memories. */
   const run = step === 1 ? width : 1;
   const rowBytes = width * map.itemBytes;
+  const parts: Part[] = [];
   for (let to = shared; ; to += rowBytes) {
     let at = start + coordinates[0]! * strides[0]!;
     let isInside = true;
@@ -46,36 +47,28 @@ export function* partsOfBox(map: TensorMap, coordinates: readonly number[], shar
     if (isInside)
       for (let i = 0; i < width; i += run) {
         const by = i * map.itemBytes;
-        yield* partsOfRow(map, { first: coordinates[0]! + i * step, width: run }, at + by * step, to + by);
+        pushRow(parts, map, { first: coordinates[0]! + i * step, width: run, at: at + by * step, shared: to + by });
       }
-    else yield { global: undefined, shared: to, bytes: rowBytes };
+    else parts.push({ global: undefined, shared: to, bytes: rowBytes });
     let axis = 1;
     while (axis < box.length && ++index[axis]! === counts[axis]!) index[axis++] = 0;
-    if (axis >= box.length) return;
+    if (axis >= box.length) return parts;
   }
 }
 
 /** `width` items from index `first` of the innermost axis on, in device memory at `at`. */
-function* partsOfRow(
+function pushRow(
+  parts: Part[],
   { itemBytes, dimensions }: TensorMap,
-  { first, width }: { first: number; width: number },
-  at: number,
-  shared: number,
-): Generator<Part> {
+  { first, width, at, shared }: { first: number; width: number; at: number; shared: number },
+): void {
   const within = (count: number): number => Math.min(width, Math.max(0, count));
   const begin = within(-first);
-  const end = within(dimensions[0]! - first);
-  const to = (index: number): number => shared + index * itemBytes;
-  const outside = (from: number, until: number): Part => ({
-    global: undefined,
-    shared: to(from),
-    bytes: (until - from) * itemBytes,
-  });
-  if (end <= begin) {
-    yield outside(0, width);
-    return;
-  }
-  if (begin > 0) yield outside(0, begin);
-  yield { global: at + begin * itemBytes, shared: to(begin), bytes: (end - begin) * itemBytes };
-  if (end < width) yield outside(end, width);
+  const end = Math.max(begin, within(dimensions[0]! - first));
+  const push = (from: number, until: number, global?: number): void => {
+    if (from < until) parts.push({ global, shared: shared + from * itemBytes, bytes: (until - from) * itemBytes });
+  };
+  push(0, begin);
+  push(begin, end, at + begin * itemBytes);
+  push(end, width);
 }

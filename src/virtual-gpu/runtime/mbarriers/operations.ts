@@ -40,13 +40,16 @@ function arrive(operation: LaneOperation): void {
   if (result && result.kind !== 'sink') context.setDouble(result, lane, state);
 }
 
+/** Whether the phase of a parity is complete. */
+const hasPassed =
+  (object: Mbarrier, parity: number): (() => boolean) =>
+  () =>
+    ((object.phase ^ parity) & 1) !== 0;
+
 /** A wait for the phase in which a state was taken, or for the one of a parity. */
 function waitOver(operation: LaneOperation, object: Mbarrier): () => boolean {
   const { context, values, lane } = operation;
-  if (has(context.instruction, 'parity')) {
-    const parity = context.word(values[0]!, lane) & 1;
-    return () => (object.phase & 1) !== parity;
-  }
+  if (has(context.instruction, 'parity')) return hasPassed(object, context.word(values[0]!, lane));
   const state = context.double(values[0]!, lane);
   return () => isAfter(object, state);
 }
@@ -100,7 +103,7 @@ function pendingCount(context: WarpContext): void {
 const ADDRESSES = addressHalves();
 const PARITIES = new Uint32Array(LANES);
 
-/** A wait of all lanes at one mbarrier of the own CTA for one parity, which is over. False, and nothing is done, if it is another one. */
+/** A wait of all lanes at one mbarrier of the own CTA for one parity. False, and nothing is done, if it is another one. */
 function waitTogether(context: WarpContext, space: string): boolean {
   const { operands, lanes, watcher, cta, warp } = context;
   const [result, at, parity] = operands;
@@ -112,16 +115,18 @@ function waitTogether(context: WarpContext, space: string): boolean {
     if (low[lane] !== low[first] || high[lane] !== high[first] || PARITIES[lane] !== PARITIES[first]) return false;
   const place = mbarrierAt(context, at, first, space);
   if (place.cta !== cta) return false;
-  let isOver = false;
-  atMbarrier(context, first, place.address, () => {
-    cta.land(place.address);
-    isOver = (cta.barriers.at(place.address).phase & 1) !== (PARITIES[first]! & 1);
+  const { address } = place;
+  const object = atMbarrier(context, first, address, () => {
+    cta.land(address);
+    return cta.barriers.at(address);
   });
-  if (!isOver) return false;
-  for (const lane of lanes) {
-    context.setPredicate(result, lane, true);
-    watcher?.acquired(place.address, warp);
-  }
+  const isOver = hasPassed(object, PARITIES[first]!);
+  const holds = isOver();
+  const suspends = context.instruction.modifiers[0] === 'try_wait';
+  context.setPredicates(result, holds);
+  for (const lane of lanes)
+    if (holds) watcher?.acquired(address, warp);
+    else context.poll(object, isOver, lane, suspends);
   return true;
 }
 
@@ -187,9 +192,9 @@ export function completeBytes(
 }
 
 /** Names instruction, lane and address of a mistake. */
-export function atMbarrier(context: WarpContext, lane: number, address: number, act: () => void): void {
+export function atMbarrier<T>(context: WarpContext, lane: number, address: number, act: () => T): T {
   try {
-    act();
+    return act();
   } catch (error) {
     if (!(error instanceof MbarrierMistake)) throw error;
     const { instruction } = context;

@@ -28,6 +28,8 @@ export class SuspendedLanes {
   #inVain: Poll[] = [];
   #rounds = 0;
   #changes = 0;
+  /** When suspended lanes were last looked at, in changes. */
+  #looked = -1;
   /** Whether all time limits have ended since something changed. */
   #hasEnded = false;
 
@@ -42,6 +44,7 @@ export class SuspendedLanes {
     this.#rounds = 0;
     this.#hasEnded = false;
     this.#changes = this.#cta.barriers.changes;
+    this.#looked = -1;
   }
 
   /** Takes over the polls of the warp at address `warp`, which gave way. Returns whether none of its lanes can run. */
@@ -80,7 +83,9 @@ export class SuspendedLanes {
     this.#rounds = isMoving || this.#inVain.length === 0 ? 0 : this.#rounds + 1;
     if (isMoving) this.#hasEnded = false;
     if (this.#suspended.length === 0) return NO_WARPS;
-    for (const address of new Set(this.#suspended.map(({ barrier }) => barrier.address))) this.#cta.land(address);
+    for (const { barrier } of this.#suspended) this.#cta.land(barrier.address);
+    if (barriers.changes === this.#looked) return NO_WARPS;
+    this.#looked = barriers.changes;
     // A converged warp goes on when all of its lanes can.
     const isHeld = new Set(
       this.#suspended.filter((s) => s.counter === undefined && !s.isOver()).map(({ warp }) => warp),
