@@ -1,4 +1,3 @@
-import { isFloating } from '../../../../core/dtype.ts';
 import type { ProblemFile } from '../../../../core/problem.ts';
 import { below, type Draw, inOrder } from '../../../../stats/random.ts';
 import { summedOver } from '../../judgeable-sums.ts';
@@ -125,7 +124,8 @@ export const periods: Treatment = {
   treat: repeat,
   // Shapes of whole tiles: the smaller ones often have few rows.
   needs: (index, problem) => (kindAt(problem, index) === 'from row to row' ? 'square' : undefined),
-  // Of whole numbers, a few thousand stretches have every kind of block.
+  // A few thousand stretches have every kind of block. Several bytes are one word, of which one comparison may be made for all.
   isForLongRows: (index, problem) =>
-    kindAt(problem, index) === 'along rows' && Object.values(problem.inputs).some(({ dtype }) => !isFloating(dtype)),
+    kindAt(problem, index) === 'along rows' &&
+    Object.values(problem.inputs).some(({ dtype }) => dtype === 'u8' || dtype === 'i8'),
 };

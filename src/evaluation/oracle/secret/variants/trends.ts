@@ -11,7 +11,13 @@ import { inputsThat, type Treated, type Treatment } from './treatment.ts';
  * or all are from there on: a kernel that looks at the first rows to see how large scores get is wrong. Or all are alike until, in the second half, sums of products with each row of the others
  * rise by a number of powers of two of its own: a kernel whose weights are relative to an earlier maximum is wrong where they leave a format's range.
  */
-const PROFILES = ['steep', 'sink', 'falling', 'deep', 'late', 'louder', 'overtaking'] as const;
+const PROFILES = ['steep', 'sink', 'falling', 'deep', 'late', 'louder'] as const;
+
+interface Trend {
+  /** The input whose rows follow the profile. */
+  readonly own: string;
+  readonly profile: (typeof PROFILES)[number] | 'overtaking';
+}
 
 /** Powers of two by which rows are larger: one of them, or all from a place on. */
 const LARGER = { late: [3, 5], louder: [2, 4] } as const;
@@ -56,8 +62,8 @@ function follow(
   if (!names.includes(buffer.name)) return values;
   const [columns, rows] = [buffer.shape.at(-1)!, buffer.shape.at(-2)!];
   const contrasting = names.filter(freedom.contrasts);
-  const isOwn = contrasting[Math.floor(index / PROFILES.length)] === buffer.name;
-  const profile = PROFILES[index % PROFILES.length]!;
+  const { own, profile } = trendsOf(problem, freedom)[index]!;
+  const isOwn = own === buffer.name;
   if (profile === 'late' || profile === 'louder')
     return isOwn ? enlarge(values, { columns, rows, profile, stream, strength }) : values;
   // What sums are weighted with stays as it is: of nearly equal values any weights give the same.
@@ -149,26 +155,33 @@ function factorOfDepth(names: readonly string[], columns: number, { most }: Free
   return Math.min(Math.sqrt(depth / Math.sqrt(columns)), ...names.map((name) => DEEP.beyondUsual * most(name)));
 }
 
-/** Whether the rows of the input that a variant's profile is of are what is summed over. */
-function isOfSummed(problem: ProblemFile, index: number): boolean {
-  const freedom = freedomOf(problem);
-  const own = trending(problem, freedom).filter(freedom.contrasts)[Math.floor(index / PROFILES.length)];
-  return own !== undefined && summedOver(problem).includes(String(problem.inputs[own]!.shape.at(-2)));
+/** Every profile of each input that may have one; of those whose rows are summed over, later ones overtake earlier ones besides. */
+function trendsOf(problem: ProblemFile, freedom: Freedom): Trend[] {
+  const names = trending(problem, freedom).filter(freedom.contrasts);
+  return [
+    ...names.flatMap((own) => PROFILES.map((profile) => ({ own, profile }))),
+    ...names.filter((own) => areRowsSummed(problem, own)).map((own) => ({ own, profile: 'overtaking' as const })),
+  ];
 }
 
-export const trends: Treatment = {
-  count: (problem, freedom) => PROFILES.length * trending(problem, freedom).filter(freedom.contrasts).length,
-  treat: follow,
-  isForLongSums: (index, problem) =>
-    PROFILES[index % PROFILES.length] === 'steep' || isLongSink(problem, index) ? 'by lot' : undefined,
-  isForLongRows: (index, problem) => isLongSink(problem, index),
-};
+const areRowsSummed = (problem: ProblemFile, input: string): boolean =>
+  summedOver(problem).includes(String(problem.inputs[input]!.shape.at(-2)));
 
 /**
  * A row that stands out is one of many terms where inputs are multiplied with one another; elsewhere its neighbours are long rows of nearly
  * equal values, whose serial sums err by more than tolerances allow.
  */
-const isLongSink = (problem: ProblemFile, index: number): boolean =>
-  PROFILES[index % PROFILES.length] === 'sink' &&
-  trending(problem, { isFree: () => true }).length > 1 &&
-  isOfSummed(problem, index);
+function isLongSink(problem: ProblemFile, index: number): boolean {
+  const { own, profile } = trendsOf(problem, freedomOf(problem))[index]!;
+  return profile === 'sink' && trending(problem, { isFree: () => true }).length > 1 && areRowsSummed(problem, own);
+}
+
+export const trends: Treatment = {
+  count: (problem, freedom) => trendsOf(problem, freedom).length,
+  treat: follow,
+  isForLongSums: (index, problem) =>
+    trendsOf(problem, freedomOf(problem))[index]?.profile === 'steep' || isLongSink(problem, index)
+      ? 'by lot'
+      : undefined,
+  isForLongRows: (index, problem) => isLongSink(problem, index),
+};
