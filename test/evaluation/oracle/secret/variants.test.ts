@@ -487,7 +487,7 @@ describe('inputs in variants', () => {
     const [along, ...others] = of(bins, 'secret:periods') as [string];
     // Of a vector, rows can't be alike.
     expect(others).toEqual([]);
-    const [length, stretch] = [2 ** 18, 1024];
+    const [length, stretch] = [2 ** 17, 512];
     const values = Float64Array.from({ length }, (_, i) => (i * 97) % 251);
     const buffer = { name: 'x', dtype: 'u8', shape: [length], generator: bins.inputs.x!.generator } as never;
     const streams = { stream: createStream(1, 'x'), shared: createStream(1, 'shared') };

@@ -12,10 +12,10 @@ const PERIODIC = { 'along rows': takesFew, 'from row to row': takesCopies } as c
 type Periodic = keyof typeof PERIODIC;
 
 /** Sizes of blocks: those of most vectors, warps and tiles come more often. */
-const PERIODS = [1, 2, 4, 8, 16, 32, 64, 2, 4, 8, 16, 32, 3, 6, 12, 24, 48] as const;
+const PERIODS = [1, 2, 4, 8, 16, 32, 64, 4, 8, 16, 16, 32, 3, 6, 12, 24, 48] as const;
 
-/** Each stretch of a row, and each stretch of columns, has a period of its own; values of a block, words, and how long words may be. */
-const BLOCKS = { stretch: 1024, columns: 16, values: [2, 4], words: 2, lengths: [1, 2, 4, 8] } as const;
+/** Each stretch of a row, and each stretch of columns, has a period of its own; values of a block, different words, how many of them a block consists of, and how often its copies turn. */
+const BLOCKS = { stretch: 512, columns: 16, values: [2, 4], words: 2, places: [2, 4], turnedRatio: 1 / 4 } as const;
 
 /** Rows that may hold few values. */
 function takesFew(_: ProblemFile, name: string, { isFree, longestRepeated }: Freedom): boolean {
@@ -79,7 +79,7 @@ function fillWithBlock(stretch: Float64Array, draw: Draw, hasSign: boolean): voi
   );
   const opposites = hasSign ? pool.map((value) => -value) : pool.toReversed();
   const block = drawBlock(periodOf(draw), pool.length, draw);
-  const isTurned = draw() < 0.5;
+  const isTurned = draw() < BLOCKS.turnedRatio;
   for (let i = 0; i < stretch.length; i++) {
     const isOpposite = isTurned && isOdd(Math.floor(i / block.length));
     stretch[i] = (isOpposite ? opposites : pool)[block[i % block.length]!]!;
@@ -88,7 +88,7 @@ function fillWithBlock(stretch: Float64Array, draw: Draw, hasSign: boolean): voi
 
 /** Places in a list of so many values: words in turn, some of which hold one value only. In half of the blocks the second half is the first one backwards, word by word. */
 function drawBlock(period: number, values: number, draw: Draw): number[] {
-  const lengths = BLOCKS.lengths.filter((length) => period % length === 0);
+  const lengths = [1, ...BLOCKS.places.filter((places) => period % places === 0).map((places) => period / places)];
   const length = lengths[below(draw, lengths.length)]!;
   const words = Array.from({ length: BLOCKS.words }, () => {
     const [isPlain, one] = [draw() < 0.5, below(draw, values)];
