@@ -1,21 +1,10 @@
 // Replays of short launches, for programs that look at what else a replay contains: 108 launches of a kernel of 16 CTAs, whose inputs are drawn and
 // shared memory is overwritten before, as warpsmith does.
 #pragma once
-#include <cuda_runtime.h>
 #include <unistd.h>
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <vector>
-
-#define CHECK(call)                                                           \
-  do {                                                                        \
-    cudaError_t error = (call);                                               \
-    if (error != cudaSuccess) {                                               \
-      fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(error));          \
-      exit(1);                                                                \
-    }                                                                         \
-  } while (0)
+#include "../cuda-check.cuh"
 
 const int kLaunches = 108, kCtas = 16, kThreads = 128, kPerCta = 768;
 const size_t kIn = kCtas * kPerCta, kSlot = kIn + kCtas * kThreads;  // floats

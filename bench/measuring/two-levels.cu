@@ -19,7 +19,6 @@
 // docs/results/h200-two-levels.json has rows of four runs, made before what two programs share moved to short-launches.cuh.
 #include <cuda.h>
 #include <dlfcn.h>
-#include <signal.h>
 #include <sys/wait.h>
 #include <chrono>
 #include <cstring>

@@ -3,21 +3,10 @@
 //
 // Prints one JSON object: for every size and grid the medians of nine replays of 200 sequences, in nanoseconds per sequence.
 //   nvcc -std=c++17 -arch=native -O2 -o memsets memsets.cu && ./memsets > docs/results/h200-memsets.json
-#include <cuda_runtime.h>
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <ctime>
 #include <vector>
-
-#define CHECK(call)                                                                                       \
-  do {                                                                                                    \
-    cudaError_t error = (call);                                                                           \
-    if (error != cudaSuccess) {                                                                           \
-      fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(error));                                      \
-      exit(1);                                                                                            \
-    }                                                                                                     \
-  } while (0)
+#include "../cuda-check.cuh"
 
 const int SEQUENCES = 200, REPLAYS = 9;
 

@@ -12,7 +12,7 @@ import type { VerifyRequest } from './verify-request.ts';
 /** Half of the cores: a reference's process keeps one busy, and so do compilers. None on a machine with two. */
 const CHECKS_AHEAD = Math.min(8, Math.max(0, Math.floor(availableParallelism() / 2) - 1));
 
-/** Of all checks whose inputs are being drawn: inputs and results take memory, several times as much in float64. */
+/** Of all checks that are being made ready: inputs and results take memory, several times as much in float64. */
 const MOST_BYTES_AHEAD = 32 * 1024 ** 2;
 
 /** A check is made ready beside another one only if it takes at most so many bytes of memory: the other may take as much again. */
@@ -25,7 +25,7 @@ const MOST_HOST_BYTES_AHEAD = 2 ** 30;
 export class LookAhead {
   readonly #request: VerifyRequest;
   readonly #begun = new Map<Check, Promise<ReadyCheck | undefined>>();
-  /** Of checks whose inputs are being drawn. */
+  /** Of checks that are being made ready. */
   #bytes = 0;
   #next: { check: Check; ready: Promise<ReadyCheck | undefined> } | undefined;
 
@@ -53,7 +53,7 @@ export class LookAhead {
     return this.#begun.get(check) ?? readied(this.#request, check);
   }
 
-  /** Begins with each of the next checks once. One for which there is no room yet is begun later, or drawn when it is its turn. */
+  /** Begins with each of the next checks once. One for which there is no room yet is begun later, or made ready when it is its turn. */
   begin(next: readonly Check[]): void {
     const { device, checksAhead = device.measuring ? CHECKS_AHEAD : 0 } = this.#request;
     for (const check of next.slice(0, checksAhead)) {
@@ -61,7 +61,7 @@ export class LookAhead {
       const bytes = this.#bytesOf(check);
       if (this.#bytes + bytes > MOST_BYTES_AHEAD) return;
       this.#bytes += bytes;
-      const ready = this.#drawAndReady(check).finally(() => {
+      const ready = this.#makeReady(check).finally(() => {
         this.#bytes -= bytes;
       });
       // Whoever asks for the check is told.
@@ -79,7 +79,7 @@ export class LookAhead {
     return expandBuffers(this.#request.problem.file, dimensions).reduce((sum, buffer) => sum + buffer.bytes, 0);
   }
 
-  async #drawAndReady(check: Check): Promise<ReadyCheck | undefined> {
+  async #makeReady(check: Check): Promise<ReadyCheck | undefined> {
     const { oracle, problem, seed } = this.#request;
     const { dimensions, generatorSet } = check;
     const secret = secretSetOf(generatorSet);

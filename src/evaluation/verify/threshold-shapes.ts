@@ -123,21 +123,18 @@ function thresholdsOf({ device, module, kernel }: ThresholdAim): Threshold[] {
 }
 
 /** Numbers that the conditions of steps name: `N % 640 == 0`. */
-export const numbersOfSteps = ({ steps }: Pick<KernelFile, 'steps'>): number[] => [
-  ...new Set(
-    placedSteps(steps)
-      .flatMap(({ step }) => (typeof step.when === 'string' ? numbersIn(parseExpression(step.when)) : []))
-      .filter((number) => number >= CONSTANTS.least && number <= CONSTANTS.most),
-  ),
-];
+export const numbersOfSteps = ({ steps }: Pick<KernelFile, 'steps'>): number[] =>
+  numbersNamedBy(placedSteps(steps).flatMap(({ step }) => (typeof step.when === 'string' ? [step.when] : [])));
 
 /** Numbers that the launches name, arguments among them. */
-export const numbersOfLaunches = ({ steps }: Pick<KernelFile, 'steps'>): number[] => [
+export const numbersOfLaunches = ({ steps }: Pick<KernelFile, 'steps'>): number[] =>
+  numbersNamedBy(launchesOf(steps).flatMap(expressionsOfLaunch).map(String)).filter(Number.isInteger);
+
+const numbersNamedBy = (expressions: readonly string[]): number[] => [
   ...new Set(
-    launchesOf(steps)
-      .flatMap(expressionsOfLaunch)
-      .flatMap((one) => numbersIn(parseExpression(String(one))))
-      .filter((number) => Number.isInteger(number) && number >= CONSTANTS.least && number <= CONSTANTS.most),
+    expressions
+      .flatMap((one) => numbersIn(parseExpression(one)))
+      .filter((number) => number >= CONSTANTS.least && number <= CONSTANTS.most),
   ),
 ];
 

@@ -99,7 +99,7 @@ const FILES = [
   'store/index',
   'virtual-gpu/cooperative/evaluated',
 ].map((name) => `test/${name}.test.ts`);
-const takes = chooseMembers('long tests of a file each', FILES, { oneIn: 4, placeOf: (file) => file }, inject('turn'));
+const takes = chooseMembers('long tests of a file each', FILES, { oneIn: 3, placeOf: (file) => file }, inject('turn'));
 
 /**
  * `it` for such a test: the files are one matrix.
