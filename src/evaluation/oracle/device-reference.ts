@@ -102,9 +102,9 @@ async function runReferences(
   reference: LoadedReference,
   request: ReferenceRequest,
 ): Promise<ReferenceRuns> {
-  const { problem, dimensions, inputs, tensors, leastTolerances = false } = request;
+  const { problem, dimensions, inputs, tensors, leastTolerances = false, sure = false } = request;
   const buffers = expandBuffers(problem.file, dimensions);
-  const needed = runsNeeded(problem, buffers);
+  const needed = runsNeeded(problem, buffers, { sure });
   // Threads perturb while the device runs.
   const changed = Array.from({ length: leastTolerances ? 0 : needed.perturbedRuns }, (_, run) =>
     perturbBeside(options.threads, problem, dimensions, { inputs, tensors }, run),

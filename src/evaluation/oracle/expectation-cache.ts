@@ -43,12 +43,19 @@ export interface PreparedCheck {
    * those. Absent elsewhere.
    */
   leastExpectations?(): Promise<Expectations>;
+  /**
+   * With tolerances that more runs on perturbed inputs tell, before a result is called wrong: the usual ones are too small by chance in one of some thousand rows. Absent where
+   * more runs would tell no more.
+   */
+  surerExpectations?(): Promise<Expectations>;
   /** The inputs with another seed. */
   drawAgain(seed: number): Promise<DrawnInputs>;
   /** Expected values of rows that the seed chooses, if the whole reference takes long; otherwise of all rows. */
   sample(): Promise<ExpectedRows>;
   /** The same with the least tolerances, as {@link leastExpectations}. */
   leastSample?(): Promise<ExpectedRows>;
+  /** The same as {@link surerExpectations}. */
+  surerSample?(): Promise<ExpectedRows>;
 }
 
 /** Computes the expectations. */
@@ -78,44 +85,53 @@ export function prepareCheck(
   const tried = areValuesTried(problem.file, key.generatorSet);
   const onDevice = deviceReference !== undefined && isLarge(problem, dimensions);
   const request = { problem, buffers, inputs: inputs.tensors, dimensions, signal, placed, tried };
+  const { perturbedRuns } = runsNeeded(problem, buffers, request);
+  const mayBeSurer = perturbedRuns < runsNeeded(problem, buffers, { ...request, sure: true }).perturbedRuns;
   const isDivided =
     !onDevice &&
     !tried &&
     runsLong(problem, dimensions, inputs.tensors) &&
     leastMaySuffice(problem, buffers) &&
-    runsNeeded(problem, buffers, request).perturbedRuns > 0;
+    perturbedRuns > 0;
   // Kept only where two kinds of expectations follow from them: they take as much memory as an expectation.
   const unperturbed = isDivided ? remembered(() => runUnperturbed(request)).get : () => runUnperturbed(request);
   const expect: WorkOutExpectations = (...request) => expectBeside(threads, ...request);
   const toExpectations = (runs: ReferenceRuns): Promise<Expectations> =>
     expect(problem, dimensions, { ...runs, inputs: inputs.tensors, repeats });
-  const all = remembered(async () => {
+  const withPerturbed = async (sure: boolean): Promise<Expectations> => {
     if (onDevice)
       return expectationsFor({
-        ...{ problem, dimensions, inputs: inputs.bytes, tensors: inputs.tensors, placed, repeats, tried },
+        ...{ problem, dimensions, inputs: inputs.bytes, tensors: inputs.tensors, placed, repeats, tried, sure },
         ...{ deviceReference, signal, expect },
       });
     // Asked for at once: they may run side by side.
-    const [runs, perturbed] = await allEnded([unperturbed(), runPerturbed(request)]);
-    return toExpectations({ ...runs, perturbed });
-  });
+    const [runs, perturbed] = await allEnded([unperturbed(), runPerturbed({ ...request, sure })]);
+    return toExpectations({ ...runs, ...perturbed });
+  };
+  const all = remembered(() => withPerturbed(false));
   const least = remembered(async () => toExpectations(await unperturbed()));
-  const rowsOf = (isLeast: boolean) => expectedRows({ ...key, buffers, inputs: inputs.tensors, signal, isLeast });
-  const sample = remembered(() => rowsOf(false));
+  const rowsOf = (how: { readonly isLeast?: true; readonly sure?: true } = {}) =>
+    expectedRows({ ...key, ...how, buffers, inputs: inputs.tensors, signal });
+  const sample = remembered(() => rowsOf());
   const wholeSample = async (): Promise<ExpectedRows> => {
     const isQuick = all.isKnown() || onDevice;
     return (isQuick ? undefined : await sample.get()) ?? { expectations: await all.get() };
   };
   const leastSample = remembered(async (): Promise<ExpectedRows> => {
     if (all.isKnown() || sample.isKnown()) return wholeSample();
-    return (await rowsOf(true)) ?? { expectations: await least.get() };
+    return (await rowsOf({ isLeast: true })) ?? { expectations: await least.get() };
   });
+  // Not remembered: they are seldom asked for.
+  const surer = (): Promise<Expectations> => withPerturbed(true);
+  const surerSample = async (): Promise<ExpectedRows> =>
+    (onDevice ? undefined : await rowsOf({ sure: true })) ?? { expectations: await surer() };
   return {
     buffers,
     inputs,
     expectations: all.get,
     leastExpectations: isDivided ? least.get : undefined,
     leastSample: isDivided ? leastSample.get : undefined,
+    ...(mayBeSurer && { surerExpectations: surer, surerSample }),
     drawAgain: (seed) => drawBeside(threads, { ...key, seed }),
     sample: wholeSample,
   };

@@ -4,7 +4,7 @@ import type { Dimensions, Problem, ReferenceTensors } from '../../core/problem.t
 import { decode, roundAll } from '../../core/rounding.ts';
 import { packElements } from '../launches/layout.ts';
 import { insignificantElements } from '../launches/significant.ts';
-import { comparisonOf, outputsOf, type ReferenceRuns, runHostReference } from './reference-runs.ts';
+import { comparisonOf, outputsOf, type PerturbedRun, type ReferenceRuns, runHostReference } from './reference-runs.ts';
 import { toleranceRule } from './tolerances/index.ts';
 import type { Expectation } from './tolerances/tolerance.ts';
 
@@ -27,6 +27,8 @@ export interface ReferenceRequest {
   readonly repeats?: boolean;
   /** Whether the tolerance must bear what arithmetic errs on these inputs. */
   readonly tried?: boolean;
+  /** So many runs on perturbed inputs that no condition is underestimated by chance. */
+  readonly sure?: boolean;
   /** The elements of the inputs, row-major, if somebody has decoded them. */
   readonly tensors?: ReferenceTensors | undefined;
 }
@@ -90,12 +92,12 @@ export async function expectationsFor(
 /** What expectations follow from, in memory of its own but for the inputs. @throws as {@link expectationsFor}. */
 export async function runsFor(request: ReferenceRequest & WhereReferencesRun): Promise<ReferenceRuns> {
   const { problem, dimensions, inputs, deviceReference, signal } = request;
-  const { placed = false, repeats = false, tried = false } = request;
+  const { placed = false, repeats = false, tried = false, sure = false } = request;
   const buffers = expandBuffers(problem.file, dimensions);
   const tensors = (): ReferenceTensors => request.tensors ?? decodeInputs(buffers, inputs);
   const runs =
     (await deviceReference?.run(request)) ??
-    (await runHostReference(problem, buffers, tensors(), dimensions, { signal, placed, tried }));
+    (await runHostReference(problem, buffers, tensors(), dimensions, { signal, placed, tried, sure }));
   const given = hasSignificantParts(buffers) && { inputs: tensors() };
   return { ...runs, ...given, placed, repeats, tried };
 }
@@ -120,8 +122,9 @@ export function expectationsFrom(
   problem: Pick<Problem, 'file'>,
   buffers: readonly PlannedBuffer[],
   dimensions: Dimensions,
-  { oracle: given, naive, perturbed, inputs, placed = false, repeats = false, tried = false }: ReferenceRuns,
+  runs: ReferenceRuns,
 ): Expectations {
+  const { oracle: given, naive, perturbed, weighted, inputs, placed = false, repeats = false, tried = false } = runs;
   const lengthsOf = (name: string): Float64Array => (given[name] ?? inputs?.[name])!;
   return new Map(
     outputsOf(buffers).map((buffer) => {
@@ -130,6 +133,7 @@ export function expectationsFrom(
       // Whatever the reference has there makes no tolerance.
       const cleared = (values: Float64Array): Float64Array =>
         insignificant ? values.map((value, i) => (insignificant[i] === 1 ? 0 : value)) : values;
+      const clearedRun = ({ relative, outputs }: PerturbedRun) => ({ relative, values: cleared(outputs[name]!) });
       const oracle = cleared(given[name]!);
       const comparison = comparisonOf(problem.file, name);
       const expectation = toleranceRule(comparison).expect(comparison, {
@@ -140,9 +144,8 @@ export function expectationsFrom(
         oracle,
         rounded: roundAll(oracle, dtype),
         naive: naive ? cleared(naive[name]!) : undefined,
-        perturbed: perturbed
-          ? perturbed.map(({ relative, outputs }) => ({ relative, values: cleared(outputs[name]!) }))
-          : undefined,
+        perturbed: perturbed?.map(clearedRun),
+        weighted: weighted?.map(clearedRun),
         placed,
         repeats,
         tried,

@@ -27,6 +27,8 @@ interface RowsRequest {
   readonly signal?: AbortSignal | undefined;
   /** With the least tolerances that there can be, which take no run on perturbed inputs. */
   readonly isLeast?: boolean;
+  /** With tolerances that more runs on perturbed inputs tell. */
+  readonly sure?: boolean;
 }
 
 /** Floating-point operations of a host for a sample of rows: some tens of milliseconds. */
@@ -56,10 +58,10 @@ export async function expectedRows(
  * @throws as `runHostReference`.
  */
 export async function expectationsOfRows(request: RowsRequest & { readonly rows: Rows }): Promise<ExpectedRows> {
-  const { problem, dimensions, buffers, inputs, signal, rows, isLeast } = request;
+  const { problem, dimensions, buffers, inputs, signal, rows, isLeast, sure } = request;
   const outputs = outputsOf(buffers);
   const options = {
-    ...{ signal, rows },
+    ...{ signal, rows, sure },
     placed: areValuesPlaced(request.generatorSet),
     tried: areValuesTried(problem.file, request.generatorSet),
   };

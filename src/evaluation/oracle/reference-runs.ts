@@ -17,6 +17,7 @@ import { type Rounding, roundAll } from '../../core/rounding.ts';
 import { elementCountOf } from '../launches/layout.ts';
 import { HOST_PERTURBATION, perturbationOf, perturbInputs } from './perturbed-inputs.ts';
 import { joinParts, rowLength, rowParts } from './row-parts.ts';
+import { weightedInputs } from './secret/freedom.ts';
 import { toleranceRule } from './tolerances/index.ts';
 
 /** All runs of the reference on some inputs that a comparison may need. */
@@ -27,6 +28,8 @@ export interface ReferenceRuns {
   readonly naive?: ReferenceTensors;
   /** The oracle of inputs changed by so much relative to themselves. */
   readonly perturbed?: readonly PerturbedRun[];
+  /** The same of weighted inputs alone: how large the terms of their sums are. */
+  readonly weighted?: readonly PerturbedRun[];
   /** What the reference was given: inputs may say which elements of outputs matter. */
   readonly inputs?: ReferenceTensors;
   /** Whether values of the inputs repeat or differ in size, so that errors add up. */
@@ -47,11 +50,12 @@ export const outputsOf = (buffers: readonly PlannedBuffer[]): PlannedBuffer[] =>
   buffers.filter(({ role }) => role === 'out' || role === 'inout');
 
 /**
- * Runs for outputs with few elements, whose neighbours do little to stabilise an estimate, and with hardly any: four runs of a lone sum estimate less than a
- * twentieth of its condition once in 80,000 checks, and a thorough verification of a sum has hundreds; eight do so once in two billion.
+ * Runs for outputs with few elements, whose neighbours do little to stabilise an estimate; and before a result is called wrong. Two runs estimate less than
+ * an eighteenth of a condition once in 300 times, and where one score decides a whole row, its other elements do not help. Four do so once in 50,000 times, eight
+ * once in 10⁹.
  */
-const FEW_ELEMENTS = { few: 64, lone: 8 } as const;
-const PERTURBED_RUNS = { lone: 8, few: 4, many: 2, unlike: 8 } as const;
+const FEW_ELEMENTS = 64;
+const PERTURBED_RUNS = { few: 4, many: 2, unlike: 8, sure: 8, weighted: 4 } as const;
 
 /** Rows of results shorter than this are grouped with their neighbours. */
 const OWN_GROUP = 64;
@@ -64,7 +68,7 @@ export const comparisonOf = ({ outputs, comparison }: ProblemFile, output: strin
 export function runsNeeded(
   { file }: Problem,
   buffers: readonly PlannedBuffer[],
-  { placed = false, tried = false }: Pick<ReferenceOptions, 'placed' | 'tried'> = {},
+  { placed = false, tried = false, sure = false }: Pick<ReferenceOptions, 'placed' | 'tried' | 'sure'> = {},
 ): { readonly naive: boolean; readonly perturbedRuns: number } {
   const needs = outputsOf(buffers).map(({ name }) => {
     const comparison = comparisonOf(file, name);
@@ -76,8 +80,7 @@ export function runsNeeded(
   if (!perturbed || elementCounts.length === 0) return { naive, perturbedRuns: 0 };
   if (placed && floating.some(({ shape }) => (shape.at(-1) ?? 1) < OWN_GROUP))
     return { naive, perturbedRuns: PERTURBED_RUNS.unlike };
-  const least = Math.min(...elementCounts);
-  const kind = least < FEW_ELEMENTS.lone ? 'lone' : least < FEW_ELEMENTS.few ? 'few' : 'many';
+  const kind = sure ? 'sure' : Math.min(...elementCounts) < FEW_ELEMENTS ? 'few' : 'many';
   return { naive, perturbedRuns: PERTURBED_RUNS[kind] };
 }
 
@@ -104,6 +107,8 @@ export interface ReferenceOptions {
   readonly placed?: boolean;
   /** Runs on perturbed inputs, whatever the comparison needs. */
   readonly tried?: boolean;
+  /** So many of these that no condition is underestimated by chance. */
+  readonly sure?: boolean;
 }
 
 /** A problem's reference on some inputs. */
@@ -130,11 +135,11 @@ export async function runHostReference(
   const request = { problem, buffers, inputs, dimensions, ...options };
   // Asked for at once: they may run side by side.
   const [unperturbed, perturbed] = await Promise.all([runUnperturbed(request), runPerturbed(request)]);
-  return { ...unperturbed, perturbed };
+  return { ...unperturbed, ...perturbed };
 }
 
 /** The oracle and, if the comparison needs it, the naive run. @throws as {@link runHostReference}. */
-export async function runUnperturbed(request: HostReferenceRequest): Promise<Omit<ReferenceRuns, 'perturbed'>> {
+export async function runUnperturbed(request: HostReferenceRequest): Promise<Omit<ReferenceRuns, keyof PerturbedRuns>> {
   const { problem, buffers, inputs, placed = false, tried = false } = request;
   const needed = runsNeeded(problem, buffers, { placed, tried });
   const [oracle, naive] = await Promise.all([
@@ -144,20 +149,26 @@ export async function runUnperturbed(request: HostReferenceRequest): Promise<Omi
   return { oracle, naive: naive ? roundedOutputs(buffers, naive) : undefined, placed, tried };
 }
 
+type PerturbedRuns = Pick<ReferenceRuns, 'perturbed' | 'weighted'>;
+
 /** The oracles of perturbed inputs, if the comparison needs them. @throws as {@link runHostReference}. */
-export async function runPerturbed(request: HostReferenceRequest): Promise<PerturbedRun[] | undefined> {
-  const { problem, buffers, inputs } = request;
+export async function runPerturbed(request: HostReferenceRequest): Promise<PerturbedRuns> {
+  const { problem, buffers, sure = false } = request;
   const { perturbedRuns: count } = runsNeeded(problem, buffers, request);
-  if (count === 0) return undefined;
-  return allEnded(
-    Array.from({ length: count }, async (_, i) => {
-      const perturbation = perturbationOf(buffers, i, HOST_PERTURBATION);
-      const outputs = problem.reference.perturbs
-        ? await runOnce(request, inputs, 'exact', perturbation)
-        : await runOnce(request, perturbInputs(inputs, perturbation), 'exact');
-      return { relative: HOST_PERTURBATION, outputs };
-    }),
-  );
+  if (count === 0) return {};
+  const ofAll = Array.from({ length: count }, (_, i) => perturbationOf(buffers, i, HOST_PERTURBATION));
+  const names = sure ? weightedInputs(problem.file) : [];
+  const ofWeighted = ofAll.slice(0, names.length > 0 ? PERTURBED_RUNS.weighted : 0).map((one) => ({ ...one, names }));
+  const all = await allEnded([...ofAll, ...ofWeighted].map((perturbation) => runPerturbedBy(request, perturbation)));
+  return { perturbed: all.slice(0, count), weighted: ofWeighted.length > 0 ? all.slice(count) : undefined };
+}
+
+async function runPerturbedBy(request: HostReferenceRequest, perturbation: Perturbation): Promise<PerturbedRun> {
+  const { problem, inputs } = request;
+  const outputs = problem.reference.perturbs
+    ? await runOnce(request, inputs, 'exact', perturbation)
+    : await runOnce(request, perturbInputs(inputs, perturbation), 'exact');
+  return { relative: perturbation.relative, outputs };
 }
 
 const runOnce = (

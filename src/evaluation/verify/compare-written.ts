@@ -56,8 +56,8 @@ export async function compareWritten(request: WrittenRequest): Promise<Written> 
     }),
   );
   const key = { problem, dimensions, generatorSet: DECLARED, buffers, inputs: inputs.tensors, signal };
-  const compared = async (isLeast: boolean): Promise<{ verdicts: Verdicts; elements: number }> => {
-    const expected = await expectationsOfRows({ ...key, rows, isLeast });
+  const compared = async (how: { isLeast?: true; sure?: true }): Promise<{ verdicts: Verdicts; elements: number }> => {
+    const expected = await expectationsOfRows({ ...key, rows, ...how });
     let elements = 0;
     const expectations = new Map(
       outputs.map((buffer) => {
@@ -71,8 +71,8 @@ export async function compareWritten(request: WrittenRequest): Promise<Written> 
     return { verdicts: compareRows(outputs, { ...expected, expectations }, got), elements };
   };
   // What passes the least tolerances passes the others, which take several runs of the reference.
-  const least = leastMaySuffice(problem, buffers) ? await compared(true) : undefined;
-  const { verdicts, elements } = least && passes(least.verdicts) ? least : await compared(false);
+  let { verdicts, elements } = await compared(leastMaySuffice(problem, buffers) ? { isLeast: true } : {});
+  if (!passes(verdicts)) ({ verdicts, elements } = await compared({ sure: true }));
   if (passes(verdicts)) return { elements, wrong: undefined };
   const tally = new CorrectnessTally();
   tally.add(verdicts);

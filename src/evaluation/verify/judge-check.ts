@@ -15,6 +15,7 @@ import {
   describeDifference,
   describeWrong,
   type JudgedCheck,
+  mayBeChance,
   passes,
   refused,
   type Verdicts,
@@ -62,11 +63,15 @@ export async function judgeCheck(request: {
   };
   let expectations = runs.allowed(expected.value);
   let two = compareRuns(expectations);
-  const neededMore = prepared.leastExpectations !== undefined && !bothPass(two);
-  if (neededMore) {
-    expectations = runs.allowed(await prepared.expectations());
+  const lookAgain = async (more: () => Promise<Expectations>): Promise<void> => {
+    expectations = runs.allowed(await more());
     two = compareRuns(expectations);
-  }
+  };
+  const neededMore = prepared.leastExpectations !== undefined && !bothPass(two);
+  if (neededMore) await lookAgain(prepared.expectations);
+  const { surerExpectations } = prepared;
+  const isUnsure = !bothPass(two) && mayBeChance(two.verdicts) && mayBeChance(two.secondVerdicts);
+  if (surerExpectations && isUnsure) await lookAgain(surerExpectations);
   const judged: JudgedCheck = { runs, outputs, tally, isBitwise, expectations };
   const passed = await judgeRuns(judged, two);
   const repeated = passed.ok && runs.keepsWorkspace && (await judgeRepetition(judged, first));

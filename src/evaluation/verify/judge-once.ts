@@ -9,7 +9,7 @@ import { outputsOf } from '../oracle/reference-runs.ts';
 import { type CheckRuns, NATURAL } from './check-runs.ts';
 import type { CorrectnessTally } from './correctness-tally.ts';
 import { meanwhile } from './judge-check.ts';
-import { describeWrong, passes, refused, type Verdicts } from './judged-check.ts';
+import { describeWrong, mayBeChance, passes, refused, type Verdicts } from './judged-check.ts';
 import { blaming } from './who-wrote.ts';
 
 /** The whole tolerances of a check can't be had. That shows only where a kernel fails the least ones, which need fewer runs of the reference. */
@@ -42,15 +42,17 @@ export async function judgeOnce(request: {
   const outputs = outputsOf(prepared.buffers);
   const compared = (rows: ExpectedRows): Verdicts =>
     compareRows(outputs, { ...rows, expectations: runs.allowed(rows.expectations) }, run.outputs);
-  const least = compared(expected.value);
-  const verdicts = prepared.leastSample && !passes(least) ? compared(await withWholeTolerances(prepared)) : least;
+  let verdicts = compared(expected.value);
+  if (prepared.leastSample && !passes(verdicts)) verdicts = compared(await withTolerances(prepared.sample));
+  const { surerSample } = prepared;
+  if (surerSample && !passes(verdicts) && mayBeChance(verdicts)) verdicts = compared(await withTolerances(surerSample));
   tally.add(verdicts);
   if (passes(verdicts)) return refuse?.(run);
   const refusal = refused('wrong', describeWrong(verdicts)!, `${runs.name} · ${trial.name}`);
   return blaming(refusal, { runs, run, outputs, verdicts });
 }
 
-async function withWholeTolerances({ sample }: PreparedCheck): Promise<ExpectedRows> {
+async function withTolerances(sample: () => Promise<ExpectedRows>): Promise<ExpectedRows> {
   try {
     return await sample();
   } catch (error) {

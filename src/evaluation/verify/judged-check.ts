@@ -34,6 +34,15 @@ export const compareOutputs = (outputs: readonly PlannedBuffer[], expectations: 
 
 export const passes = (verdicts: Verdicts): boolean => [...verdicts.values()].every(({ passed }) => passed);
 
+/** Errors ÷ tolerances that a condition of two runs on changed inputs, small by chance, explains: by so much it is in one of 10,000 rows of which it decides. */
+const CHANCE = 100;
+
+/** Whether results may be right that fail: {@link PreparedCheck.surerExpectations}. NaN never is. */
+export const mayBeChance = (verdicts: Verdicts): boolean =>
+  [...verdicts.values()].every(
+    ({ worstErrorRatio, rmsErrorRatio }) => worstErrorRatio <= CHANCE && rmsErrorRatio <= CHANCE,
+  );
+
 /** Whether another run differs: in bits, or in its verdict if bits may differ. */
 export function cameOutOtherwise(judged: JudgedCheck, first: RunResult, other: RunResult): boolean {
   const { outputs, expectations, isBitwise } = judged;

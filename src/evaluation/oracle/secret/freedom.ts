@@ -59,6 +59,16 @@ export function freedomOf(problem: ProblemFile): Freedom {
   };
 }
 
+/**
+ * Inputs that are summed with weights which others make, as values are with a softmax of scores: problem.json says that theirs are of one size, and that those of several
+ * others need not be.
+ */
+export function weightedInputs(problem: ProblemFile): string[] {
+  const { contrasts } = freedomOf(problem);
+  const floating = Object.keys(problem.inputs).filter((name) => isFloating(problem.inputs[name]!.dtype));
+  return floating.filter(contrasts).length > 1 ? floating.filter((name) => !contrasts(name)) : [];
+}
+
 /** Parameters have fewer axes than other inputs. They are not what sums go over, so that equal ones do not add up roundings. */
 export function hasFewerAxes({ inputs }: ProblemFile, input: string): boolean {
   const most = Math.max(...Object.values(inputs).map(({ shape }) => shape.length));

@@ -31,6 +31,7 @@ const ROUNDED_ONCE = 1.1;
  *   RMS(got − oracle) ≤ √( max(ru · RMS(oracle), ½ ulp(0))² + (rmsFactor · RMS(naive − oracle))² + RMS(arithmetic)² )
  *
  * `naive` is the reference with the named results and the outputs rounded; without names there is no such term.
+ * Before a result is called wrong, m and RMS(oracle) are at least what the terms of a weighted sum say, as those of weights · V: {@link TERMS} times, and once, √Σ term².
  * r is 1; where fewer than 10 rows make up the sum of squares, up to 1.31, and up to 2 if terms nearly cancel ({@link fewRows}).
  * Accumulating in the storage dtype errs by √n roundings instead of one, everywhere: the second line finds it. 2 ulp(m) is
  * FlashAttention's 2 · max |(ref + 0.3 − 0.3) − ref| with the row's m in place of 0.3: ½ for rounding the result, the rest
@@ -90,13 +91,16 @@ function withSlack(comparison: Calibrated, facts: OutputFacts, arithmetic: Float
   const naiveErrors = facts.naive && naiveErrorsOf(facts, facts.naive);
   const groupSize = group === 'all' ? Math.max(1, want.length) : groupSizeOf(facts.shape);
   const largestError = naiveErrors && maximumPerGroup(naiveErrors, groupSize);
+  const terms = facts.weighted && conditionOf({ ...facts, perturbed: facts.weighted, placed: false });
   const largestValue = maximumPerGroup(want, groupSize);
+  const largestTerms = terms && maximumPerGroup(terms, groupSize);
   // Of equal weights, one rounding shows in every whole row, with that of the result.
   const roundings = facts.placed ? MOST_FACTOR : fewRows(want, facts);
   const ofArithmetic = rmsOf(arithmetic);
   const tolerances = arithmetic;
   for (let group = 0; group < largestValue.length; group++) {
-    const slack = factor * (largestError?.[group] ?? 0) + slackAt(largestValue[group]!, storage);
+    const largest = Math.max(largestValue[group]!, TERMS * (largestTerms?.[group] ?? 0));
+    const slack = factor * (largestError?.[group] ?? 0) + slackAt(largest, storage);
     const end = Math.min(tolerances.length, (group + 1) * groupSize);
     for (let i = group * groupSize; i < end; i++) tolerances[i] = tolerances[i]! + slack;
   }
@@ -106,12 +110,21 @@ function withSlack(comparison: Calibrated, facts: OutputFacts, arithmetic: Float
     groupSize: 1,
     rmsLimit: Math.hypot(
       // Below the normal numbers, rounding errs by half of the smallest subnormal, for any result.
-      Math.max(roundings * unitRoundoff(storage) * rmsOf(want), ulpAt(0, storage) / 2),
+      Math.max(
+        roundings * unitRoundoff(storage) * Math.max(rmsOf(want), terms ? rmsOf(terms) : 0),
+        ulpAt(0, storage) / 2,
+      ),
       naiveErrors ? rmsFactor * rmsOf(naiveErrors) : 0,
       ofArithmetic,
     ),
   };
 }
+
+/**
+ * Root of the sum of squared terms, of which a row's largest value is at least this many times as large unless its terms cancel. Weights in half precision err by as much as the terms
+ * have, cancelled or not.
+ */
+const TERMS = 2;
 
 /** For one unnamed intermediate as large as the row's largest value, and for the rounding of the result. */
 function slackAt(largest: number, storage: DType): number {

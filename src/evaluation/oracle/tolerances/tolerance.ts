@@ -17,7 +17,9 @@ export interface OutputFacts {
    * The reference on perturbed inputs; only if the comparison asks for it. It can only raise tolerances: what passes
    * without it passes with it.
    */
-  readonly perturbed?: readonly { readonly relative: number; readonly values: Float64Array }[];
+  readonly perturbed?: readonly PerturbedValues[];
+  /** The same with weighted inputs alone perturbed, which tells how large the terms of their sums are; only before a result is called wrong. */
+  readonly weighted?: readonly PerturbedValues[];
   /**
    * Whether values of the inputs repeat or differ in size. Then neighbouring terms round alike, so that n errors add up to n of
    * one, and what a running sum keeps of a large value shows in small results beside it.
@@ -27,6 +29,12 @@ export interface OutputFacts {
   readonly repeats?: boolean;
   /** Whether the tolerance must bear what honest arithmetic errs on these inputs. */
   readonly tried?: boolean;
+}
+
+/** A result on inputs changed by so much, relative to themselves. */
+interface PerturbedValues {
+  readonly relative: number;
+  readonly values: Float64Array;
 }
 
 /** How near an output must come. */

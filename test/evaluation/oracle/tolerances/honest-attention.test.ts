@@ -1,0 +1,45 @@
+import path from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { loadProblem } from '../../../../src/app/loading/load-problem.ts';
+import { completeDimensions } from '../../../../src/core/plan/dimensions.ts';
+import type { Problem } from '../../../../src/core/problem.ts';
+import { variantSetsOf } from '../../../../src/evaluation/oracle/secret/sets-of-problem.ts';
+import { judgeHonestly } from '../../../support/judge-honestly.ts';
+
+describe('what an honest attention kernel loses', () => {
+  let problem: Problem;
+  beforeAll(async () => {
+    problem = await loadProblem(path.resolve(import.meta.dirname, '../../../../problems/attention'));
+  });
+  const shapeOf = (shape: Readonly<Record<string, number>>) =>
+    completeDimensions(problem.file.dimensions, { B: 1, H: 1, causal: 0, ...shape });
+
+  it('is borne where one score decides a row and two runs say by chance that it hardly reacts', async () => {
+    const check = {
+      seed: 3_244_566_254,
+      dimensions: shapeOf({ B: 2, S: 130, D: 64 }),
+      generatorSet: 'secret:trends (3)',
+    };
+    expect(await judgeHonestly(problem, check, 'fp32')).toEqual({ passes: false, passesInTheEnd: true });
+  });
+
+  it('is borne where values cancel, and roundings of weights do not', async () => {
+    const generatorSet = 'secret:mutated 105232 of secret:zeros';
+    const check = { seed: 13, dimensions: shapeOf({ S: 80, D: 64, causal: 1 }), generatorSet };
+    expect(await judgeHonestly(problem, check, 'fp16 weights')).toEqual({ passes: false, passesInTheEnd: true });
+    expect(await judgeHonestly(problem, check, 'fp32')).toEqual({ passes: true, passesInTheEnd: true });
+  });
+
+  it('is borne with inputs of every kind', async () => {
+    for (const generatorSet of variantSetsOf(problem.file))
+      for (const arithmetic of ['fp32', 'fp16 weights'] as const) {
+        const check = { seed: 24, dimensions: shapeOf({ S: 130, D: 64 }), generatorSet };
+        const { passesInTheEnd } = await judgeHonestly(problem, check, arithmetic);
+        expect({ generatorSet, arithmetic, passesInTheEnd }).toEqual({
+          generatorSet,
+          arithmetic,
+          passesInTheEnd: true,
+        });
+      }
+  });
+});
