@@ -7,26 +7,19 @@
  * `first` is before anybody looked at them; `again` takes those that passed, after the referee learned from them. One that is recorded is not
  * judged twice.
  */
-import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { FreshEntry, FreshRecording } from '../../scripts/results/referee-recordings.ts';
-import { loadKernel } from '../../src/app/loading/load-kernel.ts';
-import { judgeOtherDtypes, otherDtypes, withOtherDtypes } from '../../src/app/other-dtypes.ts';
 import { openSession } from '../../src/app/session.ts';
-import { makeCandidate } from '../../src/core/candidate.ts';
 import { conditionsOf } from '../../src/core/compared-sizes.ts';
 import type { Evaluation } from '../../src/core/evaluation.ts';
 import { evaluateExpression } from '../../src/core/expressions/evaluate.ts';
 import { completeDimensions } from '../../src/core/plan/dimensions.ts';
-import { completeParameters } from '../../src/core/plan/parameters.ts';
-import { resolveWorkload } from '../../src/core/plan/resolve-workload.ts';
-import { takesWorkload } from '../../src/core/plan/takes-workload.ts';
 import type { Dimensions, ProblemFile } from '../../src/core/problem.ts';
-import { refusingUnreached } from '../../src/core/unreached.ts';
 import { measuredWith } from '../measuring/open-bench.ts';
 import { openRecording } from '../recording-file.ts';
+import { judgeThoroughly } from './judge-thoroughly.ts';
 import { recordedVerdict } from './recorded-verdict.ts';
 
 // What is recorded here is found here.
@@ -44,8 +37,6 @@ const { values, positionals } = parseArgs({
 const { batch: name, pass, output, device } = values;
 if (name === undefined || (pass !== 'first' && pass !== 'again') || positionals.length === 0)
   throw new Error('usage: fresh-kernels.ts --batch NAME --pass first|again FOLDER…');
-
-const MOST_SEED = 2 ** 31;
 
 await using session = await openSession({ device });
 const { recording, save } = await openRecording<FreshRecording>(output, () => ({
@@ -72,19 +63,7 @@ function reservationOf(
 
 async function judge(folder: string): Promise<FreshEntry> {
   const truth = JSON.parse(readFileSync(join(folder, 'truth.json'), 'utf8'));
-  const { kernel, problem } = await loadKernel(folder);
-  const candidate = makeCandidate(kernel, completeParameters(kernel.file, {}));
-  const taken = problem.file.workloads.find(({ dimensions }) =>
-    takesWorkload(candidate, completeDimensions(problem.file.dimensions, dimensions)),
-  );
-  const workload = resolveWorkload(problem.file, (taken ?? problem.file.workloads[0]!).name);
-  const seed = randomInt(MOST_SEED);
-  const request = { problem, candidate, workload, seed, thorough: true, large: true };
-  const first = refusingUnreached(await session.evaluator.evaluate(request));
-  const dtypes = first.status === 'passed' ? otherDtypes(problem, kernel) : [];
-  const others = { session, dtypes, seed, unreached: 'refuse' } as const;
-  const asked = { target: folder, device, workload: workload.name };
-  const evaluation = withOtherDtypes(first, await judgeOtherDtypes(asked, others));
+  const { problem, seed, evaluation } = await judgeThoroughly(session, device, folder);
   return {
     name: basename(folder),
     problem: problem.file.name,

@@ -6,6 +6,7 @@
  */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import type { HonestAttentionRecording } from '../../scripts/results/referee-recordings.ts';
 import { loadProblem } from '../../src/app/loading/load-problem.ts';
 import { completeDimensions } from '../../src/core/plan/dimensions.ts';
 import { secretSetsOf, variantSetsOf } from '../../src/evaluation/oracle/secret/sets-of-problem.ts';
@@ -20,25 +21,6 @@ const SHAPES = [
   { B: 1, H: 1, S: 145, D: 128, causal: 1 },
   { B: 1, H: 1, S: 33, D: 256, causal: 0 },
 ] as const;
-
-interface Refusal {
-  readonly seed: number;
-  readonly shape: string;
-  readonly generatorSet: string;
-  readonly arithmetic: string;
-}
-
-export interface HonestAttentionRecording {
-  readonly schemaVersion: 1;
-  readonly shapes: typeof SHAPES;
-  /** All of them have been judged from 1 to this one. */
-  seeds: number;
-  checks: number;
-  /** Refused with the tolerances of few runs on changed inputs. */
-  readonly atFirst: Refusal[];
-  /** Refused with those of more runs, too: false alarms. */
-  readonly inTheEnd: Refusal[];
-}
 
 const { values } = parseArgs({
   options: {
@@ -59,7 +41,7 @@ async function judgeAll(seed: number): Promise<void> {
       for (const arithmetic of Object.keys(HONEST_ARITHMETIC) as (keyof typeof HONEST_ARITHMETIC)[]) {
         const dimensions = completeDimensions(problem.file.dimensions, shape);
         const judged = await judgeHonestly(problem, { seed, dimensions, generatorSet }, arithmetic);
-        const named = { seed, shape: JSON.stringify(shape), generatorSet, arithmetic };
+        const named = { seed, shape, generatorSet, arithmetic };
         recording.checks += 1;
         if (!judged.passes) recording.atFirst.push(named);
         if (!judged.passesInTheEnd) recording.inTheEnd.push(named);

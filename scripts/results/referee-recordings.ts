@@ -32,6 +32,34 @@ export interface RedTeamRecording extends MeasuredWith {
   kernels: RedTeamEntry[];
 }
 
+/** docs/results/honest-rungs.json, by bench/referee/honest-rungs.ts. */
+export interface HonestRungsRecording extends MeasuredWith {
+  schemaVersion: 1;
+  /** `kernel`: problem/rung. `totalMs`: wall time on a machine that others used as well. */
+  evaluations: (RecordedVerdict & { kernel: string; seed: number; totalMs: number })[];
+}
+
+/** Checks of attention as honest kernels compute it that are named by these. */
+export interface HonestRefusal {
+  seed: number;
+  shape: Readonly<Record<string, number>>;
+  generatorSet: string;
+  arithmetic: string;
+}
+
+/** docs/results/honest-attention.json, by bench/referee/honest-attention.ts. */
+export interface HonestAttentionRecording {
+  schemaVersion: 1;
+  shapes: readonly Readonly<Record<string, number>>[];
+  /** All of them have been judged from 1 to this one. */
+  seeds: number;
+  checks: number;
+  /** Refused with the tolerances of few runs on changed inputs. */
+  atFirst: HonestRefusal[];
+  /** Refused with those of more runs, too: false alarms. */
+  inTheEnd: HonestRefusal[];
+}
+
 /** A wrong kernel whose author did not know the referee, as it was judged. */
 export interface FreshEntry extends RecordedVerdict {
   name: string;
