@@ -13,7 +13,9 @@ import type {
   ExploitRecording,
   FaultRecording,
   FreshRecording,
+  HonestAttentionRecording,
   HonestRecording,
+  HonestRungsRecording,
   RedTeamRecording,
   ThroughputRecording,
   TwoProcessRecording,
@@ -116,6 +118,8 @@ export interface MeasuredRecordings {
   'fresh-wrong-kernels'?: FreshRecording;
   'h200-exploits'?: ExploitRecording;
   'h200-honest'?: HonestRecording;
+  'honest-attention'?: HonestAttentionRecording;
+  'honest-rungs'?: HonestRungsRecording;
   'h200-faults'?: FaultRecording;
   'h200-throughput'?: ThroughputRecording;
   'h200-two-processes'?: TwoProcessRecording;
@@ -149,6 +153,8 @@ export const HOW_TO_RECORD: Readonly<Record<MeasuredRecordingName, string>> = {
   'fresh-wrong-kernels': 'node bench/referee/fresh-kernels.ts --batch … FOLDER…',
   'h200-exploits': 'node bench/referee/exploits.ts',
   'h200-honest': 'node bench/referee/honest.ts',
+  'honest-attention': 'node bench/referee/honest-attention.ts',
+  'honest-rungs': 'node bench/referee/honest-rungs.ts',
   'h200-faults': 'node bench/referee/faults.ts',
   'h200-throughput': 'node bench/referee/throughput.ts',
   'h200-two-processes': 'node bench/referee/two-processes.ts',

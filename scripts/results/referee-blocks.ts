@@ -11,8 +11,10 @@ import type {
   FaultRecording,
   FreshEntry,
   FreshRecording,
+  HonestAttentionRecording,
   HonestRecording,
   HonestRun,
+  HonestRungsRecording,
   RedTeamEntry,
   RedTeamRecording,
   ThroughputRecording,
@@ -83,6 +85,23 @@ const honest = (recording: HonestRecording): string => {
   return (
     `**${alarms.length === 0 ? 'No alarm' : `${alarms.length} ${alarms.length === 1 ? 'alarm' : 'alarms'}`} in ${evaluations.length} evaluations** of ` +
     `${candidates} honest candidates at ${workload}, with ${seeds} seeds.` +
+    `${details.length > 0 ? ` ${details.join('; ')}.` : ''} ${recordedWith(recording)}.`
+  );
+};
+
+const honestAttention = ({ seeds, shapes, checks, atFirst, inTheEnd }: HonestAttentionRecording): string =>
+  `**${inTheEnd.length} of ${checks.toLocaleString('en')} checks refuse attention as honest kernels compute it**, in fp32 and with weights in fp16, with ${seeds} seeds at ${shapes.length} shapes and all ` +
+  `secret inputs. Two runs on changed inputs alone would refuse ${atFirst.length}.`;
+
+const honestRungs = (recording: HonestRungsRecording): string => {
+  const { evaluations } = recording;
+  const alarms = evaluations.filter(({ status }) => status !== 'passed');
+  const kernels = new Set(evaluations.map(({ kernel }) => kernel)).size;
+  const details = alarms.map(
+    ({ kernel, seed, status, reason = '' }) => `${code(kernel)}, seed ${seed}: ${status}: ${reason}`,
+  );
+  return (
+    `**${alarms.length} alarms in ${evaluations.length} thorough verifications** of ${kernels} rungs of the bundled problems, each with a new seed.` +
     `${details.length > 0 ? ` ${details.join('; ')}.` : ''} ${recordedWith(recording)}.`
   );
 };
@@ -244,6 +263,8 @@ export const refereeBlocks = (recordings: MeasuredRecordings): Record<string, st
   'fresh-wrong-kernels': recordingBlock(recordings, 'fresh-wrong-kernels', freshKernels),
   'h200-exploits': recordingBlock(recordings, 'h200-exploits', exploits),
   'h200-honest': recordingBlock(recordings, 'h200-honest', honest),
+  'honest-attention': recordingBlock(recordings, 'honest-attention', honestAttention),
+  'honest-rungs': recordingBlock(recordings, 'honest-rungs', honestRungs),
   'h200-faults': recordingBlock(recordings, 'h200-faults', faults),
   'h200-throughput': recordingBlock(recordings, 'h200-throughput', throughput),
   'h200-two-processes': recordingBlock(recordings, 'h200-two-processes', twoProcesses),
