@@ -4,8 +4,8 @@ import type { Dimensions, Problem, ReferenceTensors } from '../../core/problem.t
 import { decode, roundAll } from '../../core/rounding.ts';
 import { packElements } from '../launches/layout.ts';
 import { insignificantElements } from '../launches/significant.ts';
-import { comparisonOf, outputsOf, type PerturbedRun, type ReferenceRuns, runHostReference } from './reference-runs.ts';
-import { toleranceRule } from './tolerances/index.ts';
+import { outputsOf, type PerturbedRun, type ReferenceRuns, runHostReference } from './reference-runs.ts';
+import { comparisonOf, toleranceRule } from './tolerances/index.ts';
 import type { Expectation } from './tolerances/tolerance.ts';
 
 /** Output name → its expectation. */

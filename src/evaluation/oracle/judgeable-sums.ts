@@ -3,7 +3,7 @@ import { evaluateExpression, namesInExpression } from '../../core/expressions/ev
 import { completeDimensions } from '../../core/plan/dimensions.ts';
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
 import { NORMAL } from './generators/generator.ts';
-import { comparisonOf } from './reference-runs.ts';
+import { comparisonOf } from './tolerances/index.ts';
 
 /**
  * Sums of so many terms are judged although they are longer than all others, and no longer ones of an unknown length. Where units in the last

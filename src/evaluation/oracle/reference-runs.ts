@@ -7,7 +7,6 @@ import type {
   Dimensions,
   Perturbation,
   Problem,
-  ProblemFile,
   ReferenceRun,
   ReferenceTensors,
   Rows,
@@ -18,7 +17,7 @@ import { elementCountOf } from '../launches/layout.ts';
 import { HOST_PERTURBATION, perturbationOf, perturbInputs } from './perturbed-inputs.ts';
 import { joinParts, rowLength, rowParts } from './row-parts.ts';
 import { weightedInputs } from './secret/freedom.ts';
-import { toleranceRule } from './tolerances/index.ts';
+import { comparisonOf, toleranceRule } from './tolerances/index.ts';
 
 /** All runs of the reference on some inputs that a comparison may need. */
 export interface ReferenceRuns {
@@ -59,10 +58,6 @@ const PERTURBED_RUNS = { few: 4, many: 2, unlike: 8, sure: 8, weighted: 4 } as c
 
 /** Rows of results shorter than this are grouped with their neighbours. */
 const OWN_GROUP = 64;
-
-/** How an output is compared: as it says itself, else as the problem does. */
-export const comparisonOf = ({ outputs, comparison }: ProblemFile, output: string): Tolerance =>
-  outputs[output]?.comparison ?? comparison;
 
 /** Which runs the problem's comparisons ask for beside the oracle, and how many on perturbed inputs. */
 export function runsNeeded(

@@ -2,7 +2,7 @@ import { isFloating, sizeOfDType } from '../../../core/dtype.ts';
 import { generatorSetsOf } from '../../../core/plan/generator-sets.ts';
 import type { BufferDeclaration, Generator, ProblemFile, Scaling, Tolerance } from '../../../core/problem.ts';
 import { NORMAL } from '../generators/generator.ts';
-import { comparisonOf } from '../reference-runs.ts';
+import { comparisonOf } from '../tolerances/index.ts';
 
 /** Unbounded: their author draws a spread, not a domain. */
 export const UNBOUNDED: ReadonlySet<Generator['kind']> = new Set(['normal', 'large', 'alternating', 'off-grid']);
