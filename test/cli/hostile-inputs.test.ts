@@ -115,9 +115,9 @@ longTest('a time limit is that of the whole launch sequence', async () => {
       file.steps = [{ ...file.steps[0], repeat: 9_000 }];
     },
   });
-  const { json } = await runJson(['evaluate', kernel, '--device', 'virtual:l4', '--run-timeout', '2']);
+  const { json } = await runJson(['evaluate', kernel, '--device', 'virtual:l4', '--run-timeout', '1']);
   expect(json).toMatchObject({
     status: 'timed-out',
-    reason: expect.stringMatching(/did not finish within 2000 ms/),
+    reason: expect.stringMatching(/did not finish within 1000 ms/),
   });
 });

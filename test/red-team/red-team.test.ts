@@ -95,6 +95,11 @@ afterAll(async () => {
   await device?.close();
 });
 
+/** Settings with which a CPU runs a kernel's launches in milliseconds, where what a GPU needs to be fooled takes tenths of a second. */
+const IN_SMALL: Readonly<Record<string, ParameterValues>> = {
+  'leaves-l2-full-of-its-own': { WORDS: 65_536 },
+};
+
 const judge = async (
   folder: string,
   seed: number,
@@ -158,7 +163,8 @@ describe('the red team', () => {
     kernels.filter((name) => !caught(name)),
     sample,
   )('%s shows in timed launches only', async (name) => {
-    expect((await judge(path.join(RED_TEAM, name), SEED)).status).toBe('passed');
+    const parameters = IN_SMALL[name] ?? {};
+    expect((await judge(path.join(RED_TEAM, name), SEED, WORKLOAD, parameters)).status).toBe('passed');
   });
 });
 
