@@ -23,8 +23,8 @@ export type Question =
       readonly shapes?: Readonly<Record<string, readonly number[]>> | undefined;
       /** One of the module's mistakes instead of the reference. */
       readonly mistake?: string;
-      /** Change the inputs before the run. */
-      readonly perturbation?: Perturbation | undefined;
+      /** A run for each: on the inputs as they are (null), or changed so. */
+      readonly changes: readonly (Perturbation | null)[];
       /** Outputs of which only some rows are wanted; their numbers follow the inputs as tensors. */
       readonly rowsOf?: readonly string[];
     };
@@ -34,6 +34,7 @@ export type Answer =
   | { readonly kind: 'stripped' /** Absent if they can't be taken out. */; readonly javaScript?: string }
   | { readonly kind: 'loaded'; readonly exports: readonly string[]; readonly hasReference: boolean }
   | ({ readonly kind: 'not-loaded' } & NotLoaded)
+  /** The outputs of the first run follow, then those of the second. */
   | { readonly kind: 'done'; readonly names: readonly string[] }
   | { readonly kind: 'fault'; readonly fault: ReferenceFault };
 
@@ -48,6 +49,11 @@ export const withTensors = (
   }),
 });
 
-/** The payloads, which a reader put into memory of their own, as tensors of these names. @throws RangeError when one is not whole. */
-export const tensorsOf = (names: readonly string[], { payloads }: LineMessage): ReferenceTensors =>
-  Object.fromEntries(names.map((name, i) => [name, new Float64Array(payloads[i]!.buffer)]));
+/**
+ * The payloads, which a reader put into memory of their own, as tensors of these names.
+ *
+ * @param run of an answer to several runs, which of them.
+ * @throws RangeError when one is not whole.
+ */
+export const tensorsOf = (names: readonly string[], { payloads }: LineMessage, run = 0): ReferenceTensors =>
+  Object.fromEntries(names.map((name, i) => [name, new Float64Array(payloads[run * names.length + i]!.buffer)]));

@@ -41,6 +41,9 @@ const PATIENCE_MS = 150;
 const IDLE_MS = 10_000;
 const MEMORY_POLL_MS = 100;
 
+/** Most bytes of inputs of which runs that are asked for at once go in one message: two more messages take as long as such runs. */
+const MOST_TOGETHER_BYTES = 256 * 1024;
+
 /** Most bytes of inputs that a process keeps for its next run, beside as many that the module gets: beyond them, memory is dearer than sending them again. */
 const MOST_KEPT_BYTES = 512 * MIB;
 
@@ -64,6 +67,8 @@ class ReferenceHost {
   readonly #idle: ReferenceChild[] = [];
   readonly #waiting: ((child: ReferenceChild) => void)[] = [];
   readonly #children = new Set<ReferenceChild>();
+  /** Asked for and not sent yet. */
+  readonly #asked = new Set<Together>();
   #computesRows: boolean | undefined;
 
   constructor(options: ReferenceHostOptions) {
@@ -71,8 +76,26 @@ class ReferenceHost {
     this.#limits = { ...referenceLimits, loadTimeoutMs: options.program.loadTimeoutMs, ...options.limits };
   }
 
-  run(run: ReferenceRun): Promise<ReferenceTensors> {
-    return this.#withChild(run.signal, (child) => child.run(run), run.inputs);
+  async run(run: ReferenceRun): Promise<ReferenceTensors> {
+    const together = [...this.#asked].find(({ runs }) => differInChangesOnly(runs[0]!, run)) ?? this.#ask(run);
+    const place = together.runs.includes(run) ? 0 : together.runs.push(run) - 1;
+    return (await together.outputs)[place]!;
+  }
+
+  /** Others may join until a process takes it. */
+  #ask(run: ReferenceRun): Together {
+    const runs = [run];
+    const outputs = this.#withChild(
+      run.signal,
+      (child) => {
+        this.#asked.delete(together);
+        return child.run(runs);
+      },
+      run.inputs,
+    ).finally(() => this.#asked.delete(together));
+    const together: Together = { runs, outputs };
+    if (this.#options.program.keepsInputs && bytesOf(run.inputs) <= MOST_TOGETHER_BYTES) this.#asked.add(together);
+    return together;
   }
 
   /** @throws as {@link run}, if the module can't be loaded. */
@@ -161,6 +184,21 @@ class ReferenceHost {
   }
 }
 
+/** Runs on the same inputs, as they are and changed, that one message asks for. */
+interface Together {
+  readonly runs: ReferenceRun[];
+  /** In their order. */
+  readonly outputs: Promise<readonly ReferenceTensors[]>;
+}
+
+const differInChangesOnly = (run: ReferenceRun, other: ReferenceRun): boolean =>
+  (['inputs', 'dimensions', 'rounding', 'rows', 'mistake', 'signal'] as const).every(
+    (name) => run[name] === other[name],
+  );
+
+const bytesOf = (inputs: ReferenceTensors): number =>
+  Object.values(inputs).reduce((sum, { byteLength }) => sum + byteLength, 0);
+
 /** One process. */
 class ReferenceChild {
   readonly #options: ReferenceHostOptions;
@@ -205,7 +243,9 @@ class ReferenceChild {
     });
   }
 
-  run({ inputs, dimensions, rounding, rows, mistake, perturbation, signal }: ReferenceRun): Promise<ReferenceTensors> {
+  /** @param runs that differ in how they change the inputs only. */
+  run(runs: readonly ReferenceRun[]): Promise<ReferenceTensors[]> {
+    const { inputs, dimensions, rounding, rows, mistake, signal } = runs[0]!;
     const { problem, program, shapes } = this.#options;
     return this.#untilAborted(signal, async () => {
       using _ = watchRun({ problem, dimensions });
@@ -213,8 +253,7 @@ class ReferenceChild {
       const names = Object.keys(inputs);
       const kept = names.filter((name) => this.#kept[name]?.deref() === inputs[name]);
       const sent = names.filter((name) => !kept.includes(name)).map((name) => inputs[name]!);
-      const bytes = Object.values(inputs).reduce((sum, { byteLength }) => sum + byteLength, 0);
-      const keeps = program.keepsInputs && bytes <= MOST_KEPT_BYTES;
+      const keeps = program.keepsInputs && bytesOf(inputs) <= MOST_KEPT_BYTES;
       const references = names.map((name) => [name, new WeakRef(inputs[name]!)] as const);
       this.#kept = keeps ? Object.fromEntries(references) : {};
       const { answer, message } = await this.#ask(
@@ -228,11 +267,11 @@ class ReferenceChild {
           shapes: program.takesShapes ? shapes?.(dimensions) : undefined,
           rowsOf: rows ? Object.keys(rows) : undefined,
           mistake,
-          perturbation,
+          changes: runs.map(({ perturbation = null }) => perturbation),
         },
         [...sent, ...Object.values(rows ?? {}).map((numbers) => Float64Array.from(numbers))],
       );
-      if (answer.kind === 'done') return tensorsOf(answer.names, message);
+      if (answer.kind === 'done') return runs.map((_, i) => tensorsOf(answer.names, message, i));
       throw this.#faultError((answer as Answer & { kind: 'fault' }).fault);
     });
   }

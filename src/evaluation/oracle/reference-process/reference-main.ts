@@ -87,20 +87,42 @@ function givenOf(inputs: ReferenceTensors, perturbation: Perturbation | undefine
 }
 
 function run(question: Question & { command: 'run' }, message: LineMessage): LineMessage {
-  const { names, kept: known, keeps, rowsOf, perturbation } = question;
+  const { names, kept: known, keeps, rowsOf } = question;
   const sent = names.filter((name) => !known.includes(name));
   const given = { ...kept, ...tensorsOf(sent, message) };
   const inputs = Object.fromEntries(names.map((name) => [name, given[name]!]));
   kept = keeps ? inputs : {};
   for (const name of places.keys()) if (!names.includes(name)) places.delete(name);
   const rows = rowsOf && rowsFrom(rowsOf, { ...message, payloads: message.payloads.slice(sent.length) });
-  // That a reference changes its inputs is seen in the runs on unperturbed ones, of which every check has one.
-  const call = { ...question, inputs: givenOf(inputs, perturbation), rows };
-  const outcome = callReference(loaded!, call, perturbation ? undefined : inputs);
-  if (!keeps) places.clear();
-  if (!outcome.ok) return answer({ kind: 'fault', fault: outcome.fault });
-  return withTensors({ kind: 'done', names: Object.keys(outcome.outputs) }, outcome.outputs);
+  try {
+    return runEach(question, inputs, rows);
+  } finally {
+    if (!keeps) places.clear();
+  }
 }
+
+/** One run for each change of the inputs. */
+function runEach(
+  question: Question & { command: 'run' },
+  inputs: ReferenceTensors,
+  rows: Rows | undefined,
+): LineMessage {
+  const { changes } = question;
+  const outputs: ReferenceTensors[] = [];
+  for (const change of changes) {
+    // That a reference changes its inputs is seen in the runs on unperturbed ones, of which every check has one.
+    const call = { ...question, inputs: givenOf(inputs, change ?? undefined), rows };
+    const outcome = callReference(loaded!, call, change ? undefined : inputs);
+    if (!outcome.ok) return answer({ kind: 'fault', fault: outcome.fault });
+    // The module may give back what it was given, and the next run has the same places.
+    outputs.push(changes.length > 1 ? copied(outcome.outputs) : outcome.outputs);
+  }
+  const tensors = outputs.flatMap((one) => Object.values(one));
+  return withTensors({ kind: 'done', names: Object.keys(outputs[0]!) }, tensors);
+}
+
+const copied = (tensors: ReferenceTensors): ReferenceTensors =>
+  Object.fromEntries(Object.entries(tensors).map(([name, values]) => [name, values.slice()]));
 
 serveLines(async (message) => {
   const question = message.header as unknown as Question;

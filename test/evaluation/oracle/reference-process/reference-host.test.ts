@@ -69,6 +69,31 @@ describe('a reference in a process of its own', () => {
     }
   });
 
+  it('gives runs that are asked for at once what each would be given alone', async () => {
+    // It gives back what it was given, in memory that the next run gets again, and says which call of its process this is.
+    const reference = await host(`
+      let calls = 0;
+      export const reference = ({ X }) => ({ X, calls: Float64Array.of(++calls) });`);
+    const given = { X: Float64Array.from({ length: 500 }, (_, i) => Math.sin(i)) };
+    const request = { inputs: given, dimensions: { N: 1 }, rounding: 'exact' as const };
+    const perturbations = [0, 1].map((run) => ({ names: ['X'], run, relative: 2 ** -20 }));
+    const changed = perturbations.map((perturbation) => ({ ...request, perturbation }));
+    const all = await Promise.all([request, ...changed, { ...request, rounding: 'f16' as const }].map(reference));
+    expect(all.map(({ calls }) => calls![0])).toEqual([1, 2, 3, 4]);
+    expect(all[0]!.X).toEqual(given.X);
+    for (const [i, perturbation] of perturbations.entries())
+      expect(all[1 + i]!.X).toEqual(perturbInputs(given, perturbation).X);
+    // Asked for later, with the same inputs.
+    expect((await reference(request)).X).toEqual(given.X);
+  });
+
+  it('tells each of runs that are asked for at once of a mistake', async () => {
+    const reference = await host("export const reference = () => { throw new TypeError('no'); };");
+    const request = { inputs, dimensions: { N: 5 }, rounding: 'exact' as const };
+    const ended = await Promise.allSettled([reference(request), reference(request)]);
+    expect(ended.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  });
+
   it('keeps inputs for the next run, each name by itself, whatever the module does to its own', async () => {
     const reference = await host(`
       export const reference = ({ X, I }, { N }) => {
