@@ -78,13 +78,13 @@ class ReferenceHost {
 
   async run(run: ReferenceRun): Promise<ReferenceTensors> {
     const together = [...this.#asked].find(({ runs }) => differInChangesOnly(runs[0]!, run)) ?? this.#ask(run);
-    const place = together.runs.includes(run) ? 0 : together.runs.push(run) - 1;
+    const place = together.runs.push(run) - 1;
     return (await together.outputs)[place]!;
   }
 
-  /** Others may join until a process takes it. */
+  /** Runs like this one may join until a process takes them. */
   #ask(run: ReferenceRun): Together {
-    const runs = [run];
+    const runs: ReferenceRun[] = [];
     const outputs = this.#withChild(
       run.signal,
       (child) => {
