@@ -101,7 +101,7 @@ const honestRungs = (recording: HonestRungsRecording): string => {
     ({ kernel, seed, status, reason = '' }) => `${code(kernel)}, seed ${seed}: ${status}: ${reason}`,
   );
   return (
-    `**${alarms.length} alarms in ${evaluations.length} thorough verifications** of ${kernels} rungs of the bundled problems, each with a new seed.` +
+    `**${alarms.length} ${alarms.length === 1 ? 'alarm' : 'alarms'} in ${evaluations.length} thorough verifications** of ${kernels} rungs of the bundled problems, each with a new seed.` +
     `${details.length > 0 ? ` ${details.join('; ')}.` : ''} ${recordedWith(recording)}.`
   );
 };

@@ -7,10 +7,11 @@ import { comparisonOf } from './tolerances/index.ts';
 
 /**
  * Sums of so many terms are judged although they are longer than all others, and no longer ones of an unknown length. Where units in the last
- * place are counted, longer ones up to so many times as long as a workload of the problem, whose author wants those judged.
+ * place are counted, longer ones up to so many times as long as a workload of the problem, whose author wants those judged: serial sums of 2.6 million exponentials were
+ * beyond √n units in five of six rows, by up to 43 %, and of 1.6 million at 74 % of them at most.
  */
 const LONG_SUM = 2 ** 17;
-const BEYOND_WORKLOADS = 2.5;
+const BEYOND_WORKLOADS = 1.5;
 
 /**
  * The same where a tolerance grows with the root of their number, and serial sums of sorted rows err by more: they were beyond it in two of 60 rows of 130,000
