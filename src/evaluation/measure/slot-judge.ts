@@ -34,7 +34,7 @@ export interface SlotJudge {
 /**
  * Compares slots with the oracle. If a GPU runs the reference, it first uses the tolerances that hold for any inputs.
  * Outputs within them need no runs on perturbed inputs, which take the host ten times as long. Where outputs of one slot are not, those of
- * the next ones will not be either: in a matrix product, some elements are sums that nearly cancel.
+ * the next ones will not be either: in a matrix product, some elements are sums that nearly cancel. Before a slot is called wrong, more runs on perturbed inputs tell the tolerances.
  */
 export function createSlotJudge(request: {
   problem: Problem;
@@ -47,13 +47,13 @@ export function createSlotJudge(request: {
   const { problem, dimensions, disagree = disagreeHere } = request;
   let leastMayDo = request.deviceReference !== undefined;
   const whole: SlotJudge['whole'] = async ({ inputs, outputs }) => {
-    const compared = async (leastTolerances: boolean): Promise<string | undefined> => {
-      const run = () => runsFor({ ...request, inputs, leastTolerances });
+    const compared = async (how: { leastTolerances?: true; sure?: true }): Promise<string | undefined> => {
+      const run = () => runsFor({ ...request, inputs, ...how });
       return disagree(problem, dimensions, { runs: await run(), outputs, again: run });
     };
-    if (leastMayDo && (await compared(true)) === undefined) return undefined;
+    if (leastMayDo && (await compared({ leastTolerances: true })) === undefined) return undefined;
     leastMayDo = false;
-    return compared(false);
+    return (await compared({})) === undefined ? undefined : compared({ sure: true });
   };
   return {
     whole,
@@ -61,18 +61,21 @@ export function createSlotJudge(request: {
       const tensors = decodeInputs(buffers, inputs);
       const chosen = { problem, dimensions, seed, generatorSet: DECLARED, buffers, inputs: tensors };
       const { signal } = request;
-      const expected: ExpectedRows = (await expectedRows({ ...chosen, signal })) ?? {
-        expectations: expectationsFrom(problem, buffers, dimensions, {
-          ...(await runHostReference(problem, buffers, tensors, dimensions, { signal })),
-          inputs: tensors,
-        }),
+      const compared = async (sure: boolean): Promise<string | undefined> => {
+        const expected: ExpectedRows = (await expectedRows({ ...chosen, signal, sure })) ?? {
+          expectations: expectationsFrom(problem, buffers, dimensions, {
+            ...(await runHostReference(problem, buffers, tensors, dimensions, { signal, sure })),
+            inputs: tensors,
+          }),
+        };
+        const verdicts = compareRows(outputsOf(buffers), expected, packedOutputs(buffers, outputs));
+        for (const [name, verdict] of verdicts) {
+          const reason = describeVerdict(name, verdict);
+          if (reason !== undefined) return `${reason} (counted from byte ${offsets.get(name)} of ${name})`;
+        }
+        return undefined;
       };
-      const verdicts = compareRows(outputsOf(buffers), expected, packedOutputs(buffers, outputs));
-      for (const [name, verdict] of verdicts) {
-        const reason = describeVerdict(name, verdict);
-        if (reason !== undefined) return `${reason} (counted from byte ${offsets.get(name)} of ${name})`;
-      }
-      return undefined;
+      return (await compared(false)) === undefined ? undefined : compared(true);
     },
   };
 }

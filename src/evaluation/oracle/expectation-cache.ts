@@ -44,8 +44,8 @@ export interface PreparedCheck {
    */
   leastExpectations?(): Promise<Expectations>;
   /**
-   * With tolerances that more runs on perturbed inputs tell, before a result is called wrong: the usual ones are too small by chance in one of some thousand rows. Absent where
-   * more runs would tell no more.
+   * With tolerances that more runs on perturbed inputs tell, before a result is called wrong: those of few runs are now and then too small by chance. Absent where no run on perturbed
+   * inputs is needed.
    */
   surerExpectations?(): Promise<Expectations>;
   /** The inputs with another seed. */
@@ -86,7 +86,6 @@ export function prepareCheck(
   const onDevice = deviceReference !== undefined && isLarge(problem, dimensions);
   const request = { problem, buffers, inputs: inputs.tensors, dimensions, signal, placed, tried };
   const { perturbedRuns } = runsNeeded(problem, buffers, request);
-  const mayBeSurer = perturbedRuns < runsNeeded(problem, buffers, { ...request, sure: true }).perturbedRuns;
   const isDivided =
     !onDevice &&
     !tried &&
@@ -131,7 +130,7 @@ export function prepareCheck(
     expectations: all.get,
     leastExpectations: isDivided ? least.get : undefined,
     leastSample: isDivided ? leastSample.get : undefined,
-    ...(mayBeSurer && { surerExpectations: surer, surerSample }),
+    ...(perturbedRuns > 0 && { surerExpectations: surer, surerSample }),
     drawAgain: (seed) => drawBeside(threads, { ...key, seed }),
     sample: wholeSample,
   };

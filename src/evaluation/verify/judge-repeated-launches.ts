@@ -371,7 +371,7 @@ const isRightIn =
 async function isRight({ problem, dimensions, passed }: Repeated, inputs: Contents, run: RunResult): Promise<boolean> {
   try {
     const { outputs, runs } = passed.judged;
-    const expectations = runs.allowed(await expectationsFor({ problem, dimensions, inputs, placed: true }));
+    const expectations = runs.allowed(await expectationsFor({ problem, dimensions, inputs, placed: true, sure: true }));
     return passes(compareOutputs(outputs, expectations, run.outputs));
   } catch (error) {
     if (error instanceof WarpsmithError) return true;

@@ -34,10 +34,10 @@ export const compareOutputs = (outputs: readonly PlannedBuffer[], expectations: 
 
 export const passes = (verdicts: Verdicts): boolean => [...verdicts.values()].every(({ passed }) => passed);
 
-/** Errors ÷ tolerances that a condition of two runs on changed inputs, small by chance, explains: by so much it is in one of 10,000 rows of which it decides. */
+/** An error of more tolerances than that is no chance: two runs on changed inputs estimate less than a hundredth of a condition once in 10,000 times. */
 const CHANCE = 100;
 
-/** Whether results may be right that fail: {@link PreparedCheck.surerExpectations}. NaN never is. */
+/** Whether results that fail may be right by the tolerances of more runs. NaN never is. */
 export const mayBeChance = (verdicts: Verdicts): boolean =>
   [...verdicts.values()].every(
     ({ worstErrorRatio, rmsErrorRatio }) => worstErrorRatio <= CHANCE && rmsErrorRatio <= CHANCE,

@@ -29,11 +29,11 @@ const wayKey = ({ path, node }: Pick<Choice, 'path' | 'node'>, way: string): str
 
 /** Ways that choices of kernel.json's expressions come out where a launch is planned. Only those that sizes decide. */
 export function choicesIn({ candidate, planFor }: Request, planned: Planned): Map<string, Choice> {
-  const fixed = new Set(Object.keys(candidate.kernel.file.parameters ?? {}));
+  const isFixed = fixedIn(candidate);
   const found = new Map<string, Choice>();
   const observe = ({ place, node, way }: ObservedChoice): void => {
     const path = place?.path;
-    if (path === undefined || !/^(?:steps|workspaces)\b/.test(path) || isFixed(node, fixed)) return;
+    if (path === undefined || !/^(?:steps|workspaces)\b/.test(path) || hasOnly(node, isFixed)) return;
     const choice = { path, node, ways: waysOf(node) };
     found.set(wayKey(choice, way), choice);
   };
@@ -41,11 +41,14 @@ export function choicesIn({ candidate, planFor }: Request, planned: Planned): Ma
   return found;
 }
 
-/** Whether parameters and the GPU decide it, and no size. */
-function isFixed(node: ExpressionNode, fixed: ReadonlySet<string>): boolean {
-  if (node.kind === 'name') return fixed.has(node.name) || node.name.includes('.');
-  return childrenOf(node).every((child) => isFixed(child, fixed));
-}
+/** Whether a name is a parameter or of the GPU or the dtype, and no size. */
+const fixedIn =
+  ({ kernel }: Request['candidate']) =>
+  (name: string): boolean =>
+    name.includes('.') || Object.hasOwn(kernel.file.parameters ?? {}, name);
+
+const hasOnly = (node: ExpressionNode, is: (name: string) => boolean): boolean =>
+  node.kind === 'name' ? is(node.name) : childrenOf(node).every((child) => hasOnly(child, is));
 
 /** A guard against nothing, `max(1, …)`, chooses its number only where there is nothing to do. */
 const isGuard = (node: ExpressionNode, { kind, value }: { kind: string; value?: number }): boolean =>
@@ -76,21 +79,25 @@ function openWays(
 
 /**
  * Choices of kernel.json's expressions that came out one way in all of these shapes, although the kernel takes others: `min(N, 4096)` that was
- * never 4096. What listed dimensions alone decide counts only if the kernel takes a shape in which it comes out otherwise.
+ * never 4096. What parameters and listed dimensions alone decide counts only if the kernel takes a shape in which it comes out otherwise.
  */
 export function oneWayChoices(
   request: Request,
   planned: readonly Planned[],
   takes: (shape: Dimensions) => boolean,
 ): LaunchChoice[] {
-  const { parameters } = request.candidate;
+  const { candidate, problem } = request;
+  const isFixed = fixedIn(candidate);
+  const isOfListed = (name: string): boolean => isFixed(name) || problem.file.dimensions[name]?.values !== undefined;
   const open = [...openWays(request, planned).values()];
   if (open.length === 0) return [];
-  const listed = variantsOf(request.problem.file, planned, takes);
+  const listed = variantsOf(problem.file, planned, takes);
   const possible = new Set(listed.flatMap((shape) => [...choicesIn(request, { dimensions: shape }).keys()]));
   return open
-    .filter(({ choice: { node }, way }) => node.kind === 'call' || canBe(way === 'true', textOf(node), parameters))
-    .filter(({ choice, way }) => !isOfListed(choice.node, request.problem.file) || possible.has(wayKey(choice, way)))
+    .filter(
+      ({ choice: { node }, way }) => node.kind === 'call' || canBe(way === 'true', textOf(node), candidate.parameters),
+    )
+    .filter(({ choice, way }) => !hasOnly(choice.node, isOfListed) || possible.has(wayKey(choice, way)))
     .map(({ choice: { path, node }, way }) => ({ path, text: textOf(node), never: outcomeOf(node, way) }));
 }
 
@@ -125,11 +132,6 @@ export function withFewerMultiprocessors(
 
 const outcomeOf = (node: ExpressionNode, way: string): string =>
   node.kind === 'call' ? textOf(node.arguments[Number(way)]!) : way;
-
-function isOfListed(node: ExpressionNode, problem: ProblemFile): boolean {
-  if (node.kind === 'name') return problem.dimensions[node.name]?.values !== undefined;
-  return childrenOf(node).every((child) => isOfListed(child, problem));
-}
 
 /** A part may be reached at some sizes only. */
 const OF_EACH_COMBINATION = 8;

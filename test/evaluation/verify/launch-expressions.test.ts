@@ -64,6 +64,13 @@ describe('expressions of kernel.json that came out one way', () => {
     expect(found(launching('flag ? R : R + 1'), [at(5)])).toEqual(['steps[0].grid[0] flag: never true']);
   });
 
+  it('are none that parameters and listed dimensions decide, unless the kernel takes a value with which they come out otherwise', () => {
+    expect(found(launching('R + max(WIDTH, flag)'), [at(5)])).toEqual([]);
+    expect(found(launching('R + max(WIDTH, 8 * flag)'), [at(5)])).toEqual([
+      'steps[0].grid[0] max(WIDTH, 8 * flag): never 8 * flag',
+    ]);
+  });
+
   it('come out otherwise on a GPU with another number of multiprocessors', () => {
     const steps = launching('min(device.smCount, R)');
     expect(found(steps, [at(5)])).toEqual(['steps[0].grid[0] min(device.smCount, R): never device.smCount']);

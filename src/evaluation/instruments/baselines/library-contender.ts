@@ -260,7 +260,10 @@ const outputsOfAnswer = ({ fields, payloads }: SessionAnswer): ReadonlyMap<strin
   new Map((fields.outputs as string[]).map((name, i) => [name, payloads[i]!]));
 
 /** The oracle's objection to the outputs; undefined if there is none. */
-const describeWrong = async (
-  { buffers, expectations }: PreparedCheck,
+async function describeWrong(
+  { buffers, expectations, surerExpectations }: PreparedCheck,
   outputs: ReadonlyMap<string, Uint8Array>,
-): Promise<string | undefined> => disagreement(buffers, await expectations(), outputs);
+): Promise<string | undefined> {
+  const wrong = disagreement(buffers, await expectations(), outputs);
+  return wrong !== undefined && surerExpectations ? disagreement(buffers, await surerExpectations(), outputs) : wrong;
+}

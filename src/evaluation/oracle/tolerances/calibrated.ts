@@ -120,10 +120,7 @@ function withSlack(comparison: Calibrated, facts: OutputFacts, arithmetic: Float
   };
 }
 
-/**
- * Root of the sum of squared terms, of which a row's largest value is at least this many times as large unless its terms cancel. Weights in half precision err by as much as the terms
- * have, cancelled or not.
- */
+/** The largest value of a row is at least this many times √Σ term², unless terms cancel. Roundings of half-precision weights grow with the terms, cancelled or not. */
 const TERMS = 2;
 
 /** For one unnamed intermediate as large as the row's largest value, and for the rounding of the result. */

@@ -71,9 +71,12 @@ describe('a reference in a process of its own', () => {
 
   it('gives runs that are asked for at once what each would be given alone', async () => {
     // It gives back what it was given, in memory that the next run gets again, and says which call of its process this is.
-    const reference = await host(`
+    const reference = await host(
+      `
       let calls = 0;
-      export const reference = ({ X }) => ({ X, calls: Float64Array.of(++calls) });`);
+      export const reference = ({ X }) => ({ X, calls: Float64Array.of(++calls) });`,
+      { limits: { processes: 1 } },
+    );
     const given = { X: Float64Array.from({ length: 500 }, (_, i) => Math.sin(i)) };
     const request = { inputs: given, dimensions: { N: 1 }, rounding: 'exact' as const };
     const perturbations = [0, 1].map((run) => ({ names: ['X'], run, relative: 2 ** -20 }));

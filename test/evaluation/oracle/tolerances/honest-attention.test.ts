@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { loadProblem } from '../../../../src/app/loading/load-problem.ts';
 import { completeDimensions } from '../../../../src/core/plan/dimensions.ts';
 import type { Problem } from '../../../../src/core/problem.ts';
+import { prepareCheck } from '../../../../src/evaluation/oracle/expectation-cache.ts';
 import { variantSetsOf } from '../../../../src/evaluation/oracle/secret/sets-of-problem.ts';
 import { judgeHonestly } from '../../../support/judge-honestly.ts';
 
@@ -28,6 +29,18 @@ describe('what an honest attention kernel loses', () => {
     const check = { seed: 13, dimensions: shapeOf({ S: 80, D: 64, causal: 1 }), generatorSet };
     expect(await judgeHonestly(problem, check, 'fp16 weights')).toEqual({ passes: false, passesInTheEnd: true });
     expect(await judgeHonestly(problem, check, 'fp32')).toEqual({ passes: true, passesInTheEnd: true });
+  });
+
+  it('is asked for a second time whatever the head dimension is', () => {
+    for (const D of [32, 64]) {
+      const prepared = prepareCheck({
+        problem,
+        seed: 1,
+        dimensions: shapeOf({ S: 9, D }),
+        generatorSet: 'secret:zeros',
+      });
+      expect(prepared.surerExpectations).toBeDefined();
+    }
   });
 
   it('is borne with inputs of every kind', async () => {

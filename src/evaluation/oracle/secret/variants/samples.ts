@@ -17,8 +17,8 @@ const SAMPLED_AS = ['whole', 'zero', 'strided', 'closed', 'lines'] as const;
 const STRIDED = { strides: [2, 4, 8, 16, 32], stretch: 8192, small: 100 } as const;
 
 /**
- * How long lines are, of either kind in turns, and how many elements have lines of one length: as many as several tiles. What sums are weighted with, as values are with a
- * softmax, is smaller where it is negative: rows of alike values that cancel have roundings of weights in half precision left, which are right.
+ * How long lines are, of either kind in turns, and how many elements have lines of one length: as many as several tiles. Values that a softmax weighs are smaller where they are
+ * negative: if they cancelled, a row would be what roundings of half-precision weights leave of it.
  */
 const LINES = { lengths: [1, 4, 8, 16, 32, 64, 128, 1024, 4096], stretch: 2 ** 16, weighted: 1 / 4 } as const;
 
@@ -29,7 +29,9 @@ function changeSamples(values: Float64Array, { problem, buffer, stream, index, f
     return isFloating(buffer.dtype) || range !== undefined ? atStridedPlaces(values, stream, range) : values;
   if (SAMPLED_AS[index] === 'closed') return closed(values, buffer);
   if (SAMPLED_AS[index] === 'lines')
-    return isFloating(buffer.dtype) ? inLines(values, { stream, least: leastInLines(problem, buffer.name) }) : values;
+    return isFloating(buffer.dtype)
+      ? inLines(values, { stream, negative: negativeSize(problem, buffer.name) })
+      : values;
   if (SAMPLED_AS[index] === 'whole')
     return isFloating(buffer.dtype)
       ? atSampledPlaces(values, buffer, (value) => Math.sign(value || 1) * Math.ceil(Math.abs(value) || 1))
@@ -68,23 +70,23 @@ function atStridedPlaces(values: Float64Array, stream: RandomStream, largest: nu
  * A kernel that looks at every second line, as at one half of each tile, finds values that differ little, and may take the others for the same.
  * Where inputs are never negative, the others stay as drawn.
  */
-function inLines(values: Float64Array, { stream, least }: { stream: RandomStream; least: number }): Float64Array {
+function inLines(values: Float64Array, { stream, negative }: { stream: RandomStream; negative: number }): Float64Array {
   const size = rootMeanSquare(values);
   for (let i = 0; i < values.length; i++) {
     const lot = stream.bits(Math.floor(i / LINES.stretch));
     const length = LINES.lengths[lot % LINES.lengths.length]!;
     const side = Math.floor(lot / LINES.lengths.length) % 2;
     const isPositive = Math.floor(i / length) % 2 === side;
-    if (isPositive || least < 0)
-      values[i] = (isPositive ? size : least * size) * (1 + stream.uniform(values.length + i));
+    if (isPositive || negative > 0)
+      values[i] = (isPositive ? size : -negative * size) * (1 + stream.uniform(values.length + i));
   }
   return values;
 }
 
-/** The other lines' size, relative to the positive ones; 0 where they stay as drawn. */
-function leastInLines(problem: ProblemFile, name: string): number {
+/** Size of the negative lines, relative to the positive ones; 0 where values are never negative. */
+function negativeSize(problem: ProblemFile, name: string): number {
   if (!isSigned(problem, name)) return 0;
-  return weightedInputs(problem).includes(name) ? -LINES.weighted : -1;
+  return weightedInputs(problem).includes(name) ? LINES.weighted : 1;
 }
 
 function closed(values: Float64Array, buffer: Pick<PlannedBuffer, 'shape'>): Float64Array {

@@ -2,7 +2,7 @@ import { isFloating } from '../../../../core/dtype.ts';
 import type { ProblemFile } from '../../../../core/problem.ts';
 import type { RandomStream } from '../../../../stats/random.ts';
 import { summedOver } from '../../judgeable-sums.ts';
-import { type Freedom, freedomOf } from '../freedom.ts';
+import { type Freedom, freedomOf, weightedInputs } from '../freedom.ts';
 import { inputsThat, type Treated, type Treatment } from './treatment.ts';
 
 /**
@@ -67,8 +67,8 @@ function follow(
   if (profile === 'late' || profile === 'louder')
     return isOwn ? enlarge(values, { columns, rows, profile, stream, strength }) : values;
   // What sums are weighted with stays as it is: of nearly equal values any weights give the same.
-  const isWeighted = contrasting.length > 1 && !contrasting.includes(buffer.name);
-  if ((profile === 'deep' || profile === 'overtaking') && isWeighted) return values;
+  const isWeighted = (profile === 'deep' || profile === 'overtaking') && weightedInputs(problem).includes(buffer.name);
+  if (isWeighted) return values;
   if (profile === 'overtaking')
     return isOwn ? rise(values, { columns, rows, stream, strength }) : amountByRow(values, { columns, stream });
   const unit = strength / Math.sqrt(columns);
