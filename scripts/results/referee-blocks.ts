@@ -98,7 +98,7 @@ const honestRungs = (recording: HonestRungsRecording): string => {
   const alarms = evaluations.filter(({ status }) => status !== 'passed');
   const kernels = new Set(evaluations.map(({ kernel }) => kernel)).size;
   const details = alarms.map(
-    ({ kernel, seed, status, reason = '' }) => `${code(kernel)}, seed ${seed}: ${status}: ${reason}`,
+    ({ kernel, seed, status, reason = '' }) => `${code(kernel)}, seed ${seed}: ${status}: ${shorten(reason)}`,
   );
   return (
     `**${alarms.length} ${alarms.length === 1 ? 'alarm' : 'alarms'} in ${evaluations.length} thorough verifications** of ${kernels} rungs of the bundled problems, each with a new seed.` +
