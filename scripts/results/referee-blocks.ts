@@ -220,11 +220,9 @@ const twoProcesses = (recording: TwoProcessRecording): string =>
 
 const passedOf = (entries: readonly FreshEntry[]): FreshEntry[] => entries.filter(({ status }) => status === 'passed');
 
-/** Of those that passed at first, the ones that nothing has refused since: one that was not judged again passes. */
-function stillPassing({ first, again }: Pick<FreshRecording['batches'][number], 'first' | 'again'>): FreshEntry[] {
-  const refused = new Set(again.filter(({ status }) => status !== 'passed').map(({ name }) => name));
-  return passedOf(first).filter(({ name }) => !refused.has(name));
-}
+/** Those that passed when they were judged last, also where they had been refused at first. */
+const passingNow = ({ first, again }: Pick<FreshRecording['batches'][number], 'first' | 'again'>): FreshEntry[] =>
+  passedOf(first.map((entry) => again.findLast(({ name }) => name === entry.name) ?? entry));
 
 /** What a verdict that passed says itself. Of batches before k nobody wrote down where their kernels are wrong. */
 const RESERVED = { sizes: 'not about such sizes', condition: 'names the condition', none: '' } as const;
@@ -232,21 +230,21 @@ const RESERVED = { sizes: 'not about such sizes', condition: 'names the conditio
 /** How many passed, batch by batch, and what still passes. */
 function freshKernels(recording: FreshRecording): string {
   const batches = markdownTable(
-    [{ title: 'Batch' }, right('Kernels'), right('Passed at first'), right('Of these pass now')],
+    [{ title: 'Batch' }, right('Kernels'), right('Passed at first'), right('Pass now')],
     recording.batches.map(({ name, first, again }) => [
       name,
       String(first.length),
       String(passedOf(first).length),
       again.length === 0 && passedOf(first).length > 0
         ? 'not judged again'
-        : String(stillPassing({ first, again }).length),
+        : String(passingNow({ first, again }).length),
     ]),
   );
   const left = recording.batches.flatMap(({ name, first, again }) =>
-    stillPassing({ first, again }).map((entry) => {
-      const { reservation } = again.find((one) => one.name === entry.name) ?? entry;
-      return [`${name} ${entry.name}`, entry.kind, shorten(entry.wrongWhen), RESERVED[reservation ?? 'none']];
-    }),
+    passingNow({ first, again }).map((entry) => [
+      ...[`${name} ${entry.name}`, entry.kind, shorten(entry.wrongWhen)],
+      RESERVED[entry.reservation ?? 'none'],
+    ]),
   );
   const titles = [
     ...[{ title: 'What passes' }, { title: 'Kind' }, { title: 'It is wrong when' }],
