@@ -14,8 +14,7 @@
 //   nvcc -std=c++17 -arch=sm_90a -O1 -o interleaved_maps interleaved_maps.cu && ./interleaved_maps [SECONDS [PROCESSES]] > maps.jsonl
 //   node bench/virtual-gpu/keep-interleaved-maps.ts maps.jsonl --recorded-at DATE
 // Boxes are copied in child processes, since one that stops the GPU takes its context along. Parts of the output are kept in
-// interleaved-maps.N.jsonl as they come. docs/results/h200-interleaved-maps.json has runs of two earlier forms of this program with the
-// same boxes: the first was cut off after 75 s in the middle of the stores; the second had the others, and counted bytes.
+// interleaved-maps.N.jsonl as they come. With eight processes an H200 took 23 s.
 #include <cuda.h>
 #include <cuda_runtime.h>
 #include <algorithm>
