@@ -24,7 +24,7 @@ describe('what a seed gives', () => {
     const stream = createStream(7, 'main', 'X');
     expect([0, 1, 2, 1000].map(stream.bits)).toEqual([2398102598, 1957653073, 3807570073, 24679945]);
     expect(stream.uniform(0)).toBe(0.5583517715567723);
-    expect([0, 1].map(stream.normal)).toEqual([-1.0382352086103859, 0.29597272189663903]);
+    expect([0, 1].map(stream.normal)).toEqual([-1.038235208610386, 0.2959727218966392]);
     expect(createStream('ab').bits(0)).toBe(3006059882);
     expect(createStream('a', 'b').bits(0)).toBe(1899652009);
   });
