@@ -17,6 +17,16 @@ it('sums by f32 atomics in device memory may lose what hardware takes for zero',
     expect(allowed(adds, 1e-45)).toBe(2 ** -96);
 });
 
+it('but not where flags of the compiler make other additions flush', () => {
+  for (const flushing of [
+    'add.ftz.f32 %f1, %f2, %f3;',
+    'fma.rn.ftz.f32 %f1, %f2, %f3, %f4;',
+    'sub.rn.ftz.f32 %f1, %f2, %f3;',
+  ])
+    expect(allowed(`${flushing}\nred.global.add.f32 [%rd1], %f1;`, 1e-45)).toBe(1e-45);
+  expect(allowed('ex2.approx.ftz.f32 %f1, %f2;\nred.global.add.f32 [%rd1], %f1;', 1e-45)).toBe(2 ** -96);
+});
+
 it('nothing else may, and no tolerance becomes smaller', () => {
   for (const other of [
     'red.shared.add.f32 [%r1], %f1;',
