@@ -75,7 +75,7 @@ export const MOST_EMULATED_THREADS = {
   endedGrid: 2 ** 25,
   // Of a thorough verification, once.
   large: 2 ** 25,
-  // Of a vector that is longer than those: a thread for each element.
+  // Of a vector that is longer than those: a thread for each element. Of a matrix with two long sides: four, where a grid is rounded up to powers of two.
   longest: 2 ** 27.1,
 } as const;
 

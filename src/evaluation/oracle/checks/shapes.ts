@@ -6,7 +6,7 @@ import { hostBytesOf } from '../shapes/cost.ts';
 import { drawShapes } from '../shapes/drawn.ts';
 import { shapesOfEachListed } from '../shapes/each-listed.ts';
 import { largestShapes } from '../shapes/extremes.ts';
-import { drawShapesToSample, largeShapes, longestShapes, longRow, longSums } from '../shapes/large.ts';
+import { drawShapesToSample, largeShapes, longestShapes, longRow, longSides, longSums } from '../shapes/large.ts';
 import { middleShapes } from '../shapes/middle.ts';
 import { drawOptions } from '../shapes/options.ts';
 import { drawPartlyAligned, drawVectorMultiples } from '../shapes/partly-aligned.ts';
@@ -120,6 +120,7 @@ export function chooseShapes(request: ChecksRequest, known: readonly Dimensions[
     thorough && large
       ? [
           ...longRow({ problem, timed, seed, isFit: (shape) => takes(shape) && isQuickToRun(request, shape, 'ample') }),
+          ...longSides({ problem, timed, seed, isFit: isLongestFit }),
           ...longestShapes({ problem, timed, seed, isFit: isLongestFit }),
         ]
       : [];

@@ -165,6 +165,36 @@ function drawLarge({ problem, timed, isFit, seed }: LargeDraw, how: Draw): Dimen
   return found;
 }
 
+/** Sides of a matrix, at least, and by how much of it more at most: 256 tiles of 16 end there in both. */
+const LONG_SIDES = { least: 4096, spread: 1 / 16, others: [2, 3] } as const;
+
+/**
+ * Where results are a matrix: both of its sides long. Shapes above are long in one direction, and what mixes tile numbers of both, as an order of tiles along a curve does, is wrong only where
+ * both have many bits. At most one shape.
+ */
+export function longSides({ problem, timed, isFit, seed }: LargeDraw): Dimensions[] {
+  const summed = summedOver(problem);
+  const [rows, columns, ...further] = openNames(problem).filter((name) => !summed.includes(name));
+  if (rows === undefined || columns === undefined || further.length > 0) return [];
+  const next = inOrder(createStream(seed, 'long sides'));
+  const side = (): number => LONG_SIDES.least + 1 + below(next, LONG_SIDES.least * LONG_SIDES.spread);
+  const others = Object.entries(problem.dimensions).map(([name, { values, minimum = 1 }]) => [
+    name,
+    values ? timed[name]! : Math.max(minimum, LONG_SIDES.others[below(next, 2)]!),
+  ]);
+  const shape: Dimensions = { ...Object.fromEntries(others), [rows]: side(), [columns]: side() };
+  if (largestBuffer(problem, shape) !== shape[rows]! * shape[columns]!) return [];
+  const aligned = ALIGNMENTS.map((alignment) =>
+    Object.fromEntries(
+      Object.entries(shape).map(([name, size]) => [
+        name,
+        problem.dimensions[name]!.values ? size : roundUp(size, alignment),
+      ]),
+    ),
+  );
+  return aligned.filter((found) => isWithin(MOST, problem, found) && isFit(found)).slice(0, 1);
+}
+
 /** Elements of a vector, as many as the host has memory for, and by how much of it more at most: the first is beyond 2²⁷, the second beyond 2²⁶. */
 const LONGEST = { elements: [2 ** 27, 2 ** 26.05], spread: 1 / 32 } as const;
 

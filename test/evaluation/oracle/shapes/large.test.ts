@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { ProblemFile } from '../../../../src/core/problem.ts';
 import { checksFor } from '../../../../src/evaluation/oracle/checks/choose.ts';
 import { shapesAtPowers } from '../../../../src/evaluation/oracle/shapes/around.ts';
-import { largeShapes, longestShapes, longSums } from '../../../../src/evaluation/oracle/shapes/large.ts';
+import { largeShapes, longestShapes, longSides, longSums } from '../../../../src/evaluation/oracle/shapes/large.ts';
 import { middleShapes } from '../../../../src/evaluation/oracle/shapes/middle.ts';
 import { wideShapes } from '../../../../src/evaluation/oracle/shapes/wide.ts';
 import { copying } from '../../../support/toy-problem.ts';
@@ -52,6 +52,31 @@ describe('vectors longer than those', () => {
       ['gemm', { M: 512, N: 512, K: 512 }],
     ] as const)
       expect(longestShapes({ problem: problemOf(name), timed, isFit: () => true, seed: 1 })).toEqual([]);
+  });
+});
+
+describe('matrices with two long sides', () => {
+  const timed = { R: 32, C: 64 };
+
+  it('have more than 256 tiles of 16 in both directions', () => {
+    for (const seed of seeds) {
+      const found = longSides({ problem: copying('R', 'C'), timed, isFit: () => true, seed });
+      expect(found).toHaveLength(1);
+      for (const side of Object.values(found[0]!)) expect(side).toBeGreaterThan(4096);
+    }
+  });
+
+  it('are whole tiles where a kernel takes nothing else', () => {
+    const isFit = ({ R, C }: Record<string, number>): boolean => R! % 32 === 0 && C! % 32 === 0;
+    const [{ R, C }] = longSides({ problem: copying('R', 'C'), timed, isFit, seed: 1 }) as [Record<string, number>];
+    expect([R! % 32, C! % 32]).toEqual([0, 0]);
+  });
+
+  it('are none of vectors, of batches, and of what is too dear', () => {
+    expect(longSides({ problem: copying('R'), timed: { R: 32 }, isFit: () => true, seed: 1 })).toEqual([]);
+    const batch = { B: 2, ...timed };
+    expect(longSides({ problem: copying('B', 'R', 'C'), timed: batch, isFit: () => true, seed: 1 })).toEqual([]);
+    expect(longSides({ problem: copying('R', 'C'), timed, isFit: () => false, seed: 1 })).toEqual([]);
   });
 });
 
