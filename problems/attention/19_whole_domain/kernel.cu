@@ -15,7 +15,7 @@
 //           Stage n % STAGES: K of step n, V of step n - 1. A CTA's first stage has no V, its last one no K.
 // Tile      64 rows x BLOCK_N keys per consumer warpgroup.
 // Resources Shared bytes: 128 ceil(D / 64) (PLACES BLOCK_M + 2 STAGES BLOCK_N), PLACES = 2, of D = 256 one. Registers: D / 2 output
-//           + BLOCK_N / 2 scores + BLOCK_N / 4 weights, all alive at once; a consumer has 240, 160 or 112 (2, 3 or 4 consumers).
+//           + BLOCK_N / 2 scores + BLOCK_N / 4 weights, all alive at once; a consumer has 240, 160 or 112 (2, 3 or 4 consumers), of D = 256 232.
 // Bound     As 17. A border has two more selections for each row, and an integer product where it stores.
 // Accuracy  As 11_sums_first. LSE is of weights that were not rounded.
 // Limits    sm_90a; D in {32, 64, 96, 128, 256}; any S >= 1, Skv >= 1 below 2^30; B * H * S below 2^31; STAGES a power of 2.
@@ -42,8 +42,11 @@ constexpr int kPassEarly = PASS_EARLY;    // wgmma, each of 16 keys, that are as
 static_assert(16 * kPassEarly <= kBlockN, "a step has BLOCK_N / 16 wgmma with V");
 constexpr int kThreads = 128 * (kConsumers + 1);
 // setmaxnreg: a CTA starts with 65536 / kThreads registers per thread and may redistribute these.
-constexpr int kProducerRegisters = kConsumers == 2 ? 24 : 32;
-constexpr int kConsumerRegisters = kConsumers == 2 ? 240 : kConsumers == 3 ? 160 : 112;
+// D = 256 has more boxes to ask for.
+template <int kHeadDim>
+constexpr int kProducerRegisters = kHeadDim > 128 ? 40 : kConsumers == 2 ? 24 : 32;
+template <int kHeadDim>
+constexpr int kConsumerRegisters = kHeadDim > 128 ? 232 : kConsumers == 2 ? 240 : kConsumers == 3 ? 160 : 112;
 
 constexpr int kPanelColumns = 64;  // of one 128-byte swizzled row
 constexpr int kRowBytes = 128;
@@ -52,6 +55,7 @@ constexpr unsigned kAllLanes = 0xffffffffu;
 constexpr float kLog2E = 1.4426950408889634f;
 constexpr float kLargestSum = 32768.0f;    // of a thread's weights: fp16 holds 65504, bf16 any float
 constexpr float kSmallestFirstSum = 1.0f;  // of a row's weights against 0: as if the largest of them were 1
+constexpr float kLowest = -3.0e38f;        // the maximum of a row that has seen no key: finite, so its weights are 0, not NaN
 constexpr int kNoRow = -(1 << 30);         // so far up that it sees no key
 
 // ---- mbarriers and TMA; everything in shared memory goes by its address there ----
@@ -353,7 +357,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   __syncthreads();
 
   if (warpgroup == kConsumers) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kProducerRegisters));
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kProducerRegisters<kHeadDim>));
     if (threadIdx.x != 128 * kConsumers) return;
     const int row_tiles = (S + kBlockM - 1) / kBlockM;
     const Queue queue{S, heads, row_tiles, kConsumers * row_tiles - (S + 63) / 64, heads_at_once};
@@ -439,7 +443,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     open_stage(1);
     copy_tile(&V, Tiles::V, V_row, V_head, V_batch);
   } else {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kConsumerRegisters));
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kConsumerRegisters<kHeadDim>));
     const unsigned base = uniform(shared_address(smem));
     const unsigned operands = uniform(units(base));
     const int lane = threadIdx.x % 32;
@@ -472,13 +476,16 @@ __global__ void __launch_bounds__(kThreads, 1)
     float output[kHeadDim / 2];
     // Accumulators 8 j ... 8 j + 7 are keys 16 j ... 16 j + 15: in pairs, the A operand of the second product.
     unsigned weights[kBlockN / 4];
-    float maximum[2];  // what the weights are relative to; -infinity, which counts as 0, while a row has seen no key
+    float maximum[2];  // what the weights are relative to
     float sum[2];      // of this thread's keys
 
     const auto issue_scores = [&]() {
       const unsigned place = kQueryPlaces > 1 ? ~turn & 1 : 0;
-      const unsigned queries = operands + units(Tiles::Q) + (place * kConsumers + warpgroup) * units(kQueryBytes);
-      const unsigned keys = operands + units(Tiles::K) + step % kStages * units(Tiles::kStageBytes);
+      unsigned first = operands;
+      // Or branches would share 2 D / 16 operands, for which there are no registers.
+      if constexpr (kHeadDim > 128) asm volatile("" : "+r"(first));
+      const unsigned queries = first + units(Tiles::Q) + (place * kConsumers + warpgroup) * units(kQueryBytes);
+      const unsigned keys = first + units(Tiles::K) + step % kStages * units(Tiles::kStageBytes);
 #pragma unroll
       for (int d = 0; d < kHeadDim / 16; ++d) {
         const unsigned column_bytes = d % 4 * 32;
@@ -540,9 +547,9 @@ __global__ void __launch_bounds__(kThreads, 1)
       }
     };
 
-    // Weights relative to this, and their sums.
-    const auto exponentials = [&](const float (&origin)[2], float (&part)[2]) {
-      const float offset[2] = {origin[0] * scale, origin[1] * scale};
+    // Weights relative to the maximum as it is, and their sums.
+    const auto exponentials = [&](float (&part)[2]) {
+      const float offset[2] = {maximum[0] * scale, maximum[1] * scale};
       part[0] = part[1] = 0.0f;
 #pragma unroll
       for (int i = 0; i < kBlockN / 2; i += 2) {
@@ -554,26 +561,21 @@ __global__ void __launch_bounds__(kThreads, 1)
         weights[i / 2] = pack(low, high);
       }
     };
+    // Takes the scores into `largest`.
     const auto find_largest = [&](float (&largest)[2]) {
-      largest[0] = scores[0];
-      largest[1] = scores[2];
 #pragma unroll
       for (int i = 0; i < kBlockN / 2; ++i) largest[i >> 1 & 1] = fmaxf(largest[i >> 1 & 1], scores[i]);
 #pragma unroll
       for (int r = 0; r < 2; ++r) largest[r] = quad_max(largest[r]);
     };
-    // A maximum, or 0 while a row has seen no key: its weights are 0 then, not NaN.
-    const auto finite = [](float maximum) { return maximum == -INFINITY ? 0.0f : maximum; };
-    // Takes the scores into the maximum; the sums and the output are made relative to it.
-    const auto raise_maximum = [&](float (&origin)[2]) {
-      float largest[2];
+    // Takes them into the maximum; the sums and the output are made relative to it.
+    const auto raise_maximum = [&]() {
+      float largest[2] = {maximum[0], maximum[1]};
       find_largest(largest);
       float factor[2];
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
-        largest[r] = fmaxf(largest[r], maximum[r]);
-        origin[r] = finite(largest[r]);
-        factor[r] = exp2_approximately((maximum[r] - origin[r]) * scale);
+        factor[r] = exp2_approximately((maximum[r] - largest[r]) * scale);
         maximum[r] = largest[r];
         sum[r] *= factor[r];
       }
@@ -583,12 +585,11 @@ __global__ void __launch_bounds__(kThreads, 1)
     // Of keys that all rows see, each of which has seen some before.
     const auto softmax = [&]() {
       float part[2];
-      exponentials(maximum, part);
+      exponentials(part);
       // "Not at most" is true of NaN, too.
       if (__any_sync(kAllLanes, !(part[0] <= kLargestSum && part[1] <= kLargestSum))) {
-        float origin[2];
-        raise_maximum(origin);
-        exponentials(origin, part);
+        raise_maximum();
+        exponentials(part);
       }
       sum[0] += part[0];
       sum[1] += part[1];
@@ -600,7 +601,7 @@ __global__ void __launch_bounds__(kThreads, 1)
       bool fits = kTriesZero;
       if (kTriesZero) {
         maximum[0] = maximum[1] = 0.0f;
-        exponentials(maximum, sum);
+        exponentials(sum);
 #pragma unroll
         for (int r = 0; r < 2; ++r) {
           const float total = quad_sum(sum[r]);
@@ -608,24 +609,23 @@ __global__ void __launch_bounds__(kThreads, 1)
         }
       }
       if (!kTriesZero || __any_sync(kAllLanes, !fits)) {
+        maximum[0] = maximum[1] = kLowest;
         find_largest(maximum);
-        const float origin[2] = {finite(maximum[0]), finite(maximum[1])};
-        exponentials(origin, sum);
+        exponentials(sum);
       }
     };
     // Of the next ones, while some row has not seen any.
     const auto continue_softmax = [&]() {
-      float origin[2];
+      raise_maximum();
       float part[2];
-      raise_maximum(origin);
-      exponentials(origin, part);
+      exponentials(part);
       sum[0] += part[0];
       sum[1] += part[1];
     };
 
     // What rows have that see no key.
     const auto clear = [&]() {
-      maximum[0] = maximum[1] = -INFINITY;
+      maximum[0] = maximum[1] = kLowest;
       sum[0] = sum[1] = 0.0f;
 #pragma unroll
       for (int i = 0; i < kHeadDim / 2; ++i) output[i] = 0.0f;
