@@ -16,7 +16,8 @@
 // Tile      64 rows x BLOCK_N keys per consumer warpgroup.
 // Resources Shared bytes: 128 ceil(D / 64) (PLACES BLOCK_M + 2 STAGES BLOCK_N), PLACES = 2, of D = 256 one. Registers: D / 2 output
 //           + BLOCK_N / 2 scores + BLOCK_N / 4 weights, all alive at once; a consumer has 240, 160 or 112 (2, 3 or 4 consumers), of D = 256 232.
-// Bound     As 17. A border has two more selections for each row, and an integer product where it stores.
+// Bound     As 17: its loop has as many instructions, give or take two of 370 to 420 (nvcc 13.0, D = 64 and 128). A border has a
+//           second softmax where rows end in two tiles of keys, and a logarithm where LSE is wanted.
 // Accuracy  As 11_sums_first. LSE is of weights that were not rounded.
 // Limits    sm_90a; D in {32, 64, 96, 128, 256}; any S >= 1, Skv >= 1 below 2^30; B * H * S below 2^31; STAGES a power of 2.
 #include <cuda_bf16.h>
@@ -630,6 +631,7 @@ __global__ void __launch_bounds__(kThreads, 1)
 #pragma unroll
       for (int i = 0; i < kHeadDim / 2; ++i) output[i] = 0.0f;
     };
+
     const auto store_results = [&](const Results& results) {
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
