@@ -12,7 +12,9 @@ An entry with "dump": workspace leaves what the last replay wrote there beside O
 A kernel with "unchecked": true in its kernel.json, or an entry's, may be wrong: one that leaves parts out, say.
 OUT: {workload: {contender: [median us, largest error, least us]}}. Every setting is checked before it is timed, and afterwards again: each slot
 right, and the same bits from three replays over NaN.
-What is launched follows kernel.json: grid, block, cluster, shared bytes, arguments, tensor maps and workspaces.
+What is launched follows kernel.json: grid, block, cluster, shared bytes, arguments, tensor maps and workspaces. Workloads have any dimensions of
+the problem. bshd: queries, keys, values and outputs lie so for libraries, too. bottomRight: SDPA gets causal_lower_right, which cuDNN sees as a matrix. lse: the
+kernels' sums are checked as their outputs are; PyTorch's attention has none to return.
 """
 import concurrent.futures, ctypes, itertools, json, os, random, re, statistics, subprocess, sys, time
 
@@ -78,6 +80,19 @@ def dimensions(workload):
     return {'Hkv': d['H'], 'Skv': d['S'], **d, 'device.smCount': 132, 'dtype.bytes': 2}
 
 
+def diagonal(dims):
+    """Query i sees keys up to i + diagonal where the mask is causal."""
+    return dims['Skv'] - dims['S'] if dims['bottomRight'] else 0
+
+
+def flop_of(dims):
+    """As problem.json counts them."""
+    S, Skv = dims['S'], dims['Skv']
+    both = min(S, Skv)
+    seen = both * both / 2 + (both * (Skv - both) if dims['bottomRight'] else (S - both) * Skv)
+    return 4 * dims['B'] * dims['H'] * dims['D'] * (seen if dims['causal'] else S * Skv)
+
+
 def settings(spec):
     """Every (entry, kernel.json, values, D) that some workload of the entry allows."""
     for entry in spec['entries']:
@@ -110,7 +125,6 @@ def build(spec, folder, workers):
             return (tag, 'kept')
         text = open(os.path.join(spec['root'], entry['kernel'], kernel['source']['files'][0])).read()
         text = re.sub('template __global__ void \\w+<(?!%d>)\\d+>[^;]*;' % D, '', text)
-        text = re.sub('template __global__ void attention_general<\\d+>[^;]*;', '', text)
         text = re.sub('^INSTANTIATE\\((?!%d\\))\\d+\\)$' % D, '', text, flags=re.M)
         if 'template __global__' not in text:
             for function in sorted({s['function'] for s in kernel['steps'] if f'<{D}>' in s['function']}):
@@ -247,19 +261,49 @@ def time_all(spec, folder, out, seconds):
             time.sleep(0.0005)
         return True
 
+    # What lies in memory as the workload says, seen as [B, heads, rows, D].
+    def draw(dims, heads, rows, generator=None):
+        at, D = ((rows, heads) if dims['bshd'] else (heads, rows)), dims['D']
+        x = torch.randn(dims['B'], *at, D, device='cuda', generator=generator).half()
+        return x.transpose(1, 2) if dims['bshd'] else x
+
+    def inputs(dims, generator=None):
+        return tuple(draw(dims, dims[heads], dims[rows], generator) for heads, rows in (('H', 'S'), ('Hkv', 'Skv'), ('Hkv', 'Skv')))
+
+    def sums(dims):
+        return torch.full((dims['B'], dims['H'], dims['S']), float('nan'), device='cuda') if dims['lse'] else None
+
+    # Outputs and logarithms of sums, of the first heads.
     def reference(q, k, v, dims):
         heads = min(q.shape[1], 8)
         group = dims['H'] // dims['Hkv']
         q, k, v = (q[:1, :heads].float(), k[:1, :-(-heads // group)].float().repeat_interleave(group, 1)[:, :heads], v[:1, :-(-heads // group)].float().repeat_interleave(group, 1)[:, :heads])
         s = q @ k.transpose(-1, -2) * dims['D'] ** (-0.5)
         if dims['causal']:
-            s.masked_fill_(torch.ones(s.shape[-2:], dtype=torch.bool, device='cuda').triu_(1), float('-inf'))
-        return torch.softmax(s, -1) @ v
+            s.masked_fill_(torch.ones(s.shape[-2:], dtype=torch.bool, device='cuda').triu_(1 + diagonal(dims)), float('-inf'))
+        logarithms = torch.logsumexp(s, -1)
+        return torch.softmax(s, -1).nan_to_num_(0) @ v, logarithms
+
+    # The largest errors of outputs and of logarithms of sums, where there are any.
+    def errors_of(o, lse, ref):
+        far = lambda x, wanted: (x - wanted).abs().masked_fill_(x == wanted, 0).max().item()
+        return far(o[:1, :8].float(), ref[0]), 0.0 if lse is None else far(lse[:1, :8], ref[1])
+
+    LARGEST_SUM_ERROR = 5e-4
+
+    def torch_attention(q, k, v, dims):
+        if dims['causal'] and dims['S'] != dims['Skv'] and dims['bottomRight']:
+            mask = causal_lower_right(dims['S'], dims['Skv'])
+            return torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=dims['H'] != dims['Hkv'])
+        return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=bool(dims['causal']), enable_gqa=dims['H'] != dims['Hkv'])
     fa3 = None
     if os.environ.get('WARPSMITH_FA3'):
         torch.ops.load_library(os.environ['WARPSMITH_FA3'])
         fa3 = torch.ops.flash_attn_3.fwd
+    # Its causal masks are aligned with the last key.
+    fa3_takes = lambda dims: not dims['causal'] or dims['bottomRight'] or dims['S'] == dims['Skv']
     from torch.nn.attention import SDPBackend, sdpa_kernel
+    from torch.nn.attention.bias import causal_lower_right
     torch.backends.cuda.matmul.allow_tf32 = False
 
     def fp64(q, k, v, rows, dims):
@@ -267,22 +311,22 @@ def time_all(spec, folder, out, seconds):
         for h in range(dims['H']):
             s = q[0, h][rows].double() @ k[0, h * dims['Hkv'] // dims['H']].double().T * dims['D'] ** (-0.5)
             if dims['causal']:
-                s.masked_fill_(torch.arange(dims['Skv'], device='cuda')[None] > rows[:, None], float('-inf'))
-            heads.append(torch.softmax(s, -1) @ v[0, h * dims['Hkv'] // dims['H']].double())
+                s.masked_fill_(torch.arange(dims['Skv'], device='cuda')[None] > rows[:, None] + diagonal(dims), float('-inf'))
+            heads.append(torch.softmax(s, -1).nan_to_num(0) @ v[0, h * dims['Hkv'] // dims['H']].double())
         return torch.stack(heads)
 
     # Errors of the first batch element, in units of 2^-11 of what is right: RMS over all rows, and the worst row relative to itself.
     def print_precision(workload, title, dims, kernel, scale):
-        draw = lambda heads, rows, scale: (torch.randn(dims['B'], heads, rows, dims['D'], device='cuda') * scale).half()
-        q, k, v = (draw(dims['H'], dims['S'], scale), draw(dims['Hkv'], dims['Skv'], scale), draw(dims['Hkv'], dims['Skv'], 1.0))
+        q, k, v = inputs(dims)
+        q, k = (q.float() * scale).half(), (k.float() * scale).half()
         ours = torch.empty_like(q)
-        kernel.launcher(dims, {'Q': q, 'K': k, 'V': v, 'O': ours, 'LSE': None})()
+        kernel.launcher(dims, {'Q': q, 'K': k, 'V': v, 'O': ours, 'LSE': sums(dims)})()
         wait()
-        sdpa = lambda: torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=bool(dims['causal']), enable_gqa=dims['H'] != dims['Hkv'])
+        sdpa = lambda: torch_attention(q, k, v, dims)
         outs = {'ours': ours, 'sdpa': sdpa()}
         with sdpa_kernel(SDPBackend.FLASH_ATTENTION):
             outs['fa2'] = sdpa()
-        if fa3:
+        if fa3 and fa3_takes(dims):
             outs['fa3'] = fa3(*[x.transpose(1, 2) for x in (q, k, v)], softmax_scale=dims['D'] ** (-0.5), is_causal=bool(dims['causal']))[0].transpose(1, 2)
         first = torch.arange(min(512, dims['S']), device='cuda')
         drawn = torch.randint(0, dims['S'], (256,), device='cuda').sort().values
@@ -297,27 +341,30 @@ def time_all(spec, folder, out, seconds):
 
     # After all replays: right in every slot, and the same bits again over NaN?
     def check_again(graph, data, dims, tolerance, checks):
-        outs = graph.outs[0]
+        results = graph.outs[0]
         bits = []
         for _ in range(3):
-            for o in outs:
-                o.fill_(float('nan'))
+            written = [x for result in results for x in result if x is not None]
+            for x in written:
+                x.fill_(float('nan'))
             graph.replay()
             if not wait():
                 return 'HANG'
-            bits.append([o.view(torch.int16).clone() for o in outs])
+            bits.append([x.view(torch.int16).clone() for x in written])
         if not all(torch.equal(a, b) for again in bits[1:] for a, b in zip(bits[0], again)):
             return 'OTHER BITS'
-        worst = max((o[:1, :8].float() - reference(*x, dims)).abs().max().item() for o, x in zip(outs, data)) if checks else 0.0
-        return None if worst <= tolerance else f'WRONG AFTER REPLAYS ({worst})'
+        for result, x in zip(results, data) if checks else []:
+            error, sum_error = errors_of(*result, reference(*x, dims))
+            if not (error <= tolerance and sum_error <= LARGEST_SUM_ERROR):
+                return f'WRONG AFTER REPLAYS ({error}, sums {sum_error})'
+        return None
 
     if spec.get('one'):
         for entry, kernel, values, D, fits in settings(spec):
             for w in fits:
                 dims = dimensions(spec['workloads'][w])
-                q = torch.randn(dims['B'], dims['H'], dims['S'], D, device='cuda').half()
-                k, v = (torch.randn(dims['B'], dims['Hkv'], dims['Skv'], D, device='cuda').half() for _ in range(2))
-                call = Kernel(kernel, values, D).launcher(dims, {'Q': q, 'K': k, 'V': v, 'O': torch.empty_like(q), 'LSE': None})
+                q, k, v = inputs(dims)
+                call = Kernel(kernel, values, D).launcher(dims, {'Q': q, 'K': k, 'V': v, 'O': torch.empty_like(q), 'LSE': sums(dims)})
                 for _ in range(3):
                     call()
                 wait()
@@ -337,7 +384,7 @@ def time_all(spec, folder, out, seconds):
         limit = started + seconds * (at + 1) / len(order)
         dims = dimensions(spec['workloads'][w])
         B, H, Hkv, S, Skv, D, causal = (dims[x] for x in ('B', 'H', 'Hkv', 'S', 'Skv', 'D', 'causal'))
-        flop = 4 * B * H * S * Skv * D / (2 if causal else 1)
+        flop = flop_of(dims)
         bytes_ = 2 * B * D * (2 * H * S + 2 * Hkv * Skv)
         slots = max(1, min(4, int(40000000.0 / bytes_)))
         count = max(1, min(20, int(0.0002 / max(4e-06, flop / 450000000000000.0, bytes_ / 4000000000000.0)) // slots)) * slots
@@ -346,10 +393,9 @@ def time_all(spec, folder, out, seconds):
             slots = count = 1
         g = torch.Generator(device='cuda')
         g.manual_seed(1)
-        data = [(torch.randn(B, H, S, D, device='cuda', generator=g).half(), torch.randn(B, Hkv, Skv, D, device='cuda', generator=g).half(), torch.randn(B, Hkv, Skv, D, device='cuda', generator=g).half()) for _ in range(slots)]
+        data = [inputs(dims, g) for _ in range(slots)]
         ref = reference(*data[0], dims) if S * Skv * min(H, 8) <= 2 ** 30 else None
-        plain = torch.nn.functional.scaled_dot_product_attention(*data[0], is_causal=bool(causal), enable_gqa=H != Hkv)[:1, :8].float()
-        noise = (plain - ref).abs().max().item() if ref is not None else 0.001
+        noise = errors_of(torch_attention(*data[0], dims), None, ref)[0] if ref is not None else 0.001
         contenders, errors = ({}, {})
 
         def library(name, make):
@@ -366,15 +412,15 @@ def time_all(spec, folder, out, seconds):
 
                 def call():
                     if backend is None:
-                        return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=bool(causal), enable_gqa=H != Hkv)
+                        return torch_attention(q, k, v, dims)
                     with sdpa_kernel(backend):
-                        return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=bool(causal), enable_gqa=H != Hkv)
+                        return torch_attention(q, k, v, dims)
                 return call
             return make
         library('sdpa', sdpa(None))
         for name, backend in (('sdpa-cudnn', SDPBackend.CUDNN_ATTENTION), ('sdpa-flash', SDPBackend.FLASH_ATTENTION)):
             library(name, sdpa(backend))
-        if fa3:
+        if fa3 and fa3_takes(dims):
 
             def make_fa3(q, k, v):
                 o = torch.empty_like(q)
@@ -389,8 +435,8 @@ def time_all(spec, folder, out, seconds):
             try:
                 if tag not in loaded:
                     loaded[tag] = Kernel(kernel, values, D_)
-                outs = [torch.full_like(x[0], float('nan')) for x in data]
-                calls = [loaded[tag].launcher(dims, {'Q': q, 'K': k, 'V': v, 'O': o, 'LSE': None}) for (q, k, v), o in zip(data, outs)]
+                outs = [(torch.full_like(x[0], float('nan')), sums(dims)) for x in data]
+                calls = [loaded[tag].launcher(dims, {'Q': q, 'K': k, 'V': v, 'O': o, 'LSE': lse}) for (q, k, v), (o, lse) in zip(data, outs)]
                 for c in calls:
                     c()
                 if not wait():
@@ -398,10 +444,10 @@ def time_all(spec, folder, out, seconds):
                     json.dump(results, open(out, 'w'))
                     os._exit(3)
                 if ref is not None:
-                    error = (outs[0][:1, :8].float() - ref).abs().max().item()
+                    error, sum_error = errors_of(*outs[0], ref)
                     errors[tag] = error
-                    if not error <= 2 * noise + 0.0001 and not kernel.get('unchecked'):
-                        print('WRONG', w, tag, error, 'sdpa', noise, flush=True)
+                    if not (error <= 2 * noise + 0.0001 and sum_error <= LARGEST_SUM_ERROR) and not kernel.get('unchecked'):
+                        print('WRONG', w, tag, error, 'sdpa', noise, 'sums', sum_error, flush=True)
                         continue
                 contenders[tag] = graph_of([calls[i % slots] for i in range(count)])
                 contenders[tag].outs = (outs, calls)
@@ -409,7 +455,8 @@ def time_all(spec, folder, out, seconds):
                 print('FAILED', w, tag, str(e)[:200], flush=True)
         if fresh:
             contenders['nothing'] = graph_of([])
-            pieces = [p for x in data[0] for p in x.view(torch.int64).flatten().split(2 ** 17)]
+            in_memory = lambda x: x.transpose(1, 2) if dims['bshd'] else x
+            pieces = [p for x in data[0] for p in in_memory(x).view(torch.int64).flatten().split(2 ** 17)]
             if fresh == 'flushed':
                 pieces = [torch.zeros(2 ** 27, dtype=torch.int64, device='cuda')]
         times = {n: [] for n in contenders}

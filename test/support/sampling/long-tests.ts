@@ -66,6 +66,7 @@ export const nvccBuild = sampledOne(
       '16_decode_stream',
       '17_lean_turns half',
       '18_ones_column half',
+      '19_whole_domain half',
     ],
   ],
   {
