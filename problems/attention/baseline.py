@@ -60,14 +60,19 @@ def make_pinned(backend):
 
 def attend(torch, buffers, scalars, dimensions):
     refuse_lse(dimensions)
-    if dimensions["bottomRight"] == 1 and dimensions["S"] != dimensions["Skv"]:
-        raise Unsupported("is_causal masks from the top left corner")
-    # is_causal masks key j of query i where j > i, top-left, as the problem does.
+    # is_causal masks key j of query i where j > i, top-left, as the problem does; PyTorch has an object for the other corner.
+    mask = {"is_causal": dimensions["causal"] == 1}
+    if dimensions["causal"] == 1 and dimensions["bottomRight"] == 1 and dimensions["S"] != dimensions["Skv"]:
+        if dimensions["S"] > dimensions["Skv"]:
+            raise Unsupported("queries that see no key become NaN")
+        from torch.nn.attention.bias import causal_lower_right
+
+        mask = {"attn_mask": causal_lower_right(dimensions["S"], dimensions["Skv"])}
     return torch.nn.functional.scaled_dot_product_attention(
         buffers["Q"],
         buffers["K"],
         buffers["V"],
-        is_causal=dimensions["causal"] == 1,
+        **mask,
         scale=scalars["softmaxScale"],
         **({} if dimensions["Hkv"] == dimensions["H"] else {"enable_gqa": True}),
     )

@@ -318,12 +318,18 @@ struct Queue {
   }
 };
 
+// Settings have registers for some head dimensions only (`constraints` of kernel.json). For the others, which are never launched with
+// them, the function of the smallest one is compiled: there is no setting whose compilation fails.
 template <int kHeadDim>
+constexpr int kCompiledHeadDim =
+    kHeadDim / 2 + kBlockN * 3 / 4 <= (kConsumers == 2 ? 208 : kConsumers == 3 ? 128 : 80) ? kHeadDim : 32;
+
+template <int kDeclaredHeadDim>
 __global__ void __launch_bounds__(kThreads, 1)
     attention(const __grid_constant__ TensorMap Q,  // boxes of 64 rows x 64 columns
               const __grid_constant__ TensorMap K,  // kBlockN rows x 64 columns
               const __grid_constant__ TensorMap V,  // kBlockN rows x 64 columns
-              Element* __restrict__ O,              // [B, H, S, kHeadDim]
+              Element* __restrict__ O,              // [B, H, S, D]
               float* __restrict__ LSE,              // [B, H, S], or null
               int* __restrict__ next_tile,          // how many have been drawn
               int S, int Skv, int H, int group,     // query heads that share a head of K and V
@@ -332,6 +338,7 @@ __global__ void __launch_bounds__(kThreads, 1)
               int heads_at_once,
               int O_head, int O_row,                // from one head, or row, to the next, in rows of O
               float softmax_scale) {
+  constexpr int kHeadDim = kCompiledHeadDim<kDeclaredHeadDim>;
   using Tiles = SharedTiles<kHeadDim>;
   constexpr int kPanels = Tiles::kPanels;
   constexpr int kQueryPlaces = Tiles::kQueryPlaces;
@@ -732,24 +739,12 @@ __global__ void __launch_bounds__(kThreads, 1)
   }
 }
 
-// With settings that a head dimension has registers for.
-#define FITS(D) (D / 2 + BLOCK_N * 3 / 4 <= (CONSUMERS == 2 ? 208 : CONSUMERS == 3 ? 128 : 80))
 #define INSTANTIATE(D)                                                                                         \
   template __global__ void attention<D>(const __grid_constant__ TensorMap, const __grid_constant__ TensorMap, \
                                         const __grid_constant__ TensorMap, Element*, float*, int*, int, int, int, int, \
                                         int, int, int, int, int, float);
-#if FITS(32)
 INSTANTIATE(32)
-#endif
-#if FITS(64)
 INSTANTIATE(64)
-#endif
-#if FITS(96)
 INSTANTIATE(96)
-#endif
-#if FITS(128)
 INSTANTIATE(128)
-#endif
-#if FITS(256)
 INSTANTIATE(256)
-#endif
