@@ -68,7 +68,7 @@ export const ladderSummary = (view: LadderView): string => {
   );
 };
 
-/** docs/results/h200-attention-libraries.json: kernels with chosen settings, each measured by a command of its own. */
+/** docs/results/h200-attention-libraries.json and h200-attention-whole-domain.json: kernels with chosen settings, each measured by a command of its own. */
 export interface AgainstLibraries {
   schemaVersion: 1;
   kind: 'against-libraries';
@@ -105,12 +105,13 @@ export const againstLibraries = ({ views }: AgainstLibraries): string => {
   const libraries = views.flatMap(({ contenders }) => contenders.map(({ versions: used }) => used ?? {}));
   const days = views.map(({ recordedAt }) => recordedAt.slice(0, 10)).toSorted();
   const { torch, cudnn } = libraries.find((used) => 'torch' in used) ?? {};
+  const hasFa3 = views.some(({ contenders }) => contenders.some(({ name }) => name === 'fa3'));
   return (
     `${markdownTable(columns, rows)}\n\n` +
     'All times are measured, hot, by graph replay; the contenders of a row ran in the same blocks, each result checked. In brackets: ' +
     'the 95 % interval of the ratio. Attainable: share of the time that data and FLOP need at peak rates. ' +
     `${device.name}, driver ${device.driver ?? 'unknown'}, ${versions.compiler ?? 'nvrtc'}, PyTorch ${torch}, cuDNN ${cudnn}, ` +
-    `FlashAttention-3 0251105a, ${[...new Set([days.at(0), days.at(-1)])].join(' to ')}.`
+    `${hasFa3 ? 'FlashAttention-3 0251105a' : 'no FlashAttention-3'}, ${[...new Set([days.at(0), days.at(-1)])].join(' to ')}.`
   );
 };
 

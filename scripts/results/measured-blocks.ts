@@ -124,6 +124,7 @@ export const measuredBlocks = (recordings: MeasuredRecordings): Record<string, s
   'h200-sensitivity': recordingBlock(recordings, 'h200-sensitivity', knownRatio),
   'h200-attention-ladder': recordingBlock(recordings, 'h200-attention-ladder', ladderSummary),
   'h200-attention-libraries': recordingBlock(recordings, 'h200-attention-libraries', againstLibraries),
+  'h200-attention-whole-domain': recordingBlock(recordings, 'h200-attention-whole-domain', againstLibraries),
   'h200-attention-dispatch': recordingBlock(recordings, 'h200-attention-dispatch', dispatchRows),
   'h200-attention-rungs': recordingBlock(recordings, 'h200-attention-rungs', rungTable),
   'h200-attention-ladder-detail': recordingBlock(recordings, 'h200-attention-ladder', detailBlock),

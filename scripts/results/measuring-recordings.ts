@@ -105,6 +105,7 @@ export interface MeasuredRecordings {
   'h200-sensitivity'?: KnownRatioComparisons;
   'h200-attention-ladder'?: LadderView;
   'h200-attention-libraries'?: AgainstLibraries;
+  'h200-attention-whole-domain'?: AgainstLibraries;
   'h200-attention-dispatch'?: DispatchRecording;
   'h200-attention-rungs'?: LadderView;
   'h200-attention-optimize'?: OptimizeRecording;
@@ -134,6 +135,7 @@ export const HOW_TO_RECORD: Readonly<Record<MeasuredRecordingName, string>> = {
     'warpsmith measure problems/attention --device cuda:0 --workload all --baseline all --record …, then node scripts/replay-recordings.ts',
   'h200-attention-libraries':
     'warpsmith measure problems/attention --kernel … --set … --baseline all --workload … --json, once for each kernel; each beside its command',
+  'h200-attention-whole-domain': 'as h200-attention-libraries, with 19_whole_domain',
   'h200-attention-dispatch':
     'warpsmith dispatch problems/attention --kernels bench/attention/h200-contenders.json --device cuda:0 --blocks 6 -o table --json',
   'h200-attention-rungs':
