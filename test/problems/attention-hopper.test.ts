@@ -268,7 +268,7 @@ describe('on a virtual H200', () => {
   judged('19_whole_domain at D = 256')(
     '19_whole_domain is verified at D = 256, where there is one place for queries',
     async () => {
-      const limits = ['S <= 128', 'Skv <= 128', 'B * H <= 2', 'D == 256'];
+      const limits = NARROW.filter((limit) => limit !== 'D <= 64');
       const { evaluation } = await diagnoseKernel({
         target: join(narrowAttention(await mkdtemp(join(place, 'wide-')), limits), '19_whole_domain'),
         device: 'virtual:h200',

@@ -18,7 +18,8 @@
 //           + BLOCK_N / 2 scores + BLOCK_N / 4 weights, all alive at once; a consumer has 240, 160 or 112 (2, 3 or 4 consumers), of D = 256 232.
 // Bound     As 17: its loop has as many instructions, give or take two of 370 to 420 (nvcc 13.0, D = 64 and 128). A border has a
 //           second softmax where rows end in two tiles of keys, and a logarithm where LSE is wanted.
-// Accuracy  As 11_sums_first. LSE is of weights that were not rounded.
+// Accuracy  As 11_sums_first. LSE is of weights that were not rounded. TRY_ZERO: the output of a row that sees one key errs by the
+//           rounding of that key's weight, which is 1 otherwise.
 // Limits    sm_90a; D in {32, 64, 96, 128, 256}; any S, Skv >= 1; B * H <= 65535, as 09_lean, and B * H * S below 2^31; STAGES a power of 2.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
