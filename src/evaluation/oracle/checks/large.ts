@@ -2,7 +2,7 @@ import type { Dimensions } from '../../../core/problem.ts';
 import { byLot } from '../../../stats/random.ts';
 import { type Check, DECLARED, extremeCheck } from '../check.ts';
 import { followsLongSums } from '../judgeable-sums.ts';
-import { variantsForLongSums } from '../secret/variants/index.ts';
+import { isOfMoments, variantsForLongSums } from '../secret/variants/index.ts';
 import { elementsIn } from '../shapes/cost.ts';
 import { otherGpu } from './other-gpu.ts';
 import { type ChecksRequest, threadsOf } from './request.ts';
@@ -23,7 +23,17 @@ const MOST_LARGE_WORK = 2 ** 26;
  */
 export function largeChecks(
   request: ChecksRequest,
-  { large, workloads, longest: vectors, extremes, variants, placements, ordinary, special }: ChosenShapes & ChosenSets,
+  {
+    large,
+    workloads,
+    longest: vectors,
+    longRows,
+    extremes,
+    variants,
+    placements,
+    ordinary,
+    special,
+  }: ChosenShapes & ChosenSets,
 ): Check[] {
   const { problem, seed, isEmulated, launches = () => [] } = request;
   const further = [...ordinary.slice(0, LARGE_SETS), ...special.slice(0, SPECIAL_SETS)];
@@ -58,7 +68,10 @@ export function largeChecks(
     return true;
   });
   // Last, so that everything else is judged where these take too long.
-  const last = vectors.flatMap((shape) => filled(shape, [DECLARED]));
+  const last = [
+    ...vectors.flatMap((shape) => filled(shape, [DECLARED])),
+    ...longRows.flatMap((shape) => filled(shape, [DECLARED, ...variants.filter(isOfMoments)])),
+  ];
   return [...affordable, ...last].map(({ dimensions, generatorSet }, i) => ({
     ...extremeCheck(dimensions),
     isLarge: true,

@@ -83,8 +83,10 @@ export interface ChosenShapes {
   /** As large as users' own: drawn ones, and the problem's workloads. */
   readonly large: readonly Dimensions[];
   readonly workloads: readonly Dimensions[];
-  /** Rows, and vectors, longer than those. */
+  /** Matrices with two long sides, and vectors longer than those. */
   readonly longest: readonly Dimensions[];
+  /** Rows so long that not every kind of inputs bears to be summed over them. */
+  readonly longRows: readonly Dimensions[];
 }
 
 export function chooseShapes(request: ChecksRequest, known: readonly Dimensions[]): ChosenShapes {
@@ -119,13 +121,14 @@ export function chooseShapes(request: ChecksRequest, known: readonly Dimensions[
   const longest =
     thorough && large
       ? [
-          ...longRow({ problem, timed, seed, isFit: (shape) => takes(shape) && isQuickToRun(request, shape, 'ample') }),
           ...longSides({ problem, timed, seed, isFit: isLongestFit }),
           ...longestShapes({ problem, timed, seed, isFit: isLongestFit }),
         ]
       : [];
+  const isRowFit = (shape: Dimensions): boolean => takes(shape) && isQuickToRun(request, shape, 'ample');
   return {
     ...{ drawn: shapes, extremes, fixed, large: drawn, workloads, longest },
+    longRows: thorough && large ? longRow({ problem, timed, seed, isFit: isRowFit }) : [],
     options: drawOptions({
       ...{ problem, takes, seed, emulatedThreads, ...OPTIONS[extent] },
       known: [timed, ...known, ...shapes],

@@ -42,6 +42,56 @@ const of = (problem: ProblemFile, kind: string): string[] =>
   variantSetsOf(problem).filter((set) => set.startsWith(kind));
 const only = (values: number[]): number | undefined => (new Set(values).size === 1 ? values[0] : undefined);
 
+describe('rows whose mean and variance are easily worked out wrong', () => {
+  const rowwise = { ...norm, reducedAxis: { input: 'X', axis: 1 } };
+
+  it('are those of a problem that answers each of their values', () => {
+    expect(of(rowwise, 'secret:moments')).toHaveLength(2);
+    expect(of(norm, 'secret:moments')).toEqual([]);
+    const summed = { ...rowwise, outputs: { Y: { ...input(['R']), access: 'out' as const } } };
+    expect(of(summed, 'secret:moments')).toEqual([]);
+  });
+
+  it('have a first value that stands out, or halves apart', () => {
+    const [first, halves] = of(rowwise, 'secret:moments') as [string, string];
+    const before = Array.from({ length: 16 }, (_, i) => Math.sin(i + 1));
+    const [outlier, ...others] = drawn(rowwise, 'X', first);
+    expect(others.slice(0, 15)).toEqual(before.slice(1));
+    expect(outlier).toBeGreaterThan(4 * 0.69);
+    expect(outlier).toBeLessThan(1 + 8 * 0.75);
+    const parted = drawn(rowwise, 'X', halves);
+    expect(parted.slice(0, 8)).toEqual(before.slice(0, 8));
+    for (let i = 8; i < 16; i++) expect(parted[i]! - before[i]!).toBeCloseTo(parted[8]! - before[8]!, 12);
+    expect(parted[8]! - before[8]!).toBeGreaterThan(2);
+  });
+
+  it('show a variance about the first value, and no other that is added up in fp32', () => {
+    const columns = 2 ** 16;
+    const values = Float64Array.from({ length: columns }, (_, i) => createStream(7).normal(i));
+    const buffer = { name: 'X', dtype: 'f32', shape: [1, columns], generator: { kind: 'normal' } } as never;
+    const [first] = of(rowwise, 'secret:moments') as [string];
+    const streams = { stream: createStream(1, 'X'), shared: createStream(1, 'shared') };
+    const row = [...disguise(values, secretSetOf(first)!, { problem: rowwise, buffer, ...streams })].map(Math.fround);
+    const meanOf = (terms: readonly number[]): number => {
+      // 256 threads, as a kernel has them, and their sums in order.
+      const sums = new Float32Array(256);
+      terms.forEach((term, i) => {
+        sums[i % 256]! += term;
+      });
+      return sums.reduce((sum, one) => Math.fround(sum + one), 0) / columns;
+    };
+    const mean = row.reduce((sum, one) => sum + one, 0) / columns;
+    const variance = row.reduce((sum, one) => sum + (one - mean) ** 2, 0) / columns;
+    const errorOf = (found: number): number => Math.abs(found / variance - 1);
+    const about = (pivot: number): number =>
+      meanOf(row.map((one) => Math.fround((one - pivot) ** 2))) -
+      meanOf(row.map((one) => Math.fround(one - pivot))) ** 2;
+    expect(errorOf(about(Math.fround(mean)))).toBeLessThan(1e-5);
+    expect(errorOf(about(0))).toBeLessThan(1e-5);
+    expect(errorOf(about(row[0]!))).toBeGreaterThan(1e-3);
+  });
+});
+
 describe('inputs in variants', () => {
   it('make one of two factors very large, and the other one as much smaller', () => {
     const product = problemOf({ A: input(['R', 'N']), B: input(['R', 'N']) }, CONDITIONED);

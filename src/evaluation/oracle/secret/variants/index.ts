@@ -8,6 +8,7 @@ import { groups } from './groups.ts';
 import { integers } from './integers.ts';
 import { lopsided } from './lopsided.ts';
 import { masks } from './masks.ts';
+import { moments } from './moments.ts';
 import { neutral } from './neutral.ts';
 import { outliers } from './outliers.ts';
 import { periods } from './periods.ts';
@@ -38,6 +39,7 @@ const TREATMENTS = {
   'secret:specks': specks,
   'secret:scales': scales,
   'secret:periods': periods,
+  'secret:moments': moments,
 } as const satisfies Readonly<Record<string, Treatment>>;
 
 export type VariantKind = keyof typeof TREATMENTS;
@@ -96,6 +98,9 @@ export const variantsForLongRows = (problem: ProblemFile, sets: readonly string[
     const { kind, index } = variantOf(set)!;
     return treatmentOf(kind).isForLongRows?.(index, problem);
   });
+
+/** Whether a set is about means and variances, whose sums stay as exact in the longest rows as those of drawn values. */
+export const isOfMoments = (set: string): boolean => variantOf(set)?.kind === 'secret:moments';
 
 /** Whether the last value of a row weighs in its sum with this set, however long the row is. */
 export function showsEnds(set: string): boolean {
