@@ -2,7 +2,7 @@ import { evaluateExpression } from '../../../core/expressions/evaluate.ts';
 import { completeDimensions } from '../../../core/plan/dimensions.ts';
 import type { DimensionDeclaration, Dimensions, ProblemFile } from '../../../core/problem.ts';
 import { roundUp } from '../../../core/values.ts';
-import { below, byLot, createStream, type Draw } from '../../../stats/random.ts';
+import { below, byLot, createStream, type Draw, shuffle } from '../../../stats/random.ts';
 import { summedOver } from '../judgeable-sums.ts';
 import { type Cost, costsLittle, isWithin } from './cost.ts';
 import {
@@ -75,7 +75,10 @@ export function drawExtremes(
     const isFar = inTurn.length > 1 && stream.uniform(inTurn.length + i) < LARGE.farRatio;
     const shape = drawLarge(extreme, name, { known: known(name), isFar });
     addBoth(shape);
-    if (shape && summedOver(problem).includes(name)) addBoth(alone(extreme, name, shape));
+    if (shape && summedOver(problem).includes(name)) {
+      addBoth(alone(extreme, name, shape));
+      if (isFarFit) for (const other of withEachTwoFlags(extreme, shape)) add(other);
+    }
     if (inTurn.length === 1 && known(name) <= LARGE.farAbove)
       add(drawLarge(extreme, name, { known: known(name), isFar: true }));
   }
@@ -109,6 +112,38 @@ function busiest(extreme: ExtremeDrawing, shape: Dimensions): Dimensions | undef
     .filter((one) => flopOf(one) > IDLE * flopOf(shape))
     .toSorted((a, b) => flopOf(b) - flopOf(a))
     .find((one) => isGood(extreme, one));
+}
+
+/** A flag and its value, of each two flags of a shape. */
+const pairsOf = (shape: Dimensions, flags: readonly string[]): string[] =>
+  flags.flatMap((one, i) => flags.slice(i + 1).map((other) => `${one}=${shape[one]} ${other}=${shape[other]}`));
+
+/** Flags of which all combinations are looked at. */
+const MOST_FLAGS = 6;
+
+/**
+ * The shape with other flags, so that each two of them come together in every way. A distance of 16 bits is too short under a causal mask alone, and for a lone query
+ * if the mask is aligned with the last key, too.
+ */
+function withEachTwoFlags(extreme: ExtremeDrawing, shape: Dimensions): Dimensions[] {
+  const flags = Object.entries(extreme.problem.dimensions)
+    .filter(([, { values }]) => values?.length === 2)
+    .slice(0, MOST_FLAGS);
+  const names = flags.map(([name]) => name);
+  const combined = flags.reduce<Dimensions[]>(
+    (all, [name, { values }]) => all.flatMap((one) => values!.map((value) => ({ ...one, [name]: value }))),
+    [shape],
+  );
+  const left = shuffle(combined, (bound) => below(extreme.next, bound)).filter((one) => isGood(extreme, one));
+  const seen = new Set(pairsOf(shape, names));
+  const fresh = (one: Dimensions): number => pairsOf(one, names).filter((pair) => !seen.has(pair)).length;
+  const found: Dimensions[] = [];
+  for (;;) {
+    const [best] = left.toSorted((a, b) => fresh(b) - fresh(a));
+    if (!best || fresh(best) === 0) return found;
+    found.push(best);
+    for (const pair of pairsOf(best, names)) seen.add(pair);
+  }
 }
 
 /** A shape with this dimension above all that are `known`, as large as is cheap; `undefined` if there is none. */

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadProblem } from '../../../../src/app/loading/load-problem.ts';
+import { completeDimensions } from '../../../../src/core/plan/dimensions.ts';
 import { checksFor } from '../../../../src/evaluation/oracle/checks/choose.ts';
 import { shapeChecks } from '../../../../src/evaluation/oracle/checks/listed.ts';
 import { cheapestToRepeat, checksOfMemory, otherInputs } from '../../../../src/evaluation/oracle/checks/repeated.ts';
@@ -58,6 +59,27 @@ describe('the checks of a kernel that may remember', () => {
 });
 
 describe('the shapes beyond all others', () => {
+  it('meet each two flags in every way where rows are longest: a lone query behind a mask at the last key, too', async () => {
+    const { file } = await loadProblem(join(PROBLEMS, 'attention'));
+    const attention = { problem: file, kernel: { limits: [] } as never, parameters: {} };
+    const dimensions = completeDimensions(file.dimensions, { B: 1, H: 8, S: 512, D: 64, causal: 0 });
+    for (const seed of [1, 2, 3]) {
+      const { checks } = checksFor({ ...attention, dimensions, seed, thorough: true });
+      const long = checks.filter(({ isExtreme, dimensions: { Skv } }) => isExtreme && Skv! > 65_536);
+      const flagsOf = (names: readonly string[]): Set<string> =>
+        new Set(long.map(({ dimensions: shape }) => names.map((name) => shape[name]).join()));
+      const all = new Set(['0,0', '0,1', '1,0', '1,1']);
+      for (const pair of [
+        ['causal', 'lse'],
+        ['causal', 'bshd'],
+        ['bshd', 'lse'],
+      ])
+        expect(flagsOf(pair)).toEqual(all);
+      // The problem has no mask at the last key without a mask.
+      expect(flagsOf(['causal', 'bottomRight'])).toEqual(new Set(['0,0', '1,0', '1,1']));
+    }
+  });
+
   it('have arranged rows where they are longest, and in a thorough verification further sets there, too', async () => {
     const { file } = await loadProblem(join(PROBLEMS, 'softmax'));
     const setsOf = (thorough: boolean) => {
