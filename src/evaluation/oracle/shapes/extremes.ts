@@ -78,7 +78,7 @@ export function drawExtremes(
     if (shape && summedOver(problem).includes(name)) {
       addBoth(alone(extreme, name, shape));
       if (isFarFit) for (const other of withEachTwoFlags(extreme, shape)) add(other);
-    }
+    } else if (shape && isFarFit) add(withOppositeFlags(extreme, shape));
     if (inTurn.length === 1 && known(name) <= LARGE.farAbove)
       add(drawLarge(extreme, name, { known: known(name), isFar: true }));
   }
@@ -102,15 +102,31 @@ const isGood = ({ problem, takes, most, isFit }: Omit<ExtremeDrawing, 'next'>, s
  */
 function busiest(extreme: ExtremeDrawing, shape: Dimensions): Dimensions | undefined {
   const { problem } = extreme;
-  const flags = Object.entries(problem.dimensions).filter(([, { values }]) => values?.length === 2);
   const flopOf = (one: Dimensions): number => evaluateExpression(problem.flop, one);
-  return flags
-    .reduce<Dimensions[]>(
-      (all, [name, { values }]) => all.flatMap((one) => values!.map((value) => ({ ...one, [name]: value }))),
-      [shape],
-    )
+  return withFlags(problem, flagsOf(problem), shape)
     .filter((one) => flopOf(one) > IDLE * flopOf(shape))
     .toSorted((a, b) => flopOf(b) - flopOf(a))
+    .find((one) => isGood(extreme, one));
+}
+
+/** Dimensions of two listed values. */
+const flagsOf = ({ dimensions }: ProblemFile): string[] =>
+  Object.keys(dimensions).filter((name) => dimensions[name]!.values?.length === 2);
+
+/** The shape with each combination of these flags. */
+const withFlags = ({ dimensions }: ProblemFile, flags: readonly string[], shape: Dimensions): Dimensions[] =>
+  flags.reduce<Dimensions[]>(
+    (all, name) => all.flatMap((one) => dimensions[name]!.values!.map((value) => ({ ...one, [name]: value }))),
+    [shape],
+  );
+
+/** The shape with as many flags changed as it can be: strides that are too short show in one of two layouts. */
+function withOppositeFlags(extreme: ExtremeDrawing, shape: Dimensions): Dimensions | undefined {
+  const flags = flagsOf(extreme.problem).slice(0, MOST_FLAGS);
+  const changed = (one: Dimensions): number => flags.filter((name) => one[name] !== shape[name]).length;
+  return withFlags(extreme.problem, flags, shape)
+    .filter((one) => changed(one) > 0)
+    .toSorted((a, b) => changed(b) - changed(a))
     .find((one) => isGood(extreme, one));
 }
 
@@ -126,15 +142,9 @@ const MOST_FLAGS = 6;
  * if the mask is aligned with the last key, too.
  */
 function withEachTwoFlags(extreme: ExtremeDrawing, shape: Dimensions): Dimensions[] {
-  const flags = Object.entries(extreme.problem.dimensions)
-    .filter(([, { values }]) => values?.length === 2)
-    .slice(0, MOST_FLAGS);
-  const names = flags.map(([name]) => name);
-  const combined = flags.reduce<Dimensions[]>(
-    (all, [name, { values }]) => all.flatMap((one) => values!.map((value) => ({ ...one, [name]: value }))),
-    [shape],
-  );
-  const left = shuffle(combined, (bound) => below(extreme.next, bound)).filter((one) => isGood(extreme, one));
+  const names = flagsOf(extreme.problem).slice(0, MOST_FLAGS);
+  const combined = shuffle(withFlags(extreme.problem, names, shape), (bound) => below(extreme.next, bound));
+  const left = combined.filter((one) => isGood(extreme, one));
   const seen = new Set(pairsOf(shape, names));
   const fresh = (one: Dimensions): number => pairsOf(one, names).filter((pair) => !seen.has(pair)).length;
   const found: Dimensions[] = [];
