@@ -74,7 +74,7 @@ const EXACT_NAME = /^(secret:exactly|secret:words) (\S+) \((\d+)\)$/;
 /** Whether values repeat, or rows differ in size. */
 export function areValuesPlaced(generatorSet: string): boolean {
   const secret = secretSetOf(generatorSet);
-  return secret !== undefined && isPlacement(secret.kind) && !areAsDrawn(secret.kind, secret.index ?? 0);
+  return secret !== undefined && isPlacement(secret.kind) && !areAsDrawn(secret.kind);
 }
 
 /** Names of a secret set and its milder variants, strongest first. */

@@ -114,9 +114,8 @@ export function shapesNeeded(problem: ProblemFile, generatorSet: string): 'squar
   return variant && treatmentOf(variant.kind).needs?.(variant.index, problem);
 }
 
-/** Whether errors average out with a variant's values as with drawn ones. */
-export const areAsDrawn = (kind: string, index: number): boolean =>
-  isVariantKind(kind) && treatmentOf(kind).isAsDrawn?.(index) === true;
+/** Whether errors average out with a set's values as with drawn ones. */
+export const areAsDrawn = (kind: string): boolean => isVariantKind(kind) && treatmentOf(kind).isAsDrawn === true;
 
 /** Whether a set is one for problems only whose results stay as large, as those of products do. */
 export const leavesSizes = (kind: string): boolean => isVariantKind(kind) && treatmentOf(kind).leavesSizes === true;

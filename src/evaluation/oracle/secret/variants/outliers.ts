@@ -6,10 +6,9 @@ import { columnsOf, inputsThat, type Treated, type Treatment } from './treatment
 const STANDING_OUT = ['some', 'none'] as const;
 
 /**
- * How many stand out, and by which powers of two, the first of them by at least `farFrom`: from 2²⁴ on, fp32 loses what lies beside them, and integers of 19 bits beside 2²⁰ do; by how much of it
- * values lie below a power of two.
+ * How many stand out, and by which powers of two: from 2²⁴ on, fp32 loses what lies beside them; by how much of it values lie below a power of two.
  */
-const OUTLIERS = { most: 2, from: 19, farFrom: 20.6, to: 22, below: 1 / 64 } as const;
+const OUTLIERS = { most: 2, from: 19, to: 22, below: 1 / 64 } as const;
 
 const withOutliers = (problem: ProblemFile, { isFree, outliers: stand }: Freedom): string[] =>
   inputsThat(problem, (name) => isFree(name) && stand(name) && problem.inputs[name]!.dtype === 'f32');
@@ -29,11 +28,10 @@ function addOutliers(
     const lots = Array.from({ length: OUTLIERS.most }, (_, i) => 2 * (OUTLIERS.most * row + i));
     // Two at one place are one.
     const powers = new Map(
-      lots.map((lot, i) => {
-        const least = i === 0 ? OUTLIERS.farFrom : OUTLIERS.from;
-        const power = strength * (least + stream.uniform(lot + 1) * (OUTLIERS.to - least));
-        return [row * columns + Math.floor(stream.uniform(lot) * columns), power];
-      }),
+      lots.map((lot) => [
+        row * columns + Math.floor(stream.uniform(lot) * columns),
+        strength * (OUTLIERS.from + stream.uniform(lot + 1) * (OUTLIERS.to - OUTLIERS.from)),
+      ]),
     );
     for (const [place, power] of powers) if (place < values.length) values[place]! *= 2 ** Math.round(power);
   }
@@ -43,7 +41,5 @@ function addOutliers(
 export const outliers: Treatment = {
   count: (problem, freedom) => (withOutliers(problem, freedom).length > 0 ? STANDING_OUT.length : 0),
   treat: addOutliers,
-  // What rounding makes of values just below a power of two does not average out.
-  isAsDrawn: (index) => STANDING_OUT[index] === 'some',
   isForLongSums: (index) => (STANDING_OUT[index] === 'none' ? 'by lot' : undefined),
 };

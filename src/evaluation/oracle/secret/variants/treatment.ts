@@ -33,8 +33,8 @@ export interface Treatment {
   readonly showsEnds?: true;
   /** In which shapes alone a variant's structure shows: of square matrices, or of divisible sizes. */
   readonly needs?: (index: number, problem: ProblemFile) => 'square' | 'even' | undefined;
-  /** Of a variant whose values that are no zeros do not repeat, and whose rows are about as large: errors average out as those of drawn values do. */
-  readonly isAsDrawn?: (index: number) => boolean;
+  /** Values that are no zeros do not repeat, and rows are about as large, so that errors average out as those of drawn values do. */
+  readonly isAsDrawn?: true;
   /** Whether it is one for problems only whose results stay as large, as those of products do. */
   readonly leavesSizes?: true;
 }
