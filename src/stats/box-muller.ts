@@ -4,7 +4,7 @@
  *
  * Millions of inputs are drawn for a verification, and nearly all of that time went to `Math.log`, `Math.cos` and `Math.sin`, which
  * know nothing of their argument. Of an integer the octave and the quadrant are read off its bits, so that no branch depends on a
- * random number, and short series do (with factors instead of divisors: a division takes as long as four of them). They are within
+ * random number, and short series do, with factors instead of divisors, which take longer. They are within
  * 4e-15 of what these functions give, and the same wherever JavaScript runs, which ECMAScript says of none of the three.
  */
 
@@ -35,7 +35,8 @@ function logarithmOf(bits: number): number {
   const x = value * toOctave[zeros]! * reciprocals[piece]! - 1; // |x| ≤ 2⁻⁷
   const x2 = x * x;
   const series = x + x2 * (-1 / 2 + x * (1 / 3) + x2 * (-1 / 4 + x * (1 / 5) + x2 * (-1 / 6 + x * (1 / 7))));
-  const octave = ((piece + PIECES - UPPER_PIECE) >> 7) - 1 - zeros;
+  const isUpper = (piece + PIECES - UPPER_PIECE) >> 7; // 1 or 0, without a branch: PIECES is 2⁷.
+  const octave = isUpper - 1 - zeros;
   return octave * Math.LN2 + (logarithms[piece]! + series);
 }
 

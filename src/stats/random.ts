@@ -175,7 +175,7 @@ export function streamOf(keys: StreamKeys): RandomStream {
   };
 }
 
-/** Takes a stream's keys as numbers of its own: read from a closure they cost half of the time. */
+/** Takes a stream's keys as numbers of its own: loops that read them from a closure take longer. */
 function fillNormal(
   target: Float64Array,
   key0: number,

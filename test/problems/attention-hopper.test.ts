@@ -9,7 +9,7 @@ import { loadKernel } from '../../src/app/loading/load-kernel.ts';
 import type { Kernel, ParameterValues } from '../../src/core/kernel.ts';
 import { expandPlan } from '../../src/core/plan/expand-plan.ts';
 import { failedLimit } from '../../src/core/plan/limits.ts';
-import { completeParameters, failedConstraint, validAssignments } from '../../src/core/plan/parameters.ts';
+import { completeParameters, validAssignments } from '../../src/core/plan/parameters.ts';
 import { deviceRefusal } from '../../src/core/plan/runs-on.ts';
 import type { Problem } from '../../src/core/problem.ts';
 import { DEVICE_SPECS } from '../../src/hardware/device-specs.ts';
@@ -113,11 +113,9 @@ describe.each(RUNGS)('%s', (rung) => {
       { skip: !hasNvcc },
       async () => {
         for (const setting of COMPILED_SETTINGS[rung] ?? [{}]) {
-          const parameters = completeParameters(kernel.file, setting);
-          const report = await ptxasReport(kernel, parameters, [`-DDTYPE=${type}`]);
+          const report = await ptxasReport(kernel, completeParameters(kernel.file, setting), [`-DDTYPE=${type}`]);
           const spills = [...report.matchAll(/(\d+) bytes spill stores/g)].map(([, bytes]) => Number(bytes));
-          const fitting = headDims.filter((D) => failedConstraint(kernel.file, parameters, shape(D)) === undefined);
-          expect(spills.length).toBeGreaterThanOrEqual(fitting.length);
+          expect(spills.length).toBeGreaterThanOrEqual(headDims.length);
           expect(Math.max(...spills)).toBe(0);
           // C7510 and its neighbours: ptxas waits after every wgmma.
           expect(report).not.toMatch(/wgmma.mma_async instructions are serialized/);

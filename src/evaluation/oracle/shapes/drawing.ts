@@ -46,6 +46,10 @@ export const FOLLOWING_RATIO = 0.6;
 export const openDimensions = ({ dimensions }: ProblemFile): [name: string, declared: DimensionDeclaration][] =>
   Object.entries(dimensions).filter(([, { values }]) => !values);
 
+/** Dimensions with two listed values. */
+export const flagsOf = ({ dimensions }: ProblemFile): string[] =>
+  Object.keys(dimensions).filter((name) => dimensions[name]!.values?.length === 2);
+
 export const openNames = (problem: ProblemFile): string[] => openDimensions(problem).map(([name]) => name);
 
 /** What a dimension is that follows from those before it unless something else is asked for, as keys follow from queries. */

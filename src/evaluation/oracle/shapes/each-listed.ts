@@ -1,11 +1,8 @@
 import { defaultOf } from '../../../core/plan/dimensions.ts';
 import type { Dimensions } from '../../../core/problem.ts';
 import { isWithin } from './cost.ts';
-import { drawingOf, type FittingAround } from './drawing.ts';
+import { drawingOf, type FittingAround, flagsOf } from './drawing.ts';
 import { sizeBetween } from './sizes.ts';
-
-/** Dimensions with more listed values than a flag has, such as a head dimension, choose another path of a kernel, often one compiled for each. */
-const FLAG_VALUES = 2;
 
 /** Sizes beside such a value: from where a kernel has dozens of tiles, or a warp's worth of them; where that is too dear, down to some hundreds. */
 const LONG = { from: 1024, to: 1152, step: 0.7, least: 200 } as const;
@@ -18,7 +15,7 @@ export function shapesOfEachListed(source: FittingAround): Dimensions[] {
   const { problem, takes, timed, most, isFit } = source;
   const { next } = drawingOf(source, 'long shapes of listed values');
   const { dimensions, independentDimensions = [] } = problem;
-  const flags = Object.entries(dimensions).filter(([, { values }]) => values?.length === FLAG_VALUES);
+  const flags = flagsOf(problem);
   const sizesLike = (long: number, listed: Dimensions): Dimensions => {
     const shape: Record<string, number> = {};
     for (const [name, declared] of Object.entries(dimensions)) {
@@ -31,7 +28,7 @@ export function shapesOfEachListed(source: FittingAround): Dimensions[] {
   };
   const withFlags = (): Dimensions => ({
     ...timed,
-    ...Object.fromEntries(flags.map(([name, { values }]) => [name, values![next() < 0.5 ? 0 : 1]!])),
+    ...Object.fromEntries(flags.map((name) => [name, dimensions[name]!.values![next() < 0.5 ? 0 : 1]!])),
   });
   const longest = (listed: Dimensions): Dimensions | undefined => {
     for (let share = 1; share * LONG.from > LONG.least; share *= LONG.step) {
@@ -42,7 +39,8 @@ export function shapesOfEachListed(source: FittingAround): Dimensions[] {
   };
   return Object.entries(dimensions)
     .flatMap(([name, { values = [] }]) =>
-      values.length > FLAG_VALUES ? values.map((value) => ({ [name]: value })) : [],
+      // More than a flag has, such as head dimensions: each chooses another path of a kernel, often one compiled for it.
+      values.length > 2 ? values.map((value) => ({ [name]: value })) : [],
     )
     .map((one) => longest({ ...withFlags(), ...one }) ?? longest({ ...timed, ...one }))
     .filter((shape) => shape !== undefined);

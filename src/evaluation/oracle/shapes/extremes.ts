@@ -9,11 +9,13 @@ import {
   ALIGNMENTS,
   type Drawing,
   FOLLOWING_RATIO,
+  flagsOf,
   followingSize,
   openDimensions,
   PINNED_RATIO,
   type ShapeSource,
 } from './drawing.ts';
+import { tuplesOf } from './options.ts';
 import { logUniform } from './sizes.ts';
 
 /** How many shapes beyond all others, and what each may cost. */
@@ -103,56 +105,50 @@ const isGood = ({ problem, takes, most, isFit }: Omit<ExtremeDrawing, 'next'>, s
 function busiest(extreme: ExtremeDrawing, shape: Dimensions): Dimensions | undefined {
   const { problem } = extreme;
   const flopOf = (one: Dimensions): number => evaluateExpression(problem.flop, one);
-  return withFlags(problem, flagsOf(problem), shape)
+  return withFlags(problem, shape)
     .filter((one) => flopOf(one) > IDLE * flopOf(shape))
     .toSorted((a, b) => flopOf(b) - flopOf(a))
     .find((one) => isGood(extreme, one));
 }
 
-/** Dimensions of two listed values. */
-const flagsOf = ({ dimensions }: ProblemFile): string[] =>
-  Object.keys(dimensions).filter((name) => dimensions[name]!.values?.length === 2);
-
-/** The shape with each combination of these flags. */
-const withFlags = ({ dimensions }: ProblemFile, flags: readonly string[], shape: Dimensions): Dimensions[] =>
-  flags.reduce<Dimensions[]>(
-    (all, name) => all.flatMap((one) => dimensions[name]!.values!.map((value) => ({ ...one, [name]: value }))),
+/** The shape with each combination of a problem's flags. */
+const withFlags = (problem: ProblemFile, shape: Dimensions): Dimensions[] =>
+  flagsOf(problem).reduce<Dimensions[]>(
+    (all, name) => all.flatMap((one) => problem.dimensions[name]!.values!.map((value) => ({ ...one, [name]: value }))),
     [shape],
   );
 
 /** The shape with as many flags changed as it can be: strides that are too short show in one of two layouts. */
 function withOppositeFlags(extreme: ExtremeDrawing, shape: Dimensions): Dimensions | undefined {
-  const flags = flagsOf(extreme.problem).slice(0, MOST_FLAGS);
-  const changed = (one: Dimensions): number => flags.filter((name) => one[name] !== shape[name]).length;
-  return withFlags(extreme.problem, flags, shape)
+  const changed = (one: Dimensions): number =>
+    flagsOf(extreme.problem).filter((name) => one[name] !== shape[name]).length;
+  return withFlags(extreme.problem, shape)
     .filter((one) => changed(one) > 0)
     .toSorted((a, b) => changed(b) - changed(a))
     .find((one) => isGood(extreme, one));
 }
-
-/** A flag and its value, of each two flags of a shape. */
-const pairsOf = (shape: Dimensions, flags: readonly string[]): string[] =>
-  flags.flatMap((one, i) => flags.slice(i + 1).map((other) => `${one}=${shape[one]} ${other}=${shape[other]}`));
-
-/** Flags of which all combinations are looked at. */
-const MOST_FLAGS = 6;
 
 /**
  * The shape with other flags, so that each two of them come together in every way. A distance of 16 bits is too short under a causal mask alone, and for a lone query
  * if the mask is aligned with the last key, too.
  */
 function withEachTwoFlags(extreme: ExtremeDrawing, shape: Dimensions): Dimensions[] {
-  const names = flagsOf(extreme.problem).slice(0, MOST_FLAGS);
-  const combined = shuffle(withFlags(extreme.problem, names, shape), (bound) => below(extreme.next, bound));
+  const names = flagsOf(extreme.problem);
+  const pairsOf = (one: Dimensions): string[] =>
+    tuplesOf(
+      names.map((name) => `${name}=${one[name]}`),
+      2,
+    );
+  const combined = shuffle(withFlags(extreme.problem, shape), (bound) => below(extreme.next, bound));
   const left = combined.filter((one) => isGood(extreme, one));
-  const seen = new Set(pairsOf(shape, names));
-  const fresh = (one: Dimensions): number => pairsOf(one, names).filter((pair) => !seen.has(pair)).length;
+  const seen = new Set(pairsOf(shape));
+  const fresh = (one: Dimensions): number => pairsOf(one).filter((pair) => !seen.has(pair)).length;
   const found: Dimensions[] = [];
   for (;;) {
     const [best] = left.toSorted((a, b) => fresh(b) - fresh(a));
     if (!best || fresh(best) === 0) return found;
     found.push(best);
-    for (const pair of pairsOf(best, names)) seen.add(pair);
+    for (const pair of pairsOf(best)) seen.add(pair);
   }
 }
 

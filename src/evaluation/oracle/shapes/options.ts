@@ -84,7 +84,8 @@ function optionsOf({ dimensions }: ProblemFile, names: readonly string[], shape:
 }
 
 /** Each two, or three, of them, in one order. */
-const tuplesOf = <T>(options: readonly T[], together: 2 | 3): string[] => combinations(options, together).map(String);
+export const tuplesOf = <T>(options: readonly T[], together: 2 | 3): string[] =>
+  combinations(options, together).map(String);
 
 const combinations = <T>(all: readonly T[], count: number): T[][] =>
   count === 0

@@ -13,9 +13,6 @@ const ROWS = ['first stands out', 'halves apart'] as const;
  */
 const APART = { first: [1, 2], halves: 4 } as const;
 
-/** A drawn value of half precision stays finite. */
-const LARGEST = 30_000;
-
 /** Rows that one result each is worked out from, for every value of them: those of a normalisation. */
 const normalised = (problem: ProblemFile, { isFree }: Freedom): string[] =>
   inputsThat(problem, (name) => {
@@ -48,7 +45,7 @@ function treat(values: Float64Array, { problem, buffer, stream, index, strength,
     const deviation = deviationOf(row);
     if (ROWS[index] === 'first stands out') {
       const times = strength * (least + (most - least) * stream.uniform(start)) * Math.sqrt(columns);
-      row[0] = Math.min(LARGEST, row[0]! + times * deviation);
+      row[0]! += times * deviation;
     } else for (let i = row.length >> 1; i < row.length; i++) row[i]! += strength * APART.halves * deviation;
   }
   return values;
