@@ -111,12 +111,18 @@ function busiest(extreme: ExtremeDrawing, shape: Dimensions): Dimensions | undef
     .find((one) => isGood(extreme, one));
 }
 
+/** Flags of which all combinations are looked at; others keep their values. */
+const MOST_FLAGS = 6;
+
 /** The shape with each combination of a problem's flags. */
 const withFlags = (problem: ProblemFile, shape: Dimensions): Dimensions[] =>
-  flagsOf(problem).reduce<Dimensions[]>(
-    (all, name) => all.flatMap((one) => problem.dimensions[name]!.values!.map((value) => ({ ...one, [name]: value }))),
-    [shape],
-  );
+  flagsOf(problem)
+    .slice(0, MOST_FLAGS)
+    .reduce<Dimensions[]>(
+      (all, name) =>
+        all.flatMap((one) => problem.dimensions[name]!.values!.map((value) => ({ ...one, [name]: value }))),
+      [shape],
+    );
 
 /** The shape with as many flags changed as it can be: strides that are too short show in one of two layouts. */
 function withOppositeFlags(extreme: ExtremeDrawing, shape: Dimensions): Dimensions | undefined {
