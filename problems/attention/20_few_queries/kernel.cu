@@ -1,0 +1,660 @@
+// 20_few_queries: a few queries of each sequence, as when guesses of a smaller model are checked, behind long keys.
+//
+// Idea      All query heads that share a head of K and V, for all queries, are rows of one tile: 4 queries of 8 grouped heads are 32
+//           of 64 rows, and K and V are read once. That leaves fewer tiles than SMs, so each CTA gets the same number of key tiles, a
+//           stretch of all there are, wherever heads begin and end in it.
+// Change    From 19: tensor maps of rank 5 bring the rows of a tile together, whatever the layout. Warps without rows have no
+//           softmax. A CTA whose stretch ends within a head leaves its part in a workspace; who comes last of those that share the
+//           head merges them, in the order of keys.
+// Layouts   Q, O: fp16 or bf16 (DTYPE) [B, H, S, D], K, V: [B, Hkv, Skv, D], contiguous, or with heads inside positions (bshd);
+//           LSE: fp32 [B, H, S] or null. Tensor maps: Q (D, heads of a group, S, groups, B), K and V (D, Skv, Hkv, B); panels of 64
+//           columns with a 128-byte swizzle. Row r of a tile is query r / heads, head r % heads, of as many queries as fit 64 rows.
+//           grid = min(CTAS_PER_SM SMs, key tiles of all row tiles); block = 160: a warpgroup that computes, a warp that copies.
+//           parts: fp32 [2 grid][64][D], sums: fp32 [2 grid][64][2] (maximum, sum), the CTA's first and its last head. arrived: an
+//           int per row tile, 0 before and after every launch.
+// Tile      64 rows x BLOCK_N keys. Stages: K 0, K 1, V 0, K 2, V 1, ..., V of the last.
+// Resources Shared bytes: 128 ceil(D / 64) (64 PLACES + STAGES BLOCK_N), PLACES = 2, of D = 256 or with two CTAs one. Registers: D / 2 output
+//           + BLOCK_N / 2 scores + BLOCK_N / 4 weights.
+// Bound     Memory: 4 D bytes per key and head of K and V, once. 64 x BLOCK_N scores and 64 x D outputs need 0.3 (D = 128) and
+//           0.6 (D = 64) of the time in which an H200's memory brings the keys.
+// Accuracy  Weights are 2^14 times as large where they meet V: else equal ones below 2^-24 would vanish in fp16 behind one that
+//           outweighs them all. The maximum is that of the keys so far.
+// Limits    sm_90a; D in {32, 64, 96, 128, 256}; any S, Skv >= 1, but tiles of rows read all keys that the last query sees; B * H * S below 2^31.
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+using Element = DTYPE;  // half or __nv_bfloat16
+template <typename T>
+constexpr bool kIsHalfType = false;
+template <>
+constexpr bool kIsHalfType<half> = true;
+constexpr bool kIsHalf = kIsHalfType<Element>;
+
+constexpr int kRows = 64;             // of a tile, those that are not there included
+constexpr int kBlockN = BLOCK_N;      // keys per tile
+constexpr int kStages = STAGES;       // each a tile of K or of V
+constexpr int kCtasPerSm = CTAS_PER_SM;
+constexpr int kComputing = 128;       // threads, and a warp that copies
+constexpr int kThreads = kComputing + 32;
+
+constexpr int kPanelColumns = 64;  // of one 128-byte swizzled row
+constexpr int kRowBytes = 128;
+constexpr int kSwizzleBytes = 1024;  // the pattern repeats every 8 rows
+constexpr unsigned kAllLanes = 0xffffffffu;
+constexpr float kLog2E = 1.4426950408889634f;
+constexpr float kWeightExponent = 14.0f;   // of the largest weight: fp16 ends at 2^16
+constexpr float kLowest = -3.0e38f;        // the maximum of a row that has seen no key: finite, so its weights are 0, not NaN
+
+// ---- mbarriers and TMA; everything in shared memory goes by its address there ----
+
+// A CUtensorMap: written by the driver, read by the copy engine.
+struct alignas(64) TensorMap {
+  unsigned long long words[16];
+};
+
+__device__ unsigned shared_address(const void* pointer) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
+}
+
+__device__ void init(unsigned barrier, int arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
+}
+
+__device__ void arrive(unsigned barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+
+// Arrives, and keeps the phase open until so many bytes have come from copies.
+__device__ void expect(unsigned barrier, int bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
+               : "memory");
+}
+
+#define WAIT(SCOPE)                                                            \
+  asm volatile(                                                                \
+      "{\n"                                                                    \
+      ".reg .pred complete;\n"                                                 \
+      "again:\n"                                                               \
+      "mbarrier.try_wait.parity" SCOPE ".shared::cta.b64 complete, [%0], %1;\n" \
+      "@complete bra done;\n"                                                  \
+      "bra again;\n"                                                           \
+      "done:\n"                                                                \
+      "}\n" ::"r"(barrier),                                                    \
+      "r"(parity)                                                              \
+      : "memory")
+
+// Returns when the phase of this parity is complete.
+__device__ void wait(unsigned barrier, unsigned parity) { WAIT(""); }
+
+// Boxes from a place in the tensor on, innermost coordinate first; zeros outside.
+__device__ void copy_box(unsigned tile, const TensorMap* map, int column, int row, int head, int batch, unsigned barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4, %5}], [%6];" ::"r"(
+          tile),
+      "l"(map), "r"(column), "r"(row), "r"(head), "r"(batch), "r"(barrier)
+      : "memory");
+}
+
+__device__ void copy_box(unsigned tile, const TensorMap* map, int column, int head, int row, int group, int batch,
+                         unsigned barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4, %5, %6}], [%7];" ::
+          "r"(tile),
+      "l"(map), "r"(column), "r"(head), "r"(row), "r"(group), "r"(batch), "r"(barrier)
+      : "memory");
+}
+
+// A place in a ring, and the parity of its round.
+template <int kCount>
+struct Place {
+  int stage = 0;
+  unsigned parity = 0;
+  __device__ void advance() {
+    if (++stage == kCount) {
+      stage = 0;
+      parity ^= 1;
+    }
+  }
+};
+
+// ---- wgmma: 64 x N accumulators in registers, 16 terms per instruction ----
+// A thread t of the warpgroup has rows t / 32 * 16 + t % 32 / 4 + {0, 8}; accumulator i is of row i / 2 % 2, column
+// i / 4 * 8 + t % 4 * 2 + i % 2.
+
+// What addresses and offsets are counted in where operands are described.
+__device__ constexpr unsigned units(unsigned bytes) { return bytes >> 4; }
+
+// A swizzled panel as an operand. `low`: the panel's address in units and, where N goes over panels, from one to the next in units
+// << 16. The upper word is the same for all.
+__device__ unsigned long long operand(unsigned low) {
+  return static_cast<unsigned long long>(units(kSwizzleBytes) | 1u << 30) << 32 | low;
+}
+
+template <int kColumns>
+struct Wgmma;
+
+#define REGISTERS_0 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
+#define REGISTERS_1 ", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define REGISTERS_2 ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47"
+#define REGISTERS_3 ", %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define REGISTERS_4 ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79"
+#define REGISTERS_5 ", %80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
+#define REGISTERS_6 ", %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111"
+#define REGISTERS_7 ", %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
+#define D4(i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
+#define D16(i) D4(i), D4(i + 4), D4(i + 8), D4(i + 12)
+
+#define MULTIPLY_SHARED(N, TYPES, REGISTERS, n0, n1, n2, ...)                                            \
+  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #n2 ", 0;\n"                                         \
+               "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." TYPES " {" REGISTERS "}, %" #n0 ", %" #n1\
+               ", p, 1, 1, 0, 0;\n}\n"                                                                   \
+               : __VA_ARGS__                                                                             \
+               : "l"(a), "l"(b), "r"(static_cast<int>(accumulate)))
+#define MULTIPLY_REGISTERS(N, TYPES, REGISTERS, n0, n1, n2, n3, n4, n5, ...)                             \
+  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #n5 ", 0;\n"                                         \
+               "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." TYPES " {" REGISTERS "}, {%" #n0 ", %" #n1\
+               ", %" #n2 ", %" #n3 "}, %" #n4 ", p, 1, 1, 1;\n}\n"                                       \
+               : __VA_ARGS__                                                                             \
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(static_cast<int>(accumulate)))
+
+// For N columns; n0 ... n5 are the numbers of the operands behind the N / 2 accumulators.
+//   shared:    d = a * b^T + (accumulate ? d : 0), both K-major in shared memory.
+//   registers: d = a * b   + (accumulate ? d : 0), a: 4 registers of pairs, b MN-major in shared memory.
+#define WGMMA(N, REGISTERS, n0, n1, n2, n3, n4, n5, ...)                                                         \
+  template <>                                                                                                    \
+  struct Wgmma<N> {                                                                                              \
+    static __device__ __forceinline__ void shared(float (&d)[N / 2], unsigned long long a, unsigned long long b, \
+                                                  bool accumulate) {                                             \
+      if constexpr (kIsHalf) {                                                                                   \
+        MULTIPLY_SHARED(N, "f16.f16", REGISTERS, n0, n1, n2, __VA_ARGS__);                                       \
+      } else {                                                                                                   \
+        MULTIPLY_SHARED(N, "bf16.bf16", REGISTERS, n0, n1, n2, __VA_ARGS__);                                     \
+      }                                                                                                          \
+    }                                                                                                            \
+    static __device__ __forceinline__ void registers(float (&d)[N / 2], const unsigned* a, unsigned long long b, \
+                                                     bool accumulate) {                                          \
+      if constexpr (kIsHalf) {                                                                                   \
+        MULTIPLY_REGISTERS(N, "f16.f16", REGISTERS, n0, n1, n2, n3, n4, n5, __VA_ARGS__);                        \
+      } else {                                                                                                   \
+        MULTIPLY_REGISTERS(N, "bf16.bf16", REGISTERS, n0, n1, n2, n3, n4, n5, __VA_ARGS__);                      \
+      }                                                                                                          \
+    }                                                                                                            \
+  };
+
+WGMMA(32, REGISTERS_0, 16, 17, 18, 19, 20, 21, D16(0))
+WGMMA(64, REGISTERS_0 REGISTERS_1, 32, 33, 34, 35, 36, 37, D16(0), D16(16))
+WGMMA(96, REGISTERS_0 REGISTERS_1 REGISTERS_2, 48, 49, 50, 51, 52, 53, D16(0), D16(16), D16(32))
+WGMMA(128, REGISTERS_0 REGISTERS_1 REGISTERS_2 REGISTERS_3, 64, 65, 66, 67, 68, 69, D16(0), D16(16), D16(32), D16(48))
+WGMMA(256, REGISTERS_0 REGISTERS_1 REGISTERS_2 REGISTERS_3 REGISTERS_4 REGISTERS_5 REGISTERS_6 REGISTERS_7, 128, 129,
+      130, 131, 132, 133, D16(0), D16(16), D16(32), D16(48), D16(64), D16(80), D16(96), D16(112))
+
+// Accumulators belong to wgmma from `begin` to `wait_for_products`: these keep the compiler's hands off them.
+template <int kCount>
+__device__ void hands_off(float (&accumulators)[kCount]) {
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) asm volatile("" : "+f"(accumulators[i])::"memory");
+}
+
+__device__ void begin() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+__device__ void commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+__device__ void wait_for_products() { asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory"); }
+
+// ---- softmax ----
+
+__device__ float exp2_approximately(float x) {
+  float result;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+
+__device__ unsigned pack(float low, float high) {
+  unsigned pair;
+  if constexpr (kIsHalf) {
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  } else {
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  }
+  return pair;
+}
+
+// Over the 4 lanes that share a row.
+__device__ float quad_max(float value) {
+  value = fmaxf(value, __shfl_xor_sync(kAllLanes, value, 1));
+  return fmaxf(value, __shfl_xor_sync(kAllLanes, value, 2));
+}
+
+__device__ float quad_sum(float value) {
+  value += __shfl_xor_sync(kAllLanes, value, 1);
+  return value + __shfl_xor_sync(kAllLanes, value, 2);
+}
+
+// ---- parts of a row tile that several CTAs share ----
+
+__device__ void computing_threads_meet() { asm volatile("bar.sync 1, 128;" ::: "memory"); }
+
+// Adds the parts of all CTAs in their order. The first one has its own at its second place if an earlier row tile is there, too.
+// `store` gets four columns of a row, what all of its weights are relative to, and their sum.
+template <int kHeadDim, typename Store>
+__device__ void merge(const float* parts, const float2* sums, int first_cta, int last_cta, bool first_is_second, int rows,
+                      float scale, const Store& store) {
+  constexpr int kAtOnce = 4;  // parts whose loads are on their way together
+  constexpr int kFours = kHeadDim / 4;
+#pragma unroll 2
+  for (int i = threadIdx.x; i < rows * kFours; i += kComputing) {
+    const int row = i / kFours;
+    const int column = i % kFours * 4;
+    float4 total = {};
+    float largest = kLowest, weight = 0.0f;
+#pragma unroll 1
+    for (int cta = first_cta; cta <= last_cta; cta += kAtOnce) {
+      float4 part[kAtOnce];
+      float2 of_part[kAtOnce];
+#pragma unroll
+      for (int j = 0; j < kAtOnce; ++j) {
+        of_part[j] = make_float2(kLowest, 0.0f);
+        part[j] = float4{};
+        if (cta + j > last_cta) continue;
+        const int slot = 2 * (cta + j) + (cta + j == first_cta && first_is_second ? 1 : 0);
+        of_part[j] = __ldcg(&sums[slot * kRows + row]);
+        part[j] = __ldcg(reinterpret_cast<const float4*>(parts + (static_cast<size_t>(slot) * kRows + row) * kHeadDim + column));
+      }
+#pragma unroll
+      for (int j = 0; j < kAtOnce; ++j) {
+        const float next = fmaxf(largest, of_part[j].x);
+        const float old = exp2_approximately((largest - next) * scale);
+        const float own = exp2_approximately((of_part[j].x - next) * scale);
+        total.x = fmaf(total.x, old, part[j].x * own);
+        total.y = fmaf(total.y, old, part[j].y * own);
+        total.z = fmaf(total.z, old, part[j].z * own);
+        total.w = fmaf(total.w, old, part[j].w * own);
+        weight = fmaf(weight, old, of_part[j].y * own);
+        largest = next;
+      }
+    }
+    store(row, column, total, largest, weight);
+  }
+}
+
+// ---- the kernel ----
+
+// Where things lie in shared memory, in bytes.
+template <int kHeadDim>
+struct SharedTiles {
+  static constexpr int kPanels = (kHeadDim + kPanelColumns - 1) / kPanelColumns;
+  static constexpr int kQueryPlaces = kHeadDim > 128 || kCtasPerSm == 2 ? 1 : 2;
+  static constexpr int kQueryBytes = kPanels * kRows * kRowBytes;
+  static constexpr int kKeyBytes = kPanels * kBlockN * kRowBytes;  // of a tile of K or V
+  static constexpr unsigned Q = 0;
+  static constexpr unsigned stages = Q + kQueryPlaces * kQueryBytes;
+  // mbarriers
+  static constexpr unsigned Q_full = stages + kStages * kKeyBytes;
+  static constexpr unsigned Q_empty = Q_full + 2 * 8;
+  static constexpr unsigned full = Q_empty + 2 * 8;  // of the stages
+  static constexpr unsigned empty = full + kStages * 8;
+  static constexpr unsigned is_last = empty + kStages * 8;  // an int: whether all other parts of a head have come
+};
+
+// How rows and keys are dealt out. A row tile is some heads of a group, for some queries.
+struct Work {
+  int S, H, Hkv, keys;
+  int group;           // query heads that share a head of K and V
+  int tile_heads;      // of a row tile: all of the group, or 64
+  int tile_queries;    // for as many queries as fit
+  int head_tiles;      // of a group
+  int query_tiles;
+  int key_tiles;       // of a row tile
+  long long tiles;     // key tiles of all row tiles
+
+  __device__ Work(int B, int S, int H, int Hkv, int keys) : S(S), H(H), Hkv(Hkv), keys(keys) {
+    group = H / Hkv;
+    tile_heads = min(group, kRows);
+    tile_queries = kRows / tile_heads;
+    head_tiles = (group + tile_heads - 1) / tile_heads;
+    query_tiles = (S + tile_queries - 1) / tile_queries;
+    key_tiles = (keys + kBlockN - 1) / kBlockN;
+    tiles = static_cast<long long>(B) * Hkv * head_tiles * query_tiles * key_tiles;
+  }
+  // Where a CTA's stretch begins, and its predecessor's ends.
+  __device__ long long first_tile(int cta) const { return tiles * cta / gridDim.x; }
+  // The CTA whose stretch a key tile is in.
+  __device__ int cta_of(long long tile) const { return static_cast<int>(((tile + 1) * gridDim.x - 1) / tiles); }
+};
+
+// Rows that are multiplied at once.
+struct RowTile {
+  int batch, key_head, first_head, first_query;  // heads counted within the group
+  int heads, rows;                               // rows: heads for each query
+
+  __device__ RowTile(const Work& work, int index) {
+    const int query_tile = index % work.query_tiles;
+    index /= work.query_tiles;
+    first_head = index % work.head_tiles * work.tile_heads;
+    index /= work.head_tiles;
+    key_head = index % work.Hkv;
+    batch = index / work.Hkv;
+    first_query = query_tile * work.tile_queries;
+    heads = min(work.tile_heads, work.group - first_head);
+    rows = min(work.tile_queries, work.S - first_query) * heads;
+  }
+};
+
+// One row tile's part of a CTA's stretch.
+struct Segment {
+  int row_tile, first, end;  // key tiles
+};
+
+template <int kHeadDim>
+__global__ void __launch_bounds__(kThreads, kCtasPerSm)
+    attention(const __grid_constant__ TensorMap Q,  // boxes of tile_queries x tile_heads rows x 64 columns
+              const __grid_constant__ TensorMap K,  // kBlockN rows x 64 columns
+              const __grid_constant__ TensorMap V,  // kBlockN rows x 64 columns
+              Element* __restrict__ O,              // [B, H, S, D]
+              float* __restrict__ LSE,              // [B, H, S], or null
+              float* __restrict__ parts, float2* __restrict__ sums, int* __restrict__ arrived,
+              int B, int S, int Skv, int H, int Hkv,
+              int keys,                             // that any query sees, at least 1
+              int diagonal,                         // query i sees keys up to i + diagonal
+              int O_head, int O_row,                // from one head, or query, to the next, in rows of O
+              float softmax_scale) {
+  using Tiles = SharedTiles<kHeadDim>;
+  constexpr int kPanels = Tiles::kPanels;
+  constexpr int kQueryPlaces = Tiles::kQueryPlaces;
+  constexpr int kKeyBytes = Tiles::kKeyBytes;
+  extern __shared__ unsigned char shared_bytes[];
+  const unsigned misaligned = shared_address(shared_bytes) & (kSwizzleBytes - 1);
+  unsigned char* smem = shared_bytes + ((kSwizzleBytes - misaligned) & (kSwizzleBytes - 1));
+  const unsigned base = shared_address(smem);
+
+  const Work work(B, S, H, Hkv, keys);
+  const long long first_tile = work.first_tile(blockIdx.x), end_tile = work.first_tile(blockIdx.x + 1);
+  const auto segment_at = [&](long long tile) {
+    const int row_tile = static_cast<int>(tile / work.key_tiles);
+    const int first = static_cast<int>(tile - static_cast<long long>(row_tile) * work.key_tiles);
+    return Segment{row_tile, first, static_cast<int>(min(static_cast<long long>(work.key_tiles), first + end_tile - tile))};
+  };
+
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < kQueryPlaces; ++i) {
+      init(base + Tiles::Q_full + 8 * i, 1);
+      init(base + Tiles::Q_empty + 8 * i, kComputing / 32);  // a lane of every warp
+    }
+    for (int i = 0; i < kStages; ++i) {
+      init(base + Tiles::full + 8 * i, 1);
+      init(base + Tiles::empty + 8 * i, kComputing / 32);
+    }
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  }
+  // Rows behind those of a box stay as they are: zeros.
+  const int box_rows = work.tile_queries * work.tile_heads;
+  for (int i = threadIdx.x; i < kQueryPlaces * kPanels * (kRows - box_rows) * (kRowBytes / 16); i += kThreads) {
+    const int row = i / (kRowBytes / 16);
+    const int panel = row / (kRows - box_rows);
+    const int at = (panel * kRows + box_rows + row - panel * (kRows - box_rows)) * kRowBytes + i % (kRowBytes / 16) * 16;
+    *reinterpret_cast<uint4*>(smem + Tiles::Q + at) = uint4{};
+  }
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  __syncthreads();
+
+  if (threadIdx.x >= kComputing) {
+    if (threadIdx.x > kComputing) return;
+    Place<kStages> place;
+    Place<kQueryPlaces> Q_place;
+    // Waits until the stage is empty. The first round finds all of them empty.
+    const auto copy_tile = [&](const TensorMap* map, int tile, const RowTile& rows) {
+      const unsigned barrier = base + Tiles::full + 8 * place.stage;
+      wait(base + Tiles::empty + 8 * place.stage, place.parity ^ 1);
+      expect(barrier, kKeyBytes);
+#pragma unroll
+      for (int p = 0; p < kPanels; ++p) {
+        copy_box(base + Tiles::stages + place.stage * kKeyBytes + p * kBlockN * kRowBytes, map, p * kPanelColumns,
+                 tile * kBlockN, rows.key_head, rows.batch, barrier);
+      }
+      place.advance();
+    };
+    const auto copy_queries = [&](const RowTile& rows) {
+      const unsigned barrier = base + Tiles::Q_full + 8 * Q_place.stage;
+      wait(base + Tiles::Q_empty + 8 * Q_place.stage, Q_place.parity ^ 1);
+      expect(barrier, kPanels * box_rows * kRowBytes);
+#pragma unroll
+      for (int p = 0; p < kPanels; ++p) {
+        copy_box(base + Tiles::Q + Q_place.stage * Tiles::kQueryBytes + p * kRows * kRowBytes, &Q, p * kPanelColumns,
+                 rows.first_head, rows.first_query, rows.key_head, rows.batch, barrier);
+      }
+      Q_place.advance();
+    };
+#pragma unroll 1
+    for (long long tile = first_tile; tile < end_tile;) {
+      const Segment segment = segment_at(tile);
+      const RowTile rows(work, segment.row_tile);
+      copy_tile(&K, segment.first, rows);
+      copy_queries(rows);  // where there is one place, it is empty later than a stage is
+#pragma unroll 1
+      for (int t = segment.first + 1; t < segment.end; ++t) {
+        copy_tile(&K, t, rows);
+        copy_tile(&V, t - 1, rows);
+      }
+      copy_tile(&V, segment.end - 1, rows);
+      tile += segment.end - segment.first;
+    }
+    return;
+  }
+
+  // Shuffled, so that the compiler knows it to be the same in a warp.
+  const int warp = __shfl_sync(kAllLanes, threadIdx.x / 32, 0);
+  const int lane = threadIdx.x % 32;
+  const int quad_lane = lane % 4;
+  const int row_in_tile = 16 * warp + lane / 4;  // and + 8
+  const float scale = softmax_scale * kLog2E;    // weights are powers of 2
+  const unsigned operands = units(base);
+
+  Place<kStages> place;
+  Place<kQueryPlaces> Q_place;
+  float scores[kBlockN / 2];
+  float output[kHeadDim / 2];
+  // Accumulators 8 j ... 8 j + 7 are keys 16 j ... 16 j + 15: in pairs, the A operand of the second product.
+  unsigned weights[kBlockN / 4];
+  float maximum[2];  // of the keys so far
+  float sum[2];      // of this thread's weights
+
+  const auto release = [&](unsigned barrier) {
+    if (lane == 0) arrive(barrier);
+  };
+  const auto wait_for_stage = [&](const Place<kStages>& at) { wait(base + Tiles::full + 8 * at.stage, at.parity); };
+  const auto release_stage = [&](const Place<kStages>& at) { release(base + Tiles::empty + 8 * at.stage); };
+  const auto issue_scores = [&](const Place<kStages>& at) {
+    const unsigned queries = operands + units(Tiles::Q) + Q_place.stage * units(Tiles::kQueryBytes);
+    const unsigned tile = operands + units(Tiles::stages) + at.stage * units(kKeyBytes);
+#pragma unroll
+    for (int d = 0; d < kHeadDim / 16; ++d) {
+      const unsigned column_bytes = d % 4 * 32;
+      Wgmma<kBlockN>::shared(scores, operand(queries + units(d / 4 * kRows * kRowBytes + column_bytes)),
+                             operand(tile + units(d / 4 * kBlockN * kRowBytes + column_bytes)), d > 0);
+    }
+  };
+  const auto issue_output = [&](const Place<kStages>& at) {
+    const unsigned values =
+        operands + units(Tiles::stages) + (units(kBlockN * kRowBytes) << 16) + at.stage * units(kKeyBytes);
+#pragma unroll
+    for (int key = 0; key < kBlockN; key += 16) {
+      Wgmma<kHeadDim>::registers(output, &weights[key / 4], operand(values + units(key * kRowBytes)), true);
+    }
+  };
+
+#pragma unroll 1
+  for (long long tile = first_tile; tile < end_tile;) {
+    const Segment segment = segment_at(tile);
+    const RowTile rows(work, segment.row_tile);
+    const bool has_rows = 16 * warp < rows.rows;
+    const int first_visible = min(Skv, rows.first_query + 1 + diagonal);  // keys that all rows see
+    int end_key[2];                                                       // of the keys that a row sees
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      end_key[r] = min(Skv, rows.first_query + (row_in_tile + 8 * r) / rows.heads + 1 + diagonal);
+      maximum[r] = kLowest;
+      sum[r] = 0.0f;
+    }
+#pragma unroll
+    for (int i = 0; i < kHeadDim / 2; ++i) output[i] = 0.0f;
+#pragma unroll
+    for (int i = 0; i < kBlockN / 4; ++i) weights[i] = 0;
+
+    const auto softmax = [&](int t) {
+      if (!has_rows) return;
+      if ((t + 1) * kBlockN > first_visible) {
+        const int first_key = t * kBlockN + 2 * quad_lane;
+#pragma unroll
+        for (int i = 0; i < kBlockN / 2; ++i) {
+          if (first_key + i / 4 * 8 + i % 2 >= end_key[i >> 1 & 1]) scores[i] = -INFINITY;
+        }
+      }
+      float largest[2] = {maximum[0], maximum[1]};
+#pragma unroll
+      for (int i = 0; i < kBlockN / 2; ++i) largest[i >> 1 & 1] = fmaxf(largest[i >> 1 & 1], scores[i]);
+#pragma unroll
+      for (int r = 0; r < 2; ++r) largest[r] = quad_max(largest[r]);
+      if (__any_sync(kAllLanes, largest[0] > maximum[0] || largest[1] > maximum[1])) {
+        float factor[2];
+#pragma unroll
+        for (int r = 0; r < 2; ++r) {
+          factor[r] = exp2_approximately((maximum[r] - largest[r]) * scale);
+          maximum[r] = largest[r];
+          sum[r] *= factor[r];
+        }
+#pragma unroll
+        for (int i = 0; i < kHeadDim / 2; ++i) output[i] *= factor[i >> 1 & 1];
+      }
+      const float offset[2] = {fmaf(-maximum[0], scale, kWeightExponent), fmaf(-maximum[1], scale, kWeightExponent)};
+#pragma unroll
+      for (int i = 0; i < kBlockN / 2; i += 2) {
+        const int r = i >> 1 & 1;
+        const float low = exp2_approximately(fmaf(scores[i], scale, offset[r]));
+        const float high = exp2_approximately(fmaf(scores[i + 1], scale, offset[r]));
+        sum[r] += low + high;
+        weights[i / 2] = pack(low, high);
+      }
+    };
+
+    // Scores of the first keys; then those of the next keys and the output of the ones before; then the output of the last.
+    wait(base + Tiles::Q_full + 8 * Q_place.stage, Q_place.parity);
+    Place<kStages> values = place;
+    wait_for_stage(place);
+    hands_off(scores);
+    begin();
+    issue_scores(place);
+    commit();
+    wait_for_products();
+    hands_off(scores);
+    release_stage(place);
+    place.advance();
+#pragma unroll 1
+    for (int t = segment.first; t < segment.end; ++t) {
+      const bool has_next = t + 1 < segment.end;
+      if (!has_next) release(base + Tiles::Q_empty + 8 * Q_place.stage);
+      softmax(t);
+      values = place;
+      if (has_next) {
+        values.advance();
+        wait_for_stage(place);
+        wait_for_stage(values);
+        hands_off(scores);
+        hands_off(output);
+        begin();
+        issue_scores(place);
+        issue_output(values);
+        commit();
+        wait_for_products();
+        hands_off(scores);
+        hands_off(output);
+        release_stage(place);
+      } else {
+        wait_for_stage(values);
+        hands_off(output);
+        begin();
+        issue_output(values);
+        commit();
+        wait_for_products();
+        hands_off(output);
+      }
+      release_stage(values);
+      place = values;
+      place.advance();
+    }
+    Q_place.advance();
+
+    const auto row_of_O = [&](int row) {
+      const int head = rows.key_head * work.group + rows.first_head + row % rows.heads;
+      const int query = rows.first_query + row / rows.heads;
+      return static_cast<size_t>(rows.batch) * H * S + static_cast<size_t>(head) * O_head + static_cast<size_t>(query) * O_row;
+    };
+    const auto store_logarithm = [&](int row, float largest, float total) {
+      const int head = rows.key_head * work.group + rows.first_head + row % rows.heads;
+      const int query = rows.first_query + row / rows.heads;
+      LSE[(static_cast<size_t>(rows.batch) * H + head) * S + query] =
+          (fmaf(largest, scale, -kWeightExponent) + log2f(total)) / kLog2E;
+    };
+#pragma unroll
+    for (int r = 0; r < 2; ++r) sum[r] = quad_sum(sum[r]);
+
+    if (segment.first == 0 && segment.end == work.key_tiles) {
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        const int row = row_in_tile + 8 * r;
+        if (row >= rows.rows) continue;
+        const float inverse = sum[r] == 0.0f ? 0.0f : 1.0f / sum[r];
+        Element* start = O + row_of_O(row) * kHeadDim + 2 * quad_lane;
+#pragma unroll
+        for (int d = 0; d < kHeadDim; d += 8) {
+          const int at = d / 2 + 2 * r;
+          *reinterpret_cast<unsigned*>(start + d) = pack(output[at] * inverse, output[at + 1] * inverse);
+        }
+        if (LSE != nullptr && quad_lane == 0) store_logarithm(row, maximum[r], sum[r]);
+      }
+    } else {
+      const int slot = 2 * blockIdx.x + (tile == first_tile ? 0 : 1);
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        const int row = row_in_tile + 8 * r;
+        if (row >= rows.rows) continue;
+        float* start = parts + (static_cast<size_t>(slot) * kRows + row) * kHeadDim + 2 * quad_lane;
+#pragma unroll
+        for (int d = 0; d < kHeadDim; d += 8) {
+          const int at = d / 2 + 2 * r;
+          *reinterpret_cast<float2*>(start + d) = make_float2(output[at], output[at + 1]);
+        }
+        if (quad_lane == 0) sums[slot * kRows + row] = make_float2(maximum[r], sum[r]);
+      }
+      const long long head_start = static_cast<long long>(segment.row_tile) * work.key_tiles;
+      const int first_cta = work.cta_of(head_start), last_cta = work.cta_of(head_start + work.key_tiles - 1);
+      __threadfence();
+      computing_threads_meet();
+      int* is_last = reinterpret_cast<int*>(smem + Tiles::is_last);
+      if (threadIdx.x == 0) {
+        const int before = atomicAdd(&arrived[segment.row_tile], 1);
+        *is_last = before == last_cta - first_cta;
+        if (before == last_cta - first_cta) arrived[segment.row_tile] = 0;
+      }
+      computing_threads_meet();
+      if (*is_last) {
+        __threadfence();
+        merge<kHeadDim>(parts, sums, first_cta, last_cta, work.first_tile(first_cta) < head_start, rows.rows, scale,
+                        [&](int row, int column, float4 value, float largest, float total) {
+                          const float inverse = total == 0.0f ? 0.0f : 1.0f / total;
+                          *reinterpret_cast<uint2*>(O + row_of_O(row) * kHeadDim + column) =
+                              make_uint2(pack(value.x * inverse, value.y * inverse), pack(value.z * inverse, value.w * inverse));
+                          if (LSE != nullptr && column == 0) store_logarithm(row, largest, total);
+                        });
+      }
+    }
+    tile += segment.end - segment.first;
+  }
+}
+
+#define INSTANTIATE(D)                                                                                              \
+  template __global__ void attention<D>(const __grid_constant__ TensorMap, const __grid_constant__ TensorMap,      \
+                                        const __grid_constant__ TensorMap, Element*, float*, float*, float2*, int*, int, \
+                                        int, int, int, int, int, int, int, int, float);
+INSTANTIATE(32)
+INSTANTIATE(64)
+INSTANTIATE(96)
+INSTANTIATE(128)
+INSTANTIATE(256)
