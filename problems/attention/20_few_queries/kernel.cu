@@ -4,14 +4,13 @@
 //           of 64 rows, and K and V are read once. That leaves fewer tiles than SMs, so each CTA gets the same number of key tiles, a
 //           stretch of all there are, wherever heads begin and end in it.
 // Change    From 19: tensor maps of rank 5 bring the rows of a tile together, whatever the layout. Warps without rows have no
-//           softmax. A CTA whose stretch ends within a head leaves its part in a workspace; who comes last of those that share the
-//           head merges them, in the order of keys.
+//           softmax. A CTA whose stretch ends within a head leaves its part in a workspace; a second launch merges them.
 // Layouts   Q, O: fp16 or bf16 (DTYPE) [B, H, S, D], K, V: [B, Hkv, Skv, D], contiguous, or with heads inside positions (bshd);
-//           LSE: fp32 [B, H, S] or null. Tensor maps: Q (D, heads of a group, S, groups, B), K and V (D, Skv, Hkv, B); panels of 64
-//           columns with a 128-byte swizzle. Row r of a tile is query r / heads, head r % heads, of as many queries as fit 64 rows.
-//           grid = min(CTAS_PER_SM SMs, key tiles of all row tiles); block = 160: a warpgroup that computes, a warp that copies.
-//           parts: fp32 [2 grid][64][D], sums: fp32 [2 grid][64][2] (maximum, sum), the CTA's first and its last head. arrived: an
-//           int per row tile, 0 before and after every launch.
+//           LSE: fp32 [B, H, S] or null. Tensor maps: Q (D, group, S, Hkv, B), group = H / Hkv, K and V (D, Skv, Hkv, B);
+//           panels of 64 columns with a 128-byte swizzle. Row r of a tile is query r / group, head r % group, of as many queries as fit 64 rows.
+//           grid = min(CTAS_PER_SM SMs, key tiles of all row tiles / LEAST_TILES); block = 160: a warpgroup that computes, a warp that copies.
+//           parts: fp32 [2 grid][64][D], sums: fp32 [2 grid][64][2] (maximum, sum), of the CTA's first and its last head.
+//           merge: grid = (row tiles, pieces of 4 columns / 16), block = 128: 8 lanes per piece.
 // Tile      64 rows x BLOCK_N keys. Stages: K 0, K 1, V 0, K 2, V 1, ..., V of the last.
 // Resources Shared bytes: 128 ceil(D / 64) (64 PLACES + STAGES BLOCK_N), PLACES = 2, of D = 256 or with two CTAs one. Registers: D / 2 output
 //           + BLOCK_N / 2 scores + BLOCK_N / 4 weights.
@@ -19,7 +18,8 @@
 //           0.6 (D = 64) of the time in which an H200's memory brings the keys.
 // Accuracy  Weights are 2^14 times as large where they meet V: else equal ones below 2^-24 would vanish in fp16 behind one that
 //           outweighs them all. The maximum is that of the keys so far.
-// Limits    sm_90a; D in {32, 64, 96, 128, 256}; any S, Skv >= 1, but tiles of rows read all keys that the last query sees; B * H * S below 2^31.
+// Limits    sm_90a; D in {32, 64, 96, 128, 256}; H / Hkv <= 64; any S, Skv >= 1, but all row tiles read the keys that the last query sees;
+//           B * H * S and B * Hkv * row tiles * key tiles below 2^31.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
@@ -228,53 +228,6 @@ __device__ float quad_sum(float value) {
   return value + __shfl_xor_sync(kAllLanes, value, 2);
 }
 
-// ---- parts of a row tile that several CTAs share ----
-
-__device__ void computing_threads_meet() { asm volatile("bar.sync 1, 128;" ::: "memory"); }
-
-// Adds the parts of all CTAs in their order. The first one has its own at its second place if an earlier row tile is there, too.
-// `store` gets four columns of a row, what all of its weights are relative to, and their sum.
-template <int kHeadDim, typename Store>
-__device__ void merge(const float* parts, const float2* sums, int first_cta, int last_cta, bool first_is_second, int rows,
-                      float scale, const Store& store) {
-  constexpr int kAtOnce = 4;  // parts whose loads are on their way together
-  constexpr int kFours = kHeadDim / 4;
-#pragma unroll 2
-  for (int i = threadIdx.x; i < rows * kFours; i += kComputing) {
-    const int row = i / kFours;
-    const int column = i % kFours * 4;
-    float4 total = {};
-    float largest = kLowest, weight = 0.0f;
-#pragma unroll 1
-    for (int cta = first_cta; cta <= last_cta; cta += kAtOnce) {
-      float4 part[kAtOnce];
-      float2 of_part[kAtOnce];
-#pragma unroll
-      for (int j = 0; j < kAtOnce; ++j) {
-        of_part[j] = make_float2(kLowest, 0.0f);
-        part[j] = float4{};
-        if (cta + j > last_cta) continue;
-        const int slot = 2 * (cta + j) + (cta + j == first_cta && first_is_second ? 1 : 0);
-        of_part[j] = __ldcg(&sums[slot * kRows + row]);
-        part[j] = __ldcg(reinterpret_cast<const float4*>(parts + (static_cast<size_t>(slot) * kRows + row) * kHeadDim + column));
-      }
-#pragma unroll
-      for (int j = 0; j < kAtOnce; ++j) {
-        const float next = fmaxf(largest, of_part[j].x);
-        const float old = exp2_approximately((largest - next) * scale);
-        const float own = exp2_approximately((of_part[j].x - next) * scale);
-        total.x = fmaf(total.x, old, part[j].x * own);
-        total.y = fmaf(total.y, old, part[j].y * own);
-        total.z = fmaf(total.z, old, part[j].z * own);
-        total.w = fmaf(total.w, old, part[j].w * own);
-        weight = fmaf(weight, old, of_part[j].y * own);
-        largest = next;
-      }
-    }
-    store(row, column, total, largest, weight);
-  }
-}
-
 // ---- the kernel ----
 
 // Where things lie in shared memory, in bytes.
@@ -291,52 +244,62 @@ struct SharedTiles {
   static constexpr unsigned Q_empty = Q_full + 2 * 8;
   static constexpr unsigned full = Q_empty + 2 * 8;  // of the stages
   static constexpr unsigned empty = full + kStages * 8;
-  static constexpr unsigned is_last = empty + kStages * 8;  // an int: whether all other parts of a head have come
 };
 
-// How rows and keys are dealt out. A row tile is some heads of a group, for some queries.
+// How rows and keys are dealt out. A row tile is all heads of a group, for as many queries as fit. CTAs have `stretch` key tiles of
+// all row tiles in a row, the first `longer` of them one more.
 struct Work {
-  int S, H, Hkv, keys;
-  int group;           // query heads that share a head of K and V
-  int tile_heads;      // of a row tile: all of the group, or 64
-  int tile_queries;    // for as many queries as fit
-  int head_tiles;      // of a group
-  int query_tiles;
-  int key_tiles;       // of a row tile
-  long long tiles;     // key tiles of all row tiles
+  int S, Hkv;
+  int group;         // query heads that share a head of K and V
+  int tile_queries;  // of a row tile
+  int query_tiles;   // of a group
+  int key_tiles;     // of a row tile
+  int stretch, longer;
 
-  __device__ Work(int B, int S, int H, int Hkv, int keys) : S(S), H(H), Hkv(Hkv), keys(keys) {
-    group = H / Hkv;
-    tile_heads = min(group, kRows);
-    tile_queries = kRows / tile_heads;
-    head_tiles = (group + tile_heads - 1) / tile_heads;
-    query_tiles = (S + tile_queries - 1) / tile_queries;
-    key_tiles = (keys + kBlockN - 1) / kBlockN;
-    tiles = static_cast<long long>(B) * Hkv * head_tiles * query_tiles * key_tiles;
-  }
   // Where a CTA's stretch begins, and its predecessor's ends.
-  __device__ long long first_tile(int cta) const { return tiles * cta / gridDim.x; }
+  __device__ int first_tile(int cta) const { return cta * stretch + min(cta, longer); }
   // The CTA whose stretch a key tile is in.
-  __device__ int cta_of(long long tile) const { return static_cast<int>(((tile + 1) * gridDim.x - 1) / tiles); }
+  __device__ int cta_of(int tile) const {
+    const int of_longer = longer * (stretch + 1);
+    return tile < of_longer ? tile / (stretch + 1) : longer + (tile - of_longer) / stretch;
+  }
 };
 
-// Rows that are multiplied at once.
+// Rows that are multiplied at once: the heads of a group for each query.
 struct RowTile {
-  int batch, key_head, first_head, first_query;  // heads counted within the group
-  int heads, rows;                               // rows: heads for each query
+  int batch, group, first_query, rows;
 
   __device__ RowTile(const Work& work, int index) {
-    const int query_tile = index % work.query_tiles;
-    index /= work.query_tiles;
-    first_head = index % work.head_tiles * work.tile_heads;
-    index /= work.head_tiles;
-    key_head = index % work.Hkv;
-    batch = index / work.Hkv;
-    first_query = query_tile * work.tile_queries;
-    heads = min(work.tile_heads, work.group - first_head);
-    rows = min(work.tile_queries, work.S - first_query) * heads;
+    const int groups = index / work.query_tiles;
+    first_query = (index - groups * work.query_tiles) * work.tile_queries;
+    batch = groups / work.Hkv;
+    group = groups - batch * work.Hkv;
+    rows = min(work.tile_queries, work.S - first_query) * work.group;
   }
 };
+
+// Where the results of a row lie.
+struct Places {
+  int O_head, O_row;  // from one head, or query, to the next, in rows of O
+
+  // In rows of O.
+  __device__ size_t of_output(const Work& work, const RowTile& tile, int row) const {
+    const int query = row / work.group;
+    const int head = tile.group * work.group + row - query * work.group;
+    return static_cast<size_t>(tile.batch) * work.Hkv * work.group * work.S + head * O_head +
+           (tile.first_query + query) * O_row;
+  }
+  __device__ static size_t of_sum(const Work& work, const RowTile& tile, int row) {
+    return Places{work.S, 1}.of_output(work, tile, row);
+  }
+};
+
+// Rows that see no key have outputs of 0.
+__device__ float inverse_of(float sum) { return sum == 0.0f ? 0.0f : 1.0f / sum; }
+
+__device__ float logarithm(float largest, float sum, float scale) {
+  return (fmaf(largest, scale, -kWeightExponent) + log2f(sum)) / kLog2E;
+}
 
 // One row tile's part of a CTA's stretch.
 struct Segment {
@@ -345,14 +308,14 @@ struct Segment {
 
 template <int kHeadDim>
 __global__ void __launch_bounds__(kThreads, kCtasPerSm)
-    attention(const __grid_constant__ TensorMap Q,  // boxes of tile_queries x tile_heads rows x 64 columns
+    attention(const __grid_constant__ TensorMap Q,  // boxes of tile_queries x group rows x 64 columns
               const __grid_constant__ TensorMap K,  // kBlockN rows x 64 columns
               const __grid_constant__ TensorMap V,  // kBlockN rows x 64 columns
               Element* __restrict__ O,              // [B, H, S, D]
               float* __restrict__ LSE,              // [B, H, S], or null
-              float* __restrict__ parts, float2* __restrict__ sums, int* __restrict__ arrived,
-              int B, int S, int Skv, int H, int Hkv,
-              int keys,                             // that any query sees, at least 1
+              float* __restrict__ parts, float2* __restrict__ sums,
+              int S, int Hkv, int group, int tile_queries, int query_tiles, int key_tiles, int stretch, int longer,
+              int Skv,
               int diagonal,                         // query i sees keys up to i + diagonal
               int O_head, int O_row,                // from one head, or query, to the next, in rows of O
               float softmax_scale) {
@@ -365,38 +328,19 @@ __global__ void __launch_bounds__(kThreads, kCtasPerSm)
   unsigned char* smem = shared_bytes + ((kSwizzleBytes - misaligned) & (kSwizzleBytes - 1));
   const unsigned base = shared_address(smem);
 
-  const Work work(B, S, H, Hkv, keys);
-  const long long first_tile = work.first_tile(blockIdx.x), end_tile = work.first_tile(blockIdx.x + 1);
-  const auto segment_at = [&](long long tile) {
-    const int row_tile = static_cast<int>(tile / work.key_tiles);
-    const int first = static_cast<int>(tile - static_cast<long long>(row_tile) * work.key_tiles);
-    return Segment{row_tile, first, static_cast<int>(min(static_cast<long long>(work.key_tiles), first + end_tile - tile))};
+  const Work work{S, Hkv, group, tile_queries, query_tiles, key_tiles, stretch, longer};
+  const int first_tile = work.first_tile(blockIdx.x), end_tile = work.first_tile(blockIdx.x + 1);
+  const auto segment_at = [&](int tile) {
+    const int row_tile = tile / work.key_tiles;
+    const int first = tile - row_tile * work.key_tiles;
+    return Segment{row_tile, first, min(work.key_tiles, first + end_tile - tile)};
   };
 
-  if (threadIdx.x == 0) {
-    for (int i = 0; i < kQueryPlaces; ++i) {
-      init(base + Tiles::Q_full + 8 * i, 1);
-      init(base + Tiles::Q_empty + 8 * i, kComputing / 32);  // a lane of every warp
-    }
-    for (int i = 0; i < kStages; ++i) {
-      init(base + Tiles::full + 8 * i, 1);
-      init(base + Tiles::empty + 8 * i, kComputing / 32);
-    }
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-  }
-  // Rows behind those of a box stay as they are: zeros.
-  const int box_rows = work.tile_queries * work.tile_heads;
-  for (int i = threadIdx.x; i < kQueryPlaces * kPanels * (kRows - box_rows) * (kRowBytes / 16); i += kThreads) {
-    const int row = i / (kRowBytes / 16);
-    const int panel = row / (kRows - box_rows);
-    const int at = (panel * kRows + box_rows + row - panel * (kRows - box_rows)) * kRowBytes + i % (kRowBytes / 16) * 16;
-    *reinterpret_cast<uint4*>(smem + Tiles::Q + at) = uint4{};
-  }
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-  __syncthreads();
+  const int box_rows = tile_queries * group;
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");  // its CTAs wait for this launch's end
 
   if (threadIdx.x >= kComputing) {
-    if (threadIdx.x > kComputing) return;
+    const bool copies = threadIdx.x == kComputing;
     Place<kStages> place;
     Place<kQueryPlaces> Q_place;
     // Waits until the stage is empty. The first round finds all of them empty.
@@ -407,27 +351,44 @@ __global__ void __launch_bounds__(kThreads, kCtasPerSm)
 #pragma unroll
       for (int p = 0; p < kPanels; ++p) {
         copy_box(base + Tiles::stages + place.stage * kKeyBytes + p * kBlockN * kRowBytes, map, p * kPanelColumns,
-                 tile * kBlockN, rows.key_head, rows.batch, barrier);
+                 tile * kBlockN, rows.group, rows.batch, barrier);
       }
       place.advance();
     };
-    const auto copy_queries = [&](const RowTile& rows) {
+    // The first keys and the queries. Where there is one place for these, it is empty later than a stage is.
+    const auto begin_segment = [&](const Segment& segment, const RowTile& rows) {
+      copy_tile(&K, segment.first, rows);
       const unsigned barrier = base + Tiles::Q_full + 8 * Q_place.stage;
       wait(base + Tiles::Q_empty + 8 * Q_place.stage, Q_place.parity ^ 1);
       expect(barrier, kPanels * box_rows * kRowBytes);
 #pragma unroll
       for (int p = 0; p < kPanels; ++p) {
-        copy_box(base + Tiles::Q + Q_place.stage * Tiles::kQueryBytes + p * kRows * kRowBytes, &Q, p * kPanelColumns,
-                 rows.first_head, rows.first_query, rows.key_head, rows.batch, barrier);
+        copy_box(base + Tiles::Q + Q_place.stage * Tiles::kQueryBytes + p * kRows * kRowBytes, &Q, p * kPanelColumns, 0,
+                 rows.first_query, rows.group, rows.batch, barrier);
       }
       Q_place.advance();
     };
+    int tile = first_tile;
+    Segment segment = segment_at(tile);
+    if (copies) {
+      for (int i = 0; i < kQueryPlaces; ++i) {
+        init(base + Tiles::Q_full + 8 * i, 1);
+        init(base + Tiles::Q_empty + 8 * i, kComputing / 32);  // a lane of every warp
+      }
+      for (int i = 0; i < kStages; ++i) {
+        init(base + Tiles::full + 8 * i, 1);
+        init(base + Tiles::empty + 8 * i, kComputing / 32);
+      }
+      asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+      asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+      begin_segment(segment, RowTile(work, segment.row_tile));  // nobody needs to wait for the others' start
+    }
+    __syncwarp();
+    __syncthreads();
+    if (!copies) return;
 #pragma unroll 1
-    for (long long tile = first_tile; tile < end_tile;) {
-      const Segment segment = segment_at(tile);
+    for (;;) {
       const RowTile rows(work, segment.row_tile);
-      copy_tile(&K, segment.first, rows);
-      copy_queries(rows);  // where there is one place, it is empty later than a stage is
 #pragma unroll 1
       for (int t = segment.first + 1; t < segment.end; ++t) {
         copy_tile(&K, t, rows);
@@ -435,9 +396,22 @@ __global__ void __launch_bounds__(kThreads, kCtasPerSm)
       }
       copy_tile(&V, segment.end - 1, rows);
       tile += segment.end - segment.first;
+      if (tile == end_tile) return;
+      segment = segment_at(tile);
+      begin_segment(segment, RowTile(work, segment.row_tile));
     }
-    return;
   }
+
+  // Rows behind those of a box stay as they are: zeros.
+  const int rows_behind = kRows - box_rows;
+  for (int i = threadIdx.x; i < kQueryPlaces * kPanels * rows_behind * (kRowBytes / 16); i += kComputing) {
+    const int row = i / (kRowBytes / 16);
+    const int panel = row / rows_behind;
+    const int at = (panel * kRows + box_rows + row - panel * rows_behind) * kRowBytes + i % (kRowBytes / 16) * 16;
+    *reinterpret_cast<uint4*>(smem + Tiles::Q + at) = uint4{};
+  }
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  __syncthreads();
 
   // Shuffled, so that the compiler knows it to be the same in a warp.
   const int warp = __shfl_sync(kAllLanes, threadIdx.x / 32, 0);
@@ -481,7 +455,7 @@ __global__ void __launch_bounds__(kThreads, kCtasPerSm)
   };
 
 #pragma unroll 1
-  for (long long tile = first_tile; tile < end_tile;) {
+  for (int tile = first_tile; tile < end_tile;) {
     const Segment segment = segment_at(tile);
     const RowTile rows(work, segment.row_tile);
     const bool has_rows = 16 * warp < rows.rows;
@@ -489,7 +463,7 @@ __global__ void __launch_bounds__(kThreads, kCtasPerSm)
     int end_key[2];                                                       // of the keys that a row sees
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      end_key[r] = min(Skv, rows.first_query + (row_in_tile + 8 * r) / rows.heads + 1 + diagonal);
+      end_key[r] = min(Skv, rows.first_query + (row_in_tile + 8 * r) / group + 1 + diagonal);
       maximum[r] = kLowest;
       sum[r] = 0.0f;
     }
@@ -581,17 +555,7 @@ __global__ void __launch_bounds__(kThreads, kCtasPerSm)
     }
     Q_place.advance();
 
-    const auto row_of_O = [&](int row) {
-      const int head = rows.key_head * work.group + rows.first_head + row % rows.heads;
-      const int query = rows.first_query + row / rows.heads;
-      return static_cast<size_t>(rows.batch) * H * S + static_cast<size_t>(head) * O_head + static_cast<size_t>(query) * O_row;
-    };
-    const auto store_logarithm = [&](int row, float largest, float total) {
-      const int head = rows.key_head * work.group + rows.first_head + row % rows.heads;
-      const int query = rows.first_query + row / rows.heads;
-      LSE[(static_cast<size_t>(rows.batch) * H + head) * S + query] =
-          (fmaf(largest, scale, -kWeightExponent) + log2f(total)) / kLog2E;
-    };
+    const Places places{O_head, O_row};
 #pragma unroll
     for (int r = 0; r < 2; ++r) sum[r] = quad_sum(sum[r]);
 
@@ -600,14 +564,14 @@ __global__ void __launch_bounds__(kThreads, kCtasPerSm)
       for (int r = 0; r < 2; ++r) {
         const int row = row_in_tile + 8 * r;
         if (row >= rows.rows) continue;
-        const float inverse = sum[r] == 0.0f ? 0.0f : 1.0f / sum[r];
-        Element* start = O + row_of_O(row) * kHeadDim + 2 * quad_lane;
+        const float inverse = inverse_of(sum[r]);
+        Element* start = O + places.of_output(work, rows, row) * kHeadDim + 2 * quad_lane;
 #pragma unroll
         for (int d = 0; d < kHeadDim; d += 8) {
           const int at = d / 2 + 2 * r;
           *reinterpret_cast<unsigned*>(start + d) = pack(output[at] * inverse, output[at + 1] * inverse);
         }
-        if (LSE != nullptr && quad_lane == 0) store_logarithm(row, maximum[r], sum[r]);
+        if (LSE != nullptr && quad_lane == 0) LSE[places.of_sum(work, rows, row)] = logarithm(maximum[r], sum[r], scale);
       }
     } else {
       const int slot = 2 * blockIdx.x + (tile == first_tile ? 0 : 1);
@@ -623,36 +587,95 @@ __global__ void __launch_bounds__(kThreads, kCtasPerSm)
         }
         if (quad_lane == 0) sums[slot * kRows + row] = make_float2(maximum[r], sum[r]);
       }
-      const long long head_start = static_cast<long long>(segment.row_tile) * work.key_tiles;
-      const int first_cta = work.cta_of(head_start), last_cta = work.cta_of(head_start + work.key_tiles - 1);
-      __threadfence();
-      computing_threads_meet();
-      int* is_last = reinterpret_cast<int*>(smem + Tiles::is_last);
-      if (threadIdx.x == 0) {
-        const int before = atomicAdd(&arrived[segment.row_tile], 1);
-        *is_last = before == last_cta - first_cta;
-        if (before == last_cta - first_cta) arrived[segment.row_tile] = 0;
-      }
-      computing_threads_meet();
-      if (*is_last) {
-        __threadfence();
-        merge<kHeadDim>(parts, sums, first_cta, last_cta, work.first_tile(first_cta) < head_start, rows.rows, scale,
-                        [&](int row, int column, float4 value, float largest, float total) {
-                          const float inverse = total == 0.0f ? 0.0f : 1.0f / total;
-                          *reinterpret_cast<uint2*>(O + row_of_O(row) * kHeadDim + column) =
-                              make_uint2(pack(value.x * inverse, value.y * inverse), pack(value.z * inverse, value.w * inverse));
-                          if (LSE != nullptr && column == 0) store_logarithm(row, largest, total);
-                        });
-      }
     }
     tile += segment.end - segment.first;
   }
 }
 
-#define INSTANTIATE(D)                                                                                              \
-  template __global__ void attention<D>(const __grid_constant__ TensorMap, const __grid_constant__ TensorMap,      \
-                                        const __grid_constant__ TensorMap, Element*, float*, float*, float2*, int*, int, \
-                                        int, int, int, int, int, int, int, int, float);
+// ---- parts of a row tile that several CTAs share ----
+
+// Four columns of a row over some parts, relative to `largest`.
+struct Merged {
+  float4 total;
+  float largest, weight;
+
+  __device__ void add(float4 part, float of_part, float its_weight, float scale) {
+    const float next = fmaxf(largest, of_part);
+    const float old = exp2_approximately((largest - next) * scale);
+    const float own = exp2_approximately((of_part - next) * scale);
+    total.x = fmaf(total.x, old, part.x * own);
+    total.y = fmaf(total.y, old, part.y * own);
+    total.z = fmaf(total.z, old, part.z * own);
+    total.w = fmaf(total.w, old, part.w * own);
+    weight = fmaf(weight, old, its_weight * own);
+    largest = next;
+  }
+  __device__ Merged of_lane(int distance) const {
+    const auto from = [&](float value) { return __shfl_xor_sync(kAllLanes, value, distance); };
+    return {make_float4(from(total.x), from(total.y), from(total.z), from(total.w)), from(largest), from(weight)};
+  }
+};
+
+constexpr int kShares = 8;      // of the parts: lanes that add one each
+constexpr int kAtOnce = 4;      // parts of a lane whose loads are on their way together
+constexpr int kMergeThreads = 128;
+
+// A block adds the parts of kMergeThreads / kShares pieces, each four columns of a row.
+template <int kHeadDim>
+__global__ void __launch_bounds__(kMergeThreads)
+    merge(Element* __restrict__ O, float* __restrict__ LSE, const float* __restrict__ parts,
+          const float2* __restrict__ sums, int S, int Hkv, int group, int tile_queries, int query_tiles, int key_tiles,
+          int stretch, int longer, int O_head, int O_row, float softmax_scale) {
+  constexpr int kPieces = kHeadDim / 4;  // of a row
+  const Work work{S, Hkv, group, tile_queries, query_tiles, key_tiles, stretch, longer};
+  const RowTile rows(work, blockIdx.x);
+  const int first = blockIdx.x * work.key_tiles;
+  const int first_cta = work.cta_of(first), last_cta = work.cta_of(first + work.key_tiles - 1);
+  const int piece = (blockIdx.y * kMergeThreads + threadIdx.x) / kShares;
+  const int row = piece / kPieces, column = piece % kPieces * 4;
+  if (first_cta == last_cta || row >= rows.rows) return;
+  // The first CTA has its part at its second place if its stretch begins in an earlier row tile.
+  const int second = work.first_tile(first_cta) < first ? 1 : 0;
+  const float scale = softmax_scale * kLog2E;
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+  Merged merged = {{}, kLowest, 0.0f};
+#pragma unroll 1
+  for (int cta = first_cta + threadIdx.x % kShares; cta <= last_cta; cta += kAtOnce * kShares) {
+    float4 part[kAtOnce];
+    float2 of_part[kAtOnce];
+#pragma unroll
+    for (int j = 0; j < kAtOnce; ++j) {
+      const int from = cta + j * kShares;
+      part[j] = float4{};
+      of_part[j] = make_float2(kLowest, 0.0f);
+      if (from > last_cta) continue;
+      const size_t at = static_cast<size_t>(2 * from + (from == first_cta ? second : 0)) * kRows + row;
+      of_part[j] = sums[at];
+      part[j] = *reinterpret_cast<const float4*>(parts + at * kHeadDim + column);
+    }
+#pragma unroll
+    for (int j = 0; j < kAtOnce; ++j) merged.add(part[j], of_part[j].x, of_part[j].y, scale);
+  }
+#pragma unroll
+  for (int distance = 1; distance < kShares; distance *= 2) {
+    const Merged other = merged.of_lane(distance);
+    merged.add(other.total, other.largest, other.weight, scale);
+  }
+  if (threadIdx.x % kShares != 0) return;
+  const Places places{O_head, O_row};
+  const float inverse = inverse_of(merged.weight);
+  *reinterpret_cast<uint2*>(O + places.of_output(work, rows, row) * kHeadDim + column) =
+      make_uint2(pack(merged.total.x * inverse, merged.total.y * inverse),
+                 pack(merged.total.z * inverse, merged.total.w * inverse));
+  if (LSE != nullptr && column == 0) LSE[places.of_sum(work, rows, row)] = logarithm(merged.largest, merged.weight, scale);
+}
+
+#define INSTANTIATE(D)                                                                                               \
+  template __global__ void attention<D>(const __grid_constant__ TensorMap, const __grid_constant__ TensorMap,       \
+                                        const __grid_constant__ TensorMap, Element*, float*, float*, float2*, int, int, \
+                                        int, int, int, int, int, int, int, int, int, int, float);                    \
+  template __global__ void merge<D>(Element*, float*, const float*, const float2*, int, int, int, int, int, int, int, int, \
+                                    int, int, float);
 INSTANTIATE(32)
 INSTANTIATE(64)
 INSTANTIATE(96)
