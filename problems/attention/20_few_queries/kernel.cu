@@ -1,25 +1,24 @@
 // 20_few_queries: a few queries of each sequence, as when guesses of a smaller model are checked, behind long keys.
 //
 // Idea      All query heads that share a head of K and V, for all queries, are rows of one tile: 4 queries of 8 grouped heads are 32
-//           of 64 rows, and K and V are read once. That leaves fewer tiles than SMs, so each CTA gets the same number of key tiles, a
-//           stretch of all there are, wherever heads begin and end in it.
-// Change    From 19: tensor maps of rank 5 bring the rows of a tile together, whatever the layout. Warps without rows have no
-//           softmax. A CTA whose stretch ends within a head leaves its part in a workspace; a second launch merges them.
+//           of 64 rows, and K and V are read once. That leaves fewer tiles than SMs, so SPLIT CTAs share the keys of a tile.
+// Change    From 19: a tensor map of rank 5 brings the rows of a tile together, whatever the layout. Warps without rows have no
+//           softmax. Each CTA leaves its part in a workspace; a second launch, resident before the first one ends, merges them.
 // Layouts   Q, O: fp16 or bf16 (DTYPE) [B, H, S, D], K, V: [B, Hkv, Skv, D], contiguous, or with heads inside positions (bshd);
 //           LSE: fp32 [B, H, S] or null. Tensor maps: Q (D, group, S, Hkv, B), group = H / Hkv, K and V (D, Skv, Hkv, B);
-//           panels of 64 columns with a 128-byte swizzle. Row r of a tile is query r / group, head r % group, of as many queries as fit 64 rows.
-//           grid = min(CTAS_PER_SM SMs, key tiles of all row tiles / LEAST_TILES); block = 160: a warpgroup that computes, a warp that copies.
-//           parts: fp32 [2 grid][64][D], sums: fp32 [2 grid][64][2] (maximum, sum), of the CTA's first and its last head.
+//           panels of 64 columns with a 128-byte swizzle. Row r of a tile is query r / group, head r % group, of as many queries as
+//           fit 64 rows. attention: grid = row tiles x splits; block = 160: a warpgroup that computes, a warp that copies.
+//           parts: fp32 [grid][64][D], sums: fp32 [grid][64][2] (maximum, sum).
 //           merge: grid = (row tiles, pieces of 4 columns / 16), block = 128: 8 lanes per piece.
 // Tile      64 rows x BLOCK_N keys. Stages: K 0, K 1, V 0, K 2, V 1, ..., V of the last.
-// Resources Shared bytes: 128 ceil(D / 64) (64 PLACES + STAGES BLOCK_N), PLACES = 2, of D = 256 or with two CTAs one. Registers: D / 2 output
-//           + BLOCK_N / 2 scores + BLOCK_N / 4 weights.
+// Resources Shared bytes: 128 ceil(D / 64) (64 + STAGES BLOCK_N). Registers: D / 2 output + BLOCK_N / 2 scores
+//           + BLOCK_N / 4 weights.
 // Bound     Memory: 4 D bytes per key and head of K and V, once. 64 x BLOCK_N scores and 64 x D outputs need 0.3 (D = 128) and
 //           0.6 (D = 64) of the time in which an H200's memory brings the keys.
 // Accuracy  Weights are 2^14 times as large where they meet V: else equal ones below 2^-24 would vanish in fp16 behind one that
 //           outweighs them all. The maximum is that of the keys so far.
-// Limits    sm_90a; D in {32, 64, 96, 128, 256}; H / Hkv <= 64; any S, Skv >= 1, but all row tiles read the keys that the last query sees;
-//           B * H * S and B * Hkv * row tiles * key tiles below 2^31.
+// Limits    sm_90a; D in {32, 64, 96, 128, 256}; H / Hkv <= 64; any S, Skv >= 1, but all row tiles read the keys that the last
+//           query sees; B * H * S and the parts' elements below 2^31.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
@@ -234,35 +233,21 @@ __device__ float quad_sum(float value) {
 template <int kHeadDim>
 struct SharedTiles {
   static constexpr int kPanels = (kHeadDim + kPanelColumns - 1) / kPanelColumns;
-  static constexpr int kQueryPlaces = kHeadDim > 128 || kCtasPerSm == 2 ? 1 : 2;
-  static constexpr int kQueryBytes = kPanels * kRows * kRowBytes;
   static constexpr int kKeyBytes = kPanels * kBlockN * kRowBytes;  // of a tile of K or V
   static constexpr unsigned Q = 0;
-  static constexpr unsigned stages = Q + kQueryPlaces * kQueryBytes;
+  static constexpr unsigned stages = Q + kPanels * kRows * kRowBytes;
   // mbarriers
   static constexpr unsigned Q_full = stages + kStages * kKeyBytes;
-  static constexpr unsigned Q_empty = Q_full + 2 * 8;
-  static constexpr unsigned full = Q_empty + 2 * 8;  // of the stages
+  static constexpr unsigned full = Q_full + 8;  // of the stages
   static constexpr unsigned empty = full + kStages * 8;
 };
 
-// How rows and keys are dealt out. A row tile is all heads of a group, for as many queries as fit. CTAs have `stretch` key tiles of
-// all row tiles in a row, the first `longer` of them one more.
+// How rows are dealt out. A row tile is all heads of a group, for as many queries as fit.
 struct Work {
   int S, Hkv;
   int group;         // query heads that share a head of K and V
   int tile_queries;  // of a row tile
   int query_tiles;   // of a group
-  int key_tiles;     // of a row tile
-  int stretch, longer;
-
-  // Where a CTA's stretch begins, and its predecessor's ends.
-  __device__ int first_tile(int cta) const { return cta * stretch + min(cta, longer); }
-  // The CTA whose stretch a key tile is in.
-  __device__ int cta_of(int tile) const {
-    const int of_longer = longer * (stretch + 1);
-    return tile < of_longer ? tile / (stretch + 1) : longer + (tile - of_longer) / stretch;
-  }
 };
 
 // Rows that are multiplied at once: the heads of a group for each query.
@@ -301,11 +286,6 @@ __device__ float logarithm(float largest, float sum, float scale) {
   return (fmaf(largest, scale, -kWeightExponent) + log2f(sum)) / kLog2E;
 }
 
-// One row tile's part of a CTA's stretch.
-struct Segment {
-  int row_tile, first, end;  // key tiles
-};
-
 template <int kHeadDim>
 __global__ void __launch_bounds__(kThreads, kCtasPerSm)
     attention(const __grid_constant__ TensorMap Q,  // boxes of tile_queries x group rows x 64 columns
@@ -314,37 +294,34 @@ __global__ void __launch_bounds__(kThreads, kCtasPerSm)
               Element* __restrict__ O,              // [B, H, S, D]
               float* __restrict__ LSE,              // [B, H, S], or null
               float* __restrict__ parts, float2* __restrict__ sums,
-              int S, int Hkv, int group, int tile_queries, int query_tiles, int key_tiles, int stretch, int longer,
-              int Skv,
+              int S, int Hkv, int group, int tile_queries, int query_tiles,
+              int Skv, int key_tiles,               // those that any query sees
+              int splits,                           // CTAs of a row tile
               int diagonal,                         // query i sees keys up to i + diagonal
               int O_head, int O_row,                // from one head, or query, to the next, in rows of O
               float softmax_scale) {
   using Tiles = SharedTiles<kHeadDim>;
   constexpr int kPanels = Tiles::kPanels;
-  constexpr int kQueryPlaces = Tiles::kQueryPlaces;
   constexpr int kKeyBytes = Tiles::kKeyBytes;
   extern __shared__ unsigned char shared_bytes[];
   const unsigned misaligned = shared_address(shared_bytes) & (kSwizzleBytes - 1);
   unsigned char* smem = shared_bytes + ((kSwizzleBytes - misaligned) & (kSwizzleBytes - 1));
   const unsigned base = shared_address(smem);
 
-  const Work work{S, Hkv, group, tile_queries, query_tiles, key_tiles, stretch, longer};
-  const int first_tile = work.first_tile(blockIdx.x), end_tile = work.first_tile(blockIdx.x + 1);
-  const auto segment_at = [&](int tile) {
-    const int row_tile = tile / work.key_tiles;
-    const int first = tile - row_tile * work.key_tiles;
-    return Segment{row_tile, first, min(work.key_tiles, first + end_tile - tile)};
-  };
-
+  const Work work{S, Hkv, group, tile_queries, query_tiles};
+  const int row_tile = blockIdx.x / splits;
+  const int split = blockIdx.x - row_tile * splits;
+  const RowTile rows(work, row_tile);
+  // splits <= key_tiles: each has some.
+  const int first_tile = key_tiles * split / splits, end_tile = key_tiles * (split + 1) / splits;
   const int box_rows = tile_queries * group;
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");  // its CTAs wait for this launch's end
 
   if (threadIdx.x >= kComputing) {
     const bool copies = threadIdx.x == kComputing;
     Place<kStages> place;
-    Place<kQueryPlaces> Q_place;
     // Waits until the stage is empty. The first round finds all of them empty.
-    const auto copy_tile = [&](const TensorMap* map, int tile, const RowTile& rows) {
+    const auto copy_tile = [&](const TensorMap* map, int tile) {
       const unsigned barrier = base + Tiles::full + 8 * place.stage;
       wait(base + Tiles::empty + 8 * place.stage, place.parity ^ 1);
       expect(barrier, kKeyBytes);
@@ -355,56 +332,38 @@ __global__ void __launch_bounds__(kThreads, kCtasPerSm)
       }
       place.advance();
     };
-    // The first keys and the queries. Where there is one place for these, it is empty later than a stage is.
-    const auto begin_segment = [&](const Segment& segment, const RowTile& rows) {
-      copy_tile(&K, segment.first, rows);
-      const unsigned barrier = base + Tiles::Q_full + 8 * Q_place.stage;
-      wait(base + Tiles::Q_empty + 8 * Q_place.stage, Q_place.parity ^ 1);
-      expect(barrier, kPanels * box_rows * kRowBytes);
-#pragma unroll
-      for (int p = 0; p < kPanels; ++p) {
-        copy_box(base + Tiles::Q + Q_place.stage * Tiles::kQueryBytes + p * kRows * kRowBytes, &Q, p * kPanelColumns, 0,
-                 rows.first_query, rows.group, rows.batch, barrier);
-      }
-      Q_place.advance();
-    };
-    int tile = first_tile;
-    Segment segment = segment_at(tile);
     if (copies) {
-      for (int i = 0; i < kQueryPlaces; ++i) {
-        init(base + Tiles::Q_full + 8 * i, 1);
-        init(base + Tiles::Q_empty + 8 * i, kComputing / 32);  // a lane of every warp
-      }
+      init(base + Tiles::Q_full, 1);
       for (int i = 0; i < kStages; ++i) {
         init(base + Tiles::full + 8 * i, 1);
-        init(base + Tiles::empty + 8 * i, kComputing / 32);
+        init(base + Tiles::empty + 8 * i, kComputing / 32);  // a lane of every warp
       }
       asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
       asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-      begin_segment(segment, RowTile(work, segment.row_tile));  // nobody needs to wait for the others' start
+      // Copies need not wait until the other threads have started.
+      expect(base + Tiles::Q_full, kPanels * box_rows * kRowBytes);
+#pragma unroll
+      for (int p = 0; p < kPanels; ++p) {
+        copy_box(base + Tiles::Q + p * kRows * kRowBytes, &Q, p * kPanelColumns, 0, rows.first_query, rows.group, rows.batch,
+                 base + Tiles::Q_full);
+      }
+      copy_tile(&K, first_tile);
     }
     __syncwarp();
     __syncthreads();
     if (!copies) return;
 #pragma unroll 1
-    for (;;) {
-      const RowTile rows(work, segment.row_tile);
-#pragma unroll 1
-      for (int t = segment.first + 1; t < segment.end; ++t) {
-        copy_tile(&K, t, rows);
-        copy_tile(&V, t - 1, rows);
-      }
-      copy_tile(&V, segment.end - 1, rows);
-      tile += segment.end - segment.first;
-      if (tile == end_tile) return;
-      segment = segment_at(tile);
-      begin_segment(segment, RowTile(work, segment.row_tile));
+    for (int tile = first_tile + 1; tile < end_tile; ++tile) {
+      copy_tile(&K, tile);
+      copy_tile(&V, tile - 1);
     }
+    copy_tile(&V, end_tile - 1);
+    return;
   }
 
   // Rows behind those of a box stay as they are: zeros.
   const int rows_behind = kRows - box_rows;
-  for (int i = threadIdx.x; i < kQueryPlaces * kPanels * rows_behind * (kRowBytes / 16); i += kComputing) {
+  for (int i = threadIdx.x; i < kPanels * rows_behind * (kRowBytes / 16); i += kComputing) {
     const int row = i / (kRowBytes / 16);
     const int panel = row / rows_behind;
     const int at = (panel * kRows + box_rows + row - panel * rows_behind) * kRowBytes + i % (kRowBytes / 16) * 16;
@@ -422,7 +381,6 @@ __global__ void __launch_bounds__(kThreads, kCtasPerSm)
   const unsigned operands = units(base);
 
   Place<kStages> place;
-  Place<kQueryPlaces> Q_place;
   float scores[kBlockN / 2];
   float output[kHeadDim / 2];
   // Accumulators 8 j ... 8 j + 7 are keys 16 j ... 16 j + 15: in pairs, the A operand of the second product.
@@ -436,7 +394,7 @@ __global__ void __launch_bounds__(kThreads, kCtasPerSm)
   const auto wait_for_stage = [&](const Place<kStages>& at) { wait(base + Tiles::full + 8 * at.stage, at.parity); };
   const auto release_stage = [&](const Place<kStages>& at) { release(base + Tiles::empty + 8 * at.stage); };
   const auto issue_scores = [&](const Place<kStages>& at) {
-    const unsigned queries = operands + units(Tiles::Q) + Q_place.stage * units(Tiles::kQueryBytes);
+    const unsigned queries = operands + units(Tiles::Q);
     const unsigned tile = operands + units(Tiles::stages) + at.stage * units(kKeyBytes);
 #pragma unroll
     for (int d = 0; d < kHeadDim / 16; ++d) {
@@ -454,141 +412,122 @@ __global__ void __launch_bounds__(kThreads, kCtasPerSm)
     }
   };
 
-#pragma unroll 1
-  for (int tile = first_tile; tile < end_tile;) {
-    const Segment segment = segment_at(tile);
-    const RowTile rows(work, segment.row_tile);
-    const bool has_rows = 16 * warp < rows.rows;
-    const int first_visible = min(Skv, rows.first_query + 1 + diagonal);  // keys that all rows see
-    int end_key[2];                                                       // of the keys that a row sees
+  const bool has_rows = 16 * warp < rows.rows;
+  const int first_visible = min(Skv, rows.first_query + 1 + diagonal);  // keys that all rows see
+  int end_key[2];                                                       // of the keys that a row sees
 #pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      end_key[r] = min(Skv, rows.first_query + (row_in_tile + 8 * r) / group + 1 + diagonal);
-      maximum[r] = kLowest;
-      sum[r] = 0.0f;
+  for (int r = 0; r < 2; ++r) {
+    end_key[r] = min(Skv, rows.first_query + (row_in_tile + 8 * r) / group + 1 + diagonal);
+    maximum[r] = kLowest;
+    sum[r] = 0.0f;
+  }
+#pragma unroll
+  for (int i = 0; i < kHeadDim / 2; ++i) output[i] = 0.0f;
+#pragma unroll
+  for (int i = 0; i < kBlockN / 4; ++i) weights[i] = 0;
+
+  const auto softmax = [&](int tile) {
+    if (!has_rows) return;
+    if ((tile + 1) * kBlockN > first_visible) {
+      const int first_key = tile * kBlockN + 2 * quad_lane;
+#pragma unroll
+      for (int i = 0; i < kBlockN / 2; ++i) {
+        if (first_key + i / 4 * 8 + i % 2 >= end_key[i >> 1 & 1]) scores[i] = -INFINITY;
+      }
     }
+    float largest[2] = {maximum[0], maximum[1]};
 #pragma unroll
-    for (int i = 0; i < kHeadDim / 2; ++i) output[i] = 0.0f;
+    for (int i = 0; i < kBlockN / 2; ++i) largest[i >> 1 & 1] = fmaxf(largest[i >> 1 & 1], scores[i]);
 #pragma unroll
-    for (int i = 0; i < kBlockN / 4; ++i) weights[i] = 0;
+    for (int r = 0; r < 2; ++r) largest[r] = quad_max(largest[r]);
+    if (__any_sync(kAllLanes, largest[0] > maximum[0] || largest[1] > maximum[1])) {
+      float factor[2];
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        factor[r] = exp2_approximately((maximum[r] - largest[r]) * scale);
+        maximum[r] = largest[r];
+        sum[r] *= factor[r];
+      }
+#pragma unroll
+      for (int i = 0; i < kHeadDim / 2; ++i) output[i] *= factor[i >> 1 & 1];
+    }
+    const float offset[2] = {fmaf(-maximum[0], scale, kWeightExponent), fmaf(-maximum[1], scale, kWeightExponent)};
+#pragma unroll
+    for (int i = 0; i < kBlockN / 2; i += 2) {
+      const int r = i >> 1 & 1;
+      const float low = exp2_approximately(fmaf(scores[i], scale, offset[r]));
+      const float high = exp2_approximately(fmaf(scores[i + 1], scale, offset[r]));
+      sum[r] += low + high;
+      weights[i / 2] = pack(low, high);
+    }
+  };
 
-    const auto softmax = [&](int t) {
-      if (!has_rows) return;
-      if ((t + 1) * kBlockN > first_visible) {
-        const int first_key = t * kBlockN + 2 * quad_lane;
-#pragma unroll
-        for (int i = 0; i < kBlockN / 2; ++i) {
-          if (first_key + i / 4 * 8 + i % 2 >= end_key[i >> 1 & 1]) scores[i] = -INFINITY;
-        }
-      }
-      float largest[2] = {maximum[0], maximum[1]};
-#pragma unroll
-      for (int i = 0; i < kBlockN / 2; ++i) largest[i >> 1 & 1] = fmaxf(largest[i >> 1 & 1], scores[i]);
-#pragma unroll
-      for (int r = 0; r < 2; ++r) largest[r] = quad_max(largest[r]);
-      if (__any_sync(kAllLanes, largest[0] > maximum[0] || largest[1] > maximum[1])) {
-        float factor[2];
-#pragma unroll
-        for (int r = 0; r < 2; ++r) {
-          factor[r] = exp2_approximately((maximum[r] - largest[r]) * scale);
-          maximum[r] = largest[r];
-          sum[r] *= factor[r];
-        }
-#pragma unroll
-        for (int i = 0; i < kHeadDim / 2; ++i) output[i] *= factor[i >> 1 & 1];
-      }
-      const float offset[2] = {fmaf(-maximum[0], scale, kWeightExponent), fmaf(-maximum[1], scale, kWeightExponent)};
-#pragma unroll
-      for (int i = 0; i < kBlockN / 2; i += 2) {
-        const int r = i >> 1 & 1;
-        const float low = exp2_approximately(fmaf(scores[i], scale, offset[r]));
-        const float high = exp2_approximately(fmaf(scores[i + 1], scale, offset[r]));
-        sum[r] += low + high;
-        weights[i / 2] = pack(low, high);
-      }
-    };
-
-    // Scores of the first keys; then those of the next keys and the output of the ones before; then the output of the last.
-    wait(base + Tiles::Q_full + 8 * Q_place.stage, Q_place.parity);
+  // Scores of the first keys; then those of the next keys and the output of the ones before; then the output of the last.
+  wait(base + Tiles::Q_full, 0);
+  wait_for_stage(place);
+  hands_off(scores);
+  begin();
+  issue_scores(place);
+  commit();
+  wait_for_products();
+  hands_off(scores);
+  release_stage(place);
+  place.advance();
+#pragma unroll 1
+  for (int tile = first_tile; tile + 1 < end_tile; ++tile) {
+    softmax(tile);
     Place<kStages> values = place;
+    values.advance();
     wait_for_stage(place);
+    wait_for_stage(values);
     hands_off(scores);
+    hands_off(output);
     begin();
     issue_scores(place);
+    issue_output(values);
     commit();
     wait_for_products();
     hands_off(scores);
+    hands_off(output);
     release_stage(place);
+    release_stage(values);
+    place = values;
     place.advance();
-#pragma unroll 1
-    for (int t = segment.first; t < segment.end; ++t) {
-      const bool has_next = t + 1 < segment.end;
-      if (!has_next) release(base + Tiles::Q_empty + 8 * Q_place.stage);
-      softmax(t);
-      values = place;
-      if (has_next) {
-        values.advance();
-        wait_for_stage(place);
-        wait_for_stage(values);
-        hands_off(scores);
-        hands_off(output);
-        begin();
-        issue_scores(place);
-        issue_output(values);
-        commit();
-        wait_for_products();
-        hands_off(scores);
-        hands_off(output);
-        release_stage(place);
-      } else {
-        wait_for_stage(values);
-        hands_off(output);
-        begin();
-        issue_output(values);
-        commit();
-        wait_for_products();
-        hands_off(output);
-      }
-      release_stage(values);
-      place = values;
-      place.advance();
-    }
-    Q_place.advance();
+  }
+  softmax(end_tile - 1);
+  wait_for_stage(place);
+  hands_off(output);
+  begin();
+  issue_output(place);
+  commit();
+  wait_for_products();
+  hands_off(output);
 
-    const Places places{O_head, O_row};
 #pragma unroll
-    for (int r = 0; r < 2; ++r) sum[r] = quad_sum(sum[r]);
-
-    if (segment.first == 0 && segment.end == work.key_tiles) {
+  for (int r = 0; r < 2; ++r) {
+    const int row = row_in_tile + 8 * r;
+    const float total = quad_sum(sum[r]);
+    if (row >= rows.rows) continue;
+    if (splits == 1) {
+      const Places places{O_head, O_row};
+      const float inverse = inverse_of(total);
+      Element* start = O + places.of_output(work, rows, row) * kHeadDim + 2 * quad_lane;
 #pragma unroll
-      for (int r = 0; r < 2; ++r) {
-        const int row = row_in_tile + 8 * r;
-        if (row >= rows.rows) continue;
-        const float inverse = inverse_of(sum[r]);
-        Element* start = O + places.of_output(work, rows, row) * kHeadDim + 2 * quad_lane;
-#pragma unroll
-        for (int d = 0; d < kHeadDim; d += 8) {
-          const int at = d / 2 + 2 * r;
-          *reinterpret_cast<unsigned*>(start + d) = pack(output[at] * inverse, output[at + 1] * inverse);
-        }
-        if (LSE != nullptr && quad_lane == 0) LSE[places.of_sum(work, rows, row)] = logarithm(maximum[r], sum[r], scale);
+      for (int d = 0; d < kHeadDim; d += 8) {
+        const int at = d / 2 + 2 * r;
+        *reinterpret_cast<unsigned*>(start + d) = pack(output[at] * inverse, output[at + 1] * inverse);
       }
+      if (LSE != nullptr && quad_lane == 0) LSE[places.of_sum(work, rows, row)] = logarithm(maximum[r], total, scale);
     } else {
-      const int slot = 2 * blockIdx.x + (tile == first_tile ? 0 : 1);
+      const size_t at_row = static_cast<size_t>(blockIdx.x) * kRows + row;
+      float* start = parts + at_row * kHeadDim + 2 * quad_lane;
 #pragma unroll
-      for (int r = 0; r < 2; ++r) {
-        const int row = row_in_tile + 8 * r;
-        if (row >= rows.rows) continue;
-        float* start = parts + (static_cast<size_t>(slot) * kRows + row) * kHeadDim + 2 * quad_lane;
-#pragma unroll
-        for (int d = 0; d < kHeadDim; d += 8) {
-          const int at = d / 2 + 2 * r;
-          *reinterpret_cast<float2*>(start + d) = make_float2(output[at], output[at + 1]);
-        }
-        if (quad_lane == 0) sums[slot * kRows + row] = make_float2(maximum[r], sum[r]);
+      for (int d = 0; d < kHeadDim; d += 8) {
+        const int at = d / 2 + 2 * r;
+        *reinterpret_cast<float2*>(start + d) = make_float2(output[at], output[at + 1]);
       }
+      if (quad_lane == 0) sums[at_row] = make_float2(maximum[r], total);
     }
-    tile += segment.end - segment.first;
   }
 }
 
@@ -616,45 +555,40 @@ struct Merged {
   }
 };
 
-constexpr int kShares = 8;      // of the parts: lanes that add one each
-constexpr int kAtOnce = 4;      // parts of a lane whose loads are on their way together
+constexpr int kShares = 8;   // of the parts: lanes that add one each
+constexpr int kAtOnce = 4;   // parts of a lane whose loads are on their way together
 constexpr int kMergeThreads = 128;
 
 // A block adds the parts of kMergeThreads / kShares pieces, each four columns of a row.
 template <int kHeadDim>
 __global__ void __launch_bounds__(kMergeThreads)
     merge(Element* __restrict__ O, float* __restrict__ LSE, const float* __restrict__ parts,
-          const float2* __restrict__ sums, int S, int Hkv, int group, int tile_queries, int query_tiles, int key_tiles,
-          int stretch, int longer, int O_head, int O_row, float softmax_scale) {
+          const float2* __restrict__ sums, int S, int Hkv, int group, int tile_queries, int query_tiles, int splits,
+          int O_head, int O_row, float softmax_scale) {
   constexpr int kPieces = kHeadDim / 4;  // of a row
-  const Work work{S, Hkv, group, tile_queries, query_tiles, key_tiles, stretch, longer};
+  const Work work{S, Hkv, group, tile_queries, query_tiles};
   const RowTile rows(work, blockIdx.x);
-  const int first = blockIdx.x * work.key_tiles;
-  const int first_cta = work.cta_of(first), last_cta = work.cta_of(first + work.key_tiles - 1);
   const int piece = (blockIdx.y * kMergeThreads + threadIdx.x) / kShares;
   const int row = piece / kPieces, column = piece % kPieces * 4;
-  if (first_cta == last_cta || row >= rows.rows) return;
-  // The first CTA has its part at its second place if its stretch begins in an earlier row tile.
-  const int second = work.first_tile(first_cta) < first ? 1 : 0;
+  if (splits == 1 || row >= rows.rows) return;
   const float scale = softmax_scale * kLog2E;
   asm volatile("griddepcontrol.wait;" ::: "memory");
   Merged merged = {{}, kLowest, 0.0f};
 #pragma unroll 1
-  for (int cta = first_cta + threadIdx.x % kShares; cta <= last_cta; cta += kAtOnce * kShares) {
+  for (int first = threadIdx.x % kShares; first < splits; first += kAtOnce * kShares) {
     float4 part[kAtOnce];
     float2 of_part[kAtOnce];
 #pragma unroll
     for (int j = 0; j < kAtOnce; ++j) {
-      const int from = cta + j * kShares;
-      part[j] = float4{};
-      of_part[j] = make_float2(kLowest, 0.0f);
-      if (from > last_cta) continue;
-      const size_t at = static_cast<size_t>(2 * from + (from == first_cta ? second : 0)) * kRows + row;
+      const int split = min(first + j * kShares, splits - 1);
+      const size_t at = static_cast<size_t>(blockIdx.x * splits + split) * kRows + row;
       of_part[j] = sums[at];
       part[j] = *reinterpret_cast<const float4*>(parts + at * kHeadDim + column);
     }
 #pragma unroll
-    for (int j = 0; j < kAtOnce; ++j) merged.add(part[j], of_part[j].x, of_part[j].y, scale);
+    for (int j = 0; j < kAtOnce; ++j) {
+      if (first + j * kShares < splits) merged.add(part[j], of_part[j].x, of_part[j].y, scale);
+    }
   }
 #pragma unroll
   for (int distance = 1; distance < kShares; distance *= 2) {
@@ -673,9 +607,9 @@ __global__ void __launch_bounds__(kMergeThreads)
 #define INSTANTIATE(D)                                                                                               \
   template __global__ void attention<D>(const __grid_constant__ TensorMap, const __grid_constant__ TensorMap,       \
                                         const __grid_constant__ TensorMap, Element*, float*, float*, float2*, int, int, \
-                                        int, int, int, int, int, int, int, int, int, int, float);                    \
+                                        int, int, int, int, int, int, int, int, int, float);                         \
   template __global__ void merge<D>(Element*, float*, const float*, const float2*, int, int, int, int, int, int, int, int, \
-                                    int, int, float);
+                                    float);
 INSTANTIATE(32)
 INSTANTIATE(64)
 INSTANTIATE(96)
