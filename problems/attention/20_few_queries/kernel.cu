@@ -9,7 +9,8 @@
 //           panels of 64 columns with a 128-byte swizzle. Row r of a tile is query r / group, head r % group, of as many queries as
 //           fit 64 rows. attention: grid = row tiles x splits; block = 160: a warpgroup that computes, a warp that copies.
 //           parts: fp32 [grid][64][D], sums: fp32 [grid][64][2] (maximum, sum).
-//           merge: grid = (row tiles, pieces of 4 columns / 16), block = 128: 8 lanes per piece.
+//           merge: grid = (row tiles, pieces of 4 columns / 16), block = 128: 8 lanes per piece. It asks for 56 KB of shared memory
+//           that it does not use: with little, SMs would first have to be divided anew between L1 and shared memory, 2 to 4 us.
 // Tile      64 rows x BLOCK_N keys. Stages: K 0, K 1, V 0, K 2, V 1, ..., V of the last.
 // Resources Shared bytes: 128 ceil(D / 64) (64 + STAGES BLOCK_N). Registers: D / 2 output + BLOCK_N / 2 scores
 //           + BLOCK_N / 4 weights.
