@@ -47,6 +47,7 @@ const JUDGED = [
   ...['10_resident', '13_decode_cluster', '14_decode_registers', '11_sums_first'].map((rung) => `${rung} in clusters`),
   '11_sums_first with ranks in its operands',
   '19_whole_domain at D = 256',
+  '20_few_queries',
   '15_decode_words beside each other',
   '16_decode_stream',
   '09_lean on another device',
@@ -239,6 +240,48 @@ describe('16_decode_stream', () => {
   });
 });
 
+describe('20_few_queries', () => {
+  const dimensions = attentionShape({ B: 2, H: 8, Hkv: 2, S: 20, Skv: 700, D: 128, causal: 1, bottomRight: 1 });
+
+  it('plans the parts of row tiles of grouped heads, and a launch that merges them, within what an H200 has', async () => {
+    const { problem, kernel } = await loadKernel('problems/attention/20_few_queries');
+    const assignments = validAssignments(kernel.file, dimensions);
+    expect(new Set(assignments.map(({ SPLIT }) => SPLIT))).toEqual(new Set([1, 2, 4, 8, 16, 32, 64]));
+    for (const parameters of assignments) {
+      const { steps } = expandPlan({
+        problem: problem.file,
+        kernel: kernel.file,
+        parameters,
+        dimensions,
+        device: H200,
+      });
+      // 16 queries of 4 heads are 64 rows: two tiles for each of the 4 heads of K. No more parts than tiles of keys.
+      const splits = Math.min(parameters.SPLIT!, Math.ceil(700 / parameters.BLOCK_N!));
+      const attention = { functionName: 'attention<128>', grid: [8 * splits, 1, 1] };
+      const merge = { functionName: 'merge<128>', grid: [8, (64 * 128) / 4 / 16, 1] };
+      expect(steps).toMatchObject(parameters.SPLIT === 1 ? [attention] : [attention, merge]);
+      expect(steps[0]).toHaveProperty(
+        'dynamicSharedBytes',
+        expect.toSatisfy((bytes) => parameters.CTAS_PER_SM! * (bytes + 1024) <= 228 * 1024),
+      );
+    }
+  });
+
+  nvccBuild('20_few_queries')(
+    'compiles with nvcc without spills, with products that stay asynchronous',
+    { skip: !hasNvcc },
+    async () => {
+      const { kernel } = await loadKernel('problems/attention/20_few_queries');
+      for (const setting of [{}, { CTAS_PER_SM: 1 }, { BLOCK_N: 128, STAGES: 4, CTAS_PER_SM: 1 }]) {
+        const report = await ptxasReport(kernel, completeParameters(kernel.file, setting), ['-DDTYPE=half']);
+        const bytes = [...report.matchAll(/(\d+) bytes spill stores/g)].map(([, number]) => Number(number));
+        expect(bytes).toEqual(new Array(10).fill(0));
+        expect(report).not.toMatch(/wgmma.mma_async instructions are serialized/);
+      }
+    },
+  );
+});
+
 describe('on a virtual H200', () => {
   let place: string;
   beforeAll(async () => {
@@ -272,6 +315,21 @@ describe('on a virtual H200', () => {
         device: 'virtual:h200',
         workload: 'B=1,H=2,Hkv=1,S=70,Skv=40,D=256,causal=1,bottomRight=1,bshd=1,lse=1',
         parameters: { CONSUMERS: 2, STAGES: 2 },
+        seed: 5,
+      });
+      expect(evaluation.status).toBe('passed');
+    },
+  );
+
+  judged('20_few_queries')(
+    '20_few_queries is verified, races and all, with parts of rows that a second launch merges',
+    async () => {
+      const limits = ['S <= 20', 'Skv <= 300', 'B * H <= 6', 'D <= 64'];
+      const { evaluation } = await diagnoseKernel({
+        target: join(narrowAttention(await mkdtemp(join(place, 'few-')), limits), '20_few_queries'),
+        device: 'virtual:h200',
+        workload: 'B=1,H=6,Hkv=2,S=5,Skv=300,D=64,causal=1,bottomRight=1,bshd=1,lse=1',
+        parameters: { SPLIT: 4 },
         seed: 5,
       });
       expect(evaluation.status).toBe('passed');

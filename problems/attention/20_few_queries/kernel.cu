@@ -18,8 +18,8 @@
 //           0.6 (D = 64) of the time in which an H200's memory brings the keys.
 // Accuracy  Weights are 2^14 times as large where they meet V: else equal ones below 2^-24 would vanish in fp16 behind one that
 //           outweighs them all. The maximum is that of the keys so far.
-// Limits    sm_90a; D in {32, 64, 96, 128, 256}; H / Hkv <= 64; any S, Skv >= 1, but all row tiles read the keys that the last
-//           query sees; B * H * S and the parts' elements below 2^31.
+// Limits    sm_90a; D in {32, 64, 96, 128, 256}; S <= 64; H / Hkv <= 64; any Skv >= 1; B * H * S and rows of parts below 2^31. All
+//           row tiles read the keys that the last query sees: 19 is faster where they are many.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
@@ -287,7 +287,12 @@ __device__ float logarithm(float largest, float sum, float scale) {
   return (fmaf(largest, scale, -kWeightExponent) + log2f(sum)) / kLog2E;
 }
 
+// Settings have registers for some head dimensions only (`constraints` of kernel.json). For the others, which are never launched with
+// them, the function of the smallest one is compiled.
 template <int kHeadDim>
+constexpr int kCompiledHeadDim = kHeadDim / 2 + kBlockN * 3 / 4 <= (kCtasPerSm == 2 ? 128 : 208) ? kHeadDim : 32;
+
+template <int kDeclaredHeadDim>
 __global__ void __launch_bounds__(kThreads, kCtasPerSm)
     attention(const __grid_constant__ TensorMap Q,  // boxes of tile_queries x group rows x 64 columns
               const __grid_constant__ TensorMap K,  // kBlockN rows x 64 columns
@@ -301,6 +306,7 @@ __global__ void __launch_bounds__(kThreads, kCtasPerSm)
               int diagonal,                         // query i sees keys up to i + diagonal
               int O_head, int O_row,                // from one head, or query, to the next, in rows of O
               float softmax_scale) {
+  constexpr int kHeadDim = kCompiledHeadDim<kDeclaredHeadDim>;
   using Tiles = SharedTiles<kHeadDim>;
   constexpr int kPanels = Tiles::kPanels;
   constexpr int kKeyBytes = Tiles::kKeyBytes;

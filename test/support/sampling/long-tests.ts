@@ -67,6 +67,7 @@ export const nvccBuild = sampledOne(
       '17_lean_turns half',
       '18_ones_column half',
       '19_whole_domain half',
+      '20_few_queries',
     ],
   ],
   {
