@@ -258,7 +258,10 @@ describe('20_few_queries', () => {
       // 16 queries of 4 heads are 64 rows: two tiles for each of the 4 heads of K. No more parts than tiles of keys.
       const splits = Math.min(parameters.SPLIT!, Math.ceil(700 / parameters.BLOCK_N!));
       const attention = { functionName: 'attention<128>', grid: [8 * splits, 1, 1] };
-      const merge = { functionName: 'merge<128>', grid: [8, (64 * 128) / 4 / 16, 1] };
+      const merge = {
+        functionName: 'merge<128>',
+        grid: [8, ((64 * 128) / 4 / 128) * Math.min(parameters.SPLIT!, 8), 1],
+      };
       expect(steps).toMatchObject(parameters.SPLIT === 1 ? [attention] : [attention, merge]);
       expect(steps[0]).toHaveProperty(
         'dynamicSharedBytes',
@@ -324,7 +327,7 @@ describe('on a virtual H200', () => {
   judged('20_few_queries')(
     '20_few_queries is verified, races and all, with parts of rows that a second launch merges',
     async () => {
-      const limits = ['S <= 20', 'Skv <= 300', 'B * H <= 6', 'D <= 64'];
+      const limits = ['S <= 32', 'Skv <= 300', 'B * H <= 6', 'D <= 64'];
       const { evaluation } = await diagnoseKernel({
         target: join(narrowAttention(await mkdtemp(join(place, 'few-')), limits), '20_few_queries'),
         device: 'virtual:h200',

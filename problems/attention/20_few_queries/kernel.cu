@@ -9,7 +9,7 @@
 //           panels of 64 columns with a 128-byte swizzle. Row r of a tile is query r / group, head r % group, of as many queries as
 //           fit 64 rows. attention: grid = row tiles x splits; block = 160: a warpgroup that computes, a warp that copies.
 //           parts: fp32 [grid][64][D], sums: fp32 [grid][64][2] (maximum, sum).
-//           merge: grid = (row tiles, pieces of 4 columns / 16), block = 128: 8 lanes per piece. It asks for 56 KB of shared memory
+//           merge: grid = (row tiles, blocks of 128 threads for their pieces of 4 columns), up to 8 lanes per piece. It asks for 56 KB of shared memory
 //           that it does not use: with little, SMs would first have to be divided anew between L1 and shared memory, 2 to 4 us.
 // Tile      64 rows x BLOCK_N keys. Stages: K 0, K 1, V 0, K 2, V 1, ..., V of the last.
 // Resources Shared bytes: 128 ceil(D / 64) (64 + STAGES BLOCK_N). Registers: D / 2 output + BLOCK_N / 2 scores
@@ -562,8 +562,8 @@ struct Merged {
   }
 };
 
-constexpr int kShares = 8;   // of the parts: lanes that add one each
-constexpr int kAtOnce = 4;   // parts of a lane whose loads are on their way together
+constexpr int kShares = SPLIT < 8 ? SPLIT : 8;  // of the parts: lanes that add one each
+constexpr int kParts = SPLIT / kShares;         // of a lane, whose loads are on their way together
 constexpr int kMergeThreads = 128;
 
 // A block adds the parts of kMergeThreads / kShares pieces, each four columns of a row.
@@ -580,22 +580,19 @@ __global__ void __launch_bounds__(kMergeThreads)
   if (splits == 1 || row >= rows.rows) return;
   const float scale = softmax_scale * kLog2E;
   asm volatile("griddepcontrol.wait;" ::: "memory");
+  float4 part[kParts];
+  float2 of_part[kParts];
+#pragma unroll
+  for (int i = 0; i < kParts; ++i) {
+    const int split = min(static_cast<int>(threadIdx.x % kShares) + i * kShares, splits - 1);
+    const size_t at = static_cast<size_t>(blockIdx.x * splits + split) * kRows + row;
+    of_part[i] = sums[at];
+    part[i] = *reinterpret_cast<const float4*>(parts + at * kHeadDim + column);
+  }
   Merged merged = {{}, kLowest, 0.0f};
-#pragma unroll 1
-  for (int first = threadIdx.x % kShares; first < splits; first += kAtOnce * kShares) {
-    float4 part[kAtOnce];
-    float2 of_part[kAtOnce];
 #pragma unroll
-    for (int j = 0; j < kAtOnce; ++j) {
-      const int split = min(first + j * kShares, splits - 1);
-      const size_t at = static_cast<size_t>(blockIdx.x * splits + split) * kRows + row;
-      of_part[j] = sums[at];
-      part[j] = *reinterpret_cast<const float4*>(parts + at * kHeadDim + column);
-    }
-#pragma unroll
-    for (int j = 0; j < kAtOnce; ++j) {
-      if (first + j * kShares < splits) merged.add(part[j], of_part[j].x, of_part[j].y, scale);
-    }
+  for (int i = 0; i < kParts; ++i) {
+    if (threadIdx.x % kShares + i * kShares < splits) merged.add(part[i], of_part[i].x, of_part[i].y, scale);
   }
 #pragma unroll
   for (int distance = 1; distance < kShares; distance *= 2) {
