@@ -280,9 +280,6 @@ struct Places {
   }
 };
 
-// Rows that see no key have outputs of 0.
-__device__ float inverse_of(float sum) { return sum == 0.0f ? 0.0f : 1.0f / sum; }
-
 __device__ float logarithm(float largest, float sum, float scale) {
   return (fmaf(largest, scale, -kWeightExponent) + log2f(sum)) / kLog2E;
 }
@@ -517,7 +514,7 @@ __global__ void __launch_bounds__(kThreads, kCtasPerSm)
     if (row >= rows.rows) continue;
     if (splits == 1) {
       const Places places{O_head, O_row};
-      const float inverse = inverse_of(total);
+      const float inverse = total == 0.0f ? 0.0f : 1.0f / total;  // rows that see no key have outputs of 0
       Element* start = O + places.of_output(work, rows, row) * kHeadDim + 2 * quad_lane;
 #pragma unroll
       for (int d = 0; d < kHeadDim; d += 8) {
@@ -601,7 +598,7 @@ __global__ void __launch_bounds__(kMergeThreads)
   }
   if (threadIdx.x % kShares != 0) return;
   const Places places{O_head, O_row};
-  const float inverse = inverse_of(merged.weight);
+  const float inverse = 1.0f / merged.weight;  // keys of several tiles: each row sees some
   *reinterpret_cast<uint2*>(O + places.of_output(work, rows, row) * kHeadDim + column) =
       make_uint2(pack(merged.total.x * inverse, merged.total.y * inverse),
                  pack(merged.total.z * inverse, merged.total.w * inverse));

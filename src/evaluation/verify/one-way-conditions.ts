@@ -209,9 +209,13 @@ function operatorAt(line: string, column: number | undefined): Written | undefin
 /** A name, or a call, that is all of a condition or of a part of one. */
 const TRUTH = /^[\w.:>-]+(?:\([^()]*\))?\s*(?:[);,?]|&&|\|\||$)/;
 
+/** What is compared with something. clang places the comparison at its operator: at the operand lie decisions about copies of a loop, say. */
+const COMPARED = /^[^?;&|]*?(?:[=!<>]=|(?<!<)<(?!<)|(?<![->])>(?!>))/;
+
 /** `if (causal)`, `causal ? a : b`, `if (n & 16)`. A compiler's own comparisons have the places of arithmetic: `a + b`, `a = b`. */
 function asksForTruth(line: string, column: number): boolean {
   const rest = line.slice(column - 1);
+  if (COMPARED.test(rest)) return false;
   return TRUTH.test(rest) || rest.includes('?') || isInParentheses(line, column, /\bif\s*(?:constexpr\s*)?$/);
 }
 

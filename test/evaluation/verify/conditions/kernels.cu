@@ -51,6 +51,12 @@ extern "C" __global__ void unreached(const float* x, float* y, int n, int limit)
   y[threadIdx.x] = expf(v);
 }
 
+// Odd lanes have a sum of 0. n is a multiple of 4: the compiler's question whether a copy of the loop is left over lies at `sum`.
+extern "C" __global__ void guarded(const float* x, float* y, int n, int limit) {
+  const float sum = x[threadIdx.x] - 1.0f;
+  for (int k = 0; k < n; ++k) y[k] = static_cast<float>(sum == 0.0f ? 0.0f : x[k] / sum);
+}
+
 // Even lanes only ever reach the second condition, with their half of the values.
 extern "C" __global__ void parted(const float* x, float* y, int n, int limit) {
   float v = x[threadIdx.x % n];

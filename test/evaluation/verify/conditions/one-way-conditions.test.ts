@@ -116,6 +116,10 @@ describe('conditions of a source', () => {
     expect(coverage.libraryDecisions).toBeGreaterThan(0);
   });
 
+  it('are not taken for what a compiler asks at an operand, as in `sum == 0.0f ? 0.0f : x / sum`', async () => {
+    expect((await coverageOf('guarded')).oneWay.map(({ was }) => was)).not.toContain('never-true');
+  });
+
   it('are none where a maximum starts at -infinity', async () => {
     expect(told(await coverageOf('unbounded'))).toEqual([]);
   });
