@@ -33,7 +33,15 @@ export type { EvidenceItem, Finding } from './core/finding.ts';
 export type { Candidate, Kernel, KernelFile, ParameterValues } from './core/kernel.ts';
 export type { LaunchPlan } from './core/launch-plan.ts';
 export type { Comparison, Measurement, Tier } from './core/measurement.ts';
-export type { Dimensions, Problem, ProblemFile, ReferenceFunction, Workload } from './core/problem.ts';
+export type {
+  Dimensions,
+  Float64Matrix,
+  Float64Room,
+  Problem,
+  ProblemFile,
+  ReferenceFunction,
+  Workload,
+} from './core/problem.ts';
 export type { ProfileReport, SanitizerReport } from './core/profile.ts';
 export { COMMANDS, type CommandName } from './core/requests/commands.ts';
 export type { RequestOf } from './core/requests/request.ts';

@@ -1,4 +1,9 @@
-import type { ReferenceFunction, ReferenceRowsFunction } from '../../src/core/problem.ts';
+import type {
+  Float64Room,
+  ReferenceFunction,
+  ReferenceRowsFunction,
+  ReferenceTensors,
+} from '../../src/core/problem.ts';
 
 /**
  * `C = A · B` in float64; all row-major: `A` is `[M, K]`, `B` is `[K, N]`, `C` is `[M, N]`.
@@ -6,15 +11,28 @@ import type { ReferenceFunction, ReferenceRowsFunction } from '../../src/core/pr
  * A row of `C` is a sum of rows of `B`, so every loop runs along memory. The whole sum is one operation of the formula:
  * `round` is applied to its result, not inside. A product of two fp32 (or fp16) numbers is exact in float64.
  */
-export const reference: ReferenceFunction = (inputs, dimensions, round) =>
-  referenceRows(inputs, dimensions, round, { C: Uint32Array.from({ length: dimensions.M as number }, (_, m) => m) });
+export const reference: ReferenceFunction = (inputs, dimensions, round, float64Room) => {
+  const C = Uint32Array.from({ length: dimensions.M as number }, (_, m) => m);
+  return referenceRows(inputs, dimensions, round, { C }, float64Room);
+};
+
+type Sizes = Record<'N' | 'K', number>;
 
 /** Rows of `C`, each from one row of `A`. */
-export const referenceRows: ReferenceRowsFunction = (inputs, dimensions, round, rows) => {
-  const { N, K } = dimensions as Record<'N' | 'K', number>;
-  const { A, B } = inputs as Record<'A' | 'B', Float64Array>;
+export const referenceRows: ReferenceRowsFunction = (inputs, dimensions, round, rows, float64Room) => {
+  const sizes = dimensions as Sizes;
   const wanted = rows.C as Uint32Array;
-  const C = new Float64Array(wanted.length * N);
+  const elements = sizes.K * sizes.N + ROWS * (sizes.K + sizes.N);
+  const inRoom = wanted.length >= FEWEST_ROWS && elements <= MOST_ELEMENTS;
+  const C = new Float64Array(wanted.length * sizes.N);
+  if (float64Room && inRoom) multiplyInRoom(C, float64Room(elements), inputs, sizes, wanted);
+  else multiply(C, inputs, sizes, wanted);
+  for (let i = 0; i < C.length; i++) C[i] = round(C[i] as number);
+  return { C };
+};
+
+function multiply(C: Float64Array, inputs: ReferenceTensors, { N, K }: Sizes, wanted: Uint32Array): void {
+  const { A, B } = inputs as Record<'A' | 'B', Float64Array>;
   wanted.forEach((m, i) => {
     const row = C.subarray(i * N, (i + 1) * N);
     for (let k = 0; k < K; k++) {
@@ -22,7 +40,34 @@ export const referenceRows: ReferenceRowsFunction = (inputs, dimensions, round, 
       const b = B.subarray(k * N, (k + 1) * N);
       for (let n = 0; n < N; n++) row[n] = (row[n] as number) + a * (b[n] as number);
     }
-    for (let n = 0; n < N; n++) row[n] = round(row[n] as number);
   });
-  return { C };
-};
+}
+
+/** So many rows of `A` and `C` are in the room at once, beside all of `B`. */
+const ROWS = 64;
+/** Fewer are not worth a copy of `B`. */
+const FEWEST_ROWS = 4;
+/** A room of so many elements, 2 GiB, is within what one may have. */
+const MOST_ELEMENTS = 2 ** 28;
+
+/** As {@link multiply}, to the bit. */
+function multiplyInRoom(
+  C: Float64Array,
+  room: Float64Room,
+  inputs: ReferenceTensors,
+  { N, K }: Sizes,
+  wanted: Uint32Array,
+): void {
+  const { A, B } = inputs as Record<'A' | 'B', Float64Array>;
+  const [a, b, c] = [room.array(ROWS * K), room.array(K * N), room.array(ROWS * N)];
+  b.set(B);
+  for (let first = 0; first < wanted.length; first += ROWS) {
+    const some = wanted.subarray(first, first + ROWS);
+    some.forEach((m, i) => {
+      a.set(A.subarray(m * K, (m + 1) * K), i * K);
+    });
+    const rows = some.length;
+    room.multiply({ values: c, rows, columns: N }, { values: a, rows, columns: K }, { values: b, rows: K, columns: N });
+    C.set(c.subarray(0, rows * N), first * N);
+  }
+}

@@ -1,6 +1,7 @@
 import { WarpsmithError } from './errors.ts';
 import type {
   Dimensions,
+  Float64Room,
   ReferenceFunction,
   ReferenceRowsFunction,
   ReferenceRun,
@@ -43,24 +44,26 @@ export type ReferenceOutcome =
  * lost.
  *
  * @param before the inputs in other memory. Without them, nobody sees whether they were changed.
+ * @param float64Room what the reference may use for large products.
  */
 export function callReference(
   { reference, referenceRows, mistakes = {} }: ReferenceModule,
   { inputs, dimensions, rounding, rows, mistake }: Omit<ReferenceRun, 'signal'>,
   before?: ReferenceTensors,
+  float64Room?: (elements: number) => Float64Room,
 ): ReferenceOutcome {
   if (mistake !== undefined && !mistakes[mistake]) return { ok: false, fault: noSuchMistake(mistake, mistakes) };
   let outputs: unknown;
   try {
     const run = [{ ...inputs }, { ...dimensions }, rounderFor(rounding)] as const;
-    if (mistake !== undefined) outputs = mistakes[mistake]!(...run);
-    else outputs = rows && referenceRows ? referenceRows(...run, rows) : reference(...run);
+    if (mistake !== undefined) outputs = mistakes[mistake]!(...run, float64Room);
+    else outputs = rows && referenceRows ? referenceRows(...run, rows, float64Room) : reference(...run, float64Room);
   } catch (error) {
     return { ok: false, fault: thrown(error, dimensions) };
   }
   const changed = before && Object.keys(inputs).find((name) => !areSame(before[name]!, inputs[name]!));
   const fault = changed !== undefined ? changedInput(changed) : wrongKind(outputs);
-  return fault ? { ok: false, fault } : { ok: true, outputs: outputs as ReferenceTensors };
+  return fault ? { ok: false, fault } : { ok: true, outputs: inOwnMemory(outputs as ReferenceTensors) };
 }
 
 /** Runs a reference in this process, for its own author: tests, and programs that use warpsmith. */
@@ -82,6 +85,15 @@ const noSuchMistake = (mistake: string, mistakes: Readonly<Record<string, unknow
   expected: `export const mistakes = { '${mistake}': (inputs, dimensions, round) => … }`,
   hint: 'problems/softmax/reference.ts is an example.',
 });
+
+/** Arrays of a room are the next run's. */
+const inOwnMemory = (outputs: ReferenceTensors): ReferenceTensors =>
+  Object.fromEntries(
+    Object.entries(outputs).map(([name, values]) => [
+      name,
+      values.byteLength === values.buffer.byteLength ? values : values.slice(),
+    ]),
+  );
 
 const PURE_HINT = 'Work on a copy: const own = inputs.X.slice().';
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { reference, referenceRows } from '../../problems/attention/reference.ts';
+import { mistakes, reference, referenceRows } from '../../problems/attention/reference.ts';
 import { evaluateKernel } from '../../src/app/evaluate.ts';
 import { loadKernel } from '../../src/app/loading/load-kernel.ts';
 import { evaluateExpression } from '../../src/core/expressions/evaluate.ts';
@@ -12,6 +12,7 @@ import { expandPlan } from '../../src/core/plan/expand-plan.ts';
 import { failedLimit } from '../../src/core/plan/limits.ts';
 import { completeParameters, validAssignments } from '../../src/core/plan/parameters.ts';
 import type { Problem } from '../../src/core/problem.ts';
+import { float64Room } from '../../src/evaluation/oracle/float64/room.ts';
 import { narrowAttention } from '../support/attention-problem.ts';
 import { sampledOne } from '../support/sampling/matrix.ts';
 
@@ -108,6 +109,27 @@ describe('reference', () => {
     const some = referenceRows(inputs, sizes, exact, { O: Uint32Array.of(1), LSE: Uint32Array.of(0, 4) });
     expect([...some.LSE!]).toEqual([whole.LSE![0], whole.LSE![4]]);
     expect([...some.O!]).toEqual([...whole.O!.subarray(64, 128)]);
+  });
+
+  it.each([
+    ['causal, with fewer keys than queries', { S: 70, Skv: 33, causal: 1, bottomRight: 1 }],
+    ['causal from the top left', { S: 37, Skv: 50, causal: 1, bottomRight: 0 }],
+    ['full, with grouped heads', { H: 4, Hkv: 2, S: 21, Skv: 130, D: 32 }],
+  ])('has the same bits in a room for products: %s', (_, given) => {
+    const sizes = { ...oneHead(1, 0), B: 2, lse: 1, ...given };
+    const { B, H, Hkv, S, Skv, D } = sizes;
+    const values = (count: number, seed: number) =>
+      Float64Array.from({ length: count }, (_, i) => 3 * Math.sin(seed * i));
+    const inputs = { Q: values(B * H * S * D, 1), K: values(B * Hkv * Skv * D, 2), V: values(B * Hkv * Skv * D, 3) };
+    const rows = {
+      O: Uint32Array.from({ length: B * H * S }, (_, i) => i).filter((i) => i % 11 > 2),
+      LSE: Uint32Array.of(0, 5),
+    };
+    const functions = [reference, ...Object.values(mistakes)];
+    for (const round of [exact, Math.fround]) {
+      for (const of of functions) expect(of(inputs, sizes, round, float64Room)).toEqual(of(inputs, sizes, round));
+      expect(referenceRows(inputs, sizes, round, rows, float64Room)).toEqual(referenceRows(inputs, sizes, round, rows));
+    }
   });
 
   it('rounds the result of each operation', () => {

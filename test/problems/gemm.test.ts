@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { reference } from '../../problems/gemm/reference.ts';
+import { reference, referenceRows } from '../../problems/gemm/reference.ts';
 import { evaluateKernel } from '../../src/app/evaluate.ts';
 import { loadKernel } from '../../src/app/loading/load-kernel.ts';
 import { loadProblem } from '../../src/app/loading/load-problem.ts';
@@ -12,6 +12,7 @@ import type { DType } from '../../src/core/dtype.ts';
 import type { Evaluation } from '../../src/core/evaluation.ts';
 import { expandPlan } from '../../src/core/plan/expand-plan.ts';
 import { validAssignments } from '../../src/core/plan/parameters.ts';
+import { float64Room } from '../../src/evaluation/oracle/float64/room.ts';
 import { NOTHING_KEPT, UNLIMITED } from '../../src/store/events.ts';
 import { type Edit, judgeRung } from '../support/judge-rung.ts';
 import { narrowCopy } from '../support/narrowed.ts';
@@ -54,6 +55,19 @@ describe('reference', () => {
     const A = Float64Array.from({ length: M * K }, (_, i) => ((i * 7) % 11) - 5);
     const B = Float64Array.from({ length: K * N }, (_, i) => ((i * 5) % 13) - 6);
     expect(reference({ A, B }, { M, N, K }, exact).C).toEqual(product(A, B, M, N, K));
+  });
+
+  it('has the same bits in a room for products', () => {
+    // More rows than are in the room at once.
+    const [M, N, K] = [131, 37, 90];
+    const A = Float64Array.from({ length: M * K }, (_, i) => Math.sin(i));
+    const B = Float64Array.from({ length: K * N }, (_, i) => Math.sin(2 * i));
+    const rows = { C: Uint32Array.from({ length: M }, (_, m) => m).filter((m) => m % 5 > 0) };
+    for (const round of [exact, Math.fround]) {
+      const run = [{ A, B }, { M, N, K }, round] as const;
+      expect(reference(...run, float64Room)).toEqual(reference(...run));
+      expect(referenceRows(...run, rows, float64Room)).toEqual(referenceRows(...run, rows));
+    }
   });
 
   it('gives the right factor back when the left one is a permutation', () => {

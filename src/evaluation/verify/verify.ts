@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { allEnded } from '../../core/all-ended.ts';
 import { type ComparedSizes, sizesOfShape, unionOfSizes } from '../../core/compared-sizes.ts';
 import type { ConditionCoverage, Correctness, Coverage } from '../../core/evaluation.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
@@ -128,18 +129,21 @@ export async function runChecks(request: VerifyRequest, withoutMain = false): Pr
       coverage.leftOut.push({ check: describeCheck(check), ...trouble });
       continue;
     }
-    if (check.isMain) await addSeeing('least');
+    const seen = check.isMain ? addSeeing('least') : undefined;
+    // A virtual GPU runs meanwhile: at a large shape, the main thread would otherwise keep one core busy for seconds, and the others idle.
+    if (request.device.measuring) await seen;
     const isRepeated = chosen === cheapest || (check.isMain && isCheapToRepeat(request));
     const repeatWith = isRepeated ? otherInputs(problem.file, check, { checks, seed }) : undefined;
     const overZeros = check.isMain || index % 2 === firstOverZeros;
     const beside = (): void =>
       ahead.prepare(queue[0] ?? (further.length === 0 && !isSlowWhenLarge ? dear[0] : undefined));
     const how = { findsRaces: watched.has(chosen), overZeros, repeatWith, remembers, beside };
-    const result = await verifyCheck(request, check, tally, how).catch((error: unknown) => {
+    const verified = verifyCheck(request, check, tally, how).catch((error: unknown) => {
       request.signal?.throwIfAborted();
       if (error instanceof NoTolerances && check.isDrawn) return { trouble: troubleOf(error) };
       throw error;
     });
+    const [, result] = await allEnded([seen, verified]);
     if ('trouble' in result) {
       coverage.leftOut.push({ check: describeCheck(check), ...result.trouble });
       continue;

@@ -1,13 +1,15 @@
 import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
 import { has, spaceOf } from '../../ptx/instruction-parts.ts';
+import { elementsOf } from '../../ptx/operands.ts';
 import { LANES, OFFSET_IN_CTA } from '../layout.ts';
 import { unsupported } from '../unsupported.ts';
 import { bulkCopyStep } from './bulk-copies/bulk-copies.ts';
 import { bulkPrefetch } from './cache-hints.ts';
-import { COPY_WORDS } from './lane-copier.ts';
+import { CopyPatterns } from './copy-patterns.ts';
+import { COPY_WORDS, type CopyOperands } from './lane-copier.ts';
 import type { Mbarrier } from './mbarriers/mbarriers.ts';
 import { atMbarrier, mbarrierAt } from './mbarriers/operations.ts';
-import { addressHalves, type PendingCopy, type WarpContext } from './warp-context.ts';
+import { addressHalves, type PendingCopies, type PendingCopy, type WarpContext } from './warp-context.ts';
 
 type Step = (context: WarpContext) => void;
 
@@ -29,26 +31,60 @@ export function asyncCopy(instruction: PtxInstruction): Step {
   if (bulkStep) return bulkStep;
   if (modifiers[0] !== 'async' || modifiers.includes('bulk')) throw unsupported(instruction);
   if (modifiers.includes('mbarrier')) return arriveAfterCopies;
-  if (modifiers.includes('commit_group')) return commit;
-  if (modifiers.includes('wait_group')) return waitGroup;
-  if (modifiers.includes('wait_all')) return waitAll;
-  if (modifiers.includes('ca') || modifiers.includes('cg')) return issue;
+  const step = pendingCopiesStep(instruction);
+  if (step) return ({ copies }) => step(copies);
+  if (modifiers.includes('ca') || modifiers.includes('cg')) return issuer(instruction);
   throw unsupported(instruction);
 }
 
-function issue(context: WarpContext): void {
-  const { instruction, operands } = context;
-  const [destination, source, size] = operands;
+/** What an instruction does that concerns nothing but the copies of its warp; undefined for others. */
+export function pendingCopiesStep(instruction: PtxInstruction): ((copies: PendingCopies) => void) | undefined {
+  const { opcode, modifiers, operands } = instruction;
+  if (opcode !== 'cp' || modifiers[0] !== 'async' || ['bulk', 'mbarrier'].some((name) => modifiers.includes(name)))
+    return undefined;
+  if (modifiers.includes('commit_group')) return commit;
+  if (modifiers.includes('wait_all')) return waitAll;
+  if (!modifiers.includes('wait_group')) return undefined;
+  const [count] = operands;
+  const allowed = count?.kind === 'immediate' ? Number(count.value) : 0;
+  return (copies) => waitGroup(copies, allowed);
+}
+
+/** What is known of a cp.async: it executes thousands of times. */
+interface CopyForm {
+  readonly destination: PtxOperand;
+  readonly source: PtxOperand;
+  readonly bytes: number;
+  readonly patterns: CopyPatterns;
+  /** Where its operands lie, once somebody has asked. */
+  usual?: CopyOperands | null;
+}
+
+function issuer(instruction: PtxInstruction): Step {
+  const [destination, source, size] = instruction.operands.flatMap(elementsOf);
   if (!destination || !source || size?.kind !== 'immediate' || has(instruction, 'L2::cache_hint'))
-    throw unsupported(instruction);
+    return () => {
+      throw unsupported(instruction);
+    };
   const bytes = Number(size.value);
+  const form: CopyForm = { destination, source, bytes, patterns: new CopyPatterns(bytes) };
+  return (context) => issue(context, form);
+}
+
+function issue(context: WarpContext, form: CopyForm): void {
+  const { bytes } = form;
   const words = SPARE.pop() ?? new Uint32Array(COPY_WORDS * LANES);
-  const prepared = context.prepareCopy();
-  if (prepared) words.set(prepared);
-  const isWhole = prepared !== undefined || copyByLane(context, { destination, source, bytes }, words);
-  const copy = { issuedBy: context, lanes: context.lanes, words, bytes, isWhole, landed: 0 };
+  if (form.usual === undefined) form.usual = context.copyOperands();
+  const prepared = form.usual === null ? undefined : context.prepareCopy(form.usual);
+  if (prepared) words.set(prepared.words);
+  const isWhole = prepared !== undefined || copyByLane(context, form, words);
+  const copy: PendingCopy = { issuedBy: context, lanes: context.lanes, words, bytes, isWhole, landed: 0 };
   open(context, copy);
-  if (context.listens) countRequests(context, copy);
+  if (!context.listens) return;
+  if (!prepared) form.patterns.forget();
+  const pattern = prepared && context.countsCopies ? form.patterns.find(prepared) : undefined;
+  if (pattern) context.countCopy(pattern, words);
+  else countRequests(context, copy);
 }
 
 function open(context: WarpContext, copy: PendingCopy): void {
@@ -60,11 +96,7 @@ function open(context: WarpContext, copy: PendingCopy): void {
  * Works out the words of a copy. Returns whether it is whole.
  * @throws KernelFault for addresses where nothing can be copied from or to.
  */
-function copyByLane(
-  context: WarpContext,
-  { destination, source, bytes }: { destination: PtxOperand; source: PtxOperand; bytes: number },
-  words: Uint32Array,
-): boolean {
+function copyByLane(context: WarpContext, { destination, source, bytes }: CopyForm, words: Uint32Array): boolean {
   const { operands, lanes } = context;
   const [, , , sourceSize] = operands;
   const to = context.addresses(destination, TARGETS);
@@ -147,17 +179,16 @@ function arriveAfterCopies(context: WarpContext): void {
   }
 }
 
-function commit({ copies }: WarpContext): void {
+function commit(copies: PendingCopies): void {
   copies.groups.push(copies.open);
   copies.open = [];
 }
 
-function waitGroup({ copies, operands }: WarpContext): void {
-  const allowed = operands[0]?.kind === 'immediate' ? Number(operands[0].value) : 0;
+function waitGroup(copies: PendingCopies, allowed: number): void {
   while (copies.groups.length > allowed) for (const copy of copies.groups.shift()!) land(copy);
 }
 
-function waitAll({ copies }: WarpContext): void {
+function waitAll(copies: PendingCopies): void {
   for (const group of [...copies.groups, copies.open]) for (const copy of group) land(copy);
   copies.groups = [];
   copies.open = [];

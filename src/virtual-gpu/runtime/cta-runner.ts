@@ -32,9 +32,11 @@ import { ShadowMemory } from '../race-detector/shadow-memory.ts';
 import { type FollowedWarp, type TracedWarp, WarpTracer } from '../race-detector/warp-tracer.ts';
 import { type WatchedPlace, type WatchedWrites, WriteWatcher } from '../race-detector/write-watcher.ts';
 import { SECTOR_BYTES } from './access-costs.ts';
+import { pendingCopiesStep } from './async-copy.ts';
 import { type Arrival, arrivalsOf, type OperandReader, type WaitingLanes, wholeBarrierOf } from './barriers.ts';
 import { BoundsChecker } from './bounds.ts';
 import { type CtaPlace, ResidentCta } from './clusters/resident-cta.ts';
+import type { CopyPattern } from './copy-patterns.ts';
 import { CLUSTER_PHASE, type Sender } from './cta-state.ts';
 import { atSource, KernelFault } from './fault.ts';
 import { createLaneCopier, type LaneCopier } from './lane-copier.ts';
@@ -46,6 +48,7 @@ import { Leftovers, type PrivateContents, Rubbish } from './private-contents.ts'
 import { ReadMap } from './read-map.ts';
 import {
   addRequest,
+  addSums,
   type MemoryRequest,
   noSiteRequests,
   type RequestKind,
@@ -55,7 +58,7 @@ import { hasStopped, Standstill } from './standstill.ts';
 import { createTensorKernel, productName, type TensorKernel } from './tensor-kernel.ts';
 import { type Spinning, spinningBlocks, stateOf } from './vain-rounds.ts';
 import { tellWaits, type Wait, waitAtBarrier, waitInLoop } from './waits.ts';
-import { type OperationSurroundings, WarpContext } from './warp-context.ts';
+import { type OperationSurroundings, type PendingCopies, WarpContext } from './warp-context.ts';
 import { type WarpOperation, warpOperation } from './warp-operations.ts';
 import type { WriteMap } from './write-map.ts';
 
@@ -152,6 +155,8 @@ export class CtaRunner {
     throw new Error('attach an instance first');
   };
   #operations: WarpOperation[];
+  /** By site: what a whole warp does with its copies alone, where an instruction does nothing else. */
+  readonly #copySteps: readonly (((copies: PendingCopies) => void) | undefined)[];
   #bounds!: BoundsChecker;
   /** States of all warps when a CTA begins. */
   #freshWarps!: Uint8Array;
@@ -183,6 +188,8 @@ export class CtaRunner {
   #counts: SummedCounts;
   #localStart = 0;
   #sectorMap = 0;
+  /** By sector of device memory: 1 where copies of this launch have marked all of it as read, and nobody samples it. */
+  #readBefore = new Uint8Array(0);
   #currentWarp = 0;
 
   /**
@@ -205,6 +212,9 @@ export class CtaRunner {
     this.#device = device;
     this.#deviceView = new DataView(device.buffer);
     this.#operations = image.warpSites.map((site) => warpOperation(site.instruction));
+    this.#copySteps = image.warpSites.map(({ instruction }) =>
+      instruction.guard ? undefined : pendingCopiesStep(instruction),
+    );
     this.#memory.reserve(WARPS);
     this.#counts = emptyCounts(image);
     this.#spinning = spinningBlocks(image.spinLoops, image.blockCount);
@@ -275,7 +285,10 @@ export class CtaRunner {
     }
     this.#printed.begin();
     this.#writes.begin(request.deviceBytes);
-    if (image.counting) this.#reads.reserve(request.deviceBytes);
+    if (image.counting) {
+      this.#reads.reserve(request.deviceBytes);
+      this.#readBefore = new Uint8Array(sectorBytes);
+    }
     this.#takeRubbish(request.privateContents);
     this.#bounds = new BoundsChecker(
       memory,
@@ -1072,8 +1085,11 @@ export class CtaRunner {
   }
 
   #context(instruction: PtxInstruction, warp: number, masked: boolean, site?: number): WarpContext {
-    const copies = this.#cta.copies[(warp - WARPS) / this.image.warpBytes]!;
-    return new WarpContext(this.#around[this.#cta.index]!, instruction, warp, masked, copies, site);
+    return new WarpContext(this.#around[this.#cta.index]!, instruction, warp, masked, this.#copiesOf(warp), site);
+  }
+
+  #copiesOf(warp: number): PendingCopies {
+    return this.#cta.copies[(warp - WARPS) / this.image.warpBytes]!;
   }
 
   #surroundings(resident: ResidentCta): OperationSurroundings {
@@ -1098,6 +1114,7 @@ export class CtaRunner {
       writes: this.#writes,
       reads: this.image.counting ? this.#reads : undefined,
       onRequest: this.#requestListener(),
+      onCopy: this.image.counting ? (site, pattern, words) => this.#countCopy(site, pattern, words) : undefined,
     };
   }
 
@@ -1112,6 +1129,26 @@ export class CtaRunner {
     this.#markSectors(request, SECTOR_BITS[request.kind]);
   }
 
+  /** The requests of a copy that lies so, and what it reads. */
+  #countCopy(site: number, { global, shared, sectors, hasWholeSectors }: CopyPattern, words: Uint32Array): void {
+    const requests = this.#counts.siteRequests[site]!;
+    addSums(requests['global-load'], global);
+    addSums(requests['shared-store'], shared);
+    const { u8 } = this.#memory;
+    const first = Math.floor(words[LANES]! / SECTOR_BYTES);
+    for (let i = 0; i < sectors.length; i++) {
+      const sector = first + sectors[i]!;
+      if (this.#readBefore[sector] === 1) continue;
+      const marks = this.#markSector(u8, sector, SECTOR_READ);
+      if (!hasWholeSectors) continue;
+      this.#reads.mark(sector * SECTOR_BYTES, SECTOR_BYTES);
+      // No sector joins the sample later.
+      if ((marks & SECTOR_SAMPLED) === 0) this.#readBefore[sector] = 1;
+    }
+    if (hasWholeSectors) return;
+    for (let lane = 0; lane < LANES; lane++) this.#reads.mark(words[LANES + lane]!, words[2 * LANES + lane]!);
+  }
+
   #markSectors({ addresses, bytes }: MemoryRequest, bits: number): void {
     const { u8 } = this.#memory;
     // Repetitions of the last sector add nothing.
@@ -1121,13 +1158,20 @@ export class CtaRunner {
         const sector = Math.floor((addresses[i]! + byte) / SECTOR_BYTES);
         if (sector === latest) continue;
         latest = sector;
-        const marks = u8[this.#sectorMap + sector]! | bits;
-        u8[this.#sectorMap + sector] = marks;
-        if (marks & SECTOR_SAMPLED) this.#sampler!.record(sector, bits & (SECTOR_READ | SECTOR_WRITTEN));
+        this.#markSector(u8, sector, bits);
       }
   }
 
+  #markSector(u8: Uint8Array, sector: number, bits: number): number {
+    const marks = u8[this.#sectorMap + sector]! | bits;
+    u8[this.#sectorMap + sector] = marks;
+    if (marks & SECTOR_SAMPLED) this.#sampler!.record(sector, bits & (SECTOR_READ | SECTOR_WRITTEN));
+    return marks;
+  }
+
   #warpOperation(site: number, warp: number, masked: boolean): void {
+    const step = masked ? undefined : this.#copySteps[site];
+    if (step) return step(this.#copiesOf(warp));
     const context = this.#context(this.image.warpSites[site]!.instruction, warp, masked, site);
     if (context.lanes.length > 0) this.#operations[site]!(context);
   }

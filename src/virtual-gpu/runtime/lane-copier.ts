@@ -14,6 +14,8 @@ export interface LaneCopier {
    * of device memory, and each lane takes all of its bytes or none.
    */
   prepare(operands: CopyOperands, warp: number, sharedBytes: number): PreparedCopy | undefined;
+  /** A place for `CopyOperands.shape`. */
+  placeForShape(): number;
 }
 
 /** Of one instruction. Registers are places in a warp's state. */
@@ -27,6 +29,8 @@ export interface CopyOperands {
   readonly bytes: number;
   /** Holds how many of the bytes come from device memory; undefined for all of them. */
   readonly taken: number | undefined;
+  /** Where the copier keeps how the copy before lay. */
+  readonly shape: number;
 }
 
 /** What `copy` takes, until the next one is prepared; and the least and the largest address of device memory. */
@@ -34,6 +38,8 @@ export interface PreparedCopy {
   readonly words: Uint32Array;
   least: number;
   most: number;
+  /** Whether all lanes take all bytes, and their places lie beside that of the first one as those of the instruction's copy before. */
+  liesAsBefore: boolean;
 }
 
 /** Words for each lane in what `copy` takes. */
@@ -45,6 +51,13 @@ const CHUNK_BYTES = 16;
 /** Of four lanes each, the least and the largest sources. */
 const LEAST = LANES * 4 * COPY_WORDS;
 const MOST = LEAST + CHUNK_BYTES;
+/** Of an instruction: distances of targets, and of sources, to those of the first lane. The last place is shared, and says nothing. */
+const SHAPE_BYTES = 2 * LANES * 4;
+const [FIRST_SHAPE, LAST_SHAPE] = [MOST + CHUNK_BYTES, 65_536 - SHAPE_BYTES];
+/** Sources farther apart have the distances of others. */
+const FAR = 2 ** 31;
+/** What `prepare` of the module tells, bit by bit. */
+const [IS_USUAL, LIES_AS_BEFORE] = [1, 2];
 
 const SIZES = [
   { bytes: 4, name: 'copy4', load: 'i32.load', store: 'i32.store' },
@@ -62,20 +75,29 @@ export function createLaneCopier(memory: WebAssembly.Memory, device: WebAssembly
   const words = new Uint32Array(scratch.buffer, 0, COPY_WORDS * LANES);
   const extremes = new Uint32Array(scratch.buffer, LEAST, 8);
   const prepare = exports.prepare as (...values: number[]) => number;
-  const prepared: PreparedCopy = { words, least: 0, most: 0 };
+  const prepared: PreparedCopy = { words, least: 0, most: 0, liesAsBefore: false };
+  let nextShape = FIRST_SHAPE;
   const functions = new Map<number, () => void>(SIZES.map(({ bytes, name }) => [bytes, exports[name] as () => void]));
   return {
     copy(copy, bytes) {
       words.set(copy);
       functions.get(bytes)!();
     },
-    prepare({ target, targetOffset, source, sourceOffset, bytes, taken }, warp, sharedBytes) {
+    prepare({ target, targetOffset, source, sourceOffset, bytes, taken, shape }, warp, sharedBytes) {
       const hasTaken = taken === undefined ? 0 : 1;
       const [from, to, of] = [warp + source, warp + target, warp + (taken ?? 0)];
-      if (prepare(to, targetOffset, from, sourceOffset, of, hasTaken, bytes, sharedBytes) === 0) return undefined;
+      const told = prepare(to, targetOffset, from, sourceOffset, of, hasTaken, bytes, sharedBytes, shape);
+      if ((told & IS_USUAL) === 0) return undefined;
       prepared.least = Math.min(extremes[0]!, extremes[1]!, extremes[2]!, extremes[3]!);
       prepared.most = Math.max(extremes[4]!, extremes[5]!, extremes[6]!, extremes[7]!);
+      const isNear = prepared.most - prepared.least < FAR;
+      prepared.liesAsBefore = (told & LIES_AS_BEFORE) !== 0 && isNear && shape < LAST_SHAPE;
       return prepared;
+    },
+    placeForShape() {
+      const shape = nextShape;
+      nextShape = Math.min(LAST_SHAPE, shape + SHAPE_BYTES);
+      return shape;
     },
   };
 }
@@ -103,12 +125,14 @@ function emit(): Uint8Array<ArrayBuffer> {
   return module.encode();
 }
 
-/** (target, its offset, source, its offset, taken, whether that counts, bytes, bytes of shared memory) → whether all is usual. */
+/** (target, its offset, source, its offset, taken, whether that counts, bytes, bytes of shared memory, shape) → whether all is usual, and lies as before. */
 function definePrepare(module: ModuleBuilder): void {
-  const f = module.defineFunction({ parameters: i32s(8), results: ['i32'] });
+  const f = module.defineFunction({ parameters: i32s(9), results: ['i32'] });
   const [bytes, mask, end, offset] = f.locals('v128', 4);
   const [first, second, targets, sources, taken] = f.locals('v128', 5);
   const [unusual, least, most] = f.locals('v128', 3);
+  const [other, distance] = f.locals('v128', 2);
+  const firsts = f.locals('v128', 2);
   const note = () => f.get(unusual).op('v128.or').set(unusual);
   const save = (value: number, place: number) => f.i32(0).get(value).memory('v128.store', place, SCRATCH);
   f.get(6).op('i32x4.splat').tee(bytes).i32x4(-1).op('i32x4.add').set(mask);
@@ -139,6 +163,14 @@ function definePrepare(module: ModuleBuilder): void {
     note();
     f.get(sources, least).op('i32x4.min_u').set(least);
     f.get(sources, most).op('i32x4.max_u').set(most);
+    for (const [i, places] of [targets, sources].entries()) {
+      if (chunk === 0) f.get(places, places).shuffle32([0, 0, 0, 0]).set(firsts[i]!);
+      f.get(places, firsts[i]!).op('i32x4.sub').set(distance);
+      const at = i * LANES * 4 + chunk;
+      f.get(8).memory('v128.load', at, SCRATCH).get(distance).op('v128.xor').get(other).op('v128.or').set(other);
+      f.get(8, distance).memory('v128.store', at, SCRATCH);
+    }
+    f.get(taken, bytes).op('v128.xor').get(other).op('v128.or').set(other);
     save(targets, TARGETS + chunk);
     save(sources, SOURCES + chunk);
     save(taken, TAKEN + chunk);
@@ -146,5 +178,6 @@ function definePrepare(module: ModuleBuilder): void {
   save(least, LEAST);
   save(most, MOST);
   f.get(unusual).op('v128.any_true', 'i32.eqz');
+  f.get(other).op('v128.any_true', 'i32.eqz').i32(LIES_AS_BEFORE).op('i32.mul', 'i32.or');
   module.exportFunction('prepare', f);
 }

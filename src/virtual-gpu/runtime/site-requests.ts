@@ -24,11 +24,11 @@ const DESTINATION_OF = Object.fromEntries(
   REQUEST_SPACES.map((space) => [space, Object.fromEntries(KINDS.map((kind) => [kind, `${space}-${kind}`]))]),
 ) as Record<MemoryRequest['space'], Record<RequestKind, Destination>>;
 
-/**
- * Requests of one warp-level instruction, by destination. `bytes` sums the requested bytes of all lanes, `turns` those that atomics in device
- * memory take.
- */
-export type SiteRequests = Record<Destination, AccessCounts & { bytes: number; turns: number }>;
+/** `bytes` sums the requested bytes of all lanes, `turns` those that atomics in device memory take. */
+export type RequestSums = AccessCounts & { bytes: number; turns: number };
+
+/** Requests of one warp-level instruction, by destination. */
+export type SiteRequests = Record<Destination, RequestSums>;
 
 export const noSiteRequests = (): SiteRequests =>
   Object.fromEntries(
@@ -37,6 +37,18 @@ export const noSiteRequests = (): SiteRequests =>
       { requests: 0, lanes: 0, units: 0, conflicts: 0, merged: 0, lines: 0, bytes: 0, turns: 0 },
     ]),
   ) as SiteRequests;
+
+/** Adds what was counted of others. */
+export function addSums(sums: RequestSums, others: RequestSums): void {
+  sums.requests += others.requests;
+  sums.lanes += others.lanes;
+  sums.units += others.units;
+  sums.conflicts += others.conflicts;
+  sums.merged += others.merged;
+  sums.lines += others.lines;
+  sums.bytes += others.bytes;
+  sums.turns += others.turns;
+}
 
 /** Adds one request's sectors, or wavefronts and conflicts. */
 export function addRequest(sums: SiteRequests, { space, kind, addresses, lanes, bytes }: MemoryRequest): void {

@@ -27,9 +27,10 @@ import { unsupported } from '../unsupported.ts';
 import type { ArrivedThreads } from './barriers.ts';
 import type { BoundsChecker } from './bounds.ts';
 import { type ElementReduction, type Part, swizzled } from './bulk-copies/parts.ts';
+import type { CopyPattern } from './copy-patterns.ts';
 import type { CtaState, Neighbour, Sender } from './cta-state.ts';
 import { type FaultPlace, KernelFault, outOfOwnCta } from './fault.ts';
-import type { CopyOperands, LaneCopier } from './lane-copier.ts';
+import type { CopyOperands, LaneCopier, PreparedCopy } from './lane-copier.ts';
 import type { Mbarrier } from './mbarriers/mbarriers.ts';
 import type { DeviceRange, PrivateMemory } from './memories.ts';
 import type { PrintLog } from './printing/print-log.ts';
@@ -145,7 +146,6 @@ const byInstruction = <T>() => onceFor((_image: RunnableImage) => new Map<PtxIns
 
 const offsetsOfInstructions = byInstruction<Int32Array>();
 const spreadOfInstructions = byInstruction<boolean>();
-const copiesOfInstructions = byInstruction<CopyOperands>();
 
 /** What all operations of a launch on one thread share. */
 export interface OperationSurroundings {
@@ -170,6 +170,8 @@ export interface OperationSurroundings {
   readonly reads: ReadMap | undefined;
   /** Told of every request to memory that an operation makes. */
   readonly onRequest: ((site: number, warp: number, request: MemoryRequest) => void) | undefined;
+  /** Told, where requests are counted, of copies that lie as others did, in place of their requests and reads. */
+  readonly onCopy: ((site: number, pattern: CopyPattern, words: Uint32Array) => void) | undefined;
 }
 
 /** What a lane of a diverged warp does that does not run now. */
@@ -189,7 +191,6 @@ export class WarpContext {
   readonly lanes: readonly number[];
   /** Bit per lane of `lanes`. */
   readonly bits: number;
-  readonly operands: readonly PtxOperand[];
   /** The warp's cp.async copies. */
   readonly copies: PendingCopies;
   readonly #around: OperationSurroundings;
@@ -198,6 +199,7 @@ export class WarpContext {
   readonly #memory: PrivateMemory;
   readonly #bounds: BoundsChecker;
   readonly #site: number | undefined;
+  #operands: readonly PtxOperand[] | undefined;
   /** Device memory that the operation may touch. */
   readonly #reachable: readonly DeviceRange[];
 
@@ -219,9 +221,14 @@ export class WarpContext {
     this.copies = copies;
     this.instruction = instruction;
     this.warp = warp;
-    this.operands = operandsOf(instruction);
     if (masked || instruction.guard) [this.lanes, this.bits] = this.#activeLanes(masked);
     else [this.lanes, this.bits] = [ALL_LANES, 0xffffffff];
+  }
+
+  /** Looked up when they are asked for: most copies need none. */
+  get operands(): readonly PtxOperand[] {
+    this.#operands ??= operandsOf(this.instruction);
+    return this.#operands;
   }
 
   get arrived(): ArrivedThreads {
@@ -477,6 +484,16 @@ export class WarpContext {
     this.#around.onRequest!(this.#site!, this.warp, { space, kind, addresses, lanes, bytes });
   }
 
+  /** Counts a copy of all lanes that lies so. */
+  countCopy(pattern: CopyPattern, words: Uint32Array): void {
+    this.#around.onCopy!(this.#site!, pattern, words);
+  }
+
+  /** Whether somebody takes {@link countCopy}. */
+  get countsCopies(): boolean {
+    return this.#around.onCopy !== undefined;
+  }
+
   /** Reports what one lane copies: pieces of device or shared memory, as many at a time as a warp has lanes. */
   countChunks(
     space: 'global' | 'shared',
@@ -586,8 +603,8 @@ export class WarpContext {
     }
   }
 
-  /** Where the operands of a cp.async lie; null if one is not of the usual kind. */
-  #findCopyOperands(): CopyOperands | null {
+  /** Where the operands of a cp.async lie; null if one is not of the usual kind. To be asked once for each instruction of an image. */
+  copyOperands(): CopyOperands | null {
     const [to, from, size, taken] = this.operands;
     if (to?.kind !== 'address' || from?.kind !== 'address' || size?.kind !== 'immediate') return null;
     if (to.base?.kind !== 'register' || from.base?.kind !== 'register') return null;
@@ -599,7 +616,7 @@ export class WarpContext {
     return {
       ...{ target: target.offset, targetOffset: Number(to.offset) },
       ...{ source: source.offset, sourceOffset: Number(from.offset) },
-      ...{ bytes: Number(size.value), taken: count?.offset },
+      ...{ bytes: Number(size.value), taken: count?.offset, shape: this.#around.copier().placeForShape() },
     };
   }
 
@@ -607,12 +624,11 @@ export class WarpContext {
    * What all lanes copy, where that is as {@link LaneCopier.prepare} says and may be touched.
    * What it returns holds until it is asked again.
    */
-  prepareCopy(): Uint32Array | undefined {
+  prepareCopy(operands: CopyOperands): PreparedCopy | undefined {
     if (this.lanes.length !== LANES) return undefined;
-    const operands = rememberedAt(copiesOfInstructions(this.#image), this.instruction, () => this.#findCopyOperands());
-    const copy = operands && this.#around.copier().prepare(operands, this.warp, this.#bounds.limits.shared);
+    const copy = this.#around.copier().prepare(operands, this.warp, this.#bounds.limits.shared);
     if (!copy || !isWithin(this.#reachable, copy.least, copy.most - copy.least + operands.bytes)) return undefined;
-    return copy.words;
+    return copy;
   }
 
   /** Whether so many operands are registers that hold a value for each lane. An instruction always asks for the same ones. */

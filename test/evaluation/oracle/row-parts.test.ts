@@ -26,9 +26,12 @@ const dimensions = { R: 101, C: 7 };
 function dividedProblem(parts: number, change: (run: ReferenceRun) => Promise<unknown> = async () => undefined) {
   const runs: ReferenceRun[] = [];
   const whole = (count: number) => Uint32Array.from({ length: count }, (_, i) => i);
-  const own = inProcess((...given) => rowsOf(...given, { Y: whole(dimensions.R), SUM: whole(1) }), {
-    referenceRows: rowsOf,
-  });
+  const own = inProcess(
+    (inputs, sizes, round) => rowsOf(inputs, sizes, round, { Y: whole(dimensions.R), SUM: whole(1) }),
+    {
+      referenceRows: rowsOf,
+    },
+  );
   const reference = async (run: ReferenceRun) => {
     runs.push(run);
     await change(run);

@@ -38,6 +38,8 @@ export interface Launched {
   readonly counters: LaunchCounters;
   /** Contents of the buffers after the launch. */
   readonly contents: Readonly<Record<string, Uint8Array<ArrayBuffer>>>;
+  /** Distinct bytes that a counted launch read of each buffer. */
+  readonly readBytes?: ReadonlyMap<string, number>;
   readonly printed?: Printed;
   /** Who stored to the watched place. */
   readonly writes?: PlacedWrites;
@@ -126,8 +128,8 @@ export async function trySteps(
     if (!outcome.ok) return outcome;
     const contents: Record<string, Uint8Array<ArrayBuffer>> = {};
     for (const [name, buffer] of buffers) contents[name] = new Uint8Array(await device.read(buffer));
-    const { counters, printed, writes, trace } = outcome;
-    return { ok: true, counters: counters[0]!, contents, printed, writes, trace };
+    const { counters, readBytes, printed, writes, trace } = outcome;
+    return { ok: true, counters: counters[0]!, contents, readBytes, printed, writes, trace };
   } finally {
     for (const buffer of buffers.values()) await device.free(buffer);
   }

@@ -88,6 +88,24 @@ describe('device memory: requests, 32-byte sectors, bytes asked for', () => {
     expect((await count(name, IN_OUT)).globalLoadLines).toBe(lines);
   });
 
+  it('copies that take turns to lie in two ways, from other places in a line each time', async () => {
+    const [launch, COUNT] = [{ functionName: 'async_copies', block: 32 }, 16];
+    const { counters, readBytes } = await launchKernel(device, module, {
+      ...{ ...launch, arguments: ['in', 'out', { i32: COUNT }], buffers: { in: 8192, out: 8192 } },
+      options: { count: true },
+    });
+    // Side by side, i = 0, 2, … 14: 512 B from byte 32 · (i ÷ 2) on are 16 sectors. Apart, i = 1, 3, … 15: 32 sectors, from byte 16 · i on, half of each.
+    expect(globalLoads(counters)).toEqual([16, 8 * 16 + 8 * 32, 16 * 512]);
+    // Lines: 4 from i = 0 and i = 8 on, 5 otherwise. Apart, 31 · 32 + 16 B = 1008 B from byte 16 · i on: 8 lines for i = 1 and i = 9, 9 for the others.
+    expect(counters.globalLoadLines).toBe(2 * 4 + 6 * 5 + 2 * 8 + 6 * 9);
+    // Side by side 4 wavefronts; apart, the lanes of each quarter meet two by two in four of eight banks.
+    expect(sharedStores(counters)).toEqual([16, 8 * 4 + 8 * 8, 8 * 4]);
+    // From sector 0 to that of byte 16 · 15 + 31 · 32 = 1232, which is sector 38.
+    expect(counters.distinctSectorsRead).toBe(39);
+    // All bytes below 224 + 512 = 736 = 23 · 32. Behind these, second halves of sectors alone: 23 to 38.
+    expect(readBytes!.get('in')).toBe(736 + 16 * 16);
+  });
+
   it('half: 32 lanes × 2 B = 64 B = 2 sectors', async () => {
     const c = await count('halves', IN_OUT);
     expect(globalLoads(c)).toEqual([1, 2, 64]);

@@ -144,3 +144,17 @@ extern "C" __global__ void wait_for_one(volatile unsigned *flag) {
   while (*flag == 0) {
   }
 }
+
+// One cp.async of 16 bytes by each lane, `count` times: neighbours side by side, from another sector each time, and a sector apart, in turn.
+extern "C" __global__ void async_copies(const char *in, char *out, int count) {
+  __shared__ __align__(128) char tile[1024];
+  unsigned target = __cvta_generic_to_shared(tile);
+#pragma unroll 1
+  for (int i = 0; i < count; i++) {
+    int apart = i & 1 ? 32 : 16;
+    const char *from = in + threadIdx.x * apart + i * 16;
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(target + threadIdx.x * apart), "l"(from));
+    asm volatile("cp.async.wait_all;");
+  }
+  out[threadIdx.x] = tile[threadIdx.x];
+}

@@ -10,6 +10,7 @@ import type {
 } from '../../../core/problem.ts';
 import type { LineMessage } from '../../../process/line-messages.ts';
 import { serveLines } from '../../../process/serve-lines.ts';
+import { float64Room } from '../float64/room.ts';
 import { perturbInputs } from '../perturbed-inputs.ts';
 import { confine } from './confine.ts';
 import { type Answer, type Question, tensorsOf, withTensors } from './protocol.ts';
@@ -112,7 +113,7 @@ function runEach(
   for (const change of changes) {
     // That a reference changes its inputs is seen in the runs on unperturbed ones, of which every check has one.
     const call = { ...question, inputs: givenOf(inputs, change ?? undefined), rows };
-    const outcome = callReference(loaded!, call, change ? undefined : inputs);
+    const outcome = callReference(loaded!, call, change ? undefined : inputs, float64Room);
     if (!outcome.ok) return answer({ kind: 'fault', fault: outcome.fault });
     // The module may give back what it was given, and the next run has the same places.
     outputs.push(changes.length > 1 ? copied(outcome.outputs) : outcome.outputs);

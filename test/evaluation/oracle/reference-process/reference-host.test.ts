@@ -138,6 +138,24 @@ describe('a reference in a process of its own', () => {
     expect([...odd.X!].map((x) => (Object.is(x, -0) ? '-0' : `${x}`))).toEqual(['1', '-2', 'NaN', '-0', '1e+300']);
   });
 
+  it('has room for products, whose arrays outlast the run', async () => {
+    const reference = await host(`
+      export const reference = ({ X }, { N }, round, float64Room) => {
+        const room = float64Room(3 * N);
+        const [a, b, Y] = [room.array(N), room.array(N), room.array(1)];
+        a.set(X);
+        b.set(X);
+        room.multiplyByTransposed(...[Y, a, b].map((values) => ({ values, rows: 1, columns: values.length })));
+        return { Y };
+      };`);
+    const request = { dimensions: { N: 3 }, rounding: 'exact' as const, inputs: { X: Float64Array.of(1, 2, 3) } };
+    // In one message, so that the second run is over before the first one's outputs go.
+    const perturbation = { names: ['X'], run: 0, relative: 2 ** -4 };
+    const [exact, changed] = await Promise.all([reference(request), reference({ ...request, perturbation })]);
+    expect(exact.Y).toEqual(Float64Array.of(14));
+    expect(changed.Y).not.toEqual(Float64Array.of(14));
+  });
+
   it('may import files that lie beside it, and print', async () => {
     await writeFile(join(folder, 'factor.ts'), 'export const factor: number = 3;');
     await writeFile(join(folder, 'table.json'), '[10]');
