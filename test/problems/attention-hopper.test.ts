@@ -275,7 +275,8 @@ describe('20_few_queries', () => {
     { skip: !hasNvcc },
     async () => {
       const { kernel } = await loadKernel('problems/attention/20_few_queries');
-      for (const setting of [{}, { CTAS_PER_SM: 1 }, { BLOCK_N: 128, STAGES: 4, CTAS_PER_SM: 1 }]) {
+      const settings: ParameterValues[] = [{}, { CTAS_PER_SM: 1 }, { BLOCK_N: 128, STAGES: 4, CTAS_PER_SM: 1 }];
+      for (const setting of settings) {
         const report = await ptxasReport(kernel, completeParameters(kernel.file, setting), ['-DDTYPE=half']);
         const bytes = [...report.matchAll(/(\d+) bytes spill stores/g)].map(([, number]) => Number(number));
         expect(bytes).toEqual(new Array(10).fill(0));
