@@ -56,5 +56,7 @@ it('a copy computes the same and knows the largest magnitudes', async () => {
   const log = device.logWidths!(module)!;
   expect((await launchKernel(device, log.module, launch(x, 5))).contents).toEqual(contents);
   const magnitudes = log.take();
-  console.log(log.sites.map((s, i) => `${s.place.line}:${s.place.column} ${s.holds} ${s.ends} ${magnitudes[i]}`).join('\n'));
+  console.log(
+    log.sites.map((s, i) => `${s.place.line}:${s.place.column} ${s.holds} ${s.ends} ${magnitudes[i]}`).join('\n'),
+  );
 });

@@ -383,7 +383,9 @@ export class VirtualDevice implements Device {
 
   logWidths(module: LoadedModule, among?: ReadonlySet<number>): WidthLog | undefined {
     const { code, kept } = module as VirtualModule;
-    const found = widthSites(decisionLogs(module as VirtualModule).map(({ symbol }) => analysisOf(kept.ptx, symbol).fn));
+    const found = widthSites(
+      decisionLogs(module as VirtualModule).map(({ symbol }) => analysisOf(kept.ptx, symbol).fn),
+    );
     if (found.sites.length === 0) return undefined;
     const { ptx, variable } = withWidthLog(kept.ptx, found, among);
     const copy = this.#allocateModule(code, { ptx, kernels: new Map() });

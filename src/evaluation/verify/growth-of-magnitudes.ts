@@ -26,7 +26,7 @@ const TINY = { below: 32, share: 0.3 } as const;
 
 /** How few magnitudes tell; by how much sizes have to differ; up to which spread a magnitude follows a product; what a further factor has to be better by, what a size counts that is left out although it hardly varies, unless it is about 1; and by how much ratios
  * differ between values of a flag on which the magnitude depends. */
-const TELLING = { least: 5, range: 3, spread: 0.6, ofFactor: 0.03, ofUnknown: 0.06, hidden: 8, ofFlag: 0.25 } as const;
+const TELLING = { least: 5, range: 3, spread: 0.6, ofFactor: 0.03, ofUnknown: 0.06, hidden: 8, ofFlag: 0.35 } as const;
 
 /** Several that explain it nearly as well are kept. */
 const KEPT = { most: 3, within: 0.12 } as const;
@@ -42,7 +42,7 @@ export function growthsOf(problem: ProblemFile, magnitudes: readonly Magnitude[]
   ];
   const all = conditions.flatMap((condition) => {
     const among = telling(magnitudes.filter(({ dimensions }) => matches(dimensions, condition)));
-    if (among.length < TELLING.least) return [];
+    if (among.length < TELLING.least || !varies(among.map(({ magnitude }) => magnitude))) return [];
     const unvaried = names.filter((name) => isHidden(among.map(({ dimensions }) => dimensions[name]!)));
     return products.flatMap((product) => {
       const growth = growthAlong(product, condition, among);
@@ -61,25 +61,38 @@ export function growthsOf(problem: ProblemFile, magnitudes: readonly Magnitude[]
 
 /** Some threads may compute it with one value of a flag only, or another number with the other: then with the value with which it is larger. */
 function withItsFlags(problem: ProblemFile, growth: Growth, magnitudes: readonly Magnitude[]): Growth {
+  const large = magnitudes.filter(({ magnitude }) => magnitude >= TINY.below);
   return flagsOf(problem).reduce((known, name) => {
     if (name in known.flags) return known;
     const ratios = problem.dimensions[name]!.values!.flatMap((value) => {
       const flags = { ...known.flags, [name]: value };
-      const ratio = ratioOfLarge(known.product, magnitudes.filter(({ dimensions }) => matches(dimensions, flags)));
+      const ratio = ratioOfLarge(
+        known.product,
+        large.filter(({ dimensions }) => matches(dimensions, flags)),
+      );
       return ratio === undefined ? [] : [{ flags, ratio }];
     });
     const [larger, smaller] = ratios.toSorted((a, b) => b.ratio - a.ratio);
-    return larger && smaller && larger.ratio - smaller.ratio > TELLING.ofFlag ? { ...known, flags: larger.flags } : known;
+    return larger && smaller && larger.ratio - smaller.ratio > TELLING.ofFlag
+      ? { ...known, flags: larger.flags }
+      : known;
   }, growth);
 }
 
+/** Shares of magnitudes where a product is largest. */
+const LARGE = { half: 1 / 2, third: 1 / 3 } as const;
+
 /** The middle one of the ratios' logarithms where the product is large. */
-function ratioOfLarge(product: Growth['product'], magnitudes: readonly Magnitude[]): number | undefined {
+function ratioOfLarge(
+  product: Growth['product'],
+  magnitudes: readonly Magnitude[],
+  share: number = LARGE.half,
+): number | undefined {
   const inTurn = magnitudes
     .map(({ dimensions, magnitude }) => ({ size: productAt(product, dimensions), magnitude }))
     .toSorted((a, b) => a.size - b.size);
   const ratios = inTurn
-    .slice(Math.floor(inTurn.length / 2))
+    .slice(Math.floor(inTurn.length * (1 - share)))
     .map(({ size, magnitude }) => Math.log(magnitude / size))
     .toSorted((a, b) => a - b);
   return ratios[Math.floor(ratios.length / 2)];
@@ -136,5 +149,8 @@ function growthAlong(
   const ratios = magnitudes.map(({ magnitude }, i) => Math.log(magnitude / sizes[i]!)).toSorted((a, b) => a - b);
   const at = (share: number): number => ratios[Math.round(share * (ratios.length - 1))]!;
   const spread = at(0.75) - at(0.25);
-  return spread > TELLING.spread ? undefined : { product, flags, spread, ratio: Math.exp(at(0.5)) };
+  // Rounding up to tiles changes the largest ones least.
+  return spread > TELLING.spread
+    ? undefined
+    : { product, flags, spread, ratio: Math.exp(ratioOfLarge(product, magnitudes, LARGE.third)!) };
 }

@@ -48,7 +48,7 @@ export function shapesReaching(reaching: Reaching, growth: Growth, value: number
     return sizesReaching(problem, free, growth.product, left, beside).flatMap((sizes) =>
       some
         .slice(0, MOST_LISTED)
-        .map((listed) => taken(reaching, { sizes, listed, beside }))
+        .map((listed) => shapeWithSizes(reaching, { sizes, listed, beside }))
         .filter((shape) => shape !== undefined),
     );
   });
@@ -83,14 +83,18 @@ function sizesReaching(
     return size > maximum ? [] : [{ [name]: size }];
   }
   const found: Record<string, number>[] = [];
-  for (let size = least; size <= maximum && size ** power <= 2 * needed; size = Math.ceil(size * STEPS[names.length - 1]!))
+  for (
+    let size = least;
+    size <= maximum && size ** power <= 2 * needed;
+    size = Math.ceil(size * STEPS[names.length - 1]!)
+  )
     for (const sizes of sizesReaching(problem, others, powers, needed / size ** power, beside))
       found.push({ [name]: size, ...sizes });
   return found;
 }
 
 /** The least shape with these sizes that the kernel takes. */
-function taken(
+export function shapeWithSizes(
   { problem, takes, alignment }: Reaching,
   { sizes, listed, beside }: { sizes: Record<string, number>; listed: Dimensions; beside: number },
 ): Dimensions | undefined {

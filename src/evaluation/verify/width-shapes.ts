@@ -6,7 +6,7 @@ import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
 import { distinctValues, isSame, roundUp } from '../../core/values.ts';
 import type { WidthLog } from '../../core/widths.ts';
-import { byLot } from '../../stats/random.ts';
+import { below, byLot, createStream, inOrder } from '../../stats/random.ts';
 import { elementCountOf } from '../launches/layout.ts';
 import { type Check, DECLARED, describeCheck, extremeCheck } from '../oracle/check.ts';
 import { shapesForConditions } from '../oracle/checks/for-conditions.ts';
@@ -15,17 +15,17 @@ import { secretSetsInTurn } from '../oracle/checks/sets.ts';
 import { isPlacement } from '../oracle/secret/secret-set.ts';
 import { variantSetsOf } from '../oracle/secret/sets-of-problem.ts';
 import { isOfMoments } from '../oracle/secret/variants/index.ts';
-import { elementsOf, isWithin } from '../oracle/shapes/cost.ts';
+import { elementsOf, isWithin, volumeOf } from '../oracle/shapes/cost.ts';
 import { hasSeveralTiles, isTelling, openNames } from '../oracle/shapes/drawing.ts';
 import { isJudgedLongRow } from '../oracle/shapes/large.ts';
 import { type Growth, growthsOf, type Magnitude, magnitudeAt } from './growth-of-magnitudes.ts';
 import { excerpt, SHORT_EXCERPT } from './one-way-conditions.ts';
 import { runCopy } from './run-copy.ts';
-import { alignmentOf, BESIDE, type Reaching, shapesReaching } from './shapes-reaching.ts';
+import { alignmentOf, BESIDE, type Reaching, shapesReaching, shapeWithSizes } from './shapes-reaching.ts';
 import type { VerifyRequest } from './verify-request.ts';
 
-/** Shapes at which magnitudes are looked at: of each dimension some in which it is large, and others by lot. */
-const LOOKED_AT = { most: 40, large: 1, cost: { flop: 3e6, elements: 5e4 } } as const;
+/** Shapes at which magnitudes are looked at: of each dimension some in which it is as large as is cheap, and others by lot. */
+const LOOKED_AT = { most: 36, long: 4, longest: 2 ** 14, least: 64, cost: { flop: 6e6, elements: 1.6e5 } } as const;
 
 /** How many shapes are run, how many tried, and how many elements all of them have together. */
 const MOST = { shapes: 8, tried: 16, elements: 2 ** 24 } as const;
@@ -35,6 +35,9 @@ const BEYOND = { first: 1.04, second: 1.6, few: 2 ** 20 } as const;
 
 /** A shape of some list that fits is looked for among so many of its first ones. */
 const MOST_PLANNED = 6;
+
+/** An estimate that is off by so much is of something else. */
+const FAR_OFF = 4;
 
 /** A prediction that exceeds an end by so much counts as having reached it. */
 const SURE = 1.1;
@@ -65,15 +68,10 @@ export class WidthSearch {
   /** Checks of shapes in which numbers of the candidate end that end in none of those that ran. */
   async checks(coverage: Coverage, ran: readonly Check[]): Promise<Check[]> {
     const { problem } = this.#request;
-    const t0 = performance.now(), c0 = process.cpuUsage(); // DEBUG
     await this.#look(ran);
     const open = this.#open(ran);
-    const t1 = performance.now(), c1 = process.cpuUsage(c0); // DEBUG
-    if (process.env.WD) for (const { site, end } of open) { const { place, holds } = this.#sites[site]!; console.error(place.line, place.column, holds, end, Math.max(...this.#magnitudes[site]!.map((m) => m.magnitude)), this.#growthsOf(site).map((g) => `${nameOf(g)} ${g.ratio.toPrecision(3)} ±${g.spread.toFixed(2)}`).join(' | ')); } // DEBUG
     if (open.length === 0) return [];
     const found = await this.#reach(open);
-    if (process.env.WD) console.error('sites', this.#sites.length, 'look', t1 - t0, c1, 'reach', performance.now() - t1, process.cpuUsage(c0)); // DEBUG
-    if (process.env.WD) for (const f of found) console.error('found', JSON.stringify(f), open.filter(({ site, end }) => this.#magnitudes[site]!.some((m) => isSame(m.dimensions, f) && m.magnitude >= end)).map(({ site, end }) => `${this.#sites[site]!.place.line}:${this.#sites[site]!.place.column} ${Math.log2(end)}`).join('; ')); // DEBUG
     coverage.drawnShapes = [...coverage.drawnShapes, ...found];
     const { seed } = this.#request;
     const secrets = secretSetsInTurn(problem.file, seed);
@@ -95,7 +93,11 @@ export class WidthSearch {
       const bytes = shape && bytesOf(problem.file, shape);
       if (bytes === undefined || bytes > device.spec.dramBytes.value) return [];
       const { place, holds } = this.#sites[site]!;
-      const text = excerpt(candidate.kernel.sources[place.file]?.split('\n')[place.line - 1] ?? '', place.column, SHORT_EXCERPT);
+      const text = excerpt(
+        candidate.kernel.sources[place.file]?.split('\n')[place.line - 1] ?? '',
+        place.column,
+        SHORT_EXCERPT,
+      );
       return [{ width: { place, text, holds, product: nameOf(growth), from: end / growth.ratio }, bytes }];
     });
     const inTurn = named.toSorted((a, b) => a.bytes - b.bytes).map(({ width }) => width);
@@ -104,7 +106,7 @@ export class WidthSearch {
 
   /** Runs a copy of the module that keeps magnitudes at small shapes that ran. */
   async #look(ran: readonly Check[]): Promise<void> {
-    const shapes = shapesToLookAt(this.#request, ran);
+    const shapes = shapesToLookAt(this.#request, this.#known(), ran);
     await this.#runCopies(undefined, async (run) => {
       for (const shape of shapes) await run(shape);
     });
@@ -160,7 +162,6 @@ export class WidthSearch {
       const attempt = async (threshold: Threshold, shape: Dimensions): Promise<boolean> => {
         left = { ...left, tried: left.tried - 1, elements: left.elements - costOf(shape) };
         const magnitudes = await run(shape);
-        if (process.env.WD) console.error('try', JSON.stringify(shape), this.#sites[threshold.site]!.place.line, threshold.end, magnitudes[threshold.site]); // DEBUG
         const there = open.filter(({ site, end }) => (magnitudes[site] ?? 0) >= end);
         if (there.some((one) => isOpen(one, 2)) && !found.some((other) => isSame(other, shape))) {
           found.push(shape);
@@ -175,20 +176,29 @@ export class WidthSearch {
           if (!isOpen(threshold, isFirst ? 1 : 2)) return [];
           return this.#growthsOf(threshold.site).flatMap((growth, rank) => {
             const shape = isFirst || rank === 0 ? planned(threshold, growth, beyond) : undefined;
-            return shape ? [{ threshold, shape, rank, cost: costOf(shape) }] : [];
+            return shape ? [{ threshold, growth, shape, rank, cost: costOf(shape) }] : [];
           });
         });
-        for (const { threshold, shape, cost } of plans.toSorted((a, b) => a.rank - b.rank || a.cost - b.cost)) {
+        for (const { threshold, growth, shape, cost } of plans.toSorted((a, b) => a.rank - b.rank || a.cost - b.cost)) {
           if (left.shapes === 0 || left.tried === 0) return;
           if (!isOpen(threshold, isFirst ? 1 : 2) || cost > left.elements || (!isFirst && cost > BEYOND.few)) continue;
           if (await attempt(threshold, shape)) continue;
-          const [corrected] = this.#growthsOf(threshold.site);
-          const again = isFirst && corrected ? affordable(threshold, corrected, beyond) : undefined;
+          const corrected = isFirst ? this.#corrected(threshold.site, growth, shape) : undefined;
+          const again = corrected && affordable(threshold, corrected, beyond);
           if (again && left.shapes > 0 && left.tried > 0 && !isSame(again, shape)) await attempt(threshold, again);
         }
       }
     });
     return found;
+  }
+
+  /** The same growth by what was seen at a shape; another one where that is far from what was expected. */
+  #corrected(site: number, growth: Growth, shape: Dimensions): Growth | undefined {
+    const seen = this.#magnitudes[site]!.findLast(({ dimensions }) => dimensions === shape)?.magnitude ?? 0;
+    const expected = magnitudeAt(growth, shape);
+    return seen > expected / FAR_OFF
+      ? { ...growth, ratio: (growth.ratio * seen) / expected }
+      : this.#growthsOf(site)[0];
   }
 
   /** Whether a shape costs no more than those of a thorough verification. */
@@ -237,19 +247,30 @@ export class WidthSearch {
   }
 }
 
-/** Small shapes that ran: of each listed value that is no flag those in which a dimension is largest, and others by lot that have several tiles. */
-function shapesToLookAt({ problem: { file }, seed }: VerifyRequest, ran: readonly Check[]): Dimensions[] {
+/** Small shapes in which one dimension is large and others are few, and some that ran, those with several tiles first. */
+function shapesToLookAt(
+  { problem: { file }, seed }: VerifyRequest,
+  reaching: Reaching,
+  ran: readonly Check[],
+): Dimensions[] {
+  const isCheap = (shape: Dimensions): boolean => isWithin(LOOKED_AT.cost, file, shape);
   const usual = ran.filter(({ multiprocessors }) => multiprocessors === undefined).map(({ dimensions }) => dimensions);
-  const small = distinctValues(usual).filter((shape) => isWithin(LOOKED_AT.cost, file, shape));
-  const inLot = byLot(small, seed, 'shapes for magnitudes');
-  const listed = Object.keys(file.dimensions).filter((name) => (file.dimensions[name]!.values?.length ?? 0) > 2);
-  const alike = [...Map.groupBy(inLot, (shape) => listed.map((name) => shape[name]).join()).values()];
-  const large = openNames(file).flatMap((name) =>
-    alike.flatMap((some) => some.toSorted((a, b) => b[name]! - a[name]!).slice(0, LOOKED_AT.large)),
+  const inLot = byLot(distinctValues(usual).filter(isCheap), seed, 'shapes for magnitudes');
+  const next = inOrder(createStream(seed, 'sizes of shapes for magnitudes'));
+  const long = openNames(file).flatMap((name) =>
+    byLot(reaching.listed, seed, `listed values beside a long ${name}`)
+      .slice(0, LOOKED_AT.long)
+      .flatMap((listed) => {
+        const beside = 2 + below(next, 4);
+        for (let size = LOOKED_AT.longest * (1 - next() / 2); size > LOOKED_AT.least; size /= 2) {
+          const shape = shapeWithSizes(reaching, { sizes: { [name]: Math.ceil(size) }, listed, beside });
+          if (shape && isCheap(shape)) return [shape];
+        }
+        return [];
+      }),
   );
   const several = inLot.filter((shape) => hasSeveralTiles(file, shape));
-  const [first, second] = [byLot(large, seed, 'large shapes for magnitudes'), [...several, ...inLot]];
-  return [...new Set([...first.slice(0, LOOKED_AT.most / 2), ...second])].slice(0, LOOKED_AT.most);
+  return [...new Set([...long, ...several, ...inLot])].slice(0, LOOKED_AT.most);
 }
 
 /** Sizes at which it is asked which listed values the kernel takes, and with which of them most is computed. */
@@ -258,7 +279,7 @@ const USUAL_SIZES = [64, 128, 256, 1024] as const;
 /** No multiple of a tile. */
 const RAGGED_SIZE = 101;
 
-/** Combinations of listed values that the kernel takes, those with which most is computed first: a causal mask leaves little of many keys. */
+/** Combinations of listed values that the kernel takes: small ones first, and flags with which most is computed, since a causal mask leaves little of many keys. */
 function reachingOf({ problem: { file }, dimensions: timed }: VerifyRequest, takes: Reaching['takes']): Reaching {
   let combined: Dimensions[] = [{}];
   for (const [name, { values }] of Object.entries(file.dimensions))
@@ -275,19 +296,24 @@ function reachingOf({ problem: { file }, dimensions: timed }: VerifyRequest, tak
       ...Object.fromEntries(open.map((name) => [name, Math.min(size, file.dimensions[name]!.maximum ?? size)])),
     })),
   ];
+  const several = Object.keys(file.dimensions).filter((name) => (file.dimensions[name]!.values?.length ?? 0) > 2);
   const taken = combined.flatMap((listed) => {
     const shape = shapesWith(listed).find(takes);
-    return shape ? [{ listed, flop: evaluateExpression(file.flop, { ...shape, ...listed }) }] : [];
+    if (!shape) return [];
+    const size = volumeOf(Object.fromEntries(several.map((name) => [name, listed[name]!])));
+    return [{ listed, size, flop: evaluateExpression(file.flop, { ...shape, ...listed }) }];
   });
   const alignment = alignmentOf((one) => taken.some(({ listed }) => takes(sized(listed, RAGGED_SIZE, one))));
-  return { problem: file, takes, alignment, listed: taken.toSorted((a, b) => b.flop - a.flop).map(({ listed }) => listed) };
+  return {
+    problem: file,
+    takes,
+    alignment,
+    listed: taken.toSorted((a, b) => a.size - b.size || b.flop - a.flop).map(({ listed }) => listed),
+  };
 }
 
 const bytesOf = (problem: ProblemFile, shape: Dimensions): number =>
-  expandBuffers(problem, shape).reduce(
-    (sum, buffer) => sum + elementCountOf(buffer) * sizeOfDType(buffer.dtype),
-    0,
-  );
+  expandBuffers(problem, shape).reduce((sum, buffer) => sum + elementCountOf(buffer) * sizeOfDType(buffer.dtype), 0);
 
 /** `Hkv * D, bshd = 1`. */
 function nameOf({ product, flags }: Growth): string {

@@ -3,13 +3,21 @@ import type { PtxFunction, PtxInstruction, PtxModule, PtxOperand } from '../../p
 import { formOf, typesOf } from '../../ptx/instruction-parts.ts';
 import { runsAs } from '../../ptx/instructions/properties.ts';
 import { bitsOfPtxType } from '../../ptx/types.ts';
-import { type InstrumentedModule, ifTrue, instrument, integer, type Make, type Register, within } from './instrument.ts';
+import {
+  type InstrumentedModule,
+  ifTrue,
+  instrument,
+  integer,
+  type Make,
+  type Register,
+  within,
+} from './instrument.ts';
 
 /** Of each site: the largest magnitude so far. */
 const SITE_BYTES = 8;
 
 /** What is computed exactly, in 64 bits. */
-type Exact = 'add' | 'sub' | 'mul' | 'mad' | 'shl' | 'operand' | 'factors';
+type Exact = 'add' | 'sub' | 'mul' | 'mad' | 'shl' | 'operand' | 'second operand';
 
 /** An instruction whose exact result may not fit its width. Copies of one operation, as of unrolled loops, share a number. */
 interface PlacedWidth {
@@ -28,6 +36,8 @@ export interface WidthSites {
   /** Those with sites. */
   readonly functions: readonly PtxFunction[];
 }
+
+const FACTORS_24 = 'factors of 24 bits';
 
 const NARROW = /^[sub](?:16|32)$/;
 const WHOLE = /^[sub](?:8|16|32|64)$/;
@@ -57,8 +67,8 @@ export function widthSites(functions: readonly PtxFunction[]): WidthSites {
       const { guard, place } = instruction;
       if (guard || !place || runsAs(instruction) !== 'lane') continue;
       for (const { exact, bits, ends, holds } of widthsOf(instruction)) {
-        if (place.headerDepth > (holds === 'factors of 24 bits' ? 1 : 0)) continue;
-        const key = JSON.stringify([fn.name, place.own, place.calledFrom, formOf(instruction), holds, ends]);
+        if (place.headerDepth > (holds === FACTORS_24 ? 1 : 0)) continue;
+        const key = JSON.stringify([fn.name, place.own, place.calledFrom, formOf(instruction), exact, holds, ends]);
         const number = numbers.get(key) ?? sites.length;
         if (number === sites.length) sites.push({ place: place.own, holds, ends });
         numbers.set(key, number);
@@ -97,8 +107,12 @@ function widthsOf(instruction: PtxInstruction): Width[] {
     case 'mul24':
     case 'mad24': {
       if (!modifiers.includes('lo') || modifiers.includes('sat')) return [];
-      const factors = { exact: 'factors', bits: 32, ends: endsOf(24), holds: 'factors of 24 bits' } as const;
-      return [factors, ...ofResult(opcode === 'mul24' ? 'mul' : 'mad')];
+      const factor = { bits: 32, ends: endsOf(24), holds: FACTORS_24 };
+      return [
+        { ...factor, exact: 'operand' },
+        { ...factor, exact: 'second operand' },
+        ...ofResult(opcode === 'mul24' ? 'mul' : 'mad'),
+      ];
     }
     case 'and':
       return maskedWidth(operands, to);
@@ -186,12 +200,8 @@ function exactResult(
     case 'operand':
       // What doesn't lie in the register is a place, not a number.
       return [extended(result, a), ...ofSigned];
-    case 'factors':
-      return [
-        ...[extended(result, a), ...ofSigned, extended(other, b)],
-        ...(sign === 's' ? [make('abs.s64', [other, other])] : []),
-        make('max.u64', [result, result, other]),
-      ];
+    case 'second operand':
+      return [extended(result, b), ...ofSigned];
     case 'shl': {
       const amount = b.kind === 'immediate' ? integer(Number(BigInt.asUintN(32, b.value))) : b;
       return [extended(result, a), make('shl.b64', [result, result, amount]), ...ofSigned];
