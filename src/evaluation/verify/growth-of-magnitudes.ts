@@ -24,9 +24,18 @@ const MOST_FACTORS = 3;
 /** Smaller magnitudes are of a constant, or of a part of a tile; and of the others this share of the smallest. */
 const TINY = { below: 32, share: 0.3 } as const;
 
-/** How few magnitudes tell; by how much sizes have to differ; up to which spread a magnitude follows a product; what a further factor has to be better by, what a size counts that is left out although it hardly varies, unless it is about 1; and by how much ratios
+/** How few magnitudes tell, of different products that have about one ratio; by how much these have to differ; up to which spread a magnitude follows a product; what a further factor has to be better by, what a size counts that is left out although it hardly varies, unless it is about 1; and by how much ratios
  * differ between values of a flag on which the magnitude depends. */
-const TELLING = { least: 5, range: 3, spread: 0.6, ofFactor: 0.03, ofUnknown: 0.06, hidden: 8, ofFlag: 0.35 } as const;
+const TELLING = {
+  least: 5,
+  range: 3,
+  spread: 0.6,
+  near: 0.1,
+  ofFactor: 0.03,
+  ofUnknown: 0.06,
+  hidden: 8,
+  ofFlag: 0.35,
+} as const;
 
 /** Several that explain it nearly as well are kept. */
 const KEPT = { most: 3, within: 0.12 } as const;
@@ -62,21 +71,21 @@ export function growthsOf(problem: ProblemFile, magnitudes: readonly Magnitude[]
 /** Some threads may compute it with one value of a flag only, or another number with the other: then with the value with which it is larger. */
 function withItsFlags(problem: ProblemFile, growth: Growth, magnitudes: readonly Magnitude[]): Growth {
   const large = magnitudes.filter(({ magnitude }) => magnitude >= TINY.below);
-  return flagsOf(problem).reduce((known, name) => {
-    if (name in known.flags) return known;
+  let flags = growth.flags;
+  for (const name of flagsOf(problem)) {
+    if (name in flags) continue;
     const ratios = problem.dimensions[name]!.values!.flatMap((value) => {
-      const flags = { ...known.flags, [name]: value };
+      const one = { ...flags, [name]: value };
       const ratio = ratioOfLarge(
-        known.product,
-        large.filter(({ dimensions }) => matches(dimensions, flags)),
+        growth.product,
+        large.filter(({ dimensions }) => matches(dimensions, one)),
       );
-      return ratio === undefined ? [] : [{ flags, ratio }];
+      return ratio === undefined ? [] : [{ one, ratio }];
     });
     const [larger, smaller] = ratios.toSorted((a, b) => b.ratio - a.ratio);
-    return larger && smaller && larger.ratio - smaller.ratio > TELLING.ofFlag
-      ? { ...known, flags: larger.flags }
-      : known;
-  }, growth);
+    if (larger && smaller && larger.ratio - smaller.ratio > TELLING.ofFlag) flags = larger.one;
+  }
+  return { ...growth, flags };
 }
 
 /** Shares of magnitudes where a product is largest. */
@@ -146,9 +155,13 @@ function growthAlong(
 ): Growth | undefined {
   const sizes = magnitudes.map(({ dimensions }) => productAt(product, dimensions));
   if (!varies(sizes)) return undefined;
-  const ratios = magnitudes.map(({ magnitude }, i) => Math.log(magnitude / sizes[i]!)).toSorted((a, b) => a - b);
-  const at = (share: number): number => ratios[Math.round(share * (ratios.length - 1))]!;
+  const ratios = magnitudes.map(({ magnitude }, i) => Math.log(magnitude / sizes[i]!));
+  const inTurn = ratios.toSorted((a, b) => a - b);
+  const at = (share: number): number => inTurn[Math.round(share * (inTurn.length - 1))]!;
   const spread = at(0.75) - at(0.25);
+  const isNear = (ratio: number): boolean => Math.abs(ratio - at(0.5)) <= Math.max(spread, TELLING.near);
+  const agreeing = new Set(sizes.filter((_, i) => isNear(ratios[i]!)));
+  if (agreeing.size < TELLING.least || !varies([...agreeing])) return undefined;
   // Rounding up to tiles changes the largest ones least.
   return spread > TELLING.spread
     ? undefined

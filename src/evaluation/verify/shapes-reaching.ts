@@ -22,7 +22,8 @@ export const BESIDE = [LEAST_TELLING, 3, 1] as const;
 /** Steps between sizes of which the last factor follows, by the number of factors from here on. */
 const STEPS = [2, 3, 8] as const;
 
-const MOST_SIZE = 2 ** 31 - 1;
+/** A little below what 32 bits hold: counting up to more of one size is nobody's wish. */
+const MOST_SIZE = 0.9 * 2 ** 31;
 
 /** Of combinations of other listed values, this many are tried. */
 const MOST_LISTED = 2;

@@ -4,7 +4,7 @@ import type { Coverage, UnreachedWidth } from '../../core/evaluation.ts';
 import { evaluateExpression } from '../../core/expressions/evaluate.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
-import { distinctValues, isSame, roundUp } from '../../core/values.ts';
+import { distinctValues, isSame, numbersBelow, roundUp } from '../../core/values.ts';
 import type { WidthLog } from '../../core/widths.ts';
 import { below, byLot, createStream, inOrder } from '../../stats/random.ts';
 import { elementCountOf } from '../launches/layout.ts';
@@ -231,7 +231,7 @@ export class WidthSearch {
         const magnitudes = log.take();
         for (const [site, magnitude] of magnitudes.entries()) {
           if (magnitude === 0) continue;
-          (this.#magnitudes[site] ??= []).push({ dimensions, magnitude });
+          this.#magnitudes[site] = [...(this.#magnitudes[site] ?? []), { dimensions, magnitude }];
           this.#growths.delete(site);
         }
         return magnitudes;
@@ -258,16 +258,15 @@ function shapesToLookAt(
   const inLot = byLot(distinctValues(usual).filter(isCheap), seed, 'shapes for magnitudes');
   const next = inOrder(createStream(seed, 'sizes of shapes for magnitudes'));
   const long = openNames(file).flatMap((name) =>
-    byLot(reaching.listed, seed, `listed values beside a long ${name}`)
-      .slice(0, LOOKED_AT.long)
-      .flatMap((listed) => {
-        const beside = 2 + below(next, 4);
-        for (let size = LOOKED_AT.longest * (1 - next() / 2); size > LOOKED_AT.least; size /= 2) {
-          const shape = shapeWithSizes(reaching, { sizes: { [name]: Math.ceil(size) }, listed, beside });
-          if (shape && isCheap(shape)) return [shape];
-        }
-        return [];
-      }),
+    numbersBelow(LOOKED_AT.long).flatMap(() => {
+      const listed = reaching.listed[below(next, reaching.listed.length)];
+      const beside = 2 + below(next, 4);
+      for (let size = listed ? LOOKED_AT.longest * 0.25 ** next() : 0; size > LOOKED_AT.least; size /= 2) {
+        const shape = shapeWithSizes(reaching, { sizes: { [name]: Math.ceil(size) }, listed: listed!, beside });
+        if (shape && isCheap(shape)) return [shape];
+      }
+      return [];
+    }),
   );
   const several = inLot.filter((shape) => hasSeveralTiles(file, shape));
   return [...new Set([...long, ...several, ...inLot])].slice(0, LOOKED_AT.most);
