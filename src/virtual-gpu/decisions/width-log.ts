@@ -37,7 +37,8 @@ export interface WidthSites {
   readonly functions: readonly PtxFunction[];
 }
 
-const FACTORS_24 = 'factors of 24 bits';
+/** Library functions only stand for them. */
+const OF_LIBRARY: ReadonlySet<string> = new Set(['mul24', 'mad24']);
 
 const NARROW = /^[sub](?:16|32)$/;
 const WHOLE = /^[sub](?:8|16|32|64)$/;
@@ -67,7 +68,7 @@ export function widthSites(functions: readonly PtxFunction[]): WidthSites {
       const { guard, place } = instruction;
       if (guard || !place || runsAs(instruction) !== 'lane') continue;
       for (const { exact, bits, ends, holds } of widthsOf(instruction)) {
-        if (place.headerDepth > (holds === FACTORS_24 ? 1 : 0)) continue;
+        if (place.headerDepth > (OF_LIBRARY.has(instruction.opcode) ? 1 : 0)) continue;
         const key = JSON.stringify([fn.name, place.own, place.calledFrom, formOf(instruction), exact, holds, ends]);
         const number = numbers.get(key) ?? sites.length;
         if (number === sites.length) sites.push({ place: place.own, holds, ends });
@@ -107,7 +108,7 @@ function widthsOf(instruction: PtxInstruction): Width[] {
     case 'mul24':
     case 'mad24': {
       if (!modifiers.includes('lo') || modifiers.includes('sat')) return [];
-      const factor = { bits: 32, ends: endsOf(24), holds: FACTORS_24 };
+      const factor = { bits: 32, ends: endsOf(24), holds: 'factors of 24 bits' };
       return [
         { ...factor, exact: 'operand' },
         { ...factor, exact: 'second operand' },
