@@ -21,8 +21,8 @@ export interface Growth {
 /** Factors of a product. */
 const MOST_FACTORS = 3;
 
-/** Smaller magnitudes are of a constant, or of a part of a tile; and of the others this share of the smallest. */
-const TINY = { below: 32, share: 0.3 } as const;
+/** Smaller magnitudes are of a constant, or of a part of a tile; and of the others those of less than so many tiles, or this share of the smallest. */
+const TINY = { below: 32, tiles: 4, share: 0.3 } as const;
 
 /** How few magnitudes tell, of different products that have about one ratio; by how much these have to differ; up to which spread a magnitude follows a product; what a further factor has to be better by, what a size counts that is left out although it hardly varies, unless it is about 1; and by how much ratios
  * differ between values of a flag on which the magnitude depends. */
@@ -135,12 +135,13 @@ function productsOf(names: readonly string[]): Growth['product'][] {
   return found;
 }
 
-/** The larger ones, of which rounding up to tiles changes little. */
+/** The larger ones, of which rounding up to tiles changes little: several times the smallest, which is mostly one tile. */
 function telling(magnitudes: readonly Magnitude[]): Magnitude[] {
   const large = magnitudes
     .filter(({ magnitude }) => magnitude >= TINY.below)
     .toSorted((a, b) => a.magnitude - b.magnitude);
-  return large.slice(Math.floor(large.length * TINY.share));
+  const tiles = large.filter(({ magnitude }) => magnitude >= TINY.tiles * large[0]!.magnitude);
+  return tiles.length >= TELLING.least ? tiles : large.slice(Math.floor(large.length * TINY.share));
 }
 
 const varies = (sizes: readonly number[]): boolean => Math.max(...sizes) >= TELLING.range * Math.min(...sizes);

@@ -25,7 +25,7 @@ import { alignmentOf, BESIDE, type Reaching, shapesReaching, shapeWithSizes } fr
 import type { VerifyRequest } from './verify-request.ts';
 
 /** Shapes at which magnitudes are looked at: of each dimension some in which it is as large as is cheap, and others by lot. */
-const LOOKED_AT = { most: 36, long: 4, longest: 2 ** 14, least: 64, cost: { flop: 6e6, elements: 1.6e5 } } as const;
+const LOOKED_AT = { most: 36, long: 6, longest: 2 ** 14, least: 64, cost: { flop: 6e6, elements: 1.6e5 } } as const;
 
 /** How many shapes are run, how many tried, and how many elements all of them have together. */
 const MOST = { shapes: 8, tried: 16, elements: 2 ** 24 } as const;
@@ -35,6 +35,9 @@ const BEYOND = { first: 1.04, second: 1.6, few: 2 ** 20 } as const;
 
 /** A shape of some list that fits is looked for among so many of its first ones. */
 const MOST_PLANNED = 6;
+
+/** Ends up to here are near enough that shapes are sought for every product that the magnitude may follow. */
+const NEAR_END = 2 ** 24;
 
 /** An estimate that is off by so much is of something else. */
 const FAR_OFF = 4;
@@ -58,7 +61,7 @@ export class WidthSearch {
   readonly #magnitudes: Magnitude[][] = [];
   readonly #growths = new Map<number, Growth[]>();
   #sites: WidthLog['sites'] = [];
-  #reaching: Reaching | undefined;
+  #listed: Listed | undefined;
 
   constructor(request: VerifyRequest, choice: ChecksRequest) {
     this.#request = request;
@@ -175,7 +178,8 @@ export class WidthSearch {
         const plans = open.flatMap((threshold) => {
           if (!isOpen(threshold, isFirst ? 1 : 2)) return [];
           return this.#growthsOf(threshold.site).flatMap((growth, rank) => {
-            const shape = isFirst || rank === 0 ? planned(threshold, growth, beyond) : undefined;
+            const isWanted = rank === 0 || (isFirst && threshold.end <= NEAR_END);
+            const shape = isWanted ? planned(threshold, growth, beyond) : undefined;
             return shape ? [{ threshold, growth, shape, rank, cost: costOf(shape) }] : [];
           });
         });
@@ -241,16 +245,16 @@ export class WidthSearch {
     }
   }
 
-  #known(): Reaching {
-    this.#reaching ??= reachingOf(this.#request, takesShape({ ...this.#choice, fits: undefined }));
-    return this.#reaching;
+  #known(): Listed {
+    this.#listed ??= reachingOf(this.#request, takesShape({ ...this.#choice, fits: undefined }));
+    return this.#listed;
   }
 }
 
 /** Small shapes in which one dimension is large and others are few, and some that ran, those with several tiles first. */
 function shapesToLookAt(
   { problem: { file }, seed }: VerifyRequest,
-  reaching: Reaching,
+  { busiest, ...reaching }: Listed,
   ran: readonly Check[],
 ): Dimensions[] {
   const isCheap = (shape: Dimensions): boolean => isWithin(LOOKED_AT.cost, file, shape);
@@ -258,8 +262,9 @@ function shapesToLookAt(
   const inLot = byLot(distinctValues(usual).filter(isCheap), seed, 'shapes for magnitudes');
   const next = inOrder(createStream(seed, 'sizes of shapes for magnitudes'));
   const long = openNames(file).flatMap((name) =>
-    numbersBelow(LOOKED_AT.long).flatMap(() => {
-      const listed = reaching.listed[below(next, reaching.listed.length)];
+    numbersBelow(LOOKED_AT.long).flatMap((i) => {
+      const among = i % 2 === 0 ? busiest : reaching.listed;
+      const listed = among[below(next, among.length)];
       const beside = 2 + below(next, 4);
       for (let size = listed ? LOOKED_AT.longest * 0.25 ** next() : 0; size > LOOKED_AT.least; size /= 2) {
         const shape = shapeWithSizes(reaching, { sizes: { [name]: Math.ceil(size) }, listed: listed!, beside });
@@ -278,8 +283,13 @@ const USUAL_SIZES = [64, 128, 256, 1024] as const;
 /** No multiple of a tile. */
 const RAGGED_SIZE = 101;
 
+interface Listed extends Reaching {
+  /** Those of the combinations with whose flags most is computed. */
+  readonly busiest: readonly Dimensions[];
+}
+
 /** Combinations of listed values that the kernel takes: small ones first, and flags with which most is computed, since a causal mask leaves little of many keys. */
-function reachingOf({ problem: { file }, dimensions: timed }: VerifyRequest, takes: Reaching['takes']): Reaching {
+function reachingOf({ problem: { file }, dimensions: timed }: VerifyRequest, takes: Reaching['takes']): Listed {
   let combined: Dimensions[] = [{}];
   for (const [name, { values }] of Object.entries(file.dimensions))
     if (values) combined = combined.flatMap((one) => values.map((value) => ({ ...one, [name]: value })));
@@ -303,11 +313,12 @@ function reachingOf({ problem: { file }, dimensions: timed }: VerifyRequest, tak
     return [{ listed, size, flop: evaluateExpression(file.flop, { ...shape, ...listed }) }];
   });
   const alignment = alignmentOf((one) => taken.some(({ listed }) => takes(sized(listed, RAGGED_SIZE, one))));
+  const inTurn = taken.toSorted((a, b) => a.size - b.size || b.flop - a.flop);
+  const most = new Map(taken.toSorted((a, b) => a.flop - b.flop).map(({ size, flop }) => [size, flop]));
   return {
-    problem: file,
-    takes,
-    alignment,
-    listed: taken.toSorted((a, b) => a.size - b.size || b.flop - a.flop).map(({ listed }) => listed),
+    ...{ problem: file, takes, alignment },
+    listed: inTurn.map(({ listed }) => listed),
+    busiest: inTurn.filter(({ size, flop }) => flop === most.get(size)).map(({ listed }) => listed),
   };
 }
 
