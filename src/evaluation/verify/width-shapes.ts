@@ -18,7 +18,7 @@ import { isOfMoments } from '../oracle/secret/variants/index.ts';
 import { elementsOf, isWithin, volumeOf } from '../oracle/shapes/cost.ts';
 import { hasSeveralTiles, isTelling, openNames } from '../oracle/shapes/drawing.ts';
 import { isJudgedLongRow } from '../oracle/shapes/large.ts';
-import { type Growth, growthsOf, type Magnitude, magnitudeAt } from './growth-of-magnitudes.ts';
+import { type Growth, growthsOf, type Magnitude, magnitudeAt, matches } from './growth-of-magnitudes.ts';
 import { excerpt, SHORT_EXCERPT } from './one-way-conditions.ts';
 import { runCopy } from './run-copy.ts';
 import { alignmentOf, BESIDE, type Reaching, shapesReaching, shapeWithSizes } from './shapes-reaching.ts';
@@ -125,7 +125,14 @@ export class WidthSearch {
       if (growths.length === 0) return [];
       const met = this.#magnitudes[site]!.filter(({ dimensions }) => isTelling(file, dimensions));
       const seen = Math.max(0, ...met.map(({ magnitude }) => magnitude));
-      const expected = Math.max(0, ...shapes.map((shape) => magnitudeAt(growths[0]!, shape))) / SURE;
+      // By all that explain it: heads of queries may pass for heads of keys.
+      const leastAt = (shape: Dimensions): number =>
+        Math.min(
+          ...growths
+            .filter((growth, rank) => rank === 0 || matches(shape, growth.flags))
+            .map((growth) => magnitudeAt(growth, shape)),
+        );
+      const expected = Math.max(0, ...shapes.map(leastAt)) / SURE;
       return ends.filter((end) => Math.max(seen, expected) < end).map((end) => ({ site, end }));
     });
   }
