@@ -18,6 +18,7 @@ import type { MeasuringDevice } from './measuring-device.ts';
 import type { Printed } from './printed.ts';
 import type { Timing } from './timing.ts';
 import type { TracedPlace, WarpTrace } from './warp-trace.ts';
+import type { WidthLog } from './widths.ts';
 
 export const deviceIdentitySchema = z.strictObject({
   id: z.string().describe('`virtual:l4`, `cuda:0`.'),
@@ -147,6 +148,12 @@ export interface Device {
    * @param among - only these, by their numbers.
    */
   logResults?(module: LoadedModule, among?: ReadonlySet<number>): ResultLog | undefined;
+  /**
+   * A copy of the module that computes the same and keeps how large whole numbers got that it keeps in few bits. `undefined` if there are none. Virtual devices only.
+   *
+   * @param among - only these, by their numbers.
+   */
+  logWidths?(module: LoadedModule, among?: ReadonlySet<number>): WidthLog | undefined;
   /** Numbers in the module's own code. Virtual devices only. */
   constants?(module: LoadedModule): CodeConstants;
   /**

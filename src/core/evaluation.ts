@@ -121,6 +121,19 @@ const constantResult = z
 /** A whole number that a kernel computes of loaded values and that was the same in every check: a condition may be hidden in it. */
 export type ConstantResult = z.infer<typeof constantResult>;
 
+const unreachedWidth = z
+  .strictObject({
+    place: sourceLocation,
+    text: z.string().describe('The source line, or the part of it around the operation.'),
+    holds: z.string().describe('What ends, such as: whole numbers of 32 bits.'),
+    product: z.string().describe('Of the sizes that the number follows, and flags with which it does.'),
+    from: z.number().describe('About the least product with which it ends.'),
+  })
+  .meta({ id: 'UnreachedWidth' });
+
+/** Where whole numbers end, in a kernel's own code, at sizes that no check has. */
+export type UnreachedWidth = z.infer<typeof unreachedWidth>;
+
 const launchChoice = z
   .strictObject({
     path: z.string().describe('Of the expression, such as steps[0].grid[0].'),
@@ -204,6 +217,10 @@ const coverage = z
       .describe(
         'Virtual devices: of shapes so large only some CTAs ran, and what they wrote was right. No results are claimed there.',
       )
+      .optional(),
+    unreachedWidths: z
+      .array(unreachedWidth)
+      .describe('Virtual devices, thorough: where whole numbers of the kernel end at sizes that no check reached.')
       .optional(),
     timedShapeOnly: z.boolean().describe('Verified at no other shape than the timed one: nothing is known of others.'),
     compared: comparedSizesSchema

@@ -74,6 +74,9 @@ const REQUIRED = [
   'ragged-squares',
   'even-sizes-rounded-down',
   'float-sums-in-any-order-when-long',
+  'strides-in-16-bits',
+  'positions-in-16-bits',
+  'counts-multiplied-in-32-bits',
 ];
 
 let device: Device;

@@ -34,6 +34,7 @@ import {
 import type { Printed } from '../../core/printed.ts';
 import type { Timing } from '../../core/timing.ts';
 import type { WarpTrace } from '../../core/warp-trace.ts';
+import type { WidthLog } from '../../core/widths.ts';
 import { predictTime } from '../../hardware/launch-model/predict-time.ts';
 import type { PtxFunction, PtxInstruction, PtxModule } from '../../ptx/ast.ts';
 import { PtxSyntaxError, UnsupportedPtxError } from '../../ptx/errors.ts';
@@ -48,6 +49,7 @@ import { DecisionLog } from '../../virtual-gpu/decisions/decision-log.ts';
 import { pairsIn, withOperandLog } from '../../virtual-gpu/decisions/operand-log.ts';
 import { provenanceOf } from '../../virtual-gpu/decisions/provenance.ts';
 import { operationOf, resultSites, resultsIn, withResultLog } from '../../virtual-gpu/decisions/result-log.ts';
+import { magnitudesIn, widthSites, withWidthLog } from '../../virtual-gpu/decisions/width-log.ts';
 import { relaxedMaddIsFused } from '../../virtual-gpu/fma-probe.ts';
 import type { KernelImage } from '../../virtual-gpu/kernel-image.ts';
 import { launchCounters } from '../../virtual-gpu/launch-counters.ts';
@@ -375,6 +377,27 @@ export class VirtualDevice implements Device {
           operation: operationOf(instruction),
           of: definitionsAndUses(instruction).uses.flatMap((used) => numberOf.get(`${fn.name} ${used}`) ?? []),
         }));
+      },
+    };
+  }
+
+  logWidths(module: LoadedModule, among?: ReadonlySet<number>): WidthLog | undefined {
+    const { code, kept } = module as VirtualModule;
+    const found = widthSites(
+      decisionLogs(module as VirtualModule).map(({ symbol }) => analysisOf(kept.ptx, symbol).fn),
+    );
+    if (found.sites.length === 0) return undefined;
+    const { ptx, variable } = withWidthLog(kept.ptx, found, among);
+    const copy = this.#allocateModule(code, { ptx, kernels: new Map() });
+    const buffer = copy.globalBuffers.find(({ name }) => name === variable)!;
+    return {
+      module: copy,
+      sites: found.sites,
+      take: () => {
+        const contents = this.#memory.contents(buffer);
+        const magnitudes = magnitudesIn(contents, found.sites.length);
+        contents.fill(0);
+        return magnitudes;
       },
     };
   }

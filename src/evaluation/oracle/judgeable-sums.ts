@@ -17,7 +17,7 @@ const BEYOND_WORKLOADS = 1.5;
  * The same where a tolerance grows with the root of their number, and serial sums of sorted rows err by more: they were beyond it in two of 60 rows of 130,000
  * values, and in none of 60 of 92,000.
  */
-const LONG_CALIBRATED_SUM = 1.2 * 2 ** 16;
+export const LONG_CALIBRATED_SUM = 1.2 * 2 ** 16;
 
 /**
  * Whether a tolerance holds for honest kernels where sums get longer than in the other shapes. Beside a large dimension the

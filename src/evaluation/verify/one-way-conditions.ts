@@ -167,13 +167,15 @@ function wayOf({ wasTrue, wasFalse }: ObservedDecision, isNegated: boolean | und
 
 /** Longest line that is quoted whole, and how much of a longer one before and after the condition. */
 const EXCERPT = { whole: 80, before: 30, after: 40 } as const;
+/** The same for an operation. */
+export const SHORT_EXCERPT = { whole: 24, before: 10, after: 10 } as const;
 
 /** A source line without its indentation, or the part around a column. */
-function excerpt(line: string, column = 1): string {
+export function excerpt(line: string, column = 1, most: typeof EXCERPT | typeof SHORT_EXCERPT = EXCERPT): string {
   const trimmed = line.trim();
-  if (trimmed.length <= EXCERPT.whole) return trimmed;
+  if (trimmed.length <= most.whole) return trimmed;
   const at = Math.min(Math.max(0, column - 1 - (line.length - line.trimStart().length)), trimmed.length - 1);
-  const [from, to] = [Math.max(0, at - EXCERPT.before), Math.min(trimmed.length, at + EXCERPT.after)];
+  const [from, to] = [Math.max(0, at - most.before), Math.min(trimmed.length, at + most.after)];
   return `${from > 0 ? '…' : ''}${trimmed.slice(from, to)}${to < trimmed.length ? '…' : ''}`;
 }
 

@@ -42,6 +42,7 @@ import { blocksFollowSizes, functionsNotTaken, mayBeLaunched } from './reachable
 import { verifyCheck } from './verify-check.ts';
 import { isLong, launchesOf, type Verified, type VerifyRequest } from './verify-request.ts';
 import { largerToWatch, watchedChecks } from './watched-checks.ts';
+import { WidthSearch } from './width-shapes.ts';
 
 /**
  * Runs a candidate on every check, usually twice: natural order over NaN poison, then a seeded CTA and warp order over
@@ -103,13 +104,15 @@ export async function runChecks(request: VerifyRequest, withoutMain = false): Pr
   const memory = (): Check[] =>
     checksOfMemory(choice, coverage.drawnShapes).slice(0, remembers ? undefined : Number(thorough));
   const ran: Check[] = [];
-  const further = [...CHECKS_OF_CODE, () => scarceChecks(request, choice, ran), memory];
+  const widths = thorough && !isLong(request) ? new WidthSearch(request, choice) : undefined;
+  const widthChecks = async (): Promise<Check[]> => (await widths?.checks(coverage, ran)) ?? [];
+  const further = [...CHECKS_OF_CODE, () => scarceChecks(request, choice, ran), widthChecks, memory];
   const isSampled = thorough && large && !request.device.measuring && !isLong(request);
   const guide = new InputGuide(seed, met);
   const followingFromOthers = async (): Promise<Check | undefined> =>
     (await solver.next()) ?? (await descent.next()) ?? guide.next();
   const next = async (): Promise<Check | undefined> => {
-    while (queue.length === 0 && further.length > 0) queue.push(...further.shift()!(request, choice, coverage));
+    while (queue.length === 0 && further.length > 0) queue.push(...(await further.shift()!(request, choice, coverage)));
     return queue.shift() ?? (thorough ? await followingFromOthers() : undefined) ?? dear.shift();
   };
   const addSeeing = async (tolerances: 'least' | 'all'): Promise<void> => {
@@ -178,6 +181,8 @@ export async function runChecks(request: VerifyRequest, withoutMain = false): Pr
       check: `steps that launch ${name}`,
       ...(notTaken.has(name) ? { reason: WHY_NOT_TAKEN } : { reason: WHY_NEVER_RAN, code: NEVER_RAN }),
     });
+  const unreachedWidths = widths?.unreached(ran) ?? [];
+  if (unreachedWidths.length > 0) coverage.unreachedWidths = unreachedWidths;
   coverage.conditions = conditionsOf(request, coverage.drawnShapes);
   if (coverage.conditions && !isLong(request)) {
     const ofLaunches = oneWayChoices(request, ran, takesShape(choice));

@@ -22,7 +22,7 @@ import {
   formatVersions,
   shortKernelNames,
 } from '../format.ts';
-import { oneWaySentences } from '../sections/conditions.ts';
+import { oneWaySentences, widthSentences } from '../sections/conditions.ts';
 import { energySection } from '../sections/energy.ts';
 import { findingsInShort, HIDDEN_TITLE, hiddenFindings } from '../sections/findings.ts';
 import { measurementLines } from '../sections/measurement.ts';
@@ -168,6 +168,7 @@ function coverageList({ seed, coverage }: Evaluation): doc.Part {
     fixedDimensions.length > 0 &&
       !timedShapeOnly &&
       `not verified at any other value of ${fixedDimensions.join(', ')}: the kernel takes none`,
+    ...widthSentences(coverage),
     ...leftOut.map(({ check, reason }) => `left out: ${check}: ${reason}`),
     conditions && conditionsInShort(conditions),
   ]);

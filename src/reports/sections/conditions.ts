@@ -1,4 +1,4 @@
-import type { ConditionCoverage, OneWayCondition } from '../../core/evaluation.ts';
+import type { ConditionCoverage, Coverage, OneWayCondition } from '../../core/evaluation.ts';
 import { describeChoice, describeConstant, describeOneWay } from '../../core/unreached.ts';
 import { formatCount } from '../format.ts';
 
@@ -67,4 +67,24 @@ function namedLines(
 function byLine(conditions: readonly OneWayCondition[]): OneWayCondition[] {
   const lines = Map.groupBy(conditions, ({ place }) => `${place.file}:${place.line}`);
   return [...lines.values()].map((all) => all.find(({ was }) => was.startsWith('never')) ?? all[0]!);
+}
+
+/** How many ends of whole numbers a verdict names. */
+const NAMED_WIDTHS = 3;
+
+/** Where whole numbers end at sizes that no check reached. */
+export const widthSentences = ({ unreachedWidths = [] }: Coverage): string[] =>
+  unreachedWidths
+    .slice(0, NAMED_WIDTHS)
+    .map(
+      ({ place, text, holds, product, from }) =>
+        `${holds} end at ${place.file}:${place.line} \`${text}\` from about ${product} = ${aboutPower(from)} on; no check reached that`,
+    );
+
+const NEAR_POWER = 0.05;
+
+function aboutPower(value: number): string {
+  const power = Math.log2(value);
+  if (Math.abs(power - Math.round(power)) < NEAR_POWER) return `2^${Math.round(power)}`;
+  return Number(value.toPrecision(2)).toLocaleString('en-US');
 }

@@ -6,7 +6,7 @@ import { distinctValues, isSame, roundUp } from '../../../core/values.ts';
 import { below, belowInOrder, createStream, type Draw as DrawNumber, inOrder, shuffle } from '../../../stats/random.ts';
 import { elementCountOf } from '../../launches/layout.ts';
 import { NORMAL } from '../generators/generator.ts';
-import { followsLongSums, summedOver } from '../judgeable-sums.ts';
+import { followsLongSums, LONG_CALIBRATED_SUM, summedOver } from '../judgeable-sums.ts';
 import { isExact } from '../secret/scaling.ts';
 import { type Cost, elementsOf, isWithin } from './cost.ts';
 import { ALIGNMENTS, openNames } from './drawing.ts';
@@ -253,6 +253,13 @@ export function longRow({ problem, timed, isFit, seed }: LargeDraw): Dimensions[
     values ? timed[name]! : Math.max(minimum, LONG_ROW.rows),
   ]);
   return [{ ...Object.fromEntries(small), [long]: size }].filter(isFit);
+}
+
+/** Whether a shape is no larger than such a row, and its sums are longer than those of other shapes may be. */
+export function isJudgedLongRow(problem: ProblemFile, shape: Dimensions): boolean {
+  const [long, ...further] = summedOver(problem);
+  if (long === undefined || further.length > 0 || !isSummedInRows(problem)) return false;
+  return shape[long]! > LONG_CALIBRATED_SUM && shape[long]! <= LONG_ROW.elements * (1 + LONG_ROW.spread);
 }
 
 /** Whether the reduced axis is the last one of an input of continuous values of both signs, and results are calibrated. */
