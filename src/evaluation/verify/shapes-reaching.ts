@@ -94,10 +94,18 @@ function sizesReaching(
   return found;
 }
 
+interface Wanted {
+  readonly sizes: Record<string, number>;
+  readonly listed: Dimensions;
+  /** What other dimensions are, and those that do not depend on one another, where they may be. */
+  readonly beside: number;
+  readonly apart?: number;
+}
+
 /** The least shape with these sizes that the kernel takes. */
 export function shapeWithSizes(
   { problem, takes, alignment }: Reaching,
-  { sizes, listed, beside }: { sizes: Record<string, number>; listed: Dimensions; beside: number },
+  { sizes, listed, beside, apart = 1 }: Wanted,
 ): Dimensions | undefined {
   const independent = problem.independentDimensions ?? [];
   const aligned = (name: string, size: number): number => {
@@ -106,7 +114,7 @@ export function shapeWithSizes(
   };
   const given = Object.fromEntries(Object.entries(sizes).map(([name, size]) => [name, aligned(name, size)]));
   const others = openDimensions(problem).filter(([name]) => given[name] === undefined);
-  const small = others.map(([name]) => [name, aligned(name, independent.includes(name) ? 1 : beside)] as const);
+  const small = others.map(([name]) => [name, aligned(name, independent.includes(name) ? apart : beside)] as const);
   const leading = small.filter(([name]) => typeof problem.dimensions[name]!.default !== 'string');
   // What others follow from may have to be as large: there are no fewer query heads than heads of keys.
   const led = leading.map(([name, size]) => {

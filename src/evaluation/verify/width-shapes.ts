@@ -25,7 +25,7 @@ import { alignmentOf, BESIDE, type Reaching, shapesReaching, shapeWithSizes } fr
 import type { VerifyRequest } from './verify-request.ts';
 
 /** Shapes at which magnitudes are looked at: of each dimension some in which it is as large as is cheap, and others by lot. */
-const LOOKED_AT = { most: 36, long: 6, longest: 2 ** 14, least: 64, cost: { flop: 6e6, elements: 1.6e5 } } as const;
+const LOOKED_AT = { most: 48, long: 8, longest: 2 ** 14, least: 64, cost: { flop: 6e6, elements: 1.6e5 } } as const;
 
 /** How many shapes are run, how many tried, and how many elements all of them have together. */
 const MOST = { shapes: 8, tried: 16, elements: 2 ** 24 } as const;
@@ -272,9 +272,9 @@ function shapesToLookAt(
     numbersBelow(LOOKED_AT.long).flatMap((i) => {
       const among = i % 2 === 0 ? busiest : reaching.listed;
       const listed = among[below(next, among.length)];
-      const beside = 2 + below(next, 4);
+      const [beside, apart] = [2 + below(next, 4), 1 + below(next, 3)];
       for (let size = listed ? LOOKED_AT.longest * 0.25 ** next() : 0; size > LOOKED_AT.least; size /= 2) {
-        const shape = shapeWithSizes(reaching, { sizes: { [name]: Math.ceil(size) }, listed: listed!, beside });
+        const shape = shapeWithSizes(reaching, { sizes: { [name]: Math.ceil(size) }, listed: listed!, beside, apart });
         if (shape && isCheap(shape)) return [shape];
       }
       return [];
