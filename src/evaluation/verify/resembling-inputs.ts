@@ -105,10 +105,12 @@ const SAMPLED = [0, 1, 2];
 /** Sums, products and checksums that know no order stay the same. */
 const otherOrder: Change = (values, _, draw) => void shuffle(values, (bound) => below(draw, bound));
 
-/** Whole rows and columns of zeros, so that results are 0 where they were not. */
+/** Whole rows and columns of zeros, neighbouring columns among them, so that results are 0 where they were not, and sums of whole tiles. */
 function zeroRows(values: Float64Array, { rowLength }: Changing, draw: Draw): void {
   if (!values.some((value) => value <= 0) || !values.some((value) => value >= 0)) return;
   const isZeroColumn = Uint8Array.from({ length: rowLength }, () => Number(draw() < ZERO_SHARE));
+  const first = below(draw, rowLength);
+  isZeroColumn.fill(1, first, first + Math.ceil(rowLength / 2));
   for (let start = 0; start < values.length; start += rowLength) {
     const isZeroRow = draw() < ZERO_SHARE;
     for (let i = 0; i < rowLength; i++) if (isZeroRow || isZeroColumn[i]) values[start + i] = 0;

@@ -45,7 +45,7 @@ const relative = (bound: number, domain?: ErrorBound['domain']): ErrorBound => (
 
 /** Two units in the last place of f32, at worst 2⁻²² of the value. */
 const TWO_ULP = 2 ** -22;
-const isNormalDivisor = (_: number, y: number): boolean => Math.abs(y) >= 2 ** -126 && Math.abs(y) <= 2 ** 126;
+const isNormalDivisor = (_: number, y: number): boolean => Math.abs(y) >= 2 ** -126;
 
 /**
  * Bounds by `opcode.qualifier.type`. Source: PTX ISA 8.x, "Floating-Point Instructions", each instruction's notes.

@@ -12,6 +12,7 @@ import {
   isSubnormalBits,
   isTiny,
   magnitudeBits,
+  numberOf,
   one,
   signBit,
 } from './formats.ts';
@@ -153,6 +154,19 @@ const special = (opcode: string): LaneOperation =>
 const reciprocal: LaneOperation = (inputs) =>
   (inputs.has('approx') ? special('rcp') : arithmetic(1, (_, a) => exact.divide(exact.exactInteger(1n), a!)))(inputs);
 
+/** Reciprocals of divisors beyond 2^126 are subnormal, and zero for `div.approx`: PTX ISA, div.approx.f32. */
+const LARGEST_DIVISOR = 2 ** 126;
+
+const quotient: LaneOperation = (inputs) =>
+  arithmetic(2, (_, a, b) =>
+    exact.divide(
+      a!,
+      inputs.has('approx') && Math.abs(numberOf(b!)) > LARGEST_DIVISOR && b!.kind === 'finite'
+        ? exact.infinity(b!.negative)
+        : b!,
+    ),
+  )(inputs);
+
 /** Floating-point operations, by opcode. */
 export const FLOAT_OPERATIONS: ReadonlyMap<string, LaneOperation> = new Map<string, LaneOperation>([
   ['add', arithmetic(2, (mode, a, b) => exact.add(a!, b!, mode))],
@@ -160,7 +174,7 @@ export const FLOAT_OPERATIONS: ReadonlyMap<string, LaneOperation> = new Map<stri
   ['mul', arithmetic(2, (_, a, b) => exact.multiply(a!, b!))],
   ['fma', arithmetic(3, fusedMultiplyAdd)],
   ['mad', arithmetic(3, fusedMultiplyAdd)],
-  ['div', arithmetic(2, (_, a, b) => exact.divide(a!, b!))],
+  ['div', quotient],
   ['rcp', reciprocal],
   ['sqrt', arithmetic(1, (_, a) => exact.squareRoot(a!))],
   ['rsqrt', special('rsqrt')],

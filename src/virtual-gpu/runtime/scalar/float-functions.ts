@@ -152,6 +152,12 @@ const testProperty: ScalarCompiler = (instruction) => {
   return (operands) => [test(name, operands.unsigned(1, name)) ? 1n : 0n];
 };
 
+/** Of approximate division: beyond 2^126, where reciprocals of f32 are subnormal, it divides by infinity. Source: PTX ISA, div.approx.f32. */
+const asDivisor = (value: Value): Value =>
+  value.kind === 'number' && value.exponent > 0 && value.units << BigInt(value.exponent) > 1n << 126n
+    ? { kind: 'infinity', negative: value.negative }
+    : value;
+
 const byApprox =
   (approximate: ScalarCompiler, rounded: ScalarCompiler): ScalarCompiler =>
   (instruction) =>
@@ -164,7 +170,13 @@ export const FLOAT_FUNCTIONS: ReadonlyMap<string, ScalarCompiler> = new Map<stri
   ['mul', arithmetic(2, ([a, b]) => exact.product(a!, b!))],
   ['fma', arithmetic(3, fused)],
   ['mad', arithmetic(3, fused)],
-  ['div', arithmetic(2, ([a, b]) => exact.quotient(a!, b!))],
+  [
+    'div',
+    byApprox(
+      arithmetic(2, ([a, b]) => exact.quotient(a!, asDivisor(b!))),
+      arithmetic(2, ([a, b]) => exact.quotient(a!, b!)),
+    ),
+  ],
   [
     'rcp',
     byApprox(

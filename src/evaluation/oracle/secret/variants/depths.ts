@@ -6,9 +6,10 @@ import { columnsOf, inputsThat, type Treated, type Treatment } from './treatment
 
 /**
  * Whole rows lie below zero; or parts of them below the others, by so much that a running sum of exponentials loses nothing that counts, and
- * each result is still a number of its own; or all values of a row but one, by so much that the exponential of each is negligible and those of all together are not.
+ * each result is still a number of its own; or all values of a row but one, by so much that the exponential of each is negligible and those of all together are not; or all but one far
+ * behind the first ones, about as far as exponentials reach.
  */
-const DEPTHS = ['rows', 'parts', 'sink'] as const;
+const DEPTHS = ['rows', 'parts', 'sink', 'lead', 'half lead'] as const;
 
 /** Spreads of whole rows, as powers of two; how many parts a row has, and how far below the others they lie. */
 const DEPTH = { least: 3, bits: 4, parts: 2, from: 20, to: 40 } as const;
@@ -17,6 +18,11 @@ const DEPTH = { least: 3, bits: 4, parts: 2, from: 20, to: 40 } as const;
  * How far the one lies above n others, beside ln n; how far these are from one another; and up to how many powers of two above them it may come first: a serial sum loses what it adds to it then.
  */
 const SINK = { least: 3, spread: 5, noise: 1, octavesIfFirst: 18, firstRatio: 0.5 } as const;
+
+/**
+ * Where exponentials relative to a maximum that is out of date end, as powers of two: of fp32, whose reciprocals are subnormal a little before; and of fp16. In which part of a row the one lies that is so far above all others.
+ */
+const LEAD = { lead: [125.5, 128.5], 'half lead': [14.5, 16.5], from: 1 / 4 } as const;
 
 const isDeep = (name: string, { isFree, most }: Freedom): boolean =>
   isFree(name) && most(name) >= 2 ** (DEPTH.least + DEPTH.bits - 1);
@@ -41,10 +47,25 @@ function sink(values: Float64Array, { problem, buffer, stream, strength }: Treat
   return values;
 }
 
+function lead(values: Float64Array, { problem, buffer, stream }: Treated, how: 'lead' | 'half lead'): Float64Array {
+  if (!isSummed(problem, buffer.name)) return values;
+  const columns = columnsOf(buffer);
+  const [least, most] = LEAD[how];
+  for (let row = 0; row * columns < values.length; row++) {
+    const lot = (which: number): number => stream.uniform(values.length + 2 * row + which);
+    for (let i = 0; i < columns; i++) values[row * columns + i] = -stream.uniform(row * columns + i);
+    const place = Math.floor(columns * (LEAD.from + (1 - LEAD.from) * lot(0)));
+    values[row * columns + place] = (least + (most - least) * lot(1)) * Math.LN2;
+  }
+  return values;
+}
+
 function deepen(values: Float64Array, request: Treated): Float64Array {
   const { buffer, stream, index, freedom } = request;
   if (!isDeep(buffer.name, freedom) || !isFloating(buffer.dtype)) return values;
   if (DEPTHS[index] === 'sink') return sink(values, request);
+  const depth = DEPTHS[index]!;
+  if (depth === 'lead' || depth === 'half lead') return lead(values, request, depth);
   const columns = columnsOf(buffer);
   for (let i = 0; i < values.length; i++) {
     const row = Math.floor(i / columns);
@@ -65,8 +86,8 @@ export const depths: Treatment = {
   count: (problem, freedom) => {
     const deep = inputsThat(problem, (name) => isDeep(name, freedom));
     if (deep.length === 0) return 0;
-    // The sink is the last of them.
-    return DEPTHS.length - (deep.some((name) => isSummed(problem, name)) ? 0 : 1);
+    // The last three are of sums.
+    return DEPTHS.length - (deep.some((name) => isSummed(problem, name)) ? 0 : 3);
   },
   treat: deepen,
   isForLongRows: (index) => DEPTHS[index] !== 'rows',

@@ -135,6 +135,26 @@ function differences(values: Float64Array, { buffer, stream, freedom }: Treated)
 
 const SUMS = [[-1], [-1, 0], [-1, 0, 1]] as const;
 
+/** What a byte holds, and just one more. Of products, all factors are like that. */
+const BYTES_AND_MORE = [
+  [-128, 128],
+  [0, 256],
+] as const;
+const ENDS_ONE_IN = 16;
+
+/** Whole numbers up to a bound that is off by one, which is among them. */
+function endsOfBytes(values: Float64Array, { buffer, stream, shared }: Treated): Float64Array {
+  if (!isFloating(buffer.dtype)) return values;
+  const isSigned = values.some((value) => value < 0);
+  const fitting = BYTES_AND_MORE.filter(([low]) => low >= 0 || isSigned);
+  const [low, high] = fitting[shared.bits(0) % fitting.length]!;
+  for (let i = 0; i < values.length; i++) {
+    const lot = stream.bits(i);
+    values[i] = lot % ENDS_ONE_IN === 0 ? high : low + (Math.floor(lot / ENDS_ONE_IN) % (high - low + 1));
+  }
+  return values;
+}
+
 /**
  * Zeros, but for one large power of two at the beginning of each row and at a few places further on: every sum behind it ends in as many zero bits, with which kernels
  * say that a word holds nothing. Only in inputs of integers.
@@ -152,7 +172,16 @@ function powers(values: Float64Array, { buffer, stream, freedom }: Treated): Flo
 /** One further power of two among so many zeros. */
 const SPARSE_POWERS = 8192;
 
-const VARIANTS = [largeIntegers, progressions, fewIntegers, decimals, oneSided, differences, powers] as const;
+const VARIANTS = [
+  largeIntegers,
+  progressions,
+  fewIntegers,
+  decimals,
+  oneSided,
+  differences,
+  powers,
+  endsOfBytes,
+] as const;
 
 function makeIntegers(values: Float64Array, request: Treated): Float64Array {
   const { problem, buffer, index, freedom } = request;

@@ -5,13 +5,14 @@ import type { RandomStream } from '../../../../stats/random.ts';
 import { weightedInputs, wideRangeOf } from '../freedom.ts';
 import { rootMeanSquare } from '../root-mean-square.ts';
 import { isSigned } from '../scaling.ts';
+import { takesSpecks } from './specks.ts';
 import { columnsOf, inputsThat, type Treated, type Treatment } from './treatment.ts';
 
 /**
  * What such elements become, unlike the others: whole numbers, or zeros where the input has them; or every so many elements are small; or the last
- * one of each row is the first one again; or lines of elements in turns are positive and negative, all alike in size.
+ * one of each row is the first one again; or lines of elements in turns are positive and negative, all alike in size; or all elements are one number but for a few, which a row's sum is made of.
  */
-const SAMPLED_AS = ['whole', 'zero', 'strided', 'closed', 'lines'] as const;
+const SAMPLED_AS = ['whole', 'zero', 'strided', 'closed', 'lines', 'alike'] as const;
 
 /** One stride for each stretch, which is as long as several tiles; and what small whole numbers are below. */
 const STRIDED = { strides: [2, 4, 8, 16, 32], stretch: 8192, small: 100 } as const;
@@ -22,6 +23,9 @@ const STRIDED = { strides: [2, 4, 8, 16, 32], stretch: 8192, small: 100 } as con
  */
 const LINES = { lengths: [1, 4, 8, 16, 32, 64, 128, 1024, 4096], stretch: 2 ** 16, weighted: 1 / 4 } as const;
 
+/** One in so many elements is another number. They weigh half as much as all others, where values may be as large. */
+const UNLIKE = { oneIn: 4096, weight: 1 / 2 } as const;
+
 function changeSamples(values: Float64Array, { problem, buffer, stream, index, freedom }: Treated): Float64Array {
   if (!freedom.isFree(buffer.name)) return values;
   const range = isFloating(buffer.dtype) ? undefined : wideRangeOf(buffer.name, freedom);
@@ -31,6 +35,10 @@ function changeSamples(values: Float64Array, { problem, buffer, stream, index, f
   if (SAMPLED_AS[index] === 'lines')
     return isFloating(buffer.dtype)
       ? inLines(values, { stream, negative: negativeSize(problem, buffer.name) })
+      : values;
+  if (SAMPLED_AS[index] === 'alike')
+    return takesSpecks(problem, freedom).includes(buffer.name)
+      ? allButAFewAlike(values, { buffer, stream, most: freedom.most(buffer.name) })
       : values;
   if (SAMPLED_AS[index] === 'whole')
     return isFloating(buffer.dtype)
@@ -83,6 +91,20 @@ function inLines(values: Float64Array, { stream, negative }: { stream: RandomStr
   return values;
 }
 
+/** Ones, which add up exactly: a kernel that finds a thousand places alike takes the others for the same. */
+function allButAFewAlike(
+  values: Float64Array,
+  { buffer, stream, most }: Pick<Treated, 'buffer' | 'stream'> & { most: number },
+): Float64Array {
+  const columns = columnsOf(buffer);
+  const count = Math.max(1, Math.floor(columns / UNLIKE.oneIn));
+  const other = Math.max(2, Math.min(most, Math.floor((UNLIKE.weight * columns) / count)));
+  values.fill(1);
+  for (let row = 0, lot = 0; row < values.length; row += columns)
+    for (let i = 0; i < count; i++) values[row + Math.floor(stream.uniform(lot++) * columns)] = other;
+  return values;
+}
+
 /** Size of the negative lines, relative to the positive ones; 0 where values are never negative. */
 function negativeSize(problem: ProblemFile, name: string): number {
   if (!isSigned(problem, name)) return 0;
@@ -99,9 +121,9 @@ export const samples: Treatment = {
   count: (problem, { isFree }) => {
     const free = inputsThat(problem, isFree);
     if (free.length === 0) return 0;
-    // Lines, the last of them, are of fractions.
-    return SAMPLED_AS.length - (free.some((name) => isFloating(problem.inputs[name]!.dtype)) ? 0 : 1);
+    // The last two are of fractions.
+    return SAMPLED_AS.length - (free.some((name) => isFloating(problem.inputs[name]!.dtype)) ? 0 : 2);
   },
   treat: changeSamples,
-  isForLongSums: (index) => (SAMPLED_AS[index] === 'lines' ? 'always' : undefined),
+  isForLongSums: (index) => (['lines', 'alike'].includes(SAMPLED_AS[index]!) ? 'always' : undefined),
 };

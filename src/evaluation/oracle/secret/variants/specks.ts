@@ -16,7 +16,7 @@ const OF_A_FACTOR = 2;
  * The inputs that get specks in turn: the only one, or each of several that have as many axes, as factors of a product have. Whole numbers of a narrow range may be
  * indices.
  */
-function takesSpecks(problem: ProblemFile, freedom: Freedom): string[] {
+export function takesSpecks(problem: ProblemFile, freedom: Freedom): string[] {
   const { isFree, outliers, isExact } = freedom;
   const isNumber = (name: string): boolean =>
     isFloating(problem.inputs[name]!.dtype) || wideRangeOf(name, freedom) !== undefined;
