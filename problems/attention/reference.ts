@@ -159,8 +159,8 @@ function attendRow(
 const QUERIES = 16;
 /** Fewer are not worth a copy of the keys and values. */
 const FEWEST_QUERIES = 4;
-/** A room of so many elements, 2 GiB, is within what one may have. */
-const MOST_ELEMENTS = 2 ** 28;
+/** A room of so many elements, 512 MiB, is within what one may have. */
+const MOST_ELEMENTS = 2 ** 26;
 
 /** As {@link attendRow} of several queries with the same keys and values, to the bit. */
 type AttendBlock = (o: Float64Array, rows: Uint32Array) => number[];

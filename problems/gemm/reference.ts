@@ -47,8 +47,8 @@ function multiply(C: Float64Array, inputs: ReferenceTensors, { N, K }: Sizes, wa
 const ROWS = 64;
 /** Fewer are not worth a copy of `B`. */
 const FEWEST_ROWS = 4;
-/** A room of so many elements, 2 GiB, is within what one may have. */
-const MOST_ELEMENTS = 2 ** 28;
+/** A room of so many elements, 512 MiB, is within what one may have. */
+const MOST_ELEMENTS = 2 ** 26;
 
 /** As {@link multiply}, to the bit. */
 function multiplyInRoom(

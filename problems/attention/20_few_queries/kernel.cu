@@ -18,7 +18,7 @@
 //           0.6 (D = 64) of the time in which an H200's memory brings the keys.
 // Accuracy  Weights are 2^14 times as large where they meet V: else equal ones below 2^-24 would vanish in fp16 behind one that
 //           outweighs them all. The maximum is that of the keys so far.
-// Limits    sm_90a; D in {32, 64, 96, 128, 256}; S <= 64; H / Hkv <= 64; any Skv >= 1; B * H * S and rows of parts below 2^31. All
+// Limits    sm_90a; D in {32, 64, 96, 128, 256}; S <= 64; H / Hkv <= 64; any Skv >= 1. All
 //           row tiles read the keys that the last query sees: 19 is faster where they are many.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -574,9 +574,10 @@ __global__ void __launch_bounds__(kMergeThreads)
   const RowTile rows(work, blockIdx.x);
   const int piece = (blockIdx.y * kMergeThreads + threadIdx.x) / kShares;
   const int row = piece / kPieces, column = piece % kPieces * 4;
+  // Also where there is nothing to merge: what comes next waits for this launch alone.
+  asm volatile("griddepcontrol.wait;" ::: "memory");
   if (splits == 1 || row >= rows.rows) return;
   const float scale = softmax_scale * kLog2E;
-  asm volatile("griddepcontrol.wait;" ::: "memory");
   float4 part[kParts];
   float2 of_part[kParts];
 #pragma unroll

@@ -110,7 +110,7 @@ function zeroRows(values: Float64Array, { rowLength }: Changing, draw: Draw): vo
   if (!values.some((value) => value <= 0) || !values.some((value) => value >= 0)) return;
   const isZeroColumn = Uint8Array.from({ length: rowLength }, () => Number(draw() < ZERO_SHARE));
   const first = below(draw, rowLength);
-  isZeroColumn.fill(1, first, first + Math.ceil(rowLength / 2));
+  isZeroColumn.fill(1, first, first + Math.floor(rowLength / 2));
   for (let start = 0; start < values.length; start += rowLength) {
     const isZeroRow = draw() < ZERO_SHARE;
     for (let i = 0; i < rowLength; i++) if (isZeroRow || isZeroColumn[i]) values[start + i] = 0;

@@ -132,15 +132,15 @@ export async function runChecks(request: VerifyRequest, withoutMain = false): Pr
       coverage.leftOut.push({ check: describeCheck(check), ...trouble });
       continue;
     }
-    const seen = check.isMain ? addSeeing('least') : undefined;
-    // A virtual GPU runs meanwhile: at a large shape, the main thread would otherwise keep one core busy for seconds, and the others idle.
-    if (request.device.measuring) await seen;
     const isRepeated = chosen === cheapest || (check.isMain && isCheapToRepeat(request));
     const repeatWith = isRepeated ? otherInputs(problem.file, check, { checks, seed }) : undefined;
     const overZeros = check.isMain || index % 2 === firstOverZeros;
     const beside = (): void =>
       ahead.prepare(queue[0] ?? (further.length === 0 && !isSlowWhenLarge ? dear[0] : undefined));
     const how = { findsRaces: watched.has(chosen), overZeros, repeatWith, remembers, beside };
+    const seen = check.isMain ? addSeeing('least') : undefined;
+    // A virtual GPU runs meanwhile: at a large shape, the main thread would otherwise keep one core busy for seconds, and the others idle.
+    if (request.device.measuring) await seen;
     const verified = verifyCheck(request, check, tally, how).catch((error: unknown) => {
       request.signal?.throwIfAborted();
       if (error instanceof NoTolerances && check.isDrawn) return { trouble: troubleOf(error) };

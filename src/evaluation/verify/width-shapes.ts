@@ -238,8 +238,9 @@ export class WidthSearch {
       await use(async (dimensions) => {
         const contents = oracle.check({ problem, seed, dimensions, generatorSet: DECLARED }).inputs.bytes;
         const name = describeCheck({ dimensions, generatorSet: DECLARED });
-        await runCopy(this.#request, log.module, { dimensions, contents, name });
+        const ended = await runCopy(this.#request, log.module, { dimensions, contents, name });
         const magnitudes = log.take();
+        if (!ended) return [];
         for (const [site, magnitude] of magnitudes.entries()) {
           if (magnitude === 0) continue;
           this.#magnitudes[site] = [...(this.#magnitudes[site] ?? []), { dimensions, magnitude }];

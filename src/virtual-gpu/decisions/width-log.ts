@@ -99,7 +99,8 @@ function widthsOf(instruction: PtxInstruction): Width[] {
   switch (opcode) {
     case 'add':
     case 'sub':
-      return modifiers.includes('sat') ? [] : ofResult(opcode);
+      // The low words of longer sums wrap.
+      return modifiers.includes('sat') || modifiers.includes('cc') ? [] : ofResult(opcode);
     case 'mul':
     case 'mad':
       return modifiers.includes('lo') && !modifiers.includes('cc') ? ofResult(opcode) : [];

@@ -31,7 +31,11 @@ let last: Room | undefined;
  * @throws RangeError for more elements than a memory of WebAssembly takes.
  */
 export function float64Room(elements: number): Float64Room {
-  if (!last?.holds(elements)) last = new Room(elements);
+  if (!last?.holds(elements)) {
+    // Or both were in memory at once.
+    last = undefined;
+    last = new Room(elements);
+  }
   last.clear(elements);
   return last;
 }
@@ -62,6 +66,7 @@ class Room implements Float64Room {
   }
 
   array(length: number): Float64Array {
+    if (!Number.isInteger(length) || length < 0) throw new RangeError(`an array of ${length} elements`);
     const at = this.#next;
     const next = at + length * BYTES;
     if (next > this.#end) throw new RangeError(`no room for ${length} more elements`);
