@@ -251,7 +251,7 @@ describe('inputs in variants', () => {
       { x: input(['N'], { dtype: 'i32', generator: { kind: 'index-range', low: -100, high: 100 } }) },
       { kind: 'exact' },
     );
-    expect([of(norm, 'secret:samples').length, of(whole, 'secret:samples').length]).toEqual([5, 4]);
+    expect([of(norm, 'secret:samples').length, of(whole, 'secret:samples').length]).toEqual([6, 4]);
     const values = drawn(norm, 'X', of(norm, 'secret:samples')[4]!);
     const sizes = values.map((value) => Math.abs(value));
     expect(Math.max(...sizes) / Math.min(...sizes)).toBeLessThanOrEqual(2);
@@ -261,6 +261,45 @@ describe('inputs in variants', () => {
       const isLikeFirst = Math.floor(i / length) % 2 === 0;
       expect(Math.sign(value) === Math.sign(values[0]!)).toBe(isLikeFirst);
     });
+  });
+
+  it('are ones but for one element of a row that is far larger, where inputs of a product or a sum have as many axes', () => {
+    const given = problemOf({ x: input(['R', 'N'], { scaling: { least: 0.1, most: 64, offset: 0 } }) }, CONDITIONED);
+    const sums: ProblemFile = { ...given, reducedAxis: { input: 'x', axis: 1 } };
+    const rows = drawn(sums, 'x', of(sums, 'secret:samples')[5]!);
+    for (let row = 0; row < 8; row++) {
+      const others = rows.slice(row * 16, row * 16 + 16).filter((value) => value !== 1);
+      expect(others).toEqual([8]);
+    }
+  });
+
+  it('are whole numbers up to one beyond a byte, which is often among them', () => {
+    const values = drawn(norm, 'X', of(norm, 'secret:integers')[4]!);
+    const most = Math.max(...values);
+    expect([128, 256]).toContain(most);
+    expect(Math.min(...values)).toBeGreaterThanOrEqual(most === 128 ? -128 : 0);
+    expect(values.every(Number.isInteger)).toBe(true);
+    expect(values.filter((value) => value === most).length).toBeGreaterThan(2);
+  });
+
+  it('have one value in a row, behind its first quarter, as far above the others as exponentials of fp32 or fp16 reach', () => {
+    const logits = problemOf(
+      { X: input(['R', 'N'], { scaling: { least: 0.1, most: 64, offset: 0 } }) },
+      { kind: 'ulp', maximumUlps: 8 },
+    );
+    const summed: ProblemFile = { ...logits, reducedAxis: { input: 'X', axis: 1 } };
+    const ranges = { 3: [125.5, 128.5], 4: [14.5, 16.5] };
+    for (const [index, [least, most]] of Object.entries(ranges)) {
+      const values = drawn(summed, 'X', of(summed, 'secret:depths')[Number(index)]!);
+      for (let row = 0; row < 8; row++) {
+        const own = values.slice(row * 16, row * 16 + 16);
+        const place = own.indexOf(Math.max(...own));
+        expect(place).toBeGreaterThanOrEqual(4);
+        expect(own[place]! / Math.LN2).toBeGreaterThanOrEqual(least!);
+        expect(own[place]! / Math.LN2).toBeLessThanOrEqual(most!);
+        expect(own.filter((value) => value > 0)).toHaveLength(1);
+      }
+    }
   });
 
   it('give whole numbers, most of them within a byte, some beyond', () => {

@@ -177,10 +177,10 @@ const VARIANTS = [
   progressions,
   fewIntegers,
   decimals,
+  endsOfBytes,
   oneSided,
   differences,
   powers,
-  endsOfBytes,
 ] as const;
 
 function makeIntegers(values: Float64Array, request: Treated): Float64Array {
