@@ -17,8 +17,8 @@ const NAME_LENGTH = 3;
 const DECLARATION_LENGTH = NAME_LENGTH + 2;
 
 /**
- * Minified code in which texts that stand in several places stand in one, and have a name elsewhere: names of WebAssembly instructions
- * take a fifth of the code otherwise.
+ * Minified code in which texts and functions of `Math` that stand in several places stand in one, and have a name elsewhere: names of
+ * WebAssembly instructions take a fifth of the code otherwise.
  */
 export function shareTexts(code: string): string {
   if (/\$[0-9a-z]{2}\b/.test(code)) throw new Error('the code has names such as $0a');
@@ -52,10 +52,10 @@ export function shareTexts(code: string): string {
   return `const ${declarations};${parts.join('')}${code.slice(done)}`;
 }
 
-/** Texts that are values: no names of properties or modules. */
+/** Texts that are values, no names of properties or modules; and functions of `Math`, which need no object. */
 function* textsIn(node: Node): Generator<Node> {
   if (node.type === 'TaggedTemplateExpression' || /^(Import|Export(All|Named))/.test(node.type)) return;
-  if (isText(node)) {
+  if (isText(node) || isOfMath(node)) {
     yield node;
     return;
   }
@@ -64,6 +64,11 @@ function* textsIn(node: Node): Generator<Node> {
     if (isName || child === null || typeof child !== 'object') continue;
     for (const one of Array.isArray(child) ? child : [child]) if (typeof one?.type === 'string') yield* textsIn(one);
   }
+}
+
+function isOfMath(node: Node): boolean {
+  const { computed, object } = node as Node & { computed?: boolean; object?: Node & { name?: string } };
+  return node.type === 'MemberExpression' && !computed && object?.type === 'Identifier' && object.name === 'Math';
 }
 
 const isText = (node: Node): boolean =>

@@ -37,8 +37,8 @@ export interface WidthSites {
   readonly functions: readonly PtxFunction[];
 }
 
-/** Library functions only stand for them. */
-const OF_LIBRARY: ReadonlySet<string> = new Set(['mul24', 'mad24']);
+/** Products of 24 bits: library functions only stand for them. */
+const isOfLibrary = ({ opcode }: PtxInstruction): boolean => opcode.endsWith('24');
 
 const NARROW = /^[sub](?:16|32)$/;
 const WHOLE = /^[sub](?:8|16|32|64)$/;
@@ -68,7 +68,7 @@ export function widthSites(functions: readonly PtxFunction[]): WidthSites {
       const { guard, place } = instruction;
       if (guard || !place || runsAs(instruction) !== 'lane') continue;
       for (const { exact, bits, ends, holds } of widthsOf(instruction)) {
-        if (place.headerDepth > (OF_LIBRARY.has(instruction.opcode) ? 1 : 0)) continue;
+        if (place.headerDepth > (isOfLibrary(instruction) ? 1 : 0)) continue;
         const key = JSON.stringify([fn.name, place.own, place.calledFrom, formOf(instruction), exact, holds, ends]);
         const number = numbers.get(key) ?? sites.length;
         if (number === sites.length) sites.push({ place: place.own, holds, ends });
