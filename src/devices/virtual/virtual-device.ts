@@ -46,6 +46,7 @@ import { analysisOf, functionResources, pollsOfFunction } from '../../virtual-gp
 import { type SampledLaunch, simulateCache, simulateCacheOfPart } from '../../virtual-gpu/cache-model/simulate.ts';
 import { constantsOf } from '../../virtual-gpu/decisions/code-constants.ts';
 import { DecisionLog } from '../../virtual-gpu/decisions/decision-log.ts';
+import type { InstrumentedModule } from '../../virtual-gpu/decisions/instrument.ts';
 import { pairsIn, withOperandLog } from '../../virtual-gpu/decisions/operand-log.ts';
 import { provenanceOf } from '../../virtual-gpu/decisions/provenance.ts';
 import { operationOf, resultSites, resultsIn, withResultLog } from '../../virtual-gpu/decisions/result-log.ts';
@@ -339,15 +340,12 @@ export class VirtualDevice implements Device {
     }
     if (sites.length === 0) return undefined;
     const comparisons = sites.map(({ comparison }) => comparison);
-    const { ptx, variable } = withOperandLog(kept.ptx, functions, comparisons, which);
-    const logging = this.#allocateModule(code, { ptx, kernels: new Map() });
-    const buffer = logging.globalBuffers.find(({ name }) => name === variable)!;
+    const { copy, contents } = this.#loggingCopy(code, withOperandLog(kept.ptx, functions, comparisons, which));
     return {
-      module: logging,
+      module: copy,
       take: () => {
-        const contents = this.#memory.contents(buffer);
-        const pairs = pairsIn(contents, sites.length);
-        contents.fill(0);
+        const pairs = pairsIn(contents(), sites.length);
+        contents().fill(0);
         return sites.map(({ place, comparison }, i) => ({ place, type: typeOf(comparison), pairs: pairs[i]! }));
       },
     };
@@ -362,14 +360,12 @@ export class VirtualDevice implements Device {
     const chosen = all.flatMap((site, number) => ((among?.has(number) ?? true) ? [{ ...site, number }] : []));
     if (chosen.length === 0) return undefined;
     const logging = new Set(chosen.map(({ fn }) => fn));
-    const { ptx, variable } = withResultLog(kept.ptx, [...logging], chosen);
-    const copy = this.#allocateModule(code, { ptx, kernels: new Map() });
-    const buffer = copy.globalBuffers.find(({ name }) => name === variable)!;
+    const { copy, contents } = this.#loggingCopy(code, withResultLog(kept.ptx, [...logging], chosen));
     const numberOf = new Map(all.map(({ fn, register }, number) => [`${fn.name} ${register}`, number]));
     return {
       module: copy,
       observed: () => {
-        const results = resultsIn(this.#memory.contents(buffer), chosen.length);
+        const results = resultsIn(contents(), chosen.length);
         return chosen.map(({ number, fn, instruction }, i) => ({
           site: number,
           result: results[i]!,
@@ -387,19 +383,26 @@ export class VirtualDevice implements Device {
       decisionLogs(module as VirtualModule).map(({ symbol }) => analysisOf(kept.ptx, symbol).fn),
     );
     if (found.sites.length === 0) return undefined;
-    const { ptx, variable } = withWidthLog(kept.ptx, found, among);
-    const copy = this.#allocateModule(code, { ptx, kernels: new Map() });
-    const buffer = copy.globalBuffers.find(({ name }) => name === variable)!;
+    const { copy, contents } = this.#loggingCopy(code, withWidthLog(kept.ptx, found, among));
     return {
       module: copy,
       sites: found.sites,
       take: () => {
-        const contents = this.#memory.contents(buffer);
-        const magnitudes = magnitudesIn(contents, found.sites.length);
-        contents.fill(0);
+        const magnitudes = magnitudesIn(contents(), found.sites.length);
+        contents().fill(0);
         return magnitudes;
       },
     };
+  }
+
+  /** A copy of a module that keeps something in a variable of its own, and what that holds. */
+  #loggingCopy(
+    code: CompiledCode,
+    { ptx, variable }: InstrumentedModule,
+  ): { copy: VirtualModule; contents: () => Uint8Array } {
+    const copy = this.#allocateModule(code, { ptx, kernels: new Map() });
+    const buffer = copy.globalBuffers.find(({ name }) => name === variable)!;
+    return { copy, contents: () => this.#memory.contents(buffer) };
   }
 
   constants(module: LoadedModule): CodeConstants {

@@ -1,13 +1,12 @@
 import type { LoggedResult, ObservedResult } from '../../core/decisions.ts';
 import type { ResultLog } from '../../core/device.ts';
-import { WarpsmithError } from '../../core/errors.ts';
 import type { Problem } from '../../core/problem.ts';
 import { describeCheck } from '../oracle/check.ts';
 import type { ExpectationCache } from '../oracle/expectation-cache.ts';
 import { elementsOf } from '../oracle/shapes/cost.ts';
 import type { Met, MetInputs } from './met-inputs.ts';
 import type { WatchRequest } from './operand-watch.ts';
-import { runCopy } from './run-copy.ts';
+import { openCopy, runCopy } from './run-copy.ts';
 
 /** Inputs with which results are looked at, and how many of these share a copy of the module, the first of them all results; the largest come last. */
 const LOOKED_AT = { inputs: 43, largest: 3, together: [1, 3, 36, 3] } as const;
@@ -27,7 +26,8 @@ export async function constantResults(request: ResultsRequest, met: MetInputs): 
   const varied = new Set<string>();
   let open: ReadonlyMap<number, ObservedResult> | undefined;
   for (const count of LOOKED_AT.together) {
-    const log = openLog(request, open && new Set(open.keys()));
+    const among = open && new Set(open.keys());
+    const log = openCopy(() => request.device.logResults?.(request.module, among));
     if (!log) return [];
     try {
       for (const one of inputs.splice(0, count)) await look(request, log, one);
@@ -83,14 +83,4 @@ function joined(one: LoggedResult, other: LoggedResult): LoggedResult {
   if (one === 'never computed') return other;
   if (other === 'never computed' || one === 'several') return one;
   return other !== 'several' && one.always === other.always ? one : 'several';
-}
-
-/** `undefined` if there is nothing to look at, or the device has no memory left for a copy of the module. */
-function openLog({ device, module }: ResultsRequest, among: ReadonlySet<number> | undefined): ResultLog | undefined {
-  try {
-    return device.logResults?.(module, among);
-  } catch (error) {
-    if (error instanceof WarpsmithError) return undefined;
-    throw error;
-  }
 }

@@ -1,8 +1,7 @@
 import type { LoggedOperands, LoggedPairs } from '../../core/decisions.ts';
 import type { OperandLog } from '../../core/device.ts';
 import type { LoadedModule } from '../../core/device-values.ts';
-import { WarpsmithError } from '../../core/errors.ts';
-import { type CopyRequest, type CopyRun, runCopy } from './run-copy.ts';
+import { type CopyRequest, type CopyRun, openCopy, runCopy } from './run-copy.ts';
 
 export interface WatchRequest extends CopyRequest {
   readonly module: LoadedModule;
@@ -21,13 +20,8 @@ export class OperandWatch {
   /** `undefined` if none of the decisions has operands, or the device has no memory left for a copy of the module. */
   static open(request: WatchRequest, places: readonly number[], which: LoggedPairs): OperandWatch | undefined {
     const { device, module } = request;
-    try {
-      const log = places.length > 0 ? device.logOperands?.(module, places, which) : undefined;
-      return log && new OperandWatch(request, log);
-    } catch (error) {
-      if (error instanceof WarpsmithError) return undefined;
-      throw error;
-    }
+    const log = openCopy(() => (places.length > 0 ? device.logOperands?.(module, places, which) : undefined));
+    return log && new OperandWatch(request, log);
   }
 
   /** What the decisions compared in a run; nothing if it fails. */

@@ -17,6 +17,16 @@ export interface CopyRun {
   readonly name: string;
 }
 
+/** What opens a copy of the candidate's module that keeps something; `undefined` if there is nothing to keep, or the device has no memory left for the copy. */
+export function openCopy<Log>(open: () => Log | undefined): Log | undefined {
+  try {
+    return open();
+  } catch (error) {
+    if (error instanceof WarpsmithError) return undefined;
+    throw error;
+  }
+}
+
 /** Runs a copy of the candidate's module that keeps something of what it does. Whether it ended. */
 export async function runCopy(request: CopyRequest, module: LoadedModule, run: CopyRun): Promise<boolean> {
   try {

@@ -1,5 +1,4 @@
 import { sizeOfDType } from '../../core/dtype.ts';
-import { WarpsmithError } from '../../core/errors.ts';
 import type { Coverage, UnreachedWidth } from '../../core/evaluation.ts';
 import { evaluateExpression } from '../../core/expressions/evaluate.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
@@ -20,7 +19,7 @@ import { hasSeveralTiles, isTelling, openNames } from '../oracle/shapes/drawing.
 import { isJudgedLongRow } from '../oracle/shapes/large.ts';
 import { type Growth, growthsOf, type Magnitude, magnitudeAt, matches } from './growth-of-magnitudes.ts';
 import { excerpt, SHORT_EXCERPT } from './one-way-conditions.ts';
-import { runCopy } from './run-copy.ts';
+import { openCopy, runCopy } from './run-copy.ts';
 import { alignmentOf, BESIDE, type Reaching, shapesReaching, shapeWithSizes } from './shapes-reaching.ts';
 import type { VerifyRequest } from './verify-request.ts';
 
@@ -231,7 +230,7 @@ export class WidthSearch {
     use: (run: (shape: Dimensions) => Promise<readonly number[]>) => Promise<void>,
   ): Promise<void> {
     const { device, problem, seed, oracle } = this.#request;
-    const log = openLog(this.#request, among);
+    const log = openCopy(() => device.logWidths?.(this.#request.module, among));
     if (!log) return;
     this.#sites = log.sites;
     try {
@@ -337,14 +336,4 @@ const bytesOf = (problem: ProblemFile, shape: Dimensions): number =>
 function nameOf({ product, flags }: Growth): string {
   const factors = Object.entries(product).flatMap(([name, power]) => Array<string>(power).fill(name));
   return [factors.join(' * '), ...Object.entries(flags).map(([name, value]) => `${name} = ${value}`)].join(', ');
-}
-
-/** `undefined` if there is nothing to look at, or the device has no memory left for a copy of the module. */
-function openLog({ device, module }: VerifyRequest, among: ReadonlySet<number> | undefined): WidthLog | undefined {
-  try {
-    return device.logWidths?.(module, among);
-  } catch (error) {
-    if (error instanceof WarpsmithError) return undefined;
-    throw error;
-  }
 }

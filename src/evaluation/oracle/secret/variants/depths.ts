@@ -6,8 +6,8 @@ import { columnsOf, inputsThat, type Treated, type Treatment } from './treatment
 
 /**
  * Whole rows lie below zero; or parts of them below the others, by so much that a running sum of exponentials loses nothing that counts, and
- * each result is still a number of its own; or all values of a row but one, by so much that the exponential of each is negligible and those of all together are not; or all but one far
- * behind the first ones, about as far as exponentials reach.
+ * each result is still a number of its own. Or, in sums: all values of a row but one, by so much that the exponential of each is negligible and those of all together are not; or all
+ * but one behind the first quarter, about as far as exponentials of fp32 or of fp16 reach.
  */
 const DEPTHS = ['rows', 'parts', 'sink', 'lead', 'half lead'] as const;
 
@@ -33,8 +33,7 @@ const isSummed = (problem: ProblemFile, name: string): boolean =>
   problem.reducedAxis.axis === problem.inputs[name]!.shape.length - 1 &&
   !followsLongSums(problem);
 
-function sink(values: Float64Array, { problem, buffer, stream, strength }: Treated): Float64Array {
-  if (!isSummed(problem, buffer.name)) return values;
+function sink(values: Float64Array, { buffer, stream, strength }: Treated): Float64Array {
   const columns = columnsOf(buffer);
   for (let row = 0; row * columns < values.length; row++) {
     const lot = (which: number): number => stream.uniform(values.length + 2 * row + which);
@@ -47,10 +46,12 @@ function sink(values: Float64Array, { problem, buffer, stream, strength }: Treat
   return values;
 }
 
-function lead(values: Float64Array, { problem, buffer, stream }: Treated, how: 'lead' | 'half lead'): Float64Array {
-  if (!isSummed(problem, buffer.name)) return values;
+function lead(
+  values: Float64Array,
+  { buffer, stream }: Treated,
+  [least, most]: readonly [number, number],
+): Float64Array {
   const columns = columnsOf(buffer);
-  const [least, most] = LEAD[how];
   for (let row = 0; row * columns < values.length; row++) {
     const lot = (which: number): number => stream.uniform(values.length + 2 * row + which);
     for (let i = 0; i < columns; i++) values[row * columns + i] = -stream.uniform(row * columns + i);
@@ -60,12 +61,18 @@ function lead(values: Float64Array, { problem, buffer, stream }: Treated, how: '
   return values;
 }
 
+/** Those of sums. */
+const OF_SUMS: Readonly<Record<string, Treatment['treat']>> = {
+  sink,
+  lead: (values, input) => lead(values, input, LEAD.lead),
+  'half lead': (values, input) => lead(values, input, LEAD['half lead']),
+};
+
 function deepen(values: Float64Array, request: Treated): Float64Array {
-  const { buffer, stream, index, freedom } = request;
+  const { problem, buffer, stream, index, freedom } = request;
   if (!isDeep(buffer.name, freedom) || !isFloating(buffer.dtype)) return values;
-  if (DEPTHS[index] === 'sink') return sink(values, request);
-  const depth = DEPTHS[index]!;
-  if (depth === 'lead' || depth === 'half lead') return lead(values, request, depth);
+  const ofSums = OF_SUMS[DEPTHS[index]!];
+  if (ofSums) return isSummed(problem, buffer.name) ? ofSums(values, request) : values;
   const columns = columnsOf(buffer);
   for (let i = 0; i < values.length; i++) {
     const row = Math.floor(i / columns);
@@ -86,8 +93,8 @@ export const depths: Treatment = {
   count: (problem, freedom) => {
     const deep = inputsThat(problem, (name) => isDeep(name, freedom));
     if (deep.length === 0) return 0;
-    // The last three are of sums.
-    return DEPTHS.length - (deep.some((name) => isSummed(problem, name)) ? 0 : 3);
+    // Those of sums are the last ones.
+    return DEPTHS.length - (deep.some((name) => isSummed(problem, name)) ? 0 : Object.keys(OF_SUMS).length);
   },
   treat: deepen,
   isForLongRows: (index) => DEPTHS[index] !== 'rows',

@@ -10,9 +10,11 @@ import { columnsOf, inputsThat, type Treated, type Treatment } from './treatment
 
 /**
  * What such elements become, unlike the others: whole numbers, or zeros where the input has them; or every so many elements are small; or the last
- * one of each row is the first one again; or lines of elements in turns are positive and negative, all alike in size; or all elements are one number but for a few, which a row's sum is made of.
+ * one of each row is the first one again; or lines of elements in turns are positive and negative, all alike in size; or all elements are ones but for a few, which weigh half as much as all others.
  */
 const SAMPLED_AS = ['whole', 'zero', 'strided', 'closed', 'lines', 'alike'] as const;
+/** Those of fractions, the last ones. */
+const OF_FRACTIONS: readonly string[] = ['lines', 'alike'];
 
 /** One stride for each stretch, which is as long as several tiles; and what small whole numbers are below. */
 const STRIDED = { strides: [2, 4, 8, 16, 32], stretch: 8192, small: 100 } as const;
@@ -121,9 +123,9 @@ export const samples: Treatment = {
   count: (problem, { isFree }) => {
     const free = inputsThat(problem, isFree);
     if (free.length === 0) return 0;
-    // The last two are of fractions.
-    return SAMPLED_AS.length - (free.some((name) => isFloating(problem.inputs[name]!.dtype)) ? 0 : 2);
+    const hasFractions = free.some((name) => isFloating(problem.inputs[name]!.dtype));
+    return SAMPLED_AS.length - (hasFractions ? 0 : OF_FRACTIONS.length);
   },
   treat: changeSamples,
-  isForLongSums: (index) => (['lines', 'alike'].includes(SAMPLED_AS[index]!) ? 'always' : undefined),
+  isForLongSums: (index) => (OF_FRACTIONS.includes(SAMPLED_AS[index]!) ? 'always' : undefined),
 };
