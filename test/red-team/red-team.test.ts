@@ -77,6 +77,9 @@ const REQUIRED = [
   'strides-in-16-bits',
   'positions-in-16-bits',
   'counts-multiplied-in-32-bits',
+  'slot-left-over-after-256-launches',
+  'no-step-between-two-lengths',
+  'tiles-taken-1021-apart',
 ];
 
 let device: Device;

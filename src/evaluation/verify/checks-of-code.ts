@@ -1,16 +1,17 @@
 import type { Coverage } from '../../core/evaluation.ts';
+import { placedSteps } from '../../core/plan/declared-steps.ts';
 import { completeDimensions } from '../../core/plan/dimensions.ts';
 import { planScope, type Scope } from '../../core/plan/scope.ts';
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
 import { byLot } from '../../stats/random.ts';
 import { type Check, DECLARED, extremeCheck, onceAt } from '../oracle/check.ts';
 import { shapesForConditions } from '../oracle/checks/for-conditions.ts';
-import { type ChecksRequest, extremeCost, takesShape } from '../oracle/checks/request.ts';
+import { type ChecksRequest, extremeCost, hasOneSize, takesShape } from '../oracle/checks/request.ts';
 import { furtherGeneratorSets, secretSetsInTurn } from '../oracle/checks/sets.ts';
 import { summedOver } from '../oracle/judgeable-sums.ts';
 import { secretSetsOf, variantSetsOf } from '../oracle/secret/sets-of-problem.ts';
 import { showsEnds } from '../oracle/secret/variants/index.ts';
-import { costsLittle, elementsOf, isWithin } from '../oracle/shapes/cost.ts';
+import { type Cost, costsLittle, elementsOf, isWithin } from '../oracle/shapes/cost.ts';
 import { hasSeveralTiles } from '../oracle/shapes/drawing.ts';
 import { hasUsualSums } from '../oracle/shapes/large.ts';
 import { aimedShapes, firstFitting } from './aimed-shapes.ts';
@@ -25,7 +26,7 @@ import { mayBeLaunched } from './reachable-steps.ts';
 import { scarceWayChecks } from './scarce-ways.ts';
 import { shapesOfSeldomWays } from './seldom-ways.ts';
 import { shapesBeyondReach } from './shapes-beyond-reach.ts';
-import { raggedShapesForSteps, shapesForSteps } from './step-shapes.ts';
+import { raggedShapesForSteps, shapesAtTurns, shapesForSteps } from './step-shapes.ts';
 import { numbersOfLaunches, numbersOfSteps, shapesAtThresholds } from './threshold-shapes.ts';
 import { type ShapeOfTiles, shapesOfTileCounts } from './tile-counts.ts';
 import { isLong, type VerifyRequest } from './verify-request.ts';
@@ -157,6 +158,24 @@ function edgeChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Cov
   return found.map(extremeCheck);
 }
 
+/** Shapes beside sizes from which other functions are launched, and what one may cost: of one size there are few, and they may be long. */
+const AT_TURNS = { most: 8, elementsOfOneSize: 2.1 * 2 ** 23 } as const;
+
+/** Of a thorough verification: checks of shapes beside sizes at which other steps begin to run. Only for candidates whose steps have conditions. */
+function turnChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Coverage): Check[] {
+  const { candidate, dimensions: timed, planFor, thorough = false } = request;
+  const problem = request.problem.file;
+  const hasConditions = placedSteps(candidate.kernel.file.steps).some(({ step: { when } }) => when !== undefined);
+  if (!thorough || isLong(request) || !hasConditions) return [];
+  const { flop, elements } = extremeCost(problem, true, 'thorough');
+  const most = { flop, elements: hasOneSize(problem) ? AT_TURNS.elementsOfOneSize : elements };
+  const { isFit } = shapesForConditions(choice, []);
+  const turns = shapesAtTurns({ problem, planFor, timed, takes: takesShape(choice) });
+  const found = firstFitting(turns, (shape) => isWithin(most, problem, shape) && isFit(shape), AT_TURNS.most);
+  coverage.drawnShapes = [...coverage.drawnShapes, ...found];
+  return found.map(extremeCheck);
+}
+
 /** Shapes in which a grid has very many CTAs. */
 const MOST_OF_MANY_PARTS = 24;
 
@@ -178,8 +197,21 @@ function manyPartsChecks(request: VerifyRequest, choice: ChecksRequest, coverage
   return found.map(extremeCheck);
 }
 
-/** Shapes with telling numbers of tiles; what one may cost, and how many elements all of them together may have. */
-const OF_TILES = { most: 48, cost: { flop: 5e7, elements: 2.2 * 2 ** 20 }, together: 2 ** 23 } as const;
+/**
+ * Shapes with telling numbers of tiles; what one may cost, and how many elements all of them together may have. A problem of one size has some dear ones, too: 1,021 tiles
+ * of 8,192 elements are eight million.
+ */
+const OF_TILES = {
+  usual: { most: 48, cost: { flop: 5e7, elements: 2.2 * 2 ** 20 }, together: 2 ** 23 },
+  dear: { most: 3, cost: { flop: 2e8, elements: 2.1 * 2 ** 23 }, together: 2 ** 25 },
+} as const;
+
+/** So many shapes at most, what one of them may cost, and how many elements all may have. */
+interface Affordable {
+  readonly most: number;
+  readonly cost: Cost;
+  readonly together: number;
+}
 
 /** GPUs of so few multiprocessors have several rounds of few tiles. */
 const FEW_MULTIPROCESSORS = [2, 3, 5, 6, 7] as const;
@@ -197,13 +229,20 @@ function tileCountChecks(request: VerifyRequest, choice: ChecksRequest, coverage
     numbers: [...new Set([...(device.constants?.(module).sizes ?? []), ...numbersOfLaunches(candidate.kernel.file)])],
     multiprocessors: [undefined, ...few],
   });
-  let left: number = OF_TILES.together;
-  const isTaken = ({ dimensions: shape }: ShapeOfTiles): boolean => {
-    if (!isWithin(OF_TILES.cost, problem, shape) || elementsOf(problem, shape) > left || !isFit(shape)) return false;
-    left -= elementsOf(problem, shape);
-    return true;
+  const affordable = (from: readonly ShapeOfTiles[], { most, cost, together }: Affordable): ShapeOfTiles[] => {
+    let left = together;
+    const isTaken = ({ dimensions: shape }: ShapeOfTiles): boolean => {
+      if (!isWithin(cost, problem, shape) || elementsOf(problem, shape) > left || !isFit(shape)) return false;
+      left -= elementsOf(problem, shape);
+      return true;
+    };
+    return firstFitting(from, isTaken, most);
   };
-  const found = firstFitting(shapes, isTaken, OF_TILES.most);
+  const dear = shapes.filter(({ dimensions: shape }) => !isWithin(OF_TILES.usual.cost, problem, shape));
+  const found = [
+    ...affordable(shapes, OF_TILES.usual),
+    ...(hasOneSize(problem) ? affordable(dear, OF_TILES.dear) : []),
+  ];
   coverage.drawnShapes = [...coverage.drawnShapes, ...found.map((one) => one.dimensions)];
   // A tile is little of a long sum as declared.
   const showing = variantSetsOf(problem).filter(showsEnds);
@@ -314,6 +353,6 @@ export function scarceChecks(request: VerifyRequest, choice: ChecksRequest, ran:
 
 /** Checks that follow from the candidate's own code, each kind after the runs of those before. */
 export const CHECKS_OF_CODE = [
-  ...[aimedChecks, irregularChecks, edgeChecks, manyPartsChecks, tileCountChecks],
+  ...[aimedChecks, irregularChecks, edgeChecks, turnChecks, manyPartsChecks, tileCountChecks],
   ...[thresholdChecks, jointChecks, seldomChecks, constantChecks],
 ] as const;

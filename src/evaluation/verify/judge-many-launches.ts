@@ -14,6 +14,9 @@ const CONFIRMATION = { launches: 2 ** 14, ms: 60_000 } as const;
 /** Of more launches: numbers after which one is made, and how many in a row before the one that went wrong. */
 const HOPS = { spread: 48, inRow: 128 } as const;
 
+/** Launches that are made in a row in any case, and when no more are. */
+const IN_ROW = { launches: 1100, ms: 3000 } as const;
+
 /** Launches in a row that show whether a counter counts on. */
 const WATCHED = 3;
 
@@ -59,6 +62,19 @@ export async function judgeManyLaunches(
     }
   }
   return undefined;
+}
+
+/**
+ * Launches on the check's own inputs in a row, from the first one on. What a kernel counts need not be a word that grows by as much in every launch: a byte
+ * beside others, or the place of one of three slots, of which 256 launches leave one over.
+ */
+export async function judgeLaunchesInRow(
+  runs: CheckRuns,
+  isRight: (run: RunResult) => Promise<boolean>,
+): Promise<Refused | undefined> {
+  if (!runs.keepsWorkspace) return undefined;
+  await runs.replaceInputs(runs.contents);
+  return launchInRow(runs, isRight, IN_ROW);
 }
 
 /** What the workspaces held after each of the first launches. */
@@ -109,16 +125,26 @@ function setForward(kept: Contents, counters: readonly Counter[], launches: numb
   return later;
 }
 
-/** Real launches, from the beginning, up to the one that went wrong. */
-async function confirm(
+/** Real launches up to the one that went wrong. */
+function confirm(
   runs: CheckRuns,
   launch: number,
   isRight: (run: RunResult) => Promise<boolean>,
   after: (launches: number) => Contents,
 ): Promise<Refused | undefined> {
-  if (launch > CONFIRMATION.launches) return confirmByHops(runs, launch, isRight, after);
-  const end = performance.now() + CONFIRMATION.ms;
-  for (let made = 1; made <= launch; made++) {
+  return launch > CONFIRMATION.launches
+    ? confirmByHops(runs, launch, isRight, after)
+    : launchInRow(runs, isRight, { launches: launch, ms: CONFIRMATION.ms });
+}
+
+/** Real launches from the beginning, so many or as long as there is time. */
+async function launchInRow(
+  runs: CheckRuns,
+  isRight: (run: RunResult) => Promise<boolean>,
+  most: { readonly launches: number; readonly ms: number },
+): Promise<Refused | undefined> {
+  const end = performance.now() + most.ms;
+  for (let made = 1; made <= most.launches; made++) {
     const run = made === 1 ? await runs.run({ ...NATURAL, forgetsEarlierRuns: true }) : await runs.run(NATURAL);
     if (!run.ok) return { ...run, reason: `launch ${made} in a row: ${run.reason}` };
     if (!(await isRight(run))) return otherResults(runs, made, '');

@@ -12,7 +12,7 @@ import { NATURAL, type Trial } from './check-runs.ts';
 import { countOf, elementsLike, type Outputs, placeOf } from './differences.ts';
 import { explainHistory, refuseUninitialised, skipsWork } from './explain-difference.ts';
 import type { PassedCheck } from './judge-check.ts';
-import { judgeManyLaunches } from './judge-many-launches.ts';
+import { judgeLaunchesInRow, judgeManyLaunches } from './judge-many-launches.ts';
 import {
   cameOutOtherwise,
   compareOutputs,
@@ -55,6 +55,8 @@ interface Repeated {
 interface Repetition extends Repeated {
   /** Other inputs of the same shapes. */
   readonly other: PreparedCheck;
+  /** Whether a thousand launches are made in a row, too. */
+  readonly isLong: boolean;
 }
 
 /**
@@ -64,7 +66,11 @@ interface Repetition extends Repeated {
 export async function judgeRepeatedLaunches(repetition: Repetition): Promise<Refused | undefined> {
   const { runs } = repetition.passed.judged;
   const refusal = await judgeLaunches({ ...repetition, privateMemory: 'leftovers' });
-  if (!refusal) return judgeOverZeros(repetition);
+  if (!refusal)
+    return (
+      (await judgeOverZeros(repetition)) ??
+      (repetition.isLong ? judgeLaunchesInRow(runs, isRightIn(repetition)) : undefined)
+    );
   // If the kernel keeps nothing in global memory: does the refusal depend on shared and local memory of earlier launches?
   if (!runs.choosesPrivateMemory || runs.remembers) return refusal;
   await runs.replaceInputs(runs.contents);

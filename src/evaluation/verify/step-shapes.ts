@@ -6,8 +6,12 @@ import { placedSteps } from '../../core/plan/declared-steps.ts';
 import { defaultOf } from '../../core/plan/dimensions.ts';
 import type { Scope } from '../../core/plan/scope.ts';
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
+import { distinctValues, roundUp } from '../../core/values.ts';
 import { createStream, inOrder } from '../../stats/random.ts';
+import { ALIGNMENTS, openNames } from '../oracle/shapes/drawing.ts';
 import { type Aim, firstFitting, functionsIn, MOST_FORESEEN } from './aimed-shapes.ts';
+import { leastWhere } from './irregular-sizes.ts';
+import { leastShapeWith } from './least-shape.ts';
 
 export interface StepAim extends Pick<Aim, 'planFor' | 'pool' | 'isFit' | 'drawn' | 'most'> {
   readonly functions: readonly string[];
@@ -35,6 +39,58 @@ export function shapesForSteps(aim: StepAim): Dimensions[] {
     count(names);
   }
   return chosen;
+}
+
+/** What shapes at turns are sought from. */
+export interface TurnAim extends Pick<Aim, 'planFor'> {
+  readonly problem: ProblemFile;
+  readonly timed: Dimensions;
+  /** Whether the kernel takes a shape, whatever it costs. */
+  readonly takes: (dimensions: Dimensions) => boolean;
+}
+
+/** Sizes between which turns are sought, a step from one to the next, how many turns of a dimension are taken, and how many tiles show whether a kernel takes whole ones. */
+const TURNS = { most: 2 ** 24, step: 1.25, ofEach: 4, shown: 5 } as const;
+
+/**
+ * The last size before other functions are launched, and the first at which they are, whatever the expressions of `when` are: one function ends at 227 KiB less 256 bytes and the next
+ * begins beyond 228 KiB, or a third level of a scan is launched one tile late. Launches are only planned. All other sizes are as small as can be.
+ */
+export function shapesAtTurns({ problem, planFor, timed, takes }: TurnAim): Dimensions[] {
+  const shapes = openNames(problem).flatMap((name) => {
+    const of = (size: number): Dimensions | undefined => {
+      const shape = leastShapeWith(problem, { [name]: size }, timed);
+      return shape && takes(shape) ? shape : undefined;
+    };
+    const { minimum = 1, maximum = TURNS.most } = problem.dimensions[name]!;
+    const alignment = ALIGNMENTS.find((one) => of(roundUp(Math.max(minimum, TURNS.shown * one), one)));
+    if (alignment === undefined) return [];
+    const launchedAt = (tiles: number): string | undefined => {
+      const shape = of(tiles * alignment);
+      return shape && functionsIn(() => planFor(shape)).join();
+    };
+    const [least, most] = [Math.ceil(Math.max(1, minimum) / alignment), Math.min(maximum, TURNS.most) / alignment];
+    const turns = turnsOf(launchedAt, least, Math.floor(most));
+    const beside = turns.flatMap((tiles) => [of(tiles * alignment), of((tiles - 1) * alignment)]);
+    return beside.filter((shape) => shape !== undefined).slice(0, 2 * TURNS.ofEach);
+  });
+  return distinctValues(shapes);
+}
+
+/** Numbers that launch something else than the number before; `undefined` is what the kernel does not take. */
+function turnsOf(launchedAt: (tiles: number) => string | undefined, least: number, most: number): number[] {
+  const turns: number[] = [];
+  for (let from = least; from < most; ) {
+    const to = Math.min(most, Math.max(from + 1, Math.ceil(from * TURNS.step)));
+    const after = launchedAt(to);
+    for (let before = launchedAt(from); before !== after; before = launchedAt(from)) {
+      const seen = before;
+      from = leastWhere((tiles) => launchedAt(tiles) !== seen, from, to);
+      turns.push(from);
+    }
+    from = to;
+  }
+  return turns;
 }
 
 /** What shapes with odd factors are chosen from. */

@@ -1,11 +1,11 @@
-import type { Dimensions } from '../../../core/problem.ts';
+import type { Dimensions, ProblemFile } from '../../../core/problem.ts';
 import { byLot } from '../../../stats/random.ts';
 import { type Check, DECLARED, extremeCheck } from '../check.ts';
-import { followsLongSums } from '../judgeable-sums.ts';
-import { isOfMoments, variantsForLongSums } from '../secret/variants/index.ts';
+import { followsLongSums, summedOver } from '../judgeable-sums.ts';
+import { isForLongestVectors, isOfMoments, variantsForLongSums } from '../secret/variants/index.ts';
 import { elementsIn } from '../shapes/cost.ts';
 import { otherGpu } from './other-gpu.ts';
-import { type ChecksRequest, threadsOf } from './request.ts';
+import { type ChecksRequest, hasOneSize, takesShape, threadsOf } from './request.ts';
 import type { ChosenSets } from './sets.ts';
 import type { ChosenShapes } from './shapes.ts';
 
@@ -16,6 +16,15 @@ const SPECIAL_SETS = 2;
 
 /** Threads of launches, or elements, of all checks of shapes as large as users' own together, where a CPU runs them: some 20 s. */
 const MOST_LARGE_WORK = 2 ** 26;
+
+/** Half as long: enough for counts of one value to end, in half of the time. */
+const halfOf = (problem: ProblemFile, shape: Dimensions): Dimensions =>
+  Object.fromEntries(
+    Object.entries(shape).map(([name, size]) => [
+      name,
+      summedOver(problem).includes(name) ? Math.ceil(size / 2) : size,
+    ]),
+  );
 
 /**
  * Checks of shapes as large as users' own: each drawn shape with the declared inputs, and one with inputs for long sums, some always and one by lot, then by lot the workloads, and
@@ -70,6 +79,9 @@ export function largeChecks(
   // Last, so that everything else is judged where these take too long.
   const last = [
     ...vectors.flatMap((shape) => filled(shape, [DECLARED])),
+    ...(hasOneSize(problem) ? vectors.map((shape) => halfOf(problem, shape)) : [])
+      .filter(takesShape(request))
+      .flatMap((shape) => filled(shape, variants.filter(isForLongestVectors))),
     ...longRows.flatMap((shape) => filled(shape, [DECLARED, ...variants.filter(isOfMoments)])),
   ];
   return [...affordable, ...last].map(({ dimensions, generatorSet }, i) => ({

@@ -8,7 +8,7 @@ import type { Dimensions, ProblemFile } from '../../../../src/core/problem.ts';
 import { openDevice } from '../../../../src/devices/open-device.ts';
 import { type Aim, aimedShapes } from '../../../../src/evaluation/verify/aimed-shapes.ts';
 import { jointShapes } from '../../../../src/evaluation/verify/joint-shapes.ts';
-import { raggedShapesForSteps, shapesForSteps } from '../../../../src/evaluation/verify/step-shapes.ts';
+import { raggedShapesForSteps, shapesAtTurns, shapesForSteps } from '../../../../src/evaluation/verify/step-shapes.ts';
 import { shapesAtThresholds } from '../../../../src/evaluation/verify/threshold-shapes.ts';
 import { createClangToolchain } from '../../../../src/toolchains/clang.ts';
 import { compileCuda } from '../../../support/launch/compile-cuda.ts';
@@ -157,6 +157,38 @@ describe('shapes in which steps run', () => {
     expect(shapesForSteps({ ...aim, pool, drawn })).toEqual([]);
     // Dear ones show less.
     expect(shapesForSteps({ ...aim, pool, drawn, counts: ({ n }) => n! < 25 })).toEqual(shapes(6));
+  });
+});
+
+describe('shapes beside sizes at which other functions are launched', () => {
+  const sizesAt = (
+    functionOf: (n: number) => string | undefined,
+    takes: (shape: Dimensions) => boolean = () => true,
+  ): number[] =>
+    shapesAtTurns({
+      problem: { dimensions: { n: { maximum: 1e6 } }, inputs: {} } as unknown as ProblemFile,
+      timed: { n: 64 },
+      takes,
+      planFor: ({ n }: Dimensions): LaunchPlan => {
+        const functionName = functionOf(n!);
+        return { steps: functionName === undefined ? [] : [planLaunch({ functionName })], buffers: [] };
+      },
+    }).map(({ n }) => n!);
+
+  it('are the last of one function and the first of the next', () => {
+    expect(sizesAt((n) => (n <= 777 ? 'short' : 'long'))).toEqual([778, 777]);
+    expect(sizesAt(() => 'one')).toEqual([]);
+  });
+
+  it('lie in a gap between two functions, also where the first takes less than it says', () => {
+    const gap = (n: number): string | undefined => (n <= 58_048 ? 'short' : n > 58_368 ? 'long' : undefined);
+    expect(sizesAt(gap)).toEqual([58_049, 58_048, 58_369, 58_368]);
+    expect(sizesAt(gap, ({ n }) => n! <= 24_000 || n! > 58_048)).toEqual([24_000, 58_049, 58_369, 58_368]);
+  });
+
+  it('are whole tiles where a kernel takes nothing else', () => {
+    const takes = ({ n }: Dimensions): boolean => n! % 16 === 0;
+    expect(sizesAt((n) => (n < 4096 ? 'short' : 'long'), takes)).toEqual([4096, 4080]);
   });
 });
 

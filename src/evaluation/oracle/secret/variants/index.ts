@@ -92,6 +92,12 @@ export const variantsForLongSums = (
     return treatmentOf(kind).isForLongSums?.(index, problem) === which;
   });
 
+/** Whether mistakes show in the longest vectors only: what counts how often a value occurs ends there. */
+export function isForLongestVectors(set: string): boolean {
+  const { kind, index } = variantOf(set)!;
+  return treatmentOf(kind).isForLongestVectors?.(index) ?? false;
+}
+
 /** Of the sets of a problem, those whose mistakes show in very long rows only. */
 export const variantsForLongRows = (problem: ProblemFile, sets: readonly string[]): string[] =>
   sets.filter((set) => {

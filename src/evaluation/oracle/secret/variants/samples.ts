@@ -128,4 +128,5 @@ export const samples: Treatment = {
   },
   treat: changeSamples,
   isForLongSums: (index) => (OF_FRACTIONS.includes(SAMPLED_AS[index]!) ? 'always' : undefined),
+  isForLongestVectors: (index) => SAMPLED_AS[index] === 'alike',
 };

@@ -27,6 +27,8 @@ export interface Treatment {
   readonly treat: (values: Float64Array, input: Treated) => Float64Array;
   /** Of a variant whose mistakes show in long sums only: whether every long sum gets it. */
   readonly isForLongSums?: (index: number, problem: ProblemFile) => 'always' | 'by lot' | undefined;
+  /** Whether a variant is about how often a value occurs, so that its mistakes show in the longest vectors only. */
+  readonly isForLongestVectors?: (index: number) => boolean;
   /** Whether a variant's mistakes show in very long rows only. */
   readonly isForLongRows?: (index: number, problem: ProblemFile) => boolean;
   /** Whether the last value of each row weighs in its sum, however long the row is. */
