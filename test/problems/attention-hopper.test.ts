@@ -48,6 +48,7 @@ const JUDGED = [
   '11_sums_first with ranks in its operands',
   '19_whole_domain at D = 256',
   '20_few_queries',
+  '20_few_queries with two warpgroups',
   '15_decode_words beside each other',
   '16_decode_stream',
   '09_lean on another device',
@@ -275,7 +276,11 @@ describe('20_few_queries', () => {
     { skip: !hasNvcc },
     async () => {
       const { kernel } = await loadKernel('problems/attention/20_few_queries');
-      const settings: ParameterValues[] = [{}, { CTAS_PER_SM: 1 }, { BLOCK_N: 128, STAGES: 4, CTAS_PER_SM: 1 }];
+      const settings: ParameterValues[] = [
+        ...[{}, { CTAS_PER_SM: 1 }, { BLOCK_N: 128, STAGES: 4, CTAS_PER_SM: 1 }],
+        ...[1, 2].map((CTAS_PER_SM) => ({ STAGES: 6, CTAS_PER_SM, WARPGROUPS: 2 })),
+        { BLOCK_N: 128, STAGES: 6, CTAS_PER_SM: 1, WARPGROUPS: 2 },
+      ];
       for (const setting of settings) {
         const report = await ptxasReport(kernel, completeParameters(kernel.file, setting), ['-DDTYPE=half']);
         const bytes = [...report.matchAll(/(\d+) bytes spill stores/g)].map(([, number]) => Number(number));
@@ -325,20 +330,22 @@ describe('on a virtual H200', () => {
     },
   );
 
-  judged('20_few_queries')(
-    '20_few_queries is verified, races and all, with parts of rows that a second launch merges',
-    async () => {
+  const FEW_QUERIES: readonly { readonly member: string; readonly parameters: ParameterValues }[] = [
+    { member: '20_few_queries', parameters: { SPLIT: 4 } },
+    { member: '20_few_queries with two warpgroups', parameters: { SPLIT: 2, STAGES: 6, WARPGROUPS: 2 } },
+  ];
+  for (const { member, parameters } of FEW_QUERIES)
+    judged(member)(`${member} is verified, races and all, with parts of rows that a second launch merges`, async () => {
       const limits = ['S <= 32', 'Skv <= 300', 'B * H <= 6', 'D <= 64'];
       const { evaluation } = await diagnoseKernel({
         target: join(narrowAttention(await mkdtemp(join(place, 'few-')), limits), '20_few_queries'),
         device: 'virtual:h200',
         workload: 'B=1,H=6,Hkv=2,S=5,Skv=300,D=64,causal=1,bottomRight=1,bshd=1,lse=1',
-        parameters: { SPLIT: 4 },
+        parameters,
         seed: 5,
       });
       expect(evaluation.status).toBe('passed');
-    },
-  );
+    });
 
   judged('15_decode_words beside each other')(
     '15_decode_words is verified, races and all, though its CTAs wait for later ones in an ordinary launch',

@@ -1,19 +1,23 @@
 // 20_few_queries: a few queries of each sequence, as when guesses of a smaller model are checked, behind long keys.
 //
 // Idea      All query heads that share a head of K and V, for all queries, are rows of one tile: 4 queries of 8 grouped heads are 32
-//           of 64 rows, and K and V are read once. That leaves fewer tiles than SMs, so SPLIT CTAs share the keys of a tile.
+//           of 64 rows, and K and V are read once. That leaves fewer tiles than SMs, so SPLIT CTAs share the keys of a tile. Of a
+//           CTA, WARPGROUPS take its key tiles in turn, so that one's exponentials run beside the other's products.
 // Change    From 19: a tensor map of rank 5 brings the rows of a tile together, whatever the layout. Warps without rows have no
 //           softmax. Each CTA leaves its part in a workspace; a second launch, resident before the first one ends, merges them.
 // Layouts   Q, O: fp16 or bf16 (DTYPE) [B, H, S, D], K, V: [B, Hkv, Skv, D], contiguous, or with heads inside positions (bshd);
 //           LSE: fp32 [B, H, S] or null. Tensor maps: Q (D, group, S, Hkv, B), group = H / Hkv, K and V (D, Skv, Hkv, B);
 //           panels of 64 columns with a 128-byte swizzle. Row r of a tile is query r / group, head r % group, of as many queries as
-//           fit 64 rows. attention: grid = row tiles x splits; block = 160: a warpgroup that computes, a warp that copies.
+//           fit 64 rows. attention: grid = row tiles x splits; block = 160: a warpgroup that computes, a warp that copies; or
+//           block = 256: two warpgroups that compute, of each of which the last warp copies.
 //           parts: fp32 [grid][64][D], sums: fp32 [grid][64][2] (maximum, sum).
 //           merge: grid = (row tiles, blocks of 128 threads for their pieces of 4 columns), up to 8 lanes per piece. It asks for 56 KB of shared memory
 //           that it does not use: with little, SMs would first have to be divided anew between L1 and shared memory, 2 to 4 us.
-// Tile      64 rows x BLOCK_N keys. Stages: K 0, K 1, V 0, K 2, V 1, ..., V of the last.
+// Tile      64 rows x BLOCK_N keys. Of two warpgroups, w takes tiles w, w + 2, ... of the CTA's share, each with its own maxima, sums
+//           and output, which warpgroup 0 adds at the end. Each has a ring of STAGES / WARPGROUPS stages, at least 3, in which its
+//           tiles lie as K 0, K 1, V 0, K 2, V 1, ..., V of the last: a stage is emptied and filled again without the other warpgroup.
 // Resources Shared bytes: 128 ceil(D / 64) (64 + STAGES BLOCK_N). Registers: D / 2 output + BLOCK_N / 2 scores
-//           + BLOCK_N / 4 weights.
+//           + BLOCK_N / 4 weights + 26, or + 34 to 42 in warpgroups that copy, of 255; of 128 where two CTAs have two warpgroups each.
 // Bound     Memory: 4 D bytes per key and head of K and V, once, and 256 D FLOP for 64 rows: at 4.8 TB/s, an H200's tensor cores
 //           need 0.3 of the time in which the keys come.
 // Accuracy  Weights are 2^14 times as large where they meet V: else equal ones below 2^-24 would vanish in fp16 behind one that
@@ -34,8 +38,15 @@ constexpr int kRows = 64;             // of a tile, those that are not there inc
 constexpr int kBlockN = BLOCK_N;      // keys per tile
 constexpr int kStages = STAGES;       // each a tile of K or of V
 constexpr int kCtasPerSm = CTAS_PER_SM;
-constexpr int kComputing = 128;       // threads, and a warp that copies
-constexpr int kThreads = kComputing + 32;
+constexpr int kWarpgroups = WARPGROUPS;  // that compute, each with a ring of its own
+constexpr int kRing = kStages / kWarpgroups;
+static_assert(kRing * kWarpgroups == kStages && kRing >= 3, "V of the last tile comes while those of K and V before it are read");
+constexpr int kWarpgroupThreads = 128;
+constexpr int kComputing = kWarpgroups * kWarpgroupThreads;
+// One warpgroup has a warp beside it that copies. Of two, the last warp of each copies, the one that most often has no rows: of nine
+// warps, an SM's quarter with 512 registers for each of 32 lanes would have three, whose threads have no more than 168; of eight it has two.
+constexpr bool kCopyingWarp = kWarpgroups == 1;
+constexpr int kThreads = kComputing + (kCopyingWarp ? 32 : 0);
 
 constexpr int kPanelColumns = 64;  // of one 128-byte swizzled row
 constexpr int kRowBytes = 128;
@@ -287,7 +298,8 @@ __device__ float logarithm(float largest, float sum, float scale) {
 // Settings have registers for some head dimensions only (`constraints` of kernel.json). For the others, which are never launched with
 // them, the function of the smallest one is compiled.
 template <int kHeadDim>
-constexpr int kCompiledHeadDim = kHeadDim / 2 + kBlockN * 3 / 4 <= (kCtasPerSm == 2 ? 128 : 208) ? kHeadDim : 32;
+constexpr int kCompiledHeadDim =
+    kHeadDim / 2 + kBlockN * 3 / 4 <= (kCtasPerSm == 1 ? 208 : kWarpgroups == 1 ? 128 : 80) ? kHeadDim : 32;
 
 template <int kDeclaredHeadDim>
 __global__ void __launch_bounds__(kThreads, kCtasPerSm)
@@ -321,47 +333,65 @@ __global__ void __launch_bounds__(kThreads, kCtasPerSm)
   const int box_rows = tile_queries * group;
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");  // its CTAs wait for this launch's end
 
-  if (threadIdx.x >= kComputing) {
-    const bool copies = threadIdx.x == kComputing;
-    Place<kStages> place;
-    // Waits until the stage is empty. The first round finds all of them empty.
-    const auto copy_tile = [&](const TensorMap* map, int tile) {
-      const unsigned barrier = base + Tiles::full + 8 * place.stage;
-      wait(base + Tiles::empty + 8 * place.stage, place.parity ^ 1);
-      expect(barrier, kKeyBytes);
+  // Shuffled, so that the compiler knows it to be the same in a warp.
+  const int warp = __shfl_sync(kAllLanes, threadIdx.x / 32, 0);
+  const int lane = threadIdx.x % 32;
+  const int warpgroup = kWarpgroups == 1 ? 0 : warp / 4;
+  // A warpgroup takes every kWarpgroups-th tile; of fewer tiles than warpgroups, some have none.
+  const int own_first = first_tile + warpgroup;
+  const int own_tiles = (end_tile - own_first + kWarpgroups - 1) / kWarpgroups;
+  const bool has_tiles = kWarpgroups == 1 || own_tiles > 0;
+  const unsigned stages = base + Tiles::stages + warpgroup * kRing * kKeyBytes;
+  const unsigned full = base + Tiles::full + 8 * warpgroup * kRing;
+  const unsigned empty = base + Tiles::empty + 8 * warpgroup * kRing;
+
+  const bool copies = lane == 0 && (kCopyingWarp ? warp == kComputing / 32 : warp % 4 == 3);
+  Place<kRing> filled;
+  // Waits until the stage is empty. The first round finds all of them empty.
+  const auto copy_tile = [&](const TensorMap* map, int tile) {
+    const unsigned barrier = full + 8 * filled.stage;
+    wait(empty + 8 * filled.stage, filled.parity ^ 1);
+    expect(barrier, kKeyBytes);
 #pragma unroll
-      for (int p = 0; p < kPanels; ++p) {
-        copy_box(base + Tiles::stages + place.stage * kKeyBytes + p * kBlockN * kRowBytes, map, p * kPanelColumns,
-                 tile * kBlockN, rows.group, rows.batch, barrier);
-      }
-      place.advance();
-    };
-    if (copies) {
-      init(base + Tiles::Q_full, 1);
-      for (int i = 0; i < kStages; ++i) {
-        init(base + Tiles::full + 8 * i, 1);
-        init(base + Tiles::empty + 8 * i, kComputing / 32);  // a lane of every warp
-      }
-      asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-      asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-      // Copies need not wait until the other threads have started.
+    for (int p = 0; p < kPanels; ++p) {
+      copy_box(stages + filled.stage * kKeyBytes + p * kBlockN * kRowBytes, map, p * kPanelColumns, tile * kBlockN, rows.group,
+               rows.batch, barrier);
+    }
+    filled.advance();
+  };
+  // Copy 0 is K of the warpgroup's tile 0. K of tile i and V of tile i - 1 follow in turn, as copies 2 i - 1 and 2 i, and V of the last.
+  int copied = 1;
+  const auto copy_next = [&] {
+    const int next = (copied + 1) / 2;
+    const bool keys = copied % 2 == 1 && next < own_tiles;
+    copy_tile(keys ? &K : &V, own_first + (keys ? next : next - 1) * kWarpgroups);
+    ++copied;
+  };
+  if (copies) {
+    if (warpgroup == 0) init(base + Tiles::Q_full, 1);
+    for (int i = 0; i < kRing; ++i) {
+      init(full + 8 * i, 1);
+      init(empty + 8 * i, kWarpgroupThreads / 32);  // a lane of every warp
+    }
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    // Copies need not wait until the other threads have started.
+    if (warpgroup == 0) {
       expect(base + Tiles::Q_full, kPanels * box_rows * kRowBytes);
 #pragma unroll
       for (int p = 0; p < kPanels; ++p) {
         copy_box(base + Tiles::Q + p * kRows * kRowBytes, &Q, p * kPanelColumns, 0, rows.first_query, rows.group, rows.batch,
                  base + Tiles::Q_full);
       }
-      copy_tile(&K, first_tile);
     }
-    __syncwarp();
+    if (has_tiles) copy_tile(&K, own_first);
+  }
+  __syncwarp();
+  if (kCopyingWarp && warp == kComputing / 32) {
     __syncthreads();
     if (!copies) return;
 #pragma unroll 1
-    for (int tile = first_tile + 1; tile < end_tile; ++tile) {
-      copy_tile(&K, tile);
-      copy_tile(&V, tile - 1);
-    }
-    copy_tile(&V, end_tile - 1);
+    while (copied < 2 * own_tiles) copy_next();
     return;
   }
 
@@ -376,15 +406,24 @@ __global__ void __launch_bounds__(kThreads, kCtasPerSm)
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   __syncthreads();
 
-  // Shuffled, so that the compiler knows it to be the same in a warp.
-  const int warp = __shfl_sync(kAllLanes, threadIdx.x / 32, 0);
-  const int lane = threadIdx.x % 32;
-  const int quad_lane = lane % 4;
-  const int row_in_tile = 16 * warp + lane / 4;  // and + 8
-  const float scale = softmax_scale * kLog2E;    // weights are powers of 2
-  const unsigned operands = units(base);
+  // Fills as many stages as have become empty, where no other warp does.
+  const auto refill = [&](int count) {
+    if (kCopyingWarp) return;
+    if (copies) {
+      const int end = min(copied + count, 2 * own_tiles);
+#pragma unroll 1
+      while (copied < end) copy_next();
+    }
+    __syncwarp();
+  };
+  refill(kRing - 1);
 
-  Place<kStages> place;
+  const int quad_lane = lane % 4;
+  const int first_row = 16 * (warp - 4 * warpgroup);  // of the warp
+  const int row_in_tile = first_row + lane / 4;       // and + 8
+  const float scale = softmax_scale * kLog2E;         // weights are powers of 2
+
+  Place<kRing> place;
   float scores[kBlockN / 2];
   float output[kHeadDim / 2];
   // Accumulators 8 j ... 8 j + 7 are keys 16 j ... 16 j + 15: in pairs, the A operand of the second product.
@@ -395,11 +434,11 @@ __global__ void __launch_bounds__(kThreads, kCtasPerSm)
   const auto release = [&](unsigned barrier) {
     if (lane == 0) arrive(barrier);
   };
-  const auto wait_for_stage = [&](const Place<kStages>& at) { wait(base + Tiles::full + 8 * at.stage, at.parity); };
-  const auto release_stage = [&](const Place<kStages>& at) { release(base + Tiles::empty + 8 * at.stage); };
-  const auto issue_scores = [&](const Place<kStages>& at) {
-    const unsigned queries = operands + units(Tiles::Q);
-    const unsigned tile = operands + units(Tiles::stages) + at.stage * units(kKeyBytes);
+  const auto wait_for_stage = [&](const Place<kRing>& at) { wait(full + 8 * at.stage, at.parity); };
+  const auto release_stage = [&](const Place<kRing>& at) { release(empty + 8 * at.stage); };
+  const auto issue_scores = [&](const Place<kRing>& at) {
+    const unsigned queries = units(base + Tiles::Q);
+    const unsigned tile = units(stages) + at.stage * units(kKeyBytes);
 #pragma unroll
     for (int d = 0; d < kHeadDim / 16; ++d) {
       const unsigned column_bytes = d % 4 * 32;
@@ -407,16 +446,15 @@ __global__ void __launch_bounds__(kThreads, kCtasPerSm)
                              operand(tile + units(d / 4 * kBlockN * kRowBytes + column_bytes)), d > 0);
     }
   };
-  const auto issue_output = [&](const Place<kStages>& at) {
-    const unsigned values =
-        operands + units(Tiles::stages) + (units(kBlockN * kRowBytes) << 16) + at.stage * units(kKeyBytes);
+  const auto issue_output = [&](const Place<kRing>& at) {
+    const unsigned values = units(stages) + (units(kBlockN * kRowBytes) << 16) + at.stage * units(kKeyBytes);
 #pragma unroll
     for (int key = 0; key < kBlockN; key += 16) {
       Wgmma<kHeadDim>::registers(output, &weights[key / 4], operand(values + units(key * kRowBytes)), true);
     }
   };
 
-  const bool has_rows = 16 * warp < rows.rows;
+  const bool has_rows = first_row < rows.rows;
   const int first_visible = min(Skv, rows.first_query + 1 + diagonal);  // keys that all rows see
   int end_key[2];                                                       // of the keys that a row sees
 #pragma unroll
@@ -430,9 +468,10 @@ __global__ void __launch_bounds__(kThreads, kCtasPerSm)
 #pragma unroll
   for (int i = 0; i < kBlockN / 4; ++i) weights[i] = 0;
 
-  const auto softmax = [&](int tile) {
+  // All rows see all keys but the last S - 1 <= 63, which are in the last two tiles: of two warpgroups, in the last one of each.
+  const auto softmax = [&](int tile, bool last) {
     if (!has_rows) return;
-    if ((tile + 1) * kBlockN > first_visible) {
+    if ((kWarpgroups == 1 || last) && (tile + 1) * kBlockN > first_visible) {
       const int first_key = tile * kBlockN + 2 * quad_lane;
 #pragma unroll
       for (int i = 0; i < kBlockN / 2; ++i) {
@@ -467,45 +506,89 @@ __global__ void __launch_bounds__(kThreads, kCtasPerSm)
   };
 
   // Scores of the first keys; then those of the next keys and the output of the ones before; then the output of the last.
-  wait(base + Tiles::Q_full, 0);
-  wait_for_stage(place);
-  hands_off(scores);
-  begin();
-  issue_scores(place);
-  commit();
-  wait_for_products();
-  hands_off(scores);
-  release_stage(place);
-  place.advance();
-#pragma unroll 1
-  for (int tile = first_tile; tile + 1 < end_tile; ++tile) {
-    softmax(tile);
-    Place<kStages> values = place;
-    values.advance();
+  if (has_tiles) {
+    wait(base + Tiles::Q_full, 0);
     wait_for_stage(place);
-    wait_for_stage(values);
     hands_off(scores);
-    hands_off(output);
     begin();
     issue_scores(place);
-    issue_output(values);
     commit();
     wait_for_products();
     hands_off(scores);
-    hands_off(output);
     release_stage(place);
-    release_stage(values);
-    place = values;
     place.advance();
+    int tile = own_first;
+    int emptied = 1;
+#pragma unroll 1
+    for (; tile + kWarpgroups < end_tile; tile += kWarpgroups) {
+      refill(emptied);
+      emptied = 2;
+      softmax(tile, false);
+      Place<kRing> values = place;
+      values.advance();
+      wait_for_stage(place);
+      wait_for_stage(values);
+      hands_off(scores);
+      hands_off(output);
+      begin();
+      issue_scores(place);
+      issue_output(values);
+      commit();
+      wait_for_products();
+      hands_off(scores);
+      hands_off(output);
+      release_stage(place);
+      release_stage(values);
+      place = values;
+      place.advance();
+    }
+    softmax(tile, true);
+    wait_for_stage(place);
+    hands_off(output);
+    begin();
+    issue_output(place);
+    commit();
+    wait_for_products();
+    hands_off(output);
   }
-  softmax(end_tile - 1);
-  wait_for_stage(place);
-  hands_off(output);
-  begin();
-  issue_output(place);
-  commit();
-  wait_for_products();
-  hands_off(output);
+
+  if constexpr (kWarpgroups == 2) {
+    // Warpgroup 1 hands what it has to warpgroup 0, where the stages were: [D / 8 + 1][128], so that no two threads meet in a bank.
+    constexpr int kVectors = kHeadDim / 8;
+    static_assert((kVectors + 1) * kWarpgroupThreads * sizeof(float4) <= kStages * kKeyBytes);
+    float4* const handed = reinterpret_cast<float4*>(smem + Tiles::stages) + threadIdx.x % kWarpgroupThreads;
+    __syncthreads();  // whatever was copied has been read
+    if (warpgroup == 1 && has_rows) {
+#pragma unroll
+      for (int i = 0; i < kVectors; ++i) {
+        handed[i * kWarpgroupThreads] = make_float4(output[4 * i], output[4 * i + 1], output[4 * i + 2], output[4 * i + 3]);
+      }
+      handed[kVectors * kWarpgroupThreads] = make_float4(maximum[0], maximum[1], sum[0], sum[1]);
+    }
+    __syncthreads();
+    if (warpgroup == 1) return;
+    if (has_rows) {
+      const float4 other = handed[kVectors * kWarpgroupThreads];
+      const float others_maximum[2] = {other.x, other.y}, others_sum[2] = {other.z, other.w};
+      float own_factor[2], others_factor[2];
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        const float largest = fmaxf(maximum[r], others_maximum[r]);
+        own_factor[r] = exp2_approximately((maximum[r] - largest) * scale);
+        others_factor[r] = exp2_approximately((others_maximum[r] - largest) * scale);
+        sum[r] = fmaf(sum[r], own_factor[r], others_sum[r] * others_factor[r]);
+        maximum[r] = largest;
+      }
+#pragma unroll
+      for (int i = 0; i < kVectors; ++i) {
+        const float4 part = handed[i * kWarpgroupThreads];
+        output[4 * i] = fmaf(output[4 * i], own_factor[0], part.x * others_factor[0]);
+        output[4 * i + 1] = fmaf(output[4 * i + 1], own_factor[0], part.y * others_factor[0]);
+        output[4 * i + 2] = fmaf(output[4 * i + 2], own_factor[1], part.z * others_factor[1]);
+        output[4 * i + 3] = fmaf(output[4 * i + 3], own_factor[1], part.w * others_factor[1]);
+      }
+    }
+  }
 
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
