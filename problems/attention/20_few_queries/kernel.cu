@@ -126,6 +126,14 @@ struct Place {
       parity ^= 1;
     }
   }
+  // The same from a stage of even number: a ring of even length does not end there.
+  __device__ void advance_from_even() {
+    if constexpr (kCount % 2 == 0) {
+      ++stage;
+    } else {
+      advance();
+    }
+  }
 };
 
 // ---- wgmma: 64 x N accumulators in registers, 16 terms per instruction ----
@@ -540,7 +548,7 @@ __global__ void __launch_bounds__(kThreads, kCtasPerSm)
       release_stage(place);
       release_stage(values);
       place = values;
-      place.advance();
+      place.advance_from_even();  // K of tile 0 has stage 0, then come pairs of K and V
     }
     softmax(tile, true);
     wait_for_stage(place);
