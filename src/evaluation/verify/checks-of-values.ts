@@ -7,7 +7,7 @@ import { createStream } from '../../stats/random.ts';
 import { type Check, onceAt } from '../oracle/check.ts';
 import { type ChecksRequest, takesShape } from '../oracle/checks/request.ts';
 import { shapeForValues } from '../oracle/checks/variants.ts';
-import { setsAbout, setsOfIntegersAbout } from '../oracle/secret/kinds/constants.ts';
+import { setsAbout, setsOfIntegersAbout, setsOfWholesUpTo } from '../oracle/secret/kinds/constants.ts';
 import { setsOfExactly } from '../oracle/secret/kinds/exactly.ts';
 import { setsOfWords } from '../oracle/secret/kinds/words.ts';
 import { costsLittle } from '../oracle/shapes/cost.ts';
@@ -41,11 +41,14 @@ export function constantChecks(request: VerifyRequest, choice: ChecksRequest, co
   const integers = whole.flatMap(({ constant }) => setsOfIntegersAbout(problem.file, constant));
   const exactIntegers = whole.filter(({ comparison }) => isEquality(comparison)).map(({ constant }) => constant);
   const words = setsOfWords(problem.file, exactIntegers);
+  const upTo = floats.map(({ constant }) => constant);
+  const wholes = thorough ? setsOfWholesUpTo(problem.file, upTo).slice(0, MOST_INTEGERS) : [];
   const sets = [
     ...about.slice(0, most.all),
     ...setsOfExactly(problem.file, exactly),
     ...words,
     ...[...new Set(integers)].slice(0, MOST_INTEGERS),
+    ...wholes,
   ];
   const dimensions = shapeForValues(choice, coverage.drawnShapes);
   // Sizes may bound whole numbers, and the timed ones are usual.

@@ -13,6 +13,9 @@ export type SecretKind = (typeof SECRET_SETS)[number];
 /** Inputs of about the size of a number that a kernel's code compares values with. Only for kernels that do. */
 export const CONSTANTS = 'secret:constants';
 
+/** Whole numbers up to one that a kernel's code compares floating-point values with. Only for kernels that do. */
+export const WHOLES = 'secret:wholes';
+
 /** Some values are exactly a number that a kernel's code asks for. Only for kernels that do. */
 export const EXACT = 'secret:exactly';
 
@@ -30,8 +33,11 @@ export const isPlacement = (kind: SecretSet['kind']): boolean =>
 export const LEVELS = 3;
 
 export interface SecretSet {
-  readonly kind: SecretKind | VariantKind | typeof CONSTANTS | typeof EXACT | typeof WORDS | typeof MUTATED;
-  /** Of `secret:constants`: the size that values should have. */
+  readonly kind:
+    | (SecretKind | VariantKind)
+    | (typeof CONSTANTS | typeof WHOLES | typeof EXACT | typeof WORDS)
+    | typeof MUTATED;
+  /** Of `secret:constants` and `secret:wholes`: the size that values should have. */
   readonly about?: number | undefined;
   /** Of `secret:exactly` and `secret:words`: the numbers, and which of the ways to give them to inputs. */
   readonly among?: Among | undefined;
@@ -63,7 +69,7 @@ export function secretSetOf(generatorSet: string): SecretSet | undefined {
       level: 0,
     };
   const [, kind, about, level = '0'] = SECRET_NAME.exec(generatorSet) ?? [];
-  const known = [...SECRET_SETS, CONSTANTS].find((name) => name === kind) as SecretSet['kind'] | undefined;
+  const known = [...SECRET_SETS, CONSTANTS, WHOLES].find((name) => name === kind) as SecretSet['kind'] | undefined;
   return known && { kind: known, about: about === undefined ? undefined : Number(about), level: Number(level) };
 }
 

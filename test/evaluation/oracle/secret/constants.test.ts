@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { expandBuffers } from '../../../../src/core/plan/expand-buffers.ts';
 import type { ProblemFile, Scaling } from '../../../../src/core/problem.ts';
 import { disguise } from '../../../../src/evaluation/oracle/secret/disguise.ts';
-import { setsAbout } from '../../../../src/evaluation/oracle/secret/kinds/constants.ts';
+import { setsAbout, setsOfWholesUpTo } from '../../../../src/evaluation/oracle/secret/kinds/constants.ts';
 import { setsOfWords } from '../../../../src/evaluation/oracle/secret/kinds/words.ts';
 import { levelsOf, secretSetOf } from '../../../../src/evaluation/oracle/secret/secret-set.ts';
 import { createStream } from '../../../../src/stats/random.ts';
@@ -27,6 +27,28 @@ function sizesOf(generatorSet: string, problem = problemWith(WIDE)): number[] {
     return Math.sqrt(values.reduce((sum, value) => sum + value * value, 0) / values.length);
   });
 }
+
+describe('whole numbers up to one of the code', () => {
+  it('are for whole parts of numbers with which floating-point values are compared, as far as inputs reach', () => {
+    const sets = (constants: number[], scaling: Scaling | false = WIDE) =>
+      setsOfWholesUpTo(problemWith(scaling), constants);
+    expect(sets([16, -16, 100.5, 1, 5000])).toEqual(['secret:wholes about 16', 'secret:wholes about 100']);
+    expect(sets([2000])).toEqual([]);
+    expect(sets([16], false)).toEqual([]);
+  });
+
+  it('are all whole and none larger; those of the first half are near it, of one sign', () => {
+    const problem = problemWith(WIDE);
+    const [buffer] = expandBuffers(problem, { R: 8, C: 32 });
+    const values = Float64Array.from({ length: 256 }, (_, i) => ((i * 37) % 101) / 50 - 1);
+    const [stream, shared] = [createStream(3, 'own'), createStream(3, 'shared')];
+    disguise(values, secretSetOf('secret:wholes about 16')!, { problem, buffer: buffer!, stream, shared });
+    expect([...values].every((value) => Number.isInteger(value) && Math.abs(value) <= 16)).toBe(true);
+    const first = values.subarray(0, 128);
+    expect([...first].every((value) => Math.abs(value) >= 14)).toBe(true);
+    expect(new Set([...first].map((value) => Math.sign(value))).size).toBe(1);
+  });
+});
 
 describe('inputs about as large as a number of the code', () => {
   it('are for the number, twice that, what the largest of many reach it with, its roots and its square, as far as inputs reach', () => {

@@ -4,7 +4,7 @@ import type { RandomStream } from '../../../../stats/random.ts';
 import type { DisguiseRequest } from '../disguise-request.ts';
 import { rootMeanSquare } from '../root-mean-square.ts';
 import { largestInteger, milder, scalingOf } from '../scaling.ts';
-import { CONSTANTS, nameOf, type SecretSet } from '../secret-set.ts';
+import { CONSTANTS, nameOf, type SecretSet, WHOLES } from '../secret-set.ts';
 import { storableExponent } from '../storable.ts';
 
 /**
@@ -42,6 +42,30 @@ export function setsOfIntegersAbout(problem: ProblemFile, constant: number): str
 /** Smaller numbers are everywhere, and any input has values about as large. */
 export const LEAST_INTEGER = 16;
 
+/** Smaller whole numbers are among those of any kernel, and sums of larger ones are among `secret:integers`. */
+const WHOLES_BETWEEN = [4, 4096] as const;
+
+/**
+ * Generator sets of whole numbers up to one of these, with which a kernel compares floating-point values: one that takes small whole numbers for what they are multiplies them in fewer bits,
+ * in which sums of the largest end.
+ */
+export const setsOfWholesUpTo = (problem: ProblemFile, constants: readonly number[]): string[] =>
+  [...new Set(constants.map((constant) => Math.floor(Math.abs(constant))))]
+    .filter((size) => size >= WHOLES_BETWEEN[0] && size <= WHOLES_BETWEEN[1])
+    .filter((size) => Object.keys(problem.inputs).some((name) => size <= (scalingOf(problem, name)?.most ?? 0)))
+    .map((about) => nameOf({ kind: WHOLES, about }));
+
+/** In each input of floating-point numbers that may be so large. Milder ones are the same. */
+export function applyWholes(
+  values: Float64Array,
+  { about = 1 }: SecretSet,
+  { problem, buffer, stream }: DisguiseRequest,
+): Float64Array {
+  const { name } = buffer;
+  if (!(about <= (scalingOf(problem, name)?.most ?? 0))) return values;
+  return integersBelow(values, about + 1, { problem, name, stream, isNear: true });
+}
+
 /** As far as the input takes values of that size. */
 export function applyConstants(
   values: Float64Array,
@@ -49,7 +73,8 @@ export function applyConstants(
   { problem, buffer, stream }: DisguiseRequest,
 ): Float64Array {
   const { name, dtype } = buffer;
-  if (about < (largestInteger(problem, name) ?? 0)) return integersBelow(values, about, { problem, name, stream });
+  if (about < (largestInteger(problem, name) ?? 0))
+    return integersBelow(values, about, { problem, name, stream, isNear: stream.uniform(0) < 0.5 });
   const scaling = milder(scalingOf(problem, name), level);
   return scaling ? scaleTo(values, about, { scaling, dtype, stream }) : values;
 }
@@ -79,16 +104,16 @@ const STRETCH = { length: 1024, fewest: 8 } as const;
 const STRETCHES = ['largest', 'least', 'near', 'any'] as const;
 
 /**
- * Whole numbers below this one: first alike in kind, half of the time of one sign and near it, where sums of many overflow; then in stretches, some of
+ * Whole numbers below this one: first alike in kind, if asked for of one sign and near it, where sums of many overflow; then in stretches, some of
  * which hold one number only.
  */
 function integersBelow(
   values: Float64Array,
   most: number,
-  { problem, name, stream }: { problem: ProblemFile; name: string; stream: RandomStream },
+  { problem, name, stream, isNear }: { problem: ProblemFile; name: string; stream: RandomStream; isNear: boolean },
 ): Float64Array {
   const hasSign = values.some((value) => value < 0) || problem.inputs[name]!.dtype.startsWith('i');
-  const [isNear, isNegative] = [stream.uniform(0) < 0.5, hasSign && stream.uniform(1) < 0.5];
+  const isNegative = hasSign && stream.uniform(1) < 0.5;
   const sign = isNegative ? -1 : 1;
   const length = Math.max(1, Math.min(STRETCH.length, Math.floor(values.length / STRETCH.fewest)));
   for (let i = 0; i < values.length; i++) {
