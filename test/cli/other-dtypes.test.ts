@@ -2,9 +2,12 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, expect } from 'vitest';
 import { narrowCopy } from '../support/narrowed.ts';
+import { longTests } from '../support/sampling/matrix.ts';
 import { runCli, runJson } from './run-cli.ts';
+
+const long = longTests(import.meta.filename, { oneIn: 3 });
 
 const place = mkdtempSync(join(tmpdir(), 'warpsmith-dtypes-'));
 afterAll(() => rmSync(place, { recursive: true, force: true }));
@@ -18,13 +21,13 @@ const problem = narrowCopy(GEMM, place, ['M <= 2', 'N <= 2', 'K <= 17'], {
 const kernel = join(problem, '01_naive');
 const EVALUATE = ['evaluate', kernel, '--device', 'virtual:l4', '--seed', '3', '--checks', 'thorough'];
 
-test('who names no dtype gets a verdict on all that the kernel takes', async () => {
+long('who names no dtype gets a verdict on all that the kernel takes', async () => {
   const { code, stdout } = await runCli(EVALUATE);
   expect(stdout.replaceAll(/\s+/g, ' ')).toContain('passed in other dtypes: f16 passed, bf16 passed');
   expect(code).toBe(0);
 });
 
-test('a setting that another dtype does not take says nothing against the kernel', async () => {
+long('a setting that another dtype does not take says nothing against the kernel', async () => {
   const file = join(kernel, 'kernel.json');
   const declared = readFileSync(file, 'utf8');
   const { parameters, ...others } = JSON.parse(declared);
@@ -39,7 +42,7 @@ test('a setting that another dtype does not take says nothing against the kernel
   ]);
 });
 
-test('a kernel that is wrong in one dtype is wrong, and is judged in a dtype that is named alone', async () => {
+long('a kernel that is wrong in one dtype is wrong, and is judged in a dtype that is named alone', async () => {
   const source = join(kernel, 'kernel.cu');
   const store = '*address = __float2half(value)';
   writeFileSync(source, readFileSync(source, 'utf8').replace(store, '*address = __float2half(1.01f * value)'));

@@ -1,9 +1,12 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, expect } from 'vitest';
+import { longTests } from '../support/sampling/matrix.ts';
 import { smallRowSum } from '../support/small-row-sum.ts';
 import { runCli, runJson } from './run-cli.ts';
+
+const long = longTests(import.meta.filename, { oneIn: 3 });
 
 const folder = mkdtempSync(join(tmpdir(), 'warpsmith-unreached-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -18,16 +21,21 @@ plant('if (rows == 3 && columns > 50000) sum *= 2.0f;');
 
 const EVALUATE = ['evaluate', kernel, '--device', 'virtual:l4', '--seed', '3'];
 
-test('a condition on sizes that no check makes true leaves a kernel unverified, in words and by its exit code', async () => {
-  const { code, stdout } = await runCli([...EVALUATE, '--checks', 'thorough']);
-  expect(code).toBe(4);
-  const text = stdout.replaceAll(/\s+/g, ' ');
-  expect(text).toContain('unverified: a condition on sizes or other arguments went one way in every check: kernel.cu:');
-  expect(text).toContain('`if (rows == 3 && columns > 50000) sum *= 2.0f;` was never true');
-  expect(text).toContain('or accept it: --unreached name');
-});
+long(
+  'a condition on sizes that no check makes true leaves a kernel unverified, in words and by its exit code',
+  async () => {
+    const { code, stdout } = await runCli([...EVALUATE, '--checks', 'thorough']);
+    expect(code).toBe(4);
+    const text = stdout.replaceAll(/\s+/g, ' ');
+    expect(text).toContain(
+      'unverified: a condition on sizes or other arguments went one way in every check: kernel.cu:',
+    );
+    expect(text).toContain('`if (rows == 3 && columns > 50000) sum *= 2.0f;` was never true');
+    expect(text).toContain('or accept it: --unreached name');
+  },
+);
 
-test('it passes where it is to be named only, and with the checks of a search', async () => {
+long('it passes where it is to be named only, and with the checks of a search', async () => {
   for (const more of [
     ['--checks', 'thorough', '--unreached', 'name'],
     ['--checks', 'usual'],
@@ -38,7 +46,7 @@ test('it passes where it is to be named only, and with the checks of a search', 
   }
 });
 
-test('so does a condition on a clock, which one launch of a thousand meets', async () => {
+long('so does a condition on a clock, which one launch of a thousand meets', async () => {
   plant('if ((clock64() >> 20 & 1023) == 611) sum *= 2.0f;');
   const { code, json } = await runJson([...EVALUATE, '--checks', 'thorough']);
   expect([code, json.status]).toEqual([4, 'unverified']);

@@ -171,9 +171,9 @@ long('lets optimize find a faster setting at once', async () => {
   );
   // What is compared with stays as it was given.
   expect(readFileSync(join(folder, 'original/kernel.cu'), 'utf8')).toContain('blockSize = 256;');
-  narrowFolder(folder, ['n <= 1048576'], { name: 'n1m', dimensions: { n: 1_048_576 } });
+  narrowFolder(folder, ['n <= 262144'], { name: 'n256k', dimensions: { n: 262_144 } });
   const options = ['--max-evaluations', '3', '--no-ablation', '--store', fresh()];
-  const device = ['--device', 'virtual:l4', '--workload', 'n=1048576'];
+  const device = ['--device', 'virtual:l4', '--workload', 'n=262144'];
   const { json } = await runJson(['optimize', folder, ...device, ...options]);
   expect(json.best.candidate.parameters).toEqual({ BLOCK_SIZE: 512 });
   expect(json.start.medianNs / json.best.medianNs).toBeGreaterThan(1.2);
