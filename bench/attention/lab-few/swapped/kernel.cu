@@ -15,11 +15,12 @@
 // Tile      ROWS rows x BLOCK_N keys. Stages hold K 0, K 1, V 0, K 2, V 1, ..., V of the last.
 // Resources Shared bytes: 128 ceil(D / 64) (ROWS + STAGES BLOCK_N) + 4 ROWS BLOCK_N. Registers: ROWS D / 128 output
 //           + ROWS BLOCK_N / 64 scores, and some 60.
-// Bound     Memory: 4 D bytes per key and head of K and V, once. Operands from shared memory bind the products: 2 KB of A per 64 x
-//           ROWS x 16, 16 clocks at 128 bytes a clock: 4 clocks per key at D = 128, where 64 rows of 20 need 8 for any number of rows.
+// Bound     Memory: 4 D bytes per key and head of K and V, once. Products, by arithmetic: A has 2 KB of shared memory per 64 x ROWS
+//           x 16, at 128 bytes a clock 16 clocks: 4 clocks per key at D = 128, where 20 needs 8 for any number of rows.
 // Accuracy  Weights are powers of 2, relative to a reference of their row that is no higher than the largest score so far, and
-//           2^(15 - HEADROOM) times as large where they meet V: up to 2^15, of fp16's 2^16. Only when a score exceeds its reference by more than HEADROOM
-//           are references raised and what is there scaled: all threads learn that at the barrier behind which weights are read.
+//           2^(15 - HEADROOM) times as large where they meet V: up to 2^15, of fp16's 2^16. Only when a score exceeds its
+//           reference by more than HEADROOM are references raised and what is there scaled: all threads learn that at the barrier behind
+//           which weights are read.
 // Limits    sm_90a; D in {64, 128}; S <= 64; H / Hkv <= ROWS; any Skv >= 1.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -170,8 +171,8 @@ __device__ unsigned long long weights_operand(unsigned low) {
 template <int kColumns>
 struct Wgmma;
 
-// For N columns: d = a * b + (accumulate ? d : 0), both in shared memory, K-major, or M-major and N-major (kTransposed = 1). n0 ... n3 are
-// the numbers of the operands behind the N / 2 accumulators.
+// For N columns: d = a * b + (accumulate ? d : 0), both in shared memory, K-major, or M-major and N-major (kTransposed = 1).
+// n0 ... n3 are the numbers of the operands behind the N / 2 accumulators.
 #define WGMMA(N, n0, n1, n2, n3, ...)                                                                                  \
   template <>                                                                                                      \
   struct Wgmma<N> {                                                                                                \
@@ -283,8 +284,9 @@ struct SharedTiles {
   static constexpr unsigned stages = Q + kPanels * kRows * kRowBytes;
   static constexpr unsigned weights = stages + kStages * kKeyBytes;  // two, in turn
   static constexpr unsigned of_warps = weights + 2 * kWeightBytes;   // a float per warp and row
+  static constexpr unsigned end_keys = of_warps + kWarps * kRows * 4;  // an int per row
   // mbarriers
-  static constexpr unsigned Q_full = of_warps + kWarps * kRows * 4;
+  static constexpr unsigned Q_full = end_keys + kRows * 4;
   static constexpr unsigned full = Q_full + 8;  // of the stages
   static constexpr unsigned empty = full + kStages * 8;
 };
@@ -422,6 +424,11 @@ __global__ void __launch_bounds__(kThreads, kCtasPerSm)
     *reinterpret_cast<uint4*>(smem + Tiles::Q + at) = uint4{};
   }
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  const int first_visible = min(Skv, rows.first_query + 1 + diagonal);  // keys that all rows see
+  int* const end_keys = reinterpret_cast<int*>(smem + Tiles::end_keys);  // of the keys that a row sees
+  if (threadIdx.x < kRows) {
+    end_keys[threadIdx.x] = min(Skv, rows.first_query + static_cast<int>(threadIdx.x) / group + 1 + diagonal);
+  }
   __syncthreads();
 
   const int quad_lane = lane % 4;
@@ -434,11 +441,8 @@ __global__ void __launch_bounds__(kThreads, kCtasPerSm)
   float output[kPanels][kRows / 2];  // columns of V x rows
   float reference[kThreadRows];      // the same in all threads that have the row
   float sum[kThreadRows];            // of this thread's weights
-  int end_key[kThreadRows];          // of the keys that the row sees
-  const int first_visible = min(Skv, rows.first_query + 1 + diagonal);  // keys that all rows see
 #pragma unroll
   for (int r = 0; r < kThreadRows; ++r) {
-    end_key[r] = min(Skv, rows.first_query + row_of(r) / group + 1 + diagonal);
     reference[r] = kLowest;
     sum[r] = 0.0f;
   }
@@ -509,10 +513,16 @@ __global__ void __launch_bounds__(kThreads, kCtasPerSm)
     if ((tile + 1) * kBlockN <= first_visible) return;
     const int first_key = tile * kBlockN + 16 * warp + lane / 4;
 #pragma unroll
-    for (int block = 0; block < kKeyBlocks; ++block) {
+    for (int r = 0; r < kThreadRows; r += 2) {
+      const int2 end = *reinterpret_cast<const int2*>(end_keys + row_of(r));
 #pragma unroll
-      for (int i = 0; i < kRows / 2; ++i) {
-        if (first_key + 64 * block + i / 2 % 2 * 8 >= end_key[thread_row(i)]) scores[block][i] = -INFINITY;
+      for (int block = 0; block < kKeyBlocks; ++block) {
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          const int key = first_key + 64 * block + 8 * half;
+          if (key >= end.x) scores[block][2 * r + 2 * half] = -INFINITY;
+          if (key >= end.y) scores[block][2 * r + 2 * half + 1] = -INFINITY;
+        }
       }
     }
   };
