@@ -49,6 +49,7 @@ const JUDGED = [
   '19_whole_domain at D = 256',
   '20_few_queries',
   '20_few_queries with two warpgroups',
+  '21_swapped_operands',
   '15_decode_words beside each other',
   '16_decode_stream',
   '09_lean on another device',
@@ -241,11 +242,39 @@ describe('16_decode_stream', () => {
   });
 });
 
-describe('20_few_queries', () => {
+/** What fits 64 or ROWS rows, and where tests compile with nvcc. */
+const FEW_QUERIES: readonly {
+  readonly rung: string;
+  readonly rowsOf: (p: ParameterValues) => number;
+  readonly compiled: readonly ParameterValues[];
+  readonly functions: number;
+}[] = [
+  {
+    rung: '20_few_queries',
+    rowsOf: () => 64,
+    compiled: [
+      ...[{}, { CTAS_PER_SM: 1 }, { BLOCK_N: 128, STAGES: 4, CTAS_PER_SM: 1 }],
+      ...[1, 2].map((CTAS_PER_SM) => ({ STAGES: 6, CTAS_PER_SM, WARPGROUPS: 2 })),
+      { BLOCK_N: 128, STAGES: 6, CTAS_PER_SM: 1, WARPGROUPS: 2 },
+    ],
+    functions: 10,
+  },
+  {
+    rung: '21_swapped_operands',
+    rowsOf: ({ ROWS }) => ROWS!,
+    compiled: [
+      ...[{}, { ROWS: 8, CTAS_PER_SM: 2, STAGES: 4 }, { ROWS: 16, BLOCK_N: 128, STAGES: 6, CTAS_PER_SM: 1 }],
+      ...[64, 128].map((BLOCK_N) => ({ ROWS: 64, BLOCK_N, STAGES: 4, CTAS_PER_SM: 1 })),
+    ],
+    functions: 4,
+  },
+];
+
+describe.each(FEW_QUERIES)('$rung', ({ rung, rowsOf, compiled, functions }) => {
   const dimensions = attentionShape({ B: 2, H: 8, Hkv: 2, S: 20, Skv: 700, D: 128, causal: 1, bottomRight: 1 });
 
   it('plans the parts of row tiles of grouped heads, and a launch that merges them, within what an H200 has', async () => {
-    const { problem, kernel } = await loadKernel('problems/attention/20_few_queries');
+    const { problem, kernel } = await loadKernel(`problems/attention/${rung}`);
     const assignments = validAssignments(kernel.file, dimensions);
     expect(new Set(assignments.map(({ SPLIT }) => SPLIT))).toEqual(new Set([1, 2, 4, 8, 16, 32, 64]));
     for (const parameters of assignments) {
@@ -256,12 +285,14 @@ describe('20_few_queries', () => {
         dimensions,
         device: H200,
       });
-      // 16 queries of 4 heads are 64 rows: two tiles for each of the 4 heads of K. No more parts than tiles of keys.
+      // Tiles hold 4 heads of as many queries as fit, for each of the 4 heads of K. No more parts than tiles of keys.
+      const rows = rowsOf(parameters);
+      const tiles = 4 * Math.ceil(20 / (rows / 4));
       const splits = Math.min(parameters.SPLIT!, Math.ceil(700 / parameters.BLOCK_N!));
-      const attention = { functionName: 'attention<128>', grid: [8 * splits, 1, 1] };
+      const attention = { functionName: 'attention<128>', grid: [tiles * splits, 1, 1] };
       const merge = {
         functionName: 'merge<128>',
-        grid: [8, ((64 * 128) / 4 / 128) * Math.min(parameters.SPLIT!, 8), 1],
+        grid: [tiles, Math.ceil((((rows * 128) / 4) * Math.min(parameters.SPLIT!, 8)) / 128), 1],
       };
       expect(steps).toMatchObject(parameters.SPLIT === 1 ? [attention] : [attention, merge]);
       expect(steps[0]).toHaveProperty(
@@ -271,20 +302,15 @@ describe('20_few_queries', () => {
     }
   });
 
-  nvccBuild('20_few_queries')(
+  nvccBuild(rung)(
     'compiles with nvcc without spills, with products that stay asynchronous',
     { skip: !hasNvcc },
     async () => {
-      const { kernel } = await loadKernel('problems/attention/20_few_queries');
-      const settings: ParameterValues[] = [
-        ...[{}, { CTAS_PER_SM: 1 }, { BLOCK_N: 128, STAGES: 4, CTAS_PER_SM: 1 }],
-        ...[1, 2].map((CTAS_PER_SM) => ({ STAGES: 6, CTAS_PER_SM, WARPGROUPS: 2 })),
-        { BLOCK_N: 128, STAGES: 6, CTAS_PER_SM: 1, WARPGROUPS: 2 },
-      ];
-      for (const setting of settings) {
+      const { kernel } = await loadKernel(`problems/attention/${rung}`);
+      for (const setting of compiled) {
         const report = await ptxasReport(kernel, completeParameters(kernel.file, setting), ['-DDTYPE=half']);
         const bytes = [...report.matchAll(/(\d+) bytes spill stores/g)].map(([, number]) => Number(number));
-        expect(bytes).toEqual(new Array(10).fill(0));
+        expect(bytes).toEqual(new Array(functions).fill(0));
         expect(report).not.toMatch(/wgmma.mma_async instructions are serialized/);
       }
     },
@@ -330,15 +356,16 @@ describe('on a virtual H200', () => {
     },
   );
 
-  const FEW_QUERIES: readonly { readonly member: string; readonly parameters: ParameterValues }[] = [
+  const BEHIND_LONG_KEYS: readonly { readonly member: string; readonly parameters: ParameterValues }[] = [
     { member: '20_few_queries', parameters: { SPLIT: 4 } },
     { member: '20_few_queries with two warpgroups', parameters: { SPLIT: 2, STAGES: 6, WARPGROUPS: 2 } },
+    { member: '21_swapped_operands', parameters: { SPLIT: 2, CTAS_PER_SM: 1 } },
   ];
-  for (const { member, parameters } of FEW_QUERIES)
+  for (const { member, parameters } of BEHIND_LONG_KEYS)
     judged(member)(`${member} is verified, races and all, with parts of rows that a second launch merges`, async () => {
       const limits = ['S <= 32', 'Skv <= 300', 'B * H <= 6', 'D <= 64'];
       const { evaluation } = await diagnoseKernel({
-        target: join(narrowAttention(await mkdtemp(join(place, 'few-')), limits), '20_few_queries'),
+        target: join(narrowAttention(await mkdtemp(join(place, 'few-')), limits), member.split(' ')[0]!),
         device: 'virtual:h200',
         workload: 'B=1,H=6,Hkv=2,S=5,Skv=300,D=64,causal=1,bottomRight=1,bshd=1,lse=1',
         parameters,

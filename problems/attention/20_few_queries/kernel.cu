@@ -681,7 +681,8 @@ __global__ void __launch_bounds__(kMergeThreads)
   Merged merged = {{}, kLowest, 0.0f};
 #pragma unroll
   for (int i = 0; i < kParts; ++i) {
-    if (threadIdx.x % kShares + i * kShares < splits) merged.add(part[i], of_part[i].x, of_part[i].y, scale);
+    // Of two splits there are two: with one, nothing is merged.
+    if (SPLIT == 2 || threadIdx.x % kShares + i * kShares < splits) merged.add(part[i], of_part[i].x, of_part[i].y, scale);
   }
 #pragma unroll
   for (int distance = 1; distance < kShares; distance *= 2) {

@@ -68,6 +68,7 @@ export const nvccBuild = sampledOne(
       '18_ones_column half',
       '19_whole_domain half',
       '20_few_queries',
+      '21_swapped_operands',
     ],
   ],
   {

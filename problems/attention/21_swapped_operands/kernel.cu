@@ -1,4 +1,4 @@
-// A lab variant of 20_few_queries: keys are rows of the tensor cores' tiles, queries their columns.
+// 21_swapped_operands: keys are rows of the tensor cores' tiles, and queries their columns.
 //
 // Idea      wgmma multiplies 64 rows whatever is in them, and as few as 8 columns. So keys, of which there are many, become rows of the
 //           first product (K Q^T), and columns of V rows of the second (V^T W^T): ROWS, the (query, head) pairs of a tile, need not be 64.
@@ -783,7 +783,8 @@ __global__ void __launch_bounds__(kMergeThreads)
   Merged merged = {{}, kLowest, 0.0f};
 #pragma unroll
   for (int i = 0; i < kParts; ++i) {
-    if (threadIdx.x % kShares + i * kShares < splits) merged.add(part[i], of_part[i].x, of_part[i].y, scale);
+    // Of two splits there are two: with one, nothing is merged.
+    if (SPLIT == 2 || threadIdx.x % kShares + i * kShares < splits) merged.add(part[i], of_part[i].x, of_part[i].y, scale);
   }
 #pragma unroll
   for (int distance = 1; distance < kShares; distance *= 2) {
