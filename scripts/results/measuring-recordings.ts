@@ -135,7 +135,8 @@ export const HOW_TO_RECORD: Readonly<Record<MeasuredRecordingName, string>> = {
     'warpsmith measure problems/attention --device cuda:0 --workload all --baseline all --record …, then node scripts/replay-recordings.ts',
   'h200-attention-libraries':
     'warpsmith measure problems/attention --kernel … --set … --baseline all --workload … --json, once for each kernel; each beside its command',
-  'h200-attention-whole-domain': 'as h200-attention-libraries, with 19_whole_domain and 20_few_queries',
+  'h200-attention-whole-domain':
+    'as h200-attention-libraries, with 19_whole_domain, 20_few_queries and 21_swapped_operands',
   'h200-attention-dispatch':
     'warpsmith dispatch problems/attention --kernels bench/attention/h200-contenders.json --device cuda:0 --blocks 6 -o table --json',
   'h200-attention-rungs':

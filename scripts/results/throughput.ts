@@ -124,6 +124,7 @@ const ON_FOUR_GPUS = [
   ['gpu-workers-four', 'then'],
   ['gpu-workers-busy-host', 'then, another host'],
   ['gpu-workers-ahead', 'now, a third host'],
+  ['gpu-workers-long', 'now, 32 cores, 134 evaluations'],
 ] as const;
 
 /** Where the seconds of several GPUs went, by their number. */
@@ -144,7 +145,7 @@ async function gpuWorkerSeconds(): Promise<string> {
   const { problem, workload, device, cores, rounds } = recordings[0]!;
   return `${markdownTable([{ title: 'code' }, ...columns, ...spent], cells)}
 
-${problem}, ${workload}, ${device}, GPUs of one host with ${cores} cores: ${rounds[0]!.evaluations} evaluations of a random search. Seconds are sums over the GPUs.`;
+${problem}, ${workload}, ${device}, GPUs of one host with ${cores} cores: ${rounds[0]!.evaluations} evaluations of a random search, where nothing else is said. Seconds are sums over the GPUs.`;
 }
 
 /** Evaluations a minute by the number of workers; several counts beside each other, in their order. */

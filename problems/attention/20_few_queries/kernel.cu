@@ -395,24 +395,25 @@ __global__ void __launch_bounds__(kThreads, kCtasPerSm)
     if (has_tiles) copy_tile(&K, own_first);
   }
   __syncwarp();
-  if (kCopyingWarp && warp == kComputing / 32) {
-    __syncthreads();
+  const bool is_copying_warp = kCopyingWarp && warp == kComputing / 32;
+  if (!is_copying_warp) {
+    // Rows behind those of a box stay as they are: zeros.
+    const int rows_behind = kRows - box_rows;
+    for (int i = threadIdx.x; i < kPanels * rows_behind * (kRowBytes / 16); i += kComputing) {
+      const int row = i / (kRowBytes / 16);
+      const int panel = row / rows_behind;
+      const int at = (panel * kRows + box_rows + row - panel * rows_behind) * kRowBytes + i % (kRowBytes / 16) * 16;
+      *reinterpret_cast<uint4*>(smem + Tiles::Q + at) = uint4{};
+    }
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  }
+  __syncthreads();  // one for all warps: CUDA C++ promises nothing of two at which parts of a CTA meet
+  if (is_copying_warp) {
     if (!copies) return;
 #pragma unroll 1
     while (copied < 2 * own_tiles) copy_next();
     return;
   }
-
-  // Rows behind those of a box stay as they are: zeros.
-  const int rows_behind = kRows - box_rows;
-  for (int i = threadIdx.x; i < kPanels * rows_behind * (kRowBytes / 16); i += kComputing) {
-    const int row = i / (kRowBytes / 16);
-    const int panel = row / rows_behind;
-    const int at = (panel * kRows + box_rows + row - panel * rows_behind) * kRowBytes + i % (kRowBytes / 16) * 16;
-    *reinterpret_cast<uint4*>(smem + Tiles::Q + at) = uint4{};
-  }
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-  __syncthreads();
 
   // Fills as many stages as have become empty, where no other warp does.
   const auto refill = [&](int count) {

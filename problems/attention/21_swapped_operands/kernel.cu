@@ -370,39 +370,56 @@ __global__ void __launch_bounds__(kThreads, kCtasPerSm)
   const unsigned full = base + Tiles::full;
   const unsigned empty = base + Tiles::empty;
 
-  if (warp == kWarps) {
-    const bool copies = lane == 0;
-    Place<kStages> filled;
-    // Waits until the stage is empty. The first round finds all of them empty.
-    const auto copy_tile = [&](const TensorMap* map, int tile) {
-      const unsigned barrier = full + 8 * filled.stage;
-      wait(empty + 8 * filled.stage, filled.parity ^ 1);
-      expect(barrier, kKeyBytes);
+  const bool copies = warp == kWarps && lane == 0;
+  Place<kStages> filled;
+  // Waits until the stage is empty. The first round finds all of them empty.
+  const auto copy_tile = [&](const TensorMap* map, int tile) {
+    const unsigned barrier = full + 8 * filled.stage;
+    wait(empty + 8 * filled.stage, filled.parity ^ 1);
+    expect(barrier, kKeyBytes);
 #pragma unroll
-      for (int p = 0; p < kPanels; ++p) {
-        copy_box(stages + filled.stage * kKeyBytes + p * kBlockN * kRowBytes, map, p * kPanelColumns, tile * kBlockN, rows.group,
-                 rows.batch, barrier);
-      }
-    };
-    if (copies) {
-      init(base + Tiles::Q_full, 1);
-      for (int i = 0; i < kStages; ++i) {
-        init(full + 8 * i, 1);
-        init(empty + 8 * i, kWarps);  // a lane of every warp
-      }
-      asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-      asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-      // Copies need not wait until the other threads have started.
-      expect(base + Tiles::Q_full, kPanels * box_rows * kRowBytes);
-#pragma unroll
-      for (int p = 0; p < kPanels; ++p) {
-        copy_box(base + Tiles::Q + p * kRows * kRowBytes, &Q, p * kPanelColumns, 0, rows.first_query, rows.group, rows.batch,
-                 base + Tiles::Q_full);
-      }
-      copy_tile(&K, first_tile);
-      filled.advance();
+    for (int p = 0; p < kPanels; ++p) {
+      copy_box(stages + filled.stage * kKeyBytes + p * kBlockN * kRowBytes, map, p * kPanelColumns, tile * kBlockN, rows.group,
+               rows.batch, barrier);
     }
-    __syncthreads();
+  };
+  if (copies) {
+    init(base + Tiles::Q_full, 1);
+    for (int i = 0; i < kStages; ++i) {
+      init(full + 8 * i, 1);
+      init(empty + 8 * i, kWarps);  // a lane of every warp
+    }
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    // Copies need not wait until the other threads have started.
+    expect(base + Tiles::Q_full, kPanels * box_rows * kRowBytes);
+#pragma unroll
+    for (int p = 0; p < kPanels; ++p) {
+      copy_box(base + Tiles::Q + p * kRows * kRowBytes, &Q, p * kPanelColumns, 0, rows.first_query, rows.group, rows.batch,
+               base + Tiles::Q_full);
+    }
+    copy_tile(&K, first_tile);
+    filled.advance();
+  }
+  const int first_visible = min(Skv, rows.first_query + 1 + diagonal);  // keys that all rows see
+  int* const end_keys = reinterpret_cast<int*>(smem + Tiles::end_keys);  // of the keys that a row sees
+  if (warp < kWarps) {
+    // Rows behind those of a box stay as they are: zeros.
+    const int rows_behind = kRows - box_rows;
+    for (int i = threadIdx.x; i < kPanels * rows_behind * (kRowBytes / 16); i += kComputing) {
+      const int row = i / (kRowBytes / 16);
+      const int panel = row / rows_behind;
+      const int at = (panel * kRows + box_rows + row - panel * rows_behind) * kRowBytes + i % (kRowBytes / 16) * 16;
+      *reinterpret_cast<uint4*>(smem + Tiles::Q + at) = uint4{};
+    }
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    if (threadIdx.x < kRows) {
+      end_keys[threadIdx.x] = min(Skv, rows.first_query + static_cast<int>(threadIdx.x) / group + 1 + diagonal);
+    }
+  }
+  __syncwarp();
+  __syncthreads();  // one for all warps: CUDA C++ promises nothing of two at which parts of a CTA meet
+  if (warp == kWarps) {
     if (!copies) return;
 #pragma unroll 1
     for (int tile = first_tile + 1; tile < end_tile; ++tile) {
@@ -414,22 +431,6 @@ __global__ void __launch_bounds__(kThreads, kCtasPerSm)
     copy_tile(&V, end_tile - 1);
     return;
   }
-
-  // Rows behind those of a box stay as they are: zeros.
-  const int rows_behind = kRows - box_rows;
-  for (int i = threadIdx.x; i < kPanels * rows_behind * (kRowBytes / 16); i += kComputing) {
-    const int row = i / (kRowBytes / 16);
-    const int panel = row / rows_behind;
-    const int at = (panel * kRows + box_rows + row - panel * rows_behind) * kRowBytes + i % (kRowBytes / 16) * 16;
-    *reinterpret_cast<uint4*>(smem + Tiles::Q + at) = uint4{};
-  }
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-  const int first_visible = min(Skv, rows.first_query + 1 + diagonal);  // keys that all rows see
-  int* const end_keys = reinterpret_cast<int*>(smem + Tiles::end_keys);  // of the keys that a row sees
-  if (threadIdx.x < kRows) {
-    end_keys[threadIdx.x] = min(Skv, rows.first_query + static_cast<int>(threadIdx.x) / group + 1 + diagonal);
-  }
-  __syncthreads();
 
   const int quad_lane = lane % 4;
   const float scale = softmax_scale * kLog2E;  // weights are powers of 2
