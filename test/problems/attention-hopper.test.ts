@@ -252,19 +252,15 @@ const FEW_QUERIES: readonly {
   {
     rung: '20_few_queries',
     rowsOf: () => 64,
-    compiled: [
-      ...[{}, { CTAS_PER_SM: 1 }, { BLOCK_N: 128, STAGES: 4, CTAS_PER_SM: 1 }],
-      ...[1, 2].map((CTAS_PER_SM) => ({ STAGES: 6, CTAS_PER_SM, WARPGROUPS: 2 })),
-      { BLOCK_N: 128, STAGES: 6, CTAS_PER_SM: 1, WARPGROUPS: 2 },
-    ],
+    compiled: [{}, { BLOCK_N: 128, STAGES: 4, CTAS_PER_SM: 1 }, { STAGES: 6, CTAS_PER_SM: 2, WARPGROUPS: 2 }],
     functions: 10,
   },
   {
     rung: '21_swapped_operands',
     rowsOf: ({ ROWS }) => ROWS!,
     compiled: [
-      ...[{}, { ROWS: 8, CTAS_PER_SM: 2, STAGES: 4 }, { ROWS: 16, BLOCK_N: 128, STAGES: 6, CTAS_PER_SM: 1 }],
-      ...[64, 128].map((BLOCK_N) => ({ ROWS: 64, BLOCK_N, STAGES: 4, CTAS_PER_SM: 1 })),
+      { ROWS: 8, CTAS_PER_SM: 2, STAGES: 4 },
+      { ROWS: 64, BLOCK_N: 128, STAGES: 4, CTAS_PER_SM: 1 },
     ],
     functions: 4,
   },

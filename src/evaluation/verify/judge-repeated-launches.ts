@@ -56,7 +56,7 @@ interface Repetition extends Repeated {
   /** Other inputs of the same shapes. */
   readonly other: PreparedCheck;
   /** Whether a thousand launches are made in a row, too. */
-  readonly isLong: boolean;
+  readonly goesOn: boolean;
 }
 
 /**
@@ -69,7 +69,7 @@ export async function judgeRepeatedLaunches(repetition: Repetition): Promise<Ref
   if (!refusal)
     return (
       (await judgeOverZeros(repetition)) ??
-      (repetition.isLong ? judgeLaunchesInRow(runs, isRightIn(repetition)) : undefined)
+      (repetition.goesOn ? judgeLaunchesInRow(runs, isRightIn(repetition)) : undefined)
     );
   // If the kernel keeps nothing in global memory: does the refusal depend on shared and local memory of earlier launches?
   if (!runs.choosesPrivateMemory || runs.remembers) return refusal;

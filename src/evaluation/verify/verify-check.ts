@@ -75,7 +75,7 @@ export async function verifyCheck(
     const repeated = { problem, dimensions, passed, seed };
     const refusal = check.isForMemory
       ? await judgeMemory(repeated, remembers)
-      : other && (await judgeRepeatedLaunches({ ...repeated, other, isLong: request.thorough === true && !isMain }));
+      : other && (await judgeRepeatedLaunches({ ...repeated, other, goesOn: request.thorough === true && !isMain }));
     return (
       refusal ?? {
         ok: true,
