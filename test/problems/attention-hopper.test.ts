@@ -252,7 +252,12 @@ const FEW_QUERIES: readonly {
   {
     rung: '20_few_queries',
     rowsOf: () => 64,
-    compiled: [{}, { BLOCK_N: 128, STAGES: 4, CTAS_PER_SM: 1 }, { STAGES: 6, CTAS_PER_SM: 2, WARPGROUPS: 2 }],
+    compiled: [
+      {},
+      { CTAS_PER_SM: 1 },
+      { BLOCK_N: 128, STAGES: 4, CTAS_PER_SM: 1 },
+      { STAGES: 6, CTAS_PER_SM: 2, WARPGROUPS: 2 },
+    ],
     functions: 10,
   },
   {

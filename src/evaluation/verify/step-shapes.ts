@@ -84,8 +84,7 @@ function turnsOf(launchedAt: (tiles: number) => string | undefined, least: numbe
     const to = Math.min(most, Math.max(from + 1, Math.ceil(from * TURNS.step)));
     const after = launchedAt(to);
     for (let before = launchedAt(from); before !== after; before = launchedAt(from)) {
-      const seen = before;
-      from = leastWhere((tiles) => launchedAt(tiles) !== seen, from, to);
+      from = leastWhere((tiles) => launchedAt(tiles) !== before, from, to);
       turns.push(from);
     }
     from = to;

@@ -89,6 +89,8 @@ export function levelsOf({ kind, about, among, index, mutated }: Omit<SecretSet,
   if (mutated) return [mutatedName(mutated)];
   const plain = isVariantKind(kind) ? variantName({ kind, index: index ?? 0 }) : kind;
   const name = about === undefined ? plain : `${plain} about ${about}`;
+  // Smaller whole numbers are another set's.
+  if (kind === WHOLES) return [name];
   return Array.from({ length: LEVELS }, (_, level) => (level === 0 ? name : `${name}, milder (${level})`));
 }
 

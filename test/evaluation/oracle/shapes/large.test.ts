@@ -46,6 +46,22 @@ describe('vectors longer than those', () => {
       ).toEqual([]);
   });
 
+  it('are followed by ones but for a few, half as many, where one sum of fractions is taken', () => {
+    const longestOf = (name: string, dimensions: Record<string, number>) => {
+      const request = { problem: problemOf(name), dimensions, parameters: {}, seed: 3, thorough: true, large: true };
+      const { checks } = checksFor({ ...request, isEmulated: true, kernel: { limits: [], steps: [] } as never });
+      const sizeOf = (set: string) =>
+        checks
+          .filter(({ generatorSet, isLarge }) => isLarge && generatorSet === set)
+          .map(({ dimensions: { N } }) => N!);
+      return { declared: Math.max(...sizeOf('declared')), alike: Math.max(...sizeOf('secret:samples (5)')) };
+    };
+    const { declared, alike } = longestOf('reduction', { N: 2 ** 20 });
+    expect(alike).toBe(Math.ceil(declared / 2));
+    expect(alike).toBeGreaterThan(2 ** 25);
+    expect(longestOf('scan', { N: 2 ** 20 }).alike).toBe(Number.NEGATIVE_INFINITY);
+  });
+
   it('are none of matrices', () => {
     for (const [name, timed] of [
       ['softmax', { R: 4096, N: 1024 }],

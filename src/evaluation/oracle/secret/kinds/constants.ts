@@ -55,7 +55,7 @@ export const setsOfWholesUpTo = (problem: ProblemFile, constants: readonly numbe
     .filter((size) => Object.keys(problem.inputs).some((name) => size <= (scalingOf(problem, name)?.most ?? 0)))
     .map((about) => nameOf({ kind: WHOLES, about }));
 
-/** In each input of floating-point numbers that may be so large. Milder ones are the same. */
+/** In each input of floating-point numbers that may be so large. */
 export function applyWholes(
   values: Float64Array,
   { about = 1 }: SecretSet,
