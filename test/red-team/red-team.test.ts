@@ -80,6 +80,7 @@ const REQUIRED = [
   'slot-left-over-after-256-launches',
   'no-step-between-two-lengths',
   'tiles-taken-1021-apart',
+  'small-values-as-integers',
 ];
 
 let device: Device;

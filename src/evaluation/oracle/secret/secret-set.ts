@@ -80,7 +80,8 @@ const EXACT_NAME = /^(secret:exactly|secret:words) (\S+) \((\d+)\)$/;
 /** Whether values repeat, or rows differ in size. */
 export function areValuesPlaced(generatorSet: string): boolean {
   const secret = secretSetOf(generatorSet);
-  return secret !== undefined && isPlacement(secret.kind) && !areAsDrawn(secret.kind);
+  const variant = variantOf(generatorSet);
+  return secret !== undefined && isPlacement(secret.kind) && !(variant && areAsDrawn(variant));
 }
 
 /** Names of a secret set and its milder variants, strongest first. */

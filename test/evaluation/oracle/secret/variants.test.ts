@@ -336,7 +336,11 @@ describe('inputs in variants', () => {
     expect(outliers.length).toBeGreaterThan(7);
     expect(outliers.length).toBeLessThan(17);
     // Two that fall on one place are one.
-    expect(Math.max(...values)).toBeLessThan(1.5 * 2 ** 22);
+    expect(Math.max(...values)).toBe(2 ** 23);
+    // Half of them are the largest.
+    expect(outliers.filter((value) => value === 2 ** 23).length).toBeGreaterThan(3);
+    expect(outliers.filter((value) => value < 2 ** 23).length).toBeGreaterThan(3);
+    expect(of(sum, 'secret:outliers').map(areValuesPlaced)).toEqual([false, true]);
     expect(of({ ...sum, comparison: { kind: 'ulp', maximumUlps: 8 } }, 'secret:outliers')).toEqual([]);
   });
 

@@ -121,7 +121,8 @@ export function shapesNeeded(problem: ProblemFile, generatorSet: string): 'squar
 }
 
 /** Whether errors average out with a set's values as with drawn ones. */
-export const areAsDrawn = (kind: string): boolean => isVariantKind(kind) && treatmentOf(kind).isAsDrawn === true;
+export const areAsDrawn = ({ kind, index }: Pick<Variant, 'kind' | 'index'>): boolean =>
+  treatmentOf(kind).isAsDrawn?.(index) ?? false;
 
 /** Whether a set is one for problems only whose results stay as large, as those of products do. */
 export const leavesSizes = (kind: string): boolean => isVariantKind(kind) && treatmentOf(kind).leavesSizes === true;

@@ -33,5 +33,5 @@ export const scales: Treatment = {
   treat: scale,
   isForLongSums: () => 'by lot',
   isForLongRows: () => true,
-  isAsDrawn: true,
+  isAsDrawn: () => true,
 };

@@ -63,5 +63,5 @@ export const specks: Treatment = {
   // Where nothing may err, drawn values show as much.
   isForLongSums: (_, problem) => (isExact(problem) ? undefined : 'always'),
   showsEnds: true,
-  isAsDrawn: true,
+  isAsDrawn: () => true,
 };

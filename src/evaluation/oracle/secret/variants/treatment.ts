@@ -36,7 +36,7 @@ export interface Treatment {
   /** In which shapes alone a variant's structure shows: of square matrices, or of divisible sizes. */
   readonly needs?: (index: number, problem: ProblemFile) => 'square' | 'even' | undefined;
   /** Values that are no zeros do not repeat, and rows are about as large, so that errors average out as those of drawn values do. */
-  readonly isAsDrawn?: true;
+  readonly isAsDrawn?: (index: number) => boolean;
   /** Whether it is one for problems only whose results stay as large, as those of products do. */
   readonly leavesSizes?: true;
 }
