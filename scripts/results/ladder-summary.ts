@@ -1,6 +1,6 @@
 import type { Column } from '../../src/reports/document.ts';
 import type { LadderCell, LadderRow, LadderView } from '../../src/reports/documents/ladder.ts';
-import { formatMeasuredNs, formatRatioInterval } from '../../src/reports/format.ts';
+import { formatMeasuredNs, formatNs, formatRatioInterval } from '../../src/reports/format.ts';
 import { markdownTable } from '../../src/reports/print/markdown.ts';
 import { intervalPlot } from './interval-plot.ts';
 
@@ -75,29 +75,90 @@ export interface AgainstLibraries {
   views: readonly (LadderView & { command: string; parameters: string })[];
 }
 
-/** One row per workload: its fastest kernel, the fastest library call of the same blocks, and their ratio. */
-export const againstLibraries = ({ views }: AgainstLibraries): string => {
+/** A workload with its fastest kernel, and the fastest library call of the same blocks. */
+interface Beside {
+  readonly view: AgainstLibraries['views'][number];
+  readonly row: LadderRow;
+  readonly kernel: MeasuredCell;
+  readonly library: MeasuredCell;
+}
+
+function bestOfWorkloads({ views }: AgainstLibraries): Beside[] {
   const measured = views.flatMap((view) =>
     view.rows.flatMap((row) => {
       const { kernel, library } = fastestOf(view, row);
       return kernel && library ? [{ view, row, kernel, library }] : [];
     }),
   );
-  const best = [...Map.groupBy(measured, ({ row }) => row.workload).values()].map(
+  return [...Map.groupBy(measured, ({ row }) => row.workload).values()].map(
     (all) => all.toSorted((a, b) => a.kernel.summary.medianNs - b.kernel.summary.medianNs)[0]!,
   );
+}
+
+const ratioOf = ({ kernel, library }: Beside): number => library.summary.medianNs / kernel.summary.medianNs;
+
+/** The ratio with its interval, where it was compared with that library. */
+function intervalOf(beside: Beside): readonly [number, number] {
+  const { comparison } = beside.kernel;
+  const ratio = ratioOf(beside);
+  return comparison?.baseline === beside.library.contender ? comparison.intervalRatio : [ratio, ratio];
+}
+
+/** In a sentence: of how many workloads, and by how much, the ladder's kernels are ahead of every library. */
+export function aheadOfLibraries(recording: AgainstLibraries): string {
+  const best = bestOfWorkloads(recording);
+  const ratios = best.map(ratioOf);
+  const ahead = best.filter((beside) => intervalOf(beside)[0] > 1).length;
+  const measured = best.flatMap(({ view, row }) =>
+    row.cells.flatMap(({ contender, outcome }) =>
+      outcome === 'measured' && view.contenders.some(({ name, kind }) => name === contender && kind === 'library')
+        ? [contender]
+        : [],
+    ),
+  );
+  const libraries = [...Map.groupBy(measured, (name) => name)]
+    .toSorted(([, some], [, others]) => others.length - some.length)
+    .map(([name, { length }], i) => `${name} at ${length}${i === 0 ? ' of them' : ''}`);
+  return (
+    `**Measured on an ${recording.views[0]!.device.name}: ahead of the fastest library at ${ahead} of ${best.length} workloads, ` +
+    `${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)} times as fast.** In the same blocks ran ` +
+    `${libraries.join(', ')}.`
+  );
+}
+
+/** A figure: at each workload, how many times as fast as the fastest library the fastest kernel is. */
+export const againstLibrariesPlot = (recording: AgainstLibraries): string =>
+  intervalPlot({
+    title: `Attention beside the fastest library, measured on ${recording.views[0]!.device.name}`,
+    axis: 'time of the fastest library ÷ time of the fastest kernel of the ladder (logarithmic)',
+    rows: bestOfWorkloads(recording).map((beside) => {
+      const { row, library } = beside;
+      const [low, high] = intervalOf(beside);
+      return {
+        ...{ label: row.workload, low, median: ratioOf(beside), high },
+        note: `${ratioOf(beside).toFixed(2)}× ${library.contender}`,
+        style: low > 1 ? ('kept' as const) : ('reverted' as const),
+      };
+    }),
+    bounds: [{ at: 1, label: 'as fast' }],
+    format: (ratio) => `${ratio}×`,
+  });
+
+/** One row per workload: its fastest kernel, the fastest library call of the same blocks, and their ratio. */
+export const againstLibraries = (recording: AgainstLibraries): string => {
+  const { views } = recording;
   const columns = ['Workload', 'Kernel', 'Fastest library call', 'library ÷ kernel', 'Attainable'].map((title, i) =>
     i < 3 ? { title } : right(title),
   );
-  const rows = best.map(({ view, row, kernel, library }) => {
+  const rows = bestOfWorkloads(recording).map((beside) => {
+    const { view, row, kernel, library } = beside;
     const { comparison } = kernel;
     const against = comparison?.baseline === library.contender ? formatRatioInterval(comparison.intervalRatio) : '';
-    const ratio = (library.summary.medianNs / kernel.summary.medianNs).toFixed(2);
     return [
       row.workload,
       `\`${kernel.contender}\` (${view.parameters}), ${formatMeasuredNs(kernel.summary.medianNs)}`,
       `${library.contender}, ${formatMeasuredNs(library.summary.medianNs)}`,
-      `${ratio} ${against}`.trim(),
+      `${ratioOf(beside).toFixed(2)} ${against}`.trim(),
       `${((100 * row.attainableNs) / kernel.summary.medianNs).toFixed(0)} %`,
     ];
   });
@@ -167,14 +228,13 @@ export const rungPlots = (view: LadderView): Record<string, string> =>
         rows: kernelsOf(view).flatMap((name) => {
           const cell = kernelCell(row, name);
           if (!cell) return [];
-          const { intervalNs, medianNs } = cell.summary;
-          const [lowNs, highNs] = intervalNs;
-          const style = medianNs <= library.summary.medianNs ? ('kept' as const) : ('reverted' as const);
-          return [
-            { label: name, note: `${shareOf(library, cell)} of ${library.contender}`, lowNs, medianNs, highNs, style },
-          ];
+          const { intervalNs, medianNs: median } = cell.summary;
+          const [low, high] = intervalNs;
+          const style = median <= library.summary.medianNs ? ('kept' as const) : ('reverted' as const);
+          return [{ label: name, note: `${shareOf(library, cell)} of ${library.contender}`, low, median, high, style }];
         }),
-        bounds: [{ ns: library.summary.medianNs, label: library.contender }],
+        bounds: [{ at: library.summary.medianNs, label: library.contender }],
+        format: formatNs,
       }),
     ]),
   );

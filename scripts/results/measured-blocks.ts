@@ -6,7 +6,15 @@ import { formatMeasuredNs, formatRatioInterval } from '../../src/reports/format.
 import { markdownBlocks, markdownTable } from '../../src/reports/print/markdown.ts';
 import { comparisonPlot, countVerdicts } from './comparison-plot.ts';
 import { dispatchRows } from './dispatch-rows.ts';
-import { againstLibraries, fastestContenders, ladderSummary, rungPlots, rungTable } from './ladder-summary.ts';
+import {
+  againstLibraries,
+  againstLibrariesPlot,
+  aheadOfLibraries,
+  fastestContenders,
+  ladderSummary,
+  rungPlots,
+  rungTable,
+} from './ladder-summary.ts';
 import { loneAndInARow } from './lone-and-in-a-row.ts';
 import {
   type Climbs,
@@ -124,6 +132,7 @@ export const measuredBlocks = (recordings: MeasuredRecordings): Record<string, s
   'h200-sensitivity': recordingBlock(recordings, 'h200-sensitivity', knownRatio),
   'h200-attention-ladder': recordingBlock(recordings, 'h200-attention-ladder', ladderSummary),
   'h200-attention-libraries': recordingBlock(recordings, 'h200-attention-libraries', againstLibraries),
+  'h200-attention-ahead': recordingBlock(recordings, 'h200-attention-libraries', aheadOfLibraries),
   'h200-attention-whole-domain': recordingBlock(recordings, 'h200-attention-whole-domain', againstLibraries),
   'h200-attention-dispatch': recordingBlock(recordings, 'h200-attention-dispatch', dispatchRows),
   'h200-attention-rungs': recordingBlock(recordings, 'h200-attention-rungs', rungTable),
@@ -134,8 +143,10 @@ export const measuredFigures = (recordings: MeasuredRecordings): Record<string, 
   const self = recordings['h200-a-a'];
   const known = recordings['h200-sensitivity'];
   const rungs = recordings['h200-attention-rungs'];
+  const libraries = recordings['h200-attention-libraries'];
   return {
     ...(rungs && rungPlots(rungs)),
+    ...(libraries && { 'docs/figures/h200-against-libraries.svg': againstLibrariesPlot(libraries) }),
     ...(self && {
       'docs/figures/h200-a-a.svg': comparisonPlot({
         title: `A kernel against itself on ${self.device}, measured`,

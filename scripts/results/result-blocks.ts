@@ -66,9 +66,9 @@ const plotRow = (row: ProgressionRow): PlotRow[] =>
         {
           label: row.change === 'start' ? `start: ${row.candidate.kernel}` : row.change,
           note: `${formatNs(row.time.medianNs)}, ${formatRatio(row.ratioToStart)}${row.decision === 'revert' ? ', reverted' : ''}`,
-          lowNs: row.time.intervalNs[0],
-          medianNs: row.time.medianNs,
-          highNs: row.time.intervalNs[1],
+          low: row.time.intervalNs[0],
+          median: row.time.medianNs,
+          high: row.time.intervalNs[1],
           style: row.decision === 'revert' ? 'reverted' : 'kept',
         },
       ]
@@ -80,8 +80,9 @@ const demoPlot = (run: RecordedRun): string =>
     axis: `${run.best!.kind} time on a ${run.device.kind} ${run.device.name.replace(/ \(virtual\)$/, '')} with its model interval, log scale; filled: kept`,
     rows: run.progression.flatMap(plotRow),
     bounds: run.bounds
-      ? [{ ns: run.bounds.attainableNs, label: `attainable ${formatNs(run.bounds.attainableNs)}` }]
+      ? [{ at: run.bounds.attainableNs, label: `attainable ${formatNs(run.bounds.attainableNs)}` }]
       : [],
+    format: formatNs,
   });
 
 const ladderRows = (evaluations: readonly RecordedEvaluation[]): string[][] =>
@@ -121,12 +122,13 @@ const ladderPlot = ({ entries }: Recordings['attention-ladder']): string => {
     rows: timed.map(({ candidate, device, timing }) => ({
       label: `${candidate.kernel}, ${device.id}`,
       note: formatNs(timing!.medianNs),
-      lowNs: timing!.intervalNs[0],
-      medianNs: timing!.medianNs,
-      highNs: timing!.intervalNs[1],
+      low: timing!.intervalNs[0],
+      median: timing!.medianNs,
+      high: timing!.intervalNs[1],
       style: 'kept' as const,
     })),
     bounds: [],
+    format: formatNs,
   });
 };
 
