@@ -23,8 +23,8 @@
 //           reference by more than kHeadroom are references raised and what is there scaled: all threads learn that at the barrier
 //           behind which weights are read.
 // Limits    sm_90a; D in {64, 128}; S <= 64; H / Hkv <= ROWS; any Skv >= 1. SPLIT > 1: all CTAs must be on the GPU at once, because
-//           they wait for each other; kernel.json allows 128 for each that an SM has room for. One launch at a time per
-//           workspace; a killed one leaves words in it.
+//           they wait for each other; kernel.json allows 128 for each that an SM has room for, so the GPU needs as many SMs.
+//           One launch at a time per workspace; a killed one leaves words in it.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
