@@ -321,6 +321,10 @@ describe.each(FEW_QUERIES)('$rung', ({ rung, rowsOf, compiled, functions }) => {
 
 describe('22_one_launch', () => {
   const sizes = { B: 2, H: 8, Hkv: 2, S: 20, Skv: 700, D: 128, causal: 1, bottomRight: 1 } as const;
+  const compiled: readonly ParameterValues[] = [
+    { ROWS: 8, SPLIT: 8, LANES: 8, STAGES: 4, CTAS_PER_SM: 2 },
+    { ROWS: 32, SPLIT: 32, BLOCK_N: 128, STAGES: 4 },
+  ];
 
   it('plans one launch of row tiles of grouped heads, of no more CTAs than an H200 holds at once', async () => {
     const dimensions = attentionShape(sizes);
@@ -360,10 +364,7 @@ describe('22_one_launch', () => {
       { skip: !hasNvcc },
       async () => {
         const { kernel } = await loadKernel('problems/attention/22_one_launch');
-        for (const setting of [
-          { ROWS: 8, SPLIT: 8, LANES: 8, STAGES: 4, CTAS_PER_SM: 2 },
-          { ROWS: 32, SPLIT: 32, BLOCK_N: 128, STAGES: 4 },
-        ]) {
+        for (const setting of compiled) {
           const report = await ptxasReport(kernel, completeParameters(kernel.file, setting), [`-DDTYPE=${type}`]);
           const bytes = [...report.matchAll(/(\d+) bytes spill stores/g)].map(([, number]) => Number(number));
           expect(bytes).toEqual([0, 0]);
