@@ -51,6 +51,7 @@ const JUDGED = [
   '20_few_queries with two warpgroups',
   '21_swapped_operands',
   '15_decode_words beside each other',
+  '22_one_launch beside each other',
   '16_decode_stream',
   '09_lean on another device',
 ];
@@ -318,6 +319,61 @@ describe.each(FEW_QUERIES)('$rung', ({ rung, rowsOf, compiled, functions }) => {
   );
 });
 
+describe('22_one_launch', () => {
+  const sizes = { B: 2, H: 8, Hkv: 2, S: 20, Skv: 700, D: 128, causal: 1, bottomRight: 1 } as const;
+  const compiled: readonly ParameterValues[] = [
+    { ROWS: 8, SPLIT: 8, LANES: 8, STAGES: 4, CTAS_PER_SM: 2 },
+    { ROWS: 32, SPLIT: 32, BLOCK_N: 128, STAGES: 4 },
+  ];
+
+  it('plans one launch of row tiles of grouped heads, of no more CTAs than an H200 holds at once', async () => {
+    const dimensions = attentionShape(sizes);
+    const { problem, kernel } = await loadKernel('problems/attention/22_one_launch');
+    const assignments = validAssignments(kernel.file, dimensions);
+    expect(assignments.length).toBeGreaterThanOrEqual(50);
+    expect(new Set(assignments.map(({ SPLIT }) => SPLIT))).toEqual(new Set([1, 2, 4, 8, 16]));
+    for (const parameters of assignments) {
+      const { steps } = expandPlan({
+        problem: problem.file,
+        kernel: kernel.file,
+        parameters,
+        dimensions,
+        device: H200,
+      });
+      // Tiles hold 4 heads of as many queries as fit, for each of the 4 heads of K. No more parts than tiles of keys.
+      const tiles = 4 * Math.ceil(20 / (parameters.ROWS! / 4));
+      const ctas = tiles * Math.min(parameters.SPLIT!, Math.ceil(700 / parameters.BLOCK_N!));
+      expect(steps).toMatchObject([{ functionName: 'attention<128>', grid: [ctas, 1, 1] }]);
+      expect(parameters.SPLIT === 1 || ctas <= parameters.CTAS_PER_SM! * H200.smCount).toBe(true);
+      expect(steps[0]).toHaveProperty(
+        'dynamicSharedBytes',
+        expect.toSatisfy((bytes) => parameters.CTAS_PER_SM! * (bytes + 1024) <= 228 * 1024),
+      );
+    }
+  });
+
+  it('does not split where CTAs that wait for each other might not run at once', async () => {
+    const { kernel } = await loadKernel('problems/attention/22_one_launch');
+    const large = attentionShape({ ...sizes, B: 16, H: 32, Hkv: 16 });
+    expect(new Set(validAssignments(kernel.file, large).map(({ SPLIT }) => SPLIT))).toEqual(new Set([1]));
+  });
+
+  for (const type of ['half', '__nv_bfloat16'])
+    nvccBuild(`22_one_launch ${type}`)(
+      `compiles with nvcc for ${type} without spills, with products that stay asynchronous`,
+      { skip: !hasNvcc },
+      async () => {
+        const { kernel } = await loadKernel('problems/attention/22_one_launch');
+        for (const setting of compiled) {
+          const report = await ptxasReport(kernel, completeParameters(kernel.file, setting), [`-DDTYPE=${type}`]);
+          const bytes = [...report.matchAll(/(\d+) bytes spill stores/g)].map(([, number]) => Number(number));
+          expect(bytes).toEqual([0, 0]);
+          expect(report).not.toMatch(/wgmma.mma_async instructions are serialized/);
+        }
+      },
+    );
+});
+
 describe('on a virtual H200', () => {
   let place: string;
   beforeAll(async () => {
@@ -387,6 +443,23 @@ describe('on a virtual H200', () => {
       });
       expect(evaluation.status).toBe('passed');
       expect(evaluation.counters!.launches[0]).toMatchObject({ ctaCount: 4 });
+    },
+  );
+
+  judged('22_one_launch beside each other')(
+    '22_one_launch is verified, races and all, though its CTAs wait for later ones in an ordinary launch',
+    async () => {
+      const limits = ['S <= 32', 'Skv <= 300', 'B * H <= 6', 'D <= 64'];
+      const { evaluation } = await diagnoseKernel({
+        target: join(narrowAttention(await mkdtemp(join(place, 'one-')), limits), '22_one_launch'),
+        device: 'virtual:h200',
+        workload: 'B=1,H=6,Hkv=2,S=5,Skv=300,D=64,causal=1,bottomRight=1,bshd=1,lse=1',
+        parameters: { SPLIT: 4 },
+        seed: 5,
+      });
+      expect(evaluation.status).toBe('passed');
+      // Two tiles of up to 16 rows: five queries of three heads. Five tiles of keys.
+      expect(evaluation.counters!.launches[0]).toMatchObject({ ctaCount: 8 });
     },
   );
 

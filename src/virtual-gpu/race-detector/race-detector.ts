@@ -436,10 +436,11 @@ export class RaceDetector {
     this.#cta.shared.lanesMet(warp, time);
   }
 
-  /** A thread arrives at an mbarrier of the CTA of this rank. */
+  /** A thread arrives at an mbarrier of the CTA of this rank. Without clusters each CTA has rank 0, and there may be several. */
   released(mbarrier: number, warpAddress: number, rank: number): void {
     const warp = this.#warpOf(warpAddress);
-    this.#releaseAt(mbarrier, this.#ctas[rank]!, this.#cta.clocks.snapshot(warp, this.#cta.linear));
+    const target = this.#launch.hasClusters ? this.#ctas[rank]! : this.#cta;
+    this.#releaseAt(mbarrier, target, this.#cta.clocks.snapshot(warp, this.#cta.linear));
     this.#lanesOf(warp);
   }
 

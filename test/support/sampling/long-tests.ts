@@ -69,6 +69,8 @@ export const nvccBuild = sampledOne(
       '19_whole_domain half',
       '20_few_queries',
       '21_swapped_operands',
+      '22_one_launch half',
+      '22_one_launch __nv_bfloat16',
     ],
   ],
   {

@@ -74,6 +74,12 @@ describe.each(WAYS)('CTAs of an ordinary launch that wait for later ones, %s', (
     });
     expect(await wordsOf('keeps', 5, { options })).toEqual(wanted);
   });
+
+  it('have mbarriers of their own', async () => {
+    const wanted = Array.from({ length: 4 * 32 }, (_, at) => 1000 * Math.floor(at / 32) + 31 - (at % 32));
+    const buffers = { words: 4 * 4, out: 4 * 4 * 32 };
+    expect(await wordsOf('hands_over', 4, { options, buffers })).toEqual(wanted);
+  });
 });
 
 it('as many as the device holds run beside each other, and those after them when some have ended', async () => {

@@ -71,3 +71,25 @@ extern "C" __global__ void unfenced(unsigned* words, unsigned* out) {
   __syncthreads();
   out[thread] = words[64 + (thread + 64) % (gridDim.x * blockDim.x)];
 }
+
+// One warp hands numbers to another one through an mbarrier, while other CTAs have begun, too.
+extern "C" __global__ void hands_over(unsigned* words, unsigned* out) {
+  __shared__ unsigned tile[32];
+  __shared__ unsigned long long barrier;
+  const unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(&barrier));
+  if (threadIdx.x == 0) {
+    asm volatile("mbarrier.init.shared.b64 [%0], 32;" ::"r"(at) : "memory");
+    ((volatile unsigned*)words)[blockIdx.x] = 1;
+    while (((volatile unsigned*)words)[(blockIdx.x + 1) % gridDim.x] == 0) {
+    }
+  }
+  __syncthreads();
+  const unsigned lane = threadIdx.x % 32;
+  if (threadIdx.x < 32) {
+    tile[lane] = 1000 * blockIdx.x + lane;
+    asm volatile("{ .reg .b64 state; mbarrier.arrive.shared.b64 state, [%0]; }" ::"r"(at) : "memory");
+  } else {
+    asm volatile("{ .reg .pred p; again: mbarrier.test_wait.parity.shared.b64 p, [%0], 0; @!p bra again; }" ::"r"(at) : "memory");
+    out[blockIdx.x * 32 + lane] = tile[31 - lane];
+  }
+}
