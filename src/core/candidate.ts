@@ -14,21 +14,32 @@ const ID_DIGITS = 12;
  */
 export function makeCandidate(kernel: Kernel, parameters: ParameterValues): Candidate {
   const complete = completeParameters(kernel.file, parameters);
-  const { file, sources } = textsOf(kernel);
-  const content = `{"file":${file},"parameters":${stableJson(complete)},"sources":${sources}}`;
-  return { id: bytesToHex(sha256(utf8ToBytes(content))).slice(0, ID_DIGITS), kernel, parameters: complete };
+  return { id: idOf(textsOf(kernel), stableJson(complete)), kernel, parameters: complete };
+}
+
+/** A search makes the same candidates again with each step, and to hash the sources takes longer than all else of a proposal. */
+function idOf({ file, sources, ids }: Texts, parameters: string): string {
+  const known = ids.get(parameters);
+  if (known !== undefined) return known;
+  const content = `{"file":${file},"parameters":${parameters},"sources":${sources}}`;
+  const id = bytesToHex(sha256(utf8ToBytes(content))).slice(0, ID_DIGITS);
+  ids.set(parameters, id);
+  return id;
 }
 
 interface Texts {
   readonly file: string;
   readonly sources: string;
+  /** Candidates' names by their parameters' text. */
+  readonly ids: Map<string, string>;
 }
 
 /** Long, and the same for all candidates of a kernel: a space has hundreds. */
 function textsOf(kernel: Kernel): Texts {
   const known = texts.get(kernel.sources);
   if (known?.of === kernel.file) return known;
-  const made = { of: kernel.file, file: stableJson(kernel.file), sources: stableJson(kernel.sources) };
+  const [file, sources] = [stableJson(kernel.file), stableJson(kernel.sources)];
+  const made = { of: kernel.file, file, sources, ids: new Map<string, string>() };
   texts.set(kernel.sources, made);
   return made;
 }

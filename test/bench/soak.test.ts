@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { slope, soak } from '../../bench/soak/soak-run.ts';
+import { longTestOf } from '../support/sampling/long-tests.ts';
 
 // bench/soak/memory.ts does 500 evaluations and looks at memory, too.
-test('a run leaves no process, no temporary file and no open file behind', async () => {
+longTestOf(import.meta.filename)('a run leaves no process, no temporary file and no open file behind', async () => {
   await soak(2, () => {}, false);
   const { statuses, childProcesses, temporaryFiles, openFiles } = await soak(3);
   expect(statuses).toEqual({ passed: 3 });

@@ -13,7 +13,7 @@ const TERMINAL = join(import.meta.dirname, 'at-a-terminal.py');
 /** A question that nobody can end would otherwise hang the tests, too. */
 const TIMEOUT_MS = 60_000;
 
-const ON_L4 = ['--device', 'virtual:l4'];
+const ON_L4 = ['--device', 'virtual:l4', '--checks', 'usual'];
 /** Nobody has agreed to anything. */
 const stranger = () => ({ WARPSMITH_TRUST: '', XDG_CONFIG_HOME: temporaryFolder() });
 

@@ -30,7 +30,8 @@ beforeAll(async () => {
   // What is tested is what becomes of verdicts: the same kernels are judged once for all tests.
   vi.stubEnv('WARPSMITH_REPEATS', 'on');
   place = temporaryFolder();
-  problem = smallRowSum(place);
+  // The smallest size is in what is exported, and a larger workload is the problem's largest: it has all sizes.
+  problem = smallRowSum(place, 20_000, []);
   store = ['--store', join(place, 'store')];
   const outcome = await runCli(['optimize', problem, ...DEVICE, ...store, '--max-evaluations', '4']);
   expect(outcome).toMatchObject({ code: 0 });

@@ -5,13 +5,14 @@ import { readEventLog } from '../../src/store/event-log.ts';
 import { NARROWEST, narrowAttention } from '../support/attention-problem.ts';
 import { interrupted } from '../support/sampling/long-tests.ts';
 import { longTests } from '../support/sampling/matrix.ts';
-import { runCli, runJson, SCALE, scaleCopy, temporaryFolder } from './run-cli.ts';
+import { fewSizes, runCli, runJson, scaleCopy, temporaryFolder } from './run-cli.ts';
 
 const long = longTests(import.meta.filename, { oneIn: 2 });
 
+const { problem } = scaleCopy({ problem: fewSizes });
 const optimize = (store: string, ...more: string[]) => [
   'optimize',
-  SCALE,
+  problem,
   '--device',
   'virtual:l4',
   '--store',

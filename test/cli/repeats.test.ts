@@ -2,7 +2,7 @@ import { appendFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { longTests } from '../support/sampling/matrix.ts';
-import { runCli, runJson, scaleCopy, temporaryFolder } from './run-cli.ts';
+import { fewSizes, runCli, runJson, scaleCopy, temporaryFolder } from './run-cli.ts';
 
 const long = longTests(import.meta.filename, { oneIn: 2 });
 
@@ -71,7 +71,7 @@ long('nothing is repeated or kept where repeats are off', async () => {
 long(
   'the second run of the same files takes the evaluations of the first, whatever the store has learned',
   async () => {
-    const { problem } = scaleCopy();
+    const { problem } = scaleCopy({ problem: fewSizes });
     const store = temporaryFolder();
     const optimize = async (...more: string[]) =>
       (await runJson(['optimize', problem, ...DEVICE, '--store', store, '--max-evaluations', '5', ...more])).json;

@@ -2,6 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import { narrowCopy } from '../support/narrowed.ts';
 import { overMcp } from '../support/sampling/long-tests.ts';
 import { type Connection, connect } from './client.ts';
 
@@ -12,20 +13,16 @@ const filesOf = (folder: string): Record<string, string> =>
       .map((name) => [name, readFileSync(join(folder, name), 'utf8')]),
   );
 
-/** One head size and fewer shapes: what a kernel does not take need not be verified, and the test is quick. */
-const narrow = (files: Record<string, string>): Record<string, string> => {
-  const json = JSON.parse(files['kernel.json']!) as { limits: string[] };
-  return {
-    ...files,
-    'kernel.json': JSON.stringify({ ...json, limits: [...json.limits, 'D == 64', 'S <= 256', 'B * H <= 8'] }),
-  };
-};
+/** One head size and few lengths, of which most are no whole tiles: the test is about what an author is told. */
+const FEW_SHAPES = [
+  ...['D == 64', 'B * H <= 2', 'S <= 128', 'Skv <= 128'],
+  ...['S % 16 == 0', 'Skv % 16 == 0'],
+];
+const WORKLOAD = { B: 1, H: 2, S: 128, D: 64 };
 
 async function refusal(agent: Connection, kernel: string): Promise<string> {
   const files = filesOf(`test/red-team/${kernel}`);
-  const submitted = await agent.call('submit', { files, hypothesis: 'nobody will notice' });
-  if (submitted.isError) return submitted.text;
-  const { data } = await agent.call('wait', { id: String(submitted.data.id) });
+  const { data } = await agent.judge({ files, hypothesis: 'nobody will notice' });
   const { status, why, time } = data.feedback as { status: string; why: string; time?: string };
   expect(time).toBeUndefined();
   return `${status}: ${why}`;
@@ -34,7 +31,8 @@ async function refusal(agent: Connection, kernel: string): Promise<string> {
 // The author sees the start only, and comes out ahead of it: with a kernel of its own, through tools alone.
 overMcp('attention')('takes attention from 01_minimal to 04_warp; exploits are refused', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'warpsmith-mcp-attention-'));
-  const words = ['attention', '--device', 'virtual:l4', '--workload', 'B=1,H=4,S=128,D=64', '--store', folder];
+  const problem = narrowCopy('problems/attention', folder, FEW_SHAPES, { name: 'small', dimensions: WORKLOAD });
+  const words = [problem, '--device', 'virtual:l4', '--workload', 'small', '--store', join(folder, 'store')];
   try {
     await using agent = await connect([...words, '--max-evaluations', '6']);
     const kernels = (await agent.call('kernels')).data.kernels as { id: string }[];
@@ -44,14 +42,13 @@ overMcp('attention')('takes attention from 01_minimal to 04_warp; exploits are r
     expect(await refusal(agent, 'zeros')).toMatch(/^wrong: /);
     expect(await refusal(agent, 'remembers-in-the-device-heap')).toMatch(/^(invalid|compile-failed|unsupported): /);
 
-    const carried = narrow(filesOf('problems/attention/04_warp'));
     const judged = await agent.judge({
-      files: carried,
+      files: filesOf('problems/attention/04_warp'),
       hypothesis: 'tiles of K and V in shared memory serve all rows of a CTA',
       predictedRatio: 2,
     });
     const feedback = judged.data.feedback as { status: string; ratioToStart: number; counters: string[] };
-    expect(feedback.status).toBe('passed');
+    expect(feedback.status, judged.text).toBe('passed');
     expect(feedback.ratioToStart).toBeGreaterThan(2);
     expect(feedback.counters.join()).toContain('global load sectors');
     expect(judged.text.length).toBeLessThan(4000);

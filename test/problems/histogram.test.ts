@@ -28,6 +28,6 @@ describeLadder({
   rungs: ['01_global_atomics', '02_shared', '03_per_warp'],
   ragged: { N: 5003, BINS: 37, spread: 100 },
   search: { N: 524_288, BINS: 256, spread: 100 },
-  narrow: ['N <= 524288'],
+  narrow: ['N <= 32768 || N == 524288', 'N % 1024 == 0 || N == 8191'],
   referenceError: 0,
 });

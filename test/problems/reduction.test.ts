@@ -48,6 +48,6 @@ describeLadder({
   rungs: ['01_atomics', '02_shared_tree', '03_shuffles', '04_two_pass'],
   ragged: { N: 5003 },
   search: { N: 262_144 },
-  narrow: ['N <= 262144'],
+  narrow: ['N <= 32768 || N == 262144', 'N % 1024 == 0 || N == 8191'],
   referenceError: 1e-13,
 });

@@ -33,7 +33,7 @@ describeLadder({
   // 04_look_back has two memsets, which take longer than what it saves of three small launches. A run on an H200 ended with 03_shuffles,
   // too, at 8 times the elements (docs/results/h200-problems.json).
   ends: { 'virtual:h200': '03_shuffles' },
-  narrow: ['N <= 131072'],
+  narrow: ['N <= 32768 || N == 131072', 'N % 1024 == 0 || N == 4097'],
   referenceError: 0,
   // Fewer elements per thread are tried first: more CTAs had helped twice. So is the last rung.
   detours: 2,

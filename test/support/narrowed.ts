@@ -21,15 +21,15 @@ export function narrowed(file: ProblemFile, limits: readonly string[]): ProblemF
 /**
  * Narrows the problem of a folder that belongs to a test.
  *
- * @param workload the only one, where the problem's own are all too large.
+ * @param workload the only one, where the problem's own are all too large. It is checked, too, where the limits leave no other check shape.
  */
 export function narrowFolder(folder: string, limits: readonly string[], workload?: Omit<Workload, 'cache'>): void {
   const path = join(folder, 'problem.json');
   const file = JSON.parse(readFileSync(path, 'utf8')) as ProblemFile;
-  writeFileSync(
-    path,
-    JSON.stringify(narrowed(workload ? { ...file, workloads: [{ ...workload, cache: 'hot' }] } : file, limits)),
-  );
+  const narrow = narrowed(workload ? { ...file, workloads: [{ ...workload, cache: 'hot' }] } : file, limits);
+  const checkShapes =
+    workload && narrow.checkShapes.length === 0 ? [{ dimensions: workload.dimensions }] : narrow.checkShapes;
+  writeFileSync(path, JSON.stringify({ ...narrow, checkShapes }));
 }
 
 /**

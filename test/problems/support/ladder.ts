@@ -156,7 +156,7 @@ export function describeLadder({
       const best = ends[device] ?? rungs.at(-1)!;
       climb(`${name} on ${device}`)(`climbs to ${best} on ${device} because of findings`, async () => {
         const { result, view } = await optimizeProblem({
-          target: narrowCopy(folder, store, narrow),
+          target: narrowCopy(folder, store, narrow, { name: 'climbed', dimensions: search }),
           device,
           workloads: [workloadOf(search)],
           parameters: {},

@@ -83,6 +83,7 @@ export const nvccBuild = sampledOne(
 const FILES = [
   'app/attention-on-l4',
   'app/loading/reference-in-python',
+  'bench/soak',
   'bench/time-model',
   'cli/control-characters',
   'cli/log',
@@ -98,6 +99,7 @@ const FILES = [
   'handover/dispatch',
   'handover/expressions',
   'problems/gemm',
+  'optimizer/attention-climb',
   'process/entry-file',
   'ptx/check-operands',
   'stats/operating-characteristics',
