@@ -81,6 +81,7 @@ const REQUIRED = [
   'no-step-between-two-lengths',
   'tiles-taken-1021-apart',
   'small-values-as-integers',
+  'status-words-of-the-launch-before',
 ];
 
 let device: Device;

@@ -303,7 +303,40 @@ export async function judgeMemory(repeated: Repeated, remembers: boolean): Promi
     const result = await step();
     if (result?.ok === false) return result;
   }
-  return judgeManyLaunches(runs, isRightIn(own));
+  return (await judgeOlderReads(own)) ?? judgeManyLaunches(runs, isRightIn(own));
+}
+
+/**
+ * The check's own inputs behind a launch on the same values in another order, and volatile and atomic reads give older values. CTAs run one after the other here: without that, none would meet what an earlier
+ * launch left in the word of a neighbour that is not as far yet.
+ */
+async function judgeOlderReads(repeated: Repeated): Promise<Refused | undefined> {
+  const { passed, problem } = repeated;
+  const { runs, outputs, expectations, tally } = passed.judged;
+  if (!runs.keepsWorkspace || !runs.choosesPrivateMemory) return undefined;
+  const how = 'are the same values in another order';
+  const streams = (input: string): RandomStream => streamOf(repeated, `${how} ${input}`);
+  const request = { buffers: runs.plan.buffers, problem: problem.file, streamOf: streams };
+  await runs.replaceInputs(resembling(runs.contents, how, request));
+  const before = await runs.run(NATURAL);
+  if (!before.ok) return before;
+  await runs.replaceInputs(runs.contents);
+  const trial = {
+    ...NATURAL,
+    name: 'a run in which reads give older values, behind one on other inputs',
+    findsRaces: true,
+  };
+  const run = await runs.run(trial);
+  if (!run.ok) return run;
+  const verdicts = compareOutputs(outputs, expectations, run.outputs);
+  tally.add(verdicts);
+  if (passes(verdicts)) return undefined;
+  const reason = [describeWrong(verdicts)!, ...(run.olderRead === undefined ? [] : [run.olderRead])].join('; ');
+  return refused(
+    'unsafe',
+    `output depends on what earlier launches left in a workspace that is zeroed once, where a CTA reads before another has written: ${reason}`,
+    `${runs.name} · ${trial.name}`,
+  );
 }
 
 /** In each input in turn, one element is another: as large as the others, and far larger, since a long sum's tolerance hides one of the usual size. */
