@@ -341,7 +341,9 @@ describe('inputs in variants', () => {
   });
 
   it('let two stand out in a sum alone, as far as fp32 bears it, and hold it to the errors of random terms', () => {
-    const sum = problemOf({ X: input(['R', 'N']) }, CONDITIONED);
+    const windows = problemOf({ X: input(['R', 'N']) }, CONDITIONED);
+    const outputs = { Y: { ...input(['R']), access: 'out' as const } };
+    const sum = { ...windows, reducedAxis: { input: 'X', axis: 1 }, outputs };
     const values = drawn(sum, 'X', of(sum, 'secret:outliers')[2]!);
     const outliers = values.filter((value) => value > 2);
     expect(Math.max(...outliers)).toBeLessThanOrEqual(2 ** 23);
@@ -349,8 +351,10 @@ describe('inputs in variants', () => {
     expect(outliers.length).toBeGreaterThan(7);
     expect(outliers.length).toBeLessThan(17);
     expect(of(sum, 'secret:outliers').map(areValuesPlaced)).toEqual([true, true, false]);
-    // In a product, several meet in one sum, which then leaves nothing of the others.
-    const product = problemOf({ A: input(['R', 'N']), B: input(['R', 'N']) }, CONDITIONED);
+    // A running sum goes on without what it has added, and of products several factors meet in one sum: both leave nothing of the others.
+    expect(of(windows, 'secret:outliers')).toHaveLength(2);
+    expect(of({ ...windows, reducedAxis: { input: 'X', axis: 1 } }, 'secret:outliers')).toHaveLength(2);
+    const product = { ...sum, inputs: { X: input(['R', 'N']), B: input(['R', 'N']) } };
     expect(of(product, 'secret:outliers')).toHaveLength(2);
   });
 

@@ -1,4 +1,5 @@
 import type { ProblemFile } from '../../../../core/problem.ts';
+import { summedOver } from '../../judgeable-sums.ts';
 import type { Freedom } from '../freedom.ts';
 import { columnsOf, inputsThat, type Treated, type Treatment } from './treatment.ts';
 
@@ -7,13 +8,19 @@ const STANDING_OUT = ['some', 'none', 'two'] as const;
 
 /**
  * How many stand out at most, and by which powers of two. Of a sum alone, two of 0.75 to 1 times 2²³ beside values of about 1: a running sum stays below 2²⁵, from where on
- * fp32 loses what is added, but whole numbers of 22 bits relative to one of them have lost it. Products have more such factors in one sum, so there they are smaller. By how
- * much of it values lie below a power of two.
+ * fp32 loses what is added, but whole numbers of 22 bits relative to one of them have lost it. By how much of it values lie below a power of two.
  */
 const OUTLIERS = { most: 2, from: 19, to: 22, alone: 23, below: 1 / 64 } as const;
 
 const withOutliers = (problem: ProblemFile, { isFree, outliers: stand }: Freedom): string[] =>
   inputsThat(problem, (name) => isFree(name) && stand(name) && problem.inputs[name]!.dtype === 'f32');
+
+/** Whether results are sums over whole rows of one such input: nothing is multiplied with it, and no running sum goes on without what it has added. */
+function isSumAlone(problem: ProblemFile, names: readonly string[]): boolean {
+  const summed = summedOver(problem);
+  const keepsThem = Object.values(problem.outputs).some(({ shape }) => summed.some((size) => shape.includes(size)));
+  return names.length === 1 && summed.includes(`${problem.inputs[names[0]!]!.shape.at(-1)}`) && !keepsThem;
+}
 
 function addOutliers(
   values: Float64Array,
@@ -44,9 +51,9 @@ function addOutliers(
 
 export const outliers: Treatment = {
   count: (problem, freedom) => {
-    const { length } = withOutliers(problem, freedom);
-    if (length === 0) return 0;
-    return length === 1 ? STANDING_OUT.length : STANDING_OUT.indexOf('two');
+    const names = withOutliers(problem, freedom);
+    if (names.length === 0) return 0;
+    return isSumAlone(problem, names) ? STANDING_OUT.length : STANDING_OUT.indexOf('two');
   },
   treat: addOutliers,
   isForLongSums: (index) => (STANDING_OUT[index] === 'none' ? 'by lot' : undefined),
