@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { runCli } from '../../src/cli/main.ts';
 import { COMMANDS } from '../../src/core/requests/commands.ts';
 import { OUTPUT_SCHEMAS } from '../../src/core/schemas/output-schemas.ts';
+import { sampled } from '../support/sampling/matrix.ts';
 import { gateRepository } from './gate-repository.ts';
 import { repository, SCALE, temporaryFolder } from './run-cli.ts';
 
@@ -125,13 +126,24 @@ const bestOf = (folder: string): string => {
   return (JSON.parse(log.slice(0, log.indexOf('\n'))) as { start: { id: string } }).start.id;
 };
 
-test.each(OUTPUTS)('%s is what its schema says', async (kind, args) => {
+/** Those that judge kernels for seconds; of the others each runs always. */
+const LONG: readonly string[] = ['evaluate', 'compare', 'run-report'];
+const isLong = ([kind]: (typeof OUTPUTS)[number]): boolean => LONG.includes(kind);
+
+async function isAsItsSchemaSays(kind: keyof typeof OUTPUT_SCHEMAS, args: (out: string) => string[]): Promise<void> {
   const document = await printed(args(join(temporaryFolder(), 'out')));
   expect(document.kind).toBe(kind);
   const outcome = OUTPUT_SCHEMAS[kind].safeParse(document);
   expect(outcome.success ? [] : outcome.error.issues).toEqual([]);
   expect(published.safeParse(document).error).toBeUndefined();
-});
+}
+
+const TITLE = '%s is what its schema says';
+test.each(OUTPUTS.filter((output) => !isLong(output)))(TITLE, isAsItsSchemaSays);
+sampled('long outputs', OUTPUTS.filter(isLong), { oneIn: 3, placeOf: () => 'src/core/schemas' })(
+  TITLE,
+  isAsItsSchemaSays,
+);
 
 test('no kind and no command is left out', () => {
   expect([...new Set(OUTPUTS.map(([kind]) => kind))].sort()).toEqual(Object.keys(OUTPUT_SCHEMAS).sort());
