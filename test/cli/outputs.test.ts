@@ -126,7 +126,7 @@ const bestOf = (folder: string): string => {
   return (JSON.parse(log.slice(0, log.indexOf('\n'))) as { start: { id: string } }).start.id;
 };
 
-/** Those that judge kernels for seconds; of the others each runs always. */
+/** Kinds whose commands judge kernels for seconds: some of them run. All others run always. */
 const LONG: readonly string[] = ['evaluate', 'compare', 'run-report'];
 const isLong = ([kind]: (typeof OUTPUTS)[number]): boolean => LONG.includes(kind);
 

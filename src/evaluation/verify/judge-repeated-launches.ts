@@ -312,7 +312,8 @@ export async function judgeMemory(repeated: Repeated, remembers: boolean): Promi
  */
 async function judgeOlderReads(repeated: Repeated): Promise<Refused | undefined> {
   const { passed, problem } = repeated;
-  const { runs, outputs, expectations, tally } = passed.judged;
+  const { judged, first } = passed;
+  const { runs, outputs } = judged;
   if (!runs.keepsWorkspace || !runs.choosesPrivateMemory) return undefined;
   const how = 'are the same values in another order';
   const streams = (input: string): RandomStream => streamOf(repeated, `${how} ${input}`);
@@ -328,10 +329,9 @@ async function judgeOlderReads(repeated: Repeated): Promise<Refused | undefined>
   };
   const run = await runs.run(trial);
   if (!run.ok) return run;
-  const verdicts = compareOutputs(outputs, expectations, run.outputs);
-  tally.add(verdicts);
-  if (passes(verdicts)) return undefined;
-  const reason = [describeWrong(verdicts)!, ...(run.olderRead === undefined ? [] : [run.olderRead])].join('; ');
+  if (await isRightIn(repeated)(run)) return undefined;
+  const difference = describeDifference(outputs, first.outputs, run.outputs)!;
+  const reason = run.olderRead === undefined ? difference : `${difference}; ${run.olderRead}`;
   return refused(
     'unsafe',
     `output depends on what earlier launches left in a workspace that is zeroed once, where a CTA reads before another has written: ${reason}`,

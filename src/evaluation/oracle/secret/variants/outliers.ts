@@ -31,6 +31,11 @@ function addOutliers(
     for (let i = 0; i < values.length; i++) values[i] = 1 - OUTLIERS.below * (1 - stream.uniform(i) / 2);
     return values;
   }
+  const powerOf = (exponent: number): number => 2 ** Math.round(strength * exponent);
+  const standOut = (value: number, share: number): number =>
+    STANDING_OUT[index] === 'two'
+      ? powerOf(OUTLIERS.alone) * (1 - share / 4)
+      : powerOf(OUTLIERS.from + share * (OUTLIERS.to - OUTLIERS.from)) * value;
   const columns = columnsOf(buffer);
   for (let i = 0; i < values.length; i++) values[i] = 0.5 + stream.uniform(i + 4 * values.length);
   for (let row = 0; row * columns < values.length; row++) {
@@ -39,12 +44,7 @@ function addOutliers(
     const shares = new Map(
       lots.map((lot) => [row * columns + Math.floor(stream.uniform(lot) * columns), stream.uniform(lot + 1)]),
     );
-    for (const [place, share] of shares)
-      if (place < values.length)
-        values[place] =
-          STANDING_OUT[index] === 'two'
-            ? 2 ** Math.round(strength * OUTLIERS.alone) * (1 - share / 4)
-            : values[place]! * 2 ** Math.round(strength * (OUTLIERS.from + share * (OUTLIERS.to - OUTLIERS.from)));
+    for (const [place, share] of shares) if (place < values.length) values[place] = standOut(values[place]!, share);
   }
   return values;
 }
