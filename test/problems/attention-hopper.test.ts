@@ -18,7 +18,10 @@ import { nvccBuild } from '../support/sampling/long-tests.ts';
 import { sampledOne } from '../support/sampling/matrix.ts';
 
 // Rungs for sm_90a. What can be said without a GPU is said here.
-const RUNGS = ['10_wgmma', '10_resident', '11_sums_first', '17_lean_turns', '18_ones_column', '19_whole_domain'];
+const RUNGS = [
+  ...['10_wgmma', '10_resident', '11_sums_first', '17_lean_turns', '18_ones_column', '19_whole_domain'],
+  '23_split_keys',
+];
 
 /** Shared memory of a CTA, SMs. Source: the H200's data sheet in hardware/specs. */
 const H200 = { smCount: 132, sharedBytesPerCta: 227 * 1024 };
@@ -39,6 +42,11 @@ const COMPILED_SETTINGS: Readonly<Record<string, readonly ParameterValues[]>> = 
   '17_lean_turns': [{}, { TRY_ZERO: 1, PASS_EARLY: 0 }],
   '18_ones_column': [{}, { CONSUMERS: 3, BLOCK_N: 128, STAGES: 2, PASS_EARLY: 1 }],
   '19_whole_domain': [{}, { CONSUMERS: 2, STAGES: 2, TRY_ZERO: 1 }, { CONSUMERS: 4, TRY_ZERO: 1, PASS_EARLY: 0 }],
+  '23_split_keys': [
+    {},
+    { CONSUMERS: 4, BLOCK_N: 64, SPLIT: 8 },
+    { CONSUMERS: 3, BLOCK_N: 64, STAGES: 4, SPLIT: 4, CLUSTER: 0 },
+  ],
 };
 
 /** What is judged on a virtual GPU takes seconds. */
@@ -52,6 +60,7 @@ const JUDGED = [
   '21_swapped_operands',
   '15_decode_words beside each other',
   '22_one_launch beside each other',
+  '23_split_keys beside each other',
   '16_decode_stream',
   '09_lean on another device',
 ];
@@ -460,6 +469,23 @@ describe('on a virtual H200', () => {
       expect(evaluation.status).toBe('passed');
       // Two tiles of up to 16 rows: five queries of three heads. Five tiles of keys.
       expect(evaluation.counters!.launches[0]).toMatchObject({ ctaCount: 8 });
+    },
+  );
+
+  judged('23_split_keys beside each other')(
+    '23_split_keys is verified, races and all, where its CTAs wait for later ones in an ordinary launch',
+    async () => {
+      const limits = ['S <= 130', 'Skv <= 300', 'B * H <= 4', 'D <= 64'];
+      const { evaluation } = await diagnoseKernel({
+        target: join(narrowAttention(await mkdtemp(join(place, 'parts-')), limits), '23_split_keys'),
+        device: 'virtual:h200',
+        workload: 'B=1,H=2,Hkv=1,S=130,Skv=300,D=64,causal=1,bottomRight=1,bshd=1,lse=1',
+        parameters: { BLOCK_N: 64, SPLIT: 4, CLUSTER: 0 },
+        seed: 5,
+      });
+      expect(evaluation.status).toBe('passed');
+      // Two tiles of each head, four parts each.
+      expect(evaluation.counters!.launches[0]).toMatchObject({ ctaCount: 16 });
     },
   );
 

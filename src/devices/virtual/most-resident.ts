@@ -15,7 +15,7 @@ export const occupancyOf = (
 
 /**
  * How many CTAs of an ordinary launch run beside each other if they wait for others, as many as the device holds. Undefined where
- * none waits for another CTA, as far as the code tells, and for clusters.
+ * none waits for another CTA, as far as the code tells, and for clusters of more than one CTA.
  * @param polls instructions with which it waits.
  */
 export function mostResident(
@@ -26,6 +26,7 @@ export function mostResident(
 ): number | undefined {
   const { cooperative, grid, cluster } = step;
   const ctas = grid[0] * grid[1] * grid[2];
-  if (cooperative || cluster || image.requiredCluster || ctas === 1 || polls.size === 0) return undefined;
+  const isClustered = image.requiredCluster || (cluster !== undefined && cluster[0] * cluster[1] * cluster[2] > 1);
+  if (cooperative || isClustered || ctas === 1 || polls.size === 0) return undefined;
   return Math.min(ctas, occupancyOf(step, resources(), spec).ctasPerSm * spec.smCount.value);
 }

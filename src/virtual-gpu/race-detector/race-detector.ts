@@ -36,6 +36,8 @@ export interface WatchedLaunch {
   mostTogether: number;
   /** Launched as clusters, be they of one CTA each: only then something is sent to shared memory. */
   hasClusters: boolean;
+  /** Those that run together are one cluster, not CTAs that wait for each other. */
+  areCluster: boolean;
   bounds: BoundsChecker;
   device: Uint8Array;
   /** Every access is to be told. */
@@ -238,7 +240,7 @@ export class RaceDetector {
 
   /** Cells are as large as the launch's smallest access to device memory that it both reads and writes, up to a limit. */
   #watchDevice(): void {
-    const { warps, acrossCtas, isCooperative, hasClusters, device, leavesAll } = this.#launch;
+    const { warps, acrossCtas, isCooperative, areCluster, device, leavesAll } = this.#launch;
     const tracked = [
       ...this.#groups.flatMap((accesses, group) => (this.#isTrackedGroup[group] ? accesses : [])).map((a) => a.access),
       ...this.#sites.map((site, index) => (this.#isTrackedSite[index] ? site?.access : undefined)),
@@ -247,7 +249,7 @@ export class RaceDetector {
     const spare = this.#global.release(unit);
     const lone = leavesAll ? undefined : this.#cells;
     lone?.begin(device.length, unit, this.#now());
-    this.#global = new GlobalShadow(warps, unit, acrossCtas, isCooperative || hasClusters, spare, lone);
+    this.#global = new GlobalShadow(warps, unit, acrossCtas, isCooperative || areCluster, spare, lone);
     this.#header[SHADOW.launchStart >> 2] = this.#now();
     this.#header[SHADOW.deviceShift >> 2] = Math.log2(unit);
     for (const { index, space } of this.#image.groups)
@@ -332,7 +334,7 @@ export class RaceDetector {
   beginCta(linear: number, index: number): void {
     const { warps } = this.#launch;
     if (index === 0) this.#cluster.forget();
-    else if (!this.#launch.hasClusters) this.#takeTurns();
+    else if (!this.#launch.areCluster) this.#takeTurns();
     this.#ctas[index] ??= this.#newCta(index);
     this.#cta = this.#ctas[index];
     this.#cta.begin(linear, this.#now());
@@ -366,9 +368,9 @@ export class RaceDetector {
   }
 
   #newOlderValues(): OlderValues {
-    const { isCooperative, hasClusters } = this.#launch;
+    const { isCooperative, areCluster } = this.#launch;
     const isBefore = (moment: Moment, by: Accessor): boolean => this.#global.isBefore(moment, by);
-    return new OlderValues(isBefore, isCooperative, isCooperative || hasClusters);
+    return new OlderValues(isBefore, isCooperative, isCooperative || areCluster);
   }
 
   /** Another of the CTAs that run together has its turn. */
@@ -436,10 +438,10 @@ export class RaceDetector {
     this.#cta.shared.lanesMet(warp, time);
   }
 
-  /** A thread arrives at an mbarrier of the CTA of this rank. Without clusters each CTA has rank 0, and there may be several. */
+  /** A thread arrives at an mbarrier of the CTA of this rank. Those that wait for each other have rank 0, each of them. */
   released(mbarrier: number, warpAddress: number, rank: number): void {
     const warp = this.#warpOf(warpAddress);
-    const target = this.#launch.hasClusters ? this.#ctas[rank]! : this.#cta;
+    const target = this.#launch.areCluster ? this.#ctas[rank]! : this.#cta;
     this.#releaseAt(mbarrier, target, this.#cta.clocks.snapshot(warp, this.#cta.linear));
     this.#lanesOf(warp);
   }

@@ -312,6 +312,7 @@ export class CtaRunner {
       sharedBytes: totalShared,
       acrossCtas: request.isSerial,
       hasClusters: request.hasClusters,
+      areCluster: request.hasClusters && request.mostResident === undefined,
       isCooperative,
       cluster: this.#residents,
       mostTogether: Math.min(request.mostResident ?? together, this.#room()),

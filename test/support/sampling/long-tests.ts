@@ -71,6 +71,7 @@ export const nvccBuild = sampledOne(
       '21_swapped_operands',
       '22_one_launch half',
       '22_one_launch __nv_bfloat16',
+      '23_split_keys half',
     ],
   ],
   {

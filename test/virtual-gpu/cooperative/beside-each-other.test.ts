@@ -11,11 +11,16 @@ const SOURCE = readFileSync(new URL('waiting.cu', import.meta.url), 'utf8');
 
 let device: Device;
 let module: LoadedModule;
+let hopper: Device;
 beforeAll(async () => {
   device = await openDevice('virtual:l4', { threads: 2 });
+  hopper = await openDevice('virtual:h200', { threads: 2 });
   module = await loadCode(device, await compileCuda(await createClangToolchain(), SOURCE, functionsIn(SOURCE)));
 });
-afterAll(() => device.close());
+afterAll(async () => {
+  await device.close();
+  await hopper.close();
+});
 
 const THREADS = 64;
 
@@ -75,10 +80,22 @@ describe.each(WAYS)('CTAs of an ordinary launch that wait for later ones, %s', (
     expect(await wordsOf('keeps', 5, { options })).toEqual(wanted);
   });
 
+  const handedOver = Array.from({ length: 4 * 32 }, (_, at) => 1000 * Math.floor(at / 32) + 31 - (at % 32));
+  const buffers = { words: 4 * 4, out: 4 * 4 * 32 };
+
   it('have mbarriers of their own', async () => {
-    const wanted = Array.from({ length: 4 * 32 }, (_, at) => 1000 * Math.floor(at / 32) + 31 - (at % 32));
-    const buffers = { words: 4 * 4, out: 4 * 4 * 32 };
-    expect(await wordsOf('hands_over', 4, { options, buffers })).toEqual(wanted);
+    expect(await wordsOf('hands_over', 4, { options, buffers })).toEqual(handedOver);
+  });
+
+  it('may be clusters of one each', async () => {
+    const compiled = await compileCuda(await createClangToolchain(), SOURCE, ['hands_over'], 'waiting.cu', 'sm_90a');
+    const asked: KernelLaunch = {
+      ...{ functionName: 'hands_over', grid: 4, cluster: 1, block: THREADS },
+      ...{ arguments: ['words', 'out'], buffers, options: { timeoutMs: 20_000, ...options } },
+    };
+    const outcome = await trySteps(hopper, await loadCode(hopper, compiled), asked, [planLaunch(asked)]);
+    expect(outcome).toMatchObject({ ok: true });
+    expect([...new Uint32Array(outcome.ok ? outcome.contents.out!.buffer : [])]).toEqual(handedOver);
   });
 });
 
