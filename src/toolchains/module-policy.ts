@@ -1,7 +1,9 @@
-import type { CompiledCode, CompileOutcome, Diagnostic } from '../core/compiled-code.ts';
+import type { CompiledCode, CompileOutcome, Diagnostic, SourceLocation } from '../core/compiled-code.ts';
 import { onceFor, rememberedAt } from '../core/once-for.ts';
-import { PtxSyntaxError } from '../ptx/errors.ts';
+import { PtxSyntaxError, UnsupportedPtxError } from '../ptx/errors.ts';
 import { type ModuleTraits, readTraits } from '../ptx/module-traits.ts';
+import { instructionsBeforeWait, leadsTo, type MemoryAccess, memoryAccesses } from '../ptx/parameter-accesses.ts';
+import { parsePtx } from '../ptx/parse.ts';
 import { elfSections, undefinedSymbols } from './elf.ts';
 
 /** Code that is refused, for any compiler, and code that adds a note to the evaluation. */
@@ -53,6 +55,47 @@ export function screenModule(outcome: CompileOutcome): CompileOutcome {
 export function mayWaitForLaunch(code: CompiledCode, symbol: string): boolean {
   const traits = traitsOf(code);
   return traits === undefined || traits instanceof PtxSyntaxError || traits.waitingKernels.includes(symbol);
+}
+
+/** Where the first access lies that may lead to what a parameter, counted from 0, points to; undefined if there is none. */
+export type AccessFinder = (parameter: number) => SourceLocation | 'somewhere' | undefined;
+
+/** What a kernel does with what its parameters point to. */
+export interface KernelAccesses {
+  readonly readsBeforeWait: AccessFinder;
+  readonly writes: AccessFinder;
+}
+
+/** By kernel and text, as {@link read}. */
+const accesses = new Map<string, KernelAccesses | undefined>();
+
+/** As far as addresses follow from parameters: a pointer that is loaded from memory leads nowhere here. Undefined if the code can't be read. */
+export function kernelAccesses(code: CompiledCode, symbol: string): KernelAccesses | undefined {
+  const ptx = code.kind === 'ptx' ? code.text : code.ptx;
+  return ptx === undefined
+    ? undefined
+    : rememberedAt(accesses, `${symbol}\n${ptx}`, () => readAccesses(ptx, symbol), MOST_READ);
+}
+
+function readAccesses(ptx: string, symbol: string): KernelAccesses | undefined {
+  try {
+    const { fn, accesses: all } = memoryAccesses(parsePtx(ptx), symbol);
+    const isBeforeWait = instructionsBeforeWait(fn);
+    const finder = (chosen: readonly MemoryAccess[]): AccessFinder => {
+      return (parameter) => {
+        const name = fn.parameters[parameter]?.name;
+        const access = name === undefined ? undefined : chosen.find(({ origins }) => leadsTo(origins, name));
+        return access && (access.instruction.source ?? 'somewhere');
+      };
+    };
+    return {
+      readsBeforeWait: finder(all.filter(({ how, instruction }) => how !== 'write' && isBeforeWait.has(instruction))),
+      writes: finder(all.filter(({ how }) => how !== 'read')),
+    };
+  } catch (error) {
+    if (error instanceof PtxSyntaxError || error instanceof UnsupportedPtxError) return undefined;
+    throw error;
+  }
 }
 
 /** What of a module outlives a launch. */

@@ -1,6 +1,6 @@
 import type { PtxFunction, PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
 import { memoryActionOf, runsAs, synchronisationOf } from '../../ptx/instructions/properties.ts';
-import { type Origins, OriginTracer, reachableBuffers } from '../../virtual-gpu/pointer-origins.ts';
+import { type Origins, OriginTracer, reachableBuffers } from '../../ptx/pointer-origins.ts';
 
 /** How a kernel touches device memory, from its code alone. */
 export interface MemoryUse {

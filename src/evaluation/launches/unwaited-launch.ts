@@ -1,6 +1,6 @@
-import type { CompiledCode } from '../../core/compiled-code.ts';
+import type { CompiledCode, SourceLocation } from '../../core/compiled-code.ts';
 import { buffersOf, type LaunchPlan, type PlannedLaunch, type PlannedStep } from '../../core/launch-plan.ts';
-import { mayWaitForLaunch } from '../../toolchains/module-policy.ts';
+import { kernelAccesses, mayWaitForLaunch } from '../../toolchains/module-policy.ts';
 
 /** The first GPUs on which a launch may start before the one before it has ended. Code for others has no wait. */
 const FIRST_ARCHITECTURE = 90;
@@ -13,12 +13,14 @@ export interface UnwaitedLaunch {
   readonly functionName: string;
   readonly earlier: string;
   readonly buffer: string;
+  /** Where it reads the buffer before it waits; undefined if it never waits. */
+  readonly early?: SourceLocation | 'somewhere';
 }
 
 /**
- * The first launch with `programmaticDependent` whose function never executes `griddepcontrol.wait`, though an earlier launch that may
- * still run gets one of its buffers, not counting inputs. Such a launch may read what the earlier one has yet to write. Nothing
- * of this shows where launches run one after the other, as on a virtual GPU.
+ * The first launch with `programmaticDependent` that may read what an earlier one has yet to write: its function never executes
+ * `griddepcontrol.wait`, though an earlier launch that may still run gets one of its buffers, or it reads a buffer before, which
+ * an earlier one writes. Inputs don't count. Nothing of this shows where launches run one after the other, as on a virtual GPU.
  *
  * @param sources - the kernel's files: on GPUs that run one launch after the other, they say whether it would wait on the others.
  */
@@ -33,14 +35,39 @@ export function unwaitedLaunch(
   const inputs = new Set(buffers.filter(({ role }) => role === 'in').map(({ name }) => name));
   const symbolOf = ({ functionName }: PlannedLaunch): string => code.functionSymbols[functionName] ?? functionName;
   for (const [index, step] of steps.entries()) {
-    if (step.kind !== 'launch' || !step.programmaticDependent || mayWaitForLaunch(code, symbolOf(step))) continue;
-    const own = new Set(step.arguments.flatMap(buffersOf).filter((name) => !inputs.has(name)));
+    if (step.kind !== 'launch' || !step.programmaticDependent) continue;
+    const waits = mayWaitForLaunch(code, symbolOf(step));
     for (const earlier of mayStillRun(steps, index)) {
-      const buffer = earlier.arguments.flatMap(buffersOf).find((name) => own.has(name));
-      if (buffer !== undefined) return { functionName: step.functionName, earlier: earlier.functionName, buffer };
+      const found = waits ? readTooEarly(step, earlier, code, symbolOf) : sharedBuffer(step, earlier);
+      const shared = found.find(({ buffer }) => !inputs.has(buffer));
+      if (shared) return { functionName: step.functionName, earlier: earlier.functionName, ...shared };
     }
   }
   return undefined;
+}
+
+type Shared = Pick<UnwaitedLaunch, 'buffer' | 'early'>;
+
+function sharedBuffer(step: PlannedLaunch, earlier: PlannedLaunch): Shared[] {
+  const own = new Set(step.arguments.flatMap(buffersOf));
+  return earlier.arguments.flatMap(buffersOf).flatMap((buffer) => (own.has(buffer) ? [{ buffer }] : []));
+}
+
+/** Buffers that an earlier launch writes, and that this one reads before it has waited. */
+function readTooEarly(
+  step: PlannedLaunch,
+  earlier: PlannedLaunch,
+  code: CompiledCode,
+  symbolOf: (step: PlannedLaunch) => string,
+): Shared[] {
+  const writes = kernelAccesses(code, symbolOf(earlier))?.writes;
+  const reads = kernelAccesses(code, symbolOf(step))?.readsBeforeWait;
+  if (!writes || !reads) return [];
+  const written = new Set(earlier.arguments.flatMap((argument, i) => (writes(i) ? buffersOf(argument) : [])));
+  return step.arguments.flatMap((argument, i) => {
+    const early = reads(i);
+    return early ? buffersOf(argument).flatMap((buffer) => (written.has(buffer) ? [{ buffer, early }] : [])) : [];
+  });
 }
 
 /** Launches back to one that began after all before it had ended. */

@@ -95,9 +95,12 @@ export async function verifyCheck(
   }
 }
 
-const describeUnwaited = ({ functionName, earlier, buffer }: UnwaitedLaunch): string =>
-  `race: ${functionName} may start before ${earlier} has ended (programmaticDependent) and never executes griddepcontrol.wait ` +
-  `(cudaGridDependencySynchronize), but both get ${buffer}`;
+const describeUnwaited = ({ functionName, earlier, buffer, early }: UnwaitedLaunch): string =>
+  `race: ${functionName} may start before ${earlier} has ended (programmaticDependent) and ` +
+  (early === undefined
+    ? `never executes griddepcontrol.wait (cudaGridDependencySynchronize), but both get ${buffer}`
+    : `reads ${buffer}${early === 'somewhere' ? '' : ` at ${early.file}:${early.line}`}, which that writes, before ` +
+      'griddepcontrol.wait (cudaGridDependencySynchronize)');
 
 /**
  * Refuses a kernel that read fewer distinct bytes of its inputs than the problem requires: it samples, or knows the answer.

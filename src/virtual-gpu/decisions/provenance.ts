@@ -2,7 +2,7 @@ import type { PtxFunction, PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
 import { spaceOf } from '../../ptx/instruction-parts.ts';
 import { definitionsAndUses, memoryActionOf, synchronisationOf } from '../../ptx/instructions/properties.ts';
 import type { MemoryAction } from '../../ptx/instructions/row.ts';
-import { LOADED, OriginTracer } from '../pointer-origins.ts';
+import { LOADED, OriginTracer } from '../../ptx/pointer-origins.ts';
 import { isMarkedStrong } from '../race-detector/watched-access.ts';
 
 /** Spaces that hold what a host gave to the launch or the module, not values that were computed. */

@@ -1,3 +1,4 @@
+import { type Origins, reachableBuffers } from '../../ptx/pointer-origins.ts';
 import type { WarpSite } from '../codegen/kernel-context.ts';
 import type { AccessGroup } from '../codegen/memory/access-groups.ts';
 import {
@@ -10,7 +11,6 @@ import {
   WARP,
   WINDOW,
 } from '../layout.ts';
-import { type Origins, reachableBuffers } from '../pointer-origins.ts';
 import { type FaultPlace, KernelFault, outOfOwnCta } from './fault.ts';
 import type { DeviceRange, PrivateMemory } from './memories.ts';
 

@@ -55,4 +55,41 @@ describe('a dependent launch', () => {
     expect(unwaitedLaunch(plan, code('sm_89'), waiting)).toBeUndefined();
     expect(unwaitedLaunch(plan, code('sm_90'), waiting)?.buffer).toBe('w');
   });
+
+  it('must not read before it waits what the launch before writes', () => {
+    const text = `.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry writes(.param .u64 x, .param .u64 w) {
+  .reg .b64 %rd<3>; .reg .b32 %r<2>;
+  ld.param.u64 %rd1, [x]; ld.param.u64 %rd2, [w];
+  ld.global.u32 %r1, [%rd1]; st.global.u32 [%rd2], %r1; ret;
+}
+.visible .entry reads_early(.param .u64 w, .param .u64 y) {
+  .reg .b64 %rd<3>; .reg .b32 %r<2>;
+  ld.param.u64 %rd1, [w]; ld.param.u64 %rd2, [y];
+  ld.global.u32 %r1, [%rd1+4]; griddepcontrol.wait; st.global.u32 [%rd2], %r1; ret;
+}
+.visible .entry may_read_early(.param .u64 w, .param .u64 y) {
+  .reg .b64 %rd<3>; .reg .b32 %r<3>; .reg .pred %p<2>;
+  ld.param.u64 %rd1, [w]; ld.param.u64 %rd2, [y];
+  mov.u32 %r2, %tid.x; setp.eq.u32 %p1, %r2, 0; @%p1 bra past; griddepcontrol.wait;
+past:
+  ld.global.u32 %r1, [%rd1]; st.global.u32 [%rd2], %r1; ret;
+}
+.visible .entry reads_late(.param .u64 w, .param .u64 y) {
+  .reg .b64 %rd<3>; .reg .b32 %r<2>;
+  ld.param.u64 %rd1, [w]; ld.param.u64 %rd2, [y];
+  griddepcontrol.wait; ld.global.u32 %r1, [%rd1]; st.global.u32 [%rd2], %r1; ret;
+}`;
+    const compiled: CompiledCode = { ...ptxCode(text), architecture: 'sm_90a' };
+    const before = step('writes', 'x w', false);
+    const behind = (name: string, names: string) => unwaitedLaunch(planOf(before, step(name, names)), compiled, {});
+    for (const name of ['reads_early', 'may_read_early'])
+      expect(behind(name, 'w y')).toEqual({ functionName: name, earlier: 'writes', buffer: 'w', early: 'somewhere' });
+    expect(behind('reads_late', 'w y')).toBeUndefined();
+    // Inputs, and what nobody writes meanwhile.
+    expect(behind('reads_early', 'x y')).toBeUndefined();
+    expect(behind('reads_early', 'v y')).toBeUndefined();
+  });
 });

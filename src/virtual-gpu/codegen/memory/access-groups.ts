@@ -1,5 +1,5 @@
 import type { PtxInstruction, StateSpace } from '../../../ptx/ast.ts';
-import type { Origins } from '../../pointer-origins.ts';
+import type { Origins } from '../../../ptx/pointer-origins.ts';
 
 export type AccessSpace = Exclude<StateSpace, 'reg' | 'generic'>;
 

@@ -1,7 +1,7 @@
-import type { PtxFunction, PtxInstruction, PtxOperand } from '../ptx/ast.ts';
-import { spaceOf } from '../ptx/instruction-parts.ts';
-import { definitionsAndUses, resultOf } from '../ptx/instructions/properties.ts';
-import type { Result } from '../ptx/instructions/row.ts';
+import type { PtxFunction, PtxInstruction, PtxOperand } from './ast.ts';
+import { spaceOf } from './instruction-parts.ts';
+import { definitionsAndUses, resultOf } from './instructions/properties.ts';
+import type { Result } from './instructions/row.ts';
 
 /**
  * The possible origins of a value: a set of alternatives, because a register may have several definitions. Each alternative
