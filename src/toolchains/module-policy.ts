@@ -57,43 +57,43 @@ export function mayWaitForLaunch(code: CompiledCode, symbol: string): boolean {
   return traits === undefined || traits instanceof PtxSyntaxError || traits.waitingKernels.includes(symbol);
 }
 
-/** Where the first access lies that may lead to what a parameter, counted from 0, points to; undefined if there is none. */
-export type AccessFinder = (parameter: number) => SourceLocation | 'somewhere' | undefined;
+/** By the parameter that leads there, counted from 0: where the first such access lies. */
+export type PlacesByParameter = ReadonlyMap<number, SourceLocation | 'somewhere'>;
 
 /** What a kernel does with what its parameters point to. */
 export interface KernelAccesses {
-  readonly readsBeforeWait: AccessFinder;
-  readonly writes: AccessFinder;
+  readonly readsBeforeWait: PlacesByParameter;
+  readonly writes: PlacesByParameter;
 }
 
 /** By kernel and text, as {@link read}. */
-const accesses = new Map<string, KernelAccesses | undefined>();
+const accesses = new Map<string, KernelAccesses>();
+const NONE_KNOWN: KernelAccesses = { readsBeforeWait: new Map(), writes: new Map() };
 
-/** As far as addresses follow from parameters: a pointer that is loaded from memory leads nowhere here. Undefined if the code can't be read. */
-export function kernelAccesses(code: CompiledCode, symbol: string): KernelAccesses | undefined {
+/** As far as addresses follow from parameters: a pointer that is loaded from memory leads nowhere here, and none are known where code can't be read. */
+export function kernelAccesses(code: CompiledCode, symbol: string): KernelAccesses {
   const ptx = code.kind === 'ptx' ? code.text : code.ptx;
-  return ptx === undefined
-    ? undefined
-    : rememberedAt(accesses, `${symbol}\n${ptx}`, () => readAccesses(ptx, symbol), MOST_READ);
+  if (ptx === undefined) return NONE_KNOWN;
+  return rememberedAt(accesses, `${symbol}\n${ptx}`, () => readAccesses(ptx, symbol), MOST_READ);
 }
 
-function readAccesses(ptx: string, symbol: string): KernelAccesses | undefined {
+function readAccesses(ptx: string, symbol: string): KernelAccesses {
   try {
     const { fn, accesses: all } = memoryAccesses(parsePtx(ptx), symbol);
     const isBeforeWait = instructionsBeforeWait(fn);
-    const finder = (chosen: readonly MemoryAccess[]): AccessFinder => {
-      return (parameter) => {
-        const name = fn.parameters[parameter]?.name;
-        const access = name === undefined ? undefined : chosen.find(({ origins }) => leadsTo(origins, name));
-        return access && (access.instruction.source ?? 'somewhere');
-      };
-    };
+    const placesOf = (chosen: readonly MemoryAccess[]): PlacesByParameter =>
+      new Map(
+        fn.parameters.flatMap(({ name }, index) => {
+          const access = chosen.find(({ origins }) => leadsTo(origins, name));
+          return access ? [[index, access.instruction.source ?? 'somewhere'] as const] : [];
+        }),
+      );
     return {
-      readsBeforeWait: finder(all.filter(({ how, instruction }) => how !== 'write' && isBeforeWait.has(instruction))),
-      writes: finder(all.filter(({ how }) => how !== 'read')),
+      readsBeforeWait: placesOf(all.filter(({ how, instruction }) => how !== 'write' && isBeforeWait.has(instruction))),
+      writes: placesOf(all.filter(({ how }) => how !== 'read')),
     };
   } catch (error) {
-    if (error instanceof PtxSyntaxError || error instanceof UnsupportedPtxError) return undefined;
+    if (error instanceof PtxSyntaxError || error instanceof UnsupportedPtxError) return NONE_KNOWN;
     throw error;
   }
 }

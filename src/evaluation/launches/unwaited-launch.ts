@@ -60,12 +60,11 @@ function readTooEarly(
   code: CompiledCode,
   symbolOf: (step: PlannedLaunch) => string,
 ): Shared[] {
-  const writes = kernelAccesses(code, symbolOf(earlier))?.writes;
-  const reads = kernelAccesses(code, symbolOf(step))?.readsBeforeWait;
-  if (!writes || !reads) return [];
-  const written = new Set(earlier.arguments.flatMap((argument, i) => (writes(i) ? buffersOf(argument) : [])));
+  const { writes } = kernelAccesses(code, symbolOf(earlier));
+  const reads = kernelAccesses(code, symbolOf(step)).readsBeforeWait;
+  const written = new Set(earlier.arguments.flatMap((argument, i) => (writes.has(i) ? buffersOf(argument) : [])));
   return step.arguments.flatMap((argument, i) => {
-    const early = reads(i);
+    const early = reads.get(i);
     return early ? buffersOf(argument).flatMap((buffer) => (written.has(buffer) ? [{ buffer, early }] : [])) : [];
   });
 }
