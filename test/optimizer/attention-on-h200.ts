@@ -129,7 +129,7 @@ const KNOWN: Readonly<Record<string, readonly Known[]>> = {
     // Never measured: as FlashAttention-3, which has as few tiles.
     hopper('10_wgmma', '3x128', 2, 12.4),
     ...andLean(1, [hopper('11_sums_first', '3x64', 4, 12.4)]),
-    // With a causal mask.
+    // A screen with a causal mask, in h200-rungs-judged.
     { kernel: '23_split_keys', parameters: { CONSUMERS: 2, BLOCK_N: 128, STAGES: 2, SPLIT: 2, CLUSTER: 1 }, us: 6.36 },
   ],
   b32h8s512d64: [

@@ -343,7 +343,7 @@ struct SharedTiles {
 
 // The order of query tiles. Neighbours share keys: of so many heads at once (causal: as the L2 holds) the longest tiles first. One
 // warpgroup alone can't overlap its products and exponentials: the first `short_tiles` tiles of a head are a warpgroup short.
-struct Queue {
+struct TileOrder {
   int heads, row_tiles, short_tiles, heads_at_once;
 
   __device__ int first_row(int row_tile) const { return 64 * (kConsumers * row_tile - min(row_tile, short_tiles)); }
@@ -405,13 +405,13 @@ __global__ void __launch_bounds__(kThreads, 1)
   if constexpr (kClusters) asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");  // these barriers exist
 
   const int row_tiles = (S + kBlockM - 1) / kBlockM;
-  const Queue queue{heads, row_tiles, kConsumers * row_tiles - (S + 63) / 64, heads_at_once};
+  const TileOrder order{heads, row_tiles, kConsumers * row_tiles - (S + 63) / 64, heads_at_once};
   int head_of_all, row_tile;
-  queue.find(blockIdx.x / kSplit, head_of_all, row_tile);
+  order.find(blockIdx.x / kSplit, head_of_all, row_tile);
   const int batch = head_of_all / H;
   const int head = head_of_all - batch * H;
-  const int tile_row = queue.first_row(row_tile);
-  const int rows = min(S, queue.first_row(row_tile + 1)) - tile_row;
+  const int tile_row = order.first_row(row_tile);
+  const int rows = min(S, order.first_row(row_tile + 1)) - tile_row;
   // Tiles of keys that any row sees, at least one, and the stretch of them that is this CTA's.
   const int key_tiles = (max(1, min(Skv, tile_row + rows + diagonal)) + kBlockN - 1) / kBlockN;
   const int part = blockIdx.x % kSplit;  // of the cluster's CTAs

@@ -99,8 +99,8 @@ const describeUnwaited = ({ functionName, earlier, buffer, early }: UnwaitedLaun
   `race: ${functionName} may start before ${earlier} has ended (programmaticDependent) and ` +
   (early === undefined
     ? `never executes griddepcontrol.wait (cudaGridDependencySynchronize), but both get ${buffer}`
-    : `reads ${buffer}${early === 'somewhere' ? '' : ` at ${early.file}:${early.line}`}, which that writes, before ` +
-      'griddepcontrol.wait (cudaGridDependencySynchronize)');
+    : `reads ${buffer}${early === 'somewhere' ? '' : ` at ${early.file}:${early.line}`} before griddepcontrol.wait ` +
+      `(cudaGridDependencySynchronize), though ${earlier} writes it`);
 
 /**
  * Refuses a kernel that read fewer distinct bytes of its inputs than the problem requires: it samples, or knows the answer.
