@@ -21,6 +21,7 @@ import { sampledOne } from '../support/sampling/matrix.ts';
 const RUNGS = [
   ...['10_wgmma', '10_resident', '11_sums_first', '17_lean_turns', '18_ones_column', '19_whole_domain'],
   '23_split_keys',
+  '24_resident_keys',
 ];
 
 /** Shared memory of a CTA, SMs. Source: the H200's data sheet in hardware/specs. */
@@ -47,6 +48,11 @@ const COMPILED_SETTINGS: Readonly<Record<string, readonly ParameterValues[]>> = 
     { CONSUMERS: 4, BLOCK_N: 64, SPLIT: 8 },
     { CONSUMERS: 3, BLOCK_N: 64, STAGES: 4, SPLIT: 4, CLUSTER: 0 },
   ],
+  '24_resident_keys': [
+    {},
+    { CONSUMERS: 3, BLOCK_N: 128, KEY_PLACES: 1 },
+    { BLOCK_N: 256, CONSUMERS: 2, KEY_PLACES: 1 },
+  ],
 };
 
 /** What is judged on a virtual GPU takes seconds. */
@@ -61,6 +67,7 @@ const JUDGED = [
   '15_decode_words beside each other',
   '22_one_launch beside each other',
   '23_split_keys beside each other',
+  '24_resident_keys from head to head',
   '16_decode_stream',
   '09_lean on another device',
 ];
@@ -486,6 +493,23 @@ describe('on a virtual H200', () => {
       expect(evaluation.status).toBe('passed');
       // Two tiles of each head, four parts each.
       expect(evaluation.counters!.launches[0]).toMatchObject({ ctaCount: 16 });
+    },
+  );
+
+  judged('24_resident_keys from head to head')(
+    '24_resident_keys is verified, races and all, where a CTA goes on to heads whose keys take the place of others',
+    async () => {
+      const limits = ['S <= 130', 'Skv <= 32', 'B * H <= 160', 'D <= 64'];
+      const { evaluation } = await diagnoseKernel({
+        target: join(narrowAttention(await mkdtemp(join(place, 'resident-')), limits), '24_resident_keys'),
+        device: 'virtual:h200',
+        workload: 'B=2,H=80,Hkv=40,S=130,Skv=20,D=32,causal=1,bottomRight=1,bshd=1,lse=1',
+        parameters: { CONSUMERS: 2, BLOCK_N: 32, KEY_PLACES: 2 },
+        seed: 5,
+      });
+      expect(evaluation.status).toBe('passed');
+      // 480 query tiles, three or four for each CTA; three of a head, and two heads share keys.
+      expect(evaluation.counters!.launches[0]).toMatchObject({ ctaCount: 132 });
     },
   );
 

@@ -72,6 +72,7 @@ export const nvccBuild = sampledOne(
       '22_one_launch half',
       '22_one_launch __nv_bfloat16',
       '23_split_keys half',
+      '24_resident_keys half',
     ],
   ],
   {
