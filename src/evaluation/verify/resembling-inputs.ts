@@ -2,7 +2,7 @@ import { type DType, isFloating, sizeOfDType } from '../../core/dtype.ts';
 import type { PlannedBuffer } from '../../core/launch-plan.ts';
 import type { ProblemFile } from '../../core/problem.ts';
 import { decode, encode } from '../../core/rounding.ts';
-import { inOrder, type RandomStream, shuffle } from '../../stats/random.ts';
+import { below, type Draw, inOrder, type RandomStream, shuffle } from '../../stats/random.ts';
 import { packElements, spreadElements } from '../launches/layout.ts';
 import { NAN_POISON } from '../launches/poison.ts';
 import { scalingOf } from '../oracle/secret/scaling.ts';
@@ -72,11 +72,6 @@ interface Changing {
   readonly most: number;
   readonly dtype: DType;
 }
-
-/** The next secret number in [0, 1). */
-type Draw = () => number;
-
-const below = (draw: Draw, bound: number): number => Math.floor(draw() * bound);
 
 function largestOf(values: Float64Array): number {
   let largest = 0;
