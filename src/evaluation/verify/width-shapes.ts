@@ -15,7 +15,7 @@ import { isPlacement } from '../oracle/secret/secret-set.ts';
 import { variantSetsOf } from '../oracle/secret/sets-of-problem.ts';
 import { isOfMoments } from '../oracle/secret/variants/index.ts';
 import { elementsOf, isWithin, volumeOf } from '../oracle/shapes/cost.ts';
-import { hasSeveralTiles, isTelling, openNames } from '../oracle/shapes/drawing.ts';
+import { hasSeveralTiles, isTelling, listedNames, openNames, withListed } from '../oracle/shapes/drawing.ts';
 import { isJudgedLongRow } from '../oracle/shapes/large.ts';
 import { type Growth, growthsOf, type Magnitude, magnitudeAt, matches } from './growth-of-magnitudes.ts';
 import { excerpt, SHORT_EXCERPT } from './one-way-conditions.ts';
@@ -297,9 +297,6 @@ interface Listed extends Reaching {
 
 /** Combinations of listed values that the kernel takes: small ones first, and flags with which most is computed, since a causal mask leaves little of many keys. */
 function reachingOf({ problem: { file }, dimensions: timed }: VerifyRequest, takes: Reaching['takes']): Listed {
-  let combined: Dimensions[] = [{}];
-  for (const [name, { values }] of Object.entries(file.dimensions))
-    if (values) combined = combined.flatMap((one) => values.map((value) => ({ ...one, [name]: value })));
   const open = openNames(file);
   const sized = (listed: Dimensions, size: number, alignment: number): Dimensions => ({
     ...listed,
@@ -313,7 +310,7 @@ function reachingOf({ problem: { file }, dimensions: timed }: VerifyRequest, tak
     })),
   ];
   const several = Object.keys(file.dimensions).filter((name) => (file.dimensions[name]!.values?.length ?? 0) > 2);
-  const taken = combined.flatMap((listed) => {
+  const taken = withListed(file, listedNames(file)).flatMap((listed) => {
     const shape = shapesWith(listed).find(takes);
     if (!shape) return [];
     const size = volumeOf(Object.fromEntries(several.map((name) => [name, listed[name]!])));
