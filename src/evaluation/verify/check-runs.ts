@@ -4,7 +4,7 @@ import type { LaunchPlan } from '../../core/launch-plan.ts';
 import type { Printed } from '../../core/printed.ts';
 import { createStream } from '../../stats/random.ts';
 import { hasWritableVariables } from '../../toolchains/module-policy.ts';
-import { FINITE_POISON, NAN_POISON, type Poison, ZERO_POISON } from '../launches/poison.ts';
+import { FINITE_POISON, NAN_POISON, ZERO_POISON } from '../launches/poison.ts';
 import type { Refused } from '../launches/refusal.ts';
 import {
   allocateCheckMemory,
@@ -41,23 +41,12 @@ export interface CheckRunsOptions {
 }
 
 /** The settings of one run; everything else follows from the check. */
-export interface Trial {
-  readonly name: string;
+export interface Trial
+  extends Omit<RunConditions, 'orderSeed' | 'count' | 'timeoutMs' | 'cache' | 'instructionsPerCta'> {
   /** A seeded order of CTAs and warps instead of the natural one, and some asynchronous copies land as soon as they are issued. */
   readonly reordered?: boolean;
-  readonly poison: Poison;
   /** Use separate buffers with only their declared alignment. */
   readonly minimumAlignment?: boolean;
-  readonly leftovers?: ReadonlyMap<string, Uint8Array>;
-  readonly forgetsEarlierRuns?: boolean;
-  readonly findsRaces?: boolean;
-  readonly watch?: RunConditions['watch'];
-  /**
-   * Contents of shared and local memory when a CTA begins, on devices that can choose them; different random bytes for each
-   * order.
-   */
-  readonly privateMemory?: RunConditions['privateMemory'];
-  readonly sampleCtas?: number | undefined;
 }
 
 export const NATURAL = { name: 'run 1 (natural order, NaN poison)', poison: NAN_POISON } as const satisfies Trial;
@@ -228,27 +217,13 @@ export class CheckRuns {
 
   async #runIn(
     memory: CheckMemory,
-    trial: Trial & { count: boolean },
+    { reordered, minimumAlignment: _, ...trial }: Trial & { count: boolean },
     module: LoadedModule,
   ): Promise<RunResult | Refused> {
     const { signal, timeoutMs, instructionsPerCta, cache } = this.#options;
     signal?.throwIfAborted();
-    const conditions: RunConditions = {
-      name: trial.name,
-      orderSeed: trial.reordered ? this.orderSeed : 0,
-      poison: trial.poison,
-      count: trial.count,
-      timeoutMs,
-      cache,
-      instructionsPerCta,
-      forgetsEarlierRuns: trial.forgetsEarlierRuns,
-      privateMemory: trial.privateMemory,
-      findsRaces: trial.findsRaces,
-      watch: trial.watch,
-      leftovers: trial.leftovers,
-      sampleCtas: trial.sampleCtas,
-    };
-    const outcome = await runOnce(memory, module, conditions);
+    const orderSeed = reordered ? this.orderSeed : 0;
+    const outcome = await runOnce(memory, module, { ...trial, orderSeed, timeoutMs, instructionsPerCta, cache });
     this.#printed ??= outcome.printed;
     return outcome.ok ? outcome : this.#refusal(outcome, trial.name);
   }
