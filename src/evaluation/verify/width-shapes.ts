@@ -1,6 +1,7 @@
 import { sizeOfDType } from '../../core/dtype.ts';
 import type { Coverage, UnreachedWidth } from '../../core/evaluation.ts';
 import { evaluateExpression } from '../../core/expressions/evaluate.ts';
+import { rememberedAt } from '../../core/once-for.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
 import { distinctValues, isSame, numbersBelow, roundUp } from '../../core/values.ts';
@@ -137,9 +138,8 @@ export class WidthSearch {
   }
 
   #growthsOf(site: number): Growth[] {
-    const known = this.#growths.get(site) ?? growthsOf(this.#request.problem.file, this.#magnitudes[site] ?? []);
-    this.#growths.set(site, known);
-    return known;
+    const found = (): Growth[] => growthsOf(this.#request.problem.file, this.#magnitudes[site] ?? []);
+    return rememberedAt(this.#growths, site, found);
   }
 
   /** Finds shapes that reach thresholds, the cheapest first. Each is tried with a copy of the module: where an end was not reached, the estimate is corrected once. */
