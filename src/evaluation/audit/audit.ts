@@ -11,7 +11,7 @@ import { isWithin } from '../oracle/shapes/cost.ts';
 import { hiddenSignals, type Sight, sightOf } from './blind-checks.ts';
 import { mutantsOf, mutantsOfAnyProblem } from './mutants/index.ts';
 import type { Mutant, MutantContext } from './mutants/mutant.ts';
-import { acceptsRight, type MutantResult, mutantContext, playMutant } from './play-mutant.ts';
+import { acceptsRight, type MutantResult, mutantContext, playMutant, reducedExtent } from './play-mutant.ts';
 
 export interface MutantReport {
   id: string;
@@ -211,7 +211,8 @@ function timedChecks(problem: ProblemFile): Check[] {
 }
 
 function timedShape(problem: ProblemFile): Dimensions | undefined {
-  const kept = reducedDimensions(problem);
+  // None if problem.json names no such axis.
+  const kept = namesInExpression(reducedExtent(problem));
   const workload = largestWorkload(problem, kept);
   for (let halvings = 0; halvings <= MOST_HALVINGS; halvings++) {
     for (const cap of CAPS) {
@@ -225,13 +226,6 @@ function timedShape(problem: ProblemFile): Dimensions | undefined {
     }
   }
   return undefined;
-}
-
-/** Dimensions that make the reduced axis long; none if problem.json names no such axis. */
-function reducedDimensions({ reducedAxis, inputs, outputs }: ProblemFile): string[] {
-  if (!reducedAxis) return [];
-  const extent = (inputs[reducedAxis.input] ?? outputs[reducedAxis.input])!.shape[reducedAxis.axis]!;
-  return namesInExpression(extent);
 }
 
 /** The first of those with the longest reduced axis, or with the most work if no axis is reduced. */
