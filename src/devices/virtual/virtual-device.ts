@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import type { CompiledCode } from '../../core/compiled-code.ts';
+import { type CompiledCode, symbolOf } from '../../core/compiled-code.ts';
 import type { KernelResources, LaunchCounters } from '../../core/counters.ts';
 import {
   type CodeConstants,
@@ -415,8 +415,7 @@ export class VirtualDevice implements Device {
     for (const { symbol, log } of decisionLogs(module as VirtualModule)) {
       const own = places.filter((place) => place >= start && place < start + log.count);
       for (const step of own.length > 0 ? plan.steps : []) {
-        if (step.kind !== 'launch' || (module.code.functionSymbols[step.functionName] ?? step.functionName) !== symbol)
-          continue;
+        if (step.kind !== 'launch' || symbolOf(module.code, step.functionName) !== symbol) continue;
         const ways = log.foresee(
           step,
           own.map((place) => place - start),
@@ -457,7 +456,7 @@ export class VirtualDevice implements Device {
       }
     | DeviceFailure
   > {
-    const symbol = module.code.functionSymbols[step.functionName] ?? step.functionName;
+    const symbol = symbolOf(module.code, step.functionName);
     const kernel = this.#kernel(module, symbol);
     if ('ok' in kernel) return kernel;
     const traced = options.trace?.step === index ? options.trace : undefined;
