@@ -30,10 +30,8 @@ export interface MeasureRequest {
 }
 
 /** A contender that could not be measured, and why. */
-export interface FailedContender {
+export interface FailedContender extends Omit<ContenderFailure, 'ok'> {
   readonly contender: string;
-  readonly status: FailureStatus;
-  readonly reason: string;
 }
 
 export interface MeasuredContenders {
@@ -66,7 +64,7 @@ interface Entrant {
   /** Device time of one launch sequence: first estimated, then measured. */
   sequenceNs: number;
   ring: RingPlan;
-  readonly eagerNs?: number;
+  readonly eagerNs: number | undefined;
   conditions?: Pick<MeasurementConditions, 'replayOverheadNs' | 'inputs'>;
   /** Those that ended. */
   readonly blocks: ContenderBlock[];
@@ -198,16 +196,8 @@ class Measuring {
     if (this.#deviceIsLost) return;
     const estimate = await orDeviceTrouble(contender.estimateNs());
     if (!estimate.ok) return this.#leave(contender.name, estimate);
-    const eager = estimate.eagerNs === undefined ? {} : { eagerNs: estimate.eagerNs };
-    const ring = NO_RING;
-    this.#entrants.push({
-      contender,
-      sequenceNs: estimate.ns,
-      ring,
-      ...eager,
-      blocks: [],
-      rerunCount: 0,
-    });
+    const { ns: sequenceNs, eagerNs } = estimate;
+    this.#entrants.push({ contender, sequenceNs, ring: NO_RING, eagerNs, blocks: [], rerunCount: 0 });
   }
 
   #planRings(): void {
