@@ -4,7 +4,6 @@ import type { Problem, Workload } from '../../../core/problem.ts';
 import { createStream } from '../../../stats/random.ts';
 import type { Contender, ContenderBlock, ContenderFailure, Ring } from '../../measure/contender.ts';
 import { drawRuleOf } from '../../measure/draw-rules.ts';
-
 import { DECLARED } from '../../oracle/check.ts';
 import { disagreement } from '../../oracle/disagreement.ts';
 import type { ExpectationCache, PreparedCheck } from '../../oracle/expectation-cache.ts';
