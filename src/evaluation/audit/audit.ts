@@ -4,7 +4,7 @@ import { evaluateExpression, namesInExpression } from '../../core/expressions/ev
 import { completeDimensions, isShapeOf } from '../../core/plan/dimensions.ts';
 import type { Dimensions, Problem, ProblemFile } from '../../core/problem.ts';
 import { valuesKey } from '../../core/values.ts';
-import { type Check, describeCheck } from '../oracle/check.ts';
+import { type Check, describeCheck, USUAL } from '../oracle/check.ts';
 import { generatorSetNames, shapeChecks } from '../oracle/checks/listed.ts';
 import { prepareCheck } from '../oracle/expectation-cache.ts';
 import { isWithin } from '../oracle/shapes/cost.ts';
@@ -206,7 +206,7 @@ function timedChecks(problem: ProblemFile): Check[] {
   if (!dimensions || listed.includes(valuesKey(dimensions))) return [];
   return generatorSetNames(problem).map((generatorSet) => ({
     ...{ dimensions, generatorSet },
-    ...{ isMain: true, isOnce: true, isDrawn: false },
+    ...{ ...USUAL, isMain: true, isOnce: true },
   }));
 }
 
