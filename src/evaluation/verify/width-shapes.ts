@@ -147,7 +147,7 @@ export class WidthSearch {
     const found: Dimensions[] = [];
     const reached = new Map(open.map((threshold) => [threshold, 0]));
     let left: Readonly<Record<keyof typeof MOST, number>> = MOST;
-    const isOpen = (threshold: Threshold, most = 1): boolean => reached.get(threshold)! < most;
+    const isOpen = (threshold: Threshold, most: number): boolean => reached.get(threshold)! < most;
     const affordable = (threshold: Threshold, growth: Growth, beyond: number): Dimensions | undefined => {
       const fits = (shape: Dimensions): boolean =>
         elementsOf(this.#request.problem.file, shape) <= left.elements && this.#isFit(shape);
