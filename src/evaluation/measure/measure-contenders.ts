@@ -170,14 +170,17 @@ class Measuring {
     return [];
   }
 
+  get #candidate(): string {
+    return this.#request.contenders[0]!.name;
+  }
+
   #baselines(): Entrant[] {
-    return this.#entrants.filter(({ contender }) => contender.name !== this.#request.contenders[0]!.name);
+    return this.#entrants.filter(({ contender }) => contender.name !== this.#candidate);
   }
 
   /** The candidate is still there, and so is the device. */
   #goesOn(): boolean {
-    const candidate = this.#request.contenders[0]!.name;
-    return !this.#deviceIsLost && this.#entrants.some(({ contender }) => contender.name === candidate);
+    return !this.#deviceIsLost && this.#entrants.some(({ contender }) => contender.name === this.#candidate);
   }
 
   #countedBlocks(): number {
@@ -185,9 +188,8 @@ class Measuring {
   }
 
   #isAmbiguous(): boolean {
-    const candidate = this.#request.contenders[0]!.name;
     return this.#baselines().some(({ contender: { name } }) => {
-      const names = { candidate, baseline: name };
+      const names = { candidate: this.#candidate, baseline: name };
       return compareContenders(this.#blocks, names, this.#request.seed).verdict === 'ambiguous';
     });
   }
