@@ -31,6 +31,10 @@ export interface CompiledCode {
   readonly diagnostics: readonly Diagnostic[];
 }
 
+/** The symbol of a function of kernel.json; its own name where it is compiled under no other. */
+export const symbolOf = ({ functionSymbols }: Pick<CompiledCode, 'functionSymbols'>, functionName: string): string =>
+  functionSymbols[functionName] ?? functionName;
+
 export type CompileOutcome =
   | { readonly ok: true; readonly code: CompiledCode; readonly cached: boolean; readonly elapsedMs: number }
   | {

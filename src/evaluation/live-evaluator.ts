@@ -149,13 +149,10 @@ class LiveEvaluation {
   /** A few unchecked runs on a real GPU; a prediction after two checks on a virtual one, where only counted runs have a time. */
   async estimate(): Promise<RoughTime> {
     const { device } = this.#options;
-    if (!device.measuring) return roughTimeIn(await new LiveEvaluation(this.#options, this.#quickly()).run());
+    const quickly = { ...this.#request, quick: true };
+    if (!device.measuring) return roughTimeIn(await new LiveEvaluation(this.#options, quickly).run());
     this.#request.signal?.throwIfAborted();
     return orDeviceTrouble(this.#estimateOnGpu());
-  }
-
-  #quickly(): EvaluationRequest {
-    return { ...this.#request, quick: true };
   }
 
   async #estimateOnGpu(): Promise<RoughTime> {
@@ -358,21 +355,12 @@ class LiveEvaluation {
 
   #verifyAnew(module: LoadedModule): Promise<Verified | Refused> {
     const { device, instructionsPerCta, oracle, checksAhead } = this.#options;
-    const { problem, candidate, workload, seed, thorough, large, suites, quick, passedBefore, signal, onStage } =
-      this.#request;
-    const { sampleCtas } = this.#request;
+    const { problem, candidate, workload, seed, thorough, large, suites, signal, onStage } = this.#request;
+    const { quick, sampleCtas, passedBefore } = this.#request;
     const verifying: VerifyRequest = {
-      device,
-      module,
-      problem,
-      candidate,
+      ...{ device, module, problem, candidate, seed, thorough, large, suites, oracle },
       dimensions: workload.dimensions,
       cache: workload.cache,
-      seed,
-      thorough,
-      large,
-      suites,
-      oracle,
       planFor: (dimensions, multiprocessors) => this.#planFor(dimensions, module, candidate, multiprocessors),
       timeoutMs: this.#runTimeoutMs(),
       instructionsPerCta,

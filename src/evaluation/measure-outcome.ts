@@ -37,7 +37,7 @@ export interface MeasureOutcomeOptions {
 }
 
 /** Name of the candidate among the contenders. */
-export const CANDIDATE = 'candidate';
+const CANDIDATE = 'candidate';
 
 /** Measures a verified candidate beside the requested baselines, then profiles and sanitizes it if requested. */
 export async function measureOutcome(

@@ -3,7 +3,7 @@ import { ascending, quantileOfSorted } from './quantile.ts';
 import { type RandomSource, randomSource } from './random.ts';
 
 const RESAMPLE_COUNT = 10_000;
-export const CONFIDENCE = 0.95;
+const CONFIDENCE = 0.95;
 
 export type Interval = [low: number, high: number];
 const UNKNOWN: Interval = [Number.NaN, Number.NaN];

@@ -3,7 +3,7 @@ import { allSamples, blockMedians, countedBlocks } from './block-statistics.ts';
 import { bootstrapMedian } from './bootstrap.ts';
 import { ascending, median, quantileOfSorted } from './quantile.ts';
 
-function meanOf(values: ArrayLike<number>): number {
+export function meanOf(values: ArrayLike<number>): number {
   let sum = 0;
   for (let i = 0; i < values.length; i++) sum += values[i]!;
   return sum / values.length;

@@ -1,16 +1,14 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A GPU the driver shows. */
-export interface GpuListing {
-  readonly ordinal: number;
+interface Gpu {
   readonly name: string;
   readonly uuid?: string;
 }
 
-interface Gpu {
-  name: string;
-  uuid?: string;
+/** A GPU the driver shows. */
+export interface GpuListing extends Gpu {
+  readonly ordinal: number;
 }
 
 /** Where the driver's kernel module lists its GPUs, and their device files. */

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import type { CompiledCode } from '../../core/compiled-code.ts';
+import { type CompiledCode, symbolOf } from '../../core/compiled-code.ts';
 import type { KernelResources, LaunchCounters } from '../../core/counters.ts';
 import {
   type CodeConstants,
@@ -312,7 +312,7 @@ export class VirtualDevice implements Device {
   }
 
   decisions(module: LoadedModule): ObservedDecisions {
-    const logs = decisionLogs(module as VirtualModule).map(({ log }) => log);
+    const logs = decisionLogs(module).map(({ log }) => log);
     return {
       decisions: logs.flatMap((log) => log.observed()),
       leftOut: logs.reduce((sum, { leftOut }) => sum + leftOut, 0),
@@ -320,23 +320,21 @@ export class VirtualDevice implements Device {
   }
 
   recentWays(module: LoadedModule): Ways[] {
-    return decisionLogs(module as VirtualModule).flatMap(({ log }) => log.takeRecent());
+    return decisionLogs(module).flatMap(({ log }) => log.takeRecent());
   }
 
   logOperands(module: LoadedModule, places: readonly number[], which: LoggedPairs): OperandLog | undefined {
     const { code, kept } = module as VirtualModule;
     const wanted = new Set(places);
-    let start = 0;
     const sites: { readonly place: number; readonly comparison: PtxInstruction }[] = [];
     const functions: PtxFunction[] = [];
-    for (const { symbol, log } of decisionLogs(module as VirtualModule)) {
+    for (const { symbol, start } of decisionLogs(module)) {
       const { fn, decisions } = analysisOf(kept.ptx, symbol);
       const own = [...decisions.indexOf]
         .map(([comparison, index]) => ({ comparison, place: start + index }))
         .filter(({ place }) => wanted.has(place) && decisions.sites[place - start]!.kind !== 'combination');
       if (own.length > 0) functions.push(fn);
       sites.push(...own);
-      start += log.count;
     }
     if (sites.length === 0) return undefined;
     const comparisons = sites.map(({ comparison }) => comparison);
@@ -353,8 +351,7 @@ export class VirtualDevice implements Device {
 
   logResults(module: LoadedModule, among?: ReadonlySet<number>): ResultLog | undefined {
     const { code, kept } = module as VirtualModule;
-    const functions = decisionLogs(module as VirtualModule).map(({ symbol }) => analysisOf(kept.ptx, symbol).fn);
-    const all = functions.flatMap((fn) =>
+    const all = loggedFunctions(module).flatMap((fn) =>
       resultSites(fn, provenanceOf(fn, 'device memory').values).map((site) => ({ ...site, fn })),
     );
     const chosen = all.flatMap((site, number) => ((among?.has(number) ?? true) ? [{ ...site, number }] : []));
@@ -379,9 +376,7 @@ export class VirtualDevice implements Device {
 
   logWidths(module: LoadedModule, among?: ReadonlySet<number>): WidthLog | undefined {
     const { code, kept } = module as VirtualModule;
-    const found = widthSites(
-      decisionLogs(module as VirtualModule).map(({ symbol }) => analysisOf(kept.ptx, symbol).fn),
-    );
+    const found = widthSites(loggedFunctions(module));
     if (found.sites.length === 0) return undefined;
     const { copy, contents } = this.#loggingCopy(code, withWidthLog(kept.ptx, found, among));
     return {
@@ -411,19 +406,16 @@ export class VirtualDevice implements Device {
 
   foresee(module: LoadedModule, plan: LaunchPlan, places: readonly number[]): ReadonlyMap<number, ForeseenWays> {
     const foreseen = new Map<number, ForeseenWays>();
-    let start = 0;
-    for (const { symbol, log } of decisionLogs(module as VirtualModule)) {
+    for (const { symbol, log, start } of decisionLogs(module)) {
       const own = places.filter((place) => place >= start && place < start + log.count);
       for (const step of own.length > 0 ? plan.steps : []) {
-        if (step.kind !== 'launch' || (module.code.functionSymbols[step.functionName] ?? step.functionName) !== symbol)
-          continue;
+        if (step.kind !== 'launch' || symbolOf(module.code, step.functionName) !== symbol) continue;
         const ways = log.foresee(
           step,
           own.map((place) => place - start),
         );
         for (const [site, way] of ways) foreseen.set(start + site, union(foreseen.get(start + site), way));
       }
-      start += log.count;
     }
     return foreseen;
   }
@@ -457,7 +449,7 @@ export class VirtualDevice implements Device {
       }
     | DeviceFailure
   > {
-    const symbol = module.code.functionSymbols[step.functionName] ?? step.functionName;
+    const symbol = symbolOf(module.code, step.functionName);
     const kernel = this.#kernel(module, symbol);
     if ('ok' in kernel) return kernel;
     const traced = options.trace?.step === index ? options.trace : undefined;
@@ -757,8 +749,18 @@ function placedWrites({ count, last, earlier }: WriteReport, step: PlannedLaunch
   return { count, last: placed(last), earlier: placed(earlier) };
 }
 
-const decisionLogs = ({ kernels }: VirtualModule): { symbol: string; log: DecisionLog }[] =>
-  [...kernels].flatMap(([symbol, { decisions: log }]) => (log ? [{ symbol, log }] : []));
+/** The logs of a module's kernels; `start` is the place of a log's first decision among all of the module. */
+function decisionLogs(module: LoadedModule): { symbol: string; log: DecisionLog; start: number }[] {
+  let next = 0;
+  return [...(module as VirtualModule).kernels].flatMap(([symbol, { decisions: log }]) => {
+    const start = next;
+    next += log?.count ?? 0;
+    return log ? [{ symbol, log, start }] : [];
+  });
+}
+
+const loggedFunctions = (module: LoadedModule): PtxFunction[] =>
+  decisionLogs(module).map(({ symbol }) => analysisOf((module as VirtualModule).kept.ptx, symbol).fn);
 
 const union = (a: ForeseenWays | undefined, b: ForeseenWays): ForeseenWays => ({
   ...eitherWay(a, b),

@@ -37,7 +37,7 @@ export class WorkerPool {
   #device: WebAssembly.Memory;
   #reads: WebAssembly.Memory;
   readonly threads: number;
-  #workers: Worker[] = [];
+  readonly #workers: Worker[] = [];
   #kernels = new Map<number, BuiltKernel>();
   #nextKernel = 1;
   #nextJob = 1;
@@ -50,9 +50,13 @@ export class WorkerPool {
     this.threads = threads;
   }
 
-  /** Takes the threads before they are needed. */
+  /** Takes the threads, also before they are needed. */
   prepare(): void {
-    this.#start();
+    while (this.#workers.length < this.threads) {
+      const worker = takeThread(this.#device, this.#reads);
+      for (const [kernel, built] of this.#kernels) postKernel(worker, kernel, built);
+      this.#workers.push(worker);
+    }
   }
 
   /** Makes a kernel known to all workers; returns its handle. */
@@ -78,7 +82,7 @@ export class WorkerPool {
     order: Int32Array,
     options: { serial: boolean; timeoutMs: number },
   ): Promise<PoolOutcome> {
-    this.#start();
+    this.prepare();
     this.#running++;
     const queue = new Int32Array(new SharedArrayBuffer(QUEUE.cells * 4));
     queue[QUEUE.faultedAt] = 0x7fffffff;
@@ -118,23 +122,11 @@ export class WorkerPool {
   /** Returns all threads, or ends them if a launch is in progress. The pool takes new ones when it is used again. */
   async close(): Promise<void> {
     if (this.#running > 0) return this.#end();
-    const workers = this.#workers;
-    this.#workers = [];
-    await Promise.all(workers.map((worker) => giveBackThread(worker, this.#device)));
+    await Promise.all(this.#workers.splice(0).map((worker) => giveBackThread(worker, this.#device)));
   }
 
   async #end(): Promise<void> {
-    const workers = this.#workers;
-    this.#workers = [];
-    await Promise.all(workers.map((worker) => worker.terminate()));
-  }
-
-  #start(): void {
-    while (this.#workers.length < this.threads) {
-      const worker = takeThread(this.#device, this.#reads);
-      for (const [kernel, built] of this.#kernels) postKernel(worker, kernel, built);
-      this.#workers.push(worker);
-    }
+    await Promise.all(this.#workers.splice(0).map((worker) => worker.terminate()));
   }
 
   #ask(worker: Worker, request: RunRequest): Promise<WorkerReply> {
@@ -179,8 +171,7 @@ async function lastWords(replies: readonly Promise<WorkerReply>[]): Promise<Work
 
 /** What the threads of the first cluster do that has not come to its end. */
 function firstWait(replies: readonly WorkerReply[]): string | undefined {
-  const faults = replies.flatMap((reply) => (reply.ok || reply.fault.kind !== 'late' ? [] : [reply.fault]));
-  return faults.toSorted((a, b) => a.position - b.position)[0]?.message;
+  return first(faultsOf(replies).filter(({ kind }) => kind === 'late'))?.message;
 }
 
 /** What threads need not know is left out: copying it would take as long as a launch. */
@@ -189,33 +180,32 @@ function postKernel(worker: Worker, kernel: number, { image, module }: BuiltKern
   post(worker, { kind: 'load', kernel, image: rest, module });
 }
 
+const faultsOf = (replies: readonly WorkerReply[]): FaultReport[] =>
+  replies.flatMap((reply) => (reply.ok ? [] : [reply.fault]));
+
 /** Among events of several CTAs, the event of the first CTA. */
-const first = (reports: readonly FaultReport[]): FaultReport =>
-  reports.reduce((a, b) => (b.position < a.position ? b : a));
+const first = (reports: readonly (FaultReport | undefined)[]): FaultReport | undefined =>
+  reports.filter((report) => report !== undefined).toSorted((a, b) => a.position - b.position)[0];
 
 function outcomeOf(replies: readonly WorkerReply[]): PoolOutcome {
-  const faults = replies.flatMap((reply) => (reply.ok ? [] : [reply.fault]));
   const printed = joinReports(replies.flatMap((reply) => reply.printed ?? []));
-  if (faults.length > 0) {
-    const fault = first(faults);
+  const fault = first(faultsOf(replies));
+  if (fault) {
     const before = printed?.lines.filter(({ position }) => position <= fault.position);
     return { kind: 'fault', fault, printed: before ?? [] };
   }
-  const reads = replies.flatMap((reply) => (reply.ok && reply.uninitialisedRead ? [reply.uninitialisedRead] : []));
-  const older = replies.flatMap((reply) => (reply.ok && reply.olderRead ? [reply.olderRead] : []));
+  const ended = replies.filter((reply) => reply.ok);
   return {
     kind: 'finished',
     printed,
     // Watched launches run on one thread.
-    watchedWrites: replies.map((reply) => (reply.ok ? reply.watchedWrites : undefined)).find(Boolean),
-    trace: replies.map((reply) => (reply.ok ? reply.trace : undefined)).find(Boolean),
-    olderRead: older.length === 0 ? undefined : first(older),
-    uninitialisedRead: reads.length === 0 ? undefined : first(reads),
-    decisions: replies.flatMap((reply) => (reply.ok && reply.decisions ? [reply.decisions] : [])),
-    counts: replies.flatMap((reply) => (reply.ok && reply.counts ? [reply.counts] : [])),
-    overlapping:
-      replies.some((reply) => reply.ok && reply.crossed) ||
-      doStoresOverlap(replies.flatMap((reply) => (reply.ok && reply.writes ? [reply.writes] : []))),
+    watchedWrites: ended.map(({ watchedWrites }) => watchedWrites).find(Boolean),
+    trace: ended.map(({ trace }) => trace).find(Boolean),
+    olderRead: first(ended.map(({ olderRead }) => olderRead)),
+    uninitialisedRead: first(ended.map(({ uninitialisedRead }) => uninitialisedRead)),
+    decisions: ended.flatMap(({ decisions }) => decisions ?? []),
+    counts: ended.flatMap(({ counts }) => counts ?? []),
+    overlapping: ended.some(({ crossed }) => crossed) || doStoresOverlap(ended.flatMap(({ writes }) => writes ?? [])),
   };
 }
 

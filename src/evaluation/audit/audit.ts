@@ -4,14 +4,14 @@ import { evaluateExpression, namesInExpression } from '../../core/expressions/ev
 import { completeDimensions, isShapeOf } from '../../core/plan/dimensions.ts';
 import type { Dimensions, Problem, ProblemFile } from '../../core/problem.ts';
 import { valuesKey } from '../../core/values.ts';
-import { type Check, describeCheck } from '../oracle/check.ts';
+import { type Check, describeCheck, USUAL } from '../oracle/check.ts';
 import { generatorSetNames, shapeChecks } from '../oracle/checks/listed.ts';
 import { prepareCheck } from '../oracle/expectation-cache.ts';
 import { isWithin } from '../oracle/shapes/cost.ts';
 import { hiddenSignals, type Sight, sightOf } from './blind-checks.ts';
 import { mutantsOf, mutantsOfAnyProblem } from './mutants/index.ts';
 import type { Mutant, MutantContext } from './mutants/mutant.ts';
-import { acceptsRight, type MutantResult, mutantContext, playMutant } from './play-mutant.ts';
+import { acceptsRight, type MutantResult, mutantContext, playMutant, reducedExtent } from './play-mutant.ts';
 
 export interface MutantReport {
   id: string;
@@ -206,12 +206,13 @@ function timedChecks(problem: ProblemFile): Check[] {
   if (!dimensions || listed.includes(valuesKey(dimensions))) return [];
   return generatorSetNames(problem).map((generatorSet) => ({
     ...{ dimensions, generatorSet },
-    ...{ isMain: true, isOnce: true, isDrawn: false },
+    ...{ ...USUAL, isMain: true, isOnce: true },
   }));
 }
 
 function timedShape(problem: ProblemFile): Dimensions | undefined {
-  const kept = reducedDimensions(problem);
+  // None if problem.json names no such axis.
+  const kept = namesInExpression(reducedExtent(problem));
   const workload = largestWorkload(problem, kept);
   for (let halvings = 0; halvings <= MOST_HALVINGS; halvings++) {
     for (const cap of CAPS) {
@@ -225,13 +226,6 @@ function timedShape(problem: ProblemFile): Dimensions | undefined {
     }
   }
   return undefined;
-}
-
-/** Dimensions that make the reduced axis long; none if problem.json names no such axis. */
-function reducedDimensions({ reducedAxis, inputs, outputs }: ProblemFile): string[] {
-  if (!reducedAxis) return [];
-  const extent = (inputs[reducedAxis.input] ?? outputs[reducedAxis.input])!.shape[reducedAxis.axis]!;
-  return namesInExpression(extent);
 }
 
 /** The first of those with the longest reduced axis, or with the most work if no axis is reduced. */

@@ -12,7 +12,7 @@ import { isLarge } from '../oracle/reference-runs.ts';
 import { secretSetOf } from '../oracle/secret/secret-set.ts';
 import type { Expectation } from '../oracle/tolerances/tolerance.ts';
 import { mutantsOfAnyProblem } from './mutants/index.ts';
-import type { Mutant, MutantContext } from './mutants/mutant.ts';
+import { type Mutant, type MutantContext, rotated } from './mutants/mutant.ts';
 import { acceptedErrorRatio, isCaughtByFew, mutantContext, type PlayedCheck } from './play-mutant.ts';
 
 /**
@@ -142,7 +142,9 @@ async function rejectsMoved({ check: { generatorSet } }: PlayedCheck, context: M
   const overrides = generatorSetsOf(problem.file)[generatorSet] ?? {};
   const isDrawn = ({ name, dtype, generator = NORMAL }: PlannedBuffer): boolean =>
     inputs[name] !== undefined && isFloating(dtype) && EACH_BY_ITSELF.has((overrides[name] ?? generator).kind);
-  const moved = prepared.buffers.filter(isDrawn).map(({ name }) => [name, rotated(inputs[name]!)] as const);
+  const moved = prepared.buffers
+    .filter(isDrawn)
+    .map(({ name }) => [name, rotated(inputs[name]!, Math.ceil(inputs[name]!.length * MOVED))] as const);
   if (moved.length === 0) return false;
   try {
     return isCaughtByFew(context, await context.compute({ inputs: { ...inputs, ...Object.fromEntries(moved) } }));
@@ -150,14 +152,6 @@ async function rejectsMoved({ check: { generatorSet } }: PlayedCheck, context: M
     if (error instanceof WarpsmithError) return false;
     throw error;
   }
-}
-
-function rotated(values: Float64Array): Float64Array {
-  const by = Math.ceil(values.length * MOVED);
-  const moved = new Float64Array(values.length);
-  moved.set(values.subarray(by));
-  moved.set(values.subarray(0, by), values.length - by);
-  return moved;
 }
 
 /**

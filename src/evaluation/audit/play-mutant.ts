@@ -93,8 +93,8 @@ function comparedAsSums(file: ProblemFile): ProblemFile {
 }
 
 /** Length of the reduced axis; 1 if problem.json names none. */
-const reducedExtent = ({ reducedAxis, inputs, outputs }: ProblemFile): number | string =>
-  reducedAxis ? (inputs[reducedAxis.input] ?? outputs[reducedAxis.input])!.shape[reducedAxis.axis]! : 1;
+export const reducedExtent = ({ reducedAxis, inputs }: ProblemFile): number | string =>
+  reducedAxis ? inputs[reducedAxis.input]!.shape[reducedAxis.axis]! : 1;
 
 /** Elements of an output that are compared first: some spread over it, and the last ones. */
 const LOOKED_AT = { spread: 4096, last: 64 } as const;

@@ -39,15 +39,14 @@ export interface SanitizerSubject extends InstrumentSubject {
   readonly sequenceNs: number;
 }
 
+/** What a diagnosis adds to an evaluation. */
+export type Diagnosed = Pick<Evaluation, 'findings'> &
+  Partial<Pick<Evaluation, 'counters' | 'countersSource' | 'profile' | 'hiddenFindings'>>;
+
 /** What a real GPU's evaluations can be asked for beside a time. Each may be missing. */
 export interface Instruments {
   /** Counters, where they come from, the profile and the findings. */
-  readonly diagnose?: (
-    subject: ProfileSubject,
-  ) => Promise<
-    Pick<Evaluation, 'findings'> &
-      Partial<Pick<Evaluation, 'counters' | 'countersSource' | 'profile' | 'hiddenFindings'>>
-  >;
+  readonly diagnose?: (subject: ProfileSubject) => Promise<Diagnosed>;
   readonly sanitize?: (subject: SanitizerSubject) => Promise<Pick<Evaluation, 'sanitizer'>>;
   /** A library's implementation of the problem, ready to be measured; a text says why not. */
   readonly baseline?: (request: {

@@ -1,4 +1,4 @@
-import type { CompiledCode, SourceLocation } from '../../core/compiled-code.ts';
+import { type CompiledCode, type SourceLocation, symbolOf } from '../../core/compiled-code.ts';
 import { buffersOf, type LaunchPlan, type PlannedLaunch, type PlannedStep } from '../../core/launch-plan.ts';
 import { kernelAccesses, mayWaitForLaunch } from '../../toolchains/module-policy.ts';
 
@@ -33,12 +33,11 @@ export function unwaitedLaunch(
   if (!(architecture >= FIRST_ARCHITECTURE) && Object.values(sources).some((text) => WAITS.test(text)))
     return undefined;
   const inputs = new Set(buffers.filter(({ role }) => role === 'in').map(({ name }) => name));
-  const symbolOf = ({ functionName }: PlannedLaunch): string => code.functionSymbols[functionName] ?? functionName;
   for (const [index, step] of steps.entries()) {
     if (step.kind !== 'launch' || !step.programmaticDependent) continue;
-    const waits = mayWaitForLaunch(code, symbolOf(step));
+    const waits = mayWaitForLaunch(code, symbolOf(code, step.functionName));
     for (const earlier of mayStillRun(steps, index)) {
-      const found = waits ? readTooEarly(step, earlier, code, symbolOf) : sharedBuffer(step, earlier);
+      const found = waits ? readTooEarly(step, earlier, code) : sharedBuffer(step, earlier);
       const shared = found.find(({ buffer }) => !inputs.has(buffer));
       if (shared) return { functionName: step.functionName, earlier: earlier.functionName, ...shared };
     }
@@ -54,14 +53,9 @@ function sharedBuffer(step: PlannedLaunch, earlier: PlannedLaunch): Shared[] {
 }
 
 /** Buffers that an earlier launch writes, and that this one reads before it has waited. */
-function readTooEarly(
-  step: PlannedLaunch,
-  earlier: PlannedLaunch,
-  code: CompiledCode,
-  symbolOf: (step: PlannedLaunch) => string,
-): Shared[] {
-  const { writes } = kernelAccesses(code, symbolOf(earlier));
-  const reads = kernelAccesses(code, symbolOf(step)).readsBeforeWait;
+function readTooEarly(step: PlannedLaunch, earlier: PlannedLaunch, code: CompiledCode): Shared[] {
+  const { writes } = kernelAccesses(code, symbolOf(code, earlier.functionName));
+  const reads = kernelAccesses(code, symbolOf(code, step.functionName)).readsBeforeWait;
   const written = new Set(earlier.arguments.flatMap((argument, i) => (writes.has(i) ? buffersOf(argument) : [])));
   return step.arguments.flatMap((argument, i) => {
     const early = reads.get(i);

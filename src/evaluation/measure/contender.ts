@@ -1,3 +1,4 @@
+import type { DeviceFailure } from '../../core/device-values.ts';
 import type { EnergyWindow } from '../../core/energy.ts';
 import type { MeasurementConditions } from '../../core/measurement.ts';
 import type { FailureStatus } from '../../core/status.ts';
@@ -8,6 +9,13 @@ export interface ContenderFailure {
   readonly status: FailureStatus;
   readonly reason: string;
 }
+
+/** A device's failure as a contender's. */
+export const contenderFailure = ({ status, message }: DeviceFailure): ContenderFailure => ({
+  ok: false,
+  status,
+  reason: message,
+});
 
 /** Number of launch sequences and slots of a sample. */
 export interface Ring {

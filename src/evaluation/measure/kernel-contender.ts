@@ -1,8 +1,7 @@
 import type { Device } from '../../core/device.ts';
 import type { RoughTime } from '../../core/evaluation.ts';
 import { type MeasuringDevice, NOTHING_AROUND } from '../../core/measuring-device.ts';
-import type { Contender, ContenderFailure } from './contender.ts';
-import { contenderFailure } from './contender-failure.ts';
+import { type Contender, type ContenderFailure, contenderFailure } from './contender.ts';
 import { KernelBlock, type TimedKernel } from './kernel-block.ts';
 import { allocateSlots, type Slots } from './slots.ts';
 import { LARGE_SLOT_BYTES } from './tiers.ts';

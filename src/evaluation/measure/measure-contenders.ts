@@ -30,10 +30,8 @@ export interface MeasureRequest {
 }
 
 /** A contender that could not be measured, and why. */
-export interface FailedContender {
+export interface FailedContender extends Omit<ContenderFailure, 'ok'> {
   readonly contender: string;
-  readonly status: FailureStatus;
-  readonly reason: string;
 }
 
 export interface MeasuredContenders {
@@ -66,7 +64,7 @@ interface Entrant {
   /** Device time of one launch sequence: first estimated, then measured. */
   sequenceNs: number;
   ring: RingPlan;
-  readonly eagerNs?: number;
+  readonly eagerNs: number | undefined;
   conditions?: Pick<MeasurementConditions, 'replayOverheadNs' | 'inputs'>;
   /** Those that ended. */
   readonly blocks: ContenderBlock[];
@@ -172,14 +170,17 @@ class Measuring {
     return [];
   }
 
+  get #candidate(): string {
+    return this.#request.contenders[0]!.name;
+  }
+
   #baselines(): Entrant[] {
-    return this.#entrants.filter(({ contender }) => contender.name !== this.#request.contenders[0]!.name);
+    return this.#entrants.filter(({ contender }) => contender.name !== this.#candidate);
   }
 
   /** The candidate is still there, and so is the device. */
   #goesOn(): boolean {
-    const candidate = this.#request.contenders[0]!.name;
-    return !this.#deviceIsLost && this.#entrants.some(({ contender }) => contender.name === candidate);
+    return !this.#deviceIsLost && this.#entrants.some(({ contender }) => contender.name === this.#candidate);
   }
 
   #countedBlocks(): number {
@@ -187,9 +188,8 @@ class Measuring {
   }
 
   #isAmbiguous(): boolean {
-    const candidate = this.#request.contenders[0]!.name;
     return this.#baselines().some(({ contender: { name } }) => {
-      const names = { candidate, baseline: name };
+      const names = { candidate: this.#candidate, baseline: name };
       return compareContenders(this.#blocks, names, this.#request.seed).verdict === 'ambiguous';
     });
   }
@@ -198,16 +198,8 @@ class Measuring {
     if (this.#deviceIsLost) return;
     const estimate = await orDeviceTrouble(contender.estimateNs());
     if (!estimate.ok) return this.#leave(contender.name, estimate);
-    const eager = estimate.eagerNs === undefined ? {} : { eagerNs: estimate.eagerNs };
-    const ring = NO_RING;
-    this.#entrants.push({
-      contender,
-      sequenceNs: estimate.ns,
-      ring,
-      ...eager,
-      blocks: [],
-      rerunCount: 0,
-    });
+    const { ns: sequenceNs, eagerNs } = estimate;
+    this.#entrants.push({ contender, sequenceNs, ring: NO_RING, eagerNs, blocks: [], rerunCount: 0 });
   }
 
   #planRings(): void {

@@ -20,7 +20,7 @@ export interface EnergyRequest {
 }
 
 /** Length of a window: some 10 to 50 ticks of the counter. */
-export const WINDOW_MS = 1000;
+const WINDOW_MS = 1000;
 const IDLE_MS = 300;
 /** Blocks whose GPU state spoils them are repeated, at most so many times as often. */
 const MOST_ATTEMPTS = 2 * LEAST_BLOCKS_FOR_VERDICT;

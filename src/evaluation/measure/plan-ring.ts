@@ -41,7 +41,7 @@ export interface RingSubject {
 export function planRing(request: RingSubject & { l2Bytes: number; cache: 'hot' | 'cold' }): RingPlan {
   const { slotBytes, sequenceNs, l2Bytes, cache } = request;
   const bytes = Math.max(1, slotBytes);
-  const wanted = Math.max(1, Math.ceil(LEAST_SAMPLE_NS / Math.max(1, sequenceNs)));
+  const wanted = sequencesWanted(sequenceNs);
   const { fewest, most } = cache === 'cold' ? coldSlots(bytes, l2Bytes, wanted) : hotSlots(bytes, l2Bytes, wanted);
   return {
     cache: fewest * bytes >= COLD_RING_L2_RATIO * l2Bytes ? cache : 'hot',
@@ -54,6 +54,10 @@ export function planRing(request: RingSubject & { l2Bytes: number; cache: 'hot' 
   };
 }
 
+/** Sequences that take {@link LEAST_SAMPLE_NS} together. */
+const sequencesWanted = (sequenceNs: number): number =>
+  Math.max(1, Math.ceil(LEAST_SAMPLE_NS / Math.max(1, sequenceNs)));
+
 /** The rings of compared contenders. With hot caches, each gets as many slots as time and cache allow. */
 export function planRings(
   subjects: readonly RingSubject[],
@@ -65,8 +69,7 @@ export function planRings(
   return subjects.map((subject) => {
     const own = planRing({ ...subject, l2Bytes, cache });
     if (cache === 'cold' || shared.slotCount * subject.sequenceNs > MOST_SHARED_REPLAY_NS) return own;
-    const wanted = Math.max(1, Math.ceil(LEAST_SAMPLE_NS / Math.max(1, subject.sequenceNs)));
-    const replaysPerSample = Math.ceil(wanted / shared.fewestSlotCount);
+    const replaysPerSample = Math.ceil(sequencesWanted(subject.sequenceNs) / shared.fewestSlotCount);
     return { ...shared, ringBytes: shared.slotCount * subject.slotBytes, replaysPerSample };
   });
 }

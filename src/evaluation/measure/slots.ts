@@ -20,47 +20,6 @@ import { type HostInputs, prepareHostInputs } from './host-inputs.ts';
 import { drawPoison, type SlotPoison } from './poisons.ts';
 import type { SlotPart } from './slot-part.ts';
 
-/** The slots of one block of one contender: their memory, and its contents before each replay. */
-export interface Slots {
-  readonly all: readonly Slot[];
-  /**
-   * For each slot, the buffers in which its launch sequence runs again, on the same inputs. Outputs, workspaces and `inout`
-   * buffers lie at other addresses; slots share all of them except the `inout` ones.
-   */
-  readonly twins: readonly Slot[];
-  /** Draws fresh values for every input of every slot and changes nothing else. The same seed gives the same values. */
-  drawInputs(seed: number): Promise<void>;
-  /** Draws inputs that only the host can draw; the others are part of the {@link round}. */
-  writeInputs(seed: number): Promise<void>;
-  /**
-   * The work around one replay: before it, draws inputs and fills workspaces and outputs; after it, checks inputs, guard
-   * zones and poison; then runs the sequences of `order` again.
-   *
-   * @param slotCount number of sequences after which the replay ends.
-   */
-  round(seed: number, slotCount: number, order: readonly number[]): Omit<ReplayRound, 'chip' | 'reread'>;
-  /** Inputs of all slots. */
-  readonly inputs: readonly DeviceBuffer[];
-  /**
-   * Describes inputs that changed during the round, and damaged bytes outside of buffers, e.g. `input 'K' of slot 3: 17
-   * elements`.
-   */
-  damage(outcome: Played): Promise<string | undefined>;
-  /**
-   * An output of the round's slots that still holds poison that it must not; if possible one that is certainly unwritten.
-   */
-  unwrittenOutput(outcome: Played): Promise<Unwritten | undefined>;
-  /** Describes results of a slot that differ in the rerun, from the counts of equal elements; undefined if none do. */
-  differenceOf(slot: number, equalElements: readonly number[]): Promise<string | undefined>;
-  /** Gives workspaces their initial contents: their own or zeros for `once`, anything for `undefined`. */
-  resetWorkspaces(seed: number): Promise<void>;
-  /** @param part only this much of them. */
-  read(slot: number, roles: readonly PlannedBuffer['role'][], part?: SlotPart): Promise<Map<string, Uint8Array>>;
-  /** Whether all inputs come from the device's own draws. */
-  readonly drawnOnDevice: boolean;
-  free(): Promise<void>;
-}
-
 /** A round that the device played to its end. */
 export type Played = Extract<RoundOutcome, { ok: true }>;
 
@@ -106,7 +65,7 @@ export async function allocateSlots(
     const sharedBuffers = named(inTwins.slice(0, shared.length));
     const ownBuffers = slices(inTwins.slice(shared.length), slotCount).map(named);
     const twins = all.map((slot, i): Slot => new Map([...slot, ...sharedBuffers, ...ownBuffers[i]!]));
-    const slots = new DeviceSlots(measuring, request, { arenas, all, twins });
+    const slots = new Slots(measuring, request, { arenas, all, twins });
     await slots.fillOutputs(seed);
     return slots;
   } catch (error) {
@@ -121,8 +80,13 @@ function slices<T>(items: readonly T[], count: number): T[][] {
   return Array.from({ length: count }, (_, i) => items.slice(i * length, (i + 1) * length));
 }
 
-class DeviceSlots implements Slots {
+/** The slots of one block of one contender: their memory, and its contents before each replay. */
+export class Slots {
   readonly all: readonly Slot[];
+  /**
+   * For each slot, the buffers in which its launch sequence runs again, on the same inputs. Outputs, workspaces and `inout`
+   * buffers lie at other addresses; slots share all of them except the `inout` ones.
+   */
   readonly twins: readonly Slot[];
   readonly #measuring: MeasuringDevice;
   readonly #arenas: readonly (readonly DeviceBuffer[])[];
@@ -156,6 +120,7 @@ class DeviceSlots implements Slots {
     });
   }
 
+  /** Whether all inputs come from the device's own draws. */
   get drawnOnDevice(): boolean {
     return this.#host.isEmpty;
   }
@@ -173,12 +138,14 @@ class DeviceSlots implements Slots {
     return this.#plan.buffers.filter(({ role }) => role === 'out' || role === 'inout');
   }
 
+  /** Draws fresh values for every input of every slot and changes nothing else. The same seed gives the same values. */
   async drawInputs(seed: number): Promise<void> {
     this.#chooseDraws(seed);
     await this.#measuring.draw(this.#allDraws());
     await this.writeInputs(seed);
   }
 
+  /** Draws inputs that only the host can draw; the others are part of the {@link round}. */
   async writeInputs(seed: number): Promise<void> {
     await this.#host.write(this.#measuring, this.all, this.twins, seed);
   }
@@ -205,10 +172,17 @@ class DeviceSlots implements Slots {
     return [...this.#draws.map(({ draw }) => draw), ...again];
   }
 
+  /** Inputs of all slots. */
   get inputs(): DeviceBuffer[] {
     return this.all.flatMap((buffers) => this.#inputs().map(({ name }) => buffers.get(name)!));
   }
 
+  /**
+   * The work around one replay: before it, draws inputs and fills workspaces and outputs; after it, checks inputs, guard
+   * zones and poison; then runs the sequences of `order` again.
+   *
+   * @param slotCount number of sequences after which the replay ends.
+   */
   round(seed: number, slotCount: number, order: readonly number[]): Omit<ReplayRound, 'chip' | 'reread'> {
     this.#chooseDraws(seed);
     this.#choosePoisons(seed);
@@ -232,6 +206,10 @@ class DeviceSlots implements Slots {
     return this.#poisons.filter(({ slot }) => slot < slotCount);
   }
 
+  /**
+   * Describes inputs that changed during the round, and damaged bytes outside of buffers, e.g. `input 'K' of slot 3: 17
+   * elements`.
+   */
   async damage({ changedElements, damagedGuards }: Played): Promise<string | undefined> {
     const constants = this.#constants();
     const found = constants.findIndex((_, i) => !(changedElements[i]! <= 0));
@@ -291,6 +269,9 @@ class DeviceSlots implements Slots {
     }
   }
 
+  /**
+   * An output of the round's slots that still holds poison that it must not; if possible one that is certainly unwritten.
+   */
   async unwrittenOutput({ heldElements }: Played): Promise<Unwritten | undefined> {
     const left = [];
     for (const [i, poison] of this.#poisonsOf(this.all.length).slice(0, heldElements.length).entries()) {
@@ -326,6 +307,7 @@ class DeviceSlots implements Slots {
     };
   }
 
+  /** Describes results of a slot that differ in the rerun, from the counts of equal elements; undefined if none do. */
   async differenceOf(slot: number, equalElements: readonly number[]): Promise<string | undefined> {
     for (const [i, buffer] of this.#results().entries()) {
       // Gaps between the elements of a strided output hold poison, of two kinds.
@@ -338,6 +320,7 @@ class DeviceSlots implements Slots {
     return undefined;
   }
 
+  /** Gives workspaces their initial contents: their own or zeros for `once`, anything for `undefined`. */
   async resetWorkspaces(seed: number): Promise<void> {
     const fills = this.all.flatMap((buffers) => this.#workspaceFills(buffers, seed));
     if (fills.length > 0) await this.#measuring.fillAll(fills);
@@ -356,6 +339,7 @@ class DeviceSlots implements Slots {
       );
   }
 
+  /** @param part only this much of them. */
   async read(slot: number, roles: readonly PlannedBuffer['role'][], part?: SlotPart): Promise<Map<string, Uint8Array>> {
     const wanted = (part?.buffers ?? this.#plan.buffers).filter(({ role }) => roles.includes(role));
     const contents = await this.#measuring.readAll(

@@ -57,12 +57,10 @@ export const TIERS: Readonly<Record<Tier, TierLimits>> = {
 
 /** A measurement of fixed size. A confirmation must not stop as soon as it looks good. */
 export const fixedTier = (blocks: number): TierLimits => ({
+  ...TIERS.accept,
   leastBlocks: blocks,
   moreBlocks: 0,
   mostBlocks: blocks,
-  samplesPerBlock: TIERS.accept.samplesPerBlock,
   capMs: Number.POSITIVE_INFINITY,
   fewestBlocks: blocks,
-  comparedBlocks: 'all',
-  spotCheckBlocks: TIERS.accept.spotCheckBlocks,
 });

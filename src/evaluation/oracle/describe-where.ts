@@ -1,3 +1,5 @@
+import { multiIndexOf } from '../launches/layout.ts';
+
 /**
  * Where a set of elements lies, in words: `all at columns ≥ 16`, `97 % of those at every second row from row 1`,
  * `all above the diagonal (column > row)`. The region that is named always holds the whole set; of several, the one it fills best.
@@ -159,20 +161,10 @@ function diagonalRegions(shape: readonly number[], marks: Uint8Array): Region[] 
 function runRegions(shape: readonly number[], marks: Uint8Array): Region[] {
   if (shape.length < 2) return [];
   const [first, last] = [marks.findIndex((mark) => mark !== 0), marks.findLastIndex((mark) => mark !== 0)];
-  const at = (element: number): string => `[${indexOf(shape, element).join(', ')}]`;
+  const at = (element: number): string => `[${multiIndexOf(shape, element).join(', ')}]`;
   return [
     { size: marks.length - first, words: `from ${at(first)} to the end, in row-major order` },
     { size: last + 1, words: `from the beginning to ${at(last)}, in row-major order` },
     { size: last - first + 1, words: `from ${at(first)} to ${at(last)}, in row-major order` },
   ];
-}
-
-function indexOf(shape: readonly number[], element: number): number[] {
-  let rest = element;
-  return shape.map((_, axis) => {
-    const below = shape.slice(axis + 1).reduce((product, extent) => product * extent, 1);
-    const index = Math.floor(rest / below);
-    rest -= index * below;
-    return index;
-  });
 }

@@ -2,6 +2,7 @@ import { makeCandidate } from '../../core/candidate.ts';
 import type { Device } from '../../core/device.ts';
 import type { LoadedModule } from '../../core/device-values.ts';
 import { WarpsmithError } from '../../core/errors.ts';
+import { createTurns } from '../../core/in-turn.ts';
 import type { Candidate } from '../../core/kernel.ts';
 import type { LaunchPlan } from '../../core/launch-plan.ts';
 import { deviceReferenceWorkspaces } from '../../core/plan/device-reference-workspaces.ts';
@@ -11,6 +12,7 @@ import { completeParameters } from '../../core/plan/parameters.ts';
 import type { Problem, ReferenceTensors } from '../../core/problem.ts';
 import { decode } from '../../core/rounding.ts';
 import type { Toolchain } from '../../toolchains/toolchain.ts';
+import { elementCountOf } from '../launches/layout.ts';
 import { planLaunches } from '../launches/plan-launches.ts';
 import { allocateCheckMemory } from '../launches/run-once.ts';
 import { startOnDemand } from '../launches/start-on-demand.ts';
@@ -44,44 +46,31 @@ interface LoadedReference {
 
 /** Runs the problems' device references, one at a time. */
 export function createDeviceReference(options: DeviceReferenceOptions): DeviceReference {
-  const loaded = new Map<Problem, Promise<LoadedReference>>();
-  let queue: Promise<unknown> = Promise.resolve();
-  const loadedFor = (problem: Problem): Promise<LoadedReference> => {
-    const known = loaded.get(problem);
-    if (known) return known;
-    const loading = load(options, problem);
-    loaded.set(problem, loading);
-    loading.catch(() => loaded.delete(problem));
-    return loading;
-  };
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const outcome = queue.then(work);
-    queue = outcome.catch(() => undefined);
-    return outcome;
-  };
+  const loaded = startOnDemand((problem: Problem) => load(options, problem));
+  const inTurn = createTurns();
   return {
     run: (request) =>
       inTurn(async () => {
         const { problem, dimensions } = request;
         const { deviceReference } = problem;
         if (!deviceReference || failedLimit(deviceReference.file, dimensions) !== undefined) return undefined;
-        const reference = await loadedFor(problem);
+        const reference = await loaded.get(problem);
         try {
           return await runReferences(options, reference, request);
         } catch (error) {
           // The loaded code may have gone with the device's process, so the next run loads it again.
-          loaded.delete(problem);
+          loaded.forget(problem);
           await options.device.unload(reference.module).catch(() => {});
           throw error;
         }
       }),
     // Why it can't be loaded is said when it is run.
-    prepare: (problem) => inTurn(() => loadedFor(problem)).then(NOTHING, NOTHING),
-    async close() {
-      await queue;
-      for (const loading of loaded.values()) await options.device.unload((await loading).module);
-      loaded.clear();
-    },
+    prepare: (problem) => inTurn(() => loaded.get(problem)).then(NOTHING, NOTHING),
+    close: () =>
+      inTurn(async () => {
+        for (const { module } of await loaded.started()) await options.device.unload(module);
+        loaded.forgetAll();
+      }),
   };
 }
 
@@ -154,8 +143,7 @@ const asNumbers = (bytes: Uint8Array): Float64Array =>
     : decode(bytes, 'f64');
 
 function checkSize(problem: Problem, plan: LaunchPlan, name: string, output: string, received: number): void {
-  const { shape } = plan.buffers.find((buffer) => buffer.name === output)!;
-  const expected = shape.reduce((product, extent) => product * extent, 1);
+  const expected = elementCountOf(plan.buffers.find((buffer) => buffer.name === output)!);
   if (received !== expected)
     throw failed(problem, `has a workspace ${name} of ${received} elements`, `${expected} expected`);
 }

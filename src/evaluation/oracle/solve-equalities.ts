@@ -1,6 +1,5 @@
 import type { LoggedOperands, OperandPair } from '../../core/decisions.ts';
-import type { DType } from '../../core/dtype.ts';
-import { isFloating, sizeOfDType } from '../../core/dtype.ts';
+import { type DType, isFloating, sizeOfDType } from '../../core/dtype.ts';
 import { decode } from '../../core/rounding.ts';
 import type { AssignedValue } from './mutated-inputs.ts';
 
@@ -115,7 +114,8 @@ const WAYS_TO_READ = [asNumbers, asBits] as const;
 
 const WIDTHS = [2, 4, 8] as const;
 
-const isFloatType = (type: string): boolean => /^b?f\d/.test(type);
+/** Of a PTX type. */
+export const isFloatType = (type: string): boolean => /^b?f\d/.test(type);
 
 const sizeOf = (type: string): number => Number(/\d+$/.exec(type)?.[0] ?? 64) / 8;
 

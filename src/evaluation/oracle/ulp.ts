@@ -1,7 +1,7 @@
 import { type DType, isFloating } from '../../core/dtype.ts';
 
 /** Precision in bits (implicit one included) and exponent of the smallest normal number. */
-const FORMATS: Readonly<Record<string, { precision: number; minimumExponent: number }>> = {
+const FORMATS: { readonly [D in DType]?: { readonly precision: number; readonly minimumExponent: number } } = {
   f16: { precision: 11, minimumExponent: -14 },
   bf16: { precision: 8, minimumExponent: -126 },
   f32: { precision: 24, minimumExponent: -126 },
@@ -26,6 +26,9 @@ export function ulpAt(value: number, dtype: DType): number {
   if (!format) return 1;
   return POWERS[Math.max(exponentOf(value), format.minimumExponent) - format.precision + 1 - LEAST_POWER]!;
 }
+
+/** Smallest normal number of a floating-point dtype; 1 for integers. */
+export const smallestNormal = (dtype: DType): number => 2 ** (FORMATS[dtype]?.minimumExponent ?? 0);
 
 /** Largest relative error of one rounding to nearest: 2^−precision; 0 for integers. */
 export const unitRoundoff = (dtype: DType): number => (isFloating(dtype) ? 2 ** -FORMATS[dtype]!.precision : 0);

@@ -132,11 +132,11 @@ export async function answerJob(
 /** The evaluation that a request asked for, with its files kept where the request wants them. */
 export function unpack({ evaluation, contents }: Answer, request: EvaluationRequest): Evaluation {
   for (const content of contents) request.keep?.store.put(content);
-  const { candidate } = fromPortable(evaluation, request);
+  const here = fromPortable(evaluation, request);
   return {
-    ...fromPortable(evaluation, request),
+    ...here,
     id: request.id ?? 'e0',
-    candidate: { ...candidate, folder: request.candidate.kernel.folder },
+    candidate: { ...here.candidate, folder: request.candidate.kernel.folder },
   };
 }
 

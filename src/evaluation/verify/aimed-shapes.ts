@@ -4,6 +4,7 @@ import type { LoadedModule } from '../../core/device-values.ts';
 import { WarpsmithError } from '../../core/errors.ts';
 import type { LaunchPlan } from '../../core/launch-plan.ts';
 import type { Dimensions } from '../../core/problem.ts';
+import { launchesOf } from './verify-request.ts';
 
 /** What shapes are aimed at. */
 export interface Aim {
@@ -87,14 +88,9 @@ export function firstFitting<T>(all: readonly T[], fits: (one: T) => boolean, mo
 }
 
 /** Names of the functions that a plan launches; none where the plan has a mistake, which is reported elsewhere. */
-export function functionsIn(plan: () => LaunchPlan): string[] {
-  try {
-    return [...new Set(plan().steps.flatMap((step) => (step.kind === 'launch' ? [step.functionName] : [])))];
-  } catch (error) {
-    if (error instanceof WarpsmithError) return [];
-    throw error;
-  }
-}
+export const functionsIn = (plan: () => LaunchPlan): string[] => [
+  ...new Set(launchesOf(plan).map(({ functionName }) => functionName)),
+];
 
 const waysIn = (foreseenWays: ReadonlyMap<number, Ways>): string[] =>
   [...foreseenWays].flatMap(([place, ways]) => WAYS.filter((way) => ways[way]).map((way) => `${place} ${way}`));

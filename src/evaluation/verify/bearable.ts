@@ -6,7 +6,6 @@ import { levelsOf, type SecretSet, secretSetOf } from '../oracle/secret/secret-s
 import { isStorable } from '../oracle/secret/storable.ts';
 import { leavesSizes } from '../oracle/secret/variants/index.ts';
 import { rmsOf } from '../oracle/tolerances/calibrated.ts';
-
 import type { VerifyRequest } from './verify-request.ts';
 
 /** A check as it is judged. */

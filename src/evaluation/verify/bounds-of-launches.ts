@@ -1,5 +1,6 @@
 import type { ObservedDecision } from '../../core/decisions.ts';
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
+import { openNames } from '../oracle/shapes/drawing.ts';
 import { type Aim, foreseen, functionsIn } from './aimed-shapes.ts';
 
 /** Bits of the sizes that are tried, shapes that are varied for each choice of functions, and choices. Planning larger ones may fill memory with a workspace's contents, and says nothing more of sums and products. */
@@ -55,11 +56,12 @@ function shapesOfEverySize(
   { planFor, problem }: Pick<Aim, 'planFor'> & { readonly problem: ProblemFile },
   shapes: readonly Dimensions[],
 ): Dimensions[] {
-  const open = Object.entries(problem.dimensions).flatMap(([name, { values }]) => (values ? [] : [name]));
   const bits = Array.from({ length: SIZES.mostBits - SIZES.leastBits + 1 }, (_, i) => SIZES.leastBits + i);
   const byFunctions = Map.groupBy(shapes, (shape) => functionsIn(() => planFor(shape)).join());
   const bases = [...byFunctions.values()].slice(0, MOST_FUNCTIONS).flatMap((alike) => alike.slice(0, BASES));
   return bases.flatMap((base) =>
-    open.flatMap((name) => bits.flatMap((bit) => [2 ** bit, 2 ** bit + 1].map((size) => ({ ...base, [name]: size })))),
+    openNames(problem).flatMap((name) =>
+      bits.flatMap((bit) => [2 ** bit, 2 ** bit + 1].map((size) => ({ ...base, [name]: size }))),
+    ),
   );
 }

@@ -4,7 +4,7 @@ import type { LaunchPlan } from '../../core/launch-plan.ts';
 import type { Printed } from '../../core/printed.ts';
 import { createStream } from '../../stats/random.ts';
 import { hasWritableVariables } from '../../toolchains/module-policy.ts';
-import { FINITE_POISON, NAN_POISON, type Poison, ZERO_POISON } from '../launches/poison.ts';
+import { FINITE_POISON, NAN_POISON, ZERO_POISON } from '../launches/poison.ts';
 import type { Refused } from '../launches/refusal.ts';
 import {
   allocateCheckMemory,
@@ -41,23 +41,13 @@ export interface CheckRunsOptions {
 }
 
 /** The settings of one run; everything else follows from the check. */
-export interface Trial {
-  readonly name: string;
+export interface Trial
+  extends Omit<RunConditions, 'orderSeed' | 'count' | 'timeoutMs' | 'cache' | 'instructionsPerCta'> {
+  readonly count?: boolean;
   /** A seeded order of CTAs and warps instead of the natural one, and some asynchronous copies land as soon as they are issued. */
   readonly reordered?: boolean;
-  readonly poison: Poison;
   /** Use separate buffers with only their declared alignment. */
   readonly minimumAlignment?: boolean;
-  readonly leftovers?: ReadonlyMap<string, Uint8Array>;
-  readonly forgetsEarlierRuns?: boolean;
-  readonly findsRaces?: boolean;
-  readonly watch?: RunConditions['watch'];
-  /**
-   * Contents of shared and local memory when a CTA begins, on devices that can choose them; different random bytes for each
-   * order.
-   */
-  readonly privateMemory?: RunConditions['privateMemory'];
-  readonly sampleCtas?: number | undefined;
 }
 
 export const NATURAL = { name: 'run 1 (natural order, NaN poison)', poison: NAN_POISON } as const satisfies Trial;
@@ -135,12 +125,12 @@ export class CheckRuns {
   /** The first run: natural order over NaN poison. */
   natural(): Promise<RunResult | Refused> {
     const { isMain, findsRaces = false } = this.#options;
-    return this.#run({ ...NATURAL, count: isMain, findsRaces: findsRaces && !isMain });
+    return this.run({ ...NATURAL, count: isMain, findsRaces: findsRaces && !isMain });
   }
 
   /** About so many CTAs of each launch, counted, over NaN poison. */
   sample(sampleCtas: number): Promise<RunResult | Refused> {
-    return this.#run({ ...NATURAL, name: `a sample of ${sampleCtas} CTAs`, count: true, sampleCtas });
+    return this.run({ ...NATURAL, name: `a sample of ${sampleCtas} CTAs`, count: true, sampleCtas });
   }
 
   /** Natural order over zeros, as the first run: if both poisons break a kernel in the same way, zeros may not. */
@@ -153,8 +143,11 @@ export class CheckRuns {
     });
   }
 
-  run(trial: Trial, count = false): Promise<RunResult | Refused> {
-    return this.#run({ ...trial, count });
+  /** @param module the check's own, or a copy of it. */
+  async run(trial: Trial, module = this.#options.module): Promise<RunResult | Refused> {
+    if (!trial.minimumAlignment) return this.#runIn(this.#memory, trial, module);
+    const { plan, contents } = this.#memory;
+    return this.runElsewhere(trial, plan, contents, module);
   }
 
   /** As if there had been no launch before: with the module loaded again, and workspaces with `init: once` zeroed again. */
@@ -164,7 +157,7 @@ export class CheckRuns {
     const loaded = await device.load(module.code);
     if (!loaded.ok) return this.#refusal(loaded, trial.name);
     try {
-      return await this.#run({ ...trial, count: false, forgetsEarlierRuns: true }, loaded.module);
+      return await this.run({ ...trial, forgetsEarlierRuns: true }, loaded.module);
     } finally {
       await device.unload(loaded.module);
     }
@@ -195,16 +188,17 @@ export class CheckRuns {
     for (const [name, bytes] of contents) await device.write(buffers.get(name)!, bytes);
   }
 
-  /** One run of another plan, in separate buffers that are freed afterwards. */
+  /** One run, also of another plan, in separate buffers that are freed afterwards. */
   async runElsewhere(
     trial: Trial,
     plan: LaunchPlan,
     contents: ReadonlyMap<string, Uint8Array>,
+    module = this.#options.module,
   ): Promise<RunResult | Refused> {
     const { minimumAlignment = false } = trial;
     const memory = await allocateCheckMemory(this.#options.device, plan, contents, { minimumAlignment });
     try {
-      return await this.#runIn(memory, { ...trial, count: false }, this.#options.module);
+      return await this.#runIn(memory, trial, module);
     } finally {
       await memory.close();
     }
@@ -215,40 +209,16 @@ export class CheckRuns {
     return 1 + (createStream('order', this.#options.seed, this.name).bits(0) % 0x7ffffffe);
   }
 
-  async #run(trial: Trial & { count: boolean }, module = this.#options.module): Promise<RunResult | Refused> {
-    if (!trial.minimumAlignment) return this.#runIn(this.#memory, trial, module);
-    const { plan, contents } = this.#memory;
-    const memory = await allocateCheckMemory(this.#options.device, plan, contents, { minimumAlignment: true });
-    try {
-      return await this.#runIn(memory, trial, module);
-    } finally {
-      await memory.close();
-    }
-  }
-
   async #runIn(
     memory: CheckMemory,
-    trial: Trial & { count: boolean },
+    { reordered, minimumAlignment: _, count = false, ...trial }: Trial,
     module: LoadedModule,
   ): Promise<RunResult | Refused> {
     const { signal, timeoutMs, instructionsPerCta, cache } = this.#options;
     signal?.throwIfAborted();
-    const conditions: RunConditions = {
-      name: trial.name,
-      orderSeed: trial.reordered ? this.orderSeed : 0,
-      poison: trial.poison,
-      count: trial.count,
-      timeoutMs,
-      cache,
-      instructionsPerCta,
-      forgetsEarlierRuns: trial.forgetsEarlierRuns,
-      privateMemory: trial.privateMemory,
-      findsRaces: trial.findsRaces,
-      watch: trial.watch,
-      leftovers: trial.leftovers,
-      sampleCtas: trial.sampleCtas,
-    };
-    const outcome = await runOnce(memory, module, conditions);
+    const orderSeed = reordered ? this.orderSeed : 0;
+    const settings = { orderSeed, count, timeoutMs, instructionsPerCta, cache };
+    const outcome = await runOnce(memory, module, { ...trial, ...settings });
     this.#printed ??= outcome.printed;
     return outcome.ok ? outcome : this.#refusal(outcome, trial.name);
   }

@@ -12,7 +12,7 @@ import { summedOver } from '../oracle/judgeable-sums.ts';
 import { secretSetsOf, variantSetsOf } from '../oracle/secret/sets-of-problem.ts';
 import { showsEnds } from '../oracle/secret/variants/index.ts';
 import { type Cost, costsLittle, elementsOf, isWithin } from '../oracle/shapes/cost.ts';
-import { hasSeveralTiles } from '../oracle/shapes/drawing.ts';
+import { hasSeveralTiles, openNames } from '../oracle/shapes/drawing.ts';
 import { hasUsualSums } from '../oracle/shapes/large.ts';
 import { aimedShapes, firstFitting } from './aimed-shapes.ts';
 import { constantChecks } from './checks-of-values.ts';
@@ -123,7 +123,7 @@ function irregularChecks(request: VerifyRequest, choice: ChecksRequest, coverage
   const problem = request.problem.file;
   if (isLong(request)) return [];
   const scope = scopeAt(request, dimensions);
-  const open = Object.keys(problem.dimensions).filter((name) => !problem.dimensions[name]!.values);
+  const open = openNames(problem);
   const { file: kernel } = candidate.kernel;
   const sizes = [...new Set([...irregularSizes(kernel, scope, open), ...numbersOfExpressions(kernel)])];
   const rare = rareShapes(kernel, scope, open).map((shape) => ({ ...dimensions, ...shape }));

@@ -91,17 +91,18 @@ function longShapes(choice: ChecksRequest, drawn: readonly Dimensions[], places:
 }
 
 /** Comparisons with a number that do not follow from the launch. */
-function valueDecisions({
-  device,
-  module,
-  planFor,
-  dimensions,
-}: VerifyRequest): (ObservedDecision & { constant: number })[] {
-  const all = device.decisions?.(module).decisions ?? [];
-  const ofLaunch = foreseen({ device, module, planFor }, dimensions, [...all.keys()]);
-  return all.flatMap((decision, place) => {
-    const { constant, isSettled, isFloat } = decision;
-    const isOfValues = isFloat || (!isSettled && !ofLaunch.has(place));
+function valueDecisions(request: VerifyRequest): (ObservedDecision & { constant: number })[] {
+  const ofValues = new Set(placesOfValues(request));
+  return (request.device.decisions?.(request.module).decisions ?? []).flatMap((decision, place) => {
+    const { constant, isFloat } = decision;
+    const isOfValues = isFloat || ofValues.has(place);
     return isOfValues && constant !== undefined && Number.isFinite(constant) ? [{ ...decision, constant }] : [];
   });
+}
+
+/** Places of the decisions that do not follow from the launch. */
+export function placesOfValues({ device, module, planFor, dimensions }: VerifyRequest): number[] {
+  const all = device.decisions?.(module).decisions ?? [];
+  const ofLaunch = foreseen({ device, module, planFor }, dimensions, [...all.keys()]);
+  return all.flatMap(({ isSettled }, place) => (isSettled || ofLaunch.has(place) ? [] : [place]));
 }

@@ -2,7 +2,6 @@ import type { Coverage } from '../../core/evaluation.ts';
 import type { LaunchPlan } from '../../core/launch-plan.ts';
 import { assignments, sum } from '../../core/values.ts';
 import type { Refused } from '../launches/refusal.ts';
-import { DECLARED } from '../oracle/check.ts';
 import { compareWritten, NOTHING_WRITTEN } from './compare-written.ts';
 import { refused } from './judged-check.ts';
 import { openCheck } from './open-check.ts';
@@ -50,8 +49,8 @@ type CountedSample = { readonly ok: true } & Pick<Verified, 'plan' | 'counters' 
  * but no right ones: most of the output was not computed.
  */
 async function countSample(request: SampleRequest): Promise<CountedSample | Refused> {
-  const { dimensions, sampleCtas } = request;
-  const opened = await openCheck(request, { dimensions, generatorSet: DECLARED, isMain: true });
+  const { sampleCtas } = request;
+  const opened = await openCheck(request);
   if (!opened.ok) return opened;
   const { name, plan, prepared, runs } = opened;
   try {

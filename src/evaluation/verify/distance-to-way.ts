@@ -1,5 +1,6 @@
 import type { ObservedDecision, OperandPair } from '../../core/decisions.ts';
 import { sizeOfPtxType } from '../../ptx/types.ts';
+import { isFloatType } from '../oracle/solve-equalities.ts';
 
 /** How far operands are from making a decision go a way: 0 if they do; `undefined` of operands that have no order, as NaN. */
 export type Distance = (pair: OperandPair) => bigint | undefined;
@@ -70,8 +71,6 @@ function ordered(
   const isFirstConstant = kind === 'bound' && constant !== undefined && one === orderOfNumber(constant, type);
   return isFirstConstant ? [other, one] : [one, other];
 }
-
-const isFloatType = (type: string): boolean => /^b?f\d/.test(type);
 
 /** Bits of the fraction and the largest pattern of a finite or infinite magnitude, by type. */
 const INFINITIES: Readonly<Record<string, bigint>> = {

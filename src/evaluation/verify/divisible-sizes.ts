@@ -1,4 +1,5 @@
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
+import { openNames } from '../oracle/shapes/drawing.ts';
 
 /** A way of a condition: of the code, or of an expression of kernel.json. */
 export type Way = number | string;
@@ -31,7 +32,7 @@ export function divisibleShapes(aim: DivisibleAim): Dimensions[] {
   const { problem, waysIn, takes, bases } = aim;
   const met = new Set(aim.met);
   const found: Dimensions[] = [];
-  const open = Object.keys(problem.dimensions).filter((name) => !problem.dimensions[name]!.values);
+  const open = openNames(problem);
   const look = (base: Dimensions, name: string, size: number, beside: number): void => {
     const shape = { ...base, [name]: size + beside };
     if (!takes(shape)) return;

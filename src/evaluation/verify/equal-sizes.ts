@@ -1,6 +1,7 @@
 import { isEquality, type Ways } from '../../core/decisions.ts';
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
 import { elementsOf } from '../oracle/shapes/cost.ts';
+import { openNames } from '../oracle/shapes/drawing.ts';
 import { type Aim, firstFitting, foreseen } from './aimed-shapes.ts';
 
 /** What shapes in which two sizes are equal are worked out from. */
@@ -31,7 +32,7 @@ export function shapesOfEqualSizes(aim: EqualSizesAim): Dimensions[] {
     observed[place]!.comparison.startsWith('eq') ? wasTrue : wasFalse;
   const heldIn = (shape: Dimensions): number =>
     [...foreseen(aim, shape, asking)].filter(([place, ways]) => isEqual(place, ways)).length;
-  const open = Object.entries(aim.problem.dimensions).flatMap(([name, { values }]) => (values ? [] : [name]));
+  const open = openNames(aim.problem);
   const equations = mostHeldWhere(aim, asking, heldIn);
   const pool = equations.size === 0 ? [] : aim.pool();
   const found = new Map<string, { readonly shape: Dimensions; readonly held: number }>();

@@ -1,4 +1,5 @@
 import type { CompiledCode } from '../../core/compiled-code.ts';
+import { onceFor } from '../../core/once-for.ts';
 import type { Expectations } from '../oracle/expectations.ts';
 
 /**
@@ -13,18 +14,11 @@ const ADDITION = /\b(?:atom|red)\.(?!(?:[\w:]+\.)*shared)(?:[\w:]+\.)*add\.(?:v[
 /** `add.ftz.f32`, `fma.rn.ftz.f32`: flags of the compiler ask for them, so that hardware is no excuse for what they lose. */
 const FLUSHING = /\b(?:add|sub|fma|mad)\.(?:\w+\.)*ftz\.(?:\w+\.)*f32\b/;
 
-const known = new WeakMap<CompiledCode, boolean>();
-
 /** Whether the code may add to device memory by f32 atomics, and flushes nowhere else; also where only machine code is there. */
-function addsAtomically(code: CompiledCode): boolean {
-  let adds = known.get(code);
-  if (adds === undefined) {
-    const ptx = code.kind === 'ptx' ? code.text : code.ptx;
-    adds = ptx === undefined || (ADDITION.test(ptx) && !FLUSHING.test(ptx));
-    known.set(code, adds);
-  }
-  return adds;
-}
+const addsAtomically = onceFor((code: CompiledCode): boolean => {
+  const ptx = code.kind === 'ptx' ? code.text : code.ptx;
+  return ptx === undefined || (ADDITION.test(ptx) && !FLUSHING.test(ptx));
+});
 
 /**
  * Atomic additions of f32 in device memory take subnormal numbers for zeros on every GPU (PTX ISA, `atom`; an H200 did). A kernel that adds up

@@ -1,4 +1,5 @@
 import type { LaunchPlan } from '../../core/launch-plan.ts';
+import { rememberedAt } from '../../core/once-for.ts';
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
 import { distinctValues } from '../../core/values.ts';
 import { openNames } from '../oracle/shapes/drawing.ts';
@@ -27,11 +28,8 @@ export function shapesAtGridEdges({ problem, planFor, bases, isFit, most }: Edge
     openNames(problem).flatMap((name) => {
       const of = (size: number): Dimensions => ({ ...base, [name]: size });
       const planned = new Map<number, number[]>();
-      const gridsOf = (size: number): number[] => {
-        const grids = planned.get(size) ?? launchesOf(() => planFor(of(size))).flatMap(({ grid }) => grid);
-        planned.set(size, grids);
-        return grids;
-      };
+      const gridsOf = (size: number): number[] =>
+        rememberedAt(planned, size, () => launchesOf(() => planFor(of(size))).flatMap(({ grid }) => grid));
       const start = base[name]!;
       return gridsOf(start).flatMap((_, axis) => {
         const next = firstOtherSize(start, (size) => gridsOf(size)[axis]);

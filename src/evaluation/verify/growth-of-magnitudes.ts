@@ -107,7 +107,7 @@ function ratioOfLarge(
   return ratios[Math.floor(ratios.length / 2)];
 }
 
-export const productAt = (product: Growth['product'], dimensions: Dimensions): number =>
+const productAt = (product: Growth['product'], dimensions: Dimensions): number =>
   Object.entries(product).reduce((value, [name, power]) => value * dimensions[name]! ** power, 1);
 
 export const matches = (dimensions: Dimensions, flags: Dimensions): boolean =>

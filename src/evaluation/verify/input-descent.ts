@@ -1,4 +1,5 @@
 import type { LoggedOperands, ObservedDecision } from '../../core/decisions.ts';
+import { rememberedAt } from '../../core/once-for.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import { generatorSetsOf } from '../../core/plan/generator-sets.ts';
 import { valuesKey } from '../../core/values.ts';
@@ -122,10 +123,8 @@ export class InputDescent {
 
   /** The greatest magnitude among all inputs: where values are widely spread, more may be chosen. Kept, since it is asked for again for every decision. */
   #spreadOf(inputs: Met['inputs']): number {
-    const key = baseKey(inputs);
-    const spread = this.#spreads.get(key) ?? Math.max(...Object.values(this.#draw(inputs).tensors).map(greatest));
-    this.#spreads.set(key, spread);
-    return spread;
+    const spread = (): number => Math.max(...Object.values(this.#draw(inputs).tensors).map(greatest));
+    return rememberedAt(this.#spreads, baseKey(inputs), spread);
   }
 
   async #descend({ place, from }: Attempt): Promise<AssignedValue[] | undefined> {

@@ -1,4 +1,5 @@
 import type { Ways } from '../../core/decisions.ts';
+import { rememberedAt } from '../../core/once-for.ts';
 import { valuesKey } from '../../core/values.ts';
 import { createStream } from '../../stats/random.ts';
 import { type Check, onceAt } from '../oracle/check.ts';
@@ -113,16 +114,12 @@ class Features {
       if (first === undefined) known.firstWays.set(shape, way);
       else known.isOfValues ||= first !== way;
       if (way === 'never') continue;
-      const alike = known.byWay.get(way);
-      if (alike) alike.push(met);
-      else known.byWay.set(way, [met]);
+      rememberedAt(known.byWay, way, (): Met[] => []).push(met);
     }
   }
 
   #of(place: number): OfPlace {
-    const known = this.#places.get(place) ?? { byWay: new Map(), firstWays: new Map(), isOfValues: false };
-    this.#places.set(place, known);
-    return known;
+    return rememberedAt(this.#places, place, () => ({ byWay: new Map(), firstWays: new Map(), isOfValues: false }));
   }
 }
 

@@ -1,6 +1,6 @@
 import { isEquality, type LoggedOperands, type ObservedDecision } from '../../core/decisions.ts';
 import type { Dimensions, Problem, ProblemFile } from '../../core/problem.ts';
-import { valuesKey } from '../../core/values.ts';
+import { distinctValues, valuesKey } from '../../core/values.ts';
 import { type Check, DECLARED, describeCheck, onceAt } from '../oracle/check.ts';
 import type { ExpectationCache } from '../oracle/expectation-cache.ts';
 import { mutationOf, solutionOf } from '../oracle/mutated-inputs.ts';
@@ -85,7 +85,7 @@ export class InputSolver {
         elementsOf(problem.file, b.dimensions) - elementsOf(problem.file, a.dimensions),
     );
     const reached = (place: number): Dimensions[] =>
-      unique(largest.filter((met) => isReached(met, place)).map(({ inputs }) => inputs.dimensions)).slice(
+      distinctValues(largest.filter((met) => isReached(met, place)).map(({ inputs }) => inputs.dimensions)).slice(
         0,
         SOLVED.shapes,
       );
@@ -99,7 +99,7 @@ export class InputSolver {
         .map((place) => [place]),
     ];
     const attempts = groups.flatMap((group) =>
-      unique(group.flatMap(reached)).flatMap((dimensions) =>
+      distinctValues(group.flatMap(reached)).flatMap((dimensions) =>
         [DECLARED, ...ofBothSigns(problem.file)].map((generatorSet) => ({
           places: group,
           inputs: { dimensions, generatorSet },
@@ -152,10 +152,6 @@ function ofBothSigns({ inputs, generatorSets = {} }: ProblemFile): string[] {
   );
   return isPositive && signed ? [signed[0]] : [];
 }
-
-const unique = (shapes: readonly Dimensions[]): Dimensions[] => [
-  ...new Map(shapes.map((shape) => [valuesKey(shape), shape])).values(),
-];
 
 /** Whether it found two values equal for some thread. */
 const wasEqual = ({ comparison, wasTrue, wasFalse }: ObservedDecision): boolean =>

@@ -1,9 +1,9 @@
 import { defaultOf, isShapeOf } from '../../core/plan/dimensions.ts';
 import type { DimensionDeclaration, Dimensions, ProblemFile } from '../../core/problem.ts';
-import { distinctValues, valuesKey } from '../../core/values.ts';
+import { distinctValues, roundUp, valuesKey } from '../../core/values.ts';
 import { createStream, inOrder } from '../../stats/random.ts';
 import { volumeOf } from '../oracle/shapes/cost.ts';
-import { isTelling } from '../oracle/shapes/drawing.ts';
+import { ALIGNMENTS, followingSize, isTelling, openNames } from '../oracle/shapes/drawing.ts';
 import { type Aim, firstFitting, foreseen, functionsIn, placesOfConditions, wayNumbers } from './aimed-shapes.ts';
 
 /** What shapes in which rare ways come together are chosen from. */
@@ -27,8 +27,6 @@ const COMBINED = 150;
 /** Sizes beside the one in question, the largest that is cheap; and independent ones, of which a few show as much as many. */
 const BESIDE = [70, 40, 24, 12, 6, 3, 1] as const;
 const MOST_INDEPENDENT = 3;
-
-const ALIGNMENTS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024] as const;
 
 /** A way is rare if it goes in less than this share of the shapes tried; two come together rarely below that share. */
 const RARE = { one: 0.25, two: 0.06 } as const;
@@ -92,12 +90,11 @@ class JointSearch {
   choose(): Dimensions[] {
     if (this.#places.length === 0) return [];
     const { problem, drawn } = this.#aim;
-    const open = openIn(problem);
     const base = this.#base();
     if (!base) return [];
     const met = drawn.filter((shape) => isTelling(this.#aim.problem, shape)).map((shape) => this.#try(shape));
     const variants = this.#variants(base);
-    const sizes = new Map(open.map((name) => [name, this.#tellingSizes(name, base, variants)]));
+    const sizes = new Map(openNames(problem).map((name) => [name, this.#tellingSizes(name, base, variants)]));
     const combined = Array.from({ length: COMBINED }, () => this.#combine(base, sizes)).filter(
       (shape) => shape !== undefined,
     );
@@ -231,7 +228,7 @@ class JointSearch {
     const independent = new Set(problem.independentDimensions ?? []);
     const shape: Record<string, number> = {};
     for (const [name, declared] of Object.entries(problem.dimensions)) {
-      const following = typeof declared.default === 'string' ? defaultOf(name, declared, shape) : undefined;
+      const following = followingSize(name, declared, shape);
       const few = independent.has(name)
         ? aligned(1 + Math.floor(this.#next() * Math.min(about, MOST_INDEPENDENT)), declared, 1)
         : undefined;
@@ -247,7 +244,7 @@ class JointSearch {
       Object.fromEntries(
         Object.entries(shape).map(([other, value]) => {
           const declared = problem.dimensions[other]!;
-          const follows = other !== name && typeof declared.default === 'string' && declared.default === name;
+          const follows = other !== name && declared.default === name;
           return [other, follows ? size : value];
         }),
       );
@@ -281,7 +278,7 @@ class JointSearch {
     if (stride === undefined) return [base[name]!];
     const isIndependent = problem.independentDimensions?.includes(name) ?? false;
     const first = isIndependent ? 1 : RUN.from + Math.floor(this.#next() * RUN.spread);
-    const start = Math.max(minimum, Math.ceil(first / stride) * stride);
+    const start = Math.max(minimum, roundUp(first, stride));
     const tried: Sized[] = [];
     const look = (size: number, unmet?: ReadonlySet<number>): void => {
       for (const listed of size >= minimum && size <= maximum ? variants : []) {
@@ -294,7 +291,7 @@ class JointSearch {
     for (let i = 0; i < RUN.usual; i++) look(start + i * stride);
     for (const size of sizes) look(size);
     const unmet = new Set(this.#scarcelyMet(tried));
-    const most = unmet.size > 0 ? RUN.ofUnmet / (variants.length * openIn(problem).length) : 0;
+    const most = unmet.size > 0 ? RUN.ofUnmet / (variants.length * openNames(problem).length) : 0;
     for (let i = RUN.usual; i < most; i++) look(start + i * stride, unmet);
     const rhythms = this.#rhythms(tried);
     this.#rhythmsOf.set(name, rhythms);
@@ -447,9 +444,6 @@ function coincidence(one: Rhythm, other: Rhythm): Rhythm | undefined {
   return undefined;
 }
 
-const openIn = ({ dimensions }: ProblemFile): string[] =>
-  Object.keys(dimensions).filter((name) => !dimensions[name]!.values);
-
 const EQUALITY = /^(?:eq|ne)$/;
 
 /** What a shape in which mistakes may not show counts beside another. */
@@ -482,4 +476,4 @@ const aligned = (
   size: number,
   { minimum = 1, maximum = Number.MAX_SAFE_INTEGER }: Pick<DimensionDeclaration, 'minimum' | 'maximum'>,
   alignment: number,
-): number => Math.min(maximum, Math.ceil(Math.max(minimum, size) / alignment) * alignment);
+): number => Math.min(maximum, roundUp(Math.max(minimum, size), alignment));

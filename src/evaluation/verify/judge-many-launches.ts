@@ -81,7 +81,7 @@ export async function judgeLaunchesInRow(
 async function watch(runs: CheckRuns): Promise<Contents[] | Refused> {
   const seen: Contents[] = [];
   for (let launch = 1; launch <= WATCHED; launch++) {
-    const run = launch === 1 ? await runs.run({ ...NATURAL, forgetsEarlierRuns: true }) : await runs.run(NATURAL);
+    const run = await runs.run({ ...NATURAL, forgetsEarlierRuns: launch === 1 });
     if (!run.ok) return run;
     seen.push(await runs.kept());
   }
@@ -145,7 +145,7 @@ async function launchInRow(
 ): Promise<Refused | undefined> {
   const end = performance.now() + most.ms;
   for (let made = 1; made <= most.launches; made++) {
-    const run = made === 1 ? await runs.run({ ...NATURAL, forgetsEarlierRuns: true }) : await runs.run(NATURAL);
+    const run = await runs.run({ ...NATURAL, forgetsEarlierRuns: made === 1 });
     if (!run.ok) return { ...run, reason: `launch ${made} in a row: ${run.reason}` };
     if (!(await isRight(run))) return otherResults(runs, made, '');
     if (performance.now() > end) return undefined;

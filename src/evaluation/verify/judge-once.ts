@@ -36,7 +36,7 @@ export async function judgeOnce(request: {
   const { runs, prepared, tally, seed, isCounted = false, refuse, beside } = request;
   const trial = createStream(seed, runs.name, 'the one run').bits(0) % 2 === 0 ? NATURAL : runs.reordered;
   const quickest = prepared.leastSample ?? prepared.sample;
-  const [run, expected] = await Promise.all([runs.run(trial, isCounted), meanwhile(quickest, beside)]);
+  const [run, expected] = await Promise.all([runs.run({ ...trial, count: isCounted }), meanwhile(quickest, beside)]);
   if ('error' in expected) throw expected.error;
   if (!run.ok) return run;
   const outputs = outputsOf(prepared.buffers);

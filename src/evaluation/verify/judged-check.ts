@@ -1,9 +1,9 @@
 import type { PlannedBuffer } from '../../core/launch-plan.ts';
-import { decode } from '../../core/rounding.ts';
 import type { FailureStatus } from '../../core/status.ts';
 import type { Refused } from '../launches/refusal.ts';
 import type { RunResult } from '../launches/run-once.ts';
-import { compareOutput, type OutputVerdict } from '../oracle/compare.ts';
+import type { OutputVerdict } from '../oracle/compare.ts';
+import { compareRows } from '../oracle/compare-rows.ts';
 import { describeVerdict } from '../oracle/describe-verdict.ts';
 import type { Expectations } from '../oracle/expectations.ts';
 import type { CheckRuns } from './check-runs.ts';
@@ -25,12 +25,7 @@ export interface JudgedCheck {
 }
 
 export const compareOutputs = (outputs: readonly PlannedBuffer[], expectations: Expectations, got: Outputs): Verdicts =>
-  new Map(
-    outputs.map((buffer) => {
-      const elements = decode(got.get(buffer.name)!, buffer.dtype);
-      return [buffer.name, compareOutput(buffer, expectations.get(buffer.name)!, elements)];
-    }),
-  );
+  compareRows(outputs, { expectations }, got);
 
 export const passes = (verdicts: Verdicts): boolean => [...verdicts.values()].every(({ passed }) => passed);
 

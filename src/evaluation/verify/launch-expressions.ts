@@ -5,6 +5,7 @@ import { textOf } from '../../core/expressions/to-text.ts';
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
 import { distinctValues, valuesKey } from '../../core/values.ts';
 import { volumeOf } from '../oracle/shapes/cost.ts';
+import { listedNames, withListed } from '../oracle/shapes/drawing.ts';
 import { firstFitting, functionsIn } from './aimed-shapes.ts';
 import type { VerifyRequest } from './verify-request.ts';
 
@@ -137,21 +138,15 @@ const outcomeOf = (node: ExpressionNode, way: string): string =>
 const OF_EACH_COMBINATION = 8;
 
 /** These shapes with every combination of listed values that the kernel takes, a few for each. */
-function variantsOf(
-  { dimensions }: ProblemFile,
+const variantsOf = (
+  problem: ProblemFile,
   planned: readonly Planned[],
   takes: (shape: Dimensions) => boolean,
-): Dimensions[] {
-  const combinations = Object.entries(dimensions).reduce<Record<string, number>[]>(
-    (all, [name, { values }]) =>
-      values ? all.flatMap((one) => values.map((value) => ({ ...one, [name]: value }))) : all,
-    [{}],
-  );
-  return combinations.flatMap((listed) =>
+): Dimensions[] =>
+  withListed(problem, listedNames(problem)).flatMap((listed) =>
     firstFitting(
       planned.map((one) => ({ ...one.dimensions, ...listed })),
       takes,
       OF_EACH_COMBINATION,
     ),
   );
-}

@@ -5,6 +5,7 @@ import type { Scope } from '../../core/plan/scope.ts';
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
 import { createStream } from '../../stats/random.ts';
 import { askingForOutputs } from '../oracle/shapes/asked-outputs.ts';
+import { openNames } from '../oracle/shapes/drawing.ts';
 import { leastWhere, valueAt } from './irregular-sizes.ts';
 import { leastShapeWith } from './least-shape.ts';
 
@@ -35,7 +36,7 @@ export function shapesOfManyParts({ problem, kernel, scope, seed }: ManyParts): 
   const launchesWith = (extent: string): number => grids.filter((grid) => grid.includes(extent)).length;
   // What another launch does not have is what it merges.
   const extents = [...new Set(grids.flat())].toSorted((a, b) => launchesWith(a) - launchesWith(b));
-  const open = Object.keys(problem.dimensions).filter((name) => !problem.dimensions[name]!.values);
+  const open = openNames(problem);
   const stream = createStream(seed, 'numbers of parts');
   let index = 0;
   const further = (parts: number): number => Math.floor(stream.uniform(index++) * BEYOND * parts);

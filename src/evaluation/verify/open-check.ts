@@ -1,7 +1,7 @@
 import type { LaunchPlan } from '../../core/launch-plan.ts';
 import { planOrRefusal } from '../launches/plan-refusal.ts';
 import type { Refused } from '../launches/refusal.ts';
-import { describeCheck } from '../oracle/check.ts';
+import { DECLARED, describeCheck } from '../oracle/check.ts';
 import type { PreparedCheck } from '../oracle/expectation-cache.ts';
 import { CheckRuns } from './check-runs.ts';
 import type { VerifyRequest } from './verify-request.ts';
@@ -16,10 +16,13 @@ export interface OpenedCheck {
   readonly runs: CheckRuns;
 }
 
-/** @throws as `verify`. */
+/**
+ * @param check the main workload's by default.
+ * @throws as `verify`.
+ */
 export async function openCheck(
   request: VerifyRequest,
-  check: Parameters<typeof describeCheck>[0] & { readonly isMain: boolean },
+  check: Parameters<typeof describeCheck>[0] & { readonly isMain: boolean } = mainCheck(request),
 ): Promise<OpenedCheck | Refused> {
   const { problem, seed, oracle } = request;
   const { dimensions, generatorSet, isMain } = check;
@@ -30,3 +33,5 @@ export async function openCheck(
   const runs = await CheckRuns.open({ ...request, name, plan, contents: prepared.inputs.bytes, isMain });
   return { ok: true, name, plan, prepared, runs };
 }
+
+const mainCheck = ({ dimensions }: VerifyRequest) => ({ dimensions, generatorSet: DECLARED, isMain: true });

@@ -2,7 +2,7 @@ import { type DType, isFloating, sizeOfDType } from '../../core/dtype.ts';
 import type { PlannedBuffer } from '../../core/launch-plan.ts';
 import type { ProblemFile } from '../../core/problem.ts';
 import { decode, encode } from '../../core/rounding.ts';
-import { inOrder, type RandomStream, shuffle } from '../../stats/random.ts';
+import { below, type Draw, inOrder, type RandomStream, shuffle } from '../../stats/random.ts';
 import { packElements, spreadElements } from '../launches/layout.ts';
 import { NAN_POISON } from '../launches/poison.ts';
 import { scalingOf } from '../oracle/secret/scaling.ts';
@@ -14,7 +14,7 @@ export type Contents = ReadonlyMap<string, Uint8Array>;
 const ALMOST_SAME = 64;
 
 /** The elements, about one in 64 replaced by that of `others` at the same place, at least one. */
-export function almostSame(elements: Uint8Array, others: Uint8Array, size: number, stream: RandomStream): Uint8Array {
+function almostSame(elements: Uint8Array, others: Uint8Array, size: number, stream: RandomStream): Uint8Array {
   const count = elements.length / size;
   const result = elements.slice();
   const always = stream.bits(0) % Math.max(1, count);
@@ -72,11 +72,6 @@ interface Changing {
   readonly most: number;
   readonly dtype: DType;
 }
-
-/** The next secret number in [0, 1). */
-type Draw = () => number;
-
-const below = (draw: Draw, bound: number): number => Math.floor(draw() * bound);
 
 function largestOf(values: Float64Array): number {
   let largest = 0;
@@ -188,55 +183,51 @@ export const RESEMBLANCES = Object.keys(CHANGES) as Resemblance[];
 export function resembling(
   contents: Contents,
   how: Resemblance,
-  request: {
-    readonly buffers: readonly PlannedBuffer[];
-    readonly problem: ProblemFile;
-    readonly streamOf: (input: string) => RandomStream;
-  },
+  request: Changed & { readonly problem: ProblemFile },
 ): Contents {
-  const changed = new Map(contents);
-  for (const buffer of request.buffers) {
-    const bytes = contents.get(buffer.name);
-    if (!bytes || !mayChange(buffer)) continue;
+  return changed(contents, request, (bytes, buffer, stream) => {
     const values = decode(packElements(buffer, bytes), buffer.dtype);
-    const stream = request.streamOf(buffer.name);
     const most = scalingOf(request.problem, buffer.name)?.most ?? 1;
     const input = { rowLength: buffer.shape.at(-1) ?? 1, most, dtype: buffer.dtype };
     CHANGES[how](values, input, inOrder(stream));
-    changed.set(buffer.name, spreadElements(buffer, encode(values, buffer.dtype), NAN_POISON.byteValue));
-  }
-  return changed;
+    return spreadElements(buffer, encode(values, buffer.dtype), NAN_POISON.byteValue);
+  });
 }
 
-/** As {@link resembling}: about one element in 64 of every input is that of other inputs. */
-export function mixed(
+/** The buffers whose elements may change, and what they are drawn from. */
+interface Changed {
+  readonly buffers: readonly PlannedBuffer[];
+  readonly streamOf: (input: string) => RandomStream;
+}
+
+/** The contents, with other bytes in each input that may change. */
+function changed(
   contents: Contents,
-  others: Contents,
-  { buffers, streamOf }: { buffers: readonly PlannedBuffer[]; streamOf: (input: string) => RandomStream },
+  { buffers, streamOf }: Changed,
+  change: (bytes: Uint8Array, buffer: PlannedBuffer, stream: RandomStream) => Uint8Array,
 ): Contents {
   const result = new Map(contents);
   for (const buffer of buffers) {
-    const [current, other] = [contents.get(buffer.name), others.get(buffer.name)];
-    if (!current || !other || !mayChange(buffer)) continue;
-    result.set(buffer.name, almostSame(current, other, sizeOfDType(buffer.dtype), streamOf(buffer.name)));
+    const bytes = contents.get(buffer.name);
+    if (bytes && mayChange(buffer)) result.set(buffer.name, change(bytes, buffer, streamOf(buffer.name)));
   }
   return result;
 }
+
+/** As {@link resembling}: about one element in 64 of every input is that of other inputs. */
+export const mixed = (contents: Contents, others: Contents, request: Changed): Contents =>
+  changed(contents, request, (bytes, { name, dtype }, stream) => {
+    const other = others.get(name);
+    return other ? almostSame(bytes, other, sizeOfDType(dtype), stream) : bytes;
+  });
 
 /** In every so many elements, two neighbours. */
 const EXCHANGED = 64;
 
 /** As {@link resembling}: a few neighbours are exchanged, so that sums over more than those stay. */
-export function withNeighboursExchanged(
-  contents: Contents,
-  { buffers, streamOf }: { buffers: readonly PlannedBuffer[]; streamOf: (input: string) => RandomStream },
-): Contents {
-  const result = new Map(contents);
-  for (const buffer of buffers) {
-    const bytes = contents.get(buffer.name);
-    if (!bytes || !mayChange(buffer)) continue;
+export const withNeighboursExchanged = (contents: Contents, request: Changed): Contents =>
+  changed(contents, request, (bytes, buffer, stream) => {
     const [elements, size] = [packElements(buffer, bytes).slice(), sizeOfDType(buffer.dtype)];
-    const stream = streamOf(buffer.name);
     const count = elements.length / size;
     for (let from = 0; from + 1 < count; from += EXCHANGED) {
       const place = from + (stream.bits(from) % (Math.min(EXCHANGED, count - from) - 1));
@@ -244,7 +235,5 @@ export function withNeighboursExchanged(
       elements.set(pair.subarray(size), place * size);
       elements.set(pair.subarray(0, size), (place + 1) * size);
     }
-    result.set(buffer.name, spreadElements(buffer, elements, NAN_POISON.byteValue));
-  }
-  return result;
-}
+    return spreadElements(buffer, elements, NAN_POISON.byteValue);
+  });

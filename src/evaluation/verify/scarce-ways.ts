@@ -2,6 +2,7 @@ import type { Dimensions, ProblemFile } from '../../core/problem.ts';
 import { distinctValues, valuesKey } from '../../core/values.ts';
 import { type Check, DECLARED, onceAt } from '../oracle/check.ts';
 import { volumeOf } from '../oracle/shapes/cost.ts';
+import { openNames } from '../oracle/shapes/drawing.ts';
 import { type Aim, foreseen, placesOfConditions, wayNumbers } from './aimed-shapes.ts';
 import { divisibleShapes, type Way, type WaysIn } from './divisible-sizes.ts';
 
@@ -85,9 +86,8 @@ function shapesAtEdges(
     .filter(([, { count }]) => count <= RARE_SHARE * known.length)
     .toSorted(([, a], [, b]) => a.count - b.count)
     .slice(0, EDGES.ways);
-  const open = Object.keys(problem.dimensions).filter((name) => !problem.dimensions[name]!.values);
   const found = rare.flatMap(([way, { shape }]) =>
-    open
+    openNames(problem)
       .flatMap((name) => EDGES.sizes.map((size) => ({ ...shape, [name]: size })))
       .filter((edge) => takes(edge) && isCheap(edge) && isFit(edge) && waysIn(edge).has(way)),
   );

@@ -2,7 +2,7 @@ import { isShapeOf } from '../../core/plan/dimensions.ts';
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
 import { distinctValues } from '../../core/values.ts';
 import { below, createStream, type Draw, inOrder } from '../../stats/random.ts';
-import { followingSize, isTelling, LEAST_TELLING, openNames } from '../oracle/shapes/drawing.ts';
+import { followingSize, isTelling, LEAST_TELLING, listedNames, openNames } from '../oracle/shapes/drawing.ts';
 import { relatedParts, relatedSize } from '../oracle/shapes/relations.ts';
 import { logUniform } from '../oracle/shapes/sizes.ts';
 import { type Aim, foreseen, placesOfConditions, wayNumbers } from './aimed-shapes.ts';
@@ -156,7 +156,7 @@ function besideShape(
   base: Dimensions,
   { small, next }: { readonly small: readonly Dimensions[]; readonly next: Draw },
 ): Dimensions[] {
-  const listed = Object.keys(problem.dimensions).filter((name) => problem.dimensions[name]!.values);
+  const listed = listedNames(problem);
   return openNames(problem).flatMap((name) =>
     EDGES.map((size) => {
       const other = next() < 1 / 2 ? small[below(next, small.length)]! : base;

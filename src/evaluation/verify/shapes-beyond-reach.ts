@@ -1,6 +1,7 @@
 import type { ObservedDecision, Ways } from '../../core/decisions.ts';
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
 import { elementsOf } from '../oracle/shapes/cost.ts';
+import { flagsOf, openNames } from '../oracle/shapes/drawing.ts';
 import { type Aim, foreseen } from './aimed-shapes.ts';
 import { leastShapeWith } from './least-shape.ts';
 
@@ -27,22 +28,18 @@ export function shapesBeyondReach(beyond: BeyondReach): Dimensions[][] {
   const observed = device.decisions?.(module).decisions ?? [];
   const open = observed.flatMap((decision, place) => (isOneWay(decision) ? [place] : []));
   const pool = open.length === 0 ? [] : poolOf(beyond);
+  // A condition may count with one value of a flag only, such as a mask.
+  const flags = flagsOf(problem);
   const found = new Map<string, Dimensions[]>();
   for (const shape of pool)
     for (const [place, ways] of foreseen(beyond, shape, open)) {
-      const key = `${place} ${flagsOf(problem, shape)}`;
+      const key = `${place} ${flags.map((name) => shape[name])}`;
       const known = found.get(key) ?? [];
       if (known.length < BEYOND.shapes && goesOtherWay(observed[place]!, ways)) found.set(key, [...known, shape]);
     }
   const unlike = new Map([...found.values()].map((shapes) => [JSON.stringify(shapes), shapes]));
   return [...unlike.values()].slice(0, BEYOND.lists);
 }
-
-/** Of dimensions with two listed values, such as a mask: a condition may count with one of them only. */
-const flagsOf = ({ dimensions }: ProblemFile, shape: Dimensions): string =>
-  Object.keys(dimensions)
-    .flatMap((name) => (dimensions[name]!.values?.length === 2 ? [shape[name]] : []))
-    .join();
 
 const isOneWay = ({ wasTrue, wasFalse, isSettled, dependsOn }: ObservedDecision): boolean =>
   wasTrue !== wasFalse && !isSettled && dependsOn !== 'values';
@@ -54,8 +51,7 @@ function poolOf({ problem, sizes, takes }: BeyondReach): Dimensions[] {
   const large = sizes
     .filter((size) => size >= BEYOND.leastSize)
     .flatMap((size) => BEYOND.beside.map((by) => Math.ceil(size * by)));
-  const open = Object.entries(problem.dimensions).flatMap(([name, { values }]) => (values ? [] : [name]));
-  const shapes = open.flatMap((name) =>
+  const shapes = openNames(problem).flatMap((name) =>
     large.flatMap((size) =>
       listedIn(problem)
         .map((listed) => leastShapeWith(problem, { ...listed, [name]: size }))

@@ -124,7 +124,7 @@ export function raggedShapesForSteps(aim: RaggedAim): Dimensions[] {
     const scope = aim.scopeOf(shape);
     return conditions.map((when) => (evaluateExpression(when, scope) ? 1 : 0)).join('');
   };
-  const sizes = sizesOf(aim.problem);
+  const sizes = openNames(aim.problem);
   const evenness = (shape: Dimensions): number => Math.min(...sizes.map((name) => factorsOfTwo(shape[name]!)));
   const least = new Map<string, number>();
   for (const shape of aim.drawn) {
@@ -149,12 +149,9 @@ export function raggedShapesForSteps(aim: RaggedAim): Dimensions[] {
     .slice(0, aim.most);
 }
 
-const sizesOf = ({ dimensions }: ProblemFile): string[] =>
-  Object.keys(dimensions).filter((name) => !dimensions[name]!.values);
-
 /** `M * N % 4096`: a remainder of several sizes at once. */
 function asksForJointRemainder(problem: ProblemFile, when: string): boolean {
-  const sizes = new Set(sizesOf(problem));
+  const sizes = new Set(openNames(problem));
   const isJoint = (node: ExpressionNode): boolean =>
     (node.kind === 'binary' && node.operator === '%' && sizesIn(node, sizes).size > 1) ||
     childrenOf(node).some(isJoint);

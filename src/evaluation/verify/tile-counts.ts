@@ -1,5 +1,6 @@
 import type { ParameterValues } from '../../core/kernel.ts';
 import type { LaunchPlan, PlannedLaunch } from '../../core/launch-plan.ts';
+import { rememberedAt } from '../../core/once-for.ts';
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
 import { distinctValues, roundUp, valuesKey } from '../../core/values.ts';
 import { byLot, createStream } from '../../stats/random.ts';
@@ -123,14 +124,11 @@ function sizesOfLaunches(aim: TileCountsAim, along: Along): number[][] {
   const { minimum = 1, maximum = FAR } = aim.problem.dimensions[along.name]!;
   const start = Math.max(1, minimum);
   const planned = new Map<number, PlannedLaunch[]>();
-  const launchesAt = (size: number): PlannedLaunch[] => {
-    const known = planned.get(size);
-    if (known) return known;
-    const shape = along.of(size);
-    const launches = shape ? launchesOf(() => aim.planFor(shape, along.multiprocessors)) : [];
-    planned.set(size, launches);
-    return launches;
-  };
+  const launchesAt = (size: number): PlannedLaunch[] =>
+    rememberedAt(planned, size, () => {
+      const shape = along.of(size);
+      return shape ? launchesOf(() => aim.planFor(shape, along.multiprocessors)) : [];
+    });
   const far = Math.min(FAR, maximum);
   const sizes = launchesAt(start).flatMap((launch, step) => {
     const ofAxes = launch.grid.flatMap((_, axis) => {

@@ -14,7 +14,6 @@ import { judgeCheck } from './judge-check.ts';
 import { judgeOnce } from './judge-once.ts';
 import { judgeMemory, judgeRepeatedLaunches } from './judge-repeated-launches.ts';
 import { refused } from './judged-check.ts';
-
 import type { Verified, VerifyRequest } from './verify-request.ts';
 
 /**

@@ -53,7 +53,7 @@ export async function anticipateQuickly(asked: Asked): Promise<void> {
  * @throws as `verify`.
  */
 export async function verifyQuickly(request: VerifyRequest): Promise<Verified | Refused> {
-  const { dimensions, signal } = request;
+  const { signal } = request;
   const { spec } = request.device;
   const { resources } = request.module;
   const { small, excludedShapes } = chooseChecks(request, (shape) =>
@@ -65,7 +65,7 @@ export async function verifyQuickly(request: VerifyRequest): Promise<Verified | 
   if (refusal) return { ...refusal, coverage, correctness: tally.summary() };
   signal?.throwIfAborted();
 
-  const opened = await openCheck(request, { dimensions, generatorSet: DECLARED, isMain: true });
+  const opened = await openCheck(request);
   if (!opened.ok) return opened;
   const { name, plan, prepared, runs } = opened;
   try {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { allEnded } from '../../core/all-ended.ts';
 import { type ComparedSizes, sizesOfShape, unionOfSizes } from '../../core/compared-sizes.ts';
-import type { ConditionCoverage, Correctness, Coverage } from '../../core/evaluation.ts';
+import type { ConditionCoverage, Coverage } from '../../core/evaluation.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import { isDomainSet } from '../../core/plan/generator-sets.ts';
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
@@ -12,7 +12,7 @@ import { knownBlindnessOf, refuseBlindWorkload } from '../audit/blind-checks.ts'
 import { fitsSharedMemory } from '../launches/fits-shared-memory.ts';
 import { planOrRefusal } from '../launches/plan-refusal.ts';
 import type { Refused } from '../launches/refusal.ts';
-import { type Check, DECLARED, describeCheck } from '../oracle/check.ts';
+import { type Check, DECLARED, describeCheck, USUAL } from '../oracle/check.ts';
 import { checksFor } from '../oracle/checks/choose.ts';
 import { cheapestToRepeat, checksOfMemory, otherInputs } from '../oracle/checks/repeated.ts';
 import { type ChecksRequest, takesShape } from '../oracle/checks/request.ts';
@@ -22,10 +22,11 @@ import { outputsOf } from '../oracle/reference-runs.ts';
 import { secretSetOf } from '../oracle/secret/secret-set.ts';
 import { leavesSizes } from '../oracle/secret/variants/index.ts';
 import { costsLittle } from '../oracle/shapes/cost.ts';
-import { foreseen, functionsIn } from './aimed-shapes.ts';
+import { functionsIn } from './aimed-shapes.ts';
 import { troubleOf } from './bearable.ts';
 import { boundsOfLaunches } from './bounds-of-launches.ts';
 import { CHECKS_OF_CODE, dearShapes, scarceChecks } from './checks-of-code.ts';
+import { placesOfValues } from './checks-of-values.ts';
 import { constantResults } from './constant-results.ts';
 import { CorrectnessTally } from './correctness-tally.ts';
 import { InputDescent } from './input-descent.ts';
@@ -60,13 +61,9 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
 }
 
 /** What all checks show, or all but those of the main workload's shape, which need not leave any. */
-type ChecksPassed = {
-  readonly ok: true;
-  readonly coverage: Coverage;
-  readonly correctness: Correctness | undefined;
-} & {
+interface ChecksPassed extends Pick<Verified, 'ok' | 'coverage' | 'correctness'> {
   readonly main: Pick<Verified, 'plan' | 'counters' | 'printed'> | undefined;
-};
+}
 
 /** As {@link verify}; optionally without the main workload's shape. */
 export async function runChecks(request: VerifyRequest, withoutMain = false): Promise<ChecksPassed | Refused> {
@@ -208,13 +205,6 @@ const canBeChanged = (problem: ProblemFile, { dimensions, generatorSet, isExtrem
   !isDomainSet(problem, generatorSet) &&
   !leavesSizes(secretSetOf(generatorSet)?.kind ?? '');
 
-/** Places of the decisions that do not follow from the launch. */
-function placesOfValues({ device, module, planFor, dimensions }: VerifyRequest): number[] {
-  const all = device.decisions?.(module).decisions ?? [];
-  const ofLaunch = foreseen({ device, module, planFor }, dimensions, [...all.keys()]);
-  return all.flatMap(({ isSettled }, place) => (isSettled || ofLaunch.has(place) ? [] : [place]));
-}
-
 /** Which ways the candidate's conditions went in all runs so far; `undefined` where the device can't see them. */
 function conditionsOf(request: VerifyRequest, shapes: readonly Dimensions[]): ConditionCoverage | undefined {
   const { device, module, planFor, candidate, problem } = request;
@@ -269,7 +259,7 @@ async function seeingAtTimedShape(
   const declared = describeCheck({ dimensions, generatorSet: DECLARED });
   for (const generatorSet of furtherGeneratorSets(problem.file, seed)) {
     if ((await whyBlind(generatorSet)) !== undefined) continue;
-    const check: Check = { dimensions, generatorSet, isMain: false, isOnce: true, isDrawn: false };
+    const check: Check = { dimensions, generatorSet, ...USUAL, isOnce: true };
     const name = describeCheck(check);
     coverage.generatorSets = [...new Set([...coverage.generatorSets, generatorSet])];
     coverage.leftOut = coverage.leftOut.filter((left) => left.check !== name);
@@ -291,11 +281,7 @@ export async function countOnly(
   request: VerifyRequest,
   passedBefore: Pick<Verified, 'correctness' | 'coverage'>,
 ): Promise<Verified | Refused> {
-  const opened = await openCheck(request, {
-    dimensions: request.dimensions,
-    generatorSet: DECLARED,
-    isMain: true,
-  });
+  const opened = await openCheck(request);
   if (!opened.ok) return opened;
   const { plan, runs } = opened;
   try {

@@ -3,7 +3,6 @@ import type { Dimensions } from '../../core/problem.ts';
 import { createStream } from '../../stats/random.ts';
 import { type Check, DECLARED } from '../oracle/check.ts';
 import { threadsOf } from '../oracle/checks/request.ts';
-
 import { isLong, launchesOf, type VerifyRequest } from './verify-request.ts';
 
 /**

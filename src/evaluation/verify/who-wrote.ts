@@ -1,9 +1,10 @@
 import { sizeOfDType } from '../../core/dtype.ts';
 import type { Evaluation } from '../../core/evaluation.ts';
-import type { LaunchPlan, PlannedBuffer } from '../../core/launch-plan.ts';
+import type { PlannedBuffer } from '../../core/launch-plan.ts';
 import { multiIndexOf } from '../launches/layout.ts';
 import type { Refused } from '../launches/refusal.ts';
 import type { RunResult } from '../launches/run-once.ts';
+import { threadsOf } from '../oracle/checks/request.ts';
 import { type CheckRuns, NATURAL } from './check-runs.ts';
 import { type Elements, equalAt } from './differences.ts';
 import type { Verdicts } from './judged-check.ts';
@@ -14,7 +15,8 @@ const MOST_THREADS = 1 << 18;
 type Writer = NonNullable<Evaluation['writer']>;
 
 /** Whether a run may be repeated with every access watched. */
-const mayBeWatched = (runs: CheckRuns): boolean => runs.choosesPrivateMemory && threadsOf(runs.plan) <= MOST_THREADS;
+const mayBeWatched = (runs: CheckRuns): boolean =>
+  runs.choosesPrivateMemory && threadsOf(runs.plan.steps.filter((step) => step.kind === 'launch')) <= MOST_THREADS;
 
 /**
  * A refusal, and the race that may be its cause: a run that does not look for races only shows what came of one. It looks for one only once
@@ -75,9 +77,3 @@ async function withWriter(
   if (!equalAt(again.outputs.get(buffer.name)!, run.outputs.get(buffer.name)!, element, bytes)) return refusal;
   return { ...refusal, writer: { output: buffer.name, index: [...index], ...again.writes } };
 }
-
-const threadsOf = ({ steps }: LaunchPlan): number =>
-  steps.reduce(
-    (sum, step) => sum + (step.kind === 'launch' ? [...step.grid, ...step.block].reduce((a, b) => a * b) : 0),
-    0,
-  );

@@ -1,6 +1,7 @@
 import { sizeOfDType } from '../../core/dtype.ts';
 import type { Coverage, UnreachedWidth } from '../../core/evaluation.ts';
 import { evaluateExpression } from '../../core/expressions/evaluate.ts';
+import { rememberedAt } from '../../core/once-for.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
 import { distinctValues, isSame, numbersBelow, roundUp } from '../../core/values.ts';
@@ -15,7 +16,7 @@ import { isPlacement } from '../oracle/secret/secret-set.ts';
 import { variantSetsOf } from '../oracle/secret/sets-of-problem.ts';
 import { isOfMoments } from '../oracle/secret/variants/index.ts';
 import { elementsOf, isWithin, volumeOf } from '../oracle/shapes/cost.ts';
-import { hasSeveralTiles, isTelling, openNames } from '../oracle/shapes/drawing.ts';
+import { hasSeveralTiles, isTelling, listedNames, openNames, withListed } from '../oracle/shapes/drawing.ts';
 import { isJudgedLongRow } from '../oracle/shapes/large.ts';
 import { type Growth, growthsOf, type Magnitude, magnitudeAt, matches } from './growth-of-magnitudes.ts';
 import { excerpt, SHORT_EXCERPT } from './one-way-conditions.ts';
@@ -137,9 +138,8 @@ export class WidthSearch {
   }
 
   #growthsOf(site: number): Growth[] {
-    const known = this.#growths.get(site) ?? growthsOf(this.#request.problem.file, this.#magnitudes[site] ?? []);
-    this.#growths.set(site, known);
-    return known;
+    const found = (): Growth[] => growthsOf(this.#request.problem.file, this.#magnitudes[site] ?? []);
+    return rememberedAt(this.#growths, site, found);
   }
 
   /** Finds shapes that reach thresholds, the cheapest first. Each is tried with a copy of the module: where an end was not reached, the estimate is corrected once. */
@@ -147,7 +147,7 @@ export class WidthSearch {
     const found: Dimensions[] = [];
     const reached = new Map(open.map((threshold) => [threshold, 0]));
     let left: Readonly<Record<keyof typeof MOST, number>> = MOST;
-    const isOpen = (threshold: Threshold, most = 1): boolean => reached.get(threshold)! < most;
+    const isOpen = (threshold: Threshold, most: number): boolean => reached.get(threshold)! < most;
     const affordable = (threshold: Threshold, growth: Growth, beyond: number): Dimensions | undefined => {
       const fits = (shape: Dimensions): boolean =>
         elementsOf(this.#request.problem.file, shape) <= left.elements && this.#isFit(shape);
@@ -297,9 +297,6 @@ interface Listed extends Reaching {
 
 /** Combinations of listed values that the kernel takes: small ones first, and flags with which most is computed, since a causal mask leaves little of many keys. */
 function reachingOf({ problem: { file }, dimensions: timed }: VerifyRequest, takes: Reaching['takes']): Listed {
-  let combined: Dimensions[] = [{}];
-  for (const [name, { values }] of Object.entries(file.dimensions))
-    if (values) combined = combined.flatMap((one) => values.map((value) => ({ ...one, [name]: value })));
   const open = openNames(file);
   const sized = (listed: Dimensions, size: number, alignment: number): Dimensions => ({
     ...listed,
@@ -313,7 +310,7 @@ function reachingOf({ problem: { file }, dimensions: timed }: VerifyRequest, tak
     })),
   ];
   const several = Object.keys(file.dimensions).filter((name) => (file.dimensions[name]!.values?.length ?? 0) > 2);
-  const taken = combined.flatMap((listed) => {
+  const taken = withListed(file, listedNames(file)).flatMap((listed) => {
     const shape = shapesWith(listed).find(takes);
     if (!shape) return [];
     const size = volumeOf(Object.fromEntries(several.map((name) => [name, listed[name]!])));

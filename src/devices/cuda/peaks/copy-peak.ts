@@ -1,5 +1,5 @@
+import { median } from '../../../stats/quantile.ts';
 import { copyGrid, packDrawJobs } from '../harness/harness.ts';
-import { median } from './median.ts';
 import { type CopyFunction, type PeakMachine, SAMPLE_COUNT, WARM_UP_COUNT } from './peak-machine.ts';
 
 /** Buffer sizes as multiples of L2, so that no copy finds data of the previous one in the cache. */

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { WarpsmithError } from '../../../core/errors.ts';
 import { NativeMemory } from '../../../ffi/native-memory.ts';
 import { type NativeLibrary, openLibrary } from '../../../ffi/open-library.ts';
+import { median } from '../../../stats/quantile.ts';
 import { packDrawJobs } from '../harness/harness.ts';
-import { median } from './median.ts';
 import { type PeakMachine, SAMPLE_COUNT, WARM_UP_COUNT } from './peak-machine.ts';
 
 /** Rows and columns of all three matrices: large enough for every GPU's best tiles. */

@@ -123,8 +123,7 @@ const HANDLERS: Handlers = {
     ranges.map(({ buffer, offsetBytes, bytes }) => context.read(buffers.get(buffer), offsetBytes, bytes)),
   damagedGuardBytes: ({ context, buffers }, { buffer }) => context.damagedGuardBytes(buffers.get(buffer)),
   isUnchanged: ({ context, buffers, written }, { buffer }) => written.isHeld(context, buffers.get(buffer)),
-  run: (session, { module, plan, slot, timeoutMs }) =>
-    session.context.run(session.modules.get(module), plan, session.slot(slot), { timeoutMs }),
+  run: (session, { module, plan, slot }) => session.context.run(session.modules.get(module), plan, session.slot(slot)),
   allocateArena: ({ measuring, buffers }, { requests, seed }) =>
     measuring.allocateArena(requests, seed).map((buffer) => buffers.add(buffer)),
   freeArena(session, { buffers }) {

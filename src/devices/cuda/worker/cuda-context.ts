@@ -1,5 +1,5 @@
 import type { CompiledCode } from '../../../core/compiled-code.ts';
-import type { RunOptions, RunOutcome } from '../../../core/device.ts';
+import type { RunOutcome } from '../../../core/device.ts';
 import type { AllocationRequest, DeviceFailure } from '../../../core/device-values.ts';
 import { EXIT, WarpsmithError } from '../../../core/errors.ts';
 import type { LaunchPlan } from '../../../core/launch-plan.ts';
@@ -143,12 +143,7 @@ export class CudaContext {
    * Checks every step against the functions and the device, then runs the steps in order. The caller enforces the time
    * limit, because only the end of the process stops an endless kernel.
    */
-  run(
-    module: CudaModule,
-    plan: LaunchPlan,
-    buffers: ReadonlyMap<string, CudaBuffer>,
-    _options?: Pick<RunOptions, 'timeoutMs'>,
-  ): RunOutcome {
+  run(module: CudaModule, plan: LaunchPlan, buffers: ReadonlyMap<string, CudaBuffer>): RunOutcome {
     return this.withSequence(module, plan, buffers, (sequence) => {
       // Finishes all of the host's requests before a kernel runs.
       this.driver.call('cuCtxSynchronize');

@@ -1,3 +1,4 @@
+import { rememberedAt } from '../../../core/once-for.ts';
 import { NativeMemory } from '../../../ffi/native-memory.ts';
 import { FUNCTION_ATTRIBUTE } from '../driver/constants.ts';
 import { LaunchConfig } from '../driver/structs.ts';
@@ -172,21 +173,12 @@ export class HarnessRunner {
 
   #configOf(grid: number, dynamicSharedBytes: number): LaunchConfig {
     const key = `${grid} ${dynamicSharedBytes}`;
-    let config = this.#configs.get(key);
-    if (!config) {
-      if (this.#configs.size >= MOST_CONFIGS) this.#configs.clear();
-      config = new LaunchConfig({ grid: [grid, 1, 1], block: [HARNESS_BLOCK, 1, 1], dynamicSharedBytes });
-      this.#configs.set(key, config);
-    }
-    return config;
+    const make = () => new LaunchConfig({ grid: [grid, 1, 1], block: [HARNESS_BLOCK, 1, 1], dynamicSharedBytes });
+    return rememberedAt(this.#configs, key, make, MOST_CONFIGS);
   }
 
   #function(name: HarnessFunction): bigint {
-    let handle = this.#functions.get(name);
-    if (handle === undefined) {
-      handle = this.#context.driver.create('cuModuleGetFunction', this.#module, HARNESS_FUNCTIONS[name]);
-      this.#functions.set(name, handle);
-    }
-    return handle;
+    const find = () => this.#context.driver.create('cuModuleGetFunction', this.#module, HARNESS_FUNCTIONS[name]);
+    return rememberedAt(this.#functions, name, find);
   }
 }

@@ -1,3 +1,4 @@
+import { symbolOf } from '../../../core/compiled-code.ts';
 import type { DeviceFailure } from '../../../core/device-values.ts';
 import type {
   LaunchPlan,
@@ -141,7 +142,7 @@ function prepareLaunch(
   pointerArrays: bigint[],
 ): PreparedLaunch | DeviceFailure {
   const { driver } = target;
-  const symbol = module.code.functionSymbols[step.functionName] ?? step.functionName;
+  const symbol = symbolOf(module.code, step.functionName);
   const fn = findFunction(driver, module, symbol);
   if (!fn) return unknownFunction(module, symbol);
   const refusal = refuseConfiguration(target, step, fn);

@@ -2,6 +2,7 @@ import type { AllocationRequest, DeviceFailure } from '../../../core/device-valu
 import type { LaunchPlan } from '../../../core/launch-plan.ts';
 import type { Draw, EnergyOutcome, Fill, RoundOutcome } from '../../../core/measuring-device.ts';
 import { NativeMemory } from '../../../ffi/native-memory.ts';
+import { median } from '../../../stats/quantile.ts';
 import { CAPTURE_MODE_THREAD_LOCAL, EVENT_DEFAULT } from '../driver/constants.ts';
 import { changedElements, damagedBytes, packDrawJobs, packFillJobs } from '../harness/harness.ts';
 import { type Arena, allocateArena } from './arena.ts';
@@ -306,10 +307,7 @@ export class CudaMeasuring {
       for (let i = 0; i < count; i++) hold.enqueueEmpty(stream);
     });
     try {
-      const samples = Float64Array.from({ length: OVERHEAD_SAMPLES }, () =>
-        this.timedNs(() => this.#launchGraph(exec)),
-      );
-      return samples.sort()[OVERHEAD_SAMPLES >> 1]!;
+      return median(Array.from({ length: OVERHEAD_SAMPLES }, () => this.timedNs(() => this.#launchGraph(exec))));
     } finally {
       driver.result('cuGraphExecDestroy', exec);
     }

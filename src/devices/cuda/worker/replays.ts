@@ -53,7 +53,6 @@ export function prepareSequences(
   { slots, alone }: { slots: readonly CudaSlot[]; alone: readonly CudaSlot[] },
 ): { ok: true; prepared: PreparedReplay } | DeviceFailure {
   const all: PreparedSequence[] = [];
-  const prepared: PreparedReplay = { module, inGraph: [], alone: [] };
   try {
     for (const slot of [...slots, ...alone]) {
       const one = prepareSequence(context.target, module, plan, slot);
@@ -67,7 +66,7 @@ export function prepareSequences(
     releaseAll(context, all);
     throw error;
   }
-  return { ok: true, prepared: { ...prepared, inGraph: all.slice(0, slots.length), alone: all.slice(slots.length) } };
+  return { ok: true, prepared: { module, inGraph: all.slice(0, slots.length), alone: all.slice(slots.length) } };
 }
 
 export const releasePrepared = (context: CudaContext, { inGraph, alone }: PreparedReplay): void =>

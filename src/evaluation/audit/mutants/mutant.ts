@@ -64,3 +64,15 @@ export const fromRight = (
   change: (values: Float64Array, buffer: PlannedBuffer) => Float64Array,
 ): ReferenceTensors =>
   Object.fromEntries(context.outputs.map((buffer) => [buffer.name, change(context.right[buffer.name]!, buffer)]));
+
+/** Every output full of zeros. */
+export const zeros = (context: MutantContext): ReferenceTensors =>
+  fromRight(context, (values) => new Float64Array(values.length));
+
+/** The values from place `by` on, then those before it. */
+export function rotated(values: Float64Array, by: number): Float64Array {
+  const moved = new Float64Array(values.length);
+  moved.set(values.subarray(by));
+  moved.set(values.subarray(0, by), values.length - by);
+  return moved;
+}

@@ -3,7 +3,7 @@ import { namesInExpression } from '../../../core/expressions/evaluate.ts';
 import { completeDimensions, isShapeOf } from '../../../core/plan/dimensions.ts';
 import { expandBuffers } from '../../../core/plan/expand-buffers.ts';
 import type { Dimensions, ProblemFile } from '../../../core/problem.ts';
-import { fromRight, type Mutant } from './mutant.ts';
+import { fromRight, type Mutant, zeros } from './mutant.ts';
 
 const shapesOf = (problem: ProblemFile, dimensions: Dimensions): string =>
   JSON.stringify(expandBuffers(problem, dimensions).map(({ shape }) => shape));
@@ -61,10 +61,7 @@ export function knowingMutants(problem: ProblemFile): Mutant[] {
     {
       id: 'one-shape-only',
       title: 'is right at the first check shape, and zero at every other',
-      outputs: (context) =>
-        isDeepStrictEqual(context.dimensions, shape)
-          ? context.right
-          : fromRight(context, (values) => new Float64Array(values.length)),
+      outputs: (context) => (isDeepStrictEqual(context.dimensions, shape) ? context.right : zeros(context)),
     },
   ];
 }

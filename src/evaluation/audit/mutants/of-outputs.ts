@@ -1,17 +1,13 @@
 import type { PlannedBuffer } from '../../../core/launch-plan.ts';
+import { meanOf } from '../../../stats/summarise.ts';
+import { elementCountOf } from '../../launches/layout.ts';
 import { ulpAt } from '../../oracle/ulp.ts';
-import { fromRight, type Mutant, type MutantContext } from './mutant.ts';
+import { fromRight, type Mutant, type MutantContext, rotated, zeros } from './mutant.ts';
 
 /** One per cent too large: a wrong scale, or a forgotten term of a normalisation. */
 const GAIN_ERROR = 1.01;
 
 // Loops, here and below: every check of every candidate plays these, and `map` takes ten times as long.
-function meanOf(values: Float64Array): number {
-  let sum = 0;
-  for (let i = 0; i < values.length; i++) sum += values[i]!;
-  return sum / values.length;
-}
-
 function scaled(values: Float64Array, factor: number): Float64Array {
   const result = new Float64Array(values.length);
   for (let i = 0; i < values.length; i++) result[i] = factor * values[i]!;
@@ -23,7 +19,7 @@ export const wholeOutputMutants: readonly Mutant[] = [
   {
     id: 'zeros',
     title: 'writes zeros',
-    outputs: (context) => fromRight(context, (values) => new Float64Array(values.length)),
+    outputs: zeros,
   },
   {
     id: 'constant',
@@ -107,8 +103,6 @@ function transposed(values: Float64Array, { shape }: PlannedBuffer): Float64Arra
 
 const isVector = ({ shape }: PlannedBuffer): boolean => (shape.at(-1) ?? 1) === 1 || (shape.at(-2) ?? 1) === 1;
 
-const elementCount = ({ shape }: PlannedBuffer): number => shape.reduce((count, extent) => count * extent, 1);
-
 const lastAxis = ({ shape }: PlannedBuffer): number => (shape.length > 1 ? shape.at(-1)! : 1);
 
 /** Kernels that compute the right values and put them in wrong places. */
@@ -123,14 +117,8 @@ export const misplacedMutants: readonly Mutant[] = [
     id: 'row-off-by-one',
     title: 'stores every row one row too far on',
     outputs: (context) => {
-      if (context.outputs.every((buffer) => elementCount(buffer) <= lastAxis(buffer))) return undefined;
-      return fromRight(context, (values, buffer) => {
-        const shift = values.length - lastAxis(buffer);
-        const moved = new Float64Array(values.length);
-        moved.set(values.subarray(shift));
-        moved.set(values.subarray(0, shift), values.length - shift);
-        return moved;
-      });
+      if (context.outputs.every((buffer) => elementCountOf(buffer) <= lastAxis(buffer))) return undefined;
+      return fromRight(context, (values, buffer) => rotated(values, values.length - lastAxis(buffer)));
     },
   },
   {

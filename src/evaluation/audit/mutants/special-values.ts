@@ -2,15 +2,8 @@ import { type DType, isFloating } from '../../../core/dtype.ts';
 import { generatorSetsOf } from '../../../core/plan/generator-sets.ts';
 import type { ProblemFile, ReferenceTensors } from '../../../core/problem.ts';
 import type { SpecialValue } from '../../../core/vocabulary.ts';
+import { smallestNormal } from '../../oracle/ulp.ts';
 import type { Mutant, MutantContext, MutantOutputs } from './mutant.ts';
-
-/** Smallest normal numbers: `-ftz` and careless conversions flush smaller ones to zero. */
-const SMALLEST_NORMAL: { readonly [D in DType]?: number } = {
-  f16: 2 ** -14,
-  bf16: 2 ** -126,
-  f32: 2 ** -126,
-  f64: 2 ** -1022,
-};
 
 /**
  * The reference on inputs with some special values replaced by others. On a check without such values the kernel is right:
@@ -48,7 +41,8 @@ const CONFUSIONS: readonly Confusion[] = [
     value: 'subnormal',
     id: 'subnormals-flushed',
     title: 'takes subnormal inputs as zeros',
-    takes: (value, dtype) => (Math.abs(value) < SMALLEST_NORMAL[dtype]! && value !== 0 ? 0 : value),
+    // `-ftz` and careless conversions flush them.
+    takes: (value, dtype) => (Math.abs(value) < smallestNormal(dtype) && value !== 0 ? 0 : value),
   },
   {
     value: '-infinity',

@@ -4,6 +4,7 @@ import type { CompiledCode } from '../../../core/compiled-code.ts';
 import { EXIT, WarpsmithError } from '../../../core/errors.ts';
 import type { BaselineMeasurement } from '../../../core/evaluation.ts';
 import type { LaunchPlan, PlannedBuffer } from '../../../core/launch-plan.ts';
+import { rememberedAt } from '../../../core/once-for.ts';
 import { expandBuffers } from '../../../core/plan/expand-buffers.ts';
 import type { Dimensions, Problem, Workload } from '../../../core/problem.ts';
 import { valuesKey } from '../../../core/values.ts';
@@ -163,10 +164,7 @@ export class BaselineWorker {
 
   /** Asked once for each baseline and workload. */
   #kernelNamesOf(subject: LibrarySubject): Promise<string[] | undefined> {
-    const key = keyOf(subject);
-    const known = this.#kernelNames.get(key) ?? this.#profile(subject);
-    this.#kernelNames.set(key, known);
-    return known;
+    return rememberedAt(this.#kernelNames, keyOf(subject), () => this.#profile(subject));
   }
 
   /** In a process of its own, because the traces of a profiler must not affect times. */

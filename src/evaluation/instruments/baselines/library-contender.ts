@@ -1,10 +1,10 @@
 import type { PlannedBuffer } from '../../../core/launch-plan.ts';
 import { evaluateScalars } from '../../../core/plan/scope.ts';
 import type { Problem, Workload } from '../../../core/problem.ts';
+import { median } from '../../../stats/quantile.ts';
 import { createStream } from '../../../stats/random.ts';
 import type { Contender, ContenderBlock, ContenderFailure, Ring } from '../../measure/contender.ts';
 import { drawRuleOf } from '../../measure/draw-rules.ts';
-
 import { DECLARED } from '../../oracle/check.ts';
 import { disagreement } from '../../oracle/disagreement.ts';
 import type { ExpectationCache, PreparedCheck } from '../../oracle/expectation-cache.ts';
@@ -148,8 +148,7 @@ export class LibraryContender implements Contender {
     const ready = await this.prepare();
     if (!ready.ok) return undefined;
     const answer = await this.#subject.session.request({ command: 'eager', subject: ready.handle, calls: EAGER_CALLS });
-    if (!answer.ok) return undefined;
-    return (answer.fields.ns as number[]).toSorted((a, b) => a - b)[Math.floor(EAGER_CALLS / 2)];
+    return answer.ok ? median(answer.fields.ns as number[]) : undefined;
   }
 
   async #check(handle: number): Promise<ContenderFailure | undefined> {

@@ -1,19 +1,14 @@
 import type { LaunchCounters } from '../../../core/counters.ts';
-import type { Evaluation } from '../../../core/evaluation.ts';
 import type { Finding } from '../../../core/finding.ts';
 import type { CountersSource } from '../../../core/profile.ts';
 import { sumCounters } from '../../../core/sum-counters.ts';
 import { diagnoseWhole } from '../../../diagnosis/diagnose.ts';
 import { DECLARED } from '../../oracle/check.ts';
 import { hasHalfPrecisionMatrixWork } from '../half-precision-matrix-work.ts';
-import type { ProfileSubject } from '../instruments.ts';
+import type { Diagnosed, ProfileSubject } from '../instruments.ts';
 import { type ProfileOutcome, profile } from './profile.ts';
 import { resourceFindings } from './resource-findings.ts';
 import { virtualCounters } from './virtual-counters.ts';
-
-/** What a diagnosis adds to an evaluation. */
-export type Diagnosed = Pick<Evaluation, 'findings'> &
-  Partial<Pick<Evaluation, 'counters' | 'countersSource' | 'profile' | 'hiddenFindings'>>;
 
 /**
  * Finds what limits a measured candidate: from hardware counters and the profiler's own rules; without them, from a virtual

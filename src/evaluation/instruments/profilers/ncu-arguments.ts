@@ -1,4 +1,4 @@
-import type { CompiledCode } from '../../../core/compiled-code.ts';
+import { type CompiledCode, symbolOf } from '../../../core/compiled-code.ts';
 import type { LaunchPlan } from '../../../core/launch-plan.ts';
 
 /** Sequences that run before the profiled one, so that caches and clocks are as between replays of a hot ring. */
@@ -23,7 +23,7 @@ export function profileArguments(request: {
 }): string[] {
   const { sections, cacheControl, metrics, plan, code, reportPath, sourceFolder } = request;
   const functions = plan.steps.flatMap((step) => (step.kind === 'launch' ? [step.functionName] : []));
-  const symbols = [...new Set(functions.map((name) => code.functionSymbols[name] ?? name))];
+  const symbols = [...new Set(functions.map((name) => symbolOf(code, name)))];
   const options: [string, string][] = [
     ['--target-processes', 'application-only'],
     ['--replay-mode', 'kernel'],

@@ -5,6 +5,7 @@ import type { CompiledCode } from '../../../core/compiled-code.ts';
 import type { KernelResources, LaunchCounters } from '../../../core/counters.ts';
 import type { Finding } from '../../../core/finding.ts';
 import type { LaunchPlan, PlannedLaunch } from '../../../core/launch-plan.ts';
+import { rememberedAt } from '../../../core/once-for.ts';
 import type { CountersSource, ProfileLevel, ProfileReport } from '../../../core/profile.ts';
 import { prepareReplay, type ReplayCommand } from '../../../devices/cuda/replay/replay-command.ts';
 import { type ProcessOutcome, runProcess } from '../../../process/run-process.ts';
@@ -84,11 +85,7 @@ export async function profile(request: ProfileRequest): Promise<ProfileOutcome> 
 /** Versions by path: asking starts the program once more. */
 const VERSIONS = new Map<string, Promise<string>>();
 
-function versionOf(ncu: string): Promise<string> {
-  const version = VERSIONS.get(ncu) ?? toolVersion(ncu);
-  VERSIONS.set(ncu, version);
-  return version;
-}
+const versionOf = (ncu: string): Promise<string> => rememberedAt(VERSIONS, ncu, () => toolVersion(ncu));
 
 /** Metrics and sections that an ncu does not know, remembered so that they are requested only once. */
 const UNKNOWN_NAMES = new Map<string, Set<string>>();
@@ -107,8 +104,7 @@ class NcuSession {
     this.#request = request;
     this.#folder = folder;
     this.#reportPath = join(folder, 'report');
-    this.#unknown = UNKNOWN_NAMES.get(ncu) ?? new Set();
-    UNKNOWN_NAMES.set(ncu, this.#unknown);
+    this.#unknown = rememberedAt(UNKNOWN_NAMES, ncu, () => new Set());
     const { ordinal, code, plan, contents, cacheControl } = request;
     this.#replay = prepareReplay(
       {

@@ -5,7 +5,7 @@ import { createStream } from '../../../stats/random.ts';
 import { type Check, DECLARED, describeCheck, onceAt, USUAL } from '../check.ts';
 import type { SecretKind } from '../secret/secret-set.ts';
 import { showsEnds } from '../secret/variants/index.ts';
-import { costsLittle, elementsIn } from '../shapes/cost.ts';
+import { costsLittle, largestOf } from '../shapes/cost.ts';
 import { hasUsualSums } from '../shapes/large.ts';
 import { extremeChecks } from './extreme.ts';
 import { largeChecks } from './large.ts';
@@ -149,8 +149,7 @@ function placedChecks(problem: ProblemFile, listed: readonly Check[], placements
   const shapes = [...new Set(listed.map(({ dimensions }) => dimensions))].filter((shape) =>
     costsLittle(problem, shape),
   );
-  const sizes = shapes.map((shape) => elementsIn(problem, shape));
-  const largest = shapes[sizes.indexOf(Math.max(...sizes))];
+  const largest = largestOf(problem, shapes);
   if (!largest) return [];
   return placements.map((generatorSet) => ({ dimensions: largest, generatorSet, ...USUAL, isOnce: true }));
 }

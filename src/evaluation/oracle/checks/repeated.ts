@@ -5,7 +5,7 @@ import type { Dimensions, ProblemFile } from '../../../core/problem.ts';
 import { type Check, DECLARED, USUAL } from '../check.ts';
 import { outputsOf } from '../reference-runs.ts';
 import { secretSetOf } from '../secret/secret-set.ts';
-import { costsLittle, countElements, elementsIn } from '../shapes/cost.ts';
+import { costsLittle, countElements, elementsIn, largestOf } from '../shapes/cost.ts';
 import { listedChecks } from './listed.ts';
 import type { ChecksRequest } from './request.ts';
 
@@ -39,11 +39,9 @@ export function cheapestToRepeat(problem: ProblemFile, checks: readonly Check[])
  */
 export function checksOfMemory(request: ChecksRequest, drawn: readonly Dimensions[]): Check[] {
   const { problem, dimensions: timed } = request;
-  const largestOf = (shapes: readonly Dimensions[]): Dimensions | undefined =>
-    shapes
-      .filter((shape) => costsLittle(problem, shape))
-      .toSorted((a, b) => elementsIn(problem, b) - elementsIn(problem, a))[0];
-  const shapes = [largestOf(listedChecks(request).known), costsLittle(problem, timed) ? timed : largestOf(drawn)];
+  const isCheap = (shape: Dimensions): boolean => costsLittle(problem, shape);
+  const largest = (shapes: readonly Dimensions[]): Dimensions | undefined => largestOf(problem, shapes.filter(isCheap));
+  const shapes = [largest(listedChecks(request).known), isCheap(timed) ? timed : largest(drawn)];
   return shapes
     .filter((shape) => shape !== undefined)
     .map((dimensions) => ({ dimensions, generatorSet: DECLARED, ...USUAL, isDrawn: true, isForMemory: true }));

@@ -6,6 +6,7 @@ import { failedConstraint } from '../../../core/plan/parameters.ts';
 import type { Dimensions, ProblemFile } from '../../../core/problem.ts';
 import type { Suite } from '../../../core/suites.ts';
 import type { Cost } from '../shapes/cost.ts';
+import { openNames } from '../shapes/drawing.ts';
 
 /** What checks are chosen for. */
 export interface ChecksRequest {
@@ -60,8 +61,7 @@ export function extremeCost(problem: ProblemFile, isEmulated: boolean, extent: '
   return { flop, elements: hasOneSize(problem) ? Math.max(elements, LEAST_ELEMENTS_OF_ONE_SIZE) : elements };
 }
 
-export const hasOneSize = ({ dimensions }: ProblemFile): boolean =>
-  Object.values(dimensions).filter(({ values }) => !values).length <= 1;
+export const hasOneSize = (problem: ProblemFile): boolean => openNames(problem).length <= 1;
 
 /**
  * Most threads of a launch sequence for a shape beyond all others. Beyond 65,535 a CPU runs for up to a second where each

@@ -103,15 +103,14 @@ export function chooseShapes(request: ChecksRequest, known: readonly Dimensions[
   const isLargeFit = (shape: Dimensions): boolean =>
     (emulatedThreads?.(shape) ?? 0) <= MOST_EMULATED_THREADS.large && isJudged(shape);
   const most = extremeCost(problem, isEmulated, extent);
+  const source = { problem, takes, timed, seed };
+  const around = { ...source, most, isFit };
   const { shapes, extremes, fixed } = drawShapes({
-    ...{ problem, takes, timed, known, seed, emulatedThreads, count: DRAWN_SHAPES[extent] },
+    ...{ ...source, known, emulatedThreads, count: DRAWN_SHAPES[extent] },
     extremes: { count: EXTREME_SHAPES[extent], most, isFit, isFarFit: thorough ? isLargeFit : undefined },
   });
   const largest = (): ReturnType<typeof largeShapes> =>
-    largeShapes({
-      ...{ problem, timed, seed },
-      isFit: (shape) => takes(shape) && isLargeFit(shape),
-    });
+    largeShapes({ problem, timed, seed, isFit: (shape) => takes(shape) && isLargeFit(shape) });
   const { drawn, workloads } = thorough && large ? largest() : { drawn: [], workloads: [] };
   const isLongestFit = (shape: Dimensions): boolean =>
     hostBytesOf(problem, shape) <= MOST_HOST_BYTES &&
@@ -133,33 +132,17 @@ export function chooseShapes(request: ChecksRequest, known: readonly Dimensions[
       ...{ problem, takes, seed, emulatedThreads, ...OPTIONS[extent] },
       known: [timed, ...known, ...shapes],
     }),
-    partlyAligned: drawPartlyAligned({ problem, takes, timed, seed, isQuick, most: PARTLY_ALIGNED_SHAPES[extent] }),
-    vectorMultiples: thorough ? drawVectorMultiples({ problem, takes, timed, seed, isQuick }) : [],
-    powers: thorough ? shapesAtPowers({ problem, takes, timed, seed }, POWERS_OF_TWO).filter(isQuick) : [],
-    randomSmall: thorough
-      ? drawRandomSmall({
-          problem,
-          takes,
-          timed,
-          seed,
-          isQuick,
-          count: RANDOM_SMALL_SHAPES[speed],
-        })
-      : [],
+    partlyAligned: drawPartlyAligned({ ...source, isQuick, most: PARTLY_ALIGNED_SHAPES[extent] }),
+    vectorMultiples: thorough ? drawVectorMultiples({ ...source, isQuick }) : [],
+    powers: thorough ? shapesAtPowers(source, POWERS_OF_TWO).filter(isQuick) : [],
+    randomSmall: thorough ? drawRandomSmall({ ...source, isQuick, count: RANDOM_SMALL_SHAPES[speed] }) : [],
     longSums: thorough ? longSums({ problem, timed, seed, isFit: (shape) => takes(shape) && isFit(shape) }) : [],
     middle: thorough
       ? [
-          ...middleShapes({ problem, takes, timed, seed, most, isFit }, MIDDLE_SHAPES),
-          ...wideShapes({ problem, takes, timed, seed, most, isFit }, WIDE_SHAPES[speed]),
-          ...thinShapes({ problem, takes, timed, seed, most, isFit }, THIN_SHAPES),
-          ...shapesOfEachListed({
-            problem,
-            takes,
-            timed,
-            seed,
-            most: { ...most, flop: LISTED_FACTOR * most.flop },
-            isFit,
-          }),
+          ...middleShapes(around, MIDDLE_SHAPES),
+          ...wideShapes(around, WIDE_SHAPES[speed]),
+          ...thinShapes(around, THIN_SHAPES),
+          ...shapesOfEachListed({ ...around, most: { ...most, flop: LISTED_FACTOR * most.flop } }),
         ]
       : [],
   };

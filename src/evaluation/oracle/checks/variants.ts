@@ -1,6 +1,6 @@
 import type { Dimensions } from '../../../core/problem.ts';
 import { shapesNeeded } from '../secret/variants/index.ts';
-import { costsLittle, elementsIn } from '../shapes/cost.ts';
+import { costsLittle, elementsIn, largestOf } from '../shapes/cost.ts';
 import { hasSeveralTiles } from '../shapes/drawing.ts';
 import { listedChecks } from './listed.ts';
 import { type ChecksRequest, takesShape } from './request.ts';
@@ -10,8 +10,7 @@ export function shapeForValues(request: ChecksRequest, drawn: readonly Dimension
   const { problem, dimensions } = request;
   const usual = drawn.filter((shape) => hasSeveralTiles(problem, shape));
   const cheap = [...listedChecks(request).known, ...usual].filter((shape) => costsLittle(problem, shape));
-  const sizes = cheap.map((shape) => elementsIn(problem, shape));
-  return cheap[sizes.indexOf(Math.max(...sizes))] ?? dimensions;
+  return largestOf(problem, cheap) ?? dimensions;
 }
 
 /**
@@ -28,9 +27,10 @@ export function shapesForVariant(
   const needed = shapesNeeded(problem, generatorSet);
   if (needed === 'square') return [squareShape(request, largest) ?? largest];
   const most = elementsIn(problem, largest) / SMALLER;
-  const smaller = drawn
-    .filter((shape) => costsLittle(problem, shape) && elementsIn(problem, shape) <= most)
-    .toSorted((a, b) => elementsIn(problem, b) - elementsIn(problem, a))[0];
+  const smaller = largestOf(
+    problem,
+    drawn.filter((shape) => costsLittle(problem, shape) && elementsIn(problem, shape) <= most),
+  );
   const shapes = smaller ? [largest, withOtherFlags(request, smaller, largest)] : [largest];
   return needed === 'even' ? shapes.map((shape) => evenShape(request, shape) ?? shape) : shapes;
 }

@@ -1,6 +1,5 @@
 import path from 'node:path';
-import type { DType } from '../../../core/dtype.ts';
-import { sizeOfDType } from '../../../core/dtype.ts';
+import { type DType, sizeOfDType } from '../../../core/dtype.ts';
 import { WarpsmithError } from '../../../core/errors.ts';
 import { decode } from '../../../core/rounding.ts';
 import { readRegularFile } from '../../../store/read-regular-file.ts';
@@ -22,7 +21,7 @@ const DTYPE_OF_DESCR: Readonly<Record<string, DType>> = {
 };
 
 /** Values from a .npy file beside problem.json: little-endian, C order, with exactly the input's shape. */
-export const npy: Generate<'npy'> = ({ file }, { input, shape, folder }) => {
+export const npy: Generate<'npy'> = ({ file }, { input, shape, elementCount, folder }) => {
   const location = path.resolve(folder, file);
   const fail = (message: string, received: string, expected: string): never => {
     throw new WarpsmithError({
@@ -40,7 +39,7 @@ export const npy: Generate<'npy'> = ({ file }, { input, shape, folder }) => {
   if (!dtype) return fail('element type not supported', array.descr, Object.keys(DTYPE_OF_DESCR).join(', '));
   if (array.fortranOrder) return fail('array is in Fortran order', 'fortran_order: True', 'C order');
   if (array.shape.join() !== shape.join()) return fail('wrong shape', `[${array.shape}]`, `[${shape}]`);
-  const bytes = shape.reduce((product, extent) => product * extent, 1) * sizeOfDType(dtype);
+  const bytes = elementCount * sizeOfDType(dtype);
   if (array.data.length < bytes) return fail('file is too short', `${array.data.length} bytes`, `${bytes} bytes`);
   return decode(array.data.slice(0, bytes), dtype);
 };

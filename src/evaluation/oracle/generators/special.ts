@@ -2,15 +2,8 @@ import type { DType } from '../../../core/dtype.ts';
 import type { Generator } from '../../../core/problem.ts';
 import type { SpecialValue } from '../../../core/vocabulary.ts';
 import type { RandomStream } from '../../../stats/random.ts';
+import { smallestNormal, ulpAt } from '../ulp.ts';
 import type { GeneratorContext } from './generator.ts';
-
-/** Smallest subnormal of a floating-point dtype, and the smallest normal number as a multiple of it. */
-const SUBNORMALS: { readonly [D in DType]?: readonly [smallest: number, count: number] } = {
-  f16: [2 ** -24, 2 ** 10],
-  bf16: [2 ** -133, 2 ** 7],
-  f32: [2 ** -149, 2 ** 23],
-  f64: [2 ** -1074, 2 ** 52],
-};
 
 const VALUES = {
   '-infinity': () => Number.NEGATIVE_INFINITY,
@@ -18,8 +11,8 @@ const VALUES = {
   nan: () => Number.NaN,
   zero: (_dtype: DType, _uniform: number, sign: number) => sign * 0,
   subnormal: (dtype: DType, uniform: number, sign: number) => {
-    const [smallest, count] = SUBNORMALS[dtype] ?? [1, 1];
-    return sign * smallest * (1 + Math.floor(uniform * (count - 1)));
+    const smallest = ulpAt(0, dtype);
+    return sign * smallest * (1 + Math.floor(uniform * (smallestNormal(dtype) / smallest - 1)));
   },
 } as const;
 

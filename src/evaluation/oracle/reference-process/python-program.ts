@@ -3,6 +3,7 @@ import { EXIT, WarpsmithError } from '../../../core/errors.ts';
 import { findPython } from '../../../process/find-python.ts';
 import { packageFolder } from '../../../process/package-folder.ts';
 import { runProcess } from '../../../process/run-process.ts';
+import { startOnDemand } from '../../launches/start-on-demand.ts';
 import type { ReferencePlace, ReferenceProgram } from './reference-program.ts';
 
 /** reference.py. Its process takes from itself all but computing, before it loads the module: python/warpsmith_reference/confine.py. */
@@ -52,20 +53,14 @@ const PROBE = 'import sys; print(sys.executable); print(*sys.version_info[:2])';
 const PROBE_TIMEOUT_MS = 30_000;
 const OLDEST = [3, 9] as const;
 
-const known = new Map<string, Promise<string>>();
+const interpreters = startOnDemand(probe);
 
 /**
  * The interpreter itself, not a script that looks for it: without a search path such a script finds nothing.
  *
  * @throws WarpsmithError `python-missing`, `python-too-old`.
  */
-export function interpreter(): Promise<string> {
-  const python = findPython(NEED);
-  const found = known.get(python) ?? probe(python);
-  known.set(python, found);
-  found.catch(() => known.delete(python));
-  return found;
-}
+export const interpreter = (): Promise<string> => interpreters.get(findPython(NEED));
 
 async function probe(python: string): Promise<string> {
   const { exitCode, stdout, stderr } = await runProcess({

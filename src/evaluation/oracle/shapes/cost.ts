@@ -38,6 +38,10 @@ export const elementsIn = (problem: ProblemFile, dimensions: Dimensions): number
 export const hostBytesOf = (problem: ProblemFile, dimensions: Dimensions): number =>
   32 * elementsIn(problem, dimensions) + 48 * (elementsOf(problem, dimensions) - elementsIn(problem, dimensions));
 
+/** The first of those with most elements of inputs. */
+export const largestOf = (problem: ProblemFile, shapes: readonly Dimensions[]): Dimensions | undefined =>
+  shapes.toSorted((a, b) => elementsIn(problem, b) - elementsIn(problem, a))[0];
+
 /** Product of all sizes. */
 export const volumeOf = (shape: Dimensions): number =>
   Object.values(shape).reduce((product, size) => product * Math.max(1, size), 1);

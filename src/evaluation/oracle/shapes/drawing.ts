@@ -46,6 +46,21 @@ export const FOLLOWING_RATIO = 0.6;
 export const openDimensions = ({ dimensions }: ProblemFile): [name: string, declared: DimensionDeclaration][] =>
   Object.entries(dimensions).filter(([, { values }]) => !values);
 
+/** The dimensions that have listed values. */
+export const listedNames = ({ dimensions }: ProblemFile): string[] =>
+  Object.keys(dimensions).filter((name) => dimensions[name]!.values);
+
+/** The shape, or a part of one, with every combination of the listed values of these dimensions. */
+export const withListed = (
+  { dimensions }: ProblemFile,
+  names: readonly string[],
+  shape: Dimensions = {},
+): Dimensions[] =>
+  names.reduce(
+    (all, name) => all.flatMap((one) => dimensions[name]!.values!.map((value) => ({ ...one, [name]: value }))),
+    [shape],
+  );
+
 /** Dimensions with two listed values. */
 export const flagsOf = ({ dimensions }: ProblemFile): string[] =>
   Object.keys(dimensions).filter((name) => dimensions[name]!.values?.length === 2);

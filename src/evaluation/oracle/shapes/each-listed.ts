@@ -1,7 +1,6 @@
-import { defaultOf } from '../../../core/plan/dimensions.ts';
 import type { Dimensions } from '../../../core/problem.ts';
 import { isWithin } from './cost.ts';
-import { drawingOf, type FittingAround, flagsOf } from './drawing.ts';
+import { drawingOf, type FittingAround, flagsOf, followingSize } from './drawing.ts';
 import { sizeBetween } from './sizes.ts';
 
 /** Sizes beside such a value: from where a kernel has dozens of tiles, or a warp's worth of them; where that is too dear, down to some hundreds. */
@@ -19,10 +18,9 @@ export function shapesOfEachListed(source: FittingAround): Dimensions[] {
   const sizesLike = (long: number, listed: Dimensions): Dimensions => {
     const shape: Record<string, number> = {};
     for (const [name, declared] of Object.entries(dimensions)) {
-      const { values, minimum = 1, maximum = long, default: otherwise } = declared;
+      const { values, minimum = 1, maximum = long } = declared;
       const size = independentDimensions.includes(name) ? minimum : Math.min(maximum, Math.max(minimum, long));
-      const following = typeof otherwise === 'string' ? defaultOf(name, declared, shape) : undefined;
-      shape[name] = values ? listed[name]! : (following ?? size);
+      shape[name] = values ? listed[name]! : (followingSize(name, declared, shape) ?? size);
     }
     return shape;
   };

@@ -14,6 +14,7 @@ import {
   openDimensions,
   PINNED_RATIO,
   type ShapeSource,
+  withListed,
 } from './drawing.ts';
 import { tuplesOf } from './options.ts';
 import { logUniform } from './sizes.ts';
@@ -116,13 +117,7 @@ const MOST_FLAGS = 6;
 
 /** The shape with each combination of a problem's flags. */
 const withFlags = (problem: ProblemFile, shape: Dimensions): Dimensions[] =>
-  flagsOf(problem)
-    .slice(0, MOST_FLAGS)
-    .reduce<Dimensions[]>(
-      (all, name) =>
-        all.flatMap((one) => problem.dimensions[name]!.values!.map((value) => ({ ...one, [name]: value }))),
-      [shape],
-    );
+  withListed(problem, flagsOf(problem).slice(0, MOST_FLAGS), shape);
 
 /** The shape with as many flags changed as it can be: strides that are too short show in one of two layouts. */
 function withOppositeFlags(extreme: ExtremeDrawing, shape: Dimensions): Dimensions | undefined {

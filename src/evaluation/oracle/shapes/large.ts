@@ -204,9 +204,8 @@ const LONGEST = { elements: [2 ** 27, 2 ** 26.05], spread: 1 / 32 } as const;
  * kernel doesn't take them.
  */
 export function longestShapes({ problem, timed, isFit, seed }: LargeDraw): Dimensions[] {
-  const [long, ...further] = summedOver(problem);
-  if (long === undefined || further.length > 0 || !followsLongSums(problem) || !isVector(problem, timed, long))
-    return [];
+  const long = onlySummed(problem);
+  if (long === undefined || !followsLongSums(problem) || !isVector(problem, timed, long)) return [];
   const next = inOrder(createStream(seed, 'longest shapes'));
   const least = Object.entries(timed).map(([name, value]) => [name, problem.dimensions[name]?.minimum ?? value]);
   const others = distinctValues<Dimensions>(
@@ -228,8 +227,8 @@ const LONG_SUMS = { shapes: 40, least: 2 ** 18, most: 2 ** 21 } as const;
 
 /** Where a problem is one long vector of which one inexact sum is taken: lengths at which its end is looked for, with inputs that are zeros but for it and a few others. */
 export function longSums({ problem, timed, isFit, seed }: LargeDraw): Dimensions[] {
-  const [long, ...further] = summedOver(problem);
-  if (long === undefined || further.length > 0 || !followsLongSums(problem) || isExact(problem)) return [];
+  const long = onlySummed(problem);
+  if (long === undefined || !followsLongSums(problem) || isExact(problem)) return [];
   if (!isVector(problem, timed, long)) return [];
   const next = inOrder(createStream(seed, 'long sums'));
   const { shapes, least, most } = LONG_SUMS;
@@ -244,8 +243,8 @@ const LONG_ROW = { elements: 2 ** 17, spread: 1, rows: 2 } as const;
  * honest sums in fp32 stay far within the tolerance; merges of 32 parts of 4,096 elements end there.
  */
 export function longRow({ problem, timed, isFit, seed }: LargeDraw): Dimensions[] {
-  const [long, ...further] = summedOver(problem);
-  if (long === undefined || further.length > 0 || !isSummedInRows(problem)) return [];
+  const long = onlySummed(problem);
+  if (long === undefined || !isSummedInRows(problem)) return [];
   const next = inOrder(createStream(seed, 'long row'));
   const size = Math.ceil(LONG_ROW.elements * (1 + LONG_ROW.spread * next()));
   const small = Object.entries(problem.dimensions).map(([name, { values, minimum = 1 }]) => [
@@ -257,9 +256,15 @@ export function longRow({ problem, timed, isFit, seed }: LargeDraw): Dimensions[
 
 /** Whether a shape is no larger than such a row, and its sums are longer than those of other shapes may be. */
 export function isJudgedLongRow(problem: ProblemFile, shape: Dimensions): boolean {
-  const [long, ...further] = summedOver(problem);
-  if (long === undefined || further.length > 0 || !isSummedInRows(problem)) return false;
+  const long = onlySummed(problem);
+  if (long === undefined || !isSummedInRows(problem)) return false;
   return shape[long]! > LONG_CALIBRATED_SUM && shape[long]! <= LONG_ROW.elements * (1 + LONG_ROW.spread);
+}
+
+/** The only dimension that is summed over, as far as the problem says. */
+function onlySummed(problem: ProblemFile): string | undefined {
+  const [long, ...further] = summedOver(problem);
+  return further.length === 0 ? long : undefined;
 }
 
 /** Whether the reduced axis is the last one of an input of continuous values of both signs, and results are calibrated. */
@@ -284,7 +289,7 @@ export const hasUsualSums = (problem: ProblemFile, shape: Dimensions): boolean =
 /** Elements of the largest buffer; 0 if these dimensions are no shape of the problem. */
 function largestBuffer(problem: ProblemFile, shape: Dimensions): number {
   try {
-    return Math.max(...expandBuffers(problem, shape).map((buffer) => elementCountOf(buffer)));
+    return Math.max(...expandBuffers(problem, shape).map(elementCountOf));
   } catch {
     return 0;
   }

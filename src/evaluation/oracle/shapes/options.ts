@@ -4,7 +4,7 @@ import type { DimensionDeclaration, Dimensions, ProblemFile } from '../../../cor
 import { roundUp } from '../../../core/values.ts';
 import { createStream, inOrder } from '../../../stats/random.ts';
 import { elementsOf, isWithin, SMALL_EMULATED_COST } from './cost.ts';
-import { ALIGNMENTS } from './drawing.ts';
+import { ALIGNMENTS, followingSize } from './drawing.ts';
 import { relatedSize } from './relations.ts';
 
 /** What small shapes are drawn from that bring options together. */
@@ -126,9 +126,9 @@ function samplerOf({ problem, known, seed }: OptionDraw): (alignment: number) =>
     const about = sizes.length > 0 ? oneOf(sizes) : undefined;
     const shape: Record<string, number> = {};
     for (const [name, declared] of Object.entries(problem.dimensions)) {
-      const whole = declared.values ? undefined : defaultOf(name, declared, shape);
+      const whole = followingSize(name, declared, shape);
       if (declared.values) shape[name] = oneOf(taken.get(name)!);
-      else if (typeof declared.default === 'string' && whole !== undefined) shape[name] = aligned(related(whole));
+      else if (whole !== undefined) shape[name] = aligned(related(whole));
       else
         shape[name] = aligned(
           name === about

@@ -27,11 +27,10 @@ const MOST: Cost = { flop: 4e7, elements: 4e5 };
  * Shapes in which some sizes are whole tiles and the others are odd: a path without bounds checks is often chosen by all sizes but one. Each
  * proper part of the sizes in turn, in a secret order, is whole. Listed values are as in the timed shape in half of them.
  */
-export function drawPartlyAligned({ problem, takes, isQuick, timed, most, seed }: PartlyAlignedDraw): Dimensions[] {
+export function drawPartlyAligned(draw: PartlyAlignedDraw): Dimensions[] {
+  const { problem, timed, most, seed } = draw;
   const next = inOrder(createStream(seed, 'whole tiles in some dimensions'));
   const lot = (bound: number): number => below(next, bound);
-  const isFit = (shape: Dimensions): boolean =>
-    isShapeOf(problem, shape) && isWithin(MOST, problem, shape) && takes(shape) && isQuick(shape);
   const drawWith = (whole: ReadonlySet<string>): Dimensions | undefined => {
     for (const tile of TILES)
       for (let attempt = 0; attempt < TRIES; attempt++) {
@@ -40,7 +39,7 @@ export function drawPartlyAligned({ problem, takes, isQuick, timed, most, seed }
           return [name, whole.has(name) ? tile * (1 + lot(MOST_TILES)) : 1 + 2 * lot(2 ** lot(RAGGED_BITS))];
         });
         const dimensions: Dimensions = Object.fromEntries(shape);
-        if (isFit(dimensions)) return dimensions;
+        if (isFit(draw, dimensions)) return dimensions;
       }
     return undefined;
   };
@@ -60,30 +59,23 @@ const VECTORS = { widths: [2, 4, 8], most: 9 } as const;
  * Shapes in which every size is a number of whole vectors, and none a whole tile: the last tile of a path of vectors is partly what the one before left there, which shows where that was an
  * infinity. One for each width.
  */
-export function drawVectorMultiples({
-  problem,
-  takes,
-  isQuick,
-  timed,
-  seed,
-}: Omit<PartlyAlignedDraw, 'most'>): Dimensions[] {
+export function drawVectorMultiples(draw: Omit<PartlyAlignedDraw, 'most'>): Dimensions[] {
+  const { problem, timed, seed } = draw;
   const next = inOrder(createStream(seed, 'whole vectors'));
   const drawOne = (width: number): Dimensions | undefined => {
     for (let attempt = 0; attempt < TRIES; attempt++) {
       const open = openNames(problem).map((name) => [name, width * (3 + 2 * below(next, VECTORS.most))] as const);
       const dimensions: Dimensions = { ...timed, ...Object.fromEntries(open) };
-      if (
-        isShapeOf(problem, dimensions) &&
-        isWithin(MOST, problem, dimensions) &&
-        takes(dimensions) &&
-        isQuick(dimensions)
-      )
-        return dimensions;
+      if (isFit(draw, dimensions)) return dimensions;
     }
     return undefined;
   };
   return VECTORS.widths.map(drawOne).filter((shape) => shape !== undefined);
 }
+
+/** Whether a shape is a cheap one of the problem, which the kernel takes too. */
+const isFit = ({ problem, takes, isQuick }: Omit<PartlyAlignedDraw, 'most'>, shape: Dimensions): boolean =>
+  isShapeOf(problem, shape) && isWithin(MOST, problem, shape) && takes(shape) && isQuick(shape);
 
 /** All parts but none and all. */
 function properParts<T>(all: readonly T[]): T[][] {

@@ -14,6 +14,6 @@ export const allclose: ToleranceRule<'allclose'> = {
       const size = Math.abs(rounded[i]!);
       if (Number.isFinite(size)) tolerances[i] = atol + rtol * size;
     }
-    return bearing(facts, { want: rounded, tolerances, groupSize: 1 });
+    return bearing(facts, tolerances);
   },
 };

@@ -16,6 +16,6 @@ export const ulp: ToleranceRule<'ulp'> = {
     const units = maximumUlps + (repeats ? additions : Math.sqrt(additions));
     const tolerances = new Float64Array(rounded.length);
     for (let i = 0; i < tolerances.length; i++) tolerances[i] = units * ulpAt(rounded[i]!, dtype);
-    return bearing(facts, { want: rounded, tolerances, groupSize: 1 });
+    return bearing(facts, tolerances);
   },
 };
