@@ -1,5 +1,5 @@
 import { type ComparedSizes, unionOfSizes } from '../core/compared-sizes.ts';
-import { WarpsmithError } from '../core/errors.ts';
+import { unlessRefused } from '../core/errors.ts';
 import type { Evaluation } from '../core/evaluation.ts';
 import type { Candidate } from '../core/kernel.ts';
 import { withRunIndex } from '../store/index/run-index.ts';
@@ -45,12 +45,5 @@ const evaluationsIn = ({ events }: LoadedRun, candidateId: string): Evaluation[]
 function runsThatJudged(candidateId: string, store: string): LoadedRun[] {
   const rows = withRunIndex(store, (index) => index.evaluationsOf(candidateId));
   const ids = new Set(rows.filter(({ status }) => status === 'passed').map(({ run }) => run));
-  return [...ids].flatMap((id) => {
-    try {
-      return [loadRun(runFolderPath(store, id))];
-    } catch (error) {
-      if (error instanceof WarpsmithError) return [];
-      throw error;
-    }
-  });
+  return [...ids].flatMap((id) => unlessRefused(() => loadRun(runFolderPath(store, id))) ?? []);
 }

@@ -3,8 +3,8 @@ import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { makeCandidate } from '../core/candidate.ts';
 import type { DeviceIdentity } from '../core/device.ts';
-import { EXIT, WarpsmithError } from '../core/errors.ts';
-import type { Candidate, Kernel, KernelFile, ParameterValues } from '../core/kernel.ts';
+import { EXIT, unlessRefused, WarpsmithError } from '../core/errors.ts';
+import type { Kernel, KernelFile } from '../core/kernel.ts';
 import { LARGER_AUTHOR_BUDGETS, LARGER_BUDGETS } from '../core/requests/options.ts';
 import { completeRequest, longFlag, type RequestOf } from '../core/requests/request.ts';
 import { sha256 } from '../process/sha256.ts';
@@ -292,20 +292,11 @@ function refuseOtherKernels(
     seen.add(id);
     const kernel = kernels.find(({ file }) => file.name === name);
     if (!kernel) throw changed('kernel-changed', `Kernel ${name}`, name, id, undefined);
-    const now = candidateOrUndefined(kernel, parameters);
+    // Undefined where kernel.json no longer takes these parameters.
+    const now = unlessRefused(() => makeCandidate(kernel, parameters));
     if (now?.id !== id) {
       throw changed('kernel-changed', `Kernel ${name}`, changedFile(kernel, sources), id, now?.id);
     }
-  }
-}
-
-/** Undefined where kernel.json no longer takes these parameters. */
-function candidateOrUndefined(kernel: Kernel, parameters: ParameterValues): Candidate | undefined {
-  try {
-    return makeCandidate(kernel, parameters);
-  } catch (error) {
-    if (error instanceof WarpsmithError) return undefined;
-    throw error;
   }
 }
 

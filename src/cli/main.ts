@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander';
-import { EXIT, WarpsmithError } from '../core/errors.ts';
+import { EXIT, messageOf, WarpsmithError } from '../core/errors.ts';
 import { assignments } from '../core/values.ts';
 import { onSlowRun } from '../evaluation/oracle/reference-process/slow-runs.ts';
 import { runCommand } from './commands/index.ts';
@@ -72,7 +72,7 @@ const internalError = (error: unknown): WarpsmithError =>
   new WarpsmithError(
     {
       code: 'internal-error',
-      message: error instanceof Error ? error.message : String(error),
+      message: messageOf(error),
       hint: 'This is a bug in warpsmith. Please report it with the command line and the text above.',
     },
     EXIT.deviceOrToolMissing,

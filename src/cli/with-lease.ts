@@ -1,4 +1,4 @@
-import { EXIT, WarpsmithError } from '../core/errors.ts';
+import { EXIT, messageOf, WarpsmithError } from '../core/errors.ts';
 import { RELEASE } from '../core/requests/options.ts';
 import { longFlag, type RequestOf } from '../core/requests/request.ts';
 import { type AskedTerms, Lease, type Release } from '../process/lease.ts';
@@ -42,7 +42,7 @@ export async function withLease(
     const { exitCode, idleMs = 0 } = await work();
     return (await release(lease, terms, { idleMs, ...context })) ? exitCode : EXIT.notReleased;
   } catch (error) {
-    if (terms.afterMs > 0) say(`The command has failed: ${error instanceof Error ? error.message : error}`);
+    if (terms.afterMs > 0) say(`The command has failed: ${messageOf(error)}`);
     if (await release(lease, terms, { idleMs: 0, ...context })) throw error;
     return EXIT.notReleased;
   }

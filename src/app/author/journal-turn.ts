@@ -1,5 +1,5 @@
 import { makeCandidate } from '../../core/candidate.ts';
-import { WarpsmithError } from '../../core/errors.ts';
+import { messageOf, WarpsmithError } from '../../core/errors.ts';
 import { type Evaluation, isWrongWhenTimed } from '../../core/evaluation.ts';
 import { createTurns } from '../../core/in-turn.ts';
 import type { Candidate, Kernel } from '../../core/kernel.ts';
@@ -147,7 +147,7 @@ export class JournalTurn implements Turn {
         this.#pending.delete(candidate.id);
       } catch (error) {
         if (signal.aborted) return end('cancelled', 'cancelled while it was judged');
-        end('failed', error instanceof Error ? error.message : String(error));
+        end('failed', messageOf(error));
         if (!(error instanceof WarpsmithError)) throw error;
       }
     }).catch((error: unknown) => this.#options.onStep?.(`bug: ${error instanceof Error ? error.stack : error}`));
@@ -191,7 +191,7 @@ export class JournalTurn implements Turn {
     };
     search.done = this.inTurn(run)
       .catch((error: unknown) => {
-        Object.assign(search, { state: 'failed', reason: error instanceof Error ? error.message : String(error) });
+        Object.assign(search, { state: 'failed', reason: messageOf(error) });
       })
       .finally(() => this.allowance.giveBack(Math.max(0, evaluations - used)));
     return id;

@@ -1,6 +1,6 @@
 import { join, posix } from 'node:path';
 import { makeCandidate } from '../../core/candidate.ts';
-import { WarpsmithError } from '../../core/errors.ts';
+import { unlessRefused, WarpsmithError } from '../../core/errors.ts';
 import type { Candidate, Kernel } from '../../core/kernel.ts';
 import { takesWorkload } from '../../core/plan/takes-workload.ts';
 import type { Problem, Workload } from '../../core/problem.ts';
@@ -163,16 +163,8 @@ async function judgeKernel(gate: Gate, session: Session, prepared: Prepared): Pr
 }
 
 /** Whether the problem has a workload that a text means. */
-function knows(problem: Problem, text: string): boolean {
-  if (text === 'all') return true;
-  try {
-    chooseWorkload(problem.file, text);
-    return true;
-  } catch (error) {
-    if (error instanceof WarpsmithError) return false;
-    throw error;
-  }
-}
+const knows = (problem: Problem, text: string): boolean =>
+  text === 'all' || unlessRefused(() => chooseWorkload(problem.file, text)) !== undefined;
 
 /** A change may touch kernels of several problems: a name is meant for those that have it. */
 function workloadsOf({ workloads, cache }: GateOptions, problem: Problem, judged: readonly Candidate[]): Workload[] {
