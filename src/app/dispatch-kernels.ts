@@ -23,7 +23,7 @@ import { loadKernel } from './loading/load-kernel.ts';
 import { loadProblem } from './loading/load-problem.ts';
 import { ensureTrustedFor } from './loading/trust.ts';
 import { verifyBefore } from './same-blocks.ts';
-import { type OnDevice, openSession } from './session.ts';
+import { type OnDevice, openSession, seedsOf } from './session.ts';
 import { openSharedOracle } from './shared-oracle.ts';
 import { findTarget } from './target.ts';
 import { chosenDevices, refuseMixed } from './workers/chosen-devices.ts';
@@ -81,7 +81,7 @@ export async function dispatchKernels(
   refuseMixed(opened.map(({ device }) => device.identity));
   const session = opened[0]!;
   const subject = { problem, judged: contenders.map(({ candidate }) => candidate), asked: workloads };
-  const seed = options.seed ?? (session.repeats?.seedsFor(subject) ?? session.drawSeed)();
+  const seed = options.seed ?? seedsOf(session, subject)();
   const { tier, blocks, runTimeoutSeconds, fresh: isFresh = false } = options;
   const deciding = { tier, blocks, runTimeoutSeconds, seed: options.seed };
   const keptRows = openKeptRows({ session, problem, options: deciding, isFresh, folder: options.rows });

@@ -1,4 +1,4 @@
-import type { Evaluation, EvaluationRequest } from '../../core/evaluation.ts';
+import type { Evaluation } from '../../core/evaluation.ts';
 import type { Candidate } from '../../core/kernel.ts';
 import type { Comparison } from '../../core/measurement.ts';
 import { takesWorkload, whyNotTaken } from '../../core/plan/takes-workload.ts';
@@ -6,6 +6,7 @@ import type { Problem, Workload } from '../../core/problem.ts';
 import { comparedSide } from '../../reports/documents/compare.ts';
 import type { GatedWorkload, GateOutcome, GatePlace } from '../../reports/documents/gate.ts';
 import { counterChanges } from '../../reports/view/counter-changes.ts';
+import { requestOf } from '../same-blocks.ts';
 import type { Session, Surroundings } from '../session.ts';
 
 /** One kernel on one workload, after the change and, where there is one, before it. */
@@ -57,12 +58,6 @@ export async function judgeWorkload(pair: GatePair): Promise<JudgedWorkload> {
   const isSlower = row.outcome === 'slower' && !measures;
   return { row: isSlower ? await onlyBesideRight(pair, before!, row) : row, evaluation };
 }
-
-const requestOf = (
-  { options, seed, problem, workload }: GatePair,
-  candidate: Candidate,
-  id: string,
-): EvaluationRequest => ({ problem, candidate, workload, seed, id, signal: options.signal, onStage: options.onStage });
 
 /** A virtual device needs no verification to predict a time; a GPU measures nothing that is not verified. */
 function judgeBefore(pair: GatePair, before: Candidate, measures: boolean): Promise<Evaluation> {
