@@ -31,7 +31,7 @@ export interface SourceDiff {
 
 type Sources = Readonly<Record<string, string>>;
 
-function fileDiff(file: string, before: string | undefined, after: string | undefined): FileDiff {
+export function fileDiff(file: string, before: string | undefined, after: string | undefined): FileDiff {
   const { hunks } = structuredPatch(file, file, before ?? '', after ?? '', undefined, undefined, {
     context: CONTEXT_LINES,
   });
