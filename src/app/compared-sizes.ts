@@ -5,7 +5,7 @@ import type { Candidate } from '../core/kernel.ts';
 import { withRunIndex } from '../store/index/run-index.ts';
 import { readJournal } from '../store/journal.ts';
 import { runFolderPath } from '../store/run-folder.ts';
-import { type LoadedRun, loadRun } from './candidate-target.ts';
+import { evaluationsOf, type LoadedRun, loadRun } from './candidate-target.ts';
 
 /**
  * Sizes at which a candidate's results were compared, in all verifications that it passed on devices of one name: in its own
@@ -36,10 +36,8 @@ export function unionOfAll(all: readonly (ComparedSizes | undefined)[]): Compare
   return first && rest.reduce(unionOfSizes, first);
 }
 
-const evaluationsIn = ({ events }: LoadedRun, candidateId: string): Evaluation[] =>
-  events.flatMap((event) =>
-    event.type === 'evaluation-finished' && event.evaluation.candidate.id === candidateId ? [event.evaluation] : [],
-  );
+const evaluationsIn = (run: LoadedRun, candidateId: string): Evaluation[] =>
+  evaluationsOf(run).flatMap(({ evaluation }) => (evaluation.candidate.id === candidateId ? [evaluation] : []));
 
 /** A run whose log can't be read says nothing. */
 function runsThatJudged(candidateId: string, store: string): LoadedRun[] {
