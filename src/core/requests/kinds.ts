@@ -1,4 +1,5 @@
 import { WarpsmithError } from '../errors.ts';
+import { jsonOf } from '../json/parse-json.ts';
 import type { ParameterValues } from '../kernel.ts';
 import { assignments } from '../values.ts';
 
@@ -177,11 +178,3 @@ export const COMMAND_WORDS: Kind<readonly string[]> = {
   },
   write: (flag, value) => [flag, JSON.stringify(value)],
 };
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
