@@ -2,6 +2,7 @@ import { isFloating } from '../dtype.ts';
 import { type ErrorDetails, WarpsmithError } from '../errors.ts';
 import { checkExpression, evaluateExpression } from '../expressions/evaluate.ts';
 import type { Expression } from '../expressions/syntax-tree.ts';
+import { BUFFER_ALIGNMENT_BYTES } from '../launch-plan.ts';
 import { suggestName } from '../nearest-name.ts';
 import { completeShape, describeAllowed, isAllowed } from '../plan/dimensions.ts';
 import { expandBuffers } from '../plan/expand-buffers.ts';
@@ -275,7 +276,7 @@ class ProblemCheck {
         hint: 'A buffer that is read and written is an input with "access": "inout".',
       });
     }
-    const alignment = buffer.alignmentBytes ?? 16;
+    const alignment = buffer.alignmentBytes ?? BUFFER_ALIGNMENT_BYTES;
     if ((alignment & (alignment - 1)) !== 0) {
       const message = `\`${path}\` can't be aligned to ${alignment} bytes.`;
       this.#fail({

@@ -1,3 +1,4 @@
+import { type DType, isFloating } from '../../core/dtype.ts';
 import type { Expression } from '../../core/expressions/syntax-tree.ts';
 import type { Candidate } from '../../core/kernel.ts';
 import type { ProblemFile } from '../../core/problem.ts';
@@ -55,8 +56,22 @@ export class HeaderScope {
 
   /** An integer of a range, checked at run time. */
   integer(expression: Expression, path: string, least: string, most: string): string {
-    const what = `${this.text(path)}, ${this.text(String(expression))}`;
-    return `check.integer(${this.expression(expression)}, ${what}, ${least}, ${most})`;
+    return `check.integer(${this.checked(expression, path)}, ${least}, ${most})`;
+  }
+
+  /** A number that its dtype must hold, checked at run time. */
+  scalar(value: string, dtype: DType, place: string): string {
+    return `check.scalar(${value}, round_to_${dtype}(${value}), ${!isFloating(dtype)}, ${place})`;
+  }
+
+  /** The first arguments of a check: an expression's value and place. */
+  checked(expression: Expression, path: string): string {
+    return `${this.expression(expression)}, ${this.place(expression, path)}`;
+  }
+
+  /** Where an expression stands, and its text, for messages. */
+  place(expression: Expression, path: string): string {
+    return `${this.text(path)}, ${this.text(String(expression))}`;
   }
 
   text(text: string): string {

@@ -3,6 +3,7 @@ import { sizeOfDType } from '../../core/dtype.ts';
 import { namesInExpression } from '../../core/expressions/evaluate.ts';
 import type { Expression } from '../../core/expressions/syntax-tree.ts';
 import type { Candidate } from '../../core/kernel.ts';
+import { BUFFER_ALIGNMENT_BYTES, WORKSPACE_ALIGNMENT_BYTES } from '../../core/launch-plan.ts';
 import { describeAllowed } from '../../core/plan/dimensions.ts';
 import { DEVICE_NAMES } from '../../core/plan/scope.ts';
 import type { BufferDeclaration, DimensionDeclaration, ProblemFile } from '../../core/problem.ts';
@@ -11,7 +12,7 @@ import { sizeConditions } from '../size-conditions.ts';
 import { commentText, cppNames } from './cpp-names.ts';
 import { HeaderScope } from './header-scope.ts';
 import { writeStarting } from './starting-contents.ts';
-import { argumentLimits, launchedFunctions, writeSteps } from './steps.ts';
+import { argumentLimits, LARGEST_INTEGER, launchedFunctions, writeSteps } from './steps.ts';
 
 export interface LaunchHeaderRequest {
   readonly problem: ProblemFile;
@@ -24,11 +25,7 @@ export interface LaunchHeaderRequest {
   readonly provenance: readonly string[];
 }
 
-/** Alignment that cudaMalloc guarantees, in bytes. */
-const DEFAULT_WORKSPACE_ALIGNMENT = 256;
-const DEFAULT_BUFFER_ALIGNMENT = 16;
 const [SM_COUNT, CTAS_PER_SM] = DEVICE_NAMES;
-const LARGEST_INTEGER = '9007199254740991.0';
 
 /**
  * A C++11 header over the CUDA runtime API that launches a candidate: sizes, plan, launch. It needs nothing of
@@ -63,7 +60,7 @@ export function launchHeader(request: LaunchHeaderRequest): string {
     zeroed: workspacesWith(scope, 'zero'),
     kept: workspacesWith(scope, 'once'),
     starting: writeStarting(scope),
-    workspaceAlignment: Math.max(DEFAULT_WORKSPACE_ALIGNMENT, ...workspacesOf(scope).map(([, w]) => alignmentOf(w))),
+    workspaceAlignment: Math.max(WORKSPACE_ALIGNMENT_BYTES, ...workspacesOf(scope).map(([, w]) => alignmentOf(w))),
   });
 }
 
@@ -91,7 +88,7 @@ const bufferValues = (scope: HeaderScope): Values[] =>
     const list = (values: readonly Expression[]): string =>
       values.map((value) => commentText(String(value))).join(', ');
     const strides = buffer.strides ? `, strides [${list(buffer.strides)}]` : '';
-    const alignment = buffer.alignmentBytes ?? DEFAULT_BUFFER_ALIGNMENT;
+    const alignment = buffer.alignmentBytes ?? BUFFER_ALIGNMENT_BYTES;
     return {
       type: buffer.access === 'in' ? 'const void*' : 'void*',
       field: scope.bufferField(name),
@@ -107,7 +104,7 @@ type Workspace = NonNullable<Candidate['kernel']['file']['workspaces']>[string];
 const workspacesOf = (scope: HeaderScope): [string, Workspace][] =>
   Object.entries(scope.candidate.kernel.file.workspaces ?? {});
 
-const alignmentOf = ({ alignmentBytes }: Workspace): number => alignmentBytes ?? DEFAULT_WORKSPACE_ALIGNMENT;
+const alignmentOf = ({ alignmentBytes }: Workspace): number => alignmentBytes ?? WORKSPACE_ALIGNMENT_BYTES;
 
 const workspacesWith = (scope: HeaderScope, init: Workspace['init']): Values[] =>
   workspacesOf(scope)
@@ -147,8 +144,7 @@ function verification(scope: HeaderScope): string[] {
     return `check.dimension(${allows(field, declaration)}, ${scope.text(name)}, ${field}, ${expected});`;
   });
   const scalars = Object.entries(problem.scalars ?? {}).map(
-    ([name, { value }]) =>
-      `check.holds(${scope.name(name)}, ${scope.text(`scalars.${name}.value`)}, ${scope.text(String(value))});`,
+    ([name, { value }]) => `check.holds(${scope.name(name)}, ${scope.place(value, `scalars.${name}.value`)});`,
   );
   const conditions = [
     ...(problem.limits ?? []).map((limit, index) => ({ condition: limit, path: `problem.json limits[${index}]` })),
@@ -191,7 +187,7 @@ function writeCondition(
   const described = values.length === 0 ? '' : ` + " (" + ${values.join(' + ')} + ")"`;
   const advice = hint === '' ? '' : ` + ${scope.text(`; ${hint}`)}`;
   return [
-    `if (!check.holds(${scope.expression(condition)}, ${scope.text(path)}, ${scope.text(String(condition))}))`,
+    `if (!check.holds(${scope.checked(condition, path)}))`,
     `  check.refuse_text(std::string(${scope.text(refusal)})${described}${advice});`,
   ];
 }
@@ -212,7 +208,7 @@ function measuring(scope: HeaderScope): string[] {
       ];
     }),
     ...scope.pointerTables.flatMap(({ count }, index) => [
-      `layout.pointers_${index} = round_up(layout.total, ${DEFAULT_WORKSPACE_ALIGNMENT});`,
+      `layout.pointers_${index} = round_up(layout.total, ${WORKSPACE_ALIGNMENT_BYTES});`,
       `layout.total = layout.pointers_${index} + ${8 * count};`,
     ]),
     'layout.sizes.workspace_bytes = static_cast<std::size_t>(layout.total);',
@@ -222,7 +218,7 @@ function measuring(scope: HeaderScope): string[] {
 /** Elements from the first to just after the last, in bytes. */
 function sizeOf(name: string, buffer: BufferDeclaration, path: string, scope: HeaderScope): string[] {
   const extent = (expression: Expression, key: string, least: number): string =>
-    `check.extent(${scope.expression(expression)}, ${scope.text(`${path}.${key}`)}, ${scope.text(String(expression))}, ${least})`;
+    `check.extent(${scope.checked(expression, `${path}.${key}`)}, ${least})`;
   const shape = buffer.shape.map((expression, axis) => extent(expression, `shape[${axis}]`, 1));
   const spans = buffer.strides?.map(
     (stride, axis) => `(${shape[axis]} - 1) * ${extent(stride, `strides[${axis}]`, 0)}`,

@@ -10,7 +10,8 @@ import type {
   RepeatStepDeclaration,
   StepDeclaration,
 } from '../../core/kernel.ts';
-import { REPEAT_INDEX } from '../../core/plan/scope.ts';
+import { WORKSPACE_ALIGNMENT_BYTES } from '../../core/launch-plan.ts';
+import { DEVICE_NAMES, REPEAT_INDEX } from '../../core/plan/scope.ts';
 import type { ProblemFile } from '../../core/problem.ts';
 import { fillTemplate, type Values } from '../fill-template.ts';
 import { launchedFunctions } from '../launch-header/steps.ts';
@@ -18,10 +19,7 @@ import { brokenConditions } from './conditions.ts';
 import { EXPRESSION_NAMES, pythonCondition, pythonExpression } from './python-expression.ts';
 import { pythonNames, pythonString, pythonTuple } from './python-names.ts';
 
-/** What cudaMalloc guarantees. */
-const DEFAULT_WORKSPACE_ALIGNMENT = 256;
-const SM_COUNT = 'device.smCount';
-const CTAS_PER_SM = 'kernel.ctasPerSm';
+const [SM_COUNT, CTAS_PER_SM] = DEVICE_NAMES;
 
 /** Functions of _plan.py that a generated module calls. */
 const PLAN_NAMES = ['null', 'raw', 'scalar', 'struct_of'];
@@ -108,7 +106,7 @@ class KernelWriter {
     const functions = launchedFunctions(this.#candidate.kernel.file);
     return [
       ...Object.entries(workspaces).map(([name, { bytes, alignmentBytes, init }]) => {
-        const alignment = alignmentBytes ?? DEFAULT_WORKSPACE_ALIGNMENT;
+        const alignment = alignmentBytes ?? WORKSPACE_ALIGNMENT_BYTES;
         const place = this.#place(`workspaces.${name}.bytes`, bytes);
         return `plan.workspace(${pythonString(name)}, ${this.#number(bytes)}, ${place}, ${alignment}, ${pythonString(init)})`;
       }),
