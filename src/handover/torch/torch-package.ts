@@ -8,7 +8,7 @@ import { launchedFunctions } from '../launch-header/steps.ts';
 import { listedFiles } from '../reproduction.ts';
 import { callShape } from './call-shape.ts';
 import { kernelModule } from './kernel-module.ts';
-import { commentLine, opModule, type TorchKernel } from './op-module.ts';
+import { commentLine, isRequired, opModule, type TorchKernel } from './op-module.ts';
 import { problemModule, type TorchTable } from './problem-module.ts';
 
 /** A kernel with its machine code, one for each architecture. */
@@ -124,7 +124,7 @@ const machineCode = (kernel: TorchKernel, code: readonly CompiledCode[]): Record
 /** `O = attention(Q, K, V)`. */
 function exampleCall({ problem }: TorchPackageRequest): string {
   const { operands, results, keywords } = callShape(problem);
-  const given = keywords.filter(({ declaration, told }) => declaration.default === undefined && told === undefined);
+  const given = keywords.filter(isRequired);
   const wanted = results.filter(({ buffer }) => buffer.when === undefined).map(({ name }) => name);
   const values = [...operands.map(({ name }) => name), ...given.map(({ name }) => `${name}=…`)];
   const target = wanted.length === 0 ? '' : `${wanted.join(', ')} = `;
