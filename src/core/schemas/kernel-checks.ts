@@ -353,8 +353,7 @@ const launchReferences = (step: LaunchStepDeclaration, path: string): BufferRefe
 
 function checkBuffer(reference: BufferReference, kernel: KernelFile, problem: ProblemFile, fail: Fail): void {
   const { name, path } = reference;
-  const buffers = [...Object.keys(problem.inputs), ...Object.keys(problem.outputs)];
-  const known = [...buffers, ...Object.keys(kernel.workspaces ?? {})];
+  const known = Object.keys({ ...problem.inputs, ...problem.outputs, ...kernel.workspaces });
   if (!known.includes(name)) {
     const isValue = Object.hasOwn(problem.dimensions, name) || Object.hasOwn(problem.scalars ?? {}, name);
     fail({

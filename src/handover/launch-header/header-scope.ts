@@ -18,6 +18,7 @@ export class HeaderScope {
   readonly problem: ProblemFile;
   readonly candidate: Candidate;
   readonly #names = cppNames(OWN_NAMES);
+  readonly #dimensions = cppNames();
   readonly #buffers = cppNames();
   readonly #sizes = cppNames(['workspace_bytes']);
   readonly #workspaces = cppNames(['total', 'sizes']);
@@ -26,11 +27,17 @@ export class HeaderScope {
   constructor(problem: ProblemFile, candidate: Candidate) {
     this.problem = problem;
     this.candidate = candidate;
+    for (const name of Object.keys(problem.dimensions)) this.#dimensions.of(name);
   }
 
   /** C++ name of a dimension, scalar, parameter or device fact. */
   name(name: string): string {
     return this.#names.of(name);
+  }
+
+  /** The field of `Dimensions`. */
+  dimensionField(name: string): string {
+    return this.#dimensions.of(name);
   }
 
   /** The field of `Buffers` (a pointer), and the one of `Sizes`. */
@@ -46,12 +53,6 @@ export class HeaderScope {
 
   expression(expression: Expression): string {
     return cppExpression(expression, (name) => this.name(name));
-  }
-
-  /** Whether an expression anywhere in the steps or workspaces names it. */
-  uses(name: string): boolean {
-    const { steps, workspaces } = this.candidate.kernel.file;
-    return JSON.stringify({ steps, workspaces }).includes(name);
   }
 
   /** An integer of a range, checked at run time. */

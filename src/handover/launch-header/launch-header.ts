@@ -4,12 +4,13 @@ import { namesInExpression } from '../../core/expressions/evaluate.ts';
 import type { Expression } from '../../core/expressions/syntax-tree.ts';
 import type { Candidate } from '../../core/kernel.ts';
 import { BUFFER_ALIGNMENT_BYTES, WORKSPACE_ALIGNMENT_BYTES } from '../../core/launch-plan.ts';
+import { usesName } from '../../core/plan/declared-steps.ts';
 import { describeAllowed } from '../../core/plan/dimensions.ts';
 import { DEVICE_NAMES } from '../../core/plan/scope.ts';
 import type { BufferDeclaration, DimensionDeclaration, ProblemFile } from '../../core/problem.ts';
 import { fillTemplate, type Values } from '../fill-template.ts';
-import { sizeConditions } from '../size-conditions.ts';
-import { commentText, cppNames } from './cpp-names.ts';
+import { constraintsOnCalls, listedConditions, sizeConditions } from '../size-conditions.ts';
+import { commentText } from './cpp-names.ts';
 import { HeaderScope } from './header-scope.ts';
 import { writeStarting } from './starting-contents.ts';
 import { argumentLimits, LARGEST_INTEGER, launchedFunctions, writeSteps } from './steps.ts';
@@ -42,8 +43,8 @@ export function launchHeader(request: LaunchHeaderRequest): string {
     provenance: provenance.map(commentText),
     problem: commentText(problem.description),
     kernel: commentText(candidate.kernel.file.name),
-    usesTensorMaps: scope.uses('"tensorMap"'),
-    usesResidency: scope.uses(CTAS_PER_SM),
+    usesTensorMaps: usesName(candidate.kernel.file, '"tensorMap"'),
+    usesResidency: usesName(candidate.kernel.file, CTAS_PER_SM),
     dimensions: dimensionValues(scope),
     buffers: bufferValues(scope),
     maximumArguments: count,
@@ -64,27 +65,15 @@ export function launchHeader(request: LaunchHeaderRequest): string {
   });
 }
 
-function fieldNames(names: readonly string[]): Map<string, string> {
-  const given = cppNames();
-  return new Map(names.map((name) => [name, given.of(name)]));
-}
-
-function dimensionValues({ problem }: HeaderScope): Values[] {
-  const names = fieldNames(Object.keys(problem.dimensions));
-  return Object.entries(problem.dimensions).map(([name, declaration]) => ({
-    field: names.get(name)!,
+const dimensionValues = (scope: HeaderScope): Values[] =>
+  Object.entries(scope.problem.dimensions).map(([name, declaration]) => ({
+    field: scope.dimensionField(name),
     initial: typeof declaration.default === 'number' ? declaration.default : 0,
     comment: `${commentText(declaration.description).replace(/\.$/, '')}: ${describeAllowed(declaration)}.`,
   }));
-}
-
-const buffersOf = (problem: ProblemFile): [string, BufferDeclaration][] => [
-  ...Object.entries(problem.inputs),
-  ...Object.entries(problem.outputs),
-];
 
 const bufferValues = (scope: HeaderScope): Values[] =>
-  buffersOf(scope.problem).map(([name, buffer]) => {
+  Object.entries({ ...scope.problem.inputs, ...scope.problem.outputs }).map(([name, buffer]) => {
     const list = (values: readonly Expression[]): string =>
       values.map((value) => commentText(String(value))).join(', ');
     const strides = buffer.strides ? `, strides [${list(buffer.strides)}]` : '';
@@ -114,16 +103,17 @@ const workspacesWith = (scope: HeaderScope, init: Workspace['init']): Values[] =
 /** Dimensions, scalars, parameters, device facts: in the order in which one may need another. */
 function memberValues(scope: HeaderScope): Values[] {
   const { problem, candidate } = scope;
-  const fields = fieldNames(Object.keys(problem.dimensions));
   const member = (name: string, value: string, comment?: string): Values => ({
     member: scope.name(name),
     value,
     comment: comment === undefined ? '' : `  // ${comment}`,
   });
   const fact = (name: string, field: string): Values[] =>
-    scope.uses(name) ? [member(name, `static_cast<double>(facts.${field})`, name)] : [];
+    usesName(candidate.kernel.file, name) ? [member(name, `static_cast<double>(facts.${field})`, name)] : [];
   return [
-    ...Object.keys(problem.dimensions).map((name) => member(name, `static_cast<double>(given.${fields.get(name)})`)),
+    ...Object.keys(problem.dimensions).map((name) =>
+      member(name, `static_cast<double>(given.${scope.dimensionField(name)})`),
+    ),
     ...Object.entries(problem.scalars ?? {}).map(([name, { dtype, value }]) =>
       member(name, `round_to_${dtype}(${scope.expression(value)})`, commentText(String(value))),
     ),
@@ -137,30 +127,25 @@ function memberValues(scope: HeaderScope): Values[] {
 
 function verification(scope: HeaderScope): string[] {
   const { problem, candidate } = scope;
-  const fields = fieldNames(Object.keys(problem.dimensions));
   const dimensions = Object.entries(problem.dimensions).map(([name, declaration]) => {
-    const field = `dimensions.${fields.get(name)}`;
+    const field = `dimensions.${scope.dimensionField(name)}`;
     const expected = scope.text(describeAllowed(declaration));
     return `check.dimension(${allows(field, declaration)}, ${scope.text(name)}, ${field}, ${expected});`;
   });
   const scalars = Object.entries(problem.scalars ?? {}).map(
     ([name, { value }]) => `check.holds(${scope.name(name)}, ${scope.place(value, `scalars.${name}.value`)});`,
   );
+  const { file } = candidate.kernel;
   const conditions = [
-    ...(problem.limits ?? []).map((limit, index) => ({ condition: limit, path: `problem.json limits[${index}]` })),
-    ...(candidate.kernel.file.limits ?? []).map((limit, index) => ({ condition: limit, path: `limits[${index}]` })),
-    ...(candidate.kernel.file.constraints ?? [])
-      .map((constraint, index) => ({ condition: constraint, path: `constraints[${index}]` }))
-      // The others hold: the candidate's parameters are what they are.
-      .filter(({ condition }) => namesInExpression(condition).some((name) => Object.hasOwn(problem.dimensions, name))),
+    ...listedConditions(problem.limits, 'problem.json limits'),
+    ...listedConditions(file.limits, 'limits'),
+    ...constraintsOnCalls(file, problem),
   ];
   return [
     ...dimensions,
     'if (check.failed()) return;',
     ...scalars,
-    ...conditions.flatMap(({ condition, path }) =>
-      writeCondition(condition, { path, refusal: `${path}: ${condition} does not hold` }, scope),
-    ),
+    ...conditions.flatMap(({ condition, ...texts }) => writeCondition(condition, texts, scope)),
   ];
 }
 

@@ -11,6 +11,7 @@ import type {
   StepDeclaration,
 } from '../../core/kernel.ts';
 import { WORKSPACE_ALIGNMENT_BYTES } from '../../core/launch-plan.ts';
+import { usesName } from '../../core/plan/declared-steps.ts';
 import { DEVICE_NAMES, REPEAT_INDEX } from '../../core/plan/scope.ts';
 import type { ProblemFile } from '../../core/problem.ts';
 import { fillTemplate, type Values } from '../fill-template.ts';
@@ -41,7 +42,7 @@ export function kernelModule(
     numbers: usedNames(EXPRESSION_NAMES.concat('integer'), body).join(', ') || 'finite',
     plans: ['Plan', ...usedNames(PLAN_NAMES, body)].join(', '),
     members: writer.members(),
-    asksResidency: writer.uses(CTAS_PER_SM) ? 'True' : 'False',
+    asksResidency: usesName(candidate.kernel.file, CTAS_PER_SM) ? 'True' : 'False',
     dimensions: writer.dimensions,
     conditions,
     scope,
@@ -71,12 +72,6 @@ class KernelWriter {
     this.dimensions = pythonTuple(Object.keys(problem.dimensions).map((name) => this.#names.of(name)));
   }
 
-  /** Whether an expression in the steps or workspaces names it. */
-  uses(name: string): boolean {
-    const { steps, workspaces } = this.#candidate.kernel.file;
-    return JSON.stringify({ steps, workspaces }).includes(name);
-  }
-
   members(): Values[] {
     return Object.entries(this.#candidate.parameters).map(([name, value]) => ({
       member: this.#names.of(name),
@@ -90,7 +85,7 @@ class KernelWriter {
 
   scope(): string[] {
     const fact = (name: string, field: string): string[] =>
-      this.uses(name) ? [`${this.#names.of(name)} = float(device.${field})`] : [];
+      usesName(this.#candidate.kernel.file, name) ? [`${this.#names.of(name)} = float(device.${field})`] : [];
     return [
       ...Object.entries(this.#problem.scalars ?? {}).map(
         ([name, { dtype, value }]) =>
@@ -147,12 +142,9 @@ class KernelWriter {
   ): string[] {
     const count = `${this.#number(repeat)}, ${this.#place(`${path}.repeat`, repeat)}`;
     const innermost = this.#names.of(REPEAT_INDEX);
-    const [target, again] = index === undefined ? [innermost, []] : [this.#names.of(index), this.#numbered(index)];
+    const target = index === undefined ? innermost : this.#names.of(index);
+    const again = index === undefined ? [] : [`${innermost} = ${target}`];
     return [`for ${target} in plan.repeats(${count}):`, ...indent([...again, ...body])];
-  }
-
-  #numbered(index: string): string[] {
-    return [`${this.#names.of(REPEAT_INDEX)} = ${this.#names.of(index)}`];
   }
 
   #copy({ copy }: CopyStepDeclaration, path: string): string[] {
