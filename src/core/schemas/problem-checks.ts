@@ -45,6 +45,12 @@ const HINTS: Readonly<Record<string, string>> = {
 };
 const DEFAULT_HINT = 'The JSON Schema named by `$schema` describes every field.';
 
+/** Fields of floating-point inputs, and what they are called. */
+const INPUTS_ONLY = [
+  ['domain', 'a domain of special values'],
+  ['scaling', 'a scaling'],
+] as const;
+
 class ProblemCheck {
   readonly #problem: ProblemFile;
   readonly #file: string;
@@ -288,20 +294,13 @@ class ProblemCheck {
       });
     }
     if (buffer.generator) this.#generator(buffer.generator, `${path}.generator`, buffer);
-    if (buffer.domain && (!isFloating(buffer.dtype) || buffer.access === 'out')) {
+    const isFloatingInput = isFloating(buffer.dtype) && buffer.access !== 'out';
+    for (const [key, what] of INPUTS_ONLY) {
+      if (isFloatingInput || buffer[key] === undefined) continue;
       this.#fail({
         code: 'invalid-value',
-        message: `\`${path}\` can't have a domain of special values.`,
-        path: `${path}.domain`,
-        received: `${buffer.dtype}, access "${buffer.access}"`,
-        expected: 'an input of f16, bf16, f32 or f64',
-      });
-    }
-    if (buffer.scaling !== undefined && (!isFloating(buffer.dtype) || buffer.access === 'out')) {
-      this.#fail({
-        code: 'invalid-value',
-        message: `\`${path}\` can't have a scaling.`,
-        path: `${path}.scaling`,
+        message: `\`${path}\` can't have ${what}.`,
+        path: `${path}.${key}`,
         received: `${buffer.dtype}, access "${buffer.access}"`,
         expected: 'an input of f16, bf16, f32 or f64',
       });
