@@ -2,6 +2,7 @@ import type { ComparedSizes } from '../../core/compared-sizes.ts';
 import type { CompiledCode } from '../../core/compiled-code.ts';
 import type { Candidate } from '../../core/kernel.ts';
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
+import { candidateIdentifier } from '../dispatch-table.ts';
 import { fillTemplate } from '../fill-template.ts';
 import { identifierOf } from '../launch-header/cpp-names.ts';
 import { launchedFunctions } from '../launch-header/steps.ts';
@@ -50,8 +51,6 @@ export const TORCH_MARK = 'export.json';
 /** Files that are the same in every package. */
 const RUNTIME = ['_checks.py', '_driver.py', '_numbers.py', '_plan.py', '_runtime.py', '_sizes.py'];
 
-const ID_DIGITS = 8;
-
 /** A Python package with machine code that PyTorch calls: an operator of torch.library, its kernels, and the evidence. */
 export function torchPackage(request: TorchPackageRequest): TorchPackage {
   const { problem, name, version, date } = request;
@@ -96,7 +95,7 @@ export const filesOfTorchPackage = (mark: string): string[] =>
   listedFiles(mark, 'torch-package', /\\|^\/|(?:^|\/)\.\.?(?:\/|$)/);
 
 function torchKernel({ candidate, code }: PackagedKernel): TorchKernel {
-  const module = identifierOf(`kernel_${candidate.kernel.file.name}_${candidate.id.slice(0, ID_DIGITS)}`);
+  const module = candidateIdentifier('kernel', candidate);
   const functions = launchedFunctions(candidate.kernel.file);
   return {
     name: candidate.kernel.file.name,
