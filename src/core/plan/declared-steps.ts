@@ -1,9 +1,6 @@
 import type { Expression } from '../expressions/syntax-tree.ts';
 import type { KernelFile, LaunchStepDeclaration, RepeatStepDeclaration, StepDeclaration } from '../kernel.ts';
 
-/** A step that is no list of others. */
-export type SingleStepDeclaration = Exclude<StepDeclaration, RepeatStepDeclaration>;
-
 /** A step as kernel.json has it, the place where it stands, and the repeated steps around it, outermost first. */
 export interface PlacedStep<Step = StepDeclaration> {
   readonly step: Step;
