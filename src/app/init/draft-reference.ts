@@ -1,3 +1,4 @@
+import { only } from '../../core/values.ts';
 import { type Amount, constant, printAmount, replaceRoots, root, rootsOf } from '../../cuda-source/amounts.ts';
 import type { HostFacts, Memory, Value } from '../../cuda-source/host-values.ts';
 import type { Item } from '../../cuda-source/items.ts';
@@ -189,7 +190,7 @@ class Binding {
       ? linked
       : isWritten && value && results.length === 1
         ? results[0]
-        : (named ?? (isWritten ? onlyOne(results) : undefined));
+        : (named ?? (isWritten ? only(results) : undefined));
     return buffer && { text: scriptName(buffer.name), buffer };
   }
 
@@ -324,8 +325,6 @@ class Binding {
 
 const known = <K extends string>(key: K, amount: Amount | undefined): { [P in K]?: Amount } =>
   (amount ? { [key]: amount } : {}) as { [P in K]?: Amount };
-
-const onlyOne = <T>(list: readonly T[]): T | undefined => (list.length === 1 ? list[0] : undefined);
 
 function sameName(buffer: string, parameter: string): boolean {
   const bare = (name: string): string => name.toLowerCase().replaceAll(/^(?:h|host|cpu)_|_(?:h|host|cpu)$|_/g, '');

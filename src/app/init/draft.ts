@@ -126,10 +126,7 @@ class Drafting {
     this.#facts = facts;
     this.#launches = launches;
     this.#options = options;
-    const ofTemplates = launches.flatMap(({ launch }) =>
-      launch.templateArguments.flatMap(({ value }) => (value?.kind === 'name' ? [value.name] : [])),
-    );
-    this.#fixed = new Set([...fixed, ...ofTemplates]);
+    this.#fixed = new Set([...fixed, ...templateNames(launches)]);
   }
 
   run(): Draft {
@@ -497,3 +494,9 @@ function bufferName(variable: string): string {
 }
 
 const isNameOf = (memory: Memory, name: string): boolean => name === memory.name || name === bufferName(memory.name);
+
+/** Template arguments that have a name in the host code. */
+export const templateNames = (launches: readonly CompiledLaunch[]): string[] =>
+  launches.flatMap(({ launch }) =>
+    launch.templateArguments.flatMap(({ value }) => (value?.kind === 'name' ? [value.name] : [])),
+  );

@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
 import { WarpsmithError } from '../../core/errors.ts';
+import { only } from '../../core/values.ts';
 import { functionsInPython, type PythonFunction } from '../../evaluation/oracle/reference-process/python-program.ts';
 import { identifierOf } from '../drafted-problem.ts';
 import { readUserText } from '../loading/read-user-file.ts';
@@ -55,8 +56,6 @@ function chosenFunction(
     hint: `Name one: --reference python:${path}:${usable[0]?.name ?? 'function'}`,
   });
 }
-
-const only = <T>(list: readonly T[]): T | undefined => (list.length === 1 ? list[0] : undefined);
 
 /** As Python can import it, and unlike reference.py. */
 function moduleName(path: string): string {
