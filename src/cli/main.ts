@@ -111,20 +111,21 @@ async function runWords(argv: readonly string[], streams: Streams, signal: Abort
   const { program, running } = buildProgram(write, async (name, request, how) => {
     exitCode = await runCommand(name, request, { streams, signal, ...how });
   });
+  const refuse = (error: WarpsmithError): number => reportError(error, wantsJson(argv), streams);
   try {
     await program.parseAsync(argv.length === 0 ? ['--help'] : argv, { from: 'user' });
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return EXIT.ok;
-      return reportError(usageError(error, running(argv), program), wantsJson(argv), streams);
+      return refuse(usageError(error, running(argv), program));
     }
-    if (error instanceof WarpsmithError) return reportError(error, wantsJson(argv), streams);
-    if (signal.aborted) return reportError(interruptedError(), wantsJson(argv), streams);
+    if (error instanceof WarpsmithError) return refuse(error);
+    if (signal.aborted) return refuse(interruptedError());
     const refused = systemError(error);
-    if (refused) return reportError(refused, wantsJson(argv), streams);
+    if (refused) return refuse(refused);
     if (error instanceof Error) streams.err.write(`${error.stack}\n`);
-    return reportError(internalError(error), wantsJson(argv), streams);
+    return refuse(internalError(error));
   }
 }
 

@@ -7,7 +7,7 @@ import { kernelTexts } from './kernel-texts.ts';
 /** How many lines of which files differ. */
 export function changedFiles(parent: Candidate, candidate: Candidate): Written['files'] {
   const [before, after] = [kernelTexts(parent.kernel), kernelTexts(candidate.kernel)];
-  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
+  const names = Object.keys({ ...before, ...after }).sort();
   return names.flatMap((file) => {
     if (before[file] === after[file]) return [];
     return [pick(fileDiff(file, before[file], after[file]), 'file', 'addedLines', 'removedLines')];

@@ -284,10 +284,9 @@ class ProblemCheck {
     }
     const alignment = buffer.alignmentBytes ?? BUFFER_ALIGNMENT_BYTES;
     if ((alignment & (alignment - 1)) !== 0) {
-      const message = `\`${path}\` can't be aligned to ${alignment} bytes.`;
       this.#fail({
         code: 'invalid-value',
-        message,
+        message: `\`${path}\` can't be aligned to ${alignment} bytes.`,
         path: `${path}.alignmentBytes`,
         received: String(alignment),
         expected: 'a power of two',
@@ -306,10 +305,9 @@ class ProblemCheck {
       });
     }
     if (buffer.generator && buffer.access === 'out') {
-      const message = `Output \`${path}\` has a generator; outputs are poisoned, never filled.`;
       this.#fail({
         code: 'invalid-value',
-        message,
+        message: `Output \`${path}\` has a generator; outputs are poisoned, never filled.`,
         path: `${path}.generator`,
         received: buffer.generator.kind,
         expected: 'no generator',
@@ -416,10 +414,9 @@ class ProblemCheck {
   #unique(names: readonly string[], taken: readonly string[], section: string, what: string): void {
     const name = names.find((candidate) => taken.includes(candidate));
     if (name === undefined) return;
-    const message = `\`${name}\` is already the name of ${what}.`;
     this.#fail({
       code: 'duplicate-name',
-      message,
+      message: `\`${name}\` is already the name of ${what}.`,
       path: `${section}.${name}`,
       received: name,
       expected: 'a name used once',
@@ -429,10 +426,9 @@ class ProblemCheck {
   #uniqueList(names: readonly string[], pathOf: (index: number) => string, what: string): void {
     const index = names.findIndex((name, position) => names.indexOf(name) !== position);
     if (index < 0) return;
-    const message = `${what} \`${names[index]}\` is listed twice.`;
     this.#fail({
       code: 'duplicate-name',
-      message,
+      message: `${what} \`${names[index]}\` is listed twice.`,
       path: pathOf(index),
       received: names[index]!,
       expected: 'each name once',

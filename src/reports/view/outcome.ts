@@ -21,7 +21,7 @@ export const settingChanges = (
 });
 
 function changedParameters(start: ParameterValues, best: ParameterValues): BestChanges['parameters'] {
-  const names = [...new Set([...Object.keys(start), ...Object.keys(best)])];
+  const names = Object.keys({ ...start, ...best });
   return names
     .map((name) => ({ name, from: start[name] ?? null, to: best[name] ?? null }))
     .filter(({ from, to }) => from !== to);
