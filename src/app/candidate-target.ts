@@ -14,7 +14,7 @@ import { eventsPath, findRun, listRuns, RUN_FILES, runFolderPath } from '../stor
 import { standingDecisions } from '../store/standing-decisions.ts';
 import { loadKernel } from './loading/load-kernel.ts';
 import { loadProblem } from './loading/load-problem.ts';
-import { isKernelFolder, loadKernelTarget } from './target.ts';
+import { isKernelFolder, loadKernelTarget, loadStart } from './target.ts';
 
 /** A run as its log tells it. */
 export interface LoadedRun {
@@ -69,8 +69,7 @@ export async function candidateTarget(
 export async function startOf({ origin, problem }: CandidateTarget): Promise<Candidate> {
   const first = origin?.run.events.find((event) => event.type === 'evaluation-finished');
   if (origin && first) return (await restore(origin.run, first)).candidate;
-  const { kernel } = await loadKernel(join(problem.folder, problem.file.start), { problem });
-  return makeCandidate(kernel, {});
+  return makeCandidate(await loadStart(problem), {});
 }
 
 /** A run with the device it judged on. */
@@ -148,7 +147,7 @@ export function loadRun(folder: string): LoadedRun {
   return { id: basename(folder), folder, started, events };
 }
 
-const evaluationsOf = ({ events }: LoadedRun) => ofType(events, 'evaluation-finished');
+export const evaluationsOf = ({ events }: LoadedRun) => ofType(events, 'evaluation-finished');
 
 function evaluationNamed(run: LoadedRun, id: string): EvaluationFinishedEvent {
   const all = evaluationsOf(run);

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { DeviceIdentity } from '../core/device.ts';
 import { WarpsmithError } from '../core/errors.ts';
-import type { EvaluationRequest } from '../core/evaluation.ts';
 import type { Candidate } from '../core/kernel.ts';
 import { whyNotTaken } from '../core/plan/takes-workload.ts';
 import type { Problem, Workload } from '../core/problem.ts';
@@ -27,7 +26,8 @@ import {
 } from './journal.ts';
 import { ensureTrustedFor } from './loading/trust.ts';
 import { refuseEnergyWithoutGpu } from './refuse-energy.ts';
-import { type OnDevice, openSession, type Session } from './session.ts';
+import { requestOf } from './same-blocks.ts';
+import { type OnDevice, openSession, type Session, seedsOf } from './session.ts';
 import { chooseWorkloads } from './workload.ts';
 
 type CompareOptions = OnDevice<RequestOf<'compare'>>;
@@ -64,8 +64,7 @@ export async function compareCandidates(request: CompareOptions): Promise<Compar
   requireAttemptOptions(options, problem.file.name);
   await using session = await openSession(options);
   const judged = [baseline.candidate, candidate.candidate];
-  const seeds = session.repeats?.seedsFor({ problem, judged, asked: workloads }) ?? session.drawSeed;
-  const seed = options.seed ?? seeds();
+  const seed = options.seed ?? seedsOf(session, { problem, judged, asked: workloads })();
   const rows: ComparedWorkload[] = [];
   for (const workload of workloads) {
     const pair = {
@@ -182,20 +181,6 @@ async function compareOn(pair: Pair): Promise<ComparedWorkload> {
   const row = comparedWorkload(named, measured, comparedSide(evaluation), beside);
   return evaluation.energy ? { ...row, energy: evaluation.energy } : row;
 }
-
-const requestOf = (
-  { options, seed, problem, workload }: Pair,
-  candidate: Candidate,
-  id: string,
-): EvaluationRequest => ({
-  problem,
-  candidate,
-  workload,
-  seed,
-  id,
-  signal: options.signal,
-  onStage: options.onStage,
-});
 
 async function judgeAlone(pair: Pair, candidate: Candidate, id: string, thorough = false): Promise<ComparedSide> {
   return (

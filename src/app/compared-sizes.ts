@@ -1,11 +1,11 @@
 import { type ComparedSizes, unionOfSizes } from '../core/compared-sizes.ts';
-import { WarpsmithError } from '../core/errors.ts';
+import { unlessRefused } from '../core/errors.ts';
 import type { Evaluation } from '../core/evaluation.ts';
 import type { Candidate } from '../core/kernel.ts';
 import { withRunIndex } from '../store/index/run-index.ts';
 import { readJournal } from '../store/journal.ts';
 import { runFolderPath } from '../store/run-folder.ts';
-import { type LoadedRun, loadRun } from './candidate-target.ts';
+import { evaluationsOf, type LoadedRun, loadRun } from './candidate-target.ts';
 
 /**
  * Sizes at which a candidate's results were compared, in all verifications that it passed on devices of one name: in its own
@@ -36,21 +36,12 @@ export function unionOfAll(all: readonly (ComparedSizes | undefined)[]): Compare
   return first && rest.reduce(unionOfSizes, first);
 }
 
-const evaluationsIn = ({ events }: LoadedRun, candidateId: string): Evaluation[] =>
-  events.flatMap((event) =>
-    event.type === 'evaluation-finished' && event.evaluation.candidate.id === candidateId ? [event.evaluation] : [],
-  );
+const evaluationsIn = (run: LoadedRun, candidateId: string): Evaluation[] =>
+  evaluationsOf(run).flatMap(({ evaluation }) => (evaluation.candidate.id === candidateId ? [evaluation] : []));
 
 /** A run whose log can't be read says nothing. */
 function runsThatJudged(candidateId: string, store: string): LoadedRun[] {
   const rows = withRunIndex(store, (index) => index.evaluationsOf(candidateId));
   const ids = new Set(rows.filter(({ status }) => status === 'passed').map(({ run }) => run));
-  return [...ids].flatMap((id) => {
-    try {
-      return [loadRun(runFolderPath(store, id))];
-    } catch (error) {
-      if (error instanceof WarpsmithError) return [];
-      throw error;
-    }
-  });
+  return [...ids].flatMap((id) => unlessRefused(() => loadRun(runFolderPath(store, id))) ?? []);
 }

@@ -1,4 +1,4 @@
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { allEnded } from '../core/all-ended.ts';
 import { makeCandidate } from '../core/candidate.ts';
 import type { ComparedSizes } from '../core/compared-sizes.ts';
@@ -19,13 +19,12 @@ import type { JudgedRow } from './dispatch-row.ts';
 import { type Judging, judgeRows, orInterrupted } from './judge-rows.ts';
 import { openKeptRows } from './kept-rows.ts';
 import { loadContenders } from './loading/load-contenders.ts';
-import { loadKernel } from './loading/load-kernel.ts';
 import { loadProblem } from './loading/load-problem.ts';
 import { ensureTrustedFor } from './loading/trust.ts';
 import { verifyBefore } from './same-blocks.ts';
-import { type OnDevice, openSession } from './session.ts';
+import { type OnDevice, openSession, seedsOf } from './session.ts';
 import { openSharedOracle } from './shared-oracle.ts';
-import { findTarget } from './target.ts';
+import { findTarget, loadStart } from './target.ts';
 import { chosenDevices, refuseMixed } from './workers/chosen-devices.ts';
 import { chooseWorkloads } from './workload.ts';
 import { oneForEachCall, TABLE_FOLDER, writeTable } from './write-table.ts';
@@ -81,7 +80,7 @@ export async function dispatchKernels(
   refuseMixed(opened.map(({ device }) => device.identity));
   const session = opened[0]!;
   const subject = { problem, judged: contenders.map(({ candidate }) => candidate), asked: workloads };
-  const seed = options.seed ?? (session.repeats?.seedsFor(subject) ?? session.drawSeed)();
+  const seed = options.seed ?? seedsOf(session, subject)();
   const { tier, blocks, runTimeoutSeconds, fresh: isFresh = false } = options;
   const deciding = { tier, blocks, runTimeoutSeconds, seed: options.seed };
   const keptRows = openKeptRows({ session, problem, options: deciding, isFresh, folder: options.rows });
@@ -170,7 +169,7 @@ interface Fallback {
 async function verifiedStart(judging: Judging, workloads: readonly Workload[]): Promise<Fallback | undefined> {
   const { problem, options } = judging;
   const [{ session }] = judging.judges;
-  const { kernel } = await loadKernel(join(problem.folder, problem.file.start), { problem });
+  const kernel = await loadStart(problem);
   const candidate = makeCandidate(kernel, {});
   const flop = (workload: Workload) => workAndBounds(problem.file, workload, session.device.spec).flop;
   const taken = workloads.filter(({ dimensions }) => takesWorkload(candidate, dimensions));

@@ -4,7 +4,14 @@ import { whyNotTaken } from '../core/plan/takes-workload.ts';
 import type { FailureStatus } from '../core/status.ts';
 import { figure } from '../core/values.ts';
 import type { ContenderOutcome, DispatchRow } from '../reports/documents/kernel-dispatch.ts';
-import { type BlocksRequest, collect, measureBeside, type NamedCandidate, verifyBefore } from './same-blocks.ts';
+import {
+  type BlocksRequest,
+  collect,
+  evaluationOf,
+  measureBeside,
+  type NamedCandidate,
+  verifyBefore,
+} from './same-blocks.ts';
 
 /** A contender is ruled out if its rough time exceeds that of the quickest one that passes by this factor. */
 const MOST_ROUGH_RATIO = 1.5;
@@ -100,11 +107,10 @@ class RowJudge {
     return takers.sort((a, b) => a.roughNs - b.roughNs);
   }
 
-  #estimate({ name, candidate }: NamedCandidate): Promise<RoughTime> {
-    const { session, problem, workload, options } = this.#request;
-    const { seed, signal, onStage } = options;
-    options.onStep?.(`${workload.name}: a first look at ${name}`);
-    return session.evaluator.estimate!({ problem, candidate, workload, seed, id: name, signal, onStage });
+  #estimate(kernel: NamedCandidate): Promise<RoughTime> {
+    const { session, workload, options } = this.#request;
+    options.onStep?.(`${workload.name}: a first look at ${kernel.name}`);
+    return session.evaluator.estimate!(evaluationOf(this.#request, kernel));
   }
 
   /** A wrong kernel may be quick, so only those that pass rule others out. */

@@ -19,7 +19,7 @@ import { bestOf, type LoadedRun, loadRun, restore, startOf } from './candidate-t
 import { comparedSizesOf, unionOfAll } from './compared-sizes.ts';
 import { ensureTrustedFor } from './loading/trust.ts';
 import { type OptimizeOutcome, type OptimizeRequest, optimizeProblem, prepareRun } from './optimize.ts';
-import { type OnDevice, openSession, type Session } from './session.ts';
+import { type OnDevice, openSession, type Session, seedsOf } from './session.ts';
 import { oneForEachCall, TABLE_FOLDER, writeTable } from './write-table.ts';
 
 type DispatchOptions = OnDevice<RequestOf<'dispatch'>>;
@@ -64,7 +64,7 @@ export async function composeDispatch(request: DispatchOptions): Promise<Dispatc
     judged: winners.map(({ candidate }) => candidate),
     asked: winners.map(({ workload }) => workload),
   };
-  const seed = options.seed ?? (session.repeats?.seedsFor(subject) ?? session.drawSeed)();
+  const seed = options.seed ?? seedsOf(session, subject)();
   const judged = await judgeEverywhere(winners, session, { ...options, seed });
   const times: Times = new Map([...judged].map(([name, row]) => [name, medians(row)]));
   const chosen = chooseKernels(times);

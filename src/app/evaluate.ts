@@ -20,7 +20,7 @@ import { loadSuites } from './loading/load-suites.ts';
 import { ensureTrustedFor } from './loading/trust.ts';
 import { judgeOtherDtypes, otherDtypes, withOtherDtypes } from './other-dtypes.ts';
 import { refuseEnergyWithoutGpu } from './refuse-energy.ts';
-import { type OnDevice, openSession, type Session } from './session.ts';
+import { type OnDevice, openSession, type Session, seedsOf } from './session.ts';
 import { loadKernelTarget } from './target.ts';
 import { chooseWorkload } from './workload.ts';
 
@@ -131,8 +131,8 @@ export async function judge(asked: EvaluateOptions, command: 'evaluate' | 'diagn
   requireVirtual(options, session.device.identity);
   refuseUnusablePlan(judged);
   const beside = await resolveBaselines(options.baselines ?? [], { session, problem, workload });
-  const repeats = partialLook(options) === undefined ? session.repeats : undefined;
-  const seeds = repeats?.seedsFor({ problem, judged: [candidate], asked: workload }) ?? session.drawSeed;
+  const isWhole = partialLook(options) === undefined;
+  const seeds = isWhole ? seedsOf(session, { problem, judged: [candidate], asked: workload }) : session.drawSeed;
   const request: EvaluationRequest = {
     problem,
     candidate,

@@ -14,9 +14,10 @@ import { isSameKernel } from '../handover/same-kernel.ts';
 import { describeRatio } from '../optimizer/decision.ts';
 import { formatRatioInterval, formatTiming } from '../reports/format.ts';
 import { combineRatios } from '../stats/combine-ratios.ts';
+import { ofType } from '../store/events.ts';
 import { readRegularFile } from '../store/read-regular-file.ts';
 import { writeFolder } from '../store/write-folder.ts';
-import { type CandidateTarget, candidateTarget, type LoadedRun, startOf } from './candidate-target.ts';
+import { type CandidateTarget, candidateTarget, evaluationsOf, type LoadedRun, startOf } from './candidate-target.ts';
 import { comparedSizesOf } from './compared-sizes.ts';
 import { readFolderFile } from './loading/read-user-file.ts';
 import { packageVersion } from './package-version.ts';
@@ -114,7 +115,7 @@ function kernelJsonOf({ kernel }: Candidate): string | undefined {
  * The start's folder before and after. Parameters become defaults there, not baked-in values, so that the kernel stays
  * tunable. `undefined` if the start's folder no longer holds the start.
  */
-export function changeOf(start: Candidate, candidate: Candidate): { from: FolderFiles; to: FolderFiles } | undefined {
+function changeOf(start: Candidate, candidate: Candidate): { from: FolderFiles; to: FolderFiles } | undefined {
   const startJson = kernelJsonOf(start);
   if (startJson === undefined || !holdsSources(start)) return undefined;
   return { from: { ...start.kernel.sources, 'kernel.json': startJson }, to: folderOf(candidate, start.kernel) };
@@ -196,16 +197,15 @@ export function evidenceOf(run: LoadedRun, evaluationId: string, compared?: Comp
   };
 }
 
-const evaluationsOf = ({ events }: LoadedRun) => events.filter((event) => event.type === 'evaluation-finished');
+const confirmationsOf = ({ events }: LoadedRun, candidateId: string) =>
+  ofType(events, 'confirmation').filter(({ candidate }) => candidate.id === candidateId);
 
 /** The confirmation's ratio if there is one, otherwise the ratio of times. */
 function ratioToStart(run: LoadedRun, evaluationId: string): StartRatio | undefined {
   const evaluations = evaluationsOf(run).map((event) => event.evaluation);
   const evaluation = evaluations.find(({ id }) => id === evaluationId)!;
-  const confirmation = run.events.findLast(
-    (event) => event.type === 'confirmation' && event.candidate.id === evaluation.candidate.id,
-  );
-  if (confirmation?.type === 'confirmation' && confirmation.ratio !== null) {
+  const confirmation = confirmationsOf(run, evaluation.candidate.id).at(-1);
+  if (confirmation && confirmation.ratio !== null) {
     return {
       kind: 'measured',
       ratio: confirmation.ratio,
@@ -239,14 +239,10 @@ function ratioOfTimes(
     return { weight, ratio };
   });
   const { ratio: mean } = combineRatios(ratios);
-  const confirmed = timing?.kind === 'predicted' && isConfirmed(run, candidate.id);
+  const isConfirmed = confirmationsOf(run, candidate.id).some(({ outcome }) => outcome !== 'refused');
+  const confirmed = timing?.kind === 'predicted' && isConfirmed;
   return timing && Number.isFinite(mean) ? { kind: timing.kind, ratio: mean, confirmed } : undefined;
 }
-
-const isConfirmed = ({ events }: LoadedRun, candidateId: string): boolean =>
-  events.some(
-    (event) => event.type === 'confirmation' && event.candidate.id === candidateId && event.outcome !== 'refused',
-  );
 
 /** The evidence in sentences. Every time and ratio states its kind. */
 export function describeEvidence(

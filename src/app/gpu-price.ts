@@ -7,7 +7,7 @@ import { parseGpuPrices } from '../core/schemas/parse-files.ts';
 import { listDevices } from '../devices/open-device.ts';
 import { packageFolder } from '../process/package-folder.ts';
 import type { Budgets } from '../store/events.ts';
-import { readUserFile } from './loading/read-user-file.ts';
+import { readUserText } from './loading/read-user-file.ts';
 import type { OnDevice } from './session.ts';
 
 export type GpuPriceOfRun = Pick<Budgets, 'gpuPricePerHour' | 'gpuPriceSource'>;
@@ -47,12 +47,12 @@ async function readPrices(prices: string | undefined): Promise<{ list: GpuPrices
     const file = join(packageFolder('prices'), 'gpu-prices.json');
     return { list: parseGpuPrices(await readFile(file, 'utf8'), file), file };
   }
-  const text = await readUserFile({
+  const text = await readUserText({
     file: prices,
     expected: 'a list of prices of GPUs',
     hint: 'prices/gpu-prices.json of warpsmith is one to copy.',
   });
-  return { list: parseGpuPrices(text.toString('utf8'), prices), file: resolve(prices) };
+  return { list: parseGpuPrices(text, prices), file: resolve(prices) };
 }
 
 const nothingToLookUp = (prices: string, asked: number | undefined): WarpsmithError =>

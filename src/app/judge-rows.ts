@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { allEnded } from '../core/all-ended.ts';
+import { messageOf } from '../core/errors.ts';
 import type { Problem, Workload } from '../core/problem.ts';
 import { untilAborted } from '../core/until-aborted.ts';
 import { type Contender, type DispatchRowRequest, type JudgedRow, judgeRow } from './dispatch-row.ts';
@@ -63,8 +64,8 @@ async function rowOrFailure(
   } catch (error) {
     if (options.signal?.aborted) throw error;
     const { name, dimensions, cache } = workload;
-    const failure = error instanceof Error ? error.message : String(error);
     const judgedAt = new Date().toISOString();
+    const failure = messageOf(error);
     return { workload: name, dimensions, cache, seed: options.seed, judgedAt, contenders: [], compared: {}, failure };
   }
 }

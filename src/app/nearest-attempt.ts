@@ -1,5 +1,4 @@
-import { WarpsmithError } from '../core/errors.ts';
-import type { ContentStore } from '../store/content-store.ts';
+import { type ContentStore, textsOf } from '../store/content-store.ts';
 import type { Attempt, NewAttempt } from '../store/journal.ts';
 
 /** Attempts that are looked at, newest first: nobody goes back further without saying so. */
@@ -70,13 +69,9 @@ function lineReader(objects: Pick<ContentStore, 'get'>): ReadLines {
 }
 
 function linesOf(hash: string, objects: Pick<ContentStore, 'get'>): ReadonlyMap<string, number> | undefined {
-  try {
-    const counts = new Map<string, number>();
-    for (const line of new TextDecoder().decode(objects.get(hash)).split('\n'))
-      counts.set(line, (counts.get(line) ?? 0) + 1);
-    return counts;
-  } catch (error) {
-    if (error instanceof WarpsmithError) return undefined;
-    throw error;
-  }
+  const text = textsOf(objects)(hash);
+  if (text === undefined) return undefined;
+  const counts = new Map<string, number>();
+  for (const line of text.split('\n')) counts.set(line, (counts.get(line) ?? 0) + 1);
+  return counts;
 }

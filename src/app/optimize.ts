@@ -36,8 +36,7 @@ import { askedPrior } from './prior/asked-prior.ts';
 import { priorOfStore } from './prior/prior-of-store.ts';
 import { energyFlagOf, refuseEnergyConflicts, refuseEnergyWithoutGpu } from './refuse-energy.ts';
 import { writeReport } from './report.ts';
-import type { DrawSeed } from './seed.ts';
-import type { OnDevice, Session } from './session.ts';
+import { type OnDevice, type Session, seedsOf } from './session.ts';
 import { loadProblemTarget } from './target.ts';
 import { chosenDevices } from './workers/chosen-devices.ts';
 import { openRunSession } from './workers/open-run-session.ts';
@@ -257,7 +256,8 @@ export async function runLoop(
 ): Promise<OptimizeOutcome> {
   const { request, problem, workloads, start, rungs, goal } = prepared;
   const { signal, strategy, exploring, ablation, unreached, requireSanitizer, energy, minimise, patience } = request;
-  const drawn = seedsOf(prepared, session);
+  // A guided run of the same files comes to the same end: it need not be evaluated again. A blind one is to look elsewhere.
+  const drawn = isOffline(prepared) ? seedsOf(session, subjectOf(prepared)) : session.drawSeed;
   const seed = request.seed ?? drawn();
   // Whatever an author's run draws follows from its seed, so that a transcript gives the same run again.
   const drawSeed = request.author ? (after = seed) => deriveSeed(seed, `after ${after}`) : drawn;
@@ -323,10 +323,6 @@ const subjectOf = ({ problem, workloads, start, rungs }: PreparedRun): SeedSubje
   judged: [start, ...rungs],
   asked: workloads,
 });
-
-/** A guided run of the same files comes to the same end: it need not be evaluated again. A blind one is to look elsewhere. */
-const seedsOf = (prepared: PreparedRun, { repeats, drawSeed }: Session): DrawSeed =>
-  (isOffline(prepared) ? repeats?.seedsFor(subjectOf(prepared)) : undefined) ?? drawSeed;
 
 /** Holds the start and, where that is a rung, the whole ladder. */
 const folderOf = ({ problem, start }: PreparedRun): string =>

@@ -3,8 +3,8 @@ import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { makeCandidate } from '../core/candidate.ts';
 import type { DeviceIdentity } from '../core/device.ts';
-import { EXIT, WarpsmithError } from '../core/errors.ts';
-import type { Candidate, Kernel, KernelFile, ParameterValues } from '../core/kernel.ts';
+import { EXIT, unlessRefused, WarpsmithError } from '../core/errors.ts';
+import type { Kernel, KernelFile } from '../core/kernel.ts';
 import { LARGER_AUTHOR_BUDGETS, LARGER_BUDGETS } from '../core/requests/options.ts';
 import { completeRequest, longFlag, type RequestOf } from '../core/requests/request.ts';
 import { sha256 } from '../process/sha256.ts';
@@ -65,15 +65,20 @@ export async function resumeRun(
   const started = startOf(folder, events);
   refuseContradictions(events, eventsPath(folder));
   const now = budgetsOf(started, events);
-  const larger = largerForAuthor(folder, started, request);
-  const hasLarger = Object.keys(larger).length > 0;
-  const extendedBudgets = extended(folder, now, request) ?? (hasLarger ? { ...now, allowance: null } : undefined);
-  const point = resumePoint(events, extendedBudgets !== undefined);
+  const { request: logged } = started;
+  const authorLimits = largerOf(folder, request, LARGER_AUTHOR_BUDGETS, (budget) =>
+    logged.author === undefined ? null : (logged[budget] ?? null),
+  );
+  const larger = largerOf(folder, request, LARGER_BUDGETS, (budget) => now[budget]);
+  const isExtended = Object.keys({ ...authorLimits, ...larger }).length > 0;
+  // The reserve for the end grows with the limit.
+  const extendedBudgets = isExtended ? { ...now, ...larger, allowance: null } : undefined;
+  const point = resumePoint(events, isExtended);
   if (point.kind === 'finished') return finishedOutcome(folder, point.event, events);
-  const prepared = { ...(await prepareAgain(started, events, request)), authorLimits: larger };
+  const prepared = { ...(await prepareAgain(started, events, request)), authorLimits };
   await using session = await open(prepared.request);
   refuseOtherDevice(started, session);
-  const run = openRunFolder(folder, {}, keepOf(folder, extendedBudgets !== undefined));
+  const run = openRunFolder(folder, {}, keepOf(folder, isExtended));
   request.onHistory?.(run.log.history);
   // Awaited here, because the session closes when this function returns.
   return await runLoop(prepared, session, run, {
@@ -121,18 +126,26 @@ function startOf(folder: string, events: readonly RecordedEvent[]): RunStartedEv
 const budgetsOf = (started: RunStartedEvent, events: readonly RecordedEvent[]): Budgets =>
   events.findLast((event) => event.type === 'budgets-extended')?.budgets ?? started.budgets;
 
-/** @throws WarpsmithError `budget-not-larger`: decisions made with a budget can't be undone with a smaller one. */
-function extended(folder: string, now: Budgets, request: ResumeRequest): Budgets | undefined {
-  const larger: Partial<Budgets> = {};
-  for (const [name, option] of Object.entries(LARGER_BUDGETS)) {
-    const budget = name as keyof typeof LARGER_BUDGETS;
+/**
+ * What a request gives of these budgets.
+ *
+ * @param limitOf what the run had; `null` where it was not limited.
+ * @throws WarpsmithError `budget-not-larger`: decisions made with a budget can't be undone with a smaller one.
+ */
+function largerOf<N extends keyof (typeof LARGER_BUDGETS & typeof LARGER_AUTHOR_BUDGETS)>(
+  folder: string,
+  request: ResumeRequest,
+  options: Readonly<Record<N, Parameters<typeof longFlag>[0]>>,
+  limitOf: (budget: N) => number | null,
+): Partial<Record<N, number>> {
+  const larger: Partial<Record<N, number>> = {};
+  for (const budget of Object.keys(options) as N[]) {
     const value = request[budget];
     if (value === undefined) continue;
     larger[budget] = value;
-    requireLarger(folder, longFlag(option), value, now[budget]);
+    requireLarger(folder, longFlag(options[budget]), value, limitOf(budget));
   }
-  // The reserve for the end grows with the limit.
-  return Object.keys(larger).length === 0 ? undefined : { ...now, ...larger, allowance: null };
+  return larger;
 }
 
 function requireLarger(folder: string, flag: string, value: number, limit: number | null): void {
@@ -145,22 +158,6 @@ function requireLarger(folder: string, flag: string, value: number, limit: numbe
     expected: limit === null ? 'nothing: this budget has no limit' : `more than ${limit}`,
     hint: 'Give a budget larger than the run had.',
   });
-}
-
-/** Larger budgets for the model. @throws WarpsmithError `budget-not-larger`. */
-function largerForAuthor(
-  folder: string,
-  { request: logged }: RunStartedEvent,
-  request: ResumeRequest,
-): Pick<ResumeRequest, keyof typeof LARGER_AUTHOR_BUDGETS> {
-  const given = Object.entries(LARGER_AUTHOR_BUDGETS).flatMap(([name, option]) => {
-    const budget = name as keyof typeof LARGER_AUTHOR_BUDGETS;
-    const value = request[budget];
-    if (value === undefined) return [];
-    requireLarger(folder, longFlag(option), value, logged.author === undefined ? null : (logged[budget] ?? null));
-    return [[budget, value] as const];
-  });
-  return Object.fromEntries(given);
 }
 
 /**
@@ -292,20 +289,11 @@ function refuseOtherKernels(
     seen.add(id);
     const kernel = kernels.find(({ file }) => file.name === name);
     if (!kernel) throw changed('kernel-changed', `Kernel ${name}`, name, id, undefined);
-    const now = candidateOrUndefined(kernel, parameters);
+    // Undefined where kernel.json no longer takes these parameters.
+    const now = unlessRefused(() => makeCandidate(kernel, parameters));
     if (now?.id !== id) {
       throw changed('kernel-changed', `Kernel ${name}`, changedFile(kernel, sources), id, now?.id);
     }
-  }
-}
-
-/** Undefined where kernel.json no longer takes these parameters. */
-function candidateOrUndefined(kernel: Kernel, parameters: ParameterValues): Candidate | undefined {
-  try {
-    return makeCandidate(kernel, parameters);
-  } catch (error) {
-    if (error instanceof WarpsmithError) return undefined;
-    throw error;
   }
 }
 

@@ -6,7 +6,7 @@ import type { RequestOf } from '../core/requests/request.ts';
 import { type ListedRun, type RunsReport, runState } from '../reports/documents/runs.ts';
 import type { Shown, ShownCandidate, ShownEvaluation, ShownRun, StoredSource } from '../reports/documents/show.ts';
 import { authoredView } from '../reports/view/authored.ts';
-import { openContentStore } from '../store/content-store.ts';
+import { openContentStore, textsOf } from '../store/content-store.ts';
 import { readEventLog, readingLog } from '../store/event-log.ts';
 import { ofType, type RecordedEvent } from '../store/events.ts';
 import type { RunRow } from '../store/index/rows.ts';
@@ -116,18 +116,14 @@ export function showEvaluation(
     evaluation: finished.evaluation,
     proposal: proposal && isProposed ? proposal : null,
     ...(choice && { choice }),
-    decision:
-      (events.find((event) => event.type === 'decision' && event.evaluationId === id) as ShownEvaluation['decision']) ??
-      null,
+    decision: ofType(events, 'decision').find(({ evaluationId }) => evaluationId === id) ?? null,
     ...writtenOf(folder, id, events),
     sources: storedSources(folder, finished.sources),
   };
 }
 
 function writtenOf(folder: string, id: string, events: readonly RecordedEvent[]): Pick<ShownEvaluation, 'written'> {
-  const objects = openContentStore(join(folder, RUN_FILES.objects));
-  const read = (hash: string): string | undefined =>
-    objectState(() => objects.get(hash)) === 'stored' ? new TextDecoder().decode(objects.get(hash)) : undefined;
+  const read = textsOf(openContentStore(join(folder, RUN_FILES.objects)));
   const written = authoredView(events, read)?.written.find(({ evaluationId }) => evaluationId === id);
   return written ? { written } : {};
 }
@@ -170,8 +166,7 @@ function showCandidate(store: string, start: string): ShownCandidate {
   const last = evaluations.at(-1);
   if (ids.length !== 1 || !last) throw notOneCandidate(store, start, ids);
   const { events } = readEventLog(eventsPath(runFolderPath(store, last.run)));
-  const finished = events.find((event) => event.type === 'evaluation-finished' && event.evaluation.id === last.id);
-  const sources = finished?.type === 'evaluation-finished' ? finished.sources : {};
+  const finished = ofType(events, 'evaluation-finished').find(({ evaluation }) => evaluation.id === last.id);
   return {
     schemaVersion: 1,
     kind: 'candidate',
@@ -179,7 +174,7 @@ function showCandidate(store: string, start: string): ShownCandidate {
     kernel: last.kernel,
     parameters: JSON.parse(last.parameters),
     evaluations,
-    sources: storedSources(runFolderPath(store, last.run), sources),
+    sources: storedSources(runFolderPath(store, last.run), finished?.sources ?? {}),
   };
 }
 

@@ -38,15 +38,19 @@ export function verifyBefore(request: BlocksRequest, kernel: NamedCandidate, blo
   return request.session.evaluator.evaluate({ ...evaluationOf(request, kernel), blocks });
 }
 
-const evaluationOf = ({ options, problem, workload }: BlocksRequest, kernel: NamedCandidate): EvaluationRequest => ({
-  problem,
-  candidate: kernel.candidate,
-  workload,
-  seed: options.seed,
-  id: kernel.name,
-  signal: options.signal,
-  onStage: options.onStage,
-});
+interface Asked extends Pick<EvaluationRequest, 'seed' | 'problem' | 'workload'> {
+  readonly options: Surroundings;
+}
+
+/** A candidate on a workload, with nothing beside it. */
+export const requestOf = (
+  { options: { signal, onStage }, seed, problem, workload }: Asked,
+  candidate: Candidate,
+  id: string,
+): EvaluationRequest => ({ problem, candidate, workload, seed, id, signal, onStage });
+
+export const evaluationOf = (request: BlocksRequest, { name, candidate }: NamedCandidate): EvaluationRequest =>
+  requestOf({ ...request, seed: request.options.seed }, candidate, name);
 
 export function measureBeside(
   request: BlocksRequest,

@@ -100,6 +100,10 @@ export interface Session extends AsyncDisposable {
   readonly libraryBaselines?: (problem: Problem, workload: Workload) => Promise<readonly string[]>;
 }
 
+/** Draws seeds for a subject: as the last time if nothing has changed since, where a session knows that. */
+export const seedsOf = ({ repeats, drawSeed }: Pick<Session, 'repeats' | 'drawSeed'>, subject: SeedSubject): DrawSeed =>
+  repeats?.seedsFor(subject) ?? drawSeed;
+
 /**
  * Opens a device and its evaluator. Loads modules here and not at start-up, so that commands without a device stay quick.
  *

@@ -87,6 +87,10 @@ export async function loadKernelOf(problem: Problem, folder: string): Promise<Ke
   });
 }
 
+/** The kernel that a search of the problem starts from. */
+export const loadStart = async (problem: Problem): Promise<Kernel> =>
+  (await loadKernel(join(problem.folder, problem.file.start), { problem })).kernel;
+
 /** Every rung of a problem, in ladder order. */
 export async function loadRungs(problem: Problem): Promise<readonly Kernel[]> {
   const rungs: Kernel[] = [];
@@ -103,6 +107,6 @@ export async function loadProblemTarget(
   const named = kind === 'kernel' ? await loadKernel(folder, { dtype }) : undefined;
   const problem = named?.problem ?? (await loadProblem(folder, { dtype }));
   const rungs = await loadRungs(problem);
-  const start = named?.kernel ?? (await loadKernel(join(problem.folder, problem.file.start), { problem })).kernel;
+  const start = named?.kernel ?? (await loadStart(problem));
   return { folder, problem, start, rungs };
 }

@@ -1,15 +1,12 @@
 import { EXIT } from '../core/errors.ts';
-import type { EvaluationStatus } from '../core/status.ts';
+import { type EvaluationStatus, isDevicesFault } from '../core/status.ts';
 import type { StopReason } from '../store/events.ts';
-
-/** Statuses for which the device is at fault, not the candidate. */
-const DEVICE_STATUSES: ReadonlySet<EvaluationStatus> = new Set(['unsupported', 'device-failed']);
 
 /** Exit code of a lone evaluation. */
 export function exitCodeOfStatus(status: EvaluationStatus): number {
   if (status === 'passed') return EXIT.ok;
   if (status === 'unverified') return EXIT.unverified;
-  return DEVICE_STATUSES.has(status) ? EXIT.deviceOrToolMissing : EXIT.judgedFailed;
+  return isDevicesFault(status) ? EXIT.deviceOrToolMissing : EXIT.judgedFailed;
 }
 
 const BY_STOP_REASON: Partial<Record<StopReason, number>> = {

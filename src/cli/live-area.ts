@@ -19,12 +19,16 @@ const FRAME = [`${ESC}?2026h`, `${ESC}?2026l`] as const;
 const CUT = [`${ESC}?7l`, `${ESC}?7h`] as const;
 const [TO_LINE_END, TO_SCREEN_END] = [`${ESC}K`, `${ESC}J`];
 
+/** Columns that a line of it may take. */
+export const columnsOf = (stream: NodeJS.WriteStream): number =>
+  Math.max(NARROWEST_COLUMNS, (stream.columns || 80) - 1);
+
 /** Whether the stream is a terminal that can move the cursor. */
 export const canRedraw = (stream: NodeJS.WriteStream): boolean => stream.isTTY === true && process.env.TERM !== 'dumb';
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colours take no column.
 const COLOURS = /\u001b\[\d+m/g;
-const columnsOf = (line: string): number => [...line.replaceAll(COLOURS, '')].length;
+const widthOf = (line: string): number => [...line.replaceAll(COLOURS, '')].length;
 
 /**
  * @param stream made by `plainStream`, and a terminal that {@link canRedraw}.
@@ -34,10 +38,10 @@ export function createLiveArea(stream: NodeJS.WriteStream, lines: (columns: numb
   /** The lines on the screen. The cursor stands at their end. */
   let drawn: readonly string[] = [];
   let isClosed = false;
-  const columns = (): number => Math.max(NARROWEST_COLUMNS, (stream.columns || 80) - 1);
+  const columns = (): number => columnsOf(stream);
   /** If the user made the terminal narrower, it has wrapped the drawn lines, so rows are counted. */
   const toTop = (): string => {
-    const rows = drawn.reduce((sum, line) => sum + Math.max(1, Math.ceil(columnsOf(line) / (columns() + 1))), 0);
+    const rows = drawn.reduce((sum, line) => sum + Math.max(1, Math.ceil(widthOf(line) / (columns() + 1))), 0);
     return rows > 1 ? `\r${ESC}${rows - 1}A` : '\r';
   };
   const overlay: Overlay = {

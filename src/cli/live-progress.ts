@@ -4,7 +4,7 @@ import { cutText } from '../reports/print/wrap.ts';
 import { describeStepBegan, describeStepEnded } from '../reports/sections/authored.ts';
 import type { EvaluationFinishedEvent, EventType, RecordedEvent } from '../store/events.ts';
 import { createBestSoFar } from './best-so-far.ts';
-import { createLiveArea, type LiveArea } from './live-area.ts';
+import { columnsOf, createLiveArea, type LiveArea } from './live-area.ts';
 import { paintFor } from './output.ts';
 import { describeAim, describeUndone, type Progress } from './plain-progress.ts';
 import { sparkline } from './sparkline.ts';
@@ -55,10 +55,9 @@ export function createLiveProgress(stream: NodeJS.WriteStream): Progress {
   let running: { readonly what: string; readonly sinceMs: number } | undefined;
   let stage = '';
 
-  const columns = (): number => Math.max(20, (stream.columns || 80) - 1);
   const print = (line: string, style?: 'green' | 'red' | 'yellow'): void => {
     if (isQuiet) return;
-    const text = cutText(line, columns());
+    const text = cutText(line, columnsOf(stream));
     stream.write(`${style === undefined ? text : paint(style, text)}\n`);
   };
   const start = (what: string): void => {
@@ -207,11 +206,8 @@ export function createLiveProgress(stream: NodeJS.WriteStream): Progress {
       for (const event of events) handle(event);
       isQuiet = false;
       earlierCount = evaluationCount;
-      const spent = events.findLast(({ type }) => type === 'budget');
-      clock = {
-        startedMs: performance.now(),
-        beforeMs: spent?.type === 'budget' ? spent.minutesUsed * MINUTE_MS : 0,
-      };
+      const spentMinutes = events.findLast((event) => event.type === 'budget')?.minutesUsed ?? 0;
+      clock = { startedMs: performance.now(), beforeMs: spentMinutes * MINUTE_MS };
       print(`Going on after ${formatCount(evaluationCount, 'evaluation')}; best so far: ${best.describe()}`);
       open();
     },

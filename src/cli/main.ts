@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander';
-import { EXIT, WarpsmithError } from '../core/errors.ts';
+import { EXIT, messageOf, WarpsmithError } from '../core/errors.ts';
 import { assignments } from '../core/values.ts';
 import { onSlowRun } from '../evaluation/oracle/reference-process/slow-runs.ts';
 import { runCommand } from './commands/index.ts';
@@ -72,7 +72,7 @@ const internalError = (error: unknown): WarpsmithError =>
   new WarpsmithError(
     {
       code: 'internal-error',
-      message: error instanceof Error ? error.message : String(error),
+      message: messageOf(error),
       hint: 'This is a bug in warpsmith. Please report it with the command line and the text above.',
     },
     EXIT.deviceOrToolMissing,
@@ -111,20 +111,21 @@ async function runWords(argv: readonly string[], streams: Streams, signal: Abort
   const { program, running } = buildProgram(write, async (name, request, how) => {
     exitCode = await runCommand(name, request, { streams, signal, ...how });
   });
+  const refuse = (error: WarpsmithError): number => reportError(error, wantsJson(argv), streams);
   try {
     await program.parseAsync(argv.length === 0 ? ['--help'] : argv, { from: 'user' });
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return EXIT.ok;
-      return reportError(usageError(error, running(argv), program), wantsJson(argv), streams);
+      return refuse(usageError(error, running(argv), program));
     }
-    if (error instanceof WarpsmithError) return reportError(error, wantsJson(argv), streams);
-    if (signal.aborted) return reportError(interruptedError(), wantsJson(argv), streams);
+    if (error instanceof WarpsmithError) return refuse(error);
+    if (signal.aborted) return refuse(interruptedError());
     const refused = systemError(error);
-    if (refused) return reportError(refused, wantsJson(argv), streams);
+    if (refused) return refuse(refused);
     if (error instanceof Error) streams.err.write(`${error.stack}\n`);
-    return reportError(internalError(error), wantsJson(argv), streams);
+    return refuse(internalError(error));
   }
 }
 

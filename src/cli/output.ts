@@ -11,6 +11,12 @@ export interface Streams {
   err: NodeJS.WriteStream;
 }
 
+/** What writes lines beside the output. */
+export const linesTo =
+  ({ err }: Streams) =>
+  (text: string): void =>
+    void err.write(`${text}\n`);
+
 /** Colours on a terminal, none in files and pipes; NO_COLOR and FORCE_COLOR are obeyed. */
 export const paintFor =
   (stream: NodeJS.WriteStream): Paint =>

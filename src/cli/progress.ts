@@ -1,6 +1,7 @@
 import type { CommandContext } from './context.ts';
 import { canRedraw } from './live-area.ts';
 import { createLiveProgress } from './live-progress.ts';
+import { linesTo } from './output.ts';
 import { createPlainProgress, type Progress } from './plain-progress.ts';
 
 /** A few redrawn lines on a terminal; every step in lines of its own elsewhere, and where more is asked for. */
@@ -16,7 +17,7 @@ export async function withProgress<T>(
 ): Promise<T> {
   const { end, ...told } = createProgress(streams.err, { verbose });
   try {
-    return await work({ ...told, onStep: (text) => void streams.err.write(`${text}\n`) });
+    return await work({ ...told, onStep: linesTo(streams) });
   } finally {
     end();
   }

@@ -16,8 +16,8 @@ const usageOf = (command: Command): string =>
 
 const helpHint = (command: Command): string => `See \`warpsmith ${command.parent ? `${command.name()} ` : ''}--help\`.`;
 
-/** What was expected, by commander's error code. */
-const DESCRIPTIONS: Readonly<Record<string, { code: string; describe: Describe }>> = {
+/** What was expected, by commander's error code; the command's usage where nothing is said. */
+const DESCRIPTIONS: Readonly<Record<string, { code: string; describe?: Describe }>> = {
   'commander.unknownCommand': {
     code: 'unknown-command',
     describe: (received, _command, program) => ({
@@ -40,18 +40,12 @@ const DESCRIPTIONS: Readonly<Record<string, { code: string; describe: Describe }
       hint: 'See `warpsmith --help`.',
     }),
   },
-  'commander.missingArgument': {
-    code: 'missing-argument',
-    describe: (_received, command) => ({ expected: usageOf(command), hint: helpHint(command) }),
-  },
+  'commander.missingArgument': { code: 'missing-argument' },
   'commander.optionMissingArgument': {
     code: 'missing-option-value',
     describe: (_received, command) => ({ expected: 'a value after the option', hint: helpHint(command) }),
   },
-  'commander.excessArguments': {
-    code: 'too-many-arguments',
-    describe: (_received, command) => ({ expected: usageOf(command), hint: helpHint(command) }),
-  },
+  'commander.excessArguments': { code: 'too-many-arguments' },
 };
 
 /** Turns an error of commander into a WarpsmithError. */
@@ -62,7 +56,7 @@ export function usageError(error: CommanderError, command: Command, program: Com
     known?.code === 'missing-command'
       ? 'There is no such command, or none was given'
       : error.message.replace(/^error: /, '').replace(/\n.*$/s, '');
-  const described = known?.describe(received, command, program) ?? {
+  const described = known?.describe?.(received, command, program) ?? {
     expected: usageOf(command),
     hint: helpHint(command),
   };

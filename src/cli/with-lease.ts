@@ -1,8 +1,9 @@
-import { EXIT, WarpsmithError } from '../core/errors.ts';
+import { EXIT, messageOf, WarpsmithError } from '../core/errors.ts';
 import { RELEASE } from '../core/requests/options.ts';
 import { longFlag, type RequestOf } from '../core/requests/request.ts';
 import { type AskedTerms, Lease, type Release } from '../process/lease.ts';
 import type { CliContext } from './context.ts';
+import { linesTo } from './output.ts';
 
 /** The part of a request that says how a rented GPU is released. */
 export type ReleaseRequest = Pick<RequestOf<'worker'>, keyof typeof RELEASE>;
@@ -33,7 +34,7 @@ export async function withLease(
 ): Promise<number> {
   const terms = termsOf(request);
   if (!terms) return (await work()).exitCode;
-  const say = (text: string): void => void context.streams.err.write(`${text}\n`);
+  const say = linesTo(context.streams);
   const lease = await Lease.take(terms, () =>
     say('The process that was to release the GPU has been ended: nothing releases it now.'),
   );
@@ -42,7 +43,7 @@ export async function withLease(
     const { exitCode, idleMs = 0 } = await work();
     return (await release(lease, terms, { idleMs, ...context })) ? exitCode : EXIT.notReleased;
   } catch (error) {
-    if (terms.afterMs > 0) say(`The command has failed: ${error instanceof Error ? error.message : error}`);
+    if (terms.afterMs > 0) say(`The command has failed: ${messageOf(error)}`);
     if (await release(lease, terms, { idleMs: 0, ...context })) throw error;
     return EXIT.notReleased;
   }
@@ -73,7 +74,7 @@ function announce({ command, afterMs, deadlineMs }: AskedTerms): string {
 }
 
 /** Local date and time, to the minute. */
-export function timeOf(ms: number): string {
+function timeOf(ms: number): string {
   const date = new Date(ms);
   const two = (value: number) => String(value).padStart(2, '0');
   const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
@@ -86,7 +87,7 @@ async function release(
   { command }: AskedTerms,
   { idleMs, signal, streams }: CliContext & { readonly idleMs: number },
 ): Promise<boolean> {
-  const say = (text: string): void => void streams.err.write(`${text}\n`);
+  const say = linesTo(streams);
   const atMs = await lease.end({ idleMs });
   // `onLost` has told it.
   if (atMs === undefined) return false;

@@ -138,6 +138,6 @@ function thrown(error: unknown, dimensions: Dimensions): ReferenceFault {
     received: `${text} for ${assignments(dimensions).join(', ')}`,
     expected: `a function that returns ${RETURNS}, for every shape that problem.json admits`,
     hint: 'Correct the reference; the mistake is the problem’s, not a kernel’s.',
-    stack: error instanceof Error && error.stack !== undefined ? error.stack : undefined,
+    stack: error instanceof Error ? error.stack : undefined,
   };
 }

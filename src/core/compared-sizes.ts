@@ -50,8 +50,8 @@ export function sizesOfShape(
 
 /** What was compared in one verification or the other. */
 export function unionOfSizes(a: ComparedSizes, b: ComparedSizes): ComparedSizes {
-  const names = [...new Set([...Object.keys(a.dimensions), ...Object.keys(b.dimensions)])];
-  const counted = [...new Set([...Object.keys(a.elements), ...Object.keys(b.elements)])];
+  const names = Object.keys({ ...a.dimensions, ...b.dimensions });
+  const counted = Object.keys({ ...a.elements, ...b.elements });
   return {
     dimensions: Object.fromEntries(names.map((name) => [name, unionOfRanges(a.dimensions[name], b.dimensions[name])])),
     elements: Object.fromEntries(counted.map((name) => [name, Math.max(a.elements[name] ?? 0, b.elements[name] ?? 0)])),

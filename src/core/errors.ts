@@ -40,3 +40,16 @@ export class WarpsmithError extends Error {
     this.exitCode = exitCode;
   }
 }
+
+/** What work gives; undefined if a {@link WarpsmithError} refuses it. Anything else thrown goes on. */
+export function unlessRefused<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof WarpsmithError) return undefined;
+    throw error;
+  }
+}
+
+/** What was thrown, in words. */
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -12,6 +12,18 @@ export const coordinatesOf = (index: number, [x, y]: Dim3): [x: number, y: numbe
 
 /** CTAs of a grid along x, y and z on every GPU (CUDA C++ Programming Guide, compute capabilities). */
 export const GRID_LIMITS: Dim3 = [2 ** 31 - 1, 65_535, 65_535];
+/** Limits of launches on every CUDA device since sm_30. Source: CUDA C++ Programming Guide, technical specifications. */
+export const BLOCK_LIMITS: Dim3 = [1024, 1024, 64];
+export const MAXIMUM_THREADS_PER_CTA = 1024;
+/** Non-portable cluster size of sm_90. */
+export const MAXIMUM_CTAS_PER_CLUSTER = 16;
+export const CLUSTER_LIMITS: Dim3 = [MAXIMUM_CTAS_PER_CLUSTER, MAXIMUM_CTAS_PER_CLUSTER, MAXIMUM_CTAS_PER_CLUSTER];
+/** Most launches of one step; more are certainly a mistake. */
+export const MAXIMUM_REPEAT = 10_000;
+/** Alignment of a problem's buffer that declares none, in bytes. */
+export const BUFFER_ALIGNMENT_BYTES = 16;
+/** Of a workspace: what cudaMalloc guarantees, so that it can hold anything. */
+export const WORKSPACE_ALIGNMENT_BYTES = 256;
 
 /** A problem buffer or workspace with every expression evaluated. */
 export interface PlannedBuffer {

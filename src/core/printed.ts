@@ -9,9 +9,6 @@ const printedLine = z.strictObject({
   text: z.string().describe('Characters that would move a cursor as \\x1b; at most 400.'),
 });
 
-/** A line that a thread printed. */
-export type PrintedLine = z.infer<typeof printedLine>;
-
 export const printedSchema = z
   .strictObject({
     lines: z.array(printedLine).describe('The first 40 in the order of launches and CTAs.'),

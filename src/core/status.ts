@@ -18,3 +18,7 @@ export const EVALUATION_STATUSES = [
 ] as const;
 export type EvaluationStatus = (typeof EVALUATION_STATUSES)[number];
 export type FailureStatus = Exclude<EvaluationStatus, 'passed'>;
+
+/** Whether the device is at fault, not the candidate. */
+export const isDevicesFault = (status: EvaluationStatus): boolean =>
+  status === 'unsupported' || status === 'device-failed';

@@ -30,3 +30,6 @@ export const numbersBelow = (count: number): number[] => Array.from({ length: co
 export const roundUp = (value: number, unit: number): number => Math.ceil(value / unit) * unit;
 
 export const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+
+/** The one of a list that has no other. */
+export const only = <T>(list: readonly T[]): T | undefined => (list.length === 1 ? list[0] : undefined);

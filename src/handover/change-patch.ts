@@ -11,7 +11,7 @@ const CONTEXT_LINES = 3;
  * nothing differs.
  */
 export const changePatch = (from: FolderFiles, to: FolderFiles): string =>
-  [...new Set([...Object.keys(from), ...Object.keys(to)])]
+  Object.keys({ ...from, ...to })
     .sort()
     .filter((name) => from[name] !== to[name])
     .map((name) => filePatch(name, from[name], to[name]))

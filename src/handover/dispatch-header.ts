@@ -12,7 +12,7 @@ export function dispatchHeader(table: DispatchTable, problem: ProblemFile): stri
   const { entries, fallback } = table;
   const folders = [...new Set([...entries.map(({ folder }) => folder), fallback.folder])];
   const targetOf = (label: string, folder: string): Values => ({ label, folder, index: folders.indexOf(folder) });
-  const buffers = [...Object.keys(problem.inputs), ...Object.keys(problem.outputs)];
+  const buffers = Object.keys({ ...problem.inputs, ...problem.outputs });
   return fillTemplate('dispatch.hpp', {
     name: `${identifierOf(table.problem)}_dispatch`,
     problem: commentText(table.problem),

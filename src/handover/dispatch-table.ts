@@ -44,9 +44,9 @@ export interface Winner {
 
 const ID_DIGITS = 8;
 
-/** The folder and namespace of a candidate: those of two settings of one kernel differ. */
-const dispatchFolder = (problem: string, { id, kernel }: Candidate): string =>
-  identifierOf(`${problem}_${kernel.file.name}_${id.slice(0, ID_DIGITS)}`);
+/** Names a candidate in code: those of two settings of one kernel differ. */
+export const candidateIdentifier = (prefix: string, { id, kernel }: Candidate): string =>
+  identifierOf(`${prefix}_${kernel.file.name}_${id.slice(0, ID_DIGITS)}`);
 
 const named = ({ id, kernel, parameters }: Candidate): CandidateReference => ({
   id,
@@ -73,7 +73,7 @@ export const dispatchTable = (request: {
     workload: workload.name,
     dimensions: workload.dimensions,
     candidate: named(candidate),
-    folder: dispatchFolder(request.problem.name, candidate),
+    folder: candidateIdentifier(request.problem.name, candidate),
     medianNs: timing.medianNs,
     kind: timing.kind,
     seed,
@@ -81,7 +81,7 @@ export const dispatchTable = (request: {
   })),
   fallback: {
     candidate: named(request.fallback),
-    folder: dispatchFolder(request.problem.name, request.fallback),
+    folder: candidateIdentifier(request.problem.name, request.fallback),
     compared: request.compared?.get(request.fallback.id),
   },
 });

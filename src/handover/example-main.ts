@@ -43,8 +43,7 @@ const CONVERSIONS = [
 function bufferValues(problem: ProblemFile, dimensions: Dimensions): Values[] {
   const fields = cppNames();
   const sizes = cppNames(['workspace_bytes']);
-  const buffers = [...Object.entries(problem.inputs), ...Object.entries(problem.outputs)];
-  return buffers.map(([name, { dtype, generator, access }]) => {
+  return Object.entries({ ...problem.inputs, ...problem.outputs }).map(([name, { dtype, generator, access }]) => {
     const element = elementOf(generator, dtype, dimensions);
     return {
       output: name,

@@ -1,9 +1,10 @@
-import type {
-  ConfirmationEvent,
-  DecisionEvent,
-  EvaluationFinishedEvent,
-  MoveProposedEvent,
-  RecordedEvent,
+import {
+  type ConfirmationEvent,
+  type DecisionEvent,
+  type EvaluationFinishedEvent,
+  type MoveProposedEvent,
+  ofType,
+  type RecordedEvent,
 } from '../store/events.ts';
 import { standingDecisions } from '../store/standing-decisions.ts';
 
@@ -22,24 +23,21 @@ export interface KeptChange {
  * confirmation.
  */
 export function keptChanges(events: readonly RecordedEvent[], bestCandidate: string): KeptChange[] {
-  const evaluations = events.filter((event) => event.type === 'evaluation-finished');
+  const evaluations = ofType(events, 'evaluation-finished');
+  const moves = ofType(events, 'move-proposed');
+  const confirmations = ofType(events, 'confirmation');
   const kept = standingDecisions(events)
     .filter(({ comparedWith }) => comparedWith !== null)
     .flatMap((decision): KeptChange[] => {
       const event = evaluations.find(({ evaluation }) => evaluation.id === decision.evaluationId);
       if (!event) return [];
       const { id } = event.evaluation.candidate;
-      const move = events.findLast(
-        (other) =>
-          other.type === 'move-proposed' && other.iteration === decision.iteration && other.candidate.id === id,
-      );
-      const confirmation = events.findLast((other) => other.type === 'confirmation' && other.candidate.id === id);
       return [
         {
           event,
           decision,
-          move: move?.type === 'move-proposed' ? move : undefined,
-          confirmation: confirmation?.type === 'confirmation' ? confirmation : undefined,
+          move: moves.findLast(({ iteration, candidate }) => iteration === decision.iteration && candidate.id === id),
+          confirmation: confirmations.findLast(({ candidate }) => candidate.id === id),
         },
       ];
     });

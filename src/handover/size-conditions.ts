@@ -1,5 +1,7 @@
 import { type ComparedSizes, conditionsOf } from '../core/compared-sizes.ts';
+import { namesInExpression } from '../core/expressions/evaluate.ts';
 import type { Expression } from '../core/expressions/syntax-tree.ts';
+import type { KernelFile } from '../core/kernel.ts';
 import type { ProblemFile } from '../core/problem.ts';
 
 /** A condition of a call, and what is said where it does not hold: the refusal, the values of its names, the hint. */
@@ -8,6 +10,19 @@ export interface RefusedUnless {
   readonly refusal: string;
   readonly hint?: string;
 }
+
+/** Conditions as a file lists them. */
+export const listedConditions = (conditions: readonly Expression[] = [], section: string) =>
+  conditions.map((condition, index) => {
+    const path = `${section}[${index}]`;
+    return { condition, path, refusal: `${path}: ${condition} does not hold` };
+  });
+
+/** The constraints of a kernel that name dimensions. A candidate's others hold: its parameters are what they are. */
+export const constraintsOnCalls = ({ constraints }: KernelFile, { dimensions }: ProblemFile) =>
+  listedConditions(constraints, 'constraints').filter(({ condition }) =>
+    namesInExpression(condition).some((name) => Object.hasOwn(dimensions, name)),
+  );
 
 /** The way out, as refused calls name it. */
 const HINT =

@@ -10,7 +10,7 @@ import * as looking from './tools/looking.ts';
 import * as reading from './tools/reading.ts';
 
 /** Every tool, in the order in which an author meets them. */
-export const TOOLS: readonly Tool[] = [
+const TOOLS: readonly Tool[] = [
   reading.problem,
   reading.kernels,
   judging.check,

@@ -21,12 +21,10 @@ export interface TokenUsage {
 export const NO_TOKENS: TokenUsage = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, isEstimate: false };
 
 /** Why there is no answer. The first line's may go away by itself; the second's won't; the third is the user's doing. */
-export const FAILURES = [
-  ...(['rate-limited', 'server-error', 'connection-lost', 'too-slow'] as const),
-  ...(['too-long', 'refused-request', 'no-text'] as const),
-  'interrupted',
-] as const;
-export type Failure = (typeof FAILURES)[number];
+export type Failure =
+  | ('rate-limited' | 'server-error' | 'connection-lost' | 'too-slow')
+  | ('too-long' | 'refused-request' | 'no-text')
+  | 'interrupted';
 
 export const isPassing = (failure: Failure): boolean =>
   failure === 'rate-limited' || failure === 'server-error' || failure === 'connection-lost' || failure === 'too-slow';

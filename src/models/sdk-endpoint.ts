@@ -12,7 +12,7 @@ import {
 } from './model-endpoint.ts';
 
 /** Protocols that a model may speak, and the environment variable that holds the key of each. */
-export const KEY_VARIABLES = {
+const KEY_VARIABLES = {
   anthropic: 'ANTHROPIC_API_KEY',
   'openai-compatible': 'WARPSMITH_MODEL_KEY',
 } as const;

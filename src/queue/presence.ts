@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
+import { jsonOf } from '../core/json/parse-json.ts';
 import type { Seal } from './seal.ts';
 
 const KEYS = 'warpsmith:worker:';
@@ -35,13 +36,5 @@ export async function whoIsThere(redis: Redis, seal: Seal): Promise<string[]> {
   for await (const found of redis.scanStream({ match: `${KEYS}*`, count: 100 })) keys.push(...(found as string[]));
   if (keys.length === 0) return [];
   const values = await redis.mget([...new Set(keys)].sort());
-  return values.flatMap((value) => (value === null ? [] : (seal.open(PURPOSE, parsed(value)) ?? [])));
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return values.flatMap((value) => (value === null ? [] : (seal.open(PURPOSE, jsonOf(value)) ?? [])));
 }

@@ -1,7 +1,14 @@
 import { posix } from 'node:path';
 import type { Finding } from '../core/finding.ts';
 import { placeIn } from '../diagnosis/where.ts';
-import { type GatedKernel, type GatedWorkload, type GatePlace, type GateView, isRefused } from './documents/gate.ts';
+import {
+  type GatedKernel,
+  type GatedWorkload,
+  type GatePlace,
+  type GateView,
+  isNewIn,
+  isRefused,
+} from './documents/gate.ts';
 import { describeEvidence } from './sections/findings.ts';
 
 /*
@@ -115,13 +122,13 @@ function refusals({ kernel, files }: GatedKernel, row: GatedWorkload): Reported[
 }
 
 function found({ kernel, files }: GatedKernel, row: GatedWorkload, finding: Finding): Reported {
-  const { workload, before, findingsBefore } = row;
+  const { workload, before } = row;
   const { id, title, advice } = finding;
   const places = finding.evidence.flatMap(({ where = '' }) => placeIn(where) ?? []);
   const own = places
     .map(({ file, line }) => ({ file: posix.join(kernel, file), line }))
     .find(({ file }) => files.includes(file));
-  const isNew = before !== null && !findingsBefore.includes(id);
+  const isNew = isNewIn(row, finding);
   return {
     ruleId: id,
     about: id.replaceAll('-', ' '),

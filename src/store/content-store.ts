@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { WarpsmithError } from '../core/errors.ts';
+import { unlessRefused, WarpsmithError } from '../core/errors.ts';
 import { sha256 } from '../process/sha256.ts';
 import { readRegularFile } from './read-regular-file.ts';
 import { withStorageErrors } from './storage-error.ts';
@@ -54,15 +54,9 @@ export function openContentStore(folder: string): ContentStore {
 
 /** Reads stored texts by their SHA-256; undefined for one that was deleted or changed. */
 export const textsOf =
-  (objects: ContentStore) =>
-  (hash: string): string | undefined => {
-    try {
-      return new TextDecoder().decode(objects.get(hash));
-    } catch (error) {
-      if (error instanceof WarpsmithError) return undefined;
-      throw error;
-    }
-  };
+  (objects: Pick<ContentStore, 'get'>) =>
+  (hash: string): string | undefined =>
+    unlessRefused(() => new TextDecoder().decode(objects.get(hash)));
 
 function readObject(path: string, hash: string): Uint8Array {
   try {

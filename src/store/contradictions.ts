@@ -4,12 +4,14 @@ import type { Evaluation } from '../core/evaluation.ts';
 import type { Comparison } from '../core/measurement.ts';
 import { combineRatios } from '../stats/combine-ratios.ts';
 import { readingLog } from './event-log.ts';
-import type {
-  ConfirmationEvent,
-  DecisionEvent,
-  EvaluationFinishedEvent,
-  RecordedEvent,
-  RunFinishedEvent,
+import {
+  type ConfirmationEvent,
+  type DecisionEvent,
+  type EvaluationFinishedEvent,
+  isAccepted,
+  ofType,
+  type RecordedEvent,
+  type RunFinishedEvent,
 } from './events.ts';
 import { standingDecisions } from './standing-decisions.ts';
 
@@ -31,7 +33,7 @@ interface Log {
  * @throws WarpsmithError `contradictory-log` at the first difference: someone changed the log after the run.
  */
 export function refuseContradictions(events: readonly RecordedEvent[], file: string): void {
-  const finished = events.filter((event) => event.type === 'evaluation-finished');
+  const finished = ofType(events, 'evaluation-finished');
   const log: Log = { events, byId: new Map(finished.map(({ evaluation }) => [evaluation.id, evaluation])) };
   for (const event of events) {
     const found = readingLog(() => contradictionIn(event, log));
@@ -244,16 +246,14 @@ function ofEnd({ best, speedup }: RunFinishedEvent, log: Log): Contradiction | u
 }
 
 /** Measured: the speed-up of the last confirmation. Predicted: the ratio of times over all workloads. */
-function speedupOf(best: Evaluation, { events }: Log): number | undefined {
-  const finished = events.filter((event) => event.type === 'evaluation-finished');
-  const started = events.find((event) => event.type === 'run-started');
+function speedupOf(best: Evaluation, log: Log): number | undefined {
+  const finished = ofType(log.events, 'evaluation-finished');
+  const started = startOf(log);
   const start = finished[0]?.evaluation;
   if (!started || !start?.timing || start.candidate.id === best.candidate.id) return undefined;
   if (start.timing.kind === 'measured') {
-    const last = events.findLast((event) => event.type === 'confirmation');
-    return last && last.outcome !== 'refused' && last.candidate.id === best.candidate.id
-      ? (last.ratio ?? undefined)
-      : undefined;
+    const last = ofType(log.events, 'confirmation').at(-1);
+    return isAccepted(last, best.candidate) ? (last.ratio ?? undefined) : undefined;
   }
   const timeOf = (candidate: string, workload: string): number | undefined =>
     finished.find(

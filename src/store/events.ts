@@ -762,3 +762,9 @@ export function brokenField(event: RunEvent): { readonly field: string; readonly
   const issue = EVENT_SCHEMAS[event.type].safeParse(event).error?.issues[0];
   return issue && { field: issue.path.join('.'), what: issue.message };
 }
+
+/** Whether the last confirmation accepted this candidate: a search that goes on after it may have found another best. */
+export const isAccepted = <C extends Pick<ConfirmationEvent, 'outcome' | 'candidate'>>(
+  last: C | undefined,
+  { id }: Pick<CandidateReference, 'id'>,
+): last is C => last !== undefined && last.outcome !== 'refused' && last.candidate.id === id;

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { constants, gunzipSync, gzipSync } from 'node:zlib';
 import type { DeviceIdentity } from '../core/device.ts';
 import type { DeviceSpec } from '../core/device-spec.ts';
-import { WarpsmithError } from '../core/errors.ts';
+import { messageOf, WarpsmithError } from '../core/errors.ts';
 import type { Evaluation } from '../core/evaluation.ts';
 import type { ParameterValues } from '../core/kernel.ts';
 import type { Tier } from '../core/measurement.ts';
@@ -179,7 +179,7 @@ function unpack(path: string): string {
       maxOutputLength: MAXIMUM_FILE_BYTES,
     }).toString('utf8');
   } catch (error) {
-    throw damaged(path, 1, 'It is not gzip.', error instanceof Error ? error.message : String(error));
+    throw damaged(path, 1, 'It is not gzip.', messageOf(error));
   }
 }
 

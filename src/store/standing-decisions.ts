@@ -1,4 +1,4 @@
-import type { DecisionEvent, RecordedEvent } from './events.ts';
+import { type DecisionEvent, ofType, type RecordedEvent } from './events.ts';
 
 /**
  * Decisions to keep a candidate that no confirmation revoked, in order from the start to the best. Omits refused
@@ -6,17 +6,12 @@ import type { DecisionEvent, RecordedEvent } from './events.ts';
  */
 export function standingDecisions(events: readonly RecordedEvent[]): DecisionEvent[] {
   const refused = new Set(
-    events.flatMap((event) =>
-      event.type === 'confirmation' && event.outcome === 'refused' ? [event.candidate.id] : [],
-    ),
+    ofType(events, 'confirmation').flatMap(({ outcome, candidate }) => (outcome === 'refused' ? [candidate.id] : [])),
   );
   const candidates = new Map(
-    events.flatMap((event) =>
-      event.type === 'evaluation-finished' ? [[event.evaluation.id, event.evaluation.candidate.id] as const] : [],
-    ),
+    ofType(events, 'evaluation-finished').map(({ evaluation: { id, candidate } }) => [id, candidate.id]),
   );
-  return events.filter(
-    (event): event is RecordedEvent & DecisionEvent =>
-      event.type === 'decision' && event.decision === 'keep' && !refused.has(candidates.get(event.evaluationId) ?? ''),
+  return ofType(events, 'decision').filter(
+    ({ decision, evaluationId }) => decision === 'keep' && !refused.has(candidates.get(evaluationId) ?? ''),
   );
 }

@@ -1,6 +1,7 @@
 import { appendFileSync } from 'node:fs';
 import { z } from 'zod';
 import { WarpsmithError } from '../core/errors.ts';
+import { jsonOf } from '../core/json/parse-json.ts';
 import { EVENT_SCHEMAS, type Priors } from './events.ts';
 import { readRegularFile } from './read-regular-file.ts';
 import { withStorageErrors } from './storage-error.ts';
@@ -137,14 +138,6 @@ export function readTranscript(path: string): Transcript {
     else read.exchanges.push(parse(exchange, text, index + 2));
   }
   return read;
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function textOf(path: string): string {

@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, readFileSync, rmSync } from 'node:fs
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { WarpsmithError } from '../core/errors.ts';
+import { messageOf, WarpsmithError } from '../core/errors.ts';
 import { asSystemError, isBusy, isDamaged, isDatabaseError, openDatabase } from './sqlite.ts';
 import { storageError, withStorageErrors } from './storage-error.ts';
 import { writeWhole } from './write-whole.ts';
@@ -139,7 +139,7 @@ const unreadable = (folder: string, refused: unknown): WarpsmithError =>
     code: 'unreadable-lock',
     message: `${join(folder, LOCK_FILE)} can't be read: warpsmith can't tell whether another process writes the run.`,
     file: join(folder, LOCK_FILE),
-    received: refused instanceof Error ? refused.message : String(refused),
+    received: messageOf(refused),
     expected: 'an empty file that this user may read',
     hint: 'Fix its permissions, or remove it if no process writes the run.',
   });

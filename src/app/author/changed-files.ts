@@ -1,19 +1,15 @@
-import { structuredPatch } from 'diff';
 import type { Candidate } from '../../core/kernel.ts';
+import { pick } from '../../core/pick.ts';
 import type { Written } from '../../optimizer/authoring/author.ts';
+import { fileDiff } from '../../reports/view/source-diffs.ts';
 import { kernelTexts } from './kernel-texts.ts';
 
 /** How many lines of which files differ. */
 export function changedFiles(parent: Candidate, candidate: Candidate): Written['files'] {
   const [before, after] = [kernelTexts(parent.kernel), kernelTexts(candidate.kernel)];
-  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
+  const names = Object.keys({ ...before, ...after }).sort();
   return names.flatMap((file) => {
     if (before[file] === after[file]) return [];
-    const { hunks } = structuredPatch(file, file, before[file] ?? '', after[file] ?? '', undefined, undefined, {
-      context: 0,
-    });
-    const lines = hunks.flatMap((hunk) => hunk.lines);
-    const count = (sign: string): number => lines.filter((line) => line.startsWith(sign)).length;
-    return [{ file, addedLines: count('+'), removedLines: count('-') }];
+    return [pick(fileDiff(file, before[file], after[file]), 'file', 'addedLines', 'removedLines')];
   });
 }

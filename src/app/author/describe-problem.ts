@@ -5,7 +5,7 @@ import type { BufferDeclaration, DimensionDeclaration, Problem, ProblemFile, Tol
 import { unitRoundoff } from '../../evaluation/oracle/ulp.ts';
 import { formatNs, formatParameters } from '../../reports/format.ts';
 import { workAndBounds } from '../bounds.ts';
-import { readUserFile } from '../loading/read-user-file.ts';
+import { readUserText } from '../loading/read-user-file.ts';
 import type { Bench } from './check-submission.ts';
 import { LIMITS } from './submission.ts';
 
@@ -169,6 +169,6 @@ const LONGEST_REFERENCE = 8000;
 
 async function referenceText({ folder, referenceFile }: Problem): Promise<string> {
   const request = { file: referenceFile ?? join(folder, 'reference.ts'), expected: 'the reference', hint: '' };
-  const text = await readUserFile(request).catch(() => undefined);
-  return text?.toString('utf8').slice(0, LONGEST_REFERENCE) ?? '';
+  const text = await readUserText(request).catch(() => '');
+  return text.slice(0, LONGEST_REFERENCE);
 }

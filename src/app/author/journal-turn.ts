@@ -1,5 +1,5 @@
 import { makeCandidate } from '../../core/candidate.ts';
-import { WarpsmithError } from '../../core/errors.ts';
+import { messageOf, WarpsmithError } from '../../core/errors.ts';
 import { type Evaluation, isWrongWhenTimed } from '../../core/evaluation.ts';
 import { createTurns } from '../../core/in-turn.ts';
 import type { Candidate, Kernel } from '../../core/kernel.ts';
@@ -25,12 +25,20 @@ import {
   type Submitted,
   timesCaught,
 } from './lineage.ts';
-import { type Pending, type Said, type Search, START, type Turn, turnOver, unknownAttempt } from './turn.ts';
+import {
+  isOpen,
+  type Mutable,
+  type Pending,
+  type Said,
+  type Search,
+  START,
+  type Turn,
+  turnOver,
+  unknownAttempt,
+} from './turn.ts';
 import { requireUsablePlan } from './usable-plan.ts';
 
 export type TurnRequest = OnDevice<RequestOf<'mcp'>>;
-
-type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 const DEFAULT_EVALUATIONS = 30;
 
@@ -114,9 +122,7 @@ export class JournalTurn implements Turn {
     if (this.isOver) throw turnOver(this.author, MOST_CAUGHT);
     // Nothing may be awaited from here to its place in the queue: the same files submitted twice at once would be judged twice.
     const { spec } = (await this.session()).device;
-    const known = this.#pending.get(candidate.id);
-    const isOpen = known?.state === 'waiting' || known?.state === 'running';
-    if (isOpen || attemptOf(this.lineage(), candidate.id)) return { isNew: false };
+    if (isOpen(this.#pending.get(candidate.id)) || attemptOf(this.lineage(), candidate.id)) return { isNew: false };
     requireUsablePlan(this, candidate, spec);
     this.allowance.take(1);
     const controller = new AbortController();
@@ -147,7 +153,7 @@ export class JournalTurn implements Turn {
         this.#pending.delete(candidate.id);
       } catch (error) {
         if (signal.aborted) return end('cancelled', 'cancelled while it was judged');
-        end('failed', error instanceof Error ? error.message : String(error));
+        end('failed', messageOf(error));
         if (!(error instanceof WarpsmithError)) throw error;
       }
     }).catch((error: unknown) => this.#options.onStep?.(`bug: ${error instanceof Error ? error.stack : error}`));
@@ -191,7 +197,7 @@ export class JournalTurn implements Turn {
     };
     search.done = this.inTurn(run)
       .catch((error: unknown) => {
-        Object.assign(search, { state: 'failed', reason: error instanceof Error ? error.message : String(error) });
+        Object.assign(search, { state: 'failed', reason: messageOf(error) });
       })
       .finally(() => this.allowance.giveBack(Math.max(0, evaluations - used)));
     return id;
@@ -236,7 +242,7 @@ export class JournalTurn implements Turn {
 
   cancel(id: string): boolean {
     const pending = this.#pending.get(id) ?? this.#searches.get(id);
-    if (pending?.state !== 'waiting' && pending?.state !== 'running') return false;
+    if (!pending || !isOpen(pending)) return false;
     pending.controller.abort(new Error('cancelled'));
     return true;
   }

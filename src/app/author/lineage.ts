@@ -5,6 +5,7 @@ import type { Candidate } from '../../core/kernel.ts';
 import type { Problem, Workload } from '../../core/problem.ts';
 import { valuesKey } from '../../core/values.ts';
 import { readCandidateSources, storeCandidateSources } from '../../store/candidate-sources.ts';
+import { textsOf } from '../../store/content-store.ts';
 import { type Attempt, type Authored, addToJournal, journalObjects, readJournal } from '../../store/journal.ts';
 import { attemptCandidate, attemptResult } from '../journal.ts';
 
@@ -55,14 +56,8 @@ export function candidateOf({ store }: Pick<Place, 'store'>, attempt: Submitted)
 
 /** The whole evaluation of an attempt, or undefined if it was deleted or written by another version. */
 export function evaluationOf({ store }: Pick<Place, 'store'>, { authored }: Submitted): Evaluation | undefined {
-  try {
-    const text = new TextDecoder().decode(journalObjects(store).get(authored.evaluation));
-    const parsed = evaluationSchema.safeParse(JSON.parse(text));
-    return parsed.success ? parsed.data : undefined;
-  } catch (error) {
-    if (error instanceof WarpsmithError) return undefined;
-    throw error;
-  }
+  const text = textsOf(journalObjects(store))(authored.evaluation);
+  return text === undefined ? undefined : evaluationSchema.safeParse(JSON.parse(text)).data;
 }
 
 /** What was judged, and what its author said of it. */

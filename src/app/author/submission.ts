@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { makeCandidate } from '../../core/candidate.ts';
 import { WarpsmithError } from '../../core/errors.ts';
 import { parseJson } from '../../core/json/parse-json.ts';
@@ -46,6 +47,12 @@ export function readSubmission(submission: Submission, problem: Problem): Candid
   const file = readKernelJson(json, problem);
   requireExactly(file, Object.keys(sources));
   return makeCandidate({ folder: FOLDER, file, sources }, completeParameters(file, submission.parameters ?? {}));
+}
+
+/** The same for a run, in whose problem's folder it seems to lie. Nothing is read from there or written to it. @throws WarpsmithError likewise. */
+export function submittedCandidate(submission: Submission, problem: Problem): Candidate {
+  const { kernel, parameters } = readSubmission(submission, problem);
+  return makeCandidate({ ...kernel, folder: join(problem.folder, kernel.file.name) }, parameters);
 }
 
 function filesOf({ files = {}, parent, edits = [] }: Submission): Readonly<Record<string, string>> {

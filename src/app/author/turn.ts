@@ -13,6 +13,8 @@ export interface Said {
   readonly parent: string | null;
 }
 
+export type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
 /** A submission on its way to a verdict. */
 export interface Pending {
   readonly candidate: Candidate;
@@ -25,6 +27,10 @@ export interface Pending {
   /** Settles when there is a verdict, or none will come. Never rejects. */
   readonly done: Promise<void>;
 }
+
+/** Whether there will be a verdict. */
+export const isOpen = (pending: { readonly state: Search['state'] } | undefined): boolean =>
+  pending?.state === 'waiting' || pending?.state === 'running';
 
 /** A search over the parameters of a kernel, in the background. */
 export interface Search {
@@ -39,7 +45,6 @@ export interface Search {
 
 /** An author's turn on one problem, workload and device, as the tools of the MCP server see it. */
 export interface Turn extends Bench {
-  readonly device: string;
   readonly start: Candidate;
   readonly rungs: readonly Kernel[];
   /** Whether the author sees the problem's other rungs. */

@@ -10,7 +10,7 @@ import { completeRequest, type RequestOf } from '../../core/requests/request.ts'
 import type { LessonCheckView } from '../../reports/documents/lesson-check.ts';
 import { loadKernel, loadKernelUnder } from '../loading/load-kernel.ts';
 import { loadProblem } from '../loading/load-problem.ts';
-import { openSession, type Session, type Surroundings } from '../session.ts';
+import { openSession, type Session, type Surroundings, seedsOf } from '../session.ts';
 import { chooseWorkload } from '../workload.ts';
 import { aboutLesson, findLesson, LESSON_FILE, type Lesson, numberAfter, readLessonFile } from './lessons.ts';
 import { noteSolved } from './progress.ts';
@@ -42,10 +42,10 @@ function judgeOf(lesson: Lesson, session: Session, { signal, onStage }: Surround
   return async (candidate: Candidate, isStart: boolean): Promise<Evaluation> => {
     const problem = await loadProblem(lesson.folder);
     const workload = chooseWorkload(problem.file, lesson.file.workload);
-    const seeds = session.repeats?.seedsFor({ problem, judged: [candidate], asked: workload }) ?? session.drawSeed;
+    const seed = seedsOf(session, { problem, judged: [candidate], asked: workload })();
     // Nobody doubts the start: its counters and its time are all that is asked.
     const quick = isStart ? true : undefined;
-    return session.evaluator.evaluate({ problem, candidate, workload, seed: seeds(), signal, onStage, quick });
+    return session.evaluator.evaluate({ problem, candidate, workload, seed, signal, onStage, quick });
   };
 }
 

@@ -8,7 +8,7 @@ import { pick } from '../../core/pick.ts';
 import { parseLessonFile } from '../../core/schemas/parse-files.ts';
 import { packageFolder } from '../../process/package-folder.ts';
 import type { LessonAbout } from '../../reports/documents/course.ts';
-import { readUserFile } from '../loading/read-user-file.ts';
+import { readUserText } from '../loading/read-user-file.ts';
 
 export const LESSON_FILE = 'lesson.json';
 const PAGE_FILE = 'page.md';
@@ -34,12 +34,12 @@ export const lessonNumber = ({ name }: Pick<LessonFile, 'name'>): string => name
 /** @throws WarpsmithError for a missing file or a mistake in it. */
 export async function readLessonFile(folder: string): Promise<LessonFile> {
   const file = join(folder, LESSON_FILE);
-  const text = await readUserFile({
+  const text = await readUserText({
     file,
     expected: 'the folder of a lesson, as `warpsmith learn 03` makes it',
     hint: 'Name the folder of the lesson: warpsmith learn check 03_bank_conflicts',
   });
-  return parseLessonFile(text.toString('utf8'), file);
+  return parseLessonFile(text, file);
 }
 
 async function loadLesson(name: string): Promise<Lesson> {

@@ -1,4 +1,4 @@
-import { WarpsmithError } from '../../core/errors.ts';
+import { messageOf, WarpsmithError } from '../../core/errors.ts';
 import type { Check, DoctorCheck, Machine } from './check.ts';
 import { GPU_CHECKS } from './gpu-checks.ts';
 import { HOST_CHECKS } from './host-checks.ts';
@@ -25,9 +25,8 @@ async function diagnoseOne({ id, title, run }: Check, machine: Machine): Promise
     const { verdict, detail, hint } = await run(machine);
     return { id, title, verdict, detail, hint: hint ?? null };
   } catch (error) {
-    const details = error instanceof WarpsmithError ? error.details : undefined;
-    const detail = error instanceof Error ? error.message : String(error);
-    return { id, title, verdict: 'failed', detail, hint: details?.hint ?? null };
+    const hint = error instanceof WarpsmithError ? error.details.hint : undefined;
+    return { id, title, verdict: 'failed', detail: messageOf(error), hint: hint ?? null };
   }
 }
 

@@ -7,7 +7,7 @@ import { parseGateBaseline } from '../../core/schemas/parse-files.ts';
 import type { Timing } from '../../core/timing.ts';
 import type { BestSoFar, GatedWorkload } from '../../reports/documents/gate.ts';
 import { countedFigures, figureChanges } from '../../reports/view/counter-changes.ts';
-import { readUserFile } from '../loading/read-user-file.ts';
+import { readUserText } from '../loading/read-user-file.ts';
 import { packageVersion } from '../package-version.ts';
 import { saveReport } from '../report.ts';
 import type { JudgedWorkload } from './judge-workload.ts';
@@ -58,12 +58,12 @@ export async function openBestTimes(file: string, isWritten: boolean): Promise<B
 
 async function read(file: string, isWritten: boolean): Promise<readonly GateBest[]> {
   if (isWritten && !existsSync(file)) return [];
-  const text = await readUserFile({
+  const text = await readUserText({
     file,
     expected: 'a file that `warpsmith gate --update` wrote',
     hint: 'Add --update to make it.',
   });
-  return parseGateBaseline(text.toString('utf8'), file).best;
+  return parseGateBaseline(text, file).best;
 }
 
 function bestOf(kernel: string, { workload, outcome }: GatedWorkload, evaluation: Evaluation): GateBest | undefined {

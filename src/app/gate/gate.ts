@@ -1,6 +1,6 @@
 import { join, posix } from 'node:path';
 import { makeCandidate } from '../../core/candidate.ts';
-import { WarpsmithError } from '../../core/errors.ts';
+import { unlessRefused, WarpsmithError } from '../../core/errors.ts';
 import type { Candidate, Kernel } from '../../core/kernel.ts';
 import { takesWorkload } from '../../core/plan/takes-workload.ts';
 import type { Problem, Workload } from '../../core/problem.ts';
@@ -12,7 +12,7 @@ import { withTemporaryFolder } from '../../process/temporary-folder.ts';
 import { failingOf, type GatedKernel, type GateView, isLeftOpen } from '../../reports/documents/gate.ts';
 import { loadKernel, loadKernelUnder } from '../loading/load-kernel.ts';
 import { ensureTrustedFor } from '../loading/trust.ts';
-import { type OnDevice, openSession, type Session } from '../session.ts';
+import { type OnDevice, openSession, type Session, seedsOf } from '../session.ts';
 import { chooseWorkload, chooseWorkloads } from '../workload.ts';
 import { type BestTimes, openBestTimes, refuseUpdateWithoutFile } from './best-so-far.ts';
 import { judgeWorkload } from './judge-workload.ts';
@@ -152,8 +152,7 @@ async function judgeKernel(gate: Gate, session: Session, prepared: Prepared): Pr
     return { ...row, sameCode: 'ptx' };
   const judged = before ? [before, after] : [after];
   const workloads = workloadsOf(options, problem, judged);
-  const seeds = session.repeats?.seedsFor({ problem, judged, asked: workloads }) ?? session.drawSeed;
-  const seed = options.seed ?? seeds();
+  const seed = options.seed ?? seedsOf(session, { problem, judged, asked: workloads })();
   const gated: GatedKernel = { ...row, seed, workloads: [] };
   for (const workload of workloads) {
     const found = await judgeWorkload({ options, session, seed, problem, workload, before, after });
@@ -163,16 +162,8 @@ async function judgeKernel(gate: Gate, session: Session, prepared: Prepared): Pr
 }
 
 /** Whether the problem has a workload that a text means. */
-function knows(problem: Problem, text: string): boolean {
-  if (text === 'all') return true;
-  try {
-    chooseWorkload(problem.file, text);
-    return true;
-  } catch (error) {
-    if (error instanceof WarpsmithError) return false;
-    throw error;
-  }
-}
+const knows = (problem: Problem, text: string): boolean =>
+  text === 'all' || unlessRefused(() => chooseWorkload(problem.file, text)) !== undefined;
 
 /** A change may touch kernels of several problems: a name is meant for those that have it. */
 function workloadsOf({ workloads, cache }: GateOptions, problem: Problem, judged: readonly Candidate[]): Workload[] {

@@ -1,11 +1,13 @@
-import type { Evaluation, EvaluationRequest } from '../../core/evaluation.ts';
+import type { Evaluation } from '../../core/evaluation.ts';
 import type { Candidate } from '../../core/kernel.ts';
 import type { Comparison } from '../../core/measurement.ts';
 import { takesWorkload, whyNotTaken } from '../../core/plan/takes-workload.ts';
 import type { Problem, Workload } from '../../core/problem.ts';
+import { isDevicesFault } from '../../core/status.ts';
 import { comparedSide } from '../../reports/documents/compare.ts';
 import type { GatedWorkload, GateOutcome, GatePlace } from '../../reports/documents/gate.ts';
 import { counterChanges } from '../../reports/view/counter-changes.ts';
+import { requestOf } from '../same-blocks.ts';
 import type { Session, Surroundings } from '../session.ts';
 
 /** One kernel on one workload, after the change and, where there is one, before it. */
@@ -57,12 +59,6 @@ export async function judgeWorkload(pair: GatePair): Promise<JudgedWorkload> {
   const isSlower = row.outcome === 'slower' && !measures;
   return { row: isSlower ? await onlyBesideRight(pair, before!, row) : row, evaluation };
 }
-
-const requestOf = (
-  { options, seed, problem, workload }: GatePair,
-  candidate: Candidate,
-  id: string,
-): EvaluationRequest => ({ problem, candidate, workload, seed, id, signal: options.signal, onStage: options.onStage });
 
 /** A virtual device needs no verification to predict a time; a GPU measures nothing that is not verified. */
 function judgeBefore(pair: GatePair, before: Candidate, measures: boolean): Promise<Evaluation> {
@@ -122,13 +118,10 @@ function ratioOf(old: Evaluation | undefined, { status, timing }: Evaluation, be
   return before?.kind === 'predicted' && after?.kind === 'predicted' ? before.medianNs / after.medianNs : null;
 }
 
-/** Statuses that blame the device. */
-const isDevicesFault = ({ status }: Evaluation): boolean => status === 'unsupported' || status === 'device-failed';
-
 function failureOf(evaluation: Evaluation): { outcome: GateOutcome; why: string } | undefined {
   const { status, reason = 'no reason given' } = evaluation;
   if (status === 'passed') return undefined;
-  return { outcome: isDevicesFault(evaluation) ? 'not-judged' : 'wrong', why: `${status}: ${reason}` };
+  return { outcome: isDevicesFault(status) ? 'not-judged' : 'wrong', why: `${status}: ${reason}` };
 }
 
 /** The allowed share is the same everywhere; a measurement must also be sure that there is a difference. */

@@ -1,11 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import { WarpsmithError } from '../../core/errors.ts';
+import { unlessRefused } from '../../core/errors.ts';
 import type { Candidate, Kernel, KernelFile } from '../../core/kernel.ts';
 import { type Token, tokenize } from '../../cuda-source/tokens.ts';
 import type { Session } from '../session.ts';
-
-/** How two kernels were found to be the same: by their tokens, whatever the settings, or by their PTX at the default ones. */
-export type SameCode = 'tokens' | 'ptx';
 
 /** What a kernel does with its settings. Names, descriptions and remedies are for people and for searches. */
 function meaningOf({ name, description, remedies, $schema, parameters = {}, ...meaning }: KernelFile): object {
@@ -31,31 +28,26 @@ export function hasSameTokens(one: Kernel, other: Kernel): boolean {
 /** Whether texts of CUDA C++ differ in comments and layout at most. */
 export function isSameSource(one: string, other: string): boolean {
   if (KNOWS_ITS_LINE.test(one)) return false;
-  const tokens = tokensOf(one, '');
-  return tokens !== undefined && isDeepStrictEqual(tokens, tokensOf(other, ''));
+  const tokens = tokensOf(one);
+  return tokens !== undefined && isDeepStrictEqual(tokens, tokensOf(other));
 }
 
 /**
  * The tokens, each with whether a space precedes it: that is all that the compiler sees of layout and comments, where a macro turns its
  * argument into a string. Undefined for a text that can't be read.
  */
-function tokensOf(text: string, file: string): string[] | undefined {
-  try {
-    // What stands before the first one separates it from nothing.
-    let end = text.length;
-    return tokenize(text, file).map((token) => {
-      const space = token.start > end ? ' ' : '';
-      end = token.end;
-      return `${space}${token.kind === 'directive' ? directiveText(token) : token.text}`;
-    });
-  } catch (error) {
-    if (error instanceof WarpsmithError) return undefined;
-    throw error;
-  }
+function tokensOf(text: string): string[] | undefined {
+  // What stands before the first one separates it from nothing.
+  let end = text.length;
+  return unlessRefused(() => tokenize(text, ''))?.map((token) => {
+    const space = token.start > end ? ' ' : '';
+    end = token.end;
+    return `${space}${token.kind === 'directive' ? directiveText(token) : token.text}`;
+  });
 }
 
 /** A directive without its comments. In `#define F (x)` the space decides. */
-const directiveText = ({ text }: Token): string => `#${(tokensOf(text.slice(1), '') ?? [text]).join('')}`;
+const directiveText = ({ text }: Token): string => `#${(tokensOf(text.slice(1)) ?? [text]).join('')}`;
 
 /** Lines that only debuggers read. */
 const FOR_DEBUGGERS = /^\s*(?:\.loc\s.*|\.file\s.*|\$L__(?:tmp|func_begin|func_end|info_string)\w*:)\s*$/gm;

@@ -1,9 +1,10 @@
 import { basename } from 'node:path';
 import { z } from 'zod';
-import { type DType, isFloating } from '../../core/dtype.ts';
+import { isFloating } from '../../core/dtype.ts';
 import { WarpsmithError } from '../../core/errors.ts';
 import type { ParameterValues } from '../../core/kernel.ts';
-import type { Dimensions, Generator, ProblemSource } from '../../core/problem.ts';
+import type { Dimensions, ProblemSource } from '../../core/problem.ts';
+import { bothSigns, comparisonFor, distinctShapes } from '../drafted-problem.ts';
 import { dtypeNamed, type Imported, type Signature, START, stubKernel, stubText } from './imported.ts';
 
 /*
@@ -103,7 +104,6 @@ export function importDefinition(
   const numbers = Object.fromEntries(scalars.map(([name]) => [name, scalarValue(name, workloads, values, file)]));
   refuseStored(workloads, file);
   const floating = tensors.filter(([, { dtype }]) => isFloating(dtypeOf(dtype, file)));
-  const all = (generator: Generator) => Object.fromEntries(floating.map(([name]) => [name, generator]));
   const shapes = workloadShapes(definition, workloads, values, file);
   const whole = tensors.filter(([, { dtype }]) => !isFloating(dtypeOf(dtype, file))).map(([name]) => name);
   const problem: ProblemSource = {
@@ -132,7 +132,7 @@ export function importDefinition(
         {
           ...buffer(one, file),
           access: 'out' as const,
-          comparison: comparisonOf(dtypeOf(one.dtype, file), definition),
+          comparison: comparisonFor(dtypeOf(one.dtype, file), termsOf(definition)),
         },
       ]),
     ),
@@ -148,9 +148,7 @@ export function importDefinition(
     minimumReadBytes: 0,
     workloads: shapes.map((dimensions) => ({ name: nameOf(definition, dimensions), dimensions })),
     checkShapes: checkShapes(definition).map((dimensions) => ({ dimensions })),
-    ...(floating.length > 0 && {
-      generatorSets: { normal: all({ kind: 'normal' }), positive: all({ kind: 'positive' }) },
-    }),
+    ...bothSigns(floating.map(([name]) => name)),
     comparison: { kind: 'exact' },
     determinism: 'bitwise',
     start: START,
@@ -191,12 +189,7 @@ const buffer = ({ shape, dtype }: Tensor, file: string) => ({
 const elements = ({ shape }: Tensor): string => (shape!.length === 0 ? '1' : shape!.join(' * '));
 
 /** Sums are taken to be as long as the longest constant axis, or as any axis that varies. */
-function comparisonOf(dtype: DType, { axes }: Definition): ProblemSource['comparison'] {
-  const terms = `max(16, ${Object.keys(axes).join(', ') || '16'})`;
-  if (!isFloating(dtype)) return { kind: 'exact' };
-  if (dtype === 'f16' || dtype === 'bf16') return { kind: 'calibrated', storage: dtype, accumulate: 'f32', terms };
-  return { kind: 'conditioned', constant: 2, unit: dtype, terms };
-}
+const termsOf = ({ axes }: Definition): string => `max(16, ${Object.keys(axes).join(', ') || '16'})`;
 
 function scalarValue(name: string, workloads: readonly TraceWorkload[], values: ParameterValues, file: string): number {
   const given = values[name];
@@ -258,7 +251,7 @@ function workloadShapes(
       }),
     );
   const shapes = (workloads.length > 0 ? workloads.map((one) => one.axes) : [values]).map(complete);
-  return [...new Map(shapes.map((one) => [JSON.stringify(one), one])).values()];
+  return distinctShapes(shapes);
 }
 
 const nameOf = ({ axes }: Definition, dimensions: Dimensions): string =>

@@ -1,5 +1,3 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { WarpsmithError } from '../../core/errors.ts';
 import type { ParameterValues } from '../../core/kernel.ts';
 import type { Problem, Tolerance } from '../../core/problem.ts';
@@ -8,8 +6,9 @@ import { type AuditReport, auditProblem } from '../../evaluation/audit/audit.ts'
 import { describeModule } from '../../evaluation/oracle/reference-process/describe-module.ts';
 import { writeFolder } from '../../store/write-folder.ts';
 import { compactJson } from '../compact-json.ts';
+import { earlierDraft, README } from '../drafted-problem.ts';
 import { loadProblem } from '../loading/load-problem.ts';
-import { readUserFile } from '../loading/read-user-file.ts';
+import { readUserText } from '../loading/read-user-file.ts';
 import { ensureFileTrusted, ensureTrustedFor } from '../loading/trust.ts';
 import type { Surroundings } from '../session.ts';
 import { importDefinition, parseDefinition, parseWorkloads } from './flashinfer-trace.ts';
@@ -33,7 +32,6 @@ export interface ImportReport {
   } | null;
 }
 
-const README = 'README.md';
 const README_MARK = '<!-- written by warpsmith import -->';
 
 /**
@@ -56,7 +54,7 @@ export async function importProblem(request: RequestOf<'import'> & Surroundings)
   };
   const folder = writeFolder(output ?? name, files, {
     option: '--output',
-    earlier: (at) => (isOurs(at) ? Object.keys(files) : []),
+    earlier: (at) => earlierDraft(at, README_MARK, Object.keys(files)),
   });
   const { notes } = imported;
   const report = { schemaVersion: 1, kind: 'import', folder, files: Object.keys(files), notes } as const;
@@ -121,14 +119,12 @@ const ruleText = (tolerance: Tolerance): string =>
 const applicable = ({ mutants }: AuditReport): number =>
   mutants.filter(({ verdict }) => verdict === 'caught' || verdict === 'slipped').length;
 
-const readText = async (file: string, expected: string): Promise<string> =>
-  (
-    await readUserFile({
-      file,
-      expected,
-      hint: 'warpsmith import DEFINITION.json --workloads WORKLOADS.jsonl, or warpsmith import MODULE.py',
-    })
-  ).toString('utf8');
+const readText = (file: string, expected: string): Promise<string> =>
+  readUserText({
+    file,
+    expected,
+    hint: 'warpsmith import DEFINITION.json --workloads WORKLOADS.jsonl, or warpsmith import MODULE.py',
+  });
 
 /** The same problem, checked as where it comes from. */
 function withOriginalChecks(problem: Problem, { generatorSets }: OriginalChecks, comparison: Tolerance): Problem {
@@ -141,9 +137,4 @@ function withOriginalChecks(problem: Problem, { generatorSets }: OriginalChecks,
       ...{ ...file, comparison, generatorSets, outputs: Object.fromEntries(outputs), checkShapes: [{ dimensions }] },
     } as Problem['file'],
   };
-}
-
-function isOurs(folder: string): boolean {
-  const path = join(folder, README);
-  return existsSync(path) && readFileSync(path, 'utf8').includes(README_MARK);
 }

@@ -2,6 +2,7 @@ import type { DType } from '../../core/dtype.ts';
 import { WarpsmithError } from '../../core/errors.ts';
 import type { KernelSource } from '../../core/kernel.ts';
 import type { ProblemSource, Tolerance } from '../../core/problem.ts';
+import { identifierOf } from '../drafted-problem.ts';
 
 /** Files of the problem folder, and what is to be said of it. */
 export interface Imported {
@@ -54,8 +55,6 @@ export interface Signature {
   /** Sizes that never change. */
   readonly constants?: Readonly<Record<string, number>>;
 }
-
-export const identifierOf = (name: string): string => name.replaceAll(/\W/g, '_').replace(/^(?=\d)/, '_');
 
 export const stubKernel = ({ name, about, inputs, outputs, dimensions }: Signature): KernelSource => ({
   schemaVersion: 1,

@@ -2,16 +2,8 @@ import { basename } from 'node:path';
 import { type DType, isFloating } from '../../core/dtype.ts';
 import type { Dimensions, Generator, ProblemSource } from '../../core/problem.ts';
 import type { ModuleDescription } from '../../evaluation/oracle/reference-process/describe-module.ts';
-import {
-  DTYPES,
-  dtypeNamed,
-  type Imported,
-  identifierOf,
-  type Signature,
-  START,
-  stubKernel,
-  stubText,
-} from './imported.ts';
+import { comparisonFor, distinctShapes, identifierOf } from '../drafted-problem.ts';
+import { DTYPES, dtypeNamed, type Imported, type Signature, START, stubKernel, stubText } from './imported.ts';
 
 /*
  * Modules of KernelBench as problems. Source of the format and of its checks: github.com/ScalingIntelligence/KernelBench, README.md
@@ -182,16 +174,13 @@ const OPERATIONS_BESIDE = 16;
  * input; or as all axes of a parameter but its first, which is the result's. Each term is a product and an addition.
  */
 function comparisonOf(dtype: DType, reads: readonly Read[], reach: string | null): ProblemSource['comparison'] {
-  if (!isFloating(dtype)) return { kind: 'exact' };
   const ofInputs = reach === null ? reads.flatMap(({ shape, of }) => ('isBuffer' in of ? [] : [...shape])) : [reach];
   const ofParameters = reads.flatMap(({ shape, of }) =>
     'isBuffer' in of && shape.length > 1 ? [shape.slice(1).map(inBrackets).join(' * ')] : [],
   );
   const lengths = [...ofInputs, ...ofParameters];
   const terms = `2 * max(${[...new Set(['1', '2', ...lengths])].join(', ')}) + ${OPERATIONS_BESIDE}`;
-  if (dtype === 'f16' || dtype === 'bf16') return { kind: 'calibrated', storage: dtype, accumulate: 'f32', terms };
-  const roundings = dtype === 'f32' ? { roundings: { [SINGLE]: dtype } } : {};
-  return { kind: 'conditioned', constant: 2, unit: dtype, terms, ...roundings };
+  return { ...comparisonFor(dtype, terms), ...(dtype === 'f32' && { roundings: { [SINGLE]: dtype } }) };
 }
 
 function workloadsOf({ dimensions, quick }: ModuleDescription): ProblemSource['workloads'] {
@@ -220,7 +209,7 @@ function checkShapes({ dimensions }: ModuleDescription): Dimensions[] {
       dimensions.map(({ name, minimum, step }, i) => [name, minimum + step * steps[i % steps.length]!]),
     ),
   );
-  return [...new Map(shapes.map((one) => [JSON.stringify(one), one])).values()];
+  return distinctShapes(shapes);
 }
 
 /** Inputs and parameters as the module draws them. */

@@ -1,13 +1,15 @@
-import { type Amount, constant, printAmount, replaceRoots, rootsOf } from '../../cuda-source/amounts.ts';
+import { only } from '../../core/values.ts';
+import { type Amount, constant, printAmount, replaceRoots, root, rootsOf } from '../../cuda-source/amounts.ts';
 import type { HostFacts, Memory, Value } from '../../cuda-source/host-values.ts';
 import type { Item } from '../../cuda-source/items.ts';
 import { type CudaSource, isKernel, statementsOf } from '../../cuda-source/source.ts';
 import { everyPart, expressionsIn } from '../../cuda-source/syntax.ts';
 import { scriptName, type Translation, translateFunction } from '../../cuda-source/translate.ts';
 import { dtypeOf } from '../../cuda-source/types.ts';
-import type { Draft, DraftBuffer } from './draft.ts';
+import { type Draft, type DraftBuffer, describeBuffer, elementsOf, isInput, isNumber, isResult } from './draft.ts';
 import type { KernelLaunch } from './launches.ts';
 import type { InitOptions } from './options.ts';
+import { isVariable } from './parameters/find-parameters.ts';
 
 /** reference.ts, and what the file's own function says about the work. */
 export interface DraftReference {
@@ -117,7 +119,7 @@ class Binding {
     if ('reason' in translated) return `line ${translated.line} has ${translated.reason}`;
     const bound = this.#arguments(item, values, translated);
     if (typeof bound === 'string') return bound;
-    const results = this.#draft.buffers.filter(({ role }) => role === 'out' || role === 'inout');
+    const results = this.#draft.buffers.filter(isResult);
     const written = item.function!.parameters.flatMap(({ name }, i) =>
       translated.arrays.get(name)?.isWritten && bound[i]!.buffer ? [bound[i]!.buffer] : [],
     );
@@ -140,18 +142,19 @@ class Binding {
       from: item.name,
       ...known('flop', inDimensions(translated.flop)),
       isElementwiseFunction: translated.isTranscendental && translated.terms.kind === 'constant',
-      isCopy: !translated.isTranscendental && isZero(translated.flop),
+      isCopy: !translated.isTranscendental && isNumber(translated.flop, 0),
       ...known('terms', inDimensions(translated.terms)),
       wholeInputs,
     };
   }
 
   #value(name: string): number | undefined {
-    const { items } = this.#source;
-    const isConstant =
-      this.#source.macros.has(name) ||
-      items.some((item) => item.kind === 'variable' && [item.name, ...item.otherNames].includes(name));
-    return isConstant ? (this.#options.values[name] ?? this.#facts.sizes.get(name)?.value) : undefined;
+    const { items, macros } = this.#source;
+    return macros.has(name) || isVariable(items, name) ? this.#known(name) : undefined;
+  }
+
+  #known(name: string): number | undefined {
+    return this.#options.values[name] ?? this.#facts.sizes.get(name)?.value;
   }
 
   #arguments(item: Item, values: readonly Value[] | undefined, translated: Translation): Bound[] | string {
@@ -177,7 +180,7 @@ class Binding {
     used: ReadonlySet<DraftBuffer>,
   ): Bound | undefined {
     const { buffers } = this.#draft;
-    const results = buffers.filter((buffer) => (buffer.role === 'out' || buffer.role === 'inout') && !used.has(buffer));
+    const results = buffers.filter((buffer) => isResult(buffer) && !used.has(buffer));
     const linked = value?.kind === 'pointer' ? this.#linked(value.memory) : undefined;
     const isMeant = linked && (!isWritten || linked.role !== 'in');
     const named = buffers.find(
@@ -187,7 +190,7 @@ class Binding {
       ? linked
       : isWritten && value && results.length === 1
         ? results[0]
-        : (named ?? (isWritten ? onlyOne(results) : undefined));
+        : (named ?? (isWritten ? only(results) : undefined));
     return buffer && { text: scriptName(buffer.name), buffer };
   }
 
@@ -207,16 +210,14 @@ class Binding {
 
   #number(name: string, value: Value | undefined, isReal: boolean): Bound | undefined {
     const dimensions = new Set(this.#draft.dimensions.map((one) => one.name));
-    const byName = dimensions.has(name) ? ({ kind: 'root', name, isFloating: false } as const) : undefined;
-    const amount = value?.kind === 'amount' ? value.amount : (byName ?? this.#kernelScalar(name));
+    const byName = (): Amount | undefined => (dimensions.has(name) ? root(name) : this.#kernelScalar(name));
+    const amount = value?.kind === 'amount' ? value.amount : byName();
     if (amount === undefined) return undefined;
-    const settled = replaceRoots(amount, (root) => {
-      const number = dimensions.has(root)
-        ? undefined
-        : (this.#options.values[root] ?? this.#facts.sizes.get(root)?.value);
+    const settled = replaceRoots(amount, (one) => {
+      const number = dimensions.has(one) ? undefined : this.#known(one);
       return number === undefined ? undefined : constant(number, isReal);
     });
-    if (rootsOf(settled).some((root) => !dimensions.has(root))) return undefined;
+    if (rootsOf(settled).some((one) => !dimensions.has(one))) return undefined;
     return { text: scriptOf(settled), amount: settled };
   }
 
@@ -227,7 +228,7 @@ class Binding {
       const passed = launch.arguments[at];
       if (passed?.kind === 'amount') return passed.amount;
     }
-    const value = this.#options.values[name] ?? this.#facts.sizes.get(name)?.value;
+    const value = this.#known(name);
     return value === undefined ? undefined : constant(value, !Number.isInteger(value));
   }
 
@@ -268,7 +269,7 @@ class Binding {
     results: readonly DraftBuffer[],
     returned?: DraftBuffer,
   ): string {
-    const inputs = this.#draft.buffers.filter((buffer) => buffer.role === 'in' || buffer.role === 'inout');
+    const inputs = this.#draft.buffers.filter(isInput);
     const passed = new Set(bound.flatMap(({ buffer }) => buffer ?? []));
     const lines = [
       ...this.#dimensionLines(
@@ -325,23 +326,17 @@ class Binding {
 const known = <K extends string>(key: K, amount: Amount | undefined): { [P in K]?: Amount } =>
   (amount ? { [key]: amount } : {}) as { [P in K]?: Amount };
 
-const isZero = (amount: Amount): boolean => amount.kind === 'constant' && amount.value === 0;
-
-const onlyOne = <T>(list: readonly T[]): T | undefined => (list.length === 1 ? list[0] : undefined);
-
 function sameName(buffer: string, parameter: string): boolean {
   const bare = (name: string): string => name.toLowerCase().replaceAll(/^(?:h|host|cpu)_|_(?:h|host|cpu)$|_/g, '');
   return bare(buffer) === bare(parameter);
 }
 
-const isScalarBuffer = ({ shape }: DraftBuffer): boolean =>
-  shape.every((extent) => extent.kind === 'constant' && extent.value === 1);
+const isScalarBuffer = ({ shape }: DraftBuffer): boolean => shape.every((extent) => isNumber(extent, 1));
 
 const inputLine = ({ name, role }: DraftBuffer): string =>
   `const ${scriptName(name)} = inputs.${name}!${role === 'inout' ? '.slice()' : ''};`;
 
-const sizeText = ({ shape }: DraftBuffer): string =>
-  scriptOf(shape.reduce((all, one): Amount => ({ kind: 'operation', operator: '*', operands: [all, one] })));
+const sizeText = ({ shape }: DraftBuffer): string => scriptOf(elementsOf(shape));
 
 const scriptOf = (amount: Amount): string =>
   printAmount(amount)
@@ -357,8 +352,8 @@ function evaluate(amount: Amount, at: ReadonlyMap<string, number>): number {
 }
 
 function stubText(source: CudaSource, { buffers, dimensions }: Draft, refused: readonly string[]): string {
-  const inputs = buffers.filter(({ role }) => role === 'in' || role === 'inout').map(describeBuffer);
-  const results = buffers.filter(({ role }) => role === 'out' || role === 'inout').map(describeBuffer);
+  const inputs = buffers.filter(isInput).map(describeBuffer);
+  const results = buffers.filter(isResult).map(describeBuffer);
   const why =
     refused.length === 0
       ? []
@@ -382,6 +377,3 @@ function stubText(source: CudaSource, { buffers, dimensions }: Draft, refused: r
     '',
   ].join('\n');
 }
-
-const describeBuffer = ({ name, shape }: DraftBuffer): string =>
-  `${name}[${shape.map((one) => printAmount(one)).join(', ')}]`;

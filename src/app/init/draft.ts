@@ -6,6 +6,7 @@ import {
   constant,
   evaluateAmount,
   growingRootsOf,
+  printAmount,
   replaceRoots,
   root,
   rootsOf,
@@ -19,7 +20,7 @@ import type { InitOptions } from './options.ts';
 import type { ParameterAccess } from './parameter-access.ts';
 
 /** A size that becomes a dimension of the problem. */
-export interface DraftDimension {
+interface DraftDimension {
   readonly name: string;
   readonly value: number;
   /** The device code has it as a constant, so that only this value will do. */
@@ -28,7 +29,7 @@ export interface DraftDimension {
   readonly minimum: number;
 }
 
-export type Role = 'in' | 'out' | 'inout' | 'workspace';
+type Role = 'in' | 'out' | 'inout' | 'workspace';
 
 export interface DraftBuffer {
   readonly name: string;
@@ -41,6 +42,19 @@ export interface DraftBuffer {
   /** How host code fills it, if that is to be seen. */
   readonly filling: Filling | undefined;
 }
+
+export const isInput = ({ role }: DraftBuffer): boolean => role === 'in' || role === 'inout';
+export const isResult = ({ role }: DraftBuffer): boolean => role === 'out' || role === 'inout';
+
+/** `A[M, K]` */
+export const describeBuffer = ({ name, shape }: DraftBuffer): string =>
+  `${name}[${shape.map((one) => printAmount(one)).join(', ')}]`;
+
+export const elementsOf = (shape: readonly Amount[]): Amount =>
+  shape.reduce((all, one): Amount => ({ kind: 'operation', operator: '*', operands: [all, one] }));
+
+export const isNumber = (amount: Amount, value: number): boolean =>
+  amount.kind === 'constant' && amount.value === value;
 
 export type DraftArgument =
   | { readonly kind: 'buffer'; readonly buffer: DraftBuffer; readonly offset: Amount }
@@ -112,10 +126,7 @@ class Drafting {
     this.#facts = facts;
     this.#launches = launches;
     this.#options = options;
-    const ofTemplates = launches.flatMap(({ launch }) =>
-      launch.templateArguments.flatMap(({ value }) => (value?.kind === 'name' ? [value.name] : [])),
-    );
-    this.#fixed = new Set([...fixed, ...ofTemplates]);
+    this.#fixed = new Set([...fixed, ...templateNames(launches)]);
   }
 
   run(): Draft {
@@ -465,8 +476,7 @@ function rootFactors(amount: Amount): Amount[] {
 const ONE = constant(1);
 
 function trimmed(extents: readonly Amount[]): Amount[] {
-  const isOne = (amount: Amount | undefined): boolean => amount?.kind === 'constant' && amount.value === 1;
-  const last = extents.findLastIndex((extent) => !isOne(extent));
+  const last = extents.findLastIndex((extent) => !isNumber(extent, 1));
   return last < 0 ? [ONE] : extents.slice(0, last + 1);
 }
 
@@ -477,10 +487,16 @@ function givenTriple(text: string, option: string): Amount[] {
 }
 
 /** `d_A`, `dev_a`, `A_d`, `gpu_x`: A, a, A, x. */
-export function bufferName(variable: string): string {
+function bufferName(variable: string): string {
   const bare = variable.replace(/^(?:d|dev|device|gpu|cu|g)_(?=\w)/i, '').replace(/_(?:d|dev|device|gpu)$/i, '');
   const name = /^d[A-Z]/.test(bare) && bare === variable ? bare.slice(1) : bare;
   return /^[A-Za-z_]/.test(name) ? name : `b_${name}`;
 }
 
 const isNameOf = (memory: Memory, name: string): boolean => name === memory.name || name === bufferName(memory.name);
+
+/** Template arguments that have a name in the host code. */
+export const templateNames = (launches: readonly CompiledLaunch[]): string[] =>
+  launches.flatMap(({ launch }) =>
+    launch.templateArguments.flatMap(({ value }) => (value?.kind === 'name' ? [value.name] : [])),
+  );

@@ -15,8 +15,9 @@ import { writeFolder } from '../../store/write-folder.ts';
 import { createClangToolchain } from '../../toolchains/clang.ts';
 import { findHeaderFolder } from '../../toolchains/header-pack.ts';
 import { compactJson } from '../compact-json.ts';
-import { readUserFile } from '../loading/read-user-file.ts';
-import { type CompiledLaunch, type Draft, type DraftStep, draftProblem } from './draft.ts';
+import { earlierDraft, README } from '../drafted-problem.ts';
+import { readUserText } from '../loading/read-user-file.ts';
+import { type CompiledLaunch, type Draft, type DraftStep, draftProblem, isResult } from './draft.ts';
 import { type DraftReference, draftReference } from './draft-reference.ts';
 import { chooseLaunches, type KernelLaunch } from './launches.ts';
 import type { InitOptions } from './options.ts';
@@ -28,7 +29,6 @@ import { kernelFile, multiplesOfGrid, multiplesOfShapes, problemFile } from './p
 import { type PythonReference, pythonReference } from './python-reference.ts';
 import { groupLaunches } from './rungs.ts';
 
-const README = 'README.md';
 const README_MARK = '<!-- written by warpsmith init -->';
 
 /** What `init` made of a file. */
@@ -56,12 +56,12 @@ export async function initProblem(
   refuseReference(options.reference);
   const wanted = readWanted(options.parameters);
   const file = basename(path);
-  const bytes = await readUserFile({
+  const text = await readUserText({
     file: path,
     expected: 'a CUDA C++ file with a kernel',
     hint: 'A problem folder goes with --agent.',
   });
-  const source = readCudaSource(bytes.toString('utf8'), file, (name) => besideFile(path, name));
+  const source = readCudaSource(text, file, (name) => besideFile(path, name));
   const facts = followHostCode(source, new Map(Object.entries(options.values)));
   const taken = takeConstants(source, facts, chooseLaunches(source, facts, options));
   refuseLibraries(taken.device, source);
@@ -89,7 +89,7 @@ export async function initProblem(
   const files = filesOf(parts, notes);
   const written = writeFolder(folder, files, {
     option: '--output',
-    earlier: (at) => earlierFiles(at, Object.keys(files)),
+    earlier: (at) => earlierDraft(at, README_MARK, Object.keys(files)),
   });
   return { schemaVersion: 1, kind: 'init', folder: written, files: Object.keys(files), notes };
 }
@@ -289,7 +289,7 @@ async function rungOf(
 
 /** @throws WarpsmithError `no-result` if the launches leave nothing that anybody reads. */
 function requireResult({ buffers }: Draft, { file }: CudaSource): void {
-  if (buffers.some(({ role }) => role === 'out' || role === 'inout')) return;
+  if (buffers.some(isResult)) return;
   throw new WarpsmithError({
     code: 'no-result',
     message: `The launches of ${file} write nothing that the host code copies back.`,
@@ -458,10 +458,4 @@ function readme({ source, name, python, isOriginal }: Parts, notes: readonly str
     `Before you trust a verdict: read ${isOriginal ? '' : python ? 'reference.py and ' : 'reference.ts and '}problem.json, and run \`warpsmith audit\` on this folder.`,
     '',
   ].join('\n');
-}
-
-/** A folder is ours if its README says so. */
-function earlierFiles(folder: string, names: readonly string[]): readonly string[] {
-  const path = join(folder, README);
-  return existsSync(path) && readFileSync(path, 'utf8').includes(README_MARK) ? names : [];
 }

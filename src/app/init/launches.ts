@@ -1,5 +1,5 @@
 import { WarpsmithError } from '../../core/errors.ts';
-import { type Amount, combineAmounts, constant, printAmount } from '../../cuda-source/amounts.ts';
+import { type Amount, combineAmounts, constant, printAmount, root } from '../../cuda-source/amounts.ts';
 import type { HostFacts, LaunchRecord, Memory, Value } from '../../cuda-source/host-values.ts';
 import type { Item } from '../../cuda-source/items.ts';
 import { parseExpression } from '../../cuda-source/parser.ts';
@@ -149,7 +149,7 @@ export function readAmount(text: string, option: string): Amount {
 
 function amountOfExpression(node: NonNullable<ReturnType<typeof parseExpression>>): Amount | undefined {
   if (node.kind === 'number') return constant(node.value);
-  if (node.kind === 'name') return { kind: 'root', name: node.name, isFloating: false };
+  if (node.kind === 'name') return root(node.name);
   if (node.kind === 'binary') return combined(node.operator, [node.left, node.right]);
   if (node.kind === 'call' && node.callee.kind === 'name') return combined(node.callee.name, node.arguments);
   return undefined;

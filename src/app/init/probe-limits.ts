@@ -2,13 +2,12 @@ import { makeCandidate } from '../../core/candidate.ts';
 import type { CompiledCode } from '../../core/compiled-code.ts';
 import type { Device } from '../../core/device.ts';
 import type { DeviceFailure, LoadedModule } from '../../core/device-values.ts';
-import { WarpsmithError } from '../../core/errors.ts';
+import { unlessRefused } from '../../core/errors.ts';
 import type { Kernel, KernelSource, ParameterValues } from '../../core/kernel.ts';
-import type { LaunchPlan } from '../../core/launch-plan.ts';
 import type { Dimensions, Problem, ProblemSource } from '../../core/problem.ts';
 import { bindKernelFile, parseProblemFile } from '../../core/schemas/parse-files.ts';
 import { openDevice } from '../../devices/open-device.ts';
-import { type PlanLaunchesRequest, planLaunches } from '../../evaluation/launches/plan-launches.ts';
+import { planLaunches } from '../../evaluation/launches/plan-launches.ts';
 import { NAN_POISON } from '../../evaluation/launches/poison.ts';
 import { allocateCheckMemory, type RunResult, runOnce } from '../../evaluation/launches/run-once.ts';
 import { drawInputs } from '../../evaluation/oracle/draw-inputs.ts';
@@ -103,7 +102,7 @@ export async function runAt(
   dimensions: Dimensions,
 ): Promise<RunResult | DeviceFailure | undefined> {
   const candidate = makeCandidate(kernel, parameters);
-  const plan = plannedOrNot({ problem, candidate, dimensions, spec: device.spec });
+  const plan = unlessRefused(() => planLaunches({ problem, candidate, dimensions, spec: device.spec }));
   if (plan === undefined) return undefined;
   const { bytes } = drawInputs({ problem, buffers: plan.buffers, dimensions, seed: 1, generatorSet: 'declared' });
   const memory = await allocateCheckMemory(device, plan, bytes);
@@ -112,14 +111,5 @@ export async function runAt(
     return await runOnce(memory, module, conditions);
   } finally {
     await memory.close();
-  }
-}
-
-function plannedOrNot(request: PlanLaunchesRequest): LaunchPlan | undefined {
-  try {
-    return planLaunches(request);
-  } catch (error) {
-    if (error instanceof WarpsmithError) return undefined;
-    throw error;
   }
 }

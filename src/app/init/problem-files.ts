@@ -2,8 +2,17 @@ import { isFloating, sizeOfDType } from '../../core/dtype.ts';
 import type { KernelSource } from '../../core/kernel.ts';
 import { GRID_LIMITS } from '../../core/launch-plan.ts';
 import type { Dimensions, Generator, ProblemSource } from '../../core/problem.ts';
-import { type Amount, constant, evaluateAmount, printAmount, rootsOf } from '../../cuda-source/amounts.ts';
-import type { Draft, DraftArgument, DraftBuffer, DraftStep } from './draft.ts';
+import { type Amount, constant, evaluateAmount, printAmount, root, rootsOf } from '../../cuda-source/amounts.ts';
+import { bothSigns, comparisonFor, distinctShapes } from '../drafted-problem.ts';
+import {
+  type Draft,
+  type DraftArgument,
+  type DraftBuffer,
+  type DraftStep,
+  elementsOf,
+  isInput,
+  isNumber,
+} from './draft.ts';
 import type { DraftReference } from './draft-reference.ts';
 import type { Parameter } from './parameters/find-parameters.ts';
 import type { Parametrised } from './parameters/parametrise.ts';
@@ -24,7 +33,7 @@ export function problemFile(
   }: { name: string; description: string; rungs: readonly string[]; multiples: Multiples },
   reference: DraftReference,
 ): ProblemSource {
-  const inputs = draft.buffers.filter(({ role }) => role === 'in' || role === 'inout');
+  const inputs = draft.buffers.filter(isInput);
   const outputs = draft.buffers.filter(({ role }) => role === 'out');
   const results = [...outputs, ...inputs.filter(({ role }) => role === 'inout')];
   const flop = reference.flop ?? elementsOf(results[0]!.shape);
@@ -44,7 +53,7 @@ export function problemFile(
     ...(needed.size > 0 && { limits: limitsOf(needed) }),
     workloads: workloadsOf(draft, flop),
     checkShapes: checkShapesOf(draft, flop, multiples, needed).map((dimensions) => ({ dimensions })),
-    ...generatorSets(inputs),
+    ...bothSigns(inputs.filter(({ dtype }) => isFloating(dtype)).map(({ name }) => name)),
     comparison: reference.isCopy
       ? { kind: 'exact' }
       : comparisonOf(results, reference.terms ?? longest(draft), reference.isElementwiseFunction ?? false),
@@ -79,17 +88,6 @@ function generatorOf({ dtype, filling }: DraftBuffer): { generator?: Generator }
   return { generator: { kind: 'index-range', low: 0, high } };
 }
 
-/** Zero-mean values find more mistakes than values of one sign; these find what cancels among them. */
-function generatorSets(inputs: readonly DraftBuffer[]): Pick<ProblemSource, 'generatorSets'> {
-  const real = inputs.filter(({ dtype }) => isFloating(dtype));
-  if (real.length === 0) return {};
-  const all = (generator: Generator) => Object.fromEntries(real.map(({ name }) => [name, generator]));
-  return { generatorSets: { normal: all({ kind: 'normal' }), positive: all({ kind: 'positive' }) } };
-}
-
-const elementsOf = (shape: readonly Amount[]): Amount =>
-  shape.reduce((all, one): Amount => ({ kind: 'operation', operator: '*', operands: [all, one] }));
-
 const readBytes = (buffers: readonly DraftBuffer[]): string | number =>
   buffers.length === 0
     ? 0
@@ -99,7 +97,7 @@ const readBytes = (buffers: readonly DraftBuffer[]): string | number =>
 function longest({ dimensions }: Draft): Amount {
   const names = dimensions.map(({ name }) => name);
   if (names.length === 0) return constant(1);
-  const roots = names.map((name): Amount => ({ kind: 'root', name, isFloating: false }));
+  const roots = names.map((name) => root(name));
   return roots.length === 1 ? roots[0]! : { kind: 'operation', operator: 'max', operands: roots };
 }
 
@@ -119,11 +117,9 @@ function comparisonOf(
 ): ProblemSource['comparison'] {
   const real = results.find(({ dtype }) => isFloating(dtype));
   if (real === undefined) return { kind: 'exact' };
-  const text = atLeast(LEAST_TERMS, terms);
-  if (real.dtype === 'f16' || real.dtype === 'bf16')
-    return { kind: 'calibrated', storage: real.dtype, accumulate: 'f32', terms: text };
-  if (isElementwiseFunction && real.dtype === 'f32') return ELEMENTWISE;
-  return { kind: 'conditioned', constant: 2, unit: real.dtype, terms: text };
+  return isElementwiseFunction && real.dtype === 'f32'
+    ? ELEMENTWISE
+    : comparisonFor(real.dtype, atLeast(LEAST_TERMS, terms));
 }
 
 function atLeast(least: number, amount: Amount): string | number {
@@ -201,7 +197,7 @@ function checkShapesOf(draft: Draft, flop: Amount, multiples: Multiples, needed:
       : EVEN_TILES.map((tiles) => tiles.map((count, i) => count * (both.get(open[i]?.name ?? '') ?? 1)));
   const rows = open.length === 1 ? AWKWARD_LENGTHS.map((length) => [length]) : AWKWARD;
   const shapes = [...even.map((sizes) => shape(sizes, both)), ...rows.map((sizes) => shape(sizes, needed))];
-  return [...new Map(shapes.map((one) => [JSON.stringify(one), one])).values()];
+  return distinctShapes(shapes);
 }
 
 /** Sizes halved, the largest first, until the work is small enough. */
@@ -324,14 +320,12 @@ export function kernelFile(
         function: step.functionName,
         grid: step.grid.map(expression),
         block: step.block.map(expression),
-        ...(isZero(step.sharedBytes) ? {} : { sharedBytes: expression(step.sharedBytes) }),
+        ...(isNumber(step.sharedBytes, 0) ? {} : { sharedBytes: expression(step.sharedBytes) }),
         arguments: step.arguments.map(argumentEntry),
       })),
     ],
   };
 }
-
-const isZero = (amount: Amount): boolean => amount.kind === 'constant' && amount.value === 0;
 
 function argumentEntry(
   argument: DraftArgument,
@@ -339,5 +333,5 @@ function argumentEntry(
   if (argument.kind === 'null') return { null: true };
   if (argument.kind === 'scalar') return { scalar: expression(argument.value), dtype: argument.dtype };
   const { name } = argument.buffer;
-  return isZero(argument.offset) ? { buffer: name } : { buffer: name, offsetBytes: expression(argument.offset) };
+  return isNumber(argument.offset, 0) ? { buffer: name } : { buffer: name, offsetBytes: expression(argument.offset) };
 }

@@ -1,9 +1,10 @@
 import { basename } from 'node:path';
 import { WarpsmithError } from '../../core/errors.ts';
-import { printAmount } from '../../cuda-source/amounts.ts';
+import { only } from '../../core/values.ts';
 import { functionsInPython, type PythonFunction } from '../../evaluation/oracle/reference-process/python-program.ts';
-import { readUserFile } from '../loading/read-user-file.ts';
-import type { Draft, DraftBuffer } from './draft.ts';
+import { identifierOf } from '../drafted-problem.ts';
+import { readUserText } from '../loading/read-user-file.ts';
+import { type Draft, type DraftBuffer, describeBuffer, isInput, isResult } from './draft.ts';
 
 /** Files of a reference in Python, and what is to be said of it. */
 export interface PythonReference {
@@ -19,12 +20,11 @@ export interface PythonReference {
  */
 export async function pythonReference(named: string, draft: Draft): Promise<PythonReference> {
   const [, path = named, wanted] = /^(.*\.py)(?::([A-Za-z_]\w*))?$/.exec(named) ?? [];
-  const bytes = await readUserFile({
+  const text = await readUserText({
     file: path,
     expected: 'a Python file',
     hint: 'For example --reference python:ref.py:softmax',
   });
-  const text = bytes.toString('utf8');
   const fn = chosenFunction(await functionsInPython(path), path, wanted);
   if (fn.name === 'reference' && fn.parameters[0] === 'inputs')
     return { files: { 'reference.py': text }, note: `reference.py is ${basename(path)}: it decides what is right.` };
@@ -57,19 +57,15 @@ function chosenFunction(
   });
 }
 
-const only = <T>(list: readonly T[]): T | undefined => (list.length === 1 ? list[0] : undefined);
-
 /** As Python can import it, and unlike reference.py. */
 function moduleName(path: string): string {
-  const name = basename(path, '.py')
-    .replaceAll(/\W/g, '_')
-    .replace(/^(?=\d)/, '_');
+  const name = identifierOf(basename(path, '.py'));
   return name === 'reference' ? 'reference_of_file' : name;
 }
 
 function draftText(fn: PythonFunction, module: string, draft: Draft, path: string): string {
-  const inputs = draft.buffers.filter(({ role }) => role === 'in' || role === 'inout');
-  const results = draft.buffers.filter(({ role }) => role === 'out' || role === 'inout');
+  const inputs = draft.buffers.filter(isInput);
+  const results = draft.buffers.filter(isResult);
   const passed = argumentsOf(fn, inputs, draft, path);
   const returned =
     results.length === 1
@@ -79,7 +75,7 @@ function draftText(fn: PythonFunction, module: string, draft: Draft, path: strin
     `"""DRAFT. Calls ${fn.name} of ${module}.py, which decides what is right. warpsmith init matched its parameters by name;`,
     'nobody has checked that they are the right ones, or that it computes in float64. Then remove this text.',
     '',
-    `Inputs: ${inputs.map(described).join(', ')}. Results: ${results.map(described).join(', ')}.`,
+    `Inputs: ${inputs.map(describeBuffer).join(', ')}. Results: ${results.map(describeBuffer).join(', ')}.`,
     '"""',
     '',
     `from ${module} import ${fn.name}`,
@@ -91,9 +87,6 @@ function draftText(fn: PythonFunction, module: string, draft: Draft, path: strin
     '',
   ].join('\n');
 }
-
-const described = ({ name, shape }: DraftBuffer): string =>
-  `${name}[${shape.map((one) => printAmount(one)).join(', ')}]`;
 
 /** By name; all by place where no name is known and the numbers agree. */
 function argumentsOf(

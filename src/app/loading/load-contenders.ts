@@ -7,7 +7,7 @@ import { assignments } from '../../core/values.ts';
 import type { Contender } from '../dispatch-row.ts';
 import { isKernelFolder, loadKernelOf } from '../target.ts';
 import { chooseWorkload } from '../workload.ts';
-import { readUserFile } from './read-user-file.ts';
+import { readUserText } from './read-user-file.ts';
 
 /**
  * The kernels with settings that a file lists, each once.
@@ -15,12 +15,12 @@ import { readUserFile } from './read-user-file.ts';
  * @throws WarpsmithError for a missing file or a mistake in it; as `loadKernelOf`, `makeCandidate` and `chooseWorkload`.
  */
 export async function loadContenders(file: string, problem: Problem): Promise<Contender[]> {
-  const text = await readUserFile({
+  const text = await readUserText({
     file,
     expected: 'a file that lists kernels with their settings',
     hint: 'For example { "schemaVersion": 1, "kernels": [{ "kernel": "04_warp", "parameters": { "BLOCK_M": 32 } }] }',
   });
-  const listed = parseContendersFile(text.toString('utf8'), file).kernels;
+  const listed = parseContendersFile(text, file).kernels;
   const contenders = new Map<string, Contender>();
   for (const [index, { kernel: named, parameters = {}, workloads }] of listed.entries()) {
     const place = `kernels[${index}]`;

@@ -4,7 +4,7 @@ import { suggestName } from '../../core/nearest-name.ts';
 import type { Problem } from '../../core/problem.ts';
 import { parseSuitesFile } from '../../core/schemas/parse-files.ts';
 import type { Suite } from '../../core/suites.ts';
-import { readUserFile } from './read-user-file.ts';
+import { readUserText } from './read-user-file.ts';
 
 const SUITES_FILE = 'suites.json';
 
@@ -16,12 +16,12 @@ const SUITES_FILE = 'suites.json';
 export async function loadSuites({ folder, file: problem }: Problem, names: readonly string[]): Promise<Suite[]> {
   if (names.length === 0) return [];
   const file = join(folder, SUITES_FILE);
-  const text = await readUserFile({
+  const text = await readUserText({
     file,
     expected: `${SUITES_FILE} beside problem.json`,
     hint: 'problems/attention/suites.json is an example.',
   });
-  const suites = parseSuitesFile(text.toString('utf8'), file, problem);
+  const suites = parseSuitesFile(text, file, problem);
   const known = suites.map(({ name }) => name);
   return [...new Set(names)].map((name) => {
     const suite = suites.find((other) => other.name === name);

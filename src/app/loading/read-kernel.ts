@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { WarpsmithError } from '../../core/errors.ts';
 import type { KernelFile, KernelSource } from '../../core/kernel.ts';
 import { parseKernelFile } from '../../core/schemas/parse-files.ts';
-import { liesInside, readUserFile, requireFolder } from './read-user-file.ts';
+import { liesInside, readUserFile, readUserText, requireFolder } from './read-user-file.ts';
 
 export const KERNEL_FILE = 'kernel.json';
 
@@ -14,12 +14,12 @@ export const KERNEL_FILE = 'kernel.json';
 export async function readKernelFile(folder: string): Promise<KernelSource> {
   await requireFolder(folder, `a kernel folder with ${KERNEL_FILE}`);
   const file = join(folder, KERNEL_FILE);
-  const text = await readUserFile({
+  const text = await readUserText({
     file,
     expected: `a kernel folder with ${KERNEL_FILE}`,
     hint: 'A problem folder (problem.json) is not a kernel folder; kernels are its sub-folders, such as 01_minimal.',
   });
-  return parseKernelFile(text.toString('utf8'), file);
+  return parseKernelFile(text, file);
 }
 
 /** Text of every listed file by its listed name; base64 for a cubin. */

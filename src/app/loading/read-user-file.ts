@@ -60,6 +60,10 @@ export async function readUserFile(request: { file: string; expected: string; hi
   });
 }
 
+/** Its text, as {@link readUserFile} reads it. */
+export const readUserText = async (request: Parameters<typeof readUserFile>[0]): Promise<string> =>
+  (await readUserFile(request)).toString('utf8');
+
 /**
  * The bytes of a file of a problem's folder that may run, or be read by what runs. As {@link readUserFile}, at once; a folder may hold
  * larger ones.

@@ -51,7 +51,7 @@ export async function ensureTrusted(
 /** As {@link ensureTrusted}, for one file of host code that is no problem yet. */
 export async function ensureFileTrusted(file: string, { ask }: { ask?: AskTrust | undefined }): Promise<void> {
   const [folder, name] = [dirname(resolve(file)), basename(file)];
-  const content = createHash('sha256').update(readFileSync(file)).digest('hex');
+  const content = sha256(readFileSync(file));
   await ensureAgreed({ problem: name, folder, namedBy: 'user', files: [name], hash: content }, ask);
 }
 

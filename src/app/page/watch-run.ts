@@ -1,6 +1,6 @@
 import type { ListedRun } from '../../reports/documents/runs.ts';
 import { formatMove } from '../../reports/format.ts';
-import type { OptionsRankedEvent, RecordedEvent } from '../../store/events.ts';
+import { type OptionsRankedEvent, ofType, type RecordedEvent } from '../../store/events.ts';
 import { followLog } from '../../store/follow-log.ts';
 import { type EvaluationRow, rowsOf } from '../../store/index/rows.ts';
 import { eventsPath, runFolderPath } from '../../store/run-folder.ts';
@@ -62,12 +62,12 @@ function withoutCounters(event: RecordedEvent): RecordedEvent {
 function turnOf(events: readonly RecordedEvent[]): Pick<RunChange, 'options' | 'trying' | 'evaluationsLeft'> {
   const ranked = events.findLast((event) => event.type === 'options-ranked');
   const budget = events.findLast((event) => event.type === 'budget');
-  const decided = new Set(events.flatMap((event) => (event.type === 'decision' ? [event.iteration] : [])));
+  const decided = new Set(ofType(events, 'decision').map(({ iteration }) => iteration));
   // Several may be judged at a time.
-  const proposed = events.findLast((event) => event.type === 'move-proposed' && !decided.has(event.iteration));
+  const proposed = ofType(events, 'move-proposed').findLast(({ iteration }) => !decided.has(iteration));
   return {
     options: ranked ? ranked.options.map(watchedOption) : [],
-    ...(proposed?.type === 'move-proposed' && { trying: formatMove(proposed.move) }),
+    ...(proposed && { trying: formatMove(proposed.move) }),
     evaluationsLeft: budget?.evaluationsLeft ?? null,
   };
 }

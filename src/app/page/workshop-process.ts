@@ -1,4 +1,5 @@
 import { WarpsmithError } from '../../core/errors.ts';
+import type { TracedPlace } from '../../core/warp-trace.ts';
 import { entryFile } from '../../process/entry-file.ts';
 import { minimalEnvironment } from '../../process/minimal-environment.ts';
 import { startWorkerProcess, type WorkerProcess, WorkerProcessEnded } from '../../process/worker-process.ts';
@@ -17,7 +18,7 @@ export interface WorkshopProcess extends AsyncDisposable {
   look(draft: Draft, signal: AbortSignal): Promise<Look>;
   code(candidate: NamedCandidate, signal: AbortSignal): Promise<InspectView | null>;
   check(draft: DraftOfLesson, signal: AbortSignal): Promise<JudgedDraft>;
-  trace(draft: Draft, place: { step: number; cta: number; warp: number }, signal: AbortSignal): Promise<DraftTrace>;
+  trace(draft: Draft, place: TracedPlace, signal: AbortSignal): Promise<DraftTrace>;
 }
 
 export function openWorkshop(): WorkshopProcess {

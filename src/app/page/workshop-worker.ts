@@ -1,11 +1,12 @@
 import { WarpsmithError } from '../../core/errors.ts';
+import type { TracedPlace } from '../../core/warp-trace.ts';
 import { serveWorker } from '../../process/serve-worker.ts';
 import { type Draft, type DraftOfLesson, type NamedCandidate, Workshop } from './workshop.ts';
 
 /** What the workshop's process is asked. */
 export type WorkshopRequest =
   | { readonly kind: 'look'; readonly draft: Draft }
-  | { readonly kind: 'trace'; readonly draft: Draft; readonly place: { step: number; cta: number; warp: number } }
+  | { readonly kind: 'trace'; readonly draft: Draft; readonly place: TracedPlace }
   | ({ readonly kind: 'code' } & NamedCandidate)
   | ({ readonly kind: 'check' } & DraftOfLesson);
 

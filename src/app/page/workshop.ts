@@ -5,7 +5,7 @@ import type { Evaluation } from '../../core/evaluation.ts';
 import type { Candidate, KernelFile } from '../../core/kernel.ts';
 import type { PlannedLaunch } from '../../core/launch-plan.ts';
 import type { Problem, Workload } from '../../core/problem.ts';
-import type { WarpTrace } from '../../core/warp-trace.ts';
+import type { TracedPlace, WarpTrace } from '../../core/warp-trace.ts';
 import { planLaunches } from '../../evaluation/launches/plan-launches.ts';
 import { DEVICE_SPECS } from '../../hardware/device-specs.ts';
 import { rooflineChart } from '../../reports/charts/roofline-chart.ts';
@@ -194,10 +194,7 @@ export class Workshop {
   }
 
   /** Follows one warp. @throws WarpsmithError `no-trace`; as {@link look}. */
-  async trace(
-    { draft, place }: { draft: Draft; place: { step: number; cta: number; warp: number } },
-    signal: AbortSignal,
-  ): Promise<DraftTrace> {
+  async trace({ draft, place }: { draft: Draft; place: TracedPlace }, signal: AbortSignal): Promise<DraftTrace> {
     const { problem, candidate, workload, session } = await this.#begin(draft);
     const launch = shownLaunches(problem, candidate, workload, session).find(({ step }) => step === place.step);
     refuseUnknownPlace(launch, place);
@@ -288,10 +285,7 @@ function shownLaunches(
 const LANES = 32;
 const countOf = ([x, y, z]: readonly [number, number, number]): number => x * y * z;
 
-function refuseUnknownPlace(
-  launch: ShownLaunch | undefined,
-  { step, cta, warp }: { step: number; cta: number; warp: number },
-) {
+function refuseUnknownPlace(launch: ShownLaunch | undefined, { step, cta, warp }: TracedPlace) {
   if (!launch) throw noTrace(`step ${step} of the launch plan is no launch`);
   const [ctas, warps] = [countOf(launch.grid), Math.ceil(countOf(launch.block) / LANES)];
   if (cta >= ctas) throw noTrace(`the launch has ${ctas} CTAs, from 0 on; there is no CTA ${cta}`);

@@ -1,5 +1,5 @@
 import type { Kernel, ParameterValues } from '../../core/kernel.ts';
-import type { EvaluationStatus } from '../../core/status.ts';
+import { type EvaluationStatus, isDevicesFault } from '../../core/status.ts';
 import type { KnownTimes } from '../../store/events.ts';
 
 /** One setting of a kernel and its time in any unit; `null` if it failed. */
@@ -35,7 +35,7 @@ export function knownTimes(
 
 /** The time that an evaluation tells of its candidate; undefined if it tells of its device alone. */
 export function timeOf(status: EvaluationStatus, medianNs: number | null | undefined): number | null | undefined {
-  if (status === 'unsupported' || status === 'device-failed') return undefined;
+  if (isDevicesFault(status)) return undefined;
   return status === 'passed' || status === 'unverified' ? (medianNs ?? undefined) : null;
 }
 

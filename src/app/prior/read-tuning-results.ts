@@ -1,5 +1,5 @@
 import { gunzipSync } from 'node:zlib';
-import { WarpsmithError } from '../../core/errors.ts';
+import { messageOf, WarpsmithError } from '../../core/errors.ts';
 import type { RecordedSpace } from '../../search/recorded-space.ts';
 import { parseTuningResults } from '../../search/tuning-results.ts';
 import { readRegularFile } from '../../store/read-regular-file.ts';
@@ -38,11 +38,10 @@ function readJson(file: string): unknown {
     const text = (isPacked ? gunzipSync(bytes, { maxOutputLength: MAXIMUM_BYTES }) : bytes).toString('utf8');
     return parse(text);
   } catch (error) {
-    const received = error instanceof Error ? error.message : String(error);
     return refuse(
       'not-json',
       `${file} is not JSON.`,
-      received,
+      messageOf(error),
       'T4 is what auto-tuners export; Kernel Tuner writes its cache files itself.',
     );
   }

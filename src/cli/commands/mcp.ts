@@ -4,10 +4,11 @@ import type { RequestOf } from '../../core/requests/request.ts';
 import { serveTurn } from '../../mcp/server.ts';
 import type { Run } from '../context.ts';
 import { onDevice } from '../judging-request.ts';
+import { linesTo } from '../output.ts';
 
 /** Over stdio, stdout carries the protocol; everything else goes to stderr. */
 export const run: Run<RequestOf<'mcp'>> = async (request, context) => {
-  const log = (text: string): void => void context.streams.err.write(`${text}\n`);
+  const log = linesTo(context.streams);
   const asked = await onDevice('mcp', request, context);
   const turn = await openTurn({ ...asked, askTrust: undefined, onStep: log });
   try {

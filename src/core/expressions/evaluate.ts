@@ -62,6 +62,10 @@ export function namesInExpression(expression: Expression, where?: ExpressionPlac
   return [...names];
 }
 
+/** The names that an expression reads, with their values: `['N = 8', 'TILE = 64']`. */
+export const namedValues = (expression: Expression, scope: ExpressionScope): string[] =>
+  namesInExpression(expression).map((name) => `${name} = ${scope[name]}`);
+
 /**
  * Checks that an expression parses and reads only known names, without values for them.
  *
@@ -252,8 +256,7 @@ class Evaluation {
   }
 
   #divisionByZero(node: { column: number }): Error {
-    const names = namesInExpression(this.#text);
-    const values = names.map((name) => `${name} = ${this.#scope[name]}`).join(', ');
+    const values = namedValues(this.#text, this.#scope).join(', ');
     return this.#error(
       'division-by-zero',
       node,

@@ -13,10 +13,8 @@ const MAXIMUM_DEPTH = 200;
  *
  * @throws WarpsmithError `expression-syntax` or `unknown-function`, with the column.
  */
-export function parseExpression(text: string, place?: ExpressionPlace): ExpressionNode {
-  const parser = new Parser(text, place);
-  return parser.parse();
-}
+export const parseExpression = (text: string, place?: ExpressionPlace): ExpressionNode =>
+  new Parser(text, place).parse();
 
 class Parser {
   readonly #text: string;

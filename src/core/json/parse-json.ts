@@ -21,6 +21,15 @@ const LITERALS = new Map<string, JsonValue>([
  */
 export const parseJson = (text: string, file: string): JsonValue => new JsonParser(text, file).parse();
 
+/** The value that a program wrote as JSON; undefined if the text is none. */
+export function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 class JsonParser {
   readonly #text: string;
   readonly #file: string;

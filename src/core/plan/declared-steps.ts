@@ -1,8 +1,5 @@
 import type { Expression } from '../expressions/syntax-tree.ts';
-import type { LaunchStepDeclaration, RepeatStepDeclaration, StepDeclaration } from '../kernel.ts';
-
-/** A step that is no list of others. */
-export type SingleStepDeclaration = Exclude<StepDeclaration, RepeatStepDeclaration>;
+import type { KernelFile, LaunchStepDeclaration, RepeatStepDeclaration, StepDeclaration } from '../kernel.ts';
 
 /** A step as kernel.json has it, the place where it stands, and the repeated steps around it, outermost first. */
 export interface PlacedStep<Step = StepDeclaration> {
@@ -36,6 +33,10 @@ export const expressionsOfLaunch = ({ grid, block, arguments: given }: LaunchSte
   ...block,
   ...given.flatMap((one) => ('scalar' in one ? [one.scalar] : [])),
 ];
+
+/** Whether steps or workspaces of a kernel name it anywhere. */
+export const usesName = ({ steps, workspaces }: KernelFile, name: string): boolean =>
+  JSON.stringify({ steps, workspaces }).includes(name);
 
 /** Names of the functions that steps launch, each once. */
 export const functionsOf = (steps: readonly StepDeclaration[]): string[] => [

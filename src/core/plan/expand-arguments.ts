@@ -1,4 +1,4 @@
-import { type DType, sizeOfDType } from '../dtype.ts';
+import { type DType, isFloating, sizeOfDType } from '../dtype.ts';
 import { WarpsmithError } from '../errors.ts';
 import { evaluateExpression } from '../expressions/evaluate.ts';
 import type { Expression } from '../expressions/syntax-tree.ts';
@@ -87,7 +87,7 @@ export function expandScalar(
 ): number {
   const value = evaluateExpression(expression, context.scope, place(context));
   const rounded = roundTo(dtype)(value);
-  const isInteger = dtype.startsWith('i') || dtype.startsWith('u');
+  const isInteger = !isFloating(dtype);
   if (!isInteger && Number.isFinite(rounded)) return rounded;
   if (isInteger && rounded === value) return rounded;
   throw new WarpsmithError({

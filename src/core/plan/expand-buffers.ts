@@ -3,11 +3,10 @@ import { WarpsmithError } from '../errors.ts';
 import { evaluateExpression } from '../expressions/evaluate.ts';
 import type { Expression } from '../expressions/syntax-tree.ts';
 import type { PlannedBuffer, SignificantPart } from '../launch-plan.ts';
+import { BUFFER_ALIGNMENT_BYTES } from '../launch-plan.ts';
 import { onceFor, rememberedAt } from '../once-for.ts';
 import type { BufferDeclaration, Dimensions, ProblemFile } from '../problem.ts';
 import { evaluateInteger } from './plan-error.ts';
-
-const DEFAULT_ALIGNMENT_BYTES = 16;
 
 /** Whoever chooses among shapes asks several times about each: for its cost, its checks, its launches. */
 const expandedOf = onceFor((_problem: ProblemFile) => new Map<string, readonly PlannedBuffer[]>());
@@ -73,7 +72,7 @@ function expandBuffer(
     shape,
     strides,
     bytes: spanElements(shape, strides) * sizeOfDType(declaration.dtype),
-    alignmentBytes: declaration.alignmentBytes ?? DEFAULT_ALIGNMENT_BYTES,
+    alignmentBytes: declaration.alignmentBytes ?? BUFFER_ALIGNMENT_BYTES,
     generator: declaration.access === 'out' ? undefined : (declaration.generator ?? { kind: 'normal' }),
     ...(declaration.significant && {
       significant: expandSignificant(name, declaration.significant, shape, { ...place, problem, dimensions }),

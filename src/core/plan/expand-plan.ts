@@ -8,12 +8,18 @@ import type {
   StepDeclaration,
 } from '../kernel.ts';
 import {
+  BLOCK_LIMITS,
+  CLUSTER_LIMITS,
   type Dim3,
   GRID_LIMITS,
   type LaunchPlan,
+  MAXIMUM_CTAS_PER_CLUSTER,
+  MAXIMUM_REPEAT,
+  MAXIMUM_THREADS_PER_CTA,
   type PlannedBuffer,
   type PlannedLaunch,
   type PlannedStep,
+  WORKSPACE_ALIGNMENT_BYTES,
 } from '../launch-plan.ts';
 import type { Dimensions, ProblemFile } from '../problem.ts';
 import { expandArgument } from './expand-arguments.ts';
@@ -23,13 +29,7 @@ import { expandCopy } from './expand-copy.ts';
 import { evaluateInteger, planError } from './plan-error.ts';
 import { planScope, repetitionScope, type Scope } from './scope.ts';
 
-/** Limits of launches on every CUDA device since sm_30. Source: CUDA C++ Programming Guide, technical specifications. */
-const BLOCK_LIMITS: Dim3 = [1024, 1024, 64];
-const MAXIMUM_THREADS_PER_CTA = 1024;
-/** Non-portable cluster size of sm_90. */
-const MAXIMUM_CTAS_PER_CLUSTER = 16;
-/** Most launches of one step, and most steps of a sequence; more are certainly a mistake. */
-const MAXIMUM_REPEAT = 10_000;
+/** Of a sequence; more are certainly a mistake. */
 const MAXIMUM_STEPS = 10_000;
 
 export interface PlanRequest {
@@ -183,7 +183,7 @@ const BLOCK_RULES: ExtentRules = {
 };
 const CLUSTER_RULES: ExtentRules = {
   what: 'The cluster',
-  limits: [MAXIMUM_CTAS_PER_CLUSTER, MAXIMUM_CTAS_PER_CLUSTER, MAXIMUM_CTAS_PER_CLUSTER],
+  limits: CLUSTER_LIMITS,
   codeBelow: 'zero-size-cluster',
   hint: `A cluster has 1 to ${MAXIMUM_CTAS_PER_CLUSTER} CTAs.`,
 };
@@ -265,9 +265,6 @@ const integer = (
   limits: Parameters<typeof evaluateInteger>[1],
 ): number => evaluateInteger(placed(expression, path, context), limits);
 
-/** What cudaMalloc guarantees, so that a workspace can hold anything. */
-const DEFAULT_ALIGNMENT_BYTES = 256;
-
 /**
  * The kernel's workspaces as byte buffers.
  *
@@ -287,7 +284,7 @@ const expandWorkspaces = (kernel: KernelFile, scope: Scope, file?: string): Plan
       shape: [bytes],
       strides: [1],
       bytes,
-      alignmentBytes: declaration.alignmentBytes ?? DEFAULT_ALIGNMENT_BYTES,
+      alignmentBytes: declaration.alignmentBytes ?? WORKSPACE_ALIGNMENT_BYTES,
       init: declaration.init,
       contents: declaration.contents && expandContents(declaration.contents, bytes, { name, scope, file }),
     };

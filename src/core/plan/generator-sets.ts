@@ -13,15 +13,9 @@ export const generatorSetsOf = (problem: ProblemFile): Readonly<Record<string, G
 /** `-infinity:X`: X with its declared generator, in which some values are replaced by −∞. */
 const domainSets = ({ inputs, outputs }: ProblemFile): Record<string, GeneratorSet> =>
   Object.fromEntries(
-    [...Object.entries(inputs), ...Object.entries(outputs)].flatMap(([input, { domain = [], generator: of }]) =>
+    Object.entries({ ...inputs, ...outputs }).flatMap(([input, { domain = [], generator: of }]) =>
       domain.map((value) => {
-        const ratio = RATIO[value];
-        const generator: Generator = {
-          kind: 'special',
-          value,
-          ratio,
-          of,
-        };
+        const generator: Generator = { kind: 'special', value, ratio: RATIO[value], of };
         return [`${value}:${input}`, { [input]: generator }];
       }),
     ),

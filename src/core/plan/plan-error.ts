@@ -1,5 +1,5 @@
 import { WarpsmithError } from '../errors.ts';
-import { evaluateExpression, namesInExpression } from '../expressions/evaluate.ts';
+import { evaluateExpression, namedValues } from '../expressions/evaluate.ts';
 import type { Expression } from '../expressions/syntax-tree.ts';
 import type { Scope } from './scope.ts';
 
@@ -29,7 +29,7 @@ export const planError = (
 
 /** The values of an expression's names, so that the reader can find the wrong one. */
 function valuesHint(expression: Expression, scope: Scope): string {
-  const values = namesInExpression(expression).map((name) => `${name} = ${scope[name]}`);
+  const values = namedValues(expression, scope);
   return values.length === 0 ? 'Change the number.' : `Here ${values.join(', ')}.`;
 }
 

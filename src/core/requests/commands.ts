@@ -116,6 +116,11 @@ const START = {
   completes: 'target',
 } as const;
 
+const SEVERAL_DEVICES = {
+  ...DEVICE.device,
+  help: 'device to judge kernels on; several GPUs as cuda:0,cuda:1 or cuda:all; see `warpsmith devices`',
+} as const;
+
 /** How an MCP server judges what an author submits. */
 const SERVING = {
   trust,
@@ -269,10 +274,7 @@ export const COMMANDS = {
     arguments: { target: START },
     options: {
       ...DEVICE,
-      device: {
-        ...DEVICE.device,
-        help: 'device to judge kernels on; several GPUs as cuda:0,cuda:1 or cuda:all; see `warpsmith devices`',
-      },
+      device: SEVERAL_DEVICES,
       ...SPREADING,
       workloads: {
         ...workloads,
@@ -366,10 +368,7 @@ export const COMMANDS = {
         TEXT,
         'redis:// address of the queue; its password and key come from the environment',
       ),
-      device: {
-        ...DEVICE.device,
-        help: 'device to judge kernels on; several GPUs as cuda:0,cuda:1 or cuda:all; see `warpsmith devices`',
-      },
+      device: SEVERAL_DEVICES,
       workers: { ...SPREADING.workers, help: 'processes of a virtual device, each a worker', defaultHelp: 'one' },
       threads: DEVICE.threads,
       toolchain: DEVICE.toolchain,

@@ -1,4 +1,5 @@
 import { WarpsmithError } from '../errors.ts';
+import { jsonOf } from '../json/parse-json.ts';
 import type { ParameterValues } from '../kernel.ts';
 import { assignments } from '../values.ts';
 
@@ -60,9 +61,11 @@ export const integer = (minimum: number, maximum: number): Kind<number> =>
     throw badValue(flag, text, expected, `For example ${flag} ${Math.max(minimum, 1)}`);
   });
 
+const numberOf = (text: string): number => (text.trim() === '' ? Number.NaN : Number(text));
+
 export const positive = (maximum = Number.MAX_VALUE): Kind<number> =>
   once({ type: 'number', exclusiveMinimum: 0, maximum }, (flag, text) => {
-    const value = text.trim() === '' ? Number.NaN : Number(text);
+    const value = numberOf(text);
     if (value > 0 && value <= maximum) return value;
     const expected = maximum === Number.MAX_VALUE ? 'a positive number' : `a positive number, at most ${maximum}`;
     throw badValue(flag, text, expected, `For example ${flag} 5`);
@@ -70,7 +73,7 @@ export const positive = (maximum = Number.MAX_VALUE): Kind<number> =>
 
 export const zeroOrMore = (maximum: number): Kind<number> =>
   once({ type: 'number', minimum: 0, maximum }, (flag, text) => {
-    const value = text.trim() === '' ? Number.NaN : Number(text);
+    const value = numberOf(text);
     if (value >= 0 && value <= maximum) return value;
     throw badValue(flag, text, `a number from 0 to ${maximum}`, `For example ${flag} 5`);
   });
@@ -79,7 +82,7 @@ export const zeroOrMore = (maximum: number): Kind<number> =>
 export const GPU_PRICE: Kind<number | string> = {
   schema: { type: ['number', 'string'], exclusiveMinimum: 0, examples: [3.5, 'auto', 'h200', 'h100-sxm@lambda'] },
   read(flag, text) {
-    const value = text.trim() === '' ? Number.NaN : Number(text);
+    const value = numberOf(text);
     if (value > 0 && value < Number.POSITIVE_INFINITY) return value;
     if (Number.isNaN(value) && GPU_PRICE_PATTERN.test(text)) return text;
     throw badValue(flag, text, 'a positive number, auto, or a GPU such as h200', `For example ${flag} 3.50`);
@@ -106,13 +109,15 @@ export const choice = <const T extends string>(choices: readonly T[]): Kind<T> =
     throw badValue(flag, text, `one of ${choices.join(', ')}`, `For example ${flag} ${choices[0]}`);
   });
 
+const writeEach = (flag: string, values: readonly string[]): string[] => values.flatMap((value) => [flag, value]);
+
 /** Words out of a few, each once, in the order of their mentions. */
 export function choices<const T extends string>(words: readonly T[]): Kind<readonly T[]> {
   const one = choice(words);
   return {
     schema: { type: 'array', items: one.schema },
     read: (flag, text, previous = []) => [...new Set([...previous, one.read(flag, text, undefined)])],
-    write: (flag, values) => values.flatMap((value) => [flag, value]),
+    write: writeEach,
   };
 }
 
@@ -123,7 +128,7 @@ export const TEXTS: Kind<readonly string[]> = {
     if (text.trim() === '') throw badValue(flag, text, 'a name', `For example ${flag} start`);
     return [...previous, text];
   },
-  write: (flag, values) => values.flatMap((value) => [flag, value]),
+  write: writeEach,
 };
 
 /** Repeated `NAME=VALUE`s. */
@@ -177,11 +182,3 @@ export const COMMAND_WORDS: Kind<readonly string[]> = {
   },
   write: (flag, value) => [flag, JSON.stringify(value)],
 };
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}

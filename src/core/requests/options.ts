@@ -83,7 +83,7 @@ export type FailOn = (typeof FAIL_ON)[number];
 /** Default of `--store`, relative to the working folder. */
 export const DEFAULT_STORE = '.warpsmith';
 
-export const TIERS = ['screen', 'accept'] as const;
+const TIERS = ['screen', 'accept'] as const;
 const LONGEST_RUN_SECONDS = 86_400;
 const EVALUATIONS = integer(1, 1e6);
 

@@ -82,10 +82,9 @@ function checkParameters(kernel: KernelFile, fail: Fail): void {
     if (isRange(values)) continue;
     const twice = values.findIndex((value, index) => values.indexOf(value) !== index);
     if (twice < 0) continue;
-    const message = `Parameter \`${name}\` lists ${values[twice]} twice.`;
     fail({
       code: 'duplicate-value',
-      message,
+      message: `Parameter \`${name}\` lists ${values[twice]} twice.`,
       path: `${path}.values[${twice}]`,
       received: String(values[twice]),
       expected: 'each value once',
@@ -164,10 +163,9 @@ function checkNames(kernel: KernelFile, problem: ProblemFile, fail: Fail): void 
   ): void => {
     const name = names.find((candidate) => Object.hasOwn(taken, candidate));
     if (name === undefined) return;
-    const message = `\`${name}\` is already the name of ${what} of ${problem.name}.`;
     fail({
       code: 'duplicate-name',
-      message,
+      message: `\`${name}\` is already the name of ${what} of ${problem.name}.`,
       path: `${section}.${name}`,
       received: name,
       expected: 'a name used once',
@@ -353,8 +351,7 @@ const launchReferences = (step: LaunchStepDeclaration, path: string): BufferRefe
 
 function checkBuffer(reference: BufferReference, kernel: KernelFile, problem: ProblemFile, fail: Fail): void {
   const { name, path } = reference;
-  const buffers = [...Object.keys(problem.inputs), ...Object.keys(problem.outputs)];
-  const known = [...buffers, ...Object.keys(kernel.workspaces ?? {})];
+  const known = Object.keys({ ...problem.inputs, ...problem.outputs, ...kernel.workspaces });
   if (!known.includes(name)) {
     const isValue = Object.hasOwn(problem.dimensions, name) || Object.hasOwn(problem.scalars ?? {}, name);
     fail({
@@ -367,10 +364,9 @@ function checkBuffer(reference: BufferReference, kernel: KernelFile, problem: Pr
     });
   }
   if (!reference.written || problem.inputs[name]?.access !== 'in') return;
-  const message = `\`${name}\` is an input and must come back unchanged.`;
   fail({
     code: 'input-not-writable',
-    message,
+    message: `\`${name}\` is an input and must come back unchanged.`,
     path,
     received: name,
     expected: 'an output, an inout buffer or a workspace',

@@ -45,38 +45,18 @@ export function parseProblemFile(
  */
 export const parseKernelFile = (text: string, file: string): KernelSource => parseWith(kernelFileSchema, text, file);
 
-/**
- * Parses a list of kernels with settings. Whether they are there is not checked.
- *
- * @param file - its name in messages.
- * @throws WarpsmithError with file, JSON path, value received, expected value, and a hint.
- */
+/** A list of kernels with settings, as {@link parseKernelFile}. Whether they are there is not checked. */
 export const parseContendersFile = (text: string, file: string): ContendersFile =>
   parseWith(contendersFileSchema, text, file);
 
-/**
- * Parses a list of prices of GPUs.
- *
- * @param file - its name in messages.
- * @throws WarpsmithError with file, JSON path, value received, expected value, and a hint.
- */
+/** A list of prices of GPUs, as {@link parseKernelFile}. */
 export const parseGpuPrices = (text: string, file: string): GpuPrices => parseWith(gpuPricesSchema, text, file);
 
-/**
- * Parses the file that `warpsmith gate` holds kernels to.
- *
- * @param file - its name in messages.
- * @throws WarpsmithError with file, JSON path, value received, expected value, and a hint.
- */
+/** The file that `warpsmith gate` holds kernels to, as {@link parseKernelFile}. */
 export const parseGateBaseline = (text: string, file: string): GateBaseline =>
   parseWith(gateBaselineSchema, text, file);
 
-/**
- * Parses lesson.json.
- *
- * @param file - its name in messages.
- * @throws WarpsmithError with file, JSON path, value received, expected value, and a hint.
- */
+/** lesson.json, as {@link parseKernelFile}. */
 export const parseLessonFile = (text: string, file: string): LessonFile => parseWith(lessonFileSchema, text, file);
 
 /**

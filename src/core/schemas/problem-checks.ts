@@ -2,6 +2,7 @@ import { isFloating } from '../dtype.ts';
 import { type ErrorDetails, WarpsmithError } from '../errors.ts';
 import { checkExpression, evaluateExpression } from '../expressions/evaluate.ts';
 import type { Expression } from '../expressions/syntax-tree.ts';
+import { BUFFER_ALIGNMENT_BYTES } from '../launch-plan.ts';
 import { suggestName } from '../nearest-name.ts';
 import { completeShape, describeAllowed, isAllowed } from '../plan/dimensions.ts';
 import { expandBuffers } from '../plan/expand-buffers.ts';
@@ -43,6 +44,12 @@ const HINTS: Readonly<Record<string, string>> = {
   'out-of-range': 'Use max(0, …), or correct the formula.',
 };
 const DEFAULT_HINT = 'The JSON Schema named by `$schema` describes every field.';
+
+/** Fields of floating-point inputs, and what they are called. */
+const INPUTS_ONLY = [
+  ['domain', 'a domain of special values'],
+  ['scaling', 'a scaling'],
+] as const;
 
 class ProblemCheck {
   readonly #problem: ProblemFile;
@@ -275,41 +282,32 @@ class ProblemCheck {
         hint: 'A buffer that is read and written is an input with "access": "inout".',
       });
     }
-    const alignment = buffer.alignmentBytes ?? 16;
+    const alignment = buffer.alignmentBytes ?? BUFFER_ALIGNMENT_BYTES;
     if ((alignment & (alignment - 1)) !== 0) {
-      const message = `\`${path}\` can't be aligned to ${alignment} bytes.`;
       this.#fail({
         code: 'invalid-value',
-        message,
+        message: `\`${path}\` can't be aligned to ${alignment} bytes.`,
         path: `${path}.alignmentBytes`,
         received: String(alignment),
         expected: 'a power of two',
       });
     }
     if (buffer.generator) this.#generator(buffer.generator, `${path}.generator`, buffer);
-    if (buffer.domain && (!isFloating(buffer.dtype) || buffer.access === 'out')) {
+    const isFloatingInput = isFloating(buffer.dtype) && buffer.access !== 'out';
+    for (const [key, what] of INPUTS_ONLY) {
+      if (isFloatingInput || buffer[key] === undefined) continue;
       this.#fail({
         code: 'invalid-value',
-        message: `\`${path}\` can't have a domain of special values.`,
-        path: `${path}.domain`,
-        received: `${buffer.dtype}, access "${buffer.access}"`,
-        expected: 'an input of f16, bf16, f32 or f64',
-      });
-    }
-    if (buffer.scaling !== undefined && (!isFloating(buffer.dtype) || buffer.access === 'out')) {
-      this.#fail({
-        code: 'invalid-value',
-        message: `\`${path}\` can't have a scaling.`,
-        path: `${path}.scaling`,
+        message: `\`${path}\` can't have ${what}.`,
+        path: `${path}.${key}`,
         received: `${buffer.dtype}, access "${buffer.access}"`,
         expected: 'an input of f16, bf16, f32 or f64',
       });
     }
     if (buffer.generator && buffer.access === 'out') {
-      const message = `Output \`${path}\` has a generator; outputs are poisoned, never filled.`;
       this.#fail({
         code: 'invalid-value',
-        message,
+        message: `Output \`${path}\` has a generator; outputs are poisoned, never filled.`,
         path: `${path}.generator`,
         received: buffer.generator.kind,
         expected: 'no generator',
@@ -416,10 +414,9 @@ class ProblemCheck {
   #unique(names: readonly string[], taken: readonly string[], section: string, what: string): void {
     const name = names.find((candidate) => taken.includes(candidate));
     if (name === undefined) return;
-    const message = `\`${name}\` is already the name of ${what}.`;
     this.#fail({
       code: 'duplicate-name',
-      message,
+      message: `\`${name}\` is already the name of ${what}.`,
       path: `${section}.${name}`,
       received: name,
       expected: 'a name used once',
@@ -429,10 +426,9 @@ class ProblemCheck {
   #uniqueList(names: readonly string[], pathOf: (index: number) => string, what: string): void {
     const index = names.findIndex((name, position) => names.indexOf(name) !== position);
     if (index < 0) return;
-    const message = `${what} \`${names[index]}\` is listed twice.`;
     this.#fail({
       code: 'duplicate-name',
-      message,
+      message: `${what} \`${names[index]}\` is listed twice.`,
       path: pathOf(index),
       received: names[index]!,
       expected: 'each name once',

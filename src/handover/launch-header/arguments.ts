@@ -1,4 +1,4 @@
-import { isFloating, sizeOfDType } from '../../core/dtype.ts';
+import { type DType, sizeOfDType } from '../../core/dtype.ts';
 import type { Expression } from '../../core/expressions/syntax-tree.ts';
 import type { ArgumentDeclaration } from '../../core/kernel.ts';
 import { roundUp } from '../../core/values.ts';
@@ -109,15 +109,13 @@ const offsetOf = (expression: Expression | undefined, path: string, bytes: strin
 
 function writeScalar(
   expression: Expression,
-  dtype: Parameters<typeof sizeOfDType>[0],
+  dtype: DType,
   offsetBytes: number,
   path: string,
   scope: HeaderScope,
 ): string {
-  const value = scope.expression(expression);
-  const rounded = `round_to_${dtype}(${value})`;
-  const place = `${scope.text(path)}, ${scope.text(String(expression))}`;
-  return `put_${dtype}(step, ${offsetBytes}, check.scalar(${value}, ${rounded}, ${!isFloating(dtype)}, ${place}));`;
+  const checked = scope.scalar(scope.expression(expression), dtype, scope.place(expression, path));
+  return `put_${dtype}(step, ${offsetBytes}, ${checked});`;
 }
 
 function writePointers(

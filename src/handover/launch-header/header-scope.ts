@@ -1,3 +1,4 @@
+import { type DType, isFloating } from '../../core/dtype.ts';
 import type { Expression } from '../../core/expressions/syntax-tree.ts';
 import type { Candidate } from '../../core/kernel.ts';
 import type { ProblemFile } from '../../core/problem.ts';
@@ -17,6 +18,7 @@ export class HeaderScope {
   readonly problem: ProblemFile;
   readonly candidate: Candidate;
   readonly #names = cppNames(OWN_NAMES);
+  readonly #dimensions = cppNames();
   readonly #buffers = cppNames();
   readonly #sizes = cppNames(['workspace_bytes']);
   readonly #workspaces = cppNames(['total', 'sizes']);
@@ -25,11 +27,17 @@ export class HeaderScope {
   constructor(problem: ProblemFile, candidate: Candidate) {
     this.problem = problem;
     this.candidate = candidate;
+    for (const name of Object.keys(problem.dimensions)) this.#dimensions.of(name);
   }
 
   /** C++ name of a dimension, scalar, parameter or device fact. */
   name(name: string): string {
     return this.#names.of(name);
+  }
+
+  /** The field of `Dimensions`. */
+  dimensionField(name: string): string {
+    return this.#dimensions.of(name);
   }
 
   /** The field of `Buffers` (a pointer), and the one of `Sizes`. */
@@ -47,16 +55,24 @@ export class HeaderScope {
     return cppExpression(expression, (name) => this.name(name));
   }
 
-  /** Whether an expression anywhere in the steps or workspaces names it. */
-  uses(name: string): boolean {
-    const { steps, workspaces } = this.candidate.kernel.file;
-    return JSON.stringify({ steps, workspaces }).includes(name);
-  }
-
   /** An integer of a range, checked at run time. */
   integer(expression: Expression, path: string, least: string, most: string): string {
-    const what = `${this.text(path)}, ${this.text(String(expression))}`;
-    return `check.integer(${this.expression(expression)}, ${what}, ${least}, ${most})`;
+    return `check.integer(${this.checked(expression, path)}, ${least}, ${most})`;
+  }
+
+  /** A number that its dtype must hold, checked at run time. */
+  scalar(value: string, dtype: DType, place: string): string {
+    return `check.scalar(${value}, round_to_${dtype}(${value}), ${!isFloating(dtype)}, ${place})`;
+  }
+
+  /** The first arguments of a check: an expression's value and place. */
+  checked(expression: Expression, path: string): string {
+    return `${this.expression(expression)}, ${this.place(expression, path)}`;
+  }
+
+  /** Where an expression stands, and its text, for messages. */
+  place(expression: Expression, path: string): string {
+    return `${this.text(path)}, ${this.text(String(expression))}`;
   }
 
   text(text: string): string {

@@ -3,15 +3,17 @@ import { sizeOfDType } from '../../core/dtype.ts';
 import { namesInExpression } from '../../core/expressions/evaluate.ts';
 import type { Expression } from '../../core/expressions/syntax-tree.ts';
 import type { Candidate } from '../../core/kernel.ts';
+import { BUFFER_ALIGNMENT_BYTES, WORKSPACE_ALIGNMENT_BYTES } from '../../core/launch-plan.ts';
+import { usesName } from '../../core/plan/declared-steps.ts';
 import { describeAllowed } from '../../core/plan/dimensions.ts';
 import { DEVICE_NAMES } from '../../core/plan/scope.ts';
 import type { BufferDeclaration, DimensionDeclaration, ProblemFile } from '../../core/problem.ts';
 import { fillTemplate, type Values } from '../fill-template.ts';
-import { sizeConditions } from '../size-conditions.ts';
-import { commentText, cppNames } from './cpp-names.ts';
+import { constraintsOnCalls, listedConditions, sizeConditions } from '../size-conditions.ts';
+import { commentText } from './cpp-names.ts';
 import { HeaderScope } from './header-scope.ts';
 import { writeStarting } from './starting-contents.ts';
-import { argumentLimits, launchedFunctions, writeSteps } from './steps.ts';
+import { argumentLimits, LARGEST_INTEGER, launchedFunctions, writeSteps } from './steps.ts';
 
 export interface LaunchHeaderRequest {
   readonly problem: ProblemFile;
@@ -24,11 +26,7 @@ export interface LaunchHeaderRequest {
   readonly provenance: readonly string[];
 }
 
-/** Alignment that cudaMalloc guarantees, in bytes. */
-const DEFAULT_WORKSPACE_ALIGNMENT = 256;
-const DEFAULT_BUFFER_ALIGNMENT = 16;
 const [SM_COUNT, CTAS_PER_SM] = DEVICE_NAMES;
-const LARGEST_INTEGER = '9007199254740991.0';
 
 /**
  * A C++11 header over the CUDA runtime API that launches a candidate: sizes, plan, launch. It needs nothing of
@@ -45,8 +43,8 @@ export function launchHeader(request: LaunchHeaderRequest): string {
     provenance: provenance.map(commentText),
     problem: commentText(problem.description),
     kernel: commentText(candidate.kernel.file.name),
-    usesTensorMaps: scope.uses('"tensorMap"'),
-    usesResidency: scope.uses(CTAS_PER_SM),
+    usesTensorMaps: usesName(candidate.kernel.file, '"tensorMap"'),
+    usesResidency: usesName(candidate.kernel.file, CTAS_PER_SM),
     dimensions: dimensionValues(scope),
     buffers: bufferValues(scope),
     maximumArguments: count,
@@ -63,35 +61,23 @@ export function launchHeader(request: LaunchHeaderRequest): string {
     zeroed: workspacesWith(scope, 'zero'),
     kept: workspacesWith(scope, 'once'),
     starting: writeStarting(scope),
-    workspaceAlignment: Math.max(DEFAULT_WORKSPACE_ALIGNMENT, ...workspacesOf(scope).map(([, w]) => alignmentOf(w))),
+    workspaceAlignment: Math.max(WORKSPACE_ALIGNMENT_BYTES, ...workspacesOf(scope).map(([, w]) => alignmentOf(w))),
   });
 }
 
-function fieldNames(names: readonly string[]): Map<string, string> {
-  const given = cppNames();
-  return new Map(names.map((name) => [name, given.of(name)]));
-}
-
-function dimensionValues({ problem }: HeaderScope): Values[] {
-  const names = fieldNames(Object.keys(problem.dimensions));
-  return Object.entries(problem.dimensions).map(([name, declaration]) => ({
-    field: names.get(name)!,
+const dimensionValues = (scope: HeaderScope): Values[] =>
+  Object.entries(scope.problem.dimensions).map(([name, declaration]) => ({
+    field: scope.dimensionField(name),
     initial: typeof declaration.default === 'number' ? declaration.default : 0,
     comment: `${commentText(declaration.description).replace(/\.$/, '')}: ${describeAllowed(declaration)}.`,
   }));
-}
-
-const buffersOf = (problem: ProblemFile): [string, BufferDeclaration][] => [
-  ...Object.entries(problem.inputs),
-  ...Object.entries(problem.outputs),
-];
 
 const bufferValues = (scope: HeaderScope): Values[] =>
-  buffersOf(scope.problem).map(([name, buffer]) => {
+  Object.entries({ ...scope.problem.inputs, ...scope.problem.outputs }).map(([name, buffer]) => {
     const list = (values: readonly Expression[]): string =>
       values.map((value) => commentText(String(value))).join(', ');
     const strides = buffer.strides ? `, strides [${list(buffer.strides)}]` : '';
-    const alignment = buffer.alignmentBytes ?? DEFAULT_BUFFER_ALIGNMENT;
+    const alignment = buffer.alignmentBytes ?? BUFFER_ALIGNMENT_BYTES;
     return {
       type: buffer.access === 'in' ? 'const void*' : 'void*',
       field: scope.bufferField(name),
@@ -107,7 +93,7 @@ type Workspace = NonNullable<Candidate['kernel']['file']['workspaces']>[string];
 const workspacesOf = (scope: HeaderScope): [string, Workspace][] =>
   Object.entries(scope.candidate.kernel.file.workspaces ?? {});
 
-const alignmentOf = ({ alignmentBytes }: Workspace): number => alignmentBytes ?? DEFAULT_WORKSPACE_ALIGNMENT;
+const alignmentOf = ({ alignmentBytes }: Workspace): number => alignmentBytes ?? WORKSPACE_ALIGNMENT_BYTES;
 
 const workspacesWith = (scope: HeaderScope, init: Workspace['init']): Values[] =>
   workspacesOf(scope)
@@ -117,16 +103,17 @@ const workspacesWith = (scope: HeaderScope, init: Workspace['init']): Values[] =
 /** Dimensions, scalars, parameters, device facts: in the order in which one may need another. */
 function memberValues(scope: HeaderScope): Values[] {
   const { problem, candidate } = scope;
-  const fields = fieldNames(Object.keys(problem.dimensions));
   const member = (name: string, value: string, comment?: string): Values => ({
     member: scope.name(name),
     value,
     comment: comment === undefined ? '' : `  // ${comment}`,
   });
   const fact = (name: string, field: string): Values[] =>
-    scope.uses(name) ? [member(name, `static_cast<double>(facts.${field})`, name)] : [];
+    usesName(candidate.kernel.file, name) ? [member(name, `static_cast<double>(facts.${field})`, name)] : [];
   return [
-    ...Object.keys(problem.dimensions).map((name) => member(name, `static_cast<double>(given.${fields.get(name)})`)),
+    ...Object.keys(problem.dimensions).map((name) =>
+      member(name, `static_cast<double>(given.${scope.dimensionField(name)})`),
+    ),
     ...Object.entries(problem.scalars ?? {}).map(([name, { dtype, value }]) =>
       member(name, `round_to_${dtype}(${scope.expression(value)})`, commentText(String(value))),
     ),
@@ -140,31 +127,25 @@ function memberValues(scope: HeaderScope): Values[] {
 
 function verification(scope: HeaderScope): string[] {
   const { problem, candidate } = scope;
-  const fields = fieldNames(Object.keys(problem.dimensions));
   const dimensions = Object.entries(problem.dimensions).map(([name, declaration]) => {
-    const field = `dimensions.${fields.get(name)}`;
+    const field = `dimensions.${scope.dimensionField(name)}`;
     const expected = scope.text(describeAllowed(declaration));
     return `check.dimension(${allows(field, declaration)}, ${scope.text(name)}, ${field}, ${expected});`;
   });
   const scalars = Object.entries(problem.scalars ?? {}).map(
-    ([name, { value }]) =>
-      `check.holds(${scope.name(name)}, ${scope.text(`scalars.${name}.value`)}, ${scope.text(String(value))});`,
+    ([name, { value }]) => `check.holds(${scope.name(name)}, ${scope.place(value, `scalars.${name}.value`)});`,
   );
+  const { file } = candidate.kernel;
   const conditions = [
-    ...(problem.limits ?? []).map((limit, index) => ({ condition: limit, path: `problem.json limits[${index}]` })),
-    ...(candidate.kernel.file.limits ?? []).map((limit, index) => ({ condition: limit, path: `limits[${index}]` })),
-    ...(candidate.kernel.file.constraints ?? [])
-      .map((constraint, index) => ({ condition: constraint, path: `constraints[${index}]` }))
-      // The others hold: the candidate's parameters are what they are.
-      .filter(({ condition }) => namesInExpression(condition).some((name) => Object.hasOwn(problem.dimensions, name))),
+    ...listedConditions(problem.limits, 'problem.json limits'),
+    ...listedConditions(file.limits, 'limits'),
+    ...constraintsOnCalls(file, problem),
   ];
   return [
     ...dimensions,
     'if (check.failed()) return;',
     ...scalars,
-    ...conditions.flatMap(({ condition, path }) =>
-      writeCondition(condition, { path, refusal: `${path}: ${condition} does not hold` }, scope),
-    ),
+    ...conditions.flatMap(({ condition, ...texts }) => writeCondition(condition, texts, scope)),
   ];
 }
 
@@ -191,7 +172,7 @@ function writeCondition(
   const described = values.length === 0 ? '' : ` + " (" + ${values.join(' + ')} + ")"`;
   const advice = hint === '' ? '' : ` + ${scope.text(`; ${hint}`)}`;
   return [
-    `if (!check.holds(${scope.expression(condition)}, ${scope.text(path)}, ${scope.text(String(condition))}))`,
+    `if (!check.holds(${scope.checked(condition, path)}))`,
     `  check.refuse_text(std::string(${scope.text(refusal)})${described}${advice});`,
   ];
 }
@@ -212,7 +193,7 @@ function measuring(scope: HeaderScope): string[] {
       ];
     }),
     ...scope.pointerTables.flatMap(({ count }, index) => [
-      `layout.pointers_${index} = round_up(layout.total, ${DEFAULT_WORKSPACE_ALIGNMENT});`,
+      `layout.pointers_${index} = round_up(layout.total, ${WORKSPACE_ALIGNMENT_BYTES});`,
       `layout.total = layout.pointers_${index} + ${8 * count};`,
     ]),
     'layout.sizes.workspace_bytes = static_cast<std::size_t>(layout.total);',
@@ -222,7 +203,7 @@ function measuring(scope: HeaderScope): string[] {
 /** Elements from the first to just after the last, in bytes. */
 function sizeOf(name: string, buffer: BufferDeclaration, path: string, scope: HeaderScope): string[] {
   const extent = (expression: Expression, key: string, least: number): string =>
-    `check.extent(${scope.expression(expression)}, ${scope.text(`${path}.${key}`)}, ${scope.text(String(expression))}, ${least})`;
+    `check.extent(${scope.checked(expression, `${path}.${key}`)}, ${least})`;
   const shape = buffer.shape.map((expression, axis) => extent(expression, `shape[${axis}]`, 1));
   const spans = buffer.strides?.map(
     (stride, axis) => `(${shape[axis]} - 1) * ${extent(stride, `strides[${axis}]`, 0)}`,

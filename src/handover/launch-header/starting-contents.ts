@@ -1,4 +1,4 @@
-import { type DType, isFloating, sizeOfDType } from '../../core/dtype.ts';
+import { type DType, sizeOfDType } from '../../core/dtype.ts';
 import type { Expression } from '../../core/expressions/syntax-tree.ts';
 import type { ContentsDeclaration } from '../../core/kernel.ts';
 import type { HeaderScope } from './header-scope.ts';
@@ -33,8 +33,8 @@ function writePattern(contents: ContentsDeclaration, name: string, scope: Header
     return (contents.bytes.match(/../g) ?? []).map((pair) => `contents.push_back(0x${pair.toLowerCase()});`);
   const { dtype } = contents;
   const checked = (expression: Expression, key: string): string => {
-    const place = `${scope.text(`workspaces.${name}.contents.${key}`)}, ${scope.text(String(expression))}`;
-    return checkedNumber(scope.expression(expression), dtype, place);
+    const place = scope.place(expression, `workspaces.${name}.contents.${key}`);
+    return scope.scalar(scope.expression(expression), dtype, place);
   };
   if ('value' in contents) return [append(dtype, checked(contents.value, 'value'))];
   if ('values' in contents)
@@ -47,13 +47,10 @@ function writePattern(contents: ContentsDeclaration, name: string, scope: Header
     `const std::int64_t count = ${bytes} < ${size} ? 1 : ${bytes} / ${size};`,
     'for (std::int64_t i = 0; i < count && !check.failed(); ++i) {',
     '  const Number number = first + Number(static_cast<double>(i)) * step;',
-    `  ${append(dtype, checkedNumber('number', dtype, `${scope.text(`workspaces.${name}.contents.step`)}, "an element"`))}`,
+    `  ${append(dtype, scope.scalar('number', dtype, `${scope.text(`workspaces.${name}.contents.step`)}, "an element"`))}`,
     '}',
   ];
 }
-
-const checkedNumber = (value: string, dtype: DType, place: string): string =>
-  `check.scalar(${value}, round_to_${dtype}(${value}), ${!isFloating(dtype)}, ${place})`;
 
 const append = (dtype: DType, number: string): string =>
   `append(contents, ${sizeOfDType(dtype)}, put_${dtype}, ${number});`;

@@ -7,19 +7,21 @@ import type {
   RepeatStepDeclaration,
   StepDeclaration,
 } from '../../core/kernel.ts';
-import { GRID_LIMITS } from '../../core/launch-plan.ts';
+import {
+  BLOCK_LIMITS,
+  CLUSTER_LIMITS,
+  GRID_LIMITS,
+  MAXIMUM_CTAS_PER_CLUSTER,
+  MAXIMUM_REPEAT,
+  MAXIMUM_THREADS_PER_CTA,
+} from '../../core/launch-plan.ts';
 import { functionsOf, launchesOf } from '../../core/plan/declared-steps.ts';
 import { namesOfRepetition } from '../../core/plan/scope.ts';
 import { placeArguments, writeArgument } from './arguments.ts';
 import { commentText } from './cpp-names.ts';
 import type { HeaderScope } from './header-scope.ts';
 
-/** As the launch planner has them. */
-const BLOCK_LIMITS = [1024, 1024, 64];
-const MAXIMUM_THREADS_PER_CTA = 1024;
-const MAXIMUM_CTAS_PER_CLUSTER = 16;
-const MAXIMUM_REPEAT = 10_000;
-const LARGEST_INTEGER = '9007199254740991.0';
+export const LARGEST_INTEGER = '9007199254740991.0';
 
 /** Every function that a step launches, once each. */
 export const launchedFunctions = (kernel: KernelFile): string[] => functionsOf(kernel.steps);
@@ -75,8 +77,7 @@ const indent = (lines: readonly string[]): string[] => lines.map((line) => (line
 function guarded(when: Expression | undefined, path: string, body: readonly string[], scope: HeaderScope): string[] {
   const end = 'if (check.failed()) return cudaErrorInvalidValue;';
   if (when === undefined) return ['{', ...indent(body), '}', end];
-  const place = `${scope.text(`${path}.when`)}, ${scope.text(String(when))}`;
-  return [`if (check.holds(${scope.expression(when)}, ${place})) {`, ...indent(body), '}', end];
+  return [`if (check.holds(${scope.checked(when, `${path}.when`)})) {`, ...indent(body), '}', end];
 }
 
 function writeMemset({ memset }: MemsetStepDeclaration, scope: HeaderScope): string[] {
@@ -198,7 +199,7 @@ function extent(
   scope: HeaderScope,
 ): string {
   const along = (expression: Expression, axis: number): string =>
-    `check.size(${scope.expression(expression)}, ${scope.text(`${path}[${axis}]`)}, ${scope.text(String(expression))}, ${limits[axis]})`;
+    `check.size(${scope.checked(expression, `${path}[${axis}]`)}, ${limits[axis]})`;
   return `dim3(${expressions.map(along).join(', ')})`;
 }
 
@@ -213,10 +214,9 @@ function writeSharedBytes({ sharedBytes }: LaunchStepDeclaration, path: string, 
 
 function writeCluster({ cluster }: LaunchStepDeclaration, path: string, scope: HeaderScope): string[] {
   if (cluster === undefined) return [];
-  const limits = [MAXIMUM_CTAS_PER_CLUSTER, MAXIMUM_CTAS_PER_CLUSTER, MAXIMUM_CTAS_PER_CLUSTER];
   return [
     'step.has_cluster = true;',
-    `step.cluster = ${extent(cluster, `${path}.cluster`, limits, scope)};`,
+    `step.cluster = ${extent(cluster, `${path}.cluster`, CLUSTER_LIMITS, scope)};`,
     `check.clusters(step.grid, step.cluster, ${scope.text(`${path}.cluster`)}, ${MAXIMUM_CTAS_PER_CLUSTER});`,
   ];
 }

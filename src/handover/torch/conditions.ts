@@ -1,9 +1,8 @@
 import type { ComparedSizes } from '../../core/compared-sizes.ts';
 import { namesInExpression } from '../../core/expressions/evaluate.ts';
-import type { Expression } from '../../core/expressions/syntax-tree.ts';
 import type { Candidate } from '../../core/kernel.ts';
 import type { ProblemFile } from '../../core/problem.ts';
-import { type RefusedUnless, sizeConditions } from '../size-conditions.ts';
+import { constraintsOnCalls, listedConditions, type RefusedUnless, sizeConditions } from '../size-conditions.ts';
 import { pythonCondition } from './python-expression.ts';
 import { pythonString } from './python-names.ts';
 
@@ -16,13 +15,13 @@ export function brokenConditions(
   kernel: { readonly candidate: Candidate; readonly compared?: ComparedSizes | undefined } | undefined,
   nameOf: (name: string) => string,
 ): string[] {
-  return [
-    ...placed((kernel ? kernel.candidate.kernel.file : problem).limits, 'limits'),
-    ...placed(kernel?.candidate.kernel.file.constraints, 'constraints').filter(({ condition }) =>
-      namesInExpression(condition).some((name) => Object.hasOwn(problem.dimensions, name)),
-    ),
+  const file = kernel?.candidate.kernel.file;
+  const conditions: RefusedUnless[] = [
+    ...listedConditions((file ?? problem).limits, 'limits'),
+    ...(file ? constraintsOnCalls(file, problem) : []),
     ...sizeConditions(problem, kernel?.compared),
-  ].flatMap(({ condition, refusal, hint = '' }) => {
+  ];
+  return conditions.flatMap(({ condition, refusal, hint = '' }) => {
     const values = namesInExpression(condition).map((name) => `(${pythonString(name)}, ${nameOf(name)})`);
     const texts = [pythonString(refusal), `[${values.join(', ')}]`, ...(hint === '' ? [] : [pythonString(hint)])];
     return [
@@ -31,9 +30,3 @@ export function brokenConditions(
     ];
   });
 }
-
-const placed = (conditions: readonly Expression[] = [], section: string): RefusedUnless[] =>
-  conditions.map((condition, index) => ({
-    condition,
-    refusal: `${section}[${index}]: ${condition} does not hold`,
-  }));

@@ -10,7 +10,9 @@ import type {
   RepeatStepDeclaration,
   StepDeclaration,
 } from '../../core/kernel.ts';
-import { REPEAT_INDEX } from '../../core/plan/scope.ts';
+import { WORKSPACE_ALIGNMENT_BYTES } from '../../core/launch-plan.ts';
+import { usesName } from '../../core/plan/declared-steps.ts';
+import { DEVICE_NAMES, REPEAT_INDEX } from '../../core/plan/scope.ts';
 import type { ProblemFile } from '../../core/problem.ts';
 import { fillTemplate, type Values } from '../fill-template.ts';
 import { launchedFunctions } from '../launch-header/steps.ts';
@@ -18,10 +20,7 @@ import { brokenConditions } from './conditions.ts';
 import { EXPRESSION_NAMES, pythonCondition, pythonExpression } from './python-expression.ts';
 import { pythonNames, pythonString, pythonTuple } from './python-names.ts';
 
-/** What cudaMalloc guarantees. */
-const DEFAULT_WORKSPACE_ALIGNMENT = 256;
-const SM_COUNT = 'device.smCount';
-const CTAS_PER_SM = 'kernel.ctasPerSm';
+const [SM_COUNT, CTAS_PER_SM] = DEVICE_NAMES;
 
 /** Functions of _plan.py that a generated module calls. */
 const PLAN_NAMES = ['null', 'raw', 'scalar', 'struct_of'];
@@ -43,7 +42,7 @@ export function kernelModule(
     numbers: usedNames(EXPRESSION_NAMES.concat('integer'), body).join(', ') || 'finite',
     plans: ['Plan', ...usedNames(PLAN_NAMES, body)].join(', '),
     members: writer.members(),
-    asksResidency: writer.uses(CTAS_PER_SM) ? 'True' : 'False',
+    asksResidency: usesName(candidate.kernel.file, CTAS_PER_SM) ? 'True' : 'False',
     dimensions: writer.dimensions,
     conditions,
     scope,
@@ -73,12 +72,6 @@ class KernelWriter {
     this.dimensions = pythonTuple(Object.keys(problem.dimensions).map((name) => this.#names.of(name)));
   }
 
-  /** Whether an expression in the steps or workspaces names it. */
-  uses(name: string): boolean {
-    const { steps, workspaces } = this.#candidate.kernel.file;
-    return JSON.stringify({ steps, workspaces }).includes(name);
-  }
-
   members(): Values[] {
     return Object.entries(this.#candidate.parameters).map(([name, value]) => ({
       member: this.#names.of(name),
@@ -92,7 +85,7 @@ class KernelWriter {
 
   scope(): string[] {
     const fact = (name: string, field: string): string[] =>
-      this.uses(name) ? [`${this.#names.of(name)} = float(device.${field})`] : [];
+      usesName(this.#candidate.kernel.file, name) ? [`${this.#names.of(name)} = float(device.${field})`] : [];
     return [
       ...Object.entries(this.#problem.scalars ?? {}).map(
         ([name, { dtype, value }]) =>
@@ -108,7 +101,7 @@ class KernelWriter {
     const functions = launchedFunctions(this.#candidate.kernel.file);
     return [
       ...Object.entries(workspaces).map(([name, { bytes, alignmentBytes, init }]) => {
-        const alignment = alignmentBytes ?? DEFAULT_WORKSPACE_ALIGNMENT;
+        const alignment = alignmentBytes ?? WORKSPACE_ALIGNMENT_BYTES;
         const place = this.#place(`workspaces.${name}.bytes`, bytes);
         return `plan.workspace(${pythonString(name)}, ${this.#number(bytes)}, ${place}, ${alignment}, ${pythonString(init)})`;
       }),
@@ -149,12 +142,9 @@ class KernelWriter {
   ): string[] {
     const count = `${this.#number(repeat)}, ${this.#place(`${path}.repeat`, repeat)}`;
     const innermost = this.#names.of(REPEAT_INDEX);
-    const [target, again] = index === undefined ? [innermost, []] : [this.#names.of(index), this.#numbered(index)];
+    const target = index === undefined ? innermost : this.#names.of(index);
+    const again = index === undefined ? [] : [`${innermost} = ${target}`];
     return [`for ${target} in plan.repeats(${count}):`, ...indent([...again, ...body])];
-  }
-
-  #numbered(index: string): string[] {
-    return [`${this.#names.of(REPEAT_INDEX)} = ${this.#names.of(index)}`];
   }
 
   #copy({ copy }: CopyStepDeclaration, path: string): string[] {

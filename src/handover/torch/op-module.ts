@@ -94,11 +94,15 @@ class CallWriter {
         .join('')
         .trimEnd();
     const given = names(keywords);
-    const callGiven = keywords.map((keyword) => this.#passed(keyword));
+    const passed = (list: readonly Keyword[]): string[] => list.map((keyword) => this.#passed(keyword));
+    const callGiven = passed(this.#schemaOrder(keywords));
     const dimensions = this.#dimensionParameters();
-    const key = [
-      ...operandNames.flatMap((name) => [`${name}.shape`, `${name}.stride()`, `${name}.dtype`, `${name}.device`]),
-    ];
+    const key = operandNames.flatMap((name) => [
+      `${name}.shape`,
+      `${name}.stride()`,
+      `${name}.dtype`,
+      `${name}.device`,
+    ]);
     const grads = operands.filter(hasGradient).map(({ name }) => `${this.#names.of(name)}.requires_grad`);
     return {
       schema: pythonString(`${this.#functionName}(${this.#schemaParameters(false)}) -> ${this.#returns()}`),
@@ -110,22 +114,18 @@ class CallWriter {
       operandTuple: tuple(operandNames),
       operandList: operandNames.join(', '),
       givenTuple: tuple(given),
-      callGivenTuple: tuple(callGiven),
+      callGivenTuple: tuple(passed(keywords)),
       resultTuple: tuple(names(results)),
       resultList: names(results).join(', '),
       resultCount: results.length,
       resultNames: results.map(({ name }) => name).join(', '),
       first: operandNames[0]!,
-      runReturn: this.#returned('results'),
-      fakeReturn: this.#returned('results'),
+      returned: this.#returned(),
       signature: this.#signature(true),
       chosenSignature: this.#signature(false),
       documentation: this.#documentation(),
-      call: this.#callLines([...operandNames, ...this.#schemaOrder(keywords).map((keyword) => this.#passed(keyword))]),
-      callOperands: operandNames.join(', '),
-      callGiven: this.#schemaOrder(keywords)
-        .map((keyword) => this.#passed(keyword))
-        .join(', '),
+      call: this.#callLines([...operandNames, ...callGiven]),
+      callGiven: callGiven.join(', '),
     };
   }
 
@@ -175,12 +175,12 @@ class CallWriter {
     return { none: '()', one: 'Tensor', several: `(${tensors})`, varying: 'Tensor[]' }[this.#kind()];
   }
 
-  #returned(list: string): string {
+  #returned(): string {
     return {
       none: 'return None',
-      one: `return ${list}[0]`,
-      several: `return tuple(${list})`,
-      varying: `return ${list}`,
+      one: 'return results[0]',
+      several: 'return tuple(results)',
+      varying: 'return results',
     }[this.#kind()];
   }
 
@@ -241,7 +241,8 @@ class CallWriter {
   }
 }
 
-const isRequired = ({ declaration, told }: Keyword): boolean => declaration.default === undefined && told === undefined;
+export const isRequired = ({ declaration, told }: Keyword): boolean =>
+  declaration.default === undefined && told === undefined;
 
 /** Undefined where the default follows from other dimensions, or from strides. */
 const constantDefault = ({ declaration, told }: Keyword): number | undefined =>

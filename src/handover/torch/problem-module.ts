@@ -1,4 +1,5 @@
 import type { Expression } from '../../core/expressions/syntax-tree.ts';
+import { BUFFER_ALIGNMENT_BYTES } from '../../core/launch-plan.ts';
 import { describeAllowed } from '../../core/plan/dimensions.ts';
 import type { BufferDeclaration, Dimensions, ProblemFile } from '../../core/problem.ts';
 import { fillTemplate } from '../fill-template.ts';
@@ -7,8 +8,6 @@ import { brokenConditions } from './conditions.ts';
 import { usedNames } from './kernel-module.ts';
 import { EXPRESSION_NAMES, pythonCondition, pythonExpression } from './python-expression.ts';
 import { pythonNames, pythonString, pythonTuple } from './python-names.ts';
-
-const DEFAULT_BUFFER_ALIGNMENT = 16;
 
 /** The dispatch table, with kernels by their number in the package. */
 export interface TorchTable {
@@ -89,7 +88,7 @@ function describeTensor({ name, buffer }: NamedBuffer): string {
   const texts = (expressions: readonly Expression[]): string =>
     pythonTuple(expressions.map((expression) => pythonString(String(expression))));
   const strides = buffer.strides === undefined ? '("row-major",)' : texts(buffer.strides);
-  const alignment = buffer.alignmentBytes ?? DEFAULT_BUFFER_ALIGNMENT;
+  const alignment = buffer.alignmentBytes ?? BUFFER_ALIGNMENT_BYTES;
   return `${pythonString(name)}, ${pythonString(buffer.dtype)}, ${texts(buffer.shape)}, ${strides}, ${alignment}`;
 }
 

@@ -2,13 +2,14 @@ import type { ComparedSizes } from '../../core/compared-sizes.ts';
 import type { CompiledCode } from '../../core/compiled-code.ts';
 import type { Candidate } from '../../core/kernel.ts';
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
+import { candidateIdentifier } from '../dispatch-table.ts';
 import { fillTemplate } from '../fill-template.ts';
 import { identifierOf } from '../launch-header/cpp-names.ts';
 import { launchedFunctions } from '../launch-header/steps.ts';
 import { listedFiles } from '../reproduction.ts';
 import { callShape } from './call-shape.ts';
 import { kernelModule } from './kernel-module.ts';
-import { commentLine, opModule, type TorchKernel } from './op-module.ts';
+import { commentLine, isRequired, opModule, type TorchKernel } from './op-module.ts';
 import { problemModule, type TorchTable } from './problem-module.ts';
 
 /** A kernel with its machine code, one for each architecture. */
@@ -49,8 +50,6 @@ export const TORCH_MARK = 'export.json';
 
 /** Files that are the same in every package. */
 const RUNTIME = ['_checks.py', '_driver.py', '_numbers.py', '_plan.py', '_runtime.py', '_sizes.py'];
-
-const ID_DIGITS = 8;
 
 /** A Python package with machine code that PyTorch calls: an operator of torch.library, its kernels, and the evidence. */
 export function torchPackage(request: TorchPackageRequest): TorchPackage {
@@ -96,7 +95,7 @@ export const filesOfTorchPackage = (mark: string): string[] =>
   listedFiles(mark, 'torch-package', /\\|^\/|(?:^|\/)\.\.?(?:\/|$)/);
 
 function torchKernel({ candidate, code }: PackagedKernel): TorchKernel {
-  const module = identifierOf(`kernel_${candidate.kernel.file.name}_${candidate.id.slice(0, ID_DIGITS)}`);
+  const module = candidateIdentifier('kernel', candidate);
   const functions = launchedFunctions(candidate.kernel.file);
   return {
     name: candidate.kernel.file.name,
@@ -124,7 +123,7 @@ const machineCode = (kernel: TorchKernel, code: readonly CompiledCode[]): Record
 /** `O = attention(Q, K, V)`. */
 function exampleCall({ problem }: TorchPackageRequest): string {
   const { operands, results, keywords } = callShape(problem);
-  const given = keywords.filter(({ declaration, told }) => declaration.default === undefined && told === undefined);
+  const given = keywords.filter(isRequired);
   const wanted = results.filter(({ buffer }) => buffer.when === undefined).map(({ name }) => name);
   const values = [...operands.map(({ name }) => name), ...given.map(({ name }) => `${name}=…`)];
   const target = wanted.length === 0 ? '' : `${wanted.join(', ')} = `;

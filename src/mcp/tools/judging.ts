@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { feedbackOn } from '../../app/author/attempt-feedback.ts';
 import { checkSubmission } from '../../app/author/check-submission.ts';
-import { attemptOf } from '../../app/author/lineage.ts';
+import { attemptOf, type Submitted } from '../../app/author/lineage.ts';
 import { namedCandidate } from '../../app/author/list-kernels.ts';
 import type { Search, Turn } from '../../app/author/turn.ts';
-import { feedbackSchema, feedbackText } from '../../reports/feedback.ts';
+import { type Feedback, feedbackOf, feedbackSchema, feedbackText } from '../../reports/feedback.ts';
 import type { Answer } from '../answer.ts';
 import { tool } from '../tool.ts';
 import { lines, submissionFields, submittedCandidate, titled } from './shared.ts';
@@ -73,6 +72,21 @@ const verdictOutput = z.object({
   best: z.string().optional().describe('Of a search: the id of the best candidate.'),
   feedback: feedbackSchema.optional(),
 });
+
+/** Feedback on an attempt; undefined if its evaluation is no longer in the store. */
+function feedbackOn(turn: Turn, attempt: Submitted): Feedback | undefined {
+  const evaluation = turn.evaluationOf(attempt);
+  if (!evaluation) return undefined;
+  const { parent, predictedRatio, ratioToParent, ratioToStart } = attempt.authored;
+  const before = parent === null ? undefined : attemptOf(turn.lineage(), parent);
+  return feedbackOf({
+    evaluation,
+    parent: before && turn.evaluationOf(before),
+    ratioToParent,
+    ratioToStart,
+    predictedRatio,
+  });
+}
 
 /** How far a search is, with feedback on its best candidate. */
 function searchAnswer(turn: Turn, { id, state, reason, best }: Search): Answer {

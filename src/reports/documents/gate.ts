@@ -184,11 +184,16 @@ const countersOf = ({ kernel, workloads }: GatedKernel): doc.Part =>
   workloads.map(({ workload, changes }) => doc.titledList(`${kernel}, ${workload}`, changes));
 
 const findingsOf = ({ kernel, workloads }: GatedKernel): doc.Part =>
-  workloads.map(({ workload, findings, findingsBefore, before }) => {
-    const isNew = ({ id }: Finding): boolean => before !== null && !findingsBefore.includes(id);
-    const lines = findings.map((finding) => `${titleOf(finding)}${isNew(finding) ? ', new' : ''}`);
-    return doc.titledList(`${kernel}, ${workload}`, lines);
-  });
+  workloads.map((row) =>
+    doc.titledList(
+      `${kernel}, ${row.workload}`,
+      row.findings.map((finding) => `${titleOf(finding)}${isNewIn(row, finding) ? ', new' : ''}`),
+    ),
+  );
+
+/** Whether the kernel did not have a finding before. */
+export const isNewIn = ({ before, findingsBefore }: GatedWorkload, { id }: Finding): boolean =>
+  before !== null && !findingsBefore.includes(id);
 
 /** With the name by which it was found, unless that is its own hash: CI names commits so. */
 function describeBase({ commit, ref }: GateView['base']): string {

@@ -160,7 +160,7 @@ function settingsOf(read: ReadRun): Readonly<Record<string, string>> {
 
 function differencesOf([run, against]: Both): RunComparisonView['differences'] {
   const [of, other] = [settingsOf(run), settingsOf(against)];
-  return [...new Set([...Object.keys(of), ...Object.keys(other)])]
+  return Object.keys({ ...of, ...other })
     .map((what) => ({ what, run: of[what] ?? 'none', against: other[what] ?? 'none' }))
     .filter((row) => row.run !== row.against);
 }

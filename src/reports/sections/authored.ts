@@ -15,7 +15,7 @@ import { describeEvidence } from './findings.ts';
 import { evaluationLink, kindOf } from './run-words.ts';
 
 /** `12,345 tokens in 3 requests, 0.0123`; `about` where an endpoint did not count. Of an agent process, its time. */
-export function describeTokens(cost: Pick<AuthoredView, 'tokens' | 'money' | 'requests' | 'seconds'>): string {
+function describeTokens(cost: Pick<AuthoredView, 'tokens' | 'money' | 'requests' | 'seconds'>): string {
   const { tokens, money, requests, seconds } = cost;
   if (seconds !== undefined && tokens.input === 0) {
     const times = requests === 1 ? 'once' : `${requests} times`;

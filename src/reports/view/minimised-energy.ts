@@ -1,6 +1,6 @@
 import { type EnergyRatio, measuredEnergy } from '../../core/energy.ts';
 import type { Evaluation } from '../../core/evaluation.ts';
-import type { CandidateReference, RunStartedEvent, Said } from '../../store/events.ts';
+import { isAccepted, type RunStartedEvent, type Said } from '../../store/events.ts';
 
 /** Joules of one launch sequence, with the evaluation that they were measured in. */
 export interface EnergyFigure {
@@ -42,10 +42,6 @@ export function minimisedEnergy(
   if (minimised !== 'energy') return undefined;
   const figures = { start: energyFigure(start), best: energyFigure(best) };
   if (best && best.id === start?.id) return { ...figures, ratio: 1, intervalRatio: null };
-  const confirmed = best && isOf(confirmation, best.candidate) ? confirmation?.energy : undefined;
+  const confirmed = best && isAccepted(confirmation, best.candidate) ? confirmation.energy : undefined;
   return { ...figures, ratio: confirmed?.ratio ?? null, intervalRatio: confirmed?.intervalRatio ?? null };
 }
-
-/** A search that goes on after a confirmation may have found another best since. */
-const isOf = (confirmation: Said<'confirmation'> | undefined, { id }: Pick<CandidateReference, 'id'>): boolean =>
-  confirmation !== undefined && confirmation.outcome !== 'refused' && confirmation.candidate.id === id;

@@ -1,5 +1,5 @@
 import type { ParameterValues } from '../../core/kernel.ts';
-import type { CandidateReference, Said } from '../../store/events.ts';
+import { type CandidateReference, isAccepted, type Said } from '../../store/events.ts';
 import type { ProgressionRow, TimeFigure } from './progression.ts';
 
 /** Differences of the best candidate from the start. */
@@ -21,7 +21,7 @@ export const settingChanges = (
 });
 
 function changedParameters(start: ParameterValues, best: ParameterValues): BestChanges['parameters'] {
-  const names = [...new Set([...Object.keys(start), ...Object.keys(best)])];
+  const names = Object.keys({ ...start, ...best });
   return names
     .map((name) => ({ name, from: start[name] ?? null, to: best[name] ?? null }))
     .filter(({ from, to }) => from !== to);
@@ -60,6 +60,5 @@ export function speedupOf(
   if (best.evaluationId === start.evaluationId) return 1;
   if (start.kind === 'predicted') return objective ?? start.medianNs / best.medianNs;
   const last = confirmations.at(-1);
-  // A search that goes on after a confirmation may have found another best since.
-  return last && last.outcome !== 'refused' && last.candidate.id === best.candidate.id ? last.ratio : null;
+  return isAccepted(last, best.candidate) ? last.ratio : null;
 }

@@ -31,7 +31,7 @@ export interface SourceDiff {
 
 type Sources = Readonly<Record<string, string>>;
 
-function fileDiff(file: string, before: string | undefined, after: string | undefined): FileDiff {
+export function fileDiff(file: string, before: string | undefined, after: string | undefined): FileDiff {
   const { hunks } = structuredPatch(file, file, before ?? '', after ?? '', undefined, undefined, {
     context: CONTEXT_LINES,
   });
@@ -53,7 +53,7 @@ export function compareSources(
 ): Pick<SourceDiff, 'files' | 'missing'> {
   const files: FileDiff[] = [];
   const missing: string[] = [];
-  for (const file of [...new Set([...Object.keys(before), ...Object.keys(after)])].sort()) {
+  for (const file of Object.keys({ ...before, ...after }).sort()) {
     const [old, now] = [before[file], after[file]];
     if (old === now) continue;
     const [oldText, newText] = [old && read(old), now && read(now)];

@@ -21,6 +21,7 @@ const startBody = z.strictObject({
 /** Lists, follows, starts and stops runs. @param ending fires when the server ends, which ends what it streams. */
 export function runRoutes(store: string, processes: RunProcesses, ending: AbortSignal): Hono {
   const routes = new Hono();
+  const idOf = (asked: string): string => storedRun(store, asked).run.id;
   routes.get('/runs', (context) => context.json(listRuns({ store })));
   routes.post('/runs', async (context) => {
     const { workload, ...request } = await readBody(context, startBody);
@@ -29,28 +30,27 @@ export function runRoutes(store: string, processes: RunProcesses, ending: AbortS
   });
   routes.get('/runs/:id', (context) => context.json(storedRun(store, context.req.param('id'))));
   routes.get('/runs/:id/live', (context) => {
-    const { run } = storedRun(store, context.req.param('id'));
+    const run = idOf(context.req.param('id'));
     return streamSSE(context, async (stream) => {
       const gone = new AbortController();
       stream.onAbort(() => gone.abort());
-      for await (const change of watchRun(store, run.id, AbortSignal.any([gone.signal, ending])))
+      for await (const change of watchRun(store, run, AbortSignal.any([gone.signal, ending])))
         await stream.writeSSE({ data: JSON.stringify(change) });
     });
   });
   routes.post('/runs/:id/resume', async (context) => {
-    await processes.resume(storedRun(store, context.req.param('id')).run.id);
+    await processes.resume(idOf(context.req.param('id')));
     return context.json({});
   });
   routes.post('/runs/:id/stop', (context) => {
-    processes.stop(storedRun(store, context.req.param('id')).run.id);
+    processes.stop(idOf(context.req.param('id')));
     return context.json({});
   });
-  routes.get('/runs/:id/report', (context) => {
-    const { run } = storedRun(store, context.req.param('id'));
-    return context.html(printHtml(runDocument(readReport(store, run.id))));
-  });
+  routes.get('/runs/:id/report', (context) =>
+    context.html(printHtml(runDocument(readReport(store, idOf(context.req.param('id')))))),
+  );
   routes.get('/runs/:id/against/:other', (context) => {
-    const [run, other] = (['id', 'other'] as const).map((name) => storedRun(store, context.req.param(name)).run.id);
+    const [run, other] = (['id', 'other'] as const).map((name) => idOf(context.req.param(name)));
     return context.html(printHtml(runComparisonDocument(compareReports(store, run!, other!))));
   });
   return routes;

@@ -210,6 +210,10 @@ function indexOf(database: DatabaseSync): RunIndex {
     all<RunRow & { log?: string }>(`SELECT * FROM runs WHERE 1${sql} ORDER BY id`, values).map(
       ({ log: _log, ...row }) => row,
     );
+  const filtered = <Row>(filter: MoveFilter, query: (conditions: string) => string): Row[] => {
+    const { sql, values } = where(filter);
+    return all(query(sql), values);
+  };
   const evaluationsIn = (run: string): EvaluationRow[] =>
     all('SELECT * FROM evaluations WHERE run = ? ORDER BY rowid', [run]);
   return {
@@ -227,29 +231,26 @@ function indexOf(database: DatabaseSync): RunIndex {
         candidateStart,
       ]),
     evaluationsIn,
-    moves(filter = {}) {
-      const { sql, values } = where(filter);
-      return all(
-        `SELECT moves.*, runs.problem, runs.workload, runs.device, runs.kind, runs.startedAt
-         FROM moves JOIN runs ON runs.id = moves.run
-         WHERE moves.status NOT IN ('device-failed', 'unsupported')${sql} ORDER BY moves.run, moves.sequence`,
-        values,
-      );
-    },
-    costs(filter) {
-      const { sql, values } = where(filter);
-      return all(
-        `SELECT evaluations.* FROM evaluations JOIN runs ON runs.id = evaluations.run
-         WHERE 1${sql} ORDER BY evaluations.run, evaluations.rowid`,
-        values,
-      );
-    },
-    turns(filter) {
-      const { sql, values } = where(filter);
-      return all(
-        `SELECT turns.* FROM turns JOIN runs ON runs.id = turns.run WHERE 1${sql} ORDER BY turns.run, turns.sequence`,
-        values,
-      );
-    },
+    moves: (filter = {}) =>
+      filtered(
+        filter,
+        (sql) =>
+          `SELECT moves.*, runs.problem, runs.workload, runs.device, runs.kind, runs.startedAt
+           FROM moves JOIN runs ON runs.id = moves.run
+           WHERE moves.status NOT IN ('device-failed', 'unsupported')${sql} ORDER BY moves.run, moves.sequence`,
+      ),
+    costs: (filter) =>
+      filtered(
+        filter,
+        (sql) =>
+          `SELECT evaluations.* FROM evaluations JOIN runs ON runs.id = evaluations.run
+           WHERE 1${sql} ORDER BY evaluations.run, evaluations.rowid`,
+      ),
+    turns: (filter) =>
+      filtered(
+        filter,
+        (sql) =>
+          `SELECT turns.* FROM turns JOIN runs ON runs.id = turns.run WHERE 1${sql} ORDER BY turns.run, turns.sequence`,
+      ),
   };
 }

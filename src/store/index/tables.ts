@@ -131,9 +131,7 @@ function insert(database: DatabaseSync, table: string, rows: readonly object[]):
 
 /** Forgets a run, inside a transaction of the caller's. */
 export function removeRun(database: DatabaseSync, id: string): void {
-  database.prepare('DELETE FROM turns WHERE run = ?').run(id);
-  database.prepare('DELETE FROM moves WHERE run = ?').run(id);
-  database.prepare('DELETE FROM evaluations WHERE run = ?').run(id);
+  for (const table of ['turns', 'moves', 'evaluations']) database.prepare(`DELETE FROM ${table} WHERE run = ?`).run(id);
   database.prepare('DELETE FROM runs WHERE id = ?').run(id);
 }
 

@@ -1,6 +1,5 @@
 import { lstatSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeCandidate } from '../../../core/candidate.ts';
 import { WarpsmithError } from '../../../core/errors.ts';
 import type { Candidate } from '../../../core/kernel.ts';
 import { untilAborted } from '../../../core/until-aborted.ts';
@@ -14,7 +13,7 @@ import { writeFolder } from '../../../store/write-folder.ts';
 import { changedFiles } from '../changed-files.ts';
 import type { ProblemBrief } from '../describe-problem.ts';
 import { kernelTexts } from '../kernel-texts.ts';
-import { readSubmission } from '../submission.ts';
+import { submittedCandidate } from '../submission.ts';
 import type { Turn } from '../turn.ts';
 import type { Handed, RunTurn } from './run-turn.ts';
 import { BRIEF_FILE, LONGEST_NOTES, MCP_FILE, NOTES_FILE, stepFiles } from './step-files.ts';
@@ -190,7 +189,6 @@ export class CommandAuthor implements Author, AsyncDisposable {
     this.#record({ agent: 'began', event });
     const nowMs = performance.now();
     turn.begin({
-      author: command.name,
       lastEvaluation: task.evaluationsUsed + evaluations,
       endsAtMs: nowMs + minutes * MS_PER_MINUTE,
     });
@@ -315,9 +313,7 @@ export class CommandAuthor implements Author, AsyncDisposable {
     };
     if (refused) return { asked, by, answer: { kind: 'refused', ...refused, hypothesis } };
     const { files: texts, parameters } = line;
-    const read = readSubmission({ files: texts, parameters }, turn.problem);
-    const kernel = { ...read.kernel, folder: join(turn.problem.folder, read.kernel.file.name) };
-    const candidate = makeCandidate(kernel, read.parameters);
+    const candidate = submittedCandidate({ files: texts, parameters }, turn.problem);
     const files = changedFiles(task.parent.candidate, candidate);
     const made = parent === null ? {} : { parent };
     return {

@@ -7,10 +7,17 @@ import { attemptCandidate, attemptResult } from '../../journal.ts';
 import type { Session } from '../../session.ts';
 import type { Left } from '../allowance.ts';
 import type { Submitted } from '../lineage.ts';
-import { type Pending, type Said, type Search, START, type Turn, unknownAttempt } from '../turn.ts';
+import {
+  isOpen,
+  type Mutable,
+  type Pending,
+  type Said,
+  type Search,
+  START,
+  type Turn,
+  unknownAttempt,
+} from '../turn.ts';
 import { requireUsablePlan } from '../usable-plan.ts';
-
-type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** Something an agent handed in, on its way to the loop. */
 export interface Handed extends Mutable<Pending> {
@@ -21,7 +28,6 @@ export interface Handed extends Mutable<Pending> {
 
 /** What a step may use. */
 export interface Share {
-  readonly author: string;
   /** Evaluations of the run at which its share ends. */
   readonly lastEvaluation: number;
   /** In `performance.now()`. */
@@ -68,10 +74,6 @@ export class RunTurn implements Turn {
     this.#session = parts.session;
   }
 
-  get device(): string {
-    return this.#session.device.identity.id;
-  }
-
   get allowance(): Turn['allowance'] {
     return {
       left: () => this.#left(),
@@ -88,8 +90,7 @@ export class RunTurn implements Turn {
   end(): void {
     this.#share = undefined;
     for (const handed of this.#pending.values()) {
-      if (handed.state === 'waiting' || handed.state === 'running')
-        this.#drop(handed, 'cancelled', 'the step has ended');
+      if (isOpen(handed)) this.#drop(handed, 'cancelled', 'the step has ended');
     }
     this.#waiting.length = 0;
     this.#handed = undefined;
@@ -190,8 +191,7 @@ export class RunTurn implements Turn {
   async submit(candidate: Candidate, said: Said): Promise<{ readonly isNew: boolean }> {
     const share = this.#requireShare();
     const known = this.#pending.get(candidate.id);
-    const isOpen = known?.state === 'waiting' || known?.state === 'running';
-    if (isOpen || known?.isFinal || this.#candidates.has(this.#nameOf(candidate.id))) return { isNew: false };
+    if (isOpen(known) || known?.isFinal || this.#candidates.has(this.#nameOf(candidate.id))) return { isNew: false };
     requireUsablePlan(this, candidate, this.#session.device.spec);
     if (!(performance.now() < share.endsAtMs)) throw spent('its time is over');
     if (!(this.#left().evaluations >= 1)) throw spent('its share of evaluations is used');

@@ -1,6 +1,4 @@
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { makeCandidate } from '../../../core/candidate.ts';
 import { WarpsmithError } from '../../../core/errors.ts';
 import type { Candidate } from '../../../core/kernel.ts';
 import type { Problem } from '../../../core/problem.ts';
@@ -10,7 +8,7 @@ import { errorText } from '../../../reports/feedback.ts';
 import type { AuthorMode, Priors } from '../../../store/events.ts';
 import type { Exchange } from '../../../store/transcript.ts';
 import { changedFiles } from '../changed-files.ts';
-import { readSubmission } from '../submission.ts';
+import { submittedCandidate } from '../submission.ts';
 import { parseAnswer } from './parse-answer.ts';
 import { refusalText, systemText, taskText, verdictText } from './prompt.ts';
 import type { Spending } from './spending.ts';
@@ -176,10 +174,7 @@ async function readAnswer(answer: ModelAnswer, task: Task, state: State, parts: 
     const said = parseAnswer(answer.text, answer.isComplete);
     hypothesis = said.hypothesis;
     const parent = state.base ?? task.parent.candidate;
-    const read = readSubmission({ files: said.files, edits: said.edits, parent }, parts.problem);
-    // Only its path to the problem matters: nothing is read from there or written to it.
-    const kernel = { ...read.kernel, folder: join(parts.problem.folder, read.kernel.file.name) };
-    const candidate = makeCandidate(kernel, read.parameters);
+    const candidate = submittedCandidate({ files: said.files, edits: said.edits, parent }, parts.problem);
     const wrong = await parts.check(candidate);
     if (wrong !== undefined) {
       state.base = candidate;

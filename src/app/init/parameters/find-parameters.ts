@@ -2,7 +2,7 @@ import { WarpsmithError } from '../../../core/errors.ts';
 import { type Amount, rootsOf } from '../../../cuda-source/amounts.ts';
 import type { HostFacts } from '../../../cuda-source/host-values.ts';
 import { readCudaSource } from '../../../cuda-source/source.ts';
-import type { CompiledLaunch, Draft, DraftStep } from '../draft.ts';
+import { type CompiledLaunch, type Draft, type DraftStep, isNumber, templateNames } from '../draft.ts';
 import { type DeviceConstant, deviceConstants, namesThatShape } from './constants.ts';
 
 /** A number of the file that a kernel folder has as a parameter. */
@@ -139,7 +139,7 @@ function candidatesIn(kernels: Kernels): FoundNumber[] {
   const inLaunches = new Set(
     steps.flatMap(({ grid, block, sharedBytes }) => [...grid, ...block, sharedBytes].flatMap((one) => rootsOf(one))),
   );
-  const roots = new Set([...inLaunches, ...namesIn(group), ...constants.keys()]);
+  const roots = new Set([...inLaunches, ...templateNames(group), ...constants.keys()]);
   const named = [...roots].flatMap((name): FoundNumber[] => {
     const known = facts.sizes.get(name);
     const constant = constants.get(name);
@@ -156,14 +156,10 @@ function candidatesIn(kernels: Kernels): FoundNumber[] {
   return [...named, ...literalsOf(group, steps, shaping).filter(({ name }) => !taken.has(name))];
 }
 
-const isVariable = (items: readonly { kind: string; name: string; otherNames: readonly string[] }[], name: string) =>
-  items.some((item) => item.kind === 'variable' && [item.name, ...item.otherNames].includes(name));
-
-/** Template arguments that have a name in the host code. */
-const namesIn = (group: readonly CompiledLaunch[]): string[] =>
-  group.flatMap(({ launch }) =>
-    launch.templateArguments.flatMap(({ value }) => (value?.kind === 'name' ? [value.name] : [])),
-  );
+export const isVariable = (
+  items: readonly { kind: string; name: string; otherNames: readonly string[] }[],
+  name: string,
+) => items.some((item) => item.kind === 'variable' && [item.name, ...item.otherNames].includes(name));
 
 const shapesAsTemplate = (group: readonly CompiledLaunch[], root: string, shaping: ReadonlySet<string>): boolean =>
   group.some(({ launch, kernel }) =>
@@ -209,9 +205,6 @@ function literalsOf(
       found.findIndex((one) => one.name === name) === i,
   );
 }
-
-export const isNumber = (amount: Amount, value: number): boolean =>
-  amount.kind === 'constant' && amount.value === value;
 
 const holdsNumber = (amount: Amount, value: number): boolean =>
   isNumber(amount, value) || (amount.kind === 'operation' && amount.operands.some((one) => holdsNumber(one, value)));

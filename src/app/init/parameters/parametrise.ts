@@ -13,9 +13,9 @@ import type { Item } from '../../../cuda-source/items.ts';
 import { behindBracket, parseExpression, splitAtCommas } from '../../../cuda-source/parser.ts';
 import { readCudaSource } from '../../../cuda-source/source.ts';
 import type { Expression } from '../../../cuda-source/syntax.ts';
-import type { DraftArgument, DraftBuffer, DraftStep } from '../draft.ts';
+import { type DraftArgument, type DraftBuffer, type DraftStep, isNumber } from '../draft.ts';
 import { definedName, identifiersIn } from './constants.ts';
-import { isNumber, type Kernels, type Parameter } from './find-parameters.ts';
+import type { Kernels, Parameter } from './find-parameters.ts';
 
 /** The kernels of a rung in terms of their parameters. */
 export interface Parametrised {

@@ -43,7 +43,7 @@ def _run(@parameters@):
         call = OPERATOR.prepare(key, (@operandTuple@), (@givenTuple@))
     results = call.new_results()
     call.run([@operandList@, *results])
-    @runReturn@
+    @returned@
 
 
 def _run_out(@outParameters@):
@@ -70,7 +70,7 @@ def _fake(@parameters@):
         for known, (wanted, shape, strides) in zip(_problem.RESULTS, _problem.results(dimensions))
         if wanted
     ]
-    @fakeReturn@
+    @returned@
 
 
 def _fake_out(@outParameters@):
@@ -102,7 +102,7 @@ def @plain@(@signature@):
     if len(tensors) > @resultCount@:
         raise ValueError(f"out has {len(tensors)} tensors; expected at most @resultCount@: @resultNames@")
     tensors += (None,) * (@resultCount@ - len(tensors))
-    _operator_out(@callOperands@, *tensors, @callGiven@)
+    _operator_out(@operandList@, *tensors, @callGiven@)
     return out
 
 
