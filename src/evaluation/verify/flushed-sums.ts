@@ -1,4 +1,4 @@
-import type { CompiledCode } from '../../core/compiled-code.ts';
+import { type CompiledCode, ptxOf } from '../../core/compiled-code.ts';
 import type { Expectations } from '../oracle/expectations.ts';
 
 /**
@@ -19,7 +19,7 @@ const known = new WeakMap<CompiledCode, boolean>();
 function addsAtomically(code: CompiledCode): boolean {
   let adds = known.get(code);
   if (adds === undefined) {
-    const ptx = code.kind === 'ptx' ? code.text : code.ptx;
+    const ptx = ptxOf(code);
     adds = ptx === undefined || (ADDITION.test(ptx) && !FLUSHING.test(ptx));
     known.set(code, adds);
   }
