@@ -95,7 +95,7 @@ export function onRung(best: Candidate, rung: Kernel, dimensions: Dimensions): C
  * Rungs after the best candidate's own. Empty if its kernel is not on the ladder, because then no rung is known to come
  * later.
  */
-function laterRungs(rungs: readonly Kernel[], best: Candidate): readonly Kernel[] {
+export function laterRungs(rungs: readonly Kernel[], best: Candidate): readonly Kernel[] {
   const own = rungs.findIndex((rung) => rung.file.name === best.kernel.file.name);
   return own < 0 ? [] : rungs.slice(own + 1);
 }
