@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import type { Candidate } from '../core/kernel.ts';
-import { takesWorkload } from '../core/plan/takes-workload.ts';
+import { takesWorkloads } from '../core/plan/takes-workload.ts';
 import { laterRungs, onRung } from './propose-moves.ts';
 import type { OptimizeOptions } from './run.ts';
 
@@ -29,8 +29,7 @@ export function preparedAtStart(options: OptimizeOptions, first?: readonly Candi
 }
 
 function successors({ start, rungs, workloads }: OptimizeOptions): Candidate[] {
-  const isTaken = (candidate: Candidate) => workloads.every(({ dimensions }) => takesWorkload(candidate, dimensions));
   return laterRungs(rungs, start)
     .flatMap((rung) => onRung(start, rung, workloads[0]!.dimensions) ?? [])
-    .filter(isTaken);
+    .filter((candidate) => takesWorkloads(candidate, workloads));
 }

@@ -2,7 +2,7 @@ import { makeCandidate } from '../../core/candidate.ts';
 import type { Kernel } from '../../core/kernel.ts';
 import { listValues } from '../../core/plan/parameter-values.ts';
 import { failedConstraint } from '../../core/plan/parameters.ts';
-import { takesWorkload } from '../../core/plan/takes-workload.ts';
+import { takesWorkloads } from '../../core/plan/takes-workload.ts';
 import type { Dimensions } from '../../core/problem.ts';
 import { type RandomSource, randomSource, shuffle } from '../../stats/random.ts';
 import { preparedIfKept } from '../prepared-ahead.ts';
@@ -63,13 +63,10 @@ function openMoves(run: Run, suggested: readonly ProposedMove[]): ProposedMove[]
   return suggested.filter((move) => {
     const isNew = !seen.has(move.candidate.id);
     seen.add(move.candidate.id);
-    return isNew && run.ledger.isOpen(move) && takesEvery(run, move);
+    // A candidate that does not take one of the workloads can't win.
+    return isNew && run.ledger.isOpen(move) && takesWorkloads(move.candidate, run.options.workloads);
   });
 }
-
-/** A candidate that does not take one of the workloads can't win. */
-const takesEvery = ({ options }: Run, { candidate }: ProposedMove): boolean =>
-  options.workloads.every(({ dimensions }) => takesWorkload(candidate, dimensions));
 
 function turnOf(run: Run, { share, options, overspent }: Ranking): Pick<Turn, 'ranked' | 'abandoned'> {
   const open = options.length - overspent.length;
