@@ -1,3 +1,4 @@
+import { LANES_PER_WARP } from '../core/gpu-sizes.ts';
 import { roundUp } from '../core/values.ts';
 import type { ControlFlowGraph, PtxFunction } from './ast.ts';
 import { followLives, type Lives, peakInOrder } from './scheduling/lives.ts';
@@ -23,7 +24,6 @@ const FEWEST_REGISTERS = 8;
 /** Of every SM since Kepler. */
 const REGISTERS_PER_SM = 65_536;
 const SCHEDULERS_PER_SM = 4;
-const LANES_PER_WARP = 32;
 const MAXIMUM_REGISTERS_PER_THREAD = 255;
 /** Registers are allocated per warp in units of 256: 8 per thread. */
 const ALLOCATION_UNIT = 8;

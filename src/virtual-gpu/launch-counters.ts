@@ -8,9 +8,10 @@ import type {
 } from '../core/counters.ts';
 import { lineCountersAt } from '../core/empty-line-counters.ts';
 import { emptyTotals } from '../core/empty-totals.ts';
+import { SECTOR_BYTES, SECTORS_PER_LINE } from '../core/gpu-sizes.ts';
 import type { Dim3 } from '../core/launch-plan.ts';
 import { sum } from '../core/values.ts';
-import { SECTORS_PER_LINE, SERIAL_LANES } from '../hardware/launch-model/constants.ts';
+import { SERIAL_LANES } from '../hardware/launch-model/constants.ts';
 import type { PtxInstruction } from '../ptx/ast.ts';
 import { controlOf, flopPerLane, instructionClass, synchronisationOf } from '../ptx/instructions/properties.ts';
 import { lineOfSector } from './cache-model/line-places.ts';
@@ -23,7 +24,7 @@ import {
 } from './codegen/memory/access-groups.ts';
 import type { BlockIssueTime, KernelImage } from './kernel-image.ts';
 import { LANES } from './layout.ts';
-import { broadcastWavefronts, SECTOR_BYTES } from './runtime/access-costs.ts';
+import { broadcastWavefronts } from './runtime/access-costs.ts';
 import type { WorkerCounts } from './runtime/cta-runner.ts';
 import type { DeviceRange } from './runtime/memories.ts';
 import type { AccessCounts } from './runtime/pattern-counter.ts';

@@ -1,8 +1,8 @@
 import type { LaunchCounters } from '../../core/counters.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
+import { LANES_PER_WARP } from '../../core/gpu-sizes.ts';
 import type { Occupancy } from '../../core/timing.ts';
 import { occupancy } from '../occupancy.ts';
-import { LANES_PER_WARP } from './constants.ts';
 
 /** How the CTAs of one launch spread over the SMs. */
 export interface Schedule {

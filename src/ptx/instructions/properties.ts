@@ -1,4 +1,5 @@
 /** Looks up an instruction's properties in the table. An opcode without a row is assumed to compute. */
+import { LANES_PER_WARP } from '../../core/gpu-sizes.ts';
 import { onceFor } from '../../core/once-for.ts';
 import type { InstructionClass } from '../../core/vocabulary.ts';
 import type { PtxInstruction, PtxOperand } from '../ast.ts';
@@ -103,7 +104,6 @@ export function flopPerLane(instruction: PtxInstruction): FlopPerLane | undefine
 
 const MATRIX_SHAPE = /^m(\d+)n(\d+)k(\d+)$/;
 const INTEGER_ELEMENT = /^[su][48]$|^b1$/;
-const LANES_PER_WARP = 32;
 const WARPS_PER_WARPGROUP = 4;
 
 /** Work of a whole matrix instruction, spread over the lanes that issue it. */

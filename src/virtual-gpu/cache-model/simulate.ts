@@ -1,7 +1,7 @@
 import type { LaunchCounters, SampledCache } from '../../core/counters.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
+import { SECTOR_BYTES } from '../../core/gpu-sizes.ts';
 import { sum } from '../../core/values.ts';
-import { SECTOR_BYTES } from '../../hardware/launch-model/constants.ts';
 import { occupancy } from '../../hardware/occupancy.ts';
 import type { DeviceRange } from '../runtime/memories.ts';
 import type { AccessSamples } from './access-sampler.ts';

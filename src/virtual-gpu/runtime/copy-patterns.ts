@@ -1,5 +1,5 @@
+import { LINE_BYTES, SECTOR_BYTES } from '../../core/gpu-sizes.ts';
 import { LANES } from '../layout.ts';
-import { LINE_BYTES, SECTOR_BYTES } from './access-costs.ts';
 import type { PreparedCopy } from './lane-copier.ts';
 import { addRequest, type MemoryRequest, noSiteRequests, type RequestSums } from './site-requests.ts';
 

@@ -1,3 +1,4 @@
+import { SECTOR_BYTES } from '../../core/gpu-sizes.ts';
 import { coordinatesOf, type Dim3 } from '../../core/launch-plan.ts';
 import { numbersBelow } from '../../core/values.ts';
 import type { PtxInstruction } from '../../ptx/ast.ts';
@@ -31,7 +32,6 @@ import {
 import { ShadowMemory } from '../race-detector/shadow-memory.ts';
 import { type FollowedWarp, type TracedWarp, WarpTracer } from '../race-detector/warp-tracer.ts';
 import { type WatchedPlace, type WatchedWrites, WriteWatcher } from '../race-detector/write-watcher.ts';
-import { SECTOR_BYTES } from './access-costs.ts';
 import { pendingCopiesStep } from './async-copy.ts';
 import { type Arrival, arrivalsOf, type OperandReader, type WaitingLanes, wholeBarrierOf } from './barriers.ts';
 import { BoundsChecker } from './bounds.ts';
