@@ -1,5 +1,6 @@
 import type { KernelResources } from '../core/counters.ts';
 import { type ExpressionScope, evaluateExpression, evaluateUnrounded } from '../core/expressions/evaluate.ts';
+import { LANES_PER_WARP } from '../core/gpu-sizes.ts';
 import type { KernelFile, LaunchStepDeclaration, ParameterValues } from '../core/kernel.ts';
 import { repetitionScope } from '../core/plan/scope.ts';
 import type { LaunchTiming } from '../core/timing.ts';
@@ -9,7 +10,6 @@ import type { PatternContext } from './pattern.ts';
 
 /** Launches of a step beyond which nothing is forecast. */
 const MOST_REPEATS = 64;
-const LANES_PER_WARP = 32;
 
 /** A launch as kernel.json says it for some parameters. */
 export interface ForecastLaunch extends LaunchCut {

@@ -1,3 +1,4 @@
+import { LANES_PER_WARP } from '../../core/gpu-sizes.ts';
 import { figure } from '../../core/values.ts';
 import { SERIAL_LANES } from '../../hardware/launch-model/constants.ts';
 import type { ModelledLaunch, Rule } from '../rule.ts';
@@ -6,7 +7,6 @@ import { where } from '../where.ts';
 
 /** Mean active lanes ÷ 32. */
 const LANES_THRESHOLD = 0.8;
-const LANES = 32;
 
 /**
  * Mean active lanes ÷ the lanes that the block has per warp. Few-lane instructions between barriers are left out: the
@@ -41,14 +41,14 @@ export const divergence: Rule = {
     const worst = divergent[0];
     if (!worst) return undefined;
     return {
-      title: `divergence: ${figure(worst.value * LANES)} of ${LANES} lanes active in the mean`,
+      title: `divergence: ${figure(worst.value * LANES_PER_WARP)} of ${LANES_PER_WARP} lanes active in the mean`,
       evidence: divergent.flatMap(({ launch, value }) => [
         {
           counter: 'active lanes ÷ 32',
           value,
           threshold: LANES_THRESHOLD,
           comparison: 'below' as const,
-          where: where(launch, (line) => line.instructions * LANES - line.threadInstructions),
+          where: where(launch, (line) => line.instructions * LANES_PER_WARP - line.threadInstructions),
         },
         {
           counter: 'divergent branches',
