@@ -11,6 +11,13 @@ export function bitsOfF64(value: number): bigint {
   return scratch.getBigUint64(0);
 }
 
+/** Bit pattern of the float32 nearest to a float64, by its bit pattern. */
+export function f32BitsOfF64(bits: bigint): bigint {
+  scratch.setBigUint64(0, bits);
+  scratch.setFloat32(0, scratch.getFloat64(0));
+  return BigInt(scratch.getUint32(0));
+}
+
 /** What an immediate operand is as a number of this type. Integers beyond 2^53 are rounded. */
 export function numberOfBits({ type: written, value }: Immediate, type: string): number {
   if (written === 'f32-bits') {

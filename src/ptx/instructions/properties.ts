@@ -3,7 +3,7 @@ import { LANES_PER_WARP } from '../../core/gpu-sizes.ts';
 import { onceFor } from '../../core/once-for.ts';
 import type { InstructionClass } from '../../core/vocabulary.ts';
 import type { PtxInstruction, PtxOperand } from '../ast.ts';
-import { has, typesOf } from '../instruction-parts.ts';
+import { has, lastModifier, typesOf } from '../instruction-parts.ts';
 import { collectRegisters } from '../operands.ts';
 import { floatOf } from '../types.ts';
 import type { Control, MachineCode, MemoryAction, OrRule, Result, Runs, Synchronisation } from './row.ts';
@@ -98,7 +98,7 @@ export interface FlopPerLane {
 export function flopPerLane(instruction: PtxInstruction): FlopPerLane | undefined {
   const flop = INSTRUCTIONS.get(instruction.opcode)?.flop ?? 0;
   if (flop === 'matrix') return matrixFlop(instruction);
-  const type = floatOf(instruction.modifiers.at(-1) ?? '');
+  const type = floatOf(lastModifier(instruction));
   return flop > 0 && type ? { kind: type.kind, count: flop * type.elements } : undefined;
 }
 
