@@ -100,14 +100,15 @@ export function laterRungs(rungs: readonly Kernel[], best: Candidate): readonly 
   return own < 0 ? [] : rungs.slice(own + 1);
 }
 
-type Realised = Pick<ProposedMove, 'key' | 'change' | 'candidate'>;
+/** A change that can be made. */
+export type RealisedMove = Pick<ProposedMove, 'key' | 'change' | 'candidate'>;
 
 function realise(
   move: PatternMove,
   pattern: Pattern,
   finding: Finding,
   context: ProposalContext,
-): Realised | undefined {
+): RealisedMove | undefined {
   const { best, dimensions } = context;
   const kernel = best.candidate.kernel.file.name;
   if (move.kind === 'parameter') {

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import type { Diagnostic } from '../../core/compiled-code.ts';
 import type { Kernel } from '../../core/kernel.ts';
+import { PRELUDE } from '../clang-arguments.ts';
 import { liesWithin } from '../dependency-file.ts';
 import { withoutHostLaunchers } from '../device-launches.ts';
 import { type CompileUnit, compiledFiles, generateUnit } from '../function-symbols.ts';
@@ -15,7 +16,6 @@ const STANDARD_HEADERS = [
   ...['stdint.h', 'stdio.h', 'stdlib.h', 'string.h', 'type_traits', 'utility'],
   ...['warpsmith/nvrtc_limits.h', 'warpsmith/nvrtc_traits.h'],
 ];
-const PRELUDE = 'warpsmith/prelude.h';
 
 export type NamedTexts = readonly (readonly [name: string, text: string])[];
 
