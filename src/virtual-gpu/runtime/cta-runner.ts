@@ -9,6 +9,7 @@ import { AccessSampler, type AccessSamples } from '../cache-model/access-sampler
 import { SECTOR_ATOMIC, SECTOR_READ, SECTOR_SAMPLED, SECTOR_WRITTEN } from '../codegen/memory/access-groups.ts';
 import type { RunnableImage } from '../kernel-image.ts';
 import {
+  ALL_LANES,
   CONSTANTS,
   DECISION,
   LANES,
@@ -134,8 +135,6 @@ const SLICE = { usual: 1 << 18, watched: 1 << 14, cooperative: 1 << 14, followed
 
 /** A CTA that does more than wait goes on for so many, beside others that wait: a turn moves the memory of two CTAs. */
 const ROUNDS_OF_TURN = 64;
-
-const ALL_LANES: number[] = numbersBelow(LANES);
 
 /** Bits that a request sets in the sector map; an atomic reads and writes. */
 const SECTOR_BITS: Record<RequestKind, number> = {
@@ -1025,7 +1024,7 @@ export class CtaRunner {
   }
 
   /** By block. Not those for whom a warp-synchronous instruction waits until others of their warp come. */
-  #runningLanes(warp: number): ReadonlyMap<number, number[]> {
+  #runningLanes(warp: number): ReadonlyMap<number, readonly number[]> {
     const { i32 } = this.#memory;
     const place = WARPS + warp * this.image.warpBytes;
     if (i32[(place + WARP.converged) >> 2] !== 0) return new Map([[i32[(place + WARP.nextBlock) >> 2]!, ALL_LANES]]);
@@ -1035,7 +1034,7 @@ export class CtaRunner {
     return Map.groupBy(running, (lane) => counterOf(lane) & PC.blockMask);
   }
 
-  #waitsInBlock(warp: number, block: number, lanes: number[]): Wait[] {
+  #waitsInBlock(warp: number, block: number, lanes: readonly number[]): Wait[] {
     const loop = this.image.spinLoops.find(({ blocks }) => blocks.includes(block));
     if (!loop) return [this.#waitOf(warp, lanes, `runs${atSource(this.image.places[block]?.source)}`)];
     const context = this.#context(loop.instruction, WARPS + warp * this.image.warpBytes, false);

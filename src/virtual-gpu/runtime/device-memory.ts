@@ -1,7 +1,7 @@
 import type { AllocationRequest, DeviceBuffer } from '../../core/device-values.ts';
 import { EXIT, WarpsmithError } from '../../core/errors.ts';
 import { DEVICE_START } from '../layout.ts';
-import type { DeviceRange } from './memories.ts';
+import { type DeviceRange, growTo } from './memories.ts';
 
 const PAGE_BYTES = 65536;
 /** wasm32 addresses. */
@@ -120,7 +120,6 @@ export class DeviceMemory {
   }
 
   #reserve(bytes: number): void {
-    const missing = Math.ceil((bytes - this.memory.buffer.byteLength) / PAGE_BYTES);
-    if (missing > 0) this.memory.grow(missing);
+    growTo(this.memory, bytes);
   }
 }

@@ -1,6 +1,5 @@
 import type { Dim3 } from '../../core/launch-plan.ts';
 import { onceFor, rememberedAt } from '../../core/once-for.ts';
-import { numbersBelow } from '../../core/values.ts';
 import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
 import { isOfCluster } from '../../ptx/instruction-parts.ts';
 import { elementsOf } from '../../ptx/operands.ts';
@@ -8,6 +7,7 @@ import { LANE_CONSTANTS, LANE_SPECIALS, UNIFORM_SPECIALS } from '../codegen/stat
 import { OWN_SHARED } from '../codegen/state/symbols.ts';
 import type { BlockPlace, RunnableImage } from '../kernel-image.ts';
 import {
+  ALL_LANES,
   CLUSTER_RANK_SHIFT,
   CONSTANTS,
   HELD_BACK,
@@ -134,7 +134,6 @@ export interface PendingCopies {
 
 export const noPendingCopies = (): PendingCopies => ({ groups: [], open: [] });
 
-const ALL_LANES: readonly number[] = numbersBelow(LANES);
 /** By lane: its number, as often as a warp has lanes. */
 const LANE_ALONE = ALL_LANES.map((lane) => new Array<number>(LANES).fill(lane));
 
