@@ -18,55 +18,22 @@ const KNOWN_TYPES = new Set([
   ),
 ]);
 
-const QUALIFIERS = new Set([
-  ...[
-    'const',
-    'volatile',
-    'static',
-    'inline',
-    'constexpr',
-    'extern',
-    'register',
-    'struct',
-    'enum',
-    'typename',
-    'mutable',
-  ],
-  ...[
-    '__restrict__',
-    '__restrict',
-    'restrict',
-    '__forceinline__',
-    '__inline__',
-    '__shared__',
-    '__constant__',
-    '__device__',
-  ],
-  ...['__host__', '__global__', 'thread_local', '__noinline__', 'unsigned', 'signed'],
-]);
+const QUALIFIERS = new Set(
+  (
+    'const volatile static inline constexpr extern register struct enum typename mutable thread_local unsigned signed ' +
+    '__restrict__ __restrict restrict __forceinline__ __inline__ __noinline__ __shared__ __constant__ __device__ ' +
+    '__host__ __global__'
+  ).split(' '),
+);
 const POINTER_QUALIFIERS = new Set(['const', 'volatile', '__restrict__', '__restrict', 'restrict']);
 
+/** C's binary operators by how tight they bind, loosest first. */
+const LEVELS = ['||', '&&', '|', '^', '&', '== !=', '< > <= >=', '<< >>', '+ -', '* / %'];
+
 /** Of C's binary operators: larger binds tighter. */
-export const PRECEDENCE: Readonly<Record<string, number>> = {
-  '*': 10,
-  '/': 10,
-  '%': 10,
-  '+': 9,
-  '-': 9,
-  '<<': 8,
-  '>>': 8,
-  '<': 7,
-  '>': 7,
-  '<=': 7,
-  '>=': 7,
-  '==': 6,
-  '!=': 6,
-  '&': 5,
-  '^': 4,
-  '|': 3,
-  '&&': 2,
-  '||': 1,
-};
+export const PRECEDENCE: Readonly<Record<string, number>> = Object.fromEntries(
+  LEVELS.flatMap((operators, level) => operators.split(' ').map((operator) => [operator, level + 1])),
+);
 const ASSIGNMENTS = new Set(['=', '+=', '-=', '*=', '/=', '%=', '&=', '|=', '^=', '<<=', '>>=']);
 const UNARY = new Set(['-', '+', '!', '~', '*', '&', '++', '--']);
 const CASTS = new Set(['static_cast', 'reinterpret_cast', 'const_cast']);
