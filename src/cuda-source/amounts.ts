@@ -41,7 +41,7 @@ type Operator =
 export const constant = (value: number, isFloating = false): Amount => ({ kind: 'constant', value, isFloating });
 export const root = (name: string, isFloating = false): Amount => ({ kind: 'root', name, isFloating });
 
-export const isFloatingAmount = (amount: Amount): boolean =>
+const isFloatingAmount = (amount: Amount): boolean =>
   amount.kind === 'operation'
     ? /^(?:\/|sqrt|log2|pow|floor|ceil)$/.test(amount.operator) || amount.operands.some(isFloatingAmount)
     : amount.isFloating;

@@ -3,7 +3,7 @@ import type { GpuToolchainOptions } from './compile-stage.ts';
 import { fallingBack } from './fall-back.ts';
 import type { Toolchain } from './toolchain.ts';
 
-export const TOOLCHAIN_KINDS = ['nvrtc', 'nvcc', 'clang'] as const;
+const TOOLCHAIN_KINDS = ['nvrtc', 'nvcc', 'clang'] as const;
 export type ToolchainKind = (typeof TOOLCHAIN_KINDS)[number];
 
 type Settings = Pick<GpuToolchainOptions, 'driverVersion' | 'codeFolder'>;

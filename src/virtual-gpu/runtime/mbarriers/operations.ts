@@ -7,7 +7,7 @@ import { KernelFault } from '../fault.ts';
 import { addressHalves, type WarpContext } from '../warp-context.ts';
 import { isAfter, type Mbarrier, MbarrierMistake, pendingCountOf, stateOf } from './mbarriers.ts';
 
-export const MBARRIER_BYTES = 8;
+const MBARRIER_BYTES = 8;
 
 /** One lane's part of an operation. */
 interface LaneOperation {
