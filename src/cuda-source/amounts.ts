@@ -1,3 +1,5 @@
+import { PRECEDENCE } from './parser.ts';
+
 /** Numbers of host code as formulas of the sizes that it names: grids, bytes, arguments. */
 
 export type Amount =
@@ -6,37 +8,44 @@ export type Amount =
   | { readonly kind: 'root'; readonly name: string; readonly isFloating: boolean }
   | { readonly kind: 'operation'; readonly operator: Operator; readonly operands: readonly Amount[] };
 
+type Operation = (...values: number[]) => number;
+
 /** `//` is C's division of integers that are not negative. */
-type Operator =
-  | '+'
-  | '-'
-  | '*'
-  | '/'
-  | '//'
-  | '%'
-  | '<<'
-  | '>>'
-  | '&'
-  | '|'
-  | '^'
-  | '<'
-  | '<='
-  | '>'
-  | '>='
-  | '=='
-  | '!='
-  | '&&'
-  | '||'
-  | '?:'
-  | 'ceilDiv'
-  | 'floor'
-  | 'ceil'
-  | 'min'
-  | 'max'
-  | 'sqrt'
-  | 'log2'
-  | 'abs'
-  | 'pow';
+const OPERATIONS = {
+  '+': (...values) => values.reduce((sum, value) => sum + value, 0),
+  '-': (a, b) => a! - b!,
+  '*': (a, b) => a! * b!,
+  '/': (a, b) => a! / b!,
+  '//': (a, b) => Math.trunc(a! / b!),
+  '%': (a, b) => a! % b!,
+  '<<': (a, b) => a! * 2 ** b!,
+  '>>': (a, b) => Math.floor(a! / 2 ** b!),
+  '&': (a, b) => a! & b!,
+  '|': (a, b) => a! | b!,
+  '^': (a, b) => a! ^ b!,
+  '<': (a, b) => Number(a! < b!),
+  '<=': (a, b) => Number(a! <= b!),
+  '>': (a, b) => Number(a! > b!),
+  '>=': (a, b) => Number(a! >= b!),
+  '==': (a, b) => Number(a! === b!),
+  '!=': (a, b) => Number(a! !== b!),
+  '&&': (a, b) => Number(a !== 0 && b !== 0),
+  '||': (a, b) => Number(a !== 0 || b !== 0),
+  '?:': (test, a, b) => (test === 0 ? b! : a!),
+  ceilDiv: (a, b) => Math.ceil(a! / b!),
+  floor: (a) => Math.floor(a!),
+  ceil: (a) => Math.ceil(a!),
+  min: (...values) => Math.min(...values),
+  max: (...values) => Math.max(...values),
+  sqrt: (a) => Math.sqrt(a!),
+  log2: (a) => Math.log2(a!),
+  abs: (a) => Math.abs(a!),
+  pow: (a, b) => a! ** b!,
+} satisfies Readonly<Record<string, Operation>>;
+
+type Operator = keyof typeof OPERATIONS;
+
+const COMPUTE: Readonly<Record<Operator, Operation>> = OPERATIONS;
 
 export const constant = (value: number, isFloating = false): Amount => ({ kind: 'constant', value, isFloating });
 export const root = (name: string, isFloating = false): Amount => ({ kind: 'root', name, isFloating });
@@ -67,38 +76,6 @@ const operation = (operator: Operator, ...operands: readonly Amount[]): Amount =
   operator,
   operands,
 });
-
-const COMPUTE: Readonly<Record<Operator, (...values: number[]) => number>> = {
-  '+': (...values) => values.reduce((sum, value) => sum + value, 0),
-  '-': (a, b) => a! - b!,
-  '*': (a, b) => a! * b!,
-  '/': (a, b) => a! / b!,
-  '//': (a, b) => Math.trunc(a! / b!),
-  '%': (a, b) => a! % b!,
-  '<<': (a, b) => a! * 2 ** b!,
-  '>>': (a, b) => Math.floor(a! / 2 ** b!),
-  '&': (a, b) => a! & b!,
-  '|': (a, b) => a! | b!,
-  '^': (a, b) => a! ^ b!,
-  '<': (a, b) => Number(a! < b!),
-  '<=': (a, b) => Number(a! <= b!),
-  '>': (a, b) => Number(a! > b!),
-  '>=': (a, b) => Number(a! >= b!),
-  '==': (a, b) => Number(a! === b!),
-  '!=': (a, b) => Number(a! !== b!),
-  '&&': (a, b) => Number(a !== 0 && b !== 0),
-  '||': (a, b) => Number(a !== 0 || b !== 0),
-  '?:': (test, a, b) => (test === 0 ? b! : a!),
-  ceilDiv: (a, b) => Math.ceil(a! / b!),
-  floor: (a) => Math.floor(a!),
-  ceil: (a) => Math.ceil(a!),
-  min: (...values) => Math.min(...values),
-  max: (...values) => Math.max(...values),
-  sqrt: (a) => Math.sqrt(a!),
-  log2: (a) => Math.log2(a!),
-  abs: (a) => Math.abs(a!),
-  pow: (a, b) => a! ** b!,
-};
 
 /** Its value; undefined where a root has none. */
 export function evaluateAmount(amount: Amount, numberOf: (root: string) => number | undefined): number | undefined {
@@ -224,37 +201,13 @@ export function replaceRoots(amount: Amount, replacement: (name: string) => Amou
   return combineAmounts(amount.operator, ...amount.operands.map((operand) => replaceRoots(operand, replacement)));
 }
 
-const PRECEDENCE: Partial<Record<Operator, number>> = {
-  '?:': 1,
-  '||': 2,
-  '&&': 3,
-  '|': 4,
-  '^': 5,
-  '&': 6,
-  '==': 7,
-  '!=': 7,
-  '<': 8,
-  '<=': 8,
-  '>': 8,
-  '>=': 8,
-  '<<': 9,
-  '>>': 9,
-  '+': 10,
-  '-': 10,
-  '*': 11,
-  '/': 11,
-  '%': 11,
-};
-
 /** As an expression of problem.json and kernel.json. */
 export function printAmount(amount: Amount, least = 0): string {
   if (amount.kind === 'constant') return printNumber(amount.value);
   if (amount.kind === 'root') return amount.name;
   const { operator, operands } = amount;
-  if (operator === '//') {
-    return `floor(${printAmount(operands[0]!, 11)} / ${printAmount(operands[1]!, 12)})`;
-  }
-  const precedence = PRECEDENCE[operator];
+  if (operator === '//') return `floor(${printAmount(operation('/', ...operands))})`;
+  const precedence = operator === '?:' ? 0 : PRECEDENCE[operator];
   if (precedence === undefined) return `${operator}(${operands.map((operand) => printAmount(operand)).join(', ')})`;
   const [first, second, third] = operands;
   if (operands.length > 2 && operator !== '?:') {
@@ -263,7 +216,7 @@ export function printAmount(amount: Amount, least = 0): string {
   }
   const text =
     operator === '?:'
-      ? `${printAmount(first!, 2)} ? ${printAmount(second!)} : ${printAmount(third!)}`
+      ? `${printAmount(first!, 1)} ? ${printAmount(second!)} : ${printAmount(third!)}`
       : `${printAmount(first!, precedence)} ${operator} ${printAmount(second!, precedence + 1)}`;
   return precedence < least ? `(${text})` : text;
 }

@@ -3,6 +3,7 @@ import type { KernelSource } from '../../core/kernel.ts';
 import { GRID_LIMITS } from '../../core/launch-plan.ts';
 import type { Dimensions, Generator, ProblemSource } from '../../core/problem.ts';
 import { type Amount, constant, evaluateAmount, printAmount, rootsOf } from '../../cuda-source/amounts.ts';
+import { PRECEDENCE } from '../../cuda-source/parser.ts';
 import type { Draft, DraftArgument, DraftBuffer, DraftStep } from './draft.ts';
 import type { DraftReference } from './draft-reference.ts';
 import type { Parameter } from './parameters/find-parameters.ts';
@@ -93,7 +94,9 @@ const elementsOf = (shape: readonly Amount[]): Amount =>
 const readBytes = (buffers: readonly DraftBuffer[]): string | number =>
   buffers.length === 0
     ? 0
-    : buffers.map(({ dtype, shape }) => `${sizeOfDType(dtype)} * ${printAmount(elementsOf(shape), 11)}`).join(' + ');
+    : buffers
+        .map(({ dtype, shape }) => `${sizeOfDType(dtype)} * ${printAmount(elementsOf(shape), PRECEDENCE['*'])}`)
+        .join(' + ');
 
 /** Without a reference to count: as long as the largest size. */
 function longest({ dimensions }: Draft): Amount {
