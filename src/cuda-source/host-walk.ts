@@ -20,8 +20,8 @@ import { sizeOfType } from './types.ts';
 const MOST_CALLS = 16;
 
 /** What a device has so many of; expressions of kernel.json know it by this name. */
-const DEVICE_MEMBERS: Readonly<Record<string, string>> = { multiProcessorCount: 'device.smCount' };
-const DEVICE_VALUES: Readonly<Record<string, number>> = { 'device.smCount': 58 };
+const DEVICE_MEMBERS = new Map([['multiProcessorCount', 'device.smCount']]);
+const DEVICE_VALUES = new Map([['device.smCount', 58]]);
 
 /**
  * Follows host code from `main`, without running it: every statement once, both ways of a condition, calls of host functions
@@ -70,7 +70,7 @@ class HostWalk {
     this.#source = source;
     this.#given = given;
     this.#usingDevice = functionsUsingDevice(source);
-    for (const [name, value] of Object.entries(DEVICE_VALUES)) this.sizes.set(name, { name, value, isFloating: false });
+    for (const [name, value] of DEVICE_VALUES) this.sizes.set(name, { name, value, isFloating: false });
     for (const item of source.items) if (item.kind === 'variable') this.#global(item);
   }
 
@@ -510,7 +510,7 @@ class HostWalk {
   }
 
   #member(node: Extract<Expression, { kind: 'member' }>): Value {
-    const device = DEVICE_MEMBERS[node.name];
+    const device = DEVICE_MEMBERS.get(node.name);
     if (device !== undefined) return amountOf(root(device));
     const object = this.#value(node.object);
     const axis = ['x', 'y', 'z'].indexOf(node.name);
@@ -584,14 +584,15 @@ class HostWalk {
     const local = name.split('::').at(-1)!;
     if (local === 'dim3') return this.#triple(args);
     if (local === 'raw_pointer_cast') return this.#value(args[0]!);
-    const api = DEVICE_CALLS[local];
+    const api = DEVICE_CALLS.get(local);
     if (api) {
       api(args, this.#api);
       return unknown(name);
     }
-    const math = AMOUNT_CALLS[local];
+    const math = AMOUNT_CALLS.get(local);
     if (math) return this.#math(math, args);
-    if (ALLOCATIONS[local]) return this.#allocated(ALLOCATIONS[local]!(args));
+    const bytesOf = ALLOCATIONS.get(local);
+    if (bytesOf) return this.#allocated(bytesOf(args));
     const macro = this.#source.macros.get(name);
     if (macro?.expression && macro.parameters) {
       const expanded = expandMacro(macro, args);
@@ -743,40 +744,46 @@ function copyToSymbol([symbol, from]: readonly Expression[], api: ApiCalls): voi
 }
 
 /** Calls of the CUDA runtime that say what a launch works on. */
-const DEVICE_CALLS: Readonly<Record<string, ApiCall>> = {
-  cudaMalloc: ([target, bytes], api) => api.allocate(target!, bytes, 'device'),
-  cudaMallocAsync: ([target, bytes], api) => api.allocate(target!, bytes, 'device'),
-  cudaMallocManaged: ([target, bytes], api) => api.allocate(target!, bytes, 'managed'),
-  cudaMemcpy: copy,
-  cudaMemcpyAsync: copy,
-  cudaMemset: fill,
-  cudaMemsetAsync: fill,
-  cudaMemcpyToSymbol: copyToSymbol,
-  cudaMemcpyToSymbolAsync: copyToSymbol,
-};
+const DEVICE_CALLS = new Map(
+  Object.entries<ApiCall>({
+    cudaMalloc: ([target, bytes], api) => api.allocate(target!, bytes, 'device'),
+    cudaMallocAsync: ([target, bytes], api) => api.allocate(target!, bytes, 'device'),
+    cudaMallocManaged: ([target, bytes], api) => api.allocate(target!, bytes, 'managed'),
+    cudaMemcpy: copy,
+    cudaMemcpyAsync: copy,
+    cudaMemset: fill,
+    cudaMemsetAsync: fill,
+    cudaMemcpyToSymbol: copyToSymbol,
+    cudaMemcpyToSymbolAsync: copyToSymbol,
+  }),
+);
 
-const AMOUNT_CALLS: Readonly<Record<string, Parameters<typeof combineAmounts>[0]>> = {
-  min: 'min',
-  max: 'max',
-  ceil: 'ceil',
-  ceilf: 'ceil',
-  floor: 'floor',
-  floorf: 'floor',
-  sqrt: 'sqrt',
-  sqrtf: 'sqrt',
-  log2: 'log2',
-  log2f: 'log2',
-  pow: 'pow',
-  powf: 'pow',
-  abs: 'abs',
-};
+const AMOUNT_CALLS = new Map(
+  Object.entries<Parameters<typeof combineAmounts>[0]>({
+    min: 'min',
+    max: 'max',
+    ceil: 'ceil',
+    ceilf: 'ceil',
+    floor: 'floor',
+    floorf: 'floor',
+    sqrt: 'sqrt',
+    sqrtf: 'sqrt',
+    log2: 'log2',
+    log2f: 'log2',
+    pow: 'pow',
+    powf: 'pow',
+    abs: 'abs',
+  }),
+);
 
 /** Which argument holds the bytes. */
-const ALLOCATIONS: Readonly<Record<string, (args: readonly Expression[]) => Expression | undefined>> = {
-  malloc: ([bytes]) => bytes,
-  calloc: ([count, size]) => count && size && { kind: 'binary', operator: '*', left: count, right: size },
-  aligned_alloc: ([, bytes]) => bytes,
-};
+const ALLOCATIONS = new Map(
+  Object.entries<(args: readonly Expression[]) => Expression | undefined>({
+    malloc: ([bytes]) => bytes,
+    calloc: ([count, size]) => count && size && { kind: 'binary', operator: '*', left: count, right: size },
+    aligned_alloc: ([, bytes]) => bytes,
+  }),
+);
 
 const USES_DEVICE = /^cuda(?:Malloc|Memcpy|Memset)/;
 

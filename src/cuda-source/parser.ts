@@ -130,6 +130,12 @@ class Parser {
     return this.#tokens[this.#at + ahead];
   }
 
+  get #next(): Token {
+    const token = this.#tokens[this.#at];
+    if (token === undefined) throw new SyntaxProblem('ends early');
+    return token;
+  }
+
   #takes(text: string): boolean {
     const token = this.#tokens[this.#at];
     if (token?.text !== text || token.kind === 'string') return false;
@@ -167,7 +173,7 @@ class Parser {
 
   #statement(): Statement {
     const start = this.#at;
-    const { line } = this.#tokens[start]!;
+    const { line } = this.#next;
     try {
       return { line, ...this.#known() };
     } catch (error) {
@@ -182,7 +188,7 @@ class Parser {
     const start = this.#at;
     while (!this.isAtEnd) {
       const text = this.#text;
-      if (text in CLOSING) {
+      if (Object.hasOwn(CLOSING, text)) {
         this.#at = behindBracket(this.#tokens, this.#at);
         if (text === '{' && this.#text !== ';' && this.#text !== ')' && this.#text !== ',') break;
         continue;
@@ -194,7 +200,7 @@ class Parser {
   }
 
   #known(): BareStatement {
-    const { kind, text } = this.#tokens[this.#at]!;
+    const { kind, text } = this.#next;
     if (kind === 'name') {
       this.#at++;
       const statement = this.#keyword(text);
@@ -256,7 +262,7 @@ class Parser {
       return { kind: 'for-each', body: this.#statement() };
     }
     this.#need('(');
-    const start = this.#takes(';') ? undefined : { line: this.#tokens[this.#at]!.line, ...this.#known() };
+    const start = this.#takes(';') ? undefined : { line: this.#next.line, ...this.#known() };
     const test = this.#upTo(';');
     return { kind: 'for', start, test, step: this.#upTo(')'), body: this.#statement() };
   }
@@ -431,8 +437,7 @@ class Parser {
   }
 
   #unary(): Expression {
-    const token = this.#tokens[this.#at];
-    if (token === undefined) throw new SyntaxProblem('an expression that ends early');
+    const token = this.#next;
     if (token.kind === 'punctuator' && UNARY.has(token.text)) {
       this.#at++;
       return { kind: 'unary', operator: token.text, operand: this.#unary(), isPostfix: false };

@@ -107,32 +107,36 @@ const EXACT_MATH = /^(?:fabs|abs|fmax|fmin|max|min|fma|sqrt|floor|ceil|trunc|fmo
 /** Conversions that are the identity in float64. */
 const CONVERSIONS = /^__(?:float2half|half2float|float2bfloat16|bfloat162float)(?:_r[nzud])?$/;
 
-const NAMED_VALUES: Readonly<Record<string, string>> = {
-  FLT_MAX: '3.4028234663852886e38',
-  FLT_MIN: '1.1754943508222875e-38',
-  FLT_EPSILON: '1.1920928955078125e-7',
-  DBL_MAX: 'Number.MAX_VALUE',
-  INFINITY: 'Infinity',
-  HUGE_VALF: 'Infinity',
-  NAN: 'NaN',
-  M_PI: 'Math.PI',
-  CUDART_PI_F: 'Math.PI',
-  M_SQRT1_2: 'Math.SQRT1_2',
-  M_SQRT2: 'Math.SQRT2',
-  M_2_SQRTPI: '1.1283791670955126',
-  INT_MAX: '2147483647',
-  INT_MIN: '-2147483648',
-  true: 'true',
-  false: 'false',
-};
+const NAMED_VALUES = new Map(
+  Object.entries<string>({
+    FLT_MAX: '3.4028234663852886e38',
+    FLT_MIN: '1.1754943508222875e-38',
+    FLT_EPSILON: '1.1920928955078125e-7',
+    DBL_MAX: 'Number.MAX_VALUE',
+    INFINITY: 'Infinity',
+    HUGE_VALF: 'Infinity',
+    NAN: 'NaN',
+    M_PI: 'Math.PI',
+    CUDART_PI_F: 'Math.PI',
+    M_SQRT1_2: 'Math.SQRT1_2',
+    M_SQRT2: 'Math.SQRT2',
+    M_2_SQRTPI: '1.1283791670955126',
+    INT_MAX: '2147483647',
+    INT_MIN: '-2147483648',
+    true: 'true',
+    false: 'false',
+  }),
+);
 
 /** `std::numeric_limits<float>::max()` */
-const FLOAT_LIMITS: Readonly<Record<string, string>> = {
-  max: '3.4028234663852886e38',
-  lowest: '-3.4028234663852886e38',
-  infinity: 'Infinity',
-  epsilon: '1.1920928955078125e-7',
-};
+const FLOAT_LIMITS = new Map(
+  Object.entries<string>({
+    max: '3.4028234663852886e38',
+    lowest: '-3.4028234663852886e38',
+    infinity: 'Infinity',
+    epsilon: '1.1920928955078125e-7',
+  }),
+);
 
 /** Calls that only print or check. */
 const IGNORED_CALLS = /^(?:printf|fprintf|assert|free|fflush|puts)$/;
@@ -794,8 +798,9 @@ class FunctionTranslator {
     const variable = this.#find(name);
     if (variable?.kind === 'array') throw this.#outside(`the array ${name} as a value`);
     if (variable) return atom(variable.script, variable.kind);
-    if (name in NAMED_VALUES)
-      return atom(NAMED_VALUES[name]!, /^(?:true|false)$/.test(name) ? 'bool' : /^INT/.test(name) ? 'int' : 'float');
+    const named = NAMED_VALUES.get(name);
+    if (named !== undefined)
+      return atom(named, /^(?:true|false)$/.test(name) ? 'bool' : /^INT/.test(name) ? 'int' : 'float');
     const macro = this.#unit.source.macros.get(name);
     const value = this.#unit.numberOf(name);
     if (value !== undefined) {
@@ -903,7 +908,7 @@ class FunctionTranslator {
 
   /** The parser drops the template argument of a qualified name's inner part; float is what such code means. */
   #limit(name: string): Code {
-    const text = FLOAT_LIMITS[name];
+    const text = FLOAT_LIMITS.get(name);
     if (text === undefined) throw this.#outside(`numeric_limits::${name}`);
     return atom(text.startsWith('-') ? `(${text})` : text, 'float');
   }
