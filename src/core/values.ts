@@ -30,3 +30,5 @@ export const numbersBelow = (count: number): number[] => Array.from({ length: co
 export const roundUp = (value: number, unit: number): number => Math.ceil(value / unit) * unit;
 
 export const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+
+export const product = (values: readonly number[]): number => values.reduce((total, value) => total * value, 1);

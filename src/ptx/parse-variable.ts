@@ -1,3 +1,4 @@
+import { product } from '../core/values.ts';
 import type { PtxVariable } from './ast.ts';
 import { f32BitsOfF64, parseInteger, parseNumber } from './literals.ts';
 import type { TokenStream } from './token-stream.ts';
@@ -40,7 +41,7 @@ export function parseVariables(stream: TokenStream, space: VariableSpace, extern
   do {
     const name = stream.expectKind('word', 'a variable name').text;
     const extents = parseExtents(stream);
-    const count = extents.reduce((product, n) => product * n, vectorLength);
+    const count = vectorLength * product(extents);
     const variable: PtxVariable = {
       name,
       space,

@@ -1,5 +1,5 @@
 import { LANES_PER_WARP } from '../core/gpu-sizes.ts';
-import { roundUp } from '../core/values.ts';
+import { product, roundUp } from '../core/values.ts';
 import type { ControlFlowGraph, PtxFunction } from './ast.ts';
 import { followLives, type Lives, peakInOrder } from './scheduling/lives.ts';
 import { peakWhenScheduled } from './scheduling/peak.ts';
@@ -95,8 +95,6 @@ function occupancyStep(fn: PtxFunction, target: string, needed: number): number 
   }
   return MAXIMUM_REGISTERS_PER_THREAD;
 }
-
-const product = (extents: readonly number[]): number => extents.reduce((result, extent) => result * extent, 1);
 
 function registerLimit(fn: PtxFunction): number {
   const threads = product(fn.requiredThreads ?? fn.maxThreads ?? [1]);

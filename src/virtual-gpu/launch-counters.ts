@@ -10,7 +10,7 @@ import { lineCountersAt } from '../core/empty-line-counters.ts';
 import { emptyTotals } from '../core/empty-totals.ts';
 import { SECTOR_BYTES, SECTORS_PER_LINE } from '../core/gpu-sizes.ts';
 import type { Dim3 } from '../core/launch-plan.ts';
-import { sum } from '../core/values.ts';
+import { product, sum } from '../core/values.ts';
 import { SERIAL_LANES } from '../hardware/launch-model/constants.ts';
 import type { PtxInstruction } from '../ptx/ast.ts';
 import { controlOf, flopPerLane, instructionClass, synchronisationOf } from '../ptx/instructions/properties.ts';
@@ -57,7 +57,7 @@ export function launchCounters(
   workers: readonly WorkerCounts[],
   buffers: readonly DeviceRange[],
 ): LaunchCounters {
-  const ctaCount = launch.grid[0] * launch.grid[1] * launch.grid[2];
+  const ctaCount = product(launch.grid);
   const countedCtas = sum(workers.map((w) => w.ctas));
   const collector = new Collector(image, workers);
   const { totals, lines, histogram } = collector.collect();

@@ -1,5 +1,5 @@
 import { LANES_PER_WARP } from '../../core/gpu-sizes.ts';
-import { figure } from '../../core/values.ts';
+import { figure, product } from '../../core/values.ts';
 import { SERIAL_LANES } from '../../hardware/launch-model/constants.ts';
 import type { ModelledLaunch, Rule } from '../rule.ts';
 import { estimate, packInstructions } from '../what-if.ts';
@@ -25,7 +25,7 @@ function activeRatio({ launch, model }: ModelledLaunch): number {
     // Hardware counters tell the mean alone.
     [instructions, threadInstructions] = [launch.instructions, launch.threadInstructions];
   }
-  const lanesPerWarp = (launch.block[0] * launch.block[1] * launch.block[2]) / model.schedule.warpsPerCta;
+  const lanesPerWarp = product(launch.block) / model.schedule.warpsPerCta;
   return instructions > 0 ? threadInstructions / instructions / lanesPerWarp : 1;
 }
 
