@@ -188,5 +188,7 @@ export const DEVICE_START = 2 * 65536;
 export const WRITE_PAGE_BYTES = 65536;
 export const WRITE_FLAGS = 65536;
 
+/** Of WebAssembly's memories. */
+export const PAGE_BYTES = 65536;
 /** Device memory is shared between threads and may take all of a 32-bit address space. */
 export const DEVICE_MEMORY_MAXIMUM_PAGES = 65536;

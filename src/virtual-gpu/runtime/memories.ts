@@ -1,4 +1,4 @@
-const PAGE_BYTES = 65536;
+import { PAGE_BYTES } from '../layout.ts';
 
 /** Makes room for so many bytes. Returns whether memory grew: views from before are then void. */
 export function growTo(memory: WebAssembly.Memory, bytes: number): boolean {

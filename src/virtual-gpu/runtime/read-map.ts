@@ -1,4 +1,4 @@
-import { DEVICE_START, WRITE_PAGE_BYTES } from '../layout.ts';
+import { DEVICE_MEMORY_MAXIMUM_PAGES, DEVICE_START, WRITE_PAGE_BYTES } from '../layout.ts';
 import { growTo } from './memories.ts';
 
 /** Up to so many, filling takes V8 longer than a loop. */
@@ -16,7 +16,7 @@ export class ReadMap {
   /** @param memory the memory of another thread's map, to share it. */
   constructor(memory?: WebAssembly.Memory) {
     const initial = DEVICE_START / WRITE_PAGE_BYTES;
-    this.memory = memory ?? new WebAssembly.Memory({ initial, maximum: 65536, shared: true });
+    this.memory = memory ?? new WebAssembly.Memory({ initial, maximum: DEVICE_MEMORY_MAXIMUM_PAGES, shared: true });
     this.#bytes = new Uint8Array(this.memory.buffer);
     this.#words = new Int32Array(this.memory.buffer);
   }

@@ -9,6 +9,7 @@ import type { BlockPlace, RunnableImage } from '../kernel-image.ts';
 import {
   ALL_LANES,
   CLUSTER_RANK_SHIFT,
+  CONSTANT_BYTES,
   CONSTANTS,
   HELD_BACK,
   LANES,
@@ -697,11 +698,12 @@ export class WarpContext {
 
   /** As {@link double}, in halves. */
   halves(operand: PtxOperand, lane: number): Address {
-    const register = operand.kind === 'register' ? this.#register(operand.name) : undefined;
-    if (register?.kind !== 'double-word') {
+    if (operand.kind !== 'register') {
       const value = this.double(operand, lane);
       return { low: Number(BigInt.asUintN(32, value)), high: Number(value >> 32n) };
     }
+    const register = this.#register(operand.name);
+    if (register.kind !== 'double-word') return { low: this.word(operand, lane), high: 0 };
     const { u32 } = this.#memory;
     const at = (this.warp + register.offset + (register.uniform ? 0 : lane * 8)) >> 2;
     return { low: u32[at]!, high: u32[at + 1]! };
@@ -790,11 +792,7 @@ export class WarpContext {
     if (base === null) return advance(ZERO, Number(offset));
     if (base.kind === 'special' && base.name === OWN_SHARED.name) return advance(this.ownAddress(0), Number(offset));
     if (base.kind !== 'register') throw unsupported(this.instruction, 'names a symbol in a warp-level access');
-    const register = this.#register(base.name);
-    if (register.kind !== 'double-word') return advance({ low: this.word(base, lane), high: 0 }, Number(offset));
-    const { u32 } = this.#memory;
-    const at = (this.warp + register.offset + (register.uniform ? 0 : lane * 8)) >> 2;
-    return advance({ low: u32[at]!, high: u32[at + 1]! }, Number(offset));
+    return advance(this.halves(base, lane), Number(offset));
   }
 
   /** As {@link address}, of all lanes that take part, into arrays that are used again: making some takes as long as filling them. */
@@ -876,7 +874,7 @@ export class WarpContext {
   /** @throws as {@link resolve}, for a stretch of device memory that need not be aligned. */
   checkGlobalBytes(offset: number, bytes: number, lane: number, isStore: boolean): void {
     if (isWithin(this.#reachable, offset, bytes)) return;
-    const address = (BigInt(WINDOW.global) << 32n) | BigInt.asUintN(32, BigInt(offset));
+    const address = asBigInt({ low: offset >>> 0, high: WINDOW.global });
     const place = { instruction: this.instruction, lane, address, accessBytes: bytes, space: 'global' };
     this.#bounds.inDeviceMemory(this.#reachable, place, isStore ? 'write' : 'read');
   }
@@ -939,9 +937,9 @@ export class WarpContext {
       const base = this.#memory.u32[(this.warp + WARP.localBase) >> 2]! + lane * this.#bounds.limits.local;
       return { view, offset: base + low, space: 'local' };
     }
-    if (!isStore && isGeneric && high === WINDOW.constant && low + bytes <= 65536)
+    if (!isStore && isGeneric && high === WINDOW.constant && low + bytes <= CONSTANT_BYTES)
       return { view, offset: CONSTANTS + low, space: 'const' };
-    if (!isStore && isGeneric && high === WINDOW.parameter && low + bytes <= 4096)
+    if (!isStore && isGeneric && high === WINDOW.parameter && low + bytes <= PARAMETER_BYTES)
       return { view, offset: PARAMETERS + low, space: 'param' };
     throw outOfBounds();
   }
