@@ -34,6 +34,7 @@ import { type FaultPlace, KernelFault, outOfOwnCta } from './fault.ts';
 import type { CopyOperands, LaneCopier, PreparedCopy } from './lane-copier.ts';
 import type { Mbarrier } from './mbarriers/mbarriers.ts';
 import type { DeviceRange, PrivateMemory } from './memories.ts';
+import type { PendingGroups } from './pending-groups.ts';
 import type { PrintLog } from './printing/print-log.ts';
 import type { Rubbish } from './private-contents.ts';
 import type { ReadMap } from './read-map.ts';
@@ -127,13 +128,8 @@ export interface PendingCopy {
   landed: number;
 }
 
-/** Copies of one warp that have been issued but not waited for: closed groups, oldest first, then the open one. */
-export interface PendingCopies {
-  groups: PendingCopy[][];
-  open: PendingCopy[];
-}
-
-export const noPendingCopies = (): PendingCopies => ({ groups: [], open: [] });
+/** Copies of one warp. */
+export type PendingCopies = PendingGroups<PendingCopy>;
 
 /** By lane: its number, as often as a warp has lanes. */
 const LANE_ALONE = ALL_LANES.map((lane) => new Array<number>(LANES).fill(lane));

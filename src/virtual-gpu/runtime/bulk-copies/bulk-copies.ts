@@ -9,6 +9,7 @@ import { unsupported } from '../../unsupported.ts';
 import type { CtaState } from '../cta-state.ts';
 import { KernelFault } from '../fault.ts';
 import { atMbarrier, completeBytes, mbarrierBeside } from '../mbarriers/operations.ts';
+import { closeGroup, endGroups, groupsLeftBy } from '../pending-groups.ts';
 import type { RequestKind } from '../site-requests.ts';
 import type { WarpContext } from '../warp-context.ts';
 import { boxBytes, CHUNK_BYTES, type ElementReduction, type Part, partsOfBox } from './parts.ts';
@@ -180,21 +181,14 @@ function copyOut(context: WarpContext, reductionOf?: (copy: BulkCopy) => Element
 }
 
 function commit(context: WarpContext): void {
-  for (const lane of context.lanes) {
-    const copies = context.cta.outgoingOf(context.threadOf(lane));
-    copies.groups.push(copies.open);
-    copies.open = [];
-  }
+  for (const lane of context.lanes) closeGroup(context.cta.outgoingOf(context.threadOf(lane)));
 }
 
 /** With `.read` the destination may still lack the bytes; here it never does. */
 function waitGroup(context: WarpContext): void {
-  const [operand] = context.operands;
-  const allowed = operand?.kind === 'immediate' ? Number(operand.value) : 0;
-  for (const lane of context.lanes) {
-    const { groups } = context.cta.outgoingOf(context.threadOf(lane));
-    while (groups.length > allowed) for (const copy of groups.shift()!) copy.read();
-  }
+  const left = groupsLeftBy(context.instruction);
+  for (const lane of context.lanes)
+    endGroups(context.cta.outgoingOf(context.threadOf(lane)), left, (copy) => copy.read());
 }
 
 /** Where a copy begins in the shared memory of the CTA, or of another one of the cluster. */

@@ -6,6 +6,7 @@ import { LANES, SCRATCH, SHARED } from '../../layout.ts';
 import { unsupported } from '../../unsupported.ts';
 import { atSource, KernelFault } from '../fault.ts';
 import { ELEMENT_FORMATS, type ElementFormat, readAccumulator, writeAccumulator } from '../matrix-elements.ts';
+import { allPending, closeGroup, endGroups, groupsLeftBy } from '../pending-groups.ts';
 import type { TensorKernelForm } from '../product-emitter.ts';
 import { halfForm } from '../tensor-form.ts';
 import { type Accumulate, accumulatorFor, type Factors, factorsOf, warpgroupModel } from '../tensor-model.ts';
@@ -101,26 +102,17 @@ const STEPS: Readonly<Record<string, (context: WarpContext) => void>> = {
   fence: (context) => {
     productsOf(context).isFenced = true;
   },
-  commit_group: (context) => {
-    const products = productsOf(context);
-    products.groups.push(products.open);
-    products.open = [];
-  },
-  wait_group: (context) => {
-    const { groups } = productsOf(context);
-    const [operand] = context.operands;
-    const allowed = operand?.kind === 'immediate' ? Number(operand.value) : 0;
-    while (groups.length > allowed) for (const product of groups.shift()!) product.finish();
-  },
+  commit_group: (context) => closeGroup(productsOf(context)),
+  wait_group: (context) =>
+    endGroups(productsOf(context), groupsLeftBy(context.instruction), (product) => product.finish()),
   mma_async: multiply,
 };
 
 /** Before an instruction that reads accumulators: its operands are the lines of the products that may be on their way there. */
 function refuseEarlyRead(context: WarpContext): void {
   const { instruction, operands, lanes } = context;
-  const { open, groups } = productsOf(context);
   const lines = new Set(operands.map((operand) => (operand.kind === 'immediate' ? Number(operand.value) : -1)));
-  const early = [...groups.flat(), ...open].find((product) => lines.has(product.instruction.ptxLine));
+  const early = allPending(productsOf(context)).find((product) => lines.has(product.instruction.ptxLine));
   if (!early) return;
   throw new KernelFault(
     'race',
