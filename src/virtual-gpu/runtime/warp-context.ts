@@ -30,7 +30,7 @@ import type { BoundsChecker } from './bounds.ts';
 import { type ElementReduction, type Part, swizzled } from './bulk-copies/parts.ts';
 import type { CopyPattern } from './copy-patterns.ts';
 import type { CtaState, Neighbour, Sender } from './cta-state.ts';
-import { type FaultPlace, KernelFault, outOfOwnCta } from './fault.ts';
+import { type FaultKind, type FaultPlace, KernelFault, outOfOwnCta } from './fault.ts';
 import type { CopyOperands, LaneCopier, PreparedCopy } from './lane-copier.ts';
 import type { Mbarrier } from './mbarriers/mbarriers.ts';
 import type { DeviceRange, PrivateMemory } from './memories.ts';
@@ -280,30 +280,33 @@ export class WarpContext {
     const found = cluster[rank];
     if (found) return found;
     const ranks = cluster.length === 1 ? 'only rank 0' : `ranks 0 to ${cluster.length - 1}`;
-    throw new KernelFault('out-of-bounds', `names CTA ${rank} of a cluster that has ${ranks}`, {
-      ...{ instruction: this.instruction, lane },
-    });
+    throw this.fault('out-of-bounds', `names CTA ${rank} of a cluster that has ${ranks}`, lane);
   }
 
   /** As {@link neighbour}. @throws KernelFault if that CTA has exited, too. */
   liveNeighbour(rank: number, lane: number): Neighbour {
     const found = this.neighbour(rank, lane);
     if (!found.hasEnded) return found;
-    throw new KernelFault(
+    throw this.fault(
       'out-of-bounds',
       `reaches the shared memory of CTA ${rank} of the cluster, which has exited: it must wait until the others are done with it,`,
-      { instruction: this.instruction, lane },
+      lane,
     );
   }
 
   /** For instructions that copy from CTA to CTA. @throws KernelFault in a launch without clusters: a GPU stops there. */
   requireCluster(): void {
     if (this.#around.hasClusters) return;
-    throw new KernelFault(
+    throw this.fault(
       'out-of-bounds',
       `${this.instruction.text} sends to the shared memory of a cluster, but the launch has none:`,
-      { instruction: this.instruction, lane: this.lanes[0] },
+      this.lanes[0],
     );
+  }
+
+  /** @param access what is known of the access that failed, if it was one. */
+  fault(kind: FaultKind, message: string, lane: number | undefined, access?: FaultPlace): KernelFault {
+    return new KernelFault(kind, message, { ...access, instruction: this.instruction, lane });
   }
 
   /** Number of the operation's site. */

@@ -11,7 +11,6 @@ import { asyncCopy } from './async-copy.ts';
 import { performAtomic } from './atomics.ts';
 import { applyPriority, createPolicy, discard, prefetch } from './cache-hints.ts';
 import { clusterArrive, mapAddress, rankOfAddress, storeAsync } from './clusters/operations.ts';
-import { KernelFault } from './fault.ts';
 import { checkMask, MASK_CHECK } from './lane-masks.ts';
 import { matrixCountOf, MATRIX_ROW_BYTES as ROW_BYTES, MATRIX_ROWS as ROWS } from './matrix-form.ts';
 import { matrixMultiply } from './matrix-multiply.ts';
@@ -107,10 +106,7 @@ function setMaximumRegisters(context: WarpContext): void {
 }
 
 function trap(context: WarpContext): void {
-  throw new KernelFault('trap', 'the kernel executed trap (__trap)', {
-    instruction: context.instruction,
-    lane: context.lanes[0],
-  });
+  throw context.fault('trap', 'the kernel executed trap (__trap)', context.lanes[0]);
 }
 
 /** An element of up to four bytes as a register holds it: signed types are extended, but for those of two bytes. */

@@ -91,10 +91,11 @@ export function warpgroupMultiply(instruction: PtxInstruction): (context: WarpCo
 
 function together(context: WarpContext, step: (context: WarpContext) => void): void {
   if (context.lanes.length !== LANES)
-    throw new KernelFault('barrier', `${context.instruction.text} by ${context.lanes.length} threads of a warp`, {
-      instruction: context.instruction,
-      lane: context.lanes[0],
-    });
+    throw context.fault(
+      'barrier',
+      `${context.instruction.text} by ${context.lanes.length} threads of a warp`,
+      context.lanes[0],
+    );
   step(context);
 }
 
@@ -110,17 +111,14 @@ const STEPS: Readonly<Record<string, (context: WarpContext) => void>> = {
 
 /** Before an instruction that reads accumulators: its operands are the lines of the products that may be on their way there. */
 function refuseEarlyRead(context: WarpContext): void {
-  const { instruction, operands, lanes } = context;
+  const { operands, lanes } = context;
   const lines = new Set(operands.map((operand) => (operand.kind === 'immediate' ? Number(operand.value) : -1)));
   const early = allPending(productsOf(context)).find((product) => lines.has(product.instruction.ptxLine));
   if (!early) return;
-  throw new KernelFault(
+  throw context.fault(
     'race',
     `reads an accumulator of wgmma.mma_async${atSource(early.instruction.source)} before a wgmma.wait_group`,
-    {
-      instruction,
-      lane: lanes[0],
-    },
+    lanes[0],
   );
 }
 
@@ -133,8 +131,7 @@ const productsOf = ({ cta, warp }: WarpContext) => cta.productsOf(warp);
 function multiply(context: WarpContext): void {
   const products = productsOf(context);
   const { instruction } = context;
-  if (!products.isFenced)
-    throw new KernelFault('barrier', 'wgmma.mma_async without a wgmma.fence before it', { instruction, lane: 0 });
+  if (!products.isFenced) throw context.fault('barrier', 'wgmma.mma_async without a wgmma.fence before it', 0);
   const form = formOf(instruction);
   const operands = operandsOf(context, form);
   const keepsC = form.scaleD === undefined || context.predicate(form.scaleD, 0);
