@@ -44,3 +44,8 @@ export type CompileOutcome =
       readonly diagnostics: readonly Diagnostic[];
       readonly elapsedMs: number;
     };
+
+export type CompileFailure = Extract<CompileOutcome, { ok: false }>;
+
+/** The PTX that code is or was made from; undefined for machine code that came without it. */
+export const ptxOf = (code: CompiledCode): string | undefined => (code.kind === 'ptx' ? code.text : code.ptx);

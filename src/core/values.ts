@@ -31,5 +31,7 @@ export const roundUp = (value: number, unit: number): number => Math.ceil(value 
 
 export const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
+export const product = (values: readonly number[]): number => values.reduce((total, value) => total * value, 1);
+
 /** The one of a list that has no other. */
 export const only = <T>(list: readonly T[]): T | undefined => (list.length === 1 ? list[0] : undefined);

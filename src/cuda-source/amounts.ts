@@ -1,3 +1,5 @@
+import { PRECEDENCE } from './parser.ts';
+
 /** Numbers of host code as formulas of the sizes that it names: grids, bytes, arguments. */
 
 export type Amount =
@@ -6,69 +8,10 @@ export type Amount =
   | { readonly kind: 'root'; readonly name: string; readonly isFloating: boolean }
   | { readonly kind: 'operation'; readonly operator: Operator; readonly operands: readonly Amount[] };
 
+type Operation = (...values: number[]) => number;
+
 /** `//` is C's division of integers that are not negative. */
-type Operator =
-  | '+'
-  | '-'
-  | '*'
-  | '/'
-  | '//'
-  | '%'
-  | '<<'
-  | '>>'
-  | '&'
-  | '|'
-  | '^'
-  | '<'
-  | '<='
-  | '>'
-  | '>='
-  | '=='
-  | '!='
-  | '&&'
-  | '||'
-  | '?:'
-  | 'ceilDiv'
-  | 'floor'
-  | 'ceil'
-  | 'min'
-  | 'max'
-  | 'sqrt'
-  | 'log2'
-  | 'abs'
-  | 'pow';
-
-export const constant = (value: number, isFloating = false): Amount => ({ kind: 'constant', value, isFloating });
-export const root = (name: string, isFloating = false): Amount => ({ kind: 'root', name, isFloating });
-
-export const isFloatingAmount = (amount: Amount): boolean =>
-  amount.kind === 'operation'
-    ? /^(?:\/|sqrt|log2|pow|floor|ceil)$/.test(amount.operator) || amount.operands.some(isFloatingAmount)
-    : amount.isFloating;
-
-/** The names of which it is a formula, in order. */
-export function rootsOf(amount: Amount): string[] {
-  if (amount.kind === 'root') return [amount.name];
-  return amount.kind === 'operation' ? [...new Set(amount.operands.flatMap(rootsOf))] : [];
-}
-
-/** The names that it grows with: those that it is only divided by are left out. */
-export function growingRootsOf(amount: Amount): string[] {
-  if (amount.kind === 'root') return [amount.name];
-  if (amount.kind === 'constant') return [];
-  const isDivision = /^(?:\/\/?|%|>>|ceilDiv)$/.test(amount.operator);
-  const operands = isDivision ? amount.operands.slice(0, 1) : amount.operands;
-  return [...new Set(operands.flatMap(growingRootsOf))];
-}
-
-const same = (left: Amount, right: Amount): boolean => JSON.stringify(left) === JSON.stringify(right);
-const operation = (operator: Operator, ...operands: readonly Amount[]): Amount => ({
-  kind: 'operation',
-  operator,
-  operands,
-});
-
-const COMPUTE: Readonly<Record<Operator, (...values: number[]) => number>> = {
+const OPERATIONS = {
   '+': (...values) => values.reduce((sum, value) => sum + value, 0),
   '-': (a, b) => a! - b!,
   '*': (a, b) => a! * b!,
@@ -98,7 +41,41 @@ const COMPUTE: Readonly<Record<Operator, (...values: number[]) => number>> = {
   log2: (a) => Math.log2(a!),
   abs: (a) => Math.abs(a!),
   pow: (a, b) => a! ** b!,
-};
+} satisfies Readonly<Record<string, Operation>>;
+
+type Operator = keyof typeof OPERATIONS;
+
+const COMPUTE: Readonly<Record<Operator, Operation>> = OPERATIONS;
+
+export const constant = (value: number, isFloating = false): Amount => ({ kind: 'constant', value, isFloating });
+export const root = (name: string, isFloating = false): Amount => ({ kind: 'root', name, isFloating });
+
+const isFloatingAmount = (amount: Amount): boolean =>
+  amount.kind === 'operation'
+    ? /^(?:\/|sqrt|log2|pow|floor|ceil)$/.test(amount.operator) || amount.operands.some(isFloatingAmount)
+    : amount.isFloating;
+
+/** The names of which it is a formula, in order. */
+export function rootsOf(amount: Amount): string[] {
+  if (amount.kind === 'root') return [amount.name];
+  return amount.kind === 'operation' ? [...new Set(amount.operands.flatMap(rootsOf))] : [];
+}
+
+/** The names that it grows with: those that it is only divided by are left out. */
+export function growingRootsOf(amount: Amount): string[] {
+  if (amount.kind === 'root') return [amount.name];
+  if (amount.kind === 'constant') return [];
+  const isDivision = /^(?:\/\/?|%|>>|ceilDiv)$/.test(amount.operator);
+  const operands = isDivision ? amount.operands.slice(0, 1) : amount.operands;
+  return [...new Set(operands.flatMap(growingRootsOf))];
+}
+
+const same = (left: Amount, right: Amount): boolean => JSON.stringify(left) === JSON.stringify(right);
+const operation = (operator: Operator, ...operands: readonly Amount[]): Amount => ({
+  kind: 'operation',
+  operator,
+  operands,
+});
 
 /** Its value; undefined where a root has none. */
 export function evaluateAmount(amount: Amount, numberOf: (root: string) => number | undefined): number | undefined {
@@ -224,37 +201,13 @@ export function replaceRoots(amount: Amount, replacement: (name: string) => Amou
   return combineAmounts(amount.operator, ...amount.operands.map((operand) => replaceRoots(operand, replacement)));
 }
 
-const PRECEDENCE: Partial<Record<Operator, number>> = {
-  '?:': 1,
-  '||': 2,
-  '&&': 3,
-  '|': 4,
-  '^': 5,
-  '&': 6,
-  '==': 7,
-  '!=': 7,
-  '<': 8,
-  '<=': 8,
-  '>': 8,
-  '>=': 8,
-  '<<': 9,
-  '>>': 9,
-  '+': 10,
-  '-': 10,
-  '*': 11,
-  '/': 11,
-  '%': 11,
-};
-
 /** As an expression of problem.json and kernel.json. */
 export function printAmount(amount: Amount, least = 0): string {
   if (amount.kind === 'constant') return printNumber(amount.value);
   if (amount.kind === 'root') return amount.name;
   const { operator, operands } = amount;
-  if (operator === '//') {
-    return `floor(${printAmount(operands[0]!, 11)} / ${printAmount(operands[1]!, 12)})`;
-  }
-  const precedence = PRECEDENCE[operator];
+  if (operator === '//') return `floor(${printAmount(operation('/', ...operands))})`;
+  const precedence = operator === '?:' ? 0 : PRECEDENCE[operator];
   if (precedence === undefined) return `${operator}(${operands.map((operand) => printAmount(operand)).join(', ')})`;
   const [first, second, third] = operands;
   if (operands.length > 2 && operator !== '?:') {
@@ -263,7 +216,7 @@ export function printAmount(amount: Amount, least = 0): string {
   }
   const text =
     operator === '?:'
-      ? `${printAmount(first!, 2)} ? ${printAmount(second!)} : ${printAmount(third!)}`
+      ? `${printAmount(first!, 1)} ? ${printAmount(second!)} : ${printAmount(third!)}`
       : `${printAmount(first!, precedence)} ${operator} ${printAmount(second!, precedence + 1)}`;
   return precedence < least ? `(${text})` : text;
 }

@@ -148,6 +148,7 @@ function blanked(text: string, items: readonly Item[], kept: ReadonlySet<Item>):
   }
   return [...parts, text.slice(at)].join('');
 }
+
 /** Without these items, and without the comments that belong to them. */
 export const withoutItems = (source: CudaSource, removed: ReadonlySet<Item>): string =>
   tidy(withoutRemoved(source, new Set(source.items.filter((item) => !removed.has(item)))));
@@ -200,7 +201,7 @@ function reachable(items: readonly Item[], kernels: readonly Item[], hasHeader: 
     // Another kernel of the same name as a chosen one is an overload or a declaration.
     if (kept.has(item) || (isKernel(item) && !names.has(item.name))) continue;
     kept.add(item);
-    for (const name of namesIn(item)) {
+    for (const name of identifiers(item.tokens)) {
       if (wanted.has(name)) continue;
       wanted.add(name);
       pending.push(...(byName.get(name) ?? []));
@@ -236,8 +237,6 @@ const identifiers = (tokens: readonly Token[]): string[] =>
     if (token.kind === 'name') return [token.text];
     return token.kind === 'directive' ? identifiers(tokenize(token.text.replace(/^#/, ''), '')) : [];
   });
-
-const namesIn = (item: Item): string[] => identifiers(item.tokens);
 
 /** The conditions around what is kept: the macros that they test must be there, too. */
 function conditionalsAround(items: readonly Item[], kept: ReadonlySet<Item>): Item[] {

@@ -20,8 +20,8 @@ import { sizeOfType } from './types.ts';
 const MOST_CALLS = 16;
 
 /** What a device has so many of; expressions of kernel.json know it by this name. */
-const DEVICE_MEMBERS: Readonly<Record<string, string>> = { multiProcessorCount: 'device.smCount' };
-const DEVICE_VALUES: Readonly<Record<string, number>> = { 'device.smCount': 58 };
+const DEVICE_MEMBERS = new Map([['multiProcessorCount', 'device.smCount']]);
+const DEVICE_VALUES = new Map([['device.smCount', 58]]);
 
 /**
  * Follows host code from `main`, without running it: every statement once, both ways of a condition, calls of host functions
@@ -39,6 +39,9 @@ type Scope = Map<string, Cell>;
 
 const unknown = (text: string): Value => ({ kind: 'unknown', text });
 const amountOf = (amount: Amount): Value => ({ kind: 'amount', amount });
+const amountIn = (value: Value | undefined): Amount | undefined =>
+  value?.kind === 'amount' ? value.amount : undefined;
+const pointerTo = (memory: Memory): Value => ({ kind: 'pointer', memory, offset: constant(0) });
 const plainType = (base: string, pointers = 0): CType => ({
   base,
   pointers,
@@ -46,6 +49,8 @@ const plainType = (base: string, pointers = 0): CType => ({
   isReference: false,
   templateArguments: [],
 });
+const sizeOfNamed = (type: string | undefined): number | undefined =>
+  type === undefined ? undefined : sizeOfType(plainType(type));
 
 class HostWalk {
   readonly events: HostEvent[] = [];
@@ -65,7 +70,7 @@ class HostWalk {
     this.#source = source;
     this.#given = given;
     this.#usingDevice = functionsUsingDevice(source);
-    for (const [name, value] of Object.entries(DEVICE_VALUES)) this.sizes.set(name, { name, value, isFloating: false });
+    for (const [name, value] of DEVICE_VALUES) this.sizes.set(name, { name, value, isFloating: false });
     for (const item of source.items) if (item.kind === 'variable') this.#global(item);
   }
 
@@ -124,9 +129,8 @@ class HostWalk {
     const known = this.#types.get(argument.text);
     if (known) return known;
     if (argument.value === undefined) return argument;
-    const value = this.#value(argument.value);
-    if (value.kind !== 'amount') return argument;
-    return { ...argument, value: expressionOf(value.amount) ?? argument.value };
+    const amount = amountIn(this.#value(argument.value));
+    return amount ? { ...argument, value: expressionOf(amount) ?? argument.value } : argument;
   }
 
   #statements(statements: readonly Statement[]): void {
@@ -169,9 +173,9 @@ class HostWalk {
   }
 
   #if({ test, whenTrue, whenFalse }: Extract<Statement, { kind: 'if' }>): void {
-    const value = this.#value(test);
-    const known = value.kind === 'amount' ? this.#evaluate(value.amount) : undefined;
-    if (known === undefined || known !== 0) this.#inScope(() => this.#statement(whenTrue));
+    const amount = amountIn(this.#value(test));
+    const known = amount && this.#evaluate(amount);
+    if (known !== 0) this.#inScope(() => this.#statement(whenTrue));
     if (whenFalse && (known === undefined || known === 0)) this.#inScope(() => this.#statement(whenFalse));
   }
 
@@ -224,8 +228,8 @@ class HostWalk {
     );
     const inner = value.kind === 'cast' ? value.operand : value;
     if (inner.kind === 'binary' && inner.operator === '%' && isRandom) {
-      const high = this.#value(inner.right);
-      if (high.kind === 'amount') return { kind: 'range', low: 0, high: high.amount };
+      const high = amountIn(this.#value(inner.right));
+      if (high) return { kind: 'range', low: 0, high };
     }
     return { kind: isRandom ? 'random' : 'other' };
   }
@@ -251,7 +255,7 @@ class HostWalk {
       const elementType = isVector ? type.templateArguments[0]?.text : type.base;
       const counts = isVector ? (args ?? []).slice(0, 1) : extents.flatMap((extent) => extent ?? []);
       const memory = { ...this.#hostMemory(name, elementType, counts), space: spaceOf(type) };
-      return { kind: 'pointer', memory, offset: constant(0) };
+      return pointerTo(memory);
     }
     if (value) return this.#value(value);
     return args?.length === 1 ? this.#value(args[0]!) : undefined;
@@ -262,7 +266,7 @@ class HostWalk {
     const elementType = type.templateArguments[0]?.text ?? from.elementType;
     const memory: Memory = { name, space: spaceOf(type), elementType, bytes: from.bytes };
     this.#noteCopy(memory, from);
-    return { kind: 'pointer', memory, offset: constant(0) };
+    return pointerTo(memory);
   }
 
   /** A vector that another one is assigned to. */
@@ -274,8 +278,8 @@ class HostWalk {
 
   #hostMemory(name: string, elementType: string | undefined, counts: readonly Expression[]): Memory {
     const values = counts.map((count) => this.#value(count));
-    const amounts = values.flatMap((value) => (value.kind === 'amount' ? [value.amount] : []));
-    const size = elementType === undefined ? undefined : sizeOfType(plainType(elementType));
+    const amounts = values.flatMap((value) => amountIn(value) ?? []);
+    const size = sizeOfNamed(elementType);
     const isKnown = size !== undefined && amounts.length > 0 && amounts.length === counts.length;
     const bytes = isKnown ? amounts.reduce((all, one) => combineAmounts('*', all, one), constant(size)) : undefined;
     return { name, space: 'host', elementType, bytes };
@@ -369,11 +373,7 @@ class HostWalk {
       case 'list':
         return node.type?.base === 'dim3' ? this.#triple(node.elements) : unknown('a list');
       case 'new':
-        return {
-          kind: 'pointer',
-          memory: this.#hostMemory('', this.#typeOf(node.type).base, node.count ? [node.count] : []),
-          offset: constant(0),
-        };
+        return pointerTo(this.#hostMemory('', this.#typeOf(node.type).base, node.count ? [node.count] : []));
     }
   }
 
@@ -398,14 +398,9 @@ class HostWalk {
       cell.value = amountOf(this.#named(name, undefined, isFloatingType(type)));
       return cell.value;
     }
-    if (
-      value === undefined &&
-      type.pointers === 1 &&
-      this.#depth === 1 &&
-      this.#source.functions.has('main') === false
-    ) {
+    if (value === undefined && type.pointers === 1 && this.#depth === 1 && !this.#source.functions.has('main')) {
       const memory: Memory = { name, space: 'device', elementType: type.base, bytes: undefined };
-      cell.value = { kind: 'pointer', memory, offset: constant(0) };
+      cell.value = pointerTo(memory);
       return cell.value;
     }
     return value ?? (type.pointers > 0 ? this.#undefinedPointer(cell) : unknown(name));
@@ -415,7 +410,7 @@ class HostWalk {
   #undefinedPointer(cell: Cell): Value {
     if (cell.type.pointers !== 1) return unknown(cell.name);
     const memory: Memory = { name: cell.name, space: 'host', elementType: cell.type.base, bytes: undefined };
-    return { kind: 'pointer', memory, offset: constant(0) };
+    return pointerTo(memory);
   }
 
   #macro(name: string, expression: Expression): Value {
@@ -515,7 +510,7 @@ class HostWalk {
   }
 
   #member(node: Extract<Expression, { kind: 'member' }>): Value {
-    const device = DEVICE_MEMBERS[node.name];
+    const device = DEVICE_MEMBERS.get(node.name);
     if (device !== undefined) return amountOf(root(device));
     const object = this.#value(node.object);
     const axis = ['x', 'y', 'z'].indexOf(node.name);
@@ -537,33 +532,30 @@ class HostWalk {
 
   #sizeOf({ type, operand }: Extract<Expression, { kind: 'size-of' }>): Value {
     if (type) {
-      const resolved = this.#typeOf(type);
+      const size = sizeOfType(this.#typeOf(type));
+      if (size !== undefined) return amountOf(constant(size));
       const cell = type.pointers === 0 ? this.#find(type.base) : undefined;
-      const size = sizeOfType(resolved) ?? (cell && this.#sizeOfCell(cell));
-      return typeof size === 'object'
-        ? size
-        : size === undefined
-          ? unknown(`sizeof(${type.base})`)
-          : amountOf(constant(size));
+      return (cell && this.#sizeOfCell(cell)) ?? unknown(`sizeof(${type.base})`);
     }
     const inner = operand!.kind === 'unary' && operand!.operator === '*' ? operand!.operand : undefined;
     const pointer = inner ? this.#value(inner) : undefined;
     const elementType = pointer?.kind === 'pointer' ? pointer.memory.elementType : undefined;
-    const size = elementType === undefined ? undefined : sizeOfType(plainType(elementType));
+    const size = sizeOfNamed(elementType);
     return size === undefined ? unknown('sizeof') : amountOf(constant(size));
   }
 
   /** `sizeof(array)`, `sizeof(x)`. */
-  #sizeOfCell({ type, value }: Cell): Value | number | undefined {
+  #sizeOfCell({ type, value }: Cell): Value | undefined {
     if (value?.kind === 'pointer' && type.pointers === 0 && value.memory.bytes) return amountOf(value.memory.bytes);
-    return sizeOfType(type);
+    const size = sizeOfType(type);
+    return size === undefined ? undefined : amountOf(constant(size));
   }
 
   #triple(parts: readonly Expression[]): Value {
     const first = parts.length === 1 ? this.#value(parts[0]!) : undefined;
     if (first?.kind === 'triple') return first;
     const values = parts.map((part) => this.#value(part));
-    const known = values.flatMap((value) => (value.kind === 'amount' ? [value.amount] : []));
+    const known = values.flatMap((value) => amountIn(value) ?? []);
     if (known.length < values.length) return values.find(({ kind }) => kind === 'unknown') ?? unknown('dim3');
     return { kind: 'triple', parts: [known[0] ?? constant(1), known[1] ?? constant(1), known[2] ?? constant(1)] };
   }
@@ -592,14 +584,15 @@ class HostWalk {
     const local = name.split('::').at(-1)!;
     if (local === 'dim3') return this.#triple(args);
     if (local === 'raw_pointer_cast') return this.#value(args[0]!);
-    const api = DEVICE_CALLS[local];
+    const api = DEVICE_CALLS.get(local);
     if (api) {
       api(args, this.#api);
       return unknown(name);
     }
-    const math = AMOUNT_CALLS[local];
+    const math = AMOUNT_CALLS.get(local);
     if (math) return this.#math(math, args);
-    if (ALLOCATIONS[local]) return this.#allocated(ALLOCATIONS[local]!(args));
+    const bytesOf = ALLOCATIONS.get(local);
+    if (bytesOf) return this.#allocated(bytesOf(args));
     const macro = this.#source.macros.get(name);
     if (macro?.expression && macro.parameters) {
       const expanded = expandMacro(macro, args);
@@ -672,15 +665,14 @@ class HostWalk {
 
   #math(operator: Parameters<typeof combineAmounts>[0], args: readonly Expression[]): Value {
     const values = args.map((argument) => this.#value(argument));
-    const amounts = values.flatMap((value) => (value.kind === 'amount' ? [value.amount] : []));
+    const amounts = values.flatMap((value) => amountIn(value) ?? []);
     return amounts.length < values.length ? unknown(operator) : amountOf(combineAmounts(operator, ...amounts));
   }
 
   #allocated(bytes: Expression | undefined): Value {
-    const value = bytes && this.#value(bytes);
-    const amount = value?.kind === 'amount' ? value.amount : undefined;
+    const amount = amountIn(bytes && this.#value(bytes));
     const memory: Memory = { name: '', space: 'host', elementType: undefined, bytes: amount };
-    return { kind: 'pointer', memory, offset: constant(0) };
+    return pointerTo(memory);
   }
 
   #method({ object, name }: Extract<Expression, { kind: 'member' }>, args: readonly Expression[]): Value {
@@ -689,7 +681,7 @@ class HostWalk {
     if (value.kind !== 'pointer') return unknown(`${name}()`);
     if (/^(?:data|begin|get|c_str)$/.test(name)) return value;
     const { bytes, elementType } = value.memory;
-    const size = elementType === undefined ? undefined : sizeOfType(plainType(elementType));
+    const size = sizeOfNamed(elementType);
     if (name !== 'size' || bytes === undefined || size === undefined) return unknown(`${name}()`);
     return amountOf(combineAmounts('//', bytes, constant(size)));
   }
@@ -706,15 +698,12 @@ class HostWalk {
       const value = this.#value(target);
       if (value.kind !== 'reference') return;
       const { cell } = value;
-      const size = bytes && this.#value(bytes);
-      const elementType = cell.type.base === 'void' ? undefined : cell.type.base;
-      const memory: Memory = {
+      cell.value = pointerTo({
         name: cell.name.replaceAll(/\W+/g, '_').replaceAll(/^_+|_+$/g, ''),
         space,
-        elementType,
-        bytes: size?.kind === 'amount' ? size.amount : undefined,
-      };
-      cell.value = { kind: 'pointer', memory, offset: constant(0) };
+        elementType: cell.type.base === 'void' ? undefined : cell.type.base,
+        bytes: amountIn(bytes && this.#value(bytes)),
+      });
     },
   };
 }
@@ -743,8 +732,8 @@ function copy([to, from, , kind]: readonly Expression[], api: ApiCalls): void {
 
 function fill([target, value]: readonly Expression[], api: ApiCalls): void {
   const memory = api.memory(target!);
-  const byte = api.value(value!);
-  if (memory) api.emit({ kind: 'memset', memory, value: byte.kind === 'amount' ? byte.amount : undefined });
+  const byte = amountIn(api.value(value!));
+  if (memory) api.emit({ kind: 'memset', memory, value: byte });
 }
 
 function copyToSymbol([symbol, from]: readonly Expression[], api: ApiCalls): void {
@@ -755,40 +744,46 @@ function copyToSymbol([symbol, from]: readonly Expression[], api: ApiCalls): voi
 }
 
 /** Calls of the CUDA runtime that say what a launch works on. */
-const DEVICE_CALLS: Readonly<Record<string, ApiCall>> = {
-  cudaMalloc: ([target, bytes], api) => api.allocate(target!, bytes, 'device'),
-  cudaMallocAsync: ([target, bytes], api) => api.allocate(target!, bytes, 'device'),
-  cudaMallocManaged: ([target, bytes], api) => api.allocate(target!, bytes, 'managed'),
-  cudaMemcpy: copy,
-  cudaMemcpyAsync: copy,
-  cudaMemset: fill,
-  cudaMemsetAsync: fill,
-  cudaMemcpyToSymbol: copyToSymbol,
-  cudaMemcpyToSymbolAsync: copyToSymbol,
-};
+const DEVICE_CALLS = new Map(
+  Object.entries<ApiCall>({
+    cudaMalloc: ([target, bytes], api) => api.allocate(target!, bytes, 'device'),
+    cudaMallocAsync: ([target, bytes], api) => api.allocate(target!, bytes, 'device'),
+    cudaMallocManaged: ([target, bytes], api) => api.allocate(target!, bytes, 'managed'),
+    cudaMemcpy: copy,
+    cudaMemcpyAsync: copy,
+    cudaMemset: fill,
+    cudaMemsetAsync: fill,
+    cudaMemcpyToSymbol: copyToSymbol,
+    cudaMemcpyToSymbolAsync: copyToSymbol,
+  }),
+);
 
-const AMOUNT_CALLS: Readonly<Record<string, Parameters<typeof combineAmounts>[0]>> = {
-  min: 'min',
-  max: 'max',
-  ceil: 'ceil',
-  ceilf: 'ceil',
-  floor: 'floor',
-  floorf: 'floor',
-  sqrt: 'sqrt',
-  sqrtf: 'sqrt',
-  log2: 'log2',
-  log2f: 'log2',
-  pow: 'pow',
-  powf: 'pow',
-  abs: 'abs',
-};
+const AMOUNT_CALLS = new Map(
+  Object.entries<Parameters<typeof combineAmounts>[0]>({
+    min: 'min',
+    max: 'max',
+    ceil: 'ceil',
+    ceilf: 'ceil',
+    floor: 'floor',
+    floorf: 'floor',
+    sqrt: 'sqrt',
+    sqrtf: 'sqrt',
+    log2: 'log2',
+    log2f: 'log2',
+    pow: 'pow',
+    powf: 'pow',
+    abs: 'abs',
+  }),
+);
 
 /** Which argument holds the bytes. */
-const ALLOCATIONS: Readonly<Record<string, (args: readonly Expression[]) => Expression | undefined>> = {
-  malloc: ([bytes]) => bytes,
-  calloc: ([count, size]) => count && size && { kind: 'binary', operator: '*', left: count, right: size },
-  aligned_alloc: ([, bytes]) => bytes,
-};
+const ALLOCATIONS = new Map(
+  Object.entries<(args: readonly Expression[]) => Expression | undefined>({
+    malloc: ([bytes]) => bytes,
+    calloc: ([count, size]) => count && size && { kind: 'binary', operator: '*', left: count, right: size },
+    aligned_alloc: ([, bytes]) => bytes,
+  }),
+);
 
 const USES_DEVICE = /^cuda(?:Malloc|Memcpy|Memset)/;
 
@@ -858,4 +853,4 @@ const isFloatingType = ({ base, pointers }: CType): boolean =>
   pointers === 0 && /^(?:float|double|half|__half)$/.test(base);
 
 const isArithmetic = ({ base, pointers }: CType): boolean =>
-  pointers === 0 && (sizeOfType(plainType(base)) !== undefined || base === 'auto');
+  pointers === 0 && (sizeOfNamed(base) !== undefined || base === 'auto');

@@ -214,14 +214,15 @@ function itemOf(tokens: readonly Token[], namespaces: readonly string[]): Item {
   const isTemplate = start > 0;
   const templateParameters = isTemplate ? parameterNames(tokens.slice(2, start - 1)) : [];
   const common = { isTemplate, templateParameters };
-  const brace = indexAtDepth(tokens, start, (text) => text === '{');
+  const brace = indexAtDepth(tokens, start, '{');
   const head = brace === undefined ? tokens : tokens.slice(0, brace);
   const name = functionName(head);
-  const isAssigned = indexAtDepth(tokens, start, (text) => text === '=') !== undefined;
+  const isAssigned = indexAtDepth(tokens, start, '=') !== undefined;
   const words = wordsBefore(tokens, start, name ?? tokens.length);
-  if (name !== undefined && !(isAssigned && brace === undefined) && isFunction(tokens, name)) {
+  // Explicit instantiations, `name<float>(…)`, are functions, too; `Foo x(3);` is a variable, which needs no telling apart.
+  if (name !== undefined && !(isAssigned && brace === undefined)) {
     const parts = functionParts(tokens, name, brace);
-    return plain('function', nameAt(tokens, name), tokens, namespaces, { ...common, words, function: parts });
+    return plain('function', tokens[name]!.text, tokens, namespaces, { ...common, words, function: parts });
   }
   const definesType = tokens.findIndex(({ text }, i) => i >= start && TYPE_WORDS.test(text));
   if (definesType >= 0 && definesType <= start + 1) {
@@ -247,12 +248,6 @@ function itemOf(tokens: readonly Token[], namespaces: readonly string[]): Item {
   });
 }
 
-/** Explicit instantiations, `name<float>(…)`, are functions, too; `Foo x(3);` is a variable, which needs no telling apart. */
-const isFunction = (tokens: readonly Token[], name: number): boolean =>
-  tokens[name]!.text === 'operator' || tokens.slice(name).some(({ text }) => text === '(');
-
-const nameAt = (tokens: readonly Token[], at: number): string => tokens[at]!.text;
-
 function functionParts(tokens: readonly Token[], name: number, brace: number | undefined): FunctionParts {
   let open = name + 1;
   while (tokens[open] !== undefined && tokens[open]!.text !== '(') open++;
@@ -262,10 +257,10 @@ function functionParts(tokens: readonly Token[], name: number, brace: number | u
   return { parameters, body };
 }
 
-function indexAtDepth(tokens: readonly Token[], from: number, matches: (text: string) => boolean): number | undefined {
+function indexAtDepth(tokens: readonly Token[], from: number, punctuator: string): number | undefined {
   for (let at = from; at < tokens.length; ) {
     const { kind, text } = tokens[at]!;
-    if (kind === 'punctuator' && matches(text)) return at;
+    if (kind === 'punctuator' && text === punctuator) return at;
     at = kind === 'punctuator' && /^[([{]$/.test(text) ? behindBracket(tokens, at) : at + 1;
   }
   return undefined;

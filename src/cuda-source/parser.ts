@@ -4,9 +4,7 @@ import type { Token } from './tokens.ts';
 /** What this parser can't read. Statements catch it and become `unknown`. */
 class SyntaxProblem extends Error {}
 
-const BUILT_IN_TYPES = new Set([
-  ...['void', 'bool', 'char', 'short', 'int', 'long', 'float', 'double', 'signed', 'unsigned', 'auto', 'wchar_t'],
-]);
+const BUILT_IN_TYPES = new Set('void bool char short int long float double signed unsigned auto wchar_t'.split(' '));
 
 /** Types by name, which may stand in a cast: `(half)x`. */
 const KNOWN_TYPES = new Set([
@@ -18,55 +16,22 @@ const KNOWN_TYPES = new Set([
   ),
 ]);
 
-const QUALIFIERS = new Set([
-  ...[
-    'const',
-    'volatile',
-    'static',
-    'inline',
-    'constexpr',
-    'extern',
-    'register',
-    'struct',
-    'enum',
-    'typename',
-    'mutable',
-  ],
-  ...[
-    '__restrict__',
-    '__restrict',
-    'restrict',
-    '__forceinline__',
-    '__inline__',
-    '__shared__',
-    '__constant__',
-    '__device__',
-  ],
-  ...['__host__', '__global__', 'thread_local', '__noinline__', 'unsigned', 'signed'],
-]);
+const QUALIFIERS = new Set(
+  (
+    'const volatile static inline constexpr extern register struct enum typename mutable thread_local unsigned signed ' +
+    '__restrict__ __restrict restrict __forceinline__ __inline__ __noinline__ __shared__ __constant__ __device__ ' +
+    '__host__ __global__'
+  ).split(' '),
+);
 const POINTER_QUALIFIERS = new Set(['const', 'volatile', '__restrict__', '__restrict', 'restrict']);
 
+/** C's binary operators by how tight they bind, loosest first. */
+const LEVELS = ['||', '&&', '|', '^', '&', '== !=', '< > <= >=', '<< >>', '+ -', '* / %'];
+
 /** Of C's binary operators: larger binds tighter. */
-export const PRECEDENCE: Readonly<Record<string, number>> = {
-  '*': 10,
-  '/': 10,
-  '%': 10,
-  '+': 9,
-  '-': 9,
-  '<<': 8,
-  '>>': 8,
-  '<': 7,
-  '>': 7,
-  '<=': 7,
-  '>=': 7,
-  '==': 6,
-  '!=': 6,
-  '&': 5,
-  '^': 4,
-  '|': 3,
-  '&&': 2,
-  '||': 1,
-};
+export const PRECEDENCE: Readonly<Record<string, number>> = Object.fromEntries(
+  LEVELS.flatMap((operators, level) => operators.split(' ').map((operator) => [operator, level + 1])),
+);
 const ASSIGNMENTS = new Set(['=', '+=', '-=', '*=', '/=', '%=', '&=', '|=', '^=', '<<=', '>>=']);
 const UNARY = new Set(['-', '+', '!', '~', '*', '&', '++', '--']);
 const CASTS = new Set(['static_cast', 'reinterpret_cast', 'const_cast']);
@@ -165,6 +130,12 @@ class Parser {
     return this.#tokens[this.#at + ahead];
   }
 
+  get #next(): Token {
+    const token = this.#tokens[this.#at];
+    if (token === undefined) throw new SyntaxProblem('ends early');
+    return token;
+  }
+
   #takes(text: string): boolean {
     const token = this.#tokens[this.#at];
     if (token?.text !== text || token.kind === 'string') return false;
@@ -202,7 +173,7 @@ class Parser {
 
   #statement(): Statement {
     const start = this.#at;
-    const { line } = this.#tokens[start]!;
+    const { line } = this.#next;
     try {
       return { line, ...this.#known() };
     } catch (error) {
@@ -217,7 +188,7 @@ class Parser {
     const start = this.#at;
     while (!this.isAtEnd) {
       const text = this.#text;
-      if (text in CLOSING) {
+      if (Object.hasOwn(CLOSING, text)) {
         this.#at = behindBracket(this.#tokens, this.#at);
         if (text === '{' && this.#text !== ';' && this.#text !== ')' && this.#text !== ',') break;
         continue;
@@ -228,11 +199,13 @@ class Parser {
     return textOf(this.#tokens.slice(start, this.#at));
   }
 
-  #known(): DistributiveOmit<Statement, 'line'> {
-    const keyword = KEYWORD_STATEMENTS[this.#text];
-    if (keyword !== undefined && this.#tokens[this.#at]!.kind === 'name') {
+  #known(): BareStatement {
+    const { kind, text } = this.#next;
+    if (kind === 'name') {
       this.#at++;
-      return keyword(this.#words);
+      const statement = this.#keyword(text);
+      if (statement !== undefined) return statement;
+      this.#at--;
     }
     if (this.#text === '{') return this.#block();
     if (this.#takes(';')) return { kind: 'block', body: [] };
@@ -242,27 +215,78 @@ class Parser {
     return { kind: 'expression', expression };
   }
 
-  /** What statements that begin with a keyword are made of. */
-  readonly #words: Words = {
-    takes: (text) => this.#takes(text),
-    need: (text) => this.#need(text),
-    is: (text) => this.#text === text,
-    expression: () => this.#commaExpression(),
-    statement: () => this.#statement(),
-    simple: () => this.#known(),
-    line: () => this.#tokens[Math.min(this.#at, this.#tokens.length - 1)]!.line,
-    isForEach: () => this.#isForEach(),
-    skipParentheses: () => {
+  /** A statement that begins with a keyword, from behind it; undefined if the word is none. */
+  #keyword(word: string): BareStatement | undefined {
+    switch (word) {
+      case 'if': {
+        this.#takes('constexpr');
+        const test = this.#parenthesised();
+        const whenTrue = this.#statement();
+        return { kind: 'if', test, whenTrue, whenFalse: this.#takes('else') ? this.#statement() : undefined };
+      }
+      case 'for':
+        return this.#for();
+      case 'while':
+        return { kind: 'while', test: this.#parenthesised(), body: this.#statement(), isDo: false };
+      case 'do': {
+        const body = this.#statement();
+        this.#need('while');
+        const test = this.#parenthesised();
+        this.#need(';');
+        return { kind: 'while', test, body, isDo: true };
+      }
+      case 'switch':
+        return { kind: 'switch', value: this.#parenthesised(), body: this.#statement() };
+      // Labels say nothing here: all cases are walked.
+      case 'case':
+        this.#commaExpression();
+        this.#need(':');
+        return { kind: 'block', body: [] };
+      case 'default':
+        this.#need(':');
+        return { kind: 'block', body: [] };
+      case 'return':
+        return { kind: 'return', value: this.#upTo(';') };
+      case 'break':
+      case 'continue':
+        this.#need(';');
+        return { kind: 'jump', word };
+      default:
+        return undefined;
+    }
+  }
+
+  #for(): BareStatement {
+    if (this.#isForEach()) {
       this.#at = behindBracket(this.#tokens, this.#at);
-    },
-  };
+      return { kind: 'for-each', body: this.#statement() };
+    }
+    this.#need('(');
+    const start = this.#takes(';') ? undefined : { line: this.#next.line, ...this.#known() };
+    const test = this.#upTo(';');
+    return { kind: 'for', start, test, step: this.#upTo(')'), body: this.#statement() };
+  }
+
+  #parenthesised(): Expression {
+    this.#need('(');
+    const expression = this.#commaExpression();
+    this.#need(')');
+    return expression;
+  }
+
+  /** The expression before `end`, if there is one. */
+  #upTo(end: string): Expression | undefined {
+    const expression = this.#text === end ? undefined : this.#commaExpression();
+    this.#need(end);
+    return expression;
+  }
 
   #isForEach(): boolean {
     const inside = this.#tokens.slice(this.#at + 1, behindBracket(this.#tokens, this.#at) - 1);
     return inside.some(({ text }) => text === ':') && !inside.some(({ text }) => text === ';');
   }
 
-  #block(): DistributiveOmit<Statement, 'line'> {
+  #block(): BareStatement {
     const end = behindBracket(this.#tokens, this.#at);
     const body = new Parser(this.#tokens.slice(this.#at + 1, end - 1)).statements();
     this.#at = end;
@@ -347,7 +371,7 @@ class Parser {
     return { name, type: { ...base, pointers, isReference }, extents };
   }
 
-  #declaration(): DistributiveOmit<Statement, 'line'> {
+  #declaration(): BareStatement {
     const base = this.#typeSpecifier();
     const declarators: Declarator[] = [];
     do {
@@ -413,8 +437,7 @@ class Parser {
   }
 
   #unary(): Expression {
-    const token = this.#tokens[this.#at];
-    if (token === undefined) throw new SyntaxProblem('an expression that ends early');
+    const token = this.#next;
     if (token.kind === 'punctuator' && UNARY.has(token.text)) {
       this.#at++;
       return { kind: 'unary', operator: token.text, operand: this.#unary(), isPostfix: false };
@@ -481,8 +504,8 @@ class Parser {
   }
 
   #name(): Extract<Expression, { kind: 'name' }> {
-    const start = this.#at;
-    let name = this.#takes('::') ? '' : '';
+    this.#takes('::');
+    let name = '';
     let templateArguments: readonly TemplateArgument[] = [];
     for (;;) {
       const token = this.#tokens[this.#at];
@@ -498,7 +521,6 @@ class Parser {
       if (!this.#takes('::')) break;
       name += '::';
     }
-    if (this.#at === start) throw new SyntaxProblem('no name');
     return { kind: 'name', name, templateArguments };
   }
 
@@ -529,12 +551,7 @@ class Parser {
       for (; this.#tokens[this.#at]?.kind === 'string'; this.#at++) text += this.#text;
       return { kind: 'text', text };
     }
-    if (token.text === '(') {
-      this.#at++;
-      const inside = this.#commaExpression();
-      this.#need(')');
-      return inside;
-    }
+    if (token.text === '(') return this.#parenthesised();
     if (token.text === '{') return { kind: 'list', elements: this.#argumentsIn('{') };
     if (token.kind === 'name' || token.text === '::') return this.#nameOrCast();
     throw new SyntaxProblem(`no expression begins with ${token.text}`);
@@ -601,91 +618,9 @@ class Parser {
   }
 }
 
-type DistributiveOmit<T, K extends string> = T extends unknown ? Omit<T, K> : never;
+type WithoutLine<T> = T extends unknown ? Omit<T, 'line'> : never;
 
-interface Words {
-  takes(text: string): boolean;
-  need(text: string): void;
-  is(text: string): boolean;
-  expression(): Expression;
-  statement(): Statement;
-  /** A declaration or expression with its semicolon. */
-  simple(): DistributiveOmit<Statement, 'line'>;
-  line(): number;
-  isForEach(): boolean;
-  skipParentheses(): void;
-}
-
-type ReadStatement = (words: Words) => DistributiveOmit<Statement, 'line'>;
-
-const KEYWORD_STATEMENTS: Readonly<Record<string, ReadStatement>> = {
-  if(words) {
-    words.takes('constexpr');
-    words.need('(');
-    const test = words.expression();
-    words.need(')');
-    const whenTrue = words.statement();
-    const whenFalse = words.takes('else') ? words.statement() : undefined;
-    return { kind: 'if', test, whenTrue, whenFalse };
-  },
-  for(words) {
-    if (words.isForEach()) {
-      words.skipParentheses();
-      return { kind: 'for-each', body: words.statement() };
-    }
-    words.need('(');
-    const line = words.line();
-    const start = words.takes(';') ? undefined : { line, ...words.simple() };
-    const test = words.is(';') ? undefined : words.expression();
-    words.need(';');
-    const step = words.is(')') ? undefined : words.expression();
-    words.need(')');
-    return { kind: 'for', start, test, step, body: words.statement() };
-  },
-  while(words) {
-    words.need('(');
-    const test = words.expression();
-    words.need(')');
-    return { kind: 'while', test, body: words.statement(), isDo: false };
-  },
-  do(words) {
-    const body = words.statement();
-    words.need('while');
-    words.need('(');
-    const test = words.expression();
-    words.need(')');
-    words.need(';');
-    return { kind: 'while', test, body, isDo: true };
-  },
-  switch(words) {
-    words.need('(');
-    const value = words.expression();
-    words.need(')');
-    return { kind: 'switch', value, body: words.statement() };
-  },
-  // Labels say nothing here: all cases are walked.
-  case(words) {
-    words.expression();
-    words.need(':');
-    return { kind: 'block', body: [] };
-  },
-  default(words) {
-    words.need(':');
-    return { kind: 'block', body: [] };
-  },
-  return(words) {
-    const value = words.is(';') ? undefined : words.expression();
-    words.need(';');
-    return { kind: 'return', value };
-  },
-  break: (words) => jump(words, 'break'),
-  continue: (words) => jump(words, 'continue'),
-};
-
-function jump(words: Words, word: 'break' | 'continue'): DistributiveOmit<Statement, 'line'> {
-  words.need(';');
-  return { kind: 'jump', word };
-}
+type BareStatement = WithoutLine<Statement>;
 
 const isKnownType = (base: string): boolean =>
   KNOWN_TYPES.has(base) || base.split(' ').every((word) => BUILT_IN_TYPES.has(word));

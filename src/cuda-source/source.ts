@@ -104,14 +104,11 @@ export function tearsMacro({ macros }: CudaSource, operator: string, left: Expre
   return inner(left) < precedence || inner(right) <= precedence;
 }
 
-function functionsOf(items: readonly Item[]): Map<string, Item[]> {
-  const functions = new Map<string, Item[]>();
-  for (const item of items) {
-    if (item.kind !== 'function' || item.function?.body === undefined) continue;
-    functions.set(item.name, [...(functions.get(item.name) ?? []), item]);
-  }
-  return functions;
-}
+const functionsOf = (items: readonly Item[]): Map<string, Item[]> =>
+  Map.groupBy(
+    items.filter((item) => item.kind === 'function' && item.function?.body !== undefined),
+    ({ name }) => name,
+  );
 
 function aliasesOf(items: readonly Item[]): Map<string, CType> {
   const aliases = new Map<string, CType>();

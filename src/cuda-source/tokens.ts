@@ -12,31 +12,7 @@ export interface Token {
 }
 
 /** Longest first: a shorter one may begin a longer one. */
-const PUNCTUATORS = [
-  ...['<<<', '>>>', '<<=', '>>=', '...', '->*'],
-  ...[
-    '::',
-    '->',
-    '++',
-    '--',
-    '<<',
-    '>>',
-    '<=',
-    '>=',
-    '==',
-    '!=',
-    '&&',
-    '||',
-    '+=',
-    '-=',
-    '*=',
-    '/=',
-    '%=',
-    '&=',
-    '|=',
-    '^=',
-  ],
-];
+const PUNCTUATORS = '<<< >>> <<= >>= ... ->* :: -> ++ -- << >> <= >= == != && || += -= *= /= %= &= |= ^='.split(' ');
 
 const NAME = /[A-Za-z_]\w*/y;
 const NUMBER = /(?:0[xX][\da-fA-F']+[uUlLzZ]*|0[bB][01']+[uUlLzZ]*|\.?\d(?:[eEpP][+-]|[\w.']|(?<=\d)')*)/y;

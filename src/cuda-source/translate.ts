@@ -80,24 +80,11 @@ export function translateFunction(
 /** Functions of math.h and of CUDA, with and without `f`, `std::` and `__`. */
 const MATH: Readonly<Record<string, (...texts: string[]) => string>> = {
   ...Object.fromEntries(
-    [
-      'exp',
-      'log',
-      'log2',
-      'log10',
-      'log1p',
-      'expm1',
-      'sqrt',
-      'cbrt',
-      'sin',
-      'cos',
-      'tan',
-      'tanh',
-      'sinh',
-      'cosh',
-      'asin',
-    ]
-      .concat(['acos', 'atan', 'asinh', 'acosh', 'atanh', 'floor', 'ceil', 'trunc', 'hypot', 'atan2', 'pow'])
+    (
+      'exp log log2 log10 log1p expm1 sqrt cbrt sin cos tan tanh sinh cosh asin acos atan asinh acosh atanh ' +
+      'floor ceil trunc hypot atan2 pow'
+    )
+      .split(' ')
       .map((name) => [name, (...texts: string[]) => `Math.${name}(${texts.join(', ')})`]),
   ),
   fabs: (x) => `Math.abs(${x})`,
@@ -111,7 +98,6 @@ const MATH: Readonly<Record<string, (...texts: string[]) => string>> = {
   fma: (a, b, c) => `(${a}) * (${b}) + (${c})`,
   fmod: (a, b) => `(${a}) % (${b})`,
   erf: (x) => `erf(${x})`,
-  sigmoid: (x) => `1 / (1 + Math.exp(-(${x})))`,
 };
 /** Results of these are not atoms of an expression. */
 const COMPOUND_MATH = /^(?:rsqrt|exp2|fma|fmod)$/;
@@ -121,36 +107,36 @@ const EXACT_MATH = /^(?:fabs|abs|fmax|fmin|max|min|fma|sqrt|floor|ceil|trunc|fmo
 /** Conversions that are the identity in float64. */
 const CONVERSIONS = /^__(?:float2half|half2float|float2bfloat16|bfloat162float)(?:_r[nzud])?$/;
 
-const NAMED_VALUES: Readonly<Record<string, string>> = {
-  FLT_MAX: '3.4028234663852886e38',
-  FLT_MIN: '1.1754943508222875e-38',
-  FLT_EPSILON: '1.1920928955078125e-7',
-  DBL_MAX: 'Number.MAX_VALUE',
-  INFINITY: 'Infinity',
-  HUGE_VALF: 'Infinity',
-  NAN: 'NaN',
-  M_PI: 'Math.PI',
-  CUDART_PI_F: 'Math.PI',
-  M_SQRT1_2: 'Math.SQRT1_2',
-  M_SQRT2: 'Math.SQRT2',
-  M_2_SQRTPI: '1.1283791670955126',
-  INT_MAX: '2147483647',
-  INT_MIN: '-2147483648',
-  true: 'true',
-  false: 'false',
-};
+const NAMED_VALUES = new Map(
+  Object.entries<string>({
+    FLT_MAX: '3.4028234663852886e38',
+    FLT_MIN: '1.1754943508222875e-38',
+    FLT_EPSILON: '1.1920928955078125e-7',
+    DBL_MAX: 'Number.MAX_VALUE',
+    INFINITY: 'Infinity',
+    HUGE_VALF: 'Infinity',
+    NAN: 'NaN',
+    M_PI: 'Math.PI',
+    CUDART_PI_F: 'Math.PI',
+    M_SQRT1_2: 'Math.SQRT1_2',
+    M_SQRT2: 'Math.SQRT2',
+    M_2_SQRTPI: '1.1283791670955126',
+    INT_MAX: '2147483647',
+    INT_MIN: '-2147483648',
+    true: 'true',
+    false: 'false',
+  }),
+);
 
 /** `std::numeric_limits<float>::max()` */
-const LIMITS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  float: {
+const FLOAT_LIMITS = new Map(
+  Object.entries<string>({
     max: '3.4028234663852886e38',
     lowest: '-3.4028234663852886e38',
     infinity: 'Infinity',
     epsilon: '1.1920928955078125e-7',
-  },
-  double: { max: 'Number.MAX_VALUE', lowest: '-Number.MAX_VALUE', infinity: 'Infinity' },
-  int: { max: '2147483647', min: '-2147483648', lowest: '-2147483648' },
-};
+  }),
+);
 
 /** Calls that only print or check. */
 const IGNORED_CALLS = /^(?:printf|fprintf|assert|free|fflush|puts)$/;
@@ -173,65 +159,13 @@ function erf(x: number): number {
 }`;
 
 /** Words that TypeScript has taken, and names that the generated module uses. */
-const TAKEN = new Set([
-  ...[
-    'in',
-    'let',
-    'var',
-    'function',
-    'of',
-    'arguments',
-    'eval',
-    'export',
-    'import',
-    'delete',
-    'typeof',
-    'instanceof',
-    'yield',
-  ],
-  ...[
-    'await',
-    'async',
-    'with',
-    'super',
-    'class',
-    'extends',
-    'const',
-    'enum',
-    'new',
-    'this',
-    'null',
-    'undefined',
-    'round',
-  ],
-  ...[
-    'reference',
-    'inputs',
-    'dimensions',
-    'Math',
-    'Number',
-    'Float64Array',
-    'erf',
-    'interface',
-    'package',
-    'private',
-    'public',
-  ],
-  ...[
-    'protected',
-    'static',
-    'implements',
-    'debugger',
-    'finally',
-    'throw',
-    'try',
-    'catch',
-    'void',
-    'default',
-    'Infinity',
-    'NaN',
-  ],
-]);
+const TAKEN = new Set(
+  (
+    'in let var function of arguments eval export import delete typeof instanceof yield await async with super class ' +
+    'extends const enum new this null undefined interface package private public protected static implements debugger ' +
+    'finally throw try catch void default round reference inputs dimensions Math Number Float64Array erf Infinity NaN'
+  ).split(' '),
+);
 
 /** A C name as TypeScript has it. */
 export const scriptName = (name: string): string => (TAKEN.has(name) ? `${name}_` : name.replaceAll('::', '_'));
@@ -249,7 +183,7 @@ class Unit {
   readonly source: CudaSource;
   readonly numberOf: (name: string) => number | undefined;
   readonly #functions = new Map<string, Translated | undefined>();
-  #usesErf = false;
+  usesErf = false;
   isTranscendental = false;
 
   constructor(source: CudaSource, numberOf: (name: string) => number | undefined) {
@@ -269,13 +203,9 @@ class Unit {
     return translated;
   }
 
-  useErf(): void {
-    this.#usesErf = true;
-  }
-
   text(): string {
     const functions = [...this.#functions.values()].reverse().map((one) => one!.text);
-    return [...functions, ...(this.#usesErf ? [ERF] : [])].join('\n\n');
+    return [...functions, ...(this.usesErf ? [ERF] : [])].join('\n\n');
   }
 }
 
@@ -315,6 +245,11 @@ const atom = (text: string, kind: Kind): Code => ({ text, kind, isAtom: true });
 const compound = (text: string, kind: Kind): Code => ({ text, kind, isAtom: false });
 const wrapped = ({ text, isAtom }: Code): string => (isAtom ? text : `(${text})`);
 const isWhole = (kind: Kind): boolean => kind === 'int' || kind === 'unsigned' || kind === 'wide' || kind === 'bool';
+/** As a value of that kind, but for the wrapping of unsigned numbers. */
+const converted = (code: Code, kind: Kind): string =>
+  isWhole(kind) && code.kind === 'float' ? `Math.trunc(${code.text})` : numeric(code, kind);
+/** As an operand that is true or false. */
+const truth = (code: Code): string => (code.kind === 'bool' ? wrapped(code) : `${wrapped(code)} !== 0`);
 
 class FunctionTranslator {
   readonly #unit: Unit;
@@ -356,8 +291,8 @@ class FunctionTranslator {
     if (this.#rounds) parameters.push('round: (value: number) => number');
     const returned = isVoid ? 'void' : this.#result === 'bool' ? 'boolean' : 'number';
     const text = [`function ${name}(${parameters.join(', ')}): ${returned} {`, ...indented(body), '}'].join('\n');
-    const { flop, terms } = { flop: this.#flop, terms: this.#terms };
-    return { name, text, flop, terms, arrays: this.#arrays, rounds: this.#rounds, result: this.#result };
+    const work = { flop: this.#flop, terms: this.#terms };
+    return { name, text, ...work, arrays: this.#arrays, rounds: this.#rounds, result: this.#result };
   }
 
   #parameter(name: string, type: CType): string {
@@ -365,21 +300,21 @@ class FunctionTranslator {
     const script = scriptName(name);
     const element = elementType(type);
     if (element !== undefined) {
-      const kind = this.#kindOf(element);
+      this.#scopes[0]!.set(name, { script, ...this.#arrayOf(element), parameter: name });
       this.#arrays.set(name, { isRead: false, isWritten: false });
-      this.#scopes[0]!.set(name, {
-        ...{ script, kind: 'array', element: kind, parameter: name, depth: 0 },
-        elementBytes: sizeOfType(element),
-      });
       return `${script}: Float64Array`;
     }
-    if (type.pointers > 0 || type.isReference) {
-      if (!type.isReference || !type.isConst)
-        throw this.#outside(`a parameter of type ${type.base}${'*'.repeat(type.pointers)}`);
-    }
+    if (type.isReference ? !type.isConst : type.pointers > 0)
+      throw this.#outside(`a parameter of type ${type.base}${'*'.repeat(type.pointers)}`);
     const kind = this.#kindOf(type);
     this.#scopes[0]!.set(name, { script, kind, depth: 0, amount: root(name, kind === 'float') });
     return `${script}: number`;
+  }
+
+  /** What is known of an array of such elements that is declared here. */
+  #arrayOf(element: CType): Omit<Variable, 'script'> {
+    const [kind, elementBytes] = [this.#kindOf(element), sizeOfType(element)];
+    return { kind: 'array', element: kind, elementBytes, depth: this.#loops.length };
   }
 
   #outside(reason: string): OutsideSubset {
@@ -444,9 +379,7 @@ class FunctionTranslator {
   }
 
   #returned(value: Expression): string {
-    const code = this.#expression(value);
-    if (this.#result === 'bool' && code.kind !== 'bool') return `${wrapped(code)} !== 0`;
-    return isWhole(this.#result) && code.kind === 'float' ? `Math.trunc(${code.text})` : numeric(code, this.#result);
+    return this.#result === 'bool' ? this.#test(value) : converted(this.#expression(value), this.#result);
   }
 
   /** Its statements without braces of its own. */
@@ -492,9 +425,9 @@ class FunctionTranslator {
   #counter({ name, type, value }: Declarator): string {
     const kind = this.#kindOf(type);
     const code = value ? this.#expression(value) : atom('0', 'int');
-    const script = this.#unique(name);
+    const script = scriptName(name);
     this.#scopes.at(-1)!.set(name, { script, kind, depth: this.#loops.length });
-    return `${script} = ${isWhole(kind) && code.kind === 'float' ? `Math.trunc(${code.text})` : numeric(code, kind)}`;
+    return `${script} = ${converted(code, kind)}`;
   }
 
   #loopOf(
@@ -533,27 +466,15 @@ class FunctionTranslator {
     return isDo ? ['do {', ...lines, `} while (${condition});`] : [`while (${condition}) {`, ...lines, '}'];
   }
 
-  /** A name that no enclosing scope has, so that nothing is shadowed. */
-  #unique(name: string): string {
-    return scriptName(name);
-  }
-
   #declare(declarator: Declarator): string[] {
     const { name, type, extents, value, arguments: args } = declarator;
-    const script = this.#unique(name);
-    const depth = this.#loops.length;
+    const script = scriptName(name);
     const scope = this.#scopes.at(-1)!;
     if (extents.length > 0) return [this.#declareArray(declarator, script)];
     const vector = /(?:^|::)vector$/.test(type.base) ? type.templateArguments[0]?.type : undefined;
     if (vector) {
       const [count, filled] = (args ?? []).map((argument) => this.#expression(argument));
-      scope.set(name, {
-        script,
-        kind: 'array',
-        element: this.#kindOf(vector),
-        depth,
-        elementBytes: sizeOfType(vector),
-      });
+      scope.set(name, { script, ...this.#arrayOf(vector) });
       const fill = filled ? `.fill(${filled.text})` : '';
       return [`const ${script} = new Float64Array(${count?.text ?? '0'})${fill};`];
     }
@@ -564,23 +485,19 @@ class FunctionTranslator {
     const code = initial && this.#expression(initial);
     const kind = type.base === 'auto' && code ? code.kind : this.#kindOf(type);
     const amount = initial && !this.#reassigned.has(name) ? this.#amount(initial) : undefined;
-    scope.set(name, { script, kind, depth, amount });
+    scope.set(name, { script, kind, depth: this.#loops.length, amount });
     const isFixed = code !== undefined && !this.#reassigned.has(name);
     const text = code === undefined ? '0' : this.#stored(code, kind);
     return [`${isFixed ? 'const' : 'let'} ${script} = ${text};`];
   }
 
   #declareArray({ name, type, extents, value, arguments: args }: Declarator, script: string): string {
-    const kind = this.#kindOf({ ...type, pointers: 0 });
+    const array = this.#arrayOf({ ...type, pointers: 0 });
     const elements = value?.kind === 'list' ? value.elements : args;
     const counts = extents.map((extent) =>
       extent ? this.#expression(extent) : atom(String(elements?.length ?? 0), 'int'),
     );
-    this.#scopes.at(-1)!.set(name, {
-      ...{ script, kind: 'array', element: kind, depth: this.#loops.length },
-      strides: counts.slice(1).map(wrapped),
-      elementBytes: sizeOfType({ ...type, pointers: 0 }),
-    });
+    this.#scopes.at(-1)!.set(name, { script, ...array, strides: counts.slice(1).map(wrapped) });
     const size = counts.map(wrapped).join(' * ');
     const isZero = elements === undefined || elements.every((one) => one.kind === 'number' && one.value === 0);
     if (isZero) return `const ${script} = new Float64Array(${size});`;
@@ -593,19 +510,15 @@ class FunctionTranslator {
     const element = { ...type, pointers: 0 };
     if (value === undefined || type.pointers > 1) throw this.#outside(`the pointer ${name}`);
     if (this.#reassigned.has(name)) throw this.#outside(`the pointer ${name}, which moves`);
-    const own = { script, kind: 'array' as const, depth: this.#loops.length };
     const made = this.#allocation(value, element);
     if (made !== undefined) {
-      this.#scopes.at(-1)!.set(name, { ...own, element: this.#kindOf(element), elementBytes: sizeOfType(element) });
+      this.#scopes.at(-1)!.set(name, { script, ...this.#arrayOf(element) });
       return `const ${script} = ${made};`;
     }
     const { text, variable } = this.#place(value);
-    this.#scopes.at(-1)!.set(name, {
-      ...own,
-      element: variable.element!,
-      parameter: variable.parameter!,
-      elementBytes: variable.elementBytes!,
-    });
+    const { kind, element: held, parameter, elementBytes } = variable;
+    const depth = this.#loops.length;
+    this.#scopes.at(-1)!.set(name, { script, kind, element: held!, parameter: parameter!, elementBytes, depth });
     return `const ${script} = ${text};`;
   }
 
@@ -670,16 +583,12 @@ class FunctionTranslator {
 
   /** An expression for its effect. */
   #effect(node: Expression): string {
-    if (node.kind === 'unary' && /^(?:\+\+|--)$/.test(node.operator)) return this.#increment(node);
+    if (node.kind === 'unary' && /^(?:\+\+|--)$/.test(node.operator))
+      return `${this.#target(node.operand).text}${node.operator}`;
     if (node.kind === 'binary' && node.operator === ',')
       return `${this.#effect(node.left)}, ${this.#effect(node.right)}`;
     if (node.kind === 'assignment') return this.#assignment(node);
     return this.#expression(node).text;
-  }
-
-  #increment({ operator, operand }: Extract<Expression, { kind: 'unary' }>): string {
-    const target = this.#target(operand);
-    return `${target.text}${operator}`;
   }
 
   #assignment({ operator, target: to, value }: Extract<Expression, { kind: 'assignment' }>): string {
@@ -704,7 +613,7 @@ class FunctionTranslator {
   #coerced(code: Code, kind: Kind): string {
     if (kind === 'unsigned' && code.kind !== 'unsigned')
       return `${wrapped(code.kind === 'float' ? atom(`Math.trunc(${code.text})`, 'int') : code)} >>> 0`;
-    return isWhole(kind) && code.kind === 'float' ? `Math.trunc(${code.text})` : numeric(code, kind);
+    return converted(code, kind);
   }
 
   /** As a variable or element of that kind holds it. */
@@ -774,8 +683,8 @@ class FunctionTranslator {
   }
 
   #largest(a: Amount, b: Amount): Amount {
-    const isMaximum = (amount: Amount) => amount.kind === 'operation' && amount.operator === 'max';
-    const parts = (amount: Amount) => (isMaximum(amount) && amount.kind === 'operation' ? amount.operands : [amount]);
+    const parts = (amount: Amount) =>
+      amount.kind === 'operation' && amount.operator === 'max' ? amount.operands : [amount];
     const all = new Map([...parts(a), ...parts(b)].map((part) => [JSON.stringify(part), part]));
     const open = [...all.values()].filter(({ kind }) => kind !== 'constant');
     if (open.length > 1) return { kind: 'operation', operator: 'max', operands: open };
@@ -803,15 +712,10 @@ class FunctionTranslator {
     }, constant(1));
   }
 
-  #work(operations: number): void {
-    const times = this.#product(this.#loops, 0.5);
-    if (times) this.#flop = addWork(this.#flop, combineAmounts('*', constant(operations), times));
-  }
-
-  #addWork(flop: Amount, terms: Amount): void {
+  /** Adds work that is done each time that this place is come to. */
+  #work(flop: Amount): void {
     const times = this.#product(this.#loops, 0.5);
     if (times) this.#flop = addWork(this.#flop, combineAmounts('*', flop, times));
-    this.#terms = this.#largest(this.#terms, terms);
   }
 
   /** A whole number as a formula of parameters and loop counters; undefined if it is none. */
@@ -884,22 +788,19 @@ class FunctionTranslator {
         return atom(String(size), 'wide');
       }
       case 'member':
-        return this.#member(node);
+        throw this.#outside(`a member, .${node.name}`);
       default:
         throw this.#outside(`an expression of the kind ${node.kind}`);
     }
-  }
-
-  #member(node: Extract<Expression, { kind: 'member' }>): Code {
-    throw this.#outside(`a member, .${node.name}`);
   }
 
   #name(name: string): Code {
     const variable = this.#find(name);
     if (variable?.kind === 'array') throw this.#outside(`the array ${name} as a value`);
     if (variable) return atom(variable.script, variable.kind);
-    if (name in NAMED_VALUES)
-      return atom(NAMED_VALUES[name]!, /^(?:true|false)$/.test(name) ? 'bool' : /^INT/.test(name) ? 'int' : 'float');
+    const named = NAMED_VALUES.get(name);
+    if (named !== undefined)
+      return atom(named, /^(?:true|false)$/.test(name) ? 'bool' : /^INT/.test(name) ? 'int' : 'float');
     const macro = this.#unit.source.macros.get(name);
     const value = this.#unit.numberOf(name);
     if (value !== undefined) {
@@ -933,10 +834,7 @@ class FunctionTranslator {
 
   #binary({ operator, left: l, right: r }: Extract<Expression, { kind: 'binary' }>): Code {
     if (operator === '&&' || operator === '||') {
-      const parts = [l, r].map((part) => {
-        const code = this.#expression(part);
-        return code.kind === 'bool' ? wrapped(code) : `${wrapped(code)} !== 0`;
-      });
+      const parts = [l, r].map((part) => truth(this.#expression(part)));
       return compound(parts.join(` ${operator} `), 'bool');
     }
     if (tearsMacro(this.#unit.source, operator, l, r)) throw this.#outside('a macro that lacks parentheses');
@@ -947,7 +845,7 @@ class FunctionTranslator {
     if (operator === '==' || operator === '!=')
       return compound(plain.replace(` ${operator} `, ` ${operator}= `), 'bool');
     if (/^[-+*/]$/.test(operator) && kind === 'float') {
-      this.#work(1);
+      this.#work(constant(1));
       return compound(plain, 'float');
     }
     return this.#wholeBinary(operator, kind, left, right, plain);
@@ -973,8 +871,7 @@ class FunctionTranslator {
   }
 
   #conditional({ test, whenTrue, whenFalse }: Extract<Expression, { kind: 'conditional' }>): Code {
-    const condition = this.#expression(test);
-    const head = condition.kind === 'bool' ? wrapped(condition) : `${wrapped(condition)} !== 0`;
+    const head = truth(this.#expression(test));
     this.#conditions++;
     const [a, b] = [this.#expression(whenTrue), this.#expression(whenFalse)];
     this.#conditions--;
@@ -1011,7 +908,7 @@ class FunctionTranslator {
 
   /** The parser drops the template argument of a qualified name's inner part; float is what such code means. */
   #limit(name: string): Code {
-    const text = LIMITS.float![name];
+    const text = FLOAT_LIMITS.get(name);
     if (text === undefined) throw this.#outside(`numeric_limits::${name}`);
     return atom(text.startsWith('-') ? `(${text})` : text, 'float');
   }
@@ -1021,13 +918,13 @@ class FunctionTranslator {
     const codes = args.map((argument) => this.#expression(argument));
     if (CONVERSIONS.test(name)) return codes[0]!;
     const known = [bare, bare.replace(/f$/, '')].find((one) => Object.hasOwn(MATH, one));
-    if (known === undefined || known === 'sigmoid') throw this.#outside(`a call of ${name}`);
-    if (known === 'erf') this.#unit.useErf();
+    if (known === undefined) throw this.#outside(`a call of ${name}`);
+    if (known === 'erf') this.#unit.usesErf = true;
     const text = MATH[known]!(...codes.map((code) => code.text));
     if (!EXACT_MATH.test(known)) this.#unit.isTranscendental = true;
     const staysWhole = WHOLE_WHEN_ARGUMENTS_ARE.test(known) && codes.every(({ kind }) => isWhole(kind));
     if (staysWhole) return atom(text, codes.map(({ kind }) => kind).reduce(joined));
-    this.#work(known === 'fma' ? 2 : 1);
+    this.#work(constant(known === 'fma' ? 2 : 1));
     return COMPOUND_MATH.test(known) ? compound(text, 'float') : atom(text, 'float');
   }
 
@@ -1055,7 +952,10 @@ class FunctionTranslator {
         ? replaceRoots(amount, (name) => amounts.get(name))
         : undefined;
     const [flop, terms] = [bound(translated.flop), bound(translated.terms)];
-    if (flop && terms) this.#addWork(flop, terms);
+    if (flop && terms) {
+      this.#work(flop);
+      this.#terms = this.#largest(this.#terms, terms);
+    }
     return atom(`${translated.name}(${texts.join(', ')})`, translated.result);
   }
 }

@@ -1,46 +1,26 @@
-import type { DType } from '../core/dtype.ts';
+import { DTYPES, type DType, sizeOfDType } from '../core/dtype.ts';
 import type { CType } from './syntax.ts';
 
 /** C's arithmetic types on 64-bit Linux. */
-const DTYPES: Readonly<Record<string, DType>> = {
-  float: 'f32',
-  double: 'f64',
-  half: 'f16',
-  __half: 'f16',
-  __nv_bfloat16: 'bf16',
-  nv_bfloat16: 'bf16',
-  bool: 'u8',
-  char: 'i8',
-  'signed char': 'i8',
-  'unsigned char': 'u8',
-  uchar: 'u8',
-  short: 'i16',
-  'unsigned short': 'u16',
-  ushort: 'u16',
-  int: 'i32',
-  'unsigned int': 'u32',
-  unsigned: 'u32',
-  uint: 'u32',
-  long: 'i64',
-  'unsigned long': 'u64',
-  'long long': 'i64',
-  'unsigned long long': 'u64',
-  size_t: 'u64',
-  'std::size_t': 'u64',
-  ptrdiff_t: 'i64',
-  ...Object.fromEntries(
-    [8, 16, 32, 64].flatMap((bits) => [
-      [`int${bits}_t`, `i${bits}` as DType],
-      [`uint${bits}_t`, `u${bits}` as DType],
-      [`std::int${bits}_t`, `i${bits}` as DType],
-      [`std::uint${bits}_t`, `u${bits}` as DType],
-    ]),
-  ),
+const NAMES: Readonly<Record<DType, string>> = {
+  f32: 'float',
+  f64: 'double',
+  f16: 'half, __half',
+  bf16: '__nv_bfloat16, nv_bfloat16',
+  u8: 'bool, unsigned char, uchar, uint8_t, std::uint8_t',
+  i8: 'char, signed char, int8_t, std::int8_t',
+  i16: 'short, int16_t, std::int16_t',
+  u16: 'unsigned short, ushort, uint16_t, std::uint16_t',
+  i32: 'int, int32_t, std::int32_t',
+  u32: 'unsigned int, unsigned, uint, uint32_t, std::uint32_t',
+  i64: 'long, long long, ptrdiff_t, int64_t, std::int64_t',
+  u64: 'unsigned long, unsigned long long, size_t, std::size_t, uint64_t, std::uint64_t',
 };
+const DTYPE_OF = new Map(DTYPES.flatMap((dtype) => NAMES[dtype].split(', ').map((name) => [name, dtype])));
 
 /** The element type of a scalar C type; undefined for structs and pointers. */
 export const dtypeOf = ({ base, pointers }: Pick<CType, 'base' | 'pointers'>): DType | undefined =>
-  pointers === 0 ? DTYPES[base] : undefined;
+  pointers === 0 ? DTYPE_OF.get(base) : undefined;
 
 /** `float4`: the scalar and how many of it. */
 const VECTOR = /^(u?(?:char|short|int|long|longlong)|float|double)([1-4])$/;
@@ -51,30 +31,15 @@ export function vectorOf(base: string): { dtype: DType; count: number } | undefi
   const [, scalar, count] = VECTOR.exec(base) ?? [];
   if (scalar === undefined) return undefined;
   const name = scalar.startsWith('u') ? `unsigned ${scalar.slice(1)}` : scalar;
-  const dtype = DTYPES[name.replace('longlong', 'long long')];
+  const dtype = DTYPE_OF.get(name.replace('longlong', 'long long'));
   return dtype && { dtype, count: Number(count) };
 }
-
-const BYTES: Readonly<Record<DType, number>> = {
-  f16: 2,
-  bf16: 2,
-  f32: 4,
-  f64: 8,
-  i8: 1,
-  u8: 1,
-  i16: 2,
-  u16: 2,
-  i32: 4,
-  u32: 4,
-  i64: 8,
-  u64: 8,
-};
 
 /** Bytes of a type; undefined for what the file defines itself. */
 export function sizeOfType(type: CType): number | undefined {
   if (type.pointers > 0) return 8;
   const vector = vectorOf(type.base);
-  if (vector) return BYTES[vector.dtype] * vector.count;
+  if (vector) return sizeOfDType(vector.dtype) * vector.count;
   const dtype = dtypeOf(type);
-  return dtype && BYTES[dtype];
+  return dtype && sizeOfDType(dtype);
 }

@@ -1,15 +1,16 @@
 import type { KernelResources } from '../core/counters.ts';
 import { type ExpressionScope, evaluateExpression, evaluateUnrounded } from '../core/expressions/evaluate.ts';
+import { LANES_PER_WARP } from '../core/gpu-sizes.ts';
 import type { KernelFile, LaunchStepDeclaration, ParameterValues } from '../core/kernel.ts';
 import { repetitionScope } from '../core/plan/scope.ts';
 import type { LaunchTiming } from '../core/timing.ts';
+import { product } from '../core/values.ts';
 import { filledShare, type LaunchCut, recutLaunchNs } from '../hardware/launch-model/recut-launch.ts';
 import { occupancy } from '../hardware/occupancy.ts';
 import type { PatternContext } from './pattern.ts';
 
 /** Launches of a step beyond which nothing is forecast. */
 const MOST_REPEATS = 64;
-const LANES_PER_WARP = 32;
 
 /** A launch as kernel.json says it for some parameters. */
 export interface ForecastLaunch extends LaunchCut {
@@ -112,15 +113,15 @@ function cutLaunches(
     const steps = stepsOf(candidate.kernel.file, scope);
     if (!steps) return undefined;
     const sized = steps.map(({ step, scope: own }, index) => {
-      const threadsPerCta = productOf(step.block, own, evaluateExpression);
+      const threadsPerCta = product(step.block.map((extent) => evaluateExpression(extent, own)));
       const sharedBytes = evaluateExpression(step.sharedBytes ?? 0, own);
       return { step, own, threadsPerCta, sharedBytes, ...residencyOf({ threadsPerCta, sharedBytes }, index) };
     });
     const resident = Math.max(1, Math.min(...sized.map(({ ctasPerSm }) => ctasPerSm)));
     return sized.map(({ step, own, ...launch }) => {
       const known = { ...own, 'kernel.ctasPerSm': resident };
-      const ctaCount = productOf(step.grid, known, evaluateExpression);
-      const filledCtas = Math.min(ctaCount, productOf(step.grid, known, evaluateUnrounded));
+      const ctaCount = product(step.grid.map((extent) => evaluateExpression(extent, known)));
+      const filledCtas = Math.min(ctaCount, product(step.grid.map((extent) => evaluateUnrounded(extent, known))));
       return { ...launch, ctaCount, filledCtas, warpsPerCta: Math.ceil(launch.threadsPerCta / LANES_PER_WARP) };
     });
   } catch {
@@ -128,12 +129,6 @@ function cutLaunches(
     return undefined;
   }
 }
-
-const productOf = (
-  extents: LaunchStepDeclaration['grid'],
-  scope: ExpressionScope,
-  evaluate: (extent: LaunchStepDeclaration['grid'][number], scope: ExpressionScope) => number,
-): number => extents.reduce<number>((product, extent) => product * evaluate(extent, scope), 1);
 
 function stepsOf(
   { steps }: Pick<KernelFile, 'steps'>,

@@ -29,6 +29,10 @@ export interface ModelledLaunch {
 export const meanWarpInstructions = ({ launch, model }: ModelledLaunch): number =>
   launch.instructions / (launch.ctaCount * model.schedule.warpsPerCta);
 
+/** Modelled time that one resource alone takes for a launch, in ns. */
+export const resourceNs = ({ model }: ModelledLaunch, resource: string): number =>
+  model.bounds.find((bound) => bound.resource === resource)?.ns ?? 0;
+
 export interface DiagnosisContext extends DiagnosisInput {
   /** Non-empty launches, the slowest first. */
   readonly launches: readonly ModelledLaunch[];

@@ -1,7 +1,8 @@
 import type { LaunchCounters, WarpTime } from '../core/counters.ts';
+import { SECTORS_PER_LINE } from '../core/gpu-sizes.ts';
 import { figure } from '../core/values.ts';
 import { INSTRUCTION_CLASSES, type InstructionClass } from '../core/vocabulary.ts';
-import { SECTORS_PER_LINE, SERIAL_LANES } from '../hardware/launch-model/constants.ts';
+import { fewLaneInstructions } from '../hardware/launch-model/latency.ts';
 import { modelLaunch } from '../hardware/launch-model/model-launch.ts';
 import type { ScheduleAssumptions } from '../hardware/launch-model/schedule.ts';
 import { nanoseconds } from './format.ts';
@@ -85,8 +86,9 @@ export function packInstructions(launch: LaunchCounters, factor: number): Launch
 type WarpTimes = NonNullable<LaunchCounters['warpTime']>;
 
 /** All warps with many lanes, which wait between two instructions as those that had many do. */
-function packedTime({ instructions, activeLaneHistogram }: LaunchCounters, time: WarpTimes, factor: number): WarpTimes {
-  const narrow = activeLaneHistogram.slice(1, SERIAL_LANES + 1).reduce((sum, count) => sum + count, 0);
+function packedTime(launch: LaunchCounters, time: WarpTimes, factor: number): WarpTimes {
+  const { instructions } = launch;
+  const narrow = fewLaneInstructions(launch);
   const hasWide = instructions > narrow;
   const source = hasWide ? time.wide : time.narrow;
   const scale = (instructions * factor) / (hasWide ? instructions - narrow : instructions);

@@ -1,4 +1,4 @@
-import type { CompileOutcome } from '../core/compiled-code.ts';
+import type { CompileFailure } from '../core/compiled-code.ts';
 import type { ArgumentMismatch } from '../core/device-values.ts';
 import type { ErrorDetails } from '../core/errors.ts';
 import type { Coverage, Evaluation } from '../core/evaluation.ts';
@@ -10,7 +10,7 @@ import type { Refused } from './launches/refusal.ts';
 /** How an evaluation ended, with its results so far. */
 export type Outcome = Pick<Evaluation, 'status'> & Partial<Evaluation>;
 
-export const compileRefusal = (outcome: Extract<CompileOutcome, { ok: false }>): Outcome => ({
+export const compileRefusal = (outcome: CompileFailure): Outcome => ({
   status: outcome.status,
   reason: outcome.message,
   diagnostics: outcome.diagnostics.length > 0 ? [...outcome.diagnostics] : undefined,

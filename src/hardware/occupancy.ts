@@ -1,9 +1,8 @@
 import type { KernelResources } from '../core/counters.ts';
 import type { DeviceSpec } from '../core/device-spec.ts';
+import { LANES_PER_WARP } from '../core/gpu-sizes.ts';
 import type { Occupancy } from '../core/timing.ts';
 import { roundUp } from '../core/values.ts';
-
-const LANES_PER_WARP = 32;
 
 /** Registers one warp of the kernel takes, rounded to the allocation unit. */
 const registersPerWarp = (resources: KernelResources, spec: DeviceSpec): number =>

@@ -1,4 +1,5 @@
 import type { DeviceSpec, Sourced } from '../core/device-spec.ts';
+import { LANES_PER_WARP } from '../core/gpu-sizes.ts';
 import { CAPABILITY_SOURCES, type ComputeCapability, capabilityOf } from './compute-capabilities.ts';
 import { A100 } from './specs/a100.ts';
 import { H100 } from './specs/h100.ts';
@@ -70,7 +71,6 @@ const KNOWN_BOARDS: readonly { name: RegExp; capability: string; spec: DeviceSpe
 export const boardNamed = (gpu: string): DeviceSpec | undefined =>
   KNOWN_BOARDS.find(({ name }) => name.test(gpu))?.spec;
 
-const LANES_PER_WARP = 32;
 const DRIVER = 'read from the driver';
 
 /**

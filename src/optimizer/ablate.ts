@@ -116,6 +116,9 @@ function undoings(bests: readonly Best[], { options }: Run): Undoing[] {
   return [...rung, ...parameters];
 }
 
+/** What the judgement of a candidate without a change says. */
+type Compared = Pick<AblationEvent, 'evaluationId' | 'ratio' | 'intervalRatio' | 'energy' | 'reason'>;
+
 interface Judged {
   readonly event: AblationEvent;
   readonly evaluation?: Evaluation;
@@ -123,9 +126,7 @@ interface Judged {
 
 /** Undefined when interrupted. */
 async function judgeWithout(run: Run, best: Best, { undone, candidate }: Undoing): Promise<Judged | undefined> {
-  const event = (
-    rest: Pick<AblationEvent, 'evaluationId' | 'ratio' | 'intervalRatio' | 'energy' | 'reason'>,
-  ): Judged => ({
+  const event = (rest: Compared): Judged => ({
     event: {
       type: 'ablation',
       best: best.evaluation.id,
@@ -134,18 +135,13 @@ async function judgeWithout(run: Run, best: Best, { undone, candidate }: Undoing
       ...rest,
     },
   });
-  if (!candidate) {
-    return event({ evaluationId: null, ratio: null, reason: 'without this change the others give no valid kernel' });
-  }
+  const notJudged = (reason: string): Judged => event({ evaluationId: null, ratio: null, reason });
+  if (!candidate) return notJudged('without this change the others give no valid kernel');
   const known = knownOf(run, best, candidate);
   const logged = run.history.next();
-  if (!known && logged?.type === 'ablation') {
-    return event({ evaluationId: null, ratio: null, reason: logged.reason ?? 'not judged' });
-  }
+  if (!known && logged?.type === 'ablation') return notJudged(logged.reason ?? 'not judged');
   const spent = known || logged ? undefined : run.budget.spentAfterSearch(keptAside(run));
-  if (spent) {
-    return event({ evaluationId: null, ratio: null, reason: `not judged: ${spent.detail}` });
-  }
+  if (spent) return notJudged(`not judged: ${spent.detail}`);
   const evaluation = known ?? (await evaluateOnce(run, { candidate, measuring: beside(run, best) }));
   return evaluation && { ...event(comparison(run, best, evaluation)), evaluation };
 }
@@ -168,11 +164,7 @@ const knownOf = ({ judgements, options }: Run, best: Best, candidate: Candidate)
     ? judgements.get(candidate.id)?.get(options.workloads[0]!.name)
     : undefined;
 
-function comparison(
-  { options }: Run,
-  best: Best,
-  evaluation: Evaluation,
-): Pick<AblationEvent, 'evaluationId' | 'ratio' | 'intervalRatio' | 'energy' | 'reason'> {
+function comparison({ options }: Run, best: Best, evaluation: Evaluation): Compared {
   const evaluationId = evaluation.id;
   if (!isTimed(evaluation)) {
     return { evaluationId, ratio: null, reason: `${evaluation.status}: ${evaluation.reason ?? 'it has no time'}` };

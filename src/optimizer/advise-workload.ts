@@ -3,6 +3,7 @@ import { followersOf, isShapeOf } from '../core/plan/dimensions.ts';
 import { expandBuffers } from '../core/plan/expand-buffers.ts';
 import { workloadOf } from '../core/plan/resolve-workload.ts';
 import type { Dimensions } from '../core/problem.ts';
+import { product } from '../core/values.ts';
 import type { FindingId } from '../core/vocabulary.ts';
 import type { WeightedWorkload, WorkloadAdviceEvent } from '../store/events.ts';
 import { isTimed, type TimedEvaluation } from './decision.ts';
@@ -30,16 +31,16 @@ export async function adviseWorkload(run: Run): Promise<void> {
   const dimensions = options.problem.file.independentDimensions ?? [];
   const isUnderFilled = best?.evaluation.findings.some(({ id }) => (UNDER_FILLED as readonly string[]).includes(id));
   if (!best || !isUnderFilled || dimensions.length === 0) return;
-  const product = (values: Dimensions) => dimensions.reduce((count, name) => count * values[name]!, 1);
-  const rows: Row[] = [rowOf(best.evaluation, product(options.workloads[0]!.dimensions))];
+  const sizeOf = (values: Dimensions) => product(dimensions.map((name) => values[name]!));
+  const rows: Row[] = [rowOf(best.evaluation, sizeOf(options.workloads[0]!.dimensions))];
   let workload: WeightedWorkload | undefined = options.workloads[0]!;
   while (rows.length <= MOST_ROWS && !isSaturated(rows) && !isInterrupted(run) && !isSpent(run)) {
     workload = twiceAsLarge(run, workload, dimensions);
-    const factor = workload && product(workload.dimensions) / rows[0]!.product;
+    const factor = workload && sizeOf(workload.dimensions) / rows[0]!.product;
     if (!workload || !isAffordable(run, best.evaluation, workload, factor!)) break;
     const evaluation = await evaluateOnce(run, { candidate: best.candidate, workload });
     if (!evaluation) return;
-    rows.push(rowOf(evaluation, product(workload.dimensions)));
+    rows.push(rowOf(evaluation, sizeOf(workload.dimensions)));
     if (!isTimed(evaluation)) break;
   }
   if (rows.length < 2 || isInterrupted(run)) return;

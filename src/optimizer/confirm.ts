@@ -1,14 +1,13 @@
 import type { EnergyRatio } from '../core/energy.ts';
 import type { Evaluation } from '../core/evaluation.ts';
 import type { Candidate } from '../core/kernel.ts';
-import { combineRatios } from '../stats/combine-ratios.ts';
 import { verdictOf } from '../stats/verdict.ts';
 import type { ConfirmationEvent, WeightedWorkload, WorkloadRatio } from '../store/events.ts';
 import { evaluationsOfConfirmation } from './allowance.ts';
 import { describeEnergy, energyBesideBest, whyNot } from './by-energy.ts';
 import { describeComparison, isTimed } from './decision.ts';
 import { measuredToDecide, minimisesEnergy } from './minimised.ts';
-import { allTimed, meanEnergy, meanNs, VETO_RATIO } from './objective.ts';
+import { allTimed, combinedTimes, meanEnergy, meanNs, workloadRatio } from './objective.ts';
 import { type Best, emit, evaluateOnce, isInterrupted, type Run, reference } from './run.ts';
 
 /**
@@ -116,7 +115,7 @@ function confirmationOf(run: Run, { candidate }: Best, evaluations: readonly Eva
   if (run.start?.timing?.kind === 'predicted') return predictedConfirmation(run, candidate, evaluations);
   const sanitizer = first!.sanitizer?.outcome ?? null;
   const byEnergy = minimisesEnergy(run.options);
-  const perWorkload = evaluations.map((evaluation, i) => partOf(workloads[i]!, evaluation, byEnergy));
+  const perWorkload = evaluations.map((evaluation, i) => partOf(run, workloads[i]!, evaluation));
   const measured = resultOf(workloads, evaluations, perWorkload);
   const energy = byEnergy ? energyOf(workloads, evaluations, perWorkload) : undefined;
   return {
@@ -159,20 +158,11 @@ function timeOf(workloads: readonly WeightedWorkload[], evaluations: readonly Ev
   return timed ? meanNs(workloads, timed, 'medianNs') : null;
 }
 
-function partOf({ name, weight }: WeightedWorkload, evaluation: Evaluation, byEnergy: boolean): WorkloadRatio {
-  const energy = byEnergy && isTimed(evaluation) ? energyBesideBest(evaluation) : undefined;
-  const comparison = isTimed(evaluation) ? evaluation.comparisons?.[0] : undefined;
-  const ratio = comparison?.ratio ?? null;
-  const gain = byEnergy ? (energy?.ratio ?? null) : ratio;
-  return {
-    workload: name,
-    weight,
-    evaluationId: evaluation.id,
-    ratio,
-    intervalRatio: comparison?.intervalRatio,
-    ...(energy && { energy }),
-    vetoes: !(gain !== null && gain >= VETO_RATIO),
-  };
+function partOf({ options }: Run, workload: WeightedWorkload, evaluation: Evaluation): WorkloadRatio {
+  const timed = isTimed(evaluation) ? evaluation : undefined;
+  const { ratio = null, intervalRatio } = timed?.comparisons?.[0] ?? {};
+  const energy = timed && minimisesEnergy(options) ? energyBesideBest(timed) : undefined;
+  return workloadRatio(options.minimised, workload, evaluation, { ratio, intervalRatio, energy });
 }
 
 type Measured = Required<Pick<ConfirmationEvent, 'ratio' | 'verdict' | 'intervalRatio'>> & {
@@ -189,7 +179,7 @@ function resultOf(
   const comparisons = evaluations.flatMap((one) => (isTimed(one) ? (one.comparisons?.slice(0, 1) ?? []) : []));
   if (comparisons.length < workloads.length) return undefined;
   if (workloads.length === 1) return comparisons[0];
-  const { ratio, intervalRatio } = combineRatios(perWorkload.map((part) => ({ ...part, ratio: part.ratio! })));
+  const { ratio, intervalRatio } = combinedTimes(perWorkload);
   const blocks = Math.min(...comparisons.map(({ blockCount }) => blockCount));
   return { ratio, intervalRatio: intervalRatio!, verdict: verdictOf(intervalRatio!, blocks) };
 }

@@ -62,32 +62,44 @@ interface Part {
 
 function partOf(
   minimised: Minimised | undefined,
-  { name, weight }: WeightedWorkload,
+  workload: WeightedWorkload,
   best: Best,
   evaluation: Evaluation | undefined,
 ): Part[] {
   if (!evaluation) return [];
-  const decision = decideBy(minimised, best.evaluations.get(name)!, evaluation);
-  const { ratio, intervalRatio, energy, reason } = decision;
-  const gain = gainOf(minimised, decision);
-  const part: WorkloadRatio = {
+  const decision = decideBy(minimised, best.evaluations.get(workload.name)!, evaluation);
+  return [{ part: workloadRatio(minimised, workload, evaluation, decision), reason: decision.reason }];
+}
+
+/** What a candidate is on one workload, and whether that vetoes it. */
+export function workloadRatio(
+  minimised: Minimised | undefined,
+  { name, weight }: WeightedWorkload,
+  { id }: Evaluation,
+  { ratio, intervalRatio, energy }: Pick<Decision, 'ratio' | 'intervalRatio' | 'energy'>,
+): WorkloadRatio {
+  const gain = gainOf(minimised, { ratio, energy });
+  return {
     workload: name,
     weight,
-    evaluationId: evaluation.id,
+    evaluationId: id,
     ratio,
     intervalRatio,
     ...(energy && { energy }),
     vetoes: !(gain !== null && gain >= VETO_RATIO),
   };
-  return [{ part, reason }];
 }
+
+/** The weighted geometric mean of ratios of times, each of which is known. */
+export const combinedTimes = (perWorkload: readonly WorkloadRatio[]) =>
+  combineRatios(perWorkload.map((part) => ({ ...part, ratio: part.ratio! })));
 
 function combined(
   perWorkload: readonly WorkloadRatio[],
   { evaluation: { timing } }: Best,
   judged: ReadonlyMap<string, Evaluation>,
 ): Decision {
-  const { ratio, intervalRatio } = combineRatios(perWorkload.map((part) => ({ ...part, ratio: part.ratio! })));
+  const { ratio, intervalRatio } = combinedTimes(perWorkload);
   const of = `over ${perWorkload.length} workloads`;
   if (timing.kind === 'predicted' || !intervalRatio) {
     const decision = ratio >= KEEP_RATIO ? 'keep' : 'revert';
@@ -100,7 +112,7 @@ function combined(
 
 /** Both over all workloads: energies decide, times are told. Every part has an energy, because one without vetoes. */
 function combinedEnergy(perWorkload: readonly WorkloadRatio[], judged: ReadonlyMap<string, Evaluation>): Decision {
-  const times = combineRatios(perWorkload.map((part) => ({ ...part, ratio: part.ratio! })));
+  const times = combinedTimes(perWorkload);
   const energy = meanEnergy(perWorkload, [...judged.values()]);
   const of = `over ${perWorkload.length} workloads`;
   const { intervalRatio } = times;

@@ -81,7 +81,7 @@ function emitBudget(run: Run, iteration = run.iteration): void {
  * The budget that does not allow `needed` more evaluations of the search. In a resumed run the log decides while it lasts,
  * because the clock and perhaps the budgets were different then.
  */
-function spentBudget(run: Run, needed: number): { reason: StopReason; detail: string } | undefined {
+function spentBudget(run: Run, needed: number): Stop | undefined {
   const extension = run.history.extension();
   const larger = extension ? resolveBudgets(run.options, extension) : extendNow(run);
   if (larger) run.budget.extend(larger);
@@ -195,7 +195,7 @@ function refuseGoal({ options }: Run, evaluations: ReadonlyMap<string, TimedEval
 }
 
 /** Whether a budget, or patience, allows no further move beside those that are being judged. */
-function reasonNotToPropose(run: Run): { reason: StopReason; detail: string } | undefined {
+function reasonNotToPropose(run: Run): Stop | undefined {
   const { ending, options, withoutGain } = run;
   if (ending) return ending;
   const isMeasured = run.best!.evaluation.timing.kind === 'measured';
@@ -204,7 +204,7 @@ function reasonNotToPropose(run: Run): { reason: StopReason; detail: string } | 
 }
 
 /** Nothing more to propose, for now: the moves that are being judged may change that. */
-const endOrLand = (run: Run, { reason, detail }: { reason: StopReason; detail: string }): Phase =>
+const endOrLand = (run: Run, { reason, detail }: Stop): Phase =>
   run.trials.size > 0 ? 'land' : finish(run, reason, detail);
 
 async function propose(run: Run): Promise<Phase> {

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { Candidate } from '../core/kernel.ts';
-import { takesWorkload } from '../core/plan/takes-workload.ts';
-import { onRung } from './propose-moves.ts';
+import { takesWorkloads } from '../core/plan/takes-workload.ts';
+import { laterRungs, onRung } from './propose-moves.ts';
 import type { OptimizeOptions } from './run.ts';
 
 /** With fewer cores, what compiles for nothing delays what is needed. */
@@ -29,8 +29,7 @@ export function preparedAtStart(options: OptimizeOptions, first?: readonly Candi
 }
 
 function successors({ start, rungs, workloads }: OptimizeOptions): Candidate[] {
-  const own = rungs.findIndex(({ file }) => file.name === start.kernel.file.name);
-  const later = own < 0 ? [] : rungs.slice(own + 1);
-  const isTaken = (candidate: Candidate) => workloads.every(({ dimensions }) => takesWorkload(candidate, dimensions));
-  return later.flatMap((rung) => onRung(start, rung, workloads[0]!.dimensions) ?? []).filter(isTaken);
+  return laterRungs(rungs, start)
+    .flatMap((rung) => onRung(start, rung, workloads[0]!.dimensions) ?? [])
+    .filter((candidate) => takesWorkloads(candidate, workloads));
 }

@@ -95,19 +95,20 @@ export function onRung(best: Candidate, rung: Kernel, dimensions: Dimensions): C
  * Rungs after the best candidate's own. Empty if its kernel is not on the ladder, because then no rung is known to come
  * later.
  */
-function laterRungs(rungs: readonly Kernel[], best: Candidate): readonly Kernel[] {
+export function laterRungs(rungs: readonly Kernel[], best: Candidate): readonly Kernel[] {
   const own = rungs.findIndex((rung) => rung.file.name === best.kernel.file.name);
   return own < 0 ? [] : rungs.slice(own + 1);
 }
 
-type Realised = Pick<ProposedMove, 'key' | 'change' | 'candidate'>;
+/** A change that can be made. */
+export type RealisedMove = Pick<ProposedMove, 'key' | 'change' | 'candidate'>;
 
 function realise(
   move: PatternMove,
   pattern: Pattern,
   finding: Finding,
   context: ProposalContext,
-): Realised | undefined {
+): RealisedMove | undefined {
   const { best, dimensions } = context;
   const kernel = best.candidate.kernel.file.name;
   if (move.kind === 'parameter') {

@@ -251,26 +251,29 @@ export async function judge(
   id: string,
   { candidate, workload = options.workloads[0]!, measuring = {}, seed, thorough, isWritten }: Asked,
 ): Promise<Evaluation | undefined> {
-  const { signal } = options;
-  if (signal?.aborted) return undefined;
+  if (options.signal?.aborted) return undefined;
   if (budget.evaluationsLeft === 0) throw new Error('an evaluation beyond the limit');
+  const isRefused = isWritten && options.unreached === 'refuse';
+  const evaluation = await evaluate(options, {
+    ...{ id, candidate, workload, seed, thorough, watched: isRefused },
+    ...(options.device.kind === 'cuda' && { ...measuring, ...keeping(options, measuring) }),
+  });
+  return isRefused && evaluation ? refusingUnreached(evaluation) : evaluation;
+}
+
+type OwnRequest = Omit<EvaluationRequest, 'problem' | 'seed' | 'signal' | 'onStage'> & { seed: number | undefined };
+
+/** What the evaluator says; undefined if the user interrupted. */
+async function evaluate(options: OptimizeOptions, request: OwnRequest): Promise<Evaluation | undefined> {
+  const { problem, signal, onStage } = options;
+  const { name, dimensions, cache } = request.workload;
+  const workload = { name, dimensions, cache };
+  const seed = request.seed ?? options.seed;
   try {
-    const { name, dimensions, cache } = workload;
-    const isRefused = isWritten && options.unreached === 'refuse';
-    const work = options.evaluator.evaluate({
-      problem: options.problem,
-      candidate,
-      workload: { name, dimensions, cache },
-      seed: seed ?? options.seed,
-      thorough,
-      watched: isRefused,
-      id,
-      ...(options.device.kind === 'cuda' && { ...measuring, ...keeping(options, measuring) }),
+    return await untilAborted(
+      options.evaluator.evaluate({ ...request, problem, workload, seed, signal, onStage }),
       signal,
-      onStage: options.onStage,
-    });
-    const evaluation = await untilAborted(work, signal);
-    return isRefused ? refusingUnreached(evaluation) : evaluation;
+    );
   } catch (error) {
     if (signal?.aborted) return undefined;
     throw error;
@@ -283,21 +286,12 @@ export async function profileOf(
   { candidate, workload = options.workloads[0]!, measuring = {}, seed }: Asked,
   { id, correctness, coverage, timing }: Evaluation,
 ): Promise<Evaluation | undefined> {
-  const { problem, signal, evaluator } = options;
-  if (signal?.aborted) return undefined;
-  const { name, dimensions, cache } = workload;
-  const work = evaluator.evaluate({
-    ...{ problem, candidate, workload: { name, dimensions, cache }, seed: seed ?? options.seed, id },
-    ...{ tier: measuring.tier, profile: 'light', ...keeping(options, measuring), signal, onStage: options.onStage },
+  if (options.signal?.aborted) return undefined;
+  return evaluate(options, {
+    ...{ id, candidate, workload, seed, tier: measuring.tier, profile: 'light', ...keeping(options, measuring) },
     // No samples: only the time decides what findings are worth.
     passedBefore: { correctness: correctness!, coverage: coverage!, timing: { ...timing!, measurement: undefined } },
   });
-  try {
-    return await untilAborted(work, signal);
-  } catch (error) {
-    if (signal?.aborted) return undefined;
-    throw error;
-  }
 }
 
 /** A failure of the device says nothing about the candidate. */

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { createLeaseFile, type LeaseState, removeLeaseFile, replaceLeaseFile } from './lease-file.ts';
-import { minimalEnvironment } from './minimal-environment.ts';
+import { minimalEnvironment, wholeEnvironment } from './minimal-environment.ts';
+import { signalProcess } from './process-group.ts';
 import { runProcess } from './run-process.ts';
 
 /*
@@ -109,12 +110,7 @@ class Lease {
 
   /** Only while it holds the channel: afterwards its number may be another's. */
   #signal(signal: 'SIGINT' | 'SIGKILL'): void {
-    if (!this.#parentIsThere || this.#timer) return;
-    try {
-      process.kill(this.#terms.parent, signal);
-    } catch {
-      // It has just ended.
-    }
+    if (this.#parentIsThere && !this.#timer) signalProcess(this.#terms.parent, signal);
   }
 
   async #release(): Promise<void> {
@@ -146,7 +142,7 @@ class Lease {
       command: command[0]!,
       args: command.slice(1),
       cwd: existsSync(folder) ? folder : '/',
-      env: { ...minimalEnvironment(), ...definedIn(process.env) },
+      env: { ...minimalEnvironment(), ...wholeEnvironment() },
       timeoutMs: commandTimeoutMs,
       maximumOutputBytes: MAXIMUM_OUTPUT_BYTES,
     });
@@ -157,9 +153,6 @@ class Lease {
     };
   }
 }
-
-const definedIn = (environment: NodeJS.ProcessEnv): Record<string, string> =>
-  Object.fromEntries(Object.entries(environment).filter((entry): entry is [string, string] => entry[1] !== undefined));
 
 function hear(message: LeaseTerms | LeaseEnded): void {
   if (!('command' in message)) return lease?.ended(message);

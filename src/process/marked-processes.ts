@@ -1,21 +1,17 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { processIds, signalProcess } from './process-group.ts';
 
 /** Looks for marked processes so often: each finds what those before it started while they were ended. */
 const SWEEPS = 5;
 
 /** Linux: the processes of this user that have the mark, `NAME=value`, in the environment it was started with, in any group. */
-export function markedProcesses(mark: string): number[] {
-  try {
-    return readdirSync('/proc')
-      .filter((pid) => isMarked(pid, mark))
-      .map(Number);
-  } catch {
-    return [];
-  }
-}
+export const markedProcesses = (mark: string): number[] =>
+  processIds()
+    .filter((pid) => isMarked(pid, mark))
+    .map(Number);
 
 function isMarked(pid: string, mark: string): boolean {
-  if (!/^\d+$/.test(pid) || Number(pid) === process.pid) return false;
+  if (Number(pid) === process.pid) return false;
   try {
     return readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0').includes(mark);
   } catch {
@@ -31,11 +27,7 @@ export function endMarkedProcesses(mark: string): number {
     if (left.length === 0) break;
     for (const pid of left) {
       ended.add(pid);
-      try {
-        process.kill(pid, 'SIGKILL');
-      } catch {
-        // One that has ended, or can't be ended, must not keep the others alive.
-      }
+      signalProcess(pid, 'SIGKILL');
     }
   }
   return ended.size;

@@ -10,3 +10,7 @@ export function minimalEnvironment(passedOn: readonly string[] = []): Record<str
   }
   return environment;
 }
+
+/** This process's own environment, for what is to find all that its caller set. */
+export const wholeEnvironment = (): Record<string, string> =>
+  Object.fromEntries(Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined));

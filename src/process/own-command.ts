@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { spawnGuarded } from './guard.ts';
+import { wholeEnvironment } from './minimal-environment.ts';
 import { packageFolder } from './package-folder.ts';
 import { killGroup, signalProcess } from './process-group.ts';
 
@@ -26,12 +27,9 @@ export interface OwnCommand {
  * @param words as on a command line, without `warpsmith`.
  */
 export function startOwnCommand(words: readonly string[]): OwnCommand {
-  const environment = Object.fromEntries(
-    Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined),
-  );
   const program = join(packageFolder('bin'), 'warpsmith.mjs');
   const child = spawnGuarded(process.execPath, [program, ...words], {
-    env: environment,
+    env: wholeEnvironment(),
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   let said = '';

@@ -10,11 +10,11 @@ export function killGroup(groupId: number): void {
 }
 
 /** One that has already gone, or belongs to somebody else, is fine. */
-export function signalProcess(pid: number, signal: 'SIGSTOP' | 'SIGCONT' | 'SIGINT'): void {
+export function signalProcess(pid: number, signal: 'SIGSTOP' | 'SIGCONT' | 'SIGINT' | 'SIGKILL'): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // Nothing is left to stop, to let go on, or to interrupt.
+    // Nothing is left to stop, to let go on, to interrupt or to end.
   }
 }
 
@@ -49,7 +49,8 @@ function childrenOf(pid: number): number[] {
 /** x86-64 and the usual arm64 kernels. */
 const PAGE_BYTES = 4096;
 
-function processIds(): string[] {
+/** Of all processes of this machine; none if there is no /proc. */
+export function processIds(): string[] {
   try {
     return readdirSync('/proc').filter((name) => /^\d+$/.test(name));
   } catch {
@@ -57,13 +58,19 @@ function processIds(): string[] {
   }
 }
 
-/** Fields 5 (process group) and 24 (resident pages) of /proc/<pid>/stat. Source: proc_pid_stat(5). */
-function readProcessStat(pid: string): { groupId: number; residentPages: number } | undefined {
+interface ProcessStat {
+  readonly parent: number;
+  readonly groupId: number;
+  readonly residentPages: number;
+}
+
+/** Fields 4, 5 and 24 of /proc/<pid>/stat. Source: proc_pid_stat(5). */
+export function readProcessStat(pid: string): ProcessStat | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
     // Field 2, the name, may hold spaces and parentheses; the rest follows the last ')'.
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-    return { groupId: Number(fields[2]), residentPages: Number(fields[21]) };
+    return { parent: Number(fields[1]), groupId: Number(fields[2]), residentPages: Number(fields[21]) };
   } catch {
     return undefined; // It ended between the listing and the read.
   }

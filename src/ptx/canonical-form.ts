@@ -1,5 +1,7 @@
 import type { PtxFunction, PtxInstruction, PtxOperand, PtxStatement } from './ast.ts';
+import { rewritten } from './instruction-parts.ts';
 import { controlOf, memoryActionOf, runsAs, synchronisationOf } from './instructions/properties.ts';
+import { f32BitsOfF64 } from './literals.ts';
 import { mapOperand } from './operands.ts';
 import { isPtxType, sizeOfPtxType } from './types.ts';
 import { uniqueName } from './unique-name.ts';
@@ -50,13 +52,6 @@ function rewriteStatement(statement: PtxStatement, rewriter: Rewriter): PtxState
 const countedOnce = (part: PtxInstruction, whole: PtxInstruction, index: number, parts: number): PtxInstruction =>
   parts === 1 ? part : { ...part, countedAs: index === 0 ? whole : null };
 
-const rewritten = (
-  instruction: PtxInstruction,
-  opcode: string,
-  modifiers: string[],
-  operands: PtxOperand[],
-): PtxInstruction => ({ ...instruction, opcode, modifiers, text: [opcode, ...modifiers].join('.'), operands });
-
 /** Whether a guarded form must stand behind a branch: instructions at which lanes meet, `brx.idx` and `trap`. */
 function belongsBehindBranch(instruction: PtxInstruction): boolean {
   const control = controlOf(instruction);
@@ -77,14 +72,6 @@ function behindBranch(instruction: PtxInstruction, rewriter: Rewriter): PtxState
     { kind: 'instruction', instruction: { ...unguarded, countedAs: null } },
     { kind: 'label', name: label },
   ];
-}
-
-const scratch = new DataView(new ArrayBuffer(8));
-
-function f32BitsOfF64(bits: bigint): bigint {
-  scratch.setBigUint64(0, bits);
-  scratch.setFloat32(0, scratch.getFloat64(0));
-  return BigInt(scratch.getUint32(0));
 }
 
 /** A literal such as 1.5 is a double in PTX; in an f32 instruction it means the f32. */

@@ -76,15 +76,11 @@ function vectorProblem(
   place: Extract<Place, { is: 'value' }>,
 ): string | undefined {
   const width = vectorLength(instruction);
-  if (runsAs(instruction) === 'access') {
-    if (elements.length !== width) return `has ${elements.length} elements, not ${width}`;
-    return elements.map((element) => registerProblem(fn, element, place)).find((problem) => problem !== undefined);
-  }
-  if (instruction.opcode !== 'mov') return `can't be a vector in \`${instruction.text}\``;
-  const each = place.bits / elements.length;
-  return elements
-    .map((element) => registerProblem(fn, element, { is: 'value', bits: each }))
-    .find((problem) => problem !== undefined);
+  const isAccess = runsAs(instruction) === 'access';
+  if (isAccess && elements.length !== width) return `has ${elements.length} elements, not ${width}`;
+  if (!isAccess && instruction.opcode !== 'mov') return `can't be a vector in \`${instruction.text}\``;
+  const each = isAccess ? place : { is: 'value' as const, bits: place.bits / elements.length };
+  return elements.map((element) => registerProblem(fn, element, each)).find((problem) => problem !== undefined);
 }
 
 function registerProblem(

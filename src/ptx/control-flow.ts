@@ -2,6 +2,7 @@ import type { BasicBlock, ControlFlowGraph, PtxFunction, PtxInstruction } from '
 import { orderBlocks } from './block-order.ts';
 import { UnsupportedPtxError } from './errors.ts';
 import { controlOf } from './instructions/properties.ts';
+import { elementsOf } from './operands.ts';
 import { immediatePostDominators } from './post-dominators.ts';
 
 /** How control leaves an instruction that ends a block. */
@@ -35,9 +36,7 @@ function terminatorOf(instruction: PtxInstruction): Terminator | undefined {
 }
 
 const labelNames = (instruction: PtxInstruction): string[] =>
-  instruction.operands
-    .flatMap((operand) => (operand.kind === 'vector' ? operand.elements : [operand]))
-    .flatMap((operand) => (operand.kind === 'label' ? [operand.name] : []));
+  instruction.operands.flatMap(elementsOf).flatMap((operand) => (operand.kind === 'label' ? [operand.name] : []));
 
 /** A block before ordering. `leaves` is an edge to the exit. */
 interface DraftBlock {

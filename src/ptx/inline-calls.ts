@@ -1,6 +1,7 @@
 import type { PtxFunction, PtxInstruction, PtxModule, PtxOperand, PtxStatement, PtxVariable } from './ast.ts';
 import { atCall, driverFunction } from './driver-functions.ts';
 import { UnsupportedPtxError } from './errors.ts';
+import { rewritten } from './instruction-parts.ts';
 import { controlOf } from './instructions/properties.ts';
 import { lowerCallParameters } from './lower-call-parameters.ts';
 import { renameInstruction } from './operands.ts';
@@ -137,10 +138,8 @@ function passDirectly(
   target: Target,
 ): PtxInstruction {
   const { guard: _guard, ...base } = call;
-  const move = (opcode: string, space: string[], first: PtxOperand, second: PtxOperand): PtxInstruction => {
-    const modifiers = [...space, `b${formal.sizeBytes * 8}`];
-    return { ...base, opcode, modifiers, text: [opcode, ...modifiers].join('.'), operands: [first, second] };
-  };
+  const move = (opcode: string, space: string[], first: PtxOperand, second: PtxOperand): PtxInstruction =>
+    rewritten(base, opcode, [...space, `b${formal.sizeBytes * 8}`], [first, second]);
   if (callee.registers.has(formal.name)) {
     const register: PtxOperand = { kind: 'register', name: rename.get(formal.name)! };
     if (actual.kind === 'symbol') {

@@ -1,4 +1,4 @@
-import type { PtxInstruction, StateSpace } from './ast.ts';
+import type { PtxFunction, PtxInstruction, StateSpace } from './ast.ts';
 import { isPtxType } from './types.ts';
 
 const SPACES: ReadonlySet<string> = new Set(['global', 'shared', 'local', 'const', 'param']);
@@ -14,6 +14,9 @@ export function spaceOf(instruction: PtxInstruction): Exclude<StateSpace, 'reg'>
 
 /** Whether its addresses may lie in the shared memory of another CTA of the cluster. */
 export const isOfCluster = ({ modifiers }: PtxInstruction): boolean => modifiers.includes('shared::cluster');
+
+/** The type of most instructions; empty if there are no modifiers. */
+export const lastModifier = ({ modifiers }: PtxInstruction): string => modifiers.at(-1) ?? '';
 
 /** The type modifiers, in order. */
 export const typesOf = (instruction: PtxInstruction): string[] => instruction.modifiers.filter(isPtxType);
@@ -37,6 +40,18 @@ export function vectorLength(instruction: PtxInstruction): number {
 export const fullName = ({ text }: PtxInstruction): string => text.replace(/^@!?\S+\s+/, '').split(/[\s;]/)[0]!;
 
 export const has = (instruction: PtxInstruction, modifier: string): boolean => instruction.modifiers.includes(modifier);
+
+/** The same instruction with another opcode, at the same place. */
+export const rewritten = (
+  instruction: PtxInstruction,
+  opcode: string,
+  modifiers: string[],
+  operands = instruction.operands,
+): PtxInstruction => ({ ...instruction, opcode, modifiers, text: [opcode, ...modifiers].join('.'), operands });
+
+/** All instructions of a function, in order. */
+export const instructionsOf = ({ body }: Pick<PtxFunction, 'body'>): PtxInstruction[] =>
+  body.flatMap((statement) => (statement.kind === 'instruction' ? [statement.instruction] : []));
 
 /** Modifiers that do not select an instruction's code: default rounding and hints. The code itself looks at `ftz`. */
 const NEUTRAL: ReadonlySet<string> = new Set(['rn', 'ftz', 'uni', 'full']);

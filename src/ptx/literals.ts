@@ -11,16 +11,24 @@ export function bitsOfF64(value: number): bigint {
   return scratch.getBigUint64(0);
 }
 
+export function f64OfBits(bits: bigint): number {
+  scratch.setBigUint64(0, bits);
+  return scratch.getFloat64(0);
+}
+
+/** Bit pattern of the float32 nearest to a float64, by its bit pattern. */
+export function f32BitsOfF64(bits: bigint): bigint {
+  scratch.setFloat32(0, f64OfBits(bits));
+  return BigInt(scratch.getUint32(0));
+}
+
 /** What an immediate operand is as a number of this type. Integers beyond 2^53 are rounded. */
 export function numberOfBits({ type: written, value }: Immediate, type: string): number {
   if (written === 'f32-bits') {
     scratch.setUint32(0, Number(BigInt.asUintN(32, value)));
     return scratch.getFloat32(0);
   }
-  if (written === 'f64-bits') {
-    scratch.setBigUint64(0, BigInt.asUintN(64, value));
-    return scratch.getFloat64(0);
-  }
+  if (written === 'f64-bits') return f64OfBits(BigInt.asUintN(64, value));
   const bits = Number(/\d+$/.exec(type)?.[0] ?? 64);
   return Number(type.startsWith('u') ? BigInt.asUintN(bits, value) : BigInt.asIntN(bits, value));
 }

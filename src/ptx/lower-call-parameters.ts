@@ -1,4 +1,5 @@
 import type { PtxFunction, PtxInstruction, PtxOperand, PtxStatement, PtxVariable } from './ast.ts';
+import { rewritten } from './instruction-parts.ts';
 import { definitionsAndUses, memoryActionOf, runsAs } from './instructions/properties.ts';
 import { leavesOf, renameInstruction } from './operands.ts';
 import { sizeOfPtxType } from './types.ts';
@@ -29,10 +30,14 @@ export function lowerCallParameters(fn: PtxFunction): PtxFunction {
   return removeCopies({ ...fn, registers, variables: kept, body }, moves);
 }
 
-/** One scalar of an access. `offset` in bytes from the start of the variable. */
-interface Element {
+/** `offset` in bytes from the start of the variable. */
+interface Span {
   offset: number;
   sizeBytes: number;
+}
+
+/** One scalar of an access. */
+interface Element extends Span {
   operand: PtxOperand;
 }
 
@@ -79,21 +84,16 @@ function collectAccesses(fn: PtxFunction, variables: ReadonlyMap<string, PtxVari
   return accesses;
 }
 
-interface Slot {
-  offset: number;
-  sizeBytes: number;
+interface Slot extends Span {
   register: string;
   isLoaded: boolean;
 }
 type Slots = Slot[];
 
-const overlaps = (a: { offset: number; sizeBytes: number }, b: { offset: number; sizeBytes: number }): boolean =>
-  a.offset < b.offset + b.sizeBytes && b.offset < a.offset + a.sizeBytes;
+const overlaps = (a: Span, b: Span): boolean => a.offset < b.offset + b.sizeBytes && b.offset < a.offset + a.sizeBytes;
 
-const contains = (
-  outer: { offset: number; sizeBytes: number },
-  inner: { offset: number; sizeBytes: number },
-): boolean => outer.offset <= inner.offset && inner.offset + inner.sizeBytes <= outer.offset + outer.sizeBytes;
+const contains = (outer: Span, inner: Span): boolean =>
+  outer.offset <= inner.offset && inner.offset + inner.sizeBytes <= outer.offset + outer.sizeBytes;
 
 /** One register per stored element; undefined when the variable must stay in memory. */
 function slotsFor(name: string, accesses: Accesses | undefined, registers: Map<string, string>): Slots | undefined {
@@ -130,7 +130,7 @@ function lowerInstruction(
   const name = accessedVariable(instruction, slotsOf);
   if (name === undefined) return [instruction];
   const slots = slotsOf.get(name);
-  if (!slots) return [withOpcode(instruction, instruction.opcode, ['local', ...instruction.modifiers.slice(1)])];
+  if (!slots) return [rewritten(instruction, instruction.opcode, ['local', ...instruction.modifiers.slice(1)])];
   return elementsOf(instruction).flatMap((element) => {
     const slot = slots.find((candidate) => contains(candidate, element))!;
     if (element.operand.kind === 'sink' || !slot.isLoaded) return [];
@@ -141,15 +141,6 @@ function lowerInstruction(
     for (const move of lowered) if (move.opcode === 'mov') moves.add(move);
     return lowered;
   });
-}
-
-function withOpcode(
-  instruction: PtxInstruction,
-  opcode: string,
-  modifiers: string[],
-  operands = instruction.operands,
-): PtxInstruction {
-  return { ...instruction, opcode, modifiers, text: [opcode, ...modifiers].join('.'), operands };
 }
 
 const bitsOf = (operand: PtxOperand, registers: ReadonlyMap<string, string>): number | undefined =>
@@ -167,10 +158,10 @@ function storeToSlot(
   const sourceBits = bitsOf(element.operand, registers);
   if (sourceBits === undefined || sourceBits === bits) {
     const width = Math.max(16, bits);
-    return [withOpcode(instruction, 'mov', [`b${width}`], [register, maskImmediate(element.operand, bits)])];
+    return [rewritten(instruction, 'mov', [`b${width}`], [register, maskImmediate(element.operand, bits)])];
   }
   const width = bits === 8 ? 'u16' : `u${bits}`;
-  return [withOpcode(instruction, 'cvt', [width, `u${bits}`], [register, element.operand])];
+  return [rewritten(instruction, 'cvt', [width, `u${bits}`], [register, element.operand])];
 }
 
 const maskImmediate = (operand: PtxOperand, bits: number): PtxOperand =>
@@ -191,23 +182,18 @@ function loadFromSlot(
   const source: PtxOperand = { kind: 'register', name: slot.register };
   const signedness = instruction.modifiers.at(-1)!.startsWith('s') ? 's' : 'u';
   const convert = (from: PtxOperand): PtxInstruction =>
-    withOpcode(
-      instruction,
-      'cvt',
-      [`${signedness}${destinationBits}`, `${signedness}${bits}`],
-      [element.operand, from],
-    );
+    rewritten(instruction, 'cvt', [`${signedness}${destinationBits}`, `${signedness}${bits}`], [element.operand, from]);
   const shift = (element.offset - slot.offset) * 8;
   if (shift === 0) {
     if (element.sizeBytes === slot.sizeBytes && destinationBits === slotBits && (bits > 8 || signedness === 'u')) {
-      return [withOpcode(instruction, 'mov', [`b${slotBits}`], [element.operand, source])];
+      return [rewritten(instruction, 'mov', [`b${slotBits}`], [element.operand, source])];
     }
     return [convert(source)];
   }
   const scratch: PtxOperand = { kind: 'register', name: `${slot.register}$${shift}` };
   registers.set(scratch.name, `b${slotBits}`);
   const amount: PtxOperand = { kind: 'immediate', type: 'integer', value: BigInt(shift) };
-  return [withOpcode(instruction, 'shr', [`u${slotBits}`], [scratch, source, amount]), convert(scratch)];
+  return [rewritten(instruction, 'shr', [`u${slotBits}`], [scratch, source, amount]), convert(scratch)];
 }
 
 /**

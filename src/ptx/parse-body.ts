@@ -2,7 +2,7 @@ import type { PtxFunction, PtxGuard, PtxInstruction, PtxOperand } from './ast.ts
 import { controlOf } from './instructions/properties.ts';
 import type { Control } from './instructions/row.ts';
 import { parseInteger, parseNumber } from './literals.ts';
-import { parseVariables, type VariableSpace } from './parse-variable.ts';
+import { parseVariables, VARIABLE_SPACES, type VariableSpace } from './parse-variable.ts';
 import type { SourceTracker } from './source-locations.ts';
 import type { TokenStream } from './token-stream.ts';
 import { isPtxType } from './types.ts';
@@ -94,13 +94,7 @@ function declareLabels(context: BodyContext): void {
   }
 }
 
-const BODY_SPACES: ReadonlyMap<string, VariableSpace> = new Map([
-  ['.local', 'local'],
-  ['.shared', 'shared'],
-  ['.param', 'param'],
-  ['.global', 'global'],
-  ['.const', 'const'],
-]);
+const BODY_SPACES: ReadonlyMap<string, VariableSpace> = new Map([...VARIABLE_SPACES, ['.param', 'param']]);
 
 function parseStatement(context: BodyContext): void {
   const { stream } = context;

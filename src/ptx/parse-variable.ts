@@ -1,9 +1,16 @@
+import { product } from '../core/values.ts';
 import type { PtxVariable } from './ast.ts';
-import { parseInteger, parseNumber } from './literals.ts';
+import { f32BitsOfF64, parseInteger, parseNumber } from './literals.ts';
 import type { TokenStream } from './token-stream.ts';
 import { isPtxType, sizeOfPtxType } from './types.ts';
 
 export type VariableSpace = PtxVariable['space'];
+
+/** Of variables outside functions, by directive. */
+export const VARIABLE_SPACES: ReadonlyMap<string, VariableSpace> = new Map(
+  (['global', 'shared', 'const', 'local'] as const).map((space) => [`.${space}`, space]),
+);
+
 type Relocation = NonNullable<PtxVariable['relocations']>[number];
 
 const VECTOR_LENGTHS: ReadonlyMap<string, number> = new Map([
@@ -34,7 +41,7 @@ export function parseVariables(stream: TokenStream, space: VariableSpace, extern
   do {
     const name = stream.expectKind('word', 'a variable name').text;
     const extents = parseExtents(stream);
-    const count = extents.reduce((product, n) => product * n, vectorLength);
+    const count = vectorLength * product(extents);
     const variable: PtxVariable = {
       name,
       space,
@@ -102,11 +109,7 @@ function initialise(stream: TokenStream, variable: PtxVariable, elementBytes: nu
 
 function parseElement(stream: TokenStream, isFloat: boolean, elementBytes: number): bigint {
   const value = parseNumber(stream);
-  if (!isFloat || elementBytes !== 4 || value.type !== 'f64-bits') return value.value;
-  const view = new DataView(new ArrayBuffer(8));
-  view.setBigUint64(0, value.value);
-  view.setFloat32(0, view.getFloat64(0));
-  return BigInt(view.getUint32(0));
+  return isFloat && elementBytes === 4 && value.type === 'f64-bits' ? f32BitsOfF64(value.value) : value.value;
 }
 
 /** `name`, `name+8`, `generic(name)+8`, or one byte of an address: `0xFF00(name)`, `0xFF(generic(name))`. */

@@ -1,7 +1,7 @@
 import type { PtxFunction, PtxModule, PtxParameter, PtxVariable } from './ast.ts';
 import { parseInteger } from './literals.ts';
 import { parseFunctionBody } from './parse-body.ts';
-import { parseVariables, type VariableSpace } from './parse-variable.ts';
+import { parseVariables, VARIABLE_SPACES } from './parse-variable.ts';
 import { SourceTracker } from './source-locations.ts';
 import { TokenStream } from './token-stream.ts';
 import { isPtxType, sizeOfPtxType } from './types.ts';
@@ -27,54 +27,36 @@ export function parsePtx(text: string, options: ParsePtxOptions = {}): PtxModule
 }
 
 const LINKING: ReadonlySet<string> = new Set(['.visible', '.weak', '.extern', '.common']);
-const VARIABLE_SPACES: ReadonlyMap<string, VariableSpace> = new Map([
-  ['.global', 'global'],
-  ['.shared', 'shared'],
-  ['.const', 'const'],
-  ['.local', 'local'],
-]);
 
-type TopLevelRule = (stream: TokenStream, module: PtxModule, line: number) => void;
+/** What a directive says of the module, if anything. */
+type TopLevelRule = (stream: TokenStream, line: number) => Partial<PtxModule> | undefined;
 
-const skipLine: TopLevelRule = (stream, _module, line) => {
-  stream.restOfLine(line);
-};
+const skipLine: TopLevelRule = (stream, line) => void stream.restOfLine(line);
 
 /** Directives with a rule of their own; `.entry`, `.func` and variables are handled apart. */
 const TOP_LEVEL: ReadonlyMap<string, TopLevelRule> = new Map<string, TopLevelRule>([
-  [
-    '.version',
-    (stream, module) => {
-      module.version = stream.expectKind('number', 'a version').text;
-    },
-  ],
-  [
-    '.target',
-    (stream, module) => {
-      module.target = stream.expectKind('word', 'a target').text;
-      if (!/^\w+$/.test(module.target)) throw stream.error(`unknown target \`${module.target}\``);
-      while (stream.accept(',')) stream.expectKind('word', 'an option of the target');
-    },
-  ],
-  [
-    '.address_size',
-    (stream, module) => {
-      module.addressSize = parseInteger(stream) === 32 ? 32 : 64;
-    },
-  ],
+  ['.version', (stream) => ({ version: stream.expectKind('number', 'a version').text })],
+  ['.target', (stream) => ({ target: parseTarget(stream) })],
+  ['.address_size', (stream) => ({ addressSize: parseInteger(stream) === 32 ? 32 : 64 })],
   ['.file', skipLine],
   ['.loc', skipLine],
-  ['.pragma', (stream) => skipThrough(stream, ';')],
-  ['.alias', (stream) => skipThrough(stream, ';')],
-  [
-    '.section',
-    (stream) => {
-      // `.section .debug_str { … }`: DWARF, of no use here.
-      stream.next();
-      stream.skipBraces();
-    },
-  ],
+  ['.pragma', (stream) => void skipThrough(stream, ';')],
+  ['.alias', (stream) => void skipThrough(stream, ';')],
+  ['.section', (stream) => void skipSection(stream)],
 ]);
+
+function parseTarget(stream: TokenStream): string {
+  const target = stream.expectKind('word', 'a target').text;
+  if (!/^\w+$/.test(target)) throw stream.error(`unknown target \`${target}\``);
+  while (stream.accept(',')) stream.expectKind('word', 'an option of the target');
+  return target;
+}
+
+/** `.section .debug_str { … }`: DWARF, of no use here. */
+function skipSection(stream: TokenStream): void {
+  stream.next();
+  stream.skipBraces();
+}
 
 function skipThrough(stream: TokenStream, text: string): void {
   while (!stream.at(text)) {
@@ -105,7 +87,7 @@ function parseTopLevel(stream: TokenStream, module: PtxModule, sources: SourceTr
   const rule = TOP_LEVEL.get(start.text);
   if (!rule) throw stream.error('expected a directive');
   stream.next();
-  rule(stream, module, start.line);
+  Object.assign(module, rule(stream, start.line));
 }
 
 /** A definition replaces its `.extern` declaration. */
@@ -191,47 +173,23 @@ function parseTriple(stream: TokenStream): readonly [number, number, number] {
   return [values[0] ?? 1, values[1] ?? 1, values[2] ?? 1];
 }
 
-type FunctionDirectiveRule = (stream: TokenStream, fn: PtxFunction) => void;
+/** What a directive says of a function, if anything. */
+type FunctionDirectiveRule = (stream: TokenStream) => Partial<PtxFunction> | undefined;
 
 const FUNCTION_DIRECTIVES: ReadonlyMap<string, FunctionDirectiveRule> = new Map<string, FunctionDirectiveRule>([
-  [
-    '.maxntid',
-    (stream, fn) => {
-      fn.maxThreads = parseTriple(stream);
-    },
-  ],
-  [
-    '.reqntid',
-    (stream, fn) => {
-      fn.requiredThreads = parseTriple(stream);
-    },
-  ],
-  [
-    '.minnctapersm',
-    (stream, fn) => {
-      fn.minCtasPerSm = parseInteger(stream);
-    },
-  ],
-  [
-    '.maxnreg',
-    (stream, fn) => {
-      fn.maxRegisters = parseInteger(stream);
-    },
-  ],
-  [
-    '.reqnctapercluster',
-    (stream, fn) => {
-      fn.requiredCluster = parseTriple(stream);
-    },
-  ],
+  ['.maxntid', (stream) => ({ maxThreads: parseTriple(stream) })],
+  ['.reqntid', (stream) => ({ requiredThreads: parseTriple(stream) })],
+  ['.minnctapersm', (stream) => ({ minCtasPerSm: parseInteger(stream) })],
+  ['.maxnreg', (stream) => ({ maxRegisters: parseInteger(stream) })],
+  ['.reqnctapercluster', (stream) => ({ requiredCluster: parseTriple(stream) })],
   ['.maxnctapersm', (stream) => void parseInteger(stream)],
   ['.maxclusterrank', (stream) => void parseInteger(stream)],
-  ['.explicitcluster', () => {}],
-  ['.noreturn', () => {}],
+  ['.explicitcluster', () => undefined],
+  ['.noreturn', () => undefined],
   ['.unified', (stream) => void skipThrough(stream, ')')],
   ['.abi_preserve', (stream) => void parseInteger(stream)],
   ['.abi_preserve_control', (stream) => void parseInteger(stream)],
-  ['.pragma', (stream) => skipThrough(stream, ';')],
+  ['.pragma', (stream) => void skipThrough(stream, ';')],
 ]);
 
 function parseFunctionDirectives(stream: TokenStream, fn: PtxFunction): void {
@@ -239,6 +197,6 @@ function parseFunctionDirectives(stream: TokenStream, fn: PtxFunction): void {
     const rule = FUNCTION_DIRECTIVES.get(stream.peek().text);
     if (!rule) throw stream.error('unknown function directive');
     stream.next();
-    rule(stream, fn);
+    Object.assign(fn, rule(stream));
   }
 }

@@ -1,7 +1,8 @@
 import type { PtxFunction, PtxInstruction, PtxOperand } from './ast.ts';
-import { spaceOf } from './instruction-parts.ts';
+import { instructionsOf, spaceOf } from './instruction-parts.ts';
 import { definitionsAndUses, resultOf } from './instructions/properties.ts';
 import type { Result } from './instructions/row.ts';
+import { elementsOf } from './operands.ts';
 
 /**
  * The possible origins of a value: a set of alternatives, because a register may have several definitions. Each alternative
@@ -36,7 +37,7 @@ export class OriginTracer {
   constructor(fn: PtxFunction, globals: ReadonlySet<string>) {
     this.#parameters = new Set(fn.parameters.map((p) => p.name));
     this.#globals = globals;
-    const instructions = fn.body.flatMap((s) => (s.kind === 'instruction' ? [s.instruction] : []));
+    const instructions = instructionsOf(fn);
     for (let changed = true; changed; ) {
       changed = false;
       for (const instruction of instructions) changed = this.#propagate(instruction) || changed;
@@ -84,7 +85,7 @@ export class OriginTracer {
     const { operands } = instruction;
     const result = resultOf(instruction);
     if (result === 'memory') return spaceOf(instruction) === 'param' ? this.#parameterLoad(operands.at(-1)!) : UNKNOWN;
-    const sources = operands.slice(1).flatMap((operand) => (operand.kind === 'vector' ? operand.elements : [operand]));
+    const sources = operands.slice(1).flatMap(elementsOf);
     const alternatives = ALTERNATIVES[result];
     if (alternatives === undefined || sources.length !== operands.length - 1)
       return sources.reduce<Origins>((origins, source) => combine(origins, this.#pending(source)), NUMBERS);

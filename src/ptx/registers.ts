@@ -1,4 +1,5 @@
-import { roundUp } from '../core/values.ts';
+import { LANES_PER_WARP } from '../core/gpu-sizes.ts';
+import { product, roundUp } from '../core/values.ts';
 import type { ControlFlowGraph, PtxFunction } from './ast.ts';
 import { followLives, type Lives, peakInOrder } from './scheduling/lives.ts';
 import { peakWhenScheduled } from './scheduling/peak.ts';
@@ -23,7 +24,6 @@ const FEWEST_REGISTERS = 8;
 /** Of every SM since Kepler. */
 const REGISTERS_PER_SM = 65_536;
 const SCHEDULERS_PER_SM = 4;
-const LANES_PER_WARP = 32;
 const MAXIMUM_REGISTERS_PER_THREAD = 255;
 /** Registers are allocated per warp in units of 256: 8 per thread. */
 const ALLOCATION_UNIT = 8;
@@ -95,8 +95,6 @@ function occupancyStep(fn: PtxFunction, target: string, needed: number): number 
   }
   return MAXIMUM_REGISTERS_PER_THREAD;
 }
-
-const product = (extents: readonly number[]): number => extents.reduce((result, extent) => result * extent, 1);
 
 function registerLimit(fn: PtxFunction): number {
   const threads = product(fn.requiredThreads ?? fn.maxThreads ?? [1]);

@@ -1,5 +1,6 @@
 import type { SourceLocation } from '../core/compiled-code.ts';
 import type { PtxFunction, PtxInstruction } from './ast.ts';
+import { instructionsOf } from './instruction-parts.ts';
 import { controlOf, memoryActionOf, synchronisationOf } from './instructions/properties.ts';
 import { parsePtx } from './parse.ts';
 
@@ -57,12 +58,8 @@ export function pollsOf({ body }: Pick<PtxFunction, 'body'>): ReadonlySet<PtxIns
  * since an address that compilers know nothing of may be one of shared memory.
  */
 export function spinsOf({ body }: Pick<PtxFunction, 'body'>): ReadonlySet<PtxInstruction> {
-  const instructionsOf = ({ first, last }: { first: number; last: number }): PtxInstruction[] =>
-    body
-      .slice(first, last + 1)
-      .flatMap((statement) => (statement.kind === 'instruction' ? [statement.instruction] : []));
   const waiting = loopsOf(body)
-    .map(instructionsOf)
+    .map(({ first, last }) => instructionsOf({ body: body.slice(first, last + 1) }))
     .filter((instructions) => instructions.every((one) => ['none', 'load'].includes(memoryActionOf(one))));
   return new Set(waiting.flat().filter((one) => memoryActionOf(one) === 'load' && isAnew(one)));
 }

@@ -8,8 +8,11 @@ export interface TraitSetting {
   readonly reach: number;
 }
 
-/** Correlation of the times of two configurations, given by their places; 1 for equal ones. */
-export type Correlation = (a: Readonly<ArrayLike<number>>, b: Readonly<ArrayLike<number>>) => number;
+/** Of a configuration, one in each dimension of its space. */
+export type Places = Readonly<ArrayLike<number>>;
+
+/** Correlation of the times of two configurations; 1 for equal ones. */
+export type Correlation = (a: Places, b: Places) => number;
 
 /**
  * Product over all traits of 1 − weight + weight · exp(−|Δ| ÷ reach). Multiplied out, that is a sum over all subsets of

@@ -1,7 +1,7 @@
 import type { RandomSource } from '../stats/random.ts';
 import { integerBelow, unit } from './draw.ts';
 import { fromHypercube } from './from-hypercube.ts';
-import type { SearchSpace, Strategy, StrategyOptions } from './strategy.ts';
+import type { SearchSpace, Strategy, StrategyOptions, Trial } from './strategy.ts';
 import type { Unvisited } from './unvisited.ts';
 
 /** Evaluated before the first child. */
@@ -13,17 +13,12 @@ const MOST_MUTATIONS = 2;
 /** Children that are no listed, unvisited configuration before the strategy settles for any configuration. */
 const MOST_TRIES = 100;
 
-interface Elite {
-  readonly index: number;
-  readonly timeNs: number;
-}
-
 /**
  * Steady-state evolution: every child descends from the elites at that moment, crossed over or not, and differs from its
  * parents' values in at most two parameters. A Latin hypercube comes first. What fails or is screened out has no children.
  */
 export function evolutionary(options: StrategyOptions): Strategy {
-  let elites: Elite[] = [];
+  let elites: Trial[] = [];
   return fromHypercube(options, {
     startCount: START_COUNT,
     choose: (unvisited, random) => breed(options.space, elites, unvisited, random),
@@ -37,7 +32,7 @@ export function evolutionary(options: StrategyOptions): Strategy {
 /** An unvisited child of the elites; undefined when none turns up. */
 function breed(
   space: SearchSpace,
-  elites: readonly Elite[],
+  elites: readonly Trial[],
   unvisited: Unvisited,
   random: RandomSource,
 ): number | undefined {
@@ -53,7 +48,7 @@ function breed(
 }
 
 /** The better of two. Elites are sorted. */
-const pickElite = (elites: readonly Elite[], random: RandomSource): number =>
+const pickElite = (elites: readonly Trial[], random: RandomSource): number =>
   elites[Math.min(integerBelow(random, elites.length), integerBelow(random, elites.length))]!.index;
 
 /** Each value of the other parent as likely as not. */

@@ -1,11 +1,9 @@
 import type { RandomSource } from '../stats/random.ts';
-import { factorise, solveLower } from './cholesky.ts';
-import { correlationOf } from './correlation.ts';
-import { correlationMatrix, fitCorrelation, typicalSettings } from './fit-correlation.ts';
+import { solveLower } from './cholesky.ts';
+import { correlationOf, type Places } from './correlation.ts';
+import { correlationFactor, fitCorrelation, typicalSettings } from './fit-correlation.ts';
 import type { SearchSpace } from './strategy.ts';
 import { traitsOf } from './traits.ts';
-
-type Places = Readonly<ArrayLike<number>>;
 
 /** Only this many of the latest answers of each kind are used. */
 const MOST_OF_A_KIND = 96;
@@ -56,7 +54,7 @@ export function createFeasibility(space: SearchSpace): Feasibility {
       const known = labelled();
       const places = known.map(({ index }) => space.at(index));
       const correlation = correlationOf(traits, settings.traits);
-      const factor = factorise(correlationMatrix(places, correlation, settings.noise), known.length);
+      const factor = correlationFactor(places, correlation, settings.noise);
       if (!factor) return () => share;
       const shifts = solveLower(
         factor,

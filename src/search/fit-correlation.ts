@@ -1,6 +1,6 @@
 import type { RandomSource } from '../stats/random.ts';
 import { factorise, solveLower } from './cholesky.ts';
-import { type Correlation, correlationOf, type TraitSetting } from './correlation.ts';
+import { type Correlation, correlationOf, type Places, type TraitSetting } from './correlation.ts';
 import { integerBelow, unit } from './draw.ts';
 import type { Trait } from './traits.ts';
 
@@ -29,7 +29,7 @@ export const typicalSettings = (traits: readonly Trait[]): CorrelationSettings =
  */
 export function fitCorrelation(
   traits: readonly Trait[],
-  places: readonly Readonly<ArrayLike<number>>[],
+  places: readonly Places[],
   values: readonly number[],
   from: CorrelationSettings,
   random: RandomSource,
@@ -72,12 +72,12 @@ const normal = (random: RandomSource): number =>
 /** Negative log of marginal likelihood × prior, up to a constant; the variance is integrated out. */
 function implausibility(
   traits: readonly Trait[],
-  places: readonly Readonly<ArrayLike<number>>[],
+  places: readonly Places[],
   values: readonly number[],
   settings: CorrelationSettings,
 ): number {
   const count = values.length;
-  const factor = factorise(correlationMatrix(places, correlationOf(traits, settings.traits), settings.noise), count);
+  const factor = correlationFactor(places, correlationOf(traits, settings.traits), settings.noise);
   if (!factor) return Number.POSITIVE_INFINITY;
   const whitened = solveLower(factor, count, values);
   const squares = whitened.reduce((sum, value) => sum + value * value, 0);
@@ -86,12 +86,12 @@ function implausibility(
   return logDeterminant + 0.5 * count * Math.log((squares + 1) / (count + 1)) + priorPenalty(settings);
 }
 
-/** Correlations of configurations with one another, row by row; of the upper triangle nothing is filled in. */
-export function correlationMatrix(
-  places: readonly Readonly<ArrayLike<number>>[],
+/** Cholesky factor of the correlations of configurations with one another, as `factorise` gives it. */
+export function correlationFactor(
+  places: readonly Places[],
   correlation: Correlation,
   noise: number,
-): Float64Array {
+): Float64Array | undefined {
   const count = places.length;
   const matrix = new Float64Array(count * count);
   for (let row = 0; row < count; row += 1) {
@@ -100,7 +100,7 @@ export function correlationMatrix(
     }
     matrix[row * count + row] = 1 + noise;
   }
-  return matrix;
+  return factorise(matrix, count);
 }
 
 /** Broad normal priors on log odds of the weights and logs of reaches and noise. */

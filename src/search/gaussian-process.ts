@@ -1,7 +1,5 @@
-import type { Correlation } from './correlation.ts';
+import type { Correlation, Places } from './correlation.ts';
 import { type PriorWeight, weighPrior } from './prior-weight.ts';
-
-type Places = Readonly<ArrayLike<number>>;
 
 /** A Gaussian process over a fixed pool of configurations, to which evaluated ones are added one by one. */
 export interface GaussianProcess {
@@ -10,17 +8,18 @@ export interface GaussianProcess {
   add(places: Places): void;
   /**
    * Predicts the pool from the values of the added configurations, in the order they were added; they should have mean 0
-   * and variance 1. Means and standard deviations by place in the pool; shared storage.
+   * and variance 1.
    *
    * @param awaited configurations whose values are on their way. They are believed to be as predicted: means stay, and
    * deviations near them shrink.
    */
-  predict(
-    values: readonly number[],
-    awaited?: readonly Places[],
-  ): { readonly means: Float64Array; readonly deviations: Float64Array };
+  predict(values: readonly number[], awaited?: readonly Places[]): PoolPrediction;
   /** Likewise, around a prior's mean as far as the values bear it out. */
-  predictAround(values: readonly number[], prior: PriorMeans, awaited?: readonly Places[]): InformedPrediction;
+  predictAround(
+    values: readonly number[],
+    prior: PriorMeans,
+    awaited?: readonly Places[],
+  ): PoolPrediction & { readonly weight: PriorWeight };
 }
 
 /** What a prior expects. */
@@ -31,10 +30,10 @@ interface PriorMeans {
   readonly pool: Readonly<ArrayLike<number>>;
 }
 
-interface InformedPrediction {
+/** Means and standard deviations by place in the pool; shared storage. */
+interface PoolPrediction {
   readonly means: Float64Array;
   readonly deviations: Float64Array;
-  readonly weight: PriorWeight;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { product } from '../core/values.ts';
 import type { SearchDimension, SearchSpace } from './strategy.ts';
 
 /** Products above this can't be told apart as one number. */
@@ -31,8 +32,7 @@ export function packedSpace(dimensions: readonly SearchDimension[], rows: Uint16
 /** One key per configuration: its places as digits of a mixed-radix number if that is exact, else as text. */
 function placesToKey(dimensions: readonly SearchDimension[]): (places: ArrayLike<number>) => number | string {
   const radices = dimensions.map(({ values }) => values.length);
-  const product = radices.reduce((total, radix) => total * radix, 1);
-  if (product >= MAXIMUM_KEY) return (places) => Array.from(places).join();
+  if (product(radices) >= MAXIMUM_KEY) return (places) => Array.from(places).join();
   return (places) => {
     let key = 0;
     for (let dimension = 0; dimension < radices.length; dimension += 1) {

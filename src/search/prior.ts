@@ -1,8 +1,8 @@
 import { randomSource } from '../stats/random.ts';
-import { factorise, solveLower, solveUpper } from './cholesky.ts';
+import { solveLower, solveUpper } from './cholesky.ts';
 import { correlationOf } from './correlation.ts';
-import { correlationMatrix, fitCorrelation, typicalSettings } from './fit-correlation.ts';
-import type { SearchPrior, SearchSpace } from './strategy.ts';
+import { correlationFactor, fitCorrelation, typicalSettings } from './fit-correlation.ts';
+import type { SearchPrior, SearchSpace, Trial } from './strategy.ts';
 import { bend, meanAndDeviation, type Scale, scaleOf } from './time-scale.ts';
 import { traitsOf } from './traits.ts';
 
@@ -30,7 +30,7 @@ const FITS = 4;
 
 /** Undefined if the prior has too few times to tell fast from slow. */
 export function priorMeanOf(space: SearchSpace, { outcomes }: SearchPrior): PriorMean | undefined {
-  const known: Known[] = [];
+  const known: Trial[] = [];
   for (const [index, outcome] of outcomes) if (outcome.kind !== 'failed') known.push({ index, timeNs: outcome.timeNs });
   known.sort((a, b) => a.timeNs - b.timeNs || a.index - b.index);
   if (known.length < FEWEST_KNOWN) return undefined;
@@ -62,15 +62,10 @@ export function priorMeanOf(space: SearchSpace, { outcomes }: SearchPrior): Prio
 /** With fewer times there is nothing to be learned. */
 const FEWEST_KNOWN = 3;
 
-interface Known {
-  readonly index: number;
-  readonly timeNs: number;
-}
-
 /** A Gaussian process on the prior's own times: its mean goes back to theirs where nothing similar is known. */
 function interpolation(
   space: SearchSpace,
-  known: readonly Known[],
+  known: readonly Trial[],
   values: ReadonlyMap<number, number>,
 ): (index: number) => number {
   const traits = traitsOf(space);
@@ -84,7 +79,7 @@ function interpolation(
     settings = fitCorrelation(traits, places, learned, settings, randomSource(fit));
   }
   const correlation = correlationOf(traits, settings.traits);
-  const factor = factorise(correlationMatrix(places, correlation, settings.noise), count);
+  const factor = correlationFactor(places, correlation, settings.noise);
   if (!factor) return () => 0;
   const weights = solveUpper(factor, count, solveLower(factor, count, learned));
   return (index) => {

@@ -64,6 +64,10 @@ export type Refuse = (path: string, received: unknown, expected: string) => neve
 export const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** Whether it can be a time, in any unit. */
+export const isPositive = (value: unknown): value is number =>
+  typeof value === 'number' && value > 0 && Number.isFinite(value);
+
 const isValue = (value: unknown): value is ConfigurationValue =>
   value === null || typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value);
 

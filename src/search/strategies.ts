@@ -9,7 +9,7 @@ import { tpe } from './tpe.ts';
 import { askedFor, unvisitedOf } from './unvisited.ts';
 
 /** Strategies that know nothing but the space and the times they are told. */
-export const STRATEGIES = { exhaustive, random, tpe, evolutionary, bayesian } as const satisfies Readonly<
+const STRATEGIES = { exhaustive, random, tpe, evolutionary, bayesian } as const satisfies Readonly<
   Record<StrategyName, (options: StrategyOptions) => Strategy>
 >;
 

@@ -30,6 +30,12 @@ export type Outcome =
   | { readonly kind: 'screened-out'; readonly timeNs: number }
   | { readonly kind: 'failed' };
 
+/** A configuration with its time. */
+export interface Trial {
+  readonly index: number;
+  readonly timeNs: number;
+}
+
 /**
  * Chooses the next configuration from the answers so far, and from what it asked for and was not told yet: several may be
  * evaluated at a time. Deterministic: the same space, seed and calls give the same questions.

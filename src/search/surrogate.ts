@@ -1,12 +1,12 @@
 import type { RandomSource } from '../stats/random.ts';
-import { factorise, solveLower } from './cholesky.ts';
-import { correlationOf } from './correlation.ts';
-import { type CorrelationSettings, correlationMatrix, fitCorrelation, typicalSettings } from './fit-correlation.ts';
+import { solveLower } from './cholesky.ts';
+import { correlationOf, type Places } from './correlation.ts';
+import { type CorrelationSettings, correlationFactor, fitCorrelation, typicalSettings } from './fit-correlation.ts';
 import { type GaussianProcess, gaussianProcess } from './gaussian-process.ts';
 import { drawPool } from './pool.ts';
 import type { PriorMean } from './prior.ts';
 import { NO_WEIGHT, type PriorWeight, weighPrior } from './prior-weight.ts';
-import type { SearchSpace } from './strategy.ts';
+import type { SearchSpace, Trial } from './strategy.ts';
 import { meanAndDeviation, standardise } from './time-scale.ts';
 import { traitsOf } from './traits.ts';
 import type { Unvisited } from './unvisited.ts';
@@ -24,11 +24,6 @@ const ELITE_COUNT = 8;
 /** With so many times, a prior that is probably worthless is dropped for good. */
 const FEWEST_TO_REFUTE = 3;
 const MOST_DOUBT = 0.5;
-
-export interface Trial {
-  readonly index: number;
-  readonly timeNs: number;
-}
 
 export interface Prediction {
   /** Configurations predicted; some may have been visited since they were chosen. */
@@ -89,8 +84,7 @@ export function createSurrogate(space: SearchSpace, unvisited: Unvisited, known?
   };
   const weigh = (chosen: readonly Trial[], mean: PriorMean, given: CorrelationSettings): PriorWeight => {
     const places = chosen.map(({ index }) => space.at(index));
-    const matrix = correlationMatrix(places, correlationOf(traits, given.traits), given.noise);
-    const factor = factorise(matrix, chosen.length);
+    const factor = correlationFactor(places, correlationOf(traits, given.traits), given.noise);
     if (!factor) return NO_WEIGHT;
     const whiten = (values: readonly number[]) => solveLower(factor, chosen.length, values);
     const expected = chosen.map(({ index }) => mean.at(index));
@@ -117,7 +111,7 @@ export function createSurrogate(space: SearchSpace, unvisited: Unvisited, known?
     model.considered = trials.length;
     return model;
   };
-  const informed = (mean: PriorMean, awaited: readonly Readonly<ArrayLike<number>>[]): Prediction => {
+  const informed = (mean: PriorMean, awaited: readonly Places[]): Prediction => {
     const { process, plan: of, trials: known } = current();
     const pool = of.pool.map((index) => mean.at(index));
     const added = known.map(({ index }) => mean.at(index));

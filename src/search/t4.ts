@@ -2,6 +2,7 @@ import { median } from '../stats/quantile.ts';
 import {
   configurationOf,
   isObject,
+  isPositive,
   type Json,
   notTuningResults,
   type RecordedEntry,
@@ -87,14 +88,14 @@ function measuredTime({ measurements, objectives }: Json, path: string, refuse: 
   );
   if (index < 0) return undefined;
   const { value, unit } = measurements[index] as Json;
-  if (typeof value === 'number' && value > 0 && Number.isFinite(value)) return { value, unit };
+  if (isPositive(value)) return { value, unit };
   return refuse(`${path}.measurements[${index}].value`, value, 'a positive number, the result being correct');
 }
 
 function medianRuntime({ times }: Json, path: string, refuse: Refuse): Measured | undefined {
   const runtimes: unknown = isObject(times) ? times.runtimes : undefined;
   if (!Array.isArray(runtimes) || runtimes.length === 0) return undefined;
-  const wrong = runtimes.findIndex((value) => !(typeof value === 'number' && value > 0 && Number.isFinite(value)));
+  const wrong = runtimes.findIndex((value) => !isPositive(value));
   if (wrong >= 0) return refuse(`${path}.times.runtimes[${wrong}]`, runtimes[wrong], 'a positive number');
   return { value: median(runtimes as number[]) };
 }

@@ -1,7 +1,7 @@
 import type { RandomSource } from '../stats/random.ts';
 import { integerBelow, unit } from './draw.ts';
 import { fromHypercube } from './from-hypercube.ts';
-import type { SearchDimension, SearchSpace, Strategy, StrategyOptions } from './strategy.ts';
+import type { SearchDimension, SearchSpace, Strategy, StrategyOptions, Trial } from './strategy.ts';
 import type { Unvisited } from './unvisited.ts';
 
 /** Latin hypercube before the estimator chooses: the usual 20, then 100 trials. */
@@ -16,12 +16,6 @@ const LEVEL_SHARE = 0.1;
 /** Weight of the uniform prior, in evaluated configurations. */
 const PRIOR_WEIGHT = 1;
 
-interface Trial {
-  readonly index: number;
-  /** Infinite for configurations that failed or were screened out, so that they count as bad. */
-  readonly timeNs: number;
-}
-
 /**
  * Tree-structured Parzen estimator. It estimates the density of the good and of the bad configurations so far; each is a
  * mixture of kernels around them, over all dimensions at once. The strategy asks for the configuration with the highest
@@ -33,6 +27,7 @@ interface Trial {
  * over all dimensions at once as in S. Falkner, A. Klein, F. Hutter, "BOHB" (2018).
  */
 export function tpe(options: StrategyOptions): Strategy {
+  /** Times of configurations that failed or were screened out are infinite, so that they count as bad. */
   const trials: Trial[] = [];
   return fromHypercube(options, {
     startCount: START_COUNT,

@@ -2,6 +2,7 @@ import type { Configuration, ConfigurationValue } from './list-space.ts';
 import {
   configurationOf,
   isObject,
+  isPositive,
   type Json,
   notTuningResults,
   type RecordedEntry,
@@ -67,7 +68,6 @@ const wordOf = (word: string): ConfigurationValue =>
 
 function outcomeOf(time: unknown, path: string, refuse: Refuse): Outcome {
   if (typeof time === 'string' || time === FAILED_MS) return { kind: 'failed' };
-  if (typeof time === 'number' && time > 0 && Number.isFinite(time))
-    return { kind: 'timed', timeNs: time * MILLISECOND_NS };
+  if (isPositive(time)) return { kind: 'timed', timeNs: time * MILLISECOND_NS };
   return refuse(`${path}.time`, time, 'a positive number, or in words why there is none');
 }

@@ -26,14 +26,12 @@ export function unvisitedOf(size: number): Unvisited {
   const has = (index: number): boolean => placeOf[index]! < count;
   /** While something is tried: the places of what was taken, in that order. */
   let tried: number[] | undefined;
-  const giveBack = (place: number): void => {
-    const index = members[count]!;
-    const moved = members[place]!;
-    members[count] = moved;
-    placeOf[moved] = count;
-    members[place] = index;
-    placeOf[index] = place;
-    count += 1;
+  const swap = (a: number, b: number): void => {
+    const moved = members[a]!;
+    members[a] = members[b]!;
+    members[b] = moved;
+    placeOf[members[a]!] = a;
+    placeOf[moved] = b;
   };
   return {
     get count() {
@@ -45,21 +43,17 @@ export function unvisitedOf(size: number): Unvisited {
     has,
     take(index) {
       if (!has(index)) return;
-      count -= 1;
-      const last = members[count]!;
       const place = placeOf[index]!;
       tried?.push(place);
-      members[place] = last;
-      placeOf[last] = place;
-      members[count] = index;
-      placeOf[index] = count;
+      count -= 1;
+      swap(place, count);
     },
     trying(work) {
       tried = [];
       try {
         return work();
       } finally {
-        for (const place of tried.reverse()) giveBack(place);
+        for (const place of tried.reverse()) swap(place, count++);
         tried = undefined;
       }
     },

@@ -1,10 +1,11 @@
-import type { CompileOutcome, Diagnostic } from '../core/compiled-code.ts';
+import type { CompileFailure, CompileOutcome, Diagnostic } from '../core/compiled-code.ts';
 import type { Candidate } from '../core/kernel.ts';
 import { functionsOf } from '../core/plan/declared-steps.ts';
 import { assignments } from '../core/values.ts';
 import { findUnfilledConstants } from '../cuda-source/cut.ts';
 import { findDeviceLaunches } from './device-launches.ts';
 import { isFunctionName } from './function-symbols.ts';
+import { refuse } from './outcomes.ts';
 import { passThrough } from './precompiled.ts';
 import { findForbiddenReferences } from './source-policy.ts';
 import type { CompileRequest } from './toolchain.ts';
@@ -47,7 +48,7 @@ export const compileChecked =
 function checkRequest(request: CompileRequest, rules: CompilerRules): CheckedRequest | CompileOutcome {
   const { candidate, architecture } = request;
   const { source } = candidate.kernel.file;
-  const functions = functionNames(candidate);
+  const functions = functionsOf(candidate.kernel.file.steps);
   if (source.architectures !== undefined && !source.architectures.includes(architecture)) {
     return refuse(
       'unsupported',
@@ -89,8 +90,8 @@ function checkCuda(
 }
 
 /** Refuses what may not be read; nothing if there is nothing. */
-export const refuseReferences = (forbidden: readonly Diagnostic[]): CompileOutcome | undefined =>
-  forbidden[0] && { ok: false, status: 'invalid', message: forbidden[0].message, diagnostics: forbidden, elapsedMs: 0 };
+export const refuseReferences = (forbidden: readonly Diagnostic[]): CompileFailure | undefined =>
+  forbidden[0] && refuse('invalid', forbidden[0].message, forbidden);
 
 const unfilledConstants = (sources: Readonly<Record<string, string>>, functions: readonly string[]): Diagnostic[] =>
   findUnfilledConstants(sources, functions).map(({ name, file, line }) => ({
@@ -100,10 +101,3 @@ const unfilledConstants = (sources: Readonly<Record<string, string>>, functions:
       `Name a buffer for it in kernel.json, or its values: "constants": { "${name}": "an input" }`,
     location: { file, line },
   }));
-
-/** Every function that a step launches, once each. */
-const functionNames = (candidate: Candidate): string[] => functionsOf(candidate.kernel.file.steps);
-
-export function refuse(status: 'invalid' | 'unsupported' | 'compile-failed' | 'timed-out', message: string) {
-  return { ok: false as const, status, message, diagnostics: [], elapsedMs: 0 };
-}

@@ -1,8 +1,9 @@
 import { realpath } from 'node:fs/promises';
-import type { CompiledCode, CompileOutcome, Diagnostic } from '../core/compiled-code.ts';
+import type { CompileFailure, CompileOutcome, Diagnostic } from '../core/compiled-code.ts';
 import { untilAborted } from '../core/until-aborted.ts';
 import type { ProcessOutcome } from '../process/run-process.ts';
 import { withTemporaryFolder } from '../process/temporary-folder.ts';
+import type { CheckedRequest } from './check-request.ts';
 import { backEndArguments, frontEndArguments } from './clang-arguments.ts';
 import { failureOfStage, layOut, refuseOutsideFiles, runStage, type Workplace } from './compile-stage.ts';
 import {
@@ -12,20 +13,18 @@ import {
   hideStructTakers,
   takeFunctionSymbols,
 } from './function-symbols.ts';
+import { refuseFor } from './outcomes.ts';
 import { parseDiagnostics, withoutOrigin } from './parse-diagnostics.ts';
 import type { HeaderRequest, PrecompiledHeaders } from './precompiled-headers.ts';
 import { limitRegisters, nameFilesAsUser } from './tidy-ptx.ts';
 import { widenCopies } from './widen-copies.ts';
 
 /** Checked input for the compile of one candidate. */
-export interface CudaCompile extends HeaderRequest {
+export interface CudaCompile extends CheckedRequest, HeaderRequest {
   precompiledHeaders: PrecompiledHeaders;
-  functions: readonly string[];
   key: string;
-  signal: AbortSignal | undefined;
 }
 
-type Failure = Extract<CompileOutcome, { ok: false }>;
 /** Compiles in two stages, CUDA C++ → LLVM IR → PTX, in a temporary folder that holds only the kernel's own files. */
 export function compileCuda(compile: CudaCompile): Promise<CompileOutcome> {
   return withTemporaryFolder(async (temporary) => {
@@ -36,7 +35,7 @@ export function compileCuda(compile: CudaCompile): Promise<CompileOutcome> {
     if (outside) return outside;
     const failure = failureOf(compile, place, front);
     if (failure) return failure;
-    const warnings = readDiagnostics(front, place);
+    const warnings = parseDiagnostics(front.stderr, place).map(withoutOrigin);
 
     const { ir, functionSymbols } = takeFunctionSymbols(front.stdout, compile.functions);
     const back = await runBackEnd(compile, place, deadlineMs, hideStructTakers(hideOtherKernels(ir, functionSymbols)));
@@ -72,24 +71,22 @@ async function layOutForClang(compile: CudaCompile, working: string): Promise<Wo
  * what was parsed when, and a damaged file of parsed headers costs time only.
  */
 async function runFrontEnd(compile: CudaCompile, place: Workplace, deadlineMs: number): Promise<ProcessOutcome> {
-  const run = (precompiled: string | undefined) =>
-    runClang(compile, place, deadlineMs, frontEnd(compile, place, precompiled));
-  const precompiled = await untilAborted(compile.precompiledHeaders(compile, place.headers), compile.signal);
-  if (precompiled === undefined) return run(undefined);
-  const outcome = await run(precompiled);
-  const failed = outcome.end === 'signaled' || (outcome.end === 'exited' && outcome.exitCode !== 0);
-  return failed ? run(undefined) : outcome;
-}
-
-function frontEnd(compile: CudaCompile, place: Workplace, precompiled: string | undefined): { args: string[] } {
-  const args = frontEndArguments(compile.architecture, compile.settings, compile.parameterMacros, {
+  const { architecture, settings, parameterMacros } = compile;
+  const paths = {
     unit: 'unit.cu',
     headerFolder: place.headers,
     dependencyFile: place.dependencies,
     includeFolders: ['kernel'],
-    precompiled,
-  });
-  return { args };
+  };
+  const run = (precompiled?: string): Promise<ProcessOutcome> => {
+    const args = frontEndArguments(architecture, settings, parameterMacros, { ...paths, precompiled });
+    return runClang(compile, place, deadlineMs, { args });
+  };
+  const precompiled = await untilAborted(compile.precompiledHeaders(compile, place.headers), compile.signal);
+  if (precompiled === undefined) return run();
+  const outcome = await run(precompiled);
+  const failed = outcome.end === 'signaled' || (outcome.end === 'exited' && outcome.exitCode !== 0);
+  return failed ? run() : outcome;
 }
 
 function runClang(
@@ -103,13 +100,9 @@ function runClang(
   return runStage(runner, place, deadlineMs, { args: [...compiler.prefix, ...args], stdin });
 }
 
-function failureOf(compile: CudaCompile, place: Workplace, outcome: ProcessOutcome): Failure | undefined {
+function failureOf(compile: CudaCompile, place: Workplace, outcome: ProcessOutcome): CompileFailure | undefined {
   const diagnostics = () => parseDiagnostics(outcome.stderr, place);
   return failureOfStage(outcome, compile.candidate.kernel, place.compileUnit, compile.limits, diagnostics);
-}
-
-function readDiagnostics(outcome: ProcessOutcome, place: Workplace): Diagnostic[] {
-  return parseDiagnostics(outcome.stderr, place).map(withoutOrigin);
 }
 
 function success(
@@ -122,12 +115,10 @@ function success(
   const named = nameFilesAsUser(text, place.kernel);
   const { maximumRegisters } = compile.settings;
   const ptx = maximumRegisters === undefined ? named : limitRegisters(named, maximumRegisters);
-  if (/^\s*\.(?:incbin|include)\b/m.test(ptx)) {
-    const message = 'Inline assembly that reads files (.incbin, .include) is refused.';
-    return { ok: false, status: 'invalid', message, diagnostics: [{ severity: 'error', message }], elapsedMs: 0 };
-  }
-  const code: CompiledCode = {
-    kind: 'ptx',
+  if (/^\s*\.(?:incbin|include)\b/m.test(ptx))
+    return refuseFor('invalid', 'Inline assembly that reads files (.incbin, .include) is refused.');
+  const code = {
+    kind: 'ptx' as const,
     text: ptx,
     architecture: compile.architecture,
     compiler: { name: 'clang', version: compile.compiler.version },

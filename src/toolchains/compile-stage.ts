@@ -1,12 +1,12 @@
 import { realpathSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { CompileOutcome, Diagnostic } from '../core/compiled-code.ts';
+import type { CompileFailure } from '../core/compiled-code.ts';
 import type { Kernel } from '../core/kernel.ts';
 import { type ProcessOutcome, runProcess } from '../process/run-process.ts';
-import { refuse } from './check-request.ts';
 import { liesWithin, parseDependencyFile } from './dependency-file.ts';
 import type { CompileUnit } from './function-symbols.ts';
+import { refuse, refuseFor } from './outcomes.ts';
 import { type DiagnosticFolders, type RawDiagnostic, withoutOrigin } from './parse-diagnostics.ts';
 import { locateComputedReference } from './source-policy.ts';
 import { errorOfUnit, summarise, unsupportedUse } from './unit-errors.ts';
@@ -22,9 +22,9 @@ export interface CompileLimits {
 /** What toolchains for a GPU are created with. */
 export interface GpuToolchainOptions {
   limits?: Partial<CompileLimits>;
-  /** Of the driver that loads the result. */
+  /** Of a real GPU, e.g. `580.159.04`: the driver loads the result and may compile it. */
   driverVersion?: string;
-  /** Shared with other processes; the code is kept in memory only when absent. */
+  /** Machine code is kept here, too, for other processes that get the same folder; in memory only when absent. */
   codeFolder?: string | undefined;
 }
 
@@ -33,8 +33,6 @@ export const DEFAULT_COMPILE_LIMITS: CompileLimits = {
   maximumMemoryBytes: 2 * 1024 ** 3,
   maximumOutputBytes: 64 * 1024 ** 2,
 };
-
-type Failure = Extract<CompileOutcome, { ok: false }>;
 
 /** A temporary folder with only the files that one compile reads. */
 export interface Workplace extends DiagnosticFolders {
@@ -97,7 +95,7 @@ export async function refuseOutsideFiles(
   kernel: Kernel,
   place: Workplace,
   headerFolders: readonly string[],
-): Promise<Failure | undefined> {
+): Promise<CompileFailure | undefined> {
   const text = await readFile(place.dependencies, 'utf8').catch(() => '');
   const allowed = (path: string) =>
     path === place.unit || [place.kernel, ...headerFolders].some((folder) => liesWithin(path, folder));
@@ -105,9 +103,7 @@ export async function refuseOutsideFiles(
   const outside = parseDependencyFile(text, place.working).find((path) => !allowed(path) && !allowed(realPath(path)));
   if (outside === undefined) return undefined;
   const message = `The kernel reads \`${outside}\`; it can include only files of its own folder, listed in kernel.json, and the device headers.`;
-  const location = locateComputedReference(kernel.sources);
-  const diagnostic: Diagnostic = { severity: 'error', message, location };
-  return { ok: false, status: 'invalid', message, diagnostics: [diagnostic], elapsedMs: 0 };
+  return refuseFor('invalid', message, locateComputedReference(kernel.sources));
 }
 
 function realPath(path: string): string {
@@ -125,12 +121,12 @@ export function failureOfStage(
   unit: CompileUnit,
   limits: CompileLimits,
   read: () => readonly RawDiagnostic[],
-): Failure | undefined {
+): CompileFailure | undefined {
   switch (outcome.end) {
     case 'exited':
       return outcome.exitCode === 0 ? undefined : ownFailure(outcome, kernel, unit, limits, read());
     case 'timed-out':
-      return refuse('timed-out', `Compiling took longer than ${limits.timeoutMs / 1000} s.`);
+      return tooMuchTime(limits);
     case 'memory-exceeded':
       return tooMuchMemory(limits);
     case 'output-exceeded':
@@ -141,7 +137,7 @@ export function failureOfStage(
       if (ranOutOfMemory(outcome)) return tooMuchMemory(limits);
       const first = outcome.stderr.split('\n').find((line) => line.trim() !== '') ?? '';
       const message = `The compiler crashed (${outcome.signal}): ${first}`;
-      return { ...refuse('compile-failed', message), diagnostics: read().map(withoutOrigin) };
+      return refuse('compile-failed', message, read().map(withoutOrigin));
     }
   }
 }
@@ -152,17 +148,20 @@ function ownFailure(
   unit: CompileUnit,
   limits: CompileLimits,
   raw: readonly RawDiagnostic[],
-): Failure {
+): CompileFailure {
   if (ranOutOfMemory(outcome)) return tooMuchMemory(limits);
   const diagnostics = raw.map(withoutOrigin);
   const unsupported = unsupportedUse(diagnostics);
-  if (unsupported !== undefined) return { ...refuse('unsupported', unsupported), diagnostics };
-  return errorOfUnit(kernel, unit, raw) ?? { ...refuse('compile-failed', summarise(diagnostics)), diagnostics };
+  if (unsupported !== undefined) return refuse('unsupported', unsupported, diagnostics);
+  return errorOfUnit(kernel, unit, raw) ?? refuse('compile-failed', summarise(diagnostics), diagnostics);
 }
 
 const mebibytes = (bytes: number) => `${Math.round(bytes / 1024 ** 2)} MiB`;
 
-export const tooMuchMemory = ({ maximumMemoryBytes }: CompileLimits): Failure =>
+export const tooMuchTime = ({ timeoutMs }: CompileLimits): CompileFailure =>
+  refuse('timed-out', `Compiling took longer than ${timeoutMs / 1000} s.`);
+
+export const tooMuchMemory = ({ maximumMemoryBytes }: CompileLimits): CompileFailure =>
   refuse('compile-failed', `Compiling took more than ${mebibytes(maximumMemoryBytes)} of memory.`);
 
 const ranOutOfMemory = (outcome: ProcessOutcome) =>

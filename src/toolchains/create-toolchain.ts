@@ -1,11 +1,14 @@
 import { EXIT, WarpsmithError } from '../core/errors.ts';
+import type { GpuToolchainOptions } from './compile-stage.ts';
 import { fallingBack } from './fall-back.ts';
 import type { Toolchain } from './toolchain.ts';
 
-export const TOOLCHAIN_KINDS = ['nvrtc', 'nvcc', 'clang'] as const;
+const TOOLCHAIN_KINDS = ['nvrtc', 'nvcc', 'clang'] as const;
 export type ToolchainKind = (typeof TOOLCHAIN_KINDS)[number];
 
-export interface ToolchainOptions {
+type Settings = Pick<GpuToolchainOptions, 'driverVersion' | 'codeFolder'>;
+
+export interface ToolchainOptions extends Settings {
   /**
    * Default on a real GPU: NVRTC if found, with nvcc for what it does not compile; else nvcc, else clang. Virtual GPUs run clang's
    * PTX.
@@ -13,13 +16,7 @@ export interface ToolchainOptions {
   kind?: ToolchainKind;
   /** What runs the result. */
   target: 'virtual' | 'cuda';
-  /** Of a real GPU, e.g. `580.159.04`: the driver loads the result and may compile it. */
-  driverVersion?: string;
-  /** Machine code is kept here, too, for other processes that get the same folder; in memory only when absent. */
-  codeFolder?: string | undefined;
 }
-
-type Settings = { driverVersion?: string; codeFolder?: string | undefined };
 
 /** Loaded when asked for, so that a command pays for one compiler only. */
 const CREATE: Readonly<Record<ToolchainKind, (settings: Settings) => Promise<Toolchain>>> = {

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, realpathSync } from 'node:fs';
+import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
 import { findExecutable, isExecutableFile } from '../process/find-executable.ts';
 import { runProcess } from '../process/run-process.ts';
@@ -19,10 +19,10 @@ export interface CudaSearch {
 const INSTALL_FOLDERS = ['/usr/local', '/opt'];
 const NSIGHT_COMPUTE_FOLDER = '/opt/nvidia/nsight-compute';
 
-/** Names of folders with numbers in them, the highest version first. */
 const byVersion = new Intl.Collator('en', { numeric: true });
 
-function entriesOf(folder: string, pattern: RegExp): string[] {
+/** What a folder holds by such names, the highest version first; nothing if it can't be read. */
+export function entriesOf(folder: string, pattern: RegExp): string[] {
   try {
     return readdirSync(folder)
       .filter((name) => pattern.test(name))
@@ -38,7 +38,6 @@ function entriesOf(folder: string, pattern: RegExp): string[] {
  */
 export function cudaRoots(search: CudaSearch = {}): string[] {
   const environment = search.environment ?? process.env;
-  const named = [environment.CUDA_HOME, environment.CUDA_PATH].filter((path) => path !== undefined && isAbsolute(path));
   const nvcc = findExecutable('nvcc', environment.PATH ?? '');
   const ofNvcc = nvcc === undefined ? [] : [dirname(dirname(realpathSync(nvcc)))];
   const installed = (search.installFolders ?? INSTALL_FOLDERS).flatMap((folder) =>
@@ -46,16 +45,18 @@ export function cudaRoots(search: CudaSearch = {}): string[] {
   );
   // An nvcc that is a wrapper in, say, /usr/local/bin says nothing about where the toolkit is.
   const isRoot = (path: string) => existsSync(join(path, 'bin')) && existsSync(join(path, 'include'));
-  const roots = [...(named as string[]), ...ofNvcc.filter((path) => existsSync(join(path, 'nvvm'))), ...installed];
+  const roots = [...namedRoots(environment), ...ofNvcc.filter((path) => existsSync(join(path, 'nvvm'))), ...installed];
   return [...new Set(roots.filter(isRoot).map((path) => realpathSync(path)))];
 }
+
+const namedRoots = ({ CUDA_HOME, CUDA_PATH }: NonNullable<CudaSearch['environment']>): string[] =>
+  [CUDA_HOME, CUDA_PATH].filter((path) => path !== undefined).filter((path) => isAbsolute(path));
 
 /** Every folder in which {@link findCudaTool} looks, in order: the search path, the toolkits, Nsight Compute. */
 export function cudaToolFolders(search: CudaSearch = {}): string[] {
   const environment = search.environment ?? process.env;
   const onPath = (environment.PATH ?? '').split(delimiter).filter((folder) => isAbsolute(folder));
-  const named = [environment.CUDA_HOME, environment.CUDA_PATH].filter((path) => path !== undefined && isAbsolute(path));
-  const roots = [...(named as string[]), ...cudaRoots(search)];
+  const roots = [...namedRoots(environment), ...cudaRoots(search)];
   const nsight = search.nsightComputeFolder ?? NSIGHT_COMPUTE_FOLDER;
   return [
     ...new Set([
@@ -111,4 +112,10 @@ export async function toolVersion(path: string): Promise<string> {
   });
   const match = VERSION.exec(outcome.stdout + outcome.stderr);
   return match?.[1] ?? match?.[2] ?? 'unknown';
+}
+
+/** Path, size and time of a file. */
+export function stateOfFile(file: string): string {
+  const { size, mtimeMs } = statSync(file);
+  return `${file} ${size} ${mtimeMs}`;
 }

@@ -1,5 +1,5 @@
 import type { Diagnostic } from '../core/compiled-code.ts';
-import { withoutComments } from './scan-source.ts';
+import { blank, withoutComments } from './scan-source.ts';
 
 /** A `kernel<<<…>>>(…)` in a source text. */
 interface Launch {
@@ -31,7 +31,7 @@ export function withoutHostLaunchers(text: string): string {
   let shown = text;
   for (const { inDeviceCode, start, end } of findLaunches(text)) {
     if (inDeviceCode) continue;
-    shown = shown.slice(0, start) + shown.slice(start, end).replaceAll(/[^\n]/g, ' ') + shown.slice(end);
+    shown = shown.slice(0, start) + blank(shown.slice(start, end)) + shown.slice(end);
   }
   return shown;
 }
@@ -88,7 +88,6 @@ function endOfBlock(code: string, opening: number): number {
 
 /** Comments, literals and preprocessor directives blanked out; every other character stays in its place. */
 function onlyCode(text: string): string {
-  const blank = (match: string) => match.replaceAll(/[^\n]/g, ' ');
   return withoutComments(text)
     .replaceAll(/"(?:\\[\s\S]|[^"\\\n])*"|'(?:\\[\s\S]|[^'\\\n])*'/g, blank)
     .replaceAll(/^[ \t]*#(?:\\\r?\n|[^\n])*/gm, blank);

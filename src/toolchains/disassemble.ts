@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { CompiledCode } from '../core/compiled-code.ts';
+import { type CompiledCode, ptxOf } from '../core/compiled-code.ts';
 import { runProcess } from '../process/run-process.ts';
 import { withTemporaryFolder } from '../process/temporary-folder.ts';
 import { type CudaSearch, type CudaTool, findCudaTool } from './cuda-toolkit.ts';
@@ -36,7 +36,7 @@ export async function disassemble(
   signal?: AbortSignal,
 ): Promise<Disassembly> {
   const notes: string[] = [];
-  const ptx = code.kind === 'ptx' ? code.text : code.ptx;
+  const ptx = ptxOf(code);
   if (ptx === undefined) notes.push(WITHOUT_PTX);
   const sass = await withTemporaryFolder(async (folder) => {
     const where = { folder, search, signal };

@@ -1,8 +1,7 @@
-import type { CompileOutcome, Diagnostic } from '../core/compiled-code.ts';
+import type { CompileFailure, CompileOutcome, Diagnostic } from '../core/compiled-code.ts';
 import { EXIT, WarpsmithError } from '../core/errors.ts';
+import { withNotes } from './outcomes.ts';
 import type { CompileRequest, Toolchain } from './toolchain.ts';
-
-type Failed = Extract<CompileOutcome, { ok: false }>;
 
 /** What a note repeats of an error. */
 const MOST_CHARACTERS = 200;
@@ -20,7 +19,7 @@ export function fallingBack(first: Toolchain, name: string, open: () => Promise<
     return second;
   };
   /** By candidate and architecture: it need not fail again each time that the code is asked for. */
-  const failed = new Map<string, Failed>();
+  const failed = new Map<string, CompileFailure>();
   return {
     ...first,
     async compile(request) {
@@ -29,7 +28,8 @@ export function fallingBack(first: Toolchain, name: string, open: () => Promise<
       if (outcome.ok || outcome.status !== 'compile-failed') return outcome;
       failed.set(key, outcome);
       const instead = await other();
-      if (!instead) return withNote(outcome, `${name} may compile more than ${first.identity.name}, but is not here`);
+      if (!instead)
+        return withNotes(outcome, note(`${name} may compile more than ${first.identity.name}, but is not here`));
       return compileInstead(request, { first, outcome, instead });
     },
     async close() {
@@ -50,20 +50,16 @@ async function openIfThere(open: () => Promise<Toolchain>): Promise<Toolchain | 
 
 async function compileInstead(
   request: CompileRequest,
-  { first, outcome, instead }: { first: Toolchain; outcome: Failed; instead: Toolchain },
+  { first, outcome, instead }: { first: Toolchain; outcome: CompileFailure; instead: Toolchain },
 ): Promise<CompileOutcome> {
   const compiled = await instead.compile(request);
-  if (!compiled.ok) return withNote(outcome, `${instead.identity.name} does not compile it, either`);
+  if (!compiled.ok) return withNotes(outcome, note(`${instead.identity.name} does not compile it, either`));
   const { name, version } = instead.identity;
   const reason = outcome.message.split('\n')[0]!.slice(0, MOST_CHARACTERS);
-  const message = `compiled by ${name} ${version}, because ${first.identity.name} does not: ${reason}`;
-  const diagnostics = [...compiled.code.diagnostics, note(message)];
-  return { ...compiled, code: { ...compiled.code, diagnostics } };
+  return withNotes(
+    compiled,
+    note(`compiled by ${name} ${version}, because ${first.identity.name} does not: ${reason}`),
+  );
 }
-
-const withNote = (outcome: Failed, message: string): Failed => ({
-  ...outcome,
-  diagnostics: [...outcome.diagnostics, note(message)],
-});
 
 const note = (message: string): Diagnostic => ({ severity: 'note', message });

@@ -1,12 +1,7 @@
 import type { CompileOutcome } from '../core/compiled-code.ts';
-import type { Candidate } from '../core/kernel.ts';
 import { blankHostCode } from '../cuda-source/cut.ts';
-
-/** What a compile needs for a second attempt. */
-interface Compile {
-  readonly candidate: Candidate;
-  readonly functions: readonly string[];
-}
+import type { CheckedRequest } from './check-request.ts';
+import { withNotes } from './outcomes.ts';
 
 const MOST_NAMES = 8;
 
@@ -16,7 +11,7 @@ const MOST_NAMES = 8;
  *
  * @param hasHeader whether device code can include a header that is not among the sources.
  */
-export async function leaveOutHostCode<C extends Compile>(
+export async function leaveOutHostCode<C extends Pick<CheckedRequest, 'candidate' | 'functions'>>(
   compile: C,
   hasHeader: (name: string) => boolean,
   run: (compile: C) => Promise<CompileOutcome>,
@@ -30,10 +25,6 @@ export async function leaveOutHostCode<C extends Compile>(
   const outcome = await run({ ...compile, candidate: { ...candidate, kernel } });
   const named = device.removed.slice(0, MOST_NAMES).join(', ');
   const more = device.removed.length - MOST_NAMES;
-  const note = {
-    severity: 'note' as const,
-    message: `left out, because no host code runs: ${named}${more > 0 ? ` and ${more} more` : ''}`,
-  };
-  if (outcome.ok) return { ...outcome, code: { ...outcome.code, diagnostics: [...outcome.code.diagnostics, note] } };
-  return { ...outcome, diagnostics: [...outcome.diagnostics, note] };
+  const message = `left out, because no host code runs: ${named}${more > 0 ? ` and ${more} more` : ''}`;
+  return withNotes(outcome, { severity: 'note', message });
 }

@@ -1,10 +1,17 @@
-import type { CompiledCode, CompileOutcome, Diagnostic, SourceLocation } from '../core/compiled-code.ts';
+import {
+  type CompiledCode,
+  type CompileOutcome,
+  type Diagnostic,
+  ptxOf,
+  type SourceLocation,
+} from '../core/compiled-code.ts';
 import { onceFor, rememberedAt } from '../core/once-for.ts';
 import { PtxSyntaxError, UnsupportedPtxError } from '../ptx/errors.ts';
 import { type ModuleTraits, readTraits } from '../ptx/module-traits.ts';
 import { instructionsBeforeWait, leadsTo, type MemoryAccess, memoryAccesses } from '../ptx/parameter-accesses.ts';
 import { parsePtx } from '../ptx/parse.ts';
 import { elfSections, undefinedSymbols } from './elf.ts';
+import { refuse, withNotes } from './outcomes.ts';
 
 /** Code that is refused, for any compiler, and code that adds a note to the evaluation. */
 export interface ModuleVerdict {
@@ -43,18 +50,17 @@ export function screenModule(outcome: CompileOutcome): CompileOutcome {
   if (!outcome.ok) return outcome;
   const { refusal, notes } = judgeModule(outcome.code);
   if (refusal !== undefined) {
-    const { elapsedMs } = outcome;
-    const diagnostics = [...outcome.code.diagnostics, { severity: 'error' as const, message: refusal }];
-    return { ok: false, status: 'invalid', message: refusal, diagnostics, elapsedMs };
+    const { code, elapsedMs } = outcome;
+    const diagnostics = [...code.diagnostics, { severity: 'error' as const, message: refusal }];
+    return { ...refuse('invalid', refusal, diagnostics), elapsedMs };
   }
-  if (notes.length === 0) return outcome;
-  return { ...outcome, code: { ...outcome.code, diagnostics: [...outcome.code.diagnostics, ...notes] } };
+  return notes.length === 0 ? outcome : withNotes(outcome, ...notes);
 }
 
 /** Whether a kernel may wait for the launch before it; true if its code can't be read. */
 export function mayWaitForLaunch(code: CompiledCode, symbol: string): boolean {
   const traits = traitsOf(code);
-  return traits === undefined || traits instanceof PtxSyntaxError || traits.waitingKernels.includes(symbol);
+  return !isRead(traits) || traits.waitingKernels.includes(symbol);
 }
 
 /** By the parameter that leads there, counted from 0: where the first such access lies. */
@@ -72,7 +78,7 @@ const NONE_KNOWN: KernelAccesses = { readsBeforeWait: new Map(), writes: new Map
 
 /** As far as addresses follow from parameters: a pointer that is loaded from memory leads nowhere here, and none are known where code can't be read. */
 export function kernelAccesses(code: CompiledCode, symbol: string): KernelAccesses {
-  const ptx = code.kind === 'ptx' ? code.text : code.ptx;
+  const ptx = ptxOf(code);
   if (ptx === undefined) return NONE_KNOWN;
   return rememberedAt(accesses, `${symbol}\n${ptx}`, () => readAccesses(ptx, symbol), MOST_READ);
 }
@@ -127,14 +133,19 @@ const KEEPS_LINES = new Set(['createpolicy', 'cache_hint', 'evict_last']);
 
 export function readCode(code: CompiledCode): CodeReading {
   const traits = traitsOf(code);
-  const isRead = traits !== undefined && !(traits instanceof PtxSyntaxError);
-  return { state: stateOf(code), keepsLines: !isRead || traits.cacheHints.some((hint) => KEEPS_LINES.has(hint)) };
+  return {
+    state: stateOf(code),
+    keepsLines: !isRead(traits) || traits.cacheHints.some((hint) => KEEPS_LINES.has(hint)),
+  };
 }
 
+/** What was made of a module's PTX; undefined if it has none. */
 type Read = ModuleTraits | PtxSyntaxError | undefined;
 
+const isRead = (traits: Read): traits is ModuleTraits => traits !== undefined && !(traits instanceof PtxSyntaxError);
+
 function ptxState(traits: Read): ModuleState | undefined {
-  if (traits === undefined || traits instanceof PtxSyntaxError) return { variables: [], isComplete: false };
+  if (!isRead(traits)) return { variables: [], isComplete: false };
   return traits.hasVariables ? { variables: traits.variables, isComplete: true } : undefined;
 }
 
@@ -161,8 +172,8 @@ function judgeCubin(code: CompiledCode): ModuleVerdict {
 }
 
 /** Reading a megabyte of PTX takes a tenth of a second: each is read once. */
-function traitsOf(code: CompiledCode): ModuleTraits | PtxSyntaxError | undefined {
-  const ptx = code.kind === 'ptx' ? code.text : code.ptx;
+function traitsOf(code: CompiledCode): Read {
+  const ptx = ptxOf(code);
   return ptx === undefined ? undefined : rememberedAt(read, ptx, () => readOnce(ptx), MOST_READ);
 }
 
@@ -218,9 +229,9 @@ const CONSTANTS = /^\.nv\.constant3(?:\.|$)/;
  * Source: the ELF specification.
  */
 function cubinState(elf: Buffer, traits: Read): ModuleState | undefined {
-  const isRead = traits !== undefined && !(traits instanceof PtxSyntaxError);
-  const variables = isRead ? traits.variables : [];
-  const isConstantState = !isRead || traits.hasVariables;
+  const known = isRead(traits) ? traits : undefined;
+  const variables = known?.variables ?? [];
+  const isConstantState = known?.hasVariables ?? true;
   try {
     const sections = elfSections(elf).filter(
       ({ name, flags, bytes }) =>
@@ -229,8 +240,8 @@ function cubinState(elf: Buffer, traits: Read): ModuleState | undefined {
         (!STATELESS.test(name) || (isConstantState && CONSTANTS.test(name))),
     );
     const sectionBytes = sections.reduce((sum, { bytes }) => sum + bytes, 0);
-    const isComplete = isRead && sectionBytes <= traits.variableBytes;
-    const isCertain = traits instanceof PtxSyntaxError || (isRead && traits.hasVariables);
+    const isComplete = known !== undefined && sectionBytes <= known.variableBytes;
+    const isCertain = traits instanceof PtxSyntaxError || known?.hasVariables === true;
     return isCertain || !(isComplete || sections.length === 0) ? { variables, isComplete } : undefined;
   } catch (error) {
     // Unreadable code counts as having more variables than can be named.

@@ -5,6 +5,7 @@ import { PtxSyntaxError } from '../ptx/errors.ts';
 import { lexPtx } from '../ptx/lexer.ts';
 import { readCubin } from './cubin.ts';
 import { screenModule } from './module-policy.ts';
+import { refuse } from './outcomes.ts';
 
 type PrecompiledKind = 'ptx' | 'cubin';
 
@@ -36,21 +37,15 @@ export function passThrough(
 ): CompileOutcome {
   const { name: kindName, noun, functionsIn } = READERS[kind];
   const { files } = file.source;
-  if (files.length !== 1) {
-    return refuse({
-      status: 'invalid',
-      message: `A ${kindName} kernel is one file; source.files lists ${files.length}.`,
-    });
-  }
+  if (files.length !== 1)
+    return refuse('invalid', `A ${kindName} kernel is one file; source.files lists ${files.length}.`);
   const name = files[0]!;
   const text = sources[name] ?? '';
   const found = functionsIn(name, text, architecture);
-  if ('message' in found) return refuse(found);
+  if ('message' in found) return refuse(found.status, found.message);
   const missing = functions.find((wanted) => !found.includes(wanted));
-  if (missing !== undefined) {
-    const message = `${name} has no ${noun} \`${missing}\`; it has ${found.join(', ') || 'none'}.`;
-    return refuse({ status: 'invalid', message });
-  }
+  if (missing !== undefined)
+    return refuse('invalid', `${name} has no ${noun} \`${missing}\`; it has ${found.join(', ') || 'none'}.`);
   const key = sha256(JSON.stringify([kind, architecture, functions, text]));
   const functionSymbols = Object.fromEntries(functions.map((one) => [one, one]));
   const compiler = { name: 'none', version: `${kindName} source` };
@@ -80,11 +75,3 @@ function functionsOfCubin(name: string, text: string, architecture: string): rea
   const made = `sm_${cubin.computeCapability}`;
   return { status: 'unsupported', message: `${name} is machine code for ${made}; the device is ${architecture}.` };
 }
-
-const refuse = ({ status, message }: Refusal): CompileOutcome => ({
-  ok: false,
-  status,
-  message,
-  diagnostics: [],
-  elapsedMs: 0,
-});

@@ -117,7 +117,8 @@ const COMMENT_OR_LITERAL =
 
 /** The same text with comments and raw strings blanked out, line breaks kept. */
 export function withoutComments(text: string): string {
-  return text.replaceAll(COMMENT_OR_LITERAL, (match) =>
-    /^(?:\/[/*]|R")/.test(match) ? match.replaceAll(/[^\n]/g, ' ') : match,
-  );
+  return text.replaceAll(COMMENT_OR_LITERAL, (match) => (/^(?:\/[/*]|R")/.test(match) ? blank(match) : match));
 }
+
+/** As much white space, on as many lines. */
+export const blank = (text: string): string => text.replaceAll(/[^\n]/g, ' ');

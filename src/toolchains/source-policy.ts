@@ -31,14 +31,15 @@ const refusal = (message: string, file: string, line: number): Diagnostic => ({
   location: { file, line },
 });
 
-const ALLOWED = 'A kernel can include only files of its own folder, listed in kernel.json, and the device headers.';
+export const ALLOWED =
+  'A kernel can include only files of its own folder, listed in kernel.json, and the device headers.';
 
 function reasonAgainst(file: string, construct: string, target: string | undefined): string | undefined {
   if (construct.includes('embed')) return `${construct} is refused: put data into the source or into a buffer.`;
   if (target === undefined) return undefined;
   if (construct === '#line' && /^<[^/]*>$/.test(target)) return undefined;
   if (posix.isAbsolute(target)) return `${construct} of the absolute path \`${target}\` is refused. ${ALLOWED}`;
-  const place = posix.normalize(posix.join(posix.dirname(file), target));
+  const place = posix.join(posix.dirname(file), target);
   if (place === '..' || place.startsWith('../')) {
     return `${construct} of \`${target}\` leaves the kernel's folder. ${ALLOWED}`;
   }

@@ -18,21 +18,16 @@ const MEMCPY = new RegExp(
 /** Rewrites the wide copies of unoptimised LLVM IR text. */
 export function widenCopies(ir: string): string {
   let copies = 0;
-  return ir.replaceAll(MEMCPY, (line, ...groups: string[]) => {
-    const [toAttributes, to, fromAttributes, from, size, rest] = groups as [
-      string,
-      string,
-      string,
-      string,
-      string,
-      string,
-    ];
-    const bytes = Number(size);
-    const wide = alignment(toAttributes) >= WIDE_BYTES && alignment(fromAttributes) >= WIDE_BYTES;
-    if (!wide || bytes === 0 || bytes % WIDE_BYTES !== 0 || bytes > MAXIMUM_COPY_BYTES) return line;
-    const debug = /, !dbg !\d+/.exec(rest)?.[0] ?? '';
-    return vectorCopy({ name: `ws.copy${copies++}`, to, from, bytes, debug });
-  });
+  return ir.replaceAll(
+    MEMCPY,
+    (line, toAttributes: string, to: string, fromAttributes: string, from: string, size: string, rest: string) => {
+      const bytes = Number(size);
+      const wide = alignment(toAttributes) >= WIDE_BYTES && alignment(fromAttributes) >= WIDE_BYTES;
+      if (!wide || bytes === 0 || bytes % WIDE_BYTES !== 0 || bytes > MAXIMUM_COPY_BYTES) return line;
+      const debug = /, !dbg !\d+/.exec(rest)?.[0] ?? '';
+      return vectorCopy({ name: `ws.copy${copies++}`, to, from, bytes, debug });
+    },
+  );
 }
 
 const alignment = (attributes: string) => Number(/\balign (\d+)/.exec(attributes)?.[1] ?? 1);

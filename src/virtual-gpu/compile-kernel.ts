@@ -1,6 +1,7 @@
-import type { PtxModule } from '../ptx/ast.ts';
+import type { PtxInstruction, PtxModule } from '../ptx/ast.ts';
 import { buildControlFlowGraph } from '../ptx/control-flow.ts';
-import { synchronisationOf } from '../ptx/instructions/properties.ts';
+import { isOfCluster } from '../ptx/instruction-parts.ts';
+import { showsRanks, synchronisationOf } from '../ptx/instructions/properties.ts';
 import { issueTimes } from '../ptx/issue-times.ts';
 import { mergedLoads } from '../ptx/merged-loads.ts';
 import { OriginTracer } from '../ptx/pointer-origins.ts';
@@ -21,7 +22,6 @@ import { defineLanesMeet } from './codegen/watch/lanes-meet.ts';
 import { defineSharedWatch } from './codegen/watch/shared-watch.ts';
 import type { BlockIssueTime, BlockPlace, KernelImage } from './kernel-image.ts';
 import { DEVICE_MEMORY_MAXIMUM_PAGES, DEVICE_START, TABLES, WRITE_PAGE_BYTES } from './layout.ts';
-import { namesCtas } from './names-ctas.ts';
 import { smallestAccess, watchedAccess } from './race-detector/watched-access.ts';
 import type { TensorKernelForm } from './runtime/product-emitter.ts';
 import { tensorFormOf } from './runtime/tensor-form.ts';
@@ -246,3 +246,10 @@ function placeOf({ instructions }: JitBlock): BlockPlace {
     meets: first && synchronisationOf(first) === 'warp' ? first.opcode : undefined,
   };
 }
+
+/**
+ * Whether code can tell that addresses of its shared memory hold the CTA's rank: it reaches other CTAs by them, or puts them into
+ * descriptors of matrices. nvcc's machine code adds the rank to every such address; here other code is spared the work.
+ */
+const namesCtas = (instructions: readonly PtxInstruction[]): boolean =>
+  instructions.some((instruction) => showsRanks(instruction) || isOfCluster(instruction));

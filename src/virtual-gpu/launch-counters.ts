@@ -8,9 +8,10 @@ import type {
 } from '../core/counters.ts';
 import { lineCountersAt } from '../core/empty-line-counters.ts';
 import { emptyTotals } from '../core/empty-totals.ts';
+import { SECTOR_BYTES, SECTORS_PER_LINE } from '../core/gpu-sizes.ts';
 import type { Dim3 } from '../core/launch-plan.ts';
-import { sum } from '../core/values.ts';
-import { SECTORS_PER_LINE, SERIAL_LANES } from '../hardware/launch-model/constants.ts';
+import { product, sum } from '../core/values.ts';
+import { SERIAL_LANES } from '../hardware/launch-model/constants.ts';
 import type { PtxInstruction } from '../ptx/ast.ts';
 import { controlOf, flopPerLane, instructionClass, synchronisationOf } from '../ptx/instructions/properties.ts';
 import { lineOfSector } from './cache-model/line-places.ts';
@@ -23,7 +24,7 @@ import {
 } from './codegen/memory/access-groups.ts';
 import type { BlockIssueTime, KernelImage } from './kernel-image.ts';
 import { LANES } from './layout.ts';
-import { broadcastWavefronts, SECTOR_BYTES } from './runtime/access-costs.ts';
+import { broadcastWavefronts } from './runtime/access-costs.ts';
 import type { WorkerCounts } from './runtime/cta-runner.ts';
 import type { DeviceRange } from './runtime/memories.ts';
 import type { AccessCounts } from './runtime/pattern-counter.ts';
@@ -56,7 +57,7 @@ export function launchCounters(
   workers: readonly WorkerCounts[],
   buffers: readonly DeviceRange[],
 ): LaunchCounters {
-  const ctaCount = launch.grid[0] * launch.grid[1] * launch.grid[2];
+  const ctaCount = product(launch.grid);
   const countedCtas = sum(workers.map((w) => w.ctas));
   const collector = new Collector(image, workers);
   const { totals, lines, histogram } = collector.collect();
@@ -173,7 +174,8 @@ const wordsOf = ({ requests, lanes, units, bytes }: LoadCounts): number =>
   units > requests ? Math.min(lanes, (units * SECTOR_BYTES * lanes) / bytes) : requests;
 
 /** Where an access's counts go. */
-type Side = 'load' | 'store';
+/** As names of counters have it. */
+type Side = 'Load' | 'Store';
 
 class Collector {
   #image: KernelImage;
@@ -299,11 +301,11 @@ class Collector {
     if (group.space !== 'global' && group.space !== 'shared') return;
     group.accesses.forEach((access, i) => {
       const counts = group.pattern === 0 ? this.#uniformCounts(group, access) : this.#patternCounts(group, i);
-      const side: Side = access.isStore ? 'store' : 'load';
+      const side: Side = access.isStore ? 'Store' : 'Load';
       if (group.space === 'global') this.#addGlobal(access.instruction, side, counts, counts.lanes * access.bytes);
       else {
         this.#addShared(access.instruction, side, counts);
-        if (side === 'load') this.#addMerged(access.mergedBytes === 0 ? 0 : counts.requests, counts.merged);
+        if (side === 'Load') this.#addMerged(access.mergedBytes === 0 ? 0 : counts.requests, counts.merged);
       }
     });
   }
@@ -326,25 +328,19 @@ class Collector {
   #addGlobal(instruction: PtxInstruction, side: Side, counts: AccessCounts, bytes: number): void {
     const { requests, units } = counts;
     for (const sums of [this.#totals, this.#line(instruction)]) {
-      if (side === 'load') {
-        sums.globalLoadRequests += requests;
-        sums.globalLoadSectors += units;
-      } else {
-        sums.globalStoreRequests += requests;
-        sums.globalStoreSectors += units;
-      }
+      sums[`global${side}Requests`] += requests;
+      sums[`global${side}Sectors`] += units;
     }
-    if (side === 'load') {
-      this.#totals.globalLoadBytes += bytes;
-      this.globalLoadLines += counts.lines;
-      const { ptxLine } = instruction;
-      const before = this.#loads.get(ptxLine);
-      // An instruction may have counts at several places.
-      this.#loads.set(ptxLine, {
-        ...sumCounts(before ? [before, counts] : [counts]),
-        bytes: bytes + (before?.bytes ?? 0),
-      });
-    } else this.#totals.globalStoreBytes += bytes;
+    this.#totals[`global${side}Bytes`] += bytes;
+    if (side === 'Store') return;
+    this.globalLoadLines += counts.lines;
+    const { ptxLine } = instruction;
+    const before = this.#loads.get(ptxLine);
+    // An instruction may have counts at several places.
+    this.#loads.set(ptxLine, {
+      ...sumCounts(before ? [before, counts] : [counts]),
+      bytes: bytes + (before?.bytes ?? 0),
+    });
   }
 
   #addMerged(requests: number, wavefronts: number): void {
@@ -356,25 +352,19 @@ class Collector {
     const { requests, units, conflicts } = counts;
     const line = this.#line(instruction);
     for (const sums of [this.#totals, line]) {
-      if (side === 'load') {
-        sums.sharedLoadRequests += requests;
-        sums.sharedLoadWavefronts += units;
-      } else {
-        sums.sharedStoreRequests += requests;
-        sums.sharedStoreWavefronts += units;
-      }
+      sums[`shared${side}Requests`] += requests;
+      sums[`shared${side}Wavefronts`] += units;
     }
-    if (side === 'load') this.#totals.sharedLoadBankConflicts += conflicts;
-    else this.#totals.sharedStoreBankConflicts += conflicts;
+    this.#totals[`shared${side}BankConflicts`] += conflicts;
     line.bankConflicts += conflicts;
   }
 
   #addSiteRequests(instruction: PtxInstruction, requests: SiteRequests): void {
-    this.#addGlobal(instruction, 'load', requests['global-load'], requests['global-load'].bytes);
-    this.#addGlobal(instruction, 'store', requests['global-store'], requests['global-store'].bytes);
-    this.#addShared(instruction, 'load', requests['shared-load']);
+    this.#addGlobal(instruction, 'Load', requests['global-load'], requests['global-load'].bytes);
+    this.#addGlobal(instruction, 'Store', requests['global-store'], requests['global-store'].bytes);
+    this.#addShared(instruction, 'Load', requests['shared-load']);
     this.#addMerged(requests['shared-load'].requests, requests['shared-load'].merged);
-    this.#addShared(instruction, 'store', requests['shared-store']);
+    this.#addShared(instruction, 'Store', requests['shared-store']);
     this.#totals.localLoadRequests += requests['local-load'].requests;
     this.#totals.localStoreRequests += requests['local-store'].requests;
     const [globalAtomics, sharedAtomics] = [requests['global-atomic'].requests, requests['shared-atomic'].requests];

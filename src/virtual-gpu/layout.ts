@@ -1,3 +1,5 @@
+import { numbersBelow } from '../core/values.ts';
+
 /**
  * Layout of a worker's private memory (memory 0 of a compiled kernel). Device memory, which all workers share, is memory 1.
  * All figures in bytes. The first 1024 are always zero; inactive lanes read there.
@@ -173,6 +175,7 @@ export const RUN_STATUS = { exited: 0, barrier: 1, budgetSpent: 2, lanesWaiting:
 export const WINDOW = { shared: 1, local: 2, constant: 3, parameter: 4, global: 0x7f_2e } as const;
 
 export const LANES = 32;
+export const ALL_LANES: readonly number[] = numbersBelow(LANES);
 /** Bytes of one chunk (four 32-bit lanes) in a register slot. */
 export const CHUNK_BYTES = 16;
 export const CHUNKS = 8;
@@ -185,5 +188,7 @@ export const DEVICE_START = 2 * 65536;
 export const WRITE_PAGE_BYTES = 65536;
 export const WRITE_FLAGS = 65536;
 
+/** Of WebAssembly's memories. */
+export const PAGE_BYTES = 65536;
 /** Device memory is shared between threads and may take all of a 32-bit address space. */
 export const DEVICE_MEMORY_MAXIMUM_PAGES = 65536;

@@ -2,6 +2,7 @@ import type { LaunchCounters } from '../core/counters.ts';
 import type { DeviceSpec } from '../core/device-spec.ts';
 import type { DeviceBuffer } from '../core/device-values.ts';
 import type { Dim3, PlannedArgument } from '../core/launch-plan.ts';
+import { product } from '../core/values.ts';
 import { parsePtx } from '../ptx/parse.ts';
 import { type SampledLaunch, simulateCache } from './cache-model/simulate.ts';
 import { compileKernel } from './compile-kernel.ts';
@@ -133,7 +134,7 @@ async function runLaunch(
     privateContents: { kind: 'rubbish', seed: 0 },
     isSerial: true,
   });
-  const ctaCount = grid[0] * grid[1] * grid[2];
+  const ctaCount = product(grid);
   for (let cta = 0; cta < ctaCount; cta++) {
     try {
       runner.runCluster(cta);
@@ -154,7 +155,7 @@ function refuseLaunch(
   spec: DeviceSpec,
   buffers: ReadonlyMap<string, DeviceBuffer>,
 ): void {
-  const threads = block[0] * block[1] * block[2];
+  const threads = product(block);
   const sharedBytes = image.staticSharedBytes + dynamicSharedBytes;
   const unknown = values.find((value) => value.kind === 'buffer' && !buffers.has(value.buffer));
   const problem =

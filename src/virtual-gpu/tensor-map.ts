@@ -1,6 +1,6 @@
 import { DTYPES, type DType, isFloating, sizeOfDType } from '../core/dtype.ts';
 import type { PlannedArgument } from '../core/launch-plan.ts';
-import { numbersBelow } from '../core/values.ts';
+import { numbersBelow, product } from '../core/values.ts';
 
 export type TensorMapArgument = Extract<PlannedArgument, { kind: 'tensor-map' }>;
 
@@ -43,8 +43,6 @@ const ROW_PIECE = 16;
 /** Bytes of a box, if elements are counted: one a step, and none for what is left of a step. */
 const MOST_BOX_BYTES = 228 * 1024;
 
-const volume = (sizes: readonly number[]): number => sizes.reduce((product, size) => product * size, 1);
-
 /**
  * Why the driver would not encode a map. Sources: CUDA Driver API, cuTensorMapEncodeTiled, and docs/results/h200-interleaved-maps.json:
  * that driver takes every swizzle with interleave 32B, though its documentation asks for 32B.
@@ -56,7 +54,7 @@ export function refuseTensorMap(map: TensorMapArgument, start: number): string |
   const swizzle = SWIZZLE_BYTES[map.swizzle]!;
   const isPlain = map.interleave === 'none';
   const alignment = Math.max(ROW_PIECE, SLICE_BYTES[map.interleave]!);
-  const boxBytes = volume(map.boxDim.map((size, axis) => Math.floor(size / map.elementStrides[axis]!))) * bytes;
+  const boxBytes = product(map.boxDim.map((size, axis) => Math.floor(size / map.elementStrides[axis]!))) * bytes;
   const problems: [boolean, string][] = [
     [rank < 1 || rank > 5, `it has ${rank} axes, not 1 to 5`],
     [!isPlain && rank < 3, `it has ${rank} axes, and interleave ${map.interleave} takes 3 to 5`],

@@ -3,6 +3,7 @@ import type { KernelSource } from '../../core/kernel.ts';
 import { GRID_LIMITS } from '../../core/launch-plan.ts';
 import type { Dimensions, Generator, ProblemSource } from '../../core/problem.ts';
 import { type Amount, constant, evaluateAmount, printAmount, root, rootsOf } from '../../cuda-source/amounts.ts';
+import { PRECEDENCE } from '../../cuda-source/parser.ts';
 import { bothSigns, comparisonFor, distinctShapes } from '../drafted-problem.ts';
 import {
   type Draft,
@@ -91,7 +92,9 @@ function generatorOf({ dtype, filling }: DraftBuffer): { generator?: Generator }
 const readBytes = (buffers: readonly DraftBuffer[]): string | number =>
   buffers.length === 0
     ? 0
-    : buffers.map(({ dtype, shape }) => `${sizeOfDType(dtype)} * ${printAmount(elementsOf(shape), 11)}`).join(' + ');
+    : buffers
+        .map(({ dtype, shape }) => `${sizeOfDType(dtype)} * ${printAmount(elementsOf(shape), PRECEDENCE['*'])}`)
+        .join(' + ');
 
 /** Without a reference to count: as long as the largest size. */
 function longest({ dimensions }: Draft): Amount {

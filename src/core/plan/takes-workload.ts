@@ -12,3 +12,9 @@ export const whyNotTaken = (
 /** Whether a candidate may run a workload. */
 export const takesWorkload = (candidate: Candidate, dimensions: Dimensions): boolean =>
   whyNotTaken(candidate, dimensions) === undefined;
+
+/** Whether it may run all of them. */
+export const takesWorkloads = (
+  candidate: Candidate,
+  workloads: readonly { readonly dimensions: Dimensions }[],
+): boolean => workloads.every(({ dimensions }) => takesWorkload(candidate, dimensions));

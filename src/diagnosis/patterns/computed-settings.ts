@@ -4,7 +4,7 @@ import { launchesOf } from '../../core/plan/declared-steps.ts';
 import { listValues } from '../../core/plan/parameter-values.ts';
 import { ctasOnBusiestSm, filledShare } from '../../hardware/launch-model/recut-launch.ts';
 import { createForecaster, type Forecast, type Forecaster, type ForecastLaunch } from '../forecast.ts';
-import { percent } from '../format.ts';
+import { ctas, percent } from '../format.ts';
 import type { PatternContext, PatternMove, SettingChange } from '../pattern.ts';
 import { meetsConstraints, mendingChanges } from './mend-setting.ts';
 
@@ -131,14 +131,13 @@ export function fillingMoves(context: PatternContext, confidence: number): Patte
 /** `BLOCK_M = 80 gives 56 CTAs on 58 SMs, at most 1 each: 97 % of their time is used; now 64 CTAs, at most 2: 55 %`. */
 function fillingText(setting: ComputedSetting, now: ForecastLaunch, spec: PatternContext['spec']): string {
   const { main } = setting.forecast;
-  const ctas = ({ ctaCount }: ForecastLaunch): string => `${ctaCount} ${ctaCount === 1 ? 'CTA' : 'CTAs'}`;
   const most = (launch: ForecastLaunch): string => `at most ${ctasOnBusiestSm(launch, spec)}`;
   const used = (launch: ForecastLaunch): string => percent(filledShare(launch, spec));
   const padding = main.ctaCount / main.filledCtas - 1;
   const padded = padding >= NOTABLE_PADDING ? ` without ${percent(padding)} of padding` : '';
   return (
-    `${settingText(setting)} gives ${ctas(main)} on ${spec.smCount.value} SMs, ${most(main)} each:` +
-    ` ${used(main)} of their time is used${padded}; now ${ctas(now)}, ${most(now)}: ${used(now)}`
+    `${settingText(setting)} gives ${ctas(main.ctaCount)} on ${spec.smCount.value} SMs, ${most(main)} each:` +
+    ` ${used(main)} of their time is used${padded}; now ${ctas(now.ctaCount)}, ${most(now)}: ${used(now)}`
   );
 }
 

@@ -1,5 +1,6 @@
 import { occupancy, sharedBytesPerCta } from '../../hardware/occupancy.ts';
 import { createForecaster, type Forecast, type Forecaster, type ForecastLaunch } from '../forecast.ts';
+import { ctas } from '../format.ts';
 import type { Pattern, PatternContext, PatternMove } from '../pattern.ts';
 import {
   type ComputedSetting,
@@ -60,7 +61,7 @@ function largestOfEachStep(settings: readonly ComputedSetting[]): ComputedSettin
 function arithmetic({ spec }: PatternContext, setting: ComputedSetting, { now }: Forecaster): string {
   const taken = ({ main }: Forecast): string => {
     const bytes = sharedBytesPerCta({ ...main.resources!, dynamicSharedBytes: main.sharedBytes }, spec);
-    return `${main.ctasPerSm} ${main.ctasPerSm === 1 ? 'CTA' : 'CTAs'} of ${bytes.toLocaleString('en')} B`;
+    return `${ctas(main.ctasPerSm)} of ${bytes.toLocaleString('en')} B`;
   };
   const capacity = spec.sharedBytesPerSm.value.toLocaleString('en');
   const then = limiterOf(setting.forecast.main, spec);

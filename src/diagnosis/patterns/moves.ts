@@ -20,7 +20,7 @@ const MOST_NEIGHBOURS = 8;
  * Values of a parameter beyond the current one in a direction, the nearest first. Of a long row the next, then those two,
  * four, eight … steps away, and the last: a range is looked over, not tried value by value.
  */
-export function valuesBeyond(values: AllowedValues, current: number, direction: Direction): number[] {
+function valuesBeyond(values: AllowedValues, current: number, direction: Direction): number[] {
   const beyond = listValues(values).filter((value) => (direction === 'more' ? value > current : value < current));
   beyond.sort((a, b) => Math.abs(a - current) - Math.abs(b - current));
   if (beyond.length <= MOST_NEIGHBOURS) return beyond;
@@ -28,7 +28,7 @@ export function valuesBeyond(values: AllowedValues, current: number, direction: 
 }
 
 /** Part of a gain: 1 + share × (gain − 1). */
-export const partOfGain = (gain: number, share: number): number => 1 + share * Math.max(0, gain - 1);
+const partOfGain = (gain: number, share: number): number => 1 + share * Math.max(0, gain - 1);
 
 /** Returns the moves for a finding. */
 export type Proposal = (context: PatternContext) => PatternMove[];

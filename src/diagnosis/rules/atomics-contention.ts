@@ -1,7 +1,7 @@
 import type { LaunchCounters } from '../../core/counters.ts';
 import { figure } from '../../core/values.ts';
 import { percent } from '../format.ts';
-import type { ModelledLaunch, Rule } from '../rule.ts';
+import { type ModelledLaunch, type Rule, resourceNs } from '../rule.ts';
 import { estimate, replaceInstructions } from '../what-if.ts';
 import { where } from '../where.ts';
 
@@ -18,8 +18,7 @@ const isFrequent = ({ launch }: ModelledLaunch): boolean =>
   atomicRatio(launch) > THRESHOLD && atomics(launch) > launch.ctaCount;
 
 /** Share of the sequence's time that the launch's atomics take, waiting for each other's address. */
-const timeRatio = ({ model }: ModelledLaunch, totalNs: number): number =>
-  (model.bounds.find(({ resource }) => resource === 'atomics')?.ns ?? 0) / totalNs;
+const timeRatio = (item: ModelledLaunch, totalNs: number): number => resourceNs(item, 'atomics') / totalNs;
 
 /** The launch with as many atomics as something has CTAs: its grid, or as many as fill the SMs. */
 function fewerAtomics(item: ModelledLaunch, ctaCount: number): LaunchCounters {

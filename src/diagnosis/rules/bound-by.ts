@@ -9,11 +9,20 @@ const THRESHOLD = 0.6;
 const HALVED = 0.5;
 
 interface BoundKind {
+  readonly id: 'memory-bound' | 'compute-bound' | 'latency-bound';
   /** Resources of this kind. */
   readonly resources: ReadonlySet<string>;
-  readonly label: string;
-  readonly advice: (resource: string) => string;
+  /** By resource. */
+  readonly advice: Readonly<Record<string, string>>;
+  /** For the others. */
+  readonly otherAdvice: string;
 }
+
+const boundRule = (kind: BoundKind): Rule => ({
+  id: kind.id,
+  minimumSpeedup: 1.02,
+  observe: (context) => boundBy(context, kind),
+});
 
 function halvedNs({ launch, model }: ModelledLaunch, resources: ReadonlySet<string>): number {
   const bounds = model.bounds.map((bound) =>
@@ -39,7 +48,7 @@ function boundBy(context: DiagnosisContext, kind: BoundKind): Observation | unde
   );
   const estimatedSpeedup = context.totalNs / afterNs;
   return {
-    title: `${kind.label}: ${slowest.resource} takes ${percent(value)} of the time`,
+    title: `${kind.id}: ${slowest.resource} takes ${percent(value)} of the time`,
     evidence: [
       {
         counter: `${slowest.resource} time ÷ predicted time`,
@@ -49,7 +58,7 @@ function boundBy(context: DiagnosisContext, kind: BoundKind): Observation | unde
         where: `${worst.launch.functionName}: ${slowest.arithmetic}`,
       },
     ],
-    advice: kind.advice(slowest.resource),
+    advice: kind.advice[slowest.resource] ?? kind.otherAdvice,
     estimatedSpeedup,
     arithmetic:
       `half the demand on ${slowest.resource}: ${nanoseconds(context.totalNs)} → ${nanoseconds(afterNs)}` +
@@ -57,64 +66,40 @@ function boundBy(context: DiagnosisContext, kind: BoundKind): Observation | unde
   };
 }
 
-const MEMORY_RESOURCES = new Set(['dram', 'l2', 'l1', 'lsu', 'shared', 'shuffle', 'atomics']);
-const MEMORY_ADVICE: Readonly<Record<string, string>> = {
-  dram: 'Move fewer bytes: fuse launches, keep data in fp16, reuse tiles.',
-  l2: 'Reuse data inside the CTA: larger tiles in shared memory or registers.',
-  l1: 'Reuse data in registers or shared memory, and coalesce the rest.',
-  lsu: 'Fewer, wider global requests: 16 bytes per lane.',
-  shared: 'Fewer, wider shared loads: register tiles that use each loaded value several times.',
-  atomics: 'Reduce inside the warp and the CTA before an atomic, or spread the atomics over addresses.',
-  shuffle: 'Fewer shuffles: reduce inside a thread first, across lanes once at the end.',
-};
-
 /** Moving data takes the time, at one level of the memory hierarchy. */
-export const memoryBound: Rule = {
+export const memoryBound = boundRule({
   id: 'memory-bound',
-  minimumSpeedup: 1.02,
-  observe: (context) =>
-    boundBy(context, {
-      resources: MEMORY_RESOURCES,
-      label: 'memory-bound',
-      advice: (resource) => MEMORY_ADVICE[resource] ?? 'Move fewer bytes.',
-    }),
-};
-
-const COMPUTE_RESOURCES = new Set(['issue', 'fp32', 'fp16', 'fp64', 'integer', 'conversion', 'tensor']);
-const COMPUTE_ADVICE: Readonly<Record<string, string>> = {
-  issue: 'Fewer instructions: unroll, wider loads, strength-reduce addresses, packed half2 arithmetic.',
-  integer: 'Fewer address calculations: constant strides, unrolled loops, pointers that advance.',
-  conversion: 'Convert once and keep the result, or compute in the storage type.',
-};
+  resources: new Set(['dram', 'l2', 'l1', 'lsu', 'shared', 'shuffle', 'atomics']),
+  advice: {
+    dram: 'Move fewer bytes: fuse launches, keep data in fp16, reuse tiles.',
+    l2: 'Reuse data inside the CTA: larger tiles in shared memory or registers.',
+    l1: 'Reuse data in registers or shared memory, and coalesce the rest.',
+    lsu: 'Fewer, wider global requests: 16 bytes per lane.',
+    shared: 'Fewer, wider shared loads: register tiles that use each loaded value several times.',
+    atomics: 'Reduce inside the warp and the CTA before an atomic, or spread the atomics over addresses.',
+    shuffle: 'Fewer shuffles: reduce inside a thread first, across lanes once at the end.',
+  },
+  otherAdvice: 'Move fewer bytes.',
+});
 
 /** An instruction pipe, or the issue slots, take the time; the special-function units have a rule of their own. */
-export const computeBound: Rule = {
+export const computeBound = boundRule({
   id: 'compute-bound',
-  minimumSpeedup: 1.02,
-  observe: (context) =>
-    boundBy(context, {
-      resources: COMPUTE_RESOURCES,
-      label: 'compute-bound',
-      advice: (resource) =>
-        COMPUTE_ADVICE[resource] ?? 'Use a faster pipe for the same operations, or fewer operations.',
-    }),
-};
-
-const WAITING_ADVICE: Readonly<Record<string, string>> = {
-  chain: 'Fewer CTAs with more work each: the chain through them has fewer steps.',
-};
+  resources: new Set(['issue', 'fp32', 'fp16', 'fp64', 'integer', 'conversion', 'tensor']),
+  advice: {
+    issue: 'Fewer instructions: unroll, wider loads, strength-reduce addresses, packed half2 arithmetic.',
+    integer: 'Fewer address calculations: constant strides, unrolled loops, pointers that advance.',
+    conversion: 'Convert once and keep the result, or compute in the storage type.',
+  },
+  otherAdvice: 'Use a faster pipe for the same operations, or fewer operations.',
+});
 
 /** Warps wait for results most of the time, or CTAs for each other, and too few others are there to fill the gaps. */
-export const latencyBound: Rule = {
+export const latencyBound = boundRule({
   id: 'latency-bound',
-  minimumSpeedup: 1.02,
-  observe: (context) =>
-    boundBy(context, {
-      resources: new Set(['latency', 'chain']),
-      label: 'latency-bound',
-      advice: (resource) =>
-        WAITING_ADVICE[resource] ??
-        'More independent work in flight: more warps per SM, register tiles with independent accumulators, loads issued ' +
-          'ahead of their use, shorter dependency chains.',
-    }),
-};
+  resources: new Set(['latency', 'chain']),
+  advice: { chain: 'Fewer CTAs with more work each: the chain through them has fewer steps.' },
+  otherAdvice:
+    'More independent work in flight: more warps per SM, register tiles with independent accumulators, loads issued ' +
+    'ahead of their use, shorter dependency chains.',
+});

@@ -1,6 +1,6 @@
 import type { LaunchCounters } from '../../core/counters.ts';
+import { SECTOR_BYTES } from '../../core/gpu-sizes.ts';
 import { figure } from '../../core/values.ts';
-import { SECTOR_BYTES } from '../../hardware/launch-model/constants.ts';
 import { percent } from '../format.ts';
 import type { ModelledLaunch } from '../rule.ts';
 import { where } from '../where.ts';

@@ -1,4 +1,5 @@
-import { figure } from '../../core/values.ts';
+import { LANES_PER_WARP } from '../../core/gpu-sizes.ts';
+import { figure, product } from '../../core/values.ts';
 import { SERIAL_LANES } from '../../hardware/launch-model/constants.ts';
 import type { ModelledLaunch, Rule } from '../rule.ts';
 import { estimate, packInstructions } from '../what-if.ts';
@@ -6,7 +7,6 @@ import { where } from '../where.ts';
 
 /** Mean active lanes ÷ 32. */
 const LANES_THRESHOLD = 0.8;
-const LANES = 32;
 
 /**
  * Mean active lanes ÷ the lanes that the block has per warp. Few-lane instructions between barriers are left out: the
@@ -25,7 +25,7 @@ function activeRatio({ launch, model }: ModelledLaunch): number {
     // Hardware counters tell the mean alone.
     [instructions, threadInstructions] = [launch.instructions, launch.threadInstructions];
   }
-  const lanesPerWarp = (launch.block[0] * launch.block[1] * launch.block[2]) / model.schedule.warpsPerCta;
+  const lanesPerWarp = product(launch.block) / model.schedule.warpsPerCta;
   return instructions > 0 ? threadInstructions / instructions / lanesPerWarp : 1;
 }
 
@@ -41,14 +41,14 @@ export const divergence: Rule = {
     const worst = divergent[0];
     if (!worst) return undefined;
     return {
-      title: `divergence: ${figure(worst.value * LANES)} of ${LANES} lanes active in the mean`,
+      title: `divergence: ${figure(worst.value * LANES_PER_WARP)} of ${LANES_PER_WARP} lanes active in the mean`,
       evidence: divergent.flatMap(({ launch, value }) => [
         {
           counter: 'active lanes ÷ 32',
           value,
           threshold: LANES_THRESHOLD,
           comparison: 'below' as const,
-          where: where(launch, (line) => line.instructions * LANES - line.threadInstructions),
+          where: where(launch, (line) => line.instructions * LANES_PER_WARP - line.threadInstructions),
         },
         {
           counter: 'divergent branches',

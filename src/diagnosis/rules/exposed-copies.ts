@@ -4,7 +4,7 @@ import type { DiagnosisContext, ModelledLaunch } from '../rule.ts';
 import { replaceInstructions } from '../what-if.ts';
 import { where } from '../where.ts';
 import { figureRule } from './figure-rule.ts';
-import { isTensorWork, stallRatio } from './tensor-work.ts';
+import { isTensorWork } from './tensor-work.ts';
 
 /** Share of a warp's time that it waits for copies. */
 const THRESHOLD = 0.15;
@@ -13,8 +13,12 @@ const THRESHOLD = 0.15;
 const copiesThroughRegisters = ({ launch: { instructionsByClass: classes } }: ModelledLaunch): boolean =>
   classes['async-copy'] === 0 && classes['global-load'] > 0 && classes['shared-store'] > 0 && classes.barrier > 0;
 
-const waitRatio = ({ spec }: DiagnosisContext, { launch, model }: ModelledLaunch): number =>
-  stallRatio(launch, ['long_scoreboard', 'barrier']) ?? copyWaitRatio(launch, model.traffic, spec);
+/** As the profiler saw it, else by the model. */
+function waitRatio({ spec }: DiagnosisContext, { launch, model }: ModelledLaunch): number {
+  const { long_scoreboard: copies, barrier } = launch.activity?.stallRatios ?? {};
+  if (copies === undefined && barrier === undefined) return copyWaitRatio(launch, model.traffic, spec);
+  return (copies ?? 0) + (barrier ?? 0);
+}
 
 /** Tensor cores wait for tiles: the warps that multiply also copy, and a copy ends before a product begins. */
 export const exposedCopies = figureRule({

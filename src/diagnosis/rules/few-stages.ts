@@ -1,3 +1,4 @@
+import { SECTOR_BYTES } from '../../core/gpu-sizes.ts';
 import { figure } from '../../core/values.ts';
 import { percent } from '../format.ts';
 import type { DiagnosisContext, ModelledLaunch, Rule } from '../rule.ts';
@@ -8,7 +9,6 @@ const STALL_THRESHOLD = 0.25;
 const FLIGHT_THRESHOLD = 1.5;
 /** A longer ring brings a part of what no wait at all would. */
 const MOST_SPEEDUP = 2;
-const SECTOR_BYTES = 32;
 
 interface Shortage {
   readonly item: ModelledLaunch;

@@ -1,3 +1,4 @@
+import { LANES_PER_WARP } from '../../core/gpu-sizes.ts';
 import { figure } from '../../core/values.ts';
 import { fewerLines, replaceInstructions } from '../what-if.ts';
 import { where } from '../where.ts';
@@ -6,7 +7,6 @@ import { figureRule } from './figure-rule.ts';
 /** Bytes that a lane asks for per global load. */
 const THRESHOLD_BYTES = 8;
 const WIDEST_BYTES = 16;
-const LANES = 32;
 /** Share of the instructions that loads must make up to be worth widening. */
 const MINIMUM_LOAD_SHARE = 0.01;
 
@@ -19,7 +19,7 @@ export const narrowLoads = figureRule({
   threshold: THRESHOLD_BYTES,
   comparison: 'below',
   valueOf: ({ launch: { globalLoadRequests: requests, globalLoadBytes, instructions } }) =>
-    requests / instructions < MINIMUM_LOAD_SHARE ? undefined : globalLoadBytes / (requests * LANES),
+    requests / instructions < MINIMUM_LOAD_SHARE ? undefined : globalLoadBytes / (requests * LANES_PER_WARP),
   title: ({ value }) => `narrow loads: ${figure(value)} B per lane and global load, where ${WIDEST_BYTES} are possible`,
   where: ({ launch }) =>
     `${where(launch, (line) => line.globalLoadRequests)}: ${figure(launch.globalLoadRequests)} requests`,

@@ -1,4 +1,4 @@
-import { percent } from '../format.ts';
+import { ctas, percent } from '../format.ts';
 import type { Rule } from '../rule.ts';
 import { estimate } from '../what-if.ts';
 
@@ -22,13 +22,13 @@ export const parallelism: Rule = {
     if (!worst) return undefined;
     const { ctaCount, functionName } = worst.launch;
     return {
-      title: `${ctaCount} ${ctaCount === 1 ? 'CTA' : 'CTAs'} on ${smCount} SMs = ${percent(ctaCount / smCount)} of the GPU used`,
+      title: `${ctas(ctaCount)} on ${smCount} SMs = ${percent(ctaCount / smCount)} of the GPU used`,
       evidence: starved.map(({ launch }) => ({
         counter: 'CTAs ÷ SMs',
         value: launch.ctaCount / smCount,
         threshold: THRESHOLD,
         comparison: 'below' as const,
-        where: `${launch.functionName}: ${launch.ctaCount} ${launch.ctaCount === 1 ? 'CTA' : 'CTAs'}, ${smCount} SMs`,
+        where: `${launch.functionName}: ${ctas(launch.ctaCount)}, ${smCount} SMs`,
       })),
       advice:
         `Give ${functionName} at least ${smCount} CTAs: smaller tiles, or split the reduced axis over CTAs and ` +

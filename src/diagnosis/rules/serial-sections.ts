@@ -1,6 +1,8 @@
 import type { LaunchCounters } from '../../core/counters.ts';
+import { LANES_PER_WARP } from '../../core/gpu-sizes.ts';
 import { figure } from '../../core/values.ts';
 import { SERIAL_LANES } from '../../hardware/launch-model/constants.ts';
+import { fewLaneInstructions } from '../../hardware/launch-model/latency.ts';
 import { percent } from '../format.ts';
 import { type ModelledLaunch, meanWarpInstructions, type Rule } from '../rule.ts';
 import { estimate, packInstructions } from '../what-if.ts';
@@ -11,15 +13,11 @@ const SERIAL_PATH_THRESHOLD = 0.2;
 /** Share of warp instructions with at most FEW_LANES active lanes. */
 const FEW_LANES_THRESHOLD = 0.2;
 const FEW_LANES = SERIAL_LANES;
-const LANES = 32;
 
 function serialPathRatio(item: ModelledLaunch): number {
   const { criticalPathInstructions } = item.launch;
   return criticalPathInstructions > 0 ? Math.max(0, 1 - meanWarpInstructions(item) / criticalPathInstructions) : 0;
 }
-
-const fewLaneInstructions = (launch: LaunchCounters): number =>
-  launch.activeLaneHistogram.slice(1, FEW_LANES + 1).reduce((sum, count) => sum + count, 0);
 
 const fewLaneRatio = (launch: LaunchCounters): number =>
   launch.instructions > 0 ? fewLaneInstructions(launch) / launch.instructions : 0;
@@ -28,7 +26,7 @@ const fewLaneRatio = (launch: LaunchCounters): number =>
 function packedRatio(launch: LaunchCounters): number {
   let saved = 0;
   for (let lanes = 1; lanes <= FEW_LANES; lanes++) {
-    saved += (launch.activeLaneHistogram[lanes] ?? 0) * (1 - lanes / LANES);
+    saved += (launch.activeLaneHistogram[lanes] ?? 0) * (1 - lanes / LANES_PER_WARP);
   }
   return launch.instructions > 0 ? 1 - saved / launch.instructions : 1;
 }
@@ -57,7 +55,7 @@ export const serialSections: Rule = {
             threshold: SERIAL_PATH_THRESHOLD,
             comparison: 'above' as const,
             where:
-              `${where(item.launch, (line) => line.instructions * LANES - line.threadInstructions)}: ` +
+              `${where(item.launch, (line) => line.instructions * LANES_PER_WARP - line.threadInstructions)}: ` +
               `${figure(item.launch.criticalPathInstructions)} instructions on the critical path,` +
               ` ${figure(meanWarpInstructions(item))} per warp in the mean`,
           },
@@ -66,7 +64,7 @@ export const serialSections: Rule = {
             value: fewLaneRatio(item.launch),
             threshold: FEW_LANES_THRESHOLD,
             comparison: 'above' as const,
-            where: where(item.launch, (line) => line.instructions * LANES - line.threadInstructions),
+            where: where(item.launch, (line) => line.instructions * LANES_PER_WARP - line.threadInstructions),
           },
         ])
         .filter((item) => item.value > item.threshold),

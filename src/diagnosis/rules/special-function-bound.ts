@@ -1,6 +1,6 @@
 import { figure } from '../../core/values.ts';
 import { percent } from '../format.ts';
-import type { ModelledLaunch, Rule } from '../rule.ts';
+import { type ModelledLaunch, type Rule, resourceNs } from '../rule.ts';
 import { estimate, replaceInstructions } from '../what-if.ts';
 
 /** Time of the special-function units ÷ predicted time. */
@@ -8,8 +8,7 @@ const THRESHOLD = 0.5;
 /** What is estimated: half of the special functions, a realistic next step. */
 const REMAINING = 0.5;
 
-const specialNs = ({ model }: ModelledLaunch): number =>
-  model.bounds.find(({ resource }) => resource === 'special')?.ns ?? 0;
+const specialNs = (item: ModelledLaunch): number => resourceNs(item, 'special');
 
 /** Exponentials, roots, reciprocals, sines: few units per SM carry them out, while the others wait. */
 export const specialFunctionBound: Rule = {

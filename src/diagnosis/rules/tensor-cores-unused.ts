@@ -1,4 +1,5 @@
 import type { LaunchCounters } from '../../core/counters.ts';
+import { LANES_PER_WARP } from '../../core/gpu-sizes.ts';
 import { figure } from '../../core/values.ts';
 import type { ModelledLaunch } from '../rule.ts';
 import { replaceInstructions } from '../what-if.ts';
@@ -7,9 +8,8 @@ import { figureRule } from './figure-rule.ts';
 
 /** Tensor FLOP per vector FLOP. */
 const THRESHOLD = 0.01;
-const LANES = 32;
 /** FLOP of one fused multiply-add over a warp, and of one mma.sync m16n8k16. */
-const FLOP_PER_FMA_INSTRUCTION = 2 * LANES;
+const FLOP_PER_FMA_INSTRUCTION = 2 * LANES_PER_WARP;
 const FLOP_PER_MMA = 2 * 16 * 8 * 16;
 /** Wavefronts that feed one mma from shared memory with no register reuse: 16×16 and 16×8 halves, 128 B each. */
 const WAVEFRONTS_PER_MMA = 6;

@@ -1,7 +1,7 @@
 import { figure } from '../../core/values.ts';
 import { nanoseconds, percent } from '../format.ts';
-import type { DiagnosisContext, ModelledLaunch, Rule } from '../rule.ts';
-import { isTensorWork, resourceNs } from './tensor-work.ts';
+import { type DiagnosisContext, type ModelledLaunch, type Rule, resourceNs } from '../rule.ts';
+import { isTensorWork, sequenceNs } from './tensor-work.ts';
 
 /** Busy share of the tensor pipe. FlashAttention-3 reaches 0.75 (arXiv 2407.08608). */
 const THRESHOLD = 0.7;
@@ -30,7 +30,7 @@ export const tensorPipeIdle: Rule = {
       });
     const worst = idle[0];
     if (!worst) return undefined;
-    const totalNs = context.timing.kind === 'measured' ? context.timing.medianNs : context.totalNs;
+    const totalNs = sequenceNs(context);
     const hiddenNs = idle.reduce((sum, { tensorNs, specialNs }) => sum + Math.min(tensorNs, specialNs), 0);
     const estimatedSpeedup = totalNs / Math.max(totalNs - hiddenNs, totalNs / 2);
     return {

@@ -1,4 +1,5 @@
 import type { CounterTotals, LaunchCounters } from '../../core/counters.ts';
+import { SECTOR_BYTES } from '../../core/gpu-sizes.ts';
 import { figure } from '../../core/values.ts';
 import type { Rule } from '../rule.ts';
 import { estimate } from '../what-if.ts';
@@ -6,7 +7,6 @@ import { where } from '../where.ts';
 
 /** Sectors moved ÷ sectors the bytes would fill. */
 const THRESHOLD = 2;
-const SECTOR_BYTES = 32;
 
 interface Access {
   readonly name: string;

@@ -1,6 +1,6 @@
 import { figure } from '../../core/values.ts';
-import type { Rule } from '../rule.ts';
-import { isTensorWork, resourceNs } from './tensor-work.ts';
+import { type Rule, resourceNs } from '../rule.ts';
+import { isTensorWork, sequenceNs } from './tensor-work.ts';
 
 /** ptxas, C7510 to C7520: the reason differs, the sentence does not. */
 const SERIALIZED = /wgmma\.mma_async instructions are serialized( due to .*)?/;
@@ -17,7 +17,7 @@ export const wgmmaSerialized: Rule = {
     const said = (context.diagnostics ?? []).flatMap(({ message }) => SERIALIZED.exec(message)?.[0] ?? []);
     const [first] = said;
     if (first === undefined) return undefined;
-    const totalNs = context.timing.kind === 'measured' ? context.timing.medianNs : context.totalNs;
+    const totalNs = sequenceNs(context);
     const tensorNs = context.launches
       .filter(({ launch }) => isTensorWork(launch))
       .reduce((sum, item) => sum + resourceNs(item, 'tensor'), 0);

@@ -1,6 +1,6 @@
 import type { EvaluationArtifacts, KeepRequest } from '../../core/artifacts.ts';
 import { type Beside, beside } from '../../core/beside.ts';
-import type { CompiledCode } from '../../core/compiled-code.ts';
+import { type CompiledCode, ptxOf } from '../../core/compiled-code.ts';
 import type { Evaluation, EvaluationRequest, Evaluator } from '../../core/evaluation.ts';
 import { type Disassembly, disassemble, WITHOUT_PTX } from '../../toolchains/disassemble.ts';
 import type { Toolchain } from '../../toolchains/toolchain.ts';
@@ -63,7 +63,7 @@ async function codeOf(
 }
 
 function keepCode(code: CompiledCode, { store }: KeepRequest, printed: Disassembly | undefined): EvaluationArtifacts {
-  const ptx = code.kind === 'ptx' ? code.text : code.ptx;
+  const ptx = ptxOf(code);
   const notes = printed?.notes ?? (ptx === undefined ? [WITHOUT_PTX] : []);
   return {
     ptx: ptx !== undefined ? store.put(ptx) : undefined,

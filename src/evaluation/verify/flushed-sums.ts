@@ -1,4 +1,4 @@
-import type { CompiledCode } from '../../core/compiled-code.ts';
+import { type CompiledCode, ptxOf } from '../../core/compiled-code.ts';
 import { onceFor } from '../../core/once-for.ts';
 import type { Expectations } from '../oracle/expectations.ts';
 
@@ -16,7 +16,7 @@ const FLUSHING = /\b(?:add|sub|fma|mad)\.(?:\w+\.)*ftz\.(?:\w+\.)*f32\b/;
 
 /** Whether the code may add to device memory by f32 atomics, and flushes nowhere else; also where only machine code is there. */
 const addsAtomically = onceFor((code: CompiledCode): boolean => {
-  const ptx = code.kind === 'ptx' ? code.text : code.ptx;
+  const ptx = ptxOf(code);
   return ptx === undefined || (ADDITION.test(ptx) && !FLUSHING.test(ptx));
 });
 

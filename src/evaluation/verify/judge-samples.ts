@@ -1,3 +1,4 @@
+import { ptxOf } from '../../core/compiled-code.ts';
 import type { Device } from '../../core/device.ts';
 import type { LoadedModule } from '../../core/device-values.ts';
 import { WarpsmithError } from '../../core/errors.ts';
@@ -108,7 +109,7 @@ function ctasToRun(
   dimensions: Dimensions,
 ): number {
   const [step, ...others] = steps;
-  const ptx = code.kind === 'ptx' ? code.text : code.ptx;
+  const ptx = ptxOf(code);
   if (step?.kind !== 'launch' || others.length > 0 || step.cooperative || ptx === undefined) return 0;
   if (TELLS_OTHERS.test(ptx) || buffers.some(({ role }) => role === 'workspace' || role === 'inout')) return 0;
   const count = step.grid.reduce((product, extent) => product * extent, 1);

@@ -1,3 +1,4 @@
+import { ptxOf } from '../../core/compiled-code.ts';
 import { evaluateExpression } from '../../core/expressions/evaluate.ts';
 import type { Dimensions } from '../../core/problem.ts';
 import { createStream } from '../../stats/random.ts';
@@ -34,7 +35,7 @@ export function largerToWatch(
   takes: (shape: Dimensions) => boolean,
 ): Check[] {
   const { code } = request.module;
-  const ptx = code.kind === 'ptx' ? code.text : code.ptx;
+  const ptx = ptxOf(code);
   if (!request.thorough || request.device.measuring || ptx === undefined || !READS_OTHERS.test(ptx)) return [];
   if (isLong(request)) return [];
   const threads = (check: Check): number => threadsOf(launchesOf(() => request.planFor(check.dimensions)));

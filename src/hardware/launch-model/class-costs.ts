@@ -1,6 +1,7 @@
 import type { DeviceSpec } from '../../core/device-spec.ts';
+import { LANES_PER_WARP } from '../../core/gpu-sizes.ts';
 import type { InstructionClass } from '../../core/vocabulary.ts';
-import { BRANCH_CLOCKS, LANES_PER_WARP, type MachineCode } from './constants.ts';
+import { BRANCH_CLOCKS, type MachineCode } from './constants.ts';
 
 /** Latencies of memory instructions as this launch's access pattern makes them, in clocks. */
 export interface MemoryLatencies {

@@ -3,11 +3,6 @@
  * measurement set the figure. docs/decisions has the equations and the known errors.
  */
 
-/** Lanes of a warp. */
-export const LANES_PER_WARP = 32;
-/** Bytes of a sector, the unit of L1, L2 and DRAM traffic. */
-export const SECTOR_BYTES = 32;
-
 /** How far the times of resources overlap. */
 export interface Overlap {
   /**
@@ -93,9 +88,6 @@ export const ATOMIC_CLOCKS = {
   oneAddress: 111,
   spread: 0.26,
 } as const;
-
-/** Sectors of a line. */
-export const SECTORS_PER_LINE = 4;
 
 /**
  * Clocks between the starts of two CTAs on one SM: their number, shared memory and parameters are set up, and beside that their warps,

@@ -1,9 +1,10 @@
 import type { LaunchCounters, WarpTime } from '../../core/counters.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
+import { LANES_PER_WARP } from '../../core/gpu-sizes.ts';
 import { figure } from '../../core/values.ts';
 import { INSTRUCTION_CLASSES, type InstructionClass } from '../../core/vocabulary.ts';
 import { independentInstructions, latencyClocks, type MemoryLatencies, machineInstructions } from './class-costs.ts';
-import { globalLoadsInFlight, LANES_PER_WARP, MACHINE_CODE, type MachineCode, SERIAL_LANES } from './constants.ts';
+import { globalLoadsInFlight, MACHINE_CODE, type MachineCode, SERIAL_LANES } from './constants.ts';
 import type { Schedule } from './schedule.ts';
 import { loadLines, sharedLoads, type Traffic } from './traffic.ts';
 
@@ -105,7 +106,7 @@ const waitClocks = (
   new Map(INSTRUCTION_CLASSES.map((name) => [name, (waits[name] ?? 0) * latencyClocks(name, memory, spec)]));
 
 /** Instructions of serial walks. */
-const fewLaneInstructions = ({ activeLaneHistogram }: LaunchCounters): number =>
+export const fewLaneInstructions = ({ activeLaneHistogram }: LaunchCounters): number =>
   activeLaneHistogram.slice(1, SERIAL_LANES + 1).reduce((sum, count) => sum + count, 0);
 
 /** Clocks that all warps together spend on the instructions of each class, waits included. */

@@ -1,8 +1,9 @@
 import type { LaunchCounters } from '../../core/counters.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
+import { LANES_PER_WARP } from '../../core/gpu-sizes.ts';
 import type { Occupancy } from '../../core/timing.ts';
+import { product } from '../../core/values.ts';
 import { occupancy } from '../occupancy.ts';
-import { LANES_PER_WARP } from './constants.ts';
 
 /** How the CTAs of one launch spread over the SMs. */
 export interface Schedule {
@@ -31,15 +32,14 @@ export interface ScheduleAssumptions {
   readonly quantised?: boolean;
 }
 
-export const threadsPerCta = (launch: LaunchCounters): number => launch.block[0] * launch.block[1] * launch.block[2];
-
 /** Spreads a launch over the SMs of a device. If not even one CTA of a kernel fits, it counts as one CTA per SM. */
 export function scheduleLaunch(
   launch: LaunchCounters,
   spec: DeviceSpec,
   assumptions: ScheduleAssumptions = {},
 ): Schedule {
-  const theoretical = occupancy(launch.resources, threadsPerCta(launch), spec);
+  const threads = product(launch.block);
+  const theoretical = occupancy(launch.resources, threads, spec);
   const ctasPerSm = Math.max(1, assumptions.ctasPerSm ?? theoretical.ctasPerSm);
   const quantised = assumptions.quantised ?? true;
   const whole = (value: number): number => (quantised ? Math.ceil(value) : value);
@@ -50,7 +50,7 @@ export function scheduleLaunch(
   const longest = meanInstructions > 0 ? launch.longestCtaInstructions / meanInstructions : 1;
   return {
     occupancy: theoretical,
-    warpsPerCta: Math.ceil(threadsPerCta(launch) / LANES_PER_WARP),
+    warpsPerCta: Math.ceil(threads / LANES_PER_WARP),
     ctasOnBusiestSm,
     residentCtas,
     rounds: whole(ctasOnBusiestSm / residentCtas),

@@ -1,11 +1,12 @@
 import type { LaunchCounters } from '../../core/counters.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
+import { LANES_PER_WARP, LINE_BYTES, SECTORS_PER_LINE } from '../../core/gpu-sizes.ts';
 import { figure } from '../../core/values.ts';
 import { INSTRUCTION_CLASSES, type InstructionClass } from '../../core/vocabulary.ts';
 import { machineInstructions, type Pipe, pipeOf } from './class-costs.ts';
-import { ATOMIC_CLOCKS, LANES_PER_WARP, SECTORS_PER_LINE } from './constants.ts';
+import { ATOMIC_CLOCKS } from './constants.ts';
 import type { Schedule } from './schedule.ts';
-import { LINE_BYTES, sharedLoads, type Traffic } from './traffic.ts';
+import { sharedLoads, type Traffic } from './traffic.ts';
 
 /** A resource's demand: clocks one CTA keeps it busy on its SM, or chip-wide clocks of the whole launch. */
 export interface Demand {

@@ -1,7 +1,7 @@
 import type { LaunchCounters } from '../../core/counters.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
+import { LANES_PER_WARP, LINE_BYTES, SECTOR_BYTES, SECTORS_PER_LINE } from '../../core/gpu-sizes.ts';
 import { sharedBytesPerCta } from '../occupancy.ts';
-import { LANES_PER_WARP, SECTOR_BYTES, SECTORS_PER_LINE } from './constants.ts';
 import type { Schedule } from './schedule.ts';
 
 /** Estimated bytes each level of the memory hierarchy moves for one launch, chip-wide. */
@@ -56,9 +56,6 @@ function hitRatio(requestedBytes: number, workingSetBytes: number, cacheBytes: n
   const reread = Math.max(0, 1 - workingSetBytes / requestedBytes);
   return reread * Math.min(1, cacheBytes / Math.max(1, workingSetBytes));
 }
-
-/** L1 looks up and delivers one line of 128 bytes per clock, and allocates it whole even when one sector is wanted. */
-export const LINE_BYTES = 128;
 
 /**
  * Lines that requests touch, estimated: lanes that fill their sectors lie side by side, four sectors to a line; lanes

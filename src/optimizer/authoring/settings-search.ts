@@ -1,6 +1,6 @@
 import { WarpsmithError } from '../../core/errors.ts';
 import type { Candidate } from '../../core/kernel.ts';
-import { takesWorkload } from '../../core/plan/takes-workload.ts';
+import { takesWorkloads } from '../../core/plan/takes-workload.ts';
 import { type KernelSpace, kernelSpace } from '../../search/kernel-space.ts';
 import { createStrategy, DEFAULT_BLIND_STRATEGY } from '../../search/strategies.ts';
 import type { OptimizeOptions } from '../run.ts';
@@ -51,7 +51,7 @@ export function openSettingsSearch(request: SettingsSearchRequest): SettingsSear
     next() {
       for (let index = isOver() ? undefined : strategy.ask(); index !== undefined; index = strategy.ask()) {
         const candidate = candidateAt(index);
-        if (options.workloads.every(({ dimensions }) => takesWorkload(candidate, dimensions))) {
+        if (takesWorkloads(candidate, options.workloads)) {
           asked += 1;
           return candidate;
         }

@@ -8,7 +8,7 @@ import { Lineage } from '../authoring/lineage.ts';
 import type { ProposedMove } from '../propose-moves.ts';
 import { emit, type OptimizeOptions, type Run } from '../run.ts';
 import { createByAuthor } from './by-author.ts';
-import type { Judged, Proposer, Turn } from './proposer.ts';
+import { type Judged, madeWhenAsked, type Proposer, type Turn } from './proposer.ts';
 
 /** A proposer without an author: its turns are single moves. */
 export interface Chooser {
@@ -21,8 +21,7 @@ export interface Chooser {
 
 interface Arm {
   readonly name: string;
-  readonly create: () => Proposer<Run>;
-  proposer?: Proposer<Run>;
+  readonly proposer: ReturnType<typeof madeWhenAsked<Run>>;
   readonly author?: Author;
   readonly followsBest: boolean;
   closed?: { readonly reason: StopReason; readonly detail: string; readonly atBest: string };
@@ -48,8 +47,6 @@ export class ByBandit implements Proposer<Run> {
   readonly #lineage: Lineage;
   readonly #pulls: ArmPull[] = [];
   readonly #priors: readonly ArmPrior[];
-  /** For proposers that are made later. */
-  readonly #judgements: [ProposedMove, Judged][] = [];
   #choices = 0;
   #current: Current | undefined;
   #isLifted = false;
@@ -62,12 +59,12 @@ export class ByBandit implements Proposer<Run> {
     const lineage = new Lineage(authors, priors);
     this.#lineage = lineage;
     this.#arms = [
-      ...choosers,
+      ...choosers.map(({ create, ...chooser }) => ({ ...chooser, proposer: madeWhenAsked(create) })),
       ...shared.writers.map(({ author, name }) => ({
         name,
         author,
         followsBest: false,
-        create: () => createByAuthor({ author, by: name, lineage }),
+        proposer: madeWhenAsked(() => createByAuthor({ author, by: name, lineage })),
       })),
     ];
     const names = new Set(this.#arms.map(({ name }) => name));
@@ -94,17 +91,16 @@ export class ByBandit implements Proposer<Run> {
   }
 
   note(move: ProposedMove, judged: Judged): void {
-    this.#judgements.push([move, judged]);
-    for (const { proposer } of this.#arms) proposer?.note(move, judged);
+    for (const { proposer } of this.#arms) proposer.note(move, judged);
   }
 
   async rest(run: Run): Promise<void> {
-    for (const { proposer } of this.#arms) await proposer?.rest?.(run);
+    for (const { proposer } of this.#arms) await proposer.rest?.(run);
   }
 
   async #ask(arm: Arm, run: Run): Promise<Turn> {
     try {
-      return await this.#proposerOf(arm).next(run);
+      return await arm.proposer.next(run);
     } catch (error) {
       // A space that is too large to list is left to those who need no list.
       if (!arm.author && isTooManyAssignments(error)) {
@@ -112,13 +108,6 @@ export class ByBandit implements Proposer<Run> {
       }
       throw error;
     }
-  }
-
-  #proposerOf(arm: Arm): Proposer<Run> {
-    if (arm.proposer) return arm.proposer;
-    arm.proposer = arm.create();
-    for (const [move, judged] of this.#judgements) arm.proposer.note(move, judged);
-    return arm.proposer;
   }
 
   /** Settings of a kernel that an author wrote are judged like those that it is asked for. */
@@ -208,7 +197,7 @@ export class ByBandit implements Proposer<Run> {
       detail,
       isForNow: arm.followsBest,
     });
-    await arm.proposer?.rest?.(run);
+    await arm.proposer.rest?.(run);
   }
 
   /** Why an author ended tells more than that settings are used up. */

@@ -1,5 +1,5 @@
 import type { Candidate } from '../../core/kernel.ts';
-import { takesWorkload } from '../../core/plan/takes-workload.ts';
+import { takesWorkloads } from '../../core/plan/takes-workload.ts';
 import { type KernelSpace, kernelSpace } from '../../search/kernel-space.ts';
 import { createStrategy } from '../../search/strategies.ts';
 import type { Outcome, SearchPrior } from '../../search/strategy.ts';
@@ -24,8 +24,7 @@ export function createByStrategy(options: OptimizeOptions, name: string): Propos
     if (index !== undefined) strategy.tell(index, outcomeOf(judged));
   };
   tell(start, { ratio: 1, isScreenedOut: false });
-  const isPossible = (candidate: Candidate) =>
-    workloads.every(({ dimensions }) => takesWorkload(candidate, dimensions));
+  const isPossible = (candidate: Candidate) => takesWorkloads(candidate, workloads);
   let skipped = 0;
   /** A configuration that does not take every workload, or is not trusted, counts as failed without an evaluation. */
   const ask = ({ ledger }: Run): Candidate | undefined => {

@@ -2,13 +2,12 @@ import { isTooManyAssignments } from '../../core/plan/parameters.ts';
 import { GUIDED } from '../../core/requests/options.ts';
 import { DEFAULT_BLIND_STRATEGY } from '../../search/strategies.ts';
 import { Lineage } from '../authoring/lineage.ts';
-import type { ProposedMove } from '../propose-moves.ts';
 import type { OptimizeOptions, Run } from '../run.ts';
 import { createByAuthor } from './by-author.ts';
 import { ByBandit, type Chooser } from './by-bandit.ts';
 import { createByStrategy } from './by-strategy.ts';
 import { createGuided } from './guided.ts';
-import type { Judged, Proposer, Turn } from './proposer.ts';
+import { madeWhenAsked, type Proposer, type Turn } from './proposer.ts';
 
 /** A guided run that knows times beforehand tries so many settings that are fast there before it goes by findings. */
 const OPENING_MOVES = 3;
@@ -45,22 +44,15 @@ function choosersOf(options: OptimizeOptions): Chooser[] {
  * @param opening moves that `second` makes before.
  */
 function handingOver(first: Proposer<Run>, createSecond: () => Proposer<Run>, opening: number): Proposer<Run> {
-  const judgements: [ProposedMove, Judged][] = [];
-  let second: Proposer<Run> | undefined;
+  const second = madeWhenAsked(createSecond);
   let isUnlisted = false;
-  const take = (): Proposer<Run> => {
-    if (second) return second;
-    second = createSecond();
-    for (const [move, judged] of judgements) second.note(move, judged);
-    return second;
-  };
   return {
     async next(run) {
       const isOpening = run.iteration < opening && !isUnlisted;
       const { exhausted, ...turn } = isOpening ? OPENING : await first.next(run);
       if (!exhausted) return turn;
       try {
-        return { ...turn, ...(await take().next(run)) };
+        return { ...turn, ...(await second.next(run)) };
       } catch (error) {
         // Findings need no list of all settings. If there are too many to list, only findings propose moves.
         if (!isTooManyAssignments(error)) throw error;
@@ -70,8 +62,7 @@ function handingOver(first: Proposer<Run>, createSecond: () => Proposer<Run>, op
     },
     note(move, judged) {
       first.note(move, judged);
-      if (second) second.note(move, judged);
-      else judgements.push([move, judged]);
+      second.note(move, judged);
     },
   };
 }

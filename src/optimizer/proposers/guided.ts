@@ -2,11 +2,11 @@ import { makeCandidate } from '../../core/candidate.ts';
 import type { Kernel } from '../../core/kernel.ts';
 import { listValues } from '../../core/plan/parameter-values.ts';
 import { failedConstraint } from '../../core/plan/parameters.ts';
-import { takesWorkload } from '../../core/plan/takes-workload.ts';
+import { takesWorkloads } from '../../core/plan/takes-workload.ts';
 import type { Dimensions } from '../../core/problem.ts';
 import { type RandomSource, randomSource, shuffle } from '../../stats/random.ts';
 import { preparedIfKept } from '../prepared-ahead.ts';
-import { type Advice, onRung, type ProposedMove, proposeMoves } from '../propose-moves.ts';
+import { type Advice, onRung, type ProposedMove, proposeMoves, type RealisedMove } from '../propose-moves.ts';
 import { type Ranking, rankOptions } from '../rank-options.ts';
 import type { Best, Run } from '../run.ts';
 import { type Proposer, preparedAheadOf, type Turn } from './proposer.ts';
@@ -63,13 +63,10 @@ function openMoves(run: Run, suggested: readonly ProposedMove[]): ProposedMove[]
   return suggested.filter((move) => {
     const isNew = !seen.has(move.candidate.id);
     seen.add(move.candidate.id);
-    return isNew && run.ledger.isOpen(move) && takesEvery(run, move);
+    // A candidate that does not take one of the workloads can't win.
+    return isNew && run.ledger.isOpen(move) && takesWorkloads(move.candidate, run.options.workloads);
   });
 }
-
-/** A candidate that does not take one of the workloads can't win. */
-const takesEvery = ({ options }: Run, { candidate }: ProposedMove): boolean =>
-  options.workloads.every(({ dimensions }) => takesWorkload(candidate, dimensions));
 
 function turnOf(run: Run, { share, options, overspent }: Ranking): Pick<Turn, 'ranked' | 'abandoned'> {
   const open = options.length - overspent.length;
@@ -117,8 +114,6 @@ const EXHAUSTED: Pick<Turn, 'exhausted'> = {
   },
 };
 
-type Change = Pick<ProposedMove, 'key' | 'change' | 'candidate'>;
-
 /** Every change of one parameter or of the rung, in random order: guided search without findings. */
 function undirectedMoves(
   best: Best,
@@ -141,16 +136,16 @@ function undirectedMoves(
  * Every valid setting of the best candidate's kernel that differs in one parameter, in the order of all settings, with the
  * last parameter varying fastest.
  */
-function settings({ candidate: { kernel, parameters } }: Best, dimensions: Dimensions): Change[] {
+function settings({ candidate: { kernel, parameters } }: Best, dimensions: Dimensions): RealisedMove[] {
   const { name } = kernel.file;
-  const changeTo = (parameter: string, to: number): Change[] => {
+  const changeTo = (parameter: string, to: number): RealisedMove[] => {
     const values = { ...parameters, [parameter]: to };
     if (failedConstraint(kernel.file, values, dimensions) !== undefined) return [];
     const change = { kind: 'parameter' as const, kernel: name, parameter, from: parameters[parameter]!, to };
     return [{ key: `undirected/${name}.${parameter}=${to}`, change, candidate: makeCandidate(kernel, values) }];
   };
-  const before: Change[] = [];
-  const after: Change[][] = [];
+  const before: RealisedMove[] = [];
+  const after: RealisedMove[][] = [];
   for (const [parameter, declaration] of Object.entries(kernel.file.parameters ?? {})) {
     const values = listValues(declaration.values);
     const own = values.indexOf(parameters[parameter]!);
@@ -161,11 +156,11 @@ function settings({ candidate: { kernel, parameters } }: Best, dimensions: Dimen
 }
 
 /** The best candidate's successors on every other rung. */
-function otherRungs({ candidate }: Best, rungs: readonly Kernel[], dimensions: Dimensions): Change[] {
+function otherRungs({ candidate }: Best, rungs: readonly Kernel[], dimensions: Dimensions): RealisedMove[] {
   const from = candidate.kernel.file.name;
   return rungs
     .filter(({ file }) => file.name !== from)
-    .flatMap((rung): Change[] => {
+    .flatMap((rung): RealisedMove[] => {
       const successor = onRung(candidate, rung, dimensions);
       const to = rung.file.name;
       return successor ? [{ key: `undirected/${to}`, change: { kind: 'rung', from, to }, candidate: successor }] : [];

@@ -44,3 +44,23 @@ export interface Proposer<R> {
   /** The search has ended, if only for now: ends what still runs. */
   rest?(run: R): Promise<void>;
 }
+
+/** A proposer that is made when it is first asked, and then told what was judged before. */
+export function madeWhenAsked<R>(create: () => Proposer<R>): Pick<Proposer<R>, 'next' | 'note' | 'rest'> {
+  const judgements: [ProposedMove, Judged][] = [];
+  let made: Proposer<R> | undefined;
+  return {
+    next(run) {
+      if (!made) {
+        made = create();
+        for (const [move, judged] of judgements.splice(0)) made.note(move, judged);
+      }
+      return made.next(run);
+    },
+    note(move, judged) {
+      if (made) made.note(move, judged);
+      else judgements.push([move, judged]);
+    },
+    rest: async (run) => made?.rest?.(run),
+  };
+}

@@ -1,11 +1,9 @@
 import type { InstructionClass } from '../../core/vocabulary.ts';
 import type { PtxInstruction } from '../ast.ts';
-import { spaceOf } from '../instruction-parts.ts';
+import { lastModifier, spaceOf } from '../instruction-parts.ts';
 import { floatOf } from '../types.ts';
 
 type ClassOf = (instruction: PtxInstruction) => InstructionClass;
-
-const lastModifier = ({ modifiers }: PtxInstruction): string => modifiers.at(-1) ?? '';
 
 /** Class of arithmetic by the type it is done in. */
 export const byType: ClassOf = (instruction) => floatOf(lastModifier(instruction))?.kind ?? 'integer';

@@ -1,4 +1,5 @@
 import type { PtxInstruction } from '../ast.ts';
+import { has, lastModifier } from '../instruction-parts.ts';
 import type { MachineCode } from './row.ts';
 
 /*
@@ -8,15 +9,13 @@ import type { MachineCode } from './row.ts';
 
 type ExpansionOf = (instruction: PtxInstruction) => MachineCode | undefined;
 
-const typeOf = ({ modifiers }: PtxInstruction): string => modifiers.at(-1) ?? '';
-const has = ({ modifiers }: PtxInstruction, modifier: string): boolean => modifiers.includes(modifier);
 const isInteger = (type: string): boolean => /^[sub]\d/.test(type);
 const isWide = (instruction: PtxInstruction): boolean =>
-  /^[sub]64$/.test(typeOf(instruction)) && !has(instruction, 'wide');
+  /^[sub]64$/.test(lastModifier(instruction)) && !has(instruction, 'wide');
 
 /** Divides integers by way of a reciprocal in floating point; floating-point numbers with Newton steps, and a test for hard ones. */
 export const divided: ExpansionOf = (instruction) => {
-  const type = typeOf(instruction);
+  const type = lastModifier(instruction);
   if (isInteger(type))
     return isWide(instruction) ? { instructions: 70, extraClocks: 300 } : { instructions: 18, extraClocks: 85 };
   if (type === 'f64') return { instructions: 20, extraClocks: 150 };
@@ -25,11 +24,13 @@ export const divided: ExpansionOf = (instruction) => {
 
 /** A value scaled on its way in and out of the special-function unit, unless subnormal numbers are flushed. */
 export const scaled: ExpansionOf = (instruction) =>
-  typeOf(instruction) === 'f32' && !has(instruction, 'ftz') ? { instructions: 3, extraClocks: 8 } : undefined;
+  lastModifier(instruction) === 'f32' && !has(instruction, 'ftz') ? { instructions: 3, extraClocks: 8 } : undefined;
 
 /** Exact ones take a Newton step. */
 export const rooted: ExpansionOf = (instruction) =>
-  typeOf(instruction) === 'f32' && has(instruction, 'rn') ? { instructions: 7, extraClocks: 30 } : scaled(instruction);
+  lastModifier(instruction) === 'f32' && has(instruction, 'rn')
+    ? { instructions: 7, extraClocks: 30 }
+    : scaled(instruction);
 
 /** Two halves of 32 bits, with a carry. */
 export const inHalves: ExpansionOf = (instruction) =>

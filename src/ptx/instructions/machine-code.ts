@@ -1,11 +1,11 @@
 /** What ptxas makes of PTX instructions, as far as the registers of a kernel depend on it. */
 import type { InstructionClass } from '../../core/vocabulary.ts';
 import type { PtxInstruction } from '../ast.ts';
+import { lastModifier } from '../instruction-parts.ts';
 import { bitsOfPtxType } from '../types.ts';
 import { expansionOf, instructionClass, resultOf, synchronisationOf } from './properties.ts';
 import type { MachineCode } from './row.ts';
 
-const typeOf = ({ modifiers }: PtxInstruction): string => modifiers.at(-1) ?? '';
 const FLOAT = /^b?f(?:16|32|64)/;
 
 /** A copy, perhaps from the generic address space into another. */
@@ -24,8 +24,8 @@ export const isUnsignedConversion = (instruction: PtxInstruction): boolean =>
 export const isIntegerSum = (instruction: PtxInstruction): boolean =>
   instruction.opcode === 'add' &&
   !instruction.guard &&
-  !FLOAT.test(typeOf(instruction)) &&
-  bitsOfPtxType(typeOf(instruction)) >= 32;
+  !FLOAT.test(lastModifier(instruction)) &&
+  bitsOfPtxType(lastModifier(instruction)) >= 32;
 
 /** Whether two values differ. */
 export const isInequality = (instruction: PtxInstruction): boolean =>

@@ -1,8 +1,9 @@
 /** Looks up an instruction's properties in the table. An opcode without a row is assumed to compute. */
+import { LANES_PER_WARP } from '../../core/gpu-sizes.ts';
 import { onceFor } from '../../core/once-for.ts';
 import type { InstructionClass } from '../../core/vocabulary.ts';
 import type { PtxInstruction, PtxOperand } from '../ast.ts';
-import { has, typesOf } from '../instruction-parts.ts';
+import { has, lastModifier, typesOf } from '../instruction-parts.ts';
 import { collectRegisters } from '../operands.ts';
 import { floatOf } from '../types.ts';
 import type { Control, MachineCode, MemoryAction, OrRule, Result, Runs, Synchronisation } from './row.ts';
@@ -97,13 +98,12 @@ export interface FlopPerLane {
 export function flopPerLane(instruction: PtxInstruction): FlopPerLane | undefined {
   const flop = INSTRUCTIONS.get(instruction.opcode)?.flop ?? 0;
   if (flop === 'matrix') return matrixFlop(instruction);
-  const type = floatOf(instruction.modifiers.at(-1) ?? '');
+  const type = floatOf(lastModifier(instruction));
   return flop > 0 && type ? { kind: type.kind, count: flop * type.elements } : undefined;
 }
 
 const MATRIX_SHAPE = /^m(\d+)n(\d+)k(\d+)$/;
 const INTEGER_ELEMENT = /^[su][48]$|^b1$/;
-const LANES_PER_WARP = 32;
 const WARPS_PER_WARPGROUP = 4;
 
 /** Work of a whole matrix instruction, spread over the lanes that issue it. */

@@ -1,6 +1,7 @@
 import type { InstructionClass } from '../../core/vocabulary.ts';
 import type { PtxInstruction } from '../ast.ts';
 import { DRIVER_OPCODES } from '../driver-functions.ts';
+import { has } from '../instruction-parts.ts';
 import { byType, divide, loadBySpace, logic, specialUnlessF64, storeBySpace, wgmma, wmma } from './classes.ts';
 import { divided, inHalves, multiplied, printed, rooted, scaled } from './expansions.ts';
 import type {
@@ -114,7 +115,6 @@ const requests = (runs: Runs, ...places: Place[]): InstructionRow => ({ ...contr
 /** Video instructions, of words or packed integers. */
 const video = bits(fixed(word, word, word, perhapsWord));
 
-const has = (instruction: PtxInstruction, modifier: string): boolean => instruction.modifiers.includes(modifier);
 const first = (instruction: PtxInstruction): string => instruction.modifiers[0] ?? '';
 
 /** The form without `.sync` exchanges among the lanes that happen to be there. */

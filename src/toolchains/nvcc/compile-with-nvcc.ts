@@ -1,9 +1,9 @@
 import { readFile, realpath, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { CompileOutcome } from '../../core/compiled-code.ts';
+import type { CompileFailure, CompileOutcome } from '../../core/compiled-code.ts';
 import type { ProcessOutcome } from '../../process/run-process.ts';
 import { withTemporaryFolder } from '../../process/temporary-folder.ts';
-import { type CheckedRequest, refuse } from '../check-request.ts';
+import type { CheckedRequest } from '../check-request.ts';
 import {
   type CompileLimits,
   failureOfStage,
@@ -13,6 +13,7 @@ import {
   type Workplace,
 } from '../compile-stage.ts';
 import { compiledFiles, generateUnit } from '../function-symbols.ts';
+import { refuse, refuseFor } from '../outcomes.ts';
 import { locateFile, parseDiagnostics, type RawDiagnostic, withoutOrigin } from '../parse-diagnostics.ts';
 import { type Locate, parseEdgDiagnostics } from '../parse-edg-diagnostics.ts';
 import { locateComputedReference } from '../source-policy.ts';
@@ -27,8 +28,6 @@ export interface NvccCompile extends CheckedRequest {
   limits: CompileLimits;
   key: string;
 }
-
-type Failure = Extract<CompileOutcome, { ok: false }>;
 
 /** Compiles in two stages, CUDA C++ → PTX → machine code, in a temporary folder that holds only the kernel's own files. */
 export function compileWithNvcc(compile: NvccCompile): Promise<CompileOutcome> {
@@ -85,7 +84,7 @@ const runNvcc = (
   });
 
 /** Without a list of the files that were read, a name made by a macro can't be judged. */
-async function refuseUnlisted({ candidate }: NvccCompile, place: Workplace): Promise<Failure | undefined> {
+async function refuseUnlisted({ candidate }: NvccCompile, place: Workplace): Promise<CompileFailure | undefined> {
   const isListed = await stat(place.dependencies).then(
     () => true,
     () => false,
@@ -93,10 +92,10 @@ async function refuseUnlisted({ candidate }: NvccCompile, place: Workplace): Pro
   const location = isListed ? undefined : locateComputedReference(candidate.kernel.sources);
   if (location === undefined) return undefined;
   const message = "The name of an included file is made by a macro, and nvcc didn't tell which file it read.";
-  return { ...refuse('invalid', message), diagnostics: [{ severity: 'error', message, location }] };
+  return refuseFor('invalid', message, location);
 }
 
-function failureOf(compile: NvccCompile, place: Workplace, outcome: ProcessOutcome): Failure | undefined {
+function failureOf(compile: NvccCompile, place: Workplace, outcome: ProcessOutcome): CompileFailure | undefined {
   const failure = failureOfStage(outcome, compile.candidate.kernel, place.compileUnit, compile.limits, () =>
     readDiagnostics(compile, place, outcome),
   );
@@ -120,7 +119,7 @@ async function readResult({ limits }: NvccCompile, place: Workplace, name: strin
   return readFile(path, name.endsWith('.cubin') ? 'base64' : 'utf8');
 }
 
-function unresolved(compile: NvccCompile, name: string): Failure {
+function unresolved(compile: NvccCompile, name: string): CompileFailure {
   const reason = hasProbes(compile)
     ? "nvcc doesn't tell its symbol"
     : `nvcc can name templates and C++ functions from C++17 on, not in ${compile.settings.languageStandard}; declare it extern "C"`;

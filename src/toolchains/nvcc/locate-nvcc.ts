@@ -1,11 +1,11 @@
-import { realpathSync, statSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { EXIT, WarpsmithError } from '../../core/errors.ts';
 import { runProcess } from '../../process/run-process.ts';
 import { sha256 } from '../../process/sha256.ts';
 import { withTemporaryFolder } from '../../process/temporary-folder.ts';
-import { type CudaSearch, cudaToolFolders, findCudaTool, toolVersion } from '../cuda-toolkit.ts';
+import { type CudaSearch, cudaToolFolders, findCudaTool, stateOfFile, toolVersion } from '../cuda-toolkit.ts';
 import { parseDependencyFile } from '../dependency-file.ts';
 
 /** An nvcc that works, its host compiler included. */
@@ -32,11 +32,7 @@ export async function locateNvcc(search: CudaSearch = {}): Promise<NvccCompiler>
   const path = findCudaTool('nvcc', search);
   if (path === undefined) throw missing(cudaToolFolders(search));
   const [version, headers] = await Promise.all([toolVersion(path), implicitHeaders(path)]);
-  const about = headers.map((file) => {
-    const { size, mtimeMs } = statSync(file);
-    return `${file} ${size} ${mtimeMs}`;
-  });
-  const fingerprint = sha256(JSON.stringify([path, version, ...about]));
+  const fingerprint = sha256(JSON.stringify([path, version, ...headers.map(stateOfFile)]));
   return { path, version, headerFolders: [...new Set(headers.map((file) => dirname(file)))], fingerprint };
 }
 

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { type CompilerRules, compileChecked } from '../check-request.ts';
+import { type CheckedRequest, type CompilerRules, compileChecked } from '../check-request.ts';
 import { compileKey } from '../compile-key.ts';
 import { compileOnce } from '../compile-once.ts';
 import { DEFAULT_COMPILE_LIMITS, type GpuToolchainOptions } from '../compile-stage.ts';
@@ -44,7 +44,7 @@ export async function createNvccToolchain(options: NvccToolchainOptions = {}): P
     compile: compileChecked(rules, (checked) => compile(withKey(checked))),
   };
 
-  function withKey(checked: Omit<NvccCompile, 'key' | 'compiler' | 'limits'>): NvccCompile {
+  function withKey(checked: CheckedRequest): NvccCompile {
     const { candidate, architecture, functions, settings, parameterMacros } = checked;
     const paths = { unit: '', includeFolder: '', dependencyFile: '', output: '' };
     const key = compileKey({

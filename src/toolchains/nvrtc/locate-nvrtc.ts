@@ -3,7 +3,7 @@ import { dirname, isAbsolute, join } from 'node:path';
 import { EXIT, WarpsmithError } from '../../core/errors.ts';
 import { findExecutable } from '../../process/find-executable.ts';
 import { runProcess } from '../../process/run-process.ts';
-import { type CudaSearch, cudaRoots } from '../cuda-toolkit.ts';
+import { type CudaSearch, cudaRoots, entriesOf, stateOfFile } from '../cuda-toolkit.ts';
 
 /** NVRTC and the toolkit's device headers that go with it. */
 export interface NvrtcInstallation {
@@ -81,10 +81,7 @@ function libraryFolders(root: string): string[] {
 
 /** The highest version among the libraries of a folder, links resolved. */
 function libraryIn(folder: string): string | undefined {
-  if (!existsSync(folder)) return undefined;
-  const byVersion = new Intl.Collator('en', { numeric: true });
-  const names = readdirSync(folder).filter((name) => LIBRARY.test(name));
-  const best = names.sort((left, right) => byVersion.compare(right, left))[0];
+  const [best] = entriesOf(folder, LIBRARY);
   return best === undefined ? undefined : realpathSync(join(folder, best));
 }
 
@@ -127,14 +124,10 @@ function headerVersion(include: string): string {
 
 /** Path, size and time of a file, or of every file directly in a folder. */
 function fingerprint(path: string): string {
-  const about = (file: string) => {
-    const { size, mtimeMs } = statSync(file);
-    return `${file} ${size} ${mtimeMs}`;
-  };
-  if (!statSync(path).isDirectory()) return about(path);
+  if (!statSync(path).isDirectory()) return stateOfFile(path);
   return readdirSync(path)
     .sort()
-    .map((name) => about(join(path, name)))
+    .map((name) => stateOfFile(join(path, name)))
     .join('\n');
 }
 

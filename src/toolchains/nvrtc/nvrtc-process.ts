@@ -1,17 +1,15 @@
 import { entryFile } from '../../process/entry-file.ts';
 import { residentBytes } from '../../process/process-group.ts';
 import { startWorkerProcess, type WorkerProcess, WorkerProcessEnded } from '../../process/worker-process.ts';
+import type { CompileLimits } from '../compile-stage.ts';
 import type { NvrtcDescription, NvrtcOutcome, NvrtcProgram } from './protocol.ts';
 
 const ENTRY = entryFile(new URL('./worker.ts', import.meta.url));
 
 const MEMORY_POLL_MS = 50;
 
-export interface NvrtcLimits {
-  timeoutMs: number;
-  /** Resident memory of the process. */
-  maximumMemoryBytes: number;
-}
+/** Memory: what the process holds. */
+export type NvrtcLimits = Pick<CompileLimits, 'timeoutMs' | 'maximumMemoryBytes'>;
 
 /** How a compile ended. A crash or a limit costs the process, never this one; the next compile gets a new process. */
 export type NvrtcEnd =

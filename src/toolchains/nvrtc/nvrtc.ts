@@ -1,10 +1,10 @@
 import { availableParallelism } from 'node:os';
 import { isAbsolute } from 'node:path';
-import type { CompiledCode, CompileOutcome, Diagnostic } from '../../core/compiled-code.ts';
+import type { CompiledCode, CompileFailure, CompileOutcome, Diagnostic } from '../../core/compiled-code.ts';
 import { WarpsmithError } from '../../core/errors.ts';
 import type { Kernel } from '../../core/kernel.ts';
 import { sha256 } from '../../process/sha256.ts';
-import { type CheckedRequest, type CompilerRules, compileChecked, refuse, refuseReferences } from '../check-request.ts';
+import { type CheckedRequest, type CompilerRules, compileChecked, refuseReferences } from '../check-request.ts';
 import { compileKey } from '../compile-key.ts';
 import { compileOnce } from '../compile-once.ts';
 import {
@@ -12,11 +12,13 @@ import {
   DEFAULT_COMPILE_LIMITS,
   type GpuToolchainOptions,
   tooMuchMemory,
+  tooMuchTime,
 } from '../compile-stage.ts';
 import { liesWithin } from '../dependency-file.ts';
 import type { CompileUnit } from '../function-symbols.ts';
 import { findHeaderFolder } from '../header-pack.ts';
 import { leaveOutHostCode } from '../leave-out-host-code.ts';
+import { refuse } from '../outcomes.ts';
 import { type RawDiagnostic, withoutOrigin } from '../parse-diagnostics.ts';
 import { type Locate, parseEdgDiagnostics } from '../parse-edg-diagnostics.ts';
 import type { Toolchain } from '../toolchain.ts';
@@ -155,7 +157,7 @@ async function compileProgram(compile: NvrtcCompile, compiler: Compiler): Promis
     case 'finished':
       return judge(compile, compiler, unit, ended.outcome);
     case 'timed-out':
-      return refuse('timed-out', `Compiling took longer than ${limits.timeoutMs / 1000} s.`);
+      return tooMuchTime(limits);
     case 'memory-exceeded':
       return tooMuchMemory(limits);
     case 'crashed':
@@ -169,12 +171,10 @@ function judge(compile: NvrtcCompile, compiler: Compiler, unit: CompileUnit, out
   const diagnostics = raw.map(withoutOrigin);
   if (outcome.ok)
     return { ok: true, code: codeOf(compile, compiler, outcome, diagnostics), cached: false, elapsedMs: 0 };
-  const unresolved = errorOfNames(kernel, outcome.log, raw);
-  if (unresolved) return unresolved;
-  const unitError = errorOfUnit(kernel, unit, raw);
-  if (unitError) return unitError;
+  const known = errorOfNames(kernel, outcome.log, raw) ?? errorOfUnit(kernel, unit, raw);
+  if (known) return known;
   const message = diagnostics.length > 0 ? summarise(diagnostics) : `NVRTC: ${outcome.code}. ${outcome.log.trim()}`;
-  return { ok: false, status: 'compile-failed', message, diagnostics, elapsedMs: 0 };
+  return refuse('compile-failed', message, diagnostics);
 }
 
 function codeOf(
@@ -205,7 +205,7 @@ const nameSources = (ptx: string, { sources }: Kernel): string =>
 const NAME_MAP = '__nv_name_map';
 const NAME_LINE = /^\s*#pragma nv_mangled_name (.*?)\s*$/m;
 
-function errorOfNames(kernel: Kernel, log: string, diagnostics: readonly RawDiagnostic[]): CompileOutcome | undefined {
+function errorOfNames(kernel: Kernel, log: string, diagnostics: readonly RawDiagnostic[]): CompileFailure | undefined {
   const errors = diagnostics.filter(({ severity }) => severity === 'error');
   if (errors.length === 0 || errors.some(({ location }) => location?.file !== NAME_MAP)) return undefined;
   const name = NAME_LINE.exec(log)?.[1];
@@ -233,12 +233,9 @@ const MOST_PROCESSES = 8;
 class NvrtcPool {
   readonly #processes: { process: NvrtcProcess; waiting: number }[];
 
-  constructor(libraryPath: string, entry?: URL) {
+  constructor(libraryPath: string) {
     const count = Math.max(1, Math.min(MOST_PROCESSES, Math.floor(availableParallelism() / 2)));
-    this.#processes = Array.from({ length: count }, () => ({
-      process: new NvrtcProcess(libraryPath, entry),
-      waiting: 0,
-    }));
+    this.#processes = Array.from({ length: count }, () => ({ process: new NvrtcProcess(libraryPath), waiting: 0 }));
   }
 
   /** As {@link NvrtcProcess.describe}. */

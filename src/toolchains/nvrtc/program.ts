@@ -2,10 +2,12 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import type { Diagnostic } from '../../core/compiled-code.ts';
 import type { Kernel } from '../../core/kernel.ts';
+import { PRELUDE } from '../clang-arguments.ts';
 import { liesWithin } from '../dependency-file.ts';
 import { withoutHostLaunchers } from '../device-launches.ts';
 import { type CompileUnit, compiledFiles, generateUnit } from '../function-symbols.ts';
 import { findFileReferences } from '../scan-source.ts';
+import { ALLOWED } from '../source-policy.ts';
 
 /** C's and C++'s headers, which NVRTC lacks: those of the header pack, on a prelude that leaves CUDA's part to NVRTC. */
 const STANDARD_HEADERS = [
@@ -14,7 +16,6 @@ const STANDARD_HEADERS = [
   ...['stdint.h', 'stdio.h', 'stdlib.h', 'string.h', 'type_traits', 'utility'],
   ...['warpsmith/nvrtc_limits.h', 'warpsmith/nvrtc_traits.h'],
 ];
-const PRELUDE = 'warpsmith/prelude.h';
 
 export type NamedTexts = readonly (readonly [name: string, text: string])[];
 
@@ -49,15 +50,11 @@ export const isHeaderFor = (includeFolders: readonly string[], name: string): bo
 /** NVRTC knows texts by one name each; `#include "b.cuh"` in sub/a.cuh means sub/b.cuh. */
 function withRootedIncludes(name: string, text: string, kernel: Kernel): string {
   const folder = posix.dirname(name);
-  if (folder === '.') return rewriteIncludes(text, (target) => posix.normalize(target), kernel);
-  return rewriteIncludes(text, (target) => posix.normalize(posix.join(folder, target)), kernel);
-}
-
-function rewriteIncludes(text: string, resolve: (target: string) => string, kernel: Kernel): string {
   const renamed = new Map<string, string>();
   for (const { target } of findFileReferences(text)) {
-    const resolved = target === undefined ? undefined : resolve(target);
-    if (resolved !== undefined && resolved !== target && resolved in kernel.sources) renamed.set(target!, resolved);
+    if (target === undefined) continue;
+    const resolved = posix.join(folder, target);
+    if (resolved !== target && resolved in kernel.sources) renamed.set(target, resolved);
   }
   if (renamed.size === 0) return text;
   return text.replaceAll(/"([^"\n]*)"/g, (quoted, target: string, offset: number) => {
@@ -67,8 +64,6 @@ function rewriteIncludes(text: string, resolve: (target: string) => string, kern
       : quoted;
   });
 }
-
-const ALLOWED = 'A kernel can include only files of its own folder, listed in kernel.json, and the device headers.';
 
 /**
  * Refuses constructs that are unsafe with a compiler that does not list the files it read: include names from macros,

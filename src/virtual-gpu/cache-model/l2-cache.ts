@@ -1,4 +1,4 @@
-import { LINE_BYTES } from './line-hash.ts';
+import { LINE_BYTES } from '../../core/gpu-sizes.ts';
 
 /**
  * Ways of a set. NVIDIA does not publish this; Accel-Sim's microbenchmark suite (l2_config) assumes 16, from published

@@ -1,6 +1,3 @@
-/** Bytes of a cache line: four sectors of 32. */
-export const LINE_BYTES = 128;
-
 /** Murmur3's finaliser: every bit of the result depends on every bit of the number. */
 function mix(value: number): number {
   let h = value | 0;

@@ -1,7 +1,6 @@
+import { LINE_BYTES, SECTORS_PER_LINE } from '../../core/gpu-sizes.ts';
 import type { DeviceRange } from '../runtime/memories.ts';
-import { hashOfLine, hashOfName, LINE_BYTES } from './line-hash.ts';
-
-const SECTORS_PER_LINE = 4;
+import { hashOfLine, hashOfName } from './line-hash.ts';
 
 interface Buffer {
   /** The buffer's first line of device memory, and one past its last. */

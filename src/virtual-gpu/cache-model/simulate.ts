@@ -1,7 +1,7 @@
 import type { LaunchCounters, SampledCache } from '../../core/counters.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
-import { sum } from '../../core/values.ts';
-import { SECTOR_BYTES } from '../../hardware/launch-model/constants.ts';
+import { SECTOR_BYTES } from '../../core/gpu-sizes.ts';
+import { product, sum } from '../../core/values.ts';
 import { occupancy } from '../../hardware/occupancy.ts';
 import type { DeviceRange } from '../runtime/memories.ts';
 import type { AccessSamples } from './access-sampler.ts';
@@ -23,8 +23,7 @@ const FEWEST_LINES = 32;
 
 /** CTAs that the whole GPU holds at once. */
 function residentCtas({ resources, block }: LaunchCounters, spec: DeviceSpec): number {
-  const threads = block[0] * block[1] * block[2];
-  return Math.max(1, occupancy(resources, threads, spec).ctasPerSm) * spec.smCount.value;
+  return Math.max(1, occupancy(resources, product(block), spec).ctasPerSm) * spec.smCount.value;
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { PtxFunction, PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
-import { spaceOf } from '../../ptx/instruction-parts.ts';
+import { instructionsOf, spaceOf } from '../../ptx/instruction-parts.ts';
 import { definitionsAndUses, memoryActionOf, synchronisationOf } from '../../ptx/instructions/properties.ts';
 import type { MemoryAction } from '../../ptx/instructions/row.ts';
 import { LOADED, OriginTracer } from '../../ptx/pointer-origins.ts';
@@ -35,7 +35,7 @@ export interface Provenance {
  * depend on loaded values: a flag, a count. Any other load is one of values. What only decides whether a value is computed is not followed.
  */
 export function provenanceOf(fn: PtxFunction, from: LoadedFrom): Provenance {
-  const instructions = fn.body.flatMap((one) => (one.kind === 'instruction' ? [one.instruction] : []));
+  const instructions = instructionsOf(fn);
   const memory = new WrittenMemory(fn, instructions);
   const found = { values: new Set<string>(), chance: new Set<string>(), progress: new Set<string>() };
   const size = (): number => found.values.size + found.chance.size + found.progress.size + memory.holdingValues;

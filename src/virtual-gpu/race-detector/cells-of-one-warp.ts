@@ -1,3 +1,4 @@
+import { growTo } from '../runtime/memories.ts';
 import type { LaneAccess } from './lane-accesses.ts';
 import { CELL, CELL_PAGE, CELL_READ, SHARED_CELL, SPAN } from './shadow-layout.ts';
 
@@ -66,9 +67,7 @@ export class CellsOfOneWarp {
   }
 
   #reserve(end: number): void {
-    const missing = Math.ceil((end - this.memory.buffer.byteLength) / 65536);
-    if (missing <= 0) return;
-    this.memory.grow(missing);
+    if (!growTo(this.memory, end)) return;
     this.#i32 = new Int32Array(this.memory.buffer);
     this.#u8 = new Uint8Array(this.memory.buffer);
   }

@@ -1,9 +1,8 @@
 import type { Dim3 } from '../../core/launch-plan.ts';
-import { numbersBelow } from '../../core/values.ts';
 import { synchronisationOf } from '../../ptx/instructions/properties.ts';
 import type { AccessGroup } from '../codegen/memory/access-groups.ts';
 import type { RunnableImage } from '../kernel-image.ts';
-import { CLUSTER_RANK_SHIFT, LANES, OFFSET_IN_CTA, PATTERN, SHARED, WARP, WARPS } from '../layout.ts';
+import { ALL_LANES, CLUSTER_RANK_SHIFT, LANES, OFFSET_IN_CTA, PATTERN, SHARED, WARP, WARPS } from '../layout.ts';
 import type { BoundsChecker } from '../runtime/bounds.ts';
 import type { Neighbour } from '../runtime/cta-state.ts';
 import type { DeviceRange, PrivateMemory } from '../runtime/memories.ts';
@@ -993,8 +992,6 @@ export class RaceDetector {
 const mayRelease = ({ warpSites }: RunnableImage, accesses: readonly WatchedAccess[]): boolean =>
   accesses.some(({ releases }) => releases === 'everything') ||
   warpSites.some(({ instruction }) => synchronisationOf(instruction) === 'memory');
-
-const ALL_LANES = numbersBelow(LANES);
 
 const laneAddresses = (): LaneAddresses => ({
   addresses: new Int32Array(LANES),

@@ -1,4 +1,5 @@
 import type { AccessGroup } from '../codegen/memory/access-groups.ts';
+import { growTo } from '../runtime/memories.ts';
 import { ACCESS, SHADOW, SHAPE_BYTES } from './shadow-layout.ts';
 
 /** A worker's {@link SHADOW} memory. */
@@ -24,7 +25,6 @@ export class ShadowMemory {
 
   /** Makes room up to this address. Views from before are void. */
   reserve(end: number): void {
-    const missing = Math.ceil((end - this.memory.buffer.byteLength) / 65536);
-    if (missing > 0) this.memory.grow(missing);
+    growTo(this.memory, end);
   }
 }

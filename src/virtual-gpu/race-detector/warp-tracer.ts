@@ -1,8 +1,7 @@
-import { numbersBelow } from '../../core/values.ts';
 import type { TracedRequest } from '../../core/warp-trace.ts';
 import type { PtxInstruction } from '../../ptx/ast.ts';
 import type { RunnableImage } from '../kernel-image.ts';
-import { LANES, PATTERN, PC, WARP, WARPS } from '../layout.ts';
+import { ALL_LANES, LANES, PATTERN, PC, WARP, WARPS } from '../layout.ts';
 import { countSectors, sharedCost } from '../runtime/access-costs.ts';
 import type { PrivateMemory } from '../runtime/memories.ts';
 import type { MemoryRequest } from '../runtime/site-requests.ts';
@@ -101,7 +100,7 @@ export class WarpTracer extends QuietWatcher {
 
   #activeLanes(warpAddress: number, masked: boolean): number[] {
     const mask = (warpAddress + WARP.mask) >> 2;
-    return LANE_NUMBERS.filter((lane) => !masked || this.#memory.i32[mask + lane] !== 0);
+    return ALL_LANES.filter((lane) => !masked || this.#memory.i32[mask + lane] !== 0);
   }
 
   #noteGroup(
@@ -142,4 +141,3 @@ export class WarpTracer extends QuietWatcher {
 }
 
 const ALL = 0xffff_ffff;
-const LANE_NUMBERS: readonly number[] = numbersBelow(LANES);

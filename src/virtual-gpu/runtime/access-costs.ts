@@ -1,10 +1,8 @@
-import { SECTORS_PER_LINE } from '../../hardware/launch-model/constants.ts';
+import { LINE_BYTES, SECTOR_BYTES, SECTORS_PER_LINE } from '../../core/gpu-sizes.ts';
 import { LANES } from '../layout.ts';
 
 /** The cost of one warp-level request for the memory system. Pure functions of the lanes' addresses. */
 
-export const SECTOR_BYTES = 32;
-export const LINE_BYTES = SECTORS_PER_LINE * SECTOR_BYTES;
 const BANKS = 32;
 const BANK_BYTES = 4;
 

@@ -9,6 +9,7 @@ import { CopyPatterns } from './copy-patterns.ts';
 import { COPY_WORDS, type CopyOperands } from './lane-copier.ts';
 import type { Mbarrier } from './mbarriers/mbarriers.ts';
 import { atMbarrier, mbarrierAt } from './mbarriers/operations.ts';
+import { allPending, closeGroup, endGroups, groupsLeftBy } from './pending-groups.ts';
 import { addressHalves, type PendingCopies, type PendingCopy, type WarpContext } from './warp-context.ts';
 
 type Step = (context: WarpContext) => void;
@@ -39,15 +40,14 @@ export function asyncCopy(instruction: PtxInstruction): Step {
 
 /** What an instruction does that concerns nothing but the copies of its warp; undefined for others. */
 export function pendingCopiesStep(instruction: PtxInstruction): ((copies: PendingCopies) => void) | undefined {
-  const { opcode, modifiers, operands } = instruction;
+  const { opcode, modifiers } = instruction;
   if (opcode !== 'cp' || modifiers[0] !== 'async' || ['bulk', 'mbarrier'].some((name) => modifiers.includes(name)))
     return undefined;
-  if (modifiers.includes('commit_group')) return commit;
+  if (modifiers.includes('commit_group')) return closeGroup;
   if (modifiers.includes('wait_all')) return waitAll;
   if (!modifiers.includes('wait_group')) return undefined;
-  const [count] = operands;
-  const allowed = count?.kind === 'immediate' ? Number(count.value) : 0;
-  return (copies) => waitGroup(copies, allowed);
+  const left = groupsLeftBy(instruction);
+  return (copies) => endGroups(copies, left, land);
 }
 
 /** What is known of a cp.async: it executes thousands of times. */
@@ -164,7 +164,7 @@ function landLane(copy: PendingCopy, lane: number): void {
 /** cp.async.mbarrier.arrive: what each thread has copied so far lands when somebody waits there, and counts as an arrival then. */
 function arriveAfterCopies(context: WarpContext): void {
   const { instruction, operands, lanes, copies, cta, warp, watcher } = context;
-  const pending = [...copies.groups.flat(), ...copies.open];
+  const pending = allPending(copies);
   for (const lane of lanes) {
     const place = mbarrierAt(context, operands[0]!, lane, spaceOf(instruction));
     if (place.cta !== cta) throw unsupported(instruction, 'names an mbarrier of another CTA');
@@ -179,17 +179,7 @@ function arriveAfterCopies(context: WarpContext): void {
   }
 }
 
-function commit(copies: PendingCopies): void {
-  copies.groups.push(copies.open);
-  copies.open = [];
-}
-
-function waitGroup(copies: PendingCopies, allowed: number): void {
-  while (copies.groups.length > allowed) for (const copy of copies.groups.shift()!) land(copy);
-}
-
 function waitAll(copies: PendingCopies): void {
-  for (const group of [...copies.groups, copies.open]) for (const copy of group) land(copy);
-  copies.groups = [];
-  copies.open = [];
+  closeGroup(copies);
+  endGroups(copies, 0, land);
 }

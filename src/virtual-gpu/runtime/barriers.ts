@@ -7,7 +7,7 @@ export interface WaitingLanes {
   warp: number;
   /** The block from which they continue, which names the barrier instruction. */
   block: number;
-  lanes: number[];
+  lanes: readonly number[];
 }
 
 /** Everybody who waits at one of the CTA's barriers. */

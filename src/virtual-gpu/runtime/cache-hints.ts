@@ -1,9 +1,7 @@
+import { LINE_BYTES } from '../../core/gpu-sizes.ts';
 import { spaceOf } from '../../ptx/instruction-parts.ts';
 import { unsupported } from '../unsupported.ts';
 import { advance, type WarpContext } from './warp-context.ts';
-
-/** What discard and applypriority work on. */
-const LINE_BYTES = 128;
 
 /** No policy of a GPU, so that a kernel that computes with it is wrong. */
 const OPAQUE_POLICY = 0x5eed_0f_b175n;

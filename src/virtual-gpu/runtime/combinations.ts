@@ -1,29 +1,8 @@
-import { bf16ToNumber, f16ToNumber, numberToBf16, numberToF16 } from './half-numbers.ts';
+import { bitsOfF64, f64OfBits } from '../../ptx/literals.ts';
+import { bf16ToNumber, f16ToNumber, f32ToNumber, numberToBf16, numberToF16, numberToF32 } from './half-numbers.ts';
 
 /** New value of a memory location from the old one and the operands, all as unsigned bit patterns. */
 export type Combine<Bits> = (old: Bits, operand: Bits, second: Bits) => Bits;
-
-const scratch = new DataView(new ArrayBuffer(8));
-
-function f32(bits: number): number {
-  scratch.setUint32(0, bits);
-  return scratch.getFloat32(0);
-}
-/** The NaN that a GPU's additions give. */
-const F32_NAN = 0x7fffffff;
-function f32Bits(value: number): number {
-  if (Number.isNaN(value)) return F32_NAN;
-  scratch.setFloat32(0, value);
-  return scratch.getUint32(0);
-}
-function f64(bits: bigint): number {
-  scratch.setBigUint64(0, bits);
-  return scratch.getFloat64(0);
-}
-function f64Bits(value: number): bigint {
-  scratch.setFloat64(0, value);
-  return scratch.getBigUint64(0);
-}
 
 /** Below 2⁻¹²⁶. */
 const isSubnormal = (bits: number): boolean => (bits & 0x7f800000) === 0 && (bits & 0x7fffff) !== 0;
@@ -34,7 +13,8 @@ const flushed = (bits: number): number => (isSubnormal(bits) ? (bits & 0x8000000
  * f32 additions in device memory take subnormal numbers for zeros of their sign and give such, whatever the flags; those in shared memory don't
  * (PTX ISA, `atom`).
  */
-export const flushingAdd: Combine<number> = (a, b) => flushed(f32Bits(f32(flushed(a)) + f32(flushed(b))));
+export const flushingAdd: Combine<number> = (a, b) =>
+  flushed(numberToF32(f32ToNumber(flushed(a)) + f32ToNumber(flushed(b))));
 
 const low16 = (bits: number): number => bits & 0xffff;
 const high16 = (bits: number): number => bits >>> 16;
@@ -47,7 +27,7 @@ const pack = (low: number, high: number): number => (low | (high << 16)) >>> 0;
 
 /** Additions of floats of up to 32 bits; integers add modulo their width. */
 const FLOAT_ADDITIONS: Record<string, Combine<number>> = {
-  f32: (a, b) => f32Bits(f32(a) + f32(b)),
+  f32: (a, b) => numberToF32(f32ToNumber(a) + f32ToNumber(b)),
   f16: halfAdd,
   bf16: bfloatAdd,
   f16x2: (a, b) => pack(halfAdd(low16(a), low16(b)), halfAdd(high16(a), high16(b))),
@@ -74,7 +54,7 @@ const halfBound =
 
 /** The value of a bit pattern of up to 32 bits, for comparisons. */
 function ordered(type: string, bits: number): (pattern: number) => number {
-  if (type === 'f32') return f32;
+  if (type === 'f32') return f32ToNumber;
   return type.startsWith('s') ? (pattern) => (pattern << (32 - bits)) >> (32 - bits) : (pattern) => pattern;
 }
 
@@ -100,9 +80,9 @@ export function wordCombination(operation: string, type: string, bits: number): 
 
 export function doubleCombination(operation: string, type: string): Combine<bigint> | undefined {
   const read = (v: bigint): bigint | number =>
-    type === 'f64' ? f64(v) : type.startsWith('s') ? BigInt.asIntN(64, v) : v;
+    type === 'f64' ? f64OfBits(v) : type.startsWith('s') ? BigInt.asIntN(64, v) : v;
   const table: Record<string, Combine<bigint>> = {
-    add: type === 'f64' ? (a, b) => f64Bits(f64(a) + f64(b)) : (a, b) => BigInt.asUintN(64, a + b),
+    add: type === 'f64' ? (a, b) => bitsOfF64(f64OfBits(a) + f64OfBits(b)) : (a, b) => BigInt.asUintN(64, a + b),
     min: (a, b) => (read(b) < read(a) ? b : a),
     max: (a, b) => (read(b) > read(a) ? b : a),
     and: (a, b) => a & b,

@@ -1,5 +1,5 @@
-import { LANES } from '../layout.ts';
-import { LINE_BYTES, SECTOR_BYTES } from './access-costs.ts';
+import { LINE_BYTES, SECTOR_BYTES } from '../../core/gpu-sizes.ts';
+import { ALL_LANES, LANES } from '../layout.ts';
 import type { PreparedCopy } from './lane-copier.ts';
 import { addRequest, type MemoryRequest, noSiteRequests, type RequestSums } from './site-requests.ts';
 
@@ -71,8 +71,6 @@ function liesSo(words: Uint32Array, known: Uint32Array): boolean {
   }
   return true;
 }
-
-const ALL_LANES: readonly number[] = Array.from({ length: LANES }, (_, lane) => lane);
 
 function patternOf(words: Uint32Array, bytes: number): CopyPattern {
   const [targets, sources] = [[...words.subarray(0, LANES)], [...words.subarray(LANES, 2 * LANES)]];

@@ -1,5 +1,6 @@
+import { SECTOR_BYTES } from '../../core/gpu-sizes.ts';
 import { coordinatesOf, type Dim3 } from '../../core/launch-plan.ts';
-import { numbersBelow } from '../../core/values.ts';
+import { numbersBelow, product } from '../../core/values.ts';
 import type { PtxInstruction } from '../../ptx/ast.ts';
 import { has } from '../../ptx/instruction-parts.ts';
 import { synchronisationOf } from '../../ptx/instructions/properties.ts';
@@ -8,6 +9,7 @@ import { AccessSampler, type AccessSamples } from '../cache-model/access-sampler
 import { SECTOR_ATOMIC, SECTOR_READ, SECTOR_SAMPLED, SECTOR_WRITTEN } from '../codegen/memory/access-groups.ts';
 import type { RunnableImage } from '../kernel-image.ts';
 import {
+  ALL_LANES,
   CONSTANTS,
   DECISION,
   LANES,
@@ -31,7 +33,6 @@ import {
 import { ShadowMemory } from '../race-detector/shadow-memory.ts';
 import { type FollowedWarp, type TracedWarp, WarpTracer } from '../race-detector/warp-tracer.ts';
 import { type WatchedPlace, type WatchedWrites, WriteWatcher } from '../race-detector/write-watcher.ts';
-import { SECTOR_BYTES } from './access-costs.ts';
 import { pendingCopiesStep } from './async-copy.ts';
 import { type Arrival, arrivalsOf, type OperandReader, type WaitingLanes, wholeBarrierOf } from './barriers.ts';
 import { BoundsChecker } from './bounds.ts';
@@ -134,8 +135,6 @@ const SLICE = { usual: 1 << 18, watched: 1 << 14, cooperative: 1 << 14, followed
 
 /** A CTA that does more than wait goes on for so many, beside others that wait: a turn moves the memory of two CTAs. */
 const ROUNDS_OF_TURN = 64;
-
-const ALL_LANES: number[] = numbersBelow(LANES);
 
 /** Bits that a request sets in the sector map; an atomic reads and writes. */
 const SECTOR_BITS: Record<RequestKind, number> = {
@@ -258,14 +257,13 @@ export class CtaRunner {
   /** Prepares memory and counters for a launch. */
   begin(request: LaunchRequest): void {
     const { image } = this;
-    const [x, y, z] = request.block;
     this.#request = request;
     this.#deviceView = new DataView(this.#device.buffer);
-    this.#warpCount = Math.ceil((x * y * z) / LANES);
+    this.#warpCount = Math.ceil(product(request.block) / LANES);
     this.#allWarps = numbersBelow(this.#warpCount);
     this.#localStart = WARPS + this.#warpCount * image.warpBytes;
     this.#sectorMap = this.#localStart + this.#warpCount * LANES * image.localBytesPerThread;
-    const sectorBytes = image.counting ? Math.ceil(request.deviceBytes / 32) + 64 : 0;
+    const sectorBytes = image.counting ? sectorMapBytes(request) : 0;
     const sampleBuffer = (this.#sectorMap + sectorBytes + 15) & ~15;
     this.#memory.reserve(sampleBuffer + (image.counting ? AccessSampler.bufferBytes : 0) + 65536);
     const memory = this.#memory;
@@ -303,7 +301,7 @@ export class CtaRunner {
     this.#totalShared = totalShared;
     this.#residents = [];
     this.#around = [];
-    const together = extentOf(isCooperative ? request.grid : request.cluster);
+    const together = product(isCooperative ? request.grid : request.cluster);
     for (let index = 0; index < together; index++) this.#addResident();
     this.#races?.begin({
       grid: request.grid,
@@ -339,12 +337,10 @@ export class CtaRunner {
     const index = this.#residents.length;
     const isAlone = gridBarrier !== undefined || mostResident !== undefined;
     const resident = new ResidentCta({ index, rank: isAlone ? 0 : index }, this.#memory, {
-      ...{
-        warps: this.#warpCount,
-        threads: extentOf(block),
-        sharedBytes: this.#totalShared,
-        warpsEnd: this.#sectorMap,
-      },
+      warps: this.#warpCount,
+      threads: product(block),
+      sharedBytes: this.#totalShared,
+      warpsEnd: this.#sectorMap,
     });
     this.#residents.push(resident);
     return resident;
@@ -369,7 +365,7 @@ export class CtaRunner {
       i32[(LAUNCH.clusterX >> 2) + axis] = cluster[axis]!;
       i32[(LAUNCH.clustersX >> 2) + axis] = grid[axis]! / cluster[axis]!;
     });
-    i32[LAUNCH.clusterCtas >> 2] = extentOf(cluster);
+    i32[LAUNCH.clusterCtas >> 2] = product(cluster);
     i32[LAUNCH.dynamicSharedBytes >> 2] = dynamicSharedBytes;
     i32[LAUNCH.totalSharedBytes >> 2] = totalShared;
     i32[LAUNCH.localBytes >> 2] = this.image.localBytesPerThread;
@@ -490,7 +486,7 @@ export class CtaRunner {
   #warpsAtStart(): Uint8Array {
     const { image } = this;
     const { block } = this.#request;
-    const threads = block[0] * block[1] * block[2];
+    const threads = product(block);
     const i32 = new Int32Array((this.#warpCount * image.warpBytes) / 4);
     for (let warp = 0; warp < this.#warpCount; warp++) {
       const at = warp * image.warpBytes;
@@ -598,9 +594,9 @@ export class CtaRunner {
 
   #whoHasNotBegun(live: number): string {
     const { mostResident, grid } = this.#request;
-    const left = extentOf(grid) - this.#counts.ctas - live;
+    const left = product(grid) - this.#counts.ctas - live;
     if (mostResident === undefined || left === 0) return '';
-    return `; ${left} of ${extentOf(grid)} CTAs have not begun, and the device holds ${mostResident} at once`;
+    return `; ${left} of ${product(grid)} CTAs have not begun, and the device holds ${mostResident} at once`;
   }
 
   /** Device memory of the launch. */
@@ -675,7 +671,7 @@ export class CtaRunner {
     let kind = 1;
     for (let warp = 0; warp < this.#warpCount; warp++) {
       if (this.#cta.states[warp] !== 'ready') continue;
-      const own = this.#spinningOf(WARPS + warp * this.image.warpBytes);
+      const own = this.#spinningOf(this.#addressOf(warp));
       if (own === 0) return undefined;
       kind = Math.max(kind, own);
     }
@@ -684,10 +680,9 @@ export class CtaRunner {
 
   /** Of the warp at this address: {@link spinningBlocks} of the block that runs next, for which lanes elsewhere wait. */
   #spinningOf(at: number): number {
-    const { i32 } = this.#memory;
-    if (i32[(at + WARP.converged) >> 2] !== 0) return this.#spinning[i32[(at + WARP.nextBlock) >> 2]!]!;
+    if (this.#isConverged(at)) return this.#spinning[this.#nextBlock(at)]!;
     let lowest: number = PC.exited;
-    for (let lane = 0; lane < LANES; lane++) lowest = Math.min(lowest, i32[(at + WARP.programCounters) / 4 + lane]!);
+    for (let lane = 0; lane < LANES; lane++) lowest = Math.min(lowest, this.#counterOf(at, lane));
     return this.#spinning[lowest & PC.blockMask] ?? 0;
   }
 
@@ -721,9 +716,32 @@ export class CtaRunner {
     return this.#watcher ? SLICE.watched : SLICE.usual;
   }
 
+  /** Where a warp's state lies. */
+  #addressOf(warp: number): number {
+    return WARPS + warp * this.image.warpBytes;
+  }
+
+  #warpAt(address: number): number {
+    return (address - WARPS) / this.image.warpBytes;
+  }
+
+  /** Of the warp at this address: whether its lanes go on together, from {@link #nextBlock}. */
+  #isConverged(at: number): boolean {
+    return this.#memory.i32[(at + WARP.converged) >> 2] !== 0;
+  }
+
+  #nextBlock(at: number): number {
+    return this.#memory.i32[(at + WARP.nextBlock) >> 2]!;
+  }
+
+  /** The program counter of a lane whose warp has not converged. */
+  #counterOf(at: number, lane: number): number {
+    return this.#memory.i32[(at + WARP.programCounters) / 4 + lane]!;
+  }
+
   /** Runs one warp for a slice; returns how many instructions it executed. */
   #runSlice(warp: number): number {
-    const at = WARPS + warp * this.image.warpBytes;
+    const at = this.#addressOf(warp);
     const budget = (at + WARP.remainingBudget) >> 2;
     const isFollowed = this.#tracer?.follows(warp) ?? false;
     if (isFollowed) this.#tracer!.beginTurn(at);
@@ -739,17 +757,16 @@ export class CtaRunner {
 
   /** Threads of the CTA that have not exited. */
   #liveThreads(): number {
-    const [x, y, z] = this.#request.block;
-    const { i32 } = this.#memory;
+    const threads = product(this.#request.block);
     let exited = 0;
     this.#cta.states.forEach((state, warp) => {
-      const at = WARPS + warp * this.image.warpBytes;
-      if (state === 'exited') exited += Math.min(LANES, x * y * z - warp * LANES);
-      else if (i32[(at + WARP.converged) >> 2] === 0)
-        for (let lane = 0; lane < Math.min(LANES, x * y * z - warp * LANES); lane++)
-          if (i32[(at + WARP.programCounters) / 4 + lane] === PC.exited) exited++;
+      const at = this.#addressOf(warp);
+      const lanes = Math.min(LANES, threads - warp * LANES);
+      if (state === 'exited') exited += lanes;
+      else if (!this.#isConverged(at))
+        for (let lane = 0; lane < lanes; lane++) if (this.#counterOf(at, lane) === PC.exited) exited++;
     });
-    return x * y * z - exited;
+    return threads - exited;
   }
 
   /** All lanes that wait at a barrier, by warp and by the block from which they continue. */
@@ -757,20 +774,15 @@ export class CtaRunner {
     const waiting: WaitingLanes[] = [];
     this.#cta.states.forEach((state, warp) => {
       if (state !== 'waiting' && state !== 'polling') return;
-      const at = WARPS + warp * this.image.warpBytes;
-      const { i32 } = this.#memory;
-      if (i32[(at + WARP.converged) >> 2] !== 0) {
-        if (state === 'waiting') waiting.push({ warp, block: i32[(at + WARP.nextBlock) >> 2]!, lanes: ALL_LANES });
+      const at = this.#addressOf(warp);
+      if (this.#isConverged(at)) {
+        if (state === 'waiting') waiting.push({ warp, block: this.#nextBlock(at), lanes: ALL_LANES });
         return;
       }
-      const byBlock = new Map<number, number[]>();
-      for (const lane of ALL_LANES) {
-        const pc = i32[(at + WARP.programCounters) / 4 + lane]!;
-        if (pc < PC.waiting || pc >= PC.polling) continue;
-        const block = pc & PC.blockMask;
-        byBlock.set(block, [...(byBlock.get(block) ?? []), lane]);
-      }
-      for (const [block, lanes] of byBlock) waiting.push({ warp, block, lanes });
+      const counterOf = (lane: number): number => this.#counterOf(at, lane);
+      const own = ALL_LANES.filter((lane) => counterOf(lane) >= PC.waiting && counterOf(lane) < PC.polling);
+      for (const [block, lanes] of Map.groupBy(own, (lane) => counterOf(lane) & PC.blockMask))
+        waiting.push({ warp, block, lanes });
     });
     return waiting;
   }
@@ -783,7 +795,7 @@ export class CtaRunner {
   }
 
   #barrierContext(warp: number, block: number): WarpContext {
-    return this.#context(this.image.barriers.get(block)!, WARPS + warp * this.image.warpBytes, false);
+    return this.#context(this.image.barriers.get(block)!, this.#addressOf(warp), false);
   }
 
   /**
@@ -791,16 +803,13 @@ export class CtaRunner {
    * without lists.
    */
   #releaseAll(): boolean {
-    const { i32 } = this.#memory;
-    const { warpBytes } = this.image;
     const first = this.#cta.states.indexOf('waiting');
     if (this.#cta.arrived.size > 0 || first < 0) return false;
-    const block = i32[(WARPS + first * warpBytes + WARP.nextBlock) >> 2]!;
+    const block = this.#nextBlock(this.#addressOf(first));
     for (let warp = 0; warp < this.#warpCount; warp++) {
-      const at = WARPS + warp * warpBytes;
+      const at = this.#addressOf(warp);
       if (this.#cta.states[warp] === 'exited') continue;
-      if (this.#cta.states[warp] !== 'waiting' || i32[(at + WARP.converged) >> 2] === 0) return false;
-      if (i32[(at + WARP.nextBlock) >> 2] !== block) return false;
+      if (this.#cta.states[warp] !== 'waiting' || !this.#isConverged(at) || this.#nextBlock(at) !== block) return false;
     }
     const id = wholeBarrierOf(this.image.barriers.get(block)!);
     if (id === undefined) return false;
@@ -863,9 +872,8 @@ export class CtaRunner {
 
   #hasExited(warp: number, lane: number): boolean {
     if (this.#cta.states[warp] === 'exited') return true;
-    const { i32 } = this.#memory;
-    const at = WARPS + warp * this.image.warpBytes;
-    return i32[(at + WARP.converged) >> 2] === 0 && i32[(at + WARP.programCounters) / 4 + lane] === PC.exited;
+    const at = this.#addressOf(warp);
+    return !this.#isConverged(at) && this.#counterOf(at, lane) === PC.exited;
   }
 
   /** Ends the phase of the cluster's barrier if all threads have arrived. Who waits goes on at the next turn of its CTA. */
@@ -882,10 +890,10 @@ export class CtaRunner {
   }
 
   #resume({ warp, block, lanes }: WaitingLanes): void {
-    const at = WARPS + warp * this.image.warpBytes;
+    const at = this.#addressOf(warp);
     const { i32 } = this.#memory;
     this.#cta.states[warp] = 'ready';
-    if (i32[(at + WARP.converged) >> 2] !== 0) return;
+    if (this.#isConverged(at)) return;
     for (const lane of lanes) i32[(at + WARP.programCounters) / 4 + lane] = block;
   }
 
@@ -947,7 +955,7 @@ export class CtaRunner {
   }
 
   #wake(warps: ReadonlySet<number>): boolean {
-    for (const warp of warps) this.#cta.states[(warp - WARPS) / this.image.warpBytes] = 'ready';
+    for (const warp of warps) this.#cta.states[this.#warpAt(warp)] = 'ready';
     return warps.size > 0;
   }
 
@@ -984,7 +992,7 @@ export class CtaRunner {
   }
 
   #waitOf(warp: number, lanes: readonly number[], what: string): Wait {
-    const thread = this.#threadName(WARPS + warp * this.image.warpBytes, lanes[0]!);
+    const thread = this.#threadName(this.#addressOf(warp), lanes[0]!);
     return { what, cta: this.#cta.place.cta, thread, threads: lanes.length };
   }
 
@@ -1009,7 +1017,7 @@ export class CtaRunner {
   #waitsForPhases(): Wait[] {
     return this.#cta.suspended.open.map((poll) =>
       this.#waitOf(
-        (poll.warp - WARPS) / this.image.warpBytes,
+        this.#warpAt(poll.warp),
         [poll.lane],
         `waits${atSource(poll.instruction.source)} for ${lackOf(poll)}`,
       ),
@@ -1025,20 +1033,19 @@ export class CtaRunner {
   }
 
   /** By block. Not those for whom a warp-synchronous instruction waits until others of their warp come. */
-  #runningLanes(warp: number): ReadonlyMap<number, number[]> {
-    const { i32 } = this.#memory;
-    const place = WARPS + warp * this.image.warpBytes;
-    if (i32[(place + WARP.converged) >> 2] !== 0) return new Map([[i32[(place + WARP.nextBlock) >> 2]!, ALL_LANES]]);
-    const counterOf = (lane: number): number => i32[(place + WARP.programCounters) / 4 + lane]!;
+  #runningLanes(warp: number): ReadonlyMap<number, readonly number[]> {
+    const at = this.#addressOf(warp);
+    if (this.#isConverged(at)) return new Map([[this.#nextBlock(at), ALL_LANES]]);
+    const counterOf = (lane: number): number => this.#counterOf(at, lane);
     const lowest = Math.min(...ALL_LANES.map(counterOf));
     const running = ALL_LANES.filter((lane) => counterOf(lane) < (lowest < PC.convergent ? PC.convergent : PC.waiting));
     return Map.groupBy(running, (lane) => counterOf(lane) & PC.blockMask);
   }
 
-  #waitsInBlock(warp: number, block: number, lanes: number[]): Wait[] {
+  #waitsInBlock(warp: number, block: number, lanes: readonly number[]): Wait[] {
     const loop = this.image.spinLoops.find(({ blocks }) => blocks.includes(block));
     if (!loop) return [this.#waitOf(warp, lanes, `runs${atSource(this.image.places[block]?.source)}`)];
-    const context = this.#context(loop.instruction, WARPS + warp * this.image.warpBytes, false);
+    const context = this.#context(loop.instruction, this.#addressOf(warp), false);
     const memory = {
       ...{ ranges: this.#request.ranges, device: this.#deviceView, own: this.#memory.view },
       sharedBytes: this.#totalShared,
@@ -1090,7 +1097,7 @@ export class CtaRunner {
   }
 
   #copiesOf(warp: number): PendingCopies {
-    return this.#cta.copies[(warp - WARPS) / this.image.warpBytes]!;
+    return this.#cta.copies[this.#warpAt(warp)]!;
   }
 
   #surroundings(resident: ResidentCta): OperationSurroundings {
@@ -1217,14 +1224,13 @@ export class CtaRunner {
     const { tables, blockCount } = this.image;
     const read = (address: number, cells: number) =>
       Float64Array.from({ length: cells }, (_, i) => Number(this.#memory.view.getBigUint64(address + i * 8, true)));
-    const sectors = Math.ceil(this.#request.deviceBytes / 32) + 64;
     return {
       ...this.#counts,
       converged: read(tables!.converged, blockCount),
       partial: read(tables!.partial, blockCount * 33),
       divergences: read(tables!.divergences, blockCount),
       accesses: this.#patterns!.finish(),
-      sectorMap: this.#memory.u8.slice(this.#sectorMap, this.#sectorMap + sectors),
+      sectorMap: this.#memory.u8.slice(this.#sectorMap, this.#sectorMap + sectorMapBytes(this.#request)),
       samples: this.#sampler!.samples(),
     };
   }
@@ -1238,7 +1244,8 @@ function leftBehind(what: string, { instruction, cta, thread }: Sender): KernelF
   return fault;
 }
 
-const extentOf = ([x, y, z]: Dim3): number => x * y * z;
+/** A byte a sector, and some to spare. */
+const sectorMapBytes = ({ deviceBytes }: LaunchRequest): number => Math.ceil(deviceBytes / SECTOR_BYTES) + 64;
 
 const productsOf = ({ tensorForms }: RunnableImage, memory: WebAssembly.Memory): Record<string, TensorKernel> =>
   Object.fromEntries(tensorForms.map((form, i) => [productName(i), createTensorKernel(memory, form)]));

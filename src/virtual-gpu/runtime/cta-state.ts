@@ -2,6 +2,7 @@ import { rememberedAt } from '../../core/once-for.ts';
 import type { PtxInstruction } from '../../ptx/ast.ts';
 import { mulberry32 } from '../../stats/random.ts';
 import { type Mbarrier, Mbarriers } from './mbarriers/mbarriers.ts';
+import { nothingPending, type PendingGroups } from './pending-groups.ts';
 import { RegisterPool } from './register-pool.ts';
 import type { PiecesByDescriptor } from './warpgroups/pieces-by-descriptor.ts';
 
@@ -38,11 +39,6 @@ export interface OutgoingCopy {
   readonly instruction: PtxInstruction;
 }
 
-interface OutgoingCopies {
-  open: OutgoingCopy[];
-  groups: OutgoingCopy[][];
-}
-
 interface Product {
   readonly instruction: PtxInstruction;
   /** Its warp has waited for it. */
@@ -50,10 +46,8 @@ interface Product {
 }
 
 /** Products of wgmma that a warp has not waited for. */
-interface Products {
+interface Products extends PendingGroups<Product> {
   isFenced: boolean;
-  open: Product[];
-  groups: Product[][];
 }
 
 /** Where the bytes of a CTA's shared memory are now. */
@@ -80,7 +74,7 @@ export class CtaState {
   readonly rank: number;
   readonly barriers: Mbarriers;
   #landings = new Map<number, Landing[]>();
-  readonly #outgoing = new Map<number, OutgoingCopies>();
+  readonly #outgoing = new Map<number, PendingGroups<OutgoingCopy>>();
   readonly #products = new Map<number, Products>();
   /** Addresses of the operands of wgmma, by descriptor and shape: the same for every CTA of a launch. */
   readonly pieces = new Map<string, PiecesByDescriptor>();
@@ -146,11 +140,11 @@ export class CtaState {
   }
 
   productsOf(warp: number): Products {
-    return rememberedAt(this.#products, warp, () => ({ isFenced: false, open: [], groups: [] }));
+    return rememberedAt(this.#products, warp, () => ({ isFenced: false, ...nothingPending<Product>() }));
   }
 
-  outgoingOf(thread: number): OutgoingCopies {
-    return rememberedAt(this.#outgoing, thread, () => ({ open: [], groups: [] }));
+  outgoingOf(thread: number): PendingGroups<OutgoingCopy> {
+    return rememberedAt(this.#outgoing, thread, nothingPending<OutgoingCopy>);
   }
 
   /** Who sent the first of what is still on its way to shared memory. */

@@ -1,11 +1,10 @@
 import type { AllocationRequest, DeviceBuffer } from '../../core/device-values.ts';
 import { EXIT, WarpsmithError } from '../../core/errors.ts';
-import { DEVICE_START } from '../layout.ts';
-import type { DeviceRange } from './memories.ts';
+import { roundUp } from '../../core/values.ts';
+import { DEVICE_MEMORY_MAXIMUM_PAGES, DEVICE_START, PAGE_BYTES } from '../layout.ts';
+import { type DeviceRange, growTo } from './memories.ts';
 
-const PAGE_BYTES = 65536;
-/** wasm32 addresses. */
-const MAXIMUM_PAGES = 65536;
+const MOST_BYTES = DEVICE_MEMORY_MAXIMUM_PAGES * PAGE_BYTES;
 /** Bytes on both sides of a buffer that no access may touch. */
 const GUARD_BYTES = 256;
 const GUARD_VALUE = 0xa5;
@@ -17,17 +16,9 @@ interface Block extends DeviceBuffer {
   readonly end: number;
 }
 
-/** The next offset that is a multiple of the alignment. */
-const multiple =
-  (alignmentBytes: number) =>
-  (offset: number): number =>
-    Math.ceil(offset / alignmentBytes) * alignmentBytes;
-
 /** The next offset that is a multiple of the alignment, but not of twice that. */
-const oddMultiple =
-  (alignmentBytes: number) =>
-  (offset: number): number =>
-    multiple(2 * alignmentBytes)(offset - alignmentBytes) + alignmentBytes;
+const oddMultiple = (offset: number, alignmentBytes: number): number =>
+  roundUp(offset - alignmentBytes, 2 * alignmentBytes) + alignmentBytes;
 
 /** Device memory of the virtual GPU: one WebAssembly memory shared by all threads, first-fit allocation. */
 export class DeviceMemory {
@@ -36,12 +27,13 @@ export class DeviceMemory {
   #blocks: Block[] = [];
 
   constructor() {
-    this.memory = new WebAssembly.Memory({ initial: 2, maximum: MAXIMUM_PAGES, shared: true });
+    this.memory = new WebAssembly.Memory({ initial: 2, maximum: DEVICE_MEMORY_MAXIMUM_PAGES, shared: true });
   }
 
   /** @throws WarpsmithError `device-memory` if the virtual device has too little memory. */
   allocate({ name, bytes, alignmentBytes, minimumAlignment = false }: AllocationRequest): Block {
-    const place = minimumAlignment ? oddMultiple(alignmentBytes) : multiple(Math.max(alignmentBytes, GRANULE_BYTES));
+    const place = (at: number): number =>
+      minimumAlignment ? oddMultiple(at, alignmentBytes) : roundUp(at, Math.max(alignmentBytes, GRANULE_BYTES));
     let offset = place(DEVICE_START + GUARD_BYTES);
     let index = 0;
     for (; index < this.#blocks.length; index++) {
@@ -50,8 +42,8 @@ export class DeviceMemory {
       offset = place(next.end + 2 * GUARD_BYTES);
     }
     const end = offset + bytes;
-    if (end + GUARD_BYTES > MAXIMUM_PAGES * PAGE_BYTES) throw this.#isFull(name, bytes);
-    this.#reserve(end + GUARD_BYTES);
+    if (end + GUARD_BYTES > MOST_BYTES) throw this.#isFull(name, bytes);
+    growTo(this.memory, end + GUARD_BYTES);
     const block: Block = { name, bytes, offset, end };
     this.#blocks.splice(index, 0, block);
     const all = this.bytes();
@@ -112,15 +104,10 @@ export class DeviceMemory {
         code: 'device-memory',
         message: `Buffer ${name} does not fit: virtual devices have 4 GiB of memory, and ${used} bytes are in use.`,
         received: `${bytes} bytes`,
-        expected: `at most ${MAXIMUM_PAGES * PAGE_BYTES - used} bytes`,
+        expected: `at most ${MOST_BYTES - used} bytes`,
         hint: 'Take a smaller workload, or a real GPU.',
       },
       EXIT.deviceOrToolMissing,
     );
-  }
-
-  #reserve(bytes: number): void {
-    const missing = Math.ceil((bytes - this.memory.buffer.byteLength) / PAGE_BYTES);
-    if (missing > 0) this.memory.grow(missing);
   }
 }

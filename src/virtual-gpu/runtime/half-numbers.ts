@@ -1,8 +1,22 @@
-/** Conversions between 16-bit float patterns and numbers; rounding is to nearest even. */
+/** Conversions between patterns of floats of up to 32 bits and numbers; rounding is to nearest even. */
 const half = new Float16Array(1);
 const halfBits = new Uint16Array(half.buffer);
 const single = new Float32Array(1);
 const singleBits = new Uint32Array(single.buffer);
+
+/** The NaN that a GPU's additions and matrix instructions give, whatever NaN they got. */
+const F32_NAN = 0x7fffffff;
+
+export function f32ToNumber(bits: number): number {
+  singleBits[0] = bits;
+  return single[0]!;
+}
+
+export function numberToF32(value: number): number {
+  if (Number.isNaN(value)) return F32_NAN;
+  single[0] = value;
+  return singleBits[0]!;
+}
 
 export function f16ToNumber(bits: number): number {
   halfBits[0] = bits;
@@ -15,10 +29,7 @@ export function numberToF16(value: number): number {
   return halfBits[0]!;
 }
 
-export function bf16ToNumber(bits: number): number {
-  singleBits[0] = bits << 16;
-  return single[0]!;
-}
+export const bf16ToNumber = (bits: number): number => f32ToNumber(bits << 16);
 
 /** Exact for values that f32 holds exactly or that are sums of two bf16 numbers of similar size. */
 export function numberToBf16(value: number): number {

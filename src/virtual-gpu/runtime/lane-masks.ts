@@ -50,11 +50,11 @@ const hex = (mask: number): string => `0x${(mask >>> 0).toString(16).padStart(8,
 
 function refuseOwnLane(context: WarpContext, mask: number, lane: number): never {
   const { instruction } = context;
-  throw new KernelFault(
+  throw context.fault(
     'barrier',
     `executes ${fullName(instruction)} with the mask ${hex(mask)}, which does not name the thread itself, lane ${lane} of its warp: ` +
       'a mask must name each thread that comes,',
-    { instruction, lane },
+    lane,
   );
 }
 
@@ -77,11 +77,11 @@ function refuseAbsent(context: WarpContext, absent: readonly Absent[]): never {
   const more = absent.length > 1 ? ` and ${absent.length - 1} more of its warp` : '';
   const where = place.source ? `: they are at ${place.source.file}:${place.source.line}` : '';
   const [lane] = lanes as [number];
-  throw new KernelFault(
+  throw context.fault(
     'barrier',
     `executes ${fullName(instruction)} with the mask ${hex(context.word(operands[0]!, lane))}, which names thread ` +
       `(${context.coordinatesOf(first).join(', ')})${more} that do not come${where}. ` +
       'All threads that a mask names must execute the instruction together, or have exited:',
-    { instruction, lane },
+    lane,
   );
 }

@@ -1,3 +1,12 @@
+import { PAGE_BYTES } from '../layout.ts';
+
+/** Makes room for so many bytes. Returns whether memory grew: views from before are then void. */
+export function growTo(memory: WebAssembly.Memory, bytes: number): boolean {
+  const missing = Math.ceil((bytes - memory.buffer.byteLength) / PAGE_BYTES);
+  if (missing > 0) memory.grow(missing);
+  return missing > 0;
+}
+
 /** Typed views of a worker's private memory, renewed whenever it grows. */
 export class PrivateMemory {
   readonly memory: WebAssembly.Memory;
@@ -20,9 +29,7 @@ export class PrivateMemory {
 
   /** Makes room for `bytes`. */
   reserve(bytes: number): void {
-    const missing = Math.ceil(bytes / 65536) - this.memory.buffer.byteLength / 65536;
-    if (missing <= 0) return;
-    this.memory.grow(missing);
+    if (!growTo(this.memory, bytes)) return;
     this.i32 = new Int32Array(this.memory.buffer);
     this.u32 = new Uint32Array(this.memory.buffer);
     this.f32 = new Float32Array(this.memory.buffer);

@@ -1,4 +1,5 @@
-import { DEVICE_START, WRITE_PAGE_BYTES } from '../layout.ts';
+import { DEVICE_MEMORY_MAXIMUM_PAGES, DEVICE_START, WRITE_PAGE_BYTES } from '../layout.ts';
+import { growTo } from './memories.ts';
 
 /** Up to so many, filling takes V8 longer than a loop. */
 const FEW_BYTES = 32;
@@ -15,15 +16,14 @@ export class ReadMap {
   /** @param memory the memory of another thread's map, to share it. */
   constructor(memory?: WebAssembly.Memory) {
     const initial = DEVICE_START / WRITE_PAGE_BYTES;
-    this.memory = memory ?? new WebAssembly.Memory({ initial, maximum: 65536, shared: true });
+    this.memory = memory ?? new WebAssembly.Memory({ initial, maximum: DEVICE_MEMORY_MAXIMUM_PAGES, shared: true });
     this.#bytes = new Uint8Array(this.memory.buffer);
     this.#words = new Int32Array(this.memory.buffer);
   }
 
   /** Makes room for marks in this much device memory. */
   reserve(deviceBytes: number): void {
-    const missing = Math.ceil((deviceBytes - this.memory.buffer.byteLength) / WRITE_PAGE_BYTES);
-    if (missing > 0) this.memory.grow(missing);
+    growTo(this.memory, deviceBytes);
     this.#bytes = new Uint8Array(this.memory.buffer);
     this.#words = new Int32Array(this.memory.buffer);
   }

@@ -1,4 +1,5 @@
 import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
+import { lastModifier } from '../../ptx/instruction-parts.ts';
 import { sizeOfPtxType } from '../../ptx/types.ts';
 import { pickedBytes } from '../codegen/lane/forms/immediates.ts';
 import { select, selectBySign, setPredicate, setValue } from './scalar/compare-functions.ts';
@@ -50,7 +51,7 @@ export const GENERAL_FUNCTIONS: ReadonlyMap<string, ScalarCompiler> = new Map([
  * The function of one lane of an instruction: exact, in every form of the ISA, and slow; undefined if it is not lane-wise.
  */
 export function compileScalar(instruction: PtxInstruction): ScalarFunction | undefined {
-  const type = instruction.modifiers.at(-1) ?? '';
+  const type = lastModifier(instruction);
   const table = elementName(type) ? FLOAT_FUNCTIONS : INTEGER_FUNCTIONS;
   return (GENERAL_FUNCTIONS.get(instruction.opcode) ?? table.get(instruction.opcode))?.(instruction);
 }

@@ -1,4 +1,5 @@
-import { atomicTurns, countSectors, LINE_BYTES, sharedCost } from './access-costs.ts';
+import { LINE_BYTES } from '../../core/gpu-sizes.ts';
+import { atomicTurns, countSectors, sharedCost } from './access-costs.ts';
 import type { AccessCounts } from './pattern-counter.ts';
 
 /** `cluster`: shared memory of another CTA of the cluster. */

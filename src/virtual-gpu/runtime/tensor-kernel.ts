@@ -1,5 +1,6 @@
 import { rememberedAt } from '../../core/once-for.ts';
 import { numbersBelow } from '../../core/values.ts';
+import { PAGE_BYTES } from '../layout.ts';
 import { type FunctionBuilder, i32s, type Local } from '../wasm/function-builder.ts';
 import { ModuleBuilder } from '../wasm/module-builder.ts';
 import {
@@ -34,7 +35,6 @@ const VECTORS = REGISTER_BYTES / ROW_BYTES;
  * often multiply with the same.
  */
 const [A_SLOTS, B_SLOTS] = [16, 128];
-const PAGE_BYTES = 65_536;
 
 type Slots = Readonly<Record<'a' | 'b', OperandSlots>>;
 

@@ -1,6 +1,5 @@
 import type { Dim3 } from '../../core/launch-plan.ts';
 import { onceFor, rememberedAt } from '../../core/once-for.ts';
-import { numbersBelow } from '../../core/values.ts';
 import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
 import { isOfCluster } from '../../ptx/instruction-parts.ts';
 import { elementsOf } from '../../ptx/operands.ts';
@@ -8,7 +7,9 @@ import { LANE_CONSTANTS, LANE_SPECIALS, UNIFORM_SPECIALS } from '../codegen/stat
 import { OWN_SHARED } from '../codegen/state/symbols.ts';
 import type { BlockPlace, RunnableImage } from '../kernel-image.ts';
 import {
+  ALL_LANES,
   CLUSTER_RANK_SHIFT,
+  CONSTANT_BYTES,
   CONSTANTS,
   HELD_BACK,
   LANES,
@@ -29,10 +30,11 @@ import type { BoundsChecker } from './bounds.ts';
 import { type ElementReduction, type Part, swizzled } from './bulk-copies/parts.ts';
 import type { CopyPattern } from './copy-patterns.ts';
 import type { CtaState, Neighbour, Sender } from './cta-state.ts';
-import { type FaultPlace, KernelFault, outOfOwnCta } from './fault.ts';
+import { type FaultKind, type FaultPlace, KernelFault, outOfOwnCta } from './fault.ts';
 import type { CopyOperands, LaneCopier, PreparedCopy } from './lane-copier.ts';
 import type { Mbarrier } from './mbarriers/mbarriers.ts';
 import type { DeviceRange, PrivateMemory } from './memories.ts';
+import type { PendingGroups } from './pending-groups.ts';
 import type { PrintLog } from './printing/print-log.ts';
 import type { Rubbish } from './private-contents.ts';
 import type { ReadMap } from './read-map.ts';
@@ -126,15 +128,9 @@ export interface PendingCopy {
   landed: number;
 }
 
-/** Copies of one warp that have been issued but not waited for: closed groups, oldest first, then the open one. */
-export interface PendingCopies {
-  groups: PendingCopy[][];
-  open: PendingCopy[];
-}
+/** Copies of one warp. */
+export type PendingCopies = PendingGroups<PendingCopy>;
 
-export const noPendingCopies = (): PendingCopies => ({ groups: [], open: [] });
-
-const ALL_LANES: readonly number[] = numbersBelow(LANES);
 /** By lane: its number, as often as a warp has lanes. */
 const LANE_ALONE = ALL_LANES.map((lane) => new Array<number>(LANES).fill(lane));
 
@@ -284,30 +280,33 @@ export class WarpContext {
     const found = cluster[rank];
     if (found) return found;
     const ranks = cluster.length === 1 ? 'only rank 0' : `ranks 0 to ${cluster.length - 1}`;
-    throw new KernelFault('out-of-bounds', `names CTA ${rank} of a cluster that has ${ranks}`, {
-      ...{ instruction: this.instruction, lane },
-    });
+    throw this.fault('out-of-bounds', `names CTA ${rank} of a cluster that has ${ranks}`, lane);
   }
 
   /** As {@link neighbour}. @throws KernelFault if that CTA has exited, too. */
   liveNeighbour(rank: number, lane: number): Neighbour {
     const found = this.neighbour(rank, lane);
     if (!found.hasEnded) return found;
-    throw new KernelFault(
+    throw this.fault(
       'out-of-bounds',
       `reaches the shared memory of CTA ${rank} of the cluster, which has exited: it must wait until the others are done with it,`,
-      { instruction: this.instruction, lane },
+      lane,
     );
   }
 
   /** For instructions that copy from CTA to CTA. @throws KernelFault in a launch without clusters: a GPU stops there. */
   requireCluster(): void {
     if (this.#around.hasClusters) return;
-    throw new KernelFault(
+    throw this.fault(
       'out-of-bounds',
       `${this.instruction.text} sends to the shared memory of a cluster, but the launch has none:`,
-      { instruction: this.instruction, lane: this.lanes[0] },
+      this.lanes[0],
     );
+  }
+
+  /** @param access what is known of the access that failed, if it was one. */
+  fault(kind: FaultKind, message: string, lane: number | undefined, access?: FaultPlace): KernelFault {
+    return new KernelFault(kind, message, { ...access, instruction: this.instruction, lane });
   }
 
   /** Number of the operation's site. */
@@ -698,11 +697,12 @@ export class WarpContext {
 
   /** As {@link double}, in halves. */
   halves(operand: PtxOperand, lane: number): Address {
-    const register = operand.kind === 'register' ? this.#register(operand.name) : undefined;
-    if (register?.kind !== 'double-word') {
+    if (operand.kind !== 'register') {
       const value = this.double(operand, lane);
       return { low: Number(BigInt.asUintN(32, value)), high: Number(value >> 32n) };
     }
+    const register = this.#register(operand.name);
+    if (register.kind !== 'double-word') return { low: this.word(operand, lane), high: 0 };
     const { u32 } = this.#memory;
     const at = (this.warp + register.offset + (register.uniform ? 0 : lane * 8)) >> 2;
     return { low: u32[at]!, high: u32[at + 1]! };
@@ -791,11 +791,7 @@ export class WarpContext {
     if (base === null) return advance(ZERO, Number(offset));
     if (base.kind === 'special' && base.name === OWN_SHARED.name) return advance(this.ownAddress(0), Number(offset));
     if (base.kind !== 'register') throw unsupported(this.instruction, 'names a symbol in a warp-level access');
-    const register = this.#register(base.name);
-    if (register.kind !== 'double-word') return advance({ low: this.word(base, lane), high: 0 }, Number(offset));
-    const { u32 } = this.#memory;
-    const at = (this.warp + register.offset + (register.uniform ? 0 : lane * 8)) >> 2;
-    return advance({ low: u32[at]!, high: u32[at + 1]! }, Number(offset));
+    return advance(this.halves(base, lane), Number(offset));
   }
 
   /** As {@link address}, of all lanes that take part, into arrays that are used again: making some takes as long as filling them. */
@@ -877,7 +873,7 @@ export class WarpContext {
   /** @throws as {@link resolve}, for a stretch of device memory that need not be aligned. */
   checkGlobalBytes(offset: number, bytes: number, lane: number, isStore: boolean): void {
     if (isWithin(this.#reachable, offset, bytes)) return;
-    const address = (BigInt(WINDOW.global) << 32n) | BigInt.asUintN(32, BigInt(offset));
+    const address = asBigInt({ low: offset >>> 0, high: WINDOW.global });
     const place = { instruction: this.instruction, lane, address, accessBytes: bytes, space: 'global' };
     this.#bounds.inDeviceMemory(this.#reachable, place, isStore ? 'write' : 'read');
   }
@@ -940,9 +936,9 @@ export class WarpContext {
       const base = this.#memory.u32[(this.warp + WARP.localBase) >> 2]! + lane * this.#bounds.limits.local;
       return { view, offset: base + low, space: 'local' };
     }
-    if (!isStore && isGeneric && high === WINDOW.constant && low + bytes <= 65536)
+    if (!isStore && isGeneric && high === WINDOW.constant && low + bytes <= CONSTANT_BYTES)
       return { view, offset: CONSTANTS + low, space: 'const' };
-    if (!isStore && isGeneric && high === WINDOW.parameter && low + bytes <= 4096)
+    if (!isStore && isGeneric && high === WINDOW.parameter && low + bytes <= PARAMETER_BYTES)
       return { view, offset: PARAMETERS + low, space: 'param' };
     throw outOfBounds();
   }

@@ -11,7 +11,6 @@ import { asyncCopy } from './async-copy.ts';
 import { performAtomic } from './atomics.ts';
 import { applyPriority, createPolicy, discard, prefetch } from './cache-hints.ts';
 import { clusterArrive, mapAddress, rankOfAddress, storeAsync } from './clusters/operations.ts';
-import { KernelFault } from './fault.ts';
 import { checkMask, MASK_CHECK } from './lane-masks.ts';
 import { matrixCountOf, MATRIX_ROW_BYTES as ROW_BYTES, MATRIX_ROWS as ROWS } from './matrix-form.ts';
 import { matrixMultiply } from './matrix-multiply.ts';
@@ -31,18 +30,14 @@ function destinations(operand: PtxOperand): [PtxOperand, PtxOperand | undefined]
 function match(context: WarpContext): void {
   const { instruction, operands, lanes } = context;
   const [value, predicate] = destinations(operands[0]!);
-  const wide = typeOf(instruction) === 'b64';
-  const read = (lane: number) => (wide ? context.double(operands[1]!, lane) : BigInt(context.word(operands[1]!, lane)));
-  const values = new Map(lanes.map((lane) => [lane, read(lane)]));
+  const values = new Map(lanes.map((lane) => [lane, context.integer(operands[1]!, lane)]));
   const same = (lane: number) => lanes.reduce((m, l) => (values.get(l) === values.get(lane) ? m | (1 << l) : m), 0);
-  const named = new Map(lanes.map((lane) => [lane, namedLanes(context, lane)]));
-  const masks = lanes.map((lane) => same(lane) & named.get(lane)!);
-  lanes.forEach((lane, i) => {
-    const all = masks[i] === named.get(lane);
-    const anyMode = has(instruction, 'any');
-    context.setWord(value, lane, anyMode || all ? masks[i]! : 0);
-    if (predicate) context.setPredicate(predicate, lane, all);
-  });
+  for (const lane of lanes) {
+    const named = namedLanes(context, lane);
+    const mask = same(lane) & named;
+    context.setWord(value, lane, has(instruction, 'any') || mask === named ? mask : 0);
+    if (predicate) context.setPredicate(predicate, lane, mask === named);
+  }
 }
 
 /** The lanes of a warp that execute an instruction together: those of its own mask, which may differ from lane to lane. */
@@ -111,10 +106,7 @@ function setMaximumRegisters(context: WarpContext): void {
 }
 
 function trap(context: WarpContext): void {
-  throw new KernelFault('trap', 'the kernel executed trap (__trap)', {
-    instruction: context.instruction,
-    lane: context.lanes[0],
-  });
+  throw context.fault('trap', 'the kernel executed trap (__trap)', context.lanes[0]);
 }
 
 /** An element of up to four bytes as a register holds it: signed types are extended, but for those of two bytes. */

@@ -1,3 +1,4 @@
+import { SECTOR_BYTES } from '../../../core/gpu-sizes.ts';
 import type { PtxInstruction, StateSpace } from '../../../ptx/ast.ts';
 import type { Origins } from '../../../ptx/pointer-origins.ts';
 
@@ -73,8 +74,6 @@ export const SECTOR_WRITTEN = 2;
 export const SECTOR_SAMPLED = 4;
 /** Whether an atomic touched it. */
 export const SECTOR_ATOMIC = 8;
-
-const SECTOR_BYTES = 32;
 
 /** A byte (as its distance from the checked address) whose sector is marked. */
 export interface SectorMark {

@@ -7,8 +7,8 @@ import { OFFSET_IN_CTA } from '../../layout.ts';
 import { decodeTensorMap, TENSOR_MAP_BYTES, type TensorMap } from '../../tensor-map.ts';
 import { unsupported } from '../../unsupported.ts';
 import type { CtaState } from '../cta-state.ts';
-import { KernelFault } from '../fault.ts';
 import { atMbarrier, completeBytes, mbarrierBeside } from '../mbarriers/operations.ts';
+import { closeGroup, endGroups, groupsLeftBy } from '../pending-groups.ts';
 import type { RequestKind } from '../site-requests.ts';
 import type { WarpContext } from '../warp-context.ts';
 import { boxBytes, CHUNK_BYTES, type ElementReduction, type Part, partsOfBox } from './parts.ts';
@@ -135,10 +135,10 @@ function copyAcross(context: WarpContext): void {
     const { ownCta } = context;
     const land = (): void => {
       if (ownCta.hasEnded)
-        throw new KernelFault(
+        throw context.fault(
           'race',
           'the CTA ends while a bulk copy may still read its shared memory: nothing waits for',
-          { instruction, lane },
+          lane,
         );
       const { view, start } = ownCta.shared;
       context.receive(new Uint8Array(view.buffer, start + from, copy.bytes).slice(), to.address, barrier, lane);
@@ -180,21 +180,14 @@ function copyOut(context: WarpContext, reductionOf?: (copy: BulkCopy) => Element
 }
 
 function commit(context: WarpContext): void {
-  for (const lane of context.lanes) {
-    const copies = context.cta.outgoingOf(context.threadOf(lane));
-    copies.groups.push(copies.open);
-    copies.open = [];
-  }
+  for (const lane of context.lanes) closeGroup(context.cta.outgoingOf(context.threadOf(lane)));
 }
 
 /** With `.read` the destination may still lack the bytes; here it never does. */
 function waitGroup(context: WarpContext): void {
-  const [operand] = context.operands;
-  const allowed = operand?.kind === 'immediate' ? Number(operand.value) : 0;
-  for (const lane of context.lanes) {
-    const { groups } = context.cta.outgoingOf(context.threadOf(lane));
-    while (groups.length > allowed) for (const copy of groups.shift()!) copy.read();
-  }
+  const left = groupsLeftBy(context.instruction);
+  for (const lane of context.lanes)
+    endGroups(context.cta.outgoingOf(context.threadOf(lane)), left, (copy) => copy.read());
 }
 
 /** Where a copy begins in the shared memory of the CTA, or of another one of the cluster. */
@@ -207,13 +200,11 @@ function sharedStart(
   const place = context.inCluster(context.address(operand, lane), 'shared', lane);
   const alignment = isTensor ? TENSOR_ALIGNMENT : CHUNK_BYTES;
   if (place.address % alignment === 0) return place;
-  throw new KernelFault(
+  throw context.fault(
     'misaligned',
     `a bulk copy at shared address ${place.address}, not a multiple of ${alignment}`,
-    {
-      ...{ instruction: context.instruction, lane },
-      ...{ address: BigInt(place.address), accessBytes: alignment, space: 'shared' },
-    },
+    lane,
+    { address: BigInt(place.address), accessBytes: alignment, space: 'shared' },
   );
 }
 
@@ -229,10 +220,7 @@ function plainCopy(
 ): BulkCopy {
   const bytes = context.word(size, lane);
   if (bytes % CHUNK_BYTES !== 0)
-    throw new KernelFault('misaligned', `a bulk copy of ${bytes} bytes, not a multiple of ${CHUNK_BYTES}`, {
-      instruction: context.instruction,
-      lane,
-    });
+    throw context.fault('misaligned', `a bulk copy of ${bytes} bytes, not a multiple of ${CHUNK_BYTES}`, lane);
   return { context, lane, bytes, swizzleBytes: 0, fill: NOTHING, parts: bytes > 0 ? [{ ...places, bytes }] : [] };
 }
 
@@ -248,17 +236,14 @@ function tensorCopy(
   const axes = context.instruction.modifiers.map((m) => AXES.get(m)).find((count) => count !== undefined);
   if (coordinates.length !== axes) throw unsupported(context.instruction, `takes ${axes} coordinates`);
   if (map.dimensions.length !== axes)
-    throw new KernelFault('tensor-map', `a copy of ${axes} axes through a tensor map of ${map.dimensions.length}`, {
-      instruction: context.instruction,
-      lane,
-    });
+    throw context.fault('tensor-map', `a copy of ${axes} axes through a tensor map of ${map.dimensions.length}`, lane);
   const at = coordinates.map((coordinate) => context.word(coordinate, lane) | 0);
   const [first = 0] = at;
   if ((first * map.itemBytes) % CHUNK_BYTES !== 0)
-    throw new KernelFault(
+    throw context.fault(
       'misaligned',
       `a box that begins at element ${first} of the innermost axis, which is byte ${first * map.itemBytes} of a row: not a multiple of ${CHUNK_BYTES}`,
-      { instruction: context.instruction, lane },
+      lane,
     );
   if (isStore) checkStore(context, lane, at);
   return {
@@ -271,13 +256,13 @@ function tensorCopy(
  * A box may reach beyond a tensor, but one that goes out may not begin before it. Sources: CUDA C++ Programming Guide, tensor memory
  * accelerator; the illegal instructions of docs/results/h200-interleaved-maps.json and h200-instructions.json.
  */
-function checkStore({ instruction }: WarpContext, lane: number, at: readonly number[]): void {
+function checkStore(context: WarpContext, lane: number, at: readonly number[]): void {
   const axis = at.findIndex((coordinate) => coordinate < 0);
   if (axis >= 0)
-    throw new KernelFault(
+    throw context.fault(
       'tensor-map',
       `a box that goes out from before its tensor: it begins at ${at[axis]} along axis ${axis}`,
-      { instruction, lane },
+      lane,
     );
 }
 
@@ -290,8 +275,9 @@ function tensorMapAt(context: WarpContext, operand: PtxOperand, lane: number): T
   const key = bytes.join();
   const map = known.get(key) ?? decodeTensorMap(bytes);
   if (!map)
-    throw new KernelFault('tensor-map', 'no tensor map lies there: kernel.json declares one as an argument', {
-      ...{ instruction: context.instruction, lane, address: context.wholeAddress(operand, lane), space: 'param' },
+    throw context.fault('tensor-map', 'no tensor map lies there: kernel.json declares one as an argument', lane, {
+      address: context.wholeAddress(operand, lane),
+      space: 'param',
       accessBytes: TENSOR_MAP_BYTES,
     });
   known.set(key, map);

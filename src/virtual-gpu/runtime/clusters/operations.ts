@@ -4,7 +4,6 @@ import { sizeOfPtxType } from '../../../ptx/types.ts';
 import { CLUSTER_RANK_SHIFT, OFFSET_IN_CTA, WINDOW } from '../../layout.ts';
 import { unsupported } from '../../unsupported.ts';
 import { CLUSTER_PHASE } from '../cta-state.ts';
-import { KernelFault } from '../fault.ts';
 import { completeBytes, mbarrierBeside } from '../mbarriers/operations.ts';
 import type { WarpContext } from '../warp-context.ts';
 
@@ -15,10 +14,10 @@ export function clusterArrive(context: WarpContext): void {
   for (const lane of lanes) {
     const thread = context.threadOf(lane);
     if (clusterPhases[thread] !== CLUSTER_PHASE.outside)
-      throw new KernelFault(
+      throw context.fault(
         'barrier',
         "arrives at the cluster's barrier twice, with no barrier.cluster.wait between:",
-        { instruction, lane },
+        lane,
       );
     clusterPhases[thread] = CLUSTER_PHASE.arrived;
   }
@@ -34,8 +33,10 @@ export function mapAddress(context: WarpContext): void {
     const address = context.integer(source, lane);
     const rank = context.word(rankOperand, lane);
     if (isGeneric && Number(address >> 32n) !== WINDOW.shared)
-      throw new KernelFault('out-of-bounds', 'takes an address of shared memory, not', {
-        ...{ instruction, lane, address, accessBytes: 1, space: 'generic' },
+      throw context.fault('out-of-bounds', 'takes an address of shared memory, not', lane, {
+        address,
+        accessBytes: 1,
+        space: 'generic',
       });
     context.neighbour(rank, lane);
     const there = (address & BigInt(OFFSET_IN_CTA)) | (BigInt(rank) << BigInt(CLUSTER_RANK_SHIFT));

@@ -4,8 +4,9 @@ import type { ArrivedThreads } from '../barriers.ts';
 import { CLUSTER_PHASE, CtaState, type Neighbour, type SharedPlace } from '../cta-state.ts';
 import { SuspendedLanes } from '../mbarriers/suspended-lanes.ts';
 import type { PrivateMemory } from '../memories.ts';
+import { nothingPending } from '../pending-groups.ts';
 import { OlderRounds, stateOf, VainRounds } from '../vain-rounds.ts';
-import { noPendingCopies, type PendingCopies } from '../warp-context.ts';
+import type { PendingCopies } from '../warp-context.ts';
 
 export type WarpState = 'ready' | 'waiting' | 'polling' | 'exited';
 
@@ -87,7 +88,7 @@ export class ResidentCta implements Neighbour {
     this.order = order;
     for (let warp = 0; warp < this.#extents.warps; warp++) {
       this.states[warp] = 'ready';
-      this.copies[warp] = noPendingCopies();
+      this.copies[warp] = nothingPending();
     }
     this.arrived.clear();
     this.state.reset(registersAtStart, landingSeed);

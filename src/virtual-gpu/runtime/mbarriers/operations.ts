@@ -3,11 +3,10 @@ import { has, spaceOf } from '../../../ptx/instruction-parts.ts';
 import { LANES } from '../../layout.ts';
 import { unsupported } from '../../unsupported.ts';
 import type { CtaState } from '../cta-state.ts';
-import { KernelFault } from '../fault.ts';
 import { addressHalves, type WarpContext } from '../warp-context.ts';
 import { isAfter, type Mbarrier, MbarrierMistake, pendingCountOf, stateOf } from './mbarriers.ts';
 
-export const MBARRIER_BYTES = 8;
+const MBARRIER_BYTES = 8;
 
 /** One lane's part of an operation. */
 interface LaneOperation {
@@ -138,10 +137,10 @@ function operate(context: WarpContext, operation: Operation, at: number, space: 
   for (const lane of lanes) {
     const place = mbarrierAt(context, operands[at]!, lane, space);
     if (place.cta !== context.cta && !REMOTE.has(instruction.modifiers[0]!))
-      throw new KernelFault(
+      throw context.fault(
         'barrier',
         `reaches no mbarrier of another CTA, here of CTA ${place.cta.rank} of the cluster:`,
-        { instruction, lane },
+        lane,
       );
     const values = operands.slice(at + 1);
     atMbarrier(context, lane, place.address, () =>
@@ -160,10 +159,7 @@ export function mbarrierAt(
   const address = context.address(operand, lane);
   const place = context.resolve(address, space, MBARRIER_BYTES, true, lane);
   if (place.space !== 'shared' && place.space !== 'cluster')
-    throw new KernelFault('barrier', `an mbarrier in ${place.space} memory, where none can be`, {
-      instruction: context.instruction,
-      lane,
-    });
+    throw context.fault('barrier', `an mbarrier in ${place.space} memory, where none can be`, lane);
   return context.inCluster(address, space, lane);
 }
 
@@ -171,10 +167,10 @@ export function mbarrierAt(
 export function mbarrierBeside(context: WarpContext, operand: PtxOperand, lane: number, cta: CtaState): number {
   const barrier = mbarrierAt(context, operand, lane, 'shared');
   if (barrier.cta !== cta)
-    throw new KernelFault(
+    throw context.fault(
       'barrier',
       `sends to CTA ${cta.rank} of the cluster and completes an mbarrier of CTA ${barrier.cta.rank}: both lie in one CTA, not`,
-      { instruction: context.instruction, lane },
+      lane,
     );
   atMbarrier(context, lane, barrier.address, () => void cta.barriers.at(barrier.address));
   return barrier.address;
@@ -197,9 +193,10 @@ export function atMbarrier<T>(context: WarpContext, lane: number, address: numbe
     return act();
   } catch (error) {
     if (!(error instanceof MbarrierMistake)) throw error;
-    const { instruction } = context;
-    throw new KernelFault('barrier', `the mbarrier at shared address ${address}: ${error.message}`, {
-      ...{ instruction, lane, address: BigInt(address), accessBytes: MBARRIER_BYTES, space: 'shared' },
+    throw context.fault('barrier', `the mbarrier at shared address ${address}: ${error.message}`, lane, {
+      address: BigInt(address),
+      accessBytes: MBARRIER_BYTES,
+      space: 'shared',
     });
   }
 }

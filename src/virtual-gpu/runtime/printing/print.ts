@@ -1,5 +1,4 @@
 import type { PtxOperand } from '../../../ptx/ast.ts';
-import { KernelFault } from '../fault.ts';
 import { type Address, advance, type WarpContext } from '../warp-context.ts';
 import { formatPrintf, type PrintArguments, printable } from './format.ts';
 
@@ -89,5 +88,5 @@ export function failAssertion(context: WarpContext): never {
   };
   const said = `${text(file)}:${context.word(line, lane)}: ${text(name)}: ${context.placeOf(lane)} Assertion \`${text(condition)}\` failed.`;
   context.printed.add(context.ctaNumber, context.threadOf(lane), `${said}\n`);
-  throw new KernelFault('trap', 'an assertion failed', { instruction: context.instruction, lane });
+  throw context.fault('trap', 'an assertion failed', lane);
 }

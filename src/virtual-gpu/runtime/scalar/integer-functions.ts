@@ -1,4 +1,5 @@
 import type { PtxInstruction } from '../../../ptx/ast.ts';
+import { has, lastModifier } from '../../../ptx/instruction-parts.ts';
 import { bitsOfPtxType, isSigned } from '../../../ptx/types.ts';
 import {
   clampToType,
@@ -8,14 +9,11 @@ import {
   type ScalarFunction,
 } from './scalar-function.ts';
 
-const typeOf = (instruction: PtxInstruction): string => instruction.modifiers.at(-1)!;
-const has = (instruction: PtxInstruction, modifier: string): boolean => instruction.modifiers.includes(modifier);
-
 /** A function of integer operands 1 … count, all of the instruction's type. */
 const ofIntegers =
   (count: number, compute: (values: bigint[], instruction: PtxInstruction) => bigint): ScalarCompiler =>
   (instruction) => {
-    const type = typeOf(instruction);
+    const type = lastModifier(instruction);
     return (operands) => {
       const values = Array.from({ length: count }, (_, i) => integerOperand(operands, i + 1, type));
       return [compute(values, instruction)];
@@ -28,10 +26,10 @@ const larger = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 
 /** The part of a full product that `.hi` keeps. */
 const productPart = (a: bigint, b: bigint, instruction: PtxInstruction): bigint =>
-  has(instruction, 'hi') ? (a * b) >> BigInt(bitsOfPtxType(typeOf(instruction))) : a * b;
+  has(instruction, 'hi') ? (a * b) >> BigInt(bitsOfPtxType(lastModifier(instruction))) : a * b;
 
 const multiplyAdd: ScalarCompiler = (instruction) => {
-  const type = typeOf(instruction);
+  const type = lastModifier(instruction);
   const addendType = has(instruction, 'wide') ? type[0] + String(2 * bitsOfPtxType(type)) : type;
   return (operands) => {
     const [a, b] = [integerOperand(operands, 1, type), integerOperand(operands, 2, type)];
@@ -42,14 +40,14 @@ const multiplyAdd: ScalarCompiler = (instruction) => {
 
 /** 24-bit factors; `.hi` keeps bits 16 … 47 of the product. */
 function product24(operands: LaneOperands, instruction: PtxInstruction): bigint {
-  const type = typeOf(instruction);
+  const type = lastModifier(instruction);
   const cut = isSigned(type) ? BigInt.asIntN : BigInt.asUintN;
   const full = cut(24, operands.unsigned(1, type)) * cut(24, operands.unsigned(2, type));
   return cut(32, has(instruction, 'hi') ? full >> 16n : full);
 }
 
 const multiplyAdd24: ScalarCompiler = (instruction) => (operands) => {
-  const type = typeOf(instruction);
+  const type = lastModifier(instruction);
   const total = product24(operands, instruction) + integerOperand(operands, 3, type);
   return [has(instruction, 'sat') ? clampToType(total, type) : total];
 };
@@ -63,7 +61,7 @@ function highestBit(value: bigint): number {
 const findHighest = ofIntegers(1, ([value], instruction) => {
   const found = highestBit(value!);
   const fromTop = has(instruction, 'shiftamt') && found >= 0;
-  return BigInt(fromTop ? bitsOfPtxType(typeOf(instruction)) - 1 - found : found);
+  return BigInt(fromTop ? bitsOfPtxType(lastModifier(instruction)) - 1 - found : found);
 });
 
 function reversed(value: bigint, bits: number): bigint {
@@ -79,7 +77,7 @@ const fieldOf = (operands: LaneOperands, index: number): [position: bigint, leng
 ];
 
 const extractField: ScalarCompiler = (instruction) => {
-  const type = typeOf(instruction);
+  const type = lastModifier(instruction);
   const top = BigInt(bitsOfPtxType(type)) - 1n;
   return (operands) => {
     const value = operands.unsigned(1, type);
@@ -94,7 +92,7 @@ const extractField: ScalarCompiler = (instruction) => {
 };
 
 const insertField: ScalarCompiler = (instruction) => {
-  const type = typeOf(instruction);
+  const type = lastModifier(instruction);
   return (operands) => {
     const [position, length] = fieldOf(operands, 3);
     const mask = ((1n << length) - 1n) << position;
@@ -110,7 +108,7 @@ const bitMask: ScalarCompiler = (instruction) => (operands) => {
 };
 
 const extendLowBits: ScalarCompiler = (instruction) => {
-  const type = typeOf(instruction);
+  const type = lastModifier(instruction);
   return (operands) => {
     const [value, width] = [operands.unsigned(1, type), operands.unsigned(2, 'u32')];
     if (has(instruction, 'clamp') && width >= 32n) return [value];
@@ -181,7 +179,7 @@ const logic3: ScalarCompiler = (instruction) => {
 const shift =
   (left: boolean): ScalarCompiler =>
   (instruction) => {
-    const type = typeOf(instruction);
+    const type = lastModifier(instruction);
     return (operands) => {
       const value = integerOperand(operands, 1, type);
       const amount = smaller(operands.unsigned(2, 'u32'), BigInt(bitsOfPtxType(type)));
@@ -192,7 +190,7 @@ const shift =
 const saturated = (compute: (a: bigint, b: bigint) => bigint): ScalarCompiler =>
   ofIntegers(2, ([a, b], instruction) => {
     const result = compute(a!, b!);
-    return has(instruction, 'sat') ? clampToType(result, typeOf(instruction)) : result;
+    return has(instruction, 'sat') ? clampToType(result, lastModifier(instruction)) : result;
   });
 
 /** Both 16-bit halves of `.s16x2` and `.u16x2`; whole values of other types. `.relu` keeps results from below 0. */
@@ -206,7 +204,7 @@ const minOrMax =
 const whole =
   (compute: (value: bigint, bits: number) => bigint): ScalarCompiler =>
   (instruction) => {
-    const type = typeOf(instruction);
+    const type = lastModifier(instruction);
     return (operands) => [compute(operands.unsigned(1, type), bitsOfPtxType(type))];
   };
 

@@ -6,6 +6,7 @@ import { LANES, SCRATCH, SHARED } from '../../layout.ts';
 import { unsupported } from '../../unsupported.ts';
 import { atSource, KernelFault } from '../fault.ts';
 import { ELEMENT_FORMATS, type ElementFormat, readAccumulator, writeAccumulator } from '../matrix-elements.ts';
+import { allPending, closeGroup, endGroups, groupsLeftBy } from '../pending-groups.ts';
 import type { TensorKernelForm } from '../product-emitter.ts';
 import { halfForm } from '../tensor-form.ts';
 import { type Accumulate, accumulatorFor, type Factors, factorsOf, warpgroupModel } from '../tensor-model.ts';
@@ -90,10 +91,11 @@ export function warpgroupMultiply(instruction: PtxInstruction): (context: WarpCo
 
 function together(context: WarpContext, step: (context: WarpContext) => void): void {
   if (context.lanes.length !== LANES)
-    throw new KernelFault('barrier', `${context.instruction.text} by ${context.lanes.length} threads of a warp`, {
-      instruction: context.instruction,
-      lane: context.lanes[0],
-    });
+    throw context.fault(
+      'barrier',
+      `${context.instruction.text} by ${context.lanes.length} threads of a warp`,
+      context.lanes[0],
+    );
   step(context);
 }
 
@@ -101,34 +103,22 @@ const STEPS: Readonly<Record<string, (context: WarpContext) => void>> = {
   fence: (context) => {
     productsOf(context).isFenced = true;
   },
-  commit_group: (context) => {
-    const products = productsOf(context);
-    products.groups.push(products.open);
-    products.open = [];
-  },
-  wait_group: (context) => {
-    const { groups } = productsOf(context);
-    const [operand] = context.operands;
-    const allowed = operand?.kind === 'immediate' ? Number(operand.value) : 0;
-    while (groups.length > allowed) for (const product of groups.shift()!) product.finish();
-  },
+  commit_group: (context) => closeGroup(productsOf(context)),
+  wait_group: (context) =>
+    endGroups(productsOf(context), groupsLeftBy(context.instruction), (product) => product.finish()),
   mma_async: multiply,
 };
 
 /** Before an instruction that reads accumulators: its operands are the lines of the products that may be on their way there. */
 function refuseEarlyRead(context: WarpContext): void {
-  const { instruction, operands, lanes } = context;
-  const { open, groups } = productsOf(context);
+  const { operands, lanes } = context;
   const lines = new Set(operands.map((operand) => (operand.kind === 'immediate' ? Number(operand.value) : -1)));
-  const early = [...groups.flat(), ...open].find((product) => lines.has(product.instruction.ptxLine));
+  const early = allPending(productsOf(context)).find((product) => lines.has(product.instruction.ptxLine));
   if (!early) return;
-  throw new KernelFault(
+  throw context.fault(
     'race',
     `reads an accumulator of wgmma.mma_async${atSource(early.instruction.source)} before a wgmma.wait_group`,
-    {
-      instruction,
-      lane: lanes[0],
-    },
+    lanes[0],
   );
 }
 
@@ -141,8 +131,7 @@ const productsOf = ({ cta, warp }: WarpContext) => cta.productsOf(warp);
 function multiply(context: WarpContext): void {
   const products = productsOf(context);
   const { instruction } = context;
-  if (!products.isFenced)
-    throw new KernelFault('barrier', 'wgmma.mma_async without a wgmma.fence before it', { instruction, lane: 0 });
+  if (!products.isFenced) throw context.fault('barrier', 'wgmma.mma_async without a wgmma.fence before it', 0);
   const form = formOf(instruction);
   const operands = operandsOf(context, form);
   const keepsC = form.scaleD === undefined || context.predicate(form.scaleD, 0);

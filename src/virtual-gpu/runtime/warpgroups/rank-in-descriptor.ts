@@ -3,7 +3,6 @@
  * rank is added to the leading bytes: what they are for lies elsewhere in every CTA but the first.
  */
 import { CLUSTER_RANK_SHIFT } from '../../layout.ts';
-import { KernelFault } from '../fault.ts';
 import type { WarpContext } from '../warp-context.ts';
 import { type MatrixDescriptor, readDescriptor } from './shared-operands.ts';
 
@@ -36,11 +35,11 @@ export function rankIn(context: WarpContext, operand: DescribedOperand): string 
   for (const { state } of context.cluster) {
     const theirs = descriptor + (BigInt(state.rank - rank) << RANK_BIT);
     if (state.rank !== rank && state.pieces.get(kind)?.has(theirs) && areElsewhere(operand, readDescriptor(theirs)))
-      throw new KernelFault(
+      throw context.fault(
         'out-of-bounds',
         `wgmma.mma_async has an operand whose leading bytes are ${leadingOf(descriptor)} in CTA ${rank} of the cluster and ` +
           `${leadingOf(theirs)} in CTA ${state.rank}: ${REMEDY},`,
-        { instruction: context.instruction, lane: 0 },
+        0,
       );
   }
   const matrix = readDescriptor(descriptor);

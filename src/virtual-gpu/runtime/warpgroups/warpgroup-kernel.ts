@@ -1,4 +1,5 @@
 import { rememberedAt } from '../../../core/once-for.ts';
+import { PAGE_BYTES } from '../../layout.ts';
 import { type FunctionBuilder, i32s } from '../../wasm/function-builder.ts';
 import { ModuleBuilder } from '../../wasm/module-builder.ts';
 import { emitFindSlot, emitRemember, endOf, fillWithZeros, operandSlots } from '../decoded-operands.ts';
@@ -43,7 +44,6 @@ const MOST_REGISTERS = MOST_TILES * TILE_REGISTERS + A_REGISTERS;
 const SLOTS = 128;
 const BY_COLUMN = operandSlots('b', REGISTERS + MOST_REGISTERS * 4, SLOTS, TILE_PIECES);
 const BY_ROW = operandSlots('b', endOf(BY_COLUMN), SLOTS, TILE_PIECES);
-const PAGE_BYTES = 65_536;
 
 const modules = new Map<string, WebAssembly.Module>();
 
