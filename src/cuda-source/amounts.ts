@@ -211,8 +211,11 @@ export function printAmount(amount: Amount, least = 0): string {
   if (precedence === undefined) return `${operator}(${operands.map((operand) => printAmount(operand)).join(', ')})`;
   const [first, second, third] = operands;
   if (operands.length > 2 && operator !== '?:') {
-    const sum = operands.map((operand) => printAmount(operand, precedence)).join(` ${operator} `);
-    return precedence < least ? `(${sum})` : sum;
+    // Of the operators that bind as closely, only a remainder can't do without its brackets.
+    const isRemainder = (one: Amount): boolean => one.kind === 'operation' && one.operator === '%';
+    const texts = operands.map((one) => printAmount(one, isRemainder(one) ? precedence + 1 : precedence));
+    const all = texts.join(` ${operator} `);
+    return precedence < least ? `(${all})` : all;
   }
   const text =
     operator === '?:'

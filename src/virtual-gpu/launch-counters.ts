@@ -173,8 +173,7 @@ type LoadCounts = AccessCounts & { readonly bytes: number };
 const wordsOf = ({ requests, lanes, units, bytes }: LoadCounts): number =>
   units > requests ? Math.min(lanes, (units * SECTOR_BYTES * lanes) / bytes) : requests;
 
-/** Where an access's counts go. */
-/** As names of counters have it. */
+/** Where an access's counts go, as names of counters have it. */
 type Side = 'Load' | 'Store';
 
 class Collector {

@@ -83,6 +83,7 @@ const REQUIRED = [
   'small-values-as-integers',
   'status-words-of-the-launch-before',
   'reads-before-it-waits',
+  'long-rows-in-any-order',
 ];
 
 let device: Device;

@@ -50,7 +50,7 @@ export function readSubmission(submission: Submission, problem: Problem): Candid
 }
 
 /** The same for a run, in whose problem's folder it seems to lie. Nothing is read from there or written to it. @throws WarpsmithError likewise. */
-export function submittedCandidate(submission: Submission, problem: Problem): Candidate {
+export function candidateForRun(submission: Submission, problem: Problem): Candidate {
   const { kernel, parameters } = readSubmission(submission, problem);
   return makeCandidate({ ...kernel, folder: join(problem.folder, kernel.file.name) }, parameters);
 }

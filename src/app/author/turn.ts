@@ -28,7 +28,7 @@ export interface Pending {
   readonly done: Promise<void>;
 }
 
-/** Whether there will be a verdict. */
+/** Whether it still waits or runs. */
 export const isOpen = (pending: { readonly state: Search['state'] } | undefined): boolean =>
   pending?.state === 'waiting' || pending?.state === 'running';
 

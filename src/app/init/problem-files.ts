@@ -1,4 +1,4 @@
-import { isFloating, sizeOfDType } from '../../core/dtype.ts';
+import { type DType, isFloating, sizeOfDType } from '../../core/dtype.ts';
 import type { KernelSource } from '../../core/kernel.ts';
 import { GRID_LIMITS } from '../../core/launch-plan.ts';
 import type { Dimensions, Generator, ProblemSource } from '../../core/problem.ts';
@@ -90,11 +90,14 @@ function generatorOf({ dtype, filling }: DraftBuffer): { generator?: Generator }
 }
 
 const readBytes = (buffers: readonly DraftBuffer[]): string | number =>
-  buffers.length === 0
-    ? 0
-    : buffers
-        .map(({ dtype, shape }) => `${sizeOfDType(dtype)} * ${printAmount(elementsOf(shape), PRECEDENCE['*'])}`)
-        .join(' + ');
+  buffers.length === 0 ? 0 : buffers.map(({ dtype, shape }) => bytesOf(dtype, shape)).join(' + ');
+
+/** `4 * M * N`. */
+function bytesOf(dtype: DType, shape: readonly Amount[]): string {
+  const elements = elementsOf(shape);
+  const factors = elements.kind === 'operation' && elements.operator === '*' ? elements.operands : [elements];
+  return printAmount({ kind: 'operation', operator: '*', operands: [constant(sizeOfDType(dtype)), ...factors] });
+}
 
 /** Without a reference to count: as long as the largest size. */
 function longest({ dimensions }: Draft): Amount {
@@ -259,7 +262,7 @@ function growingGrids({ dimensions }: Draft, steps: readonly DraftStep[]): Amoun
   return [...new Map(extents.map((extent) => [printAmount(extent), extent])).values()];
 }
 
-const gridLimit = (extent: Amount): string => `${printAmount(extent, 9)} <= ${GRID_LIMITS[1]}`;
+const gridLimit = (extent: Amount): string => `${printAmount(extent, PRECEDENCE['<<'])} <= ${GRID_LIMITS[1]}`;
 
 const parameterEntry = ({ name, value, values }: Parameter): [string, { values: number[]; default: number }] => [
   name,
@@ -291,7 +294,7 @@ export function kernelFile(
     rootsOf(extent).some((name) => parametrised?.parameters.some((one) => one.name === name));
   const constraints = [
     ...(parametrised?.constraints ?? []).map((one) => printAmount(one)),
-    ...ofTiles.map(([dimension, tile]) => `${dimension} % ${printAmount(tile, 12)} == 0`),
+    ...ofTiles.map(([dimension, tile]) => `${dimension} % ${printAmount(tile, PRECEDENCE['*']! + 1)} == 0`),
     ...endedGrids.filter(isTuned).map(gridLimit),
   ];
   const plain = new Map([...multiples].filter(([dimension]) => !ofTiles.some(([one]) => one === dimension)));
@@ -311,7 +314,7 @@ export function kernelFile(
         workspaces.map((buffer) => [
           buffer.name,
           {
-            bytes: `${sizeOfDType(buffer.dtype)} * ${printAmount(elementsOf(shapeOf(buffer)), 11)}`,
+            bytes: bytesOf(buffer.dtype, shapeOf(buffer)),
             init: buffer.isZeroed ? ('zero' as const) : ('undefined' as const),
           },
         ]),

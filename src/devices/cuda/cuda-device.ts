@@ -106,7 +106,7 @@ export class CudaDevice implements Device {
     options: RunOptions,
   ): Promise<RunOutcome> {
     const { timeoutMs } = options;
-    const take = { module: this.#handles.module(module), plan, slot: this.#handles.slot(buffers), timeoutMs };
+    const take = { module: this.#handles.module(module), plan, slot: this.#handles.slot(buffers) };
     try {
       return await this.#client.command('run', take, timeoutMs + RUN_MARGIN_MS);
     } catch (error) {

@@ -1,3 +1,4 @@
+import { ptxOf } from '../../core/compiled-code.ts';
 import type { Device } from '../../core/device.ts';
 import type { DeviceFailure, LoadedModule } from '../../core/device-values.ts';
 import type { LaunchPlan } from '../../core/launch-plan.ts';
@@ -51,6 +52,16 @@ export interface Trial
 }
 
 export const NATURAL = { name: 'run 1 (natural order, NaN poison)', poison: NAN_POISON } as const satisfies Trial;
+
+/** Nothing but the order is the second run's. */
+export const OTHER_ORDER = {
+  ...NATURAL,
+  ...{ name: "run 3 (run 2's order, NaN poison)", reordered: true, privateMemory: 0 },
+} as const satisfies Trial;
+
+/** `atom.global.add.f32`, `red.shared.add.noftz.bf16x2`, `cp.reduce.async.bulk.….add.f32`. */
+const ADDS_IN_ANY_ORDER =
+  /\b(?:atom|red|cp\.reduce)\.(?:[\w:]+\.)*add\.(?:noftz\.)?(?:v[248]\.)?(?:bf16|f16|f32|f64)(?:x2)?\b/;
 
 /** The runs of one check, on the same buffers unless a run says otherwise. */
 export class CheckRuns {
@@ -110,6 +121,12 @@ export class CheckRuns {
     const { device, module } = this.#options;
     const { code } = module;
     return device.identity.kind === 'virtual' && code.kind === 'ptx' && /\bcp\.(?:reduce\.)?async\b/.test(code.text);
+  }
+
+  /** Whether threads may add floating-point numbers up in the order in which they come, so that the last bits depend on it. */
+  get addsInAnyOrder(): boolean {
+    const ptx = ptxOf(this.#options.module.code);
+    return ptx !== undefined && ADDS_IN_ANY_ORDER.test(ptx);
   }
 
   /** Whether a run can see data of an earlier one in a workspace with `init: once`. */

@@ -1,7 +1,7 @@
 import { ZERO_POISON } from '../launches/poison.ts';
 import type { Refused } from '../launches/refusal.ts';
 import type { RunResult } from '../launches/run-once.ts';
-import { type CheckRuns, NATURAL, type Trial } from './check-runs.ts';
+import { type CheckRuns, NATURAL, OTHER_ORDER, type Trial } from './check-runs.ts';
 import { countOf, differingElements, type Elements, elementsWhere, equalAt, firstOf } from './differences.ts';
 import { cameOutOtherwise, describeDifference, type JudgedCheck, refused } from './judged-check.ts';
 import { blamingFirstOf } from './who-wrote.ts';
@@ -26,7 +26,7 @@ export async function explainDifference(judged: JudgedCheck, first: RunResult, s
     if (!other.ok) return other;
     if (cameOutOtherwise(judged, first, other)) return refuse(runs.name, difference, runs);
   }
-  const otherOrder = await runs.runAfresh({ ...NATURAL, ...OTHER_ORDER });
+  const otherOrder = await runs.runAfresh(OTHER_ORDER);
   if (!otherOrder.ok) return otherOrder;
   if (!cameOutOtherwise(judged, first, otherOrder)) return refusePoison(runs.name, difference, runs);
   const landings = runs.copiesAsynchronously ? ', or on when asynchronous copies land' : '';
@@ -34,9 +34,6 @@ export async function explainDifference(judged: JudgedCheck, first: RunResult, s
   const differing = differingElements(outputs, first.outputs, second.outputs)!;
   return blamingFirstOf(refusal, { runs, run: first, outputs }, differing);
 }
-
-/** Nothing but the order is the second run's. */
-const OTHER_ORDER = { name: "run 3 (run 2's order, NaN poison)", reordered: true, privateMemory: 0 } as const;
 
 const refusePoison = (check: string, difference: string, runs: CheckRuns): Refused =>
   refuseUninitialised(check, difference, runs.reordered.poison === ZERO_POISON ? 'zeros' : undefined);

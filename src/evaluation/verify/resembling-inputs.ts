@@ -183,7 +183,7 @@ export const RESEMBLANCES = Object.keys(CHANGES) as Resemblance[];
 export function resembling(
   contents: Contents,
   how: Resemblance,
-  request: Changed & { readonly problem: ProblemFile },
+  request: ChangeRequest & { readonly problem: ProblemFile },
 ): Contents {
   return changed(contents, request, (bytes, buffer, stream) => {
     const values = decode(packElements(buffer, bytes), buffer.dtype);
@@ -194,8 +194,8 @@ export function resembling(
   });
 }
 
-/** The buffers whose elements may change, and what they are drawn from. */
-interface Changed {
+/** Buffers, of which those that may change are changed, and the random numbers of each. */
+interface ChangeRequest {
   readonly buffers: readonly PlannedBuffer[];
   readonly streamOf: (input: string) => RandomStream;
 }
@@ -203,7 +203,7 @@ interface Changed {
 /** The contents, with other bytes in each input that may change. */
 function changed(
   contents: Contents,
-  { buffers, streamOf }: Changed,
+  { buffers, streamOf }: ChangeRequest,
   change: (bytes: Uint8Array, buffer: PlannedBuffer, stream: RandomStream) => Uint8Array,
 ): Contents {
   const result = new Map(contents);
@@ -215,7 +215,7 @@ function changed(
 }
 
 /** As {@link resembling}: about one element in 64 of every input is that of other inputs. */
-export const mixed = (contents: Contents, others: Contents, request: Changed): Contents =>
+export const mixed = (contents: Contents, others: Contents, request: ChangeRequest): Contents =>
   changed(contents, request, (bytes, { name, dtype }, stream) => {
     const other = others.get(name);
     return other ? almostSame(bytes, other, sizeOfDType(dtype), stream) : bytes;
@@ -225,7 +225,7 @@ export const mixed = (contents: Contents, others: Contents, request: Changed): C
 const EXCHANGED = 64;
 
 /** As {@link resembling}: a few neighbours are exchanged, so that sums over more than those stay. */
-export const withNeighboursExchanged = (contents: Contents, request: Changed): Contents =>
+export const withNeighboursExchanged = (contents: Contents, request: ChangeRequest): Contents =>
   changed(contents, request, (bytes, buffer, stream) => {
     const [elements, size] = [packElements(buffer, bytes).slice(), sizeOfDType(buffer.dtype)];
     const count = elements.length / size;

@@ -57,15 +57,16 @@ export async function verifyCheck(
   const memory = { contents: prepared.inputs.bytes, overZeros };
   const timeoutMs = request.timeoutMs * (request.thorough && check.isExtreme ? EXTREME_PATIENCE : 1);
   const runs = await CheckRuns.open({ ...request, timeoutMs, name, plan, ...memory, isMain, findsRaces });
+  const isBitwise = problem.file.determinism === 'bitwise';
   const judge = async (): Promise<CheckResult> => {
     if (check.isOnce) {
       // A sum of millions of terms bears more than what a sample of them is off by.
       const isCounted = check.isLarge === true && generatorSet === DECLARED;
       const refuse = isCounted ? (run: RunResult) => refuseUnread(problem, dimensions, plan, run, name) : undefined;
-      const refusal = await judgeOnce({ runs, prepared, tally, seed, isCounted, refuse, beside });
+      const mustAgree = isBitwise && runs.addsInAnyOrder;
+      const refusal = await judgeOnce({ runs, prepared, tally, seed, isCounted, mustAgree, refuse, beside });
       return refusal ?? { ok: true, plan, counters: [], remembers: runs.remembers, neededMore: false };
     }
-    const isBitwise = problem.file.determinism === 'bitwise';
     const passed = await judgeCheck({ runs, prepared, tally, isBitwise, beside });
     if (!passed.ok) return passed;
     const unread = isMain && refuseUnread(problem, dimensions, plan, passed.first, name);

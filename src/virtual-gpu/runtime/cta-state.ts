@@ -2,7 +2,7 @@ import { rememberedAt } from '../../core/once-for.ts';
 import type { PtxInstruction } from '../../ptx/ast.ts';
 import { mulberry32 } from '../../stats/random.ts';
 import { type Mbarrier, Mbarriers } from './mbarriers/mbarriers.ts';
-import { nothingPending, type PendingGroups } from './pending-groups.ts';
+import { allPending, nothingPending, type PendingGroups } from './pending-groups.ts';
 import { RegisterPool } from './register-pool.ts';
 import type { PiecesByDescriptor } from './warpgroups/pieces-by-descriptor.ts';
 
@@ -154,8 +154,8 @@ export class CtaState {
 
   /** The first copy out of shared memory for which no thread has waited, and its thread. */
   unfinishedCopy(): { thread: number; copy: OutgoingCopy } | undefined {
-    for (const [thread, { open, groups }] of this.#outgoing) {
-      const copy = groups[0]?.[0] ?? open[0];
+    for (const [thread, outgoing] of this.#outgoing) {
+      const [copy] = allPending(outgoing);
       if (copy) return { thread, copy };
     }
     return undefined;

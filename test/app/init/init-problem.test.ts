@@ -18,7 +18,7 @@ const EXPECTED: Readonly<Record<string, ReturnType<typeof summaryOf>>> = {
   'attention-naive': {
     buffers: 'in f32 Q[n, d], in f32 K[n, d], in f32 V[n, d], out f32 O[n, d]',
     steps: [
-      'workspace S',
+      'workspace S: 4 * n * n',
       'needs ceilDiv(n, 16) <= 65535',
       'scores (ceilDiv(n, 16), ceilDiv(n, 16)) x (16, 16): Q, K, S, n, d, 1 / sqrt(d)',
       'softmax_rows (ceilDiv(n, 128)) x (128): S, n',
@@ -91,7 +91,7 @@ const EXPECTED: Readonly<Record<string, ReturnType<typeof summaryOf>>> = {
   'reduce-two-pass': {
     buffers: 'in f32 in[N], out f32 out[1]',
     steps: [
-      'workspace partial',
+      'workspace partial: 4 * min(ceilDiv(N, 256), 1024)',
       'deviceReduceKernel (min(ceilDiv(N, 256), 1024)) x (256): in, partial, N',
       'deviceReduceKernel (1) x (1024): partial, out, min(ceilDiv(N, 256), 1024)',
     ],
@@ -118,7 +118,7 @@ const EXPECTED: Readonly<Record<string, ReturnType<typeof summaryOf>>> = {
   scan: {
     buffers: 'in i32 in[n], out i32 out[n]',
     steps: [
-      'workspace sums',
+      'workspace sums: 4 * ceilDiv(n, 512)',
       'scan_blocks (ceilDiv(n, 512)) x (512): in, out, sums, n',
       'scan_sums (1) x (32): sums, ceilDiv(n, 512)',
       'add_sums (ceilDiv(n, 512)) x (512): out, sums, n',

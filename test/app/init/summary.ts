@@ -28,7 +28,8 @@ export function summaryOf(folder: string): { buffers: string; steps: string[]; r
   const rungs = problem.rungs as string[];
   const steps = rungs.flatMap((rung) => {
     const kernel = read(folder, rung, 'kernel.json');
-    const workspaces = Object.keys(kernel.workspaces ?? {}).map((name) => `workspace ${name}`);
+    const entries = Object.entries((kernel.workspaces ?? {}) as Record<string, { bytes: string }>);
+    const workspaces = entries.map(([name, { bytes }]) => `workspace ${name}: ${bytes}`);
     const limits = ((kernel.limits ?? []) as string[]).map((limit) => `needs ${limit}`);
     return [...workspaces, ...limits, ...(kernel.steps as Step[]).map(stepText)];
   });

@@ -309,6 +309,15 @@ describe('bulk copies', () => {
     );
   });
 
+  it('must be waited for behind a group of none, too', async () => {
+    const sent = send('');
+    const body = sent.body.replace('cp.async.bulk.global', 'cp.async.bulk.commit_group; cp.async.bulk.global');
+    expect(body).not.toBe(sent.body);
+    expect(await refusalOf(device, { ...sent, body }, launch())).toMatch(
+      /^unsafe: .*the CTA ends while a bulk copy may still read its shared memory/,
+    );
+  });
+
   it.each([
     ['add.f32', Float32Array, (a: number, b: number) => a + b],
     ['add.u64', BigUint64Array, (a: bigint, b: bigint) => a + b],

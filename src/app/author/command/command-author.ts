@@ -13,7 +13,7 @@ import { writeFolder } from '../../../store/write-folder.ts';
 import { changedFiles } from '../changed-files.ts';
 import type { ProblemBrief } from '../describe-problem.ts';
 import { kernelTexts } from '../kernel-texts.ts';
-import { submittedCandidate } from '../submission.ts';
+import { candidateForRun } from '../submission.ts';
 import type { Turn } from '../turn.ts';
 import type { Handed, RunTurn } from './run-turn.ts';
 import { BRIEF_FILE, LONGEST_NOTES, MCP_FILE, NOTES_FILE, stepFiles } from './step-files.ts';
@@ -313,7 +313,7 @@ export class CommandAuthor implements Author, AsyncDisposable {
     };
     if (refused) return { asked, by, answer: { kind: 'refused', ...refused, hypothesis } };
     const { files: texts, parameters } = line;
-    const candidate = submittedCandidate({ files: texts, parameters }, turn.problem);
+    const candidate = candidateForRun({ files: texts, parameters }, turn.problem);
     const files = changedFiles(task.parent.candidate, candidate);
     const made = parent === null ? {} : { parent };
     return {

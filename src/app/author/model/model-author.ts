@@ -8,7 +8,7 @@ import { errorText } from '../../../reports/feedback.ts';
 import type { AuthorMode, Priors } from '../../../store/events.ts';
 import type { Exchange } from '../../../store/transcript.ts';
 import { changedFiles } from '../changed-files.ts';
-import { submittedCandidate } from '../submission.ts';
+import { candidateForRun } from '../submission.ts';
 import { parseAnswer } from './parse-answer.ts';
 import { refusalText, systemText, taskText, verdictText } from './prompt.ts';
 import type { Spending } from './spending.ts';
@@ -174,7 +174,7 @@ async function readAnswer(answer: ModelAnswer, task: Task, state: State, parts: 
     const said = parseAnswer(answer.text, answer.isComplete);
     hypothesis = said.hypothesis;
     const parent = state.base ?? task.parent.candidate;
-    const candidate = submittedCandidate({ files: said.files, edits: said.edits, parent }, parts.problem);
+    const candidate = candidateForRun({ files: said.files, edits: said.edits, parent }, parts.problem);
     const wrong = await parts.check(candidate);
     if (wrong !== undefined) {
       state.base = candidate;

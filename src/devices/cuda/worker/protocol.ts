@@ -79,7 +79,7 @@ export interface Commands {
   damagedGuardBytes: { take: { buffer: BufferId }; give: number };
   /** Undefined where the worker does not know any more what was written. */
   isUnchanged: { take: { buffer: BufferId }; give: boolean | undefined };
-  run: { take: { module: ModuleId; plan: LaunchPlan; slot: SlotIds; timeoutMs: number }; give: RunOutcome };
+  run: { take: { module: ModuleId; plan: LaunchPlan; slot: SlotIds }; give: RunOutcome };
   allocateArena: { take: { requests: readonly AllocationRequest[]; seed: number }; give: BufferId[] };
   freeArena: { take: { buffers: readonly BufferId[] }; give: undefined };
   draw: { take: { draws: readonly Draw<BufferId>[] }; give: undefined };
