@@ -8,6 +8,7 @@ import { inlineCalls } from '../ptx/inline-calls.ts';
 import { analyseLiveness, type Liveness } from '../ptx/liveness.ts';
 import { estimateRegisters } from '../ptx/registers.ts';
 import { pollsOf } from '../ptx/waits.ts';
+import { withCanonicalNans } from './canonical-nans.ts';
 import { type JitBlock, splitBlocks } from './codegen/control/blocks.ts';
 import { analyseUniformity } from './codegen/control/uniformity.ts';
 import { registerKind } from './codegen/state/register-kinds.ts';
@@ -57,7 +58,7 @@ const registersOf = oncePerFunction((module, functionName) => {
 function analyse(module: PtxModule, functionName: string): Analysis {
   const inlined = inlineCalls(module, functionName);
   checkOperands(inlined, module);
-  const fn = withCombinedSelections(canonicalForm(inlined));
+  const fn = withCombinedSelections(withCanonicalNans(canonicalForm(inlined)));
   const cfg = buildControlFlowGraph(fn);
   const { uniform, divergentBlocks } = analyseUniformity(fn, cfg);
   const blocks = splitBlocks(cfg, divergentBlocks);

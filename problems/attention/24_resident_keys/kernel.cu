@@ -366,20 +366,18 @@ __global__ void __launch_bounds__(kThreads, 1)
     int heads_copied = tile.heads_before;  // of K and V
 #pragma unroll 1
     for (int left = tiles; left > 0; --left) {
-      if (tile.heads_before == heads_copied) {
-        ++heads_copied;
-        wait(base + Tiles::keys_empty + 8 * keys.stage, keys.parity ^ 1);
-        const auto copy_all = [&](const TensorMap* map, unsigned barrier, unsigned to) {
-          expect(barrier, kKeyBytes);
+      const bool has_keys = tile.heads_before < heads_copied;
+      const auto copy_all = [&](const TensorMap* map, unsigned barrier, unsigned to) {
+        expect(barrier, kKeyBytes);
 #pragma unroll
-          for (int p = 0; p < kPanels; ++p) {
-            copy_box(to + p * kBlockN * kRowBytes, map, p * kPanelColumns, 0, tile.shared_head, tile.batch, barrier);
-          }
-        };
-        const unsigned place = base + 2 * keys.stage * kKeyBytes;
+        for (int p = 0; p < kPanels; ++p) {
+          copy_box(to + p * kBlockN * kRowBytes, map, p * kPanelColumns, 0, tile.shared_head, tile.batch, barrier);
+        }
+      };
+      const unsigned place = base + 2 * keys.stage * kKeyBytes;
+      if (!has_keys) {
+        wait(base + Tiles::keys_empty + 8 * keys.stage, keys.parity ^ 1);
         copy_all(&K, base + Tiles::K_full + 8 * keys.stage, place + Tiles::K);
-        copy_all(&V, base + Tiles::V_full + 8 * keys.stage, place + Tiles::V);
-        keys.advance();
       }
       const int at = of_round * kQueryPlaces + queries.stage;
       wait(base + Tiles::Q_empty + 8 * at, queries.parity ^ 1);
@@ -388,6 +386,12 @@ __global__ void __launch_bounds__(kThreads, 1)
       for (int p = 0; p < kPanels; ++p) {
         copy_box(base + Tiles::Q + at * kQueryBytes + p * 64 * kRowBytes, &Q, p * kPanelColumns, 64 * tile.row_tile,
                  order.head(tile), tile.batch, base + Tiles::Q_full + 8 * at);
+      }
+      // Values are needed later than queries.
+      if (!has_keys) {
+        copy_all(&V, base + Tiles::V_full + 8 * keys.stage, place + Tiles::V);
+        keys.advance();
+        ++heads_copied;
       }
       order.advance(tile, 1);
       if (++of_round == kConsumers) {

@@ -10,6 +10,16 @@ const moveWord: LaneEmitter = (e) => {
   e.setWord();
 };
 
+const F32_NAN = 0x7fffffff;
+
+/** Bits of an f32; of every NaN those that GPUs compute: `withCanonicalNans`. */
+const moveCanonical: LaneEmitter = (e) => {
+  const value = e.temporary(0);
+  e.word(1);
+  e.b.set(value).get(value).i32x4(F32_NAN).get(value, value).op('f32x4.eq', 'v128.bitselect');
+  e.setWord();
+};
+
 /** mov.b32 d, {lo, hi}: two 16-bit registers into one word. */
 function packWord(e: LaneContext): void {
   // Vector elements follow the plain operands: operand 1 is the first element, 2 the second.
@@ -88,6 +98,7 @@ function build(): Map<string, LaneEmitter> {
   const forms = new Map<string, LaneEmitter>();
   for (const type of ['b16', 's16', 'u16', 'f16', 'b32', 's32', 'u32', 'f32']) forms.set(`mov.${type}`, moveWord);
   for (const type of ['b64', 's64', 'u64', 'f64']) forms.set(`mov.${type}`, moveDouble);
+  forms.set('mov.canonical.b32', moveCanonical);
   forms.set('mov.pred', movePredicate);
   forms.set('cvta.to.global.u64', sameAddress);
   forms.set('cvta.global.u64', sameAddress);
