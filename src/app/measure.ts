@@ -7,6 +7,7 @@ import { failedLimit } from '../core/plan/limits.ts';
 import type { Problem, Workload } from '../core/problem.ts';
 import { type CompleteRequest, completeRequest, type RequestOf } from '../core/requests/request.ts';
 import { untilAborted } from '../core/until-aborted.ts';
+import { nonEmpty } from '../core/values.ts';
 import {
   buildLadderRow,
   type LadderContender,
@@ -64,7 +65,7 @@ export async function measureProblem(request: OnDevice<RequestOf<'measure'>>): P
     versions: session.environment,
     contenders: everyContender(rows),
     rows: rows.map(({ row }) => row),
-    ...(rows.length < workloads.length && { notMeasured: workloads.slice(rows.length).map(({ name }) => name) }),
+    notMeasured: nonEmpty(workloads.slice(rows.length).map(({ name }) => name)),
   };
 }
 

@@ -57,7 +57,7 @@ async function judgeIn(
       ...{ problem, seed, thorough: true, watched: true, signal: options.signal, onStage: options.onStage },
       candidate: makeCandidate(kernel, completeParameters(kernel.file, options.parameters ?? {})),
       workload: chooseWorkload(problem.file, options.workload, options.cache),
-      ...(isVirtual && { sampleCtas: SAMPLED_CTAS }),
+      sampleCtas: isVirtual ? SAMPLED_CTAS : undefined,
     });
     const passed = passedAllChecks(found) ? { ...found, status: 'passed' as const, reason: undefined } : found;
     const { status, reason, failedCheck } = unreached === 'refuse' ? refusingUnreached(passed) : passed;

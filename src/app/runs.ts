@@ -115,7 +115,7 @@ export function showEvaluation(
     run: basename(folder),
     evaluation: finished.evaluation,
     proposal: proposal && isProposed ? proposal : null,
-    ...(choice && { choice }),
+    choice,
     decision: ofType(events, 'decision').find(({ evaluationId }) => evaluationId === id) ?? null,
     ...writtenOf(folder, id, events),
     sources: storedSources(folder, finished.sources),

@@ -33,5 +33,9 @@ export const sum = (values: readonly number[]): number => values.reduce((total, 
 
 export const product = (values: readonly number[]): number => values.reduce((total, value) => total * value, 1);
 
+/** The list, if there is anything in it. */
+export const nonEmpty = <List extends readonly unknown[]>(list: List): List | undefined =>
+  list.length > 0 ? list : undefined;
+
 /** The one of a list that has no other. */
 export const only = <T>(list: readonly T[]): T | undefined => (list.length === 1 ? list[0] : undefined);

@@ -740,7 +740,7 @@ function copyToSymbol([symbol, from]: readonly Expression[], api: ApiCalls): voi
   const named = symbol?.kind === 'unary' ? symbol.operand : symbol;
   if (named?.kind !== 'name') return;
   const [memory, source] = [api.memory(named), api.memory(from!)];
-  api.emit({ kind: 'upload-constant', symbol: named.name, ...(memory && { memory }), ...(source && { from: source }) });
+  api.emit({ kind: 'upload-constant', symbol: named.name, memory, from: source });
 }
 
 /** Calls of the CUDA runtime that say what a launch works on. */

@@ -640,7 +640,7 @@ function templateArgument(tokens: readonly Token[]): TemplateArgument {
   const value = parseExpression(tokens);
   const parameter = parseParameters(tokens)[0];
   const type = parameter !== undefined && parameter.name === '' ? parameter.type : undefined;
-  return { text, ...(value && { value }), ...(type && { type }) };
+  return { text, value, type };
 }
 
 function numberOf(text: string): Expression {

@@ -72,7 +72,7 @@ export function packInstructions(launch: LaunchCounters, factor: number): Launch
     ),
     criticalPathInstructions: launch.criticalPathInstructions * factor,
     longestCtaInstructions: launch.longestCtaInstructions * factor,
-    ...(launch.warpTime && { warpTime: packedTime(launch, launch.warpTime, factor) }),
+    warpTime: launch.warpTime && packedTime(launch, launch.warpTime, factor),
     globalLoadRequests: launch.globalLoadRequests * factor,
     globalLoadLines: fewerLines(launch, factor),
     globalStoreRequests: launch.globalStoreRequests * factor,
@@ -125,7 +125,7 @@ export function replaceInstructions(
   const { warpTime } = launch;
   return {
     ...launch,
-    ...(warpTime && { warpTime: { wide: mapTime(warpTime.wide, scaleOf), narrow: mapTime(warpTime.narrow, scaleOf) } }),
+    warpTime: warpTime && { wide: mapTime(warpTime.wide, scaleOf), narrow: mapTime(warpTime.narrow, scaleOf) },
     instructionsByClass,
     instructions,
     criticalPathInstructions: Math.max(0, launch.criticalPathInstructions + changePerWarp),

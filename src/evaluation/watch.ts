@@ -48,8 +48,7 @@ export const SAMPLED_CTAS = 32;
 
 /** What a virtual GPU is asked: nothing about times, profiles and baselines, and no shapes as large as users' own, which the GPU ran. */
 const watchedPart = ({ problem, candidate, workload, seed, id, signal, onStage }: EvaluationRequest) => ({
-  ...{ problem, candidate, workload, seed, id, onStage },
-  ...(signal && { signal }),
+  ...{ problem, candidate, workload, seed, id, signal, onStage },
   thorough: true,
   sampleCtas: SAMPLED_CTAS,
 });

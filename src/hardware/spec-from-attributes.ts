@@ -176,7 +176,7 @@ function unknownBoard(device: DescribedDevice, capability: ComputeCapability): D
     dramBytes: like(model.dramBytes),
     latencyClocks: mapFigures(model.latencyClocks, like),
     launchOverheadNs: like(model.launchOverheadNs),
-    ...(model.memsetNs && { memsetNs: like(model.memsetNs) }),
+    memsetNs: model.memsetNs && like(model.memsetNs),
     calibration: {
       basis: 'published',
       note: `This board was never measured; its latencies are those of ${model.name}.`,

@@ -126,7 +126,7 @@ function confirmationOf(run: Run, { candidate }: Best, evaluations: readonly Eva
     medianNs: timeOf(workloads, evaluations),
     verdict: measured?.verdict ?? null,
     intervalRatio: measured?.intervalRatio ?? null,
-    ...(energy && { energy }),
+    energy,
     sanitizer,
     perWorkload: workloads.length > 1 ? perWorkload : undefined,
     ...judge({ evaluations, perWorkload, measured, byEnergy, energy, sanitizer, requireSanitizer }),

@@ -85,7 +85,7 @@ export function workloadRatio(
     evaluationId: id,
     ratio,
     intervalRatio,
-    ...(energy && { energy }),
+    energy,
     vetoes: !(gain !== null && gain >= VETO_RATIO),
   };
 }

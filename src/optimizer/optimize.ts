@@ -290,7 +290,7 @@ function decideOn(run: Run, trial: Trial): Phase {
       evaluation: [...evaluations.values()][0]!,
       evaluations,
       ratioToStart: best.ratioToStart * decision.ratio!,
-      ...(decision.energy && { energyToStart: best.energyToStart! * decision.energy.ratio }),
+      energyToStart: decision.energy && best.energyToStart! * decision.energy.ratio,
     });
   }
   noteFailed(run, trial, decision.reason);

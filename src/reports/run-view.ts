@@ -274,7 +274,7 @@ export function buildRunView(
     start,
     best,
     speedup: speedupOf(start, best, confirmations, objectiveRatio(started, kept)),
-    ...(ofEnergy && { minimisedEnergy: ofEnergy }),
+    minimisedEnergy: ofEnergy,
     objective: objectiveOf({ started, joined, rows, bestCandidateId, confirmation: confirmations.at(-1) }),
     confirmations,
     ...energyOf(joined, confirmations.at(-1)),
@@ -297,7 +297,7 @@ export function buildRunView(
     hotLines: readSource ? hotLinesOf(joined, bestId, readSource) : null,
     repository: started.repository ?? null,
     ledger: ledgerView(events, budgets),
-    ...(authored && { authored }),
+    authored,
     reproduction: reproductionCommand({ ...started, budgets }, store),
   };
 }

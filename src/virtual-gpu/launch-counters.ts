@@ -92,7 +92,7 @@ export function launchCounters(
     globalAtomicTurns: Math.round(sumOfGlobalAtomics(workers, 'turns') * scale),
     globalAtomicSectors: Math.round(sumOfGlobalAtomics(workers, 'units') * scale),
     globalAtomicLines: touched.atomic,
-    ...(polls && { polls }),
+    polls,
     lines,
   };
 }

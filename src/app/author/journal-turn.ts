@@ -7,6 +7,7 @@ import type { Problem, Workload } from '../../core/problem.ts';
 import { completeRequest, type RequestOf } from '../../core/requests/request.ts';
 import { refusingUnreached } from '../../core/unreached.ts';
 import { untilAborted } from '../../core/until-aborted.ts';
+import { nonEmpty } from '../../core/values.ts';
 import { MOST_CAUGHT } from '../../optimizer/authoring/author.ts';
 import { reasonToStop } from '../../optimizer/stopping.ts';
 import { ensureTrustedFor } from '../loading/trust.ts';
@@ -302,7 +303,7 @@ export class JournalTurn implements Turn {
       thorough: candidate !== this.start,
       watched: isRefused,
       signal,
-      ...(measures && { tier: 'accept', profile: 'light', ...(beside.length > 0 && { against: beside }) }),
+      ...(measures && { tier: 'accept', profile: 'light', against: nonEmpty(beside) }),
     });
     const evaluation = await untilAborted(work, signal);
     return isRefused ? refusingUnreached(evaluation) : evaluation;

@@ -1,4 +1,5 @@
 import type { Kernel, KernelFile } from '../../core/kernel.ts';
+import { nonEmpty } from '../../core/values.ts';
 import { KERNEL_FILE } from '../loading/read-kernel.ts';
 
 /** A kernel's files as authors see and edit them: kernel.json without the fields that are not theirs. */
@@ -11,7 +12,7 @@ export function kernelTexts({ file, sources }: Kernel): Readonly<Record<string, 
 function withoutDType<F extends Pick<KernelFile, 'source'>>(file: F): F {
   const { flags, ...source } = file.source;
   const own = flags?.filter((flag) => !flag.startsWith('-DDTYPE='));
-  return { ...file, source: { ...source, ...(own && own.length > 0 && { flags: own }) } };
+  return { ...file, source: { ...source, flags: own && nonEmpty(own) } };
 }
 
 const WIDTH = 100;

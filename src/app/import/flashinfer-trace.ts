@@ -136,11 +136,12 @@ export function importDefinition(
         },
       ]),
     ),
-    ...(scalars.length > 0 && {
-      scalars: Object.fromEntries(
-        scalars.map(([name, { dtype }]) => [name, { dtype: dtypeOf(dtype, file), value: numbers[name]! }]),
-      ),
-    }),
+    scalars:
+      scalars.length === 0
+        ? undefined
+        : Object.fromEntries(
+            scalars.map(([name, { dtype }]) => [name, { dtype: dtypeOf(dtype, file), value: numbers[name]! }]),
+          ),
     flop: Object.values({ ...Object.fromEntries(tensors), ...definition.outputs })
       .map(elements)
       .join(' + '),

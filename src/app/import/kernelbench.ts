@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import { type DType, isFloating } from '../../core/dtype.ts';
 import type { Dimensions, Generator, ProblemSource } from '../../core/problem.ts';
+import { nonEmpty } from '../../core/values.ts';
 import type { ModuleDescription } from '../../evaluation/oracle/reference-process/describe-module.ts';
 import { comparisonFor, distinctShapes, identifierOf } from '../drafted-problem.ts';
 import { DTYPES, dtypeNamed, type Imported, type Signature, START, stubKernel, stubText } from './imported.ts';
@@ -68,7 +69,7 @@ export function importModule(module: ModuleDescription, text: string, file: stri
   const problem: ProblemSource = {
     ...{ schemaVersion: 1, name, description: `${name}, from a module of KernelBench.` },
     dimensions: dimensionsOf(module),
-    ...(limits.length > 0 && { limits }),
+    limits: nonEmpty(limits),
     inputs: Object.fromEntries(
       reads.map(({ name: own, dtype, shape, of }) => [
         own,
@@ -81,18 +82,15 @@ export function importModule(module: ModuleDescription, text: string, file: stri
         { dtype, shape: [...shape], access: 'out' as const, comparison: comparisonOf(dtype, reads, module.reach) },
       ]),
     ),
-    ...(numbers.length > 0 && {
-      scalars: Object.fromEntries(
-        numbers.map(({ name: own, of }) => [own, { dtype: numberType(of), value: of.value }]),
-      ),
-    }),
+    scalars:
+      numbers.length === 0
+        ? undefined
+        : Object.fromEntries(numbers.map(({ name: own, of }) => [own, { dtype: numberType(of), value: of.value }])),
     flop: [...reads, ...outputs].map(({ shape }) => shape.map(inBrackets).join(' * ')).join(' + '),
     ...{ minimumFlop: 0, minimumReadBytes: 0 },
     workloads: workloadsOf(module),
     checkShapes: checkShapes(module).map((dimensions) => ({ dimensions })),
-    ...(floating.length > 0 && {
-      generatorSets: setsOf(module, reads, all),
-    }),
+    generatorSets: floating.length > 0 ? setsOf(module, reads, all) : undefined,
     ...{ comparison: { kind: 'exact' }, determinism: 'bitwise', start: START, rungs: [START] },
   };
   return {

@@ -2,6 +2,7 @@ import { type DType, isFloating, sizeOfDType } from '../../core/dtype.ts';
 import type { KernelSource } from '../../core/kernel.ts';
 import { GRID_LIMITS } from '../../core/launch-plan.ts';
 import type { Dimensions, Generator, ProblemSource } from '../../core/problem.ts';
+import { nonEmpty } from '../../core/values.ts';
 import { type Amount, constant, evaluateAmount, printAmount, root, rootsOf } from '../../cuda-source/amounts.ts';
 import { PRECEDENCE } from '../../cuda-source/parser.ts';
 import { bothSigns, comparisonFor, distinctShapes } from '../drafted-problem.ts';
@@ -51,7 +52,7 @@ export function problemFile(
     flop: expression(flop),
     minimumFlop: 0,
     minimumReadBytes: readBytes(reference.wholeInputs),
-    ...(needed.size > 0 && { limits: limitsOf(needed) }),
+    limits: nonEmpty(limitsOf(needed)),
     workloads: workloadsOf(draft, flop),
     checkShapes: checkShapesOf(draft, flop, multiples, needed).map((dimensions) => ({ dimensions })),
     ...bothSigns(inputs.filter(({ dtype }) => isFloating(dtype)).map(({ name }) => name)),
@@ -306,20 +307,21 @@ export function kernelFile(
     description,
     problem: '../problem.json',
     source: { kind: 'cuda', files: ['kernel.cu'] },
-    ...(parametrised && { parameters: Object.fromEntries(parametrised.parameters.map(parameterEntry)) }),
-    ...(constraints.length > 0 && { constraints }),
-    ...(limits.length > 0 && { limits }),
-    ...(workspaces.length > 0 && {
-      workspaces: Object.fromEntries(
-        workspaces.map((buffer) => [
-          buffer.name,
-          {
-            bytes: bytesOf(buffer.dtype, shapeOf(buffer)),
-            init: buffer.isZeroed ? ('zero' as const) : ('undefined' as const),
-          },
-        ]),
-      ),
-    }),
+    parameters: parametrised && Object.fromEntries(parametrised.parameters.map(parameterEntry)),
+    constraints: nonEmpty(constraints),
+    limits: nonEmpty(limits),
+    workspaces:
+      workspaces.length === 0
+        ? undefined
+        : Object.fromEntries(
+            workspaces.map((buffer) => [
+              buffer.name,
+              {
+                bytes: bytesOf(buffer.dtype, shapeOf(buffer)),
+                init: buffer.isZeroed ? ('zero' as const) : ('undefined' as const),
+              },
+            ]),
+          ),
     steps: [
       ...zeroed.map(({ name: buffer }) => ({ memset: { buffer, byteValue: 0 } })),
       ...launched.map((step) => ({

@@ -8,6 +8,7 @@ import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import type { Dimensions, Problem, ProblemFile } from '../../core/problem.ts';
 import { checkKernelAgainstProblem } from '../../core/schemas/kernel-checks.ts';
 import { bindKernelFile, parseProblemFile } from '../../core/schemas/parse-files.ts';
+import { nonEmpty } from '../../core/values.ts';
 import { nodeProgram } from '../../evaluation/oracle/reference-process/node-program.ts';
 import { pythonProgram } from '../../evaluation/oracle/reference-process/python-program.ts';
 import { hostReference } from '../../evaluation/oracle/reference-process/reference-host.ts';
@@ -77,7 +78,7 @@ export async function loadProblem(path: string, { dtype, among }: DTypeChoice = 
   const problem: Problem = {
     folder,
     file: problemFile,
-    ...(listed.length > 0 && { dtypes: listed }),
+    dtypes: nonEmpty(listed),
     // An original runs on a virtual GPU, which no other problem pays for.
     reference: found
       ? hostReference({
@@ -85,7 +86,7 @@ export async function loadProblem(path: string, { dtype, among }: DTypeChoice = 
           shapes: (dimensions) => shapesOf(problemFile, dimensions),
         })
       : (await import('./original-reference.ts')).originalReference(problemFile, original!),
-    ...(found && { referenceFile: found.file }),
+    referenceFile: found?.file,
     requireTrusted: trusted,
     deviceReference,
   };

@@ -49,8 +49,8 @@ export function candidatePage(store: string, run: string, id: string): Candidate
       sources: Object.fromEntries(texts),
       ptx: undefined,
     }),
-    ...(proposal && { move: formatMove(proposal.move) }),
-    ...(decision && { decision: `${decision.decision}: ${decision.reason}` }),
+    move: proposal ? formatMove(proposal.move) : undefined,
+    decision: decision ? `${decision.decision}: ${decision.reason}` : undefined,
     roofline: own && rooflineChart(own)(ROOFLINE_SIZE).markup,
     html: printHtml(showDocument(shown)),
   };

@@ -56,7 +56,7 @@ function withoutCounters(event: RecordedEvent): RecordedEvent {
   if (event.type !== 'evaluation-finished') return event;
   const { counters: _counters, findings: _findings, coverage: _coverage, timing, ...evaluation } = event.evaluation;
   const { bounds: _bounds, launches: _launches, measurement: _measurement, ...time } = timing ?? {};
-  return { ...event, evaluation: { ...evaluation, ...(timing && { timing: time }) } } as RecordedEvent;
+  return { ...event, evaluation: { ...evaluation, timing: timing && time } } as RecordedEvent;
 }
 
 function turnOf(events: readonly RecordedEvent[]): Pick<RunChange, 'options' | 'trying' | 'evaluationsLeft'> {
@@ -67,7 +67,7 @@ function turnOf(events: readonly RecordedEvent[]): Pick<RunChange, 'options' | '
   const proposed = ofType(events, 'move-proposed').findLast(({ iteration }) => !decided.has(iteration));
   return {
     options: ranked ? ranked.options.map(watchedOption) : [],
-    ...(proposed && { trying: formatMove(proposed.move) }),
+    trying: proposed && formatMove(proposed.move),
     evaluationsLeft: budget?.evaluationsLeft ?? null,
   };
 }

@@ -34,7 +34,7 @@ export async function openLocalPool(devices: readonly string[], options: Session
       evaluator: pool,
       environment,
       drawSeed,
-      ...(identity.kind === 'cuda' && { peaks: async () => (await seats[0]!.peaks()) ?? undefined }),
+      peaks: identity.kind === 'cuda' ? async () => (await seats[0]!.peaks()) ?? undefined : undefined,
       [Symbol.asyncDispose]: close,
     };
   } catch (error) {

@@ -74,9 +74,9 @@ function expandBuffer(
     bytes: spanElements(shape, strides) * sizeOfDType(declaration.dtype),
     alignmentBytes: declaration.alignmentBytes ?? BUFFER_ALIGNMENT_BYTES,
     generator: declaration.access === 'out' ? undefined : (declaration.generator ?? { kind: 'normal' }),
-    ...(declaration.significant && {
-      significant: expandSignificant(name, declaration.significant, shape, { ...place, problem, dimensions }),
-    }),
+    significant:
+      declaration.significant &&
+      expandSignificant(name, declaration.significant, shape, { ...place, problem, dimensions }),
   };
 }
 
@@ -94,16 +94,14 @@ function expandSignificant(
     return { axis, first: evaluateInteger({ expression: first, scope: dimensions, path: own, file }, limits) };
   }
   const count = (extents: readonly number[]): number => extents.reduce((all, extent) => all * extent, 1);
-  const held = count(
-    lengths.shape.map((extent) => evaluateExpression(extent, dimensions, { path: own, ...(file && { file }) })),
-  );
+  const held = count(lengths.shape.map((extent) => evaluateExpression(extent, dimensions, { path: own, file })));
   const lists = count(shape.slice(0, axis));
   if (held === lists) return { axis, first: String(first) };
   throw new WarpsmithError({
     code: 'lengths-do-not-fit',
     message: `\`${first}\` holds ${held} numbers, and \`${name}\` has ${lists} lists along axis ${axis}.`,
     path: own,
-    ...(file && { file }),
+    file,
     received: `${held} numbers`,
     expected: `${lists}`,
     hint: 'One number for each list: of the extents before the axis, or a single one for axis 0.',

@@ -734,7 +734,7 @@ function reaches(step: PlannedMemset | PlannedCopy, watched: NonNullable<RunOpti
 
 const placedStep = ({ kind }: PlannedMemset | PlannedCopy, step: number): PlacedWrites => ({
   count: 1,
-  last: { step, ...(kind === 'copy' && { isCopy: true }) },
+  last: { step, isCopy: kind === 'copy' ? true : undefined },
 });
 
 /** What a launch wrote, after what was written before it. */

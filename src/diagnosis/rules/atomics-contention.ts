@@ -27,7 +27,7 @@ function fewerAtomics(item: ModelledLaunch, ctaCount: number): LaunchCounters {
   return {
     ...replaceInstructions(item, { atomic: launch.instructionsByClass.atomic * remaining }),
     globalAtomicRequests: launch.globalAtomicRequests * remaining,
-    ...(launch.globalAtomicTurns !== undefined && { globalAtomicTurns: launch.globalAtomicTurns * remaining }),
+    globalAtomicTurns: launch.globalAtomicTurns === undefined ? undefined : launch.globalAtomicTurns * remaining,
     sharedAtomicRequests: launch.sharedAtomicRequests * remaining,
   };
 }

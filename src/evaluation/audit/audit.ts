@@ -109,7 +109,7 @@ export async function auditProblem(options: {
     kind: 'audit',
     problem: problem.file.name,
     seed,
-    ...(problem.file.originalKernel !== undefined && { reference: 'original' as const }),
+    reference: problem.file.originalKernel === undefined ? undefined : 'original',
     checks: checks.map(describeCheck),
     sight,
     mutants: reports,

@@ -32,7 +32,7 @@ export function allowFlushedSums(expectations: Expectations, code: CompiledCode)
       const { tolerances, rmsLimit } = expectation;
       if (!hasSmaller(tolerances)) return [name, expectation];
       const wider = tolerances.map((tolerance) => (tolerance > 0 ? Math.max(tolerance, LOST) : tolerance));
-      return [name, { ...expectation, tolerances: wider, ...(rmsLimit && { rmsLimit: Math.max(rmsLimit, LOST) }) }];
+      return [name, { ...expectation, tolerances: wider, rmsLimit: rmsLimit && Math.max(rmsLimit, LOST) }];
     }),
   );
 }

@@ -221,7 +221,7 @@ function addCost(cost: typeof NO_COST, { tokens, money, seconds }: AskedRequest)
       isEstimate: cost.tokens.isEstimate || tokens.isEstimate,
     },
     money: money === null ? cost.money : (cost.money ?? 0) + money,
-    ...(seconds !== undefined && { seconds: (cost.seconds ?? 0) + seconds }),
+    seconds: seconds === undefined ? undefined : (cost.seconds ?? 0) + seconds,
   };
 }
 

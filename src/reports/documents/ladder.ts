@@ -114,7 +114,7 @@ export function buildLadderRow(input: LadderRowInput): LadderRow {
   const { workload, dimensions, cache, flop, vetoNs, attainableNs, energy } = input;
   const peer = peerOf(input);
   const cells = input.contenders.map(({ name }) => cellOf(input, name, peer));
-  return { workload, dimensions, cache, flop, vetoNs, attainableNs, peer, cells, ...(energy && { energy }) };
+  return { workload, dimensions, cache, flop, vetoNs, attainableNs, peer, cells, energy };
 }
 
 interface DetailRow {

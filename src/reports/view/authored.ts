@@ -88,7 +88,7 @@ export function authoredView(events: readonly RecordedEvent[], readSource?: Read
       isEstimate: asked.some(({ tokens }) => tokens.isEstimate),
     },
     money: asked.findLast(({ moneyUsed }) => moneyUsed !== null)?.moneyUsed ?? null,
-    ...(began.length > 0 && { seconds: sum(ended.map(({ seconds }) => seconds)) }),
+    seconds: began.length > 0 ? sum(ended.map(({ seconds }) => seconds)) : undefined,
     written: ofType(events, 'move-proposed').flatMap((event) => writtenRow(event, events, readSource) ?? []),
     refused: asked
       .filter(({ outcome }) => outcome !== 'candidate')
@@ -96,7 +96,7 @@ export function authoredView(events: readonly RecordedEvent[], readSource?: Read
     redirections: said(events, 'author-redirected'),
     // A step that was cut off has no end.
     steps: began.map((one) => ({ began: one, ended: ended.find(({ step }) => step === one.step) })),
-    ...(arms && { arms }),
+    arms,
     lineage: lineageView(events),
     spent: spentView(events),
   };
@@ -127,7 +127,7 @@ function writtenRow(
     findingsAfter: findings.map(({ id }) => id),
     evidenceAfter: findings.find(({ id }) => id === finding.id)?.evidence ?? null,
     counters: parent ? counterChanges(parent.evaluation, own.evaluation) : [],
-    ...(writer && { writer }),
+    writer,
     settings: settingsOf(kernel, events),
     status: own.evaluation.status,
     ratioToParent: parent ? ratioBetween(parent.evaluation, own.evaluation) : null,

@@ -48,7 +48,7 @@ const vetoesOf = (rows: readonly ProgressionRow[]): WorkloadVeto[] =>
         change,
         workload,
         ratio,
-        ...(energy && { energy }),
+        energy,
       })),
   );
 
@@ -73,7 +73,7 @@ export function objectiveOf({ started, joined, rows, bestCandidateId, confirmati
       confirmation.perWorkload?.find(({ workload: name }) => name === workload.name) ??
       (started.workloads.length === 1 ? confirmation : undefined);
     const times = { ratio: confirmed?.ratio ?? null, intervalRatio: confirmed?.intervalRatio ?? null };
-    return { ...outcome, ...times, ...(confirmed?.energy && { energy: confirmed.energy }) };
+    return { ...outcome, ...times, energy: confirmed?.energy };
   };
   return {
     strategy: started.strategy,

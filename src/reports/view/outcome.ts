@@ -43,7 +43,7 @@ export function bestChanges(
       .filter(({ why }) => why)
       .map(({ evaluationId, change, ratioToPreviousBest: ratio, energy }) => ({
         ...{ evaluationId, change, ratio },
-        ...(energy?.compared && { energyRatio: energy.compared.ratio }),
+        energyRatio: energy?.compared?.ratio,
       })),
   };
 }

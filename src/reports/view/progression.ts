@@ -184,7 +184,7 @@ function rowEnergy({ finished, decided }: Joined, isMinimised: boolean): Pick<Pr
   const own = isMinimised ? energyFigure(finished.evaluation) : null;
   if (!own) return {};
   const compared = decided?.evaluationId === finished.evaluation.id ? decided.energy : undefined;
-  return { energy: { joules: own.joules, ...(compared && { compared }) } };
+  return { energy: { joules: own.joules, compared } };
 }
 
 /** Rows of the progression; `startNs` is the start's time on the first workload. `isMinimised`: the run minimises energy. */

@@ -25,7 +25,7 @@ export function runRoutes(store: string, processes: RunProcesses, ending: AbortS
   routes.get('/runs', (context) => context.json(listRuns({ store })));
   routes.post('/runs', async (context) => {
     const { workload, ...request } = await readBody(context, startBody);
-    const id = await processes.start({ ...request, ...(workload !== undefined && { workloads: [workload] }) });
+    const id = await processes.start({ ...request, workloads: workload === undefined ? undefined : [workload] });
     return context.json({ id });
   });
   routes.get('/runs/:id', (context) => context.json(storedRun(store, context.req.param('id'))));

@@ -1,4 +1,5 @@
 import type { Timing } from '../../core/timing.ts';
+import { nonEmpty } from '../../core/values.ts';
 import {
   type ArmPrior,
   type KernelCost,
@@ -37,9 +38,9 @@ export function readPriors(store: string, query: PriorsQuery): Priors {
     return {
       patterns: patternPriors(moves, query),
       costs: kernelCosts(index, query, kind),
-      ...(lessons.length > 0 && { lessons }),
-      ...(caught.length > 0 && { caught }),
-      ...(arms.length > 0 && { arms }),
+      lessons: nonEmpty(lessons),
+      caught: nonEmpty(caught),
+      arms: nonEmpty(arms),
     };
   });
 }

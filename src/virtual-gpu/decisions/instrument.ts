@@ -86,7 +86,7 @@ function instrumentFunction<Name extends string>(
     const { ptxLine } = statement.instruction;
     const make: Make = (text, operands, guard) => {
       const [opcode, ...modifiers] = text.split('.') as [string, ...string[]];
-      return { opcode, modifiers, text, operands, ptxLine, ...(guard && { guard }) };
+      return { opcode, modifiers, text, operands, ptxLine, guard };
     };
     const { before = [], after = [] } = beside(statement.instruction, { make, scratch, start }) ?? {};
     const asStatement = (instruction: PtxInstruction): PtxStatement => ({ kind: 'instruction', instruction });

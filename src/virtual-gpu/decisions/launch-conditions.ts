@@ -114,9 +114,9 @@ export class LaunchConditions {
       return (
         ways && {
           ...ways,
-          ...(equation && { gap: gapOf(equation, launch, threads[0]!) }),
-          ...(excess !== undefined && { distance: Math.abs(excess) }),
-          ...(compared && { margin: () => this.#marginOf(compared, launch, threads) }),
+          gap: equation && gapOf(equation, launch, threads[0]!),
+          distance: excess === undefined ? undefined : Math.abs(excess),
+          margin: compared && (() => this.#marginOf(compared, launch, threads)),
         }
       );
     };

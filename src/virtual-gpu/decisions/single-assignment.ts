@@ -66,7 +66,7 @@ class Renaming implements SingleAssignment {
     const [first, ...others] = instruction.operands;
     const read = {
       ...instruction,
-      ...(guard && { guard: { ...guard, register: names.get(guard.register) ?? guard.register } }),
+      guard: guard && { ...guard, register: names.get(guard.register) ?? guard.register },
       operands: others.map((operand) => renameIn(operand, names)),
     };
     // The first operand is what is defined, if anything is; the others were read before.

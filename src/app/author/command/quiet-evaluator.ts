@@ -33,7 +33,7 @@ export function quietEvaluator(evaluator: Evaluator, agents: Pausable): Evaluato
   };
   return {
     evaluate,
-    ...(evaluator.estimate && { estimate }),
+    estimate: evaluator.estimate && estimate,
     prepare: (candidates) => evaluator.prepare?.(candidates),
     close: () => evaluator.close(),
   };

@@ -136,7 +136,7 @@ async function nextAnswer(
     if (signal?.aborted) return 'interrupted';
     throw error;
   }
-  const answer = await endpoint.ask({ messages, maximumOutputTokens, ...(signal && { signal }) });
+  const answer = await endpoint.ask({ messages, maximumOutputTokens, signal });
   const repeated = state.messages.findIndex((message, index) => message.text !== messages[index]?.text);
   const known = repeated < 0 ? Math.min(state.messages.length, messages.length) : repeated;
   const told = messages.slice(known).map(({ role, text }) => ({ role, text }));

@@ -76,9 +76,9 @@ export function findParameters(kernels: Kernels, wanted: readonly Wanted[] | und
   return wanted.flatMap(({ name, values }) => {
     const candidate = found.find((one) => one.name === name || one.root === name);
     if (candidate === undefined) return [];
-    const { value } = candidate;
-    const all = values && [...new Set([...values, value])].toSorted((a, b) => a - b);
-    return [{ ...declared(candidate), ...(all && { values: all }), isGiven: true }];
+    const own = declared(candidate);
+    const all = values ? [...new Set([...values, own.value])].toSorted((a, b) => a - b) : own.values;
+    return [{ ...own, values: all, isGiven: true }];
   });
 }
 

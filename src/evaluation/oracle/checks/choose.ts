@@ -90,7 +90,7 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
           reason: 'the timed workload is large: its generator sets are drawn by lot, and a confirmation runs them all',
         })),
       fixedDimensions: shapes.fixed,
-      ...(problem.originalKernel !== undefined && { reference: 'original' as const }),
+      reference: problem.originalKernel === undefined ? undefined : 'original',
       suites: suites?.map((suite) => ({ name: suite.name, shapes: suite.shapes.filter(takes).length })),
       timedShapeOnly,
     },

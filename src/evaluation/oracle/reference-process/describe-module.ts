@@ -94,7 +94,7 @@ export async function describeModule(
   if (code === 'python-module-missing') throw moduleMissing({ problem: file, file, folder: file }, received);
   throw new WarpsmithError({
     ...{ code, message: `${file} ${message}.`, file, received },
-    ...(line !== undefined && { path: `line ${line}` }),
+    path: line === undefined ? undefined : `line ${line}`,
     expected: expected ?? 'a module of KernelBench that runs on the CPU, at sizes that fit into memory',
     hint: hint ?? 'Try it in Python: Model(*get_init_inputs())(*get_inputs()). Smaller sizes are said by --value.',
   });

@@ -47,7 +47,7 @@ async function load(javaScript: string | undefined): Promise<Answer> {
       loaded = {
         reference: reference as ReferenceFunction,
         referenceRows: typeof referenceRows === 'function' ? (referenceRows as ReferenceRowsFunction) : undefined,
-        ...(typeof mistakes === 'object' && { mistakes: mistakes as Record<string, ReferenceFunction> }),
+        mistakes: typeof mistakes === 'object' ? (mistakes as Record<string, ReferenceFunction>) : undefined,
       };
     }
     return { kind: 'loaded', exports: Object.keys(module), hasReference: loaded !== undefined };
@@ -57,7 +57,7 @@ async function load(javaScript: string | undefined): Promise<Answer> {
       kind: 'not-loaded',
       name: isError ? error.name : typeof error,
       message: isError ? error.message : `${error}`,
-      ...(isError && typeof error.stack === 'string' && { stack: error.stack }),
+      stack: isError && typeof error.stack === 'string' ? error.stack : undefined,
     };
   }
 }
