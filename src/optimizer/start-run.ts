@@ -58,7 +58,7 @@ export function startRun(options: OptimizeOptions): Run {
     device: options.device,
     seed: options.seed,
     strategy: options.strategy ?? 'guided',
-    ...(minimisesEnergy(options) && { minimised: 'energy' as const }),
+    minimised: minimisesEnergy(options) ? 'energy' : undefined,
     budgets,
     goal: goal ?? null,
     priors: options.priors ?? { patterns: [], costs: [] },
