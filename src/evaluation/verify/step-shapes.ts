@@ -1,4 +1,4 @@
-import { evaluateExpression, namesInExpression } from '../../core/expressions/evaluate.ts';
+import { evaluateExpression } from '../../core/expressions/evaluate.ts';
 import { parseExpression } from '../../core/expressions/parser.ts';
 import { childrenOf, type ExpressionNode } from '../../core/expressions/syntax-tree.ts';
 import type { KernelFile } from '../../core/kernel.ts';
@@ -112,12 +112,12 @@ const FOLLOWING_RATIO = 0.75;
 
 /**
  * Shapes in which the steps are those of whole tiles, because their `when` asks a product or a remainder, and a size is less even than in all
- * drawn shapes with the same steps. `M * N % 4096 == 0` holds at M = 96, N = 128, where tiles of 64 are not whole. Only for kernels that
- * ask for a remainder of more than one dimension.
+ * drawn shapes with the same steps. `M * N % 4096 == 0` holds at M = 96, N = 128, where tiles of 64 are not whole, and `N == 64 && M % 8 == 0` at M = 72. Only for
+ * kernels that ask for a remainder, and for more than one dimension.
  */
 export function raggedShapesForSteps(aim: RaggedAim): Dimensions[] {
   const conditions = placedSteps(aim.kernel.steps).flatMap(({ step: { when } }) =>
-    typeof when === 'string' && asksForJointRemainder(aim.problem, when) ? [when] : [],
+    typeof when === 'string' && asksForRemainder(aim.problem, when) ? [when] : [],
   );
   if (conditions.length === 0) return [];
   const waysAt = (shape: Dimensions): string => {
@@ -149,13 +149,14 @@ export function raggedShapesForSteps(aim: RaggedAim): Dimensions[] {
     .slice(0, aim.most);
 }
 
-/** `M * N % 4096`: a remainder of several sizes at once. */
-function asksForJointRemainder(problem: ProblemFile, when: string): boolean {
+/** `M * N % 4096`, or `N == 64 && M % 8 == 0`: a remainder, and several sizes. */
+function asksForRemainder(problem: ProblemFile, when: string): boolean {
   const sizes = new Set(openNames(problem));
-  const isJoint = (node: ExpressionNode): boolean =>
-    (node.kind === 'binary' && node.operator === '%' && sizesIn(node, sizes).size > 1) ||
-    childrenOf(node).some(isJoint);
-  return namesInExpression(when).length > 1 && isJoint(parseExpression(when));
+  const isOfSize = (node: ExpressionNode): boolean =>
+    (node.kind === 'binary' && node.operator === '%' && sizesIn(node, sizes).size > 0) ||
+    childrenOf(node).some(isOfSize);
+  const condition = parseExpression(when);
+  return sizesIn(condition, sizes).size > 1 && isOfSize(condition);
 }
 
 const sizesIn = (node: ExpressionNode, sizes: ReadonlySet<string>): Set<string> =>

@@ -211,6 +211,12 @@ describe('shapes with odd factors', () => {
       },
     });
 
+  it('meet a condition about the remainder of one size under another', () => {
+    const found = ragged('N == 64 && M % 8 == 0').filter(({ N, M }) => N === 64 && M! % 8 === 0);
+    expect(found.length).toBeGreaterThan(0);
+    for (const { M } of found) expect(M! % 64).not.toBe(0);
+  });
+
   it('meet a condition about a product that sizes of whole tiles meet, too', () => {
     const found = ragged('M >= 64 && N >= 64 && M * N % 4096 == 0');
     expect(found.length).toBeGreaterThan(0);
