@@ -201,6 +201,7 @@ const whyPassed = ({ result: { candidate, workload } }: Recordings['red-team']['
   const name = candidate.kernel;
   const [onVirtual, onGpu] = [expectedOf(name, 'virtual'), expectedOf(name, 'cuda')];
   const what = `- ${code(name)}: “${lieOf(name).replace(/\.$/, '')}.”`;
+  if (onVirtual.statuses.includes('passed') && onVirtual.harmless !== undefined) return `${what} ${onVirtual.harmless}`;
   if (onVirtual.statuses.includes('passed'))
     return `${what} It cheats in timed launches only. A virtual GPU times none; on a GPU, ${onGpu.caughtBy.join(' or ')} refuses it.`;
   return `${what} It is right on ${workload.name}, where this was recorded. On ${onVirtual.workload} it is ${onVirtual.statuses.map(code).join(' or ')}.`;

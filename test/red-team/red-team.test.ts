@@ -179,6 +179,26 @@ describe('the red team', () => {
   });
 });
 
+describe('on a virtual H200, where launches may overlap', () => {
+  it('a read before the wait is refused, with its line', async () => {
+    const h200 = await openDevice('virtual:h200');
+    const there = createLiveEvaluator({ device: h200, toolchain: await createClangToolchain() });
+    try {
+      const folder = path.join(RED_TEAM, 'reads-before-it-waits');
+      const { status, reason } = await judge(folder, 1, 'N=2000', {}, { by: there });
+      expect({ status, reason }).toEqual({
+        status: 'unsafe',
+        reason: expect.stringMatching(
+          /^race: add_partial .* reads partial at kernel.cu:\d+ before griddepcontrol.wait/,
+        ),
+      });
+    } finally {
+      await there.close();
+      await h200.close();
+    }
+  });
+});
+
 /**
  * Where all outputs are subnormal, even the rightly rounded one has an RMS error of 1/√12 quanta of the half allowed: 0.577,
  * and a few per cent more or less in one row.
