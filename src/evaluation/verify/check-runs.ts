@@ -1,7 +1,8 @@
-import { ptxOf } from '../../core/compiled-code.ts';
+import { type CompiledCode, ptxOf } from '../../core/compiled-code.ts';
 import type { Device } from '../../core/device.ts';
 import type { DeviceFailure, LoadedModule } from '../../core/device-values.ts';
 import type { LaunchPlan } from '../../core/launch-plan.ts';
+import { onceFor } from '../../core/once-for.ts';
 import type { Printed } from '../../core/printed.ts';
 import { createStream } from '../../stats/random.ts';
 import { hasWritableVariables } from '../../toolchains/module-policy.ts';
@@ -63,6 +64,9 @@ export const OTHER_ORDER = {
 const ADDS_IN_ANY_ORDER =
   /\b(?:atom|red|cp\.reduce)\.(?:[\w:]+\.)*add\.(?:noftz\.)?(?:v[248]\.)?(?:bf16|f16|f32|f64)(?:x2)?\b/;
 
+/** Whether threads may add floating-point numbers up in the order in which they come, so that the last bits depend on it. */
+const addsInAnyOrder = onceFor((code: CompiledCode): boolean => ADDS_IN_ANY_ORDER.test(ptxOf(code) ?? ''));
+
 /** The runs of one check, on the same buffers unless a run says otherwise. */
 export class CheckRuns {
   readonly name: string;
@@ -123,10 +127,9 @@ export class CheckRuns {
     return device.identity.kind === 'virtual' && code.kind === 'ptx' && /\bcp\.(?:reduce\.)?async\b/.test(code.text);
   }
 
-  /** Whether threads may add floating-point numbers up in the order in which they come, so that the last bits depend on it. */
+  /** Whether the last bits of its sums may depend on who comes first. */
   get addsInAnyOrder(): boolean {
-    const ptx = ptxOf(this.#options.module.code);
-    return ptx !== undefined && ADDS_IN_ANY_ORDER.test(ptx);
+    return addsInAnyOrder(this.#options.module.code);
   }
 
   /** Whether a run can see data of an earlier one in a workspace with `init: once`. */
