@@ -616,7 +616,7 @@ export class CtaRunner {
         this.#finishCta();
         return true;
       }
-      const hasResumed = this.#resumePolls();
+      const hasResumed = this.#resumePolls(older !== this.#watcher?.olderReads);
       if (hasResumed || this.#releaseWaits(hasStopped)) {
         if (!hasResumed) cta.endPhase();
         cta.vain.forget();
@@ -950,8 +950,8 @@ export class CtaRunner {
   }
 
   /** Lets lanes go on whose phase is complete: they find out when they try again. */
-  #resumePolls(): boolean {
-    return this.#wake(this.#cta.suspended.resume());
+  #resumePolls(readsOlder: boolean): boolean {
+    return this.#wake(this.#cta.suspended.resume(readsOlder));
   }
 
   #wake(warps: ReadonlySet<number>): boolean {

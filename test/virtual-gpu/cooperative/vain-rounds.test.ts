@@ -1,4 +1,7 @@
 import { expect, it } from 'vitest';
+import type { CtaState, Poll } from '../../../src/virtual-gpu/runtime/cta-state.ts';
+import { SuspendedLanes } from '../../../src/virtual-gpu/runtime/mbarriers/suspended-lanes.ts';
+import type { PrivateMemory } from '../../../src/virtual-gpu/runtime/memories.ts';
 import { Standstill } from '../../../src/virtual-gpu/runtime/standstill.ts';
 import { isAfterPowerOfTwo, OlderRounds, stateOf, VainRounds } from '../../../src/virtual-gpu/runtime/vain-rounds.ts';
 
@@ -80,4 +83,19 @@ it('a state is another where any byte is another, wherever it lies', () => {
   );
   expect(new Set([...states, stateOf(base)]).size).toBe(24);
   expect(stateOf(base.map((one) => one.slice()))).toBe(stateOf(base));
+});
+
+it('waits at mbarriers are in vain after long, unless reads get older values: the next ones get others', () => {
+  const warp = 0;
+  const polls = new Map([[warp, [{ lane: 0, suspends: false } as Poll]]]);
+  const cta = { barriers: { changes: 0 }, polls } as unknown as CtaState;
+  const lanes = new SuspendedLanes(cta, { i32: new Int32Array(1024).fill(1) } as unknown as PrivateMemory);
+  lanes.reset();
+  expect(lanes.suspend(warp)).toBe(false);
+  const rounds = (count: number, readsOlder: (round: number) => boolean): boolean => {
+    for (let round = 0; round < count; round++) lanes.resume(readsOlder(round));
+    return lanes.isStuck;
+  };
+  expect(rounds(5000, (round) => round % 1000 === 0)).toBe(false);
+  expect(rounds(2001, () => false)).toBe(true);
 });

@@ -75,10 +75,14 @@ export class SuspendedLanes {
     return counters.every((counter) => counter >= PC.waiting);
   }
 
-  /** Ends the suspension of lanes whose phase is complete. Returns the addresses of their warps. */
-  resume(): ReadonlySet<number> {
+  /**
+   * Ends the suspension of lanes whose phase is complete. Returns the addresses of their warps.
+   *
+   * @param readsOlder whether a read got an older value since the last time, and so gets another one next.
+   */
+  resume(readsOlder: boolean): ReadonlySet<number> {
     const { barriers } = this.#cta;
-    const isMoving = barriers.changes !== this.#changes;
+    const isMoving = barriers.changes !== this.#changes || readsOlder;
     this.#changes = barriers.changes;
     this.#rounds = isMoving || this.#inVain.length === 0 ? 0 : this.#rounds + 1;
     if (isMoving) this.#hasEnded = false;
