@@ -63,18 +63,20 @@ const andLean = (ratio: number, known: readonly Known[]): Known[] => [
 ];
 
 /**
- * 23_split_keys where query tiles fill the GPU: never measured at these workloads; at b4h12s1024d64-causal and b1h4s4096d128 it took 1.16 and
- * 1.09 times as long as 19_whole_domain, in lab-middle.
+ * 23_split_keys and 25_even_shares where query tiles fill the GPU: never measured at these workloads; at b4h12s1024d64-causal and b1h4s4096d128 23 took 1.16 and
+ * 1.09 times as long as 19_whole_domain, in lab-middle, at b1h32-8s2048d128-causal and b32h16s512d128 25 took 1.04 and 1.10 times as long, in lab-shares.
  */
-const andSplit = (known: readonly Known[]): Known[] => [
+const andShared = (known: readonly Known[]): Known[] => [
   ...known,
   ...known
     .filter(({ kernel }) => kernel === '19_whole_domain')
-    .map(({ parameters: { CONSUMERS, BLOCK_N, STAGES }, us }) => ({
-      kernel: '23_split_keys',
-      parameters: { CONSUMERS: CONSUMERS!, BLOCK_N: BLOCK_N!, STAGES: STAGES!, SPLIT: 2, CLUSTER: 1 },
-      us: us * 1.1,
-    })),
+    .flatMap(({ parameters: { CONSUMERS, BLOCK_N, STAGES }, us }) => {
+      const tile = { CONSUMERS: CONSUMERS!, BLOCK_N: BLOCK_N!, STAGES: STAGES! };
+      return [
+        { kernel: '23_split_keys', parameters: { ...tile, SPLIT: 2, CLUSTER: 1 }, us: us * 1.1 },
+        { kernel: '25_even_shares', parameters: tile, us: us * 1.07 },
+      ];
+    }),
 ];
 
 const scaled = (known: readonly Known[], factor: number): Known[] =>
@@ -131,6 +133,8 @@ const KNOWN: Readonly<Record<string, readonly Known[]>> = {
     ...andLean(1, [hopper('11_sums_first', '3x64', 4, 12.4)]),
     // A screen with a causal mask, in h200-rungs-judged.
     { kernel: '23_split_keys', parameters: { CONSUMERS: 2, BLOCK_N: 128, STAGES: 2, SPLIT: 2, CLUSTER: 1 }, us: 6.36 },
+    // Never measured, either: there 19 has 24 query tiles.
+    hopper('25_even_shares', '3x64', 4, 12.4),
   ],
   b32h8s512d64: [
     // Half of b32h16s512d64.
@@ -141,7 +145,7 @@ const KNOWN: Readonly<Record<string, readonly Known[]>> = {
     hopper('10_wgmma', '3x128', 2, 55.9),
     // By FLOP from B4 H33 S450 D64.
     resident(1, 2, 256, 86),
-    ...andSplit(
+    ...andShared(
       andLean(0.984, [
         hopper('11_sums_first', '4x64', 4, 39.3, 1),
         hopper('11_sums_first', '4x64', 4, 40.0),
@@ -157,7 +161,7 @@ const KNOWN: Readonly<Record<string, readonly Known[]>> = {
     // 10 was measured at b4h16s4096d128-causal, 1.2 times as slow as 11.
     hopper('10_wgmma', '2x128', 2, 1720),
     // The ratio is that at b4h16s4096d128-causal.
-    ...andSplit(
+    ...andShared(
       andLean(0.995, [
         hopper('11_sums_first', '3x80', 2, 1430),
         hopper('11_sums_first', '3x64', 4, 1438.6),
@@ -172,8 +176,8 @@ const KNOWN: Readonly<Record<string, readonly Known[]>> = {
     // Never measured: the short rows, by FLOP.
     ...scaled([...WIDE, ...SPLITS_WIDE, ...ASIDE(112, 80)], 16),
     hopper('10_wgmma', '3x128', 2, 537.7),
-    ...andSplit(andLean(0.985, [hopper('11_sums_first', '3x128', 2, 453.9)])),
-    ...andSplit(
+    ...andShared(andLean(0.985, [hopper('11_sums_first', '3x128', 2, 453.9)])),
+    ...andShared(
       andLean(0.972, [hopper('11_sums_first', '4x64', 4, 457.1), hopper('11_sums_first', '4x64', 4, 454.2, 1)]),
     ),
   ],

@@ -22,6 +22,7 @@ const RUNGS = [
   ...['10_wgmma', '10_resident', '11_sums_first', '17_lean_turns', '18_ones_column', '19_whole_domain'],
   '23_split_keys',
   '24_resident_keys',
+  '25_even_shares',
 ];
 
 /** Shared memory of a CTA, SMs. Source: the H200's data sheet in hardware/specs. */
@@ -53,6 +54,12 @@ const COMPILED_SETTINGS: Readonly<Record<string, readonly ParameterValues[]>> = 
     { CONSUMERS: 3, BLOCK_N: 128, KEY_PLACES: 1 },
     { BLOCK_N: 256, CONSUMERS: 2, KEY_PLACES: 1 },
   ],
+  '25_even_shares': [
+    {},
+    { CONSUMERS: 3 },
+    { CONSUMERS: 3, BLOCK_N: 128, STAGES: 2 },
+    { CONSUMERS: 2, BLOCK_N: 128, STAGES: 2 },
+  ],
 };
 
 /** What is judged on a virtual GPU takes seconds. */
@@ -68,6 +75,7 @@ const JUDGED = [
   '22_one_launch beside each other',
   '23_split_keys beside each other',
   '24_resident_keys from head to head',
+  '25_even_shares beside each other',
   '16_decode_stream',
   '09_lean on another device',
 ];
@@ -510,6 +518,23 @@ describe('on a virtual H200', () => {
       expect(evaluation.status).toBe('passed');
       // 480 query tiles, three or four for each CTA; three of a head, and two heads share keys.
       expect(evaluation.counters!.launches[0]).toMatchObject({ ctaCount: 132 });
+    },
+  );
+
+  judged('25_even_shares beside each other')(
+    '25_even_shares is verified, races and all, where several CTAs have parts of a query tile',
+    async () => {
+      const limits = ['S <= 130', 'Skv <= 700', 'B * H <= 4', 'D <= 64'];
+      const { evaluation } = await diagnoseKernel({
+        target: join(narrowAttention(await mkdtemp(join(place, 'shares-')), limits), '25_even_shares'),
+        device: 'virtual:h200',
+        workload: 'B=1,H=2,Hkv=1,S=130,Skv=700,D=64,causal=1,bottomRight=1,bshd=1,lse=1',
+        parameters: { CONSUMERS: 2, BLOCK_N: 64, STAGES: 2 },
+        seed: 5,
+      });
+      expect(evaluation.status).toBe('passed');
+      // Two tiles of each head, 11 steps of keys each: shares of 3 for 14 CTAs of the 16.
+      expect(evaluation.counters!.launches[0]).toMatchObject({ ctaCount: 16 });
     },
   );
 

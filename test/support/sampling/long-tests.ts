@@ -73,6 +73,7 @@ export const nvccBuild = sampledOne(
       '22_one_launch __nv_bfloat16',
       '23_split_keys half',
       '24_resident_keys half',
+      '25_even_shares half',
     ],
   ],
   {
