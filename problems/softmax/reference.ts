@@ -1,4 +1,4 @@
-import type { ReferenceFunction } from '../../src/core/problem.ts';
+import type { ReferenceFunction, ReferenceRowsFunction } from '../../src/core/problem.ts';
 
 /** `y[c] = exp(x[c] − max x) ÷ Σ exp(x − max x)` of one row. */
 function softmaxRow(y: Float64Array, x: Float64Array, round: (value: number) => number): void {
@@ -22,12 +22,19 @@ function softmaxRow(y: Float64Array, x: Float64Array, round: (value: number) => 
  * exponential, sum, quotient) passes through `round`.
  */
 export const reference: ReferenceFunction = (inputs, dimensions, round) => {
-  const { R, N } = dimensions as Record<'R' | 'N', number>;
+  const Y = Uint32Array.from({ length: dimensions.R as number }, (_, r) => r);
+  return referenceRowsOfSparse(inputs, dimensions, round, { Y });
+};
+
+/** Rows of `Y`, each from one of `X`. Not `referenceRows`: all rows are computed and compared in little more time than reading them takes. */
+export const referenceRowsOfSparse: ReferenceRowsFunction = (inputs, dimensions, round, rows) => {
+  const N = dimensions.N as number;
   const X = inputs.X as Float64Array;
-  const Y = new Float64Array(R * N);
-  for (let first = 0; first < R * N; first += N) {
-    softmaxRow(Y.subarray(first, first + N), X.subarray(first, first + N), round);
-  }
+  const wanted = rows.Y as Uint32Array;
+  const Y = new Float64Array(wanted.length * N);
+  wanted.forEach((r, i) => {
+    softmaxRow(Y.subarray(i * N, (i + 1) * N), X.subarray(r * N, (r + 1) * N), round);
+  });
   return { Y };
 };
 

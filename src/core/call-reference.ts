@@ -9,6 +9,7 @@ import type {
   RunReference,
 } from './problem.ts';
 import { areSame, rounderFor } from './rounding.ts';
+import { lazilyMapped, type SparseTensors, unmap } from './sparse-tensor.ts';
 import { assignments } from './values.ts';
 
 /** Describes a mistake of a reference, for the error. */
@@ -31,6 +32,8 @@ export interface ReferenceFault {
 export interface ReferenceModule {
   readonly reference: ReferenceFunction;
   readonly referenceRows?: ReferenceRowsFunction | undefined;
+  /** The same, where only sparse inputs are worth it. */
+  readonly referenceRowsOfSparse?: ReferenceRowsFunction | undefined;
   readonly mistakes?: Readonly<Record<string, ReferenceFunction>> | undefined;
 }
 
@@ -43,14 +46,51 @@ export type ReferenceOutcome =
  * Calls a reference and checks that it returns float64 arrays and leaves its inputs unchanged. The caller's inputs may be
  * lost.
  *
- * @param before the inputs in other memory. Without them, nobody sees whether they were changed.
+ * @param before the inputs in other memory, but for sparse ones. Without them, nobody sees whether they were changed.
  * @param float64Room what the reference may use for large products.
  */
 export function callReference(
-  { reference, referenceRows, mistakes = {} }: ReferenceModule,
-  { inputs, dimensions, rounding, rows, mistake }: Omit<ReferenceRun, 'signal'>,
+  module: ReferenceModule,
+  { sparse, ...run }: Omit<ReferenceRun, 'signal'>,
   before?: ReferenceTensors,
   float64Room?: (elements: number) => Float64Room,
+): ReferenceOutcome {
+  if (sparse === undefined) return callWith(module, run, before, float64Room);
+  const { rows, mistake, dimensions } = run;
+  const referenceRows = rowsOfSparse(module);
+  // Never the whole reference: its outputs may be as long as its inputs.
+  if (!referenceRows || !rows || mistake !== undefined) return { ok: false, fault: COMPUTES_NO_ROWS };
+  const mapped: Record<string, Float64Array> = {};
+  try {
+    for (const [name, tensor] of Object.entries(sparse)) mapped[name] = lazilyMapped(tensor);
+  } catch (error) {
+    unmapAll(mapped, {});
+    if (error instanceof RangeError) return { ok: false, fault: notMapped(sparse, error, dimensions) };
+    throw error;
+  }
+  const inputs = { ...run.inputs, ...mapped };
+  const outcome = callWith({ ...module, referenceRows }, { ...run, inputs }, before, float64Room);
+  unmapAll(mapped, outcome.ok ? outcome.outputs : {});
+  return outcome;
+}
+
+/** What computes rows of results on sparse inputs, if anything does. */
+const rowsOfSparse = ({
+  referenceRows,
+  referenceRowsOfSparse,
+}: Partial<ReferenceModule>): ReferenceRowsFunction | undefined => referenceRows ?? referenceRowsOfSparse;
+
+/** But for those that the reference returned. */
+function unmapAll(mapped: ReferenceTensors, outputs: ReferenceTensors): void {
+  const returned = new Set(Object.values(outputs).map(({ buffer }) => buffer));
+  for (const elements of Object.values(mapped)) if (!returned.has(elements.buffer)) unmap(elements);
+}
+
+function callWith(
+  { reference, referenceRows, mistakes = {} }: ReferenceModule,
+  { inputs, dimensions, rounding, rows, mistake }: Omit<ReferenceRun, 'signal' | 'sparse'>,
+  before: ReferenceTensors | undefined,
+  float64Room: ((elements: number) => Float64Room) | undefined,
 ): ReferenceOutcome {
   if (mistake !== undefined && !mistakes[mistake]) return { ok: false, fault: noSuchMistake(mistake, mistakes) };
   let outputs: unknown;
@@ -61,22 +101,44 @@ export function callReference(
   } catch (error) {
     return { ok: false, fault: thrown(error, dimensions) };
   }
-  const changed = before && Object.keys(inputs).find((name) => !areSame(before[name]!, inputs[name]!));
+  const changed = before && Object.keys(before).find((name) => !areSame(before[name]!, inputs[name]!));
   const fault = changed !== undefined ? changedInput(changed) : wrongKind(outputs);
   return fault ? { ok: false, fault } : { ok: true, outputs: inOwnMemory(outputs as ReferenceTensors) };
 }
 
 /** Runs a reference in this process, for its own author: tests, and programs that use warpsmith. */
-export const inProcess =
-  (reference: ReferenceFunction, others: Omit<ReferenceModule, 'reference'> = {}): RunReference =>
-  async ({ inputs, signal, ...run }) => {
+export function inProcess(reference: ReferenceFunction, others: Omit<ReferenceModule, 'reference'> = {}): RunReference {
+  const run: RunReference = async ({ inputs, signal, ...rest }) => {
     signal?.throwIfAborted();
     const copies = Object.fromEntries(Object.entries(inputs).map(([name, values]) => [name, values.slice()]));
-    const outcome = callReference({ reference, ...others }, { ...run, inputs: copies }, inputs);
+    const outcome = callReference({ reference, ...others }, { ...rest, inputs: copies }, inputs);
     if (outcome.ok) return outcome.outputs;
     const { stack: _, message, ...details } = outcome.fault;
     throw new WarpsmithError({ ...details, message: `the reference ${message}` });
   };
+  return Object.assign(run, { takesSparse: async () => rowsOfSparse(others) !== undefined });
+}
+
+const COMPUTES_NO_ROWS: ReferenceFault = {
+  code: 'reference-failed',
+  message: 'computes no rows of results on sparse inputs',
+  expected: 'export const referenceRows = (inputs, dimensions, round, rows) => …, and a run of rows',
+  hint: 'problems/transpose/reference.ts is an example.',
+};
+
+/** Of the machine, not of the reference. */
+const notMapped = (sparse: SparseTensors, { message }: RangeError, dimensions: Dimensions): ReferenceFault => ({
+  code: 'reference-memory',
+  message: `can't be given its inputs: ${lengthsOf(sparse)}, zero nearly everywhere`,
+  received: `${message} for ${assignments(dimensions).join(', ')}`,
+  expected: 'a machine that maps 8 bytes for each element, of which only those that are not zero take memory',
+  hint: 'Use a smaller shape, or a machine with more memory.',
+});
+
+const lengthsOf = (sparse: SparseTensors): string =>
+  Object.entries(sparse)
+    .map(([name, { length }]) => `${name} of ${length} elements`)
+    .join(', ');
 
 const noSuchMistake = (mistake: string, mistakes: Readonly<Record<string, unknown>>): ReferenceFault => ({
   code: 'reference-failed',

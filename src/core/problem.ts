@@ -10,6 +10,7 @@ import {
   printableSchema,
   writtenDTypeSchema,
 } from './schemas/common-schema.ts';
+import type { SparseTensors } from './sparse-tensor.ts';
 import { SPECIAL_VALUES, type SpecialValue } from './vocabulary.ts';
 
 /** Values of the dimensions, e.g. `{ B: 1, H: 8, S: 512, D: 64, causal: 0 }`. All are integers. */
@@ -353,7 +354,9 @@ export type Rows = Readonly<Record<string, Uint32Array>>;
 
 /**
  * Optional export `referenceRows` of reference.ts: computes only some rows of `reference`'s result, for shapes for which
- * the whole takes long. Returns, for every output, the requested rows one after the other.
+ * the whole takes long. Returns, for every output, the requested rows one after the other. Checks of large shapes then compare
+ * a sample of rows; where the whole takes hardly longer than reading the inputs, that would be a loss. Such a reference exports
+ * the same function as `referenceRowsOfSparse` instead, which is used for sparse inputs only.
  */
 export type ReferenceRowsFunction = (
   inputs: ReferenceTensors,
@@ -399,6 +402,11 @@ export interface Perturbation {
 /** One run of a problem's reference. */
 export interface ReferenceRun {
   readonly inputs: ReferenceTensors;
+  /**
+   * Further inputs, which the reference is given whole and nobody else reads whole: that it leaves them as they are is not checked. Only for references that
+   * `takesSparse`, with `rows` and without a `mistake`.
+   */
+  readonly sparse?: SparseTensors | undefined;
   readonly dimensions: Dimensions;
   readonly rounding: Rounding;
   /** Compute only these rows of every output, if the reference can; otherwise it returns all. */
@@ -421,6 +429,8 @@ export interface RunReference {
   readonly sideBySide?: (signal?: AbortSignal) => Promise<number>;
   /** Whether it perturbs inputs itself, in its own process. Absent: whoever asks does. */
   readonly perturbs?: boolean;
+  /** Whether it computes rows on sparse inputs. Absent: it can't. Rejects as a run does if the reference can't be loaded. */
+  readonly takesSparse?: (signal?: AbortSignal) => Promise<boolean>;
 }
 
 /** A loaded problem folder. */

@@ -2,13 +2,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { reference } from '../../problems/layernorm/reference.ts';
+import { reference, referenceRowsOfSparse } from '../../problems/layernorm/reference.ts';
 import { loadKernel } from '../../src/app/loading/load-kernel.ts';
 import { loadProblem } from '../../src/app/loading/load-problem.ts';
 import { optimizeProblem } from '../../src/app/optimize.ts';
 import { openSession, type Session } from '../../src/app/session.ts';
 import { expandPlan } from '../../src/core/plan/expand-plan.ts';
 import { validAssignments } from '../../src/core/plan/parameters.ts';
+import { gatherRows } from '../../src/evaluation/oracle/expected-rows.ts';
 import { NOTHING_KEPT, UNLIMITED } from '../../src/store/events.ts';
 import { compareReferences } from '../support/compare-device-reference.ts';
 import { type Edit, judgeRung } from '../support/judge-rung.ts';
@@ -70,6 +71,17 @@ describe('reference', () => {
     const { Y } = reference(inputs, { R: 1, N: 2 }, round);
     expect(seen.map((value) => Number(value.toFixed(3)))).toEqual([-1, -2.4, -1.7, 1, 2.4, 2.3]);
     expect(Y).toEqual(Float64Array.of(-2, 2));
+  });
+
+  it('has the same bits in single rows', () => {
+    const [R, N] = [37, 23];
+    const waves = (length: number, phase: number) => Float64Array.from({ length }, (_, i) => 9 * Math.sin(i + phase));
+    const inputs = { X: waves(R * N, 0), gamma: waves(N, 1), beta: waves(N, 2) };
+    const Y = Uint32Array.of(0, 2, 3, 36);
+    for (const round of [(value: number): number => value, Math.fround]) {
+      const whole = reference(inputs, { R, N }, round).Y!;
+      expect(referenceRowsOfSparse(inputs, { R, N }, round, { Y }).Y).toEqual(gatherRows(whole, Y, N));
+    }
   });
 });
 

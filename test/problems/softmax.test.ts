@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { reference } from '../../problems/softmax/reference.ts';
+import { reference, referenceRowsOfSparse } from '../../problems/softmax/reference.ts';
 import { loadKernel } from '../../src/app/loading/load-kernel.ts';
 import { loadProblem } from '../../src/app/loading/load-problem.ts';
 import { optimizeProblem } from '../../src/app/optimize.ts';
@@ -11,6 +11,7 @@ import { expandPlan } from '../../src/core/plan/expand-plan.ts';
 import { validAssignments } from '../../src/core/plan/parameters.ts';
 import { compareOutput } from '../../src/evaluation/oracle/compare.ts';
 import { prepareCheck } from '../../src/evaluation/oracle/expectation-cache.ts';
+import { gatherRows } from '../../src/evaluation/oracle/expected-rows.ts';
 import { ulpAt } from '../../src/evaluation/oracle/ulp.ts';
 import { NOTHING_KEPT, UNLIMITED } from '../../src/store/events.ts';
 import { compareReferences } from '../support/compare-device-reference.ts';
@@ -77,6 +78,16 @@ describe('reference', () => {
     };
     reference({ X: Float64Array.of(7, 7) }, { R: 1, N: 2 }, round);
     expect(seen).toEqual([0, 1, 0, 1, 2, 0.5, 0.5]);
+  });
+
+  it('has the same bits in single rows', () => {
+    const [R, N] = [37, 23];
+    const X = Float64Array.from({ length: R * N }, (_, i) => 9 * Math.sin(i));
+    const Y = Uint32Array.of(0, 2, 3, 36);
+    for (const round of [(value: number): number => value, Math.fround]) {
+      const whole = reference({ X }, { R, N }, round).Y!;
+      expect(referenceRowsOfSparse({ X }, { R, N }, round, { Y }).Y).toEqual(gatherRows(whole, Y, N));
+    }
   });
 });
 

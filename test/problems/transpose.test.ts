@@ -2,12 +2,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { reference } from '../../problems/transpose/reference.ts';
+import { reference, referenceRowsOfSparse } from '../../problems/transpose/reference.ts';
 import { loadKernel } from '../../src/app/loading/load-kernel.ts';
 import { loadProblem } from '../../src/app/loading/load-problem.ts';
 import { optimizeProblem } from '../../src/app/optimize.ts';
 import { openSession, type Session } from '../../src/app/session.ts';
 import { validAssignments } from '../../src/core/plan/parameters.ts';
+import { gatherRows } from '../../src/evaluation/oracle/expected-rows.ts';
 import { NOTHING_KEPT, UNLIMITED } from '../../src/store/events.ts';
 import { judgeRung } from '../support/judge-rung.ts';
 import { narrowCopy } from '../support/narrowed.ts';
@@ -40,6 +41,16 @@ describe('reference', () => {
 
   it('rounds what it copies', () => {
     expect(reference({ X: Float64Array.of(2.75) }, { M: 1, N: 1 }, Math.floor).Y).toEqual(Float64Array.of(2));
+  });
+
+  it('has the same bits in single rows', () => {
+    const [M, N] = [37, 23];
+    const X = Float64Array.from({ length: M * N }, (_, i) => Math.sin(i));
+    const Y = Uint32Array.of(0, 2, 3, 22);
+    for (const round of [(value: number): number => value, Math.fround]) {
+      const whole = reference({ X }, { M, N }, round).Y!;
+      expect(referenceRowsOfSparse({ X }, { M, N }, round, { Y }).Y).toEqual(gatherRows(whole, Y, M));
+    }
   });
 });
 

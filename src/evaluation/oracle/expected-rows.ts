@@ -1,6 +1,7 @@
 import { evaluateExpression } from '../../core/expressions/evaluate.ts';
 import type { PlannedBuffer } from '../../core/launch-plan.ts';
 import type { Dimensions, Problem, ReferenceTensors, Rows } from '../../core/problem.ts';
+import type { SparseTensors } from '../../core/sparse-tensor.ts';
 import { valuesKey } from '../../core/values.ts';
 import { createStream, type RandomStream } from '../../stats/random.ts';
 import { elementCountOf } from '../launches/layout.ts';
@@ -18,12 +19,14 @@ export interface ExpectedRows {
 }
 
 /** What rows are wanted of. */
-interface RowsRequest {
+export interface RowsRequest {
   readonly problem: Problem;
   readonly dimensions: Dimensions;
   readonly generatorSet: string;
   readonly buffers: readonly PlannedBuffer[];
   readonly inputs: ReferenceTensors;
+  /** Further inputs; only for references that take such. */
+  readonly sparse?: SparseTensors;
   readonly signal?: AbortSignal | undefined;
   /** With the least tolerances that there can be, which take no run on perturbed inputs. */
   readonly isLeast?: boolean;
@@ -58,10 +61,10 @@ export async function expectedRows(
  * @throws as `runHostReference`.
  */
 export async function expectationsOfRows(request: RowsRequest & { readonly rows: Rows }): Promise<ExpectedRows> {
-  const { problem, dimensions, buffers, inputs, signal, rows, isLeast, sure } = request;
+  const { problem, dimensions, buffers, inputs, sparse, signal, rows, isLeast, sure } = request;
   const outputs = outputsOf(buffers);
   const options = {
-    ...{ signal, rows, sure },
+    ...{ signal, rows, sparse, sure },
     placed: areValuesPlaced(request.generatorSet),
     tried: areValuesTried(problem.file, request.generatorSet),
   };
@@ -71,7 +74,7 @@ export async function expectationsOfRows(request: RowsRequest & { readonly rows:
       : runHostReference(problem, buffers, inputs, dimensions, options))),
     repeats: areValuesRepeated(problem.file, request.generatorSet),
   };
-  const areAll = outputs.some((buffer) => runs.oracle[buffer.name]!.length === elementCountOf(buffer));
+  const areAll = outputs.every((buffer) => runs.oracle[buffer.name]!.length === elementCountOf(buffer));
   if (areAll) return { expectations: expectationsFrom(problem, buffers, dimensions, runs) };
   const cut = buffers.map((buffer) => (rows[buffer.name] ? withRows(buffer, rows[buffer.name]!.length) : buffer));
   return { rows, expectations: expectationsFrom(problem, cut, dimensions, runs) };

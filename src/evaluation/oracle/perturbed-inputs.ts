@@ -1,6 +1,7 @@
 import { isFloating } from '../../core/dtype.ts';
 import type { PlannedBuffer } from '../../core/launch-plan.ts';
 import type { Perturbation, ReferenceTensors } from '../../core/problem.ts';
+import type { SparseTensors } from '../../core/sparse-tensor.ts';
 import { createStream } from '../../stats/random.ts';
 import { unitRoundoff } from './ulp.ts';
 
@@ -38,7 +39,8 @@ export const perturbationOf = (buffers: readonly PlannedBuffer[], run: number, r
 
 /**
  * Replaces every element x of every floating-point input by x · (1 + relative · ξ), with independent ξ of mean 0 and
- * variance 1; the same for the same `run`. Zeros, infinities, NaN and integers stay unchanged.
+ * variance 1; the same for the same `run`. Zeros, infinities, NaN and integers stay unchanged. Inputs that are not there are somebody
+ * else's to change.
  *
  * @param placeFor where the changed elements of an input go.
  */
@@ -49,12 +51,33 @@ export function perturbInputs(
 ): ReferenceTensors {
   const perturbed: Record<string, Float64Array> = { ...inputs };
   for (const [position, name] of names.entries()) {
-    const start = createStream('where noise begins', position, run).bits(0) % FACTOR_COUNT;
-    const values = inputs[name]!;
+    const values = inputs[name];
+    if (!values) continue;
+    const start = startOf(position, run);
     perturbed[name] = perturbedFrom(start, values, relative, placeFor(name, values.length));
   }
   return perturbed;
 }
+
+/** The same of sparse inputs: each element as it would be in the whole one. */
+export function perturbSparse(sparse: SparseTensors, { names, run, relative }: Perturbation): SparseTensors {
+  const perturbed: Record<string, SparseTensors[string]> = { ...sparse };
+  for (const [position, name] of names.entries()) {
+    const tensor = sparse[name];
+    if (!tensor) continue;
+    const start = startOf(position, run);
+    const pieces = tensor.pieces.map(({ at, values }) => {
+      const changed = perturbedFrom((start + at) % FACTOR_COUNT, values, relative, new Float64Array(values.length));
+      return { at, values: changed };
+    });
+    perturbed[name] = { ...tensor, pieces };
+  }
+  return perturbed;
+}
+
+/** Number of the multiplier of an input's first element. */
+const startOf = (position: number, run: number): number =>
+  createStream('where noise begins', position, run).bits(0) % FACTOR_COUNT;
 
 /** @param start number of the first element's multiplier. */
 function perturbedFrom(start: number, values: Float64Array, relative: number, changed: Float64Array): Float64Array {

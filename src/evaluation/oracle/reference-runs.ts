@@ -13,8 +13,9 @@ import type {
   Tolerance,
 } from '../../core/problem.ts';
 import { type Rounding, roundAll } from '../../core/rounding.ts';
+import type { SparseTensors } from '../../core/sparse-tensor.ts';
 import { elementCountOf } from '../launches/layout.ts';
-import { HOST_PERTURBATION, perturbationOf, perturbInputs } from './perturbed-inputs.ts';
+import { HOST_PERTURBATION, perturbationOf, perturbInputs, perturbSparse } from './perturbed-inputs.ts';
 import { joinParts, rowLength, rowParts } from './row-parts.ts';
 import { weightedInputs } from './secret/freedom.ts';
 import { comparisonOf, toleranceRule } from './tolerances/index.ts';
@@ -95,6 +96,8 @@ export interface ReferenceOptions {
   readonly signal?: AbortSignal | undefined;
   /** Only these, if the reference can compute single rows. */
   readonly rows?: Rows | undefined;
+  /** Further inputs, with `rows`, for references that take such. */
+  readonly sparse?: SparseTensors | undefined;
   /**
    * Values repeat or differ in size. So neighbours say little about how strongly a result reacts: short rows need more runs. And
    * errors add up.
@@ -135,11 +138,11 @@ export async function runHostReference(
 
 /** The oracle and, if the comparison needs it, the naive run. @throws as {@link runHostReference}. */
 export async function runUnperturbed(request: HostReferenceRequest): Promise<Omit<ReferenceRuns, keyof PerturbedRuns>> {
-  const { problem, buffers, inputs, placed = false, tried = false } = request;
+  const { problem, buffers, placed = false, tried = false } = request;
   const needed = runsNeeded(problem, buffers, { placed, tried });
   const [oracle, naive] = await Promise.all([
-    runOnce(request, inputs, 'exact'),
-    needed.naive ? runOnce(request, inputs, namedRounding(problem)) : undefined,
+    runOnce(request, 'exact'),
+    needed.naive ? runOnce(request, namedRounding(problem)) : undefined,
   ]);
   return { oracle, naive: naive ? roundedOutputs(buffers, naive) : undefined, placed, tried };
 }
@@ -159,20 +162,24 @@ export async function runPerturbed(request: HostReferenceRequest): Promise<Pertu
 }
 
 async function runPerturbedBy(request: HostReferenceRequest, perturbation: Perturbation): Promise<PerturbedRun> {
-  const { problem, inputs } = request;
+  const { problem, inputs, sparse } = request;
+  const changed = (): HostReferenceRequest => ({
+    ...request,
+    inputs: perturbInputs(inputs, perturbation),
+    sparse: sparse && perturbSparse(sparse, perturbation),
+  });
   const outputs = problem.reference.perturbs
-    ? await runOnce(request, inputs, 'exact', perturbation)
-    : await runOnce(request, perturbInputs(inputs, perturbation), 'exact');
+    ? await runOnce(request, 'exact', perturbation)
+    : await runOnce(changed(), 'exact');
   return { relative: perturbation.relative, outputs };
 }
 
 const runOnce = (
-  { problem, buffers, dimensions, rows, signal }: HostReferenceRequest,
-  inputs: ReferenceTensors,
+  { problem, buffers, inputs, sparse, dimensions, rows, signal }: HostReferenceRequest,
   rounding: Rounding,
   perturbation?: Perturbation,
 ): Promise<ReferenceTensors> =>
-  runReference(problem, buffers, { inputs, dimensions, rounding, rows, perturbation, signal });
+  runReference(problem, buffers, { inputs, sparse, dimensions, rounding, rows, perturbation, signal });
 
 /** Of all comparisons together: one run of the reference gives every output. */
 const namedRounding = ({ file: { comparison, outputs } }: Problem): Rounding => ({

@@ -31,6 +31,7 @@ export const nodeProgram: ReferenceProgram = {
         : 'Correct the reference; the mistake is the problem’s, not a kernel’s.',
     }),
   rowsFunction: 'referenceRows',
+  sparseRowsFunction: 'referenceRowsOfSparse',
   declaration: 'export const reference: ReferenceFunction = (inputs, dimensions, round) => …',
   example: 'problems/attention/reference.ts is an example.',
   isOutOfMemory: (stderr) => stderr.includes('JavaScript heap out of memory'),

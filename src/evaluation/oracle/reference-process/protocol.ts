@@ -1,10 +1,19 @@
 import type { ReferenceFault } from '../../../core/call-reference.ts';
 import type { Dimensions, Perturbation, ReferenceTensors } from '../../../core/problem.ts';
 import type { Rounding } from '../../../core/rounding.ts';
+import type { SparsePiece, SparseTensors } from '../../../core/sparse-tensor.ts';
 import type { LineMessage } from '../../../process/line-messages.ts';
 import type { NotLoaded } from './reference-program.ts';
 
-/** From parent to child; tensors follow as payloads in the order of `names`, without `kept`. */
+/** A sparse input without its values: they follow as payloads, piece by piece. */
+export interface SparseOutline {
+  readonly name: string;
+  readonly length: number;
+  /** Of each piece, the number of its first element. */
+  readonly at: readonly number[];
+}
+
+/** From parent to child; tensors follow as payloads in the order of `names`, without `kept`; then pieces of sparse ones; then rows. */
 export type Question =
   /** Take the types out of this text. Nothing of the module has run then. */
   | { readonly command: 'strip'; readonly text: string }
@@ -17,6 +26,8 @@ export type Question =
       readonly names: readonly string[];
       /** Of these, the ones that are as in the last run; no payloads follow for them. */
       readonly kept: readonly string[];
+      /** Inputs beside these; they are kept for no other run. */
+      readonly sparse: readonly SparseOutline[];
       /** Keep the inputs for the next run. */
       readonly keeps: boolean;
       /** Of every input and output, for references that take tensors with shapes. */
@@ -57,3 +68,17 @@ export const withTensors = (
  */
 export const tensorsOf = (names: readonly string[], { payloads }: LineMessage, run = 0): ReferenceTensors =>
   Object.fromEntries(names.map((name, i) => [name, new Float64Array(payloads[run * names.length + i]!.buffer)]));
+
+export const outlinesOf = (sparse: SparseTensors): SparseOutline[] =>
+  Object.entries(sparse).map(([name, { length, pieces }]) => ({ name, length, at: pieces.map(({ at }) => at) }));
+
+/** The values of all pieces, in the order of {@link outlinesOf}. */
+export const valuesOfPieces = (sparse: SparseTensors): Float64Array[] =>
+  Object.values(sparse).flatMap(({ pieces }) => pieces.map(({ values }) => values));
+
+/** @param payloads the values of all pieces; others may follow. */
+export function sparseOf(outlines: readonly SparseOutline[], payloads: readonly Uint8Array[]): SparseTensors {
+  let next = 0;
+  const pieceAt = (at: number): SparsePiece => ({ at, values: new Float64Array(payloads[next++]!.buffer) });
+  return Object.fromEntries(outlines.map(({ name, length, at }) => [name, { length, pieces: at.map(pieceAt) }]));
+}

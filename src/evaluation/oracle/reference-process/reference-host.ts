@@ -2,12 +2,13 @@ import { availableParallelism } from 'node:os';
 import type { ReferenceFault } from '../../../core/call-reference.ts';
 import { WarpsmithError } from '../../../core/errors.ts';
 import type { Dimensions, ReferenceRun, ReferenceTensors, RunReference } from '../../../core/problem.ts';
+import { bytesOfPieces } from '../../../core/sparse-tensor.ts';
 import { LineProcess, type LineProcessEnd } from '../../../process/line-process.ts';
 import { networkWall } from '../../../process/network-wall.ts';
 import { residentBytes } from '../../../process/process-group.ts';
 import { usableMemoryBytes } from '../../../process/usable-memory.ts';
 import { keptJavaScript } from './kept-javascript.ts';
-import { type Answer, type Question, tensorsOf, withTensors } from './protocol.ts';
+import { type Answer, outlinesOf, type Question, tensorsOf, valuesOfPieces, withTensors } from './protocol.ts';
 import type { ReferenceCommand, ReferenceLimits, ReferencePlace, ReferenceProgram } from './reference-program.ts';
 import { watchRun } from './slow-runs.ts';
 
@@ -58,6 +59,7 @@ export function hostReference(options: ReferenceHostOptions): RunReference {
   return Object.assign((run: ReferenceRun) => host.run(run), {
     sideBySide: (signal?: AbortSignal) => host.sideBySide(signal),
     perturbs: options.program.keepsInputs,
+    takesSparse: (signal?: AbortSignal) => host.takesSparse(signal),
   });
 }
 
@@ -69,7 +71,7 @@ class ReferenceHost {
   readonly #children = new Set<ReferenceChild>();
   /** Asked for and not sent yet. */
   readonly #asked = new Set<Together>();
-  #computesRows: boolean | undefined;
+  #exports: readonly string[] | undefined;
 
   constructor(options: ReferenceHostOptions) {
     this.#options = options;
@@ -77,6 +79,7 @@ class ReferenceHost {
   }
 
   async run(run: ReferenceRun): Promise<ReferenceTensors> {
+    if (run.sparse && !this.#options.program.sparseRowsFunction) throw new Error('a run on sparse inputs');
     const together = [...this.#asked].find(({ runs }) => differInChangesOnly(runs[0]!, run)) ?? this.#ask(run);
     const place = together.runs.push(run) - 1;
     return (await together.outputs)[place]!;
@@ -94,7 +97,8 @@ class ReferenceHost {
       run.inputs,
     ).finally(() => this.#asked.delete(together));
     const together: Together = { runs, outputs };
-    if (this.#options.program.keepsInputs && bytesOf(run.inputs) <= MOST_TOGETHER_BYTES) this.#asked.add(together);
+    const bytes = bytesOf(run.inputs) + bytesOfPieces(run.sparse ?? {});
+    if (this.#options.program.keepsInputs && bytes <= MOST_TOGETHER_BYTES) this.#asked.add(together);
     return together;
   }
 
@@ -102,8 +106,20 @@ class ReferenceHost {
   async sideBySide(signal: AbortSignal | undefined): Promise<number> {
     const { processes } = this.#limits;
     if (processes === 1) return 1;
-    this.#computesRows ??= await this.#withChild(signal, (child) => child.computesRows(signal));
-    return this.#computesRows ? processes : 1;
+    return (await this.#exported(signal)).includes(this.#options.program.rowsFunction) ? processes : 1;
+  }
+
+  /** @throws as {@link run}, if the module can't be loaded. */
+  async takesSparse(signal: AbortSignal | undefined): Promise<boolean> {
+    const { rowsFunction, sparseRowsFunction } = this.#options.program;
+    if (sparseRowsFunction === undefined) return false;
+    const names = await this.#exported(signal);
+    return names.includes(rowsFunction) || names.includes(sparseRowsFunction);
+  }
+
+  async #exported(signal: AbortSignal | undefined): Promise<readonly string[]> {
+    this.#exports ??= await this.#withChild(signal, (child) => child.exported(signal));
+    return this.#exports;
   }
 
   async #withChild<T>(
@@ -236,17 +252,14 @@ class ReferenceChild {
     return Object.entries(inputs).every(([name, values]) => this.#kept[name]?.deref() === values);
   }
 
-  /** Whether the module has a function for single rows. */
-  computesRows(signal: AbortSignal | undefined): Promise<boolean> {
-    return this.#untilAborted(signal, async () => {
-      const { rowsFunction } = this.#options.program;
-      return (await this.#load()).includes(rowsFunction);
-    });
+  /** Names of what the module exports. */
+  exported(signal: AbortSignal | undefined): Promise<readonly string[]> {
+    return this.#untilAborted(signal, () => this.#load());
   }
 
   /** @param runs that differ in how they change the inputs only. */
   run(runs: readonly ReferenceRun[]): Promise<ReferenceTensors[]> {
-    const { inputs, dimensions, rounding, rows, mistake, signal } = runs[0]!;
+    const { inputs, sparse = {}, dimensions, rounding, rows, mistake, signal } = runs[0]!;
     const { problem, program, shapes } = this.#options;
     return this.#untilAborted(signal, async () => {
       using _ = watchRun({ problem, dimensions });
@@ -264,13 +277,14 @@ class ReferenceChild {
           rounding,
           names,
           kept,
+          sparse: outlinesOf(sparse),
           keeps,
           shapes: program.takesShapes ? shapes?.(dimensions) : undefined,
           rowsOf: rows ? Object.keys(rows) : undefined,
           mistake,
           changes: runs.map(({ perturbation = null }) => perturbation),
         },
-        [...sent, ...Object.values(rows ?? {}).map((numbers) => Float64Array.from(numbers))],
+        [...sent, ...valuesOfPieces(sparse), ...Object.values(rows ?? {}).map((numbers) => Float64Array.from(numbers))],
       );
       if (answer.kind === 'done') return runs.map((_, i) => tensorsOf(answer.names, message, i));
       throw this.#faultError((answer as Answer & { kind: 'fault' }).fault);

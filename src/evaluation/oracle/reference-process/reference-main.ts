@@ -8,12 +8,13 @@ import type {
   ReferenceTensors,
   Rows,
 } from '../../../core/problem.ts';
+import type { SparseTensors } from '../../../core/sparse-tensor.ts';
 import type { LineMessage } from '../../../process/line-messages.ts';
 import { serveLines } from '../../../process/serve-lines.ts';
 import { float64Room } from '../float64/room.ts';
-import { perturbInputs } from '../perturbed-inputs.ts';
+import { perturbInputs, perturbSparse } from '../perturbed-inputs.ts';
 import { confine } from './confine.ts';
-import { type Answer, type Question, tensorsOf, withTensors } from './protocol.ts';
+import { type Answer, type Question, sparseOf, tensorsOf, withTensors } from './protocol.ts';
 
 /*
  * The process in which a problem's reference runs. One argument: the URL of the module. It starts under Node's permission
@@ -42,11 +43,12 @@ async function load(javaScript: string | undefined): Promise<Answer> {
   if (javaScript !== undefined) texts.set(url, javaScript);
   try {
     const module: Record<string, unknown> = await import(/* @vite-ignore */ url);
-    const { reference, referenceRows, mistakes } = module;
+    const { reference, referenceRows, referenceRowsOfSparse, mistakes } = module;
     if (typeof reference === 'function') {
       loaded = {
         reference: reference as ReferenceFunction,
-        referenceRows: typeof referenceRows === 'function' ? (referenceRows as ReferenceRowsFunction) : undefined,
+        referenceRows: rowsFunction(referenceRows),
+        referenceRowsOfSparse: rowsFunction(referenceRowsOfSparse),
         mistakes: typeof mistakes === 'object' ? (mistakes as Record<string, ReferenceFunction>) : undefined,
       };
     }
@@ -61,6 +63,9 @@ async function load(javaScript: string | undefined): Promise<Answer> {
     };
   }
 }
+
+const rowsFunction = (exported: unknown): ReferenceRowsFunction | undefined =>
+  typeof exported === 'function' ? (exported as ReferenceRowsFunction) : undefined;
 
 const rowsFrom = (names: readonly string[], message: LineMessage): Rows =>
   Object.fromEntries(Object.entries(tensorsOf(names, message)).map(([name, rows]) => [name, Uint32Array.from(rows)]));
@@ -94,9 +99,12 @@ function run(question: Question & { command: 'run' }, message: LineMessage): Lin
   const inputs = Object.fromEntries(names.map((name) => [name, given[name]!]));
   kept = keeps ? inputs : {};
   for (const name of places.keys()) if (!names.includes(name)) places.delete(name);
-  const rows = rowsOf && rowsFrom(rowsOf, { ...message, payloads: message.payloads.slice(sent.length) });
+  const others = message.payloads.slice(sent.length);
+  const sparse = question.sparse.length > 0 ? sparseOf(question.sparse, others) : undefined;
+  const pieces = question.sparse.reduce((sum, { at }) => sum + at.length, 0);
+  const rows = rowsOf && rowsFrom(rowsOf, { ...message, payloads: others.slice(pieces) });
   try {
-    return runEach(question, inputs, rows);
+    return runEach(question, inputs, sparse, rows);
   } finally {
     if (!keeps) places.clear();
   }
@@ -106,13 +114,18 @@ function run(question: Question & { command: 'run' }, message: LineMessage): Lin
 function runEach(
   question: Question & { command: 'run' },
   inputs: ReferenceTensors,
+  sparse: SparseTensors | undefined,
   rows: Rows | undefined,
 ): LineMessage {
-  const { changes } = question;
+  const { dimensions, rounding, mistake, changes } = question;
   const outputs: ReferenceTensors[] = [];
   for (const change of changes) {
     // That a reference changes its inputs is seen in the runs on unperturbed ones, of which every check has one.
-    const call = { ...question, inputs: givenOf(inputs, change ?? undefined), rows };
+    const call = {
+      ...{ dimensions, rounding, mistake, rows },
+      inputs: givenOf(inputs, change ?? undefined),
+      sparse: change && sparse ? perturbSparse(sparse, change) : sparse,
+    };
     const outcome = callReference(loaded!, call, change ? undefined : inputs, float64Room);
     if (!outcome.ok) return answer({ kind: 'fault', fault: outcome.fault });
     // The module may give back what it was given, and the next run has the same places.

@@ -49,6 +49,8 @@ export interface ReferenceProgram {
   notLoaded(place: ReferencePlace, answer: NotLoaded): WarpsmithError;
   /** Name of the optional function that computes single rows. */
   readonly rowsFunction: string;
+  /** Name of the one that computes them where inputs are sparse only. Absent if its process takes no sparse inputs. */
+  readonly sparseRowsFunction?: string;
   /** How a module declares its `reference`. */
   readonly declaration: string;
   readonly example: string;

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WarpsmithError } from '../../../../src/core/errors.ts';
-import type { ReferenceTensors, RunReference } from '../../../../src/core/problem.ts';
+import type { ReferenceRun, ReferenceTensors, RunReference } from '../../../../src/core/problem.ts';
+import { lazilyMapped, type SparseTensors } from '../../../../src/core/sparse-tensor.ts';
 import { perturbInputs } from '../../../../src/evaluation/oracle/perturbed-inputs.ts';
 import { nodeProgram } from '../../../../src/evaluation/oracle/reference-process/node-program.ts';
 import {
@@ -15,6 +16,7 @@ import {
 } from '../../../../src/evaluation/oracle/reference-process/reference-host.ts';
 import { networkWall } from '../../../../src/process/network-wall.ts';
 import { usableMemoryBytes } from '../../../../src/process/usable-memory.ts';
+import { maps } from '../../../support/maps.ts';
 
 let folder: string;
 let count = 0;
@@ -281,6 +283,128 @@ describe('runs of some rows', () => {
   it('tell of a module that cannot be loaded', async () => {
     const reference = await host('throw new Error("no");', { limits: { processes: 2 } });
     expect((await errorOf(reference.sideBySide!())).code).toBe('reference-failed');
+  });
+});
+
+describe('runs on sparse inputs', () => {
+  /** Rows of one element, of X times the first of W, as fast as they come. */
+  const TEXT = `
+    export const reference = () => { throw new Error('the whole'); };
+    export const referenceRows = ({ X, W }, { N }, round, { Y }) => {
+      if (N === 13) throw new TypeError('unlucky');
+      return { Y: Float64Array.from(Y, (row) => round(X[row] * W[0])), size: Float64Array.of(X.length) };
+    };`;
+  const LENGTH = 2 ** 30 + 2 ** 20;
+  const pieces = Array.from({ length: 8 }, (_, i) => ({
+    at: Math.floor((LENGTH - 9000) / 7) * i,
+    values: Float64Array.from({ length: 9000 }, (_, j) => Math.sin(i + j)),
+  }));
+  const sparse: SparseTensors = { X: { length: LENGTH, pieces } };
+  const places = pieces.flatMap(({ at }) => [at, at + 8999]);
+  const wanted = Float64Array.from(pieces.flatMap(({ values }) => [3 * values[0]!, 3 * values[8999]!]));
+  const request: ReferenceRun = {
+    inputs: { W: Float64Array.of(3) },
+    sparse,
+    dimensions: { N: 1 },
+    rounding: 'exact',
+    rows: { Y: Uint32Array.from(places) },
+  };
+
+  it('give rows of inputs larger than the memory that a process may take', async (context) => {
+    if (!maps(LENGTH)) context.skip('this machine maps less');
+    const reference = await host(TEXT, { limits: { memoryBytes: 400 * 1024 ** 2 } });
+    const { Y, size } = await reference(request);
+    expect(Y).toEqual(wanted);
+    expect(size![0]).toBe(LENGTH);
+    // Between the pieces.
+    const rows = { Y: Uint32Array.from(places.slice(1, -1), (place, i) => place + (i % 2 === 0 ? 1 : -1)) };
+    expect((await reference({ ...request, rows })).Y).toEqual(new Float64Array(14));
+  });
+
+  it('perturb pieces as they would be in the whole, however many are asked for at once', async (context) => {
+    if (!maps(LENGTH)) context.skip('this machine maps less');
+    const reference = await host(TEXT, { limits: { processes: 1, memoryBytes: 400 * 1024 ** 2 } });
+    // Some go in one message, others are too long for that.
+    const short = { X: { length: LENGTH, pieces: pieces.slice(0, 1) } };
+    for (const [given, count] of [
+      [sparse, 16],
+      [short, 2],
+    ] as const) {
+      const rows = { Y: Uint32Array.from(places.slice(0, count)) };
+      const perturbations = [0, 1].map((run) => ({ names: ['X', 'W'], run, relative: 2 ** -20 }));
+      const runs = [undefined, ...perturbations].map((perturbation) =>
+        reference({ ...request, sparse: given, rows, perturbation }),
+      );
+      const [own, ...changed] = (await Promise.all(runs)).map(({ Y }) => Y);
+      expect(own).toEqual(wanted.slice(0, count));
+      for (const [i, perturbation] of perturbations.entries()) {
+        // Multipliers begin again after 65,537: a shorter input has the same ones.
+        const shorter = pieces.map(({ at, values }) => ({ at: at % 65_537, values }));
+        const expected = shorter.slice(0, count / 2).flatMap((piece) => {
+          const X = lazilyMapped({ length: 80_000, pieces: [piece] });
+          const { X: x, W: w } = perturbInputs({ X, W: request.inputs.W! }, perturbation);
+          return [x![piece.at]! * w![0]!, x![piece.at + 8999]! * w![0]!];
+        });
+        expect(changed[i]).toEqual(Float64Array.from(expected));
+        expect(changed[i]).not.toEqual(own);
+      }
+    }
+  });
+
+  it('keep none for the next run, beside others that are kept', async () => {
+    const reference = await host(`
+      let last;
+      export const reference = ({ X, W }) => ({ Y: Float64Array.of(X.length, X[0], W[0]) });
+      export const referenceRows = ({ X, W }) => {
+        const before = last?.length ?? -1;
+        last = X;
+        return { Y: Float64Array.of(before, X[0], X[2], W[0]) };
+      };`);
+    const ask = async (values: readonly number[]) => {
+      const X = { length: 3, pieces: [{ at: 0, values: Float64Array.from(values) }] };
+      return [...(await reference({ ...request, sparse: { X } })).Y!];
+    };
+    expect(await ask([1, 2, 3])).toEqual([-1, 1, 3, 3]);
+    expect(await ask([4])).toEqual([0, 4, 0, 3]);
+    const dense = { ...request.inputs, X: Float64Array.of(7, 8) };
+    expect([...(await reference({ inputs: dense, dimensions: { N: 1 }, rounding: 'exact' })).Y!]).toEqual([2, 7, 3]);
+  });
+
+  it('tell of a mistake, and of a machine that does not map so many elements, and go on', async () => {
+    const reference = await host(TEXT, { limits: { processes: 1 } });
+    const short: ReferenceRun = { ...request, sparse: { X: { length: 2 ** 20, pieces: pieces.slice(0, 1) } } };
+    const rows = { Y: Uint32Array.of(0) };
+    const before = await reference({ ...short, rows });
+    expect(await errorOf(reference({ ...short, dimensions: { N: 13 }, rows }))).toMatchObject({
+      code: 'reference-failed',
+      message: 'the reference of scale throws TypeError: unlucky',
+      path: expect.stringMatching(/^4:/),
+    });
+    const endless = { X: { length: 2 ** 50, pieces: [] } };
+    const details = await errorOf(reference({ ...short, sparse: endless, rows }));
+    expect(details).toMatchObject({ code: 'reference-memory', received: expect.stringMatching(/N=1$/) });
+    expect(details.message).toContain("can't be given its inputs: X of 1125899906842624 elements");
+    expect(await reference({ ...short, rows })).toEqual(before);
+    expect(processesOf(`reference-${count - 1}.ts`).filter(isNode)).toHaveLength(1);
+  });
+
+  it('are taken by references that compute single rows, if only for such inputs', async () => {
+    const whole = 'export const reference = ({ X }) => ({ Y: X });';
+    const rows = '() => ({ Y: new Float64Array(1) });';
+    const of = async (text: string) => {
+      const reference = await host(whole + text, { limits: { processes: 2 } });
+      return [await reference.takesSparse!(), await reference.sideBySide!()];
+    };
+    expect(await of('')).toEqual([false, 1]);
+    expect(await of(`export const referenceRows = ${rows}`)).toEqual([true, 2]);
+    expect(await of(`export const referenceRowsOfSparse = ${rows}`)).toEqual([true, 1]);
+  });
+
+  it('are refused where the program takes none, which says so before it starts', async () => {
+    const { sparseRowsFunction: _, ...other } = nodeProgram;
+    const reference = await host('throw new Error();', { program: other });
+    expect(await reference.takesSparse!()).toBe(false);
+    await expect(reference(request)).rejects.toThrow('a run on sparse inputs');
   });
 });
 
