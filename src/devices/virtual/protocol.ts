@@ -1,4 +1,5 @@
 import type { RunnableImage } from '../../virtual-gpu/kernel-image.ts';
+import type { TouchedPage } from '../../virtual-gpu/paging/paged-memory.ts';
 import type { TracedWarp } from '../../virtual-gpu/race-detector/warp-tracer.ts';
 import type { LaunchRequest, WorkerCounts } from '../../virtual-gpu/runtime/cta-runner.ts';
 import type { ThreadLine } from '../../virtual-gpu/runtime/printing/print-log.ts';
@@ -49,6 +50,8 @@ export interface Observed {
   watchedWrites: WriteReport | undefined;
   /** What the followed warp did, if there is one. */
   trace: TracedWarp | undefined;
+  /** Of a launch over buffers in pages. */
+  touchedPages: readonly TouchedPage[] | undefined;
 }
 
 /** What a worker's CTAs printed: its first lines, and all calls. */

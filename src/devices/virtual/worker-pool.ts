@@ -201,6 +201,8 @@ function outcomeOf(replies: readonly WorkerReply[]): PoolOutcome {
     // Watched launches run on one thread.
     watchedWrites: ended.map(({ watchedWrites }) => watchedWrites).find(Boolean),
     trace: ended.map(({ trace }) => trace).find(Boolean),
+    // So do those over buffers in pages.
+    touchedPages: ended.map(({ touchedPages }) => touchedPages).find(Boolean),
     olderRead: first(ended.map(({ olderRead }) => olderRead)),
     uninitialisedRead: first(ended.map(({ uninitialisedRead }) => uninitialisedRead)),
     decisions: ended.flatMap(({ decisions }) => decisions ?? []),

@@ -93,6 +93,7 @@ function run(request: WorkerRequest & { kind: 'run' }, runner: CtaRunner, writes
     printed,
     watchedWrites: reportWrites(runner.watchedWrites),
     trace: runner.trace,
+    touchedPages: runner.touchedPages,
   };
 }
 
