@@ -91,7 +91,7 @@ export type RunOutcome =
 export interface PagedRunOptions extends Pick<RunOptions, 'timeoutMs' | 'instructionsPerCta' | 'privateMemory'> {
   /** Run about so many CTAs, evenly spread over the grid, and always its last. */
   sampleCtas: number;
-  /** Most bytes of pages; 512 MiB by default. */
+  /** Most bytes of pages, up to 2 GiB; 512 MiB by default. */
   mostBytes?: number;
 }
 

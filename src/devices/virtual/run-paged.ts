@@ -1,9 +1,9 @@
 import type { PagedOutcome, PagedRunOptions } from '../../core/device.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
 import { BUFFER_PAGE_BYTES, type DeviceFailure, type PagedBuffer } from '../../core/device-values.ts';
-import type { PlannedArgument, PlannedLaunch } from '../../core/launch-plan.ts';
+import type { Dim3, PlannedArgument, PlannedLaunch } from '../../core/launch-plan.ts';
 import { onceFor, rememberedAt } from '../../core/once-for.ts';
-import { product, sum } from '../../core/values.ts';
+import { product, roundUp, sum } from '../../core/values.ts';
 import type { PtxModule } from '../../ptx/ast.ts';
 import { inlineCalls } from '../../ptx/inline-calls.ts';
 import { functionResources } from '../../virtual-gpu/analyse-function.ts';
@@ -12,7 +12,7 @@ import {
   MOST_BUFFERS,
   type PagedMemory,
   pagedStart,
-  type TouchedPage,
+  type TouchedPages,
   WINDOW_START,
 } from '../../virtual-gpu/paging/paged-memory.ts';
 import { withTranslations } from '../../virtual-gpu/paging/with-translations.ts';
@@ -51,6 +51,9 @@ type LaunchSettings = Pick<LaunchRequest, 'instructionsPerCta' | 'privateContent
 
 const MOST_PAGED_BYTES = 512 * 1024 ** 2;
 
+/** Beside variables, it fits into a WebAssembly memory. */
+const MOST_POOL_BYTES = 2 ** 31;
+
 /** CTAs have numbers of 31 bits here. */
 const MOST_CTAS = 2 ** 31 - 1;
 
@@ -58,8 +61,8 @@ const MOST_CTAS = 2 ** 31 - 1;
 const pagedCodes = onceFor((_module: PtxModule) => new Map<string, KeptCode | null>());
 
 /**
- * Runs a sample of a launch's CTAs, in the grid's order on one thread, over buffers of which only the touched pages are made. Device memory
- * and the thread are the launch's own: nothing of them is left.
+ * Runs a sample of a launch's CTAs, in the grid's order on one thread, over buffers of which only the touched pages are made. The thread and its
+ * device memory are the launch's own, and end with it.
  * @returns undefined where that can't be done.
  */
 export async function runPaged(
@@ -82,45 +85,56 @@ export async function runPaged(
   const addressOf = (argument: PlannedArgument): number => offsetInWindow(argument, buffers);
   const packed = packArguments(step.functionName, built.image.parameters, step.arguments, addressOf);
   if (!packed.ok) return packed;
-  const pool = memory.allocate({
-    name: 'pages',
-    bytes: Math.min(options.mostBytes ?? MOST_PAGED_BYTES, sum(buffers.map(pageBytesOf))),
-    alignmentBytes: BUFFER_PAGE_BYTES,
-  });
-  const [poolRange, ...variableRanges] = memory.rangesOf([pool, ...variables.globalBuffers]);
-  const paged: PagedMemory = { buffers, pool: poolRange!, variables: variableRanges };
-  const ranges = [poolRange!, ...variableRanges];
+  const paged = pagedMemory(buffers, memory, variables, options.mostBytes ?? MOST_PAGED_BYTES);
+  const launch = launchRequest(kernel.spec, step, packed.bytes, paged, settings);
+  const order = spreadToTheLast(product(step.grid), Math.max(1, options.sampleCtas));
   const timeoutMs = Math.max(1, options.timeoutMs - (performance.now() - startMs));
-  const ctaCount = product(step.grid);
-  const order = spreadToTheLast(ctaCount, Math.max(1, options.sampleCtas));
-  const outcome = await runAlone(
-    built,
-    memory,
-    {
-      ...settings,
-      grid: step.grid,
-      cluster: [1, 1, 1],
-      hasClusters: false,
-      block: step.block,
-      dynamicSharedBytes: step.dynamicSharedBytes,
-      parameters: packed.bytes,
-      ranges,
-      rangesByName: Object.fromEntries(variableRanges.map(({ name }, i) => [name, [1 + i]])),
-      orderSeed: 0,
-      deviceBytes: memory.end,
-      smCount: kernel.spec.smCount.value,
-      warpsPerSm: kernel.spec.maximumWarpsPerSm.value,
-      paged,
-    },
-    order,
-    timeoutMs,
-  );
-  if (outcome.kind === 'finished') return { ok: true, pages: pagesOf(buffers, outcome.touchedPages!, memory.bytes()) };
+  const outcome = await runAlone(built, launch, order, timeoutMs);
+  if (outcome.kind === 'finished') return { ok: true, pages: pagesByName(buffers, outcome.touchedPages!) };
   const { image } = built;
-  const { timeoutMs: limitMs } = options;
-  return unlessUnsupported(
-    describeOutcome(step, outcome, { index: 0, image, ranges, cluster: [1, 1, 1], timeoutMs: limitMs }),
-  );
+  const place = { index: 0, image, ranges: launch.ranges, cluster: ALONE, timeoutMs: options.timeoutMs };
+  return unlessUnsupported(describeOutcome(step, outcome, place));
+}
+
+/** Each CTA is a cluster. */
+const ALONE: Dim3 = [1, 1, 1];
+
+/** An access whose address was translated may go to the whole pool; a variable is reached by its name, too. */
+const launchRequest = (
+  spec: DeviceSpec,
+  { grid, block, dynamicSharedBytes }: PlannedLaunch,
+  parameters: Uint8Array,
+  paged: PagedMemory,
+  settings: LaunchSettings,
+): Omit<LaunchRequest, 'isSerial'> => ({
+  ...settings,
+  ...{ grid, block, dynamicSharedBytes, parameters, paged },
+  cluster: ALONE,
+  hasClusters: false,
+  ranges: [paged.pool, ...paged.variables.map(({ name, start, bytes }) => ({ name, start, bytes }))],
+  rangesByName: Object.fromEntries(paged.variables.map(({ name }, i) => [name, [1 + i]])),
+  orderSeed: 0,
+  deviceBytes: paged.pool.start + paged.pool.bytes,
+  smCount: spec.smCount.value,
+  warpsPerSm: spec.maximumWarpsPerSm.value,
+});
+
+/** The pool lies above the variables. A copy of the periods travels: what they are parts of stays here. */
+function pagedMemory(
+  buffers: readonly PagedBuffer[],
+  memory: DeviceMemory,
+  { globalBuffers }: ModuleVariables,
+  mostBytes: number,
+): PagedMemory {
+  const start = roundUp(memory.end, BUFFER_PAGE_BYTES);
+  const all = sum(buffers.map(({ bytes }) => roundUp(bytes, BUFFER_PAGE_BYTES)));
+  return {
+    buffers: buffers.map(({ name, bytes, period }) => ({ name, bytes, period: period?.slice() })),
+    pool: { name: 'pages', start, bytes: Math.min(mostBytes, MOST_POOL_BYTES, all) },
+    variables: memory
+      .rangesOf(globalBuffers)
+      .map((range, i) => ({ ...range, contents: memory.contents(globalBuffers[i]!).slice() })),
+  };
 }
 
 /** @throws RangeError for contents without a byte to repeat. */
@@ -151,6 +165,7 @@ function build(kernel: PagedKernel, memory: DeviceMemory, variables: ModuleVaria
     const code = pagedCode(ptx, symbol);
     if (!code) return undefined;
     const named = variablesOf(inlineCalls(ptx, symbol), ptx.variables);
+    if (sum(named.map(({ sizeBytes }) => sizeBytes)) > MOST_PAGED_BYTES) return undefined;
     if (!named.every((variable) => holdsFirstContents(variable, contentsOf(variable.name)))) return undefined;
     allocateVariables(memory, named, variables);
     const { globals } = variables;
@@ -179,17 +194,14 @@ function offsetInWindow(argument: PlannedArgument, buffers: readonly PagedBuffer
   return pagedStart(index) + argument.offsetBytes - WINDOW_START;
 }
 
-const pageBytesOf = ({ bytes }: PagedBuffer): number => Math.ceil(bytes / BUFFER_PAGE_BYTES) * BUFFER_PAGE_BYTES;
-
-/** Runs CTAs on a thread that knows no other kernel. */
+/** Runs CTAs on a thread that has a memory of its own and knows no other kernel. */
 async function runAlone(
   built: BuiltKernel,
-  memory: DeviceMemory,
   launch: Omit<LaunchRequest, 'isSerial'>,
   order: Int32Array,
   timeoutMs: number,
 ): Promise<PoolOutcome> {
-  const pool = new WorkerPool(memory.memory, new ReadMap().memory, 1);
+  const pool = new WorkerPool({ ownBytes: launch.deviceBytes }, new ReadMap().memory, 1);
   try {
     return await pool.run(pool.load(built), launch, order, { serial: true, timeoutMs });
   } finally {
@@ -197,17 +209,17 @@ async function runAlone(
   }
 }
 
-/** Copies of what the touched pages hold. */
-function pagesOf(
+const pagesByName = (
   buffers: readonly PagedBuffer[],
-  touched: readonly TouchedPage[],
-  memory: Uint8Array,
-): Map<string, Map<number, Uint8Array>> {
-  const pages = new Map(buffers.map(({ name }) => [name, new Map<number, Uint8Array>()]));
-  for (const { buffer, page, at } of touched) {
-    const { name, bytes } = buffers[buffer]!;
-    const length = Math.min(BUFFER_PAGE_BYTES, bytes - page * BUFFER_PAGE_BYTES);
-    pages.get(name)!.set(page, memory.slice(at, at + length));
-  }
+  touched: readonly TouchedPages[],
+): Map<string, Map<number, Uint8Array>> =>
+  new Map(buffers.map((buffer, i) => [buffer.name, pagesByNumber(buffer, touched[i]!)]));
+
+function pagesByNumber(buffer: PagedBuffer, { numbers, bytes }: TouchedPages): Map<number, Uint8Array> {
+  const pages = new Map<number, Uint8Array>();
+  numbers.forEach((page, i) => {
+    const length = Math.min(BUFFER_PAGE_BYTES, buffer.bytes - page * BUFFER_PAGE_BYTES);
+    pages.set(page, bytes.subarray(i * BUFFER_PAGE_BYTES, i * BUFFER_PAGE_BYTES + length));
+  });
   return pages;
 }

@@ -6,6 +6,7 @@ import type { BuiltKernel } from './kept-code.ts';
 import {
   type FaultReport,
   type Observed,
+  type OwnMemory,
   type PrintReport,
   QUEUE,
   type WorkerReply,
@@ -34,7 +35,7 @@ type RunRequest = WorkerRequest & { kind: 'run' };
 
 /** Worker threads that run CTAs. Taken when first needed; replaced after a timeout or crash. */
 export class WorkerPool {
-  #device: WebAssembly.Memory;
+  #device: WebAssembly.Memory | OwnMemory;
   #reads: WebAssembly.Memory;
   readonly threads: number;
   readonly #workers: Worker[] = [];
@@ -44,7 +45,7 @@ export class WorkerPool {
   #running = 0;
 
   /** @param reads the memory of a read map. */
-  constructor(device: WebAssembly.Memory, reads: WebAssembly.Memory, threads: number) {
+  constructor(device: WebAssembly.Memory | OwnMemory, reads: WebAssembly.Memory, threads: number) {
     this.#device = device;
     this.#reads = reads;
     this.threads = threads;

@@ -2,11 +2,17 @@ import { BUFFER_PAGE_BYTES, NAN_BYTE, type PagedBuffer } from '../../core/device
 import { nearestRange } from '../runtime/bounds.ts';
 import { type FaultPlace, KernelFault } from '../runtime/fault.ts';
 import type { DeviceRange } from '../runtime/memories.ts';
-import { type PagedMemory, pagedIndex, pagedStart, type TouchedPage, WINDOW_START } from './paged-memory.ts';
+import {
+  type PagedMemory,
+  type PlacedVariable,
+  pagedIndex,
+  pagedStart,
+  type TouchedPages,
+  WINDOW_START,
+} from './paged-memory.ts';
 
 /** A buffer, and its pages that lie in real memory. */
 interface PagedRange {
-  readonly index: number;
   readonly name: string;
   readonly bytes: number;
   /** Virtual address. */
@@ -17,25 +23,26 @@ interface PagedRange {
   readonly periodBytes: number;
   /** Offsets in device memory, by page number. */
   readonly pages: Map<number, number>;
+  /** The page that was met last, as most accesses of a warp and of a loop lie in one: its offset, its bytes, and where it lies. */
+  readonly latest: { first: number; bytes: number; at: number };
 }
 
 /** Where pages of buffers lie in device memory: as a GPU's memory management, with pages that are made when they are first touched. */
 export class PageTable {
   readonly #ranges: readonly PagedRange[];
-  readonly #variables: readonly DeviceRange[];
+  readonly #variables: readonly PlacedVariable[];
   readonly #pool: DeviceRange;
   readonly #device: Uint8Array;
   /** Of the pool: what is in use. */
   #usedBytes = 0;
-  /** The page that was met last: accesses of a warp often lie in one. Virtual address, bytes of the buffer in it, offset in device memory. */
-  #latest = { start: 0, bytes: 0, at: 0 };
 
-  /** @param device real device memory. */
+  /** @param device real device memory, where the variables get their contents. */
   constructor({ buffers, pool, variables }: PagedMemory, device: WebAssembly.Memory) {
     this.#ranges = buffers.map(rangeOf);
     this.#variables = variables;
     this.#pool = pool;
     this.#device = new Uint8Array(device.buffer);
+    for (const { contents, start } of variables) this.#device.set(contents, start);
   }
 
   /**
@@ -43,10 +50,12 @@ export class PageTable {
    * @throws KernelFault `unsupported` if it writes to a variable, or needs a page for which there is no room.
    */
   place(address: number, bytes: number, isStore: boolean): number | undefined {
-    const offset = address - this.#latest.start;
-    if (offset >= 0 && offset + bytes <= this.#latest.bytes) return this.#latest.at + offset;
     const range = this.#ranges[pagedIndex(address)];
-    return range ? this.#inRange(range, address - range.start, bytes) : this.#inVariable(address, bytes, isStore);
+    if (!range) return this.#inVariable(address, bytes, isStore);
+    const offset = address - range.start;
+    const { latest } = range;
+    const within = offset - latest.first;
+    return within >= 0 && within + bytes <= latest.bytes ? latest.at + within : this.#inRange(range, offset, bytes);
   }
 
   /** What an address that lies in no buffer may have been meant for. */
@@ -58,9 +67,15 @@ export class PageTable {
     return variable && { name: variable.name, offsetBytes: offset - variable.start, sizeBytes: variable.bytes };
   }
 
-  /** All pages that an access has touched. */
-  touched(): TouchedPage[] {
-    return this.#ranges.flatMap(({ index, pages }) => [...pages].map(([page, at]) => ({ buffer: index, page, at })));
+  /** Copies of all pages that an access has touched, by buffer. */
+  touched(): TouchedPages[] {
+    return this.#ranges.map(({ pages }) => {
+      const bytes = new Uint8Array(pages.size * BUFFER_PAGE_BYTES);
+      [...pages.values()].forEach((at, i) => {
+        bytes.set(this.#device.subarray(at, at + BUFFER_PAGE_BYTES), i * BUFFER_PAGE_BYTES);
+      });
+      return { numbers: Int32Array.from(pages.keys()), bytes };
+    });
   }
 
   /** A page starts at a multiple of its size and of every access's: an aligned access lies in one. */
@@ -69,8 +84,9 @@ export class PageTable {
     const page = Math.floor(offset / BUFFER_PAGE_BYTES);
     const first = page * BUFFER_PAGE_BYTES;
     const at = range.pages.get(page) ?? this.#make(range, page);
-    const pageBytes = Math.min(BUFFER_PAGE_BYTES, range.bytes - first);
-    this.#latest = { start: range.start + first, bytes: pageBytes, at };
+    range.latest.first = first;
+    range.latest.bytes = Math.min(BUFFER_PAGE_BYTES, range.bytes - first);
+    range.latest.at = at;
     return at + offset - first;
   }
 
@@ -95,7 +111,9 @@ export class PageTable {
 }
 
 function rangeOf({ name, bytes, period = Uint8Array.of(NAN_BYTE) }: PagedBuffer, index: number): PagedRange {
+  const start = pagedStart(index);
   const pattern = new Uint8Array(period.length + BUFFER_PAGE_BYTES);
   for (let at = 0; at < pattern.length; at += period.length) pattern.set(period.subarray(0, pattern.length - at), at);
-  return { index, name, bytes, start: pagedStart(index), pattern, periodBytes: period.length, pages: new Map() };
+  const latest = { first: 0, bytes: 0, at: 0 };
+  return { name, bytes, start, pattern, periodBytes: period.length, pages: new Map(), latest };
 }

@@ -7,16 +7,18 @@ export interface PagedMemory {
   readonly buffers: readonly PagedBuffer[];
   /** Real device memory for pages. */
   readonly pool: DeviceRange;
-  /** Variables of the module, which are not in pages. */
-  readonly variables: readonly DeviceRange[];
+  readonly variables: readonly PlacedVariable[];
 }
 
-/** Where a touched page lies in real device memory. */
-export interface TouchedPage {
-  /** Index of its buffer. */
-  readonly buffer: number;
-  readonly page: number;
-  readonly at: number;
+/** A variable of the module, which is not in pages. */
+export interface PlacedVariable extends DeviceRange {
+  readonly contents: Uint8Array;
+}
+
+/** What was touched of a buffer: page numbers, and the bytes of these pages one after the other. */
+export interface TouchedPages {
+  readonly numbers: Int32Array<ArrayBuffer>;
+  readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
 /** Start of device memory's window, above all buffers in pages. */

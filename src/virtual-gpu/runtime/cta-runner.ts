@@ -23,7 +23,7 @@ import {
   WINDOW,
 } from '../layout.ts';
 import { PageTable } from '../paging/page-table.ts';
-import type { PagedMemory, TouchedPage } from '../paging/paged-memory.ts';
+import type { PagedMemory, TouchedPages } from '../paging/paged-memory.ts';
 import { CellsOfOneWarp } from '../race-detector/cells-of-one-warp.ts';
 import type { AccessWatcher } from '../race-detector/quiet-watcher.ts';
 import {
@@ -1221,8 +1221,8 @@ export class CtaRunner {
     return this.#tracer?.trace;
   }
 
-  /** Pages of buffers that were touched, if buffers are in pages. */
-  get touchedPages(): TouchedPage[] | undefined {
+  /** What was touched of each buffer, if buffers are in pages. */
+  touchedPages(): TouchedPages[] | undefined {
     return this.#pages?.touched();
   }
 

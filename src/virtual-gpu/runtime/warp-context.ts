@@ -754,6 +754,17 @@ export class WarpContext {
     this.#memory.u32[at + 1] = high;
   }
 
+  /** Sets a 64-bit register of all lanes that take part. */
+  setAddresses(operand: PtxOperand, { low, high }: AddressHalves): void {
+    if (operand.kind !== 'register') return;
+    const { u32 } = this.#memory;
+    const first = (this.warp + this.#register(operand.name).offset) >> 2;
+    for (const lane of this.lanes) {
+      u32[first + lane * 2] = low[lane]!;
+      u32[first + lane * 2 + 1] = high[lane]!;
+    }
+  }
+
   setDouble(operand: PtxOperand, lane: number, value: bigint): void {
     if (operand.kind !== 'register') return;
     const { offset } = this.#register(operand.name);

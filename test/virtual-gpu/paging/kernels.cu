@@ -1,4 +1,3 @@
-#include <cassert>
 #include <cuda_fp16.h>
 #include <cuda_pipeline.h>
 
@@ -139,8 +138,6 @@ extern "C" __global__ void reads_state(float* out) { out[threadIdx.x] = state[th
 extern "C" __global__ void counts(const float* in, float* out) { atomicAdd(out, in[threadIdx.x]); }
 
 extern "C" __global__ void flags(const float* in, volatile float* out) { out[threadIdx.x] = in[threadIdx.x]; }
-
-extern "C" __global__ void asks(const float* in, float* out) { out[threadIdx.x] = __isGlobal(in) ? 1 : 2; }
 
 extern "C" __global__ void spins(const float* in, float* out, int count) {
   float x = in[0];
