@@ -58,6 +58,12 @@ extern "C" __global__ void add_halves(const __half2* in, __half2* out, long long
   out[i] = __hadd2(in[i], __float2half2_rn(1.0f));
 }
 
+/** A page for each thread. */
+extern "C" __global__ void touches(const float* in, float* out) {
+  const float value = in[(blockIdx.x * (long long)blockDim.x + threadIdx.x) * 1024];
+  if (value < 0) out[0] = value;
+}
+
 extern "C" __global__ void past_end(const float* in, float* out, long long count) {
   const long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
   if (i < count) {
