@@ -369,7 +369,8 @@ describe('faults', () => {
       { timeoutMs: 400 },
     );
     expect(status).toBe('timed-out');
-    expect(message).toContain('spins did not finish within 400 ms: 1 of 1 CTAs had begun');
+    // On a busy machine the thread may not have begun.
+    expect(message).toMatch(/^spins did not finish within 400 ms: [01] of 1 CTAs had begun/);
   });
 });
 
