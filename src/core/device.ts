@@ -12,8 +12,15 @@ import type {
 } from './decisions.ts';
 import type { DeviceSpec } from './device-spec.ts';
 import type { DeviceTally } from './device-tally.ts';
-import type { AllocationRequest, DeviceBuffer, DeviceFailure, LoadedModule, PlacedWrites } from './device-values.ts';
-import type { LaunchPlan } from './launch-plan.ts';
+import type {
+  AllocationRequest,
+  DeviceBuffer,
+  DeviceFailure,
+  LoadedModule,
+  PagedBuffer,
+  PlacedWrites,
+} from './device-values.ts';
+import type { LaunchPlan, PlannedLaunch } from './launch-plan.ts';
 import type { MeasuringDevice } from './measuring-device.ts';
 import type { Printed } from './printed.ts';
 import type { Timing } from './timing.ts';
@@ -81,6 +88,16 @@ export type RunOutcome =
     }
   | DeviceFailure;
 
+export interface PagedRunOptions extends Pick<RunOptions, 'timeoutMs' | 'instructionsPerCta' | 'privateMemory'> {
+  /** Run about so many CTAs, evenly spread over the grid, and always its last. */
+  sampleCtas: number;
+  /** Most bytes of pages, up to 2 GiB; 512 MiB by default. */
+  mostBytes?: number;
+}
+
+/** `pages`: by buffer and page number, the bytes of each page of {@link BUFFER_PAGE_BYTES} that was touched. A buffer's last page may be shorter. */
+export type PagedOutcome = { ok: true; pages: ReadonlyMap<string, ReadonlyMap<number, Uint8Array>> } | DeviceFailure;
+
 /** What a copy of a module keeps about its decisions. */
 export interface OperandLog {
   /** To be run in the module's place, and unloaded. */
@@ -131,6 +148,19 @@ export interface Device {
     buffers: ReadonlyMap<string, DeviceBuffer>,
     options: RunOptions,
   ): Promise<RunOutcome>;
+  /**
+   * Runs some CTAs of one launch whose buffers may be larger than the device's memory, up to 64 GiB each. `undefined` if that can't be done: the kernel
+   * has atomics or other means by which CTAs communicate, bulk or tensor copies, pointer arrays or tensor maps, clusters, device variables
+   * that are written, or the sample touches too many bytes. Virtual devices only.
+   *
+   * @param buffers - all that the launch names.
+   */
+  runPaged?(
+    module: LoadedModule,
+    step: PlannedLaunch,
+    buffers: readonly PagedBuffer[],
+    options: PagedRunOptions,
+  ): Promise<PagedOutcome | undefined>;
   /** Which ways the module's code decided in all its launches so far. Virtual devices only. */
   decisions?(module: LoadedModule): ObservedDecisions;
   /** The same, each of `decisions(module)` in its place, of the launches since this was asked last. Virtual devices only. */

@@ -6,7 +6,7 @@ import { encodeTensorMap } from './tensor-map.ts';
 
 /**
  * Packs arguments, which fit the parameters, in the function's layout.
- * @param addressOf offset in device memory of an argument's target.
+ * @param addressOf offset from the start of device memory's window of an argument's target; below 0 for a buffer in pages.
  */
 export function packParameters(
   parameters: readonly PtxParameter[],
@@ -21,7 +21,7 @@ export function packParameters(
     else if (argument.kind === 'bytes') bytes.set(argument.bytes, offset);
     else if (argument.kind === 'tensor-map') bytes.set(encodeTensorMap(argument, addressOf(argument)), offset);
     else if (argument.kind !== 'null')
-      view.setBigUint64(offset, (BigInt(WINDOW.global) << 32n) | BigInt(addressOf(argument)), true);
+      view.setBigUint64(offset, (BigInt(WINDOW.global) << 32n) + BigInt(addressOf(argument)), true);
   }
   return bytes;
 }

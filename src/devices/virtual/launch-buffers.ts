@@ -43,7 +43,7 @@ export function launchBuffers(
 
 /**
  * Packs the launch's arguments in the layout of the function's parameters.
- * @param addressOf offset in device memory of a buffer, or of the device array of a pointer list.
+ * @param addressOf offset in device memory's window of a buffer, or of the device array of a pointer list.
  */
 export function packArguments(
   functionName: string,

@@ -1,13 +1,19 @@
 import type { RunnableImage } from '../../virtual-gpu/kernel-image.ts';
+import type { TouchedPages } from '../../virtual-gpu/paging/paged-memory.ts';
 import type { TracedWarp } from '../../virtual-gpu/race-detector/warp-tracer.ts';
 import type { LaunchRequest, WorkerCounts } from '../../virtual-gpu/runtime/cta-runner.ts';
 import type { ThreadLine } from '../../virtual-gpu/runtime/printing/print-log.ts';
 import type { WrittenPages } from '../../virtual-gpu/runtime/write-map.ts';
 
+/** Memory that a worker makes for itself, and that ends with it: so many bytes, of which the untouched ones take none of the host's. */
+export interface OwnMemory {
+  readonly ownBytes: number;
+}
+
 /** What the device sends a worker. */
 export type WorkerRequest =
   /** The first message: the device's memory, and the memory of its read map. */
-  | { kind: 'attach'; device: WebAssembly.Memory; reads: WebAssembly.Memory }
+  | { kind: 'attach'; device: WebAssembly.Memory | OwnMemory; reads: WebAssembly.Memory }
   /** Forget it, and everything that was loaded. */
   | { kind: 'detach' }
   | { kind: 'load'; kernel: number; image: RunnableImage; module: WebAssembly.Module }
@@ -49,6 +55,8 @@ export interface Observed {
   watchedWrites: WriteReport | undefined;
   /** What the followed warp did, if there is one. */
   trace: TracedWarp | undefined;
+  /** Of each buffer, where buffers are in pages. */
+  touchedPages: readonly TouchedPages[] | undefined;
 }
 
 /** What a worker's CTAs printed: its first lines, and all calls. */

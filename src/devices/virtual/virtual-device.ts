@@ -10,13 +10,23 @@ import {
   type ObservedDecisions,
   type Ways,
 } from '../../core/decisions.ts';
-import type { Device, DeviceIdentity, OperandLog, ResultLog, RunOptions, RunOutcome } from '../../core/device.ts';
+import type {
+  Device,
+  DeviceIdentity,
+  OperandLog,
+  PagedOutcome,
+  PagedRunOptions,
+  ResultLog,
+  RunOptions,
+  RunOutcome,
+} from '../../core/device.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
 import type {
   AllocationRequest,
   DeviceBuffer,
   DeviceFailure,
   LoadedModule,
+  PagedBuffer,
   PlacedWrite,
   PlacedWrites,
 } from '../../core/device-values.ts';
@@ -41,7 +51,7 @@ import { PtxSyntaxError, UnsupportedPtxError } from '../../ptx/errors.ts';
 import { inlineCalls } from '../../ptx/inline-calls.ts';
 import { typeOf } from '../../ptx/instruction-parts.ts';
 import { definitionsAndUses } from '../../ptx/instructions/properties.ts';
-import { GOLDEN_FRACTION, seededOrder } from '../../stats/random.ts';
+import { seededOrder } from '../../stats/random.ts';
 import { analysisOf, functionResources, pollsOfFunction } from '../../virtual-gpu/analyse-function.ts';
 import { type SampledLaunch, simulateCache, simulateCacheOfPart } from '../../virtual-gpu/cache-model/simulate.ts';
 import { constantsOf } from '../../virtual-gpu/decisions/code-constants.ts';
@@ -63,13 +73,17 @@ import { ReadMap } from '../../virtual-gpu/runtime/read-map.ts';
 import { failure } from '../failure.ts';
 import { bufferNamed } from '../match-arguments.ts';
 import { type MemoryUse, mayDependOnOrder, memoryUse } from './cta-communication.ts';
-import { describeFault, describePrint, describeReport, placeOfStore } from './describe-fault.ts';
+import { evenlySpread } from './cta-samples.ts';
+import { describePrint, describeReport, placeOfStore } from './describe-fault.ts';
+import { describeOutcome } from './describe-outcome.ts';
 import { describeTrace } from './describe-trace.ts';
 import { buildOnce, type KeptCode, parseOnce } from './kept-code.ts';
 import { launchBuffers, packArguments } from './launch-buffers.ts';
+import { allocateVariables } from './module-variables.ts';
 import { mostResident } from './most-resident.ts';
 import type { StoreReport, WriteReport } from './protocol.ts';
 import { refuseConfiguration } from './refuse-configuration.ts';
+import { runPaged } from './run-paged.ts';
 import { type PoolOutcome, WorkerPool } from './worker-pool.ts';
 
 /** About half a minute of one host core. */
@@ -148,39 +162,12 @@ export class VirtualDevice implements Device {
       },
     };
     try {
-      this.#allocateVariables(ptx, module);
+      allocateVariables(this.#memory, ptx.variables, module);
     } catch (error) {
       for (const buffer of module.globalBuffers) this.#memory.free(buffer);
       throw error;
     }
     return module;
-  }
-
-  #allocateVariables(ptx: PtxModule, module: VirtualModule): void {
-    for (const variable of ptx.variables) {
-      if (variable.space !== 'global' || variable.external) continue;
-      const block = this.#memory.allocate({
-        name: variable.name,
-        bytes: Math.max(1, variable.sizeBytes),
-        alignmentBytes: variable.alignmentBytes,
-      });
-      module.globals.set(variable.name, block.offset);
-      module.globalBuffers.push(block);
-      const contents = this.#memory.contents(block).fill(0);
-      if (variable.initialBytes) contents.set(variable.initialBytes);
-    }
-    for (const variable of ptx.variables) this.#relocate(variable, module);
-  }
-
-  #relocate(variable: PtxModule['variables'][number], module: VirtualModule): void {
-    const at = module.globals.get(variable.name);
-    if (at === undefined) return;
-    const view = new DataView(this.#memory.memory.buffer);
-    for (const { offset, symbol, addend } of variable.relocations ?? []) {
-      const target = module.globals.get(symbol);
-      if (target !== undefined)
-        view.setBigUint64(at + offset, (BigInt(WINDOW.global) << 32n) | BigInt(target + addend), true);
-    }
   }
 
   async unload(module: LoadedModule): Promise<void> {
@@ -282,6 +269,30 @@ export class VirtualDevice implements Device {
       trace,
       printed,
     };
+  }
+
+  async runPaged(
+    module: LoadedModule,
+    step: PlannedLaunch,
+    buffers: readonly PagedBuffer[],
+    options: PagedRunOptions,
+  ): Promise<PagedOutcome | undefined> {
+    const { code, kept, globalBuffers } = module as VirtualModule;
+    const symbol = symbolOf(code, step.functionName);
+    const kernel = this.#kernel(module as VirtualModule, symbol);
+    if ('ok' in kernel) return kernel.status === 'unsupported' ? undefined : kernel;
+    const contentsOf = (variable: string): Uint8Array =>
+      this.#memory.contents(globalBuffers.find(({ name }) => name === variable)!);
+    return runPaged(
+      { ptx: kept.ptx, symbol, use: kernel.use, contentsOf, spec: this.spec, fusedMultiplyAdd: this.#fused },
+      step,
+      buffers,
+      options,
+      {
+        instructionsPerCta: options.instructionsPerCta ?? DEFAULT_INSTRUCTIONS_PER_CTA,
+        privateContents: privateContents({ ...options, orderSeed: 0 }),
+      },
+    );
   }
 
   async #writeMemory(step: PlannedMemset | PlannedCopy, buffers: ReadonlyMap<string, DeviceBuffer>): Promise<void> {
@@ -502,37 +513,19 @@ export class VirtualDevice implements Device {
         },
         options,
       );
-      if (outcome.kind === 'finished') {
-        kernel.decisions ??= new DecisionLog(analysisOf(module.kept.ptx, symbol));
-        kernel.decisions.add(step, outcome.decisions);
-      }
-      switch (outcome.kind) {
-        case 'timed-out':
-          return failure(
-            'timed-out',
-            `${step.functionName} did not finish within ${Math.round(options.timeoutMs)} ms: ${begunText(step, cluster, outcome)}${outcome.waits ? `; ${outcome.waits}` : ''}`,
-          );
-        case 'crashed':
-          return failure(
-            'device-failed',
-            `the virtual GPU failed while running ${step.functionName}: ${outcome.message}`,
-          );
-        case 'fault':
-          return {
-            ...explainMissingBarrier(describeFault(step, outcome.fault, ranges), step, image),
-            printed: outcome.printed.length > 0 ? describePrint(step, index, { lines: outcome.printed }) : undefined,
-          };
-        default:
-          return {
-            ok: true,
-            launch: variant === 'counting' ? sampledLaunch(image, step, ranges, outcome.counts) : undefined,
-            uninitialisedRead: outcome.uninitialisedRead && describeReport(step, outcome.uninitialisedRead),
-            olderRead: outcome.olderRead && describeReport(step, outcome.olderRead),
-            writes: outcome.watchedWrites,
-            trace: outcome.trace && describeTrace(outcome.trace, image, { buffers: touched, ranges }),
-            printed: outcome.printed && describePrint(step, index, outcome.printed),
-          };
-      }
+      if (outcome.kind !== 'finished')
+        return describeOutcome(step, outcome, { index, image, ranges, cluster, timeoutMs: options.timeoutMs });
+      kernel.decisions ??= new DecisionLog(analysisOf(module.kept.ptx, symbol));
+      kernel.decisions.add(step, outcome.decisions);
+      return {
+        ok: true,
+        launch: variant === 'counting' ? sampledLaunch(image, step, ranges, outcome.counts) : undefined,
+        uninitialisedRead: outcome.uninitialisedRead && describeReport(step, outcome.uninitialisedRead),
+        olderRead: outcome.olderRead && describeReport(step, outcome.olderRead),
+        writes: outcome.watchedWrites,
+        trace: outcome.trace && describeTrace(outcome.trace, image, { buffers: touched, ranges }),
+        printed: outcome.printed && describePrint(step, index, outcome.printed),
+      };
     } finally {
       for (const buffer of pointerArrays) this.#memory.free(buffer);
       if (gridBarrier) this.#memory.free(gridBarrier);
@@ -672,18 +665,6 @@ export class VirtualDevice implements Device {
 const clusterCount = ({ grid, cluster }: Pick<LaunchRequest, 'grid' | 'cluster'>): number =>
   (grid[0] * grid[1] * grid[2]) / (cluster[0] * cluster[1] * cluster[2]);
 
-/**
- * One of each of `wanted` stretches, at ever other places in them: where every 64th CTA has the least to do, as under a causal mask,
- * a sample with one step would take the same ones again and again.
- */
-function evenlySpread(count: number, wanted: number): Int32Array {
-  const startOf = (stretch: number): number => Math.floor((stretch * count) / wanted);
-  return Int32Array.from({ length: wanted }, (_, i) => {
-    const [start, end] = [startOf(i), startOf(i + 1)];
-    return start + Math.floor((((i + 0.5) * GOLDEN_FRACTION) % 1) * (end - start));
-  });
-}
-
 /** Index of the cluster that a CTA belongs to. */
 function clusterOf(cta: number, [x, y, z]: Dim3, cluster: Dim3): number {
   const [atX, atY, atZ] = [cta % x, Math.floor(cta / x) % y, Math.floor(cta / (x * y)) % z].map((at, axis) =>
@@ -691,35 +672,6 @@ function clusterOf(cta: number, [x, y, z]: Dim3, cluster: Dim3): number {
   ) as [number, number, number];
   return (atZ * (y / cluster[1]) + atY) * (x / cluster[0]) + atX;
 }
-
-function begunText(
-  { cooperative, grid }: PlannedLaunch,
-  cluster: Dim3,
-  { begun, count }: { begun: number; count: number },
-): string {
-  const what = cluster.some((extent) => extent > 1) ? 'clusters' : 'CTAs';
-  if (!cooperative) return `${begun} of ${count} ${what} had begun`;
-  return `all ${grid[0] * grid[1] * grid[2]} CTAs had begun, and may wait for one that never arrives`;
-}
-
-/** `grid.sync()` ends a kernel whose grid has no barrier. */
-const explainMissingBarrier = (
-  failed: DeviceFailure,
-  { cooperative, functionName }: PlannedLaunch,
-  image: KernelImage,
-): DeviceFailure =>
-  !cooperative && failed.fault && failed.status === 'crashed' && readsGridBarrier(image)
-    ? {
-        ...failed,
-        message: `${failed.message}; grid.sync() needs a cooperative launch: "cooperative": true in the step that launches ${functionName}`,
-      }
-    : failed;
-
-/** Whether code looks for the barrier that the driver keeps for a grid. */
-const readsGridBarrier = ({ blockInstructions }: KernelImage): boolean =>
-  blockInstructions.some((block) =>
-    block.some(({ operands }) => operands.some((one) => one.kind === 'special' && one.name === '%envreg1')),
-  );
 
 /** Whether a step other than a launch writes to watched bytes. */
 function reaches(step: PlannedMemset | PlannedCopy, watched: NonNullable<RunOptions['watch']>): boolean {
@@ -788,7 +740,10 @@ function closerMargin(one: () => number, other: () => number): () => number {
   return margin;
 }
 
-function privateContents({ privateMemory, orderSeed }: RunOptions): PrivateContents {
+function privateContents({
+  privateMemory,
+  orderSeed,
+}: Pick<RunOptions, 'privateMemory' | 'orderSeed'>): PrivateContents {
   if (privateMemory === 'zeros' || privateMemory === 'leftovers') return { kind: privateMemory };
   return { kind: 'rubbish', seed: privateMemory ?? orderSeed };
 }

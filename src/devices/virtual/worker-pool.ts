@@ -6,6 +6,7 @@ import type { BuiltKernel } from './kept-code.ts';
 import {
   type FaultReport,
   type Observed,
+  type OwnMemory,
   type PrintReport,
   QUEUE,
   type WorkerReply,
@@ -34,7 +35,7 @@ type RunRequest = WorkerRequest & { kind: 'run' };
 
 /** Worker threads that run CTAs. Taken when first needed; replaced after a timeout or crash. */
 export class WorkerPool {
-  #device: WebAssembly.Memory;
+  #device: WebAssembly.Memory | OwnMemory;
   #reads: WebAssembly.Memory;
   readonly threads: number;
   readonly #workers: Worker[] = [];
@@ -44,7 +45,7 @@ export class WorkerPool {
   #running = 0;
 
   /** @param reads the memory of a read map. */
-  constructor(device: WebAssembly.Memory, reads: WebAssembly.Memory, threads: number) {
+  constructor(device: WebAssembly.Memory | OwnMemory, reads: WebAssembly.Memory, threads: number) {
     this.#device = device;
     this.#reads = reads;
     this.threads = threads;
@@ -201,6 +202,8 @@ function outcomeOf(replies: readonly WorkerReply[]): PoolOutcome {
     // Watched launches run on one thread.
     watchedWrites: ended.map(({ watchedWrites }) => watchedWrites).find(Boolean),
     trace: ended.map(({ trace }) => trace).find(Boolean),
+    // So do those over buffers in pages.
+    touchedPages: ended.map(({ touchedPages }) => touchedPages).find(Boolean),
     olderRead: first(ended.map(({ olderRead }) => olderRead)),
     uninitialisedRead: first(ended.map(({ uninitialisedRead }) => uninitialisedRead)),
     decisions: ended.flatMap(({ decisions }) => decisions ?? []),

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { entryFile } from '../../process/entry-file.ts';
-import type { WorkerRequest } from './protocol.ts';
+import type { OwnMemory, WorkerRequest } from './protocol.ts';
 
 const WORKER_URL = entryFile(new URL('./worker.ts', import.meta.url));
 
@@ -17,7 +17,7 @@ const idle: { readonly worker: Worker; readonly timer: NodeJS.Timeout }[] = [];
 export const post = (worker: Worker, request: WorkerRequest): void => worker.postMessage(request);
 
 /** A thread that runs CTAs in this device memory; `reads` is the memory of a read map. */
-export function takeThread(device: WebAssembly.Memory, reads: WebAssembly.Memory): Worker {
+export function takeThread(device: WebAssembly.Memory | OwnMemory, reads: WebAssembly.Memory): Worker {
   const waiting = idle.pop();
   clearTimeout(waiting?.timer);
   const worker = waiting?.worker ?? startThread();
@@ -26,8 +26,9 @@ export function takeThread(device: WebAssembly.Memory, reads: WebAssembly.Memory
 }
 
 /** Takes back a thread that has answered all its requests. */
-export async function giveBackThread(worker: Worker, device: WebAssembly.Memory): Promise<void> {
-  if (idle.length >= availableParallelism() || device.buffer.byteLength > MOST_BYTES_HELD) {
+export async function giveBackThread(worker: Worker, device: WebAssembly.Memory | OwnMemory): Promise<void> {
+  const isLarge = 'ownBytes' in device || device.buffer.byteLength > MOST_BYTES_HELD;
+  if (idle.length >= availableParallelism() || isLarge) {
     await worker.terminate();
     return;
   }

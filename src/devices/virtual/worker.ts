@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads';
 import { UnsupportedPtxError } from '../../ptx/errors.ts';
-import { LANES } from '../../virtual-gpu/layout.ts';
+import { DEVICE_MEMORY_MAXIMUM_PAGES, LANES, PAGE_BYTES } from '../../virtual-gpu/layout.ts';
 import type { OlderRead, UninitialisedRead } from '../../virtual-gpu/race-detector/race-detector.ts';
 import type { WatchedWrite, WatchedWrites } from '../../virtual-gpu/race-detector/write-watcher.ts';
 import { CtaRunner } from '../../virtual-gpu/runtime/cta-runner.ts';
@@ -28,7 +28,7 @@ class DeviceThread {
   readonly writes = new WriteMap();
 
   constructor({ device, reads }: WorkerRequest & { kind: 'attach' }) {
-    this.#device = device;
+    this.#device = 'ownBytes' in device ? memoryOf(device.ownBytes) : device;
     this.#reads = new ReadMap(reads);
   }
 
@@ -46,6 +46,14 @@ class DeviceThread {
     return this.#runners.get(kernel)!;
   }
 }
+
+/** A memory that ends with this thread. Not one that others only hold, which would stay until they collect it. */
+const memoryOf = (bytes: number): WebAssembly.Memory =>
+  new WebAssembly.Memory({
+    initial: Math.ceil(bytes / PAGE_BYTES),
+    maximum: DEVICE_MEMORY_MAXIMUM_PAGES,
+    shared: true,
+  });
 
 const port = parentPort!;
 let thread: DeviceThread | undefined;
@@ -93,6 +101,7 @@ function run(request: WorkerRequest & { kind: 'run' }, runner: CtaRunner, writes
     printed,
     watchedWrites: reportWrites(runner.watchedWrites),
     trace: runner.trace,
+    touchedPages: runner.touchedPages(),
   };
 }
 
@@ -177,6 +186,10 @@ const reportRead = (
   buffer: undefined,
 });
 
+/** What is not copied, since this thread does not need it any more. */
+const handedOver = ({ writes, touchedPages = [] }: WorkerReply & { ok: true }): ArrayBuffer[] =>
+  [...(writes ? [writes] : []), ...touchedPages].map(({ bytes }) => bytes.buffer);
+
 port.on('message', (request: WorkerRequest) => {
   switch (request.kind) {
     case 'attach':
@@ -193,7 +206,7 @@ port.on('message', (request: WorkerRequest) => {
       return;
     default: {
       const reply = run(request, thread!.runner(request.kernel), thread!.writes);
-      port.postMessage(reply, reply.ok && reply.writes ? [reply.writes.bytes.buffer] : []);
+      port.postMessage(reply, reply.ok ? handedOver(reply) : []);
     }
   }
 });

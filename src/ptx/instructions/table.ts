@@ -2,6 +2,7 @@ import type { InstructionClass } from '../../core/vocabulary.ts';
 import type { PtxInstruction } from '../ast.ts';
 import { DRIVER_OPCODES } from '../driver-functions.ts';
 import { has } from '../instruction-parts.ts';
+import { TRANSLATE } from '../translation.ts';
 import { byType, divide, loadBySpace, logic, specialUnlessF64, storeBySpace, wgmma, wmma } from './classes.ts';
 import { divided, inHalves, multiplied, printed, rooted, scaled } from './expansions.ts';
 import type {
@@ -327,6 +328,9 @@ const ROWS: Readonly<Record<string, InstructionRow>> = {
     expansion: printed,
   },
   [DRIVER_OPCODES.failAssertion]: requests('warp', ...Array<Place>(5).fill(anything)),
+
+  // Stands before accesses to buffers of which only some pages lie in memory. What it gives may point anywhere.
+  [TRANSLATE]: { ...addresses('move', varied, 'memory'), runs: 'warp' },
 };
 
 /** By opcode. */

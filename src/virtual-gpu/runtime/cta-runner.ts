@@ -22,6 +22,8 @@ import {
   WARPS,
   WINDOW,
 } from '../layout.ts';
+import { PageTable } from '../paging/page-table.ts';
+import type { PagedMemory, TouchedPages } from '../paging/paged-memory.ts';
 import { CellsOfOneWarp } from '../race-detector/cells-of-one-warp.ts';
 import type { AccessWatcher } from '../race-detector/quiet-watcher.ts';
 import {
@@ -100,6 +102,8 @@ export interface LaunchRequest {
   watchesSlowly?: boolean;
   /** Only note what this warp does. */
   trace?: FollowedWarp;
+  /** Of code that was made for buffers in pages. */
+  paged?: PagedMemory;
 }
 
 /** Raw sums of the CTAs one worker ran. */
@@ -157,6 +161,7 @@ export class CtaRunner {
   /** By site: what a whole warp does with its copies alone, where an instruction does nothing else. */
   readonly #copySteps: readonly (((copies: PendingCopies) => void) | undefined)[];
   #bounds!: BoundsChecker;
+  #pages: PageTable | undefined;
   /** States of all warps when a CTA begins. */
   #freshWarps!: Uint8Array;
   #patterns: PatternCounter | undefined;
@@ -294,6 +299,7 @@ export class CtaRunner {
       { ranges: request.ranges, byName: request.rangesByName },
       { shared: totalShared, local: image.localBytesPerThread },
     );
+    this.#pages = request.paged && new PageTable(request.paged, this.#device);
     this.#tracer = this.#races && request.trace && new WarpTracer(image, memory, request.trace);
     const ofPlace = this.#races && request.watch && new WriteWatcher(image, memory, request.watch);
     this.#watcher = this.#tracer ?? ofPlace ?? this.#races;
@@ -1121,6 +1127,7 @@ export class CtaRunner {
       printed: this.#printed,
       writes: this.#writes,
       reads: this.image.counting ? this.#reads : undefined,
+      pages: this.#pages,
       onRequest: this.#requestListener(),
       onCopy: this.image.counting ? (site, pattern, words) => this.#countCopy(site, pattern, words) : undefined,
     };
@@ -1212,6 +1219,11 @@ export class CtaRunner {
   /** What the followed warp did, if there is one. */
   get trace(): TracedWarp | undefined {
     return this.#tracer?.trace;
+  }
+
+  /** What was touched of each buffer, if buffers are in pages. */
+  touchedPages(): TouchedPages[] | undefined {
+    return this.#pages?.touched();
   }
 
   /** Whether several CTAs wrote to one place, without a check for races. */

@@ -22,6 +22,7 @@ import {
   WARP,
   WINDOW,
 } from '../layout.ts';
+import type { PageTable } from '../paging/page-table.ts';
 import type { BytesAt } from '../race-detector/older-values.ts';
 import type { AccessWatcher } from '../race-detector/quiet-watcher.ts';
 import { unsupported } from '../unsupported.ts';
@@ -164,6 +165,8 @@ export interface OperationSurroundings {
   readonly writes: WriteMap;
   /** Of counted launches. */
   readonly reads: ReadMap | undefined;
+  /** Of launches over buffers in pages. */
+  readonly pages: PageTable | undefined;
   /** Told of every request to memory that an operation makes. */
   readonly onRequest: ((site: number, warp: number, request: MemoryRequest) => void) | undefined;
   /** Told, where requests are counted, of copies that lie as others did, in place of their requests and reads. */
@@ -237,6 +240,11 @@ export class WarpContext {
 
   get cta(): CtaState {
     return this.#around.cta;
+  }
+
+  /** Where the pages of buffers lie. Only code that was made for buffers in pages asks. */
+  get pages(): PageTable {
+    return this.#around.pages!;
   }
 
   /** The CTAs of the cluster, by rank. */
@@ -744,6 +752,17 @@ export class WarpContext {
     const at = (this.warp + this.#register(operand.name).offset + lane * 8) >> 2;
     this.#memory.u32[at] = low;
     this.#memory.u32[at + 1] = high;
+  }
+
+  /** Sets a 64-bit register of all lanes that take part. */
+  setAddresses(operand: PtxOperand, { low, high }: AddressHalves): void {
+    if (operand.kind !== 'register') return;
+    const { u32 } = this.#memory;
+    const first = (this.warp + this.#register(operand.name).offset) >> 2;
+    for (const lane of this.lanes) {
+      u32[first + lane * 2] = low[lane]!;
+      u32[first + lane * 2 + 1] = high[lane]!;
+    }
   }
 
   setDouble(operand: PtxOperand, lane: number, value: bigint): void {

@@ -3,8 +3,10 @@ import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
 import { DRIVER_OPCODES } from '../../ptx/driver-functions.ts';
 import { has, spaceOf, typeOf, vectorLength } from '../../ptx/instruction-parts.ts';
 import { namedLanesOf } from '../../ptx/instructions/properties.ts';
+import { TRANSLATE } from '../../ptx/translation.ts';
 import { sizeOfPtxType } from '../../ptx/types.ts';
 import { LANES, SHARED } from '../layout.ts';
+import { translate } from '../paging/translate.ts';
 import { isMarkedStrong } from '../race-detector/watched-access.ts';
 import { unsupported } from '../unsupported.ts';
 import { asyncCopy } from './async-copy.ts';
@@ -349,8 +351,11 @@ export const WARP_OPERATIONS_BY_FORM: ReadonlyMap<string, (instruction: PtxInstr
   ['wgmma', warpgroupMultiply],
 ]);
 
-/** What the code generator adds, which is no instruction of PTX. */
-const ADDED_OPERATIONS: ReadonlyMap<string, WarpOperation> = new Map([[MASK_CHECK, checkMask]]);
+/** What we add to code, which is no instruction of PTX. */
+const ADDED_OPERATIONS: ReadonlyMap<string, WarpOperation> = new Map([
+  [MASK_CHECK, checkMask],
+  [TRANSLATE, translate],
+]);
 
 /**
  * The JavaScript implementation of an instruction without compiled code.
