@@ -21,13 +21,14 @@ import { defineDeviceWatch } from './codegen/watch/device-watch.ts';
 import { defineLanesMeet } from './codegen/watch/lanes-meet.ts';
 import { defineSharedWatch } from './codegen/watch/shared-watch.ts';
 import type { BlockIssueTime, BlockPlace, KernelImage } from './kernel-image.ts';
-import { DEVICE_MEMORY_MAXIMUM_PAGES, DEVICE_START, TABLES, WRITE_PAGE_BYTES } from './layout.ts';
+import { DEVICE_MEMORY_MAXIMUM_PAGES, DEVICE_START, POOL, TABLES, WRITE_PAGE_BYTES } from './layout.ts';
 import { smallestAccess, watchedAccess } from './race-detector/watched-access.ts';
 import type { TensorKernelForm } from './runtime/product-emitter.ts';
 import { tensorFormOf } from './runtime/tensor-form.ts';
 import { productName, registersOfProduct } from './runtime/tensor-kernel.ts';
 import { warpOperation } from './runtime/warp-operations.ts';
 import { spinLoopsOf } from './spin-loops.ts';
+import { ConstantPool } from './wasm/constant-pool.ts';
 import { i32s } from './wasm/function-builder.ts';
 import { ModuleBuilder } from './wasm/module-builder.ts';
 
@@ -58,6 +59,7 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
   const module = new ModuleBuilder();
   const watching = options.watching ?? false;
   importMemories(module, options.counting, watching);
+  module.setPool(new ConstantPool(POOL.start, POOL.bytes));
   const tensorForms = tensorFormsOf(blocks, options.module.target);
   const imports = importFunctions(module, tensorForms);
   const { weightTable, tables, end } = layOutTables(blocks.length, options.counting);

@@ -63,6 +63,9 @@ export const OFFSET_IN_CTA = 2 ** CLUSTER_RANK_SHIFT - 1;
 /** A recorded access to a sampled line: sector number × 4 + bits (1 read, 2 written), and LAUNCH.budget. */
 export const SAMPLE = { entry: 0, budget: 4, bytes: 8 } as const;
 
+/** Constants of functions that compiled code calls often: see `ConstantPool`. */
+export const POOL = { start: 1280, bytes: 768 } as const;
+
 /** 1 KiB for moving lane values to and from JavaScript and between lanes. */
 export const SCRATCH = 2048;
 /** Kernel parameters, as the ABI lays them out. */

@@ -1,4 +1,5 @@
-import type { FunctionBuilder, Local } from '../wasm/function-builder.ts';
+import { type FunctionBuilder, i32s, type Local } from '../wasm/function-builder.ts';
+import type { ModuleBuilder } from '../wasm/module-builder.ts';
 import { emitTranspose } from '../wasm/transpose.ts';
 
 /** 16-bit formats whose products f32 holds exactly. */
@@ -72,6 +73,23 @@ export const B_BYTES = B_EXPONENTS + 16 * 16;
 
 /** What zeros of B lack, for memory that is to look decoded. Zeros of A are zeros. */
 export const LACK_OF_ZERO = B_WHOLE;
+
+/** How numbers are multiplied by the power of two that aligns them to an exponent. */
+interface Alignment {
+  /** Of what is held for the power 2^0: its bits. */
+  readonly zero: number;
+  readonly op: 'i32x4.add' | 'f32x4.mul';
+}
+
+/**
+ * `exponents`: the power is added to the bits of numbers, which a CPU does in less time than it multiplies. Only up to exponents of which the
+ * power is not below 2^0: zeros become less than 1, which is cut off.
+ */
+const ALIGNMENTS = {
+  exponents: { zero: 0, op: 'i32x4.add' },
+  products: { zero: BIAS << FRACTION_BITS, op: 'f32x4.mul' },
+} as const satisfies Record<string, Alignment>;
+type Aligned = keyof typeof ALIGNMENTS;
 
 /** Locals that hold the addresses of C's and D's registers. */
 type Registers = Readonly<Record<'c' | 'd', readonly Local[]>>;
@@ -152,14 +170,25 @@ export class ProductEmitter {
     return new Decoder(this.#f, this.#form, (word) => this.#push(word), this);
   }
 
-  /** D = A B + C, if everything is in range. Pushes whether it is. */
-  multiply({ c, d }: Registers): FunctionBuilder {
+  /**
+   * D = A B + C, if everything is in range. Pushes whether it is.
+   * @param wide what {@link defineWideMultiply} gave for this form.
+   */
+  multiply(registers: Registers, wide: number): FunctionBuilder {
+    const f = this.#f;
+    this.multiplyBy('exponents', registers).if(() => f.i32(1).op('return'));
+    return f.get(this.a, this.b, ...registers.c, ...registers.d).call(wide);
+  }
+
+  /** As {@link multiply}, numbers aligned in one way. */
+  multiplyBy(aligned: Aligned, { c, d }: Registers): FunctionBuilder {
     const { fractionBits } = this.#form;
+    const { zero } = ALIGNMENTS[aligned];
     this.#hold([
       ...[everyByte(LEAST_EXPONENT + BIAS), INFINITY, SIGN],
-      ...[(fractionBits + 2 * BIAS) << FRACTION_BITS, (2 * BIAS) << FRACTION_BITS],
+      ...[((fractionBits + BIAS) << FRACTION_BITS) + zero, (BIAS << FRACTION_BITS) + zero],
     ]);
-    const products = new Products(this.#f, this.#form, { c, d }, (word) => this.#push(word), this);
+    const products = new Products(this.#f, this.#form, { c, d }, (word) => this.#push(word), this, aligned);
     this.forRows(() => products.rows());
     const isInRange = products.popIsInRange();
     return this.#f
@@ -167,6 +196,15 @@ export class ProductEmitter {
       .if(() => products.writeResult())
       .get(isInRange);
   }
+}
+
+/** (decoded A, decoded B, C's four registers, D's four) → whether everything is in the wider range of `products`. */
+export function defineWideMultiply(module: ModuleBuilder, form: TensorKernelForm): number {
+  const f = module.defineFunction({ parameters: i32s(10), results: ['i32'] });
+  const emitter = new ProductEmitter(f, form);
+  f.get(0).set(emitter.a).get(1).set(emitter.b);
+  emitter.multiplyBy('products', { c: [2, 3, 4, 5], d: [6, 7, 8, 9] });
+  return f.index;
 }
 
 type Push = (word: number) => FunctionBuilder;
@@ -350,37 +388,44 @@ class Products {
   /** Addresses of the rows of A, and of their exponents. */
   #values = 0;
   #exponents = 0;
-  /** Of the first block: the least and the most that sums are multiplied by to align them. */
+  readonly #aligned: Aligned;
+  /** Of powers that align: of `exponents` what tells whether any is below 2^0; of `products` the least of the first block. */
   readonly #leastScale: Local;
-  readonly #mostScale: Local;
+  /** The least of the largest exponents of the first block's products, a byte each. */
+  readonly #leastExponent: Local;
   readonly #sums: readonly Local[];
   readonly #scales: readonly Local[];
   readonly #totals: readonly Local[];
   /** Parts of sums of more products than fit. */
   readonly #earlier: readonly Local[];
 
-  constructor(f: FunctionBuilder, form: TensorKernelForm, registers: Registers, push: Push, places: Places) {
+  constructor(
+    f: FunctionBuilder,
+    form: TensorKernelForm,
+    registers: Registers,
+    push: Push,
+    places: Places,
+    aligned: Aligned,
+  ) {
     [this.#f, this.#form, this.#registers, this.#push, this.#places] = [f, form, registers, push, places];
-    [this.#leastScale, this.#mostScale] = f.locals('v128', 2);
+    this.#aligned = aligned;
+    [this.#leastScale, this.#leastExponent] = f.locals('v128', 2);
     const four = () => f.locals('v128', 4);
     [this.#sums, this.#scales, this.#totals, this.#earlier] = [four(), four(), four(), four()];
-    f.i32x4(INFINITY).set(this.#leastScale).i32x4(0).set(this.#mostScale);
+    f.i32x4(aligned === 'exponents' ? 0 : INFINITY).set(this.#leastScale);
+    f.i32x4(-1).set(this.#leastExponent);
   }
 
-  /** Bits of the power of two that aligns to an exponent. */
-  #scaleOf(exponent: number): number {
-    return power(this.#form.fractionBits - exponent);
-  }
-
-  /** Whether everything was in range. C is looked at again only where it and all products of a sum are small. */
+  /** Whether everything was in range. C is looked at again only where all products of a sum are small. */
   popIsInRange(): Local {
     const f = this.#f;
-    const isInRange = f
-      .get(this.#leastScale)
-      .i32x4(this.#scaleOf(LARGE_EXPONENT))
-      .op('i32x4.gt_s', 'i32x4.all_true')
-      .pop('i32');
-    f.get(this.#mostScale).i32x4(this.#scaleOf(LEAST_EXPONENT)).op('i32x4.eq', 'v128.any_true');
+    f.get(this.#leastScale);
+    if (this.#aligned === 'exponents') f.op('i32x4.bitmask', 'i32.eqz');
+    else f.i32x4(power(this.#form.fractionBits - LARGE_EXPONENT)).op('i32x4.gt_s', 'i32x4.all_true');
+    const isInRange = f.pop('i32');
+    f.get(this.#leastExponent)
+      .i32x4(everyByte(LEAST_EXPONENT + BIAS))
+      .op('i8x16.eq', 'v128.any_true');
     f.if(() => {
       const least = this.#popLeastC();
       f.get(isInRange, least)
@@ -439,6 +484,7 @@ class Products {
   #scale(first: number, count: number): void {
     const f = this.#f;
     const { fractionBits } = this.#form;
+    const { zero } = ALIGNMENTS[this.#aligned];
     this.#push(everyByte(LEAST_EXPONENT + BIAS));
     for (let term = first; term < first + count; term++) {
       f.get(this.#exponents).memory('v128.load32_splat', A_EXPONENTS + term * 4, SCRATCH_MEMORY);
@@ -448,25 +494,25 @@ class Products {
     }
     /** Bytes of the four quarters. */
     const largest = f.pop('v128');
+    if (first === 0) f.get(largest, this.#leastExponent).op('i8x16.min_u').set(this.#leastExponent);
     for (const quarter of QUARTERS) {
       const scale = this.#scales[quarter]!;
       const shift = FRACTION_BITS - 8 * quarter;
       // 2^(fractionBits − exponent), as bits.
-      this.#push((fractionBits + 2 * BIAS) << FRACTION_BITS)
+      this.#push(((fractionBits + BIAS) << FRACTION_BITS) + zero)
         .get(largest)
         .i32(Math.abs(shift))
         .op(shift > 0 ? 'i32x4.shl' : 'i32x4.shr_u');
       this.#push(INFINITY).op('v128.and').get(this.#sums[quarter]!);
       this.#push(INFINITY).op('v128.and', 'i32x4.max_s', 'i32x4.sub').set(scale);
-      if (first > 0) continue;
-      f.get(scale, this.#leastScale).op('i32x4.min_s').set(this.#leastScale);
-      f.get(scale, this.#mostScale).op('i32x4.max_s').set(this.#mostScale);
+      if (this.#aligned === 'exponents') f.get(this.#leastScale, scale).op('v128.or').set(this.#leastScale);
+      else if (first === 0) f.get(scale, this.#leastScale).op('i32x4.min_s').set(this.#leastScale);
     }
   }
 
   /** Replaces numbers by multiples of the last bit that counts. */
   #pushAligned(quarter: number): FunctionBuilder {
-    return this.#f.get(this.#scales[quarter]!).op('f32x4.mul', 'i32x4.relaxed_trunc_f32x4_s');
+    return this.#f.get(this.#scales[quarter]!).op(ALIGNMENTS[this.#aligned].op, 'i32x4.relaxed_trunc_f32x4_s');
   }
 
   /** Products of a term of both rows with all columns. */
@@ -551,7 +597,7 @@ class Products {
   }
 
   #scaleBack(quarter: number): void {
-    this.#push((2 * BIAS) << FRACTION_BITS)
+    this.#push((BIAS << FRACTION_BITS) + ALIGNMENTS[this.#aligned].zero)
       .get(this.#scales[quarter]!)
       .op('i32x4.sub', 'f32x4.mul')
       .set(this.#sums[quarter]!);

@@ -12,7 +12,7 @@ import {
   operandSlots,
   type PushSource,
 } from './decoded-operands.ts';
-import { FREE, ProductEmitter, ROW_BYTES, type TensorKernelForm } from './product-emitter.ts';
+import { defineWideMultiply, FREE, ProductEmitter, ROW_BYTES, type TensorKernelForm } from './product-emitter.ts';
 
 /**
  * `tensor-model.ts` for whole warps, in WebAssembly, for every mma.sync of a kernel. Takes the byte addresses of the
@@ -62,7 +62,8 @@ function emit(form: TensorKernelForm): Uint8Array<ArrayBuffer> {
   const module = new ModuleBuilder();
   module.importMemory({ name: 'memory', minimumPages: 1 });
   module.importMemory({ name: 'scratch', minimumPages: 1 });
-  defineMultiply(module, form, { a: defineDecoder(module, form, 'a'), b: defineDecoder(module, form, 'b') });
+  const decoders = { a: defineDecoder(module, form, 'a'), b: defineDecoder(module, form, 'b') };
+  defineMultiply(module, form, decoders, defineWideMultiply(module, form));
   return module.encode();
 }
 
@@ -100,7 +101,12 @@ function pushHash(f: FunctionBuilder, register: Local): void {
 }
 
 /** (registers of A, B, C and D) → whether everything is in range. */
-function defineMultiply(module: ModuleBuilder, form: TensorKernelForm, decoders: Record<'a' | 'b', number>): void {
+function defineMultiply(
+  module: ModuleBuilder,
+  form: TensorKernelForm,
+  decoders: Record<'a' | 'b', number>,
+  wide: number,
+): void {
   const slots = slotsOf(form);
   const a = range(0, slots.a.vectors / VECTORS);
   const b = range(a.length, slots.b.vectors / VECTORS);
@@ -125,6 +131,6 @@ function defineMultiply(module: ModuleBuilder, form: TensorKernelForm, decoders:
       },
     });
   }
-  emitter.multiply({ c, d });
+  emitter.multiply({ c, d }, wide);
   module.exportFunction('multiply', f);
 }

@@ -1,3 +1,4 @@
+import type { ConstantPool } from './constant-pool.ts';
 import { pushSigned, pushUnsigned, signedLeb, unsignedLeb } from './leb128.ts';
 import { OPCODES } from './opcodes.ts';
 
@@ -25,10 +26,13 @@ export class FunctionBuilder {
   #code: number[] = [];
   #parameterCount: number;
   #locals: ValueType[] = [];
+  readonly #pool: ConstantPool | undefined;
 
-  constructor(index: number, parameters: ValueType[]) {
+  /** @param pool where constants of equal words lie, if they are to be loaded. */
+  constructor(index: number, parameters: ValueType[], pool?: ConstantPool) {
     this.index = index;
     this.#parameterCount = parameters.length;
+    this.#pool = pool;
   }
 
   /** Number of bytes emitted so far. */
@@ -94,6 +98,8 @@ export class FunctionBuilder {
 
   /** v128 constant from four 32-bit lanes. */
   i32x4(a: number, b = a, c = a, d = a): this {
+    const place = a === b && b === c && c === d ? this.#pool?.placeOf(a) : undefined;
+    if (place !== undefined) return this.i32(0).memory('v128.load32_splat', place);
     this.#prefixed(12);
     for (const lane of [a, b, c, d]) {
       this.#code.push(lane & 255, (lane >>> 8) & 255, (lane >>> 16) & 255, (lane >>> 24) & 255);

@@ -1,5 +1,6 @@
+import type { ConstantPool } from './constant-pool.ts';
 import { FunctionBuilder, VALUE_TYPE, type ValueType } from './function-builder.ts';
-import { unsignedLeb } from './leb128.ts';
+import { signedLeb, unsignedLeb } from './leb128.ts';
 
 export interface Signature {
   parameters: ValueType[];
@@ -36,6 +37,7 @@ export class ModuleBuilder {
   #functions: { type: number; builder: FunctionBuilder }[] = [];
   #exports: { name: string; index: number }[] = [];
   #table: FunctionBuilder[] = [];
+  #pool: ConstantPool | undefined;
 
   importMemory(memory: ImportedMemory): void {
     this.#memories.push(memory);
@@ -48,10 +50,18 @@ export class ModuleBuilder {
     return this.#imports.length - 1;
   }
 
-  /** Declares a function whose body the returned builder takes. */
-  defineFunction(signature: Signature): FunctionBuilder {
+  /** Declares where constants lie in memory 0; an instance writes them there when it is made. */
+  setPool(pool: ConstantPool): void {
+    this.#pool = pool;
+  }
+
+  /**
+   * Declares a function whose body the returned builder takes.
+   * @param loadsConstants whether it has them from the pool.
+   */
+  defineFunction(signature: Signature, loadsConstants = false): FunctionBuilder {
     const index = this.#imports.length + this.#functions.length;
-    const builder = new FunctionBuilder(index, signature.parameters);
+    const builder = new FunctionBuilder(index, signature.parameters, loadsConstants ? this.#pool : undefined);
     this.#functions.push({ type: this.typeIndex(signature), builder });
     return builder;
   }
@@ -102,9 +112,14 @@ export class ModuleBuilder {
       parts.push(section(9, [1, 0x00, 0x41, 0x00, 0x0b, ...entries]));
     }
     parts.push(section(10, vector(this.#functions.map((f) => f.builder.encode()))));
+    if (this.#pool) parts.push(section(11, vector([dataAt(this.#pool)])));
     return concatenate(parts);
   }
 }
+
+/** An active segment of memory 0. */
+const dataAt = ({ start, contents }: ConstantPool): Bytes =>
+  concatenate([[0, 0x41], signedLeb(BigInt(start)), [0x0b], unsignedLeb(contents.length), contents]);
 
 function concatenate(parts: Bytes[]): Uint8Array<ArrayBuffer> {
   const out = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));

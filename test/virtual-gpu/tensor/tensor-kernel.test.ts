@@ -178,6 +178,19 @@ describe.each(['sm_89', 'sm_90'])('the tensor kernel of %s', (target) => {
       }
     });
 
+    it('adds zeros and small products to sums from 2^20 to 2^30', () => {
+      // From 2^25 on, or 2^26, what aligns is less than 1, and can't be added to the exponent of a zero.
+      const drawn = drawOperands(format, 16, 4, randomNumbers(1));
+      const a = drawn.a.map((value, i) => (i % 16 < 3 ? -0 : Math.floor(i / 16) % 3 === 0 ? 0 : value));
+      for (let exponent = 20; exponent <= 30; exponent++) {
+        const warp = warpOf(target, format, 16, { inPlace: true });
+        const c = drawn.c.map((value, i) => (i % 5 === 0 ? (-1) ** i * 1.75 * 2 ** exponent : i % 5 === 1 ? 0 : value));
+        const one = { ...drawn, a, c };
+        expect(warp.multiply(one)).toBe(true);
+        expect(warp.result()).toEqual(modelOf(target, format, 16, one));
+      }
+    });
+
     it.each([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])(
       'says so when a factor is %d',
       (value) => {

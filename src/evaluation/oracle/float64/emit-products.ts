@@ -4,6 +4,8 @@ import type { ModuleBuilder } from '../../../virtual-gpu/wasm/module-builder.ts'
 /** Rows of the result that one call computes, side by side: with as many columns, their sums are eight vectors. */
 export const ROWS = 4;
 const COLUMNS = 4;
+/** So many terms are added before addresses go on, and before it is looked whether any are left. */
+const TERMS = 4;
 const BYTES = 8;
 
 /** Which row's pair of lanes a row of four is in, and which lane. */
@@ -44,18 +46,25 @@ export function emitProducts(module: ModuleBuilder): void {
     const [from, left] = f.locals('i32', 2);
     f.get(packed).set(from).get(terms).set(left);
     const pairs = f.locals('v128', 2);
-    whileLeft(f, left, () => {
+    const addTerm = (term: number): void => {
       for (const pair of PAIRS)
         f.get(from)
-          .memory('v128.load', pair * 2 * BYTES)
+          .memory('v128.load', (term * ROWS + pair * 2) * BYTES)
           .set(pairs[pair]);
       for (let c = 0; c < count; c++) {
-        const value = f.get(at[c]!).memory('v128.load64_splat', 0).pop('v128');
+        const value = f
+          .get(at[c]!)
+          .memory('v128.load64_splat', term * BYTES)
+          .pop('v128');
         for (const pair of PAIRS) addProduct(f, sums[pair]![c]!, pairs[pair], value);
-        f.advance(at[c]!, BYTES);
       }
-      f.advance(from, ROWS * BYTES);
-    });
+    };
+    for (const together of [TERMS, 1])
+      inSteps(f, left, together, () => {
+        for (let term = 0; term < together; term++) addTerm(term);
+        for (const address of at) f.advance(address, together * BYTES);
+        f.advance(from, together * ROWS * BYTES).advance(left, -together);
+      });
     eachSum((row, pair, lane, c) => f.get(row, sums[pair]![c]!).memoryLane('v128.store64_lane', c * BYTES, lane));
     for (const row of rows) f.advance(row, count * BYTES);
     f.get(b, step).i32(count).op('i32.mul', 'i32.add').set(b);

@@ -83,10 +83,10 @@ const EXP2_COEFFICIENTS = Array.from({ length: 8 }, (_, i) => {
   return Math.LN2 ** power / factorial;
 });
 
-/** 2^x within 2 ulp; subnormal results kept (the caller flushes under .ftz). */
+/** 2^x within 2 ulp; subnormal results kept (the caller flushes under .ftz). What is done to a NaN on the way does not matter. */
 function exp2(b: FunctionBuilder, helpers: Helpers): void {
   const [x, n, f, half] = b.locals('v128', 4);
-  b.get(0).f32x4(-160).op('f32x4.max').f32x4(160).op('f32x4.min').set(x);
+  b.get(0).f32x4(-160).op('f32x4.pmax').f32x4(160).op('f32x4.pmin').set(x);
   b.get(x).op('f32x4.nearest').set(n);
   b.get(x, n).op('f32x4.sub').set(f);
   b.f32x4(EXP2_COEFFICIENTS[0]!);
@@ -95,12 +95,12 @@ function exp2(b: FunctionBuilder, helpers: Helpers): void {
     helpers.emit(b, 'fmaF32');
   }
   // Scale in two steps so that 2^n may be subnormal or overflow.
-  b.get(n).op('i32x4.trunc_sat_f32x4_s').tee(n).i32(1).op('i32x4.shr_s').set(half);
+  b.get(n).op('i32x4.relaxed_trunc_f32x4_s').tee(n).i32(1).op('i32x4.shr_s').set(half);
   for (const pushExponent of [() => b.get(half), () => b.get(n, half).op('i32x4.sub')]) {
     pushExponent();
     b.i32x4(127).op('i32x4.add').i32(23).op('i32x4.shl', 'f32x4.mul');
   }
-  // NaN stays NaN: the clamp propagated it, but 2^n of a NaN did not.
+  // NaN stays NaN.
   b.set(x);
   b.get(0, x, 0, 0).op('f32x4.ne', 'v128.bitselect');
 }
@@ -343,7 +343,7 @@ export class Helpers {
     if (known !== undefined) return known;
     const { arity, body } = HELPERS[name];
     const parameters: ValueType[] = Array.from({ length: arity }, () => 'v128');
-    const builder = this.#module.defineFunction({ parameters, results: ['v128'] });
+    const builder = this.#module.defineFunction({ parameters, results: ['v128'] }, true);
     this.#indices.set(name, builder.index);
     body(builder, this);
     return builder.index;

@@ -3,7 +3,14 @@ import { PAGE_BYTES } from '../../layout.ts';
 import { type FunctionBuilder, i32s } from '../../wasm/function-builder.ts';
 import { ModuleBuilder } from '../../wasm/module-builder.ts';
 import { emitFindSlot, emitRemember, endOf, fillWithZeros, operandSlots } from '../decoded-operands.ts';
-import { A_BYTES, FREE, ProductEmitter, SCRATCH_MEMORY, type TensorKernelForm } from '../product-emitter.ts';
+import {
+  A_BYTES,
+  defineWideMultiply,
+  FREE,
+  ProductEmitter,
+  SCRATCH_MEMORY,
+  type TensorKernelForm,
+} from '../product-emitter.ts';
 
 /** wgmma by one warp of a warpgroup: sixteen rows of A, and a tile of eight columns of B at a time. */
 export interface WarpgroupKernel {
@@ -122,11 +129,12 @@ const pushPiece = (f: FunctionBuilder, table: number, index: number): FunctionBu
 
 /** (decoded tile, C's four registers, D's four registers) → whether everything is in range. */
 function defineMultiplyTile(module: ModuleBuilder, form: TensorKernelForm): number {
+  const wide = defineWideMultiply(module, form);
   const f = module.defineFunction({ parameters: i32s(9), results: ['i32'] });
   const emitter = new ProductEmitter(f, form);
   f.i32(A).set(emitter.a);
   f.get(0).set(emitter.b);
-  emitter.multiply({ c: [1, 2, 3, 4], d: [5, 6, 7, 8] });
+  emitter.multiply({ c: [1, 2, 3, 4], d: [5, 6, 7, 8] }, wide);
   return f.index;
 }
 
