@@ -4,6 +4,8 @@ import { decode } from '../../core/rounding.ts';
 import { multiIndexOf } from '../launches/layout.ts';
 import { compareOutput, type OutputVerdict } from './compare.ts';
 import { type ExpectedRows, gatherRows } from './expected-rows.ts';
+import { rowLength } from './row-parts.ts';
+import type { Expectation } from './tolerances/tolerance.ts';
 
 /** Compares whole outputs with the expectations of some or all rows. */
 export const compareRows = (
@@ -13,17 +15,37 @@ export const compareRows = (
 ): ReadonlyMap<string, OutputVerdict> =>
   new Map(
     outputs.map((buffer) => {
-      const { name, dtype, shape } = buffer;
+      const { name, dtype } = buffer;
       const bytes = got.get(name)!;
       const chosen = rows?.[name];
       if (!chosen) return [name, compareOutput(buffer, expectations.get(name)!, decode(bytes, dtype))];
-      const length = shape.at(-1) ?? 1;
-      const cut = { name, shape: [chosen.length, length] };
-      const values = decode(gatherRows(bytes, chosen, length * sizeOfDType(dtype)), dtype);
-      const verdict = compareOutput(cut, expectations.get(name)!, values);
-      return [name, inPlace(verdict, buffer, chosen)];
+      const gathered = gatherRows(bytes, chosen, rowLength(buffer) * sizeOfDType(dtype));
+      return [name, compareChosen(buffer, chosen, expectations.get(name)!, gathered)];
     }),
   );
+
+/** The same of rows that were gathered: those of `rows`, one after the other. */
+export const compareGatheredRows = (
+  outputs: readonly PlannedBuffer[],
+  { rows, expectations }: Required<ExpectedRows>,
+  gathered: ReadonlyMap<string, Uint8Array>,
+): ReadonlyMap<string, OutputVerdict> =>
+  new Map(
+    outputs.map((buffer) => {
+      const { name } = buffer;
+      return [name, compareChosen(buffer, rows[name]!, expectations.get(name)!, gathered.get(name)!)];
+    }),
+  );
+
+function compareChosen(
+  buffer: PlannedBuffer,
+  chosen: Uint32Array,
+  expectation: Expectation,
+  gathered: Uint8Array,
+): OutputVerdict {
+  const cut = { name: buffer.name, shape: [chosen.length, rowLength(buffer)] };
+  return inPlace(compareOutput(cut, expectation, decode(gathered, buffer.dtype)), buffer, chosen);
+}
 
 /** The elements that it names at their places in the whole output. */
 function inPlace(verdict: OutputVerdict, { shape }: PlannedBuffer, rows: Uint32Array): OutputVerdict {

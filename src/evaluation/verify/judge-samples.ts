@@ -3,8 +3,9 @@ import type { Device } from '../../core/device.ts';
 import type { LoadedModule } from '../../core/device-values.ts';
 import { WarpsmithError } from '../../core/errors.ts';
 import { evaluateExpression } from '../../core/expressions/evaluate.ts';
-import type { LaunchPlan } from '../../core/launch-plan.ts';
+import type { LaunchPlan, PlannedLaunch } from '../../core/launch-plan.ts';
 import type { Dimensions, Problem } from '../../core/problem.ts';
+import { product } from '../../core/values.ts';
 import { elementCountOf } from '../launches/layout.ts';
 import { planOrRefusal } from '../launches/plan-refusal.ts';
 import type { Refused } from '../launches/refusal.ts';
@@ -14,7 +15,7 @@ import { CheckRuns, NATURAL } from './check-runs.ts';
 import { compareWritten } from './compare-written.ts';
 import { refused } from './judged-check.ts';
 
-interface SamplesRequest {
+export interface SamplesRequest {
   readonly device: Device;
   readonly module: LoadedModule;
   readonly problem: Problem;
@@ -102,17 +103,20 @@ function prepareOrNothing(
   }
 }
 
-/** 0 if a sample says nothing of this launch, or if its CTAs do too much. */
-function ctasToRun(
-  { module: { code }, problem }: SamplesRequest,
-  { steps, buffers }: LaunchPlan,
-  dimensions: Dimensions,
-): number {
+/** The launch, if a sample of its CTAs says something: there is no other, and none of its CTAs writes what another reads. */
+export function onlyLaunch({ steps, buffers }: LaunchPlan, ptx: string | undefined): PlannedLaunch | undefined {
   const [step, ...others] = steps;
-  const ptx = ptxOf(code);
-  if (step?.kind !== 'launch' || others.length > 0 || step.cooperative || ptx === undefined) return 0;
-  if (TELLS_OTHERS.test(ptx) || buffers.some(({ role }) => role === 'workspace' || role === 'inout')) return 0;
-  const count = step.grid.reduce((product, extent) => product * extent, 1);
+  if (step?.kind !== 'launch' || others.length > 0 || step.cooperative || ptx === undefined) return undefined;
+  const isAlone = !TELLS_OTHERS.test(ptx) && buffers.every(({ role }) => role !== 'workspace' && role !== 'inout');
+  return isAlone ? step : undefined;
+}
+
+/** 0 if a sample says nothing of this launch, or if its CTAs do too much. */
+function ctasToRun({ module: { code }, problem }: SamplesRequest, plan: LaunchPlan, dimensions: Dimensions): number {
+  const step = onlyLaunch(plan, ptxOf(code));
+  if (!step) return 0;
+  const { buffers } = plan;
+  const count = product(step.grid);
   const elements = buffers.reduce((sum, buffer) => sum + elementCountOf(buffer), 0);
   const flop = Math.max(1, evaluateExpression(problem.file.flop, dimensions));
   return Math.min(

@@ -17,7 +17,7 @@ import { checksFor } from '../oracle/checks/choose.ts';
 import { cheapestToRepeat, checksOfMemory, otherInputs } from '../oracle/checks/repeated.ts';
 import { type ChecksRequest, takesShape } from '../oracle/checks/request.ts';
 import { furtherGeneratorSets } from '../oracle/checks/sets.ts';
-import { shapesToPlan, shapesToSample } from '../oracle/checks/shapes.ts';
+import { shapesBeyondMemory, shapesToPlan, shapesToSample } from '../oracle/checks/shapes.ts';
 import { outputsOf } from '../oracle/reference-runs.ts';
 import { secretSetOf } from '../oracle/secret/secret-set.ts';
 import { leavesSizes } from '../oracle/secret/variants/index.ts';
@@ -33,6 +33,7 @@ import { InputDescent } from './input-descent.ts';
 import { InputGuide } from './input-guide.ts';
 import { InputSolver } from './input-solver.ts';
 import { NoTolerances } from './judge-once.ts';
+import { judgePagedSamples } from './judge-paged-samples.ts';
 import { judgeSamples } from './judge-samples.ts';
 import { oneWayChoices } from './launch-expressions.ts';
 import { LookAhead } from './look-ahead.ts';
@@ -169,7 +170,9 @@ export async function runChecks(request: VerifyRequest, withoutMain = false): Pr
     ? await judgeSamples({ ...request, onSample }, [...dearShapes(request, choice), shapesToSample(choice)])
     : undefined;
   if (samples && !samples.ok) return { ...samples, coverage, correctness: tally.summary() };
-  if (samples) coverage.sampledShapes = [...samples.sampled];
+  const paged = isSampled ? await judgePagedSamples({ ...request, onSample }, shapesBeyondMemory(choice)) : undefined;
+  if (paged && !paged.ok) return { ...paged, coverage, correctness: tally.summary() };
+  if (samples && paged) coverage.sampledShapes = [...samples.sampled, ...paged.sampled];
   const never = mayBeLaunched(request).filter((one) => !launched.has(one));
   const notTaken =
     never.length > 0 ? functionsNotTaken(request, coverage.drawnShapes, takesShape(choice)) : new Set<string>();

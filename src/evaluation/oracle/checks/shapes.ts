@@ -2,6 +2,7 @@ import type { Dimensions } from '../../../core/problem.ts';
 import { canJudgeSums } from '../judgeable-sums.ts';
 import { referenceLimits } from '../reference-process/reference-host.ts';
 import { shapesAtPowers } from '../shapes/around.ts';
+import { drawBeyondMemory } from '../shapes/beyond-memory.ts';
 import { hostBytesOf } from '../shapes/cost.ts';
 import { drawShapes } from '../shapes/drawn.ts';
 import { shapesOfEachListed } from '../shapes/each-listed.ts';
@@ -155,6 +156,15 @@ export function shapesToSample(request: ChecksRequest): Dimensions[] {
   const takes = takesShape(request);
   const isFit = (shape: Dimensions): boolean => takes(shape) && canJudgeSums(problem, shape, [timed, ...known]);
   return drawShapesToSample({ problem, timed, seed, isFit });
+}
+
+/** Shapes larger than a virtual device's memory, of which a sample of CTAs is run, too. */
+export function shapesBeyondMemory(request: ChecksRequest): Dimensions[] {
+  const { problem, dimensions: timed, seed } = request;
+  const { known } = listedChecks(request);
+  const takes = takesShape({ ...request, fits: undefined });
+  const isFit = (shape: Dimensions): boolean => takes(shape) && canJudgeSums(problem, shape, [timed, ...known]);
+  return drawBeyondMemory({ problem, timed, seed, isFit });
 }
 
 /** The largest shapes that a thorough verification may draw on a GPU, on any device: a plan that fails there fails at once, and not by lot. */
