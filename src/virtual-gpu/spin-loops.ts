@@ -1,6 +1,7 @@
 import type { PtxInstruction } from '../ptx/ast.ts';
 import { isOfCluster, spaceOf } from '../ptx/instruction-parts.ts';
 import { memoryActionOf } from '../ptx/instructions/properties.ts';
+import { numberOfBits } from '../ptx/literals.ts';
 import type { JitBlock } from './codegen/control/blocks.ts';
 import { resolveSymbols, type SymbolAddress } from './codegen/state/symbols.ts';
 import { isMarkedStrong } from './race-detector/watched-access.ts';
@@ -15,7 +16,12 @@ export interface SpinLoop {
   readonly blocks: readonly number[];
   /** Whether anything in it writes to memory, be it an atomic that reads. */
   readonly changesMemory: boolean;
+  /** The largest whole number that something in it is compared with, such as how often; 0 if there is none up to {@link MOST_LOOKS}. */
+  readonly looks: number;
 }
+
+/** A loop that gives up later takes too long here. */
+const MOST_LOOKS = 2 ** 17;
 
 const POLLED: ReadonlySet<string> = new Set(['global', 'shared', 'generic']);
 
@@ -36,12 +42,20 @@ export function spinLoopsOf(
     const around = polls.length > 0 ? loopAround(block.index, blocks) : [];
     if (around.length === 0) return [];
     const changesMemory = around.some((at) => blocks[at]!.instructions.some(mayWrite));
+    const looks = Math.max(0, ...around.flatMap((at) => blocks[at]!.instructions.flatMap(comparedWith)));
     return polls.map((instruction) => ({
       ptxLine: instruction.ptxLine,
       instruction: resolveSymbols(instruction, symbols, namesCtas),
-      ...{ blocks: around, changesMemory },
+      ...{ blocks: around, changesMemory, looks },
     }));
   });
+}
+
+/** Whole numbers of which a loop may make its end depend. */
+function comparedWith({ opcode, modifiers, operands }: PtxInstruction): number[] {
+  if (opcode !== 'setp' || !/^[su]\d/.test(modifiers.at(-1) ?? '')) return [];
+  const numbers = operands.flatMap((one) => (one.kind === 'immediate' ? [Math.abs(numberOfBits(one, 's64'))] : []));
+  return numbers.filter((number) => number <= MOST_LOOKS);
 }
 
 const mayWrite = (instruction: PtxInstruction): boolean => !['none', 'load'].includes(memoryActionOf(instruction));

@@ -84,6 +84,7 @@ const REQUIRED = [
   'status-words-of-the-launch-before',
   'reads-before-it-waits',
   'long-rows-in-any-order',
+  'byte-offsets-in-32-bits',
 ];
 
 let device: Device;

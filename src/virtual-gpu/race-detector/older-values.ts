@@ -47,8 +47,8 @@ export type OlderValue = Pick<Version, 'words' | 'bytes' | 'clock'>;
 /** Versions of a place that are kept, and reads of each after which it counts as known to all. */
 const MOST = { versions: 4, reads: 64 } as const;
 
-/** How often the same warp reads the same older version; one warp of a launch, at one place, as often as a wait that gives up too early polls. */
-const PATIENCE = { usual: 1, once: 4000, onceInTurns: 16 } as const;
+/** How often the same warp reads the same older version; one warp of a launch, at one place, as often as a wait that gives up too early polls, and a little more often than its code says. */
+const PATIENCE = { usual: 1, once: 4000, beyondLooks: 1.1, onceInTurns: 16 } as const;
 
 /** Reads of a launch that get an older value, beside those of the patient one: walks back over many places would take as long as the square of their number. */
 const MOST_FURTHER_READS = 8192;
@@ -68,18 +68,26 @@ export class OlderValues {
   #ctasTakeTurns: boolean;
   readonly #places = new Map<number, Place>();
   #reads = 0;
-  #mostReads = PATIENCE.once + MOST_FURTHER_READS;
+  #mostReads: number;
   #patient: { readonly place: Place; readonly reader: number } | undefined;
 
   /**
    * @param isBefore whether a moment is ordered before the current access of a warp.
+   * @param looks a loop of the kernel that waits may give up after so many.
    * @param inTurns each read that waits takes a turn of all CTAs, and other CTAs are as late as on a GPU.
    * @param ctasTakeTurns whether a CTA may go on after another has run; otherwise each runs whole.
    */
-  constructor(isBefore: (moment: Moment, by: Accessor) => boolean, inTurns: boolean, ctasTakeTurns: boolean) {
+  constructor(
+    isBefore: (moment: Moment, by: Accessor) => boolean,
+    looks: number,
+    inTurns: boolean,
+    ctasTakeTurns: boolean,
+  ) {
+    const once = Math.max(PATIENCE.once, Math.ceil(PATIENCE.beyondLooks * looks));
     this.#isBefore = isBefore;
     this.#ctasTakeTurns = ctasTakeTurns;
-    this.#patience = inTurns ? PATIENCE.onceInTurns : PATIENCE.once;
+    this.#patience = inTurns ? PATIENCE.onceInTurns : once;
+    this.#mostReads = once + MOST_FURTHER_READS;
   }
 
   forget(): void {

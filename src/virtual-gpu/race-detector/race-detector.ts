@@ -369,7 +369,8 @@ export class RaceDetector {
   #newOlderValues(): OlderValues {
     const { isCooperative, areCluster } = this.#launch;
     const isBefore = (moment: Moment, by: Accessor): boolean => this.#global.isBefore(moment, by);
-    return new OlderValues(isBefore, isCooperative, isCooperative || areCluster);
+    const looks = Math.max(0, ...this.#image.spinLoops.map((loop) => loop.looks));
+    return new OlderValues(isBefore, looks, isCooperative, isCooperative || areCluster);
   }
 
   /** Another of the CTAs that run together has its turn. */

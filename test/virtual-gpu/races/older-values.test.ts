@@ -42,6 +42,7 @@ describe('a watched launch', () => {
     ['gives_up_counting_in_shared_memory', 7, 'with the count in shared memory'],
     ['gives_up_counting_in_device_memory', 7, 'with the count in device memory'],
     ['gives_up_by_the_clock', 7, 'the same after a time'],
+    ['gives_up_late', 7, 'a wait takes longer than it polls, though it polls for long'],
     ['in_shared_memory', 40, 'warps do not see each other’s better value'],
   ])('shows a mistake of %s', async (name, wrong) => {
     expect(await resultOf(name, false)).not.toBe(wrong);
