@@ -135,6 +135,7 @@ export const measuredBlocks = (recordings: MeasuredRecordings): Record<string, s
   'h200-attention-ahead': recordingBlock(recordings, 'h200-attention-libraries', aheadOfLibraries),
   'h200-attention-whole-domain': recordingBlock(recordings, 'h200-attention-whole-domain', againstLibraries),
   'h200-attention-dispatch': recordingBlock(recordings, 'h200-attention-dispatch', dispatchRows),
+  'h200-attention-dispatch-domain': recordingBlock(recordings, 'h200-attention-dispatch-domain', dispatchRows),
   'h200-attention-rungs': recordingBlock(recordings, 'h200-attention-rungs', rungTable),
   'h200-attention-ladder-detail': recordingBlock(recordings, 'h200-attention-ladder', detailBlock),
 });

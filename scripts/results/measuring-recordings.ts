@@ -107,6 +107,7 @@ export interface MeasuredRecordings {
   'h200-attention-libraries'?: AgainstLibraries;
   'h200-attention-whole-domain'?: AgainstLibraries;
   'h200-attention-dispatch'?: DispatchRecording;
+  'h200-attention-dispatch-domain'?: DispatchRecording;
   'h200-attention-rungs'?: LadderView;
   'h200-attention-optimize'?: OptimizeRecording;
   'h200-attention-climbs'?: Climbs;
@@ -139,6 +140,8 @@ export const HOW_TO_RECORD: Readonly<Record<MeasuredRecordingName, string>> = {
     'as h200-attention-libraries, with 19_whole_domain, 20_few_queries and 21_swapped_operands',
   'h200-attention-dispatch':
     'warpsmith dispatch problems/attention --kernels bench/attention/h200-contenders.json --device cuda:0 --blocks 6 -o table --json',
+  'h200-attention-dispatch-domain':
+    'as h200-attention-dispatch, with --kernels bench/attention/h200-contenders-domain.json and a --workload for each of its 14',
   'h200-attention-rungs':
     'warpsmith measure problems/attention --device cuda:0 --workload b1h8s512d64 --baseline sdpa --baseline sdpa-cudnn --baseline fa3 --json',
   'h200-attention-optimize':
