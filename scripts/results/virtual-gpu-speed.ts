@@ -77,7 +77,7 @@ export async function speedBlocks(): Promise<Record<string, string>> {
 }
 
 const throughputText = ({ functional, threads, runs, countedToFunctionalRatio, date }: ThroughputRecording): string =>
-  `It executed ${functional.gigaflopPer.processorSecond.toFixed(1)} GFLOP per second of processor time, and took ` +
+  `It executed ${functional.gigaflopPer.second.toFixed(1)} GFLOP a second, ${functional.gigaflopPer.processorSecond.toFixed(1)} per second of processor time, and took ` +
   `${countedToFunctionalRatio.toFixed(2)} times as long to count: ${threads} ${threads === 1 ? 'thread' : 'threads'}, ` +
   `medians of ${runs} alternating pairs, ${date}.`;
 

@@ -127,10 +127,12 @@ function touchedMemory(workers: readonly WorkerCounts[], buffers: readonly Devic
 }
 
 function touchedBetween(workers: readonly WorkerCounts[], from: number, end: number): Touched {
+  const [map, ...others] = workers.map(({ sectorMap }) => sectorMap);
   let [read, written, atomic, line] = [0, 0, 0, -1];
   for (let i = from; i < end; i++) {
-    let bits = 0;
-    for (const worker of workers) bits |= worker.sectorMap[i]!;
+    let bits = map![i]!;
+    for (let other = 0; other < others.length; other++) bits |= others[other]![i]!;
+    if (bits === 0) continue;
     if (bits & SECTOR_READ) read++;
     if (bits & SECTOR_WRITTEN) written++;
     if (!(bits & SECTOR_ATOMIC) || lineOfSector(i) === line) continue;

@@ -34,22 +34,37 @@ function readersPerSector({ entries, ctas }: AccessStream, resident: number, smC
   const readerOf = (cta: number): number => Math.floor(cta / resident) * smCount + (cta % smCount);
   let most = 0;
   for (const cta of ctas) most = Math.max(most, readerOf(cta) + 1);
-  const sorted = new Float64Array(entries.length).fill(-1);
-  for (let i = 0; i < entries.length; i++)
-    if (entries[i]! & READ) sorted[i] = sectorOfEntry(entries[i]!) * most + readerOf(ctas[i]!);
-  // Brings the readers of one sector together.
-  sorted.sort();
-  let [pairs, sectors, latest, sector] = [0, 0, -1, -1];
-  for (const pair of sorted) {
-    if (pair === latest) continue;
-    latest = pair;
-    pairs++;
-    const own = Math.floor(pair / most);
-    if (own !== sector) sectors++;
-    sector = own;
-  }
+  const sectors = distinctOf(entries.length, (i) => sectorIf(READ, entries[i]!));
+  const pairs = distinctOf(entries.length, (i) =>
+    entries[i]! & READ ? sectorOfEntry(entries[i]!) * most + readerOf(ctas[i]!) : NONE,
+  );
   return sectors > 0 ? pairs / sectors : 0;
 }
+
+/** No number. */
+const NONE = -1;
+
+const sectorIf = (bit: number, entry: number): number => (entry & bit ? sectorOfEntry(entry) : NONE);
+
+/** How many different numbers from 0 on there are, of so many. In a table, since sorting takes several times as long. */
+function distinctOf(count: number, numberOf: (index: number) => number): number {
+  const room = 2 ** Math.ceil(Math.log2(2 * count + 2));
+  const table = new Float64Array(room).fill(NONE);
+  let distinct = 0;
+  for (let i = 0; i < count; i++) {
+    const number = numberOf(i);
+    if (number === NONE) continue;
+    let at = Math.imul(number | 0, GOLDEN) >>> Math.clz32(room - 1);
+    while (table[at] !== NONE && table[at] !== number) at = (at + 1) & (room - 1);
+    if (table[at] === number) continue;
+    table[at] = number;
+    distinct++;
+  }
+  return distinct;
+}
+
+/** 2^32 ÷ the golden ratio: neighbouring numbers go far apart. */
+const GOLDEN = 0x9e3779b1;
 
 /** What the sample holds of a launch. */
 interface Touched {
@@ -59,20 +74,12 @@ interface Touched {
 }
 
 function touchedBy({ entries }: AccessStream): Touched {
-  // Sorting brings accesses to one sector together, and sectors of one line.
-  const sorted = entries.toSorted();
-  let [lines, sectorsRead, sectorsWritten] = [0, 0, 0];
-  let [line, sector, bits] = [-1, -1, 0];
-  for (const entry of sorted) {
-    const own = sectorOfEntry(entry);
-    if (own !== sector) bits = 0;
-    if (lineOfSector(own) !== line) lines++;
-    const added = entry & ~bits;
-    if (added & READ) sectorsRead++;
-    if (added & WRITTEN) sectorsWritten++;
-    [line, sector, bits] = [lineOfSector(own), own, bits | (entry & (READ | WRITTEN))];
-  }
-  return { lines, sectorsRead, sectorsWritten };
+  const of = (numberOf: (entry: number) => number): number => distinctOf(entries.length, (i) => numberOf(entries[i]!));
+  return {
+    lines: of((entry) => lineOfSector(sectorOfEntry(entry))),
+    sectorsRead: of((entry) => sectorIf(READ, entry)),
+    sectorsWritten: of((entry) => sectorIf(WRITTEN, entry)),
+  };
 }
 
 /**
