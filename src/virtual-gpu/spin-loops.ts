@@ -1,6 +1,6 @@
 import type { PtxInstruction } from '../ptx/ast.ts';
-import { isOfCluster, spaceOf } from '../ptx/instruction-parts.ts';
-import { memoryActionOf } from '../ptx/instructions/properties.ts';
+import { isOfCluster, lastModifier, spaceOf } from '../ptx/instruction-parts.ts';
+import { instructionClass, memoryActionOf } from '../ptx/instructions/properties.ts';
 import { numberOfBits } from '../ptx/literals.ts';
 import type { JitBlock } from './codegen/control/blocks.ts';
 import { resolveSymbols, type SymbolAddress } from './codegen/state/symbols.ts';
@@ -52,9 +52,11 @@ export function spinLoopsOf(
 }
 
 /** Whole numbers of which a loop may make its end depend. */
-function comparedWith({ opcode, modifiers, operands }: PtxInstruction): number[] {
-  if (opcode !== 'setp' || !/^[su]\d/.test(modifiers.at(-1) ?? '')) return [];
-  const numbers = operands.flatMap((one) => (one.kind === 'immediate' ? [Math.abs(numberOfBits(one, 's64'))] : []));
+function comparedWith(instruction: PtxInstruction): number[] {
+  if (instructionClass(instruction) !== 'predicate' || !/^[su]\d/.test(lastModifier(instruction))) return [];
+  const numbers = instruction.operands.flatMap((one) =>
+    one.kind === 'immediate' ? [Math.abs(numberOfBits(one, 's64'))] : [],
+  );
   return numbers.filter((number) => number <= MOST_LOOKS);
 }
 
