@@ -12,16 +12,10 @@ import type {
 } from './decisions.ts';
 import type { DeviceSpec } from './device-spec.ts';
 import type { DeviceTally } from './device-tally.ts';
-import type {
-  AllocationRequest,
-  DeviceBuffer,
-  DeviceFailure,
-  LoadedModule,
-  PagedBuffer,
-  PlacedWrites,
-} from './device-values.ts';
+import type { AllocationRequest, DeviceBuffer, DeviceFailure, LoadedModule, PlacedWrites } from './device-values.ts';
 import type { LaunchPlan, PlannedLaunch } from './launch-plan.ts';
 import type { MeasuringDevice } from './measuring-device.ts';
+import type { PagedBuffer } from './paged-buffer.ts';
 import type { Printed } from './printed.ts';
 import type { Timing } from './timing.ts';
 import type { TracedPlace, WarpTrace } from './warp-trace.ts';

@@ -1,8 +1,9 @@
 import type { PagedOutcome, PagedRunOptions } from '../../core/device.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
-import { BUFFER_PAGE_BYTES, type DeviceFailure, type PagedBuffer } from '../../core/device-values.ts';
+import type { DeviceFailure } from '../../core/device-values.ts';
 import type { Dim3, PlannedArgument, PlannedLaunch } from '../../core/launch-plan.ts';
 import { onceFor, rememberedAt } from '../../core/once-for.ts';
+import { BUFFER_PAGE_BYTES, type PagedBuffer } from '../../core/paged-buffer.ts';
 import { product, roundUp, sum } from '../../core/values.ts';
 import type { PtxModule } from '../../ptx/ast.ts';
 import { inlineCalls } from '../../ptx/inline-calls.ts';

@@ -26,7 +26,6 @@ import type {
   DeviceBuffer,
   DeviceFailure,
   LoadedModule,
-  PagedBuffer,
   PlacedWrite,
   PlacedWrites,
 } from '../../core/device-values.ts';
@@ -41,6 +40,7 @@ import {
   type PlannedMemset,
   type PlannedPlace,
 } from '../../core/launch-plan.ts';
+import type { PagedBuffer } from '../../core/paged-buffer.ts';
 import type { Printed } from '../../core/printed.ts';
 import type { Timing } from '../../core/timing.ts';
 import type { WarpTrace } from '../../core/warp-trace.ts';

@@ -1,6 +1,7 @@
 import { parentPort } from 'node:worker_threads';
 import { UnsupportedPtxError } from '../../ptx/errors.ts';
 import { DEVICE_MEMORY_MAXIMUM_PAGES, LANES, PAGE_BYTES } from '../../virtual-gpu/layout.ts';
+import { PageTable } from '../../virtual-gpu/paging/page-table.ts';
 import type { OlderRead, UninitialisedRead } from '../../virtual-gpu/race-detector/race-detector.ts';
 import type { WatchedWrite, WatchedWrites } from '../../virtual-gpu/race-detector/write-watcher.ts';
 import { CtaRunner } from '../../virtual-gpu/runtime/cta-runner.ts';
@@ -21,19 +22,19 @@ import {
 
 /** What belongs to one device. */
 class DeviceThread {
-  readonly #device: WebAssembly.Memory;
+  readonly device: WebAssembly.Memory;
   readonly #runners = new Map<number, CtaRunner>();
   readonly #reads: ReadMap;
   readonly #leftovers = new Leftovers();
   readonly writes = new WriteMap();
 
   constructor({ device, reads }: WorkerRequest & { kind: 'attach' }) {
-    this.#device = 'ownBytes' in device ? memoryOf(device.ownBytes) : device;
+    this.device = 'ownBytes' in device ? memoryOf(device.ownBytes) : device;
     this.#reads = new ReadMap(reads);
   }
 
   load({ kernel, image, module }: WorkerRequest & { kind: 'load' }): void {
-    const runner = new CtaRunner(image, this.#device, this.writes, this.#reads, this.#leftovers);
+    const runner = new CtaRunner(image, this.device, this.writes, this.#reads, this.#leftovers);
     runner.attach(new WebAssembly.Instance(module, runner.imports));
     this.#runners.set(kernel, runner);
   }
@@ -59,9 +60,13 @@ const port = parentPort!;
 let thread: DeviceThread | undefined;
 
 /** Takes clusters from the queue until it is empty or an earlier one has faulted. Most are one CTA. */
-function run(request: WorkerRequest & { kind: 'run' }, runner: CtaRunner, writes: WriteMap): WorkerReply {
+function run(
+  request: WorkerRequest & { kind: 'run' },
+  runner: CtaRunner,
+  { device, writes }: DeviceThread,
+): WorkerReply {
   const { job, launch, order, queue } = request;
-  runner.begin(launch);
+  runner.begin(launch, launch.paged && new PageTable(launch.paged, device));
   let uninitialisedRead: FaultReport | undefined;
   let olderRead: FaultReport | undefined;
   let printed: PrintReport | undefined;
@@ -205,7 +210,7 @@ port.on('message', (request: WorkerRequest) => {
       thread!.unload(request.kernel);
       return;
     default: {
-      const reply = run(request, thread!.runner(request.kernel), thread!.writes);
+      const reply = run(request, thread!.runner(request.kernel), thread!);
       port.postMessage(reply, reply.ok ? handedOver(reply) : []);
     }
   }

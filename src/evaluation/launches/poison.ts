@@ -1,4 +1,4 @@
-import { NAN_BYTE } from '../../core/device-values.ts';
+import { NAN_BYTE } from '../../core/paged-buffer.ts';
 
 /** Contents of outputs and undefined workspaces before a run, by which unwritten elements are detected. */
 export interface Poison {

@@ -1,9 +1,9 @@
 import { ptxOf } from '../../core/compiled-code.ts';
-import { BUFFER_PAGE_BYTES, type PagedBuffer } from '../../core/device-values.ts';
 import { sizeOfDType } from '../../core/dtype.ts';
 import { WarpsmithError } from '../../core/errors.ts';
 import { evaluateExpression } from '../../core/expressions/evaluate.ts';
 import type { LaunchPlan, PlannedBuffer, PlannedLaunch } from '../../core/launch-plan.ts';
+import { BUFFER_PAGE_BYTES, type PagedBuffer } from '../../core/paged-buffer.ts';
 import type { Dimensions, ReferenceTensors, Rows } from '../../core/problem.ts';
 import type { SparsePiece, SparseTensors } from '../../core/sparse-tensor.ts';
 import { product, valuesKey } from '../../core/values.ts';

@@ -1,7 +1,8 @@
-import { BUFFER_PAGE_BYTES, NAN_BYTE, type PagedBuffer } from '../../core/device-values.ts';
+import { BUFFER_PAGE_BYTES, NAN_BYTE, type PagedBuffer } from '../../core/paged-buffer.ts';
 import { nearestRange } from '../runtime/bounds.ts';
 import { type FaultPlace, KernelFault } from '../runtime/fault.ts';
 import type { DeviceRange } from '../runtime/memories.ts';
+import type { Pages, WarpContext } from '../runtime/warp-context.ts';
 import {
   type PagedMemory,
   type PlacedVariable,
@@ -10,6 +11,7 @@ import {
   type TouchedPages,
   WINDOW_START,
 } from './paged-memory.ts';
+import { type Places, translate } from './translate.ts';
 
 /** A buffer, and its pages that lie in real memory. */
 interface PagedRange {
@@ -28,7 +30,7 @@ interface PagedRange {
 }
 
 /** Where pages of buffers lie in device memory: as a GPU's memory management, with pages that are made when they are first touched. */
-export class PageTable {
+export class PageTable implements Pages, Places {
   readonly #ranges: readonly PagedRange[];
   readonly #variables: readonly PlacedVariable[];
   readonly #pool: DeviceRange;
@@ -67,7 +69,10 @@ export class PageTable {
     return variable && { name: variable.name, offsetBytes: offset - variable.start, sizeBytes: variable.bytes };
   }
 
-  /** Copies of all pages that an access has touched, by buffer. */
+  translate(context: WarpContext): void {
+    translate(context, this);
+  }
+
   touched(): TouchedPages[] {
     return this.#ranges.map(({ pages }) => {
       const bytes = new Uint8Array(pages.size * BUFFER_PAGE_BYTES);

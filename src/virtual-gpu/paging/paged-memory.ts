@@ -1,4 +1,4 @@
-import type { PagedBuffer } from '../../core/device-values.ts';
+import type { PagedBuffer } from '../../core/paged-buffer.ts';
 import { WINDOW } from '../layout.ts';
 import type { DeviceRange } from '../runtime/memories.ts';
 

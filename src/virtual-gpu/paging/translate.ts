@@ -1,8 +1,14 @@
 import type { PtxOperand } from '../../ptx/ast.ts';
 import { has, spaceOf } from '../../ptx/instruction-parts.ts';
 import { LANES, WINDOW } from '../layout.ts';
-import type { KernelFault } from '../runtime/fault.ts';
+import type { FaultPlace, KernelFault } from '../runtime/fault.ts';
 import { type Address, addressHalves, type WarpContext } from '../runtime/warp-context.ts';
+
+/** What is known of virtual addresses, as a {@link PageTable} does. */
+export interface Places {
+  place(address: number, bytes: number, isStore: boolean): number | undefined;
+  nearest(address: number): FaultPlace['buffer'];
+}
 
 const ADDRESSES = addressHalves();
 /** Bytes that lanes read of what they copy. */
@@ -16,8 +22,8 @@ const PRIVATE_WINDOWS: ReadonlySet<number> = new Set([WINDOW.shared, WINDOW.loca
  * nothing is copied may be any.
  * @throws KernelFault if an access is misaligned, or out of the bounds of the buffer in pages.
  */
-export function translate(context: WarpContext): void {
-  const { instruction, operands, pages } = context;
+export function translate(context: WarpContext, pages: Places): void {
+  const { instruction, operands } = context;
   const [real, virtual, size, taken] = operands as [PtxOperand, PtxOperand, PtxOperand, PtxOperand?];
   const bytes = context.word(size, 0);
   const isStore = has(instruction, 'store');
@@ -29,7 +35,7 @@ export function translate(context: WarpContext): void {
     const upper = high[lane]!;
     if ((taken && WANTED[lane] === 0) || (isGeneric && PRIVATE_WINDOWS.has(upper))) continue;
     const place = lower % bytes === 0 ? pages.place(addressOf(lower, upper), bytes, isStore) : undefined;
-    if (place === undefined) throw faultAt(context, { low: lower, high: upper }, bytes, lane);
+    if (place === undefined) throw faultAt(context, pages, { low: lower, high: upper }, bytes, lane);
     low[lane] = place;
     high[lane] = WINDOW.global;
   }
@@ -39,13 +45,19 @@ export function translate(context: WarpContext): void {
 /** Exact below 2^53, and so near every buffer. */
 const addressOf = (low: number, high: number): number => high * 2 ** 32 + low;
 
-function faultAt(context: WarpContext, { low, high }: Address, bytes: number, lane: number): KernelFault {
+function faultAt(
+  context: WarpContext,
+  pages: Places,
+  { low, high }: Address,
+  bytes: number,
+  lane: number,
+): KernelFault {
   const access = `global ${has(context.instruction, 'store') ? 'write' : 'read'}`;
   const where = {
     address: (BigInt(high) << 32n) | BigInt(low),
     accessBytes: bytes,
     space: 'global',
-    buffer: context.pages.nearest(addressOf(low, high)),
+    buffer: pages.nearest(addressOf(low, high)),
   };
   return low % bytes === 0
     ? context.fault('out-of-bounds', `out-of-bounds ${access}`, lane, where)

@@ -22,7 +22,6 @@ import {
   WARPS,
   WINDOW,
 } from '../layout.ts';
-import { PageTable } from '../paging/page-table.ts';
 import type { PagedMemory, TouchedPages } from '../paging/paged-memory.ts';
 import { CellsOfOneWarp } from '../race-detector/cells-of-one-warp.ts';
 import type { AccessWatcher } from '../race-detector/quiet-watcher.ts';
@@ -61,7 +60,7 @@ import { hasStopped, Standstill } from './standstill.ts';
 import { createTensorKernel, productName, type TensorKernel } from './tensor-kernel.ts';
 import { type Spinning, spinningBlocks, stateOf } from './vain-rounds.ts';
 import { tellWaits, type Wait, waitAtBarrier, waitInLoop } from './waits.ts';
-import { type OperationSurroundings, type PendingCopies, WarpContext } from './warp-context.ts';
+import { type OperationSurroundings, type Pages, type PendingCopies, WarpContext } from './warp-context.ts';
 import { type WarpOperation, warpOperation } from './warp-operations.ts';
 import type { WriteMap } from './write-map.ts';
 
@@ -161,7 +160,7 @@ export class CtaRunner {
   /** By site: what a whole warp does with its copies alone, where an instruction does nothing else. */
   readonly #copySteps: readonly (((copies: PendingCopies) => void) | undefined)[];
   #bounds!: BoundsChecker;
-  #pages: PageTable | undefined;
+  #pages: Pages | undefined;
   /** States of all warps when a CTA begins. */
   #freshWarps!: Uint8Array;
   #patterns: PatternCounter | undefined;
@@ -260,7 +259,7 @@ export class CtaRunner {
   }
 
   /** Prepares memory and counters for a launch. */
-  begin(request: LaunchRequest): void {
+  begin(request: LaunchRequest, pages?: Pages): void {
     const { image } = this;
     this.#request = request;
     this.#deviceView = new DataView(this.#device.buffer);
@@ -299,7 +298,7 @@ export class CtaRunner {
       { ranges: request.ranges, byName: request.rangesByName },
       { shared: totalShared, local: image.localBytesPerThread },
     );
-    this.#pages = request.paged && new PageTable(request.paged, this.#device);
+    this.#pages = pages;
     this.#tracer = this.#races && request.trace && new WarpTracer(image, memory, request.trace);
     const ofPlace = this.#races && request.watch && new WriteWatcher(image, memory, request.watch);
     this.#watcher = this.#tracer ?? ofPlace ?? this.#races;

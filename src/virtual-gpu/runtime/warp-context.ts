@@ -22,7 +22,7 @@ import {
   WARP,
   WINDOW,
 } from '../layout.ts';
-import type { PageTable } from '../paging/page-table.ts';
+import type { TouchedPages } from '../paging/paged-memory.ts';
 import type { BytesAt } from '../race-detector/older-values.ts';
 import type { AccessWatcher } from '../race-detector/quiet-watcher.ts';
 import { unsupported } from '../unsupported.ts';
@@ -166,7 +166,7 @@ export interface OperationSurroundings {
   /** Of counted launches. */
   readonly reads: ReadMap | undefined;
   /** Of launches over buffers in pages. */
-  readonly pages: PageTable | undefined;
+  readonly pages: Pages | undefined;
   /** Told of every request to memory that an operation makes. */
   readonly onRequest: ((site: number, warp: number, request: MemoryRequest) => void) | undefined;
   /** Told, where requests are counted, of copies that lie as others did, in place of their requests and reads. */
@@ -181,6 +181,14 @@ export type LanePlace =
   | ({ readonly kind: 'elsewhere' } & BlockPlace);
 
 const NOWHERE: readonly DeviceRange[] = [];
+
+/** Where pages of buffers lie. Worker threads of a device have it; a page in the browser, which has no such launches, need not load it. */
+export interface Pages {
+  /** Carries out {@link TRANSLATE}. @throws KernelFault as an access would. */
+  translate(context: WarpContext): void;
+  /** Copies of all pages that an access has touched, by buffer. */
+  touched(): TouchedPages[];
+}
 
 /** One warp-level operation in progress: its lanes and their operands. */
 export class WarpContext {
@@ -243,7 +251,7 @@ export class WarpContext {
   }
 
   /** Where the pages of buffers lie. Only code that was made for buffers in pages asks. */
-  get pages(): PageTable {
+  get pages(): Pages {
     return this.#around.pages!;
   }
 

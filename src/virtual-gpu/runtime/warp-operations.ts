@@ -6,7 +6,6 @@ import { namedLanesOf } from '../../ptx/instructions/properties.ts';
 import { TRANSLATE } from '../../ptx/translation.ts';
 import { sizeOfPtxType } from '../../ptx/types.ts';
 import { LANES, SHARED } from '../layout.ts';
-import { translate } from '../paging/translate.ts';
 import { isMarkedStrong } from '../race-detector/watched-access.ts';
 import { unsupported } from '../unsupported.ts';
 import { asyncCopy } from './async-copy.ts';
@@ -354,7 +353,7 @@ export const WARP_OPERATIONS_BY_FORM: ReadonlyMap<string, (instruction: PtxInstr
 /** What we add to code, which is no instruction of PTX. */
 const ADDED_OPERATIONS: ReadonlyMap<string, WarpOperation> = new Map([
   [MASK_CHECK, checkMask],
-  [TRANSLATE, translate],
+  [TRANSLATE, (context) => context.pages.translate(context)],
 ]);
 
 /**

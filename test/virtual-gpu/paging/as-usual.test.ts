@@ -2,14 +2,9 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import { loadRung, rungFolders } from '../../../bench/virtual-gpu/rungs.ts';
 import { makeCandidate } from '../../../src/core/candidate.ts';
 import type { Device } from '../../../src/core/device.ts';
-import {
-  BUFFER_PAGE_BYTES,
-  type DeviceBuffer,
-  type LoadedModule,
-  NAN_BYTE,
-  type PagedBuffer,
-} from '../../../src/core/device-values.ts';
+import type { DeviceBuffer, LoadedModule } from '../../../src/core/device-values.ts';
 import type { LaunchPlan, PlannedLaunch } from '../../../src/core/launch-plan.ts';
+import { BUFFER_PAGE_BYTES, NAN_BYTE, type PagedBuffer } from '../../../src/core/paged-buffer.ts';
 import { resolveWorkload } from '../../../src/core/plan/resolve-workload.ts';
 import { openDevice } from '../../../src/devices/open-device.ts';
 import { planLaunches } from '../../../src/evaluation/launches/plan-launches.ts';

@@ -4,13 +4,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device, PagedOutcome, PagedRunOptions } from '../../../src/core/device.ts';
-import {
-  BUFFER_PAGE_BYTES,
-  type DeviceFailure,
-  type LoadedModule,
-  NAN_BYTE,
-  type PagedBuffer,
-} from '../../../src/core/device-values.ts';
+import type { DeviceFailure, LoadedModule } from '../../../src/core/device-values.ts';
+import { BUFFER_PAGE_BYTES, NAN_BYTE, type PagedBuffer } from '../../../src/core/paged-buffer.ts';
 import { decode, encode } from '../../../src/core/rounding.ts';
 import { type KernelLaunch, launchKernel, loadCode, planLaunch } from '../../support/launch/launch-kernel.ts';
 import { openKernels } from '../../support/launch/open-kernels.ts';
