@@ -80,7 +80,7 @@ export async function compareWritten(request: WrittenRequest): Promise<Written> 
 }
 
 /** One byte an element: 1 where it no longer holds the poison. */
-function writtenElements({ dtype }: PlannedBuffer, bytes: Uint8Array): Uint8Array {
+export function writtenElements({ dtype }: PlannedBuffer, bytes: Uint8Array): Uint8Array {
   const size = sizeOfDType(dtype);
   const marks = new Uint8Array(bytes.length / size);
   for (let i = 0; i < bytes.length; i++) if (bytes[i] !== NAN_POISON.byteValue) marks[Math.floor(i / size)] = 1;

@@ -2,11 +2,11 @@ import { ptxOf } from '../../core/compiled-code.ts';
 import { sizeOfDType } from '../../core/dtype.ts';
 import { WarpsmithError } from '../../core/errors.ts';
 import { evaluateExpression } from '../../core/expressions/evaluate.ts';
-import type { LaunchPlan, PlannedBuffer, PlannedLaunch } from '../../core/launch-plan.ts';
+import type { LaunchPlan, PlannedBuffer } from '../../core/launch-plan.ts';
 import { BUFFER_PAGE_BYTES, type PagedBuffer } from '../../core/paged-buffer.ts';
 import type { Dimensions, ReferenceTensors, Rows } from '../../core/problem.ts';
 import type { SparsePiece, SparseTensors } from '../../core/sparse-tensor.ts';
-import { product, valuesKey } from '../../core/values.ts';
+import { valuesKey } from '../../core/values.ts';
 import { createStream } from '../../stats/random.ts';
 import { elementCountOf, isDense } from '../launches/layout.ts';
 import { planOrRefusal } from '../launches/plan-refusal.ts';
@@ -19,14 +19,15 @@ import { chooseFrom } from '../oracle/expected-rows.ts';
 import { expectationsOfRowsOfSparse } from '../oracle/expected-rows-of-sparse.ts';
 import { outputsOf } from '../oracle/reference-runs.ts';
 import { rowLength } from '../oracle/row-parts.ts';
-import { elementsOf } from '../oracle/shapes/cost.ts';
+import { countElements } from '../oracle/shapes/cost.ts';
+import { writtenElements } from './compare-written.ts';
 import { CorrectnessTally } from './correctness-tally.ts';
-import { onlyLaunch, type SamplesRequest } from './judge-samples.ts';
+import { ctasWithin, onlyLaunch, type SamplesRequest } from './judge-samples.ts';
 import { describeWrong, mayBeChance, passes, refused, type Verdicts } from './judged-check.ts';
 
 /**
- * CTAs that are run, at most; on how many elements they may bear and how much they may compute if all CTAs do as much; milliseconds, and bytes of pages that they touch. One is run in any case: most
- * places beyond the first half of a buffer show what a wrapped offset does.
+ * Beside the limits of {@link ctasWithin}: milliseconds, and bytes of pages that the CTAs touch. One CTA is run in any case: most places beyond the first half of a buffer show what a wrapped
+ * offset does.
  */
 const SAMPLE = { ctas: 24, elements: 2 ** 21, flop: 2e8, timeoutMs: 2500, pageBytes: 2 ** 28 } as const;
 
@@ -61,7 +62,7 @@ export async function judgePagedSamples(
 
 /** `undefined` if the sample says nothing. */
 async function judgeOne(request: SamplesRequest, dimensions: Dimensions): Promise<Refused | 'right' | undefined> {
-  const { device, module, timeoutMs } = request;
+  const { device, module, problem, timeoutMs } = request;
   const name = describeCheck({ dimensions, generatorSet: DECLARED });
   const plan = planOrRefusal(request, dimensions, name);
   // Plans of sizes that nobody timed are refused elsewhere.
@@ -71,8 +72,10 @@ async function judgeOne(request: SamplesRequest, dimensions: Dimensions): Promis
   try {
     const inputs = drawPeriods(request, plan.buffers, dimensions);
     const buffers = plan.buffers.map((buffer) => pagedBuffer(buffer, inputs));
+    const flop = evaluateExpression(problem.file.flop, dimensions);
+    const ctas = ctasWithin(SAMPLE, launch, countElements(plan.buffers), flop);
     const run = await device.runPaged!(module, launch, buffers, {
-      sampleCtas: ctasOf(request, launch, dimensions),
+      sampleCtas: Math.max(1, ctas),
       timeoutMs: Math.min(timeoutMs, SAMPLE.timeoutMs),
       mostBytes: SAMPLE.pageBytes,
     });
@@ -96,12 +99,6 @@ const canBeCompared = ({ buffers }: LaunchPlan): boolean =>
   buffers.every(
     (buffer) => (buffer.role === 'in' || buffer.role === 'out') && buffer.significant === undefined && isDense(buffer),
   );
-
-function ctasOf({ problem }: SamplesRequest, { grid }: PlannedLaunch, dimensions: Dimensions): number {
-  const flop = Math.max(1, evaluateExpression(problem.file.flop, dimensions));
-  const share = Math.min(SAMPLE.flop / flop, SAMPLE.elements / elementsOf(problem.file, dimensions));
-  return Math.max(1, Math.min(SAMPLE.ctas, Math.floor(product(grid) * share)));
-}
 
 /** What inputs hold over and over, by name. */
 interface Periods {
@@ -182,16 +179,16 @@ function rowsWritten(buffer: PlannedBuffer, pages: Pages): number[] {
   const rows = new Set<number>();
   for (const [page, bytes] of pages) {
     const first = (page * BUFFER_PAGE_BYTES) / size;
-    for (let i = 0; i < bytes.length; i++)
-      if (bytes[i] !== NAN_POISON.byteValue) rows.add(Math.floor((first + Math.floor(i / size)) / length));
+    writtenElements(buffer, bytes).forEach((mark, i) => {
+      if (mark) rows.add(Math.floor((first + i) / length));
+    });
   }
   return [...rows].sort((a, b) => a - b);
 }
 
 /** Rows one after the other, and a mark for each of their elements: 1 where something was written. */
 function rowsFrom(buffer: PlannedBuffer, pages: Pages, rows: Uint32Array): { bytes: Uint8Array; marks: Uint8Array } {
-  const size = sizeOfDType(buffer.dtype);
-  const rowBytes = rowLength(buffer) * size;
+  const rowBytes = rowLength(buffer) * sizeOfDType(buffer.dtype);
   const gathered = new Uint8Array(rows.length * rowBytes).fill(NAN_POISON.byteValue);
   rows.forEach((row, i) => {
     const [start, end] = [row * rowBytes, (row + 1) * rowBytes];
@@ -203,9 +200,7 @@ function rowsFrom(buffer: PlannedBuffer, pages: Pages, rows: Uint32Array): { byt
       gathered.set(bytes.subarray(from - at, to - at), i * rowBytes + from - start);
     }
   });
-  const marks = new Uint8Array(gathered.length / size);
-  for (let i = 0; i < gathered.length; i++) if (gathered[i] !== NAN_POISON.byteValue) marks[Math.floor(i / size)] = 1;
-  return { bytes: gathered, marks };
+  return { bytes: gathered, marks: writtenElements(buffer, gathered) };
 }
 
 /** Large inputs are what was read of them. */

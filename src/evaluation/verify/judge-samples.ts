@@ -6,11 +6,11 @@ import { evaluateExpression } from '../../core/expressions/evaluate.ts';
 import type { LaunchPlan, PlannedLaunch } from '../../core/launch-plan.ts';
 import type { Dimensions, Problem } from '../../core/problem.ts';
 import { product } from '../../core/values.ts';
-import { elementCountOf } from '../launches/layout.ts';
 import { planOrRefusal } from '../launches/plan-refusal.ts';
 import type { Refused } from '../launches/refusal.ts';
 import { DECLARED, describeCheck } from '../oracle/check.ts';
 import { type PreparedCheck, prepareCheck } from '../oracle/expectation-cache.ts';
+import { countElements } from '../oracle/shapes/cost.ts';
 import { CheckRuns, NATURAL } from './check-runs.ts';
 import { compareWritten } from './compare-written.ts';
 import { refused } from './judged-check.ts';
@@ -29,7 +29,13 @@ export interface SamplesRequest {
   readonly onSample?: (check: string) => void;
 }
 
-/** How many CTAs are run, and on how many elements they may bear and how much they may compute if all CTAs do as much. */
+/** How many CTAs of a sample are run, and on how many elements they may bear and how much they may compute if all CTAs do as much. */
+interface SampleLimits {
+  readonly ctas: number;
+  readonly elements: number;
+  readonly flop: number;
+}
+
 const SAMPLE = { ctas: 64, elements: 2 ** 22, flop: 4e9, timeoutMs: 10_000 } as const;
 
 /** What CTAs tell one another by: a sample lacks what the others would have said. */
@@ -115,13 +121,15 @@ export function onlyLaunch({ steps, buffers }: LaunchPlan, ptx: string | undefin
 function ctasToRun({ module: { code }, problem }: SamplesRequest, plan: LaunchPlan, dimensions: Dimensions): number {
   const step = onlyLaunch(plan, ptxOf(code));
   if (!step) return 0;
-  const { buffers } = plan;
-  const count = product(step.grid);
-  const elements = buffers.reduce((sum, buffer) => sum + elementCountOf(buffer), 0);
-  const flop = Math.max(1, evaluateExpression(problem.file.flop, dimensions));
+  return ctasWithin(SAMPLE, step, countElements(plan.buffers), evaluateExpression(problem.file.flop, dimensions));
+}
+
+/** 0 if one does too much. */
+export function ctasWithin(most: SampleLimits, { grid }: PlannedLaunch, elements: number, flop: number): number {
+  const count = product(grid);
   return Math.min(
-    SAMPLE.ctas,
-    Math.floor((count * SAMPLE.elements) / elements),
-    Math.floor((count * SAMPLE.flop) / flop),
+    most.ctas,
+    Math.floor((count * most.elements) / elements),
+    Math.floor((count * most.flop) / Math.max(1, flop)),
   );
 }

@@ -34,7 +34,7 @@ import { InputGuide } from './input-guide.ts';
 import { InputSolver } from './input-solver.ts';
 import { NoTolerances } from './judge-once.ts';
 import { judgePagedSamples } from './judge-paged-samples.ts';
-import { judgeSamples } from './judge-samples.ts';
+import { judgeSamples, type SamplesRequest } from './judge-samples.ts';
 import { oneWayChoices } from './launch-expressions.ts';
 import { LookAhead } from './look-ahead.ts';
 import { MetInputs } from './met-inputs.ts';
@@ -165,14 +165,12 @@ export async function runChecks(request: VerifyRequest, withoutMain = false): Pr
     const ways = request.device.recentWays?.(request.module);
     if (ways && canBeChanged(problem.file, check)) met.learn(check, ways);
   }
-  const onSample = (check: string): void => request.onCheck?.({ check, index: index + 1, count: index + 1 });
-  const samples = isSampled
-    ? await judgeSamples({ ...request, onSample }, [...dearShapes(request, choice), shapesToSample(choice)])
-    : undefined;
-  if (samples && !samples.ok) return { ...samples, coverage, correctness: tally.summary() };
-  const paged = isSampled ? await judgePagedSamples({ ...request, onSample }, shapesBeyondMemory(choice)) : undefined;
-  if (paged && !paged.ok) return { ...paged, coverage, correctness: tally.summary() };
-  if (samples && paged) coverage.sampledShapes = [...samples.sampled, ...paged.sampled];
+  if (isSampled) {
+    const onSample = (check: string): void => request.onCheck?.({ check, index: index + 1, count: index + 1 });
+    const samples = await judgeAllSamples({ ...request, onSample }, choice);
+    if (!samples.ok) return { ...samples, coverage, correctness: tally.summary() };
+    coverage.sampledShapes = [...samples.sampled];
+  }
   const never = mayBeLaunched(request).filter((one) => !launched.has(one));
   const notTaken =
     never.length > 0 ? functionsNotTaken(request, coverage.drawnShapes, takesShape(choice)) : new Set<string>();
@@ -193,6 +191,17 @@ export async function runChecks(request: VerifyRequest, withoutMain = false): Pr
     if (results.length > 0) coverage.conditions.constantResults = results;
   }
   return { ok: true, correctness: tally.summary(), coverage, main };
+}
+
+/** Of shapes that fit a device, and of those that don't. */
+async function judgeAllSamples(
+  request: VerifyRequest & SamplesRequest,
+  choice: ChecksRequest,
+): ReturnType<typeof judgeSamples> {
+  const fitting = await judgeSamples(request, [...dearShapes(request, choice), shapesToSample(choice)]);
+  if (!fitting.ok) return fitting;
+  const paged = await judgePagedSamples(request, shapesBeyondMemory(choice));
+  return paged.ok ? { ok: true, sampled: [...fitting.sampled, ...paged.sampled] } : paged;
 }
 
 /** A kernel that is slow for large sizes is not wrong there, and one that never ends is seen at smaller ones. */

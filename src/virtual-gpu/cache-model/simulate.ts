@@ -27,18 +27,16 @@ function residentCtas({ resources, block }: LaunchCounters, spec: DeviceSpec): n
 }
 
 /**
- * Times that a sector is read by CTAs of different SMs, or in different turns of an SM, ÷ sectors read. CTAs go to the SMs in
- * turns, as in the prediction of times.
+ * Times that a sector is read by CTAs of different SMs, or in different turns of an SM. CTAs go to the SMs in turns, as in the
+ * prediction of times.
  */
-function readersPerSector({ entries, ctas }: AccessStream, resident: number, smCount: number): number {
+function readersOfSectors({ entries, ctas }: AccessStream, resident: number, smCount: number): number {
   const readerOf = (cta: number): number => Math.floor(cta / resident) * smCount + (cta % smCount);
   let most = 0;
   for (const cta of ctas) most = Math.max(most, readerOf(cta) + 1);
-  const sectors = distinctOf(entries.length, (i) => sectorIf(READ, entries[i]!));
-  const pairs = distinctOf(entries.length, (i) =>
+  return distinctOf(entries.length, (i) =>
     entries[i]! & READ ? sectorOfEntry(entries[i]!) * most + readerOf(ctas[i]!) : NONE,
   );
-  return sectors > 0 ? pairs / sectors : 0;
 }
 
 /** No number. */
@@ -118,14 +116,12 @@ export function simulateCache(
     if (level > 0 && touched.lines < FEWEST_LINES) return undefined;
     const { read, written } = l2.traffic[launch]!;
     const scale = (exact: number, sampled: number): number => (sampled > 0 ? exact / sampled : 1 / sampledRatio);
+    const readers = readersOfSectors(streams[launch]!, residentCtas(counters, spec), spec.smCount.value);
     return {
       sampledRatio,
       sampledLines: touched.lines,
       start,
-      sectorsReadBySms: Math.round(
-        counters.distinctSectorsRead *
-          readersPerSector(streams[launch]!, residentCtas(counters, spec), spec.smCount.value),
-      ),
+      sectorsReadBySms: Math.round(counters.distinctSectorsRead * (readers / Math.max(1, touched.sectorsRead))),
       dramReadBytes: Math.round(read * scale(counters.distinctSectorsRead, touched.sectorsRead) * SECTOR_BYTES),
       dramWriteBytes: Math.round(
         written * scale(counters.distinctSectorsWritten, touched.sectorsWritten) * SECTOR_BYTES,

@@ -3,9 +3,9 @@ import { completeDimensions } from '../../../core/plan/dimensions.ts';
 import { expandBuffers } from '../../../core/plan/expand-buffers.ts';
 import type { Dimensions, ProblemFile } from '../../../core/problem.ts';
 import { belowInOrder, createStream, type Draw, inOrder, shuffle } from '../../../stats/random.ts';
-import { elementCountOf } from '../../launches/layout.ts';
 import { outputsOf } from '../reference-runs.ts';
 import { rowCount } from '../row-parts.ts';
+import { largestBuffer } from './cost.ts';
 import { ALIGNMENTS, FOLLOWING_RATIO, openNames } from './drawing.ts';
 import type { LargeDraw } from './large.ts';
 import { listedByLot } from './listed-by-lot.ts';
@@ -23,7 +23,7 @@ const OTHERS = { least: 2, spread: 2 } as const;
 /** Floating-point operations of a row of results, which the host computes for some. */
 const MOST_FLOP_OF_A_ROW = 2 ** 22;
 
-/** Shapes with another largest buffer, or another row of it. */
+/** Shapes, each with another largest buffer. */
 const MOST_SHAPES = 2;
 
 /** Draws of the sizes of two dimensions, with whole tiles or without. */
@@ -44,7 +44,7 @@ export function drawBeyondMemory(draw: LargeDraw): Dimensions[] {
     if (found.size === MOST_SHAPES) break;
     for (const alignment of ALIGNMENTS.flatMap((one) => new Array<number>(TRIES).fill(one))) {
       const shape = drawOne(draw, large, alignment, next);
-      const largest = shape && largestOf(draw.problem, shape);
+      const largest = shape && largestBuffer(draw.problem, shape);
       if (!largest || found.has(largest.name)) continue;
       found.set(largest.name, shape);
       break;
@@ -74,28 +74,15 @@ function drawOne(
   const wanted = LARGEST.least + (LARGEST.most - LARGEST.least) * next();
   const sized = (size: number): Dimensions =>
     completeDimensions(dimensions, { ...Object.fromEntries(others), [first]: side, [second]: size });
-  const elements = largestOf(problem, sized(aligned(SIDE.least)))?.elements;
+  const elements = largestBuffer(problem, sized(aligned(SIDE.least)))?.elements;
   if (elements === undefined) return undefined;
   const shape = sized(aligned(Math.max(1, Math.round((wanted / elements) * aligned(SIDE.least)))));
   return isLargeEnough(problem, shape) && isFit(shape) ? shape : undefined;
 }
 
 function isLargeEnough(problem: ProblemFile, shape: Dimensions): boolean {
-  const largest = largestOf(problem, shape);
+  const largest = largestBuffer(problem, shape);
   if (!largest || largest.elements < LARGEST.least || largest.elements > LARGEST.most) return false;
   const rows = Math.min(...outputsOf(expandBuffers(problem, shape)).map(rowCount));
   return evaluateExpression(problem.flop, shape) / rows <= MOST_FLOP_OF_A_ROW;
-}
-
-/** Of the buffers, the one with the most elements; undefined if the dimensions are no shape of the problem. */
-function largestOf(problem: ProblemFile, shape: Dimensions): { name: string; elements: number } | undefined {
-  try {
-    const counts = expandBuffers(problem, shape).map((buffer) => ({
-      name: buffer.name,
-      elements: elementCountOf(buffer),
-    }));
-    return counts.toSorted((a, b) => b.elements - a.elements)[0];
-  } catch {
-    return undefined;
-  }
 }

@@ -38,6 +38,22 @@ export const elementsIn = (problem: ProblemFile, dimensions: Dimensions): number
 export const hostBytesOf = (problem: ProblemFile, dimensions: Dimensions): number =>
   32 * elementsIn(problem, dimensions) + 48 * (elementsOf(problem, dimensions) - elementsIn(problem, dimensions));
 
+/** The buffer with most elements; `undefined` if these dimensions are no shape of the problem. */
+export function largestBuffer(
+  problem: ProblemFile,
+  shape: Dimensions,
+): { readonly name: string; readonly elements: number } | undefined {
+  try {
+    const counts = expandBuffers(problem, shape).map((buffer) => ({
+      name: buffer.name,
+      elements: elementCountOf(buffer),
+    }));
+    return counts.toSorted((a, b) => b.elements - a.elements)[0];
+  } catch {
+    return undefined;
+  }
+}
+
 /** The first of those with most elements of inputs. */
 export const largestOf = (problem: ProblemFile, shapes: readonly Dimensions[]): Dimensions | undefined =>
   shapes.toSorted((a, b) => elementsIn(problem, b) - elementsIn(problem, a))[0];

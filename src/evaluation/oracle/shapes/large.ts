@@ -1,14 +1,12 @@
 import { evaluateExpression } from '../../../core/expressions/evaluate.ts';
 import { completeDimensions } from '../../../core/plan/dimensions.ts';
-import { expandBuffers } from '../../../core/plan/expand-buffers.ts';
 import type { Dimensions, ProblemFile } from '../../../core/problem.ts';
 import { distinctValues, isSame, roundUp } from '../../../core/values.ts';
 import { below, belowInOrder, createStream, type Draw as DrawNumber, inOrder, shuffle } from '../../../stats/random.ts';
-import { elementCountOf } from '../../launches/layout.ts';
 import { NORMAL } from '../generators/generator.ts';
 import { followsLongSums, LONG_CALIBRATED_SUM, summedOver } from '../judgeable-sums.ts';
 import { isExact } from '../secret/scaling.ts';
-import { type Cost, elementsOf, isWithin } from './cost.ts';
+import { type Cost, elementsOf, isWithin, largestBuffer } from './cost.ts';
 import { ALIGNMENTS, openNames } from './drawing.ts';
 import { listedByLot } from './listed-by-lot.ts';
 import { sizeBetween } from './sizes.ts';
@@ -142,7 +140,7 @@ function drawLarge({ problem, timed, isFit, seed }: LargeDraw, how: Draw): Dimen
     const shape: Dimensions = { ...Object.fromEntries(small), ...beside };
     const wanted = least * (1 + how.spread * next());
     for (let size = alignment; size <= wanted; size *= 2) {
-      const most = largestBuffer(problem, { ...shape, [first]: 2 * size });
+      const most = largestBuffer(problem, { ...shape, [first]: 2 * size })?.elements ?? 0;
       if (most < wanted) continue;
       const large = aligned(Math.ceil(((2 * size) / most) * wanted));
       return { ...shape, [first]: alignment === 1 ? how.ending(large, next) : large };
@@ -183,7 +181,7 @@ export function longSides({ problem, timed, isFit, seed }: LargeDraw): Dimension
     values ? timed[name]! : Math.max(minimum, LONG_SIDES.others[below(next, 2)]!),
   ]);
   const shape: Dimensions = { ...Object.fromEntries(others), [rows]: side(), [columns]: side() };
-  if (largestBuffer(problem, shape) !== shape[rows]! * shape[columns]!) return [];
+  if (largestBuffer(problem, shape)?.elements !== shape[rows]! * shape[columns]!) return [];
   const aligned = ALIGNMENTS.map((alignment) =>
     Object.fromEntries(
       Object.entries(shape).map(([name, size]) => [
@@ -277,7 +275,9 @@ function isSummedInRows(problem: ProblemFile): boolean {
 
 /** Whether the largest buffer has as many elements as this dimension says, and no more. */
 const isVector = (problem: ProblemFile, timed: Dimensions, long: string): boolean =>
-  [3, 5].every((factor) => largestBuffer(problem, { ...timed, [long]: factor * 2 ** 20 }) === factor * 2 ** 20);
+  [3, 5].every(
+    (factor) => largestBuffer(problem, { ...timed, [long]: factor * 2 ** 20 })?.elements === factor * 2 ** 20,
+  );
 
 /** A running sum of fp32 numbers loses what it adds where there are many millions, which only some tolerances allow for. */
 const LONGEST_SUM = 2 ** 13;
@@ -285,12 +285,3 @@ const LONGEST_SUM = 2 ** 13;
 /** Whether sums are so short that an honest running one is right, whatever the inputs. */
 export const hasUsualSums = (problem: ProblemFile, shape: Dimensions): boolean =>
   followsLongSums(problem) || summedOver(problem).every((name) => shape[name]! <= LONGEST_SUM);
-
-/** Elements of the largest buffer; 0 if these dimensions are no shape of the problem. */
-function largestBuffer(problem: ProblemFile, shape: Dimensions): number {
-  try {
-    return Math.max(...expandBuffers(problem, shape).map(elementCountOf));
-  } catch {
-    return 0;
-  }
-}
