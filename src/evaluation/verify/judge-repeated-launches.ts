@@ -13,6 +13,7 @@ import { countOf, elementsLike, type Outputs, placeOf } from './differences.ts';
 import { explainHistory, refuseUninitialised, skipsWork } from './explain-difference.ts';
 import type { PassedCheck } from './judge-check.ts';
 import { judgeLaunchesInRow, judgeManyLaunches } from './judge-many-launches.ts';
+import { judgeOlderReads } from './judge-older-reads.ts';
 import {
   cameOutOtherwise,
   compareOutputs,
@@ -303,39 +304,12 @@ export async function judgeMemory(repeated: Repeated, remembers: boolean): Promi
     const result = await step();
     if (result?.ok === false) return result;
   }
-  return (await judgeOlderReads(own)) ?? judgeManyLaunches(runs, isRightIn(own));
-}
-
-/**
- * The check's own inputs behind a launch on the same values in another order, and volatile and atomic reads give older values. CTAs run one after the other here: without that, none would meet what an earlier
- * launch left in the word of a neighbour that is not as far yet.
- */
-async function judgeOlderReads(repeated: Repeated): Promise<Refused | undefined> {
-  const { passed, problem } = repeated;
-  const { judged, first } = passed;
-  const { runs, outputs } = judged;
-  if (!runs.keepsWorkspace || !runs.choosesPrivateMemory) return undefined;
-  const how = 'are the same values in another order';
-  const streams = (input: string): RandomStream => streamOf(repeated, `${how} ${input}`);
-  const request = { buffers: runs.plan.buffers, problem: problem.file, streamOf: streams };
-  await runs.replaceInputs(resembling(runs.contents, how, request));
-  const before = await runs.run(NATURAL);
-  if (!before.ok) return before;
-  await runs.replaceInputs(runs.contents);
-  const trial = {
-    ...NATURAL,
-    name: 'a run in which reads give older values, behind one on other inputs',
-    findsRaces: true,
-  };
-  const run = await runs.run(trial);
-  if (!run.ok) return run;
-  if (await isRightIn(repeated)(run)) return undefined;
-  const difference = describeDifference(outputs, first.outputs, run.outputs)!;
-  const reason = run.olderRead === undefined ? difference : `${difference}; ${run.olderRead}`;
-  return refused(
-    'unsafe',
-    `output depends on what earlier launches left in a workspace that is zeroed once, where a CTA reads before another has written: ${reason}`,
-    `${runs.name} · ${trial.name}`,
+  const inAnotherOrder = 'are the same values in another order';
+  const request = { buffers, problem: repeated.problem.file, streamOf: streams(inAnotherOrder) };
+  const others = resembling(runs.contents, inAnotherOrder, request);
+  return (
+    (await judgeOlderReads(judged, { others, first, isRight: isRightIn(own) })) ??
+    judgeManyLaunches(runs, isRightIn(own))
   );
 }
 
