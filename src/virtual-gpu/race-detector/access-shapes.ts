@@ -1,4 +1,5 @@
 import { LANES } from '../layout.ts';
+import { isKnownRead, readAfter, readBy } from './lanes-that-read.ts';
 import { META, PHASE, PHASE_FLAGS, SHADOW, SHAPE, SHAPE_BYTES, STEP } from './shadow-layout.ts';
 import type { ShadowMemory } from './shadow-memory.ts';
 import type { LaneAddresses } from './shared-shadow.ts';
@@ -109,13 +110,18 @@ export class AccessShapes {
   ): boolean {
     let isByMany = false;
     for (const access of accesses) {
-      const touched = this.#cellsOf(access, lanes);
+      const touched = this.#cellsOf(access, lanes).map(({ cell, index }) => ({
+        cell,
+        where: readBy(access.number * LANES + lanes.lanes[index]!, lanes.otherLanes[index]!),
+      }));
       // What all lanes know already is not noted again.
-      if (recorded && touched.every(({ cell }) => cells.has(cell))) continue;
-      for (const { cell, index } of touched) {
-        const where = access.number * LANES + lanes.lanes[index]!;
-        isByMany ||= isOfAnotherLane(cells.get(cell), where);
-        cells.set(cell, { where, otherLane: 0 });
+      const isKnown = ({ cell, where }: { cell: number; where: number }): boolean =>
+        cells.has(cell) && isKnownRead(cells.get(cell)!.where, where);
+      if (recorded && touched.every(isKnown)) continue;
+      for (const { cell, where } of touched) {
+        const before = cells.get(cell);
+        isByMany ||= isOfAnotherLane(before, where);
+        cells.set(cell, { where: before ? readAfter(before.where, where) : where, otherLane: 0 });
       }
     }
     return isByMany;

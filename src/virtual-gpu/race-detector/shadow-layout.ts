@@ -62,12 +62,18 @@ export const STATE = { time: 0, readsAfter: 4, writesAfter: 8, met: 12, metForDe
 
 /**
  * Arrays of a block. Each cell's last plain write: time, {@link META}, access × 32 + lane; one bit for each warp that has read the cell
- * since; then by warp the time of its last read, and by warp access × 32 + lane of it. Behind them the contents after the last write.
+ * since; then by warp the time of its last read, and by warp {@link READ_BY}. Behind them the contents after the last write.
  */
 export const ARRAY = { writeTime: 0, writeMeta: 1, writeWhere: 2, readers: 3, reads: 4 } as const;
 
 /** Of a cell's last plain write: the warp; another lane that wrote the same by the same instruction, or 0; whether it is agreed. */
 export const META = { warp: 31, otherShift: 8, other: 31 << 8, agreed: 1 << 16 } as const;
+
+/**
+ * Of a warp's last read of a cell: access × 32 + lane; if more than one lane has read the cell since the lanes met, the sign says so, and the bits
+ * below it have another lane.
+ */
+export const READ_BY = { place: 2 ** 26 - 1, otherShift: 26, many: 1 << 31 } as const;
 
 /**
  * How the lanes of a warp lie to each other in one execution of a group: the next shape of the group or 0, the active lanes, each lane's

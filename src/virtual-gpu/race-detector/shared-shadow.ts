@@ -1,6 +1,7 @@
 import { LANES } from '../layout.ts';
 import type { EarlierAccess } from './earlier-access.ts';
-import { ARRAY, BLOCK, cellsOf, META, STATE, strideOf } from './shadow-layout.ts';
+import { isKnownRead, readAfter, readBy, readOfAnother } from './lanes-that-read.ts';
+import { ARRAY, BLOCK, cellsOf, META, READ_BY, STATE, strideOf } from './shadow-layout.ts';
 import type { ShadowMemory } from './shadow-memory.ts';
 
 type Words = Uint8Array | Uint16Array | Uint32Array;
@@ -220,16 +221,23 @@ export class SharedShadow {
     words[state + (STATE.metForDevice >> 2)] = time;
   }
 
-  /** Whether the warp has made all of these plain reads since it last synchronised. Then they add nothing. */
-  knowsReads({ addresses, count }: LaneAddresses, offset: number, bytes: number, warp: number): boolean {
-    const times = this.#readTime;
+  /** Whether the same lanes of the warp, or several, have read all of these cells since it last synchronised. Then plain reads add nothing. */
+  knowsReads(
+    { addresses, lanes, otherLanes, count }: LaneAddresses,
+    offset: number,
+    bytes: number,
+    warp: number,
+  ): boolean {
+    const [times, wheres] = [this.#readTime, this.#readWhere];
     const first = warp * this.#cellsPerWarp;
     const shift = this.#shift;
     const time = this.#rows[warp * this.#warps + warp]!;
     const cells = bytes >> shift;
     for (let i = 0; i < count; i++) {
       const read = first + ((addresses[i]! + offset) >> shift);
-      for (let at = read; at < read + cells; at++) if (times[at] !== time) return false;
+      const by = readBy(lanes[i]!, otherLanes[i]!);
+      for (let at = read; at < read + cells; at++)
+        if (times[at] !== time || !isKnownRead(wheres[at]!, by)) return false;
     }
     return true;
   }
@@ -239,7 +247,7 @@ export class SharedShadow {
    * with, if there is one.
    */
   reads(lanes: LaneAddresses, offset: number, access: NotedAccess): RacingLane | undefined {
-    const { addresses, lanes: numbers, count } = lanes;
+    const { addresses, lanes: numbers, otherLanes, count } = lanes;
     const { bytes, warp, number, isStrong, isAtomic } = access;
     // Locals: this is the innermost loop of a watched run.
     const [writeTime, writeMeta, strongTime, readers, readTime, readWhere] = [
@@ -262,6 +270,7 @@ export class SharedShadow {
     for (let i = 0; i < count; i++) {
       const address = (addresses[i]! + offset) >>> 0;
       const where = number * LANES + numbers[i]!;
+      const by = readBy(where, otherLanes[i]!);
       const end = (address + bytes) >> shift;
       for (let cell = address >> shift; cell < end; cell++) {
         const written = writeTime[cell]!;
@@ -271,18 +280,18 @@ export class SharedShadow {
             const writer = meta & META.warp;
             if (writer !== warp && written > rows[row + writer]! && (meta & META.agreed) === 0)
               return { index: i, earlier: { warp: writer, where: this.#writeWhere[cell]!, isWrite: true } };
-            if (written >= met && writer === warp && !isAtomic && this.#isOfAnotherLane(cell, where))
+            if (written >= met && writer === warp && !isAtomic && this.#isOfAnotherLane(cell, by))
               return { index: i, earlier: { warp, where: this.#writeWhere[cell]!, isWrite: true } };
           } else if (this.unwritten === undefined && strongTime[cell]! <= start && this.#filled?.[cell] !== 1)
             this.unwritten = { address, warp, where };
-          if (strongTime[cell]! >= met && !isAtomic && this.#isStrongOfAnotherLane(cell, warp, where))
+          if (strongTime[cell]! >= met && !isAtomic && this.#isStrongOfAnotherLane(cell, warp, by))
             return { index: i, earlier: { warp, where: this.#strongWhere[cell]!, isWrite: true } };
         }
         readers[cell]! |= bit;
         if (isStrong) this.#strongReaders[cell]! |= bit;
         const at = own + cell;
+        readWhere[at] = readTime[at]! >= met ? readAfter(readWhere[at]!, by) : by;
         readTime[at] = time;
-        readWhere[at] = where;
       }
     }
     return undefined;
@@ -334,8 +343,9 @@ export class SharedShadow {
           const isUnordered = written > start && writer !== warp && written > rows[row + writer]!;
           if (isUnordered && isNew)
             return { index: i, earlier: { warp: writer, where: writeWhere[cell]!, isWrite: true } };
-          if (isNew && !isAtomic && readTime[read]! >= met && (this.#readWhere[read]! ^ where) % LANES !== 0)
-            return { index: i, earlier: { warp, where: this.#readWhere[read]!, isWrite: false } };
+          const readElsewhere =
+            isNew && !isAtomic && readTime[read]! >= met ? readOfAnother(this.#readWhere[read]!, where) : -1;
+          if (readElsewhere >= 0) return { index: i, earlier: { warp, where: readElsewhere, isWrite: false } };
           if (isStrong) {
             this.#isStrongByMany[cell] = isAtomic ? 1 : otherLanes[i]!;
             strongTime[cell] = time;
@@ -370,7 +380,7 @@ export class SharedShadow {
       if (((this.#readers[cell]! >>> warp) & 1) === 0) continue;
       const at = warp * this.#cellsPerWarp + cell;
       const hasSeenStrong = ((this.#strongReaders[cell]! >>> warp) & 1) !== 0;
-      readers.push({ warp, time: this.#readTime[at]!, where: this.#readWhere[at]!, hasSeenStrong });
+      readers.push({ warp, time: this.#readTime[at]!, where: this.#readWhere[at]! & READ_BY.place, hasSeenStrong });
     }
     const meta = this.#writeMeta[cell]!;
     const write = { warp: meta & META.warp, time: this.#writeTime[cell]!, where: this.#writeWhere[cell]! };
@@ -385,14 +395,14 @@ export class SharedShadow {
     };
   }
 
-  /** Whether one lane made the cell's last plain write, and not that of `where`. */
-  #isOfAnotherLane(cell: number, where: number): boolean {
-    return (this.#writeMeta[cell]! & META.other) === 0 && (this.#writeWhere[cell]! ^ where) % LANES !== 0;
+  /** Whether one lane made the cell's last plain write, and another one reads. */
+  #isOfAnotherLane(cell: number, read: number): boolean {
+    return (this.#writeMeta[cell]! & META.other) === 0 && readOfAnother(read, this.#writeWhere[cell]!) >= 0;
   }
 
-  #isStrongOfAnotherLane(cell: number, warp: number, where: number): boolean {
+  #isStrongOfAnotherLane(cell: number, warp: number, read: number): boolean {
     const isOfOne = this.#strongWarp[cell] === warp && this.#isStrongByMany[cell] === 0;
-    return isOfOne && (this.#strongWhere[cell]! ^ where) % LANES !== 0;
+    return isOfOne && readOfAnother(read, this.#strongWhere[cell]!) >= 0;
   }
 
   /**
@@ -453,7 +463,7 @@ export class SharedShadow {
       others &= ~(1 << reader);
       const at = reader * this.#cellsPerWarp + cell;
       if (this.#readTime[at]! > this.#rows[warp * this.#warps + reader]!)
-        return { warp: reader, where: this.#readWhere[at]!, isWrite: false };
+        return { warp: reader, where: this.#readWhere[at]! & READ_BY.place, isWrite: false };
     }
     return undefined;
   }

@@ -546,6 +546,43 @@ extern "C" __global__ void racy_half_warps(const int* x, int* y, int n) {
   else y[blockIdx.x * 128 + threadIdx.x] = half[warp][lane - 16];
 }
 
+// A lane reads its own place last, and another lane's before: who writes it need not have waited for both.
+extern "C" __global__ void racy_lanes_tree(const int* x, int* y, int n) {
+  __shared__ volatile int sums[4][64];
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  sums[warp][lane] = x[threadIdx.x];
+  sums[warp][lane + 32] = 0;
+  __syncwarp();
+  for (int half = 16; half > 0; half /= 2) {
+    const int other = sums[warp][lane + half];
+    sums[warp][lane] = other + sums[warp][lane];
+    __syncwarp();
+  }
+  y[blockIdx.x * 128 + threadIdx.x] = sums[warp][lane];
+}
+
+// All lanes read what the first of them then changes.
+extern "C" __global__ void racy_lanes_round(const int* x, int* y, int n) {
+  __shared__ volatile int round[4];
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  if (lane == 0) round[warp] = 1;
+  int sum = 0;
+  for (int i = 0; i < 4; ++i) {
+    __syncwarp();
+    sum += x[round[warp] + lane];
+    if (lane == 0) round[warp] = i + 2;
+  }
+  y[blockIdx.x * 128 + threadIdx.x] = sum;
+}
+
+// All lanes read what the first of them has just written.
+extern "C" __global__ void racy_lanes_broadcast(const int* x, int* y, int n) {
+  __shared__ volatile int first[4];
+  const int warp = threadIdx.x / 32;
+  if (threadIdx.x % 32 == 0) first[warp] = x[threadIdx.x];
+  y[blockIdx.x * 128 + threadIdx.x] = first[warp];
+}
+
 // The same between lanes in device memory.
 extern "C" __global__ void racy_lanes_device(const int* x, int* y, int n) {
   const int i = blockIdx.x * 128 + threadIdx.x;

@@ -1,5 +1,15 @@
 import { SHARED } from '../../layout.ts';
-import { ARRAY, BLOCK, META, PHASE, PHASE_FLAGS, SHADOW, STATE, STEP } from '../../race-detector/shadow-layout.ts';
+import {
+  ARRAY,
+  BLOCK,
+  META,
+  PHASE,
+  PHASE_FLAGS,
+  READ_BY,
+  SHADOW,
+  STATE,
+  STEP,
+} from '../../race-detector/shadow-layout.ts';
 import { type FunctionBuilder, i32s, type Local, type MemoryIndex } from '../../wasm/function-builder.ts';
 import type { ModuleBuilder } from '../../wasm/module-builder.ts';
 
@@ -164,10 +174,37 @@ class PhaseFunction {
     this.b.get(sum).op('v128.or').set(sum);
   }
 
-  /** Pushes whether this is one of the warp's own lanes that made the write: the lane is that of the step. */
+  /** Pushes whether the lane of the step, and no other, made the access there and makes this one. */
   isOfSameLane(where: Local): FunctionBuilder {
     this.load(where);
-    return this.noted(STEP.where).op('v128.xor').i32x4(LANE_MASK).op('v128.and').i32x4(0).op('i32x4.eq');
+    this.noted(STEP.where).op('v128.xor').i32x4(LANE_MASK).op('v128.and').i32x4(0).op('i32x4.eq');
+    this.load(where);
+    return this.noted(STEP.where).op('v128.or').i32x4(0).op('i32x4.ge_s', 'v128.and');
+  }
+
+  /** Pushes {@link isKnownRead} of the reads that the array has and those of the step. */
+  isKnownRead(where: Local): FunctionBuilder {
+    this.load(where);
+    this.noted(STEP.where)
+      .op('v128.xor')
+      .i32x4(LANE_MASK | READ_BY.many)
+      .op('v128.and')
+      .i32x4(0)
+      .op('i32x4.eq');
+    return this.load(where).i32x4(0).op('i32x4.lt_s', 'v128.or');
+  }
+
+  /** Pushes {@link readAfter} of the reads that the array has, where they are `recent`, and those of the step. */
+  readAfter(where: Local, recent: Local): FunctionBuilder {
+    const { b } = this;
+    const [before, read] = b.locals('v128', 2);
+    this.load(where).set(before);
+    this.noted(STEP.where).tee(read);
+    b.get(before).i32(READ_BY.otherShift).op('i32x4.shl').i32x4(READ_BY.many).op('v128.or');
+    b.get(before).i32x4(~READ_BY.place).op('v128.and');
+    b.get(before, read).op('v128.xor').i32x4(LANE_MASK).op('v128.and').i32x4(0).op('i32x4.ne', 'v128.bitselect');
+    b.get(recent).op('v128.and');
+    return b.get(read).i32x4(0).op('i32x4.lt_s', 'v128.andnot', 'v128.or');
   }
 
   /** Pushes whether the last plain write is the warp's own. */
@@ -215,16 +252,18 @@ const splatStart = (f: PhaseFunction): Local => f.splat(() => f.b.get(THE_BLOCK)
 /** Notes reads if the writes that they find are ordered before them. */
 function defineRead(f: PhaseFunction, isOrdered: number): number {
   const { b } = f;
-  const [start, after, time] = [splatStart(f), f.state(STATE.readsAfter), f.state(STATE.time)];
+  const [start, after] = [splatStart(f), f.state(STATE.readsAfter)];
+  const [time, met] = [f.state(STATE.time), f.state(STATE.met)];
   const [times, wheres] = [f.distance(ARRAY.reads, false, true), f.distance(ARRAY.reads, true, true)];
   const readers = f.distance(ARRAY.readers);
   const [bad, known, unknown] = b.locals('v128', 3);
-  const [written, isKnown] = b.locals('v128', 2);
+  const [written, isKnown, isRecent] = b.locals('v128', 3);
   f.eachStep((masked) => {
     f.load().tee(written).get(after).op('i32x4.gt_s');
     b.get(written, start).op('i32x4.le_s', 'v128.or');
     f.collect(bad, masked);
-    f.load(times).get(time).op('i32x4.eq').tee(isKnown);
+    f.load(times).get(time).op('i32x4.eq');
+    f.isKnownRead(wheres).op('v128.and').tee(isKnown);
     f.collect(known, masked);
     b.get(isKnown).op('v128.not');
     f.collect(unknown, masked);
@@ -251,8 +290,9 @@ function defineRead(f: PhaseFunction, isOrdered: number): number {
   const bit = f.splat(() => b.i32(1).get(WARP_INDEX).op('i32.shl'));
   f.eachStep((masked) => {
     f.store(readers, masked, () => f.load(readers).get(bit).op('v128.or'));
+    f.load(times).get(met).op('i32x4.ge_s').set(isRecent);
+    f.store(wheres, masked, () => f.readAfter(wheres, isRecent));
     f.store(times, masked, () => b.get(time));
-    f.store(wheres, masked, () => f.noted(STEP.where));
   });
   return f.index();
 }
