@@ -49,7 +49,9 @@ export function readTraits(ptx: string): ModuleTraits {
 const isDirective = (token: Token | undefined, text: string): boolean =>
   token?.kind === 'directive' && token.text === text;
 
-const namesSpace = ({ kind, text }: Token): boolean => kind === 'word' && text.split(/\.|::/).includes('global');
+// Most tokens fail the first of these tests: only what passes it is taken apart.
+const namesSpace = ({ kind, text }: Token): boolean =>
+  kind === 'word' && text.includes('global') && text.split(/\.|::/).includes('global');
 
 /** A `.global` that describes no parameter and belongs to this module. */
 const declaresVariable = (tokens: readonly Token[], index: number): boolean =>
@@ -163,24 +165,22 @@ function functionAt(tokens: readonly Token[], start: number): { name: string | u
 
 /** Special registers that depend neither on the position in the grid nor on the launch. */
 const WATCHED =
-  /^%(?:gridid|envreg\d+|pm\d+(?:_64)?|clock(?:64|_hi)?|globaltimer(?:_lo|_hi)?|n?smid|n?warpid|current_graph_exec)$/;
+  /^%(?:gridid|envreg\d+|pm\d+(?:_64)?|clock(?:64|_hi)?|globaltimer(?:_lo|_hi)?|n?smid|n?warpid|current_graph_exec)(?=\.|$)/;
 
 const specialRegisters = (tokens: readonly Token[]): string[] => [
   ...new Set(
-    tokens
-      .filter(({ kind, text }) => kind === 'word' && text.startsWith('%'))
-      .map(({ text }) => text.split('.')[0]!)
-      .filter((name) => WATCHED.test(name)),
+    tokens.flatMap(({ kind, text }) => (kind === 'word' && text.startsWith('%') ? (WATCHED.exec(text) ?? []) : [])),
   ),
 ];
 
 /** Parts of an opcode after which a line stays in L2 for longer or shorter than it would by itself. */
 const HINTS = /^(?:createpolicy|prefetchu?|discard|applypriority|evict_\w+|cache_hint)$/;
+const MAY_HINT = /policy|prefetch|discard|priority|evict|hint/;
 
 const cacheHints = (tokens: readonly Token[]): string[] => [
   ...new Set(
     tokens
-      .filter(({ kind, text }) => kind === 'word' && text.includes('.'))
+      .filter(({ kind, text }) => kind === 'word' && text.includes('.') && MAY_HINT.test(text))
       .flatMap(({ text }) => text.split(/\.|::/).filter((part) => HINTS.test(part))),
   ),
 ];
