@@ -48,7 +48,7 @@ export class LaneAccesses {
       writes !== undefined &&
       isSinceMeeting(writes, at, by) &&
       writes.other[at] === -1 &&
-      laneOf(writes.where[at]!) !== laneOf(by.where)
+      (by.otherLane !== 0 || laneOf(writes.where[at]!) !== laneOf(by.where))
     )
       return writes.where[at]!;
     this.#reads ??= noAccesses(this.#cells);

@@ -583,6 +583,13 @@ extern "C" __global__ void racy_lanes_broadcast(const int* x, int* y, int n) {
   y[blockIdx.x * 128 + threadIdx.x] = first[warp];
 }
 
+// The same in device memory.
+extern "C" __global__ void racy_lanes_broadcast_device(const int* x, int* y, int n) {
+  int* first = y + blockIdx.x * 128 + threadIdx.x / 32 * 32;
+  if (threadIdx.x % 32 == 0) *first = x[threadIdx.x];
+  if (__ldcg(first) == n) y[blockIdx.x * 128 + threadIdx.x] = 1;
+}
+
 // The same between lanes in device memory.
 extern "C" __global__ void racy_lanes_device(const int* x, int* y, int n) {
   const int i = blockIdx.x * 128 + threadIdx.x;

@@ -106,6 +106,7 @@ const RACES: Readonly<Record<string, RegExp>> = {
   racy_lanes_tree: LANES,
   racy_lanes_round: LANES,
   racy_lanes_broadcast: LANES,
+  racy_lanes_broadcast_device: LANES_IN_DEVICE_MEMORY,
   racy_lanes_device: LANES_IN_DEVICE_MEMORY,
   racy_lanes_in_place: LANES_IN_DEVICE_MEMORY,
   racy_lanes_clear: LANES_IN_DEVICE_MEMORY,
