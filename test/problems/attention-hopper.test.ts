@@ -76,6 +76,7 @@ const JUDGED = [
   '23_split_keys beside each other',
   '24_resident_keys from head to head',
   '25_even_shares beside each other',
+  '26_one_stream beside each other',
   '16_decode_stream',
   '09_lean on another device',
 ];
@@ -398,6 +399,76 @@ describe('22_one_launch', () => {
     );
 });
 
+describe('26_one_stream', () => {
+  const compiled: readonly ParameterValues[] = [
+    { ROWS: 8, STAGES: 6, CTAS_PER_SM: 2, WHOLE: 0 },
+    { ROWS: 64 },
+    { ROWS: 24, WARPGROUPS: 3 },
+    { ROWS: 64, WARPGROUPS: 2, STAGES: 4 },
+  ];
+  const planOf = async (sizes: Partial<Record<string, number>>, parameters: ParameterValues) => {
+    const { problem, kernel } = await loadKernel('problems/attention/26_one_stream');
+    const dimensions = attentionShape({ D: 64, ...sizes });
+    const complete = completeParameters(kernel.file, parameters);
+    expect(validAssignments(kernel.file, dimensions)).toContainEqual(complete);
+    return expandPlan({ problem: problem.file, kernel: kernel.file, parameters: complete, dimensions, device: H200 })
+      .steps;
+  };
+
+  it('plans CTAs with whole units, with equal parts of one, or as many as there is room for', async () => {
+    const grid = async (sizes: Partial<Record<string, number>>, parameters: ParameterValues) => {
+      const steps = await planOf(sizes, parameters);
+      expect(steps).toHaveLength(1);
+      return (steps[0] as { readonly grid: readonly number[] }).grid[0];
+    };
+    // 192 units, of which two make a share.
+    const many = { B: 24, H: 40, Hkv: 8, S: 1, Skv: 3000 };
+    expect(await grid(many, { ROWS: 8 })).toBe(96);
+    expect(await grid(many, { ROWS: 8, CTAS_PER_SM: 2 })).toBe(192);
+    expect(await grid(many, { ROWS: 8, WHOLE: 0 })).toBe(132);
+    // 71 heads that share one are one unit of three warpgroups; no more CTAs than tiles of keys.
+    const shared = { B: 32, H: 71, Hkv: 1, S: 1, Skv: 2048 };
+    expect(await grid(shared, { ROWS: 24, WARPGROUPS: 3 })).toBe(128);
+    expect(await grid(shared, { ROWS: 24, WARPGROUPS: 1 })).toBe(96);
+    expect(await grid({ ...shared, B: 1, Skv: 130 }, { ROWS: 24, WARPGROUPS: 3 })).toBe(3);
+    expect(await grid({ ...shared, B: 1, Skv: 130 }, { ROWS: 24, WARPGROUPS: 3, WHOLE: 0 })).toBe(3);
+  });
+
+  it('has room on an H200 for what it plans', async () => {
+    const { problem, kernel } = await loadKernel('problems/attention/26_one_stream');
+    const dimensions = attentionShape({ B: 2, H: 8, Hkv: 2, S: 20, Skv: 700, D: 128, causal: 1, bottomRight: 1 });
+    const assignments = validAssignments(kernel.file, dimensions);
+    expect(assignments.length).toBeGreaterThanOrEqual(50);
+    for (const parameters of assignments) {
+      const { steps } = expandPlan({
+        problem: problem.file,
+        kernel: kernel.file,
+        parameters,
+        dimensions,
+        device: H200,
+      });
+      expect(steps[0]).toHaveProperty(
+        'dynamicSharedBytes',
+        expect.toSatisfy((bytes) => parameters.CTAS_PER_SM! * (bytes + 1024) <= 228 * 1024),
+      );
+    }
+  });
+
+  nvccBuild('26_one_stream')(
+    'compiles with nvcc without spills, with products that stay asynchronous',
+    { skip: !hasNvcc },
+    async () => {
+      const { kernel } = await loadKernel('problems/attention/26_one_stream');
+      for (const setting of compiled) {
+        const report = await ptxasReport(kernel, completeParameters(kernel.file, setting), ['-DDTYPE=half']);
+        const bytes = [...report.matchAll(/(\d+) bytes spill stores/g)].map(([, number]) => Number(number));
+        expect(bytes).toEqual([0, 0]);
+        expect(report).not.toMatch(/wgmma.mma_async instructions are serialized/);
+      }
+    },
+  );
+});
+
 describe('on a virtual H200', () => {
   let place: string;
   beforeAll(async () => {
@@ -535,6 +606,23 @@ describe('on a virtual H200', () => {
       expect(evaluation.status).toBe('passed');
       // Two tiles of each head, 11 steps of keys each: shares of 3 for 14 CTAs of the 16.
       expect(evaluation.counters!.launches[0]).toMatchObject({ ctaCount: 16 });
+    },
+  );
+
+  judged('26_one_stream beside each other')(
+    '26_one_stream is verified, races and all, where several CTAs have parts of a unit',
+    async () => {
+      const limits = ['S <= 32', 'Skv <= 300', 'B * H <= 16', 'D <= 64'];
+      const { evaluation } = await diagnoseKernel({
+        target: join(narrowAttention(await mkdtemp(join(place, 'stream-')), limits), '26_one_stream'),
+        device: 'virtual:h200',
+        workload: 'B=1,H=6,Hkv=2,S=5,Skv=300,D=64,causal=1,bottomRight=1,bshd=1,lse=1',
+        parameters: { ROWS: 16, STAGES: 4 },
+        seed: 5,
+      });
+      expect(evaluation.status).toBe('passed');
+      // A unit of 15 rows for each of two heads of K and V, five tiles of keys.
+      expect(evaluation.counters!.launches[0]).toMatchObject({ ctaCount: 10 });
     },
   );
 

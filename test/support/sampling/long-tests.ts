@@ -74,6 +74,7 @@ export const nvccBuild = sampledOne(
       '23_split_keys half',
       '24_resident_keys half',
       '25_even_shares half',
+      '26_one_stream',
     ],
   ],
   {
