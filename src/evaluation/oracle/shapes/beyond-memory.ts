@@ -1,5 +1,5 @@
 import { evaluateExpression } from '../../../core/expressions/evaluate.ts';
-import { completeDimensions } from '../../../core/plan/dimensions.ts';
+import { completeDimensions, isAllowed } from '../../../core/plan/dimensions.ts';
 import { expandBuffers } from '../../../core/plan/expand-buffers.ts';
 import type { Dimensions, ProblemFile } from '../../../core/problem.ts';
 import { belowInOrder, createStream, type Draw, inOrder, shuffle } from '../../../stats/random.ts';
@@ -72,12 +72,17 @@ function drawOne(
     });
   const side = aligned(Math.round(SIDE.least * (SIDE.most / SIDE.least) ** next()));
   const wanted = LARGEST.least + (LARGEST.most - LARGEST.least) * next();
-  const sized = (size: number): Dimensions =>
-    completeDimensions(dimensions, { ...Object.fromEntries(others), [first]: side, [second]: size });
-  const elements = largestBuffer(problem, sized(aligned(SIDE.least)))?.elements;
+  // Some dimensions may not be large at all: bins of a histogram.
+  const sized = (size: number): Dimensions | undefined => {
+    const sizes: Dimensions = { ...Object.fromEntries(others), [first]: side, [second]: size };
+    const areAllowed = Object.entries(sizes).every(([name, value]) => isAllowed(dimensions[name]!, value));
+    return areAllowed ? completeDimensions(dimensions, sizes) : undefined;
+  };
+  const least = sized(aligned(SIDE.least));
+  const elements = least && largestBuffer(problem, least)?.elements;
   if (elements === undefined) return undefined;
   const shape = sized(aligned(Math.max(1, Math.round((wanted / elements) * aligned(SIDE.least)))));
-  return isLargeEnough(problem, shape) && isFit(shape) ? shape : undefined;
+  return shape && isLargeEnough(problem, shape) && isFit(shape) ? shape : undefined;
 }
 
 function isLargeEnough(problem: ProblemFile, shape: Dimensions): boolean {

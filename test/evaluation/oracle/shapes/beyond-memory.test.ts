@@ -9,7 +9,7 @@ import { drawBeyondMemory } from '../../../../src/evaluation/oracle/shapes/beyon
 
 const START = {
   ...{ transpose: '01_naive', softmax: '01_naive', layernorm: '01_naive', gemm: '01_naive' },
-  ...{ attention: '01_minimal', reduction: '01_atomics' },
+  ...{ attention: '01_minimal', reduction: '01_atomics', histogram: '01_global_atomics' },
 };
 
 const problemOf = async (name: keyof typeof START): Promise<ProblemFile> =>
@@ -73,5 +73,10 @@ describe('shapes larger than a virtual GPU’s memory', () => {
     const transposes = SEEDS.flatMap((seed) => draw(problem, seed));
     expect(new Set(transposes.map(({ M }) => M)).size).toBeGreaterThan(SEEDS.length / 2);
     expect(draw(await problemOf('reduction'), 1)).toEqual([]);
+  });
+
+  it('are none where a dimension that would have to be large may not be: bins of a histogram', async () => {
+    const histogram = await problemOf('histogram');
+    for (const seed of SEEDS) expect(draw(histogram, seed)).toEqual([]);
   });
 });
