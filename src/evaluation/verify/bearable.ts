@@ -42,7 +42,9 @@ async function isBearable(request: VerifyRequest, check: Check, secret: SecretSe
   const { problem, seed, oracle } = request;
   const { dimensions, generatorSet } = check;
   try {
-    const prepared = oracle.check({ problem, seed, dimensions, generatorSet });
+    const key = { problem, seed, dimensions, generatorSet };
+    await oracle.ahead(key);
+    const prepared = oracle.check(key);
     // Whole tolerances: what can't have them is made milder.
     const { expectations } = await prepared.sample();
     if (!isStorable(problem.file, { buffers: prepared.buffers, expectations, secret })) return false;
@@ -63,7 +65,11 @@ async function givesResultsAsLarge(
   { dimensions, generatorSet }: Check,
 ): Promise<boolean> {
   const [ours, declared] = await Promise.all(
-    [generatorSet, DECLARED].map((set) => oracle.check({ problem, seed, dimensions, generatorSet: set }).sample()),
+    [generatorSet, DECLARED].map(async (set) => {
+      const key = { problem, seed, dimensions, generatorSet: set };
+      await oracle.ahead(key);
+      return oracle.check(key).sample();
+    }),
   );
   if (ours!.rows || declared!.rows) return false;
   return [...declared!.expectations].every(([name, { want }]) => {
