@@ -304,6 +304,8 @@ export async function judgeMemory(repeated: Repeated, remembers: boolean): Promi
     const result = await step();
     if (result?.ok === false) return result;
   }
+  const atRest = await judgeAtRest(own);
+  if (atRest) return atRest;
   const inAnotherOrder = 'are the same values in another order';
   const request = { buffers, problem: repeated.problem.file, streamOf: streams(inAnotherOrder) };
   const others = resembling(runs.contents, inAnotherOrder, request);
@@ -324,6 +326,34 @@ async function judgeOneOther(repeated: Repeated, base: Contents): Promise<Refuse
       const run = inputs && (await judgeResembling(repeated, inputs, `differ in one element of ${input.name}`));
       if (run && !run.ok) return run;
     }
+  }
+  return undefined;
+}
+
+/** So many launches on the same inputs, as long as there is time: a kernel may remember only what has not changed for some. */
+const AT_REST = { launches: 130, ms: 2000 } as const;
+
+/** After these, one element of each input in turn is another, as far as may be. */
+async function judgeAtRest(repeated: Repeated): Promise<Refused | undefined> {
+  const { passed, problem } = repeated;
+  const { runs } = passed.judged;
+  for (const input of runs.plan.buffers) {
+    if (!runs.contents.has(input.name) || !mayChange(input)) continue;
+    const how = `differ in one element of ${input.name} from those of ${AT_REST.launches} launches before`;
+    const stream = (name: string): RandomStream => streamOf(repeated, `${how} ${name}`);
+    const request = { problem: problem.file, streamOf: stream };
+    const inputs = OTHERS.toReversed()
+      .map((size) => withOneOther(runs.contents, input, { ...request, how: size }))
+      .find((contents) => contents !== undefined);
+    if (!inputs) continue;
+    await runs.replaceInputs(runs.contents);
+    const end = performance.now() + AT_REST.ms;
+    for (let made = 0; made < AT_REST.launches && performance.now() < end; made++) {
+      const run = await runs.run(NATURAL);
+      if (!run.ok) return run;
+    }
+    const after = await judgeResembling(repeated, inputs, how);
+    if (!after.ok) return after;
   }
   return undefined;
 }

@@ -246,6 +246,20 @@ describe('inputs in variants', () => {
     values.forEach((value, i) => void expect(Number.isInteger(value)).toBe(i % stride === 0));
   });
 
+  it('make every so many rows, or columns, of a block zeros, and leave the others', () => {
+    const values = drawn(norm, 'X', of(norm, 'secret:sparse')[0]!);
+    const isZero = (row: number, column: number): boolean => values[row * 16 + column] === 0;
+    const [rows, columns] = [8, 16].map((count) => Array.from({ length: count }, (_, i) => i)) as [number[], number[]];
+    const zeroRows = rows.filter((row) => columns.every((column) => isZero(row, column)));
+    const zeroColumns = columns.filter((column) => rows.every((row) => isZero(row, column)));
+    expect(Math.min(zeroRows.length, zeroColumns.length)).toBe(0);
+    const lines = zeroRows.length > 0 ? zeroRows : zeroColumns;
+    expect(lines.length).toBeGreaterThan(0);
+    const zeros = values.filter((value) => value === 0).length;
+    expect(zeros).toBe(zeroRows.length * 16 + zeroColumns.length * 8);
+    if (lines.length > 1) expect([2, 4, 8, 16, 32]).toContain(lines[1]! - lines[0]!);
+  });
+
   it('make lines in turns positive and negative, all alike in size, of fractions only', () => {
     const whole = problemOf(
       { x: input(['N'], { dtype: 'i32', generator: { kind: 'index-range', low: -100, high: 100 } }) },

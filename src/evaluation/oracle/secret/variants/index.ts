@@ -14,6 +14,7 @@ import { outliers } from './outliers.ts';
 import { periods } from './periods.ts';
 import { samples } from './samples.ts';
 import { scales } from './scales.ts';
+import { sparse } from './sparse.ts';
 import { specks } from './specks.ts';
 import type { Treatment, VariantRequest } from './treatment.ts';
 import { trends } from './trends.ts';
@@ -31,6 +32,7 @@ const TREATMENTS = {
   'secret:outliers': outliers,
   'secret:bands': bands,
   'secret:samples': samples,
+  'secret:sparse': sparse,
   'secret:groups': groups,
   'secret:depths': depths,
   'secret:copies': copies,
