@@ -5,7 +5,8 @@ import { LINE_BYTES } from '../../core/gpu-sizes.ts';
  * measurements of earlier generations.
  */
 const WAYS = 16;
-const EMPTY = -1;
+/** Instead of a line's number from 1 on, so that no time is spent on sets that nobody uses. */
+const EMPTY = 0;
 
 /** Sectors that one launch moved between L2 and DRAM. */
 export interface SectorTraffic {
@@ -24,7 +25,7 @@ export class SampledL2 {
   readonly #level: number;
   readonly #sets: number;
   readonly #ways: number;
-  /** By set, most recently used first. */
+  /** Numbers from 1 on, by set, most recently used first. */
   readonly #lines: Int32Array;
   readonly #valid: Uint8Array;
   readonly #dirty: Uint8Array;
@@ -42,7 +43,7 @@ export class SampledL2 {
     this.#ways = Math.max(1, Math.min(WAYS, Math.round(lines)));
     this.#sets = Math.max(1, Math.round(lines / this.#ways));
     const cells = this.#sets * this.#ways;
-    this.#lines = new Int32Array(cells).fill(EMPTY);
+    this.#lines = new Int32Array(cells);
     this.#valid = new Uint8Array(cells);
     this.#dirty = new Uint8Array(cells);
     this.#writers = new Int32Array(cells);
@@ -61,8 +62,9 @@ export class SampledL2 {
    */
   access(launch: number, line: number, hash: number, read: number, written: number): void {
     const first = (((hash / 2 ** this.#level) >>> 0) % this.#sets) * this.#ways;
-    const way = this.#find(first, line);
-    const isHit = this.#lines[way] === line;
+    const number = line + 1;
+    const way = this.#find(first, number);
+    const isHit = this.#lines[way] === number;
     if (!isHit) this.#traffic[launch]!.written += bitCount(this.#dirty[way]!);
     const valid = isHit ? this.#valid[way]! : 0;
     const dirty = isHit ? this.#dirty[way]! : 0;
@@ -75,7 +77,7 @@ export class SampledL2 {
       this.#dirty[i] = this.#dirty[i - 1]!;
       this.#writers[i] = this.#writers[i - 1]!;
     }
-    this.#lines[first] = line;
+    this.#lines[first] = number;
     this.#valid[first] = valid | read | written;
     this.#dirty[first] = dirty | written;
     this.#writers[first] = writer;
@@ -83,10 +85,11 @@ export class SampledL2 {
 
   /** Writes back dirty sectors; they count for the launch that last wrote to the line. */
   flush(): void {
-    this.#dirty.forEach((dirty, i) => {
-      if (dirty !== 0) this.#traffic[this.#writers[i]!]!.written += bitCount(dirty);
-      this.#dirty[i] = 0;
-    });
+    for (let first = 0; first < this.#lines.length; first += this.#ways)
+      for (let way = first; way < first + this.#ways && this.#lines[way] !== EMPTY; way++) {
+        this.#traffic[this.#writers[way]!]!.written += bitCount(this.#dirty[way]!);
+        this.#dirty[way] = 0;
+      }
   }
 
   /** Sampled sectors, by launch. */
@@ -94,10 +97,10 @@ export class SampledL2 {
     return this.#traffic;
   }
 
-  /** The way that holds the line, else the least recently used one. */
-  #find(first: number, line: number): number {
+  /** The way that holds a line, by its number, else the least recently used one. */
+  #find(first: number, number: number): number {
     const last = first + this.#ways - 1;
-    for (let way = first; way < last; way++) if (this.#lines[way] === line) return way;
+    for (let way = first; way < last; way++) if (this.#lines[way] === number) return way;
     return last;
   }
 }

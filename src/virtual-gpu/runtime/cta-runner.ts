@@ -1,4 +1,4 @@
-import { SECTOR_BYTES } from '../../core/gpu-sizes.ts';
+import { LINE_BYTES, SECTOR_BYTES, SECTORS_PER_LINE } from '../../core/gpu-sizes.ts';
 import { coordinatesOf, type Dim3 } from '../../core/launch-plan.ts';
 import { numbersBelow, product } from '../../core/values.ts';
 import type { PtxInstruction } from '../../ptx/ast.ts';
@@ -1255,8 +1255,9 @@ function leftBehind(what: string, { instruction, cta, thread }: Sender): KernelF
   return fault;
 }
 
-/** A byte a sector, and some to spare. */
-const sectorMapBytes = ({ deviceBytes }: LaunchRequest): number => Math.ceil(deviceBytes / SECTOR_BYTES) + 64;
+/** A byte a sector of whole lines, and some to spare. */
+const sectorMapBytes = ({ deviceBytes }: LaunchRequest): number =>
+  Math.ceil(deviceBytes / LINE_BYTES) * SECTORS_PER_LINE + 64;
 
 const productsOf = ({ tensorForms }: RunnableImage, memory: WebAssembly.Memory): Record<string, TensorKernel> =>
   Object.fromEntries(tensorForms.map((form, i) => [productName(i), createTensorKernel(memory, form)]));
