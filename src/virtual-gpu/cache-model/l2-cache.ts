@@ -22,7 +22,8 @@ const bitCount = (bits: number): number => (bits & 1) + ((bits >> 1) & 1) + ((bi
  * policy as in Accel-Sim's microbenchmark suite (l2_config, l2_write_policy); LRU is an assumption.
  */
 export class SampledL2 {
-  readonly #level: number;
+  /** One of so many sets is simulated. */
+  readonly #share: number;
   readonly #sets: number;
   readonly #ways: number;
   /** Numbers from 1 on, by set, most recently used first. */
@@ -38,8 +39,8 @@ export class SampledL2 {
    * @param level the sample's: a share of 2^−level of the sets.
    */
   constructor(l2Bytes: number, level: number, launchCount: number) {
-    const lines = l2Bytes / LINE_BYTES / 2 ** level;
-    this.#level = level;
+    this.#share = 2 ** level;
+    const lines = l2Bytes / LINE_BYTES / this.#share;
     this.#ways = Math.max(1, Math.min(WAYS, Math.round(lines)));
     this.#sets = Math.max(1, Math.round(lines / this.#ways));
     const cells = this.#sets * this.#ways;
@@ -61,7 +62,7 @@ export class SampledL2 {
    * @param read sectors of the line that are read, one bit each; `written` likewise.
    */
   access(launch: number, line: number, hash: number, read: number, written: number): void {
-    const first = (((hash / 2 ** this.#level) >>> 0) % this.#sets) * this.#ways;
+    const first = (((hash / this.#share) >>> 0) % this.#sets) * this.#ways;
     const number = line + 1;
     const way = this.#find(first, number);
     const isHit = this.#lines[way] === number;

@@ -526,12 +526,12 @@ export class CtaRunner {
       if (this.#residents.every(({ hasEnded }) => hasEnded)) return;
       const completed = this.#completeClusterBarrier();
       if (!hasMoved && !completed) this.#endStuckCtas(this.#residents.filter(({ hasEnded }) => !hasEnded));
-      if (this.#mayWait) this.#endStandstill(standstill);
+      if (this.#mayWait()) this.#endStandstill(standstill);
     }
   }
 
   /** Whether CTAs may wait for others that are in no cluster with them. */
-  get #mayWait(): boolean {
+  #mayWait(): boolean {
     return this.#request.gridBarrier !== undefined || this.#request.mostResident !== undefined;
   }
 
@@ -629,7 +629,7 @@ export class CtaRunner {
         continue;
       }
       if (this.#meetsInCluster) cta.hasArrived = this.#haveAllArrived();
-      if (this.#mayWait || this.#watcher) this.#noteRound(older);
+      if (this.#mayWait() || this.#watcher) this.#noteRound(older);
       const isStuck = !hasRun || cta.suspended.isStuck;
       if (isStuck || this.#givesTurn(++rounds)) return hasMoved || !isStuck;
     }
@@ -658,7 +658,7 @@ export class CtaRunner {
       return;
     }
     this.#cta.olderRounds.forget();
-    if (!this.#mayWait) return;
+    if (!this.#mayWait()) return;
     if (spinning === 'changes' && !this.#givesWay) this.#givesWay = true;
     else if (this.#request.mostResident === undefined) vain.add(spinning);
     else vain.add(spinning, () => this.#cta.memoryState);
@@ -703,7 +703,7 @@ export class CtaRunner {
       hasRun = true;
       const executed = this.#runSlice(warp);
       hasStopped ||= cta.states[warp] !== 'ready';
-      this.#sampler?.endSlice(cta.place.linear, cta.criticalPath + cta.phaseInstructions[warp]!, this.#slice);
+      this.#sampler?.endSlice(cta.place.linear, cta.criticalPath + cta.phaseInstructions[warp]!, this.#slice());
       cta.instructions += executed;
       cta.phaseInstructions[warp]! += executed;
       if (cta.instructions > instructionsPerCta)
@@ -716,7 +716,8 @@ export class CtaRunner {
     return { hasRun, hasStopped };
   }
 
-  get #slice(): number {
+  /** A method, since V8 calls its runtime for a private getter. */
+  #slice(): number {
     if (this.#request.gridBarrier !== undefined) return SLICE.cooperative;
     return this.#watcher ? SLICE.watched : SLICE.usual;
   }
@@ -750,7 +751,7 @@ export class CtaRunner {
     const budget = (at + WARP.remainingBudget) >> 2;
     const isFollowed = this.#tracer?.follows(warp) ?? false;
     if (isFollowed) this.#tracer!.beginTurn(at);
-    const slice = isFollowed ? SLICE.followed : this.#slice;
+    const slice = isFollowed ? SLICE.followed : this.#slice();
     this.#currentWarp = warp;
     this.#memory.i32[budget] = slice;
     const status = this.#run(at);
@@ -1115,7 +1116,7 @@ export class CtaRunner {
       arrived,
       cta: state,
       // CTAs that wait for each other are no neighbours: each is a cluster of its own.
-      cluster: this.#mayWait ? [resident] : this.#residents,
+      cluster: this.#mayWait() ? [resident] : this.#residents,
       hasClusters: this.#request.hasClusters,
       copier: () => {
         this.#copier ??= createLaneCopier(this.#memory.memory, this.#device);
