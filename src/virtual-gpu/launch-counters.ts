@@ -98,7 +98,7 @@ export function launchCounters(
 }
 
 const sumOfGlobalAtomics = (workers: readonly WorkerCounts[], key: 'turns' | 'units'): number =>
-  sum(workers.flatMap(({ siteRequests }) => siteRequests.map((site) => site['global-atomic'][key])));
+  sum(workers.flatMap(({ siteRequests }) => Array.from(siteRequests.values(), (site) => site['global-atomic'][key])));
 
 /** What a launch touches of device memory. */
 interface Touched {
@@ -219,7 +219,10 @@ class Collector {
     });
     for (const group of this.#image.groups) this.#addGroup(group);
     this.#image.warpSites.forEach((site) => {
-      for (const worker of this.#workers) this.#addSiteRequests(site.instruction, worker.siteRequests[site.index]!);
+      for (const { siteRequests } of this.#workers) {
+        const requests = siteRequests.get(site.index);
+        if (requests) this.#addSiteRequests(site.instruction, requests);
+      }
     });
     const lines = [...this.#lines.values()].filter((line) => line.instructions > 0);
     lines.sort((a, b) => a.location.file.localeCompare(b.location.file) || a.location.line - b.location.line);
@@ -332,7 +335,7 @@ class Collector {
   }
 
   #patternCounts(group: AccessGroup, access: number): AccessCounts {
-    return sumCounts(this.#workers.map((w) => w.accesses[group.index]![access]!));
+    return sumCounts(this.#workers.flatMap((w) => w.accesses.get(group.index)?.[access] ?? []));
   }
 
   #addGlobal(instruction: PtxInstruction, side: Side, counts: AccessCounts, bytes: number): void {

@@ -1,5 +1,6 @@
 import { LINE_BYTES, SECTOR_BYTES, SECTORS_PER_LINE } from '../../core/gpu-sizes.ts';
 import { coordinatesOf, type Dim3 } from '../../core/launch-plan.ts';
+import { rememberedAt } from '../../core/once-for.ts';
 import { numbersBelow, product } from '../../core/values.ts';
 import type { PtxInstruction } from '../../ptx/ast.ts';
 import { has } from '../../ptx/instruction-parts.ts';
@@ -110,9 +111,10 @@ export interface WorkerCounts {
   converged: Float64Array;
   partial: Float64Array;
   divergences: Float64Array;
-  accesses: AccessCounts[][];
-  /** Requests to memory that warp sites made, by site. */
-  siteRequests: SiteRequests[];
+  /** By group, of those with requests. */
+  accesses: ReadonlyMap<number, readonly AccessCounts[]>;
+  /** Requests to memory that warp sites made, by site, of those that made any. */
+  siteRequests: Map<number, SiteRequests>;
   criticalPath: number;
   longestCta: number;
   instructions: number;
@@ -188,7 +190,7 @@ export class CtaRunner {
   /** What operations of each of them share. */
   #around: OperationSurroundings[] = [];
   readonly #meetsInCluster: boolean;
-  #counts: SummedCounts;
+  #counts = emptyCounts();
   #localStart = 0;
   #sectorMap = 0;
   /** By sector of device memory: 1 where copies of this launch have marked all of it as read, and nobody samples it. */
@@ -219,7 +221,6 @@ export class CtaRunner {
       instruction.guard ? undefined : pendingCopiesStep(instruction),
     );
     this.#memory.reserve(WARPS);
-    this.#counts = emptyCounts(image);
     this.#spinning = spinningBlocks(image.spinLoops, image.blockCount);
     this.#meetsInCluster = [...image.barriers.values()].some(isClusterWait);
     this.#shadow = image.watching ? new ShadowMemory(image.groups) : undefined;
@@ -327,7 +328,7 @@ export class CtaRunner {
     this.#sampler = image.counting
       ? new AccessSampler(memory, this.#sectorMap, sampleBuffer, request.ranges, request.share ?? 1)
       : undefined;
-    this.#counts = emptyCounts(image);
+    this.#counts = emptyCounts();
     this.#around = this.#residents.map((resident) => this.#surroundings(resident));
     this.#freshWarps = this.#warpsAtStart();
   }
@@ -1138,15 +1139,19 @@ export class CtaRunner {
     return this.#watcher && ((site, warp, request) => this.#watcher!.request(site, warp, request));
   }
 
+  #requestsOf(site: number): SiteRequests {
+    return rememberedAt(this.#counts.siteRequests, site, noSiteRequests);
+  }
+
   #countRequest(site: number, request: MemoryRequest): void {
-    addRequest(this.#counts.siteRequests[site]!, request);
+    addRequest(this.#requestsOf(site), request);
     if (request.space !== 'global') return;
     this.#markSectors(request, SECTOR_BITS[request.kind]);
   }
 
   /** The requests of a copy that lies so, and what it reads. */
   #countCopy(site: number, { global, shared, sectors, hasWholeSectors }: CopyPattern, words: Uint32Array): void {
-    const requests = this.#counts.siteRequests[site]!;
+    const requests = this.#requestsOf(site);
     addSums(requests['global-load'], global);
     addSums(requests['shared-store'], shared);
     const { u8 } = this.#memory;
@@ -1265,12 +1270,10 @@ const productsOf = ({ tensorForms }: RunnableImage, memory: WebAssembly.Memory):
 
 const isClusterWait = (instruction: PtxInstruction): boolean => synchronisationOf(instruction) === 'cluster';
 
-function emptyCounts(image: RunnableImage): SummedCounts {
-  return {
-    siteRequests: image.warpSites.map(noSiteRequests),
-    criticalPath: 0,
-    longestCta: 0,
-    instructions: 0,
-    ctas: 0,
-  };
-}
+const emptyCounts = (): SummedCounts => ({
+  siteRequests: new Map(),
+  criticalPath: 0,
+  longestCta: 0,
+  instructions: 0,
+  ctas: 0,
+});
