@@ -1,4 +1,4 @@
-import { LINE_BYTES } from '../../core/gpu-sizes.ts';
+import { LINE_BYTES, SECTORS_PER_LINE } from '../../core/gpu-sizes.ts';
 
 /**
  * Ways of a set. NVIDIA does not publish this; Accel-Sim's microbenchmark suite (l2_config) assumes 16, from published
@@ -14,6 +14,9 @@ export interface SectorTraffic {
   written: number;
 }
 
+/** Bits of sectors. */
+const VALID = 2 ** SECTORS_PER_LINE - 1;
+
 const bitCount = (bits: number): number => (bits & 1) + ((bits >> 1) & 1) + ((bits >> 2) & 1) + ((bits >> 3) & 1);
 
 /**
@@ -28,8 +31,8 @@ export class SampledL2 {
   readonly #ways: number;
   /** Numbers from 1 on, by set, most recently used first. */
   readonly #lines: Int32Array;
-  readonly #valid: Uint8Array;
-  readonly #dirty: Uint8Array;
+  /** Of each line, its valid sectors, then its dirty ones. */
+  readonly #sectors: Uint8Array;
   /** Launch that last wrote to the line. */
   readonly #writers: Int32Array;
   #traffic: SectorTraffic[];
@@ -45,8 +48,7 @@ export class SampledL2 {
     this.#sets = Math.max(1, Math.round(lines / this.#ways));
     const cells = this.#sets * this.#ways;
     this.#lines = new Int32Array(cells);
-    this.#valid = new Uint8Array(cells);
-    this.#dirty = new Uint8Array(cells);
+    this.#sectors = new Uint8Array(cells);
     this.#writers = new Int32Array(cells);
     this.#traffic = noTraffic(launchCount);
   }
@@ -66,21 +68,18 @@ export class SampledL2 {
     const number = line + 1;
     const way = this.#find(first, number);
     const isHit = this.#lines[way] === number;
-    if (!isHit) this.#traffic[launch]!.written += bitCount(this.#dirty[way]!);
-    const valid = isHit ? this.#valid[way]! : 0;
-    const dirty = isHit ? this.#dirty[way]! : 0;
+    if (!isHit) this.#traffic[launch]!.written += bitCount(this.#sectors[way]! >> SECTORS_PER_LINE);
+    const held = isHit ? this.#sectors[way]! : 0;
     const writer = written !== 0 ? launch : this.#writers[way]!;
-    this.#traffic[launch]!.read += bitCount(read & ~valid);
+    this.#traffic[launch]!.read += bitCount(read & ~held);
     // The lines before it move one place back; it becomes the most recently used.
     for (let i = way; i > first; i--) {
       this.#lines[i] = this.#lines[i - 1]!;
-      this.#valid[i] = this.#valid[i - 1]!;
-      this.#dirty[i] = this.#dirty[i - 1]!;
+      this.#sectors[i] = this.#sectors[i - 1]!;
       this.#writers[i] = this.#writers[i - 1]!;
     }
     this.#lines[first] = number;
-    this.#valid[first] = valid | read | written;
-    this.#dirty[first] = dirty | written;
+    this.#sectors[first] = held | read | written | (written << SECTORS_PER_LINE);
     this.#writers[first] = writer;
   }
 
@@ -88,8 +87,8 @@ export class SampledL2 {
   flush(): void {
     for (let first = 0; first < this.#lines.length; first += this.#ways)
       for (let way = first; way < first + this.#ways && this.#lines[way] !== EMPTY; way++) {
-        this.#traffic[this.#writers[way]!]!.written += bitCount(this.#dirty[way]!);
-        this.#dirty[way] = 0;
+        this.#traffic[this.#writers[way]!]!.written += bitCount(this.#sectors[way]! >> SECTORS_PER_LINE);
+        this.#sectors[way]! &= VALID;
       }
   }
 
