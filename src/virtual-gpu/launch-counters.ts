@@ -98,7 +98,7 @@ export function launchCounters(
 }
 
 const sumOfGlobalAtomics = (workers: readonly WorkerCounts[], key: 'turns' | 'units'): number =>
-  sum(workers.flatMap(({ siteRequests }) => siteRequests.map((site) => site['global-atomic'][key])));
+  sum(workers.flatMap(({ siteRequests }) => Array.from(siteRequests.values(), (site) => site['global-atomic'][key])));
 
 /** What a launch touches of device memory. */
 interface Touched {
@@ -127,20 +127,29 @@ function touchedMemory(workers: readonly WorkerCounts[], buffers: readonly Devic
 }
 
 function touchedBetween(workers: readonly WorkerCounts[], from: number, end: number): Touched {
-  const [map, ...others] = workers.map(({ sectorMap }) => sectorMap);
-  let [read, written, atomic, line] = [0, 0, 0, -1];
-  for (let i = from; i < end; i++) {
-    let bits = map![i]!;
-    for (let other = 0; other < others.length; other++) bits |= others[other]![i]!;
-    if (bits === 0) continue;
-    if (bits & SECTOR_READ) read++;
-    if (bits & SECTOR_WRITTEN) written++;
-    if (!(bits & SECTOR_ATOMIC) || lineOfSector(i) === line) continue;
-    line = lineOfSector(i);
-    atomic++;
+  const [map, ...others] = workers.map(({ sectorMap }) => new Int32Array(sectorMap.buffer));
+  let [read, written, atomic] = [0, 0, 0];
+  // A word has the bytes of one line.
+  for (let line = lineOfSector(from); line * SECTORS_PER_LINE < end; line++) {
+    let bytes = map![line]!;
+    for (let other = 0; other < others.length; other++) bytes |= others[other]![line]!;
+    if (bytes === 0) continue;
+    const [before, behind] = [from - line * SECTORS_PER_LINE, (line + 1) * SECTORS_PER_LINE - end];
+    if (before > 0) bytes &= -1 << (8 * before);
+    if (behind > 0) bytes &= -1 >>> (8 * behind);
+    read += bytesWith(SECTOR_READ, bytes);
+    written += bytesWith(SECTOR_WRITTEN, bytes);
+    if (bytesWith(SECTOR_ATOMIC, bytes) > 0) atomic++;
   }
   return { read, written, atomic };
 }
+
+/** How many of a word's bytes have a bit. */
+const bytesWith = (bit: number, bytes: number): number =>
+  (Math.imul(bytes & (bit * LOWEST_BITS), LOWEST_BITS) >>> 24) / bit;
+
+/** Of four bytes. */
+const LOWEST_BITS = 0x01010101;
 
 /** Scales the sums of a sample of CTAs to all CTAs, rounded to whole events. */
 function scaleSums(totals: CounterTotals, lines: LineCounters[], histogram: number[], scale: number): void {
@@ -210,7 +219,10 @@ class Collector {
     });
     for (const group of this.#image.groups) this.#addGroup(group);
     this.#image.warpSites.forEach((site) => {
-      for (const worker of this.#workers) this.#addSiteRequests(site.instruction, worker.siteRequests[site.index]!);
+      for (const { siteRequests } of this.#workers) {
+        const requests = siteRequests.get(site.index);
+        if (requests) this.#addSiteRequests(site.instruction, requests);
+      }
     });
     const lines = [...this.#lines.values()].filter((line) => line.instructions > 0);
     lines.sort((a, b) => a.location.file.localeCompare(b.location.file) || a.location.line - b.location.line);
@@ -323,7 +335,7 @@ class Collector {
   }
 
   #patternCounts(group: AccessGroup, access: number): AccessCounts {
-    return sumCounts(this.#workers.map((w) => w.accesses[group.index]![access]!));
+    return sumCounts(this.#workers.flatMap((w) => w.accesses.get(group.index)?.[access] ?? []));
   }
 
   #addGlobal(instruction: PtxInstruction, side: Side, counts: AccessCounts, bytes: number): void {

@@ -62,7 +62,7 @@ export class AccessSampler {
     this.#level = Math.max(0, Math.ceil(Math.log2((this.#places.count * share) / WANTED_LINES)));
     memory.i32[buffer >> 2] = -1;
     memory.i32[LAUNCH.sampleEnd >> 2] = this.#buffer + BUFFER_ENTRIES * SAMPLE.bytes;
-    this.#cursor = this.#buffer;
+    this.#moveTo(this.#buffer);
     this.#places.forEach((line, hash) => {
       if (sampleLevel(hash) >= this.#level) this.#flag(line, SECTOR_SAMPLED);
     });
@@ -71,13 +71,13 @@ export class AccessSampler {
   /** An access that compiled code did not carry out. */
   record(sector: number, bits: number): void {
     const { i32 } = this.#memory;
-    const at = this.#cursor;
+    const at = this.#cursor();
     const entry = (sector << 2) | bits;
     if (i32[(at - SAMPLE.bytes) >> 2] === entry) return;
     i32[at >> 2] = entry;
     i32[(at + SAMPLE.budget) >> 2] = i32[LAUNCH.budget >> 2]!;
-    this.#cursor = at + SAMPLE.bytes;
-    if (this.#isFull) this.makeRoom();
+    this.#moveTo(at + SAMPLE.bytes);
+    if (this.#isFull()) this.makeRoom();
   }
 
   /**
@@ -86,16 +86,17 @@ export class AccessSampler {
    * @param budget the slice's instructions at its start.
    */
   endSlice(cta: number, start: number, budget: number): void {
-    if (this.#buffered === 0) return;
-    while (this.#count + this.#buffered > MAXIMUM_ENTRIES) this.#halve();
+    if (this.#buffered() === 0) return;
+    while (this.#count + this.#buffered() > MAXIMUM_ENTRIES) this.#halve();
     const { i32 } = this.#memory;
-    for (let at = this.#buffer; at < this.#cursor; at += SAMPLE.bytes) {
+    const end = this.#cursor();
+    for (let at = this.#buffer; at < end; at += SAMPLE.bytes) {
       this.#entries[this.#count] = i32[at >> 2]!;
       this.#ctas[this.#count] = cta;
       this.#times[this.#count] = start + budget - i32[(at + SAMPLE.budget) >> 2]!;
       this.#count++;
     }
-    this.#cursor = this.#buffer;
+    this.#moveTo(this.#buffer);
   }
 
   endCta(cta: number, length: number): void {
@@ -105,7 +106,7 @@ export class AccessSampler {
 
   /** For a full buffer. One halving need not be enough: a warp that spins may have filled it with a line that stays. */
   makeRoom(): void {
-    while (this.#isFull) this.#halve();
+    while (this.#isFull()) this.#halve();
   }
 
   /** Halves the sample: the bits of the map, the kept entries, and those still in the buffer. */
@@ -146,7 +147,7 @@ export class AccessSampler {
 
   #dropBuffered(): void {
     const { i32 } = this.#memory;
-    const cursor = this.#cursor;
+    const cursor = this.#cursor();
     let end = this.#buffer;
     for (let at = end; at < cursor; at += SAMPLE.bytes) {
       const entry = i32[at >> 2]!;
@@ -155,23 +156,24 @@ export class AccessSampler {
       i32[(end + SAMPLE.budget) >> 2] = i32[(at + SAMPLE.budget) >> 2]!;
       end += SAMPLE.bytes;
     }
-    this.#cursor = end;
+    this.#moveTo(end);
   }
 
-  get #isFull(): boolean {
-    return this.#cursor === this.#memory.i32[LAUNCH.sampleEnd >> 2];
+  // Methods, since V8 calls its runtime for a private getter: for each slice of a warp.
+  #isFull(): boolean {
+    return this.#cursor() === this.#memory.i32[LAUNCH.sampleEnd >> 2];
   }
 
-  get #buffered(): number {
-    return (this.#cursor - this.#buffer) / SAMPLE.bytes;
+  #buffered(): number {
+    return (this.#cursor() - this.#buffer) / SAMPLE.bytes;
   }
 
   /** Where the next entry goes. */
-  get #cursor(): number {
+  #cursor(): number {
     return this.#memory.i32[LAUNCH.sampleCursor >> 2]!;
   }
 
-  set #cursor(address: number) {
+  #moveTo(address: number): void {
     this.#memory.i32[LAUNCH.sampleCursor >> 2] = address;
   }
 

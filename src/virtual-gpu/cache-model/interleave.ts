@@ -54,6 +54,9 @@ export function ctaStarts(lengths: ReadonlyMap<number, number>, resident: number
   return starts;
 }
 
+const roomOf = (samples: readonly AccessSamples[]): number =>
+  samples.reduce((sum, { entries }) => sum + entries.length, 0);
+
 /** The accesses of all workers at one level. */
 interface AccessTable {
   readonly count: number;
@@ -65,14 +68,19 @@ interface AccessTable {
 
 /** Removes entries outside the sample at this level, and immediate repetitions of a sector. */
 function tableAt(level: number, samples: readonly AccessSamples[], places: LinePlaces): AccessTable {
-  const room = samples.reduce((sum, { entries }) => sum + entries.length, 0);
+  const room = roomOf(samples);
   const [entries, ctas] = [new Int32Array(room), new Int32Array(room)];
   const [hashes, times] = [new Uint32Array(room), new Float64Array(room)];
   let count = 0;
+  // Neighbours often lie in one line.
+  let [line, hash] = [-1, 0];
   for (const sample of samples)
     for (let i = 0; i < sample.entries.length; i++) {
-      const [entry, cta] = [sample.entries[i]!, sample.ctas[i]!];
-      const hash = places.hashOf(lineOfSector(sectorOfEntry(entry)));
+      const entry = sample.entries[i]!;
+      const cta = sample.ctas[i]!;
+      const own = lineOfSector(sectorOfEntry(entry));
+      if (own !== line) hash = places.hashOf(own);
+      line = own;
       if (sampleLevel(hash) < level) continue;
       if (count > 0 && ctas[count - 1] === cta && entries[count - 1] === entry) continue;
       entries[count] = entry;
@@ -90,7 +98,8 @@ function tableAt(level: number, samples: readonly AccessSamples[], places: LineP
  */
 export function commonLevel(samples: readonly AccessSamples[], places: LinePlaces): number {
   let level = Math.max(0, ...samples.map((sample) => sample.level));
-  if (samples.length > 1) while (tableAt(level, samples, places).count > MAXIMUM_ENTRIES) level++;
+  if (roomOf(samples) <= MAXIMUM_ENTRIES) return level;
+  while (tableAt(level, samples, places).count > MAXIMUM_ENTRIES) level++;
   return level;
 }
 
@@ -113,8 +122,12 @@ export function interleave(
   const starts = ctaStarts(lengths, residentCtas);
   const { count, entries, hashes, ctas, times } = tableAt(level, samples, places);
   // Each CTA ran on one worker. Stable sorts: by CTA, then by time.
-  const keys = Float64Array.from(ctas.subarray(0, count));
-  const ascending = new Int32Array(count).map((_, row) => row);
+  const keys = new Float64Array(count);
+  const ascending = new Int32Array(count);
+  for (let row = 0; row < count; row++) {
+    keys[row] = ctas[row]!;
+    ascending[row] = row;
+  }
   const byCta = sortedBy(keys, ascending);
   let [cta, start] = [-1, 0];
   for (let i = 0; i < count; i++) {

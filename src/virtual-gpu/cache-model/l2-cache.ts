@@ -1,17 +1,21 @@
-import { LINE_BYTES } from '../../core/gpu-sizes.ts';
+import { LINE_BYTES, SECTORS_PER_LINE } from '../../core/gpu-sizes.ts';
 
 /**
  * Ways of a set. NVIDIA does not publish this; Accel-Sim's microbenchmark suite (l2_config) assumes 16, from published
  * measurements of earlier generations.
  */
 const WAYS = 16;
-const EMPTY = -1;
+/** Instead of a line's number from 1 on, so that no time is spent on sets that nobody uses. */
+const EMPTY = 0;
 
 /** Sectors that one launch moved between L2 and DRAM. */
 export interface SectorTraffic {
   read: number;
   written: number;
 }
+
+/** Bits of sectors. */
+const VALID = 2 ** SECTORS_PER_LINE - 1;
 
 const bitCount = (bits: number): number => (bits & 1) + ((bits >> 1) & 1) + ((bits >> 2) & 1) + ((bits >> 3) & 1);
 
@@ -21,13 +25,14 @@ const bitCount = (bits: number): number => (bits & 1) + ((bits >> 1) & 1) + ((bi
  * policy as in Accel-Sim's microbenchmark suite (l2_config, l2_write_policy); LRU is an assumption.
  */
 export class SampledL2 {
-  readonly #level: number;
+  /** One of so many sets is simulated. */
+  readonly #share: number;
   readonly #sets: number;
   readonly #ways: number;
-  /** By set, most recently used first. */
+  /** Numbers from 1 on, by set, most recently used first. */
   readonly #lines: Int32Array;
-  readonly #valid: Uint8Array;
-  readonly #dirty: Uint8Array;
+  /** Of each line, its valid sectors, then its dirty ones. */
+  readonly #sectors: Uint8Array;
   /** Launch that last wrote to the line. */
   readonly #writers: Int32Array;
   #traffic: SectorTraffic[];
@@ -37,14 +42,13 @@ export class SampledL2 {
    * @param level the sample's: a share of 2^−level of the sets.
    */
   constructor(l2Bytes: number, level: number, launchCount: number) {
-    const lines = l2Bytes / LINE_BYTES / 2 ** level;
-    this.#level = level;
+    this.#share = 2 ** level;
+    const lines = l2Bytes / LINE_BYTES / this.#share;
     this.#ways = Math.max(1, Math.min(WAYS, Math.round(lines)));
     this.#sets = Math.max(1, Math.round(lines / this.#ways));
     const cells = this.#sets * this.#ways;
-    this.#lines = new Int32Array(cells).fill(EMPTY);
-    this.#valid = new Uint8Array(cells);
-    this.#dirty = new Uint8Array(cells);
+    this.#lines = new Int32Array(cells);
+    this.#sectors = new Uint8Array(cells);
     this.#writers = new Int32Array(cells);
     this.#traffic = noTraffic(launchCount);
   }
@@ -60,33 +64,32 @@ export class SampledL2 {
    * @param read sectors of the line that are read, one bit each; `written` likewise.
    */
   access(launch: number, line: number, hash: number, read: number, written: number): void {
-    const first = (((hash / 2 ** this.#level) >>> 0) % this.#sets) * this.#ways;
-    const way = this.#find(first, line);
-    const isHit = this.#lines[way] === line;
-    if (!isHit) this.#traffic[launch]!.written += bitCount(this.#dirty[way]!);
-    const valid = isHit ? this.#valid[way]! : 0;
-    const dirty = isHit ? this.#dirty[way]! : 0;
+    const first = (((hash / this.#share) >>> 0) % this.#sets) * this.#ways;
+    const number = line + 1;
+    const way = this.#find(first, number);
+    const isHit = this.#lines[way] === number;
+    if (!isHit) this.#traffic[launch]!.written += bitCount(this.#sectors[way]! >> SECTORS_PER_LINE);
+    const held = isHit ? this.#sectors[way]! : 0;
     const writer = written !== 0 ? launch : this.#writers[way]!;
-    this.#traffic[launch]!.read += bitCount(read & ~valid);
+    this.#traffic[launch]!.read += bitCount(read & ~held);
     // The lines before it move one place back; it becomes the most recently used.
     for (let i = way; i > first; i--) {
       this.#lines[i] = this.#lines[i - 1]!;
-      this.#valid[i] = this.#valid[i - 1]!;
-      this.#dirty[i] = this.#dirty[i - 1]!;
+      this.#sectors[i] = this.#sectors[i - 1]!;
       this.#writers[i] = this.#writers[i - 1]!;
     }
-    this.#lines[first] = line;
-    this.#valid[first] = valid | read | written;
-    this.#dirty[first] = dirty | written;
+    this.#lines[first] = number;
+    this.#sectors[first] = held | read | written | (written << SECTORS_PER_LINE);
     this.#writers[first] = writer;
   }
 
   /** Writes back dirty sectors; they count for the launch that last wrote to the line. */
   flush(): void {
-    this.#dirty.forEach((dirty, i) => {
-      if (dirty !== 0) this.#traffic[this.#writers[i]!]!.written += bitCount(dirty);
-      this.#dirty[i] = 0;
-    });
+    for (let first = 0; first < this.#lines.length; first += this.#ways)
+      for (let way = first; way < first + this.#ways && this.#lines[way] !== EMPTY; way++) {
+        this.#traffic[this.#writers[way]!]!.written += bitCount(this.#sectors[way]! >> SECTORS_PER_LINE);
+        this.#sectors[way]! &= VALID;
+      }
   }
 
   /** Sampled sectors, by launch. */
@@ -94,10 +97,10 @@ export class SampledL2 {
     return this.#traffic;
   }
 
-  /** The way that holds the line, else the least recently used one. */
-  #find(first: number, line: number): number {
+  /** The way that holds a line, by its number, else the least recently used one. */
+  #find(first: number, number: number): number {
     const last = first + this.#ways - 1;
-    for (let way = first; way < last; way++) if (this.#lines[way] === line) return way;
+    for (let way = first; way < last; way++) if (this.#lines[way] === number) return way;
     return last;
   }
 }

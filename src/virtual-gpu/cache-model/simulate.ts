@@ -1,6 +1,6 @@
 import type { LaunchCounters, SampledCache } from '../../core/counters.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
-import { SECTOR_BYTES } from '../../core/gpu-sizes.ts';
+import { SECTOR_BYTES, SECTORS_PER_LINE } from '../../core/gpu-sizes.ts';
 import { product, sum } from '../../core/values.ts';
 import { occupancy } from '../../hardware/occupancy.ts';
 import type { DeviceRange } from '../runtime/memories.ts';
@@ -34,31 +34,29 @@ function readersOfSectors({ entries, ctas }: AccessStream, resident: number, smC
   const readerOf = (cta: number): number => Math.floor(cta / resident) * smCount + (cta % smCount);
   let most = 0;
   for (const cta of ctas) most = Math.max(most, readerOf(cta) + 1);
-  return distinctOf(entries.length, (i) =>
-    entries[i]! & READ ? sectorOfEntry(entries[i]!) * most + readerOf(ctas[i]!) : NONE,
-  );
+  // Numbers from 1 on: 0 is a free place.
+  const table = new Float64Array(roomFor(entries.length));
+  let readers = 0;
+  for (let i = 0; i < entries.length; i++) {
+    const entry = entries[i]!;
+    if ((entry & READ) === 0) continue;
+    const number = sectorOfEntry(entry) * most + readerOf(ctas[i]!) + 1;
+    const at = placeIn(table, number);
+    if (table[at] === 0) readers++;
+    table[at] = number;
+  }
+  return readers;
 }
 
-/** No number. */
-const NONE = -1;
+/** Places for so many numbers in a table: twice as many, and a power of two. Sorting them would take several times as long. */
+const roomFor = (count: number): number => 2 ** Math.ceil(Math.log2(2 * count + 2));
 
-const sectorIf = (bit: number, entry: number): number => (entry & bit ? sectorOfEntry(entry) : NONE);
-
-/** How many different numbers from 0 on there are, of so many. In a table, since sorting takes several times as long. */
-function distinctOf(count: number, numberOf: (index: number) => number): number {
-  const room = 2 ** Math.ceil(Math.log2(2 * count + 2));
-  const table = new Float64Array(room).fill(NONE);
-  let distinct = 0;
-  for (let i = 0; i < count; i++) {
-    const number = numberOf(i);
-    if (number === NONE) continue;
-    let at = Math.imul(number | 0, GOLDEN) >>> Math.clz32(room - 1);
-    while (table[at] !== NONE && table[at] !== number) at = (at + 1) & (room - 1);
-    if (table[at] === number) continue;
-    table[at] = number;
-    distinct++;
-  }
-  return distinct;
+/** Where a number is, or is to be; free places hold 0. */
+function placeIn(table: Float64Array, number: number): number {
+  const last = table.length - 1;
+  let at = Math.imul(number | 0, GOLDEN) >>> Math.clz32(last);
+  while (table[at] !== 0 && table[at] !== number) at = (at + 1) & last;
+  return at;
 }
 
 /** 2^32 ÷ the golden ratio: neighbouring numbers go far apart. */
@@ -72,12 +70,24 @@ interface Touched {
 }
 
 function touchedBy({ entries }: AccessStream): Touched {
-  const of = (numberOf: (entry: number) => number): number => distinctOf(entries.length, (i) => numberOf(entries[i]!));
-  return {
-    lines: of((entry) => lineOfSector(sectorOfEntry(entry))),
-    sectorsRead: of((entry) => sectorIf(READ, entry)),
-    sectorsWritten: of((entry) => sectorIf(WRITTEN, entry)),
-  };
+  const table = new Float64Array(roomFor(entries.length));
+  /** At the same places: four sectors that are read, then four that are written. */
+  const sectors = new Uint8Array(table.length);
+  const touched = { lines: 0, sectorsRead: 0, sectorsWritten: 0 };
+  for (let i = 0; i < entries.length; i++) {
+    const entry = entries[i]!;
+    const sector = sectorOfEntry(entry);
+    const number = lineOfSector(sector) + 1;
+    const at = placeIn(table, number);
+    if (table[at] === 0) touched.lines++;
+    table[at] = number;
+    const bit = sectorBit(sector);
+    const fresh = ((entry & READ ? bit : 0) | (entry & WRITTEN ? bit << SECTORS_PER_LINE : 0)) & ~sectors[at]!;
+    if (fresh & (bit << SECTORS_PER_LINE)) touched.sectorsWritten++;
+    if (fresh & bit) touched.sectorsRead++;
+    sectors[at]! |= fresh;
+  }
+  return touched;
 }
 
 /**
@@ -97,14 +107,15 @@ export function simulateCache(
     interleave(samples, places[i]!, level, residentCtas(counters, spec)),
   );
   const l2 = new SampledL2(spec.l2Bytes.value, level, launches.length);
-  const runSequence = (): void =>
-    streams.forEach(({ entries, hashes }, launch) => {
-      entries.forEach((entry, i) => {
+  const runSequence = (): void => {
+    for (const [launch, { entries, hashes }] of streams.entries())
+      for (let i = 0; i < entries.length; i++) {
+        const entry = entries[i]!;
         const sector = sectorOfEntry(entry);
         const bit = sectorBit(sector);
         l2.access(launch, lineOfSector(sector), hashes[i]!, entry & READ ? bit : 0, entry & WRITTEN ? bit : 0);
-      });
-    });
+      }
+  };
   runSequence();
   if (start === 'hot') {
     l2.restartCounting();

@@ -1,5 +1,6 @@
-import { SECTOR_BYTES } from '../../core/gpu-sizes.ts';
+import { LINE_BYTES, SECTOR_BYTES, SECTORS_PER_LINE } from '../../core/gpu-sizes.ts';
 import { coordinatesOf, type Dim3 } from '../../core/launch-plan.ts';
+import { rememberedAt } from '../../core/once-for.ts';
 import { numbersBelow, product } from '../../core/values.ts';
 import type { PtxInstruction } from '../../ptx/ast.ts';
 import { has } from '../../ptx/instruction-parts.ts';
@@ -110,9 +111,10 @@ export interface WorkerCounts {
   converged: Float64Array;
   partial: Float64Array;
   divergences: Float64Array;
-  accesses: AccessCounts[][];
-  /** Requests to memory that warp sites made, by site. */
-  siteRequests: SiteRequests[];
+  /** By group, of those with requests. */
+  accesses: ReadonlyMap<number, readonly AccessCounts[]>;
+  /** Requests to memory that warp sites made, by site, of those that made any. */
+  siteRequests: Map<number, SiteRequests>;
   criticalPath: number;
   longestCta: number;
   instructions: number;
@@ -188,7 +190,7 @@ export class CtaRunner {
   /** What operations of each of them share. */
   #around: OperationSurroundings[] = [];
   readonly #meetsInCluster: boolean;
-  #counts: SummedCounts;
+  #counts = emptyCounts();
   #localStart = 0;
   #sectorMap = 0;
   /** By sector of device memory: 1 where copies of this launch have marked all of it as read, and nobody samples it. */
@@ -219,7 +221,6 @@ export class CtaRunner {
       instruction.guard ? undefined : pendingCopiesStep(instruction),
     );
     this.#memory.reserve(WARPS);
-    this.#counts = emptyCounts(image);
     this.#spinning = spinningBlocks(image.spinLoops, image.blockCount);
     this.#meetsInCluster = [...image.barriers.values()].some(isClusterWait);
     this.#shadow = image.watching ? new ShadowMemory(image.groups) : undefined;
@@ -327,7 +328,7 @@ export class CtaRunner {
     this.#sampler = image.counting
       ? new AccessSampler(memory, this.#sectorMap, sampleBuffer, request.ranges, request.share ?? 1)
       : undefined;
-    this.#counts = emptyCounts(image);
+    this.#counts = emptyCounts();
     this.#around = this.#residents.map((resident) => this.#surroundings(resident));
     this.#freshWarps = this.#warpsAtStart();
   }
@@ -526,12 +527,12 @@ export class CtaRunner {
       if (this.#residents.every(({ hasEnded }) => hasEnded)) return;
       const completed = this.#completeClusterBarrier();
       if (!hasMoved && !completed) this.#endStuckCtas(this.#residents.filter(({ hasEnded }) => !hasEnded));
-      if (this.#mayWait) this.#endStandstill(standstill);
+      if (this.#mayWait()) this.#endStandstill(standstill);
     }
   }
 
   /** Whether CTAs may wait for others that are in no cluster with them. */
-  get #mayWait(): boolean {
+  #mayWait(): boolean {
     return this.#request.gridBarrier !== undefined || this.#request.mostResident !== undefined;
   }
 
@@ -629,7 +630,7 @@ export class CtaRunner {
         continue;
       }
       if (this.#meetsInCluster) cta.hasArrived = this.#haveAllArrived();
-      if (this.#mayWait || this.#watcher) this.#noteRound(older);
+      if (this.#mayWait() || this.#watcher) this.#noteRound(older);
       const isStuck = !hasRun || cta.suspended.isStuck;
       if (isStuck || this.#givesTurn(++rounds)) return hasMoved || !isStuck;
     }
@@ -658,7 +659,7 @@ export class CtaRunner {
       return;
     }
     this.#cta.olderRounds.forget();
-    if (!this.#mayWait) return;
+    if (!this.#mayWait()) return;
     if (spinning === 'changes' && !this.#givesWay) this.#givesWay = true;
     else if (this.#request.mostResident === undefined) vain.add(spinning);
     else vain.add(spinning, () => this.#cta.memoryState);
@@ -703,7 +704,7 @@ export class CtaRunner {
       hasRun = true;
       const executed = this.#runSlice(warp);
       hasStopped ||= cta.states[warp] !== 'ready';
-      this.#sampler?.endSlice(cta.place.linear, cta.criticalPath + cta.phaseInstructions[warp]!, this.#slice);
+      this.#sampler?.endSlice(cta.place.linear, cta.criticalPath + cta.phaseInstructions[warp]!, this.#slice());
       cta.instructions += executed;
       cta.phaseInstructions[warp]! += executed;
       if (cta.instructions > instructionsPerCta)
@@ -716,7 +717,8 @@ export class CtaRunner {
     return { hasRun, hasStopped };
   }
 
-  get #slice(): number {
+  /** A method, since V8 calls its runtime for a private getter. */
+  #slice(): number {
     if (this.#request.gridBarrier !== undefined) return SLICE.cooperative;
     return this.#watcher ? SLICE.watched : SLICE.usual;
   }
@@ -750,7 +752,7 @@ export class CtaRunner {
     const budget = (at + WARP.remainingBudget) >> 2;
     const isFollowed = this.#tracer?.follows(warp) ?? false;
     if (isFollowed) this.#tracer!.beginTurn(at);
-    const slice = isFollowed ? SLICE.followed : this.#slice;
+    const slice = isFollowed ? SLICE.followed : this.#slice();
     this.#currentWarp = warp;
     this.#memory.i32[budget] = slice;
     const status = this.#run(at);
@@ -1115,7 +1117,7 @@ export class CtaRunner {
       arrived,
       cta: state,
       // CTAs that wait for each other are no neighbours: each is a cluster of its own.
-      cluster: this.#mayWait ? [resident] : this.#residents,
+      cluster: this.#mayWait() ? [resident] : this.#residents,
       hasClusters: this.#request.hasClusters,
       copier: () => {
         this.#copier ??= createLaneCopier(this.#memory.memory, this.#device);
@@ -1137,15 +1139,19 @@ export class CtaRunner {
     return this.#watcher && ((site, warp, request) => this.#watcher!.request(site, warp, request));
   }
 
+  #requestsOf(site: number): SiteRequests {
+    return rememberedAt(this.#counts.siteRequests, site, noSiteRequests);
+  }
+
   #countRequest(site: number, request: MemoryRequest): void {
-    addRequest(this.#counts.siteRequests[site]!, request);
+    addRequest(this.#requestsOf(site), request);
     if (request.space !== 'global') return;
     this.#markSectors(request, SECTOR_BITS[request.kind]);
   }
 
   /** The requests of a copy that lies so, and what it reads. */
   #countCopy(site: number, { global, shared, sectors, hasWholeSectors }: CopyPattern, words: Uint32Array): void {
-    const requests = this.#counts.siteRequests[site]!;
+    const requests = this.#requestsOf(site);
     addSums(requests['global-load'], global);
     addSums(requests['shared-store'], shared);
     const { u8 } = this.#memory;
@@ -1255,20 +1261,19 @@ function leftBehind(what: string, { instruction, cta, thread }: Sender): KernelF
   return fault;
 }
 
-/** A byte a sector, and some to spare. */
-const sectorMapBytes = ({ deviceBytes }: LaunchRequest): number => Math.ceil(deviceBytes / SECTOR_BYTES) + 64;
+/** A byte a sector of whole lines, and some to spare. */
+const sectorMapBytes = ({ deviceBytes }: LaunchRequest): number =>
+  Math.ceil(deviceBytes / LINE_BYTES) * SECTORS_PER_LINE + 64;
 
 const productsOf = ({ tensorForms }: RunnableImage, memory: WebAssembly.Memory): Record<string, TensorKernel> =>
   Object.fromEntries(tensorForms.map((form, i) => [productName(i), createTensorKernel(memory, form)]));
 
 const isClusterWait = (instruction: PtxInstruction): boolean => synchronisationOf(instruction) === 'cluster';
 
-function emptyCounts(image: RunnableImage): SummedCounts {
-  return {
-    siteRequests: image.warpSites.map(noSiteRequests),
-    criticalPath: 0,
-    longestCta: 0,
-    instructions: 0,
-    ctas: 0,
-  };
-}
+const emptyCounts = (): SummedCounts => ({
+  siteRequests: new Map(),
+  criticalPath: 0,
+  longestCta: 0,
+  instructions: 0,
+  ctas: 0,
+});

@@ -16,6 +16,8 @@ export interface Poll {
   readonly isOver: () => boolean;
   /** `try_wait` suspends the thread; `test_wait` never does. */
   readonly suspends: boolean;
+  /** Of a suspended lane whose warp had diverged, its program counter. */
+  readonly counter: number | undefined;
 }
 
 /** Who sent something. */

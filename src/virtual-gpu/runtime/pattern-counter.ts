@@ -37,7 +37,7 @@ function sameKey(a: Int32Array, b: Int32Array): boolean {
   return true;
 }
 
-const emptyCounts = (): AccessCounts => ({ requests: 0, lanes: 0, units: 0, conflicts: 0, merged: 0, lines: 0 });
+export const noCounts = (): AccessCounts => ({ requests: 0, lanes: 0, units: 0, conflicts: 0, merged: 0, lines: 0 });
 
 /**
  * Counts requests, sectors and wavefronts exactly. The cost of a request depends only on the lanes' address differences and
@@ -56,7 +56,7 @@ export class PatternCounter {
   constructor(memory: PrivateMemory, groups: readonly AccessGroup[]) {
     this.#memory = memory;
     this.#groups = groups;
-    this.#counts = groups.map((group) => group.accesses.map(emptyCounts));
+    this.#counts = groups.map((group) => group.accesses.map(noCounts));
     this.#known = groups.map(() => new Map());
     this.#current = groups.map(() => new Array(PATTERN.wayCount).fill(undefined));
     for (const group of groups)
@@ -86,12 +86,12 @@ export class PatternCounter {
     i32[(at + PATTERN_WAY.hits) >> 2] = 1;
   }
 
-  /** Sums per group and access. */
-  finish(): AccessCounts[][] {
+  /** Sums per access, by group, of those with requests: there may be thousands that never run. */
+  finish(): Map<number, AccessCounts[]> {
     this.#groups.forEach((_, index) => {
       for (let way = 0; way < PATTERN.wayCount; way++) this.#flush(index, way);
     });
-    return this.#counts;
+    return new Map([...this.#counts.entries()].filter(([, [first]]) => first!.requests > 0));
   }
 
   #flush(groupIndex: number, way: number): void {

@@ -1,6 +1,6 @@
 import { LINE_BYTES } from '../../core/gpu-sizes.ts';
 import { atomicTurns, countSectors, sharedCost } from './access-costs.ts';
-import type { AccessCounts } from './pattern-counter.ts';
+import { type AccessCounts, noCounts } from './pattern-counter.ts';
 
 /** `cluster`: shared memory of another CTA of the cluster. */
 export const REQUEST_SPACES = ['global', 'shared', 'cluster', 'local'] as const;
@@ -33,10 +33,7 @@ export type SiteRequests = Record<Destination, RequestSums>;
 
 export const noSiteRequests = (): SiteRequests =>
   Object.fromEntries(
-    DESTINATIONS.map((destination) => [
-      destination,
-      { requests: 0, lanes: 0, units: 0, conflicts: 0, merged: 0, lines: 0, bytes: 0, turns: 0 },
-    ]),
+    DESTINATIONS.map((destination) => [destination, { ...noCounts(), bytes: 0, turns: 0 }]),
   ) as SiteRequests;
 
 /** Adds what was counted of others. */

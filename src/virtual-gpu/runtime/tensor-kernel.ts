@@ -34,7 +34,7 @@ const VECTORS = REGISTER_BYTES / ROW_BYTES;
  * Operands stay decoded, a power of two of them: A by the place of its first register, B by what it holds, since the other warps of a CTA
  * often multiply with the same.
  */
-const [A_SLOTS, B_SLOTS] = [16, 128];
+const [A_SLOTS, B_SLOTS] = [64, 128];
 
 type Slots = Readonly<Record<'a' | 'b', OperandSlots>>;
 

@@ -1,5 +1,5 @@
 import type { Dim3 } from '../../core/launch-plan.ts';
-import { onceFor, rememberedAt } from '../../core/once-for.ts';
+import { onceFor } from '../../core/once-for.ts';
 import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
 import { isOfCluster } from '../../ptx/instruction-parts.ts';
 import { elementsOf } from '../../ptx/operands.ts';
@@ -137,12 +137,6 @@ const LANE_ALONE = ALL_LANES.map((lane) => new Array<number>(LANES).fill(lane));
 
 /** An instruction's operands with vectors flattened. Computed once, because an instruction executes a thousand times. */
 const operandsOf = onceFor(({ operands }: PtxInstruction): readonly PtxOperand[] => operands.flatMap(elementsOf));
-
-/** What is found out once for each instruction of an image; null where there is nothing. */
-const byInstruction = <T>() => onceFor((_image: RunnableImage) => new Map<PtxInstruction, T | null>());
-
-const offsetsOfInstructions = byInstruction<Int32Array>();
-const spreadOfInstructions = byInstruction<boolean>();
 
 /** What all operations of a launch on one thread share. */
 export interface OperationSurroundings {
@@ -385,13 +379,14 @@ export class WarpContext {
     return `block: [${block.join(',')}], thread: [${this.coordinatesOf(lane).join(',')}]`;
   }
 
-  /** A lane waits for a phase: its warp gives way at the end of the block. */
-  poll(barrier: Mbarrier, isOver: () => boolean, lane: number, suspends: boolean): void {
-    this.#memory.i32[(this.warp + WARP.yields) >> 2] = 1;
+  /** Lanes wait for a phase: their warp gives way at the end of the block. */
+  poll(barrier: Mbarrier, isOver: () => boolean, lanes: readonly number[], suspends: boolean): void {
+    const { instruction, warp } = this;
+    this.#memory.i32[(warp + WARP.yields) >> 2] = 1;
     const { polls } = this.cta;
-    const own = polls.get(this.warp) ?? [];
-    polls.set(this.warp, own);
-    own.push({ instruction: this.instruction, warp: this.warp, lane, barrier, isOver, suspends });
+    const own = polls.get(warp) ?? [];
+    polls.set(warp, own);
+    for (const lane of lanes) own.push({ instruction, warp, lane, barrier, isOver, suspends, counter: undefined });
   }
 
   #activeLanes(masked: boolean): [lanes: number[], bits: number] {
@@ -646,27 +641,13 @@ export class WarpContext {
     return copy;
   }
 
-  /** Whether so many operands are registers that hold a value for each lane. An instruction always asks for the same ones. */
-  areSpread(first: number, count: number): boolean {
-    return rememberedAt(spreadOfInstructions(this.#image), this.instruction, () =>
-      this.operands
-        .slice(first, first + count)
-        .every((operand) => operand.kind === 'register' && !this.#register(operand.name).uniform),
-    )!;
-  }
-
-  /**
-   * Byte offsets from the warp's state of `count` registers, which are not uniform, from operand `first` on. An instruction always
-   * asks for the same ones.
-   */
-  offsetsOf(first: number, count: number): Int32Array {
-    return rememberedAt(offsetsOfInstructions(this.#image), this.instruction, () =>
-      Int32Array.from({ length: count }, (_, i) => {
-        const operand = this.operands[first + i]!;
-        if (operand.kind !== 'register') throw unsupported(this.instruction);
-        return this.#register(operand.name).offset;
-      }),
-    )!;
+  /** Byte offsets from the warp's state of `count` operands from `first` on; undefined unless all are registers that hold a value for each lane. */
+  offsetsOf(first: number, count: number): number[] | undefined {
+    const offsets = this.operands.slice(first, first + count).map((operand) => {
+      const register = operand.kind === 'register' ? this.#register(operand.name) : undefined;
+      return register?.uniform === false ? register.offset : -1;
+    });
+    return offsets.includes(-1) ? undefined : offsets;
   }
 
   get privateBytes(): Uint8Array {

@@ -52,6 +52,23 @@ describe('device memory: requests, 32-byte sectors, bytes asked for', () => {
     expect(c.distinctSectorsRead).toBe(5);
   });
 
+  // In a small buffer every line is in the cache's sample, of a large one an eighth.
+  it.each([
+    ['sampled', 1024],
+    ['mostly not sampled', 2 ** 20],
+  ])('loads side by side, of lines that are %s', async (_, bytes) => {
+    const loads = async (first: number) => {
+      const launch = { functionName: 'side_by_side', arguments: ['in', 'out', { i32: first }] };
+      const options = { buffers: { in: bytes, out: 128 }, options: { count: true } };
+      const { counters, readBytes } = await launchKernel(device, module, { ...launch, ...options });
+      return [...globalLoads(counters), counters.distinctSectorsRead, readBytes!.get('in')];
+    };
+    // Bytes 0 … 127, 144 … 271, 256 … 383 and 512 … 639: sectors 0 … 11 and 16 … 19.
+    expect(await loads(0)).toEqual([4, 4 + 5 + 4 + 4, 512, 16, 128 + 240 + 128]);
+    // 4 B further: sectors 0 … 12 and 16 … 20; neighbours lie in two sectors.
+    expect(await loads(1)).toEqual([4, 5 + 5 + 5 + 5, 512, 18, 128 + 240 + 128]);
+  });
+
   it('stride 2: lanes 8 B apart span 31 · 8 + 4 = 252 B = 8 sectors', async () => {
     expect(globalLoads(await count('stride2', IN_OUT))).toEqual([1, 8, 128]);
   });

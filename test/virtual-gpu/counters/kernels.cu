@@ -158,3 +158,9 @@ extern "C" __global__ void async_copies(const char *in, char *out, int count) {
   }
   out[threadIdx.x] = tile[threadIdx.x];
 }
+
+// Four loads at distances from one address; one of them begins in the middle of a sector if the others begin with one.
+extern "C" __global__ void side_by_side(const float *in, float *out, int first) {
+  const float *at = in + first + threadIdx.x;
+  out[threadIdx.x] = at[0] + at[36] + at[64] + at[128];
+}

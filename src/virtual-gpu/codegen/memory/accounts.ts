@@ -1,6 +1,7 @@
 /**
  * Code for counting and watching of accesses: addresses for patterns and the race detector, and marks by sector and byte.
  */
+import { SECTOR_BYTES } from '../../../core/gpu-sizes.ts';
 import { LAUNCH, PATTERN, PATTERN_PHASE, WRITE_FLAGS, WRITE_PAGE_BYTES } from '../../layout.ts';
 import type { FunctionBuilder, Local, MemoryIndex } from '../../wasm/function-builder.ts';
 import type { BlockFrame } from '../block-frame.ts';
@@ -30,16 +31,51 @@ function markLanesSectors(frame: BlockFrame, group: AccessGroup, checked: Local,
       }
     }
   };
-  const [first, ...others] = marks;
-  if (mask !== undefined || first === undefined || others.length > 0) {
+  const phases = [...new Set(marks.map(({ offset }) => offset % SECTOR_BYTES))];
+  if (mask !== undefined || phases.length > MOST_PHASES) {
     markLanes();
     return;
   }
-  // Repetitions of the last sector add nothing.
+  b.block(() => {
+    pushShareSectors(b, checked, phases);
+    b.if(() => {
+      pushMarked(b, marks, map, () => b.get(checked).lane('i32x4.extract_lane', 0));
+      b.i32(SECTOR_SAMPLED).op('i32.and', 'i32.eqz').brIf(1);
+    });
+    markLanes();
+  });
+}
+
+/** Of places in their sectors that marks of one group have, if they are looked at together. */
+const MOST_PHASES = 2;
+
+/** Pushes whether the four lanes touch the same sectors, as neighbours mostly do. Marks of one phase have it in common. */
+function pushShareSectors(b: FunctionBuilder, checked: Local, phases: readonly number[]): void {
   const sectors = b.local('v128');
-  b.get(checked).i32x4(first.offset).op('i32x4.add').i32(SECTOR_SHIFT).op('i32x4.shr_u').tee(sectors);
-  b.get(sectors, sectors).shuffle32([0, 0, 0, 0]).op('i32x4.eq', 'i32x4.all_true');
-  b.if(() => markSectors(frame, marks, map, () => b.get(checked).lane('i32x4.extract_lane', 0)), markLanes);
+  phases.forEach((phase, i) => {
+    b.get(checked).i32x4(phase).op('i32x4.add').i32(SECTOR_SHIFT).op('i32x4.shr_u').tee(sectors);
+    b.get(sectors, sectors).shuffle32([0, 0, 0, 0]).op('i32x4.eq');
+    if (i > 0) b.op('v128.and');
+  });
+  b.op('i32x4.all_true');
+}
+
+/** Marks sectors, and pushes the bits that they have together. Nothing is recorded. */
+function pushMarked(b: FunctionBuilder, sectors: readonly SectorMark[], map: Local, pushAddress: () => void): void {
+  sectors.forEach((mark, i) => {
+    markSector(b, mark, map, pushAddress);
+    if (i > 0) b.op('i32.or');
+  });
+}
+
+/** Marks one sector, and pushes its bits. Returns the local with the byte's address. */
+function markSector(b: FunctionBuilder, { offset, bits }: SectorMark, map: Local, pushAddress: () => void): Local {
+  const [address, marks] = b.locals('i32', 2);
+  pushAddress();
+  b.add(offset).i32(SECTOR_SHIFT).op('i32.shr_u').get(map).op('i32.add').tee(address);
+  b.get(address).memory('i32.load8_u', 0).i32(bits).op('i32.or').tee(marks).memory('i32.store8', 0);
+  b.get(marks);
+  return address;
 }
 
 /** Binary logarithm of a sector's bytes. */
@@ -66,13 +102,10 @@ function markSectors(
   map: Local,
   pushAddress: () => void,
 ): void {
-  const [address, marks] = b.locals('i32', 2);
-  for (const { offset, bits } of sectors) {
-    pushAddress();
-    b.add(offset).i32(SECTOR_SHIFT).op('i32.shr_u').get(map).op('i32.add').tee(address);
-    b.get(address).memory('i32.load8_u', 0).i32(bits).op('i32.or').tee(marks).memory('i32.store8', 0);
-    b.get(marks).i32(SECTOR_SAMPLED).op('i32.and');
-    b.if(() => b.get(address, map).op('i32.sub').i32(bits).call(kernel.runtime.recordAccess));
+  for (const mark of sectors) {
+    const address = markSector(b, mark, map, pushAddress);
+    b.i32(SECTOR_SAMPLED).op('i32.and');
+    b.if(() => b.get(address, map).op('i32.sub').i32(mark.bits).call(kernel.runtime.recordAccess));
   }
 }
 
@@ -99,14 +132,15 @@ export function markRead(b: FunctionBuilder, group: AccessGroup, { lanes, step }
   const markLanes = () => {
     for (const { offset, bytes } of pieces) for (const address of lanes) markBytes(b, address, offset, bytes, READS);
   };
-  const [first, ...others] = pieces;
-  const all = first && first.bytes * lanes.length;
-  if (step === undefined || first === undefined || others.length > 0 || all! > WIDEST_STORE) {
+  const [bytes, ...others] = new Set(pieces.map((piece) => piece.bytes));
+  if (step === undefined || bytes === undefined || others.length > 0 || bytes * lanes.length > WIDEST_STORE) {
     markLanes();
     return;
   }
-  b.get(step).i32(first.bytes).op('i32.eq');
-  b.if(() => markBytes(b, lanes[0]!, first.offset, all!, READS), markLanes);
+  b.get(step).i32(bytes).op('i32.eq');
+  b.if(() => {
+    for (const { offset } of pieces) markBytes(b, lanes[0]!, offset, bytes * lanes.length, READS);
+  }, markLanes);
 }
 
 /** Bytes that one instruction stores. */

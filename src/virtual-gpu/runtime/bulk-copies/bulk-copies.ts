@@ -266,21 +266,22 @@ function checkStore(context: WarpContext, lane: number, at: readonly number[]): 
     );
 }
 
-const mapsOf = onceFor((_cta: object) => new Map<string, TensorMap>());
+const mapsOf = onceFor((_cta: object): { bytes: Uint8Array; map: TensorMap }[] => []);
 
 /** @throws KernelFault if no tensor map lies there. */
 function tensorMapAt(context: WarpContext, operand: PtxOperand, lane: number): TensorMap {
   const bytes = context.tensorMapBytes(operand, lane, TENSOR_MAP_BYTES);
   const known = mapsOf(context.cta);
-  const key = bytes.join();
-  const map = known.get(key) ?? decodeTensorMap(bytes);
+  const same = known.find((one) => one.bytes.every((byte, i) => byte === bytes[i]));
+  if (same) return same.map;
+  const map = decodeTensorMap(bytes);
   if (!map)
     throw context.fault('tensor-map', 'no tensor map lies there: kernel.json declares one as an argument', lane, {
       address: context.wholeAddress(operand, lane),
       space: 'param',
       accessBytes: TENSOR_MAP_BYTES,
     });
-  known.set(key, map);
+  known.push({ bytes: bytes.slice(), map });
   return map;
 }
 

@@ -61,7 +61,7 @@ function wait(operation: LaneOperation): void {
   const holds = isOver();
   if (result) context.setPredicate(result, lane, holds);
   if (holds) context.watcher?.acquired(address, context.warp);
-  else context.poll(object, isOver, lane, context.instruction.modifiers[0] === 'try_wait');
+  else context.poll(object, isOver, [lane], context.instruction.modifiers[0] === 'try_wait');
 }
 
 type Operation = (operation: LaneOperation) => void;
@@ -123,9 +123,8 @@ function waitTogether(context: WarpContext, space: string): boolean {
   const holds = isOver();
   const suspends = context.instruction.modifiers[0] === 'try_wait';
   context.setPredicates(result, holds);
-  for (const lane of lanes)
-    if (holds) watcher?.acquired(address, warp);
-    else context.poll(object, isOver, lane, suspends);
+  if (!holds) context.poll(object, isOver, lanes, suspends);
+  else for (const _ of lanes) watcher?.acquired(address, warp);
   return true;
 }
 

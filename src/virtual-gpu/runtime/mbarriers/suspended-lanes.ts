@@ -4,12 +4,6 @@ import type { CtaState, Poll } from '../cta-state.ts';
 import { atSource } from '../fault.ts';
 import type { PrivateMemory } from '../memories.ts';
 
-/** A lane that does not run until a phase of an mbarrier is complete. */
-interface Suspension extends Poll {
-  /** Its program counter, if the warp had diverged. */
-  readonly counter: number | undefined;
-}
-
 /** Rounds in which all that ran polled in vain, after which nobody is expected to stop. */
 const ROUNDS_IN_VAIN = 2000;
 /** So many waits are described. */
@@ -23,7 +17,7 @@ const NO_WARPS: ReadonlySet<number> = new Set();
 export class SuspendedLanes {
   readonly #cta: CtaState;
   readonly #memory: PrivateMemory;
-  #suspended: Suspension[] = [];
+  #suspended: Poll[] = [];
   /** Failed waits that did not suspend their lanes, since something changed. */
   #inVain: Poll[] = [];
   #rounds = 0;
@@ -57,8 +51,8 @@ export class SuspendedLanes {
     const isConverged = i32[(warp + WARP.converged) >> 2] !== 0;
     const suspending = polls.filter(({ suspends }) => suspends);
     if (isConverged) {
-      if (new Set(suspending.map(({ lane }) => lane)).size < LANES) return false;
-      this.#suspended.push(...suspending.map((poll) => ({ ...poll, counter: undefined })));
+      if (suspending.reduce((lanes, { lane }) => lanes | (1 << lane), 0) !== -1) return false;
+      this.#suspended.push(...suspending);
       return true;
     }
     for (const poll of suspending) {
@@ -87,7 +81,7 @@ export class SuspendedLanes {
     this.#rounds = isMoving || this.#inVain.length === 0 ? 0 : this.#rounds + 1;
     if (isMoving) this.#hasEnded = false;
     if (this.#suspended.length === 0) return NO_WARPS;
-    for (const { barrier } of this.#suspended) this.#cta.land(barrier.address);
+    for (const barrier of new Set(this.#suspended.map((poll) => poll.barrier))) this.#cta.land(barrier.address);
     if (barriers.changes === this.#looked) return NO_WARPS;
     this.#looked = barriers.changes;
     // A converged warp goes on when all of its lanes can.
@@ -104,13 +98,13 @@ export class SuspendedLanes {
     return this.#wake(() => true);
   }
 
-  #wake(isOver: (suspension: Suspension) => boolean): ReadonlySet<number> {
+  #wake(isOver: (poll: Poll) => boolean): ReadonlySet<number> {
     const { i32 } = this.#memory;
-    const woken = this.#suspended.filter(isOver);
-    if (woken.length > 0) this.#suspended = this.#suspended.filter((suspension) => !woken.includes(suspension));
+    const woken = new Set(this.#suspended.filter(isOver));
+    if (woken.size > 0) this.#suspended = this.#suspended.filter((poll) => !woken.has(poll));
     for (const { warp, lane, counter } of woken)
       if (counter !== undefined) i32[(warp + WARP.programCounters) / 4 + lane] = counter;
-    return new Set(woken.map(({ warp }) => warp));
+    return new Set(Array.from(woken, ({ warp }) => warp));
   }
 
   /** Whether everybody who runs has long polled in vain. */

@@ -83,9 +83,9 @@ const formOf = onceFor((instruction: PtxInstruction): Form => {
 /** wgmma: the instructions of one of the warpgroup's warps, which needs only its own rows. Source: PTX ISA. */
 export function warpgroupMultiply(instruction: PtxInstruction): (context: WarpContext) => void {
   if (instruction.modifiers[0] === 'early_read') return refuseEarlyRead;
-  const step = STEPS[instruction.modifiers[0] ?? ''];
+  const name = instruction.modifiers[0];
+  const step = name === 'mma_async' ? multiplier(formOf(instruction)) : STEPS[name ?? ''];
   if (!step) throw unsupported(instruction);
-  if (step === multiply) formOf(instruction);
   return (context) => together(context, step);
 }
 
@@ -106,7 +106,6 @@ const STEPS: Readonly<Record<string, (context: WarpContext) => void>> = {
   commit_group: (context) => closeGroup(productsOf(context)),
   wait_group: (context) =>
     endGroups(productsOf(context), groupsLeftBy(context.instruction), (product) => product.finish()),
-  mma_async: multiply,
 };
 
 /** Before an instruction that reads accumulators: its operands are the lines of the products that may be on their way there. */
@@ -128,21 +127,50 @@ const productsOf = ({ cta, warp }: WarpContext) => cta.productsOf(warp);
  * The products are there at once, since the compiler's own copies between registers stand before the wait. What they read
  * of shared memory counts as read until the wait.
  */
-function multiply(context: WarpContext): void {
+function multiply(context: WarpContext, site: Site): void {
   const products = productsOf(context);
   const { instruction } = context;
   if (!products.isFenced) throw context.fault('barrier', 'wgmma.mma_async without a wgmma.fence before it', 0);
-  const form = formOf(instruction);
-  const operands = operandsOf(context, form);
+  const { form } = site;
+  const operands = operandsOf(context, site);
   const keepsC = form.scaleD === undefined || context.predicate(form.scaleD, 0);
-  if (!multiplyFast(context, form, operands, keepsC)) multiplyByElement(context, form, operands, keepsC);
-  const { note } = operands;
-  const read = [...operands.read];
+  if (!multiplyFast(context, site, operands, keepsC)) multiplyByElement(context, form, operands, keepsC);
+  const { note, read } = operands;
   products.open.push({
     instruction,
-    finish: () =>
-      noting(note, () => context.countChunks('shared', context.watcher ? read : [], PIECE_BYTES, 'load', 0)),
+    finish: () => noting(note, () => context.countChunks('shared', read, PIECE_BYTES, 'load', 0)),
   });
+}
+
+/** What is known of an instruction of one kernel on one thread: it executes thousands of times. */
+interface Site {
+  readonly form: Form;
+  /** Byte offsets from the warp's state of D's registers, and of those of A. */
+  readonly registers: Int32Array;
+  /** Whether A does not lie where {@link WarpgroupKernel} finds it. */
+  readonly isElsewhere: boolean;
+  /** Absent where there is no fast form. */
+  readonly kernel: WarpgroupKernel | undefined;
+}
+
+function siteOf(context: WarpContext, form: Form): Site {
+  const { dCount, fromRegisters, fast, isTransposed, isNegated } = form;
+  const d = fast && context.offsetsOf(0, dCount);
+  const a = fromRegisters ? context.offsetsOf(dCount, A_REGISTERS) : [];
+  return {
+    form,
+    registers: Int32Array.of(...(d ?? []), ...(a ?? [])),
+    isElsewhere: isNegated || (fromRegisters ? !d || !a : isTransposed.a),
+    kernel: d && kernelFor(context.registerMemory, fast),
+  };
+}
+
+function multiplier(form: Form): (context: WarpContext) => void {
+  let site: Site | undefined;
+  return (context) => {
+    site ??= siteOf(context, form);
+    multiply(context, site);
+  };
 }
 
 /** Addresses in private memory of the pieces of a warp's rows of A, and of B. */
@@ -166,7 +194,7 @@ function noting(note: string, act: () => void): void {
   }
 }
 
-function operandsOf(context: WarpContext, form: Form): Operands {
+function operandsOf(context: WarpContext, { form, isElsewhere }: Site): Operands {
   const { dCount, fromRegisters, n, k, isTransposed } = form;
   const bAt = dCount + (fromRegisters ? A_REGISTERS : 1);
   const warp = Math.floor(context.threadOf(0) / LANES) % WARPS;
@@ -178,9 +206,8 @@ function operandsOf(context: WarpContext, form: Form): Operands {
   const b = piecesOf(context, context.operands[bAt]!, form.kinds.b, (matrix) =>
     isTransposed.b ? piecesAcrossK(matrix, 0, n / TILE, k) : piecesAlongK(matrix, 0, n),
   );
-  const isElsewhere = fromRegisters ? !form.fast || !context.areSpread(dCount, A_REGISTERS) : isTransposed.a;
   return {
-    a: isElsewhere || form.isNegated ? stageA(context, form, a?.places) : a?.places,
+    a: isElsewhere ? stageA(context, form, a?.places) : a?.places,
     b: b.places,
     read: context.watcher ? [...(a?.shared ?? []), ...b.shared] : [],
     note: b.note || (a?.note ?? ''),
@@ -258,11 +285,11 @@ const kernelFor = (memory: WebAssembly.Memory, form: TensorKernelForm): Warpgrou
   rememberedAt(kernelsOf(memory), form.format, () => createWarpgroupKernel(memory, form));
 
 /** False if there is no fast form, or if its kernel leaves these numbers to the general form. */
-function multiplyFast(context: WarpContext, form: Form, { a, b }: Operands, keepsC: boolean): boolean {
-  if (!form.fast) return false;
-  const kernel = kernelFor(context.registerMemory, form.fast);
+function multiplyFast(context: WarpContext, site: Site, { a, b }: Operands, keepsC: boolean): boolean {
+  const { form, kernel, registers } = site;
+  if (!kernel) return false;
   const { warp } = context;
-  kernel.registers.set(context.offsetsOf(0, form.dCount + (a ? 0 : A_REGISTERS)));
+  kernel.registers.set(registers);
   if (a) kernel.aPieces.set(a);
   if ((a ? kernel.decode() : kernel.decodeRegisters(warp, form.dCount)) === 0) return false;
   kernel.bPieces.set(b);
