@@ -17,8 +17,8 @@ const NAME_LENGTH = 3;
 const DECLARATION_LENGTH = NAME_LENGTH + 2;
 
 /**
- * Minified code in which texts and functions of `Math` that stand in several places stand in one, and have a name elsewhere: names of
- * WebAssembly instructions take a fifth of the code otherwise.
+ * Minified code in which texts, kinds of arrays and functions of `Math` and its like that stand in several places stand in one, and have a name
+ * elsewhere: names of WebAssembly instructions take a fifth of the code otherwise.
  */
 export function shareTexts(code: string): string {
   if (/\$[0-9a-z]{2}\b/.test(code)) throw new Error('the code has names such as $0a');
@@ -52,23 +52,34 @@ export function shareTexts(code: string): string {
   return `const ${declarations};${parts.join('')}${code.slice(done)}`;
 }
 
-/** Texts that are values, no names of properties or modules; and functions of `Math`, which need no object. */
+/** Texts and {@link KINDS} that are values, no names of properties or modules; and functions that need no object. */
 function* textsIn(node: Node): Generator<Node> {
   if (node.type === 'TaggedTemplateExpression' || /^(Import|Export(All|Named))/.test(node.type)) return;
-  if (isText(node) || isOfMath(node)) {
+  if (isText(node) || isKind(node) || isFunctionOfNoObject(node)) {
     yield node;
     return;
   }
   for (const [field, child] of Object.entries(node)) {
-    const isName = field === 'key' && !(node as Node & { computed?: boolean }).computed;
+    const isName = (field === 'key' || field === 'property') && !(node as Node & { computed?: boolean }).computed;
     if (isName || child === null || typeof child !== 'object') continue;
     for (const one of Array.isArray(child) ? child : [child]) if (typeof one?.type === 'string') yield* textsIn(one);
   }
 }
 
-function isOfMath(node: Node): boolean {
-  const { computed, object } = node as Node & { computed?: boolean; object?: Node & { name?: string } };
-  return node.type === 'MemberExpression' && !computed && object?.type === 'Identifier' && object.name === 'Math';
+/** Kinds of arrays, which every module makes. Minified code calls nothing else so. */
+const KINDS = new Set(['Int32Array', 'Uint8Array', 'Uint32Array', 'Float64Array', 'DataView']);
+
+/** Their functions do not ask whose they are. */
+const OWNERS = new Set(['Math', 'Object', 'Number', 'BigInt']);
+
+const nameOfIdentifier = (node: Node | undefined): string | undefined =>
+  node?.type === 'Identifier' ? (node as Node & { name: string }).name : undefined;
+
+const isKind = (node: Node): boolean => KINDS.has(nameOfIdentifier(node) ?? '');
+
+function isFunctionOfNoObject(node: Node): boolean {
+  const { computed, object } = node as Node & { computed?: boolean; object?: Node };
+  return node.type === 'MemberExpression' && !computed && OWNERS.has(nameOfIdentifier(object) ?? '');
 }
 
 const isText = (node: Node): boolean =>

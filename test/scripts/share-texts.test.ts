@@ -33,6 +33,21 @@ describe('texts that stand in several places', () => {
     expect(await run(shared)).toEqual([{ [LONG]: 1 }, { [LONG]: LONG }, LONG]);
   });
 
+  it('may be kinds of arrays and functions that need no object, but no properties of these names', async () => {
+    const use = 'Object.entries({Int32Array:new Int32Array(1).length,of:BigInt.asUintN(1,3n)})';
+    const code = `export default [${Array.from({ length: 6 }, () => use).join()},globalThis.Int32Array===Int32Array];`;
+    const shared = shareTexts(code);
+    expect(countOf(shared, 'Object.entries')).toBe(1);
+    expect(shared).toContain('globalThis.Int32Array');
+    expect(await run(shared)).toEqual([
+      ...Array(6).fill([
+        ['Int32Array', 1],
+        ['of', 1n],
+      ]),
+      true,
+    ]);
+  });
+
   it('stay where a name saves nothing', () => {
     expect(shareTexts(`export default ["ab","ab","${LONG}"];`)).toContain(`["ab","ab","${LONG}"]`);
   });
