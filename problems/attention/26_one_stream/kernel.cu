@@ -123,13 +123,10 @@ struct Place {
       parity ^= 1;
     }
   }
-  // The same from a stage of even number: a ring of even length does not end there.
+  // The same from a stage of even number, where a ring of even length does not end.
   __device__ void advance_from_even() {
-    if constexpr (kCount % 2 == 0) {
-      ++stage;
-    } else {
-      advance();
-    }
+    static_assert(kCount % 2 == 0);
+    ++stage;
   }
 };
 
@@ -396,7 +393,6 @@ __global__ void __launch_bounds__(kThreads, 1)
       copy_box(stages + filled.stage * kKeyBytes + p * kBlockN * kRowBytes, map, p * kPanelColumns, tile * kBlockN, rows.group,
                rows.batch, barrier);
     }
-    filled.advance();
   };
   if (copies) {
     for (int i = 0; i < 2; ++i) {
@@ -410,6 +406,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     copy_tile(&K, share.first_tile, Rows(work, share.first_unit));  // need not wait until the other threads have started
+    filled.advance_from_even();
   }
 
   // 16 bytes of a row of queries: piece i % (D / 8) of row i / (D / 8). Zeros behind the last row.
@@ -446,37 +443,45 @@ __global__ void __launch_bounds__(kThreads, 1)
   if (cta_warp >= kWarps * kGroups) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kHelperRegisters));
     if (copies) {
+      int unit = share.first_unit;
 #pragma unroll 1
-      for (int unit = share.first_unit; unit < unit_count; unit += share.stride) {
+      do {
         const Rows rows(work, unit);
-        if (unit != share.first_unit) copy_tile(&K, share.first_tile, rows);
+        if (unit != share.first_unit) {
+          copy_tile(&K, share.first_tile, rows);
+          filled.advance_from_even();
+        }
 #pragma unroll 1
         for (int tile = share.first_tile + 1; tile < share.end_tile; ++tile) {
           copy_tile(&K, tile, rows);
+          filled.advance();
           copy_tile(&V, tile - 1, rows);
+          filled.advance_from_even();
         }
         copy_tile(&V, share.end_tile - 1, rows);
-      }
+        filled.advance();
+      } while ((unit += share.stride) < unit_count);
     }
     if (cta_warp == kWarps * kGroups) return;
     // Queries of the second unit and those behind it, into two places in turn.
     constexpr int kAtOnce = 2;
+    constexpr bool kIsWhole = kUnitRows * kPieces % (kBringing * kAtOnce) == 0;  // all threads bring as many
     const int thread = threadIdx.x - (kThreads - kBringing);
 #pragma unroll 1
     for (int unit = share.first_unit + share.stride, turn = 1; unit < unit_count; unit += share.stride, ++turn) {
       const Rows rows(work, unit);
       const int place = turn % 2;
-      if (turn > 1) wait(Q_empty + 8 * place, (turn - 2) / 2 & 1);
+      wait(Q_empty + 8 * place, turn / 2 & 1 ^ 1);  // as above: the second unit finds it empty
 #pragma unroll 1
       for (int first = thread; first < kUnitRows * kPieces; first += kBringing * kAtOnce) {
         uint4 pieces[kAtOnce];
 #pragma unroll
         for (int i = 0; i < kAtOnce; ++i) {
-          if (first + kBringing * i < kUnitRows * kPieces) pieces[i] = query_piece(rows, first + kBringing * i);
+          if (kIsWhole || first + kBringing * i < kUnitRows * kPieces) pieces[i] = query_piece(rows, first + kBringing * i);
         }
 #pragma unroll
         for (int i = 0; i < kAtOnce; ++i) {
-          if (first + kBringing * i < kUnitRows * kPieces) put_piece(place, first + kBringing * i, pieces[i]);
+          if (kIsWhole || first + kBringing * i < kUnitRows * kPieces) put_piece(place, first + kBringing * i, pieces[i]);
         }
       }
       for (int row = thread; row < kUnitRows; row += kBringing) put_end_key(rows, place, row);
@@ -792,9 +797,10 @@ __global__ void __launch_bounds__(kThreads, 1)
   // Of each unit, scores of the first keys; then those of the next ones, and the product with these values beside the softmax of the next
   // keys; then the product with the last values.
   Place<kStages> place;
+  int unit = share.first_unit;
   int turn = 0;  // counts units
 #pragma unroll 1
-  for (int unit = share.first_unit; unit < unit_count; unit += share.stride, ++turn) {
+  do {
     const Rows unit_rows(work, unit);
 #pragma unroll
     for (int r = 0; r < kThreadRows; ++r) {
@@ -814,7 +820,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     wait_for_products<0>();
     hands_off(scores);
     release_stage(place.stage);
-    place.advance();
+    place.advance_from_even();
     int tile = share.first_tile;
     int buffer = 0;
     mask(tile);
@@ -869,7 +875,8 @@ __global__ void __launch_bounds__(kThreads, 1)
     } else {
       send();
     }
-  }
+    ++turn;
+  } while ((unit += share.stride) < unit_count);
 }
 
 #define INSTANTIATE(D)                                                                                                      \
