@@ -1,27 +1,28 @@
-// 26_one_stream: whatever a batch is made of, each CTA reads one stream of keys.
+// 26_one_stream: any number of rows may share keys, and all of them read these once, as one stream.
 //
-// Idea      A launch for many sequences has many short CTAs, and each begins and ends with a pause of its own. So as many CTAs as the GPU
-//           holds have equal shares of all tiles of keys of all groups (a sequence's head of K and V), and the warp that copies goes on
-//           to the next group's keys while the others end this one's. And all queries and heads that share keys read them once.
-// Change    From 21: a CTA has several warpgroups, each with ROWS rows of its own for the same keys; it goes through a share as in 25, the
-//           part at the end first. What it has of a group that ends in a later CTA goes to L2, as registers have it, and the CTA with
-//           the last of those keys merges it. One launch. Queries come by loads of warps that do nothing else, a part ahead.
-//           Weights have no swizzle but whole matrices of 8 x 8, so that ROWS may be any multiple of 8.
+// Idea      Where many heads share one head of K and V (multi-query attention), or a few queries of each are more than 64 rows, a launch
+//           for each tile of rows reads the keys again. Here a CTA has several warpgroups with rows of their own for the same keys, and
+//           as many CTAs as the GPU holds have equal shares: whole units of rows, whose keys are one stream, or equal parts of one unit.
+// Change    From 21: two or three warpgroups, whose rows need not be whole queries. The warp that copies goes on to the next unit's keys
+//           while the others end this one's. Parts of a unit go to L2, as registers have them, and the CTA with the last keys merges
+//           them. One launch. Queries come by loads of warps that do nothing else, a unit ahead.
+//           Weights have no swizzle but whole matrices of 8 x 8, so that ROWS may be any multiple of 8: 71 heads are three times 24.
 // Layouts   Q, O: fp16 or bf16 (DTYPE) [B, H, S, D], K, V: [B, Hkv, Skv, D], contiguous, or with heads inside positions (bshd);
 //           LSE: fp32 [B, H, S] or null. Tensor maps: K and V (D, Skv, Hkv, B), panels of 64 columns with a 128-byte swizzle.
-//           Row r of a group is query r / (H / Hkv), head r % (H / Hkv). A unit is ROWS x WARPGROUPS rows of a group, with all keys.
-//           block = 128 (WARPGROUPS + 1): of the last warpgroup, a warp copies keys, the others bring queries. grid: with WHOLE, where units are as many as
-//           the GPU holds CTAs, the fewest that make as many rounds, each with whole units; where they are fewer, as many CTAs for each
-//           unit as there is room for. Without WHOLE, as many as the GPU holds, wherever shares begin.
+//           A group is a sequence's head of K and V; its row r is query r / (H / Hkv), head r % (H / Hkv). A unit is
+//           ROWS x WARPGROUPS rows of a group.
+//           block = 128 (WARPGROUPS + 1): of the last warpgroup, a warp copies keys, the others bring queries. grid: where units are as
+//           many as SMs, the fewest CTAs that make as many rounds; where they are fewer, as many for each as there is room for.
 //           weights in shared memory: [warpgroup][2][BLOCK_N / 64][ROWS / 8][8] matrices of 8 keys x 16 bytes: an N-major B operand.
 //           parts: [CTA][warp][ROWS D / 128 / 4 x 32 lanes x 4 accumulators, then ROWS / 2 x 2 rows' reference and sum] of fp32.
 //           sent: one int for each CTA and warp, 0 before and after every launch.
-// Tile      ROWS rows x BLOCK_N keys per warpgroup. Stages hold K 0, K 1, V 0, K 2, V 1, ..., V of the last, then K 0 of the next part.
-// Resources Shared bytes: 2 D (2 WARPGROUPS ROWS + STAGES BLOCK_N) + 4 WARPGROUPS ROWS BLOCK_N. Registers: as 21.
-// Bound     Memory: 4 D bytes per key and head of K and V, once: 269 MB at 4.5 TB/s 60 us, and a launch. Where keys are in L2 and parts
-//           are merged, some 2 us more.
+// Tile      ROWS rows x BLOCK_N keys per warpgroup. Stages hold K 0, K 1, V 0, K 2, V 1, ..., V of the last, then K 0 of the next unit.
+// Resources Shared bytes: 2 D (2 WARPGROUPS ROWS + STAGES BLOCK_N) + 4 WARPGROUPS ROWS BLOCK_N. Registers: 224 or 152 of a thread that
+//           computes, by setmaxnreg.
+// Bound     Products and exponentials, of more than some 64 rows of a group; below, memory: 4 D bytes per key and head of K and V. Parts:
+//           some 2 us, and more the fewer units there are, since one CTA adds the parts of all others.
 // Accuracy  As 21, HEADROOM = 8; parts are added in one order, which depends on how many SMs there are.
-// Limits    sm_90a; D in {64, 128}; S <= 64; any Skv >= 1, any heads. A CTA waits for CTAs before it, which begin before it.
+// Limits    sm_90a; D in {64, 128}; S <= 64; any Skv >= 1, any heads. A CTA waits for CTAs before it, which are on the GPU with it.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
@@ -38,17 +39,16 @@ constexpr int kUnitRows = kRows * kGroups;
 constexpr int kBlockN = BLOCK_N;      // keys per tile
 constexpr int kKeyBlocks = kBlockN / 64;  // of 64 keys, the rows of a product
 constexpr int kStages = STAGES;       // each a tile of K or of V
-constexpr int kCtasPerSm = CTAS_PER_SM;
 static_assert(kStages >= 3, "V of the tile before is held while K of the next one and V of this one come");
 static_assert(kRows % 8 == 0, "columns of products come in eights");
 constexpr int kWarps = 4;  // of a warpgroup
 constexpr int kComputing = 32 * kWarps;
 constexpr int kThreads = kComputing * (kGroups + 1);
 constexpr int kBringing = 96;  // threads that bring queries
-// setmaxnreg, of several warpgroups: a CTA starts with 65536 / kThreads registers per thread and may redistribute these.
+// setmaxnreg: a CTA starts with 65536 / kThreads registers per thread and may redistribute these.
 constexpr int kHelperRegisters = 56;
 constexpr int kComputingRegisters = kGroups == 2 ? 224 : 152;
-static_assert(kGroups == 1 || (kGroups <= 3 && kCtasPerSm == 1), "registers of one CTA");
+static_assert(kGroups == 2 || kGroups == 3, "that have as many registers");
 
 constexpr int kPanelColumns = 64;  // of one 128-byte swizzled row
 constexpr int kRowBytes = 128;
@@ -123,13 +123,10 @@ struct Place {
       parity ^= 1;
     }
   }
-  // The same from a stage of even number: a ring of even length does not end there.
+  // The same from a stage of even number, where a ring of even length does not end.
   __device__ void advance_from_even() {
-    if constexpr (kCount % 2 == 0) {
-      ++stage;
-    } else {
-      advance();
-    }
+    static_assert(kCount % 2 == 0);
+    ++stage;
   }
 };
 
@@ -153,11 +150,9 @@ __device__ unsigned long long weights_operand(unsigned low) {
 
 #define D4(i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
 #define D16(i) D4(i), D4(i + 4), D4(i + 8), D4(i + 12)
-#define REGISTERS_8 "%0, %1, %2, %3"
-#define REGISTERS_16 REGISTERS_8 ", %4, %5, %6, %7"
+#define REGISTERS_16 "%0, %1, %2, %3, %4, %5, %6, %7"
 #define REGISTERS_24 REGISTERS_16 ", %8, %9, %10, %11"
 #define REGISTERS_32 REGISTERS_24 ", %12, %13, %14, %15"
-#define REGISTERS_64 REGISTERS_32 ", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
 
 #define MULTIPLY(N, TYPES, REGISTERS, n0, n1, n2, n3, ...)                                                \
   asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #n2 ", 0;\n"                                         \
@@ -185,11 +180,9 @@ struct Wgmma;
     }                                                                                                              \
   };
 
-WGMMA(8, 4, 5, 6, 7, D4(0))
 WGMMA(16, 8, 9, 10, 11, D4(0), D4(4))
 WGMMA(24, 12, 13, 14, 15, D4(0), D4(4), D4(8))
 WGMMA(32, 16, 17, 18, 19, D16(0))
-WGMMA(64, 32, 33, 34, 35, D16(0), D16(16))
 
 // Accumulators belong to wgmma from `begin` to `wait_for_products`: these keep the compiler's hands off them.
 template <int kBlocks, int kCount>
@@ -282,11 +275,11 @@ struct SharedTiles {
   static constexpr int kPanels = kHeadDim / kPanelColumns;
   static constexpr int kKeyBytes = kPanels * kBlockN * kRowBytes;  // of a tile of K or V
   static constexpr int kQueryBytes = kPanels * kRows * kRowBytes;  // of a warpgroup
-  static constexpr unsigned Q = 0;  // of all warpgroups, for two parts
+  static constexpr unsigned Q = 0;  // of all warpgroups, for two units
   static constexpr unsigned stages = Q + 2 * kGroups * kQueryBytes;
   static constexpr unsigned weights = stages + kStages * kKeyBytes;             // of each warpgroup two, in turn
   static constexpr unsigned of_warps = weights + kGroups * 2 * kWeightBytes;    // maxima, sums: a float per warp and row each
-  static constexpr unsigned end_keys = of_warps + kGroups * 2 * kWarps * kRows * 4;  // an int per row, for two parts
+  static constexpr unsigned end_keys = of_warps + kGroups * 2 * kWarps * kRows * 4;  // an int per row, for two units
   // mbarriers
   static constexpr unsigned Q_full = end_keys + 2 * kUnitRows * 4;
   static constexpr unsigned Q_empty = Q_full + 16;
@@ -294,45 +287,29 @@ struct SharedTiles {
   static constexpr unsigned empty = full + kStages * 8;
 };
 
-// Units: rows that are multiplied with the same keys. Each is as many steps as there are tiles of keys.
 struct Work {
   int S, Hkv;
   int group;      // query heads that share a head of K and V
   int row_tiles;  // units of a group
-  int key_tiles;
 };
 
-// Shares of all steps, for all CTAs as equal as can be: whole units where there are enough of them.
-struct Shares {
-  unsigned each, rest, quantum;
+// What a CTA does: all tiles of keys for some units, in steps of stride, or a part of the tiles for one unit.
+struct Share {
+  int first_unit, stride;
+  int first_tile, end_tile;
+  int first_cta;  // of those with parts of the same unit
+  bool merges;    // is the last of them
 
-  __device__ Shares(const Work& work, unsigned units) {
-    const bool whole = WHOLE && units >= gridDim.x;
-    const unsigned count = whole ? units : units * work.key_tiles;
-    each = count / gridDim.x;
-    rest = count - each * gridDim.x;
-    quantum = whole ? work.key_tiles : 1;
-  }
-  __device__ int begin(unsigned cta) const { return (each * cta + rest * cta / gridDim.x) * quantum; }
-};
-
-// What a CTA has of a unit: from the last one of its share to the first.
-struct Part {
-  int begin, end;  // what is left of the share
-  int unit, first_tile, end_tile;
-  bool sends;  // a later CTA has the unit's last keys
-
-  __device__ Part(const Shares& shares) : begin(shares.begin(blockIdx.x)), end(shares.begin(blockIdx.x + 1)) {}
-  // Takes up the next part, if there is one.
-  __device__ bool next(const Work& work) {
-    if (end <= begin) return false;
-    unit = (end - 1) / work.key_tiles;
-    const int start = unit * work.key_tiles;
-    first_tile = max(begin - start, 0);
-    end_tile = end - start;
-    sends = end_tile < work.key_tiles;
-    end = start + first_tile;
-    return true;
+  __device__ Share(int unit_count, int key_tiles) {
+    const int ctas = gridDim.x, cta = blockIdx.x;
+    const int sharers = max(ctas / unit_count, 1);  // CTAs for a unit
+    first_unit = cta / sharers;
+    stride = ctas / sharers;
+    first_cta = first_unit * sharers;
+    const int part = cta - first_cta;
+    first_tile = key_tiles * part / sharers;
+    end_tile = key_tiles * (part + 1) / sharers;
+    merges = part + 1 == sharers;
   }
 };
 
@@ -369,7 +346,7 @@ __device__ float logarithm(float largest, float sum, float scale) {
 }
 
 template <int kHeadDim>
-__global__ void __launch_bounds__(kThreads, kCtasPerSm)
+__global__ void __launch_bounds__(kThreads, 1)
     attention(const Element* __restrict__ Q,        // [B, H, S, D]
               const __grid_constant__ TensorMap K,  // kBlockN rows x 64 columns
               const __grid_constant__ TensorMap V,  // kBlockN rows x 64 columns
@@ -378,7 +355,7 @@ __global__ void __launch_bounds__(kThreads, kCtasPerSm)
               unsigned char* __restrict__ parts,    // what each CTA sends
               int* __restrict__ sent,               // [CTA][warp]: 1 when it lies there
               int S, int Hkv, int group, int row_tiles,
-              int groups,                           // of all batch elements
+              int unit_count,                       // of all groups of all batch elements
               int Skv, int key_tiles,               // those that any query sees
               int diagonal,                         // query i sees keys up to i + diagonal
               int O_head, int O_row,                // from one head, or query, to the next, in rows of O
@@ -391,11 +368,9 @@ __global__ void __launch_bounds__(kThreads, kCtasPerSm)
   unsigned char* smem = shared_bytes + ((kSwizzleBytes - misaligned) & (kSwizzleBytes - 1));
   const unsigned base = shared_address(smem);
 
-  const Work work{S, Hkv, group, row_tiles, key_tiles};
-  const Shares shares(work, groups * row_tiles);
+  const Work work{S, Hkv, group, row_tiles};
+  const Share share(unit_count, key_tiles);
   const Places places{O_head, O_row};
-  Part part(shares);
-  part.next(work);  // every CTA has some
 
   // Shuffled, so that the compiler knows it to be the same in a warp.
   const int cta_warp = __shfl_sync(kAllLanes, threadIdx.x / 32, 0);
@@ -418,7 +393,6 @@ __global__ void __launch_bounds__(kThreads, kCtasPerSm)
       copy_box(stages + filled.stage * kKeyBytes + p * kBlockN * kRowBytes, map, p * kPanelColumns, tile * kBlockN, rows.group,
                rows.batch, barrier);
     }
-    filled.advance();
   };
   if (copies) {
     for (int i = 0; i < 2; ++i) {
@@ -431,7 +405,8 @@ __global__ void __launch_bounds__(kThreads, kCtasPerSm)
     }
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-    copy_tile(&K, part.first_tile, Rows(work, part.unit));  // need not wait until the other threads have started
+    copy_tile(&K, share.first_tile, Rows(work, share.first_unit));  // need not wait until the other threads have started
+    filled.advance_from_even();
   }
 
   // 16 bytes of a row of queries: piece i % (D / 8) of row i / (D / 8). Zeros behind the last row.
@@ -457,7 +432,7 @@ __global__ void __launch_bounds__(kThreads, kCtasPerSm)
   const auto own_piece = [&](int i) { return warpgroup * kRows * kPieces + i * kComputing + static_cast<int>(threadIdx.x) % kComputing; };
   const auto is_own = [&](int i) { return i * kComputing + static_cast<int>(threadIdx.x) % kComputing < kRows * kPieces; };
   if (cta_warp < kWarps * kGroups) {
-    const Rows rows(work, part.unit);
+    const Rows rows(work, share.first_unit);
 #pragma unroll
     for (int i = 0; i < kOwnPieces; ++i) {
       if (is_own(i)) own_pieces[i] = query_piece(rows, own_piece(i));
@@ -466,41 +441,47 @@ __global__ void __launch_bounds__(kThreads, kCtasPerSm)
   __syncwarp();
   __syncthreads();  // one for all warps: CUDA C++ promises nothing of two at which parts of a CTA meet
   if (cta_warp >= kWarps * kGroups) {
-    if (kGroups > 1) asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kHelperRegisters));
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kHelperRegisters));
     if (copies) {
-      bool is_first = true;
+      int unit = share.first_unit;
 #pragma unroll 1
       do {
-        const Rows rows(work, part.unit);
-        if (!is_first) copy_tile(&K, part.first_tile, rows);
-        is_first = false;
-#pragma unroll 1
-        for (int tile = part.first_tile + 1; tile < part.end_tile; ++tile) {
-          copy_tile(&K, tile, rows);
-          copy_tile(&V, tile - 1, rows);
+        const Rows rows(work, unit);
+        if (unit != share.first_unit) {
+          copy_tile(&K, share.first_tile, rows);
+          filled.advance_from_even();
         }
-        copy_tile(&V, part.end_tile - 1, rows);
-      } while (part.next(work));
+#pragma unroll 1
+        for (int tile = share.first_tile + 1; tile < share.end_tile; ++tile) {
+          copy_tile(&K, tile, rows);
+          filled.advance();
+          copy_tile(&V, tile - 1, rows);
+          filled.advance_from_even();
+        }
+        copy_tile(&V, share.end_tile - 1, rows);
+        filled.advance();
+      } while ((unit += share.stride) < unit_count);
     }
     if (cta_warp == kWarps * kGroups) return;
-    // Queries of the second part and those behind it, into two places in turn.
+    // Queries of the second unit and those behind it, into two places in turn.
     constexpr int kAtOnce = 2;
+    constexpr bool kIsWhole = kUnitRows * kPieces % (kBringing * kAtOnce) == 0;  // all threads bring as many
     const int thread = threadIdx.x - (kThreads - kBringing);
 #pragma unroll 1
-    for (int turn = 1; part.next(work); ++turn) {
-      const Rows rows(work, part.unit);
+    for (int unit = share.first_unit + share.stride, turn = 1; unit < unit_count; unit += share.stride, ++turn) {
+      const Rows rows(work, unit);
       const int place = turn % 2;
-      if (turn > 1) wait(Q_empty + 8 * place, (turn - 2) / 2 & 1);
+      wait(Q_empty + 8 * place, turn / 2 & 1 ^ 1);  // as above: the second unit finds it empty
 #pragma unroll 1
       for (int first = thread; first < kUnitRows * kPieces; first += kBringing * kAtOnce) {
         uint4 pieces[kAtOnce];
 #pragma unroll
         for (int i = 0; i < kAtOnce; ++i) {
-          if (first + kBringing * i < kUnitRows * kPieces) pieces[i] = query_piece(rows, first + kBringing * i);
+          if (kIsWhole || first + kBringing * i < kUnitRows * kPieces) pieces[i] = query_piece(rows, first + kBringing * i);
         }
 #pragma unroll
         for (int i = 0; i < kAtOnce; ++i) {
-          if (first + kBringing * i < kUnitRows * kPieces) put_piece(place, first + kBringing * i, pieces[i]);
+          if (kIsWhole || first + kBringing * i < kUnitRows * kPieces) put_piece(place, first + kBringing * i, pieces[i]);
         }
       }
       for (int row = thread; row < kUnitRows; row += kBringing) put_end_key(rows, place, row);
@@ -509,11 +490,11 @@ __global__ void __launch_bounds__(kThreads, kCtasPerSm)
     }
     return;
   }
-  if (kGroups > 1) asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kComputingRegisters));
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kComputingRegisters));
 
   const int warp = cta_warp % kWarps;
   {
-    const Rows rows(work, part.unit);
+    const Rows rows(work, share.first_unit);
 #pragma unroll
     for (int i = 0; i < kOwnPieces; ++i) {
       if (is_own(i)) put_piece(0, own_piece(i), own_pieces[i]);
@@ -714,9 +695,7 @@ __global__ void __launch_bounds__(kThreads, kCtasPerSm)
     return parts + (static_cast<size_t>(cta) * (kWarps * kGroups) + cta_warp) * kWarpBytes;
   };
   const auto sent_of = [&](int cta) { return sent + cta * (kWarps * kGroups) + cta_warp; };
-  bool is_unsaid = false;  // whether a part was stored and nobody told
-  const auto send = [&]() {
-    is_unsaid = true;
+  const auto send = [&] {
     unsigned char* const start = part_of(blockIdx.x);
 #pragma unroll
     for (int p = 0; p < kPanels; ++p) {
@@ -733,23 +712,16 @@ __global__ void __launch_bounds__(kThreads, kCtasPerSm)
                make_float4(reference[r], sum[r], reference[r + 1], sum[r + 1]));
       }
     }
-  };
-  // A fence right behind the stores would wait for them.
-  const auto say_if_sent = [&]() {
-    if (!is_unsaid) return;
-    is_unsaid = false;
     __syncwarp();
     if (lane == 0) {
       __threadfence();
       atomicExch(sent_of(blockIdx.x), 1);
     }
   };
-  // Adds what the CTAs before have of the unit, the nearest first.
-  const auto merge = [&](int unit_begin) {
-    bool is_first = false;
+  // Adds what the CTAs before have of the unit, if any, the nearest first.
+  const auto merge = [&] {
 #pragma unroll 1
-    for (int cta = blockIdx.x - 1; !is_first; --cta) {
-      is_first = shares.begin(cta) <= unit_begin;
+    for (int cta = static_cast<int>(blockIdx.x) - 1; cta >= share.first_cta; --cta) {
       if (lane == 0) {
         int is_sent;
         do {
@@ -822,12 +794,14 @@ __global__ void __launch_bounds__(kThreads, kCtasPerSm)
     }
   };
 
-  // Of each part, scores of the first keys; then those of the next ones, and the product with these values beside the softmax of the next
+  // Of each unit, scores of the first keys; then those of the next ones, and the product with these values beside the softmax of the next
   // keys; then the product with the last values.
   Place<kStages> place;
-  int turn = 0;  // counts parts
+  int unit = share.first_unit;
+  int turn = 0;  // counts units
 #pragma unroll 1
   do {
+    const Rows unit_rows(work, unit);
 #pragma unroll
     for (int r = 0; r < kThreadRows; ++r) {
       reference[r] = kLowest;
@@ -840,23 +814,21 @@ __global__ void __launch_bounds__(kThreads, kCtasPerSm)
     }
     place_of_queries = turn % 2;
     if (turn > 0) wait(Q_full + 8 * place_of_queries, (turn - 1) / 2 & 1);
-    ++turn;
-    first_visible = min(Skv, (Rows(work, part.unit).first + warpgroup * kRows) / group + 1 + diagonal);
+    first_visible = min(Skv, (unit_rows.first + warpgroup * kRows) / group + 1 + diagonal);
     wait_for_stage(place);
     issue_scores(place.stage);
     wait_for_products<0>();
     hands_off(scores);
     release_stage(place.stage);
-    place.advance();
-    int tile = part.first_tile;
+    place.advance_from_even();
+    int tile = share.first_tile;
     int buffer = 0;
     mask(tile);
     raise_references();
     weigh_for_all(buffer);
     add_tile_sum();
-    say_if_sent();
 #pragma unroll 1
-    for (; tile + 1 < part.end_tile; ++tile) {
+    for (; tile + 1 < share.end_tile; ++tile) {
       Place<kStages> values = place;
       values.advance();
       wait_for_stage(place);
@@ -897,14 +869,14 @@ __global__ void __launch_bounds__(kThreads, kCtasPerSm)
     release_stage(place.stage);
     place.advance();
 
-    if (part.sends) {
-      send();
+    if (share.merges) {
+      merge();
+      store_results(unit_rows);
     } else {
-      if (part.first_tile > 0) merge(part.unit * key_tiles);
-      store_results(Rows(work, part.unit));
+      send();
     }
-  } while (part.next(work));
-  say_if_sent();
+    ++turn;
+  } while ((unit += share.stride) < unit_count);
 }
 
 #define INSTANTIATE(D)                                                                                                      \
