@@ -309,10 +309,9 @@ export async function judgeMemory(repeated: Repeated, remembers: boolean): Promi
   const inAnotherOrder = 'are the same values in another order';
   const request = { buffers, problem: repeated.problem.file, streamOf: streams(inAnotherOrder) };
   const others = resembling(runs.contents, inAnotherOrder, request);
-  return (
-    (await judgeOlderReads(judged, { others, first, isRight: isRightIn(own) })) ??
-    judgeManyLaunches(runs, isRightIn(own))
-  );
+  const isRight = isRightIn(own);
+  // What is wrong whatever older reads give is told so.
+  return (await judgeManyLaunches(runs, isRight)) ?? judgeOlderReads(judged, { others, first, isRight });
 }
 
 /** In each input in turn, one element is another: as large as the others, and far larger, since a long sum's tolerance hides one of the usual size. */
