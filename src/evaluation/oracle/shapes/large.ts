@@ -36,6 +36,7 @@ interface Draw {
   readonly smaller: readonly number[];
   readonly spread: number;
   readonly mostBeside: number;
+  readonly thinRatio: number;
   readonly others: { readonly least: number; readonly spread: number };
   readonly shapes: number;
   readonly tries: number;
@@ -44,7 +45,7 @@ interface Draw {
 
 /**
  * The largest buffer has more than 2²⁴ elements, by so much that it shows if the rest is left out, or fewer where that is too dear and there is no other dimension; most of them along one dimension.
- * Unless that is summed over, another one is up to 4,096; all others are up to three.
+ * Unless that is summed over, another one is up to 4,096, and in a third of the draws up to three, so that there are more than 65,536 tiles of 64 along the first; all others are up to three.
  */
 const LARGE: Draw = {
   ending: wholeTilesAndLittle,
@@ -52,6 +53,7 @@ const LARGE: Draw = {
   smaller: [1, 1 / 2, 1 / 4, 1 / 8],
   spread: 3 / 4,
   mostBeside: 4096,
+  thinRatio: 1 / 3,
   others: { least: 1, spread: 3 },
   shapes: 2,
   tries: 8,
@@ -135,8 +137,9 @@ function drawLarge({ problem, timed, isFit, seed }: LargeDraw, how: Draw): Dimen
       values ? listed[name]! : aligned(Math.max(minimum, how.others.least + Math.floor(how.others.spread * next()))),
     ]);
     const isLong = summed.includes(first);
+    const mostBeside = next() < how.thinRatio ? how.others.spread : how.mostBeside;
     const beside = second &&
-      !isLong && { [second]: aligned(Math.max(how.others.least, Math.floor(how.mostBeside ** next()))) };
+      !isLong && { [second]: aligned(Math.max(how.others.least, Math.floor(mostBeside ** next()))) };
     const shape: Dimensions = { ...Object.fromEntries(small), ...beside };
     const wanted = least * (1 + how.spread * next());
     for (let size = alignment; size <= wanted; size *= 2) {

@@ -109,6 +109,13 @@ describe('shapes as large as users’ own', () => {
     }
   });
 
+  it('have millions of rows or columns of up to three for half of the seeds', () => {
+    const areThin = seeds.filter((seed) =>
+      largeShapes({ problem: copying('R', 'C'), ...fit, seed }).drawn.some(({ R, C }) => Math.min(R!, C!) <= 3),
+    );
+    expect(areThin.length).toBeGreaterThanOrEqual(seeds.length / 2);
+  });
+
   it('are whole tiles of any usual size and a few more, so few that fp32 rounds them away', () => {
     for (const seed of seeds) {
       const [{ N }] = largeShapes({ problem: copying('N'), timed: { N: 64 }, isFit: () => true, seed }).drawn as [
