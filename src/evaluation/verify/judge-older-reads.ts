@@ -25,7 +25,7 @@ interface OlderReads {
  * The check's own inputs behind launches on the same values in another order, and volatile and atomic reads give older values. CTAs run one after
  * the other here: without that, none would meet what an earlier launch left in the word of a neighbour that is not as far yet.
  *
- * Behind one launch, and where a counter comes to its end: words that wait for the number of a launch take all that is there for it, if
+ * Behind the first launches, and where a counter comes to its end: words that wait for the number of a launch take all that is there for it, if
  * numbers begin at 0 again.
  */
 export async function judgeOlderReads(judged: JudgedCheck, reads: OlderReads): Promise<Refused | undefined> {
