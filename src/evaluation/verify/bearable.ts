@@ -2,6 +2,7 @@ import { WarpsmithError } from '../../core/errors.ts';
 import { isDomainSet } from '../../core/plan/generator-sets.ts';
 import { refuseBlindCheck } from '../audit/blind-checks.ts';
 import { type Check, DECLARED } from '../oracle/check.ts';
+import type { PreparedCheck } from '../oracle/expectation-cache.ts';
 import { levelsOf, type SecretSet, secretSetOf } from '../oracle/secret/secret-set.ts';
 import { isStorable } from '../oracle/secret/storable.ts';
 import { leavesSizes } from '../oracle/secret/variants/index.ts';
@@ -39,12 +40,9 @@ async function bearable(request: VerifyRequest, check: Check): Promise<Check | u
 }
 
 async function isBearable(request: VerifyRequest, check: Check, secret: SecretSet): Promise<boolean> {
-  const { problem, seed, oracle } = request;
-  const { dimensions, generatorSet } = check;
+  const { problem } = request;
   try {
-    const key = { problem, seed, dimensions, generatorSet };
-    await oracle.ahead(key);
-    const prepared = oracle.check(key);
+    const prepared = await drawn(request, check);
     // Whole tolerances: what can't have them is made milder.
     const { expectations } = await prepared.sample();
     if (!isStorable(problem.file, { buffers: prepared.buffers, expectations, secret })) return false;
@@ -56,20 +54,23 @@ async function isBearable(request: VerifyRequest, check: Check, secret: SecretSe
   return !check.isDrawn || (await troubleWithDrawn(request, check)) === undefined;
 }
 
+/** A check whose inputs threads have drawn, where there are any. */
+async function drawn(
+  { problem, seed, oracle }: VerifyRequest,
+  { dimensions, generatorSet }: Pick<Check, 'dimensions' | 'generatorSet'>,
+): Promise<PreparedCheck> {
+  const key = { problem, seed, dimensions, generatorSet };
+  await oracle.ahead(key);
+  return oracle.check(key);
+}
+
 /** Results of other inputs from the same distribution are as large, give or take so much. */
 const SAME_SIZE = 2;
 
 /** Whether the inputs of a check give results as large as those of the declared ones at its shape; not asked where only some rows are computed. */
-async function givesResultsAsLarge(
-  { problem, seed, oracle }: VerifyRequest,
-  { dimensions, generatorSet }: Check,
-): Promise<boolean> {
+async function givesResultsAsLarge(request: VerifyRequest, check: Check): Promise<boolean> {
   const [ours, declared] = await Promise.all(
-    [generatorSet, DECLARED].map(async (set) => {
-      const key = { problem, seed, dimensions, generatorSet: set };
-      await oracle.ahead(key);
-      return oracle.check(key).sample();
-    }),
+    [check, { ...check, generatorSet: DECLARED }].map(async (one) => (await drawn(request, one)).sample()),
   );
   if (ours!.rows || declared!.rows) return false;
   return [...declared!.expectations].every(([name, { want }]) => {

@@ -3,8 +3,8 @@ import type { Refused } from '../launches/refusal.ts';
 import type { RunResult } from '../launches/run-once.ts';
 import { type CheckRuns, NATURAL } from './check-runs.ts';
 import { refused } from './judged-check.ts';
-import { FOLLOWED, followCounters } from './launch-counters.ts';
 import type { Contents } from './resembling-inputs.ts';
+import { FOLLOWED, followCounters } from './workspace-counters.ts';
 
 /** What real launches may cost that confirm what counters showed. */
 export const CONFIRMATION = { launches: 2 ** 14, ms: 60_000 } as const;

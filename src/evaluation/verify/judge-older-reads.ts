@@ -3,8 +3,8 @@ import type { RunResult } from '../launches/run-once.ts';
 import { NATURAL, type Trial } from './check-runs.ts';
 import { CONFIRMATION } from './judge-many-launches.ts';
 import { describeDifference, type JudgedCheck, refused } from './judged-check.ts';
-import { followCounters } from './launch-counters.ts';
 import type { Contents } from './resembling-inputs.ts';
+import { followCounters } from './workspace-counters.ts';
 
 const WATCHED = {
   ...NATURAL,

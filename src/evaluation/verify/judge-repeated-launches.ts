@@ -338,8 +338,7 @@ async function judgeAtRest(repeated: Repeated): Promise<Refused | undefined> {
   const { runs } = passed.judged;
   for (const input of runs.plan.buffers) {
     if (!runs.contents.has(input.name) || !mayChange(input)) continue;
-    const how = `differ in one element of ${input.name} from those of ${AT_REST.launches} launches before`;
-    const stream = (name: string): RandomStream => streamOf(repeated, `${how} ${name}`);
+    const stream = (name: string): RandomStream => streamOf(repeated, `one other at rest ${input.name} ${name}`);
     const request = { problem: problem.file, streamOf: stream };
     const inputs = OTHERS.toReversed()
       .map((size) => withOneOther(runs.contents, input, { ...request, how: size }))
@@ -347,10 +346,12 @@ async function judgeAtRest(repeated: Repeated): Promise<Refused | undefined> {
     if (!inputs) continue;
     await runs.replaceInputs(runs.contents);
     const end = performance.now() + AT_REST.ms;
-    for (let made = 0; made < AT_REST.launches && performance.now() < end; made++) {
+    let made = 0;
+    for (; made < AT_REST.launches && performance.now() < end; made++) {
       const run = await runs.run(NATURAL);
       if (!run.ok) return run;
     }
+    const how = `differ in one element of ${input.name} from those of ${made} launches before`;
     const after = await judgeResembling(repeated, inputs, how);
     if (!after.ok) return after;
   }

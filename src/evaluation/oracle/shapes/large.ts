@@ -36,6 +36,7 @@ interface Draw {
   readonly smaller: readonly number[];
   readonly spread: number;
   readonly mostBeside: number;
+  /** How often the second dimension is one or two. */
   readonly thinRatio: number;
   readonly others: { readonly least: number; readonly spread: number };
   readonly shapes: number;
@@ -45,7 +46,7 @@ interface Draw {
 
 /**
  * The largest buffer has more than 2²⁴ elements, by so much that it shows if the rest is left out, or fewer where that is too dear and there is no other dimension; most of them along one dimension.
- * Unless that is summed over, another one is up to 4,096, and in a third of the draws up to three, so that there are more than 65,536 tiles of 64 along the first; all others are up to three.
+ * Unless that is summed over, another one is up to 4,096, and in a third of the draws one or two, so that there are more than 65,536 tiles of 64 along the first; all others are up to three.
  */
 const LARGE: Draw = {
   ending: wholeTilesAndLittle,

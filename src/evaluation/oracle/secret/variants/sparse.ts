@@ -19,13 +19,18 @@ function zeroLines(values: Float64Array, { buffer, stream, freedom }: Treated): 
   const rows = buffer.shape.at(-2) ?? 1;
   const side = rows > 1 ? LINES.block : LINES.vectorBlock;
   const [across, first] = [Math.ceil(columns / side), stream.bits(0)];
-  for (let i = 0; i < values.length; i++) {
-    const [row, column] = [Math.floor(i / columns) % rows, i % columns];
-    const block = Math.floor(row / side) * across + Math.floor(column / side);
-    const { stride, areRows } = WAYS[(first + block) % WAYS.length]!;
-    const lot = stream.bits(1 + block);
-    const shift = lot % SHIFTED === 0 ? Math.floor(lot / SHIFTED) % stride : 0;
-    if ((areRows && rows > 1 ? row : column) % stride === shift) values[i] = 0;
+  for (let start = 0; start < values.length; start += columns) {
+    const row = (start / columns) % rows;
+    for (let left = 0; left < columns; left += side) {
+      const block = Math.floor(row / side) * across + left / side;
+      const { stride, areRows } = WAYS[(first + block) % WAYS.length]!;
+      const lot = stream.bits(1 + block);
+      const shift = lot % SHIFTED === 0 ? Math.floor(lot / SHIFTED) % stride : 0;
+      const end = start + Math.min(columns, left + side);
+      if (areRows && rows > 1) {
+        if (row % stride === shift) values.fill(0, start + left, end);
+      } else for (let i = start + left + shift; i < end; i += stride) values[i] = 0;
+    }
   }
   return values;
 }

@@ -23,7 +23,7 @@ interface Counter {
 }
 
 /** What workspaces that are zeroed once count, seen in their first launches. */
-export interface LaunchCounters {
+export interface WorkspaceCounters {
   /** Numbers of launches, ascending, after which the next one takes some counter to an end of its bits, or past it. */
   readonly beforeEnds: readonly number[];
   /** The workspaces as they are after so many launches, by these counters. */
@@ -31,7 +31,7 @@ export interface LaunchCounters {
 }
 
 /** Makes the first launches, on the inputs that are there, and follows the words that grow by as much in each. */
-export async function followCounters(runs: CheckRuns): Promise<LaunchCounters | Refused> {
+export async function followCounters(runs: CheckRuns): Promise<WorkspaceCounters | Refused> {
   const seen: Contents[] = [];
   for (let launch = 1; launch <= FOLLOWED; launch++) {
     const run = await runs.run({ ...NATURAL, forgetsEarlierRuns: launch === 1 });
