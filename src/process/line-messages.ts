@@ -19,10 +19,13 @@ export function writeMessage(stream: NodeJS.WritableStream, { header, payloads }
   for (const part of isShort ? [Buffer.concat([line, ...payloads])] : [line, ...payloads]) stream.write(part);
 }
 
+/** From so many bytes on, a copy for another thread takes longer than memory that threads share is made. */
+const LEAST_SHARED_BYTES = 2 ** 16;
+
 /** A message of which the payloads still come. */
 interface Arriving {
   readonly header: LineMessage['header'];
-  /** In memory of their own, so that whoever reads numbers from one needs no copy. */
+  /** Each in memory of its own, so that whoever reads numbers from one needs no copy; large ones can go to other threads as they are. */
   readonly payloads: readonly Uint8Array[];
   /** The payload that comes next, and how much of it is there. */
   at: number;
@@ -77,7 +80,9 @@ export class MessageReader {
     const sizes = sizesOf((header as LineMessage['header']).payloadBytes);
     const bytes = sizes.reduce((sum, size) => sum + size, 0);
     if (!(bytes <= this.#maximumPayloadBytes)) throw new Error(`${bytes} bytes announced`);
-    const payloads = sizes.map((size) => Buffer.from(new ArrayBuffer(size)));
+    const payloads = sizes.map((size) =>
+      Buffer.from(size < LEAST_SHARED_BYTES ? new ArrayBuffer(size) : new SharedArrayBuffer(size)),
+    );
     return { header: header as LineMessage['header'], payloads, at: 0, filled: 0 };
   }
 }

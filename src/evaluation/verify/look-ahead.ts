@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { WarpsmithError } from '../../core/errors.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
+import { usableMemoryBytes } from '../../process/usable-memory.ts';
 import type { Check } from '../oracle/check.ts';
 import type { CheckKey } from '../oracle/draw-inputs.ts';
 import { isLarge } from '../oracle/reference-runs.ts';
@@ -12,8 +13,11 @@ import type { VerifyRequest } from './verify-request.ts';
 /** Half of the cores: a reference's process keeps one busy, and so do compilers. None on a machine with two. */
 const CHECKS_AHEAD = Math.min(8, Math.max(0, Math.floor(availableParallelism() / 2) - 1));
 
-/** Of all checks that are being made ready: inputs and results take memory, several times as much in float64. */
-const MOST_BYTES_AHEAD = 32 * 1024 ** 2;
+/**
+ * Of all checks that are being made ready: inputs and results take memory, some twenty times as much in float64. Large shapes take most of a verification's
+ * time, so a machine with much memory should have room for several of them.
+ */
+const MOST_BYTES_AHEAD = Math.max(32 * 1024 ** 2, usableMemoryBytes() / 256);
 
 /** A check is made ready beside another one only if it takes at most so many bytes of memory: the other may take as much again. */
 const MOST_HOST_BYTES_AHEAD = 2 ** 30;
@@ -24,13 +28,16 @@ const MOST_HOST_BYTES_AHEAD = 2 ** 30;
  */
 export class LookAhead {
   readonly #request: VerifyRequest;
+  readonly #mostBytes: number;
   readonly #begun = new Map<Check, Promise<ReadyCheck | undefined>>();
   /** Of checks that are being made ready. */
   #bytes = 0;
   #next: { check: Check; ready: Promise<ReadyCheck | undefined> } | undefined;
 
-  constructor(request: VerifyRequest) {
+  /** @param mostBytes of the buffers of all checks that are being made ready. */
+  constructor(request: VerifyRequest, mostBytes = MOST_BYTES_AHEAD) {
     this.#request = request;
+    this.#mostBytes = mostBytes;
   }
 
   /**
@@ -59,7 +66,7 @@ export class LookAhead {
     for (const check of next.slice(0, checksAhead)) {
       if (this.#begun.has(check) || this.#isTooLarge(check)) continue;
       const bytes = this.#bytesOf(check);
-      if (this.#bytes + bytes > MOST_BYTES_AHEAD) return;
+      if (this.#bytes + bytes > this.#mostBytes) return;
       this.#bytes += bytes;
       const ready = this.#makeReady(check).finally(() => {
         this.#bytes -= bytes;
@@ -72,7 +79,7 @@ export class LookAhead {
 
   /** A GPU works out what takes a host long. */
   #isTooLarge(check: Check): boolean {
-    return this.#bytesOf(check) > MOST_BYTES_AHEAD || isLarge(this.#request.problem, check.dimensions);
+    return this.#bytesOf(check) > this.#mostBytes || isLarge(this.#request.problem, check.dimensions);
   }
 
   #bytesOf({ dimensions }: Check): number {

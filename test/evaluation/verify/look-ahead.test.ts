@@ -26,7 +26,7 @@ function looking(checksAhead: number, device: { measuring?: object } = { measuri
       disagree: () => Promise.reject(new Error('nobody asks for it')),
     },
   };
-  const ahead = new LookAhead(request as VerifyRequest);
+  const ahead = new LookAhead(request as VerifyRequest, 32 * 2 ** 20);
   return { ahead, drawing, expected, rows: () => drawing.map(({ rows }) => rows) };
 }
 
