@@ -1,13 +1,14 @@
 import { evaluateExpression } from '../../core/expressions/evaluate.ts';
 import type { LaunchPlan } from '../../core/launch-plan.ts';
 import type { Dimensions, Problem } from '../../core/problem.ts';
-import { refuseBlindCheck } from '../audit/blind-checks.ts';
+import { refuseBlindNamedCheck } from '../audit/blind-checks.ts';
 import { planOrRefusal } from '../launches/plan-refusal.ts';
 import type { Refused } from '../launches/refusal.ts';
 import type { RunResult } from '../launches/run-once.ts';
 import { type UnwaitedLaunch, unwaitedLaunch } from '../launches/unwaited-launch.ts';
 import { type Check, DECLARED, describeCheck } from '../oracle/check.ts';
 import type { CheckKey } from '../oracle/draw-inputs.ts';
+import type { PreparedCheck } from '../oracle/expectation-cache.ts';
 import { CheckRuns } from './check-runs.ts';
 import type { CorrectnessTally } from './correctness-tally.ts';
 import { judgeCheck } from './judge-check.ts';
@@ -51,9 +52,10 @@ export async function verifyCheck(
   if ('ok' in plan) return plan;
   const unwaited = unwaitedLaunch(plan, request.module.code, request.candidate.kernel.sources);
   if (unwaited) return refused('unsafe', describeUnwaited(unwaited), name);
-  const prepared = oracle.check({ problem, seed, dimensions, generatorSet });
+  const preparedWith = (seed: number): PreparedCheck => oracle.check({ problem, seed, dimensions, generatorSet });
+  const prepared = preparedWith(seed);
   if (!check.isOnce && !isMain && !check.isExtreme)
-    await refuseBlindCheck({ problem, check, prepared, seed, signal: request.signal });
+    await refuseBlindNamedCheck({ problem, check, prepared, seed, signal: request.signal }, preparedWith);
   const memory = { contents: prepared.inputs.bytes, overZeros };
   const timeoutMs = request.timeoutMs * (request.thorough && check.isExtreme ? EXTREME_PATIENCE : 1);
   const runs = await CheckRuns.open({ ...request, timeoutMs, name, plan, ...memory, isMain, findsRaces });

@@ -1,8 +1,14 @@
 import { describe, expect, it } from 'vitest';
+import { loadProblem } from '../../../src/app/loading/load-problem.ts';
 import { inProcess } from '../../../src/core/call-reference.ts';
 import type { Problem, ProblemFile } from '../../../src/core/problem.ts';
 import { auditProblem } from '../../../src/evaluation/audit/audit.ts';
-import { hiddenSignals, refuseBlindCheck, sightOf } from '../../../src/evaluation/audit/blind-checks.ts';
+import {
+  hiddenSignals,
+  refuseBlindCheck,
+  refuseBlindNamedCheck,
+  sightOf,
+} from '../../../src/evaluation/audit/blind-checks.ts';
 import { prepareCheck } from '../../../src/evaluation/oracle/expectation-cache.ts';
 import type { Expectation } from '../../../src/evaluation/oracle/tolerances/tolerance.ts';
 import { auditDocument } from '../../../src/reports/documents/audit.ts';
@@ -205,5 +211,26 @@ describe('answers of another seed', () => {
     await expect(refuseBlindCheck({ problem: blind, check: CHECK, prepared: inputs, seed: 1 })).rejects.toMatchObject({
       details: { code: 'blind-check' },
     });
+  });
+});
+
+describe('a check that a problem names', () => {
+  const blindCheck = { details: { code: 'blind-check' } };
+
+  it('is no mistake of the problem if it is blind with one seed only', async () => {
+    const problem = await loadProblem('problems/layernorm');
+    const check = { dimensions: { R: 37, N: 2 }, generatorSet: 'largeMean' };
+    const preparedWith = (seed: number) => prepareCheck({ problem, ...check, seed });
+    // Both values of the last row are rounded to one, and what is right there is little.
+    const request = { problem, check, prepared: preparedWith(69), seed: 69 };
+    await expect(refuseBlindCheck(request)).rejects.toMatchObject(blindCheck);
+    await refuseBlindNamedCheck(request, preparedWith);
+  });
+
+  it('is one if it is blind with others, too', async () => {
+    const file = toyProblem({ comparison: { kind: 'allclose', atol: 100, rtol: 0 } });
+    const preparedWith = (seed: number) => prepareCheck({ problem: file, ...CHECK, seed });
+    const request = { problem: file, check: CHECK, prepared: preparedWith(1), seed: 1 };
+    await expect(refuseBlindNamedCheck(request, preparedWith)).rejects.toMatchObject(blindCheck);
   });
 });
