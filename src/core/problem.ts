@@ -121,6 +121,11 @@ const comparison = z
       terms: expressionSchema
         .optional()
         .describe('Additions behind one output, for errors of the accumulator. Default 256.'),
+      products: expressionSchema
+        .optional()
+        .describe(
+          'Products in the longest sum behind one output. Tensor cores cut off what of each is below the last bit of the sum so far. Absent: there are none.',
+        ),
       factor: z.number().positive().optional().describe('Allowed maximum error ÷ the naive run’s. Default 2.'),
       group: z
         .enum(['row', 'all'])
