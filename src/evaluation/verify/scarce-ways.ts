@@ -108,10 +108,27 @@ function smallShapeOf(
   const { aim, waysIn, shapes } = from;
   for (const { shape, ways } of shapes) {
     if (!ways.has(way)) continue;
-    const copy = smallCopy(aim.problem, shape, (reduced) => waysIn(reduced).has(way));
-    if (aim.isCheap(copy) && aim.isFit(copy)) return copy;
+    const isSuch = (other: Dimensions): boolean => waysIn(other).has(way);
+    const copy = smallCopy(aim.problem, shape, isSuch);
+    if (!aim.isCheap(copy) || !aim.isFit(copy)) continue;
+    return ragged(aim.problem, copy, (one) => isSuch(one) && aim.takes(one) && aim.isCheap(one) && aim.isFit(one));
   }
   return undefined;
+}
+
+/** What a size that is a whole tile is enlarged by: the first with which the way still goes. */
+const BESIDE_TILES = { tile: 32, steps: [1, 2, 4, 8, 16] } as const;
+
+/** The shape with no size a whole tile where that may be: what such a way leaves undone at a tile's end does not show in whole ones. */
+function ragged({ dimensions }: ProblemFile, shape: Dimensions, goes: (shape: Dimensions) => boolean): Dimensions {
+  let found = shape;
+  for (const [name, { values }] of Object.entries(dimensions)) {
+    const size = found[name]!;
+    if (values || size % BESIDE_TILES.tile !== 0) continue;
+    const larger = BESIDE_TILES.steps.map((step) => ({ ...found, [name]: size + step }));
+    found = larger.find(goes) ?? found;
+  }
+  return found;
 }
 
 /** The shape with sizes that are reduced as long as `goes`. */

@@ -33,12 +33,16 @@ beforeAll(async () => {
 
 afterAll(async () => await device?.close());
 
-const chosen = (...ran: [Dimensions, ...string[]][]): Record<string, string[]> => {
+type Ran = [Dimensions, ...string[]][];
+
+const chosen = (...ran: Ran) => chosenWhere(() => [], ...ran);
+
+const chosenWhere = (choicesIn: ScarceAim['choicesIn'], ...ran: Ran): Record<string, string[]> => {
   const aim: ScarceAim = {
     ...{ device, module, planFor, sets: ['declared', 'small', 'large'], most: 8 },
     problem: { dimensions: { r: {}, n: {} }, independentDimensions: ['r'] } as unknown as ProblemFile,
     ran: ran.flatMap(([shape, ...sets]) => sets.map((set) => onceAt(shape, set))),
-    choicesIn: () => [],
+    choicesIn,
     ...{ isFit: () => true, takes: () => true, isCheap: ({ r, n }) => r! * n! <= 5000 },
   };
   const checks = scarceWayChecks(aim);
@@ -53,6 +57,19 @@ describe('ways of conditions of sizes that few inputs have met', () => {
     expect(chosen([{ r: 2, n: 7 }, ...ALL], [{ r: 900, n: 3840 }, ...ALL], [{ r: 900, n: 353 }, 'declared'])).toEqual({
       '2x353': ['small', 'large'],
     });
+  });
+
+  it('are met where a size is no whole tile, if they go there, too', () => {
+    const seen: Ran = [
+      [{ r: 2, n: 7 }, ...ALL],
+      [{ r: 2, n: 1280 }, ...ALL],
+      [{ r: 2, n: 53 }, ...ALL],
+      [{ r: 2, n: 2048 }, 'declared'],
+    ];
+    const long = ({ n }: Dimensions) => (n! >= 2048 ? ['long'] : []);
+    expect(chosenWhere(long, ...seen)).toEqual({ '2x2049': ['small', 'large'] });
+    const longVectors = (shape: Dimensions) => (shape.n! % 8 === 0 ? long(shape) : []);
+    expect(chosenWhere(longVectors, ...seen)).toEqual({ '2x2056': ['small', 'large'] });
   });
 
   it('are looked for at sizes with many divisors, and at the least of these', () => {
