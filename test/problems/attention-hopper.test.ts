@@ -59,6 +59,8 @@ const COMPILED_SETTINGS: Readonly<Record<string, readonly ParameterValues[]>> = 
     { CONSUMERS: 3 },
     { CONSUMERS: 3, BLOCK_N: 128, STAGES: 2 },
     { CONSUMERS: 2, BLOCK_N: 128, STAGES: 2 },
+    // D = 256 in earnest: a part that is read and the output are as many registers as there are.
+    { CONSUMERS: 2, STAGES: 2 },
   ],
 };
 
@@ -76,6 +78,7 @@ const JUDGED = [
   '23_split_keys beside each other',
   '24_resident_keys from head to head',
   '25_even_shares beside each other',
+  '25_even_shares at D = 256',
   '26_one_stream beside each other',
   '16_decode_stream',
   '09_lean on another device',
@@ -118,7 +121,8 @@ describe.each(RUNGS)('%s', (rung) => {
   planned(rung)('plans one launch within what an H200 has for every valid configuration', () => {
     for (const D of headDims) {
       const assignments = validAssignments(kernel.file, shape(D));
-      expect(assignments.length, `D = ${D}`).toBeGreaterThan(1);
+      // Without TRY_ZERO and PASS_EARLY, which 19 has, one setting fits D = 256.
+      expect(assignments.length, `D = ${D}`).toBeGreaterThan(rung === '25_even_shares' && D === 256 ? 0 : 1);
       for (const parameters of assignments) {
         const plan = expandPlan({
           problem: problem.file,
@@ -603,6 +607,23 @@ describe('on a virtual H200', () => {
       });
       expect(evaluation.status).toBe('passed');
       // Two tiles of each head, 11 steps of keys each: shares of 3 for 14 CTAs of the 16.
+      expect(evaluation.counters!.launches[0]).toMatchObject({ ctaCount: 16 });
+    },
+  );
+
+  judged('25_even_shares at D = 256')(
+    '25_even_shares is verified at D = 256, where there is one place for queries and a part is read in halves',
+    async () => {
+      const limits = ['S <= 130', 'Skv <= 700', 'B * H <= 4'];
+      const { evaluation } = await diagnoseKernel({
+        target: join(narrowAttention(await mkdtemp(join(place, 'wide-shares-')), limits), '25_even_shares'),
+        device: 'virtual:h200',
+        workload: 'B=1,H=2,Hkv=1,S=130,Skv=700,D=256,causal=1,bottomRight=1,bshd=1,lse=1',
+        parameters: { CONSUMERS: 2, BLOCK_N: 64, STAGES: 2 },
+        seed: 5,
+      });
+      expect(evaluation.status).toBe('passed');
+      // Shares as above.
       expect(evaluation.counters!.launches[0]).toMatchObject({ ctaCount: 16 });
     },
   );

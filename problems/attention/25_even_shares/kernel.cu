@@ -5,7 +5,7 @@
 // Change    From 19: no queue. A CTA begins with the last tile of its share, or the part of it that it has. Such a part goes to L2 as
 //           it lies in the registers, a warp's own rows from beginning to end, and waits there until the CTA behind, which has the rest
 //           of the tile at the beginning of its share, comes to it last and merges it. So nobody waits for long. That a part lies there
-//           is said a step later: a fence right behind the stores would wait for them.
+//           is said a step later: a fence right behind the stores would wait for them. D = 256 has one place for queries, as in 19.
 // Layouts   Q, O: fp16 or bf16 (DTYPE) [B, H, S, D], K, V: [B, Hkv, Skv, D], contiguous, or with heads inside positions (bshd);
 //           LSE: fp32 [B, H, S] or null. Tensor maps (D, S, H, B), panels of 64 columns with a 128-byte swizzle.
 //           grid = min(SMs, 4 x tiles of BLOCK_M = 64 CONSUMERS queries); block = 128 (CONSUMERS + 1).
@@ -13,11 +13,12 @@
 //           sent: one int for each CTA and warp, 0 before and after every launch.
 //           Stage n % STAGES: K of step n, V of step n - 1. A CTA's first stage has no V, its last one no K.
 // Tile      64 rows x BLOCK_N keys per consumer warpgroup.
-// Resources Shared bytes: 128 ceil(D / 64) (2 BLOCK_M + 2 STAGES BLOCK_N). Registers: as 19.
+// Resources Shared bytes: 128 ceil(D / 64) (PLACES BLOCK_M + 2 STAGES BLOCK_N), PLACES = 2, of D = 256 one. Registers: as 19. D = 256 reads a part in
+//           two halves, which are 64 registers each.
 // Bound     As 19 for tiles / SMs query tiles, not the next whole number, and one part more. A CTA sends and reads BLOCK_M (D + 2) fp32 at most once
 //           where there are as many tiles as SMs: 64 KB with BLOCK_M D = 2^14.
 // Accuracy  As 19; parts are added in one order, which depends on how many SMs there are. LSE is of weights that were not rounded.
-// Limits    sm_90a; D in {32, 64, 96, 128}; any S, Skv >= 1; B * H <= 65535, as 09_lean, and B * H * S below 2^31; STAGES a power of 2.
+// Limits    sm_90a; D in {32, 64, 96, 128, 256}; any S, Skv >= 1; B * H <= 65535, as 09_lean, and B * H * S below 2^31; STAGES a power of 2.
 //           A CTA waits for CTAs before it, which begin before it.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -41,8 +42,11 @@ constexpr int kLeastSteps = 2;            // of a part of a tile: a share with f
 constexpr int kPassEarly = 2;             // wgmma, each of 16 keys, that are asked for after the turn was passed
 constexpr int kThreads = 128 * (kConsumers + 1);
 // setmaxnreg: a CTA starts with 65536 / kThreads registers per thread and may redistribute these.
-constexpr int kProducerRegisters = kConsumers == 2 ? 24 : 32;
-constexpr int kConsumerRegisters = kConsumers == 2 ? 240 : kConsumers == 3 ? 160 : 112;
+// D = 256 has more boxes to ask for.
+template <int kHeadDim>
+constexpr int kProducerRegisters = kHeadDim > 128 ? 40 : kConsumers == 2 ? 24 : 32;
+template <int kHeadDim>
+constexpr int kConsumerRegisters = kHeadDim > 128 ? 232 : kConsumers == 2 ? 240 : kConsumers == 3 ? 160 : 112;
 
 constexpr int kPanelColumns = 64;  // of one 128-byte swizzled row
 constexpr int kRowBytes = 128;
@@ -142,6 +146,10 @@ struct Wgmma;
 #define REGISTERS_1 ", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
 #define REGISTERS_2 ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47"
 #define REGISTERS_3 ", %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define REGISTERS_4 ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79"
+#define REGISTERS_5 ", %80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
+#define REGISTERS_6 ", %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111"
+#define REGISTERS_7 ", %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
 #define D4(i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
 #define D16(i) D4(i), D4(i + 4), D4(i + 8), D4(i + 12)
 
@@ -186,6 +194,9 @@ WGMMA(32, REGISTERS_0, 16, 17, 18, 19, 20, 21, D16(0))
 WGMMA(64, REGISTERS_0 REGISTERS_1, 32, 33, 34, 35, 36, 37, D16(0), D16(16))
 WGMMA(96, REGISTERS_0 REGISTERS_1 REGISTERS_2, 48, 49, 50, 51, 52, 53, D16(0), D16(16), D16(32))
 WGMMA(128, REGISTERS_0 REGISTERS_1 REGISTERS_2 REGISTERS_3, 64, 65, 66, 67, 68, 69, D16(0), D16(16), D16(32), D16(48))
+WGMMA(256, REGISTERS_0 REGISTERS_1 REGISTERS_2 REGISTERS_3 REGISTERS_4 REGISTERS_5 REGISTERS_6 REGISTERS_7, 128, 129,
+      130, 131, 132, 133, D16(0), D16(16), D16(32), D16(48), D16(64), D16(80), D16(96), D16(112))
+
 // Accumulators belong to wgmma from `begin` to `wait_for_products`: these keep the compiler's hands off them.
 template <int kCount>
 __device__ void hands_off(float (&accumulators)[kCount]) {
@@ -274,18 +285,19 @@ constexpr int kSends = -1;
 template <int kHeadDim>
 struct SharedTiles {
   static constexpr int kPanels = (kHeadDim + kPanelColumns - 1) / kPanelColumns;
+  static constexpr int kQueryPlaces = kHeadDim > 128 ? 1 : 2;
   static constexpr int kQueryBytes = kPanels * 64 * kRowBytes;     // of a warpgroup
   static constexpr int kKeyBytes = kPanels * kBlockN * kRowBytes;  // of a tile of K or V
   static constexpr int kStageBytes = 2 * kKeyBytes;
   static constexpr size_t Q = 0;  // tiles of all warpgroups
-  static constexpr size_t K = Q + 2 * kConsumers * kQueryBytes;  // of the first stage
+  static constexpr size_t K = Q + kQueryPlaces * kConsumers * kQueryBytes;  // of the first stage
   static constexpr size_t V = K + kKeyBytes;
   // mbarriers
   static constexpr size_t Q_full = K + kStages * kStageBytes;
   static constexpr size_t Q_empty = Q_full + 2 * 8;
   static constexpr size_t full = Q_empty + 2 * 8;  // of the stages
   static constexpr size_t empty = full + kStages * 8;
-  // Two of each: results are stored when the next tile has been taken up.
+  // Two of each, whatever places there are for queries: results are stored when the next tile has been taken up.
   static constexpr size_t tiles = empty + kStages * 8;
   static constexpr size_t results = tiles + 2 * sizeof(Tile);
 };
@@ -378,6 +390,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   constexpr int kHeadDim = kCompiledHeadDim<kDeclaredHeadDim>;
   using Tiles = SharedTiles<kHeadDim>;
   constexpr int kPanels = Tiles::kPanels;
+  constexpr int kQueryPlaces = Tiles::kQueryPlaces;
   constexpr int kQueryBytes = Tiles::kQueryBytes;
   constexpr int kKeyBytes = Tiles::kKeyBytes;
   extern __shared__ unsigned char shared_bytes[];
@@ -387,7 +400,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   // Shuffled, so that the compiler knows it to be the same in a warp.
   const int warpgroup = __shfl_sync(kAllLanes, threadIdx.x / 128, 0);
   if (threadIdx.x == 0) {
-    for (int i = 0; i < 2; ++i) {
+    for (int i = 0; i < kQueryPlaces; ++i) {
       init(shared_address(smem + Tiles::Q_full + 8 * i), 1);
       init(shared_address(smem + Tiles::Q_empty + 8 * i), 4 * kConsumers);  // a lane of every warp
     }
@@ -401,7 +414,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   __syncthreads();
 
   if (warpgroup == kConsumers) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kProducerRegisters));
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kProducerRegisters<kHeadDim>));
     if (threadIdx.x != 128 * kConsumers) return;
     const int row_tiles = (S + kBlockM - 1) / kBlockM;
     const Tiling tiling{S, Skv, diagonal, row_tiles, kConsumers * row_tiles - (S + 63) / 64};
@@ -409,7 +422,10 @@ __global__ void __launch_bounds__(kThreads, 1)
     const Border begin(tiling, shares, blockIdx.x);
     Border end(tiling, shares, blockIdx.x + 1);
     Place<kStages> place;
-    Place<2> Q_place;  // of the queries, the tile and its results
+    // For the tile and its results, and of two places for queries. If there is one place, a tile is a round of it: slot 1 is the odd ones.
+    Place<2> slot;
+    const auto Q_place = [&]() { return kQueryPlaces > 1 ? slot.stage : 0; };
+    const auto Q_parity = [&]() { return kQueryPlaces > 1 ? slot.parity : static_cast<unsigned>(slot.stage); };
     const unsigned base = shared_address(smem);
     // Waits until the stage is empty and says how many tiles will come. The first round finds all stages empty.
     const auto open_stage = [&](int tiles) {
@@ -427,9 +443,9 @@ __global__ void __launch_bounds__(kThreads, 1)
     };
     // Waits until the place is empty and says what comes.
     const auto announce = [&](const Tile& tile, const Results& results) {
-      wait(base + Tiles::Q_empty + 8 * Q_place.stage, Q_place.parity ^ 1);
-      reinterpret_cast<Tile*>(smem + Tiles::tiles)[Q_place.stage] = tile;
-      reinterpret_cast<Results*>(smem + Tiles::results)[Q_place.stage] = results;
+      wait(base + Tiles::Q_empty + 8 * Q_place(), Q_parity() ^ 1);
+      reinterpret_cast<Tile*>(smem + Tiles::tiles)[slot.stage] = tile;
+      reinterpret_cast<Results*>(smem + Tiles::results)[slot.stage] = results;
     };
     int V_row = -1, V_head = 0, V_batch = 0;  // of the key tile before: its V is needed a step later than its K
     // From the last tile to the first. What belongs to the end of the share is sent first, so that who merges it, the CTA behind, never
@@ -466,18 +482,21 @@ __global__ void __launch_bounds__(kThreads, 1)
       const Results results = {rows, batch * H * S + (head - batch * H) * O_head + first_row * O_row, head * S + first_row, senders};
       end.step = first_step;
       head -= batch * H;
-      announce(tile, results);
-      const unsigned barrier = base + Tiles::Q_full + 8 * Q_place.stage;
-      expect(barrier, kConsumers * kQueryBytes);
+      const auto copy_queries = [&]() {
+        announce(tile, results);
+        const unsigned barrier = base + Tiles::Q_full + 8 * Q_place();
+        expect(barrier, kConsumers * kQueryBytes);
 #pragma unroll 1
-      for (int c = 0; c < kConsumers; ++c) {
+        for (int c = 0; c < kConsumers; ++c) {
 #pragma unroll
-        for (int p = 0; p < kPanels; ++p) {
-          copy_box(base + Tiles::Q + (Q_place.stage * kConsumers + c) * kQueryBytes + p * 64 * kRowBytes, &Q,
-                   p * kPanelColumns, first_row + 64 * c, head, batch, barrier);
+          for (int p = 0; p < kPanels; ++p) {
+            copy_box(base + Tiles::Q + (Q_place() * kConsumers + c) * kQueryBytes + p * 64 * kRowBytes, &Q,
+                     p * kPanelColumns, first_row + 64 * c, head, batch, barrier);
+          }
         }
-      }
-      Q_place.advance();
+        slot.advance();
+      };
+      if constexpr (kQueryPlaces > 1) copy_queries();
       const int K_head = head / group;
       const int first_key = (end_step - 1) * kBlockN;
 #pragma unroll 1
@@ -490,14 +509,18 @@ __global__ void __launch_bounds__(kThreads, 1)
         V_row = row;
         V_head = K_head;
         V_batch = batch;
+        // The only place gets empty late, so keys come first.
+        if constexpr (kQueryPlaces == 1) {
+          if (row == first_key) copy_queries();
+        }
       }
     }
     announce(Tile{}, Results{});
-    arrive(base + Tiles::Q_full + 8 * Q_place.stage);
+    arrive(base + Tiles::Q_full + 8 * Q_place());
     open_stage(1);
     copy_tile(&V, Tiles::V, max(V_row, 0), V_head, V_batch);  // a CTA without a share waits for nothing else, either
   } else {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kConsumerRegisters));
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kConsumerRegisters<kHeadDim>));
     const unsigned base = uniform(shared_address(smem));
     const unsigned operands = uniform(units(base));
     const int lane = threadIdx.x % 32;
@@ -534,8 +557,12 @@ __global__ void __launch_bounds__(kThreads, 1)
     float sum[2];      // of this thread's keys
 
     const auto issue_scores = [&]() {
-      const unsigned queries = operands + units(Tiles::Q) + ((~turn & 1) * kConsumers + warpgroup) * units(kQueryBytes);
-      const unsigned keys = operands + units(Tiles::K) + step % kStages * units(Tiles::kStageBytes);
+      const unsigned place = kQueryPlaces > 1 ? ~turn & 1 : 0;
+      unsigned first = operands;
+      // Or branches would share 2 D / 16 operands, for which there are no registers.
+      if constexpr (kHeadDim > 128) asm volatile("" : "+r"(first));
+      const unsigned queries = first + units(Tiles::Q) + (place * kConsumers + warpgroup) * units(kQueryBytes);
+      const unsigned keys = first + units(Tiles::K) + step % kStages * units(Tiles::kStageBytes);
 #pragma unroll
       for (int d = 0; d < kHeadDim / 16; ++d) {
         const unsigned column_bytes = d % 4 * 32;
@@ -747,6 +774,8 @@ __global__ void __launch_bounds__(kThreads, 1)
         }
 #pragma unroll
         for (int i = 0; i < kHeadDim / 2; i += 4) {
+          // Of 256 columns: there are no registers for all of the part beside the output, and ptxas would read it at once.
+          if (i == 64) __syncwarp();
           const float4 piece = __ldcg(reinterpret_cast<const float4*>(part + i * 128));
           output[i] = fmaf(other[0], piece.x, own[0] * output[i]);
           output[i + 1] = fmaf(other[0], piece.y, own[0] * output[i + 1]);
@@ -771,7 +800,7 @@ __global__ void __launch_bounds__(kThreads, 1)
       say_if_sent();
       const bool ends_tile = tile == 0;
       if (ends_tile) {
-        wait(base + Tiles::Q_full + 8 * (turn & 1), turn >> 1 & 1);
+        wait(base + Tiles::Q_full + 8 * (turn % kQueryPlaces), turn / kQueryPlaces & 1);
         const int4 next_words = words_at(Tiles::tiles, turn & 1);
         const Tile next = {next_words.x, next_words.y, next_words.z, next_words.w};
         first_row = 64 * warpgroup < next.rows ? next.first_row + 64 * warpgroup : kNoRow;
@@ -807,7 +836,10 @@ __global__ void __launch_bounds__(kThreads, 1)
           }
         }
         __syncwarp();
-        release(base + Tiles::Q_empty + 8 * (turn & 1));
+        if constexpr (kQueryPlaces > 1) release(base + Tiles::Q_empty + 8 * (turn & 1));
+      }
+      if constexpr (kQueryPlaces == 1) {
+        if (tile == 0) release(base + Tiles::Q_empty);
       }
       ++step;
       const bool starts = ends_tile || !has_weights;
@@ -829,6 +861,9 @@ __global__ void __launch_bounds__(kThreads, 1)
         wait_for_turn(warpgroup);
         multiply_both();
         release_stage();
+        if constexpr (kQueryPlaces == 1) {
+          if (tile == 1) release(base + Tiles::Q_empty);  // these were the last scores
+        }
         ++step;
         softmax();
       }
@@ -856,3 +891,4 @@ INSTANTIATE(32)
 INSTANTIATE(64)
 INSTANTIATE(96)
 INSTANTIATE(128)
+INSTANTIATE(256)
