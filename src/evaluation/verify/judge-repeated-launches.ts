@@ -34,6 +34,8 @@ import {
   RESEMBLANCES,
   type Resemblance,
   resembling,
+  type Scale,
+  scaled,
   withNeighboursExchanged,
   withOneOther,
 } from './resembling-inputs.ts';
@@ -274,8 +276,24 @@ async function judgeResemblingInputs(repetition: Repetition): Promise<Refused | 
     const back = await judgeResembling(repetition, base, `are the last but one; the last ones ${how}`, first);
     if (!back.ok) return back;
   }
-  return judgeOneOther(repetition, base);
+  return (await judgeOneOther(repetition, base)) ?? judgeScaled(repetition, base);
 }
+
+/** As large as may be, and then as small: what a kernel has kept of the large ones, such as a running total, holds no bit of the small ones' results. */
+async function judgeScaled(repeated: Repeated, base: Contents): Promise<Refused | undefined> {
+  const request = { buffers: repeated.passed.judged.runs.plan.buffers, problem: repeated.problem.file };
+  for (const [scale, how] of SCALES) {
+    const inputs = scaled(base, scale, request);
+    const run = inputs && (await judgeAfterOthers(repeated, inputs, how));
+    if (run && !run.ok) return run;
+  }
+  return undefined;
+}
+
+const SCALES = [
+  ['most', 'are far larger than the last ones'],
+  ['least', 'are far smaller than the last ones'],
+] as const satisfies readonly (readonly [Scale, string])[];
 
 /** Large inputs are recognised by samples, or by checksums. */
 const CHECKSUMS: readonly Resemblance[] = ['have the same sums', 'have the same exclusive or'];
@@ -369,6 +387,15 @@ function judgeResembling(
   return judgeAgainstAfresh(repeated, { inputs, trial, known }, (difference) => [
     'wrong',
     `results of earlier inputs come back for others that resemble them: these ${how}; ${difference}`,
+  ]);
+}
+
+/** A run on inputs that do not resemble those of the launches before. */
+function judgeAfterOthers(repeated: Repeated, inputs: Contents, how: string): Promise<RunResult | Refused> {
+  const trial = { ...NATURAL, name: `a run with inputs that ${how}` };
+  return judgeAgainstAfresh(repeated, { inputs, trial }, (difference) => [
+    'wrong',
+    `the launch before matters, where inputs ${how}: ${difference}`,
   ]);
 }
 

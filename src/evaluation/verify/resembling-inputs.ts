@@ -194,6 +194,26 @@ export function resembling(
   });
 }
 
+/** As large as values may be, and as small. */
+export type Scale = 'most' | 'least';
+
+/** The inputs, all floating-point ones that may be scaled multiplied as far as may be. `undefined` if none may. */
+export function scaled(
+  contents: Contents,
+  scale: Scale,
+  { buffers, problem }: { readonly buffers: readonly PlannedBuffer[]; readonly problem: ProblemFile },
+): Contents | undefined {
+  const result = new Map(contents);
+  for (const buffer of buffers) {
+    const factor = contents.has(buffer.name) ? (scalingOf(problem, buffer.name)?.[scale] ?? 1) : 1;
+    if (factor === 1) continue;
+    const values = decode(packElements(buffer, contents.get(buffer.name)!), buffer.dtype);
+    for (let i = 0; i < values.length; i++) values[i]! *= factor;
+    result.set(buffer.name, spreadElements(buffer, encode(values, buffer.dtype), NAN_POISON.byteValue));
+  }
+  return [...result].some(([name, bytes]) => bytes !== contents.get(name)) ? result : undefined;
+}
+
 /** Buffers, of which those that may change are changed, and the random numbers of each. */
 interface ChangeRequest {
   readonly buffers: readonly PlannedBuffer[];

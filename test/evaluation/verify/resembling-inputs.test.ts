@@ -6,6 +6,7 @@ import {
   OTHERS,
   type Resemblance,
   resembling,
+  scaled,
   withNeighboursExchanged,
   withOneOther,
 } from '../../../src/evaluation/verify/resembling-inputs.ts';
@@ -148,5 +149,22 @@ describe('inputs with one other element', () => {
   it('have none far larger if values may not grow', () => {
     expect(others({ scaling: false }, 'far larger').every((change) => change === undefined)).toBe(true);
     expect(others({ scaling: false }, 'as large').every((change) => change?.length === 2)).toBe(true);
+  });
+});
+
+describe('inputs as large and as small as may be', () => {
+  const contents = new Map([['x', encode(drawn, 'f32')]]);
+  const scaledBy = (scale: 'most' | 'least', input: object) =>
+    scaled(contents, scale, { buffers: [buffer], problem: problemWith(input) });
+
+  it('are all multiplied by one power of two', () => {
+    const scaling = { least: 2 ** -8, most: 2 ** 10, offset: 0 };
+    expect(decode(scaledBy('most', { scaling })!.get('x')!, 'f32')).toEqual(drawn.map((value) => value * 2 ** 10));
+    expect(decode(scaledBy('least', { scaling })!.get('x')!, 'f32')).toEqual(drawn.map((value) => value * 2 ** -8));
+  });
+
+  it('are none where values may not be scaled', () => {
+    expect(scaledBy('most', { scaling: false })).toBeUndefined();
+    expect(scaledBy('least', WIDE)).toBeUndefined();
   });
 });
